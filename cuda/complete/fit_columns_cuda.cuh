@@ -16,12 +16,6 @@ template <int W> __device__ inline unsigned column_at(unsigned i) {
   return column_of<W>((int)(i / 8), i % 8);
 }
 
-/* The coordinate of a column. */
-template <int W> __device__ inline unsigned coordinate_of(unsigned column) {
-  return W == 16 ? column % 2 * 8 + column / 2
-                 : (column / 32 * 4 + column % 4) * 8 + column % 32 / 4;
-}
-
 /* Row `row` of a factor whose rows are ld floats. */
 __device__ inline const float *row_at(const float *factor, index32 row, unsigned ld) {
   return row_address(factor, row, ld * (unsigned)sizeof(float));

@@ -136,31 +136,6 @@ void fit_require(const amped_device *device, const amped_plan *plan, bool weight
   *host_bytes = host > indices ? host : indices;
 }
 
-/* The rows of the block that have nonzeros here, or on other ranks; the others are gaps. Returns
- * their number. */
-uint64_t find_gaps(const amped_plan *plan, int mode, const amped_row_pieces_cuda *pieces,
-                   uint32_t *gaps) {
-  const amped_mode_plan *m = &plan->modes[mode];
-  const uint64_t block = (uint64_t)plan->rank * m->rows.block_rows;
-  const uint64_t rows = m->rows.rank_rows[plan->rank];
-  const auto fill = [&](uint64_t row) { gaps[row / 32] &= ~(UINT32_C(1) << row % 32); };
-  for (uint64_t i = 0; i < rows; i++)
-    gaps[i / 32] |= UINT32_C(1) << i % 32;
-  for (uint64_t i = 0; i < pieces->count; i++)
-    if (pieces->pieces[i].row < m->rows.block_rows)
-      fill(pieces->pieces[i].row);
-  for (uint64_t s = 0; s < m->copy.split_count; s++) {
-    const uint64_t idp = m->copy.splits[s].idp;
-    if (m->rows.owner[idp] == plan->rank)
-      for (uint64_t i = m->copy.splits[s].row; i < m->copy.splits[s + 1].row; i++)
-        fill(m->rows.position[idp] - block + i - m->copy.splits[s].row);
-  }
-  uint64_t count = 0;
-  for (uint64_t i = 0; i < amped_packing_bit_words(rows); i++)
-    count += (uint64_t)__builtin_popcount(gaps[i]);
-  return count;
-}
-
 /* The arrays of a copy while it is cut, on the host. */
 struct copy_arrays {
   uint32_t *bits;
@@ -275,11 +250,11 @@ amped_status make_copy(amped_tensor_part *part, int mode, bool weighted) {
   copy_arrays a = {};
   amped_status status = fetch_rows(part, mode, &a);
   if (status == AMPED_OK)
-    status =
-        amped_row_pieces_cuda_make(&copy->host, plan, &part->copies.layout, mode, a.bits, a.rows,
-                                   part->copies.copies[mode].rows, equation_bytes(plan));
+    status = amped_row_pieces_cuda_make(&copy->host, plan, &part->copies.layout, mode, a.bits,
+                                        a.rows, equation_bytes(plan));
   if (status == AMPED_OK) {
-    copy->gap_count = find_gaps(plan, mode, &copy->host, a.gaps);
+    copy->gap_count =
+        amped_row_pieces_cuda_gaps(plan, mode, a.rows, part->copies.copies[mode].rows, a.gaps);
     copy->shared_count = copy->host.long_count - copy->host.part_long[plan->modes[mode].rows.parts];
     status = upload_copy(part, mode, weighted, &a);
   }

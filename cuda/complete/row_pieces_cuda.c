@@ -16,8 +16,15 @@
 #define STRIP_WORK 2048
 #define SOLVE_WORK 128
 
-/* Nonzeros of a run: kernels number them by 32 bits. */
-#define RUN_NNZ (UINT64_C(1) << 31)
+/* The first nonzeros of a run's pieces lie between two multiples of this number: kernels number the
+ * run's nonzeros by 32 bits. */
+#define RUN_NNZ (UINT64_C(1) << 30)
+
+/* The rows that begin within so many nonzeros, a multiple of 32, are cut by one thread. A strip
+ * ends there. */
+#define CHUNK_NNZ (UINT64_C(1) << 15)
+
+static const char what[] = "the rows of a copy";
 
 uint64_t amped_row_pieces_cuda_length(uint64_t nnz, uint64_t slot_bytes) {
   const uint64_t of_memory = MOST_SLOT_BYTES / slot_bytes > 0 ? MOST_SLOT_BYTES / slot_bytes : 1;
@@ -47,149 +54,308 @@ amped_row_pieces_limits_cuda amped_row_pieces_cuda_limits(const amped_plan *plan
   return limits;
 }
 
+/* --- a chunk's rows --------------------------------------------------------------------------- */
+
 /* What make has in hand. */
 typedef struct maker {
-  amped_row_pieces_cuda *out;
   const amped_plan *plan;
-  const amped_layout_cuda *layout;
-  int mode;
   const amped_mode_plan *m;
-  uint64_t length;
-  uint64_t span_end; /* of the span in hand */
-  bool is_new_span;  /* it has no run yet */
-  uint64_t work;     /* of the open strip */
-  int part;          /* of the last piece */
+  const uint32_t *bits;
+  const void *rows;
+  uint64_t nnz, length;
+  uint64_t spans;
+  uint64_t *span_ends; /* [spans] */
+  amped_row_pieces_cuda *out;
 } maker;
 
-static int part_of(const maker *w, uint64_t row) {
-  int part = w->part;
+/* How much there is of each; before a chunk, where the chunk's own begin. */
+typedef struct tally {
+  uint64_t rows, pieces, strips, long_rows, slots, runs;
+} tally;
+
+/* A chunk in hand. */
+typedef struct cutter {
+  const maker *w;
+  bool writes; /* or counts alone */
+  tally at;
+  uint64_t span;  /* of the last piece */
+  uint64_t block; /* its first nonzero / RUN_NNZ */
+  int part;
+  bool has_run;
+  uint64_t opened; /* pieces before the open strip */
+  uint64_t work;   /* of the open strip */
+} cutter;
+
+/* The part of a row that comes behind one of part `from`. */
+static int part_of(const maker *w, int from, uint64_t row) {
+  int part = from;
   while (part + 1 < w->m->rows.parts && row >= w->m->rows.part_rows[part + 1])
     part++;
   return part;
 }
 
-static void close_strip(maker *w) {
-  amped_row_pieces_cuda *out = w->out;
-  const uint64_t before = out->strips > 0 ? out->strip_ends[out->strips - 1] : 0;
-  if (out->count > before) {
-    out->strip_ends[out->strips++] = out->count;
-    out->run[out->runs - 1].strips++;
-  }
-  w->work = 0;
+/* The span of nonzero k, which is not before span `from`. */
+static uint64_t span_of(const maker *w, uint64_t from, uint64_t k) {
+  while (k >= w->span_ends[from])
+    from++;
+  return from;
 }
 
-/* Nonzero k is the first of a span, or of the span in hand. */
-static amped_status enter_span(maker *w, uint64_t k) {
-  amped_span_cuda span;
-  if (k < w->span_end)
-    return AMPED_OK;
-  AMPED_TRY(amped_layout_cuda_span(w->layout, w->plan, w->mode, k, &span));
-  w->span_end = span.first + span.count;
-  w->is_new_span = true;
-  return AMPED_OK;
-}
-
-/* A run begins with the next piece. */
-static void begin_run(maker *w, uint64_t nonzero, int part) {
-  amped_row_pieces_cuda *out = w->out;
-  if (out->runs > 0)
-    close_strip(w);
-  w->is_new_span = false;
-  out->run[out->runs++] =
-      (amped_row_run_cuda){out->strips, 0, nonzero / AMPED_LONG_PACK * AMPED_LONG_PACK, part};
-}
-
-static void add_piece(maker *w, const amped_row_piece_cuda *piece) {
-  const uint64_t work = piece->count + (piece->slot == AMPED_NO_SLOT ? SOLVE_WORK : 0);
-  if (w->work > 0 && w->work + work > STRIP_WORK)
-    close_strip(w);
-  w->out->pieces[w->out->count++] = *piece;
-  w->work += work;
-}
-
-/* The row's nonzeros first .. end, of which the span has all that come before span_end. */
-static amped_status add_row(maker *w, uint64_t row, uint64_t first, uint64_t end) {
-  amped_row_pieces_cuda *out = w->out;
-  const bool shared = row >= w->m->rows.block_rows;
-  const bool whole = !shared && end - first <= w->length && end <= w->span_end;
-  const int part = shared ? w->m->rows.parts - 1 : part_of(w, row);
-  for (; w->part < part; w->part++)
-    out->part_long[w->part + 1] = out->long_count;
-  if (!whole)
-    out->long_rows[out->long_count++] = (amped_long_row_cuda){row, out->slots, 0};
-  for (uint64_t k = first; k < end;) {
-    AMPED_TRY(enter_span(w, k));
-    uint64_t count = end - k < w->length ? end - k : w->length;
-    count = count < w->span_end - k ? count : w->span_end - k;
-    if (w->is_new_span || out->run[out->runs - 1].part != part ||
-        k + count - out->run[out->runs - 1].nonzero > RUN_NNZ)
-      begin_run(w, k, part);
-    const amped_row_piece_cuda piece = {k, row, (uint32_t)count,
-                                        whole ? AMPED_NO_SLOT : out->slots};
-    if (!whole) {
-      out->long_rows[out->long_count - 1].count++;
-      out->slots++;
+static void close_strip(cutter *c) {
+  if (c->at.pieces > c->opened) {
+    if (c->writes) {
+      c->w->out->strip_ends[c->at.strips] = c->at.pieces;
+      c->w->out->run[c->at.runs - 1].strips++;
     }
-    add_piece(w, &piece);
+    c->at.strips++;
+  }
+  c->opened = c->at.pieces;
+  c->work = 0;
+}
+
+/* The next piece, at nonzero k, is of a run. */
+static void enter_run(cutter *c, uint64_t k, uint64_t span, int part) {
+  const uint64_t block = k / RUN_NNZ;
+  if (c->has_run && span == c->span && part == c->part && block == c->block)
+    return;
+  close_strip(c);
+  if (c->writes)
+    c->w->out->run[c->at.runs] =
+        (amped_row_run_cuda){c->at.strips, 0, k / AMPED_LONG_PACK * AMPED_LONG_PACK, part};
+  c->at.runs++;
+  c->has_run = true;
+  c->span = span;
+  c->part = part;
+  c->block = block;
+}
+
+static void add_piece(cutter *c, const amped_row_piece_cuda *piece) {
+  const uint64_t work = piece->count + (piece->slot == AMPED_NO_SLOT ? SOLVE_WORK : 0);
+  if (c->work > 0 && c->work + work > STRIP_WORK)
+    close_strip(c);
+  if (c->writes)
+    c->w->out->pieces[c->at.pieces] = *piece;
+  c->at.pieces++;
+  c->work += work;
+}
+
+/* The row's nonzeros first .. end. */
+static void add_row(cutter *c, uint64_t row, uint64_t first, uint64_t end) {
+  const maker *w = c->w;
+  const bool shared = row >= w->m->rows.block_rows;
+  const int part = shared ? w->m->rows.parts - 1 : part_of(w, c->has_run ? c->part : 0, row);
+  uint64_t span = span_of(w, c->has_run ? c->span : 0, first);
+  const bool whole = !shared && end - first <= w->length && end <= w->span_ends[span];
+  const uint64_t slots = c->at.slots;
+  for (uint64_t k = first; k < end;) {
+    span = span_of(w, span, k);
+    uint64_t count = end - k < w->length ? end - k : w->length;
+    count = count < w->span_ends[span] - k ? count : w->span_ends[span] - k;
+    enter_run(c, k, span, part);
+    add_piece(c, &(amped_row_piece_cuda){k, row, (uint32_t)count,
+                                         whole ? AMPED_NO_SLOT : (uint32_t)c->at.slots});
+    c->at.slots += whole ? 0 : 1;
     k += count;
   }
-  return AMPED_OK;
+  if (whole)
+    return;
+  if (c->writes)
+    w->out->long_rows[c->at.long_rows] =
+        (amped_long_row_cuda){row, (uint32_t)slots, (uint32_t)(c->at.slots - slots)};
+  c->at.long_rows++;
 }
 
-static amped_status cut(maker *w, const uint32_t *bits, const void *rows, uint64_t row_count) {
-  amped_row_pieces_cuda *out = w->out;
-  const uint64_t nnz = w->layout->nnz[w->mode];
-  uint64_t k = 0;
-  for (uint64_t entry = 0; entry < row_count; entry++) {
-    const uint64_t row = amped_index_get(rows, w->plan->index_type, entry);
-    const uint64_t end = amped_packing_next_row(bits, nnz, k + 1);
-    AMPED_TRY(enter_span(w, k));
-    AMPED_TRY(add_row(w, row, k, end));
-    k = end;
+/* Cut the rows of a chunk; *at moves behind them. */
+static void cut_chunk(const maker *w, uint64_t chunk, bool writes, tally *at) {
+  const uint64_t end = (chunk + 1) * CHUNK_NNZ < w->nnz ? (chunk + 1) * CHUNK_NNZ : w->nnz;
+  cutter c = {.w = w, .writes = writes, .at = *at, .opened = at->pieces};
+  uint64_t k = amped_packing_next_row(w->bits, end, chunk * CHUNK_NNZ);
+  while (k < end) {
+    const uint64_t next = amped_packing_next_row(w->bits, w->nnz, k + 1);
+    add_row(&c, amped_index_get(w->rows, w->plan->index_type, c.at.rows++), k, next);
+    k = next;
   }
-  if (out->runs > 0)
-    close_strip(w);
-  return AMPED_OK;
+  if (c.has_run)
+    close_strip(&c);
+  *at = c.at;
+}
+
+/* --- all chunks ------------------------------------------------------------------------------- */
+
+static uint64_t chunks_of(const maker *w) {
+  return amped_ceil_div(w->nnz, CHUNK_NNZ);
+}
+
+/* rows: of each chunk's row list, from the place where it begins. */
+static void count_rows(const maker *w, tally *before) {
+#pragma omp parallel for schedule(static)
+  for (uint64_t i = 0; i < chunks_of(w); i++) {
+    const uint64_t end = (i + 1) * CHUNK_NNZ < w->nnz ? (i + 1) * CHUNK_NNZ : w->nnz;
+    uint64_t rows = 0;
+    for (uint64_t k = i * CHUNK_NNZ; k < end; k += 32) {
+      const uint32_t of_end = end - k < 32 ? (UINT32_C(1) << (end - k)) - 1 : UINT32_MAX;
+      rows += (uint64_t)__builtin_popcount(w->bits[k / 32] & of_end);
+    }
+    before[i + 1].rows = rows;
+  }
+  for (uint64_t i = 0; i < chunks_of(w); i++)
+    before[i + 1].rows += before[i].rows;
+}
+
+/* before: [chunks + 1] zeros. The last has all. */
+static void count_pieces(const maker *w, tally *before) {
+  count_rows(w, before);
+#pragma omp parallel for schedule(static)
+  for (uint64_t i = 0; i < chunks_of(w); i++) {
+    tally own = {.rows = before[i].rows};
+    cut_chunk(w, i, false, &own);
+    own.rows = before[i + 1].rows;
+    before[i + 1] = own;
+  }
+  for (uint64_t i = 0; i < chunks_of(w); i++) {
+    before[i + 1].pieces += before[i].pieces;
+    before[i + 1].strips += before[i].strips;
+    before[i + 1].long_rows += before[i].long_rows;
+    before[i + 1].slots += before[i].slots;
+    before[i + 1].runs += before[i].runs;
+  }
+}
+
+/* A chunk's first run is one with the last of the chunk before, where nothing lies between. */
+static void join_runs(const maker *w) {
+  amped_row_pieces_cuda *out = w->out;
+  uint64_t kept = 0;
+  uint64_t last_span = 0;
+  for (uint64_t i = 0; i < out->runs; i++) {
+    const amped_row_run_cuda run = out->run[i];
+    const uint64_t piece = run.first_strip > 0 ? out->strip_ends[run.first_strip - 1] : 0;
+    const uint64_t first = out->pieces[piece].first;
+    const uint64_t span = span_of(w, last_span, first);
+    amped_row_run_cuda *last = kept > 0 ? &out->run[kept - 1] : NULL;
+    if (last != NULL && span == last_span && run.part == last->part &&
+        first / RUN_NNZ == last->nonzero / RUN_NNZ)
+      last->strips += run.strips;
+    else
+      out->run[kept++] = run;
+    last_span = span;
+  }
+  out->runs = kept;
+}
+
+/* The first long row, from `first` on, that is not before `row`. */
+static uint64_t long_row_at(const amped_row_pieces_cuda *out, uint64_t first, uint64_t row) {
+  uint64_t end = out->long_count;
+  while (first < end) {
+    const uint64_t middle = first + (end - first) / 2;
+    if (out->long_rows[middle].row < row)
+      first = middle + 1;
+    else
+      end = middle;
+  }
+  return first;
 }
 
 /* Long rows of own rows come before those that are shared. */
-static void end_parts(maker *w) {
+static void set_parts(const maker *w) {
   amped_row_pieces_cuda *out = w->out;
-  uint64_t own = 0;
-  while (own < out->long_count && out->long_rows[own].row < w->m->rows.block_rows)
-    own++;
-  for (; w->part < w->m->rows.parts; w->part++)
-    out->part_long[w->part + 1] = own;
+  const amped_row_plan *rows = &w->m->rows;
+  for (int part = 1; part < rows->parts; part++)
+    out->part_long[part] = long_row_at(out, out->part_long[part - 1], rows->part_rows[part]);
+  out->part_long[rows->parts] = long_row_at(out, out->part_long[rows->parts - 1], rows->block_rows);
+}
+
+static amped_status cut(maker *w, tally *before) {
+  amped_row_pieces_cuda *out = w->out;
+  count_pieces(w, before);
+  const tally all = before[chunks_of(w)];
+  AMPED_TRY(amped_alloc(&out->pieces, all.pieces, sizeof *out->pieces, what));
+  AMPED_TRY(amped_alloc(&out->strip_ends, all.strips, sizeof *out->strip_ends, what));
+  AMPED_TRY(amped_alloc(&out->long_rows, all.long_rows, sizeof *out->long_rows, what));
+  AMPED_TRY(amped_alloc(&out->run, all.runs, sizeof *out->run, what));
+  out->count = all.pieces;
+  out->strips = all.strips;
+  out->long_count = all.long_rows;
+  out->slots = (uint32_t)all.slots;
+  out->runs = all.runs;
+#pragma omp parallel for schedule(static)
+  for (uint64_t i = 0; i < chunks_of(w); i++) {
+    tally at = before[i];
+    cut_chunk(w, i, true, &at);
+  }
+  join_runs(w);
+  set_parts(w);
+  return AMPED_OK;
+}
+
+static amped_status list_spans(maker *w, const amped_layout_cuda *layout, int mode) {
+  AMPED_TRY(amped_alloc(&w->span_ends, spans_of(layout, mode), sizeof *w->span_ends, what));
+  for (uint64_t k = 0; k < w->nnz; k = w->span_ends[w->spans - 1]) {
+    amped_span_cuda span;
+    AMPED_TRY(amped_layout_cuda_span(layout, w->plan, mode, k, &span));
+    w->span_ends[w->spans++] = span.first + span.count;
+  }
+  return AMPED_OK;
 }
 
 amped_status amped_row_pieces_cuda_make(amped_row_pieces_cuda *out, const amped_plan *plan,
                                         const amped_layout_cuda *layout, int mode,
-                                        const uint32_t *bits, const void *rows, uint64_t row_count,
+                                        const uint32_t *bits, const void *rows,
                                         uint64_t slot_bytes) {
-  static const char what[] = "the rows of a copy";
   const uint64_t nnz = layout->nnz[mode];
-  const amped_row_pieces_limits_cuda most =
-      amped_row_pieces_cuda_limits(plan, layout, mode, slot_bytes);
-  maker w = {.out = out,
-             .plan = plan,
-             .layout = layout,
-             .mode = mode,
+  tally *before = NULL;
+  maker w = {.plan = plan,
              .m = &plan->modes[mode],
-             .length = amped_row_pieces_cuda_length(nnz, slot_bytes)};
+             .bits = bits,
+             .rows = rows,
+             .nnz = nnz,
+             .length = amped_row_pieces_cuda_length(nnz, slot_bytes),
+             .out = out};
   memset(out, 0, sizeof *out);
   amped_status status = AMPED_OK;
-  AMPED_GO(done, amped_alloc(&out->pieces, most.pieces, sizeof *out->pieces, what));
-  AMPED_GO(done, amped_alloc(&out->strip_ends, most.pieces, sizeof *out->strip_ends, what));
-  AMPED_GO(done, amped_alloc(&out->long_rows, most.long_rows, sizeof *out->long_rows, what));
-  AMPED_GO(done,
-           amped_alloc(&out->run, spans_of(layout, mode) + AMPED_MAX_PARTS + nnz / RUN_NNZ * 2 + 1,
-                       sizeof *out->run, what));
-  AMPED_GO(done, cut(&w, bits, rows, row_count));
-  end_parts(&w);
+  AMPED_GO(done, amped_calloc(&before, chunks_of(&w) + 1, sizeof *before, what));
+  AMPED_GO(done, list_spans(&w, layout, mode));
+  status = cut(&w, before);
 done:
+  amped_free(before);
+  amped_free(w.span_ends);
   if (status != AMPED_OK)
     amped_row_pieces_cuda_free(out);
   return status;
+}
+
+uint64_t amped_row_pieces_cuda_gaps(const amped_plan *plan, int mode, const void *rows,
+                                    uint64_t row_count, uint32_t *gaps) {
+  const amped_mode_plan *m = &plan->modes[mode];
+  const uint64_t block = (uint64_t)plan->rank * m->rows.block_rows;
+  const uint64_t own = m->rows.rank_rows[plan->rank];
+  uint64_t count = 0;
+#pragma omp parallel for schedule(static)
+  for (uint64_t i = 0; i < own / 32; i++)
+    gaps[i] = UINT32_MAX;
+  if (own % 32 > 0)
+    gaps[own / 32] = (UINT32_C(1) << own % 32) - 1;
+#pragma omp parallel for schedule(static)
+  for (uint64_t i = 0; i < row_count; i++) {
+    const uint64_t row = amped_index_get(rows, plan->index_type, i);
+    if (row >= m->rows.block_rows)
+      continue;
+    uint32_t *word = &gaps[row / 32];
+    const uint32_t others = ~(UINT32_C(1) << row % 32);
+#pragma omp atomic
+    *word &= others;
+  }
+  for (uint64_t s = 0; s < m->copy.split_count; s++) {
+    const uint64_t idp = m->copy.splits[s].idp;
+    if (m->rows.owner[idp] == plan->rank)
+      for (uint64_t i = m->copy.splits[s].row; i < m->copy.splits[s + 1].row; i++) {
+        const uint64_t row = m->rows.position[idp] - block + i - m->copy.splits[s].row;
+        gaps[row / 32] &= ~(UINT32_C(1) << row % 32);
+      }
+  }
+#pragma omp parallel for schedule(static) reduction(+ : count)
+  for (uint64_t i = 0; i < amped_packing_bit_words(own); i++)
+    count += (uint64_t)__builtin_popcount(gaps[i]);
+  return count;
 }
 
 void amped_row_pieces_cuda_free(amped_row_pieces_cuda *p) {

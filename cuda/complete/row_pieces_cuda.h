@@ -6,7 +6,8 @@
  * pieces, about the same work each: a warp's. A run is some consecutive strips of one part of the
  * rows (plan.h) in one span.
  *
- * Pure functions in host memory; no CUDA in here. */
+ * Pure functions in host memory; no CUDA in here. All OpenMP threads; their number changes nothing.
+ */
 #ifndef AMPED_ROW_PIECES_CUDA_H
 #define AMPED_ROW_PIECES_CUDA_H
 
@@ -62,13 +63,18 @@ amped_row_pieces_limits_cuda amped_row_pieces_cuda_limits(const amped_plan *plan
                                                           const amped_layout_cuda *layout, int mode,
                                                           uint64_t slot_bytes);
 
-/* Cut mode's copy, whose row bits and row list are given (packing.h): the list of plan->index_type.
- * free takes a zeroed object, too. */
+/* Cut mode's copy, whose row bits and row list are given (packing.h): the list of plan->index_type;
+ * bit 0 is set. free takes a zeroed object, too. */
 amped_status amped_row_pieces_cuda_make(amped_row_pieces_cuda *out, const amped_plan *plan,
                                         const amped_layout_cuda *layout, int mode,
-                                        const uint32_t *bits, const void *rows, uint64_t row_count,
+                                        const uint32_t *bits, const void *rows,
                                         uint64_t slot_bytes);
 void amped_row_pieces_cuda_free(amped_row_pieces_cuda *pieces);
+
+/* gaps: a bit a row of the block, zeros: set where a row has no nonzeros here or on other ranks.
+ * The copy's row list has row_count entries. Returns the number of gaps. */
+uint64_t amped_row_pieces_cuda_gaps(const amped_plan *plan, int mode, const void *rows,
+                                    uint64_t row_count, uint32_t *gaps);
 
 #ifdef __cplusplus
 }

@@ -15,7 +15,8 @@
  * Solution: warp_solve_cuda.cuh, in the shared memory that sums are folded in.
  *
  * History: 2.4 KB a row of 32 components are more than all else that a row of a few nonzeros reads.
- * They come to shared memory in their order, those of the next row while this one is solved.
+ * They come to shared memory in their order, those of the next row while this one is solved. The
+ * lane that has an element of H adds its number in registers, once, before H goes to the desk.
  *
  * A strip's pieces lie one behind another, so the nonzeros of the next piece are asked for while
  * this one is solved. Each strip leaves its sums in a place of its own: the same bits every time.
@@ -275,70 +276,79 @@ __device__ inline void ask_history(warp_history<W> *past, unsigned i, unsigned l
   __pipeline_commit();
 }
 
-/* Add the history of piece i to its own equations: all but n of it. H, the right side and the sums
- * of p are on the desk. Where it `leaves` they become the history instead; squares: of the row. A
- * lane has a column of H, of 64 components two. */
+/* Add the history of piece i, where it is kept, to the piece's own equations: all but n of it.
+ * squares: of a lane. Of two elements of H that are the same the lower one gets it, which is in one
+ * lane alone. Where it `leaves`, sums of H take the history's place in shared memory. */
 template <int W>
 __device__ inline void add_history(warp_history<W> *past, unsigned i, unsigned n, bool biased,
-                                   solve_desk<W> *desk, bool leaves, warp_equations<W> *q,
-                                   double *squares, unsigned lane) {
-  constexpr unsigned rows = 4; /* at a time */
+                                   bool leaves, warp_equations<W> *q, double *squares,
+                                   unsigned lane) {
+  const unsigned g = lane / 4;
+  const unsigned t = lane % 4;
   const double keep = past->keep[i];
   const float by = (float)keep;
-  const float *const from = numbers_of(past, i);
-  float *const to = past->rows[i];
+  float *const from = numbers_of(past, i);
   const equation_places at = places_of(n, biased);
-  const auto put = [&](unsigned place, float *own, float sum) {
-    if (leaves)
-      to[place] = sum;
-    else
-      *own = sum;
-  };
-  const auto take = [&](unsigned place, float *own) {
-    put(place, own, fmaf(by, from[place], *own));
-  };
-#pragma unroll 1
-  for (unsigned c = lane; c < n; c += 32) {
-    const unsigned column = coordinate_of<W>(c);
-    take(at.targets + c, &desk->a[W][column]);
-    if (biased)
-      take(at.sum + c, &desk->a[W + 1][column]);
-#pragma unroll 1
-    for (unsigned first = c - lane; first < n; first += rows) {
-      float sum[rows];
-      float *h[rows];
+  const auto take = [&](unsigned place, float *own) { *own = fmaf(by, from[place], *own); };
 #pragma unroll
-      for (unsigned k = 0; k < rows; k++) {
-        const unsigned r = first + k;
-        const unsigned row = coordinate_of<W>(r);
-        h[k] = row >= column ? &desk->a[row][column] : &desk->a[column][row];
-        sum[k] = r >= c && r < n ? fmaf(by, from[r * (r + 1) / 2 + c], *h[k]) : 0.0F;
-      }
+  for (int m = 0; m < fit_shape<W>::halves; m++)
 #pragma unroll
-      for (unsigned k = 0; k < rows; k++) {
-        const unsigned r = first + k;
-        if (r >= c && r < n)
-          put(r * (r + 1) / 2 + c, h[k], sum[k]);
+    for (int b = 0; b < 2 * m + 2; b++)
+#pragma unroll
+      for (int k = 0; k < 4; k++) {
+        const unsigned row = 16U * m + g + 8U * (k / 2);
+        const unsigned column = 8U * b + 2 * t + k % 2;
+        const unsigned r = column_at<W>(row);
+        const unsigned c = column_at<W>(column);
+        if (row >= column && r < n && c < n) {
+          take(place_of_pair(r, c), &q->h[tile_at(m, b)][k]);
+          if (leaves)
+            from[place_of_pair(r, c)] = q->h[tile_at(m, b)][k];
+        }
       }
-    }
-  }
 #pragma unroll
   for (int c = 0; c < fit_shape<W>::blocks; c++) {
-    const unsigned column = column_of<W>(c, lane / 4);
-    if (column < n)
-      q->targets[c] = fmaf(by, from[at.targets + column], q->targets[c]);
+    const unsigned column = column_of<W>(c, g);
+    if (column < n) {
+      take(at.targets + column, &q->targets[c]);
+      if (biased)
+        take(at.sum + column, &q->sums[c]);
+    }
   }
   if (biased)
     q->target += keep * (double)from[at.target];
-  if (lane == 0) {
+  if (lane == 0)
     *squares += keep * (double)from[at.squares];
-    if (leaves) {
-      to[at.count] = (float)q->count;
+  __syncwarp();
+}
+
+/* Piece i's equations, of which H is there, become its history. */
+template <int W>
+__device__ inline void leave_history(warp_history<W> *past, unsigned i, unsigned n, bool biased,
+                                     const warp_equations<W> &q, double squares, unsigned length,
+                                     unsigned lane) {
+  float *const from = numbers_of(past, i);
+  float *const to = past->rows[i];
+  const equation_places at = places_of(n, biased);
+#pragma unroll
+  for (int c = 0; c < fit_shape<W>::blocks; c++) {
+    const unsigned column = column_of<W>(c, lane / 4);
+    if (lane % 4 == 0 && column < n) {
+      from[at.targets + column] = q.targets[c];
       if (biased)
-        to[at.target] = (float)q->target;
+        from[at.sum + column] = q.sums[c];
     }
   }
+  if (lane == 0) {
+    from[at.count] = (float)q.count;
+    if (biased)
+      from[at.target] = (float)q.target;
+    from[at.squares] = (float)squares;
+  }
   __syncwarp();
+#pragma unroll 4
+  for (unsigned k = lane; k < length; k += 32)
+    to[k] = from[k];
 }
 
 /* The nonzeros of a piece: the first, as the problem numbers them, and how many. */
@@ -634,8 +644,19 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
       q.count += past_of()->keep[at % 32] *
                  (double)numbers_of(past_of(), at % 32)[places_of(p.components, biased).count];
     }
-    const double weight = has_history && p.absorbs ? 0.0 : penalty_of(p, q.count);
-    if (works) {
+    const bool leaves = has_history && p.absorbs;
+    if constexpr (has_history) {
+      if (works)
+        add_history<W>(past_of(), at % 32, p.components, biased, leaves, &q, &sums->squares, lane);
+      if (works && leaves) {
+        const double squares = sum_of_lanes(sums->squares);
+        leave_history<W>(past_of(), at % 32, p.components, biased, q, squares, p.slot_length, lane);
+        if (lane == 0)
+          sums->all_count += q.count;
+      }
+    }
+    const double weight = penalty_of(p, q.count);
+    if (works && !leaves) {
       if (p.base != nullptr)
         add_base<W>(p.base, p.components, q.h, lane);
       float right[blocks];
@@ -647,19 +668,9 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
       put_on_desk<W>(&memory->desk, q.h, (float)weight, p.components, right, q.sums, biased, lane);
     }
     if constexpr (has_history) {
-      if (works)
-        add_history<W>(past_of(), at % 32, p.components, biased, &memory->desk, p.absorbs, &q,
-                       &sums->squares, lane);
-      if (works && p.absorbs) {
-        const double squares = sum_of_lanes(sums->squares);
-        if (lane == 0) {
-          past_of()->rows[at % 32][places_of(p.components, biased).squares] = (float)squares;
-          sums->all_count += q.count;
-        }
-      }
       if (!is_last)
         begin_history(at + 1);
-      if (is_row && (p.absorbs || !works))
+      if (is_row && (leaves || !works))
         continue; /* the row stays */
     }
     if (!is_row) {
@@ -780,21 +791,23 @@ amped_status launch_warps_of(const amped_row_kernel_cuda_args *args) {
                 : launch_warps<W, N, I, false, false, false>(args);
 }
 
-/* With histories: a weight may be 1, and only tensors of order 3 have kernels of their own. */
-template <int W, int N, typename I>
+/* With histories: tensors of order 3 without weights have kernels of their own; in those of all
+ * others a weight may be 1. */
+template <int W, int N, typename I, bool weighs>
 amped_status launch_warps_with_history(const amped_row_kernel_cuda_args *args) {
-  return args->fit->biased ? launch_warps<W, N, I, true, true, true>(args)
-                           : launch_warps<W, N, I, false, true, true>(args);
+  return args->fit->biased ? launch_warps<W, N, I, true, weighs, true>(args)
+                           : launch_warps<W, N, I, false, weighs, true>(args);
 }
 
 template <int W> amped_status launch_warps_for_order(const amped_row_kernel_cuda_args *args) {
   const bool has_history = args->fit->history != nullptr;
   if (args->index_type != AMPED_U32)
-    return has_history ? launch_warps_with_history<W, most_inputs, index64>(args)
+    return has_history ? launch_warps_with_history<W, most_inputs, index64, true>(args)
                        : launch_warps_of<W, most_inputs, index64>(args);
   if (has_history)
-    return args->inputs == 2 ? launch_warps_with_history<W, 2, index32>(args)
-                             : launch_warps_with_history<W, most_inputs, index32>(args);
+    return args->inputs == 2 && args->weights == nullptr
+               ? launch_warps_with_history<W, 2, index32, false>(args)
+               : launch_warps_with_history<W, most_inputs, index32, true>(args);
   switch (args->inputs) {
   case 2:
     return launch_warps_of<W, 2, index32>(args);

@@ -7,6 +7,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "base/types.h"
 
 static _Atomic int64_t live_blocks;
@@ -102,6 +106,17 @@ bool amped_mem_has(uint64_t bytes) {
   bool has = block != NULL;
   free(block);
   return has;
+}
+
+/* The library takes larger blocks from the system one by one, whatever it is told. */
+#define KEPT_BLOCK_BYTES (32 << 20)
+#define KEPT_BYTES (512 << 20)
+
+void amped_mem_keep(void) {
+#ifdef __GLIBC__
+  (void)mallopt(M_MMAP_THRESHOLD, KEPT_BLOCK_BYTES);
+  (void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+#endif
 }
 
 int64_t amped_mem_live(void) {

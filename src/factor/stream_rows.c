@@ -25,6 +25,7 @@ amped_status amped_stream_rows_create(amped_stream_rows *r, const amped_comm *co
                            .width = amped_state_sums_width(head),
                            .ops = worker->backend->row_stores};
   memcpy(r->dims, head->dims, sizeof r->dims);
+  amped_mem_keep(); /* batches come and go */
   amped_status status = r->ops->create(worker->device, &shape, head->dims, &r->store);
   for (int m = 0; m < r->order && status == AMPED_OK; m++)
     status = amped_calloc(&r->sums[m], r->width * r->width, sizeof *r->sums[m], "sums over rows");

@@ -289,6 +289,10 @@ bool amped_input_in_memory(const amped_input *input) {
   return input->file == NULL && input->tensor.nnz > 0;
 }
 
+const amped_sptensor *amped_input_list(const amped_input *input) {
+  return amped_input_in_memory(input) ? &input->tensor : NULL;
+}
+
 amped_status amped_input_read(amped_input *input, int mode, uint64_t first, uint64_t count,
                               void *const *indices, void *values) {
   if (input->file != NULL)

@@ -64,6 +64,9 @@ const amped_tensor_info *amped_input_info(const amped_input *input);
 /* Does this rank hold the whole list in host memory? */
 bool amped_input_in_memory(const amped_input *input);
 
+/* This list, which stays the input's; NULL elsewhere. */
+const amped_sptensor *amped_input_list(const amped_input *input);
+
 /* Does amped_tensor_file_read's work: nonzeros first .. first+count of mode's copy, or of the list,
  * into host memory of the caller. */
 amped_status amped_input_read(amped_input *input, int mode, uint64_t first, uint64_t count,

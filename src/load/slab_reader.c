@@ -8,6 +8,7 @@
 #include "base/trace.h"
 
 #define SLABS 2
+#define NONE UINT64_MAX
 
 struct amped_slab_reader {
   amped_input *input;
@@ -15,8 +16,10 @@ struct amped_slab_reader {
   const bool *wanted;
   const amped_worker *worker;
   amped_slab slabs[SLABS];
-  int threads; /* of OpenMP, which the reading thread and the caller share */
-  pthread_t thread;
+  int count;        /* of slabs: one where no more is wanted, which the caller reads */
+  uint64_t lone;    /* the number of that slab of the file; NONE: it is read, or there is none */
+  int threads;      /* of OpenMP, which the reading thread and the caller share */
+  pthread_t thread; /* where there are two slabs */
   bool started;
   /* Under the lock: slabs read, and slabs that the caller has given back. Both only grow. */
   pthread_mutex_t lock;
@@ -41,6 +44,10 @@ uint64_t amped_slab_reader_bytes(const amped_tensor_info *info) {
   return SLABS * count * amped_slab_nonzero_bytes(info);
 }
 
+static uint64_t slabs_of(const amped_tensor_info *info) {
+  return amped_ceil_div(info->nnz, AMPED_SLAB_NNZ);
+}
+
 /* Wait for a free slab. False where the caller closes the reader. */
 static bool wait_free(amped_slab_reader *r) {
   (void)pthread_mutex_lock(&r->lock);
@@ -61,23 +68,34 @@ static int caller_threads(int threads) {
   return threads > 1 ? threads / 2 : 1;
 }
 
+/* Slab n of the file. */
+static amped_status read_slab(const amped_slab_reader *r, uint64_t n, amped_slab *slab) {
+  const uint64_t nnz = amped_input_info(r->input)->nnz;
+  slab->first = n * AMPED_SLAB_NNZ;
+  slab->count = nnz - slab->first < AMPED_SLAB_NNZ ? nnz - slab->first : AMPED_SLAB_NNZ;
+  amped_trace_begin(AMPED_PHASE_READ, r->mode);
+  const amped_status status =
+      amped_input_read(r->input, r->mode, slab->first, slab->count, slab->indices, slab->values);
+  amped_trace_end();
+  return status;
+}
+
+static bool is_wanted(const amped_slab_reader *r, uint64_t n) {
+  return r->wanted == NULL || r->wanted[n];
+}
+
 static void *read_slabs(void *argument) {
   amped_slab_reader *r = argument;
-  uint64_t nnz = amped_input_info(r->input)->nnz;
+  const uint64_t slabs = slabs_of(amped_input_info(r->input));
   amped_status status = AMPED_OK;
   omp_set_num_threads(reader_threads(r->threads));
   amped_trace_in_lane(AMPED_LANE_READER);
-  for (uint64_t first = 0, n = 0; first < nnz && status == AMPED_OK; first += AMPED_SLAB_NNZ, n++) {
-    if (r->wanted != NULL && !r->wanted[n])
+  for (uint64_t n = 0; n < slabs && status == AMPED_OK; n++) {
+    if (!is_wanted(r, n))
       continue;
     if (!wait_free(r))
       break;
-    amped_slab *slab = &r->slabs[r->filled % SLABS];
-    slab->first = first;
-    slab->count = nnz - first < AMPED_SLAB_NNZ ? nnz - first : AMPED_SLAB_NNZ;
-    amped_trace_begin(AMPED_PHASE_READ, r->mode);
-    status = amped_input_read(r->input, r->mode, first, slab->count, slab->indices, slab->values);
-    amped_trace_end();
+    status = read_slab(r, n, &r->slabs[r->filled % SLABS]);
     if (status == AMPED_OK) {
       (void)pthread_mutex_lock(&r->lock);
       r->filled++;
@@ -123,9 +141,20 @@ void amped_slab_free(amped_slab *slab, const amped_worker *worker) {
 
 static amped_status allocate_slabs(amped_slab_reader *r, const amped_tensor_info *info) {
   const uint64_t count = amped_slab_nnz(info);
-  for (int s = 0; s < SLABS; s++)
+  for (int s = 0; s < r->count; s++)
     AMPED_TRY(amped_slab_create(&r->slabs[s], info, count, r->worker));
   return AMPED_OK;
+}
+
+/* A thread, and its team of OpenMP, take longer to begin than to read one slab from memory. */
+static void count_slabs(amped_slab_reader *r) {
+  const uint64_t slabs = slabs_of(amped_input_info(r->input));
+  r->lone = NONE;
+  for (uint64_t n = 0; n < slabs && r->count < SLABS; n++)
+    if (is_wanted(r, n)) {
+      r->count++;
+      r->lone = n;
+    }
 }
 
 amped_status amped_slab_reader_open(amped_input *input, int mode, const bool *wanted,
@@ -141,7 +170,12 @@ amped_status amped_slab_reader_open(amped_input *input, int mode, const bool *wa
   r->threads = omp_get_max_threads();
   (void)pthread_mutex_init(&r->lock, NULL);
   (void)pthread_cond_init(&r->changed, NULL);
+  count_slabs(r);
   AMPED_GO(fail, allocate_slabs(r, amped_input_info(input)));
+  if (r->count < SLABS) {
+    *out = r;
+    return AMPED_OK;
+  }
   int failed = pthread_create(&r->thread, NULL, read_slabs, r);
   if (failed != 0) {
     status = amped_error_errno(AMPED_FAILED, failed, NULL, "no thread for reading");
@@ -156,9 +190,22 @@ fail:
   return status;
 }
 
+/* The one slab, the first time. */
+static amped_status read_lone(amped_slab_reader *r, const amped_slab **out) {
+  const uint64_t n = r->lone;
+  if (n == NONE)
+    return AMPED_OK;
+  r->lone = NONE;
+  AMPED_TRY(read_slab(r, n, &r->slabs[0]));
+  *out = &r->slabs[0];
+  return AMPED_OK;
+}
+
 amped_status amped_slab_reader_next(amped_slab_reader *r, const amped_slab **out) {
   amped_status status = AMPED_OK;
   *out = NULL;
+  if (r->count < SLABS)
+    return read_lone(r, out);
   (void)pthread_mutex_lock(&r->lock);
   r->freed = r->taken;
   (void)pthread_cond_broadcast(&r->changed);

@@ -2,8 +2,9 @@
  *
  * A slab is AMPED_SLAB_NNZ consecutive nonzeros as they stand in the input (the last slab has
  * fewer): index arrays of info->index_types and values of info->value_type. The reader has two
- * slabs in host memory, which it owns: it reads one while the caller works on the other. Where it
- * is given a worker, that memory transfers fast to the worker's device. */
+ * slabs in host memory, which it owns: it reads one while the caller works on the other. One slab
+ * alone is read when the caller asks for it, by all threads. Where it is given a worker, that
+ * memory transfers fast to the worker's device. */
 #ifndef AMPED_SLAB_READER_H
 #define AMPED_SLAB_READER_H
 
@@ -27,7 +28,7 @@ static inline uint64_t amped_slab_nnz(const amped_tensor_info *info) {
   return info->nnz < AMPED_SLAB_NNZ ? info->nnz : AMPED_SLAB_NNZ;
 }
 
-/* Bytes of one nonzero in a slab, and of the slabs of one reader. */
+/* Bytes of one nonzero in a slab, and of the slabs of one reader at most. */
 uint64_t amped_slab_nonzero_bytes(const amped_tensor_info *info);
 uint64_t amped_slab_reader_bytes(const amped_tensor_info *info);
 
@@ -36,7 +37,8 @@ uint64_t amped_slab_reader_bytes(const amped_tensor_info *info);
  * reader is closed. *out is NULL on failure. Not collective.
  *
  * Until then no other thread may use the input, and reader and caller share the caller's OpenMP
- * threads: the caller has half of them. A caller has one reader at a time. */
+ * threads: the caller has half of them where there is more than one slab. A caller has one reader
+ * at a time. */
 amped_status amped_slab_reader_open(amped_input *input, int mode, const bool *wanted,
                                     const amped_worker *worker, amped_slab_reader **out);
 

@@ -1,9 +1,9 @@
 #include "plan/placement.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sort.h"
 
 const char *const amped_placement_names[] = {"greedy", "equal", "block", NULL};
 
@@ -37,21 +37,13 @@ typedef struct heap {
 typedef struct greedy {
   const table *t;
   uint64_t limit;
-  idp *order;      /* [idp_count] largest first */
+  idp *order;      /* [idp_count] largest first, and those alike by number */
   uint64_t filled; /* the number of iDps with nonzeros */
   heap h;
   uint64_t *nnz;   /* [nranks] nonzeros of iDps that are not split */
   uint64_t *split; /* [nranks] nonzeros of split iDps */
   int *owner;
 } greedy;
-
-static int larger_first(const void *left, const void *right) {
-  const idp *a = left;
-  const idp *b = right;
-  if (a->nnz != b->nnz)
-    return a->nnz > b->nnz ? -1 : 1;
-  return a->number < b->number ? -1 : a->number > b->number;
-}
 
 static bool before(const load *a, const load *b) {
   if (a->nnz != b->nnz)
@@ -210,30 +202,55 @@ static uint64_t choose_splits(greedy *g, uint64_t *unsplit_spread) {
   return high;
 }
 
-static int ascending(const void *left, const void *right) {
-  uint64_t a = *(const uint64_t *)left;
-  uint64_t b = *(const uint64_t *)right;
-  return a < b ? -1 : a > b;
+/* scratch: [2 idp_count]. The sort is stable. */
+static amped_status sort_idps(greedy *g, uint64_t *scratch) {
+  const table *t = g->t;
+  uint64_t *less = scratch; /* than the most nonzeros of an iDp */
+  uint64_t *numbers = scratch + t->idp_count;
+  void *arrays[] = {less, numbers};
+  uint64_t most = 0;
+  for (uint64_t i = 0; i < t->idp_count; i++)
+    most = t->idp_nnz[i] > most ? t->idp_nnz[i] : most;
+  for (uint64_t i = 0; i < t->idp_count; i++) {
+    less[i] = most - t->idp_nnz[i];
+    numbers[i] = i;
+  }
+  const amped_sort_field key = {less, amped_sort_bits(less, t->idp_count)};
+  AMPED_TRY(amped_sort(t->idp_count, &key, 1, 0, arrays, 2));
+  for (uint64_t k = 0; k < t->idp_count; k++) {
+    g->order[k] = (idp){most - less[k], numbers[k]};
+    g->filled += g->order[k].nnz > 0;
+  }
+  return AMPED_OK;
+}
+
+static amped_status order_idps(greedy *g) {
+  uint64_t *scratch = NULL;
+  AMPED_TRY(amped_alloc(&g->order, g->t->idp_count, sizeof *g->order, "the order of iDps"));
+  AMPED_TRY(amped_alloc(&scratch, g->t->idp_count, 2 * sizeof *scratch, "the order of iDps"));
+  const amped_status status = sort_idps(g, scratch);
+  amped_free(scratch);
+  return status;
+}
+
+/* The first `count` iDps of the order, by number. */
+static amped_status list_splits(const greedy *g, uint64_t count, amped_balance *b) {
+  AMPED_TRY(amped_alloc(&b->splits, count, sizeof *b->splits, "the split iDps"));
+  for (uint64_t k = 0; k < count; k++)
+    b->splits[k] = g->order[k].number;
+  b->split_count = count;
+  const amped_sort_field key = {b->splits, amped_sort_bits(b->splits, count)};
+  return amped_sort(count, &key, 1, 0, (void *[]){b->splits}, 1);
 }
 
 static amped_status place_greedily(greedy *g, amped_balance *b) {
   const table *t = g->t;
   uint64_t nranks = (uint64_t)t->nranks;
-  AMPED_TRY(amped_alloc(&g->order, t->idp_count, sizeof *g->order, "the order of iDps"));
+  AMPED_TRY(order_idps(g));
   AMPED_TRY(amped_alloc(&g->h.loads, nranks, sizeof *g->h.loads, "the loads of ranks"));
   AMPED_TRY(amped_alloc(&g->nnz, nranks, sizeof *g->nnz, "the loads of ranks"));
   AMPED_TRY(amped_alloc(&g->split, nranks, sizeof *g->split, "the loads of ranks"));
-  for (uint64_t i = 0; i < t->idp_count; i++) {
-    g->order[i] = (idp){t->idp_nnz[i], i};
-    g->filled += t->idp_nnz[i] > 0;
-  }
-  qsort(g->order, t->idp_count, sizeof *g->order, larger_first);
-  b->split_count = choose_splits(g, &b->unsplit_spread);
-  AMPED_TRY(amped_alloc(&b->splits, b->split_count, sizeof *b->splits, "the split iDps"));
-  for (uint64_t k = 0; k < b->split_count; k++)
-    b->splits[k] = g->order[k].number;
-  if (b->split_count > 0)
-    qsort(b->splits, b->split_count, sizeof *b->splits, ascending);
+  AMPED_TRY(list_splits(g, choose_splits(g, &b->unsplit_spread), b));
   for (int p = 0; p < t->nranks; p++)
     b->cuts[p + 1] = b->cuts[p] + g->split[p];
   return AMPED_OK;
@@ -241,6 +258,10 @@ static amped_status place_greedily(greedy *g, amped_balance *b) {
 
 static amped_status balance_greedy(const table *t, uint64_t limit, amped_balance *b) {
   greedy g = {.t = t, .limit = limit, .owner = b->owner};
+  if (t->nranks == 1) {
+    memset(b->owner, 0, t->idp_count * sizeof *b->owner);
+    return AMPED_OK;
+  }
   amped_status status = place_greedily(&g, b);
   amped_free(g.order);
   amped_free(g.h.loads);

@@ -7,7 +7,8 @@
  * owner's in the order of rows. An owner's first number is a multiple of the width of an iDp
  * (tensor/partition.h), so that an iDp has one owner; numbers without a row are gaps.
  *
- * Pure functions. Host memory, owned by the struct. */
+ * Pure functions. Host memory, owned by the struct or the caller; all OpenMP threads, whose number
+ * changes nothing. */
 #ifndef AMPED_TOUCHED_H
 #define AMPED_TOUCHED_H
 
@@ -31,6 +32,13 @@ AMPED_BOTH static inline uint64_t amped_stream_index(uint64_t slot, int rank, in
 }
 /* Rows of a rank among dim. */
 uint64_t amped_stream_own_rows(uint64_t dim, int rank, int nranks);
+
+/* *rows = the different ones of `count` indices below dim, ascending, from amped_alloc, and *found
+ * their number; places[k] = that of indices[k] among them. count is at least one. Time is about
+ * that of the entries: rows are counted by a bit each, or sorted where dim is far more than count.
+ * *rows is NULL on failure. */
+amped_status amped_touched_find(const uint64_t *indices, uint64_t count, uint64_t dim,
+                                uint64_t *places, uint64_t **rows, uint64_t *found);
 
 typedef struct amped_touched {
   uint64_t count;

@@ -25,8 +25,11 @@ typedef struct work {
   const amped_stream *s;
   amped_input *input;
   uint64_t old_dims[AMPED_MAX_ORDER];
-  amped_sptensor all, learn; /* rank 0 */
-  amped_sptensor mine;       /* this rank's part of all */
+  const amped_sptensor *all;   /* rank 0: the input's; elsewhere NULL */
+  const amped_sptensor *learn; /* those of them that are learnt: all, or */
+  amped_sptensor some;
+  const amped_sptensor *mine; /* this rank's part of all: all, or */
+  amped_sptensor dealt;
   amped_stream_batch *batch; /* NULL where nothing is learnt, and of a published history */
   amped_learnt *out;
 } work;
@@ -37,24 +40,6 @@ static bool is_published(const work *w) {
 
 /* --- entries -----------------------------------------------------------------------------------
  */
-
-/* Rank 0: the input's list. */
-static amped_status read_all(work *w) {
-  const amped_tensor_info *info = amped_input_info(w->input);
-  void *arrays[AMPED_MAX_ORDER] = {NULL};
-  amped_status status = AMPED_OK;
-  AMPED_TRY(amped_sptensor_create(&w->all, info->order, info->nnz));
-  memcpy(w->all.dims, info->dims, sizeof w->all.dims);
-  for (int m = 0; m < info->order; m++)
-    AMPED_GO(done, amped_alloc(&arrays[m], info->nnz, info->index_types[m], "a batch"));
-  AMPED_GO(done, amped_input_read(w->input, AMPED_INPUT_LIST, 0, info->nnz, arrays, w->all.values));
-  for (int m = 0; m < info->order; m++)
-    amped_indices_get(arrays[m], info->index_types[m], 0, info->nnz, w->all.indices[m]);
-done:
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    amped_free(arrays[m]);
-  return status;
-}
 
 static void copy_entry(const amped_sptensor *from, uint64_t k, amped_sptensor *to, uint64_t at) {
   for (int m = 0; m < from->order; m++)
@@ -67,10 +52,10 @@ enum { LEARN, HOLD, DROP, FATES };
 
 static int fate_of(const work *w, uint64_t k) {
   bool inside = is_published(w);
-  if (amped_stream_entry_is_held(w->s->head, &w->all, k))
+  if (amped_stream_entry_is_held(w->s->head, w->all, k))
     return HOLD;
-  for (int m = 0; m < w->all.order && inside; m++)
-    inside = w->all.indices[m][k] < w->old_dims[m];
+  for (int m = 0; m < w->all->order && inside; m++)
+    inside = w->all->indices[m][k] < w->old_dims[m];
   return inside ? DROP : LEARN;
 }
 
@@ -79,7 +64,7 @@ static int fate_of(const work *w, uint64_t k) {
 
 static uint64_t end_of_piece(const work *w, uint64_t piece) {
   const uint64_t end = (piece + 1) * TEAM_ENTRIES;
-  return end < w->all.nnz ? end : w->all.nnz;
+  return end < w->all->nnz ? end : w->all->nnz;
 }
 
 /* For each piece of the list: the entries of each fate in the pieces before it. */
@@ -87,8 +72,10 @@ static void count_fates(const work *w, uint64_t pieces, uint64_t (*counts)[FATES
 #pragma omp parallel for schedule(static)
   for (uint64_t i = 0; i < pieces; i++) {
     const uint64_t end = end_of_piece(w, i);
+    uint64_t own[FATES] = {0};
     for (uint64_t k = i * TEAM_ENTRIES; k < end; k++)
-      counts[i + 1][fate_of(w, k)]++;
+      own[fate_of(w, k)]++;
+    memcpy(counts[i + 1], own, sizeof own);
   }
   for (uint64_t i = 0; i < pieces; i++)
     for (int f = 0; f < FATES; f++)
@@ -104,15 +91,16 @@ static void copy_entries(const work *w, uint64_t pieces, uint64_t (*counts)[FATE
     for (uint64_t k = i * TEAM_ENTRIES; k < end; k++) {
       const int fate = fate_of(w, k);
       if (fate != DROP)
-        copy_entry(&w->all, k, to[fate], counts[i][fate]++);
+        copy_entry(w->all, k, to[fate], counts[i][fate]++);
     }
   }
 }
 
-/* Rank 0: those that are learnt, and those that are held out. */
+/* Rank 0: entries are learnt, held out or dropped. Those that are learnt are copied only where they
+ * are not all. */
 static amped_status part_entries(work *w) {
-  const uint64_t pieces = amped_ceil_div(w->all.nnz, TEAM_ENTRIES);
-  amped_sptensor *const to[] = {[LEARN] = &w->learn, [HOLD] = &w->out->held_out};
+  const uint64_t pieces = amped_ceil_div(w->all->nnz, TEAM_ENTRIES);
+  amped_sptensor *const to[] = {[LEARN] = &w->some, [HOLD] = &w->out->held_out};
   uint64_t(*counts)[FATES] = NULL;
   amped_status status = AMPED_OK;
   AMPED_TRY(amped_calloc(&counts, pieces + 1, sizeof *counts, "the entries of a batch"));
@@ -120,10 +108,13 @@ static amped_status part_entries(work *w) {
   w->out->learnt = counts[pieces][LEARN];
   w->out->held = counts[pieces][HOLD];
   w->out->dropped = counts[pieces][DROP];
-  AMPED_GO(done, amped_sptensor_create(&w->learn, w->all.order, w->out->learnt));
-  AMPED_GO(done, amped_sptensor_create(&w->out->held_out, w->all.order, w->out->held));
+  w->learn = w->out->learnt == w->all->nnz ? w->all : &w->some;
+  AMPED_GO(done, amped_sptensor_create(&w->out->held_out, w->all->order, w->out->held));
+  if (w->learn == w->all)
+    goto done;
+  AMPED_GO(done, amped_sptensor_create(&w->some, w->all->order, w->out->learnt));
+  memcpy(w->some.dims, w->all->dims, sizeof w->some.dims);
   copy_entries(w, pieces, counts, to);
-  w->learn.duplicates = AMPED_DUPLICATES_SUM; /* none comes twice */
 done:
   amped_free(counts);
   return status;
@@ -131,11 +122,11 @@ done:
 
 /* Rank 0: the first mode of which all entries lie in new rows. */
 static int find_growing(const work *w) {
-  for (int m = 0; m < w->all.order; m++) {
+  for (int m = 0; m < w->all->order; m++) {
     uint64_t k = 0;
-    while (k < w->all.nnz && w->all.indices[m][k] >= w->old_dims[m])
+    while (k < w->all->nnz && w->all->indices[m][k] >= w->old_dims[m])
       k++;
-    if (k == w->all.nnz)
+    if (k == w->all->nnz)
       return m;
   }
   return -1;
@@ -149,9 +140,8 @@ static amped_status take_entries(work *w, int growing) {
   amped_status status = AMPED_OK;
   out->growing = growing;
   if (comm->rank == 0) {
-    status = read_all(w);
-    if (status == AMPED_OK)
-      status = part_entries(w);
+    w->all = amped_input_list(w->input);
+    status = part_entries(w);
     if (status == AMPED_OK && growing < 0)
       out->growing = find_growing(w);
     memcpy(shared, (uint64_t[]){out->learnt, out->held, (uint64_t)(out->growing + 1), out->dropped},
@@ -163,7 +153,7 @@ static amped_status take_entries(work *w, int growing) {
   out->held = shared[1];
   out->growing = (int)shared[2] - 1;
   out->dropped = shared[3];
-  return amped_stream_entries_deal(comm, &w->all, &w->mine);
+  return amped_stream_entries_deal(comm, w->all, &w->dealt, &w->mine);
 }
 
 /* --- new rows ----------------------------------------------------------------------------------
@@ -266,22 +256,44 @@ static amped_status start_rows(work *w) {
  */
 
 static bool is_own(const amped_stream_rows *rows, uint64_t row) {
-  return amped_stream_owner(row, rows->nranks) == rows->rank;
+  return rows->nranks == 1 || amped_stream_owner(row, rows->nranks) == rows->rank;
+}
+
+/* Own rows among the first `count` touched ones. An owner's numbers go up by one. */
+static uint64_t list_touched(const amped_stream_rows *rows, const amped_touched *t, uint64_t count,
+                             uint64_t *out) {
+  uint64_t first = UINT64_MAX;
+  uint64_t own = 0;
+#pragma omp parallel for schedule(static) reduction(min : first) reduction(+ : own)
+  for (uint64_t k = 0; k < count; k++)
+    if (is_own(rows, t->rows[k])) {
+      first = t->numbers[k] < first ? t->numbers[k] : first;
+      own++;
+    }
+#pragma omp parallel for schedule(static)
+  for (uint64_t k = 0; k < count; k++)
+    if (is_own(rows, t->rows[k]))
+      out[t->numbers[k] - first] = t->rows[k];
+  return own;
 }
 
 /* Own rows that were touched, then all own ones that are new. */
 static amped_status list_change(const work *w, int mode, const amped_touched *t) {
   const amped_stream_rows *rows = w->s->rows;
   const uint64_t old = changes_all(w) ? 0 : w->old_dims[mode];
+  const uint64_t before = amped_stream_own_rows(old, rows->rank, rows->nranks);
+  const uint64_t own = amped_stream_own_rows(rows->dims[mode], rows->rank, rows->nranks);
+  const uint64_t touched = touched_before(t, old);
   amped_stream_change *c = &w->out->change;
-  const uint64_t most = (t != NULL ? t->count : 0) + rows->dims[mode] - old;
-  AMPED_TRY(amped_alloc(&c->indices[mode], most, sizeof *c->indices[mode], "the rows of a batch"));
-  for (uint64_t k = 0; t != NULL && k < t->count && t->rows[k] < old; k++)
-    if (is_own(rows, t->rows[k]))
-      c->indices[mode][c->count[mode]++] = t->rows[k];
-  for (uint64_t i = old; i < rows->dims[mode]; i++)
-    if (is_own(rows, i))
-      c->indices[mode][c->count[mode]++] = i;
+  AMPED_TRY(amped_alloc(&c->indices[mode], touched + own - before, sizeof *c->indices[mode],
+                        "the rows of a batch"));
+  if (t != NULL)
+    c->count[mode] = list_touched(rows, t, touched, c->indices[mode]);
+#pragma omp parallel for schedule(static)
+  for (uint64_t slot = before; slot < own; slot++)
+    c->indices[mode][c->count[mode] + slot - before] =
+        amped_stream_index(slot, rows->rank, rows->nranks);
+  c->count[mode] += own - before;
   return AMPED_OK;
 }
 
@@ -320,7 +332,7 @@ static amped_status fit(work *w) {
   const uint64_t number = s->head->batches + 1;
   const amped_status status =
       is_published(w)
-          ? amped_stream_published_learn(s->comm, s->head, s->rows, w->old_dims, &w->learn, number,
+          ? amped_stream_published_learn(s->comm, s->head, s->rows, w->old_dims, w->learn, number,
                                          s->sweeps, order, &times, &w->out->sweep_sec)
           : amped_stream_batch_learn(w->batch, s->head, s->rows, number, s->sweeps, order, &times,
                                      &w->out->sweep_sec);
@@ -340,13 +352,13 @@ static amped_status load(work *w, int growing) {
       amped_comm_agree(s->comm, amped_stream_rows_grow(s->rows, amped_input_info(w->input)->dims)));
   if (w->out->learnt > 0 && !is_published(w))
     AMPED_TRY(amped_stream_batch_create(s->comm, s->worker, s->head, s->rows,
-                                        amped_input_path(w->input), &w->learn, &w->out->times,
+                                        amped_input_path(w->input), w->learn, &w->out->times,
                                         &w->batch));
   const double loaded = amped_time();
   amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
   AMPED_TRY(amped_comm_agree(s->comm, start_rows(w)));
   forget_sums(w);
-  AMPED_TRY(amped_stream_entries_enter(s->comm, s->rows, &w->mine));
+  AMPED_TRY(amped_stream_entries_enter(s->comm, s->rows, w->mine));
   amped_trace_end();
   amped_trace_end();
   w->out->times.start = amped_time() - loaded;
@@ -377,20 +389,20 @@ amped_status amped_stream_learn(const amped_stream *stream, amped_input *batch, 
   const amped_status status = learn(&w, growing);
   const double learnt = amped_time();
   amped_stream_batch_destroy(w.batch);
-  amped_sptensor_free(&w.all);
-  amped_sptensor_free(&w.learn);
-  amped_sptensor_free(&w.mine);
+  amped_sptensor_free(&w.some);
+  amped_sptensor_free(&w.dealt);
   out->times.end += amped_time() - learnt;
   return status;
 }
 
 amped_status amped_stream_errors(const amped_stream *stream, const amped_sptensor *entries,
                                  amped_errors *out) {
-  amped_sptensor mine;
-  AMPED_TRY(amped_stream_entries_deal(stream->comm, entries, &mine));
-  amped_status status = amped_stream_entries_enter(stream->comm, stream->rows, &mine);
+  amped_sptensor dealt;
+  const amped_sptensor *mine = NULL;
+  AMPED_TRY(amped_stream_entries_deal(stream->comm, entries, &dealt, &mine));
+  amped_status status = amped_stream_entries_enter(stream->comm, stream->rows, mine);
   if (status == AMPED_OK)
     status = amped_stream_entries_errors(stream->comm, stream->rows, stream->head, false, out);
-  amped_sptensor_free(&mine);
+  amped_sptensor_free(&dealt);
   return status;
 }

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/sort.h"
 #include "base/timer.h"
 #include "base/trace.h"
 #include "factor/exchange.h"
@@ -35,87 +34,15 @@ const amped_touched *amped_stream_batch_touched(const amped_stream_batch *b, int
 
 /* --- numbers of rows -------------------------------------------------------------------------- */
 
-/* Sorted entries that a thread walks over at a time. */
-#define WALK (UINT64_C(1) << 14)
-
-/* A mode's indices in ascending order. */
-typedef struct sorted {
-  const uint64_t *indices;
-  amped_order order;
-  uint64_t pieces; /* that threads walk over */
-} sorted;
-
-static uint64_t row_at(const sorted *s, uint64_t k) {
-  return s->order.keyed ? amped_order_key(&s->order, k) : s->indices[amped_order_at(&s->order, k)];
-}
-
-static bool is_new_row(const sorted *s, uint64_t k) {
-  return k == 0 || row_at(s, k) != row_at(s, k - 1);
-}
-
-static uint64_t end_of_piece(const sorted *s, uint64_t piece) {
-  const uint64_t end = (piece + 1) * WALK;
-  return end < s->order.count ? end : s->order.count;
-}
-
-/* before[i]: different rows in the pieces before piece i. */
-static void count_rows(const sorted *s, uint64_t *before) {
-#pragma omp parallel for schedule(static)
-  for (uint64_t i = 0; i < s->pieces; i++)
-    for (uint64_t k = i * WALK; k < end_of_piece(s, i); k++)
-      before[i + 1] += is_new_row(s, k);
-  for (uint64_t i = 0; i < s->pieces; i++)
-    before[i + 1] += before[i];
-}
-
-/* different[j]: the j-th different row; places[e]: that number of entry e. */
-static void list_rows(const sorted *s, const uint64_t *before, uint64_t *different,
-                      uint64_t *places) {
-#pragma omp parallel for schedule(static)
-  for (uint64_t i = 0; i < s->pieces; i++) {
-    uint64_t j = before[i];
-    for (uint64_t k = i * WALK; k < end_of_piece(s, i); k++) {
-      if (is_new_row(s, k))
-        different[j++] = row_at(s, k);
-      places[amped_order_at(&s->order, k)] = j - 1;
-    }
-  }
-}
-
-/* Rank 0: the different indices of a mode, ascending. The list has their places among these now. */
-static amped_status find_rows(amped_sptensor *list, int mode, uint64_t **out, uint64_t *count) {
-  static const char what[] = "the rows of a batch";
-  sorted s = {.indices = list->indices[mode], .pieces = amped_ceil_div(list->nnz, WALK)};
-  const amped_sort_field key = {s.indices, amped_sort_bits(s.indices, list->nnz)};
-  uint64_t *scratch = NULL;
-  uint64_t *before = NULL;
-  uint64_t *places = NULL;
-  amped_status status = AMPED_OK;
-  AMPED_GO(done, amped_alloc(&scratch, list->nnz, 2 * sizeof *scratch, what));
-  AMPED_GO(done, amped_alloc(&places, list->nnz, sizeof *places, what));
-  AMPED_GO(done, amped_calloc(&before, s.pieces + 1, sizeof *before, what));
-  AMPED_GO(done, amped_sort_order(list->nnz, &key, 1, scratch, scratch + list->nnz, &s.order));
-  count_rows(&s, before);
-  *count = before[s.pieces];
-  AMPED_GO(done, amped_alloc(out, *count, sizeof **out, what));
-  list_rows(&s, before, *out, places);
-  amped_free(list->indices[mode]);
-  list->indices[mode] = places;
-  places = NULL;
-done:
-  amped_free(scratch);
-  amped_free(before);
-  amped_free(places);
-  return status;
-}
-
-/* Collective; the status is agreed. */
-static amped_status share_rows(amped_stream_batch *b, amped_sptensor *list, int mode) {
+/* Collective; the status is agreed. Rank 0's entries have a place each among the rows. */
+static amped_status share_rows(amped_stream_batch *b, const amped_sptensor *list, int mode,
+                               uint64_t *places) {
   uint64_t *rows = NULL;
   uint64_t count = 0;
   amped_status status = AMPED_OK;
   if (b->comm->rank == 0)
-    status = find_rows(list, mode, &rows, &count);
+    status =
+        amped_touched_find(list->indices[mode], list->nnz, list->dims[mode], places, &rows, &count);
   AMPED_GO(failed, amped_comm_agree(b->comm, status));
   amped_comm_broadcast(b->comm, &count, sizeof count);
   if (b->comm->rank != 0)
@@ -129,15 +56,41 @@ failed:
   return status;
 }
 
-/* Rank 0: the list has the numbers of rows, where it had their places. */
-static void number_list(const amped_stream_batch *b, amped_sptensor *list) {
-  for (int m = 0; m < list->order; m++) {
-    uint64_t *indices = list->indices[m];
-#pragma omp parallel for schedule(static)
+/* Rank 0: the list has the numbers of rows, where it had their places; and values. */
+static void number_list(const amped_stream_batch *b, const double *values, amped_sptensor *list) {
+#pragma omp parallel
+  {
+    for (int m = 0; m < list->order; m++) {
+      uint64_t *indices = list->indices[m];
+      const uint64_t *numbers = b->touched[m].numbers;
+#pragma omp for schedule(static) nowait
+      for (uint64_t k = 0; k < list->nnz; k++)
+        indices[k] = numbers[indices[k]];
+    }
+#pragma omp for schedule(static)
     for (uint64_t k = 0; k < list->nnz; k++)
-      indices[k] = b->touched[m].numbers[indices[k]];
-    list->dims[m] = b->touched[m].dim;
+      list->values[k] = values[k];
   }
+  for (int m = 0; m < list->order; m++)
+    list->dims[m] = b->touched[m].dim;
+  list->duplicates = AMPED_DUPLICATES_SUM; /* none comes twice */
+}
+
+/* Collective; the status is agreed. Rank 0's list, by numbers of rows. */
+static amped_status number_rows(amped_stream_batch *b, const amped_state_head *head,
+                                const amped_sptensor *list, amped_sptensor *numbered) {
+  amped_status status = AMPED_OK;
+  memset(numbered, 0, sizeof *numbered);
+  if (b->comm->rank == 0)
+    status = amped_sptensor_create(numbered, list->order, list->nnz);
+  status = amped_comm_agree(b->comm, status);
+  for (int m = 0; m < head->order && status == AMPED_OK; m++)
+    status = share_rows(b, list, m, numbered->indices[m]);
+  if (status != AMPED_OK)
+    amped_sptensor_free(numbered);
+  else if (b->comm->rank == 0)
+    number_list(b, list->values, numbered);
+  return status;
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
@@ -207,40 +160,31 @@ static amped_status load(amped_stream_batch *b, const amped_state_head *head,
 
 /* Collective; the status is agreed. */
 static amped_status open_batch(amped_stream_batch *b, const amped_state_head *head,
-                               const char *name, amped_sptensor *list) {
+                               const char *name, const amped_sptensor *list) {
   double at = amped_time();
   amped_list_source *source = NULL;
-  amped_status status = AMPED_OK;
+  amped_sptensor numbered;
   amped_trace_begin(AMPED_PHASE_ROWS, AMPED_NO_NUMBER);
-  for (int m = 0; m < head->order; m++)
-    AMPED_GO(failed, share_rows(b, list, m));
-  if (b->comm->rank == 0)
-    number_list(b, list);
+  AMPED_TRY(number_rows(b, head, list, &numbered));
   amped_trace_end();
   lap(&at, &b->times->rows);
-  AMPED_TRY(amped_input_of_list(b->comm, name, b->comm->rank == 0 ? list : NULL, &b->input));
+  AMPED_TRY(amped_input_of_list(b->comm, name, b->comm->rank == 0 ? &numbered : NULL, &b->input));
   AMPED_TRY(amped_list_source_open(b->comm, b->input, false, &b->worker, &source));
-  status = load(b, head, source, &at);
+  const amped_status status = load(b, head, source, &at);
   amped_list_source_close(source);
   AMPED_TRY(status);
   b->context = (amped_context){b->comm, &b->plan, &b->worker, b->exchange};
   return amped_complete_als.create(&b->context, NULL, &b->fit, &b->als);
-failed:
-  if (b->comm->rank == 0)
-    amped_sptensor_free(list);
-  return status;
 }
 
 amped_status amped_stream_batch_create(const amped_comm *comm, const amped_worker *worker,
                                        const amped_state_head *head, const amped_stream_rows *rows,
-                                       const char *name, amped_sptensor *list,
+                                       const char *name, const amped_sptensor *list,
                                        amped_batch_times *times, amped_stream_batch **out) {
   amped_stream_batch *b = NULL;
   *out = NULL;
   amped_status status = amped_comm_agree(comm, amped_calloc(&b, 1, sizeof *b, "a batch"));
   if (status != AMPED_OK) {
-    if (comm->rank == 0)
-      amped_sptensor_free(list);
     amped_free(b);
     return status;
   }

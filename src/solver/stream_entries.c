@@ -17,6 +17,8 @@ static uint64_t below(const amped_state_head *head) {
 bool amped_stream_entry_is_held(const amped_state_head *head, const amped_sptensor *list,
                                 uint64_t entry) {
   uint64_t index[AMPED_MAX_ORDER];
+  if (!(head->holdout > 0.0))
+    return false;
   for (int m = 0; m < list->order; m++)
     index[m] = list->indices[m][entry];
   return amped_held_out(list->order, index, head->split_seed, below(head));
@@ -52,14 +54,12 @@ static void scatter(const dealer *d, const void *from, uint64_t first, void *to,
                                   mine, MPI_UINT64_T, 0, d->comm->mpi));
 }
 
-amped_status amped_stream_entries_deal(const amped_comm *comm, const amped_sptensor *list,
-                                       amped_sptensor *mine) {
+static amped_status deal(const amped_comm *comm, const amped_sptensor *list, amped_sptensor *mine) {
   const bool deals = comm->rank == 0;
   dealer d = {.comm = comm};
   uint64_t shape[2] = {deals ? list->nnz : 0, deals ? (uint64_t)list->order : 0};
   uint64_t own = 0;
   amped_status status = AMPED_OK;
-  memset(mine, 0, sizeof *mine);
   amped_comm_broadcast(comm, shape, sizeof shape);
   AMPED_GO(agree, amped_alloc(&d.counts, (uint64_t)comm->nranks, sizeof *d.counts, "entries"));
   AMPED_GO(agree, amped_alloc(&d.places, (uint64_t)comm->nranks, sizeof *d.places, "entries"));
@@ -83,6 +83,13 @@ agree:
   if (status != AMPED_OK)
     amped_sptensor_free(mine);
   return status;
+}
+
+amped_status amped_stream_entries_deal(const amped_comm *comm, const amped_sptensor *list,
+                                       amped_sptensor *dealt, const amped_sptensor **mine) {
+  memset(dealt, 0, sizeof *dealt);
+  *mine = comm->nranks > 1 ? dealt : list;
+  return comm->nranks > 1 ? deal(comm, list, dealt) : AMPED_OK;
 }
 
 /* --- errors ------------------------------------------------------------------------------------

@@ -27,7 +27,8 @@ typedef struct work {
   amped_stream_rows *rows;
   const uint64_t *old_dims;
   int components;
-  amped_sptensor mine;           /* this rank's part of the entries */
+  const amped_sptensor *mine; /* this rank's part of the entries */
+  amped_sptensor dealt;
   void *now[AMPED_MAX_ORDER];    /* [dims][components] of the rows' type: all rows */
   void *before[AMPED_MAX_ORDER]; /* [old_dims][components], as they were */
   double *grams[GRAMS][AMPED_MAX_ORDER];
@@ -74,7 +75,7 @@ static void free_room(work *w) {
   amped_free(w->past);
   for (int i = 0; i < 4; i++)
     amped_free(w->of[i / 2][i % 2]);
-  amped_sptensor_free(&w->mine);
+  amped_sptensor_free(&w->dealt);
 }
 
 uint64_t amped_stream_published_bytes(const amped_state_head *head) {
@@ -163,7 +164,7 @@ static amped_status invert(const work *w, int mode) {
 static void find_sums(const work *w, int mode) {
   const uint64_t n = (uint64_t)w->components;
   const uint64_t numbers = w->rows->dims[mode] * n;
-  const amped_sptensor *t = &w->mine;
+  const amped_sptensor *t = w->mine;
   memset(w->sums, 0, numbers * sizeof *w->sums);
   for (uint64_t k = 0; k < t->nnz; k++) {
     const double y = (t->values[k] - w->head->mean) / w->head->scale;
@@ -288,7 +289,7 @@ amped_status amped_stream_published_learn(const amped_comm *comm, const amped_st
   work w = {
       .comm = comm, .head = head, .rows = rows, .old_dims = old_dims, .components = head->ncomps};
   double began = 0.0;
-  amped_status status = amped_stream_entries_deal(comm, list, &w.mine);
+  amped_status status = amped_stream_entries_deal(comm, list, &w.dealt, &w.mine);
   AMPED_GO(done, status);
   AMPED_GO(done, amped_comm_agree(comm, prepare(&w)));
   for (int m = 0; m < rows->order; m++)

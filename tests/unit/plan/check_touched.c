@@ -1,6 +1,7 @@
 /* Touched rows: numbers go by owner, and no iDp has two. */
 #include "plan/touched.h"
 #include "tensor/partition.h"
+#include "base/random.h"
 #include "tests/lib/testing.h"
 
 START_TEST(owners_have_all_rows) {
@@ -58,6 +59,58 @@ START_TEST(an_idp_has_one_owner) {
   check_no_leak();
 }
 
+/* Entry k of `count` has one of `different` rows, `step` apart; the last row is dim - 1 - spare. */
+static void rows_are_found(uint64_t count, uint64_t different, uint64_t step, uint64_t spare) {
+  const uint64_t dim = (different - 1) * step + 1 + spare;
+  uint64_t *indices = NULL;
+  uint64_t *places = NULL;
+  uint64_t *rows = NULL;
+  uint64_t found = 0;
+  check_ok(amped_alloc(&indices, count, sizeof *indices, "a test"));
+  check_ok(amped_alloc(&places, count, sizeof *places, "a test"));
+  for (uint64_t k = 0; k < count; k++)
+    indices[k] = (k < different ? different - 1 - k : amped_mix64(k) % different) * step;
+  check_ok(amped_touched_find(indices, count, dim, places, &rows, &found));
+  ck_assert_uint_eq(found, different);
+  for (uint64_t j = 0; j < found; j++)
+    ck_assert_uint_eq(rows[j], j * step);
+  for (uint64_t k = 0; k < count; k++)
+    ck_assert_uint_eq(rows[places[k]], indices[k]);
+  amped_free(indices);
+  amped_free(places);
+  amped_free(rows);
+}
+
+/* Few rows for their entries, which have a bit each, and many, which are sorted. */
+START_TEST(different_rows_are_found) {
+  rows_are_found(1, 1, 1, 0);
+  rows_are_found(1, 1, 1, UINT64_C(1) << 62);
+  rows_are_found(100, 100, 64, 0);
+  rows_are_found(100, 100, 64, 64);
+  rows_are_found(1000, 7, 1000, 63);
+  rows_are_found(1000, 7, UINT64_C(1) << 40, 3);
+  rows_are_found(100000, 70000, 60, 5);
+  rows_are_found(100000, 70000, 600, 5);
+  rows_are_found(100000, 3, 1, 0);
+  check_no_leak();
+}
+
+START_TEST(short_memory_fails_the_search) {
+  const uint64_t indices[] = {7, 3, 7};
+  for (uint64_t dim = 8; dim < 10000; dim += 9000)
+    for (int64_t k = 0; k < 4; k++) {
+      uint64_t places[3];
+      uint64_t *rows = NULL;
+      uint64_t found = 0;
+      amped_mem_fail_at(k);
+      check_fails(AMPED_FAILED, "memory",
+                  amped_touched_find(indices, 3, dim, places, &rows, &found));
+      amped_mem_fail_at(-1);
+      ck_assert_ptr_null(rows);
+    }
+  check_no_leak();
+}
+
 START_TEST(short_memory_is_an_error) {
   for (int64_t k = 0; k < 3; k++) {
     amped_touched t;
@@ -70,4 +123,5 @@ START_TEST(short_memory_is_an_error) {
   check_no_leak();
 }
 
-TESTING_MAIN("touched", owners_have_all_rows, an_idp_has_one_owner, short_memory_is_an_error)
+TESTING_MAIN("touched", owners_have_all_rows, an_idp_has_one_owner, different_rows_are_found,
+             short_memory_fails_the_search, short_memory_is_an_error)
