@@ -47,7 +47,8 @@ typedef struct box_state {
   void *d_shared; /* positions of shared rows */
   void *d_ticket;
   box_way ways[AMPED_MAX_ORDER];
-  void *d_hot_sums, *d_fixed, *d_maxima, *d_scales;
+  void *d_parts; /* of hot rows */
+  void *d_fixed, *d_maxima, *d_scales;
   /* The pass that runs. */
   amped_box_mttkrp_args args;
   const box_way *way;
@@ -79,11 +80,19 @@ static uint64_t most_rows(const amped_plan *plan) {
   return most;
 }
 
-/* Rows with more nonzeros than floats are added up for. */
+/* Hot rows of a mode, and their parts, at most: an addition has a nonzero at least. */
 static uint64_t most_hot(const amped_plan *plan) {
   const uint64_t rows = most_rows(plan);
   const uint64_t hot = own_nnz(plan) / AMPED_BOX_TERMS;
-  return plan->value_type == AMPED_F64 ? 0 : hot < rows ? hot : rows;
+  return hot < rows ? hot : rows;
+}
+
+static uint64_t most_parts(const amped_plan *plan) {
+  return most_hot(plan) > 0 ? own_nnz(plan) / AMPED_BOX_PART : 0;
+}
+
+static uint64_t parts_bytes(const amped_plan *plan, uint64_t parts, bool fixed) {
+  return parts * plan->ld * (fixed ? sizeof(int64_t) : plan->value_type);
 }
 
 static uint64_t shared_rows(const amped_plan *plan) {
@@ -97,9 +106,24 @@ static uint64_t hot_words(const amped_plan *plan, int mode) {
 
 uint64_t amped_box_sums_cuda_bytes(const amped_plan *plan, bool fixed) {
   const uint64_t ld = plan->ld;
-  return fixed ? most_rows(plan) * ld * sizeof(int64_t) + AMPED_MAX_ORDER * ld * sizeof(uint32_t) +
-                     ld * sizeof(double)
-               : most_hot(plan) * ld * sizeof(double);
+  const uint64_t sums = most_rows(plan) * ld * sizeof(int64_t) +
+                        AMPED_MAX_ORDER * ld * sizeof(uint32_t) + ld * sizeof(double);
+  return parts_bytes(plan, most_parts(plan), fixed) + (fixed ? sums : 0);
+}
+
+amped_status amped_box_cuda_check(const amped_plan *plan) {
+  for (int m = 0; m < plan->order; m++)
+    if (plan->linear.low_bits[m] > 31)
+      return amped_error(AMPED_FAILED, nullptr,
+                         "--copies=one on GPUs takes boxes of 2^31 indices a mode at most, and "
+                         "mode %d has 2^%d; use --copies=all",
+                         m + 1, plan->linear.low_bits[m]);
+  if (most_parts(plan) >= UINT64_C(1) << 31)
+    return amped_error(AMPED_FAILED, nullptr,
+                       "--copies=one on GPUs takes 2^39 nonzeros a rank at most, and this one has "
+                       "%" PRIu64 "; use more GPUs",
+                       own_nnz(plan));
+  return AMPED_OK;
 }
 
 static void list_arrays(amped_arrays_cuda *a, const amped_plan *plan, int) {
@@ -121,9 +145,8 @@ static uint64_t index_bytes(const amped_plan *plan, int mode, const amped_layout
   if (mode != plan->first_copy || nnz == 0)
     return 0;
   for (int m = 0; m < plan->order; m++)
-    bytes += (2 * pieces + 1) * sizeof(uint32_t) +
-             (plan->value_type == AMPED_F32 ? hot_words(plan, m) * 2 * sizeof(uint32_t) : 0) +
-             most_hot(plan) * sizeof(uint64_t);
+    bytes += (2 * pieces + 1) * sizeof(uint32_t) + hot_words(plan, m) * 2 * sizeof(uint32_t) +
+             most_hot(plan) * (sizeof(uint64_t) + 2 * sizeof(uint32_t));
   return bytes + amped_box_slots_cuda(plan) * sizeof(uint64_t) +
          most_rows(plan) * sizeof(uint32_t) + shared_rows(plan) * sizeof(uint64_t) +
          16 * AMPED_CUDA_ALIGNMENT;
@@ -166,9 +189,9 @@ static void destroy(amped_copies_cuda *c) {
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     free_way(&s->ways[m]);
   amped_box_pieces_cuda_free(&s->pieces);
-  void *const blocks[] = {s->d_linear,   s->d_plain,  s->d_packed, s->d_starts, s->d_found,
-                          s->d_firsts,   s->d_counts, s->d_tiles,  s->d_shared, s->d_ticket,
-                          s->d_hot_sums, s->d_fixed,  s->d_maxima, s->d_scales};
+  void *const blocks[] = {s->d_linear, s->d_plain,  s->d_packed, s->d_starts, s->d_found,
+                          s->d_firsts, s->d_counts, s->d_tiles,  s->d_shared, s->d_ticket,
+                          s->d_parts,  s->d_fixed,  s->d_maxima, s->d_scales};
   for (void *block : blocks)
     amped_cuda_free(block);
   amped_free(s);
@@ -224,10 +247,8 @@ static amped_status create_state(amped_copies_cuda *c, bool fixed) {
     AMPED_TRY(amped_cuda_malloc(&s->d_fixed, most_rows(plan) * plan->ld * sizeof(int64_t), "sums"));
     AMPED_TRY(amped_cuda_malloc(&s->d_maxima, AMPED_MAX_ORDER * plan->ld * sizeof(uint32_t), what));
     AMPED_TRY(amped_cuda_malloc(&s->d_scales, plan->ld * sizeof(double), what));
-  } else {
-    AMPED_TRY(
-        amped_cuda_malloc(&s->d_hot_sums, most_hot(plan) * plan->ld * sizeof(double), "sums"));
   }
+  AMPED_TRY(amped_cuda_malloc(&s->d_parts, parts_bytes(plan, most_parts(plan), fixed), "sums"));
   return upload_shared(c, s);
 }
 
@@ -359,14 +380,14 @@ static amped_status begin_adding(void *self) {
     AMPED_CUDA(cudaMemsetAsync(a->output, 0, rows * row_bytes, c->stream));
   if (own_nnz(c->plan) == 0)
     return AMPED_OK;
+  AMPED_CUDA(
+      cudaMemsetAsync(s->d_parts, 0, parts_bytes(c->plan, a->hot.parts, s->fixed), c->stream));
   if (s->fixed) {
     AMPED_CUDA(cudaMemsetAsync(s->d_fixed, 0, rows * c->plan->ld * sizeof(int64_t), c->stream));
     return amped_box_scales_cuda(a, &s->d_found->largest, s->way->most_nnz,
                                  static_cast<uint32_t *>(s->d_maxima),
                                  static_cast<double *>(s->d_scales));
   }
-  AMPED_CUDA(
-      cudaMemsetAsync(s->d_hot_sums, 0, a->hot.count * c->plan->ld * sizeof(double), c->stream));
   return AMPED_OK;
 }
 
@@ -378,8 +399,8 @@ amped_status amped_box_cuda_begin(amped_copies_cuda *c, int mode, const void *co
   for (int m = 0; m < c->plan->order; m++)
     s->args.factors[m] = factors[m];
   s->args.output = output;
-  s->args.hot = s->fixed ? amped_box_hot_cuda{} : s->way->hot;
-  s->args.hot_sums = static_cast<double *>(s->d_hot_sums);
+  s->args.hot = s->way->hot;
+  s->args.parts = s->d_parts;
   s->args.fixed = static_cast<int64_t *>(s->d_fixed);
   s->args.scales = static_cast<const double *>(s->d_scales);
   return amped_copies_cuda_begin_pass(c, c->plan->first_copy, &pass);
@@ -426,6 +447,12 @@ static __global__ void mark_hot(const uint32_t *adds, uint64_t rows, uint64_t wo
       word |= (adds[32 * w + b] > AMPED_BOX_TERMS ? 1U : 0U) << b;
     bits[w] = word;
   }
+}
+
+static __global__ void take_counters(const uint32_t *adds, const uint64_t *rows, uint64_t count,
+                                     uint32_t *out) {
+  for (uint64_t i = thread_number(); i < count; i += grid_threads())
+    out[i] = adds[rows[i]];
 }
 
 static amped_status no_begin(void *) {
@@ -484,35 +511,83 @@ static void list_hot(const uint32_t *bits, uint64_t words, uint32_t *before, uin
   }
 }
 
+/* firsts: in, the additions to each hot row; out, [count + 1] the parts before each. */
+static void cut_hot(uint32_t *firsts, uint32_t *longs, amped_box_hot_cuda *hot) {
+  for (uint64_t i = 0; i < hot->count; i++) {
+    const uint32_t parts = firsts[i] / AMPED_BOX_PART;
+    firsts[i] = (uint32_t)hot->parts;
+    hot->parts += parts;
+    if (parts > AMPED_BOX_LONG)
+      longs[hot->long_rows++] = (uint32_t)i;
+  }
+  firsts[hot->count] = (uint32_t)hot->parts;
+}
+
+/* The arrays of `count` hot rows of a mode, in one block of memory. */
+typedef struct hot_arrays {
+  uint32_t *bits, *before, *firsts, *longs;
+  uint64_t *rows;
+} hot_arrays;
+
+static hot_arrays hot_arrays_at(void *block, uint64_t words, uint64_t count) {
+  hot_arrays h;
+  h.rows = static_cast<uint64_t *>(block);
+  h.bits = reinterpret_cast<uint32_t *>(h.rows + count);
+  h.before = h.bits + words;
+  h.firsts = h.before + words;
+  h.longs = h.firsts + count + 1;
+  return h;
+}
+
+static uint64_t hot_bytes(uint64_t words, uint64_t count) {
+  return count * sizeof(uint64_t) + (2 * words + 2 * count + 1) * sizeof(uint32_t);
+}
+
+/* h, d: the arrays on the host and on the device. */
+static amped_status fill_hot(const amped_copies_cuda *c, const uint32_t *d_adds, uint64_t rows,
+                             uint64_t words, const hot_arrays *h, const hot_arrays *d,
+                             amped_box_hot_cuda *hot) {
+  mark_hot<<<blocks_for(words), block_threads, 0, c->stream>>>(d_adds, rows, words, d->bits);
+  AMPED_CUDA_LAUNCHED("the kernel that marks hot rows");
+  AMPED_TRY(copy_now(c, h->bits, d->bits, words * sizeof *h->bits, cudaMemcpyDeviceToHost));
+  list_hot(h->bits, words, h->before, h->rows);
+  AMPED_TRY(copy_now(c, d->rows, h->rows, hot->count * sizeof *h->rows, cudaMemcpyHostToDevice));
+  take_counters<<<blocks_for(hot->count), block_threads, 0, c->stream>>>(d_adds, d->rows,
+                                                                         hot->count, d->firsts);
+  AMPED_CUDA_LAUNCHED("the kernel that takes counters");
+  AMPED_TRY(
+      copy_now(c, h->firsts, d->firsts, hot->count * sizeof *h->firsts, cudaMemcpyDeviceToHost));
+  cut_hot(h->firsts, h->longs, hot);
+  return copy_now(c, d->rows, h->rows, hot_bytes(words, hot->count), cudaMemcpyHostToDevice);
+}
+
+/* The hot rows of a mode, by the additions to each row. */
 static amped_status keep_hot(amped_copies_cuda *c, int mode, const uint32_t *d_adds, uint64_t count,
                              box_way *way) {
   const uint64_t words = hot_words(c->plan, mode);
-  const uint64_t word_bytes = amped_ceil_div(words * sizeof(uint32_t), (uint64_t)8) * 8;
-  char *h = nullptr;
-  const uint64_t bytes = 2 * word_bytes + count * sizeof(uint64_t);
+  const uint64_t bytes = hot_bytes(words, count);
+  void *block = nullptr;
   amped_cuda_free(way->d_hot);
   way->d_hot = nullptr;
   way->hot = {};
   if (count == 0)
     return AMPED_OK;
   AMPED_TRY(amped_cuda_malloc(&way->d_hot, bytes, what));
-  char *d = static_cast<char *>(way->d_hot);
-  mark_hot<<<blocks_for(words), block_threads, 0, c->stream>>>(
-      d_adds, amped_box_rows_cuda(c->plan, mode), words, reinterpret_cast<uint32_t *>(d));
-  AMPED_CUDA_LAUNCHED("the kernel that marks hot rows");
-  AMPED_TRY(amped_alloc(&h, bytes, 1, what));
-  amped_status status = copy_now(c, h, d, words * sizeof(uint32_t), cudaMemcpyDeviceToHost);
-  if (status == AMPED_OK) {
-    list_hot(reinterpret_cast<uint32_t *>(h), words, reinterpret_cast<uint32_t *>(h + word_bytes),
-             reinterpret_cast<uint64_t *>(h + 2 * word_bytes));
-    status =
-        copy_now(c, d + word_bytes, h + word_bytes, bytes - word_bytes, cudaMemcpyHostToDevice);
-  }
-  amped_free(h);
+  AMPED_TRY(amped_calloc(&block, bytes, 1, what));
+  const hot_arrays h = hot_arrays_at(block, words, count);
+  const hot_arrays d = hot_arrays_at(way->d_hot, words, count);
+  amped_box_hot_cuda hot = {};
+  hot.count = count;
+  amped_status status =
+      fill_hot(c, d_adds, amped_box_rows_cuda(c->plan, mode), words, &h, &d, &hot);
+  hot.d_bits = d.bits;
+  hot.d_before = d.before;
+  hot.d_rows = d.rows;
+  hot.d_firsts = d.firsts;
+  hot.d_longs = d.longs;
+  amped_free(block);
   if (status == AMPED_OK)
-    way->hot = {count, reinterpret_cast<const uint32_t *>(d),
-                reinterpret_cast<const uint32_t *>(d + word_bytes),
-                reinterpret_cast<const uint64_t *>(d + 2 * word_bytes)};
+    way->hot = hot;
   return status;
 }
 
@@ -551,15 +626,17 @@ done:
   return status;
 }
 
+/* A counter that is full stands for any number of nonzeros. */
 static amped_status count_way(amped_copies_cuda *c, int mode, uint32_t *d_adds, void *d_counted) {
   box_state *s = state_of(c);
   box_way *way = &s->ways[mode];
   counted n = {};
-  AMPED_TRY(count_rows(c, mode, way, s->fixed ? AMPED_BOX_COUNT_NNZ : AMPED_BOX_COUNT_ADDS, d_adds,
-                       d_counted, &n));
-  way->most_nnz = n.most;
-  return s->fixed || c->plan->value_type == AMPED_F64 ? AMPED_OK
-                                                      : keep_hot(c, mode, d_adds, n.hot, way);
+  if (s->fixed) {
+    AMPED_TRY(count_rows(c, mode, way, AMPED_BOX_COUNT_NNZ, d_adds, d_counted, &n));
+    way->most_nnz = n.most == UINT32_MAX ? own_nnz(c->plan) : n.most;
+  }
+  AMPED_TRY(count_rows(c, mode, way, AMPED_BOX_COUNT_ADDS, d_adds, d_counted, &n));
+  return keep_hot(c, mode, d_adds, n.hot, way);
 }
 
 /* Ways that are there stay, but for their hot rows: groups of lanes take other stretches where rows

@@ -17,9 +17,12 @@ extern const amped_copy_form_cuda amped_box_cuda_form;
 /* The same, with sums that have the same bits in every run. */
 extern const amped_copy_form_cuda amped_box_fixed_cuda_form;
 
-/* Device memory that passes over the copy take, beside the layout: sums of hot rows, or fixed ones.
- */
+/* Device memory that passes over the copy take, beside the layout: parts of hot rows, and fixed
+ * sums. */
 uint64_t amped_box_sums_cuda_bytes(const amped_plan *plan, bool fixed);
+
+/* AMPED_FAILED where rows, or parts of hot rows, need more than the 31 bits that kernels have. */
+amped_status amped_box_cuda_check(const amped_plan *plan);
 
 /* MTTKRP of mode into output, amped_box_rows_cuda rows: begins a pass over the plan's one copy.
  * factors: of all modes but this. amped_copies_cuda_finish ends it. */

@@ -45,7 +45,8 @@ template <typename T, typename I> struct box_problem {
   I own_first, own_rows;
   const uint64_t *shared_positions;
   const vector *factors[AMPED_MAX_ORDER - 1];
-  vector *output;
+  void *sums;      /* the output, or fixed sums */
+  void *parts;     /* of hot rows, likewise */
   unsigned stride; /* vectors a row */
   unsigned lanes;  /* of a group */
   const uint64_t *firsts;
@@ -58,10 +59,10 @@ template <typename T, typename I> struct box_problem {
   amped_box_job job;
   const uint32_t *hot_bits;
   const uint32_t *hot_before;
-  double *hot_sums;
+  const uint32_t *part_firsts;
+  uint32_t first_bundle; /* of the launch, among those of all spans */
   uint32_t *adds;
   uint32_t *ticket;
-  unsigned long long *fixed;
   const double *scales;
 };
 
@@ -73,7 +74,7 @@ template <typename T, typename I> struct box_room {
   T *values;        /* [most] */
   I *bases;         /* [pieces * order] */
   I *positions;     /* [inputs * most] */
-  uint32_t *rows;   /* [most] in the tile, with hot_flag */
+  uint32_t *rows;   /* [most] in the tile; of hot rows hot_flag and a part */
   uint32_t *begins; /* [pieces + 1] nonzeros of the bundle before each piece */
   uint32_t *buckets;
   uint16_t *order; /* [most] */
@@ -100,6 +101,34 @@ __device__ inline box_room<T, I> room_of(const box_problem<T, I> &p, unsigned ch
   r.buckets = r.begins + AMPED_BOX_BUNDLE_PIECES + 2;
   r.order = reinterpret_cast<uint16_t *>(r.buckets + p.buckets);
   return r;
+}
+
+/* --- hot rows --------------------------------------------------------------------------------- */
+
+/* The even stretches of a bundle that groups of lanes take. */
+struct stretches {
+  unsigned each;  /* nonzeros of one */
+  uint32_t first; /* number of the first one, among those of all bundles */
+};
+
+/* 2^32 over the golden ratio: multiples of it, modulo 2^32, lie evenly. */
+constexpr uint32_t golden_turn = 0x9e3779b9U;
+
+/* A row of the output as a word of rows[]: the row itself in its tile, or of a hot row the part for
+ * a stretch. A stretch has one word for a row. */
+template <typename T, typename I>
+__device__ inline uint32_t word_of(const box_problem<T, I> &p, I tile, uint32_t row,
+                                   const stretches &s, unsigned place) {
+  const I at = tile + row;
+  const uint32_t word = __ldg(p.hot_bits + at / 32);
+  const uint32_t bit = 1U << at % 32;
+  if ((word & bit) == 0)
+    return row;
+  const uint32_t *firsts =
+      p.part_firsts + __ldg(p.hot_before + at / 32) + (unsigned)__popc(word & (bit - 1U));
+  const uint32_t first = __ldg(firsts);
+  const uint32_t turn = (s.first + place / s.each) * golden_turn;
+  return hot_flag | (first + (uint32_t)((uint64_t)turn * (__ldg(firsts + 1) - first) >> 32));
 }
 
 /* --- decoding --------------------------------------------------------------------------------- */
@@ -191,10 +220,10 @@ __device__ inline unsigned piece_of(const uint32_t *begins, unsigned pieces, uns
   return low;
 }
 
-/* The bundle's nonzero i to shared memory. */
+/* The bundle's nonzero i to shared memory. Where bundles are sorted, hot rows are not named yet. */
 template <typename T, typename I, int N>
 __device__ inline void decode_one(const box_problem<T, I> &p, const box_room<T, I> &r,
-                                  unsigned pieces, unsigned i) {
+                                  unsigned pieces, const stretches &s, unsigned i) {
   const unsigned piece = piece_of(r.begins, pieces, i);
   const bool shared = (r.firsts[piece] & shared_flag) != 0;
   const uint64_t k = (r.firsts[piece] & ~shared_flag) + (i - r.begins[piece]);
@@ -210,10 +239,8 @@ __device__ inline void decode_one(const box_problem<T, I> &p, const box_room<T, 
     }
   uint32_t row =
       (uint32_t)((I)box_field(p, k, w, p.shifts[p.inputs], p.bits[p.inputs]) & p.masks[p.inputs]);
-  if (p.hot_bits != nullptr) {
-    const I at = r.bases[p.inputs * AMPED_BOX_BUNDLE_PIECES + piece] + row;
-    row |= (__ldg(p.hot_bits + at / 32) >> at % 32 & 1U) != 0 ? hot_flag : 0U;
-  }
+  if (p.hot_bits != nullptr && p.buckets == 0)
+    row = word_of(p, r.bases[p.inputs * AMPED_BOX_BUNDLE_PIECES + piece], row, s, i);
   r.rows[i] = row;
   if (p.x.packing.coded)
     r.values[i] = value_of(p.x, box_field(p, k, w, p.x.code_shift, p.x.packing.value_bits));
@@ -251,10 +278,10 @@ __device__ inline void scan_buckets(uint32_t *buckets, unsigned count) {
 }
 
 /* order = the bundle's nonzeros, so that those of a row lie together: all of them where there is a
- * bucket for each row, else most of them. */
+ * bucket for each row, else most of them. Hot rows are named. */
 template <typename T, typename I>
-__device__ inline void put_in_order(const box_problem<T, I> &p, const box_room<T, I> &r,
-                                    unsigned nnz) {
+__device__ inline void put_in_order(const box_problem<T, I> &p, const box_room<T, I> &r, I tile,
+                                    const stretches &s, unsigned nnz) {
   const unsigned mask = p.buckets - 1;
   for (unsigned i = threadIdx.x; i < p.buckets; i += blockDim.x)
     r.buckets[i] = 0;
@@ -263,8 +290,12 @@ __device__ inline void put_in_order(const box_problem<T, I> &p, const box_room<T
     atomicAdd(&r.buckets[r.rows[i] & mask], 1U);
   __syncthreads();
   scan_buckets(r.buckets, p.buckets);
-  for (unsigned i = threadIdx.x; i < nnz; i += blockDim.x)
-    r.order[atomicAdd(&r.buckets[r.rows[i] & mask], 1U)] = (uint16_t)i;
+  for (unsigned i = threadIdx.x; i < nnz; i += blockDim.x) {
+    const unsigned place = atomicAdd(&r.buckets[r.rows[i] & mask], 1U);
+    r.order[place] = (uint16_t)i;
+    if (p.hot_bits != nullptr)
+      r.rows[i] = word_of(p, tile, r.rows[i], s, place);
+  }
   __syncthreads();
 }
 
@@ -298,7 +329,9 @@ __device__ inline fixed4 plus(fixed4 a, fixed4 b) {
   return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
 }
 
-__device__ inline void add_atomically(float4 *to, float4 v) {
+/* Add to vector `at` of sums. */
+__device__ inline void add_atomically(void *sums, uint64_t at, float4 v) {
+  float4 *to = static_cast<float4 *>(sums) + at;
 #if __CUDA_ARCH__ >= 900
   asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};"
                :
@@ -311,43 +344,23 @@ __device__ inline void add_atomically(float4 *to, float4 v) {
   atomicAdd(&to->w, v.w);
 #endif
 }
-__device__ inline void add_atomically(double2 *to, double2 v) {
+__device__ inline void add_atomically(void *sums, uint64_t at, double2 v) {
+  double2 *to = static_cast<double2 *>(sums) + at;
   atomicAdd(&to->x, v.x);
   atomicAdd(&to->y, v.y);
 }
-
-template <typename T, typename I> struct box_place {
-  uint64_t row;
-  unsigned vector; /* of the row */
-  bool hot;
-};
-
-__device__ inline void add_hot(double *to, float4 v) {
-  atomicAdd(to, (double)v.x);
-  atomicAdd(to + 1, (double)v.y);
-  atomicAdd(to + 2, (double)v.z);
-  atomicAdd(to + 3, (double)v.w);
-}
-__device__ inline void add_hot(double *, double2) {
+__device__ inline void add_atomically(void *sums, uint64_t at, fixed4 v) {
+  unsigned long long *to = static_cast<unsigned long long *>(sums) + 4 * at;
+  atomicAdd(to, (unsigned long long)v.x);
+  atomicAdd(to + 1, (unsigned long long)v.y);
+  atomicAdd(to + 2, (unsigned long long)v.z);
+  atomicAdd(to + 3, (unsigned long long)v.w);
 }
 
-template <typename T, typename I, typename V>
-__device__ inline void add_sum(const box_problem<T, I> &p, const box_place<T, I> &at, V sum) {
-  if (at.hot) {
-    const uint32_t bits = __ldg(p.hot_bits + at.row / 32) & ((1U << at.row % 32) - 1U);
-    const uint64_t number = __ldg(p.hot_before + at.row / 32) + (unsigned)__popc(bits);
-    add_hot(p.hot_sums + (number * p.stride + at.vector) * (16 / sizeof(T)), sum);
-  } else {
-    add_atomically(p.output + at.row * p.stride + at.vector, sum);
-  }
-}
-template <typename T, typename I>
-__device__ inline void add_sum(const box_problem<T, I> &p, const box_place<T, I> &at, fixed4 sum) {
-  unsigned long long *to = p.fixed + (at.row * p.stride + at.vector) * 4;
-  atomicAdd(to, (unsigned long long)sum.x);
-  atomicAdd(to + 1, (unsigned long long)sum.y);
-  atomicAdd(to + 2, (unsigned long long)sum.z);
-  atomicAdd(to + 3, (unsigned long long)sum.w);
+/* *counter += count; one that is full stays so. Who carries over fills it up again. */
+__device__ inline void count_up(uint32_t *counter, uint32_t count) {
+  if (atomicAdd(counter, count) > UINT32_MAX - count)
+    atomicMax(counter, UINT32_MAX);
 }
 
 template <typename vector>
@@ -371,7 +384,7 @@ __device__ inline void count_stretch(const box_problem<T, I> &p, const box_room<
     count++;
     if (i + 1 < end && r.rows[p.buckets > 0 ? r.order[i + 1] : i + 1] == row)
       continue;
-    atomicAdd(&p.adds[tile + row], p.job == AMPED_BOX_COUNT_NNZ ? count : 1U);
+    count_up(&p.adds[tile + row], p.job == AMPED_BOX_COUNT_NNZ ? count : 1U);
     count = 0;
   }
 }
@@ -386,10 +399,10 @@ __device__ inline void add_stretch(const box_problem<T, I> &p, const box_room<T,
   sum_type sum = {};
   unsigned current = no_row;
   const auto flush = [&]() {
-    const box_place<T, I> at = {tile + (current & ~hot_flag), vector_of_row,
-                                (current & hot_flag) != 0};
+    const bool hot = (current & hot_flag) != 0;
+    const uint64_t row = hot ? current & ~hot_flag : tile + current;
     if (current != no_row)
-      add_sum(p, at, sum);
+      add_atomically(hot ? p.parts : p.sums, row * p.stride + vector_of_row, sum);
   };
   for (unsigned i = begin; i < end; i += ahead) {
     unsigned rows[ahead];
@@ -459,15 +472,16 @@ __global__ void __launch_bounds__(box_sort_threads, 2) mttkrp_boxes(const box_pr
       next = atomicAdd(p.ticket + blockIdx.y, 1U);
     const unsigned pieces = list_pieces(p, r, bundle);
     const unsigned nnz = r.begins[pieces];
+    const unsigned each = ((nnz + groups - 1) / groups) | 1U; /* odd: other banks */
+    const stretches all = {each, (p.first_bundle + bundle) * groups};
+    const I tile = r.bases[p.inputs * AMPED_BOX_BUNDLE_PIECES];
     for (unsigned i = threadIdx.x; i < nnz; i += blockDim.x)
-      decode_one<T, I, N>(p, r, pieces, i);
+      decode_one<T, I, N>(p, r, pieces, all, i);
     __syncthreads();
     if (p.buckets > 0)
-      put_in_order(p, r, nnz);
-    const unsigned each = ((nnz + groups - 1) / groups) | 1U; /* odd: other banks */
+      put_in_order(p, r, tile, all, nnz);
     const unsigned begin = group * each < nnz ? group * each : nnz;
     const unsigned end = begin + each < nnz ? begin + each : nnz;
-    const uint64_t tile = (uint64_t)r.bases[p.inputs * AMPED_BOX_BUNDLE_PIECES];
     if (p.job != AMPED_BOX_ADD) {
       if (threadIdx.x % p.lanes == 0)
         count_stretch(p, r, tile, begin, end);
@@ -517,7 +531,8 @@ template <typename T, typename I> box_problem<T, I> problem_of(const amped_box_m
   p.own_first = (I)((uint64_t)plan->rank * copied->rows.block_rows);
   p.own_rows = (I)copied->rows.block_rows;
   p.shared_positions = a->shared_positions;
-  p.output = static_cast<typename vector_of<T>::type *>(a->output);
+  p.sums = a->fixed != nullptr ? a->fixed : a->output;
+  p.parts = a->parts;
   p.stride = (unsigned)(plan->ld * sizeof(T) / 16);
   p.lanes = 1;
   while (p.lanes < p.stride && p.lanes < 32)
@@ -527,15 +542,15 @@ template <typename T, typename I> box_problem<T, I> problem_of(const amped_box_m
   p.tiles = a->tiles;
   p.turns = a->turns;
   p.bundle_firsts = a->bundle_firsts + a->bundle;
+  p.first_bundle = (uint32_t)a->bundle;
   p.bundles = (unsigned)a->bundles;
   p.most = (unsigned)a->most;
   p.job = a->job;
   p.hot_bits = a->job == AMPED_BOX_ADD && a->hot.count > 0 ? a->hot.d_bits : nullptr;
   p.hot_before = a->hot.d_before;
-  p.hot_sums = a->hot_sums;
+  p.part_firsts = a->hot.d_firsts;
   p.adds = a->adds;
   p.ticket = a->ticket;
-  p.fixed = reinterpret_cast<unsigned long long *>(a->fixed);
   p.scales = a->fixed != nullptr ? a->scales : nullptr;
   return p;
 }

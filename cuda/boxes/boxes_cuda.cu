@@ -61,19 +61,12 @@ static amped_status make_layout(const amped_device *device, const amped_plan *pl
   return amped_layout_cuda_make(layout, plan, &wish);
 }
 
-/* Rows of a tile have 31 bits in kernels. */
 static amped_status check_plan(const amped_device *device, const amped_plan *plan) {
   if (device->options.deterministic && plan->value_type == AMPED_F64)
     return amped_error(AMPED_USAGE, nullptr,
                        "--copies=one adds in whatever order comes on GPUs, so with "
                        "--precision=double it cannot be --deterministic; leave out one of them");
-  for (int m = 0; m < plan->order; m++)
-    if (plan->linear.low_bits[m] > 31)
-      return amped_error(AMPED_FAILED, nullptr,
-                         "--copies=one on GPUs takes boxes of 2^31 indices a mode at most, and "
-                         "mode %d has 2^%d; use --copies=all",
-                         m + 1, plan->linear.low_bits[m]);
-  return AMPED_OK;
+  return amped_box_cuda_check(plan);
 }
 
 static amped_status require(const amped_device *device, const amped_plan *plan,

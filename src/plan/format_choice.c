@@ -1,37 +1,42 @@
 #include "plan/format_choice.h"
 
 const amped_choice_rates amped_choice_rates_gpu = {
-    .cache_bytes = UINT64_C(30) << 20,
-    .hit_rate = 9.6e12,
-    .miss_rate = 4.9e12,
-    .add_rate = 3.7e12,
+    .levels = {{.bytes = UINT64_C(64) << 10, .gather_rate = 28e12, .add_rate = 3.7e12},
+               {.bytes = UINT64_C(30) << 20, .gather_rate = 9.6e12, .add_rate = 3.7e12},
+               {.bytes = UINT64_MAX, .gather_rate = 4.9e12, .add_rate = 1.2e12}},
+    .least_row_bytes = 64.0,
+    .bundle_nnz = 4096.0,
     .stream_rate = 55.5e9,
 };
 
-/* A row takes as long as one of so many bytes (docs/decisions/042-requests-not-bytes.md). */
-#define LEAST_BYTES 64.0
+/* The level that holds so many rows. */
+static const amped_choice_level *level_of(const amped_choice_rates *rates, double row_bytes,
+                                          double rows) {
+  const amped_choice_level *level = rates->levels;
+  while (level->bytes < UINT64_MAX && rows * row_bytes > (double)level->bytes)
+    level++;
+  return level;
+}
 
-/* Nonzeros of a bundle of sorted nonzeros (cuda/boxes), whose rows come again in it. */
-#define BUNDLE_NNZ 4096.0
-
-/* Additions to rows that one of a mode's nonzeros takes. */
-static double additions(const amped_plan *plan, int mode) {
-  const int bits = plan->linear.low_bits[mode];
-  const double rows = bits < 12 ? (double)(UINT64_C(1) << bits) : BUNDLE_NNZ;
-  return rows < BUNDLE_NNZ ? rows / BUNDLE_NNZ : 1.0;
+/* Seconds of the additions that one of a mode's nonzeros takes. They go to the rows of a tile. */
+static double add_seconds(const amped_plan *plan, int mode, const amped_choice_rates *rates) {
+  const double bytes = (double)amped_plan_row_bytes(plan);
+  const unsigned bits = plan->linear.low_bits[mode];
+  const double dim = (double)plan->dims[mode];
+  const double tile =
+      bits < 63 && (double)(UINT64_C(1) << bits) < dim ? (double)(UINT64_C(1) << bits) : dim;
+  const double share = tile < rates->bundle_nnz ? tile / rates->bundle_nnz : 1.0;
+  const double each = bytes > rates->least_row_bytes ? bytes : rates->least_row_bytes;
+  return share * each / level_of(rates, bytes, tile)->add_rate;
 }
 
 static double kernel_seconds(const amped_plan *plan, int mode, const amped_choice_rates *rates) {
-  const double bytes_read = (double)amped_plan_row_bytes(plan);
-  const double row_bytes = bytes_read > LEAST_BYTES ? bytes_read : LEAST_BYTES;
-  double sec = 0.0;
-  for (int m = 0; m < plan->order; m++) {
-    const double bytes = (double)plan->dims[m] * bytes_read;
+  const double bytes = (double)amped_plan_row_bytes(plan);
+  const double each = bytes > rates->least_row_bytes ? bytes : rates->least_row_bytes;
+  double sec = plan->copies == 1 ? add_seconds(plan, mode, rates) : 0.0;
+  for (int m = 0; m < plan->order; m++)
     if (m != mode)
-      sec += row_bytes / (bytes <= (double)rates->cache_bytes ? rates->hit_rate : rates->miss_rate);
-  }
-  if (plan->copies == 1)
-    sec += row_bytes * additions(plan, mode) / rates->add_rate;
+      sec += each / level_of(rates, bytes, (double)plan->dims[m])->gather_rate;
   return sec;
 }
 

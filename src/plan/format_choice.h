@@ -9,12 +9,19 @@
 
 #include "plan/plan.h"
 
-/* Rates of a device: what a GPU was measured at, about (docs/decisions/066-boxes-on-gpus.md). */
+/* A place where rows lie, and how fast they go there. */
+typedef struct amped_choice_level {
+  uint64_t bytes;               /* of rows that it holds; UINT64_MAX: the memory, the last level */
+  double gather_rate, add_rate; /* bytes a second of rows read from there; of rows added to there */
+} amped_choice_level;
+
+/* Rates of a device: what a GPU was measured at, about (docs/decisions/066-boxes-on-gpus.md).
+ * Rows that are shorter than least_row_bytes take as long as such (042-requests-not-bytes.md). */
 typedef struct amped_choice_rates {
-  uint64_t cache_bytes;       /* of gathered rows */
-  double hit_rate, miss_rate; /* bytes a second of rows gathered from there, and from memory */
-  double add_rate;            /* of rows that are added to in the cache */
-  double stream_rate;         /* from the host's memory */
+  amped_choice_level levels[3]; /* nearest first */
+  double least_row_bytes;
+  double bundle_nnz;  /* of sorted nonzeros, whose rows come again in it */
+  double stream_rate; /* bytes a second from the host's memory */
 } amped_choice_rates;
 
 extern const amped_choice_rates amped_choice_rates_gpu;

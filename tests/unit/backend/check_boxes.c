@@ -331,9 +331,9 @@ static void even_out(problem *p) {
       p->factors[m][i] = rounded(0.9 + 1e-3 * p->factors[m][i], AMPED_F32);
 }
 
-static void rows_are_accurate(problem *p, int nranks) {
+static void rows_are_accurate(problem *p, int nranks, setup how) {
   team t;
-  team_open(&t, p, nranks, boxed());
+  team_open(&t, p, nranks, how);
   for (int mode = 0; mode < p->t.order; mode++)
     for (int r = 0; r < nranks; r++) {
       const bench *s = &t.ranks[r];
@@ -371,9 +371,44 @@ START_TEST(long_rows_are_accurate) {
       problem p;
       problem_create(&p, 3, shapes[i], 300000, 2, AMPED_F32);
       even_out(&p);
-      rows_are_accurate(&p, nranks);
+      rows_are_accurate(&p, nranks, boxed());
       problem_free(&p);
     }
+  check_no_leak();
+}
+
+/* A quarter of the nonzeros in one row of mode, an eighth in each of two, which come in turn, and
+ * an eighth in 20 others. */
+static void make_hot(problem *p, int mode) {
+  const uint64_t dim = p->t.dims[mode];
+  for (uint64_t k = 0; k < p->t.nnz; k++) {
+    uint64_t *i = &p->t.indices[mode][k];
+    if (k % 4 == 0)
+      *i = dim / 2;
+    else if (k % 4 == 1)
+      *i = k % 8 < 4 ? 7 : dim - 1;
+    else if (k % 8 == 2)
+      *i = 30 + amped_random_u64(5, 0, k) % 20;
+  }
+  amped_partition_free(&p->info.partitions[mode]);
+  check_ok(amped_partition_create(&p->info.partitions[mode], dim, p->t.indices[mode], p->t.nnz));
+}
+
+/* Hot rows of few parts and of many, in every type of sums, and rows of more than 32 vectors. */
+START_TEST(hot_rows_are_accurate) {
+  static const uint64_t dims[] = {90000, 40000, 3000};
+  for (int n = 0; n < 6; n++) {
+    problem p;
+    const bool fixed = n % 3 == 1;
+    problem_create(&p, 3, dims, n == 3 ? 60000 : 200000, n == 3 ? 132 : 4,
+                   n % 3 == 2 ? AMPED_F64 : AMPED_F32);
+    make_hot(&p, n % 3);
+    if (n >= 4)
+      make_hot(&p, (n + 1) % 3);
+    even_out(&p);
+    rows_are_accurate(&p, 1 + n % 2, fixed ? deterministic() : boxed());
+    problem_free(&p);
+  }
   check_no_leak();
 }
 
@@ -505,6 +540,6 @@ START_TEST(too_many_bits_are_refused) {
 
 TESTING_MAIN("boxes", every_mode_in_float, every_mode_in_double, few_nonzeros, one_row_has_all,
              coded_values, streamed_copies, fewer_components, long_rows_are_accurate,
-             the_same_bits_on_any_number_of_threads, deterministic_sums_are_right,
-             one_copy_takes_less_than_all, short_memory_is_an_error, wrong_nonzeros_are_refused,
-             too_many_bits_are_refused)
+             hot_rows_are_accurate, the_same_bits_on_any_number_of_threads,
+             deterministic_sums_are_right, one_copy_takes_less_than_all, short_memory_is_an_error,
+             wrong_nonzeros_are_refused, too_many_bits_are_refused)
