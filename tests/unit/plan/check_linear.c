@@ -25,7 +25,7 @@ START_TEST(the_published_example_has_its_numbers_and_boxes) {
     uint64_t w[AMPED_MAX_PLANES] = {0};
     amped_linear_number(&l, example[k], words);
     ck_assert_uint_eq(words[0], numbers[k]);
-    ck_assert_uint_eq(amped_linear_box(&l, example[k]), k / 6);
+    ck_assert_uint_eq(amped_linear_box(&l, example[k]), (uint64_t)k / 6);
     amped_linear_encode(&l, example[k], w);
     ck_assert_uint_eq(w[0], encoded[k]);
   }
