@@ -194,8 +194,8 @@ amped_status amped_coo_buffer_cuda_sort(amped_coo_buffer_cuda *b, const amped_pl
   sort.word_bits = b->buffer.word_bits;
   sort.row_shift = b->buffer.row_shift;
   sort.nonzeros = b->buffer;
-  amped_status status = amped_sort_on_gpu(
-      &sort, room_bytes > b->bytes ? room_bytes - b->bytes : 0, copies, stream, repeats);
+  amped_status status = amped_sort_on_gpu(&sort, room_bytes > b->bytes ? room_bytes - b->bytes : 0,
+                                          copies, stream, repeats);
   amped_coo_buffer_cuda_free(b);
   return status;
 }
