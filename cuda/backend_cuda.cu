@@ -1,3 +1,4 @@
+#include "cuda/boxes/boxes_cuda.h"
 #include "cuda/complete/row_store_cuda.h"
 #include "cuda/dense/dense_part_cuda.h"
 #include "cuda/device/arithmetic_cuda.h"
@@ -145,8 +146,8 @@ static const amped_device_ops device_ops = {
     .link_rate = link_rate,
 };
 
-static const amped_format_ops *const formats[] = {&amped_sorted_cuda, &amped_atomic_cuda,
-                                                  &amped_dense_format_cuda, nullptr};
+static const amped_format_ops *const formats[] = {
+    &amped_sorted_cuda, &amped_atomic_cuda, &amped_dense_format_cuda, &amped_boxes_cuda, nullptr};
 
 const amped_backend amped_backend_cuda = {
     .name = "cuda",

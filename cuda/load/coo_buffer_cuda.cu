@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "cuda/load/sort_copy_cuda.cuh"
+#include "cuda/load/sort_boxed_cuda.cuh"
 
 static __device__ bool sort_copy_row(const amped_coo_buffer *buffer, uint64_t k, uint64_t *row) {
   return amped_coo_buffer_row(buffer, k, row);
@@ -194,8 +194,8 @@ amped_status amped_coo_buffer_cuda_sort(amped_coo_buffer_cuda *b, const amped_pl
   sort.word_bits = b->buffer.word_bits;
   sort.row_shift = b->buffer.row_shift;
   sort.nonzeros = b->buffer;
-  amped_status status = amped_sort_copy_on_gpu(
-      &sort, room_bytes > b->bytes ? room_bytes - b->bytes : 0, copies, stream, repeats);
+  amped_status status = amped_sort_on_gpu(&sort, room_bytes > b->bytes ? room_bytes - b->bytes : 0,
+                                          copies, stream, repeats);
   amped_coo_buffer_cuda_free(b);
   return status;
 }

@@ -17,6 +17,10 @@
  *   __device__ uint64_t sort_copy_word(const source *, int word, uint64_t row, uint64_t k)
  *   __device__ uint64_t sort_copy_position(const source *, int mode, uint64_t k)
  *   __device__ double sort_copy_value(const source *, uint64_t k)
+ *
+ * Where the row that leads the key is not the copy's row, there is also
+ *
+ *   __device__ uint64_t sort_copy_row_of(const source *, uint64_t row, uint64_t k)
  */
 #ifndef AMPED_SORT_COPY_CUDA_CUH
 #define AMPED_SORT_COPY_CUDA_CUH
@@ -33,6 +37,11 @@
 
 extern "C" {
 #include "base/mem.h"
+}
+
+template <typename source>
+static __device__ uint64_t sort_copy_row_of(const source *, uint64_t row, uint64_t) {
+  return row;
 }
 
 namespace amped_sort_copy {
@@ -194,7 +203,7 @@ static __global__ void make_batch(const query<source> q, int order, int mode,
     uint64_t row = 0;
     int input = 0;
     (void)sort_copy_row(&q.nonzeros, k, &row);
-    ((index *)out.rows)[i] = (index)row;
+    ((index *)out.rows)[i] = (index)sort_copy_row_of(&q.nonzeros, row, k);
     for (int m = 0; m < order; m++)
       if (m != mode)
         ((index *)out.inputs[input++])[i] = (index)sort_copy_position(&q.nonzeros, m, k);

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "cuda/load/sort_copy_cuda.cuh"
+#include "cuda/load/sort_boxed_cuda.cuh"
 
 /* Counters of one launch: the counts of a thread block then fit in 32 bits. */
 static const uint64_t most_counters = UINT64_C(1) << 29;
@@ -170,7 +170,7 @@ amped_status amped_synthetic_cuda_load(const amped_synthetic *t, const amped_pla
   sort.words = 1;
   sort.word_bits = &key_bits;
   sort.row_shift = sort.nonzeros.row_shift;
-  status = amped_sort_copy_on_gpu(&sort, scratch_bytes, copies, stream, (uint64_t *)nullptr);
+  status = amped_sort_on_gpu(&sort, scratch_bytes, copies, stream, (uint64_t *)nullptr);
 done:
   amped_cuda_free(d_tables);
   return status;

@@ -135,7 +135,7 @@ static amped_status create_packer(amped_copies_cuda *c) {
 }
 
 /* The dictionary rounded to the factors' type: once as doubles, once in that type. */
-static amped_status create_dictionary(amped_copies_cuda *c) {
+amped_status amped_copies_cuda_create_dictionary(amped_copies_cuda *c) {
   const amped_dictionary *d = c->plan->dictionary;
   double *rounded = nullptr;
   void *narrow = nullptr;
@@ -246,6 +246,8 @@ void amped_copies_cuda_destroy(amped_copies_cuda *c) {
     (void)cudaStreamSynchronize(c->transfers);
     (void)cudaStreamDestroy(c->transfers);
   }
+  if (c->form != nullptr && c->form->destroy != nullptr)
+    c->form->destroy(c);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     destroy_copy(&c->copies[m]);
   amped_copies_cuda_lend(c);
@@ -695,7 +697,7 @@ static amped_status zero_packed(const amped_copies_cuda *c, const amped_mttkrp_t
 
 static amped_status create_packing(amped_copies_cuda *c) {
   AMPED_TRY(create_packer(c));
-  return create_dictionary(c);
+  return amped_copies_cuda_create_dictionary(c);
 }
 
 const amped_copy_form_cuda amped_packed_cuda_form = {

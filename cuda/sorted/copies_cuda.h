@@ -91,11 +91,13 @@ typedef struct amped_pass_cuda {
  * and streaming are the same for every form. */
 typedef struct amped_copy_form_cuda {
   const amped_storage_cuda *storage;
+  bool in_boxes; /* nonzeros come by the boxes of plan->linear, in a box in the copy's order */
   /* Bytes of mode's nonzeros on this rank, as MTTKRP reads them. */
   uint64_t (*read_bytes)(const amped_plan *plan, int mode);
   /* Device memory that `create` takes, beside the layout. */
   amped_status (*bytes)(const amped_plan *plan, uint64_t *bytes);
   amped_status (*create)(amped_copies_cuda *copies);
+  void (*destroy)(amped_copies_cuda *copies); /* NULL: `own` is not used */
   /* Make the arrays that a copy keeps beside its block. */
   amped_status (*create_index)(amped_copies_cuda *copies, int mode, const amped_tiles_cuda *tiles,
                                amped_copy_cuda *copy);
@@ -121,6 +123,7 @@ extern const amped_copy_form_cuda amped_packed_cuda_form;
 
 struct amped_copies_cuda {
   const amped_copy_form_cuda *form; /* static */
+  void *own;                        /* of the form */
   const amped_plan *plan;
   const amped_device_cuda *device; /* borrowed */
   amped_layout_cuda layout;
@@ -147,6 +150,9 @@ amped_status amped_copies_cuda_create(amped_copies_cuda *copies, const amped_pla
                                       const amped_layout_cuda *layout,
                                       const amped_device_cuda *device, cudaStream_t stream);
 void amped_copies_cuda_destroy(amped_copies_cuda *copies);
+
+/* For forms: make the dictionary's two arrays and the ruler. */
+amped_status amped_copies_cuda_create_dictionary(amped_copies_cuda *copies);
 
 /* Between create and the first MTTKRP: free the two buffers while something else needs their
  * memory, and allocate them again. */

@@ -171,7 +171,7 @@ static void place_buffers(amped_layout_cuda *l, const amped_plan *plan,
 static amped_status count_copies(amped_layout_cuda *l, const amped_plan *plan,
                                  const amped_layout_wish_cuda *wish, uint64_t *all_bytes) {
   for (int m = 0; m < plan->order; m++) {
-    uint64_t nnz = plan->modes[m].copy.rank_nnz[plan->rank];
+    uint64_t nnz = amped_plan_has_copy(plan, m) ? plan->modes[m].copy.rank_nnz[plan->rank] : 0;
     l->nnz[m] = nnz;
     l->tiles[m] = amped_tiles_cuda_none();
     AMPED_TRY(amped_arrays_cuda_make(&l->copies[m], plan, m, l->storage, nnz));

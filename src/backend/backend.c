@@ -23,6 +23,13 @@ const amped_backend *amped_backend_find(const char *name) {
   return NULL;
 }
 
+const amped_format_ops *amped_backend_one_copy(const amped_backend *backend) {
+  const amped_format_ops *const *f = backend->formats;
+  while (*f != NULL && !(*f)->needs.one_copy)
+    f++;
+  return *f;
+}
+
 /* The format of that name, the first where name is NULL. */
 static amped_status find_format(const amped_backend *backend, const char *name,
                                 const amped_format_ops **out) {
@@ -36,12 +43,24 @@ static amped_status find_format(const amped_backend *backend, const char *name,
                      backend->name);
 }
 
+static amped_status find_one_copy(const amped_backend *backend, const amped_format_ops **out) {
+  *out = amped_backend_one_copy(backend);
+  if (*out != NULL)
+    return AMPED_OK;
+  return amped_error(AMPED_USAGE, NULL,
+                     "--copies=one does not run with --backend=%s; choose another --backend, or "
+                     "leave out --copies",
+                     backend->name);
+}
+
 amped_status amped_worker_open(amped_worker *worker, const amped_backend *backend,
                                const amped_backend_options *options) {
   memset(worker, 0, sizeof *worker);
   worker->backend = backend;
   worker->tf32 = options->tf32;
-  AMPED_TRY(find_format(backend, options->format, &worker->format));
+  AMPED_TRY(options->copies == AMPED_COPIES_ONE
+                ? find_one_copy(backend, &worker->format)
+                : find_format(backend, options->format, &worker->format));
   if (options->deterministic && worker->format->any_order)
     return amped_error(AMPED_USAGE, NULL,
                        "--kernel=%s adds in whatever order comes: it cannot be --deterministic; "

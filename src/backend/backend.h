@@ -43,6 +43,14 @@ typedef enum amped_residency {
   AMPED_RESIDENCY_STREAM    /* all in pinned host memory, streamed through two buffers */
 } amped_residency;
 
+/* The copies of nonzeros that a run keeps. */
+typedef enum amped_copies {
+  AMPED_COPIES_AUTO, /* one where a copy for each mode does not fit, and the command and backend
+                        take one; else all */
+  AMPED_COPIES_ALL,  /* a copy for each mode */
+  AMPED_COPIES_ONE   /* one for all modes */
+} amped_copies;
+
 typedef struct amped_backend_options {
   const char *name; /* "auto", "cpu", "cuda" */
   int threads;      /* OpenMP threads of this rank, at least 1; in the user's options 0: all */
@@ -52,6 +60,7 @@ typedef struct amped_backend_options {
   amped_residency residency;
   uint64_t device_memory; /* bytes of device memory to use at most, 0: what is free */
   const char *format;     /* the tensor format's name; NULL: the backend's first */
+  amped_copies copies;    /* ONE: the format whose one copy serves all modes, instead */
   bool deterministic;     /* take a fixed share of the device's memory, even if more is free: the
                              resident part, and so the order of sums, is the same in every run */
   uint64_t tile_bytes; /* of a tile of an input factor, for resident copies (cuda only); 0: a cost
@@ -353,7 +362,7 @@ typedef struct amped_format_ops {
   /* insert stores nonzeros offset .. offset+batch->count of this rank's shard of mode's copy; the
    * caller may reuse the batch afterwards. Batches of a mode come in order, without gaps. finish
    * follows the last batch. Modes are those of the plan's copies. A format of one copy finds the
-   * positions of mode 0 by amped_plan_row_position. */
+   * positions of that mode by amped_plan_row_position. */
   amped_status (*insert)(amped_tensor_part *part, int mode, uint64_t offset,
                          const amped_batch *batch);
   amped_status (*finish)(amped_tensor_part *part, int mode);
@@ -449,6 +458,9 @@ extern const amped_backend amped_backend_cuda;
  * in order of preference; NULL behind the last. Static. */
 const amped_backend *amped_backend_find(const char *name);
 const amped_backend *amped_backend_list(int i);
+
+/* The backend's format of one copy for all modes; NULL: it has none. */
+const amped_format_ops *amped_backend_one_copy(const amped_backend *backend);
 
 /* Worker: the device, factor set and tensor part of one rank. A member is NULL before it is made
  * and after it is freed. */

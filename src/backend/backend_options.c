@@ -57,6 +57,18 @@ static const amped_option backend_rows[] = {
      AMPED_OPTION_FIELD(amped_backend_options, share_gpus)},
 };
 
+static const amped_option copies_rows[] = {
+    {.name = "copies",
+     .type = AMPED_OPTION_WORD,
+     .words = AMPED_OPTION_WORDS("auto", "all", "one"),
+     .numbers = AMPED_OPTION_NUMBERS(AMPED_COPIES_AUTO, AMPED_COPIES_ALL, AMPED_COPIES_ONE),
+     .help = "keep an ordered copy of the nonzeros for each mode; or one for all modes, in a share "
+             "of the memory",
+     .initial = "auto",
+     .initially = "auto: all, but one where all do not fit and one is faster",
+     AMPED_OPTION_FIELD(amped_backend_options, copies)},
+};
+
 static const amped_option kernel_rows[] = {
     {.name = "kernel",
      .type = AMPED_OPTION_NAME,
@@ -78,5 +90,6 @@ static const amped_option products_rows[] = {
 };
 
 const amped_option_group amped_backend_option_rows = AMPED_OPTION_GROUP(backend_rows);
+const amped_option_group amped_copies_option_rows = AMPED_OPTION_GROUP(copies_rows);
 const amped_option_group amped_kernel_option_rows = AMPED_OPTION_GROUP(kernel_rows);
 const amped_option_group amped_products_option_rows = AMPED_OPTION_GROUP(products_rows);

@@ -9,6 +9,7 @@
 
 /* --backend, --residency, --device-memory, --tiles, --deterministic, --share-gpus */
 extern const amped_option_group amped_backend_option_rows;
+extern const amped_option_group amped_copies_option_rows;   /* --copies */
 extern const amped_option_group amped_kernel_option_rows;   /* --kernel */
 extern const amped_option_group amped_products_option_rows; /* --products */
 

@@ -276,8 +276,10 @@ static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *
 
 amped_status amped_cmd_bench(const amped_options *o) {
   amped_session session;
-  const amped_demand demand = {
-      .solver_bytes = solver_bytes, .context = &session, .takes_cells = true};
+  const amped_demand demand = {.solver_bytes = solver_bytes,
+                               .context = &session,
+                               .takes_cells = true,
+                               .takes_one_copy = true};
   if (o->whole)
     return amped_cmd_whole(o);
   if (o->epoch)

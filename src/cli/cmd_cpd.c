@@ -543,6 +543,7 @@ amped_status amped_cmd_cpd(const amped_options *o) {
                                .watches_negative = o->cpd.rule.nonnegative != 0,
                                .takes_cells = true,
                                .left_outside = left_outside,
+                               .takes_one_copy = true,
                                .check = check_plan,
                                .context = &j};
   amped_status status = AMPED_OK;

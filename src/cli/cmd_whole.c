@@ -73,8 +73,10 @@ static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *
 /* Up to the first sweep, as cpd comes there. */
 static amped_status load(whole *w) {
   amped_session *session = &w->session;
-  const amped_demand demand = {
-      .result_bytes = sizeof(double), .solver_bytes = solver_bytes, .part = "--whole"};
+  const amped_demand demand = {.result_bytes = sizeof(double),
+                               .solver_bytes = solver_bytes,
+                               .takes_one_copy = true,
+                               .part = "--whole"};
   amped_status status = AMPED_OK;
   AMPED_TRY(amped_session_prepare(session, &demand));
   AMPED_TRY(amped_session_labels(session, w->labels));

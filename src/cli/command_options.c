@@ -11,6 +11,7 @@ static const amped_option convert_rows[] = {
      .words = AMPED_OPTION_WORDS("all", "none"),
      .help = "write one ordered copy a mode, or a single list that cpd orders whenever it starts",
      .initial = "all",
+     .expected_text = "all or none (cpd --copies=one takes any file)",
      AMPED_OPTION_FIELD(amped_convert_options, no_copies)},
     {.name = "compact",
      .type = AMPED_OPTION_FLAG,

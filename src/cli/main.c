@@ -32,7 +32,7 @@ const amped_command amped_commands[] = {
           &amped_on_signal_option_rows, &amped_plan_only_option_rows, &amped_watch_option_rows,
           &amped_shape_option_rows,     &amped_values_option_rows,    &amped_products_option_rows,
           &amped_read_option_rows,      &amped_dims_option_rows,      &amped_duplicates_option_rows,
-          &amped_dataset_option_rows},
+          &amped_dataset_option_rows,   &amped_copies_option_rows},
      .help =
          "INPUT is a tensor file (.h5) that amped_mpi convert or generate made. A list of\n"
          "nonzeros in HDF5 (binsparse COO) is redistributed and ordered by all ranks first; any\n"
@@ -114,17 +114,17 @@ const amped_command amped_commands[] = {
      .max_args = 1,
      .parallel = true,
      .summary = "time MTTKRP over all modes, a whole run, a sweep of completion, or a stream",
-     .groups = {&amped_session_option_rows,  &amped_seed_option_rows,
-                &amped_bench_option_rows,    &amped_complete_model_option_rows,
-                &amped_history_option_rows,  &amped_learn_option_rows,
-                &amped_output_option_rows,   &amped_kernel_option_rows,
-                &amped_threads_option_rows,  &amped_backend_option_rows,
-                &amped_plan_option_rows,     &amped_watch_option_rows,
-                &amped_shape_option_rows,    &amped_values_option_rows,
-                &amped_dense_option_rows,    &amped_cell_type_option_rows,
-                &amped_products_option_rows, &amped_read_option_rows,
-                &amped_dims_option_rows,     &amped_duplicates_option_rows,
-                &amped_dataset_option_rows},
+     .groups = {&amped_session_option_rows,    &amped_seed_option_rows,
+                &amped_bench_option_rows,      &amped_complete_model_option_rows,
+                &amped_history_option_rows,    &amped_learn_option_rows,
+                &amped_output_option_rows,     &amped_copies_option_rows,
+                &amped_kernel_option_rows,     &amped_threads_option_rows,
+                &amped_backend_option_rows,    &amped_plan_option_rows,
+                &amped_watch_option_rows,      &amped_shape_option_rows,
+                &amped_values_option_rows,     &amped_dense_option_rows,
+                &amped_cell_type_option_rows,  &amped_products_option_rows,
+                &amped_read_option_rows,       &amped_dims_option_rows,
+                &amped_duplicates_option_rows, &amped_dataset_option_rows},
      .help =
          "With --shape the tensor is made in memory, on the device that computes: billions of\n"
          "nonzeros in seconds. Its indices are skewed; --skew=0 makes them uniform.\n\n"

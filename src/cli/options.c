@@ -155,6 +155,7 @@ static const struct {
     {&amped_cell_type_option_rows, offsetof(amped_options, session.cells)},
     {&amped_plan_option_rows, offsetof(amped_options, session.plan)},
     {&amped_backend_option_rows, offsetof(amped_options, session.backend)},
+    {&amped_copies_option_rows, offsetof(amped_options, session.backend)},
     {&amped_kernel_option_rows, offsetof(amped_options, session.backend)},
     {&amped_products_option_rows, offsetof(amped_options, session.backend)},
     {&amped_sweep_option_rows, offsetof(amped_options, cpd)},

@@ -261,8 +261,27 @@ static amped_status check_bench(amped_options *o) {
       o->session.ncomps == AMPED_MAX_NCOMPS)
     return amped_error(AMPED_USAGE, NULL, "--rank=%d: with biases at most %d components",
                        o->session.ncomps, AMPED_MAX_NCOMPS - 1);
+  if (learns && o->session.backend.copies == AMPED_COPIES_ONE)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--copies=one is for MTTKRP, and --complete and --stream fit rows; leave "
+                       "out one of them");
   AMPED_TRY(check_bench_stream(o));
   return amped_complete_method_check(c);
+}
+
+/* One copy for all modes has a kernel and an order of its own. */
+static amped_status check_copies(const amped_options *o) {
+  const amped_backend_options *b = &o->session.backend;
+  const char *wrong = b->copies != AMPED_COPIES_ONE                           ? NULL
+                      : b->format != NULL && strcmp(b->format, "sorted") != 0 ? "--kernel"
+                      : b->tile_bytes != 0                                    ? "--tiles"
+                                                                              : NULL;
+  if (wrong == NULL)
+    return AMPED_OK;
+  return amped_error(AMPED_USAGE, NULL,
+                     "%s is about a copy for each mode, and --copies=one keeps none; leave out one "
+                     "of the two",
+                     wrong);
 }
 
 /* What predict and recommend write is neither model nor tensor. */
@@ -342,6 +361,7 @@ amped_status amped_options_check(amped_options *o) {
   AMPED_TRY(amped_cpd_rows_check(&o->cpd));
   AMPED_TRY(check_info(o));
   AMPED_TRY(check_bench(o));
+  AMPED_TRY(check_copies(o));
   if (strcmp(o->command->name, "complete") == 0)
     AMPED_TRY(check_complete(o));
   AMPED_TRY(check_model(o));

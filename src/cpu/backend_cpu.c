@@ -116,7 +116,8 @@ static const amped_device_ops device_ops = {
     .multiply_rate = cpu_multiply_rate,
 };
 
-static const amped_format_ops *const formats[] = {&amped_sorted_cpu, &amped_dense_cpu, NULL};
+static const amped_format_ops *const formats[] = {&amped_sorted_cpu, &amped_boxes_cpu,
+                                                  &amped_dense_cpu, NULL};
 
 const amped_backend amped_backend_cpu = {
     .name = "cpu",

@@ -61,12 +61,10 @@ AMPED_INLINE void field(words w, unsigned shift, unsigned bits, int n, uint64_t 
   }
 }
 
-/* out[j] = where the row of an input begins that nonzero j gathers. */
-AMPED_INLINE void find_rows(const amped_cpu_mttkrp *m, int input, int n, words w,
-                            uintptr_t *restrict out) {
-  const amped_packing *p = m->copy->packing;
-  const uintptr_t base = (uintptr_t)m->factors[input];
-  const uint64_t bytes = m->ld * m->value_type;
+/* out[j] = where the row begins that one field of nonzero j names: rows of so many bytes from base
+ * on. */
+AMPED_INLINE void name_rows(const amped_packing *p, int input, uintptr_t base, uint64_t bytes,
+                            int n, words w, uintptr_t *restrict out) {
   const int scale = __builtin_ctzll(bytes);
   const unsigned shift = p->shifts[input] % 64;
   const unsigned bits = p->bits[input];
@@ -80,6 +78,13 @@ AMPED_INLINE void find_rows(const amped_cpu_mttkrp *m, int input, int n, words w
   field(w, p->shifts[input], bits, n, out);
   for (int j = 0; j < n; j++)
     out[j] = base + out[j] * bytes;
+}
+
+/* Of the row of an input that nonzero j gathers. */
+AMPED_INLINE void find_rows(const amped_cpu_mttkrp *m, int input, int n, words w,
+                            uintptr_t *restrict out) {
+  name_rows(m->copy->packing, input, (uintptr_t)m->factors[input], m->ld * m->value_type, n, w,
+            out);
 }
 
 /* Fields of numbers of 32 bits, without their words. */
@@ -189,6 +194,31 @@ AMPED_INLINE void decode(const amped_cpu_mttkrp *m, uint64_t k, uint64_t end, am
   b->closes = left <= AMPED_BUNDLE || amped_cpu_copy_begins_row(m->copy, k + AMPED_BUNDLE);
 }
 
+AMPED_INLINE void decode_box_n(const amped_cpu_mttkrp *m, const amped_box_sums *to, uint64_t k,
+                               int n, amped_bundle *b, uint64_t *restrict fields,
+                               uintptr_t *restrict sums) {
+  const amped_packing *p = m->copy->packing;
+  words w;
+  load_words(m->copy, k, n, w);
+  for (int i = 0; i < p->inputs; i++)
+    if (i != to->mode)
+      find_rows(m, i, n, w, b->rows[i]);
+  field(w, p->shifts[to->mode], p->bits[to->mode], n, fields);
+  name_rows(p, to->mode, to->base, to->bytes, n, w, sums);
+  decode_values(m, k, n, w, b);
+  b->count = n;
+}
+
+AMPED_INLINE void decode_box(const amped_cpu_mttkrp *m, const amped_box_sums *to, uint64_t k,
+                             uint64_t end, amped_bundle *b, uint64_t *restrict fields,
+                             uintptr_t *restrict sums) {
+  prefetch_nonzeros(m, k);
+  if (end - k >= AMPED_BUNDLE)
+    decode_box_n(m, to, k, AMPED_BUNDLE, b, fields, sums);
+  else
+    decode_box_n(m, to, k, (int)(end - k), b, fields, sums);
+}
+
 /* w[i][j] = word i of nonzero numbers[j]. */
 AMPED_INLINE void pick_words(const amped_cpu_copy *copy, const uint64_t *numbers, int n, words w) {
   const amped_packing *p = copy->packing;
@@ -233,6 +263,11 @@ AMPED_INLINE void pick(const amped_cpu_mttkrp *m, const uint64_t *numbers, int n
                                               amped_bundle *b) {                                   \
     decode(m, k, end, b);                                                                          \
   }                                                                                                \
+  AMPED_TARGET_##CPU static void box_##CPU(const amped_cpu_mttkrp *m, const amped_box_sums *to,    \
+                                           uint64_t k, uint64_t end, amped_bundle *b,              \
+                                           uint64_t *fields, uintptr_t *sums) {                    \
+    decode_box(m, to, k, end, b, fields, sums);                                                    \
+  }                                                                                                \
   AMPED_TARGET_##CPU static void pick_##CPU(const amped_cpu_mttkrp *m, const uint64_t *numbers,    \
                                             int n, amped_bundle *b) {                              \
     pick(m, numbers, n, b);                                                                        \
@@ -249,9 +284,12 @@ AMPED_CPU_DISPATCH(DEFINE)
     i++;                                                                                           \
   return rows[i].function;
 #define DECODE(CPU) {AMPED_HAS_##CPU, decode_##CPU},
+#define BOX(CPU) {AMPED_HAS_##CPU, box_##CPU},
 #define PICK(CPU) {AMPED_HAS_##CPU, pick_##CPU},
 
 amped_bundle_decoder *amped_bundle_decoder_find(void){FIND(amped_bundle_decoder, DECODE)}
+
+amped_bundle_box_decoder *amped_bundle_box_decoder_find(void){FIND(amped_bundle_box_decoder, BOX)}
 
 amped_bundle_picker *amped_bundle_picker_find(void) {
   FIND(amped_bundle_picker, PICK)

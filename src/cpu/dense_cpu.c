@@ -6,6 +6,7 @@
 
 #include "base/timer.h"
 #include "base/trace.h"
+#include "cpu/arrived_cpu.h"
 #include "cpu/dense_block_cpu.h"
 #include "cpu/dense_products_cpu.h"
 #include "cpu/device_cpu.h"
@@ -254,18 +255,9 @@ static amped_partial_rows cpu_partial_rows(amped_tensor_part *part, int mode) {
 }
 
 static amped_status cpu_add_arrived(amped_tensor_part *part, int mode) {
-  const amped_plan *plan = part->plan;
-  const uint64_t elements = plan->modes[mode].rows.block_rows * plan->ld;
-  void *const output = amped_factor_set_cpu_output(part->factors);
-  if (!is_gathered(plan, mode))
-    return AMPED_OK;
-#pragma omp parallel for schedule(static) num_threads(part->threads)
-  for (uint64_t e = 0; e < elements; e++) {
-    double sum = 0.0;
-    for (int p = 0; p < plan->nranks; p++)
-      sum += amped_value_get(part->arriving, plan->value_type, (uint64_t)p * elements + e);
-    amped_value_put(output, plan->value_type, e, sum);
-  }
+  if (is_gathered(part->plan, mode))
+    amped_arrived_cpu(part->plan, mode, part->arriving, amped_factor_set_cpu_output(part->factors),
+                      part->threads);
   return AMPED_OK;
 }
 

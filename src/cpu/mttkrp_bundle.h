@@ -19,11 +19,11 @@ typedef struct amped_bundle {
   uint64_t begins; /* bit j: nonzero j begins a row */
   uint64_t fibres; /* bit j: nonzero j begins a row, or a fibre: its first input position changes */
   bool closes;     /* the last nonzero ends its row, or the strip */
-  const void *values;                                /* nonzero j's value is values[codes[j]] */
-  const uint64_t *codes;                             /* [count] */
-  uintptr_t rows[AMPED_MAX_ORDER - 1][AMPED_BUNDLE]; /* of each input: where they begin */
-  uint64_t coded[AMPED_BUNDLE];                      /* room for codes */
-  double computed[AMPED_BUNDLE];                     /* room for values of either type */
+  const void *values;                            /* nonzero j's value is values[codes[j]] */
+  const uint64_t *codes;                         /* [count] */
+  uintptr_t rows[AMPED_MAX_ORDER][AMPED_BUNDLE]; /* of each input: where they begin */
+  uint64_t coded[AMPED_BUNDLE];                  /* room for codes */
+  double computed[AMPED_BUNDLE];                 /* room for values of either type */
 } amped_bundle;
 
 /* The strip that a thread works on. Pointers are borrowed. */

@@ -6,6 +6,7 @@
 #ifndef AMPED_PRODUCTS_CPU_H
 #define AMPED_PRODUCTS_CPU_H
 
+#include "cpu/model_cpu.h"
 #include "cpu/mttkrp_cpu.h"
 
 typedef struct amped_cpu_products {

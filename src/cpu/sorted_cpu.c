@@ -44,7 +44,7 @@ static amped_status cpu_require(const amped_device *device, const amped_plan *pl
   (void)device;
   (void)factor_bytes;
   out->host_bytes = most_strips(plan) * plan->ld * sizeof(double) + output_bytes(plan) +
-                    plan->dictionary->count * (sizeof(double) + plan->value_type);
+                    amped_codebook_cpu_bytes(plan);
   uint64_t most = 0; /* one copy is cut at a time */
   for (int m = 0; m < plan->order; m++) {
     uint64_t cutting = amped_cpu_cutting_bytes(plan, m);
@@ -56,20 +56,6 @@ static amped_status cpu_require(const amped_device *device, const amped_plan *pl
   return AMPED_OK;
 }
 
-static amped_status prepare_dictionary(amped_tensor_part *part) {
-  const amped_dictionary *d = part->plan->dictionary;
-  amped_vtype type = part->plan->value_type;
-  static const char what[] = "the dictionary of values";
-  AMPED_TRY(amped_alloc(&part->dictionary, d->count, sizeof *part->dictionary, what));
-  AMPED_TRY(amped_alloc(&part->codebook, d->count, type, what));
-  for (uint64_t i = 0; i < d->count; i++) {
-    amped_value_put(part->codebook, type, i, d->values[i]);
-    part->dictionary[i] = amped_value_get(part->codebook, type, i);
-  }
-  part->ruler = amped_dictionary_ruler(d, type);
-  return AMPED_OK;
-}
-
 static void cpu_destroy(amped_tensor_part *part) {
   if (part == NULL)
     return;
@@ -78,8 +64,7 @@ static void cpu_destroy(amped_tensor_part *part) {
     amped_free(part->tiles[m]);
   }
   amped_coo_buffer_cpu_free(&part->coo_buffer);
-  amped_free(part->dictionary);
-  amped_free(part->codebook);
+  amped_codebook_cpu_free(&part->codebook);
   amped_free(part->fixup);
   amped_free(part->outputs);
   amped_row_fit_cpu_free(part->row_fit);
@@ -90,7 +75,7 @@ static void cpu_destroy(amped_tensor_part *part) {
 
 static amped_status allocate(amped_tensor_part *part) {
   const amped_plan *plan = part->plan;
-  AMPED_TRY(prepare_dictionary(part));
+  AMPED_TRY(amped_codebook_cpu_create(&part->codebook, plan));
   for (int m = 0; m < plan->order; m++) {
     part->tilings[m] = amped_cpu_tiling_choose(plan, m);
     AMPED_TRY(amped_cpu_copy_create(&part->copies[m], plan, m,
@@ -129,8 +114,8 @@ static uint64_t cpu_spare(const amped_tensor_part *part) {
 static amped_status cpu_insert(amped_tensor_part *part, int mode, uint64_t offset,
                                const amped_batch *batch) {
   int threads = omp_get_max_threads();
-  return amped_cpu_copy_add(&part->copies[mode], part->plan, mode, part->dictionary, offset, batch,
-                            threads < part->threads ? threads : part->threads);
+  return amped_cpu_copy_add(&part->copies[mode], part->plan, mode, part->codebook.dictionary,
+                            offset, batch, threads < part->threads ? threads : part->threads);
 }
 
 static amped_status cpu_collect(amped_tensor_part *part, int mode, const amped_nonzeros *nonzeros) {

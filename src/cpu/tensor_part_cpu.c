@@ -18,8 +18,8 @@ amped_cpu_mttkrp amped_tensor_part_cpu_walk(amped_tensor_part *part, int mode, i
       m.fetch[input] = rows * amped_plan_row_bytes(plan) > AMPED_CACHED_BYTES;
       m.factors[input++] = amped_factor_set_cpu_rows(part->factors, a);
     }
-  m.dictionary = part->codebook;
-  m.ruler = part->ruler;
+  m.dictionary = part->codebook.values;
+  m.ruler = part->codebook.ruler;
   m.rows = plan->modes[mode].copy.output_rows;
   m.ld = plan->ld;
   m.fixup = part->fixup;

@@ -2,6 +2,7 @@
 #ifndef AMPED_TENSOR_PART_CPU_H
 #define AMPED_TENSOR_PART_CPU_H
 
+#include "cpu/codebook_cpu.h"
 #include "cpu/coo_buffer_cpu.h"
 #include "cpu/device_cpu.h"
 #include "cpu/mttkrp_cpu.h"
@@ -19,9 +20,7 @@ struct amped_tensor_part {
   amped_cpu_tiling tilings[AMPED_MAX_ORDER];
   amped_cpu_copy *tiles[AMPED_MAX_ORDER]; /* parts of copies; NULL where a copy is whole */
   amped_coo_buffer_cpu coo_buffer;        /* of the mode that is collected */
-  double *dictionary;                     /* plan->dictionary, rounded to plan->value_type */
-  void *codebook;                         /* the same in plan->value_type */
-  amped_ruler ruler;                      /* gives the same values, unless its step is 0 */
+  amped_codebook_cpu codebook;
   double *fixup;
   void *outputs;                  /* of tiles that have their own */
   double mttkrp_sec;              /* of the last one */

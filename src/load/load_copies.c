@@ -49,7 +49,7 @@ typedef struct loader {
 /* The most nonzeros that this rank gets of one slab. */
 static uint64_t shard_capacity(const amped_tensor_info *info, const amped_plan *plan) {
   uint64_t most = 0;
-  for (int m = 0; m < plan->copies; m++)
+  for (int m = plan->first_copy; amped_plan_has_copy(plan, m); m++)
     if (plan->modes[m].copy.rank_nnz[plan->rank] > most)
       most = plan->modes[m].copy.rank_nnz[plan->rank];
   return most < amped_slab_nnz(info) ? most : amped_slab_nnz(info);
@@ -387,7 +387,7 @@ amped_status amped_load_copies(const amped_comm *comm, amped_input *input, bool 
   amped_status status = amped_comm_agree(comm, allocate(&l, parallel));
   amped_progress_begin("reading and distributing", l.info->nnz * (uint64_t)plan->copies,
                        "nonzeros");
-  for (int m = 0; m < plan->copies && status == AMPED_OK; m++)
+  for (int m = plan->first_copy; amped_plan_has_copy(plan, m) && status == AMPED_OK; m++)
     status = load_mode(&l, m);
   amped_progress_end();
   release(&l);

@@ -62,7 +62,7 @@ typedef struct gathered {
 
 /* Is the nonzero in a split iDp in every copy? */
 static bool is_split(const amped_plan *plan, const uint64_t *index) {
-  for (int m = 0; m < plan->copies; m++) {
+  for (int m = plan->first_copy; amped_plan_has_copy(plan, m); m++) {
     const amped_mode_plan *mode = &plan->modes[m];
     if (amped_plan_split_of(mode, index[m] / mode->rows.width) == mode->copy.split_count)
       return false;
@@ -163,9 +163,10 @@ done:
  * mode. Only nonzeros whose iDp is split in every mode are left to look at. */
 static amped_status check_repeats(loader *l, uint64_t found, double *norm_squared) {
   uint64_t repeats = found;
+  const amped_plan *plan = l->o->plan;
   bool all_split = true;
-  for (int m = 0; m < l->o->plan->copies; m++)
-    all_split = all_split && l->o->plan->modes[m].copy.split_count > 0;
+  for (int m = plan->first_copy; amped_plan_has_copy(plan, m); m++)
+    all_split = all_split && plan->modes[m].copy.split_count > 0;
   if (repeats == 0 && all_split) {
     double ignored = 0.0;
     AMPED_TRY(sum_repeats(l, true, &repeats, &ignored));
@@ -180,8 +181,9 @@ static amped_status check_repeats(loader *l, uint64_t found, double *norm_square
 }
 
 static amped_status load_modes(loader *l, double *norm_squared) {
+  const amped_plan *plan = l->o->plan;
   uint64_t found = 0;
-  for (int m = 0; m < l->o->plan->copies; m++) {
+  for (int m = plan->first_copy; amped_plan_has_copy(plan, m); m++) {
     uint64_t repeats = 0;
     amped_trace_begin(AMPED_PHASE_DISTRIBUTE, m);
     amped_status status = load_mode(l, m, &repeats);

@@ -119,7 +119,7 @@ amped_status amped_plan_cut(amped_plan *plan, int parts, const amped_rates *rate
     amped_mode_plan *m = &plan->modes[mode];
     m->copy.travel = travel(plan, mode, rates);
     int wanted = parts == AMPED_PARTS_AUTO ? parts_for(plan, m) : parts;
-    if (wanted > 1)
+    if (wanted > 1 && amped_plan_has_copy(plan, mode))
       AMPED_TRY(cut_mode(m, wanted, plan->rank));
   }
   return AMPED_OK;

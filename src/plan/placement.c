@@ -398,6 +398,19 @@ amped_status amped_balance_create(amped_balance *b, amped_placement placement,
   return status;
 }
 
+amped_status amped_balance_rows(amped_balance *b, uint64_t idp_count, int nranks) {
+  amped_status status = AMPED_OK;
+  memset(b, 0, sizeof *b);
+  AMPED_GO(fail, amped_alloc(&b->owner, idp_count, sizeof *b->owner, "the plan"));
+  AMPED_GO(fail, amped_calloc(&b->cuts, (uint64_t)nranks + 1, sizeof *b->cuts, "the plan"));
+  for (uint64_t i = 0; i < idp_count; i++)
+    b->owner[i] = (int)(i / amped_ceil_div(idp_count, (uint64_t)nranks));
+  return AMPED_OK;
+fail:
+  amped_balance_free(b);
+  return status;
+}
+
 void amped_balance_free(amped_balance *b) {
   amped_free(b->owner);
   amped_free(b->splits);

@@ -51,6 +51,9 @@ amped_status amped_balance_create(amped_balance *b, amped_placement placement,
                                   uint64_t limit, const int *owners);
 void amped_balance_free(amped_balance *b);
 
+/* Likewise, of rows alone: every rank gets as many consecutive iDps, and none is split. */
+amped_status amped_balance_rows(amped_balance *b, uint64_t idp_count, int nranks);
+
 /* The most iDps of a rank: 1.25 times the even part of the iDps, or the even part rounded up where
  * that is more. */
 uint64_t amped_balance_limit(uint64_t idp_count, int nranks);

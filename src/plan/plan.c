@@ -110,10 +110,14 @@ static uint64_t idp_limit(const amped_mode_plan *m, int nranks) {
   return limit < spare ? limit : spare;
 }
 
-static amped_status place_idps(const amped_plan *plan, amped_mode_plan *m, const int *owners) {
+static amped_status place_idps(const amped_plan *plan, amped_mode_plan *m, bool rows_alone,
+                               const int *owners) {
   amped_balance b;
-  AMPED_TRY(amped_balance_create(&b, plan->placement, m->copy.idp_nnz, m->rows.idp_count,
-                                 plan->nranks, idp_limit(m, plan->nranks), owners));
+  if (rows_alone)
+    AMPED_TRY(amped_balance_rows(&b, m->rows.idp_count, plan->nranks));
+  else
+    AMPED_TRY(amped_balance_create(&b, plan->placement, m->copy.idp_nnz, m->rows.idp_count,
+                                   plan->nranks, idp_limit(m, plan->nranks), owners));
   m->rows.owner = b.owner; /* now the plan's */
   m->copy.cuts = b.cuts;
   m->copy.unsplit_spread = b.unsplit_spread;
@@ -132,13 +136,17 @@ static amped_status plan_mode(amped_plan *plan, int mode, const amped_partition 
   m->rows.width = p->width;
   m->rows.idp_count = p->idp_count;
   m->copy.idp_nnz = p->idp_nnz;
-  AMPED_TRY(place_idps(plan, m, owners));
+  const bool rows_alone = plan->copies == 1 && mode != plan->first_copy;
+  AMPED_TRY(place_idps(plan, m, rows_alone, owners));
   AMPED_TRY(amped_alloc(&m->copy.row, m->rows.idp_count, sizeof *m->copy.row, "the plan"));
   AMPED_TRY(
       amped_alloc(&m->rows.position, m->rows.idp_count, sizeof *m->rows.position, "the plan"));
   AMPED_TRY(amped_calloc(&m->rows.rank_rows, nranks, sizeof *m->rows.rank_rows, "the plan"));
   AMPED_TRY(amped_calloc(&m->copy.rank_nnz, nranks, sizeof *m->copy.rank_nnz, "the plan"));
   count_shards(m, plan->nranks);
+  if (rows_alone)
+    memcpy(m->copy.rank_nnz, plan->modes[plan->first_copy].copy.rank_nnz,
+           nranks * sizeof *m->copy.rank_nnz);
   AMPED_TRY(set_positions(m, mode, plan->nranks));
   set_rows(m, plan->rank, plan->nranks);
   m->rows.parts = 1;
@@ -163,6 +171,31 @@ static amped_status check_sizes(const amped_plan *plan) {
                          "for any machine; use fewer components or merge indices",
                          m + 1, plan->dims[m], plan->ncomps);
   }
+  return AMPED_OK;
+}
+
+/* The longest mode, the first of equal ones: rows of the others' sums travel. */
+static int longest_mode(const amped_tensor_info *info) {
+  int mode = 0;
+  for (int m = 1; m < info->order; m++)
+    if (info->dims[m] > info->dims[mode])
+      mode = m;
+  return mode;
+}
+
+/* Of the copy's mode, a coordinate is a row of this rank's result; of others, a position. */
+static amped_status set_linear(amped_plan *plan, bool plain_values) {
+  uint64_t sizes[AMPED_MAX_ORDER];
+  for (int m = 0; m < plan->order; m++)
+    sizes[m] =
+        m == plan->first_copy ? plan->modes[m].copy.output_rows : plan->modes[m].rows.positions;
+  if (!amped_linear_make(&plan->linear, plan->order, sizes))
+    return amped_error(AMPED_FAILED, NULL,
+                       "coordinates take more than the %d bits that one copy for all modes has "
+                       "for them; use --copies=all",
+                       AMPED_LINEAR_BITS);
+  amped_linear_cut_best(&plan->linear, plain_values ? 0 : plan->dictionary->count, plan->value_type,
+                        plan->modes[plan->first_copy].copy.rank_nnz[plan->rank]);
   return AMPED_OK;
 }
 
@@ -218,6 +251,7 @@ amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info,
   plan->rank = request->rank;
   plan->whole_rows = request->needs.whole_rows;
   plan->copies = request->needs.one_copy ? 1 : info->order;
+  plan->first_copy = request->needs.one_copy ? longest_mode(info) : 0;
   if (request->needs.cells)
     plan->copies = 0;
   memcpy(plan->dims, info->dims, sizeof plan->dims);
@@ -227,7 +261,8 @@ amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info,
   plan->value_type = request->value_type;
   amped_plan_set_ncomps(plan, request->ncomps);
   plan->index_type = AMPED_U32;
-  for (int m = 0; m < plan->order; m++) {
+  for (int i = 0; i < plan->order; i++) {
+    const int m = (plan->first_copy + i) % plan->order; /* the copy's mode before the others */
     AMPED_GO(fail, plan_mode(plan, m, &info->partitions[m], request->owners[m]));
     if (amped_plan_factor_rows(plan, m) > UINT64_C(1) << 32 ||
         plan->modes[m].copy.output_rows > UINT64_C(1) << 32)
@@ -240,6 +275,8 @@ amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info,
     amped_dense_plan_leave(&plan->dense, info->dense);
   for (int m = 0; m < plan->order && !request->needs.cells; m++)
     set_packing(plan, m, request->needs.plain_values);
+  if (request->needs.one_copy)
+    AMPED_GO(fail, set_linear(plan, request->needs.plain_values));
   return AMPED_OK;
 fail:
   amped_plan_destroy(plan);
@@ -359,6 +396,13 @@ uint64_t amped_plan_copy_bytes(const amped_plan *plan, int mode) {
          (amped_packing_list_rows(nnz, amped_plan_copy_rows(plan, mode)) +
           amped_packing_packs(&m->copy.packing, nnz)) *
              plan->index_type;
+}
+
+double amped_plan_packed_bytes(const amped_plan *plan) {
+  double bytes = 0.0;
+  for (int m = 0; m < plan->order; m++)
+    bytes += (double)amped_packing_nonzero_bytes(&plan->modes[m].copy.packing, plan->value_type);
+  return bytes * (double)plan->nnz;
 }
 
 uint64_t amped_plan_factor_bytes(const amped_plan *plan) {

@@ -19,6 +19,7 @@
 #define AMPED_PLAN_H
 
 #include "plan/dense_plan.h"
+#include "plan/linear.h"
 #include "plan/placement.h"
 #include "tensor/packing.h"
 #include "tensor/tensor_info.h"
@@ -51,8 +52,8 @@ typedef struct amped_row_plan {
 } amped_row_plan;
 
 /* Nonzeros of one mode's copy: which ranks hold them, and how. The sorted formats' part of a plan.
- * Made for every mode; where loaders hand over one copy (amped_copy_needs), no nonzeros come for
- * the other modes. */
+ * Made for every mode. Where loaders hand over one copy (amped_copy_needs), no nonzeros come for
+ * the other modes: no iDp of them is split, and their rank_nnz are those of the copy. */
 typedef struct amped_copy_plan {
   const uint64_t *idp_nnz; /* [idp_count] borrowed from the tensor's info */
   uint64_t *rank_nnz;      /* [nranks] */
@@ -76,7 +77,7 @@ typedef struct amped_mode_plan {
 /* What a tensor format asks of the plan and of the loaders. All false: a copy of every mode, values
  * coded where that takes fewer bytes. */
 typedef struct amped_copy_needs {
-  bool one_copy;     /* loaders hand over mode 0's copy alone */
+  bool one_copy;     /* loaders hand over the copy of the longest mode alone, for all modes */
   bool plain_values; /* values get no code, as they may change; each copy has its own values */
   bool whole_rows;   /* nonzeros of a row lie together: no tiles */
   bool cells;        /* the tensor is dense: slabs of its cells instead of copies of nonzeros */
@@ -106,7 +107,9 @@ typedef struct amped_plan {
   amped_itype index_type;             /* of row positions in memory: AMPED_U32 or AMPED_U64 */
   uint64_t ld; /* elements from row to row of a factor: ncomps, padded with zeros */
   bool whole_rows;
-  int copies; /* copies of modes 0 .. copies-1 that loaders hand over: order, or 1; of cells 0 */
+  int first_copy;         /* loaders hand over copies of modes first_copy .. first_copy+copies-1: */
+  int copies;             /* all modes, or one; of cells 0 */
+  amped_linear linear;    /* where a format asks for one copy; else zeros */
   amped_dense_plan dense; /* where a format asks for cells; else zeros */
   amped_mode_plan modes[AMPED_MAX_ORDER];
 } amped_plan;
@@ -121,6 +124,11 @@ void amped_plan_destroy(amped_plan *plan);
  * never three sectors of a line of four. More components never have a smaller ld. Placements,
  * splits and packing do not change. */
 void amped_plan_set_ncomps(amped_plan *plan, int ncomps);
+
+/* Do loaders hand over mode's copy? */
+static inline bool amped_plan_has_copy(const amped_plan *plan, int mode) {
+  return mode >= plan->first_copy && mode < plan->first_copy + plan->copies;
+}
 
 /* Nonzeros of mode's copy on this rank up to the end of a part. */
 uint64_t amped_plan_part_nnz(const amped_plan *plan, int mode, int part);
@@ -166,6 +174,10 @@ int amped_plan_split_rank(const amped_mode_plan *m, int nranks, uint64_t number)
 /* The split iDps that a rank has nonzeros of: first .. end. The rank's shared rows are their rows,
  * in order. */
 void amped_plan_shared_idps(const amped_mode_plan *m, int rank, uint64_t *first, uint64_t *end);
+
+/* Bytes of the nonzeros of a packed copy for each mode on all ranks, whether or not the plan has
+ * them. */
+double amped_plan_packed_bytes(const amped_plan *plan);
 
 /* Bytes in memory. One nonzero of a copy before it is packed (row, input positions, value). Mode's
  * packed copy on this rank, with row bits, row list and row table. All factors and the MTTKRP

@@ -12,6 +12,7 @@
 #include "base/timer.h"
 #include "base/trace.h"
 #include "factor/link_rate.h"
+#include "plan/format_choice.h"
 #include "plan/overlap.h"
 #include "session/loader.h"
 #include "session/report.h"
@@ -60,15 +61,20 @@ static const char *narrower(const amped_plan *plan) {
                                        : " or fewer components";
 }
 
-/* Compare the need with the limits of this process. They also count memory that threads and BLAS
- * map. */
+/* What counts against the limits of this process: also memory that threads and BLAS map. */
+static uint64_t mapped_bytes(const amped_session *session, uint64_t host_bytes) {
+  const int threads =
+      session->worker.backend->device_pointers
+          ? 1
+          : amped_session_threads(&session->comm, session->options->backend.threads);
+  return host_bytes + amped_blas_bytes(threads);
+}
+
+/* Compare the need with the limits of this process. */
 static amped_status check_limit(const amped_session *session, uint64_t host_bytes) {
   const amped_session_options *o = session->options;
   uint64_t left = amped_mem_limit_left();
-  uint64_t need = host_bytes +
-                  amped_blas_bytes(session->worker.backend->device_pointers
-                                       ? 1
-                                       : amped_session_threads(&session->comm, o->backend.threads));
+  uint64_t need = mapped_bytes(session, host_bytes);
   char a[32];
   char b[32];
   if (need <= left)
@@ -139,6 +145,12 @@ static amped_status find_need(amped_session *session, const amped_demand *demand
   return status;
 }
 
+/* Collective on a node: the need of its ranks. */
+static uint64_t sum_node(const amped_session *session, uint64_t host_bytes) {
+  return amped_comm_node_sum(&session->comm,
+                             host_bytes < MOST_HOST_BYTES ? host_bytes : MOST_HOST_BYTES);
+}
+
 /* Collective on a node: compare the need of its ranks with the free memory. The status is this
  * rank's own; `status` of an earlier step is passed on. */
 static amped_status check_node(const amped_session *session, uint64_t host_bytes,
@@ -146,8 +158,7 @@ static amped_status check_node(const amped_session *session, uint64_t host_bytes
   char a[32];
   char b[32];
   uint64_t node_budget = amped_mem_node_available();
-  uint64_t own = host_bytes < MOST_HOST_BYTES ? host_bytes : MOST_HOST_BYTES;
-  uint64_t node_bytes = amped_comm_node_sum(&session->comm, own);
+  uint64_t node_bytes = sum_node(session, host_bytes);
   if (status != AMPED_OK || node_budget == 0 || node_bytes <= node_budget)
     return status;
   return amped_error(AMPED_FAILED, session->options->input,
@@ -235,6 +246,77 @@ static amped_status leave_outside(amped_session *session, const amped_demand *de
   return make_plan(session, demand);
 }
 
+/* What the present plan takes: is some rank, or a node, short of memory for it? The bytes that all
+ * ranks stream, and the seconds of a sweep, of the slowest rank. */
+typedef struct plan_cost {
+  uint64_t lacking, streamed;
+  double sec;
+} plan_cost;
+
+/* Collective; the status is agreed. */
+static amped_status find_cost(amped_session *session, const amped_demand *demand, plan_cost *cost) {
+  amped_memory_need need = {0, 0, 0, 0};
+  amped_status status = find_need(session, demand, &need);
+  const uint64_t budget = amped_mem_node_available();
+  const uint64_t node = sum_node(session, need.host_bytes);
+  cost->lacking = status == AMPED_FAILED || (budget > 0 && node > budget) ||
+                  mapped_bytes(session, need.host_bytes) > amped_mem_limit_left();
+  cost->streamed = status == AMPED_OK ? streamed_bytes(session) : 0;
+  const double sec = amped_choice_seconds(&session->plan, cost->streamed, &amped_choice_rates_gpu);
+  if (status == AMPED_FAILED) {
+    amped_status_clear(); /* another plan may fit */
+    status = AMPED_OK;
+  }
+  AMPED_TRY(amped_comm_agree(&session->comm, status));
+  amped_comm_sum_u64(&session->comm, &cost->lacking, 1);
+  amped_comm_sum_u64(&session->comm, &cost->streamed, 1);
+  cost->sec = amped_comm_spread(&session->comm, sec).max;
+  return AMPED_OK;
+}
+
+/* Collective. Make the plan anew, for that format. */
+static amped_status change_format(amped_session *session, const amped_demand *demand,
+                                  const amped_format_ops *format) {
+  session->worker.format = format;
+  amped_plan_destroy(&session->plan);
+  return make_plan(session, demand);
+}
+
+/* May one copy take the place of a copy for each mode? */
+static bool takes_one_copy(const amped_session *session, const amped_demand *demand) {
+  const amped_backend *backend = session->worker.backend;
+  const amped_backend_options *o = &session->options->backend;
+  const amped_plan *plan = &session->plan;
+  int bits = 0;
+  for (int m = 0; m < plan->order && !session->is_dense; m++)
+    bits += amped_bits_for(amped_plan_factor_rows(plan, m));
+  return o->copies == AMPED_COPIES_AUTO && demand->takes_one_copy &&
+         session->worker.format == backend->formats[0] && o->tile_bytes == 0 &&
+         bits <= AMPED_LINEAR_BITS && amped_backend_one_copy(backend) != NULL &&
+         !(backend->device_pointers && o->deterministic && plan->value_type == AMPED_F64);
+}
+
+/* Collective; the status is agreed. Where the user leaves it open, and copies for all modes do not
+ * fit in the memory of some rank, one copy for all modes takes their place; on devices where they
+ * do not fit there, and one copy is predicted to be faster (plan/format_choice.h). */
+static amped_status choose_copies(amped_session *session, const amped_demand *demand) {
+  const amped_backend *backend = session->worker.backend;
+  plan_cost all = {0, 0, 0.0};
+  plan_cost one = {0, 0, 0.0};
+  if (!takes_one_copy(session, demand))
+    return AMPED_OK;
+  AMPED_TRY(find_cost(session, demand, &all));
+  if (all.lacking == 0 && all.streamed == 0)
+    return AMPED_OK;
+  AMPED_TRY(change_format(session, demand, amped_backend_one_copy(backend)));
+  AMPED_TRY(find_cost(session, demand, &one));
+  if (all.lacking == 0 && (one.lacking > 0 || one.sec >= all.sec))
+    return change_format(session, demand, backend->formats[0]);
+  if (all.lacking == 0)
+    session->choice = (amped_copies_choice){all.streamed, all.sec, one.sec};
+  return AMPED_OK;
+}
+
 /* Collective. */
 static amped_status fill(amped_session *session) {
   amped_trace_begin(AMPED_PHASE_PREPARE, AMPED_NO_NUMBER);
@@ -273,6 +355,7 @@ amped_status amped_session_prepare(amped_session *session, const amped_demand *d
   AMPED_TRY(find_tables(session));
   AMPED_TRY(make_plan(session, demand));
   AMPED_TRY(leave_outside(session, demand));
+  AMPED_TRY(choose_copies(session, demand));
   if (demand->check != NULL)
     AMPED_TRY(amped_comm_agree(&session->comm,
                                demand->check(&session->worker, &session->plan, demand->context)));

@@ -28,6 +28,8 @@ typedef struct amped_demand {
    * on any rank? The same on every rank. */
   bool (*left_outside)(const amped_session *session, const amped_requirement *required,
                        const void *context);
+  /* The command asks nothing of copies but MTTKRP and products, so that one may serve all modes. */
+  bool takes_one_copy;
   /* What of the command asks for this, such as "--whole"; NULL: all of it. */
   const char *part;
   /* The command's own check of its options against the plan and the worker's operations, before a

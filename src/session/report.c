@@ -124,6 +124,7 @@ typedef struct rank_need {
  * least share of a streamed copy that a rank has on its device. */
 static uint64_t most_streamed(const amped_plan *plan, int mode, const rank_need *needs,
                               double *least_resident) {
+  const int copy = amped_plan_has_copy(plan, mode) ? mode : plan->first_copy;
   uint64_t most = 0;
   *least_resident = 1.0;
   for (int p = 0; p < plan->nranks; p++) {
@@ -131,7 +132,7 @@ static uint64_t most_streamed(const amped_plan *plan, int mode, const rank_need 
     most = bytes > most ? bytes : most;
     if (bytes > 0)
       *least_resident =
-          fmin(*least_resident, 1.0 - (double)bytes / (double)needs[p].required.copy_bytes[mode]);
+          fmin(*least_resident, 1.0 - (double)bytes / (double)needs[p].required.copy_bytes[copy]);
   }
   return most;
 }
@@ -143,7 +144,11 @@ static const char *describe_place(char *buffer, size_t size, const amped_plan *p
   double resident = 1.0;
   uint64_t streamed = most_streamed(plan, mode, needs, &resident);
   bool many = plan->nranks > 1;
-  if (streamed == 0 && needs[0].required.tiles[mode] > 1)
+  if (!amped_plan_has_copy(plan, mode))
+    (void)snprintf(buffer, size, "in that of mode %d%s%s", plan->first_copy + 1,
+                   streamed > 0 ? ", streamed anew: " : "",
+                   streamed > 0 ? amped_format_bytes(bytes, streamed) : "");
+  else if (streamed == 0 && needs[0].required.tiles[mode] > 1)
     (void)snprintf(buffer, size, "resident, in %" PRIu64 " tiles", needs[0].required.tiles[mode]);
   else if (streamed == 0)
     return "resident";
@@ -301,6 +306,40 @@ static void say_slabs(const amped_session *session, const rank_need *needs) {
   say_streamed_slabs(plan, needs);
 }
 
+/* Bytes of copies on all ranks. */
+static double all_copy_bytes(const amped_plan *plan, const rank_need *needs) {
+  double bytes = 0.0;
+  for (int p = 0; p < plan->nranks; p++)
+    for (int m = 0; m < plan->order; m++)
+      bytes += (double)needs[p].required.copy_bytes[m];
+  return bytes;
+}
+
+static void say_one_copy(const amped_session *session, const rank_need *needs) {
+  const amped_plan *plan = &session->plan;
+  const double bytes = all_copy_bytes(plan, needs);
+  const bool chosen = session->choice.all_sec > 0.0;
+  char a[32];
+  char b[32];
+  char why[128] = "";
+  if (plan->copies != 1)
+    return;
+  if (plan->nranks > 1 && session->options->plan.parts > 1)
+    amped_say_verbose("--overlap: rows of mode %d travel in parts; sums of the other modes travel "
+                      "when they are complete",
+                      plan->first_copy + 1);
+  if (chosen)
+    (void)snprintf(why, sizeof why, ", of which %s streamed (%.3g ms a sweep against %.3g)",
+                   amped_format_bytes(b, session->choice.all_streamed),
+                   session->choice.all_sec * 1e3, session->choice.one_sec * 1e3);
+  else if (session->options->backend.copies == AMPED_COPIES_AUTO)
+    (void)snprintf(why, sizeof why, ", which does not fit");
+  amped_say("one copy for all modes: %s, %.1f bytes a nonzero; a copy for each mode would take "
+            "%s%s",
+            amped_format_bytes(a, (uint64_t)bytes), bytes / (double)plan->nnz,
+            amped_format_bytes(b, (uint64_t)amped_plan_packed_bytes(plan)), why);
+}
+
 /* Of a sparse tensor: its copies. */
 static void say_copies(const amped_session *session, const rank_need *needs) {
   const amped_plan *plan = &session->plan;
@@ -309,6 +348,7 @@ static void say_copies(const amped_session *session, const rank_need *needs) {
   amped_say("tensor: %s, %" PRIu64 " nonzeros, norm %.6g",
             amped_format_dims(dims, plan->order, plan->dims), plan->nnz, sqrt(plan->norm_squared));
   say_balance(plan);
+  say_one_copy(session, needs);
   if (!session->options->plan_only && !amped_log_is_verbose()) {
     say_streamed(plan, needs);
   } else {
@@ -391,6 +431,24 @@ static json_t *json_slabs(const amped_session *session, const rank_need *needs) 
                    (json_int_t)(all - streamed), "streamed_bytes", (json_int_t)streamed);
 }
 
+/* Null for a dense tensor, which has no copies. */
+static json_t *json_copies(const amped_session *session, const rank_need *needs) {
+  const amped_plan *plan = &session->plan;
+  const amped_copies_choice *c = &session->choice;
+  const bool chosen = c->all_sec > 0.0;
+  uint64_t streamed = 0;
+  if (plan->copies == 0)
+    return json_null();
+  for (int p = 0; p < plan->nranks; p++)
+    for (int m = 0; m < plan->order; m++)
+      streamed += needs[p].required.streamed_bytes[m];
+  return json_pack("{s:s, s:f, s:f, s:I, s:o, s:o}", "kept", plan->copies == 1 ? "one" : "all",
+                   "bytes", all_copy_bytes(plan, needs), "all_bytes", amped_plan_packed_bytes(plan),
+                   "streamed_bytes", (json_int_t)streamed, "predicted_ms",
+                   chosen ? json_real(c->one_sec * 1e3) : json_null(), "all_predicted_ms",
+                   chosen ? json_real(c->all_sec * 1e3) : json_null());
+}
+
 static json_t *json_plan(const amped_session *session, const rank_need *needs) {
   const amped_plan *plan = &session->plan;
   const bool knows_norm = plan->norm_squared > 0.0;
@@ -405,10 +463,10 @@ static json_t *json_plan(const amped_session *session, const rank_need *needs) {
                          "host_bytes", (json_int_t)needs[p].need.host_bytes));
   if (session->is_dense)
     slabs = json_slabs(session, needs);
-  return json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o}", "event", "plan", "placement",
+  return json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o}", "event", "plan", "placement",
                    amped_placement_names[plan->placement], "nnz", (json_int_t)plan->nnz, "norm",
                    knows_norm ? json_real(sqrt(plan->norm_squared)) : json_null(), "dense", slabs,
-                   "modes", modes, "ranks", ranks);
+                   "copies", json_copies(session, needs), "modes", modes, "ranks", ranks);
 }
 
 amped_status amped_report_plan(amped_session *session, const amped_memory_need *need) {
@@ -491,9 +549,11 @@ amped_status amped_report_exchange(amped_session *session) {
 
 void amped_report_distributed(amped_session *session) {
   amped_spread s = amped_comm_spread(&session->comm, session->distribute_sec);
-  double nonzeros = (double)session->plan.nnz * session->plan.order;
+  const int copies = session->plan.copies;
+  double nonzeros = (double)session->plan.nnz * copies;
   char rate[32];
-  amped_say("read and distributed %d copies in %.2f s (%s nonzeros/s)", session->plan.order, s.max,
+  amped_say("read and distributed %d cop%s in %.2f s (%s nonzeros/s)", copies,
+            copies == 1 ? "y" : "ies", s.max,
             amped_format_count(rate, nonzeros / (s.max > 0.0 ? s.max : 1e-9)));
   if (amped_log_is_verbose())
     amped_report_memory(session);

@@ -95,6 +95,7 @@ static amped_status take_dense_format(const amped_session_options *o,
                       : o->plan.placement != AMPED_PLACEMENT_GREEDY ? "--placement"
                       : o->plan.parts > 1                           ? "--overlap"
                       : options->tile_bytes != 0                    ? "--tiles"
+                      : options->copies == AMPED_COPIES_ONE         ? "--copies"
                       : o->load != AMPED_LOAD_AUTO                  ? "--load"
                       : o->read != NULL && amped_read_options_given(o->read)
                           ? "an option of reading text"

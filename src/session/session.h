@@ -15,6 +15,13 @@
 #include "session/trace_file.h"
 #include "mpi/watchdog.h"
 
+/* One copy for all modes was chosen, as it is predicted to be faster than a copy for each mode: of
+ * these the bytes that all ranks would stream in a sweep, and its seconds; those of one copy. */
+typedef struct amped_copies_choice {
+  uint64_t all_streamed;
+  double all_sec, one_sec;
+} amped_copies_choice;
+
 typedef struct amped_session {
   const amped_session_options *options; /* borrowed */
   amped_comm comm;
@@ -37,6 +44,7 @@ typedef struct amped_session {
   amped_watchdog *watchdog;   /* NULL without --hang-timeout */
   amped_requirement required; /* of this rank's backend */
   double opened_at;           /* amped_time() when MPI had started and the device was open */
+  amped_copies_choice choice; /* zeros where memory left no choice, or nothing was to be chosen */
   double tables_sec;          /* reading or counting the iDp tables */
   double plan_sec;
   bool watches_negative;   /* negative_squares is found while the tensor is loaded */

@@ -29,14 +29,14 @@
 #define AMPED_LONG_PACK_NNZ (UINT64_C(1) << 24)
 
 typedef struct amped_packing {
-  int inputs; /* order - 1 */
+  int inputs; /* order - 1; of one copy for all modes, order */
   int planes;
   uint8_t plane_bytes[AMPED_MAX_PLANES];
-  int words;                            /* 64-bit words that hold the number after decoding */
-  uint8_t bits[AMPED_MAX_ORDER - 1];    /* of each input position; 0: the position is always 0 */
-  uint16_t shifts[AMPED_MAX_ORDER - 1]; /* shift of its field in the number */
-  bool coded;                           /* the value is a field: its place in the dictionary */
-  uint8_t value_bits;                   /* 0 where all values are the same */
+  int words;                        /* 64-bit words that hold the number after decoding */
+  uint8_t bits[AMPED_MAX_ORDER];    /* of each input position; 0: the position is always 0 */
+  uint16_t shifts[AMPED_MAX_ORDER]; /* shift of its field in the number */
+  bool coded;                       /* the value is a field: its place in the dictionary */
+  uint8_t value_bits;               /* 0 where all values are the same */
   uint16_t value_shift;
   uint64_t pack;
 } amped_packing;

@@ -260,7 +260,8 @@ static inline void bench_plan(bench *s, problem *p, const setup *how) {
 static inline void bench_load(bench *s) {
   check_ok(amped_worker_prepare(&s->w, &s->plan));
   for (int m = 0; m < s->plan.order; m++) {
-    upload(s, m);
+    if (amped_plan_has_copy(&s->plan, m))
+      upload(s, m);
     put_factor(s, m);
   }
 }
@@ -389,6 +390,31 @@ static inline void mttkrp_is_right(const bench *s, int mode) {
   amped_free(bound);
   amped_free(want);
   amped_sptensor_free(&shard);
+}
+
+/* MTTKRP of every mode of a tensor of order 3 with one to four threads. */
+static inline void bits_are_those_of_one_thread(problem *p, setup how) {
+  double *want[3] = {NULL};
+  for (how.options.threads = 1; how.options.threads <= 4; how.options.threads++) {
+    bench s;
+    amped_mttkrp_times times;
+    bench_plan(&s, p, &how);
+    bench_load(&s);
+    for (int m = 0; m < 3; m++) {
+      check_ok(mttkrp_whole(&s.w, m, &times));
+      double *got = get_output(&s, m);
+      if (want[m] == NULL) {
+        want[m] = got;
+        continue;
+      }
+      ck_assert_mem_eq(got, want[m],
+                       s.plan.modes[m].copy.output_rows * (uint64_t)p->ncomps * sizeof *got);
+      amped_free(got);
+    }
+    bench_close(&s);
+  }
+  for (int m = 0; m < 3; m++)
+    amped_free(want[m]);
 }
 
 /* --- products ----------------------------------------------------------------------------------*/

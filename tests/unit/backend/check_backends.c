@@ -95,29 +95,8 @@ START_TEST(mttkrp_of_large_inputs_and_dense_rows) {
 
 START_TEST(mttkrp_has_the_same_bits_on_any_number_of_threads) {
   problem p;
-  double *want[3] = {NULL};
-  setup how = alone();
   problem_create(&p, 3, dense_dims, 20000, 64, AMPED_F32);
-  for (how.options.threads = 1; how.options.threads <= 3; how.options.threads++) {
-    bench s;
-    amped_mttkrp_times times;
-    bench_plan(&s, &p, &how);
-    bench_load(&s);
-    for (int m = 0; m < 3; m++) {
-      check_ok(mttkrp_whole(&s.w, m, &times));
-      double *got = get_output(&s, m);
-      if (want[m] == NULL) {
-        want[m] = got;
-        continue;
-      }
-      ck_assert_mem_eq(got, want[m],
-                       s.plan.modes[m].copy.output_rows * (uint64_t)p.ncomps * sizeof *got);
-      amped_free(got);
-    }
-    bench_close(&s);
-  }
-  for (int m = 0; m < 3; m++)
-    amped_free(want[m]);
+  bits_are_those_of_one_thread(&p, alone());
   problem_free(&p);
   check_no_leak();
 }

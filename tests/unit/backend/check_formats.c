@@ -32,8 +32,9 @@ static amped_status require(const amped_device *device, const amped_plan *plan,
                             uint64_t factor_bytes, amped_requirement *out) {
   (void)device;
   (void)factor_bytes;
-  out->copy_bytes[0] = plan->nnz * 8 * (uint64_t)(plan->order + 1);
-  out->read_bytes[0] = out->host_bytes = out->copy_bytes[0];
+  const int mode = plan->first_copy;
+  out->copy_bytes[mode] = plan->nnz * 8 * (uint64_t)(plan->order + 1);
+  out->read_bytes[mode] = out->host_bytes = out->copy_bytes[mode];
   return AMPED_OK;
 }
 
@@ -67,14 +68,14 @@ static uint64_t spare(const amped_tensor_part *part) {
 static amped_status insert(amped_tensor_part *part, int mode, uint64_t offset,
                            const amped_batch *batch) {
   const amped_plan *plan = part->plan;
-  ck_assert_int_eq(mode, 0);
+  ck_assert_int_eq(mode, 3); /* the longest */
   ck_assert_uint_eq(offset, part->nnz);
   copies_begun += offset == 0;
   for (uint64_t k = 0; k < batch->count; k++) {
-    part->positions[0][offset + k] =
-        amped_plan_row_position(plan, 0, amped_index_get(batch->rows, plan->index_type, k));
-    for (int m = 1; m < plan->order; m++)
-      part->positions[m][offset + k] = amped_index_get(batch->inputs[m - 1], plan->index_type, k);
+    part->positions[3][offset + k] =
+        amped_plan_row_position(plan, 3, amped_index_get(batch->rows, plan->index_type, k));
+    for (int m = 0; m < 3; m++)
+      part->positions[m][offset + k] = amped_index_get(batch->inputs[m], plan->index_type, k);
     part->values[offset + k] = amped_value_get(batch->values, plan->value_type, k);
   }
   part->nnz += batch->count;
@@ -82,7 +83,7 @@ static amped_status insert(amped_tensor_part *part, int mode, uint64_t offset,
 }
 
 static amped_status finish(amped_tensor_part *part, int mode) {
-  ck_assert_int_eq(mode, 0);
+  ck_assert_int_eq(mode, 3);
   ck_assert_uint_eq(part->nnz, part->plan->nnz);
   return AMPED_OK;
 }
@@ -244,6 +245,7 @@ START_TEST(values_that_may_change_get_no_code) {
   fixture_close(&f);
   fixture_open(&f, "list");
   ck_assert_int_eq(f.plan.copies, 1);
+  ck_assert_int_eq(f.plan.first_copy, 3);
   for (int m = 0; m < 4; m++)
     ck_assert(!f.plan.modes[m].copy.packing.coded);
   fixture_close(&f);

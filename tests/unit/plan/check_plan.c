@@ -427,7 +427,55 @@ START_TEST(counts_above_32_bits_add_up) {
   check_no_leak();
 }
 
-TESTING_MAIN("plan", positions_are_a_bijection_onto_the_blocks_of_the_owners,
+/* Of modes without a copy rows alone are dealt out: consecutive indices, in the file's order, as
+ * many a rank; none of them is split or cut into parts. */
+static void rows_alone(const amped_plan *plan, int mode) {
+  const amped_mode_plan *m = &plan->modes[mode];
+  const uint64_t even = amped_ceil_div(m->rows.idp_count, (uint64_t)plan->nranks) * m->rows.width;
+  ck_assert(!amped_plan_has_copy(plan, mode));
+  ck_assert_uint_eq(m->copy.split_count, 0);
+  ck_assert_uint_eq(m->copy.output_rows, m->rows.block_rows);
+  ck_assert_uint_eq(m->rows.block_rows, even < plan->dims[mode] ? even : plan->dims[mode]);
+  ck_assert_int_eq(m->rows.parts, 1);
+  for (uint64_t i = 0; i < plan->dims[mode]; i++)
+    if (amped_plan_position(plan, mode, i) != i)
+      ck_abort_msg("mode %d: index %" PRIu64 " moved", mode, i);
+  ck_assert_mem_eq(m->copy.rank_nnz, plan->modes[plan->first_copy].copy.rank_nnz,
+                   (uint64_t)plan->nranks * sizeof *m->copy.rank_nnz);
+}
+
+START_TEST(one_copy_is_that_of_the_longest_mode) {
+  for (int nranks = 1; nranks <= 5; nranks++) {
+    amped_tensor_info info;
+    amped_plan plan;
+    make_heavy_info(&info);
+    check_ok(amped_plan_create(&plan, &info,
+                               &(amped_plan_request){.ncomps = 5,
+                                                     .value_type = AMPED_F32,
+                                                     .placement = AMPED_PLACEMENT_GREEDY,
+                                                     .rank = nranks - 1,
+                                                     .nranks = nranks,
+                                                     .needs = {.one_copy = true}}));
+    check_ok(amped_plan_cut(&plan, 4, &h200_rates));
+    ck_assert_int_eq(plan.copies, 1);
+    ck_assert_int_eq(plan.first_copy, 0);
+    ck_assert(amped_plan_has_copy(&plan, 0));
+    rows_alone(&plan, 1);
+    rows_alone(&plan, 2);
+    uint64_t sizes[] = {plan.modes[0].copy.output_rows, 46, 3};
+    int bits = 0;
+    for (int m = 0; m < 3; m++)
+      bits += amped_bits_for(sizes[m]);
+    ck_assert_int_eq(plan.linear.bits, bits);
+    ck_assert_int_gt(plan.linear.prefix, 0);
+    amped_plan_destroy(&plan);
+    free_info(&info);
+  }
+  check_no_leak();
+}
+
+TESTING_MAIN("plan", one_copy_is_that_of_the_longest_mode,
+             positions_are_a_bijection_onto_the_blocks_of_the_owners,
              shared_rows_are_those_of_split_idps, rows_of_a_rank_ascend_with_their_file_indices,
              wide_modes_get_wide_idps, sizes_that_no_machine_has_are_refused,
              counts_above_32_bits_add_up, blocks_are_cut_into_parts,

@@ -1,0 +1,341 @@
+#include "cuda/boxes/boxes_cuda.h"
+
+#include <cstring>
+
+#include "cuda/boxes/box_arrived_cuda.h"
+#include "cuda/boxes/box_form_cuda.h"
+#include "cuda/boxes/box_mttkrp_cuda.h"
+#include "cuda/dense/factor_rows_cuda.h"
+#include "cuda/device/rank_device_cuda.h"
+#include "cuda/factor/factor_set_cuda.h"
+#include "cuda/load/coo_buffer_cuda.h"
+#include "cuda/load/synthetic_cuda.h"
+
+extern "C" {
+#include "base/mem.h"
+#include "base/system_memory.h"
+}
+
+struct amped_tensor_part {
+  amped_device *device;
+  amped_factor_set *factors;
+  const amped_plan *plan;
+  amped_copies_cuda copies;
+  amped_coo_buffer_cuda buffer;   /* while nonzeros are collected */
+  amped_box_arrived_cuda arrived; /* while they come in order */
+  void *d_sums, *d_arriving;      /* of amped_partial_rows */
+};
+
+/* --- sizes ------------------------------------------------------------------------------------ */
+
+/* Do all ranks have parts of the sums of mode's rows? */
+static bool is_partial(const amped_plan *plan, int mode) {
+  return plan->nranks > 1 && mode != plan->first_copy;
+}
+
+static uint64_t partial_bytes(const amped_plan *plan) {
+  uint64_t most = 0;
+  for (int m = 0; m < plan->order; m++)
+    if (is_partial(plan, m) && amped_plan_factor_rows(plan, m) > most)
+      most = amped_plan_factor_rows(plan, m);
+  return most * amped_plan_row_bytes(plan);
+}
+
+static const amped_copy_form_cuda *form_of(const amped_device *device) {
+  return device->options.deterministic ? &amped_box_fixed_cuda_form : &amped_box_cuda_form;
+}
+
+static amped_status make_layout(const amped_device *device, const amped_plan *plan,
+                                uint64_t factor_bytes, amped_layout_cuda *layout) {
+  const amped_copy_form_cuda *form = form_of(device);
+  amped_layout_wish_cuda wish = {};
+  uint64_t packer = 0;
+  AMPED_TRY(form->bytes(plan, &packer));
+  wish.storage = form->storage;
+  wish.residency = device->options.residency;
+  wish.budget_bytes = device->gpu.budget_bytes;
+  wish.other_bytes = factor_bytes + packer + sizeof(amped_products_room_cuda) +
+                     amped_box_sums_cuda_bytes(plan, device->options.deterministic) +
+                     2 * partial_bytes(plan);
+  wish.caches = device->gpu.caches;
+  return amped_layout_cuda_make(layout, plan, &wish);
+}
+
+static amped_status check_plan(const amped_device *device, const amped_plan *plan) {
+  if (device->options.deterministic && plan->value_type == AMPED_F64)
+    return amped_error(AMPED_USAGE, nullptr,
+                       "--copies=one adds in whatever order comes on GPUs, so with "
+                       "--precision=double it cannot be --deterministic; leave out one of them");
+  return amped_box_cuda_check(plan);
+}
+
+static amped_status require(const amped_device *device, const amped_plan *plan,
+                            uint64_t factor_bytes, amped_requirement *out) {
+  const int mode = plan->first_copy;
+  amped_layout_cuda layout;
+  AMPED_TRY(check_plan(device, plan));
+  AMPED_TRY(make_layout(device, plan, factor_bytes, &layout));
+  out->device_bytes = layout.device_bytes - factor_bytes;
+  out->host_bytes = layout.host_bytes;
+  out->copy_bytes[mode] = layout.copies[mode].bytes + layout.index_bytes[mode];
+  for (int m = 0; m < plan->order; m++) {
+    out->read_bytes[m] = form_of(device)->read_bytes(plan, m);
+    out->streamed_bytes[m] = amped_layout_cuda_streamed(&layout, mode);
+    out->tiles[m] = 1;
+  }
+  /* The ranks of a node ask at the same time, each for about as much memory. */
+  const uint64_t ranks = device->options.local_size > 0 ? (uint64_t)device->options.local_size : 1;
+  const uint64_t node = amped_mem_node_available() / ranks;
+  const uint64_t own = amped_mem_limit_left();
+  const uint64_t available = node > 0 && node < own ? node : own;
+  if (layout.host_bytes > available)
+    return amped_error(AMPED_FAILED, nullptr,
+                       "the streamed tensor copy needs %" PRIu64
+                       " MiB of host memory a process, of "
+                       "which %" PRIu64 " MiB are free; use more nodes or GPUs",
+                       layout.host_bytes >> 20, available >> 20);
+  return AMPED_OK;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static void destroy(amped_tensor_part *part) {
+  if (part == nullptr)
+    return;
+  (void)cudaStreamSynchronize(part->device->stream);
+  amped_copies_cuda_destroy(&part->copies);
+  amped_coo_buffer_cuda_free(&part->buffer);
+  amped_box_arrived_cuda_free(&part->arrived);
+  amped_cuda_free(part->d_sums);
+  amped_cuda_free(part->d_arriving);
+  amped_free(part);
+}
+
+static amped_status allocate(amped_tensor_part *part, const amped_layout_cuda *layout) {
+  const uint64_t partial = partial_bytes(part->plan);
+  AMPED_TRY(amped_cuda_malloc_pages(&part->d_sums, partial, "sums for other ranks"));
+  AMPED_TRY(amped_cuda_malloc_pages(&part->d_arriving, partial, "sums of other ranks"));
+  return amped_copies_cuda_create(&part->copies, part->plan, form_of(part->device), layout,
+                                  &part->device->gpu, part->device->stream);
+}
+
+static amped_status create(amped_device *device, amped_factor_set *factors, const amped_plan *plan,
+                           uint64_t factor_bytes, amped_tensor_part **out) {
+  amped_layout_cuda layout;
+  amped_tensor_part *part = nullptr;
+  *out = nullptr;
+  AMPED_TRY(make_layout(device, plan, factor_bytes, &layout));
+  AMPED_TRY(amped_calloc(&part, 1, sizeof *part, "the tensor copy"));
+  part->device = device;
+  part->factors = factors;
+  part->plan = plan;
+  amped_status status = allocate(part, &layout);
+  if (status == AMPED_OK)
+    *out = part;
+  else
+    destroy(part);
+  return status;
+}
+
+/* The memory that the user's limit leaves beside the copy. */
+static uint64_t spare(const amped_tensor_part *part) {
+  const uint64_t limit = part->device->options.device_memory;
+  const uint64_t taken = part->copies.layout.device_bytes;
+  if (limit == 0)
+    return UINT64_MAX;
+  return limit > taken ? limit - taken : 0;
+}
+
+static amped_status resize(amped_tensor_part *part) {
+  return amped_copies_cuda_resize(&part->copies, part->plan->first_copy);
+}
+
+/* --- loading ---------------------------------------------------------------------------------- */
+
+/* The device memory that a layout leaves. The buffers for streaming are lent while nonzeros are
+ * sorted. */
+static uint64_t room(const amped_device *device, const amped_layout_cuda *layout) {
+  const uint64_t budget = device->gpu.budget_bytes;
+  const uint64_t taken = layout->device_bytes - 2 * layout->piece_bytes;
+  return budget > taken ? budget - taken : 0;
+}
+
+static uint64_t room_of(const amped_tensor_part *part) {
+  return room(part->device, &part->copies.layout);
+}
+
+static amped_status insert(amped_tensor_part *part, int mode, uint64_t offset,
+                           const amped_batch *batch) {
+  (void)mode;
+  amped_copies_cuda_lend(&part->copies);
+  return amped_box_arrived_cuda_add(&part->arrived, part->plan, offset, batch, room_of(part),
+                                    part->device->stream);
+}
+
+static amped_status finish(amped_tensor_part *part, int mode) {
+  if (part->arrived.count > 0) {
+    AMPED_TRY(amped_box_arrived_cuda_sort(&part->arrived, part->plan, room_of(part), &part->copies,
+                                          part->device->stream));
+    AMPED_TRY(amped_copies_cuda_take_back(&part->copies));
+  }
+  return amped_copies_cuda_loaded(&part->copies, mode);
+}
+
+static amped_status require_collect(const amped_device *device, const amped_plan *plan,
+                                    uint64_t factor_bytes, uint64_t *device_bytes,
+                                    uint64_t *host_bytes) {
+  amped_layout_cuda layout;
+  AMPED_TRY(make_layout(device, plan, factor_bytes, &layout));
+  amped_coo_buffer_cuda_bytes(plan, room(device, &layout), device_bytes, host_bytes);
+  const uint64_t lent = 2 * layout.piece_bytes;
+  *device_bytes -= *device_bytes < lent ? *device_bytes : lent;
+  return AMPED_OK;
+}
+
+static amped_status collect(amped_tensor_part *part, int mode, const amped_nonzeros *nonzeros) {
+  amped_copies_cuda_lend(&part->copies);
+  return amped_coo_buffer_cuda_add(&part->buffer, part->plan, mode, nonzeros, room_of(part),
+                                   part->device->stream);
+}
+
+static amped_status sort(amped_tensor_part *part, int mode, uint64_t *repeats) {
+  amped_copies_cuda_lend(&part->copies);
+  AMPED_TRY(amped_coo_buffer_cuda_sort(&part->buffer, part->plan, mode, room_of(part),
+                                       &part->copies, part->device->stream, repeats));
+  return amped_copies_cuda_take_back(&part->copies);
+}
+
+/* Half of the free memory, within the user's limit, which ranks on the same GPU divide evenly. */
+static amped_status scratch_bytes(const amped_tensor_part *part, uint64_t *out) {
+  const amped_backend_options *o = &part->device->options;
+  const amped_layout_cuda *layout = &part->copies.layout;
+  const uint64_t taken = layout->device_bytes - 2 * layout->piece_bytes;
+  size_t free_bytes = 0;
+  size_t total = 0;
+  AMPED_CUDA(cudaMemGetInfo(&free_bytes, &total));
+  uint64_t scratch = free_bytes / 2;
+  if (o->share_gpus && o->local_size > 1)
+    scratch /= (uint64_t)o->local_size;
+  if (o->device_memory > 0 && o->device_memory < taken + scratch)
+    scratch = o->device_memory > taken ? o->device_memory - taken : 0;
+  *out = scratch;
+  return AMPED_OK;
+}
+
+static amped_status make_synthetic(amped_tensor_part *part, const amped_synthetic *t, int mode) {
+  uint64_t scratch = 0;
+  amped_copies_cuda_lend(&part->copies);
+  AMPED_TRY(scratch_bytes(part, &scratch));
+  AMPED_TRY(
+      amped_synthetic_cuda_load(t, part->plan, mode, scratch, &part->copies, part->device->stream));
+  return amped_copies_cuda_take_back(&part->copies);
+}
+
+/* All of it is the device's. */
+static uint64_t require_synthetic(const amped_plan *plan) {
+  (void)plan;
+  return 0;
+}
+
+/* --- MTTKRP ----------------------------------------------------------------------------------- */
+
+static amped_status mttkrp_begin(amped_tensor_part *part, int mode) {
+  const void *factors[AMPED_MAX_ORDER];
+  for (int m = 0; m < part->plan->order; m++)
+    factors[m] = amped_factor_set_cuda_rows(part->factors, m);
+  return amped_box_cuda_begin(
+      &part->copies, mode, factors,
+      is_partial(part->plan, mode) ? part->d_sums : amped_factor_set_cuda_output(part->factors));
+}
+
+/* Rows are finished when all are. */
+static amped_status mttkrp_wait(amped_tensor_part *part, int mode, int block_part,
+                                amped_mttkrp_times *times) {
+  if (block_part + 1 < part->plan->modes[mode].rows.parts) {
+    AMPED_CUDA(cudaStreamSynchronize(part->device->stream));
+    return AMPED_OK;
+  }
+  return amped_copies_cuda_finish(&part->copies, part->plan->first_copy, times);
+}
+
+static amped_partial_rows partial_rows(amped_tensor_part *part, int mode) {
+  if (!is_partial(part->plan, mode))
+    return {nullptr, nullptr};
+  return {part->d_sums, part->d_arriving};
+}
+
+static amped_status add_arrived(amped_tensor_part *part, int mode) {
+  const amped_plan *plan = part->plan;
+  if (!is_partial(plan, mode))
+    return AMPED_OK;
+  AMPED_TRY(amped_factor_rows_cuda_add(plan->value_type, part->d_arriving, plan->nranks,
+                                       plan->modes[mode].rows.block_rows * plan->ld,
+                                       amped_factor_set_cuda_output(part->factors),
+                                       part->device->stream));
+  AMPED_CUDA(cudaStreamSynchronize(part->device->stream));
+  return AMPED_OK;
+}
+
+static amped_status stage_partial(amped_tensor_part *part, int mode, const amped_host_copy *copies,
+                                  int count) {
+  const amped_device *device = part->device;
+  (void)mode;
+  for (int i = 0; i < count; i++) {
+    const amped_host_copy *c = &copies[i];
+    if (c->in)
+      AMPED_CUDA(cudaMemcpyAsync((char *)part->d_arriving + c->offset, c->host, c->bytes,
+                                 cudaMemcpyHostToDevice, device->stream_in));
+    else
+      AMPED_CUDA(cudaMemcpyAsync(c->host, (const char *)part->d_sums + c->offset, c->bytes,
+                                 cudaMemcpyDeviceToHost, device->stream_out));
+  }
+  AMPED_CUDA(cudaStreamSynchronize(device->stream_out));
+  AMPED_CUDA(cudaStreamSynchronize(device->stream_in));
+  return AMPED_OK;
+}
+
+/* --- the exact fit ---------------------------------------------------------------------------- */
+
+/* Rows of the copy's mode are positions here, so that they come from the factor itself. */
+static amped_status products(amped_tensor_part *part, int mode, double scale, const double *weights,
+                             amped_products *out) {
+  const amped_plan *plan = part->plan;
+  amped_products_cuda_args args = {};
+  (void)mode;
+  args.value_type = plan->value_type;
+  args.index_type = plan->index_type;
+  args.inputs = plan->order - 1;
+  args.ncomps = plan->ncomps;
+  args.ld = plan->ld;
+  for (int m = 0, input = 0; m < plan->order; m++)
+    if (m != plan->first_copy)
+      args.factors[input++] = amped_factor_set_cuda_rows(part->factors, m);
+  args.output = amped_factor_set_cuda_rows(part->factors, plan->first_copy);
+  args.scale = scale;
+  args.weights = weights;
+  args.stream = part->device->stream;
+  return amped_copies_cuda_products(&part->copies, plan->first_copy, &args, out);
+}
+
+const amped_format_ops amped_boxes_cuda = {
+    .name = "boxes",
+    .needs = {.one_copy = true},
+    .require = require,
+    .create = create,
+    .destroy = destroy,
+    .spare = spare,
+    .insert = insert,
+    .finish = finish,
+    .resize = resize,
+    .collect = collect,
+    .sort = sort,
+    .require_collect = require_collect,
+    .make_synthetic = make_synthetic,
+    .require_synthetic = require_synthetic,
+    .mttkrp_begin = mttkrp_begin,
+    .mttkrp_wait = mttkrp_wait,
+    .partial_rows = partial_rows,
+    .add_arrived = add_arrived,
+    .stage_partial = stage_partial,
+    .products = products,
+};
