@@ -91,10 +91,14 @@ template <typename T> amped_status store_hot(const amped_box_mttkrp_args *a, voi
   return AMPED_OK;
 }
 
+/* Element c of vector v of a row is the number c * ld / 4 + v of its sums. */
 __global__ void store_fixed(const int64_t *sums, uint64_t elements, uint64_t ld,
                             const double *scales, float *output) {
-  for (uint64_t e = thread_number(); e < elements; e += grid_threads())
-    output[e] = (float)((double)sums[e] / scales[e % ld]);
+  for (uint64_t e = thread_number(); e < elements; e += grid_threads()) {
+    const uint64_t column = e % ld;
+    const int64_t sum = sums[e - column + column % 4 * (ld / 4) + column / 4];
+    output[e] = (float)((double)sum / scales[column]);
+  }
 }
 
 /* maxima[column] = the bits of the largest |element|. A thread goes down one column. */

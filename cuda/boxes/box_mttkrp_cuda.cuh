@@ -329,9 +329,10 @@ __device__ inline fixed4 plus(fixed4 a, fixed4 b) {
   return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
 }
 
-/* Add to vector `at` of sums. */
-__device__ inline void add_atomically(void *sums, uint64_t at, float4 v) {
-  float4 *to = static_cast<float4 *>(sums) + at;
+/* Add to a vector of a row of sums. */
+__device__ inline void add_atomically(void *sums, uint64_t row, unsigned stride, unsigned vector,
+                                      float4 v) {
+  float4 *to = static_cast<float4 *>(sums) + row * stride + vector;
 #if __CUDA_ARCH__ >= 900
   asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};"
                :
@@ -344,17 +345,21 @@ __device__ inline void add_atomically(void *sums, uint64_t at, float4 v) {
   atomicAdd(&to->w, v.w);
 #endif
 }
-__device__ inline void add_atomically(void *sums, uint64_t at, double2 v) {
-  double2 *to = static_cast<double2 *>(sums) + at;
+__device__ inline void add_atomically(void *sums, uint64_t row, unsigned stride, unsigned vector,
+                                      double2 v) {
+  double2 *to = static_cast<double2 *>(sums) + row * stride + vector;
   atomicAdd(&to->x, v.x);
   atomicAdd(&to->y, v.y);
 }
-__device__ inline void add_atomically(void *sums, uint64_t at, fixed4 v) {
-  unsigned long long *to = static_cast<unsigned long long *>(sums) + 4 * at;
+/* A row of fixed sums has the first elements of all vectors, then the second: lanes add side by
+ * side. */
+__device__ inline void add_atomically(void *sums, uint64_t row, unsigned stride, unsigned vector,
+                                      fixed4 v) {
+  unsigned long long *to = static_cast<unsigned long long *>(sums) + 4 * row * stride + vector;
   atomicAdd(to, (unsigned long long)v.x);
-  atomicAdd(to + 1, (unsigned long long)v.y);
-  atomicAdd(to + 2, (unsigned long long)v.z);
-  atomicAdd(to + 3, (unsigned long long)v.w);
+  atomicAdd(to + stride, (unsigned long long)v.y);
+  atomicAdd(to + 2 * stride, (unsigned long long)v.z);
+  atomicAdd(to + 3 * stride, (unsigned long long)v.w);
 }
 
 /* *counter += count; one that is full stays so. Who carries over fills it up again. */
@@ -402,7 +407,7 @@ __device__ inline void add_stretch(const box_problem<T, I> &p, const box_room<T,
     const bool hot = (current & hot_flag) != 0;
     const uint64_t row = hot ? current & ~hot_flag : tile + current;
     if (current != no_row)
-      add_atomically(hot ? p.parts : p.sums, row * p.stride + vector_of_row, sum);
+      add_atomically(hot ? p.parts : p.sums, row, p.stride, vector_of_row, sum);
   };
   for (unsigned i = begin; i < end; i += ahead) {
     unsigned rows[ahead];

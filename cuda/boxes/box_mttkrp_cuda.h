@@ -19,7 +19,8 @@
  * of the sum of |x| prod |a|, for rows of any length.
  *
  * With `fixed` all sums are 64-bit integers, of multiples of 1 / scales[column], parts too.
- * Integers have the same sum in any order, so all runs give the same bits. */
+ * Integers have the same sum in any order, so all runs give the same bits. Of each row of these the
+ * first elements of its vectors come first, then the second ones. */
 #ifndef AMPED_BOX_MTTKRP_CUDA_H
 #define AMPED_BOX_MTTKRP_CUDA_H
 
