@@ -222,32 +222,8 @@ static amped_status products(amped_tensor_part *part, int mode, double scale, co
   return amped_copies_cuda_products(&part->copies, mode, &args, out);
 }
 
-/* Half of the free memory, which ranks on the same GPU divide evenly; all within the user's limit.
- * The buffers for streaming are not in use yet. Where the budget is full, loading works in their
- * room. */
-static amped_status scratch_bytes(const amped_tensor_part *part, uint64_t *out) {
-  const amped_backend_options *o = &part->device->options;
-  size_t free_bytes = 0;
-  size_t total = 0;
-  AMPED_CUDA(cudaMemGetInfo(&free_bytes, &total));
-  uint64_t scratch = free_bytes / 2;
-  if (o->share_gpus && o->local_size > 1)
-    scratch /= (uint64_t)o->local_size;
-  const amped_layout_cuda *layout = &part->copies.layout;
-  uint64_t taken = layout->device_bytes - 2 * layout->piece_bytes;
-  if (o->device_memory > 0 && o->device_memory < taken + scratch)
-    scratch = o->device_memory > taken ? o->device_memory - taken : 0;
-  *out = scratch;
-  return AMPED_OK;
-}
-
 static amped_status make_synthetic(amped_tensor_part *part, const amped_synthetic *t, int mode) {
-  uint64_t scratch = 0;
-  amped_copies_cuda_lend(&part->copies);
-  AMPED_TRY(scratch_bytes(part, &scratch));
-  AMPED_TRY(
-      amped_synthetic_cuda_load(t, part->plan, mode, scratch, &part->copies, part->device->stream));
-  return amped_copies_cuda_take_back(&part->copies);
+  return amped_synthetic_cuda_load(t, part->device, part->plan, mode, &part->copies);
 }
 
 /* All of it is the device's. */

@@ -117,20 +117,11 @@ void amped_box_bundles_cuda_free(amped_box_bundles_cuda *b) {
   memset(b, 0, sizeof *b);
 }
 
-/* The longest mode but this one. */
-static int longest_other(const amped_plan *plan, int mode) {
-  int longest = mode == 0 ? 1 : 0;
-  for (int m = longest + 1; m < plan->order; m++)
-    if (m != mode && plan->dims[m] > plan->dims[longest])
-      longest = m;
-  return longest;
-}
-
 /* Sort the turns: span, tile, range of the other mode. */
 static amped_status sort_turns(amped_box_bundles_cuda *b, const amped_plan *plan,
                                const amped_box_pieces_cuda *p, int mode) {
   const uint64_t order = (uint64_t)plan->order;
-  const uint64_t other = (uint64_t)longest_other(plan, mode);
+  const uint64_t other = (uint64_t)amped_plan_longest_other(plan, mode);
   amped_status status = AMPED_OK;
   uint64_t *keys[4] = {NULL, NULL, NULL, NULL}; /* span, tile, range; turn */
   uint64_t last = 0;

@@ -205,30 +205,8 @@ static amped_status sort(amped_tensor_part *part, int mode, uint64_t *repeats) {
   return amped_copies_cuda_take_back(&part->copies);
 }
 
-/* Half of the free memory, within the user's limit, which ranks on the same GPU divide evenly. */
-static amped_status scratch_bytes(const amped_tensor_part *part, uint64_t *out) {
-  const amped_backend_options *o = &part->device->options;
-  const amped_layout_cuda *layout = &part->copies.layout;
-  const uint64_t taken = layout->device_bytes - 2 * layout->piece_bytes;
-  size_t free_bytes = 0;
-  size_t total = 0;
-  AMPED_CUDA(cudaMemGetInfo(&free_bytes, &total));
-  uint64_t scratch = free_bytes / 2;
-  if (o->share_gpus && o->local_size > 1)
-    scratch /= (uint64_t)o->local_size;
-  if (o->device_memory > 0 && o->device_memory < taken + scratch)
-    scratch = o->device_memory > taken ? o->device_memory - taken : 0;
-  *out = scratch;
-  return AMPED_OK;
-}
-
 static amped_status make_synthetic(amped_tensor_part *part, const amped_synthetic *t, int mode) {
-  uint64_t scratch = 0;
-  amped_copies_cuda_lend(&part->copies);
-  AMPED_TRY(scratch_bytes(part, &scratch));
-  AMPED_TRY(
-      amped_synthetic_cuda_load(t, part->plan, mode, scratch, &part->copies, part->device->stream));
-  return amped_copies_cuda_take_back(&part->copies);
+  return amped_synthetic_cuda_load(t, part->device, part->plan, mode, &part->copies);
 }
 
 /* All of it is the device's. */
@@ -278,20 +256,8 @@ static amped_status add_arrived(amped_tensor_part *part, int mode) {
 
 static amped_status stage_partial(amped_tensor_part *part, int mode, const amped_host_copy *copies,
                                   int count) {
-  const amped_device *device = part->device;
   (void)mode;
-  for (int i = 0; i < count; i++) {
-    const amped_host_copy *c = &copies[i];
-    if (c->in)
-      AMPED_CUDA(cudaMemcpyAsync((char *)part->d_arriving + c->offset, c->host, c->bytes,
-                                 cudaMemcpyHostToDevice, device->stream_in));
-    else
-      AMPED_CUDA(cudaMemcpyAsync(c->host, (const char *)part->d_sums + c->offset, c->bytes,
-                                 cudaMemcpyDeviceToHost, device->stream_out));
-  }
-  AMPED_CUDA(cudaStreamSynchronize(device->stream_out));
-  AMPED_CUDA(cudaStreamSynchronize(device->stream_in));
-  return AMPED_OK;
+  return amped_stage_cuda(part->device, part->d_arriving, part->d_sums, copies, count);
 }
 
 /* --- the exact fit ---------------------------------------------------------------------------- */

@@ -517,20 +517,8 @@ static amped_status add_arrived(amped_tensor_part *part, int mode) {
 
 static amped_status stage_partial(amped_tensor_part *part, int mode, const amped_host_copy *copies,
                                   int count) {
-  const amped_device *device = part->device;
   (void)mode;
-  for (int i = 0; i < count; i++) {
-    const amped_host_copy *c = &copies[i];
-    if (c->in)
-      AMPED_CUDA(cudaMemcpyAsync((char *)part->d_arriving + c->offset, c->host, c->bytes,
-                                 cudaMemcpyHostToDevice, device->stream_in));
-    else
-      AMPED_CUDA(cudaMemcpyAsync(c->host, (const char *)part->d_partial + c->offset, c->bytes,
-                                 cudaMemcpyDeviceToHost, device->stream_out));
-  }
-  AMPED_CUDA(cudaStreamSynchronize(device->stream_out));
-  AMPED_CUDA(cudaStreamSynchronize(device->stream_in));
-  return AMPED_OK;
+  return amped_stage_cuda(part->device, part->d_arriving, part->d_partial, copies, count);
 }
 
 /* --- the exact fit ---------------------------------------------------------------------------- */

@@ -244,22 +244,25 @@ static uint64_t version(const amped_factor_set *f, int mode) {
   return f->versions[mode];
 }
 
-/* The link to the host carries both directions at once. */
-static amped_status stage(amped_factor_set *f, int mode, const amped_host_copy *copies, int count) {
-  change(f, mode);
+amped_status amped_stage_cuda(const amped_device *device, void *d_in, const void *d_out,
+                              const amped_host_copy *copies, int count) {
   for (int i = 0; i < count; i++) {
     const amped_host_copy *c = &copies[i];
-    void *d_rows = (char *)f->d_factors[mode] + c->offset;
     if (c->in)
-      AMPED_CUDA(
-          cudaMemcpyAsync(d_rows, c->host, c->bytes, cudaMemcpyHostToDevice, f->device->stream_in));
+      AMPED_CUDA(cudaMemcpyAsync(static_cast<char *>(d_in) + c->offset, c->host, c->bytes,
+                                 cudaMemcpyHostToDevice, device->stream_in));
     else
-      AMPED_CUDA(cudaMemcpyAsync(c->host, d_rows, c->bytes, cudaMemcpyDeviceToHost,
-                                 f->device->stream_out));
+      AMPED_CUDA(cudaMemcpyAsync(c->host, static_cast<const char *>(d_out) + c->offset, c->bytes,
+                                 cudaMemcpyDeviceToHost, device->stream_out));
   }
-  AMPED_CUDA(cudaStreamSynchronize(f->device->stream_out));
-  AMPED_CUDA(cudaStreamSynchronize(f->device->stream_in));
+  AMPED_CUDA(cudaStreamSynchronize(device->stream_out));
+  AMPED_CUDA(cudaStreamSynchronize(device->stream_in));
   return AMPED_OK;
+}
+
+static amped_status stage(amped_factor_set *f, int mode, const amped_host_copy *copies, int count) {
+  change(f, mode);
+  return amped_stage_cuda(f->device, f->d_factors[mode], f->d_factors[mode], copies, count);
 }
 
 void *amped_factor_set_cuda_rows(const amped_factor_set *f, int mode) {

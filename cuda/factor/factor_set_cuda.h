@@ -14,6 +14,11 @@ extern const amped_factor_ops amped_factor_set_cuda;
 void *amped_factor_set_cuda_rows(const amped_factor_set *factors, int mode);
 void *amped_factor_set_cuda_output(const amped_factor_set *factors);
 
+/* Copies between host memory and d_in, or d_out, and waits for them. The link to the host carries
+ * both directions at once. */
+amped_status amped_stage_cuda(const amped_device *device, void *d_in, const void *d_out,
+                              const amped_host_copy *copies, int count);
+
 #ifdef __cplusplus
 }
 #endif

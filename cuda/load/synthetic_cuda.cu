@@ -151,9 +151,25 @@ static amped_status upload_tables(const amped_plan *plan, amped_synthetic_shard 
   return AMPED_OK;
 }
 
-amped_status amped_synthetic_cuda_load(const amped_synthetic *t, const amped_plan *plan, int mode,
-                                       uint64_t scratch_bytes, amped_copies_cuda *copies,
-                                       cudaStream_t stream) {
+static amped_status find_scratch(const amped_device *device, const amped_copies_cuda *copies,
+                                 uint64_t *out) {
+  const amped_backend_options *o = &device->options;
+  const amped_layout_cuda *layout = &copies->layout;
+  const uint64_t taken = layout->device_bytes - 2 * layout->piece_bytes;
+  size_t free_bytes = 0;
+  size_t total = 0;
+  AMPED_CUDA(cudaMemGetInfo(&free_bytes, &total));
+  uint64_t scratch = free_bytes / 2;
+  if (o->share_gpus && o->local_size > 1)
+    scratch /= (uint64_t)o->local_size;
+  if (o->device_memory > 0 && o->device_memory < taken + scratch)
+    scratch = o->device_memory > taken ? o->device_memory - taken : 0;
+  *out = scratch;
+  return AMPED_OK;
+}
+
+static amped_status load(const amped_synthetic *t, const amped_plan *plan, int mode,
+                         uint64_t scratch_bytes, amped_copies_cuda *copies, cudaStream_t stream) {
   amped_sort_copy_cuda<amped_synthetic_shard> sort = {};
   void *d_tables = nullptr;
   uint8_t key_bits = 0;
@@ -174,4 +190,14 @@ amped_status amped_synthetic_cuda_load(const amped_synthetic *t, const amped_pla
 done:
   amped_cuda_free(d_tables);
   return status;
+}
+
+amped_status amped_synthetic_cuda_load(const amped_synthetic *t, const amped_device *device,
+                                       const amped_plan *plan, int mode,
+                                       amped_copies_cuda *copies) {
+  uint64_t scratch = 0;
+  amped_copies_cuda_lend(copies);
+  AMPED_TRY(find_scratch(device, copies, &scratch));
+  AMPED_TRY(load(t, plan, mode, scratch, copies, device->stream));
+  return amped_copies_cuda_take_back(copies);
 }

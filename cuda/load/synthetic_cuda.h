@@ -4,6 +4,7 @@
 #ifndef AMPED_SYNTHETIC_CUDA_H
 #define AMPED_SYNTHETIC_CUDA_H
 
+#include "cuda/device/rank_device_cuda.h"
 #include "cuda/sorted/copies_cuda.h"
 
 #ifdef __cplusplus
@@ -14,12 +15,12 @@ amped_status amped_synthetic_cuda_count(const amped_synthetic *t, int mode, uint
                                         uint64_t first, uint64_t count, uint64_t *idp_nnz,
                                         double *sum_of_squares, cudaStream_t stream);
 
-/* Append the shard of plan->rank in mode's copy to copies. This takes about scratch_bytes of device
- * memory, but at least memory for a piece of 65536 nonzeros. Scratch memory changes the time, not
- * the result. */
-amped_status amped_synthetic_cuda_load(const amped_synthetic *t, const amped_plan *plan, int mode,
-                                       uint64_t scratch_bytes, amped_copies_cuda *copies,
-                                       cudaStream_t stream);
+/* Append the shard of plan->rank in mode's copy to copies. For the time being this takes half of
+ * the free memory, which ranks on the same GPU divide evenly, within the user's limit, but at least
+ * memory for a piece of 65536 nonzeros. The buffers for streaming are lent for it. That memory
+ * changes the time, not the result. */
+amped_status amped_synthetic_cuda_load(const amped_synthetic *t, const amped_device *device,
+                                       const amped_plan *plan, int mode, amped_copies_cuda *copies);
 
 #ifdef __cplusplus
 }

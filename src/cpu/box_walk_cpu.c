@@ -111,18 +111,9 @@ void amped_box_walk_free(amped_box_walk *w) {
 
 /* --- turns ------------------------------------------------------------------------------------ */
 
-/* The longest mode but this one. */
-static int longest_other(const amped_plan *plan, int mode) {
-  int longest = mode == 0 ? 1 : 0;
-  for (int m = longest + 1; m < plan->order; m++)
-    if (m != mode && plan->dims[m] > plan->dims[longest])
-      longest = m;
-  return longest;
-}
-
 static amped_status sort_pieces(amped_box_walk *w, const amped_box_copy *c, int mode) {
   const uint8_t *const low_bits = c->plan->linear.low_bits;
-  const int other = longest_other(c->plan, mode);
+  const int other = amped_plan_longest_other(c->plan, mode);
   amped_status status = AMPED_OK;
   uint64_t *tiles = NULL;
   uint64_t *ranges = NULL;

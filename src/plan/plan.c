@@ -174,13 +174,17 @@ static amped_status check_sizes(const amped_plan *plan) {
   return AMPED_OK;
 }
 
-/* The longest mode, the first of equal ones: rows of the others' sums travel. */
-static int longest_mode(const amped_tensor_info *info) {
-  int mode = 0;
-  for (int m = 1; m < info->order; m++)
-    if (info->dims[m] > info->dims[mode])
+/* The longest mode but one, the first of equal ones; none: -1. */
+static int longest_mode(int order, const uint64_t *dims, int but) {
+  int mode = -1;
+  for (int m = 0; m < order; m++)
+    if (m != but && (mode < 0 || dims[m] > dims[mode]))
       mode = m;
   return mode;
+}
+
+int amped_plan_longest_other(const amped_plan *plan, int mode) {
+  return longest_mode(plan->order, plan->dims, mode);
 }
 
 /* Of the copy's mode, a coordinate is a row of this rank's result; of others, a position. */
@@ -251,7 +255,7 @@ amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info,
   plan->rank = request->rank;
   plan->whole_rows = request->needs.whole_rows;
   plan->copies = request->needs.one_copy ? 1 : info->order;
-  plan->first_copy = request->needs.one_copy ? longest_mode(info) : 0;
+  plan->first_copy = request->needs.one_copy ? longest_mode(info->order, info->dims, -1) : 0;
   if (request->needs.cells)
     plan->copies = 0;
   memcpy(plan->dims, info->dims, sizeof plan->dims);

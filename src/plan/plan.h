@@ -152,6 +152,9 @@ static inline uint64_t amped_plan_row_bytes(const amped_plan *plan) {
 /* Rows of mode's whole factor in position order: nranks * block_rows. */
 uint64_t amped_plan_factor_rows(const amped_plan *plan, int mode);
 
+/* The longest mode but this one, the first of equal ones. */
+int amped_plan_longest_other(const amped_plan *plan, int mode);
+
 /* The largest output_rows of all modes. */
 uint64_t amped_plan_output_rows(const amped_plan *plan);
 
