@@ -79,7 +79,8 @@ void amped_cpd_sampling_require(const amped_worker *worker, const amped_options 
                                 const amped_plan *plan, uint64_t *device_bytes,
                                 uint64_t *host_bytes) {
   amped_rbs_settings settings;
-  if (amped_cpd_samples(o) && amped_rbs_settings_make(&o->rbs, plan, &settings) == AMPED_OK)
+  if (amped_cpd_samples(o) && amped_cpd_rbs_is_possible(worker) && /* else it is refused */
+      amped_rbs_settings_make(&o->rbs, plan, &settings) == AMPED_OK)
     (void)amped_cpd_rbs_require(worker, plan, &settings, device_bytes, host_bytes);
 }
 
