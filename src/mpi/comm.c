@@ -192,6 +192,9 @@ void amped_comm_stop(amped_comm *comm) {
     free_comm(&comm->node);
     free_comm(&comm->ring);
     free_comm(&comm->leaders);
+    /* Behind it a launcher may end all ranks, as soon as one has ended with an error. */
+    if (comm->rank == 0)
+      amped_status_report();
     (void)MPI_Finalize();
   }
   comm->mpi = MPI_COMM_NULL;

@@ -42,6 +42,7 @@ amped_status amped_comm_start(amped_comm *comm);
 /* Collective: the ranks of this node are the ranks of `node`, which comm then owns.
  * amped_comm_start calls it; tests call it with nodes of their own. */
 void amped_comm_set_node(amped_comm *comm, MPI_Comm node);
+/* Collective. Rank 0 prints an error that is left, before MPI ends. */
 void amped_comm_stop(amped_comm *comm);
 
 /* Collective. Every rank gets the worst status of all; the lowest rank with that status prints its
