@@ -1,4 +1,4 @@
-/* Columns of rows as warps hold them, and where rows lie. */
+/* Columns of rows and tiles of matrices as warps hold them, and where rows lie. */
 #ifndef AMPED_FIT_COLUMNS_CUDA_CUH
 #define AMPED_FIT_COLUMNS_CUDA_CUH
 
@@ -14,6 +14,11 @@ template <int W> __device__ inline unsigned column_of(int c, unsigned g) {
 /* The column of coordinate i. */
 template <int W> __device__ inline unsigned column_at(unsigned i) {
   return column_of<W>((int)(i / 8), i % 8);
+}
+
+/* Of the tiles on and below a matrix' diagonal, that of rows 16 m and columns 8 n on. */
+__device__ constexpr int tile_at(int m, int n) {
+  return m * (m + 1) + n;
 }
 
 /* Row `row` of a factor whose rows are ld floats. */

@@ -26,8 +26,7 @@
 
 #include <cuda_pipeline.h>
 
-#include "cuda/complete/fit_columns_cuda.cuh"
-#include "cuda/complete/warp_solve_cuda.cuh"
+#include "cuda/complete/row_dual_cuda.cuh"
 #include "cuda/device/ptx_cuda.cuh"
 
 namespace {
@@ -41,11 +40,6 @@ template <int W> struct fit_shape {
   static constexpr int tiles = halves * (halves + 1);
   static constexpr int numbers = 4 * tiles + 2 * blocks; /* of a lane: H, targets, sums of p */
 };
-
-/* The tile of rows 16 m and columns 8 n on. */
-__device__ constexpr int tile_at(int m, int n) {
-  return m * (m + 1) + n;
-}
 
 /* H += p p^T of eight nonzeros, in three products. Those of one kind follow each other, so that no
  * product waits for the one before. high has the 10 bits that tensor cores read, rounded; low is
@@ -219,6 +213,7 @@ template <int W> struct warp_memory {
   union {
     solve_desk<W> desk;
     float fold[fit_shape<W>::numbers][32];
+    dual_desk<W> dual;
   };
   lane_sums sums[32];
 };
@@ -351,9 +346,9 @@ __device__ inline void leave_history(warp_history<W> *past, unsigned i, unsigned
     to[k] = from[k];
 }
 
-/* The nonzeros of a piece: the first, as the problem numbers them, and how many. */
+/* The nonzeros of a piece: the first, as the problem numbers them, and how many; and its slot. */
 struct piece_span {
-  unsigned base, count;
+  unsigned base, count, slot;
 };
 
 /* N is the number of inputs, or most_inputs, which stands for any. weighs: nonzeros have weights,
@@ -365,6 +360,7 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
   constexpr int blocks = fit_shape<W>::blocks;
   constexpr int tiles = fit_shape<W>::tiles;
   constexpr int held_inputs = N < most_inputs ? N : 1; /* more are multiplied as they come */
+  constexpr bool has_dual = W >= 32 && !weighs && !has_history;
   extern __shared__ __align__(16) unsigned char shared[];
   const unsigned lane = threadIdx.x % 32;
   const unsigned g = lane / 4;
@@ -482,19 +478,39 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     }
   };
 
+  /* Component c of the product of nonzero lane / 8 + 4 i. */
+  const auto product_of = [&](int i, int c) {
+    float x = rows[i][0][c];
+#pragma unroll
+    for (int m = 1; m < held_inputs; m++)
+      x *= rows[i][m][c];
+    return x;
+  };
   /* The products of nonzeros t and t + 4, as fragments: they come from the lanes that have them. */
   float products[2][blocks];
   const auto multiply = [&]() {
 #pragma unroll
     for (int i = 0; i < 2; i++)
 #pragma unroll
-      for (int c = 0; c < blocks; c++) {
-        float x = rows[i][0][c];
+      for (int c = 0; c < blocks; c++)
+        products[i][c] = __shfl_sync(all_lanes, product_of(i, c), (int)(8 * t + g));
+  };
+  /* The products of nonzeros j .. j + 8 of a row that is fitted by its nonzeros. */
+  unsigned took_part = 0;
+  const auto keep = [&](unsigned j) {
+    if constexpr (has_dual) {
+      took_part = j == 0 ? asked : took_part | asked << j;
 #pragma unroll
-        for (int m = 1; m < held_inputs; m++)
-          x *= rows[i][m][c];
-        products[i][c] = __shfl_sync(all_lanes, x, (int)(8 * t + g));
+      for (int i = 0; i < 2; i++) {
+        float v[blocks];
+#pragma unroll
+        for (int c = 0; c < blocks; c++)
+          v[c] = product_of(i, c);
+        const unsigned of_eight = lane / 8 + 4U * (unsigned)i;
+        keep_products<W>(&memory->dual, v, j + of_eight, asked >> of_eight & 1U, p.components,
+                         lane);
       }
+    }
   };
   /* Zero what takes no part: nonzeros, and columns behind the components. */
   const auto leave_out = [&]() {
@@ -547,14 +563,18 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
   if constexpr (has_history)
     begin_history(0);
 
-  piece_span here = {(unsigned)(pieces[0].first - p.first), pieces[0].count};
+  const bool takes_dual = has_dual && p.base == nullptr && (!biased || p.reg_bias > 0.0);
+  piece_span here = {(unsigned)(pieces[0].first - p.first), pieces[0].count, pieces[0].slot};
   load(here.base);
   take(here, 0);
   ask(0);
   for (unsigned at = 0; at < end; at++) {
     const bool is_last = at + 1 == end;
     /* A strip's pieces lie one behind another. */
-    const piece_span next = {here.base + here.count, is_last ? 0U : pieces[at + 1].count};
+    const piece_span next = {here.base + here.count, is_last ? 0U : pieces[at + 1].count,
+                             is_last ? 0U : pieces[at + 1].slot};
+    const bool is_dual =
+        takes_dual && here.slot == AMPED_NO_SLOT && here.count <= dual_nonzeros<W>;
 #pragma unroll
     for (int i = 0; i < tiles; i++)
 #pragma unroll
@@ -586,10 +606,14 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
           j += 32;
           continue;
         }
-        of_step(j % 32, targets, roots);
-        multiply();
-        if (masks || asked != 0xffU)
-          leave_out();
+        if (is_dual) {
+          keep(j);
+        } else {
+          of_step(j % 32, targets, roots);
+          multiply();
+          if (masks || asked != 0xffU)
+            leave_out();
+        }
         /* What comes behind: later ones of the piece, or the first of the next. */
         j += 8;
         const bool has_more = j < here.count;
@@ -599,7 +623,8 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
             take(has_more ? here : next, behind);
           ask(behind % 32);
         }
-        add(targets, roots);
+        if (!is_dual)
+          add(targets, roots);
       }
       tell();
       if (here.count > fold_nonzeros) {
@@ -623,9 +648,22 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
         }
       }
     }
-    here = next;
     const uint64_t row = pieces[at].row;
-    const unsigned slot = pieces[at].slot;
+    const unsigned slot = here.slot;
+    const unsigned count = here.count;
+    here = next;
+    if constexpr (has_dual) {
+      if (is_dual && seen > 0) {
+        if (fit_dual<W>(p, &memory->dual, count, took_part, seen, target, row, biased,
+                        &sums->all_squares, &sums->all_penalty, lane)) {
+          if (lane == 0)
+            sums->all_count += (double)seen;
+        } else if (lane == 0) {
+          p.failed[first_piece + at] = 1;
+        }
+        continue;
+      }
+    }
 #pragma unroll
     for (int c = 0; c < blocks; c++)
       for (int i = 1; i < 4; i *= 2) {

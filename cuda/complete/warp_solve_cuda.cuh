@@ -83,12 +83,14 @@ template <int W> __device__ inline unsigned first_row_of(unsigned lane) {
   return more < 2 ? W + more : W == 16 ? lane % 16 : lane;
 }
 
-/* The matrix on the desk becomes its factor, of which the two more rows are solutions. */
-template <int W> __device__ inline void factor_on_desk(solve_desk<W> *desk, unsigned lane) {
+/* The matrix on the desk becomes its factor, of which the two more rows are solutions: the first
+ * `fours` blocks of four columns. */
+template <int W>
+__device__ inline void factor_on_desk(solve_desk<W> *desk, unsigned fours, unsigned lane) {
   constexpr int sets = W == 64 ? 2 : 1;
   float *const row[2] = {desk->a[first_row_of<W>(lane)], desk->a[W == 64 ? 32 + lane : 0]};
 #pragma unroll 1
-  for (unsigned p = 0; p < W / 4; p++) {
+  for (unsigned p = 0; p < fours; p++) {
     float own[2][4];
 #pragma unroll
     for (int s = 0; s < sets; s++)
@@ -138,10 +140,12 @@ template <int W> __device__ inline void factor_on_desk(solve_desk<W> *desk, unsi
 /* Solve the equations on the desk: the lower triangle of H with what is added to its diagonal, and
  * the two more rows; the sums of p where `biased`, which else are zeros. x, on the desk, becomes
  * the solution, *bias the last unknown, of whose equation corner and target are the last two
- * numbers. False, in all lanes, where a pivot is too small to be trusted. */
+ * numbers. Only the first 4 `fours` unknowns are solved for: those behind have 0 on the right, and
+ * in their rows nothing but a diagonal. False, in all lanes, where a pivot is too small to be
+ * trusted. */
 template <int W>
 __device__ inline bool solve_on_desk(solve_desk<W> *desk, bool biased, float corner, float target,
-                                     float *bias, unsigned lane) {
+                                     float *bias, unsigned fours, unsigned lane) {
   constexpr bool two = W == 64;
   constexpr float least = 2.0F * (float)W * FLT_EPSILON; /* of a pivot, to its diagonal */
   const unsigned own = W == 16 ? lane % 16 : lane;
@@ -149,11 +153,12 @@ __device__ inline bool solve_on_desk(solve_desk<W> *desk, bool biased, float cor
   const float diagonal = desk->a[own][own];
   const float diagonal2 = desk->a[own2][own2];
   __syncwarp();
-  factor_on_desk(desk, lane);
+  factor_on_desk(desk, fours, lane);
   /* s is one over the root of the pivot. */
   const float s = desk->factors[own / 4][own % 4];
   const float s2 = desk->factors[own2 / 4][own2 % 4];
-  bool good = s * s * diagonal * least < 1.0F && s2 * s2 * diagonal2 * least < 1.0F;
+  bool good = (own / 4 >= fours || s * s * diagonal * least < 1.0F) &&
+              (own2 / 4 >= fours || s2 * s2 * diagonal2 * least < 1.0F);
   float rest = desk->a[W][own];
   float rest2 = two ? desk->a[W][own2] : 0.0F;
   *bias = 0.0F;
@@ -174,7 +179,7 @@ __device__ inline bool solve_on_desk(solve_desk<W> *desk, bool biased, float cor
     rest2 = fmaf(-*bias, z2, rest2);
   }
 #pragma unroll 1
-  for (int p = W / 4 - 1; p >= 0; p--) {
+  for (int p = (int)fours - 1; p >= 0; p--) {
     float x[4];
     float f[4];
     float l[4];

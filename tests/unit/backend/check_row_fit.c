@@ -868,6 +868,25 @@ START_TEST(rows_of_every_length) {
   check_no_leak();
 }
 
+/* Rows of fewer nonzeros than components, which GPUs fit by as many unknowns as nonzeros. */
+START_TEST(rows_of_few_nonzeros) {
+  static const int widths[] = {17, 20, 32, 33, 48, 64};
+  static const uint64_t lengths[] = {1,  2,  3, 4, 5,  7,  8,  9,  11, 12, 13, 14,
+                                     15, 16, 0, 0, 17, 20, 24, 25, 28, 31, 32, 33};
+  for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)
+    for (int biased = 0; biased < 2; biased++) {
+      problem p;
+      amped_row_fit fit = fit_of(biased > 0);
+      fit.prior[0] = w % 2 > 0 ? 0.0 : 0.7;
+      if (w == 3)
+        fit.reg = 1e-6; /* too little for float */
+      rows_problem(&p, lengths, sizeof lengths / sizeof lengths[0], widths[w] + biased, AMPED_F32);
+      fit_is_right(&p, 1 + (int)w % 2, alone(), &fit, w % 3 > 0 ? TENTH : 0);
+      problem_free(&p);
+    }
+  check_no_leak();
+}
+
 /* More than 64 components, of which 65 to 128 have a kernel of their own on GPUs. */
 START_TEST(rows_of_many_components) {
   static const int widths[] = {65, 80, 96, 100, 127, 128, 129};
@@ -1618,9 +1637,10 @@ START_TEST(short_memory_is_an_error) {
 }
 
 TESTING_MAIN("row_fit", rows_in_float_of_all_orders_and_widths,
-             rows_in_double_of_all_orders_and_widths, rows_of_every_length, rows_of_many_components,
-             rows_of_many_components_of_all_orders, rows_of_the_most_components, rows_of_split_idps,
-             rows_with_history, rows_with_history_of_every_length, rows_with_history_of_many_widths,
+             rows_in_double_of_all_orders_and_widths, rows_of_every_length, rows_of_few_nonzeros,
+             rows_of_many_components, rows_of_many_components_of_all_orders,
+             rows_of_the_most_components, rows_of_split_idps, rows_with_history,
+             rows_with_history_of_every_length, rows_with_history_of_many_widths,
              rows_with_history_have_the_same_bits, nonnegative_rows_with_history,
              penalties_of_every_power, rows_with_weights, rows_of_implicit_fits,
              implicit_rows_of_split_idps, nonnegative_rows_with_weights,
