@@ -573,8 +573,7 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     /* A strip's pieces lie one behind another. */
     const piece_span next = {here.base + here.count, is_last ? 0U : pieces[at + 1].count,
                              is_last ? 0U : pieces[at + 1].slot};
-    const bool is_dual =
-        takes_dual && here.slot == AMPED_NO_SLOT && here.count <= dual_nonzeros<W>;
+    const bool is_dual = takes_dual && here.slot == AMPED_NO_SLOT && here.count <= dual_nonzeros<W>;
 #pragma unroll
     for (int i = 0; i < tiles; i++)
 #pragma unroll
@@ -720,7 +719,7 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     float bias = 0.0F;
     if (works) {
       const bool good = solve_on_desk<W>(&memory->desk, biased, (float)(q.count + p.reg_bias),
-                                         (float)q.target, &bias, lane);
+                                         (float)q.target, &bias, W / 4, lane);
 #pragma unroll
       for (int c = 0; c < blocks; c++)
         x[c] = memory->desk.x[8U * (unsigned)c + g];
