@@ -739,6 +739,7 @@ static amped_status visit(amped_copies_cuda *c, int mode, const amped_visitor_cu
 const amped_copy_form_cuda amped_box_cuda_form = {
     .storage = &box_storage,
     .in_boxes = true,
+    .turns_round = true,
     .read_bytes = read_bytes,
     .bytes = form_bytes,
     .create = create,
@@ -753,6 +754,7 @@ const amped_copy_form_cuda amped_box_cuda_form = {
 const amped_copy_form_cuda amped_box_fixed_cuda_form = {
     .storage = &box_storage,
     .in_boxes = true,
+    .turns_round = true,
     .read_bytes = read_bytes,
     .bytes = form_bytes,
     .create = create_fixed,

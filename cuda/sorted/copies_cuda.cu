@@ -60,9 +60,11 @@ static amped_status clock_read(amped_copies_cuda *c, const amped_clock_cuda *clo
 }
 
 amped_status amped_copies_cuda_take_back(amped_copies_cuda *c) {
-  for (int i = 0; i < 2; i++)
+  for (int i = 0; i < 2; i++) {
+    c->buffers[i].mode = -1;
     AMPED_TRY(amped_cuda_malloc(&c->buffers[i].d_block, c->layout.piece_bytes,
                                 "the buffers that nonzeros are streamed through"));
+  }
   return AMPED_OK;
 }
 
@@ -76,7 +78,6 @@ void amped_copies_cuda_lend(amped_copies_cuda *c) {
 static amped_status create_buffers(amped_copies_cuda *c) {
   for (int i = 0; i < 2; i++) {
     amped_buffer_cuda *buffer = &c->buffers[i];
-    buffer->mode = -1;
     AMPED_TRY(clock_create(&buffer->resident));
     AMPED_TRY(clock_create(&buffer->transfer));
     AMPED_TRY(clock_create(&buffer->compute));
@@ -723,8 +724,9 @@ static amped_status finish_step(amped_copies_cuda *c, int mode, amped_buffer_cud
   if (!buffer->piece_busy)
     return AMPED_OK;
   buffer->piece_busy = false;
-  buffer->mode = -1;
-  AMPED_TRY(clock_read(c, &buffer->transfer, AMPED_PHASE_COPY, mode, &times->copy_sec));
+  if (!buffer->timed)
+    AMPED_TRY(clock_read(c, &buffer->transfer, AMPED_PHASE_COPY, mode, &times->copy_sec));
+  buffer->timed = true;
   return clock_read(c, &buffer->compute, AMPED_PHASE_KERNEL, mode, &times->compute_sec);
 }
 
@@ -737,6 +739,7 @@ static amped_status fetch(amped_copies_cuda *c, int mode, const amped_span_cuda 
   AMPED_TRY(amped_pinned_cuda_wait(&c->pinned, piece->block, &block));
   buffer->mode = mode;
   buffer->piece = *piece;
+  buffer->timed = false;
   AMPED_CUDA(cudaEventRecord(buffer->transfer.begin, c->transfers));
   AMPED_CUDA(cudaMemcpyAsync(buffer->d_block, block, piece->arrays.bytes, cudaMemcpyHostToDevice,
                              c->transfers));
@@ -744,12 +747,14 @@ static amped_status fetch(amped_copies_cuda *c, int mode, const amped_span_cuda 
   return AMPED_OK;
 }
 
-/* The span that begins with nonzero k; an empty span behind the last nonzero. */
-static amped_status span_at(const amped_copies_cuda *c, int mode, uint64_t k,
-                            amped_span_cuda *span) {
+/* The span that follows in a pass after so many nonzeros; an empty one at the end. */
+static amped_status span_after(const amped_copies_cuda *c, int mode, uint64_t done,
+                               amped_span_cuda *span) {
+  const uint64_t nnz = c->layout.nnz[mode];
   *span = {};
-  return k < c->layout.nnz[mode] ? amped_layout_cuda_span(&c->layout, c->plan, mode, k, span)
-                                 : AMPED_OK;
+  return done < nnz ? amped_layout_cuda_span(&c->layout, c->plan, mode,
+                                             c->backward ? nnz - 1 - done : done, span)
+                    : AMPED_OK;
 }
 
 /* A pass, step by step. */
@@ -764,7 +769,7 @@ typedef struct pass_steps {
 static amped_status launch_resident(amped_copies_cuda *c, pass_steps *s,
                                     amped_buffer_cuda *buffer) {
   amped_span_cuda span;
-  AMPED_TRY(span_at(c, s->mode, s->done, &span));
+  AMPED_TRY(span_after(c, s->mode, s->done, &span));
   AMPED_CUDA(cudaEventRecord(buffer->resident.begin, c->stream));
   if (s->done == 0)
     AMPED_TRY(s->pass->begin(s->pass->self));
@@ -797,7 +802,7 @@ static amped_status launch_step(amped_copies_cuda *c, pass_steps *s) {
   amped_span_cuda piece;
   AMPED_TRY(finish_step(c, s->mode, buffer));
   AMPED_TRY(launch_resident(c, s, buffer));
-  AMPED_TRY(span_at(c, s->mode, s->done, &piece));
+  AMPED_TRY(span_after(c, s->mode, s->done, &piece));
   if (piece.count == 0)
     return AMPED_OK;
   AMPED_TRY(launch_piece(c, s, &piece, buffer));
@@ -805,12 +810,14 @@ static amped_status launch_step(amped_copies_cuda *c, pass_steps *s) {
   return AMPED_OK;
 }
 
-/* The first piece of mode's copy from nonzero k on; *found is false where none is left. */
-static amped_status next_piece(const amped_copies_cuda *c, int mode, uint64_t k,
+/* The first piece of a pass over mode's copy after *done nonzeros, which then are those up to its
+ * end; *found is false where none is left. */
+static amped_status next_piece(const amped_copies_cuda *c, int mode, uint64_t *done,
                                amped_span_cuda *piece, bool *found) {
   *found = false;
-  for (; k < c->layout.nnz[mode] && !*found; k = piece->first + piece->count) {
-    AMPED_TRY(amped_layout_cuda_span(&c->layout, c->plan, mode, k, piece));
+  while (*done < c->layout.nnz[mode] && !*found) {
+    AMPED_TRY(span_after(c, mode, *done, piece));
+    *done += piece->count;
     *found = !piece->resident;
   }
   return AMPED_OK;
@@ -827,15 +834,21 @@ static int next_streamed(const amped_copies_cuda *c, int mode) {
 }
 
 /* Wait for the last steps. Then transfer the first pieces of the sweep's next mode to their
- * buffers. Nonzeros do not change, so these transfers need not wait for the turn of the mode. */
+ * buffers. Nonzeros do not change, so these transfers need not wait for the turn of the mode. Where
+ * passes turn round, the pieces are there: the last one in the buffer that was used last. */
 static amped_status finish_steps(amped_copies_cuda *c, int mode) {
   const int next = next_streamed(c, mode);
   amped_span_cuda piece = {};
+  uint64_t done = 0;
   bool found = false;
+  if (c->form->turns_round) {
+    c->backward = !c->backward;
+    c->turn ^= 1;
+  }
   for (int i = 0; i < 2; i++) {
     amped_buffer_cuda *buffer = &c->buffers[(c->turn + i) % 2];
     AMPED_TRY(finish_step(c, mode, buffer));
-    AMPED_TRY(next_piece(c, next, piece.first + piece.count, &piece, &found));
+    AMPED_TRY(next_piece(c, next, &done, &piece, &found));
     if (found)
       AMPED_TRY(fetch(c, next, &piece, buffer));
   }

@@ -5,7 +5,8 @@
  * Row bits, row list and row table are always on the device. Streamed pieces of planes and values
  * go through two device buffers. While kernels work on a resident span and a piece, a second stream
  * transfers the next piece. When a mode's last pieces leave the buffers, the first pieces of the
- * next mode follow at once (docs/decisions/015-streaming-layout.md). */
+ * next mode follow at once (docs/decisions/015-streaming-layout.md). Where one copy serves all modes,
+ * a mode goes back from there instead. */
 #ifndef AMPED_COPIES_CUDA_H
 #define AMPED_COPIES_CUDA_H
 
@@ -33,6 +34,7 @@ typedef struct amped_buffer_cuda {
   amped_span_cuda piece;
   amped_clock_cuda resident, transfer, compute;
   bool resident_busy, piece_busy; /* kernels were launched and not waited for */
+  bool timed;                     /* the piece's transfer was added to some pass' times */
 } amped_buffer_cuda;
 
 typedef struct amped_copy_cuda {
@@ -91,7 +93,9 @@ typedef struct amped_pass_cuda {
  * and streaming are the same for every form. */
 typedef struct amped_copy_form_cuda {
   const amped_storage_cuda *storage;
-  bool in_boxes; /* nonzeros come by the boxes of plan->linear, in a box in the copy's order */
+  bool in_boxes;    /* nonzeros come by the boxes of plan->linear, in a box in the copy's order */
+  bool turns_round; /* passes go over the spans to and fro: the pieces that one leaves in the
+                       buffers are the first of the next */
   /* Bytes of mode's nonzeros on this rank, as MTTKRP reads them. */
   uint64_t (*read_bytes)(const amped_plan *plan, int mode);
   /* Device memory that `create` takes, beside the layout. */
@@ -136,6 +140,7 @@ struct amped_copies_cuda {
   amped_pinned_cuda pinned; /* streamed pieces */
   amped_buffer_cuda buffers[2];
   int turn;                 /* the buffer of the next piece */
+  bool backward;            /* the next pass goes from the last span to the first */
   amped_mttkrp_times times; /* of the current MTTKRP */
   cudaEvent_t anchor;       /* recorded when an MTTKRP begins, on an idle stream; for the trace */
   double anchor_sec;        /* amped_time() then */
