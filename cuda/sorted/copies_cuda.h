@@ -5,8 +5,8 @@
  * Row bits, row list and row table are always on the device. Streamed pieces of planes and values
  * go through two device buffers. While kernels work on a resident span and a piece, a second stream
  * transfers the next piece. When a mode's last pieces leave the buffers, the first pieces of the
- * next mode follow at once (docs/decisions/015-streaming-layout.md). Where one copy serves all modes,
- * a mode goes back from there instead. */
+ * next mode follow at once (docs/decisions/015-streaming-layout.md). Where one copy serves all
+ * modes, a mode goes back from there instead. */
 #ifndef AMPED_COPIES_CUDA_H
 #define AMPED_COPIES_CUDA_H
 
