@@ -29,6 +29,37 @@ __device__ inline const float *row_at(const float *factor, index64 row, unsigned
   return factor + row * ld;
 }
 
+/* Where a lane's share of a row of ld floats begins, W / 8 floats in one or two runs. Runs that lie
+ * behind the row's end are moved to its last floats: they are read, and not used. */
+struct lane_share {
+  unsigned first, second;
+};
+template <int W> __device__ inline lane_share share_of(unsigned g, unsigned ld) {
+  constexpr unsigned run = W == 16 ? 2 : 4;
+  const unsigned first = run * g < ld ? run * g : ld - run;
+  return {first, W == 64 && 32 + run * g < ld ? 32 + run * g : ld - run};
+}
+
+/* A lane's share of a factor's row. `from` is the share's begin in the row. */
+template <int W>
+__device__ inline void gather(const float *from, const lane_share &share, float *out) {
+  if constexpr (W == 16) {
+    const float2 v = __ldg(reinterpret_cast<const float2 *>(from));
+    out[0] = v.x;
+    out[1] = v.y;
+  } else {
+#pragma unroll
+    for (int q = 0; q < W / 32; q++) {
+      const float4 v =
+          __ldg(reinterpret_cast<const float4 *>(from + (q > 0 ? share.second - share.first : 0U)));
+      out[4 * q] = v.x;
+      out[4 * q + 1] = v.y;
+      out[4 * q + 2] = v.z;
+      out[4 * q + 3] = v.w;
+    }
+  }
+}
+
 } // namespace
 
 #endif

@@ -32,6 +32,7 @@ template <typename T, typename I> struct fit_problem : packed_nonzeros<T, I> {
   const amped_row_piece_cuda *pieces;
   const uint64_t *strip_ends;
   uint64_t first_strip, strips;
+  unsigned few; /* rows of at most so many nonzeros have a kernel of their own (row_few_cuda.cuh) */
   double *slots;
   unsigned slot_length; /* of equations */
   T *history;           /* rows of as many numbers (row_fit.h); NULL: none */
@@ -106,6 +107,21 @@ void describe_fit(fit_problem<T, I> *p, const amped_row_kernel_cuda_args *a) {
   p->equations = a->equations;
   p->scratch = a->scratch;
   p->scratch_stride = a->scratch_bytes / sizeof(double);
+}
+
+/* The first piece from `at` on, of a strip of `end`, that is a row of few nonzeros, or that is
+ * none; `end`: there is none. */
+template <typename P>
+__device__ inline unsigned next_piece(const P &p, const amped_row_piece_cuda *pieces, unsigned at,
+                                      unsigned end, bool is_few, unsigned lane) {
+  for (; at < end; at += 32) {
+    const amped_row_piece_cuda &piece = pieces[at + lane < end ? at + lane : end - 1];
+    const bool has_few = piece.slot == AMPED_NO_SLOT && piece.count <= p.few;
+    const unsigned found = __ballot_sync(all_lanes, at + lane < end && has_few == is_few);
+    if (found != 0)
+      return at + (unsigned)__ffs((int)found) - 1;
+  }
+  return end;
 }
 
 /* What nonzero k, of this y, adds to the sums: its weight; its target times that; its part of the

@@ -18,16 +18,16 @@
  * They come to shared memory in their order, those of the next row while this one is solved. The
  * lane that has an element of H adds its number in registers, once, before H goes to the desk.
  *
- * A strip's pieces lie one behind another, so the nonzeros of the next piece are asked for while
- * this one is solved. Each strip leaves its sums in a place of its own: the same bits every time.
+ * The nonzeros of the next piece are asked for while this one is solved. Rows of few nonzeros have
+ * a kernel of their own (row_few_cuda.cuh) and are left out here. Each strip leaves its sums in a
+ * place of its own: the same bits every time.
  */
 #ifndef AMPED_ROW_WARPS_CUDA_CUH
 #define AMPED_ROW_WARPS_CUDA_CUH
 
 #include <cuda_pipeline.h>
 
-#include "cuda/complete/row_dual_cuda.cuh"
-#include "cuda/device/ptx_cuda.cuh"
+#include "cuda/complete/row_few_cuda.cuh"
 
 namespace {
 
@@ -166,37 +166,6 @@ __device__ inline void store_slot(double *slot, const warp_equations<W> &q, unsi
   }
 }
 
-/* Where a lane's share of a row of ld floats begins, W / 8 floats in one or two runs. Runs that lie
- * behind the row's end are moved to its last floats: they are read, and not used. */
-struct lane_share {
-  unsigned first, second;
-};
-template <int W> __device__ inline lane_share share_of(unsigned g, unsigned ld) {
-  constexpr unsigned run = W == 16 ? 2 : 4;
-  const unsigned first = run * g < ld ? run * g : ld - run;
-  return {first, W == 64 && 32 + run * g < ld ? 32 + run * g : ld - run};
-}
-
-/* A lane's share of a factor's row. `from` is the share's begin in the row. */
-template <int W>
-__device__ inline void gather(const float *from, const lane_share &share, float *out) {
-  if constexpr (W == 16) {
-    const float2 v = __ldg(reinterpret_cast<const float2 *>(from));
-    out[0] = v.x;
-    out[1] = v.y;
-  } else {
-#pragma unroll
-    for (int q = 0; q < W / 32; q++) {
-      const float4 v =
-          __ldg(reinterpret_cast<const float4 *>(from + (q > 0 ? share.second - share.first : 0U)));
-      out[4 * q] = v.x;
-      out[4 * q + 1] = v.y;
-      out[4 * q + 2] = v.z;
-      out[4 * q + 3] = v.w;
-    }
-  }
-}
-
 /* The thread blocks that shall fit on a multiprocessor, by registers. */
 template <int W, int N> struct fit_tuning {
   static constexpr int blocks = W == 64 ? 2 : N > 3 ? 3 : W == 32 ? 4 : 6;
@@ -213,7 +182,6 @@ template <int W> struct warp_memory {
   union {
     solve_desk<W> desk;
     float fold[fit_shape<W>::numbers][32];
-    dual_desk<W> dual;
   };
   lane_sums sums[32];
 };
@@ -346,10 +314,18 @@ __device__ inline void leave_history(warp_history<W> *past, unsigned i, unsigned
     to[k] = from[k];
 }
 
-/* The nonzeros of a piece: the first, as the problem numbers them, and how many; and its slot. */
+/* The nonzeros of a piece: the first, as the problem numbers them, and how many; and the first of
+ * the piece that is taken next. */
 struct piece_span {
-  unsigned base, count, slot;
+  unsigned base, count, behind;
 };
+template <typename P>
+__device__ inline piece_span span_of(const P &p, const amped_row_piece_cuda *pieces, unsigned at,
+                                     unsigned next, unsigned end) {
+  const unsigned base = (unsigned)(pieces[at].first - p.first);
+  const unsigned count = pieces[at].count;
+  return {base, count, next < end ? (unsigned)(pieces[next].first - p.first) : base + count};
+}
 
 /* N is the number of inputs, or most_inputs, which stands for any. weighs: nonzeros have weights,
  * or the fit is implicit. has_history: rows have histories; these are kernels of their own, as the
@@ -360,7 +336,7 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
   constexpr int blocks = fit_shape<W>::blocks;
   constexpr int tiles = fit_shape<W>::tiles;
   constexpr int held_inputs = N < most_inputs ? N : 1; /* more are multiplied as they come */
-  constexpr bool has_dual = W >= 32 && !weighs && !has_history;
+  constexpr bool leaves_out = has_few<W>(weighs, has_history);
   extern __shared__ __align__(16) unsigned char shared[];
   const unsigned lane = threadIdx.x % 32;
   const unsigned g = lane / 4;
@@ -378,7 +354,13 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
   const lane_share share = share_of<W>(lane % 8, ld);
   const bool masks = p.components < (unsigned)W;
   const unsigned last = (unsigned)(pieces[end - 1].first - p.first) + pieces[end - 1].count - 1;
+  const unsigned begin = leaves_out ? next_piece(p, pieces, 0, end, false, lane) : 0;
   sums->all_count = sums->all_squares = sums->all_penalty = 0.0;
+  if (leaves_out && begin == end) {
+    if (lane == 0)
+      p.sums[strip] = {0, 0.0, 0.0, 0};
+    return;
+  }
   const float *shares[held_inputs]; /* the lane's share of each factor's first row */
 #pragma unroll
   for (int m = 0; m < held_inputs; m++)
@@ -411,7 +393,7 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
           others[m] = __ldg(row_at(p.factors[m], mine.input[m], ld) + p.components);
     if (weighs && p.weights != nullptr)
       weight_of_mine = __ldg(p.weights + k);
-    load(of.base + (j + 32 < of.count ? j + 32 : of.count));
+    load(j + 32 < of.count ? of.base + j + 32 : of.behind);
   };
 
   /* The rows of nonzeros lane / 8 and that + 4 of eight, from nonzero `from` of the batch on, and
@@ -478,39 +460,19 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     }
   };
 
-  /* Component c of the product of nonzero lane / 8 + 4 i. */
-  const auto product_of = [&](int i, int c) {
-    float x = rows[i][0][c];
-#pragma unroll
-    for (int m = 1; m < held_inputs; m++)
-      x *= rows[i][m][c];
-    return x;
-  };
   /* The products of nonzeros t and t + 4, as fragments: they come from the lanes that have them. */
   float products[2][blocks];
   const auto multiply = [&]() {
 #pragma unroll
     for (int i = 0; i < 2; i++)
 #pragma unroll
-      for (int c = 0; c < blocks; c++)
-        products[i][c] = __shfl_sync(all_lanes, product_of(i, c), (int)(8 * t + g));
-  };
-  /* The products of nonzeros j .. j + 8 of a row that is fitted by its nonzeros. */
-  unsigned took_part = 0;
-  const auto keep = [&](unsigned j) {
-    if constexpr (has_dual) {
-      took_part = j == 0 ? asked : took_part | asked << j;
+      for (int c = 0; c < blocks; c++) {
+        float x = rows[i][0][c];
 #pragma unroll
-      for (int i = 0; i < 2; i++) {
-        float v[blocks];
-#pragma unroll
-        for (int c = 0; c < blocks; c++)
-          v[c] = product_of(i, c);
-        const unsigned of_eight = lane / 8 + 4U * (unsigned)i;
-        keep_products<W>(&memory->dual, v, j + of_eight, asked >> of_eight & 1U, p.components,
-                         lane);
+        for (int m = 1; m < held_inputs; m++)
+          x *= rows[i][m][c];
+        products[i][c] = __shfl_sync(all_lanes, x, (int)(8 * t + g));
       }
-    }
   };
   /* Zero what takes no part: nonzeros, and columns behind the components. */
   const auto leave_out = [&]() {
@@ -563,17 +525,23 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
   if constexpr (has_history)
     begin_history(0);
 
-  const bool takes_dual = has_dual && p.base == nullptr && (!biased || p.reg_bias > 0.0);
-  piece_span here = {(unsigned)(pieces[0].first - p.first), pieces[0].count, pieces[0].slot};
+  unsigned following = leaves_out ? next_piece(p, pieces, begin + 1, end, false, lane) : begin + 1;
+  piece_span here = span_of(p, pieces, begin, following, end);
   load(here.base);
   take(here, 0);
   ask(0);
-  for (unsigned at = 0; at < end; at++) {
-    const bool is_last = at + 1 == end;
-    /* A strip's pieces lie one behind another. */
-    const piece_span next = {here.base + here.count, is_last ? 0U : pieces[at + 1].count,
-                             is_last ? 0U : pieces[at + 1].slot};
-    const bool is_dual = takes_dual && here.slot == AMPED_NO_SLOT && here.count <= dual_nonzeros<W>;
+  unsigned after = end; /* `following` */
+  for (unsigned at = begin; at < end; at = following, following = after) {
+    /* A strip's pieces lie one behind another, but for those that are left out. */
+    const unsigned behind = here.base + here.count;
+    const unsigned count_behind = following < end ? pieces[following].count : 0U;
+    piece_span next = {behind, count_behind, behind + count_behind};
+    after = following + 1;
+    const auto look_ahead = [&]() {
+      after = next_piece(p, pieces, following + 1, end, false, lane);
+      if (following < end)
+        next = span_of(p, pieces, following, after, end);
+    };
 #pragma unroll
     for (int i = 0; i < tiles; i++)
 #pragma unroll
@@ -605,25 +573,22 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
           j += 32;
           continue;
         }
-        if (is_dual) {
-          keep(j);
-        } else {
-          of_step(j % 32, targets, roots);
-          multiply();
-          if (masks || asked != 0xffU)
-            leave_out();
-        }
+        of_step(j % 32, targets, roots);
+        multiply();
+        if (masks || asked != 0xffU)
+          leave_out();
         /* What comes behind: later ones of the piece, or the first of the next. */
         j += 8;
         const bool has_more = j < here.count;
-        if (has_more || !is_last) {
+        if (leaves_out && !has_more)
+          look_ahead();
+        if (has_more || following < end) {
           const unsigned behind = has_more ? j : 0;
           if (behind % 32 == 0)
             take(has_more ? here : next, behind);
           ask(behind % 32);
         }
-        if (!is_dual)
-          add(targets, roots);
+        add(targets, roots);
       }
       tell();
       if (here.count > fold_nonzeros) {
@@ -647,22 +612,9 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
         }
       }
     }
-    const uint64_t row = pieces[at].row;
-    const unsigned slot = here.slot;
-    const unsigned count = here.count;
     here = next;
-    if constexpr (has_dual) {
-      if (is_dual && seen > 0) {
-        if (fit_dual<W>(p, &memory->dual, count, took_part, seen, target, row, biased,
-                        &sums->all_squares, &sums->all_penalty, lane)) {
-          if (lane == 0)
-            sums->all_count += (double)seen;
-        } else if (lane == 0) {
-          p.failed[first_piece + at] = 1;
-        }
-        continue;
-      }
-    }
+    const uint64_t row = pieces[at].row;
+    const unsigned slot = pieces[at].slot;
 #pragma unroll
     for (int c = 0; c < blocks; c++)
       for (int i = 1; i < 4; i *= 2) {
@@ -705,8 +657,8 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
       put_on_desk<W>(&memory->desk, q.h, (float)weight, p.components, right, q.sums, biased, lane);
     }
     if constexpr (has_history) {
-      if (!is_last)
-        begin_history(at + 1);
+      if (following < end)
+        begin_history(following);
       if (is_row && (leaves || !works))
         continue; /* the row stays */
     }
@@ -806,6 +758,8 @@ amped_status launch_warps(const amped_row_kernel_cuda_args *args) {
   static_assert(sizeof(warp_memory<W>) % 16 == 0, "histories begin behind");
   fit_problem<float, I> p = {};
   describe_fit(&p, args);
+  if (has_few<W>(weighs, has_history))
+    p.few = few_of<W>(args);
   const uint64_t count = amped_ceil_div(p.strips, (uint64_t)warps);
   if (count > INT32_MAX)
     return amped_error(AMPED_FAILED, "CUDA",
@@ -815,6 +769,10 @@ amped_status launch_warps(const amped_row_kernel_cuda_args *args) {
   AMPED_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
   kernel<<<(unsigned)count, 32 * warps, bytes, args->stream>>>(p);
   AMPED_CUDA_LAUNCHED("the row-fit kernel");
+  if constexpr (has_few<W>(weighs, has_history)) {
+    if (p.few > 0)
+      return launch_few<W, N, I, biased>(p, args->stream);
+  }
   return AMPED_OK;
 }
 

@@ -1,0 +1,304 @@
+/* Rows of few nonzeros, by one warp: they are fitted by as many unknowns as they have nonzeros.
+ *
+ * With P the products of the inputs' rows, a nonzero a row of P, and y the targets, the least of
+ * |y - P x|^2 + w |x - prior|^2 + w_b b^2, where b is a bias in all targets, has
+ *
+ *   x = prior + P^T z,  b = (w / w_b) sum z,  (P P^T + w + w / w_b) z = y - P prior
+ *
+ * and residuals w z: Saunders, Gammerman, Vovk, Ridge regression learning algorithm in dual
+ * variables, 1998. Half as many unknowns take a third of the time.
+ *
+ * P lies in shared memory, beside the desk on which the equations are solved. P P^T is made by
+ * tensor cores, in three products of TF32. */
+#ifndef AMPED_ROW_FEW_CUDA_CUH
+#define AMPED_ROW_FEW_CUDA_CUH
+
+#include "cuda/complete/fit_columns_cuda.cuh"
+#include "cuda/complete/warp_solve_cuda.cuh"
+#include "cuda/device/ptx_cuda.cuh"
+
+namespace {
+
+/* The most nonzeros of such a row. */
+template <int W> constexpr unsigned most_few = W / 2;
+
+template <int W> struct few_desk {
+  solve_desk<W / 2> desk;
+  float products[most_few<W>][W + 4];
+};
+
+/* Eight lanes have the products of nonzero `number`, W / 8 each, as they gather rows: W / 32 runs
+ * of four. What takes no part is kept as zeros: nonzeros, up to a multiple of 8, and what lies
+ * behind the components. */
+template <int W>
+__device__ inline void keep_products(few_desk<W> *few, const float *products, unsigned number,
+                                     bool takes_part, unsigned components, unsigned lane) {
+#pragma unroll
+  for (int q = 0; q < W / 32; q++) {
+    const unsigned column = 32U * (unsigned)q + 4 * (lane % 8);
+    float v[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      v[i] = takes_part && column + (unsigned)i < components ? products[4 * q + i] : 0.0F;
+    write4(&few->products[number][column], v[0], v[1], v[2], v[3]);
+  }
+}
+
+/* Put P P^T on the desk, of 8 `eights` nonzeros, with `weight` on its diagonal and of_bias in each
+ * element of two nonzeros that take part; and as the right side what each lane has. */
+template <int W>
+__device__ inline void put_few(few_desk<W> *few, unsigned eights, float weight, float of_bias,
+                               unsigned takes_part, float right, unsigned lane) {
+  constexpr int D = W / 2;
+  const unsigned g = lane / 4;
+  const unsigned t = lane % 4;
+  float k[D / 16 * (D / 16 + 1)][4] = {};
+  __syncwarp();
+  /* Sums over columns take any order of them: this one has no two lanes in one bank. */
+#pragma unroll
+  for (int q = 0; q < W / 16; q++) {
+    float v[D / 8][4];
+#pragma unroll
+    for (int e = 0; e < D / 8; e++) {
+      v[e][0] = v[e][1] = v[e][2] = v[e][3] = 0.0F;
+      if ((unsigned)e < eights)
+        read4(&few->products[8 * e + g][8 * t + 32 * (q / 2) + 4 * (q % 2)], v[e]);
+    }
+#pragma unroll
+    for (int i = 0; i < 4; i += 2) {
+      unsigned high[D / 8][2];
+      unsigned low[D / 8][2];
+#pragma unroll
+      for (int e = 0; e < D / 8; e++)
+#pragma unroll
+        for (int j = 0; j < 2; j++) {
+          high[e][j] = (__float_as_uint(v[e][i + j]) + 0x1000U) & 0xffffe000U;
+          low[e][j] = __float_as_uint(v[e][i + j] - __uint_as_float(high[e][j]));
+        }
+#pragma unroll
+      for (int kind = 0; kind < 3; kind++)
+#pragma unroll
+        for (int m = 0; m < D / 16; m++)
+#pragma unroll
+          for (int n = 0; n < 2 * m + 2; n++)
+            if ((unsigned)n < eights) {
+              const unsigned(*const a)[2] = kind == 0 ? low : high;
+              const unsigned(*const b)[2] = kind == 1 ? low : high;
+              multiply_tf32(k[tile_at(m, n)], a[2 * m][0], a[2 * m + 1][0], a[2 * m][1],
+                            a[2 * m + 1][1], b[n][0], b[n][1]);
+            }
+    }
+  }
+#pragma unroll
+  for (int m = 0; m < D / 16; m++)
+#pragma unroll
+    for (int n = 0; n < 2 * m + 2; n++)
+#pragma unroll
+      for (int i = 0; i < 2; i++) {
+        const unsigned row = 16U * m + g + 8U * i;
+        const unsigned column = 8U * n + 2 * t;
+        float x[2];
+#pragma unroll
+        for (int j = 0; j < 2; j++) {
+          const unsigned both = takes_part >> row & takes_part >> (column + (unsigned)j) & 1U;
+          x[j] = k[tile_at(m, n)][2 * i + j] + (both ? of_bias : 0.0F) +
+                 (row == column + (unsigned)j ? weight : 0.0F);
+        }
+        *reinterpret_cast<float2 *>(&few->desk.a[row][column]) = make_float2(x[0], x[1]);
+      }
+  if (lane < (unsigned)D) {
+    few->desk.a[D][lane] = right;
+    few->desk.a[D + 1][lane] = 0.0F;
+  }
+  __syncwarp();
+}
+
+/* Row `row` of the block becomes that of `count` nonzeros, of which `seen` take part. Their
+ * products are kept; each lane has the target of one, or 0. A lane's share of the sum of squares
+ * and of the penalty is added. False, in all lanes, where the equations are too near to singular.
+ */
+template <int W, typename P>
+__device__ inline bool solve_few(const P &p, few_desk<W> *few, unsigned count, unsigned takes_part,
+                                 unsigned seen, float target, uint64_t row, bool biased,
+                                 double *squares, double *penalty, unsigned lane) {
+  constexpr unsigned D = most_few<W>;
+  const double weight = penalty_of(p, (double)seen);
+  const double of_bias = biased ? weight / p.reg_bias : 0.0;
+  const float prior = (float)p.prior;
+  float right = target;
+  float bias = 0.0F;
+  if (prior != 0.0F) {
+    float sum = 0.0F;
+    __syncwarp();
+    if (lane < count)
+      for (unsigned c = 0; c < p.components; c++)
+        sum += few->products[lane][c];
+    right -= takes_part >> lane & 1U ? prior * sum : 0.0F;
+  }
+  put_few<W>(few, (count + 7) / 8, (float)weight, (float)of_bias, takes_part, right, lane);
+  const unsigned fours = (count + 3) / 4;
+  if (!solve_on_desk<(int)D>(&few->desk, false, 1.0F, 0.0F, &bias, fours, lane))
+    return false;
+  float x[W / 32];
+#pragma unroll
+  for (int q = 0; q < W / 32; q++)
+    x[q] = 0.0F;
+  float all = 0.0F;
+#pragma unroll 1
+  for (unsigned j = 0; j < 4 * fours; j += 4) {
+    float z[4];
+    read4(&few->desk.x[j], z);
+#pragma unroll
+    for (unsigned i = 0; i < 4; i++) {
+      all += z[i];
+#pragma unroll
+      for (unsigned q = 0; q < W / 32; q++)
+        x[q] = fmaf(z[i], few->products[j + i][32 * q + lane], x[q]);
+    }
+  }
+  float *const to = p.own + row * p.ld;
+#pragma unroll
+  for (unsigned q = 0; q < W / 32; q++)
+    if (32 * q + lane < p.components) {
+      x[q] += prior;
+      to[32 * q + lane] = x[q];
+      const double off = (double)x[q] - p.prior;
+      *penalty += weight * off * off;
+    }
+  if (biased && lane == 0) {
+    bias = (float)(of_bias * (double)all);
+    to[p.components] = bias;
+    *penalty += p.told_bias * (double)bias * (double)bias;
+  }
+  const double residual = lane < count ? weight * (double)few->desk.x[lane] : 0.0;
+  *squares += residual * residual;
+  return true;
+}
+
+/* Is there such a kernel, beside that of all rows? */
+template <int W> __host__ __device__ constexpr bool has_few(bool weighs, bool has_history) {
+  return W >= 32 && !weighs && !has_history;
+}
+
+/* The most nonzeros of a row for it; 0 where it cannot be taken. */
+template <int W> unsigned few_of(const amped_row_kernel_cuda_args *args) {
+  return args->base == nullptr && (!args->fit->biased || args->fit->reg_bias > 0.0) ? most_few<W>
+                                                                                    : 0U;
+}
+
+constexpr unsigned few_warps = 4;
+
+/* A warp a strip: its rows of few nonzeros become new. What they add to the strip's sums is added.
+ */
+template <int W, int N, typename I, bool biased>
+__global__ void __launch_bounds__(32 * few_warps, W == 32 ? 8 : 3)
+    fit_few(const fit_problem<float, I> p) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  const unsigned lane = threadIdx.x % 32;
+  few_desk<W> *const few = reinterpret_cast<few_desk<W> *>(shared) + threadIdx.x / 32;
+  const uint64_t number = (uint64_t)blockIdx.x * few_warps + threadIdx.x / 32;
+  if (number >= p.strips)
+    return;
+  const uint64_t strip = p.first_strip + number;
+  const uint64_t first_piece = strip > 0 ? p.strip_ends[strip - 1] : 0;
+  const amped_row_piece_cuda *const pieces = p.pieces + first_piece;
+  const unsigned end = (unsigned)(p.strip_ends[strip] - first_piece);
+  const unsigned ld = (unsigned)p.ld;
+  const lane_share share = share_of<W>(lane % 8, ld);
+  unsigned at = next_piece(p, pieces, 0, end, true, lane);
+  if (at == end)
+    return;
+  double count = 0.0;
+  double squares = 0.0;
+  double penalty = 0.0;
+
+  /* A nonzero a lane; behind the last one it comes again. */
+  raw_nonzero<float, N> raw;
+  unsigned held = 0;
+  const auto place_of_nonzero = [&](unsigned piece) {
+    const unsigned last = pieces[piece].count - 1;
+    return (unsigned)(pieces[piece].first - p.first) + (lane < last ? lane : last);
+  };
+  const auto load = [&](unsigned k) {
+    raw = load_nonzero<float, I, N>(p, k);
+    held = p.held != nullptr ? __ldg(p.held + k / 32) : 0U;
+  };
+  unsigned k = place_of_nonzero(at);
+  load(k);
+  while (at < end) {
+    const unsigned nonzeros = pieces[at].count;
+    const uint64_t row = pieces[at].row;
+    const nonzero<float, I, N> mine = decode<float, I, N>(p, raw, k);
+    const unsigned takes_part =
+        __ballot_sync(all_lanes, lane < nonzeros && !(held >> (k % 32) & 1U));
+    const unsigned piece = at;
+    at = next_piece(p, pieces, at + 1, end, true, lane);
+    if (at < end) {
+      k = place_of_nonzero(at);
+      load(k);
+    }
+    float target = (mine.value - p.means[0] - p.means[1]) * p.per_scale_float;
+    if constexpr (biased) {
+#pragma unroll
+      for (int m = 0; m < N; m++)
+        if (N < most_inputs || m < (int)p.inputs)
+          target -= __ldg(row_at(p.factors[m], mine.input[m], ld) + p.components);
+    }
+    target = takes_part >> lane & 1U ? target : 0.0F;
+#pragma unroll 1
+    for (unsigned j = 0; j < nonzeros; j += 8)
+#pragma unroll
+      for (unsigned i = 0; i < 2; i++) {
+        const unsigned of_lane = j + lane / 8 + 4 * i;
+        float x[W / 8];
+#pragma unroll
+        for (int m = 0; m < N; m++)
+          if (N < most_inputs || m < (int)p.inputs) {
+            const I position = __shfl_sync(all_lanes, mine.input[m], (int)of_lane);
+            float v[W / 8];
+            gather<W>(row_at(p.factors[m] + share.first, position, ld), share, v);
+#pragma unroll
+            for (int c = 0; c < W / 8; c++)
+              x[c] = m == 0 ? v[c] : x[c] * v[c];
+          }
+        keep_products<W>(few, x, of_lane, takes_part >> of_lane & 1U, p.components, lane);
+      }
+    const unsigned seen = (unsigned)__popc(takes_part);
+    if (seen == 0) {
+      float *const to = p.own + row * p.ld;
+      for (unsigned c = lane; c < p.components + (biased ? 1U : 0U); c += 32)
+        to[c] = (float)p.empty[c];
+      squares += lane == 0 ? p.of_empty.squares : 0.0;
+      penalty += lane == 0 ? p.of_empty.penalty : 0.0;
+    } else if (solve_few<W>(p, few, nonzeros, takes_part, seen, target, row, biased, &squares,
+                            &penalty, lane)) {
+      count += (double)seen;
+    } else if (lane == 0) {
+      p.failed[first_piece + piece] = 1;
+    }
+    __syncwarp();
+  }
+  squares = sum_of_lanes(squares);
+  penalty = sum_of_lanes(penalty);
+  if (lane == 0) {
+    p.sums[strip].count += count;
+    p.sums[strip].squares += squares;
+    p.sums[strip].penalty += penalty;
+  }
+}
+
+template <int W, int N, typename I, bool biased>
+amped_status launch_few(const fit_problem<float, I> &p, cudaStream_t stream) {
+  constexpr unsigned bytes = few_warps * (unsigned)sizeof(few_desk<W>);
+  static_assert(sizeof(few_desk<W>) % 16 == 0, "desks lie one behind another");
+  const unsigned blocks = (unsigned)amped_ceil_div(p.strips, (uint64_t)few_warps);
+  const auto kernel = fit_few<W, N, I, biased>;
+  AMPED_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  kernel<<<blocks, 32 * few_warps, bytes, stream>>>(p);
+  AMPED_CUDA_LAUNCHED("the kernel of rows of few nonzeros");
+  return AMPED_OK;
+}
+
+} // namespace
+
+#endif
