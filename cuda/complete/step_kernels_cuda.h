@@ -27,6 +27,7 @@ typedef struct amped_step_row_cuda {
 typedef struct amped_step_kernel_cuda_args {
   const amped_row_fit *fit;
   int mode, inputs, ncomps;
+  int multiprocessors;
   uint64_t ld;
   const amped_packed_cuda *packed; /* the whole copy */
   const void *factors[AMPED_MAX_ORDER - 1];

@@ -406,8 +406,15 @@ __device__ inline void step_row(const step_problem<T> &p, const visit<T, N> &v, 
   w->in_tail += part && tail ? 1 : 0;
 }
 
+/* Blocks that walk, for each multiprocessor. Of short rows it has room for all of them: were there
+ * more, the last ones would begin when the first ones end, and leave half of the GPU idle. Groups
+ * take tens of rows, so they end at about the same time. */
+template <typename T, int chunks> constexpr bool all_fit = sizeof(T) == 4 && chunks == 1;
+template <typename T, int chunks> constexpr int walkers = all_fit<T, chunks> ? 5 : 8;
+
 template <typename T, int N, int lanes, int chunks>
-__global__ void __launch_bounds__(step_threads) walk_rows(const step_problem<T> p) {
+__global__ void __launch_bounds__(step_threads, all_fit<T, chunks> ? walkers<T, chunks> : 1)
+    walk_rows(const step_problem<T> p) {
   constexpr int ahead = chunks == 1 ? 4 : 1; /* visits whose rows are on their way */
   constexpr unsigned groups = step_threads / lanes;
   const int lane = (int)(threadIdx.x % lanes);
@@ -588,15 +595,12 @@ unsigned step_blocks(uint64_t tasks, unsigned per_block) {
   return (unsigned)(blocks < 1 ? 1 : blocks < AMPED_STEP_BLOCKS ? blocks : AMPED_STEP_BLOCKS);
 }
 
-/* Blocks that walk: some for each multiprocessor. A group takes tens of rows, so that the groups of
- * a block end at about the same time; blocks that wait for one of them keep others out. */
-constexpr unsigned walk_blocks = 1056;
-
 template <typename T, int lanes, int chunks>
 amped_status launch_walk(const amped_step_kernel_cuda_args *a) {
   const step_problem<T> p = describe_steps<T>(a);
   const unsigned wanted = step_blocks(a->piece_count + a->own_entries, step_threads / lanes);
-  const unsigned blocks = wanted < walk_blocks ? wanted : walk_blocks;
+  const unsigned most = (unsigned)(a->multiprocessors * walkers<T, chunks>);
+  const unsigned blocks = wanted < most ? wanted : most;
   if (a->inputs == 2)
     walk_rows<T, 2, lanes, chunks><<<blocks, step_threads, 0, a->stream>>>(p);
   else
