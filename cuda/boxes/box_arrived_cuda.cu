@@ -44,7 +44,7 @@ void amped_box_arrived_cuda_free(amped_box_arrived_cuda *a) {
 }
 
 static uint64_t own_nnz(const amped_plan *plan) {
-  return plan->modes[plan->first_copy].copy.rank_nnz[plan->rank];
+  return plan->modes[plan->boxed].copy.rank_nnz[plan->rank];
 }
 
 static amped_status create(amped_box_arrived_cuda *a, const amped_plan *plan, uint64_t room_bytes) {
@@ -52,8 +52,7 @@ static amped_status create(amped_box_arrived_cuda *a, const amped_plan *plan, ui
   const uint64_t nnz = own_nnz(plan);
   const uint64_t least =
       nnz / 8 > amped_sort_copy::least_piece ? nnz / 8 : amped_sort_copy::least_piece;
-  AMPED_TRY(
-      amped_arrays_cuda_make(&a->arrays, plan, plan->first_copy, &amped_storage_plain_cuda, nnz));
+  AMPED_TRY(amped_arrays_cuda_make(&a->arrays, plan, plan->boxed, &amped_storage_plain_cuda, nnz));
   a->on_device = a->arrays.bytes +
                      least * (amped_sort_copy::piece_bytes + amped_plan_nonzero_bytes(plan)) +
                      (sizeof(uint64_t) << amped_sort_copy::histogram_bits) <=
@@ -69,7 +68,7 @@ static uint64_t row_at(const amped_plan *plan, const amped_batch *batch, uint64_
 
 static bool rows_ascend(const amped_box_arrived_cuda *a, const amped_plan *plan,
                         const amped_batch *batch) {
-  const uint64_t limit = plan->modes[plan->first_copy].copy.output_rows;
+  const uint64_t limit = plan->modes[plan->boxed].copy.output_rows;
   uint64_t before = a->last_row;
   bool ascend = true;
   for (uint64_t k = 0; k < batch->count; k++) {
@@ -91,7 +90,7 @@ amped_status amped_box_arrived_cuda_add(amped_box_arrived_cuda *a, const amped_p
   if (!rows_ascend(a, plan, batch))
     return amped_error(AMPED_BAD_INPUT, nullptr,
                        "the nonzeros of mode %d's copy are not in order; convert the tensor again",
-                       plan->first_copy + 1);
+                       plan->boxed + 1);
   for (int i = 0; i < a->arrays.arrays; i++)
     AMPED_CUDA(cudaMemcpyAsync(amped_arrays_cuda_at(&a->arrays, a->block, i, offset),
                                amped_batch_cuda_array(plan, batch, i),
@@ -106,16 +105,16 @@ amped_status amped_box_arrived_cuda_add(amped_box_arrived_cuda *a, const amped_p
 amped_status amped_box_arrived_cuda_sort(amped_box_arrived_cuda *a, const amped_plan *plan,
                                          uint64_t room_bytes, amped_copies_cuda *copies,
                                          cudaStream_t stream) {
-  const uint64_t rows = plan->modes[plan->first_copy].copy.output_rows;
+  const uint64_t rows = plan->modes[plan->boxed].copy.output_rows;
   const uint64_t taken = a->on_device ? a->arrays.bytes : 0;
   const uint8_t row_bits = (uint8_t)(amped_bits_for(rows) > 0 ? amped_bits_for(rows) : 1);
   amped_sort_copy_cuda<arrived_nonzeros> sort = {};
   sort.plan = plan;
-  sort.mode = plan->first_copy;
+  sort.mode = plan->boxed;
   sort.total = a->count;
   sort.words = 1;
   sort.word_bits = &row_bits;
-  sort.nonzeros.mode = plan->first_copy;
+  sort.nonzeros.mode = plan->boxed;
   sort.nonzeros.wide = plan->index_type == AMPED_U64;
   sort.nonzeros.doubles = plan->value_type == AMPED_F64;
   for (int i = 0; i < plan->order && a->block != nullptr; i++)

@@ -70,13 +70,14 @@ static amped_status copy_now(const amped_copies_cuda *c, void *to, const void *f
 /* --- sizes ------------------------------------------------------------------------------------ */
 
 static uint64_t own_nnz(const amped_plan *plan) {
-  return plan->modes[plan->first_copy].copy.rank_nnz[plan->rank];
+  return plan->modes[plan->boxed].copy.rank_nnz[plan->rank];
 }
 
 static uint64_t most_rows(const amped_plan *plan) {
   uint64_t most = 0;
   for (int m = 0; m < plan->order; m++)
-    most = amped_box_rows_cuda(plan, m) > most ? amped_box_rows_cuda(plan, m) : most;
+    if (amped_plan_in_boxes(plan, m))
+      most = amped_box_rows_cuda(plan, m) > most ? amped_box_rows_cuda(plan, m) : most;
   return most;
 }
 
@@ -96,7 +97,7 @@ static uint64_t parts_bytes(const amped_plan *plan, uint64_t parts, bool fixed) 
 }
 
 static uint64_t shared_rows(const amped_plan *plan) {
-  const amped_mode_plan *m = &plan->modes[plan->first_copy];
+  const amped_mode_plan *m = &plan->modes[plan->boxed];
   return m->copy.output_rows - m->rows.block_rows;
 }
 
@@ -142,11 +143,14 @@ static uint64_t index_bytes(const amped_plan *plan, int mode, const amped_layout
   const uint64_t spans = layout->piece > 0 ? 2 * amped_ceil_div(nnz, layout->piece) + 1 : 1;
   const uint64_t pieces = amped_box_most_pieces_cuda(plan, spans);
   uint64_t bytes = pieces * (sizeof(uint64_t) + sizeof(uint32_t) * (1 + order));
-  if (mode != plan->first_copy || nnz == 0)
+  if (mode != plan->boxed || nnz == 0)
     return 0;
-  for (int m = 0; m < plan->order; m++)
+  for (int m = 0; m < plan->order; m++) {
+    if (!amped_plan_in_boxes(plan, m))
+      continue;
     bytes += (2 * pieces + 1) * sizeof(uint32_t) + hot_words(plan, m) * 2 * sizeof(uint32_t) +
              most_hot(plan) * (sizeof(uint64_t) + 2 * sizeof(uint32_t));
+  }
   return bytes + amped_box_slots_cuda(plan) * sizeof(uint64_t) +
          most_rows(plan) * sizeof(uint32_t) + shared_rows(plan) * sizeof(uint64_t) +
          16 * AMPED_CUDA_ALIGNMENT;
@@ -157,8 +161,10 @@ static amped_status no_tiles(amped_layout_cuda *, const amped_plan *,
   return AMPED_OK;
 }
 
-static const amped_storage_cuda box_storage = {
-    .list_arrays = list_arrays, .index_bytes = index_bytes, .choose_tiles = no_tiles};
+static const amped_storage_cuda box_storage = {.in_boxes = true,
+                                               .list_arrays = list_arrays,
+                                               .index_bytes = index_bytes,
+                                               .choose_tiles = no_tiles};
 
 static uint64_t read_bytes(const amped_plan *plan, int) {
   return own_nnz(plan) * amped_packing_nonzero_bytes(&plan->linear.packing, plan->value_type);
@@ -202,19 +208,19 @@ static void destroy(amped_copies_cuda *c) {
 static amped_status upload_shared(amped_copies_cuda *c, box_state *s) {
   const amped_plan *plan = c->plan;
   const uint64_t count = shared_rows(plan);
-  const uint64_t block = plan->modes[plan->first_copy].rows.block_rows;
+  const uint64_t block = plan->modes[plan->boxed].rows.block_rows;
   uint64_t first = 0;
   uint64_t end = 0;
   uint64_t *positions = nullptr;
-  const amped_split *splits = plan->modes[plan->first_copy].copy.splits;
-  amped_plan_shared_idps(&plan->modes[plan->first_copy], plan->rank, &first, &end);
+  const amped_split *splits = plan->modes[plan->boxed].copy.splits;
+  amped_plan_shared_idps(&plan->modes[plan->boxed], plan->rank, &first, &end);
   if (count == 0 || first == end)
     return AMPED_OK;
   const uint64_t own = splits[end].row - splits[first].row;
   AMPED_TRY(amped_cuda_malloc(&s->d_shared, count * sizeof *positions, what));
   AMPED_TRY(amped_calloc(&positions, count, sizeof *positions, what));
   for (uint64_t i = 0; i < own && i < count; i++)
-    positions[i] = amped_plan_row_position(plan, plan->first_copy, block + i);
+    positions[i] = amped_plan_row_position(plan, plan->boxed, block + i);
   amped_status status =
       copy_now(c, s->d_shared, positions, count * sizeof *positions, cudaMemcpyHostToDevice);
   amped_free(positions);
@@ -366,7 +372,7 @@ static amped_status launch_span(void *self, const amped_span_cuda *span, void *d
   a->bundles = s->way->of_span[s->span + 1] - a->bundle;
   s->span++;
   AMPED_TRY(amped_box_mttkrp_cuda(a));
-  const bool last = span->first + span->count >= c->layout.nnz[c->plan->first_copy];
+  const bool last = span->first + span->count >= c->layout.nnz[c->plan->boxed];
   return last && a->job == AMPED_BOX_ADD ? amped_box_end_cuda(a) : AMPED_OK;
 }
 
@@ -403,7 +409,7 @@ amped_status amped_box_cuda_begin(amped_copies_cuda *c, int mode, const void *co
   s->args.parts = s->d_parts;
   s->args.fixed = static_cast<int64_t *>(s->d_fixed);
   s->args.scales = static_cast<const double *>(s->d_scales);
-  return amped_copies_cuda_begin_pass(c, c->plan->first_copy, &pass);
+  return amped_copies_cuda_begin_pass(c, c->plan->boxed, &pass);
 }
 
 const char *amped_box_cuda_way(const amped_copies_cuda *c, int mode) {
@@ -470,8 +476,8 @@ static amped_status count_rows(amped_copies_cuda *c, int mode, const box_way *wa
   s->args.adds = d_adds;
   AMPED_CUDA(cudaMemsetAsync(d_adds, 0, rows * sizeof *d_adds, c->stream));
   AMPED_CUDA(cudaMemsetAsync(d_counted, 0, sizeof *out, c->stream));
-  AMPED_TRY(amped_copies_cuda_begin_pass(c, c->plan->first_copy, &pass));
-  AMPED_TRY(amped_copies_cuda_finish(c, c->plan->first_copy, &times));
+  AMPED_TRY(amped_copies_cuda_begin_pass(c, c->plan->boxed, &pass));
+  AMPED_TRY(amped_copies_cuda_finish(c, c->plan->boxed, &times));
   sum_counters<<<blocks_for(rows), block_threads, 0, c->stream>>>(
       d_adds, rows, static_cast<counted *>(d_counted));
   AMPED_CUDA_LAUNCHED("the kernel that adds counters up");
@@ -649,6 +655,8 @@ static amped_status make_ways(amped_copies_cuda *c) {
   AMPED_GO(done, amped_cuda_malloc(&d_adds, most_rows(c->plan) * sizeof(uint32_t), what));
   AMPED_GO(done, amped_cuda_malloc(&d_counted, sizeof(counted), what));
   for (int m = 0; m < c->plan->order; m++) {
+    if (!amped_plan_in_boxes(c->plan, m))
+      continue;
     if (s->ways[m].of_span == nullptr)
       AMPED_GO(done, choose_way(c, m, (uint32_t *)d_adds, d_counted));
     AMPED_GO(done, count_way(c, m, (uint32_t *)d_adds, d_counted));
@@ -687,7 +695,7 @@ static amped_status make_pieces(amped_copies_cuda *c) {
 }
 
 static amped_status finish(amped_copies_cuda *c, int mode) {
-  if (mode != c->plan->first_copy || own_nnz(c->plan) == 0)
+  if (mode != c->plan->boxed || own_nnz(c->plan) == 0)
     return AMPED_OK;
   if (state_of(c)->pieces.firsts == nullptr)
     AMPED_TRY(make_pieces(c));
@@ -738,7 +746,6 @@ static amped_status visit(amped_copies_cuda *c, int mode, const amped_visitor_cu
 
 const amped_copy_form_cuda amped_box_cuda_form = {
     .storage = &box_storage,
-    .in_boxes = true,
     .turns_round = true,
     .read_bytes = read_bytes,
     .bytes = form_bytes,
@@ -753,7 +760,6 @@ const amped_copy_form_cuda amped_box_cuda_form = {
 
 const amped_copy_form_cuda amped_box_fixed_cuda_form = {
     .storage = &box_storage,
-    .in_boxes = true,
     .turns_round = true,
     .read_bytes = read_bytes,
     .bytes = form_bytes,

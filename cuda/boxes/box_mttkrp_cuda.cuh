@@ -503,7 +503,7 @@ __global__ void __launch_bounds__(box_sort_threads, 2) mttkrp_boxes(const box_pr
 
 template <typename T, typename I> box_problem<T, I> problem_of(const amped_box_mttkrp_args *a) {
   const amped_plan *plan = a->plan;
-  const amped_mode_plan *copied = &plan->modes[plan->first_copy];
+  const amped_mode_plan *copied = &plan->modes[plan->boxed];
   const amped_packing *packing = &plan->linear.packing;
   box_problem<T, I> p = {};
   p.x.packing = *packing;
@@ -528,7 +528,7 @@ template <typename T, typename I> box_problem<T, I> problem_of(const amped_box_m
     p.masks[field] = mask_of<I>(packing->bits[m]);
     p.low_bits[field] = plan->linear.low_bits[m] < 8 * sizeof(I) ? plan->linear.low_bits[m] : 0;
     p.modes[field] = (unsigned)m;
-    if (m == plan->first_copy)
+    if (m == plan->boxed)
       p.copied = field;
     if (m != a->mode)
       p.factors[field] = static_cast<const typename vector_of<T>::type *>(a->factors[m]);

@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(block_threads) pack_boxes(const pack_problem p
 }
 
 template <typename T, typename I> amped_status pack(const amped_box_pack_args *a) {
-  const amped_mode_plan *m = &a->plan->modes[a->plan->first_copy];
+  const amped_mode_plan *m = &a->plan->modes[a->plan->boxed];
   pack_problem p = {};
   p.linear = a->linear;
   p.batch.rows = a->batch.rows;
@@ -83,7 +83,7 @@ template <typename T, typename I> amped_status pack(const amped_box_pack_args *a
     p.batch.inputs[i] = a->batch.inputs[i];
   p.batch.values = a->batch.values;
   p.order = a->plan->order;
-  p.mode = a->plan->first_copy;
+  p.mode = a->plan->boxed;
   p.count = a->batch.count;
   p.first = a->first;
   p.own_rows = m->copy.output_rows > m->rows.block_rows ? m->rows.block_rows : UINT64_MAX;
@@ -146,11 +146,11 @@ __global__ void __launch_bounds__(block_threads) unpack_boxes(const unpack_probl
 }
 
 template <typename T, typename I> amped_status unpack(const amped_box_unpack_args *a) {
-  const amped_mode_plan *m = &a->plan->modes[a->plan->first_copy];
+  const amped_mode_plan *m = &a->plan->modes[a->plan->boxed];
   unpack_problem p = {};
   p.linear = a->linear;
   p.order = a->plan->order;
-  p.mode = a->plan->first_copy;
+  p.mode = a->plan->boxed;
   for (int i = 0; i < AMPED_MAX_PLANES; i++)
     p.planes[i] = a->packed.planes[i];
   p.values = a->packed.values;

@@ -8,12 +8,12 @@
 static const char what[] = "the way through the boxes";
 
 uint64_t amped_box_rows_cuda(const amped_plan *plan, int mode) {
-  return mode == plan->first_copy ? plan->modes[mode].copy.output_rows
+  return mode == plan->boxed ? plan->modes[mode].copy.output_rows
                                   : amped_plan_factor_rows(plan, mode);
 }
 
 static bool has_shared(const amped_plan *plan) {
-  const amped_mode_plan *m = &plan->modes[plan->first_copy];
+  const amped_mode_plan *m = &plan->modes[plan->boxed];
   return m->copy.output_rows > m->rows.block_rows;
 }
 
@@ -22,7 +22,7 @@ uint64_t amped_box_slots_cuda(const amped_plan *plan) {
 }
 
 uint64_t amped_box_most_pieces_cuda(const amped_plan *plan, uint64_t spans) {
-  const uint64_t nnz = plan->modes[plan->first_copy].copy.rank_nnz[plan->rank];
+  const uint64_t nnz = plan->modes[plan->boxed].copy.rank_nnz[plan->rank];
   const uint64_t slots = amped_box_slots_cuda(plan);
   return nnz / AMPED_BOX_PIECE + (slots < nnz ? slots : nnz) + spans;
 }
@@ -49,7 +49,7 @@ static amped_status next_span(cutter *c, uint64_t first) {
   if (first < c->span.first + c->span.count)
     return AMPED_OK;
   c->p->of_span[++c->p->spans] = c->p->count;
-  return amped_layout_cuda_span(c->layout, c->plan, c->plan->first_copy, first, &c->span);
+  return amped_layout_cuda_span(c->layout, c->plan, c->plan->boxed, first, &c->span);
 }
 
 /* Pieces of nonzeros first .. end of a slot, of about the same length in a span. */
@@ -82,7 +82,7 @@ static uint64_t count_spans(const amped_layout_cuda *layout, int mode) {
 amped_status amped_box_pieces_cuda_make(amped_box_pieces_cuda *p, const amped_plan *plan,
                                         const amped_layout_cuda *layout, const uint64_t *starts,
                                         uint64_t slots) {
-  const int mode = plan->first_copy;
+  const int mode = plan->boxed;
   const uint64_t nnz = layout->nnz[mode];
   const uint64_t spans = count_spans(layout, mode);
   const uint64_t most = amped_box_most_pieces_cuda(plan, spans);

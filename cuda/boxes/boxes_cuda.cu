@@ -30,7 +30,7 @@ struct amped_tensor_part {
 
 /* Do all ranks have parts of the sums of mode's rows? */
 static bool is_partial(const amped_plan *plan, int mode) {
-  return plan->nranks > 1 && mode != plan->first_copy;
+  return plan->nranks > 1 && mode != plan->boxed && amped_plan_in_boxes(plan, mode);
 }
 
 static uint64_t partial_bytes(const amped_plan *plan) {
@@ -71,7 +71,7 @@ static amped_status check_plan(const amped_device *device, const amped_plan *pla
 
 static amped_status require(const amped_device *device, const amped_plan *plan,
                             uint64_t factor_bytes, amped_requirement *out) {
-  const int mode = plan->first_copy;
+  const int mode = plan->boxed;
   amped_layout_cuda layout;
   AMPED_TRY(check_plan(device, plan));
   AMPED_TRY(make_layout(device, plan, factor_bytes, &layout));
@@ -79,6 +79,8 @@ static amped_status require(const amped_device *device, const amped_plan *plan,
   out->host_bytes = layout.host_bytes;
   out->copy_bytes[mode] = layout.copies[mode].bytes + layout.index_bytes[mode];
   for (int m = 0; m < plan->order; m++) {
+    if (!amped_plan_in_boxes(plan, m))
+      continue;
     out->read_bytes[m] = form_of(device)->read_bytes(plan, m);
     out->streamed_bytes[m] = amped_layout_cuda_streamed(&layout, mode);
     out->tiles[m] = 1;
@@ -147,7 +149,7 @@ static uint64_t spare(const amped_tensor_part *part) {
 }
 
 static amped_status resize(amped_tensor_part *part) {
-  return amped_copies_cuda_resize(&part->copies, part->plan->first_copy);
+  return amped_copies_cuda_resize(&part->copies, part->plan->boxed);
 }
 
 /* --- loading ---------------------------------------------------------------------------------- */
@@ -233,7 +235,7 @@ static amped_status mttkrp_wait(amped_tensor_part *part, int mode, int block_par
     AMPED_CUDA(cudaStreamSynchronize(part->device->stream));
     return AMPED_OK;
   }
-  return amped_copies_cuda_finish(&part->copies, part->plan->first_copy, times);
+  return amped_copies_cuda_finish(&part->copies, part->plan->boxed, times);
 }
 
 static amped_partial_rows partial_rows(amped_tensor_part *part, int mode) {
@@ -274,13 +276,13 @@ static amped_status products(amped_tensor_part *part, int mode, double scale, co
   args.ncomps = plan->ncomps;
   args.ld = plan->ld;
   for (int m = 0, input = 0; m < plan->order; m++)
-    if (m != plan->first_copy)
+    if (m != plan->boxed)
       args.factors[input++] = amped_factor_set_cuda_rows(part->factors, m);
-  args.output = amped_factor_set_cuda_rows(part->factors, plan->first_copy);
+  args.output = amped_factor_set_cuda_rows(part->factors, plan->boxed);
   args.scale = scale;
   args.weights = weights;
   args.stream = part->device->stream;
-  return amped_copies_cuda_products(&part->copies, plan->first_copy, &args, out);
+  return amped_copies_cuda_products(&part->copies, plan->boxed, &args, out);
 }
 
 const amped_format_ops amped_boxes_cuda = {

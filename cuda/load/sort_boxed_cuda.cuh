@@ -59,7 +59,7 @@ static amped_status amped_sort_on_gpu(const amped_sort_copy_cuda<source> *c, uin
   amped_sort_copy_cuda<amped_boxed_source<source>> boxed = {};
   uint8_t word_bits[AMPED_MAX_ORDER];
   void *d_linear = nullptr;
-  if (!copies->form->in_boxes)
+  if (!copies->form->storage->in_boxes)
     return amped_sort_copy_on_gpu(c, scratch_bytes, copies, stream, repeats);
   assert(c->words < AMPED_MAX_ORDER); /* as keys have no more bits than a number */
   AMPED_TRY(amped_cuda_malloc(&d_linear, sizeof *linear, "the order of boxes"));

@@ -171,7 +171,8 @@ static void place_buffers(amped_layout_cuda *l, const amped_plan *plan,
 static amped_status count_copies(amped_layout_cuda *l, const amped_plan *plan,
                                  const amped_layout_wish_cuda *wish, uint64_t *all_bytes) {
   for (int m = 0; m < plan->order; m++) {
-    uint64_t nnz = amped_plan_has_copy(plan, m) ? plan->modes[m].copy.rank_nnz[plan->rank] : 0;
+    const bool holds = l->storage->in_boxes ? m == plan->boxed : amped_plan_is_own(plan, m);
+    const uint64_t nnz = holds ? plan->modes[m].copy.rank_nnz[plan->rank] : 0;
     l->nnz[m] = nnz;
     l->tiles[m] = amped_tiles_cuda_none();
     AMPED_TRY(amped_arrays_cuda_make(&l->copies[m], plan, m, l->storage, nnz));
@@ -225,6 +226,8 @@ static amped_status choose_tiles(amped_layout_cuda *l, const amped_plan *plan,
   uint64_t most = 0;
   for (int m = 0; m < plan->order; m++) {
     const amped_layout_cuda before = *l;
+    if (!amped_plan_is_own(plan, m))
+      continue;
     amped_tiles_cuda_choose(&l->tiles[m], plan, m, &wish->caches, wish->tile_bytes);
     if (l->tiles[m].count == 1)
       continue;
@@ -308,7 +311,9 @@ amped_status amped_layout_cuda_span(const amped_layout_cuda *l, const amped_plan
 static uint64_t packed_index_bytes(const amped_plan *plan, int mode,
                                    const amped_layout_cuda *layout,
                                    const amped_layout_wish_cuda *wish) {
-  return index_bytes(plan, mode, &layout->tiles[mode], wish, layout->piece);
+  return amped_plan_is_own(plan, mode)
+             ? index_bytes(plan, mode, &layout->tiles[mode], wish, layout->piece)
+             : 0;
 }
 
 static uint64_t no_index_bytes(const amped_plan *plan, int mode, const amped_layout_cuda *layout,

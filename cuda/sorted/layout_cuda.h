@@ -35,6 +35,9 @@ typedef struct amped_layout_wish_cuda amped_layout_wish_cuda;
 
 /* Storage: the form in which a tensor format keeps its nonzeros. */
 typedef struct amped_storage_cuda {
+  /* The nonzeros are those of plan->boxed, by the boxes of plan->linear, in a box in the copy's
+   * order; else those of each mode with a copy of its own. */
+  bool in_boxes;
   /* Set `arrays` and `element_bytes` of mode's copy. */
   void (*list_arrays)(amped_arrays_cuda *out, const amped_plan *plan, int mode);
   /* Device memory beside the arrays, for pieces of the layout's length. */

@@ -346,8 +346,8 @@ typedef struct amped_format_ops {
   bool any_order;         /* sums are added in whatever order comes: never with --deterministic */
   amped_copy_needs needs; /* of plan and loaders */
 
-  /* Memory that create(plan) will take, beside factor_bytes of the device: the factor set's and the
-   * solver's. The caller has zeroed *out. AMPED_FAILED with a
+  /* Memory that create(plan) will take, beside factor_bytes of the device, which others have: the
+   * factor set, the solver. The caller has zeroed *out. AMPED_FAILED with a
    * remedy where it does not fit. */
   amped_status (*require)(const amped_device *device, const amped_plan *plan, uint64_t factor_bytes,
                           amped_requirement *out);
@@ -459,8 +459,9 @@ extern const amped_backend amped_backend_cuda;
 const amped_backend *amped_backend_find(const char *name);
 const amped_backend *amped_backend_list(int i);
 
-/* The backend's format of one copy for all modes; NULL: it has none. */
-const amped_format_ops *amped_backend_one_copy(const amped_backend *backend);
+/* The backend's format of one copy for all modes; with mixes, that in which some have copies of
+ * their own. NULL: it has none. */
+const amped_format_ops *amped_backend_one_copy(const amped_backend *backend, bool mixes);
 
 /* Worker: the device, factor set and tensor part of one rank. A member is NULL before it is made
  * and after it is freed. */

@@ -205,7 +205,7 @@ static amped_status bound_link(whole *w) {
   if (input == NULL || rate == 0.0)
     return AMPED_OK;
   const amped_tensor_info *info = amped_input_info(input);
-  const double copies = info->has_copies ? context.plan->copies : 1.0;
+  const double copies = info->has_copies ? amped_plan_copies(context.plan) : 1.0;
   const double bytes = copies * (double)info->nnz * (double)amped_slab_nonzero_bytes(info);
   w->parts[LINK].bytes = bytes;
   w->parts[LINK].bound_sec = bytes / context.comm->nranks / rate;

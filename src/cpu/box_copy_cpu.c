@@ -8,7 +8,7 @@
 static const char what[] = "the copy for all modes";
 
 static uint64_t own_nnz(const amped_plan *plan) {
-  return plan->modes[plan->first_copy].copy.rank_nnz[plan->rank];
+  return plan->modes[plan->boxed].copy.rank_nnz[plan->rank];
 }
 
 static uint64_t box_count(const amped_plan *plan) {
@@ -17,7 +17,7 @@ static uint64_t box_count(const amped_plan *plan) {
 
 /* Does this rank have shared rows of the copy's mode? */
 static bool has_shared(const amped_plan *plan) {
-  const amped_mode_plan *m = &plan->modes[plan->first_copy];
+  const amped_mode_plan *m = &plan->modes[plan->boxed];
   return m->copy.output_rows > m->rows.block_rows;
 }
 
@@ -103,7 +103,7 @@ static bool add_one(const add_job *j, uint64_t i) {
   bool known = true;
   int input = 0;
   for (int m = 0; m < plan->order; m++)
-    at[m] = index_at(m == plan->first_copy ? j->batch->rows : j->batch->inputs[input++],
+    at[m] = index_at(m == plan->boxed ? j->batch->rows : j->batch->inputs[input++],
                      plan->index_type, i);
   amped_linear_encode(l, at, w);
   if (l->packing.coded)
@@ -116,13 +116,13 @@ static bool add_one(const add_job *j, uint64_t i) {
 static amped_status out_of_order(const amped_plan *plan) {
   return amped_error(AMPED_BAD_INPUT, NULL,
                      "the nonzeros of mode %d's copy are not in order; convert the tensor again",
-                     plan->first_copy + 1);
+                     plan->boxed + 1);
 }
 
 /* Do rows ascend, from the last of the batch before on, and exist? */
 static bool rows_ascend(const amped_box_copy *c, uint64_t offset, const amped_batch *batch) {
   const amped_itype type = c->plan->index_type;
-  const uint64_t limit = c->plan->modes[c->plan->first_copy].copy.output_rows;
+  const uint64_t limit = c->plan->modes[c->plan->boxed].copy.output_rows;
   bool descends = offset > 0 && index_at(batch->rows, type, 0) < c->last_row;
 #pragma omp parallel for schedule(static) reduction(|| : descends)
   for (uint64_t i = 1; i < batch->count; i++)
@@ -146,7 +146,7 @@ amped_status amped_box_copy_add(amped_box_copy *c, const double *dictionary, uin
     return amped_error(AMPED_BAD_INPUT, NULL,
                        "values of mode %d's copy disagree with the file's dictionary; convert the "
                        "tensor again",
-                       plan->first_copy + 1);
+                       plan->boxed + 1);
   if (c->values != NULL)
     memcpy((char *)c->values + offset * plan->value_type, batch->values,
            batch->count * plan->value_type);
@@ -210,10 +210,10 @@ uint64_t amped_box_copy_row(const amped_box_copy *c, int mode, uint64_t base, ui
 
 /* The first of a box's nonzeros, which have ascending rows, that lies in a shared row. */
 static uint64_t first_shared(const amped_box_copy *c, uint64_t base, uint64_t first, uint64_t end) {
-  const uint64_t rows = c->plan->modes[c->plan->first_copy].rows.block_rows;
+  const uint64_t rows = c->plan->modes[c->plan->boxed].rows.block_rows;
   while (has_shared(c->plan) && first < end) {
     const uint64_t middle = first + (end - first) / 2;
-    if (amped_box_copy_row(c, c->plan->first_copy, base, middle) < rows)
+    if (amped_box_copy_row(c, c->plan->boxed, base, middle) < rows)
       first = middle + 1;
     else
       end = middle;
@@ -245,7 +245,7 @@ static amped_status cut_boxes(amped_box_copy *c, const uint64_t *ends) {
     if (ends[box] == first)
       continue;
     amped_linear_base(&plan->linear, box, base);
-    const uint64_t cut = first_shared(c, base[plan->first_copy], first, ends[box]);
+    const uint64_t cut = first_shared(c, base[plan->boxed], first, ends[box]);
     cut_range(c, base, first, cut, false);
     cut_range(c, base, cut, ends[box], true);
     first = ends[box];

@@ -19,7 +19,7 @@ static const void *factor_of(const amped_box_copy *c, const amped_box_factors *f
                              const amped_box_piece *piece) {
   const amped_plan *plan = c->plan;
   const uintptr_t row_bytes = amped_plan_row_bytes(plan);
-  if (mode != plan->first_copy || !piece->shared)
+  if (mode != plan->boxed || !piece->shared)
     return (const void *)((uintptr_t)f->rows[mode] + piece->base[mode] * row_bytes);
   /* Field 0 may lie before the shared rows; no nonzero does. */
   return (const void *)((uintptr_t)f->shared +

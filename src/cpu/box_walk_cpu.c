@@ -28,7 +28,7 @@ static const char what[] = "the way through the boxes";
 /* --- sizes ------------------------------------------------------------------------------------ */
 
 uint64_t amped_box_walk_rows(const amped_plan *plan, int mode) {
-  return mode == plan->first_copy ? plan->modes[mode].copy.output_rows
+  return mode == plan->boxed ? plan->modes[mode].copy.output_rows
                                   : amped_plan_factor_rows(plan, mode);
 }
 
@@ -41,7 +41,7 @@ static uint64_t most(uint64_t a, uint64_t b) {
 }
 
 static uint64_t own_nnz(const amped_plan *plan) {
-  return plan->modes[plan->first_copy].copy.rank_nnz[plan->rank];
+  return plan->modes[plan->boxed].copy.rank_nnz[plan->rank];
 }
 
 static uint64_t tile_rows(const amped_plan *plan, int mode) {

@@ -1,8 +1,8 @@
-/* One copy for all modes, in boxes, in host memory.
+/* One copy for all modes that have none of their own, in boxes, in host memory.
  *
- * The nonzeros are those of the longest mode's copy. MTTKRP of that mode is whole but for split
- * iDps, as that of sorted copies is. Of the other modes every rank has parts of the sums of all
- * rows (amped_partial_rows). */
+ * The nonzeros are those of the longest mode's copy (plan->boxed). MTTKRP of that mode is whole but
+ * for split iDps, as that of sorted copies is. Of the other modes every rank has parts of the sums
+ * of all rows (amped_partial_rows). */
 #include <omp.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ struct amped_tensor_part {
 
 /* Do all ranks have parts of the sums of mode's rows? */
 static bool is_partial(const amped_plan *plan, int mode) {
-  return plan->nranks > 1 && mode != plan->first_copy;
+  return plan->nranks > 1 && mode != plan->boxed && amped_plan_in_boxes(plan, mode);
 }
 
 typedef uint64_t size_of_mode(const amped_plan *plan, int mode);
@@ -44,7 +44,8 @@ typedef uint64_t size_of_mode(const amped_plan *plan, int mode);
 static uint64_t largest(const amped_plan *plan, size_of_mode *size) {
   uint64_t most = 0;
   for (int m = 0; m < plan->order; m++)
-    most = size(plan, m) > most ? size(plan, m) : most;
+    if (amped_plan_in_boxes(plan, m))
+      most = size(plan, m) > most ? size(plan, m) : most;
   return most;
 }
 
@@ -53,7 +54,7 @@ static uint64_t partial_rows(const amped_plan *plan, int mode) {
 }
 
 static uint64_t shared_rows(const amped_plan *plan) {
-  const amped_mode_plan *m = &plan->modes[plan->first_copy];
+  const amped_mode_plan *m = &plan->modes[plan->boxed];
   return m->copy.output_rows - m->rows.block_rows;
 }
 
@@ -63,14 +64,16 @@ static amped_status cpu_require(const amped_device *device, const amped_plan *pl
   const uint64_t threads = (uint64_t)device->threads;
   uint64_t making = amped_box_copy_making_bytes(plan, device->threads);
   (void)factor_bytes;
-  out->copy_bytes[plan->first_copy] = amped_box_copy_bytes(plan);
+  out->copy_bytes[plan->boxed] = amped_box_copy_bytes(plan);
   for (int m = 0; m < plan->order; m++) {
+    if (!amped_plan_in_boxes(plan, m))
+      continue;
     const uint64_t walking = amped_box_walk_making_bytes(plan, m, device->threads);
     making = walking > making ? walking : making;
     out->read_bytes[m] = amped_box_copy_bytes(plan);
-    out->copy_bytes[plan->first_copy] += amped_box_walk_bytes(plan, m);
+    out->copy_bytes[plan->boxed] += amped_box_walk_bytes(plan, m);
   }
-  out->host_bytes = out->copy_bytes[plan->first_copy] + making + amped_codebook_cpu_bytes(plan) +
+  out->host_bytes = out->copy_bytes[plan->boxed] + making + amped_codebook_cpu_bytes(plan) +
                     largest(plan, amped_box_walk_slot_rows) * plan->ld * sizeof(double) +
                     largest(plan, amped_box_mttkrp_own_bytes) * threads +
                     (shared_rows(plan) + 2 * largest(plan, partial_rows)) * row_bytes;
@@ -184,7 +187,8 @@ static amped_status cpu_finish(amped_tensor_part *part, int mode) {
   (void)mode;
   AMPED_TRY(amped_box_copy_finish(&part->copy, part->threads));
   for (int m = 0; m < part->plan->order; m++)
-    AMPED_TRY(amped_box_walk_create(&part->walks[m], &part->copy, m, part->threads));
+    if (amped_plan_in_boxes(part->plan, m))
+      AMPED_TRY(amped_box_walk_create(&part->walks[m], &part->copy, m, part->threads));
   return AMPED_OK;
 }
 
@@ -193,7 +197,7 @@ static amped_status cpu_finish(amped_tensor_part *part, int mode) {
 /* Shared rows lie with their owners in the factor: bring them together. */
 static amped_box_factors factors_of(amped_tensor_part *part) {
   const amped_plan *plan = part->plan;
-  const int copied = plan->first_copy;
+  const int copied = plan->boxed;
   const uint64_t row_bytes = amped_plan_row_bytes(plan);
   const uint64_t block = plan->modes[copied].rows.block_rows;
   amped_box_factors f = {.shared = part->shared};

@@ -49,8 +49,8 @@ typedef struct loader {
 /* The most nonzeros that this rank gets of one slab. */
 static uint64_t shard_capacity(const amped_tensor_info *info, const amped_plan *plan) {
   uint64_t most = 0;
-  for (int m = plan->first_copy; amped_plan_has_copy(plan, m); m++)
-    if (plan->modes[m].copy.rank_nnz[plan->rank] > most)
+  for (int m = 0; m < plan->order; m++)
+    if (amped_plan_has_copy(plan, m) && plan->modes[m].copy.rank_nnz[plan->rank] > most)
       most = plan->modes[m].copy.rank_nnz[plan->rank];
   return most < amped_slab_nnz(info) ? most : amped_slab_nnz(info);
 }
@@ -385,10 +385,11 @@ amped_status amped_load_copies(const amped_comm *comm, amped_input *input, bool 
   l.worker = worker;
   l.wire_bytes = amped_slab_nonzero_bytes(l.info);
   amped_status status = amped_comm_agree(comm, allocate(&l, parallel));
-  amped_progress_begin("reading and distributing", l.info->nnz * (uint64_t)plan->copies,
+  amped_progress_begin("reading and distributing", l.info->nnz * (uint64_t)amped_plan_copies(plan),
                        "nonzeros");
-  for (int m = plan->first_copy; amped_plan_has_copy(plan, m) && status == AMPED_OK; m++)
-    status = load_mode(&l, m);
+  for (int m = 0; m < plan->order && status == AMPED_OK; m++)
+    if (amped_plan_has_copy(plan, m))
+      status = load_mode(&l, m);
   amped_progress_end();
   release(&l);
   *seconds = amped_time() - began;

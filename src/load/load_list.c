@@ -62,9 +62,10 @@ typedef struct gathered {
 
 /* Is the nonzero in a split iDp in every copy? */
 static bool is_split(const amped_plan *plan, const uint64_t *index) {
-  for (int m = plan->first_copy; amped_plan_has_copy(plan, m); m++) {
+  for (int m = 0; m < plan->order; m++) {
     const amped_mode_plan *mode = &plan->modes[m];
-    if (amped_plan_split_of(mode, index[m] / mode->rows.width) == mode->copy.split_count)
+    if (amped_plan_has_copy(plan, m) &&
+        amped_plan_split_of(mode, index[m] / mode->rows.width) == mode->copy.split_count)
       return false;
   }
   return true;
@@ -165,8 +166,8 @@ static amped_status check_repeats(loader *l, uint64_t found, double *norm_square
   uint64_t repeats = found;
   const amped_plan *plan = l->o->plan;
   bool all_split = true;
-  for (int m = plan->first_copy; amped_plan_has_copy(plan, m); m++)
-    all_split = all_split && plan->modes[m].copy.split_count > 0;
+  for (int m = 0; m < plan->order; m++)
+    all_split = all_split && (!amped_plan_has_copy(plan, m) || plan->modes[m].copy.split_count > 0);
   if (repeats == 0 && all_split) {
     double ignored = 0.0;
     AMPED_TRY(sum_repeats(l, true, &repeats, &ignored));
@@ -183,8 +184,10 @@ static amped_status check_repeats(loader *l, uint64_t found, double *norm_square
 static amped_status load_modes(loader *l, double *norm_squared) {
   const amped_plan *plan = l->o->plan;
   uint64_t found = 0;
-  for (int m = plan->first_copy; amped_plan_has_copy(plan, m); m++) {
+  for (int m = 0; m < plan->order; m++) {
     uint64_t repeats = 0;
+    if (!amped_plan_has_copy(plan, m))
+      continue;
     amped_trace_begin(AMPED_PHASE_DISTRIBUTE, m);
     amped_status status = load_mode(l, m, &repeats);
     amped_trace_end();
@@ -203,7 +206,7 @@ amped_status amped_load_list(const amped_list_load *load, double *norm_squared, 
       load->comm, amped_redistribute_create(load->comm, load->input, load->source, load->plan,
                                             load->worker, &l.redistribute));
   amped_progress_begin("redistributing and ordering",
-                       load->info->nnz * (uint64_t)load->plan->copies, "nonzeros");
+                       load->info->nnz * (uint64_t)amped_plan_copies(load->plan), "nonzeros");
   if (status == AMPED_OK)
     status = load_modes(&l, norm_squared);
   amped_progress_end();

@@ -30,23 +30,86 @@ static double add_seconds(const amped_plan *plan, int mode, const amped_choice_r
   return share * each / level_of(rates, bytes, tile)->add_rate;
 }
 
+/* Of one nonzero. */
 static double kernel_seconds(const amped_plan *plan, int mode, const amped_choice_rates *rates) {
   const double bytes = (double)amped_plan_row_bytes(plan);
   const double each = bytes > rates->least_row_bytes ? bytes : rates->least_row_bytes;
-  double sec = plan->copies == 1 ? add_seconds(plan, mode, rates) : 0.0;
+  double sec = amped_plan_in_boxes(plan, mode) ? add_seconds(plan, mode, rates) : 0.0;
   for (int m = 0; m < plan->order; m++)
     if (m != mode)
       sec += each / level_of(rates, bytes, (double)plan->dims[m])->gather_rate;
   return sec;
 }
 
+double amped_choice_mode_seconds(const amped_plan *plan, int mode,
+                                 const amped_choice_rates *rates) {
+  const amped_mode_plan *copy = &plan->modes[amped_plan_copy_of(plan, mode)];
+  return (double)copy->copy.rank_nnz[plan->rank] * kernel_seconds(plan, mode, rates);
+}
+
 double amped_choice_seconds(const amped_plan *plan, uint64_t streamed_bytes,
                             const amped_choice_rates *rates) {
   const double transfers = (double)streamed_bytes / rates->stream_rate;
   double kernels = 0.0;
-  for (int m = 0; m < plan->order; m++) {
-    const int copy = amped_plan_has_copy(plan, m) ? m : plan->first_copy;
-    kernels += (double)plan->modes[copy].copy.rank_nnz[plan->rank] * kernel_seconds(plan, m, rates);
-  }
+  for (int m = 0; m < plan->order; m++)
+    kernels += amped_choice_mode_seconds(plan, m, rates);
   return transfers > kernels ? transfers : kernels;
+}
+
+/* Buffers for streaming take a part of the room at most, and two pieces (cuda/sorted/layout_cuda).
+ */
+#define BUFFER_SHARE 8.0
+#define BUFFER_BYTES (256.0 * 1048576.0)
+
+static double streamed(const amped_choice_sizes *s, double needed) {
+  const double share = s->room / BUFFER_SHARE;
+  return needed <= s->room ? 0.0 : needed - s->room + (share < BUFFER_BYTES ? share : BUFFER_BYTES);
+}
+
+static amped_choice predict(const amped_choice_sizes *s, unsigned own,
+                            const amped_choice_rates *rates) {
+  amped_choice c = {.own = own};
+  double needed = 0.0;
+  for (int m = 0; m < s->order; m++)
+    if ((own >> m & 1U) != 0) {
+      needed += s->own_bytes[m];
+      c.sec += s->own_sec[m];
+    } else {
+      c.sec += s->boxed_sec[m];
+    }
+  c.bytes = s->boxed_bytes + needed;
+  c.streamed_bytes = streamed(s, needed);
+  if (c.streamed_bytes / rates->stream_rate > c.sec)
+    c.sec = c.streamed_bytes / rates->stream_rate;
+  return c;
+}
+
+/* Where the shared copy does not fit, a byte of memory serves more modes in it than elsewhere, and
+ * leaves none for others. */
+int amped_choice_mixtures(const amped_choice_sizes *s, const amped_choice_rates *rates,
+                          amped_choice out[AMPED_CHOICE_MOST]) {
+  int count = 0;
+  for (unsigned own = 1; own < 1U << s->order && s->room > 0.0; own++) {
+    if ((own >> s->boxed & 1U) != 0)
+      continue;
+    const amped_choice c = predict(s, own, rates);
+    if (c.streamed_bytes <= 0.0 || s->streams)
+      out[count++] = c;
+  }
+  amped_choice_sort(out, count);
+  return count;
+}
+
+static bool is_before(const amped_choice *a, const amped_choice *b) {
+  return a->sec < b->sec || (a->sec <= b->sec && a->bytes < b->bytes);
+}
+
+void amped_choice_sort(amped_choice *choices, int count) {
+  for (int i = 1; i < count; i++) {
+    const amped_choice c = choices[i];
+    int at = i;
+    for (; at > 0 && is_before(&c, &choices[at - 1]); at--)
+      choices[at] = choices[at - 1];
+    choices[at] = c;
+  }
 }

@@ -136,7 +136,7 @@ static amped_status plan_mode(amped_plan *plan, int mode, const amped_partition 
   m->rows.width = p->width;
   m->rows.idp_count = p->idp_count;
   m->copy.idp_nnz = p->idp_nnz;
-  const bool rows_alone = plan->copies == 1 && mode != plan->first_copy;
+  const bool rows_alone = plan->boxed >= 0 && !amped_plan_has_copy(plan, mode);
   AMPED_TRY(place_idps(plan, m, rows_alone, owners));
   AMPED_TRY(amped_alloc(&m->copy.row, m->rows.idp_count, sizeof *m->copy.row, "the plan"));
   AMPED_TRY(
@@ -145,7 +145,7 @@ static amped_status plan_mode(amped_plan *plan, int mode, const amped_partition 
   AMPED_TRY(amped_calloc(&m->copy.rank_nnz, nranks, sizeof *m->copy.rank_nnz, "the plan"));
   count_shards(m, plan->nranks);
   if (rows_alone)
-    memcpy(m->copy.rank_nnz, plan->modes[plan->first_copy].copy.rank_nnz,
+    memcpy(m->copy.rank_nnz, plan->modes[plan->boxed].copy.rank_nnz,
            nranks * sizeof *m->copy.rank_nnz);
   AMPED_TRY(set_positions(m, mode, plan->nranks));
   set_rows(m, plan->rank, plan->nranks);
@@ -183,6 +183,13 @@ static int longest_mode(int order, const uint64_t *dims, int but) {
   return mode;
 }
 
+int amped_plan_copies(const amped_plan *plan) {
+  int copies = 0;
+  for (int m = 0; m < plan->order; m++)
+    copies += amped_plan_has_copy(plan, m) ? 1 : 0;
+  return copies;
+}
+
 int amped_plan_longest_other(const amped_plan *plan, int mode) {
   return longest_mode(plan->order, plan->dims, mode);
 }
@@ -191,15 +198,14 @@ int amped_plan_longest_other(const amped_plan *plan, int mode) {
 static amped_status set_linear(amped_plan *plan, bool plain_values) {
   uint64_t sizes[AMPED_MAX_ORDER];
   for (int m = 0; m < plan->order; m++)
-    sizes[m] =
-        m == plan->first_copy ? plan->modes[m].copy.output_rows : plan->modes[m].rows.positions;
+    sizes[m] = m == plan->boxed ? plan->modes[m].copy.output_rows : plan->modes[m].rows.positions;
   if (!amped_linear_make(&plan->linear, plan->order, sizes))
     return amped_error(AMPED_FAILED, NULL,
                        "coordinates take more than the %d bits that one copy for all modes has "
                        "for them; use --copies=all",
                        AMPED_LINEAR_BITS);
   amped_linear_cut_best(&plan->linear, plain_values ? 0 : plan->dictionary->count, plan->value_type,
-                        plan->modes[plan->first_copy].copy.rank_nnz[plan->rank]);
+                        plan->modes[plan->boxed].copy.rank_nnz[plan->rank]);
   return AMPED_OK;
 }
 
@@ -245,6 +251,16 @@ static void set_slab(amped_plan *plan, const amped_dense_info *info) {
                         rows->rank_rows[plan->rank]);
 }
 
+/* The longest mode's copy is that in boxes, also where request->own names it. */
+static void set_copies(amped_plan *plan, const amped_tensor_info *info,
+                       const amped_plan_request *request) {
+  plan->boxed = request->needs.one_copy ? longest_mode(info->order, info->dims, -1) : -1;
+  if (request->needs.mixes)
+    plan->own = request->own & amped_plan_all_own(info->order) & ~(1U << plan->boxed);
+  else if (!request->needs.one_copy && !request->needs.cells)
+    plan->own = amped_plan_all_own(info->order);
+}
+
 amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info,
                                const amped_plan_request *request) {
   amped_status status = AMPED_OK;
@@ -254,10 +270,7 @@ amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info,
   plan->nranks = request->nranks;
   plan->rank = request->rank;
   plan->whole_rows = request->needs.whole_rows;
-  plan->copies = request->needs.one_copy ? 1 : info->order;
-  plan->first_copy = request->needs.one_copy ? longest_mode(info->order, info->dims, -1) : 0;
-  if (request->needs.cells)
-    plan->copies = 0;
+  set_copies(plan, info, request);
   memcpy(plan->dims, info->dims, sizeof plan->dims);
   plan->nnz = info->nnz;
   plan->norm_squared = info->norm_squared;
@@ -266,7 +279,8 @@ amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info,
   amped_plan_set_ncomps(plan, request->ncomps);
   plan->index_type = AMPED_U32;
   for (int i = 0; i < plan->order; i++) {
-    const int m = (plan->first_copy + i) % plan->order; /* the copy's mode before the others */
+    const int first = plan->boxed > 0 ? plan->boxed : 0; /* others without a copy look at it */
+    const int m = (first + i) % plan->order;
     AMPED_GO(fail, plan_mode(plan, m, &info->partitions[m], request->owners[m]));
     if (amped_plan_factor_rows(plan, m) > UINT64_C(1) << 32 ||
         plan->modes[m].copy.output_rows > UINT64_C(1) << 32)

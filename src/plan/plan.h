@@ -52,8 +52,8 @@ typedef struct amped_row_plan {
 } amped_row_plan;
 
 /* Nonzeros of one mode's copy: which ranks hold them, and how. The sorted formats' part of a plan.
- * Made for every mode. Where loaders hand over one copy (amped_copy_needs), no nonzeros come for
- * the other modes: no iDp of them is split, and their rank_nnz are those of the copy. */
+ * Made for every mode. Modes that share a copy in boxes have no nonzeros of their own: no iDp of
+ * them is split, and their rank_nnz are those of that copy. */
 typedef struct amped_copy_plan {
   const uint64_t *idp_nnz; /* [idp_count] borrowed from the tensor's info */
   uint64_t *rank_nnz;      /* [nranks] */
@@ -77,7 +77,8 @@ typedef struct amped_mode_plan {
 /* What a tensor format asks of the plan and of the loaders. All false: a copy of every mode, values
  * coded where that takes fewer bytes. */
 typedef struct amped_copy_needs {
-  bool one_copy;     /* loaders hand over the copy of the longest mode alone, for all modes */
+  bool one_copy;     /* loaders hand over the copy of the longest mode, for all modes */
+  bool mixes;        /* with one_copy: but for some, which have a copy of their own (request.own) */
   bool plain_values; /* values get no code, as they may change; each copy has its own values */
   bool whole_rows;   /* nonzeros of a row lie together: no tiles */
   bool cells;        /* the tensor is dense: slabs of its cells instead of copies of nonzeros */
@@ -91,6 +92,7 @@ typedef struct amped_plan_request {
   amped_copy_needs needs;
   const int *owners[AMPED_MAX_ORDER]; /* of iDps, where they are given (placement.h) */
   bool outside;                       /* of a dense tensor: cells stay in their file */
+  unsigned own; /* where needs.mixes: a bit for each mode with a copy of its own */
 } amped_plan_request;
 
 typedef struct amped_plan {
@@ -107,8 +109,10 @@ typedef struct amped_plan {
   amped_itype index_type;             /* of row positions in memory: AMPED_U32 or AMPED_U64 */
   uint64_t ld; /* elements from row to row of a factor: ncomps, padded with zeros */
   bool whole_rows;
-  int first_copy;         /* loaders hand over copies of modes first_copy .. first_copy+copies-1: */
-  int copies;             /* all modes, or one; of cells 0 */
+  /* Loaders hand over copies of the modes of `own`, a bit for each mode; and of mode `boxed`, whose
+   * copy lies in boxes and serves all modes that are not of `own`. -1: there is none. */
+  unsigned own;
+  int boxed;
   amped_linear linear;    /* where a format asks for one copy; else zeros */
   amped_dense_plan dense; /* where a format asks for cells; else zeros */
   amped_mode_plan modes[AMPED_MAX_ORDER];
@@ -125,9 +129,32 @@ void amped_plan_destroy(amped_plan *plan);
  * splits and packing do not change. */
 void amped_plan_set_ncomps(amped_plan *plan, int ncomps);
 
+/* Has mode a sorted copy of its own? */
+static inline bool amped_plan_is_own(const amped_plan *plan, int mode) {
+  return (plan->own >> mode & 1U) != 0;
+}
+
+/* Does the copy in boxes serve mode? */
+static inline bool amped_plan_in_boxes(const amped_plan *plan, int mode) {
+  return plan->boxed >= 0 && !amped_plan_is_own(plan, mode);
+}
+
 /* Do loaders hand over mode's copy? */
 static inline bool amped_plan_has_copy(const amped_plan *plan, int mode) {
-  return mode >= plan->first_copy && mode < plan->first_copy + plan->copies;
+  return amped_plan_is_own(plan, mode) || mode == plan->boxed;
+}
+
+/* The mode whose copy serves mode. */
+static inline int amped_plan_copy_of(const amped_plan *plan, int mode) {
+  return amped_plan_in_boxes(plan, mode) ? plan->boxed : mode;
+}
+
+/* Copies that loaders hand over: one a mode, or less; of cells 0. */
+int amped_plan_copies(const amped_plan *plan);
+
+/* A bit for each of so many modes. */
+static inline unsigned amped_plan_all_own(int order) {
+  return (1U << order) - 1U;
 }
 
 /* Nonzeros of mode's copy on this rank up to the end of a part. */

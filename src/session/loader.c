@@ -52,7 +52,9 @@ static amped_status need_synthetic(amped_session *session, uint64_t *device_byte
 static amped_status make_synthetic(amped_session *session) {
   const amped_worker *worker = &session->worker;
   double began = amped_time();
-  for (int m = session->plan.first_copy; amped_plan_has_copy(&session->plan, m); m++) {
+  for (int m = 0; m < session->plan.order; m++) {
+    if (!amped_plan_has_copy(&session->plan, m))
+      continue;
     amped_trace_begin(AMPED_PHASE_MAKE, m);
     amped_status status = worker->format->make_synthetic(worker->tensor, &session->synthetic, m);
     if (status == AMPED_OK)
@@ -62,8 +64,8 @@ static amped_status make_synthetic(amped_session *session) {
   }
   session->distribute_sec = amped_time() - began;
   amped_spread s = amped_comm_spread(&session->comm, session->distribute_sec);
-  amped_say("made %d cop%s in %.2f s", session->plan.copies,
-            session->plan.copies == 1 ? "y" : "ies", s.max);
+  amped_say("made %d cop%s in %.2f s", amped_plan_copies(&session->plan),
+            amped_plan_copies(&session->plan) == 1 ? "y" : "ies", s.max);
   if (amped_log_is_verbose())
     amped_report_memory(session);
   return AMPED_OK;

@@ -216,7 +216,8 @@ static amped_status make_plan(amped_session *session, const amped_demand *demand
                                       .rank = session->comm.rank,
                                       .nranks = session->comm.nranks,
                                       .needs = needs,
-                                      .outside = session->outside};
+                                      .outside = session->outside,
+                                      .own = session->own};
   amped_rates rates;
   session->worker.backend->device->rates(session->worker.device, &rates);
   amped_status status = amped_plan_create(&session->plan, amped_session_info(session), &request);
@@ -247,11 +248,33 @@ static amped_status leave_outside(amped_session *session, const amped_demand *de
 }
 
 /* What the present plan takes: is some rank, or a node, short of memory for it? The bytes that all
- * ranks stream, and the seconds of a sweep, of the slowest rank. */
+ * ranks stream in a sweep, and the most of a rank; the seconds of the slowest. The bytes that it
+ * leaves for copies, of the rank with the fewest; below 0 where bytes lack, or are streamed. */
 typedef struct plan_cost {
   uint64_t lacking, streamed;
-  double sec;
+  double rank_streamed, sec, left;
 } plan_cost;
+
+/* Collective: of all ranks the largest. */
+static double largest(const amped_session *session, double value) {
+  return amped_comm_spread(&session->comm, value).max;
+}
+
+static double left_of(uint64_t budget, uint64_t need) {
+  return (double)budget - (double)need;
+}
+
+/* Bytes that this rank has left for copies. A node's are its ranks', in equal parts. */
+static double find_left(const amped_session *session, const amped_memory_need *need,
+                        uint64_t node_budget, uint64_t node_bytes) {
+  double left = left_of(amped_mem_limit_left(), mapped_bytes(session, need->host_bytes));
+  const double node = left_of(node_budget, node_bytes) / session->comm.local_size;
+  if (session->worker.backend->device_pointers)
+    return streamed_bytes(session) > 0
+               ? -1.0
+               : left_of(need->device_budget, session->required.device_bytes);
+  return node_budget > 0 && node < left ? node : left;
+}
 
 /* Collective; the status is agreed. */
 static amped_status find_cost(amped_session *session, const amped_demand *demand, plan_cost *cost) {
@@ -262,6 +285,7 @@ static amped_status find_cost(amped_session *session, const amped_demand *demand
   cost->lacking = status == AMPED_FAILED || (budget > 0 && node > budget) ||
                   mapped_bytes(session, need.host_bytes) > amped_mem_limit_left();
   cost->streamed = status == AMPED_OK ? streamed_bytes(session) : 0;
+  const double left = status == AMPED_OK ? find_left(session, &need, budget, node) : -1.0;
   const double sec = amped_choice_seconds(&session->plan, cost->streamed, &amped_choice_rates_gpu);
   if (status == AMPED_FAILED) {
     amped_status_clear(); /* another plan may fit */
@@ -269,15 +293,22 @@ static amped_status find_cost(amped_session *session, const amped_demand *demand
   }
   AMPED_TRY(amped_comm_agree(&session->comm, status));
   amped_comm_sum_u64(&session->comm, &cost->lacking, 1);
+  cost->rank_streamed = largest(session, (double)cost->streamed);
   amped_comm_sum_u64(&session->comm, &cost->streamed, 1);
-  cost->sec = amped_comm_spread(&session->comm, sec).max;
+  cost->sec = largest(session, sec);
+  cost->left = amped_comm_spread(&session->comm, left).min;
   return AMPED_OK;
 }
 
-/* Collective. Make the plan anew, for that format. */
-static amped_status change_format(amped_session *session, const amped_demand *demand,
-                                  const amped_format_ops *format) {
-  session->worker.format = format;
+/* Collective. Make the plan anew: copies of their own for the modes of `own`, all or none of them
+ * or some. */
+static amped_status change_copies(amped_session *session, const amped_demand *demand,
+                                  unsigned own) {
+  const amped_backend *backend = session->worker.backend;
+  session->worker.format = own == amped_plan_all_own(session->plan.order)
+                               ? backend->formats[0]
+                               : amped_backend_one_copy(backend, own != 0);
+  session->own = own;
   amped_plan_destroy(&session->plan);
   return make_plan(session, demand);
 }
@@ -292,28 +323,117 @@ static bool takes_one_copy(const amped_session *session, const amped_demand *dem
     bits += amped_bits_for(amped_plan_factor_rows(plan, m));
   return o->copies == AMPED_COPIES_AUTO && demand->takes_one_copy &&
          session->worker.format == backend->formats[0] && o->tile_bytes == 0 &&
-         bits <= AMPED_LINEAR_BITS && amped_backend_one_copy(backend) != NULL &&
+         bits <= AMPED_LINEAR_BITS && amped_backend_one_copy(backend, false) != NULL &&
          !(backend->device_pointers && o->deterministic && plan->value_type == AMPED_F64);
 }
 
+/* Collective. Sizes of the present plan's copies: one for each mode, or one for all. */
+static void note_own(const amped_session *session, amped_choice_sizes *sizes) {
+  const amped_plan *plan = &session->plan;
+  sizes->order = plan->order;
+  sizes->streams = session->worker.backend->device_pointers;
+  for (int m = 0; m < plan->order; m++) {
+    const uint64_t packed = amped_plan_copy_bytes(plan, m);
+    const uint64_t known = session->required.copy_bytes[m]; /* 0 where it was not laid out */
+    sizes->own_bytes[m] = largest(session, (double)(known > packed ? known : packed));
+    sizes->own_sec[m] =
+        largest(session, amped_choice_mode_seconds(plan, m, &amped_choice_rates_gpu));
+  }
+}
+
+static void note_boxed(const amped_session *session, const plan_cost *one,
+                       amped_choice_sizes *sizes) {
+  const amped_plan *plan = &session->plan;
+  sizes->boxed = plan->boxed;
+  sizes->room = one->left;
+  sizes->boxed_bytes = largest(session, (double)session->required.copy_bytes[plan->boxed]);
+  for (int m = 0; m < plan->order; m++)
+    sizes->boxed_sec[m] =
+        largest(session, amped_choice_mode_seconds(plan, m, &amped_choice_rates_gpu));
+}
+
+/* What is known of the choices. A mixture is predicted until its plan has been made. */
+typedef struct contest {
+  amped_choice_sizes sizes;
+  plan_cost all, one;
+  amped_choice choices[AMPED_CHOICE_MOST + 2];
+  int count;
+} contest;
+
+/* A choice whose plan has been made. */
+static void enter(contest *c, unsigned own, const plan_cost *cost) {
+  double bytes = own == 0 ? c->sizes.boxed_bytes : 0.0;
+  for (int m = 0; m < c->sizes.order && own != 0; m++)
+    bytes += c->sizes.own_bytes[m];
+  if (cost->lacking == 0)
+    c->choices[c->count++] =
+        (amped_choice){own, bytes, cost->rank_streamed, cost->sec, .planned = true};
+}
+
+/* Take out the first choice, for which memory lacks, and predictions that need as much. */
+static void drop_first(contest *c, double left) {
+  const double bytes = c->choices[0].bytes;
+  const double enough = left < 0.0 ? bytes + left : bytes;
+  int kept = 0;
+  for (int k = 1; k < c->count; k++) {
+    const amped_choice *o = &c->choices[k];
+    if (o->planned || (o->bytes < bytes && o->bytes <= enough))
+      c->choices[kept++] = *o;
+  }
+  c->count = kept;
+}
+
+/* Plans of mixtures that are made at most. */
+#define MOST_TRIES 4
+
+/* Collective; the status is agreed. Make the plan of the fastest choice. A mixture's own plan says
+ * what it takes: the mixture drops out, or is put in its place. */
+static amped_status settle(amped_session *session, const amped_demand *demand, contest *c) {
+  for (int tries = 0; c->count > 0 && !c->choices[0].planned; tries++) {
+    amped_choice *first = &c->choices[0];
+    plan_cost cost = {.lacking = 1};
+    if (tries < MOST_TRIES) {
+      AMPED_TRY(change_copies(session, demand, first->own));
+      AMPED_TRY(find_cost(session, demand, &cost));
+    }
+    if (cost.lacking > 0) {
+      drop_first(c, cost.left);
+      continue;
+    }
+    first->streamed_bytes = cost.rank_streamed;
+    first->sec = cost.sec;
+    first->planned = true;
+    amped_choice_sort(c->choices, c->count);
+  }
+  return change_copies(session, demand, c->count > 0 ? c->choices[0].own : 0);
+}
+
 /* Collective; the status is agreed. Where the user leaves it open, and copies for all modes do not
- * fit in the memory of some rank, one copy for all modes takes their place; on devices where they
- * do not fit there, and one copy is predicted to be faster (plan/format_choice.h). */
+ * fit in the memory of some rank, one copy for all modes takes their place, or one for some of them
+ * (plan/format_choice.h); on devices where that is predicted to be faster. */
 static amped_status choose_copies(amped_session *session, const amped_demand *demand) {
-  const amped_backend *backend = session->worker.backend;
-  plan_cost all = {0, 0, 0.0};
-  plan_cost one = {0, 0, 0.0};
+  amped_copies_choice *choice = &session->choice;
+  contest c;
+  memset(&c, 0, sizeof c);
   if (!takes_one_copy(session, demand))
     return AMPED_OK;
-  AMPED_TRY(find_cost(session, demand, &all));
-  if (all.lacking == 0 && all.streamed == 0)
+  AMPED_TRY(find_cost(session, demand, &c.all));
+  if (c.all.lacking == 0 && c.all.streamed == 0)
     return AMPED_OK;
-  AMPED_TRY(change_format(session, demand, amped_backend_one_copy(backend)));
-  AMPED_TRY(find_cost(session, demand, &one));
-  if (all.lacking == 0 && (one.lacking > 0 || one.sec >= all.sec))
-    return change_format(session, demand, backend->formats[0]);
-  if (all.lacking == 0)
-    session->choice = (amped_copies_choice){all.streamed, all.sec, one.sec};
+  note_own(session, &c.sizes);
+  AMPED_TRY(change_copies(session, demand, 0));
+  AMPED_TRY(find_cost(session, demand, &c.one));
+  note_boxed(session, &c.one, &c.sizes);
+  c.count = amped_choice_mixtures(&c.sizes, &amped_choice_rates_gpu, c.choices);
+  enter(&c, 0, &c.one);
+  enter(&c, amped_plan_all_own(c.sizes.order), &c.all);
+  amped_choice_sort(c.choices, c.count);
+  AMPED_TRY(settle(session, demand, &c));
+  choice->count = c.count < AMPED_CHOICES_TOLD ? c.count : AMPED_CHOICES_TOLD;
+  memcpy(choice->best, c.choices, (size_t)choice->count * sizeof *choice->best);
+  choice->all_streamed = c.all.lacking == 0 ? c.all.streamed : 0;
+  choice->all_sec = c.all.lacking == 0 ? c.all.sec : 0.0;
+  choice->sec = c.count > 0 ? c.choices[0].sec : 0.0;
   return AMPED_OK;
 }
 

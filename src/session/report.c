@@ -124,7 +124,7 @@ typedef struct rank_need {
  * least share of a streamed copy that a rank has on its device. */
 static uint64_t most_streamed(const amped_plan *plan, int mode, const rank_need *needs,
                               double *least_resident) {
-  const int copy = amped_plan_has_copy(plan, mode) ? mode : plan->first_copy;
+  const int copy = amped_plan_copy_of(plan, mode);
   uint64_t most = 0;
   *least_resident = 1.0;
   for (int p = 0; p < plan->nranks; p++) {
@@ -145,7 +145,7 @@ static const char *describe_place(char *buffer, size_t size, const amped_plan *p
   uint64_t streamed = most_streamed(plan, mode, needs, &resident);
   bool many = plan->nranks > 1;
   if (!amped_plan_has_copy(plan, mode))
-    (void)snprintf(buffer, size, "in that of mode %d%s%s", plan->first_copy + 1,
+    (void)snprintf(buffer, size, "in that of mode %d%s%s", plan->boxed + 1,
                    streamed > 0 ? ", streamed anew: " : "",
                    streamed > 0 ? amped_format_bytes(bytes, streamed) : "");
   else if (streamed == 0 && needs[0].required.tiles[mode] > 1)
@@ -315,27 +315,62 @@ static double all_copy_bytes(const amped_plan *plan, const rank_need *needs) {
   return bytes;
 }
 
-static void say_one_copy(const amped_session *session, const rank_need *needs) {
+/* "one copy for all modes", "a copy for each mode", or "a copy for each of modes 1, 3, one for the
+ * others". */
+static const char *describe_copies(char *buffer, size_t size, int order, unsigned own) {
+  if (own == 0)
+    return "one copy for all modes";
+  if (own == amped_plan_all_own(order))
+    return "a copy for each mode";
+  size_t at = (size_t)snprintf(buffer, size, "a copy for %s",
+                               (own & (own - 1)) == 0 ? "mode" : "each of modes");
+  for (int m = 0; m < order && at < size; m++)
+    if ((own >> m & 1U) != 0)
+      at += (size_t)snprintf(buffer + at, size - at, "%s %d",
+                             (own & ((1U << m) - 1U)) != 0 ? "," : "", m + 1);
+  if (at < size)
+    (void)snprintf(buffer + at, size - at, ", one for the others");
+  return buffer;
+}
+
+/* Of copies that were chosen: the best, with their sizes. Rates are those of GPUs. */
+static void say_choices(const amped_session *session) {
+  const amped_copies_choice *c = &session->choice;
+  char copies[96];
+  char a[32];
+  char b[32];
+  for (int i = 0; i < c->count; i++) {
+    char time[32] = "";
+    if (session->worker.backend->device_pointers)
+      (void)snprintf(time, sizeof time, ", %.3g ms a sweep", c->best[i].sec * 1e3);
+    amped_say("choice %d: %s: %s a rank, %s of it streamed a sweep%s", i + 1,
+              describe_copies(copies, sizeof copies, session->plan.order, c->best[i].own),
+              amped_format_bytes(a, (uint64_t)c->best[i].bytes),
+              amped_format_bytes(b, (uint64_t)c->best[i].streamed_bytes), time);
+  }
+}
+
+static void say_shared_copy(const amped_session *session, const rank_need *needs) {
   const amped_plan *plan = &session->plan;
   const double bytes = all_copy_bytes(plan, needs);
   const bool chosen = session->choice.all_sec > 0.0;
   char a[32];
   char b[32];
+  char copies[96];
   char why[128] = "";
-  if (plan->copies != 1)
+  if (plan->boxed < 0)
     return;
   if (plan->nranks > 1 && session->options->plan.parts > 1)
-    amped_say_verbose("--overlap: rows of mode %d travel in parts; sums of the other modes travel "
-                      "when they are complete",
-                      plan->first_copy + 1);
+    amped_say_verbose("--overlap: rows of modes with a copy travel in parts; sums of the other "
+                      "modes travel when they are complete");
   if (chosen)
     (void)snprintf(why, sizeof why, ", of which %s streamed (%.3g ms a sweep against %.3g)",
                    amped_format_bytes(b, session->choice.all_streamed),
-                   session->choice.all_sec * 1e3, session->choice.one_sec * 1e3);
+                   session->choice.all_sec * 1e3, session->choice.sec * 1e3);
   else if (session->options->backend.copies == AMPED_COPIES_AUTO)
     (void)snprintf(why, sizeof why, ", which does not fit");
-  amped_say("one copy for all modes: %s, %.1f bytes a nonzero; a copy for each mode would take "
-            "%s%s",
+  amped_say("%s: %s, %.1f bytes a nonzero; a copy for each mode would take %s%s",
+            describe_copies(copies, sizeof copies, plan->order, plan->own),
             amped_format_bytes(a, (uint64_t)bytes), bytes / (double)plan->nnz,
             amped_format_bytes(b, (uint64_t)amped_plan_packed_bytes(plan)), why);
 }
@@ -348,10 +383,11 @@ static void say_copies(const amped_session *session, const rank_need *needs) {
   amped_say("tensor: %s, %" PRIu64 " nonzeros, norm %.6g",
             amped_format_dims(dims, plan->order, plan->dims), plan->nnz, sqrt(plan->norm_squared));
   say_balance(plan);
-  say_one_copy(session, needs);
+  say_shared_copy(session, needs);
   if (!session->options->plan_only && !amped_log_is_verbose()) {
     say_streamed(plan, needs);
   } else {
+    say_choices(session);
     amped_say("mode           dim     iDps     rows/rank   least nnz      most nnz   imbalance    "
               "bytes/rank  bytes/nnz  copy");
     for (int m = 0; m < plan->order; m++)
@@ -431,22 +467,46 @@ static json_t *json_slabs(const amped_session *session, const rank_need *needs) 
                    (json_int_t)(all - streamed), "streamed_bytes", (json_int_t)streamed);
 }
 
+/* Modes are counted from 0. */
+static json_t *json_own(const amped_plan *plan, unsigned own) {
+  json_t *modes = json_array();
+  for (int m = 0; m < plan->order; m++)
+    if ((own >> m & 1U) != 0)
+      (void)json_array_append_new(modes, json_integer(m));
+  return modes;
+}
+
+static json_t *json_choices(const amped_session *session) {
+  const amped_copies_choice *c = &session->choice;
+  json_t *choices = json_array();
+  for (int i = 0; i < c->count; i++)
+    (void)json_array_append_new(
+        choices, json_pack("{s:o, s:f, s:f, s:f}", "own", json_own(&session->plan, c->best[i].own),
+                           "rank_bytes", c->best[i].bytes, "rank_streamed_bytes",
+                           c->best[i].streamed_bytes, "predicted_ms", c->best[i].sec * 1e3));
+  return choices;
+}
+
 /* Null for a dense tensor, which has no copies. */
 static json_t *json_copies(const amped_session *session, const rank_need *needs) {
   const amped_plan *plan = &session->plan;
   const amped_copies_choice *c = &session->choice;
   const bool chosen = c->all_sec > 0.0;
   uint64_t streamed = 0;
-  if (plan->copies == 0)
+  if (session->is_dense)
     return json_null();
   for (int p = 0; p < plan->nranks; p++)
     for (int m = 0; m < plan->order; m++)
       streamed += needs[p].required.streamed_bytes[m];
-  return json_pack("{s:s, s:f, s:f, s:I, s:o, s:o}", "kept", plan->copies == 1 ? "one" : "all",
-                   "bytes", all_copy_bytes(plan, needs), "all_bytes", amped_plan_packed_bytes(plan),
-                   "streamed_bytes", (json_int_t)streamed, "predicted_ms",
-                   chosen ? json_real(c->one_sec * 1e3) : json_null(), "all_predicted_ms",
-                   chosen ? json_real(c->all_sec * 1e3) : json_null());
+  return json_pack(
+      "{s:s, s:o, s:f, s:f, s:I, s:o, s:o, s:o}", "kept",
+      plan->boxed < 0  ? "all"
+      : plan->own == 0 ? "one"
+                       : "mixed",
+      "own", json_own(plan, plan->own), "bytes", all_copy_bytes(plan, needs), "all_bytes",
+      amped_plan_packed_bytes(plan), "streamed_bytes", (json_int_t)streamed, "predicted_ms",
+      chosen ? json_real(c->sec * 1e3) : json_null(), "all_predicted_ms",
+      chosen ? json_real(c->all_sec * 1e3) : json_null(), "choices", json_choices(session));
 }
 
 static json_t *json_plan(const amped_session *session, const rank_need *needs) {
@@ -549,7 +609,7 @@ amped_status amped_report_exchange(amped_session *session) {
 
 void amped_report_distributed(amped_session *session) {
   amped_spread s = amped_comm_spread(&session->comm, session->distribute_sec);
-  const int copies = session->plan.copies;
+  const int copies = amped_plan_copies(&session->plan);
   double nonzeros = (double)session->plan.nnz * copies;
   char rate[32];
   amped_say("read and distributed %d cop%s in %.2f s (%s nonzeros/s)", copies,

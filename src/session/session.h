@@ -12,14 +12,20 @@
 #include "generate/generated_cells.h"
 #include "load/dense_source.h"
 #include "load/list_source.h"
+#include "plan/format_choice.h"
 #include "session/trace_file.h"
 #include "mpi/watchdog.h"
 
-/* One copy for all modes was chosen, as it is predicted to be faster than a copy for each mode: of
- * these the bytes that all ranks would stream in a sweep, and its seconds; those of one copy. */
+/* The best choices that session/prepare tells of. */
+#define AMPED_CHOICES_TOLD 3
+
+/* How copies were chosen, where a copy for each mode does not fit on the device. */
 typedef struct amped_copies_choice {
-  uint64_t all_streamed;
-  double all_sec, one_sec;
+  uint64_t all_streamed; /* bytes of a copy for each mode that all ranks would stream in a sweep, */
+  double all_sec;        /* and its seconds; 0 where these do not fit at all */
+  double sec;            /* of the copies that are kept */
+  int count;             /* of best */
+  amped_choice best[AMPED_CHOICES_TOLD]; /* the first is kept */
 } amped_copies_choice;
 
 typedef struct amped_session {
@@ -33,6 +39,7 @@ typedef struct amped_session {
   amped_generated_cells cells; /* of options->cells, of ranks that make their slab of it */
   amped_dense_info dense_info;
   bool outside;              /* its cells stay in the file: a demand's left_outside */
+  unsigned own;              /* of a mixture: modes with copies of their own (plan.h) */
   bool is_list;              /* one list of the input is read, which is yet to be ordered */
   amped_list_source *list;   /* until it is loaded; else NULL */
   amped_synthetic synthetic; /* of options->shape.name */
@@ -44,7 +51,7 @@ typedef struct amped_session {
   amped_watchdog *watchdog;   /* NULL without --hang-timeout */
   amped_requirement required; /* of this rank's backend */
   double opened_at;           /* amped_time() when MPI had started and the device was open */
-  amped_copies_choice choice; /* zeros where memory left no choice, or nothing was to be chosen */
+  amped_copies_choice choice; /* zeros where a copy for each mode fits, or is not to be chosen */
   double tables_sec;          /* reading or counting the iDp tables */
   double plan_sec;
   bool watches_negative;   /* negative_squares is found while the tensor is loaded */

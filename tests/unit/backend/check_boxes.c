@@ -90,7 +90,7 @@ static void parts_are_right(const bench *s, int mode, const void *parts) {
   const problem *p = s->p;
   const amped_plan *plan = &s->plan;
   const uint64_t rows = amped_plan_factor_rows(plan, mode);
-  wanted w = want_of(p, s, plan->first_copy, mode);
+  wanted w = want_of(p, s, plan->boxed, mode);
   double *row = doubles(plan->ld);
   bool *named = NULL;
   check_ok(amped_calloc(&named, rows, sizeof *named, "a test"));
@@ -157,7 +157,7 @@ static void mode_is_right(team *t, int mode) {
   amped_mttkrp_times times;
   for (int r = 0; r < t->nranks; r++) {
     bench *s = &t->ranks[r];
-    const bool whole = t->nranks == 1 || mode == s->plan.first_copy;
+    const bool whole = t->nranks == 1 || mode == s->plan.boxed;
     if (whole) {
       mttkrp_is_right(s, mode);
     } else {
@@ -166,7 +166,7 @@ static void mode_is_right(team *t, int mode) {
       ck_assert_ptr_nonnull(t->parts[r]);
       parts_are_right(s, mode, t->parts[r]);
     }
-    if (mode == s->plan.first_copy)
+    if (mode == s->plan.boxed)
       products_are_right(s, mode);
     ck_assert_int_eq(s->w.format->partial_rows(s->w.tensor, mode).sums == NULL, whole);
   }
@@ -284,7 +284,7 @@ START_TEST(streamed_copies) {
                    n == 2 ? AMPED_F64 : AMPED_F32);
     bench_plan(&s, &p, &how);
     check_ok(amped_worker_require(&s.w, &s.plan, &r));
-    const uint64_t copy = r.read_bytes[s.plan.first_copy];
+    const uint64_t copy = r.read_bytes[s.plan.boxed];
     bench_close(&s);
     if (n == 0 && backend()->device_pointers)
       how.options.residency = AMPED_RESIDENCY_STREAM;
@@ -339,7 +339,7 @@ static void rows_are_accurate(problem *p, int nranks, setup how) {
       const bench *s = &t.ranks[r];
       const uint64_t n = (uint64_t)p->ncomps;
       amped_mttkrp_times times;
-      wanted w = want_of(p, s, s->plan.first_copy, mode);
+      wanted w = want_of(p, s, s->plan.boxed, mode);
       check_ok(mttkrp_whole(&s->w, mode, &times));
       void *parts = parts_of(s, mode);
       double *output = get_output(s, mode);
@@ -486,7 +486,7 @@ static void insert_fails(problem *p, int wrong, const char *words) {
   void *blocks[AMPED_MAX_ORDER + 1] = {NULL};
   bench_plan(&s, p, &how);
   check_ok(amped_worker_prepare(&s.w, &s.plan));
-  amped_batch all = make_batch(&s, s.plan.first_copy, blocks);
+  amped_batch all = make_batch(&s, s.plan.boxed, blocks);
   all.rows = blocks[0];
   for (int i = 0; i < 2; i++)
     all.inputs[i] = blocks[1 + i];
@@ -494,11 +494,11 @@ static void insert_fails(problem *p, int wrong, const char *words) {
   if (wrong == 0)
     ((float *)blocks[3])[700] = 2.5F;
   if (wrong == 1)
-    amped_index_put(blocks[0], s.plan.index_type, 0, s.plan.dims[s.plan.first_copy] - 1);
+    amped_index_put(blocks[0], s.plan.index_type, 0, s.plan.dims[s.plan.boxed] - 1);
   /* Some formats look at nonzeros when the last one has come. */
-  amped_status status = s.w.format->insert(s.w.tensor, s.plan.first_copy, 0, &all);
+  amped_status status = s.w.format->insert(s.w.tensor, s.plan.boxed, 0, &all);
   if (status == AMPED_OK)
-    status = s.w.format->finish(s.w.tensor, s.plan.first_copy);
+    status = s.w.format->finish(s.w.tensor, s.plan.boxed);
   check_fails(AMPED_BAD_INPUT, words, status);
   for (int a = 0; a <= 3; a++)
     amped_free(blocks[a]);

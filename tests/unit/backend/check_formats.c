@@ -32,7 +32,7 @@ static amped_status require(const amped_device *device, const amped_plan *plan,
                             uint64_t factor_bytes, amped_requirement *out) {
   (void)device;
   (void)factor_bytes;
-  const int mode = plan->first_copy;
+  const int mode = plan->boxed;
   out->copy_bytes[mode] = plan->nnz * 8 * (uint64_t)(plan->order + 1);
   out->read_bytes[mode] = out->host_bytes = out->copy_bytes[mode];
   return AMPED_OK;
@@ -239,13 +239,13 @@ START_TEST(a_format_of_one_copy_decomposes_as_sorted_copies_do) {
 START_TEST(values_that_may_change_get_no_code) {
   fixture f;
   fixture_open(&f, NULL);
-  ck_assert_int_eq(f.plan.copies, 4);
+  ck_assert_int_eq(amped_plan_copies(&f.plan), 4);
   for (int m = 0; m < 4; m++)
     ck_assert(f.plan.modes[m].copy.packing.coded);
   fixture_close(&f);
   fixture_open(&f, "list");
-  ck_assert_int_eq(f.plan.copies, 1);
-  ck_assert_int_eq(f.plan.first_copy, 3);
+  ck_assert_int_eq(amped_plan_copies(&f.plan), 1);
+  ck_assert_int_eq(f.plan.boxed, 3);
   for (int m = 0; m < 4; m++)
     ck_assert(!f.plan.modes[m].copy.packing.coded);
   fixture_close(&f);

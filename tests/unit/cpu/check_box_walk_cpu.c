@@ -20,7 +20,7 @@ static void open_boxes(boxes *b, problem *p, int rank, int nranks, int threads) 
   how.nranks = nranks;
   memset(b, 0, sizeof *b);
   bench_plan(&b->s, p, &how);
-  b->batch = make_batch(&b->s, b->s.plan.first_copy, b->blocks);
+  b->batch = make_batch(&b->s, b->s.plan.boxed, b->blocks);
   b->batch.rows = b->blocks[0];
   for (int i = 0; i + 1 < p->t.order; i++)
     b->batch.inputs[i] = b->blocks[1 + i];
@@ -56,7 +56,7 @@ static uint64_t mix_of_batch(const boxes *b) {
     uint64_t at[AMPED_MAX_ORDER];
     int input = 0;
     for (int m = 0; m < plan->order; m++)
-      at[m] = amped_index_get(m == plan->first_copy ? b->batch.rows : b->batch.inputs[input++],
+      at[m] = amped_index_get(m == plan->boxed ? b->batch.rows : b->batch.inputs[input++],
                               plan->index_type, k);
     sum += mix(at, plan->order, ((const float *)b->batch.values)[k]);
   }
@@ -83,9 +83,9 @@ static void copy_is_right(const boxes *b) {
       uint64_t at[AMPED_MAX_ORDER];
       for (int m = 0; m < plan->order; m++)
         at[m] = amped_box_copy_row(c, m, piece->base[m], k);
-      const uint64_t row = at[plan->first_copy];
+      const uint64_t row = at[plan->boxed];
       if (amped_linear_box(&plan->linear, at) != box || row < last ||
-          piece->shared != (row >= plan->modes[plan->first_copy].rows.block_rows))
+          piece->shared != (row >= plan->modes[plan->boxed].rows.block_rows))
         ck_abort_msg("nonzero %" PRIu64 " is in the wrong place", k);
       last = row;
       sum += mix(at, plan->order, ((const float *)c->values)[k]);

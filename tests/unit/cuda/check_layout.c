@@ -29,7 +29,8 @@ static void make_up(made_up *u, uint64_t trial, uint64_t largest) {
   amped_plan *plan = &u->plan;
   memset(u, 0, sizeof *u);
   plan->order = AMPED_MIN_ORDER + (int)(amped_random_u64(trial, 0, 0) % 6);
-  plan->copies = plan->order;
+  plan->own = amped_plan_all_own(plan->order);
+  plan->boxed = -1;
   plan->nranks = 1;
   plan->value_type = trial % 2 == 0 ? AMPED_F32 : AMPED_F64;
   plan->index_type = trial % 3 == 0 ? AMPED_U64 : AMPED_U32;
@@ -368,7 +369,9 @@ static void set_dims(made_up *u, const uint64_t *dims) {
 static void make_rare(made_up *u) {
   static const uint64_t dims[] = {320000, 28000000, 1600000, 731};
   memset(u, 0, sizeof *u);
-  u->plan.order = u->plan.copies = 4;
+  u->plan.order = 4;
+  u->plan.own = amped_plan_all_own(4);
+  u->plan.boxed = -1;
   u->plan.nranks = 1;
   u->plan.value_type = AMPED_F32;
   u->plan.ld = 32;
@@ -505,7 +508,9 @@ START_TEST(tiles_fit_in_shared_memory) {
   amped_tiles_cuda t;
   amped_caches_cuda small = h200;
   make_rare(&u);
-  u.plan.order = u.plan.copies = 3;
+  u.plan.order = 3;
+  u.plan.own = amped_plan_all_own(3);
+  u.plan.boxed = -1;
   u.plan.index_type = AMPED_U32;
   set_dims(&u, dims);
   for (int m = 0; m < 3; m++) {
@@ -531,7 +536,9 @@ START_TEST(tiles_fit_in_shared_memory) {
   amped_tiles_cuda_choose(&t, &u.plan, 0, &h200, UINT64_C(20) << 10);
   ck_assert(!t.in_smem && t.count > 1);
   u.plan.index_type = AMPED_U32;
-  u.plan.order = u.plan.copies = 6;
+  u.plan.order = 6;
+  u.plan.own = amped_plan_all_own(6);
+  u.plan.boxed = -1;
   u.plan.modes[4] = u.plan.modes[5] = u.plan.modes[3];
   set_dims(&u, more_dims);
   amped_tiles_cuda_choose(&t, &u.plan, 0, &h200, UINT64_C(20) << 10);

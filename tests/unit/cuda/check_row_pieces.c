@@ -66,7 +66,9 @@ static void make_up(made_up *u, uint64_t trial, uint64_t count, uint64_t shared,
   const uint64_t positions[] = {1000000, 1000000};
   amped_plan *plan = &u->plan;
   memset(u, 0, sizeof *u);
-  plan->order = plan->copies = AMPED_MIN_ORDER;
+  plan->order = AMPED_MIN_ORDER;
+  plan->own = amped_plan_all_own(plan->order);
+  plan->boxed = -1;
   plan->nranks = 1;
   plan->value_type = AMPED_F32;
   plan->index_type = trial % 2 == 0 ? AMPED_U32 : AMPED_U64;

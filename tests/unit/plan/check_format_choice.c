@@ -40,7 +40,7 @@ static double seconds(const choice_case *c, bool one, double streamed) {
   for (int m = 0; m < c->order; m++) {
     plan.dims[m] = c->dims[m];
     plan.modes[m].copy.rank_nnz = &nnz;
-    plan.first_copy = one && c->dims[m] > c->dims[plan.first_copy] ? m : plan.first_copy;
+    plan.boxed = one && c->dims[m] > c->dims[plan.boxed] ? m : plan.boxed;
   }
   if (one) {
     ck_assert(amped_linear_make(&plan.linear, c->order, c->dims));
