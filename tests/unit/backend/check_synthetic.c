@@ -159,12 +159,15 @@ static void loaded_is_right(const amped_synthetic *t, problem *p, const setup *h
   bench_plan(&s, p, how);
   check_ok(amped_worker_prepare(&s.w, &s.plan));
   for (int m = 0; m < s.plan.order; m++) {
+    put_factor(&s, m);
+    if (!amped_plan_has_copy(&s.plan, m))
+      continue;
     check_ok(s.w.format->make_synthetic(s.w.tensor, t, m));
     check_ok(s.w.format->finish(s.w.tensor, m));
-    put_factor(&s, m);
   }
   for (int m = 0; m < s.plan.order; m++)
-    mttkrp_is_right(&s, m);
+    if (how->nranks == 1 || amped_plan_has_copy(&s.plan, m)) /* else ranks have parts of sums */
+      mttkrp_is_right(&s, m);
   bench_close(&s);
 }
 
@@ -187,6 +190,19 @@ START_TEST(all_orders_ranks_and_types) {
       setup how = alone();
       how.index_type = i < 2 ? AMPED_U32 : AMPED_U64;
       all_is_right(&t, 1 + i % 3, 4 + i, i % 2 == 0 ? AMPED_F32 : AMPED_F64, how);
+    }
+  check_no_leak();
+}
+
+START_TEST(mixtures) {
+  static const uint64_t dims[] = {46, 3, 8001, 200};
+  amped_synthetic t = make(4, dims, 9000, 3, 5);
+  for (unsigned own = 0; own < 16; own += 3)
+    for (int nranks = 1; nranks <= 3; nranks += 2) {
+      setup how = alone();
+      how.needs.one_copy = how.needs.mixes = true;
+      how.own = own;
+      all_is_right(&t, nranks, 4, AMPED_F32, how);
     }
   check_no_leak();
 }
@@ -316,7 +332,7 @@ START_TEST(the_multiply_rate_is_measured) {
 
 TESTING_MAIN("synthetic", scatter_is_a_bijection, draws_follow_the_power_law,
              indices_and_values_are_in_range, what_cannot_be_made_is_refused,
-             parts_cover_all_counters, all_orders_ranks_and_types,
+             parts_cover_all_counters, all_orders_ranks_and_types, mixtures,
              one_nonzero_on_more_ranks_than_indices, split_idps, more_indices_than_idps,
              many_pieces, gather_rates_are_measured, the_read_rate_is_measured,
              the_multiply_rate_is_measured)

@@ -1,4 +1,4 @@
-/* Format choice: seconds of a sweep with a copy for each mode, and with one. */
+/* Format choice: seconds of a sweep with a copy for each mode, with one, and with mixtures. */
 #include "plan/format_choice.h"
 #include "tests/lib/testing.h"
 
@@ -28,24 +28,30 @@ static const choice_case cases[] = {
     {{320000, 28000000, 1600000, 731}, 4, 50000000, 44.0, 12.2, 1.0, false},
 };
 
-static double seconds(const choice_case *c, bool one, double streamed) {
-  amped_plan plan;
-  uint64_t nnz = c->nnz;
-  memset(&plan, 0, sizeof plan);
-  plan.order = c->order;
-  plan.nranks = 1;
-  plan.value_type = AMPED_F32;
-  plan.ld = 32;
-  plan.copies = one ? 1 : c->order;
+/* A plan of one rank, which has all nonzeros. */
+static void make_plan(amped_plan *plan, const choice_case *c, bool one, uint64_t *nnz) {
+  memset(plan, 0, sizeof *plan);
+  plan->order = c->order;
+  plan->nranks = 1;
+  plan->value_type = AMPED_F32;
+  plan->ld = 32;
+  plan->own = one ? 0 : amped_plan_all_own(c->order);
+  plan->boxed = one ? 0 : -1;
   for (int m = 0; m < c->order; m++) {
-    plan.dims[m] = c->dims[m];
-    plan.modes[m].copy.rank_nnz = &nnz;
-    plan.boxed = one && c->dims[m] > c->dims[plan.boxed] ? m : plan.boxed;
+    plan->dims[m] = c->dims[m];
+    plan->modes[m].copy.rank_nnz = nnz;
+    plan->boxed = one && c->dims[m] > c->dims[plan->boxed] ? m : plan->boxed;
   }
   if (one) {
-    ck_assert(amped_linear_make(&plan.linear, c->order, c->dims));
-    amped_linear_cut_best(&plan.linear, 0, AMPED_F32, nnz);
+    ck_assert(amped_linear_make(&plan->linear, c->order, c->dims));
+    amped_linear_cut_best(&plan->linear, 0, AMPED_F32, *nnz);
   }
+}
+
+static double seconds(const choice_case *c, bool one, double streamed) {
+  uint64_t nnz = c->nnz;
+  amped_plan plan;
+  make_plan(&plan, c, one, &nnz);
   return amped_choice_seconds(&plan, (uint64_t)streamed, &amped_choice_rates_gpu);
 }
 
@@ -78,5 +84,102 @@ START_TEST(transfers_take_their_time) {
 }
 END_TEST
 
-TESTING_MAIN("format_choice", one_copy_is_chosen_where_it_is_faster,
+/* --- mixtures --------------------------------------------------------------------------------- */
+
+/* Amazon's shape: copies of 10 GB, of modes that gain 30, 20 and 10 ms each; mode 1 has the shared
+ * one. */
+static amped_choice_sizes made_up(double room, bool streams) {
+  amped_choice_sizes s = {.order = 4, .boxed = 1, .boxed_bytes = 10e9, .room = room};
+  s.streams = streams;
+  for (int m = 0; m < 4; m++) {
+    s.own_bytes[m] = m == 3 ? 4e9 : 10e9;
+    s.own_sec[m] = 0.02;
+    s.boxed_sec[m] = 0.02 + 0.01 * (m == 0 ? 3 : m == 2 ? 2 : 1);
+  }
+  return s;
+}
+
+typedef struct mixture_case {
+  double room;
+  bool streams;
+  int count;    /* mixtures that are possible */
+  unsigned own; /* of the fastest */
+} mixture_case;
+
+/* Modes 0, 2 and 3 may have copies: those that save most and fit. Of streamed ones transfers may
+ * hide behind kernels. */
+static const mixture_case mixtures[] = {
+    {-1.0, true, 0, 0},     {0.0, false, 0, 0},    {3.9e9, false, 0, 0},  {4.1e9, false, 1, 8},
+    {9.9e9, false, 1, 8},   {10.1e9, false, 3, 1}, {14.1e9, false, 5, 9}, {20.1e9, false, 6, 5},
+    {24.1e9, false, 7, 13}, {1e12, false, 7, 13},  {4.1e9, true, 7, 1},   {10.1e9, true, 7, 9},
+    {14.1e9, true, 7, 9},   {24.1e9, true, 7, 13}, {23.9e9, true, 7, 13},
+};
+
+START_TEST(the_mixture_that_saves_most_comes_first) {
+  for (size_t i = 0; i < sizeof mixtures / sizeof *mixtures; i++) {
+    const mixture_case *c = &mixtures[i];
+    const amped_choice_sizes s = made_up(c->room, c->streams);
+    amped_choice list[AMPED_CHOICE_MOST];
+    const int count = amped_choice_mixtures(&s, &amped_choice_rates_gpu, list);
+    ck_assert_msg(count == c->count, "case %zu: %d mixtures", i, count);
+    for (int k = 0; k < count; k++) {
+      ck_assert_uint_eq(list[k].own & 2U, 0);
+      ck_assert(!list[k].planned);
+      ck_assert_double_ge(list[k].sec, list[k > 0 ? k - 1 : 0].sec);
+      ck_assert(list[k].streamed_bytes <= 0.0 || c->streams);
+    }
+    if (count > 0)
+      ck_assert_msg(list[0].own == c->own, "case %zu: modes %#x", i, list[0].own);
+  }
+}
+END_TEST
+
+/* 400 MB that do not fit, and two buffers of 128 MiB: 12 ms, which kernels hide. */
+START_TEST(mixtures_are_predicted_from_sizes) {
+  const amped_choice_sizes s = made_up(23.6e9, true);
+  amped_choice list[AMPED_CHOICE_MOST];
+  ck_assert_int_eq(amped_choice_mixtures(&s, &amped_choice_rates_gpu, list), 7);
+  ck_assert_uint_eq(list[0].own, 13);
+  ck_assert_double_eq_tol(list[0].bytes, 34e9, 1.0);
+  ck_assert_double_eq_tol(list[0].streamed_bytes, 0.4e9 + 268435456.0, 1.0);
+  ck_assert_double_eq_tol(list[0].sec, 0.09, 1e-9);
+  const amped_choice_sizes less = made_up(1e9, true);
+  ck_assert_int_eq(amped_choice_mixtures(&less, &amped_choice_rates_gpu, list), 7);
+  ck_assert_uint_eq(list[0].own, 8); /* the shortest transfer */
+  ck_assert_double_eq_tol(list[0].streamed_bytes, 3e9 + 1e9 / 8, 1.0);
+  ck_assert_double_eq_tol(list[0].sec, 0.14, 1e-9);
+  ck_assert_double_eq_tol(list[6].sec, (23e9 + 1e9 / 8) / 55.5e9, 1e-6); /* transfers alone */
+}
+END_TEST
+
+START_TEST(equal_choices_take_the_fewest_bytes) {
+  amped_choice c[] = {
+      {1, 3.0, 0.0, 2.0, false}, {2, 2.0, 0.0, 2.0, false}, {4, 9.0, 0.0, 1.0, true}};
+  amped_choice_sort(c, 3);
+  ck_assert_uint_eq(c[0].own, 4);
+  ck_assert_uint_eq(c[1].own, 2);
+  ck_assert_uint_eq(c[2].own, 1);
+}
+END_TEST
+
+/* A mode with a copy of its own takes what it takes where all have one. */
+START_TEST(plans_of_mixtures_lie_between) {
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (unsigned own = 1; own < 1U << cases[i].order; own++) {
+      const double one = seconds(&cases[i], true, 0.0);
+      const double all = seconds(&cases[i], false, 0.0);
+      uint64_t nnz = cases[i].nnz;
+      amped_plan plan;
+      make_plan(&plan, &cases[i], true, &nnz);
+      plan.own = own & ~(1U << plan.boxed);
+      const double mixed = amped_choice_seconds(&plan, 0, &amped_choice_rates_gpu);
+      ck_assert_double_le(mixed, one);
+      ck_assert_double_ge(mixed, all);
+    }
+}
+END_TEST
+
+TESTING_MAIN("format_choice", the_mixture_that_saves_most_comes_first,
+             mixtures_are_predicted_from_sizes, equal_choices_take_the_fewest_bytes,
+             plans_of_mixtures_lie_between, one_copy_is_chosen_where_it_is_faster,
              one_copy_takes_longer_where_nothing_is_streamed, transfers_take_their_time)
