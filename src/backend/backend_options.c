@@ -65,7 +65,7 @@ static const amped_option copies_rows[] = {
      .help = "keep an ordered copy of the nonzeros for each mode; or one for all modes, in a share "
              "of the memory",
      .initial = "auto",
-     .initially = "auto: all, but one where all do not fit and one is faster",
+     .initially = "auto: all; where they do not fit, the fastest of all, one, and one beside some",
      AMPED_OPTION_FIELD(amped_backend_options, copies)},
 };
 

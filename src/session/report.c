@@ -337,16 +337,16 @@ static const char *describe_copies(char *buffer, size_t size, int order, unsigne
 static void say_choices(const amped_session *session) {
   const amped_copies_choice *c = &session->choice;
   char copies[96];
-  char a[32];
-  char b[32];
+  char bytes[32];
   for (int i = 0; i < c->count; i++) {
-    char time[32] = "";
+    char sweep[96] = "";
     if (session->worker.backend->device_pointers)
-      (void)snprintf(time, sizeof time, ", %.3g ms a sweep", c->best[i].sec * 1e3);
-    amped_say("choice %d: %s: %s a rank, %s of it streamed a sweep%s", i + 1,
+      (void)snprintf(sweep, sizeof sweep, ", %s streamed, %.3g ms a sweep",
+                     amped_format_bytes(bytes, (uint64_t)c->best[i].streamed_bytes),
+                     c->best[i].sec * 1e3);
+    amped_say("choice %d: %s: %s a rank%s", i + 1,
               describe_copies(copies, sizeof copies, session->plan.order, c->best[i].own),
-              amped_format_bytes(a, (uint64_t)c->best[i].bytes),
-              amped_format_bytes(b, (uint64_t)c->best[i].streamed_bytes), time);
+              amped_format_bytes(bytes, (uint64_t)c->best[i].bytes), sweep);
   }
 }
 
@@ -478,12 +478,14 @@ static json_t *json_own(const amped_plan *plan, unsigned own) {
 
 static json_t *json_choices(const amped_session *session) {
   const amped_copies_choice *c = &session->choice;
+  const bool timed = session->worker.backend->device_pointers; /* rates are those of GPUs */
   json_t *choices = json_array();
   for (int i = 0; i < c->count; i++)
     (void)json_array_append_new(
-        choices, json_pack("{s:o, s:f, s:f, s:f}", "own", json_own(&session->plan, c->best[i].own),
-                           "rank_bytes", c->best[i].bytes, "rank_streamed_bytes",
-                           c->best[i].streamed_bytes, "predicted_ms", c->best[i].sec * 1e3));
+        choices,
+        json_pack("{s:o, s:f, s:f, s:o}", "own", json_own(&session->plan, c->best[i].own),
+                  "rank_bytes", c->best[i].bytes, "rank_streamed_bytes", c->best[i].streamed_bytes,
+                  "predicted_ms", timed ? json_real(c->best[i].sec * 1e3) : json_null()));
   return choices;
 }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # --copies=one: the decomposition is that of a copy for each mode, for any ranks, threads and inputs;
-# what it does not go with is refused.
+# what it does not go with is refused. --copies=auto takes mixtures where memory is short.
 . "$(dirname "$0")/../lib/lib.sh"
 needs h5diff
 data=$(cd "$data" 2>/dev/null && pwd)
@@ -84,7 +84,7 @@ for t in nations kinship enron-jhu icews14 uber-aprmay14; do
   fits_agree $t.h5 1e-12 --rank=8 --iters=4 --tol=0 --precision=double
 done
 
-# Where a copy for each mode does not fit, one is taken: under a limit between the two needs.
+# Where a copy for each mode does not fit, one is taken, or a mixture: under limits between the needs.
 limited() {
   (
     ulimit -v "$1"
@@ -92,7 +92,7 @@ limited() {
     exec timeout -k 5 $patience "$@"
   )
 }
-wide="wide.h5 --rank=4 --iters=1 --threads=1 --nowrite --backend=cpu"
+wide="wide.h5 --rank=4 --iters=3 --tol=0 --threads=1 --nowrite --backend=cpu"
 # tells COPIES: "NEED LEFT" in MiB, of a run under a limit that is too low.
 tells() {
   # shellcheck disable=SC2086
@@ -101,28 +101,51 @@ tells() {
 }
 if test "$backend" = cpu && limited 500000 "$amped" --version >version.txt 2>&1 &&
   ! grep -q AddressSanitizer version.txt; then
-  "$amped" generate wide.h5 --dims=300x200x100x400x500 --nnz=2M --seed=3 -q || fail "generate wide"
-  between=$(echo "$(tells all) $(tells one)" |
-    awk 'NF == 4 { printf "%d", 500000 + 1024 * (($1 + $3) / 2 - $2) }')
+  "$amped" generate wide.h5 --dims=300x200x100x400x500 --nnz=2M --skew=1.1 --seed=3 -q || fail "generate wide"
+  needs=$(echo "$(tells all) $(tells one)" |
+    awk 'NF == 4 { one = 500000 + 1024 * ($3 - $2); print int(one + 4096), int((500000 + 1024 * ($1 - $2) + one) / 2) }')
   # shellcheck disable=SC2086
-  if test -n "$between"; then
+  if test -n "$needs"; then
+    least=${needs% *}
+    between=${needs#* }
     expect 1 "ulimit -v" limited "$between" "$amped" $wide --copies=all
-    expect 0 "one copy for all modes: .*, which does not fit" limited "$between" "$amped" $wide
+    expect 0 "one copy for all modes: .*, which does not fit" limited "$least" "$amped" $wide
+    expect 0 "a copy for .*mode.*, one for the others: .*, which does not fit" \
+      limited "$between" "$amped" $wide --json=mixed.json
+    grep -q '"kept":"mixed","own":\[[0-9]' mixed.json && pass || fail "mixed.json does not say what is kept"
+    expect 0 "choice 3: a copy for .*, one for the others: .* a rank" limited "$between" "$amped" $wide --plan
+    expect 0 "choice 1: one copy for all modes: .* a rank" limited "$least" "$amped" $wide --plan
     expect 0 "fit" limited 4000000 "$amped" $wide --json=free.json
     grep -q '"kept":"all"' free.json && pass || fail "one copy is kept where all fit"
+    close "fit of a mixture" "$(field fit mixed.json)" "$(field fit free.json)" 1e-5
+    expect 0 "in that of mode 5" limited "$between" "$amped" $wide --plan
+    expect 0 "one copy for all modes" limited "$between" "$amped" $wide --copies=one
   else
-    fail "no limit between the needs: $(tells all), $(tells one)"
+    fail "no limits between the needs: $(tells all), $(tells one)"
   fi
   rm -f wide.h5
 fi
 
 # On GPUs the copies that take less time are kept, where a copy for each mode does not fit.
 if test "$backend" = cuda; then
-  "$amped" generate wide.h5 --dims=300x200x100x400x500 --nnz=2M --seed=3 -q || fail "generate wide"
+  "$amped" generate wide.h5 --dims=300x200x100x400x500 --nnz=2M --skew=1.1 --seed=3 -q || fail "generate wide"
   expect 0 "of which .* streamed (.* ms a sweep against" on 1 wide.h5 --rank=4 --iters=1 --nowrite --device-memory=100M
   expect 0 "which does not fit" on 1 wide.h5 --rank=4 --iters=1 --nowrite --device-memory=70M
-  expect 0 "fit" on 1 wide.h5 --rank=4 --iters=1 --nowrite --device-memory=400M --json=free.json
+  expect 0 "fit" on 1 wide.h5 --rank=4 --iters=3 --tol=0 --nowrite --device-memory=400M --json=free.json
   grep -q '"kept":"all"' free.json && pass || fail "one copy is kept where all fit"
+  for ranks in 1 2; do
+    mixed=0
+    for memory in 80 90 100 110 120 130 140 150; do
+      expect 0 "" on $ranks wide.h5 --rank=4 --iters=3 --tol=0 --nowrite -q --device-memory=${memory}M --json=short.json
+      close "fit in ${memory}M on $ranks ranks" "$(field fit short.json)" "$(field fit free.json)" 1e-5
+      if grep -q '"kept":"mixed","own":\[[0-9]' short.json; then
+        mixed=$((mixed + 1))
+        test $mixed -gt 1 ||
+          expect 0 "choice 3: .* a rank, .* streamed, .* ms a sweep" on $ranks wide.h5 --rank=4 --plan --device-memory=${memory}M
+      fi
+    done
+    test $mixed -gt 0 && pass || fail "no memory had a mixture on $ranks ranks"
+  done
   expect 2 "leave out one of them" on 1 b.h5 --copies=one --deterministic --precision=double --nowrite
   rm -f wide.h5
 fi
