@@ -82,6 +82,8 @@ typedef struct cutter {
   uint64_t block; /* its first nonzero / RUN_NNZ */
   int part;
   bool has_run;
+  /* Rows below end_row whose nonzeros end by end_nonzero are of the run in hand. */
+  uint64_t end_row, end_nonzero;
   uint64_t opened; /* pieces before the open strip */
   uint64_t work;   /* of the open strip */
 } cutter;
@@ -127,9 +129,13 @@ static void enter_run(cutter *c, uint64_t k, uint64_t span, int part) {
   c->span = span;
   c->part = part;
   c->block = block;
+  c->end_row = c->w->m->rows.part_rows[part + 1];
+  c->end_nonzero = c->w->span_ends[span];
+  if (c->end_nonzero > (block + 1) * RUN_NNZ)
+    c->end_nonzero = (block + 1) * RUN_NNZ;
 }
 
-static void add_piece(cutter *c, const amped_row_piece_cuda *piece) {
+static inline void add_piece(cutter *c, const amped_row_piece_cuda *piece) {
   const uint64_t work = piece->count + (piece->slot == AMPED_NO_SLOT ? SOLVE_WORK : 0);
   if (c->work > 0 && c->work + work > STRIP_WORK)
     close_strip(c);
@@ -172,7 +178,11 @@ static void cut_chunk(const maker *w, uint64_t chunk, bool writes, tally *at) {
   uint64_t k = amped_packing_next_row(w->bits, end, chunk * CHUNK_NNZ);
   while (k < end) {
     const uint64_t next = amped_packing_next_row(w->bits, w->nnz, k + 1);
-    add_row(&c, amped_index_get(w->rows, w->plan->index_type, c.at.rows++), k, next);
+    const uint64_t row = amped_index_get(w->rows, w->plan->index_type, c.at.rows++);
+    if (row < c.end_row && next <= c.end_nonzero && next - k <= w->length) /* most rows */
+      add_piece(&c, &(amped_row_piece_cuda){k, row, (uint32_t)(next - k), AMPED_NO_SLOT});
+    else
+      add_row(&c, row, k, next);
     k = next;
   }
   if (c.has_run)
@@ -323,6 +333,35 @@ done:
   return status;
 }
 
+/* Rows that a thread takes out of the gaps together. */
+#define GAP_ROWS (UINT64_C(1) << 14)
+
+static void take_out(uint32_t *gaps, uint64_t word, uint32_t rows) {
+#pragma omp atomic
+  gaps[word] &= ~rows;
+}
+
+/* Entries first .. end of the row list: the list ascends, so that most rows of a word come one
+ * after the other. */
+static void take_out_rows(const amped_plan *plan, const void *rows, uint64_t first, uint64_t end,
+                          uint64_t block_rows, uint32_t *gaps) {
+  uint64_t word = 0;
+  uint32_t of_word = 0;
+  for (uint64_t i = first; i < end; i++) {
+    const uint64_t row = amped_index_get(rows, plan->index_type, i);
+    if (row >= block_rows)
+      break; /* shared rows are the last */
+    if (row / 32 != word) {
+      take_out(gaps, word, of_word);
+      word = row / 32;
+      of_word = 0;
+    }
+    of_word |= UINT32_C(1) << row % 32;
+  }
+  if (of_word != 0)
+    take_out(gaps, word, of_word);
+}
+
 uint64_t amped_row_pieces_cuda_gaps(const amped_plan *plan, int mode, const void *rows,
                                     uint64_t row_count, uint32_t *gaps) {
   const amped_mode_plan *m = &plan->modes[mode];
@@ -335,15 +374,9 @@ uint64_t amped_row_pieces_cuda_gaps(const amped_plan *plan, int mode, const void
   if (own % 32 > 0)
     gaps[own / 32] = (UINT32_C(1) << own % 32) - 1;
 #pragma omp parallel for schedule(static)
-  for (uint64_t i = 0; i < row_count; i++) {
-    const uint64_t row = amped_index_get(rows, plan->index_type, i);
-    if (row >= m->rows.block_rows)
-      continue;
-    uint32_t *word = &gaps[row / 32];
-    const uint32_t others = ~(UINT32_C(1) << row % 32);
-#pragma omp atomic
-    *word &= others;
-  }
+  for (uint64_t i = 0; i < row_count; i += GAP_ROWS)
+    take_out_rows(plan, rows, i, i + GAP_ROWS < row_count ? i + GAP_ROWS : row_count,
+                  m->rows.block_rows, gaps);
   for (uint64_t s = 0; s < m->copy.split_count; s++) {
     const uint64_t idp = m->copy.splits[s].idp;
     if (m->rows.owner[idp] == plan->rank)
