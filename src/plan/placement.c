@@ -92,12 +92,15 @@ static void give(greedy *g, const idp *i, uint64_t nnz) {
   sift_down(&g->h, 0);
 }
 
-/* Owners stay; the first `splits` of the order count as empty. */
+/* Owners stay; the first `splits` of the order count as empty. Without splits no order is needed.
+ */
 static void stay(greedy *g, uint64_t splits) {
   memcpy(g->owner, g->t->owners, g->t->idp_count * sizeof *g->owner);
   memset(g->nnz, 0, (size_t)g->t->nranks * sizeof *g->nnz);
-  for (uint64_t k = splits; k < g->filled; k++)
-    g->nnz[g->owner[g->order[k].number]] += g->order[k].nnz;
+  for (uint64_t i = 0; i < g->t->idp_count; i++)
+    g->nnz[g->owner[i]] += g->t->idp_nnz[i];
+  for (uint64_t k = 0; k < splits; k++)
+    g->nnz[g->owner[g->order[k].number]] -= g->order[k].nnz;
 }
 
 /* Place all iDps; the first `splits` of the order count as empty. */
@@ -180,10 +183,7 @@ static bool is_even(const greedy *g, uint64_t spread) {
 
 /* Choose how many of the largest iDps to split until the ranks are even: double the number, then
  * halve the interval. With all iDps split, ranks are always even. */
-static uint64_t choose_splits(greedy *g, uint64_t *unsplit_spread) {
-  *unsplit_spread = split_and_fill(g, 0);
-  if (is_even(g, *unsplit_spread))
-    return 0;
+static uint64_t find_splits(greedy *g) {
   uint64_t low = 0; /* too few */
   uint64_t high = 1;
   while (high < g->filled && !is_even(g, split_and_fill(g, high))) {
@@ -233,6 +233,20 @@ static amped_status order_idps(greedy *g) {
   return status;
 }
 
+/* Owners that are given are even most of the time: then the order is not looked at. */
+static amped_status choose_splits(greedy *g, uint64_t *splits, uint64_t *unsplit_spread) {
+  *splits = 0;
+  if (g->t->owners == NULL)
+    AMPED_TRY(order_idps(g));
+  *unsplit_spread = split_and_fill(g, 0);
+  if (is_even(g, *unsplit_spread))
+    return AMPED_OK;
+  if (g->t->owners != NULL)
+    AMPED_TRY(order_idps(g));
+  *splits = find_splits(g);
+  return AMPED_OK;
+}
+
 /* The first `count` iDps of the order, by number. */
 static amped_status list_splits(const greedy *g, uint64_t count, amped_balance *b) {
   AMPED_TRY(amped_alloc(&b->splits, count, sizeof *b->splits, "the split iDps"));
@@ -246,11 +260,12 @@ static amped_status list_splits(const greedy *g, uint64_t count, amped_balance *
 static amped_status place_greedily(greedy *g, amped_balance *b) {
   const table *t = g->t;
   uint64_t nranks = (uint64_t)t->nranks;
-  AMPED_TRY(order_idps(g));
+  uint64_t splits = 0;
   AMPED_TRY(amped_alloc(&g->h.loads, nranks, sizeof *g->h.loads, "the loads of ranks"));
   AMPED_TRY(amped_alloc(&g->nnz, nranks, sizeof *g->nnz, "the loads of ranks"));
   AMPED_TRY(amped_alloc(&g->split, nranks, sizeof *g->split, "the loads of ranks"));
-  AMPED_TRY(list_splits(g, choose_splits(g, &b->unsplit_spread), b));
+  AMPED_TRY(choose_splits(g, &splits, &b->unsplit_spread));
+  AMPED_TRY(list_splits(g, splits, b));
   for (int p = 0; p < t->nranks; p++)
     b->cuts[p + 1] = b->cuts[p] + g->split[p];
   return AMPED_OK;
