@@ -6,6 +6,7 @@
 
 #include "cuda/complete/held_out_cuda.h"
 #include "cuda/complete/shared_rows_cuda.h"
+#include "cuda/device/staged_cuda.h"
 #include "cuda/factor/factor_set_cuda.h"
 
 extern "C" {
@@ -153,18 +154,15 @@ amped_status fetch_rows(amped_tensor_part *part, int mode, copy_arrays *a) {
                          sizeof *a->gaps, "the rows of a copy"));
   if (copy->nnz == 0)
     return AMPED_OK;
-  AMPED_CUDA(cudaMemcpyAsync(a->bits, copy->d_bits, words * sizeof *a->bits, cudaMemcpyDeviceToHost,
-                             stream));
-  AMPED_CUDA(cudaMemcpyAsync(a->rows, copy->d_rows, copy->rows * part->plan->index_type,
-                             cudaMemcpyDeviceToHost, stream));
+  AMPED_TRY(amped_staged_cuda_get(a->bits, copy->d_bits, words * sizeof *a->bits, stream));
+  AMPED_TRY(
+      amped_staged_cuda_get(a->rows, copy->d_rows, copy->rows * part->plan->index_type, stream));
   AMPED_CUDA(cudaStreamSynchronize(stream));
   return AMPED_OK;
 }
 
 amped_status upload(void *to, const void *from, uint64_t bytes, cudaStream_t stream) {
-  if (bytes > 0)
-    AMPED_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream));
-  return AMPED_OK;
+  return amped_staged_cuda_put(to, from, bytes, stream);
 }
 
 /* Every weight is -1. */

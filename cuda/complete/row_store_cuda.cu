@@ -6,6 +6,7 @@
 #include "cuda/device/grid_cuda.cuh"
 #include "cuda/device/growing_cuda.h"
 #include "cuda/device/rank_device_cuda.h"
+#include "cuda/device/staged_cuda.h"
 #include "cuda/factor/factor_set_cuda.h"
 
 extern "C" {
@@ -203,15 +204,11 @@ amped_status create(amped_device *device, const amped_row_shape *shape, const ui
 
 /* The device's own lines of a copy; it is done when wait_for returns. */
 amped_status copy_in(const amped_row_store *s, void *d_to, const void *from, uint64_t bytes) {
-  if (bytes > 0)
-    AMPED_CUDA(cudaMemcpyAsync(d_to, from, bytes, cudaMemcpyHostToDevice, stream_of(s)));
-  return AMPED_OK;
+  return amped_staged_cuda_put(d_to, from, bytes, stream_of(s));
 }
 
 amped_status copy_out(const amped_row_store *s, void *to, const void *d_from, uint64_t bytes) {
-  if (bytes > 0)
-    AMPED_CUDA(cudaMemcpyAsync(to, d_from, bytes, cudaMemcpyDeviceToHost, stream_of(s)));
-  return AMPED_OK;
+  return amped_staged_cuda_get(to, d_from, bytes, stream_of(s));
 }
 
 amped_status put_factors(amped_row_store *s, int mode, uint64_t first, uint64_t count,

@@ -94,6 +94,16 @@ void amped_free(void *block) {
   free(block);
 }
 
+/* Bytes that a thread copies at a time. */
+#define COPIED_BYTES (UINT64_C(64) << 10)
+
+void amped_mem_copy(void *to, const void *from, uint64_t bytes) {
+#pragma omp parallel for schedule(static)
+  for (uint64_t at = 0; at < bytes; at += COPIED_BYTES)
+    memcpy((char *)to + at, (const char *)from + at,
+           bytes - at < COPIED_BYTES ? bytes - at : COPIED_BYTES);
+}
+
 amped_status amped_strdup(char **out, const char *s) {
   size_t bytes = strlen(s) + 1;
   AMPED_TRY(amped_alloc(out, bytes, 1, "a string"));

@@ -20,6 +20,9 @@ amped_status amped_calloc(void *out, uint64_t count, size_t size, const char *wh
 amped_status amped_realloc(void *inout, uint64_t count, size_t size, const char *what);
 void amped_free(void *block);
 
+/* memcpy by all OpenMP threads: one reads and writes far less than memory gives. */
+void amped_mem_copy(void *to, const void *from, uint64_t bytes);
+
 /* A copy of a string, freed with amped_free. */
 amped_status amped_strdup(char **out, const char *s);
 
