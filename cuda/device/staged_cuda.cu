@@ -70,12 +70,21 @@ amped_status get_pieces(const stage *s, char *to, const char *d_from, uint64_t b
   return AMPED_OK;
 }
 
+/* Pinned memory needs no other. */
+bool is_pinned(const void *memory) {
+  cudaPointerAttributes attributes = {};
+  if (cudaPointerGetAttributes(&attributes, memory) == cudaSuccess)
+    return attributes.type == cudaMemoryTypeHost;
+  (void)cudaGetLastError();
+  return false;
+}
+
 amped_status copy(void *to, const void *from, uint64_t bytes, cudaMemcpyKind kind,
                   cudaStream_t stream) {
   stage s = {};
   if (bytes == 0)
     return AMPED_OK;
-  if (bytes < least_bytes)
+  if (bytes < least_bytes || is_pinned(kind == cudaMemcpyHostToDevice ? from : to))
     return amped_cuda_check(cudaMemcpyAsync(to, from, bytes, kind, stream), "cudaMemcpyAsync");
   amped_status status = open_stage(&s, stream);
   if (status == AMPED_OK)

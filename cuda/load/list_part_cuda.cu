@@ -5,6 +5,7 @@
 
 #include "cuda/device/grid_cuda.cuh"
 #include "cuda/device/rank_device_cuda.h"
+#include "cuda/device/staged_cuda.h"
 
 extern "C" {
 #include "base/mem.h"
@@ -386,8 +387,7 @@ static void *element(void *d_array, uint64_t bytes, uint64_t i) {
 
 static amped_status to_device(const amped_list_part *p, void *d_to, const void *from,
                               uint64_t bytes) {
-  AMPED_CUDA(cudaMemcpyAsync(d_to, from, bytes, cudaMemcpyHostToDevice, p->stream));
-  return AMPED_OK;
+  return amped_staged_cuda_put(d_to, from, bytes, p->stream);
 }
 
 static amped_status append_indices(amped_list_part *p, int mode, uint64_t count,

@@ -14,7 +14,9 @@ struct amped_input {
   amped_tensor_info info;
   bool info_owned;         /* the partitions are this struct's own, not the file's */
   amped_tensor_file *file; /* or, where NULL, */
-  amped_sptensor tensor;   /* in memory */
+  amped_sptensor tensor;   /* in memory; or, where there are counts, */
+  amped_input_part part;
+  uint64_t *counts; /* [nranks] of all parts */
   amped_duplicates rule;
   bool watches_negative;
   double negative; /* sum of squares */
@@ -246,6 +248,50 @@ amped_status amped_input_of_list(const amped_comm *comm, const char *name, amped
   return AMPED_OK;
 }
 
+static void free_part(amped_input_part *part) {
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_free(part->indices[m]);
+  memset(part, 0, sizeof *part);
+}
+
+static void describe_parts(amped_input *input, int nranks, int order, const uint64_t *dims) {
+  input->info.order = order;
+  input->info.value_type = AMPED_F64;
+  input->info.is_merged = true;
+  input->info.duplicates = AMPED_DUPLICATES_SUM;
+  for (int m = 0; m < order; m++) {
+    input->info.dims[m] = dims[m];
+    input->info.index_types[m] = amped_itype_for(dims[m]);
+  }
+  for (int p = 0; p < nranks; p++)
+    input->info.nnz += input->counts[p];
+}
+
+amped_status amped_input_of_parts(const amped_comm *comm, const char *name, int order,
+                                  const uint64_t *dims, amped_input_part *part, amped_input **out) {
+  amped_input *input = NULL;
+  amped_status status = AMPED_OK;
+  *out = NULL;
+  AMPED_GO(agree, amped_calloc(&input, 1, sizeof *input, "the input"));
+  input->path = name;
+  AMPED_GO(agree, amped_calloc(&input->counts, (uint64_t)comm->nranks, sizeof *input->counts,
+                               "the input"));
+  input->part = *part;
+  memset(part, 0, sizeof *part);
+agree:
+  status = amped_comm_agree(comm, status);
+  if (status != AMPED_OK) {
+    free_part(part);
+    amped_input_close(input);
+    return status;
+  }
+  AMPED_MPI(comm, MPI_Allgather(&input->part.count, 1, MPI_UINT64_T, input->counts, 1, MPI_UINT64_T,
+                                comm->mpi));
+  describe_parts(input, comm->nranks, order, dims);
+  *out = input;
+  return AMPED_OK;
+}
+
 void amped_input_close(amped_input *input) {
   if (input == NULL)
     return;
@@ -253,6 +299,8 @@ void amped_input_close(amped_input *input) {
     amped_tensor_info_free(&input->info);
   amped_tensor_file_close(input->file);
   amped_sptensor_free(&input->tensor);
+  free_part(&input->part);
+  amped_free(input->counts);
   amped_free(input);
 }
 
@@ -286,11 +334,19 @@ amped_duplicates amped_input_duplicates(const amped_input *input) {
 }
 
 bool amped_input_in_memory(const amped_input *input) {
-  return input->file == NULL && input->tensor.nnz > 0;
+  return input->file == NULL && (input->tensor.nnz > 0 || input->counts != NULL);
+}
+
+const amped_input_part *amped_input_own_part(const amped_input *input) {
+  return input->counts != NULL ? &input->part : NULL;
+}
+
+const uint64_t *amped_input_part_counts(const amped_input *input) {
+  return input->counts;
 }
 
 const amped_sptensor *amped_input_list(const amped_input *input) {
-  return amped_input_in_memory(input) ? &input->tensor : NULL;
+  return amped_input_in_memory(input) && input->counts == NULL ? &input->tensor : NULL;
 }
 
 amped_status amped_input_read(amped_input *input, int mode, uint64_t first, uint64_t count,

@@ -37,6 +37,22 @@ amped_status amped_input_read_list(const char *path, const amped_read_options *r
 amped_status amped_input_of_list(const amped_comm *comm, const char *name, amped_sptensor *list,
                                  amped_input **out);
 
+/* A rank's part of a list, in memory: indices of amped_itype_for(dim). */
+typedef struct amped_input_part {
+  uint64_t count;
+  void *indices[AMPED_MAX_ORDER];
+  const double *values; /* borrowed until the input is closed */
+} amped_input_part;
+
+/* Collective; the status is agreed. The input of a list of at least one nonzero, of which every
+ * rank has a part: rank 0's nonzeros are the first. No coordinate comes twice. The part's indices,
+ * from amped_alloc, are handed over, even on failure; `name` is as above. */
+amped_status amped_input_of_parts(const amped_comm *comm, const char *name, int order,
+                                  const uint64_t *dims, amped_input_part *part, amped_input **out);
+/* This rank's part, or NULL; and how many nonzeros each rank has. */
+const amped_input_part *amped_input_own_part(const amped_input *input);
+const uint64_t *amped_input_part_counts(const amped_input *input);
+
 /* Rank 0: is the input a text that calls the first index 0? */
 bool amped_input_zero_based(const amped_input *input);
 

@@ -20,6 +20,8 @@ struct amped_list_source {
   amped_input *input;
   const amped_tensor_info *info;
   const amped_worker *worker;
+  const uint64_t *parts; /* [nranks] nonzeros of an input in parts; else NULL */
+  uint64_t longest;      /* of the parts */
   bool parallel;
   bool held;
   bool filled; /* all nonzeros of this rank are in its part */
@@ -51,26 +53,39 @@ static uint64_t turn_slabs(const amped_list_source *s) {
 
 /* Ranks that have slabs in a turn. */
 static uint64_t readers_of(const amped_list_source *s) {
-  return s->held || s->parallel ? (uint64_t)s->comm->nranks : 1;
+  return s->held || s->parallel || s->parts != NULL ? (uint64_t)s->comm->nranks : 1;
 }
 
 /* Does rank 0 send slabs to their ranks in this pass? */
 static bool sends_slabs(const amped_list_source *s) {
-  return s->held && !s->filled && !s->parallel && s->comm->nranks > 1;
+  return s->held && !s->filled && !s->parallel && s->parts == NULL && s->comm->nranks > 1;
+}
+
+static uint64_t turn_of_parts(const amped_list_source *s) {
+  return s->held || s->longest < AMPED_SLAB_NNZ ? s->longest : AMPED_SLAB_NNZ;
 }
 
 uint64_t amped_list_source_turn_nnz(const amped_list_source *s) {
   const uint64_t turn = turn_slabs(s) * AMPED_SLAB_NNZ;
+  if (s->parts != NULL)
+    return turn_of_parts(s);
   return s->info->nnz < turn ? s->info->nnz : turn;
 }
 
-/* Nonzeros of the number-th share of slabs, which go round to ranks. */
-static uint64_t share_count(const amped_list_source *s, uint64_t number) {
-  const uint64_t turn = turn_slabs(s) * AMPED_SLAB_NNZ;
-  const uint64_t first = number * turn;
-  if (first >= s->info->nnz)
+static uint64_t count_at(uint64_t first, uint64_t turn, uint64_t nnz) {
+  if (first >= nnz)
     return 0;
-  return s->info->nnz - first < turn ? s->info->nnz - first : turn;
+  return nnz - first < turn ? nnz - first : turn;
+}
+
+/* Nonzeros of the number-th share, which go round to ranks. */
+static uint64_t share_count(const amped_list_source *s, uint64_t number) {
+  const uint64_t nranks = (uint64_t)s->comm->nranks;
+  if (s->parts != NULL)
+    return count_at(number / nranks * turn_of_parts(s), turn_of_parts(s),
+                    s->parts[number % nranks]);
+  const uint64_t turn = turn_slabs(s) * AMPED_SLAB_NNZ;
+  return count_at(number * turn, turn, s->info->nnz);
 }
 
 /* Nonzeros that go round to a rank. */
@@ -135,6 +150,9 @@ amped_status amped_list_source_open(const amped_comm *comm, amped_input *input, 
   s->comm = comm;
   s->input = input;
   s->info = amped_input_info(input);
+  s->parts = amped_input_part_counts(input);
+  for (int p = 0; p < comm->nranks && s->parts != NULL; p++)
+    s->longest = s->parts[p] > s->longest ? s->parts[p] : s->longest;
   s->parallel = parallel;
   s->worker = worker;
   s->held = true;
@@ -180,7 +198,7 @@ bool amped_list_source_held(const amped_list_source *s) {
 
 /* Does this rank read the file in the passes to come? */
 static bool reads(const amped_list_source *s) {
-  return !s->filled && (s->parallel || s->comm->rank == 0);
+  return !s->filled && s->parts == NULL && (s->parallel || s->comm->rank == 0);
 }
 
 amped_list_part *amped_list_source_part(const amped_list_source *s) {
@@ -204,6 +222,8 @@ uint64_t amped_list_source_arriving(const amped_list_source *s) {
 }
 
 uint64_t amped_list_source_turns(const amped_list_source *s) {
+  if (s->parts != NULL)
+    return amped_ceil_div(s->longest, turn_of_parts(s));
   return amped_ceil_div(slabs_of(s), turn_slabs(s) * readers_of(s));
 }
 
@@ -302,6 +322,17 @@ static void receive_next(amped_list_source *s) {
   append_slab(s, slab);
 }
 
+/* The turn's share of this rank's part. */
+static void append_own(amped_list_source *s) {
+  const amped_input_part *own = amped_input_own_part(s->input);
+  const uint64_t first = s->turn * turn_of_parts(s);
+  amped_slab slab = {.first = first, .count = count_at(first, turn_of_parts(s), own->count)};
+  for (int m = 0; m < s->info->order && slab.count > 0; m++)
+    slab.indices[m] = (char *)own->indices[m] + first * s->info->index_types[m];
+  slab.values = (double *)own->values + first;
+  append_slab(s, slab.count > 0 ? &slab : NULL);
+}
+
 /* Fill this turn's window of the part. */
 static void fill_window(amped_list_source *s) {
   const uint64_t slabs = turn_slabs(s);
@@ -311,6 +342,10 @@ static void fill_window(amped_list_source *s) {
   }
   if (!s->held)
     s->worker->backend->lists->clear(s->part);
+  if (s->parts != NULL) {
+    append_own(s);
+    return;
+  }
   for (uint64_t i = 0; i < slabs; i++)
     if (sends_slabs(s))
       receive_next(s);

@@ -6,7 +6,10 @@
  * Where the backends of all ranks have room, the list is held: the first pass reads the file once,
  * and rank p keeps its slabs. With rank 0 reading alone it sends every slab to its rank. Later
  * passes read nothing. Else every pass reads the file, slab by slab; the readers are rank 0, or all
- * ranks with `parallel`. */
+ * ranks with `parallel`.
+ *
+ * Of an input in parts (input.h) a rank's shares are its own part: all of it in one turn where the
+ * list is held, else a slab's nonzeros in each. */
 #ifndef AMPED_LIST_SOURCE_H
 #define AMPED_LIST_SOURCE_H
 

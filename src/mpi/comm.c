@@ -285,6 +285,14 @@ void amped_comm_sum_u64(const amped_comm *comm, uint64_t *values, int count) {
   AMPED_MPI(comm, MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_UINT64_T, MPI_SUM, comm->mpi));
 }
 
+void amped_comm_or_u64(const amped_comm *comm, uint64_t *words, uint64_t count) {
+  const uint64_t most = comm->message_bytes / sizeof *words;
+  for (uint64_t at = 0; at < count && comm->nranks > 1; at += most)
+    AMPED_MPI(comm,
+              MPI_Allreduce(MPI_IN_PLACE, words + at, (int)(count - at < most ? count - at : most),
+                            MPI_UINT64_T, MPI_BOR, comm->mpi));
+}
+
 void amped_comm_broadcast(const amped_comm *comm, void *data, uint64_t bytes) {
   char *at = data;
   while (bytes > 0) {

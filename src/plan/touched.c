@@ -1,5 +1,6 @@
 #include "plan/touched.h"
 
+#include <omp.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -35,103 +36,195 @@ static uint64_t find_dim(const uint64_t *counts, uint64_t count, int nranks, uin
 /* Elements that a thread walks over at a time; and words of 64 bits. */
 #define WALK (UINT64_C(1) << 14)
 #define WORDS (UINT64_C(1) << 10)
+/* Numbers that are made before they are stored. */
+#define LINE UINT64_C(512)
+
+/* Words that are gone through in the time in which an entry is sorted. */
+#define WORDS_OF_ENTRY 4
 
 static const char what[] = "the rows of a batch";
-
-/* --- finding ---------------------------------------------------------------------------------- */
-
-/* before[i + 1] is of piece i: it becomes what pieces before i + 1 have. */
-static uint64_t add_up(uint64_t *before, uint64_t pieces) {
-  for (uint64_t i = 0; i < pieces; i++)
-    before[i + 1] += before[i];
-  return before[pieces];
-}
 
 static uint64_t end_of(uint64_t piece, uint64_t length, uint64_t count) {
   return (piece + 1) * length < count ? (piece + 1) * length : count;
 }
 
-/* A set of rows: a bit each, in words; before[w]: rows in the words before w. */
-typedef struct row_set {
-  uint64_t words;
-  uint64_t *bits, *before;
-} row_set;
+/* --- owners ----------------------------------------------------------------------------------- */
 
-/* Most bits are there already where rows have many entries: these are read alone. */
-static void mark_rows(const row_set *s, const uint64_t *indices, uint64_t count) {
-#pragma omp parallel for schedule(static)
-  for (uint64_t k = 0; k < count; k++) {
-    uint64_t *word = &s->bits[indices[k] / 64];
-    const uint64_t bit = UINT64_C(1) << indices[k] % 64;
-    uint64_t there = 0;
-#pragma omp atomic read
-    there = *word;
-    if ((there & bit) != 0)
-      continue;
-#pragma omp atomic
-    *word |= bit;
+/* Rows of each owner in each piece of a walk. */
+typedef struct census {
+  uint64_t nranks, pieces;
+  uint64_t *table; /* [pieces + 1][nranks]: row 0 is of no piece; then what comes before a piece */
+  uint64_t *rows;  /* [pieces + 1] of all owners before a piece */
+} census;
+
+static amped_status open_census(census *c, uint64_t pieces, int nranks) {
+  *c = (census){.nranks = (uint64_t)nranks, .pieces = pieces};
+  amped_status status = amped_calloc(&c->table, (pieces + 1) * c->nranks, sizeof *c->table, what);
+  if (status == AMPED_OK)
+    status = amped_calloc(&c->rows, pieces + 1, sizeof *c->rows, what);
+  return status;
+}
+
+static void close_census(census *c) {
+  amped_free(c->table);
+  amped_free(c->rows);
+}
+
+static void add_pieces(census *c) {
+  for (uint64_t i = 0; i < c->pieces; i++) {
+    const uint64_t *own = c->table + (i + 1) * c->nranks;
+    c->rows[i + 1] = c->rows[i];
+    for (uint64_t p = 0; p < c->nranks; p++)
+      c->rows[i + 1] += own[p];
   }
+}
+
+/* The counts of pieces become the numbers of owners' first rows in them; dim and owners are set. */
+static amped_status give_ranges(amped_touched *t, census *c, uint64_t *counts) {
+  const int nranks = (int)c->nranks;
+  uint64_t width = 0;
+  uint64_t first = 0;
+  for (uint64_t i = 0; i < c->pieces * c->nranks; i++)
+    counts[i % c->nranks] += c->table[c->nranks + i];
+  t->dim = find_dim(counts, t->count, nranks, &width);
+  AMPED_TRY(amped_calloc(&t->owners, amped_ceil_div(t->dim, width), sizeof *t->owners, what));
+  for (int p = 0; p < nranks; p++) {
+    c->table[p] = first;
+    const uint64_t end = first + amped_ceil_div(counts[p], width) * width;
+    for (; first < end; first += width)
+      t->owners[first / width] = p;
+  }
+  for (uint64_t i = 0; i < c->pieces * c->nranks; i++)
+    c->table[c->nranks + i] += c->table[i];
+  return AMPED_OK;
+}
+
+/* The census is taken: from now on the table is of numbers. One rank's go up by one. */
+static amped_status begin_numbers(amped_touched *t, census *c) {
+  uint64_t *counts = NULL;
+  add_pieces(c);
+  t->count = c->rows[c->pieces];
+  AMPED_TRY(amped_calloc(&counts, c->nranks, sizeof *counts, what));
+  amped_status status = give_ranges(t, c, counts);
+  amped_free(counts);
+  if (status == AMPED_OK && c->nranks > 1)
+    status = amped_alloc(&t->numbers, t->count, sizeof *t->numbers, what);
+  return status;
+}
+
+/* --- a bit a row ------------------------------------------------------------------------------ */
+
+bool amped_touched_has_bits(uint64_t entries, uint64_t dim) {
+  return dim / 64 / WORDS_OF_ENTRY <= entries;
+}
+
+/* Threads that mark bits of the same words wait for each other. So each has words of its own, as
+ * long as these are few beside the entries. */
+static uint64_t sets_for(uint64_t count, uint64_t words) {
+  const uint64_t threads = (uint64_t)omp_get_max_threads();
+  const uint64_t most = words < count ? 2 * count / words : 1;
+  return threads < most ? threads : most;
+}
+
+static void mark_part(const uint64_t *indices, uint64_t first, uint64_t end, uint64_t words,
+                      uint64_t *bits) {
+  memset(bits, 0, words * sizeof *bits);
+  for (uint64_t k = first; k < end; k++)
+    bits[indices[k] / 64] |= UINT64_C(1) << indices[k] % 64;
+}
+
+static void join_sets(uint64_t words, uint64_t more, const uint64_t *sets, uint64_t *bits) {
+#pragma omp parallel for schedule(static)
+  for (uint64_t i = 0; i < amped_ceil_div(words, WORDS); i++)
+    for (uint64_t s = 0; s < more; s++)
+      for (uint64_t w = i * WORDS; w < end_of(i, WORDS, words); w++)
+        bits[w] |= sets[s * words + w];
+}
+
+amped_status amped_touched_mark(const uint64_t *indices, uint64_t count, uint64_t dim,
+                                uint64_t **bits) {
+  const uint64_t words = amped_touched_words(dim);
+  const uint64_t sets = sets_for(count, words);
+  const uint64_t part = amped_ceil_div(count, sets);
+  uint64_t *more = NULL;
+  AMPED_TRY(amped_alloc(bits, words, sizeof **bits, what));
+  amped_status status = amped_alloc(&more, words * (sets - 1), sizeof *more, what);
+  if (status == AMPED_OK) {
+#pragma omp parallel for schedule(static, 1)
+    for (uint64_t i = 0; i < sets; i++)
+      mark_part(indices, i * part < count ? i * part : count, end_of(i, part, count), words,
+                i == 0 ? *bits : more + (i - 1) * words);
+    join_sets(words, sets - 1, more, *bits);
+    amped_free(more);
+    return AMPED_OK;
+  }
+  amped_free(*bits);
+  *bits = NULL;
+  return status;
 }
 
 static uint64_t ones(uint64_t word) {
   return (uint64_t)__builtin_popcountll(word);
 }
 
-/* of_pieces: [pieces + 1] zeros. Returns the rows of all words. */
-static uint64_t count_marks(const row_set *s, uint64_t *of_pieces) {
-  const uint64_t pieces = amped_ceil_div(s->words, WORDS);
-#pragma omp parallel for schedule(static)
-  for (uint64_t i = 0; i < pieces; i++) {
-    uint64_t sum = 0;
-    for (uint64_t w = i * WORDS; w < end_of(i, WORDS, s->words); w++)
-      sum += ones(s->bits[w]);
-    of_pieces[i + 1] = sum;
-  }
-  return add_up(of_pieces, pieces);
+/* The owner of the word behind one of owner p. */
+static uint64_t next_owner(const census *c, uint64_t p) {
+  return p + 1 < c->nranks ? p + 1 : 0;
 }
 
-static void list_marks(const row_set *s, const uint64_t *of_pieces, uint64_t *rows) {
+static void count_bits(const uint64_t *bits, uint64_t words, census *c) {
 #pragma omp parallel for schedule(static)
-  for (uint64_t i = 0; i < amped_ceil_div(s->words, WORDS); i++) {
-    uint64_t at = of_pieces[i];
-    for (uint64_t w = i * WORDS; w < end_of(i, WORDS, s->words); w++) {
-      s->before[w] = at;
-      for (uint64_t rest = s->bits[w]; rest != 0; rest &= rest - 1)
-        rows[at++] = w * 64 + (uint64_t)__builtin_ctzll(rest);
+  for (uint64_t i = 0; i < c->pieces; i++) {
+    uint64_t *own = c->table + (i + 1) * c->nranks;
+    uint64_t p = i * WORDS % c->nranks;
+    for (uint64_t w = i * WORDS; w < end_of(i, WORDS, words); w++, p = next_owner(c, p))
+      own[p] += ones(bits[w]);
+  }
+}
+
+static void list_bits(amped_touched *t, const uint64_t *bits, uint64_t words, census *c) {
+#pragma omp parallel for schedule(static)
+  for (uint64_t i = 0; i < c->pieces; i++) {
+    uint64_t *next = c->table + i * c->nranks;
+    uint64_t p = i * WORDS % c->nranks;
+    uint64_t at = c->rows[i];
+    for (uint64_t w = i * WORDS; w < end_of(i, WORDS, words); w++, p = next_owner(c, p)) {
+      t->words[w] = (amped_touched_word){bits[w], next[p]};
+      for (uint64_t rest = bits[w]; rest != 0; rest &= rest - 1) {
+        if (t->numbers != NULL)
+          t->numbers[at] = next[p];
+        next[p]++;
+        t->rows[at++] = w * 64 + (uint64_t)__builtin_ctzll(rest);
+      }
     }
   }
 }
 
-static void place_entries(const row_set *s, const uint64_t *indices, uint64_t count,
-                          uint64_t *places) {
-#pragma omp parallel for schedule(static)
-  for (uint64_t k = 0; k < count; k++) {
-    const uint64_t w = indices[k] / 64;
-    const uint64_t below = (UINT64_C(1) << indices[k] % 64) - 1;
-    places[k] = s->before[w] + ones(s->bits[w] & below);
-  }
+static amped_status find_by_bits(amped_touched *t, const uint64_t *bits, uint64_t words,
+                                 census *c) {
+  AMPED_TRY(amped_alloc(&t->words, words, sizeof *t->words, what));
+  count_bits(bits, words, c);
+  AMPED_TRY(begin_numbers(t, c));
+  AMPED_TRY(amped_alloc(&t->rows, t->count, sizeof *t->rows, what));
+  list_bits(t, bits, words, c);
+  return AMPED_OK;
 }
 
-static amped_status find_by_bits(const uint64_t *indices, uint64_t count, uint64_t dim,
-                                 uint64_t *places, uint64_t **rows, uint64_t *found) {
-  row_set s = {.words = amped_ceil_div(dim, UINT64_C(64))};
-  uint64_t *of_pieces = NULL;
-  amped_status status = AMPED_OK;
-  AMPED_GO(done, amped_calloc(&s.bits, s.words, sizeof *s.bits, what));
-  AMPED_GO(done, amped_alloc(&s.before, s.words, sizeof *s.before, what));
-  AMPED_GO(done,
-           amped_calloc(&of_pieces, amped_ceil_div(s.words, WORDS) + 1, sizeof *of_pieces, what));
-  mark_rows(&s, indices, count);
-  *found = count_marks(&s, of_pieces);
-  AMPED_GO(done, amped_alloc(rows, *found, sizeof **rows, what));
-  list_marks(&s, of_pieces, *rows);
-  place_entries(&s, indices, count, places);
-done:
-  amped_free(s.bits);
-  amped_free(s.before);
-  amped_free(of_pieces);
+amped_status amped_touched_of_bits(amped_touched *t, const uint64_t *bits, uint64_t dim,
+                                   int nranks) {
+  const uint64_t words = amped_touched_words(dim);
+  census c;
+  *t = (amped_touched){.count = 0};
+  amped_status status = open_census(&c, amped_ceil_div(words, WORDS), nranks);
+  if (status == AMPED_OK)
+    status = find_by_bits(t, bits, words, &c);
+  close_census(&c);
+  if (status != AMPED_OK)
+    amped_touched_free(t);
   return status;
 }
+
+/* --- rows in order ---------------------------------------------------------------------------- */
 
 /* Indices in ascending order. */
 typedef struct sorted {
@@ -147,116 +240,53 @@ static bool is_new_row(const sorted *s, uint64_t k) {
   return k == 0 || row_at(s, k) != row_at(s, k - 1);
 }
 
-/* of_pieces: as above, of entries. */
-static uint64_t count_rows(const sorted *s, uint64_t *of_pieces) {
-  const uint64_t pieces = amped_ceil_div(s->order.count, WALK);
+static void count_rows(const sorted *s, int nranks, census *c) {
 #pragma omp parallel for schedule(static)
-  for (uint64_t i = 0; i < pieces; i++) {
-    uint64_t sum = 0;
+  for (uint64_t i = 0; i < c->pieces; i++)
     for (uint64_t k = i * WALK; k < end_of(i, WALK, s->order.count); k++)
-      sum += is_new_row(s, k);
-    of_pieces[i + 1] = sum;
-  }
-  return add_up(of_pieces, pieces);
+      if (is_new_row(s, k))
+        c->table[(i + 1) * c->nranks + (uint64_t)amped_stream_owner(row_at(s, k), nranks)]++;
 }
 
-static void list_rows(const sorted *s, const uint64_t *of_pieces, uint64_t *rows,
-                      uint64_t *places) {
+static void list_rows(const sorted *s, int nranks, amped_touched *t, census *c) {
 #pragma omp parallel for schedule(static)
-  for (uint64_t i = 0; i < amped_ceil_div(s->order.count, WALK); i++) {
-    uint64_t j = of_pieces[i];
+  for (uint64_t i = 0; i < c->pieces; i++) {
+    uint64_t at = c->rows[i];
     for (uint64_t k = i * WALK; k < end_of(i, WALK, s->order.count); k++) {
-      if (is_new_row(s, k))
-        rows[j++] = row_at(s, k);
-      places[amped_order_at(&s->order, k)] = j - 1;
+      if (!is_new_row(s, k))
+        continue;
+      const uint64_t row = row_at(s, k);
+      if (t->numbers != NULL)
+        t->numbers[at] = c->table[i * c->nranks + (uint64_t)amped_stream_owner(row, nranks)]++;
+      t->rows[at++] = row;
     }
   }
 }
 
-static amped_status find_by_order(const uint64_t *indices, uint64_t count, uint64_t *places,
-                                  uint64_t **rows, uint64_t *found) {
-  sorted s = {.indices = indices};
-  const amped_sort_field key = {indices, amped_sort_bits(indices, count)};
-  uint64_t *scratch = NULL;
-  uint64_t *of_pieces = NULL;
-  amped_status status = AMPED_OK;
-  AMPED_GO(done, amped_alloc(&scratch, count, 2 * sizeof *scratch, what));
-  AMPED_GO(done,
-           amped_calloc(&of_pieces, amped_ceil_div(count, WALK) + 1, sizeof *of_pieces, what));
-  AMPED_GO(done, amped_sort_order(count, &key, 1, scratch, scratch + count, &s.order));
-  *found = count_rows(&s, of_pieces);
-  AMPED_GO(done, amped_alloc(rows, *found, sizeof **rows, what));
-  list_rows(&s, of_pieces, *rows, places);
-done:
-  amped_free(scratch);
-  amped_free(of_pieces);
-  return status;
-}
-
-/* Bits take no more memory than the sort then, and less time. */
-amped_status amped_touched_find(const uint64_t *indices, uint64_t count, uint64_t dim,
-                                uint64_t *places, uint64_t **rows, uint64_t *found) {
-  *rows = NULL;
-  *found = 0;
-  return dim / 64 <= count ? find_by_bits(indices, count, dim, places, rows, found)
-                           : find_by_order(indices, count, places, rows, found);
-}
-
-/* --- numbering -------------------------------------------------------------------------------- */
-
-/* Row p of the table: for each owner, its rows in piece p; row 0 stays. */
-static void count_owners(const amped_touched *t, int nranks, uint64_t pieces, uint64_t *table) {
-#pragma omp parallel for schedule(static)
-  for (uint64_t i = 0; i < pieces; i++)
-    for (uint64_t k = i * WALK; k < t->count && k < (i + 1) * WALK; k++)
-      table[(i + 1) * (uint64_t)nranks + (uint64_t)amped_stream_owner(t->rows[k], nranks)]++;
-}
-
-/* Row p of the table has the number of each owner's first row in piece p. */
-static void give_numbers(amped_touched *t, int nranks, uint64_t pieces, uint64_t *table) {
-#pragma omp parallel for schedule(static)
-  for (uint64_t i = 0; i < pieces; i++) {
-    uint64_t *next = table + i * (uint64_t)nranks;
-    for (uint64_t k = i * WALK; k < t->count && k < (i + 1) * WALK; k++)
-      t->numbers[k] = next[amped_stream_owner(t->rows[k], nranks)]++;
-  }
-}
-
-/* counts: [nranks] zeros. table: [pieces + 1][nranks], too. */
-static amped_status number_rows(amped_touched *t, int nranks, uint64_t pieces, uint64_t *counts,
-                                uint64_t *table) {
-  const uint64_t n = (uint64_t)nranks;
-  uint64_t width = 0;
-  uint64_t first = 0;
-  count_owners(t, nranks, pieces, table);
-  for (uint64_t i = 0; i < pieces * n; i++)
-    counts[i % n] += table[n + i];
-  t->dim = find_dim(counts, t->count, nranks, &width);
-  const uint64_t idps = amped_ceil_div(t->dim, width);
-  AMPED_TRY(amped_calloc(&t->owners, idps, sizeof *t->owners, what));
-  for (int p = 0; p < nranks; p++) {
-    table[p] = first;
-    const uint64_t end = first + amped_ceil_div(counts[p], width) * width;
-    for (; first < end; first += width)
-      t->owners[first / width] = p;
-  }
-  for (uint64_t i = 0; i < pieces * n; i++)
-    table[n + i] += table[i];
-  give_numbers(t, nranks, pieces, table);
+static amped_status find_by_order(amped_touched *t, sorted *s, uint64_t *scratch, uint64_t count,
+                                  census *c) {
+  const amped_sort_field key = {s->indices, amped_sort_bits(s->indices, count)};
+  AMPED_TRY(amped_sort_order(count, &key, 1, scratch, scratch + count, &s->order));
+  count_rows(s, (int)c->nranks, c);
+  AMPED_TRY(begin_numbers(t, c));
+  AMPED_TRY(amped_alloc(&t->rows, t->count, sizeof *t->rows, what));
+  list_rows(s, (int)c->nranks, t, c);
   return AMPED_OK;
 }
 
-amped_status amped_touched_create(amped_touched *t, uint64_t *rows, uint64_t count, int nranks) {
-  const uint64_t pieces = amped_ceil_div(count, WALK);
-  uint64_t *counts = NULL;
-  *t = (amped_touched){.count = count, .rows = rows};
-  amped_status status =
-      amped_calloc(&counts, (pieces + 2) * (uint64_t)nranks, sizeof *counts, what);
+amped_status amped_touched_of_indices(amped_touched *t, const uint64_t *indices, uint64_t count,
+                                      int nranks) {
+  sorted s = {.indices = indices};
+  uint64_t *scratch = NULL;
+  census c;
+  *t = (amped_touched){.count = 0};
+  amped_status status = open_census(&c, amped_ceil_div(count, WALK), nranks);
   if (status == AMPED_OK)
-    status = amped_alloc(&t->numbers, count, sizeof *t->numbers, what);
+    status = amped_alloc(&scratch, count, 2 * sizeof *scratch, what);
   if (status == AMPED_OK)
-    status = number_rows(t, nranks, pieces, counts, counts + nranks);
-  amped_free(counts);
+    status = find_by_order(t, &s, scratch, count, &c);
+  amped_free(scratch);
+  close_census(&c);
   if (status != AMPED_OK)
     amped_touched_free(t);
   return status;
@@ -266,5 +296,28 @@ void amped_touched_free(amped_touched *t) {
   amped_free(t->rows);
   amped_free(t->numbers);
   amped_free(t->owners);
+  amped_free(t->words);
   memset(t, 0, sizeof *t);
+}
+
+/* --- numbers of entries ----------------------------------------------------------------------- */
+
+static uint64_t number_of(const amped_touched *t, uint64_t row) {
+  if (t->words == NULL)
+    return amped_touched_number(t, amped_sort_find(t->rows, t->count, row));
+  const amped_touched_word *word = &t->words[row / 64];
+  return word->first + ones(word->bits & ((UINT64_C(1) << row % 64) - 1));
+}
+
+void amped_touched_number_all(const amped_touched *t, const uint64_t *indices, uint64_t count,
+                              amped_itype type, void *numbers) {
+#pragma omp parallel for schedule(static)
+  for (uint64_t i = 0; i < amped_ceil_div(count, LINE); i++) {
+    uint64_t line[LINE];
+    const uint64_t first = i * LINE;
+    const uint64_t n = end_of(i, LINE, count) - first;
+    for (uint64_t k = 0; k < n; k++)
+      line[k] = number_of(t, indices[first + k]);
+    amped_indices_put(numbers, type, first, n, line);
+  }
 }

@@ -33,24 +33,45 @@ AMPED_BOTH static inline uint64_t amped_stream_index(uint64_t slot, int rank, in
 /* Rows of a rank among dim. */
 uint64_t amped_stream_own_rows(uint64_t dim, int rank, int nranks);
 
-/* *rows = the different ones of `count` indices below dim, ascending, from amped_alloc, and *found
- * their number; places[k] = that of indices[k] among them. count is at least one. Time is about
- * that of the entries: rows are counted by a bit each, or sorted where dim is far more than count.
- * *rows is NULL on failure. */
-amped_status amped_touched_find(const uint64_t *indices, uint64_t count, uint64_t dim,
-                                uint64_t *places, uint64_t **rows, uint64_t *found);
+/* Rows of one owner: a bit each, and the number of the first one whose bit is set. */
+typedef struct amped_touched_word {
+  uint64_t bits, first;
+} amped_touched_word;
 
 typedef struct amped_touched {
   uint64_t count;
-  uint64_t *rows;    /* [count] ascending */
-  uint64_t *numbers; /* [count] of rows */
-  uint64_t dim;      /* numbers, with gaps */
-  int *owners;       /* [ceil(dim / width)] of iDps */
+  uint64_t *rows;            /* [count] ascending */
+  uint64_t *numbers;         /* [count] of rows; NULL: 0, 1, 2 and so on, as on one rank */
+  uint64_t dim;              /* numbers, with gaps */
+  int *owners;               /* [ceil(dim / width)] of iDps */
+  amped_touched_word *words; /* [amped_touched_words], where rows have a bit each */
 } amped_touched;
 
-/* rows: [count] ascending, each once, at least one; from amped_alloc, and the struct's from now on,
- * on failure too. Free with the second, which takes a zeroed struct, too. */
-amped_status amped_touched_create(amped_touched *t, uint64_t *rows, uint64_t count, int nranks);
+/* The number of rows[k]. */
+static inline uint64_t amped_touched_number(const amped_touched *t, uint64_t k) {
+  return t->numbers != NULL ? t->numbers[k] : k;
+}
+
+/* Do rows below dim have a bit each where there are so many entries? Else dim is so much more that
+ * to sort takes less time. */
+bool amped_touched_has_bits(uint64_t entries, uint64_t dim);
+static inline uint64_t amped_touched_words(uint64_t dim) {
+  return amped_ceil_div(dim, AMPED_STREAM_BLOCK);
+}
+/* *bits, from amped_alloc, = the bits of these rows, in words; NULL on failure. */
+amped_status amped_touched_mark(const uint64_t *indices, uint64_t count, uint64_t dim,
+                                uint64_t **bits);
+
+/* The touched rows are those whose bits are set, at least one. Or the different ones of the indices
+ * of all entries. free takes a zeroed struct, too. */
+amped_status amped_touched_of_bits(amped_touched *t, const uint64_t *bits, uint64_t dim,
+                                   int nranks);
+amped_status amped_touched_of_indices(amped_touched *t, const uint64_t *indices, uint64_t count,
+                                      int nranks);
 void amped_touched_free(amped_touched *t);
+
+/* numbers[k], of `type`, = that of indices[k], which is a touched row. */
+void amped_touched_number_all(const amped_touched *t, const uint64_t *indices, uint64_t count,
+                              amped_itype type, void *numbers);
 
 #endif

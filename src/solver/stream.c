@@ -25,11 +25,11 @@ typedef struct work {
   const amped_stream *s;
   amped_input *input;
   uint64_t old_dims[AMPED_MAX_ORDER];
-  const amped_sptensor *all;   /* rank 0: the input's; elsewhere NULL */
-  const amped_sptensor *learn; /* those of them that are learnt: all, or */
-  amped_sptensor some;
+  const amped_sptensor *all;  /* rank 0: the input's; elsewhere NULL */
   const amped_sptensor *mine; /* this rank's part of all: all, or */
   amped_sptensor dealt;
+  const amped_sptensor *learn; /* those of mine that are learnt: all of them, or */
+  amped_sptensor some;
   amped_stream_batch *batch; /* NULL where nothing is learnt, and of a published history */
   amped_learnt *out;
 } work;
@@ -50,31 +50,32 @@ static void copy_entry(const amped_sptensor *from, uint64_t k, amped_sptensor *t
 /* What becomes of an entry. */
 enum { LEARN, HOLD, DROP, FATES };
 
-static int fate_of(const work *w, uint64_t k) {
+static int fate_of(const work *w, const amped_sptensor *list, uint64_t k) {
   bool inside = is_published(w);
-  if (amped_stream_entry_is_held(w->s->head, w->all, k))
+  if (amped_stream_entry_is_held(w->s->head, list, k))
     return HOLD;
-  for (int m = 0; m < w->all->order && inside; m++)
-    inside = w->all->indices[m][k] < w->old_dims[m];
+  for (int m = 0; m < list->order && inside; m++)
+    inside = list->indices[m][k] < w->old_dims[m];
   return inside ? DROP : LEARN;
 }
 
 /* Entries whose fates are counted together, by one thread. */
 #define TEAM_ENTRIES (UINT64_C(1) << 14)
 
-static uint64_t end_of_piece(const work *w, uint64_t piece) {
+static uint64_t end_of_piece(const amped_sptensor *list, uint64_t piece) {
   const uint64_t end = (piece + 1) * TEAM_ENTRIES;
-  return end < w->all->nnz ? end : w->all->nnz;
+  return end < list->nnz ? end : list->nnz;
 }
 
 /* For each piece of the list: the entries of each fate in the pieces before it. */
-static void count_fates(const work *w, uint64_t pieces, uint64_t (*counts)[FATES]) {
+static void count_fates(const work *w, const amped_sptensor *list, uint64_t pieces,
+                        uint64_t (*counts)[FATES]) {
 #pragma omp parallel for schedule(static)
   for (uint64_t i = 0; i < pieces; i++) {
-    const uint64_t end = end_of_piece(w, i);
+    const uint64_t end = end_of_piece(list, i);
     uint64_t own[FATES] = {0};
     for (uint64_t k = i * TEAM_ENTRIES; k < end; k++)
-      own[fate_of(w, k)]++;
+      own[fate_of(w, list, k)]++;
     memcpy(counts[i + 1], own, sizeof own);
   }
   for (uint64_t i = 0; i < pieces; i++)
@@ -83,38 +84,37 @@ static void count_fates(const work *w, uint64_t pieces, uint64_t (*counts)[FATES
 }
 
 /* Each piece to where those before it end. */
-static void copy_entries(const work *w, uint64_t pieces, uint64_t (*counts)[FATES],
-                         amped_sptensor *const *to) {
+static void copy_entries(const work *w, const amped_sptensor *list, uint64_t pieces,
+                         uint64_t (*counts)[FATES], amped_sptensor *const *to) {
 #pragma omp parallel for schedule(static)
   for (uint64_t i = 0; i < pieces; i++) {
-    const uint64_t end = end_of_piece(w, i);
+    const uint64_t end = end_of_piece(list, i);
     for (uint64_t k = i * TEAM_ENTRIES; k < end; k++) {
-      const int fate = fate_of(w, k);
-      if (fate != DROP)
-        copy_entry(w->all, k, to[fate], counts[i][fate]++);
+      const int fate = fate_of(w, list, k);
+      if (to[fate] != NULL)
+        copy_entry(list, k, to[fate], counts[i][fate]++);
     }
   }
 }
 
-/* Rank 0: entries are learnt, held out or dropped. Those that are learnt are copied only where they
- * are not all. */
-static amped_status part_entries(work *w) {
-  const uint64_t pieces = amped_ceil_div(w->all->nnz, TEAM_ENTRIES);
-  amped_sptensor *const to[] = {[LEARN] = &w->some, [HOLD] = &w->out->held_out};
+/* Entries are learnt, held out or dropped: *found of each. They are copied to the lists of their
+ * fates, which may be NULL, unless all are learnt. */
+static amped_status part_entries(const work *w, const amped_sptensor *list,
+                                 amped_sptensor *const *to, uint64_t *found) {
+  const uint64_t pieces = amped_ceil_div(list->nnz, TEAM_ENTRIES);
   uint64_t(*counts)[FATES] = NULL;
   amped_status status = AMPED_OK;
   AMPED_TRY(amped_calloc(&counts, pieces + 1, sizeof *counts, "the entries of a batch"));
-  count_fates(w, pieces, counts);
-  w->out->learnt = counts[pieces][LEARN];
-  w->out->held = counts[pieces][HOLD];
-  w->out->dropped = counts[pieces][DROP];
-  w->learn = w->out->learnt == w->all->nnz ? w->all : &w->some;
-  AMPED_GO(done, amped_sptensor_create(&w->out->held_out, w->all->order, w->out->held));
-  if (w->learn == w->all)
+  count_fates(w, list, pieces, counts);
+  memcpy(found, counts[pieces], sizeof counts[pieces]);
+  if (found[LEARN] == list->nnz)
     goto done;
-  AMPED_GO(done, amped_sptensor_create(&w->some, w->all->order, w->out->learnt));
-  memcpy(w->some.dims, w->all->dims, sizeof w->some.dims);
-  copy_entries(w, pieces, counts, to);
+  for (int f = 0; f < FATES; f++)
+    if (to[f] != NULL) {
+      AMPED_GO(done, amped_sptensor_create(to[f], list->order, found[f]));
+      memcpy(to[f]->dims, list->dims, sizeof to[f]->dims);
+    }
+  copy_entries(w, list, pieces, counts, to);
 done:
   amped_free(counts);
   return status;
@@ -132,28 +132,42 @@ static int find_growing(const work *w) {
   return -1;
 }
 
+/* This rank's entries that are learnt; rank 0 lists those of all ranks that are held out. */
+static amped_status choose_entries(work *w, uint64_t *found) {
+  const bool is_root = w->s->comm->rank == 0;
+  const bool is_alone = w->s->comm->nranks == 1;
+  amped_sptensor *hold = &w->out->held_out;
+  uint64_t of_all[FATES];
+  AMPED_TRY(part_entries(
+      w, w->mine, (amped_sptensor *[FATES]){[LEARN] = &w->some, [HOLD] = is_alone ? hold : NULL},
+      found));
+  w->learn = found[LEARN] == w->mine->nnz ? w->mine : &w->some;
+  if (is_root && !is_alone && w->s->head->holdout > 0.0)
+    AMPED_TRY(part_entries(w, w->all, (amped_sptensor *[FATES]){[HOLD] = hold}, of_all));
+  hold->order = w->mine->order;
+  return AMPED_OK;
+}
+
 /* Collective; the status is agreed. */
 static amped_status take_entries(work *w, int growing) {
   const amped_comm *comm = w->s->comm;
   amped_learnt *out = w->out;
-  uint64_t shared[4] = {0};
-  amped_status status = AMPED_OK;
+  uint64_t found[FATES] = {0};
   out->growing = growing;
   if (comm->rank == 0) {
     w->all = amped_input_list(w->input);
-    status = part_entries(w);
-    if (status == AMPED_OK && growing < 0)
+    if (growing < 0)
       out->growing = find_growing(w);
-    memcpy(shared, (uint64_t[]){out->learnt, out->held, (uint64_t)(out->growing + 1), out->dropped},
-           sizeof shared);
   }
-  AMPED_TRY(amped_comm_agree(comm, status));
-  amped_comm_broadcast(comm, shared, sizeof shared);
-  out->learnt = shared[0];
-  out->held = shared[1];
-  out->growing = (int)shared[2] - 1;
-  out->dropped = shared[3];
-  return amped_stream_entries_deal(comm, w->all, &w->dealt, &w->mine);
+  amped_comm_broadcast(comm, &out->growing, sizeof out->growing);
+  AMPED_TRY(amped_stream_entries_deal(comm, w->all, &w->dealt, &w->mine));
+  memcpy(w->dealt.dims, amped_input_info(w->input)->dims, sizeof w->dealt.dims);
+  AMPED_TRY(amped_comm_agree(comm, choose_entries(w, found)));
+  amped_comm_sum_u64(comm, found, FATES);
+  out->learnt = found[LEARN];
+  out->held = found[HOLD];
+  out->dropped = found[DROP];
+  return AMPED_OK;
 }
 
 /* --- new rows ----------------------------------------------------------------------------------
@@ -267,13 +281,13 @@ static uint64_t list_touched(const amped_stream_rows *rows, const amped_touched 
 #pragma omp parallel for schedule(static) reduction(min : first) reduction(+ : own)
   for (uint64_t k = 0; k < count; k++)
     if (is_own(rows, t->rows[k])) {
-      first = t->numbers[k] < first ? t->numbers[k] : first;
+      first = amped_touched_number(t, k) < first ? amped_touched_number(t, k) : first;
       own++;
     }
 #pragma omp parallel for schedule(static)
   for (uint64_t k = 0; k < count; k++)
     if (is_own(rows, t->rows[k]))
-      out[t->numbers[k] - first] = t->rows[k];
+      out[amped_touched_number(t, k) - first] = t->rows[k];
   return own;
 }
 

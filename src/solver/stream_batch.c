@@ -6,8 +6,10 @@
 #include "base/timer.h"
 #include "base/trace.h"
 #include "factor/exchange.h"
+#include "load/input.h"
 #include "load/list_stats.h"
 #include "load/load_list.h"
+#include "mpi/allgather.h"
 #include "solver/complete_als.h"
 #include "solver/stream_model.h"
 
@@ -34,62 +36,94 @@ const amped_touched *amped_stream_batch_touched(const amped_stream_batch *b, int
 
 /* --- numbers of rows -------------------------------------------------------------------------- */
 
-/* Collective; the status is agreed. Rank 0's entries have a place each among the rows. */
-static amped_status share_rows(amped_stream_batch *b, const amped_sptensor *list, int mode,
-                               uint64_t *places) {
-  uint64_t *rows = NULL;
-  uint64_t count = 0;
-  amped_status status = AMPED_OK;
-  if (b->comm->rank == 0)
+/* Collective; the status is agreed. Each rank marks the rows of its entries. */
+static amped_status mark_rows(const amped_comm *comm, const amped_sptensor *mine, int mode,
+                              amped_touched *out) {
+  const uint64_t words = amped_touched_words(mine->dims[mode]);
+  uint64_t *bits = NULL;
+  amped_status status = amped_touched_mark(mine->indices[mode], mine->nnz, mine->dims[mode], &bits);
+  status = amped_comm_agree(comm, status);
+  if (status == AMPED_OK) {
+    amped_comm_or_u64(comm, bits, words);
     status =
-        amped_touched_find(list->indices[mode], list->nnz, list->dims[mode], places, &rows, &count);
-  AMPED_GO(failed, amped_comm_agree(b->comm, status));
-  amped_comm_broadcast(b->comm, &count, sizeof count);
-  if (b->comm->rank != 0)
-    status = amped_alloc(&rows, count, sizeof *rows, "the rows of a batch");
-  AMPED_GO(failed, amped_comm_agree(b->comm, status));
-  amped_comm_broadcast(b->comm, rows, count * sizeof *rows);
-  return amped_comm_agree(b->comm,
-                          amped_touched_create(&b->touched[mode], rows, count, b->comm->nranks));
-failed:
-  amped_free(rows);
+        amped_comm_agree(comm, amped_touched_of_bits(out, bits, mine->dims[mode], comm->nranks));
+  }
+  amped_free(bits);
   return status;
 }
 
-/* Rank 0: the list has the numbers of rows, where it had their places; and values. */
-static void number_list(const amped_stream_batch *b, const double *values, amped_sptensor *list) {
-#pragma omp parallel
-  {
-    for (int m = 0; m < list->order; m++) {
-      uint64_t *indices = list->indices[m];
-      const uint64_t *numbers = b->touched[m].numbers;
-#pragma omp for schedule(static) nowait
-      for (uint64_t k = 0; k < list->nnz; k++)
-        indices[k] = numbers[indices[k]];
-    }
-#pragma omp for schedule(static)
-    for (uint64_t k = 0; k < list->nnz; k++)
-      list->values[k] = values[k];
+/* Collective; the status is agreed. All ranks' indices, in all: [total]. */
+static amped_status gather_indices(const amped_comm *comm, const amped_sptensor *mine, int mode,
+                                   uint64_t *all) {
+  const uint64_t nranks = (uint64_t)comm->nranks;
+  amped_allgather *gather = NULL;
+  uint64_t *counts = NULL;
+  amped_status status = AMPED_OK;
+  AMPED_GO(agree, amped_calloc(&counts, 2 * nranks, sizeof *counts, "the rows of a batch"));
+  AMPED_GO(agree, amped_allgather_create(comm, comm->mpi, sizeof *all, &gather));
+agree:
+  status = amped_comm_agree(comm, status);
+  if (status == AMPED_OK) {
+    uint64_t *firsts = counts + nranks;
+    AMPED_MPI(comm, MPI_Allgather(&mine->nnz, 1, MPI_UINT64_T, counts, 1, MPI_UINT64_T, comm->mpi));
+    for (uint64_t p = 1; p < nranks; p++)
+      firsts[p] = firsts[p - 1] + counts[p - 1];
+    if (mine->nnz > 0)
+      memcpy(all + firsts[comm->rank], mine->indices[mode], mine->nnz * sizeof *all);
+    amped_allgather_parts(gather, all, firsts, counts);
   }
-  for (int m = 0; m < list->order; m++)
-    list->dims[m] = b->touched[m].dim;
-  list->duplicates = AMPED_DUPLICATES_SUM; /* none comes twice */
+  amped_allgather_destroy(gather);
+  amped_free(counts);
+  return status;
 }
 
-/* Collective; the status is agreed. Rank 0's list, by numbers of rows. */
-static amped_status number_rows(amped_stream_batch *b, const amped_state_head *head,
-                                const amped_sptensor *list, amped_sptensor *numbered) {
+/* Collective; the status is agreed. Far fewer entries than rows: every rank sorts all indices. */
+static amped_status sort_rows(const amped_comm *comm, const amped_sptensor *mine, uint64_t total,
+                              int mode, amped_touched *out) {
+  uint64_t *all = NULL;
   amped_status status = AMPED_OK;
-  memset(numbered, 0, sizeof *numbered);
-  if (b->comm->rank == 0)
-    status = amped_sptensor_create(numbered, list->order, list->nnz);
-  status = amped_comm_agree(b->comm, status);
-  for (int m = 0; m < head->order && status == AMPED_OK; m++)
-    status = share_rows(b, list, m, numbered->indices[m]);
-  if (status != AMPED_OK)
-    amped_sptensor_free(numbered);
-  else if (b->comm->rank == 0)
-    number_list(b, list->values, numbered);
+  if (comm->nranks == 1)
+    return amped_touched_of_indices(out, mine->indices[mode], mine->nnz, 1);
+  status = amped_alloc(&all, total, sizeof *all, "the rows of a batch");
+  status = amped_comm_agree(comm, status);
+  if (status == AMPED_OK)
+    status = gather_indices(comm, mine, mode, all);
+  if (status == AMPED_OK)
+    status = amped_comm_agree(comm, amped_touched_of_indices(out, all, total, comm->nranks));
+  amped_free(all);
+  return status;
+}
+
+/* Collective; the status is agreed. This rank's entries, by numbers of rows. */
+static amped_status number_mode(amped_stream_batch *b, const amped_sptensor *mine, uint64_t total,
+                                int mode, amped_input_part *numbered) {
+  amped_touched *t = &b->touched[mode];
+  AMPED_TRY(amped_touched_has_bits(total, mine->dims[mode])
+                ? mark_rows(b->comm, mine, mode, t)
+                : sort_rows(b->comm, mine, total, mode, t));
+  const amped_itype type = amped_itype_for(t->dim);
+  AMPED_TRY(amped_comm_agree(
+      b->comm, amped_alloc(&numbered->indices[mode], mine->nnz, type, "the entries of a batch")));
+  amped_touched_number_all(t, mine->indices[mode], mine->nnz, type, numbered->indices[mode]);
+  return AMPED_OK;
+}
+
+/* Collective; the status is agreed. The input whose indices are the numbers of rows. */
+static amped_status number_rows(amped_stream_batch *b, const char *name,
+                                const amped_sptensor *mine) {
+  amped_input_part numbered = {.count = mine->nnz, .values = mine->values};
+  uint64_t dims[AMPED_MAX_ORDER];
+  uint64_t total = mine->nnz;
+  amped_status status = AMPED_OK;
+  amped_comm_sum_u64(b->comm, &total, 1);
+  for (int m = 0; m < mine->order && status == AMPED_OK; m++) {
+    status = number_mode(b, mine, total, m, &numbered);
+    dims[m] = b->touched[m].dim;
+  }
+  if (status == AMPED_OK)
+    return amped_input_of_parts(b->comm, name, mine->order, dims, &numbered, &b->input);
+  for (int m = 0; m < mine->order; m++)
+    amped_free(numbered.indices[m]);
   return status;
 }
 
@@ -160,15 +194,13 @@ static amped_status load(amped_stream_batch *b, const amped_state_head *head,
 
 /* Collective; the status is agreed. */
 static amped_status open_batch(amped_stream_batch *b, const amped_state_head *head,
-                               const char *name, const amped_sptensor *list) {
+                               const char *name, const amped_sptensor *mine) {
   double at = amped_time();
   amped_list_source *source = NULL;
-  amped_sptensor numbered;
   amped_trace_begin(AMPED_PHASE_ROWS, AMPED_NO_NUMBER);
-  AMPED_TRY(number_rows(b, head, list, &numbered));
+  AMPED_TRY(number_rows(b, name, mine));
   amped_trace_end();
   lap(&at, &b->times->rows);
-  AMPED_TRY(amped_input_of_list(b->comm, name, b->comm->rank == 0 ? &numbered : NULL, &b->input));
   AMPED_TRY(amped_list_source_open(b->comm, b->input, false, &b->worker, &source));
   const amped_status status = load(b, head, source, &at);
   amped_list_source_close(source);
@@ -179,7 +211,7 @@ static amped_status open_batch(amped_stream_batch *b, const amped_state_head *he
 
 amped_status amped_stream_batch_create(const amped_comm *comm, const amped_worker *worker,
                                        const amped_state_head *head, const amped_stream_rows *rows,
-                                       const char *name, const amped_sptensor *list,
+                                       const char *name, const amped_sptensor *mine,
                                        amped_batch_times *times, amped_stream_batch **out) {
   amped_stream_batch *b = NULL;
   *out = NULL;
@@ -193,7 +225,7 @@ amped_status amped_stream_batch_create(const amped_comm *comm, const amped_worke
   b->worker = *worker;
   b->worker.reserved = rows->ops->device_bytes(rows->store);
   b->fit = fit_of(head);
-  status = open_batch(b, head, name, list);
+  status = open_batch(b, head, name, mine);
   if (status == AMPED_OK)
     *out = b;
   else
@@ -221,15 +253,40 @@ void amped_stream_batch_destroy(amped_stream_batch *b) {
 
 /* --- rows in and out -------------------------------------------------------------------------- */
 
+/* Rows whose positions a thread finds together. */
+#define FOUND_ROWS (UINT64_C(1) << 14)
+
+/* Of touched rows first .. end: most have the iDp of the one before. */
+static void find_some(const amped_row_plan *rows, const amped_touched *t, uint64_t first,
+                      uint64_t end, uint64_t *positions) {
+  uint64_t begin = 0; /* of an iDp; none yet */
+  uint64_t past = 0;
+  uint64_t position = 0;
+  for (uint64_t k = first; k < end; k++) {
+    const uint64_t number = amped_touched_number(t, k);
+    if (number < begin || number >= past) {
+      begin = number / rows->width * rows->width;
+      past = begin + rows->width;
+      position = rows->position[number / rows->width];
+    }
+    positions[k] = position + (number - begin);
+  }
+}
+
+static void find_positions(const amped_row_plan *rows, const amped_touched *t,
+                           uint64_t *positions) {
+#pragma omp parallel for schedule(static)
+  for (uint64_t k = 0; k < t->count; k += FOUND_ROWS)
+    find_some(rows, t, k, k + FOUND_ROWS < t->count ? k + FOUND_ROWS : t->count, positions);
+}
+
 /* The stream's rows learn which of them the batch touches, and where its factors have them. */
 static amped_status show_rows(amped_stream_batch *b, const amped_stream_rows *rows) {
   amped_row_list lists[AMPED_MAX_ORDER];
   for (int m = 0; m < rows->order; m++) {
     const amped_touched *t = &b->touched[m];
     AMPED_TRY(amped_alloc(&b->positions[m], t->count, sizeof *b->positions[m], "a batch's rows"));
-#pragma omp parallel for schedule(static)
-    for (uint64_t k = 0; k < t->count; k++)
-      b->positions[m][k] = amped_plan_position(&b->plan, m, t->numbers[k]);
+    find_positions(&b->plan.modes[m].rows, t, b->positions[m]);
     lists[m] = (amped_row_list){t->count, t->rows, b->positions[m]};
   }
   return rows->ops->begin(rows->store, &b->plan, lists);

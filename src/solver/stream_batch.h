@@ -24,13 +24,13 @@ typedef struct amped_batch_times {
   double end;     /* what changed is listed, and memory freed */
 } amped_batch_times;
 
-/* Collective; the status is agreed. Loads rank 0's list of at least one entry, in the stream's
- * indices and dims; `list` of other ranks is not looked at. `name`, for messages, comm and worker
- * are borrowed until destroy. The worker has a device alone, which has the rows, too. Adds to
+/* Collective; the status is agreed. Loads all ranks' entries, at least one, in the stream's indices
+ * and dims, of which `mine` has this rank's. Its values, `name`, for messages, comm and worker are
+ * borrowed until destroy. The worker has a device alone, which has the rows, too. Adds to
  * *times, as learn does, which is borrowed until destroy. *out is NULL on failure. */
 amped_status amped_stream_batch_create(const amped_comm *comm, const amped_worker *worker,
                                        const amped_state_head *head, const amped_stream_rows *rows,
-                                       const char *name, const amped_sptensor *list,
+                                       const char *name, const amped_sptensor *mine,
                                        amped_batch_times *times, amped_stream_batch **out);
 void amped_stream_batch_destroy(amped_stream_batch *batch); /* NULL is allowed */
 

@@ -8,8 +8,8 @@
 #include "base/timer.h"
 #include "base/trace.h"
 #include "plan/touched.h"
-#include "solver/normal_equations.h"
 #include "solver/stream_entries.h"
+#include "solver/normal_equations.h"
 
 /* Rows that a thread takes at a time. */
 #define PIECE UINT64_C(256)
@@ -27,8 +27,7 @@ typedef struct work {
   amped_stream_rows *rows;
   const uint64_t *old_dims;
   int components;
-  const amped_sptensor *mine; /* this rank's part of the entries */
-  amped_sptensor dealt;
+  const amped_sptensor *mine;    /* this rank's part of the entries */
   void *now[AMPED_MAX_ORDER];    /* [dims][components] of the rows' type: all rows */
   void *before[AMPED_MAX_ORDER]; /* [old_dims][components], as they were */
   double *grams[GRAMS][AMPED_MAX_ORDER];
@@ -75,7 +74,6 @@ static void free_room(work *w) {
   amped_free(w->past);
   for (int i = 0; i < 4; i++)
     amped_free(w->of[i / 2][i % 2]);
-  amped_sptensor_free(&w->dealt);
 }
 
 uint64_t amped_stream_published_bytes(const amped_state_head *head) {
@@ -283,14 +281,17 @@ static amped_status prepare(work *w) {
 
 amped_status amped_stream_published_learn(const amped_comm *comm, const amped_state_head *head,
                                           amped_stream_rows *rows, const uint64_t *old_dims,
-                                          const amped_sptensor *list, uint64_t number, int sweeps,
+                                          const amped_sptensor *mine, uint64_t number, int sweeps,
                                           const int *order, amped_mode_times *times,
                                           double *sweep_sec) {
-  work w = {
-      .comm = comm, .head = head, .rows = rows, .old_dims = old_dims, .components = head->ncomps};
+  work w = {.comm = comm,
+            .head = head,
+            .rows = rows,
+            .old_dims = old_dims,
+            .components = head->ncomps,
+            .mine = mine};
   double began = 0.0;
-  amped_status status = amped_stream_entries_deal(comm, list, &w.dealt, &w.mine);
-  AMPED_GO(done, status);
+  amped_status status = AMPED_OK;
   AMPED_GO(done, amped_comm_agree(comm, prepare(&w)));
   for (int m = 0; m < rows->order; m++)
     AMPED_GO(done, renew_grams(&w, m));

@@ -21,12 +21,13 @@
  * where the head has another history. */
 uint64_t amped_stream_published_bytes(const amped_state_head *head);
 
-/* Collective; the status is agreed. Learn rank 0's list as batch `number`: `sweeps` times new rows,
- * the modes in this order. The rows have the batch's dims, and a start where they are new; the
- * model has no biases. *sweep_sec: seconds of a sweep on this rank, their mean. */
+/* Collective; the status is agreed. Learn all ranks' entries, of which `mine` has this rank's, as
+ * batch `number`: `sweeps` times new rows, the modes in this order. The rows have the batch's dims,
+ * and a start where they are new; the model has no biases. *sweep_sec: seconds of a sweep on this
+ * rank, their mean. */
 amped_status amped_stream_published_learn(const amped_comm *comm, const amped_state_head *head,
                                           amped_stream_rows *rows, const uint64_t *old_dims,
-                                          const amped_sptensor *list, uint64_t number, int sweeps,
+                                          const amped_sptensor *mine, uint64_t number, int sweeps,
                                           const int *order, amped_mode_times *times,
                                           double *sweep_sec);
 

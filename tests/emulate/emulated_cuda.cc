@@ -428,6 +428,11 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
     memmove(to, from, bytes);
   return cudaSuccess;
 }
+/* All host memory is taken for plain. */
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *) {
+  attributes->type = cudaMemoryTypeUnregistered;
+  return cudaSuccess;
+}
 cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t) {
   if (bytes > 0)
     memset(to, value, bytes);

@@ -38,7 +38,8 @@ static void check_round(uint64_t bytes, cudaStream_t stream) {
 
 START_TEST(arrays_come_back_as_they_went) {
   cudaStream_t stream = nullptr;
-  check_ok(amped_cuda_check(cudaStreamCreate(&stream), "cudaStreamCreate"));
+  check_ok(amped_cuda_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
+                            "cudaStreamCreateWithFlags"));
   for (uint64_t bytes : sizes)
     check_round(bytes, stream);
   amped_cuda_keep_memory();

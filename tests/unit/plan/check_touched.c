@@ -2,6 +2,7 @@
 #include "plan/touched.h"
 #include "tensor/partition.h"
 #include "base/random.h"
+#include "base/sort.h"
 #include "tests/lib/testing.h"
 
 START_TEST(owners_have_all_rows) {
@@ -24,104 +25,120 @@ START_TEST(owners_have_all_rows) {
     }
 }
 
-static void numbers_are_right(uint64_t count, uint64_t step, int nranks) {
-  amped_touched t;
-  uint64_t *rows = NULL;
-  check_ok(amped_alloc(&rows, count, sizeof *rows, "a test"));
-  for (uint64_t k = 0; k < count; k++)
-    rows[k] = 5 + k * step;
-  check_ok(amped_touched_create(&t, rows, count, nranks));
-  const uint64_t width = amped_partition_width(t.dim);
+/* Rows are `rows`, each has one number, and iDps have one owner. */
+static void check_touched(const amped_touched *t, const uint64_t *rows, uint64_t count,
+                          int nranks) {
+  const uint64_t width = amped_partition_width(t->dim);
+  uint64_t last[5] = {0};
   bool *taken = NULL;
-  check_ok(amped_calloc(&taken, t.dim, sizeof *taken, "a test"));
-  ck_assert_uint_le(t.dim, count + (uint64_t)nranks * width + count / 8);
+  check_ok(amped_calloc(&taken, t->dim, sizeof *taken, "a test"));
+  ck_assert_uint_eq(t->count, count);
+  ck_assert_uint_le(t->dim, count + (uint64_t)nranks * width + count / 8);
   for (uint64_t k = 0; k < count; k++) {
-    const uint64_t number = t.numbers[k];
-    ck_assert_uint_lt(number, t.dim);
+    const uint64_t number = amped_touched_number(t, k);
+    const int owner = amped_stream_owner(rows[k], nranks);
+    ck_assert_uint_eq(t->rows[k], rows[k]);
+    ck_assert_uint_lt(number, t->dim);
     ck_assert(!taken[number]);
     taken[number] = true;
-    ck_assert_int_eq(t.owners[number / width], amped_stream_owner(t.rows[k], nranks));
+    ck_assert_int_eq(t->owners[number / width], owner);
+    ck_assert(last[owner] == 0 || number == last[owner]); /* in the order of rows */
+    last[owner] = number + 1;
   }
   amped_free(taken);
-  amped_touched_free(&t);
 }
 
-START_TEST(an_idp_has_one_owner) {
-  for (int nranks = 1; nranks <= 4; nranks++) {
-    numbers_are_right(1, 1, nranks);
-    numbers_are_right(100, 1, nranks);
-    numbers_are_right(1000, 64 * 4, nranks); /* all are of one rank */
-    numbers_are_right(65536, 3, nranks);
-    numbers_are_right(65537, 3, nranks);
-    numbers_are_right(131072, 1, nranks);
-    numbers_are_right(200003, 7, nranks);
+/* Entries have the numbers of their rows, in any type that holds them. */
+static void check_numbers(const amped_touched *t, const uint64_t *indices, uint64_t count) {
+  uint64_t *numbers = NULL;
+  check_ok(amped_alloc(&numbers, count, sizeof *numbers, "a test"));
+  for (int wide = 0; wide < 2; wide++) {
+    const amped_itype type = wide ? AMPED_U64 : amped_itype_for(t->dim);
+    amped_touched_number_all(t, indices, count, type, numbers);
+    for (uint64_t k = 0; k < count; k++)
+      ck_assert_uint_eq(amped_index_get(numbers, type, k),
+                        amped_touched_number(t, amped_sort_find(t->rows, t->count, indices[k])));
   }
-  check_no_leak();
+  amped_free(numbers);
+}
+
+static amped_status find(amped_touched *t, const uint64_t *indices, uint64_t count, uint64_t dim,
+                         bool by_bits, int nranks) {
+  uint64_t *bits = NULL;
+  if (!by_bits)
+    return amped_touched_of_indices(t, indices, count, nranks);
+  memset(t, 0, sizeof *t);
+  AMPED_TRY(amped_touched_mark(indices, count, dim, &bits));
+  const amped_status status = amped_touched_of_bits(t, bits, dim, nranks);
+  amped_free(bits);
+  return status;
 }
 
 /* Entry k of `count` has one of `different` rows, `step` apart; the last row is dim - 1 - spare. */
 static void rows_are_found(uint64_t count, uint64_t different, uint64_t step, uint64_t spare) {
   const uint64_t dim = (different - 1) * step + 1 + spare;
   uint64_t *indices = NULL;
-  uint64_t *places = NULL;
   uint64_t *rows = NULL;
-  uint64_t found = 0;
   check_ok(amped_alloc(&indices, count, sizeof *indices, "a test"));
-  check_ok(amped_alloc(&places, count, sizeof *places, "a test"));
+  check_ok(amped_alloc(&rows, different, sizeof *rows, "a test"));
   for (uint64_t k = 0; k < count; k++)
     indices[k] = (k < different ? different - 1 - k : amped_mix64(k) % different) * step;
-  check_ok(amped_touched_find(indices, count, dim, places, &rows, &found));
-  ck_assert_uint_eq(found, different);
-  for (uint64_t j = 0; j < found; j++)
-    ck_assert_uint_eq(rows[j], j * step);
-  for (uint64_t k = 0; k < count; k++)
-    ck_assert_uint_eq(rows[places[k]], indices[k]);
+  for (uint64_t j = 0; j < different; j++)
+    rows[j] = j * step;
+  for (int nranks = 1; nranks <= 5; nranks++)
+    for (int by_bits = 0; by_bits < 2; by_bits++) {
+      amped_touched t;
+      if (by_bits && dim > UINT64_C(1) << 30)
+        continue;
+      check_ok(find(&t, indices, count, dim, by_bits, nranks));
+      check_touched(&t, rows, different, nranks);
+      check_numbers(&t, indices, count);
+      amped_touched_free(&t);
+    }
   amped_free(indices);
-  amped_free(places);
   amped_free(rows);
 }
 
-/* Few rows for their entries, which have a bit each, and many, which are sorted. */
 START_TEST(different_rows_are_found) {
   rows_are_found(1, 1, 1, 0);
   rows_are_found(1, 1, 1, UINT64_C(1) << 62);
-  rows_are_found(100, 100, 64, 0);
+  rows_are_found(100, 100, 1, 0);
   rows_are_found(100, 100, 64, 64);
   rows_are_found(1000, 7, 1000, 63);
+  rows_are_found(1000, 1000, 64 * 4, 0); /* of four ranks, all are of one */
   rows_are_found(1000, 7, UINT64_C(1) << 40, 3);
+  rows_are_found(65536, 65536, 3, 0);
+  rows_are_found(65537, 65537, 3, 0);
   rows_are_found(100000, 70000, 60, 5);
-  rows_are_found(100000, 70000, 600, 5);
   rows_are_found(100000, 3, 1, 0);
+  rows_are_found(200003, 131072, 7, 0);
   check_no_leak();
 }
 
-START_TEST(short_memory_fails_the_search) {
+START_TEST(few_entries_are_sorted) {
+  ck_assert(amped_touched_has_bits(1, 64));
+  ck_assert(amped_touched_has_bits(1000, 64000));
+  ck_assert(!amped_touched_has_bits(1000, UINT64_C(1) << 40));
+}
+
+START_TEST(short_memory_is_an_error) {
   const uint64_t indices[] = {7, 3, 7};
-  for (uint64_t dim = 8; dim < 10000; dim += 9000)
-    for (int64_t k = 0; k < 4; k++) {
-      uint64_t places[3];
-      uint64_t *rows = NULL;
-      uint64_t found = 0;
+  for (int by_bits = 0; by_bits < 2; by_bits++)
+    for (int64_t k = 0;; k++) {
+      amped_touched t;
       amped_mem_fail_at(k);
-      check_fails(AMPED_FAILED, "memory",
-                  amped_touched_find(indices, 3, dim, places, &rows, &found));
+      const amped_status status = find(&t, indices, 3, 100, by_bits, 2);
       amped_mem_fail_at(-1);
-      ck_assert_ptr_null(rows);
+      if (status == AMPED_OK) {
+        amped_touched_free(&t);
+        ck_assert_int_gt(k, 4);
+        break;
+      }
+      check_fails(AMPED_FAILED, "memory", status);
+      ck_assert_ptr_null(t.rows);
     }
   check_no_leak();
 }
 
-START_TEST(short_memory_is_an_error) {
-  for (int64_t k = 0; k < 3; k++) {
-    amped_touched t;
-    uint64_t *rows = NULL;
-    check_ok(amped_calloc(&rows, 1, sizeof *rows, "a test"));
-    amped_mem_fail_at(k);
-    check_fails(AMPED_FAILED, "memory", amped_touched_create(&t, rows, 1, 2));
-    amped_mem_fail_at(-1);
-  }
-  check_no_leak();
-}
-
-TESTING_MAIN("touched", owners_have_all_rows, an_idp_has_one_owner, different_rows_are_found,
-             short_memory_fails_the_search, short_memory_is_an_error)
+TESTING_MAIN("touched", owners_have_all_rows, different_rows_are_found, few_entries_are_sorted,
+             short_memory_is_an_error)
