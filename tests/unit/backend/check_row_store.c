@@ -103,7 +103,8 @@ static void touch_mode(const fixture *f, batch *b, int mode) {
   for (uint64_t i = 0; i < f->dims[mode]; i++)
     if (is_touched(mode, i))
       rows[count++] = i;
-  check_ok(amped_touched_create(&b->touched[mode], rows, count, f->shape.nranks));
+  check_ok(amped_touched_of_indices(&b->touched[mode], rows, count, f->shape.nranks));
+  amped_free(rows);
 }
 
 static void open_batch(fixture *f, batch *b) {
@@ -125,7 +126,7 @@ static void open_batch(fixture *f, batch *b) {
     const amped_touched *t = &b->touched[m];
     b->positions[m] = doubles(t->count);
     for (uint64_t k = 0; k < t->count; k++)
-      b->positions[m][k] = amped_plan_position(&b->plan, m, t->numbers[k]);
+      b->positions[m][k] = amped_plan_position(&b->plan, m, amped_touched_number(t, k));
     b->lists[m] = (amped_row_list){t->count, t->rows, b->positions[m]};
   }
   check_ok(f->ops->begin(f->store, &b->plan, b->lists));

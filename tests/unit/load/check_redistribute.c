@@ -51,6 +51,8 @@ static amped_status write_file(void) {
 /* A rank's input, plan and backend, and what it received. */
 typedef struct fixture {
   amped_input *input;
+  bool in_parts;
+  double *values; /* of this rank's part */
   amped_tensor_info info;
   amped_plan plan;
   amped_worker worker;
@@ -64,18 +66,49 @@ typedef struct fixture {
   uint64_t *numbers;
 } fixture;
 
-/* Of four ways to read the list, way 0 to 3: rank 0 or all ranks read it, and it is held or not. */
+/* This rank's part of the list: rank 0's is the longest, and the last rank of several has none. */
+static uint64_t part_begin(int rank) {
+  const uint64_t n = (uint64_t)comm.nranks;
+  return rank == 0 ? 0 : rank + 1 >= comm.nranks ? NNZ : NNZ - NNZ / (n + 1) / (uint64_t)rank;
+}
+
+static void open_parts(fixture *s) {
+  const uint64_t first = part_begin(comm.rank);
+  const uint64_t end = comm.rank + 1 == comm.nranks ? NNZ : part_begin(comm.rank + 1);
+  amped_input_part part = {.count = end - first};
+  check_ok(amped_alloc(&s->values, part.count, sizeof *s->values, "a test"));
+  part.values = s->values;
+  for (int m = 0; m < 3; m++)
+    check_ok(amped_alloc(&part.indices[m], part.count, amped_itype_for(dims[m]), "a test"));
+  for (uint64_t k = 0; k < part.count; k++) {
+    uint64_t index[3];
+    coordinate(first + k, index);
+    for (int m = 0; m < 3; m++)
+      amped_index_put(part.indices[m], amped_itype_for(dims[m]), k, index[m]);
+    s->values[k] = value(first + k);
+  }
+  check_ok(amped_input_of_parts(&comm, "parts", 3, dims, &part, &s->input));
+  ck_assert_ptr_null(part.indices[0]);
+}
+
+/* Of six ways to read the list, way 0 to 3: rank 0 or all ranks read it, and it is held or not.
+ * 4: every rank has a part, which is held where the backend has memory of its own; 5: it is not. */
 static void fixture_open(fixture *s, int way, amped_placement placement, int miscounted) {
-  const bool parallel = way % 2 == 1;
-  const bool held = way / 2 == 0;
+  const bool in_parts = way >= 4;
+  const bool parallel = way % 2 == 1 && !in_parts;
+  const bool held = in_parts ? way == 4 && backend->device_pointers : way / 2 == 0;
   const amped_read_options read = {.index_base = AMPED_BASE_AUTO};
   const amped_backend_options options = {.threads = 2, .local_size = 1};
   memset(s, 0, sizeof *s);
-  check_ok(amped_input_open(&comm, path, &read, parallel, &s->input));
+  s->in_parts = in_parts;
+  if (in_parts)
+    open_parts(s);
+  else
+    check_ok(amped_input_open(&comm, path, &read, parallel, &s->input));
   check_ok(amped_worker_open(&s->worker, backend, &options));
   check_ok(amped_list_source_open(&comm, s->input, parallel, &s->worker, &s->source));
   check_ok(amped_list_stats_take(&comm, s->input, parallel, &s->worker, s->source, &s->info));
-  ck_assert(amped_list_source_held(s->source));
+  ck_assert(amped_list_source_held(s->source) == (held || !in_parts || backend->device_pointers));
   if (!held)
     check_ok(amped_list_source_release(s->source));
   if (miscounted >= 0)
@@ -99,10 +132,11 @@ static void fixture_close(fixture *s) {
   amped_plan_destroy(&s->plan);
   amped_tensor_info_free(&s->info);
   amped_input_close(s->input);
+  amped_free(s->values);
 }
 
 START_TEST(list_stats_find_what_the_file_says) {
-  for (int way = 0; way < 4; way++) {
+  for (int way = 0; way < 6; way++) {
     fixture s;
     amped_tensor_file *file = NULL;
     fixture_open(&s, way, AMPED_PLACEMENT_GREEDY, -1);
@@ -136,18 +170,31 @@ static int receiver_of(const fixture *s, uint64_t k) {
              : amped_plan_split_rank(m, comm.nranks, s->numbers[k]);
 }
 
-/* In the order of the list. */
-static void number_nonzeros(fixture *s) {
+static void number_some(fixture *s, uint64_t *next, uint64_t first, uint64_t end) {
   const amped_mode_plan *m = &s->plan.modes[s->mode];
-  uint64_t *next = NULL;
-  check_ok(amped_calloc(&next, m->copy.split_count + 1, sizeof *next, "a test"));
-  check_ok(amped_calloc(&s->numbers, NNZ, sizeof *s->numbers, "a test"));
-  for (uint64_t k = 0; k < NNZ; k++) {
+  for (uint64_t k = first; k < end; k++) {
     uint64_t index[3];
     coordinate(k, index);
     uint64_t split = amped_plan_split_of(m, index[s->mode] / m->rows.width);
     s->numbers[k] = m->copy.splits[split].first + next[split]++;
   }
+}
+
+/* In the order of the list; or of turns, where parts are not held. */
+static void number_nonzeros(fixture *s) {
+  const uint64_t turn = amped_list_source_turn_nnz(s->source);
+  uint64_t *next = NULL;
+  check_ok(
+      amped_calloc(&next, s->plan.modes[s->mode].copy.split_count + 1, sizeof *next, "a test"));
+  check_ok(amped_calloc(&s->numbers, NNZ, sizeof *s->numbers, "a test"));
+  if (!s->in_parts)
+    number_some(s, next, 0, NNZ);
+  for (uint64_t t = 0; t < amped_list_source_turns(s->source) && s->in_parts; t++)
+    for (int p = 0; p < comm.nranks; p++) {
+      const uint64_t end = p + 1 == comm.nranks ? NNZ : part_begin(p + 1);
+      const uint64_t first = part_begin(p) + t * turn < end ? part_begin(p) + t * turn : end;
+      number_some(s, next, first, first + turn < end ? first + turn : end);
+    }
   amped_free(next);
 }
 
@@ -159,7 +206,7 @@ static void *fetched(const fixture *s, const void *array, uint64_t count, uint64
   return to;
 }
 
-/* Own nonzeros, in the order of the list, as they are there. */
+/* Own nonzeros, in the order of the list unless it is in parts, as they are there. */
 static amped_status take(void *context, const amped_nonzeros *received) {
   fixture *s = context;
   void *indices[3];
@@ -173,7 +220,7 @@ static amped_status take(void *context, const amped_nonzeros *received) {
       index[m] = amped_index_get(indices[m], amped_itype_for(dims[m]), i);
     uint64_t k = index[0] * 1000 + index[1] * 10 + index[2];
     coordinate(k, want);
-    if (memcmp(index, want, sizeof want) != 0 || k < s->last || k >= NNZ ||
+    if (memcmp(index, want, sizeof want) != 0 || (k < s->last && !s->in_parts) || k >= NNZ ||
         amped_value_get(values, received->value_type, i) != value(k) ||
         receiver_of(s, k) != comm.rank)
       ck_abort_msg("mode %d: nonzero %" PRIu64 " after %" PRIu64, s->mode, k, s->last);
@@ -188,11 +235,11 @@ static amped_status take(void *context, const amped_nonzeros *received) {
 
 /* With `equal` on several ranks all modes have split iDps. */
 START_TEST(nonzeros_reach_their_ranks_in_the_lists_order) {
-  for (int i = 0; i < 8; i++) {
+  for (int i = 0; i < 12; i++) {
     fixture s;
-    fixture_open(&s, i % 4, i < 4 ? AMPED_PLACEMENT_GREEDY : AMPED_PLACEMENT_EQUAL, -1);
+    fixture_open(&s, i % 6, i < 6 ? AMPED_PLACEMENT_GREEDY : AMPED_PLACEMENT_EQUAL, -1);
     for (s.mode = 0; s.mode < 3; s.mode++) {
-      ck_assert(i < 4 || comm.nranks == 1 || s.plan.modes[s.mode].copy.split_count > 0);
+      ck_assert(i < 6 || comm.nranks == 1 || s.plan.modes[s.mode].copy.split_count > 0);
       number_nonzeros(&s);
       s.taken = 0;
       s.last = 0;
@@ -213,7 +260,7 @@ static amped_status count(void *context, const amped_nonzeros *received) {
 
 /* Hashes redistribute like a fair coin: ten standard deviations. */
 START_TEST(nonzeros_sent_by_coordinate_are_about_even) {
-  for (int way = 0; way < 4; way++) {
+  for (int way = 0; way < 6; way++) {
     fixture s;
     double even = (double)NNZ / comm.nranks;
     fixture_open(&s, way, AMPED_PLACEMENT_GREEDY, -1);
@@ -234,7 +281,7 @@ static amped_status fail_on_last_rank(void *context, const amped_nonzeros *recei
 }
 
 START_TEST(a_receiver_that_fails_ends_all_ranks) {
-  for (int way = 0; way < 4; way++) {
+  for (int way = 0; way < 6; way++) {
     fixture s;
     fixture_open(&s, way, AMPED_PLACEMENT_GREEDY, -1);
     ck_assert_int_eq(
