@@ -93,12 +93,8 @@ typedef struct amped_pass_cuda {
  * and streaming are the same for every form. */
 typedef struct amped_copy_form_cuda {
   const amped_storage_cuda *storage;
-<<<<<<< HEAD
-  bool in_boxes;    /* nonzeros come by the boxes of plan->linear, in a box in the copy's order */
   bool turns_round; /* passes go over the spans to and fro: the pieces that one leaves in the
                        buffers are the first of the next */
-=======
->>>>>>> 056bd33 (Some modes may have copies of their own while the others share boxes)
   /* Bytes of mode's nonzeros on this rank, as MTTKRP reads them. */
   uint64_t (*read_bytes)(const amped_plan *plan, int mode);
   /* Device memory that `create` takes, beside the layout. */
