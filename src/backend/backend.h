@@ -112,7 +112,9 @@ typedef struct amped_requirement {
   uint64_t host_bytes;                      /* pinned where the backend has a device */
   uint64_t copy_bytes[AMPED_MAX_ORDER];     /* mode's copy, a part of both sums above */
   uint64_t read_bytes[AMPED_MAX_ORDER];     /* of it, the nonzeros as an MTTKRP reads them */
-  uint64_t streamed_bytes[AMPED_MAX_ORDER]; /* the part of a copy that every MTTKRP transfers */
+  /* The part of a copy that is not on the device: every MTTKRP transfers it, but for what the one
+   * before left in the buffers. */
+  uint64_t streamed_bytes[AMPED_MAX_ORDER];
   uint64_t tiles[AMPED_MAX_ORDER]; /* number of tiles by which a copy is ordered; 0 or 1: none */
 } amped_requirement;
 
