@@ -56,16 +56,6 @@ double amped_choice_seconds(const amped_plan *plan, uint64_t streamed_bytes,
   return transfers > kernels ? transfers : kernels;
 }
 
-/* Buffers for streaming take a part of the room at most, and two pieces (cuda/sorted/layout_cuda).
- */
-#define BUFFER_SHARE 8.0
-#define BUFFER_BYTES (256.0 * 1048576.0)
-
-static double streamed(const amped_choice_sizes *s, double needed) {
-  const double share = s->room / BUFFER_SHARE;
-  return needed <= s->room ? 0.0 : needed - s->room + (share < BUFFER_BYTES ? share : BUFFER_BYTES);
-}
-
 static amped_choice predict(const amped_choice_sizes *s, unsigned own,
                             const amped_choice_rates *rates) {
   amped_choice c = {.own = own};
@@ -78,7 +68,7 @@ static amped_choice predict(const amped_choice_sizes *s, unsigned own,
       c.sec += s->boxed_sec[m];
     }
   c.bytes = s->boxed_bytes + needed;
-  c.streamed_bytes = streamed(s, needed);
+  c.streamed_bytes = needed > s->room ? needed - s->room : 0.0;
   if (c.streamed_bytes / rates->stream_rate > c.sec)
     c.sec = c.streamed_bytes / rates->stream_rate;
   return c;

@@ -49,8 +49,9 @@ typedef struct amped_choice_sizes {
   int boxed;                                                   /* mode of the shared copy */
   double own_bytes[AMPED_MAX_ORDER], own_sec[AMPED_MAX_ORDER]; /* of each mode's own copy */
   double boxed_bytes, boxed_sec[AMPED_MAX_ORDER];              /* of the shared one, for a mode */
-  double
-      room; /* for copies of their own, beside all of the shared one; below 0: that does not fit */
+  /* For copies of their own: beside all of the shared one, and beside what is needed to make and to
+   * stream them. Not above 0: there is none. */
+  double room;
   bool streams; /* copies that do not fit are streamed; else they are not possible */
 } amped_choice_sizes;
 

@@ -300,11 +300,13 @@ static amped_status find_cost(amped_session *session, const amped_demand *demand
   return AMPED_OK;
 }
 
-/* Collective. Make the plan anew: copies of their own for the modes of `own`, all or none of them
- * or some. */
+/* Collective. Make the plan anew, unless it is that: copies of their own for the modes of `own`,
+ * all or none of them or some. */
 static amped_status change_copies(amped_session *session, const amped_demand *demand,
                                   unsigned own) {
   const amped_backend *backend = session->worker.backend;
+  if (session->plan.own == own)
+    return AMPED_OK;
   session->worker.format = own == amped_plan_all_own(session->plan.order)
                                ? backend->formats[0]
                                : amped_backend_one_copy(backend, own != 0);
@@ -327,11 +329,29 @@ static bool takes_one_copy(const amped_session *session, const amped_demand *dem
          !(backend->device_pointers && o->deterministic && plan->value_type == AMPED_F64);
 }
 
-/* Collective. Sizes of the present plan's copies: one for each mode, or one for all. */
+/* Bytes that the present plan takes of this rank beside factors and copies: to make copies, and to
+ * stream them. */
+static double beside_copies(const amped_session *session) {
+  const amped_worker *worker = &session->worker;
+  const amped_requirement *r = &session->required;
+  uint64_t device = 0;
+  uint64_t host = 0;
+  worker->backend->factors->require(worker->device, &session->plan, &device, &host);
+  double bytes = worker->backend->device_pointers
+                     ? left_of(r->device_bytes, device + worker->reserved)
+                     : left_of(r->host_bytes, host);
+  for (int m = 0; m < session->plan.order; m++)
+    bytes -= left_of(r->copy_bytes[m], r->streamed_bytes[m]);
+  return bytes > 0.0 ? bytes : 0.0; /* no bytes of what was not laid out */
+}
+
+/* Collective. Sizes of the present plan's copies: one for each mode, or one for all. room: less
+ * what copies need beside themselves. */
 static void note_own(const amped_session *session, amped_choice_sizes *sizes) {
   const amped_plan *plan = &session->plan;
   sizes->order = plan->order;
   sizes->streams = session->worker.backend->device_pointers;
+  sizes->room = -largest(session, beside_copies(session));
   for (int m = 0; m < plan->order; m++) {
     const uint64_t packed = amped_plan_copy_bytes(plan, m);
     const uint64_t known = session->required.copy_bytes[m]; /* 0 where it was not laid out */
@@ -345,7 +365,7 @@ static void note_boxed(const amped_session *session, const plan_cost *one,
                        amped_choice_sizes *sizes) {
   const amped_plan *plan = &session->plan;
   sizes->boxed = plan->boxed;
-  sizes->room = one->left;
+  sizes->room += one->left;
   sizes->boxed_bytes = largest(session, (double)session->required.copy_bytes[plan->boxed]);
   for (int m = 0; m < plan->order; m++)
     sizes->boxed_sec[m] =

@@ -133,19 +133,24 @@ if test "$backend" = cuda; then
   expect 0 "which does not fit" on 1 wide.h5 --rank=4 --iters=1 --nowrite --device-memory=70M
   expect 0 "fit" on 1 wide.h5 --rank=4 --iters=3 --tol=0 --nowrite --device-memory=400M --json=free.json
   grep -q '"kept":"all"' free.json && pass || fail "one copy is kept where all fit"
-  for ranks in 1 2; do
-    mixed=0
-    for memory in 80 90 100 110 120 130 140 150; do
-      expect 0 "" on $ranks wide.h5 --rank=4 --iters=3 --tol=0 --nowrite -q --device-memory=${memory}M --json=short.json
-      close "fit in ${memory}M on $ranks ranks" "$(field fit short.json)" "$(field fit free.json)" 1e-5
-      if grep -q '"kept":"mixed","own":\[[0-9]' short.json; then
-        mixed=$((mixed + 1))
-        test $mixed -gt 1 ||
-          expect 0 "choice 3: .* a rank, .* streamed, .* ms a sweep" on $ranks wide.h5 --rank=4 --plan --device-memory=${memory}M
-      fi
-    done
-    test $mixed -gt 0 && pass || fail "no memory had a mixture on $ranks ranks"
+  # A format takes some 50 MiB beside its copies, and a mixture twice that: copies must be larger.
+  "$amped" generate wider.h5 --dims=300x200x100x400x500 --nnz=6M --skew=1.1 --seed=3 -q || fail "generate wider"
+  expect 0 "fit" on 1 wider.h5 --rank=4 --iters=3 --tol=0 --nowrite --json=free2.json
+  mixed=0
+  for run in "1 wide.h5 130" "1 wide.h5 150" "1 wide.h5 155" "2 wider.h5 130" "2 wider.h5 170" "2 wider.h5 200" "2 wider.h5 230"; do
+    # shellcheck disable=SC2086
+    set -- $run
+    expect 0 "" on "$1" "$2" --rank=4 --iters=3 --tol=0 --nowrite -q --device-memory="$3M" --json=short.json
+    free=free.json
+    test "$2" = wider.h5 && free=free2.json
+    close "$2: fit in $3M on $1 ranks" "$(field fit short.json)" "$(field fit $free)" 1e-5
+    grep -q '"kept":"mixed","own":\[[0-9]' short.json || continue
+    mixed=$((mixed + 1))
+    expect 0 "choice 1: a copy for .*, one for the others: .* a rank, .* streamed, .* ms a sweep" \
+      on "$1" "$2" --rank=4 --plan --device-memory="$3M"
   done
+  test $mixed -gt 1 && pass || fail "$mixed mixtures were taken"
+  rm -f wider.h5
   expect 2 "leave out one of them" on 1 b.h5 --copies=one --deterministic --precision=double --nowrite
   rm -f wide.h5
 fi
