@@ -404,7 +404,7 @@ amped_status amped_stream_learn(const amped_stream *stream, amped_input *batch, 
   const double learnt = amped_time();
   amped_stream_batch_destroy(w.batch);
   amped_sptensor_free(&w.some);
-  amped_sptensor_free(&w.dealt);
+  amped_stream_entries_free(stream->comm, &w.dealt);
   out->times.end += amped_time() - learnt;
   return status;
 }
@@ -417,6 +417,6 @@ amped_status amped_stream_errors(const amped_stream *stream, const amped_sptenso
   amped_status status = amped_stream_entries_enter(stream->comm, stream->rows, mine);
   if (status == AMPED_OK)
     status = amped_stream_entries_errors(stream->comm, stream->rows, stream->head, false, out);
-  amped_sptensor_free(&dealt);
+  amped_stream_entries_free(stream->comm, &dealt);
   return status;
 }

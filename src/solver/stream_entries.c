@@ -3,11 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "solver/entry_set.h"
 
-/* Entries that are dealt at a time: MPI counts them in an int. */
-#define ROUND (UINT64_C(1) << 24)
+/* Entries of a message: MPI counts them in an int. */
+#define MESSAGE (UINT64_C(1) << 24)
 
 /* The share of entries that are held out, for amped_held_out. */
 static uint64_t below(const amped_state_head *head) {
@@ -33,56 +32,66 @@ uint64_t amped_stream_share(uint64_t count, int rank, int nranks) {
   return count / n * p + count % n * p / n;
 }
 
-typedef struct dealer {
-  const amped_comm *comm;
-  int *counts, *places; /* [nranks] of a round */
-} dealer;
-
-static void deal_round(const dealer *d, uint64_t count) {
-  for (int p = 0; p < d->comm->nranks; p++) {
-    const uint64_t first = amped_stream_share(count, p, d->comm->nranks);
-    d->places[p] = (int)first;
-    d->counts[p] = (int)(amped_stream_share(count, p + 1, d->comm->nranks) - first);
-  }
+/* What a rank has of `count` entries. */
+static uint64_t share_of(const amped_comm *comm, uint64_t count, int rank) {
+  return amped_stream_share(count, rank + 1, comm->nranks) -
+         amped_stream_share(count, rank, comm->nranks);
 }
 
 /* Elements of 8 bytes. */
-static void scatter(const dealer *d, const void *from, uint64_t first, void *to, uint64_t at) {
-  const int mine = d->counts[d->comm->rank];
-  AMPED_MPI(d->comm, MPI_Scatterv(from != NULL ? (const uint64_t *)from + first : NULL, d->counts,
-                                  d->places, MPI_UINT64_T, to != NULL ? (uint64_t *)to + at : NULL,
-                                  mine, MPI_UINT64_T, 0, d->comm->mpi));
+static void send_array(const amped_comm *comm, const void *array, uint64_t count) {
+  for (int p = 1; p < comm->nranks; p++) {
+    const uint64_t *from = (const uint64_t *)array + amped_stream_share(count, p, comm->nranks);
+    const uint64_t own = share_of(comm, count, p);
+    for (uint64_t at = 0; at < own; at += MESSAGE)
+      AMPED_MPI(comm, MPI_Send(from + at, (int)(own - at < MESSAGE ? own - at : MESSAGE),
+                               MPI_UINT64_T, p, 0, comm->mpi));
+  }
+}
+
+static void receive_array(const amped_comm *comm, void *array, uint64_t own) {
+  for (uint64_t at = 0; at < own; at += MESSAGE)
+    AMPED_MPI(comm, MPI_Recv((uint64_t *)array + at, (int)(own - at < MESSAGE ? own - at : MESSAGE),
+                             MPI_UINT64_T, 0, 0, comm->mpi, MPI_STATUS_IGNORE));
+}
+
+/* Rank 0's part stays where it is, in its list. */
+static void show_first(const amped_comm *comm, const amped_sptensor *list, amped_sptensor *mine) {
+  mine->order = list->order;
+  mine->nnz = share_of(comm, list->nnz, 0);
+  mine->values = list->values;
+  for (int m = 0; m < list->order; m++)
+    mine->indices[m] = list->indices[m];
+}
+
+void amped_stream_entries_free(const amped_comm *comm, amped_sptensor *dealt) {
+  if (comm->rank == 0)
+    memset(dealt, 0, sizeof *dealt);
+  amped_sptensor_free(dealt);
 }
 
 static amped_status deal(const amped_comm *comm, const amped_sptensor *list, amped_sptensor *mine) {
   const bool deals = comm->rank == 0;
-  dealer d = {.comm = comm};
   uint64_t shape[2] = {deals ? list->nnz : 0, deals ? (uint64_t)list->order : 0};
-  uint64_t own = 0;
   amped_status status = AMPED_OK;
   amped_comm_broadcast(comm, shape, sizeof shape);
-  AMPED_GO(agree, amped_alloc(&d.counts, (uint64_t)comm->nranks, sizeof *d.counts, "entries"));
-  AMPED_GO(agree, amped_alloc(&d.places, (uint64_t)comm->nranks, sizeof *d.places, "entries"));
-  for (uint64_t first = 0; first < shape[0]; first += ROUND) {
-    deal_round(&d, shape[0] - first < ROUND ? shape[0] - first : ROUND);
-    own += (uint64_t)d.counts[comm->rank];
-  }
-  status = amped_sptensor_create(mine, (int)shape[1], own);
-agree:
+  if (!deals)
+    status = amped_sptensor_create(mine, (int)shape[1], share_of(comm, shape[0], comm->rank));
   status = amped_comm_agree(comm, status);
-  own = 0;
-  for (uint64_t first = 0; first < shape[0] && status == AMPED_OK; first += ROUND) {
-    deal_round(&d, shape[0] - first < ROUND ? shape[0] - first : ROUND);
-    for (int m = 0; m < mine->order; m++)
-      scatter(&d, deals ? list->indices[m] : NULL, first, mine->indices[m], own);
-    scatter(&d, deals ? list->values : NULL, first, mine->values, own);
-    own += (uint64_t)d.counts[comm->rank];
+  if (status != AMPED_OK) {
+    amped_stream_entries_free(comm, mine);
+    return status;
   }
-  amped_free(d.counts);
-  amped_free(d.places);
-  if (status != AMPED_OK)
-    amped_sptensor_free(mine);
-  return status;
+  for (int a = 0; a <= (int)shape[1]; a++) {
+    const bool values = a == (int)shape[1];
+    if (deals)
+      send_array(comm, values ? (const void *)list->values : list->indices[a], list->nnz);
+    else
+      receive_array(comm, values ? (void *)mine->values : mine->indices[a], mine->nnz);
+  }
+  if (deals)
+    show_first(comm, list, mine);
+  return AMPED_OK;
 }
 
 amped_status amped_stream_entries_deal(const amped_comm *comm, const amped_sptensor *list,

@@ -10,10 +10,12 @@
 uint64_t amped_stream_share(uint64_t count, int rank, int nranks);
 
 /* Collective; the status is agreed. *mine = this rank's part of rank 0's list, about as many of it
- * as others have; the list of other ranks is not looked at. One rank has the list itself, others
- * have their part in *dealt, which amped_sptensor_free frees, on one rank, too. */
+ * as others have; the list of other ranks is not looked at. Rank 0's part comes first, and
+ * stays in the list, which outlives it. free follows, unless this fails; it takes a zeroed *dealt,
+ * too, and is not collective. */
 amped_status amped_stream_entries_deal(const amped_comm *comm, const amped_sptensor *list,
                                        amped_sptensor *dealt, const amped_sptensor **mine);
+void amped_stream_entries_free(const amped_comm *comm, amped_sptensor *dealt);
 
 /* Collective; the status is agreed. Errors to come are at the entries of all parts, which are the
  * caller's as long as he asks for them. */
