@@ -37,7 +37,7 @@ typedef struct heap {
 typedef struct greedy {
   const table *t;
   uint64_t limit;
-  idp *order;      /* [idp_count] largest first, and those alike by number */
+  idp *order;      /* [idp_count at most] largest first, and those alike by number */
   uint64_t filled; /* the number of iDps with nonzeros */
   heap h;
   uint64_t *nnz;   /* [nranks] nonzeros of iDps that are not split */
@@ -202,47 +202,61 @@ static uint64_t find_splits(greedy *g) {
   return high;
 }
 
-/* scratch: [2 idp_count]. The sort is stable. */
-static amped_status sort_idps(greedy *g, uint64_t *scratch) {
+/* Those of at least `least` nonzeros. scratch: [2 idp_count]. The sort is stable. */
+static amped_status sort_idps(greedy *g, uint64_t least, uint64_t *scratch) {
   const table *t = g->t;
   uint64_t *less = scratch; /* than the most nonzeros of an iDp */
   uint64_t *numbers = scratch + t->idp_count;
   void *arrays[] = {less, numbers};
   uint64_t most = 0;
+  uint64_t count = 0;
   for (uint64_t i = 0; i < t->idp_count; i++)
     most = t->idp_nnz[i] > most ? t->idp_nnz[i] : most;
-  for (uint64_t i = 0; i < t->idp_count; i++) {
-    less[i] = most - t->idp_nnz[i];
-    numbers[i] = i;
-  }
-  const amped_sort_field key = {less, amped_sort_bits(less, t->idp_count)};
-  AMPED_TRY(amped_sort(t->idp_count, &key, 1, 0, arrays, 2));
-  for (uint64_t k = 0; k < t->idp_count; k++) {
+  for (uint64_t i = 0; i < t->idp_count; i++)
+    if (t->idp_nnz[i] >= least) {
+      less[count] = most - t->idp_nnz[i];
+      numbers[count++] = i;
+    }
+  const amped_sort_field key = {less, amped_sort_bits(less, count)};
+  AMPED_TRY(amped_sort(count, &key, 1, 0, arrays, 2));
+  g->filled = 0;
+  for (uint64_t k = 0; k < count; k++) {
     g->order[k] = (idp){most - less[k], numbers[k]};
     g->filled += g->order[k].nnz > 0;
   }
   return AMPED_OK;
 }
 
-static amped_status order_idps(greedy *g) {
+static amped_status order_idps(greedy *g, uint64_t least) {
   uint64_t *scratch = NULL;
-  AMPED_TRY(amped_alloc(&g->order, g->t->idp_count, sizeof *g->order, "the order of iDps"));
+  if (g->order == NULL)
+    AMPED_TRY(amped_alloc(&g->order, g->t->idp_count, sizeof *g->order, "the order of iDps"));
   AMPED_TRY(amped_alloc(&scratch, g->t->idp_count, 2 * sizeof *scratch, "the order of iDps"));
-  const amped_status status = sort_idps(g, scratch);
+  const amped_status status = sort_idps(g, least, scratch);
   amped_free(scratch);
   return status;
+}
+
+/* Of so many nonzeros, in means, an iDp is among the few that are split where owners are given. */
+#define LARGE_MEANS 4
+
+/* Owners that are given: to split some of the large iDps makes them even, or else all are looked
+ * at. */
+static amped_status order_large(greedy *g) {
+  AMPED_TRY(order_idps(g, LARGE_MEANS * (g->t->nnz / g->t->idp_count + 1)));
+  return is_even(g, split_and_fill(g, g->filled)) ? AMPED_OK : order_idps(g, 0);
 }
 
 /* Owners that are given are even most of the time: then the order is not looked at. */
 static amped_status choose_splits(greedy *g, uint64_t *splits, uint64_t *unsplit_spread) {
   *splits = 0;
   if (g->t->owners == NULL)
-    AMPED_TRY(order_idps(g));
+    AMPED_TRY(order_idps(g, 0));
   *unsplit_spread = split_and_fill(g, 0);
   if (is_even(g, *unsplit_spread))
     return AMPED_OK;
   if (g->t->owners != NULL)
-    AMPED_TRY(order_idps(g));
+    AMPED_TRY(order_large(g));
   *splits = find_splits(g);
   return AMPED_OK;
 }
