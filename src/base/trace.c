@@ -47,6 +47,7 @@ static const struct {
     [AMPED_PHASE_EXCHANGE] = {"exchange", "mode"},
     [AMPED_PHASE_FIT] = {"fit", "sweep"},
     [AMPED_PHASE_ABSORB] = {"absorb", ""},
+    [AMPED_PHASE_FREE] = {"free", ""},
     [AMPED_PHASE_ERRORS] = {"errors", ""},
     [AMPED_PHASE_REPORT] = {"report", ""},
     [AMPED_PHASE_CEILING] = {"gather ceiling", ""},

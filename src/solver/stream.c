@@ -390,7 +390,9 @@ static amped_status learn(work *w, int growing) {
   AMPED_TRY(find_errors(w, false, &w->out->after));
   AMPED_TRY(find_errors(w, true, &w->out->held_after));
   const double learnt = amped_time();
+  amped_trace_begin(AMPED_PHASE_ROWS, AMPED_NO_NUMBER);
   const amped_status status = amped_comm_agree(s->comm, find_change(w));
+  amped_trace_end();
   w->out->times.end = amped_time() - learnt;
   return status;
 }
@@ -402,9 +404,11 @@ amped_status amped_stream_learn(const amped_stream *stream, amped_input *batch, 
   memcpy(w.old_dims, stream->rows->dims, sizeof w.old_dims);
   const amped_status status = learn(&w, growing);
   const double learnt = amped_time();
+  amped_trace_begin(AMPED_PHASE_FREE, AMPED_NO_NUMBER);
   amped_stream_batch_destroy(w.batch);
   amped_sptensor_free(&w.some);
   amped_stream_entries_free(stream->comm, &w.dealt);
+  amped_trace_end();
   out->times.end += amped_time() - learnt;
   return status;
 }
