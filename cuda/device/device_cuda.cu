@@ -250,6 +250,11 @@ void amped_cuda_keep_memory(void) {
   keepers++;
 }
 
+bool amped_cuda_keeps_memory(void) {
+  const std::lock_guard<std::mutex> guard(keeping);
+  return keepers > 0;
+}
+
 void amped_cuda_stop_keeping(void) {
   const std::lock_guard<std::mutex> guard(keeping);
   if (--keepers > 0)

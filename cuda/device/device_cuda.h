@@ -59,6 +59,7 @@ void amped_cuda_host_free(void *h_block);
  * with CUDA's own, a block is free when all work on the device has ended. */
 void amped_cuda_keep_memory(void);
 void amped_cuda_stop_keeping(void);
+bool amped_cuda_keeps_memory(void); /* is there a keeper? */
 
 /* Return from the calling function where the call fails. AMPED_CUDA_LAUNCHED, with the kernel's
  * name, follows every kernel launch. */

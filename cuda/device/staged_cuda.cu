@@ -84,7 +84,8 @@ amped_status copy(void *to, const void *from, uint64_t bytes, cudaMemcpyKind kin
   stage s = {};
   if (bytes == 0)
     return AMPED_OK;
-  if (bytes < least_bytes || is_pinned(kind == cudaMemcpyHostToDevice ? from : to))
+  if (bytes < least_bytes || !amped_cuda_keeps_memory() ||
+      is_pinned(kind == cudaMemcpyHostToDevice ? from : to))
     return amped_cuda_check(cudaMemcpyAsync(to, from, bytes, kind, stream), "cudaMemcpyAsync");
   amped_status status = open_stage(&s, stream);
   if (status == AMPED_OK)

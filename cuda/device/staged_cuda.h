@@ -2,9 +2,9 @@
  * memory, which all OpenMP threads copy to. CUDA's own way has one thread: 7 to 10 GB/s.
  *
  * Both are done when the caller has waited for the stream, behind all that was enqueued on it;
- * until then the host memory stays as it is. Few bytes, and pinned ones, take CUDA's own way.
- * Pinned memory is taken for the call, and kept for the next one where a keeper is there
- * (device_cuda.h). */
+ * until then the host memory stays as it is. Few bytes, and pinned ones, take CUDA's own way. So do
+ * all where no keeper of memory is there (device_cuda.h): to pin memory for one call takes longer
+ * than that saves. */
 #ifndef AMPED_STAGED_CUDA_H
 #define AMPED_STAGED_CUDA_H
 
