@@ -109,7 +109,9 @@ typedef struct amped_row_sums {
 /* Memory that a rank's part of a plan takes. */
 typedef struct amped_requirement {
   uint64_t device_bytes;
-  uint64_t host_bytes;                  /* pinned where the backend has a device */
+  uint64_t host_bytes;    /* pinned where the backend has a device */
+  uint64_t passing_bytes; /* of host_bytes, those that copies take while they are filled and
+                           * finished, one after the other */
   uint64_t copy_bytes[AMPED_MAX_ORDER]; /* mode's copy, a part of both sums above */
   uint64_t read_bytes[AMPED_MAX_ORDER]; /* of it, the nonzeros as an MTTKRP reads them */
   /* The part of a copy that is not on the device: every MTTKRP transfers it, but for what the one

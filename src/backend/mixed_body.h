@@ -43,12 +43,19 @@ static amped_status share_memory(const amped_device *device, const amped_plan *p
   return MIXED_BOXES.require(device, plan, s->beside_boxes, &s->boxes);
 }
 
+static inline uint64_t larger(uint64_t a, uint64_t b) {
+  return a > b ? a : b;
+}
+
+/* A copy is finished before the next one begins. */
 static amped_status mixed_require(const amped_device *device, const amped_plan *plan,
                                   uint64_t factor_bytes, amped_requirement *out) {
   shares s;
   AMPED_TRY(share_memory(device, plan, factor_bytes, &s));
   out->device_bytes = s.boxes.device_bytes + s.sorted.device_bytes;
   out->host_bytes = s.boxes.host_bytes + s.sorted.host_bytes;
+  out->passing_bytes = larger(s.boxes.passing_bytes, s.sorted.passing_bytes);
+  out->host_bytes -= s.boxes.passing_bytes + s.sorted.passing_bytes - out->passing_bytes;
   for (int m = 0; m < plan->order; m++) {
     const amped_requirement *of = amped_plan_in_boxes(plan, m) ? &s.boxes : &s.sorted;
     out->copy_bytes[m] = of->copy_bytes[m];
@@ -130,8 +137,8 @@ static amped_status mixed_require_collect(const amped_device *device, const ampe
   AMPED_TRY(MIXED_BOXES.require_collect(device, plan, s.beside_boxes, device_bytes, host_bytes));
   AMPED_TRY(
       MIXED_SORTED.require_collect(device, plan, s.beside_sorted, &sorted_device, &sorted_host));
-  *device_bytes = *device_bytes > sorted_device ? *device_bytes : sorted_device;
-  *host_bytes = *host_bytes > sorted_host ? *host_bytes : sorted_host;
+  *device_bytes = larger(*device_bytes, sorted_device);
+  *host_bytes = larger(*host_bytes, sorted_host);
   return AMPED_OK;
 }
 
@@ -141,9 +148,7 @@ static amped_status mixed_make_synthetic(amped_tensor_part *part, const amped_sy
 }
 
 static uint64_t mixed_require_synthetic(const amped_plan *plan) {
-  const uint64_t boxes = MIXED_BOXES.require_synthetic(plan);
-  const uint64_t sorted = MIXED_SORTED.require_synthetic(plan);
-  return boxes > sorted ? boxes : sorted;
+  return larger(MIXED_BOXES.require_synthetic(plan), MIXED_SORTED.require_synthetic(plan));
 }
 
 /* --- MTTKRP ----------------------------------------------------------------------------------- */

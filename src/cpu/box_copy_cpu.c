@@ -54,9 +54,7 @@ amped_status amped_box_copy_create(amped_box_copy *c, const amped_plan *plan) {
   c->nnz = own_nnz(plan);
   for (int i = 0; i < p->planes; i++)
     AMPED_TRY(amped_huge_pages_alloc(&c->planes[i], c->nnz, p->plane_bytes[i], what));
-  if (!p->coded)
-    AMPED_TRY(amped_huge_pages_alloc(&c->values, c->nnz, plan->value_type, what));
-  return amped_huge_pages_alloc(&c->places, c->nnz, sizeof *c->places, what);
+  return p->coded ? AMPED_OK : amped_huge_pages_alloc(&c->values, c->nnz, plan->value_type, what);
 }
 
 void amped_box_copy_free(amped_box_copy *c) {
@@ -139,6 +137,8 @@ amped_status amped_box_copy_add(amped_box_copy *c, const double *dictionary, uin
     return AMPED_OK;
   if (offset != c->filled || batch->count > c->nnz - offset || !rows_ascend(c, offset, batch))
     return out_of_order(plan);
+  if (c->places == NULL)
+    AMPED_TRY(amped_huge_pages_alloc(&c->places, c->nnz, sizeof *c->places, what));
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : strangers)
   for (uint64_t i = 0; i < batch->count; i++)
     strangers += !add_one(&j, i);

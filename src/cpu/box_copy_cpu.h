@@ -31,8 +31,9 @@ typedef struct amped_box_copy {
   uint64_t filled;        /* added so far */
   uint64_t last_row;      /* of the last one added */
   void *planes[AMPED_MAX_PLANES];
-  void *values;     /* NULL where values are coded in the planes */
-  uint64_t *places; /* until finish: the box of each nonzero, then its place */
+  void *values; /* NULL where values are coded in the planes */
+  /* From the first nonzero until finish: the box of each nonzero, then its place. */
+  uint64_t *places;
   uint64_t piece_count;
   amped_box_piece *pieces;
 } amped_box_copy;

@@ -29,7 +29,7 @@ static const char what[] = "the way through the boxes";
 
 uint64_t amped_box_walk_rows(const amped_plan *plan, int mode) {
   return mode == plan->boxed ? plan->modes[mode].copy.output_rows
-                                  : amped_plan_factor_rows(plan, mode);
+                             : amped_plan_factor_rows(plan, mode);
 }
 
 static uint64_t least(uint64_t a, uint64_t b) {

@@ -73,6 +73,7 @@ static amped_status cpu_require(const amped_device *device, const amped_plan *pl
     out->read_bytes[m] = amped_box_copy_bytes(plan);
     out->copy_bytes[plan->boxed] += amped_box_walk_bytes(plan, m);
   }
+  out->passing_bytes = making;
   out->host_bytes = out->copy_bytes[plan->boxed] + making + amped_codebook_cpu_bytes(plan) +
                     largest(plan, amped_box_walk_slot_rows) * plan->ld * sizeof(double) +
                     largest(plan, amped_box_mttkrp_own_bytes) * threads +

@@ -55,6 +55,7 @@ static amped_status cpu_require(const amped_device *device, const amped_plan *pl
     out->host_bytes += out->copy_bytes[m];
     most = cutting > most ? cutting : most;
   }
+  out->passing_bytes = most;
   out->host_bytes += most;
   return AMPED_OK;
 }

@@ -361,11 +361,14 @@ static void note_own(const amped_session *session, amped_choice_sizes *sizes) {
   }
 }
 
-static void note_boxed(const amped_session *session, const plan_cost *one,
+/* What both sorted copies and boxes take by turns counts once: passing, of the sorted copies. */
+static void note_boxed(const amped_session *session, const plan_cost *one, uint64_t passing,
                        amped_choice_sizes *sizes) {
+  const uint64_t boxes = session->required.passing_bytes;
+  const double once = (double)(passing < boxes ? passing : boxes);
   const amped_plan *plan = &session->plan;
   sizes->boxed = plan->boxed;
-  sizes->room += one->left;
+  sizes->room += one->left + amped_comm_spread(&session->comm, once).min;
   sizes->boxed_bytes = largest(session, (double)session->required.copy_bytes[plan->boxed]);
   for (int m = 0; m < plan->order; m++)
     sizes->boxed_sec[m] =
@@ -441,9 +444,10 @@ static amped_status choose_copies(amped_session *session, const amped_demand *de
   if (c.all.lacking == 0 && c.all.streamed == 0)
     return AMPED_OK;
   note_own(session, &c.sizes);
+  const uint64_t passing = session->required.passing_bytes;
   AMPED_TRY(change_copies(session, demand, 0));
   AMPED_TRY(find_cost(session, demand, &c.one));
-  note_boxed(session, &c.one, &c.sizes);
+  note_boxed(session, &c.one, passing, &c.sizes);
   c.count = amped_choice_mixtures(&c.sizes, &amped_choice_rates_gpu, c.choices);
   enter(&c, 0, &c.one);
   enter(&c, amped_plan_all_own(c.sizes.order), &c.all);

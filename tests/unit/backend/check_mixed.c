@@ -85,6 +85,11 @@ START_TEST(memory_adds_up) {
   ck_assert_uint_eq(m.copy_bytes[2], all.copy_bytes[2]);
   ck_assert_uint_gt(m.copy_bytes[0], 0);
   ck_assert_uint_lt(m.copy_bytes[0], one.copy_bytes[0]); /* a way less */
+  /* What copies take while they are made is free again when the next one begins. */
+  ck_assert_uint_ge(m.passing_bytes, all.passing_bytes);
+  ck_assert_uint_le(m.passing_bytes, one.passing_bytes + all.passing_bytes);
+  ck_assert_uint_le(m.host_bytes - m.passing_bytes,
+                    one.host_bytes - one.passing_bytes + all.host_bytes - all.passing_bytes);
   for (int mode = 0; mode < 4; mode++) {
     ck_assert_uint_eq(m.read_bytes[mode], mode == 2 ? all.read_bytes[2] : one.read_bytes[mode]);
     ck_assert_uint_eq(m.streamed_bytes[mode], 0);
