@@ -276,7 +276,7 @@ amped_step_kernel_cuda_args args_of(amped_tensor_part *part, int mode) {
   a.fit = &s->fit;
   a.mode = mode;
   a.inputs = plan->order - 1;
-  a.multiprocessors = part->device->caches.multiprocessors;
+  a.multiprocessors = part->device->gpu.caches.multiprocessors;
   a.ncomps = plan->ncomps;
   a.ld = plan->ld;
   a.packed = &s->packed;
