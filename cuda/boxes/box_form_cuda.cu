@@ -26,6 +26,7 @@ typedef struct box_way {
   bool sorts;
   uint64_t most; /* nonzeros of a bundle */
   uint64_t bundles;
+  uint64_t spans;    /* of the layout */
   uint64_t *of_span; /* [spans + 1] host memory */
   void *d_turns;
   void *d_firsts;
@@ -52,7 +53,7 @@ typedef struct box_state {
   /* The pass that runs. */
   amped_box_mttkrp_args args;
   const box_way *way;
-  uint64_t span;
+  uint64_t span; /* spans before the next one */
 } box_state;
 
 static box_state *state_of(const amped_copies_cuda *c) {
@@ -367,13 +368,13 @@ static amped_status launch_span(void *self, const amped_span_cuda *span, void *d
   amped_copies_cuda *c = (amped_copies_cuda *)self;
   box_state *s = state_of(c);
   amped_box_mttkrp_args *a = &s->args;
+  const uint64_t number = c->backward ? s->way->spans - 1 - s->span : s->span;
   a->packed = packed_of(c, span, d_block);
-  a->bundle = s->way->of_span[s->span];
-  a->bundles = s->way->of_span[s->span + 1] - a->bundle;
+  a->bundle = s->way->of_span[number];
+  a->bundles = s->way->of_span[number + 1] - a->bundle;
   s->span++;
   AMPED_TRY(amped_box_mttkrp_cuda(a));
-  const bool last = span->first + span->count >= c->layout.nnz[c->plan->boxed];
-  return last && a->job == AMPED_BOX_ADD ? amped_box_end_cuda(a) : AMPED_OK;
+  return s->span == s->way->spans && a->job == AMPED_BOX_ADD ? amped_box_end_cuda(a) : AMPED_OK;
 }
 
 static amped_status begin_adding(void *self) {
@@ -494,6 +495,7 @@ static amped_status make_bundles(amped_copies_cuda *c, int mode, bool sorts, uin
   way->most = most;
   AMPED_GO(done, amped_box_bundles_cuda_make(&b, c->plan, &s->pieces, mode, most));
   way->bundles = b.count;
+  way->spans = s->pieces.spans;
   way->of_span = b.of_span;
   b.of_span = nullptr;
   AMPED_GO(done, amped_cuda_malloc(&way->d_turns, s->pieces.count * sizeof *b.turns, what));
