@@ -25,7 +25,13 @@ template <int W> constexpr unsigned most_few = W / 2;
 template <int W> struct few_desk {
   solve_desk<W / 2> desk;
   float products[most_few<W>][W + 4];
+  float row[W];
 };
+
+/* Up to this trace of P P^T over w a solution in float is as exact as that of R unknowns. Up to the
+ * second one it is so after a correction: an error of z is one of the gradient times the trace. */
+constexpr float trusted_trace = 32.0F;
+constexpr float corrected_trace = 30000.0F;
 
 /* Eight lanes have the products of nonzero `number`, W / 8 each, as they gather rows: W / 32 runs
  * of four. What takes no part is kept as zeros: nonzeros, up to a multiple of 8, and what lies
@@ -113,6 +119,49 @@ __device__ inline void put_few(few_desk<W> *few, unsigned eights, float weight, 
   __syncwarp();
 }
 
+/* x = P^T z, of the z on the desk: columns lane, 32 + lane of W. Returns the sum of z. */
+template <int W>
+__device__ inline float row_of(const few_desk<W> *few, unsigned fours, unsigned lane, float *x) {
+  float all = 0.0F;
+#pragma unroll
+  for (int q = 0; q < W / 32; q++)
+    x[q] = 0.0F;
+#pragma unroll 1
+  for (unsigned j = 0; j < 4 * fours; j += 4) {
+    float z[4];
+    read4(&few->desk.x[j], z);
+#pragma unroll
+    for (unsigned i = 0; i < 4; i++) {
+      all += z[i];
+#pragma unroll
+      for (unsigned q = 0; q < W / 32; q++)
+        x[q] = fmaf(z[i], few->products[j + i][32 * q + lane], x[q]);
+    }
+  }
+  return all;
+}
+
+/* right - P x: of nonzero `lane`. */
+template <int W>
+__device__ inline float remainder_of(few_desk<W> *few, const float *x, float right, unsigned lane) {
+#pragma unroll
+  for (unsigned q = 0; q < W / 32; q++)
+    few->row[32 * q + lane] = x[q];
+  __syncwarp();
+  const float *const products = few->products[lane % most_few<W>];
+#pragma unroll 4
+  for (unsigned c = 0; c < W; c += 4) {
+    float of_nonzero[4];
+    float of_row[4];
+    read4(products + c, of_nonzero);
+    read4(few->row + c, of_row);
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      right = fmaf(-of_nonzero[i], of_row[i], right);
+  }
+  return right;
+}
+
 /* Row `row` of the block becomes that of `count` nonzeros, of which `seen` take part. Their
  * products are kept; each lane has the target of one, or 0. A lane's share of the sum of squares
  * and of the penalty is added. False, in all lanes, where the equations are too near to singular.
@@ -137,24 +186,27 @@ __device__ inline bool solve_few(const P &p, few_desk<W> *few, unsigned count, u
   }
   put_few<W>(few, (count + 7) / 8, (float)weight, (float)of_bias, takes_part, right, lane);
   const unsigned fours = (count + 3) / 4;
-  if (!solve_on_desk<(int)D>(&few->desk, false, 1.0F, 0.0F, &bias, fours, lane))
+  float trace = lane < count ? few->desk.a[lane][lane] : 0.0F;
+#pragma unroll
+  for (int i = 16; i > 0; i /= 2)
+    trace += __shfl_xor_sync(all_lanes, trace, i);
+  if (trace > corrected_trace * (float)weight ||
+      !solve_on_desk<(int)D>(&few->desk, false, 1.0F, 0.0F, &bias, fours, lane))
     return false;
   float x[W / 32];
-#pragma unroll
-  for (int q = 0; q < W / 32; q++)
-    x[q] = 0.0F;
-  float all = 0.0F;
-#pragma unroll 1
-  for (unsigned j = 0; j < 4 * fours; j += 4) {
-    float z[4];
-    read4(&few->desk.x[j], z);
-#pragma unroll
-    for (unsigned i = 0; i < 4; i++) {
-      all += z[i];
-#pragma unroll
-      for (unsigned q = 0; q < W / 32; q++)
-        x[q] = fmaf(z[i], few->products[j + i][32 * q + lane], x[q]);
-    }
+  float all = row_of<W>(few, fours, lane, x);
+  if (trace > trusted_trace * (float)weight) {
+    const float z = lane < D ? few->desk.x[lane] : 0.0F;
+    const float rest = remainder_of<W>(few, x, right, lane) - (float)weight * z -
+                       (takes_part >> lane & 1U ? (float)of_bias * all : 0.0F);
+    const float half = solve_with_factor<(int)D>(&few->desk, rest, fours, lane);
+    if (!solve_transposed<(int)D>(&few->desk, half, 0.0F, fours, lane))
+      return false;
+    __syncwarp();
+    if (lane < D)
+      few->desk.x[lane] += z;
+    __syncwarp();
+    all = row_of<W>(few, fours, lane, x);
   }
   float *const to = p.own + row * p.ld;
 #pragma unroll
@@ -180,10 +232,11 @@ template <int W> __host__ __device__ constexpr bool has_few(bool weighs, bool ha
   return W >= 32 && !weighs && !has_history;
 }
 
-/* The most nonzeros of a row for it; 0 where it cannot be taken. */
-template <int W> unsigned few_of(const amped_row_kernel_cuda_args *args) {
-  return args->base == nullptr && (!args->fit->biased || args->fit->reg_bias > 0.0) ? most_few<W>
-                                                                                    : 0U;
+/* Do rows of few nonzeros go to it? Not where rows are long: to look for short ones takes other
+ * rows 7 % longer. */
+template <int W> bool leaves_few(const amped_row_kernel_cuda_args *args) {
+  return args->base == nullptr && (!args->fit->biased || args->fit->reg_bias > 0.0) &&
+         args->mean_nonzeros <= (double)W;
 }
 
 constexpr unsigned few_warps = 4;

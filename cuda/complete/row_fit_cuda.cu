@@ -361,6 +361,9 @@ amped_row_kernel_cuda_args amped_row_fit_cuda_args(const amped_tensor_part *part
   a.empty = f->d_empty;
   a.of_empty = f->of_empty;
   a.pieces = copy->d_pieces;
+  if (copy->host.count > 0)
+    a.mean_nonzeros =
+        (double)plan->modes[mode].copy.rank_nnz[plan->rank] / (double)copy->host.count;
   a.strip_ends = copy->d_strip_ends;
   a.failed = copy->d_failed;
   a.long_rows = copy->d_long_rows;

@@ -55,6 +55,8 @@ typedef struct amped_row_kernel_cuda_args {
   double *scratch; /* of thread blocks, so many bytes each */
   uint64_t scratch_bytes;
   amped_row_fit_sums *sums; /* of warps: [all strips], stored; else [AMPED_FIT_BLOCKS], added to */
+
+  double mean_nonzeros; /* of the copy's pieces */
 } amped_row_kernel_cuda_args;
 
 #define AMPED_FIT_BLOCKS 1056

@@ -18,9 +18,9 @@
  * They come to shared memory in their order, those of the next row while this one is solved. The
  * lane that has an element of H adds its number in registers, once, before H goes to the desk.
  *
- * The nonzeros of the next piece are asked for while this one is solved. Rows of few nonzeros have
- * a kernel of their own (row_few_cuda.cuh) and are left out here. Each strip leaves its sums in a
- * place of its own: the same bits every time.
+ * The nonzeros of the next piece are asked for while this one is solved. Where rows are short,
+ * those of few nonzeros have a kernel of their own (row_few_cuda.cuh) and are left out here. Each
+ * strip leaves its sums in a place of its own: the same bits every time.
  */
 #ifndef AMPED_ROW_WARPS_CUDA_CUH
 #define AMPED_ROW_WARPS_CUDA_CUH
@@ -330,13 +330,12 @@ __device__ inline piece_span span_of(const P &p, const amped_row_piece_cuda *pie
 /* N is the number of inputs, or most_inputs, which stands for any. weighs: nonzeros have weights,
  * or the fit is implicit. has_history: rows have histories; these are kernels of their own, as the
  * code is as much as that of all the rest. */
-template <int W, int N, typename I, bool biased, bool weighs, bool has_history>
+template <int W, int N, typename I, bool biased, bool weighs, bool has_history, bool leaves_out>
 __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     fit_rows(const fit_problem<float, I> p) {
   constexpr int blocks = fit_shape<W>::blocks;
   constexpr int tiles = fit_shape<W>::tiles;
   constexpr int held_inputs = N < most_inputs ? N : 1; /* more are multiplied as they come */
-  constexpr bool leaves_out = has_few<W>(weighs, has_history);
   extern __shared__ __align__(16) unsigned char shared[];
   const unsigned lane = threadIdx.x % 32;
   const unsigned g = lane / 4;
@@ -750,30 +749,37 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     p.sums[strip] = {sums->all_count, all_squares, all_penalty, 0};
 }
 
-template <int W, int N, typename I, bool biased, bool weighs, bool has_history>
-amped_status launch_warps(const amped_row_kernel_cuda_args *args) {
+template <int W, int N, typename I, bool biased, bool weighs, bool has_history, bool leaves_out>
+amped_status launch_rows(const amped_row_kernel_cuda_args *args) {
   constexpr unsigned warps = warps_of<W>(has_history);
   constexpr unsigned bytes =
       warps * (unsigned)(sizeof(warp_memory<W>) + (has_history ? sizeof(warp_history<W>) : 0));
   static_assert(sizeof(warp_memory<W>) % 16 == 0, "histories begin behind");
   fit_problem<float, I> p = {};
   describe_fit(&p, args);
-  if (has_few<W>(weighs, has_history))
-    p.few = few_of<W>(args);
+  p.few = leaves_out ? most_few<W> : 0;
   const uint64_t count = amped_ceil_div(p.strips, (uint64_t)warps);
   if (count > INT32_MAX)
     return amped_error(AMPED_FAILED, "CUDA",
                        "%" PRIu64 " thread blocks are too many for one launch; use more GPUs",
                        count);
-  const auto kernel = fit_rows<W, N, I, biased, weighs, has_history>;
+  const auto kernel = fit_rows<W, N, I, biased, weighs, has_history, leaves_out>;
   AMPED_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
   kernel<<<(unsigned)count, 32 * warps, bytes, args->stream>>>(p);
   AMPED_CUDA_LAUNCHED("the row-fit kernel");
+  if constexpr (leaves_out)
+    return launch_few<W, N, I, biased>(p, args->stream);
+  else
+    return AMPED_OK;
+}
+
+template <int W, int N, typename I, bool biased, bool weighs, bool has_history>
+amped_status launch_warps(const amped_row_kernel_cuda_args *args) {
   if constexpr (has_few<W>(weighs, has_history)) {
-    if (p.few > 0)
-      return launch_few<W, N, I, biased>(p, args->stream);
+    if (leaves_few<W>(args))
+      return launch_rows<W, N, I, biased, weighs, has_history, true>(args);
   }
-  return AMPED_OK;
+  return launch_rows<W, N, I, biased, weighs, has_history, false>(args);
 }
 
 template <int W, int N, typename I>

@@ -137,6 +137,76 @@ __device__ inline void factor_on_desk(solve_desk<W> *desk, unsigned fours, unsig
   }
 }
 
+/* Solve with the transposed factor on the desk: of its first `fours` blocks. Lanes have the right
+ * side: of unknowns lane and, of 64, 32 + lane. x, on the desk, becomes the solution; false where
+ * it is not finite. */
+template <int W>
+__device__ inline bool solve_transposed(solve_desk<W> *desk, float rest, float rest2,
+                                        unsigned fours, unsigned lane) {
+  constexpr bool two = W == 64;
+  const unsigned own = W == 16 ? lane % 16 : lane;
+  const unsigned own2 = two ? 32 + lane : own;
+  bool good = true;
+#pragma unroll 1
+  for (int p = (int)fours - 1; p >= 0; p--) {
+    float x[4];
+    float f[4];
+    float l[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      x[i] = __shfl_sync(all_lanes, two && p >= 8 ? rest2 : rest, (4 * p + i) % 32);
+    read4(desk->factors[p], f);
+    read4(desk->factors[p] + 4, l);
+    const float l31 = desk->factors[p][8];
+    const float l32 = desk->factors[p][9];
+    x[3] *= f[3];
+    x[2] = fmaf(-x[3], l32, x[2]) * f[2];
+    x[1] = fmaf(-x[3], l31, fmaf(-x[2], l[2], x[1])) * f[1];
+    x[0] = fmaf(-x[3], l[3], fmaf(-x[2], l[1], fmaf(-x[1], l[0], x[0]))) * f[0];
+    if (lane == 0)
+      write4(desk->x + 4 * p, x[0], x[1], x[2], x[3]);
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      rest = fmaf(-desk->a[4 * p + i][own], x[i], rest);
+      if (two)
+        rest2 = fmaf(-desk->a[4 * p + i][own2], x[i], rest2);
+      good = good && fabsf(x[i]) <= FLT_MAX;
+    }
+  }
+  return good;
+}
+
+/* Solve with the factor itself, likewise, of at most 32 unknowns: what lanes have. */
+template <int W>
+__device__ inline float solve_with_factor(const solve_desk<W> *desk, float rest, unsigned fours,
+                                          unsigned lane) {
+  static_assert(W <= 32, "a lane has one unknown");
+  const unsigned own = lane % W;
+#pragma unroll 1
+  for (unsigned p = 0; p < fours; p++) {
+    float x[4];
+    float f[4];
+    float l[4];
+    float a[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      x[i] = __shfl_sync(all_lanes, rest, (int)(4 * p) + i);
+    read4(desk->factors[p], f);
+    read4(desk->factors[p] + 4, l);
+    read4(&desk->a[own][4 * p], a);
+    const float l31 = desk->factors[p][8];
+    const float l32 = desk->factors[p][9];
+    x[0] *= f[0];
+    x[1] = fmaf(-x[0], l[0], x[1]) * f[1];
+    x[2] = fmaf(-x[1], l[2], fmaf(-x[0], l[1], x[2])) * f[2];
+    x[3] = fmaf(-x[2], l32, fmaf(-x[1], l31, fmaf(-x[0], l[3], x[3]))) * f[3];
+#pragma unroll
+    for (unsigned i = 0; i < 4; i++)
+      rest = own / 4 > p ? fmaf(-a[i], x[i], rest) : own == 4 * p + i ? x[i] : rest;
+  }
+  return rest;
+}
+
 /* Solve the equations on the desk: the lower triangle of H with what is added to its diagonal, and
  * the two more rows; the sums of p where `biased`, which else are zeros. x, on the desk, becomes
  * the solution, *bias the last unknown, of whose equation corner and target are the last two
@@ -178,32 +248,7 @@ __device__ inline bool solve_on_desk(solve_desk<W> *desk, bool biased, float cor
     rest = fmaf(-*bias, z, rest);
     rest2 = fmaf(-*bias, z2, rest2);
   }
-#pragma unroll 1
-  for (int p = (int)fours - 1; p >= 0; p--) {
-    float x[4];
-    float f[4];
-    float l[4];
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      x[i] = __shfl_sync(all_lanes, two && p >= 8 ? rest2 : rest, (4 * p + i) % 32);
-    read4(desk->factors[p], f);
-    read4(desk->factors[p] + 4, l);
-    const float l31 = desk->factors[p][8];
-    const float l32 = desk->factors[p][9];
-    x[3] *= f[3];
-    x[2] = fmaf(-x[3], l32, x[2]) * f[2];
-    x[1] = fmaf(-x[3], l31, fmaf(-x[2], l[2], x[1])) * f[1];
-    x[0] = fmaf(-x[3], l[3], fmaf(-x[2], l[1], fmaf(-x[1], l[0], x[0]))) * f[0];
-    if (lane == 0)
-      write4(desk->x + 4 * p, x[0], x[1], x[2], x[3]);
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-      rest = fmaf(-desk->a[4 * p + i][own], x[i], rest);
-      if (two)
-        rest2 = fmaf(-desk->a[4 * p + i][own2], x[i], rest2);
-      good = good && fabsf(x[i]) <= FLT_MAX;
-    }
-  }
+  good = solve_transposed(desk, rest, rest2, fours, lane) && good;
   good = good && fabsf(*bias) <= FLT_MAX;
   __syncwarp();
   return __all_sync(all_lanes, good);
