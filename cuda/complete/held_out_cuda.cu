@@ -162,68 +162,37 @@ template <typename T> __device__ inline void read_run(const T *from, T *to) {
   memcpy(to, &all, sizeof all);
 }
 
-/* Nonzeros whose rows a group asks for at a time, of a tensor of order N. */
-template <int N> constexpr int asked = N == 3 ? 2 : 1;
-
-/* The model at the group's nonzeros `from` .. from + asked, which lanes have positions of: the same
- * in all lanes of the group. */
-template <typename T, typename I, int N>
-__device__ inline void models_at(const model<T> &w, int order, const I *positions, int from,
-                                 int lane, double *models) {
-  const T *rows[asked<N>][N];
-#pragma unroll
-  for (int a = 0; a < asked<N>; a++)
-#pragma unroll
-    for (int m = 0; m < N; m++)
-      if (N == 3 || m < order)
-        rows[a][m] = w.factors[m] +
-                     (uint64_t)__shfl_sync(whole_warp, positions[m], from + a, (int)group) * w.ld;
-#pragma unroll
-  for (int a = 0; a < asked<N>; a++)
-    models[a] = 0.0;
+/* The model at a nonzero whose rows these are: the same in all lanes of the group. */
+template <typename T>
+__device__ inline double model_at(const model<T> &w, int order, const T *const *rows, int lane) {
+  double sum = 0.0;
   for (int c = lane * run<T>; c < w.components; c += (int)group * run<T>) {
-    T row[asked<N>][N == 3 ? N : 1][run<T>];
-    if constexpr (N == 3) {
+    double products[run<T>];
 #pragma unroll
-      for (int a = 0; a < asked<N>; a++)
+    for (int m = 0; m < AMPED_MAX_ORDER; m++)
+      if (m < order) {
+        T row[run<T>];
+        read_run(rows[m] + c, row);
 #pragma unroll
-        for (int m = 0; m < N; m++)
-          read_run(rows[a][m] + c, row[a][m]);
-    }
+        for (int i = 0; i < run<T>; i++)
+          products[i] = m == 0 ? (double)row[i] : products[i] * (double)row[i];
+      }
 #pragma unroll
-    for (int a = 0; a < asked<N>; a++) {
-      double products[run<T>];
-#pragma unroll
-      for (int m = 0; m < N; m++)
-        if (N == 3 || m < order) {
-          if constexpr (N != 3)
-            read_run(rows[a][m] + c, row[a][0]);
-#pragma unroll
-          for (int i = 0; i < run<T>; i++) {
-            const double x = (double)row[a][N == 3 ? m : 0][i];
-            products[i] = m == 0 ? x : products[i] * x;
-          }
-        }
-#pragma unroll
-      for (int i = 0; i < run<T>; i++)
-        models[a] += c + i < w.components ? products[i] : 0.0;
-    }
+    for (int i = 0; i < run<T>; i++)
+      sum += c + i < w.components ? products[i] : 0.0;
   }
+  if (w.biased && lane == 0)
 #pragma unroll
-  for (int a = 0; a < asked<N>; a++) {
-    if (w.biased && lane == 0)
-#pragma unroll
-      for (int m = 0; m < N; m++)
-        if (N == 3 || m < order)
-          models[a] += (double)rows[a][m][w.components];
-    for (int i = (int)group / 2; i > 0; i /= 2)
-      models[a] += __shfl_xor_sync(whole_warp, models[a], i);
-  }
+    for (int m = 0; m < AMPED_MAX_ORDER; m++)
+      if (m < order)
+        sum += (double)rows[m][w.components];
+  for (int i = (int)group / 2; i > 0; i /= 2)
+    sum += __shfl_xor_sync(whole_warp, sum, i);
+  return sum;
 }
 
-/* A warp takes 32 nonzeros, one a lane; then its groups go through theirs together. N is the order
- * where it is 3, or AMPED_MAX_ORDER, which stands for any. */
-template <typename T, typename I, int N>
+/* A warp takes 32 nonzeros, one a lane; then its groups go through theirs together. */
+template <typename T, typename I>
 __global__ void __launch_bounds__(threads)
     add_errors(const batch_problem<T, I> p, const model<T> w, bool any_held, amped_errors *sums) {
   const uint64_t step = (uint64_t)gridDim.x * threads;
@@ -233,23 +202,25 @@ __global__ void __launch_bounds__(threads)
        k += step) {
     const bool counts = k < p.count && (any_held && is_held(p.held, p.first + k)) == w.held;
     const unsigned counted = __ballot_sync(whole_warp, counts);
-    I positions[N];
+    I positions[AMPED_MAX_ORDER];
 #pragma unroll
-    for (int m = 0; m < N; m++)
-      if (N == 3 || m < p.order)
+    for (int m = 0; m < AMPED_MAX_ORDER; m++)
+      if (m < p.order)
         positions[m] = !counts           ? (I)0
                        : m < p.order - 1 ? p.inputs[m < AMPED_MAX_ORDER - 1 ? m : 0][k]
                                          : (I)position_of(p, p.rows[k]);
     double sum = 0.0;
-    for (int j = 0; j < (int)group; j += asked<N>) {
-      constexpr unsigned bits = asked<N> == 2 ? 0x03030303U : 0x01010101U; /* a byte a group */
-      if ((counted >> j & bits) == 0)
+    for (int j = 0; j < (int)group; j++) {
+      if ((counted >> j & 0x01010101U) == 0) /* a bit a group */
         continue;
-      double here[asked<N>];
-      models_at<T, I, N>(w, p.order, positions, j, lane, here);
+      const T *rows[AMPED_MAX_ORDER];
 #pragma unroll
-      for (int a = 0; a < asked<N>; a++)
-        sum = lane == j + a ? here[a] : sum;
+      for (int m = 0; m < AMPED_MAX_ORDER; m++)
+        if (m < p.order)
+          rows[m] =
+              w.factors[m] + (uint64_t)__shfl_sync(whole_warp, positions[m], j, (int)group) * w.ld;
+      const double here = model_at(w, p.order, rows, lane);
+      sum = lane == j ? here : sum;
     }
     if (counts) {
       const double x = (double)p.values[k];
@@ -296,8 +267,7 @@ amped_status errors_of(const sums_job *j, uint64_t first, const amped_batch *bat
   w.scale = j->fit->scale;
   w.least = j->least;
   w.most = j->most;
-  const auto kernel = plan->order == 3 ? add_errors<T, I, 3> : add_errors<T, I, AMPED_MAX_ORDER>;
-  kernel<<<blocks_of(batch->count), threads, 0, j->part->device->stream>>>(
+  add_errors<T, I><<<blocks_of(batch->count), threads, 0, j->part->device->stream>>>(
       problem_of<T, I>(j->part, j->mode, first, batch), w, f->any_held,
       static_cast<amped_errors *>(f->d_errors));
   AMPED_CUDA_LAUNCHED("the kernel of errors");
