@@ -28,10 +28,11 @@ template <int W> struct few_desk {
   float row[W];
 };
 
-/* Up to this trace of P P^T over w a solution in float is as exact as that of R unknowns. Up to the
- * second one it is so after a correction: an error of z is one of the gradient times the trace. */
+/* Up to this trace of P P^T over w a solution in float is as exact as that of R unknowns: an error
+ * of z is one of the gradient times the trace. Each correction allows for a thirty-fold trace, up
+ * to the second number. */
 constexpr float trusted_trace = 32.0F;
-constexpr float corrected_trace = 30000.0F;
+constexpr float corrected_trace = 200000.0F;
 
 /* Eight lanes have the products of nonzero `number`, W / 8 each, as they gather rows: W / 32 runs
  * of four. What takes no part is kept as zeros: nonzeros, up to a multiple of 8, and what lies
@@ -195,7 +196,8 @@ __device__ inline bool solve_few(const P &p, few_desk<W> *few, unsigned count, u
     return false;
   float x[W / 32];
   float all = row_of<W>(few, fours, lane, x);
-  if (trace > trusted_trace * (float)weight) {
+#pragma unroll 1
+  for (float trusted = trusted_trace; trace > trusted * (float)weight; trusted *= 30.0F) {
     const float z = lane < D ? few->desk.x[lane] : 0.0F;
     const float rest = remainder_of<W>(few, x, right, lane) - (float)weight * z -
                        (takes_part >> lane & 1U ? (float)of_bias * all : 0.0F);
