@@ -196,19 +196,22 @@ __device__ inline bool solve_few(const P &p, few_desk<W> *few, unsigned count, u
     return false;
   float x[W / 32];
   float all = row_of<W>(few, fours, lane, x);
+  float z = lane < D ? few->desk.x[lane] : 0.0F;
 #pragma unroll 1
   for (float trusted = trusted_trace; trace > trusted * (float)weight; trusted *= 30.0F) {
-    const float z = lane < D ? few->desk.x[lane] : 0.0F;
     const float rest = remainder_of<W>(few, x, right, lane) - (float)weight * z -
                        (takes_part >> lane & 1U ? (float)of_bias * all : 0.0F);
     const float half = solve_with_factor<(int)D>(&few->desk, rest, fours, lane);
     if (!solve_transposed<(int)D>(&few->desk, half, 0.0F, fours, lane))
       return false;
     __syncwarp();
-    if (lane < D)
-      few->desk.x[lane] += z;
+    float more[W / 32];
+    all += row_of<W>(few, fours, lane, more);
+#pragma unroll
+    for (int q = 0; q < W / 32; q++)
+      x[q] += more[q];
+    z += lane < D ? few->desk.x[lane] : 0.0F;
     __syncwarp();
-    all = row_of<W>(few, fours, lane, x);
   }
   float *const to = p.own + row * p.ld;
 #pragma unroll
@@ -224,7 +227,7 @@ __device__ inline bool solve_few(const P &p, few_desk<W> *few, unsigned count, u
     to[p.components] = bias;
     *penalty += p.told_bias * (double)bias * (double)bias;
   }
-  const double residual = lane < count ? weight * (double)few->desk.x[lane] : 0.0;
+  const double residual = lane < count ? weight * (double)z : 0.0;
   *squares += residual * residual;
   return true;
 }
