@@ -9,7 +9,7 @@ static const char what[] = "the way through the boxes";
 
 uint64_t amped_box_rows_cuda(const amped_plan *plan, int mode) {
   return mode == plan->boxed ? plan->modes[mode].copy.output_rows
-                                  : amped_plan_factor_rows(plan, mode);
+                             : amped_plan_factor_rows(plan, mode);
 }
 
 static bool has_shared(const amped_plan *plan) {
