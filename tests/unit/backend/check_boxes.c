@@ -132,20 +132,8 @@ START_TEST(streamed_copies) {
 }
 
 START_TEST(fewer_components) {
-  problem p;
-  bench s;
   const setup how = boxed();
-  problem_create(&p, 3, long_dims, 40000, 48, AMPED_F32);
-  bench_plan(&s, &p, &how);
-  bench_load(&s);
-  for (int ncomps = 48; ncomps > 0; ncomps -= 13) {
-    set_ncomps(&s, ncomps);
-    for (int m = 0; m < 3; m++)
-      mttkrp_is_right(&s, m);
-  }
-  bench_close(&s);
-  problem_free(&p);
-  check_no_leak();
+  fewer_components_are_right(&how);
 }
 
 /* --- accuracy ----------------------------------------------------------------------------------*/
@@ -287,28 +275,9 @@ START_TEST(one_copy_takes_less_than_all) {
   check_no_leak();
 }
 
-/* One allocation after another fails, until none is left that could. */
 START_TEST(short_memory_is_an_error) {
-  static const uint64_t dims[] = {70000, 300, 200};
-  amped_status status = AMPED_FAILED;
-  problem p;
   const setup how = boxed();
-  problem_create(&p, 3, dims, 60000, 2, AMPED_F32);
-  bench s;
-  bench_plan(&s, &p, &how);
-  for (int64_t k = 0; status != AMPED_OK; k++) {
-    amped_mem_fail_at(k);
-    status = amped_worker_prepare(&s.w, &s.plan);
-    amped_mem_fail_at(-1);
-    amped_status_clear();
-    if (status != AMPED_OK)
-      ck_assert_ptr_null(s.w.tensor);
-    if (s.w.factors != NULL && status != AMPED_OK)
-      s.w.backend->factors->destroy(s.w.factors);
-  }
-  bench_close(&s);
-  problem_free(&p);
-  check_no_leak();
+  no_allocation_is_trusted(&how);
 }
 
 static void insert_fails(problem *p, int wrong, const char *words) {
