@@ -170,7 +170,7 @@ __device__ inline T *history_of(const fit_problem<T, I> &p, uint64_t row) {
   return p.history + p.history_at[row] * p.slot_length;
 }
 
-__device__ inline double sum_of_lanes(double x) {
+template <typename T> __device__ inline T sum_of_lanes(T x) {
   for (int i = 16; i > 0; i /= 2)
     x += __shfl_xor_sync(all_lanes, x, i);
   return x;

@@ -187,10 +187,7 @@ __device__ inline bool solve_few(const P &p, few_desk<W> *few, unsigned count, u
   }
   put_few<W>(few, (count + 7) / 8, (float)weight, (float)of_bias, takes_part, right, lane);
   const unsigned fours = (count + 3) / 4;
-  float trace = lane < count ? few->desk.a[lane][lane] : 0.0F;
-#pragma unroll
-  for (int i = 16; i > 0; i /= 2)
-    trace += __shfl_xor_sync(all_lanes, trace, i);
+  const float trace = sum_of_lanes(lane < count ? few->desk.a[lane][lane] : 0.0F);
   if (trace > corrected_trace * (float)weight ||
       !solve_on_desk<(int)D>(&few->desk, false, 1.0F, 0.0F, &bias, fours, lane))
     return false;
