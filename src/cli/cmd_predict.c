@@ -31,6 +31,7 @@ typedef struct errors {
 typedef struct job {
   const amped_options *o;
   amped_format out; /* of the output */
+  bool is_text;     /* the cells are lines of numbers, the last of each a value */
   bool has_values;  /* the cells have values to compare with */
   amped_ktensor k;
   amped_completion c;
@@ -50,6 +51,7 @@ static const char *name_of(const job *j) {
 static amped_status find_values(job *j) {
   amped_format format = AMPED_FORMAT_TNS;
   AMPED_TRY(amped_io_input_format(j->o->args[1], &j->o->read, &format));
+  j->is_text = format == AMPED_FORMAT_TNS;
   j->has_values = format != AMPED_FORMAT_TABLE || j->o->read.value != NULL;
   if (j->o->output == NULL && !j->has_values)
     return amped_error(AMPED_USAGE, NULL,
@@ -72,6 +74,14 @@ static bool is_cold(const job *j, uint64_t i) {
   for (int m = 0; m < j->cells.order; m++)
     cold = cold || j->cells.indices[m][i] == AMPED_PREDICTOR_COLD;
   return cold;
+}
+
+/* Of cells without values the last index was taken for one. */
+static amped_status refuse_no_values(const job *j) {
+  return amped_error(AMPED_BAD_INPUT, name_of(j),
+                     "has %d numbers a line, and the model of %s is of order %d: text needs %d "
+                     "indices and a value; add any value, or give a table (.csv) of the keys alone",
+                     j->cells.order + 1, j->o->args[0], j->k.order, j->k.order);
 }
 
 /* The first cell that the model does not hold. */
@@ -102,6 +112,8 @@ static void count_cold(job *j) {
 static amped_status read_cells(job *j) {
   amped_sptensor *t = &j->cells;
   AMPED_TRY(amped_io_read(j->o->args[1], &j->o->read, t));
+  if (j->is_text && t->order + 1 == j->k.order)
+    return refuse_no_values(j);
   /* A second time their indices, and the predictions. */
   AMPED_TRY(amped_mem_check(name_of(j), "its cells", t->nnz * 8 * ((uint64_t)t->order + 1)));
   for (int m = 0; m < t->order; m++) {
