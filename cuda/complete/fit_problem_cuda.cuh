@@ -32,7 +32,7 @@ template <typename T, typename I> struct fit_problem : packed_nonzeros<T, I> {
   const amped_row_piece_cuda *pieces;
   const uint64_t *strip_ends;
   uint64_t first_strip, strips;
-  unsigned few; /* rows of at most so many nonzeros have a kernel of their own (row_few_cuda.cuh) */
+  unsigned few; /* rows of at most so many nonzeros have a kernel of their own */
   double *slots;
   unsigned slot_length; /* of equations */
   T *history;           /* rows of as many numbers (row_fit.h); NULL: none */

@@ -1,4 +1,5 @@
-/* Rows of few nonzeros, by one warp: they are fitted by as many unknowns as they have nonzeros.
+/* Rows of few nonzeros and no history, by one warp: they are fitted by as many unknowns as they
+ * have nonzeros.
  *
  * With P the products of the inputs' rows, a nonzero a row of P, and y the targets, the least of
  * |y - P x|^2 + w |x - prior|^2 + w_b b^2, where b is a bias in all targets, has
@@ -230,8 +231,8 @@ __device__ inline bool solve_few(const P &p, few_desk<W> *few, unsigned count, u
 }
 
 /* Is there such a kernel, beside that of all rows? */
-template <int W> __host__ __device__ constexpr bool has_few(bool weighs, bool has_history) {
-  return W >= 32 && !weighs && !has_history;
+template <int W> __host__ __device__ constexpr bool has_few(bool weighs) {
+  return W >= 32 && !weighs;
 }
 
 /* Do rows of few nonzeros go to it? Not where rows are long: to look for short ones takes other

@@ -18,16 +18,16 @@
  * They come to shared memory in their order, those of the next row while this one is solved. The
  * lane that has an element of H adds its number in registers, once, before H goes to the desk.
  *
- * The nonzeros of the next piece are asked for while this one is solved. Where rows are short,
- * those of few nonzeros have a kernel of their own (row_few_cuda.cuh) and are left out here. Each
+ * The nonzeros of the next piece are asked for while this one is solved. Rows of few nonzeros have
+ * kernels of their own and are left out here: where rows are short (row_few_cuda.cuh), and those of
+ * up to 32 components that have a history (row_known_cuda.cuh). Each
  * strip leaves its sums in a place of its own: the same bits every time.
  */
 #ifndef AMPED_ROW_WARPS_CUDA_CUH
 #define AMPED_ROW_WARPS_CUDA_CUH
 
-#include <cuda_pipeline.h>
-
 #include "cuda/complete/row_few_cuda.cuh"
+#include "cuda/complete/row_known_cuda.cuh"
 
 namespace {
 
@@ -514,15 +514,18 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
                                                warps_of<W>(has_history) * sizeof(warp_memory<W>)) +
            threadIdx.x / 32;
   };
+  unsigned found = ~0U; /* of so many times 32 pieces histories are found */
   const auto begin_history = [&](unsigned at) {
     __pipeline_wait_prior(0); /* a row that stays may have left it */
     __syncwarp();
-    if (at % 32 == 0)
-      find_histories<W>(p, past_of(), pieces, at, end, lane);
+    if (at / 32 != found) {
+      found = at / 32;
+      find_histories<W>(p, past_of(), pieces, 32 * found, end, lane);
+    }
     ask_history<W>(past_of(), at % 32, p.slot_length, lane);
   };
   if constexpr (has_history)
-    begin_history(0);
+    begin_history(begin);
 
   unsigned following = leaves_out ? next_piece(p, pieces, begin + 1, end, false, lane) : begin + 1;
   piece_span here = span_of(p, pieces, begin, following, end);
@@ -757,7 +760,8 @@ amped_status launch_rows(const amped_row_kernel_cuda_args *args) {
   static_assert(sizeof(warp_memory<W>) % 16 == 0, "histories begin behind");
   fit_problem<float, I> p = {};
   describe_fit(&p, args);
-  p.few = leaves_out ? most_few<W> : 0;
+  if constexpr (leaves_out)
+    p.few = !has_history ? most_few<W> : leaves_known(args) ? most_known : 0;
   const uint64_t count = amped_ceil_div(p.strips, (uint64_t)warps);
   if (count > INT32_MAX)
     return amped_error(AMPED_FAILED, "CUDA",
@@ -767,19 +771,25 @@ amped_status launch_rows(const amped_row_kernel_cuda_args *args) {
   AMPED_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
   kernel<<<(unsigned)count, 32 * warps, bytes, args->stream>>>(p);
   AMPED_CUDA_LAUNCHED("the row-fit kernel");
-  if constexpr (leaves_out)
+  if constexpr (leaves_out && has_history) {
+    if (p.few > 0)
+      return launch_known<N, I, biased>(p, args->stream);
+  } else if constexpr (leaves_out)
     return launch_few<W, N, I, biased>(p, args->stream);
-  else
-    return AMPED_OK;
+  return AMPED_OK;
 }
 
 template <int W, int N, typename I, bool biased, bool weighs, bool has_history>
 amped_status launch_warps(const amped_row_kernel_cuda_args *args) {
-  if constexpr (has_few<W>(weighs, has_history)) {
-    if (leaves_few<W>(args))
-      return launch_rows<W, N, I, biased, weighs, has_history, true>(args);
+  if constexpr (has_history)
+    return launch_rows<W, N, I, biased, weighs, true, W == known_width>(args);
+  else {
+    if constexpr (has_few<W>(weighs)) {
+      if (leaves_few<W>(args))
+        return launch_rows<W, N, I, biased, weighs, false, true>(args);
+    }
+    return launch_rows<W, N, I, biased, weighs, false, false>(args);
   }
-  return launch_rows<W, N, I, biased, weighs, has_history, false>(args);
 }
 
 template <int W, int N, typename I>

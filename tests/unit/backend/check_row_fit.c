@@ -1098,6 +1098,27 @@ START_TEST(rows_with_history_of_many_widths) {
   check_no_leak();
 }
 
+/* Rows of 17 to 32 components that few nonzeros come to, which GPUs fit by a kernel of their own.
+ */
+START_TEST(rows_with_history_of_few_nonzeros) {
+  static const int widths[] = {17, 21, 31, 32};
+  uint64_t lengths[70];
+  for (uint64_t i = 0; i < 70; i++)
+    lengths[i] = i % 23 == 22 ? 20 + i : i % 11;
+  for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)
+    for (int biased = 0; biased < 2; biased++) {
+      problem p;
+      setup how = alone();
+      amped_row_fit fit = fit_of(biased > 0);
+      fit.prior[0] = w % 2 > 0 ? 0.7 : 0.0;
+      how.parts = w == 2 ? 4 : 0;
+      rows_problem(&p, lengths, 70, widths[w] + biased, AMPED_F32);
+      fit_with_history_is_right(&p, 1 + (int)w % 2, how, &fit, w == 1);
+      problem_free(&p);
+    }
+  check_no_leak();
+}
+
 /* Whatever threads do: rows, and the equations that they leave. */
 START_TEST(rows_with_history_have_the_same_bits) {
   static const uint64_t lengths[] = {3, 40000, 0, 900, 20, 1};
@@ -1641,9 +1662,9 @@ TESTING_MAIN("row_fit", rows_in_float_of_all_orders_and_widths,
              rows_of_many_components, rows_of_many_components_of_all_orders,
              rows_of_the_most_components, rows_of_split_idps, rows_with_history,
              rows_with_history_of_every_length, rows_with_history_of_many_widths,
-             rows_with_history_have_the_same_bits, nonnegative_rows_with_history,
-             penalties_of_every_power, rows_with_weights, rows_of_implicit_fits,
-             implicit_rows_of_split_idps, nonnegative_rows_with_weights,
+             rows_with_history_of_few_nonzeros, rows_with_history_have_the_same_bits,
+             nonnegative_rows_with_history, penalties_of_every_power, rows_with_weights,
+             rows_of_implicit_fits, implicit_rows_of_split_idps, nonnegative_rows_with_weights,
              nonnegative_rows_of_implicit_fits, what_is_held_out_may_change,
              rows_have_the_same_bits_on_any_number_of_threads, timed_rows_have_the_same_bits,
              copies_serve_fewer_components, rows_have_the_least_objective, nonnegative_rows,

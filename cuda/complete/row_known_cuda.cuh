@@ -1,0 +1,389 @@
+/* Rows of few nonzeros that have a history, of up to 32 components, by one warp.
+ *
+ * Such a row is its history and a product or two, so nearly all of its time is the solution, and of
+ * that the instructions. A lane has a row of the matrix in registers. L D L^T goes column by
+ * column: a column goes to shared memory, from where every lane takes what it subtracts from its
+ * later elements. What is right of the diagonal becomes anything, and is used by nobody. The right
+ * side, and the sums of p where there is a bias, are eliminated on the way; the bias is the last
+ * unknown.
+ *
+ * The history of the next row comes to shared memory while this one is solved. */
+#ifndef AMPED_ROW_KNOWN_CUDA_CUH
+#define AMPED_ROW_KNOWN_CUDA_CUH
+
+#include <cuda_pipeline.h>
+
+#include "cuda/complete/fit_columns_cuda.cuh"
+#include "cuda/complete/warp_solve_cuda.cuh"
+#include "cuda/device/ptx_cuda.cuh"
+
+namespace {
+
+/* The most components and nonzeros of such a row. */
+constexpr int known_width = 32;
+constexpr unsigned most_known = 8;
+
+struct known_desk {
+  float columns[known_width][known_width + 4]; /* row j: column j of L D */
+  float past[600];            /* from the row's line of 16 bytes on: 595 numbers at most */
+  float one[2 * known_width]; /* 1 in the middle, else 0 */
+  float right[known_width];   /* the right side, of L y = right */
+  float sums[known_width];    /* the sums of p, likewise */
+  float x[known_width];
+  float product[known_width]; /* of a nonzero */
+};
+
+/* A lane's row of the equations. */
+struct known_row {
+  float a[known_width];          /* of the matrix */
+  float diagonal;                /* of the matrix, before it is factored */
+  float right, sum;              /* the target side, and the sum of p */
+  double target, count, squares; /* of all lanes */
+};
+
+/* Ask for the numbers of a row's history, which are zeros where nothing is kept. */
+__device__ inline void ask_known(known_desk *desk, const float *past, bool is_kept, unsigned length,
+                                 unsigned lane) {
+  const unsigned before = (unsigned)(reinterpret_cast<uintptr_t>(past) % 16);
+  const unsigned bytes = before + length * (unsigned)sizeof(float);
+  const char *const from = reinterpret_cast<const char *>(past) - before;
+  char *const to = reinterpret_cast<char *>(desk->past);
+  if (is_kept) {
+#pragma unroll 1
+    for (unsigned at = 16 * lane; at < bytes; at += 16 * 32)
+      __pipeline_memcpy_async(to + at, from + at, 16, bytes - at < 16 ? 16 - (bytes - at) : 0);
+  } else {
+#pragma unroll 1
+    for (unsigned at = 16 * lane; at < bytes; at += 16 * 32)
+      write4(desk->past + at / sizeof(float), 0.0F, 0.0F, 0.0F, 0.0F);
+  }
+  __pipeline_commit();
+}
+
+/* Factor the lane's row, and eliminate the two sides, which are on the desk then: as far as there
+ * are components. */
+template <bool biased>
+__device__ inline void factor_known(known_desk *desk, known_row *q, unsigned n, unsigned lane) {
+  float *const a = q->a;
+  float y[4] = {};
+  float z[4] = {};
+#pragma unroll
+  for (int j = 0; j < known_width; j++) {
+    if ((unsigned)(j / 4 * 4) >= n)
+      continue;
+    float *const column = desk->columns[j];
+    column[lane] = a[j];
+    __syncwarp();
+    float of_others[known_width];
+#pragma unroll
+    for (int k = j / 4 * 4; k < known_width; k += 4)
+      read4(column + k, of_others + k);
+    const float factor = -a[j] * reciprocal(of_others[j]);
+#pragma unroll
+    for (int k = j + 1; k < known_width; k++)
+      a[k] = fmaf(factor, of_others[k], a[k]);
+    y[j % 4] = __shfl_sync(all_lanes, q->right, j);
+    q->right = fmaf(factor, y[j % 4], q->right);
+    if (biased) {
+      z[j % 4] = __shfl_sync(all_lanes, q->sum, j);
+      q->sum = fmaf(factor, z[j % 4], q->sum);
+    }
+    if (j % 4 == 3 && lane == 0) {
+      write4(desk->right + j - 3, y[0], y[1], y[2], y[3]);
+      if (biased)
+        write4(desk->sums + j - 3, z[0], z[1], z[2], z[3]);
+    }
+  }
+  __syncwarp();
+}
+
+/* The solution of the equations, of n components: x is on the desk, *bias the last unknown, of
+ * whose equation corner and q's target are the last two numbers. False, in all lanes, where a pivot
+ * is too small to be trusted. */
+template <bool biased>
+__device__ inline bool solve_known(known_desk *desk, known_row *q, float corner, float *bias,
+                                   unsigned n, unsigned lane) {
+  constexpr float least = 2.0F * (float)known_width * FLT_EPSILON; /* of a pivot, to its diagonal */
+  factor_known<biased>(desk, q, n, lane);
+  const bool is_there = lane < n;
+  const float pivot = desk->columns[lane][lane];
+  const float inverse = is_there ? reciprocal(pivot) : 0.0F;
+  bool good = !is_there || pivot > q->diagonal * least;
+  float rest = is_there ? desk->right[lane] : 0.0F;
+  *bias = 0.0F;
+  if (biased) {
+    const float z = is_there ? desk->sums[lane] : 0.0F;
+    const float of_bias = corner - sum_of_lanes(z * z * inverse);
+    good = good && of_bias > corner * least;
+    *bias = ((float)q->target - sum_of_lanes(z * rest * inverse)) / of_bias;
+    rest = fmaf(-*bias, z, rest);
+  }
+  float below[known_width]; /* of the lane's column */
+#pragma unroll
+  for (int i = 0; i < known_width; i += 4)
+    read4(desk->columns[lane] + i, below + i);
+  float x[4] = {};
+#pragma unroll
+  for (int i = known_width - 1; i >= 0; i--) {
+    if ((unsigned)(i / 4 * 4) >= n)
+      continue;
+    x[i % 4] = __shfl_sync(all_lanes, rest * inverse, i);
+    rest = fmaf(-below[i], x[i % 4], rest);
+    if (i % 4 == 0 && lane == 0)
+      write4(desk->x + i, x[0], x[1], x[2], x[3]);
+  }
+  __syncwarp();
+  good = good && (!is_there || fabsf(desk->x[lane]) <= FLT_MAX) && fabsf(*bias) <= FLT_MAX;
+  return __all_sync(all_lanes, good);
+}
+
+/* The history, times `keep`, becomes the lane's row, with `weight` on the diagonal. */
+template <bool biased>
+__device__ inline void begin_known(known_desk *desk, float *past, double keep, unsigned n,
+                                   unsigned length, float weight, known_row *q, unsigned lane) {
+  const equation_places at = places_of(n, biased);
+  if (keep != 1.0) { /* nothing is kept: they are zeros */
+    const float by = (float)keep;
+    __syncwarp(); /* the count is read */
+#pragma unroll 1
+    for (unsigned k = lane; k < length; k += 32)
+      past[k] *= by;
+    __syncwarp();
+  }
+  const bool is_there = lane < n;
+  float *const own = is_there ? past + place_of_pair(lane, 0) : desk->one + known_width - lane;
+  if (is_there)
+    own[lane] += weight;
+  __syncwarp();
+#pragma unroll
+  for (int j = 0; j < known_width; j++)
+    q->a[j] = own[j];
+  q->diagonal = own[lane];
+  q->right = is_there ? past[at.targets + lane] : 0.0F;
+  q->sum = biased && is_there ? past[at.sum + lane] : 0.0F;
+  q->target = biased ? (double)past[at.target] : 0.0;
+  q->squares = (double)past[at.squares];
+}
+
+/* The lane's row, of a matrix that has no weight, becomes the history. */
+template <bool biased>
+__device__ inline void leave_known(float *past, float *to, unsigned n, const known_row &q,
+                                   unsigned length, unsigned lane) {
+  const equation_places at = places_of(n, biased);
+  float *const own = past + place_of_pair(lane, 0);
+#pragma unroll
+  for (unsigned j = 0; j < (unsigned)known_width; j++)
+    if (lane < n && j <= lane)
+      own[j] = q.a[j];
+  if (lane < n) {
+    past[at.targets + lane] = q.right;
+    if (biased)
+      past[at.sum + lane] = q.sum;
+  }
+  if (lane == 0) {
+    past[at.count] = (float)q.count;
+    if (biased)
+      past[at.target] = (float)q.target;
+    past[at.squares] = (float)q.squares;
+  }
+  __syncwarp();
+#pragma unroll 4
+  for (unsigned k = lane; k < length; k += 32)
+    to[k] = past[k];
+  __syncwarp();
+}
+
+/* Do rows of few nonzeros go to this kernel? */
+inline bool leaves_known(const amped_row_kernel_cuda_args *args) {
+  return args->weights == nullptr && !(args->fit->implicit > 0.0);
+}
+
+constexpr unsigned known_warps = 4;
+
+/* A warp a strip: its rows of few nonzeros become new, or leave their equations. What they add to
+ * the strip's sums is added. */
+template <int N, typename I, bool biased>
+__global__ void __launch_bounds__(32 * known_warps, 6) fit_known(const fit_problem<float, I> p) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  const unsigned lane = threadIdx.x % 32;
+  known_desk *const desk = reinterpret_cast<known_desk *>(shared) + threadIdx.x / 32;
+  const uint64_t number = (uint64_t)blockIdx.x * known_warps + threadIdx.x / 32;
+  if (number >= p.strips)
+    return;
+  const uint64_t strip = p.first_strip + number;
+  const uint64_t first_piece = strip > 0 ? p.strip_ends[strip - 1] : 0;
+  const amped_row_piece_cuda *const pieces = p.pieces + first_piece;
+  const unsigned end = (unsigned)(p.strip_ends[strip] - first_piece);
+  const unsigned ld = (unsigned)p.ld;
+  const unsigned n = p.components;
+  const unsigned column = lane < n ? lane : n - 1;
+  double all_count = 0.0;
+  double all_squares = 0.0; /* lanes' shares */
+  double all_penalty = 0.0;
+  for (unsigned k = lane; k < sizeof desk->past / sizeof(float); k += 32)
+    desk->past[k] = 0.0F; /* behind a row's numbers lanes read what they do not use */
+  desk->one[lane] = 0.0F;
+  desk->one[known_width + lane] = lane == 0 ? 1.0F : 0.0F;
+  __syncwarp();
+
+  for (unsigned from = 0; from < end; from += 32) {
+    /* Lanes have a piece each. */
+    const amped_row_piece_cuda &piece = pieces[from + lane < end ? from + lane : end - 1];
+    const bool is_few = piece.slot == AMPED_NO_SLOT && piece.count <= p.few;
+    unsigned left = __ballot_sync(all_lanes, from + lane < end && is_few);
+    if (left == 0)
+      continue;
+    const unsigned first_of_lane = (unsigned)(piece.first - p.first);
+    const unsigned count_of_lane = piece.count;
+    const uint64_t row_of_lane = piece.row;
+    float *const past_of_lane = is_few ? history_of(p, row_of_lane) : nullptr;
+    const double keep_of_lane = is_few ? p.history_keep[row_of_lane] : 0.0;
+
+    raw_nonzero<float, N> raw;
+    unsigned held = 0;
+    unsigned k = 0;
+    /* Nonzeros of the piece of lane i, one a lane; behind the last one it comes again. */
+    const auto load = [&](int i) {
+      const unsigned last = __shfl_sync(all_lanes, count_of_lane, i) - 1;
+      k = __shfl_sync(all_lanes, first_of_lane, i) + (lane < last ? lane : last);
+      raw = load_nonzero<float, I, N>(p, k);
+      held = p.held != nullptr ? __ldg(p.held + k / 32) : 0U;
+    };
+    const auto past_of = [&](int i) {
+      return reinterpret_cast<float *>(
+          __shfl_sync(all_lanes, reinterpret_cast<unsigned long long>(past_of_lane), i));
+    };
+    const auto ask = [&](int i) {
+      ask_known(desk, past_of(i), __shfl_sync(all_lanes, keep_of_lane, i) > 0.0, p.slot_length,
+                lane);
+    };
+    int next = __ffs((int)left) - 1;
+    load(next);
+    ask(next);
+    while (left != 0) {
+      const int i = next;
+      left &= left - 1;
+      next = left != 0 ? __ffs((int)left) - 1 : i;
+      const unsigned nonzeros = __shfl_sync(all_lanes, count_of_lane, i);
+      const uint64_t row = __shfl_sync(all_lanes, row_of_lane, i);
+      const double keep = __shfl_sync(all_lanes, keep_of_lane, i);
+      float *const to_past = past_of(i);
+      float *const past = desk->past + reinterpret_cast<uintptr_t>(to_past) % 16 / sizeof(float);
+      const nonzero<float, I, N> mine = decode<float, I, N>(p, raw, k);
+      const unsigned takes_part =
+          __ballot_sync(all_lanes, lane < nonzeros && !(held >> (k % 32) & 1U));
+      if (left != 0)
+        load(next);
+      float target = (mine.value - p.means[0] - p.means[1]) * p.per_scale_float;
+      if constexpr (biased) {
+#pragma unroll
+        for (int m = 0; m < N; m++)
+          if (N < most_inputs || m < (int)p.inputs)
+            target -= __ldg(row_at(p.factors[m], mine.input[m], ld) + n);
+      }
+      target = takes_part >> lane & 1U ? target : 0.0F;
+      __pipeline_wait_prior(0);
+      __syncwarp();
+      if (takes_part == 0) { /* the row stays */
+        if (left != 0)
+          ask(next);
+        continue;
+      }
+      known_row q;
+      q.count = (double)__popc(takes_part) + keep * (double)past[places_of(n, biased).count];
+      const double weight = penalty_of(p, q.count);
+      const float on_diagonal = p.absorbs ? 0.0F : (float)weight;
+      begin_known<biased>(desk, past, keep, n, p.slot_length, on_diagonal, &q, lane);
+      for (unsigned parts = takes_part; parts != 0; parts &= parts - 1) {
+        const int of_lane = __ffs((int)parts) - 1;
+        float x = 1.0F;
+#pragma unroll
+        for (int m = 0; m < N; m++)
+          if (N < most_inputs || m < (int)p.inputs) {
+            const I position = __shfl_sync(all_lanes, mine.input[m], of_lane);
+            const float v = __ldg(row_at(p.factors[m], position, ld) + column);
+            x = m == 0 ? v : x * v;
+          }
+        x = lane < n ? x : 0.0F;
+        const float y = __shfl_sync(all_lanes, target, of_lane);
+        q.right = fmaf(y, x, q.right);
+        q.squares += (double)(y * y);
+        if (biased) {
+          q.sum += x;
+          q.target += (double)y;
+        }
+        q.diagonal = fmaf(x, x, q.diagonal);
+        desk->product[lane] = x;
+        __syncwarp();
+#pragma unroll
+        for (int j = 0; j < known_width; j += 4) {
+          float other[4];
+          read4(desk->product + j, other);
+#pragma unroll
+          for (int c = 0; c < 4; c++)
+            q.a[j + c] = fmaf(x, other[c], q.a[j + c]);
+        }
+        __syncwarp();
+      }
+      if (p.absorbs)
+        leave_known<biased>(past, to_past, n, q, p.slot_length, lane);
+      __syncwarp();
+      if (left != 0)
+        ask(next);
+      if (p.absorbs) {
+        all_count += q.count;
+        continue;
+      }
+      const float targets = q.right;
+      q.right = lane < n ? (float)((double)targets + weight * p.prior) : 0.0F;
+      float bias = 0.0F;
+      if (!solve_known<biased>(desk, &q, (float)(q.count + p.reg_bias), &bias, n, lane)) {
+        if (lane == 0)
+          p.failed[first_piece + from + (unsigned)i] = 1;
+        continue;
+      }
+      all_count += q.count;
+      /* The squares are tt - x g + weight (prior - x) x, as M x = right, M = H + weight. */
+      float *const to = p.own + row * ld;
+      if (lane < n) {
+        const double x = (double)desk->x[lane];
+        const double off = x - p.prior;
+        to[lane] = (float)x;
+        all_squares -= x * ((double)targets + weight * off);
+        all_penalty += weight * off * off;
+      }
+      if (lane == 0) {
+        all_squares += q.squares;
+        if (biased) {
+          to[n] = bias;
+          all_squares -= (double)bias * (q.target + p.reg_bias * (double)bias);
+          all_penalty += p.told_bias * (double)bias * (double)bias;
+        }
+      }
+      __syncwarp();
+    }
+  }
+  all_squares = sum_of_lanes(all_squares);
+  all_penalty = sum_of_lanes(all_penalty);
+  if (lane == 0) {
+    p.sums[strip].count += all_count;
+    p.sums[strip].squares += all_squares;
+    p.sums[strip].penalty += all_penalty;
+  }
+}
+
+template <int N, typename I, bool biased>
+amped_status launch_known(const fit_problem<float, I> &p, cudaStream_t stream) {
+  constexpr unsigned bytes = known_warps * (unsigned)sizeof(known_desk);
+  static_assert(sizeof(known_desk) % 16 == 0, "desks lie one behind another");
+  const unsigned blocks = (unsigned)amped_ceil_div(p.strips, (uint64_t)known_warps);
+  const auto kernel = fit_known<N, I, biased>;
+  AMPED_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  kernel<<<blocks, 32 * known_warps, bytes, stream>>>(p);
+  AMPED_CUDA_LAUNCHED("the kernel of rows with a history");
+  return AMPED_OK;
+}
+
+} // namespace
+
+#endif
