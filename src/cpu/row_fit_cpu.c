@@ -432,11 +432,12 @@ static void work_unit(const amped_row_job *j, amped_row_desk *d, uint64_t unit,
                       amped_row_fit_sums *sums) {
   const amped_cpu_copy *copy = j->m.copy;
   const uint64_t begin = unit * AMPED_ROW_UNIT;
+  const uint64_t end = begin + AMPED_ROW_UNIT < copy->nnz ? begin + AMPED_ROW_UNIT : copy->nnz;
   uint64_t entry = amped_cpu_copy_index(copy, copy->row_table, begin / copy->packing->pack);
-  uint64_t k = amped_cpu_copy_next_row(copy, begin);
+  uint64_t k = amped_packing_next_row(copy->row_bits, end, begin);
   *sums = (amped_row_fit_sums){0};
   entry += k > begin;
-  while (k < copy->nnz && k < begin + AMPED_ROW_UNIT && row_of(copy, entry) < j->end) {
+  while (k < end && row_of(copy, entry) < j->end) {
     const uint64_t row = row_of(copy, entry);
     const uint64_t next = amped_cpu_copy_next_row(copy, k + 1);
     fill_rows(j, d, entry > 0 ? row_of(copy, entry - 1) + 1 : 0, row, sums);
