@@ -361,9 +361,6 @@ static void end_row(const amped_row_job *j, amped_row_desk *d, uint64_t row, uin
 /* A row of the MTTKRP result with its nonzeros. */
 static void work_row(const amped_row_job *j, amped_row_desk *d, uint64_t row, uint64_t first,
                      uint64_t end, amped_row_fit_sums *sums) {
-  const uint64_t count = amped_row_count(j->part->row_fit, j->mode, first, end);
-  const double n = amped_row_weight(j, first, end, count);
-  const amped_row_penalty p = penalty_of(j, n);
   const bool there = amped_row_renew(j, d, row, first, end, is_wide(j));
   if (j->out != NULL) {
     if (!there)
@@ -371,15 +368,21 @@ static void work_row(const amped_row_job *j, amped_row_desk *d, uint64_t row, ui
     amped_row_equations_pack(&d->equations, j->source.components, out_of(j, row));
     return;
   }
+  if (there) {
+    end_row(j, d, row, first, end, sums);
+    return;
+  }
+  const uint64_t count = amped_row_count(j->part->row_fit, j->mode, first, end);
+  const double n = amped_row_weight(j, first, end, count);
+  const amped_row_penalty p = penalty_of(j, n);
   if (!(n > 0.0)) {
     pass_row(j, d, row, sums);
     return;
   }
-  if (!there && !j->fit->nonnegative && !j->fit->absorb && !has_history(j, row) &&
+  if (!j->fit->nonnegative && !j->fit->absorb && !has_history(j, row) &&
       amped_row_has_dual(&p, (double)count) && solve_dual(j, d, row, first, end, n, sums))
     return;
-  if (!there)
-    amped_row_assemble(j, d, first, end, is_wide(j));
+  amped_row_assemble(j, d, first, end, is_wide(j));
   end_row(j, d, row, first, end, sums);
 }
 
