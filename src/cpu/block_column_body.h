@@ -1,54 +1,54 @@
 /* The second body of block_targets_cpu.c: one column, for targets of type VALUE in vectors of type
- * VECTOR, LOOSE where they lie in memory. A row of columns is a ROW, or a LOOSE_ROW, of four
- * values: now, bias, before, start. JOIN makes one vector of the rows of nonzeros j, j + 4, ...
- * LOW, HIGH, EVEN and ODD pick from two vectors within quarters of four, as in a transposition.
- * INTEGERS are as long as VECTOR; LANE_BITS has one bit in each. NAME(x) is of all these. No
- * include guard.
- */
+ * VECTOR, LOOSE where they lie in memory. A row of columns is a LOOSE_ROW of four values: now,
+ * bias, before, start. JOIN(at, j) makes one vector of the rows at(j), at(j + 4), ... LOW, HIGH,
+ * EVEN and ODD pick from two vectors within quarters of four, as in a transposition; SECOND has the
+ * second value of each quarter from its second vector. INTEGERS are as long as VECTOR; LANE_BITS
+ * has one bit in each. Functions are compiled for TARGET. NAME(x) is of all these. No include
+ * guard.
+ *
+ * inputs, biased and is_short are constants of most callers. */
 
 #define LANES ((int)(sizeof(VECTOR) / sizeof(VALUE)))
 
-/* The rows of nonzero j together: the bias is summed, the others are multiplied. */
-AMPED_INLINE void NAME(row)(const amped_bundle *b, int inputs, bool biased, int j, ROW *out) {
-  ROW product = *(const LOOSE_ROW *)b->rows[0][j];
-  ROW sum = product;
-  for (int i = 1; i < inputs; i++) {
-    const ROW x = *(const LOOSE_ROW *)b->rows[i][j];
-    product *= x;
-    sum += x;
-  }
-  *out = biased ? __builtin_shufflevector(product, sum, 0, 5, 2, 3) : product;
+/* The bias is summed, the others are multiplied. */
+AMPED_INLINE TARGET void NAME(multiply)(bool biased, const VECTOR *x, VECTOR *product) {
+  const VECTOR sum = *product + *x;
+  *product *= *x;
+  if (biased)
+    *product = SECOND(*product, sum);
 }
 
-AMPED_INLINE void NAME(carry)(const VECTOR *v, double *to) {
-  VALUE lanes[LANES];
-  memcpy(lanes, v, sizeof lanes);
-  for (int q = 0; q < LANES; q++)
-    to[q] += (double)lanes[q];
+/* The products of the rows of nonzeros j, j + 4, ... */
+AMPED_INLINE TARGET void NAME(rows)(const column_places *c, int inputs, bool biased, bool is_short,
+                                    int j, VECTOR *out) {
+#define ROW_AT(j) (*(const LOOSE_ROW *)place_of(c, is_short, i, j))
+  int i = 0;
+  *out = JOIN(ROW_AT, j);
+  for (i = 1; i < inputs; i++) {
+    const VECTOR x = JOIN(ROW_AT, j);
+    NAME(multiply)(biased, &x, out);
+  }
+#undef ROW_AT
 }
 
 /* LANES nonzeros from j on: targets are changed; those of `take` are added to sums. */
-AMPED_INLINE void NAME(group)(VALUE before, VALUE start, const amped_bundle *b, int inputs,
-                              bool biased, int j, uint64_t take, VALUE *kept, NAME(sums) * s) {
+AMPED_INLINE TARGET void NAME(group)(VALUE before, VALUE start, const column_places *c, int inputs,
+                                     bool biased, bool is_short, int j, uint64_t take, LOOSE *place,
+                                     NAME(sums) * s) {
   VECTOR r[4];
-  for (int q = 0; q < 4; q++) {
-    ROW rows[LANES / 4];
-    for (int p = 0; p < LANES / 4; p++)
-      NAME(row)(b, inputs, biased, j + 4 * p + q, &rows[p]);
-    r[q] = JOIN(rows);
-  }
+  for (int q = 0; q < 4; q++)
+    NAME(rows)(c, inputs, biased, is_short, j + q, &r[q]);
   const VECTOR low01 = LOW(r[0], r[1]);
   const VECTOR low23 = LOW(r[2], r[3]);
   const VECTOR high01 = HIGH(r[0], r[1]);
   const VECTOR high23 = HIGH(r[2], r[3]);
-  LOOSE *place = (LOOSE *)(void *)(kept + j);
   VECTOR t = *place;
   t += start * ODD(high01, high23);
   t -= before * EVEN(high01, high23);
   *place = t;
   if (biased)
     t -= ODD(low01, low23);
-  const INTEGERS on = (((INTEGERS){0} + (INTEGER)(take >> j)) & LANE_BITS) != 0;
+  const INTEGERS on = (((INTEGERS){0} + (INTEGER)(take >> j)) & LANE_BITS) == LANE_BITS;
   const VECTOR p = (VECTOR)((INTEGERS)EVEN(low01, low23) & on);
   t = (VECTOR)((INTEGERS)t & on);
   s->products += p * p;
@@ -60,37 +60,61 @@ AMPED_INLINE void NAME(group)(VALUE before, VALUE start, const amped_bundle *b, 
   }
 }
 
-/* One nonzero. */
-AMPED_INLINE void NAME(single)(VALUE before, VALUE start, const amped_bundle *b, int inputs,
-                               bool biased, int j, uint64_t take, VALUE *kept, column_sums *e) {
-  ROW row;
-  VALUE x[4];
-  NAME(row)(b, inputs, biased, j, &row);
-  memcpy(x, &row, sizeof x);
-  kept[j] += start * x[3] - before * x[2];
-  if ((take >> j & 1) == 0)
-    return;
-  const double p = (double)x[0];
-  const double t = (double)kept[j] - (biased ? (double)x[1] : 0.0);
-  e->products[0] += p * p;
-  e->targets[0] += p * t;
-  e->squares[0] += t * t;
-  e->sum[0] += p;
-  e->target[0] += t;
+/* The same of nonzeros lo .. hi alone: other threads may be at the others' targets. */
+AMPED_INLINE TARGET void NAME(part)(VALUE before, VALUE start, const column_places *c, int inputs,
+                                    bool biased, bool is_short, int j, int lo, int hi,
+                                    uint64_t take, VALUE *kept, NAME(sums) * s) {
+  VALUE lanes[LANES] = {0};
+  VECTOR t;
+  for (int q = lo; q < hi; q++)
+    lanes[q - j] = kept[q];
+  memcpy(&t, lanes, sizeof t);
+  NAME(group)(before, start, c, inputs, biased, is_short, j, take, (LOOSE *)&t, s);
+  memcpy(lanes, &t, sizeof t);
+  for (int q = lo; q < hi; q++)
+    kept[q] = lanes[q - j];
 }
 
-/* Nonzeros lo .. hi of the bundle. */
-AMPED_INLINE void NAME(column)(const column_work *w, const amped_bundle *b, int inputs, bool biased,
-                               int lo, int hi, uint64_t take, VALUE *kept, column_sums *e) {
+AMPED_INLINE TARGET void NAME(carry)(VECTOR *v, double *to) {
+  VALUE lanes[LANES];
+  memcpy(lanes, v, sizeof lanes);
+  for (int q = 0; q < LANES; q++)
+    to[q] += (double)lanes[q];
+  *v = (VECTOR){0};
+}
+
+/* Nonzeros first .. end of one row. */
+AMPED_INLINE TARGET void NAME(column)(const column_work *w, int inputs, bool biased, bool is_short,
+                                      uint64_t first, uint64_t end, column_sums *e) {
   NAME(sums) s = {{0}, {0}, {0}, {0}, {0}};
   const VALUE before = (VALUE)w->before; /* registers keep them, as kept is not w */
   const VALUE start = (VALUE)w->start;
-  int j = lo;
-  for (; j < hi && j % LANES != 0; j++)
-    NAME(single)(before, start, b, inputs, biased, j, take, kept, e);
-  if (j + LANES <= hi) {
+  const uint64_t *held = w->held;
+  uint64_t count = 0;
+  column_places c;
+  c.bases = w->fields->rows;
+  for (uint64_t k = first; k < end; k = (k / AMPED_BUNDLE + 1) * AMPED_BUNDLE) {
+    const uint64_t bundle = k / AMPED_BUNDLE * AMPED_BUNDLE;
+    const uint64_t take = amped_row_taken(held, k, end);
+    const int lo = (int)(k - bundle);
+    const int hi = end_in(k, end);
+    VALUE *kept = (VALUE *)w->kept + bundle;
+    int j = (int)(k % AMPED_BUNDLE / LANES * LANES);
+    count += (uint64_t)__builtin_popcountll(take);
+    find_places(w, &c, inputs, is_short, sizeof(VALUE), bundle, lo, hi);
+    if (j < lo) {
+      NAME(part)
+      (before, start, &c, inputs, biased, is_short, j, lo, hi < j + LANES ? hi : j + LANES, take,
+       kept, &s);
+      j += LANES;
+    }
     for (; j + LANES <= hi; j += LANES)
-      NAME(group)(before, start, b, inputs, biased, j, take, kept, &s);
+      NAME(group)
+    (before, start, &c, inputs, biased, is_short, j, take, (LOOSE *)(void *)(kept + j), &s);
+    if (j < hi)
+      NAME(part)(before, start, &c, inputs, biased, is_short, j, j, hi, take, kept, &s);
+    if ((bundle / AMPED_BUNDLE + 1) % CARRIED != 0 && bundle + AMPED_BUNDLE < end)
+      continue;
     NAME(carry)(&s.products, e->products);
     NAME(carry)(&s.targets, e->targets);
     NAME(carry)(&s.squares, e->squares);
@@ -99,8 +123,28 @@ AMPED_INLINE void NAME(column)(const column_work *w, const amped_bundle *b, int 
       NAME(carry)(&s.target, e->target);
     }
   }
-  for (; j < hi; j++)
-    NAME(single)(before, start, b, inputs, biased, j, take, kept, e);
+  e->count += (double)count;
+}
+
+/* out = the products of row `a` and each of `count` rows. */
+AMPED_INLINE TARGET void NAME(pair)(const void *a, const void *rows, uint64_t count, bool biased,
+                                    void *out) {
+#define ROW_AT(j) (*(const LOOSE_ROW *)a)
+  const uint64_t row = 4 * sizeof(VALUE);
+  const VECTOR x = JOIN(ROW_AT, 0);
+  uint64_t i = 0;
+  for (; i + (uint64_t)LANES / 4 <= count; i += (uint64_t)LANES / 4) {
+    VECTOR product = *(const LOOSE *)(const void *)((const char *)rows + i * row);
+    NAME(multiply)(biased, &x, &product);
+    *(LOOSE *)(void *)((char *)out + i * row) = product;
+  }
+  for (; i < count; i++) {
+    VECTOR product = {0};
+    memcpy(&product, (const char *)rows + i * row, row);
+    NAME(multiply)(biased, &x, &product);
+    memcpy((char *)out + i * row, &product, row);
+  }
+#undef ROW_AT
 }
 
 #undef LANES

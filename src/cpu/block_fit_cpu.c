@@ -17,6 +17,7 @@ struct amped_block_fit {
   bool biased;
   bool renewed;                /* a first block */
   void *kept[AMPED_MAX_ORDER]; /* targets of each copy */
+  void *table;                 /* of products; NULL: there is none */
   amped_packing packing;       /* of the copy in hand, as its targets are values */
   amped_cpu_copy copy;         /* likewise */
   amped_block_targets targets; /* of the copy in hand */
@@ -27,9 +28,8 @@ struct amped_block_fit {
 static void block_require(const amped_device *device, const amped_plan *plan, int width,
                           uint64_t *device_bytes, uint64_t *host_bytes) {
   (void)device;
-  (void)width;
   *device_bytes = 0;
-  *host_bytes = sizeof(amped_block_fit);
+  *host_bytes = sizeof(amped_block_fit) + amped_block_targets_table_bytes(plan, width);
   for (int m = 0; m < plan->order; m++)
     *host_bytes += plan->modes[m].copy.rank_nnz[plan->rank] * plan->value_type;
 }
@@ -39,6 +39,7 @@ static void block_destroy(amped_block_fit *b) {
     return;
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_huge_pages_free(b->kept[m]);
+  amped_huge_pages_free(b->table);
   amped_free(b);
 }
 
@@ -59,6 +60,12 @@ static amped_status block_create(amped_tensor_part *part, amped_factor_set *set,
       block_destroy(b);
       return status;
     }
+  }
+  const amped_status status = amped_huge_pages_alloc(
+      &b->table, amped_block_targets_table_bytes(part->plan, width), 1, "the products of a column");
+  if (status != AMPED_OK) {
+    block_destroy(b);
+    return status;
   }
   *out = b;
   return AMPED_OK;
@@ -155,6 +162,7 @@ static amped_row_job job_of(amped_block_fit *b, int mode) {
           amped_plan_factor_rows(plan, a) * amped_plan_row_bytes(b->columns) > AMPED_CACHED_BYTES;
       m.factors[input++] = amped_factor_set_cpu_rows(b->set, a);
     }
+  amped_block_targets_find(&b->targets, plan, mode, &m, b->table);
   amped_row_job j = amped_row_job_of_block(part, mode, &m, rows, b->count,
                                            amped_block_targets_renew, &b->targets);
   j.tells_biases = b->first + b->count == b->targets.components;
@@ -163,7 +171,9 @@ static amped_row_job job_of(amped_block_fit *b, int mode) {
 
 static amped_status block_begin(amped_block_fit *b, int mode, const amped_row_fit *fit) {
   b->part->row_fit->fit = *fit;
-  amped_row_fit_cpu_begin(job_of(b, mode));
+  const amped_row_job j = job_of(b, mode);
+  amped_block_targets_multiply(&j);
+  amped_row_fit_cpu_begin(j);
   return AMPED_OK;
 }
 

@@ -62,17 +62,84 @@ typedef double loose_doubles_8 __attribute__((vector_size(64), aligned(8), may_a
 
 /* --- one column --------------------------------------------------------------------------------*/
 
-/* The row's own columns. */
+/* The row's own columns, and what all rows have in common. */
 typedef struct column_work {
   double before, start;
+  const amped_row_job *job;
+  amped_row_desk *desk;
+  const amped_column_fields *fields;
+  const uint64_t *held;
+  void *kept;
 } column_work;
 
 /* A number a lane. */
 #define MOST_LANES 8
 typedef struct column_sums {
   double products[MOST_LANES], sum[MOST_LANES], targets[MOST_LANES], target[MOST_LANES],
-      squares[MOST_LANES];
+      squares[MOST_LANES], count;
 } column_sums;
+
+/* Floats are added up over so many bundles at most: 32 numbers a lane. */
+#define CARRIED 4
+
+/* Nonzeros are asked for so many ahead. */
+#define AHEAD 512
+
+/* Where the rows of a bundle's nonzeros begin: at bytes from bases on, or as the bundle says. */
+typedef struct column_places {
+  const char *const *bases;
+  const amped_bundle *bundle;
+  uint32_t bytes[AMPED_MAX_ORDER][AMPED_BUNDLE];
+} column_places;
+
+AMPED_INLINE const void *place_of(const column_places *c, bool is_short, int input, int j) {
+  return is_short ? c->bases[input] + c->bytes[input][j] : (const char *)c->bundle->rows[input][j];
+}
+
+/* The part of first .. end in the bundle at k. */
+static inline int end_in(uint64_t k, uint64_t end) {
+  const uint64_t left = end - k / AMPED_BUNDLE * AMPED_BUNDLE;
+  return left < AMPED_BUNDLE ? (int)left : AMPED_BUNDLE;
+}
+
+/* bytes of nonzeros lo .. hi, and of some around them, of one field; with `more` it is added. */
+AMPED_INLINE void find_bytes(const amped_column_field *f, const uint32_t *words, int lo, int hi,
+                             const amped_column_field *more, uint32_t *restrict bytes) {
+  const amped_column_field a = *f;
+  const amped_column_field b = more != NULL ? *more : a;
+  for (int q = (int)((unsigned)lo / 16 * 16); q < hi; q += 16)
+    for (int j = q; j < q + 16; j++) {
+      bytes[j] = (words[j] >> a.shift & a.mask) << a.scale;
+      if (more != NULL)
+        bytes[j] += (words[j] >> b.shift & b.mask) << b.scale;
+    }
+}
+
+/* Places of nonzeros lo .. hi of the bundle at nonzero k; targets have `size` bytes. */
+AMPED_INLINE void find_places(const column_work *w, column_places *c, int inputs, bool is_short,
+                              uint64_t size, uint64_t k, int lo, int hi) {
+  const amped_column_fields *f = w->fields;
+  const uint32_t *words = f->words + k;
+  const char *kept = (const char *)w->kept + (k + AHEAD) * size;
+  uint32_t some[AMPED_BUNDLE];
+  if (!is_short) {
+    c->bundle = amped_row_bundle(w->job, w->desk, k / AMPED_BUNDLE);
+    return;
+  }
+  for (int j = 0; j < AMPED_BUNDLE; j += 16)
+    __builtin_prefetch(words + AHEAD + j);
+  for (uint64_t byte = 0; byte < AMPED_BUNDLE * size; byte += 64)
+    __builtin_prefetch(kept + byte);
+  if (k + AMPED_BUNDLE > f->nnz) {
+    memset(some, 0, sizeof some);
+    memcpy(some, words, (f->nnz - k) * sizeof *some);
+    words = some;
+  }
+  if (f->paired)
+    find_bytes(&f->inputs[0], words, lo, hi, &f->second, c->bytes[0]);
+  for (int i = f->paired; i < inputs; i++)
+    find_bytes(&f->inputs[i], words, lo, hi, NULL, c->bytes[i]);
+}
 
 typedef int32_t integers_4 __attribute__((vector_size(16)));
 typedef int32_t integers_8 __attribute__((vector_size(32)));
@@ -87,7 +154,9 @@ SUMS(doubles_4, sums_f64)
 SUMS(floats_8, sums_wide)
 
 /* Four values a vector: a nonzero's row each. */
-#define JOIN(rows) ((rows)[0])
+#define TARGET
+#define JOIN(at, j) at(j)
+#define SECOND(a, b) __builtin_shufflevector(a, b, 0, 5, 2, 3)
 #define LOW(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
 #define HIGH(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
 #define EVEN(a, b) __builtin_shufflevector(a, b, 0, 1, 4, 5)
@@ -95,7 +164,6 @@ SUMS(floats_8, sums_wide)
 #define LANE_BITS ((INTEGERS){1, 2, 4, 8})
 
 #define VALUE float
-#define ROW floats_4
 #define LOOSE_ROW loose_floats_4
 #define VECTOR floats_4
 #define LOOSE loose_floats_4
@@ -104,7 +172,6 @@ SUMS(floats_8, sums_wide)
 #define NAME(x) x##_f32
 #include "cpu/block_column_body.h"
 #undef VALUE
-#undef ROW
 #undef LOOSE_ROW
 #undef VECTOR
 #undef LOOSE
@@ -113,7 +180,6 @@ SUMS(floats_8, sums_wide)
 #undef NAME
 
 #define VALUE double
-#define ROW doubles_4
 #define LOOSE_ROW loose_doubles_4
 #define VECTOR doubles_4
 #define LOOSE loose_doubles_4
@@ -122,31 +188,36 @@ SUMS(floats_8, sums_wide)
 #define NAME(x) x##_f64
 #include "cpu/block_column_body.h"
 #undef VALUE
-#undef ROW
 #undef LOOSE_ROW
 #undef VECTOR
 #undef LOOSE
 #undef INTEGER
 #undef INTEGERS
 #undef NAME
+#undef TARGET
 #undef JOIN
 #undef LOW
 #undef HIGH
 #undef EVEN
 #undef ODD
+#undef SECOND
 #undef LANE_BITS
 
-/* Eight values. Longer vectors are put together more slowly than they gain. */
+/* Eight values, halves from memory. Longer vectors are put together more slowly than they gain. */
+#if defined __x86_64__ && !defined __SANITIZE_ADDRESS__
+#include <immintrin.h>
 #define HALVES(a, b, i, j, k, l)                                                                   \
   __builtin_shufflevector(a, b, i, j, k, l, (i) + 4, (j) + 4, (k) + 4, (l) + 4)
-#define JOIN(rows) __builtin_shufflevector((rows)[0], (rows)[1], 0, 1, 2, 3, 4, 5, 6, 7)
+#define TARGET AMPED_TARGET_avx2
+#define JOIN(at, j)                                                                                \
+  (VECTOR) _mm256_insertf128_ps(_mm256_castps128_ps256((__m128)at(j)), (__m128)at((j) + 4), 1)
 #define LOW(a, b) HALVES(a, b, 0, 8, 1, 9)
 #define HIGH(a, b) HALVES(a, b, 2, 10, 3, 11)
 #define EVEN(a, b) HALVES(a, b, 0, 1, 8, 9)
 #define ODD(a, b) HALVES(a, b, 2, 3, 10, 11)
+#define SECOND(a, b) HALVES(a, b, 0, 9, 2, 3)
 #define LANE_BITS ((INTEGERS){1, 2, 4, 8, 16, 32, 64, 128})
 #define VALUE float
-#define ROW floats_4
 #define LOOSE_ROW loose_floats_4
 #define VECTOR floats_8
 #define LOOSE loose_floats_8
@@ -154,15 +225,15 @@ SUMS(floats_8, sums_wide)
 #define INTEGERS integers_8
 #define NAME(x) x##_wide
 #include "cpu/block_column_body.h"
-
-#undef ROW
+#endif
 
 /* --- instances ---------------------------------------------------------------------------------*/
 
 typedef void targets_function(const dots *w, const amped_bundle *b, int inputs, int lo, int hi,
                               void *kept);
-typedef void column_function(const column_work *w, const amped_bundle *b, int inputs, bool biased,
-                             int lo, int hi, uint64_t take, void *kept, column_sums *e);
+typedef void column_function(const column_work *w, int inputs, bool biased, uint64_t first,
+                             uint64_t end, column_sums *e);
+typedef void pair_function(const void *a, const void *rows, uint64_t count, bool biased, void *out);
 
 #define COLUMN_avx512 wide
 #define COLUMN_avx2 wide
@@ -177,35 +248,42 @@ typedef void column_function(const column_work *w, const amped_bundle *b, int in
     else                                                                                           \
       targets_##TYPE(w, b, inputs, lo, hi, (VALUE *)kept);                                         \
   }
-#define COLUMN(NAME) COLUMN_OF(NAME)
-#define COLUMN_OF(NAME) column_##NAME
-#define DEFINE_COLUMN(CPU, TYPE, NAME, VALUE)                                                      \
-  AMPED_TARGET_##CPU static void column_##TYPE##_##CPU(                                            \
-      const column_work *w, const amped_bundle *b, int inputs, bool biased, int lo, int hi,        \
-      uint64_t take, void *kept, column_sums *e) {                                                 \
-    if (inputs == 2 && biased)                                                                     \
-      COLUMN(NAME)(w, b, 2, true, lo, hi, take, (VALUE *)kept, e);                                 \
-    else if (inputs == 2)                                                                          \
-      COLUMN(NAME)(w, b, 2, false, lo, hi, take, (VALUE *)kept, e);                                \
+#define CALL(FUNCTION, NAME) CALL_OF(FUNCTION, NAME)
+#define CALL_OF(FUNCTION, NAME) FUNCTION##_##NAME
+#define DEFINE_COLUMN(CPU, TYPE, NAME)                                                             \
+  AMPED_TARGET_##CPU static void column_##TYPE##_##CPU(const column_work *w, int inputs,           \
+                                                       bool biased, uint64_t first, uint64_t end,  \
+                                                       column_sums *e) {                           \
+    if (w->fields->words == NULL)                                                                  \
+      CALL(column, NAME)(w, inputs, biased, false, first, end, e);                                 \
+    else if (inputs == 1 && biased)                                                                \
+      CALL(column, NAME)(w, 1, true, true, first, end, e);                                         \
+    else if (inputs == 2 && biased)                                                                \
+      CALL(column, NAME)(w, 2, true, true, first, end, e);                                         \
     else                                                                                           \
-      COLUMN(NAME)(w, b, inputs, biased, lo, hi, take, (VALUE *)kept, e);                          \
+      CALL(column, NAME)(w, inputs, biased, true, first, end, e);                                  \
+  }                                                                                                \
+  AMPED_TARGET_##CPU static void pair_##TYPE##_##CPU(const void *a, const void *rows,              \
+                                                     uint64_t count, bool biased, void *out) {     \
+    CALL(pair, NAME)(a, rows, count, biased, out);                                                 \
   }
 #define DEFINE(CPU)                                                                                \
   DEFINE_TARGETS(CPU, f32, float)                                                                  \
   DEFINE_TARGETS(CPU, f64, double)                                                                 \
-  DEFINE_COLUMN(CPU, f32, COLUMN_##CPU, float)                                                     \
-  DEFINE_COLUMN(CPU, f64, f64, double)
+  DEFINE_COLUMN(CPU, f32, COLUMN_##CPU)                                                            \
+  DEFINE_COLUMN(CPU, f64, f64)
 AMPED_CPU_DISPATCH(DEFINE)
 
 typedef struct functions {
   targets_function *targets;
   column_function *column;
+  pair_function *pair;
 } functions;
 
 static functions find_functions(amped_vtype type) {
 #define ROW(CPU)                                                                                   \
-  {AMPED_HAS_##CPU, AMPED_F32, {targets_f32_##CPU, column_f32_##CPU}},                             \
-      {AMPED_HAS_##CPU, AMPED_F64, {targets_f64_##CPU, column_f64_##CPU}},
+  {AMPED_HAS_##CPU, AMPED_F32, {targets_f32_##CPU, column_f32_##CPU, pair_f32_##CPU}},             \
+      {AMPED_HAS_##CPU, AMPED_F64, {targets_f64_##CPU, column_f64_##CPU, pair_f64_##CPU}},
   const struct {
     bool here;
     amped_vtype type;
@@ -217,17 +295,123 @@ static functions find_functions(amped_vtype type) {
   return rows[i].functions;
 }
 
+/* --- inputs ------------------------------------------------------------------------------------*/
+
+/* Values of a row of one column: now, bias, before, start. */
+#define COLUMN_ROW 4
+
+/* Bytes of a table at most, and nonzeros for each of its rows. */
+#define TABLE_BYTES (UINT64_C(1) << 20)
+#define TABLE_PAYS 8
+
+static bool has_words(const amped_packing *p) {
+  return p->planes == 1 && p->plane_bytes[0] == sizeof(uint32_t);
+}
+
+/* The two shortest inputs; first < second. */
+static void find_pair(const amped_packing *p, int *first, int *second) {
+  int a = 0;
+  int b = 1;
+  for (int i = 2; i < p->inputs; i++) {
+    int *const longer = p->bits[a] > p->bits[b] ? &a : &b;
+    if (p->bits[i] < p->bits[*longer])
+      *longer = i;
+  }
+  *first = a < b ? a : b;
+  *second = a < b ? b : a;
+}
+
+/* Of mode's table; 0: it has none. */
+static uint64_t table_bytes(const amped_plan *plan, int mode) {
+  const amped_copy_plan *copy = &plan->modes[mode].copy;
+  const amped_packing *p = &copy->packing;
+  int first = 0;
+  int second = 0;
+  if (!has_words(p) || p->inputs < 2)
+    return 0;
+  find_pair(p, &first, &second);
+  const uint64_t rows = UINT64_C(1) << (p->bits[first] + p->bits[second]);
+  const uint64_t bytes = rows * COLUMN_ROW * plan->value_type;
+  return bytes <= TABLE_BYTES && rows * TABLE_PAYS <= copy->rank_nnz[plan->rank] ? bytes : 0;
+}
+
+uint64_t amped_block_targets_table_bytes(const amped_plan *plan, int width) {
+  uint64_t most = 0;
+  for (int m = 0; m < plan->order && width == 1; m++) {
+    const uint64_t bytes = table_bytes(plan, m);
+    most = bytes > most ? bytes : most;
+  }
+  return most;
+}
+
+void amped_block_targets_find(amped_block_targets *t, const amped_plan *plan, int mode,
+                              const amped_cpu_mttkrp *m, void *table) {
+  const amped_packing *p = m->copy->packing;
+  const uint64_t bytes = m->ld * m->value_type;
+  const uint32_t scale = (uint32_t)__builtin_ctzll(bytes);
+  amped_column_fields *f = &t->fields;
+  int input = 0;
+  int first = -1;
+  int second = -1;
+  *f = (amped_column_fields){.nnz = m->copy->nnz};
+  if (!has_words(p) || bytes >> scale != 1)
+    return;
+  if (table != NULL && m->ld == COLUMN_ROW && table_bytes(plan, mode) > 0) {
+    find_pair(p, &first, &second);
+    f->paired = 1;
+    f->rows[input++] = table;
+  }
+  for (int i = 0; i < p->inputs; i++) {
+    const amped_column_field field = {p->shifts[i] % 32U,
+                                      p->bits[i] == 0 ? 0 : UINT32_MAX >> (32 - p->bits[i]), scale};
+    if (p->bits[i] + scale > 32)
+      return;
+    if (i == first) {
+      f->inputs[0] = field;
+      f->inputs[0].scale += p->bits[second];
+    } else if (i == second) {
+      f->second = field;
+    } else {
+      f->rows[input] = m->factors[i];
+      f->inputs[input++] = field;
+    }
+  }
+  f->words = m->copy->planes[0];
+}
+
+/* Rows of an input that the field can name: behind them are some without nonzeros. */
+static uint64_t field_rows(const amped_plan *plan, int mode, int input,
+                           const amped_column_field *f) {
+  const uint64_t rows = amped_plan_factor_rows(plan, input + (input >= mode));
+  const uint64_t named = (uint64_t)f->mask + 1;
+  return rows < named ? rows : named;
+}
+
+void amped_block_targets_multiply(const amped_row_job *j) {
+  const amped_plan *plan = j->part->plan;
+  const amped_block_targets *t = j->targets;
+  const uint64_t row = j->m.ld * j->m.value_type;
+  pair_function *const pair = find_functions(j->m.value_type).pair;
+  int first = 0;
+  int second = 0;
+  if (!t->fields.paired)
+    return;
+  find_pair(j->m.copy->packing, &first, &second);
+  const char *a = j->m.factors[first];
+  const char *b = j->m.factors[second];
+  char *table = (char *)(uintptr_t)t->fields.rows[0];
+  const uint64_t rows = field_rows(plan, j->mode, first, &t->fields.inputs[0]);
+  const uint64_t count = field_rows(plan, j->mode, second, &t->fields.second);
+#pragma omp parallel for schedule(static) num_threads(j->part->threads)
+  for (uint64_t i = 0; i < rows; i++)
+    pair(a + i * row, b, count, j->source.biased, table + (i << t->fields.inputs[0].scale));
+}
+
 /* --- a row -------------------------------------------------------------------------------------*/
 
 static void *kept_at(const amped_row_job *j, uint64_t bundle) {
   return (char *)((const amped_block_targets *)j->targets)->kept +
          bundle * AMPED_BUNDLE * j->m.value_type;
-}
-
-/* The part of first .. end in the bundle at k. */
-static int end_in(uint64_t k, uint64_t end) {
-  const uint64_t left = end - k / AMPED_BUNDLE * AMPED_BUNDLE;
-  return left < AMPED_BUNDLE ? (int)left : AMPED_BUNDLE;
 }
 
 /* The row's own columns but those in hand. The desk's workspace holds them. */
@@ -279,25 +463,25 @@ static double total(const double *lanes) {
 static void add_column(const amped_row_job *j, amped_row_desk *d, const char *row, uint64_t first,
                        uint64_t end) {
   const amped_block_targets *t = j->targets;
-  const uint64_t *held = j->part->row_fit->held[j->mode];
   column_function *const add = find_functions(j->m.value_type).column;
   amped_row_equations *e = &d->equations;
-  column_work w = {0.0, 0.0};
-  column_sums s = {{0.0}, {0.0}, {0.0}, {0.0}, {0.0}};
+  column_work w = {.job = j,
+                   .desk = d,
+                   .fields = &t->fields,
+                   .held = j->part->row_fit->held[j->mode],
+                   .kept = t->kept};
+  column_sums s = {{0.0}, {0.0}, {0.0}, {0.0}, {0.0}, 0.0};
   if (!t->renewed) {
     w.before = amped_value_get(row, j->m.value_type, 2);
     w.start = amped_value_get(row, j->m.value_type, 3);
   }
-  for (uint64_t k = first; k < end; k = (k / AMPED_BUNDLE + 1) * AMPED_BUNDLE)
-    add(&w, amped_row_bundle(j, d, k / AMPED_BUNDLE), j->source.inputs, j->fit->biased,
-        (int)(k % AMPED_BUNDLE), end_in(k, end), amped_row_taken(held, k, end),
-        kept_at(j, k / AMPED_BUNDLE), &s);
+  add(&w, j->source.inputs - t->fields.paired, j->source.biased, first, end, &s);
   e->products[0] = total(s.products);
   e->sum[0] = total(s.sum);
   e->targets[0] = total(s.targets);
   e->target = total(s.target);
   e->squares = total(s.squares);
-  e->count = (double)amped_row_count(j->part->row_fit, j->mode, first, end);
+  e->count = s.count;
 }
 
 bool amped_block_targets_renew(const amped_row_job *j, amped_row_desk *d, uint64_t row,
