@@ -65,14 +65,14 @@ static inline uint64_t amped_packing_packs(const amped_packing *p, uint64_t nnz)
 
 /* The first of nnz nonzeros from k on that begins a row, by the row bits; nnz where none does. */
 static inline uint64_t amped_packing_next_row(const uint32_t *row_bits, uint64_t nnz, uint64_t k) {
-  while (k < nnz) {
-    const uint32_t word = row_bits[k / 32] >> k % 32;
-    if (word != 0) {
-      k += (uint64_t)__builtin_ctz(word);
-      break;
-    }
-    k = (k / 32 + 1) * 32;
-  }
+  const uint64_t words = amped_packing_bit_words(nnz);
+  uint64_t i = k / 32;
+  if (k >= nnz)
+    return nnz;
+  uint32_t word = row_bits[i] & UINT32_MAX << k % 32;
+  while (word == 0 && ++i < words)
+    word = row_bits[i];
+  k = word == 0 ? nnz : i * 32 + (uint64_t)__builtin_ctz(word);
   return k < nnz ? k : nnz;
 }
 
