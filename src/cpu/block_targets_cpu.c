@@ -23,15 +23,18 @@ typedef struct dots {
 typedef float floats_4 __attribute__((vector_size(16)));
 typedef float floats_8 __attribute__((vector_size(32)));
 typedef float floats_16 __attribute__((vector_size(64)));
+typedef double doubles_2 __attribute__((vector_size(16)));
 typedef double doubles_4 __attribute__((vector_size(32)));
 typedef double doubles_8 __attribute__((vector_size(64)));
 typedef float loose_floats_4 __attribute__((vector_size(16), aligned(4), may_alias));
 typedef float loose_floats_8 __attribute__((vector_size(32), aligned(4), may_alias));
 typedef float loose_floats_16 __attribute__((vector_size(64), aligned(4), may_alias));
+typedef double loose_doubles_2 __attribute__((vector_size(16), aligned(8), may_alias));
 typedef double loose_doubles_4 __attribute__((vector_size(32), aligned(8), may_alias));
 typedef double loose_doubles_8 __attribute__((vector_size(64), aligned(8), may_alias));
 
 /* Sums of the elements of a vector. */
+#define TOTAL_2(v) ((v)[0] + (v)[1])
 #define TOTAL_4(v) (((v)[0] + (v)[2]) + ((v)[1] + (v)[3]))
 #define TOTAL_8(v)                                                                                 \
   TOTAL_4(__builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7))
@@ -39,26 +42,70 @@ typedef double loose_doubles_8 __attribute__((vector_size(64), aligned(8), may_a
   TOTAL_8((__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +                                 \
            __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15)))
 
+/* Vectors of the processor: longer ones would go through memory. */
 #define VALUE float
 #define TILE_VECTOR floats_16
 #define LOOSE_TILE loose_floats_16
 #define TOTAL TOTAL_16
-#define NAME(x) x##_f32
+#define NAME(x) x##_f32_16
 #include "cpu/block_targets_body.h"
-#undef VALUE
 #undef TILE_VECTOR
 #undef LOOSE_TILE
 #undef TOTAL
 #undef NAME
 
+#define TILE_VECTOR floats_8
+#define LOOSE_TILE loose_floats_8
+#define TOTAL TOTAL_8
+#define NAME(x) x##_f32_8
+#include "cpu/block_targets_body.h"
+#undef TILE_VECTOR
+#undef LOOSE_TILE
+#undef TOTAL
+#undef NAME
+
+#define TILE_VECTOR floats_4
+#define LOOSE_TILE loose_floats_4
+#define TOTAL TOTAL_4
+#define NAME(x) x##_f32_4
+#include "cpu/block_targets_body.h"
+#undef TILE_VECTOR
+#undef LOOSE_TILE
+#undef TOTAL
+#undef NAME
+#undef VALUE
+
 #define VALUE double
 #define TILE_VECTOR doubles_8
 #define LOOSE_TILE loose_doubles_8
 #define TOTAL TOTAL_8
-#define NAME(x) x##_f64
+#define NAME(x) x##_f64_8
 #include "cpu/block_targets_body.h"
-#undef VALUE
+#undef TILE_VECTOR
+#undef LOOSE_TILE
+#undef TOTAL
 #undef NAME
+
+#define TILE_VECTOR doubles_4
+#define LOOSE_TILE loose_doubles_4
+#define TOTAL TOTAL_4
+#define NAME(x) x##_f64_4
+#include "cpu/block_targets_body.h"
+#undef TILE_VECTOR
+#undef LOOSE_TILE
+#undef TOTAL
+#undef NAME
+
+#define TILE_VECTOR doubles_2
+#define LOOSE_TILE loose_doubles_2
+#define TOTAL TOTAL_2
+#define NAME(x) x##_f64_2
+#include "cpu/block_targets_body.h"
+#undef TILE_VECTOR
+#undef LOOSE_TILE
+#undef TOTAL
+#undef NAME
+#undef VALUE
 
 /* --- one column --------------------------------------------------------------------------------*/
 
@@ -239,17 +286,25 @@ typedef void pair_function(const void *a, const void *rows, uint64_t count, bool
 #define COLUMN_avx2 wide
 #define COLUMN_any f32
 
+#define TARGETS_f32_avx512 f32_16
+#define TARGETS_f32_avx2 f32_8
+#define TARGETS_f32_any f32_4
+#define TARGETS_f64_avx512 f64_8
+#define TARGETS_f64_avx2 f64_4
+#define TARGETS_f64_any f64_2
+
+#define CALL(FUNCTION, NAME) CALL_OF(FUNCTION, NAME)
+#define CALL_OF(FUNCTION, NAME) FUNCTION##_##NAME
+
 /* Two inputs are a constant. */
-#define DEFINE_TARGETS(CPU, TYPE, VALUE)                                                           \
+#define DEFINE_TARGETS(CPU, TYPE, NAME, VALUE)                                                     \
   AMPED_TARGET_##CPU static void targets_##TYPE##_##CPU(const dots *w, const amped_bundle *b,      \
                                                         int inputs, int lo, int hi, void *kept) {  \
     if (inputs == 2)                                                                               \
-      targets_##TYPE(w, b, 2, lo, hi, (VALUE *)kept);                                              \
+      CALL(targets, NAME)(w, b, 2, lo, hi, (VALUE *)kept);                                         \
     else                                                                                           \
-      targets_##TYPE(w, b, inputs, lo, hi, (VALUE *)kept);                                         \
+      CALL(targets, NAME)(w, b, inputs, lo, hi, (VALUE *)kept);                                    \
   }
-#define CALL(FUNCTION, NAME) CALL_OF(FUNCTION, NAME)
-#define CALL_OF(FUNCTION, NAME) FUNCTION##_##NAME
 #define DEFINE_COLUMN(CPU, TYPE, NAME)                                                             \
   AMPED_TARGET_##CPU static void column_##TYPE##_##CPU(const column_work *w, int inputs,           \
                                                        bool biased, uint64_t first, uint64_t end,  \
@@ -268,8 +323,8 @@ typedef void pair_function(const void *a, const void *rows, uint64_t count, bool
     CALL(pair, NAME)(a, rows, count, biased, out);                                                 \
   }
 #define DEFINE(CPU)                                                                                \
-  DEFINE_TARGETS(CPU, f32, float)                                                                  \
-  DEFINE_TARGETS(CPU, f64, double)                                                                 \
+  DEFINE_TARGETS(CPU, f32, TARGETS_f32_##CPU, float)                                               \
+  DEFINE_TARGETS(CPU, f64, TARGETS_f64_##CPU, double)                                              \
   DEFINE_COLUMN(CPU, f32, COLUMN_##CPU)                                                            \
   DEFINE_COLUMN(CPU, f64, f64)
 AMPED_CPU_DISPATCH(DEFINE)
