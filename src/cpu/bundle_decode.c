@@ -68,11 +68,16 @@ AMPED_INLINE void name_rows(const amped_packing *p, int input, uintptr_t base, u
   const int scale = __builtin_ctzll(bytes);
   const unsigned shift = p->shifts[input] % 64;
   const unsigned bits = p->bits[input];
+  const uint64_t *restrict from = w[p->shifts[input] / 64];
+  const uint64_t mask = bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
   if (bytes >> scale == 1 && shift + bits < 64) { /* in one go */
-    const uint64_t *restrict from = w[p->shifts[input] / 64];
-    const uint64_t mask = (UINT64_C(1) << bits) - 1;
     for (int j = 0; j < n; j++)
       out[j] = base + ((from[j] >> shift & mask) << scale);
+    return;
+  }
+  if (shift + bits < 64 && mask <= UINT32_MAX / bytes) { /* products of 32 bits are quick */
+    for (int j = 0; j < n; j++)
+      out[j] = base + (uint32_t)(from[j] >> shift & mask) * (uint32_t)bytes;
     return;
   }
   field(w, p->shifts[input], bits, n, out);
@@ -270,7 +275,10 @@ AMPED_INLINE void pick(const amped_cpu_mttkrp *m, const uint64_t *numbers, int n
   }                                                                                                \
   AMPED_TARGET_##CPU static void pick_##CPU(const amped_cpu_mttkrp *m, const uint64_t *numbers,    \
                                             int n, amped_bundle *b) {                              \
-    pick(m, numbers, n, b);                                                                        \
+    if (n == AMPED_BUNDLE / 2) /* most are: loops become vectors */                                \
+      pick(m, numbers, AMPED_BUNDLE / 2, b);                                                       \
+    else                                                                                           \
+      pick(m, numbers, n, b);                                                                      \
   }
 AMPED_CPU_DISPATCH(DEFINE)
 
