@@ -367,23 +367,30 @@ static void begin_piece(const job *j, lane *l, const piece *p, uint64_t number) 
   l->walker = (amped_walker){.row = l->row, .sum = l->sum, .bias = l->bias};
 }
 
-static bool is_held(const job *j, uint64_t k) {
-  return j->held[k / 64] >> k % 64 & 1;
+/* Numbers of the next nonzeros that take part, behind `count` others, of visits up to `end`. Those
+ * that do not are overwritten: a branch would often be guessed wrong. */
+static int visit(const job *j, lane *l, uint64_t end, int count, uint64_t *numbers) {
+  const uint64_t *const held = j->held;
+  const uint64_t first = l->first + l->piece.piece;
+  const uint64_t pieces = l->piece.pieces;
+  amped_step_visits visits = l->visits;
+  uint64_t visited = l->visited;
+  for (; count < AMPED_STEPS && visited < end; visited++) {
+    const uint64_t k = first + amped_step_number(&visits, pieces, 0);
+    amped_step_next(&visits);
+    numbers[count] = k;
+    count += (held[k / 64] >> k % 64 & 1) == 0;
+  }
+  l->visits = visits;
+  l->visited = visited;
+  return count;
 }
 
-/* Numbers of the next nonzeros that take part; *tail = those before the tail. */
+/* Those of the piece; *tail = how many come before the tail. */
 static int next_numbers(const job *j, lane *l, uint64_t *numbers, uint64_t *tail) {
-  int count = 0;
-  *tail = 0;
-  for (; count < AMPED_STEPS && l->visited < l->visits.length; l->visited++) {
-    const uint64_t k = l->first + amped_step_number(&l->visits, l->piece.pieces, l->piece.piece);
-    amped_step_next(&l->visits);
-    if (is_held(j, k))
-      continue;
-    *tail += l->visited < l->visits.length / 2;
-    numbers[count++] = k;
-  }
-  return count;
+  const int before = visit(j, l, l->visits.length / 2, 0, numbers);
+  *tail = (uint64_t)before;
+  return visit(j, l, l->visits.length, before, numbers);
 }
 
 static void fetch_rows(const job *j, const amped_bundle *b) {
