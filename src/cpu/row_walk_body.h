@@ -1,6 +1,6 @@
 /* The body of row_walk_cpu.c for elements of type VALUE in vectors of type VECTOR, LOOSE where they
- * lie in memory, of integers MASK where they are compared. STEP(x) is of these; STEP(total) is
- * there. No include guard. */
+ * lie in memory, of integers MASK where they are compared. STEP(x) is of these; STEP(total)
+ * and STEP(totals) are there. No include guard. */
 
 #define LANES ((int)(sizeof(VECTOR) / sizeof(VALUE)))
 #define NUMBER(numbers, which) ((numbers)[AMPED_STEP_##which * AMPED_STEPS])
@@ -131,22 +131,63 @@ AMPED_INLINE void STEP(walk)(amped_walker *w, int walkers, uint64_t count, uint6
       STEP(walk_any)(w + i, 1, count, width, clip, (VALUE)least);
 }
 
-/* squares[k] = |p|^2; with sums (a constant of the caller) sums[k] = sum of p. */
+/* *square = |p|^2, lane by lane; with sums *sum = p. */
+AMPED_INLINE void STEP(measure_row)(const VALUE *products, uint64_t vectors, bool with_sums,
+                                    VECTOR *square, VECTOR *sum) {
+  const LOOSE *p = (const LOOSE *)products;
+  *square = *sum = (VECTOR){0};
+#pragma GCC unroll 4
+  for (uint64_t v = 0; v < vectors; v++) {
+    *square += p[v] * p[v];
+    if (with_sums)
+      *sum += p[v];
+  }
+}
+
+/* squares[k] = |p|^2; with sums sums[k] = sum of p. vectors, but for long rows, and with_sums are
+ * constants of the caller. */
+AMPED_INLINE void STEP(measure_rows)(const VALUE *products, uint64_t count, uint64_t vectors,
+                                     bool with_sums, VALUE *squares, VALUE *sums) {
+  const uint64_t width = vectors * (uint64_t)LANES;
+  uint64_t k = 0;
+  VECTOR square[4];
+  VECTOR sum[4];
+  for (; k + 4 <= count; k += 4) {
+#pragma GCC unroll 4
+    for (uint64_t i = 0; i < 4; i++)
+      STEP(measure_row)(products + (k + i) * width, vectors, with_sums, &square[i], &sum[i]);
+    STEP(totals)(square, squares + k);
+    if (with_sums)
+      STEP(totals)(sum, sums + k);
+  }
+  for (; k < count; k++) {
+    STEP(measure_row)(products + k * width, vectors, with_sums, square, sum);
+    squares[k] = STEP(total)(square);
+    if (with_sums)
+      sums[k] = STEP(total)(sum);
+  }
+}
+
 AMPED_INLINE void STEP(measure)(const VALUE *products, uint64_t count, uint64_t width,
                                 bool with_sums, VALUE *squares, VALUE *sums) {
-  const uint64_t vectors = width / (uint64_t)LANES;
-  for (uint64_t k = 0; k < count; k++) {
-    const LOOSE *p = (const LOOSE *)(products + k * width);
-    VECTOR square = {0};
-    VECTOR sum = {0};
-    for (uint64_t v = 0; v < vectors; v++) {
-      square += p[v] * p[v];
-      if (with_sums)
-        sum += p[v];
+  if (width == 2 * (uint64_t)LANES)
+    STEP(measure_rows)(products, count, 2, with_sums, squares, sums);
+  else if (width == 4 * (uint64_t)LANES)
+    STEP(measure_rows)(products, count, 4, with_sums, squares, sums);
+  else
+    STEP(measure_rows)(products, count, width / (uint64_t)LANES, with_sums, squares, sums);
+}
+
+/* total[k] = *sum + squares[0] + ... + squares[k], and *sum the last of them. A sum of four at a
+ * time waits for the ones before. */
+AMPED_INLINE void STEP(add_up)(const VALUE *squares, double *total, double *sum) {
+  for (int k = 0; k < AMPED_STEPS; k += 4) {
+    double part = 0.0;
+    for (int i = k; i < k + 4; i++) {
+      part += (double)squares[i];
+      total[i] = *sum + part;
     }
-    squares[k] = STEP(total)(&square);
-    if (with_sums)
-      sums[k] = STEP(total)(&sum);
+    *sum = total[k + 3];
   }
 }
 
@@ -167,8 +208,7 @@ AMPED_INLINE void STEP(numbers)(const amped_step_rule *rule, const VALUE *produc
   else
     STEP(measure)(products, count, width, false, squares, sums);
   double sum = *curvatures;
-  for (int k = 0; k < AMPED_STEPS; k++)
-    total[k] = sum += (double)squares[k];
+  STEP(add_up)(squares, total, &sum);
   *curvatures = sum;
   for (int k = 0; k < AMPED_STEPS; k++)
     total[k] += bias * ((double)*seen + k + 1);

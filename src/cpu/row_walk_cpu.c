@@ -45,6 +45,34 @@ DEFINE_TOTAL(float, 64, 32)
 DEFINE_TOTAL(double, 32, 16)
 DEFINE_TOTAL(double, 64, 32)
 
+/* Totals of four vectors. Floats: two and two become one of both, twice, in each quarter. */
+#define LOW_16(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define HIGH_16(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define LOW_32(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
+#define HIGH_32(a, b) __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
+#define LOW_64(a, b)                                                                               \
+  __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)
+#define HIGH_64(a, b)                                                                              \
+  __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31)
+#define DEFINE_TOTALS(BYTES)                                                                       \
+  AMPED_INLINE void totals_floats_##BYTES(const floats_##BYTES *x, float *out) {                   \
+    const floats_##BYTES even = LOW_##BYTES(x[0], x[2]) + HIGH_##BYTES(x[0], x[2]);                \
+    const floats_##BYTES odd = LOW_##BYTES(x[1], x[3]) + HIGH_##BYTES(x[1], x[3]);                 \
+    const floats_##BYTES all = LOW_##BYTES(even, odd) + HIGH_##BYTES(even, odd);                   \
+    floats_16 quarters[BYTES / 16];                                                                \
+    memcpy(quarters, &all, sizeof all);                                                            \
+    for (int q = 1; q < BYTES / 16; q++)                                                           \
+      quarters[0] += quarters[q];                                                                  \
+    memcpy(out, quarters, sizeof *quarters);                                                       \
+  }                                                                                                \
+  AMPED_INLINE void totals_doubles_##BYTES(const doubles_##BYTES *x, double *out) {                \
+    for (int i = 0; i < 4; i++)                                                                    \
+      out[i] = total_doubles_##BYTES(&x[i]);                                                       \
+  }
+DEFINE_TOTALS(16)
+DEFINE_TOTALS(32)
+DEFINE_TOTALS(64)
+
 #define VALUE float
 #define VECTOR floats_64
 #define LOOSE loose_floats_64
