@@ -1,4 +1,4 @@
-/* Rows of few nonzeros that have a history, of up to 32 components, by one warp.
+/* Rows of few nonzeros that have a history, of up to W = 16 or 32 components, by one warp.
  *
  * Such a row is its history and a product or two, so nearly all of its time is the solution, and of
  * that the instructions. A lane has a row of the matrix in registers. L D L^T goes column by
@@ -19,31 +19,32 @@
 
 namespace {
 
-/* The most components and nonzeros of such a row. */
-constexpr int known_width = 32;
+/* The most nonzeros of such a row. */
 constexpr unsigned most_known = 8;
 
-struct known_desk {
-  float columns[known_width][known_width + 4]; /* row j: column j of L D */
-  float past[600];            /* from the row's line of 16 bytes on: 595 numbers at most */
-  float one[2 * known_width]; /* 1 in the middle, else 0 */
-  float right[known_width];   /* the right side, of L y = right */
-  float sums[known_width];    /* the sums of p, likewise */
-  float x[known_width];
-  float product[known_width]; /* of a nonzero */
+template <int W> struct known_desk {
+  static constexpr int numbers = W * (W + 1) / 2 + 2 * W + 3; /* of a history at most */
+  float columns[W][36];              /* row j: column j of L D, of all lanes */
+  float past[(numbers + 6) / 4 * 4]; /* from the row's line of 16 bytes on */
+  float one[64];                     /* 1 in the middle, else 0 */
+  float right[W];                    /* the right side, of L y = right */
+  float sums[W];                     /* the sums of p, likewise */
+  float x[W];
+  float product[32]; /* of a nonzero */
 };
 
 /* A lane's row of the equations. */
-struct known_row {
-  float a[known_width];          /* of the matrix */
+template <int W> struct known_row {
+  float a[W];                    /* of the matrix */
   float diagonal;                /* of the matrix, before it is factored */
   float right, sum;              /* the target side, and the sum of p */
   double target, count, squares; /* of all lanes */
 };
 
 /* Ask for the numbers of a row's history, which are zeros where nothing is kept. */
-__device__ inline void ask_known(known_desk *desk, const float *past, bool is_kept, unsigned length,
-                                 unsigned lane) {
+template <int W>
+__device__ inline void ask_known(known_desk<W> *desk, const float *past, bool is_kept,
+                                 unsigned length, unsigned lane) {
   const unsigned before = (unsigned)(reinterpret_cast<uintptr_t>(past) % 16);
   const unsigned bytes = before + length * (unsigned)sizeof(float);
   const char *const from = reinterpret_cast<const char *>(past) - before;
@@ -62,25 +63,26 @@ __device__ inline void ask_known(known_desk *desk, const float *past, bool is_ke
 
 /* Factor the lane's row, and eliminate the two sides, which are on the desk then: as far as there
  * are components. */
-template <bool biased>
-__device__ inline void factor_known(known_desk *desk, known_row *q, unsigned n, unsigned lane) {
+template <int W, bool biased>
+__device__ inline void factor_known(known_desk<W> *desk, known_row<W> *q, unsigned n,
+                                    unsigned lane) {
   float *const a = q->a;
   float y[4] = {};
   float z[4] = {};
 #pragma unroll
-  for (int j = 0; j < known_width; j++) {
+  for (int j = 0; j < W; j++) {
     if ((unsigned)(j / 4 * 4) >= n)
       continue;
     float *const column = desk->columns[j];
     column[lane] = a[j];
     __syncwarp();
-    float of_others[known_width];
+    float of_others[W];
 #pragma unroll
-    for (int k = j / 4 * 4; k < known_width; k += 4)
+    for (int k = j / 4 * 4; k < W; k += 4)
       read4(column + k, of_others + k);
     const float factor = -a[j] * reciprocal(of_others[j]);
 #pragma unroll
-    for (int k = j + 1; k < known_width; k++)
+    for (int k = j + 1; k < W; k++)
       a[k] = fmaf(factor, of_others[k], a[k]);
     y[j % 4] = __shfl_sync(all_lanes, q->right, j);
     q->right = fmaf(factor, y[j % 4], q->right);
@@ -100,13 +102,13 @@ __device__ inline void factor_known(known_desk *desk, known_row *q, unsigned n, 
 /* The solution of the equations, of n components: x is on the desk, *bias the last unknown, of
  * whose equation corner and q's target are the last two numbers. False, in all lanes, where a pivot
  * is too small to be trusted. */
-template <bool biased>
-__device__ inline bool solve_known(known_desk *desk, known_row *q, float corner, float *bias,
+template <int W, bool biased>
+__device__ inline bool solve_known(known_desk<W> *desk, known_row<W> *q, float corner, float *bias,
                                    unsigned n, unsigned lane) {
-  constexpr float least = 2.0F * (float)known_width * FLT_EPSILON; /* of a pivot, to its diagonal */
-  factor_known<biased>(desk, q, n, lane);
+  constexpr float least = 2.0F * (float)W * FLT_EPSILON; /* of a pivot, to its diagonal */
+  factor_known<W, biased>(desk, q, n, lane);
   const bool is_there = lane < n;
-  const float pivot = desk->columns[lane][lane];
+  const float pivot = desk->columns[lane % W][lane];
   const float inverse = is_there ? reciprocal(pivot) : 0.0F;
   bool good = !is_there || pivot > q->diagonal * least;
   float rest = is_there ? desk->right[lane] : 0.0F;
@@ -118,13 +120,13 @@ __device__ inline bool solve_known(known_desk *desk, known_row *q, float corner,
     *bias = ((float)q->target - sum_of_lanes(z * rest * inverse)) / of_bias;
     rest = fmaf(-*bias, z, rest);
   }
-  float below[known_width]; /* of the lane's column */
+  float below[W]; /* of the lane's column */
 #pragma unroll
-  for (int i = 0; i < known_width; i += 4)
-    read4(desk->columns[lane] + i, below + i);
+  for (int i = 0; i < W; i += 4)
+    read4(desk->columns[lane % W] + i, below + i);
   float x[4] = {};
 #pragma unroll
-  for (int i = known_width - 1; i >= 0; i--) {
+  for (int i = W - 1; i >= 0; i--) {
     if ((unsigned)(i / 4 * 4) >= n)
       continue;
     x[i % 4] = __shfl_sync(all_lanes, rest * inverse, i);
@@ -138,9 +140,9 @@ __device__ inline bool solve_known(known_desk *desk, known_row *q, float corner,
 }
 
 /* The history, times `keep`, becomes the lane's row, with `weight` on the diagonal. */
-template <bool biased>
-__device__ inline void begin_known(known_desk *desk, float *past, double keep, unsigned n,
-                                   unsigned length, float weight, known_row *q, unsigned lane) {
+template <int W, bool biased>
+__device__ inline void begin_known(known_desk<W> *desk, float *past, double keep, unsigned n,
+                                   unsigned length, float weight, known_row<W> *q, unsigned lane) {
   const equation_places at = places_of(n, biased);
   if (keep != 1.0) { /* nothing is kept: they are zeros */
     const float by = (float)keep;
@@ -151,12 +153,12 @@ __device__ inline void begin_known(known_desk *desk, float *past, double keep, u
     __syncwarp();
   }
   const bool is_there = lane < n;
-  float *const own = is_there ? past + place_of_pair(lane, 0) : desk->one + known_width - lane;
+  float *const own = is_there ? past + place_of_pair(lane, 0) : desk->one + 32 - lane;
   if (is_there)
     own[lane] += weight;
   __syncwarp();
 #pragma unroll
-  for (int j = 0; j < known_width; j++)
+  for (int j = 0; j < W; j++)
     q->a[j] = own[j];
   q->diagonal = own[lane];
   q->right = is_there ? past[at.targets + lane] : 0.0F;
@@ -166,13 +168,13 @@ __device__ inline void begin_known(known_desk *desk, float *past, double keep, u
 }
 
 /* The lane's row, of a matrix that has no weight, becomes the history. */
-template <bool biased>
-__device__ inline void leave_known(float *past, float *to, unsigned n, const known_row &q,
+template <int W, bool biased>
+__device__ inline void leave_known(float *past, float *to, unsigned n, const known_row<W> &q,
                                    unsigned length, unsigned lane) {
   const equation_places at = places_of(n, biased);
   float *const own = past + place_of_pair(lane, 0);
 #pragma unroll
-  for (unsigned j = 0; j < (unsigned)known_width; j++)
+  for (unsigned j = 0; j < (unsigned)W; j++)
     if (lane < n && j <= lane)
       own[j] = q.a[j];
   if (lane < n) {
@@ -202,11 +204,12 @@ constexpr unsigned known_warps = 4;
 
 /* A warp a strip: its rows of few nonzeros become new, or leave their equations. What they add to
  * the strip's sums is added. */
-template <int N, typename I, bool biased>
-__global__ void __launch_bounds__(32 * known_warps, 6) fit_known(const fit_problem<float, I> p) {
+template <int W, int N, typename I, bool biased>
+__global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
+    fit_known(const fit_problem<float, I> p) {
   extern __shared__ __align__(16) unsigned char shared[];
   const unsigned lane = threadIdx.x % 32;
-  known_desk *const desk = reinterpret_cast<known_desk *>(shared) + threadIdx.x / 32;
+  known_desk<W> *const desk = reinterpret_cast<known_desk<W> *>(shared) + threadIdx.x / 32;
   const uint64_t number = (uint64_t)blockIdx.x * known_warps + threadIdx.x / 32;
   if (number >= p.strips)
     return;
@@ -223,7 +226,7 @@ __global__ void __launch_bounds__(32 * known_warps, 6) fit_known(const fit_probl
   for (unsigned k = lane; k < sizeof desk->past / sizeof(float); k += 32)
     desk->past[k] = 0.0F; /* behind a row's numbers lanes read what they do not use */
   desk->one[lane] = 0.0F;
-  desk->one[known_width + lane] = lane == 0 ? 1.0F : 0.0F;
+  desk->one[32 + lane] = lane == 0 ? 1.0F : 0.0F;
   __syncwarp();
 
   for (unsigned from = 0; from < end; from += 32) {
@@ -289,11 +292,11 @@ __global__ void __launch_bounds__(32 * known_warps, 6) fit_known(const fit_probl
           ask(next);
         continue;
       }
-      known_row q;
+      known_row<W> q;
       q.count = (double)__popc(takes_part) + keep * (double)past[places_of(n, biased).count];
       const double weight = penalty_of(p, q.count);
       const float on_diagonal = p.absorbs ? 0.0F : (float)weight;
-      begin_known<biased>(desk, past, keep, n, p.slot_length, on_diagonal, &q, lane);
+      begin_known<W, biased>(desk, past, keep, n, p.slot_length, on_diagonal, &q, lane);
       for (unsigned parts = takes_part; parts != 0; parts &= parts - 1) {
         const int of_lane = __ffs((int)parts) - 1;
         float x = 1.0F;
@@ -316,7 +319,7 @@ __global__ void __launch_bounds__(32 * known_warps, 6) fit_known(const fit_probl
         desk->product[lane] = x;
         __syncwarp();
 #pragma unroll
-        for (int j = 0; j < known_width; j += 4) {
+        for (int j = 0; j < W; j += 4) {
           float other[4];
           read4(desk->product + j, other);
 #pragma unroll
@@ -326,7 +329,7 @@ __global__ void __launch_bounds__(32 * known_warps, 6) fit_known(const fit_probl
         __syncwarp();
       }
       if (p.absorbs)
-        leave_known<biased>(past, to_past, n, q, p.slot_length, lane);
+        leave_known<W, biased>(past, to_past, n, q, p.slot_length, lane);
       __syncwarp();
       if (left != 0)
         ask(next);
@@ -337,7 +340,7 @@ __global__ void __launch_bounds__(32 * known_warps, 6) fit_known(const fit_probl
       const float targets = q.right;
       q.right = lane < n ? (float)((double)targets + weight * p.prior) : 0.0F;
       float bias = 0.0F;
-      if (!solve_known<biased>(desk, &q, (float)(q.count + p.reg_bias), &bias, n, lane)) {
+      if (!solve_known<W, biased>(desk, &q, (float)(q.count + p.reg_bias), &bias, n, lane)) {
         if (lane == 0)
           p.failed[first_piece + from + (unsigned)i] = 1;
         continue;
@@ -372,12 +375,12 @@ __global__ void __launch_bounds__(32 * known_warps, 6) fit_known(const fit_probl
   }
 }
 
-template <int N, typename I, bool biased>
+template <int W, int N, typename I, bool biased>
 amped_status launch_known(const fit_problem<float, I> &p, cudaStream_t stream) {
-  constexpr unsigned bytes = known_warps * (unsigned)sizeof(known_desk);
-  static_assert(sizeof(known_desk) % 16 == 0, "desks lie one behind another");
+  constexpr unsigned bytes = known_warps * (unsigned)sizeof(known_desk<W>);
+  static_assert(sizeof(known_desk<W>) % 16 == 0, "desks lie one behind another");
   const unsigned blocks = (unsigned)amped_ceil_div(p.strips, (uint64_t)known_warps);
-  const auto kernel = fit_known<N, I, biased>;
+  const auto kernel = fit_known<W, N, I, biased>;
   AMPED_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
   kernel<<<blocks, 32 * known_warps, bytes, stream>>>(p);
   AMPED_CUDA_LAUNCHED("the kernel of rows with a history");

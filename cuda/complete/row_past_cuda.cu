@@ -176,17 +176,18 @@ struct equations_shape {
   uint64_t length, triangle;
   bool biased;
   const double *left, *right;
+  double reg, reg_power, prior, reg_bias;
 };
 
-/* Number k of a row's equations, divided by n. */
+/* Number k of a row's equations, of this n. */
 template <typename T>
-__device__ double number_of(const equations_shape &s, uint64_t k, uint64_t ncomps,
+__device__ double number_of(const equations_shape &s, double n, uint64_t k, uint64_t ncomps,
                             const T *before) {
   if (k < s.triangle)
-    return s.left[k];
+    return n * s.left[k];
   k -= s.triangle;
   if (!s.biased && k == 0)
-    return 1.0;
+    return n;
   k -= s.biased ? 0 : 1;
   if (k == ncomps)
     return 0.0;
@@ -194,7 +195,9 @@ __device__ double number_of(const equations_shape &s, uint64_t k, uint64_t ncomp
   double sum = right[ncomps];
   for (uint64_t c = 0; c < ncomps; c++)
     sum += right[c] * (double)before[c];
-  return sum;
+  const double own = (double)before[k];
+  return n * sum + (s.biased && k + 1 == ncomps ? s.reg_bias * own
+                                                : s.reg * pow(n, s.reg_power) * (own - s.prior));
 }
 
 template <typename T>
@@ -203,7 +206,7 @@ __global__ void make_equations(const rows_of<T> r, const equations_shape s, T *e
     const uint64_t i = e / s.length;
     const double n = r.n[i];
     if (n > 0.0)
-      equations[e] = (T)(n * number_of(s, e - i * s.length, r.ncomps, r.before + i * r.ncomps));
+      equations[e] = (T)number_of(s, n, e - i * s.length, r.ncomps, r.before + i * r.ncomps);
   }
 }
 
@@ -239,8 +242,15 @@ amped_status past_recall(amped_tensor_part *part, int mode, const amped_row_reci
   const uint64_t right = right_numbers(plan);
   amped_row_past_cuda *p = part->row_past;
   const equations_shape s = {
-      amped_equation_length(plan->ncomps - (recipe->biased ? 1 : 0), recipe->biased), left,
-      recipe->biased, p->d_recipe, p->d_recipe + left};
+      amped_equation_length(plan->ncomps - (recipe->biased ? 1 : 0), recipe->biased),
+      left,
+      recipe->biased,
+      p->d_recipe,
+      p->d_recipe + left,
+      recipe->reg,
+      recipe->reg_power,
+      recipe->prior,
+      recipe->reg_bias};
   AMPED_TRY(make(&p->d_history,
                  most * (sizeof(double) + sizeof(uint64_t) + s.length * plan->value_type)));
   double *const d_keep = static_cast<double *>(p->d_history);

@@ -773,7 +773,7 @@ amped_status launch_rows(const amped_row_kernel_cuda_args *args) {
   AMPED_CUDA_LAUNCHED("the row-fit kernel");
   if constexpr (leaves_out && has_history) {
     if (p.few > 0)
-      return launch_known<N, I, biased>(p, args->stream);
+      return launch_known<W, N, I, biased>(p, args->stream);
   } else if constexpr (leaves_out)
     return launch_few<W, N, I, biased>(p, args->stream);
   return AMPED_OK;
@@ -782,7 +782,7 @@ amped_status launch_rows(const amped_row_kernel_cuda_args *args) {
 template <int W, int N, typename I, bool biased, bool weighs, bool has_history>
 amped_status launch_warps(const amped_row_kernel_cuda_args *args) {
   if constexpr (has_history)
-    return launch_rows<W, N, I, biased, weighs, true, W == known_width>(args);
+    return launch_rows<W, N, I, biased, weighs, true, W <= 32>(args);
   else {
     if constexpr (has_few<W>(weighs)) {
       if (leaves_few<W>(args))

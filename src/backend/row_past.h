@@ -17,6 +17,8 @@ typedef struct amped_row_recipe {
   bool biased;
   const double *left;  /* lower triangle of [ncomps][ncomps], row by row */
   const double *right; /* [ncomps][ncomps + 1] */
+  /* Of the mode's rows: reg times its pull, and as in row_fit.h. */
+  double reg, reg_power, prior, reg_bias;
 } amped_row_recipe;
 
 typedef struct amped_row_past_ops {
@@ -29,11 +31,12 @@ typedef struct amped_row_past_ops {
 
   /* The rows have the equations (row_fit.h)
    *
-   *     [ H    h ] = n left        [ g   ] = n right ~e        tt = 0
-   *     [ h^T  n ]                 [ tau ]
+   *     [ H    h ] = n left        [ g   ] = n right ~e + [ L (~a - prior) ]        tt = 0
+   *     [ h^T  n ]                 [ tau ]                [ reg_bias ~b    ]
    *
-   * and without bias H = n left, g alike. *out has them, for row fits; rows of n = 0 have none. It
-   * is the part's, until the next call. */
+   * with L = reg n^reg_power, and without bias H = n left, g alike. The last term is what penalties
+   * took from the row when it was fitted: without it they would do so in each batch. *out has them,
+   * for row fits; rows of n = 0 have none. It is the part's, until the next call. */
   amped_status (*recall)(struct amped_tensor_part *part, int mode, const amped_row_recipe *recipe,
                          amped_row_history *out);
 

@@ -1,6 +1,7 @@
 #include "cpu/row_past_cpu.h"
 
 #include <cblas.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/blas.h"
@@ -129,6 +130,8 @@ static void put_row(const amped_tensor_part *part, int mode, const amped_row_rec
   double before[AMPED_MAX_NCOMPS + 1];
   const double one = 1.0;
   const double zero = 0.0;
+  const uint64_t components = ncomps - (r->biased ? 1 : 0);
+  const double pull = r->reg * pow(n, r->reg_power);
   get_before(part, mode, i, 1, before);
   at = put_times(equations, type, at, n, ncomps * (ncomps + 1) / 2, r->left);
   if (!r->biased)
@@ -138,7 +141,8 @@ static void put_row(const amped_tensor_part *part, int mode, const amped_row_rec
     double sum = right[ncomps];
     for (uint64_t c = 0; c < ncomps; c++)
       sum += right[c] * before[c];
-    at = put_times(equations, type, at, n, 1, &sum);
+    sum = n * sum + (k < components ? pull * (before[k] - r->prior) : r->reg_bias * before[k]);
+    at = put_times(equations, type, at, 1.0, 1, &sum);
   }
   (void)put_times(equations, type, at, n, 1, &zero);
 }

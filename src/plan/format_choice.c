@@ -47,30 +47,32 @@ double amped_choice_mode_seconds(const amped_plan *plan, int mode,
   return (double)copy->copy.rank_nnz[plan->rank] * kernel_seconds(plan, mode, rates);
 }
 
-double amped_choice_seconds(const amped_plan *plan, uint64_t streamed_bytes,
-                            const amped_choice_rates *rates) {
-  const double transfers = (double)streamed_bytes / rates->stream_rate;
-  double kernels = 0.0;
-  for (int m = 0; m < plan->order; m++)
-    kernels += amped_choice_mode_seconds(plan, m, rates);
+static double longer(double kernels, double streamed_bytes, const amped_choice_rates *rates) {
+  const double transfers = streamed_bytes / rates->stream_rate;
   return transfers > kernels ? transfers : kernels;
 }
 
+double amped_choice_seconds(const amped_plan *plan, const uint64_t streamed_bytes[AMPED_MAX_ORDER],
+                            const amped_choice_rates *rates) {
+  double sec = 0.0;
+  for (int m = 0; m < plan->order; m++)
+    sec += longer(amped_choice_mode_seconds(plan, m, rates), (double)streamed_bytes[m], rates);
+  return sec;
+}
+
+/* Of each copy the same share is streamed. */
 static amped_choice predict(const amped_choice_sizes *s, unsigned own,
                             const amped_choice_rates *rates) {
   amped_choice c = {.own = own};
   double needed = 0.0;
   for (int m = 0; m < s->order; m++)
-    if ((own >> m & 1U) != 0) {
-      needed += s->own_bytes[m];
-      c.sec += s->own_sec[m];
-    } else {
-      c.sec += s->boxed_sec[m];
-    }
+    needed += (own >> m & 1U) != 0 ? s->own_bytes[m] : 0.0;
   c.bytes = s->boxed_bytes + needed;
   c.streamed_bytes = needed > s->room ? needed - s->room : 0.0;
-  if (c.streamed_bytes / rates->stream_rate > c.sec)
-    c.sec = c.streamed_bytes / rates->stream_rate;
+  const double share = needed > 0.0 ? c.streamed_bytes / needed : 0.0;
+  for (int m = 0; m < s->order; m++)
+    c.sec += (own >> m & 1U) != 0 ? longer(s->own_sec[m], share * s->own_bytes[m], rates)
+                                  : s->boxed_sec[m];
   return c;
 }
 

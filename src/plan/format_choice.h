@@ -27,9 +27,10 @@ typedef struct amped_choice_rates {
 
 extern const amped_choice_rates amped_choice_rates_gpu;
 
-/* Seconds of a sweep over the nonzeros of plan->rank, of which streamed_bytes are transferred: the
- * longer of kernels and transfers. The plan's copies may be any. */
-double amped_choice_seconds(const amped_plan *plan, uint64_t streamed_bytes,
+/* Seconds of a sweep over the nonzeros of plan->rank, of which each mode transfers streamed_bytes:
+ * each takes the longer of its kernels and its transfers, as two pieces are all that comes ahead.
+ * The plan's copies may be any. */
+double amped_choice_seconds(const amped_plan *plan, const uint64_t streamed_bytes[AMPED_MAX_ORDER],
                             const amped_choice_rates *rates);
 
 /* Seconds of the kernels of one mode in it. */

@@ -286,7 +286,8 @@ static amped_status find_cost(amped_session *session, const amped_demand *demand
                   mapped_bytes(session, need.host_bytes) > amped_mem_limit_left();
   cost->streamed = status == AMPED_OK ? streamed_bytes(session) : 0;
   const double left = status == AMPED_OK ? find_left(session, &need, budget, node) : -1.0;
-  const double sec = amped_choice_seconds(&session->plan, cost->streamed, &amped_choice_rates_gpu);
+  const double sec = amped_choice_seconds(&session->plan, session->required.streamed_bytes,
+                                          &amped_choice_rates_gpu);
   if (status == AMPED_FAILED) {
     amped_status_clear(); /* another plan may fit */
     status = AMPED_OK;

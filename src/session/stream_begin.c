@@ -170,7 +170,7 @@ static amped_status find_equations(work *w, const amped_complete_problem *p) {
 }
 
 /* Collective; the status is agreed. Each row's n, and the sums: the entries join an empty past. */
-static amped_status find_model(work *w) {
+static amped_status find_model(work *w, const amped_row_fit *fit) {
   const amped_context context = amped_session_context(w->session);
   const uint64_t width = amped_state_sums_width(&w->head);
   amped_row_history histories[AMPED_MAX_ORDER];
@@ -179,7 +179,7 @@ static amped_status find_model(work *w) {
   for (int m = 0; m < w->head.order && status == AMPED_OK; m++)
     status = amped_calloc(&w->sums[m], width * width, sizeof *w->sums[m], what);
   AMPED_TRY(amped_comm_agree(context.comm, status));
-  AMPED_TRY(amped_stream_model_create(&context, w->head.biased, histories, w->sums, &model));
+  AMPED_TRY(amped_stream_model_create(&context, fit, histories, w->sums, &model));
   status = amped_stream_model_absorb(model);
   amped_stream_model_destroy(model);
   return status;
@@ -324,7 +324,7 @@ amped_status amped_stream_begin(const amped_session *session, const amped_comple
   if (has_equations(&w))
     AMPED_GO(done, find_equations(&w, problem));
   if (history == AMPED_HISTORY_MODEL)
-    AMPED_GO(done, find_model(&w));
+    AMPED_GO(done, find_model(&w, &problem->fit));
   AMPED_GO(done, amped_comm_agree(comm, find_factors(&w)));
   AMPED_GO(done, amped_comm_agree(comm, list_all(&w)));
   if (comm->rank == 0)

@@ -372,7 +372,7 @@ amped_status amped_stream_batch_learn(amped_stream_batch *b, const amped_state_h
   AMPED_TRY(amped_comm_agree(b->comm, bring_rows(b, head, rows, number)));
   if (head->history == AMPED_HISTORY_MODEL)
     AMPED_TRY(
-        amped_stream_model_create(&b->context, head->biased, b->histories, rows->sums, &b->model));
+        amped_stream_model_create(&b->context, &b->fit, b->histories, rows->sums, &b->model));
   amped_trace_end();
   lap(&at, &b->times->moves);
   const double began = amped_time();

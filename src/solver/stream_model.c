@@ -10,7 +10,7 @@ enum { NOW, CROSS, SUMS };
 
 struct amped_stream_model {
   const amped_context *context;
-  bool biased;
+  amped_row_fit fit;
   uint64_t ncomps, width;
   amped_row_history pasts[AMPED_MAX_ORDER];
   double *kept[AMPED_MAX_ORDER]; /* S */
@@ -51,7 +51,7 @@ static amped_status make(amped_stream_model *s) {
   return amped_alloc(&s->right, s->ncomps * s->width, sizeof(double), what);
 }
 
-amped_status amped_stream_model_create(const amped_context *context, bool biased,
+amped_status amped_stream_model_create(const amped_context *context, const amped_row_fit *fit,
                                        const amped_row_history *pasts, double *const *sums,
                                        amped_stream_model **out) {
   amped_stream_model *s = NULL;
@@ -59,7 +59,7 @@ amped_status amped_stream_model_create(const amped_context *context, bool biased
   *out = NULL;
   if (status == AMPED_OK) {
     const uint64_t n = (uint64_t)context->plan->ncomps;
-    *s = (amped_stream_model){.context = context, .biased = biased, .ncomps = n, .width = n + 1};
+    *s = (amped_stream_model){.context = context, .fit = *fit, .ncomps = n, .width = n + 1};
     for (int m = 0; m < context->plan->order; m++) {
       s->pasts[m] = pasts[m];
       s->kept[m] = sums[m];
@@ -122,14 +122,14 @@ static void make_matrices(const amped_stream_model *s, int mode) {
   const uint64_t one = s->width - 1;
   double *left = s->left;
   for (uint64_t i = 0; i < n; i++) {
-    const uint64_t row = s->biased && i + 1 == n ? one : i; /* the bias stands beside a 1 */
+    const uint64_t row = s->fit.biased && i + 1 == n ? one : i; /* the bias stands beside a 1 */
     double *right = s->right + i * s->width;
     for (uint64_t c = 0; c <= i; c++)
-      *left++ = product_of(s, NOW, mode, -1, row, s->biased && c + 1 == n ? one : c);
+      *left++ = product_of(s, NOW, mode, -1, row, s->fit.biased && c + 1 == n ? one : c);
     for (uint64_t c = 0; c < n; c++)
-      right[c] = s->biased && c + 1 == n ? product_of(s, NOW, mode, -1, row, one)
-                                         : product_of(s, CROSS, mode, -1, row, c);
-    right[n] = s->biased ? bias_of(s, mode, row) : 0.0;
+      right[c] = s->fit.biased && c + 1 == n ? product_of(s, NOW, mode, -1, row, one)
+                                             : product_of(s, CROSS, mode, -1, row, c);
+    right[n] = s->fit.biased ? bias_of(s, mode, row) : 0.0;
   }
 }
 
@@ -142,7 +142,13 @@ static bool has_past(const amped_stream_model *s) {
 }
 
 void amped_stream_model_recall(amped_stream_model *s, int mode, amped_row_history *out) {
-  const amped_row_recipe recipe = {s->biased, s->left, s->right};
+  const amped_row_recipe recipe = {.biased = s->fit.biased,
+                                   .left = s->left,
+                                   .right = s->right,
+                                   .reg = s->fit.reg * s->fit.pull[mode],
+                                   .reg_power = s->fit.reg_power,
+                                   .prior = s->fit.prior[mode],
+                                   .reg_bias = s->fit.reg_bias};
   memset(s->left, 0, s->ncomps * s->width / 2 * sizeof *s->left);
   memset(s->right, 0, s->ncomps * s->width * sizeof *s->right);
   if (has_past(s))

@@ -8,6 +8,7 @@
  *     H    prod E[a a^T]               g    prod E[a ~a^T] ~a_i + ~b_i h + d
  *     h    prod E[a]                   tau  prod E[~a] ~a_i + ~b_i + sum E[~b - b]
  *
+ * and what penalties took from the row when it was fitted (backend/row_past.h),
  * with d = sum over l of E[(~b - b) a] times the other modes' E[a]. All these are parts of E[e e^T]
  * and E[e ~e^T], where e = (a, b, 1), or (a, 1) without biases. The sum S of n e e^T over all rows
  * of a mode is kept from batch to batch. A batch changes few rows, so that with d = e - ~e
@@ -24,6 +25,7 @@
 #ifndef AMPED_STREAM_MODEL_H
 #define AMPED_STREAM_MODEL_H
 
+#include "backend/row_fit.h"
 #include "factor/context.h"
 
 /* Adds the bytes that a past takes, of as many rows as the plan has. */
@@ -33,10 +35,11 @@ void amped_stream_model_require(const amped_worker *worker, const amped_plan *pl
 /* What a batch works with; and a first fit, which joins an empty past: S is zero. */
 typedef struct amped_stream_model amped_stream_model;
 
-/* Collective; the status is agreed. The context's factors are those before the batch. pasts: of
- * each mode's own rows, whose equations are n alone; the arrays in it outlive the model. sums: S of
- * each mode, as it counts in this batch; likewise. *out is NULL on failure. */
-amped_status amped_stream_model_create(const amped_context *context, bool biased,
+/* Collective; the status is agreed. The context's factors are those before the batch. fit: its
+ * penalties, and whether there are biases. pasts: of each mode's own rows, whose equations are n
+ * alone; the arrays in it outlive the model. sums: S of each mode, as it counts in this batch;
+ * likewise. *out is NULL on failure. */
+amped_status amped_stream_model_create(const amped_context *context, const amped_row_fit *fit,
                                        const amped_row_history *pasts, double *const *sums,
                                        amped_stream_model **out);
 void amped_stream_model_destroy(amped_stream_model *model); /* NULL is allowed */

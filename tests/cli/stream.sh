@@ -307,11 +307,13 @@ box() { # box FIRST LAST: the cells of a model of one component
 { box 10 17 && echo "20 20 20 4"; } > middle.tns
 alone 0 'sweep' complete corner.tns --rank=2 --bias=none --reg=0.1 --state=corner.state --nowrite
 alone 0 'learnt 1 batch;' stream corner.state middle.tns --json=r.json --sweeps=9 --overwrite
-if "$python" - << 'EOF'; then :; else fail "rows at their prior did not learn"; fi
+if test -n "$python"; then
+  "$python" - <<'PY' || fail "rows at their prior did not learn"
 import json, sys
 batch = [e for e in map(json.loads, open("r.json")) if e["event"] == "batch"][0]
 sys.exit(not batch["after"]["rmse"] < 0.1 * batch["before"]["rmse"])
-EOF
+PY
+fi
 
 # --- a batch without entries is passed over, as text, table or HDF5 ---------------------------------------
 echo "# nothing" >empty.tns

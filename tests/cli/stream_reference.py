@@ -101,11 +101,14 @@ class Model:
         self.imagined = chance, q, product(self.before), bias(self.before) - bias(self.rows)
 
     def past(self, mode, i):
-        """Equations of n entries of the model before the batch, in cells drawn by their chances."""
+        """Equations of n entries of the model before the batch, in cells drawn by their chances, which
+        the row as it was solves with its penalties."""
         chance, q, product, bias = self.imagined
         n, was = self.n[mode][i], self.before[mode][i]
         t = product @ was[:-1] + was[-1] + bias
-        return n * (q.T * chance) @ q, n * (q.T * chance) @ t, 0.0
+        taken = self.reg * self.pull[mode] * n**self.power * (was[:-1] - self.prior[mode])
+        right = n * (q.T * chance) @ t + np.append(taken, self.reg_bias * was[-1])
+        return n * (q.T * chance) @ q, right, 0.0
 
     def with_history(self, mode, i, e, forget, batch):
         if self.modelled:

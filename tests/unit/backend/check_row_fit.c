@@ -1101,7 +1101,7 @@ START_TEST(rows_with_history_of_many_widths) {
 /* Rows of 17 to 32 components that few nonzeros come to, which GPUs fit by a kernel of their own.
  */
 START_TEST(rows_with_history_of_few_nonzeros) {
-  static const int widths[] = {17, 21, 31, 32};
+  static const int widths[] = {6, 13, 16, 17, 21, 31, 32};
   uint64_t lengths[70];
   for (uint64_t i = 0; i < 70; i++)
     lengths[i] = i % 23 == 22 ? 20 + i : i % 11;

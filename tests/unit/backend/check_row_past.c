@@ -133,6 +133,26 @@ static void number_is_right(const past *p, double got, long double want, long do
        row, k);
 }
 
+/* The penalties of its rows. */
+static amped_row_recipe recipe_of(const past *p) {
+  return (amped_row_recipe){.biased = p->biased,
+                            .left = p->left,
+                            .right = p->right,
+                            .reg = 0.7,
+                            .reg_power = p->biased ? 0.5 : 1.0,
+                            .prior = 0.25,
+                            .reg_bias = 3.0};
+}
+
+/* What they took from number i of the row. */
+static long double taken(const past *p, uint64_t row, uint64_t i) {
+  const amped_row_recipe r = recipe_of(p);
+  const long double before = p->before[row * p->ncomps + i];
+  return p->biased && i + 1 == p->ncomps
+             ? r.reg_bias * before
+             : r.reg * powl(p->n[row], r.reg_power) * (before - r.prior);
+}
+
 static void row_is_right(const past *p, uint64_t row, const void *equations) {
   const uint64_t n = p->ncomps;
   const uint64_t triangle = n * (n + 1) / 2;
@@ -154,7 +174,7 @@ static void row_is_right(const past *p, uint64_t row, const void *equations) {
       sum += x;
       size += fabsl(x);
     }
-    NUMBER(p->n[row] * sum, p->n[row] * size);
+    NUMBER(p->n[row] * sum + taken(p, row, i), p->n[row] * size + fabsl(taken(p, row, i)));
   }
   NUMBER(0.0L, 0.0L);
 #undef NUMBER
@@ -162,7 +182,7 @@ static void row_is_right(const past *p, uint64_t row, const void *equations) {
 }
 
 static void equations_are_right(const past *p) {
-  const amped_row_recipe recipe = {p->biased, p->left, p->right};
+  const amped_row_recipe recipe = recipe_of(p);
   const uint64_t length = amped_equation_length((int)p->ncomps - (p->biased ? 1 : 0), p->biased);
   const uint64_t bytes = length * p->b.plan.value_type;
   uint64_t *at = doubles(p->count);
