@@ -405,17 +405,19 @@ static amped_status set_problem(job *j) {
 
 /* --- runs ------------------------------------------------------------------------------------ */
 
-/* Rank 0: components and biases of --init side by side, as the factors have them. */
+/* Rank 0: components and biases of --init side by side, as the factors have them, with the lengths
+ * that sweeps go on from. */
 static amped_status read_start(const job *j, amped_ktensor *out) {
   const amped_plan *plan = &j->session->plan;
   const int components = plan->ncomps - (j->session_options.biased ? 1 : 0);
-  amped_completion biases = {.order = 0};
+  amped_completion model = {.order = 0};
   amped_ktensor start;
   amped_status status = AMPED_OK;
   memset(&start, 0, sizeof start);
   AMPED_GO(done, amped_init_file_read(&j->session_options, plan, components, &start));
   AMPED_GO(done, amped_completion_file_read(j->session_options.init, plan->order, plan->dims, true,
-                                            &biases));
+                                            &model));
+  amped_completion_stretch(&model, j->start.context, &start);
   AMPED_GO(done, amped_ktensor_create(out, plan->order, plan->dims, plan->ncomps));
   const uint64_t n = (uint64_t)plan->ncomps;
   const uint64_t from = (uint64_t)components;
@@ -423,14 +425,12 @@ static amped_status read_start(const job *j, amped_ktensor *out) {
     out->weights[r] = 1.0;
   for (int m = 0; m < plan->order; m++)
     for (uint64_t i = 0; i < plan->dims[m]; i++) {
-      for (uint64_t r = 0; r < from; r++)
-        out->factors[m][i * n + r] =
-            start.factors[m][i * from + r] * (m == 0 ? start.weights[r] : 1.0);
+      memcpy(out->factors[m] + i * n, start.factors[m] + i * from, from * sizeof(double));
       if (n > from)
-        out->factors[m][i * n + from] = biases.order > 0 && biases.biased ? biases.bias[m][i] : 0.0;
+        out->factors[m][i * n + from] = model.order > 0 && model.biased ? model.bias[m][i] : 0.0;
     }
 done:
-  amped_completion_free(&biases);
+  amped_completion_free(&model);
   amped_ktensor_free(&start);
   return status;
 }

@@ -208,7 +208,7 @@ static uint64_t result_bytes(const amped_options *o, const amped_plan *plan, int
   const uint64_t bytes =
       amped_result_file_bytes(plan->order, plan->dims, ncomps, AMPED_F64, labels);
   return strcmp(o->command->name, "complete") == 0
-             ? bytes + amped_completion_file_bytes(plan->order, plan->dims, o->cpd.iters)
+             ? bytes + amped_completion_file_bytes(plan->order, plan->dims, ncomps, o->cpd.iters)
              : bytes;
 }
 

@@ -9,6 +9,7 @@
 #include "hdf5/hdf5_probe.h"
 
 #define MODEL "completion"
+#define LENGTHS "/lengths"
 
 static const amped_hdf5_type f64 = {AMPED_FLOAT, AMPED_F64};
 
@@ -51,9 +52,21 @@ static amped_status put_attributes(amped_hdf5 *file, const amped_completion *c) 
   return amped_hdf5_put_u64(file, "/", "best_sweep", 0, &c->best_sweep);
 }
 
+static amped_status put_lengths(amped_hdf5 *file, const amped_completion *c, const int *order) {
+  const uint64_t n = (uint64_t)c->ncomps;
+  const uint64_t dims[2] = {(uint64_t)c->order, n};
+  double lengths[AMPED_MAX_ORDER * AMPED_MAX_NCOMPS];
+  for (uint64_t m = 0; m < dims[0]; m++)
+    for (uint64_t r = 0; r < n; r++)
+      lengths[m * n + r] = c->lengths[m * n + (uint64_t)order[r]];
+  return amped_hdf5_dataset_write(file, LENGTHS, f64, 2, dims, lengths);
+}
+
 amped_status amped_completion_put(amped_hdf5 *file, const amped_hdf5_metric *metric,
-                                  const amped_completion *c) {
+                                  const amped_completion *c, const int *order) {
   AMPED_TRY(put_attributes(file, c));
+  if (c->ncomps > 0)
+    AMPED_TRY(put_lengths(file, c, order));
   if (c->biased)
     AMPED_TRY(amped_hdf5_make_group(file, "/bias"));
   for (int m = 0; m < c->order && c->biased; m++)
@@ -66,8 +79,9 @@ amped_status amped_completion_put(amped_hdf5 *file, const amped_hdf5_metric *met
   return AMPED_OK;
 }
 
-uint64_t amped_completion_file_bytes(int order, const uint64_t *dims, uint64_t sweeps) {
-  uint64_t bytes = AMPED_COMPLETION_SETS * amped_hdf5_dataset_bytes(sweeps, 1, sizeof(double));
+uint64_t amped_completion_file_bytes(int order, const uint64_t *dims, int ncomps, uint64_t sweeps) {
+  uint64_t bytes = AMPED_COMPLETION_SETS * amped_hdf5_dataset_bytes(sweeps, 1, sizeof(double)) +
+                   amped_hdf5_dataset_bytes((uint64_t)order, (uint64_t)ncomps, sizeof(double));
   for (int m = 0; m < order; m++)
     bytes += amped_hdf5_dataset_bytes(dims[m], 1, sizeof(double));
   return bytes;
@@ -176,6 +190,47 @@ done:
   return status;
 }
 
+/* Components of the result. */
+static amped_status count_components(amped_hdf5 *file, uint64_t *out) {
+  amped_hdf5_dataset d = {.open = false};
+  AMPED_TRY(amped_hdf5_dataset_open(file, "/weights", 1, &d));
+  *out = d.dims[0];
+  amped_hdf5_dataset_close(&d);
+  return AMPED_OK;
+}
+
+/* Results of earlier builds have no lengths. */
+static amped_status read_lengths(amped_hdf5 *file, amped_completion *c) {
+  amped_hdf5_dataset d = {.open = false};
+  amped_status status = AMPED_OK;
+  const uint64_t rows = (uint64_t)c->order;
+  uint64_t n = 0;
+  bool exists = false;
+  AMPED_TRY(amped_hdf5_exists(file, LENGTHS, &exists));
+  if (!exists)
+    return AMPED_OK;
+  AMPED_TRY(count_components(file, &n));
+  AMPED_TRY(amped_hdf5_dataset_open(file, LENGTHS, 2, &d));
+  AMPED_GO(done, amped_hdf5_dataset_expect(&d, f64, rows, n));
+  if (n > AMPED_MAX_NCOMPS) {
+    status = amped_error(AMPED_BAD_INPUT, file->path, "dataset %s has more than %d components",
+                         d.name, AMPED_MAX_NCOMPS);
+    goto done;
+  }
+  AMPED_GO(done, amped_alloc(&c->lengths, rows * n, sizeof *c->lengths, "the lengths of columns"));
+  AMPED_GO(done, amped_hdf5_dataset_read(&d, f64, 0, rows, c->lengths));
+  for (uint64_t i = 0; i < rows * n && status == AMPED_OK; i++)
+    if (!isfinite(c->lengths[i]) || c->lengths[i] < 0.0)
+      status = amped_error(AMPED_BAD_INPUT, file->path,
+                           "dataset %s has a value that is no length (row %" PRIu64
+                           "); make the file again",
+                           d.name, i / n);
+  c->ncomps = (int)n;
+done:
+  amped_hdf5_dataset_close(&d);
+  return status;
+}
+
 static amped_status read_all(amped_hdf5 *file, int order, const uint64_t *dims, bool whole,
                              amped_completion *out) {
   amped_hdf5_metric metric;
@@ -187,6 +242,7 @@ static amped_status read_all(amped_hdf5 *file, int order, const uint64_t *dims, 
   out->order = order;
   memcpy(out->dims, dims, (size_t)order * sizeof *dims);
   AMPED_TRY(get_attributes(file, out));
+  AMPED_TRY(read_lengths(file, out));
   for (int m = 0; m < order && out->biased; m++)
     AMPED_TRY(read_bias(file, m, dims[m], whole, &out->bias[m]));
   for (int s = 0; s < AMPED_COMPLETION_SETS; s++)

@@ -1,6 +1,6 @@
 /* Completion file: the part of a result file that a completion model has beside weights and factors
- * (docs/file-format.md): attributes of the root, /bias/k, and the lists /METRIC/train, validate and
- * test.
+ * (docs/file-format.md): attributes of the root, /bias/k, /lengths, and the lists /METRIC/train,
+ * validate and test.
  *
  * Untrusted on reading: every number is finite, every size is that of the model. Host memory; not
  * collective. */
@@ -10,11 +10,12 @@
 #include "hdf5/hdf5_metric.h"
 #include "tensor/completion.h"
 
-/* For the writer of results: all of it, into a result that has none. */
+/* For the writer of results: all of it, into a result that has none. order: component r of the file
+ * is order[r] of c. */
 amped_status amped_completion_put(amped_hdf5 *file, const amped_hdf5_metric *metric,
-                                  const amped_completion *c);
-/* The most bytes of a file that it takes, of so many sweeps. */
-uint64_t amped_completion_file_bytes(int order, const uint64_t *dims, uint64_t sweeps);
+                                  const amped_completion *c, const int *order);
+/* The most bytes of a file that it takes, of so many components and sweeps. */
+uint64_t amped_completion_file_bytes(int order, const uint64_t *dims, int ncomps, uint64_t sweeps);
 
 /* Is the result a completion model? AMPED_BAD_INPUT where it is another model that this build does
  * not know. */

@@ -153,7 +153,7 @@ static amped_status write_all(amped_hdf5 *file, const amped_ktensor *k,
   AMPED_TRY(write_weights(file, k, order));
   AMPED_TRY(amped_result_put_factors(file, "/factors", k, order, &signs, AMPED_F64));
   AMPED_TRY(record->completion != NULL
-                ? amped_completion_put(file, &metric, record->completion)
+                ? amped_completion_put(file, &metric, record->completion, order)
                 : amped_hdf5_dataset_write(file, metric.history, f64, 1, &record->sweeps,
                                            record->history));
   AMPED_TRY(write_starts(file, &metric, &record->starts));

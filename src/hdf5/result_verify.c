@@ -64,7 +64,7 @@ static amped_status verify_completion(amped_hdf5 *file, const amped_hdf5_metric 
     (void)snprintf(name, sizeof name, "/bias/%d", m);
     AMPED_TRY(verify_dataset(file, name, 1, sealed));
   }
-  return AMPED_OK;
+  return verify_dataset(file, "/lengths", 2, sealed);
 }
 
 static amped_status verify_factor(amped_hdf5 *file, int mode, bool *exists, bool *sealed) {

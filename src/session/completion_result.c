@@ -83,7 +83,7 @@ static amped_status begin(const amped_session *session, const amped_complete_pro
 }
 
 /* Rank 0: components and biases out of whole rows. */
-static void split(const amped_ktensor *rows, amped_completion_result *r) {
+static amped_status split(const amped_ktensor *rows, amped_completion_result *r) {
   const uint64_t n = (uint64_t)rows->ncomps;
   const uint64_t components = (uint64_t)r->model.ncomps;
   for (uint64_t k = 0; k < components; k++)
@@ -95,7 +95,7 @@ static void split(const amped_ktensor *rows, amped_completion_result *r) {
       if (n > components)
         r->completion.bias[m][i] = rows->factors[m][i * n + components];
     }
-  amped_ktensor_normalise(&r->model);
+  return amped_completion_normalise(&r->completion, &r->model);
 }
 
 amped_status amped_completion_result_gather(const amped_session *session,
@@ -117,7 +117,8 @@ amped_status amped_completion_result_gather(const amped_session *session,
   AMPED_GO(done, amped_comm_agree(&session->comm, status));
   AMPED_GO(done, amped_factors_get(&context, &rows));
   if (writes)
-    split(&rows, out);
+    status = split(&rows, out);
+  status = amped_comm_agree(&session->comm, status);
 done:
   amped_ktensor_free(&rows);
   return status;

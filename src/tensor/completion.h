@@ -5,8 +5,9 @@
  *                            + sum over components r of weight_r * product of factor_m[i_m, r])
  *
  * All terms in the parentheses are in units of the centred and scaled values that the solver sees.
- * Columns may have any length; results keep that of tensor/ktensor.h's normalise. Host memory. All
- * arrays come from amped_alloc and belong to the struct. */
+ * Columns may have any length; results keep that of tensor/ktensor.h's normalise, and the lengths
+ * of before beside them: the penalty needs them. Host memory. All arrays come from amped_alloc and
+ * belong to the struct. */
 #ifndef AMPED_COMPLETION_H
 #define AMPED_COMPLETION_H
 
@@ -35,6 +36,8 @@ typedef struct amped_completion {
   bool biased;                   /* false: no bias arrays */
   double *bias[AMPED_MAX_ORDER]; /* [dims[m]] */
   bool context[AMPED_MAX_ORDER]; /* rows of this mode are pulled to 1, not to 0 */
+  int ncomps;                    /* of lengths; 0: these are not known */
+  double *lengths;               /* [order][ncomps] of columns, before they got unit length */
   double reg;                    /* lambda in the best sweep */
   double implicit; /* cells without an entry were zeros, and entries ones of weight 1 + this times
                       their value; 0: not so */
@@ -54,6 +57,15 @@ void amped_completion_free(amped_completion *c);
 /* Replace the errors of a set by a copy of values[0 .. count). */
 amped_status amped_completion_set_errors(amped_completion *c, amped_completion_set set,
                                          const double *values, uint64_t count);
+
+/* Normalise k, whose weights are 1, and keep the lengths of its columns. */
+amped_status amped_completion_normalise(amped_completion *c, amped_ktensor *k);
+
+/* The other way: weights become 1, and columns take them in, so that sweeps can go on from k.
+ * Columns get the lengths that c has. Where it has none (order 0: c is no model), those of a
+ * component get equal ones, but in context modes the mean 1, if their entries have mostly one sign.
+ * Weights that are 1 already leave k as it is. */
+void amped_completion_stretch(const amped_completion *c, const bool *context, amped_ktensor *k);
 
 /* Turn model and biases into the values' own units: weights and biases take the scale in, which
  * becomes 1. */

@@ -150,6 +150,23 @@ def compare_implicit(index, values, factors, factors2, file, out, o, a, of, swee
     return max(worst) <= float(tolerance) and best == 1 + int(np.argmax(gains))
 
 
+def spread(factors, weights, context):
+    """Give each component's weight to its columns: equal lengths, and of context modes the mean 1."""
+    for r, w in enumerate(weights):
+        w, even = float(w), []
+        for m, f in enumerate(factors):
+            mean, size = f[:, r].mean(), np.sqrt((f[:, r] ** 2).mean())
+            if m in context and abs(mean) > 0.5 * size:
+                f[:, r] /= mean
+                w *= mean
+            else:
+                even.append(m)
+        lengths = [np.linalg.norm(factors[m][:, r]) for m in even]
+        for m, length in zip(even, lengths):
+            factors[m][:, r] *= (abs(w) * np.prod(lengths)) ** (1.0 / len(even)) / length
+        factors[even[0] if even else 0][:, r] *= np.sign(w) if even else w
+
+
 def compare(tns, start, result, reg, power, reg_bias, context, share, seed, sweeps, tolerance, *how):
     rows = np.loadtxt(tns)
     index = rows[:, :-1].astype(np.int64) - 1
@@ -167,7 +184,7 @@ def compare(tns, start, result, reg, power, reg_bias, context, share, seed, swee
         validate2 = f["rmse/validate"][:] if "rmse" in f and "validate" in f["rmse"] else None
     with h5py.File(start) as f:
         factors = [f[f"factors/{m}"][:].astype(float) for m in range(order)]
-        factors[0] *= f["weights"][:]
+        spread(factors, f["weights"][:], [] if context == "none" else [int(m) - 1 for m in context.split(",")])
     biases = [np.zeros(d) for d in dims]
     out = np.array([held(i, int(seed), float(share)) for i in index])
     o = {"reg": float(reg), "power": float(power), "reg_bias": float(reg_bias), "biased": biased,

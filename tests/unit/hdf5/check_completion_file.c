@@ -1,6 +1,7 @@
 /* Completion files: round trips, values of the model that stay as they were, and damage. */
 #include <math.h>
 
+#include "base/mem.h"
 #include "base/random.h"
 #include "hdf5/completion_file.h"
 #include "hdf5/result_file.h"
@@ -33,6 +34,10 @@ static void make_completion(amped_completion *c, bool biased) {
   c->best_sweep = 2;
   check_ok(amped_completion_set_errors(c, AMPED_COMPLETION_TRAIN, train, 3));
   check_ok(amped_completion_set_errors(c, AMPED_COMPLETION_VALIDATE, validate, 3));
+  c->ncomps = NCOMPS;
+  check_ok(amped_alloc(&c->lengths, ORDER * NCOMPS, sizeof *c->lengths, "lengths"));
+  for (uint64_t i = 0; i < ORDER * NCOMPS; i++)
+    c->lengths[i] = (double)i;
 }
 
 static amped_run_record record_of(const amped_completion *c) {
@@ -221,6 +226,82 @@ START_TEST(columns_of_unit_length_give_the_same_values) {
   check_no_leak();
 }
 
+/* Lengths come back in the file's order of components; with them, columns are what they were. */
+START_TEST(lengths_of_columns_survive) {
+  const char *path = testing_path("lengths.h5");
+  const bool context[AMPED_MAX_ORDER] = {false};
+  amped_ktensor k, was, read;
+  amped_completion c, found;
+  int order[NCOMPS];
+  make_model(&k);
+  make_model(&was);
+  make_completion(&c, true);
+  for (int m = 0; m < ORDER; m++)
+    c.context[m] = true; /* no sign changes */
+  for (int r = 0; r < NCOMPS; r++)
+    k.weights[r] = 1.0;
+  check_ok(amped_completion_normalise(&c, &k));
+  amped_ktensor_order(&k, order);
+  const amped_run_record record = record_of(&c);
+  check_ok(amped_result_file_write(path, &k, &record));
+  check_ok(amped_result_file_read(path, &read));
+  check_ok(amped_completion_file_read(path, read.order, read.dims, true, &found));
+  ck_assert_int_eq(found.ncomps, NCOMPS);
+  amped_completion_stretch(&found, context, &read);
+  for (uint64_t r = 0; r < NCOMPS; r++) {
+    ck_assert(read.weights[r] == 1.0);
+    for (int m = 0; m < ORDER; m++)
+      for (uint64_t i = 0; i < dims[m]; i++)
+        ck_assert_double_eq_tol(read.factors[m][i * NCOMPS + r],
+                                was.factors[m][i * NCOMPS + (uint64_t)order[r]], 1e-15);
+  }
+  amped_completion_free(&found);
+  amped_completion_free(&c);
+  amped_ktensor_free(&read);
+  amped_ktensor_free(&was);
+  amped_ktensor_free(&k);
+  (void)remove(path);
+  check_no_leak();
+}
+
+/* Without lengths weights are spread; the values stay. */
+START_TEST(weights_are_spread_over_columns) {
+  const bool context[AMPED_MAX_ORDER] = {false, true, false, false};
+  const amped_completion none = {.order = 0};
+  amped_ktensor k, spread;
+  amped_completion c;
+  make_model(&k);
+  make_model(&spread);
+  make_completion(&c, false);
+  for (uint64_t i = 0; i < dims[1]; i++)
+    for (uint64_t r = 0; r < NCOMPS; r++) {
+      k.factors[1][i * NCOMPS + r] = (r == 2 ? -3.0 : 3.0) + 0.1 * (double)i;
+      spread.factors[1][i * NCOMPS + r] = k.factors[1][i * NCOMPS + r];
+    }
+  spread.weights[3] = k.weights[3] = -2.0;
+  amped_completion_stretch(&none, context, &spread);
+  for (uint64_t i = 0; i < 7 * 5 * 6; i++) {
+    const uint64_t index[ORDER] = {i % 7, i / 7 % 5, 0, i / 35};
+    ck_assert_double_eq_tol(value_of(&spread, &c, index), value_of(&k, &c, index), 1e-12);
+  }
+  for (uint64_t r = 0; r < NCOMPS; r++) {
+    double squares[ORDER] = {0.0};
+    double sum = 0.0;
+    for (int m = 0; m < ORDER; m++)
+      for (uint64_t i = 0; i < dims[m]; i++)
+        squares[m] += spread.factors[m][i * NCOMPS + r] * spread.factors[m][i * NCOMPS + r];
+    for (uint64_t i = 0; i < dims[1]; i++)
+      sum += spread.factors[1][i * NCOMPS + r];
+    ck_assert_double_eq_tol(sum, (double)dims[1], 1e-12);
+    ck_assert_double_eq_tol(squares[0], squares[2], 1e-12 * (1.0 + squares[0]));
+    ck_assert_double_eq_tol(squares[0], squares[3], 1e-12 * (1.0 + squares[0]));
+  }
+  amped_completion_free(&c);
+  amped_ktensor_free(&spread);
+  amped_ktensor_free(&k);
+  check_no_leak();
+}
+
 /* --- damage ----------------------------------------------------------------------------------- */
 
 static amped_status read_it(const char *path) {
@@ -261,6 +342,32 @@ START_TEST(wrong_numbers_are_refused) {
     testing_h5_remove_attribute(file, "/", missing[i]);
     h5(H5Fclose(file));
     check_fails(AMPED_BAD_INPUT, missing[i], read_it(path));
+  }
+  (void)remove(path);
+  check_no_leak();
+}
+
+START_TEST(wrong_lengths_are_refused) {
+  static const char *const lines[] = {"/lengths", "/lengths", "is no length (row 0)",
+                                      "is no length (row 0)"};
+  const hsize_t columns[] = {NCOMPS - 1, NCOMPS, NCOMPS, NCOMPS};
+  const hsize_t rows[] = {ORDER, ORDER + 1, ORDER, ORDER};
+  const char *path = testing_path("lengths.h5");
+  double values[(ORDER + 1) * NCOMPS] = {1.0};
+  for (int what = 0; what < 4; what++) {
+    const hsize_t size[2] = {rows[what], columns[what]};
+    values[1] = what == 2 ? -1.0 : what == 3 ? INFINITY : 1.0;
+    write_model(path, false);
+    hid_t file = testing_h5_modify(path);
+    testing_h5_remove(file, "/lengths");
+    hid_t space = h5(H5Screate_simple(2, size, NULL));
+    hid_t id = h5(
+        H5Dcreate2(file, "/lengths", H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    h5(H5Dwrite(id, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
+    h5(H5Dclose(id));
+    h5(H5Sclose(space));
+    h5(H5Fclose(file));
+    check_fails(AMPED_BAD_INPUT, lines[what], read_it(path));
   }
   (void)remove(path);
   check_no_leak();
@@ -327,5 +434,6 @@ START_TEST(want_of_memory_leaks_nothing) {
 TESTING_MAIN("completion_file", a_model_survives_with_its_values, context_modes_keep_their_signs,
              nonnegative_and_context_columns_stay, the_metric_is_that_of_validation_or_training,
              a_decomposition_is_no_completion, columns_of_unit_length_give_the_same_values,
-             wrong_numbers_are_refused, wrong_biases_and_models_are_refused,
+             lengths_of_columns_survive, weights_are_spread_over_columns, wrong_numbers_are_refused,
+             wrong_lengths_are_refused, wrong_biases_and_models_are_refused,
              want_of_memory_leaks_nothing)
