@@ -109,11 +109,23 @@ static void count_cold(job *j) {
     j->cold_cells += is_cold(j, i);
 }
 
+static amped_status check_values(const job *j) {
+  for (uint64_t i = 0; i < j->cells.nnz && j->has_values; i++)
+    if (!(fabs(j->cells.values[i]) <= AMPED_ERROR_MOST))
+      return amped_error(AMPED_BAD_INPUT, name_of(j),
+                         "cell %" PRIu64
+                         " has the value %g, whose error has no square; leave the cell out, or "
+                         "scale all values to at most %g",
+                         i + 1, j->cells.values[i], AMPED_ERROR_MOST);
+  return AMPED_OK;
+}
+
 static amped_status read_cells(job *j) {
   amped_sptensor *t = &j->cells;
   AMPED_TRY(amped_io_read(j->o->args[1], &j->o->read, t));
   if (j->is_text && t->order + 1 == j->k.order)
     return refuse_no_values(j);
+  AMPED_TRY(check_values(j));
   /* A second time their indices, and the predictions. */
   AMPED_TRY(amped_mem_check(name_of(j), "its cells", t->nnz * 8 * ((uint64_t)t->order + 1)));
   for (int m = 0; m < t->order; m++) {

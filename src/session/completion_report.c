@@ -131,9 +131,10 @@ static json_t *json_errors(const amped_entry_errors *e, const amped_rank_sums *r
                      amped_rank_ndcg(ranks), "hit_rate", amped_rank_hit_rate(ranks));
   if (e->all.count == 0)
     return json_null();
-  json_t *object = json_pack(
-      "{s:I, s:f, s:f, s:f}", "count", (json_int_t)e->all.count, "rmse", amped_errors_rmse(&e->all),
-      "clipped", amped_errors_clipped_rmse(&e->all), "mae", e->all.absolute / (double)e->all.count);
+  json_t *object = json_pack("{s:I, s:o, s:o, s:o}", "count", (json_int_t)e->all.count, "rmse",
+                             amped_json_number(amped_errors_rmse(&e->all)), "clipped",
+                             amped_json_number(amped_errors_clipped_rmse(&e->all)), "mae",
+                             amped_json_number(e->all.absolute / (double)e->all.count));
   if (object != NULL && with_cold)
     (void)json_object_set_new(object, "cold",
                               json_pack("{s:I, s:o}", "count", (json_int_t)e->cold.count, "rmse",

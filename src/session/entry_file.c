@@ -1,12 +1,14 @@
 #include "session/entry_file.h"
 
 #include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "load/input.h"
+#include "tensor/completion.h"
 #include "tensor/sptensor.h"
 #include "text/label_join.h"
 
@@ -86,10 +88,23 @@ static amped_status read_slab(entry_file *f, uint64_t first, uint64_t count) {
   return AMPED_OK;
 }
 
+/* All ranks say the same of a slab. */
+static amped_status check_entries(const entry_file *f, uint64_t first, uint64_t count) {
+  for (uint64_t i = 0; i < count; i++)
+    if (!(fabs(f->values[i]) <= AMPED_ERROR_MOST))
+      return amped_error(AMPED_BAD_INPUT, amped_input_path(f->input),
+                         "entry %" PRIu64
+                         " has the value %g, whose error has no square; leave the entry out, or "
+                         "scale all values to at most %g",
+                         first + i + 1, f->values[i], AMPED_ERROR_MOST);
+  return AMPED_OK;
+}
+
 /* Take this rank's entries of a slab: those of the file from out->first on. */
 static amped_status take_slab(const entry_file *f, uint64_t first, uint64_t count, void *context) {
   amped_entry_set *out = context;
   const amped_plan *plan = &f->session->plan;
+  AMPED_TRY(check_entries(f, first, count));
   for (uint64_t i = 0; i < count; i++) {
     if (first + i < out->first || first + i >= out->first + out->count)
       continue;

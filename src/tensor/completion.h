@@ -15,6 +15,9 @@
 
 #include "tensor/ktensor.h"
 
+/* Values of entries whose error is told are at most so large: their squares have sums. */
+#define AMPED_ERROR_MOST 1e150
+
 /* The error after each sweep: value s - 1 after sweep s. count 0: there were no such entries. */
 typedef struct amped_completion_errors {
   uint64_t count;
