@@ -383,6 +383,7 @@ static amped_status set_problem(job *j) {
                                 .tol = o->cpd.tol,
                                 .seed = o->seed,
                                 .starts = o->session.starts,
+                                .checkpoint = o->checkpoint.file,
                                 .fit = {.biased = j->session_options.biased,
                                         .nonnegative = o->complete.nonnegative,
                                         .implicit = o->complete.implicit,

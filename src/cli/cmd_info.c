@@ -307,6 +307,7 @@ typedef struct record {
   amped_completion completion; /* without biases; order 0: a plain decomposition */
   double corcondia;
   char format[64];
+  char last_column[64]; /* "biases": it is no component */
   char stop_reason[64];
   char input[TEXT_BYTES];
   char version[64];
@@ -318,6 +319,7 @@ static amped_status read_record(const char *path, const amped_ktensor *k, record
   AMPED_TRY(amped_result_file_metric(path, false, &r->metric));
   AMPED_TRY(amped_result_file_number(path, "corcondia", &r->corcondia));
   AMPED_TRY(amped_result_file_text(path, "amped_format", r->format, sizeof r->format));
+  AMPED_TRY(amped_result_file_text(path, "last_column", r->last_column, sizeof r->last_column));
   AMPED_TRY(amped_result_file_text(path, "stop_reason", r->stop_reason, sizeof r->stop_reason));
   AMPED_TRY(amped_result_file_text(path, "input", r->input, sizeof r->input));
   AMPED_TRY(amped_result_file_text(path, "version", r->version, sizeof r->version));
@@ -362,6 +364,10 @@ static const char *kind_of(const record *r) {
   return strcmp(r->format, "checkpoint") == 0 ? "checkpoint" : "result";
 }
 
+static int components_of(const amped_ktensor *k, const record *r) {
+  return k->ncomps - (r->last_column[0] != '\0' ? 1 : 0);
+}
+
 static void say_result(const char *path, const amped_ktensor *k, const record *r) {
   char text[AMPED_DIMS_TEXT];
   char corcondia[AMPED_CORCONDIA_TEXT];
@@ -370,7 +376,8 @@ static void say_result(const char *path, const amped_ktensor *k, const record *r
   range_of(k->weights, (uint64_t)k->ncomps, &least, &most);
   amped_say("%-12s %s", kind_of(r), path);
   say_text("of", r->input);
-  amped_say("components   %d", k->ncomps);
+  amped_say("components   %d%s", components_of(k, r),
+            r->last_column[0] != '\0' ? ", and a column of biases" : "");
   amped_say("dimensions   %s", amped_format_dims(text, k->order, k->dims));
   amped_say("weights      %.6g ... %.6g", most, least);
   if (r->completion.order > 0)
@@ -398,8 +405,8 @@ static json_t *json_result(const char *path, const amped_ktensor *k, const recor
   const amped_result_metric *m = &r->metric;
   json_t *value = m->sweeps.count > 0 ? json_real(value_of(r)) : json_null();
   return json_pack("{s:s, s:o, s:i, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kind",
-                   kind_of(r), "file", json_text(path, false), "ncomps", k->ncomps, "dims",
-                   amped_json_counts(k->dims, k->order), "metric", m->name, m->name, value,
+                   kind_of(r), "file", json_text(path, false), "ncomps", components_of(k, r),
+                   "dims", amped_json_counts(k->dims, k->order), "metric", m->name, m->name, value,
                    "sweeps", amped_json_count(m->sweeps.count), "starts",
                    amped_json_count(m->starts.count), "corcondia", amped_json_number(r->corcondia),
                    "stop_reason", json_text(r->stop_reason, false), "input",

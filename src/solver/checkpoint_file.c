@@ -33,6 +33,8 @@ static amped_status write_key(amped_hdf5 *file, const amped_checkpoint_key *key)
     AMPED_TRY(amped_hdf5_put_text(file, "/", "accelerate", key->accelerate));
   if (key->rows != NULL)
     AMPED_TRY(amped_hdf5_put_text(file, "/", "rows", key->rows));
+  if (key->biased)
+    AMPED_TRY(amped_hdf5_put_text(file, "/", "last_column", "biases"));
   AMPED_TRY(amped_hdf5_put_u64(file, "/", "seed", 0, &key->seed));
   AMPED_TRY(amped_hdf5_put_u64(file, "/", "input_dims", (uint64_t)key->order, key->dims));
   AMPED_TRY(amped_hdf5_put_u64(file, "/", "nnz", 0, &key->nnz));
@@ -157,6 +159,7 @@ static amped_status read_key(amped_hdf5 *file, found_key *out) {
   key->accelerate = out->accelerate;
   AMPED_TRY(get_optional(file, "rows", &out->rows));
   key->rows = out->rows;
+  AMPED_TRY(amped_hdf5_has_attribute(file, "/", "last_column", &key->biased));
   AMPED_TRY(amped_hdf5_metric_get(file, &out->metric));
   key->metric = out->metric.name;
   return AMPED_OK;
@@ -255,6 +258,7 @@ static const char *accelerate_of(const amped_checkpoint_key *key) {
 static const char *difference(const amped_checkpoint_key *found, const amped_checkpoint_key *key,
                               char *text, size_t size) {
   char dims[AMPED_DIMS_TEXT];
+  const int components = found->ncomps - (found->biased ? 1 : 0);
   bool same = found->order == key->order;
   text[0] = '\0';
   for (int m = 0; same && m < key->order; m++)
@@ -281,8 +285,8 @@ static const char *difference(const amped_checkpoint_key *found, const amped_che
     (void)snprintf(text, size, "began with rows that are %.200s, not %.200s; use another file",
                    rows_of(found), rows_of(key));
   else if (found->ncomps != key->ncomps)
-    (void)snprintf(text, size, "has %d components; use --rank=%d or another file", found->ncomps,
-                   found->ncomps);
+    (void)snprintf(text, size, "has %d components; use --rank=%d or another file", components,
+                   components);
   else if (found->precision != key->precision)
     (void)snprintf(text, size, "is of another precision; use --precision=%s or another file",
                    found->precision == AMPED_F32 ? "float" : "double");

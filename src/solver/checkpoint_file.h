@@ -29,6 +29,7 @@ typedef struct amped_checkpoint_key {
   const char *method;     /* of several with one metric; NULL: the first of them */
   const char *accelerate; /* how the solver is accelerated; NULL: not */
   const char *rows;       /* key of its row rule (row_rule.h); NULL: plain */
+  bool biased;            /* the last column has biases: it is no component */
 } amped_checkpoint_key;
 
 /* The generation from which a checkpoint was read. */

@@ -247,45 +247,51 @@ static void turn_sweep(tape *t, amped_complete_sweep *w) {
   turn_ranks(t, &w->test_ranks);
 }
 
-/* What a search must have in common with the one that it goes on from. */
-static void turn_options(tape *t, const search *s, bool *same) {
+typedef struct option_number {
+  const char *option;
+  double number;
+} option_number;
+
+static void turn_option(tape *t, const char *option, double mine, const char **differs) {
+  double x = mine;
+  turn(t, &x);
+  if (x != mine && *differs == NULL)
+    *differs = option;
+}
+
+/* What a search must have in common with the one that it goes on from. *differs: the first option
+ * that is another; NULL: all are the same. */
+static void turn_options(tape *t, const search *s, const char **differs) {
   const amped_complete_problem *p = s->problem;
   const amped_complete_options *o = p->options;
-  double mine[AMPED_MAX_REGS + AMPED_MAX_ORDER + 24];
-  int n = 0;
-  mine[n++] = o->reg_count;
+  turn_option(t, "--reg", o->reg_count, differs);
   for (int i = 0; i < AMPED_MAX_REGS; i++)
-    mine[n++] = i < o->reg_count ? o->reg[i] : 0.0;
+    turn_option(t, "--reg", i < o->reg_count ? o->reg[i] : 0.0, differs);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    mine[n++] = p->fit.prior[m];
-  const double others[] = {o->reg_power,
-                           o->reg_bias,
-                           o->bias,
-                           o->nonnegative,
-                           o->holdout,
-                           (double)o->split_seed,
-                           o->random_order,
-                           o->method,
-                           o->block,
-                           o->patience,
-                           p->tol,
-                           p->starts,
-                           (double)p->held,
-                           p->validate != NULL ? (double)p->validate->total : 0.0,
-                           p->test != NULL ? (double)p->test->total : 0.0,
-                           p->fit.mean,
-                           p->fit.scale,
-                           (double)(p->weights_hash >> 11),
-                           p->fit.implicit,
-                           p->ranked};
+    turn_option(t, "--context", p->fit.prior[m], differs);
+  const option_number others[] = {
+      {"--reg-power", o->reg_power},
+      {"--reg-bias", o->reg_bias},
+      {"--bias", o->bias},
+      {"--nonnegative", o->nonnegative},
+      {"--holdout", o->holdout},
+      {"--split-seed", (double)o->split_seed},
+      {"--order", o->random_order},
+      {"--method", o->method},
+      {"--block", o->block},
+      {"--patience", o->patience},
+      {"--tol", p->tol},
+      {"--starts", p->starts},
+      {"--holdout", (double)p->held},
+      {"--validate", p->validate != NULL ? (double)p->validate->total : 0.0},
+      {"--test", p->test != NULL ? (double)p->test->total : 0.0},
+      {"--weights", p->fit.mean},
+      {"--weights", p->fit.scale},
+      {"--weights", (double)(p->weights_hash >> 11)},
+      {"--implicit", p->fit.implicit},
+      {"--of", p->ranked}};
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-    mine[n++] = others[i];
-  *same = true;
-  for (int i = 0; i < n; i++) {
-    double x = mine[i];
-    turn(t, &x);
-    *same = *same && x == mine[i];
-  }
+    turn_option(t, others[i].option, others[i].number, differs);
 }
 
 static const char *const reasons[] = {"patience", "iterations", "time"};
@@ -311,10 +317,10 @@ static amped_status turn_end(tape *t, amped_complete_best *b) {
   return AMPED_OK;
 }
 
-static amped_status turn_all(tape *t, search *s, bool *same) {
+static amped_status turn_all(tape *t, search *s, const char **differs) {
   amped_complete_best *b = s->best;
   double elapsed = amped_time() - s->began;
-  turn_options(t, s, same);
+  turn_options(t, s, differs);
   for (int i = 0; i < s->method->number_count; i++)
     turn(t, &s->method->numbers(s->made)[i]);
   turn(t, &elapsed);
@@ -334,29 +340,39 @@ static amped_status turn_all(tape *t, search *s, bool *same) {
 
 /* After a sweep: its numbers. */
 static amped_status find_numbers(search *s) {
-  bool same = true;
+  const char *differs = NULL;
   tape t = {.numbers = NULL};
-  AMPED_TRY(turn_all(&t, s, &same));
+  AMPED_TRY(turn_all(&t, s, &differs));
   s->number_count = t.at;
   AMPED_TRY(amped_realloc(&s->numbers, t.at, sizeof *s->numbers, "a solver's numbers"));
   t = (tape){.numbers = s->numbers, .count = t.at};
-  return turn_all(&t, s, &same);
+  return turn_all(&t, s, &differs);
 }
 
 /* Go on from numbers. */
 static amped_status take_numbers(search *s) {
   const amped_solver_state *from = s->resume;
   tape t = {.numbers = from->numbers, .count = from->number_count, .reads = true};
-  bool same = true;
+  const char *differs = NULL;
+  const char *file = s->problem->checkpoint;
+  if (from->sweeps > s->problem->iters)
+    return amped_error(AMPED_BAD_INPUT, file,
+                       "holds %" PRIu64 " sweeps of a run already; use --iters=%" PRIu64
+                       " or more, or name another file with --checkpoint",
+                       from->sweeps, from->sweeps);
   s->sweeps = from->sweeps;
-  if (from->sweeps <= s->problem->iters)
-    AMPED_TRY(turn_all(&t, s, &same));
+  AMPED_TRY(turn_all(&t, s, &differs));
   s->best->found = true;
-  if (from->sweeps > s->problem->iters || !same || t.short_of || t.at != t.count ||
-      s->sweep.run < 0 || s->sweep.run >= amped_complete_runs(s->problem))
-    return amped_error(AMPED_BAD_INPUT, NULL,
-                       "the checkpoint is of a run with other options of complete; give the same "
-                       "ones, or name another file with --checkpoint");
+  if (differs != NULL && !t.short_of)
+    return amped_error(AMPED_BAD_INPUT, file,
+                       "is of a run with other options of complete: %s differs; give the same "
+                       "ones, or name another file with --checkpoint",
+                       differs);
+  if (t.short_of || t.at != t.count || s->sweep.run < 0 ||
+      s->sweep.run >= amped_complete_runs(s->problem))
+    return amped_error(AMPED_BAD_INPUT, file,
+                       "is of a run with other options of complete; give the same ones, or name "
+                       "another file with --checkpoint");
   return AMPED_OK;
 }
 

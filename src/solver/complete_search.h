@@ -40,7 +40,8 @@ typedef struct amped_complete_problem {
   int ranked;                      /* implicit fits: the mode whose indices are ranked, */
   double cells;                    /* the weight of all cells, */
   const amped_rank_set *validate_ranks, *test_ranks; /* and what is ranked; NULL: nothing */
-  double least, most; /* of clipped models; infinite: they are not clipped */
+  const char *checkpoint; /* file of the state that is resumed, for messages; or NULL */
+  double least, most;     /* of clipped models; infinite: they are not clipped */
 } amped_complete_problem;
 
 /* What a sweep tells beside amped_sweep, whose value is the error that chooses. */

@@ -296,7 +296,7 @@ if command -v h5diff >/dev/null; then
     if h5diff steps.h5 again-steps.h5 /$set /$set >/dev/null 2>&1; then pass; else fail "steps: $set"; fi
   done
 fi
-expect 3 "other options of complete" on 2 complete heavy.tns --method=als --rank=6 --iters=15 --tol=0 \
+expect 3 "other options of complete" on 2 complete heavy.tns --method=als --rank=6 --iters=30 --tol=0 \
   --order=random --precision=double --checkpoint=steps-ck.h5 --resume --nowrite -q
 for n in 1 4; do # as good a model on any number of ranks
   # shellcheck disable=SC2086

@@ -22,4 +22,23 @@ alone 3 "huge.tns: entry 2 has the value 1e+300" complete t.h5 --rank=2 --reg=1 
 alone 3 "huge.tns: entry 2 has the value 1e+300" complete t.h5 --rank=2 --reg=1 --validate=huge.tns --nowrite -q
 expect 3 "huge.tns: cell 2 has the value 1e+300" "$amped" predict model.h5 huge.tns
 
+# Checkpoints: the column of biases is no component; what differs is named.
+run="complete t.h5 --rank=3 --reg=1 --tol=0 --patience=2000 --checkpoint=ck.h5 --nowrite -q"
+# shellcheck disable=SC2086
+alone 0 "" $run --iters=500 --checkpoint-every=1
+expect 0 "^components  *3, and a column of biases$" "$amped" info ck.h5 --json=info.json
+same "components" "$(field ncomps info.json)" 3
+alone 3 "ck.h5: has 3 components; use --rank=3" complete t.h5 --rank=2 --reg=1 --checkpoint=ck.h5 --resume --nowrite -q
+# shellcheck disable=SC2086
+alone 3 "ck.h5: .*other options of complete: --reg-bias differs" $run --iters=500 --reg-bias=2 --resume
+sweeps=$(field sweeps info.json) # writing takes longer than a sweep: not all of them have a checkpoint
+if test "$sweeps" -gt 1; then
+  # shellcheck disable=SC2086
+  alone 3 "ck.h5: holds $sweeps sweeps of a run already; use --iters=$sweeps or more" $run --iters=1 --resume
+else
+  echo "skipped: a checkpoint of its first sweep alone"
+fi
+# shellcheck disable=SC2086
+alone 0 "" $run --iters=501 --resume
+
 finish
