@@ -148,6 +148,17 @@ static amped_status list_seen(job *j, amped_sptensor *t) {
   return AMPED_OK;
 }
 
+/* Where what was seen has no labels, indices are said to be the model's. */
+static void say_modes(const job *j, const amped_sptensor *t) {
+  char name[128];
+  for (int m = 0; m < j->k.order; m++)
+    if (j->k.labels[m].count > 0 && t->labels[m].count == 0)
+      amped_say("%s: mode %d (%s): by index, as %s has no labels",
+                amped_io_name(j->o->recommend.exclude), m + 1,
+                amped_format_name(name, sizeof name, &j->k.labels[m]),
+                amped_io_name(j->o->recommend.exclude));
+}
+
 static amped_status read_seen(job *j) {
   const char *path = j->o->recommend.exclude;
   amped_sptensor t = {.order = 0};
@@ -156,6 +167,7 @@ static amped_status read_seen(job *j) {
     return AMPED_OK;
   AMPED_GO(done, amped_io_read(path, &j->o->read, &t));
   AMPED_GO(done, amped_model_cells_translate(j->o->args[0], &j->k, amped_io_name(path), &t));
+  say_modes(j, &t);
   status = list_seen(j, &t);
 done:
   amped_sptensor_free(&t);

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "load/input.h"
 #include "tensor/completion.h"
+#include "tensor/format.h"
 #include "tensor/sptensor.h"
 #include "text/label_join.h"
 
@@ -29,7 +30,13 @@ typedef struct entry_file {
 static amped_status join_labels(entry_file *f, int mode, const amped_labels *of_tensor,
                                 const amped_labels *of_file) {
   const char *path = amped_input_path(f->input);
+  const char *input = f->session->options->input;
+  const amped_labels *known = of_tensor->count > 0 ? of_tensor : of_file;
+  char name[128];
   amped_label_join join;
+  if (of_tensor->count != of_file->count && (of_tensor->count == 0 || of_file->count == 0))
+    amped_say("%s: mode %d (%s): by index, as %s has no labels", path, mode + 1,
+              amped_format_name(name, sizeof name, known), known == of_tensor ? path : input);
   if (of_tensor->count == 0 || of_file->count == 0)
     return AMPED_OK;
   AMPED_TRY(amped_label_join_find(of_file, of_tensor, &join));
@@ -40,7 +47,7 @@ static amped_status join_labels(entry_file *f, int mode, const amped_labels *of_
     return AMPED_OK;
   return amped_error(AMPED_BAD_INPUT, path,
                      "shares no label of mode %d with %s; name entries of the same tensor",
-                     mode + 1, f->session->options->input);
+                     mode + 1, input);
 }
 
 /* Rank 0: room for a slab as the file has it, and the labels. */
