@@ -48,7 +48,7 @@ typedef struct search {
 
   amped_complete_sweep sweep;
   uint64_t sweeps;                       /* of the run */
-  double mark;                           /* the error from which it must fall */
+  double mark;                           /* the choice from which it must fall, or rise */
   int stale;                             /* sweeps since it did */
   double *errors[AMPED_COMPLETION_SETS]; /* [iters] after each sweep of the run */
 
@@ -155,11 +155,19 @@ static amped_status evaluate(search *s) {
   return AMPED_OK;
 }
 
-/* Keep the factors where this sweep is the best so far. */
+/* What chooses a sweep: its number for the entries that validate. Without them the objective: the
+ * error of training rises again while the penalty shapes the model. */
+static double choice_of(const search *s, const amped_complete_sweep *w) {
+  const double number = number_of(s, &w->validate, &w->validate_ranks);
+  return isnan(number) ? w->sums.objective : number;
+}
+
+/* Keep the factors where this sweep is the best so far. value: of the metric. */
 static amped_status keep_best(search *s, double value) {
   amped_complete_best *b = s->best;
-  s->sweep.is_best =
-      !b->found || (s->solver->higher_is_better ? value > b->value : value < b->value);
+  const double mine = choice_of(s, &s->sweep);
+  const double best = choice_of(s, &b->sweep);
+  s->sweep.is_best = !b->found || (s->solver->higher_is_better ? mine > best : mine < best);
   if (!s->sweep.is_best)
     return AMPED_OK;
   amped_saved_factors_free(&b->factors);
@@ -171,7 +179,8 @@ static amped_status keep_best(search *s, double value) {
   return AMPED_OK;
 }
 
-static void count_stale(search *s, double value) {
+static void count_stale(search *s) {
+  const double value = choice_of(s, &s->sweep);
   const double tol = s->problem->tol;
   const bool fell =
       s->solver->higher_is_better ? value > s->mark * (1.0 + tol) : value < s->mark * (1.0 - tol);
@@ -407,7 +416,7 @@ static amped_status sweep(void *self, amped_sweep *out) {
                " in a sweep); those of least norm are taken; a higher --reg would settle them",
                s->sweep.reg, s->sweep.sums.unsure);
   }
-  count_stale(s, out->value);
+  count_stale(s);
   AMPED_TRY(keep_best(s, out->value));
   return find_numbers(s);
 }

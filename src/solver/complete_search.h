@@ -7,8 +7,9 @@
  *
  * After each sweep the error is found: at entries that validate, or, without any, at those that are
  * learnt. Implicit fits have NDCG in its place (rank_set.h), which rises. The factors of the best
- * sweep of all runs are kept. A run stops where the error has not fallen by its share `tol` in
- * `patience` sweeps, from where lambda begins to fall. */
+ * sweep of all runs are kept: that of the least error on validation, or, without any, of the least
+ * objective. A run stops where that has not fallen by its share `tol` in `patience` sweeps, from
+ * where lambda begins to fall. */
 #ifndef AMPED_COMPLETE_SEARCH_H
 #define AMPED_COMPLETE_SEARCH_H
 

@@ -50,4 +50,15 @@ alone 0 "t.h5: mode 1 (user): by index, as bare.tns has no labels" complete bare
 expect 0 "bare.tns: mode 2 (item): by index, as bare.tns has no labels" "$amped" recommend model.h5 --for=user:u1 \
   --of=item -n 2 --exclude=bare.tns
 
+# Without validation the objective chooses, not the error of training, which may rise under the penalty.
+printf '1 1 1 5\n1 2 1 1\n2 1 2 3\n2 2 2 0.5\n3 2 1 2\n' >five.tns
+alone 0 "" complete five.tns --rank=2 --reg=1 --holdout=0 --precision=double --nowrite -q --json=five.json
+end=$(grep '"event":"end"' five.json | sed 's/.*"objective":\([^,]*\),.*/\1/')
+least=$(grep '"event":"iteration"' five.json | sed 's/.*"objective":\([^,]*\),.*/\1/' | sort -g | head -n 1)
+first=$(grep '"event":"iteration"' five.json | sed 's/.*"train":\([^,]*\),.*/\1/' | head -n 1)
+same "the least objective" "$end" "$least"
+if awk -v a="$first" -v b="$(field train five.json)" 'BEGIN { exit !(a < b) }'; then pass; else
+  fail "five.tns: no case where the error of training rises"
+fi
+
 finish
