@@ -60,14 +60,15 @@ void amped_ktensor_balance(amped_ktensor *k) {
 
 static void normalise_mode(amped_ktensor *k, int mode) {
   const uint64_t n = (uint64_t)k->ncomps;
-  double squares[AMPED_MAX_NCOMPS] = {0.0};
+  double squares[AMPED_MAX_NCOMPS] = {0.0}; /* then lengths */
   double *factor = k->factors[mode];
   for (uint64_t i = 0; i < k->dims[mode]; i++)
     for (uint64_t r = 0; r < n; r++)
       squares[r] += factor[i * n + r] * factor[i * n + r];
   for (uint64_t r = 0; r < n; r++) {
-    squares[r] = squares[r] > 0.0 ? sqrt(squares[r]) : 1.0;
-    k->weights[r] *= squares[r];
+    const double length = sqrt(squares[r]);
+    k->weights[r] *= length;
+    squares[r] = length > 0.0 ? length : 1.0;
   }
   for (uint64_t i = 0; i < k->dims[mode]; i++)
     for (uint64_t r = 0; r < n; r++)

@@ -61,4 +61,9 @@ if awk -v a="$first" -v b="$(field train five.json)" 'BEGIN { exit !(a < b) }'; 
   fail "five.tns: no case where the error of training rises"
 fi
 
+# Components that vanished have the weight 0, and are the last.
+alone 0 "" complete t.h5 --rank=2 --reg=1e9 --context=none --iters=5 --precision=double -o gone.h5 -q
+expect 0 "^weights  *0 ... 0$" "$amped" info gone.h5
+expect 0 "component 1 of 2, weight 0$" "$amped" top gone.h5
+
 finish

@@ -216,6 +216,7 @@ START_TEST(columns_of_unit_length_give_the_same_values) {
         square += unit.factors[m][i * NCOMPS + r] * unit.factors[m][i * NCOMPS + r];
       ck_assert_double_eq_tol(square, m == 0 && r == 1 ? 0.0 : 1.0, 1e-14);
     }
+  ck_assert(unit.weights[1] == 0.0);
   for (uint64_t i = 0; i < 7 * 5 * 6; i++) {
     const uint64_t index[ORDER] = {i % 7, i / 7 % 5, 0, i / 35};
     ck_assert_double_eq_tol(value_of(&unit, &c, index), value_of(&k, &c, index), 1e-13);
