@@ -30,12 +30,17 @@ def open_file(path, *names):
     return f
 
 
+def text_of(attribute):
+    """h5py gives texts of fixed length as bytes."""
+    return attribute.decode() if isinstance(attribute, bytes) else attribute
+
+
 def read_result(path):
     """Weights, factors, and the fit; None of a completion model."""
     with open_file(path, "weights", "factors") as f:
         factors = [f[f"factors/{k}"][:] for k in range(len(f["factors"]))]
         weights = f["weights"][:]
-        if f.attrs.get("amped_model") == "completion":
+        if text_of(f.attrs.get("amped_model", "")) == "completion":
             return *plain_model(f, weights, factors), None
         if "fit" not in f:
             sys.exit(f"{path}: has no /fit; see load_result.py --help")
