@@ -175,9 +175,11 @@ static amped_status check_repeats(loader *l, uint64_t found, double *norm_square
   if (repeats == 0)
     return AMPED_OK;
   AMPED_TRY(sum_repeats(l, false, &repeats, norm_squared));
+  /* Fits of rows, which want whole rows, take each nonzero for an observation. */
   if (l->o->comm->rank == 0)
-    amped_warn("%s: %" PRIu64 " nonzeros repeat a coordinate; they count with their sum",
-               amped_input_path(l->o->input), repeats);
+    amped_warn(
+        "%s: %" PRIu64 " nonzeros repeat a coordinate; %s", amped_input_path(l->o->input), repeats,
+        plan->whole_rows ? "each counts as an entry of its own" : "they count with their sum");
   return AMPED_OK;
 }
 

@@ -66,4 +66,9 @@ alone 0 "" complete t.h5 --rank=2 --reg=1e9 --context=none --iters=5 --precision
 expect 0 "^weights  *0 ... 0$" "$amped" info gone.h5
 expect 0 "component 1 of 2, weight 0$" "$amped" top gone.h5
 
+# Cells that come twice are two entries of complete, and one nonzero of cpd.
+printf '1 1 1 3\n1 1 1 5\n2 2 1 4\n2 1 2 1\n' >twice.tns
+alone 0 "each counts as an entry of its own" complete twice.tns --duplicates=keep --rank=1 --reg=1 --holdout=0 --nowrite
+alone 0 "they count with their sum" cpd twice.tns --duplicates=keep --rank=1 --nowrite
+
 finish
