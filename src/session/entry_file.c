@@ -1,7 +1,7 @@
 #include "session/entry_file.h"
 
 #include <float.h>
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,11 +19,14 @@
 typedef struct entry_file {
   const amped_session *session;
   amped_input *input;
+  bool weighs;                         /* values are weights, from 0, */
+  double most;                         /* and so large at most */
   uint64_t *rows[AMPED_MAX_ORDER];     /* of the file's indices in the tensor; NULL: the same */
   void *read_indices[AMPED_MAX_ORDER]; /* rank 0: a slab, as the file has it */
   void *read_values;
-  uint64_t *indices; /* [order][SLAB] of the tensor, or AMPED_NO_ROW */
-  double *values;    /* [SLAB] */
+  amped_labels labels[AMPED_MAX_ORDER]; /* rank 0: the file's */
+  uint64_t *indices;                    /* [order][SLAB] of the tensor, or AMPED_NO_ROW */
+  double *values;                       /* [SLAB] */
 } entry_file;
 
 /* Rank 0: join the labels of a mode. */
@@ -53,13 +56,10 @@ static amped_status join_labels(entry_file *f, int mode, const amped_labels *of_
 /* Rank 0: room for a slab as the file has it, and the labels. */
 static amped_status begin(entry_file *f, const amped_labels *labels) {
   const amped_tensor_info *info = amped_input_info(f->input);
-  amped_labels of_file;
   for (int m = 0; m < info->order; m++) {
     AMPED_TRY(amped_alloc(&f->read_indices[m], SLAB, info->index_types[m], "a slab of entries"));
-    AMPED_TRY(amped_input_labels(f->input, m, &of_file));
-    amped_status status = join_labels(f, m, &labels[m], &of_file);
-    amped_labels_free(&of_file);
-    AMPED_TRY(status);
+    AMPED_TRY(amped_input_labels(f->input, m, &f->labels[m]));
+    AMPED_TRY(join_labels(f, m, &labels[m], &f->labels[m]));
   }
   return amped_alloc(&f->read_values, SLAB, info->value_type, "a slab of entries");
 }
@@ -67,12 +67,56 @@ static amped_status begin(entry_file *f, const amped_labels *labels) {
 static void end(entry_file *f) {
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
     amped_free(f->rows[m]);
+    amped_labels_free(&f->labels[m]);
     amped_free(f->read_indices[m]);
   }
   amped_free(f->read_values);
   amped_free(f->indices);
   amped_free(f->values);
   amped_input_close(f->input);
+}
+
+/* "(u1, v7, 12)": the labels, or indices from 1, of a cell of the slab, as the file has them. */
+static void cell_text(const entry_file *f, uint64_t i, char *text, size_t size) {
+  const amped_tensor_info *info = amped_input_info(f->input);
+  char label[64];
+  size_t at = 0;
+  text[0] = '\0';
+  for (int m = 0; m < info->order && at < size; m++) {
+    const uint64_t index = amped_index_get(f->read_indices[m], info->index_types[m], i);
+    at += (size_t)snprintf(text + at, size - at, "%s%s%s", m > 0 ? ", " : "(",
+                           amped_label_text(&f->labels[m], index, label, sizeof label),
+                           m + 1 < info->order ? "" : ")");
+  }
+}
+
+/* Rank 0: may the file have this entry of the slab? */
+static amped_status check_entry(const entry_file *f, uint64_t i) {
+  const char *path = amped_input_path(f->input);
+  const double value = f->values[i];
+  const int order = f->session->plan.order;
+  int beyond = 0;
+  char cell[AMPED_MAX_ORDER * 68];
+  while (f->weighs && beyond < order && f->indices[(uint64_t)beyond * SLAB + i] != AMPED_NO_ROW)
+    beyond++;
+  const bool known = !f->weighs || beyond == order;
+  if (known && value >= (f->weighs ? 0.0 : -f->most) && value <= f->most)
+    return AMPED_OK;
+  cell_text(f, i, cell, sizeof cell);
+  if (!known)
+    return amped_error(AMPED_BAD_INPUT, path,
+                       "has a weight of a cell whose mode %d goes beyond %s: %s; weights are of "
+                       "the entries of that tensor, and of all of them",
+                       beyond + 1, f->session->options->input, cell);
+  if (f->weighs)
+    return amped_error(AMPED_BAD_INPUT, path,
+                       "cell %s has a weight of %g; weights are numbers from 0 to %g, and with 0 "
+                       "an entry is not learnt",
+                       cell, value, f->most);
+  return amped_error(AMPED_BAD_INPUT, path,
+                     "cell %s has the value %g, whose error has no square; leave it out, or scale "
+                     "all values to at most %g",
+                     cell, value, f->most);
 }
 
 /* Rank 0: read a slab, and find the tensor's indices. */
@@ -92,18 +136,8 @@ static amped_status read_slab(entry_file *f, uint64_t first, uint64_t count) {
         indices[i] = AMPED_NO_ROW;
     }
   }
-  return AMPED_OK;
-}
-
-/* All ranks say the same of a slab. */
-static amped_status check_entries(const entry_file *f, uint64_t first, uint64_t count) {
   for (uint64_t i = 0; i < count; i++)
-    if (!(fabs(f->values[i]) <= AMPED_ERROR_MOST))
-      return amped_error(AMPED_BAD_INPUT, amped_input_path(f->input),
-                         "entry %" PRIu64
-                         " has the value %g, whose error has no square; leave the entry out, or "
-                         "scale all values to at most %g",
-                         first + i + 1, f->values[i], AMPED_ERROR_MOST);
+    AMPED_TRY(check_entry(f, i));
   return AMPED_OK;
 }
 
@@ -111,7 +145,6 @@ static amped_status check_entries(const entry_file *f, uint64_t first, uint64_t 
 static amped_status take_slab(const entry_file *f, uint64_t first, uint64_t count, void *context) {
   amped_entry_set *out = context;
   const amped_plan *plan = &f->session->plan;
-  AMPED_TRY(check_entries(f, first, count));
   for (uint64_t i = 0; i < count; i++) {
     if (first + i < out->first || first + i >= out->first + out->count)
       continue;
@@ -185,29 +218,9 @@ static amped_status open_file(entry_file *f, const amped_labels *labels, const c
 /* --- weights ---------------------------------------------------------------------------------- */
 
 typedef struct weighing {
-  double most;     /* that the values' type holds */
   uint64_t placed; /* nonzeros of this rank that got one */
   uint64_t hash;   /* sum of the cells' hashes with their weights */
 } weighing;
-
-/* All ranks say the same of a slab. */
-static amped_status check_weights(const entry_file *f, uint64_t count, double most) {
-  const char *path = amped_input_path(f->input);
-  const char *input = f->session->options->input;
-  for (uint64_t i = 0; i < count; i++) {
-    if (!(f->values[i] >= 0.0 && f->values[i] <= most))
-      return amped_error(AMPED_BAD_INPUT, path,
-                         "has a weight of %g; weights are numbers from 0 to %g", f->values[i],
-                         most);
-    for (int m = 0; m < f->session->plan.order; m++)
-      if (f->indices[(uint64_t)m * SLAB + i] == AMPED_NO_ROW)
-        return amped_error(AMPED_BAD_INPUT, path,
-                           "has a weight of a cell whose mode %d goes beyond %s; weights are of "
-                           "the entries of that tensor, and of all of them",
-                           m + 1, input);
-  }
-  return AMPED_OK;
-}
 
 static amped_status weigh_slab(const entry_file *f, uint64_t first, uint64_t count, void *context) {
   const amped_worker *worker = &f->session->worker;
@@ -215,7 +228,6 @@ static amped_status weigh_slab(const entry_file *f, uint64_t first, uint64_t cou
   weighing *w = context;
   const uint64_t *indices[AMPED_MAX_ORDER] = {NULL};
   (void)first;
-  AMPED_TRY(check_weights(f, count, w->most));
   for (int m = 0; m < order; m++)
     indices[m] = f->indices + (uint64_t)m * SLAB;
   for (uint64_t i = 0; i < count; i++) {
@@ -248,8 +260,10 @@ static amped_status check_cells(const entry_file *f, uint64_t placed) {
 amped_status amped_entry_file_weigh(const amped_session *session, const amped_labels *labels,
                                     const char *path, const amped_read_options *read,
                                     uint64_t *hash) {
-  entry_file f = {.session = session};
-  weighing w = {.most = session->plan.value_type == AMPED_F32 ? (double)FLT_MAX : DBL_MAX};
+  entry_file f = {.session = session,
+                  .weighs = true,
+                  .most = session->plan.value_type == AMPED_F32 ? (double)FLT_MAX : DBL_MAX};
+  weighing w = {.placed = 0};
   amped_status status = AMPED_OK;
   *hash = 0;
   AMPED_GO(done, open_file(&f, labels, "--weights", path, read));
@@ -267,7 +281,7 @@ amped_status amped_entry_file_load(const amped_session *session, const amped_lab
                                    const char *option, const char *path,
                                    const amped_read_options *read, amped_entry_set *out) {
   const amped_context context = amped_session_context(session);
-  entry_file f = {.session = session};
+  entry_file f = {.session = session, .most = AMPED_ERROR_MOST};
   amped_status status = AMPED_OK;
   memset(out, 0, sizeof *out);
   AMPED_GO(done, open_file(&f, labels, option, path, read));

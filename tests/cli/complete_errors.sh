@@ -17,9 +17,9 @@ awk 'BEGIN {
 alone 0 "" complete t.h5 --rank=2 --reg=1 --iters=3 -o model.h5 -q
 
 # Values whose errors have no squares.
-printf '1 1 1 3\n2 1 1 1e300\n' >huge.tns
-alone 3 "huge.tns: entry 2 has the value 1e+300" complete t.h5 --rank=2 --reg=1 --test=huge.tns --json=x.json --nowrite -q
-alone 3 "huge.tns: entry 2 has the value 1e+300" complete t.h5 --rank=2 --reg=1 --validate=huge.tns --nowrite -q
+printf '2 2 1 3\n2 1 1 1e300\n' >huge.tns
+alone 3 "huge.tns: cell (2, 1, 1) has the value 1e+300" complete t.h5 --rank=2 --reg=1 --test=huge.tns --json=x.json --nowrite -q
+alone 3 "huge.tns: cell (2, 1, 1) has the value 1e+300" complete t.h5 --rank=2 --reg=1 --validate=huge.tns --nowrite -q
 expect 3 "huge.tns: cell 2 has the value 1e+300" "$amped" predict model.h5 huge.tns
 
 # Checkpoints: the column of biases is no component; what differs is named.
@@ -70,5 +70,14 @@ expect 0 "component 1 of 2, weight 0$" "$amped" top gone.h5
 printf '1 1 1 3\n1 1 1 5\n2 2 1 4\n2 1 2 1\n' >twice.tns
 alone 0 "each counts as an entry of its own" complete twice.tns --duplicates=keep --rank=1 --reg=1 --holdout=0 --nowrite
 alone 0 "they count with their sum" cpd twice.tns --duplicates=keep --rank=1 --nowrite
+
+# Weights that are none: the cell is named.
+awk -F, '{ print $0 (NR == 1 ? ",w" : NR == 7 ? ",-2" : ",1") }' t.csv >w.csv
+alone 3 "w.csv: cell (u5, v2, w0) has a weight of -2; weights are numbers from 0" complete w.csv --value=stars \
+  --keys=user,item,week --weights=w --duplicates=mean --rank=1 --reg=1 --nowrite -q
+printf '1 1 1 3\n2 1 2 4\n3 3 1 3\n' >small.tns
+printf '2 1 2 -1\n1 1 1 3\n3 3 1 1\n' >wneg.tns
+alone 3 "wneg.tns: cell (2, 1, 2) has a weight of -1" complete small.tns --weights=wneg.tns --holdout=0 --rank=1 --reg=1 \
+  --nowrite -q
 
 finish
