@@ -65,8 +65,14 @@ static amped_status find_label(const job *j, const char *option, int mode, const
   amped_model_index(&j->k.labels[mode], j->k.dims[mode], label, strlen(label), index);
   if (*index != AMPED_PREDICTOR_COLD)
     return AMPED_OK;
-  return amped_error(AMPED_BAD_INPUT, j->o->args[0], "%s: mode %d has no %s %s", option, mode + 1,
-                     j->k.labels[mode].count > 0 ? "label" : "index", label);
+  if (j->k.labels[mode].count == 0)
+    return amped_error(AMPED_BAD_INPUT, j->o->args[0],
+                       "%s: mode %d has no index %s; number it from 1 to %" PRIu64, option,
+                       mode + 1, label, j->k.dims[mode]);
+  return amped_error(AMPED_BAD_INPUT, j->o->args[0],
+                     "%s: mode %d has no label %s; name one of the model's (amped_mpi convert %s "
+                     "OUT.csv lists them)",
+                     option, mode + 1, label, j->o->args[0]);
 }
 
 static amped_status find_target(job *j) {

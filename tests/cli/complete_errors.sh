@@ -80,4 +80,9 @@ printf '2 1 2 -1\n1 1 1 3\n3 3 1 1\n' >wneg.tns
 alone 3 "wneg.tns: cell (2, 1, 2) has a weight of -1" complete small.tns --weights=wneg.tns --holdout=0 --rank=1 --reg=1 \
   --nowrite -q
 
+# What recommend does not find.
+expect 3 "no label nobody; name one of the model's .*convert" "$amped" recommend model.h5 --for=user:nobody --of=item
+expect 3 "no label w77; name one of the model's .*convert" "$amped" recommend model.h5 --for=user:u1 --of=item \
+  --at=week:w77
+
 finish
