@@ -615,7 +615,7 @@ static amped_status look(job *j) {
   if (j->o->checkpoint.resume)
     amped_hdf5_probe_with_previous(j->o->checkpoint.file);
   if (j->o->stream.state != NULL && !j->o->session.plan_only)
-    AMPED_TRY(amped_output_look(j->o->stream.state, AMPED_OUTPUT_PLAIN, j->o->overwrite, &found));
+    AMPED_TRY(amped_output_look(j->o->stream.state, AMPED_OUTPUT_STATE, j->o->overwrite, &found));
   return amped_cpd_outputs_look(j->o, &j->outputs);
 }
 

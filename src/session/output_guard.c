@@ -76,7 +76,8 @@ static const char *look_at_hdf5(const char *path, const char *wanted, amped_outp
     const char *format, *reason;
   } others[] = {{"ktensor", "is a result"},
                 {"tensor", "is a tensor file"},
-                {"checkpoint", "is a checkpoint"}};
+                {"checkpoint", "is a checkpoint"},
+                {"state", "is the state of a stream"}};
   amped_hdf5 file = {.open = false};
   char *format = NULL;
   const char *reason = foreign;
@@ -108,6 +109,12 @@ static const char *look_at_tensor(const char *path, amped_output *out) {
 static const char *look_at_checkpoint(const char *path, amped_output *out) {
   const char *reason = look_at_hdf5(path, "checkpoint", out);
   return reason != NULL ? reason : "is the checkpoint of a run, from which --resume goes on";
+}
+
+/* No state is replaced, not even by one of the same input: it has learnt batches. */
+static const char *look_at_state(const char *path, amped_output *out) {
+  const char *reason = look_at_hdf5(path, "state", out);
+  return reason != NULL ? reason : "is the state of a stream";
 }
 
 /* --- others ---------------------------------------------------------------------------------- */
@@ -165,6 +172,7 @@ static const struct {
     [AMPED_OUTPUT_RESULT] = {"result", look_at_result, true},
     [AMPED_OUTPUT_TENSOR] = {"tensor", look_at_tensor, true},
     [AMPED_OUTPUT_CHECKPOINT] = {"checkpoint", look_at_checkpoint, false},
+    [AMPED_OUTPUT_STATE] = {"state", look_at_state, false},
     [AMPED_OUTPUT_LINES] = {"JSON lines", look_at_lines, false},
     [AMPED_OUTPUT_TRACE] = {"trace", look_at_trace, false},
     [AMPED_OUTPUT_PLOT] = {"plot", look_at_plot, false},

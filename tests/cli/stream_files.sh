@@ -1,0 +1,33 @@
+#!/bin/sh
+# The files of a stream's state: which of them a run replaces, and which it refuses to touch.
+. "$(dirname "$0")/../lib/lib.sh"
+cd "$scratch" || exit 99
+
+# alone STATUS PATTERN ARGUMENT...: expect, without mpirun, which waits for seconds after a failure.
+alone() {
+  want=$1 pattern=$2
+  shift 2
+  expect "$want" "$pattern" "$amped" "$@" --backend="$backend"
+}
+# kept FILE...: each still has its bytes of before.
+kept() {
+  for f in "$@"; do
+    if cmp -s "$f" "before/$f"; then pass; else fail "$f was changed"; fi
+  done
+}
+
+awk 'BEGIN { for (i = 1; i <= 12; i++) for (j = 1; j <= 9; j++) for (k = 1; k <= 5; k++)
+  print i, j, k, i + j * k % 7 >((i + j + k) % 2 ? "first.tns" : k < 3 ? "day1.tns" : "day2.tns") }'
+cp first.tns other.tns
+fit="--rank=2 --reg=1 --iters=2 --holdout=0"
+# shellcheck disable=SC2086
+alone 0 'for amped_mpi stream' complete first.tns $fit --nowrite --state=s.st
+alone 0 'learnt 1 batch;' stream s.st day1.tns
+
+# --- complete --state takes the place of nothing ----------------------------------------------------
+# shellcheck disable=SC2086
+alone 1 'is the state of a stream; .*--overwrite' complete first.tns $fit --nowrite --state=s.st
+# shellcheck disable=SC2086
+alone 1 'is the state of a stream; .*--overwrite' complete first.tns $fit -o s.st
+
+finish
