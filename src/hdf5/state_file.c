@@ -12,10 +12,12 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/system_memory.h"
+#include "base/target.h"
 #include "hdf5/hdf5_probe.h"
 #include "hdf5/state_base.h"
 #include "hdf5/state_changes.h"
 #include "hdf5/state_journal.h"
+#include "hdf5/state_names.h"
 
 /* Rows that travel at a time take some MiB. */
 #define PIECE_BYTES (UINT64_C(4) << 20)
@@ -28,8 +30,8 @@ enum { OLDER, JOURNAL, JOURNALS };
 
 struct amped_state_file {
   const char *path;
-  char *names; /* of the five below */
-  const char *state, *previous, *journal_name, *older_name;
+  amped_state_names names;
+  const char *state, *previous, *journal_name, *older_name; /* these */
   amped_file_lock lock, journal_lock;
   bool writes;
   bool failed;                /* no more calls */
@@ -210,22 +212,16 @@ static bool is_there(const char *path) {
   return access(path, F_OK) == 0;
 }
 
-/* The journals of a state lie beside its target, where it is a link. */
 static amped_status make_names(amped_state_file *f) {
-  static const char *const suffixes[] = {"", ".prev", ".journal", ".journal.prev"};
-  const char **const out[] = {&f->state, &f->previous, &f->journal_name, &f->older_name};
   amped_target target;
   AMPED_TRY(amped_target_find(f->path, &target));
-  const size_t length = strlen(target.path);
-  const size_t room = length + sizeof ".journal.prev";
-  amped_status status = amped_alloc(&f->names, 4 * room, 1, "the names of a state");
-  for (size_t i = 0; i < 4 && status == AMPED_OK; i++) {
-    char *name = f->names + i * room;
-    (void)snprintf(name, room, "%s%s", target.path, suffixes[i]);
-    *out[i] = name;
-  }
   amped_target_close(&target);
-  return status;
+  AMPED_TRY(amped_state_names_make(f->path, &f->names));
+  f->state = f->names.list[AMPED_STATE_NAME];
+  f->previous = f->names.list[AMPED_STATE_PREVIOUS];
+  f->journal_name = f->names.list[AMPED_STATE_JOURNAL];
+  f->older_name = f->names.list[AMPED_STATE_OLDER];
+  return AMPED_OK;
 }
 
 static amped_status make(const char *path, bool writes, amped_state_file **out) {
@@ -259,7 +255,7 @@ void amped_state_file_close(amped_state_file *f) {
   amped_state_changes_free(&f->news);
   amped_file_lock_release(&f->journal_lock);
   amped_file_lock_release(&f->lock);
-  amped_free(f->names);
+  amped_state_names_free(&f->names);
   amped_free(f);
 }
 

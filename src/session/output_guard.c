@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "hdf5/hdf5_probe.h"
 #include "hdf5/dense_file.h"
+#include "hdf5/state_names.h"
 #include "hdf5/tensor_file.h"
 
 /* Bytes of the beginning or the end of a file in which a mark is looked for. */
@@ -19,6 +20,9 @@ static const char foreign[] = "was not made by amped_mpi";
 static const char other_text[] = "was not written by --json";
 static const char other_trace[] = "was not written by --trace";
 static const char unknown[] = "does not tell what made it";
+
+/* A journal begins with it (hdf5/state_journal.c). */
+static const char journal_mark[] = "AMPEDJNL";
 
 /* --- HDF5 files ------------------------------------------------------------------------------ */
 
@@ -111,12 +115,6 @@ static const char *look_at_checkpoint(const char *path, amped_output *out) {
   return reason != NULL ? reason : "is the checkpoint of a run, from which --resume goes on";
 }
 
-/* No state is replaced, not even by one of the same input: it has learnt batches. */
-static const char *look_at_state(const char *path, amped_output *out) {
-  const char *reason = look_at_hdf5(path, "state", out);
-  return reason != NULL ? reason : "is the state of a stream";
-}
-
 /* --- others ---------------------------------------------------------------------------------- */
 
 /* Does the text lie within the first or the last bytes of a file? at_begin: at its very begin. */
@@ -135,6 +133,14 @@ static bool has_text(const char *path, const char *text, bool at_begin) {
   if (fd >= 0)
     (void)close(fd);
   return found;
+}
+
+/* No state is replaced, not even by one of the same input: it has learnt batches. */
+static const char *look_at_state(const char *path, amped_output *out) {
+  if (has_text(path, journal_mark, true))
+    return "is the journal of a stream's state";
+  const char *reason = look_at_hdf5(path, "state", out);
+  return reason != NULL ? reason : "is the state of a stream";
 }
 
 static const char *look_at_lines(const char *path, amped_output *out) {
@@ -192,19 +198,35 @@ static amped_status look(const char *path, amped_output_kind kind, amped_output 
   return reason != NULL ? refuse(path, reason) : AMPED_OK;
 }
 
+static amped_status look_at_previous(const char *path, amped_output *out) {
+  char *previous = NULL;
+  AMPED_TRY(amped_file_previous(path, &previous));
+  amped_status status = look(previous, AMPED_OUTPUT_CHECKPOINT, out);
+  amped_free(previous);
+  return status;
+}
+
+/* Without STATE the others are a state, too. */
+static amped_status look_beside_state(const char *path, amped_output *out) {
+  amped_state_names names;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_state_names_make(path, &names));
+  for (int i = 0; i < AMPED_STATE_NAMES && status == AMPED_OK; i++)
+    if (i != AMPED_STATE_NAME)
+      status = look(names.list[i], AMPED_OUTPUT_STATE, out);
+  amped_state_names_free(&names);
+  return status;
+}
+
 amped_status amped_output_look(const char *path, amped_output_kind kind, bool overwrite,
                                amped_output *out) {
-  char *previous = NULL;
   *out = (amped_output){.path = path};
   if (overwrite)
     return AMPED_OK;
   AMPED_TRY(look(path, kind, out));
-  if (kind != AMPED_OUTPUT_CHECKPOINT)
-    return AMPED_OK;
-  AMPED_TRY(amped_file_previous(path, &previous));
-  amped_status status = look(previous, kind, out);
-  amped_free(previous);
-  return status;
+  if (kind == AMPED_OUTPUT_CHECKPOINT)
+    return look_at_previous(path, out);
+  return kind == AMPED_OUTPUT_STATE ? look_beside_state(path, out) : AMPED_OK;
 }
 
 amped_status amped_output_compare(const amped_output *o, uint64_t hash, int ncomps) {

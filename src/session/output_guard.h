@@ -20,7 +20,7 @@ typedef enum amped_output_kind {
   AMPED_OUTPUT_RESULT,
   AMPED_OUTPUT_TENSOR,
   AMPED_OUTPUT_CHECKPOINT, /* of a run that does not resume: both generations are looked at */
-  AMPED_OUTPUT_STATE,      /* of a stream that begins */
+  AMPED_OUTPUT_STATE,      /* of a stream that begins: all its files are looked at */
   AMPED_OUTPUT_LINES,      /* of --json */
   AMPED_OUTPUT_TRACE,
   AMPED_OUTPUT_PLOT, /* a picture, its data and its script: AMPED_OUTPUT_PLOT_MARK is in them */

@@ -29,5 +29,23 @@ alone 0 'learnt 1 batch;' stream s.st day1.tns
 alone 1 'is the state of a stream; .*--overwrite' complete first.tns $fit --nowrite --state=s.st
 # shellcheck disable=SC2086
 alone 1 'is the state of a stream; .*--overwrite' complete first.tns $fit -o s.st
+# Where STATE.prev or journals are left alone, the stream can go on from them. Foreign files stay, too.
+mkdir before
+for left in s.st.prev s.st.journal s.st.journal.prev; do
+  for what in "$left" other.tns; do
+    cp "$what" "x.st${left#s.st}" 2>/dev/null || cp s.st.journal "x.st${left#s.st}"
+    cp x.st.* before
+    # shellcheck disable=SC2086
+    alone 1 "x.st${left#s.st}: exists and .*--overwrite" complete first.tns $fit --state=x.st
+    kept x.st.*
+    absent x.st first.completion.h5
+    rm x.st.* before/*
+  done
+done
+cp other.tns x.st.prev
+cp s.st.journal x.st.journal
+# shellcheck disable=SC2086
+alone 0 'for amped_mpi stream' complete first.tns $fit --nowrite --state=x.st --overwrite
+absent x.st.prev x.st.journal x.st.journal.prev
 
 finish
