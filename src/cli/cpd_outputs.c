@@ -81,7 +81,8 @@ static amped_status check_name(const amped_options *o, const char *path, const c
   } others[] = {{"--checkpoint", o->checkpoint.file},
                 {"--checkpoint", previous},
                 {"--json", o->json},
-                {"--trace", o->session.trace}};
+                {"--trace", o->session.trace},
+                {"--state", o->stream.state}};
   amped_status status = AMPED_OK;
   for (size_t k = 0; k < sizeof others / sizeof others[0] && status == AMPED_OK; k++) {
     if (amped_file_is_one(path, others[k].file))

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/cpd_sampling.h"
+#include "hdf5/state_names.h"
 #include "plan/overlap.h"
 
 /* Two outputs need two names, and neither may be that of the other's lock. */
@@ -57,15 +58,56 @@ static amped_status check_published(const amped_options *o) {
   return AMPED_OK;
 }
 
+/* A state has four files, and no other output is one of them. `previous`: the checkpoint's. */
+static amped_status check_state_file(const amped_options *o, const char *state, const char *file,
+                                     const char *previous) {
+  const struct {
+    const char *option, *file;
+  } others[] = {{"--json", o->json},
+                {"--output", o->output},
+                {"--trace", o->session.trace},
+                {"--checkpoint", o->checkpoint.file},
+                {"--checkpoint", previous}};
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+    if (!amped_file_is_one(file, state) && amped_file_is_one(file, others[i].file))
+      return amped_error(AMPED_USAGE, others[i].file,
+                         "is a file of the state %s; name another with %s", state,
+                         others[i].option);
+    AMPED_TRY(check_apart(others[i].option, file, others[i].file));
+  }
+  return AMPED_OK;
+}
+
+/* complete: no file that it reads is one of them, either. */
+static amped_status check_state_files(const amped_options *o, const char *state, bool begins) {
+  amped_state_names names;
+  char *previous = NULL;
+  AMPED_TRY(amped_state_names_make(state, &names));
+  amped_status status =
+      o->checkpoint.file != NULL ? amped_file_previous(o->checkpoint.file, &previous) : AMPED_OK;
+  for (int i = 0; i < AMPED_STATE_NAMES && status == AMPED_OK; i++) {
+    if (begins)
+      status = check_replaced(o, "--state", names.list[i]);
+    if (status == AMPED_OK)
+      status = check_state_file(o, state, names.list[i], previous);
+  }
+  amped_free(previous);
+  amped_state_names_free(&names);
+  return status;
+}
+
+static amped_status check_stream(const amped_options *o) {
+  AMPED_TRY(check_replaced(o, "--output", o->output));
+  AMPED_TRY(check_state_files(o, o->args[0], false));
+  return amped_stream_options_check(&o->stream, o->nargs,
+                                    o->output != NULL || o->session.plan_only);
+}
+
 /* The state of a stream is an output of its own. */
 static amped_status check_state(const amped_options *o) {
   const char *state = o->stream.state;
-  const char *others[] = {o->json, o->output, o->session.trace, o->checkpoint.file};
-  if (strcmp(o->command->name, "stream") == 0) {
-    AMPED_TRY(check_replaced(o, "--output", o->output));
-    return amped_stream_options_check(&o->stream, o->nargs,
-                                      o->output != NULL || o->session.plan_only);
-  }
+  if (strcmp(o->command->name, "stream") == 0)
+    return check_stream(o);
   if (state == NULL && o->stream.history != AMPED_HISTORY_EQUATIONS && o->batch_nnz == 0)
     return amped_error(AMPED_USAGE, NULL, "--history is that of a state; add --state=FILE");
   if (state == NULL)
@@ -79,13 +121,7 @@ static amped_status check_state(const amped_options *o) {
     return amped_error(AMPED_USAGE, NULL,
                        "--implicit learns from the cells without an entry, which batches cannot "
                        "tell; leave out --state");
-  if (o->session.plan_only)
-    return AMPED_OK;
-  AMPED_TRY(check_replaced(o, "--state", state));
-  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-    if (others[i] != NULL)
-      AMPED_TRY(check_apart("--state", state, others[i]));
-  return AMPED_OK;
+  return o->session.plan_only ? AMPED_OK : check_state_files(o, state, true);
 }
 
 /* Check the name of one of a checkpoint's two generations. */
@@ -365,9 +401,9 @@ amped_status amped_options_check(amped_options *o) {
   if (strcmp(o->command->name, "complete") == 0)
     AMPED_TRY(check_complete(o));
   AMPED_TRY(check_model(o));
-  AMPED_TRY(check_state(o));
   AMPED_TRY(check_replaced(o, "--json", o->json));
   AMPED_TRY(check_replaced(o, "--trace", o->session.trace));
+  AMPED_TRY(check_state(o));
   AMPED_TRY(check_apart("--trace", o->session.trace, o->json));
   AMPED_TRY(check_apart("--trace", o->session.trace, o->output));
   AMPED_TRY(check_checkpoint(o));

@@ -48,4 +48,31 @@ cp s.st.journal x.st.journal
 alone 0 'for amped_mpi stream' complete first.tns $fit --nowrite --state=x.st --overwrite
 absent x.st.prev x.st.journal x.st.journal.prev
 
+# --- names that are a state's are no other output's ---------------------------------------------------
+mkdir run
+cp s.st s.st.journal before
+for name in s.st.journal s.st.prev s.st.journal.prev; do
+  for option in -o --json --trace; do
+    alone 2 "$name: is a file of the state s.st.*name another" stream s.st day2.tns $option $name --overwrite
+  done
+done
+alone 2 'the lock of the other' stream s.st day2.tns --json=s.st.journal.lock
+alone 2 'is a file of the state' stream s.st --plan --json=./s.st.journal --overwrite
+kept s.st s.st.journal
+for option in -o --json --trace --checkpoint; do
+  # shellcheck disable=SC2086
+  alone 2 "y.st.journal: is a file of the state y.st" complete first.tns $fit --state=y.st $option y.st.journal
+done
+# shellcheck disable=SC2086
+alone 2 'is named for two outputs' complete first.tns $fit --checkpoint=y.ck --state=y.ck.prev
+cp first.tns y.st.prev
+# shellcheck disable=SC2086
+alone 2 'y.st.prev: is named as a file of this run' complete first.tns $fit --state=y.st --test=y.st.prev --overwrite
+rm y.st.prev
+cp first.tns run/first.tns
+# shellcheck disable=SC2086
+alone 2 'is named for the result .*--state' complete run/first.tns $fit --state=first.completion.h5
+alone 2 'is named as a file of this run' stream s.st day2.tns --json=s.st
+absent y.st y.ck first.completion.h5
+
 finish
