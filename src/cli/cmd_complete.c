@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/launcher.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -47,6 +48,7 @@ typedef struct job {
   amped_summary_row rows[AMPED_MAX_NCOMPS_COUNT];
   int finished;                 /* rows */
   amped_checkpoint *checkpoint; /* NULL: none */
+  amped_state_file *state;      /* of --state, rank 0; locked until it is written */
 } job;
 
 static const amped_row_fit_ops *row_fit_of(const job *j) {
@@ -483,13 +485,22 @@ static amped_status save(job *j, const amped_complete_best *best, const char *pa
   return status;
 }
 
+/* Collective: write the state of a stream that begins with the best model. */
+static amped_status save_state(job *j, const amped_complete_best *best) {
+  const amped_stream_options *o = &j->o->stream;
+  amped_status status =
+      amped_stream_begin(j->session, &j->problem, best, j->labels, j->state, o->keep, o->history);
+  amped_state_file_close(j->state);
+  j->state = NULL;
+  return status;
+}
+
 static amped_status finish_search(job *j, int i, const amped_complete_best *best, double seconds) {
   const char *path = j->outputs.results[i].path;
   if (!j->o->nowrite)
     AMPED_TRY(save(j, best, path));
   if (j->o->stream.state != NULL)
-    AMPED_TRY(amped_stream_begin(j->session, &j->problem, best, j->labels, j->o->stream.state,
-                                 j->o->stream.keep, j->o->stream.history));
+    AMPED_TRY(save_state(j, best));
   amped_report_memory(j->session);
   j->rows[j->finished++] =
       (amped_summary_row){.ncomps = j->o->session.ncomps_list[i],
@@ -606,17 +617,36 @@ static amped_status begin(job *j) {
   return amped_cpd_outputs_check_names(o);
 }
 
+static amped_status look_at_state(const amped_options *o) {
+  const char *state = o->stream.state;
+  amped_output found;
+  if (state == NULL || o->session.plan_only)
+    return AMPED_OK;
+  AMPED_TRY(amped_file_check_writable(state));
+  if (amped_file_is_special(state))
+    return amped_error(AMPED_USAGE, state,
+                       "is no place for a state, which grows by a journal beside it; name a file "
+                       "with --state");
+  return amped_output_look(state, AMPED_OUTPUT_STATE, o->overwrite, &found);
+}
+
 /* On the rank that the launcher calls 0. */
 static amped_status look(job *j) {
-  amped_output found;
   AMPED_TRY(probe(j, j->o->complete.validate));
   AMPED_TRY(probe(j, j->o->complete.test));
   AMPED_TRY(probe(j, j->weights));
   if (j->o->checkpoint.resume)
     amped_hdf5_probe_with_previous(j->o->checkpoint.file);
-  if (j->o->stream.state != NULL && !j->o->session.plan_only)
-    AMPED_TRY(amped_output_look(j->o->stream.state, AMPED_OUTPUT_STATE, j->o->overwrite, &found));
+  AMPED_TRY(look_at_state(j->o));
   return amped_cpd_outputs_look(j->o, &j->outputs);
+}
+
+/* Rank 0: no other run writes these files. */
+static amped_status lock(job *j) {
+  AMPED_TRY(amped_cpd_outputs_lock(&j->outputs));
+  if (j->o->stream.state == NULL || j->o->session.plan_only)
+    return AMPED_OK;
+  return amped_state_file_reserve(j->o->stream.state, &j->state);
 }
 
 /* Sums are wrong for ratings and measurements. Text that is read here has told of them itself. */
@@ -649,8 +679,7 @@ amped_status amped_cmd_complete(const amped_options *o) {
     status = look(&j);
   status = amped_session_start(&session, &j.session_options, status);
   if (status == AMPED_OK)
-    status = amped_comm_agree(
-        &session.comm, session.comm.rank == 0 ? amped_cpd_outputs_lock(&j.outputs) : AMPED_OK);
+    status = amped_comm_agree(&session.comm, session.comm.rank == 0 ? lock(&j) : AMPED_OK);
   if (status == AMPED_OK)
     status = amped_session_prepare(&session, &demand);
   if (status == AMPED_OK)
@@ -662,6 +691,7 @@ amped_status amped_cmd_complete(const amped_options *o) {
   amped_entry_set_free(&j.test);
   amped_rank_set_destroy(j.validate_ranks);
   amped_rank_set_destroy(j.test_ranks);
+  amped_state_file_close(j.state);
   amped_cpd_outputs_free(&j.outputs);
   amped_session_close(&session);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)

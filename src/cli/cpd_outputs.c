@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "hdf5/completion_file.h"
 #include "hdf5/result_file.h"
+#include "session/stream_begin.h"
 #include "session/trace_file.h"
 #include "solver/checkpoint_file.h"
 #include "text/io_format.h"
@@ -225,7 +226,7 @@ static uint64_t checkpoint_bytes(const amped_options *o, const amped_plan *plan)
 
 amped_status amped_cpd_outputs_room(const amped_options *o, const amped_cpd_outputs *out,
                                     const amped_plan *plan, const amped_labels *labels) {
-  amped_file_need needs[AMPED_MAX_NCOMPS_COUNT + 2];
+  amped_file_need needs[AMPED_MAX_NCOMPS_COUNT + 3];
   int count = 0;
   for (; count < out->count; count++)
     needs[count] = (amped_file_need){out->results[count].path,
@@ -237,6 +238,11 @@ amped_status amped_cpd_outputs_room(const amped_options *o, const amped_cpd_outp
   if (o->session.trace != NULL)
     needs[count++] = (amped_file_need){o->session.trace, amped_trace_file_bytes(plan->nranks),
                                        "name another file with --trace"};
+  if (o->stream.state != NULL)
+    needs[count++] = (amped_file_need){
+        o->stream.state,
+        amped_stream_begin_bytes(plan, o->complete.bias == AMPED_BIAS_FULL, o->stream.history),
+        "name another file with --state"};
   return amped_file_check_room(needs, count);
 }
 

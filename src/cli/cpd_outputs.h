@@ -42,7 +42,7 @@ amped_status amped_cpd_outputs_lock(amped_cpd_outputs *outputs);
 amped_status amped_cpd_outputs_compare(const amped_options *o, const amped_cpd_outputs *outputs,
                                        uint64_t hash);
 
-/* Have the disks room for results, checkpoint and trace? */
+/* Have the disks room for results, checkpoint, trace and the state of a stream? */
 amped_status amped_cpd_outputs_room(const amped_options *o, const amped_cpd_outputs *outputs,
                                     const amped_plan *plan, const amped_labels *labels);
 

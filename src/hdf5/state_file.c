@@ -226,6 +226,7 @@ static amped_status make_names(amped_state_file *f) {
 
 static amped_status make(const char *path, bool writes, amped_state_file **out) {
   amped_state_file *f = NULL;
+  *out = NULL;
   AMPED_TRY(amped_calloc(&f, 1, sizeof *f, "a state"));
   f->path = path;
   f->writes = writes;
@@ -717,27 +718,35 @@ static amped_status check_sizes(const amped_state_head *head, const char *path) 
   return AMPED_OK;
 }
 
-amped_status amped_state_file_create(const char *path, const amped_state_head *head,
-                                     amped_state_file **out) {
-  amped_state_file *f = NULL;
+amped_status amped_state_file_reserve(const char *path, amped_state_file **out) {
+  amped_status status = make(path, true, out);
+  if (status != AMPED_OK) {
+    amped_state_file_close(*out);
+    *out = NULL;
+  }
+  return status;
+}
+
+amped_status amped_state_file_begin(amped_state_file *f, const amped_state_head *head) {
   amped_state_head first = *head;
-  amped_status status = AMPED_OK;
-  *out = NULL;
   first.batches = first.nnz = 0;
   memcpy(first.first, head->dims, sizeof first.first);
-  AMPED_TRY(amped_state_head_check(&first, path, AMPED_FAILED));
-  AMPED_TRY(check_sizes(&first, path));
-  AMPED_GO(done, make(path, true, &f));
+  AMPED_TRY(amped_state_head_check(&first, f->path, AMPED_FAILED));
+  AMPED_TRY(check_sizes(&first, f->path));
   f->head = first;
-  AMPED_GO(done, amped_calloc(&f->writer, 1, sizeof *f->writer, "a state"));
-  status = amped_state_writer_open(path, head, f->writer);
-done:
+  AMPED_TRY(amped_calloc(&f->writer, 1, sizeof *f->writer, "a state"));
+  return amped_state_writer_open(f->path, head, f->writer);
+}
+
+amped_status amped_state_file_create(const char *path, const amped_state_head *head,
+                                     amped_state_file **out) {
+  AMPED_TRY(amped_state_file_reserve(path, out));
+  amped_status status = amped_state_file_begin(*out, head);
   if (status != AMPED_OK) {
-    amped_state_file_close(f);
-    return status;
+    amped_state_file_close(*out);
+    *out = NULL;
   }
-  *out = f;
-  return AMPED_OK;
+  return status;
 }
 
 static amped_status check_finite(const amped_state_file *f, int mode, int part, uint64_t count,

@@ -49,9 +49,17 @@ bool amped_state_file_was(const char *path);
  * failure. */
 amped_status amped_state_file_open(const char *path, bool writes, amped_state_file **out);
 
-/* Begin a new state, locked until close. Then put every row, then commit: STATE is there from then
- * on, and the old file of that name is gone, with its journals and STATE.prev. A state whose dims
- * or numbers no file holds is AMPED_FAILED. */
+/* Lock the place of a new state until close, before the work that leads to it: AMPED_FAILED where
+ * another stream has it. path is borrowed. Then begin, or close: nothing on disk changes. *out is
+ * NULL on failure. */
+amped_status amped_state_file_reserve(const char *path, amped_state_file **out);
+
+/* Begin the state. Then put every row, then commit: STATE is there from then on, and the old file
+ * of that name is gone, with its journals and STATE.prev. A state whose dims or numbers no file
+ * holds is AMPED_FAILED. */
+amped_status amped_state_file_begin(amped_state_file *file, const amped_state_head *head);
+
+/* Both. *out is NULL on failure. */
 amped_status amped_state_file_create(const char *path, const amped_state_head *head,
                                      amped_state_file **out);
 

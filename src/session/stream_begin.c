@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "factor/state_rows.h"
+#include "hdf5/state_base.h"
 #include "solver/complete_als.h"
 #include "solver/stream_entries.h"
 #include "solver/stream_model.h"
@@ -81,6 +82,17 @@ void amped_stream_begin_require(const amped_worker *worker, const amped_plan *pl
   *host_bytes += host + most_block_rows(plan) * sizeof(uint64_t);
   for (int m = 0; m < plan->order; m++)
     *host_bytes += (dims[m] + plan->modes[m].rows.rank_rows[plan->rank]) * sizeof(uint64_t);
+}
+
+uint64_t amped_stream_begin_bytes(const amped_plan *plan, bool biased, amped_history history) {
+  amped_state_head head = {.order = plan->order,
+                           .ncomps = plan->ncomps,
+                           .type = plan->value_type,
+                           .history = history,
+                           .history_length = length_of(plan, biased, history),
+                           .biased = biased};
+  memcpy(head.dims, plan->dims, sizeof head.dims);
+  return amped_state_base_bytes(&head);
 }
 
 /* --- the head ----------------------------------------------------------------------------------
@@ -314,10 +326,9 @@ static amped_status commit(const work *w, amped_state_file *file, const amped_la
 
 amped_status amped_stream_begin(const amped_session *session, const amped_complete_problem *problem,
                                 const amped_complete_best *best, const amped_labels *labels,
-                                const char *path, uint64_t keep, amped_history history) {
+                                amped_state_file *file, uint64_t keep, amped_history history) {
   const amped_comm *comm = &session->comm;
   work w = {.session = session};
-  amped_state_file *file = NULL;
   amped_status status = AMPED_OK;
   set_head(&w, problem, best, keep, history);
   AMPED_GO(done, amped_comm_agree(comm, make_room(&w)));
@@ -328,14 +339,13 @@ amped_status amped_stream_begin(const amped_session *session, const amped_comple
   AMPED_GO(done, amped_comm_agree(comm, find_factors(&w)));
   AMPED_GO(done, amped_comm_agree(comm, list_all(&w)));
   if (comm->rank == 0)
-    status = amped_state_file_create(path, &w.head, &file);
+    status = amped_state_file_begin(file, &w.head);
   AMPED_GO(done, amped_comm_agree(comm, status));
   AMPED_GO(done, amped_state_rows_put(comm, file, &w.head, true, &w.rows));
   if (comm->rank == 0)
     status = commit(&w, file, labels);
   status = amped_comm_agree(comm, status);
 done:
-  amped_state_file_close(file);
   amped_sptensor_free(&w.held);
   if (w.ops != NULL)
     w.ops->destroy(w.store);

@@ -277,6 +277,9 @@ if test "$(id -u)" = 0 && mount -t tmpfs -o size=1m none small 2>/dev/null; then
     expect 1 "small/r.h5: there is no room for it: it takes up to .* is free" on 2 $wide $file
     grep -q '^sweep' out && fail "$file: swept before the disk was looked at" || pass
   done
+  # shellcheck disable=SC2086
+  expect 1 "small/s.st: there is no room for it: it takes up to .* is free" on 2 complete wide.h5 --rank=8 --reg=1 --iters=1 --nowrite --state=small/s.st
+  grep -q '^sweep' out && fail "swept before the disk was looked at" || pass
   # Each would fit alone.
   # shellcheck disable=SC2086
   expect 1 "with other files of this run" on 2 wide.h5 --rank=2,3 --iters=1 --tol=0 -o small/r.h5

@@ -75,4 +75,25 @@ alone 2 'is named for the result .*--state' complete run/first.tns $fit --state=
 alone 2 'is named as a file of this run' stream s.st day2.tns --json=s.st
 absent y.st y.ck first.completion.h5
 
+# --- a place that takes no state is told before the first sweep ----------------------------------------
+mkfifo pipe wait
+for place in "1 no/z.st" "1 run" "2 pipe"; do
+  want=${place% *} place=${place#* }
+  # shellcheck disable=SC2086
+  alone "$want" "$place: " complete first.tns $fit --nowrite --state=$place --overwrite
+  grep -q '^sweep' out && fail "$place: swept before it was looked at" || pass
+done
+# Another stream has it, which waits for a batch.
+"$amped" stream s.st - --backend="$backend" <wait >locked.txt 2>&1 &
+holder=$!
+exec 9>wait
+until_true $holder test -e s.st.lock && pass || fail "no lock of a stream"
+# shellcheck disable=SC2086
+alone 1 's.st: is being written by another job' complete first.tns $fit --nowrite --state=s.st --overwrite
+grep -q '^sweep' out && fail "swept before the lock was looked at" || pass
+cat day2.tns >&9
+exec 9>&-
+wait $holder && pass || fail "the stream that held the lock: $(cat locked.txt)"
+absent s.st.lock s.st.journal.lock
+
 finish
