@@ -27,13 +27,13 @@ static amped_status check_apart(const char *option, const char *file, const char
 }
 
 /* No option may write a file that the run reads. (The file of JSON lines is opened, and emptied,
- * before the input is read.) */
+ * before the input is read.) Standard input, "-", is not standard output. */
 static amped_status check_replaced(const amped_options *o, const char *option, const char *file) {
   const char *const others[] = {o->session.init, o->complete.validate, o->complete.test,
                                 o->complete.weights};
   for (int i = 0; i < o->nargs + 4 && file != NULL; i++) {
     const char *name = i < o->nargs ? o->args[i] : others[i - o->nargs];
-    if (name != NULL && amped_file_is_one(file, name))
+    if (name != NULL && strcmp(name, "-") != 0 && amped_file_is_one(file, name))
       return amped_error(AMPED_USAGE, file,
                          "is named as a file of this run and would be overwritten; name another "
                          "with %s",
@@ -327,9 +327,10 @@ static amped_status check_model(const amped_options *o) {
   if (!predicts && !recommends)
     return AMPED_OK;
   AMPED_TRY(check_replaced(o, "--output", o->output));
-  for (int i = 0; i < 2 && recommends && o->recommend.exclude != NULL; i++) {
+  const char *exclude = o->recommend.exclude;
+  for (int i = 0; i < 2 && recommends && exclude != NULL && strcmp(exclude, "-") != 0; i++) {
     const char *file = i == 0 ? o->output : o->json;
-    if (file != NULL && amped_file_is_one(file, o->recommend.exclude))
+    if (amped_file_is_one(file, exclude))
       return amped_error(AMPED_USAGE, file,
                          "is the tensor of --exclude as well and would be overwritten; name "
                          "another with %s",

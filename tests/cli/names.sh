@@ -270,4 +270,20 @@ if command -v setpriv >/dev/null && setpriv --reuid=65534 --regid=65534 --clear-
 else
   echo "skipped: runs of another user (no setpriv, or no way to the program)"
 fi
+# --- standard input and output are two ------------------------------------------------------------------
+"$amped" convert t.h5 std.tns -q || fail "convert"
+"$amped" complete t.h5 --rank=2 --reg=1 --iters=1 --nowrite --state=std.st -q --backend="$backend" ||
+  fail "complete"
+for args in "predict r.h5 - -o -" "predict r.h5 - --json=-" \
+  "complete - --rank=2 --reg=1 --iters=1 --nowrite --json=- --backend=$backend" \
+  "stream std.st - --json=- --backend=$backend"; do
+  # shellcheck disable=SC2086
+  if "$amped" $args <std.tns >std.out 2>std.err && test -s std.out; then
+    pass
+  else
+    fail "$args: $(cat std.err)"
+  fi
+done
+expect 2 "-: is named for two outputs" "$amped" convert std.tns - --json=-
+
 finish
