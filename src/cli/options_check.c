@@ -103,15 +103,24 @@ static amped_status check_stream(const amped_options *o) {
                                     o->output != NULL || o->session.plan_only);
 }
 
+/* What would be that of a state. */
+static amped_status check_no_state(const amped_options *o) {
+  amped_options plain;
+  amped_options_default(&plain);
+  if (o->stream.history != plain.stream.history && o->batch_nnz == 0)
+    return amped_error(AMPED_USAGE, NULL, "--history is that of a state; add --state=FILE");
+  if (o->stream.keep != plain.stream.keep)
+    return amped_error(AMPED_USAGE, NULL, "--keep-validation is of a state; add --state=FILE");
+  return AMPED_OK;
+}
+
 /* The state of a stream is an output of its own. */
 static amped_status check_state(const amped_options *o) {
   const char *state = o->stream.state;
   if (strcmp(o->command->name, "stream") == 0)
     return check_stream(o);
-  if (state == NULL && o->stream.history != AMPED_HISTORY_EQUATIONS && o->batch_nnz == 0)
-    return amped_error(AMPED_USAGE, NULL, "--history is that of a state; add --state=FILE");
   if (state == NULL)
-    return AMPED_OK;
+    return check_no_state(o);
   if (o->stream.history == AMPED_HISTORY_PUBLISHED)
     AMPED_TRY(check_published(o));
   if (o->session.ncomps_count > 1)

@@ -96,4 +96,8 @@ exec 9>&-
 wait $holder && pass || fail "the stream that held the lock: $(cat locked.txt)"
 absent s.st.lock s.st.journal.lock
 
+# --- options of a state without one ----------------------------------------------------------------------
+# shellcheck disable=SC2086
+alone 2 '--keep-validation is of a state; add --state=FILE' complete first.tns $fit --keep-validation=10
+
 finish
