@@ -119,6 +119,16 @@ static void tell_duplicates(const job *j) {
               amped_duplicates_policy_name(j->head.duplicates));
 }
 
+/* complete tells so of its sweeps. A published history has no penalty. */
+static void warn_of_reg(const job *j) {
+  const bool learns = j->o->nargs > 1 || j->o->stream.follow != NULL;
+  if (learns && j->head.reg == 0.0 && j->head.history != AMPED_HISTORY_PUBLISHED)
+    amped_warn("%s: its penalty is 0, which may leave rows of few entries without a unique "
+               "solution; those of least norm are taken; a state of a higher --reg would settle "
+               "them",
+               j->o->args[0]);
+}
+
 /* Rank 0: what tells this stream from others. */
 static uint64_t first_hash(const job *j) {
   return amped_state_file_batch(j->file, 1).hash;
@@ -144,6 +154,7 @@ static amped_status open_state(job *j) {
   j->session_options.precision = j->head.type;
   AMPED_TRY(amped_report_start(j->session));
   tell_duplicates(j);
+  warn_of_reg(j);
   return amped_stream_report_state(j->session, &j->head, j->file);
 }
 

@@ -96,8 +96,14 @@ exec 9>&-
 wait $holder && pass || fail "the stream that held the lock: $(cat locked.txt)"
 absent s.st.lock s.st.journal.lock
 
-# --- options of a state without one ----------------------------------------------------------------------
+# --- options of a state without one, and a state without a penalty ---------------------------------------
 # shellcheck disable=SC2086
 alone 2 '--keep-validation is of a state; add --state=FILE' complete first.tns $fit --keep-validation=10
+alone 0 '' complete first.tns --rank=2 --reg=0 --iters=2 --nowrite --state=none.st
+alone 0 'learnt 2 batches' stream none.st day1.tns day2.tns
+same "warnings of no penalty" "$(grep -c 'warning: .*without a unique solution' err)" 1
+awk '{ $4 += 1; print }' day1.tns >new.tns
+alone 0 'learnt 1 batch;' stream s.st new.tns
+same "warnings of a penalty" "$(grep -c 'unique solution' err)" 0
 
 finish
