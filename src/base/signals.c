@@ -27,6 +27,7 @@ static volatile sig_atomic_t caught;
 static pthread_t main_thread;
 static bool speaks;
 static bool saves;
+static const char *volatile saved = "nothing was saved";
 static const char *advice = "";
 static const volatile int *told;
 
@@ -53,7 +54,8 @@ static void end(int number) {
   if (speaks && !amped_status_was_reported() && (told == NULL || *told == 0)) {
     put(amped_log_has_live_line() ? "\r\033[Kamped_mpi: ended by " : "amped_mpi: ended by ");
     put(name_of(number));
-    put(saves ? "; nothing was saved" : "");
+    put(saves ? "; " : "");
+    put(saves ? saved : "");
     put(advice);
     put("\n");
   }
@@ -93,6 +95,10 @@ amped_status amped_signals_watch(bool process_speaks, bool process_saves) {
 
 void amped_signals_silence(const volatile int *number) {
   told = number;
+}
+
+void amped_signals_saved(const char *text) {
+  saved = text;
 }
 
 void amped_signals_advise(const char *text) {

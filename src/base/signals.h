@@ -15,6 +15,9 @@
  * says that nothing was saved. */
 amped_status amped_signals_watch(bool speaks, bool saves);
 
+/* What the line says from now on in place of nothing was saved, after a semicolon; static text. */
+void amped_signals_saved(const char *text);
+
 /* What the line adds, such as the option that saves something; static text. */
 void amped_signals_advise(const char *advice);
 

@@ -326,6 +326,7 @@ static amped_status learn(job *j, const amped_source_batch *batch) {
   AMPED_GO(done, find_so_far(j, &stream, &learnt, &so_far));
   told.total_sec = amped_time() - began;
   j->counts.learnt++;
+  amped_signals_saved("the state holds the batches before");
   amped_trace_begin(AMPED_PHASE_REPORT, AMPED_NO_NUMBER);
   status = amped_stream_report_batch(j->session, &told);
   amped_trace_end();

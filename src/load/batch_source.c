@@ -215,12 +215,17 @@ static amped_status first_name(const amped_batch_source *s, char name[NAME_MAX +
   return AMPED_OK;
 }
 
-/* Is it a file that may be a batch? What is none is told once. */
+/* Is it a file that may be a batch? What is none is told once. A pipe is none: no signal would end
+ * the wait for who writes into it. */
 static bool is_batch(const amped_batch_source *s, const char *path) {
   struct stat st;
   amped_format format = AMPED_FORMAT_TNS;
   if (stat(path, &st) != 0 || S_ISDIR(st.st_mode))
     return false;
+  if (!S_ISREG(st.st_mode)) {
+    amped_say("%s: is no file; it is passed over", path);
+    return false;
+  }
   const bool is = amped_io_input_format(path, s->request->read, &format) == AMPED_OK;
   amped_status_clear();
   if (!is)

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The files of a stream's state: which of them a run replaces, and which it refuses to touch.
 . "$(dirname "$0")/../lib/lib.sh"
+needs perl
 cd "$scratch" || exit 99
 
 # alone STATUS PATTERN ARGUMENT...: expect, without mpirun, which waits for seconds after a failure.
@@ -105,5 +106,39 @@ same "warnings of no penalty" "$(grep -c 'warning: .*without a unique solution' 
 awk '{ $4 += 1; print }' day1.tns >new.tns
 alone 0 'learnt 1 batch;' stream s.st new.tns
 same "warnings of a penalty" "$(grep -c 'unique solution' err)" 0
+
+# --- signals reach a stream ------------------------------------------------------------------------------
+# watch ARGUMENT...: the program in the background, until the file of its JSON lines has a batch. perl undoes that
+# background jobs of a shell ignore SIGINT.
+watch() {
+  rm -f live.json
+  perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' "$amped" "$@" --json=live.json --backend="$backend" >watched.txt 2>&1 <wait &
+  holder=$!
+  exec 9>wait
+  until_true $holder grep -q '"event":"batch"' live.json && pass || fail "no batch: $(cat watched.txt)"
+}
+# A pipe in the folder of --follow is not opened: no signal would end that.
+mkdir inc
+mkfifo inc/a.csv
+awk '{ $4 += 2; print }' day1.tns >inc/b.tns
+watch stream s.st --follow=inc
+kill -s TERM $holder
+exec 9>&-
+wait $holder
+same "status of --follow after SIGTERM" $? 85
+grep -q 'inc/a.csv: is no file; it is passed over' watched.txt && pass || fail "no line about the pipe"
+# A second Ctrl-C ends a stream that waits for its input, behind a batch that is safe.
+awk '{ $4 += 3; print }' day1.tns >newer.tns
+watch stream s.st newer.tns -
+for again in 1 2 3 4; do
+  kill -s INT $holder 2>/dev/null
+  sleep 0.2
+done
+wait $holder
+same "status after Ctrl-C twice" $? 130
+exec 9>&-
+grep -q 'ended by SIGINT (Ctrl-C); the state holds the batches before' watched.txt && pass ||
+  fail "what is saved: $(cat watched.txt)"
+alone 0 'learnt 0 batches, 1 skipped' stream s.st newer.tns
 
 finish
