@@ -371,8 +371,7 @@ amped_status amped_stream_batch_learn(amped_stream_batch *b, const amped_state_h
   amped_trace_begin(AMPED_PHASE_ROWS, AMPED_NO_NUMBER);
   AMPED_TRY(amped_comm_agree(b->comm, bring_rows(b, head, rows, number)));
   if (head->history == AMPED_HISTORY_MODEL)
-    AMPED_TRY(
-        amped_stream_model_create(&b->context, &b->fit, b->histories, rows->sums, &b->model));
+    AMPED_TRY(amped_stream_model_create(&b->context, &b->fit, b->histories, rows->sums, &b->model));
   amped_trace_end();
   lap(&at, &b->times->moves);
   const double began = amped_time();
