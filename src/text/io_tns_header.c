@@ -56,8 +56,10 @@ static amped_status check_order(const line *l, uint64_t order) {
   if (order >= AMPED_MIN_ORDER && order <= AMPED_MAX_ORDER)
     return AMPED_OK;
   return amped_text_error(l->path, l->number,
-                          "a tensor of order %" PRIu64 "; orders %d to %d are supported", order,
-                          AMPED_MIN_ORDER, AMPED_MAX_ORDER);
+                          "a tensor of order %" PRIu64
+                          "; orders %d to %d are supported, and a line has "
+                          "the indices of a cell and its value",
+                          order, AMPED_MIN_ORDER, AMPED_MAX_ORDER);
 }
 
 /* Read fields first .. first+order-1 as the dimensions. */

@@ -90,9 +90,12 @@ expect 2 "nothing to tell" "$amped" predict biased.h5 keys.csv
 expect 2 "lesser first" "$amped" predict biased.h5 cells.csv --value=stars --clip=4:2
 expect 2 "lesser first" "$amped" predict biased.h5 cells.csv --value=stars --clip=4
 expect 2 "give LO:HI" "$amped" predict biased.h5 cells.csv --value=stars --clip=data
-printf '1 1 1\n2 1 1\n' >bare.tns
-expect 3 "bare.tns: has 3 numbers a line, and the model of biased.h5 is of order 3: text needs 3 indices and a value" \
-  "$amped" predict biased.h5 bare.tns -o bare.csv
+printf '1 1 1\n2 1 1\n' >bare3.tns
+expect 3 "orders 3 to 8 are supported, and a line has the indices of a cell and its value" \
+  "$amped" predict biased.h5 bare3.tns -o none.csv
+printf '1 1 1 1\n2 1 1 1\n' >bare4.tns
+expect 3 "bare4.tns: has 4 numbers a line, and the model of four.h5 is of order 4: text needs 4 indices and a value" \
+  "$amped" predict four.h5 bare4.tns -o none.csv
 expect 2 "refuse or predict" "$amped" predict biased.h5 cells.csv --value=stars --cold=yes
 expect 2 "missing" "$amped" predict biased.h5
 expect 3 "four.tns: has 4 modes, but the model of biased.h5 has 3" "$amped" predict biased.h5 four.tns
