@@ -181,6 +181,22 @@ static int find_by(const job *j) {
   return by != NULL && amped_parse_int(by, 1, j->head.order, &mode) ? mode - 1 : -1;
 }
 
+/* Rank 0: a cut passes over the first fit's indices alone, so what other batches had of them comes
+ * again. Batches of a cut have its name, "INPUT (...)". */
+static void tell_others(const job *j) {
+  const char *input = j->request.paths[0];
+  const size_t length = strlen(input);
+  uint64_t others = 0;
+  for (uint64_t number = 2; number <= j->head.batches; number++) {
+    const char *name = amped_state_file_batch(j->file, number).name;
+    others += strncmp(name, input, length) != 0 || strncmp(name + length, " (", 2) != 0;
+  }
+  if (others > 0)
+    amped_say("%s: has %" PRIu64 " batch%s that %s not cut from %s; entries of it that these "
+              "brought are learnt again",
+              j->o->args[0], others, others == 1 ? "" : "es", others == 1 ? "was" : "were", input);
+}
+
 /* Collective. */
 static amped_status open_source(job *j) {
   const amped_comm *comm = &j->session->comm;
@@ -202,6 +218,8 @@ static amped_status open_source(job *j) {
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_labels_free(&labels[m]);
   AMPED_TRY(status);
+  if (comm->rank == 0 && (j->o->stream.by != NULL || j->o->stream.has_boxes))
+    tell_others(j);
   j->by = comm->rank == 0 ? find_by(j) : -1;
   amped_comm_broadcast(comm, &j->by, sizeof j->by);
   return AMPED_OK;

@@ -141,4 +141,15 @@ grep -q 'ended by SIGINT (Ctrl-C); the state holds the batches before' watched.t
   fail "what is saved: $(cat watched.txt)"
 alone 0 'learnt 0 batches, 1 skipped' stream s.st newer.tns
 
+# --- cut from an input, of which files brought entries before --------------------------------------------
+# shellcheck disable=SC2086
+alone 0 'for amped_mpi stream' complete day1.tns $fit --nowrite --state=cut.st
+cat day1.tns day2.tns >all.tns
+head -50 day2.tns >some.tns
+alone 0 'learnt 2 batches;' stream cut.st all.tns --by=3 --batch=2
+alone 0 'learnt 0 batches, 2 skipped;' stream cut.st all.tns --by=3 --batch=2
+grep -q 'not cut from' err && fail "a notice of batches that were" || pass
+alone 0 'learnt 1 batch;' stream cut.st some.tns
+alone 0 'has 1 batch that was not cut from all.tns; .*learnt again' stream cut.st all.tns --by=3 --batch=2
+
 finish
