@@ -5,14 +5,28 @@
 #include "base/file.h"
 #include "hdf5/hdf5_probe.h"
 #include "hdf5/result_file.h"
+#include "hdf5/state_file.h"
 #include "text/io_format.h"
 
 static amped_status refuse(const char *command, const char *path) {
   const char *slash = strrchr(path, '/');
   const char *base = slash != NULL ? slash + 1 : path;
+  return amped_error(
+      AMPED_BAD_INPUT, path,
+      "is no result; %s takes those of cpd and complete; amped_mpi %s makes one: %.*s.cpd.h5",
+      command, path, (int)amped_io_stem(base), base);
+}
+
+/* An HDF5 file. */
+static amped_status refuse_hdf5(const char *command, const char *path) {
+  bool is_state = false;
+  AMPED_TRY(amped_state_file_is(path, &is_state));
+  if (!is_state)
+    return refuse(command, path);
   return amped_error(AMPED_BAD_INPUT, path,
-                     "is no result; %s takes those of cpd, and amped_mpi %s makes one: %.*s.cpd.h5",
-                     command, path, (int)amped_io_stem(base), base);
+                     "is the state of a stream, no result; amped_mpi stream %s -o RESULT.h5 writes "
+                     "its model for %s",
+                     path, command);
 }
 
 /* By the suffix of the name, as text and tables have no other mark. */
@@ -28,7 +42,7 @@ amped_status amped_result_argument_is(const char *command, const char *path) {
     return refuse(command, path);
   AMPED_TRY(amped_hdf5_probe(path)); /* all that is read is of this file */
   AMPED_TRY(amped_result_file_is(path, &is_result));
-  return is_result ? AMPED_OK : refuse(command, path);
+  return is_result ? AMPED_OK : refuse_hdf5(command, path);
 }
 
 amped_status amped_result_argument_read(const char *command, const char *path, amped_ktensor *out) {

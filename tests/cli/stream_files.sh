@@ -152,4 +152,10 @@ grep -q 'not cut from' err && fail "a notice of batches that were" || pass
 alone 0 'learnt 1 batch;' stream cut.st some.tns
 alone 0 'has 1 batch that was not cut from all.tns; .*learnt again' stream cut.st all.tns --by=3 --batch=2
 
+# --- a state is no result ----------------------------------------------------------------------------------
+for command in "predict s.st day1.tns" "recommend s.st --for=1 --of=2" "top s.st"; do
+  # shellcheck disable=SC2086
+  expect 3 "s.st: is the state of a stream, no result; amped_mpi stream s.st -o RESULT.h5" "$amped" $command
+done
+
 finish
