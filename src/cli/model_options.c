@@ -27,6 +27,7 @@ static const amped_option of_rows[] = {
      .help = "the mode, by name or number, whose labels are recommended; of complete --implicit, "
              "whose indices are ranked",
      .initially = "must be given; of complete the second longest mode",
+     .expected_text = "a mode's name or number",
      AMPED_OPTION_FIELD(amped_recommend_options, of)},
 };
 
@@ -37,6 +38,7 @@ static const amped_option recommend_rows[] = {
      .help = "one label of a mode, or all of its labels; modes by name, or by "
              "number from 1; indices from 1 where the mode has no labels",
      .initially = "must be given",
+     .expected_text = "a mode, or MODE:LABEL,",
      AMPED_OPTION_FIELD(amped_recommend_options, target)},
     {.name = "at",
      .type = AMPED_OPTION_CUSTOM,

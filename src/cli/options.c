@@ -71,7 +71,6 @@ static const amped_option top_rows[] = {
      .value = "N",
      .help = "labels to show: the leading ones of every mode; recommend: the best for each label",
      .initial = "10",
-     .expected_text = "a whole number from 1",
      AMPED_OPTION_FIELD(amped_options, top)},
 };
 

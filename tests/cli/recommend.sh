@@ -88,7 +88,11 @@ expect 2 "has no mode for --at" "$amped" recommend m.h5 --for=who --of=what --at
 expect 3 "m.h5: --for: mode 1 has no label a150" "$amped" recommend m.h5 --for=who:a150 --of=what
 expect 3 "m.h5: --at: mode 3 has no label c9" "$amped" recommend m.h5 --for=who:a1 --of=what --at=when:c9
 expect 3 "ties.h5: --for: mode 1 has no index 4" "$amped" recommend ties.h5 --for=1:4 --of=2
-expect 2 "from 1" "$amped" recommend m.h5 --for=who --of=what -n 0
+for count in 0 1000000000; do
+  expect 2 "a whole number from 1 to 1000000 is expected" "$amped" recommend m.h5 --for=who --of=what -n $count
+done
+expect 2 "for=: a mode, or MODE:LABEL, is expected" "$amped" recommend m.h5 --for= --of=what
+expect 2 "of=: a mode's name or number is expected" "$amped" recommend m.h5 --for=who --of=
 expect 2 "options of reading" "$amped" recommend m.h5 --for=who --of=what --value=n
 expect 2 "name OUT.csv" "$amped" recommend m.h5 --for=who --of=what -o never.h5
 expect 2 "would mix" "$amped" recommend m.h5 --for=who --of=what -o - --json=-
