@@ -2,8 +2,10 @@
 
 #include <string.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/sort.h"
+#include "base/system_memory.h"
 #include "base/timer.h"
 #include "base/trace.h"
 #include "plan/touched.h"
@@ -355,6 +357,30 @@ static amped_status fit(work *w) {
   return status;
 }
 
+/* Every index up to the largest is a row, so that one wrong index makes more rows than any memory
+ * holds. The status is this rank's own. */
+static amped_status check_growth(const work *w) {
+  const amped_state_head *h = w->s->head;
+  const uint64_t *dims = amped_input_info(w->input)->dims;
+  const uint64_t budget = amped_mem_node_available();
+  char need[32];
+  char have[32];
+  for (int m = 0; m < h->order; m++) {
+    uint64_t bytes = UINT64_MAX;
+    if (!amped_mul(dims[m], (uint64_t)h->ncomps * h->type, &bytes))
+      bytes = UINT64_MAX;
+    if (dims[m] > h->dims[m] && bytes > (budget > 0 ? budget : UINT64_MAX - 1))
+      return amped_error(
+          AMPED_FAILED, amped_input_path(w->input),
+          "makes mode %d %" PRIu64 " rows, where the state has %" PRIu64
+          "; they take at least %s and %s are free; correct that index, or begin a state "
+          "from a table, whose labels may be any numbers",
+          m + 1, dims[m], h->dims[m], amped_format_bytes(need, bytes),
+          amped_format_bytes(have, budget));
+  }
+  return AMPED_OK;
+}
+
 /* Collective; the status is agreed. Up to the first sweep. */
 static amped_status load(work *w, int growing) {
   const amped_stream *s = w->s;
@@ -362,6 +388,7 @@ static amped_status load(work *w, int growing) {
   amped_trace_begin(AMPED_PHASE_LOAD, AMPED_NO_NUMBER);
   AMPED_TRY(take_entries(w, growing));
   w->out->times.entries = amped_time() - began;
+  AMPED_TRY(amped_comm_agree(s->comm, check_growth(w)));
   AMPED_TRY(
       amped_comm_agree(s->comm, amped_stream_rows_grow(s->rows, amped_input_info(w->input)->dims)));
   if (w->out->learnt > 0 && !is_published(w))

@@ -158,4 +158,11 @@ for command in "predict s.st day1.tns" "recommend s.st --for=1 --of=2" "top s.st
   expect 3 "s.st: is the state of a stream, no result; amped_mpi stream s.st -o RESULT.h5" "$amped" $command
 done
 
+# --- an index that makes too many rows -------------------------------------------------------------------
+for index in 90000000000000 9223372036854775807; do
+  echo "1 2 $index 5" >far.tns
+  alone 1 "far.tns: makes mode 3 $index rows, where the state has 5; .*correct that index" stream s.st far.tns
+done
+expect 0 '' "$amped" info s.st --verify
+
 finish
