@@ -176,6 +176,36 @@ template <typename T> __device__ inline T sum_of_lanes(T x) {
   return x;
 }
 
+/* At a kernel's end: add lanes' shares of the sums of its rows to a strip's. */
+template <typename P>
+__device__ inline void add_to_strip(const P &p, uint64_t strip, double count, double squares,
+                                    double penalty, unsigned lane) {
+  squares = sum_of_lanes(squares);
+  penalty = sum_of_lanes(penalty);
+  if (lane == 0) {
+    p.sums[strip].count += count;
+    p.sums[strip].squares += squares;
+    p.sums[strip].penalty += penalty;
+  }
+}
+
+/* Launch a kernel whose warps have a strip each, so many in a thread block, and so many bytes of
+ * shared memory a warp. */
+template <typename P>
+amped_status launch_strips(void (*kernel)(P), const P &p, unsigned warps, unsigned warp_bytes,
+                           cudaStream_t stream, const char *what) {
+  const unsigned bytes = warps * warp_bytes;
+  const uint64_t count = amped_ceil_div(p.strips, (uint64_t)warps);
+  if (count > INT32_MAX)
+    return amped_error(AMPED_FAILED, "CUDA",
+                       "%" PRIu64 " thread blocks are too many for one launch; use more GPUs",
+                       count);
+  AMPED_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  kernel<<<(unsigned)count, 32 * warps, bytes, stream>>>(p);
+  AMPED_CUDA_LAUNCHED(what);
+  return AMPED_OK;
+}
+
 } // namespace
 
 #endif

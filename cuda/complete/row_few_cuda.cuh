@@ -334,25 +334,14 @@ __global__ void __launch_bounds__(32 * few_warps, W == 32 ? 8 : 3)
     }
     __syncwarp();
   }
-  squares = sum_of_lanes(squares);
-  penalty = sum_of_lanes(penalty);
-  if (lane == 0) {
-    p.sums[strip].count += count;
-    p.sums[strip].squares += squares;
-    p.sums[strip].penalty += penalty;
-  }
+  add_to_strip(p, strip, count, squares, penalty, lane);
 }
 
 template <int W, int N, typename I, bool biased>
 amped_status launch_few(const fit_problem<float, I> &p, cudaStream_t stream) {
-  constexpr unsigned bytes = few_warps * (unsigned)sizeof(few_desk<W>);
   static_assert(sizeof(few_desk<W>) % 16 == 0, "desks lie one behind another");
-  const unsigned blocks = (unsigned)amped_ceil_div(p.strips, (uint64_t)few_warps);
-  const auto kernel = fit_few<W, N, I, biased>;
-  AMPED_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-  kernel<<<blocks, 32 * few_warps, bytes, stream>>>(p);
-  AMPED_CUDA_LAUNCHED("the kernel of rows of few nonzeros");
-  return AMPED_OK;
+  return launch_strips(fit_few<W, N, I, biased>, p, few_warps, (unsigned)sizeof(few_desk<W>),
+                       stream, "the kernel of rows of few nonzeros");
 }
 
 } // namespace

@@ -366,25 +366,14 @@ __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
       __syncwarp();
     }
   }
-  all_squares = sum_of_lanes(all_squares);
-  all_penalty = sum_of_lanes(all_penalty);
-  if (lane == 0) {
-    p.sums[strip].count += all_count;
-    p.sums[strip].squares += all_squares;
-    p.sums[strip].penalty += all_penalty;
-  }
+  add_to_strip(p, strip, all_count, all_squares, all_penalty, lane);
 }
 
 template <int W, int N, typename I, bool biased>
 amped_status launch_known(const fit_problem<float, I> &p, cudaStream_t stream) {
-  constexpr unsigned bytes = known_warps * (unsigned)sizeof(known_desk<W>);
   static_assert(sizeof(known_desk<W>) % 16 == 0, "desks lie one behind another");
-  const unsigned blocks = (unsigned)amped_ceil_div(p.strips, (uint64_t)known_warps);
-  const auto kernel = fit_known<W, N, I, biased>;
-  AMPED_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-  kernel<<<blocks, 32 * known_warps, bytes, stream>>>(p);
-  AMPED_CUDA_LAUNCHED("the kernel of rows with a history");
-  return AMPED_OK;
+  return launch_strips(fit_known<W, N, I, biased>, p, known_warps, (unsigned)sizeof(known_desk<W>),
+                       stream, "the kernel of rows with a history");
 }
 
 } // namespace

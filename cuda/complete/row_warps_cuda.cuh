@@ -754,23 +754,15 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
 
 template <int W, int N, typename I, bool biased, bool weighs, bool has_history, bool leaves_out>
 amped_status launch_rows(const amped_row_kernel_cuda_args *args) {
-  constexpr unsigned warps = warps_of<W>(has_history);
   constexpr unsigned bytes =
-      warps * (unsigned)(sizeof(warp_memory<W>) + (has_history ? sizeof(warp_history<W>) : 0));
+      (unsigned)(sizeof(warp_memory<W>) + (has_history ? sizeof(warp_history<W>) : 0));
   static_assert(sizeof(warp_memory<W>) % 16 == 0, "histories begin behind");
   fit_problem<float, I> p = {};
   describe_fit(&p, args);
   if constexpr (leaves_out)
     p.few = !has_history ? most_few<W> : leaves_known(args) ? most_known : 0;
-  const uint64_t count = amped_ceil_div(p.strips, (uint64_t)warps);
-  if (count > INT32_MAX)
-    return amped_error(AMPED_FAILED, "CUDA",
-                       "%" PRIu64 " thread blocks are too many for one launch; use more GPUs",
-                       count);
-  const auto kernel = fit_rows<W, N, I, biased, weighs, has_history, leaves_out>;
-  AMPED_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-  kernel<<<(unsigned)count, 32 * warps, bytes, args->stream>>>(p);
-  AMPED_CUDA_LAUNCHED("the row-fit kernel");
+  AMPED_TRY(launch_strips(fit_rows<W, N, I, biased, weighs, has_history, leaves_out>, p,
+                          warps_of<W>(has_history), bytes, args->stream, "the row-fit kernel"));
   if constexpr (leaves_out && has_history) {
     if (p.few > 0)
       return launch_known<W, N, I, biased>(p, args->stream);
