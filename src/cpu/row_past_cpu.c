@@ -142,7 +142,7 @@ static void put_row(const amped_tensor_part *part, int mode, const amped_row_rec
     for (uint64_t c = 0; c < ncomps; c++)
       sum += right[c] * before[c];
     sum = n * sum + (k < components ? pull * (before[k] - r->prior) : r->reg_bias * before[k]);
-    at = put_times(equations, type, at, 1.0, 1, &sum);
+    amped_values_put(equations, type, at++, 1, &sum);
   }
   (void)put_times(equations, type, at, n, 1, &zero);
 }

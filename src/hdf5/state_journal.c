@@ -20,9 +20,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are little-endi
 /* The last part of a batch's name is left out behind so many bytes. */
 #define NAME_BYTES 8192
 
-/* Header: MAGIC, the version, the state's id, order, ncomps, bytes of a number, history_length, a
+/* Header: the magic, the version, the state's id, order, ncomps, bytes of a number, history_length, a
  * hash of these. */
-#define MAGIC UINT64_C(0x4C4E4A4445504D41) /* "AMPEDJNL" */
 #define JOURNAL_VERSION 1
 #define HEADER_WORDS 8
 #define HEADER_BYTES (HEADER_WORDS * WORD)
@@ -67,7 +66,7 @@ static amped_status cannot_write(const amped_journal *j, int failed) {
 /* --- life ------------------------------------------------------------------------------------- */
 
 static void make_header(const amped_state_head *head, uint64_t id, uint64_t words[HEADER_WORDS]) {
-  const uint64_t all[HEADER_WORDS - 1] = {MAGIC,
+  const uint64_t all[HEADER_WORDS - 1] = {AMPED_JOURNAL_MAGIC,
                                           JOURNAL_VERSION,
                                           id,
                                           (uint64_t)head->order,
@@ -141,7 +140,7 @@ static amped_status check_header(amped_journal *j, const amped_state_head *head)
   uint64_t like[HEADER_WORDS];
   if (j->bytes >= HEADER_BYTES)
     AMPED_TRY(read_at(j, 0, HEADER_BYTES, found));
-  if (found[0] != MAGIC)
+  if (found[0] != AMPED_JOURNAL_MAGIC)
     return amped_error(AMPED_BAD_INPUT, j->path,
                        "is no journal of a stream's state; rename that file");
   make_header(head, found[2], like);

@@ -14,6 +14,10 @@
 #include "hdf5/state_head.h"
 #include "tensor/sptensor.h"
 
+/* The first word of a journal, and its bytes. */
+#define AMPED_JOURNAL_MAGIC UINT64_C(0x4C4E4A4445504D41)
+#define AMPED_JOURNAL_MARK "AMPEDJNL"
+
 typedef struct amped_journal {
   const char *path; /* of the file; borrowed */
   bool open;

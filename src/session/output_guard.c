@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "hdf5/hdf5_probe.h"
 #include "hdf5/dense_file.h"
+#include "hdf5/state_journal.h"
 #include "hdf5/state_names.h"
 #include "hdf5/tensor_file.h"
 
@@ -20,9 +21,6 @@ static const char foreign[] = "was not made by amped_mpi";
 static const char other_text[] = "was not written by --json";
 static const char other_trace[] = "was not written by --trace";
 static const char unknown[] = "does not tell what made it";
-
-/* A journal begins with it (hdf5/state_journal.c). */
-static const char journal_mark[] = "AMPEDJNL";
 
 /* --- HDF5 files ------------------------------------------------------------------------------ */
 
@@ -137,7 +135,7 @@ static bool has_text(const char *path, const char *text, bool at_begin) {
 
 /* No state is replaced, not even by one of the same input: it has learnt batches. */
 static const char *look_at_state(const char *path, amped_output *out) {
-  if (has_text(path, journal_mark, true))
+  if (has_text(path, AMPED_JOURNAL_MARK, true))
     return "is the journal of a stream's state";
   const char *reason = look_at_hdf5(path, "state", out);
   return reason != NULL ? reason : "is the state of a stream";

@@ -8,8 +8,8 @@
  *     H    prod E[a a^T]               g    prod E[a ~a^T] ~a_i + ~b_i h + d
  *     h    prod E[a]                   tau  prod E[~a] ~a_i + ~b_i + sum E[~b - b]
  *
- * and what penalties took from the row when it was fitted (backend/row_past.h),
- * with d = sum over l of E[(~b - b) a] times the other modes' E[a]. All these are parts of E[e e^T]
+ * with d = sum over l of E[(~b - b) a] times the other modes' E[a], and beside that what penalties
+ * took from the row when it was fitted (backend/row_past.h). All these are parts of E[e e^T]
  * and E[e ~e^T], where e = (a, b, 1), or (a, 1) without biases. The sum S of n e e^T over all rows
  * of a mode is kept from batch to batch. A batch changes few rows, so that with d = e - ~e
  *

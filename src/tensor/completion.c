@@ -46,94 +46,106 @@ amped_status amped_completion_set_errors(amped_completion *c, amped_completion_s
 
 /* --- lengths of columns ---------------------------------------------------------------------- */
 
-/* Its squares neither overflow nor underflow. */
-static double length_of(const amped_ktensor *k, int mode, int r) {
-  const uint64_t n = (uint64_t)k->ncomps;
-  const double *column = k->factors[mode] + r;
-  double most = 0.0;
-  double sum = 0.0;
-  for (uint64_t i = 0; i < k->dims[mode]; i++)
-    most = fmax(most, fabs(column[i * n]));
-  for (uint64_t i = 0; i < k->dims[mode] && most > 0.0; i++)
-    sum += (column[i * n] / most) * (column[i * n] / most);
-  return most * sqrt(sum);
-}
-
-static double mean_of(const amped_ktensor *k, int mode, int r) {
-  const uint64_t n = (uint64_t)k->ncomps;
-  double sum = 0.0;
-  for (uint64_t i = 0; i < k->dims[mode]; i++)
-    sum += k->factors[mode][i * n + (uint64_t)r];
-  return sum / (double)k->dims[mode];
-}
-
-static void scale_column(amped_ktensor *k, int mode, int r, double by) {
-  const uint64_t n = (uint64_t)k->ncomps;
-  for (uint64_t i = 0; i < k->dims[mode]; i++)
-    k->factors[mode][i * n + (uint64_t)r] *= by;
-}
-
 amped_status amped_completion_normalise(amped_completion *c, amped_ktensor *k) {
-  const uint64_t n = (uint64_t)k->ncomps;
   amped_free(c->lengths);
   c->ncomps = 0;
-  AMPED_TRY(amped_alloc(&c->lengths, (uint64_t)k->order * n, sizeof *c->lengths,
+  AMPED_TRY(amped_alloc(&c->lengths, (uint64_t)k->order * (uint64_t)k->ncomps, sizeof *c->lengths,
                         "the lengths of columns"));
   c->ncomps = k->ncomps;
-  for (int m = 0; m < k->order; m++)
-    for (int r = 0; r < k->ncomps; r++)
-      c->lengths[(uint64_t)m * n + (uint64_t)r] = length_of(k, m, r);
-  amped_ktensor_normalise(k);
+  amped_ktensor_normalise(k, c->lengths);
   return AMPED_OK;
+}
+
+/* Of all columns: what they are, and what they are multiplied by. */
+typedef struct columns {
+  double lengths[AMPED_MAX_ORDER][AMPED_MAX_NCOMPS];
+  double means[AMPED_MAX_ORDER][AMPED_MAX_NCOMPS];
+  double by[AMPED_MAX_ORDER][AMPED_MAX_NCOMPS];
+} columns;
+
+/* Squares neither overflow nor underflow. */
+static void measure_mode(const amped_ktensor *k, int mode, double *lengths, double *means) {
+  const uint64_t n = (uint64_t)k->ncomps;
+  const double *factor = k->factors[mode];
+  double most[AMPED_MAX_NCOMPS] = {0.0};
+  double sums[AMPED_MAX_NCOMPS] = {0.0};
+  double squares[AMPED_MAX_NCOMPS] = {0.0};
+  for (uint64_t i = 0; i < k->dims[mode]; i++)
+    for (uint64_t r = 0; r < n; r++) {
+      most[r] = fmax(most[r], fabs(factor[i * n + r]));
+      sums[r] += factor[i * n + r];
+    }
+  for (uint64_t i = 0; i < k->dims[mode]; i++)
+    for (uint64_t r = 0; r < n; r++) {
+      const double share = most[r] > 0.0 ? factor[i * n + r] / most[r] : 0.0;
+      squares[r] += share * share;
+    }
+  for (uint64_t r = 0; r < n; r++) {
+    lengths[r] = most[r] * sqrt(squares[r]);
+    means[r] = sums[r] / (double)k->dims[mode];
+  }
+}
+
+static void scale_mode(amped_ktensor *k, int mode, const double *by) {
+  const uint64_t n = (uint64_t)k->ncomps;
+  for (uint64_t i = 0; i < k->dims[mode]; i++)
+    for (uint64_t r = 0; r < n; r++)
+      k->factors[mode][i * n + r] *= by[r];
 }
 
 /* Below this share of a column's size its mean says little. */
 #define LEAST_MEAN 0.5
 
-/* Give a component's weight to its columns, evenly. */
-static void spread(amped_ktensor *k, int r, const bool *context) {
+/* Find what gives a component's weight to its columns, evenly. */
+static void spread(const amped_ktensor *k, int r, const bool *context, columns *c) {
   bool even[AMPED_MAX_ORDER];
-  double lengths[AMPED_MAX_ORDER];
   double size = fabs(k->weights[r]);
   double sign = k->weights[r] < 0.0 ? -1.0 : 1.0;
   double logs = 0.0;
   int count = 0;
   for (int m = 0; m < k->order; m++) {
-    const double mean = mean_of(k, m, r);
-    lengths[m] = length_of(k, m, r);
-    even[m] = !context[m] || !(fabs(mean) * sqrt((double)k->dims[m]) > LEAST_MEAN * lengths[m]);
-    if (!even[m]) {
-      scale_column(k, m, r, 1.0 / mean);
+    const double mean = c->means[m][r];
+    even[m] =
+        !context[m] || !(fabs(mean) * sqrt((double)k->dims[m]) > LEAST_MEAN * c->lengths[m][r]);
+    c->by[m][r] = even[m] ? 1.0 : 1.0 / mean;
+    if (even[m]) {
+      logs += log(c->lengths[m][r]);
+      count++;
+    } else {
       size *= fabs(mean);
       sign = mean < 0.0 ? -sign : sign;
     }
   }
-  for (int m = 0; m < k->order; m++)
-    if (even[m]) {
-      logs += log(lengths[m]);
-      count++;
-    }
   if (count == 0) {
-    scale_column(k, 0, r, sign * size);
+    c->by[0][r] *= sign * size;
     return;
   }
   const double length = exp((log(size) + logs) / count);
   for (int m = 0; m < k->order; m++)
-    if (even[m] && lengths[m] > 0.0) {
-      scale_column(k, m, r, sign * length / lengths[m]);
+    if (even[m] && c->lengths[m][r] > 0.0) {
+      c->by[m][r] = sign * length / c->lengths[m][r];
       sign = 1.0;
     }
+}
+
+static void spread_all(amped_ktensor *k, const bool *context) {
+  columns c;
+  for (int m = 0; m < k->order; m++)
+    measure_mode(k, m, c.lengths[m], c.means[m]);
+  for (int r = 0; r < k->ncomps; r++)
+    spread(k, r, context, &c);
+  for (int m = 0; m < k->order; m++)
+    scale_mode(k, m, c.by[m]);
 }
 
 void amped_completion_stretch(const amped_completion *c, const bool *context, amped_ktensor *k) {
   bool ones = true;
   for (int r = 0; r < k->ncomps; r++)
     ones = ones && k->weights[r] == 1.0;
-  for (int r = 0; r < k->ncomps && c->ncomps == k->ncomps; r++)
-    for (int m = 0; m < k->order; m++)
-      scale_column(k, m, r, c->lengths[m * k->ncomps + r]);
-  for (int r = 0; r < k->ncomps && c->ncomps == 0 && !ones; r++)
-    spread(k, r, context);
+  for (int m = 0; m < k->order && c->ncomps == k->ncomps; m++)
+    scale_mode(k, m, c->lengths + m * k->ncomps);
+  if (c->ncomps == 0 && !ones)
+    spread_all(k, context);
   for (int r = 0; r < k->ncomps; r++)
     k->weights[r] = 1.0;
 }

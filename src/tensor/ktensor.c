@@ -36,10 +36,9 @@ void amped_ktensor_free(amped_ktensor *k) {
   memset(k, 0, sizeof *k);
 }
 
-static void balance_mode(amped_ktensor *k, int mode) {
+static void balance_mode(amped_ktensor *k, int mode, int *exponents) {
   const uint64_t n = (uint64_t)k->ncomps;
   double most[AMPED_MAX_NCOMPS] = {0.0};
-  int exponents[AMPED_MAX_NCOMPS];
   double *factor = k->factors[mode];
   for (uint64_t i = 0; i < k->dims[mode]; i++)
     for (uint64_t r = 0; r < n; r++)
@@ -54,21 +53,22 @@ static void balance_mode(amped_ktensor *k, int mode) {
 }
 
 void amped_ktensor_balance(amped_ktensor *k) {
+  int exponents[AMPED_MAX_NCOMPS];
   for (int m = 0; m < k->order; m++)
-    balance_mode(k, m);
+    balance_mode(k, m, exponents);
 }
 
-static void normalise_mode(amped_ktensor *k, int mode) {
+static void normalise_mode(amped_ktensor *k, int mode, double *lengths) {
   const uint64_t n = (uint64_t)k->ncomps;
-  double squares[AMPED_MAX_NCOMPS] = {0.0}; /* then lengths */
+  double squares[AMPED_MAX_NCOMPS] = {0.0}; /* then what columns are divided by */
   double *factor = k->factors[mode];
   for (uint64_t i = 0; i < k->dims[mode]; i++)
     for (uint64_t r = 0; r < n; r++)
       squares[r] += factor[i * n + r] * factor[i * n + r];
   for (uint64_t r = 0; r < n; r++) {
-    const double length = sqrt(squares[r]);
-    k->weights[r] *= length;
-    squares[r] = length > 0.0 ? length : 1.0;
+    lengths[r] = sqrt(squares[r]);
+    k->weights[r] *= lengths[r];
+    squares[r] = lengths[r] > 0.0 ? lengths[r] : 1.0;
   }
   for (uint64_t i = 0; i < k->dims[mode]; i++)
     for (uint64_t r = 0; r < n; r++)
@@ -76,10 +76,16 @@ static void normalise_mode(amped_ktensor *k, int mode) {
 }
 
 /* Balanced columns have squares that a double holds. */
-void amped_ktensor_normalise(amped_ktensor *k) {
-  amped_ktensor_balance(k);
+void amped_ktensor_normalise(amped_ktensor *k, double *lengths) {
+  int exponents[AMPED_MAX_ORDER][AMPED_MAX_NCOMPS];
+  double of_mode[AMPED_MAX_NCOMPS];
   for (int m = 0; m < k->order; m++)
-    normalise_mode(k, m);
+    balance_mode(k, m, exponents[m]);
+  for (int m = 0; m < k->order; m++) {
+    normalise_mode(k, m, of_mode);
+    for (int r = 0; r < k->ncomps && lengths != NULL; r++)
+      lengths[m * k->ncomps + r] = ldexp(of_mode[r], exponents[m][r]);
+  }
 }
 
 void amped_ktensor_order(const amped_ktensor *k, int *order) {

@@ -28,8 +28,9 @@ void amped_ktensor_free(amped_ktensor *k);
 void amped_ktensor_balance(amped_ktensor *k);
 
 /* Normalise: every column gets unit length, and the weight takes the length in. A column of zeros
- * does not change; its component's weight becomes 0. The model is the same but for rounding. */
-void amped_ktensor_normalise(amped_ktensor *k);
+ * does not change; its component's weight becomes 0. The model is the same but for rounding.
+ * lengths: [order][ncomps] of the columns before; NULL: nobody asks. */
+void amped_ktensor_normalise(amped_ktensor *k, double *lengths);
 
 /* order[0 .. ncomps) = the components in descending order of weight; equal weights keep their
  * order. */

@@ -208,7 +208,7 @@ START_TEST(columns_of_unit_length_give_the_same_values) {
   for (uint64_t i = 0; i < dims[1]; i++)
     unit.factors[1][i * NCOMPS] = k.factors[1][i * NCOMPS] *= 1e-170;
   make_completion(&c, true);
-  amped_ktensor_normalise(&unit);
+  amped_ktensor_normalise(&unit, NULL);
   for (int m = 0; m < ORDER; m++)
     for (uint64_t r = 0; r < NCOMPS; r++) {
       double square = 0.0;
