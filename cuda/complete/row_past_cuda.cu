@@ -251,8 +251,8 @@ amped_status past_recall(amped_tensor_part *part, int mode, const amped_row_reci
       recipe->reg_power,
       recipe->prior,
       recipe->reg_bias};
-  AMPED_TRY(make(&p->d_history,
-                 most * (sizeof(double) + sizeof(uint64_t) + s.length * plan->value_type)));
+  const uint64_t equations = amped_ceil_div(most * s.length * plan->value_type, 16) * 16;
+  AMPED_TRY(make(&p->d_history, most * (sizeof(double) + sizeof(uint64_t)) + equations));
   double *const d_keep = static_cast<double *>(p->d_history);
   uint64_t *const d_at = reinterpret_cast<uint64_t *>(d_keep + most);
   *out = {d_at + most, d_at, d_keep};

@@ -46,8 +46,8 @@
 
 /* The history of mode's own rows. Row i of the block: equations' row at[i] times keep[i], which is
  * 0 where it has none (then they are not read). Rows without nonzeros are not looked at. No two
- * rows have one row of equations. All three are in the backend's memory; equations begin at a
- * multiple of 16 bytes. */
+ * rows have one row of equations. All three are in the backend's memory. The memory of equations
+ * begins at a multiple of 16 bytes and has a multiple of 16 bytes, as kernels read 16 at a time. */
 typedef struct amped_row_history {
   void *equations; /* rows of amped_equation_length numbers of the plan's value type */
   const uint64_t *at;

@@ -191,8 +191,9 @@ static void histories_open(team *t, int mode) {
     uint64_t *at = NULL;
     void *equations = NULL;
     double *keep = doubles(rows);
-    check_ok(amped_calloc(&at, rows * length, sizeof *at, "a test"));
-    check_ok(amped_calloc(&equations, rows * length, t->p->value_type, "a test"));
+    const uint64_t all = amped_ceil_div(rows * length, 4) * 4; /* a multiple of 16 bytes */
+    check_ok(amped_calloc(&at, all, sizeof *at, "a test"));
+    check_ok(amped_calloc(&equations, all, t->p->value_type, "a test"));
     for (uint64_t i = 0; i < plan->dims[mode]; i++) {
       const uint64_t row = amped_plan_position(plan, mode, i) - block_first(plan, mode);
       if (plan->modes[mode].rows.owner[i / plan->modes[mode].rows.width] != r)
@@ -203,7 +204,7 @@ static void histories_open(team *t, int mode) {
         amped_value_put(equations, t->p->value_type, at[row] * length + k, history_number(t, i, k));
     }
     h->places = put_numbers(b, rows, at, keep, AMPED_F64, &places);
-    h->equations = put_numbers(b, rows * length, at, equations, t->p->value_type, &numbers);
+    h->equations = put_numbers(b, all, at, equations, t->p->value_type, &numbers);
     h->rows.equations = (void *)(uintptr_t)numbers.values;
     h->rows.at = places.indices[0];
     h->rows.keep = places.values;
