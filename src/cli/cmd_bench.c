@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdio.h>
 
 #include "base/log.h"
@@ -9,6 +10,7 @@
 #include "session/ceilings.h"
 #include "session/prepare.h"
 #include "session/report.h"
+#include "solver/mode_update.h"
 
 /* The report of one mode, the same on every rank. */
 typedef struct result {
@@ -21,6 +23,7 @@ typedef struct result {
   uint64_t exchange_bytes;  /* that every rank receives */
   double exchange_gb_per_sec;
   double streamed_bytes; /* of the copies that are not resident */
+  double norm;           /* of MTTKRP's result, so that kernels and backends can be compared */
   const double *ranks;   /* [nranks][FIELDS] on rank 0 */
 } result;
 
@@ -163,9 +166,9 @@ static json_t *json_modes(const amped_session *session, const result *results) {
     (void)json_array_append_new(
         modes,
         json_pack(
-            "{s:i, s:o, s:I, s:o, s:f, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:o, s:o, s:o}", "mode",
-            m, "ranks", json_ranks(session, r), "exchange_bytes", (json_int_t)r->exchange_bytes,
-            "exchange_gb_per_second",
+            "{s:i, s:f, s:o, s:I, s:o, s:f, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:o, s:o, s:o}",
+            "mode", m, "norm", r->norm, "ranks", json_ranks(session, r), "exchange_bytes",
+            (json_int_t)r->exchange_bytes, "exchange_gb_per_second",
             amped_bench_json_known(r->exchange_gb_per_sec > 0.0, r->exchange_gb_per_sec),
             "host_to_device_bytes", r->streamed_bytes, "host_to_device_ms",
             amped_bench_json_spread(r->copy), "compute_ms", amped_bench_json_spread(r->compute),
@@ -231,6 +234,32 @@ static amped_status tell(amped_session *session, const amped_options *o, const r
                 json_modes(session, results)));
 }
 
+/* Collective: the Frobenius norm of MTTKRP's result in mode. */
+static amped_status norm_of(const amped_session *session, int mode, double *norm) {
+  enum { ROWS = 4096 };
+  const amped_context context = amped_session_context(session);
+  const amped_plan *plan = &session->plan;
+  const amped_factor_ops *factors = session->worker.backend->factors;
+  const uint64_t own = plan->modes[mode].rows.rank_rows[plan->rank];
+  amped_mttkrp_times times;
+  double *rows = NULL;
+  double sum = 0.0;
+  AMPED_TRY(amped_mode_mttkrp(&context, mode, &times));
+  amped_status status =
+      amped_alloc(&rows, (uint64_t)ROWS * (uint64_t)plan->ncomps, sizeof *rows, "the norms");
+  for (uint64_t row = 0; row < own && status == AMPED_OK; row += ROWS) {
+    const uint64_t count = own - row < ROWS ? own - row : ROWS;
+    status = factors->get_output(session->worker.factors, mode, row, count, rows);
+    for (uint64_t i = 0; i < count * (uint64_t)plan->ncomps && status == AMPED_OK; i++)
+      sum += rows[i] * rows[i];
+  }
+  amped_free(rows);
+  AMPED_TRY(amped_comm_agree(&session->comm, status));
+  amped_comm_sum(&session->comm, &sum, 1);
+  *norm = sqrt(sum);
+  return AMPED_OK;
+}
+
 /* Collective: medians over passes, spread over ranks. */
 static amped_status conclude(amped_session *session, const amped_options *o,
                              const amped_bench_passes *passes) {
@@ -242,11 +271,12 @@ static amped_status conclude(amped_session *session, const amped_options *o,
       amped_alloc(&ranks, length * (uint64_t)session->plan.order, sizeof *ranks, "the timings");
   AMPED_TRY(amped_comm_agree(&session->comm, status));
   status = amped_ceilings_measure(session, &ceilings);
-  if (status == AMPED_OK) {
-    for (int m = 0; m < session->plan.order; m++)
-      results[m] = result_of(session, passes, m, &ceilings, ranks + (uint64_t)m * length);
-    status = amped_comm_agree(&session->comm, tell(session, o, results, &ceilings));
+  for (int m = 0; m < session->plan.order && status == AMPED_OK; m++) {
+    results[m] = result_of(session, passes, m, &ceilings, ranks + (uint64_t)m * length);
+    status = norm_of(session, m, &results[m].norm);
   }
+  if (status == AMPED_OK)
+    status = amped_comm_agree(&session->comm, tell(session, o, results, &ceilings));
   amped_free(ranks);
   return status;
 }

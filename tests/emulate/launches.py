@@ -1,7 +1,11 @@
 """Rewrite CUDA C++ for a C++ compiler: launches of kernels, and shared memory of a launch's size.
 
 kernel<T><<<grid, block, bytes, stream>>>(a, b);  becomes a call of emulated_launch with a lambda.
+
+launches.py FROM TO [NAME...]: FROM/NAME becomes TO/NAME; every .cu and .cuh below FROM if no NAME is
+given. A file that would not change is not touched, so that make compiles nothing anew.
 """
+import os
 import re
 import sys
 
@@ -56,6 +60,24 @@ def rewrite(text):
                   r'\1 *const \2 = reinterpret_cast<\1 *>(emulated_shared());', text)
 
 
-path = sys.argv[1]
-print('#line 1 "%s"' % path)
-print(rewrite(open(path).read()), end='')
+def names(folder):
+    for path, _, files in os.walk(folder):
+        for name in files:
+            if name.endswith(('.cu', '.cuh')):
+                yield os.path.relpath(os.path.join(path, name), folder)
+
+
+def main(folder, target, *wanted):
+    for name in wanted or names(folder):
+        source = os.path.join(folder, name)
+        twin = os.path.join(target, name)
+        with open(source) as f:
+            text = '#line 1 "%s"\n%s' % (source, rewrite(f.read()))
+        if os.path.exists(twin) and open(twin).read() == text:
+            continue
+        os.makedirs(os.path.dirname(twin), exist_ok=True)
+        with open(twin, 'w') as f:
+            f.write(text)
+
+
+main(*sys.argv[1:])
