@@ -242,15 +242,15 @@ amped_status past_recall(amped_tensor_part *part, int mode, const amped_row_reci
   const uint64_t right = right_numbers(plan);
   amped_row_past_cuda *p = part->row_past;
   const equations_shape s = {
-      amped_equation_length(plan->ncomps - (recipe->biased ? 1 : 0), recipe->biased),
-      left,
-      recipe->biased,
-      p->d_recipe,
-      p->d_recipe + left,
-      recipe->reg,
-      recipe->reg_power,
-      recipe->prior,
-      recipe->reg_bias};
+      .length = amped_equation_length(plan->ncomps - (recipe->biased ? 1 : 0), recipe->biased),
+      .triangle = left,
+      .biased = recipe->biased,
+      .left = p->d_recipe,
+      .right = p->d_recipe + left,
+      .reg = recipe->reg,
+      .reg_power = recipe->reg_power,
+      .prior = recipe->prior,
+      .reg_bias = recipe->reg_bias};
   AMPED_TRY(make(&p->d_history,
                  most * (sizeof(double) + sizeof(uint64_t) + s.length * plan->value_type)));
   double *const d_keep = static_cast<double *>(p->d_history);
@@ -426,5 +426,8 @@ void amped_row_past_cuda_free(amped_row_past_cuda *p) {
   amped_free(p);
 }
 
-const amped_row_past_ops amped_row_past_cuda_ops = {past_require, past_begin, past_recall,
-                                                    past_change, past_grow};
+const amped_row_past_ops amped_row_past_cuda_ops = {.require = past_require,
+                                                    .begin = past_begin,
+                                                    .recall = past_recall,
+                                                    .change = past_change,
+                                                    .grow = past_grow};
