@@ -401,7 +401,7 @@ static amped_status begin_adding(void *self) {
 amped_status amped_box_cuda_begin(amped_copies_cuda *c, int mode, const void *const *factors,
                                   void *output) {
   box_state *s = state_of(c);
-  const amped_pass_cuda pass = {begin_adding, launch_span, c};
+  const amped_pass_cuda pass = {.begin = begin_adding, .span = launch_span, .self = c};
   set_args(c, s, mode, &s->ways[mode], AMPED_BOX_ADD);
   for (int m = 0; m < c->plan->order; m++)
     s->args.factors[m] = factors[m];
@@ -470,7 +470,7 @@ static amped_status no_begin(void *) {
 static amped_status count_rows(amped_copies_cuda *c, int mode, const box_way *way,
                                amped_box_job job, uint32_t *d_adds, void *d_counted, counted *out) {
   box_state *s = state_of(c);
-  const amped_pass_cuda pass = {no_begin, launch_span, c};
+  const amped_pass_cuda pass = {.begin = no_begin, .span = launch_span, .self = c};
   const uint64_t rows = amped_box_rows_cuda(c->plan, mode);
   amped_mttkrp_times times;
   set_args(c, s, mode, way, job);

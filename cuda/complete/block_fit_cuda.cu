@@ -189,7 +189,8 @@ amped_status block_begin(amped_block_fit *b, int mode, const amped_row_fit *fit)
   AMPED_TRY(upload_empty(b, mode));
   block_pass pass = {b, mode};
   const amped_row_kernel_cuda_args args = args_of(b, mode);
-  const amped_run_hook_cuda hook = {renew_run, is_column(b, mode), &pass};
+  const amped_run_hook_cuda hook = {
+      .run = renew_run, .has_strip_sums = is_column(b, mode), .self = &pass};
   return amped_row_fit_cuda_begin(b->part, mode, &args, &hook);
 }
 

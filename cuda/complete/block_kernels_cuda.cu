@@ -188,7 +188,7 @@ template <typename P>
 __device__ column_solution solve_column(const P &p, double m00, double m01, double m11, double r0,
                                         double r1, double weight, double old_a, double old_b) {
   const double eps = (p.biased ? 2.0 : 1.0) * DBL_EPSILON;
-  column_solution x = {0.0, 0.0, true};
+  column_solution x = {.a = 0.0, .b = 0.0, .unique = true};
   if (p.nonnegative) {
     const double rest = p.biased && m11 > 0.0 ? m00 - m01 * m01 / m11 : m00;
     const double right = p.biased && m11 > 0.0 ? r0 - m01 * r1 / m11 : r0;
@@ -239,7 +239,7 @@ __device__ void make_row(const block_problem<T, I> &p, uint64_t row, const doubl
                          uint64_t count, amped_row_fit_sums *sums) {
   T *const to = p.own + row * p.ld;
   const double n = (double)count;
-  column_solution x = {p.prior, 0.0, true};
+  column_solution x = {.a = p.prior, .b = 0.0, .unique = true};
   double weight = 0.0;
   if (count > 0) {
     weight = penalty_of(p, n);

@@ -82,7 +82,7 @@ void list_indices(const amped_plan *plan, char *out) {
 
 amped_status mark_copies(hold_out_job *j, uint64_t *held) {
   amped_tensor_part *part = j->part;
-  const amped_visitor_cuda visitor = {mark, j, 0, UINT64_MAX};
+  const amped_visitor_cuda visitor = {.batch = mark, .self = j, .begin = 0, .end = UINT64_MAX};
   for (j->mode = 0; j->mode < part->plan->order; j->mode++) {
     uint64_t count = 0;
     AMPED_CUDA(cudaMemsetAsync(j->d_count, 0, sizeof count, part->device->stream));
@@ -291,7 +291,7 @@ amped_status visit(const sums_job *j, amped_status (*batch)(void *, uint64_t, co
   const cudaStream_t stream = j->part->device->stream;
   void *d_sums = j->part->row_fit->d_errors;
   sums_job job = *j;
-  const amped_visitor_cuda visitor = {batch, &job, 0, UINT64_MAX};
+  const amped_visitor_cuda visitor = {.batch = batch, .self = &job, .begin = 0, .end = UINT64_MAX};
   AMPED_CUDA(cudaMemcpyAsync(d_sums, out, bytes, cudaMemcpyHostToDevice, stream));
   AMPED_TRY(amped_copies_cuda_visit(&j->part->copies, j->mode, &visitor));
   AMPED_CUDA(cudaMemcpyAsync(out, d_sums, bytes, cudaMemcpyDeviceToHost, stream));
@@ -356,7 +356,8 @@ amped_status amped_held_out_cuda(amped_tensor_part *part, uint64_t seed, uint64_
 }
 
 amped_status amped_moments_cuda(amped_tensor_part *part, amped_moments *out) {
-  const sums_job j = {part, 0, false, nullptr, 0.0, 0.0};
+  const sums_job j = {
+      .part = part, .mode = 0, .held = false, .fit = nullptr, .least = 0.0, .most = 0.0};
   amped_moments *sums = nullptr;
   AMPED_TRY(amped_calloc(&sums, AMPED_ERROR_BLOCKS, sizeof *sums, "moments"));
   for (int i = 0; i < AMPED_ERROR_BLOCKS; i++)
@@ -371,7 +372,8 @@ amped_status amped_moments_cuda(amped_tensor_part *part, amped_moments *out) {
 amped_status amped_errors_cuda(amped_tensor_part *part, int mode, bool held,
                                const amped_row_fit *fit, double least, double most,
                                amped_errors *out) {
-  const sums_job j = {part, mode, held, fit, least, most};
+  const sums_job j = {
+      .part = part, .mode = mode, .held = held, .fit = fit, .least = least, .most = most};
   amped_errors *sums = nullptr;
   AMPED_TRY(amped_calloc(&sums, AMPED_ERROR_BLOCKS, sizeof *sums, "errors"));
   const amped_status status = visit(&j, errors_batch, sums, AMPED_ERROR_BLOCKS * sizeof *sums);

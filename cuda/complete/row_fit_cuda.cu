@@ -559,7 +559,7 @@ amped_status amped_row_fit_cuda_begin(amped_tensor_part *part, int mode,
   s.args = *args;
   s.hook = hook;
   s.warps = (hook != nullptr && hook->has_strip_sums) || amped_row_warps_cuda_can(args);
-  const amped_pass_cuda pass = {begin_pass, fit_span, &s};
+  const amped_pass_cuda pass = {.begin = begin_pass, .span = fit_span, .self = &s};
   return amped_copies_cuda_begin_pass(&part->copies, mode, &pass);
 }
 

@@ -242,6 +242,7 @@ amped_status past_recall(amped_tensor_part *part, int mode, const amped_row_reci
   const uint64_t right = right_numbers(plan);
   amped_row_past_cuda *p = part->row_past;
   const equations_shape s = {
+<<<<<<< HEAD
       amped_equation_length(plan->ncomps - (recipe->biased ? 1 : 0), recipe->biased),
       left,
       recipe->biased,
@@ -253,6 +254,19 @@ amped_status past_recall(amped_tensor_part *part, int mode, const amped_row_reci
       recipe->reg_bias};
   const uint64_t equations = amped_ceil_div(most * s.length * plan->value_type, 16) * 16;
   AMPED_TRY(make(&p->d_history, most * (sizeof(double) + sizeof(uint64_t)) + equations));
+=======
+      .length = amped_equation_length(plan->ncomps - (recipe->biased ? 1 : 0), recipe->biased),
+      .triangle = left,
+      .biased = recipe->biased,
+      .left = p->d_recipe,
+      .right = p->d_recipe + left,
+      .reg = recipe->reg,
+      .reg_power = recipe->reg_power,
+      .prior = recipe->prior,
+      .reg_bias = recipe->reg_bias};
+  AMPED_TRY(make(&p->d_history,
+                 most * (sizeof(double) + sizeof(uint64_t) + s.length * plan->value_type)));
+>>>>>>> w-init
   double *const d_keep = static_cast<double *>(p->d_history);
   uint64_t *const d_at = reinterpret_cast<uint64_t *>(d_keep + most);
   *out = {d_at + most, d_at, d_keep};
@@ -426,5 +440,8 @@ void amped_row_past_cuda_free(amped_row_past_cuda *p) {
   amped_free(p);
 }
 
-const amped_row_past_ops amped_row_past_cuda_ops = {past_require, past_begin, past_recall,
-                                                    past_change, past_grow};
+const amped_row_past_ops amped_row_past_cuda_ops = {.require = past_require,
+                                                    .begin = past_begin,
+                                                    .recall = past_recall,
+                                                    .change = past_change,
+                                                    .grow = past_grow};

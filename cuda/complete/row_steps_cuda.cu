@@ -367,7 +367,7 @@ amped_status steps_begin(amped_tensor_part *part, int mode, const amped_row_fit 
   s->step = step;
   s->order = amped_step_order_of(epoch);
   step_pass p = {part, args_of(part, mode)};
-  const amped_pass_cuda pass = {begin_pass, pass_span, &p};
+  const amped_pass_cuda pass = {.begin = begin_pass, .span = pass_span, .self = &p};
   return amped_copies_cuda_begin_pass(&part->copies, mode, &pass);
 }
 

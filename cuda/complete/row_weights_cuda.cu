@@ -120,7 +120,8 @@ amped_status give(weigh_job *j, char *d_memory, uint64_t first, uint64_t count,
 
 amped_status weigh_some(weigh_job *j, uint64_t *placed) {
   const cudaStream_t stream = j->part->device->stream;
-  const amped_visitor_cuda visitor = {weigh_batch, j, 0, UINT64_MAX};
+  const amped_visitor_cuda visitor = {
+      .batch = weigh_batch, .self = j, .begin = 0, .end = UINT64_MAX};
   for (j->mode = 0; j->mode < j->part->plan->order; j->mode++) {
     uint64_t count = 0;
     AMPED_TRY(amped_copies_cuda_visit(&j->part->copies, j->mode, &visitor));
@@ -240,7 +241,8 @@ amped_status amped_view_cuda(amped_tensor_part *part, uint64_t first, uint64_t c
                              uint64_t *const *positions, bool *held, double *weights) {
   const cudaStream_t stream = part->device->stream;
   view_job j = {part, first, count, positions};
-  const amped_visitor_cuda visitor = {view_batch, &j, first, first + count};
+  const amped_visitor_cuda visitor = {
+      .batch = view_batch, .self = &j, .begin = first, .end = first + count};
   const uint64_t words = (first + count + 31) / 32 - first / 32;
   uint32_t *bits = nullptr;
   if (count == 0)

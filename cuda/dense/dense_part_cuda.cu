@@ -558,7 +558,7 @@ static amped_status products(amped_tensor_part *part, int mode, double scale, co
 
 const amped_format_ops amped_dense_format_cuda = {
     .name = "dense",
-    .needs = {false, false, false, true}, /* cells */
+    .needs = {.cells = true},
     .require = require,
     .create = create,
     .destroy = destroy,

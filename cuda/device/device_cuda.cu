@@ -189,8 +189,8 @@ cudaError_t get_host(void **out, uint64_t bytes) {
 
 std::mutex keeping;
 int keepers;
-shelf of_device = {get_device, cudaFree, {}, {}};
-shelf of_host = {get_host, cudaFreeHost, {}, {}};
+shelf of_device = {.get = get_device, .put = cudaFree, .lent = {}, .waiting = {}};
+shelf of_host = {.get = get_host, .put = cudaFreeHost, .lent = {}, .waiting = {}};
 
 void give_back(shelf *s) {
   for (const auto &block : s->waiting)

@@ -218,16 +218,16 @@ template <typename T> amped_status launch_short(const rows_of<T> &p, cudaStream_
 }
 
 template <typename T> amped_status run(const amped_row_descent_cuda *d, cudaStream_t stream) {
-  const rows_of<T> p = {static_cast<const T *>(d->d_output),
-                        static_cast<T *>(d->d_rows),
-                        d->rows,
-                        d->ld,
-                        (unsigned)d->ncomps,
-                        d->nonnegative,
-                        d->only_cut,
-                        d->d_v,
-                        d->d_scale,
-                        d->d_shrink};
+  const rows_of<T> p = {.output = static_cast<const T *>(d->d_output),
+                        .rows = static_cast<T *>(d->d_rows),
+                        .count = d->rows,
+                        .ld = d->ld,
+                        .n = (unsigned)d->ncomps,
+                        .nonnegative = d->nonnegative,
+                        .only_cut = d->only_cut,
+                        .v = d->d_v,
+                        .scale = d->d_scale,
+                        .shrink = d->d_shrink};
   if (p.n <= 16)
     return launch_short<T>(p, stream);
   if (p.n <= most_shared)

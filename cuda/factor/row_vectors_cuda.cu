@@ -150,12 +150,16 @@ rows_of rows_at(const amped_row_vectors *v, int mode, int vector) {
       (uint64_t)plan->rank * plan->modes[mode].rows.block_rows * amped_plan_row_bytes(plan);
   const bool is_float = plan->value_type == AMPED_F32;
   if (vector == AMPED_ROWS_FACTOR)
-    return {static_cast<const char *>(amped_factor_set_cuda_rows(v->factors, mode)) + begin,
-            is_float, plan->ld};
+    return {.d_rows =
+                static_cast<const char *>(amped_factor_set_cuda_rows(v->factors, mode)) + begin,
+            .is_float = is_float,
+            .ld = plan->ld};
   if (vector == AMPED_ROWS_OUTPUT)
-    return {amped_factor_set_cuda_output(v->factors), is_float, plan->ld};
-  return {v->d_rows + (uint64_t)vector * v->length + v->begins[mode], false,
-          (uint64_t)plan->ncomps};
+    return {
+        .d_rows = amped_factor_set_cuda_output(v->factors), .is_float = is_float, .ld = plan->ld};
+  return {.d_rows = v->d_rows + (uint64_t)vector * v->length + v->begins[mode],
+          .is_float = false,
+          .ld = (uint64_t)plan->ncomps};
 }
 
 amped_status add(const amped_row_vectors *v, const rows_of *from, uint64_t first, uint64_t count,

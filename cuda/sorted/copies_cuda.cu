@@ -885,7 +885,7 @@ static amped_status launch_mttkrp(void *self, const amped_span_cuda *span, void 
 amped_status amped_copies_cuda_begin(amped_copies_cuda *c, int mode,
                                      const amped_mttkrp_cuda_args *args, uint64_t output_bytes) {
   amped_mttkrp_task_cuda task = {c, mode, args, output_bytes};
-  const amped_pass_cuda pass = {begin_mttkrp, launch_mttkrp, &task};
+  const amped_pass_cuda pass = {.begin = begin_mttkrp, .span = launch_mttkrp, .self = &task};
   c->copies[mode].work.work.turn++;
   return amped_copies_cuda_begin_pass(c, mode, &pass);
 }
@@ -947,7 +947,8 @@ static amped_status add_products(void *self, uint64_t, const amped_batch *d_batc
 amped_status amped_copies_cuda_products(amped_copies_cuda *c, int mode,
                                         const amped_products_cuda_args *args, amped_products *out) {
   amped_products_cuda_args a = *args;
-  const amped_visitor_cuda visitor = {add_products, &a, 0, UINT64_MAX};
+  const amped_visitor_cuda visitor = {
+      .batch = add_products, .self = &a, .begin = 0, .end = UINT64_MAX};
   a.d_room = c->d_products;
   AMPED_TRY(amped_products_cuda_begin(&a));
   AMPED_TRY(amped_copies_cuda_visit(c, mode, &visitor));

@@ -16,10 +16,10 @@ static const struct {
   int number;
   const char *name;
   bool is_recorded;
-} signals[] = {{SIGINT, "SIGINT (Ctrl-C)", true},
-               {SIGTERM, "SIGTERM", true},
-               {SIGUSR1, "SIGUSR1", true},
-               {SIGHUP, "SIGHUP", false}};
+} signals[] = {{.number = SIGINT, .name = "SIGINT (Ctrl-C)", .is_recorded = true},
+               {.number = SIGTERM, .name = "SIGTERM", .is_recorded = true},
+               {.number = SIGUSR1, .name = "SIGUSR1", .is_recorded = true},
+               {.number = SIGHUP, .name = "SIGHUP", .is_recorded = false}};
 
 #define SIGNALS (sizeof signals / sizeof signals[0])
 

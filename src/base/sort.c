@@ -210,8 +210,10 @@ amped_status amped_sort_order(uint64_t count, const amped_sort_field *fields, in
   s.from = a;
   s.to = b;
   AMPED_TRY(sort_positions(&s, 0, &moved));
-  *out = (amped_order){count, s.from, s.position_bits,
-                       key_length(fields, nfields) <= 64 - s.position_bits};
+  *out = (amped_order){.count = count,
+                       .entries = s.from,
+                       .position_bits = s.position_bits,
+                       .keyed = key_length(fields, nfields) <= 64 - s.position_bits};
   return AMPED_OK;
 }
 

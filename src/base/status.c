@@ -17,7 +17,7 @@ static struct {
   char line[2048];
   bool placed; /* the line says where */
   bool reported;
-} first = {PTHREAD_MUTEX_INITIALIZER, "", false, false};
+} first = {.lock = PTHREAD_MUTEX_INITIALIZER, .line = "", .placed = false, .reported = false};
 
 static const char prefix[] = "amped_mpi: ";
 

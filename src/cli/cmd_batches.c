@@ -47,14 +47,21 @@ static const struct {
   const char *name;
   bool inside;
 } phases[PHASES] = {
-    [LOAD] = {"load", false},         [ENTRIES] = {"entries", true},
-    [TOUCHED] = {"their rows", true}, [PLAN] = {"plan", true},
-    [MEMORY] = {"memory", true},      [COPIES] = {"copies", true},
-    [FITS] = {"fits", true},          [START] = {"new rows", true},
-    [ROWS] = {"rows", false},         [SWEEP] = {"a sweep", true},
-    [EXCHANGE] = {"exchange", false}, [MOVES] = {"moves of rows", false},
-    [ERRORS] = {"errors", false},     [END] = {"end", false},
-    [ALL] = {"all", false},
+    [LOAD] = {.name = "load", .inside = false},
+    [ENTRIES] = {.name = "entries", .inside = true},
+    [TOUCHED] = {.name = "their rows", .inside = true},
+    [PLAN] = {.name = "plan", .inside = true},
+    [MEMORY] = {.name = "memory", .inside = true},
+    [COPIES] = {.name = "copies", .inside = true},
+    [FITS] = {.name = "fits", .inside = true},
+    [START] = {.name = "new rows", .inside = true},
+    [ROWS] = {.name = "rows", .inside = false},
+    [SWEEP] = {.name = "a sweep", .inside = true},
+    [EXCHANGE] = {.name = "exchange", .inside = false},
+    [MOVES] = {.name = "moves of rows", .inside = false},
+    [ERRORS] = {.name = "errors", .inside = false},
+    [END] = {.name = "end", .inside = false},
+    [ALL] = {.name = "all", .inside = false},
 };
 
 typedef struct batches {

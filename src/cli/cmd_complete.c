@@ -532,7 +532,7 @@ static amped_status tell_stopped(const job *j, int i, const amped_complete_best 
 /* Collective: the search, from its beginning or from the last checkpoint. */
 static amped_status search(job *j, amped_complete_best *best, double *seconds) {
   const amped_checkpoint_options *o = &j->o->checkpoint;
-  const amped_complete_hooks hooks = {begin_run, after_sweep, j};
+  const amped_complete_hooks hooks = {.begin = begin_run, .after_sweep = after_sweep, .context = j};
   const amped_context context = amped_session_context(j->session);
   const amped_checkpoint_recipe recipe = {.method = NULL};
   amped_solver_state state = {.order = 0};

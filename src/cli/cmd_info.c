@@ -286,7 +286,7 @@ done:
 static amped_status info_text(const amped_options *o, amped_json *json) {
   const double began = amped_time();
   stream_facts f = {.least = INFINITY, .most = -INFINITY};
-  const amped_overflow overflow = {LOOK_BYTES, look, &f};
+  const amped_overflow overflow = {.memory = LOOK_BYTES, .take = look, .context = &f};
   amped_read_options how = o->read;
   amped_sptensor t = {.order = 0};
   amped_status status = AMPED_OK;

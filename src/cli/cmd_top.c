@@ -367,7 +367,7 @@ static amped_status top(const amped_options *o, amped_json *json) {
   const char *path = o->args[0];
   amped_ktensor k = {.order = 0};
   finder s = {.o = o};
-  const amped_result_visit visit = {begin, look_at_rows, &s};
+  const amped_result_visit visit = {.begin = begin, .rows = look_at_rows, .context = &s};
   amped_status status = AMPED_OK;
   AMPED_GO(out, amped_result_argument_is("top", path));
   AMPED_GO(out, amped_result_file_scan(path, &visit, &k));

@@ -33,11 +33,16 @@ static const struct {
   const char *name;
   bool inside;
 } names[PARTS] = {
-    [START] = {"start", false},       [LOAD] = {"load", false},
-    [INPUT] = {"input file", true},   [LINK] = {"link to device", true},
-    [INIT] = {"random start", false}, [SWEEPS] = {"sweeps", false},
-    [MTTKRP] = {"mttkrp", true},      [REST] = {"all else", true},
-    [RESULT] = {"result", false},     [WHOLE] = {"whole", false},
+    [START] = {.name = "start", .inside = false},
+    [LOAD] = {.name = "load", .inside = false},
+    [INPUT] = {.name = "input file", .inside = true},
+    [LINK] = {.name = "link to device", .inside = true},
+    [INIT] = {.name = "random start", .inside = false},
+    [SWEEPS] = {.name = "sweeps", .inside = false},
+    [MTTKRP] = {.name = "mttkrp", .inside = true},
+    [REST] = {.name = "all else", .inside = true},
+    [RESULT] = {.name = "result", .inside = false},
+    [WHOLE] = {.name = "whole", .inside = false},
 };
 
 /* A number that is not finite is not known. */

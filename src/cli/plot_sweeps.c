@@ -74,8 +74,9 @@ static amped_status begin_curve(amped_plot_sweeps *s, const char *path, const js
                        "tells of more than %d decompositions; name a file that amped_mpi cpd "
                        "--json wrote",
                        MOST_CURVES);
-  amped_plot_curve one = {(int)json_integer_value(json_object_get(object, "rank")), s->groups,
-                          true};
+  amped_plot_curve one = {.ncomps = (int)json_integer_value(json_object_get(object, "rank")),
+                          .group = s->groups,
+                          .first = true};
   for (int c = 0; c < n && one.first; c++)
     if (s->curves[c].ncomps == one.ncomps) {
       one.group = s->curves[c].group;

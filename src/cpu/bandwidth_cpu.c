@@ -129,7 +129,7 @@ AMPED_INLINE uint64_t read_in_order(const table *t, uint64_t first, uint64_t cou
 AMPED_CPU_DISPATCH(DEFINE)
 
 static worker *find(bool in_order) {
-#define ROW(CPU) {AMPED_HAS_##CPU, {gather_##CPU, read_##CPU}},
+#define ROW(CPU) {.here = AMPED_HAS_##CPU, .work = {gather_##CPU, read_##CPU}},
   const struct {
     bool here;
     worker *work[2];

@@ -337,8 +337,15 @@ typedef struct functions {
 
 static functions find_functions(amped_vtype type) {
 #define ROW(CPU)                                                                                   \
-  {AMPED_HAS_##CPU, AMPED_F32, {targets_f32_##CPU, column_f32_##CPU, pair_f32_##CPU}},             \
-      {AMPED_HAS_##CPU, AMPED_F64, {targets_f64_##CPU, column_f64_##CPU, pair_f64_##CPU}},
+  {.here = AMPED_HAS_##CPU,                                                                        \
+   .type = AMPED_F32,                                                                              \
+   .functions = {.targets = targets_f32_##CPU,                                                     \
+                 .column = column_f32_##CPU,                                                       \
+                 .pair = pair_f32_##CPU}},                                                         \
+      {.here = AMPED_HAS_##CPU,                                                                    \
+       .type = AMPED_F64,                                                                          \
+       .functions = {                                                                              \
+           .targets = targets_f64_##CPU, .column = column_f64_##CPU, .pair = pair_f64_##CPU}},
   const struct {
     bool here;
     amped_vtype type;

@@ -106,7 +106,13 @@ AMPED_CPU_DISPATCH(DEFINE_ALL)
 amped_box_kernel *amped_box_kernel_find(amped_vtype value_type, amped_vtype sum_type, uint64_t ld,
                                         int inputs, bool runs) {
 #define ROW(CPU, TYPES, V, S, LD, INPUTS, RUNS)                                                    \
-  {AMPED_HAS_##CPU, V, S, LD, INPUTS, RUNS, box_##CPU##_##TYPES##_##LD##_##INPUTS##_##RUNS},
+  {.here = AMPED_HAS_##CPU,                                                                        \
+   .value_type = V,                                                                                \
+   .sum_type = S,                                                                                  \
+   .ld = LD,                                                                                       \
+   .inputs = INPUTS,                                                                               \
+   .runs = RUNS,                                                                                   \
+   .kernel = box_##CPU##_##TYPES##_##LD##_##INPUTS##_##RUNS},
 #define ROW_ALL(CPU) EACH_TYPE(ROW, CPU, LDS_##CPU)
   const struct {
     bool here;

@@ -231,7 +231,7 @@ typedef void item_kernel(const amped_contraction *c, const shape *s, const item 
 AMPED_CPU_DISPATCH(DEFINE)
 
 static item_kernel *find_kernel(amped_vtype type) {
-#define ROW(CPU) {AMPED_HAS_##CPU, item_##CPU##_f32, item_##CPU##_f64},
+#define ROW(CPU) {.here = AMPED_HAS_##CPU, .f32 = item_##CPU##_f32, .f64 = item_##CPU##_f64},
   const struct {
     bool here;
     item_kernel *f32, *f64;

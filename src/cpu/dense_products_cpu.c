@@ -92,7 +92,7 @@ typedef void fibre_function(const amped_dense_products *p, uint64_t fibre, amped
 AMPED_CPU_DISPATCH(DEFINE)
 
 static fibre_function *find_fibre(void) {
-#define ROW(CPU) {AMPED_HAS_##CPU, fibre_##CPU},
+#define ROW(CPU) {.here = AMPED_HAS_##CPU, .fibre = fibre_##CPU},
   const struct {
     bool here;
     fibre_function *fibre;

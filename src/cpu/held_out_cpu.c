@@ -216,7 +216,7 @@ typedef double model_function(const error_job *j, const void *const *rows, int c
 AMPED_CPU_DISPATCH(DEFINE)
 
 static model_function *find_model(void) {
-#define ROW(CPU) {AMPED_HAS_##CPU, model_##CPU},
+#define ROW(CPU) {.here = AMPED_HAS_##CPU, .model = model_##CPU},
   const struct {
     bool here;
     model_function *model;

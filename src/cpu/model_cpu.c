@@ -63,7 +63,7 @@ AMPED_INLINE amped_dd model_of_type(const amped_cpu_model *p, const void *const 
 AMPED_CPU_DISPATCH(DEFINE)
 
 amped_cpu_model_value *amped_cpu_model_find(void) {
-#define ROW(CPU) {AMPED_HAS_##CPU, model_##CPU},
+#define ROW(CPU) {.here = AMPED_HAS_##CPU, .model = model_##CPU},
   const struct {
     bool here;
     amped_cpu_model_value *model;

@@ -99,7 +99,12 @@ AMPED_CPU_DISPATCH(DEFINE_ALL)
 amped_bundle_kernel *amped_bundle_kernel_find(amped_vtype value_type, uint64_t ld, int inputs,
                                               bool reuse) {
 #define ROW(CPU, TYPE, V, LD, INPUTS, REUSE)                                                       \
-  {AMPED_HAS_##CPU, V, LD, INPUTS, REUSE, bundle_##CPU##_##TYPE##_##LD##_##INPUTS##_##REUSE},
+  {.here = AMPED_HAS_##CPU,                                                                        \
+   .value_type = V,                                                                                \
+   .ld = LD,                                                                                       \
+   .inputs = INPUTS,                                                                               \
+   .reuse = REUSE,                                                                                 \
+   .kernel = bundle_##CPU##_##TYPE##_##LD##_##INPUTS##_##REUSE},
 #define ROW_ALL(CPU) EACH_TYPE(ROW, CPU, LDS_##CPU)
   const struct {
     bool here;

@@ -62,7 +62,7 @@ typedef void chunk_function(const amped_multi_ttv *m, uint64_t first, uint64_t c
 AMPED_CPU_DISPATCH(DEFINE)
 
 static chunk_function *find_chunk(amped_vtype type) {
-#define ROW(CPU) {AMPED_HAS_##CPU, chunk_##CPU##_f32, chunk_##CPU##_f64},
+#define ROW(CPU) {.here = AMPED_HAS_##CPU, .f32 = chunk_##CPU##_f32, .f64 = chunk_##CPU##_f64},
   const struct {
     bool here;
     chunk_function *f32, *f64;

@@ -137,10 +137,22 @@ AMPED_CPU_DISPATCH(DEFINE)
 
 amped_row_kernels amped_row_kernels_find(amped_vtype factor_type, bool wide) {
 #define ROW(CPU)                                                                                   \
-  {AMPED_HAS_##CPU, AMPED_F32, false, {products_f32_##CPU, add_floats_##CPU}},                     \
-      {AMPED_HAS_##CPU, AMPED_F32, true, {products_wide_##CPU, add_doubles_##CPU}},                \
-      {AMPED_HAS_##CPU, AMPED_F64, false, {products_f64_##CPU, add_doubles_##CPU}},                \
-      {AMPED_HAS_##CPU, AMPED_F64, true, {products_f64_##CPU, add_doubles_##CPU}},
+  {.here = AMPED_HAS_##CPU,                                                                        \
+   .type = AMPED_F32,                                                                              \
+   .wide = false,                                                                                  \
+   .kernels = {.products = products_f32_##CPU, .add = add_floats_##CPU}},                          \
+      {.here = AMPED_HAS_##CPU,                                                                    \
+       .type = AMPED_F32,                                                                          \
+       .wide = true,                                                                               \
+       .kernels = {.products = products_wide_##CPU, .add = add_doubles_##CPU}},                    \
+      {.here = AMPED_HAS_##CPU,                                                                    \
+       .type = AMPED_F64,                                                                          \
+       .wide = false,                                                                              \
+       .kernels = {.products = products_f64_##CPU, .add = add_doubles_##CPU}},                     \
+      {.here = AMPED_HAS_##CPU,                                                                    \
+       .type = AMPED_F64,                                                                          \
+       .wide = true,                                                                               \
+       .kernels = {.products = products_f64_##CPU, .add = add_doubles_##CPU}},
   const struct {
     bool here;
     amped_vtype type;

@@ -162,7 +162,8 @@ typedef struct solver {
 AMPED_CPU_DISPATCH(DEFINE)
 
 static solver find_solver(void) {
-#define ROW(CPU) {AMPED_HAS_##CPU, {solve_##CPU, multiply_##CPU}},
+#define ROW(CPU)                                                                                   \
+  {.here = AMPED_HAS_##CPU, .solver = {.solve = solve_##CPU, .multiply = multiply_##CPU}},
   const struct {
     bool here;
     solver solver;

@@ -163,10 +163,16 @@ AMPED_CPU_DISPATCH(DEFINE)
 
 amped_row_walk_kernels amped_row_walk_kernels_find(amped_vtype type) {
 #define ROW(CPU)                                                                                   \
-  {AMPED_HAS_##CPU, AMPED_F32, {walk_float_##CPU, numbers_float_##CPU, errors_float_##CPU}},       \
-      {AMPED_HAS_##CPU,                                                                            \
-       AMPED_F64,                                                                                  \
-       {walk_double_##CPU, numbers_double_##CPU, errors_double_##CPU}},
+  {.here = AMPED_HAS_##CPU,                                                                        \
+   .type = AMPED_F32,                                                                              \
+   .kernels = {.walk = walk_float_##CPU,                                                           \
+               .numbers = numbers_float_##CPU,                                                     \
+               .errors = errors_float_##CPU}},                                                     \
+      {.here = AMPED_HAS_##CPU,                                                                    \
+       .type = AMPED_F64,                                                                          \
+       .kernels = {.walk = walk_double_##CPU,                                                      \
+                   .numbers = numbers_double_##CPU,                                                \
+                   .errors = errors_double_##CPU}},
   const struct {
     bool here;
     amped_vtype type;

@@ -18,7 +18,7 @@
 #define ROUND AMPED_LONG_PACK
 
 amped_cpu_tiling amped_cpu_tiling_choose(const amped_plan *plan, int mode) {
-  const amped_cpu_tiling whole = {1, 0, 0, false};
+  const amped_cpu_tiling whole = {.count = 1, .input = 0, .width = 0, .apart = false};
   const amped_mode_plan *m = &plan->modes[mode];
   const uint64_t nnz = m->copy.rank_nnz[plan->rank];
   amped_cpu_tiling t = whole;

@@ -66,8 +66,10 @@ static amped_status allocate(amped_exchange *x) {
 
 amped_status amped_exchange_create(const amped_comm *comm, const amped_worker *worker,
                                    const amped_plan *plan, amped_exchange **out) {
-  const amped_result_rows output = {(uint64_t)plan->ncomps, get_output, put_output,
-                                    (amped_worker *)worker};
+  const amped_result_rows output = {.length = (uint64_t)plan->ncomps,
+                                    .get = get_output,
+                                    .put = put_output,
+                                    .self = (amped_worker *)worker};
   amped_status status = AMPED_OK;
   amped_exchange *x = NULL;
   *out = NULL;

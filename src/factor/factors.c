@@ -110,7 +110,7 @@ static amped_status make_block(const amped_context *context, int mode, amped_row
   const uint64_t n = (uint64_t)plan->ncomps;
   const uint64_t begin = (uint64_t)plan->rank * plan->modes[mode].rows.block_rows;
   const uint64_t rows = plan->modes[mode].rows.rank_rows[plan->rank];
-  row_walk walk = {&plan->modes[mode], plan->rank, false, 0, 0};
+  row_walk walk = {.m = &plan->modes[mode], .rank = plan->rank, .late = false, .idp = 0, .skip = 0};
   for (uint64_t first = 0; first < rows; first += buffer_rows(plan)) {
     const uint64_t count = rows - first < buffer_rows(plan) ? rows - first : buffer_rows(plan);
     list_rows(&walk, count, p);
@@ -218,7 +218,7 @@ static amped_status get_block(const amped_context *context, int mode, int rank, 
   uint64_t n = (uint64_t)plan->ncomps;
   uint64_t begin = (uint64_t)rank * plan->modes[mode].rows.block_rows;
   uint64_t rows = plan->modes[mode].rows.rank_rows[rank];
-  row_walk walk = {&plan->modes[mode], rank, false, 0, 0};
+  row_walk walk = {.m = &plan->modes[mode], .rank = rank, .late = false, .idp = 0, .skip = 0};
   for (uint64_t first = 0; first < rows; first += buffer_rows(plan)) {
     uint64_t count = rows - first < buffer_rows(plan) ? rows - first : buffer_rows(plan);
     AMPED_TRY(context->worker->backend->factors->get_rows(context->worker->factors, mode,

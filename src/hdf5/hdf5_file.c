@@ -79,7 +79,7 @@ static amped_status no_memory(amped_hdf5 *file, const char *what, const char *na
 
 amped_status amped_hdf5_failed(amped_hdf5 *file, const char *what, const char *name) {
   char text[160];
-  cause r = {"no reason given", errno == ENOMEM, false};
+  cause r = {.text = "no reason given", .no_memory = errno == ENOMEM, .newer = false};
   (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, look_at, &r);
   (void)snprintf(text, sizeof text, "%s", file->io.error != 0 ? strerror(file->io.error) : r.text);
   file->library_failed = true;

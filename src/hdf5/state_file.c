@@ -192,8 +192,14 @@ static void see_drop(void *context) {
 
 /* Read the open journal `which`; a killed stream's rest is cut off where we write. */
 static amped_status replay(amped_state_file *f, int which) {
-  const amped_journal_visit visit = {see_row,   see_sums,   see_labels, see_held,
-                                     see_batch, see_commit, see_drop,   f};
+  const amped_journal_visit visit = {.row = see_row,
+                                     .sums = see_sums,
+                                     .labels = see_labels,
+                                     .held = see_held,
+                                     .batch = see_batch,
+                                     .commit = see_commit,
+                                     .drop = see_drop,
+                                     .context = f};
   amped_journal *j = &f->journals[which];
   char size[32];
   uint64_t dropped = 0;

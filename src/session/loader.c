@@ -288,9 +288,12 @@ static amped_status load_file(amped_session *session) {
 }
 
 static const amped_loader loaders[] = {
-    {is_synthetic, count_synthetic, need_synthetic, make_synthetic},
-    {is_dense, open_dense, need_dense, load_dense},
-    {is_file, open_file, need_file, load_file},
+    {.takes = is_synthetic,
+     .tables = count_synthetic,
+     .need = need_synthetic,
+     .load = make_synthetic},
+    {.takes = is_dense, .tables = open_dense, .need = need_dense, .load = load_dense},
+    {.takes = is_file, .tables = open_file, .need = need_file, .load = load_file},
 };
 
 const amped_loader *amped_loader_of(const amped_session *session) {

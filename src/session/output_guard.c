@@ -173,14 +173,16 @@ static const struct {
   const char *(*look)(const char *path, amped_output *out);
   bool is_compared;
 } kinds[] = {
-    [AMPED_OUTPUT_RESULT] = {"result", look_at_result, true},
-    [AMPED_OUTPUT_TENSOR] = {"tensor", look_at_tensor, true},
-    [AMPED_OUTPUT_CHECKPOINT] = {"checkpoint", look_at_checkpoint, false},
-    [AMPED_OUTPUT_STATE] = {"state", look_at_state, false},
-    [AMPED_OUTPUT_LINES] = {"JSON lines", look_at_lines, false},
-    [AMPED_OUTPUT_TRACE] = {"trace", look_at_trace, false},
-    [AMPED_OUTPUT_PLOT] = {"plot", look_at_plot, false},
-    [AMPED_OUTPUT_PLAIN] = {"text", look_at_plain, false},
+    [AMPED_OUTPUT_RESULT] = {.noun = "result", .look = look_at_result, .is_compared = true},
+    [AMPED_OUTPUT_TENSOR] = {.noun = "tensor", .look = look_at_tensor, .is_compared = true},
+    [AMPED_OUTPUT_CHECKPOINT] = {.noun = "checkpoint",
+                                 .look = look_at_checkpoint,
+                                 .is_compared = false},
+    [AMPED_OUTPUT_STATE] = {.noun = "state", .look = look_at_state, .is_compared = false},
+    [AMPED_OUTPUT_LINES] = {.noun = "JSON lines", .look = look_at_lines, .is_compared = false},
+    [AMPED_OUTPUT_TRACE] = {.noun = "trace", .look = look_at_trace, .is_compared = false},
+    [AMPED_OUTPUT_PLOT] = {.noun = "plot", .look = look_at_plot, .is_compared = false},
+    [AMPED_OUTPUT_PLAIN] = {.noun = "text", .look = look_at_plain, .is_compared = false},
 };
 
 static amped_status refuse(const char *path, const char *reason) {

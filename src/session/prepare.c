@@ -390,8 +390,11 @@ static void enter(contest *c, unsigned own, const plan_cost *cost) {
   for (int m = 0; m < c->sizes.order && own != 0; m++)
     bytes += c->sizes.own_bytes[m];
   if (cost->lacking == 0)
-    c->choices[c->count++] =
-        (amped_choice){own, bytes, cost->rank_streamed, cost->sec, .planned = true};
+    c->choices[c->count++] = (amped_choice){.own = own,
+                                            .bytes = bytes,
+                                            .streamed_bytes = cost->rank_streamed,
+                                            .sec = cost->sec,
+                                            .planned = true};
 }
 
 /* Take out the first choice, for which memory lacks, and predictions that need as much. */

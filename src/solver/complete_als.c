@@ -147,7 +147,9 @@ static void find_base(als *a, int mode) {
 /* --- a sweep --------------------------------------------------------------------------------- */
 
 static void make_rows(als *a, int mode, amped_mode_times *times) {
-  const amped_row_update rows = {.work = {begin_rows, wait_rows, reduce_rows, a}, .self = a};
+  const amped_row_update rows = {
+      .work = {.begin = begin_rows, .wait = wait_rows, .reduce = reduce_rows, .self = a},
+      .self = a};
   a->sums = (amped_row_fit_sums){.count = 0};
   a->shared_sec = 0.0;
   amped_status status = amped_mode_update(a->context, mode, &rows, times);

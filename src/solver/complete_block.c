@@ -174,7 +174,9 @@ static void take(blocks *b, int first, int count, amped_mode_times *times) {
 static void sweep(void *self, const amped_row_fit *fit, const int *order, amped_complete_sums *sums,
                   amped_mode_times *times) {
   blocks *b = self;
-  const amped_row_update update = {.work = {begin_rows, wait_rows, reduce_rows, b}, .self = b};
+  const amped_row_update update = {
+      .work = {.begin = begin_rows, .wait = wait_rows, .reduce = reduce_rows, .self = b},
+      .self = b};
   double penalty = 0.0;
   double unsure = 0.0;
   if (b->als != NULL) {

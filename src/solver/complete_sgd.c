@@ -179,7 +179,9 @@ static void share_counts(sgd *g, int mode) {
 
 /* Collective: a pass over all modes. now gets what factors have after it. */
 static void pass(sgd *g, double step, const int *order, double *now, amped_mode_times *times) {
-  const amped_row_update update = {.work = {begin_rows, wait_rows, reduce_rows, g}, .self = g};
+  const amped_row_update update = {
+      .work = {.begin = begin_rows, .wait = wait_rows, .reduce = reduce_rows, .self = g},
+      .self = g};
   double sums[3] = {0.0, 0.0, 0.0};
   double squares = 0.0;
   g->step = step;

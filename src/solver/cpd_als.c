@@ -227,7 +227,8 @@ static void take_step(als *a, uint64_t number, amped_mode_work *work, amped_mode
   must(a, amped_acceleration_test(a->acceleration, miss * miss, &refused));
   times->solve += amped_time() - began;
   if (!refused)
-    *work = (amped_mode_work){begin_none, wait_none, reduce_none, NULL};
+    *work = (amped_mode_work){
+        .begin = begin_none, .wait = wait_none, .reduce = reduce_none, .self = NULL};
 }
 
 static void judge_step(als *a, amped_sweep *s) {
@@ -249,7 +250,8 @@ static amped_status sweep(void *self, amped_sweep *s) {
   als *a = self;
   const amped_plan *plan = a->context->plan;
   const amped_mode_work work = amped_mttkrp_work(a->context);
-  amped_row_update update = {work, begin_mode, make_rows, finish_mode, a};
+  amped_row_update update = {
+      .work = work, .begin = begin_mode, .rows = make_rows, .finish = finish_mode, .self = a};
   amped_mode_times t = {0.0, 0.0, 0.0, 0.0, 0.0};
   double began = amped_time();
   if (a->acceleration != NULL)

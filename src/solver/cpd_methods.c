@@ -39,12 +39,23 @@ static amped_status rbs_run(const amped_context *context, const amped_cpd_option
 }
 
 static const amped_cpd_method methods[] = {
-    [AMPED_CPD_ALS] = {"als", NULL, als_solver, amped_cpd_require, amped_cpd_run},
-    [AMPED_CPD_LM] = {"lm",
-                      "Levenberg-Marquardt: a sweep is a damped Gauss-Newton step of all factors, "
+    [AMPED_CPD_ALS] = {.name = "als",
+                       .described = NULL,
+                       .solver = als_solver,
+                       .require = amped_cpd_require,
+                       .run = amped_cpd_run},
+    [AMPED_CPD_LM] =
+        {.name = "lm",
+         .described = "Levenberg-Marquardt: a sweep is a damped Gauss-Newton step of all factors, "
                       "or its refusal",
-                      lm_solver, lm_require, lm_run},
-    [AMPED_CPD_RBS] = {"rbs", NULL, rbs_solver, amped_cpd_require, rbs_run},
+         .solver = lm_solver,
+         .require = lm_require,
+         .run = lm_run},
+    [AMPED_CPD_RBS] = {.name = "rbs",
+                       .described = NULL,
+                       .solver = rbs_solver,
+                       .require = amped_cpd_require,
+                       .run = rbs_run},
 };
 
 const amped_cpd_method *amped_cpd_method_of(const amped_cpd_options *how) {

@@ -409,8 +409,9 @@ static amped_status sweep(void *self, amped_sweep *s) {
   amped_status status = amped_cell_sample_fit(r->context, r->blocks, &r->cells, r->result->weights,
                                               &s->value, &s->noise);
   amped_trace_end();
-  s->sampling = (amped_sweep_sampling){true, amped_rbs_lambda(r->settings, epoch, steps - 1),
-                                       r->numbers[CHANGE]};
+  s->sampling = (amped_sweep_sampling){.is_asked = true,
+                                       .lambda = amped_rbs_lambda(r->settings, epoch, steps - 1),
+                                       .change = r->numbers[CHANGE]};
   s->times.total = amped_time() - began;
   if (status != AMPED_OK || isfinite(s->value))
     return status;

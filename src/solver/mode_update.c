@@ -26,7 +26,10 @@ static void reduce_output(void *self, int mode) {
 }
 
 amped_mode_work amped_mttkrp_work(const amped_context *context) {
-  return (amped_mode_work){begin_mttkrp, wait_mttkrp, reduce_output, (amped_context *)context};
+  return (amped_mode_work){.begin = begin_mttkrp,
+                           .wait = wait_mttkrp,
+                           .reduce = reduce_output,
+                           .self = (amped_context *)context};
 }
 
 amped_status amped_mode_mttkrp(const amped_context *context, int mode, amped_mttkrp_times *times) {

@@ -160,7 +160,8 @@ amped_status amped_external_sort_create(const amped_external_sort_spec *spec,
   *out = NULL;
   AMPED_TRY(amped_calloc(&x, 1, sizeof *x, "the order on disk"));
   x->spec = *spec;
-  x->overflow = (amped_overflow){spec->memory / 4 * NONZEROS_OF_4, take, x};
+  x->overflow =
+      (amped_overflow){.memory = spec->memory / 4 * NONZEROS_OF_4, .take = take, .context = x};
   amped_status status = choose_folder(x);
   if (status != AMPED_OK) {
     amped_external_sort_free(x);
@@ -377,7 +378,7 @@ static amped_status show(void *context, amped_sptensor *t, bool last) {
 
 amped_status amped_external_sort_look(const amped_external_sort *x, amped_external_sort_looker look,
                                       void *context) {
-  viewer v = {look, context};
+  viewer v = {.look = look, .context = context};
   return for_all(x, x->ordered, show, &v);
 }
 

@@ -265,11 +265,15 @@ static const struct {
   amped_label_kind kind;
   bool (*take)(const char *text, double *key);
 } forms[] = {
-    {AMPED_LABELS_NUMBERS, form_number},  {AMPED_LABELS_DATES, form_year_first},
-    {AMPED_LABELS_DATES, form_year_part}, {AMPED_LABELS_DATES, form_month_first},
-    {AMPED_LABELS_DATES, form_day_first}, {AMPED_LABELS_DATES, form_month_year},
-    {AMPED_LABELS_DATES, form_month},     {AMPED_LABELS_DATES, form_weekday},
-    {AMPED_LABELS_TIMES, form_time},
+    {.kind = AMPED_LABELS_NUMBERS, .take = form_number},
+    {.kind = AMPED_LABELS_DATES, .take = form_year_first},
+    {.kind = AMPED_LABELS_DATES, .take = form_year_part},
+    {.kind = AMPED_LABELS_DATES, .take = form_month_first},
+    {.kind = AMPED_LABELS_DATES, .take = form_day_first},
+    {.kind = AMPED_LABELS_DATES, .take = form_month_year},
+    {.kind = AMPED_LABELS_DATES, .take = form_month},
+    {.kind = AMPED_LABELS_DATES, .take = form_weekday},
+    {.kind = AMPED_LABELS_TIMES, .take = form_time},
 };
 
 #define FORMS (sizeof forms / sizeof forms[0])

@@ -8,5 +8,6 @@ amped_rank_bound amped_rank_bound_of(int order, const uint64_t *dims, uint64_t n
   for (int m = 0; m < order; m++)
     if (m != longest && !amped_mul(fibres, dims[m], &fibres))
       fibres = UINT64_MAX;
-  return nnz < fibres ? (amped_rank_bound){nnz, true} : (amped_rank_bound){fibres, false};
+  return nnz < fibres ? (amped_rank_bound){.ncomps = nnz, .by_nonzeros = true}
+                      : (amped_rank_bound){.ncomps = fibres, .by_nonzeros = false};
 }

@@ -43,7 +43,7 @@ static const char *quoted_cell(amped_piece *piece, const char *p, char separator
 
 const char *amped_csv_cell(amped_piece *piece, const char *p, amped_csv_form form,
                            amped_cell *cell) {
-  *cell = (amped_cell){p, p, false, false};
+  *cell = (amped_cell){.begin = p, .end = p, .doubled = false, .last = false};
   if (form.quoted && *p == '"')
     return quoted_cell(piece, p, form.separator, cell);
   while (*p != form.separator && *p != '\n') {

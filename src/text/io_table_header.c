@@ -137,7 +137,7 @@ static amped_status option_names(const char *option, const char *list, amped_tab
   char *text = NULL;
   const char *end = NULL;
   const size_t length = strlen(list);
-  *wanted = (amped_table_header){.form = {',', true}};
+  *wanted = (amped_table_header){.form = {.separator = ',', .quoted = true}};
   AMPED_TRY(amped_alloc(&text, length + 2, 1, option));
   memcpy(text, list, length);
   memcpy(text + length, "\n", 2);
@@ -326,7 +326,7 @@ static void find_separator(amped_table_header *h, bool quoted, const amped_read_
       counts[i] += !inside && *p == separators[i];
   }
   const int most = counts[0] > 0 ? 0 : counts[1] >= counts[2] ? 1 : 2;
-  h->form = (amped_csv_form){options->separator, quoted};
+  h->form = (amped_csv_form){.separator = options->separator, .quoted = quoted};
   if (h->form.separator != '\0')
     return;
   h->guessed = quoted && most != 0 && counts[most] > 0;

@@ -232,7 +232,8 @@ static void release(amped_text *text) {
 
 amped_status amped_text_next(amped_text *text, amped_text_chunk *chunk) {
   static const char nothing[1] = "";
-  *chunk = (amped_text_chunk){nothing, nothing, text->line, false, 0.0};
+  *chunk = (amped_text_chunk){
+      .begin = nothing, .end = nothing, .line = text->line, .cut = false, .fraction = 0.0};
   if (text->holding)
     release(text);
   if (text->ended)

@@ -8,7 +8,7 @@
 static void copy_partial(const amped_worker *w, int mode, uint64_t offset, uint64_t bytes,
                          void *host, bool in) {
   const amped_partial_rows rows = w->format->partial_rows(w->tensor, mode);
-  const amped_host_copy copy = {offset, bytes, host, in};
+  const amped_host_copy copy = {.offset = offset, .bytes = bytes, .host = host, .in = in};
   if (w->backend->device_pointers)
     check_ok(w->format->stage_partial(w->tensor, mode, &copy, 1));
   else if (in)

@@ -306,7 +306,8 @@ static amped_status new_rows(void *self, int mode, uint64_t first, uint64_t end)
 
 START_TEST(a_mode_update_takes_any_work) {
   call_list calls = "";
-  const amped_mode_work work = {begin_work, wait_work, reduce_work, calls};
+  const amped_mode_work work = {
+      .begin = begin_work, .wait = wait_work, .reduce = reduce_work, .self = calls};
   const amped_row_update update = {.work = work, .rows = new_rows, .self = calls};
   static const amped_rates slow_link = {UINT64_C(32) << 20, 400e9, 100e9, 1.0, 0.0};
   amped_mode_times times = {0.0, 0.0, 0.0, 0.0, 0.0};

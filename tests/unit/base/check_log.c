@@ -139,10 +139,10 @@ static const struct {
   const char *rank; /* NULL: no launcher */
   amped_progress_when when;
   bool plain;
-} cases[] = {{NULL, AMPED_PROGRESS_AUTO, false},
-             {NULL, AMPED_PROGRESS_ALWAYS, true},
-             {"0", AMPED_PROGRESS_AUTO, true},
-             {"0", AMPED_PROGRESS_NEVER, false}};
+} cases[] = {{.rank = NULL, .when = AMPED_PROGRESS_AUTO, .plain = false},
+             {.rank = NULL, .when = AMPED_PROGRESS_ALWAYS, .plain = true},
+             {.rank = "0", .when = AMPED_PROGRESS_AUTO, .plain = true},
+             {.rank = "0", .when = AMPED_PROGRESS_NEVER, .plain = false}};
 
 /* In a process of its own: is there a plain line where the case has one? */
 static bool run_case(int i) {

@@ -23,7 +23,12 @@ static double work[4 * (WIDTH + 8) * (WIDTH + 8)];
 static void make(uint64_t components, uint64_t count, bool biased, double weight) {
   memset(&p, 0, sizeof p);
   p.count = count;
-  p.penalty = (amped_row_penalty){components, biased, weight, 0.5, 2.0, NULL};
+  p.penalty = (amped_row_penalty){.components = components,
+                                  .biased = biased,
+                                  .weight = weight,
+                                  .prior = 0.5,
+                                  .reg_bias = 2.0,
+                                  .base = NULL};
   p.equations = (amped_row_equations){.width = WIDTH,
                                       .products = p.square,
                                       .biased = biased,

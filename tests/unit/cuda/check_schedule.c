@@ -191,9 +191,10 @@ START_TEST(tiles_of_an_output_come_one_after_the_other) {
 END_TEST
 
 START_TEST(more_nonzeros_than_32_bits_count) {
-  const amped_segment_cuda segments[] = {{0, UINT64_C(5) << 31, false},
-                                         {UINT64_C(5) << 31, (UINT64_C(1) << 32) + 1, true}};
-  const amped_segment_cuda vast = {0, UINT64_C(1) << 62, false};
+  const amped_segment_cuda segments[] = {
+      {.first = 0, .count = UINT64_C(5) << 31, .new_tile = false},
+      {.first = UINT64_C(5) << 31, .count = (UINT64_C(1) << 32) + 1, .new_tile = true}};
+  const amped_segment_cuda vast = {.first = 0, .count = UINT64_C(1) << 62, .new_tile = false};
   amped_block_cuda *blocks = NULL;
   uint64_t unit = UINT64_C(1) << 20;
   uint64_t count = 0;
@@ -253,7 +254,7 @@ static void make_parted(made_up *u, uint64_t trial, int parts, uint64_t shared) 
   u->segments = shared + last * (uint64_t)parts;
   for (uint64_t i = 0; i < u->segments; i++) {
     uint64_t count = draw(trial, 10 + i) % 4 == 0 ? 0 : draw(trial, 100 + i) % 500;
-    u->segment[i] = (amped_segment_cuda){u->room, count, true};
+    u->segment[i] = (amped_segment_cuda){.first = u->room, .count = count, .new_tile = true};
     u->room += amped_ceil_div(count, PACK) * PACK;
   }
   allocate_rows(u);

@@ -138,7 +138,10 @@ START_TEST(tiles_with_64_bit_positions) {
 
 /* Are mode's last tiles gone through part by part, as on an H200? */
 static bool is_parted(const bench *s, int mode, uint64_t tile_bytes) {
-  static const amped_caches_cuda h200 = {132, UINT64_C(60) << 20, UINT64_C(227) << 10, true};
+  static const amped_caches_cuda h200 = {.multiprocessors = 132,
+                                         .l2_bytes = UINT64_C(60) << 20,
+                                         .shared_bytes = UINT64_C(227) << 10,
+                                         .groups = true};
   amped_tiles_cuda tiles;
   amped_tiles_cuda_choose(&tiles, &s->plan, mode, &h200, tile_bytes);
   return tiles.count > 1 && tiles.parts > 1;

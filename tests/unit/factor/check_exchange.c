@@ -264,7 +264,7 @@ static void reduce_long_rows(const amped_plan *plan, int mode, uint64_t length) 
   const amped_mode_plan *m = &plan->modes[mode];
   const uint64_t output_rows = m->copy.output_rows;
   long_rows x = {plan, length, doubles(output_rows * length)};
-  const amped_result_rows rows = {length, get_long, put_long, &x};
+  const amped_result_rows rows = {.length = length, .get = get_long, .put = put_long, .self = &x};
   amped_row_reduce *reduce = NULL;
   uint64_t first = 0;
   uint64_t end = 0;

@@ -83,9 +83,13 @@ static amped_status write_ours(const char *path, const amped_dense_info *info, u
 }
 
 START_TEST(foreign_arrays_of_every_type_and_storage_are_read) {
-  static const storage kinds[] = {{0, false, false, false},  {2, false, false, false},
-                                  {3, true, true, false},    {4, true, true, true},
-                                  {100, false, false, true}, {3, false, false, true}};
+  static const storage kinds[] = {
+      {.chunk = 0, .deflate = false, .shuffle = false, .checksum = false},
+      {.chunk = 2, .deflate = false, .shuffle = false, .checksum = false},
+      {.chunk = 3, .deflate = true, .shuffle = true, .checksum = false},
+      {.chunk = 4, .deflate = true, .shuffle = true, .checksum = true},
+      {.chunk = 100, .deflate = false, .shuffle = false, .checksum = true},
+      {.chunk = 3, .deflate = false, .shuffle = false, .checksum = true}};
   const uint64_t dims[4] = {4, 3, 7, 5};
   const char *path = testing_path("foreign.h5");
   for (int type = 0; type < AMPED_CELL_TYPES; type++)
@@ -229,7 +233,7 @@ START_TEST(a_dataset_is_chosen_by_its_name) {
   const uint64_t dims[3] = {2, 3, 4};
   const char *path = testing_path("two.h5");
   const amped_dense_info info = testing_dense_info(AMPED_CELL_U16, 3, dims);
-  const storage plain = {0, false, false, false};
+  const storage plain = {.chunk = 0, .deflate = false, .shuffle = false, .checksum = false};
   const double vector[2] = {1, 2};
   amped_dense_file *file = NULL;
   bool is = false;
@@ -265,7 +269,7 @@ START_TEST(matlab_files_are_known) {
   const uint64_t dims[3] = {2, 3, 4};
   const char *path = testing_path("m.mat");
   const amped_dense_info info = testing_dense_info(AMPED_CELL_F64, 3, dims);
-  const storage how = {2, true, false, false};
+  const storage how = {.chunk = 2, .deflate = true, .shuffle = false, .checksum = false};
   amped_dense_file *file = NULL;
   void *cells = testing_cells(&info);
   hid_t list = h5(H5Pcreate(H5P_FILE_CREATE));

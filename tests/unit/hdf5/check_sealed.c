@@ -276,11 +276,12 @@ static const struct file_kind {
   const char *name;
   void (*write)(const char *path);
   amped_status (*read[READERS])(const char *path, uint64_t *sum);
-} file_kinds[] = {{"tensor", write_copies, {verify_tensor, load_tensor}},
-                  {"list", write_list, {verify_tensor, load_tensor}},
-                  {"result", write_result, {verify_result, read_result}},
-                  {"completion", write_completion, {verify_result, read_completion}},
-                  {"checkpoint", write_checkpoint, {verify_result, read_checkpoint}}};
+} file_kinds[] = {
+    {.name = "tensor", .write = write_copies, .read = {verify_tensor, load_tensor}},
+    {.name = "list", .write = write_list, .read = {verify_tensor, load_tensor}},
+    {.name = "result", .write = write_result, .read = {verify_result, read_result}},
+    {.name = "completion", .write = write_completion, .read = {verify_result, read_completion}},
+    {.name = "checkpoint", .write = write_checkpoint, .read = {verify_result, read_checkpoint}}};
 #define FILE_KINDS (sizeof file_kinds / sizeof file_kinds[0])
 
 /* --- chunks ----------------------------------------------------------------------------------- */

@@ -415,14 +415,23 @@ START_TEST(tables_and_nonzeros_that_disagree_are_refused) {
     uint64_t element;
     bool swap;
   } cases[] = {
-      {"/amped/mode_0/idp_nnz", "add up", 0, false},
-      {"/amped/mode_2/idp_nnz", "copy of mode 3", 3, true},
-      {"/labels/mode_0/offsets", "offsets", 0, false},
-      {"/labels/mode_0/offsets", "offsets", 1, true},
-      {"/labels/mode_0/offsets", "offsets", 7, false},
-      {"/amped/mode_1/indices_1", "copy of mode 2", 20, false},
-      {"/amped/mode_1/indices_0", "copy of mode 2", 20, false},
-      {"/amped/mode_0/values", "copy of mode 1 holds other nonzeros", 0, false},
+      {.name = "/amped/mode_0/idp_nnz", .message = "add up", .element = 0, .swap = false},
+      {.name = "/amped/mode_2/idp_nnz", .message = "copy of mode 3", .element = 3, .swap = true},
+      {.name = "/labels/mode_0/offsets", .message = "offsets", .element = 0, .swap = false},
+      {.name = "/labels/mode_0/offsets", .message = "offsets", .element = 1, .swap = true},
+      {.name = "/labels/mode_0/offsets", .message = "offsets", .element = 7, .swap = false},
+      {.name = "/amped/mode_1/indices_1",
+       .message = "copy of mode 2",
+       .element = 20,
+       .swap = false},
+      {.name = "/amped/mode_1/indices_0",
+       .message = "copy of mode 2",
+       .element = 20,
+       .swap = false},
+      {.name = "/amped/mode_0/values",
+       .message = "copy of mode 1 holds other nonzeros",
+       .element = 0,
+       .swap = false},
   };
   const char *path = testing_path("tables.h5");
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -350,14 +350,20 @@ START_TEST(what_is_no_batch_is_refused_on_all_ranks) {
     bool labelled;
     amped_status status;
   } files[] = {
-      {"order.tns", "1 1 1 1 5\n", false, AMPED_BAD_INPUT},
-      {"torn.tns", "1 1 1 5\n2 2\n", false, AMPED_BAD_INPUT},
-      {"plain.tns", "1 1 1 5\n", true, AMPED_BAD_INPUT},
-      {"words.csv", "x,y,z\n1,2,three\n", false, AMPED_BAD_INPUT},
-      {"zero.csv", "x,y,z\n1,2,0\n", false, AMPED_BAD_INPUT},
-      {"names.csv", "colour,user,day\nred,ann,1\n", true, AMPED_BAD_INPUT},
-      {"what.bin", "1 1 1 5\n", false, AMPED_USAGE},
-      {"text.h5", "1 1 1 5\n", false, AMPED_BAD_INPUT},
+      {.name = "order.tns", .text = "1 1 1 1 5\n", .labelled = false, .status = AMPED_BAD_INPUT},
+      {.name = "torn.tns", .text = "1 1 1 5\n2 2\n", .labelled = false, .status = AMPED_BAD_INPUT},
+      {.name = "plain.tns", .text = "1 1 1 5\n", .labelled = true, .status = AMPED_BAD_INPUT},
+      {.name = "words.csv",
+       .text = "x,y,z\n1,2,three\n",
+       .labelled = false,
+       .status = AMPED_BAD_INPUT},
+      {.name = "zero.csv", .text = "x,y,z\n1,2,0\n", .labelled = false, .status = AMPED_BAD_INPUT},
+      {.name = "names.csv",
+       .text = "colour,user,day\nred,ann,1\n",
+       .labelled = true,
+       .status = AMPED_BAD_INPUT},
+      {.name = "what.bin", .text = "1 1 1 5\n", .labelled = false, .status = AMPED_USAGE},
+      {.name = "text.h5", .text = "1 1 1 5\n", .labelled = false, .status = AMPED_BAD_INPUT},
   };
   for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
     world w;

@@ -200,7 +200,7 @@ static void check_list(amped_dense_source *s, const amped_dense_info *info) {
   for (uint64_t memory = 1; memory < UINT64_MAX / 2000; memory *= 1000) {
     amped_sptensor t;
     sink all = {.info = info};
-    const amped_overflow overflow = {memory, take, &all};
+    const amped_overflow overflow = {.memory = memory, .take = take, .context = &all};
     check_ok(amped_dense_list_read(s, &overflow, &t));
     check_nonzeros(&all, &t);
     ck_assert_uint_eq(all.nnz, nnz);

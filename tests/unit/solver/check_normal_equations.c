@@ -119,10 +119,12 @@ START_TEST(what_rounding_would_drown_stays_as_it_is) {
     amped_vtype precision;
     double gap;
     bool singular;
-  } cases[] = {{AMPED_F32, 1e-9, true},
-               {AMPED_F32, 1e-5, false},
-               {AMPED_F64, 1e-9, false},
-               {AMPED_F64, 1.5 * DBL_EPSILON, true}}; /* Cholesky takes it for definite */
+  } cases[] = {{.precision = AMPED_F32, .gap = 1e-9, .singular = true},
+               {.precision = AMPED_F32, .gap = 1e-5, .singular = false},
+               {.precision = AMPED_F64, .gap = 1e-9, .singular = false},
+               {.precision = AMPED_F64,
+                .gap = 1.5 * DBL_EPSILON,
+                .singular = true}}; /* Cholesky takes it for definite */
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     double c = 1.0 - cases[i].gap;
     const double v[4] = {1.0, c, c, 1.0};

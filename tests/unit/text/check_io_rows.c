@@ -26,7 +26,7 @@ static void add_rows(amped_rows *rows, uint64_t count, double fraction) {
 /* The room after one million rows and one more; `memory` 0: without a bound. */
 static uint64_t room_of(uint64_t memory, double fraction) {
   amped_sptensor t = {.order = 3};
-  const amped_overflow overflow = {memory, refuse, NULL};
+  const amped_overflow overflow = {.memory = memory, .take = refuse, .context = NULL};
   amped_rows rows = {
       .tensor = &t, .least_bytes = ROW_BYTES, .overflow = memory > 0 ? &overflow : NULL};
   add_rows(&rows, MANY, fraction);

@@ -284,7 +284,7 @@ START_TEST(what_comes_next_is_asked_for) {
   uint64_t read = 0;
   testing_write_file(path, "1 1 1\n", 6);
   ck_assert_int_eq(truncate(path, (off_t)size), 0);
-  asked = (struct asked){0, true, true};
+  asked = (struct asked){.end = 0, .in_order = true, .in_pieces = true};
   check_ok(amped_stream_open(path, &stream));
   while (got > 0) {
     check_ok(amped_stream_read(stream, buffer, step, &got));
