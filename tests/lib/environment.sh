@@ -1,0 +1,15 @@
+# Sourced by `make check` and jobs/check-gpu, before a test starts. Open MPI: more ranks than cores, root,
+# containers that forbid process_vm_readv, and whose network leads nowhere. Tests run side by side, so
+# neither ranks nor threads spin while they wait.
+OMP_NUM_THREADS=2
+OMP_WAIT_POLICY=passive
+OMPI_MCA_mpi_yield_when_idle=1
+OMPI_ALLOW_RUN_AS_ROOT=1
+OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+OMPI_MCA_btl_tcp_if_include=lo
+OMPI_MCA_rmaps_base_oversubscribe=1
+OMPI_MCA_btl_vader_single_copy_mechanism=none
+PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+export OMP_NUM_THREADS OMP_WAIT_POLICY OMPI_MCA_mpi_yield_when_idle OMPI_ALLOW_RUN_AS_ROOT \
+  OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMPI_MCA_btl_tcp_if_include OMPI_MCA_rmaps_base_oversubscribe \
+  OMPI_MCA_btl_vader_single_copy_mechanism PRTE_MCA_rmaps_default_mapping_policy
