@@ -242,19 +242,6 @@ amped_status past_recall(amped_tensor_part *part, int mode, const amped_row_reci
   const uint64_t right = right_numbers(plan);
   amped_row_past_cuda *p = part->row_past;
   const equations_shape s = {
-<<<<<<< HEAD
-      amped_equation_length(plan->ncomps - (recipe->biased ? 1 : 0), recipe->biased),
-      left,
-      recipe->biased,
-      p->d_recipe,
-      p->d_recipe + left,
-      recipe->reg,
-      recipe->reg_power,
-      recipe->prior,
-      recipe->reg_bias};
-  const uint64_t equations = amped_ceil_div(most * s.length * plan->value_type, 16) * 16;
-  AMPED_TRY(make(&p->d_history, most * (sizeof(double) + sizeof(uint64_t)) + equations));
-=======
       .length = amped_equation_length(plan->ncomps - (recipe->biased ? 1 : 0), recipe->biased),
       .triangle = left,
       .biased = recipe->biased,
@@ -264,9 +251,8 @@ amped_status past_recall(amped_tensor_part *part, int mode, const amped_row_reci
       .reg_power = recipe->reg_power,
       .prior = recipe->prior,
       .reg_bias = recipe->reg_bias};
-  AMPED_TRY(make(&p->d_history,
-                 most * (sizeof(double) + sizeof(uint64_t) + s.length * plan->value_type)));
->>>>>>> w-init
+  const uint64_t equations = amped_ceil_div(most * s.length * plan->value_type, 16) * 16;
+  AMPED_TRY(make(&p->d_history, most * (sizeof(double) + sizeof(uint64_t)) + equations));
   double *const d_keep = static_cast<double *>(p->d_history);
   uint64_t *const d_at = reinterpret_cast<uint64_t *>(d_keep + most);
   *out = {d_at + most, d_at, d_keep};
