@@ -510,8 +510,6 @@ amped_status launch_wide(const amped_row_kernel_cuda_args *args) {
 }
 
 template <int P> amped_status launch_wide_for_order(const amped_row_kernel_cuda_args *args) {
-  if (args->index_type != AMPED_U32)
-    return launch_wide<P, most_inputs, index64>(args);
   switch (args->inputs) {
   case 2:
     return launch_wide<P, 2, index32>(args);
