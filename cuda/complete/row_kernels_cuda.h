@@ -83,7 +83,9 @@ amped_status amped_row_warps_64_order45(const amped_row_kernel_cuda_args *args);
 amped_status amped_row_warps_64_any(const amped_row_kernel_cuda_args *args);
 amped_status amped_row_warps_64_history(const amped_row_kernel_cuda_args *args);
 amped_status amped_row_wide_96(const amped_row_kernel_cuda_args *args);
+amped_status amped_row_wide_96_history(const amped_row_kernel_cuda_args *args);
 amped_status amped_row_wide_128(const amped_row_kernel_cuda_args *args);
+amped_status amped_row_wide_128_history(const amped_row_kernel_cuda_args *args);
 
 /* The same by thread blocks. */
 amped_status amped_row_blocks_cuda(const amped_row_kernel_cuda_args *args);

@@ -16,9 +16,9 @@ constexpr row_width widths[] = {
      amped_row_warps_32_history},
     {64, amped_row_warps_64_order3, amped_row_warps_64_order45, amped_row_warps_64_any,
      amped_row_warps_64_history},
-    {96, amped_row_wide_96, amped_row_wide_96, amped_row_wide_96, amped_row_wide_96},
+    {96, amped_row_wide_96, amped_row_wide_96, amped_row_wide_96, amped_row_wide_96_history},
     {AMPED_WIDE_COMPONENTS, amped_row_wide_128, amped_row_wide_128, amped_row_wide_128,
-     amped_row_wide_128},
+     amped_row_wide_128_history},
 };
 
 } // namespace
