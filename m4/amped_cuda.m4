@@ -8,9 +8,10 @@
 #                     the program is built for CPUs (an error where NVCC or --with-cuda-arch is set)
 # --with-cuda-arch=LIST   compute capabilities, e.g. 90 or 80,86,90; machine code for each, and PTX
 #                     of the newest for cards to come. Those that nvcc does not know are left out.
+# --with-cuda-arch=native those of this machine's GPUs, from nvidia-smi
 #
-# Precious: NVCC, NVCCFLAGS. Substitutes CUDA_ARCHFLAGS, CUDA_LIBS; defines
-# AMPED_HAVE_CUDA, AMPED_CUDA_ARCHS; conditional AMPED_CUDA.
+# Precious: NVCC, NVCCFLAGS. Substitutes CUDA_ARCHFLAGS, CUDA_GROUP_ARCHFLAGS, CUDA_LIBS; defines
+# AMPED_HAVE_CUDA, AMPED_CUDA_ARCHS, AMPED_CUDA_GROUPS; conditional AMPED_CUDA.
 #
 # The runtime is linked statically and the driver's library not at all, so that the program also
 # starts on a machine without a GPU. Proves by compiling a kernel and linking it with CC.
@@ -31,37 +32,65 @@ AC_DEFUN([AMPED_FIND_NVCC], [
         AC_MSG_RESULT([no])])])
 ])
 
-# Sets CUDA_ARCHFLAGS and amped_cuda_archs from $with_cuda_arch, or amped_cuda_problem.
+# Resolves --with-cuda-arch=native: sets with_cuda_arch to the compute capabilities of the GPUs that
+# nvidia-smi reports, each once.
+AC_DEFUN([AMPED_CUDA_NATIVE], [
+  AC_MSG_CHECKING([which compute capabilities the GPUs of this machine have])
+  with_cuda_arch=`nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null |
+    $SED -n 's/^ *\(@<:@0-9@:>@@<:@0-9@:>@*\)\.\(@<:@0-9@:>@\) *$/\1\2/p' | sort -u -n |
+    tr '\n' ',' | $SED 's/,$//'`
+  AS_IF([test "x$with_cuda_arch" = x],
+    [AC_MSG_RESULT([none])
+     AC_MSG_ERROR([--with-cuda-arch=native: nvidia-smi reports no GPU on this machine;
+  give a list of compute capabilities, such as --with-cuda-arch=90])])
+  AC_MSG_RESULT([$with_cuda_arch])
+])
+
+# AMPED_CUDA_KNOWS(MACHINE, [IF-YES], [IF-NO]): whether nvcc compiles conftest.cu for it.
+AC_DEFUN([AMPED_CUDA_KNOWS], [
+  AC_MSG_CHECKING([whether nvcc knows compute capability $1])
+  AS_IF([AC_RUN_LOG([$NVCC $NVCCFLAGS -gencode arch=compute_$1,code=sm_$1 -cubin -o conftest.cubin conftest.cu >&AS_MESSAGE_LOG_FD 2>&1])],
+    [AC_MSG_RESULT([yes])
+     $2],
+    [AC_MSG_RESULT([no])
+     $3])
+])
+
+# Sets CUDA_ARCHFLAGS, CUDA_GROUP_ARCHFLAGS and amped_cuda_archs from $with_cuda_arch, or
+# amped_cuda_problem. Products of warp groups take 9.0's own instructions (90a), which no later card
+# has. Only the file that uses them is compiled for 90a: any other file is compiled once for 9.0's
+# machine code and for PTX, where 90a would compile it a second time for PTX.
 AC_DEFUN([AMPED_CUDA_ARCH_FLAGS], [
   amped_cuda_archs=
   amped_cuda_dropped=
   CUDA_ARCHFLAGS=
+  CUDA_GROUP_ARCHFLAGS=
   amped_cuda_last=0
   cat >conftest.cu <<_AMPED_EOF
 __global__ void probe(int *x) { *x = 1; }
 _AMPED_EOF
   for amped_arch in `AS_ECHO(["$with_cuda_arch"]) | tr ',;' '  '`; do
-    # 9.0 has instructions of its own, which no later card takes: machine code alone has them.
-    AS_CASE([$amped_arch], [90|90a], [amped_machine=90a], [amped_machine=$amped_arch])
-    AC_MSG_CHECKING([whether nvcc knows compute capability $amped_machine])
-    AS_IF([AC_RUN_LOG([$NVCC $NVCCFLAGS -gencode arch=compute_$amped_machine,code=sm_$amped_machine -cubin -o conftest.cubin conftest.cu >&AS_MESSAGE_LOG_FD 2>&1])],
-      [AC_MSG_RESULT([yes])
+    AMPED_CUDA_KNOWS([$amped_arch],
+      [amped_group=$amped_arch
+       AS_CASE([$amped_arch], [90], [AMPED_CUDA_KNOWS([90a], [amped_group=90a])])
        AS_VAR_APPEND([CUDA_ARCHFLAGS],
-         [" -gencode arch=compute_$amped_machine,code=sm_$amped_machine"])
-       AS_CASE([$amped_machine], [90a],
+         [" -gencode arch=compute_$amped_arch,code=sm_$amped_arch"])
+       AS_VAR_APPEND([CUDA_GROUP_ARCHFLAGS],
+         [" -gencode arch=compute_$amped_group,code=sm_$amped_group"])
+       AS_CASE([$amped_group], [90a],
          [AC_DEFINE([AMPED_CUDA_GROUPS], [1],
             [Define to 1 if there is machine code for products of warp groups (9.0).])])
        AS_VAR_APPEND([amped_cuda_archs], [" $amped_arch"])
        # 90a and the like give no PTX that a newer card takes.
        AS_CASE([$amped_arch], [*[[!0-9]]*], [],
          [AS_IF([test "$amped_arch" -gt "$amped_cuda_last"], [amped_cuda_last=$amped_arch])])],
-      [AC_MSG_RESULT([no])
-       AS_VAR_APPEND([amped_cuda_dropped], [" $amped_arch"])])
+      [AS_VAR_APPEND([amped_cuda_dropped], [" $amped_arch"])])
   done
   rm -f conftest.cu conftest.cubin
   AS_IF([test "$amped_cuda_last" -gt 0],
-    [AS_VAR_APPEND([CUDA_ARCHFLAGS],
-       [" -gencode arch=compute_$amped_cuda_last,code=compute_$amped_cuda_last"])])
+    [amped_ptx=" -gencode arch=compute_$amped_cuda_last,code=compute_$amped_cuda_last"
+     AS_VAR_APPEND([CUDA_ARCHFLAGS], ["$amped_ptx"])
+     AS_VAR_APPEND([CUDA_GROUP_ARCHFLAGS], ["$amped_ptx"])])
   AS_IF([test "x$amped_cuda_archs" = x],
     [amped_cuda_problem="$NVCC compiles for none of --with-cuda-arch=$with_cuda_arch"],
     [test "x$amped_cuda_dropped" != x],
@@ -123,24 +152,28 @@ AC_DEFUN([AMPED_CHECK_CUDA], [
       @<:@used where found@:>@])],
     [], [with_cuda=guess])
   AC_ARG_WITH([cuda-arch],
-    [AS_HELP_STRING([--with-cuda-arch=LIST], [compute capabilities to compile for
-      @<:@]AMPED_CUDA_DEFAULT_ARCHS[@:>@])],
+    [AS_HELP_STRING([--with-cuda-arch=LIST], [compute capabilities to compile for, or
+      native: those of the GPUs here @<:@]AMPED_CUDA_DEFAULT_ARCHS[@:>@])],
     [amped_cuda_wanted=yes], [with_cuda_arch="AMPED_CUDA_DEFAULT_ARCHS"])
   AC_ARG_VAR([NVCC], [CUDA compiler])
-  AC_ARG_VAR([NVCCFLAGS], [CUDA compiler flags @<:@-O3 -lineinfo@:>@])
+  AC_ARG_VAR([NVCCFLAGS], [CUDA compiler flags @<:@-O3; with --enable-debug
+    -O1 -g -lineinfo, which triples the program@:>@])
   AC_SUBST([CUDA_ARCHFLAGS])
+  AC_SUBST([CUDA_GROUP_ARCHFLAGS])
   AC_SUBST([CUDA_LIBS])
+  AS_CASE([$with_cuda/$with_cuda_arch], [no/*], [], [*/native], [AMPED_CUDA_NATIVE])
   AS_CASE([$with_cuda_arch],
+    [native], [],
     [yes|no|''|*[[!0-9a-z,\;\ ]]*|[[!0-9]]*],
       [AC_MSG_ERROR([--with-cuda-arch=$with_cuda_arch: give a list of compute capabilities,
-  such as --with-cuda-arch=90 or --with-cuda-arch=80,86,90])])
+  such as --with-cuda-arch=90 or --with-cuda-arch=80,86,90, or native])])
 
   amped_cuda=no
   amped_cuda_problem=
   amped_cuda_version=
   AS_IF([test "x$with_cuda" != xno],
     [AS_IF([test "x$enable_debug" = xyes], [: ${NVCCFLAGS=-O1 -g -lineinfo}],
-           [: ${NVCCFLAGS=-O3 -lineinfo}])
+           [: ${NVCCFLAGS=-O3}])
      AMPED_FIND_NVCC
      AS_IF([test "x$NVCC" = x],
        [amped_cuda_problem="no nvcc found"],
@@ -166,7 +199,7 @@ AC_DEFUN([AMPED_CHECK_CUDA], [
      AS_IF([test "x$enable_sanitize" = xyes],
        [AC_MSG_WARN([AddressSanitizer keeps CUDA from starting unless
   ASAN_OPTIONS=protect_shadow_gap=0 is set; --without-cuda is better for unit tests])])],
-    [CUDA_LIBS= CUDA_ARCHFLAGS=])
+    [CUDA_LIBS= CUDA_ARCHFLAGS= CUDA_GROUP_ARCHFLAGS=])
   AM_CONDITIONAL([AMPED_CUDA], [test $amped_cuda = yes])
 
   AS_CASE([$with_cuda],

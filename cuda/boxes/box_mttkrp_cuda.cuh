@@ -585,14 +585,21 @@ amped_status launch_boxes(const amped_box_mttkrp_args *a) {
   return AMPED_OK;
 }
 
+/* Positions of 64 bits are rare (factors of more than 2^32 rows): all orders share one kernel. */
 template <typename T, typename I, bool F>
 amped_status launch_for_order(const amped_box_mttkrp_args *a) {
-  if (a->plan->order == 3)
-    return launch_boxes<T, I, 2, F>(a);
-  if (a->plan->order == 4)
-    return launch_boxes<T, I, 3, F>(a);
-  if (a->plan->order == 5)
-    return launch_boxes<T, I, 4, F>(a);
+  if constexpr (sizeof(I) == sizeof(index32)) {
+    switch (a->plan->order) {
+    case 3:
+      return launch_boxes<T, I, 2, F>(a);
+    case 4:
+      return launch_boxes<T, I, 3, F>(a);
+    case 5:
+      return launch_boxes<T, I, 4, F>(a);
+    default:
+      break;
+    }
+  }
   return launch_boxes<T, I, any_inputs, F>(a);
 }
 

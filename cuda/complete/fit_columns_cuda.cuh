@@ -25,9 +25,6 @@ __device__ constexpr int tile_at(int m, int n) {
 __device__ inline const float *row_at(const float *factor, index32 row, unsigned ld) {
   return row_address(factor, row, ld * (unsigned)sizeof(float));
 }
-__device__ inline const float *row_at(const float *factor, index64 row, unsigned ld) {
-  return factor + row * ld;
-}
 
 /* Where a lane's share of a row of ld floats begins, W / 8 floats in one or two runs. Runs that lie
  * behind the row's end are moved to its last floats: they are read, and not used. */

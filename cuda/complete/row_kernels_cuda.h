@@ -65,16 +65,27 @@ typedef struct amped_row_kernel_cuda_args {
 uint64_t amped_row_scratch_cuda_bytes(int components);
 uint64_t amped_row_scratch_cuda_blocks(int components);
 
-/* Can warps do it? */
+/* Can warps do it? Positions of 64 bits go to thread blocks: rows wider than 16 components, of more
+ * than 2^32, take more memory than a GPU has. */
 bool amped_row_warps_cuda_can(const amped_row_kernel_cuda_args *args);
 /* Pieces that are whole rows become rows, or failed; others leave their sums in slots. */
 amped_status amped_row_warps_cuda(const amped_row_kernel_cuda_args *args);
-/* One function for each width, in files of their own. */
+/* One function for each width, and of the slowest to compile for some orders or for rows with a
+ * history, in files of their own. */
 amped_status amped_row_warps_16(const amped_row_kernel_cuda_args *args);
-amped_status amped_row_warps_32(const amped_row_kernel_cuda_args *args);
-amped_status amped_row_warps_64(const amped_row_kernel_cuda_args *args);
+amped_status amped_row_warps_16_history(const amped_row_kernel_cuda_args *args);
+amped_status amped_row_warps_32_order3(const amped_row_kernel_cuda_args *args);
+amped_status amped_row_warps_32_order45(const amped_row_kernel_cuda_args *args);
+amped_status amped_row_warps_32_any(const amped_row_kernel_cuda_args *args);
+amped_status amped_row_warps_32_history(const amped_row_kernel_cuda_args *args);
+amped_status amped_row_warps_64_order3(const amped_row_kernel_cuda_args *args);
+amped_status amped_row_warps_64_order45(const amped_row_kernel_cuda_args *args);
+amped_status amped_row_warps_64_any(const amped_row_kernel_cuda_args *args);
+amped_status amped_row_warps_64_history(const amped_row_kernel_cuda_args *args);
 amped_status amped_row_wide_96(const amped_row_kernel_cuda_args *args);
+amped_status amped_row_wide_96_history(const amped_row_kernel_cuda_args *args);
 amped_status amped_row_wide_128(const amped_row_kernel_cuda_args *args);
+amped_status amped_row_wide_128_history(const amped_row_kernel_cuda_args *args);
 
 /* The same by thread blocks. */
 amped_status amped_row_blocks_cuda(const amped_row_kernel_cuda_args *args);

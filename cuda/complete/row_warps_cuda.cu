@@ -1,18 +1,49 @@
 #include "cuda/complete/row_kernels_cuda.h"
 
+namespace {
+
+typedef amped_status fit_function(const amped_row_kernel_cuda_args *args);
+
+/* The functions of a width, the narrowest first: by the order of the tensor, and of rows with a
+ * history. */
+struct row_width {
+  int components;
+  fit_function *order3, *order45, *any, *history;
+};
+constexpr row_width widths[] = {
+    {16, amped_row_warps_16, amped_row_warps_16, amped_row_warps_16, amped_row_warps_16_history},
+    {32, amped_row_warps_32_order3, amped_row_warps_32_order45, amped_row_warps_32_any,
+     amped_row_warps_32_history},
+    {64, amped_row_warps_64_order3, amped_row_warps_64_order45, amped_row_warps_64_any,
+     amped_row_warps_64_history},
+    {96, amped_row_wide_96, amped_row_wide_96, amped_row_wide_96, amped_row_wide_96_history},
+    {AMPED_WIDE_COMPONENTS, amped_row_wide_128, amped_row_wide_128, amped_row_wide_128,
+     amped_row_wide_128_history},
+};
+
+} // namespace
+
 bool amped_row_warps_cuda_can(const amped_row_kernel_cuda_args *a) {
-  return a->value_type == AMPED_F32 && a->components <= AMPED_WIDE_COMPONENTS &&
-         a->fit->reg > 0.0 && (!a->fit->nonnegative || a->fit->absorb);
+  return a->value_type == AMPED_F32 && a->index_type == AMPED_U32 &&
+         a->components <= AMPED_WIDE_COMPONENTS && a->fit->reg > 0.0 &&
+         (!a->fit->nonnegative || a->fit->absorb);
 }
 
 amped_status amped_row_warps_cuda(const amped_row_kernel_cuda_args *a) {
+  const row_width *w = widths;
   if (a->strips == 0)
     return AMPED_OK;
-  if (a->components <= 16)
-    return amped_row_warps_16(a);
-  if (a->components <= 32)
-    return amped_row_warps_32(a);
-  if (a->components <= 64)
-    return amped_row_warps_64(a);
-  return a->components <= 96 ? amped_row_wide_96(a) : amped_row_wide_128(a);
+  while (a->components > w->components)
+    w++;
+  if (a->fit->history != nullptr)
+    return w->history(a);
+  switch (a->inputs) {
+  case 2:
+    return w->order3(a);
+  case 3:
+  case 4:
+    return w->order45(a);
+  default:
+    return w->any(a);
+  }
 }

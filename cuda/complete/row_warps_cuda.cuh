@@ -1,5 +1,6 @@
 /* The kernel of row fits with a warp a row, and its launch, as templates. A .cu file for each width
- * instantiates them (row_warps_16.cu, ...), so that they compile in parallel.
+ * and some orders of tensors instantiates them (row_warps_32_order3.cu, ...), so that they compile
+ * in parallel.
  *
  * Coordinates. A row of W = 16, 32 or 64 components is W / 8 blocks of 8 coordinates. Eight lanes
  * gather a row, which is one line of the cache or two; four nonzeros at a time, of eight. What they
@@ -794,33 +795,18 @@ amped_status launch_warps_of(const amped_row_kernel_cuda_args *args) {
                 : launch_warps<W, N, I, false, false, false>(args);
 }
 
-/* With histories: tensors of order 3 without weights have kernels of their own; in those of all
- * others a weight may be 1. */
 template <int W, int N, typename I, bool weighs>
 amped_status launch_warps_with_history(const amped_row_kernel_cuda_args *args) {
   return args->fit->biased ? launch_warps<W, N, I, true, weighs, true>(args)
                            : launch_warps<W, N, I, false, weighs, true>(args);
 }
 
-template <int W> amped_status launch_warps_for_order(const amped_row_kernel_cuda_args *args) {
-  const bool has_history = args->fit->history != nullptr;
-  if (args->index_type != AMPED_U32)
-    return has_history ? launch_warps_with_history<W, most_inputs, index64, true>(args)
-                       : launch_warps_of<W, most_inputs, index64>(args);
-  if (has_history)
-    return args->inputs == 2 && args->weights == nullptr
-               ? launch_warps_with_history<W, 2, index32, false>(args)
-               : launch_warps_with_history<W, most_inputs, index32, true>(args);
-  switch (args->inputs) {
-  case 2:
-    return launch_warps_of<W, 2, index32>(args);
-  case 3:
-    return launch_warps_of<W, 3, index32>(args);
-  case 4:
-    return launch_warps_of<W, 4, index32>(args);
-  default:
-    return launch_warps_of<W, most_inputs, index32>(args);
-  }
+/* With histories: tensors of order 3 without weights have kernels of their own; in those of all
+ * others a weight may be 1. */
+template <int W> amped_status launch_history(const amped_row_kernel_cuda_args *args) {
+  return args->inputs == 2 && args->weights == nullptr
+             ? launch_warps_with_history<W, 2, index32, false>(args)
+             : launch_warps_with_history<W, most_inputs, index32, true>(args);
 }
 
 } // namespace

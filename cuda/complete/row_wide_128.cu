@@ -1,5 +1,5 @@
 #include "cuda/complete/row_wide_cuda.cuh"
 
 amped_status amped_row_wide_128(const amped_row_kernel_cuda_args *args) {
-  return launch_wide_for_order<4>(args);
+  return launch_wide_for_order<4, false>(args);
 }

@@ -492,11 +492,10 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
   }
 }
 
-template <int P, int N, typename I>
+template <int P, int N, typename I, bool has_history>
 amped_status launch_wide(const amped_row_kernel_cuda_args *args) {
   constexpr int bytes = (int)sizeof(wide_desk<P, N, I>);
-  const auto kernel =
-      args->fit->history != nullptr ? fit_wide_rows<P, N, I, true> : fit_wide_rows<P, N, I, false>;
+  const auto kernel = fit_wide_rows<P, N, I, has_history>;
   fit_problem<float, I> p = {};
   describe_fit(&p, args);
   if (p.strips > INT32_MAX)
@@ -509,18 +508,17 @@ amped_status launch_wide(const amped_row_kernel_cuda_args *args) {
   return AMPED_OK;
 }
 
-template <int P> amped_status launch_wide_for_order(const amped_row_kernel_cuda_args *args) {
-  if (args->index_type != AMPED_U32)
-    return launch_wide<P, most_inputs, index64>(args);
+template <int P, bool has_history>
+amped_status launch_wide_for_order(const amped_row_kernel_cuda_args *args) {
   switch (args->inputs) {
   case 2:
-    return launch_wide<P, 2, index32>(args);
+    return launch_wide<P, 2, index32, has_history>(args);
   case 3:
-    return launch_wide<P, 3, index32>(args);
+    return launch_wide<P, 3, index32, has_history>(args);
   case 4:
-    return launch_wide<P, 4, index32>(args);
+    return launch_wide<P, 4, index32, has_history>(args);
   default:
-    return launch_wide<P, most_inputs, index32>(args);
+    return launch_wide<P, most_inputs, index32, has_history>(args);
   }
 }
 

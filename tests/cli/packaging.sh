@@ -77,6 +77,63 @@ same "downloads that are not compared with a sum" "$(grep -c '^    wget ' "$def"
 same "sums that are none" "$(sed -n 's/^    [a-z]*_sha256=//p' "$def" | grep -v -c '^[0-9a-f]\{64\}$')" 0
 same "version of the image" "$(sed -n 's/^    version=//p' "$def")" "$version"
 
+# --- jobs that build ------------------------------------------------------------------------------
+# quickstart, with a configure, a make and GPUs that are made up: it ends where make fails.
+mkdir -p tree/jobs tree/bin && cp "$source/jobs/quickstart" "$source/jobs/help.sh" tree/jobs
+cat >tree/configure <<'END'
+#!/bin/sh
+echo "configured with: $*"
+case "$*" in *native*) test ! -e unknown-gpu || exit 1 ;; esac
+echo >Makefile
+echo '#define AMPED_CUDA_ARCHS "80 90"' >config.h
+END
+printf '#!/bin/sh\nexit 3\n' >tree/bin/make
+printf '#!/bin/sh\nprintf "8.0\\n9.0\\n9.0\\n"\n' >tree/bin/nvidia-smi
+chmod +x tree/configure tree/bin/*
+quickstart() {
+  rm -f tree/build/Makefile
+  PATH=$scratch/tree/bin:$PATH AMPED_SKIP_PACKAGES=1 AMPED_CONFIGURE_FLAGS=$1 tree/jobs/quickstart
+}
+# configures FLAGS GIVEN GPUS: what configure is given, and the GPUs that a line names.
+configures() {
+  quickstart "$1" >out 2>err
+  same "status of the quickstart, $2" "$?" 3
+  same "last configure, $2" "$(sed -n 's/^configured with: //p' out | tail -n 1)" "$2"
+  same "line about GPUs, $2" "$(sed -n 's/^kernels for the GPUs of this machine alone (\(.*\)); for.*/\1/p' out)" "$3"
+}
+configures -q "--with-cuda-arch=native -q" "compute capability 80 90"
+configures --without-cuda --without-cuda ""
+touch tree/build/unknown-gpu
+configures -q -q ""
+printf '#!/bin/sh\nexit 9\n' >tree/bin/nvidia-smi
+configures -q -q ""
+same "configures without GPUs" "$(grep -c 'native' out)" 0
+
+# build-times, with an nvcc that is made up: seconds of each unit, and limits.
+mkdir -p times/cuda
+printf 'NVCC = ./nvcc\namped_mpi:\n\t$(NVCC) -c -o cuda/short.o x && $(NVCC) -c -o cuda/long.o x && echo >$@\n' >times/Makefile
+cat >times/nvcc <<'END'
+#!/bin/sh
+case $* in *long*) awk 'BEGIN { for (i = 0; i < 5000000; i++) x += i }' ;; esac
+END
+chmod +x times/nvcc
+# ends STATUS LINE ARGUMENT...: build-times with these arguments.
+ends() {
+  want=$1 line=$2
+  shift 2
+  rm -f times/amped_mpi
+  "$source/jobs/build-times" "$@" >out 2>err
+  same "status of build-times $*" "$?" "$want"
+  grep -q "$line" out err && pass || fail "no '$line' from build-times $*: $(cat out err)"
+}
+ends 2 "not configured with CUDA" times
+echo '#define AMPED_HAVE_CUDA 1' >times/config.h
+ends 0 "all 2 units" times
+same "units, the longest first" "$(sed -n 's/^ *[0-9.]*  cuda/cuda/p' out | tr '\n' ' ')" "cuda/long.o cuda/short.o "
+ends 1 "build-times: cuda/long.o: .* s, more than 0.01" --unit-seconds=0.01 times
+ends 1 "build-times: all units: .* s, more than 0.02" --total-seconds=0.02 times
+ends 2 "give a number" --megabytes=many times
+
 # --- FROSTT -----------------------------------------------------------------------------------------
 # A curl of ours gives the file `served`.
 mkdir frostt_bin data_frostt

@@ -1,0 +1,5 @@
+#include "cuda/complete/row_warps_cuda.cuh"
+
+amped_status amped_row_warps_32_history(const amped_row_kernel_cuda_args *args) {
+  return launch_history<32>(args);
+}

@@ -1,0 +1,6 @@
+#include "cuda/complete/row_warps_cuda.cuh"
+
+amped_status amped_row_warps_32_order45(const amped_row_kernel_cuda_args *args) {
+  return args->inputs == 3 ? launch_warps_of<32, 3, index32>(args)
+                           : launch_warps_of<32, 4, index32>(args);
+}

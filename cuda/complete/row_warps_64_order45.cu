@@ -1,0 +1,6 @@
+#include "cuda/complete/row_warps_cuda.cuh"
+
+amped_status amped_row_warps_64_order45(const amped_row_kernel_cuda_args *args) {
+  return args->inputs == 3 ? launch_warps_of<64, 3, index32>(args)
+                           : launch_warps_of<64, 4, index32>(args);
+}

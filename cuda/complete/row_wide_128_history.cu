@@ -1,0 +1,5 @@
+#include "cuda/complete/row_wide_cuda.cuh"
+
+amped_status amped_row_wide_128_history(const amped_row_kernel_cuda_args *args) {
+  return launch_wide_for_order<4, true>(args);
+}
