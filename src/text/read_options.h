@@ -19,8 +19,17 @@ typedef enum amped_read_format {
   AMPED_READ_TSV
 } amped_read_format;
 
+/* What the first line of a text is that is no comment. */
+typedef enum amped_read_header {
+  AMPED_HEADER_AUTO,
+  AMPED_HEADER_NONE, /* a nonzero */
+  AMPED_HEADER_DIMS, /* the dimensions */
+  AMPED_HEADER_DIMS_NNZ
+} amped_read_header;
+
 typedef struct amped_read_options {
   amped_read_format format;
+  amped_read_header header;    /* text only */
   amped_index_base index_base; /* text only */
   int dims_order;              /* 0: not given */
   uint64_t dims[AMPED_MAX_ORDER];
