@@ -354,3 +354,56 @@ end:
     amped_sptensor_free(out);
   return status;
 }
+
+/* ---- the line of an index ---- */
+
+/* The line in the chunk; 0: none. */
+static uint64_t find_in_chunk(const reader *r, const amped_text_chunk *chunk, int mode,
+                              uint64_t written) {
+  uint64_t line = chunk->line;
+  const char *fields[AMPED_MAX_ORDER + 1][2];
+  for (const char *p = chunk->begin; p < chunk->end; line++) {
+    uint64_t v = 0;
+    const int count = amped_tns_fields(p, fields, r->header.order + 1);
+    if (count == r->header.order + 1 && amped_number_u64(fields[mode][0], &v) == fields[mode][1] &&
+        v == written)
+      return line;
+    p = (const char *)memchr(p, '\n', (size_t)(chunk->end - p)) + 1;
+  }
+  return 0;
+}
+
+static amped_status find_line(reader *r, amped_text *text, int mode, uint64_t index,
+                              uint64_t *line) {
+  amped_text_chunk chunk;
+  while (*line == 0) {
+    AMPED_TRY(amped_text_next(text, &chunk));
+    if (chunk.begin == chunk.end)
+      return AMPED_OK;
+    if (r->header.expect != AMPED_TNS_DATA) {
+      AMPED_TRY(amped_tns_header_read(&r->header, r->path, &chunk));
+      if (r->header.expect != AMPED_TNS_DATA)
+        continue;
+      AMPED_TRY(settle(r));
+    }
+    *line = find_in_chunk(r, &chunk, mode, index + r->base);
+  }
+  return AMPED_OK;
+}
+
+amped_status amped_tns_line(const char *path, const amped_read_options *options, int mode,
+                            uint64_t index, uint64_t *line) {
+  amped_sptensor unused = {.order = 0};
+  reader r = {.path = path,
+              .options = options,
+              .header = {.form = options->header},
+              .rows = {.tensor = &unused}};
+  amped_text *text = NULL;
+  amped_status status = AMPED_OK;
+  *line = 0;
+  AMPED_GO(end, amped_text_open(path, false, NULL, &text));
+  AMPED_GO(end, find_line(&r, text, mode, index, line));
+end:
+  amped_text_close(text);
+  return status;
+}

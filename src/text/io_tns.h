@@ -18,6 +18,10 @@
 
 amped_status amped_tns_read(const char *path, const amped_read_options *options,
                             amped_sptensor *out);
+/* *line = the first line of a nonzero that has this index (from 0) in a mode; 0: none has. Reads
+ * the file, which amped_tns_read took, again, for messages. */
+amped_status amped_tns_line(const char *path, const amped_read_options *options, int mode,
+                            uint64_t index, uint64_t *line);
 amped_status amped_tns_write(const char *path, const amped_sptensor *t);
 
 /* The writer of a tensor that comes in pieces. finish and discard free it; discard takes NULL. */
