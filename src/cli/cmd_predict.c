@@ -122,7 +122,9 @@ static amped_status check_values(const job *j) {
 
 static amped_status read_cells(job *j) {
   amped_sptensor *t = &j->cells;
-  AMPED_TRY(amped_io_read(j->o->args[1], &j->o->read, t));
+  amped_read_options read = j->o->read;
+  read.known_modes = true;
+  AMPED_TRY(amped_io_read(j->o->args[1], &read, t));
   if (j->is_text && t->order + 1 == j->k.order)
     return refuse_no_values(j);
   AMPED_TRY(check_values(j));

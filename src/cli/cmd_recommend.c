@@ -168,10 +168,12 @@ static void say_modes(const job *j, const amped_sptensor *t) {
 static amped_status read_seen(job *j) {
   const char *path = j->o->recommend.exclude;
   amped_sptensor t = {.order = 0};
+  amped_read_options read = j->o->read;
   amped_status status = AMPED_OK;
   if (path == NULL)
     return AMPED_OK;
-  AMPED_GO(done, amped_io_read(path, &j->o->read, &t));
+  read.known_modes = true;
+  AMPED_GO(done, amped_io_read(path, &read, &t));
   AMPED_GO(done, amped_model_cells_translate(j->o->args[0], &j->k, amped_io_name(path), &t));
   say_modes(j, &t);
   status = list_seen(j, &t);

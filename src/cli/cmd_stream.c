@@ -49,6 +49,7 @@ static void set_request(job *j) {
                                      .by = s->by,
                                      .batch = s->batch > 0 ? s->batch : 1,
                                      .boxes = s->boxes,
+                                     .max_rows = s->max_rows,
                                      .read = &o->read};
 }
 

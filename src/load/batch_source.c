@@ -16,6 +16,7 @@
 #include "hdf5/hdf5_probe.h"
 #include "hdf5/hdf5_prober.h"
 #include "text/io.h"
+#include "text/io_tns.h"
 
 /* Between two looks at a folder. */
 static const struct timespec pause_between = {0, 200000000};
@@ -89,6 +90,7 @@ static amped_read_options read_options(const amped_batch_source *s, const char *
   if (is_hdf5(path, s->request->read))
     return plain;
   amped_read_options read = *s->request->read;
+  read.known_modes = true;
   const bool text =
       amped_io_input_format(path, &read, &format) == AMPED_OK && format == AMPED_FORMAT_TNS;
   amped_status_clear();
@@ -288,12 +290,59 @@ static amped_status take_list(amped_batch_source *s, amped_sptensor *list, char 
   return AMPED_OK;
 }
 
+/* Rank 0: rows that a batch of this many entries may grow a mode to. Each entry has one new row at
+ * most; twice the sum leaves room for indices that have no entry yet. */
+static uint64_t most_rows(const amped_batch_source *s, int mode, uint64_t entries) {
+  uint64_t most = 0;
+  if (s->request->max_rows > 0)
+    return s->request->max_rows;
+  return amped_add(s->dims[mode], entries, &most) && amped_mul(most, 2, &most) ? most : UINT64_MAX;
+}
+
+/* Rank 0: "line 12: " of the first line of a text that has the index; "" if it is not known. */
+static const char *line_of(const amped_batch_source *s, const char *path, int mode, uint64_t index,
+                           char text[48]) {
+  const amped_read_options read = read_options(s, path);
+  uint64_t line = 0;
+  struct stat st;
+  amped_format format = AMPED_FORMAT_HDF5;
+  text[0] = '\0';
+  if (stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+      amped_io_input_format(path, &read, &format) == AMPED_OK && format == AMPED_FORMAT_TNS &&
+      amped_tns_line(path, &read, mode, index, &line) == AMPED_OK && line > 0)
+    (void)snprintf(text, 48, "line %" PRIu64 ": ", line);
+  amped_status_clear();
+  return text;
+}
+
+/* Rank 0: one wrong index would grow the state by a row for each index below it. */
+static amped_status check_growth(const amped_batch_source *s, const char *name,
+                                 const amped_sptensor *list) {
+  char line[48];
+  const char *path = s->cut != NULL ? s->request->paths[0] : name;
+  for (int m = 0; m < s->order; m++) {
+    const uint64_t most = most_rows(s, m, list->nnz);
+    if (list->dims[m] <= s->dims[m] || list->dims[m] <= most)
+      continue;
+    return amped_error(
+        AMPED_BAD_INPUT, name,
+        "%sindex %" PRIu64 " of mode %d, which has %" PRIu64 " rows in %s: a batch of %" PRIu64
+        " entries may grow it to %" PRIu64 "%s; correct the index, or allow so many rows with "
+        "--max-rows=%" PRIu64,
+        line_of(s, path, m, list->dims[m] - 1, line), list->dims[m], m + 1, s->dims[m], s->path,
+        list->nnz, most, s->request->max_rows > 0 ? " (--max-rows)" : ", 2 x (rows + entries)",
+        list->dims[m]);
+  }
+  return AMPED_OK;
+}
+
 /* Rank 0: into the state's indices. */
 static amped_status turn(amped_batch_source *s, const char *name, amped_sptensor *list) {
   const amped_labels *labels = s->cut != NULL ? amped_batch_cut_labels(s->cut) : list->labels;
   if (s->cut == NULL)
     AMPED_TRY(amped_batch_indices_check(&s->indices, name, list->order, labels));
   AMPED_TRY(amped_batch_indices_turn(&s->indices, name, labels, list));
+  AMPED_TRY(check_growth(s, name, list));
   for (int m = 0; m < list->order; m++)
     amped_labels_free(&list->labels[m]);
   return amped_sptensor_validate(list, name);

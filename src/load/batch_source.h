@@ -30,6 +30,7 @@ typedef struct amped_batch_request {
   const char *by; /* BY: the mode's name, or its number from 1 */
   uint64_t batch; /* BY: at least 1 */
   amped_boxes boxes;
+  uint64_t max_rows; /* of a mode; 0: twice the sum of its rows and the batch's entries */
   const amped_read_options *read; /* of texts and tables; HDF5 files go without */
 } amped_batch_request;
 

@@ -203,7 +203,9 @@ static amped_status open_file(entry_file *f, const amped_labels *labels, const c
                               const char *path, const amped_read_options *read) {
   const amped_session *session = f->session;
   amped_status status = AMPED_OK;
-  AMPED_TRY(amped_input_open(&session->comm, path, read, false, &f->input));
+  amped_read_options known = *read;
+  known.known_modes = true;
+  AMPED_TRY(amped_input_open(&session->comm, path, &known, false, &f->input));
   const int order = amped_input_info(f->input)->order;
   if (order != session->plan.order)
     status = amped_error(AMPED_BAD_INPUT, path,

@@ -91,6 +91,14 @@ static const amped_option rows[] = {
      .help = "take files that come into this folder, in order of name, until a signal",
      .expected_text = "a folder",
      AMPED_OPTION_FIELD(amped_stream_options, follow)},
+    {.name = "max-rows",
+     .type = AMPED_OPTION_COUNT,
+     .least = 1,
+     .most = 0x1p63,
+     .value = "N",
+     .help = "rows that a batch may grow a mode to; a larger index is refused",
+     .initially = "2 x (rows of the mode + entries of the batch)",
+     AMPED_OPTION_FIELD(amped_stream_options, max_rows)},
 };
 
 const amped_option_group amped_state_option_rows = AMPED_OPTION_GROUP(state_rows);

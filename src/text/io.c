@@ -19,6 +19,7 @@ static const char *option_of_table(const amped_read_options *o) {
 
 amped_status amped_io_check(const char *path, amped_format format, const amped_read_options *o) {
   const char *text = o->index_base != AMPED_BASE_AUTO ? "--index-base"
+                     : o->header != AMPED_HEADER_AUTO ? "--header"
                      : o->dims_order > 0              ? "--dims"
                                                       : NULL;
   const char *table = option_of_table(o);

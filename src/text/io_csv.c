@@ -16,6 +16,17 @@ static const char *end_cell(const amped_piece *piece, const char *p, char separa
   return p + 1;
 }
 
+/* Blanks around a cell are no part of it, unless they separate cells. */
+static bool is_blank(char c, char separator) {
+  return (c == ' ' || c == '\t') && c != separator;
+}
+
+static const char *skip_blanks(const char *p, char separator) {
+  while (is_blank(*p, separator))
+    p++;
+  return p;
+}
+
 static const char *quoted_cell(amped_piece *piece, const char *p, char separator,
                                amped_cell *cell) {
   const char *open = p;
@@ -33,6 +44,7 @@ static const char *quoted_cell(amped_piece *piece, const char *p, char separator
       continue;
     }
     cell->end = quote;
+    p = skip_blanks(p, separator);
     const char *next = end_cell(piece, p, separator, cell);
     if (next == NULL)
       amped_piece_fail(piece, quote,
@@ -43,6 +55,7 @@ static const char *quoted_cell(amped_piece *piece, const char *p, char separator
 
 const char *amped_csv_cell(amped_piece *piece, const char *p, amped_csv_form form,
                            amped_cell *cell) {
+  p = skip_blanks(p, form.separator);
   *cell = (amped_cell){.begin = p, .end = p, .doubled = false, .last = false};
   if (form.quoted && *p == '"')
     return quoted_cell(piece, p, form.separator, cell);
@@ -57,6 +70,8 @@ const char *amped_csv_cell(amped_piece *piece, const char *p, amped_csv_form for
   cell->end = p;
   cell->last = *p == '\n';
   if (cell->last && cell->end > cell->begin && cell->end[-1] == '\r')
+    cell->end--;
+  while (cell->end > cell->begin && is_blank(cell->end[-1], form.separator))
     cell->end--;
   return p + 1;
 }

@@ -10,7 +10,9 @@ typedef struct amped_csv_form {
   bool quoted;
 } amped_csv_form;
 
-/* A cell within the text, without the quotes around it; doubled quotes inside are still doubled. */
+/* A cell within the text, without the quotes around it, and without the blanks around it or around
+ * its quotes; blanks inside quotes stay. Names, keys and values of every table are cells; doubled
+ * quotes inside are still doubled. */
 typedef struct amped_cell {
   const char *begin, *end;
   bool doubled; /* holds doubled quotes */

@@ -1,8 +1,12 @@
 #include "text/io_format.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include "text/io_magic.h"
 
 static const struct {
   const char *suffix;
@@ -63,6 +67,22 @@ static bool is_stream(const char *path) {
   return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
+/* A suffix that is not known may be that of another compression: the contents tell. */
+static amped_status refuse_suffix(const char *path) {
+  char bytes[AMPED_MAGIC_BYTES];
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  const ssize_t count = fd >= 0 ? read(fd, bytes, sizeof bytes) : 0;
+  if (fd >= 0)
+    (void)close(fd);
+  const uint64_t known = count > 0 ? (uint64_t)count : 0;
+  if (!amped_magic_is_gzip(bytes, known) && !amped_magic_is_zstd(bytes, known))
+    AMPED_TRY(amped_magic_check(path, bytes, known));
+  return amped_error(
+      AMPED_USAGE, path,
+      "unknown suffix; .tns, .coo, .txt, .csv and .tsv (also with .gz or .zst), "
+      ".h5, .hdf5 and .npy are known; --format=tns, csv or tsv tells of another name");
+}
+
 amped_status amped_io_input_format(const char *path, const amped_read_options *options,
                                    amped_format *out) {
   const bool told = options->format != AMPED_READ_AUTO;
@@ -71,10 +91,7 @@ amped_status amped_io_input_format(const char *path, const amped_read_options *o
   if (!told && find_format(path, without_compression(path)) < FORMATS)
     return amped_io_format(path, out);
   if (!told && !is_stream(path))
-    return amped_error(
-        AMPED_USAGE, path,
-        "unknown suffix; .tns, .coo, .txt, .csv and .tsv (also with .gz or .zst), "
-        ".h5, .hdf5 and .npy are known; --format=tns, csv or tsv tells of another name");
+    return refuse_suffix(path);
   *out = table ? AMPED_FORMAT_TABLE : AMPED_FORMAT_TNS;
   return AMPED_OK;
 }

@@ -31,7 +31,7 @@ static bool place_pieces(const amped_rows *rows, amped_piece *pieces, int count,
 static amped_status empty(amped_rows *rows) {
   uint64_t before = rows->tensor->nnz;
   AMPED_TRY(rows->overflow->take(rows->overflow->context, rows->tensor, rows->fraction));
-  rows->taken += before;
+  rows->taken += before - rows->tensor->nnz;
   return AMPED_OK;
 }
 

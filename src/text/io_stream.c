@@ -12,10 +12,12 @@
 #define ZLIB_CONST
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "base/draft.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "text/io_magic.h"
 
 /* Compressed bytes in memory at a time: so many that the cost of system calls is small. */
 #define RAW_BYTES (256u << 10)
@@ -47,6 +49,7 @@ struct amped_stream {
   uint64_t raw_at, raw_end;
   bool raw_ended;
   bool frame_open;        /* inside a gzip member or zstd frame */
+  bool padded;            /* zero bytes follow a gzip member, up to the end */
   uint64_t done, total;   /* bytes; total 0: unknown */
   uint64_t asked;         /* the system was asked to read the file up to this byte */
   amped_file_stamp stamp; /* when the file was opened for reading; unused for standard input */
@@ -183,23 +186,20 @@ static amped_status refill(amped_stream *s) {
   return AMPED_OK;
 }
 
-/* The first four bytes tell the compression; a pipe may deliver them one by one. */
+/* The first bytes tell the compression; a pipe may deliver them one by one. */
 static amped_status sniff(amped_stream *s) {
-  static const unsigned char gzip_magic[] = {0x1f, 0x8b};
-  static const unsigned char zstd_magic[] = {0x28, 0xb5, 0x2f, 0xfd};
-  while (s->raw_end < sizeof zstd_magic && !s->raw_ended) {
+  while (s->raw_end < AMPED_MAGIC_BYTES && !s->raw_ended) {
     uint64_t got = 0;
     AMPED_TRY(read_raw(s, s->raw + s->raw_end, RAW_BYTES - s->raw_end, &got));
     s->raw_end += got;
     s->raw_ended = got == 0;
   }
-  if (s->raw_end >= sizeof gzip_magic && memcmp(s->raw, gzip_magic, sizeof gzip_magic) == 0) {
+  if (amped_magic_is_gzip(s->raw, s->raw_end)) {
     s->coding = CODING_GZIP;
     if (inflateInit2(&s->gzip, GZIP_WINDOW) != Z_OK)
       return no_library(s, "zlib");
     s->gzip_live = true;
-  } else if (s->raw_end >= sizeof zstd_magic &&
-             memcmp(s->raw, zstd_magic, sizeof zstd_magic) == 0) {
+  } else if (amped_magic_is_zstd(s->raw, s->raw_end)) {
     s->coding = CODING_ZSTD;
     s->unzstd = ZSTD_createDCtx();
     if (s->unzstd == NULL)
@@ -265,12 +265,28 @@ static amped_status read_plain(amped_stream *s, void *buffer, uint64_t bytes, ui
   return AMPED_OK;
 }
 
+/* Zero bytes fill up the last block of a tape or disk behind the last gzip member: pass over them.
+ * Nothing else may follow. */
+static amped_status skip_padding(amped_stream *s) {
+  while (s->raw_at < s->raw_end && s->raw[s->raw_at] == 0) {
+    s->raw_at++;
+    s->padded = true;
+  }
+  return !s->padded || s->raw_at == s->raw_end ? AMPED_OK
+                                               : damaged(s, "zero bytes between gzip members");
+}
+
 /* One step of zlib: consumes raw bytes, adds to *got. */
 static amped_status inflate_some(amped_stream *s, unsigned char *buffer, uint64_t bytes,
                                  uint64_t *got) {
   z_stream *z = &s->gzip;
   uint64_t room = bytes - *got;
   uInt room_now = room < (1u << 30) ? (uInt)room : 1u << 30;
+  if (!s->frame_open) {
+    AMPED_TRY(skip_padding(s));
+    if (s->padded)
+      return AMPED_OK;
+  }
   if (!s->frame_open && inflateReset(z) != Z_OK)
     return no_library(s, "zlib");
   s->frame_open = true;
@@ -290,6 +306,24 @@ static amped_status inflate_some(amped_stream *s, unsigned char *buffer, uint64_
   return AMPED_OK;
 }
 
+/* A frame that zstd does not decode; FILE may be sound. */
+static amped_status refused_by_zstd(const amped_stream *s, size_t code) {
+  switch (ZSTD_getErrorCode(code)) {
+  case ZSTD_error_frameParameter_windowTooLarge:
+    return amped_error(AMPED_BAD_INPUT, s->path,
+                       "compressed with a window above 128 MiB; decompress it first: "
+                       "zstd -d --long=31 FILE");
+  case ZSTD_error_dictionary_wrong:
+    return amped_error(AMPED_BAD_INPUT, s->path,
+                       "compressed with a dictionary; decompress it first: zstd -d -D DICTIONARY "
+                       "FILE");
+  case ZSTD_error_memory_allocation:
+    return no_library(s, "zstd");
+  default:
+    return damaged(s, ZSTD_getErrorName(code));
+  }
+}
+
 static amped_status unzstd_some(amped_stream *s, void *buffer, uint64_t bytes, uint64_t *got) {
   ZSTD_inBuffer in = {s->raw, s->raw_end, s->raw_at};
   ZSTD_outBuffer out = {buffer, bytes, *got};
@@ -297,7 +331,7 @@ static amped_status unzstd_some(amped_stream *s, void *buffer, uint64_t bytes, u
   s->raw_at = in.pos;
   *got = out.pos;
   if (ZSTD_isError(code))
-    return damaged(s, ZSTD_getErrorName(code));
+    return refused_by_zstd(s, code);
   s->frame_open = code != 0;
   return AMPED_OK;
 }

@@ -159,6 +159,13 @@ static const char *cut_row(parser *p, const char *begin, amped_cell *cells) {
     amped_piece_fail(p->piece, begin, "a row of more than 1 MiB; is a quote left open?");
     return NULL;
   }
+  if (header->trailing && c == header->count && cell.end > cell.begin) {
+    amped_piece_fail(p->piece, cell.begin,
+                     "cell %" PRIu64 " is not empty, but its column has no name; name it, or "
+                     "choose columns with --keys",
+                     c);
+    return NULL;
+  }
   if (c != header->count) {
     amped_piece_fail(p->piece, begin,
                      "%" PRIu64 " cells, but the header has %" PRIu64 "; correct the row", c,
@@ -306,11 +313,21 @@ static amped_status read_chunks(reader *r, amped_text *text) {
   }
 }
 
+/* Columns that the user chose, and modes that exist already, are what they are. */
+static void warn_of_row_numbers(const reader *r, uint64_t rows) {
+  if (r->options->keys != NULL || r->options->known_modes)
+    return;
+  for (int m = 0; m < r->header.order; m++)
+    if (r->header.sets[m] == m && r->labels[m].count == rows)
+      amped_table_header_warn(&r->header, r->path, m, rows);
+}
+
 static amped_status conclude(reader *r) {
   amped_sptensor *t = r->rows.tensor;
   if (r->rows.taken + t->nnz == 0 && !r->options->may_be_empty)
     return amped_error(AMPED_BAD_INPUT, amped_io_name(r->path),
                        "holds no rows below its header; is this the right file?");
+  warn_of_row_numbers(r, r->rows.taken + t->nnz);
   for (int m = 0; m < t->order; m++) {
     const int set = r->header.sets[m];
     if (set == m)

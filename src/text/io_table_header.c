@@ -15,6 +15,8 @@
 #define LIST_BYTES 800
 /* Rows that are looked at to tell whether a column holds numbers. */
 #define LOOK_ROWS 100
+/* With fewer rows a column may have a label of its own in each by chance. */
+#define ENOUGH_ROWS 10
 /* Bytes of a column's number, as its name. */
 #define NUMBER_BYTES 21
 
@@ -31,11 +33,12 @@ static const char *join(const char *const *names, uint64_t count, const char *co
   buffer[0] = '\0';
   for (uint64_t c = 0; c < count; c++) {
     const char *before = c > 0 ? comma : "";
-    if (strlen(names[c]) + used + 8 > LIST_BYTES) {
+    const char *name = *names[c] != '\0' ? names[c] : "(no name)";
+    if (strlen(name) + used + 8 > LIST_BYTES) {
       (void)snprintf(buffer + used, LIST_BYTES - used, "%s...", before);
       break;
     }
-    used += (size_t)snprintf(buffer + used, LIST_BYTES - used, "%s%s", before, names[c]);
+    used += (size_t)snprintf(buffer + used, LIST_BYTES - used, "%s%s", before, name);
   }
   return buffer;
 }
@@ -46,14 +49,6 @@ static const char *list_of(const amped_table_header *h, char *buffer) {
 
 static const char *separator_name(char separator) {
   return separator == '\t' ? "tabs" : separator == ';' ? "semicolons" : "commas";
-}
-
-/* Blanks around a name without quotes are no part of it. */
-static void trim(amped_cell *cell) {
-  while (cell->begin < cell->end && *cell->begin == ' ')
-    cell->begin++;
-  while (cell->end > cell->begin && cell->end[-1] == ' ')
-    cell->end--;
 }
 
 /* Count the cells of the row in piece, and copy their names to h->text unless it is NULL. NULL on
@@ -70,8 +65,6 @@ static const char *take_names(amped_table_header *h, amped_piece *row) {
     if (h->text == NULL)
       continue;
     h->names[h->count] = text;
-    if (cell.begin == begin)
-      trim(&cell);
     uint64_t length = amped_csv_unquote(&cell, text);
     if (!amped_csv_is_utf8(text, text + length)) {
       amped_piece_fail(row, begin,
@@ -181,11 +174,25 @@ end:
   return status;
 }
 
+/* Two modes of one name cannot be told apart. */
+static amped_status check_names(const amped_table_header *h, const char *path, uint64_t line) {
+  for (int m = 0; m < h->order; m++)
+    for (int other = 0; other < m; other++)
+      if (strcmp(h->modes[m], h->modes[other]) == 0)
+        return amped_text_error(path, line,
+                                "2 columns are called \"%.200s\"; rename one, or choose columns "
+                                "with --keys",
+                                h->modes[m]);
+  return AMPED_OK;
+}
+
 /* `beside`: a column that is no key where there is one; or NULL. */
 static amped_status all_keys(amped_table_header *h, const char *path, uint64_t line,
                              const char *beside) {
   uint64_t keys = 0;
-  for (uint64_t c = 0; c < h->count; c++) {
+  h->trailing =
+      h->count > 1 && *h->names[h->count - 1] == '\0' && h->roles[h->count - 1] != AMPED_ROLE_VALUE;
+  for (uint64_t c = 0; c + h->trailing < h->count; c++) {
     const bool is_key =
         h->roles[c] != AMPED_ROLE_VALUE && (beside == NULL || strcmp(h->names[c], beside) != 0);
     h->roles[c] = is_key ? 0 : h->roles[c];
@@ -198,7 +205,7 @@ static amped_status all_keys(amped_table_header *h, const char *path, uint64_t l
     h->roles[c] = h->order;
     h->modes[h->order++] = h->names[c];
   }
-  return AMPED_OK;
+  return check_names(h, path, line);
 }
 
 static amped_status assign_roles(amped_table_header *h, const char *path, uint64_t line,
@@ -280,21 +287,23 @@ static bool is_value_name(const char *name) {
   return false;
 }
 
-/* Do the first rows of the chunk have numbers in the last column? Rows that are wrong are the
+/* Do the first rows of the chunk have numbers in this column? Rows that are wrong are the
  * parser's business. */
-static bool last_is_number(const amped_table_header *h, const amped_text_chunk *chunk) {
+static bool has_numbers(const amped_table_header *h, const amped_text_chunk *chunk,
+                        uint64_t column) {
   amped_piece piece = {.begin = chunk->begin, .end = chunk->end};
   const char *p = chunk->begin;
   int row = 0;
   for (; row < LOOK_ROWS && p < chunk->end; row++) {
     amped_cell cell = {0};
+    bool found = false;
     for (uint64_t c = 0; c < h->count && !cell.last; c++) {
       p = amped_csv_cell(&piece, p, h->form, &cell);
       if (p == NULL)
         return false;
+      found = found || (c == column && is_number(cell.begin, cell.end));
     }
-    trim(&cell);
-    if (!cell.last || !is_number(cell.begin, cell.end))
+    if (!cell.last || !found)
       return false;
   }
   return row > 0;
@@ -304,13 +313,14 @@ static bool last_is_number(const amped_table_header *h, const amped_text_chunk *
 static amped_status refuse_values(const amped_table_header *h, const char *path,
                                   const amped_text_chunk *chunk) {
   char list[LIST_BYTES];
-  const char *last = h->names[h->count - 1];
-  if (!is_value_name(last) || !last_is_number(h, chunk))
+  const uint64_t column = h->count - 1 - h->trailing;
+  const char *last = h->names[column];
+  if (!is_value_name(last) || !has_numbers(h, chunk, column))
     return AMPED_OK;
   return amped_error(AMPED_USAGE, amped_io_name(path),
                      "the last column looks like values, not like keys; say --value=%.200s, or "
                      "--keys=%s if it is a key",
-                     last, join(h->names, h->count, ",", list));
+                     last, join(h->names, column + 1, ",", list));
 }
 
 /* The separator: the user's; or tab where quotes are data; or what the first row has, comma before
@@ -395,12 +405,41 @@ amped_status amped_table_header_read(amped_table_header *header, const char *pat
 void amped_table_header_tell(const amped_table_header *h, const char *path) {
   char list[LIST_BYTES];
   char text[LIST_BYTES];
+  char value[LIST_BYTES];
+  (void)amped_printable_text(text, sizeof text, join(h->modes, (uint64_t)h->order, ", ", list));
   if (h->guessed)
     amped_say("%s: %s separate its cells (--separator says otherwise)", amped_io_name(path),
               separator_name(h->form.separator));
   if (h->value == NULL)
-    amped_say(
-        "%s: every row counts 1, its keys are %s (--value=COL names a column of values)",
-        amped_io_name(path),
-        amped_printable_text(text, sizeof text, join(h->modes, (uint64_t)h->order, ", ", list)));
+    amped_say("%s: every row counts 1, its keys are %s (--value=COL names a column of values)",
+              amped_io_name(path), text);
+  else
+    amped_say("%s: its keys are %s, and its values are %s", amped_io_name(path), text,
+              amped_printable_text(value, sizeof value, join(&h->value, 1, "", list)));
+}
+
+/* pandas writes its index without a name, and reads that as "Unnamed: 0". */
+static bool has_no_name(const char *name) {
+  return *name == '\0' || strncmp(name, "Unnamed: ", 9) == 0;
+}
+
+void amped_table_header_warn(const amped_table_header *h, const char *path, int mode,
+                             uint64_t rows) {
+  const char *others[AMPED_MAX_ORDER];
+  char list[LIST_BYTES];
+  char text[LIST_BYTES];
+  char name[LIST_BYTES];
+  uint64_t count = 0;
+  if (rows < (has_no_name(h->modes[mode]) ? 2 : ENOUGH_ROWS))
+    return;
+  for (int m = 0; m < h->order; m++)
+    if (m != mode)
+      others[count++] = h->modes[m];
+  const bool remedy = count >= AMPED_MIN_ORDER;
+  amped_warn("%s: column %s has %" PRIu64 " labels in %" PRIu64 " rows, one a row, as a row number "
+             "has; %s%s",
+             amped_io_name(path),
+             amped_printable_text(name, sizeof name, join(&h->modes[mode], 1, "", list)), rows,
+             rows, remedy ? "leave it out with --keys=" : "choose other columns with --keys",
+             remedy ? amped_printable_text(text, sizeof text, join(others, count, ",", list)) : "");
 }

@@ -16,6 +16,7 @@ typedef struct amped_table_header {
   amped_csv_form form;
   bool guessed;       /* the separator is no comma, and the user did not say so */
   uint64_t count;     /* columns */
+  bool trailing;      /* the last one has no name, and its cells must be empty */
   const char **names; /* null-terminated UTF-8, within text */
   char *text;
   int *roles;
@@ -30,8 +31,12 @@ typedef struct amped_table_header {
 amped_status amped_table_header_read(amped_table_header *header, const char *path, bool quoted,
                                      const amped_read_options *options, amped_text_chunk *chunk);
 
-/* Tell what was guessed, and what the keys are where every row counts 1. */
+/* Say what was guessed, and which columns are the keys and the values. */
 void amped_table_header_tell(const amped_table_header *header, const char *path);
+/* Warn of a key column that has a label of its own in each row; few rows with a name are let pass.
+ */
+void amped_table_header_warn(const amped_table_header *header, const char *path, int mode,
+                             uint64_t rows);
 void amped_table_header_free(amped_table_header *header);
 
 #endif

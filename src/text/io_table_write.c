@@ -97,16 +97,26 @@ static amped_status put_quoted(sheet *s, const char *text, uint64_t length) {
   return put(s, "\"", 1);
 }
 
+/* Readers take blanks around a cell without quotes off. */
+static bool has_blank_ends(const char *text, uint64_t length) {
+  return length > 0 && (strchr(" \t", text[0]) != NULL || strchr(" \t", text[length - 1]) != NULL);
+}
+
 static amped_status cell(sheet *s, const char *text, uint64_t length) {
   if (s->begun)
     AMPED_TRY(put(s, s->tabs ? "\t" : ",", 1));
   s->begun = true;
-  if (!s->tabs && (length == 0 || has_any(text, length, ",\"\r\n")))
+  if (!s->tabs && (length == 0 || has_any(text, length, ",\"\r\n") || has_blank_ends(text, length)))
     return put_quoted(s, text, length);
   if (s->tabs && has_any(text, length, "\t\r\n"))
     return amped_error(AMPED_BAD_INPUT, s->path,
                        "the label '%.*s' holds a tab or a line end, which TSV cannot; name OUT.csv",
                        (int)strcspn(text, "\t\r\n"), text);
+  if (s->tabs && has_blank_ends(text, length))
+    return amped_error(AMPED_BAD_INPUT, s->path,
+                       "the label '%.*s' begins or ends with a blank, which TSV cannot keep; name "
+                       "OUT.csv",
+                       (int)(length < 200 ? length : 200), text);
   return put(s, text, length);
 }
 

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "text/io_format.h"
+#include "text/io_magic.h"
 #include "text/io_stream.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -182,6 +184,8 @@ static uint64_t most_bytes(const amped_overflow *overflow) {
 static amped_status start_reading(amped_text *text, const char *path) {
   slot *first = &text->slots[0];
   first->status = fill(text, first, &text->slots[1]);
+  if (first->status == AMPED_OK)
+    first->status = amped_magic_check(amped_io_name(path), first->data, first->used);
   first->full = true;
   if (first->status != AMPED_OK || first->last)
     return AMPED_OK;

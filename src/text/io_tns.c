@@ -21,6 +21,8 @@ typedef struct reader {
   uint64_t limit[AMPED_MAX_ORDER];
   amped_piece *pieces;
   uint64_t (*maxima)[AMPED_MAX_ORDER]; /* of each piece: largest index + 1 - base so far */
+  uint64_t first[AMPED_MAX_ORDER];     /* of the line that header.claim is about */
+  amped_overflow overflow;             /* settles the claim, then passes rows on to the user's */
 } reader;
 
 /* ---- one line ---- */
@@ -135,6 +137,8 @@ static inline const char *parse_line(const reader *r, amped_piece *piece, const 
     p = memchr(p, '\n', (size_t)(piece->end - p));
   return p + 1;
 bad:
+  if (*amped_tns_skip_blanks(begin) == '%')
+    return (const char *)memchr(begin, '\n', (size_t)(piece->end - begin)) + 1;
   explain(r, piece, begin);
   return NULL;
 }
@@ -215,6 +219,72 @@ static amped_status parse_chunk(reader *r, const amped_text_chunk *chunk) {
   return AMPED_OK;
 }
 
+/* ---- a first line that may be a header ---- */
+
+/* Nonzeros behind the line. The line counts as one, also if it was given up when memory was full.
+ */
+static uint64_t behind_claim(const reader *r) {
+  return r->rows.taken + r->rows.tensor->nnz - 1;
+}
+
+/* The line becomes row 0. */
+static amped_status read_claim(reader *r, amped_text_chunk *chunk) {
+  amped_text_chunk line = *chunk;
+  line.end = (const char *)memchr(line.begin, '\n', (size_t)(line.end - line.begin)) + 1;
+  chunk->begin = line.end;
+  chunk->line++;
+  AMPED_TRY(parse_chunk(r, &line));
+  memcpy(r->first, r->maxima[0], sizeof r->first);
+  memset(r->maxima[0], 0, sizeof r->maxima[0]);
+  r->header.claim.open = r->rows.tensor->nnz == 1;
+  return AMPED_OK;
+}
+
+/* maxima[m] = largest index + 1 - base of all pieces. */
+static void gather_maxima(const reader *r, uint64_t *maxima) {
+  memset(maxima, 0, AMPED_MAX_ORDER * sizeof *maxima);
+  for (int i = 0; i < AMPED_MAX_PIECES; i++)
+    for (int m = 0; m < r->header.order; m++)
+      maxima[m] = r->maxima[i][m] > maxima[m] ? r->maxima[i][m] : maxima[m];
+}
+
+/* Most first lines are contradicted by the first chunk. */
+static void look_at_claim(reader *r) {
+  amped_tns_claim *c = &r->header.claim;
+  uint64_t maxima[AMPED_MAX_ORDER];
+  if (!c->open)
+    return;
+  gather_maxima(r, maxima);
+  c->open = !amped_tns_claim_exceeded(c, maxima);
+}
+
+/* For amped_overflow. The line alone stays: nothing behind it is known yet. */
+static amped_status pass_on(void *context, amped_sptensor *t, double fraction) {
+  reader *r = context;
+  const amped_overflow *to = r->options->overflow;
+  if (r->header.claim.open && behind_claim(r) == 0)
+    return AMPED_OK;
+  if (r->header.claim.open)
+    amped_tns_claim_assume(&r->header.claim, t, behind_claim(r));
+  return to->take(to->context, t, fraction);
+}
+
+/* Dimensions of text without a header are the largest indices. */
+static amped_status settle_claim(reader *r, uint64_t *nnz) {
+  amped_tns_claim *c = &r->header.claim;
+  uint64_t maxima[AMPED_MAX_ORDER];
+  bool header = false;
+  gather_maxima(r, maxima);
+  if (c->line > 0)
+    AMPED_TRY(amped_tns_claim_settle(c, r->path, behind_claim(r), maxima, r->rows.tensor, &header));
+  *nnz = r->rows.taken + r->rows.tensor->nnz - c->assumed;
+  for (int m = 0; m < r->header.order && !r->bounded; m++)
+    r->limit[m] = header ? c->dims[m] : maxima[m] > r->first[m] ? maxima[m] : r->first[m];
+  return AMPED_OK;
+}
+
+/* ---- all of it ---- */
+
 static amped_status read_chunks(reader *r, amped_text *text) {
   amped_text_chunk chunk;
   for (;;) {
@@ -228,8 +298,11 @@ static amped_status read_chunks(reader *r, amped_text *text) {
       if (r->header.expect != AMPED_TNS_DATA)
         continue;
       AMPED_TRY(r->header.dense ? settle_dense(r) : settle(r));
+      if (r->header.claim.line > 0)
+        AMPED_TRY(read_claim(r, &chunk));
     }
     AMPED_TRY(parse_chunk(r, &chunk));
+    look_at_claim(r);
   }
 }
 
@@ -238,7 +311,8 @@ static amped_status conclude(reader *r) {
   amped_sptensor *t = r->rows.tensor;
   const amped_tns_header *h = &r->header;
   const char *where = amped_io_name(r->path);
-  uint64_t nnz = r->rows.taken + t->nnz;
+  uint64_t nnz = 0;
+  AMPED_TRY(settle_claim(r, &nnz));
   if (h->nnz_line > 0 && nnz != h->nnz)
     return amped_text_error(
         r->path, h->nnz_line, "%" PRIu64 " nonzeros are announced, but %" PRIu64 " follow; %s",
@@ -250,23 +324,23 @@ static amped_status conclude(reader *r) {
                        r->dense.seen, r->dense.elements);
   if (nnz == 0 && !r->options->may_be_empty)
     return amped_error(AMPED_BAD_INPUT, where, "holds no nonzeros; is this the right file?");
-  for (int m = 0; m < t->order; m++) {
-    if (r->bounded)
-      t->dims[m] = r->limit[m];
-    for (int i = 0; i < AMPED_MAX_PIECES && !r->bounded; i++)
-      if (r->maxima[i][m] > t->dims[m])
-        t->dims[m] = r->maxima[i][m];
-  }
+  memcpy(t->dims, r->limit, (size_t)t->order * sizeof *t->dims);
   return amped_rows_finish(&r->rows);
 }
 
 amped_status amped_tns_read(const char *path, const amped_read_options *options,
                             amped_sptensor *out) {
-  reader r = {
-      .path = path, .options = options, .rows = {.tensor = out, .overflow = options->overflow}};
+  reader r = {.path = path,
+              .options = options,
+              .header = {.form = options->header},
+              .rows = {.tensor = out}};
   amped_text *text = NULL;
   amped_status status = AMPED_OK;
   memset(out, 0, sizeof *out);
+  if (options->overflow != NULL) {
+    r.overflow = (amped_overflow){options->overflow->memory, pass_on, &r};
+    r.rows.overflow = &r.overflow;
+  }
   AMPED_GO(end, amped_alloc(&r.pieces, AMPED_MAX_PIECES, sizeof *r.pieces, "a parser"));
   AMPED_GO(end, amped_calloc(&r.maxima, AMPED_MAX_PIECES, sizeof *r.maxima, "a parser"));
   AMPED_GO(end, amped_text_open(path, false, options->overflow, &text));
@@ -278,5 +352,58 @@ end:
   amped_free(r.pieces);
   if (status != AMPED_OK)
     amped_sptensor_free(out);
+  return status;
+}
+
+/* ---- the line of an index ---- */
+
+/* The line in the chunk; 0: none. */
+static uint64_t find_in_chunk(const reader *r, const amped_text_chunk *chunk, int mode,
+                              uint64_t written) {
+  uint64_t line = chunk->line;
+  const char *fields[AMPED_MAX_ORDER + 1][2];
+  for (const char *p = chunk->begin; p < chunk->end; line++) {
+    uint64_t v = 0;
+    const int count = amped_tns_fields(p, fields, r->header.order + 1);
+    if (count == r->header.order + 1 && amped_number_u64(fields[mode][0], &v) == fields[mode][1] &&
+        v == written)
+      return line;
+    p = (const char *)memchr(p, '\n', (size_t)(chunk->end - p)) + 1;
+  }
+  return 0;
+}
+
+static amped_status find_line(reader *r, amped_text *text, int mode, uint64_t index,
+                              uint64_t *line) {
+  amped_text_chunk chunk;
+  while (*line == 0) {
+    AMPED_TRY(amped_text_next(text, &chunk));
+    if (chunk.begin == chunk.end)
+      return AMPED_OK;
+    if (r->header.expect != AMPED_TNS_DATA) {
+      AMPED_TRY(amped_tns_header_read(&r->header, r->path, &chunk));
+      if (r->header.expect != AMPED_TNS_DATA)
+        continue;
+      AMPED_TRY(settle(r));
+    }
+    *line = find_in_chunk(r, &chunk, mode, index + r->base);
+  }
+  return AMPED_OK;
+}
+
+amped_status amped_tns_line(const char *path, const amped_read_options *options, int mode,
+                            uint64_t index, uint64_t *line) {
+  amped_sptensor unused = {.order = 0};
+  reader r = {.path = path,
+              .options = options,
+              .header = {.form = options->header},
+              .rows = {.tensor = &unused}};
+  amped_text *text = NULL;
+  amped_status status = AMPED_OK;
+  *line = 0;
+  AMPED_GO(end, amped_text_open(path, false, NULL, &text));
+  AMPED_GO(end, find_line(&r, text, mode, index, line));
+end:
+  amped_text_close(text);
   return status;
 }

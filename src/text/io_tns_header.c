@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <string.h>
+#include <strings.h>
 
 #include "text/io_number.h"
 
@@ -12,7 +13,10 @@ typedef struct line {
   const char *path;
   uint64_t number;
   const char *fields[MOST_FIELDS][2];
-  int count; /* all fields, also fields that are not stored */
+  int count;      /* all fields, also fields that are not stored */
+  bool is_data;   /* the first nonzero, which is not taken off the chunk */
+  int next_count; /* fields of the next line that has some; 0: none in this chunk */
+  uint64_t next_number;
 } line;
 
 int amped_tns_fields(const char *p, const char *(*fields)[2], int most) {
@@ -100,6 +104,32 @@ static amped_status take_comment(amped_tns_header *h, line *l, const char *p) {
   return AMPED_OK;
 }
 
+static bool has_word(const line *l, int from, const char *word) {
+  for (int i = from; i < l->count && i < MOST_FIELDS; i++) {
+    const size_t length = (size_t)(l->fields[i][1] - l->fields[i][0]);
+    if (length == strlen(word) && strncasecmp(l->fields[i][0], word, length) == 0)
+      return true;
+  }
+  return false;
+}
+
+/* A comment that begins with %: Matrix Market's banner says what follows. */
+static amped_status take_percent(amped_tns_header *h, line *l, const char *p) {
+  static const char *const unknown[] = {"array",     "pattern",        "complex",
+                                        "symmetric", "skew-symmetric", "hermitian"};
+  l->count = amped_tns_fields(p, l->fields, MOST_FIELDS);
+  if (!field_is(l, 0, "%%MatrixMarket"))
+    return AMPED_OK;
+  for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
+    if (has_word(l, 1, unknown[i]))
+      return amped_text_error(l->path, l->number,
+                              "a Matrix Market file of kind %s; write it as coordinate, real or "
+                              "integer, general: all indices and a value in a line",
+                              unknown[i]);
+  h->market = true;
+  return AMPED_OK;
+}
+
 /* "sptensor", perhaps followed by GenTen's word for the index base. */
 static amped_status take_sptensor(amped_tns_header *h, const line *l) {
   char excerpt[AMPED_EXCERPT_BYTES];
@@ -133,8 +163,75 @@ static amped_status expect_fields(const line *l, int count, const char *what) {
                           l->count, count, what);
 }
 
-/* The first line with fields: a keyword, ParTI's order, or the first nonzero. */
-static amped_status take_first(amped_tns_header *h, const line *l) {
+/* Are the stored fields whole numbers? */
+static bool is_whole(const line *l, uint64_t *numbers) {
+  for (int i = 0; i < l->count && i < MOST_FIELDS; i++)
+    if (amped_number_u64(l->fields[i][0], &numbers[i]) != l->fields[i][1])
+      return false;
+  return l->count <= MOST_FIELDS;
+}
+
+/* dims [nnz], from field `first` on. */
+static amped_status take_dims_nnz(amped_tns_header *h, const line *l, int first, bool nnz) {
+  const int order = l->count - first - nnz;
+  AMPED_TRY(check_order(l, (uint64_t)order));
+  h->order = order;
+  h->expect = AMPED_TNS_DATA;
+  AMPED_TRY(take_dims(h, l, first));
+  return nnz ? take_nnz(h, l, l->count - 1) : AMPED_OK;
+}
+
+/* May the line be dims and nnz? The lines that follow tell. */
+static void find_claim(amped_tns_header *h, const line *l, const uint64_t *numbers) {
+  amped_tns_claim *c = &h->claim;
+  if (h->form != AMPED_HEADER_AUTO || h->has_dims || h->nnz_line > 0)
+    return;
+  c->order = h->order;
+  c->nnz = numbers[h->order];
+  for (int m = 0; m < h->order; m++) {
+    c->dims[m] = numbers[m];
+    if (c->dims[m] == 0 || c->dims[m] > AMPED_MAX_DIM)
+      return;
+  }
+  c->line = c->nnz > 0 ? l->number : 0;
+}
+
+/* The first line has the form of a nonzero. */
+static amped_status take_first_data(amped_tns_header *h, line *l) {
+  uint64_t numbers[MOST_FIELDS];
+  const bool whole = is_whole(l, numbers);
+  const bool is_auto = h->form == AMPED_HEADER_AUTO && h->order == 0;
+  if (is_auto && whole && l->next_count == l->count - 1 && (uint64_t)l->count == numbers[0] + 2)
+    return take_dims_nnz(h, l, 1, true); /* order, dims, nnz in one line */
+  if (is_auto && whole && l->count >= AMPED_MIN_ORDER && l->next_count == l->count + 1)
+    return amped_text_error(l->path, l->next_number,
+                            "%d fields, not %d (%d indices and a value); correct the line, or, if "
+                            "line %" PRIu64 " has the dimensions, give --header=dims",
+                            l->next_count, l->count, l->count - 1, l->number);
+  if (h->order == 0) {
+    AMPED_TRY(check_order(l, (uint64_t)(l->count - 1)));
+    h->order = l->count - 1;
+  }
+  h->expect = AMPED_TNS_DATA;
+  l->is_data = true;
+  if (whole && l->count == h->order + 1)
+    find_claim(h, l, numbers);
+  return AMPED_OK;
+}
+
+/* "3 400" of extended FROSTT: no nonzero is two fields. */
+static bool is_order_nnz(const line *l) {
+  uint64_t numbers[MOST_FIELDS];
+  return l->count == 2 && is_whole(l, numbers) && numbers[0] >= AMPED_MIN_ORDER &&
+         numbers[0] <= AMPED_MAX_ORDER;
+}
+
+/* The first line with fields: a keyword, a header's numbers, or the first nonzero. */
+static amped_status take_first(amped_tns_header *h, line *l) {
+  if (h->form == AMPED_HEADER_DIMS || h->form == AMPED_HEADER_DIMS_NNZ || h->market)
+    return take_dims_nnz(h, l, 0, h->form != AMPED_HEADER_DIMS);
+  if (h->form == AMPED_HEADER_NONE)
+    return take_first_data(h, l);
   if (field_is(l, 0, "sptensor"))
     return take_sptensor(h, l);
   if (field_is(l, 0, "tensor")) {
@@ -147,18 +244,22 @@ static amped_status take_first(amped_tns_header *h, const line *l) {
     return amped_text_error(l->path, l->number,
                             "a ktensor is a model, no tensor; as a start for cpd --init, write "
                             "it with h5py (docs/file-format.md)");
-  if (l->count == 1)
+  if (is_order_nnz(l))
+    AMPED_TRY(take_nnz(h, l, 1));
+  if (l->count == 1 || is_order_nnz(l))
     return take_order(h, l); /* ParTI: no nonzero is a single field */
-  if (h->order == 0) {
-    AMPED_TRY(check_order(l, (uint64_t)(l->count - 1)));
-    h->order = l->count - 1;
-  }
+  return take_first_data(h, l);
+}
+
+/* The line behind dimensions. */
+static amped_status take_nnz_or_data(amped_tns_header *h, line *l) {
   h->expect = AMPED_TNS_DATA;
-  return AMPED_OK;
+  l->is_data = l->count != 1;
+  return l->is_data ? AMPED_OK : take_nnz(h, l, 0);
 }
 
 /* Take a line with fields in it. */
-static amped_status take_line(amped_tns_header *h, const line *l) {
+static amped_status take_line(amped_tns_header *h, line *l) {
   switch (h->expect) {
   case AMPED_TNS_FIRST:
     return take_first(h, l);
@@ -167,32 +268,50 @@ static amped_status take_line(amped_tns_header *h, const line *l) {
     return take_order(h, l);
   case AMPED_TNS_DIMS:
     AMPED_TRY(expect_fields(l, h->order, "one dimension a mode"));
-    h->expect = h->sptensor ? AMPED_TNS_NNZ : AMPED_TNS_DATA;
+    h->expect = h->sptensor                   ? AMPED_TNS_NNZ
+                : h->dense || h->nnz_line > 0 ? AMPED_TNS_DATA
+                                              : AMPED_TNS_NNZ_OR_DATA;
     return take_dims(h, l, 0);
   case AMPED_TNS_NNZ:
     AMPED_TRY(expect_fields(l, 1, "the number of nonzeros"));
     h->expect = AMPED_TNS_DATA;
     return take_nnz(h, l, 0);
+  case AMPED_TNS_NNZ_OR_DATA:
+    return take_nnz_or_data(h, l);
   case AMPED_TNS_DATA:
     break;
   }
   return AMPED_OK;
 }
 
+/* Count the fields of the next line of the chunk that has some. */
+static void look_ahead(line *l, const amped_text_chunk *chunk, const char *end) {
+  l->next_number = l->number;
+  for (const char *p = end + 1; p < chunk->end && l->next_count == 0; p = end + 1) {
+    const char *begin = amped_tns_skip_blanks(p);
+    l->next_number++;
+    l->next_count = amped_tns_comment(*begin) ? 0 : amped_tns_fields(begin, l->fields, 0);
+    end = memchr(begin, '\n', (size_t)(chunk->end - begin));
+  }
+}
+
 amped_status amped_tns_header_read(amped_tns_header *header, const char *path,
                                    amped_text_chunk *chunk) {
   while (header->expect != AMPED_TNS_DATA && chunk->begin < chunk->end) {
     line l = {.path = path, .number = chunk->line};
-    bool first = header->expect == AMPED_TNS_FIRST;
     const char *p = amped_tns_skip_blanks(chunk->begin);
+    const char *end = memchr(p, '\n', (size_t)(chunk->end - p));
     if (*p == '#')
       AMPED_TRY(take_comment(header, &l, p));
-    l.count = amped_tns_fields(p, l.fields, MOST_FIELDS);
-    if (l.count > 0)
+    else if (*p == '%')
+      AMPED_TRY(take_percent(header, &l, p));
+    else if ((l.count = amped_tns_fields(p, l.fields, MOST_FIELDS)) > 0) {
+      if (header->expect == AMPED_TNS_FIRST)
+        look_ahead(&l, chunk, end);
       AMPED_TRY(take_line(header, &l));
-    if (first && header->expect == AMPED_TNS_DATA)
-      break; /* this line is the first nonzero */
-    const char *end = memchr(p, '\n', (size_t)(chunk->end - p));
+    }
+    if (l.is_data)
+      break;
     chunk->begin = end + 1;
     chunk->line++;
   }

@@ -3,17 +3,21 @@
 #define AMPED_IO_TNS_HEADER_H
 
 #include "text/io_text.h"
+#include "text/io_tns_claim.h"
+#include "text/read_options.h"
 
 typedef enum amped_tns_expect {
   AMPED_TNS_FIRST, /* a header's first line or a nonzero */
   AMPED_TNS_ORDER, /* lines of a header */
   AMPED_TNS_DIMS,
   AMPED_TNS_NNZ,
-  AMPED_TNS_DATA /* the first nonzero: the header is complete */
+  AMPED_TNS_NNZ_OR_DATA, /* a line of one number, or the first nonzero */
+  AMPED_TNS_DATA         /* the first nonzero: the header is complete */
 } amped_tns_expect;
 
-/* Start from {0}. The numbers are claims of the file: no allocation may depend on them. */
+/* Start from {.form}. The numbers are claims of the file: no allocation may depend on them. */
 typedef struct amped_tns_header {
+  amped_read_header form; /* what the user says */
   amped_tns_expect expect;
   int order;     /* known when expect is AMPED_TNS_DATA */
   bool has_dims; /* dims[0 .. order-1], each 1 .. 2^63 */
@@ -22,8 +26,10 @@ typedef struct amped_tns_header {
   uint64_t nnz;
   bool base_said; /* the header gives the index base */
   uint64_t base;
-  bool sptensor; /* a Tensor Toolbox or GenTen header, with nnz */
-  bool dense;    /* a Tensor Toolbox header of a dense tensor */
+  bool sptensor;         /* a Tensor Toolbox or GenTen header, with nnz */
+  bool dense;            /* a Tensor Toolbox header of a dense tensor */
+  bool market;           /* a Matrix Market banner: dims and nnz follow in a line */
+  amped_tns_claim claim; /* of the first nonzero, if it may be a header */
 } amped_tns_header;
 
 /* Take lines off the chunk up to the first nonzero, or to the end of the chunk. */
@@ -35,6 +41,11 @@ int amped_tns_fields(const char *p, const char *(*fields)[2], int most);
 
 static inline bool amped_tns_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* Does a comment begin here, where a line begins? (# also begins one behind fields.) */
+static inline bool amped_tns_comment(char c) {
+  return c == '#' || c == '%';
 }
 
 static inline const char *amped_tns_skip_blanks(const char *p) {

@@ -51,7 +51,7 @@ amped_duplicates amped_read_duplicates(const amped_read_options *o) {
 
 bool amped_read_options_given(const amped_read_options *o) {
   return amped_read_options_of_table(o) || o->format != AMPED_READ_AUTO ||
-         o->index_base != AMPED_BASE_AUTO || o->dims_order > 0 ||
+         o->index_base != AMPED_BASE_AUTO || o->header != AMPED_HEADER_AUTO || o->dims_order > 0 ||
          o->duplicates > AMPED_DUPLICATES_SUM;
 }
 
@@ -97,6 +97,16 @@ static const amped_option read_rows[] = {
      .initial = "auto",
      .initially = "auto: 1, unless a header says otherwise",
      AMPED_OPTION_FIELD(amped_read_options, index_base)},
+    {.name = "header",
+     .type = AMPED_OPTION_WORD,
+     .words = AMPED_OPTION_WORDS("auto", "none", "dims", "dims-nnz"),
+     .numbers = AMPED_OPTION_NUMBERS(AMPED_HEADER_AUTO, AMPED_HEADER_NONE, AMPED_HEADER_DIMS,
+                                     AMPED_HEADER_DIMS_NNZ),
+     .help = "first line of text input that is no comment: a nonzero, the dimensions, or the "
+             "dimensions and the number of nonzeros",
+     .initial = "auto",
+     .initially = "auto: as its form and the lines behind it say",
+     AMPED_OPTION_FIELD(amped_read_options, header)},
     {.name = "keys",
      .type = AMPED_OPTION_TEXT,
      .value = "COL,...",

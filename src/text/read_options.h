@@ -19,21 +19,31 @@ typedef enum amped_read_format {
   AMPED_READ_TSV
 } amped_read_format;
 
+/* What the first line of a text is that is no comment. */
+typedef enum amped_read_header {
+  AMPED_HEADER_AUTO,
+  AMPED_HEADER_NONE, /* a nonzero */
+  AMPED_HEADER_DIMS, /* the dimensions */
+  AMPED_HEADER_DIMS_NNZ
+} amped_read_header;
+
 typedef struct amped_read_options {
   amped_read_format format;
+  amped_read_header header;    /* text only */
   amped_index_base index_base; /* text only */
   int dims_order;              /* 0: not given */
   uint64_t dims[AMPED_MAX_ORDER];
-  const char *keys;               /* tables: comma-separated columns, or NULL: all but `value` */
-  const char *value;              /* tables: the value column, or NULL: each row counts 1 */
-  const char *weights;            /* tables: a column that is no key, or NULL */
-  bool reads_weights;             /* it is read in place of the value column, which is no key */
-  char separator;                 /* tables: between cells; 0: guessed from the first row */
-  bool no_header;                 /* tables: columns are called 1, 2, 3, ... */
-  const char *empty;              /* tables: the label of empty keys, or NULL: refused */
-  const char *same_labels;        /* tables: comma-separated keys of one set of labels, or NULL */
-  amped_duplicates duplicates;    /* as the user says, or UNKNOWN; amped_read_duplicates */
-  bool may_be_empty;              /* not of the user: a file of no nonzeros is no error */
+  const char *keys;            /* tables: comma-separated columns, or NULL: all but `value` */
+  const char *value;           /* tables: the value column, or NULL: each row counts 1 */
+  const char *weights;         /* tables: a column that is no key, or NULL */
+  bool reads_weights;          /* it is read in place of the value column, which is no key */
+  char separator;              /* tables: between cells; 0: guessed from the first row */
+  bool no_header;              /* tables: columns are called 1, 2, 3, ... */
+  const char *empty;           /* tables: the label of empty keys, or NULL: refused */
+  const char *same_labels;     /* tables: comma-separated keys of one set of labels, or NULL */
+  amped_duplicates duplicates; /* as the user says, or UNKNOWN; amped_read_duplicates */
+  bool known_modes;  /* not of the user: the modes are those of a tensor, model or state */
+  bool may_be_empty; /* not of the user: a file of no nonzeros is no error */
   const amped_overflow *overflow; /* not of the user; NULL: memory holds any number of nonzeros */
 } amped_read_options;
 

@@ -59,6 +59,30 @@ same "nonzeros without a header" "$(hash x.h5)" "$(hash r.h5)"
 expect 0 "" "$amped" convert bare.csv x.h5 --overwrite --no-header --keys=3,2,1
 expect 0 "labels 1 *9 ... 10" "$amped" info x.h5
 
+# --- texts whose first line is a header, or looks like one --------------------------------------------
+awk 'BEGIN { for (i = 0; i < 400; i++) printf "%d %d %d %.3f\n", i * 7 % 20 + 1, i * 3 % 15 + 1, i % 10 + 1, i % 9 / 9 + 0.01 }' >plain.tns
+(echo 20 15 10 400 && cat plain.tns) >header.tns
+(echo '# extended FROSTT format' && echo 3 400 && echo 20 15 10 && cat plain.tns) >mlir.tns
+(echo '%%MatrixMarket tensor coordinate real' && echo '% c' && echo 20 15 10 400 && cat plain.tns) >market.tns
+(echo 20 15 10 400 && head -n 5 plain.tns) >short.tns
+(echo 20 15 10 && cat plain.tns) >dims.tns
+expect 0 "" "$amped" convert plain.tns plain.h5 -q
+expect 0 "line 1 (20 15 10 400) is a header" "$amped" convert header.tns x.h5 --overwrite
+for f in header mlir market; do
+  for memory in 1G 1M; do
+    expect 0 "" sh -c 'gzip -c $1.tns | "$0" convert - x.h5 --overwrite --memory=$2' "$amped" $f $memory
+    same "$f, $memory" "$(hash x.h5)" "$(hash plain.h5)"
+  done
+done
+expect 0 "401 nonzeros" "$amped" convert header.tns x.h5 --overwrite --header=none
+expect 3 "400 nonzeros are announced, but 5 follow" "$amped" convert short.tns x.h5 --overwrite --header=dims-nnz
+expect 3 "give --header=dims" on 1 dims.tns --rank=1 --nowrite
+expect 0 "20 x 15 x 10" on 1 dims.tns --rank=1 --nowrite --header=dims
+printf '2 2 2 3\n2 1 1 4\n1 2 1 5\n1 1 2 6\n' >few.tns
+expect 2 "line 1 (2 2 2 3) may be a nonzero, or a header" "$amped" convert few.tns x.h5 --overwrite
+expect 0 "4 nonzeros" "$amped" convert few.tns x.h5 --overwrite --header=none
+expect 2 "--header is for text" "$amped" convert r.csv x.h5 --overwrite --value=stars --header=none
+
 # --- standard input and pipes -----------------------------------------------------------------------
 sh -c '"$0" convert - x.h5 --overwrite --value=stars -q <r.csv' "$amped"
 equal "standard input" x.h5

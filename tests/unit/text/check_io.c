@@ -2,8 +2,11 @@
 #include <sys/stat.h>
 
 #include "text/io.h"
+#include "text/io_stream.h"
 #include "text/io_tns.h"
 #include "tests/lib/testing.h"
+
+static const amped_read_options no_options = {.index_base = AMPED_BASE_AUTO};
 
 START_TEST(suffixes_tell_formats) {
   static const struct {
@@ -115,6 +118,65 @@ START_TEST(a_truncated_compressed_file_is_told) {
   check_no_leak();
 }
 
+/* Whatever the name is, and compressed or not: it is never taken for text. */
+START_TEST(what_is_no_text_is_called_by_its_kind) {
+  static const struct {
+    const char *bytes;
+    size_t count;
+    const char *message;
+  } cases[] = {
+      {"\xfd"
+       "7zXZ\0\0\4",
+       8, "compressed with xz; decompress it first: xz -dk FILE"},
+      {"BZh91AY&SY..", 12, "bzip2"},
+      {"BZh1\x17\x72\x45\x38\x50\x90\0\0\0\0", 14, "bzip2"},
+      {"\x04\x22\x4d\x18\x64\x40", 6, "lz4"},
+      {"\x02\x21\x4c\x18\x64\x40", 6, "lz4"},
+      {"LZIP\1\x0c", 6, "lzip"},
+      {"\x5d\0\0\x80\0", 5, "lzma"},
+      {"\x1f\x9d\x90", 3, "compress (.Z)"},
+      {"PK\3\4\x14\0\0\0", 8, "zip archive"},
+      {"7z\xbc\xaf\x27\x1c\0\4", 8, "7z archive"},
+      {"\x89HDF\r\n\x1a\n\0", 9, "an HDF5 file; give it the suffix .h5"},
+      {"\x93NUMPY\1\0", 8, "suffix .npy"},
+      {"PAR1\x15\0", 6, "Parquet"},
+      {"\xff\xfe"
+       "1\0 \0",
+       6, "UTF-16"},
+      {"\xfe\xff\0"
+       "1\0 ",
+       6, "UTF-16"},
+      {"1\0 \0"
+       "1\0",
+       6, "iconv -f UTF-16LE"},
+      {"\0"
+       "1\0 \0"
+       "1",
+       6, "iconv -f UTF-16BE"},
+      {"\xff\xfe\0\0"
+       "1\0\0\0",
+       8, "UTF-32"},
+  };
+  static const char *const names[] = {"a.tns", "a.csv", "a.tsv.gz", "a.tns.zst", "a.tns.xz"};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+    for (size_t n = 0; n < 5; n++)
+      for (int packed = 0; packed < (n == 2 || n == 3 ? 2 : 1); packed++) {
+        const char *path = testing_path(names[n]);
+        amped_sptensor t;
+        if (packed == 0)
+          testing_write_file(path, cases[i].bytes, cases[i].count);
+        else {
+          amped_stream *stream = NULL;
+          check_ok(amped_stream_create(path, &stream));
+          check_ok(amped_stream_write(stream, cases[i].bytes, cases[i].count));
+          check_ok(amped_stream_finish(stream));
+        }
+        check_fails(AMPED_BAD_INPUT, cases[i].message, amped_io_read(path, &no_options, &t));
+        unlink(path);
+      }
+  check_no_leak();
+}
+
 START_TEST(stem_is_what_stands_before_format_and_compression) {
   ck_assert_uint_eq(amped_io_stem("a/b.tns.gz"), 3);
   ck_assert_uint_eq(amped_io_stem("b.CSV.Zst"), 1);
@@ -126,4 +188,5 @@ START_TEST(stem_is_what_stands_before_format_and_compression) {
 
 TESTING_MAIN("io", suffixes_tell_formats, options_tell_the_format_of_a_stream,
              options_of_other_formats_are_refused, files_are_read_by_their_suffix,
-             a_truncated_compressed_file_is_told, stem_is_what_stands_before_format_and_compression)
+             a_truncated_compressed_file_is_told, what_is_no_text_is_called_by_its_kind,
+             stem_is_what_stands_before_format_and_compression)

@@ -190,6 +190,136 @@ START_TEST(garbage_behind_a_gzip_member_is_seen) {
   check_no_leak();
 }
 
+/* A file that is pieced together: frames of any size, and what may stand between them. */
+typedef struct pieces {
+  unsigned char raw[400000];
+  size_t count;
+  char text[200000];
+  size_t length;
+} pieces;
+
+static void append(pieces *p, const void *bytes, size_t count) {
+  ck_assert_uint_le(p->count + count, sizeof p->raw);
+  memcpy(p->raw + p->count, bytes, count);
+  p->count += count;
+}
+
+/* A gzip member or a zstd frame of the next `bytes` of text. */
+static void append_frame(pieces *p, const char *name, const char *text, size_t bytes, bool bgzf) {
+  static const unsigned char extra[] = {6, 0, 'B', 'C', 2, 0, 0, 0};
+  const char *path = testing_path(name);
+  unsigned char *raw = NULL;
+  size_t count = 0;
+  write_stream(path, text + p->length, bytes, bytes > 0 ? bytes : 1);
+  slurp(path, &raw, &count);
+  unlink(path);
+  raw[3] = bgzf ? 4 : raw[3];
+  append(p, raw, bgzf ? 10 : count);
+  if (bgzf) {
+    append(p, extra, sizeof extra);
+    append(p, raw + 10, count - 10);
+  }
+  free(raw);
+  memcpy(p->text + p->length, text + p->length, bytes);
+  p->length += bytes;
+}
+
+static void append_skippable(pieces *p, unsigned kind, size_t bytes) {
+  unsigned char frame[4096] = {(unsigned char)(0x50 + kind), 0x2a, 0x4d, 0x18};
+  frame[4] = (unsigned char)(bytes & 0xff);
+  frame[5] = (unsigned char)(bytes >> 8);
+  memset(frame + 8, 'x', bytes);
+  append(p, frame, 8 + bytes);
+}
+
+/* name: of a.tns.gz or a.tns.zst. */
+static void piece_together(pieces *p, uint64_t seed, const char *name, const char *text) {
+  const bool zstd = strstr(name, ".zst") != NULL;
+  p->count = p->length = 0;
+  for (uint64_t i = 0; i < 1 + seed % 6; i++) {
+    const uint64_t bits = amped_random_u64(seed, 3, i);
+    if (zstd && (seed % 3 == 0 || bits % 2 == 0))
+      append_skippable(p, (unsigned)(bits >> 8) % 16,
+                       (bits >> 16) % 3 == 0 ? 0 : bits >> 20 & 0x7ff);
+    append_frame(p, name, text, bits % 5 == 0 ? 0 : (bits >> 24) % 20000, !zstd && seed % 2 == 0);
+  }
+  if (zstd && seed % 2 == 0)
+    append_skippable(p, (unsigned)seed % 16, 4);
+  for (uint64_t i = 0; !zstd && i < seed % 4 * 511; i++)
+    append(p, "", 1);
+}
+
+START_TEST(files_of_several_frames_are_one_text) {
+  static const uint64_t steps[] = {1000, 90000};
+  char *text = make_text(200000);
+  char *back = malloc(400000);
+  pieces *p = malloc(sizeof *p);
+  for (uint64_t seed = 0; seed < 48; seed++)
+    for (size_t n = 0; n < 2; n++) {
+      const char *plain = testing_path("b.tns");
+      uint64_t bytes = 0;
+      piece_together(p, seed, names[1 + n], text);
+      testing_write_file(plain, p->raw, p->count);
+      check_ok(read_stream(plain, back, 400000, steps[seed % 2], &bytes));
+      ck_assert_uint_eq(bytes, p->length);
+      ck_assert_mem_eq(back, p->text, bytes);
+      unlink(plain);
+    }
+  free(p);
+  free(text);
+  free(back);
+  check_no_leak();
+}
+
+START_TEST(a_frame_cut_behind_others_is_truncated) {
+  char *text = make_text(200000);
+  char *back = malloc(400000);
+  pieces *p = malloc(sizeof *p);
+  for (size_t n = 1; n < 3; n++) {
+    const char *plain = testing_path("b.tns");
+    uint64_t bytes = 0;
+    p->count = p->length = 0;
+    if (n == 2)
+      append_skippable(p, 0, 4);
+    append_frame(p, names[n], text, 3000, false);
+    const size_t whole = p->count;
+    if (n == 2)
+      append_skippable(p, 15, 40);
+    append_frame(p, names[n], text, 3000, false);
+    for (size_t cut = whole + 1; cut < p->count; cut += cut < whole + 60 ? 1 : 61) {
+      if (n == 2 && cut == whole + 48)
+        continue; /* a skippable frame may be the last one */
+      testing_write_file(plain, p->raw, cut);
+      check_fails(AMPED_BAD_INPUT, "truncated", read_stream(plain, back, 400000, 3000, &bytes));
+    }
+    unlink(plain);
+  }
+  free(p);
+  free(text);
+  free(back);
+  check_no_leak();
+}
+
+START_TEST(zeros_between_members_are_damage) {
+  char *text = make_text(20000);
+  char *back = malloc(400000);
+  pieces *p = malloc(sizeof *p);
+  const char *plain = testing_path("b.tns");
+  uint64_t bytes = 0;
+  p->count = p->length = 0;
+  append_frame(p, names[1], text, 3000, false);
+  append(p, "\0\0\0", 3);
+  append_frame(p, names[1], text, 3000, false);
+  testing_write_file(plain, p->raw, p->count);
+  check_fails(AMPED_BAD_INPUT, "zero bytes between gzip members",
+              read_stream(plain, back, 400000, 3000, &bytes));
+  unlink(plain);
+  free(p);
+  free(text);
+  free(back);
+  check_no_leak();
+}
+
 START_TEST(files_that_cannot_be_read_say_why) {
   amped_stream *stream = NULL;
   const char *path = testing_path("empty");
@@ -305,6 +435,7 @@ START_TEST(what_comes_next_is_asked_for) {
 TESTING_MAIN("io_stream", what_is_written_is_read_back,
              compressed_files_are_compressed_and_known_by_content, truncation_anywhere_is_seen,
              flipped_bits_give_an_error_or_the_same_text, garbage_behind_a_gzip_member_is_seen,
-             files_that_cannot_be_read_say_why, threads_read_a_plain_file_as_one_does,
-             a_final_name_is_all_or_what_it_was, standard_input_and_output_are_streams,
-             what_comes_next_is_asked_for)
+             files_of_several_frames_are_one_text, a_frame_cut_behind_others_is_truncated,
+             zeros_between_members_are_damage, files_that_cannot_be_read_say_why,
+             threads_read_a_plain_file_as_one_does, a_final_name_is_all_or_what_it_was,
+             standard_input_and_output_are_streams, what_comes_next_is_asked_for)

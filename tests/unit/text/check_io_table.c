@@ -213,6 +213,51 @@ START_TEST(rows_of_a_coordinate_are_found) {
   check_no_leak();
 }
 
+/* Random blanks around cells and around their quotes, line ends, a separator behind each row: the
+ * tensor is the same. */
+START_TEST(blanks_around_cells_are_no_part_of_them) {
+  static const char *const blanks[] = {"", " ", "  ", "\t", " \t "};
+  static const char *const cells[4][4] = {{"user", "item", "week", "n"},
+                                          {"ann", "\" tea \"", "\"9, 10\"", "5"},
+                                          {"\"ann\"", "a b", "11", "-3"},
+                                          {"bob", "\"x\"\"y\"", "11", "0.25"}};
+  static const struct {
+    const char *name;
+    char separator;
+  } forms[] = {{"in.csv", ','}, {"in.csv", ';'}, {"in.csv", '|'}};
+  for (uint64_t seed = 0; seed < 60; seed++) {
+    const char separator = forms[seed % 3].separator;
+    const bool trailing = seed / 3 % 2 == 1;
+    char text[2000];
+    char *p = text;
+    amped_sptensor t = {0};
+    const amped_read_options o = {
+        .index_base = AMPED_BASE_AUTO, .value = "n", .separator = separator};
+    for (uint64_t i = 0; i < 16; i++) {
+      const uint64_t bits = amped_random_u64(seed, 1, i);
+      p += sprintf(p, "%s%s%s", blanks[bits % 5], cells[i / 4][i % 4], blanks[bits / 5 % 5]);
+      if (i % 4 < 3 || trailing)
+        *p++ = separator;
+      if (i % 4 == 3)
+        p += sprintf(p, "%s", seed % 2 == 0 ? "\r\n" : "\n");
+    }
+    check_ok(read_bytes(forms[seed % 3].name, text, (size_t)(p - text), &o, &t));
+    ck_assert_int_eq(t.order, 3);
+    ck_assert_uint_eq(t.nnz, 3);
+    ck_assert_str_eq(t.labels[1].name, "item");
+    check_key(&t, 0, 0, "ann");
+    check_key(&t, 0, 1, "ann");
+    check_key(&t, 1, 0, " tea ");
+    check_key(&t, 1, 1, "a b");
+    check_key(&t, 1, 2, "x\"y");
+    check_key(&t, 2, 0, "9, 10");
+    ck_assert_uint_eq(t.dims[0], 2);
+    ck_assert_double_eq(t.values[2], 0.25);
+    amped_sptensor_free(&t);
+  }
+  check_no_leak();
+}
+
 START_TEST(bad_tables_are_named) {
   static const struct {
     const char *text;
@@ -248,6 +293,12 @@ START_TEST(bad_tables_are_named) {
       {"a,b,c\nx,y,z\n", NULL, "count", AMPED_BAD_INPUT,
        "no column \"count\"; --value takes some of: a, b, c"},
       {"a,b,b,c\nx,y,z,1\n", "a,b,c", NULL, AMPED_BAD_INPUT, "2 columns are called \"b\""},
+      {"a,b,b,c\nx,y,z,1\n", NULL, NULL, AMPED_BAD_INPUT, "2 columns are called \"b\""},
+      {"a, b ,\"b\",c\nx,y,z,1\n", NULL, NULL, AMPED_BAD_INPUT, "2 columns are called \"b\""},
+      {"a,b,c,\nx,y,z,\nx,y,z,w\n", NULL, NULL, AMPED_BAD_INPUT,
+       "line 3: cell 4 is not empty, but its column has no name"},
+      {"a,b,c,\nx,y,z\n", NULL, NULL, AMPED_BAD_INPUT, "line 2: 3 cells, but the header has 4"},
+      {"a,b,c\nx,  \t,z\n", NULL, NULL, AMPED_BAD_INPUT, "line 2: column \"b\": the key is empty"},
       {"a,b,c\nx,y,z\n", "a,b", NULL, AMPED_USAGE, "--keys names 2 columns"},
       {"a,b,c\nx,y,z\n", "a,b,a", NULL, AMPED_USAGE, "column \"a\" is named twice"},
       {"a,b,c\nx,y,z\n", "a,b,c", "c", AMPED_USAGE, "column \"c\" is also --value"},
@@ -510,8 +561,9 @@ TESTING_MAIN("io_table", keys_become_labels_in_order_of_appearance, tabs_split_a
              keys_choose_columns_and_their_order, empty_keys_are_refused_or_have_a_label,
              the_first_row_tells_the_separator, without_a_header_columns_have_numbers,
              values_are_not_taken_for_keys, modes_share_labels_where_told,
-             rows_of_a_coordinate_are_found, bad_tables_are_named, a_column_of_weights_is_no_key,
-             zero_bytes_in_keys_are_refused, utf8_is_told_from_what_is_not,
-             any_number_of_threads_numbers_the_same, a_stray_quote_is_found_far_behind,
-             garbage_does_no_harm, every_failed_allocation_is_survived,
-             strings_are_numbered_as_they_come, equal_hashes_do_not_make_equal_strings)
+             rows_of_a_coordinate_are_found, blanks_around_cells_are_no_part_of_them,
+             bad_tables_are_named, a_column_of_weights_is_no_key, zero_bytes_in_keys_are_refused,
+             utf8_is_told_from_what_is_not, any_number_of_threads_numbers_the_same,
+             a_stray_quote_is_found_far_behind, garbage_does_no_harm,
+             every_failed_allocation_is_survived, strings_are_numbered_as_they_come,
+             equal_hashes_do_not_make_equal_strings)

@@ -5,6 +5,7 @@
 #include <omp.h>
 
 #include "text/io_number.h"
+#include "text/io_stream.h"
 #include "text/io_tns.h"
 #include "base/random.h"
 #include "tests/lib/testing.h"
@@ -264,6 +265,225 @@ START_TEST(headers_of_all_dialects_are_understood) {
     ck_assert_uint_eq(t.indices[0][0], cases[i].first);
     ck_assert_double_eq(t.values[1], 4.5);
     amped_sptensor_free(&t);
+  }
+  check_no_leak();
+}
+
+/* ---- first lines that are headers, or look like one ---- */
+
+typedef struct sample {
+  int order;
+  uint64_t dims[AMPED_MAX_ORDER];
+  uint64_t nnz;
+  bool has_dims;     /* else they are the largest indices */
+  bool needs_header; /* --header=dims */
+  char text[60000];
+} sample;
+
+static void print_comments(char **p, uint64_t bits, bool percent) {
+  static const char *const comments[] = {"# a comment, 1 2 3\n", "\n", " \t\r\n", "#\n",
+                                         "  # 20 15 10 400\n"};
+  for (uint64_t i = 0; i < bits % 4; i++)
+    *p += sprintf(*p, "%s", comments[(bits >> (8 + 4 * i)) % 5]);
+  if (percent)
+    *p += sprintf(*p, "%% 1 2 3 4\n");
+}
+
+static void print_dims(char **p, const sample *s, const char *behind) {
+  for (int m = 0; m < s->order; m++)
+    *p += sprintf(*p, "%" PRIu64 "%s", s->dims[m], m + 1 < s->order ? "  " : behind);
+}
+
+static void print_header(char **p, sample *s, uint64_t kind, uint64_t bits) {
+  const char *end = bits % 3 == 0 ? " \r\n" : "\n";
+  const bool percent = bits % 7 == 0;
+  s->has_dims = kind != 0;
+  s->needs_header = kind == 8;
+  if (kind == 2)
+    *p += sprintf(*p, "%%%%MatrixMarket tensor coordinate real general\n%%\n%% a comment\n");
+  if (kind == 3)
+    *p += sprintf(*p, "# extended FROSTT format%s%d %" PRIu64 "%s", end, s->order, s->nnz, end);
+  if (kind == 4 || kind == 5 || kind == 6)
+    *p += sprintf(*p, "%s%s%d%s", kind == 6 ? "sptensor" : "", kind == 6 ? end : "", s->order, end);
+  if (kind == 7)
+    *p += sprintf(*p, "%d ", s->order);
+  if (kind != 0 && kind != 7 && kind != 9)
+    print_comments(p, bits >> 8, percent);
+  if (kind == 9) {
+    *p += sprintf(*p, "# dims: ");
+    print_dims(p, s, "\n# nnz: ");
+  } else if (kind != 0)
+    print_dims(p, s, kind == 1 || kind == 2 || kind == 7 ? " " : end);
+  if (kind == 1 || kind == 2 || kind == 5 || kind == 6 || kind == 7 || kind == 9)
+    *p += sprintf(*p, "%" PRIu64 "%s", s->nnz, end);
+  print_comments(p, bits >> 30, percent);
+}
+
+/* Kinds of headers: none; dims nnz; Matrix Market; extended FROSTT; ParTI; Tensor Toolbox without
+ * its word, and with it; order, dims and nnz in a line; dims alone; our own comments. */
+#define KINDS 10
+
+static void make_sample(sample *s, uint64_t seed, uint64_t kind, uint64_t base, amped_sptensor *t) {
+  char *p = s->text;
+  s->order = 3 + (int)(seed % 3);
+  s->nnz = 16 + amped_random_u64(seed, 1, 0) % 300;
+  for (int m = 0; m < s->order; m++)
+    s->dims[m] = 5 + amped_random_u64(seed, 2, (uint64_t)m) % 40;
+  print_comments(&p, amped_random_u64(seed, 3, 0), false);
+  print_header(&p, s, kind, amped_random_u64(seed, 4, 0));
+  check_ok(amped_sptensor_create(t, s->order, s->nnz));
+  t->zero_based = base == 0;
+  for (uint64_t k = 0; k < s->nnz; k++) {
+    if (amped_random_u64(seed, 5, k) % 20 == 0)
+      p += sprintf(p, "# 1 2 3 4\n");
+    for (int m = 0; m < s->order; m++) {
+      const uint64_t i = amped_random_u64(seed, 6 + (uint64_t)m, k) % s->dims[m];
+      t->indices[m][k] = i;
+      t->dims[m] = s->has_dims ? s->dims[m] : i >= t->dims[m] ? i + 1 : t->dims[m];
+      p += sprintf(p, "%" PRIu64 " ", i + base);
+    }
+    t->values[k] = amped_random_double(seed, 20, k) - 0.5;
+    p += sprintf(p, "%.17g%s", t->values[k], k % 5 == 0 ? " # why\n" : "\n");
+  }
+}
+
+START_TEST(headers_of_all_kinds_are_no_nonzeros) {
+  static const char *const names[] = {"in.tns", "in.tns.gz", "in.tns.zst"};
+  sample *s = malloc(sizeof *s);
+  for (uint64_t seed = 0; seed < 12 * KINDS; seed++) {
+    const uint64_t base = seed / KINDS % 2;
+    const char *path = testing_path(names[seed / KINDS % 3]);
+    amped_read_options options = {.index_base = base == 0 ? AMPED_BASE_0 : AMPED_BASE_AUTO};
+    amped_sptensor want = {0};
+    amped_sptensor t = {0};
+    amped_stream *stream = NULL;
+    make_sample(s, seed, seed % KINDS, base, &want);
+    check_ok(amped_stream_create(path, &stream));
+    check_ok(amped_stream_write(stream, s->text, strlen(s->text)));
+    check_ok(amped_stream_finish(stream));
+    if (s->needs_header) {
+      check_fails(AMPED_BAD_INPUT, "--header=dims", amped_tns_read(path, &options, &t));
+      options.header = AMPED_HEADER_DIMS;
+    }
+    check_ok(amped_tns_read(path, &options, &t));
+    check_same(&t, &want);
+    amped_sptensor_free(&t);
+    amped_sptensor_free(&want);
+    unlink(path);
+  }
+  free(s);
+  check_no_leak();
+}
+
+/* head, then `lines` lines within 9 x 9 x 9. */
+static char *with_head(const char *head, int lines) {
+  char *text = malloc(strlen(head) + (size_t)lines * 16 + 1);
+  char *p = text + sprintf(text, "%s", head);
+  for (int i = 0; i < lines; i++)
+    p += sprintf(p, "%d %d %d 0.5\n", i % 9 + 1, i / 9 % 9 + 1, i / 81 % 9 + 1);
+  return text;
+}
+
+/* Only a whole number of as many lines, with no index beyond, is a header. What may be either is
+ * refused, and the option tells. */
+START_TEST(a_first_line_is_read_as_what_it_is) {
+  static const struct {
+    const char *head;
+    int lines;
+    amped_read_header option;
+    const char *message; /* NULL: it is read */
+    uint64_t nnz, dim;   /* of mode 0 */
+  } cases[] = {
+      {"9 9 9 100\n", 100, AMPED_HEADER_AUTO, NULL, 100, 9},
+      {"20 9 9 100\n", 100, AMPED_HEADER_AUTO, NULL, 100, 20},
+      {"20 9 9 100\n", 100, AMPED_HEADER_NONE, NULL, 101, 20},
+      {"20 9 9 100\n", 100, AMPED_HEADER_DIMS_NNZ, NULL, 100, 20},
+      {"9 9 9 101\n", 100, AMPED_HEADER_AUTO, NULL, 101, 9},
+      {"9 9 9 99\n", 100, AMPED_HEADER_AUTO, NULL, 101, 9},
+      {"9 9 9 1000000\n", 100, AMPED_HEADER_AUTO, NULL, 101, 9},
+      {"9 9 9 100.0\n", 100, AMPED_HEADER_AUTO, NULL, 101, 9},
+      {"9 9 9 1e2\n", 100, AMPED_HEADER_AUTO, NULL, 101, 9},
+      {"8 9 9 100\n", 100, AMPED_HEADER_AUTO, NULL, 101, 9},
+      {"9 9 9 101\n", 100, AMPED_HEADER_DIMS_NNZ, "line 1: 101 nonzeros are announced", 0, 0},
+      {"8 9 9 100\n", 100, AMPED_HEADER_DIMS_NNZ, "too large for dimension 8 of the header", 0, 0},
+      {"# dims: 9 9 9\n# nnz: 101\n9 9 9 100\n", 100, AMPED_HEADER_AUTO, NULL, 101, 9},
+      {"# c\n\n9 9 9 10\n", 10, AMPED_HEADER_AUTO, "line 3 (9 9 9 10) may be a nonzero", 0, 0},
+      {"9 9 9 10\n", 10, AMPED_HEADER_NONE, NULL, 11, 9},
+      {"9 9 9 10\n", 10, AMPED_HEADER_DIMS_NNZ, NULL, 10, 9},
+      {"9 9 9 728\n", 728, AMPED_HEADER_AUTO, "--header=none if it is a nonzero", 0, 0},
+      {"9 9 9 729\n", 729, AMPED_HEADER_AUTO, "may be a nonzero", 0, 0},
+      {"9 9 9\n", 100, AMPED_HEADER_AUTO, "line 2: 4 fields, not 3", 0, 0},
+      {"9 9 9\n", 100, AMPED_HEADER_DIMS, NULL, 100, 9},
+      {"3 101\n9 9 9\n", 100, AMPED_HEADER_AUTO, "101 nonzeros are announced, but 100", 0, 0},
+      {"%%MatrixMarket tensor coordinate real general\n9 9 9 10\n", 10, AMPED_HEADER_AUTO, NULL, 10,
+       9},
+      {"%%MatrixMarket tensor array real general\n9 9 9 10\n", 10, AMPED_HEADER_AUTO,
+       "line 1: a Matrix Market file of kind array", 0, 0},
+      {"%%MatrixMarket matrix coordinate Pattern general\n9 9 10\n", 10, AMPED_HEADER_AUTO,
+       "of kind pattern", 0, 0},
+      {"%%MatrixMarket matrix coordinate real general\n9 9 10\n", 10, AMPED_HEADER_AUTO,
+       "line 2: a tensor of order 2", 0, 0},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const amped_read_options options = {.index_base = AMPED_BASE_AUTO, .header = cases[i].option};
+    char *text = with_head(cases[i].head, cases[i].lines);
+    amped_sptensor t = {0};
+    const amped_status status = read_text(text, &options, &t);
+    if (cases[i].message != NULL) {
+      check_fails(status, cases[i].message, status);
+      ck_assert_int_ne(status, AMPED_OK);
+    } else {
+      check_ok(status);
+      ck_assert_uint_eq(t.nnz, cases[i].nnz);
+      ck_assert_uint_eq(t.dims[0], cases[i].dim);
+      ck_assert_double_eq(t.values[t.nnz - 1], 0.5);
+      amped_sptensor_free(&t);
+    }
+    free(text);
+  }
+  check_no_leak();
+}
+
+/* An overflow that counts what it takes. */
+static amped_status count_rows(void *context, amped_sptensor *t, double fraction) {
+  (void)fraction;
+  for (uint64_t k = 0; k < t->nnz; k++)
+    *(double *)context += t->values[k];
+  t->nnz = 0;
+  return AMPED_OK;
+}
+
+START_TEST(a_first_line_is_read_as_what_it_is_when_memory_is_full) {
+  static const struct {
+    const char *head, *tail;
+    const char *message; /* NULL: it is read */
+    double sum;
+  } cases[] = {
+      {"9 9 9 400000\n", "", NULL, 200000.0},
+      {"9 9 8 400000\n", "", NULL, 600000.0},
+      {"9 9 9 7\n", "", NULL, 200007.0},
+      {"9 9 9 400001\n", "", "(9 9 9 400001) looked like a header", 0.0},
+      {"9 9 9 399999\n", "", "later lines contradict it; say --header=none", 0.0},
+      {"9 9 9 400001\n", "10 1 1 1\n", "later lines contradict it", 0.0},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    double sum = 0.0;
+    const amped_overflow overflow = {.memory = 1, .take = count_rows, .context = &sum};
+    const amped_read_options options = {.index_base = AMPED_BASE_AUTO, .overflow = &overflow};
+    char *text = with_head(cases[i].head, 400000);
+    text = realloc(text, strlen(text) + 100);
+    memcpy(text + strlen(text), cases[i].tail, strlen(cases[i].tail) + 1);
+    amped_sptensor t = {0};
+    const amped_status status = read_text(text, &options, &t);
+    if (cases[i].message != NULL) {
+      check_fails(AMPED_USAGE, cases[i].message, status);
+    } else {
+      check_ok(status);
+      (void)count_rows(&sum, &t, 1.0);
+      ck_assert_double_eq(sum, cases[i].sum);
+      amped_sptensor_free(&t);
+    }
+    free(text);
   }
   check_no_leak();
 }
@@ -562,7 +782,9 @@ START_TEST(real_tensors_have_their_recorded_sums) {
 TESTING_MAIN("io_tns", any_number_of_threads_reads_what_the_slow_reader_reads,
              lines_may_end_anywhere_in_a_chunk, decimals_are_rounded_as_the_library_does,
              what_is_no_number_is_refused, printed_numbers_read_back_exactly_and_are_short,
-             headers_of_all_dialects_are_understood, dense_tensors_lose_their_zeros,
+             headers_of_all_dialects_are_understood, headers_of_all_kinds_are_no_nonzeros,
+             a_first_line_is_read_as_what_it_is,
+             a_first_line_is_read_as_what_it_is_when_memory_is_full, dense_tensors_lose_their_zeros,
              a_long_comment_in_a_dense_tensor_is_refused, options_override_the_file,
              bad_lines_are_named, the_first_of_several_bad_lines_is_named, absurd_lines_are_refused,
              garbage_does_no_harm, every_failed_allocation_is_survived,
