@@ -60,8 +60,9 @@ agrees "2" four.npy four.init.h5 2 "" --memory=20K --block=4
 agrees "4" counts.npy a.init.h5 3 nonnegative --memory=2K --block=6 --nonnegative --polish=2
 expect 0 "" "$amped" convert a.npy a.h5 --dense
 expect 0 "slices of mode 1 are read from it" on 2 a.npy --rank=3 --method=rbs --memory=20K -o o.npy.h5 --seed=3
-expect 0 "a pass over it finds them" on 2 a.npy --rank=3 --method=rbs --memory=20K -o o.npy.h5 --seed=3
+expect 0 "a pass over it finds its norm" on 2 a.npy --rank=3 --method=rbs --memory=20K -o o.npy.h5 --seed=3
 expect 0 "slices: 1.* read in" on 2 a.h5 --rank=3 --method=rbs --memory=20K -o o.h5 --seed=3
+expect 0 "a pass over it checks its content hash" on 2 a.h5 --rank=3 --method=rbs --memory=20K --nowrite
 expect 0 "match score 1.000000" "$amped" compare o.npy.h5 o.h5
 expect 0 "blocks of" on 2 a.h5 --rank=3 --method=rbs --memory=20K --sample=blocks --nowrite
 expect 2 "corcondia" on 1 a.h5 --rank=3 --method=rbs --memory=20K --corcondia --nowrite
