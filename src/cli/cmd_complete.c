@@ -22,6 +22,7 @@
 #include "session/summary.h"
 #include "solver/checkpoint_file.h"
 #include "solver/complete_start.h"
+#include "tensor/mode_names.h"
 #include "text/io_format.h"
 
 /* Strength of a context mode's pull to 1, over that of another mode's to 0. */
@@ -110,22 +111,6 @@ static amped_status probe(const job *j, const char *path) {
   return path != NULL && is_hdf5(path, &j->o->read) ? amped_hdf5_probe(path) : AMPED_OK;
 }
 
-/* A mode of --context or --of: its name, where labels are known, or its number from 1. -1: there is
- * none; -2: a name, and names are not known. */
-static int find_mode(const amped_labels *labels, int order, const char *text, size_t length) {
-  char number[16];
-  int mode = 0;
-  for (int m = 0; labels != NULL && m < order; m++)
-    if (labels[m].name != NULL && strlen(labels[m].name) == length &&
-        memcmp(labels[m].name, text, length) == 0)
-      return m;
-  if (length == 0 || length >= sizeof number || strspn(text, "0123456789") < length)
-    return labels != NULL || length == 0 ? -1 : -2;
-  memcpy(number, text, length);
-  number[length] = '\0';
-  return amped_parse_int(number, 1, order, &mode) ? mode - 1 : labels != NULL ? -1 : -2;
-}
-
 /* Modes of most indices, the first of equals: how many are before this one. */
 static int place_by_length(const amped_plan *plan, int mode) {
   int longer = 0;
@@ -144,32 +129,12 @@ static amped_status find_ranked(const job *j, const amped_plan *plan, const ampe
     (*ranked)++;
   if (text == NULL)
     return AMPED_OK;
-  *ranked = find_mode(labels, plan->order, text, strlen(text));
-  if (*ranked != -1)
+  *ranked = amped_mode_find(labels, plan->order, text, strlen(text));
+  if (*ranked != AMPED_MODE_NONE)
     return AMPED_OK;
   return amped_error(AMPED_USAGE, NULL,
                      "--of: the tensor has no mode %.64s; name a mode, or number it from 1 to %d",
                      text, plan->order);
-}
-
-/* The modes of a list in --context. labels NULL: names are not known yet, and pass. */
-static amped_status list_contexts(const char *list, const amped_labels *labels, int order,
-                                  bool *context) {
-  for (;;) {
-    const size_t n = strcspn(list, ",");
-    const int mode = find_mode(labels, order, list, n);
-    if (mode == -1)
-      return amped_error(
-          AMPED_USAGE, NULL,
-          "--context: the tensor has no mode %.*s; name modes, or number them from 1 "
-          "to %d",
-          n < 64 ? (int)n : 64, list, order);
-    if (mode >= 0)
-      context[mode] = true;
-    if (list[n] == '\0')
-      return AMPED_OK;
-    list += n + 1;
-  }
 }
 
 /* Auto: all modes but the two of most indices, the first of equals. */
@@ -186,7 +151,7 @@ static amped_status find_contexts(const job *j, const amped_plan *plan, const am
     choose_contexts(plan, context);
   if (strcmp(c->context_modes, "auto") == 0 || strcmp(c->context_modes, "none") == 0)
     return AMPED_OK;
-  return list_contexts(c->context_modes, labels, plan->order, context);
+  return amped_mode_list_find("--context", c->context_modes, labels, plan->order, context);
 }
 
 /* The tensor's hash is known now: check what the run replaces, and what it asks for. */

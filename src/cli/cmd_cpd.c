@@ -87,10 +87,12 @@ static amped_status set_start(amped_session *session, const amped_options *o, in
 /* The data of the command, for the functions below. */
 typedef struct job {
   amped_session *session;
+  amped_options *own; /* the same, with modes that the tensor tells */
   const amped_options *o;
   amped_cpd_outputs outputs;
-  amped_labels labels[AMPED_MAX_ORDER]; /* rank 0 */
-  amped_rbs_settings rbs;               /* of --method=rbs, for the number of components in hand */
+  amped_labels *labels;   /* [AMPED_MAX_ORDER], rank 0 */
+  bool *has_labels;       /* these are read */
+  amped_rbs_settings rbs; /* of --method=rbs, for the number of components in hand */
   bool noise_told;
   char rows_text[AMPED_ROW_RULE_TEXT];
   const char *rows_key;         /* of a checkpoint */
@@ -458,7 +460,7 @@ static amped_status check_room(const job *j) {
 static amped_status decompose_all(job *j) {
   const amped_options *o = j->o;
   amped_status status = AMPED_OK;
-  if (!o->nowrite) /* before the first sweep, so that an error in them costs none */
+  if (!o->nowrite && !*j->has_labels) /* before the first sweep, so that an error costs none */
     AMPED_TRY(amped_session_labels(j->session, j->labels));
   AMPED_TRY(check_room(j));
   if (amped_cpd_method_of(&o->cpd)->described != NULL)
@@ -496,7 +498,7 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
   (void)worker;
   AMPED_TRY(check_corcondia(j->o, plan));
   AMPED_TRY(amped_cpd_sampling_check_plan(j->session, j->o, plan));
-  AMPED_TRY(amped_cpd_rows_check_modes(&j->o->cpd.rule, plan));
+  AMPED_TRY(amped_cpd_rows_find_modes(j->session, &j->own->cpd, j->labels, j->has_labels));
   if (j->session->is_dense && !amped_session_info(j->session)->has_hash)
     return AMPED_OK; /* it comes with the cells */
   return amped_cpd_outputs_compare(j->o, &j->outputs, amped_session_info(j->session)->hash);
@@ -529,9 +531,13 @@ static void say_form(const amped_session *session) {
               100.0 * density);
 }
 
-amped_status amped_cmd_cpd(const amped_options *o) {
+amped_status amped_cmd_cpd(const amped_options *options) {
   amped_session session;
-  job j = {.session = &session, .o = o};
+  amped_options own = *options;
+  const amped_options *o = &own;
+  amped_labels labels[AMPED_MAX_ORDER] = {{.count = 0}};
+  job j = {
+      .session = &session, .own = &own, .o = o, .labels = labels, .has_labels = &(bool){false}};
   const bool saves_two = o->checkpoint.file != NULL && o->cpd.accelerate != AMPED_ACCELERATE_NONE;
   /* Rank 0 holds all factors once more while a checkpoint or the result is written, and those of
    * the sweep before, where sweeps are accelerated. */
@@ -578,6 +584,6 @@ amped_status amped_cmd_cpd(const amped_options *o) {
   amped_cpd_outputs_free(&j.outputs);
   amped_session_close(&session);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    amped_labels_free(&j.labels[m]);
+    amped_labels_free(&labels[m]);
   return status;
 }

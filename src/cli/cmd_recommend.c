@@ -15,6 +15,7 @@
 #include "hdf5/result_file.h"
 #include "session/output_guard.h"
 #include "tensor/format.h"
+#include "tensor/mode_names.h"
 #include "tensor/ranking.h"
 #include "text/io.h"
 #include "text/io_table_write.h"
@@ -52,9 +53,9 @@ static amped_status no_mode(const job *j, const char *option, const char *text) 
 static amped_status split(const job *j, const char *option, const char *text, int *mode,
                           const char **label) {
   *label = NULL;
-  *mode = amped_model_mode(&j->k, text, strlen(text));
+  *mode = amped_mode_find(j->k.labels, j->k.order, text, strlen(text));
   for (const char *at = strchr(text, ':'); *mode < 0 && at != NULL; at = strchr(at + 1, ':')) {
-    *mode = amped_model_mode(&j->k, text, (uint64_t)(at - text));
+    *mode = amped_mode_find(j->k.labels, j->k.order, text, (size_t)(at - text));
     *label = at + 1;
   }
   return *mode >= 0 ? AMPED_OK : no_mode(j, option, text);
@@ -90,7 +91,7 @@ static amped_status find_target(job *j) {
 
 static amped_status find_of(job *j) {
   const char *text = j->o->recommend.of;
-  j->ranking.of = amped_model_mode(&j->k, text, strlen(text));
+  j->ranking.of = amped_mode_find(j->k.labels, j->k.order, text, strlen(text));
   if (j->ranking.of < 0)
     return no_mode(j, "--of", text);
   if (j->ranking.of == j->ranking.target)

@@ -3,10 +3,12 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "session/report.h"
 #include "tensor/format.h"
+#include "tensor/mode_names.h"
 
 amped_status amped_cpd_rows_check(const amped_cpd_options *o) {
   const char *option = o->rule.l1 > 0.0 ? "--l1" : "--ridge";
@@ -19,15 +21,38 @@ amped_status amped_cpd_rows_check(const amped_cpd_options *o) {
       option);
 }
 
-amped_status amped_cpd_rows_check_modes(const amped_row_rule *rule, const amped_plan *plan) {
-  if (rule->nonnegative == AMPED_ALL_MODES)
+/* Has the list a mode that is no number? */
+static bool names_modes(const char *list) {
+  return list[strspn(list, "0123456789,")] != '\0';
+}
+
+/* Rank 0. */
+static amped_status choose_modes(const amped_cpd_options *o, const amped_labels *labels, int order,
+                                 uint64_t *modes) {
+  bool chosen[AMPED_MAX_ORDER] = {false};
+  *modes = 0;
+  AMPED_TRY(amped_mode_list_find("--nonnegative", o->nonnegative, labels, order, chosen));
+  for (int m = 0; m < order; m++)
+    *modes |= (uint64_t)chosen[m] << m;
+  return AMPED_OK;
+}
+
+amped_status amped_cpd_rows_find_modes(const amped_session *session, amped_cpd_options *o,
+                                       amped_labels *labels, bool *has_labels) {
+  const amped_comm *comm = &session->comm;
+  uint64_t modes = 0;
+  amped_status status = AMPED_OK;
+  if (o->nonnegative == NULL || strcmp(o->nonnegative, "all") == 0)
     return AMPED_OK;
-  for (int m = plan->order; m < AMPED_MAX_ORDER; m++)
-    if (amped_row_rule_is_nonnegative(rule, m))
-      return amped_error(AMPED_USAGE, NULL,
-                         "--nonnegative names mode %d, and the tensor has modes 0 to %d (counted "
-                         "from 0 here, as factors/0 is); name one of these",
-                         m, plan->order - 1);
+  if (names_modes(o->nonnegative) && !*has_labels) {
+    AMPED_TRY(amped_session_labels(session, labels));
+    *has_labels = true;
+  }
+  if (comm->rank == 0)
+    status = choose_modes(o, labels, session->plan.order, &modes);
+  AMPED_TRY(amped_comm_agree(comm, status));
+  amped_comm_broadcast(comm, &modes, sizeof modes);
+  o->rule.nonnegative = modes;
   return AMPED_OK;
 }
 
@@ -52,7 +77,7 @@ static json_t *json_modes(const amped_row_rule *rule, int order) {
   json_t *modes = json_array();
   for (int m = 0; m < order; m++)
     if (amped_row_rule_is_nonnegative(rule, m))
-      (void)json_array_append_new(modes, json_integer(m));
+      (void)json_array_append_new(modes, json_integer(m + 1));
   return modes;
 }
 

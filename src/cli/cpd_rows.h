@@ -9,8 +9,11 @@
 /* AMPED_USAGE where the options exclude each other. */
 amped_status amped_cpd_rows_check(const amped_cpd_options *options);
 
-/* AMPED_USAGE where a mode is named that the tensor does not have. */
-amped_status amped_cpd_rows_check_modes(const amped_row_rule *rule, const amped_plan *plan);
+/* Collective, once the plan is made; the status is agreed: the modes of --nonnegative, into
+ * options->rule. Where one is named, the labels are read that *has_labels does not yet tell of.
+ * AMPED_USAGE: the tensor has no such mode. */
+amped_status amped_cpd_rows_find_modes(const amped_session *session, amped_cpd_options *options,
+                                       amped_labels *labels, bool *has_labels);
 
 /* AMPED_BAD_INPUT where the start, of a file of that name, is negative in a mode that may not be.
  */

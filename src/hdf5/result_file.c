@@ -142,12 +142,13 @@ static amped_status write_all(amped_hdf5 *file, const amped_ktensor *k,
                               const amped_run_record *record) {
   const amped_hdf5_metric metric = amped_hdf5_metric_of(record->metric);
   int order[AMPED_MAX_NCOMPS];
+  bool kept[AMPED_MAX_ORDER] = {false};
   amped_signs signs;
   amped_ktensor_order(k, order);
-  if (record->completion != NULL)
-    amped_signs_find_but(k, record->completion->context, &signs);
-  else
-    amped_signs_find(k, &signs);
+  for (int m = 0; m < k->order; m++)
+    kept[m] = (record->nonnegative >> m & 1) != 0 ||
+              (record->completion != NULL && record->completion->context[m]);
+  amped_signs_find_but(k, kept, &signs);
   AMPED_TRY(write_record(file, k, record));
   AMPED_TRY(amped_hdf5_metric_put(file, &metric));
   AMPED_TRY(write_weights(file, k, order));

@@ -37,10 +37,11 @@ typedef struct amped_run_record {
   const amped_completion *completion; /* NULL: a plain decomposition */
   amped_run_starts starts;
   const double *corcondia; /* NULL: not computed */
+  uint64_t nonnegative;    /* bit m: mode m has no negative entries, and keeps its signs */
 } amped_run_record;
 
 /* Components are written in descending order of weight; equal weights keep their order. Signs are
- * those of tensor/signs.h, context modes kept. */
+ * those of tensor/signs.h; context modes and nonnegative ones are kept. */
 amped_status amped_result_file_write(const char *path, const amped_ktensor *k,
                                      const amped_run_record *record);
 

@@ -25,6 +25,8 @@ struct amped_tensor_file {
   int opened;
   amped_hdf5_dataset indices[AMPED_MAX_ORDER];
   amped_hdf5_dataset values;
+  uint64_t hashed; /* nonzeros of that copy that were read in order, from the first on */
+  uint64_t hash;   /* of these */
 };
 
 amped_tensor_folder amped_tensor_folder_of(int mode) {
@@ -59,6 +61,7 @@ static void close_nonzeros(amped_tensor_file *f) {
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_hdf5_dataset_close(&f->indices[m]);
   amped_hdf5_dataset_close(&f->values);
+  f->hashed = f->hash = 0;
   f->opened = NONE;
 }
 
@@ -582,8 +585,8 @@ static amped_status check_indices(const amped_tensor_file *f, int mode, int m, v
   return AMPED_OK;
 }
 
-amped_status amped_tensor_file_read(amped_tensor_file *f, int mode, uint64_t first, uint64_t count,
-                                    void *const *indices, void *values) {
+amped_status amped_tensor_file_read_part(amped_tensor_file *f, int mode, uint64_t first,
+                                         uint64_t count, void *const *indices, void *values) {
   AMPED_TRY(open_nonzeros(f, mode));
   for (int m = 0; m < f->info.order; m++) {
     AMPED_TRY(amped_hdf5_dataset_read(&f->indices[m], index_type(f, m), first, count, indices[m]));
@@ -596,6 +599,61 @@ amped_status amped_tensor_file_read(amped_tensor_file *f, int mode, uint64_t fir
                        " to %" PRIu64 "); correct it where the file was made",
                        f->values.name, first, first + count - 1);
   return AMPED_OK;
+}
+
+/* Nonzeros that a thread widens and hashes at a time. */
+#define HASH_PIECE 256
+
+static uint64_t hash_piece(const amped_tensor_info *info, void *const *indices, const void *values,
+                           uint64_t first, uint64_t count) {
+  uint64_t hashes[HASH_PIECE];
+  uint64_t index[HASH_PIECE];
+  double wide[HASH_PIECE];
+  uint64_t sum = 0;
+  amped_values_get(values, info->value_type, first, count, wide);
+  for (uint64_t i = 0; i < count; i++)
+    hashes[i] = amped_hash_value(wide[i]);
+  for (int m = 0; m < info->order; m++) {
+    amped_indices_get(indices[m], info->index_types[m], first, count, index);
+    for (uint64_t i = 0; i < count; i++)
+      hashes[i] = amped_hash_index(hashes[i], index[i]);
+  }
+  for (uint64_t i = 0; i < count; i++)
+    sum += hashes[i];
+  return sum;
+}
+
+/* With all threads. */
+static uint64_t hash_of(const amped_tensor_info *info, void *const *indices, const void *values,
+                        uint64_t count) {
+  uint64_t hash = 0;
+#pragma omp parallel for schedule(static) reduction(+ : hash) if (count > SCAN_PIECE)
+  for (uint64_t first = 0; first < count; first += HASH_PIECE)
+    hash += hash_piece(info, indices, values, first,
+                       count - first < HASH_PIECE ? count - first : HASH_PIECE);
+  return hash;
+}
+
+static amped_status check_nonzeros(const amped_tensor_file *f) {
+  if (f->hash == f->info.hash)
+    return AMPED_OK;
+  if (!f->info.has_copies)
+    return amped_error(AMPED_BAD_INPUT, f->path,
+                       "its list holds other nonzeros than its hash says (damaged data); convert "
+                       "the tensor again");
+  return bad_copy(f, f->opened, "holds other nonzeros than its hash says (damaged data)");
+}
+
+amped_status amped_tensor_file_read(amped_tensor_file *f, int mode, uint64_t first, uint64_t count,
+                                    void *const *indices, void *values) {
+  AMPED_TRY(amped_tensor_file_read_part(f, mode, first, count, indices, values));
+  if (first == 0)
+    f->hashed = f->hash = 0;
+  if (!f->info.has_hash || first != f->hashed)
+    return AMPED_OK;
+  f->hash += hash_of(&f->info, indices, values, count);
+  f->hashed += count;
+  return f->hashed < f->info.nnz ? AMPED_OK : check_nonzeros(f);
 }
 
 amped_status amped_tensor_file_labels(amped_tensor_file *f, int mode, amped_labels *out) {

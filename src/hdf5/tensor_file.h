@@ -25,9 +25,19 @@ amped_status amped_tensor_file_tables(amped_tensor_file *file);
 
 /* Read nonzeros first .. first+count of mode's copy, or of the root's list with mode -1, into the
  * caller's arrays: indices[m] of info->index_types[m], values of info->value_type. Checks every
- * index against dims, the rows of a copy for ascending order, and every value for being finite. */
+ * index against dims, the rows of a copy for ascending order, and every value for being finite.
+ *
+ * Hash: nonzeros that are read in order, from the first to the last of a copy, are hashed; the read
+ * of the last one is AMPED_BAD_INPUT if the file has a hash and theirs differs. Who uses nonzeros
+ * before the last is read calls amped_tensor_file_check first. */
 amped_status amped_tensor_file_read(amped_tensor_file *file, int mode, uint64_t first,
                                     uint64_t count, void *const *indices, void *values);
+/* The same without a hash, for ranks that read parts or hash nonzeros where they arrive: the caller
+ * compares the sum of all ranks' hashes with info->hash. */
+amped_status amped_tensor_file_read_part(amped_tensor_file *file, int mode, uint64_t first,
+                                         uint64_t count, void *const *indices, void *values);
+/* Read a whole copy for its hash. */
+amped_status amped_tensor_file_check(amped_tensor_file *file, int mode);
 
 /* The labels of one mode; count 0 where there are none. Free with amped_labels_free. */
 amped_status amped_tensor_file_labels(amped_tensor_file *file, int mode, amped_labels *out);

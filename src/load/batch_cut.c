@@ -170,7 +170,9 @@ static amped_status begin(amped_batch_cut *c) {
   AMPED_TRY(make_room(c));
   AMPED_TRY(amped_batch_indices_check(c->x, amped_input_path(c->input), c->info->order, c->labels));
   c->copy = !c->info->has_copies ? AMPED_INPUT_LIST : c->mode < 0 ? 0 : c->mode;
-  return c->mode >= 0 && !c->info->has_copies ? sort_list(c) : AMPED_OK;
+  if (c->mode < 0)
+    return AMPED_OK; /* the first box takes a pass over all nonzeros, which checks them */
+  return c->info->has_copies ? amped_input_check(c->input, c->copy) : sort_list(c);
 }
 
 amped_status amped_batch_cut_open(amped_input *input, const amped_batch_indices *x, int mode,

@@ -15,6 +15,7 @@
 #include "base/signals.h"
 #include "hdf5/hdf5_probe.h"
 #include "hdf5/hdf5_prober.h"
+#include "tensor/mode_names.h"
 #include "text/io.h"
 #include "text/io_tns.h"
 
@@ -57,14 +58,12 @@ amped_status amped_batch_source_probe(const amped_batch_request *r) {
 /* The mode of --by: by its name in the state, or its number from 1. */
 static amped_status find_mode(const amped_batch_source *s, int *mode) {
   const char *by = s->request->by;
-  const amped_batch_indices *x = &s->indices;
-  for (*mode = 0; *mode < s->order; ++*mode)
-    if (x->names[*mode] != NULL && strcmp(x->names[*mode], by) == 0)
-      return AMPED_OK;
-  if (amped_parse_int(by, 1, s->order, mode)) {
-    --*mode;
+  amped_labels labels[AMPED_MAX_ORDER];
+  for (int m = 0; m < s->order; m++)
+    labels[m] = amped_batch_indices_labels(&s->indices, m);
+  *mode = amped_mode_find(labels, s->order, by, strlen(by));
+  if (*mode >= 0)
     return AMPED_OK;
-  }
   return amped_error(AMPED_USAGE, NULL,
                      "--by: the state has no mode %.64s; name a mode, or number it from 1 to %d",
                      by, s->order);

@@ -357,6 +357,18 @@ amped_status amped_input_read(amped_input *input, int mode, uint64_t first, uint
   return AMPED_OK;
 }
 
+amped_status amped_input_read_part(amped_input *input, int mode, uint64_t first, uint64_t count,
+                                   void *const *indices, void *values) {
+  if (input->file != NULL)
+    return amped_tensor_file_read_part(input->file, mode, first, count, indices, values);
+  read_memory(input, first, count, indices, values);
+  return AMPED_OK;
+}
+
+amped_status amped_input_check(amped_input *input, int mode) {
+  return input->file != NULL ? amped_tensor_file_check(input->file, mode) : AMPED_OK;
+}
+
 amped_status amped_input_labels(amped_input *input, int mode, amped_labels *out) {
   memset(out, 0, sizeof *out);
   if (input->file != NULL)

@@ -83,10 +83,14 @@ bool amped_input_in_memory(const amped_input *input);
 /* This list, which stays the input's; NULL elsewhere. */
 const amped_sptensor *amped_input_list(const amped_input *input);
 
-/* Does amped_tensor_file_read's work: nonzeros first .. first+count of mode's copy, or of the list,
- * into host memory of the caller. */
+/* The work of amped_tensor_file_read, _read_part and _check: nonzeros first .. first+count of
+ * mode's copy, or of the list, into host memory of the caller. A list from memory has nothing to
+ * check. */
 amped_status amped_input_read(amped_input *input, int mode, uint64_t first, uint64_t count,
                               void *const *indices, void *values);
+amped_status amped_input_read_part(amped_input *input, int mode, uint64_t first, uint64_t count,
+                                   void *const *indices, void *values);
+amped_status amped_input_check(amped_input *input, int mode);
 
 /* On every rank, off at first: does amped_input_count_values count? negative: the sum of squares of
  * the negative ones so far that this rank got. */

@@ -74,8 +74,8 @@ static amped_status read_slab(const amped_slab_reader *r, uint64_t n, amped_slab
   slab->first = n * AMPED_SLAB_NNZ;
   slab->count = nnz - slab->first < AMPED_SLAB_NNZ ? nnz - slab->first : AMPED_SLAB_NNZ;
   amped_trace_begin(AMPED_PHASE_READ, r->mode);
-  const amped_status status =
-      amped_input_read(r->input, r->mode, slab->first, slab->count, slab->indices, slab->values);
+  const amped_status status = amped_input_read_part(r->input, r->mode, slab->first, slab->count,
+                                                    slab->indices, slab->values);
   amped_trace_end();
   return status;
 }

@@ -138,11 +138,9 @@ static amped_status load_dense(amped_session *session) {
                                  .plan = &session->plan,
                                  .worker = &session->worker};
   amped_dense_stats stats;
-  if (session->outside && session->made.has_hash)
-    return AMPED_OK;
   if (session->outside)
-    amped_say("%s does not tell its norm and hash: a pass over it finds them; files of amped_mpi "
-              "convert --dense do",
+    amped_say(session->made.has_hash ? "%s: a pass over it checks its content hash"
+                                     : "%s: a pass over it finds its norm",
               session->options->input);
   AMPED_TRY(amped_load_dense(&load, &stats, &session->distribute_sec));
   if (!session->outside) {

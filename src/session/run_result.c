@@ -41,6 +41,7 @@ static amped_status begin(const amped_session *session, const amped_cpd_options 
   r->record.input_norm = sqrt(plan->norm_squared);
   r->record.input_hash = amped_session_info(session)->hash;
   r->record.options = r->options;
+  r->record.nonnegative = options->rule.nonnegative;
   return AMPED_OK;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/version.h"
 #include "hdf5/hdf5_probe.h"
+#include "solver/row_rule.h"
 #include "tensor/format.h"
 #include "base/draft.h"
 #include "base/file.h"
@@ -258,6 +259,8 @@ static const char *accelerate_of(const amped_checkpoint_key *key) {
 static const char *difference(const amped_checkpoint_key *found, const amped_checkpoint_key *key,
                               char *text, size_t size) {
   char dims[AMPED_DIMS_TEXT];
+  char theirs[AMPED_ROW_RULE_TEXT];
+  char ours[AMPED_ROW_RULE_TEXT];
   const int components = found->ncomps - (found->biased ? 1 : 0);
   bool same = found->order == key->order;
   text[0] = '\0';
@@ -283,7 +286,8 @@ static const char *difference(const amped_checkpoint_key *found, const amped_che
                    accelerate_of(found));
   else if (strcmp(rows_of(found), rows_of(key)) != 0)
     (void)snprintf(text, size, "began with rows that are %.200s, not %.200s; use another file",
-                   rows_of(found), rows_of(key));
+                   amped_row_rule_key_told(rows_of(found), theirs),
+                   amped_row_rule_key_told(rows_of(key), ours));
   else if (found->ncomps != key->ncomps)
     (void)snprintf(text, size, "has %d components; use --rank=%d or another file", components,
                    components);

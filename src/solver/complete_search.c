@@ -264,7 +264,7 @@ typedef struct option_number {
 static void turn_option(tape *t, const char *option, double mine, const char **differs) {
   double x = mine;
   turn(t, &x);
-  if (x != mine && *differs == NULL)
+  if (x != mine && option != NULL && *differs == NULL)
     *differs = option;
 }
 
@@ -294,8 +294,9 @@ static void turn_options(tape *t, const search *s, const char **differs) {
       {"--holdout", (double)p->held},
       {"--validate", p->validate != NULL ? (double)p->validate->total : 0.0},
       {"--test", p->test != NULL ? (double)p->test->total : 0.0},
-      {"--weights", p->fit.mean},
-      {"--weights", p->fit.scale},
+      {NULL,
+       p->fit.mean}, /* sums, whose rounding depends on the ranks: of the tensor and weights */
+      {NULL, p->fit.scale},
       {"--weights", (double)(p->weights_hash >> 11)},
       {"--implicit", p->fit.implicit},
       {"--of", p->ranked}};

@@ -32,7 +32,10 @@ static const amped_option sweep_rows[] = {
 };
 
 static bool parse_nonnegative(void *options, const char *text) {
-  return amped_row_rule_parse_modes(text, &((amped_cpd_options *)options)->rule.nonnegative);
+  amped_cpd_options *o = options;
+  o->nonnegative = text;
+  o->rule.nonnegative = AMPED_ALL_MODES; /* until the tensor's modes are known */
+  return text[0] != '\0';
 }
 
 static const amped_option rows[] = {
@@ -51,10 +54,10 @@ static const amped_option rows[] = {
      .bare = "all",
      .value = "MODE,...",
      .help =
-         "factors of these modes, counted from 0 as the result's are, without negative entries; "
-         "of all modes where none is named",
+         "factors of these modes, by name or by number from 1, have no negative entries; without "
+         "modes: all factors",
      .initially = "factors of any sign",
-     .expected_text = "all, or modes from 0 such as 0,2"},
+     .expected_text = "all, or modes by name or by number from 1, such as 1,3"},
     {.name = "ridge",
      .type = AMPED_OPTION_REAL,
      .least = 0.0,

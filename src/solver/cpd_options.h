@@ -26,9 +26,10 @@ typedef struct amped_cpd_options {
   double tol; /* stop when the fit changes by less (completion: when the error falls by a smaller
                  share); 0: never; below 0: not given */
   amped_accelerate accelerate;
-  amped_row_rule rule;
-  bool corcondia; /* also the core consistency */
-  uint64_t every; /* sweeps a line; 0: each, fewer in a log */
+  const char *nonnegative; /* the modes as the user names them; NULL: none, "all" */
+  amped_row_rule rule;     /* until the tensor has told its modes, all that are named are all */
+  bool corcondia;          /* also the core consistency */
+  uint64_t every;          /* sweeps a line; 0: each, fewer in a log */
 } amped_cpd_options;
 
 extern const amped_option_group amped_sweep_option_rows; /* --iters, --tol, --every */

@@ -51,6 +51,7 @@ typedef struct rbs {
   double *v, *p, *keep;                /* likewise */
   double *weight;                      /* [blocks] of the proximal term */
   double *scale, *lengths;             /* [ncomps] */
+  double unit;                         /* the model in the factors, times this, is the tensor's */
   double *rows;                        /* of the longest mode, [ncomps] each */
   double *sums;                        /* likewise, of all groups, in a polish of cells outside */
   amped_allgather *gather;             /* of such rows */
@@ -169,13 +170,21 @@ static bool is_cut(const rbs *r, int mode) {
 
 /* --- lengths of columns ----------------------------------------------------------------------- */
 
+/* Unit of the tensor: a power of 2 near the root mean square of its cells. In this unit factors
+ * have the same sizes for every scale of the values, so that neither sums nor grams leave the range
+ * of floats. Steps scale with the tensor, as the start has its norm. */
+static double unit_of(const amped_plan *plan) {
+  const double mean = plan->norm_squared / (double)plan->nnz;
+  return mean > 0.0 && isfinite(mean) ? ldexp(1.0, ilogb(mean) / 2) : 1.0;
+}
+
 /* Whole factors get unit columns, whose lengths are multiplied into the weights. */
 static void make_unit(rbs *r) {
   const amped_plan *plan = r->context->plan;
   const amped_worker *worker = r->context->worker;
   double *weights = r->result->weights;
   for (int c = 0; c < plan->ncomps; c++)
-    weights[c] = 1.0;
+    weights[c] = r->unit;
   for (int m = 0; m < plan->order; m++) {
     must(r, worker->backend->factors->gram(worker->factors, m, r->unit_grams[m]));
     amped_comm_sum(r->context->comm, r->unit_grams[m], (int)matrix(r));
@@ -186,12 +195,34 @@ static void make_unit(rbs *r) {
   }
 }
 
+/* The model that is in the factors, by the grams of modes: |M|^2. */
+static double model_square(const rbs *r, double *const *grams, const double *weights) {
+  const size_t n = (size_t)r->context->plan->ncomps;
+  double square = 0.0;
+  for (size_t i = 0; i < n * n; i++) {
+    double product = weights != NULL ? weights[i / n] * weights[i % n] : 1.0;
+    for (int m = 0; m < r->context->plan->order; m++)
+      product *= grams[m][i];
+    square += product;
+  }
+  return square;
+}
+
+/* The start gets the tensor's norm. Its unit columns stay. */
+static void scale_start(rbs *r) {
+  const amped_plan *plan = r->context->plan;
+  const double square = model_square(r, r->unit_grams, r->result->weights);
+  const double ratio = sqrt(plan->norm_squared / square);
+  for (int c = 0; c < plan->ncomps && isfinite(ratio) && ratio > 0.0; c++)
+    r->result->weights[c] *= ratio;
+}
+
 /* The weights go into all modes alike. A component of weight 0 keeps its columns. */
 static void make_even(rbs *r) {
   const amped_plan *plan = r->context->plan;
   const amped_worker *worker = r->context->worker;
   for (int c = 0; c < plan->ncomps; c++) {
-    const double weight = r->result->weights[c];
+    const double weight = r->result->weights[c] / r->unit;
     r->scale[c] = weight > 0.0 ? pow(weight, 1.0 / plan->order) : 1.0;
   }
   for (int m = 0; m < plan->order; m++)
@@ -235,7 +266,8 @@ static void sum_over_ranks(rbs *r, int mode) {
 }
 
 /* The matrices of a block's update: V with the proximal term on its diagonal; where rows may be
- * anything, p and keep, by which the new rows are sums * p + old rows * keep. */
+ * anything, p and keep, by which the new rows are sums * p + old rows * keep. Sums are in the
+ * tensor's unit, and V is not: p, or V and the term, make up for it. */
 static amped_status find_matrices(rbs *r, uint64_t block, int mode, double lambda) {
   const amped_plan *plan = r->context->plan;
   const size_t n = (size_t)plan->ncomps;
@@ -254,11 +286,18 @@ static amped_status find_matrices(rbs *r, uint64_t block, int mode, double lambd
   r->weight[block] = weight;
   for (size_t c = 0; c < n; c++)
     v[c * n + c] += weight;
-  if (amped_row_rule_is_nonnegative(&r->how->rule, mode))
-    return amped_gram_check(plan->ncomps, v);
+  if (amped_row_rule_is_nonnegative(&r->how->rule, mode)) {
+    AMPED_TRY(amped_gram_check(plan->ncomps, v));
+    r->weight[block] *= r->unit;
+    for (size_t i = 0; i < n * n; i++)
+      v[i] *= r->unit;
+    return AMPED_OK;
+  }
   AMPED_TRY(amped_inverse(plan->ncomps, plan->value_type, v, p, keep, &singular));
   for (size_t i = 0; i < n * n; i++)
     keep[i] += weight * p[i];
+  for (size_t i = 0; i < n * n; i++)
+    p[i] /= r->unit;
   return AMPED_OK;
 }
 
@@ -613,15 +652,10 @@ static double exact_fit(const rbs *r, int mode, double *noise) {
   const amped_plan *plan = r->context->plan;
   const double eps = plan->value_type == AMPED_F32 ? FLT_EPSILON : DBL_EPSILON;
   double inner = 0.0;
-  double square = 0.0;
   for (uint64_t i = 0; i < elements_of(r, mode); i++)
     inner += r->sums[i] * r->rows[i];
-  for (size_t i = 0; i < matrix(r); i++) {
-    double product = 1.0;
-    for (int m = 0; m < plan->order; m++)
-      product *= r->grams[m][i];
-    square += product;
-  }
+  inner *= r->unit;
+  const double square = model_square(r, r->grams, NULL) * r->unit * r->unit;
   const double part = (plan->norm_squared - 2.0 * inner + square) / plan->norm_squared;
   const double miss = part > 0.0 ? sqrt(part) : 0.0;
   *noise = eps / fmax(miss, sqrt(eps));
@@ -635,9 +669,11 @@ static amped_status sweep_outside(void *self, amped_sweep *s) {
   const amped_plan *plan = r->context->plan;
   const size_t n = (size_t)plan->ncomps;
   const int own = r->settings->shape.mode;
-  const double *weights = r->result->weights;
+  double *weights = r->scale;
   const double began = amped_time();
   int last = -1;
+  for (size_t c = 0; c < n; c++)
+    weights[c] = r->result->weights[c] / r->unit;
   amped_rbs_sample_in_order(&r->sample);
   must(r, r->context->worker->backend->factors->scale(r->context->worker->factors, own, 0,
                                                       amped_plan_factor_rows(plan, own), weights));
@@ -698,9 +734,14 @@ static amped_status begin(rbs *r) {
   r->numbers[COUNT] = (double)s->shape.count;
   r->numbers[SEARCH] = (double)s->search;
   r->numbers[OUTSIDE] = r->reader != NULL;
-  if (r->options->start != NULL)
+  if (r->options->start != NULL) {
+    r->unit = unit_of(r->context->plan);
     return go_on(r, r->options->start);
+  }
+  r->unit = 1.0; /* of the start */
   make_unit(r);
+  scale_start(r);
+  r->unit = unit_of(r->context->plan);
   return AMPED_OK;
 }
 

@@ -11,28 +11,6 @@
 /* More halvings than doubles have digits and exponents. */
 #define HALVINGS 80
 
-bool amped_row_rule_parse_modes(const char *text, uint64_t *modes) {
-  *modes = 0;
-  if (strcmp(text, "all") == 0) {
-    *modes = AMPED_ALL_MODES;
-    return true;
-  }
-  for (;;) {
-    char *end = NULL;
-    if (*text < '0' || *text > '9')
-      return false;
-    const unsigned long mode = strtoul(text, &end, 10);
-    if (mode >= AMPED_MAX_ORDER || (*modes >> mode & 1) != 0)
-      return false;
-    *modes |= UINT64_C(1) << mode;
-    if (*end == '\0')
-      return true;
-    if (*end != ',')
-      return false;
-    text = end + 1;
-  }
-}
-
 bool amped_row_rule_penalises(const amped_row_rule *rule) {
   return rule->ridge > 0.0 || rule->l1 > 0.0;
 }
@@ -90,6 +68,17 @@ const char *amped_row_rule_key(const amped_row_rule *rule, int order, char *buff
   if (rule->l1 > 0.0)
     (void)snprintf(buffer + used, AMPED_ROW_RULE_TEXT - used, "%sl1=%.17g", used > 0 ? " " : "",
                    rule->l1);
+  return buffer;
+}
+
+/* A mode is one digit: there are AMPED_MAX_ORDER at most. */
+const char *amped_row_rule_key_told(const char *key, char *buffer) {
+  const char *modes = strchr(key, '=');
+  (void)snprintf(buffer, AMPED_ROW_RULE_TEXT, "%s", key);
+  if (strncmp(key, "nonnegative=", 12) != 0 || modes == NULL)
+    return buffer;
+  for (char *at = buffer + (modes - key) + 1; *at != '\0' && *at != ' '; at++)
+    *at = (char)(*at >= '0' && *at < '9' ? *at + 1 : *at);
   return buffer;
 }
 

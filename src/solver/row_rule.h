@@ -18,10 +18,6 @@ typedef struct amped_row_rule {
 
 #define AMPED_ALL_MODES UINT64_MAX
 
-/* "all", or "0,2": modes from 0, each once, as a result's datasets count them. false where the text
- * is malformed. */
-bool amped_row_rule_parse_modes(const char *text, uint64_t *modes);
-
 /* Factors may be anything, and nothing is penalised. */
 bool amped_row_rule_is_plain(const amped_row_rule *rule);
 bool amped_row_rule_penalises(const amped_row_rule *rule);
@@ -30,10 +26,12 @@ bool amped_row_rule_is_nonnegative(const amped_row_rule *rule, int mode);
 bool amped_row_rule_descends(const amped_row_rule *rule, int mode);
 
 /* Texts, in a caller's buffer of AMPED_ROW_RULE_TEXT, which is returned. key: the same of equal
- * rules alone, such as "nonnegative=0,2 l1=0.1"; NULL where the rule is plain. objective: for the
- * user. modes: nonnegative ones, from 1, as "1 and 3". */
+ * rules alone, such as "nonnegative=0,2 l1=0.1" with modes from 0; NULL where the rule is plain.
+ * objective: for the user. modes: nonnegative ones, from 1, as "1 and 3". */
 #define AMPED_ROW_RULE_TEXT 512
 const char *amped_row_rule_key(const amped_row_rule *rule, int order, char *buffer);
+/* A key as the user counts modes, from 1. */
+const char *amped_row_rule_key_told(const char *key, char *buffer);
 const char *amped_row_rule_objective(const amped_row_rule *rule, char *buffer);
 const char *amped_row_rule_modes(const amped_row_rule *rule, int order, char *buffer);
 

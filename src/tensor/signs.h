@@ -18,8 +18,8 @@ typedef struct amped_signs {
 
 void amped_signs_find(const amped_ktensor *k, amped_signs *out);
 
-/* The same, but modes that are kept[mode] do not count, and keep their columns: of a completion
- * model the context modes, where an entry of 1 means "as on average". */
+/* The same, but modes that are kept[mode] do not count, and keep their columns: nonnegative modes,
+ * and a completion model's context modes, where an entry of 1 means "as on average". */
 void amped_signs_find_but(const amped_ktensor *k, const bool *kept, amped_signs *out);
 
 #endif

@@ -39,14 +39,6 @@ static bool is_named(const amped_labels *labels, const char *text, uint64_t leng
          memcmp(labels->name, text, length) == 0;
 }
 
-int amped_model_mode(const amped_ktensor *model, const char *text, uint64_t length) {
-  for (int m = 0; m < model->order; m++)
-    if (is_named(&model->labels[m], text, length))
-      return m;
-  const uint64_t number = index_of_number(text, length, (uint64_t)model->order);
-  return number != AMPED_PREDICTOR_COLD ? (int)number : -1;
-}
-
 /* A column in another mode's place gives numbers, and wrong ones. */
 static amped_status check_names(const char *model_path, const amped_ktensor *model,
                                 const char *path, const amped_sptensor *t) {

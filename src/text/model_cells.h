@@ -15,9 +15,6 @@
 void amped_model_index(const amped_labels *labels, uint64_t dim, const char *text, uint64_t length,
                        uint64_t *index);
 
-/* The mode of a name, or else of a number counted from 1; -1: there is none. */
-int amped_model_mode(const amped_ktensor *model, const char *text, uint64_t length);
-
 /* Turn the tensor's indices into the model's; those that the model lacks become
  * AMPED_PREDICTOR_COLD. Labels and dimensions stay. AMPED_BAD_INPUT, with both files' names, where
  * the orders differ, modes have the names of others, or labels of a mode of the model repeat. */

@@ -52,6 +52,23 @@ for ranks in 1 3; do
   expect 0 "" reference compare a.npy a.init.h5 run.json 1e-9 1
 done
 
+# Every scale of the values, cells in memory and in their file: the same run.
+"$python" -c "
+import numpy as np
+x = np.load('a.npy').astype(float)
+for e in (-30, -6, 30):
+    np.save('scale%d.npy' % e, x * 10.0**e)" && pass || fail "no scaled tensors"
+for way in "" "--precision=double" "--nonnegative" "--memory=20K --block=6 --polish=2"; do
+  # shellcheck disable=SC2086
+  expect 0 "" on 1 a.npy --rank=3 --method=rbs $way --nowrite --json=scale.json -q --overwrite
+  right=$(sed -n 's/.*"event":"end".*"fit":\([0-9.]*\).*/\1/p' scale.json)
+  for e in -30 -6 30; do
+    # shellcheck disable=SC2086
+    expect 0 "" on 2 scale$e.npy --rank=3 --method=rbs $way --nowrite --json=scale.json -q --overwrite
+    close "1e$e $way" "$(sed -n 's/.*"event":"end".*"fit":\([0-9.]*\).*/\1/p' scale.json)" "$right" 1e-3
+  done
+done
+
 # Slices of a file that is larger than --memory. Ranks share a group, so their number changes nothing
 # but the order of sums.
 agrees "1 2 3 4" a.npy a.init.h5 3 "" --memory=20K --block=6 --polish=2
@@ -60,8 +77,9 @@ agrees "2" four.npy four.init.h5 2 "" --memory=20K --block=4
 agrees "4" counts.npy a.init.h5 3 nonnegative --memory=2K --block=6 --nonnegative --polish=2
 expect 0 "" "$amped" convert a.npy a.h5 --dense
 expect 0 "slices of mode 1 are read from it" on 2 a.npy --rank=3 --method=rbs --memory=20K -o o.npy.h5 --seed=3
-expect 0 "a pass over it finds them" on 2 a.npy --rank=3 --method=rbs --memory=20K -o o.npy.h5 --seed=3
+expect 0 "a pass over it finds its norm" on 2 a.npy --rank=3 --method=rbs --memory=20K -o o.npy.h5 --seed=3
 expect 0 "slices: 1.* read in" on 2 a.h5 --rank=3 --method=rbs --memory=20K -o o.h5 --seed=3
+expect 0 "a pass over it checks its content hash" on 2 a.h5 --rank=3 --method=rbs --memory=20K --nowrite
 expect 0 "match score 1.000000" "$amped" compare o.npy.h5 o.h5
 expect 0 "blocks of" on 2 a.h5 --rank=3 --method=rbs --memory=20K --sample=blocks --nowrite
 expect 2 "corcondia" on 1 a.h5 --rank=3 --method=rbs --memory=20K --corcondia --nowrite

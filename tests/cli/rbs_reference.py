@@ -185,6 +185,7 @@ def epochs_of(x, factors, run):
     """Of each epoch: factors, weights, the sample's fit, and what moved."""
     index, cells = sampled_cells(x, run["seed"])
     factors, weights = make_unit(factors)
+    weights = weights * (np.linalg.norm(x) / np.linalg.norm(model_of(factors, weights)))
     for epoch in range(run["epochs"]):
         factors = [a * weights ** (1 / x.ndim) for a in factors]
         moved = run_epoch(x, factors, run, epoch)

@@ -23,8 +23,8 @@ make_start four.h5 4 11 5 8 13
 make_start list.h5 3 30 20 10
 
 # --- as in numpy ----------------------------------------------------------------------------------
-# option MODES: the option of these modes
-option() { test "$1" = none || echo "--nonnegative=$1"; }
+# option MODES: the option of these modes, which the reference counts from 0
+option() { test "$1" = none || echo "--nonnegative=$(echo "$1" | tr 0-7 1-8)"; }
 # compare TENSOR START R RANKS MODES RIDGE L1
 compare() {
   # shellcheck disable=SC2046,SC2086
@@ -93,7 +93,7 @@ at_fit() {
   fit=$(sed -n 's/.*"event":"end".*"fit":\([0-9.]*\).*/\1/p' run.json)
   if awk "BEGIN { exit !($fit >= $1) }"; then pass; else fail "fit $fit, not $1"; fi
 }
-for rule in "--nonnegative" "--nonnegative=0" "--nonnegative --l1=0.3 --ridge=0.1" "--l1=0.3" "--ridge=2"; do
+for rule in "--nonnegative" "--nonnegative=1" "--nonnegative --l1=0.3 --ridge=0.1" "--l1=0.3" "--ridge=2"; do
   # shellcheck disable=SC2086
   for tensor in "amino 3" "kinetic 4" "nyc-taxi 5" "nations 10" "kinship 10"; do
     real $tensor $rule
@@ -143,7 +143,7 @@ else
 fi
 
 # --- checkpoints ----------------------------------------------------------------------------------
-for rule in "--nonnegative" "--nonnegative=1 --l1=0.2 --ridge=0.1" "--nonnegative --accelerate=momentum"; do
+for rule in "--nonnegative" "--nonnegative=2 --l1=0.2 --ridge=0.1" "--nonnegative --accelerate=momentum"; do
   run="list.tns --rank=4 --tol=0 --precision=double --deterministic $rule"
   # shellcheck disable=SC2086
   expect 0 "" on 2 $run --iters=12 -o whole.h5 -q --overwrite
@@ -157,21 +157,41 @@ done
 rm -f c.h5 c.h5.prev
 run="list.tns --rank=4 --tol=0 --iters=3 --nowrite --checkpoint=c.h5 --checkpoint-every=1"
 # shellcheck disable=SC2086
-expect 0 "" on 1 $run --nonnegative=2,0 --l1=0.5
+expect 0 "" on 1 $run --nonnegative=3,1 --l1=0.5
 # shellcheck disable=SC2086
-expect 0 "resume: c.h5, after sweep" on 1 $run --nonnegative=0,2 --l1=0.5 --resume
+expect 0 "resume: c.h5, after sweep" on 1 $run --nonnegative=1,3 --l1=0.5 --resume
 # shellcheck disable=SC2086
-expect 3 "began with rows that are nonnegative=0,2 l1=0.5, not plain" on 1 $run --resume
+expect 3 "began with rows that are nonnegative=1,3 l1=0.5, not plain" on 1 $run --resume
 # shellcheck disable=SC2086
-expect 3 "not nonnegative=0,1,2" on 1 $run --nonnegative --resume
+expect 3 "not nonnegative=1,2,3" on 1 $run --nonnegative --resume
 
 # --- texts and refusals ---------------------------------------------------------------------------
 expect 0 "minimises |X - M|^2 / 2 + 0.5 / 2 \* (sum of the factors' squares)" on 1 list.tns --rank=2 --ridge=0.5 --nowrite
-expect 0 "no negative entries in the factors of modes 1 and 3" on 2 list.tns --rank=2 --nonnegative=0,2 --nowrite
-for wrong in --nonnegative= --nonnegative=0,0 --nonnegative=1, --nonnegative=-1 --nonnegative=x --l1=-1 --ridge=x; do
+expect 0 "no negative entries in the factors of modes 1 and 3" on 2 list.tns --rank=2 --nonnegative=1,3 --nowrite
+for wrong in 0 4 1, -1 x 99999999999; do
+  expect 2 "has no mode .*; name modes, or number them from 1 to 3" on 1 list.tns --rank=2 --nonnegative=$wrong --nowrite
+done
+expect 2 "mode 1 is named twice" on 1 list.tns --rank=2 --nonnegative=1,1 --nowrite
+for wrong in --nonnegative= --l1=-1 --ridge=x; do
   expect 2 "is expected" on 1 list.tns --rank=2 $wrong --nowrite
 done
-expect 2 "the tensor has modes 0 to 2" on 2 list.tns --rank=2 --nonnegative=3 --nowrite
+# Modes by name, and told from 1.
+printf 'user,item,week,n\na,x,1,3\nb,x,1,2\na,y,2,4\nb,y,2,1\na,z,3,2\n' >named.csv
+expect 0 "modes 1 and 3" on 2 named.csv --value=n --rank=1 --nonnegative=week,user --nowrite --json=run.json --overwrite
+grep -q '"nonnegative":\[1,3\]' run.json && pass || fail "JSON: $(grep objective run.json)"
+expect 0 "modes 2" on 1 named.csv --value=n --rank=1 --nonnegative=item -o named.h5
+expect 2 "has no mode month" on 2 named.csv --value=n --rank=1 --nonnegative=month --nowrite
+expect 2 "has no mode week" on 1 list.tns --rank=2 --nonnegative=week --nowrite
+# Signs move to no mode that is nonnegative: for all lists of modes and methods, cells and lists.
+for modes in 1 2 3 1,2 1,3 2,3 1,2,3; do
+  for way in "list.tns" "three.npy" "three.npy --method=rbs"; do
+    for ranks in 1 3; do
+      # shellcheck disable=SC2086
+      expect 0 "" on $ranks $way --rank=5 --seed=$ranks --nonnegative=$modes -o sign.h5 -q --overwrite
+      reference signs sign.h5 "$modes"
+    done
+  done
+done
 expect 2 "leave out one of the two" on 1 list.tns --rank=2 --l1=1 --accelerate=momentum --nowrite
 expect 0 "" on 1 list.tns --rank=3 --iters=3 -o signed.h5 -q --overwrite
 expect 3 "is no start for --nonnegative: mode" on 2 list.tns --rank=3 --nonnegative --init=signed.h5 --nowrite

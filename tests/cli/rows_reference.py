@@ -179,6 +179,14 @@ def result(x, path, rule, run):
     return fine and abs(optimality - end["optimality"]) <= 1e-9 + 1e-6 * optimality
 
 
+def signs(path, modes):
+    """No negative entry in the listed modes, from 1."""
+    with h5py.File(path) as f:
+        least = {m: f["factors/%d" % (int(m) - 1)][:].min() for m in modes.split(",")}
+    print("least entries %s" % least)
+    return min(least.values()) >= 0
+
+
 def tensorly(x, start, run):
     from tensorly.cp_tensor import CPTensor
     from tensorly.decomposition import non_negative_parafac_hals
@@ -204,6 +212,8 @@ def main():
         done = falls(rest[0])
     elif command == "result":
         done = result(read(rest[0]), rest[1], Rule(*rest[2:5]), rest[5])
+    elif command == "signs":
+        done = signs(*rest)
     elif command == "tensorly":
         done = tensorly(read(rest[0]), rest[1], rest[2])
     return 0 if done else 1

@@ -60,6 +60,73 @@ for out in new.h5 new.tns; do
 done
 absent new.h5 new.tns
 
+# --- every way of reading -------------------------------------------------------------------------
+# Each kind of file, damaged in all of its copies, and each command that reads such a file. A command
+# that is not in this list reads no nonzeros of a tensor file.
+all_fives() { # FILE: 5 becomes 5.03 wherever two values of 5 lie side by side
+  for at in $(hex "$1" | awk '{
+    fives = "0000a0400000a040"
+    for (from = 1; (i = index(substr($0, from), fives)) > 0; from += i + length(fives) - 1)
+      print (from + i - 2) / 2
+  }'); do
+    put "$1" "$at" 2 377
+  done
+}
+awk 'BEGIN { for (i = 0; i < 64; i++) if (i % 3) print i % 4 + 1, int(i / 4) % 4 + 1, int(i / 16) + 1, 5 }' >fives.tns
+awk 'BEGIN { for (i = 0; i < 64; i++) if (i % 3 == 0) print i % 4 + 1, int(i / 4) % 4 + 1, int(i / 16) + 1, i + 1 }' >rest.tns
+expect 0 "" "$amped" convert fives.tns fives.copies.h5 -q
+expect 0 "" "$amped" convert fives.tns fives.list.h5 -q --copies=none
+expect 0 "" "$amped" convert fives.tns fives.dense.h5 -q --dense
+expect 0 "" on 1 complete rest.tns --rank=1 --iters=2 --reg=0.1 --state=s.state -o m.h5 -q
+for kind in copies list dense; do
+  cp fives.$kind.h5 bad.$kind.h5 && all_fives bad.$kind.h5
+  cmp -s fives.$kind.h5 bad.$kind.h5 && fail "$kind: no damage" || pass
+done
+# every KINDS COMMAND ARGUMENT...: takes the whole file of the first kind for the word FILE, and refuses
+# the damaged file of every kind with status 3.
+every() {
+  kinds=$1
+  shift
+  for file in fives.${kinds%% *} $(printf 'bad.%s ' $kinds); do
+    words=
+    for word in "$@"; do
+      words="$words $(printf '%s' "$word" | sed "s/FILE/$file.h5/")"
+    done
+    rm -f x.state x.state.* new.*
+    cp s.state x.state
+    # shellcheck disable=SC2086
+    case $file in
+    fives.*) expect 0 "" $words ;;
+    *) expect 3 "$file.h5: " $words && absent new.h5 new.csv new.npy new.state ;;
+    esac
+  done
+}
+complete="on 1 complete rest.tns --rank=1 --iters=2 --reg=0.1 -q -o new.h5"
+# shellcheck disable=SC2086
+{
+  every "copies list dense" "$amped" info FILE --verify
+  every "copies list" "$amped" convert FILE new.csv
+  every dense "$amped" convert FILE new.npy --dense
+  every dense "$amped" convert FILE new.csv --sparse
+  every "copies list dense" on 1 FILE --rank=1 --iters=2 -o new.h5
+  every copies on 1 FILE --rank=1 --iters=2 -o new.h5 --load=list
+  every copies on 2 FILE --rank=1 --iters=2 -o new.h5 --read=parallel
+  every dense on 1 FILE --rank=1 --method=rbs -o new.h5
+  every dense on 2 FILE --rank=1 --method=rbs --memory=1K --block=2 -o new.h5
+  every dense on 1 bench FILE --rank=1
+  every "copies list" on 2 complete FILE --rank=1 --iters=2 --reg=0.1 -o new.h5
+  every list on 2 complete FILE --rank=1 --iters=2 --reg=0.1 --state=new.state
+  every "copies list" $complete --validate=FILE
+  every "copies list" $complete --test=FILE
+  every "copies list" on 1 complete fives.tns --rank=1 --iters=2 --reg=0.1 -q -o new.h5 --weights=FILE
+  every "copies list" "$amped" predict m.h5 FILE -o new.csv
+  every "copies list" "$amped" recommend m.h5 --for=1 --of=2 --exclude=FILE -o new.csv
+  every "copies list" on 1 stream x.state FILE
+  every "copies list" on 1 stream x.state FILE --by=3
+  every "copies list" on 1 stream x.state FILE --by=1 --batch=2
+  every "copies list" on 2 stream x.state FILE --boxes=2x2x2,+1x1x1
+}
+
 # --- labels ---------------------------------------------------------------------------------------
 printf 'user,item,week,stars\nanna,tea,mon,5\nbert,tea,tue,3\nanna,jam,tue,4\n' >table.csv
 expect 0 "" "$amped" convert table.csv table.h5 -q --keys=user,item,week --value=stars
