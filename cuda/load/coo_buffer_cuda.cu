@@ -140,25 +140,36 @@ static amped_status append(const amped_coo_buffer_cuda *b, const void *array, co
   return AMPED_OK;
 }
 
-/* Values of another type than the plan's are rounded; they lie in memory of the device. */
+/* Values that the plan maps, or of another type than its own, are found in double and rounded; they
+ * lie in memory of the device. */
 template <typename T, typename F>
-static __global__ void round_values(const F *from, uint64_t count, T *to) {
+static __global__ void round_values(const F *from, uint64_t count, amped_value_map map, T *to) {
   for (uint64_t k = thread_number(); k < count; k += grid_threads())
-    to[k] = (T)from[k];
+    to[k] = (T)amped_value_map_to(map, (double)from[k]);
 }
 
-static amped_status append_values(const amped_coo_buffer_cuda *b, const amped_nonzeros *nonzeros,
-                                  cudaStream_t stream) {
-  const uint64_t count = nonzeros->count;
+template <typename F>
+static void round_all(const amped_coo_buffer_cuda *b, const void *values, uint64_t count,
+                      amped_value_map map, cudaStream_t stream) {
+  const F *from = static_cast<const F *>(values);
   const uint64_t done = b->buffer.count;
-  if (nonzeros->value_type == b->buffer.value_bytes)
-    return append(b, b->buffer.values, nonzeros->values, b->buffer.value_bytes, count, stream);
-  if (nonzeros->value_type == AMPED_F64)
-    round_values<<<blocks_for(count), block_threads, 0, stream>>>(
-        static_cast<const double *>(nonzeros->values), count, (float *)b->buffer.values + done);
+  if (b->buffer.value_bytes == AMPED_F32)
+    round_values<<<blocks_for(count), block_threads, 0, stream>>>(from, count, map,
+                                                                  (float *)b->buffer.values + done);
   else
     round_values<<<blocks_for(count), block_threads, 0, stream>>>(
-        static_cast<const float *>(nonzeros->values), count, (double *)b->buffer.values + done);
+        from, count, map, (double *)b->buffer.values + done);
+}
+
+static amped_status append_values(const amped_coo_buffer_cuda *b, const amped_plan *plan,
+                                  const amped_nonzeros *nonzeros, cudaStream_t stream) {
+  const uint64_t count = nonzeros->count;
+  if (nonzeros->value_type == b->buffer.value_bytes && amped_value_map_is_none(plan->map))
+    return append(b, b->buffer.values, nonzeros->values, b->buffer.value_bytes, count, stream);
+  if (nonzeros->value_type == AMPED_F64)
+    round_all<double>(b, nonzeros->values, count, plan->map, stream);
+  else
+    round_all<float>(b, nonzeros->values, count, plan->map, stream);
   AMPED_CUDA_LAUNCHED("the kernel that rounds values");
   return AMPED_OK;
 }
@@ -175,7 +186,7 @@ amped_status amped_coo_buffer_cuda_add(amped_coo_buffer_cuda *b, const amped_pla
   for (int m = 0; m < plan->order; m++)
     AMPED_TRY(append(b, b->buffer.modes[m].indices, nonzeros->indices[m],
                      b->buffer.modes[m].index_bytes, nonzeros->count, stream));
-  AMPED_TRY(append_values(b, nonzeros, stream));
+  AMPED_TRY(append_values(b, plan, nonzeros, stream));
   AMPED_CUDA(cudaStreamSynchronize(stream));
   b->buffer.count += nonzeros->count;
   return AMPED_OK;

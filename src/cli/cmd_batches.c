@@ -16,6 +16,7 @@
 #include "session/prepare.h"
 #include "session/report.h"
 #include "session/stream_needs.h"
+#include "solver/complete_problem.h"
 #include "solver/stream.h"
 #include "tensor/format.h"
 #include "text/io.h"
@@ -118,15 +119,9 @@ static void set_head(batches *b) {
   const amped_complete_options *c = &o->complete;
   const bool centred = c->bias != AMPED_BIAS_NONE;
   const bool biased = c->bias == AMPED_BIAS_AUTO || c->bias == AMPED_BIAS_FULL;
-  double sum = 0.0;
-  double squares = 0.0;
-  for (uint64_t k = 0; k < b->all.nnz; k++) {
-    sum += b->all.values[k];
-    squares += b->all.values[k] * b->all.values[k];
-  }
-  const double n = (double)b->all.nnz;
-  const double mean = centred ? sum / n : 0.0;
-  const double variance = squares / n - mean * mean;
+  const amped_value_map map = {b->all.values[0], 1.0};
+  const amped_moments moments = amped_complete_moments_of(b->all.values, b->all.nnz, map);
+  const amped_complete_scale s = amped_complete_scale_of(&moments, map, centred);
   const uint64_t lengths[] = {[AMPED_HISTORY_EQUATIONS] =
                                   amped_equation_length(o->session.ncomps, biased),
                               [AMPED_HISTORY_MODEL] = 1};
@@ -137,8 +132,8 @@ static void set_head(batches *b) {
                                .history_length = lengths[o->stream.history],
                                .biased = biased,
                                .nonnegative = c->nonnegative,
-                               .mean = mean,
-                               .scale = variance > 0.0 ? sqrt(variance) : 1.0,
+                               .mean = amped_value_map_from(map, s.mean),
+                               .scale = s.scale,
                                .reg = REG,
                                .reg_power = c->reg_power,
                                .reg_bias = c->reg_bias,

@@ -22,14 +22,9 @@
 #include "session/summary.h"
 #include "solver/checkpoint_file.h"
 #include "solver/complete_start.h"
-#include "tensor/mode_names.h"
+#include "solver/learnt_entries.h"
+#include "solver/row_counts.h"
 #include "text/io_format.h"
-
-/* Strength of a context mode's pull to 1, over that of another mode's to 0. */
-#define CONTEXT_PULL 10.0
-
-/* Below this share of the mean's square, a variance is rounding. */
-#define LEAST_VARIANCE 1e-14
 
 /* The data of the command, for the functions below. */
 typedef struct job {
@@ -111,49 +106,6 @@ static amped_status probe(const job *j, const char *path) {
   return path != NULL && is_hdf5(path, &j->o->read) ? amped_hdf5_probe(path) : AMPED_OK;
 }
 
-/* Modes of most indices, the first of equals: how many are before this one. */
-static int place_by_length(const amped_plan *plan, int mode) {
-  int longer = 0;
-  for (int k = 0; k < plan->order; k++)
-    longer += plan->dims[k] > plan->dims[mode] || (k < mode && plan->dims[k] == plan->dims[mode]);
-  return longer;
-}
-
-/* The mode that is ranked: of the two of most indices the shorter one, which is what recommend is
- * likely asked for: items, where there are more users. labels NULL: names are not known yet. */
-static amped_status find_ranked(const job *j, const amped_plan *plan, const amped_labels *labels,
-                                int *ranked) {
-  const char *text = j->o->recommend.of;
-  *ranked = 0;
-  while (place_by_length(plan, *ranked) != 1)
-    (*ranked)++;
-  if (text == NULL)
-    return AMPED_OK;
-  *ranked = amped_mode_find(labels, plan->order, text, strlen(text));
-  if (*ranked != AMPED_MODE_NONE)
-    return AMPED_OK;
-  return amped_error(AMPED_USAGE, NULL,
-                     "--of: the tensor has no mode %.64s; name a mode, or number it from 1 to %d",
-                     text, plan->order);
-}
-
-/* Auto: all modes but the two of most indices, the first of equals. */
-static void choose_contexts(const amped_plan *plan, bool *context) {
-  for (int m = 0; m < plan->order; m++)
-    context[m] = place_by_length(plan, m) >= 2;
-}
-
-static amped_status find_contexts(const job *j, const amped_plan *plan, const amped_labels *labels,
-                                  bool *context) {
-  const amped_complete_options *c = &j->o->complete;
-  memset(context, 0, AMPED_MAX_ORDER * sizeof *context);
-  if (strcmp(c->context_modes, "auto") == 0 && c->bias == AMPED_BIAS_FULL)
-    choose_contexts(plan, context);
-  if (strcmp(c->context_modes, "auto") == 0 || strcmp(c->context_modes, "none") == 0)
-    return AMPED_OK;
-  return amped_mode_list_find("--context", c->context_modes, labels, plan->order, context);
-}
-
 /* The tensor's hash is known now: check what the run replaces, and what it asks for. */
 static amped_status check_plan(const amped_worker *worker, const amped_plan *plan,
                                const void *context) {
@@ -173,8 +125,8 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
                        "--history=model does not run on --backend=%s; use --backend=cpu",
                        worker->backend->name);
   AMPED_TRY(amped_complete_search_check(worker, &j->o->complete));
-  AMPED_TRY(find_contexts(j, plan, NULL, modes));
-  AMPED_TRY(find_ranked(j, plan, NULL, &ranked));
+  AMPED_TRY(
+      amped_complete_modes_find(&j->o->complete, j->o->recommend.of, plan, NULL, modes, &ranked));
   if (j->o->clip.to_data && plan->dictionary->count == 0)
     return amped_error(AMPED_USAGE, NULL,
                        "--clip=data needs a tensor of few distinct values, at most %d; give a "
@@ -190,7 +142,7 @@ static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *
   uint64_t host = 0;
   row_fit_of(j)->require(j->session->worker.device, plan, j->weights != NULL, &device, &host);
   *device_bytes += device;
-  *host_bytes += host;
+  *host_bytes += host + amped_row_counts_bytes(plan);
   amped_complete_search_require(&j->session->comm, &j->session->worker, plan, &j->o->complete,
                                 j->session_options.biased, device_bytes, host_bytes);
   if (j->o->stream.state != NULL)
@@ -210,128 +162,71 @@ static amped_status prepare(job *j) {
                                                      &j->problem.weights_hash);
 }
 
-/* Collective: hold nonzeros out. */
-static amped_status hold_out(job *j) {
-  const amped_session *session = j->session;
-  const amped_complete_options *c = &j->o->complete;
-  uint64_t *held = &j->problem.held;
-  amped_status status = row_fit_of(j)->hold_out(session->worker.tensor, c->split_seed,
-                                                (uint64_t)ldexp(c->holdout, 64), held);
-  AMPED_TRY(amped_comm_agree(&session->comm, status));
-  amped_comm_sum_u64(&session->comm, held, 1);
-  if (c->holdout > 0.0 && *held == 0)
-    status = amped_error(AMPED_BAD_INPUT, session->options->input,
-                         "none of its %" PRIu64
-                         " entries is held out to validate; use a larger --holdout, another "
-                         "--split-seed, or --validate=FILE",
-                         session->plan.nnz);
-  else if (*held == session->plan.nnz)
-    status =
-        amped_error(AMPED_BAD_INPUT, session->options->input,
-                    "all of its %" PRIu64
-                    " entries are held out, and none is left to train; use a smaller --holdout "
-                    "or another --split-seed",
-                    session->plan.nnz);
-  return amped_comm_agree(&session->comm, status);
-}
-
-/* Zeros and ones are as they are; `sum`: of the values that are learnt. */
-static void set_cells(job *j, double sum) {
-  const amped_plan *plan = &j->session->plan;
-  double cells = 1.0;
-  for (int m = 0; m < plan->order; m++)
-    cells *= (double)plan->dims[m];
-  j->problem.cells = cells + j->problem.fit.implicit * sum;
-  j->problem.fit.scale = 1.0;
-}
-
-/* What values and weights may not be. */
-static amped_status check_values(const job *j, const amped_moments *m, bool negative,
-                                 bool unweighed) {
-  const char *input = j->session->options->input;
-  if (j->o->complete.implicit > 0.0 && negative)
-    return amped_error(AMPED_BAD_INPUT, input,
-                       "has a negative value; --implicit takes counts of what happened, from 0");
-  if (unweighed)
-    return amped_error(AMPED_BAD_INPUT, j->weights,
-                       "has no weight of some of the %" PRIu64
-                       " entries of %s; give each of them one",
-                       j->session->plan.nnz, input);
-  if (!(m->weight > 0.0))
-    return amped_error(AMPED_BAD_INPUT, j->weights,
-                       "has the weight 0 for all entries that are not held out, and none is left "
-                       "to train");
-  return AMPED_OK;
-}
-
-/* Collective: mean and scale of the values that are learnt. */
-static amped_status find_scale(job *j) {
-  const amped_session *session = j->session;
-  const amped_bias bias = j->o->complete.bias;
-  amped_row_fit *fit = &j->problem.fit;
-  amped_moments m = {.least = INFINITY, .least_weight = INFINITY};
-  AMPED_TRY(amped_comm_agree(&session->comm, row_fit_of(j)->moments(session->worker.tensor, &m)));
-  uint64_t counts[] = {m.count, m.least < 0.0, m.least_weight < 0.0};
-  double sums[] = {m.weight, m.sum, m.squares};
-  amped_comm_sum_u64(&session->comm, counts, 3);
-  amped_comm_sum(&session->comm, sums, 3);
-  m.weight = sums[0];
-  AMPED_TRY(amped_comm_agree(&session->comm, check_values(j, &m, counts[1] > 0, counts[2] > 0)));
-  j->problem.learnt = counts[0];
-  j->problem.weight = sums[0];
-  if (fit->implicit > 0.0) {
-    set_cells(j, sums[1]);
-    return AMPED_OK;
-  }
-  const double mean = sums[1] / sums[0];
-  const double square = sums[2] / sums[0];
-  fit->mean = bias == AMPED_BIAS_NONE ? 0.0 : mean;
-  const double variance = square - fit->mean * fit->mean;
-  fit->scale = variance > LEAST_VARIANCE * square ? sqrt(variance) : 1.0;
-  j->start.level = mean / fit->scale;
-  j->start.positive = counts[1] == 0;
-  return AMPED_OK;
-}
-
-/* Collective: names of modes are known now. */
-static amped_status set_contexts(job *j) {
-  const amped_session *session = j->session;
-  amped_row_fit *fit = &j->problem.fit;
-  bool *context = j->start.context;
-  amped_status status = AMPED_OK;
-  if (session->comm.rank == 0)
-    status = find_contexts(j, &session->plan, j->labels, context);
-  if (session->comm.rank == 0 && status == AMPED_OK)
-    status = find_ranked(j, &session->plan, j->labels, &j->problem.ranked);
-  AMPED_TRY(amped_comm_agree(&session->comm, status));
-  amped_comm_broadcast(&session->comm, context, sizeof j->start.context);
-  amped_comm_broadcast(&session->comm, &j->problem.ranked, sizeof j->problem.ranked);
-  for (int m = 0; m < session->plan.order; m++) {
-    fit->prior[m] = context[m] ? 1.0 : 0.0;
-    fit->pull[m] = context[m] ? CONTEXT_PULL : 1.0;
-  }
-  return AMPED_OK;
-}
-
 static void set_clip(job *j) {
   const amped_clip_option *c = &j->o->clip;
-  const amped_dictionary *d = j->session->plan.dictionary;
+  const amped_dictionary *d = &amped_session_info(j->session)->dictionary;
   j->problem.least = !c->given ? -INFINITY : c->to_data ? d->values[0] : c->least;
   j->problem.most = !c->given ? INFINITY : c->to_data ? d->values[d->count - 1] : c->most;
 }
 
+/* Collective: what is learnt is no test. */
+static amped_status drop_learnt(const job *j, const char *option, const char *path,
+                                amped_entry_set *set) {
+  const amped_context context = amped_session_context(j->session);
+  const char *input = j->session->options->input;
+  const uint64_t all = set->total;
+  uint64_t dropped = 0;
+  AMPED_TRY(amped_learnt_entries_drop(&context, set, &dropped));
+  if (dropped > 0 && dropped == all)
+    return amped_comm_agree(
+        context.comm,
+        amped_error(AMPED_BAD_INPUT, path,
+                    "all of its %" PRIu64
+                    " entries are in %s, too, and learnt, so that their error "
+                    "says nothing; name other entries with %s, or take these out of INPUT",
+                    all, input, option));
+  if (dropped > 0 && context.comm->rank == 0)
+    amped_warn("%s: %" PRIu64 " of its %" PRIu64
+               " entries are in %s, too, and learnt: they are left out of the error",
+               path, dropped, all, input);
+  return AMPED_OK;
+}
+
+/* Entries of one cell are each an entry, as they are for predict. */
 static amped_status load_entries(job *j, const char *option, const char *path, amped_entry_set *out,
                                  const amped_entry_set **in_problem) {
   if (path == NULL)
     return AMPED_OK;
+  amped_read_options read = *read_options_of(j, path);
+  if (!is_hdf5(path, &j->o->read))
+    read.duplicates = AMPED_DUPLICATES_KEEP;
   *in_problem = out;
-  return amped_entry_file_load(j->session, j->labels, option, path, read_options_of(j, path), out);
+  AMPED_TRY(amped_entry_file_load(j->session, j->labels, option, path, &read, out));
+  return drop_learnt(j, option, path, out);
+}
+
+/* Collective: entries that are ranked are what happened. */
+static amped_status check_events(const job *j, const amped_entry_set *set, const char *path) {
+  uint64_t zeros = 0;
+  for (uint64_t i = 0; set != NULL && i < set->count; i++)
+    zeros += !(set->values[i] > 0.0);
+  amped_comm_sum_u64(&j->session->comm, &zeros, 1);
+  if (zeros == 0)
+    return AMPED_OK;
+  return amped_comm_agree(
+      &j->session->comm,
+      amped_error(AMPED_BAD_INPUT, path,
+                  "has %" PRIu64 " entries whose value is not above 0, which say that nothing "
+                  "happened; with --implicit what happened is ranked: leave these out",
+                  zeros));
 }
 
 /* Collective: what implicit fits rank. */
 static amped_status set_ranks(job *j) {
   const amped_context context = amped_session_context(j->session);
   amped_complete_problem *p = &j->problem;
+  AMPED_TRY(check_events(j, p->validate, p->options->validate));
+  AMPED_TRY(check_events(j, p->test, p->options->test));
   if (p->validate != NULL || p->held > 0)
     AMPED_TRY(amped_rank_set_create(&context, p->ranked, p->held, p->validate, &j->validate_ranks));
   if (p->test != NULL)
@@ -341,9 +236,20 @@ static amped_status set_ranks(job *j) {
   return AMPED_OK;
 }
 
+/* Ones that stand for events, and lists without their zeros, come as values that are all equal. */
+static void warn_of_constant(const job *j) {
+  if (j->problem.constant)
+    amped_warn("%s: all %" PRIu64 " values that are learnt are %.9g, and there is nothing to learn "
+               "from equal values; if an entry says that something happened, use --implicit; if "
+               "cells without an entry are zeros, use amped_mpi cpd",
+               j->session->options->input, j->problem.learnt, j->start.level * j->problem.scale);
+}
+
 /* Collective: all that runs have in common. */
 static amped_status set_problem(job *j) {
   const amped_options *o = j->o;
+  const amped_context context = amped_session_context(j->session);
+  const char *input = j->session->options->input;
   amped_complete_problem *p = &j->problem;
   *p = (amped_complete_problem){.options = &o->complete,
                                 .iters = o->cpd.iters,
@@ -359,10 +265,11 @@ static amped_status set_problem(job *j) {
   j->start = (amped_complete_start){.centred = o->complete.bias != AMPED_BIAS_NONE,
                                     .biased = j->session_options.biased,
                                     .nonnegative = o->complete.nonnegative};
-  AMPED_TRY(set_contexts(j));
+  AMPED_TRY(amped_complete_problem_set_modes(&context, o->recommend.of, j->labels, p, &j->start));
   AMPED_TRY(prepare(j));
-  AMPED_TRY(hold_out(j));
-  AMPED_TRY(find_scale(j));
+  AMPED_TRY(amped_complete_problem_hold_out(&context, input, p));
+  AMPED_TRY(amped_complete_problem_set_scale(&context, input, j->weights, p, &j->start));
+  warn_of_constant(j);
   set_clip(j);
   AMPED_TRY(load_entries(j, "--validate", o->complete.validate, &j->validate, &p->validate));
   AMPED_TRY(load_entries(j, "--test", o->complete.test, &j->test, &p->test));
@@ -634,6 +541,7 @@ amped_status amped_cmd_complete(const amped_options *o) {
                                                                           : 2 * sizeof(double),
                                .solver_bytes = solver_bytes,
                                .whole_rows = true,
+                               .centres = !(o->complete.implicit > 0.0),
                                .resident =
                                    o->complete.method == AMPED_COMPLETE_SGD ? "--method=sgd" : NULL,
                                .check = check_plan,

@@ -12,6 +12,7 @@
 #include "session/ceilings.h"
 #include "session/prepare.h"
 #include "solver/complete_methods.h"
+#include "solver/complete_problem.h"
 #include "solver/complete_start.h"
 
 /* A penalty for which every row is unique. */
@@ -75,21 +76,18 @@ static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *
 
 /* Collective: the mean and scale of all values, as complete has them. */
 static amped_status set_fit(epoch *e) {
-  const amped_comm *comm = &e->session.comm;
+  const amped_context context = amped_session_context(&e->session);
   const amped_complete_options *c = &e->o->complete;
-  amped_moments m = {.count = 0};
-  amped_status status = row_fit_of(e)->prepare(e->session.worker.tensor, false);
-  if (status == AMPED_OK)
-    status = row_fit_of(e)->moments(e->session.worker.tensor, &m);
-  AMPED_TRY(amped_comm_agree(comm, status));
-  double sums[] = {(double)m.count, m.sum, m.squares};
-  amped_comm_sum(comm, sums, 3);
-  const double mean = e->bias == AMPED_BIAS_NONE ? 0.0 : sums[1] / sums[0];
-  const double variance = sums[2] / sums[0] - mean * mean;
+  amped_moments m;
+  AMPED_TRY(
+      amped_comm_agree(context.comm, row_fit_of(e)->prepare(e->session.worker.tensor, false)));
+  AMPED_TRY(amped_complete_moments_find(&context, &m));
+  const amped_complete_scale s =
+      amped_complete_scale_of(&m, context.plan->map, e->bias != AMPED_BIAS_NONE);
   e->fit = (amped_row_fit){.biased = e->session_options.biased,
                            .nonnegative = c->nonnegative,
-                           .mean = mean,
-                           .scale = variance > 0.0 ? sqrt(variance) : 1.0,
+                           .mean = s.mean,
+                           .scale = s.scale,
                            .reg = REG,
                            .reg_power = c->reg_power,
                            .reg_bias = c->reg_bias};

@@ -236,6 +236,17 @@ static double mean_size(const errors *e) {
   return e->count > 0 ? amped_kahan_value(&e->sizes) / (double)e->count : (double)NAN;
 }
 
+/* A model of --implicit has 1 for what happened: its distance from counts is no error. */
+static void refuse_counts(job *j) {
+  if (j->has_values && j->c.implicit > 0.0)
+    amped_say(
+        "%s is a model of --implicit, whose values are 1 for what happened and 0 for what did "
+        "not: no error is told against values of %s, which are counts; rank with amped_mpi "
+        "recommend",
+        j->o->args[0], name_of(j));
+  j->has_values = j->has_values && !(j->c.implicit > 0.0);
+}
+
 static void say_errors(const job *j) {
   const uint64_t n = j->cells.nnz;
   amped_say("%" PRIu64 " cell%s of %s", n, n == 1 ? "" : "s", name_of(j));
@@ -278,6 +289,7 @@ static amped_status steps(job *j, amped_json *json) {
         j->o->overwrite, &found));
   AMPED_TRY(amped_result_argument_read("predict", model, &j->k));
   AMPED_TRY(amped_completion_file_read(model, j->k.order, j->k.dims, true, &j->c));
+  refuse_counts(j);
   AMPED_TRY(read_cells(j));
   AMPED_TRY(predict(j));
   say_errors(j);

@@ -29,6 +29,7 @@ typedef struct job {
   amped_completion c;
   amped_predictor p;
   amped_ranking ranking;
+  bool is_table;               /* --exclude names a table */
   uint64_t first, end;         /* targets */
   uint64_t *seen_begin, *seen; /* of the ranking */
   amped_best_item *items;      /* of a block */
@@ -120,16 +121,32 @@ static amped_status find_at(job *j) {
 
 /* ---- what was seen -------------------------------------------------------------------------- */
 
+/* Of a model of --implicit: values that are 0 are of what did not happen. */
+static bool is_event(const job *j, const amped_sptensor *t, uint64_t i) {
+  const bool has_values = !j->is_table || j->o->read.value != NULL;
+  return !(j->c.implicit > 0.0) || !has_values || t->values[i] != 0.0;
+}
+
 /* Keep the pairs of indices that the model has; how many there are. */
 static uint64_t keep_known(const job *j, amped_sptensor *t) {
   uint64_t *target = t->indices[j->ranking.target];
   uint64_t *of = t->indices[j->ranking.of];
   uint64_t kept = 0;
-  for (uint64_t i = 0; i < t->nnz; i++)
+  uint64_t zeros = 0;
+  for (uint64_t i = 0; i < t->nnz; i++) {
+    if (!is_event(j, t, i)) {
+      zeros++;
+      continue;
+    }
     if (target[i] != AMPED_PREDICTOR_COLD && of[i] != AMPED_PREDICTOR_COLD) {
       target[kept] = target[i];
       of[kept++] = of[i];
     }
+  }
+  if (zeros > 0)
+    amped_say("%s: %" PRIu64 " entries with the value 0 are of what did not happen, and exclude "
+              "nothing",
+              amped_io_name(j->o->recommend.exclude), zeros);
   return kept;
 }
 
@@ -173,7 +190,10 @@ static amped_status read_seen(job *j) {
   amped_status status = AMPED_OK;
   if (path == NULL)
     return AMPED_OK;
+  amped_format format = AMPED_FORMAT_TNS;
   read.known_modes = true;
+  AMPED_GO(done, amped_io_input_format(path, &read, &format));
+  j->is_table = format == AMPED_FORMAT_TABLE;
   AMPED_GO(done, amped_io_read(path, &read, &t));
   AMPED_GO(done, amped_model_cells_translate(j->o->args[0], &j->k, amped_io_name(path), &t));
   say_modes(j, &t);

@@ -47,18 +47,20 @@ static amped_status create(amped_coo_buffer_cpu *p, const amped_plan *plan, int 
 
 AMPED_DEFINE_SCATTER(uint64_t)
 
-/* Values of another type than the plan's are rounded. */
+/* Values that the plan maps, or of another type than its own, are found in double and rounded. */
 static void place_values(amped_coo_buffer_cpu *p, const amped_plan *plan,
                          const amped_nonzeros *nonzeros, uint64_t first, uint64_t count) {
-  if (nonzeros->value_type == plan->value_type) {
+  if (nonzeros->value_type == plan->value_type && amped_value_map_is_none(plan->map)) {
     scatter(p->values, (const char *)nonzeros->values + first * plan->value_type, plan->value_type,
             p->places, count);
     return;
   }
 #pragma omp parallel for schedule(static)
   for (uint64_t i = 0; i < count; i++)
-    amped_value_put(p->values, plan->value_type, p->places[i],
-                    amped_value_get(nonzeros->values, nonzeros->value_type, first + i));
+    amped_value_put(
+        p->values, plan->value_type, p->places[i],
+        amped_value_map_to(plan->map,
+                           amped_value_get(nonzeros->values, nonzeros->value_type, first + i)));
 }
 
 /* Places of nonzeros first .. first+count. False where an iDp gets more nonzeros than it has

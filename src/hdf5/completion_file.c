@@ -13,6 +13,8 @@
 
 static const amped_hdf5_type f64 = {AMPED_FLOAT, AMPED_F64};
 
+static const amped_hdf5_type u8 = {AMPED_UNSIGNED, AMPED_U8};
+
 /* "/bias/2" */
 typedef struct object_name {
   char name[AMPED_HDF5_NAME];
@@ -21,6 +23,12 @@ typedef struct object_name {
 static object_name bias_name(int mode) {
   object_name name;
   (void)snprintf(name.name, sizeof name.name, "/bias/%d", mode);
+  return name;
+}
+
+static object_name observed_name(int mode) {
+  object_name name;
+  (void)snprintf(name.name, sizeof name.name, "/observed/%d", mode);
   return name;
 }
 
@@ -71,6 +79,11 @@ amped_status amped_completion_put(amped_hdf5 *file, const amped_hdf5_metric *met
     AMPED_TRY(amped_hdf5_make_group(file, "/bias"));
   for (int m = 0; m < c->order && c->biased; m++)
     AMPED_TRY(amped_hdf5_dataset_write(file, bias_name(m).name, f64, 1, &c->dims[m], c->bias[m]));
+  if (c->observed[0] != NULL)
+    AMPED_TRY(amped_hdf5_make_group(file, "/observed"));
+  for (int m = 0; m < c->order && c->observed[0] != NULL; m++)
+    AMPED_TRY(
+        amped_hdf5_dataset_write(file, observed_name(m).name, u8, 1, &c->dims[m], c->observed[m]));
   AMPED_TRY(amped_hdf5_make_group(file, metric->group));
   for (int s = 0; s < AMPED_COMPLETION_SETS; s++)
     if (c->errors[s].count > 0)
@@ -83,7 +96,8 @@ uint64_t amped_completion_file_bytes(int order, const uint64_t *dims, int ncomps
   uint64_t bytes = AMPED_COMPLETION_SETS * amped_hdf5_dataset_bytes(sweeps, 1, sizeof(double)) +
                    amped_hdf5_dataset_bytes((uint64_t)order, (uint64_t)ncomps, sizeof(double));
   for (int m = 0; m < order; m++)
-    bytes += amped_hdf5_dataset_bytes(dims[m], 1, sizeof(double));
+    bytes += amped_hdf5_dataset_bytes(dims[m], 1, sizeof(double)) +
+             amped_hdf5_dataset_bytes(dims[m], 1, sizeof(uint8_t));
   return bytes;
 }
 
@@ -160,6 +174,24 @@ static amped_status read_bias(amped_hdf5 *file, int mode, uint64_t dim, bool who
   AMPED_GO(done, amped_mem_check(file->path, "its biases", dim * sizeof(double)));
   AMPED_GO(done, amped_alloc(out, dim, sizeof **out, "biases"));
   status = read_values(&d, *out);
+done:
+  amped_hdf5_dataset_close(&d);
+  return status;
+}
+
+/* Results of earlier builds do not say which rows were observed. */
+static amped_status read_observed(amped_hdf5 *file, int mode, uint64_t dim, uint8_t **out) {
+  amped_hdf5_dataset d = {.open = false};
+  amped_status status = AMPED_OK;
+  bool exists = false;
+  AMPED_TRY(amped_hdf5_exists(file, observed_name(mode).name, &exists));
+  if (!exists)
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_dataset_open(file, observed_name(mode).name, 1, &d));
+  AMPED_GO(done, amped_hdf5_dataset_expect(&d, u8, dim, 1));
+  AMPED_GO(done, amped_mem_check(file->path, "its observed rows", dim));
+  AMPED_GO(done, amped_alloc(out, dim, sizeof **out, "observed rows"));
+  status = amped_hdf5_dataset_read(&d, u8, 0, dim, *out);
 done:
   amped_hdf5_dataset_close(&d);
   return status;
@@ -245,6 +277,8 @@ static amped_status read_all(amped_hdf5 *file, int order, const uint64_t *dims, 
   AMPED_TRY(read_lengths(file, out));
   for (int m = 0; m < order && out->biased; m++)
     AMPED_TRY(read_bias(file, m, dims[m], whole, &out->bias[m]));
+  for (int m = 0; m < order && whole; m++)
+    AMPED_TRY(read_observed(file, m, dims[m], &out->observed[m]));
   for (int s = 0; s < AMPED_COMPLETION_SETS; s++)
     AMPED_TRY(read_errors(file, errors_name(&metric, s).name, out->best_sweep, &out->errors[s]));
   return AMPED_OK;

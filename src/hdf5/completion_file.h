@@ -1,5 +1,5 @@
 /* Completion file: the part of a result file that a completion model has beside weights and factors
- * (docs/file-format.md): attributes of the root, /bias/k, /lengths, and the lists /METRIC/train,
+ * (docs/file-format.md): attributes of the root, /bias/k, /observed/k, /lengths, and the lists /METRIC/train,
  * validate and test.
  *
  * Untrusted on reading: every number is finite, every size is that of the model. Host memory; not
@@ -22,7 +22,8 @@ uint64_t amped_completion_file_bytes(int order, const uint64_t *dims, int ncomps
 amped_status amped_completion_is(amped_hdf5 *file, bool *out);
 
 /* Read it from a result with these dimensions; out->order is 0 where the result is a plain
- * decomposition. whole: with biases, else bias[m] is NULL. AMPED_FAILED where free memory does not
+ * decomposition. whole: with biases and observed rows, else these
+ * are NULL. AMPED_FAILED where free memory does not
  * hold it. Free with amped_completion_free. */
 amped_status amped_completion_file_read(const char *path, int order, const uint64_t *dims,
                                         bool whole, amped_completion *out);

@@ -44,7 +44,7 @@ typedef struct amped_shard_buffers {
   void *values;
 } amped_shard_buffers;
 
-/* Translates file indices to positions and sets *batch to the buffers. *hash = the sum of the
+/* Translates file indices to positions, values to those in memory, and sets *batch to the buffers. *hash = the sum of the
  * nonzeros' hashes. False where a nonzero is in an iDp of which this rank has no part: the table is
  * wrong. All OpenMP threads. */
 bool amped_shard_translate(const amped_tensor_info *info, const amped_plan *plan, int mode,

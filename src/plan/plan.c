@@ -274,6 +274,7 @@ amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info,
   memcpy(plan->dims, info->dims, sizeof plan->dims);
   plan->nnz = info->nnz;
   plan->norm_squared = info->norm_squared;
+  plan->map = amped_value_map_none();
   plan->dictionary = &info->dictionary;
   plan->value_type = request->value_type;
   amped_plan_set_ncomps(plan, request->ncomps);
@@ -301,7 +302,22 @@ fail:
   return status;
 }
 
+amped_status amped_plan_map_values(amped_plan *plan, amped_value_map map) {
+  const amped_dictionary *own = plan->dictionary;
+  if (amped_value_map_is_none(map))
+    return AMPED_OK;
+  AMPED_TRY(amped_alloc(&plan->mapped.values, own->count, sizeof *plan->mapped.values,
+                        "the dictionary of values"));
+  plan->mapped.count = own->count;
+  for (uint64_t i = 0; i < own->count; i++)
+    plan->mapped.values[i] = amped_value_map_to(map, own->values[i]);
+  plan->map = map;
+  plan->dictionary = &plan->mapped;
+  return AMPED_OK;
+}
+
 void amped_plan_destroy(amped_plan *plan) {
+  amped_dictionary_free(&plan->mapped);
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
     amped_free(plan->modes[m].rows.owner);
     amped_free(plan->modes[m].rows.position);

@@ -23,6 +23,7 @@
 #include "plan/placement.h"
 #include "tensor/packing.h"
 #include "tensor/tensor_info.h"
+#include "tensor/value_map.h"
 
 /* The most parts of a block. */
 #define AMPED_MAX_PARTS 8
@@ -104,10 +105,13 @@ typedef struct amped_plan {
   uint64_t dims[AMPED_MAX_ORDER];
   uint64_t nnz;
   double norm_squared;
-  const amped_dictionary *dictionary; /* borrowed from the tensor's info */
-  amped_vtype value_type;             /* of values and factors in memory */
-  amped_itype index_type;             /* of row positions in memory: AMPED_U32 or AMPED_U64 */
-  uint64_t ld; /* elements from row to row of a factor: ncomps, padded with zeros */
+  amped_value_map map;     /* of values in memory; none until plan_map_values */
+  amped_dictionary mapped; /* the tensor's dictionary in that map: do not move the plan */
+  const amped_dictionary
+      *dictionary;        /* of values in memory: the tensor's own, borrowed, or mapped */
+  amped_vtype value_type; /* of values and factors in memory */
+  amped_itype index_type; /* of row positions in memory: AMPED_U32 or AMPED_U64 */
+  uint64_t ld;            /* elements from row to row of a factor: ncomps, padded with zeros */
   bool whole_rows;
   /* Loaders hand over copies of the modes of `own`, a bit for each mode; and of mode `boxed`, whose
    * copy lies in boxes and serves all modes that are not of `own`. -1: there is none. */
@@ -123,6 +127,9 @@ typedef struct amped_plan {
 amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info,
                                const amped_plan_request *request);
 void amped_plan_destroy(amped_plan *plan);
+
+/* From now on values are stored by this map. Before anything is prepared for the plan. */
+amped_status amped_plan_map_values(amped_plan *plan, amped_value_map map);
 
 /* Change the number of components, and with it ld: rows of 16 bytes, or of whole sectors of 32, and
  * never three sectors of a line of four. More components never have a smaller ld. Placements,

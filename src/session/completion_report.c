@@ -52,8 +52,7 @@ amped_status amped_completion_report_problem(amped_session *session,
               "weight 1; indices of mode %d are ranked; context modes: %s",
               p->fit.implicit, p->ranked + 1, contexts);
   else
-    amped_say("values: mean %.6g, scale %.6g; context modes: %s", p->fit.mean, p->fit.scale,
-              contexts);
+    amped_say("values: mean %.6g, scale %.6g; context modes: %s", p->mean, p->scale, contexts);
   if (p->options->block > 0)
     amped_say("blocks of %d component%s", p->options->block, p->options->block > 1 ? "s" : "");
   say_sample(p);
@@ -63,8 +62,8 @@ amped_status amped_completion_report_problem(amped_session *session,
         json_pack(
             "{s:s, s:I, s:I, s:I, s:f, s:f, s:s, s:b, s:o, s:f, s:o, s:o, s:I, s:i}", "event",
             "completion", "train", (json_int_t)p->learnt, "validate", (json_int_t)of_validation(p),
-            "test", (json_int_t)(p->test != NULL ? p->test->total : 0), "mean", p->fit.mean,
-            "scale", p->fit.scale, "context", contexts, "biased", p->fit.biased ? 1 : 0, "weights",
+            "test", (json_int_t)(p->test != NULL ? p->test->total : 0), "mean", p->mean, "scale",
+            p->scale, "context", contexts, "biased", p->fit.biased ? 1 : 0, "weights",
             p->options->weights != NULL
                 ? amped_json_text(p->options->weights, strlen(p->options->weights))
                 : json_null(),
@@ -97,29 +96,33 @@ amped_status amped_completion_report_run(amped_session *session, const amped_com
 
 /* "  hits 0.87  test 0.5", what there is of it. */
 static const char *other_text(char *text, size_t size, const amped_complete_sweep *d) {
+  char error[AMPED_ERROR_TEXT];
   int at = 0;
   text[0] = '\0';
   if (d->validate_ranks.count > 0)
     at = snprintf(text, size, "  hits %.4f", amped_rank_hit_rate(&d->validate_ranks));
   if (d->test.all.count > 0 || d->test_ranks.count > 0)
-    (void)snprintf(text + at, size - (size_t)at, "  test %.6f",
-                   d->test.all.count > 0 ? amped_errors_rmse(&d->test.all)
-                                         : amped_rank_ndcg(&d->test_ranks));
+    (void)snprintf(text + at, size - (size_t)at, "  test %s",
+                   amped_format_error(error, d->test.all.count > 0
+                                                 ? amped_errors_rmse(&d->test.all)
+                                                 : amped_rank_ndcg(&d->test_ranks)));
   return text;
 }
 
 static void say_sweep(const amped_sweep *s, const amped_complete_sweep *d, double total,
                       const amped_spread *spreads) {
   char others[96];
+  char value[AMPED_ERROR_TEXT];
+  char train[AMPED_ERROR_TEXT];
   char step[48] = "";
   if (d->sums.step > 0.0)
     (void)snprintf(step, sizeof step, "  step %.4g%s", d->sums.step,
                    d->sums.undone ? " (undone)" : "");
-  amped_say("sweep %3" PRIu64 "  %s %.6f%s  train %.6f%s  reg %.4g%s  objective %.6e  %.4f s "
+  amped_say("sweep %3" PRIu64 "  %s %s%s  train %s%s  reg %.4g%s  objective %.6e  %.4f s "
             "(rows %.4f, exchange %.4f, errors %.4f)",
-            s->number, s->metric, s->value, d->is_best ? " *" : "  ", d->train,
-            other_text(others, sizeof others, d), d->reg, step, d->sums.objective, total,
-            amped_report_part(spreads[0].mean + spreads[1].mean),
+            s->number, s->metric, amped_format_error(value, s->value), d->is_best ? " *" : "  ",
+            amped_format_error(train, d->train), other_text(others, sizeof others, d), d->reg, step,
+            d->sums.objective, total, amped_report_part(spreads[0].mean + spreads[1].mean),
             amped_report_part(spreads[2].mean), amped_report_part(spreads[3].mean));
 }
 
@@ -156,12 +159,14 @@ amped_status amped_completion_report_sweep(amped_session *session, const amped_s
     status = amped_json_line(
         session->json,
         json_pack(
-            "{s:s, s:I, s:s, s:f, s:o, s:f, s:i, s:f, s:f, s:f, s:o, s:b, s:o, s:o, s:b, s:f, "
+            "{s:s, s:I, s:s, s:o, s:o, s:o, s:i, s:f, s:o, s:o, s:o, s:b, s:o, s:o, s:b, s:f, "
             "s:{s:f, s:f, s:f, s:i}, s:f, s:f, s:f}",
             "event", "iteration", "sweep", (json_int_t)s->number, "metric", s->metric, s->metric,
-            s->value, "change", s->number > 1 ? json_real(s->change) : json_null(), "rmse_noise",
-            s->noise, "run", d->run + 1, "reg", d->reg, "objective", d->sums.objective, "train",
-            d->train, "step", d->sums.step > 0.0 ? json_real(d->sums.step) : json_null(), "undone",
+            amped_json_number(s->value), "change",
+            s->number > 1 ? amped_json_number(s->change) : json_null(), "rmse_noise",
+            amped_json_number(s->noise), "run", d->run + 1, "reg", d->reg, "objective",
+            amped_json_number(d->sums.objective), "train", amped_json_number(d->train), "step",
+            d->sums.step > 0.0 ? json_real(d->sums.step) : json_null(), "undone",
             d->sums.undone ? 1 : 0, "validate",
             json_errors(&d->validate, &d->validate_ranks, false), "test",
             json_errors(&d->test, &d->test_ranks, false), "best", d->is_best ? 1 : 0, "seconds",
@@ -174,18 +179,21 @@ amped_status amped_completion_report_sweep(amped_session *session, const amped_s
 /* "test 0.87 (clipped 0.86; 12 of 100 entries cold: 1.1)" */
 static void say_errors(const amped_complete_problem *p, const char *name,
                        const amped_entry_errors *e) {
+  char text[4][AMPED_ERROR_TEXT];
   char clipped[48] = "";
-  char cold[96] = "";
+  char cold[128] = "";
   if (e->all.count == 0)
     return;
   if (isfinite(p->least))
-    (void)snprintf(clipped, sizeof clipped, ", clipped %.6f", amped_errors_clipped_rmse(&e->all));
+    (void)snprintf(clipped, sizeof clipped, ", clipped %s",
+                   amped_format_error(text[0], amped_errors_clipped_rmse(&e->all)));
   if (e->cold.count > 0)
-    (void)snprintf(cold, sizeof cold,
-                   "; %" PRIu64 " of them have a row that was never trained: %.6f", e->cold.count,
-                   amped_errors_rmse(&e->cold));
-  amped_say("%s: rmse %.6f%s, mae %.6f on %" PRIu64 " entries%s", name, amped_errors_rmse(&e->all),
-            clipped, e->all.absolute / (double)e->all.count, e->all.count, cold);
+    (void)snprintf(cold, sizeof cold, "; %" PRIu64 " of them have a row that was never trained: %s",
+                   e->cold.count, amped_format_error(text[1], amped_errors_rmse(&e->cold)));
+  amped_say("%s: rmse %s%s, mae %s on %" PRIu64 " entries%s", name,
+            amped_format_error(text[2], amped_errors_rmse(&e->all)), clipped,
+            amped_format_error(text[3], e->all.absolute / (double)e->all.count), e->all.count,
+            cold);
 }
 
 static void say_ranks(const char *name, const amped_rank_sums *r) {
@@ -199,18 +207,22 @@ static void say_end(const amped_session *session, const amped_complete_problem *
   const int components = session->plan.ncomps - (p->fit.biased ? 1 : 0);
   const bool validates = b->sweep.validate.all.count > 0 || b->sweep.validate_ranks.count > 0;
   char line[256];
+  char value[AMPED_ERROR_TEXT];
+  char train[AMPED_ERROR_TEXT];
+  amped_format_error(train, b->sweep.train);
   (void)snprintf(line, sizeof line,
-                 "R = %d: %s %.6f%s in sweep %" PRIu64 " of run %d (reg %.4g, seed %" PRIu64
+                 "R = %d: %s %s%s in sweep %" PRIu64 " of run %d (reg %.4g, seed %" PRIu64
                  "), which ended on %s",
-                 components, amped_complete_solver_of(p)->metric, b->value,
-                 validates ? "" : " on training", b->number, b->sweep.run + 1, b->sweep.reg,
-                 p->seed + (uint64_t)b->sweep.start, b->stop_reason);
+                 components, amped_complete_solver_of(p)->metric,
+                 amped_format_error(value, b->value), validates ? "" : " on training", b->number,
+                 b->sweep.run + 1, b->sweep.reg, p->seed + (uint64_t)b->sweep.start,
+                 b->stop_reason);
   amped_say("%s; %.2f s", line, seconds);
   amped_say_quiet("%s%s%s", line, path != NULL ? "; result: " : "", path != NULL ? path : "");
   if (p->fit.implicit > 0.0)
-    amped_say("train: rmse %.6f over all cells, by weight", b->sweep.train);
+    amped_say("train: rmse %s over all cells, by weight", train);
   else
-    amped_say("train: rmse %.6f on %" PRIu64 " entries%s", b->sweep.train, p->learnt,
+    amped_say("train: rmse %s on %" PRIu64 " entries%s", train, p->learnt,
               p->options->weights != NULL ? ", by weight" : "");
   say_errors(p, "validate", &b->sweep.validate);
   say_errors(p, "test", &b->sweep.test);
@@ -229,12 +241,13 @@ amped_status amped_completion_report_end(amped_session *session, const amped_com
   if (session->json != NULL)
     status = amped_json_line(
         session->json,
-        json_pack("{s:s, s:i, s:o, s:s, s:f, s:I, s:i, s:f, s:f, s:f, s:o, s:o, s:f, s:o}", "event",
+        json_pack("{s:s, s:i, s:o, s:s, s:o, s:I, s:i, s:f, s:o, s:o, s:o, s:o, s:f, s:o}", "event",
                   "end", "rank", session->plan.ncomps - (p->fit.biased ? 1 : 0), "seed",
                   amped_json_count(seed), "reason", b->stop_reason,
-                  amped_complete_solver_of(p)->metric, b->value, "sweep", (json_int_t)b->number,
-                  "run", b->sweep.run + 1, "reg", b->sweep.reg, "objective",
-                  b->sweep.sums.objective, "train", b->sweep.train, "validate",
+                  amped_complete_solver_of(p)->metric, amped_json_number(b->value), "sweep",
+                  (json_int_t)b->number, "run", b->sweep.run + 1, "reg", b->sweep.reg, "objective",
+                  amped_json_number(b->sweep.sums.objective), "train",
+                  amped_json_number(b->sweep.train), "validate",
                   json_errors(&b->sweep.validate, &b->sweep.validate_ranks, true), "test",
                   json_errors(&b->sweep.test, &b->sweep.test_ranks, true), "seconds", seconds,
                   "output", path != NULL ? amped_json_text(path, strlen(path)) : json_null()));

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "solver/row_counts.h"
 #include "tensor/format.h"
 
 /* --reg as a list: empty for auto. */
@@ -57,8 +58,8 @@ static amped_status begin(const amped_session *session, const amped_complete_pro
   AMPED_TRY(amped_ktensor_create(&r->model, plan->order, plan->dims, components));
   memcpy(r->model.labels, labels, sizeof r->model.labels); /* borrowed */
   AMPED_TRY(amped_completion_create(c, plan->order, plan->dims, p->fit.biased));
-  c->mean = p->fit.mean;
-  c->scale = p->fit.scale;
+  c->mean = p->mean;
+  c->scale = p->scale;
   c->reg = best->sweep.reg;
   c->implicit = p->fit.implicit;
   c->split_seed = p->options->split_seed;
@@ -98,6 +99,27 @@ static amped_status split(const amped_ktensor *rows, amped_completion_result *r)
   return amped_completion_normalise(&r->completion, &r->model);
 }
 
+/* Rank 0: rows that had an entry that was learnt. */
+static amped_status set_observed(const amped_plan *plan, const amped_row_counts *counts,
+                                 amped_completion *c) {
+  AMPED_TRY(amped_completion_begin_observed(c));
+  for (int m = 0; m < plan->order; m++)
+    for (uint64_t i = 0; i < plan->dims[m]; i++)
+      c->observed[m][i] = counts->all[m][amped_plan_position(plan, m, i)] > 0.0;
+  return AMPED_OK;
+}
+
+/* Collective; the status is agreed. */
+static amped_status find_observed(const amped_context *context, amped_completion *c) {
+  amped_row_counts counts;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_row_counts_find(context, &counts));
+  if (context->comm->rank == 0)
+    status = set_observed(context->plan, &counts, c);
+  amped_row_counts_free(&counts);
+  return amped_comm_agree(context->comm, status);
+}
+
 amped_status amped_completion_result_gather(const amped_session *session,
                                             const amped_complete_problem *problem,
                                             const amped_complete_best *best,
@@ -115,6 +137,7 @@ amped_status amped_completion_result_gather(const amped_session *session,
   if (writes && status == AMPED_OK)
     status = amped_ktensor_create(&rows, plan->order, plan->dims, plan->ncomps);
   AMPED_GO(done, amped_comm_agree(&session->comm, status));
+  AMPED_GO(done, find_observed(&context, &out->completion));
   AMPED_GO(done, amped_factors_get(&context, &rows));
   if (writes)
     status = split(&rows, out);

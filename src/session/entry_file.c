@@ -149,7 +149,7 @@ static amped_status take_slab(const entry_file *f, uint64_t first, uint64_t coun
     if (first + i < out->first || first + i >= out->first + out->count)
       continue;
     const uint64_t to = first + i - out->first;
-    out->values[to] = f->values[i];
+    out->values[to] = amped_value_map_to(plan->map, f->values[i]);
     for (int m = 0; m < out->order; m++) {
       const uint64_t index = f->indices[(uint64_t)m * SLAB + i];
       out->positions[m][to] =

@@ -12,6 +12,7 @@
 #include "base/timer.h"
 #include "base/trace.h"
 #include "factor/link_rate.h"
+#include "load/value_sample.h"
 #include "plan/format_choice.h"
 #include "plan/overlap.h"
 #include "session/loader.h"
@@ -194,11 +195,11 @@ static amped_status check_memory(amped_session *session, const amped_demand *dem
 }
 
 /* Collective. Read or count the tables from which the plan is made. */
-static amped_status find_tables(amped_session *session) {
+static amped_status find_tables(amped_session *session, const amped_demand *demand) {
   const double began = amped_time();
   AMPED_TRY(amped_loader_of(session)->tables(session));
   AMPED_TRY(amped_comm_agree(&session->comm, check_tensor(session)));
-  if (session->input != NULL)
+  if (session->input != NULL && !demand->centres)
     warn_of_underflow(session);
   session->tables_sec = amped_time() - began;
   return AMPED_OK;
@@ -226,6 +227,16 @@ static amped_status make_plan(amped_session *session, const amped_demand *demand
     status = amped_plan_cut(&session->plan, o->plan.parts, &rates);
   session->plan_sec = amped_time() - began;
   return amped_comm_agree(&session->comm, status);
+}
+
+/* Collective; the status is agreed. */
+static amped_status map_values(amped_session *session) {
+  amped_value_map map;
+  if (session->input == NULL)
+    return AMPED_OK;
+  AMPED_TRY(amped_value_sample_map(&session->comm, session->input,
+                                   amped_session_info(session)->norm_squared, &map));
+  return amped_comm_agree(&session->comm, amped_plan_map_values(&session->plan, map));
 }
 
 /* Collective; the status is agreed. Cells may stay in their file: then there is another plan. */
@@ -500,10 +511,12 @@ amped_status amped_session_prepare(amped_session *session, const amped_demand *d
   session->watches_negative = demand->watches_negative;
   amped_trace_end();
   amped_trace_begin(AMPED_PHASE_PLAN, AMPED_NO_NUMBER);
-  AMPED_TRY(find_tables(session));
+  AMPED_TRY(find_tables(session, demand));
   AMPED_TRY(make_plan(session, demand));
   AMPED_TRY(leave_outside(session, demand));
   AMPED_TRY(choose_copies(session, demand));
+  if (demand->centres)
+    AMPED_TRY(map_values(session));
   if (demand->check != NULL)
     AMPED_TRY(amped_comm_agree(&session->comm,
                                demand->check(&session->worker, &session->plan, demand->context)));

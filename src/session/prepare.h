@@ -19,6 +19,8 @@ typedef struct amped_demand {
   bool whole_rows;
   /* The option that visits nonzeros in any order, so that none may be streamed; NULL: none does. */
   const char *resident;
+  /* Values are centred before they are rounded (tensor/value_map.h): the plan has a map. */
+  bool centres;
   /* session->negative_squares is wanted. */
   bool watches_negative;
   /* The command takes dense tensors, too. */

@@ -31,9 +31,10 @@ static json_t *json_numbers(const uint64_t *numbers, int order) {
 static json_t *json_errors(const amped_errors *e) {
   if (e->count == 0)
     return json_null();
-  return json_pack("{s:I, s:f, s:f, s:f}", "count", (json_int_t)e->count, "rmse",
-                   amped_errors_rmse(e), "clipped", amped_errors_clipped_rmse(e), "mae",
-                   e->absolute / (double)e->count);
+  return json_pack("{s:I, s:o, s:o, s:o}", "count", (json_int_t)e->count, "rmse",
+                   amped_json_number(amped_errors_rmse(e)), "clipped",
+                   amped_json_number(amped_errors_clipped_rmse(e)), "mae",
+                   amped_json_number(e->absolute / (double)e->count));
 }
 
 static json_t *json_state_errors(const amped_state_errors *e) {
@@ -82,9 +83,10 @@ amped_status amped_stream_report_state(amped_session *session, const amped_state
 
 /* "  held out 0.89", or nothing. */
 static const char *error_text(const char *name, const amped_errors *e, char *text, size_t size) {
+  char error[AMPED_ERROR_TEXT];
   text[0] = '\0';
   if (e->count > 0)
-    (void)snprintf(text, size, ", %s %.6f", name, amped_errors_rmse(e));
+    (void)snprintf(text, size, ", %s %s", name, amped_format_error(error, amped_errors_rmse(e)));
   return text;
 }
 
@@ -93,12 +95,15 @@ static void say_batch(const amped_stream_told *t, const amped_spread *s) {
   char rows[192];
   char held[64];
   char so_far[64];
-  amped_say("batch %" PRIu64 "  %s: %" PRIu64 " entries; new rows %s; rmse %.6f before, %.6f "
+  char before[AMPED_ERROR_TEXT];
+  char after[AMPED_ERROR_TEXT];
+  amped_say("batch %" PRIu64 "  %s: %" PRIu64 " entries; new rows %s; rmse %s before, %s "
             "after%s%s  %.4f s (load %.4f, rows %.4f, exchange %.4f, errors %.4f, write %.4f; a "
             "sweep %.4g ms)",
             t->head->batches, t->batch->name, l->learnt + l->held + l->dropped,
             list_numbers(t->batch->new_rows, t->head->order, rows, sizeof rows),
-            amped_errors_rmse(&l->before), amped_errors_rmse(&l->after),
+            amped_format_error(before, amped_errors_rmse(&l->before)),
+            amped_format_error(after, amped_errors_rmse(&l->after)),
             error_text("held out", &l->held_after, held, sizeof held),
             error_text("all held out so far", t->so_far, so_far, sizeof so_far), s[5].max,
             amped_report_part(s[0].mean), amped_report_part(s[1].mean),

@@ -26,6 +26,17 @@ static char *options_text(const amped_session *session, const amped_state_head *
 /* Rows that are read together. */
 #define PIECE UINT64_C(4096)
 
+/* A row that has learnt nothing is its prior, without a bias. */
+static bool is_prior(const amped_state_head *head, const amped_stream_rows *rows, int mode,
+                     const void *piece, uint64_t i) {
+  const uint64_t components = rows->ncomps - (head->biased ? 1 : 0);
+  bool same = true;
+  for (uint64_t c = 0; c < rows->ncomps && same; c++)
+    same = amped_value_get(piece, rows->type, i * rows->ncomps + c) ==
+           (c < components ? head->prior[mode] : 0.0);
+  return same;
+}
+
 /* Components and biases out of whole rows of a mode. */
 static amped_status split_mode(const amped_state_head *head, const amped_stream_rows *rows, int m,
                                void *piece, amped_ktensor *k, amped_completion *c) {
@@ -39,6 +50,7 @@ static amped_status split_mode(const amped_state_head *head, const amped_stream_
                        k->factors[m] + (first + i) * components);
       if (head->biased)
         c->bias[m][first + i] = amped_value_get(piece, rows->type, i * rows->ncomps + components);
+      c->observed[m][first + i] = !is_prior(head, rows, m, piece, i);
     }
   }
   return AMPED_OK;
@@ -82,6 +94,7 @@ amped_status amped_stream_result_write(const amped_session *session, const amped
   AMPED_GO(done, amped_completion_create(&c, head->order, head->dims, head->biased));
   memcpy(k.labels, labels, sizeof k.labels); /* borrowed */
   set_completion(head, &c);
+  AMPED_GO(done, amped_completion_begin_observed(&c));
   AMPED_GO(done, split(head, rows, &k, &c));
   const amped_run_record record = {.input = session->options->input,
                                    .input_norm = (double)NAN,

@@ -97,14 +97,20 @@ static void find_order(const search *s, int *order) {
   }
 }
 
-static amped_status held_errors(search *s, amped_entry_errors *out) {
+static amped_status held_errors(search *s, double least, double most, amped_entry_errors *out) {
   const amped_worker *worker = s->context->worker;
   memset(out, 0, sizeof *out);
-  amped_status status = worker->format->row_fit->errors(
-      worker->tensor, 0, true, &s->fit, s->problem->least, s->problem->most, &out->all);
+  amped_status status =
+      worker->format->row_fit->errors(worker->tensor, 0, true, &s->fit, least, most, &out->all);
   AMPED_TRY(amped_comm_agree(s->context->comm, status));
   amped_errors_sum(s->context->comm, &out->all);
   return AMPED_OK;
+}
+
+/* Errors of values in memory become those of the values. */
+static void give_units(const search *s, amped_entry_errors *e) {
+  e->all = amped_complete_errors_of(s->context->plan->map, &e->all);
+  e->cold = amped_complete_errors_of(s->context->plan->map, &e->cold);
 }
 
 /* The sweep's number for a set of entries; NaN without them. */
@@ -125,14 +131,18 @@ static amped_status find_ranks(search *s) {
 
 static amped_status find_errors(search *s) {
   const amped_complete_problem *p = s->problem;
+  const amped_value_map map = s->context->plan->map;
+  const double least = amped_value_map_to(map, p->least);
+  const double most = amped_value_map_to(map, p->most);
   amped_complete_sweep *w = &s->sweep;
   if (p->validate != NULL)
-    AMPED_TRY(
-        amped_entry_set_errors(s->context, p->validate, &s->fit, p->least, p->most, &w->validate));
+    AMPED_TRY(amped_entry_set_errors(s->context, p->validate, &s->fit, least, most, &w->validate));
   else if (p->held > 0)
-    AMPED_TRY(held_errors(s, &w->validate));
+    AMPED_TRY(held_errors(s, least, most, &w->validate));
   if (p->test != NULL)
-    AMPED_TRY(amped_entry_set_errors(s->context, p->test, &s->fit, p->least, p->most, &w->test));
+    AMPED_TRY(amped_entry_set_errors(s->context, p->test, &s->fit, least, most, &w->test));
+  give_units(s, &w->validate);
+  give_units(s, &w->test);
   return AMPED_OK;
 }
 
@@ -145,7 +155,8 @@ static amped_status evaluate(search *s) {
   memset(&w->test, 0, sizeof w->test);
   memset(&w->validate_ranks, 0, sizeof w->validate_ranks);
   memset(&w->test_ranks, 0, sizeof w->test_ranks);
-  w->train = p->fit.scale * sqrt(w->sums.squares / (implicit ? p->cells : w->sums.count));
+  w->train = s->context->plan->map.unit * p->fit.scale *
+             sqrt(w->sums.squares / (implicit ? p->cells : w->sums.count));
   AMPED_TRY(implicit ? find_ranks(s) : find_errors(s));
   w->evaluate_sec = amped_time() - began;
   s->errors[AMPED_COMPLETION_TRAIN][s->sweeps - 1] = w->train;
@@ -294,9 +305,8 @@ static void turn_options(tape *t, const search *s, const char **differs) {
       {"--holdout", (double)p->held},
       {"--validate", p->validate != NULL ? (double)p->validate->total : 0.0},
       {"--test", p->test != NULL ? (double)p->test->total : 0.0},
-      {NULL,
-       p->fit.mean}, /* sums, whose rounding depends on the ranks: of the tensor and weights */
-      {NULL, p->fit.scale},
+      {NULL, p->mean}, /* sums, whose rounding depends on the ranks: of the tensor and weights */
+      {NULL, p->scale},
       {"--weights", (double)(p->weights_hash >> 11)},
       {"--implicit", p->fit.implicit},
       {"--of", p->ranked}};

@@ -15,35 +15,14 @@
 
 #include "factor/saved_factors.h"
 #include "solver/complete_method.h"
+#include "solver/complete_problem.h"
 #include "solver/cpd_options.h"
-#include "solver/entry_set.h"
 #include "solver/iterate.h"
-#include "solver/rank_set.h"
 #include "tensor/completion.h"
 
 /* Sweeps before lambda falls, and what remains of it in each. */
 #define AMPED_COMPLETE_HELD 10
 #define AMPED_COMPLETE_FALL 0.95
-
-/* What is fitted, and validated on; the same in all runs. */
-typedef struct amped_complete_problem {
-  const amped_complete_options *options;
-  uint64_t iters; /* sweeps of a run at most */
-  double tol;
-  uint64_t seed; /* of the first start */
-  int starts;
-  amped_row_fit fit;               /* all but reg */
-  uint64_t learnt, held;           /* nonzeros that are learnt, and that are held out */
-  const amped_entry_set *validate; /* NULL: what is held out validates */
-  const amped_entry_set *test;     /* NULL: none */
-  double weight;                   /* of all entries that are learnt */
-  uint64_t weights_hash;           /* of --weights; 0: there are none */
-  int ranked;                      /* implicit fits: the mode whose indices are ranked, */
-  double cells;                    /* the weight of all cells, */
-  const amped_rank_set *validate_ranks, *test_ranks; /* and what is ranked; NULL: nothing */
-  const char *checkpoint; /* file of the state that is resumed, for messages; or NULL */
-  double least, most;     /* of clipped models; infinite: they are not clipped */
-} amped_complete_problem;
 
 /* What a sweep tells beside amped_sweep, whose value is the error that chooses. */
 typedef struct amped_complete_sweep {

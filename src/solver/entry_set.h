@@ -16,7 +16,7 @@ typedef struct amped_entry_set {
   uint64_t first;                       /* number of its first entry among those of all ranks */
   uint64_t *positions[AMPED_MAX_ORDER]; /* [count] */
   uint64_t *sorted[AMPED_MAX_ORDER];    /* [count] entries by their position in this mode */
-  double *values;                       /* [count] */
+  double *values;                       /* [count] by the plan's map, in double */
 } amped_entry_set;
 
 /* Errors at entries. Cold ones have a row that was never trained: it is the prior, without bias, or
@@ -33,7 +33,8 @@ void amped_entry_set_free(amped_entry_set *set);
 amped_status amped_entry_set_finish(const amped_context *context, amped_entry_set *set);
 
 /* Collective; the status is agreed. Errors of the context's factors at all entries, the same on
- * every rank; clipped to least .. most in the sum of that name. */
+ * every rank, in the units of values in memory; clipped to least .. most in the sum of that name.
+ */
 amped_status amped_entry_set_errors(const amped_context *context, const amped_entry_set *set,
                                     const amped_row_fit *fit, double least, double most,
                                     amped_entry_errors *out);

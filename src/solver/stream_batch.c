@@ -129,11 +129,16 @@ static amped_status number_rows(amped_stream_batch *b, const char *name,
 
 /* --- life ------------------------------------------------------------------------------------ */
 
+/* Values lie in memory as they are learnt, so that their mean is 0 and their scale 1. */
+static amped_value_map map_of(const amped_state_head *head) {
+  return (amped_value_map){head->mean, head->scale};
+}
+
 static amped_row_fit fit_of(const amped_state_head *head) {
   amped_row_fit fit = {.biased = head->biased,
                        .nonnegative = head->nonnegative,
-                       .mean = head->mean,
-                       .scale = head->scale,
+                       .mean = 0.0,
+                       .scale = 1.0,
                        .reg = head->reg,
                        .reg_power = head->reg_power,
                        .reg_bias = head->reg_bias};
@@ -152,7 +157,8 @@ static amped_status make_plan(amped_stream_batch *b, const amped_state_head *hea
   request.needs.whole_rows = true;
   for (int m = 0; m < head->order; m++)
     request.owners[m] = b->touched[m].owners;
-  return amped_plan_create(&b->plan, &b->info, &request);
+  AMPED_TRY(amped_plan_create(&b->plan, &b->info, &request));
+  return amped_plan_map_values(&b->plan, map_of(head));
 }
 
 /* Seconds since *at, which moves on to now. */

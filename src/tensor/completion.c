@@ -25,12 +25,20 @@ fail:
 }
 
 void amped_completion_free(amped_completion *c) {
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
     amped_free(c->bias[m]);
+    amped_free(c->observed[m]);
+  }
   amped_free(c->lengths);
   for (int s = 0; s < AMPED_COMPLETION_SETS; s++)
     amped_free(c->errors[s].values);
   memset(c, 0, sizeof *c);
+}
+
+amped_status amped_completion_begin_observed(amped_completion *c) {
+  for (int m = 0; m < c->order; m++)
+    AMPED_TRY(amped_calloc(&c->observed[m], c->dims[m], sizeof *c->observed[m], "observed rows"));
+  return AMPED_OK;
 }
 
 amped_status amped_completion_set_errors(amped_completion *c, amped_completion_set set,

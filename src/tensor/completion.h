@@ -35,13 +35,15 @@ extern const char *const amped_completion_set_names[AMPED_COMPLETION_SETS];
 typedef struct amped_completion {
   int order; /* 0: no completion model, and all else is 0 */
   uint64_t dims[AMPED_MAX_ORDER];
-  double mean, scale;            /* scale > 0 */
-  bool biased;                   /* false: no bias arrays */
-  double *bias[AMPED_MAX_ORDER]; /* [dims[m]] */
-  bool context[AMPED_MAX_ORDER]; /* rows of this mode are pulled to 1, not to 0 */
-  int ncomps;                    /* of lengths; 0: these are not known */
-  double *lengths;               /* [order][ncomps] of columns, before they got unit length */
-  double reg;                    /* lambda in the best sweep */
+  double mean, scale;                 /* scale > 0 */
+  bool biased;                        /* false: no bias arrays */
+  double *bias[AMPED_MAX_ORDER];      /* [dims[m]] */
+  uint8_t *observed[AMPED_MAX_ORDER]; /* [dims[m]] 1: a row had an entry that was learnt; NULL: the
+                                         file does not say */
+  bool context[AMPED_MAX_ORDER];      /* rows of this mode are pulled to 1, not to 0 */
+  int ncomps;                         /* of lengths; 0: these are not known */
+  double *lengths;                    /* [order][ncomps] of columns, before they got unit length */
+  double reg;                         /* lambda in the best sweep */
   double implicit; /* cells without an entry were zeros, and entries ones of weight 1 + this times
                       their value; 0: not so */
   uint64_t split_seed; /* of the hold-out */
@@ -56,6 +58,9 @@ typedef struct amped_completion {
 amped_status amped_completion_create(amped_completion *c, int order, const uint64_t *dims,
                                      bool biased);
 void amped_completion_free(amped_completion *c);
+
+/* Room for `observed` of all modes, all false. */
+amped_status amped_completion_begin_observed(amped_completion *c);
 
 /* Replace the errors of a set by a copy of values[0 .. count). */
 amped_status amped_completion_set_errors(amped_completion *c, amped_completion_set set,

@@ -16,6 +16,13 @@ const char *amped_format_dims(char *buffer, int order, const uint64_t *dims) {
   return buffer;
 }
 
+const char *amped_format_error(char *buffer, double error) {
+  const double size = fabs(error);
+  const bool plain = !isfinite(error) || size == 0.0 || (size >= 0.1 && size < 1e9);
+  (void)snprintf(buffer, AMPED_ERROR_TEXT, plain ? "%.6f" : "%.7g", error);
+  return buffer;
+}
+
 const char *amped_vtype_name(amped_vtype type) {
   return type == AMPED_F32 ? "float32" : "float64";
 }

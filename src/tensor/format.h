@@ -19,6 +19,11 @@ const char *amped_vtype_name(amped_vtype type);
 /* The name of a mode in printable form (base/printable.h); "" where the mode has no name. */
 const char *amped_format_name(char *buffer, size_t size, const amped_labels *labels);
 
+/* An error of a model in six digits or more, whatever its size, into a buffer of AMPED_ERROR_TEXT
+ * bytes, which is returned. */
+#define AMPED_ERROR_TEXT 32
+const char *amped_format_error(char *buffer, double error);
+
 /* JSON values; NULL where memory does not suffice. A count above 2^63 - 1, the largest JSON
  * integer, becomes a float; a number that is not finite, and a missing name of a mode, become null.
  * jansson requires UTF-8: a text that is not UTF-8 is written in printable form. */

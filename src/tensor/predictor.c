@@ -7,21 +7,40 @@
 /* Fewer cells are done before other threads wake up. */
 #define WORTH_THREADS 1024
 
+/* Was the row ever observed? Completion models of files that do not say so: unless it is 0. */
+static bool is_observed(const amped_predictor *p, int mode, uint64_t i) {
+  const uint64_t n = (uint64_t)p->k->ncomps;
+  const double *row = p->k->factors[mode] + i * n;
+  if (p->c == NULL)
+    return true;
+  if (p->c->observed[mode] != NULL)
+    return p->c->observed[mode][i] != 0;
+  bool any = p->c->biased && p->c->bias[mode][i] != 0.0;
+  for (uint64_t r = 0; r < n; r++)
+    any = any || row[r] != 0.0;
+  return any;
+}
+
 static amped_status find_means(amped_predictor *p, int mode) {
   const amped_ktensor *k = p->k;
   const uint64_t n = (uint64_t)k->ncomps;
   double *mean = NULL;
+  uint64_t count = 0;
   AMPED_TRY(amped_calloc(&p->mean_row[mode], n, sizeof(double), "a mean row"));
   mean = p->mean_row[mode];
   for (uint64_t i = 0; i < k->dims[mode]; i++) {
+    if (!is_observed(p, mode, i))
+      continue;
+    count++;
     for (uint64_t r = 0; r < n; r++)
       mean[r] += k->factors[mode][i * n + r];
     if (p->c != NULL && p->c->biased)
       p->mean_bias[mode] += p->c->bias[mode][i];
   }
-  for (uint64_t r = 0; r < n; r++)
-    mean[r] /= (double)k->dims[mode];
-  p->mean_bias[mode] /= (double)k->dims[mode];
+  for (uint64_t r = 0; r < n && count > 0; r++)
+    mean[r] /= (double)count;
+  if (count > 0)
+    p->mean_bias[mode] /= (double)count;
   return AMPED_OK;
 }
 

@@ -1,6 +1,7 @@
 /* Predictor: values of a model at any cells, those of indices that the model lacks included.
  *
  * An index that the model lacks has the mode's mean row and mean bias: it counts as an average one.
+ * Rows of a completion that were never observed take no part in means.
  * Model and completion are borrowed; rows are host memory. All OpenMP threads; not collective. */
 #ifndef AMPED_PREDICTOR_H
 #define AMPED_PREDICTOR_H

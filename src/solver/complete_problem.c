@@ -1,0 +1,219 @@
+#include "solver/complete_problem.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "tensor/mode_names.h"
+
+/* Strength of a context mode's pull to 1, over that of another mode's to 0. */
+#define CONTEXT_PULL 10.0
+
+/* Below this share of the mean square of values in memory, a variance is rounding: these lie around
+ * one of them, so that the mean is no larger than some standard deviations. */
+#define LEAST_VARIANCE 1e-14
+
+/* --- modes ------------------------------------------------------------------------------------ */
+
+/* Modes of most indices, the first of equals: how many are before this one. */
+static int place_by_length(const amped_plan *plan, int mode) {
+  int longer = 0;
+  for (int k = 0; k < plan->order; k++)
+    longer += plan->dims[k] > plan->dims[mode] || (k < mode && plan->dims[k] == plan->dims[mode]);
+  return longer;
+}
+
+/* The mode that is ranked: of the two of most indices the shorter one, which is what recommend is
+ * likely asked for: items, where there are more users. */
+static amped_status find_ranked(const char *of, const amped_plan *plan, const amped_labels *labels,
+                                int *ranked) {
+  *ranked = 0;
+  while (place_by_length(plan, *ranked) != 1)
+    (*ranked)++;
+  if (of == NULL)
+    return AMPED_OK;
+  *ranked = amped_mode_find(labels, plan->order, of, strlen(of));
+  if (*ranked != AMPED_MODE_NONE)
+    return AMPED_OK;
+  return amped_error(AMPED_USAGE, NULL,
+                     "--of: the tensor has no mode %.64s; name a mode, or number it from 1 to %d",
+                     of, plan->order);
+}
+
+/* Auto: with biases all modes but the two of most indices, the first of equals. */
+static amped_status find_contexts(const amped_complete_options *c, const amped_plan *plan,
+                                  const amped_labels *labels, bool *context) {
+  const bool chooses = strcmp(c->context_modes, "auto") == 0;
+  memset(context, 0, AMPED_MAX_ORDER * sizeof *context);
+  for (int m = 0; m < plan->order && chooses && c->bias == AMPED_BIAS_FULL; m++)
+    context[m] = place_by_length(plan, m) >= 2;
+  return chooses || strcmp(c->context_modes, "none") == 0
+             ? AMPED_OK
+             : amped_mode_list_find("--context", c->context_modes, labels, plan->order, context);
+}
+
+amped_status amped_complete_modes_find(const amped_complete_options *options, const char *of,
+                                       const amped_plan *plan, const amped_labels *labels,
+                                       bool context[AMPED_MAX_ORDER], int *ranked) {
+  AMPED_TRY(find_contexts(options, plan, labels, context));
+  return find_ranked(of, plan, labels, ranked);
+}
+
+amped_status amped_complete_problem_set_modes(const amped_context *context, const char *of,
+                                              const amped_labels *labels, amped_complete_problem *p,
+                                              amped_complete_start *start) {
+  const amped_comm *comm = context->comm;
+  amped_status status = AMPED_OK;
+  if (comm->rank == 0)
+    status = amped_complete_modes_find(p->options, of, context->plan, labels, start->context,
+                                       &p->ranked);
+  AMPED_TRY(amped_comm_agree(comm, status));
+  amped_comm_broadcast(comm, start->context, sizeof start->context);
+  amped_comm_broadcast(comm, &p->ranked, sizeof p->ranked);
+  for (int m = 0; m < context->plan->order; m++) {
+    p->fit.prior[m] = start->context[m] ? 1.0 : 0.0;
+    p->fit.pull[m] = start->context[m] ? CONTEXT_PULL : 1.0;
+  }
+  return AMPED_OK;
+}
+
+/* --- who is held out -------------------------------------------------------------------------- */
+
+amped_status amped_complete_problem_hold_out(const amped_context *context, const char *input,
+                                             amped_complete_problem *p) {
+  const amped_worker *worker = context->worker;
+  const amped_complete_options *c = p->options;
+  const uint64_t nnz = context->plan->nnz;
+  amped_status status = worker->format->row_fit->hold_out(
+      worker->tensor, c->split_seed, (uint64_t)ldexp(c->holdout, 64), &p->held);
+  AMPED_TRY(amped_comm_agree(context->comm, status));
+  amped_comm_sum_u64(context->comm, &p->held, 1);
+  if (c->holdout > 0.0 && p->held == 0)
+    status = amped_error(AMPED_BAD_INPUT, input,
+                         "none of its %" PRIu64
+                         " entries is held out to validate; use a larger --holdout, another "
+                         "--split-seed, or --validate=FILE",
+                         nnz);
+  else if (p->held == nnz)
+    status =
+        amped_error(AMPED_BAD_INPUT, input,
+                    "all of its %" PRIu64
+                    " entries are held out, and none is left to train; use a smaller --holdout "
+                    "or another --split-seed",
+                    nnz);
+  return amped_comm_agree(context->comm, status);
+}
+
+/* --- mean and scale --------------------------------------------------------------------------- */
+
+amped_moments amped_complete_moments_of(const double *values, uint64_t count, amped_value_map map) {
+  amped_moments m = {.count = count, .weight = (double)count};
+  for (uint64_t k = 0; k < count; k++) {
+    const double x = amped_value_map_to(map, values[k]);
+    m.sum += x;
+    m.squares += x * x;
+  }
+  return m;
+}
+
+amped_status amped_complete_moments_find(const amped_context *context, amped_moments *out) {
+  const amped_worker *worker = context->worker;
+  const amped_comm *comm = context->comm;
+  amped_moments m = {.least = INFINITY, .least_weight = INFINITY};
+  AMPED_TRY(amped_comm_agree(comm, worker->format->row_fit->moments(worker->tensor, &m)));
+  double sums[] = {m.weight, m.sum, m.squares};
+  amped_comm_sum_u64(comm, &m.count, 1);
+  amped_comm_sum(comm, sums, 3);
+  *out = (amped_moments){.count = m.count,
+                         .weight = sums[0],
+                         .sum = sums[1],
+                         .squares = sums[2],
+                         .least = amped_comm_spread(comm, m.least).min,
+                         .least_weight = amped_comm_spread(comm, m.least_weight).min};
+  return AMPED_OK;
+}
+
+amped_complete_scale amped_complete_scale_of(const amped_moments *m, amped_value_map map,
+                                             bool centred) {
+  const double mean = m->sum / m->weight;
+  const double square = m->squares / m->weight;
+  const double variance = square - mean * mean;
+  const bool constant = !(variance > LEAST_VARIANCE * square);
+  amped_complete_scale s = {.mean = centred ? mean : amped_value_map_to(map, 0.0),
+                            .constant = constant};
+  const double away = mean - s.mean;
+  const double about = (constant ? 0.0 : variance) + away * away;
+  s.scale = about > 0.0 ? sqrt(about) : 1.0 / map.unit;
+  s.level = amped_value_map_from(map, mean) / (map.unit * s.scale);
+  return s;
+}
+
+/* What values and weights may not be. */
+static amped_status check_values(const amped_complete_problem *p, const amped_moments *m,
+                                 uint64_t nnz, const char *input, const char *weights) {
+  const bool counts = p->fit.implicit > 0.0;
+  if (counts && m->least < 0.0)
+    return amped_error(AMPED_BAD_INPUT, input,
+                       "has a negative value; --implicit takes counts of what happened, from 1");
+  if (counts && m->least == 0.0)
+    return amped_error(AMPED_BAD_INPUT, input,
+                       "has entries with the value 0, which say that nothing happened; with "
+                       "--implicit every cell without an entry is such a 0: leave these out");
+  if (m->least_weight < 0.0)
+    return amped_error(AMPED_BAD_INPUT, weights,
+                       "has no weight of some of the %" PRIu64
+                       " entries of %s; give each of them one",
+                       nnz, input);
+  if (!(m->weight > 0.0))
+    return amped_error(AMPED_BAD_INPUT, weights,
+                       "has the weight 0 for all entries that are not held out, and none is left "
+                       "to train");
+  return AMPED_OK;
+}
+
+/* Zeros and ones are as they are; `sum`: of the values that are learnt. */
+static void set_cells(const amped_plan *plan, double sum, amped_complete_problem *p) {
+  double cells = 1.0;
+  for (int m = 0; m < plan->order; m++)
+    cells *= (double)plan->dims[m];
+  p->cells = cells + p->fit.implicit * sum;
+  p->fit.scale = 1.0;
+}
+
+/* 0 as it lies in memory. */
+static double zero_of(const amped_plan *plan) {
+  const double zero = amped_value_map_to(plan->map, 0.0);
+  return plan->value_type == AMPED_F32 ? (double)(float)zero : zero;
+}
+
+amped_status amped_complete_problem_set_scale(const amped_context *context, const char *input,
+                                              const char *weights, amped_complete_problem *p,
+                                              amped_complete_start *start) {
+  const amped_plan *plan = context->plan;
+  amped_row_fit *fit = &p->fit;
+  amped_moments m;
+  AMPED_TRY(amped_complete_moments_find(context, &m));
+  AMPED_TRY(amped_comm_agree(context->comm, check_values(p, &m, plan->nnz, input, weights)));
+  p->learnt = m.count;
+  p->weight = m.weight;
+  if (fit->implicit > 0.0) {
+    set_cells(plan, m.sum, p);
+  } else {
+    const amped_complete_scale s =
+        amped_complete_scale_of(&m, plan->map, p->options->bias != AMPED_BIAS_NONE);
+    fit->mean = s.mean;
+    fit->scale = s.scale;
+    p->constant = s.constant;
+    start->level = s.level;
+    start->positive = !(m.least < zero_of(plan));
+  }
+  p->mean = amped_value_map_from(plan->map, fit->mean);
+  p->scale = plan->map.unit * fit->scale;
+  return AMPED_OK;
+}
+
+amped_errors amped_complete_errors_of(amped_value_map map, const amped_errors *e) {
+  return (amped_errors){.count = e->count,
+                        .squares = map.unit * map.unit * e->squares,
+                        .absolute = map.unit * e->absolute,
+                        .clipped = map.unit * map.unit * e->clipped};
+}

@@ -1,0 +1,164 @@
+#include "solver/learnt_entries.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/random.h"
+#include "base/sort.h"
+#include "tensor/sptensor.h"
+
+/* Entries of all ranks that are looked for together, and nonzeros that are looked at together. */
+#define PART (UINT64_C(1) << 20)
+#define SLAB (UINT64_C(1) << 16)
+
+/* Bits of a filter: most nonzeros have no entry of their hash. */
+#define FILTER_BITS (UINT64_C(1) << 24)
+
+static const char what[] = "entries that may be learnt";
+
+/* Entries first .. first + count of all ranks. */
+typedef struct part {
+  uint64_t first, count;
+  uint64_t *hashes;  /* [PART] by entry; then ascending */
+  uint64_t *numbers; /* [PART] entries of ascending hashes */
+  uint64_t *learnt;  /* [PART] by entry */
+  uint64_t *filter;
+  uint64_t *positions[AMPED_MAX_ORDER]; /* [SLAB] of nonzeros */
+  bool *held;                           /* [SLAB] */
+  double *weights;                      /* [SLAB] */
+} part;
+
+static amped_status make_part(part *p, int order) {
+  AMPED_TRY(amped_alloc(&p->hashes, PART, sizeof *p->hashes, what));
+  AMPED_TRY(amped_alloc(&p->numbers, PART, sizeof *p->numbers, what));
+  AMPED_TRY(amped_alloc(&p->learnt, PART, sizeof *p->learnt, what));
+  AMPED_TRY(amped_alloc(&p->filter, FILTER_BITS / 64, sizeof *p->filter, what));
+  for (int m = 0; m < order; m++)
+    AMPED_TRY(amped_alloc(&p->positions[m], SLAB, sizeof *p->positions[m], what));
+  AMPED_TRY(amped_alloc(&p->held, SLAB, sizeof *p->held, what));
+  return amped_alloc(&p->weights, SLAB, sizeof *p->weights, what);
+}
+
+static void free_part(part *p) {
+  amped_free(p->hashes);
+  amped_free(p->numbers);
+  amped_free(p->learnt);
+  amped_free(p->filter);
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_free(p->positions[m]);
+  amped_free(p->held);
+  amped_free(p->weights);
+}
+
+/* Of the rows at these positions. An entry without one of its rows has no nonzero's hash. */
+static uint64_t hash_of(int order, uint64_t *const *positions, uint64_t i) {
+  uint64_t hash = amped_mix64((uint64_t)order);
+  for (int m = 0; m < order; m++)
+    hash = amped_hash_index(hash, positions[m][i]);
+  return hash;
+}
+
+/* The place in the part of the set's own entry i; PART: it is in another one. */
+static uint64_t place_of(const part *p, const amped_entry_set *set, uint64_t i) {
+  const uint64_t number = set->first + i;
+  return number >= p->first && number - p->first < p->count ? number - p->first : PART;
+}
+
+/* Collective: hashes of all ranks' entries of the part. */
+static void share_hashes(const amped_comm *comm, const amped_entry_set *set, part *p) {
+  memset(p->hashes, 0, p->count * sizeof *p->hashes);
+  memset(p->learnt, 0, p->count * sizeof *p->learnt);
+  memset(p->filter, 0, FILTER_BITS / 8);
+  for (uint64_t i = 0; i < set->count; i++)
+    if (place_of(p, set, i) < PART)
+      p->hashes[place_of(p, set, i)] = hash_of(set->order, set->positions, i);
+  amped_comm_sum_u64(comm, p->hashes, amped_comm_count(comm, p->count));
+  for (uint64_t i = 0; i < p->count; i++) {
+    p->numbers[i] = i;
+    p->filter[p->hashes[i] % FILTER_BITS / 64] |= UINT64_C(1) << p->hashes[i] % 64;
+  }
+}
+
+/* A nonzero that is learnt. */
+static void mark(part *p, uint64_t hash) {
+  if (!(p->filter[hash % FILTER_BITS / 64] >> hash % 64 & 1))
+    return;
+  for (uint64_t at = amped_sort_find(p->hashes, p->count, hash);
+       at < p->count && p->hashes[at] == hash; at++)
+    p->learnt[p->numbers[at]] = 1;
+}
+
+static amped_status look_through(const amped_context *context, part *p) {
+  const amped_plan *plan = context->plan;
+  const amped_worker *worker = context->worker;
+  const uint64_t nnz = plan->modes[0].copy.rank_nnz[plan->rank];
+  const amped_sort_field field = {p->hashes, 64};
+  void *const arrays[] = {p->hashes, p->numbers};
+  AMPED_TRY(amped_sort(p->count, &field, 1, 0, arrays, 2));
+  for (uint64_t first = 0; first < nnz; first += SLAB) {
+    const uint64_t count = nnz - first < SLAB ? nnz - first : SLAB;
+    AMPED_TRY(worker->format->row_fit->view(worker->tensor, first, count, p->positions, p->held,
+                                            p->weights));
+    for (uint64_t k = 0; k < count; k++)
+      if (!p->held[k] && p->weights[k] > 0.0)
+        mark(p, hash_of(plan->order, p->positions, k));
+  }
+  return AMPED_OK;
+}
+
+/* Own entries of the part that are learnt. */
+static void strike(const part *p, const amped_entry_set *set, bool *struck) {
+  for (uint64_t i = 0; i < set->count; i++)
+    if (place_of(p, set, i) < PART)
+      struck[i] = p->learnt[place_of(p, set, i)] > 0;
+}
+
+/* Collective; the status is agreed. struck: [set->count] entries that are learnt. */
+static amped_status find_learnt(const amped_context *context, amped_entry_set *set, part *p,
+                                bool *struck) {
+  for (p->first = 0; p->first < set->total; p->first += PART) {
+    p->count = set->total - p->first < PART ? set->total - p->first : PART;
+    share_hashes(context->comm, set, p);
+    AMPED_TRY(amped_comm_agree(context->comm, look_through(context, p)));
+    amped_comm_sum_u64(context->comm, p->learnt, amped_comm_count(context->comm, p->count));
+    strike(p, set, struck);
+  }
+  return AMPED_OK;
+}
+
+/* Collective: entries that are not struck move up, and are numbered anew. */
+static void close_up(const amped_comm *comm, amped_entry_set *set, const bool *struck) {
+  uint64_t kept = 0;
+  for (uint64_t i = 0; i < set->count; i++) {
+    if (struck[i])
+      continue;
+    for (int m = 0; m < set->order; m++)
+      set->positions[m][kept] = set->positions[m][i];
+    set->values[kept++] = set->values[i];
+  }
+  set->count = kept;
+  set->first = 0;
+  AMPED_MPI(comm, MPI_Exscan(&kept, &set->first, 1, MPI_UINT64_T, MPI_SUM, comm->mpi));
+  if (comm->rank == 0)
+    set->first = 0;
+}
+
+amped_status amped_learnt_entries_drop(const amped_context *context, amped_entry_set *set,
+                                       uint64_t *dropped) {
+  const uint64_t all = set->total;
+  part p = {.first = 0};
+  bool *struck = NULL;
+  *dropped = 0;
+  amped_status status = make_part(&p, set->order);
+  if (status == AMPED_OK)
+    status = amped_calloc(&struck, set->count, sizeof *struck, what);
+  AMPED_GO(done, amped_comm_agree(context->comm, status));
+  AMPED_GO(done, find_learnt(context, set, &p, struck));
+  close_up(context->comm, set, struck);
+  AMPED_GO(done, amped_entry_set_finish(context, set));
+  *dropped = all - set->total;
+done:
+  amped_free(struck);
+  free_part(&p);
+  return status;
+}

@@ -1,0 +1,60 @@
+#!/bin/sh
+# Cells that are no events, were never observed, or are learnt and tested at once: complete, predict
+# and recommend.
+. "$(dirname "$0")/../lib/lib.sh"
+cd "$scratch" || exit 99
+
+# 40 users, 12 items, 3 weeks: user i of row i; gaps.tns has users 1, 6, 11, ...
+awk 'function random() { seed = (seed * 16807) % 2147483647; return seed / 2147483647 }
+  BEGIN {
+    seed = 5
+    for (i = 0; i < 40; i++) for (j = 0; j < 12; j++) for (k = 0; k < 3; k++)
+      if (random() < 0.5) print i + 1, j + 1, k + 1, 5 + (1 + i / 40) * (1 + j % 5) * (1 + k / 10)
+  }' >dense.tns
+awk '{ print 5 * ($1 - 1) + 1, $2, $3, $4 }' dense.tns >gaps.tns
+awk 'BEGIN { for (j = 1; j < 13; j++) print 999, j, 1, 0 }' >new.tns
+for bias in none mean full; do
+  for f in dense gaps; do
+    expect 0 "" on 1 complete $f.tns --rank=2 --reg=0.1 --holdout=0 --bias=$bias --iters=5 -o $f.h5 --overwrite
+    expect 0 "" "$amped" predict $f.h5 new.tns --cold=predict -o $f.csv --overwrite
+    expect 0 "" "$amped" recommend $f.h5 --for=3:1 --of=2 -n 1 --json=$f.json
+  done
+  awk -F, 'NR == FNR { a[NR] = $4; next } FNR > 1 && (a[FNR] - $4) ^ 2 > 1e-6 { bad = 1 }
+    END { exit bad }' dense.csv gaps.csv && pass || fail "a new user depends on ids, bias $bias"
+  close "recommended" "$(field value gaps.json)" "$(field value dense.json)" 1e-3
+done
+
+# Tests that are learnt.
+sed -n 1,60p dense.tns >in.tns
+sed -n 1,400p dense.tns | awk 'NR > 100' >train.tns
+sed -n 1,130p dense.tns >half.tns
+expect 0 "warning: half.tns: 30 of its 130 entries are in train.tns, too" on 1 complete train.tns --rank=2 \
+  --reg=1 --iters=5 --validate=half.tns --json=half.json -o half.h5
+sed -n 1,100p dense.tns >apart.tns
+for ranks in 1 2; do
+  expect 0 "to validate: 100 entries" on $ranks complete train.tns --rank=2 --reg=1 --iters=5 \
+    --validate=apart.tns --json=apart.json -o apart.h5 --overwrite
+  close "rmse without what is learnt" "$(field rmse apart.json)" "$(field rmse half.json)" 1e-5
+done
+expect 3 "all of its .* entries are in train.tns, too" on 2 complete train.tns --rank=2 --reg=1 --holdout=0 --test=train.tns \
+  -o none.h5
+# What is held out is not learnt.
+expect 0 "test: rmse" on 1 complete train.tns --rank=2 --reg=1 --iters=5 --holdout=20% --test=train.tns -o half.h5 \
+  --overwrite
+# Repeated cells of a test are judged as they are.
+(cat apart.tns && cat apart.tns) >twice.tns
+expect 0 "to test: 200 entries" on 1 complete train.tns --rank=2 --reg=1 --iters=5 --test=twice.tns -o twice.h5
+
+# Counts.
+awk '{ print $1, $2, $3, NR % 3 }' dense.tns >zeros.tns
+awk '$4 > 0' zeros.tns >counts.tns
+expect 3 "entries with the value 0, .*leave these out" on 1 complete zeros.tns --rank=2 --implicit=10 -o i.h5
+expect 3 "zeros.tns: .* not above 0" on 1 complete counts.tns --rank=2 --implicit=10 --holdout=0 --validate=zeros.tns -o i.h5
+expect 0 "" on 1 complete counts.tns --rank=2 --implicit=10 --iters=5 -o i.h5
+expect 0 "no error is told against values" "$amped" predict i.h5 counts.tns --json=i.json
+same "no rmse" "$(grep -c '"rmse": *null' i.json)" 1
+expect 0 "entries with the value 0 are of what did not happen" "$amped" recommend i.h5 --for=1:1 --of=2 -n 12 \
+  --exclude=zeros.tns -o a.csv
+expect 0 "" "$amped" recommend i.h5 --for=1:1 --of=2 -n 12 --exclude=counts.tns -o b.csv
+expect 0 "" cmp a.csv b.csv
+finish

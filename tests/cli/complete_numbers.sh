@@ -1,0 +1,102 @@
+#!/bin/sh
+# complete and stream with values of any size and offset: predictions shift and scale along, errors
+# are those of predict, and numbers are told with enough digits.
+. "$(dirname "$0")/../lib/lib.sh"
+python=python3
+if ! command -v $python >/dev/null 2>&1; then
+  echo "skipped: no python3"
+  exit 77
+fi
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$scratch" || exit 99
+numbers() { expect 0 "" "$python" "$here/complete_numbers.py" "$@"; }
+
+# make SEED OFFSET SCALE NAME
+make() { numbers make $1 $2 $3 $4.train.tns $4.test.tns $4.batch.tns; }
+
+# complete's options of a method, by its name.
+method() {
+  case $1 in
+  als) echo "--reg=1" ;;
+  none) echo "--reg=1 --bias=none" ;;
+  ccd) echo "--method=ccd --reg=1" ;;
+  sgd) echo "--method=sgd --reg=1" ;;
+  block) echo "--block=1 --reg=1" ;;
+  esac
+}
+
+# learn NAME METHOD PRECISION: a model of NAME.train.tns, NAME.h5, and its values at NAME.test.tns.
+learn() {
+  expect 0 "" on 1 complete $1.train.tns --rank=2 --iters=8 --holdout=0 $(method $2) \
+    --precision=$3 --test=$1.test.tns --json=$1.json -o $1.h5 --overwrite
+  expect 0 "" "$amped" predict $1.h5 $1.test.tns --json=$1.predict.json -o $1.csv --overwrite
+}
+
+# A stream goes on from NAME.train.tns with NAME.batch.tns.
+go_on() {
+  rm -f $1.state*
+  expect 0 "" on 1 complete $1.train.tns --rank=2 --iters=8 --reg=1 --state=$1.state -o $1.h5 --overwrite
+  expect 0 "" on 1 stream $1.state $1.batch.tns -o $1.h5 --json=$1.json --overwrite
+  expect 0 "" "$amped" predict $1.h5 $1.test.tns -o $1.csv --overwrite
+}
+
+# Rounding of values is 1e-16 of the offset, of floats 1e-7, and some hundred of these in a fit.
+# Clock readings, dates, sizes; then offsets and scales that are drawn, each with other cells.
+make 1 0 1 base
+learn base als float
+for shape in "1.7e9 1" "20240115 37" "0 1e-30" "-7.25e42 1e34"; do
+  set -- $shape
+  make 1 $1 $2 other
+  learn other als float
+  numbers close base.csv other.csv $1 $2 1e-4
+  numbers agree other.json other.predict.json $2
+done
+seed=11
+for m in als ccd sgd block; do
+  set -- $("$python" -c 'import random, sys
+r = random.Random(int(sys.argv[1]))
+scale = 10 ** r.uniform(-20, 20)
+print(repr(r.uniform(-1, 1) * scale * 10 ** r.uniform(0, 9)), repr(scale))' $seed)
+  make $seed 0 1 base
+  make $seed $1 $2 other
+  learn base $m float
+  learn other $m float
+  numbers close base.csv other.csv $1 $2 1e-4
+  numbers agree other.json other.predict.json $2
+  learn other $m double
+  numbers close base.csv other.csv $1 $2 1e-3 # of float and double
+  seed=$((seed + 1))
+done
+go_on base
+go_on other
+numbers close base.csv other.csv $1 $2 1e-4
+
+# The files' ways: HDF5 with ordered copies, several ranks.
+learn other als float
+cp other.csv one.csv
+tolerance=$(awk "BEGIN { print 1e-4 * $2 }")
+expect 0 "" "$amped" convert other.train.tns copies.h5 -q
+for from in other.train.tns copies.h5; do
+  expect 0 "" on 2 complete $from --rank=2 --iters=8 --holdout=0 --reg=1 -o two.h5 --overwrite
+  expect 0 "" "$amped" predict two.h5 other.test.tns -o two.csv --overwrite
+  numbers close one.csv two.csv 0 1 $tolerance
+done
+
+# Without a mean values scale along, and do not shift. Lines have digits at any size.
+make 1 0 1 base
+make 1 0 1e-30 other
+learn base none float
+learn other none float
+numbers close base.csv other.csv 0 1e-30 1e-4
+expect 0 "^train: rmse [1-9][.0-9]*e-3[0-9] on" on 1 complete other.train.tns --rank=2 --reg=1 -o tiny.h5
+make 1 0 1e30 other
+expect 0 "^train: rmse [1-9][.0-9]*e+[0-9]* on" on 1 complete other.train.tns --rank=2 --reg=1 -o huge.h5
+
+# Equal values teach nothing.
+sed 's/[^ ]*$/1/' base.train.tns >ones.tns
+expect 0 "warning: .*ones.tns: all .* values that are learnt are 1, .*--implicit" on 1 complete ones.tns \
+  --rank=2 --reg=1 -o ones.h5
+sed 's/[^ ]*$/1.7e9/' base.train.tns >ones.tns
+expect 0 "warning: .*ones.tns: all .* values that are learnt are 1.7e+09" on 1 complete ones.tns \
+  --rank=2 --reg=1 --bias=none -o ones.h5 --overwrite
+finish
