@@ -167,7 +167,7 @@ static json_t *json_modes(const amped_session *session, const result *results) {
         modes,
         json_pack(
             "{s:i, s:f, s:o, s:I, s:o, s:f, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:o, s:o, s:o}",
-            "mode", m, "norm", r->norm, "ranks", json_ranks(session, r), "exchange_bytes",
+            "mode", m, "result_norm", r->norm, "ranks", json_ranks(session, r), "exchange_bytes",
             (json_int_t)r->exchange_bytes, "exchange_gb_per_second",
             amped_bench_json_known(r->exchange_gb_per_sec > 0.0, r->exchange_gb_per_sec),
             "host_to_device_bytes", r->streamed_bytes, "host_to_device_ms",

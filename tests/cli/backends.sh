@@ -157,7 +157,9 @@ copies() {
   "$amped" convert four.h5 list.tns -q || fail "convert list.tns"
   agree $exact five.h5 $run --rank=4
   agree $exact list.tns $run --rank=6
+  gpu_only=--device-memory=1G
   agree $exact p.h5 $run --rank=4 --deterministic
+  gpu_only=
   agree $exact p.h5 $run --rank=4 --copies=one
   agree $rough four.h5 --iters=3 --tol=0 -q --overwrite --rank=6 --copies=one
   gpu_only=--residency=stream
@@ -165,10 +167,10 @@ copies() {
   agree $exact p.h5 $run --rank=4 --copies=one
   # The norms of MTTKRP's results, the last mode's of which is found.
   gpu_only=
-  agree_in_json norm 1e-9 bench p.h5 --rank=5 --precision=double --repeat=1 -q --copies=one
+  agree_in_json result_norm 1e-9 bench p.h5 --rank=5 --precision=double --repeat=1 -q --copies=one
   gpu_only=--kernel=published
-  agree_in_json norm 1e-9 bench p.h5 --rank=5 --precision=double --repeat=1 -q
-  agree_in_json norm 1e-9 bench four.h5 --rank=32 --precision=double --repeat=1 -q
+  agree_in_json result_norm 1e-9 bench p.h5 --rank=5 --precision=double --repeat=1 -q
+  agree_in_json result_norm 1e-9 bench four.h5 --rank=32 --precision=double --repeat=1 -q
 }
 
 # --- dense tensors ---------------------------------------------------------------------------------
@@ -207,7 +209,8 @@ rows() {
     agree $exact $fit --rank=$r
   done
   agree $rough complete seen.tns --iters=3 --tol=0 -q --overwrite --reg=1 --rank=5
-  agree $rough complete seen.tns --iters=3 --tol=0 -q --overwrite --reg=20 --rank=40
+  # The error at training entries is a difference of values that are alike.
+  agree 1e-3 complete seen.tns --iters=3 --tol=0 -q --overwrite --reg=20 --rank=40
 }
 
 # shellcheck disable=SC2086
@@ -240,7 +243,12 @@ streams() {
     backend=cuda
     for ranks in 1 3; do
       after_batches $ranks $history
-      expect 0 "" "$close_results" cpu.h5 cuda.h5 $steps
+      if "$close_results" cpu.h5 cuda.h5 $steps >differences.txt 2>&1; then
+        pass
+      else
+        fail "history of $history: batches on $ranks ranks with GPUs differ from the CPU"
+        sed 's/^/  | /' differences.txt
+      fi
     done
   done
 }

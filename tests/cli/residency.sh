@@ -3,7 +3,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 cd "$scratch" || exit 99
 
-run="r.h5 --load=copies --rank=8 --iters=4 --tol=0 --precision=double --nowrite"
+run="r.h5 --load=copies --copies=all --rank=8 --iters=4 --tol=0 --precision=double --nowrite"
 "$amped" generate r.h5 --dims=500x300x200 --nnz=300k --skew=0.5 --seed=1 -q || fail "generate"
 
 expect 0 "bytes/nnz  copy" on 1 r.h5 --load=copies --rank=8 --precision=double --plan --json=plan.json
