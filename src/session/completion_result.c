@@ -76,6 +76,7 @@ static amped_status begin(const amped_session *session, const amped_complete_pro
                                  .seed = p->seed + (uint64_t)best->sweep.start,
                                  .stop_reason = best->stop_reason,
                                  .metric = amped_complete_solver_of(p)->metric,
+                                 .nonnegative = p->options->nonnegative ? UINT64_MAX : 0,
                                  .completion = c};
   r->options = options_text(session, p, r->record.seed);
   r->record.options = r->options;

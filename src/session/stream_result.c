@@ -103,6 +103,7 @@ amped_status amped_stream_result_write(const amped_session *session, const amped
                                    .seed = head->seed,
                                    .stop_reason = "batches",
                                    .metric = "rmse",
+                                   .nonnegative = head->nonnegative ? UINT64_MAX : 0,
                                    .completion = &c};
   status = amped_result_file_write(path, &k, &record);
 done:

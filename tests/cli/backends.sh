@@ -37,7 +37,7 @@ fi
 exact=1e-12
 rough=1e-5
 # Steps whose length, or equations, follow from differences: digits are lost there.
-steps=1e-9
+steps=1e-8
 run="--iters=3 --tol=0 --precision=double -q --overwrite"
 
 # agree TOLERANCE ARGUMENT...: the command with -o, on the CPU and on 1 and 3 ranks with GPUs. $gpu_only has
