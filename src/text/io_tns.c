@@ -338,7 +338,8 @@ amped_status amped_tns_read(const char *path, const amped_read_options *options,
   amped_status status = AMPED_OK;
   memset(out, 0, sizeof *out);
   if (options->overflow != NULL) {
-    r.overflow = (amped_overflow){options->overflow->memory, pass_on, &r};
+    r.overflow =
+        (amped_overflow){.memory = options->overflow->memory, .take = pass_on, .context = &r};
     r.rows.overflow = &r.overflow;
   }
   AMPED_GO(end, amped_alloc(&r.pieces, AMPED_MAX_PIECES, sizeof *r.pieces, "a parser"));
