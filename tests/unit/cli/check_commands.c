@@ -76,7 +76,7 @@ START_TEST(convert_adds_up_duplicates_and_drops_zeros_on_request) {
 }
 
 START_TEST(convert_refuses_without_leaving_a_file) {
-  static const char twice[] = "1 1 1 1\n1 1 1 2\n";
+  static const char twice[] = "1 1 1 3\n1 1 1 2\n";
   static const char zeros[] = "1 1 1 0\n1 1 2 0\n";
   const char *in = scratch("b.tns");
   const char *out = scratch("b.h5");
