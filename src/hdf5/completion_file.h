@@ -1,6 +1,6 @@
 /* Completion file: the part of a result file that a completion model has beside weights and factors
- * (docs/file-format.md): attributes of the root, /bias/k, /observed/k, /lengths, and the lists /METRIC/train,
- * validate and test.
+ * (docs/file-format.md): attributes of the root, /bias/k, /observed/k, /lengths, and the lists
+ * /METRIC/train, validate and test.
  *
  * Untrusted on reading: every number is finite, every size is that of the model. Host memory; not
  * collective. */

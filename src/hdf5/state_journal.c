@@ -20,8 +20,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are little-endi
 /* The last part of a batch's name is left out behind so many bytes. */
 #define NAME_BYTES 8192
 
-/* Header: the magic, the version, the state's id, order, ncomps, bytes of a number, history_length, a
- * hash of these. */
+/* Header: the magic, the version, the state's id, order, ncomps, bytes of a number, history_length,
+ * a hash of these. */
 #define JOURNAL_VERSION 1
 #define HEADER_WORDS 8
 #define HEADER_BYTES (HEADER_WORDS * WORD)
@@ -66,13 +66,9 @@ static amped_status cannot_write(const amped_journal *j, int failed) {
 /* --- life ------------------------------------------------------------------------------------- */
 
 static void make_header(const amped_state_head *head, uint64_t id, uint64_t words[HEADER_WORDS]) {
-  const uint64_t all[HEADER_WORDS - 1] = {AMPED_JOURNAL_MAGIC,
-                                          JOURNAL_VERSION,
-                                          id,
-                                          (uint64_t)head->order,
-                                          (uint64_t)head->ncomps,
-                                          (uint64_t)head->type,
-                                          head->history_length};
+  const uint64_t all[HEADER_WORDS - 1] = {
+      AMPED_JOURNAL_MAGIC,  JOURNAL_VERSION,     id, (uint64_t)head->order, (uint64_t)head->ncomps,
+      (uint64_t)head->type, head->history_length};
   memcpy(words, all, sizeof all);
   words[HEADER_WORDS - 1] = amped_mix64(hash_words(all, HEADER_WORDS - 1, 0));
 }

@@ -44,9 +44,9 @@ typedef struct amped_shard_buffers {
   void *values;
 } amped_shard_buffers;
 
-/* Translates file indices to positions, values to those in memory, and sets *batch to the buffers. *hash = the sum of the
- * nonzeros' hashes. False where a nonzero is in an iDp of which this rank has no part: the table is
- * wrong. All OpenMP threads. */
+/* Translates file indices to positions, values to those in memory, and sets *batch to the buffers.
+ * *hash = the sum of the nonzeros' hashes. False where a nonzero is in an iDp of which this rank
+ * has no part: the table is wrong. All OpenMP threads. */
 bool amped_shard_translate(const amped_tensor_info *info, const amped_plan *plan, int mode,
                            const char *wire, uint64_t count, const amped_shard_buffers *buffers,
                            amped_batch *batch, uint64_t *hash);
