@@ -9,11 +9,13 @@
 #include "tensor/match.h"
 #include "base/mem.h"
 #include "base/printable.h"
+#include "text/index_match.h"
 #include "text/label_join.h"
 
 /* How the rows of every mode are matched. */
 typedef struct alignment {
   amped_label_join joins[AMPED_MAX_ORDER]; /* rows NULL: by index */
+  bool numbers[AMPED_MAX_ORDER];           /* labels of one model are indices of the other */
 } alignment;
 
 /* places[r] = the place of component r by descending weight, from 1: its number for `top`. */
@@ -48,20 +50,63 @@ static const char *mode_text(const amped_labels *labels, int mode, char *buffer,
   return buffer;
 }
 
-/* Join the labels of the modes where both models have them. */
-static amped_status align(const amped_ktensor *a, const amped_ktensor *b, alignment *rows) {
-  for (int m = 0; m < a->order && m < b->order; m++) {
-    char text[128];
-    amped_label_join *join = &rows->joins[m];
-    if (a->labels[m].count == 0 || b->labels[m].count == 0)
-      continue;
-    AMPED_TRY(amped_label_join_find(&a->labels[m], &b->labels[m], join));
-    if (join->rows != NULL && join->shared == 0)
-      return amped_error(AMPED_BAD_INPUT, NULL,
-                         "%s: A and B share none of their labels; name results of tensors with the "
-                         "same labels",
-                         mode_text(&a->labels[m], m, text, sizeof text));
-  }
+static amped_status share_none(const amped_labels *labels, int mode) {
+  char text[128];
+  return amped_error(AMPED_BAD_INPUT, NULL,
+                     "%s: A and B share none of their labels; name results of tensors with the "
+                     "same labels",
+                     mode_text(labels, mode, text, sizeof text));
+}
+
+/* rows[i] becomes the index of b for index i of a, of those the other way round. */
+static amped_status turn_round(uint64_t **rows, uint64_t count, uint64_t dim) {
+  uint64_t *out = NULL;
+  AMPED_TRY(amped_alloc(&out, dim, sizeof *out, "the shared labels"));
+  for (uint64_t i = 0; i < dim; i++)
+    out[i] = AMPED_MATCH_NO_ROW;
+  for (uint64_t i = 0; i < count; i++)
+    if ((*rows)[i] != AMPED_MATCH_NO_ROW)
+      out[(*rows)[i]] = i;
+  amped_free(*rows);
+  *rows = out;
+  return AMPED_OK;
+}
+
+/* One model has labels: these are indices of the other. */
+static amped_status align_numbers(const amped_index_side *a, const amped_index_side *b, int mode,
+                                  alignment *rows) {
+  const bool of_a = a->labels[mode].count > 0;
+  amped_label_join *join = &rows->joins[mode];
+  amped_index_match match;
+  AMPED_TRY(amped_index_match_create(of_a ? b : a, of_a ? a : b, mode, &match));
+  *join = (amped_label_join){match.rows, match.shared};
+  rows->numbers[mode] = true;
+  if (join->shared == 0)
+    return share_none(of_a ? &a->labels[mode] : &b->labels[mode], mode);
+  return of_a ? AMPED_OK : turn_round(&join->rows, b->labels[mode].count, a->dims[mode]);
+}
+
+/* Where labels repeat, rows are matched by index. */
+static amped_status align_mode(const amped_index_side *a, const amped_index_side *b, int mode,
+                               alignment *rows) {
+  amped_label_join *join = &rows->joins[mode];
+  if (a->labels[mode].count == 0 && b->labels[mode].count == 0)
+    return AMPED_OK;
+  if (a->labels[mode].count == 0 || b->labels[mode].count == 0)
+    return align_numbers(a, b, mode, rows);
+  AMPED_TRY(amped_label_join_find(&a->labels[mode], &b->labels[mode], join));
+  return join->rows != NULL && join->shared == 0 ? share_none(&a->labels[mode], mode) : AMPED_OK;
+}
+
+static amped_status align(const amped_options *o, const amped_ktensor *a, const amped_ktensor *b,
+                          alignment *rows) {
+  const amped_index_side of_a = {o->args[0], a->order, a->dims, a->labels};
+  const amped_index_side of_b = {o->args[1], b->order, b->dims, b->labels};
+  if (a->order != b->order)
+    return AMPED_OK; /* the match refuses it */
+  AMPED_TRY(amped_index_match_check(&of_a, &of_b));
+  for (int m = 0; m < a->order; m++)
+    AMPED_TRY(align_mode(&of_a, &of_b, m, rows));
   return AMPED_OK;
 }
 
@@ -89,13 +134,14 @@ static void say_mode(const amped_ktensor *a, const amped_ktensor *b, const align
   char text[128], left[64], right[64];
   (void)mode_text(of_a->count > 0 ? of_a : of_b, mode, text, sizeof text);
   if (rows->joins[mode].rows != NULL)
-    amped_say("%s: by labels, %" PRIu64 " shared%s%s", text, shared,
-              only_in("A", of_a->count - shared, left, sizeof left),
-              only_in("B", of_b->count - shared, right, sizeof right));
+    amped_say("%s: by labels%s, %" PRIu64 " shared%s%s", text,
+              !rows->numbers[mode] ? ""
+              : of_a->count > 0    ? ", which are indices of B"
+                                   : ", which are indices of A",
+              shared, only_in("A", a->dims[mode] - shared, left, sizeof left),
+              only_in("B", b->dims[mode] - shared, right, sizeof right));
   else if (of_a->count > 0 && of_b->count > 0)
     amped_say("%s: by index, as labels repeat", text);
-  else if (of_a->count > 0 || of_b->count > 0)
-    amped_say("%s: by index, as %s has no labels", text, of_a->count > 0 ? "B" : "A");
   else
     amped_say("%s: by index, as there are no labels", text);
 }
@@ -195,14 +241,14 @@ static amped_status name_files(const amped_options *o, amped_status status) {
 static amped_status compare(const amped_options *o, amped_json *json) {
   amped_ktensor a = {.order = 0};
   amped_ktensor b = {.order = 0};
-  alignment rows = {.joins = {{NULL, 0}}};
+  alignment rows = {.numbers = {false}};
   amped_match match = {.count = 0};
   int places_a[AMPED_MAX_NCOMPS];
   int places_b[AMPED_MAX_NCOMPS];
   amped_status status = AMPED_OK;
   AMPED_GO(out, amped_result_argument_read("compare", o->args[0], &a));
   AMPED_GO(out, amped_result_argument_read("compare", o->args[1], &b));
-  AMPED_GO(out, name_files(o, align(&a, &b, &rows)));
+  AMPED_GO(out, name_files(o, align(o, &a, &b, &rows)));
   /* Balanced columns have other weights. */
   number_components(&a, places_a);
   number_components(&b, places_b);

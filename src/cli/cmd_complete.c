@@ -289,9 +289,8 @@ static amped_status read_start(const job *j, amped_ktensor *out) {
   amped_ktensor start;
   amped_status status = AMPED_OK;
   memset(&start, 0, sizeof start);
-  AMPED_GO(done, amped_init_file_read(&j->session_options, plan, components, &start));
-  AMPED_GO(done, amped_completion_file_read(j->session_options.init, plan->order, plan->dims, true,
-                                            &model));
+  AMPED_GO(done,
+           amped_init_file_read(&j->session_options, plan, j->labels, components, &start, &model));
   amped_completion_stretch(&model, j->start.context, &start);
   AMPED_GO(done, amped_ktensor_create(out, plan->order, plan->dims, plan->ncomps));
   const uint64_t n = (uint64_t)plan->ncomps;

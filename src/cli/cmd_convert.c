@@ -410,7 +410,8 @@ static amped_status write_output(const amped_options *o, amped_format format,
   else if (format == AMPED_FORMAT_TABLE)
     AMPED_TRY(amped_table_write_tensor(path, t));
   else
-    AMPED_TRY(amped_tns_write(path, t));
+    AMPED_TRY(
+        amped_tns_write(path, t, t->labels[0].from_zero ? AMPED_TNS_SAYS_1 : AMPED_TNS_FROM_1));
   r->temporary_bytes = amped_external_sort_tell(x).temporary_bytes;
   r->write_sec = amped_time() - began;
   if (!is_standard(path) && stat(path, &st) == 0 && S_ISREG(st.st_mode))

@@ -40,8 +40,8 @@ static bool is_several(const amped_options *o) {
 
 /* Rank 0: only directions count; --precision holds columns of any length. */
 static amped_status read_start(const amped_options *o, const amped_plan *plan,
-                               amped_ktensor *start) {
-  AMPED_TRY(amped_init_file_read(&o->session, plan, plan->ncomps, start));
+                               const amped_labels *labels, amped_ktensor *start) {
+  AMPED_TRY(amped_init_file_read(&o->session, plan, labels, plan->ncomps, start, NULL));
   amped_ktensor_balance(start);
   return amped_cpd_rows_check_start(&o->cpd.rule, start, o->session.init);
 }
@@ -65,8 +65,10 @@ static amped_status set_random(amped_session *session, const amped_options *o, i
   return amped_factors_random(&context, seed);
 }
 
-/* Set random factors, or the factors of --init. `number` counts starts from 1. */
-static amped_status set_start(amped_session *session, const amped_options *o, int number) {
+/* Set random factors, or the factors of --init. `number` counts starts from 1. labels: of the
+ * tensor, on rank 0. */
+static amped_status set_start(amped_session *session, const amped_options *o,
+                              const amped_labels *labels, int number) {
   const amped_context context = amped_session_context(session);
   amped_ktensor start;
   amped_status status = AMPED_OK;
@@ -74,7 +76,7 @@ static amped_status set_start(amped_session *session, const amped_options *o, in
     return set_random(session, o, number);
   memset(&start, 0, sizeof start);
   if (session->comm.rank == 0)
-    status = read_start(o, &session->plan, &start);
+    status = read_start(o, &session->plan, labels, &start);
   status = amped_comm_agree(&session->comm, status);
   if (status == AMPED_OK) {
     amped_say("start: %s", o->session.init);
@@ -345,7 +347,7 @@ static amped_status sweep(job *j, int number, amped_solver_result *result) {
   if (o->checkpoint.resume)
     AMPED_GO(done, amped_checkpoint_resume(j->checkpoint, &state, &before, &resumed));
   if (!resumed)
-    AMPED_GO(done, set_start(session, o, number));
+    AMPED_GO(done, set_start(session, o, j->labels, number));
   if (o->checkpoint.result_on_signal)
     AMPED_GO(done, amped_comm_agree(&session->comm, amped_signals_catch()));
   amped_trace_end();
@@ -460,7 +462,8 @@ static amped_status check_room(const job *j) {
 static amped_status decompose_all(job *j) {
   const amped_options *o = j->o;
   amped_status status = AMPED_OK;
-  if (!o->nowrite && !*j->has_labels) /* before the first sweep, so that an error costs none */
+  /* Before the first sweep, so that an error costs none. */
+  if ((!o->nowrite || o->session.init != NULL) && !*j->has_labels)
     AMPED_TRY(amped_session_labels(j->session, j->labels));
   AMPED_TRY(check_room(j));
   if (amped_cpd_method_of(&o->cpd)->described != NULL)

@@ -60,15 +60,6 @@ static amped_status find_values(job *j) {
   return format == AMPED_FORMAT_HDF5 ? amped_hdf5_probe(j->o->args[1]) : AMPED_OK;
 }
 
-/* Where the cells have no labels, indices are said to be the model's. */
-static void say_modes(const job *j) {
-  char name[128];
-  for (int m = 0; m < j->k.order; m++)
-    if (j->k.labels[m].count > 0 && j->cells.labels[m].count == 0)
-      amped_say("mode %d (%s): by index, as %s has no labels", m + 1,
-                amped_format_name(name, sizeof name, &j->k.labels[m]), name_of(j));
-}
-
 static bool is_cold(const job *j, uint64_t i) {
   bool cold = false;
   for (int m = 0; m < j->cells.order; m++)
@@ -124,6 +115,7 @@ static amped_status read_cells(job *j) {
   amped_sptensor *t = &j->cells;
   amped_read_options read = j->o->read;
   read.known_modes = true;
+  read.from_zero = j->k.labels[0].from_zero;
   AMPED_TRY(amped_io_read(j->o->args[1], &read, t));
   if (j->is_text && t->order + 1 == j->k.order)
     return refuse_no_values(j);
@@ -134,8 +126,7 @@ static amped_status read_cells(job *j) {
     AMPED_TRY(amped_alloc(&j->own[m], t->nnz, sizeof *j->own[m], "the cells' indices"));
     memcpy(j->own[m], t->indices[m], t->nnz * sizeof *j->own[m]);
   }
-  AMPED_TRY(amped_model_cells_translate(j->o->args[0], &j->k, name_of(j), t));
-  say_modes(j);
+  AMPED_TRY(amped_model_cells_translate(j->o->args[0], &j->k, name_of(j), NULL, t));
   count_cold(j);
   return j->cold_cells > 0 && !j->o->predict.cold ? refuse_cold(j) : AMPED_OK;
 }
@@ -219,8 +210,11 @@ static amped_status write_output(job *j, const amped_output *found) {
     AMPED_TRY(amped_sptensor_sort(&j->cells, 0));
     AMPED_TRY(amped_tensor_file_write(path, &j->cells, true));
   } else
-    AMPED_TRY(j->out == AMPED_FORMAT_TNS ? amped_tns_write(path, &j->cells)
-                                         : amped_table_write_tensor(path, &j->cells));
+    AMPED_TRY(
+        j->out == AMPED_FORMAT_TNS
+            ? amped_tns_write(path, &j->cells,
+                              j->cells.labels[0].from_zero ? AMPED_TNS_SAYS_0 : AMPED_TNS_FROM_1)
+            : amped_table_write_tensor(path, &j->cells));
   amped_say("wrote %" PRIu64 " values to %s", j->cells.nnz,
             is_standard(path) ? "standard output" : path);
   return AMPED_OK;

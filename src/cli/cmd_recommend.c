@@ -133,6 +133,7 @@ static uint64_t keep_known(const job *j, amped_sptensor *t) {
   uint64_t *of = t->indices[j->ranking.of];
   uint64_t kept = 0;
   uint64_t zeros = 0;
+  uint64_t unknown = 0;
   for (uint64_t i = 0; i < t->nnz; i++) {
     if (!is_event(j, t, i)) {
       zeros++;
@@ -141,8 +142,13 @@ static uint64_t keep_known(const job *j, amped_sptensor *t) {
     if (target[i] != AMPED_PREDICTOR_COLD && of[i] != AMPED_PREDICTOR_COLD) {
       target[kept] = target[i];
       of[kept++] = of[i];
-    }
+    } else
+      unknown++;
   }
+  if (unknown > 0)
+    amped_say("%s: %" PRIu64 " of its %" PRIu64 " entries have an index that the model lacks, and "
+              "exclude nothing",
+              amped_io_name(j->o->recommend.exclude), unknown, t->nnz);
   if (zeros > 0)
     amped_say("%s: %" PRIu64 " entries with the value 0 are of what did not happen, and exclude "
               "nothing",
@@ -172,19 +178,9 @@ static amped_status list_seen(job *j, amped_sptensor *t) {
   return AMPED_OK;
 }
 
-/* Where what was seen has no labels, indices are said to be the model's. */
-static void say_modes(const job *j, const amped_sptensor *t) {
-  char name[128];
-  for (int m = 0; m < j->k.order; m++)
-    if (j->k.labels[m].count > 0 && t->labels[m].count == 0)
-      amped_say("%s: mode %d (%s): by index, as %s has no labels",
-                amped_io_name(j->o->recommend.exclude), m + 1,
-                amped_format_name(name, sizeof name, &j->k.labels[m]),
-                amped_io_name(j->o->recommend.exclude));
-}
-
 static amped_status read_seen(job *j) {
   const char *path = j->o->recommend.exclude;
+  bool needed[AMPED_MAX_ORDER] = {false};
   amped_sptensor t = {.order = 0};
   amped_read_options read = j->o->read;
   amped_status status = AMPED_OK;
@@ -192,11 +188,13 @@ static amped_status read_seen(job *j) {
     return AMPED_OK;
   amped_format format = AMPED_FORMAT_TNS;
   read.known_modes = true;
+  read.from_zero = j->k.labels[0].from_zero;
+  needed[j->ranking.target] = needed[j->ranking.of] = true;
   AMPED_GO(done, amped_io_input_format(path, &read, &format));
   j->is_table = format == AMPED_FORMAT_TABLE;
   AMPED_GO(done, amped_io_read(path, &read, &t));
-  AMPED_GO(done, amped_model_cells_translate(j->o->args[0], &j->k, amped_io_name(path), &t));
-  say_modes(j, &t);
+  AMPED_GO(done,
+           amped_model_cells_translate(j->o->args[0], &j->k, amped_io_name(path), needed, &t));
   status = list_seen(j, &t);
 done:
   amped_sptensor_free(&t);

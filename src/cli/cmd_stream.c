@@ -203,7 +203,6 @@ static amped_status open_source(job *j) {
   const amped_comm *comm = &j->session->comm;
   amped_batch_target target = {.path = j->o->args[0],
                                .order = j->head.order,
-                               .zero_based = j->head.zero_based,
                                .duplicates = j->head.duplicates};
   amped_labels labels[AMPED_MAX_ORDER];
   amped_status status = AMPED_OK;

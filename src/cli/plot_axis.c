@@ -56,7 +56,7 @@ const char *amped_plot_axis_label(const amped_plot_axis *axis, uint64_t index, c
   char number[32];
   uint64_t length = 0;
   if (axis->labels->count == 0) {
-    (void)snprintf(number, sizeof number, "%" PRIu64, index + 1);
+    (void)snprintf(number, sizeof number, "%" PRIu64, amped_label_number(axis->labels, index));
     return amped_plot_text(buffer, number, strlen(number));
   }
   const char *text = amped_label(axis->labels, index, &length);

@@ -7,6 +7,9 @@
 #include "base/system_memory.h"
 #include "hdf5/hdf5_seal.h"
 
+#define INDEX_BASE "index_base" /* of the root */
+#define INDICES "indices"       /* of a mode's folder */
+
 static const amped_hdf5_type u8 = {AMPED_UNSIGNED, AMPED_U8};
 static const amped_hdf5_type u64 = {AMPED_UNSIGNED, AMPED_U64};
 
@@ -58,10 +61,27 @@ static amped_status check_offsets(const source *s, const uint64_t *offsets, uint
   return fine ? AMPED_OK : wrong_offsets(s);
 }
 
-static amped_status read_name(amped_hdf5 *file, int mode, amped_labels *out) {
+/* A flag: is the attribute there, with this number? */
+static amped_status read_flag(amped_hdf5 *file, const char *group, const char *name, uint64_t set,
+                              bool *out) {
+  uint64_t number = 0;
+  AMPED_TRY(amped_hdf5_has_attribute(file, group, name, out));
+  if (!*out)
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_get_u64(file, group, name, 1, &number));
+  *out = number == set;
+  return AMPED_OK;
+}
+
+static amped_status read_base(amped_hdf5 *file, amped_labels *out) {
+  return read_flag(file, "/", INDEX_BASE, 0, &out->from_zero);
+}
+
+static amped_status read_attributes(amped_hdf5 *file, int mode, amped_labels *out) {
   char folder[AMPED_HDF5_NAME / 2];
   bool exists = false;
   (void)snprintf(folder, sizeof folder, "/labels/mode_%d", mode);
+  AMPED_TRY(read_flag(file, folder, INDICES, 1, &out->are_indices));
   AMPED_TRY(amped_hdf5_has_attribute(file, folder, "name", &exists));
   return exists ? amped_hdf5_get_text(file, folder, "name", &out->name) : AMPED_OK;
 }
@@ -99,10 +119,11 @@ amped_status amped_hdf5_labels_read(amped_hdf5 *file, int mode, uint64_t dim, am
   amped_status status = AMPED_OK;
   memset(out, 0, sizeof *out);
   AMPED_GO(done, open_source(file, mode, dim, &s));
+  AMPED_GO(done, read_base(file, out));
   if (!s.exists)
     goto done;
   AMPED_GO(done, read_all(&s, out));
-  AMPED_GO(done, read_name(file, mode, out));
+  AMPED_GO(done, read_attributes(file, mode, out));
   out->count = dim;
 done:
   close_source(&s);
@@ -200,10 +221,11 @@ amped_status amped_hdf5_labels_pick(amped_hdf5 *file, int mode, uint64_t dim,
   amped_status status = AMPED_OK;
   memset(out, 0, sizeof *out);
   AMPED_GO(done, open_source(file, mode, dim, &s));
+  AMPED_GO(done, read_base(file, out));
   if (!s.exists)
     goto done;
   AMPED_GO(done, pick(&s, &c));
-  AMPED_GO(done, read_name(file, mode, out));
+  AMPED_GO(done, read_attributes(file, mode, out));
   out->count = count;
 done:
   close_source(&s);
@@ -231,10 +253,13 @@ static amped_status write_mode(amped_hdf5 *file, int mode, const amped_labels *l
   char folder[AMPED_HDF5_NAME / 2];
   char name[AMPED_HDF5_NAME];
   const uint64_t count = labels->count + 1;
+  const uint64_t one = 1;
   (void)snprintf(folder, sizeof folder, "/labels/mode_%d", mode);
   AMPED_TRY(amped_hdf5_make_group(file, folder));
   if (labels->name != NULL)
     AMPED_TRY(amped_hdf5_put_text(file, folder, "name", labels->name));
+  if (labels->are_indices)
+    AMPED_TRY(amped_hdf5_put_u64(file, folder, INDICES, 0, &one));
   (void)snprintf(name, sizeof name, "%s/bytes", folder);
   AMPED_TRY(
       amped_hdf5_dataset_write(file, name, u8, 1, &labels->offsets[labels->count], labels->bytes));
@@ -243,7 +268,10 @@ static amped_status write_mode(amped_hdf5 *file, int mode, const amped_labels *l
 }
 
 amped_status amped_hdf5_labels_write(amped_hdf5 *file, int order, const amped_labels *labels) {
+  const uint64_t base = 0;
   bool group_made = false;
+  if (labels[0].from_zero)
+    AMPED_TRY(amped_hdf5_put_u64(file, "/", INDEX_BASE, 0, &base));
   for (int m = 0; m < order; m++) {
     if (labels[m].count == 0)
       continue;

@@ -1,4 +1,7 @@
-/* Labels in tensor and result files: /labels/mode_k/bytes, offsets and the attribute name. */
+/* Labels in tensor and result files: /labels/mode_k/bytes, offsets and the attribute name.
+ *
+ * The attribute index_base of the root, 0, is there where the user's files count from 0; the
+ * attribute indices of /labels/mode_k, 1, where the labels are the user's indices. */
 #ifndef AMPED_HDF5_LABELS_H
 #define AMPED_HDF5_LABELS_H
 

@@ -268,7 +268,9 @@ amped_status amped_state_base_sums(amped_state_base *base, int mode, double *out
 }
 
 amped_status amped_state_base_labels(amped_state_base *base, int mode, amped_labels *out) {
-  return amped_hdf5_labels_read(&base->file, mode, base->head.dims[mode], out);
+  AMPED_TRY(amped_hdf5_labels_read(&base->file, mode, base->head.dims[mode], out));
+  out->from_zero = base->head.zero_based;
+  return AMPED_OK;
 }
 
 amped_status amped_state_base_held(amped_state_base *base, amped_sptensor *out) {

@@ -3,11 +3,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/printable.h"
-#include "tensor/format.h"
+#include "text/index_match.h"
 #include "text/io_number.h"
-
-#define NO_INDEX UINT64_MAX
 
 static uint64_t find(const amped_intern *in, const char *text, uint64_t length) {
   return amped_intern_find(in, amped_intern_hash(text, length), text, length);
@@ -23,6 +20,7 @@ static amped_status take_mode(amped_batch_indices *x, int mode, const amped_labe
   uint64_t length = 0;
   uint64_t id = 0;
   x->labelled[mode] = labels->count > 0;
+  x->are_indices[mode] = labels->are_indices || amped_labels_number_indices(labels);
   if (labels->name != NULL)
     AMPED_TRY(amped_strdup(&x->names[mode], labels->name));
   for (uint64_t i = 0; i < labels->count; i++) {
@@ -44,6 +42,7 @@ amped_status amped_batch_indices_create(const char *path, int order, const uint6
   memset(out, 0, sizeof *out);
   out->path = path;
   out->order = order;
+  out->from_zero = labels[0].from_zero;
   for (int m = 0; m < order && status == AMPED_OK; m++) {
     out->dims[m] = dims[m];
     out->known[m] = known[m];
@@ -65,34 +64,16 @@ void amped_batch_indices_free(amped_batch_indices *x) {
 
 /* --- checks ----------------------------------------------------------------------------------- */
 
-static amped_status check_name(const amped_batch_indices *x, const char *name, int mode,
-                               const amped_labels *labels) {
-  char theirs[128];
-  char ours[128] = "without name";
-  if (labels->name == NULL || x->names[mode] == NULL || strcmp(labels->name, x->names[mode]) == 0)
-    return AMPED_OK;
-  for (int other = 0; other < x->order; other++)
-    if (x->names[other] != NULL && strcmp(labels->name, x->names[other]) == 0)
-      return amped_error(AMPED_BAD_INPUT, name,
-                         "mode %d is called %s, but that is mode %d of %s, whose mode %d is %s; "
-                         "name the columns in that order with --keys",
-                         mode + 1, amped_format_name(theirs, sizeof theirs, labels), other + 1,
-                         x->path, mode + 1,
-                         amped_printable_text(ours, sizeof ours, x->names[mode]));
-  return AMPED_OK;
-}
-
 amped_status amped_batch_indices_check(const amped_batch_indices *x, const char *name, int order,
                                        const amped_labels *labels) {
-  if (order != x->order)
-    return amped_error(AMPED_BAD_INPUT, name,
-                       "has %d modes, but the state of %s has %d; name its columns with --keys, or "
-                       "another file",
-                       order, x->path, x->order);
+  amped_labels ours[AMPED_MAX_ORDER];
+  const amped_index_side known = {x->path, x->order, x->dims, ours};
+  const amped_index_side batch = {name, order, x->dims, labels};
+  for (int m = 0; m < x->order; m++)
+    ours[m] = (amped_labels){.name = x->names[m]};
+  AMPED_TRY(amped_index_match_check(&known, &batch));
   for (int m = 0; m < order; m++)
-    AMPED_TRY(check_name(x, name, m, &labels[m]));
-  for (int m = 0; m < order; m++)
-    if (x->labelled[m] && labels[m].count == 0)
+    if (x->labelled[m] && labels[m].count == 0 && !x->are_indices[m])
       return amped_error(AMPED_BAD_INPUT, name,
                          "has no labels in mode %d, where the state of %s has some: its indices "
                          "tell no rows; name a table, or a tensor file with labels",
@@ -100,27 +81,33 @@ amped_status amped_batch_indices_check(const amped_batch_indices *x, const char 
   return AMPED_OK;
 }
 
-/* A whole number from 1, as the index before it. */
-static uint64_t index_of_number(const char *text, uint64_t length) {
-  char digits[AMPED_NUMBER_BYTES];
-  uint64_t n = 0;
-  if (length == 0 || length >= sizeof digits)
-    return NO_INDEX;
-  memcpy(digits, text, length);
-  digits[length] = '\0';
-  const char *end = amped_number_u64(digits, &n);
-  return end == digits + length && n >= 1 && n <= AMPED_MAX_DIM ? n - 1 : NO_INDEX;
+/* The state's index of a text that it knows, or AMPED_INDEX_UNKNOWN. */
+static uint64_t index_of(const amped_batch_indices *x, int mode, const char *text,
+                         uint64_t length) {
+  const amped_labels numbers = {.from_zero = x->from_zero};
+  if (!x->labelled[mode])
+    return amped_index_of_number(&numbers, AMPED_MAX_DIM, text, length);
+  const uint64_t id = find(&x->labels[mode], text, length);
+  return id == AMPED_INTERN_NONE ? AMPED_INDEX_UNKNOWN : id;
+}
+
+/* Index i of a batch that has no labels, as the user has it. */
+static uint64_t number_text(const amped_labels *labels, uint64_t i, char *text) {
+  return (uint64_t)amped_number_print_u64(text, amped_label_number(labels, i));
 }
 
 bool amped_batch_indices_knew(const amped_batch_indices *x, int mode, const amped_labels *labels,
                               uint64_t i) {
+  char number[AMPED_NUMBER_BYTES];
+  const char *text = number;
   uint64_t length = 0;
-  if (labels->count == 0)
+  if (labels->count == 0 && !x->labelled[mode])
     return i < x->known[mode];
-  const char *text = amped_label(labels, i, &length);
-  const uint64_t index =
-      x->labelled[mode] ? find(&x->labels[mode], text, length) : index_of_number(text, length);
-  return index < x->known[mode];
+  if (labels->count > 0)
+    text = amped_label(labels, i, &length);
+  else
+    length = number_text(labels, i, number);
+  return index_of(x, mode, text, length) < x->known[mode];
 }
 
 /* --- turning ---------------------------------------------------------------------------------- */
@@ -141,25 +128,30 @@ static amped_status refuse_label(const amped_batch_indices *x, const char *name,
                      mode + 1, x->path);
 }
 
-/* The state's index of a label; a new one is staged. */
-static amped_status index_of_label(amped_batch_indices *x, const char *name, int mode,
-                                   const amped_labels *labels, uint64_t i, uint64_t *out) {
-  uint64_t length = 0;
-  const char *text = amped_label(labels, i, &length);
-  if (!x->labelled[mode]) {
-    *out = index_of_number(text, length);
-    return *out != NO_INDEX
-               ? AMPED_OK
-               : refuse_label(x, name, mode, labels, i,
-                              "label %s of mode %d is no index from 1, and the state of %s has no "
-                              "labels there; number that column");
-  }
-  *out = find(&x->labels[mode], text, length);
-  if (*out != AMPED_INTERN_NONE)
+/* The state's index of a text; a new label is staged. */
+static amped_status find_or_stage(amped_batch_indices *x, int mode, const char *text,
+                                  uint64_t length, uint64_t *out) {
+  *out = index_of(x, mode, text, length);
+  if (*out != AMPED_INDEX_UNKNOWN || !x->labelled[mode])
     return AMPED_OK;
   AMPED_TRY(add(&x->staged[mode], text, length, out));
   *out += x->dims[mode];
   return AMPED_OK;
+}
+
+static amped_status index_of_label(amped_batch_indices *x, const char *name, int mode,
+                                   const amped_labels *labels, uint64_t i, uint64_t *out) {
+  uint64_t length = 0;
+  const char *text = amped_label(labels, i, &length);
+  AMPED_TRY(find_or_stage(x, mode, text, length, out));
+  return *out != AMPED_INDEX_UNKNOWN
+             ? AMPED_OK
+             : refuse_label(x, name, mode, labels, i,
+                            x->from_zero
+                                ? "label %s of mode %d is no index from 0, and the state of %s has "
+                                  "no labels there; number that column"
+                                : "label %s of mode %d is no index from 1, and the state of %s has "
+                                  "no labels there; number that column");
 }
 
 /* Two labels of one index would make one row of two. */
@@ -205,6 +197,16 @@ done:
   return status;
 }
 
+/* Indices that are labels of the state. */
+static amped_status turn_numbers(amped_batch_indices *x, int mode, const amped_labels *labels,
+                                 amped_sptensor *list) {
+  char text[AMPED_NUMBER_BYTES];
+  uint64_t *indices = list->indices[mode];
+  for (uint64_t k = 0; k < list->nnz; k++)
+    AMPED_TRY(find_or_stage(x, mode, text, number_text(labels, indices[k], text), &indices[k]));
+  return AMPED_OK;
+}
+
 static uint64_t largest(const amped_sptensor *list, int mode) {
   uint64_t most = 0;
 #pragma omp parallel for schedule(static) reduction(max : most)
@@ -219,6 +221,8 @@ amped_status amped_batch_indices_turn(amped_batch_indices *x, const char *name,
   for (int m = 0; m < x->order; m++) {
     if (labels[m].count > 0)
       AMPED_TRY(turn_labels(x, name, m, &labels[m], list));
+    else if (x->labelled[m])
+      AMPED_TRY(turn_numbers(x, m, &labels[m], list));
     const uint64_t end = list->nnz > 0 ? largest(list, m) + 1 : 0;
     list->dims[m] = end > x->dims[m] ? end : x->dims[m];
   }
@@ -228,7 +232,7 @@ amped_status amped_batch_indices_turn(amped_batch_indices *x, const char *name,
 /* --- labels ----------------------------------------------------------------------------------- */
 
 static amped_labels view(const amped_intern *in, char *name) {
-  return in->count > 0 ? (amped_labels){in->count, name, in->bytes, in->offsets}
+  return in->count > 0 ? (amped_labels){in->count, name, in->bytes, in->offsets, false, false}
                        : (amped_labels){.count = 0};
 }
 
@@ -237,7 +241,10 @@ amped_labels amped_batch_indices_staged(const amped_batch_indices *x, int mode) 
 }
 
 amped_labels amped_batch_indices_labels(const amped_batch_indices *x, int mode) {
-  return view(&x->labels[mode], x->names[mode]);
+  amped_labels labels = view(&x->labels[mode], x->names[mode]);
+  labels.from_zero = x->from_zero;
+  labels.are_indices = x->labelled[mode] && x->are_indices[mode];
+  return labels;
 }
 
 amped_status amped_batch_indices_accept(amped_batch_indices *x, const uint64_t *dims) {

@@ -14,7 +14,9 @@ typedef struct amped_batch_indices {
   int order;
   uint64_t dims[AMPED_MAX_ORDER];  /* of the state */
   uint64_t known[AMPED_MAX_ORDER]; /* dims of the state's first fit */
+  bool from_zero;                  /* the user's files call the first index 0 */
   bool labelled[AMPED_MAX_ORDER];
+  bool are_indices[AMPED_MAX_ORDER];    /* labels are numbers of indices, which a batch may have */
   char *names[AMPED_MAX_ORDER];         /* of modes, or NULL */
   amped_intern labels[AMPED_MAX_ORDER]; /* of the state */
   amped_intern staged[AMPED_MAX_ORDER]; /* index i of these is dims + i */
@@ -28,7 +30,8 @@ amped_status amped_batch_indices_create(const char *path, int order, const uint6
 void amped_batch_indices_free(amped_batch_indices *x);
 
 /* Has this tensor the modes of the state? AMPED_BAD_INPUT: it has another order, a mode has the
- * name of another one, or indices alone where the state has labels. labels: one a mode. */
+ * name of another one, or indices alone where the state has labels that are no indices. labels: one
+ * a mode. */
 amped_status amped_batch_indices_check(const amped_batch_indices *x, const char *name, int order,
                                        const amped_labels *labels);
 

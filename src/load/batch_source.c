@@ -26,7 +26,7 @@ struct amped_batch_source {
   const amped_comm *comm;
   const amped_batch_request *request;
   const char *path; /* of the state */
-  bool zero_based;
+  bool from_zero;   /* texts of batches count from 0 where the user does not say */
   amped_duplicates duplicates;
   uint64_t dims[AMPED_MAX_ORDER]; /* of the state, on every rank */
   int order;
@@ -85,18 +85,13 @@ static amped_status open_cut(amped_batch_source *s) {
 /* Rank 0. The options of reading go with texts and tables alone. */
 static amped_read_options read_options(const amped_batch_source *s, const char *path) {
   static const amped_read_options plain = {.index_base = AMPED_BASE_AUTO};
-  amped_format format = AMPED_FORMAT_TNS;
   if (is_hdf5(path, s->request->read))
     return plain;
   amped_read_options read = *s->request->read;
   read.known_modes = true;
-  const bool text =
-      amped_io_input_format(path, &read, &format) == AMPED_OK && format == AMPED_FORMAT_TNS;
-  amped_status_clear();
   if (read.duplicates == AMPED_DUPLICATES_UNKNOWN)
     read.duplicates = s->duplicates;
-  if (text && s->zero_based && read.index_base == AMPED_BASE_AUTO)
-    read.index_base = AMPED_BASE_0;
+  read.from_zero = s->from_zero;
   return read;
 }
 
@@ -139,7 +134,7 @@ amped_status amped_batch_source_open(const amped_comm *comm, const amped_batch_r
   s->request = request;
   s->path = target->path;
   s->order = target->order;
-  s->zero_based = target->zero_based;
+  s->from_zero = comm->rank == 0 && target->labels[0].from_zero;
   s->duplicates = target->duplicates;
   memcpy(s->dims, target->dims, sizeof s->dims);
   status = begin(s, target);

@@ -43,9 +43,7 @@ typedef struct amped_batch_target {
   uint64_t dims[AMPED_MAX_ORDER];
   uint64_t first[AMPED_MAX_ORDER]; /* dims of its first fit */
   const amped_labels *labels;      /* [order], rank 0, during the call; elsewhere NULL */
-  /* Where the user does not say: texts of batches call the first index 0; what is done with
-   * repeated coordinates of a text or table, by a policy. */
-  bool zero_based;
+  /* What is done with repeated coordinates of a text or table where the user does not say. */
   amped_duplicates duplicates;
 } amped_batch_target;
 

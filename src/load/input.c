@@ -325,10 +325,6 @@ static void read_memory(const amped_input *input, uint64_t first, uint64_t count
   }
 }
 
-bool amped_input_zero_based(const amped_input *input) {
-  return input->tensor.zero_based;
-}
-
 amped_duplicates amped_input_duplicates(const amped_input *input) {
   return input->rule;
 }

@@ -53,9 +53,6 @@ amped_status amped_input_of_parts(const amped_comm *comm, const char *name, int 
 const amped_input_part *amped_input_own_part(const amped_input *input);
 const uint64_t *amped_input_part_counts(const amped_input *input);
 
-/* Rank 0: is the input a text that calls the first index 0? */
-bool amped_input_zero_based(const amped_input *input);
-
 /* On ranks that read: what was done with repeated coordinates, or was to be done; SUM where an HDF5
  * file does not tell. Not of a list from memory. */
 amped_duplicates amped_input_duplicates(const amped_input *input);

@@ -11,7 +11,7 @@
 #include "tensor/completion.h"
 #include "tensor/format.h"
 #include "tensor/sptensor.h"
-#include "text/label_join.h"
+#include "text/index_match.h"
 
 /* Entries that are read and sent at a time. */
 #define SLAB (UINT64_C(1) << 16)
@@ -19,54 +19,48 @@
 typedef struct entry_file {
   const amped_session *session;
   amped_input *input;
-  bool weighs;                         /* values are weights, from 0, */
-  double most;                         /* and so large at most */
-  uint64_t *rows[AMPED_MAX_ORDER];     /* of the file's indices in the tensor; NULL: the same */
-  void *read_indices[AMPED_MAX_ORDER]; /* rank 0: a slab, as the file has it */
+  bool weighs;                             /* values are weights, from 0, */
+  double most;                             /* and so large at most */
+  amped_index_match rows[AMPED_MAX_ORDER]; /* rank 0: of the file's indices in the tensor */
+  uint64_t found[AMPED_MAX_ORDER];         /* rank 0: entries whose index the tensor has */
+  const amped_labels *of_tensor;           /* rank 0 */
+  void *read_indices[AMPED_MAX_ORDER];     /* rank 0: a slab, as the file has it */
   void *read_values;
   amped_labels labels[AMPED_MAX_ORDER]; /* rank 0: the file's */
   uint64_t *indices;                    /* [order][SLAB] of the tensor, or AMPED_NO_ROW */
   double *values;                       /* [SLAB] */
 } entry_file;
 
-/* Rank 0: join the labels of a mode. */
-static amped_status join_labels(entry_file *f, int mode, const amped_labels *of_tensor,
-                                const amped_labels *of_file) {
-  const char *path = amped_input_path(f->input);
-  const char *input = f->session->options->input;
-  const amped_labels *known = of_tensor->count > 0 ? of_tensor : of_file;
-  char name[128];
-  amped_label_join join;
-  if (of_tensor->count != of_file->count && (of_tensor->count == 0 || of_file->count == 0))
-    amped_say("%s: mode %d (%s): by index, as %s has no labels", path, mode + 1,
-              amped_format_name(name, sizeof name, known), known == of_tensor ? path : input);
-  if (of_tensor->count == 0 || of_file->count == 0)
-    return AMPED_OK;
-  AMPED_TRY(amped_label_join_find(of_file, of_tensor, &join));
-  f->rows[mode] = join.rows;
-  if (join.rows == NULL)
-    amped_warn("%s: mode %d is matched by index, as labels repeat", path, mode + 1);
-  if (join.rows == NULL || join.shared > 0)
-    return AMPED_OK;
-  return amped_error(AMPED_BAD_INPUT, path,
-                     "shares no label of mode %d with %s; name entries of the same tensor",
-                     mode + 1, input);
+static amped_index_side tensor_side(const entry_file *f) {
+  const amped_plan *plan = &f->session->plan;
+  return (amped_index_side){f->session->options->input, plan->order, plan->dims, f->of_tensor};
+}
+
+static amped_index_side file_side(const entry_file *f) {
+  const amped_tensor_info *info = amped_input_info(f->input);
+  return (amped_index_side){amped_input_path(f->input), info->order, info->dims, f->labels};
 }
 
 /* Rank 0: room for a slab as the file has it, and the labels. */
-static amped_status begin(entry_file *f, const amped_labels *labels) {
+static amped_status begin(entry_file *f) {
   const amped_tensor_info *info = amped_input_info(f->input);
+  const amped_index_side known = tensor_side(f);
+  const amped_index_side file = file_side(f);
   for (int m = 0; m < info->order; m++) {
     AMPED_TRY(amped_alloc(&f->read_indices[m], SLAB, info->index_types[m], "a slab of entries"));
     AMPED_TRY(amped_input_labels(f->input, m, &f->labels[m]));
-    AMPED_TRY(join_labels(f, m, &labels[m], &f->labels[m]));
+  }
+  AMPED_TRY(amped_index_match_check(&known, &file));
+  for (int m = 0; m < info->order; m++) {
+    AMPED_TRY(amped_index_match_create(&known, &file, m, &f->rows[m]));
+    amped_index_match_say(&known, &file, m, &f->rows[m]);
   }
   return amped_alloc(&f->read_values, SLAB, info->value_type, "a slab of entries");
 }
 
 static void end(entry_file *f) {
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
-    amped_free(f->rows[m]);
+    amped_index_match_free(&f->rows[m]);
     amped_labels_free(&f->labels[m]);
     amped_free(f->read_indices[m]);
   }
@@ -122,7 +116,6 @@ static amped_status check_entry(const entry_file *f, uint64_t i) {
 /* Rank 0: read a slab, and find the tensor's indices. */
 static amped_status read_slab(entry_file *f, uint64_t first, uint64_t count) {
   const amped_tensor_info *info = amped_input_info(f->input);
-  const amped_plan *plan = &f->session->plan;
   AMPED_TRY(amped_input_read(f->input, info->has_copies ? 0 : AMPED_INPUT_LIST, first, count,
                              f->read_indices, f->read_values));
   amped_values_get(f->read_values, info->value_type, 0, count, f->values);
@@ -130,14 +123,25 @@ static amped_status read_slab(entry_file *f, uint64_t first, uint64_t count) {
     uint64_t *indices = f->indices + (uint64_t)m * SLAB;
     amped_indices_get(f->read_indices[m], info->index_types[m], 0, count, indices);
     for (uint64_t i = 0; i < count; i++) {
-      if (f->rows[m] != NULL)
-        indices[i] = f->rows[m][indices[i]];
-      if (indices[i] >= plan->dims[m])
+      indices[i] = amped_index_match_find(&f->rows[m], indices[i]);
+      if (indices[i] == AMPED_INDEX_UNKNOWN)
         indices[i] = AMPED_NO_ROW;
+      else
+        f->found[m]++;
     }
   }
   for (uint64_t i = 0; i < count; i++)
     AMPED_TRY(check_entry(f, i));
+  return AMPED_OK;
+}
+
+/* Rank 0, once all is read: entries that share no index with the tensor are of another one. */
+static amped_status check_found(const entry_file *f) {
+  const amped_index_side known = tensor_side(f);
+  const amped_index_side file = file_side(f);
+  for (int m = 0; m < file.order; m++)
+    if (f->found[m] == 0)
+      return amped_index_match_refuse(&known, &file, m, amped_input_info(f->input)->nnz);
   return AMPED_OK;
 }
 
@@ -195,7 +199,7 @@ static amped_status read_all(entry_file *f, take_function *take, void *context) 
     amped_comm_broadcast(comm, f->values, count * sizeof *f->values);
     AMPED_TRY(amped_comm_agree(comm, take(f, first, count, context)));
   }
-  return AMPED_OK;
+  return amped_comm_agree(comm, comm->rank == 0 ? check_found(f) : AMPED_OK);
 }
 
 /* Collective; the status is agreed. */
@@ -205,6 +209,8 @@ static amped_status open_file(entry_file *f, const amped_labels *labels, const c
   amped_status status = AMPED_OK;
   amped_read_options known = *read;
   known.known_modes = true;
+  known.from_zero = session->comm.rank == 0 && labels[0].from_zero;
+  f->of_tensor = labels;
   AMPED_TRY(amped_input_open(&session->comm, path, &known, false, &f->input));
   const int order = amped_input_info(f->input)->order;
   if (order != session->plan.order)
@@ -213,7 +219,7 @@ static amped_status open_file(entry_file *f, const amped_labels *labels, const c
                          "same tensor with %s",
                          order, session->plan.order, option);
   if (status == AMPED_OK && session->comm.rank == 0)
-    status = begin(f, labels);
+    status = begin(f);
   return amped_comm_agree(&session->comm, status);
 }
 

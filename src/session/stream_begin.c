@@ -99,7 +99,7 @@ uint64_t amped_stream_begin_bytes(const amped_plan *plan, bool biased, amped_his
  */
 
 static void set_head(work *w, const amped_complete_problem *p, const amped_complete_best *best,
-                     uint64_t keep, amped_history history) {
+                     const amped_labels *labels, uint64_t keep, amped_history history) {
   const amped_plan *plan = &w->session->plan;
   const amped_row_fit *fit = &p->fit;
   w->head = (amped_state_head){.order = plan->order,
@@ -127,7 +127,7 @@ static void set_head(work *w, const amped_complete_problem *p, const amped_compl
   memcpy(w->head.pull, fit->pull, sizeof w->head.pull);
   if (w->session->comm.rank != 0)
     return;
-  w->head.zero_based = amped_input_zero_based(w->session->input);
+  w->head.zero_based = labels[0].from_zero;
   w->head.duplicates = amped_input_duplicates(w->session->input);
 }
 
@@ -330,7 +330,7 @@ amped_status amped_stream_begin(const amped_session *session, const amped_comple
   const amped_comm *comm = &session->comm;
   work w = {.session = session};
   amped_status status = AMPED_OK;
-  set_head(&w, problem, best, keep, history);
+  set_head(&w, problem, best, labels, keep, history);
   AMPED_GO(done, amped_comm_agree(comm, make_room(&w)));
   if (has_equations(&w))
     AMPED_GO(done, find_equations(&w, problem));

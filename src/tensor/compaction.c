@@ -98,9 +98,10 @@ static uint64_t label_bytes(const amped_labels *labels, const uint64_t *used, ui
   return bytes > 0 ? bytes : 1;
 }
 
-static amped_status keep_labels(amped_labels *labels, const uint64_t *used, uint64_t count,
-                                uint64_t first_id) {
-  amped_labels kept = {.count = count};
+static amped_status keep_labels(amped_labels *labels, const uint64_t *used, uint64_t count) {
+  amped_labels kept = {.count = count,
+                       .from_zero = labels->from_zero,
+                       .are_indices = labels->count == 0 || labels->are_indices};
   char id[ID_BYTES];
   uint64_t at = 0;
   uint64_t length = 0;
@@ -113,7 +114,7 @@ static amped_status keep_labels(amped_labels *labels, const uint64_t *used, uint
     if (labels->count > 0)
       text = amped_label(labels, used[i], &length);
     else
-      length = (uint64_t)snprintf(id, sizeof id, "%" PRIu64, used[i] + first_id);
+      length = (uint64_t)snprintf(id, sizeof id, "%" PRIu64, amped_label_number(labels, used[i]));
     memcpy(kept.bytes + at, text, length);
     at += length;
   }
@@ -131,7 +132,7 @@ fail:
 amped_status amped_compaction_labels(const amped_compaction *c, amped_sptensor *t) {
   for (int m = 0; m < t->order; m++) {
     if (c->count[m] < t->dims[m])
-      AMPED_TRY(keep_labels(&t->labels[m], c->used[m], c->count[m], t->zero_based ? 0 : 1));
+      AMPED_TRY(keep_labels(&t->labels[m], c->used[m], c->count[m]));
     t->dims[m] = c->count[m];
   }
   return AMPED_OK;

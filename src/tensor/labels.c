@@ -23,6 +23,8 @@ amped_status amped_labels_copy(const amped_labels *from, amped_labels *to) {
   memcpy(to->bytes, from->bytes, bytes);
   memcpy(to->offsets, from->offsets, (from->count + 1) * sizeof *to->offsets);
   to->count = from->count;
+  to->from_zero = from->from_zero;
+  to->are_indices = from->are_indices;
   return AMPED_OK;
 }
 
@@ -31,9 +33,25 @@ const char *amped_label(const amped_labels *labels, uint64_t i, uint64_t *length
   return labels->bytes + labels->offsets[i];
 }
 
+uint64_t amped_label_number(const amped_labels *labels, uint64_t i) {
+  return labels->from_zero ? i : i + 1;
+}
+
+bool amped_labels_number_indices(const amped_labels *labels) {
+  for (uint64_t i = 0; i < labels->count; i++) {
+    char number[24];
+    uint64_t length = 0;
+    const char *text = amped_label(labels, i, &length);
+    const int digits = snprintf(number, sizeof number, "%" PRIu64, amped_label_number(labels, i));
+    if (length != (uint64_t)digits || memcmp(text, number, length) != 0)
+      return false;
+  }
+  return labels->count > 0;
+}
+
 const char *amped_label_text(const amped_labels *labels, uint64_t i, char *buffer, uint64_t size) {
   if (labels->count == 0) {
-    (void)snprintf(buffer, size, "%" PRIu64, i + 1);
+    (void)snprintf(buffer, size, "%" PRIu64, amped_label_number(labels, i));
     return buffer;
   }
   uint64_t length = 0;

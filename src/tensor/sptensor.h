@@ -23,7 +23,6 @@ typedef struct amped_sptensor {
   uint64_t *indices[AMPED_MAX_ORDER];
   double *values;
   amped_labels labels[AMPED_MAX_ORDER]; /* labels[m].count is 0 or dims[m] */
-  bool zero_based;                      /* the input, a text, calls the first index 0, not 1 */
   amped_duplicates duplicates;          /* what is known of them */
 } amped_sptensor;
 

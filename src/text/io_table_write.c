@@ -137,7 +137,7 @@ static amped_status cell_number(sheet *s, double x) {
 static amped_status cell_label(sheet *s, const amped_labels *labels, uint64_t i) {
   uint64_t length = 0;
   if (labels->count == 0)
-    return cell_count(s, i + 1);
+    return cell_count(s, amped_label_number(labels, i));
   const char *text = amped_label(labels, i, &length);
   return cell(s, text, length);
 }

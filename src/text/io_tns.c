@@ -181,7 +181,7 @@ static amped_status settle(reader *r) {
   const amped_read_options *o = r->options;
   const amped_tns_header *h = &r->header;
   amped_sptensor *t = r->rows.tensor;
-  r->base = h->base_said ? h->base : 1;
+  r->base = h->base_said ? h->base : o->from_zero ? 0 : 1;
   if (o->index_base != AMPED_BASE_AUTO)
     r->base = o->index_base == AMPED_BASE_0 ? 0 : 1;
   if (o->dims_order > 0 && o->dims_order != h->order)
@@ -194,7 +194,8 @@ static amped_status settle(reader *r) {
       return amped_error(AMPED_USAGE, NULL, "--dims: dimension %d is not 1 to 2^63", m + 1);
   }
   r->bounded = o->dims_order > 0 || h->has_dims;
-  t->zero_based = r->base == 0;
+  for (int m = 0; m < h->order; m++)
+    t->labels[m].from_zero = r->base == 0;
   t->order = h->order;
   /* The shortest line: for each field one digit and one blank or line end. */
   r->rows.least_bytes = 2 * ((uint64_t)h->order + 1);

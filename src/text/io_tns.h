@@ -22,12 +22,19 @@ amped_status amped_tns_read(const char *path, const amped_read_options *options,
  * the file, which amped_tns_read took, again, for messages. */
 amped_status amped_tns_line(const char *path, const amped_read_options *options, int mode,
                             uint64_t index, uint64_t *line);
-amped_status amped_tns_write(const char *path, const amped_sptensor *t);
+/* How a text counts indices. A comment says so where others of the same user count from 0. */
+typedef enum amped_tns_base {
+  AMPED_TNS_FROM_1, /* without a comment, as everybody's texts */
+  AMPED_TNS_SAYS_1,
+  AMPED_TNS_SAYS_0
+} amped_tns_base;
+
+amped_status amped_tns_write(const char *path, const amped_sptensor *t, amped_tns_base base);
 
 /* The writer of a tensor that comes in pieces. finish and discard free it; discard takes NULL. */
 typedef struct amped_tns_writer amped_tns_writer;
 amped_status amped_tns_writer_create(const char *path, int order, const uint64_t *dims,
-                                     uint64_t nnz, amped_tns_writer **out);
+                                     uint64_t nnz, amped_tns_base base, amped_tns_writer **out);
 amped_status amped_tns_writer_append(amped_tns_writer *w, const amped_sptensor *t);
 amped_status amped_tns_writer_finish(amped_tns_writer *w);
 void amped_tns_writer_discard(amped_tns_writer *w);

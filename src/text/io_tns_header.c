@@ -83,7 +83,7 @@ static amped_status take_nnz(amped_tns_header *h, const line *l, int field) {
   return AMPED_OK;
 }
 
-/* Our own comments: "# dims: 3 4 5" and "# nnz: 4". Any other comment is ignored. */
+/* Our own comments: "# dims: 3 4 5", "# nnz: 4" and "# base: 0". Any other comment is ignored. */
 static amped_status take_comment(amped_tns_header *h, line *l, const char *p) {
   while (*p == '#')
     p++;
@@ -100,6 +100,10 @@ static amped_status take_comment(amped_tns_header *h, line *l, const char *p) {
       return amped_text_error(l->path, l->number,
                               "\"nnz:\" needs one number; correct or remove this comment");
     return take_nnz(h, l, 1);
+  }
+  if (l->count == 2 && field_is(l, 0, "base:") && (field_is(l, 1, "0") || field_is(l, 1, "1"))) {
+    h->base_said = true;
+    h->base = field_is(l, 1, "1") ? 1 : 0;
   }
   return AMPED_OK;
 }

@@ -14,7 +14,8 @@
 
 struct amped_tns_writer {
   amped_stream *stream;
-  uint64_t done; /* nonzeros */
+  uint64_t first; /* what the first index is called */
+  uint64_t done;  /* nonzeros */
   int npieces;
   char *text; /* npieces pieces of piece_bytes bytes */
   uint64_t piece_bytes;
@@ -22,11 +23,12 @@ struct amped_tns_writer {
 };
 
 /* Format nonzeros first .. end as lines; returns the length of the text. */
-static uint64_t format_rows(const amped_sptensor *t, uint64_t first, uint64_t end, char *text) {
+static uint64_t format_rows(const amped_tns_writer *w, const amped_sptensor *t, uint64_t first,
+                            uint64_t end, char *text) {
   char *p = text;
   for (uint64_t k = first; k < end; k++) {
     for (int m = 0; m < t->order; m++) {
-      p += amped_number_print_u64(p, t->indices[m][k] + 1);
+      p += amped_number_print_u64(p, t->indices[m][k] + w->first);
       *p++ = ' ';
     }
     p += amped_number_print(p, t->values[k]);
@@ -36,7 +38,7 @@ static uint64_t format_rows(const amped_sptensor *t, uint64_t first, uint64_t en
 }
 
 static amped_status write_header(const amped_tns_writer *w, int order, const uint64_t *dims,
-                                 uint64_t nnz) {
+                                 uint64_t nnz, amped_tns_base base) {
   char text[64 + AMPED_MAX_ORDER * AMPED_NUMBER_BYTES + AMPED_NUMBER_BYTES];
   char *p = stpcpy(text, "# dims:");
   for (int m = 0; m < order; m++) {
@@ -46,22 +48,25 @@ static amped_status write_header(const amped_tns_writer *w, int order, const uin
   p = stpcpy(p, "\n# nnz: ");
   p += amped_number_print_u64(p, nnz);
   *p++ = '\n';
+  if (base != AMPED_TNS_FROM_1)
+    p = stpcpy(p, base == AMPED_TNS_SAYS_0 ? "# base: 0\n" : "# base: 1\n");
   return amped_stream_write(w->stream, text, (uint64_t)(p - text));
 }
 
 amped_status amped_tns_writer_create(const char *path, int order, const uint64_t *dims,
-                                     uint64_t nnz, amped_tns_writer **out) {
+                                     uint64_t nnz, amped_tns_base base, amped_tns_writer **out) {
   amped_tns_writer *w = NULL;
   amped_status status = AMPED_OK;
   *out = NULL;
   AMPED_TRY(amped_calloc(&w, 1, sizeof *w, "a text file"));
   amped_progress_begin("writing", nnz, "nonzeros");
+  w->first = base == AMPED_TNS_SAYS_0 ? 0 : 1;
   w->npieces = omp_get_max_threads();
   w->piece_bytes = ROWS_PER_PIECE * ((uint64_t)order + 1) * AMPED_NUMBER_BYTES;
   AMPED_GO(fail, amped_alloc(&w->text, (uint64_t)w->npieces, w->piece_bytes, "text"));
   AMPED_GO(fail, amped_alloc(&w->lengths, (uint64_t)w->npieces, sizeof *w->lengths, "text"));
   AMPED_GO(fail, amped_stream_create(path, &w->stream));
-  AMPED_GO(fail, write_header(w, order, dims, nnz));
+  AMPED_GO(fail, write_header(w, order, dims, nnz, base));
   *out = w;
   return AMPED_OK;
 fail:
@@ -81,7 +86,7 @@ amped_status amped_tns_writer_append(amped_tns_writer *w, const amped_sptensor *
       from = from < left ? from : left;
       to = to < left ? to : left;
       w->lengths[i] =
-          format_rows(t, first + from, first + to, w->text + (uint64_t)i * w->piece_bytes);
+          format_rows(w, t, first + from, first + to, w->text + (uint64_t)i * w->piece_bytes);
     }
     for (int i = 0; i < w->npieces; i++)
       AMPED_TRY(
@@ -110,10 +115,10 @@ void amped_tns_writer_discard(amped_tns_writer *w) {
   amped_progress_end();
 }
 
-amped_status amped_tns_write(const char *path, const amped_sptensor *t) {
+amped_status amped_tns_write(const char *path, const amped_sptensor *t, amped_tns_base base) {
   amped_tns_writer *w = NULL;
   amped_status status = AMPED_OK;
-  AMPED_TRY(amped_tns_writer_create(path, t->order, t->dims, t->nnz, &w));
+  AMPED_TRY(amped_tns_writer_create(path, t->order, t->dims, t->nnz, base, &w));
   AMPED_GO(fail, amped_tns_writer_append(w, t));
   return amped_tns_writer_finish(w);
 fail:

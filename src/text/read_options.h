@@ -43,6 +43,7 @@ typedef struct amped_read_options {
   const char *same_labels;     /* tables: comma-separated keys of one set of labels, or NULL */
   amped_duplicates duplicates; /* as the user says, or UNKNOWN; amped_read_duplicates */
   bool known_modes;  /* not of the user: the modes are those of a tensor, model or state */
+  bool from_zero;    /* not of the user: a text that does not say its index base has 0, not 1 */
   bool may_be_empty; /* not of the user: a file of no nonzeros is no error */
   const amped_overflow *overflow; /* not of the user; NULL: memory holds any number of nonzeros */
 } amped_read_options;

@@ -205,7 +205,8 @@ START_TEST(the_state_says_where_indices_begin) {
   put_file("a.tns", "0 1 1 5\n4 2 1 6\n");
   begin(&w, false);
   w.paths[0] = in_folder("a.tns");
-  w.target.zero_based = true;
+  for (int m = 0; m < 3; m++)
+    w.labels[m].from_zero = true;
   check_ok(open_source(&w));
   check_ok(next(&w));
   check_entries(&w, 2, (const double[][4]){{0, 1, 1, 5}, {4, 2, 1, 6}});

@@ -71,7 +71,8 @@ START_TEST(labels_stay_with_their_indices) {
     t.indices[m][0] = 3;
     t.indices[m][1] = 1;
   }
-  t.zero_based = true;
+  for (int m = 0; m < order; m++)
+    t.labels[m].from_zero = true;
   check_ok(amped_alloc(&t.labels[0].bytes, 6, 1, "labels"));
   check_ok(amped_alloc(&t.labels[0].offsets, 5, sizeof(uint64_t), "labels"));
   memcpy(t.labels[0].bytes, "abbccc", 6);

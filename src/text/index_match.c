@@ -1,0 +1,227 @@
+#include "text/index_match.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/types.h"
+#include "tensor/format.h"
+#include "text/io_number.h"
+#include "text/label_join.h"
+
+/* "mode 2 (item)" */
+static const char *mode_text(const amped_index_side *side, int mode, char *buffer, size_t size) {
+  char name[96];
+  (void)amped_format_name(name, sizeof name, &side->labels[mode]);
+  if (*name != '\0')
+    (void)snprintf(buffer, size, "mode %d (%s)", mode + 1, name);
+  else
+    (void)snprintf(buffer, size, "mode %d", mode + 1);
+  return buffer;
+}
+
+/* --- names of modes ----------------------------------------------------------------------------
+ */
+
+static bool same_name(const amped_labels *a, const amped_labels *b) {
+  return a->name != NULL && b->name != NULL && strcmp(a->name, b->name) == 0;
+}
+
+/* A column in another mode's place gives numbers, and wrong ones. */
+static amped_status check_name(const amped_index_side *known, const amped_index_side *file,
+                               int mode) {
+  char theirs[128];
+  char ours[128];
+  const amped_labels *labels = &file->labels[mode];
+  if (labels->name == NULL || same_name(labels, &known->labels[mode]))
+    return AMPED_OK;
+  for (int other = 0; other < known->order; other++)
+    if (same_name(labels, &known->labels[other]))
+      return amped_error(AMPED_BAD_INPUT, file->path,
+                         "mode %d is called %s, but that is mode %d of %s, whose mode %d is %s; "
+                         "name the columns in that order with --keys",
+                         mode + 1, amped_format_name(theirs, sizeof theirs, labels), other + 1,
+                         known->path, mode + 1,
+                         known->labels[mode].name != NULL
+                             ? amped_format_name(ours, sizeof ours, &known->labels[mode])
+                             : "without name");
+  return AMPED_OK;
+}
+
+amped_status amped_index_match_check(const amped_index_side *known, const amped_index_side *file) {
+  if (file->order != known->order)
+    return amped_error(AMPED_BAD_INPUT, file->path,
+                       "has %d modes, but %s has %d; name its columns with --keys, or another file",
+                       file->order, known->path, known->order);
+  for (int m = 0; m < file->order; m++)
+    AMPED_TRY(check_name(known, file, m));
+  return AMPED_OK;
+}
+
+/* --- numbers -----------------------------------------------------------------------------------
+ */
+
+uint64_t amped_index_of_number(const amped_labels *labels, uint64_t dim, const char *text,
+                               uint64_t length) {
+  const uint64_t first = labels->from_zero ? 0 : 1;
+  char digits[AMPED_NUMBER_BYTES];
+  uint64_t n = 0;
+  if (length == 0 || length >= sizeof digits)
+    return AMPED_INDEX_UNKNOWN;
+  memcpy(digits, text, length);
+  digits[length] = '\0';
+  /* 007 is a name. */
+  const char *end = amped_number_u64(digits, &n);
+  if (end != digits + length || (digits[0] == '0' && length > 1))
+    return AMPED_INDEX_UNKNOWN;
+  return n >= first && n - first < dim ? n - first : AMPED_INDEX_UNKNOWN;
+}
+
+bool amped_index_is_number(const amped_labels *labels, const char *text, uint64_t length) {
+  return amped_index_of_number(labels, AMPED_MAX_DIM, text, length) != AMPED_INDEX_UNKNOWN;
+}
+
+static amped_status no_number(const amped_index_side *known, const amped_index_side *file, int mode,
+                              uint64_t i) {
+  char text[128];
+  char name[128];
+  return amped_error(AMPED_BAD_INPUT, file->path,
+                     "label %s of %s is no index from %d, and %s has no labels there; number that "
+                     "column",
+                     amped_label_text(&file->labels[mode], i, text, sizeof text),
+                     mode_text(file, mode, name, sizeof name),
+                     known->labels[mode].from_zero ? 0 : 1, known->path);
+}
+
+static amped_status by_number(const amped_index_side *known, const amped_index_side *file, int mode,
+                              amped_index_match *out) {
+  const amped_labels *labels = &file->labels[mode];
+  out->rule = AMPED_INDEX_BY_NUMBER;
+  AMPED_TRY(amped_alloc(&out->rows, labels->count, sizeof *out->rows, "the rows of labels"));
+  for (uint64_t i = 0; i < labels->count; i++) {
+    uint64_t length = 0;
+    const char *text = amped_label(labels, i, &length);
+    if (!amped_index_is_number(&known->labels[mode], text, length))
+      return no_number(known, file, mode, i);
+    out->rows[i] = amped_index_of_number(&known->labels[mode], out->dim, text, length);
+    out->shared += out->rows[i] != AMPED_INDEX_UNKNOWN;
+  }
+  return AMPED_OK;
+}
+
+/* --- labels ------------------------------------------------------------------------------------
+ */
+
+static amped_status labels_repeat(const amped_index_side *known, const amped_index_side *file,
+                                  int mode) {
+  char name[128];
+  return amped_error(AMPED_BAD_INPUT, file->path,
+                     "labels of %s repeat, here or in %s, and tell no index; give each index a "
+                     "label of its own",
+                     mode_text(known, mode, name, sizeof name), known->path);
+}
+
+static amped_status by_label(const amped_index_side *known, const amped_index_side *file, int mode,
+                             amped_index_match *out) {
+  amped_label_join join = {NULL, 0};
+  _Static_assert(AMPED_INDEX_UNKNOWN == AMPED_MATCH_NO_ROW, "one number for no index");
+  out->rule = AMPED_INDEX_BY_LABEL;
+  AMPED_TRY(amped_label_join_find(&file->labels[mode], &known->labels[mode], &join));
+  out->rows = join.rows;
+  out->shared = join.shared;
+  return join.rows != NULL ? AMPED_OK : labels_repeat(known, file, mode);
+}
+
+static amped_status by_id(const amped_index_side *known, const amped_index_side *file, int mode,
+                          amped_index_match *out) {
+  const amped_labels *labels = &known->labels[mode];
+  out->rule = AMPED_INDEX_BY_ID;
+  out->from_zero = file->labels[mode].from_zero;
+  for (uint64_t i = 0; i < labels->count; i++) {
+    uint64_t length = 0;
+    uint64_t id = 0;
+    const char *text = amped_label(labels, i, &length);
+    AMPED_TRY(amped_intern_add(&out->ids, amped_intern_hash(text, length), text, length, &id));
+    if (id != i)
+      return labels_repeat(known, file, mode);
+  }
+  return AMPED_OK;
+}
+
+static amped_status no_row(const amped_index_side *known, const amped_index_side *file, int mode) {
+  char name[128];
+  return amped_error(AMPED_BAD_INPUT, file->path,
+                     "has indices alone in %s, where %s has labels: an index tells no row; name a "
+                     "table, or a tensor file, with labels",
+                     mode_text(known, mode, name, sizeof name), known->path);
+}
+
+amped_status amped_index_match_create(const amped_index_side *known, const amped_index_side *file,
+                                      int mode, amped_index_match *out) {
+  const amped_labels *ours = &known->labels[mode];
+  const amped_labels *theirs = &file->labels[mode];
+  amped_status status = AMPED_OK;
+  *out = (amped_index_match){.rule = AMPED_INDEX_SAME, .dim = known->dims[mode]};
+  if (theirs->count > 0)
+    status = ours->count > 0 ? by_label(known, file, mode, out) : by_number(known, file, mode, out);
+  else if (ours->count > 0 && ours->are_indices)
+    status = by_id(known, file, mode, out);
+  else if (ours->count > 0 && !amped_labels_number_indices(ours))
+    status = no_row(known, file, mode);
+  if (status != AMPED_OK)
+    amped_index_match_free(out);
+  return status;
+}
+
+void amped_index_match_free(amped_index_match *match) {
+  amped_free(match->rows);
+  amped_intern_free(&match->ids);
+  memset(match, 0, sizeof *match);
+}
+
+uint64_t amped_index_match_find(const amped_index_match *match, uint64_t index) {
+  if (match->rows != NULL)
+    return match->rows[index];
+  if (match->rule != AMPED_INDEX_BY_ID)
+    return index < match->dim ? index : AMPED_INDEX_UNKNOWN;
+  char text[AMPED_NUMBER_BYTES];
+  const uint64_t length =
+      (uint64_t)amped_number_print_u64(text, match->from_zero ? index : index + 1);
+  const uint64_t id = amped_intern_find(&match->ids, amped_intern_hash(text, length), text, length);
+  return id == AMPED_INTERN_NONE ? AMPED_INDEX_UNKNOWN : id;
+}
+
+/* --- lines -------------------------------------------------------------------------------------
+ */
+
+void amped_index_match_say(const amped_index_side *known, const amped_index_side *file, int mode,
+                           const amped_index_match *match) {
+  char name[128];
+  const bool theirs = match->rule == AMPED_INDEX_BY_NUMBER;
+  (void)mode_text(theirs ? file : known, mode, name, sizeof name);
+  if (theirs)
+    amped_say("%s: %s: its labels are indices of %s, from %d, as there are no labels", file->path,
+              name, known->path, known->labels[mode].from_zero ? 0 : 1);
+  else if (match->rule == AMPED_INDEX_BY_ID)
+    amped_say("%s: %s: its indices are looked up among those that %s has as labels", file->path,
+              name, known->path);
+  else if (file->labels[mode].count == 0 && known->labels[mode].count == 0 &&
+           file->labels[mode].from_zero != known->labels[mode].from_zero)
+    amped_warn("%s: mode %d: its first index is called %d, that of %s %d", file->path, mode + 1,
+               file->labels[mode].from_zero ? 0 : 1, known->path,
+               known->labels[mode].from_zero ? 0 : 1);
+}
+
+amped_status amped_index_match_refuse(const amped_index_side *known, const amped_index_side *file,
+                                      int mode, uint64_t count) {
+  char name[128];
+  const bool labels = file->labels[mode].count > 0 && known->labels[mode].count > 0;
+  (void)mode_text(known->labels[mode].count > 0 ? known : file, mode, name, sizeof name);
+  return amped_error(AMPED_BAD_INPUT, file->path,
+                     "none of its %" PRIu64 " entries has %s of %s that %s has; name entries of "
+                     "the same tensor, with the same %s",
+                     count, labels ? "a label" : "an index", name, known->path,
+                     labels ? "spelling" : "numbering");
+}
