@@ -72,12 +72,20 @@ static amped_status turn_round(uint64_t **rows, uint64_t count, uint64_t dim) {
   return AMPED_OK;
 }
 
-/* One model has labels: these are indices of the other. */
+static bool has_numbers(const amped_labels *labels) {
+  uint64_t length = 0;
+  const char *text = amped_label(labels, 0, &length);
+  return amped_index_is_number(labels, text, length);
+}
+
+/* One model has labels: numbers are indices of the other; names go with it by index. */
 static amped_status align_numbers(const amped_index_side *a, const amped_index_side *b, int mode,
                                   alignment *rows) {
   const bool of_a = a->labels[mode].count > 0;
   amped_label_join *join = &rows->joins[mode];
   amped_index_match match;
+  if (!has_numbers(of_a ? &a->labels[mode] : &b->labels[mode]))
+    return AMPED_OK;
   AMPED_TRY(amped_index_match_create(of_a ? b : a, of_a ? a : b, mode, &match));
   *join = (amped_label_join){match.rows, match.shared};
   rows->numbers[mode] = true;
@@ -142,6 +150,8 @@ static void say_mode(const amped_ktensor *a, const amped_ktensor *b, const align
               only_in("B", b->dims[mode] - shared, right, sizeof right));
   else if (of_a->count > 0 && of_b->count > 0)
     amped_say("%s: by index, as labels repeat", text);
+  else if (of_a->count > 0 || of_b->count > 0)
+    amped_say("%s: by index, as %s has no labels", text, of_a->count > 0 ? "B" : "A");
   else
     amped_say("%s: by index, as there are no labels", text);
 }

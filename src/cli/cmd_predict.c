@@ -172,17 +172,18 @@ done:
 
 /* ---- the output ----------------------------------------------------------------------------- */
 
-/* The cells as they came; a mode without labels gets the model's, where these cover all cells. */
+/* The cells as they came; a mode without labels gets the model's, where these cover all cells and
+ * are no numbers. */
 static amped_status dress_cells(job *j) {
   amped_sptensor *t = &j->cells;
   for (int m = 0; m < t->order; m++) {
     uint64_t *translated = t->indices[m];
     t->indices[m] = j->own[m];
     j->own[m] = translated;
-    if (t->labels[m].count > 0 || j->k.labels[m].count == 0 || j->cold[m] > 0)
-      continue;
     if (t->labels[m].name == NULL && j->k.labels[m].name != NULL)
       AMPED_TRY(amped_strdup(&t->labels[m].name, j->k.labels[m].name));
+    if (t->labels[m].count > 0 || j->k.labels[m].are_indices || j->cold[m] > 0)
+      continue;
     AMPED_TRY(amped_labels_copy(&j->k.labels[m], &t->labels[m]));
     t->dims[m] = j->k.dims[m];
   }

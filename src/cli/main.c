@@ -210,8 +210,10 @@ const amped_command amped_commands[] = {
      .summary = "leading labels of every component of a result",
      .groups = {&amped_top_option_rows, &amped_width_option_rows, &amped_components_option_rows},
      .help =
-         "Where a mode has no labels, indices stand for them. Components, modes and indices are\n"
-         "counted from 1; in --json, and in names of files and of objects in files, modes and\n"
+         "Where a mode has no labels, indices stand for them, as the input counts them. "
+         "Components\n"
+         "and modes are counted from 1; in --json, and in names of files and of objects in files, "
+         "modes and\n"
          "indices are counted from 0.\n\n"
          "On a terminal, text that is longer than the screen goes through $PAGER, else less or\n"
          "more; amped_mpi top RESULT | cat goes without.\n\n"
@@ -227,7 +229,10 @@ const amped_command amped_commands[] = {
          "A and B are results; their numbers of components may differ. Where both have labels in "
          "a\n"
          "mode, rows of the same label are matched, and a label that one lacks is a row of zeros\n"
-         "there. Other modes are matched by index and must have the same dimension.\n\n"
+         "there. Where one alone has labels that are numbers, these are indices of the other. "
+         "Other\n"
+         "modes are matched by index and must have the same dimension. Modes have the same names\n"
+         "in the same order.\n\n"
          "The factor match score (1: the same model) is the mean over pairs of components of\n"
          "the product of their columns' absolute cosines, times 1 - |difference| / larger of\n"
          "their weights, as Tensor Toolbox's score. Pairs are taken greedily, the best first.\n"

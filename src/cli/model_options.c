@@ -36,7 +36,7 @@ static const amped_option recommend_rows[] = {
      .type = AMPED_OPTION_TEXT,
      .value = "MODE[:LABEL]",
      .help = "one label of a mode, or all of its labels; modes by name, or by "
-             "number from 1; indices from 1 where the mode has no labels",
+             "number from 1; its index, as your files count, where the mode has no labels",
      .initially = "must be given",
      .expected_text = "a mode, or MODE:LABEL,",
      AMPED_OPTION_FIELD(amped_recommend_options, target)},

@@ -150,11 +150,22 @@ static amped_status by_id(const amped_index_side *known, const amped_index_side 
   return AMPED_OK;
 }
 
+/* Has the mode labels that may be taken for indices, and are not those of their rows? */
+static bool is_ambiguous(const amped_labels *labels) {
+  bool numbers = false;
+  for (uint64_t i = 0; i < labels->count && !numbers; i++) {
+    uint64_t length = 0;
+    const char *text = amped_label(labels, i, &length);
+    numbers = amped_index_is_number(&(amped_labels){.from_zero = true}, text, length);
+  }
+  return numbers && !amped_labels_number_indices(labels);
+}
+
 static amped_status no_row(const amped_index_side *known, const amped_index_side *file, int mode) {
   char name[128];
   return amped_error(AMPED_BAD_INPUT, file->path,
-                     "has indices alone in %s, where %s has labels: an index tells no row; name a "
-                     "table, or a tensor file, with labels",
+                     "has indices alone in %s, where %s has labels that are numbers: either may be "
+                     "meant; name a table, or a tensor file, with labels",
                      mode_text(known, mode, name, sizeof name), known->path);
 }
 
@@ -168,7 +179,7 @@ amped_status amped_index_match_create(const amped_index_side *known, const amped
     status = ours->count > 0 ? by_label(known, file, mode, out) : by_number(known, file, mode, out);
   else if (ours->count > 0 && ours->are_indices)
     status = by_id(known, file, mode, out);
-  else if (ours->count > 0 && !amped_labels_number_indices(ours))
+  else if (is_ambiguous(ours))
     status = no_row(known, file, mode);
   if (status != AMPED_OK)
     amped_index_match_free(out);
@@ -207,7 +218,9 @@ void amped_index_match_say(const amped_index_side *known, const amped_index_side
   else if (match->rule == AMPED_INDEX_BY_ID)
     amped_say("%s: %s: its indices are looked up among those that %s has as labels", file->path,
               name, known->path);
-  else if (file->labels[mode].count == 0 && known->labels[mode].count == 0 &&
+  else if (match->rule == AMPED_INDEX_SAME && known->labels[mode].count > 0)
+    amped_say("%s: %s: by index, as %s has no labels", file->path, name, file->path);
+  else if (file->labels[mode].count == 0 &&
            file->labels[mode].from_zero != known->labels[mode].from_zero)
     amped_warn("%s: mode %d: its first index is called %d, that of %s %d", file->path, mode + 1,
                file->labels[mode].from_zero ? 0 : 1, known->path,

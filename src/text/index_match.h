@@ -6,9 +6,9 @@
  *   - Where the file alone has labels, these are indices, as the files of the known side count.
  *   - Where the known side alone has labels that --compact kept, the file's indices are looked up
  *     among them, as the user's files have them.
- *   - Where the known side alone has other labels, an index tells no row: that is refused, unless
- *     label after label is the number of its index.
- *   - Where neither has labels, indices are the same.
+ *   - Where the known side alone has other labels, and some of them are numbers, an index tells no
+ *     row: that is refused, unless label after label is the number of its index.
+ *   - Elsewhere indices are the same: neither side has labels, or the known side alone has names.
  *
  * Functions of host memory; not collective. */
 #ifndef AMPED_INDEX_MATCH_H

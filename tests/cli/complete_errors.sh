@@ -41,11 +41,11 @@ fi
 # shellcheck disable=SC2086
 alone 0 "" $run --iters=501 --resume
 
-# Modes that are matched by index, as labels are on one side alone.
+# Labels on one side alone: names go by index where the tensor has them, and are none of its indices.
 printf '1 1 1 3\n2 1 1 4\n' >bare.tns
 alone 0 "bare.tns: mode 2 (item): by index, as bare.tns has no labels" complete t.h5 --rank=2 --reg=1 --iters=2 \
   --test=bare.tns --nowrite
-alone 0 "t.h5: mode 1 (user): by index, as bare.tns has no labels" complete bare.tns --rank=2 --reg=1 --iters=2 \
+alone 3 "t.h5: label u0 of mode 1 (user) is no index from 1" complete bare.tns --rank=2 --reg=1 --iters=2 \
   --validate=t.h5 --nowrite
 expect 0 "bare.tns: mode 2 (item): by index, as bare.tns has no labels" "$amped" recommend model.h5 --for=user:u1 \
   --of=item -n 2 --exclude=bare.tns

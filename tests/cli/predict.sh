@@ -98,7 +98,7 @@ expect 3 "bare4.tns: has 4 numbers a line, and the model of four.h5 is of order 
   "$amped" predict four.h5 bare4.tns -o none.csv
 expect 2 "refuse or predict" "$amped" predict biased.h5 cells.csv --value=stars --cold=yes
 expect 2 "missing" "$amped" predict biased.h5
-expect 3 "four.tns: has 4 modes, but the model of biased.h5 has 3" "$amped" predict biased.h5 four.tns
+expect 3 "four.tns: has 4 modes, but biased.h5 has 3" "$amped" predict biased.h5 four.tns
 expect 3 "is no result" "$amped" predict cells.csv cells.csv
 expect 3 "No such file" "$amped" predict biased.h5 missing.csv -o never.csv
 expect 2 "unknown suffix" "$amped" predict biased.h5 cells.csv -o never.xls
@@ -129,7 +129,7 @@ done
 
 # Labels that repeat tell no index; indices still do.
 "$python" damage.py 'f["labels/mode_0/bytes"][3] = ord("0")' || fail "damage.py: labels"
-expect 3 "labels of mode 1 repeat" "$amped" predict damaged.h5 cells.csv --value=stars
+expect 3 "labels of mode 1 (who) repeat" "$amped" predict damaged.h5 cells.csv --value=stars
 expect 0 "" "$amped" predict damaged.h5 two.tns
 
 # The result of a run of cpd.

@@ -1,0 +1,178 @@
+#!/bin/sh
+# Which cell of a tensor, a model or a state an entry of a second file means: --test, --validate,
+# --weights, --exclude, --init, predict, stream and compare, on random tables with permuted rows,
+# labels, ids with gaps, both index bases and repeated cells. A planted model tells: entries at their
+# cells have an error near the noise, and at others ten times as much.
+. "$(dirname "$0")/../lib/lib.sh"
+cd "$scratch" || exit 99
+
+# draw SEED: train.csv, test.csv of ids that ascend with gaps; the same with indices from 1 (.tns),
+# from 0 (0.tns), with the ids as indices (id.tns, id0.tns), and with names (named-*.csv). Rows of all
+# are permuted.
+draw() {
+  awk -v seed="$1" 'function random() { seed = (seed * 16807) % 2147483647; return seed / 2147483647 }
+    function put(name, user, item, week, between) { print user between item between week between value >name }
+    BEGIN {
+      nu = 24 + int(8 * random()); ni = 14 + int(6 * random()); nw = 5
+      for (i = 0; i < nu; i++) { id[i] = at += 1 + int(3 * random()); a[i] = 1 + random(); b[i] = 2 * random() - 1 }
+      for (i = 0; i < ni; i++) { c[i] = 1 + random(); d[i] = 2 * random() - 1; place[i] = i }
+      for (i = 0; i < nw; i++) { e[i] = 1 + random(); f[i] = 1 + random() }
+      n = 0
+      for (i = 0; i < nu; i++) for (j = 0; j < ni; j++) for (k = 0; k < nw; k++)
+        if (random() < 0.7 || i == j) cells[n++] = i " " j " " k
+      for (i = n - 1; i > 0; i--) { j = int((i + 1) * random()); t = cells[i]; cells[i] = cells[j]; cells[j] = t }
+      print "user,item,week,stars" >"train.csv"
+      print "user,item,week,stars" >"test.csv"
+      print "item,user,week,stars" >"swapped.csv"
+      print "user,item,week,stars" >"named-train.csv"
+      print "user,item,week,stars" >"named-test.csv"
+      for (i = 0; i < n; i++) {
+        split(cells[i], x, " ")
+        # A draw has every index in its learnt part: the first cells stay there.
+        name = i % 6 == 0 && seen1[x[1]] && seen2[x[2]] && seen3[x[3]] ? "test" : "train"
+        if (name == "train") seen1[x[1]] = seen2[x[2]] = seen3[x[3]] = 1
+        value = sprintf("%.4f", 3 + 4 * (a[x[1]] * c[x[2]] * e[x[3]] / 4 + b[x[1]] * d[x[2]] * f[x[3]]) + 0.2 * (random() - 0.5))
+        put(name ".csv", x[1] + 1, x[2] + 1, x[3] + 1, ",")
+        put(name "-zero.csv.body", x[1], x[2], x[3], ",")
+        put(name ".tns", x[1] + 1, x[2] + 1, x[3] + 1, " ")
+        put(name "-zero.tns", x[1], x[2], x[3], " ")
+        put(name "-id.tns", id[x[1]], x[2] + 1, x[3] + 1, " ")
+        put(name "-id0.tns", id[x[1]] - 1, x[2], x[3], " ")
+        put("named-" name ".csv", "u" id[x[1]], "i" x[2], "w" x[3], ",")
+        if (name == "test") put("swapped.csv", x[2] + 1, x[1] + 1, x[3] + 1, ",")
+      }
+    }' || fail "awk"
+  for part in train test; do
+    { echo "user,item,week,stars" && cat $part-zero.csv.body; } >$part-zero.csv
+  done
+  cp test.tns held.tns && cat test.tns >>held.tns # every cell twice
+}
+
+fit="--rank=2 --reg=0.02 --iters=60 --holdout=0 --precision=double --seed=2"
+
+# told LABEL: the error of the last command's line "LABEL: rmse X", or of predict's "rmse  X".
+told() { sed -n "s/^$1 *rmse  *\([0-9.eE+-]*\).*/\1/p" "$scratch/out" | tail -n 1; }
+
+# good WHAT VALUE: is the error near the noise?
+good() {
+  if awk -v x="${2:-nan}" 'BEGIN { exit !(x + 0 == x && x > 0.01 && x < 0.3) }'; then pass; else fail "$1: rmse $2"; fi
+}
+
+# judged NAME TRAIN TEST OPTIONS...: complete --test, --validate and predict tell the same small error.
+judged() {
+  name=$1 train=$2 test=$3
+  shift 3
+  rm -f m.h5
+  # shellcheck disable=SC2086 # a list of options
+  expect 0 "" "$amped" complete "$train" $fit "$@" --test="$test" -o m.h5
+  error=$(told "test:")
+  good "$name: --test" "$error"
+  # shellcheck disable=SC2086
+  expect 0 "" "$amped" complete "$train" $fit "$@" --validate="$test" --nowrite
+  good "$name: --validate" "$(told "validate:")"
+  # shellcheck disable=SC2086
+  expect 0 "" "$amped" predict m.h5 "$test" $value
+  close "$name: predict" "$(told "")" "$error" 1e-5
+}
+
+# excluded NAME TRAIN: what a user has rated is not recommended.
+excluded() {
+  # shellcheck disable=SC2086
+  expect 0 "" "$amped" recommend m.h5 --for=1 --of=2 -n 3 --exclude="$2" $value -o best.csv --overwrite
+  expect 0 "" "$amped" recommend m.h5 --for=1 --of=2 -n 3 -o any.csv --overwrite
+  if cmp -s best.csv any.csv; then fail "$1: --exclude leaves nothing out"; else pass; fi
+}
+
+# refused WHAT COMMAND...: with status 3.
+refused() {
+  what=$1
+  shift
+  expect 3 "$what" "$amped" "$@"
+}
+
+for seed in ${AMPED_SEEDS:-11 22 33}; do
+  draw "$seed"
+  for t in train test; do
+    rm -f $t.h5 $t-0.h5 $t-id.h5 $t-id0.h5
+    expect 0 "" "$amped" convert $t.tns $t.h5 -q
+    expect 0 "" "$amped" convert $t-zero.tns $t-0.h5 --index-base=0 -q
+    expect 0 "" "$amped" convert $t-id.tns $t-id.h5 --compact -q
+    expect 0 "" "$amped" convert $t-id0.tns $t-id0.h5 --compact --index-base=0 -q
+  done
+
+  # Of one kind, and of each that means the same.
+  value=
+  judged "indices" train.tns test.tns
+  judged "indices, tensor files" train.h5 test.h5
+  judged "indices from 0" train-zero.tns test-zero.tns --index-base=0
+  judged "indices from 0, remembered" train-0.h5 test-zero.tns
+  judged "indices from 0 and 1, tensor files" train-0.h5 test.h5
+  judged "ids" train-id.h5 test-id.tns
+  excluded "ids" train-id.tns
+  judged "ids, tensor files" train-id.h5 test-id.h5
+  judged "ids from 0, remembered" train-id0.h5 test-id0.tns
+  value=--value=stars
+  judged "names" named-train.csv named-test.csv $value
+  excluded "names" named-train.csv
+  judged "numbers as names" train.csv test.csv $value
+  judged "numbers as indices" train.h5 test.csv $value
+  excluded "numbers as indices" train.csv
+  judged "numbers as indices from 0, remembered" train-0.h5 test-zero.csv $value
+  value=
+
+  # Entries of one cell are judged one by one.
+  expect 0 "" "$amped" complete train.tns $fit --test=held.tns --nowrite
+  good "repeated cells" "$(told "test:")"
+  same "repeated cells" "$(sed -n 's/^test:.* on \([0-9]*\) entries.*/\1/p' "$scratch/out")" $(($(wc -l <test.tns) * 2))
+
+  # What tells no cell is refused.
+  value=--value=stars
+  expect 0 "" "$amped" convert train.csv numbered.h5 $value --overwrite -q
+  refused "mode 1 is called item" complete train.csv $fit $value --test=swapped.csv --nowrite
+  refused "mode 1 is called item" complete train.csv $fit $value --validate=swapped.csv --nowrite
+  refused "mode 1 is called item" complete train.csv $fit $value --weights=swapped.csv --nowrite
+  refused "indices alone" complete numbered.h5 $fit --test=test.tns --nowrite
+  refused "no index from 1" complete train.h5 $fit --test=named-test.csv $value --nowrite
+  expect 0 "" "$amped" complete train.csv $fit $value -o n.h5 --overwrite
+  refused "indices alone" predict n.h5 test.tns
+  refused "indices alone" recommend n.h5 --for=1 --of=2 --exclude=test.tns
+  expect 0 "" "$amped" complete named-train.csv $fit $value -o m.h5 --overwrite
+  expect 0 "by index" "$amped" predict m.h5 test.tns
+  refused "mode 1 is called item" predict m.h5 swapped.csv $value
+  refused "mode 1 is called item" recommend m.h5 --for=1 --of=2 --exclude=swapped.csv $value
+  sed '1!s/,/.0,/' named-train.csv >floats.csv
+  refused "none of its" recommend m.h5 --for=1 --of=2 --exclude=floats.csv $value
+  refused "none of its" complete named-train.csv $fit $value --test=floats.csv --nowrite
+
+  # --init goes by label: no sweep is needed where the model is the run's own.
+  sed -n 1p named-train.csv >turned.csv
+  sed 1d named-train.csv | sort >>turned.csv
+  expect 0 "" "$amped" complete turned.csv --rank=2 --reg=0.02 --iters=1 --holdout=0 --precision=double $value --init=m.h5 -o w.h5 --overwrite
+  good "--init" "$(told "train:")"
+  expect 0 "" "$amped" cpd named-train.csv $value --rank=2 --iters=50 --precision=double -o a.h5 --overwrite
+  expect 0 "" "$amped" cpd turned.csv $value --rank=2 --iters=1 --precision=double --init=a.h5 -o b.h5 --overwrite
+  expect 0 "by labels" "$amped" compare a.h5 b.h5
+  awk -v x="$(sed -n 's/^factor match score \([0-9.]*\).*/\1/p' "$scratch/out")" 'BEGIN { exit !(x > 0.98) }' && pass || fail "cpd --init"
+  expect 0 "" "$amped" cpd swapped.csv $value --rank=2 --iters=2 -o c.h5 --overwrite
+  expect 0 "" "$amped" cpd test.csv $value --rank=2 --iters=2 -o d.h5 --overwrite
+  refused "is called item" compare d.h5 c.h5
+  refused "lacks .* rows of mode" cpd turned.csv $value --rank=2 --init=d.h5 --nowrite
+
+  # A stream: the same batch, whatever it is called.
+  for way in "train.tns test.tns" "train-0.h5 test-zero.tns" "train-id.h5 test-id.tns" "train-id0.h5 test-id0.tns" \
+    "named-train.csv named-test.csv" "train-0.h5 test-zero.csv"; do
+    train=${way% *} test=${way#* }
+    with=
+    case $way in *csv) with=$value ;; esac
+    train_with=
+    case $train in *csv) train_with=$value ;; esac
+    rm -f s.state s.state.*
+    expect 0 "" "$amped" complete "$train" $fit $train_with --state=s.state --nowrite
+    expect 0 "" "$amped" stream s.state "$test" $with
+    good "stream $way" "$(sed -n 's/.*before[^0-9]*\([0-9.]*\).*/\1/p' "$scratch/out" | tail -n 1)"
+  done
+  expect 0 "" "$amped" complete named-train.csv $fit $value --state=s.state --nowrite --overwrite
+  refused "no labels in mode 1" stream s.state test.tns
+  refused "mode 1 is called item" stream s.state swapped.csv $value
+done
+finish
