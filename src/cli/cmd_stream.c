@@ -201,14 +201,15 @@ static void tell_others(const job *j) {
 /* Collective. */
 static amped_status open_source(job *j) {
   const amped_comm *comm = &j->session->comm;
-  amped_batch_target target = {.path = j->o->args[0],
-                               .order = j->head.order,
-                               .duplicates = j->head.duplicates};
+  amped_batch_target target = {
+      .path = j->o->args[0], .order = j->head.order, .duplicates = j->head.duplicates};
   amped_labels labels[AMPED_MAX_ORDER];
   amped_status status = AMPED_OK;
   memset(labels, 0, sizeof labels);
   memcpy(target.dims, j->head.dims, sizeof target.dims);
   memcpy(target.first, j->head.first, sizeof target.first);
+  if (comm->rank == 0 && j->head.batches > 0)
+    target.first_nnz = amped_state_file_batch(j->file, 1).nnz;
   for (int m = 0; m < j->head.order && comm->rank == 0 && status == AMPED_OK; m++)
     status = amped_state_file_labels(j->file, m, &labels[m]);
   target.labels = comm->rank == 0 ? labels : NULL;

@@ -9,6 +9,8 @@
 #include "base/option.h"
 #include "base/printable.h"
 #include "base/system_memory.h"
+#include "tensor/format.h"
+#include "tensor/label_order.h"
 
 /* Nonzeros that are read at a time. */
 #define PIECE (UINT64_C(1) << 16)
@@ -33,7 +35,8 @@ struct amped_batch_cut {
   uint64_t first, count; /* of the piece */
   uint64_t at;           /* slices: the next nonzero */
   uint64_t box;          /* boxes: the next one; NO_BOX: none */
-  uint64_t passed;       /* entries that the state knew */
+  uint64_t known_nnz;    /* entries of the state's first fit */
+  uint64_t passed;       /* entries of indices that it had */
   bool told;
   signed char *knew[AMPED_MAX_ORDER]; /* of labels: 1 yes, -1 no, 0 not asked yet */
 };
@@ -86,8 +89,46 @@ static uint64_t box_of(const amped_boxes *b, const uint64_t *index) {
 
 /* --- nonzeros --------------------------------------------------------------------------------- */
 
-/* All of a list, in the order of a mode. */
-static amped_status sort_list(amped_batch_cut *c) {
+/* Slices of a mode with labels come in the natural order of these, whatever the order of the rows.
+ * *order: the label that comes k-th; NULL where that is the order of the indices. */
+static amped_status find_order(const amped_batch_cut *c, uint64_t **order) {
+  const amped_labels *labels = &c->labels[c->mode];
+  char name[80];
+  bool same = true;
+  *order = NULL;
+  if (labels->count == 0)
+    return AMPED_OK;
+  if (amped_label_kind_of(labels) == AMPED_LABELS_TEXT)
+    amped_warn("%s: labels of mode %d (%s) are no numbers, dates or times: its batches come in the "
+               "order of texts, which need not be that of time",
+               amped_input_path(c->input), c->mode + 1,
+               amped_format_name(name, sizeof name, labels));
+  AMPED_TRY(amped_alloc(order, labels->count, sizeof **order, "the order of labels"));
+  amped_status status = amped_label_order(labels, *order);
+  for (uint64_t k = 0; k < labels->count && same && status == AMPED_OK; k++)
+    same = (*order)[k] == k;
+  if (status == AMPED_OK && !same)
+    return AMPED_OK;
+  amped_free(*order);
+  *order = NULL;
+  return status;
+}
+
+/* indices[k] = the place of index indices[k] in that order. */
+static amped_status to_places(const uint64_t *order, uint64_t labels, uint64_t nnz,
+                              uint64_t *indices) {
+  uint64_t *place = NULL;
+  AMPED_TRY(amped_alloc(&place, labels, sizeof *place, "the order of labels"));
+  for (uint64_t k = 0; k < labels; k++)
+    place[order[k]] = k;
+  for (uint64_t k = 0; k < nnz; k++)
+    indices[k] = place[indices[k]];
+  amped_free(place);
+  return AMPED_OK;
+}
+
+/* All nonzeros, in the order of a mode, or in that of its labels. */
+static amped_status sort_list(amped_batch_cut *c, const uint64_t *order) {
   const uint64_t nnz = c->info->nnz;
   amped_sptensor *t = &c->sorted;
   const uint64_t bytes = (uint64_t)c->info->order + 1 + AMPED_SORT_SCRATCH / sizeof(uint64_t);
@@ -97,12 +138,19 @@ static amped_status sort_list(amped_batch_cut *c) {
   memcpy(t->dims, c->info->dims, sizeof t->dims);
   for (uint64_t first = 0; first < nnz; first += PIECE) {
     const uint64_t n = nnz - first < PIECE ? nnz - first : PIECE;
-    AMPED_TRY(amped_input_read(c->input, AMPED_INPUT_LIST, first, n, c->raw, c->raw_values));
+    AMPED_TRY(amped_input_read(c->input, c->copy, first, n, c->raw, c->raw_values));
     for (int m = 0; m < t->order; m++)
       amped_indices_get(c->raw[m], c->info->index_types[m], 0, n, t->indices[m] + first);
     amped_values_get(c->raw_values, c->info->value_type, 0, n, t->values + first);
   }
-  return amped_sptensor_sort(t, c->mode);
+  if (order == NULL)
+    return amped_sptensor_sort(t, c->mode);
+  uint64_t *indices = t->indices[c->mode];
+  AMPED_TRY(to_places(order, c->labels[c->mode].count, nnz, indices));
+  AMPED_TRY(amped_sptensor_sort(t, c->mode));
+  for (uint64_t k = 0; k < nnz; k++)
+    indices[k] = order[indices[k]];
+  return AMPED_OK;
 }
 
 static amped_status read_piece(amped_batch_cut *c, uint64_t first) {
@@ -172,11 +220,18 @@ static amped_status begin(amped_batch_cut *c) {
   c->copy = !c->info->has_copies ? AMPED_INPUT_LIST : c->mode < 0 ? 0 : c->mode;
   if (c->mode < 0)
     return AMPED_OK; /* the first box takes a pass over all nonzeros, which checks them */
-  return c->info->has_copies ? amped_input_check(c->input, c->copy) : sort_list(c);
+  uint64_t *order = NULL;
+  AMPED_TRY(find_order(c, &order));
+  amped_status status = c->info->has_copies ? amped_input_check(c->input, c->copy) : AMPED_OK;
+  if (status == AMPED_OK && (order != NULL || !c->info->has_copies))
+    status = sort_list(c, order);
+  amped_free(order);
+  return status;
 }
 
 amped_status amped_batch_cut_open(amped_input *input, const amped_batch_indices *x, int mode,
-                                  uint64_t batch, const amped_boxes *boxes, amped_batch_cut **out) {
+                                  uint64_t batch, const amped_boxes *boxes, uint64_t known_nnz,
+                                  amped_batch_cut **out) {
   amped_batch_cut *c = NULL;
   *out = NULL;
   AMPED_TRY(amped_calloc(&c, 1, sizeof *c, "the batches of an input"));
@@ -186,6 +241,7 @@ amped_status amped_batch_cut_open(amped_input *input, const amped_batch_indices 
   c->mode = mode;
   c->batch = batch;
   c->boxes = *boxes;
+  c->known_nnz = known_nnz;
   amped_status status = begin(c);
   if (status != AMPED_OK) {
     amped_batch_cut_close(c);
@@ -232,7 +288,7 @@ static bool knew_all(amped_batch_cut *c, const uint64_t *index) {
   return all;
 }
 
-/* From nonzero c->at on; they are in the order of the mode. *begin and *end: its first and last
+/* From nonzero c->at on; those of an index stand together. *begin and *end: its first and last
  * index. */
 static amped_status gather_slice(amped_batch_cut *c, gathered *g, uint64_t *begin, uint64_t *end) {
   uint64_t index[AMPED_MAX_ORDER];
@@ -320,6 +376,24 @@ static amped_status next_box(amped_batch_cut *c, gathered *g, char **name) {
   return g->t->nnz > 0 ? make_name(c, what, name) : AMPED_OK;
 }
 
+/* Once, when all batches were cut: what was passed over. The state knows how many entries its first
+ * fit had, and not which. */
+static void tell_passed(amped_batch_cut *c) {
+  const char *path = amped_input_path(c->input);
+  const char *where = c->mode < 0 ? "in the first box" : "of indices in the first fit";
+  if (c->passed == 0 || c->told)
+    return;
+  c->told = true;
+  if (c->passed <= c->known_nnz)
+    amped_say("%s: %" PRIu64 " entries %s of %s are passed over; its first fit had %" PRIu64, path,
+              c->passed, where, c->x->path, c->known_nnz);
+  else
+    amped_warn("%s: %" PRIu64 " entries %s of %s are passed over, but that had %" PRIu64
+               ": at least %" PRIu64
+               " of them are not learnt; stream what came late as a file of its own",
+               path, c->passed, where, c->x->path, c->known_nnz, c->passed - c->known_nnz);
+}
+
 amped_status amped_batch_cut_next(amped_batch_cut *c, amped_sptensor *out, char **name) {
   gathered g = {.t = out};
   *name = NULL;
@@ -327,10 +401,8 @@ amped_status amped_batch_cut_next(amped_batch_cut *c, amped_sptensor *out, char 
   out->order = c->info->order;
   amped_status status = c->mode < 0 ? next_box(c, &g, name) : next_slice(c, &g, name);
   out->duplicates = c->info->is_merged ? c->info->duplicates : AMPED_DUPLICATES_KEEP;
-  if (c->passed > 0 && !c->told)
-    amped_say("%s: %" PRIu64 " entries of what %s had are passed over", amped_input_path(c->input),
-              c->passed, c->x->path);
-  c->told = c->told || out->nnz > 0;
+  if (out->nnz == 0 && status == AMPED_OK)
+    tell_passed(c);
   if (status == AMPED_OK)
     return AMPED_OK;
   amped_sptensor_free(out);

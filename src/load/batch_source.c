@@ -70,7 +70,7 @@ static amped_status find_mode(const amped_batch_source *s, int *mode) {
 }
 
 /* Rank 0. */
-static amped_status open_cut(amped_batch_source *s) {
+static amped_status open_cut(amped_batch_source *s, uint64_t known_nnz) {
   const amped_batch_request *r = s->request;
   int mode = -1;
   if (r->kind == AMPED_BATCH_BY)
@@ -79,7 +79,7 @@ static amped_status open_cut(amped_batch_source *s) {
     return amped_error(AMPED_USAGE, NULL,
                        "--boxes: %d dimensions, but the state of %s has %d modes", r->boxes.order,
                        s->path, s->order);
-  return amped_batch_cut_open(s->input, &s->indices, mode, r->batch, &r->boxes, &s->cut);
+  return amped_batch_cut_open(s->input, &s->indices, mode, r->batch, &r->boxes, known_nnz, &s->cut);
 }
 
 /* Rank 0. The options of reading go with texts and tables alone. */
@@ -120,7 +120,7 @@ static amped_status begin(amped_batch_source *s, const amped_batch_target *targe
   const amped_read_options read = read_options(s, r->paths[0]);
   AMPED_TRY(amped_input_open(comm, r->paths[0], &read, false, &s->input));
   if (comm->rank == 0)
-    status = open_cut(s);
+    status = open_cut(s, target->first_nnz);
   return amped_comm_agree(comm, status);
 }
 

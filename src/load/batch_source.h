@@ -42,6 +42,7 @@ typedef struct amped_batch_target {
   int order;
   uint64_t dims[AMPED_MAX_ORDER];
   uint64_t first[AMPED_MAX_ORDER]; /* dims of its first fit */
+  uint64_t first_nnz;              /* entries of its first fit; rank 0 */
   const amped_labels *labels;      /* [order], rank 0, during the call; elsewhere NULL */
   /* What is done with repeated coordinates of a text or table where the user does not say. */
   amped_duplicates duplicates;

@@ -495,8 +495,9 @@ amped_status amped_session_refuse_cells(const amped_session *session, const char
   if (!session->is_dense)
     return AMPED_OK;
   return amped_error(AMPED_USAGE, session->options->input,
-                     "is a dense tensor, which %s%s%s does not take; amped_mpi convert --sparse "
-                     "makes a sparse one",
+                     "is a dense tensor, which %s%s%s does not take; write the cells that were "
+                     "observed, with their zeros, as text or a table (amped_mpi convert --sparse "
+                     "leaves all zeros out)",
                      session->options->command, part != NULL ? " " : "", part != NULL ? part : "");
 }
 

@@ -152,6 +152,38 @@ grep -q 'not cut from' err && fail "a notice of batches that were" || pass
 alone 0 'learnt 1 batch;' stream cut.st some.tns
 alone 0 'has 1 batch that was not cut from all.tns; .*learnt again' stream cut.st all.tns --by=3 --batch=2
 
+# --- slices come in the order of time, however rows are sorted; what came late is told --------------------
+awk 'BEGIN {
+    print "user,item,day,v"
+    for (d = 1; d <= 9; d++) for (u = 1; u <= 8; u++) for (i = 1; i <= 6; i++)
+      if ((u * 7 + i * 5 + d * 3) % 4 > 0) print "u" u ",i" i "," d ".5.2023," u + i * d % 5
+  }' >days.csv
+{ sed -n 1p days.csv && grep -E ',[1-3]\.5\.' days.csv; } >first.csv
+sed 1d days.csv | sort -t, -k1,1 -k2,2r >rows.txt
+{ sed -n 1p days.csv && cat rows.txt; } >by-user.csv
+{ sed -n 1p days.csv && sed -n '1!G;h;$p' rows.txt; } >backwards.csv
+expect 0 '' "$amped" convert by-user.csv copies.h5 --value=v -q
+expect 0 '' "$amped" convert by-user.csv list.h5 --value=v --no-copies -q
+expect 0 '' "$amped" convert by-user.csv sorted.h5 --value=v --label-order=sorted -q
+for input in days.csv by-user.csv backwards.csv copies.h5 list.h5 sorted.h5; do
+  options=
+  case $input in *.csv) options=--value=v ;; esac
+  # shellcheck disable=SC2086
+  alone 0 '' complete first.csv --value=v --rank=2 --reg=1 --nowrite --state=days.st --overwrite
+  # shellcheck disable=SC2086
+  alone 0 'learnt 6 batches' stream days.st $input $options --by=day
+  same "$input: batches" "$(sed -n 's/^batch .*(day \([^)]*\)).*/\1/p' out | tr '\n' ' ')" \
+    "4.5.2023 5.5.2023 6.5.2023 7.5.2023 8.5.2023 9.5.2023 "
+done
+# The first fit lacks ten of its days' rows.
+{ sed -n 1p first.csv && sed 1d first.csv | sed 1,10d; } >early.csv
+alone 0 '' complete early.csv --value=v --rank=2 --reg=1 --nowrite --state=days.st --overwrite
+alone 0 'at least 10 of them are not learnt' stream days.st by-user.csv --value=v --by=day
+sed 's/\([1-9]\)\.5\.2023/day \1/' days.csv >named.csv
+sed 's/\([1-9]\)\.5\.2023/day \1/' first.csv >named-first.csv
+alone 0 '' complete named-first.csv --value=v --rank=2 --reg=1 --nowrite --state=days.st --overwrite
+alone 0 'are no numbers, dates or times' stream days.st named.csv --value=v --by=day
+
 # --- a state is no result ----------------------------------------------------------------------------------
 for command in "predict s.st day1.tns" "recommend s.st --for=1 --of=2" "top s.st"; do
   # shellcheck disable=SC2086
