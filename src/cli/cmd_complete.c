@@ -43,6 +43,7 @@ typedef struct job {
   amped_rank_set *validate_ranks, *test_ranks;
   amped_summary_row rows[AMPED_MAX_NCOMPS_COUNT];
   int finished;                 /* rows */
+  bool start_told;              /* rank 0: what --init may have learnt */
   amped_checkpoint *checkpoint; /* NULL: none */
   amped_state_file *state;      /* of --state, rank 0; locked until it is written */
 } job;
@@ -280,9 +281,26 @@ static amped_status set_problem(job *j) {
 
 /* --- runs ------------------------------------------------------------------------------------ */
 
+/* Rank 0: a model of other entries, or of another hold-out, may have learnt what is held out here.
+ */
+static void warn_of_learnt(job *j, const amped_completion *model) {
+  const amped_complete_problem *p = &j->problem;
+  const bool by_hash = p->validate == NULL && p->options->holdout > 0.0;
+  const bool same_input =
+      model->order > 0 && model->input_hash == amped_session_info(j->session)->hash;
+  const bool same_split = model->order > 0 && model->holdout == p->options->holdout &&
+                          model->split_seed == p->options->split_seed;
+  const bool judged = by_hash || p->validate != NULL || p->test != NULL;
+  if (judged && !j->start_told && !(same_input && (same_split || !by_hash)))
+    amped_warn("%s: its model may have learnt entries that are held out here, as its tensor, "
+               "--holdout or --split-seed is another: the errors that are told may be too low",
+               j->session_options.init);
+  j->start_told = true;
+}
+
 /* Rank 0: components and biases of --init side by side, as the factors have them, with the lengths
  * that sweeps go on from. */
-static amped_status read_start(const job *j, amped_ktensor *out) {
+static amped_status read_start(job *j, amped_ktensor *out) {
   const amped_plan *plan = &j->session->plan;
   const int components = plan->ncomps - (j->session_options.biased ? 1 : 0);
   amped_completion model = {.order = 0};
@@ -291,6 +309,7 @@ static amped_status read_start(const job *j, amped_ktensor *out) {
   memset(&start, 0, sizeof start);
   AMPED_GO(done,
            amped_init_file_read(&j->session_options, plan, j->labels, components, &start, &model));
+  warn_of_learnt(j, &model);
   amped_completion_stretch(&model, j->start.context, &start);
   AMPED_GO(done, amped_ktensor_create(out, plan->order, plan->dims, plan->ncomps));
   const uint64_t n = (uint64_t)plan->ncomps;

@@ -634,7 +634,7 @@ static amped_status find_input(const amped_options *o, bool *is_dense, bool *is_
   if (is_hdf5 && o->session.dataset == NULL)
     AMPED_TRY(amped_result_file_is(in, is_result));
   if (*is_result)
-    return AMPED_OK;
+    return amped_result_file_check_model(in);
   AMPED_TRY(amped_convert_is_dense(o, is_dense));
   return *is_dense ? AMPED_OK : amped_io_input_format(in, &o->read, &format);
 }

@@ -42,7 +42,7 @@ amped_status amped_result_argument_is(const char *command, const char *path) {
     return refuse(command, path);
   AMPED_TRY(amped_hdf5_probe(path)); /* all that is read is of this file */
   AMPED_TRY(amped_result_file_is(path, &is_result));
-  return is_result ? AMPED_OK : refuse_hdf5(command, path);
+  return is_result ? amped_result_file_check_model(path) : refuse_hdf5(command, path);
 }
 
 amped_status amped_result_argument_read(const char *command, const char *path, amped_ktensor *out) {

@@ -130,6 +130,7 @@ static amped_status get_attributes(amped_hdf5 *file, amped_completion *c) {
   uint64_t biased = 0;
   uint64_t context[AMPED_MAX_ORDER];
   bool implicit = false;
+  bool hashed = false;
   AMPED_TRY(get_finite(file, "mean", -INFINITY, INFINITY, &c->mean));
   AMPED_TRY(get_finite(file, "scale", 0x1p-1074, INFINITY, &c->scale));
   AMPED_TRY(amped_hdf5_get_u64(file, "/", "biased", 1, &biased));
@@ -141,6 +142,9 @@ static amped_status get_attributes(amped_hdf5 *file, amped_completion *c) {
   AMPED_TRY(amped_hdf5_has_attribute(file, "/", "implicit", &implicit));
   if (implicit)
     AMPED_TRY(get_finite(file, "implicit", 0.0, INFINITY, &c->implicit));
+  AMPED_TRY(amped_hdf5_has_attribute(file, "/", "input_hash", &hashed));
+  if (hashed)
+    AMPED_TRY(amped_hdf5_get_u64(file, "/", "input_hash", 1, &c->input_hash));
   AMPED_TRY(amped_hdf5_get_u64(file, "/", "split_seed", 1, &c->split_seed));
   AMPED_TRY(get_finite(file, "holdout", 0.0, 1.0, &c->holdout));
   return amped_hdf5_get_u64(file, "/", "best_sweep", 1, &c->best_sweep);

@@ -463,6 +463,38 @@ amped_status amped_result_file_is(const char *path, bool *out) {
   return status;
 }
 
+/* Errors and ranks are what complete tells, and cpd does not. */
+static amped_status is_part(amped_hdf5 *file, bool *out) {
+  amped_hdf5_metric metric;
+  char *format = NULL;
+  AMPED_TRY(amped_hdf5_has_attribute(file, "/", "amped_format", out));
+  if (!*out)
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_get_text(file, "/", "amped_format", &format));
+  *out = strcmp(format, "checkpoint") == 0;
+  amped_free(format);
+  if (!*out)
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_metric_get(file, &metric));
+  *out = strcmp(metric.name, "rmse") == 0 || strcmp(metric.name, "ndcg") == 0;
+  return AMPED_OK;
+}
+
+amped_status amped_result_file_check_model(const char *path) {
+  amped_hdf5 file;
+  bool part = false;
+  amped_status status = amped_hdf5_open(path, &file);
+  if (status == AMPED_OK)
+    status = is_part(&file, &part);
+  amped_hdf5_close(&file);
+  if (status == AMPED_OK && part)
+    return amped_error(
+        AMPED_BAD_INPUT, path,
+        "is a checkpoint of complete, which lacks the mean, the scale and the biases "
+        "of its model; end that run with --resume -o RESULT.h5, and name RESULT.h5");
+  return status;
+}
+
 /* A list with its first, last, least and largest value; whole: with all of them. */
 static amped_status read_values(amped_hdf5_dataset *d, bool whole, double *piece,
                                 amped_result_list *out) {

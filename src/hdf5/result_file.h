@@ -90,6 +90,10 @@ amped_status amped_result_file_verify(const char *path, bool *sealed);
 /* Is this HDF5 file a result (or a start for --init, or a checkpoint) rather than a tensor? */
 amped_status amped_result_file_is(const char *path, bool *out);
 
+/* AMPED_BAD_INPUT if this result is a checkpoint of complete: factors without the mean, the scale
+ * and the biases of their model. Asked before factors are taken for a model. */
+amped_status amped_result_file_check_model(const char *path);
+
 /* A list of numbers in a result. */
 typedef struct amped_result_list {
   uint64_t count;

@@ -46,6 +46,7 @@ typedef struct amped_completion {
   double reg;                         /* lambda in the best sweep */
   double implicit; /* cells without an entry were zeros, and entries ones of weight 1 + this times
                       their value; 0: not so */
+  uint64_t input_hash; /* of the tensor that was completed (sptensor.h); 0: not known */
   uint64_t split_seed; /* of the hold-out */
   double holdout;      /* its share of the entries, 0 to 1 */
   uint64_t best_sweep; /* whose model this is; at least 1. No list that is there is

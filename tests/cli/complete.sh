@@ -268,6 +268,11 @@ if command -v h5diff >/dev/null; then
   done
 fi
 expect 0 "" "$amped" info ck.h5 --verify
+for command in "predict ck.h5 heavy.tns" "recommend ck.h5 --for=1 --of=2" "top ck.h5" "compare ck.h5 whole.h5" \
+  "convert ck.h5 ck.csv"; do
+  # shellcheck disable=SC2086
+  expect 3 "ck.h5: is a checkpoint of complete" "$amped" $command
+done
 columns="complete heavy.tns --rank=4 --method=ccd --reg=1,0.5 --iters=40 --tol=0 --patience=40 --deterministic"
 # shellcheck disable=SC2086
 expect 0 "" on 2 $columns -o whole.h5 -q --overwrite
