@@ -105,8 +105,18 @@ static bool is_own_file(int folder, const char *entry) {
          st.st_uid == geteuid() && st.st_nlink == 1;
 }
 
-/* Remove drafts that no process writes any more: a living writer would hold the lock. */
-static void remove_leftovers(const amped_target *t, const amped_file_lock *lock) {
+/* A lock's draft is locked as soon as it is there: does its process live, on any host? */
+static bool is_locked(int folder, const char *entry) {
+  int fd = openat(folder, entry, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  const bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0;
+  if (fd >= 0)
+    (void)close(fd);
+  return locked;
+}
+
+/* Remove drafts that no process writes any more: a living writer would hold the lock. anew: there
+ * was no lock, and drafts of locks alone may have been left. */
+static void remove_leftovers(const amped_target *t, const amped_file_lock *lock, bool anew) {
   const char *own = strrchr(lock->name, '/');
   own = own != NULL ? own + 1 : lock->name;
   int fd = openat(t->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -117,7 +127,8 @@ static void remove_leftovers(const amped_target *t, const amped_file_lock *lock)
     return;
   }
   for (struct dirent *e = readdir(entries); e != NULL; e = readdir(entries))
-    if ((amped_draft_is_left(e->d_name, t->name) || amped_draft_is_left(e->d_name, own)) &&
+    if (((!anew && amped_draft_is_left(e->d_name, t->name)) ||
+         (amped_draft_is_left(e->d_name, own) && !is_locked(t->folder, e->d_name))) &&
         is_own_file(t->folder, e->d_name) && has_our_bytes(t->folder, e->d_name))
       (void)unlinkat(t->folder, e->d_name, 0);
   (void)closedir(entries);
@@ -204,7 +215,7 @@ static attempt take_over(const char *path, const amped_target *t, amped_file_loc
    * they are configured to. */
   this_host(host);
   if (strcmp(host, h.host) == 0)
-    remove_leftovers(t, lock);
+    remove_leftovers(t, lock, false);
   return HELD;
 }
 
@@ -234,7 +245,12 @@ static attempt try_once(const char *path, const amped_target *t, amped_file_lock
   struct stat st;
   if (lstat(lock->name, &st) == 0)
     return take_over(path, t, lock);
-  return errno == ENOENT ? make(path, lock) : refuse_errno(path, lock);
+  if (errno != ENOENT)
+    return refuse_errno(path, lock);
+  const attempt a = make(path, lock);
+  if (a == HELD)
+    remove_leftovers(t, lock, true);
+  return a;
 }
 
 static amped_status name_lock(const amped_target *t, amped_file_lock *lock) {
@@ -282,6 +298,23 @@ void amped_file_lock_release(amped_file_lock *lock) {
   if (!is_gone(lock))
     (void)unlink(lock->name);
   forget(lock);
+}
+
+bool amped_file_lock_is_held(const char *path) {
+  amped_file_lock lock = {NULL, -1};
+  amped_target t;
+  bool held = false;
+  if (!amped_target_look(path, &t))
+    return false;
+  if (!t.straight && name_lock(&t, &lock) != AMPED_OK)
+    amped_status_clear();
+  amped_target_close(&t);
+  if (lock.name != NULL)
+    lock.fd = open_lock(&lock);
+  if (lock.fd >= 0)
+    held = flock(lock.fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  forget(&lock);
+  return held;
 }
 
 static bool is_lock_of(const char *a, const char *b) {

@@ -30,6 +30,10 @@ amped_status amped_file_lock_take(const char *path, amped_file_lock *lock);
 /* Does nothing for a lock that is zeroed or released already. */
 void amped_file_lock_release(amped_file_lock *lock);
 
+/* Does a job hold the lock of this output now? No where there is none, and where there are no
+ * locks. */
+bool amped_file_lock_is_held(const char *path);
+
 /* Is one of these two names that of the other's lock? No where one of them is NULL. */
 bool amped_file_lock_is_between(const char *a, const char *b);
 

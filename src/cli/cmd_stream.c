@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/file_lock.h"
 #include "base/launcher.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -33,6 +34,7 @@ typedef struct job {
   int by;             /* the mode of --by; -1: none */
   amped_output found; /* in the place of the result, rank 0 */
   amped_stream_counts counts;
+  amped_file_lock output_lock; /* rank 0: of -o */
 } job;
 
 /* --- before MPI ------------------------------------------------------------------------------ */
@@ -58,6 +60,7 @@ static amped_status look(job *j) {
   if (j->o->output != NULL)
     AMPED_TRY(amped_output_look(j->o->output, AMPED_OUTPUT_RESULT, j->o->overwrite, &j->found));
   amped_hdf5_probe_with_previous(j->o->args[0]);
+  AMPED_TRY(amped_output_look_previous(j->o->args[0], AMPED_OUTPUT_STATE));
   return amped_batch_source_probe(&j->request);
 }
 
@@ -120,10 +123,14 @@ static void tell_duplicates(const job *j) {
               amped_duplicates_policy_name(j->head.duplicates));
 }
 
+/* Without batches the state is read, and may be in use by another stream. */
+static bool learns(const job *j) {
+  return j->o->nargs > 1 || j->o->stream.follow != NULL;
+}
+
 /* complete tells so of its sweeps. A published history has no penalty. */
 static void warn_of_reg(const job *j) {
-  const bool learns = j->o->nargs > 1 || j->o->stream.follow != NULL;
-  if (learns && j->head.reg == 0.0 && j->head.history != AMPED_HISTORY_PUBLISHED)
+  if (learns(j) && j->head.reg == 0.0 && j->head.history != AMPED_HISTORY_PUBLISHED)
     amped_warn("%s: its penalty is 0, which may leave rows of few entries without a unique "
                "solution; those of least norm are taken; a state of a higher --reg would settle "
                "them",
@@ -140,7 +147,7 @@ static amped_status open_state(job *j) {
   const amped_comm *comm = &j->session->comm;
   amped_status status = AMPED_OK;
   if (comm->rank == 0)
-    status = amped_state_file_open(j->o->args[0], !j->o->session.plan_only, &j->file);
+    status = amped_state_file_open(j->o->args[0], learns(j) && !j->o->session.plan_only, &j->file);
   AMPED_TRY(amped_comm_agree(comm, status));
   AMPED_TRY(amped_state_head_share(comm, j->file, &j->head));
   AMPED_TRY(amped_comm_agree(comm, check_head(j)));
@@ -430,10 +437,19 @@ static amped_status learn_all(job *j) {
 
 /* --- the command ----------------------------------------------------------------------------- */
 
+/* Collective: no other job writes the result meanwhile; what a killed one left of it goes. */
+static amped_status lock_output(job *j) {
+  const amped_comm *comm = &j->session->comm;
+  const bool takes = comm->rank == 0 && j->o->output != NULL && !j->o->session.plan_only;
+  return amped_comm_agree(comm,
+                          takes ? amped_file_lock_take(j->o->output, &j->output_lock) : AMPED_OK);
+}
+
 static amped_status run(job *j) {
   amped_trace_begin(AMPED_PHASE_START, AMPED_NO_NUMBER);
   AMPED_TRY(amped_session_open_backend(j->session));
   AMPED_TRY(amped_comm_agree(&j->session->comm, amped_stream_needs_backend(j->session, "stream")));
+  AMPED_TRY(lock_output(j));
   AMPED_TRY(open_state(j));
   amped_trace_end();
   return j->o->session.plan_only ? AMPED_OK : learn_all(j);
@@ -441,7 +457,11 @@ static amped_status run(job *j) {
 
 amped_status amped_cmd_stream(const amped_options *o) {
   amped_session session;
-  job j = {.session = &session, .o = o, .session_options = o->session, .by = -1};
+  job j = {.session = &session,
+           .o = o,
+           .session_options = o->session,
+           .by = -1,
+           .output_lock = {NULL, -1}};
   amped_status status = AMPED_OK;
   j.session_options.own_input = true;
   set_request(&j);
@@ -453,6 +473,7 @@ amped_status amped_cmd_stream(const amped_options *o) {
   status = amped_session_finish(&session, status);
   amped_batch_source_close(j.source);
   amped_state_file_close(j.file);
+  amped_file_lock_release(&j.output_lock);
   amped_sptensor_free(&j.held);
   amped_stream_rows_free(&j.rows);
   amped_session_close(&session);

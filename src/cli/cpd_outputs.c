@@ -158,8 +158,9 @@ static amped_status look_at_checkpoint(const amped_options *o) {
   if (o->checkpoint.file == NULL)
     return AMPED_OK;
   AMPED_TRY(amped_file_check_writable(o->checkpoint.file));
-  return amped_output_look(o->checkpoint.file, AMPED_OUTPUT_CHECKPOINT,
-                           o->overwrite || o->checkpoint.resume, &found);
+  if (o->checkpoint.resume && !o->overwrite)
+    return amped_output_look_previous(o->checkpoint.file, AMPED_OUTPUT_CHECKPOINT);
+  return amped_output_look(o->checkpoint.file, AMPED_OUTPUT_CHECKPOINT, o->overwrite, &found);
 }
 
 amped_status amped_cpd_outputs_look(const amped_options *o, amped_cpd_outputs *out) {

@@ -385,6 +385,7 @@ int main(int argc, char **argv) {
   amped_log_open();
   /* Writing to a closed pipe is an error of that write, not the end of the program. */
   (void)signal(SIGPIPE, SIG_IGN);
+  (void)signal(SIGXFSZ, SIG_IGN); /* ulimit -f: the write fails, and has a line */
   amped_status status = amped_command_line_parse(argc, argv, &options, &done);
   bool ranks = needs_ranks(&options);
   if (status == AMPED_OK && !done)

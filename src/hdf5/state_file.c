@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +22,9 @@
 
 /* Rows that travel at a time take some MiB. */
 #define PIECE_BYTES (UINT64_C(4) << 20)
+
+/* Looks of a reader at a state that a stream writes, a tenth of a second apart. */
+#define MOST_TRIES 50
 
 /* Two journals count where STATE.prev takes the place of STATE. */
 enum { OLDER, JOURNAL, JOURNALS };
@@ -205,10 +209,12 @@ static amped_status replay(amped_state_file *f, int which) {
   uint64_t dropped = 0;
   f->reading = which;
   AMPED_TRY(amped_journal_scan(j, &visit, &dropped));
-  if (dropped > 0)
-    amped_say("%s: %s of a batch that was not finished %s; batch %" PRIu64 " is the last", j->path,
-              amped_format_bytes(size, dropped), f->writes ? "are dropped" : "do not count",
-              f->head.batches);
+  if (dropped > 0 && f->writes)
+    amped_warn("%s: %s of a batch that was not finished are dropped; batch %" PRIu64 " is the last",
+               j->path, amped_format_bytes(size, dropped), f->head.batches);
+  else if (dropped > 0)
+    amped_say("%s: %s of a batch that is not finished do not count; batch %" PRIu64 " is the last",
+              j->path, amped_format_bytes(size, dropped), f->head.batches);
   return j->writes ? amped_journal_cut(j) : AMPED_OK;
 }
 
@@ -377,7 +383,7 @@ static amped_status open_any(amped_state_file *f) {
   return open_previous(f);
 }
 
-amped_status amped_state_file_open(const char *path, bool writes, amped_state_file **out) {
+static amped_status open_once(const char *path, bool writes, amped_state_file **out) {
   amped_state_file *f = NULL;
   *out = NULL;
   amped_status status = make(path, writes, &f);
@@ -391,6 +397,25 @@ amped_status amped_state_file_open(const char *path, bool writes, amped_state_fi
   }
   *out = f;
   return AMPED_OK;
+}
+
+/* A reader that meets a stream as it puts STATE and its journal together looks again. */
+amped_status amped_state_file_open(const char *path, bool writes, amped_state_file **out) {
+  const struct timespec pause = {0, 100000000};
+  amped_status status = open_once(path, writes, out);
+  for (int tries = 0;
+       status == AMPED_BAD_INPUT && !writes && tries < MOST_TRIES && amped_file_lock_is_held(path);
+       tries++) {
+    amped_status_clear();
+    (void)nanosleep(&pause, NULL);
+    status = open_once(path, writes, out);
+  }
+  if (status == AMPED_BAD_INPUT && !writes && amped_file_lock_is_held(path)) {
+    amped_status_clear();
+    return amped_error(AMPED_FAILED, path,
+                       "is in use by a stream, and no whole state was met; ask again");
+  }
+  return status;
 }
 
 /* --- questions -------------------------------------------------------------------------------- */

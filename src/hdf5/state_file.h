@@ -42,11 +42,11 @@ amped_status amped_state_file_is(const char *path, bool *out);
  * those of STATE. */
 bool amped_state_file_was(const char *path);
 
-/* Open a state; path is borrowed. writes: to learn batches. Then STATE is locked until close
- * (base/file_lock.h: AMPED_FAILED where another stream has it), and what a killed stream left is
- * put in order, with a notice where something was dropped. Else nothing on disk changes. A warning
- * where STATE is damaged or missing, and STATE.prev with the journals replaces it. *out is NULL on
- * failure. */
+/* Open a state; path is borrowed. A reader may come while a stream writes, and has the state after
+ * the last batch. writes: to learn batches. Then STATE is locked until close (base/file_lock.h:
+ * AMPED_FAILED where another stream has it), and what a killed stream left is put in order, with a
+ * notice where something was dropped. Else nothing on disk changes. A warning where STATE is
+ * damaged or missing, and STATE.prev with the journals replaces it. *out is NULL on failure. */
 amped_status amped_state_file_open(const char *path, bool writes, amped_state_file **out);
 
 /* Lock the place of a new state until close, before the work that leads to it: AMPED_FAILED where

@@ -218,6 +218,39 @@ static amped_status look_beside_state(const char *path, amped_output *out) {
   return status;
 }
 
+/* Is the file of another program, or of another format of this one? What is ours and damaged is
+ * not. */
+static bool is_other(const char *path, const char *wanted) {
+  amped_hdf5 file = {.open = false};
+  amped_output facts = {.path = path};
+  char *format = NULL;
+  bool other = true;
+  if (is_hdf5(path)) {
+    amped_status status = amped_hdf5_open(path, &file);
+    if (status == AMPED_OK)
+      status = read_facts(&file, &format, &facts);
+    amped_hdf5_close(&file);
+    other = status == AMPED_OK && (format == NULL || strcmp(format, wanted) != 0);
+    amped_free(format);
+    amped_status_clear();
+  }
+  return other;
+}
+
+amped_status amped_output_look_previous(const char *path, amped_output_kind kind) {
+  const char *noun = kinds[kind].noun;
+  char *previous = NULL;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_file_previous(path, &previous));
+  if (amped_file_holds(previous) && is_other(previous, noun))
+    status = amped_error(AMPED_FAILED, previous,
+                         "is no %s of this program, and would be replaced by the one before the "
+                         "next of %s; rename it",
+                         noun, path);
+  amped_free(previous);
+  return status;
+}
+
 amped_status amped_output_look(const char *path, amped_output_kind kind, bool overwrite,
                                amped_output *out) {
   *out = (amped_output){.path = path};

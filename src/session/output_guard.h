@@ -43,6 +43,10 @@ typedef struct amped_output {
 amped_status amped_output_look(const char *path, amped_output_kind kind, bool overwrite,
                                amped_output *out);
 
+/* Of a run that goes on from PATH, a checkpoint or a state: refuse a PATH.prev that is neither one,
+ * too, nor damaged. */
+amped_status amped_output_look_previous(const char *path, amped_output_kind kind);
+
 /* Refuse a result or tensor of another input, and a result with another number of components
  * (ncomps 0: a tensor). A line says that a file is replaced. */
 amped_status amped_output_compare(const amped_output *output, uint64_t hash, int ncomps);

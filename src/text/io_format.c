@@ -62,7 +62,8 @@ amped_status amped_io_format(const char *path, amped_format *out) {
 /* A name that tells no format: standard input, a device, a pipe. */
 static bool is_stream(const char *path) {
   struct stat st;
-  if (strcmp(path, "-") == 0 || strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0)
+  const bool device = strncmp(path, "/dev/", 5) == 0 && strncmp(path, "/dev/shm/", 9) != 0;
+  if (strcmp(path, "-") == 0 || device || strncmp(path, "/proc/", 6) == 0)
     return true;
   return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }

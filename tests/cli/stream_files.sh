@@ -121,7 +121,15 @@ watch() {
 mkdir inc
 mkfifo inc/a.csv
 awk '{ $4 += 2; print }' day1.tns >inc/b.tns
-watch stream s.st --follow=inc
+watch stream s.st --follow=inc -o live.h5
+# Its state is read meanwhile, and its files are not written by others.
+alone 0 'the last one is' info s.st
+alone 0 'result: now.h5' stream s.st -o now.h5
+alone 0 '' info now.h5 --verify
+cp s.st copy.st
+cp s.st.journal copy.st.journal 2>/dev/null
+alone 1 'is being written by another job' stream s.st day2.tns
+alone 1 'is being written by another job' stream copy.st -o live.h5
 kill -s TERM $holder
 exec 9>&-
 wait $holder
@@ -140,6 +148,23 @@ exec 9>&-
 grep -q 'ended by SIGINT (Ctrl-C); the state holds the batches before' watched.txt && pass ||
   fail "what is saved: $(cat watched.txt)"
 alone 0 'learnt 0 batches, 1 skipped' stream s.st newer.tns
+
+# --- what is not ours stays ------------------------------------------------------------------------------
+for what in text tensor; do
+  # shellcheck disable=SC2086
+  alone 0 '' complete day1.tns $fit --nowrite --state=other.st --overwrite
+  rm -f other.st.prev
+  case $what in text) echo "my notes" >other.st.prev ;; *) "$amped" convert day1.tns prev.h5 -q --overwrite && mv prev.h5 other.st.prev ;; esac
+  cp other.st.prev notes
+  alone 1 'other.st.prev: is no state of this program' stream other.st day2.tns
+  expect 0 '' cmp notes other.st.prev
+done
+rm -f other.st.prev
+# A limit of file sizes is an error of a write, not the end of the program.
+(ulimit -f 2 && "$amped" convert day2.tns big.csv >/dev/null 2>limit.txt)
+same "status under ulimit -f" $? 1
+same "lines under ulimit -f" "$(grep -c '^amped_mpi: .*big.csv' limit.txt)" 1
+absent big.csv
 
 # --- cut from an input, of which files brought entries before --------------------------------------------
 # shellcheck disable=SC2086
