@@ -205,7 +205,7 @@ static amped_status all_keys(amped_table_header *h, const char *path, uint64_t l
     h->roles[c] = h->order;
     h->modes[h->order++] = h->names[c];
   }
-  return check_names(h, path, line);
+  return AMPED_OK;
 }
 
 static amped_status assign_roles(amped_table_header *h, const char *path, uint64_t line,
@@ -397,6 +397,7 @@ amped_status amped_table_header_read(amped_table_header *header, const char *pat
   const bool chosen = options->keys != NULL || options->value != NULL || options->weights != NULL;
   if (!chosen && numeric_name(header) != NULL)
     return refuse_number(path, chunk->line, numeric_name(header));
+  AMPED_TRY(check_names(header, path, chunk->line));
   chunk->line += amped_text_count(chunk->begin, end, '\n');
   chunk->begin = end;
   return chosen ? AMPED_OK : refuse_values(header, path, chunk);
