@@ -197,13 +197,8 @@ static amped_status scale_start(lm *a, double *noise) {
   scale = fmax(scale, square > 0.0 ? LEAST_SHARE * sqrt(plan->norm_squared / square) : 0.0);
   for (int r = 0; r < plan->ncomps; r++)
     a->result->weights[r] *= scale;
-  AMPED_TRY(amped_fit_find(&a->fit, 0, (const double *const *)a->grams, scale * inner, a->own,
-                           &a->part, noise));
-  return isfinite(a->part) ? AMPED_OK
-                           : amped_error(AMPED_FAILED, NULL,
-                                         "the fit of the start is not a number; try "
-                                         "--precision=double, another --seed, or check the values' "
-                                         "range");
+  return amped_fit_find(&a->fit, 0, (const double *const *)a->grams, scale * inner, a->own,
+                        &a->part, noise);
 }
 
 /* --- the gradient ----------------------------------------------------------------------------- */
