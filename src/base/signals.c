@@ -64,7 +64,7 @@ static void end(int number) {
 }
 
 static void note(int number) {
-  if (caught != 0 && number == SIGINT)
+  if ((caught != 0 && number == SIGINT) || (told != NULL && *told == AMPED_JOB_ENDS))
     end(number);
   else
     caught = number;

@@ -21,7 +21,9 @@ void amped_signals_saved(const char *text);
 /* What the line adds, such as the option that saves something; static text. */
 void amped_signals_advise(const char *advice);
 
-/* Where *told is not 0, the line is not printed: another has told why the process ends. */
+/* If *told is not 0, the line is not printed: another process has told why this one ends. If it is
+ * AMPED_JOB_ENDS, signals are no longer recorded: they end the process. */
+#define AMPED_JOB_ENDS 2
 void amped_signals_silence(const volatile int *told);
 
 amped_status amped_signals_catch(void);

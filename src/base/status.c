@@ -17,7 +17,8 @@ static struct {
   char line[2048];
   bool placed; /* the line says where */
   bool reported;
-} first = {.lock = PTHREAD_MUTEX_INITIALIZER, .line = "", .placed = false, .reported = false};
+  bool settled; /* another process prints a line */
+} first = {.lock = PTHREAD_MUTEX_INITIALIZER, .line = ""};
 
 static const char prefix[] = "amped_mpi: ";
 
@@ -91,7 +92,7 @@ const char *amped_status_message(void) {
 
 void amped_status_report(void) {
   (void)pthread_mutex_lock(&first.lock);
-  if (first.line[0] != '\0' && !first.reported) {
+  if (first.line[0] != '\0' && !first.reported && !first.settled) {
     was_reported = 1; /* before: a launcher may end this process as soon as another has failed */
     (void)fflush(stdout);
     (void)fprintf(stderr, "%s\n", first.line);
@@ -104,5 +105,19 @@ void amped_status_clear(void) {
   (void)pthread_mutex_lock(&first.lock);
   first.line[0] = '\0';
   first.reported = false;
+  first.settled = false;
   (void)pthread_mutex_unlock(&first.lock);
+}
+
+void amped_status_settle(void) {
+  (void)pthread_mutex_lock(&first.lock);
+  first.settled = true;
+  (void)pthread_mutex_unlock(&first.lock);
+}
+
+bool amped_status_is_unreported(void) {
+  (void)pthread_mutex_lock(&first.lock);
+  const bool is = first.line[0] != '\0' && !first.reported && !first.settled;
+  (void)pthread_mutex_unlock(&first.lock);
+  return is;
 }

@@ -34,11 +34,17 @@ void amped_status_place(const char *where);
 const char *amped_status_message(void);
 void amped_status_report(void);
 void amped_status_clear(void);
+/* Another process of the job prints the line of this failure: report prints none until clear. */
+void amped_status_settle(void);
+/* A line is recorded, and report would print it. */
+bool amped_status_is_unreported(void);
 /* Was a line printed, ever? For signal handlers, too. */
 bool amped_status_was_reported(void);
 
 /* Return from the calling function, or go to its LABEL, where CALL fails. AMPED_GO sets the local
- * variable `status`. */
+ * variable `status`. AMPED_NEXT and AMPED_ALSO keep the first failure in the variable STATUS, for
+ * code that has to reach its next agreement of all ranks: NEXT makes the call unless STATUS is a
+ * failure already; ALSO makes it always, because it is collective. */
 #define AMPED_TRY(call)                                                                            \
   do {                                                                                             \
     amped_status try_ = (call);                                                                    \
@@ -50,6 +56,17 @@ bool amped_status_was_reported(void);
     status = (call);                                                                               \
     if (status != AMPED_OK)                                                                        \
       goto label;                                                                                  \
+  } while (0)
+#define AMPED_NEXT(status, call)                                                                   \
+  do {                                                                                             \
+    if ((status) == AMPED_OK)                                                                      \
+      (status) = (call);                                                                           \
+  } while (0)
+#define AMPED_ALSO(status, call)                                                                   \
+  do {                                                                                             \
+    amped_status also_ = (call);                                                                   \
+    if ((status) == AMPED_OK)                                                                      \
+      (status) = also_;                                                                            \
   } while (0)
 
 #endif

@@ -10,20 +10,23 @@
 
 /* --- passes ---------------------------------------------------------------------------------- */
 
-static void run_pass(const amped_comm *comm, const amped_bench_work *work,
-                     amped_bench_sample *samples) {
+/* Collective; the status is agreed after each step, outside the time. */
+static amped_status run_pass(const amped_comm *comm, const amped_bench_work *work,
+                             amped_bench_sample *samples) {
   if (work->begin != NULL)
-    work->begin(work->self);
+    AMPED_TRY(amped_comm_agree(comm, work->begin(work->self)));
   amped_trace_begin(AMPED_PHASE_PASS, AMPED_NO_NUMBER);
   for (int i = 0; i < work->steps; i++) {
     amped_trace_begin(AMPED_PHASE_WAIT, i);
     AMPED_MPI(comm, MPI_Barrier(comm->mpi));
     amped_trace_end();
     const double began = amped_time();
-    work->step(work->self, i, &samples[i]);
+    const amped_status status = work->step(work->self, i, &samples[i]);
     samples[i].wall = amped_time() - began;
+    AMPED_TRY(amped_comm_agree(comm, status));
   }
   amped_trace_end();
+  return AMPED_OK;
 }
 
 amped_status amped_bench_passes_run(const amped_session *session, int passes,
@@ -36,9 +39,9 @@ amped_status amped_bench_passes_run(const amped_session *session, int passes,
   AMPED_GO(agree, amped_calloc(&out->scratch, count, sizeof *out->scratch, "the timings"));
 agree:
   AMPED_TRY(amped_comm_agree(out->comm, status));
-  run_pass(out->comm, work, out->samples); /* overwritten */
+  AMPED_TRY(run_pass(out->comm, work, out->samples)); /* overwritten */
   for (uint64_t i = 0; i < count; i++)
-    run_pass(out->comm, work, out->samples + i * steps);
+    AMPED_TRY(run_pass(out->comm, work, out->samples + i * steps));
   return AMPED_OK;
 }
 
@@ -49,15 +52,14 @@ void amped_bench_passes_free(amped_bench_passes *p) {
 }
 
 /* A mode update without new rows. */
-static void step_mttkrp(void *self, int mode, amped_bench_sample *out) {
+static amped_status step_mttkrp(void *self, int mode, amped_bench_sample *out) {
   amped_session *session = self;
   const amped_context context = amped_session_context(session);
   const amped_row_update nothing = {.work = amped_mttkrp_work(&context)};
   amped_mode_times t = {0.0, 0.0, 0.0, 0.0, 0.0};
-  amped_status status = amped_mode_update(&context, mode, &nothing, &t);
-  if (status != AMPED_OK)
-    amped_comm_abort(&session->comm, status);
+  const amped_status status = amped_mode_update(&context, mode, AMPED_OK, &nothing, &t);
   *out = (amped_bench_sample){.copy = t.copy, .compute = t.compute, .exchange = t.exchange};
+  return status;
 }
 
 amped_bench_work amped_bench_mttkrp(amped_session *session) {

@@ -14,13 +14,14 @@ typedef struct amped_bench_sample {
   double wall;
 } amped_bench_sample;
 
-/* What is timed. A failure ends the job. begin may be NULL. */
+/* What is timed. begin may be NULL. Statuses are this rank's own, also of a rank that has made only
+ * the collective calls. */
 typedef struct amped_bench_work {
   int steps;
   /* Collective. Before every pass, not timed. */
-  void (*begin)(void *self);
+  amped_status (*begin)(void *self);
   /* Collective. All but wall. */
-  void (*step)(void *self, int step, amped_bench_sample *out);
+  amped_status (*step)(void *self, int step, amped_bench_sample *out);
   void *self;
 } amped_bench_work;
 

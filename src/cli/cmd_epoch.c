@@ -102,26 +102,24 @@ static amped_status set_fit(epoch *e) {
 /* --- passes ---------------------------------------------------------------------------------- */
 
 /* Every pass is the first sweep from one start: it does the same work. */
-static void begin_pass(void *self) {
+static amped_status begin_pass(void *self) {
   epoch *e = self;
   const amped_context context = amped_session_context(&e->session);
-  amped_status status = amped_complete_start_fill(&context, &e->start, e->o->seed);
-  if (status != AMPED_OK)
-    amped_comm_abort(&e->session.comm, status);
-  if (e->method->begin != NULL)
-    e->method->begin(e->made, &e->fit);
+  AMPED_TRY(amped_complete_start_fill(&context, &e->start, e->o->seed));
+  return e->method->begin != NULL ? e->method->begin(e->made, &e->fit) : AMPED_OK;
 }
 
-static void step_mode(void *self, int mode, amped_bench_sample *out) {
+static amped_status step_mode(void *self, int mode, amped_bench_sample *out) {
   epoch *e = self;
   amped_mode_times t = {0.0, 0.0, 0.0, 0.0, 0.0};
   double solve_sec = 0.0;
-  e->method->update(e->made, &e->fit, mode, &t, &solve_sec);
+  const amped_status status = e->method->update(e->made, &e->fit, mode, &t, &solve_sec);
   *out = (amped_bench_sample){
       .copy = t.copy, .compute = t.compute, .exchange = t.exchange, .solve = solve_sec};
+  return status;
 }
 
-static void step_all(void *self, int step, amped_bench_sample *out) {
+static amped_status step_all(void *self, int step, amped_bench_sample *out) {
   epoch *e = self;
   int order[AMPED_MAX_ORDER];
   amped_mode_times t = {0.0, 0.0, 0.0, 0.0, 0.0};
@@ -129,9 +127,10 @@ static void step_all(void *self, int step, amped_bench_sample *out) {
   (void)step;
   for (int m = 0; m < e->session.plan.order; m++)
     order[m] = m;
-  e->method->sweep(e->made, &e->fit, order, &sums, &t);
+  AMPED_TRY(e->method->sweep(e->made, &e->fit, order, &sums, &t));
   *out =
       (amped_bench_sample){.copy = t.copy, .compute = t.mttkrp + t.solve, .exchange = t.exchange};
+  return AMPED_OK;
 }
 
 /* Collective: what came before solving, and solving, of the slowest rank. */

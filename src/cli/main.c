@@ -14,9 +14,7 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/options_check.h"
-
-/* Time from the start of the rank that prints errors to its first line, on a busy node. */
-#define SPEAKER_MSEC 2000
+#include "mpi/comm.h"
 
 const amped_command amped_commands[] = {
     {.name = "cpd",
@@ -362,15 +360,23 @@ static bool needs_ranks(const amped_options *options) {
   return options->command == NULL || options->command->parallel || options->info.system;
 }
 
-/* Print the line of a failure. Once MPI has run, the ranks have agreed on the rank that printed it;
- * rank 0 prints what is left. Before, every rank finds the same wrong options, and a launcher ends
- * all ranks as soon as one fails: so the rank that its launcher calls 0 prints first. The others
- * print theirs later, where they still live. AMPED_FAILED is a rank's own failure. */
+/* Wrong options are found before MPI starts, by every rank. The rank that its launcher calls 0
+ * prints its line at once. Then MPI starts on all ranks, as in a session, so that they agree and
+ * another rank prints only an error that rank 0 does not have. */
+static void agree_on_failure(amped_status status, int launcher_rank) {
+  amped_comm comm;
+  if (launcher_rank == 0)
+    amped_status_report();
+  if (amped_comm_start(&comm) == AMPED_OK)
+    (void)amped_comm_agree(&comm, status);
+  amped_comm_stop(&comm);
+}
+
+/* Print the line of a failure, unless a rank printed one. AMPED_FAILED before MPI starts is a
+ * rank's own failure, such as missing memory, which MPI would meet as well. */
 static void report_failure(amped_status status, bool ranks, int launcher_rank) {
-  if (ranks && has_started() && !amped_log_speaks())
-    return;
-  if (ranks && !has_started() && launcher_rank > 0 && status != AMPED_FAILED)
-    (void)poll(NULL, 0, SPEAKER_MSEC);
+  if (ranks && !has_started() && launcher_rank >= 0 && status != AMPED_FAILED)
+    agree_on_failure(status, launcher_rank);
   amped_status_report();
 }
 

@@ -122,16 +122,14 @@ uint64_t amped_exchange_bytes(const amped_exchange *x, uint64_t rows) {
   return (uint64_t)(x->comm->nranks - 1) * rows * amped_plan_row_bytes(x->plan);
 }
 
-void amped_exchange_reduce(amped_exchange *x, int mode) {
+amped_status amped_exchange_reduce(amped_exchange *x, int mode) {
   amped_status status = amped_row_reduce_sum(x->reduce, mode);
-  if (status == AMPED_OK)
-    status = amped_row_scatter_sum(x->scatter, mode);
-  if (status != AMPED_OK)
-    amped_comm_abort(x->comm, status);
+  AMPED_ALSO(status, amped_row_scatter_sum(x->scatter, mode));
+  return status;
 }
 
-void amped_exchange_rows(amped_exchange *x, int mode) {
-  amped_exchange_part(x, mode, 0, x->plan->modes[mode].rows.block_rows);
+amped_status amped_exchange_rows(amped_exchange *x, int mode) {
+  return amped_exchange_part(x, mode, 0, x->plan->modes[mode].rows.block_rows);
 }
 
 static void gather(amped_exchange *x, int mode, uint64_t first, uint64_t rows) {
@@ -143,14 +141,16 @@ static void gather(amped_exchange *x, int mode, uint64_t first, uint64_t rows) {
                         x->firsts, x->counts);
 }
 
-void amped_exchange_part(amped_exchange *x, int mode, uint64_t first, uint64_t end) {
+amped_status amped_exchange_part(amped_exchange *x, int mode, uint64_t first, uint64_t end) {
   uint64_t rows = end - first;
+  amped_status status = AMPED_OK;
   if (x->comm->nranks == 1)
-    return;
+    return AMPED_OK;
   amped_trace_begin(AMPED_PHASE_EXCHANGE, mode);
   if (x->gather != NULL && (x->shm == NULL || amped_allgather_rings(x->gather, rows)))
     gather(x, mode, first, rows);
-  else if (amped_shm_exchange_rows(x->shm, mode, first, end) != AMPED_OK)
-    amped_comm_abort(x->comm, AMPED_FAILED);
+  else
+    status = amped_shm_exchange_rows(x->shm, mode, first, end);
   amped_trace_end();
+  return status;
 }

@@ -33,19 +33,20 @@ uint64_t amped_exchange_host_bytes(const amped_comm *comm, const amped_worker *w
                                    const amped_plan *plan);
 
 /* Collective, after MTTKRP of mode and before its result is used: rows that several ranks have
- * parts of become whole on their owners. A failure on this rank ends the job. */
-void amped_exchange_reduce(amped_exchange *exchange, int mode);
+ * parts of become whole on their owners. The status is this rank's own: a rank that fails exchanges
+ * like the others. */
+amped_status amped_exchange_reduce(amped_exchange *exchange, int mode);
 
 /* Bytes that this rank receives in an exchange of `rows` rows of every rank. */
 uint64_t amped_exchange_bytes(const amped_exchange *exchange, uint64_t rows);
 
-/* Collective: every rank's own rows of mode's factor reach all ranks. A failure on this rank ends
- * the job, because the other ranks are inside the call. */
-void amped_exchange_rows(amped_exchange *exchange, int mode);
+/* Collective: every rank's own rows of mode's factor reach all ranks. The status is this rank's
+ * own, likewise. */
+amped_status amped_exchange_rows(amped_exchange *exchange, int mode);
 
 /* The same for a part: rows first .. end of every rank's block (end <= block_rows of the plan).
  * first and end are the same on every rank. Parts may be exchanged in any order. Only the rows of
  * the part need to be finished. */
-void amped_exchange_part(amped_exchange *exchange, int mode, uint64_t first, uint64_t end);
+amped_status amped_exchange_part(amped_exchange *exchange, int mode, uint64_t first, uint64_t end);
 
 #endif

@@ -63,15 +63,20 @@ static uint64_t next_rows(row_walk *w, uint64_t most, uint64_t *index) {
   return rows;
 }
 
+/* Collective: own rows of all modes reach all ranks. `status` is this rank's own, that of the
+ * return is agreed. */
+static amped_status exchange_all(const amped_context *context, amped_status status) {
+  for (int m = 0; m < context->plan->order; m++)
+    AMPED_ALSO(status, amped_exchange_rows(context->exchange, m));
+  return amped_comm_agree(context->comm, status);
+}
+
 amped_status amped_factors_random(const amped_context *context, uint64_t seed) {
   const amped_worker *worker = context->worker;
   amped_status status = AMPED_OK;
   for (int m = 0; m < context->plan->order && status == AMPED_OK; m++)
     status = worker->backend->factors->fill_random(worker->factors, m, seed);
-  AMPED_TRY(amped_comm_agree(context->comm, status));
-  for (int m = 0; m < context->plan->order; m++)
-    amped_exchange_rows(context->exchange, m);
-  return AMPED_OK;
+  return exchange_all(context, status);
 }
 
 /* What rows pass through on their way from or to file order. */
@@ -130,10 +135,7 @@ amped_status amped_factors_make(const amped_context *context, amped_row_maker *m
   for (int m = 0; m < context->plan->order && status == AMPED_OK; m++)
     status = make_block(context, m, make, self, &p);
   passage_close(context, &p);
-  AMPED_TRY(amped_comm_agree(context->comm, status));
-  for (int m = 0; m < context->plan->order; m++)
-    amped_exchange_rows(context->exchange, m);
-  return AMPED_OK;
+  return exchange_all(context, status);
 }
 
 /* Rows of the buffer that lie one behind the other in the factor, too. */
@@ -197,9 +199,7 @@ amped_status amped_factors_put(const amped_context *context, const amped_ktensor
   }
   amped_free(buffer);
   AMPED_TRY(status);
-  for (int m = 0; m < plan->order; m++)
-    amped_exchange_rows(context->exchange, m);
-  return AMPED_OK;
+  return exchange_all(context, AMPED_OK);
 }
 
 /* Fewer rows are copied before other threads wake up. */

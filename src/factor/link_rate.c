@@ -26,7 +26,7 @@ typedef struct trial {
 } trial;
 
 static void exchange(trial *l) {
-  amped_exchange_part(l->context->exchange, l->mode, 0, l->rows);
+  AMPED_ALSO(l->status, amped_exchange_part(l->context->exchange, l->mode, 0, l->rows));
 }
 
 /* Copy own rows to the host. */

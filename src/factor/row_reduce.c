@@ -111,6 +111,7 @@ static amped_status sum_split(amped_row_reduce *x, int mode, uint64_t s) {
 
 amped_status amped_row_reduce_sum(amped_row_reduce *x, int mode) {
   const amped_mode_plan *m = &x->plan->modes[mode];
+  amped_status status = AMPED_OK;
   int me = x->plan->rank;
   uint64_t rows = 0;
   if (m->copy.split_count == 0)
@@ -123,12 +124,12 @@ amped_status amped_row_reduce_sum(amped_row_reduce *x, int mode) {
   }
   double *own = x->parts + (uint64_t)x->displs[me] * x->rows.length;
   if (x->counts[me] > 0)
-    AMPED_TRY(x->rows.get(x->rows.self, mode, m->rows.block_rows, (uint64_t)x->counts[me], own));
+    status = x->rows.get(x->rows.self, mode, m->rows.block_rows, (uint64_t)x->counts[me], own);
   AMPED_MPI(x->comm, MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, x->parts, x->counts,
                                     x->displs, x->row, x->comm->mpi));
   for (uint64_t s = 0; s < m->copy.split_count; s++)
     if (m->rows.owner[m->copy.splits[s].idp] == me)
-      AMPED_TRY(sum_split(x, mode, s));
+      AMPED_NEXT(status, sum_split(x, mode, s));
   amped_trace_end();
-  return AMPED_OK;
+  return status;
 }

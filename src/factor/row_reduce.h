@@ -30,7 +30,7 @@ void amped_row_reduce_destroy(amped_row_reduce *reduce);
 uint64_t amped_row_reduce_host_bytes(const amped_plan *plan, uint64_t length);
 
 /* Collective, when mode's result is there on every rank. Returns at once where the mode has no
- * split iDps. The status is this rank's own; after a failure the caller ends the job. */
+ * split iDps. The status is this rank's own: a rank that fails exchanges like the others. */
 amped_status amped_row_reduce_sum(amped_row_reduce *reduce, int mode);
 
 #endif

@@ -130,19 +130,20 @@ static amped_status send_rows(amped_row_scatter *s, int mode, const amped_partia
   const uint64_t row_bytes = amped_plan_row_bytes(s->plan);
   const uint64_t block = s->plan->modes[mode].rows.block_rows;
   const uint64_t most = piece_rows(s);
+  amped_status status = AMPED_OK;
   for (uint64_t first = 0; first < block; first += most) {
     const uint64_t rows = block - first < most ? block - first : most;
     const uint64_t bytes = rows * row_bytes;
     if (is_staged(s->comm, s->worker)) {
-      AMPED_TRY(stage(s, mode, first, rows, false));
+      AMPED_NEXT(status, stage(s, mode, first, rows, false));
       send_all(s, s->leaving, bytes, s->coming, bytes, bytes);
-      AMPED_TRY(stage(s, mode, first, rows, true));
+      AMPED_NEXT(status, stage(s, mode, first, rows, true));
     } else {
       send_all(s, (char *)parts->sums + first * row_bytes, block * row_bytes,
                (char *)parts->arriving + first * row_bytes, block * row_bytes, bytes);
     }
   }
-  return AMPED_OK;
+  return status;
 }
 
 amped_status amped_row_scatter_sum(amped_row_scatter *s, int mode) {

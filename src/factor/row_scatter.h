@@ -25,7 +25,7 @@ uint64_t amped_row_scatter_host_bytes(const amped_comm *comm, const amped_worker
                                       const amped_plan *plan);
 
 /* Collective, after MTTKRP of mode on every rank: own rows of the output become whole. The status
- * is this rank's own; after a failure the caller ends the job. */
+ * is this rank's own: a rank that fails exchanges like the others. */
 amped_status amped_row_scatter_sum(amped_row_scatter *scatter, int mode);
 
 #endif

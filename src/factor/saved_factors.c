@@ -147,9 +147,8 @@ amped_status amped_saved_factors_put(const amped_context *context, const amped_s
   }
 agree:
   slabs_end(&s);
-  AMPED_TRY(amped_comm_agree(context->comm, status));
-  amped_exchange_rows(context->exchange, mode);
-  return AMPED_OK;
+  AMPED_ALSO(status, amped_exchange_rows(context->exchange, mode));
+  return amped_comm_agree(context->comm, status);
 }
 
 amped_status amped_saved_factors_restore(const amped_context *context,

@@ -56,6 +56,8 @@ static void node_barrier(amped_shm_exchange *s) {
   AMPED_MPI(s->comm, MPI_Win_sync(s->window));
 }
 
+/* Collective. An abort: a rank that gets no window cannot meet the others in the calls that share
+ * it, and MPI leaves no way to give the window up. */
 static void share_memory(amped_shm_exchange *s) {
   MPI_Aint bytes = (MPI_Aint)amped_shm_exchange_bytes(s->plan);
   MPI_Aint size = 0;
@@ -192,10 +194,11 @@ static amped_status move(amped_shm_exchange *s, int mode, const piece *out, cons
 amped_status amped_shm_exchange_rows(amped_shm_exchange *s, int mode, uint64_t first,
                                      uint64_t end) {
   piece in = {0, 0, 0};
+  amped_status status = AMPED_OK;
   while (first < end || in.rows > 0) {
     uint64_t rows = end - first < s->slot_rows ? end - first : s->slot_rows;
     piece out = {first, rows, s->slot};
-    AMPED_TRY(move(s, mode, &out, &in));
+    AMPED_NEXT(status, move(s, mode, &out, &in));
     if (rows > 0) {
       publish(s, s->slot, rows);
       s->slot = (s->slot + 1) % SLOTS;
@@ -203,5 +206,5 @@ amped_status amped_shm_exchange_rows(amped_shm_exchange *s, int mode, uint64_t f
     first += rows;
     in = out;
   }
-  return AMPED_OK;
+  return status;
 }

@@ -24,7 +24,7 @@ amped_status amped_shm_exchange_create(const amped_comm *comm, const amped_worke
 void amped_shm_exchange_destroy(amped_shm_exchange *shm);
 
 /* Collective: rows first .. end of every rank's block of mode's factor reach all ranks. The status
- * is this rank's own. Other ranks may wait for it, so after a failure the caller ends the job. */
+ * is this rank's own: a rank that fails exchanges like the others. */
 amped_status amped_shm_exchange_rows(amped_shm_exchange *shm, int mode, uint64_t first,
                                      uint64_t end);
 

@@ -184,8 +184,8 @@ static MPI_Datatype mpi_type(uint64_t bytes) {
                       : MPI_UINT64_T;
 }
 
-/* Collective: one array of this round's nonzeros. A rank that cannot give it sends none: it has
- * told its counts, so the job ends. */
+/* Collective: one array of this round's nonzeros. An abort: the other ranks expect as many bytes as
+ * this rank's counts say, and a rank whose device does not give the array has no such bytes. */
 static void exchange_array(const amped_redistribute *d, int array, uint64_t count) {
   const MPI_Datatype type = mpi_type(element_bytes(d, array));
   void *sent = NULL;

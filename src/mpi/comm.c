@@ -1,14 +1,18 @@
 #include "mpi/comm.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #if defined(AMPED_HAVE_MPI_EXT)
 #include <mpi-ext.h>
 #endif
 
+#include "base/draft.h"
+#include "base/file_lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/signals.h"
@@ -86,36 +90,46 @@ static void prefer_puts(void) {
     (void)setenv("UCX_RNDV_SCHEME", "put_zcopy", 0);
 }
 
-/* In memory of the node's first rank, or, without shared memory, of this rank. */
-static volatile int told_here;
-static volatile int *told = &told_here;
+/* Numbers that the ranks of a node share. TOLD: a rank tells why the job ends, so a rank that the
+ * launcher ends stays silent. LINE: the line of an abort. */
+enum { TOLD, LINE, NUMBERS };
+enum { NO_LINE, PRINTING, PRINTED };
 
-/* The launcher ends the other ranks where one has failed. They are to stay silent then: ranks of
- * this node share a number that says so. Where they cannot, a second line may appear. */
-static void share_told(amped_comm *comm) {
-  MPI_Aint size = comm->local_rank == 0 ? (MPI_Aint)sizeof *told : 0;
+/* In memory of the node's first rank, or, without shared memory, of this rank. */
+static volatile int numbers_here[NUMBERS];
+static volatile int *numbers = numbers_here;
+
+/* Seconds for which a rank that aborts waits for the line of another one. */
+#define LINE_SEC 2.0
+#define LOOK_NSEC 10000000L
+
+/* The launcher ends the other ranks if one has failed. The ranks of this node share numbers, so
+ * that one line appears. If they cannot, a second line may appear. */
+static void share_numbers(amped_comm *comm) {
+  const int bytes = (int)(NUMBERS * sizeof *numbers);
+  MPI_Aint size = comm->local_rank == 0 ? bytes : 0;
   int unit = 1;
   int *own = NULL;
   int *first = NULL;
   comm->told = MPI_WIN_NULL;
   if (comm->local_size == 1 ||
-      MPI_Win_allocate_shared(size, (int)sizeof *told, MPI_INFO_NULL, comm->node, &own,
+      MPI_Win_allocate_shared(size, (int)sizeof *numbers, MPI_INFO_NULL, comm->node, &own,
                               &comm->told) != MPI_SUCCESS)
     return;
   if (MPI_Win_shared_query(comm->told, 0, &size, &unit, &first) != MPI_SUCCESS)
     return;
   if (comm->local_rank == 0)
-    *first = 0;
+    memset(first, 0, (size_t)bytes);
   (void)MPI_Barrier(comm->node);
-  told = first;
-  amped_signals_silence(told);
+  numbers = first;
+  amped_signals_silence(&numbers[TOLD]);
 }
 
 /* From here on ranks share no number: a launcher that ends this rank has its reason elsewhere. */
-static void keep_told(amped_comm *comm) {
-  told_here = comm->nranks > 1;
-  told = &told_here;
-  amped_signals_silence(told);
+static void keep_numbers(amped_comm *comm) {
+  numbers_here[TOLD] = comm->nranks > 1;
+  numbers = numbers_here;
+  amped_signals_silence(&numbers[TOLD]);
   if (comm->told != MPI_WIN_NULL)
     (void)MPI_Win_free(&comm->told);
 }
@@ -154,8 +168,8 @@ amped_status amped_comm_start(amped_comm *comm) {
   AMPED_MPI(comm,
             MPI_Comm_split_type(comm->mpi, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &node));
   amped_comm_set_node(comm, node);
-  amped_signals_silence(told);
-  share_told(comm);
+  amped_signals_silence(&numbers[TOLD]);
+  share_numbers(comm);
   name_library(comm);
   ask_about_device_pointers(comm);
   amped_log_speaker(comm->rank == 0);
@@ -186,36 +200,90 @@ void amped_comm_set_node(amped_comm *comm, MPI_Comm node) {
                                  &comm->leaders));
 }
 
+/* Collective. Errors on which the ranks did not agree: the lowest rank that holds a line prints it.
+ * Afterwards a launcher may end all ranks, as soon as one has ended with an error. */
+static void tell_what_is_left(const amped_comm *comm) {
+  const int mine = amped_status_is_unreported() ? comm->rank : comm->nranks;
+  int teller = mine;
+  if (MPI_Allreduce(&mine, &teller, 1, MPI_INT, MPI_MIN, comm->mpi) != MPI_SUCCESS)
+    teller = mine;
+  if (teller == comm->rank)
+    amped_status_report();
+  else if (teller < comm->nranks)
+    amped_status_settle();
+  if (teller < comm->nranks)
+    (void)MPI_Barrier(comm->mpi);
+}
+
 void amped_comm_stop(amped_comm *comm) {
   if (comm->mpi != MPI_COMM_NULL) {
-    keep_told(comm);
+    tell_what_is_left(comm);
+    keep_numbers(comm);
     free_comm(&comm->node);
     free_comm(&comm->ring);
     free_comm(&comm->leaders);
-    /* Behind it a launcher may end all ranks, as soon as one has ended with an error. */
-    if (comm->rank == 0)
-      amped_status_report();
     (void)MPI_Finalize();
   }
   comm->mpi = MPI_COMM_NULL;
 }
 
+/* Statuses, the worst last. */
+static const amped_status by_gravity[] = {AMPED_OK, AMPED_STOPPED, AMPED_FAILED, AMPED_USAGE,
+                                          AMPED_BAD_INPUT};
+enum { STATUSES = sizeof by_gravity / sizeof by_gravity[0] };
+
+/* Among ranks of one status: no line is known, a line waits, the line was printed. */
+enum { UNKNOWN, WAITING, PRINTED_BEFORE, LINES };
+
+static int weigh(amped_status status) {
+  int gravity = 0;
+  while (gravity < STATUSES - 1 && by_gravity[gravity] != status)
+    gravity++;
+  const int line = amped_status_is_unreported()        ? WAITING
+                   : amped_status_message()[0] != '\0' ? PRINTED_BEFORE
+                                                       : UNKNOWN;
+  return gravity * LINES + (gravity > 0 ? line : UNKNOWN);
+}
+
 amped_status amped_comm_agree(const amped_comm *comm, amped_status status) {
   struct {
-    int status;
+    int weight;
     int rank;
-  } mine = {(int)status, comm->rank}, worst = {0, 0};
+  } mine = {weigh(status), comm->rank}, worst = {0, 0};
   AMPED_MPI(comm, MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, comm->mpi));
-  if (worst.status != AMPED_OK)
-    *told = 1;
-  if (worst.status != AMPED_OK && worst.rank == comm->rank)
+  const amped_status agreed = by_gravity[worst.weight / LINES];
+  if (agreed != AMPED_OK)
+    numbers[TOLD] = 1;
+  if (worst.weight % LINES == WAITING && worst.rank == comm->rank)
     amped_status_report();
-  return (amped_status)worst.status;
+  else if (worst.weight % LINES != UNKNOWN)
+    amped_status_settle();
+  return agreed;
+}
+
+/* Print this rank's line, unless another rank of the node prints one. The job may end as soon as a
+ * rank aborts: so wait for that line. */
+static void tell_of_abort(void) {
+  const struct timespec look = {0, LOOK_NSEC};
+  int none = NO_LINE;
+  if (!amped_status_is_unreported())
+    return;
+  if (__atomic_compare_exchange_n(&numbers[LINE], &none, PRINTING, false, __ATOMIC_SEQ_CST,
+                                  __ATOMIC_SEQ_CST)) {
+    amped_status_report();
+    numbers[LINE] = PRINTED;
+    return;
+  }
+  for (int i = 0; i < (int)(1e9 * LINE_SEC / LOOK_NSEC) && numbers[LINE] != PRINTED; i++)
+    (void)nanosleep(&look, NULL);
+  amped_status_settle();
 }
 
 void amped_comm_abort(const amped_comm *comm, amped_status status) {
-  *told = 1;
-  amped_status_report();
+  numbers[TOLD] = AMPED_JOB_ENDS;
+  tell_of_abort();
+  amped_draft_abandon();
+  amped_file_lock_abandon();
   (void)MPI_Abort(comm->mpi, (int)status);
   _Exit((int)status);
 }
@@ -279,6 +347,14 @@ void amped_comm_sum_dd(const amped_comm *comm, amped_dd *values, uint64_t count)
     }
   }
   amped_free(all);
+}
+
+amped_status amped_comm_sum_agreed(const amped_comm *comm, amped_status status, double *values,
+                                   int count) {
+  if (status != AMPED_OK)
+    values[0] = (double)NAN;
+  amped_comm_sum(comm, values, count);
+  return isnan(values[0]) ? amped_comm_agree(comm, status) : AMPED_OK;
 }
 
 void amped_comm_sum_u64(const amped_comm *comm, uint64_t *values, int count) {

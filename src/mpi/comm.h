@@ -1,7 +1,9 @@
 /* Comm: the processes of a run, the place of this process among them, and agreement of all ranks.
  *
- * Every rank calls the functions marked collective, in the same order. A failed MPI call ends the
- * whole job (MPI_Abort) with one line: no rank is left waiting. */
+ * Every rank calls the functions marked collective, in the same order. A rank that fails between
+ * two of them keeps its status and goes on to the next one that agrees: amped_comm_agree or
+ * amped_comm_sum_agreed. A failed MPI call ends the whole job (MPI_Abort) with one line: no rank is
+ * left waiting. */
 #ifndef AMPED_COMM_H
 #define AMPED_COMM_H
 
@@ -23,7 +25,7 @@ typedef struct amped_comm {
   MPI_Comm node;    /* the ranks of this node */
   MPI_Comm ring;    /* all ranks, node by node, however the launcher numbered them */
   MPI_Comm leaders; /* the first rank of every node, in the ring's order; null on others */
-  MPI_Win told;     /* of the node: has one of its ranks told why the job ends? */
+  MPI_Win told;     /* of the node: numbers by which one rank alone tells why the job ends */
   bool cuda_aware;  /* MPI takes device pointers: compiled in and enabled at run time */
   int cuda_built;   /* CUDA support in MPI's header at compile time: 1 or 0 */
   int cuda_now;     /* CUDA support that MPI reports now; -1: not asked, or unknown */
@@ -42,20 +44,28 @@ amped_status amped_comm_start(amped_comm *comm);
 /* Collective: the ranks of this node are the ranks of `node`, which comm then owns.
  * amped_comm_start calls it; tests call it with nodes of their own. */
 void amped_comm_set_node(amped_comm *comm, MPI_Comm node);
-/* Collective. Rank 0 prints an error that is left, before MPI ends. */
+/* Collective. An error that was not printed, on any rank, is printed before MPI ends: one line,
+ * that of the lowest rank that holds one. */
 void amped_comm_stop(amped_comm *comm);
 
-/* Collective. Every rank gets the worst status of all; the lowest rank with that status prints its
- * line. */
+/* Collective. Every rank gets the worst status of all (AMPED_STOPPED is the least of failures). The
+ * lowest rank that holds a line for that status prints it, and the others print none. */
 amped_status amped_comm_agree(const amped_comm *comm, amped_status status);
 
-/* Print this rank's recorded line and end the job on all ranks. */
+/* Print this rank's recorded line, unless another rank of the node ends the job with a line just
+ * now; remove this rank's locks and drafts; end the job on all ranks (MPI_Abort). Only for a rank
+ * that cannot reach the next agreement. */
 void amped_comm_abort(const amped_comm *comm, amped_status status) __attribute__((noreturn));
 
 /* Collective, host memory. Element-wise sum over ranks in place, in the order of MPI or, with
  * in_order, in the order of ranks; broadcast of any number of bytes from rank 0. */
 void amped_comm_sum(const amped_comm *comm, double *values, int count);
-/* The same for double-doubles, always in the order of ranks. */
+/* Collective. The same sum, and an agreement that takes no message of its own unless it is needed:
+ * a rank whose status is a failure makes the first sum NaN, and if that is NaN, the ranks agree.
+ * Returns the agreed status. A NaN without a failure is no failure. */
+amped_status amped_comm_sum_agreed(const amped_comm *comm, amped_status status, double *values,
+                                   int count);
+/* The plain sum for double-doubles, always in the order of ranks. */
 void amped_comm_sum_dd(const amped_comm *comm, amped_dd *values, uint64_t count);
 void amped_comm_sum_u64(const amped_comm *comm, uint64_t *values, int count);
 void amped_comm_or_u64(const amped_comm *comm, uint64_t *words, uint64_t count); /* bit by bit */

@@ -168,6 +168,7 @@ static amped_status find_equations(work *w, const amped_complete_problem *p) {
   amped_row_fit fit = p->fit;
   amped_mode_times times = {0.0, 0.0, 0.0, 0.0, 0.0};
   amped_row_history histories[AMPED_MAX_ORDER];
+  amped_status status = AMPED_OK;
   void *als = NULL;
   AMPED_TRY(amped_comm_agree(context.comm, get_histories(w, histories)));
   AMPED_TRY(amped_complete_als.create(&context, p->options, &fit, &als));
@@ -175,10 +176,10 @@ static amped_status find_equations(work *w, const amped_complete_problem *p) {
   for (int m = 0; m < w->head.order; m++) {
     double solve_sec = 0.0;
     fit.history = &histories[m];
-    amped_complete_als.update(als, &fit, m, &times, &solve_sec);
+    AMPED_ALSO(status, amped_complete_als.update(als, &fit, m, &times, &solve_sec));
   }
   amped_complete_als.destroy(als);
-  return AMPED_OK;
+  return amped_comm_agree(context.comm, status);
 }
 
 /* Collective; the status is agreed. Each row's n, and the sums: the entries join an empty past. */

@@ -142,10 +142,11 @@ static amped_status refuse(amped_acceleration *a) {
   return AMPED_OK;
 }
 
-/* Collective: |x - x'|. */
+/* Collective: |x - x'|; the status is agreed. */
 static amped_status find_length(amped_acceleration *a, double *length) {
   const amped_plan *plan = a->context->plan;
   const int n = plan->ncomps;
+  amped_status status = AMPED_OK;
   double sum = 0.0;
   memset(a->lengths, 0, (size_t)n * sizeof(double));
   for (int m = 0; m < plan->order; m++) {
@@ -153,13 +154,13 @@ static amped_status find_length(amped_acceleration *a, double *length) {
       a->now[r] = m == 0 ? a->model.weights[r] : 1.0;
       a->then[r] = m == 0 ? past_weights(a)[r] : 1.0;
     }
-    AMPED_TRY(ops_of(a)->distance(a->past, m, a->now, a->then, a->lengths));
+    AMPED_NEXT(status, ops_of(a)->distance(a->past, m, a->now, a->then, a->lengths));
   }
   for (int r = 0; r < n; r++)
     sum += a->lengths[r];
-  amped_comm_sum(a->context->comm, &sum, 1);
+  status = amped_comm_sum_agreed(a->context->comm, status, &sum, 1);
   *length = sqrt(sum);
-  return AMPED_OK;
+  return status;
 }
 
 /* 0 where there is no step: before x' is a model of a sweep, after a refusal, and where sweeps
@@ -174,25 +175,30 @@ static double beta_of(amped_acceleration *a, uint64_t sweep, double length) {
   return before > 0.0 ? fmin(1.0, length / before) : 1.0;
 }
 
-/* Modes 1, 2, .. of y; the lengths of their columns, multiplied, in a->lengths. */
-static amped_status extrapolate_directions(amped_acceleration *a) {
+/* Collective. Modes 1, 2, .. of y; the lengths of their columns, multiplied, in a->lengths. The
+ * status is this rank's own, or agreed if *agreed becomes true. */
+static amped_status extrapolate_directions(amped_acceleration *a, bool *agreed) {
   const amped_plan *plan = a->context->plan;
+  amped_status status = AMPED_OK;
   for (int r = 0; r < plan->ncomps; r++)
     a->lengths[r] = 1.0;
   for (int m = 1; m < plan->order; m++) {
     set_both(a, 1.0 + a->beta, -a->beta);
-    AMPED_TRY(extrapolate(a, m));
-    AMPED_TRY(amped_unit_gram(a->context, m, a->model.grams[m]));
-    AMPED_TRY(amped_unit_columns(a->context, m, 0, amped_plan_factor_rows(plan, m),
-                                 a->model.grams[m], a->now, a->then));
+    AMPED_NEXT(status, extrapolate(a, m));
+    status = amped_unit_gram(a->context, m, status, a->model.grams[m]);
+    *agreed = status != AMPED_OK;
+    AMPED_TRY(status);
+    status = amped_unit_columns(a->context, m, 0, amped_plan_factor_rows(plan, m),
+                                a->model.grams[m], a->now, a->then);
     for (int r = 0; r < plan->ncomps; r++)
       a->lengths[r] *= a->now[r];
   }
-  return AMPED_OK;
+  return status;
 }
 
-/* Mode 0 of y, whose entries are of the size of unit columns; all its columns have one weight. */
-static amped_status extrapolate_power(amped_acceleration *a) {
+/* Collective. Mode 0 of y, whose entries are of the size of unit columns; all its columns have one
+ * weight. `status` is this rank's own so far, that of the return is agreed. */
+static amped_status extrapolate_power(amped_acceleration *a, amped_status status) {
   const int n = a->context->plan->ncomps;
   double weight = 0.0;
   for (int r = 0; r < n; r++) {
@@ -206,21 +212,23 @@ static amped_status extrapolate_power(amped_acceleration *a) {
     a->then[r] /= weight > 0.0 ? weight : 1.0;
     a->model.weights[r] = weight;
   }
-  AMPED_TRY(extrapolate(a, 0));
-  return amped_unit_gram(a->context, 0, a->model.grams[0]);
+  AMPED_NEXT(status, extrapolate(a, 0));
+  return amped_unit_gram(a->context, 0, status, a->model.grams[0]);
 }
 
 amped_status amped_acceleration_propose(amped_acceleration *a, uint64_t sweep) {
   double length = 0.0;
+  bool agreed = false;
   amped_trace_begin(AMPED_PHASE_SOLVE, 0);
+  a->beta = 0.0;
   AMPED_TRY(find_length(a, &length));
   a->beta = beta_of(a, sweep, length);
   a->refused = false;
   a->numbers[LAST_REFUSED] = 0.0;
   keep_grams(a);
   if (a->beta > 0.0) {
-    AMPED_TRY(extrapolate_directions(a));
-    AMPED_TRY(extrapolate_power(a));
+    const amped_status status = extrapolate_directions(a, &agreed);
+    AMPED_TRY(agreed ? status : extrapolate_power(a, status));
     a->numbers[ACCEPTED]++;
   } else {
     AMPED_TRY(step_all(a, 1.0, 0.0));
@@ -236,8 +244,8 @@ bool amped_acceleration_is_tested(const amped_acceleration *a) {
   return a->how == AMPED_ACCELERATE_LINESEARCH && a->beta > 0.0;
 }
 
-/* Collective: |X - y|^2 / |X|^2. The update of rows by zero and identity leaves them as they are,
- * and adds up their product with the output. */
+/* Collective, and agreed: |X - y|^2 / |X|^2. The update of rows by zero and identity leaves them as
+ * they are, and adds up their product with the output. */
 static amped_status find_part(amped_acceleration *a, double *part) {
   const amped_context *context = a->context;
   const amped_plan *plan = context->plan;
@@ -245,9 +253,9 @@ static amped_status find_part(amped_acceleration *a, double *part) {
   double sizes = 0.0;
   amped_row_sums sums = {a->v, 0.0};
   memset(a->v, 0, (size_t)plan->ncomps * (size_t)plan->ncomps * sizeof(double));
-  AMPED_TRY(worker->backend->factors->solve(worker->factors, 0, 0, plan->modes[0].rows.block_rows,
-                                            a->zero, a->identity, &sums));
-  amped_comm_sum(context->comm, &sums.inner, 1);
+  const amped_status status = worker->backend->factors->solve(
+      worker->factors, 0, 0, plan->modes[0].rows.block_rows, a->zero, a->identity, &sums);
+  AMPED_TRY(amped_comm_sum_agreed(context->comm, status, &sums.inner, 1));
   const double model = amped_unit_norm_squared(plan, a->model.weights,
                                                (const double *const *)a->model.grams, a->v, &sizes);
   *part =
@@ -303,14 +311,14 @@ void amped_acceleration_view(amped_acceleration *a, amped_solver_state *state) {
 
 /* --- beginning ------------------------------------------------------------------------------- */
 
-/* Collective: x' of a checkpoint goes to the past. */
+/* Collective: x' of a checkpoint goes to the past. The status is this rank's own. */
 static amped_status resume(amped_acceleration *a, const amped_solver_state *start,
                            const amped_saved_factors *before) {
-  AMPED_TRY(step_all(a, 1.0, 0.0));
-  AMPED_TRY(amped_saved_factors_restore(a->context, before));
-  AMPED_TRY(step_all(a, 0.0, 1.0));
+  amped_status status = step_all(a, 1.0, 0.0);
+  AMPED_ALSO(status, amped_saved_factors_restore(a->context, before));
+  AMPED_NEXT(status, step_all(a, 0.0, 1.0));
   memcpy(a->numbers, start->numbers, number_count(a->context->plan) * sizeof(double));
-  return AMPED_OK;
+  return status;
 }
 
 /* They are those of a file. */

@@ -176,13 +176,13 @@ amped_status amped_cell_sample_end(const amped_context *context, amped_cell_samp
 }
 
 amped_status amped_cell_sample_fit(const amped_context *context, amped_dense_blocks *blocks,
-                                   const amped_cell_sample *s, const double *weights, double *fit,
-                                   double *error) {
+                                   const amped_cell_sample *s, const double *weights,
+                                   amped_status status, double *fit, double *error) {
   const amped_dense_block_ops *ops = context->worker->format->dense_blocks;
   double squares = 0.0;
-  AMPED_TRY(ops->misfit(blocks, s->count, (const uint64_t *const *)s->indices, s->cells, weights,
-                        &squares));
-  amped_comm_sum(context->comm, &squares, 1);
+  AMPED_NEXT(status, ops->misfit(blocks, s->count, (const uint64_t *const *)s->indices, s->cells,
+                                 weights, &squares));
+  AMPED_TRY(amped_comm_sum_agreed(context->comm, status, &squares, 1));
   *fit = 1.0 - sqrt(squares / s->squares);
   *error = (1.0 - *fit) / sqrt(2.0 * (double)AMPED_SAMPLED_CELLS);
   return AMPED_OK;

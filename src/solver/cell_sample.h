@@ -40,11 +40,11 @@ void amped_cell_sample_gather(const amped_context *context, const amped_cell_sam
 void amped_cell_sample_recall(const amped_context *context, amped_cell_sample *sample,
                               const uint64_t *slices, uint64_t count, const double *cells);
 
-/* Collective; the status is this rank's own. *fit = 1 - |X - M| / |X| over the cells, of the model
- * of the context's factors with these weights. *error: its standard deviation, as the cells are
- * but a sample. */
+/* Collective. `status` is this rank's own so far, that of the return is agreed. *fit = 1 - |X - M|
+ * / |X| over the cells, of the model of the context's factors with these weights. *error: its
+ * standard deviation, as the cells are but a sample. */
 amped_status amped_cell_sample_fit(const amped_context *context, amped_dense_blocks *blocks,
                                    const amped_cell_sample *sample, const double *weights,
-                                   double *fit, double *error);
+                                   amped_status status, double *fit, double *error);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/trace.h"
 #include "factor/row_reduce.h"
 #include "solver/normal_equations.h"
+#include "solver/unit_model.h"
 
 typedef struct als {
   const amped_context *context;
@@ -16,6 +17,7 @@ typedef struct als {
   double *base;
   amped_row_fit_sums sums; /* of the mode in hand */
   double shared_sec;       /* solving shared rows, in the mode in hand */
+  amped_status own;        /* of this rank: the first failure on which the ranks have not agreed */
 } als;
 
 static const amped_row_fit_ops *ops_of(const als *a) {
@@ -40,20 +42,18 @@ static amped_status wait_rows(void *self, int mode, int part, amped_mttkrp_times
 
 /* Equations of rows of which several ranks hold nonzeros become whole on their owners, which solve
  * them. */
-static void reduce_rows(void *self, int mode) {
+static amped_status reduce_rows(void *self, int mode) {
   als *a = self;
   amped_status status = AMPED_OK;
   if (a->context->plan->modes[mode].copy.split_count == 0)
-    return;
+    return AMPED_OK;
   status = amped_row_reduce_sum(a->reduce, mode);
   const double began = amped_time();
   amped_trace_begin(AMPED_PHASE_SOLVE, mode);
-  if (status == AMPED_OK)
-    status = ops_of(a)->solve_shared(a->context->worker->tensor, mode, &a->sums);
-  if (status != AMPED_OK) /* other ranks may wait in a collective already */
-    amped_comm_abort(a->context->comm, status);
+  AMPED_NEXT(status, ops_of(a)->solve_shared(a->context->worker->tensor, mode, &a->sums));
   amped_trace_end();
   a->shared_sec += amped_time() - began;
+  return status;
 }
 
 static amped_status get_rows(void *self, int mode, uint64_t row, uint64_t count, double *rows) {
@@ -127,14 +127,9 @@ static amped_status create(const amped_context *context, const amped_complete_op
 
 /* --- cells that are not observed -------------------------------------------------------------- */
 
-/* The gram of mode's factor, over all ranks. */
-static void find_gram(als *a, int mode) {
-  const amped_worker *worker = a->context->worker;
-  const int n = a->context->plan->ncomps;
-  const amped_status status = worker->backend->factors->gram(worker->factors, mode, a->grams[mode]);
-  if (status != AMPED_OK)
-    amped_comm_abort(a->context->comm, status);
-  amped_comm_sum(a->context->comm, a->grams[mode], n * n);
+/* The gram of mode's factor, over all ranks; the status is agreed. */
+static amped_status find_gram(als *a, int mode) {
+  return amped_unit_gram(a->context, mode, a->own, a->grams[mode]);
 }
 
 /* The sum of p p^T over all cells is the product, entry by entry, of the other modes' grams. */
@@ -152,33 +147,32 @@ static void make_rows(als *a, int mode, amped_mode_times *times) {
       .self = a};
   a->sums = (amped_row_fit_sums){.count = 0};
   a->shared_sec = 0.0;
-  amped_status status = amped_mode_update(a->context, mode, &rows, times);
-  if (status != AMPED_OK)
-    amped_comm_abort(a->context->comm, status);
+  a->own = amped_mode_update(a->context, mode, a->own, &rows, times);
   times->exchange -= a->shared_sec; /* mode_update counts all of reduce there */
   times->solve += a->shared_sec;
 }
 
-static void update(void *self, const amped_row_fit *fit, int mode, amped_mode_times *times,
-                   double *solve_sec) {
+static amped_status update(void *self, const amped_row_fit *fit, int mode, amped_mode_times *times,
+                           double *solve_sec) {
   als *a = self;
   a->fit = *fit;
   make_rows(a, mode, times);
   *solve_sec = a->sums.solve_sec;
+  return a->own;
 }
 
-static void sweep(void *self, const amped_row_fit *fit, const int *order, amped_complete_sums *sums,
-                  amped_mode_times *times) {
+static amped_status sweep(void *self, const amped_row_fit *fit, const int *order,
+                          amped_complete_sums *sums, amped_mode_times *times) {
   als *a = self;
   const amped_plan *plan = a->context->plan;
   double penalty = 0.0;
   double unsure = 0.0;
   a->fit = *fit;
   for (int k = 1; k < plan->order && a->base != NULL; k++)
-    find_gram(a, order[k]);
+    AMPED_TRY(find_gram(a, order[k]));
   for (int k = 0; k < plan->order; k++) {
     if (a->base != NULL && k > 0)
-      find_gram(a, order[k - 1]);
+      AMPED_TRY(find_gram(a, order[k - 1]));
     if (a->base != NULL)
       find_base(a, order[k]);
     make_rows(a, order[k], times);
@@ -186,9 +180,10 @@ static void sweep(void *self, const amped_row_fit *fit, const int *order, amped_
     unsure += (double)a->sums.unsure;
   }
   double all[] = {a->sums.count, unsure, a->sums.squares, penalty};
-  amped_comm_sum(a->context->comm, all, 4);
+  AMPED_TRY(amped_comm_sum_agreed(a->context->comm, a->own, all, 4));
   *sums = (amped_complete_sums){
       .count = all[0], .unsure = (uint64_t)all[1], .squares = all[2], .objective = all[2] + all[3]};
+  return AMPED_OK;
 }
 
 const amped_complete_method amped_complete_als = {.name = "als",

@@ -21,6 +21,7 @@ typedef struct blocks {
   int count;                    /* columns in hand */
   amped_row_fit_sums sums;      /* of the mode in hand */
   double solve_sec;             /* of shared rows, in the sweep in hand */
+  amped_status own; /* of this rank: the first failure on which the ranks have not agreed */
 } blocks;
 
 static const amped_block_fit_ops *ops_of(const blocks *b) {
@@ -52,19 +53,17 @@ static amped_status wait_rows(void *self, int mode, int part, amped_mttkrp_times
 
 /* Equations of rows of which several ranks hold nonzeros become whole on their owners, which solve
  * them. */
-static void reduce_rows(void *self, int mode) {
+static amped_status reduce_rows(void *self, int mode) {
   blocks *b = self;
   if (b->plan.modes[mode].copy.split_count == 0)
-    return;
+    return AMPED_OK;
   amped_status status = amped_row_reduce_sum(b->count == b->width ? b->reduce : b->last, mode);
   const double began = amped_time();
   amped_trace_begin(AMPED_PHASE_SOLVE, mode);
-  if (status == AMPED_OK)
-    status = ops_of(b)->solve_shared(b->fit, mode, &b->sums);
-  if (status != AMPED_OK) /* other ranks may wait in a collective already */
-    amped_comm_abort(b->context->comm, status);
+  AMPED_NEXT(status, ops_of(b)->solve_shared(b->fit, mode, &b->sums));
   amped_trace_end();
   b->solve_sec += amped_time() - began;
+  return status;
 }
 
 static amped_status get_rows(void *self, int mode, uint64_t row, uint64_t count, double *rows) {
@@ -158,31 +157,24 @@ static amped_status create(const amped_context *context, const amped_complete_op
 
 /* --- a sweep --------------------------------------------------------------------------------- */
 
-static void stop_on(const blocks *b, amped_status status) {
-  if (status != AMPED_OK) /* other ranks may wait in a collective already */
-    amped_comm_abort(b->context->comm, status);
-}
-
 /* Columns first .. first + count come in hand. The last block may have fewer than the others. */
 static void take(blocks *b, int first, int count, amped_mode_times *times) {
   const double began = amped_time();
-  stop_on(b, ops_of(b)->take(b->fit, b->problem->biased, first, count));
+  AMPED_NEXT(b->own, ops_of(b)->take(b->fit, b->problem->biased, first, count));
   b->count = count;
   times->solve += amped_time() - began;
 }
 
-static void sweep(void *self, const amped_row_fit *fit, const int *order, amped_complete_sums *sums,
-                  amped_mode_times *times) {
+static amped_status sweep(void *self, const amped_row_fit *fit, const int *order,
+                          amped_complete_sums *sums, amped_mode_times *times) {
   blocks *b = self;
   const amped_row_update update = {
       .work = {.begin = begin_rows, .wait = wait_rows, .reduce = reduce_rows, .self = b},
       .self = b};
   double penalty = 0.0;
   double unsure = 0.0;
-  if (b->als != NULL) {
-    amped_complete_als.sweep(b->als, fit, order, sums, times);
-    return;
-  }
+  if (b->als != NULL)
+    return amped_complete_als.sweep(b->als, fit, order, sums, times);
   b->problem = fit;
   b->solve_sec = 0.0;
   for (int first = 0; first < b->components; first += b->width) {
@@ -190,7 +182,7 @@ static void sweep(void *self, const amped_row_fit *fit, const int *order, amped_
     take(b, first, left < b->width ? left : b->width, times);
     for (int k = 0; k < b->plan.order; k++) {
       b->sums = (amped_row_fit_sums){.count = 0};
-      stop_on(b, amped_mode_update(&b->columns, order[k], &update, times));
+      b->own = amped_mode_update(&b->columns, order[k], b->own, &update, times);
       penalty += b->sums.penalty;
       unsure += (double)b->sums.unsure;
     }
@@ -199,9 +191,10 @@ static void sweep(void *self, const amped_row_fit *fit, const int *order, amped_
   times->exchange -= b->solve_sec; /* mode_update counts all of reduce there */
   times->solve += b->solve_sec;
   double all[] = {b->sums.count, unsure, b->sums.squares, penalty};
-  amped_comm_sum(b->context->comm, all, 4);
+  AMPED_TRY(amped_comm_sum_agreed(b->context->comm, b->own, all, 4));
   *sums = (amped_complete_sums){
       .count = all[0], .unsure = (uint64_t)all[1], .squares = all[2], .objective = all[2] + all[3]};
+  return AMPED_OK;
 }
 
 const amped_complete_method amped_complete_block = {

@@ -41,17 +41,19 @@ typedef struct amped_complete_method {
    * all ranks. All are 0 where a run begins; a checkpoint brings them back before `begin`. */
   int number_count;
   double *(*numbers)(void *self);
-  /* Collective. The context has a start's factors, or those of a checkpoint. NULL: nothing to do.
-   * A failure on this rank ends the job; so it does in sweep. */
-  void (*begin)(void *self, const amped_row_fit *fit);
-  /* Collective. New rows of all modes, in this order. Only fit->reg changes between sweeps. */
-  void (*sweep)(void *self, const amped_row_fit *fit, const int *order, amped_complete_sums *sums,
-                amped_mode_times *times);
+  /* Collective; the status is agreed. The context has a start's factors, or those of a checkpoint.
+   * NULL: nothing to do. */
+  amped_status (*begin)(void *self, const amped_row_fit *fit);
+  /* Collective; the status is agreed. New rows of all modes, in this order. Only fit->reg changes
+   * between sweeps. */
+  amped_status (*sweep)(void *self, const amped_row_fit *fit, const int *order,
+                        amped_complete_sums *sums, amped_mode_times *times);
   /* Collective. New rows of one mode alone, as sweep makes them. *solve_sec: of times->compute,
-   * what solving took on this rank; 0 unless fit->timed. Not implicit. NULL: a sweep does not go
-   * mode by mode. */
-  void (*update)(void *self, const amped_row_fit *fit, int mode, amped_mode_times *times,
-                 double *solve_sec);
+   * what solving took on this rank; 0 unless fit->timed. Not implicit. The status is this rank's
+   * own: a rank that has failed makes only the collective calls. NULL: a sweep does not go mode by
+   * mode. */
+  amped_status (*update)(void *self, const amped_row_fit *fit, int mode, amped_mode_times *times,
+                         double *solve_sec);
 } amped_complete_method;
 
 #endif

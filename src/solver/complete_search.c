@@ -407,7 +407,7 @@ static amped_status sweep(void *self, amped_sweep *out) {
   find_order(s, order);
   s->sweeps = out->number;
   s->sweep.reg = s->fit.reg = amped_complete_reg(s->problem->options, s->sweep.run, out->number);
-  s->method->sweep(s->made, &s->fit, order, &s->sweep.sums, &t);
+  AMPED_TRY(s->method->sweep(s->made, &s->fit, order, &s->sweep.sums, &t));
   amped_trace_begin(AMPED_PHASE_FIT, (int64_t)out->number);
   amped_status status = evaluate(s);
   amped_trace_end();
@@ -525,7 +525,7 @@ static amped_status run(search *s, int number) {
   s->resume = NULL;
   s->fit.reg = amped_complete_reg(s->problem->options, number, s->sweeps + 1);
   if (status == AMPED_OK && s->method->begin != NULL)
-    s->method->begin(s->made, &s->fit);
+    status = s->method->begin(s->made, &s->fit);
   if (status == AMPED_OK)
     status = amped_iterate(s->context, s->solver, s, &options, &result);
   if (status == AMPED_OK || status == AMPED_STOPPED) {

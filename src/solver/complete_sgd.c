@@ -21,6 +21,7 @@ typedef struct sgd {
   double step;              /* of the pass in hand */
   amped_row_step_sums sums; /* of the pass in hand */
   double rows_sec;          /* of shared rows, in the sweep in hand */
+  amped_status own;         /* of this rank: the first failure on which the ranks have not agreed */
   double numbers[NUMBERS];  /* step of the next epoch, number of epochs; the last penalty and what
                                factors have with it */
 } sgd;
@@ -31,12 +32,6 @@ static const amped_row_step_ops *ops_of(const sgd *g) {
 
 static amped_tensor_part *tensor_of(const sgd *g) {
   return g->context->worker->tensor;
-}
-
-/* Other ranks may wait in a collective already. */
-static void stop_on(const sgd *g, amped_status status) {
-  if (status != AMPED_OK)
-    amped_comm_abort(g->context->comm, status);
 }
 
 /* --- the work over nonzeros ------------------------------------------------------------------ */
@@ -52,14 +47,15 @@ static amped_status wait_rows(void *self, int mode, int part, amped_mttkrp_times
 }
 
 /* Results of rows of which several ranks hold nonzeros become rows of their owners. */
-static void reduce_rows(void *self, int mode) {
+static amped_status reduce_rows(void *self, int mode) {
   sgd *g = self;
   if (g->context->plan->modes[mode].copy.split_count == 0)
-    return;
+    return AMPED_OK;
   const double began = amped_time();
-  stop_on(g, amped_row_reduce_sum(g->reduce, mode));
-  stop_on(g, ops_of(g)->finish(tensor_of(g), mode, &g->sums));
+  amped_status status = amped_row_reduce_sum(g->reduce, mode);
+  AMPED_NEXT(status, ops_of(g)->finish(tensor_of(g), mode, &g->sums));
   g->rows_sec += amped_time() - began;
+  return status;
 }
 
 static amped_status get_rows(void *self, int mode, uint64_t row, uint64_t count, double *rows) {
@@ -169,16 +165,17 @@ static void share_counts(sgd *g, int mode) {
     const uint64_t count = rows - first < COUNTS ? rows - first : COUNTS;
     for (uint64_t i = 0; i < count; i++)
       g->counts[i] = 0;
-    stop_on(g, pass_counts(g, mode, first, count, false));
+    AMPED_NEXT(g->own, pass_counts(g, mode, first, count, false));
     amped_comm_sum_u64(g->context->comm, g->counts, (int)count);
-    stop_on(g, pass_counts(g, mode, first, count, true));
+    AMPED_NEXT(g->own, pass_counts(g, mode, first, count, true));
   }
 }
 
 /* --- an epoch --------------------------------------------------------------------------------*/
 
-/* Collective: a pass over all modes. now gets what factors have after it. */
-static void pass(sgd *g, double step, const int *order, double *now, amped_mode_times *times) {
+/* Collective: a pass over all modes. now gets what factors have after it. The status is agreed. */
+static amped_status pass(sgd *g, double step, const int *order, double *now,
+                         amped_mode_times *times) {
   const amped_row_update update = {
       .work = {.begin = begin_rows, .wait = wait_rows, .reduce = reduce_rows, .self = g},
       .self = g};
@@ -188,7 +185,7 @@ static void pass(sgd *g, double step, const int *order, double *now, amped_mode_
   g->rows_sec = 0.0;
   for (int k = 0; k < g->context->plan->order; k++) {
     g->sums = (amped_row_step_sums){.count = 0};
-    stop_on(g, amped_mode_update(g->context, order[k], &update, times));
+    g->own = amped_mode_update(g->context, order[k], g->own, &update, times);
     sums[0] = (double)g->sums.count;
     sums[1] += g->sums.penalty;
     sums[2] += g->sums.bias_penalty;
@@ -196,15 +193,16 @@ static void pass(sgd *g, double step, const int *order, double *now, amped_mode_
   times->exchange -= g->rows_sec; /* mode_update counts all of reduce there */
   times->solve += g->rows_sec;
   const double began = amped_time();
-  stop_on(g, ops_of(g)->squares(tensor_of(g), 0, g->fit, &squares));
+  AMPED_NEXT(g->own, ops_of(g)->squares(tensor_of(g), 0, g->fit, &squares));
   times->solve += amped_time() - began;
   double all[] = {sums[0], squares, sums[1], sums[2]};
-  amped_comm_sum(g->context->comm, all, 4);
+  AMPED_TRY(amped_comm_sum_agreed(g->context->comm, g->own, all, 4));
   now[COUNT] = all[0];
   now[SQUARES] = all[1];
   now[PENALTY] = all[2];
   now[BIAS_PENALTY] = all[3];
   now[REG] = g->fit->reg;
+  return AMPED_OK;
 }
 
 static double objective_of(const double *n) {
@@ -217,7 +215,7 @@ static void set_reg(double *n, double reg) {
   n[REG] = reg;
 }
 
-static void begin(void *self, const amped_row_fit *fit) {
+static amped_status begin(void *self, const amped_row_fit *fit) {
   sgd *g = self;
   int order[AMPED_MAX_ORDER];
   amped_mode_times times = {0.0, 0.0, 0.0, 0.0, 0.0};
@@ -226,38 +224,40 @@ static void begin(void *self, const amped_row_fit *fit) {
     share_counts(g, m);
   }
   if (g->numbers[STEP] > 0.0) /* of a checkpoint */
-    return;
+    return amped_comm_agree(g->context->comm, g->own);
   g->fit = fit;
-  pass(g, 0.0, order, g->numbers, &times);
+  AMPED_TRY(pass(g, 0.0, order, g->numbers, &times));
   g->numbers[STEP] = AMPED_SGD_FIRST;
+  return AMPED_OK;
 }
 
-/* Collective: factors become again what they were. */
-static void undo(sgd *g, amped_mode_times *times) {
+/* Collective: factors become again what they were. The status is agreed. */
+static amped_status undo(sgd *g, amped_mode_times *times) {
   const double began = amped_time();
-  stop_on(g, ops_of(g)->restore(tensor_of(g)));
+  AMPED_NEXT(g->own, ops_of(g)->restore(tensor_of(g)));
   for (int m = 0; m < g->context->plan->order; m++)
-    amped_exchange_rows(g->context->exchange, m);
+    AMPED_ALSO(g->own, amped_exchange_rows(g->context->exchange, m));
   times->exchange += amped_time() - began;
+  return amped_comm_agree(g->context->comm, g->own);
 }
 
-static void sweep(void *self, const amped_row_fit *fit, const int *order, amped_complete_sums *sums,
-                  amped_mode_times *times) {
+static amped_status sweep(void *self, const amped_row_fit *fit, const int *order,
+                          amped_complete_sums *sums, amped_mode_times *times) {
   sgd *g = self;
   double now[NUMBERS] = {0.0};
   const double step = g->numbers[STEP];
   const double began = amped_time();
   g->fit = fit;
   set_reg(g->numbers, fit->reg);
-  stop_on(g, ops_of(g)->keep(tensor_of(g)));
+  AMPED_NEXT(g->own, ops_of(g)->keep(tensor_of(g)));
   times->solve += amped_time() - began;
-  pass(g, step, order, now, times);
+  AMPED_TRY(pass(g, step, order, now, times));
   const bool falls = objective_of(now) <= objective_of(g->numbers);
   if (falls)
     for (int i = COUNT; i < NUMBERS; i++)
       g->numbers[i] = now[i];
   else
-    undo(g, times);
+    AMPED_TRY(undo(g, times));
   g->numbers[STEP] = step * (falls ? AMPED_SGD_LONGER : AMPED_SGD_SHORTER);
   g->numbers[EPOCH]++;
   *sums = (amped_complete_sums){.count = g->numbers[COUNT],
@@ -265,6 +265,7 @@ static void sweep(void *self, const amped_row_fit *fit, const int *order, amped_
                                 .objective = objective_of(g->numbers),
                                 .step = step,
                                 .undone = !falls};
+  return AMPED_OK;
 }
 
 const amped_complete_method amped_complete_sgd = {.name = "sgd",

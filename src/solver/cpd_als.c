@@ -24,6 +24,8 @@ typedef struct als {
   double *scale;       /* [ncomps] */
   double inner;        /* <X, M> of the sweep in hand */
   amped_row_sums sums; /* over this rank's rows of the mode in hand */
+  amped_status own;    /* of this rank: the first failure on which the ranks have not agreed */
+  bool failed;         /* they have agreed on a failure */
   amped_fit fit;
   amped_acceleration *acceleration; /* NULL: none */
   const amped_row_rule *rule;
@@ -50,46 +52,45 @@ static void release(als *a) {
   amped_free(a->scale);
 }
 
-/* A failure inside a sweep ends the job: other ranks may wait in a collective already. */
-static void must(const als *a, amped_status status) {
-  if (status != AMPED_OK)
-    amped_comm_abort(a->context->comm, status);
-}
-
-/* Sum the gram of mode's factor over all ranks, and with it <X, M>. Both become those of the mode
- * that was updated last. */
-static void sum_over_ranks(als *a, int mode) {
+/* Collective. Sum the gram of mode's factor over all ranks, and with it <X, M>. Both become those
+ * of the mode that was updated last. `status` is this rank's own, that of the return is agreed. */
+static amped_status sum_over_ranks(als *a, int mode, amped_status status) {
   const int elements = a->context->plan->ncomps * a->context->plan->ncomps;
   double *gram = a->grams[mode];
   amped_trace_begin(AMPED_PHASE_WAIT, mode);
   gram[elements] = a->sums.inner;
-  amped_comm_sum(a->context->comm, gram, elements + 1);
+  status = amped_comm_sum_agreed(a->context->comm, status, gram, elements + 1);
   a->inner = gram[elements];
+  a->failed = status != AMPED_OK;
   amped_trace_end();
+  return status;
 }
 
-static void find_gram(als *a, int mode) {
+static amped_status find_gram(als *a, int mode) {
   const amped_worker *worker = a->context->worker;
   amped_trace_begin(AMPED_PHASE_GRAM, mode);
-  must(a, worker->backend->factors->gram(worker->factors, mode, a->grams[mode]));
-  sum_over_ranks(a, mode);
+  amped_status status = worker->backend->factors->gram(worker->factors, mode, a->grams[mode]);
+  status = sum_over_ranks(a, mode, status);
   amped_trace_end();
+  return status;
 }
 
 /* Scale the columns of mode's factor to unit length, in `rows` rows from `position` on. Their
  * lengths become weights; the gram is scaled with them. A zero column stays zero and gets weight 0.
  */
-static void normalise(als *a, int mode, uint64_t position, uint64_t rows) {
+static amped_status normalise(als *a, int mode, uint64_t position, uint64_t rows) {
   const amped_context *context = a->context;
   amped_trace_begin(AMPED_PHASE_NORMALISE, mode);
-  must(a, amped_unit_columns(context, mode, position, rows, a->grams[mode], a->result->weights,
-                             a->scale));
+  const amped_status status = amped_unit_columns(context, mode, position, rows, a->grams[mode],
+                                                 a->result->weights, a->scale);
   amped_trace_end();
+  return status;
 }
 
 static amped_status find_fit(als *a, amped_sweep *s) {
   double part = 0.0;
-  amped_fit_find(&a->fit, s->number, (const double *const *)a->grams, a->inner, &part, &s->noise);
+  AMPED_TRY(amped_fit_find(&a->fit, s->number, (const double *const *)a->grams, a->inner, a->own,
+                           &part, &s->noise));
   s->value = 1.0 - sqrt(part > 0.0 ? part : 0.0);
   if (amped_row_rule_penalises(a->rule))
     s->objective = part * a->context->plan->norm_squared / 2.0 + amped_ruled_rows_penalty(a->ruled);
@@ -150,17 +151,20 @@ static amped_status make_rows(void *self, int mode, uint64_t first, uint64_t end
   return AMPED_OK;
 }
 
-/* Every rank normalises the rows that have arrived. The owner normalises other rows. */
-static amped_status finish_mode(void *self, int mode, bool arrived) {
+/* Every rank normalises the rows that have arrived. The owner normalises other rows. A failure
+ * after the sum waits for the next one. */
+static amped_status finish_mode(void *self, int mode, bool arrived, amped_status status) {
   als *a = self;
   const amped_plan *plan = a->context->plan;
   const uint64_t block = plan->modes[mode].rows.block_rows;
-  sum_over_ranks(a, mode);
+  AMPED_TRY(sum_over_ranks(a, mode, status));
   if (arrived)
-    normalise(a, mode, 0, amped_plan_factor_rows(plan, mode));
+    a->own = normalise(a, mode, 0, amped_plan_factor_rows(plan, mode));
   else
-    normalise(a, mode, (uint64_t)plan->rank * block, block);
-  return a->ruled != NULL ? amped_ruled_rows_finish(a->ruled, mode) : AMPED_OK;
+    a->own = normalise(a, mode, (uint64_t)plan->rank * block, block);
+  if (a->ruled != NULL)
+    a->own = amped_ruled_rows_finish(a->ruled, mode, a->own);
+  return AMPED_OK;
 }
 
 /* The grams of all modes but one, and so this, are the same on every rank: here it is found before
@@ -198,42 +202,47 @@ static amped_status wait_none(void *self, int mode, int part, amped_mttkrp_times
   return AMPED_OK;
 }
 
-static void reduce_none(void *self, int mode) {
+static amped_status reduce_none(void *self, int mode) {
   (void)self;
   (void)mode;
+  return AMPED_OK;
 }
 
 static double last_value(const als *a) {
   return amped_solver_result_value(a->result);
 }
 
-/* Step from the model that stands. *work of mode 0 is done already where the step was tested with
- * it, and accepted. */
-static void take_step(als *a, uint64_t number, amped_mode_work *work, amped_mode_times *times) {
+/* Collective. Step from the model that stands. *work of mode 0 is done already where the step was
+ * tested with it, and accepted. The status is agreed. Other failures wait in a->own. */
+static amped_status take_step(als *a, uint64_t number, amped_mode_work *work,
+                              amped_mode_times *times) {
   const double miss = 1.0 - last_value(a);
   double began = amped_time();
   bool refused = false;
   amped_mttkrp_times t = {0.0, 0.0};
-  must(a, amped_acceleration_propose(a->acceleration, number));
+  a->own = amped_acceleration_propose(a->acceleration, number);
   times->solve += amped_time() - began;
   if (!amped_acceleration_is_tested(a->acceleration))
-    return;
+    return AMPED_OK;
+  AMPED_TRY(a->own);
   began = amped_time();
-  must(a, amped_mode_mttkrp(a->context, 0, &t));
+  AMPED_TRY(amped_mode_mttkrp(a->context, 0, &t));
   times->mttkrp += amped_time() - began;
   times->copy += t.copy_sec;
   times->compute += t.compute_sec;
   began = amped_time();
-  must(a, amped_acceleration_test(a->acceleration, miss * miss, &refused));
+  a->own = amped_acceleration_test(a->acceleration, miss * miss, &refused);
   times->solve += amped_time() - began;
   if (!refused)
     *work = (amped_mode_work){
         .begin = begin_none, .wait = wait_none, .reduce = reduce_none, .self = NULL};
+  return AMPED_OK;
 }
 
-static void judge_step(als *a, amped_sweep *s) {
-  must(a, amped_acceleration_judge(a->acceleration, last_value(a), &s->value));
+static amped_status judge_step(als *a, amped_sweep *s) {
+  const amped_status status = amped_acceleration_judge(a->acceleration, last_value(a), &s->value);
   amped_acceleration_tell(a->acceleration, &s->step, &a->result->steps);
+  return status;
 }
 
 static const char *stop(const void *self) {
@@ -246,6 +255,7 @@ static const char *stop(const void *self) {
 
 /* ---------------------------------------------------------------------------------------------- */
 
+/* Collective. A failure is agreed, or the caller brings it to the agreement after the sweep. */
 static amped_status sweep(void *self, amped_sweep *s) {
   als *a = self;
   const amped_plan *plan = a->context->plan;
@@ -255,19 +265,22 @@ static amped_status sweep(void *self, amped_sweep *s) {
   amped_mode_times t = {0.0, 0.0, 0.0, 0.0, 0.0};
   double began = amped_time();
   if (a->acceleration != NULL)
-    take_step(a, s->number, &update.work, &t);
+    AMPED_TRY(take_step(a, s->number, &update.work, &t));
   for (int m = 0; m < plan->order; m++) {
     const amped_mode_times before = t;
     const double mode_began = amped_time();
     AMPED_TRY(check_grams(a, m));
-    must(a, amped_mode_update(a->context, m, &update, &t));
+    const amped_status status = amped_mode_update(a->context, m, a->own, &update, &t);
+    if (a->failed)
+      return status;
+    AMPED_NEXT(a->own, status);
     s->modes[m] = since(&t, &before, amped_time() - mode_began);
     update.work = work;
   }
   amped_trace_begin(AMPED_PHASE_FIT, (int64_t)s->number);
   amped_status status = find_fit(a, s);
   if (a->acceleration != NULL && status == AMPED_OK)
-    judge_step(a, s);
+    status = judge_step(a, s);
   amped_trace_end();
   s->times = (amped_sweep_times){t.mttkrp, t.copy, t.solve, t.exchange, amped_time() - began};
   return status;
@@ -292,7 +305,7 @@ static amped_status begin(als *a, const amped_solver_state *start) {
     if (start != NULL)
       memcpy(a->grams[m], start->grams[m], n * n * sizeof *a->grams[m]);
     else if (m > 0)
-      find_gram(a, m);
+      AMPED_TRY(find_gram(a, m));
   return a->ruled != NULL
              ? amped_comm_agree(a->context->comm, amped_ruled_rows_begin(a->ruled, start == NULL))
              : AMPED_OK;
@@ -300,7 +313,7 @@ static amped_status begin(als *a, const amped_solver_state *start) {
 
 static amped_status finish(void *self, double *value) {
   als *a = self;
-  amped_fit_finish(&a->fit, value);
+  AMPED_TRY(amped_fit_finish(&a->fit, value));
   return a->ruled != NULL ? amped_ruled_rows_measure(a->ruled, &a->result->rows) : AMPED_OK;
 }
 

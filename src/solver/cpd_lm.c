@@ -46,6 +46,7 @@ typedef struct lm {
   amped_fit fit;
   amped_row_vectors *vectors;
   amped_factor_past *past;
+  amped_status own; /* of this rank: the first failure on which the ranks have not agreed */
   double numbers[NUMBERS];
   double part;                       /* |X - M|^2 / |X|^2 of the point */
   double largest;                    /* entry on V's diagonals, once the gradient is known */
@@ -77,10 +78,14 @@ static size_t area(const lm *a) {
   return n * n;
 }
 
-/* A failure inside a sweep ends the job: other ranks may wait in a collective already. */
-static void must(const lm *a, amped_status status) {
-  if (status != AMPED_OK)
-    amped_comm_abort(a->context->comm, status);
+/* A sum over ranks, in which they agree: any of them may have failed since the last one. */
+static amped_status sum_over_ranks(lm *a, double *values, int count) {
+  return amped_comm_sum_agreed(a->context->comm, a->own, values, count);
+}
+
+/* Work of this rank alone; its failure waits for the next sum over ranks. */
+static void combine(lm *a, int mode, int to, const amped_row_term *terms, int count) {
+  AMPED_NEXT(a->own, vector_ops(a)->combine(a->vectors, mode, to, terms, count));
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -137,13 +142,13 @@ static void release(lm *a) {
 
 /* --- the model -------------------------------------------------------------------------------- */
 
-/* Columns of `rows` rows of mode's factor from `position` on get unit length, and weights what they
- * had. */
+/* Collective; the status is agreed, as that of all functions below that have one. Columns of `rows`
+ * rows of mode's factor from `position` on get unit length, and weights what they had. */
 static amped_status make_unit(lm *a, int mode, uint64_t position, uint64_t rows) {
   const int n = a->context->plan->ncomps;
-  AMPED_TRY(amped_unit_gram(a->context, mode, a->grams[mode]));
-  AMPED_TRY(
-      amped_unit_columns(a->context, mode, position, rows, a->grams[mode], a->room, a->room + n));
+  AMPED_TRY(amped_unit_gram(a->context, mode, a->own, a->grams[mode]));
+  a->own =
+      amped_unit_columns(a->context, mode, position, rows, a->grams[mode], a->room, a->room + n);
   for (int r = 0; r < n; r++)
     a->result->weights[r] *= a->room[r];
   return AMPED_OK;
@@ -160,12 +165,12 @@ static amped_status find_product(lm *a, double *inner) {
   const int n = a->context->plan->ncomps;
   amped_mttkrp_times times = {0.0, 0.0};
   AMPED_TRY(amped_mode_mttkrp(a->context, 0, &times));
-  AMPED_TRY(vector_ops(a)->combine(a->vectors, 0, PRODUCT, &all, 1));
-  AMPED_TRY(vector_ops(a)->cross(a->vectors, 0, AMPED_ROWS_FACTOR, PRODUCT, a->v));
+  combine(a, 0, PRODUCT, &all, 1);
+  AMPED_NEXT(a->own, vector_ops(a)->cross(a->vectors, 0, AMPED_ROWS_FACTOR, PRODUCT, a->v));
   *inner = 0.0;
   for (int r = 0; r < n; r++)
     *inner += a->result->weights[r] * a->v[r * n + r];
-  amped_comm_sum(a->context->comm, inner, 1);
+  AMPED_TRY(sum_over_ranks(a, inner, 1));
   a->has_product = true;
   return AMPED_OK;
 }
@@ -176,7 +181,7 @@ static void count_passes(lm *a, uint64_t first, uint64_t end) {
     a->result->passes += amped_dense_count_passes(&plan->dense, plan->order, first, end);
 }
 
-/* The start is scaled so that its residual is least. */
+/* The start is scaled so that its residual is least. The status may be this rank's own. */
 static amped_status scale_start(lm *a, double *noise) {
   const amped_plan *plan = a->context->plan;
   double inner = 0.0;
@@ -192,8 +197,8 @@ static amped_status scale_start(lm *a, double *noise) {
   scale = fmax(scale, square > 0.0 ? LEAST_SHARE * sqrt(plan->norm_squared / square) : 0.0);
   for (int r = 0; r < plan->ncomps; r++)
     a->result->weights[r] *= scale;
-  amped_fit_find(&a->fit, 0, (const double *const *)a->grams, scale * inner, &a->part, noise);
-  return AMPED_OK;
+  return amped_fit_find(&a->fit, 0, (const double *const *)a->grams, scale * inner, a->own,
+                        &a->part, noise);
 }
 
 /* --- the gradient ----------------------------------------------------------------------------- */
@@ -227,7 +232,7 @@ static void put_diagonal(const lm *a, const double *from, double *matrix) {
 }
 
 /* The gradient in mode's rows; `product` has the MTTKRP. */
-static amped_status find_mode_gradient(lm *a, int mode, int product) {
+static void find_mode_gradient(lm *a, int mode, int product) {
   const amped_plan *plan = a->context->plan;
   const size_t n = (size_t)plan->ncomps;
   amped_hadamard(plan->order, plan->ncomps, (const double *const *)a->shared, mode, a->v);
@@ -236,14 +241,13 @@ static amped_status find_mode_gradient(lm *a, int mode, int product) {
   from_unit(a, a->v);
   put_diagonal(a, a->others, a->w);
   const amped_row_term terms[] = {{AMPED_ROWS_FACTOR, 1.0, a->v}, {product, -1.0, a->w}};
-  return vector_ops(a)->combine(a->vectors, mode, GRADIENT, terms, 2);
+  combine(a, mode, GRADIENT, terms, 2);
 }
 
-static amped_status dot(const lm *a, int x, int y, double *sum) {
+static amped_status dot(lm *a, int x, int y, double *sum) {
   *sum = 0.0;
-  AMPED_TRY(vector_ops(a)->dot(a->vectors, x, y, sum));
-  amped_comm_sum(a->context->comm, sum, 1);
-  return AMPED_OK;
+  AMPED_NEXT(a->own, vector_ops(a)->dot(a->vectors, x, y, sum));
+  return sum_over_ranks(a, sum, 1);
 }
 
 static amped_status find_gradient(lm *a) {
@@ -256,10 +260,10 @@ static amped_status find_gradient(lm *a) {
     AMPED_TRY(find_product(a, &inner));
     count_passes(a, 0, 1);
   }
-  AMPED_TRY(find_mode_gradient(a, 0, PRODUCT));
+  find_mode_gradient(a, 0, PRODUCT);
   for (int m = 1; m < plan->order; m++) {
     AMPED_TRY(amped_mode_mttkrp(a->context, m, &times));
-    AMPED_TRY(find_mode_gradient(a, m, AMPED_ROWS_OUTPUT));
+    find_mode_gradient(a, m, AMPED_ROWS_OUTPUT);
   }
   count_passes(a, 0, (uint64_t)plan->order);
   a->result->passes -= a->context->worker->format->needs.cells ? 1 : 0; /* that of mode 0 */
@@ -274,6 +278,7 @@ static amped_status find_gradient(lm *a) {
 
 /* --- conjugate gradients ---------------------------------------------------------------------- */
 
+/* The same on all ranks, unless one lacks memory. */
 static amped_status invert(lm *a) {
   const amped_plan *plan = a->context->plan;
   const size_t n = (size_t)plan->ncomps;
@@ -287,12 +292,11 @@ static amped_status invert(lm *a) {
   return AMPED_OK;
 }
 
-static amped_status precondition(lm *a) {
+static void precondition(lm *a) {
   for (int m = 0; m < a->context->plan->order; m++) {
     const amped_row_term term = {REST, 1.0, a->inverse[m]};
-    AMPED_TRY(vector_ops(a)->combine(a->vectors, m, PRODUCT, &term, 1));
+    combine(a, m, PRODUCT, &term, 1);
   }
-  return AMPED_OK;
 }
 
 /* The matrix by which x's rows of mode come into J'J times DIRECTION, from unit columns: the sum
@@ -323,48 +327,46 @@ static amped_status multiply(lm *a) {
   const size_t n = (size_t)plan->ncomps;
   for (int m = 0; m < plan->order; m++) {
     double *cross = a->crosses + (size_t)m * n * n;
-    AMPED_TRY(vector_ops(a)->cross(a->vectors, m, DIRECTION, AMPED_ROWS_FACTOR, cross));
+    AMPED_NEXT(a->own, vector_ops(a)->cross(a->vectors, m, DIRECTION, AMPED_ROWS_FACTOR, cross));
     for (size_t r = 0; r < n; r++)
       for (size_t s = 0; s < n; s++)
         cross[r * n + s] *= a->lengths[s];
   }
-  amped_comm_sum(a->context->comm, a->crosses,
-                 amped_comm_count(a->context->comm, (uint64_t)plan->order * n * n));
+  AMPED_TRY(sum_over_ranks(a, a->crosses,
+                           amped_comm_count(a->context->comm, (uint64_t)plan->order * n * n)));
   for (int m = 0; m < plan->order; m++) {
     mix(a, m);
     amped_hadamard(plan->order, plan->ncomps, (const double *const *)a->shared, m, a->v);
     for (size_t r = 0; r < n; r++)
       a->v[r * n + r] += a->numbers[DAMPING];
     const amped_row_term terms[] = {{DIRECTION, 1.0, a->v}, {AMPED_ROWS_FACTOR, 1.0, a->w}};
-    AMPED_TRY(vector_ops(a)->combine(a->vectors, m, PRODUCT, terms, 2));
+    combine(a, m, PRODUCT, terms, 2);
   }
   return AMPED_OK;
 }
 
 /* to = by * to + other * from. */
-static amped_status add(lm *a, int to, double by, int from, double other) {
+static void add(lm *a, int to, double by, int from, double other) {
   const amped_row_term terms[] = {{to, by, NULL}, {from, other, NULL}};
   for (int m = 0; m < a->context->plan->order; m++)
-    AMPED_TRY(vector_ops(a)->combine(a->vectors, m, to, terms, 2));
-  return AMPED_OK;
+    combine(a, m, to, terms, 2);
 }
 
-static amped_status set(lm *a, int to, int from, double by) {
+static void set(lm *a, int to, int from, double by) {
   const amped_row_term term = {from, by, NULL};
   for (int m = 0; m < a->context->plan->order; m++)
-    AMPED_TRY(vector_ops(a)->combine(a->vectors, m, to, &term, by != 0.0 ? 1 : 0));
-  return AMPED_OK;
+    combine(a, m, to, &term, by != 0.0 ? 1 : 0);
 }
 
 /* STEP, and what is left of its equations in REST. */
 static amped_status solve(lm *a, uint64_t *iterations) {
   double slope = 0.0; /* of REST and its preconditioned form */
   double rest = 0.0;
-  AMPED_TRY(invert(a));
-  AMPED_TRY(set(a, STEP, GRADIENT, 0.0));
-  AMPED_TRY(set(a, REST, GRADIENT, -1.0));
-  AMPED_TRY(precondition(a));
-  AMPED_TRY(set(a, DIRECTION, PRODUCT, 1.0));
+  AMPED_NEXT(a->own, invert(a));
+  set(a, STEP, GRADIENT, 0.0);
+  set(a, REST, GRADIENT, -1.0);
+  precondition(a);
+  set(a, DIRECTION, PRODUCT, 1.0);
   AMPED_TRY(dot(a, REST, PRODUCT, &slope));
   for (*iterations = 0; *iterations < ITERATIONS && slope > 0.0;) {
     double curvature = 0.0;
@@ -373,15 +375,15 @@ static amped_status solve(lm *a, uint64_t *iterations) {
     AMPED_TRY(dot(a, DIRECTION, PRODUCT, &curvature));
     if (!(curvature > 0.0))
       break;
-    AMPED_TRY(add(a, STEP, 1.0, DIRECTION, slope / curvature));
-    AMPED_TRY(add(a, REST, 1.0, PRODUCT, -slope / curvature));
+    add(a, STEP, 1.0, DIRECTION, slope / curvature);
+    add(a, REST, 1.0, PRODUCT, -slope / curvature);
     (*iterations)++;
     AMPED_TRY(dot(a, REST, REST, &rest));
     if (sqrt(rest) <= SMALL * a->steepness)
       break;
-    AMPED_TRY(precondition(a));
+    precondition(a);
     AMPED_TRY(dot(a, REST, PRODUCT, &next));
-    AMPED_TRY(add(a, DIRECTION, next / slope, PRODUCT, 1.0));
+    add(a, DIRECTION, next / slope, PRODUCT, 1.0);
     slope = next;
   }
   return AMPED_OK;
@@ -389,7 +391,7 @@ static amped_status solve(lm *a, uint64_t *iterations) {
 
 /* By so much |X - M|^2 / 2 falls with STEP, as the Gauss-Newton model has it: by
  * -g z - z J'J z / 2, where (J'J + mu I) z = -g - REST. */
-static amped_status foretell(const lm *a, double *fall) {
+static amped_status foretell(lm *a, double *fall) {
   double slope = 0.0;
   double rest = 0.0;
   double square = 0.0;
@@ -403,15 +405,14 @@ static amped_status foretell(const lm *a, double *fall) {
 /* --- a sweep ---------------------------------------------------------------------------------- */
 
 /* All modes, each with all of its columns. */
-static amped_status change_past(lm *a, double now, double then) {
+static void change_past(lm *a, double now, double then) {
   const int n = a->context->plan->ncomps;
   for (int r = 0; r < n; r++) {
     a->room[r] = now;
     a->room[n + r] = then;
   }
   for (int m = 0; m < a->context->plan->order; m++)
-    AMPED_TRY(past_ops(a)->step(a->past, m, a->room, a->room + n, false));
-  return AMPED_OK;
+    AMPED_NEXT(a->own, past_ops(a)->step(a->past, m, a->room, a->room + n, false));
 }
 
 /* The factors become those of x + STEP, with unit columns; the past has those of x. */
@@ -420,7 +421,7 @@ static amped_status move(lm *a) {
   const amped_context *context = a->context;
   const amped_plan *plan = context->plan;
   const amped_worker *worker = context->worker;
-  AMPED_TRY(change_past(a, 1.0, 0.0));
+  change_past(a, 1.0, 0.0);
   memcpy(a->kept_weights, a->result->weights, (size_t)plan->ncomps * sizeof(double));
   for (int m = 0; m < plan->order; m++)
     memcpy(a->kept_grams + (size_t)m * area(a), a->grams[m], area(a) * sizeof(double));
@@ -428,22 +429,22 @@ static amped_status move(lm *a) {
   for (int m = 0; m < plan->order; m++) {
     const uint64_t block = plan->modes[m].rows.block_rows;
     const uint64_t position = (uint64_t)plan->rank * block;
-    AMPED_TRY(worker->backend->factors->scale(worker->factors, m, position, block, a->lengths));
-    AMPED_TRY(vector_ops(a)->combine(a->vectors, m, AMPED_ROWS_FACTOR, terms, 2));
+    AMPED_NEXT(a->own,
+               worker->backend->factors->scale(worker->factors, m, position, block, a->lengths));
+    combine(a, m, AMPED_ROWS_FACTOR, terms, 2);
     AMPED_TRY(make_unit(a, m, position, block));
-    amped_exchange_rows(context->exchange, m);
+    AMPED_ALSO(a->own, amped_exchange_rows(context->exchange, m));
   }
   return AMPED_OK;
 }
 
-static amped_status move_back(lm *a) {
+static void move_back(lm *a) {
   const amped_plan *plan = a->context->plan;
-  AMPED_TRY(change_past(a, 0.0, 1.0));
+  change_past(a, 0.0, 1.0);
   memcpy(a->result->weights, a->kept_weights, (size_t)plan->ncomps * sizeof(double));
   for (int m = 0; m < plan->order; m++)
     memcpy(a->grams[m], a->kept_grams + (size_t)m * area(a), area(a) * sizeof(double));
   a->has_product = false;
-  return AMPED_OK;
 }
 
 static void accept(lm *a, double part, double foretold) {
@@ -455,14 +456,14 @@ static void accept(lm *a, double part, double foretold) {
   a->has_gradient = false;
 }
 
-static amped_status refuse(lm *a) {
+static void refuse(lm *a) {
   a->numbers[REFUSED]++;
   a->numbers[LAST_REFUSED] = 1.0;
   a->numbers[DAMPING] *= SHORTER;
-  return move_back(a);
+  move_back(a);
 }
 
-/* Where x + STEP is no better, x stays. */
+/* Where x + STEP is no better, x stays. The status may be this rank's own: the sweep ends here. */
 static amped_status try_step(lm *a, amped_sweep *s, double *mttkrp) {
   const double began = amped_time();
   double foretold = 0.0;
@@ -476,14 +477,17 @@ static amped_status try_step(lm *a, amped_sweep *s, double *mttkrp) {
   *mttkrp += amped_time() - at;
   s->times.solve += at - began;
   amped_trace_begin(AMPED_PHASE_FIT, (int64_t)s->number);
-  amped_fit_find(&a->fit, s->number, (const double *const *)a->grams, inner, &part, &s->noise);
+  AMPED_ALSO(a->own, amped_fit_find(&a->fit, s->number, (const double *const *)a->grams, inner,
+                                    a->own, &part, &s->noise));
   amped_trace_end();
   s->step.refused = !(part < a->part);
-  if (s->step.refused)
-    return refuse(a);
+  if (s->step.refused) {
+    refuse(a);
+    return a->own;
+  }
   accept(a, part, foretold);
   s->value = 1.0 - sqrt(part > 0.0 ? part : 0.0);
-  return AMPED_OK;
+  return a->own;
 }
 
 /* The residual of the point as the history has it, so that a run that goes on sees the same. */
@@ -501,16 +505,16 @@ static amped_status sweep(void *self, amped_sweep *s) {
   s->step.is_asked = true;
   amped_trace_begin(AMPED_PHASE_MTTKRP, AMPED_NO_NUMBER);
   if (!a->has_gradient)
-    must(a, find_gradient(a));
+    AMPED_TRY(find_gradient(a));
   amped_trace_end();
   s->times.mttkrp = amped_time() - at;
   s->step.damping = a->numbers[DAMPING];
   at = amped_time();
   amped_trace_begin(AMPED_PHASE_SOLVE, AMPED_NO_NUMBER);
-  must(a, solve(a, &s->step.iterations));
+  AMPED_TRY(solve(a, &s->step.iterations));
   amped_trace_end();
   s->times.solve = amped_time() - at;
-  must(a, try_step(a, s, &s->times.mttkrp));
+  AMPED_TRY(try_step(a, s, &s->times.mttkrp));
   a->result->steps.accepted = (uint64_t)a->numbers[ACCEPTED];
   a->result->steps.refused = (uint64_t)a->numbers[REFUSED];
   s->times.total = amped_time() - began;
@@ -538,8 +542,7 @@ static void view(const void *self, amped_solver_state *state) {
 }
 
 static amped_status finish(void *self, double *value) {
-  amped_fit_finish(&((lm *)self)->fit, value);
-  return AMPED_OK;
+  return amped_fit_finish(&((lm *)self)->fit, value);
 }
 
 const amped_solver amped_cpd_lm_solver = {.metric = "fit",

@@ -57,8 +57,9 @@ typedef struct rbs {
   amped_allgather *gather;             /* of such rows */
   uint64_t *part_first, *part_count;   /* [nranks] */
   amped_rows_moved moved[AMPED_MAX_ORDER];
-  double *numbers; /* of a checkpoint; the change of the last epoch is the largest of the modes' */
-  bool restricted; /* that epoch was */
+  double *numbers;  /* of a checkpoint; the change of the last epoch is the largest of the modes' */
+  bool restricted;  /* that epoch was */
+  amped_status own; /* of this rank: the first failure on which the ranks have not agreed */
 } rbs;
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -153,10 +154,13 @@ static void release(rbs *r) {
   r->ops->destroy(r->blocks);
 }
 
-/* A failure inside an epoch ends the job: other ranks may wait in a collective already. */
-static void must(const rbs *r, amped_status status) {
-  if (status != AMPED_OK)
-    amped_comm_abort(r->context->comm, status);
+/* Collective. In every sum over ranks they agree: any of them may have failed since the last one. A
+ * status that the functions below return is agreed. */
+static amped_status sum_over_ranks(rbs *r, double *values, uint64_t count) {
+  for (uint64_t i = 0; i < count; i += MOST_SUMMED)
+    AMPED_TRY(amped_comm_sum_agreed(r->context->comm, r->own, values + i,
+                                    (int)(count - i < MOST_SUMMED ? count - i : MOST_SUMMED)));
+  return AMPED_OK;
 }
 
 static size_t matrix(const rbs *r) {
@@ -179,20 +183,21 @@ static double unit_of(const amped_plan *plan) {
 }
 
 /* Whole factors get unit columns, whose lengths are multiplied into the weights. */
-static void make_unit(rbs *r) {
+static amped_status make_unit(rbs *r) {
   const amped_plan *plan = r->context->plan;
   const amped_worker *worker = r->context->worker;
   double *weights = r->result->weights;
   for (int c = 0; c < plan->ncomps; c++)
     weights[c] = r->unit;
   for (int m = 0; m < plan->order; m++) {
-    must(r, worker->backend->factors->gram(worker->factors, m, r->unit_grams[m]));
-    amped_comm_sum(r->context->comm, r->unit_grams[m], (int)matrix(r));
-    must(r, amped_unit_columns(r->context, m, 0, amped_plan_factor_rows(plan, m), r->unit_grams[m],
-                               r->lengths, r->scale));
+    AMPED_NEXT(r->own, worker->backend->factors->gram(worker->factors, m, r->unit_grams[m]));
+    AMPED_TRY(sum_over_ranks(r, r->unit_grams[m], matrix(r)));
+    r->own = amped_unit_columns(r->context, m, 0, amped_plan_factor_rows(plan, m), r->unit_grams[m],
+                                r->lengths, r->scale);
     for (int c = 0; c < plan->ncomps; c++)
       weights[c] *= r->lengths[c];
   }
+  return AMPED_OK;
 }
 
 /* The model that is in the factors, by the grams of modes: |M|^2. */
@@ -226,23 +231,22 @@ static void make_even(rbs *r) {
     r->scale[c] = weight > 0.0 ? pow(weight, 1.0 / plan->order) : 1.0;
   }
   for (int m = 0; m < plan->order; m++)
-    must(r, worker->backend->factors->scale(worker->factors, m, 0, amped_plan_factor_rows(plan, m),
-                                            r->scale));
+    AMPED_NEXT(r->own, worker->backend->factors->scale(worker->factors, m, 0,
+                                                       amped_plan_factor_rows(plan, m), r->scale));
 }
 
 /* --- a step ----------------------------------------------------------------------------------- */
 
 /* Grams of mode's rows in hand. Those of a group are summed over ranks; where every rank has all
  * rows, rank 0's are taken, so that all ranks compute with the same bits. */
-static void find_grams(rbs *r, int mode) {
-  const amped_comm *comm = r->context->comm;
-  must(r, r->ops->grams(r->blocks, mode, r->grams[mode]));
+static amped_status find_grams(rbs *r, int mode) {
+  AMPED_NEXT(r->own, r->ops->grams(r->blocks, mode, r->grams[mode]));
   if (!r->settings->shape.slices)
-    return;
+    return AMPED_OK;
   if (is_cut(r, mode))
-    amped_comm_sum(comm, r->grams[mode], (int)matrix(r));
-  else
-    amped_comm_broadcast(comm, r->grams[mode], matrix(r) * sizeof(double));
+    return sum_over_ranks(r, r->grams[mode], matrix(r));
+  amped_comm_broadcast(r->context->comm, r->grams[mode], matrix(r) * sizeof(double));
+  return AMPED_OK;
 }
 
 /* Elements of all rows of mode. */
@@ -250,24 +254,20 @@ static uint64_t elements_of(const rbs *r, int mode) {
   return r->context->plan->dims[mode] * (uint64_t)r->context->plan->ncomps; /* as it is held */
 }
 
-static void add_ranks(const rbs *r, double *sums, uint64_t count) {
-  for (uint64_t i = 0; i < count; i += MOST_SUMMED)
-    amped_comm_sum(r->context->comm, sums + i,
-                   (int)(count - i < MOST_SUMMED ? count - i : MOST_SUMMED));
-}
-
 /* Add up the sums of a group over ranks, for rows that all of them have. */
-static void sum_over_ranks(rbs *r, int mode) {
+static amped_status add_ranks(rbs *r, int mode) {
   if (is_cut(r, mode) || r->context->comm->nranks == 1)
-    return;
-  must(r, r->ops->get_sums(r->blocks, r->rows));
-  add_ranks(r, r->rows, elements_of(r, mode));
-  must(r, r->ops->put_sums(r->blocks, r->rows));
+    return AMPED_OK;
+  AMPED_NEXT(r->own, r->ops->get_sums(r->blocks, r->rows));
+  AMPED_TRY(sum_over_ranks(r, r->rows, elements_of(r, mode)));
+  r->own = r->ops->put_sums(r->blocks, r->rows);
+  return AMPED_OK;
 }
 
 /* The matrices of a block's update: V with the proximal term on its diagonal; where rows may be
  * anything, p and keep, by which the new rows are sums * p + old rows * keep. Sums are in the
- * tensor's unit, and V is not: p, or V and the term, make up for it. */
+ * tensor's unit, and V is not: p, or V and the term, make up for it. The status is this rank's own.
+ */
 static amped_status find_matrices(rbs *r, uint64_t block, int mode, double lambda) {
   const amped_plan *plan = r->context->plan;
   const size_t n = (size_t)plan->ncomps;
@@ -304,30 +304,31 @@ static amped_status find_matrices(rbs *r, uint64_t block, int mode, double lambd
 /* From the sums and matrices. */
 static void solve_rows(rbs *r, int mode) {
   if (amped_row_rule_is_nonnegative(&r->how->rule, mode))
-    must(r, r->ops->descend(r->blocks, mode, r->v, r->weight, &r->moved[mode]));
+    AMPED_NEXT(r->own, r->ops->descend(r->blocks, mode, r->v, r->weight, &r->moved[mode]));
   else
-    must(r, r->ops->solve(r->blocks, mode, r->p, r->keep, &r->moved[mode]));
+    AMPED_NEXT(r->own, r->ops->solve(r->blocks, mode, r->p, r->keep, &r->moved[mode]));
 }
 
 /* New rows of mode in all blocks in hand. */
-static void update_mode(rbs *r, int mode, double lambda, amped_sweep_times *times) {
+static amped_status update_mode(rbs *r, int mode, double lambda, amped_sweep_times *times) {
   double at = amped_time();
   double now = at;
   amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
-  must(r, r->ops->mttkrp(r->blocks, mode));
+  AMPED_NEXT(r->own, r->ops->mttkrp(r->blocks, mode));
   amped_trace_end();
   times->mttkrp += (now = amped_time()) - at;
   at = now;
-  sum_over_ranks(r, mode);
+  AMPED_TRY(add_ranks(r, mode));
   times->exchange += (now = amped_time()) - at;
   at = now;
   amped_trace_begin(AMPED_PHASE_SOLVE, mode);
   for (uint64_t b = 0; b < r->sets.count; b++)
-    must(r, find_matrices(r, b, mode, lambda));
+    AMPED_NEXT(r->own, find_matrices(r, b, mode, lambda));
   solve_rows(r, mode);
-  find_grams(r, mode);
+  AMPED_TRY(find_grams(r, mode));
   amped_trace_end();
   times->solve += amped_time() - at;
+  return AMPED_OK;
 }
 
 /* New rows of mode reach all ranks' factors. */
@@ -346,10 +347,11 @@ static void share_rows(rbs *r, uint64_t step, int mode) {
     r->part_count[p] = end - sets.first[mode][0];
   }
   const uint64_t own = is_cut(r, mode) ? r->part_first[plan->rank] : 0;
-  must(r, r->ops->get_rows(r->blocks, mode, r->rows + own * n));
+  AMPED_NEXT(r->own, r->ops->get_rows(r->blocks, mode, r->rows + own * n));
   if (is_cut(r, mode) && plan->nranks > 1)
     amped_allgather_parts(r->gather, r->rows, r->part_first, r->part_count);
-  must(r, r->ops->put_rows(r->blocks, mode, end - begin, r->sample.indices[mode] + begin, r->rows));
+  AMPED_NEXT(r->own, r->ops->put_rows(r->blocks, mode, end - begin, r->sample.indices[mode] + begin,
+                                      r->rows));
   amped_trace_end();
 }
 
@@ -370,10 +372,10 @@ static const void *read_slices(rbs *r, uint64_t epoch, uint64_t step) {
   const void *cells = NULL;
   if (step == 0)
     read_ahead(r, step);
-  must(r, amped_slice_reader_wait(r->reader, &cells));
+  AMPED_ALSO(r->own, amped_slice_reader_wait(r->reader, &cells));
   if (step + 1 < r->settings->shape.count)
     read_ahead(r, step + 1);
-  if (epoch == 0)
+  if (epoch == 0 && r->own == AMPED_OK)
     amped_cell_sample_see(r->context, &r->cells, r->sets.indices[mode] + first,
                           r->sets.first[mode][1] - first, cells);
   return cells;
@@ -383,13 +385,13 @@ static const void *read_slices(rbs *r, uint64_t epoch, uint64_t step) {
 static void take_step(rbs *r, uint64_t epoch, uint64_t step, amped_sweep_times *times) {
   const double began = amped_time();
   amped_rbs_sample_sets(&r->sample, step, r->context->plan->rank, &r->sets);
-  must(r,
-       r->ops->take(r->blocks, &r->sets, r->reader != NULL ? read_slices(r, epoch, step) : NULL));
+  const void *cells = r->reader != NULL ? read_slices(r, epoch, step) : NULL;
+  AMPED_NEXT(r->own, r->ops->take(r->blocks, &r->sets, cells));
   times->copy += amped_time() - began;
 }
 
 /* One sweep of ALS of each block in hand, the mode of slices first. */
-static void run_step(rbs *r, uint64_t epoch, uint64_t step, amped_sweep_times *times) {
+static amped_status run_step(rbs *r, uint64_t epoch, uint64_t step, amped_sweep_times *times) {
   const amped_plan *plan = r->context->plan;
   const amped_rbs_shape *shape = &r->settings->shape;
   const double lambda = amped_rbs_lambda(r->settings, epoch, step);
@@ -397,21 +399,22 @@ static void run_step(rbs *r, uint64_t epoch, uint64_t step, amped_sweep_times *t
   take_step(r, epoch, step, times);
   for (int m = 0; m < plan->order; m++)
     if (m != begin)
-      find_grams(r, m);
+      AMPED_TRY(find_grams(r, m));
   for (int i = 0; i < plan->order; i++) {
     const int m = i == 0 ? begin : i <= begin ? i - 1 : i;
-    update_mode(r, m, shape->slices && m == begin ? AMPED_RBS_LEAST : lambda, times);
+    AMPED_TRY(update_mode(r, m, shape->slices && m == begin ? AMPED_RBS_LEAST : lambda, times));
   }
   const double at = amped_time();
   for (int m = 0; m < plan->order; m++)
     share_rows(r, step, m);
   times->exchange += amped_time() - at;
+  return AMPED_OK;
 }
 
 /* --- an epoch --------------------------------------------------------------------------------- */
 
 /* The change of an epoch, from what its steps moved. */
-static void find_change(rbs *r) {
+static amped_status find_change(rbs *r) {
   const int order = r->context->plan->order;
   double sums[2 * AMPED_MAX_ORDER] = {0.0};
   double change = 0.0;
@@ -420,12 +423,13 @@ static void find_change(rbs *r) {
       sums[2 * m] = r->moved[m].moved;
       sums[2 * m + 1] = r->moved[m].size;
     }
-  amped_comm_sum(r->context->comm, sums, 2 * order);
+  AMPED_TRY(sum_over_ranks(r, sums, 2 * (uint64_t)order));
   for (int m = 0; m < order; m++)
     if (sums[2 * m + 1] > 0.0)
       change = fmax(change, sqrt(sums[2 * m] / sums[2 * m + 1]));
   r->numbers[CHANGE] = change;
   memset(r->moved, 0, sizeof r->moved);
+  return AMPED_OK;
 }
 
 static amped_status sweep(void *self, amped_sweep *s) {
@@ -436,9 +440,9 @@ static amped_status sweep(void *self, amped_sweep *s) {
   amped_rbs_sample_draw(&r->sample, r->seed, epoch);
   make_even(r);
   for (uint64_t step = 0; step < steps; step++)
-    run_step(r, epoch, step, &s->times);
-  make_unit(r);
-  find_change(r);
+    AMPED_TRY(run_step(r, epoch, step, &s->times));
+  AMPED_TRY(make_unit(r));
+  AMPED_TRY(find_change(r));
   r->restricted = epoch >= r->settings->search;
   if (r->reader != NULL && epoch == 0) {
     AMPED_TRY(amped_cell_sample_end(r->context, &r->cells));
@@ -446,7 +450,7 @@ static amped_status sweep(void *self, amped_sweep *s) {
   }
   amped_trace_begin(AMPED_PHASE_FIT, (int64_t)s->number);
   amped_status status = amped_cell_sample_fit(r->context, r->blocks, &r->cells, r->result->weights,
-                                              &s->value, &s->noise);
+                                              r->own, &s->value, &s->noise);
   amped_trace_end();
   s->sampling = (amped_sweep_sampling){.is_asked = true,
                                        .lambda = amped_rbs_lambda(r->settings, epoch, steps - 1),
@@ -608,7 +612,7 @@ static amped_status go_on(rbs *r, const amped_solver_state *start) {
 /* What a pass over the file finds of mode: the sums of all groups, for rows that all ranks have.
  * Where `own` is at least 0, each group first gets new rows of that mode, slices' own, and the gram
  * of these rows is found. */
-static void pass_over_file(rbs *r, int own, int mode, amped_sweep_times *times) {
+static amped_status pass_over_file(rbs *r, int own, int mode, amped_sweep_times *times) {
   const uint64_t count = elements_of(r, mode);
   double *gram = own >= 0 ? r->grams[own] : NULL;
   memset(r->sums, 0, count * sizeof *r->sums);
@@ -618,33 +622,34 @@ static void pass_over_file(rbs *r, int own, int mode, amped_sweep_times *times) 
     take_step(r, UINT64_MAX, step, times);
     const double began = amped_time();
     if (own >= 0) {
-      must(r, r->ops->mttkrp(r->blocks, own));
+      AMPED_NEXT(r->own, r->ops->mttkrp(r->blocks, own));
       solve_rows(r, own);
-      must(r, r->ops->grams(r->blocks, own, r->unit_grams[own]));
+      AMPED_NEXT(r->own, r->ops->grams(r->blocks, own, r->unit_grams[own]));
       for (size_t i = 0; i < matrix(r); i++)
         gram[i] += r->unit_grams[own][i];
       share_rows(r, step, own);
     }
-    must(r, r->ops->mttkrp(r->blocks, mode));
-    must(r, r->ops->get_sums(r->blocks, r->rows));
+    AMPED_NEXT(r->own, r->ops->mttkrp(r->blocks, mode));
+    AMPED_NEXT(r->own, r->ops->get_sums(r->blocks, r->rows));
     for (uint64_t i = 0; i < count; i++)
       r->sums[i] += r->rows[i];
     times->mttkrp += amped_time() - began;
   }
   if (own >= 0)
-    amped_comm_sum(r->context->comm, gram, (int)matrix(r));
-  add_ranks(r, r->sums, count);
+    AMPED_TRY(sum_over_ranks(r, gram, matrix(r)));
+  return sum_over_ranks(r, r->sums, count);
 }
 
 /* New rows of a mode of which all ranks have all rows, from the sums of all groups. */
-static void finish_mode(rbs *r, int mode, amped_sweep_times *times) {
+static amped_status finish_mode(rbs *r, int mode, amped_sweep_times *times) {
   const double began = amped_time();
-  must(r, find_matrices(r, 0, mode, 0.0));
-  must(r, r->ops->put_sums(r->blocks, r->sums));
+  AMPED_NEXT(r->own, find_matrices(r, 0, mode, 0.0));
+  AMPED_NEXT(r->own, r->ops->put_sums(r->blocks, r->sums));
   solve_rows(r, mode);
-  find_grams(r, mode);
+  AMPED_TRY(find_grams(r, mode));
   share_rows(r, 0, mode); /* leaves the rows in r->rows */
   times->solve += amped_time() - began;
+  return AMPED_OK;
 }
 
 /* Of the model, whose weights are in its factors; the sums are of `mode`, r->rows its rows. */
@@ -675,21 +680,22 @@ static amped_status sweep_outside(void *self, amped_sweep *s) {
   for (size_t c = 0; c < n; c++)
     weights[c] = r->result->weights[c] / r->unit;
   amped_rbs_sample_in_order(&r->sample);
-  must(r, r->context->worker->backend->factors->scale(r->context->worker->factors, own, 0,
-                                                      amped_plan_factor_rows(plan, own), weights));
+  AMPED_NEXT(r->own,
+             r->context->worker->backend->factors->scale(
+                 r->context->worker->factors, own, 0, amped_plan_factor_rows(plan, own), weights));
   for (int m = 0; m < plan->order; m++)
     memcpy(r->grams[m], r->unit_grams[m], matrix(r) * sizeof(double));
   for (size_t i = 0; i < n * n; i++)
     r->grams[own][i] *= weights[i / n] * weights[i % n];
-  must(r, find_matrices(r, 0, own, 0.0));
+  AMPED_NEXT(r->own, find_matrices(r, 0, own, 0.0));
   for (int m = 0; m < plan->order; m++)
     if (m != own) {
-      pass_over_file(r, last < 0 ? own : -1, m, &s->times);
-      finish_mode(r, m, &s->times);
+      AMPED_TRY(pass_over_file(r, last < 0 ? own : -1, m, &s->times));
+      AMPED_TRY(finish_mode(r, m, &s->times));
       last = m;
     }
   s->value = exact_fit(r, last, &s->noise);
-  make_unit(r);
+  AMPED_TRY(make_unit(r));
   memset(r->moved, 0, sizeof r->moved);
   s->times.total = amped_time() - began;
   if (isfinite(s->value))
@@ -739,7 +745,7 @@ static amped_status begin(rbs *r) {
     return go_on(r, r->options->start);
   }
   r->unit = 1.0; /* of the start */
-  make_unit(r);
+  AMPED_TRY(make_unit(r));
   scale_start(r);
   r->unit = unit_of(r->context->plan);
   return AMPED_OK;

@@ -26,14 +26,12 @@ static double noise_of(double part, double error) {
 /* |X - M|^2 by a pass over all nonzeros, of the factors as they are stored. `spread`: sizes /
  * |X|^2. What rounding of stored numbers does to X and M moves the fit by their unit, and by no
  * more. */
-static void measure_residual(amped_fit *f, uint64_t sweep, double spread, double *part,
-                             double *noise) {
+static amped_status measure_residual(amped_fit *f, uint64_t sweep, double spread, double *part,
+                                     double *noise) {
   const amped_context *context = f->context;
   amped_residual residual = {0.0, 0.0};
   double began = amped_time();
-  const amped_status status = amped_residual_measure(context, f->result->weights, &residual);
-  if (status != AMPED_OK)
-    amped_comm_abort(context->comm, status);
+  AMPED_TRY(amped_residual_measure(context, f->result->weights, &residual));
   f->result->residuals++;
   if (!f->told_pass)
     amped_say_verbose("  sweep %" PRIu64 ": near a fit of 1 rounding hides the residual; a pass "
@@ -42,6 +40,7 @@ static void measure_residual(amped_fit *f, uint64_t sweep, double spread, double
   f->told_pass = true;
   *part = residual.part;
   *noise = noise_of(residual.part, residual.error) + unit_of(context->plan) * (1.0 + sqrt(spread));
+  return AMPED_OK;
 }
 
 /* Rounding of what is multiplied moves <X, M>, of TF32 by some 2^-16 of |X| |M| (docs/numerics.md).
@@ -52,8 +51,8 @@ static double products_unit(const amped_context *context) {
 
 /* The terms of the quick formula have sizes of 1 + sizes / |X|^2, over |X|^2; they cancel. Their
  * rounding remains. */
-void amped_fit_find(amped_fit *f, uint64_t sweep, const double *const *grams, double inner,
-                    double *part, double *noise) {
+amped_status amped_fit_find(amped_fit *f, uint64_t sweep, const double *const *grams, double inner,
+                            amped_status status, double *part, double *noise) {
   const amped_plan *plan = f->context->plan;
   double sizes = 0.0;
   *part = (plan->norm_squared +
@@ -63,16 +62,18 @@ void amped_fit_find(amped_fit *f, uint64_t sweep, const double *const *grams, do
   const double error = unit_of(plan) * (1.0 + spread);
   *noise = noise_of(*part, ERRORS * products_unit(f->context) * (1.0 + spread)) + unit_of(plan);
   if (isfinite(*part) && *part < HIDDEN * error && amped_residual_is_possible(f->context))
-    measure_residual(f, sweep, spread, part, noise);
+    AMPED_ALSO(status, measure_residual(f, sweep, spread, part, noise));
+  return status;
 }
 
-void amped_fit_finish(amped_fit *f, double *value) {
+amped_status amped_fit_finish(amped_fit *f, double *value) {
   double part = 0.0;
   double noise = 0.0;
   if (!f->context->worker->tf32)
-    return;
+    return AMPED_OK;
   f->told_pass = true;
-  measure_residual(f, f->result->sweeps, 0.0, &part, &noise);
+  AMPED_TRY(measure_residual(f, f->result->sweeps, 0.0, &part, &noise));
   amped_say("fit by exact products: %.8f; by those of TF32 %.8f", 1.0 - sqrt(part), *value);
   *value = 1.0 - sqrt(part);
+  return AMPED_OK;
 }

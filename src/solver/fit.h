@@ -15,12 +15,13 @@ typedef struct amped_fit {
 } amped_fit;
 
 /* Collective. *part = |X - M|^2 / |X|^2, where inner = <X, M>; it may be NaN, where factors
- * overflow. *noise: the fit's rounding error. The output may be used. A failure ends the job. */
-void amped_fit_find(amped_fit *fit, uint64_t sweep, const double *const *grams, double inner,
-                    double *part, double *noise);
+ * overflow. *noise: the fit's rounding error. The output may be used. `status` is this rank's own
+ * so far. The status of the return is agreed if a pass was made, else this rank's own. */
+amped_status amped_fit_find(amped_fit *fit, uint64_t sweep, const double *const *grams,
+                            double inner, amped_status status, double *part, double *noise);
 
 /* Collective, after the last sweep: *value becomes that of exact products, where those of sweeps
- * were rounded to TF32. */
-void amped_fit_finish(amped_fit *fit, double *value);
+ * were rounded to TF32. The status is agreed. */
+amped_status amped_fit_finish(amped_fit *fit, double *value);
 
 #endif

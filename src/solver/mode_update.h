@@ -17,9 +17,9 @@ typedef struct amped_mode_work {
    * part. Called for all parts in ascending order. Not collective. */
   amped_status (*wait)(void *self, int mode, int part, amped_mttkrp_times *times);
   /* Collective, once a mode, after the last part was waited for: sums of several ranks become whole
-   * on their owners. A failure ends the job. Rows of earlier parts are in use by then, so such sums
-   * are rows of the last part (plan/overlap.h). */
-  void (*reduce)(void *self, int mode);
+   * on their owners. A rank that fails exchanges like the others. Rows of earlier parts are in use
+   * by then, so such sums are rows of the last part (plan/overlap.h). */
+  amped_status (*reduce)(void *self, int mode);
   void *self;
 } amped_mode_work;
 
@@ -37,9 +37,10 @@ typedef struct amped_row_update {
   amped_status (*begin)(void *self, int mode);
   /* Rows first .. end of this rank's block: the work's rows are there, the factor's become new. */
   amped_status (*rows)(void *self, int mode, uint64_t first, uint64_t end);
-  /* Called when all own rows are new. arrived: the other ranks' new rows are here, too. Else the
-   * exchange follows. */
-  amped_status (*finish)(void *self, int mode, bool arrived);
+  /* Collective, when all own rows are new. arrived: the other ranks' new rows are here, too. Else
+   * the exchange follows. `status` is this rank's own so far; that of the return is agreed, such as
+   * by amped_comm_sum_agreed. */
+  amped_status (*finish)(void *self, int mode, bool arrived, amped_status status);
   void *self;
 } amped_row_update;
 
@@ -49,9 +50,11 @@ typedef struct amped_mode_times {
   double mttkrp, copy, compute, solve, exchange;
 } amped_mode_times;
 
-/* Collective. Adds to *times. The status is this rank's own. After a failure the caller ends the
- * job, because other ranks may wait. */
-amped_status amped_mode_update(const amped_context *context, int mode,
+/* Collective. Adds to *times. `status` is this rank's own so far. A rank with a failure does no
+ * work of its own, but makes all collective calls, up to a finish that returns a failure: that one
+ * is agreed, and all ranks leave. Any other status that is returned is this rank's own; the caller
+ * brings it to its next agreement. */
+amped_status amped_mode_update(const amped_context *context, int mode, amped_status status,
                                const amped_row_update *update, amped_mode_times *times);
 
 #endif

@@ -115,17 +115,19 @@ static amped_dd model_norm_squared(const work *w) {
   return sum;
 }
 
+/* Collective; the status is this rank's own. */
 static amped_status multiply_grams(work *w) {
   const amped_plan *plan = w->context->plan;
+  amped_status status = AMPED_OK;
   for (int m = 0; m < plan->order; m++) {
     for (uint64_t i = 0; i < triangle(plan); i++)
       w->gram[i] = (amped_dd){0.0, 0.0};
-    AMPED_TRY(visit_own_rows(w, m));
+    AMPED_NEXT(status, visit_own_rows(w, m));
     sum_over_ranks(w->context, w->gram, triangle(plan));
     for (uint64_t i = 0; i < triangle(plan); i++)
       w->grams[i] = m == 0 ? w->gram[i] : amped_dd_multiply(w->grams[i], w->gram[i]);
   }
-  return AMPED_OK;
+  return status;
 }
 
 /* --- the pass --------------------------------------------------------------------------------- */
@@ -178,18 +180,22 @@ static amped_status measure(work *w, const double *weights, amped_residual *out)
   const amped_plan *plan = context->plan;
   const amped_worker *worker = context->worker;
   const int exponent = -ilogb(sqrt(plan->norm_squared)); /* |X| becomes 1 to 2 */
-  amped_products products;
+  amped_products products = {.xx = {0.0, 0.0}};
   double size = 0.0;
   for (int r = 0; r < plan->ncomps; r++) {
     w->weights[r] = ldexp(weights[r], exponent);
     size += w->weights[r];
   }
-  AMPED_TRY(multiply_grams(w));
-  AMPED_TRY(put_shared_rows(w));
-  AMPED_TRY(
-      worker->format->products(worker->tensor, 0, ldexp(1.0, exponent), w->weights, &products));
+  amped_status status = multiply_grams(w);
+  AMPED_NEXT(status, put_shared_rows(w));
+  AMPED_NEXT(status, worker->format->products(worker->tensor, 0, ldexp(1.0, exponent), w->weights,
+                                              &products));
   amped_dd sums[2] = {products.xx, products.xm};
+  if (status != AMPED_OK) /* the other ranks see it in the sum */
+    sums[0].hi = (double)NAN;
   sum_over_ranks(context, sums, 2);
+  if (isnan(sums[0].hi))
+    AMPED_TRY(amped_comm_agree(context->comm, status));
   const double unknown = choose_norm(plan, ldexp(plan->norm_squared, 2 * exponent), &sums[0]);
   const amped_dd norm = sums[0];
   amped_dd residual = amped_dd_add(norm, amped_dd_scale(sums[1], -2.0));
@@ -205,7 +211,7 @@ static amped_status measure(work *w, const double *weights, amped_residual *out)
 amped_status amped_residual_measure(const amped_context *context, const double *weights,
                                     amped_residual *out) {
   work w = {.context = context};
-  amped_status status = allocate(&w);
+  amped_status status = amped_comm_agree(context->comm, allocate(&w));
   if (status == AMPED_OK)
     status = measure(&w, weights, out);
   release(&w);

@@ -91,25 +91,27 @@ amped_status amped_ruled_rows_create(const amped_context *context, const amped_r
 
 /* --- sizes of columns ------------------------------------------------------------------------- */
 
-/* Collective. */
-static amped_status find_sizes(amped_ruled_rows *r, int mode) {
+/* Collective; the status is agreed. */
+static amped_status find_sizes(amped_ruled_rows *r, int mode, amped_status status) {
   const amped_worker *worker = r->context->worker;
-  AMPED_TRY(worker->backend->factors->absolute(worker->factors, mode, r->sizes[mode]));
-  amped_comm_sum(r->context->comm, r->sizes[mode], r->context->plan->ncomps);
-  return AMPED_OK;
+  AMPED_NEXT(status, worker->backend->factors->absolute(worker->factors, mode, r->sizes[mode]));
+  return amped_comm_sum_agreed(r->context->comm, status, r->sizes[mode], r->context->plan->ncomps);
 }
 
 amped_status amped_ruled_rows_begin(amped_ruled_rows *r, bool is_start) {
   const amped_plan *plan = r->context->plan;
   double *const lengths = r->room;
+  amped_status status = AMPED_OK;
   for (int m = is_start ? 1 : 0; m < plan->order; m++) {
     if (is_start)
-      AMPED_TRY(amped_unit_columns(r->context, m, 0, amped_plan_factor_rows(plan, m), r->grams[m],
-                                   lengths, lengths + plan->ncomps));
-    if (r->rule->l1 > 0.0)
-      AMPED_TRY(find_sizes(r, m));
+      AMPED_NEXT(status, amped_unit_columns(r->context, m, 0, amped_plan_factor_rows(plan, m),
+                                            r->grams[m], lengths, lengths + plan->ncomps));
+    if (r->rule->l1 > 0.0) {
+      status = find_sizes(r, m, status);
+      AMPED_TRY(status);
+    }
   }
-  return AMPED_OK;
+  return status;
 }
 
 /* The line comes once, with the first of them. */
@@ -123,9 +125,9 @@ static void tell_gone(amped_ruled_rows *r) {
     }
 }
 
-amped_status amped_ruled_rows_finish(amped_ruled_rows *r, int mode) {
+amped_status amped_ruled_rows_finish(amped_ruled_rows *r, int mode, amped_status status) {
   tell_gone(r);
-  return r->rule->l1 > 0.0 ? find_sizes(r, mode) : AMPED_OK;
+  return r->rule->l1 > 0.0 ? find_sizes(r, mode, status) : status;
 }
 
 /* --- updates ---------------------------------------------------------------------------------- */

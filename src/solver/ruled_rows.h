@@ -15,7 +15,8 @@
 typedef struct amped_ruled_rows amped_ruled_rows;
 
 /* The rule is borrowed. weights and grams are the solver's: of the model in hand. No function but
- * begin, finish and measure is collective; statuses are this rank's own. destroy takes NULL, too.
+ * begin, finish and measure is collective; statuses of the others are this rank's own. destroy
+ * takes NULL, too.
  */
 amped_status amped_ruled_rows_create(const amped_context *context, const amped_row_rule *rule,
                                      double *weights, double *const *grams, amped_ruled_rows **out);
@@ -23,7 +24,8 @@ void amped_ruled_rows_destroy(amped_ruled_rows *ruled);
 uint64_t amped_ruled_rows_bytes(const amped_plan *plan); /* of host memory, on every rank */
 
 /* Collective, before the first sweep, when the grams are known. Of a start the columns of modes 1,
- * 2, .. get unit length: penalties, and the ends of descents, depend on lengths. */
+ * 2, .. get unit length: penalties, and the ends of descents, depend on lengths. The status is this
+ * rank's own. */
 amped_status amped_ruled_rows_begin(amped_ruled_rows *ruled, bool is_start);
 
 /* Before mode's update: v, the Hadamard product of the other grams, gets the penalties. */
@@ -33,8 +35,9 @@ void amped_ruled_rows_drop(const amped_ruled_rows *ruled, double *p);
 /* By row descent: rows first .. end of this rank's block become new. v as prepared. */
 amped_status amped_ruled_rows_descend(amped_ruled_rows *ruled, int mode, uint64_t first,
                                       uint64_t end, const double *v, amped_row_sums *sums);
-/* Collective, when own rows of mode have unit columns. */
-amped_status amped_ruled_rows_finish(amped_ruled_rows *ruled, int mode);
+/* Collective, when own rows of mode have unit columns. `status` is this rank's own so far; that of
+ * the return is agreed under an l1 penalty, else this rank's own. */
+amped_status amped_ruled_rows_finish(amped_ruled_rows *ruled, int mode, amped_status status);
 
 /* The penalties of the model in hand. */
 double amped_ruled_rows_penalty(const amped_ruled_rows *ruled);
@@ -48,7 +51,7 @@ typedef struct amped_rows_end {
   double zeros[AMPED_MAX_ORDER]; /* share of a factor's entries */
 } amped_rows_end;
 
-/* Collective, after the last sweep: MTTKRPs of all modes. */
+/* Collective, after the last sweep: MTTKRPs of all modes. The status is agreed. */
 amped_status amped_ruled_rows_measure(amped_ruled_rows *ruled, amped_rows_end *out);
 
 #endif

@@ -337,42 +337,48 @@ static amped_status take_rows(const amped_stream_batch *b, const amped_stream_ro
 
 /* --- learning --------------------------------------------------------------------------------- */
 
-static void work(amped_stream_batch *b, int mode, const amped_row_history *past,
-                 amped_mode_times *times) {
+/* Collective. The status is this rank's own: a rank that fails makes only the collective calls. */
+static amped_status work(amped_stream_batch *b, int mode, const amped_row_history *past,
+                         amped_mode_times *times) {
   double solve_sec = 0.0;
   b->fit.history = past;
-  amped_complete_als.update(b->als, &b->fit, mode, times, &solve_sec);
+  return amped_complete_als.update(b->als, &b->fit, mode, times, &solve_sec);
 }
 
-/* New rows of a mode. */
-static void solve_rows(amped_stream_batch *b, int mode, amped_mode_times *times) {
+/* Collective. New rows of a mode. `status` is this rank's own so far; that of the return is agreed
+ * if there is a model, else it is this rank's own. */
+static amped_status solve_rows(amped_stream_batch *b, int mode, amped_status status,
+                               amped_mode_times *times) {
   amped_row_history past = b->histories[mode];
   const double began = amped_time();
   if (b->model != NULL)
-    amped_stream_model_recall(b->model, mode, &past);
+    AMPED_NEXT(status, amped_stream_model_recall(b->model, mode, &past));
   times->solve += amped_time() - began;
-  work(b, mode, &past, times);
+  AMPED_ALSO(status, work(b, mode, status == AMPED_OK ? &past : &b->histories[mode], times));
   const double solved = amped_time();
   if (b->model != NULL)
-    amped_stream_model_renew(b->model, mode);
+    status = amped_stream_model_renew(b->model, mode, status);
   times->solve += amped_time() - solved;
+  return status;
 }
 
-/* Collective; the status is agreed. What the batch says of its rows joins their histories. */
-static amped_status absorb(amped_stream_batch *b, int order, amped_mode_times *times) {
+/* Collective. What the batch says of its rows joins their histories. Statuses as in solve_rows. */
+static amped_status absorb(amped_stream_batch *b, int order, amped_status status,
+                           amped_mode_times *times) {
   if (b->model != NULL)
     return amped_stream_model_absorb(b->model);
   b->fit.absorb = true;
   for (int m = 0; m < order; m++)
-    work(b, m, &b->histories[m], times);
+    AMPED_ALSO(status, work(b, m, &b->histories[m], times));
   b->fit.absorb = false;
-  return AMPED_OK;
+  return status;
 }
 
 amped_status amped_stream_batch_learn(amped_stream_batch *b, const amped_state_head *head,
                                       amped_stream_rows *rows, uint64_t number, int sweeps,
                                       const int *order, amped_mode_times *times,
                                       double *sweep_sec) {
+  amped_status status = AMPED_OK;
   double at = amped_time();
   amped_trace_begin(AMPED_PHASE_ROWS, AMPED_NO_NUMBER);
   AMPED_TRY(amped_comm_agree(b->comm, bring_rows(b, head, rows, number)));
@@ -383,17 +389,22 @@ amped_status amped_stream_batch_learn(amped_stream_batch *b, const amped_state_h
   const double began = amped_time();
   for (int s = 0; s < sweeps; s++) {
     amped_trace_begin(AMPED_PHASE_SWEEP, s + 1);
-    for (int k = 0; k < rows->order; k++)
-      solve_rows(b, order[k], times);
+    for (int k = 0; k < rows->order; k++) {
+      status = solve_rows(b, order[k], status, times);
+      if (b->model != NULL)
+        AMPED_TRY(status);
+    }
     amped_trace_end();
   }
   *sweep_sec = (amped_time() - began) / sweeps;
   amped_trace_begin(AMPED_PHASE_ABSORB, AMPED_NO_NUMBER);
-  AMPED_TRY(absorb(b, rows->order, times));
+  status = absorb(b, rows->order, status, times);
+  if (b->model != NULL)
+    AMPED_TRY(status);
   amped_trace_end();
   at = amped_time();
   amped_trace_begin(AMPED_PHASE_ROWS, AMPED_NO_NUMBER);
-  const amped_status status = take_rows(b, rows, number);
+  AMPED_NEXT(status, take_rows(b, rows, number));
   amped_trace_end();
   lap(&at, &b->times->moves);
   return amped_comm_agree(b->comm, status);

@@ -141,7 +141,7 @@ static bool has_past(const amped_stream_model *s) {
   return has;
 }
 
-void amped_stream_model_recall(amped_stream_model *s, int mode, amped_row_history *out) {
+amped_status amped_stream_model_recall(amped_stream_model *s, int mode, amped_row_history *out) {
   const amped_row_recipe recipe = {.biased = s->fit.biased,
                                    .left = s->left,
                                    .right = s->right,
@@ -153,19 +153,15 @@ void amped_stream_model_recall(amped_stream_model *s, int mode, amped_row_histor
   memset(s->right, 0, s->ncomps * s->width * sizeof *s->right);
   if (has_past(s))
     make_matrices(s, mode);
-  const amped_status status = ops_of(s)->recall(part_of(s), mode, &recipe, out);
-  if (status != AMPED_OK) /* other ranks may wait in a collective already */
-    amped_comm_abort(s->context->comm, status);
+  return ops_of(s)->recall(part_of(s), mode, &recipe, out);
 }
 
 /* --- new rows --------------------------------------------------------------------------------- */
 
-void amped_stream_model_renew(amped_stream_model *s, int mode) {
+amped_status amped_stream_model_renew(amped_stream_model *s, int mode, amped_status status) {
   const uint64_t w = s->width;
-  const amped_status status = ops_of(s)->change(part_of(s), mode, s->change);
-  if (status != AMPED_OK)
-    amped_comm_abort(s->context->comm, status);
-  amped_comm_sum(s->context->comm, s->change, (int)(2 * w * w));
+  AMPED_NEXT(status, ops_of(s)->change(part_of(s), mode, s->change));
+  AMPED_TRY(amped_comm_sum_agreed(s->context->comm, status, s->change, (int)(2 * w * w)));
   for (uint64_t i = 0; i < w; i++)
     for (uint64_t c = 0; c < w; c++) {
       const double cross = s->change[i * 2 * w + c];
@@ -174,6 +170,7 @@ void amped_stream_model_renew(amped_stream_model *s, int mode) {
       s->sums[NOW][mode][i * w + c] =
           kept + cross + s->change[c * 2 * w + i] + s->change[i * 2 * w + w + c];
     }
+  return AMPED_OK;
 }
 
 /* --- after the batch -------------------------------------------------------------------------- */
@@ -182,15 +179,13 @@ amped_status amped_stream_model_absorb(amped_stream_model *s) {
   const uint64_t square = s->width * s->width;
   amped_row_counts counts;
   AMPED_TRY(amped_row_counts_find(s->context, &counts));
-  for (int m = 0; m < s->context->plan->order; m++) {
-    const amped_status status =
-        ops_of(s)->grow(part_of(s), m, &s->pasts[m], counts.own[m], s->change);
-    if (status != AMPED_OK)
-      amped_comm_abort(s->context->comm, status);
-    amped_comm_sum(s->context->comm, s->change, (int)square);
+  amped_status status = AMPED_OK;
+  for (int m = 0; m < s->context->plan->order && status == AMPED_OK; m++) {
+    status = ops_of(s)->grow(part_of(s), m, &s->pasts[m], counts.own[m], s->change);
+    status = amped_comm_sum_agreed(s->context->comm, status, s->change, (int)square);
     for (uint64_t i = 0; i < square; i++)
       s->kept[m][i] = s->sums[NOW][m][i] + s->change[i];
   }
   amped_row_counts_free(&counts);
-  return AMPED_OK;
+  return status;
 }

@@ -44,11 +44,13 @@ amped_status amped_stream_model_create(const amped_context *context, const amped
                                        amped_stream_model **out);
 void amped_stream_model_destroy(amped_stream_model *model); /* NULL is allowed */
 
-/* These end the job after a failure. The history of mode's own rows, for the factors as they are:
- * valid until the next call. */
-void amped_stream_model_recall(amped_stream_model *model, int mode, amped_row_history *out);
-/* Collective: mode's rows are new. */
-void amped_stream_model_renew(amped_stream_model *model, int mode);
+/* Not collective. The history of mode's own rows, for the factors as they are: valid until the next
+ * call. */
+amped_status amped_stream_model_recall(amped_stream_model *model, int mode, amped_row_history *out);
+/* Collective: mode's rows are new. `status` is this rank's own so far, that of the return is
+ * agreed.
+ */
+amped_status amped_stream_model_renew(amped_stream_model *model, int mode, amped_status status);
 
 /* Collective; the status is agreed. The batch is learnt: pasts and sums are those with it. */
 amped_status amped_stream_model_absorb(amped_stream_model *model);

@@ -4,11 +4,12 @@
 
 #include "solver/normal_equations.h"
 
-amped_status amped_unit_gram(const amped_context *context, int mode, double *gram) {
+amped_status amped_unit_gram(const amped_context *context, int mode, amped_status status,
+                             double *gram) {
   const amped_worker *worker = context->worker;
-  AMPED_TRY(worker->backend->factors->gram(worker->factors, mode, gram));
-  amped_comm_sum(context->comm, gram, context->plan->ncomps * context->plan->ncomps);
-  return AMPED_OK;
+  AMPED_NEXT(status, worker->backend->factors->gram(worker->factors, mode, gram));
+  return amped_comm_sum_agreed(context->comm, status, gram,
+                               context->plan->ncomps * context->plan->ncomps);
 }
 
 amped_status amped_unit_columns(const amped_context *context, int mode, uint64_t position,

@@ -5,9 +5,10 @@
 
 #include "factor/context.h"
 
-/* Collective: gram = that of mode's factor over all ranks, [ncomps][ncomps]. The status is this
- * rank's own; the caller ends the job where it is a failure. */
-amped_status amped_unit_gram(const amped_context *context, int mode, double *gram);
+/* Collective: gram = that of mode's factor over all ranks, [ncomps][ncomps]. `status` is this
+ * rank's own so far, that of the return is agreed. */
+amped_status amped_unit_gram(const amped_context *context, int mode, amped_status status,
+                             double *gram);
 
 /* Columns of mode's factor get unit length, in `rows` rows from `position` on, where gram is the
  * factor's own over all ranks: [ncomps][ncomps], scaled likewise. lengths[r] gets the length that

@@ -73,6 +73,13 @@ allocations_fail <<'END'
 2 0 60 parallel
 2 1 40 parallel
 END
+# Ranks that fail in a sweep of another method.
+for method in "t.h5 --method=lm" "d.npy --method=rbs --epochs=2 --polish=0" "t.h5 --nonnegative=1 --l1=0.1"; do
+  run="$method --rank=3 --iters=2 --tol=0 --deterministic $saved"
+  case $method in *rbs*) run="$method --rank=3 --deterministic $saved" ;; esac
+  echo "2 1 40 root" >faults.txt
+  allocations_fail <faults.txt
+done
 run="complete t.h5 --rank=3 --iters=2 --reg=1,0.5 --holdout=20% --test=t.tns --deterministic $saved"
 allocations_fail <<'END'
 1 0 60 root

@@ -292,9 +292,10 @@ static amped_status wait_work(void *self, int mode, int part, amped_mttkrp_times
   return AMPED_OK;
 }
 
-static void reduce_work(void *self, int mode) {
+static amped_status reduce_work(void *self, int mode) {
   (void)mode;
   called(self, 'r');
+  return AMPED_OK;
 }
 
 static amped_status new_rows(void *self, int mode, uint64_t first, uint64_t end) {
@@ -320,10 +321,47 @@ START_TEST(a_mode_update_takes_any_work) {
     (void)snprintf(want + strlen(want), sizeof want - strlen(want), "%d%s", i,
                    i + 1 < parts ? "n" : "rn");
   const amped_context context = context_of(&f);
-  check_ok(amped_mode_update(&context, 3, &update, &times));
+  check_ok(amped_mode_update(&context, 3, AMPED_OK, &update, &times));
   ck_assert_str_eq(calls, want);
   ck_assert_double_eq(times.copy, 1.0);
   ck_assert_double_eq(times.compute, 2.0);
+  fixture_close(&f);
+  check_no_leak();
+}
+
+static amped_status refuse_rows(void *self, int mode, uint64_t first, uint64_t end) {
+  (void)mode;
+  (void)first;
+  (void)end;
+  called(self, 'x');
+  return AMPED_BAD_INPUT;
+}
+
+static amped_status finish_sum(void *self, int mode, bool arrived, amped_status status) {
+  double sum = 1.0;
+  (void)mode;
+  (void)arrived;
+  called(self, 'f');
+  return amped_comm_sum_agreed(&comm, status, &sum, 1);
+}
+
+/* Other ranks wait for the reduction and for the sum: a rank that fails makes both calls. It waits
+ * for the work that it began, and makes no more rows. */
+START_TEST(a_failed_mode_update_makes_its_collective_calls) {
+  call_list calls = "";
+  const amped_mode_work work = {
+      .begin = begin_work, .wait = wait_work, .reduce = reduce_work, .self = calls};
+  const amped_row_update update = {
+      .work = work, .rows = refuse_rows, .finish = finish_sum, .self = calls};
+  amped_mode_times times = {0.0, 0.0, 0.0, 0.0, 0.0};
+  fixture f;
+  fixture_open(&f, NULL);
+  const amped_context context = context_of(&f);
+  ck_assert_int_eq(amped_mode_update(&context, 3, AMPED_OK, &update, &times), AMPED_BAD_INPUT);
+  ck_assert_str_eq(calls, "b0rxf");
+  memset(calls, 0, sizeof calls);
+  ck_assert_int_eq(amped_mode_update(&context, 3, AMPED_FAILED, &update, &times), AMPED_FAILED);
+  ck_assert_str_eq(calls, "rf");
   fixture_close(&f);
   check_no_leak();
 }
@@ -332,7 +370,8 @@ START_TEST(a_mode_update_takes_any_work) {
 int main(void) {
   const TTest *const tests[] = {
       a_format_of_one_copy_decomposes_as_sorted_copies_do, values_that_may_change_get_no_code,
-      a_format_that_lacks_an_operation_is_refused_by_name, a_mode_update_takes_any_work};
+      a_format_that_lacks_an_operation_is_refused_by_name, a_mode_update_takes_any_work,
+      a_failed_mode_update_makes_its_collective_calls};
   (void)setenv("CK_FORK", "no", 1);
   (void)snprintf(path, sizeof path, "%s", testing_path("formats.h5"));
   bool ready = write_file() == AMPED_OK && amped_hdf5_probe(path) == AMPED_OK;
