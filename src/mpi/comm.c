@@ -300,7 +300,8 @@ void amped_comm_check(const amped_comm *comm, int code, const char *call) {
 }
 
 /* Elements that every rank sends at a time; this bounds the memory of the rank that receives
- * them. */
+ * them. A rank without that memory aborts: it cannot receive what the others send in the same call.
+ */
 #define ORDERED_SUM 1024
 
 static void sum_in_order(const amped_comm *comm, double *values, int count) {

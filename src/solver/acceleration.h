@@ -49,8 +49,8 @@ amped_status amped_acceleration_create(const amped_context *context, amped_accel
 void amped_acceleration_destroy(amped_acceleration *a);
 
 /* Collective, at the beginning of a sweep: y takes the place of the model in hand, where there is a
- * step. The status of a step is agreed; without one it is this rank's own. So it is of test and judge
- * where they refuse. */
+ * step. The status of a step is agreed; without one it is this rank's own. So it is of test and
+ * judge where they refuse. */
 amped_status amped_acceleration_propose(amped_acceleration *a, uint64_t sweep);
 
 /* Collective, after MTTKRP of mode 0 at y: |X - y|^2 / |X|^2 is set, of which `part` is x's, and

@@ -19,7 +19,8 @@ typedef struct amped_residual {
 bool amped_residual_is_possible(const amped_context *context);
 
 /* Collective, between sweeps: the factors of all modes have arrived on every rank, the output is
- * free. Columns have unit length or are zero. The status is agreed. The same result on every rank. */
+ * free. Columns have unit length or are zero. The status is agreed. The same result on every rank.
+ */
 amped_status amped_residual_measure(const amped_context *context, const double *weights,
                                     amped_residual *out);
 
