@@ -123,9 +123,9 @@ mkfifo inc/a.csv
 awk '{ $4 += 2; print }' day1.tns >inc/b.tns
 watch stream s.st --follow=inc -o live.h5
 # Its state is read meanwhile, and its files are not written by others.
-alone 0 'the last one is' info s.st
+expect 0 'the last one is' "$amped" info s.st
 alone 0 'result: now.h5' stream s.st -o now.h5
-alone 0 '' info now.h5 --verify
+expect 0 '' "$amped" info now.h5 --verify
 cp s.st copy.st
 cp s.st.journal copy.st.journal 2>/dev/null
 alone 1 'is being written by another job' stream s.st day2.tns
@@ -161,7 +161,7 @@ for what in text tensor; do
 done
 rm -f other.st.prev
 # A limit of file sizes is an error of a write, not the end of the program.
-(ulimit -f 2 && "$amped" convert day2.tns big.csv >/dev/null 2>limit.txt)
+(ulimit -f 1 && "$amped" convert first.tns big.csv >/dev/null 2>limit.txt)
 same "status under ulimit -f" $? 1
 same "lines under ulimit -f" "$(grep -c '^amped_mpi: .*big.csv' limit.txt)" 1
 absent big.csv
