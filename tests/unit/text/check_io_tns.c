@@ -332,7 +332,8 @@ static void make_sample(sample *s, uint64_t seed, uint64_t kind, uint64_t base, 
   print_comments(&p, amped_random_u64(seed, 3, 0), false);
   print_header(&p, s, kind, amped_random_u64(seed, 4, 0));
   check_ok(amped_sptensor_create(t, s->order, s->nnz));
-  t->zero_based = base == 0;
+  for (int m = 0; m < s->order; m++)
+    t->labels[m].from_zero = base == 0;
   for (uint64_t k = 0; k < s->nnz; k++) {
     if (amped_random_u64(seed, 5, k) % 20 == 0)
       p += sprintf(p, "# 1 2 3 4\n");
@@ -727,7 +728,8 @@ START_TEST(what_is_written_reads_back_the_same) {
     amped_sptensor_free(&back);
     unlink(path);
   }
-  check_fails(AMPED_FAILED, "No such file", amped_tns_write("no/such/out.tns", &t, AMPED_TNS_FROM_1));
+  check_fails(AMPED_FAILED, "No such file",
+              amped_tns_write("no/such/out.tns", &t, AMPED_TNS_FROM_1));
   amped_sptensor_free(&t);
   check_no_leak();
 }
