@@ -3,7 +3,8 @@
 # table lacks, or mixes up, an operation is caught here, whatever its unit tests say: they make plans of
 # their own. jobs/check-gpu runs it on a GPU, tests/cli/emulated.sh on the emulated one.
 #
-# backends.sh [PART...]: the functions below, side by side if there are several (all).
+# backends.sh [PART...]: the functions below, side by side if there are several (all); with AMPED_ONE_BY_ONE
+# one after the other.
 parts="sorted rules methods copies dense sampling rows completion streams"
 . "$(dirname "$0")/../lib/lib.sh"
 folder=$(pwd)
@@ -22,7 +23,8 @@ esac
 if test $# -ne 1; then
   cd "$folder" || exit 99
   for part in $parts; do
-    sh "$srcdir/tests/cli/backends.sh" "$part" >"$scratch/$part.txt" 2>&1 || echo "$part" >>"$scratch/failed" &
+    (sh "$srcdir/tests/cli/backends.sh" "$part" >"$scratch/$part.txt" 2>&1 || echo "$part" >>"$scratch/failed") &
+    test -z "${AMPED_ONE_BY_ONE-}" || wait
   done
   wait
   for part in $parts; do
@@ -157,7 +159,7 @@ copies() {
   "$amped" convert four.h5 list.tns -q || fail "convert list.tns"
   agree $exact five.h5 $run --rank=4
   agree $exact list.tns $run --rank=6
-  gpu_only=--device-memory=1G
+  gpu_only=--device-memory=256M
   agree $exact p.h5 $run --rank=4 --deterministic
   gpu_only=
   agree $exact p.h5 $run --rank=4 --copies=one
@@ -165,6 +167,8 @@ copies() {
   gpu_only=--residency=stream
   agree $exact p.h5 $run --rank=4
   agree $exact p.h5 $run --rank=4 --copies=one
+  # bench reads 32 GiB to find its bounds: not on the emulated GPU.
+  test -z "${EMULATED_SMS-}" || return 0
   # The norms of MTTKRP's results, the last mode's of which is found.
   gpu_only=
   agree_in_json result_norm 1e-9 bench p.h5 --rank=5 --precision=double --repeat=1 -q --copies=one
@@ -184,7 +188,7 @@ dense() {
   agree $steps d.npy $run --rank=3 --method=lm
   gpu_only=--residency=stream
   agree $exact d.h5 $run --rank=4
-  expect 0 "sweep" on 3 bench --dense --dims=9x8x7 --rank=4 --repeat=1
+  test -n "${EMULATED_SMS-}" || expect 0 "sweep" on 3 bench --dense --dims=9x8x7 --rank=4 --repeat=1
 }
 
 # Samples of slabs in memory are drawn for a number of ranks, so that one rank alone compares; those of a

@@ -1,4 +1,7 @@
 #!/bin/sh
 # tests/cli/backends.sh on the emulated GPU: cuda/ works as a whole on a machine without a GPU.
+#
+# Blocks are emulated one after the other, and other tests run beside this one: few multiprocessors, one
+# thread a rank, and one part at a time.
 program=$(pwd)/emulated/amped_mpi
-AMPED_MPI=$program AMPED_TEST_BACKEND=cuda exec sh "$(dirname "$0")/backends.sh"
+EMULATED_SMS=8 OMP_NUM_THREADS=1 AMPED_ONE_BY_ONE=1 AMPED_MPI=$program AMPED_TEST_BACKEND=cuda exec sh "$(dirname "$0")/backends.sh"

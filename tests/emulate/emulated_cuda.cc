@@ -1,6 +1,7 @@
 /* The runtime of an emulated GPU, and its kernels' threads as fibers. See README.md. */
 #include "cuda_runtime.h"
 
+#include <cstdlib>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -278,7 +279,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device) {
   p->uuid.bytes[0] = (char)(device + 1);
   p->totalGlobalMem = total_bytes();
   p->major = 9;
-  p->multiProcessorCount = 132;
+  const char *sms = std::getenv("EMULATED_SMS"); /* each has blocks to emulate */
+  p->multiProcessorCount = sms != nullptr ? std::atoi(sms) : 132;
   p->l2CacheSize = 50 << 20;
   p->sharedMemPerBlockOptin = 227 << 10;
   return cudaSuccess;
