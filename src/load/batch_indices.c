@@ -232,8 +232,10 @@ amped_status amped_batch_indices_turn(amped_batch_indices *x, const char *name,
 /* --- labels ----------------------------------------------------------------------------------- */
 
 static amped_labels view(const amped_intern *in, char *name) {
-  return in->count > 0 ? (amped_labels){in->count, name, in->bytes, in->offsets, false, false}
-                       : (amped_labels){.count = 0};
+  return in->count == 0
+             ? (amped_labels){.count = 0}
+             : (amped_labels){
+                   .count = in->count, .name = name, .bytes = in->bytes, .offsets = in->offsets};
 }
 
 amped_labels amped_batch_indices_staged(const amped_batch_indices *x, int mode) {
