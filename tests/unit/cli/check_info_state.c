@@ -51,7 +51,10 @@ static void learn(amped_state_file *file, uint64_t b) {
     indices[i] = b == 1 ? i : 3 + b;
     offsets[i] = 5 * i;
   }
-  added[0] = (amped_labels){b == 1 ? 5 : 1, name, names + (b == 1 ? 0 : 25 + 5 * (b - 2)), offsets};
+  added[0] = (amped_labels){.count = b == 1 ? 5 : 1,
+                            .name = name,
+                            .bytes = names + (b == 1 ? 0 : 25 + 5 * (b - 2)),
+                            .offsets = offsets};
   check_ok(amped_sptensor_create(&held, 3, 2));
   for (uint64_t i = 0; i < 2; i++) {
     for (int m = 0; m < 3; m++)
