@@ -39,23 +39,12 @@ static void renumber(const int *places_a, const int *places_b, amped_match *matc
   qsort(match->pairs, (size_t)match->count, sizeof *match->pairs, compare_pairs);
 }
 
-/* "mode 2 (item)" */
-static const char *mode_text(const amped_labels *labels, int mode, char *buffer, size_t size) {
-  char name[64];
-  (void)amped_format_name(name, sizeof name, labels);
-  if (*name != '\0')
-    (void)snprintf(buffer, size, "mode %d (%s)", mode + 1, name);
-  else
-    (void)snprintf(buffer, size, "mode %d", mode + 1);
-  return buffer;
-}
-
 static amped_status share_none(const amped_labels *labels, int mode) {
   char text[128];
   return amped_error(AMPED_BAD_INPUT, NULL,
                      "%s: A and B share none of their labels; name results of tensors with the "
                      "same labels",
-                     mode_text(labels, mode, text, sizeof text));
+                     amped_format_mode(text, sizeof text, mode, labels));
 }
 
 /* rows[i] becomes the index of b for index i of a, of those the other way round. */
@@ -140,7 +129,7 @@ static void say_mode(const amped_ktensor *a, const amped_ktensor *b, const align
   const amped_labels *of_b = &b->labels[mode];
   const uint64_t shared = rows->joins[mode].shared;
   char text[128], left[64], right[64];
-  (void)mode_text(of_a->count > 0 ? of_a : of_b, mode, text, sizeof text);
+  (void)amped_format_mode(text, sizeof text, mode, of_a->count > 0 ? of_a : of_b);
   if (rows->joins[mode].rows != NULL)
     amped_say("%s: by labels%s, %" PRIu64 " shared%s%s", text,
               !rows->numbers[mode] ? ""

@@ -429,21 +429,25 @@ amped_status amped_result_file_read_start(const char *path, amped_ktensor *out,
   return read_file(path, out, changed);
 }
 
-static amped_status has_format(amped_hdf5 *file, bool *is_result, bool *known) {
+/* *known: the file has a format. */
+static amped_status has_format(amped_hdf5 *file, bool *is_result, bool *is_checkpoint,
+                               bool *known) {
   char *format = NULL;
+  *is_result = *is_checkpoint = false;
   AMPED_TRY(amped_hdf5_has_attribute(file, "/", "amped_format", known));
   if (!*known)
     return AMPED_OK;
   AMPED_TRY(amped_hdf5_get_text(file, "/", "amped_format", &format));
-  *is_result = strcmp(format, "ktensor") == 0 || strcmp(format, "checkpoint") == 0;
+  *is_checkpoint = strcmp(format, "checkpoint") == 0;
+  *is_result = *is_checkpoint || strcmp(format, "ktensor") == 0;
   amped_free(format);
   return AMPED_OK;
 }
 
 /* Decide by the format's name, else by the objects in the file. */
 static amped_status is_result(amped_hdf5 *file, bool *out) {
-  bool known = false, tensor = false, weights = false, factors = false;
-  AMPED_TRY(has_format(file, out, &known));
+  bool checkpoint = false, known = false, tensor = false, weights = false, factors = false;
+  AMPED_TRY(has_format(file, out, &checkpoint, &known));
   if (known)
     return AMPED_OK;
   AMPED_TRY(amped_hdf5_has_attribute(file, "/", "binsparse", &tensor));
@@ -466,13 +470,8 @@ amped_status amped_result_file_is(const char *path, bool *out) {
 /* Errors and ranks are what complete tells, and cpd does not. */
 static amped_status is_part(amped_hdf5 *file, bool *out) {
   amped_hdf5_metric metric;
-  char *format = NULL;
-  AMPED_TRY(amped_hdf5_has_attribute(file, "/", "amped_format", out));
-  if (!*out)
-    return AMPED_OK;
-  AMPED_TRY(amped_hdf5_get_text(file, "/", "amped_format", &format));
-  *out = strcmp(format, "checkpoint") == 0;
-  amped_free(format);
+  bool result = false, known = false;
+  AMPED_TRY(has_format(file, &result, out, &known));
   if (!*out)
     return AMPED_OK;
   AMPED_TRY(amped_hdf5_metric_get(file, &metric));

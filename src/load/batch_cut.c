@@ -99,10 +99,9 @@ static amped_status find_order(const amped_batch_cut *c, uint64_t **order) {
   if (labels->count == 0)
     return AMPED_OK;
   if (amped_label_kind_of(labels) == AMPED_LABELS_TEXT)
-    amped_warn("%s: labels of mode %d (%s) are no numbers, dates or times: its batches come in the "
+    amped_warn("%s: labels of %s are no numbers, dates or times: its batches come in the "
                "order of texts, which need not be that of time",
-               amped_input_path(c->input), c->mode + 1,
-               amped_format_name(name, sizeof name, labels));
+               amped_input_path(c->input), amped_format_mode(name, sizeof name, c->mode, labels));
   AMPED_TRY(amped_alloc(order, labels->count, sizeof **order, "the order of labels"));
   amped_status status = amped_label_order(labels, *order);
   for (uint64_t k = 0; k < labels->count && same && status == AMPED_OK; k++)

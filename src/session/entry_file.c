@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "load/input.h"
 #include "tensor/completion.h"
-#include "tensor/format.h"
 #include "tensor/sptensor.h"
 #include "text/index_match.h"
 

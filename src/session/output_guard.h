@@ -43,8 +43,8 @@ typedef struct amped_output {
 amped_status amped_output_look(const char *path, amped_output_kind kind, bool overwrite,
                                amped_output *out);
 
-/* Of a run that goes on from PATH, a checkpoint or a state: refuse a PATH.prev that is neither one,
- * too, nor damaged. */
+/* Refuse a PATH.prev that is no checkpoint or state, as `kind` says, and not a damaged one either:
+ * a run that goes on from PATH would replace it. */
 amped_status amped_output_look_previous(const char *path, amped_output_kind kind);
 
 /* Refuse a result or tensor of another input, and a result with another number of components

@@ -31,6 +31,16 @@ const char *amped_format_name(char *buffer, size_t size, const amped_labels *lab
   return amped_printable_text(buffer, size, labels->name != NULL ? labels->name : "");
 }
 
+const char *amped_format_mode(char *buffer, size_t size, int mode, const amped_labels *labels) {
+  char name[96];
+  (void)amped_format_name(name, sizeof name, labels);
+  if (*name != '\0')
+    (void)snprintf(buffer, size, "mode %d (%s)", mode + 1, name);
+  else
+    (void)snprintf(buffer, size, "mode %d", mode + 1);
+  return buffer;
+}
+
 json_t *amped_json_count(uint64_t n) {
   return n <= INT64_MAX ? json_integer((json_int_t)n) : json_real((double)n);
 }

@@ -19,6 +19,9 @@ const char *amped_vtype_name(amped_vtype type);
 /* The name of a mode in printable form (base/printable.h); "" where the mode has no name. */
 const char *amped_format_name(char *buffer, size_t size, const amped_labels *labels);
 
+/* "mode 2 (item)", or "mode 2" where the mode has no name. mode counts from 0. */
+const char *amped_format_mode(char *buffer, size_t size, int mode, const amped_labels *labels);
+
 /* An error of a model in six digits or more, whatever its size, into a buffer of AMPED_ERROR_TEXT
  * bytes, which is returned. */
 #define AMPED_ERROR_TEXT 32

@@ -11,17 +11,6 @@
 #include "text/io_number.h"
 #include "text/label_join.h"
 
-/* "mode 2 (item)" */
-static const char *mode_text(const amped_index_side *side, int mode, char *buffer, size_t size) {
-  char name[96];
-  (void)amped_format_name(name, sizeof name, &side->labels[mode]);
-  if (*name != '\0')
-    (void)snprintf(buffer, size, "mode %d (%s)", mode + 1, name);
-  else
-    (void)snprintf(buffer, size, "mode %d", mode + 1);
-  return buffer;
-}
-
 /* --- names of modes ----------------------------------------------------------------------------
  */
 
@@ -91,7 +80,7 @@ static amped_status no_number(const amped_index_side *known, const amped_index_s
                      "label %s of %s is no index from %d, and %s has no labels there; number that "
                      "column",
                      amped_label_text(&file->labels[mode], i, text, sizeof text),
-                     mode_text(file, mode, name, sizeof name),
+                     amped_format_mode(name, sizeof name, mode, &file->labels[mode]),
                      known->labels[mode].from_zero ? 0 : 1, known->path);
 }
 
@@ -120,7 +109,7 @@ static amped_status labels_repeat(const amped_index_side *known, const amped_ind
   return amped_error(AMPED_BAD_INPUT, file->path,
                      "labels of %s repeat, here or in %s, and tell no index; give each index a "
                      "label of its own",
-                     mode_text(known, mode, name, sizeof name), known->path);
+                     amped_format_mode(name, sizeof name, mode, &known->labels[mode]), known->path);
 }
 
 static amped_status by_label(const amped_index_side *known, const amped_index_side *file, int mode,
@@ -166,7 +155,7 @@ static amped_status no_row(const amped_index_side *known, const amped_index_side
   return amped_error(AMPED_BAD_INPUT, file->path,
                      "has indices alone in %s, where %s has labels that are numbers: either may be "
                      "meant; name a table, or a tensor file, with labels",
-                     mode_text(known, mode, name, sizeof name), known->path);
+                     amped_format_mode(name, sizeof name, mode, &known->labels[mode]), known->path);
 }
 
 amped_status amped_index_match_create(const amped_index_side *known, const amped_index_side *file,
@@ -211,7 +200,7 @@ void amped_index_match_say(const amped_index_side *known, const amped_index_side
                            const amped_index_match *match) {
   char name[128];
   const bool theirs = match->rule == AMPED_INDEX_BY_NUMBER;
-  (void)mode_text(theirs ? file : known, mode, name, sizeof name);
+  (void)amped_format_mode(name, sizeof name, mode, &(theirs ? file : known)->labels[mode]);
   if (theirs)
     amped_say("%s: %s: its labels are indices of %s, from %d, as there are no labels", file->path,
               name, known->path, known->labels[mode].from_zero ? 0 : 1);
@@ -231,7 +220,8 @@ amped_status amped_index_match_refuse(const amped_index_side *known, const amped
                                       int mode, uint64_t count) {
   char name[128];
   const bool labels = file->labels[mode].count > 0 && known->labels[mode].count > 0;
-  (void)mode_text(known->labels[mode].count > 0 ? known : file, mode, name, sizeof name);
+  (void)amped_format_mode(name, sizeof name, mode,
+                          &(known->labels[mode].count > 0 ? known : file)->labels[mode]);
   return amped_error(AMPED_BAD_INPUT, file->path,
                      "none of its %" PRIu64 " entries has %s of %s that %s has; name entries of "
                      "the same tensor, with the same %s",

@@ -100,7 +100,7 @@ for seed in ${AMPED_SEEDS:-11 22 33}; do
     expect 0 "" "$amped" convert $t-id0.tns $t-id0.h5 --compact --index-base=0 -q
   done
 
-  # Of one kind, and of each that means the same.
+  # The same cells, by every name that they have.
   value=
   judged "indices" train.tns test.tns
   judged "indices, tensor files" train.h5 test.h5
