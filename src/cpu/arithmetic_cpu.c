@@ -1,4 +1,5 @@
-/* Every thread multiplies matrices of its own by BLAS, which keeps them in its caches. */
+/* Arithmetic rate of CPU cores: every thread multiplies matrices of its own by BLAS, which keeps
+ * them in its caches. */
 #include "cpu/arithmetic_cpu.h"
 
 #include <cblas.h>
@@ -7,15 +8,17 @@
 #include "base/mem.h"
 #include "base/timer.h"
 
-/* Rows and columns of the matrices, products in one timing, and timings. The best one counts. */
+/* SIDE: rows and columns of a matrix. PRODUCTS: products per timing. REPEATS: timings, of which the
+ * fastest counts. */
 #define SIDE 384
 #define PRODUCTS 4
 #define REPEATS 6
 
-/* Three matrices of a thread. */
+/* Elements of a thread's three matrices. */
 #define ELEMENTS (UINT64_C(3) * SIDE * SIDE)
 
-/* Numbers from 1 to 2: every thread's own pages, and no number of a kind that is slow. */
+/* Fill with numbers from 1 to 2. Writing gives every thread its own pages; these numbers are not
+ * subnormal, which would be slow. */
 static void fill(amped_vtype type, char *data) {
   for (uint64_t i = 0; i < ELEMENTS; i++)
     amped_value_put(data, type, i, 1.0 + (double)(i % 97) / 97.0);

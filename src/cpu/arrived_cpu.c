@@ -1,3 +1,4 @@
+/* Incoming partial sums from all ranks, added up on CPU cores. */
 #include "cpu/arrived_cpu.h"
 
 void amped_arrived_cpu(const amped_plan *plan, int mode, const void *arriving, void *output,

@@ -1,3 +1,4 @@
+/* Backend table of the CPU: devices, rates and the list of operations. */
 #include <stdio.h>
 
 #include "base/blas.h"
@@ -74,8 +75,8 @@ static amped_status cpu_count_synthetic(amped_device *device, const amped_synthe
   return amped_synthetic_cpu_count(t, mode, width, first, count, idp_nnz, sum_of_squares);
 }
 
-/* Of a server's cores: caches, memory, and ranks that share the memory or a network. Blocks are cut
- * on CPUs only where --overlap asks. */
+/* Typical rates of a server: caches, memory, and ranks that share memory or a network. On CPUs,
+ * blocks are cut into parts only if --overlap requests it. */
 static void cpu_rates(const amped_device *device, amped_rates *out) {
   (void)device;
   *out = (amped_rates){UINT64_C(32) << 20, 400e9, 100e9, 10e9, 50e-6};

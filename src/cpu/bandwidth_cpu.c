@@ -1,6 +1,6 @@
-/* The gather does only the work that every MTTKRP does: it draws a batch of rows, prefetches the
- * next batch, and reads rows of a known length in vectors. It multiplies, decodes and stores
- * nothing. */
+/* Bandwidth of CPU cores. The gather does only the memory work of every MTTKRP: it draws a batch of
+ * rows, prefetches the next batch, and reads rows of a known length in vectors. It does not
+ * multiply, decode or store. */
 #include "cpu/bandwidth_cpu.h"
 
 #include "base/system_memory.h"
@@ -9,35 +9,35 @@
 #include "backend/synthetic.h"
 #include "base/timer.h"
 
-/* Bytes gathered in one timing, bytes read in one, and the number of timings. The best one counts.
- */
+/* Bytes gathered per timing, bytes read per timing, and number of timings. The fastest counts. */
 #define GATHER_BYTES (UINT64_C(128) << 20)
 #define READ_BYTES (UINT64_C(256) << 20)
 #define REPEATS 12
 
-/* Rows that are prefetched. */
+/* Rows that are prefetched at a time. */
 #define BATCH 32
 
-/* Words that are added together, those of rows' remainders, and words of a cache line. Rows are
- * padded to 16 bytes. */
+/* TILE: words that are added together. PART: the same for the rest of a row. LINE: words of a cache
+ * line. Rows are padded to 16 bytes. */
 #define TILE 16
 #define PART 2
 #define LINE 8
 
-/* A table of rows, or memory that is read in order. */
+/* A table of rows, or memory to read in order. */
 typedef struct table {
   const uint64_t *data;
   uint64_t rows;
-  uint64_t words; /* of a row */
+  uint64_t words; /* words per row */
   bool fetch;     /* rows are prefetched: the table is too large for a core's caches */
 } table;
 
 typedef uint64_t tile[TILE];
 
-/* One thread's work. Its sum is of no use; it keeps the compiler from leaving out the loads. */
+/* One thread's work. Its sum is not used, but keeps the compiler from removing the loads. */
 typedef uint64_t worker(const table *t, uint64_t first, uint64_t count);
 
-/* at[j] = a random row. This must cost less than reading the row: few instructions, in vectors. */
+/* at[j] = a random row. Drawing must cost less than reading the row: few instructions, in
+ * vectors. */
 AMPED_INLINE void draw(const table *t, uint64_t first, uint64_t *at) {
   for (int j = 0; j < BATCH; j++) {
     uint32_t h = ((uint32_t)first + (uint32_t)j) * UINT32_C(0x9E3779B1);
@@ -47,7 +47,7 @@ AMPED_INLINE void draw(const table *t, uint64_t first, uint64_t *at) {
   }
 }
 
-/* Loops are unrolled so that the sums stay in registers. */
+/* Add a row to acc and rest. Loops are unrolled so that the sums stay in registers. */
 AMPED_INLINE void add_row(const uint64_t *restrict row, uint64_t words, tile acc, tile rest) {
   uint64_t w = 0;
 #pragma GCC unroll 8
@@ -67,7 +67,8 @@ AMPED_INLINE uint64_t sum_of(const tile acc) {
   return sum;
 }
 
-/* fetch and words: constants of the caller, or t->words. */
+/* Gather `count` rows. fetch and words are compile-time constants of the caller; words may also be
+ * t->words. */
 AMPED_INLINE uint64_t gather_words(const table *t, bool fetch, uint64_t words, uint64_t first,
                                    uint64_t count) {
   uint64_t at[2][BATCH];
@@ -87,7 +88,7 @@ AMPED_INLINE uint64_t gather_words(const table *t, bool fetch, uint64_t words, u
 }
 
 AMPED_INLINE uint64_t gather_rows(const table *t, bool fetch, uint64_t first, uint64_t count) {
-  switch (t->words) { /* 20, 36, 68: a column of biases behind 32, 64, 128 components */
+  switch (t->words) { /* 20, 36, 68: 32, 64 or 128 components in float, plus a column of biases */
   case 8:
     return gather_words(t, fetch, 8, first, count);
   case 16:
@@ -140,7 +141,7 @@ static worker *find(bool in_order) {
   return rows[i].work[in_order];
 }
 
-/* The best rate of several timings, in rows a second: `each` rows on every thread. */
+/* Best rate of REPEATS timings, in rows per second, if every thread processes `each` rows. */
 static double best_rate(const table *t, worker *work, uint64_t each, int threads) {
   double best = 0.0;
   for (int i = 0; i < REPEATS; i++) {
@@ -150,13 +151,14 @@ static double best_rate(const table *t, worker *work, uint64_t each, int threads
     for (int p = 0; p < threads; p++)
       sum += work(t, each * (uint64_t)p, each);
     double rate = (double)each * threads / (amped_time() - began);
-    if (sum == 0 && rate > best) /* always: the table is zero */
+    if (sum == 0 && rate > best) /* always true, as the table is zero */
       best = rate;
   }
   return best;
 }
 
-/* 0 rows a second where there is no room for so many. */
+/* True if `rows` rows fit in half of the available memory, or if the available memory is
+ * unknown. */
 static bool has_room(uint64_t rows, uint64_t row_bytes) {
   uint64_t bytes = 0;
   uint64_t available = amped_mem_available();
@@ -169,7 +171,7 @@ amped_status amped_bandwidth_cpu(const amped_plan *plan, uint64_t rows, int thre
   table t = {.rows = rows, .words = row_bytes / sizeof *t.data};
   uint64_t *data = NULL;
   *rows_per_sec = 0.0;
-  /* A row is drawn with 32 random bits. */
+  /* Limit: a row is drawn with 32 random bits. */
   if (rows == 0 || rows > AMPED_SYNTHETIC_MAX_DIM || !has_room(rows, row_bytes))
     return AMPED_OK;
   AMPED_TRY(amped_huge_pages_calloc(&data, rows, row_bytes, threads, "a table to gather from"));

@@ -1,16 +1,16 @@
-/* The second body of block_targets_cpu.c: one column, for targets of type VALUE in vectors of type
- * VECTOR, LOOSE where they lie in memory. A row of columns is a LOOSE_ROW of four values: now,
- * bias, before, start. JOIN(at, j) makes one vector of the rows at(j), at(j + 4), ... LOW, HIGH,
- * EVEN and ODD pick from two vectors within quarters of four, as in a transposition; SECOND has the
- * second value of each quarter from its second vector. INTEGERS are as long as VECTOR; LANE_BITS
- * has one bit in each. Functions are compiled for TARGET. NAME(x) is of all these. No include
- * guard.
+/* Second body of block_targets_cpu.c: a block of one column, for targets of type VALUE in vectors
+ * of type VECTOR. LOOSE is the unaligned vector type. A row of columns is a LOOSE_ROW of four
+ * values: now, bias, before, start. JOIN(at, j) makes one vector of the rows at(j), at(j + 4), ...
+ * LOW, HIGH, EVEN and ODD pick from two vectors within quarters of four, as in a transposition;
+ * SECOND takes the second value of each quarter from its second vector. INTEGERS is an integer
+ * vector as long as VECTOR; LANE_BITS has one bit per lane. Functions are compiled for TARGET.
+ * NAME(x) is the function name for these types. No include guard.
  *
- * inputs, biased and is_short are constants of most callers. */
+ * inputs, biased and is_short are compile-time constants of most callers. */
 
 #define LANES ((int)(sizeof(VECTOR) / sizeof(VALUE)))
 
-/* The bias is summed, the others are multiplied. */
+/* Multiply rows: all values are multiplied, except the biases, which are added. */
 AMPED_INLINE TARGET void NAME(multiply)(bool biased, const VECTOR *x, VECTOR *product) {
   const VECTOR sum = *product + *x;
   *product *= *x;
@@ -18,7 +18,7 @@ AMPED_INLINE TARGET void NAME(multiply)(bool biased, const VECTOR *x, VECTOR *pr
     *product = SECOND(*product, sum);
 }
 
-/* The products of the rows of nonzeros j, j + 4, ... */
+/* Products of the input rows of nonzeros j, j + 4, ... */
 AMPED_INLINE TARGET void NAME(rows)(const column_places *c, int inputs, bool biased, bool is_short,
                                     int j, VECTOR *out) {
 #define ROW_AT(j) (*(const LOOSE_ROW *)place_of(c, is_short, i, j))
@@ -31,7 +31,7 @@ AMPED_INLINE TARGET void NAME(rows)(const column_places *c, int inputs, bool bia
 #undef ROW_AT
 }
 
-/* LANES nonzeros from j on: targets are changed; those of `take` are added to sums. */
+/* Update the targets of LANES nonzeros, from j on, and add the nonzeros `take` to the sums. */
 AMPED_INLINE TARGET void NAME(group)(VALUE before, VALUE start, const column_places *c, int inputs,
                                      bool biased, bool is_short, int j, uint64_t take, LOOSE *place,
                                      NAME(sums) * s) {
@@ -60,7 +60,7 @@ AMPED_INLINE TARGET void NAME(group)(VALUE before, VALUE start, const column_pla
   }
 }
 
-/* The same of nonzeros lo .. hi alone: other threads may be at the others' targets. */
+/* The same for nonzeros lo .. hi only, because other threads may update the other targets. */
 AMPED_INLINE TARGET void NAME(part)(VALUE before, VALUE start, const column_places *c, int inputs,
                                     bool biased, bool is_short, int j, int lo, int hi,
                                     uint64_t take, VALUE *kept, NAME(sums) * s) {
@@ -83,11 +83,12 @@ AMPED_INLINE TARGET void NAME(carry)(VECTOR *v, double *to) {
   *v = (VECTOR){0};
 }
 
-/* Nonzeros first .. end of one row. */
+/* Update the targets of nonzeros first .. end, all of one row, and add up its equations. */
 AMPED_INLINE TARGET void NAME(column)(const column_work *w, int inputs, bool biased, bool is_short,
                                       uint64_t first, uint64_t end, column_sums *e) {
   NAME(sums) s = {{0}, {0}, {0}, {0}, {0}};
-  const VALUE before = (VALUE)w->before; /* registers keep them, as kept is not w */
+  const VALUE before = (VALUE)w->before; /* local copies stay in registers: stores to kept may alias
+                                            w */
   const VALUE start = (VALUE)w->start;
   const uint64_t *held = w->held;
   uint64_t count = 0;
@@ -126,7 +127,7 @@ AMPED_INLINE TARGET void NAME(column)(const column_work *w, int inputs, bool bia
   e->count += (double)count;
 }
 
-/* out = the products of row `a` and each of `count` rows. */
+/* out = the products of row `a` with each of `count` rows. */
 AMPED_INLINE TARGET void NAME(pair)(const void *a, const void *rows, uint64_t count, bool biased,
                                     void *out) {
 #define ROW_AT(j) (*(const LOOSE_ROW *)a)

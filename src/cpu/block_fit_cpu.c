@@ -1,3 +1,5 @@
+/* Block fits on CPU cores: columns are exchanged with the factors, and rows are fitted to
+ * targets. */
 #include "cpu/block_fit_cpu.h"
 
 #include <string.h>
@@ -13,17 +15,17 @@ struct amped_block_fit {
   amped_factor_set *set;
   const amped_plan *columns;
   uint64_t width;
-  uint64_t first, count; /* in hand */
+  uint64_t first, count; /* current columns */
   bool biased;
-  bool renewed;                /* a first block */
-  void *kept[AMPED_MAX_ORDER]; /* targets of each copy */
-  void *table;                 /* of products; NULL: there is none */
-  amped_packing packing;       /* of the copy in hand, as its targets are values */
-  amped_cpu_copy copy;         /* likewise */
-  amped_block_targets targets; /* of the copy in hand */
+  bool renewed;                /* the current block is a first block */
+  void *kept[AMPED_MAX_ORDER]; /* targets per copy */
+  void *table;                 /* table of products; NULL: none */
+  amped_packing packing;       /* packing of the current copy, whose values are targets */
+  amped_cpu_copy copy;         /* the current copy, likewise */
+  amped_block_targets targets; /* targets of the current copy */
 };
 
-/* --- life --------------------------------------------------------------------------------------*/
+/* --- creation and destruction ------------------------------------------------------------------*/
 
 static void block_require(const amped_device *device, const amped_plan *plan, int width,
                           uint64_t *device_bytes, uint64_t *host_bytes) {
@@ -73,11 +75,11 @@ static amped_status block_create(amped_tensor_part *part, amped_factor_set *set,
 
 /* --- columns -----------------------------------------------------------------------------------*/
 
-/* All positions of a mode, as elements of VALUE. */
+/* Exchange between the factor and the columns of all positions of a mode; elements are VALUE. */
 typedef struct exchange {
   void *factor, *rows;
   uint64_t positions, factor_ld, ld;
-  uint64_t width, bias; /* bias: its column in the factor; 0: there is none */
+  uint64_t width, bias; /* bias: its column in the factor; 0: no bias */
   uint64_t old_first, old_count, first, count;
 } exchange;
 
@@ -134,7 +136,7 @@ static amped_status block_take(amped_block_fit *b, bool biased, int first, int c
 
 /* --- rows --------------------------------------------------------------------------------------*/
 
-/* The walk over mode's copy with targets for values, and columns for rows. */
+/* Job of a walk over mode's copy, with targets for values and columns for rows. */
 static amped_row_job job_of(amped_block_fit *b, int mode) {
   amped_tensor_part *part = b->part;
   const amped_plan *plan = part->plan;

@@ -1,11 +1,13 @@
-/* The body of block_targets_cpu.c for one VALUE type. NAME(x) is of that type. No include guard. */
+/* Body of block_targets_cpu.c for one VALUE type. NAME(x) is the function name for that type. No
+ * include guard. */
 
-/* Columns that are multiplied at a time: a TILE_VECTOR, LOOSE_TILE where it lies in memory. */
+/* TILE: columns that are multiplied at a time, as a TILE_VECTOR. LOOSE_TILE is the unaligned
+ * type. */
 #define TILE ((uint64_t)(sizeof(TILE_VECTOR) / sizeof(VALUE)))
 #define AT(place, c) (*(const LOOSE_TILE *)(const void *)((place) + (c)))
 
-/* The product of the rows of nonzero j, times `own`, summed over columns from byte `offset` of the
- * rows on. inputs is a constant of the caller. */
+/* Sum over columns of the product of nonzero j's input rows and `own`. Columns begin `offset` bytes
+ * into the rows. inputs is a compile-time constant of the caller. */
 AMPED_INLINE VALUE NAME(dot)(const amped_bundle *b, int inputs, int j, uint64_t offset,
                              const VALUE *own, uint64_t columns) {
   const VALUE *first = (const VALUE *)(b->rows[0][j] + offset);
@@ -31,7 +33,7 @@ AMPED_INLINE VALUE NAME(dot)(const amped_bundle *b, int inputs, int j, uint64_t 
   return sum;
 }
 
-/* Targets of nonzeros lo .. hi of the bundle: made of their values, or changed. */
+/* Set the targets of nonzeros lo .. hi of the bundle from their values, or update them. */
 AMPED_INLINE void NAME(targets)(const dots *w, const amped_bundle *b, int inputs, int lo, int hi,
                                 VALUE *restrict kept) {
   const VALUE *values = b->values;

@@ -1,20 +1,21 @@
+/* Block targets on CPU cores: update of targets, and equations of a block of one column. */
 #include "cpu/block_targets_cpu.h"
 
 #include <string.h>
 
 #include "cpu/cpu_dispatch.h"
 
-/* A product that is added to a sum is rounded once, where the processor can. */
-#ifndef __clang__ /* which does so unless it is told not to */
+/* Allow fused multiply-add, which rounds once, on processors that have it. */
+#ifndef __clang__ /* clang contracts by default */
 #pragma GCC optimize("fp-contract=fast")
 #endif
 
 /* --- targets -----------------------------------------------------------------------------------*/
 
-/* What the targets of a row's nonzeros are made of, or change by. */
+/* How the targets of a row's nonzeros are computed or updated. */
 typedef struct dots {
-  const void *own; /* [columns] of the row itself */
-  uint64_t offset; /* bytes of an input's row before its columns */
+  const void *own; /* [columns] of the row itself, in the value type */
+  uint64_t offset; /* bytes of an input's row before the columns */
   uint64_t columns;
   bool makes;
   double mean, per_scale;
@@ -42,7 +43,7 @@ typedef double loose_doubles_8 __attribute__((vector_size(64), aligned(8), may_a
   TOTAL_8((__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +                                 \
            __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15)))
 
-/* Vectors of the processor: longer ones would go through memory. */
+/* Instances per vector length: vectors longer than the processor's would be spilled to memory. */
 #define VALUE float
 #define TILE_VECTOR floats_16
 #define LOOSE_TILE loose_floats_16
@@ -109,7 +110,7 @@ typedef double loose_doubles_8 __attribute__((vector_size(64), aligned(8), may_a
 
 /* --- one column --------------------------------------------------------------------------------*/
 
-/* The row's own columns, and what all rows have in common. */
+/* The row's own column values, and data shared by all rows. */
 typedef struct column_work {
   double before, start;
   const amped_row_job *job;
@@ -119,20 +120,21 @@ typedef struct column_work {
   void *kept;
 } column_work;
 
-/* A number a lane. */
+/* Sums of a row's equations: one number per lane. */
 #define MOST_LANES 8
 typedef struct column_sums {
   double products[MOST_LANES], sum[MOST_LANES], targets[MOST_LANES], target[MOST_LANES],
       squares[MOST_LANES], count;
 } column_sums;
 
-/* Floats are added up over so many bundles at most: 32 numbers a lane. */
+/* Floats are summed over at most this many bundles, 32 numbers per lane, then added in double. */
 #define CARRIED 4
 
-/* Nonzeros are asked for so many ahead. */
+/* Packed numbers and targets are prefetched this many nonzeros ahead. */
 #define AHEAD 512
 
-/* Where the rows of a bundle's nonzeros begin: at bytes from bases on, or as the bundle says. */
+/* Addresses of the input rows of a bundle's nonzeros: bases + bytes, or the decoded bundle's
+ * rows. */
 typedef struct column_places {
   const char *const *bases;
   const amped_bundle *bundle;
@@ -143,13 +145,14 @@ AMPED_INLINE const void *place_of(const column_places *c, bool is_short, int inp
   return is_short ? c->bases[input] + c->bytes[input][j] : (const char *)c->bundle->rows[input][j];
 }
 
-/* The part of first .. end in the bundle at k. */
+/* End of the range first .. end within the bundle of nonzero k, as an index in the bundle. */
 static inline int end_in(uint64_t k, uint64_t end) {
   const uint64_t left = end - k / AMPED_BUNDLE * AMPED_BUNDLE;
   return left < AMPED_BUNDLE ? (int)left : AMPED_BUNDLE;
 }
 
-/* bytes of nonzeros lo .. hi, and of some around them, of one field; with `more` it is added. */
+/* Offsets of the rows of one input for nonzeros lo .. hi, rounded out to groups of 16. more: a
+ * second field whose offset is added; NULL: none. */
 AMPED_INLINE void find_bytes(const amped_column_field *f, const uint32_t *words, int lo, int hi,
                              const amped_column_field *more, uint32_t *restrict bytes) {
   const amped_column_field a = *f;
@@ -162,7 +165,7 @@ AMPED_INLINE void find_bytes(const amped_column_field *f, const uint32_t *words,
     }
 }
 
-/* Places of nonzeros lo .. hi of the bundle at nonzero k; targets have `size` bytes. */
+/* Find the rows of nonzeros lo .. hi of the bundle at nonzero k. A target has `size` bytes. */
 AMPED_INLINE void find_places(const column_work *w, column_places *c, int inputs, bool is_short,
                               uint64_t size, uint64_t k, int lo, int hi) {
   const amped_column_fields *f = w->fields;
@@ -200,7 +203,7 @@ SUMS(floats_4, sums_f32)
 SUMS(doubles_4, sums_f64)
 SUMS(floats_8, sums_wide)
 
-/* Four values a vector: a nonzero's row each. */
+/* Vectors of four values: one nonzero's row. */
 #define TARGET
 #define JOIN(at, j) at(j)
 #define SECOND(a, b) __builtin_shufflevector(a, b, 0, 5, 2, 3)
@@ -250,7 +253,8 @@ SUMS(floats_8, sums_wide)
 #undef SECOND
 #undef LANE_BITS
 
-/* Eight values, halves from memory. Longer vectors are put together more slowly than they gain. */
+/* Vectors of eight values, joined from two rows. Longer vectors cost more to join than they
+ * save. */
 #if defined __x86_64__ && !defined __SANITIZE_ADDRESS__
 #include <immintrin.h>
 #define HALVES(a, b, i, j, k, l)                                                                   \
@@ -296,7 +300,7 @@ typedef void pair_function(const void *a, const void *rows, uint64_t count, bool
 #define CALL(FUNCTION, NAME) CALL_OF(FUNCTION, NAME)
 #define CALL_OF(FUNCTION, NAME) FUNCTION##_##NAME
 
-/* Two inputs are a constant. */
+/* Instances. Two inputs, the most common case, are a constant. */
 #define DEFINE_TARGETS(CPU, TYPE, NAME, VALUE)                                                     \
   AMPED_TARGET_##CPU static void targets_##TYPE##_##CPU(const dots *w, const amped_bundle *b,      \
                                                         int inputs, int lo, int hi, void *kept) {  \
@@ -362,7 +366,7 @@ static functions find_functions(amped_vtype type) {
 /* Values of a row of one column: now, bias, before, start. */
 #define COLUMN_ROW 4
 
-/* Bytes of a table at most, and nonzeros for each of its rows. */
+/* Most bytes of a table, and the number of nonzeros per row of the table from which it pays. */
 #define TABLE_BYTES (UINT64_C(1) << 20)
 #define TABLE_PAYS 8
 
@@ -370,7 +374,7 @@ static bool has_words(const amped_packing *p) {
   return p->planes == 1 && p->plane_bytes[0] == sizeof(uint32_t);
 }
 
-/* The two shortest inputs; first < second. */
+/* Find the two shortest inputs; *first < *second. */
 static void find_pair(const amped_packing *p, int *first, int *second) {
   int a = 0;
   int b = 1;
@@ -383,7 +387,7 @@ static void find_pair(const amped_packing *p, int *first, int *second) {
   *second = a < b ? b : a;
 }
 
-/* Of mode's table; 0: it has none. */
+/* Bytes of mode's table; 0: no table. */
 static uint64_t table_bytes(const amped_plan *plan, int mode) {
   const amped_copy_plan *copy = &plan->modes[mode].copy;
   const amped_packing *p = &copy->packing;
@@ -441,7 +445,7 @@ void amped_block_targets_find(amped_block_targets *t, const amped_plan *plan, in
   f->words = m->copy->planes[0];
 }
 
-/* Rows of an input that the field can name: behind them are some without nonzeros. */
+/* Number of rows of an input that the field can address. Rows after these have no nonzeros. */
 static uint64_t field_rows(const amped_plan *plan, int mode, int input,
                            const amped_column_field *f) {
   const uint64_t rows = amped_plan_factor_rows(plan, input + (input >= mode));
@@ -476,7 +480,8 @@ static void *kept_at(const amped_row_job *j, uint64_t bundle) {
          bundle * AMPED_BUNDLE * j->m.value_type;
 }
 
-/* The row's own columns but those in hand. The desk's workspace holds them. */
+/* Compute targets from the values and all columns but the current ones, which are set to zero in
+ * the workspace's copy of the row. */
 static void make_targets(const amped_row_job *j, amped_row_desk *d, uint64_t position,
                          uint64_t first, uint64_t end) {
   const amped_block_targets *t = j->targets;
@@ -498,7 +503,7 @@ static void make_targets(const amped_row_job *j, amped_row_desk *d, uint64_t pos
   }
 }
 
-/* The row's own `before`, whose sign is turned, and `start`. */
+/* Update targets by the row's own `before`, with its sign turned, and `start`. */
 static void change_targets(const amped_row_job *j, amped_row_desk *d, const char *row,
                            uint64_t first, uint64_t end) {
   const amped_block_targets *t = j->targets;
@@ -521,7 +526,8 @@ static double total(const double *lanes) {
   return sum;
 }
 
-/* Change targets, unless they were made just now, and add up the equations. */
+/* Add up the equations of a block of one column. Targets are updated first, unless they were just
+ * computed. */
 static void add_column(const amped_row_job *j, amped_row_desk *d, const char *row, uint64_t first,
                        uint64_t end) {
   const amped_block_targets *t = j->targets;

@@ -1,30 +1,31 @@
+/* Kernels that add up a bundle of a box copy, instantiated per processor, types and sizes. */
 #include "cpu/box_bundle.h"
 
 #include "cpu/cpu_dispatch.h"
 
-/* The arguments of the functions that add up a bundle, passed down by value. All functions are
- * inlined into the instances at the end: their constants unroll the loops, and their target decides
- * the length of vectors. */
+/* Arguments of the functions that add up a bundle, passed by value. All functions are inlined into
+ * the instances at the end of the file, whose constants unroll the loops and whose target sets the
+ * vector length. */
 typedef struct box_work {
   const amped_box_shape *shape;
   const amped_box_bundle *b;
-  const amped_box_bundle *ahead; /* the bundle that comes after b */
-  /* Of b, as no store may change them: */
+  const amped_box_bundle *ahead; /* the bundle after b */
+  /* Copies of b's members, which the compiler then knows to be unchanged by stores: */
   const uintptr_t *rows[AMPED_MAX_ORDER]; /* [inputs] */
   const void *values;
   const uint64_t *codes;
-  /* Constants of the instance: */
+  /* Compile-time constants of the instance: */
   uint64_t ld;  /* elements of a row */
   int inputs;   /* 0: shape->inputs, four or more */
-  bool runs;    /* as amped_box_kernel_find says */
+  bool runs;    /* add up neighbours with one sum first (amped_box_kernel_find) */
   bool fetches; /* shape->fetches */
 } box_work;
 
-/* Rows are prefetched so many nonzeros ahead: less than a bundle. */
+/* Rows are prefetched this many nonzeros ahead. Less than a bundle. */
 #define AHEAD 32
 
-/* Vectors of sums are loaded and stored where they have the type of values; else what a run adds up
- * is added to them. */
+/* BEGIN and END of a run of nonzeros. If sums have the values' type, they are loaded and stored
+ * (LOAD, STORE). Else a run starts at zero and its total is added to them (ZERO, ADD). */
 #define LOAD(sums, TYPE) (sums)
 #define STORE(sums, added, TYPE) (added)
 #define ZERO(sums, TYPE)                                                                           \
@@ -59,7 +60,7 @@ typedef struct box_work {
 #include "cpu/box_bundle_body.h"
 
 /* Instances: processor x types x row length (0: any) x inputs (0: four or more) x runs. An x86
- * processor without AVX2 is old: it gets the general instances alone. */
+ * processor without AVX2 is old and gets only the general instances. */
 #if defined __x86_64__ && !defined __SANITIZE_ADDRESS__
 #define LDS_avx512 EACH_LD
 #define LDS_avx2 EACH_LD

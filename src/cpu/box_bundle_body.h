@@ -1,12 +1,12 @@
-/* The body of box_bundle.c for one VALUE type and one SUM type. NAME(x) is of them. BEGIN and
- * END are between sums in registers and in memory. No include guard: box_bundle.c includes it once
- * for each.
+/* Body of box_bundle.c for one VALUE type and one SUM type. NAME(x) is the function name for both
+ * types. BEGIN and END convert between sums in memory and in registers. No include guard:
+ * box_bundle.c includes it once per pair of types.
  *
- * bundle -> row -> columns_*: all inlined into one instance, whose constants unroll the loops.
- * Vectors are those of the compiler, because sums must stay in registers; a * b + c is one
- * instruction where the processor has it. */
+ * Call order: bundle -> row -> columns_*. All are inlined into one instance, whose constants unroll
+ * the loops. Vectors are the compiler's vector types, because sums must stay in registers; a * b +
+ * c is one instruction if the processor has it. */
 
-/* Vectors of values, and as many sums; they lie anywhere. */
+/* Vectors of values, and vectors of as many sums. They need not be aligned to their size. */
 typedef VALUE NAME(whole) __attribute__((vector_size(32), aligned(8), may_alias));
 typedef VALUE NAME(half) __attribute__((vector_size(16), aligned(8), may_alias));
 typedef SUM NAME(whole_sum)
@@ -14,7 +14,7 @@ typedef SUM NAME(whole_sum)
 typedef SUM NAME(half_sum)
     __attribute__((vector_size(16 / sizeof(VALUE) * sizeof(SUM)), aligned(8), may_alias));
 
-/* Prefetch the rows of the nonzero AHEAD places behind j. */
+/* Prefetch the rows of the nonzero AHEAD places after j. */
 AMPED_INLINE void NAME(fetch)(box_work w, int j) {
   const amped_box_bundle *from = j + AHEAD < AMPED_BUNDLE ? w.b : w.ahead;
   const int at = (j + AHEAD) % AMPED_BUNDLE;
@@ -28,14 +28,15 @@ AMPED_INLINE void NAME(fetch)(box_work w, int j) {
     __builtin_prefetch((const char *)from->sums[at] + byte, 1);
 }
 
-/* The next nonzero of `run`, which loses it; its value; its row of an input, from column c0 on. */
+/* NEXT: take the first nonzero j off `run`, and load its value x. ROW: nonzero j's row of an input,
+ * from column c0 on. */
 #define NEXT                                                                                       \
   const int j = __builtin_ctzll(run);                                                              \
   const VALUE x = ((const VALUE *)w.values)[w.codes[j]];                                           \
   run &= run - 1
 #define ROW(input) ((const VALUE *)w.rows[input][j] + c0)
 
-/* Columns from c0 on of the nonzeros in `run`, which have one sum: 128 bytes of values. */
+/* Add 128 bytes of columns, from c0 on, of the nonzeros in `run`, which share one sum. */
 AMPED_INLINE void NAME(columns_4)(box_work w, uint64_t c0, uint64_t run, SUM *sum) {
   const int n = w.inputs > 0 ? w.inputs : w.shape->inputs;
   NAME(whole_sum) *const to = (NAME(whole_sum) *)(sum + c0);
@@ -66,7 +67,7 @@ AMPED_INLINE void NAME(columns_4)(box_work w, uint64_t c0, uint64_t run, SUM *su
   to[3] = END(to[3], d, NAME(whole_sum));
 }
 
-/* The same for one vector, of 32 bytes or of 16. */
+/* The same for one vector of 32 or 16 bytes. */
 #define COLUMNS(name, VECTOR, SUMS)                                                                \
   AMPED_INLINE void NAME(name)(box_work w, uint64_t c0, uint64_t run, SUM * sum) {                 \
     const int n = w.inputs > 0 ? w.inputs : w.shape->inputs;                                       \
@@ -84,7 +85,7 @@ AMPED_INLINE void NAME(columns_4)(box_work w, uint64_t c0, uint64_t run, SUM *su
 COLUMNS(columns_1, NAME(whole), NAME(whole_sum))
 COLUMNS(columns_half, NAME(half), NAME(half_sum))
 
-/* All columns. Rows are a multiple of 16 bytes long. */
+/* Add all columns. The length of a row is a multiple of 16 bytes. */
 AMPED_INLINE void NAME(row)(box_work w, uint64_t run, SUM *sum) {
   const uint64_t half = 16 / sizeof(VALUE);
   uint64_t c0 = 0;
@@ -96,7 +97,7 @@ AMPED_INLINE void NAME(row)(box_work w, uint64_t run, SUM *sum) {
     NAME(columns_half)(w, c0, run, sum);
 }
 
-/* w.ld is a constant of the instance, or 0 for the shape's. */
+/* Add up the nonzeros `which`. w.ld is a constant of the instance; 0: the shape's ld. */
 AMPED_INLINE void NAME(bundle)(box_work w, uint64_t which) {
   const uintptr_t *sums = w.b->sums;
   const int n = w.inputs > 0 ? w.inputs : w.shape->inputs;

@@ -1,3 +1,4 @@
+/* Box copy in host memory: encode nonzeros, sort them by box and cut pieces. */
 #include "cpu/box_copy_cpu.h"
 
 #include <string.h>
@@ -15,7 +16,7 @@ static uint64_t box_count(const amped_plan *plan) {
   return UINT64_C(1) << plan->linear.prefix;
 }
 
-/* Does this rank have shared rows of the copy's mode? */
+/* True if this rank has shared rows of the copy's mode. */
 static bool has_shared(const amped_plan *plan) {
   const amped_mode_plan *m = &plan->modes[plan->boxed];
   return m->copy.output_rows > m->rows.block_rows;
@@ -72,7 +73,7 @@ static inline uint64_t index_at(const void *array, amped_itype type, uint64_t i)
   return type == AMPED_U32 ? ((const uint32_t *)array)[i] : ((const uint64_t *)array)[i];
 }
 
-/* A batch that is added, and what is wrong with it. */
+/* A batch that is being added. */
 typedef struct add_job {
   amped_box_copy *c;
   const double *dictionary;
@@ -80,7 +81,8 @@ typedef struct add_job {
   const amped_batch *batch;
 } add_job;
 
-/* The code of the batch's value i; false where the dictionary lacks it. */
+/* Put the code of the batch's value i into the words w. Returns false if the dictionary does not
+ * have the value. */
 static bool put_code(const add_job *j, uint64_t i, uint64_t *w) {
   const amped_plan *plan = j->c->plan;
   const amped_packing *p = &plan->linear.packing;
@@ -91,7 +93,7 @@ static bool put_code(const add_job *j, uint64_t i, uint64_t *w) {
   return code < codes;
 }
 
-/* Nonzero i of the batch; false where its value has no code. */
+/* Encode nonzero i of the batch. Returns false if its value has no code. */
 static bool add_one(const add_job *j, uint64_t i) {
   const amped_box_copy *c = j->c;
   const amped_plan *plan = c->plan;
@@ -117,7 +119,7 @@ static amped_status out_of_order(const amped_plan *plan) {
                      plan->boxed + 1);
 }
 
-/* Do rows ascend, from the last of the batch before on, and exist? */
+/* True if rows ascend, also from the batch before, and all rows exist. */
 static bool rows_ascend(const amped_box_copy *c, uint64_t offset, const amped_batch *batch) {
   const amped_itype type = c->plan->index_type;
   const uint64_t limit = c->plan->modes[c->plan->boxed].copy.output_rows;
@@ -157,9 +159,9 @@ amped_status amped_box_copy_add(amped_box_copy *c, const double *dictionary, uin
 
 /* --- boxes ------------------------------------------------------------------------------------ */
 
-/* Turn box numbers into places: boxes one behind another, nonzeros of a box as they came. Threads
- * count a stretch each. counts: [threads][boxes]; afterwards those of the last thread are the ends
- * of boxes. */
+/* Replace each nonzero's box number by its place: boxes by number, nonzeros of a box in their
+ * order. Each thread counts one stretch of nonzeros. counts: [threads][boxes] zeros; on return the
+ * last thread's counts are the ends of boxes. */
 static void find_places(const amped_box_copy *c, uint64_t *counts, uint64_t threads) {
   const uint64_t boxes = box_count(c->plan);
   const uint64_t stretch = amped_ceil_div(c->nnz, threads);
@@ -182,7 +184,7 @@ static void find_places(const amped_box_copy *c, uint64_t *counts, uint64_t thre
 
 AMPED_DEFINE_SCATTER(uint64_t)
 
-/* Bring an array of the copy to its places. */
+/* Move an array of the copy to its places, through new memory. */
 static amped_status move_array(const amped_box_copy *c, void **array, uint64_t bytes) {
   void *to = NULL;
   AMPED_TRY(amped_huge_pages_alloc(&to, c->nnz, bytes, what));
@@ -208,7 +210,8 @@ uint64_t amped_box_copy_row(const amped_box_copy *c, int mode, uint64_t base, ui
   return base + amped_packed_field(w, p->shifts[mode], p->bits[mode]);
 }
 
-/* The first of a box's nonzeros, which have ascending rows, that lies in a shared row. */
+/* The first of a box's nonzeros first .. end, whose rows ascend, that lies in a shared row; else
+ * end. */
 static uint64_t first_shared(const amped_box_copy *c, uint64_t base, uint64_t first, uint64_t end) {
   const uint64_t rows = c->plan->modes[c->plan->boxed].rows.block_rows;
   while (has_shared(c->plan) && first < end) {
@@ -221,7 +224,7 @@ static uint64_t first_shared(const amped_box_copy *c, uint64_t base, uint64_t fi
   return end;
 }
 
-/* Pieces of nonzeros first .. end of a box, of about the same length. */
+/* Cut nonzeros first .. end of a box into pieces of about equal length. */
 static void cut_range(amped_box_copy *c, const uint64_t *base, uint64_t first, uint64_t end,
                       bool shared) {
   uint64_t left = amped_ceil_div(end - first, AMPED_PIECE_NNZ);
@@ -235,7 +238,7 @@ static void cut_range(amped_box_copy *c, const uint64_t *base, uint64_t first, u
   }
 }
 
-/* ends: [boxes] of their nonzeros. */
+/* Cut all boxes into pieces. ends: [boxes] end of each box's nonzeros. */
 static amped_status cut_boxes(amped_box_copy *c, const uint64_t *ends) {
   const amped_plan *plan = c->plan;
   uint64_t first = 0;

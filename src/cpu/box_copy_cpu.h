@@ -1,62 +1,65 @@
-/* Box copy: one rank's nonzeros in one copy for all modes, in host memory, in the boxes of
+/* Box copy: a rank's nonzeros in one copy for all modes, in host memory, grouped into the boxes of
  * plan->linear (plan/linear.h).
  *
- * Boxes lie one behind another by their numbers; those without nonzeros take no room. In a box
- * nonzeros are in the order of the copy that was handed over, so rows of the copy's mode ascend.
- * Boxes are cut into pieces. All nonzeros of a piece belong to one box, and either none or all of
- * them to shared rows of the copy's mode (plan.h).
+ * Boxes lie one after another by number; empty boxes take no memory. Within a box, nonzeros keep
+ * the order in which they were added, so rows of the copy's mode ascend. Boxes are cut into pieces.
+ * All nonzeros of a piece belong to one box, and either none or all of them to shared rows of the
+ * copy's mode (plan.h).
  *
- * create makes room for the nonzeros of the plan's rank. add takes translated nonzeros in the order
- * of the copy, finish sorts them by boxes. Threads do not change the result. Not collective. */
+ * create allocates memory for the nonzeros of the plan's rank. add takes translated nonzeros in the
+ * order of the copy, and finish sorts them by box. The result does not depend on the number of
+ * threads. Not collective. */
 #ifndef AMPED_BOX_COPY_CPU_H
 #define AMPED_BOX_COPY_CPU_H
 
 #include "backend/backend.h"
 
-/* Nonzeros of a piece at most. */
+/* Most nonzeros of a piece. */
 #define AMPED_PIECE_NNZ 4096
 
 typedef struct amped_box_piece {
   uint64_t first;
   uint32_t count;
-  bool shared;                    /* its rows of the copy's mode are shared ones */
-  uint64_t base[AMPED_MAX_ORDER]; /* of its box; a nonzero's fields are added */
-  uint16_t most[AMPED_MAX_ORDER]; /* nonzeros of one row at most, where a walk has counted them */
+  bool shared;                    /* true: its rows of the copy's mode are shared rows */
+  uint64_t base[AMPED_MAX_ORDER]; /* base position of its box per mode; a nonzero's fields are added
+                                     to it */
+  uint16_t most[AMPED_MAX_ORDER]; /* most nonzeros of any one row per mode, once a walk has counted
+                                     them */
 } amped_box_piece;
 
-/* Arrays are owned by the struct. */
+/* A box copy. Owns its arrays; amped_box_copy_free frees them. */
 typedef struct amped_box_copy {
   const amped_plan *plan; /* borrowed */
-  uint64_t nnz;           /* of the complete copy */
+  uint64_t nnz;           /* in the complete copy */
   uint64_t filled;        /* added so far */
-  uint64_t last_row;      /* of the last one added */
+  uint64_t last_row;      /* row of the last nonzero added */
   void *planes[AMPED_MAX_PLANES];
-  void *values; /* NULL where values are coded in the planes */
-  /* From the first nonzero until finish: the box of each nonzero, then its place. */
+  void *values; /* NULL if the planes contain codes of values */
+  /* From the first add until finish: each nonzero's box number, then its place. */
   uint64_t *places;
   uint64_t piece_count;
   amped_box_piece *pieces;
 } amped_box_copy;
 
-/* The caller has zeroed *c, and calls free, also where this fails. */
+/* Allocate. The caller zeroes *c before, and calls free also if create fails. */
 amped_status amped_box_copy_create(amped_box_copy *c, const amped_plan *plan);
 void amped_box_copy_free(amped_box_copy *c);
 
-/* Nonzeros offset .. offset+batch->count. dictionary as in pack_cpu.h. AMPED_BAD_INPUT: rows
- * descend, or a value is not in the dictionary. */
+/* Add nonzeros offset .. offset + batch->count. dictionary: see pack_cpu.h. Returns AMPED_BAD_INPUT
+ * if rows descend, or if a value is not in the dictionary. */
 amped_status amped_box_copy_add(amped_box_copy *c, const double *dictionary, uint64_t offset,
                                 const amped_batch *batch, int threads);
-/* After the last of them. */
+/* Sort the nonzeros into boxes and cut pieces, after the last add. */
 amped_status amped_box_copy_finish(amped_box_copy *c, int threads);
 
-/* Bytes of the complete copy at most, and bytes beside them while it is made. */
+/* Upper bounds in bytes: the complete copy; additional memory while it is made. */
 uint64_t amped_box_copy_bytes(const amped_plan *plan);
 uint64_t amped_box_copy_making_bytes(const amped_plan *plan, int threads);
 
-/* Nonzero k's row of mode in a box of this base, or its position there. */
+/* Row of mode of nonzero k, or its position, in a box with this base. */
 uint64_t amped_box_copy_row(const amped_box_copy *c, int mode, uint64_t base, uint64_t k);
 
-/* Pieces that a copy has at most. */
+/* Upper bound on the number of pieces of a copy. */
 uint64_t amped_box_copy_most_pieces(const amped_plan *plan);
 
 #endif

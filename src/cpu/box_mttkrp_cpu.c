@@ -1,3 +1,4 @@
+/* MTTKRP and fit sums over a box copy on CPU cores. */
 #include "cpu/box_mttkrp_cpu.h"
 
 #include <omp.h>
@@ -14,41 +15,41 @@ uint64_t amped_box_mttkrp_own_bytes(const amped_plan *plan, int mode) {
   return amped_ceil_div(elements * (sizeof(double) + sizeof(float)), CACHE_LINE) * CACHE_LINE;
 }
 
-/* Mode's row at field 0 of a piece. */
+/* Address of mode's factor row at field 0 of a piece. */
 static const void *factor_of(const amped_box_copy *c, const amped_box_factors *f, int mode,
                              const amped_box_piece *piece) {
   const amped_plan *plan = c->plan;
   const uintptr_t row_bytes = amped_plan_row_bytes(plan);
   if (mode != plan->boxed || !piece->shared)
     return (const void *)((uintptr_t)f->rows[mode] + piece->base[mode] * row_bytes);
-  /* Field 0 may lie before the shared rows; no nonzero does. */
+  /* Field 0 may lie before the shared rows, but no nonzero does. */
   return (const void *)((uintptr_t)f->shared +
                         (piece->base[mode] - plan->modes[mode].rows.block_rows) * row_bytes);
 }
 
 /* --- bundles ---------------------------------------------------------------------------------- */
 
-/* What all units share, and a thread's workspace. */
+/* Data shared by all units, and a thread's workspace. */
 typedef struct job {
   const amped_box_mttkrp *m;
   amped_box_shape shape;
-  amped_cpu_copy view; /* of the box copy, for the decoder */
+  amped_cpu_copy view; /* the box copy as the decoder reads it */
   amped_bundle_box_decoder *decode;
   amped_box_kernel *kernel, *double_kernel;
   double *doubles;
   float *floats;
 } job;
 
-/* A unit on its way. */
+/* A unit in progress. */
 typedef struct trip {
   const job *j;
   const amped_box_unit *u;
   amped_cpu_mttkrp view;
   const amped_box_piece *piece;
-  uint64_t turn;   /* of the next piece */
-  uint64_t k, end; /* nonzeros of the piece in hand that are left */
-  uint64_t terms;  /* that a row of them has at most */
-  char *sums;      /* of the tile's first row */
+  uint64_t turn;   /* turn of the next piece */
+  uint64_t k, end; /* remaining nonzeros of the current piece */
+  uint64_t terms;  /* upper bound of terms per row among them */
+  char *sums;      /* sums of the tile's first row */
   amped_box_sums to;
 } trip;
 
@@ -65,7 +66,7 @@ static void begin_piece(trip *t) {
   t->to.base = (uintptr_t)t->sums + (t->piece->base[m->mode] - t->u->row) * t->to.bytes;
 }
 
-/* Hot rows have sums in double, one behind another. */
+/* Direct the nonzeros of frequent rows to their sums in double, which lie one after another. */
 static void find_hot(const trip *t, amped_box_bundle *b) {
   const amped_box_walk *w = t->j->m->walk;
   const uint64_t base = t->piece->base[t->j->m->mode];
@@ -80,7 +81,8 @@ static void find_hot(const trip *t, amped_box_bundle *b) {
   }
 }
 
-/* The unit's next bundle; *terms = what it adds to a row at most. False where there is none. */
+/* Decode the unit's next bundle. *terms = upper bound of its terms per row. Returns false at the
+ * end of the unit. */
 static bool next_bundle(trip *t, amped_box_bundle *b, uint64_t *terms) {
   if (t->k == t->end && t->turn == t->u->end)
     return false;
@@ -111,7 +113,7 @@ static void clear_rows(const amped_box_mttkrp *m, uint64_t first, uint64_t end) 
     memset(out_row(m, first), 0, (end - first) * row_bytes_of(m));
 }
 
-/* Move floats to the sums in double. */
+/* Add the float sums to the sums in double, and zero the floats. */
 static void flush(const amped_box_unit *u, uint64_t ld, float *floats, double *doubles) {
   for (uint64_t e = 0; e < u->rows * ld; e++) {
     doubles[e] += (double)floats[e];
@@ -119,12 +121,12 @@ static void flush(const amped_box_unit *u, uint64_t ld, float *floats, double *d
   }
 }
 
-/* Where a unit has its sums in double: a part in its slot, a tile in the thread's workspace. */
+/* Sums in double of a unit: a part's are in its slot, a tile's in the thread's workspace. */
 static double *doubles_of(const job *j, const amped_box_unit *u) {
   return u->slot == AMPED_NO_ROW ? j->doubles : j->m->slots + u->slot * j->shape.ld;
 }
 
-/* Zero sums, and point the trip to them. */
+/* Zero the unit's sums and set their address. */
 static void begin_sums(trip *t) {
   const job *j = t->j;
   const amped_box_unit *u = t->u;
@@ -144,7 +146,7 @@ static void begin_sums(trip *t) {
   }
 }
 
-/* Only floats have sums in double beside them. */
+/* Round sums in double to rows of the output, which are floats. */
 static void put_doubles(const amped_box_mttkrp *m, uint64_t row, uint64_t rows,
                         const double *doubles) {
   float *const out = (float *)(void *)out_row(m, row);
@@ -152,7 +154,7 @@ static void put_doubles(const amped_box_mttkrp *m, uint64_t row, uint64_t rows,
     out[e] = (float)doubles[e];
 }
 
-/* Sums in double that are not a part's go to the output. */
+/* Finish a unit: write a tile's sums in double to the output. A part's sums stay in its slot. */
 static void end_sums(trip *t) {
   const job *j = t->j;
   const amped_box_unit *u = t->u;
@@ -173,7 +175,7 @@ static void sum_unit(const job *j, const amped_box_unit *u) {
   trip t = {.j = j, .u = u, .turn = u->first, .to = {.mode = m->mode}};
   amped_box_bundle bundles[2];
   uint64_t terms[2] = {0, 0};
-  uint64_t sum = 0; /* terms of floats that are not flushed */
+  uint64_t sum = 0; /* float terms per row since the last flush */
   t.view = (amped_cpu_mttkrp){.copy = &j->view,
                               .value_type = m->copy->plan->value_type,
                               .dictionary = m->codebook->values,
@@ -216,7 +218,7 @@ static void join(const amped_box_mttkrp *m, const amped_box_join *j) {
 
 /* --- MTTKRP ----------------------------------------------------------------------------------- */
 
-/* A range of mode's rows that boxes have is too large for a core's caches. */
+/* True if a box's range of mode's rows is too large for a core's caches. */
 static bool is_large(const amped_box_copy *c, int mode) {
   const uint64_t range = UINT64_C(1) << c->plan->linear.low_bits[mode];
   const uint64_t rows = amped_box_walk_rows(c->plan, mode);

@@ -1,3 +1,4 @@
+/* Box walk: order of pieces, units of work and the way each unit adds up. */
 #include "cpu/box_walk_cpu.h"
 
 #include <omp.h>
@@ -7,20 +8,22 @@
 #include "base/mem.h"
 #include "base/sort.h"
 
-/* A unit has one of so many equal parts of the nonzeros, unless that is too few: for threads to be
- * worth it, or for the sums of a part, which are as many as its tile has rows. */
+/* A unit has 1 / UNITS of the nonzeros. It has more if that would be too few to keep threads busy
+ * (LEAST_NNZ), or too few for a part's sums, whose number is the rows of its tile
+ * (LEAST_NNZ_A_ROW). */
 #define UNITS 64
 #define LEAST_NNZ 16384
 #define LEAST_NNZ_A_ROW 32
 
-/* Sums in floats go to double where that takes at most one row for so many nonzeros. */
+/* Float sums are flushed to sums in double only if there is at most one row per NNZ_A_FLUSHED_ROW
+ * nonzeros. */
 #define NNZ_A_FLUSHED_ROW 8
 
-/* Bytes of counters for each nonzero, beside those of one thread. */
+/* Bytes of counters per nonzero, in addition to one thread's. */
 #define COUNTING_BYTES 16
 
-/* From so many nonzeros a row and stretch on, neighbours are added up before they go to their sum.
- */
+/* From this mean number of successive nonzeros of one row on, neighbours are added up before they
+ * go to their sum. */
 #define LONG_RUN 8
 
 static const char what[] = "the way through the boxes";
@@ -48,13 +51,13 @@ static uint64_t tile_rows(const amped_plan *plan, int mode) {
   return least(UINT64_C(1) << plan->linear.low_bits[mode], amped_box_walk_rows(plan, mode));
 }
 
-/* Nonzeros of a unit; a tile of twice as many is cut. */
+/* Nonzeros per unit. A tile with twice as many is cut. */
 static uint64_t unit_nnz(const amped_plan *plan, int mode) {
   return most(amped_ceil_div(own_nnz(plan), UNITS),
               most(LEAST_NNZ, LEAST_NNZ_A_ROW * tile_rows(plan, mode)));
 }
 
-/* Tiles, and parts of them, at most. */
+/* Upper bound on the number of units. */
 static uint64_t most_units(const amped_plan *plan, int mode) {
   const uint64_t tiles =
       amped_ceil_div(amped_box_walk_rows(plan, mode), UINT64_C(1) << plan->linear.low_bits[mode]);
@@ -65,12 +68,12 @@ static uint64_t hot_words(const amped_plan *plan, int mode) {
   return amped_box_walk_rows(plan, mode) / 64 + 1;
 }
 
-/* Bytes of a thread's counters of a tile's rows, of a unit and of a piece. */
+/* Bytes of a thread's counters: per row of a tile, one for the unit and one for the piece. */
 static uint64_t counter_bytes(const amped_plan *plan, int mode) {
   return tile_rows(plan, mode) * 2 * sizeof(uint32_t);
 }
 
-/* Threads that count: fewer where tiles have many more rows than nonzeros. */
+/* Number of threads that count: fewer if tiles have many more rows than nonzeros. */
 static int counting_threads(const amped_plan *plan, int mode, int threads) {
   const uint64_t pays = own_nnz(plan) * COUNTING_BYTES / counter_bytes(plan, mode) + 1;
   return pays < (uint64_t)threads ? (int)pays : threads;
@@ -96,7 +99,7 @@ uint64_t amped_box_walk_slot_rows(const amped_plan *plan, int mode) {
 }
 
 uint64_t amped_box_walk_own_rows(const amped_plan *plan, int mode) {
-  const uint64_t nnz = 2 * unit_nnz(plan, mode); /* of a tile that is not cut */
+  const uint64_t nnz = 2 * unit_nnz(plan, mode); /* most nonzeros of a tile that is not cut */
   return plan->value_type == AMPED_F64 ? 0 : least(tile_rows(plan, mode), nnz / NNZ_A_FLUSHED_ROW);
 }
 
@@ -109,7 +112,7 @@ void amped_box_walk_free(amped_box_walk *w) {
   memset(w, 0, sizeof *w);
 }
 
-/* --- turns ------------------------------------------------------------------------------------ */
+/* --- order of the pieces ---------------------------------------------------------------------- */
 
 static amped_status sort_pieces(amped_box_walk *w, const amped_box_copy *c, int mode) {
   const uint8_t *const low_bits = c->plan->linear.low_bits;
@@ -141,7 +144,7 @@ done:
 
 /* --- units ------------------------------------------------------------------------------------ */
 
-/* What makes the units of a walk. */
+/* State while the units of a walk are made. */
 typedef struct maker {
   amped_box_walk *w;
   amped_box_copy *c;
@@ -157,8 +160,8 @@ static uint64_t tile_of(const maker *k, uint64_t turn) {
   return piece_at(k, turn)->base[k->mode] >> k->c->plan->linear.low_bits[k->mode];
 }
 
-/* Append a unit of `tile` from turn `first` on with at least that many nonzeros, as long as there
- * are pieces. Returns the turn behind it. */
+/* Append a unit of `tile` from turn `first` on. It takes pieces until it has at least nnz nonzeros.
+ * Returns the turn after its last piece. */
 static uint64_t add_unit(maker *k, const amped_box_unit *tile, uint64_t first, uint64_t nnz) {
   amped_box_unit *u = &k->w->units[k->w->unit_count++];
   *u = *tile;
@@ -169,7 +172,7 @@ static uint64_t add_unit(maker *k, const amped_box_unit *tile, uint64_t first, u
   return u->end;
 }
 
-/* The units of a tile, and their join. */
+/* Append the units of a tile, and their join if it is cut. */
 static void add_tile(maker *k, amped_box_unit tile) {
   const uint64_t parts = tile.nnz / unit_nnz(k->c->plan, k->mode);
   uint64_t turn = tile.first;
@@ -195,7 +198,7 @@ static void add_tile(maker *k, amped_box_unit tile) {
   }
 }
 
-/* Rows before a tile's, back to the tile before that has nonzeros, are zeroed with it. */
+/* Append the units of all tiles. A tile also zeroes the rows before it that lie in empty tiles. */
 static void add_units(maker *k) {
   const uint64_t pieces = k->c->piece_count;
   const int low_bits = k->c->plan->linear.low_bits[k->mode];
@@ -222,12 +225,12 @@ static int larger_first(const void *left, const void *right) {
 
 /* --- counts ----------------------------------------------------------------------------------- */
 
-/* A thread's counters of a tile's rows. */
+/* A thread's counters: one per row of a tile. */
 typedef struct counters {
   uint32_t *of_piece, *of_unit;
 } counters;
 
-/* Count a piece's rows. Returns how often the row changes. */
+/* Count the nonzeros of a piece's rows. Returns how often the row changes. */
 static uint64_t count_piece(const maker *k, const amped_box_unit *u, amped_box_piece *piece,
                             const counters *n) {
   uint64_t changes = 0;
@@ -262,10 +265,10 @@ static void mark_hot(const maker *k, amped_box_unit *u, const counters *n) {
     }
 }
 
-/* Count a unit's rows, and choose its way. Returns how often the row changes. */
+/* Count the nonzeros of a unit's rows, and choose its way. Returns how often the row changes. */
 static uint64_t count_unit(const maker *k, amped_box_unit *u, const counters *n) {
   uint64_t changes = 0;
-  uint64_t terms = 0; /* of a row, at most */
+  uint64_t terms = 0; /* upper bound of terms per row */
   uint32_t top = 0;
   memset(n->of_unit, 0, u->rows * sizeof *n->of_unit);
   for (uint64_t turn = u->first; turn < u->end; turn++) {
@@ -304,7 +307,7 @@ static amped_status count_rows(const maker *k, int threads) {
   return AMPED_OK;
 }
 
-/* Hot rows before each word. False where there are none at all. */
+/* Count the frequent rows before each word. Returns false if there are none. */
 static bool number_hot(amped_box_walk *w, uint64_t words) {
   uint64_t before = 0;
   for (uint64_t i = 0; i < words; i++) {
@@ -330,7 +333,7 @@ static amped_status choose_ways(maker *k, int threads) {
   return AMPED_OK;
 }
 
-/* --- all -------------------------------------------------------------------------------------- */
+/* --- the whole walk --------------------------------------------------------------------------- */
 
 amped_status amped_box_walk_create(amped_box_walk *w, amped_box_copy *c, int mode, int threads) {
   const uint64_t units = most_units(c->plan, mode);

@@ -1,8 +1,8 @@
-/* One copy for all modes that have none of their own, in boxes, in host memory.
+/* Tensor format "boxes" in host memory: one copy for all modes that have no copy of their own.
  *
- * The nonzeros are those of the longest mode's copy (plan->boxed). MTTKRP of that mode is whole but
- * for split iDps, as that of sorted copies is. Of the other modes every rank has parts of the sums
- * of all rows (amped_partial_rows). */
+ * The nonzeros are the longest mode's copy (plan->boxed). MTTKRP of that mode is complete except
+ * for split iDps, as with sorted copies. For the other modes every rank has partial sums of all
+ * rows (amped_partial_rows). */
 #include <omp.h>
 #include <string.h>
 
@@ -24,17 +24,17 @@ struct amped_tensor_part {
   amped_box_copy copy;
   amped_box_walk walks[AMPED_MAX_ORDER];
   amped_coo_buffer_cpu coo_buffer;
-  double *slots; /* of all walks the largest; so are the next two */
+  double *slots; /* slots, own and own_bytes have the size of the largest walk */
   char *own;
   uint64_t own_bytes;
-  void *shared;          /* shared rows of the copy's mode, as the factor has them */
-  void *sums, *arriving; /* of amped_partial_rows */
-  double mttkrp_sec;     /* of the last one */
+  void *shared;          /* shared rows of the copy's mode, copied from the factor */
+  void *sums, *arriving; /* arrays of amped_partial_rows */
+  double mttkrp_sec;     /* time of the last MTTKRP */
 };
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
-/* Do all ranks have parts of the sums of mode's rows? */
+/* True if every rank has partial sums of mode's rows. */
 static bool is_partial(const amped_plan *plan, int mode) {
   return plan->nranks > 1 && mode != plan->boxed && amped_plan_in_boxes(plan, mode);
 }
@@ -81,7 +81,7 @@ static amped_status cpu_require(const amped_device *device, const amped_plan *pl
   return AMPED_OK;
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- creation and destruction ----------------------------------------------------------------- */
 
 static void cpu_destroy(amped_tensor_part *part) {
   if (part == NULL)
@@ -140,7 +140,7 @@ static uint64_t cpu_spare(const amped_tensor_part *part) {
   return UINT64_MAX;
 }
 
-/* Memory keeps the size of more components. */
+/* Nothing to do: memory is sized for the most components. */
 static amped_status cpu_resize(amped_tensor_part *part) {
   (void)part;
   return AMPED_OK;
@@ -148,7 +148,7 @@ static amped_status cpu_resize(amped_tensor_part *part) {
 
 /* --- loading ---------------------------------------------------------------------------------- */
 
-/* A reader may have some of the threads (load/slab_reader.h). */
+/* Uses fewer threads if the reader has some of them (load/slab_reader.h). */
 static amped_status cpu_insert(amped_tensor_part *part, int mode, uint64_t offset,
                                const amped_batch *batch) {
   const int threads = omp_get_max_threads();
@@ -195,7 +195,7 @@ static amped_status cpu_finish(amped_tensor_part *part, int mode) {
 
 /* --- MTTKRP ----------------------------------------------------------------------------------- */
 
-/* Shared rows lie with their owners in the factor: bring them together. */
+/* Collect the shared rows, which the factor stores with their owners, in one array. */
 static amped_box_factors factors_of(amped_tensor_part *part) {
   const amped_plan *plan = part->plan;
   const int copied = plan->boxed;
@@ -257,7 +257,7 @@ static amped_status cpu_add_arrived(amped_tensor_part *part, int mode) {
   return AMPED_OK;
 }
 
-/* Rows of mode's factor come from the factor itself, which has them all. */
+/* Compute the sums of the fit. Rows of mode are read from the factor, which has them all. */
 static amped_status cpu_products(amped_tensor_part *part, int mode, double scale,
                                  const double *weights, amped_products *out) {
   amped_box_products p = {.copy = &part->copy,

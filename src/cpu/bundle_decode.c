@@ -1,16 +1,17 @@
+/* Bundle decode: unpack fields, rows and values of nonzeros, in vectors. */
 #include "cpu/bundle_decode.h"
 
 #include <string.h>
 
 #include "cpu/cpu_dispatch.h"
 
-/* The nonzeros themselves are prefetched so many ahead. */
+/* The packed nonzeros are prefetched this many ahead. */
 #define STREAM_AHEAD 512
 
-/* Nonzeros k .. k+n become a bundle. n is the constant AMPED_BUNDLE in all bundles but the last of
- * a strip, so loops become vectors. */
+/* In the functions below, n is the number of nonzeros from k on. It is the constant AMPED_BUNDLE
+ * except in the last bundle of a strip, so that the compiler vectorises the loops. */
 
-/* Codes of values that are there one by one. */
+/* Codes for values that are stored one by one. */
 static const uint64_t one_by_one[AMPED_BUNDLE] = {
 #define FOUR(i) i, i + 1, i + 2, i + 3
 #define SIXTEEN(i) FOUR(i), FOUR(i + 4), FOUR(i + 8), FOUR(i + 12)
@@ -30,7 +31,7 @@ AMPED_INLINE void widen_plane(const void *plane, int bytes, uint64_t k, int n,
       w[j] = ((const uint16_t *)plane)[k + (uint64_t)j];
 }
 
-/* w[i][j] = word i of nonzero k+j. */
+/* w[i][j] = word i of nonzero k + j. */
 AMPED_INLINE void load_words(const amped_cpu_copy *copy, uint64_t k, int n, words w) {
   const amped_packing *p = copy->packing;
   if (p->words == p->planes) {
@@ -38,7 +39,7 @@ AMPED_INLINE void load_words(const amped_cpu_copy *copy, uint64_t k, int n, word
       widen_plane(copy->planes[i], p->plane_bytes[i], k, n, w[i]);
     return;
   }
-  /* {4, 2} is one word, put together in registers. */
+  /* Planes of 4 and 2 bytes form one word, joined in registers. */
   const uint32_t *low = (const uint32_t *)copy->planes[0] + k;
   const uint16_t *high = (const uint16_t *)copy->planes[1] + k;
   uint64_t *restrict to = w[0];
@@ -61,8 +62,8 @@ AMPED_INLINE void field(words w, unsigned shift, unsigned bits, int n, uint64_t 
   }
 }
 
-/* out[j] = where the row begins that one field of nonzero j names: rows of so many bytes from base
- * on. */
+/* out[j] = address of the row that one field of nonzero j selects. Rows have `bytes` bytes and
+ * begin at base. */
 AMPED_INLINE void name_rows(const amped_packing *p, int input, uintptr_t base, uint64_t bytes,
                             int n, words w, uintptr_t *restrict out) {
   const int scale = __builtin_ctzll(bytes);
@@ -70,12 +71,12 @@ AMPED_INLINE void name_rows(const amped_packing *p, int input, uintptr_t base, u
   const unsigned bits = p->bits[input];
   const uint64_t *restrict from = w[p->shifts[input] / 64];
   const uint64_t mask = bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
-  if (bytes >> scale == 1 && shift + bits < 64) { /* in one go */
+  if (bytes >> scale == 1 && shift + bits < 64) { /* mask and shift in one step */
     for (int j = 0; j < n; j++)
       out[j] = base + ((from[j] >> shift & mask) << scale);
     return;
   }
-  if (shift + bits < 64 && mask <= UINT32_MAX / bytes) { /* products of 32 bits are quick */
+  if (shift + bits < 64 && mask <= UINT32_MAX / bytes) { /* products of 32 bits are fast */
     for (int j = 0; j < n; j++)
       out[j] = base + (uint32_t)(from[j] >> shift & mask) * (uint32_t)bytes;
     return;
@@ -85,14 +86,14 @@ AMPED_INLINE void name_rows(const amped_packing *p, int input, uintptr_t base, u
     out[j] = base + out[j] * bytes;
 }
 
-/* Of the row of an input that nonzero j gathers. */
+/* out[j] = address of the row of `input` that nonzero j gathers. */
 AMPED_INLINE void find_rows(const amped_cpu_mttkrp *m, int input, int n, words w,
                             uintptr_t *restrict out) {
   name_rows(m->copy->packing, input, (uintptr_t)m->factors[input], m->ld * m->value_type, n, w,
             out);
 }
 
-/* Fields of numbers of 32 bits, without their words. */
+/* out[j] = base plus a scaled field of nonzero j, for packed numbers of 32 bits. */
 AMPED_INLINE void short_field(const uint32_t *restrict from, unsigned shift, unsigned bits, int n,
                               uint64_t base, int scale, uint64_t *restrict out) {
   const uint32_t mask = bits == 0 ? 0 : UINT32_MAX >> (32 - bits);
@@ -100,7 +101,7 @@ AMPED_INLINE void short_field(const uint32_t *restrict from, unsigned shift, uns
     out[j] = base + ((uint64_t)(from[j] >> shift % 32 & mask) << scale);
 }
 
-/* Values of the ruler: all that the dictionary gives, without a look-up. */
+/* Compute values by the ruler, which equal the dictionary's values, instead of looking them up. */
 AMPED_INLINE void compute_values(const amped_cpu_mttkrp *m, const uint64_t *codes, int n,
                                  void *restrict out) {
   const int32_t first = m->ruler.first;
@@ -113,7 +114,8 @@ AMPED_INLINE void compute_values(const amped_cpu_mttkrp *m, const uint64_t *code
       ((double *)out)[j] = (double)(first + (int32_t)codes[j]) * step;
 }
 
-/* b->values and b->codes: in the copy, computed, or to be looked up in the dictionary. */
+/* Set b->values and b->codes: values from the copy, computed values, or codes for the
+ * dictionary. */
 AMPED_INLINE void decode_values(const amped_cpu_mttkrp *m, uint64_t k, int n, words w,
                                 amped_bundle *b) {
   const amped_packing *p = m->copy->packing;
@@ -133,8 +135,8 @@ AMPED_INLINE void decode_values(const amped_cpu_mttkrp *m, uint64_t k, int n, wo
   }
 }
 
-/* Numbers of 32 bits, where rows have a power of two of bytes: fields come without their words.
- * Returns false where it is not so. */
+/* Fast decoder for packed numbers of 32 bits, uncoded values and rows of a power of two bytes.
+ * Returns false, without decoding, for any other copy. */
 AMPED_INLINE bool decode_short(const amped_cpu_mttkrp *m, uint64_t k, int n, amped_bundle *b) {
   const amped_packing *p = m->copy->packing;
   const uint64_t bytes = m->ld * m->value_type;
@@ -161,7 +163,8 @@ AMPED_INLINE void decode_n(const amped_cpu_mttkrp *m, uint64_t k, int n, amped_b
   decode_values(m, k, n, w, b);
 }
 
-/* Ask memory for nonzeros some bundles ahead: the gathered rows hide the streams from it. */
+/* Prefetch packed nonzeros STREAM_AHEAD ahead, because the gathers hide these streams from the
+ * hardware prefetcher. */
 AMPED_INLINE void prefetch_nonzeros(const amped_cpu_mttkrp *m, uint64_t k) {
   const amped_packing *p = m->copy->packing;
   k += STREAM_AHEAD;
@@ -175,12 +178,12 @@ AMPED_INLINE void prefetch_nonzeros(const amped_cpu_mttkrp *m, uint64_t k) {
       __builtin_prefetch((const char *)m->copy->values + k * m->value_type + at);
 }
 
-/* One bit of each nonzero of a bundle. */
+/* One bit per nonzero of a bundle. */
 AMPED_INLINE uint64_t bits_of(const uint32_t *bits, uint64_t k) {
   return bits[k / 32] | (uint64_t)bits[k / 32 + 1] << 32;
 }
 
-/* The bundle at nonzero k of a strip that ends at `end`. */
+/* Decode the bundle at nonzero k of a strip that ends at `end`. */
 AMPED_INLINE void decode(const amped_cpu_mttkrp *m, uint64_t k, uint64_t end, amped_bundle *b) {
   uint64_t left = end - k;
   uint64_t used = UINT64_MAX;
@@ -189,7 +192,8 @@ AMPED_INLINE void decode(const amped_cpu_mttkrp *m, uint64_t k, uint64_t end, am
     decode_n(m, k, AMPED_BUNDLE, b);
   } else {
     decode_n(m, k, (int)left, b);
-    for (int i = 0; i < m->copy->packing->inputs; i++) /* the kernel may prefetch rows of all */
+    for (int i = 0; i < m->copy->packing->inputs; i++) /* the kernel may prefetch the rows of a
+                                                          whole bundle */
       for (uint64_t j = left; j < AMPED_BUNDLE; j++)
         b->rows[i][j] = (uintptr_t)m->factors[i];
     used = (UINT64_C(1) << left) - 1;
@@ -275,7 +279,7 @@ AMPED_INLINE void pick(const amped_cpu_mttkrp *m, const uint64_t *numbers, int n
   }                                                                                                \
   AMPED_TARGET_##CPU static void pick_##CPU(const amped_cpu_mttkrp *m, const uint64_t *numbers,    \
                                             int n, amped_bundle *b) {                              \
-    if (n == AMPED_BUNDLE / 2) /* most are: loops become vectors */                                \
+    if (n == AMPED_BUNDLE / 2) /* usual; constant for vectors */                                   \
       pick(m, numbers, AMPED_BUNDLE / 2, b);                                                       \
     else                                                                                           \
       pick(m, numbers, n, b);                                                                      \

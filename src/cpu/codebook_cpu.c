@@ -1,3 +1,4 @@
+/* Codebook: values of a coded copy, in host memory. */
 #include "cpu/codebook_cpu.h"
 
 #include <string.h>

@@ -1,14 +1,14 @@
-/* The body of contract_cpu.c for one VALUE type and one length of vectors (VECTOR bytes), compiled
- * for TARGET. No include guard: contract_cpu.c includes it for each; VALUE and NAME end here.
+/* Body of contract_cpu.c for one VALUE type and one vector length (VECTOR bytes), compiled for
+ * TARGET. No include guard: contract_cpu.c includes it once per instance. Undefines VALUE and NAME.
  *
- * item -> widen, make_panels; tile -> panel -> run: each computes a part of the caller's part. They
- * are all inlined into one instance, whose target has vectors of that length. */
+ * Call order: item -> widen, make_panels; item -> tile -> panel -> run. All functions are inlined
+ * into one instance, whose target has vectors of that length. */
 
 #define LANES (VECTOR / sizeof(VALUE))
 
 typedef VALUE NAME(vector) __attribute__((vector_size(VECTOR), aligned(sizeof(VALUE)), may_alias));
 
-/* Where cells of a tile lie: of row i and contracted index k at x[i * row + k * next]. */
+/* Cells of a tile: row i at contracted index k is x[i * row + k * next]. */
 typedef struct NAME(view) {
   const VALUE *x;
   uint64_t row, next;
@@ -27,7 +27,7 @@ typedef struct NAME(view) {
 #define TO_VALUE(x) (VALUE)(x)
 #define HALF_TO_VALUE(x) (VALUE) half_value(x)
 
-/* `count` pieces of `length` cells, from `first` on and `step` apart. */
+/* Convert `count` pieces of `length` cells, from `first` on and `step` apart, to VALUE. */
 TARGET AMPED_INLINE void NAME(widen)(const void *cells, amped_cell_type type, uint64_t first,
                                      uint64_t step, uint64_t count, uint64_t length,
                                      VALUE *restrict to, uint64_t to_step) {
@@ -58,7 +58,8 @@ TARGET AMPED_INLINE void NAME(widen)(const void *cells, amped_cell_type type, ui
   }
 }
 
-/* The block's cells of contracted indices k .. k + count; rows up to a whole tile are zero. */
+/* Convert the block's cells at contracted indices k .. k + count. Rows up to a whole tile are
+ * zero. */
 TARGET AMPED_INLINE NAME(view)
     NAME(widen_block)(const amped_contraction *c, const shape *s, const item *i, uint64_t k,
                       uint64_t count, VALUE *wide) {
@@ -85,8 +86,8 @@ TARGET AMPED_INLINE NAME(view)
 
 /* --- rows of A -------------------------------------------------------------------------------- */
 
-/* row = the product of the rows, of all inputs but the fastest, that index `number` of them has,
- * with zeros behind it. */
+/* row = product of the inputs' rows at index `number`, over all inputs except the fastest; then
+ * zeros. */
 TARGET AMPED_INLINE void NAME(multiply_slow)(const amped_contraction *c, uint64_t number,
                                              uint64_t columns, VALUE *restrict row) {
   const uint64_t n = (uint64_t)c->ncomps;
@@ -100,7 +101,7 @@ TARGET AMPED_INLINE void NAME(multiply_slow)(const amped_contraction *c, uint64_
   }
 }
 
-/* A row of A to its place in all panels. */
+/* Store row i of A in all panels. */
 TARGET AMPED_INLINE void NAME(put_row)(const VALUE *row, uint64_t columns, uint64_t i,
                                        uint64_t count, VALUE *restrict a) {
   uint64_t r = 0;
@@ -113,8 +114,8 @@ TARGET AMPED_INLINE void NAME(put_row)(const VALUE *row, uint64_t columns, uint6
     *(NAME(vector) *)(a + r * count + i * LANES) = *(const NAME(vector) *)(row + r);
 }
 
-/* Rows k .. k + count of A as panels: two vectors of each row, row after row, then the next two.
- * The last panel may be of one vector. */
+/* Make rows k .. k + count of A as panels. A panel has two vectors of each row, row after row; the
+ * last panel may have one. */
 TARGET AMPED_INLINE void NAME(make_panels)(const amped_contraction *c, uint64_t columns, uint64_t k,
                                            uint64_t count, VALUE *restrict a) {
   const uint64_t n = (uint64_t)c->ncomps;
@@ -138,8 +139,8 @@ TARGET AMPED_INLINE void NAME(make_panels)(const amped_contraction *c, uint64_t 
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-/* `rows` rows and `vectors` vectors of a tile: to = (adds ? to : 0) + the sum of `count` terms.
- * rows and vectors are constants of the caller, and small enough for registers. */
+/* Sum `rows` rows and `vectors` vectors of a tile: to = (adds ? to : 0) + the sum of `count` terms.
+ * rows and vectors are compile-time constants of the caller, small enough for registers. */
 TARGET AMPED_INLINE void NAME(run)(NAME(view) v, const VALUE *a, uint64_t count, int rows,
                                    int vectors, bool adds, VALUE *to, uint64_t columns, feed *f) {
   NAME(vector) sums[TILE][2];
@@ -169,10 +170,10 @@ TARGET AMPED_INLINE void NAME(run)(NAME(view) v, const VALUE *a, uint64_t count,
     }
 }
 
-/* Vectors of 16 registers hold the sums of half a tile. */
+/* Rows per run. Processors with 16 vector registers hold the sums of half a tile. */
 #define HALF (VECTOR == 64 ? TILE : TILE / 2)
 
-/* Columns of one panel: a tile's sums over `count` contracted indices. */
+/* A tile's sums over `count` contracted indices, for the columns of one panel. */
 TARGET AMPED_INLINE void NAME(panel)(NAME(view) v, const VALUE *a, uint64_t count, int vectors,
                                      VALUE *to, uint64_t columns, feed *f) {
   const uint64_t runs = amped_ceil_div(count, RUN);
@@ -202,13 +203,13 @@ TARGET AMPED_INLINE void NAME(tile)(NAME(view) v, const VALUE *a, uint64_t count
     NAME(panel)(v, a + r * count, count, 1, tile + r, columns, f);
 }
 
-/* How often the tiles of `rows` rows ask for cells to come. */
+/* Number of calls of fetch while the tiles of `rows` rows are summed. */
 TARGET AMPED_INLINE uint64_t NAME(requests)(uint64_t rows, uint64_t columns, uint64_t count) {
   const uint64_t pairs = columns / (2 * LANES) * (TILE / HALF) + columns / LANES % 2;
   return amped_ceil_div(rows, TILE) * pairs * amped_ceil_div(count, STEP);
 }
 
-/* The block's rows as they are stored. */
+/* Store the block's sums as rows of T or of doubles. */
 TARGET AMPED_INLINE void NAME(store)(const amped_contraction *c, uint64_t columns, const item *i,
                                      const double *sums) {
   const uint64_t n = (uint64_t)c->ncomps;
@@ -220,7 +221,7 @@ TARGET AMPED_INLINE void NAME(store)(const amped_contraction *c, uint64_t column
         ((VALUE *)i->out)[row * n + r] = (VALUE)sums[row * columns + r];
 }
 
-/* A tile is stored, or added to the block's sums in double. */
+/* Store a tile, or add it to the block's sums in double. */
 TARGET AMPED_INLINE void NAME(put_tile)(const amped_contraction *c, uint64_t columns, const item *i,
                                         uint64_t first, const VALUE *tile, double *sums) {
   const uint64_t n = (uint64_t)c->ncomps;

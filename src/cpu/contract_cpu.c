@@ -1,3 +1,4 @@
+/* Contraction of a dense tensor's cells on CPU cores: sizes, prefetching and instances. */
 #include "cpu/contract_cpu.h"
 
 #include <omp.h>
@@ -5,63 +6,63 @@
 
 #include "cpu/cpu_dispatch.h"
 
-/* Rows of T that are computed together, and of them those whose sums lie in registers. */
+/* BLOCK: rows of T that are computed together. TILE: rows whose sums are kept in registers. */
 #define BLOCK 96
 #define TILE 12
 
-/* Terms that are added up in the type of values: 2^-24 times RUN, and the runs of a block, is less
- * than 1e-5. */
+/* Most terms that are summed in the values' type: 2^-24 times RUN, plus the runs of a block, is
+ * less than 1e-5. */
 #define RUN 128
 
-/* Rows of A that are made at a time: A_BYTES of them, in whole runs. */
+/* Rows of A that are made at a time: about A_BYTES, in whole runs, between the two limits. */
 #define A_BYTES (UINT64_C(128) << 10)
 #define LEAST_ROWS RUN
 #define MOST_ROWS (4 * RUN)
 
-/* Where blocks of T are fewer, the contracted indices are cut into strips. */
+/* If T has fewer blocks, the contracted indices are cut into strips. */
 #define LEAST_ITEMS 64
 
-/* The longest vector, in bytes. */
+/* The longest vector, and a cache line, in bytes. */
 #define LINE 64
 
-/* Contracted indices between two requests for the cells to come, and blocks that a thread takes one
- * after the other: it asks for the next one's cells. */
+/* STEP: contracted indices between two prefetches. NEIGHBOURS: blocks that a thread takes one after
+ * another, so that it can prefetch the next block's cells. */
 #define STEP 16
 #define NEIGHBOURS 8
 
-/* Sizes of a contraction's work. They do not depend on threads. */
+/* Sizes of a contraction's work. They do not depend on the number of threads. */
 typedef struct shape {
-  uint64_t rows;    /* of T */
+  uint64_t rows;    /* rows of T */
   uint64_t columns; /* components, padded to whole vectors of any length */
   uint64_t depth;   /* rows of A that are made at a time */
-  uint64_t stride;  /* from row to row of widened cells where trail is 1 */
+  uint64_t stride;  /* elements from row to row of converted cells, if trail is 1 */
   uint64_t blocks, strips;
-  uint64_t strip_rows; /* of A */
+  uint64_t strip_rows; /* rows of A per strip */
 } shape;
 
-/* A block of T's rows, and a strip of contracted indices. */
+/* A unit of work: a block of T's rows and a strip of contracted indices. */
 typedef struct item {
   uint64_t row, rows;
   uint64_t k, end;
-  void *out; /* ncomps elements a row: T's, or doubles */
+  void *out; /* ncomps elements per row: rows of T, or doubles */
   bool in_double;
 } item;
 
 /* A thread's workspace. */
 typedef struct scratch {
   void *a;      /* depth x columns, in panels */
-  void *wide;   /* cells of a block: BLOCK x depth */
+  void *wide;   /* converted cells of a block: BLOCK x depth */
   void *tile;   /* TILE x columns sums */
   double *sums; /* BLOCK x columns */
 } scratch;
 
-/* Cells to come, as pieces of lines: those that are not yet asked for. */
+/* Cells still to be prefetched, as pieces of contiguous memory. */
 typedef struct feed {
   const char *at;
-  uint64_t length, step; /* bytes of a piece, and to the next one */
+  uint64_t length, step; /* bytes of a piece; bytes to the next piece */
   uint64_t pieces;
-  uint64_t offset; /* in the piece */
-  uint64_t lines;  /* to ask for at a time */
+  uint64_t offset; /* bytes of the current piece already prefetched */
+  uint64_t lines;  /* cache lines per call of fetch */
 } feed;
 
 AMPED_INLINE void fetch(feed *f) {
@@ -104,7 +105,7 @@ static shape shape_of(const amped_contraction *c) {
   return s;
 }
 
-/* As many bytes as with any smaller number of components. */
+/* Bytes for rows of A; never fewer than for a smaller number of components. */
 static uint64_t a_bytes(const amped_contraction *c, const shape *s) {
   return round_up(most(A_BYTES, LEAST_ROWS * s->columns * (uint64_t)c->value_type), LINE);
 }
@@ -122,7 +123,7 @@ static uint64_t scratch_bytes(const amped_contraction *c, const shape *s) {
   return a_bytes(c, s) + wide_bytes(c) + tile_bytes(c, s) + BLOCK * s->columns * sizeof(double);
 }
 
-/* Doubles of the strips' sums. Few rows have several strips. */
+/* Number of doubles for the strips' sums; 0 if there is one strip. */
 static uint64_t strip_sums(const amped_contraction *c, const shape *s) {
   return s->strips > 1 ? s->strips * s->rows * (uint64_t)c->ncomps : 0;
 }
@@ -138,8 +139,8 @@ static scratch scratch_of(const amped_contraction *c, const shape *s, char *at) 
   return (scratch){at, wide, tile, (double *)(void *)(tile + tile_bytes(c, s))};
 }
 
-/* The cells that follow an item's block of contracted indices k .. k + count: the same rows' next
- * indices, or the next block's. `requests` times they are asked for. */
+/* The cells needed after contracted indices k .. k + count of an item: the same rows' next indices,
+ * or the next block's first ones. fetch is called `requests` times for them. */
 static feed feed_of(const amped_contraction *c, const shape *s, const item *i, uint64_t k,
                     uint64_t count, uint64_t requests) {
   const uint64_t size = amped_cell_bytes(c->type);
@@ -162,7 +163,7 @@ static feed feed_of(const amped_contraction *c, const shape *s, const item *i, u
 
 /* --- kernels ---------------------------------------------------------------------------------- */
 
-/* The float of a half float's bits; it is finite. The factor makes its exponent that of a float. */
+/* Convert a finite half float's bits to float. The factor corrects the exponent. */
 AMPED_INLINE float half_value(uint16_t bits) {
   const uint32_t size = (uint32_t)(bits & 0x7fff) << 13;
   float value = 0.0F;
@@ -171,7 +172,7 @@ AMPED_INLINE float half_value(uint16_t bits) {
   return (bits & 0x8000) != 0 ? -value : value;
 }
 
-/* c + x b in vectors; fused where the processor can. */
+/* c + x b in vectors; fused if the processor can. */
 #define FUSE_f32_64(x, b, c) _mm512_fmadd_ps(_mm512_set1_ps(x), b, c)
 #define FUSE_f64_64(x, b, c) _mm512_fmadd_pd(_mm512_set1_pd(x), b, c)
 #define FUSE_f32_32(x, b, c) _mm256_fmadd_ps(_mm256_set1_ps(x), b, c)
@@ -258,7 +259,7 @@ static item item_of(const amped_contraction *c, const shape *s, uint64_t number,
   return i;
 }
 
-/* T = the sum of the strips, in their order. */
+/* T = sum of the strips, in their order. */
 static void join_strips(const amped_contraction *c, const shape *s, const double *sums,
                         int threads) {
   const uint64_t elements = s->rows * (uint64_t)c->ncomps;

@@ -1,3 +1,4 @@
+/* COO buffer on CPU cores: collect nonzeros by iDp, then sort them into a copy. */
 #include "cpu/coo_buffer_cpu.h"
 
 #include <string.h>
@@ -9,14 +10,15 @@
 /* Nonzeros that are placed together. */
 #define BATCH 32768
 
-/* Gives an iDp the places first .. first+nnz, and returns their end. */
+/* Give an iDp the places first .. first + nnz. Returns their end. */
 static uint64_t set_places(amped_coo_buffer_cpu *p, uint64_t idp, uint64_t first, uint64_t nnz) {
   p->next[idp] = first;
   p->ends[idp] = first + nnz;
   return first + nnz;
 }
 
-/* Places are in the order of output rows: split iDps come after all others. */
+/* Allocate the buffer and give every iDp its places, in the order of output rows. Split iDps come
+ * last. */
 static amped_status create(amped_coo_buffer_cpu *p, const amped_plan *plan, int mode) {
   static const char what[] = "the nonzeros of a copy";
   const amped_mode_plan *m = &plan->modes[mode];
@@ -47,7 +49,8 @@ static amped_status create(amped_coo_buffer_cpu *p, const amped_plan *plan, int 
 
 AMPED_DEFINE_SCATTER(uint64_t)
 
-/* Values that the plan maps, or of another type than its own, are found in double and rounded. */
+/* Scatter values to their places. Values that the plan maps, or that have another type, are
+ * converted in double and rounded. */
 static void place_values(amped_coo_buffer_cpu *p, const amped_plan *plan,
                          const amped_nonzeros *nonzeros, uint64_t first, uint64_t count) {
   if (nonzeros->value_type == plan->value_type && amped_value_map_is_none(plan->map)) {
@@ -63,8 +66,8 @@ static void place_values(amped_coo_buffer_cpu *p, const amped_plan *plan,
                            amped_value_get(nonzeros->values, nonzeros->value_type, first + i)));
 }
 
-/* Places of nonzeros first .. first+count. False where an iDp gets more nonzeros than it has
- * places. */
+/* Find places of nonzeros first .. first + count. Returns false if an iDp gets more nonzeros than
+ * it has places. */
 static bool find_places(amped_coo_buffer_cpu *p, const amped_plan *plan, int mode,
                         const amped_nonzeros *nonzeros, uint64_t first, uint64_t count) {
   const amped_itype type = amped_itype_for(plan->dims[mode]);
@@ -134,7 +137,7 @@ amped_status amped_coo_buffer_cpu_sort(amped_coo_buffer_cpu *p, const amped_plan
                                        amped_tensor_part *part, uint64_t *repeats) {
   amped_status status = AMPED_OK;
   *repeats = 0;
-  if (p->ends == NULL) /* nothing came: right where the shard is empty */
+  if (p->ends == NULL) /* no nonzeros came, which is correct for an empty shard */
     status = create(p, plan, mode);
   const stored_buffer from = {p->buffer, plan->index_type, plan->value_type};
   const amped_sort_copy sort = {.plan = plan,

@@ -1,18 +1,18 @@
-/* CPU dispatch: inner loops are compiled once for each kind of processor, and the program chooses
- * the best instance for the processor that it finds.
+/* CPU dispatch: inner loops are compiled once per kind of processor, and the program chooses the
+ * best instance for the processor that it runs on.
  *
- * AMPED_CPU_DISPATCH(X) calls X(cpu) for each kind, the best first. `any` comes last: it is the
- * processor that the compiler was told. For each kind:
- *   AMPED_HAS_cpu     does this processor have it?
+ * AMPED_CPU_DISPATCH(X) calls X(cpu) for each kind, best first. The last kind, `any`, is the
+ * compiler's own target. For each kind:
+ *   AMPED_HAS_cpu     true if this processor has it
  *   AMPED_TARGET_cpu  the attribute of functions compiled for it
- *   AMPED_FUSED_cpu   is fma() an instruction? Else it is a slow call.
- * With address sanitizer there is `any` alone. */
+ *   AMPED_FUSED_cpu   true if fma() is an instruction; else it is a slow call
+ * With address sanitizer there is only `any`. */
 #ifndef AMPED_CPU_DISPATCH_H
 #define AMPED_CPU_DISPATCH_H
 
 #include <stdbool.h>
 
-/* A table above so many bytes does not stay in a core's own caches. */
+/* A table larger than this many bytes does not stay in a core's own caches. */
 #define AMPED_CACHED_BYTES (UINT64_C(256) << 10)
 
 #if defined __x86_64__ && !defined __SANITIZE_ADDRESS__
@@ -38,7 +38,7 @@
 #define AMPED_FUSED_any false
 #endif
 
-/* For functions whose loops become vectors only inside their callers. */
+/* For functions whose loops are vectorised only inside their callers. */
 #define AMPED_INLINE static inline __attribute__((always_inline))
 
 #endif

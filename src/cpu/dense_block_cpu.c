@@ -1,4 +1,5 @@
-/* Blocks in host memory. Several blocks are worked on by a thread each, one block by all. */
+/* Blocks of a dense tensor in host memory. With fewer blocks than threads, all threads work on one
+ * block after another; else each thread works on blocks of its own. */
 #include "cpu/dense_block_cpu.h"
 
 #include <cblas.h>
@@ -12,7 +13,8 @@
 #include "cpu/row_descent_cpu.h"
 #include "cpu/slab_cpu.h"
 
-/* Rows that a thread solves at a time; cells whose misfit is summed by itself. */
+/* CHUNK_ROWS: rows that a thread solves at a time. CHUNK_CELLS: cells whose misfit is summed
+ * separately. */
 #define CHUNK_ROWS UINT64_C(64)
 #define CHUNK_CELLS UINT64_C(1024)
 
@@ -22,34 +24,34 @@ struct amped_dense_blocks {
   amped_dense_part_cpu part;
   const amped_plan *plan;
   amped_block_shape shape;
-  amped_dense_plan largest; /* a block of the shape's dims */
-  uint64_t count;           /* in hand */
-  amped_dense_plan *dense;  /* [shape.count] dims of each */
+  amped_dense_plan largest; /* dimensions of the largest block of the shape */
+  uint64_t count;           /* current number of blocks */
+  amped_dense_plan *dense;  /* [shape.count] each block's dimensions */
   amped_slab_cpu *slabs;    /* [shape.count] */
   const uint64_t *indices[AMPED_MAX_ORDER];
-  uint64_t *first[AMPED_MAX_ORDER]; /* [shape.count + 1] where a block's indices begin */
-  void *cells;                      /* of all blocks */
-  void *rows[AMPED_MAX_ORDER];      /* of all blocks, ld elements each */
+  uint64_t *first[AMPED_MAX_ORDER]; /* [shape.count + 1] start of each block's indices */
+  void *cells;                      /* all blocks' cells */
+  void *rows[AMPED_MAX_ORDER];      /* all blocks' rows, ld elements each */
   void *sums;
   void *t;
-  void *workspace;       /* of contractions */
-  uint64_t thread_bytes; /* of it, where a thread has a block of its own */
-  double *dense_rows;    /* of each thread: old rows, new rows, sums */
+  void *workspace;       /* for contractions */
+  uint64_t thread_bytes; /* a thread's share of workspace, if threads have blocks of their own */
+  double *dense_rows;    /* per thread: old rows, new rows, sums */
   amped_rows_moved *moved;
-  int mode; /* of the sums */
+  int mode; /* mode of the sums */
   uint64_t versions[AMPED_MAX_ORDER];
   uint64_t clock;
 };
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
-/* Of contractions by one thread, whole cache lines. */
+/* Workspace bytes of a contraction by one thread, in whole cache lines. */
 static uint64_t thread_bytes(const amped_plan *plan, const amped_block_shape *shape) {
   const amped_dense_plan d = amped_block_largest(plan, shape);
   return amped_ceil_div(amped_slab_cpu_workspace(plan, &d, 1), 64) * 64;
 }
 
-/* Of threads with a block each, or of all threads on one block. */
+/* Workspace bytes: enough for one block per thread, and for all threads on one block. */
 static uint64_t workspace_bytes(const amped_plan *plan, const amped_block_shape *shape,
                                 int threads) {
   const amped_dense_plan d = amped_block_largest(plan, shape);
@@ -66,7 +68,7 @@ static uint64_t chunks_of(const amped_block_shape *shape, int mode) {
   return amped_ceil_div(shape->dims[mode], CHUNK_ROWS);
 }
 
-/* Of all blocks in a mode. */
+/* Upper bound on the chunks of rows of all blocks in a mode. */
 static uint64_t most_chunks(const amped_plan *plan, const amped_block_shape *shape) {
   uint64_t most = 0;
   for (int m = 0; m < plan->order; m++)
@@ -92,7 +94,7 @@ static amped_status cpu_require(const amped_device *device, const amped_plan *pl
   return AMPED_OK;
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- creation and destruction ----------------------------------------------------------------- */
 
 static void cpu_destroy(amped_dense_blocks *b) {
   if (b == NULL)
@@ -118,7 +120,7 @@ static amped_status allocate(amped_dense_blocks *b) {
   const uint64_t row_bytes = amped_plan_row_bytes(plan);
   const int threads = b->part.threads;
   amped_block_sizes s = {0};
-  (void)amped_block_sizes_find(plan, &b->shape, &s); /* the sizes were required */
+  (void)amped_block_sizes_find(plan, &b->shape, &s); /* cpu_require has checked the sizes */
   AMPED_TRY(amped_calloc(&b->dense, count, sizeof *b->dense, what));
   AMPED_TRY(amped_calloc(&b->slabs, count, sizeof *b->slabs, what));
   if (!b->shape.brought)
@@ -154,7 +156,7 @@ static amped_status cpu_create(amped_tensor_part *part, const amped_block_shape 
   return status;
 }
 
-/* --- blocks come into hand -------------------------------------------------------------------- */
+/* --- taking blocks ---------------------------------------------------------------------------- */
 
 static uint64_t dim_of(const amped_dense_blocks *b, uint64_t block, int mode) {
   return b->first[mode][block + 1] - b->first[mode][block];
@@ -164,7 +166,7 @@ static const uint64_t *indices_of(const amped_dense_blocks *b, uint64_t block, i
   return b->indices[mode] + b->first[mode][block];
 }
 
-/* Where a block's rows begin among all blocks'. */
+/* First row of a block among all blocks' rows. */
 static uint64_t row_of(const amped_dense_blocks *b, uint64_t block, int mode) {
   return b->first[mode][block] - b->first[mode][0];
 }
@@ -177,12 +179,12 @@ static char *at(const amped_dense_blocks *b, void *rows, uint64_t row) {
   return (char *)rows + row * amped_plan_row_bytes(b->plan);
 }
 
-/* The place of an index in the slab. */
+/* Index in the slab of an index of the tensor. */
 static uint64_t slab_index(const amped_dense_plan *d, int mode, uint64_t index) {
   return mode == d->slab_mode ? index - d->first : index;
 }
 
-/* Cells of a fibre of the fastest mode, at these indices. */
+/* Copy a fibre's cells along the fastest mode, at these indices. */
 static void copy_fibre(const char *from, const uint64_t *indices, uint64_t offset, uint64_t count,
                        uint64_t bytes, char *to) {
   if (indices[count - 1] - indices[0] == count - 1) {
@@ -208,7 +210,7 @@ static void copy_fibre(const char *from, const uint64_t *indices, uint64_t offse
 #undef COPY
 }
 
-/* Cells of a block at index i of its slowest mode, from the slab. */
+/* Copy a block's cells at index `slow` of its slowest mode from the slab. */
 static void pack(const amped_dense_blocks *b, uint64_t block, uint64_t slow, char *to) {
   const amped_dense_plan *d = &b->plan->dense;
   const int order = b->plan->order;
@@ -235,7 +237,7 @@ static void pack(const amped_dense_blocks *b, uint64_t block, uint64_t slow, cha
   }
 }
 
-/* Of all blocks: each index of the slowest mode is a thread's work. */
+/* Copy all blocks' cells. Each index of the slowest mode is one task. */
 static void pack_all(amped_dense_blocks *b) {
   const int slowest = b->plan->dense.layout[0];
   const uint64_t bytes = amped_cell_bytes(b->plan->dense.type);
@@ -251,7 +253,7 @@ static void pack_all(amped_dense_blocks *b) {
   }
 }
 
-/* Rows of mode of all blocks, from the factors. */
+/* Copy all blocks' rows of mode from the factor. */
 static void take_rows(amped_dense_blocks *b, int mode) {
   const uint64_t row_bytes = amped_plan_row_bytes(b->plan);
   const char *from = amped_factor_set_cpu_rows(b->part.factors, mode);
@@ -302,13 +304,13 @@ static amped_status cpu_take(amped_dense_blocks *b, const amped_block_sets *sets
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-/* By the threads that the slab has, in their part of the workspace. */
+/* MTTKRP of one block by `threads` threads; `thread` selects the share of the workspace. */
 static void sum_block(amped_dense_blocks *b, uint64_t block, int mode, int threads, int thread) {
   amped_slab_cpu *slab = &b->slabs[block];
   uint64_t versions[AMPED_MAX_ORDER];
   memcpy(versions, b->versions, sizeof versions);
   if (slab->dense->tree == AMPED_TREE_ONE && b->shape.kept >= 0)
-    versions[b->shape.kept] = 0; /* the oldest: T is of another mode */
+    versions[b->shape.kept] = 0; /* mark as the oldest, so that T contracts another mode */
   slab->threads = threads;
   slab->workspace = (char *)b->workspace + (uint64_t)thread * b->thread_bytes;
   if (slab->dense->cells == 0) {
@@ -337,7 +339,7 @@ static amped_status cpu_mttkrp(amped_dense_blocks *b, int mode) {
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* A thread's rows in double, `number` from 0 to 2. */
+/* A thread's array `number` of rows in double: 0 to 2. */
 static double *thread_rows(const amped_dense_blocks *b, int number) {
   const uint64_t size = CHUNK_ROWS * (uint64_t)b->plan->ncomps;
   return b->dense_rows + (3 * (uint64_t)omp_get_thread_num() + (uint64_t)number) * size;
@@ -405,7 +407,8 @@ static amped_status cpu_grams(amped_dense_blocks *b, int mode, double *grams) {
   return AMPED_OK;
 }
 
-/* How rows become new: by p and keep, or where p is NULL by row descent; of all blocks. */
+/* Rule of the update: new rows by p and keep, or by row descent if p is NULL. One matrix per
+ * block. */
 typedef struct row_rule {
   const double *p, *keep;
   const double *v, *weight;
@@ -434,7 +437,7 @@ static void solve_rows(const amped_dense_blocks *b, uint64_t count, const row_ru
               rule->keep + at_matrix, n, 1.0, out, n);
 }
 
-/* Rows of a block from `first` on, at most CHUNK_ROWS, become new. */
+/* Update a block's rows from `first` on, at most CHUNK_ROWS. */
 static amped_rows_moved solve_chunk(amped_dense_blocks *b, uint64_t block, int mode, uint64_t first,
                                     const row_rule *rule) {
   const int n = b->plan->ncomps;

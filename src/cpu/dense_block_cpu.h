@@ -6,12 +6,12 @@
 
 extern const amped_dense_block_ops amped_dense_block_cpu;
 
-/* The members of a dense tensor part that blocks work with. */
+/* Members of a dense tensor part that blocks use. */
 typedef struct amped_dense_part_cpu {
   const amped_plan *plan;
   amped_factor_set *factors;
   int threads;
-  const void *cells; /* of the slab, in the plan's layout */
+  const void *cells; /* slab, in the plan's layout */
 } amped_dense_part_cpu;
 
 amped_dense_part_cpu amped_dense_part_cpu_of(const amped_tensor_part *part);

@@ -1,7 +1,7 @@
 /* A slab of a dense tensor in host memory: twin of cuda/dense_cuda.cu.
  *
- * The slab stays as it came, in its file's type and order. T, the last contraction (dense_plan.h),
- * is kept with the versions of the factors in it. */
+ * The slab stays in its file's type and order. T, the last contraction (dense_plan.h), is kept with
+ * the versions of the factors in it. */
 #include <string.h>
 
 #include "base/timer.h"
@@ -21,22 +21,22 @@ struct amped_tensor_part {
   amped_factor_set *factors;
   int threads;
   void *cells, *t, *workspace;
-  amped_slab_cpu slab;             /* with these */
-  uint64_t filled;                 /* cells that were inserted */
-  void *sums, *arriving;           /* of amped_partial_rows */
-  void *gathered[AMPED_MAX_ORDER]; /* factors in the order of indices, where several ranks have
-                                      their blocks padded */
-  double mttkrp_sec;               /* of the last one */
+  amped_slab_cpu slab;             /* refers to the arrays above */
+  uint64_t filled;                 /* number of cells inserted */
+  void *sums, *arriving;           /* arrays of amped_partial_rows */
+  void *gathered[AMPED_MAX_ORDER]; /* factors in index order, if several ranks have padded blocks of
+                                      rows */
+  double mttkrp_sec;               /* time of the last MTTKRP */
 };
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
-/* Modes whose factor has to be gathered: all but the slab mode, whose own rows lie together. */
+/* True if mode's factor must be gathered. The slab mode is not: its own rows are contiguous. */
 static bool is_gathered(const amped_plan *plan, int mode) {
   return plan->nranks > 1 && mode != plan->dense.slab_mode && !plan->dense.outside;
 }
 
-/* Rows of partial sums. */
+/* Rows of the largest array of partial sums. */
 static uint64_t partial_rows(const amped_plan *plan) {
   uint64_t most = 0;
   for (int m = 0; m < plan->order; m++)
@@ -70,7 +70,7 @@ static amped_status cpu_require(const amped_device *device, const amped_plan *pl
   return AMPED_OK;
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- creation and destruction ----------------------------------------------------------------- */
 
 static void cpu_destroy(amped_tensor_part *part) {
   if (part == NULL)
@@ -164,7 +164,7 @@ static amped_status cpu_finish(amped_tensor_part *part, int mode) {
   return AMPED_OK;
 }
 
-/* Memory keeps the size of more components. */
+/* Discard T. Memory is sized for the most components. */
 static amped_status cpu_resize(amped_tensor_part *part) {
   memset(&part->slab.kept, 0, sizeof part->slab.kept);
   return AMPED_OK;
@@ -176,7 +176,7 @@ amped_dense_part_cpu amped_dense_part_cpu_of(const amped_tensor_part *part) {
 
 /* --- MTTKRP ----------------------------------------------------------------------------------- */
 
-/* Mode's factor in the order of the slab's indices. */
+/* Rows of mode's factor in the order of the slab's indices. */
 static const void *rows_in_order(amped_tensor_part *part, int mode) {
   const amped_plan *plan = part->plan;
   const amped_row_plan *rows = &plan->modes[mode].rows;
@@ -193,8 +193,8 @@ static const void *rows_in_order(amped_tensor_part *part, int mode) {
   return part->gathered[mode];
 }
 
-/* A block of `rows` rows at `to`: those of the slab's indices first .. first + count, then zeros.
- */
+/* Write a block of `rows` rows: MTTKRP rows of the slab's indices first .. first + count, then
+ * zeros. */
 static void put_block(const amped_tensor_part *part, int mode, uint64_t first, uint64_t count,
                       uint64_t rows, char *to) {
   const uint64_t row_bytes = amped_plan_row_bytes(part->plan);
@@ -202,7 +202,7 @@ static void put_block(const amped_tensor_part *part, int mode, uint64_t first, u
   memset(to + count * row_bytes, 0, (rows - count) * row_bytes);
 }
 
-/* Own rows of the output, or a part of the sums of all rows. */
+/* Write own rows of the output, or partial sums of all rows. */
 static void put_rows(amped_tensor_part *part, int mode) {
   const amped_plan *plan = part->plan;
   const amped_row_plan *rows = &plan->modes[mode].rows;

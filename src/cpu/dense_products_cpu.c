@@ -1,3 +1,4 @@
+/* Sums for an exact residual over a dense slab, in double-double. */
 #include "cpu/dense_products_cpu.h"
 
 #include <math.h>
@@ -5,13 +6,13 @@
 #include "base/mem.h"
 #include "cpu/cpu_dispatch.h"
 
-/* Cells of a strip, about: a thread sums one at a time. */
+/* Approximate cells of a strip. A thread sums one strip at a time. */
 #define STRIP_CELLS (UINT64_C(1) << 16)
 
-/* Cells that are turned to double at a time. */
+/* Cells that are converted to double at a time. */
 #define PIECE UINT64_C(256)
 
-/* A double-double for each component. */
+/* One double-double per component. */
 typedef struct components {
   double hi[AMPED_MAX_NCOMPS], lo[AMPED_MAX_NCOMPS];
 } components;
@@ -20,7 +21,7 @@ AMPED_INLINE double element(const void *rows, amped_vtype type, uint64_t i) {
   return type == AMPED_F32 ? (double)((const float *)rows)[i] : ((const double *)rows)[i];
 }
 
-/* The weights times the rows of all modes but the fastest. */
+/* out = weights times the rows of all modes except the fastest. */
 AMPED_INLINE void multiply_rows(const amped_dense_products *p, uint64_t fibre, amped_vtype type,
                                 bool fused, components *out) {
   const uint64_t n = (uint64_t)p->ncomps;

@@ -1,25 +1,25 @@
-/* Sums for an exact residual over the cells of a slab, on CPU cores: of x x and of x times the
+/* Sums for an exact residual over the cells of a slab, on CPU cores: of x x, and of x times the
  * model's value, in double-double.
  *
  * A fibre is a run of cells along the fastest mode. Its inner products with the components are
- * summed first, and then multiplied by the weights and the other modes' rows. The order of
- * additions is fixed by the sizes alone. */
+ * summed first, then multiplied by the weights and the other modes' rows. The order of additions
+ * depends on the sizes only. */
 #ifndef AMPED_DENSE_PRODUCTS_CPU_H
 #define AMPED_DENSE_PRODUCTS_CPU_H
 
 #include "backend/backend.h"
 
-/* Modes are in the order of memory, the slowest first. */
+/* Arguments. Modes are in the order of memory, slowest first. */
 typedef struct amped_dense_products {
   const void *cells;
   amped_cell_type type;
   int order;
   uint64_t dims[AMPED_MAX_ORDER];
-  const void *factors[AMPED_MAX_ORDER]; /* rows in the order of indices, ld elements each */
-  amped_vtype value_type;               /* of factors */
+  const void *factors[AMPED_MAX_ORDER]; /* rows in index order, ld elements each */
+  amped_vtype value_type;               /* type of the factors */
   int ncomps;
   uint64_t ld;
-  double scale; /* of cells; a power of two */
+  double scale; /* scale of cells, a power of two */
   const double *weights;
 } amped_dense_products;
 

@@ -1,4 +1,4 @@
-/* The CPU device: the cores of one rank. */
+/* The CPU device: cores of one rank, and the other tables of the CPU backend. */
 #ifndef AMPED_DEVICE_CPU_H
 #define AMPED_DEVICE_CPU_H
 
@@ -9,7 +9,7 @@ struct amped_device {
   char description[128];
 };
 
-/* The other tables of the CPU backend. */
+/* Tables of the CPU backend's parts. */
 extern const amped_factor_ops amped_factor_set_cpu;
 extern const amped_factor_past_ops amped_factor_past_cpu;
 extern const amped_row_vector_ops amped_row_vectors_cpu;
@@ -19,7 +19,7 @@ extern const amped_format_ops amped_boxes_cpu;
 extern const amped_format_ops amped_mixed_cpu;
 extern const amped_format_ops amped_dense_cpu;
 
-/* Of a factor set: mode's factor, and the MTTKRP result. */
+/* Arrays of a factor set, in host memory: mode's factor, and the MTTKRP result. */
 const void *amped_factor_set_cpu_rows(const amped_factor_set *factors, int mode);
 void *amped_factor_set_cpu_output(amped_factor_set *factors);
 

@@ -1,4 +1,4 @@
-/* Factors as they were, in host memory: twin of cuda/factor/factor_past_cuda.cu. */
+/* History of factors: earlier factors in host memory. Twin of cuda/factor/factor_past_cuda.cu. */
 #include <math.h>
 #include <string.h>
 

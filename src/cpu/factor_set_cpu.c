@@ -1,4 +1,4 @@
-/* The factors of one rank in host memory: twin of cuda/factor/factor_set_cuda.cu. */
+/* Factor set: one rank's factors in host memory. Twin of cuda/factor/factor_set_cuda.cu. */
 #include <cblas.h>
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "cpu/huge_pages.h"
 #include "cpu/row_descent_cpu.h"
 
-/* Rows that a thread turns to double and multiplies at a time. */
+/* Rows that a thread converts to double and multiplies at a time. */
 #define DENSE_ROWS 256
 
 struct amped_factor_set {
@@ -17,19 +17,19 @@ struct amped_factor_set {
   int threads;
   void *factors[AMPED_MAX_ORDER];
   void *output;
-  double *dense; /* workspace of dense operations, dense_elements a thread */
+  double *dense; /* workspace of dense operations: [threads][dense_elements] */
   uint64_t dense_elements;
-  uint64_t clock; /* changes of factors */
+  uint64_t clock; /* number of changes of factors so far */
   uint64_t versions[AMPED_MAX_ORDER];
 };
 
-/* Mode's factor changes. */
+/* Record a change of mode's factor. */
 static void touch(amped_factor_set *f, int mode) {
   f->versions[mode] = ++f->clock;
 }
 
-/* Doubles of dense workspace a thread: rows in, rows out, a gram. Multiples of 64 bytes: the order
- * in which BLAS adds up may depend on whether rows lie at a multiple of 16. */
+/* Doubles of dense workspace per thread: rows in, rows out, a gram. A multiple of 64 bytes, because
+ * the order of BLAS additions may depend on whether rows lie at a multiple of 16. */
 static uint64_t dense_elements(const amped_plan *plan) {
   uint64_t n = (uint64_t)plan->ncomps;
   return amped_ceil_div(2 * DENSE_ROWS * n + n * n, 8) * 8;
@@ -80,7 +80,7 @@ static amped_status cpu_create(amped_device *device, const amped_plan *plan,
   return status;
 }
 
-/* Workspaces keep the size of more components. */
+/* Clear the factors. Workspaces are sized for the most components. */
 static amped_status cpu_resize(amped_factor_set *f) {
   const amped_plan *plan = f->plan;
   for (int m = 0; m < plan->order; m++) {
@@ -90,7 +90,7 @@ static amped_status cpu_resize(amped_factor_set *f) {
   return AMPED_OK;
 }
 
-/* Rows of a padded matrix to and from count x ncomps doubles. */
+/* Convert rows of a padded matrix to and from count x ncomps doubles. */
 static void rows_to_double(const amped_plan *plan, const void *from, uint64_t first, uint64_t count,
                            double *rows) {
   uint64_t n = (uint64_t)plan->ncomps;
@@ -163,7 +163,7 @@ static amped_status cpu_put_output(amped_factor_set *f, int mode, uint64_t row, 
   return AMPED_OK;
 }
 
-/* Of so many rows those that thread t of the team works on: whole multiples of DENSE_ROWS. */
+/* Range of the `rows` rows that thread t works on: whole multiples of DENSE_ROWS. */
 static void rows_of_thread(const amped_factor_set *f, uint64_t rows, int t, uint64_t *first,
                            uint64_t *end) {
   uint64_t pieces = amped_ceil_div(rows, DENSE_ROWS);
@@ -191,13 +191,13 @@ static share share_of(const amped_factor_set *f, int t) {
   return (share){at, at + DENSE_ROWS * n, at + 2 * DENSE_ROWS * n, 0.0};
 }
 
-/* The lower triangle of s->gram += that of rows of s->out. */
+/* Lower triangle of s->gram += gram matrix of the rows of s->out. */
 static void add_gram(const share *s, uint64_t count, int n) {
   cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, n, (int)count, 1.0, s->out, n, 1.0, s->gram,
               n);
 }
 
-/* gram += the sum of the threads', thread by thread. */
+/* gram += sum of the threads' grams, in the order of threads. */
 static void sum_grams(const amped_factor_set *f, double *gram) {
   const uint64_t n = (uint64_t)f->plan->ncomps;
   for (uint64_t i = 0; i < n; i++)
@@ -211,7 +211,7 @@ static void sum_grams(const amped_factor_set *f, double *gram) {
     }
 }
 
-/* `count` rows of the block from `first` on become new; s->in and s->out are free. */
+/* New rows of `count` rows of the block from `first` on. s->in and s->out are workspaces. */
 static void solve_rows(const amped_factor_set *f, int mode, uint64_t first, uint64_t count,
                        const double *p, const double *keep, const share *s) {
   const amped_plan *plan = f->plan;
@@ -228,7 +228,7 @@ static void solve_rows(const amped_factor_set *f, int mode, uint64_t first, uint
   rows_from_double(plan, f->factors[mode], position, count, s->out);
 }
 
-/* Sums over these rows, as they are stored. */
+/* Add these rows to the thread's sums, as the rows are stored. */
 static void add_row_sums(const amped_factor_set *f, int mode, uint64_t first, uint64_t count,
                          share *s) {
   const amped_plan *plan = f->plan;
@@ -238,13 +238,13 @@ static void add_row_sums(const amped_factor_set *f, int mode, uint64_t first, ui
   add_gram(s, count, plan->ncomps);
 }
 
-/* What the rows become: output * p + old rows * keep, or by row descent. */
+/* Rule of the update: new rows = output * p + old rows * keep, or row descent. */
 typedef struct row_rule {
   const double *p, *keep;
-  const amped_row_descent *descent; /* NULL: not */
+  const amped_row_descent *descent; /* NULL: no row descent */
 } row_rule;
 
-/* New rows of `count` from `first` on; s->in and s->out are free. */
+/* New rows by row descent, for `count` rows from `first` on. s->in and s->out are workspaces. */
 static void descend_rows(const amped_factor_set *f, int mode, uint64_t first, uint64_t count,
                          const amped_row_descent *d, const share *s) {
   const amped_plan *plan = f->plan;

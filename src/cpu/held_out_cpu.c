@@ -1,4 +1,4 @@
-/* Nonzeros that are held out of row fits, and sums over single nonzeros. */
+/* Held-out nonzeros of row fits, and sums over single nonzeros: moments and errors. */
 #include <math.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static bool is_held(const uint64_t *held, uint64_t k) {
   return held[k / 64] >> k % 64 & 1;
 }
 
-/* --- who is held out ---------------------------------------------------------------------------*/
+/* --- held-out nonzeros -------------------------------------------------------------------------*/
 
 uint64_t amped_row_fit_cpu_hold_out_bytes(const amped_plan *plan) {
   uint64_t rows = 0;
@@ -164,10 +164,10 @@ typedef struct error_job {
   amped_cpu_mttkrp m;
   const amped_plan *plan;
   int mode;
-  const void *factor; /* of mode */
+  const void *factor; /* factor of the mode */
   uint64_t components;
   const uint64_t *held;
-  bool wanted; /* those held out, or the others */
+  bool wanted; /* true: sum over held-out nonzeros; false: over the others */
   const amped_row_fit *fit;
   double least, most;
 } error_job;
@@ -176,7 +176,8 @@ AMPED_INLINE double element(const void *row, amped_vtype type, uint64_t c) {
   return type == AMPED_F32 ? (double)((const float *)row)[c] : ((const double *)row)[c];
 }
 
-/* The model at a nonzero with these rows. type is a constant of the caller. */
+/* Model, before mean and scale, at a nonzero with these rows. type is a compile-time constant of
+ * the caller. */
 AMPED_INLINE double model_of_type(const error_job *j, const void *const *rows, int count,
                                   amped_vtype type) {
   double sums[LANES] = {0.0};
@@ -243,7 +244,7 @@ static amped_errors errors_of_unit(const error_job *j, model_function *model, ui
   const uint64_t row_bytes = j->m.ld * j->m.value_type;
   const uint64_t first = unit * AMPED_ROW_UNIT;
   uint64_t entry = entry_at(copy, unit);
-  uint64_t found = UINT64_MAX; /* the entry of rows[0] */
+  uint64_t found = UINT64_MAX; /* entry of the row in rows[0] */
   const void *rows[AMPED_MAX_ORDER];
   amped_errors sums = {0, 0.0, 0.0, 0.0};
   for (uint64_t k = first; k < unit_end(copy, unit); k++) {

@@ -1,3 +1,4 @@
+/* Large memory of CPU cores: aligned allocation on large pages. */
 #include "cpu/huge_pages.h"
 
 #include <string.h>
@@ -8,10 +9,10 @@
 #define LINE UINT64_C(64)
 #define PAGE (UINT64_C(2) << 20)
 
-/* From here on memory is rounded up to whole large pages. */
+/* Memory of at least this many bytes is rounded up to whole large pages. */
 #define LARGE (PAGE / 4)
 
-/* Before the data lies the address of the block that holds it. */
+/* Stored before the data: address of the block that contains it. */
 typedef struct origin {
   void *block;
 } origin;
@@ -23,7 +24,7 @@ amped_status amped_huge_pages_alloc(void *out, uint64_t count, uint64_t size, co
   char *data = NULL;
   memcpy(out, &data, sizeof data);
   if (!amped_mul(count, size, &bytes) || bytes > UINT64_MAX - 2 * PAGE)
-    return amped_alloc(out, count, size, what); /* which says how much that is */
+    return amped_alloc(out, count, size, what); /* reports how much memory that is */
   if (bytes == 0)
     return AMPED_OK;
   if (bytes >= LARGE) {
@@ -35,7 +36,7 @@ amped_status amped_huge_pages_alloc(void *out, uint64_t count, uint64_t size, co
   data += (bound - (uintptr_t)data % bound) % bound;
   ((origin *)data)[-1] = (origin){block};
   if (bound == PAGE)
-    (void)madvise(data, bytes, MADV_HUGEPAGE); /* advice: it may be declined */
+    (void)madvise(data, bytes, MADV_HUGEPAGE); /* advice, which the system may ignore */
   memcpy(out, &data, sizeof data);
   return AMPED_OK;
 }

@@ -1,9 +1,9 @@
-/* Large memory of CPU cores: begins at a cache line, or where it is large at a large page, and lies
- * on large pages where the system has them: rows are gathered from all over it.
+/* Large memory of CPU cores. It begins at a cache line, or if large at a large page, and uses large
+ * pages if the system has them, because rows are gathered from all over it.
  *
  * amped_huge_pages_alloc is amped_alloc (mem.h) with these properties; its pages lie near the
- * threads that touch them first. amped_huge_pages_calloc zeroes it by all threads, an equal part
- * each, so that a node of several memories has it spread over them. amped_huge_pages_free(NULL) is
+ * threads that touch them first. amped_huge_pages_calloc zeroes the memory by all threads in equal
+ * parts, which spreads it over all memories of a NUMA machine. amped_huge_pages_free(NULL) is
  * allowed. */
 #ifndef AMPED_HUGE_PAGES_H
 #define AMPED_HUGE_PAGES_H

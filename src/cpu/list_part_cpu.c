@@ -1,4 +1,5 @@
-/* A list part in host memory: twin of cuda/load/list_part_cuda.cu. */
+/* List part: a rank's part of a list of nonzeros in host memory. Twin of
+ * cuda/load/list_part_cuda.cu. */
 #include <omp.h>
 #include <string.h>
 
@@ -10,21 +11,22 @@ struct amped_list_part {
   amped_list_shape shape;
   int threads;
   uint64_t held;
-  void *indices[AMPED_MAX_ORDER]; /* [capacity] of amped_itype_for(dim) */
+  void *indices[AMPED_MAX_ORDER]; /* [capacity] in type amped_itype_for(dim) */
   void *values;                   /* [capacity] */
-  /* The mode that windows are dealt in: */
+  /* The mode by which windows are distributed: */
   const amped_plan *plan;
   int mode;
   uint64_t splits;
-  int *idp_receivers;      /* [iDps] the rank that gets an iDp, or nranks + number of its split */
-  uint64_t *thread_splits; /* [threads][splits] nonzeros of every split iDp in a thread's range */
-  uint64_t *thread_counts; /* [threads][nranks] nonzeros of every rank in a thread's range */
-  /* The window that was dealt: */
+  int *idp_receivers;      /* [iDps] rank that receives an iDp; for a split iDp nranks + its
+                              number */
+  uint64_t *thread_splits; /* [threads][splits] nonzeros of each split iDp in a thread's range */
+  uint64_t *thread_counts; /* [threads][nranks] nonzeros for each rank in a thread's range */
+  /* The current window: */
   uint64_t first, count;
-  int *receivers;   /* [window] the rank that gets a nonzero; before that, see find_receivers */
+  int *receivers;   /* [window] rank that receives a nonzero; before that, see find_receivers */
   uint32_t *places; /* [window] its place in `sent` */
   void *sent;       /* [window] one array of the window */
-  void *arriving[AMPED_MAX_ORDER + 1]; /* [arriving] the last are values */
+  void *arriving[AMPED_MAX_ORDER + 1]; /* [arriving] indices per mode, then values */
 };
 
 static bool deals(const amped_list_shape *shape) {
@@ -100,7 +102,7 @@ static char *element(void *array, uint64_t bytes, uint64_t i) {
   return (char *)array + i * bytes;
 }
 
-/* Both copy by all threads. */
+/* Both functions copy with all threads. */
 static void copy_array(void *to, const void *from, uint64_t bytes) {
   const uint64_t piece = UINT64_C(1) << 20;
 #pragma omp parallel for schedule(static)
@@ -166,7 +168,7 @@ static void add_squares(const amped_list_part *p, uint64_t first, uint64_t count
   }
 }
 
-/* Each array has a thread of its own, so threads share no sum. */
+/* One thread counts each array, so that threads share no sum. */
 static amped_status count_window(amped_list_part *p, uint64_t first, uint64_t count,
                                  amped_list_counts *out) {
   const int order = p->shape.order;
@@ -200,7 +202,7 @@ static amped_status add_hash(amped_list_part *p, uint64_t first, uint64_t count,
   return AMPED_OK;
 }
 
-/* --- dealing --------------------------------------------------------------------------------- */
+/* --- distribution to ranks -------------------------------------------------------------------- */
 
 static amped_status deal_by(amped_list_part *p, const amped_plan *plan, int mode) {
   static const char what[] = "the split iDps";
@@ -228,7 +230,7 @@ static amped_status deal_by(amped_list_part *p, const amped_plan *plan, int mode
   return AMPED_OK;
 }
 
-/* The rank that gets nonzero k, or nranks + number of the split that it is of. */
+/* Rank that receives nonzero k; if k is in a split iDp, nranks + the number of the split. */
 static int receiver_of(const amped_list_part *p, uint64_t k) {
   if (p->mode == AMPED_BY_COORDINATE)
     return (int)(hash_of(p, k, false) % (uint64_t)p->shape.nranks);
@@ -251,16 +253,17 @@ static amped_status count_splits(amped_list_part *p, uint64_t first, uint64_t co
   return AMPED_OK;
 }
 
-/* A window is cut into one range a thread. Four steps follow, each but the second by all threads:
+/* Distribution of a window. It is cut into one range per thread. Four steps follow; all except the
+ * second run on all threads:
  *
  *   find_receivers   A nonzero of an iDp with one owner goes to that rank. A nonzero of a split iDp
  *                    goes by its number in the split, which is not known yet.
  *   number_threads   From the threads' counts: the number of each range's first nonzero in each
  *                    split.
- *   split_receivers  Every nonzero of a split iDp gets its number, and so its rank.
- *   place_nonzeros   Nonzeros of one rank come one behind another, in their order. */
+ *   split_receivers  Every nonzero of a split iDp gets its number, and therefore its rank.
+ *   place_nonzeros   Nonzeros for one rank become adjacent, in their order. */
 
-/* The first nonzero of a thread's range, in the window. */
+/* Index in the window of the first nonzero of a thread's range. */
 static uint64_t range_begin(const amped_list_part *p, int thread) {
   return p->count * (uint64_t)thread / (uint64_t)p->threads;
 }
@@ -273,7 +276,7 @@ static uint64_t *splits_of(const amped_list_part *p, int thread) {
   return p->thread_splits + (uint64_t)thread * p->splits;
 }
 
-/* Fills receivers (see receiver_of), and each thread's counts of ranks and of splits. */
+/* Set receivers (see receiver_of), and each thread's counts per rank and per split. */
 static void find_receivers(const amped_list_part *p) {
   const int nranks = p->shape.nranks;
 #pragma omp parallel for schedule(static, 1) num_threads(p->threads)
@@ -295,7 +298,7 @@ static void find_receivers(const amped_list_part *p) {
   }
 }
 
-/* Counts of splits become numbers of the threads' first nonzeros. */
+/* Replace the counts per split by the numbers of the threads' first nonzeros. */
 static void number_threads(const amped_list_part *p, uint64_t *numbers) {
   for (uint64_t k = 0; k < p->splits; k++)
     for (int thread = 0; thread < p->threads; thread++) {
@@ -323,7 +326,7 @@ static void split_receivers(const amped_list_part *p) {
   }
 }
 
-/* Fills counts and places. Each thread's counts become its next places. */
+/* Set counts per rank, and places. Each thread's counts become its next places. */
 static void place_nonzeros(const amped_list_part *p, uint64_t *counts) {
   uint64_t next = 0;
   for (int rank = 0; rank < p->shape.nranks; rank++) {

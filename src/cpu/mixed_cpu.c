@@ -1,4 +1,5 @@
-/* Sorted copies of some modes, and one copy in boxes for the others, in host memory. */
+/* Tensor format "mixed" in host memory: sorted copies for some modes, and one copy in boxes for the
+ * others. */
 #include "cpu/device_cpu.h"
 
 #define MIXED_FORMAT amped_mixed_cpu

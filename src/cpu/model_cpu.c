@@ -1,8 +1,9 @@
+/* The model's value at a nonzero in double-double, on CPU cores. */
 #include "cpu/model_cpu.h"
 
 #include "cpu/cpu_dispatch.h"
 
-/* Components that are multiplied together: vectors of double-doubles. */
+/* Components that are multiplied together, in vectors of double-doubles. */
 #define LANES 8
 
 typedef struct lanes {
@@ -13,7 +14,7 @@ AMPED_INLINE double element(const void *row, amped_vtype type, int r) {
   return type == AMPED_F32 ? (double)((const float *)row)[r] : ((const double *)row)[r];
 }
 
-/* Add components first .. first+n to `sums`; n is the constant LANES in all calls but the last. */
+/* Add components first .. first + n to `sums`. n is the constant LANES, except in the last call. */
 AMPED_INLINE void add_components(const amped_cpu_model *p, const void *const *rows, int count,
                                  int first, int n, amped_vtype type, bool fused, lanes *sums) {
   lanes product;

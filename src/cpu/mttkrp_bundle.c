@@ -1,3 +1,4 @@
+/* Kernels that add up a bundle of a sorted copy, instantiated per processor, type and sizes. */
 #include "cpu/mttkrp_bundle.h"
 
 #include <math.h>
@@ -5,30 +6,30 @@
 
 #include "cpu/cpu_dispatch.h"
 
-/* The output row that the strip works on. All functions are inlined into the instances at the end:
- * their constants unroll the loops, and their target decides the length of vectors. */
+/* Output row that the strip is working on. All functions are inlined into the instances at the end
+ * of the file, whose constants unroll the loops and whose target sets the vector length. */
 AMPED_INLINE uint64_t row_of(const amped_strip *strip) {
   return strip->index_type == AMPED_U32 ? ((const uint32_t *)strip->row_list)[strip->entry]
                                         : ((const uint64_t *)strip->row_list)[strip->entry];
 }
 
-/* The arguments of the functions that add up a bundle, passed down by value. */
+/* Arguments of the functions that add up a bundle, passed by value. */
 typedef struct bundle_work {
   const amped_strip *strip;
   const amped_bundle *b;
-  const amped_bundle *ahead; /* the bundle that comes after b */
-  /* Constants of the instance: */
+  const amped_bundle *ahead; /* the bundle after b */
+  /* Compile-time constants of the instance: */
   uint64_t ld;  /* elements of a row */
   int inputs;   /* 0: strip->inputs, four or more */
-  bool reuse;   /* as amped_bundle_kernel_find says */
+  bool reuse;   /* see amped_bundle_kernel_find */
   bool fused;   /* fma is an instruction */
   bool fetches; /* strip->fetches > 0 */
-  /* The columns in hand, c0 .. c0+width: */
+  /* The current columns, c0 .. c0 + width: */
   uint64_t c0;
   int width;
 } bundle_work;
 
-/* Rows are prefetched so many nonzeros ahead: less than a bundle. */
+/* Rows are prefetched this many nonzeros ahead. Less than a bundle. */
 #define AHEAD 32
 
 #define VALUE float
@@ -50,7 +51,7 @@ typedef struct bundle_work {
 #undef TILE
 
 /* Instances: processor x type x row length (0: any) x inputs (0: four or more) x reuse. An x86
- * processor without AVX2 is old: it gets the general instances alone. */
+ * processor without AVX2 is old and gets only the general instances. */
 #if defined __x86_64__ && !defined __SANITIZE_ADDRESS__
 #define LDS_avx512 EACH_LD
 #define LDS_avx2 EACH_LD

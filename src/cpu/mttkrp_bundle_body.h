@@ -1,14 +1,13 @@
-/* The body of mttkrp_bundle.c for one VALUE type. NAME(x) and FMA(a, b, c) are of that type. No
- * include guard: mttkrp_bundle.c includes it once for each type.
+/* Body of mttkrp_bundle.c for one VALUE type. NAME(x) is the function name and FMA(a, b, c) the
+ * multiply-add of that type. No include guard: mttkrp_bundle.c includes it once per type.
  *
- * bundle -> row -> columns -> add or add_fibres -> fetch: each adds up a part of the caller's part.
- * Their common arguments are a bundle_work. They are all inlined into one instance, whose constants
- * unroll the loops. */
+ * Call order: bundle -> row -> columns -> add or add_fibres -> fetch. Their common arguments are a
+ * bundle_work. All are inlined into one instance, whose constants unroll the loops. */
 
 /* Columns that are summed in registers at a time. */
 #define TILE ((int)(128 / sizeof(VALUE)))
 
-/* Prefetch the rows of the nonzero AHEAD places behind j, in the work's columns. */
+/* Prefetch the current columns of the rows of the nonzero AHEAD places after j. */
 AMPED_INLINE void NAME(fetch)(bundle_work w, int j) {
   const amped_bundle *from = j + AHEAD < AMPED_BUNDLE ? w.b : w.ahead;
   const int at = (j + AHEAD) % AMPED_BUNDLE;
@@ -23,8 +22,9 @@ AMPED_INLINE void NAME(fetch)(bundle_work w, int j) {
     }
 }
 
-/* acc[0 .. width) += the nonzeros first .. end of the bundle, at least one: each is its value times
- * the rows of the inputs from `skip` on. skip, 0 or 1, is a constant of the caller. */
+/* acc[0 .. width) += nonzeros first .. end of the bundle, at least one. A nonzero adds its value
+ * times its rows of the inputs from `skip` on. skip, 0 or 1, is a compile-time constant of the
+ * caller. */
 AMPED_INLINE void NAME(add)(bundle_work w, int skip, int first, int end, VALUE *restrict acc) {
   const amped_bundle *b = w.b;
   const bool fused = w.fused;
@@ -39,7 +39,7 @@ AMPED_INLINE void NAME(add)(bundle_work w, int skip, int first, int end, VALUE *
     if (w.inputs - skip == 1) {
       for (int c = 0; c < w.width; c++)
         acc[c] = FMA(x, a[c], acc[c]);
-      continue; /* the loop's condition */
+      continue; /* to the loop's condition */
     }
     const VALUE *d = (const VALUE *)b->rows[skip + 1][j] + w.c0;
     if (w.inputs - skip == 2) {
@@ -68,8 +68,8 @@ AMPED_INLINE void NAME(add)(bundle_work w, int skip, int first, int end, VALUE *
   } while (++j < end);
 }
 
-/* As add, with all inputs. Nonzeros that share the first input's row (a fibre) are added up without
- * it; then their sum is multiplied by it once. */
+/* Add up nonzeros like `add`, for all inputs. Nonzeros of a fibre share the first input's row: they
+ * are summed without it, and the sum is multiplied by it once. */
 AMPED_INLINE void NAME(add_fibres)(bundle_work w, int first, int end, VALUE *restrict acc) {
   const bool fused = w.fused;
   uint64_t rest = w.b->fibres & ~((UINT64_C(2) << first) - 1);
@@ -89,8 +89,9 @@ AMPED_INLINE void NAME(add_fibres)(bundle_work w, int first, int end, VALUE *res
   } while (j < end);
 }
 
-/* Columns c0 .. c0+width of the nonzeros first .. end, all of one row: stored in `out`, or added to
- * the strip's sum where `out` is NULL. width is a constant of the caller. */
+/* Sum columns c0 .. c0 + width of the nonzeros first .. end, all of one row. The sum is stored in
+ * `out`; out NULL: it is added to the strip's sum. width is a compile-time constant of the
+ * caller. */
 AMPED_INLINE void NAME(columns)(bundle_work w, uint64_t c0, int width, int first, int end,
                                 VALUE *out) {
   const amped_strip *strip = w.strip;
@@ -117,8 +118,8 @@ AMPED_INLINE void NAME(columns)(bundle_work w, uint64_t c0, int width, int first
       strip->sum[c0 + (uint64_t)c] = (double)acc[c];
 }
 
-/* All columns: whole tiles, then the rest in a half, a quarter and an eighth of a tile. Rows are a
- * multiple of an eighth long. whole_tiles: the instance knows that nothing is left. */
+/* Sum all columns: whole tiles, then the rest in a half, a quarter and an eighth of a tile. Rows
+ * are a multiple of an eighth long. whole_tiles: the instance knows that there is no rest. */
 AMPED_INLINE void NAME(row)(bundle_work w, bool whole_tiles, int first, int end, VALUE *out) {
   uint64_t c0 = 0;
   for (; c0 + (uint64_t)TILE <= w.ld; c0 += (uint64_t)TILE)
@@ -137,7 +138,7 @@ AMPED_INLINE void NAME(row)(bundle_work w, bool whole_tiles, int first, int end,
     NAME(columns)(w, c0, TILE / 8, first, end, out);
 }
 
-/* A row that did not fit in a bundle is complete: round its sum, or hand it to the fix-up. */
+/* Finish a row that did not fit in a bundle: round its sum, or copy it to the fix-up buffer. */
 static void NAME(close_row)(amped_strip *strip, VALUE *out) {
   if (strip->fixup != NULL)
     memcpy(strip->fixup, strip->sum, strip->ld * sizeof *strip->sum);
@@ -148,7 +149,7 @@ static void NAME(close_row)(amped_strip *strip, VALUE *out) {
   strip->fixup = NULL;
 }
 
-/* w.b row by row. w.ld is a constant of the instance, or 0 for strip->ld. */
+/* Add up w.b row by row. w.ld is a constant of the instance; 0: strip->ld. */
 AMPED_INLINE void NAME(bundle)(amped_strip *strip, bundle_work w) {
   const amped_bundle *b = w.b;
   const bool whole_tiles = w.ld > 0 && w.ld % (uint64_t)TILE == 0;

@@ -1,17 +1,18 @@
+/* MTTKRP on CPU cores over a packed copy: strips of nonzeros, and their fix-up. */
 #include "cpu/mttkrp_cpu.h"
 
 #include <string.h>
 
-/* Strips of a copy, and nonzeros of a strip, at least: short enough to balance threads and to keep
- * the fix-up buffer small, long enough for the fix-up to cost little. */
+/* Most strips of a copy, and fewest nonzeros of a strip. Strips are short enough to balance
+ * threads, and long enough for the fix-up to cost little and its buffer to stay small. */
 #define STRIPS 1024
 #define LEAST_STRIP 512
 
-/* A fibre is a stretch of nonzeros that share the output row and the first input's row. From this
- * mean length on it pays to multiply by that row once a fibre. */
+/* A fibre is a run of nonzeros that share the output row and the first input's row. From this mean
+ * length on, it pays to multiply by that row once per fibre. */
 #define LONG_FIBRE 8
 
-/* Output rows that are one unit of zeroing. */
+/* Output rows that are zeroed as one unit of work. */
 #define ZERO_ROWS 4096
 
 uint64_t amped_cpu_strip_nnz(const amped_packing *p, uint64_t nnz) {
@@ -41,7 +42,7 @@ typedef struct job {
   amped_bundle_kernel *kernel;
 } job;
 
-/* Add up one strip. If it begins inside a row, its part of that row goes to fixup. */
+/* Add up one strip. If it begins inside a row, its partial sum of that row goes to fixup. */
 static void sum_strip(const job *j, uint64_t first, uint64_t end, double *fixup) {
   const amped_cpu_mttkrp *m = j->m;
   const amped_cpu_copy *copy = m->copy;
@@ -77,8 +78,8 @@ static void add_to_row(const amped_cpu_mttkrp *m, uint64_t row, const double *pa
   }
 }
 
-/* Strips that continue a row have its partial sums in the fix-up buffer. Add them to the row, in
- * the order of strips. */
+/* Add partial sums in the fix-up buffer, from strips that continue a row, to that row in the order
+ * of strips. */
 static void add_fixup(const amped_cpu_mttkrp *m) {
   const amped_cpu_copy *copy = m->copy;
   uint64_t step = amped_cpu_strip_nnz(copy->packing, copy->nnz);
@@ -105,7 +106,7 @@ static void zero_rows(const amped_cpu_mttkrp *m, uint64_t first, uint64_t end) {
     memset((char *)m->out + first * bytes, 0, (end - first) * bytes);
 }
 
-/* Zero the rows among first .. end that have no nonzero. The others are stored by strips. */
+/* Zero the rows among first .. end that have no nonzeros. Strips store the others. */
 static void zero_others(const amped_cpu_mttkrp *m, uint64_t first, uint64_t end) {
   const amped_cpu_copy *copy = m->copy;
   uint64_t low = 0;
@@ -127,7 +128,8 @@ static void zero_others(const amped_cpu_mttkrp *m, uint64_t first, uint64_t end)
   zero_rows(m, first, end);
 }
 
-/* This thread's part of a walk; every thread of the team calls it, and none waits here. */
+/* This thread's part of a walk. Every thread of the team calls it. There is no barrier at its
+ * end. */
 static void sum_own_strips(const amped_cpu_mttkrp *m, amped_bundle_decoder *decoder) {
   const amped_cpu_copy *copy = m->copy;
   const uint64_t nnz = copy->nnz;

@@ -1,12 +1,12 @@
-/* The body of multi_ttv_cpu.c for one VALUE type. No include guard: multi_ttv_cpu.c includes it
- * once for each; VALUE and NAME end here.
+/* Body of multi_ttv_cpu.c for one VALUE type. No include guard: multi_ttv_cpu.c includes it once
+ * per type. Undefines VALUE and NAME.
  *
- * chunk -> outer_product, add_rows, sum_rows: each computes a part of the caller's part. They are
- * all inlined into one instance. */
+ * Call order: chunk -> add_part -> multiply_rows, add_rows, sum_rows. All functions are inlined
+ * into one instance. */
 
 #define FMA(a, b, c) (fused ? __builtin_fma((a), (b), (c)) : (a) * (b) + (c))
 
-/* outer = the product of the rows, of the modes from .. end, that index `number` of them has. */
+/* outer *= product of the rows of modes from .. end at index `number` of these modes. */
 AMPED_INLINE void NAME(multiply_rows)(const amped_multi_ttv *m, int from, int end, uint64_t number,
                                       double *restrict outer) {
   const uint64_t n = (uint64_t)m->ncomps;
@@ -26,8 +26,8 @@ AMPED_INLINE void NAME(add_rows)(const VALUE *restrict t, const double *restrict
       sums[i * n + r] = FMA((double)t[i * n + r], outer[r], sums[i * n + r]);
 }
 
-/* part = the sum over `count` rows of T times the factor's, `width` columns of them. width is a
- * constant of the caller, or less than COLUMNS. */
+/* part = sum over `count` rows of T's row times the factor's row, in `width` columns. width is a
+ * compile-time constant of the caller, or less than COLUMNS. */
 AMPED_INLINE void NAME(sum_columns)(const VALUE *restrict t, const VALUE *restrict factor,
                                     uint64_t count, uint64_t n, uint64_t ld, uint64_t width,
                                     double *restrict part, bool fused) {
@@ -50,8 +50,8 @@ AMPED_INLINE void NAME(sum_rows)(const VALUE *t, const VALUE *factor, uint64_t c
     NAME(sum_columns)(t + r, factor + r, count, n, ld, n - r, part + r, fused);
 }
 
-/* The sums of rows first .. first + count that T's part `before` adds: all elements whose indices
- * of the modes before keep have that number. */
+/* Add to rows first .. first + count the elements of T whose index in the modes before `keep`,
+ * taken together, is `before`. behind: number of indices in the modes after `keep`. */
 AMPED_INLINE void NAME(add_part)(const amped_multi_ttv *m, uint64_t before, uint64_t first,
                                  uint64_t count, uint64_t behind, const scratch *s, bool fused) {
   const uint64_t n = (uint64_t)m->ncomps;

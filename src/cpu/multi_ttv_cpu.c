@@ -1,3 +1,4 @@
+/* MTTKRP of one mode from a contraction T, on CPU cores: chunks of rows and instances. */
 #include "cpu/multi_ttv_cpu.h"
 
 #include <omp.h>
@@ -5,10 +6,10 @@
 
 #include "cpu/cpu_dispatch.h"
 
-/* Rows of `out` that a thread sums at a time: as many as fit, with SUMS_BYTES of sums. */
+/* Bytes of sums that a thread keeps at a time. They determine the rows of a chunk. */
 #define SUMS_BYTES (UINT64_C(64) << 10)
 
-/* A thread's workspace, in doubles of whole cache lines. */
+/* A thread's workspace: doubles, in whole cache lines. */
 typedef struct scratch {
   double *outer, *part; /* ncomps each */
   double *sums;         /* chunk_rows x ncomps */
@@ -23,7 +24,7 @@ static uint64_t chunk_rows(int ncomps) {
   return rows > 8 ? rows : 8;
 }
 
-/* At least as many as with fewer components. */
+/* Doubles of a thread's workspace; never fewer than for fewer components. */
 static uint64_t scratch_doubles(int ncomps) {
   const uint64_t n = (uint64_t)ncomps;
   const uint64_t sums = SUMS_BYTES / sizeof(double);

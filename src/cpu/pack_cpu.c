@@ -1,13 +1,15 @@
+/* Packed copy: packs translated nonzeros in host memory, by all threads. */
 #include "cpu/pack_cpu.h"
 
 #include <string.h>
 
 #include "cpu/huge_pages.h"
 
-/* Nonzeros of a word of row bits. Threads write whole words, so their ranges begin at multiples. */
+/* Nonzeros per word of row bits. Threads write whole words, so their ranges begin at multiples of
+ * it. */
 #define WORD 32
 
-/* A word more than there is, which is read with the last. */
+/* Words of row bits, plus one, because a bundle reads the word after the last. */
 static uint64_t bit_words(uint64_t nnz) {
   return amped_packing_bit_words(nnz) + 1;
 }
@@ -51,23 +53,23 @@ void amped_cpu_copy_free(amped_cpu_copy *copy) {
   memset(copy, 0, sizeof *copy);
 }
 
-/* A batch that is packed. k counts nonzeros of the copy, k - offset nonzeros of the batch. */
+/* A batch that is being packed. k counts nonzeros of the copy, k - offset nonzeros of the batch. */
 typedef struct pack_job {
   amped_cpu_copy *copy;
   const amped_batch *batch;
   const amped_plan *plan;
   const double *dictionary;
   uint64_t offset;
-  uint64_t last_row;   /* of the nonzero before the batch, where there is one */
-  uint64_t last_input; /* its first input position */
+  uint64_t last_row;   /* row of the nonzero before the batch, if any */
+  uint64_t last_input; /* first input position of that nonzero */
 } pack_job;
 
-/* One thread's piece of a batch, and the counts that the thread takes there. */
+/* One thread's piece of a batch, and the thread's counts there. */
 typedef struct piece {
   uint64_t first, end;
-  uint64_t rows;      /* rows that begin */
-  uint64_t fibres;    /* fibres that begin */
-  uint64_t strangers; /* values that the dictionary lacks */
+  uint64_t rows;      /* number of rows that begin */
+  uint64_t fibres;    /* number of fibres that begin */
+  uint64_t strangers; /* number of values that are not in the dictionary */
   bool descends;
 } piece;
 
@@ -97,7 +99,7 @@ static inline void set_bit(uint32_t *words, uint64_t k, bool bit) {
   words[k / WORD] |= (uint32_t)bit << k % WORD;
 }
 
-/* First pass: row bits and fibre bits of a piece, and the counts. */
+/* First pass: set row bits and fibre bits of a piece, and count. */
 static void mark_rows(const pack_job *p, piece *t) {
   for (uint64_t k = t->first; k < t->end; k++) {
     bool row = k == 0 || row_at(p, k - 1) != row_at(p, k);
@@ -110,7 +112,8 @@ static void mark_rows(const pack_job *p, piece *t) {
   }
 }
 
-/* Second pass: row list and row table of a piece; `rows` entries of the list come before it. */
+/* Second pass: write row list and row table of a piece. `rows` entries of the list come before
+ * it. */
 static void list_rows(const pack_job *p, const piece *t, uint64_t rows) {
   const amped_cpu_copy *copy = p->copy;
   uint64_t pack = copy->packing->pack;
@@ -148,7 +151,7 @@ static void pack_numbers(const pack_job *p, piece *t) {
            (t->end - t->first) * p->plan->value_type);
 }
 
-/* A thread's piece of a batch: whole words of row bits, except at the ends of the batch. */
+/* Choose a thread's piece of a batch: whole words of row bits, except at the ends of the batch. */
 static void piece_create(piece *t, const pack_job *p, int thread, int threads) {
   uint64_t end = p->offset + p->batch->count;
   uint64_t first_word = p->offset / WORD;
@@ -191,7 +194,7 @@ static amped_status pack_batch(const pack_job *p, int mode, piece *pieces, int t
     pieces[t].rows = rows;
     rows += begin;
   }
-  /* Rows ascend, exist in the result, and the list has room for them. */
+  /* Check that rows ascend, that they exist in the result, and that they fit in the list. */
   if (descends || row_at(p, p->offset + p->batch->count - 1) >= limit ||
       rows > amped_plan_copy_rows(p->plan, mode))
     return out_of_order(mode);

@@ -1,3 +1,4 @@
+/* Sums for an exact fit over a packed copy, on CPU cores. */
 #include "cpu/products_cpu.h"
 
 static inline uint64_t index_at(const void *array, amped_itype type, uint64_t i) {

@@ -1,3 +1,4 @@
+/* Row assembly: decode nonzeros, and add them up to the equations of a row. */
 #include "cpu/row_assembly_cpu.h"
 
 #include <math.h>
@@ -6,18 +7,19 @@
 #include "cpu/bundle_decode.h"
 #include "cpu/row_solve_cpu.h"
 
-/* --- desks -------------------------------------------------------------------------------------*/
+/* --- workspaces --------------------------------------------------------------------------------*/
 
 static uint64_t width_for(uint64_t components) {
   return amped_ceil_div(components, AMPED_ROW_PADDING) * AMPED_ROW_PADDING;
 }
 
-/* Nonzeros that are written down at a time: a chunk, or all of a row that has a dual. */
+/* Nonzeros that the workspace holds: a chunk, or all nonzeros of a row with a dual system. */
 static uint64_t room_for(uint64_t components) {
   return components > AMPED_ROW_CHUNK ? components : AMPED_ROW_CHUNK;
 }
 
-/* Lay out a desk of arrays from `base` on. Returns its elements; with base = NULL does no more. */
+/* Lay out a workspace's arrays from `base` on. Returns their total size in doubles. base = NULL:
+ * only computes the size. */
 static uint64_t lay_out(double *base, uint64_t components, amped_row_desk *d) {
   const uint64_t width = width_for(components);
   const uint64_t room = room_for(components);
@@ -111,7 +113,7 @@ uint64_t amped_row_count(const amped_row_fit_cpu *f, int mode, uint64_t first, u
   return count;
 }
 
-/* Without a call of a function: there is one for each nonzero. */
+/* Inline access to one number: it happens once per nonzero. */
 static inline double number_at(const void *array, amped_vtype type, uint64_t i) {
   return type == AMPED_F32 ? (double)((const float *)array)[i] : ((const double *)array)[i];
 }
@@ -146,7 +148,7 @@ static const amped_bundle *decode_at(const amped_row_job *j, amped_row_desk *d, 
   return b;
 }
 
-/* Ask memory for the rows of a bundle to come. */
+/* Decode bundle `number` and prefetch its rows. */
 static void fetch_ahead(const amped_row_job *j, amped_row_desk *d, uint64_t number) {
   if (number * AMPED_BUNDLE >= j->m.copy->nnz || d->numbers[number % 2] == number)
     return;
@@ -169,8 +171,8 @@ static void flush(const amped_row_job *j, amped_row_desk *d, bool wide) {
   d->filled = 0;
 }
 
-/* Make terms of the targets, which are y or, of implicit fits, v: of nonzeros from `first` on that
- * take part. */
+/* Replace targets by weights, weighted targets and squares, for the nonzeros `take` from `first`
+ * on. Targets are y, or for implicit fits the values v. */
 static void weigh(const amped_row_job *j, const amped_row_desk *d, amped_vtype type, uint64_t first,
                   uint64_t take) {
   const amped_row_terms *t = &d->terms;
@@ -190,7 +192,8 @@ static void weigh(const amped_row_job *j, const amped_row_desk *d, amped_vtype t
   }
 }
 
-/* Write down the nonzeros first .. end; with `add` a chunk at a time is added to the equations. */
+/* Write the nonzeros first .. end to the workspace. add: add them to the equations whenever a chunk
+ * is full. */
 static void collect(const amped_row_job *j, amped_row_desk *d, uint64_t first, uint64_t end,
                     bool wide, bool add) {
   const uint64_t size = (uint64_t)type_of(j, wide);
@@ -210,7 +213,8 @@ static void collect(const amped_row_job *j, amped_row_desk *d, uint64_t first, u
   }
 }
 
-/* Products and targets of weight 1, with the same sums. */
+/* Scale products and targets by the square roots of the weights, so that unit weights give the same
+ * sums. */
 static void take_roots(const amped_row_job *j, const amped_row_desk *d, uint64_t count) {
   double *products = (double *)(void *)d->products;
   double *targets = d->terms.targets;
@@ -271,7 +275,7 @@ static void add_equations(amped_row_equations *to, const amped_row_equations *fr
   to->squares += from->squares;
 }
 
-/* Pieces are added in their order. */
+/* Add the pieces in their order, so that the result does not depend on the number of threads. */
 amped_row_desk *amped_row_assemble_long(const amped_row_job *j, const amped_long_row *row,
                                         bool wide) {
   const uint64_t threads = (uint64_t)j->part->threads;

@@ -1,9 +1,10 @@
+/* Row descent on a CPU: one row by coordinate descent (rule: backend/row_descent.h). */
 #include "cpu/row_descent_cpu.h"
 
 #include <math.h>
 #include <stddef.h>
 
-/* w -= by v, of n numbers. */
+/* w -= by * v, for n numbers. */
 static void subtract(int n, double by, const double *restrict v, double *restrict w) {
 #pragma omp simd
   for (int k = 0; k < n; k++)
@@ -16,7 +17,7 @@ static double shrunk(const amped_row_descent *d, double x, double t) {
   return x > t ? x - t : x < -t ? x + t : 0.0;
 }
 
-/* The square of the change. */
+/* One pass over all coordinates. Returns the squared norm of the change. */
 static double pass(int n, const amped_row_descent *d, double *w, double *row) {
   double change = 0.0;
   for (int r = 0; r < n; r++) {

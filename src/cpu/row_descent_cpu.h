@@ -4,8 +4,8 @@
 
 #include "backend/row_descent.h"
 
-/* row, of n numbers, is the old row, scaled already, and becomes the new one. w is the row of
- * MTTKRP, and becomes w - a V. No memory is allocated. */
+/* Update a row of n numbers in place; on entry it is the old row, already scaled. w is the row of
+ * the MTTKRP result, and becomes w - row V. Allocates no memory. */
 void amped_row_descent_cpu(int n, const amped_row_descent *d, double *w, double *row);
 
 #endif

@@ -1,13 +1,13 @@
-/* The body of row_equations_cpu.c for factors of type FACTOR and products of type VALUE. NAME(x) is
- * of both, SUM(x) of VALUE. No include guard. */
+/* Body of row_equations_cpu.c for factors of type FACTOR and products of type VALUE. NAME(x) is the
+ * function name for these two types. No include guard. */
 
-/* Columns that are multiplied at a time; a factor's rows are whole quarters of them or, where
- * doubles become of floats, halves. */
+/* TILE: columns that are multiplied at a time. PART: the padding of a factor's row, which is a
+ * quarter of TILE or, if floats are multiplied in double, half of it. */
 #define TILE ((int)(64 / sizeof(VALUE)))
 #define PART ((int)(16 / sizeof(FACTOR)))
 
-/* Columns c .. c+n of the product of the rows of the bundle's nonzero j. inputs and n are constants
- * of the caller. */
+/* Columns c .. c+n of the product of the input rows of the bundle's nonzero j. inputs and n are
+ * compile-time constants of the caller. */
 AMPED_INLINE void NAME(columns)(const amped_bundle *b, int inputs, int j, uint64_t c, int n,
                                 VALUE *restrict p) {
   const FACTOR *restrict first = (const FACTOR *)b->rows[0][j] + c;
@@ -24,7 +24,8 @@ AMPED_INLINE void NAME(columns)(const amped_bundle *b, int inputs, int j, uint64
     p[c + (uint64_t)q] = x[q];
 }
 
-/* whole: components are whole tiles, and nothing else is in a row of products. */
+/* Write one row of products. whole: `components` is a multiple of TILE, and rows of products have
+ * no padding. */
 AMPED_INLINE void NAME(product)(const amped_row_source *s, const amped_bundle *b, int inputs,
                                 bool whole, int j, VALUE *restrict p) {
   uint64_t c = 0;
@@ -37,11 +38,11 @@ AMPED_INLINE void NAME(product)(const amped_row_source *s, const amped_bundle *b
     NAME(columns)(b, inputs, j, c, TILE, p);
   for (; c < s->components; c += (uint64_t)PART)
     NAME(columns)(b, inputs, j, c, PART, p);
-  for (c = s->components; c < s->width; c++) /* the product of biases, and what else is there */
+  for (c = s->components; c < s->width; c++) /* clear the product of biases and the padding */
     p[c] = 0;
 }
 
-/* inputs, whole and biased are constants of the caller. */
+/* inputs, whole and biased are compile-time constants of the caller. */
 AMPED_INLINE void NAME(products_of)(const amped_row_source *s, const amped_bundle *b, int inputs,
                                     bool whole, bool biased, uint64_t take,
                                     VALUE *restrict products, VALUE *restrict targets) {

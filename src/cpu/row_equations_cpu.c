@@ -1,25 +1,26 @@
+/* Row equations on CPU cores: instances per processor and type, and packing. */
 #include "cpu/row_equations_cpu.h"
 
 #include <string.h>
 
 #include "cpu/cpu_dispatch.h"
 
-/* A product that is added to a sum is rounded once, where the processor can. */
-#ifndef __clang__ /* which does so unless it is told not to */
+/* Allow fused multiply-add, which rounds once, on processors that have it. */
+#ifndef __clang__ /* clang contracts by default */
 #pragma GCC optimize("fp-contract=fast")
 #endif
 
-/* Rows of H whose sums are in registers at a time: as many as they hold, a divisor of
- * AMPED_ROW_PADDING; of doubles half as many at most. */
+/* Rows of H whose sums are kept in registers at a time: what the registers hold, and a divisor of
+ * AMPED_ROW_PADDING. For doubles at most half of it. */
 #define ROWS_avx512 16
 #define ROWS_avx2 8
 #define ROWS_any 8
 #define MOST_ROWS 16
 
-/* Sums of targets that are in hand at a time. */
+/* Partial sums of targets that are kept at a time. */
 #define TARGETS 8
 
-/* Bytes of a vector. Longer ones than the processor's would go through memory. */
+/* Bytes of a vector. Vectors longer than the processor's would be spilled to memory. */
 #define BYTES_avx512 64
 #define BYTES_avx2 32
 #define BYTES_any 16
@@ -104,7 +105,7 @@ DEFINE_VECTORS(16)
 
 #undef VALUE
 
-/* Instances: processor x types. Two inputs are a constant. */
+/* Instances: processor x types. Two inputs, the most common case, are a constant. */
 #define DEFINE_PRODUCTS(CPU, NAME, VALUE)                                                          \
   AMPED_TARGET_##CPU static void products_##NAME##_##CPU(const amped_row_source *s,                \
                                                          const amped_bundle *b, uint64_t take,     \
@@ -192,10 +193,9 @@ void amped_row_equations_unpack(const double *in, uint64_t n, amped_row_equation
   e->squares = *in;
 }
 
-/* --- as they are kept ---------------------------------------------------------------------------
- */
+/* --- stored equations --------------------------------------------------------------------------*/
 
-/* What becomes of each number, in the order in which they are packed. */
+/* Apply EACH to every number, in packing order. */
 #define WALK(EACH)                                                                                 \
   for (uint64_t i = 0; i < n; i++)                                                                 \
     for (uint64_t c = 0; c <= i; c++)                                                              \

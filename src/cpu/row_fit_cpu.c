@@ -1,3 +1,4 @@
+/* Row fits on CPU cores: assemble and solve the equations of rows (contract: backend/row_fit.h). */
 #include "cpu/row_fit_cpu.h"
 
 #include <float.h>
@@ -12,10 +13,10 @@
 #include "cpu/row_equations_cpu.h"
 #include "cpu/row_solve_cpu.h"
 
-/* Rows of summed equations that threads solve together. */
+/* Rows of summed equations that are solved in one parallel loop. */
 #define PUT_ROWS 64
 
-/* A unit's part of whatever is summed over nonzeros. */
+/* One unit's part of a sum over nonzeros or rows. */
 typedef union unit_sums {
   amped_row_fit_sums rows;
   amped_moments moments;
@@ -78,7 +79,7 @@ void amped_row_fit_cpu_free(amped_row_fit_cpu *f) {
   amped_free(f);
 }
 
-/* Rows that are longer than a piece. */
+/* List the rows that are longer than a piece. */
 static amped_status find_long_rows(const amped_cpu_copy *copy, amped_long_row **out,
                                    uint64_t *count) {
   uint64_t entry = 0;
@@ -92,7 +93,7 @@ static amped_status find_long_rows(const amped_cpu_copy *copy, amped_long_row **
   return AMPED_OK;
 }
 
-/* Room for a copy's weights, each of which is -1. */
+/* Allocate a copy's weights and set each to -1, which means "not yet set". */
 static amped_status make_weights(const amped_cpu_copy *copy, int threads, void **out) {
   AMPED_TRY(amped_alloc(out, copy->nnz, copy->value_type, "the weights of nonzeros"));
 #pragma omp parallel for schedule(static) num_threads(threads)
@@ -140,7 +141,7 @@ static uint64_t columns_of(const amped_row_job *j) {
   return j->source.components + (j->fit->biased ? 1 : 0);
 }
 
-/* d->row becomes the block's row, and what that rounds to. */
+/* Store d->row as a row of the block, and round d->row to the stored type. */
 static void store_row(const amped_row_job *j, amped_row_desk *d, uint64_t row) {
   void *place = place_of(j, row);
   for (uint64_t c = 0; c < columns_of(j); c++) {
@@ -171,7 +172,7 @@ static amped_row_penalty penalty_of(const amped_row_job *j, double count) {
                              .base = j->fit->implicit > 0.0 ? j->fit->base : NULL};
 }
 
-/* Does the factors' type hold the row? Sums of very large numbers overflow. */
+/* True if the factors' type can hold the row. Sums of very large numbers overflow. */
 static bool is_finite(const amped_row_job *j, const amped_row_desk *d) {
   const double most = j->m.value_type == AMPED_F32 ? (double)FLT_MAX : DBL_MAX;
   bool finite = true;
@@ -180,7 +181,7 @@ static bool is_finite(const amped_row_job *j, const amped_row_desk *d) {
   return finite;
 }
 
-/* The penalty on d->row. */
+/* Penalty of a row. */
 static double penalty_on(const amped_row_penalty *p, const double *row) {
   double sum = 0.0;
   for (uint64_t c = 0; c < p->components; c++)
@@ -190,7 +191,8 @@ static double penalty_on(const amped_row_penalty *p, const double *row) {
   return sum;
 }
 
-/* d->row is stored, and told in the sums but for its squares. */
+/* Store d->row and add its penalty and count to sums; the caller adds its squares. A row that is
+ * not finite becomes its prior. */
 static void finish_row(const amped_row_job *j, amped_row_desk *d, const amped_row_penalty *p,
                        uint64_t row, double count, bool unsure, amped_row_fit_sums *sums) {
   if (!is_finite(j, d)) {
@@ -205,7 +207,8 @@ static void finish_row(const amped_row_job *j, amped_row_desk *d, const amped_ro
   sums->unsure += unsure;
 }
 
-/* Seconds since `began` are spent on solving, where the fit is timed. */
+/* Current time if the fit is timed, else 0. add_solve_time: add the seconds since `began` to the
+ * time spent on solving. */
 static double now_of(const amped_row_job *j) {
   return j->fit->timed ? amped_time() : 0.0;
 }
@@ -226,14 +229,14 @@ static bool has_history(const amped_row_job *j, uint64_t row) {
   return j->fit->history != NULL && j->out == NULL && j->fit->history->keep[row] > 0.0;
 }
 
-/* The desk's equations become those that the row solves. */
+/* Add the row's history to the workspace's equations, which then are the ones to solve. */
 static void add_history(const amped_row_job *j, amped_row_desk *d, uint64_t row) {
   if (has_history(j, row))
     amped_row_equations_recall(history_of(j, row), j->m.value_type, j->fit->history->keep[row],
                                j->source.components, &d->equations);
 }
 
-/* They are what the row leaves. */
+/* Store the equations as the row's new history. */
 static void absorb(const amped_row_job *j, const amped_row_desk *d, uint64_t row,
                    amped_row_fit_sums *sums) {
   amped_row_equations_keep(&d->equations, j->source.components, j->m.value_type,
@@ -243,8 +246,8 @@ static void absorb(const amped_row_job *j, const amped_row_desk *d, uint64_t row
 
 /* --- one row -----------------------------------------------------------------------------------*/
 
-/* The row of the desk's equations. first .. end: its nonzeros, for sums in double where those of
- * floats do not do; none where the equations come from elsewhere. */
+/* Solve the workspace's equations for a row, and store it. first .. end: its nonzeros, to assemble
+ * again in double if sums of floats are too inexact; empty if the equations come from elsewhere. */
 static void solve_equations(const amped_row_job *j, amped_row_desk *d, uint64_t row, bool wide,
                             uint64_t first, uint64_t end, amped_row_fit_sums *sums) {
   const amped_row_equations *e = &d->equations;
@@ -270,7 +273,8 @@ static void solve_equations(const amped_row_job *j, amped_row_desk *d, uint64_t 
   add_solve_time(j, began, sums);
 }
 
-/* A row that has few nonzeros, and this n. Returns false where its matrix is singular. */
+/* Solve a row with fewer nonzeros than components by its dual system; n is its weight. Returns
+ * false if the matrix is singular. */
 static bool solve_dual(const amped_row_job *j, amped_row_desk *d, uint64_t row, uint64_t first,
                        uint64_t end, double n, amped_row_fit_sums *sums) {
   const uint64_t count = amped_row_collect(j, d, first, end);
@@ -288,8 +292,8 @@ static bool solve_dual(const amped_row_job *j, amped_row_desk *d, uint64_t row, 
   return true;
 }
 
-/* The row without nonzeros, as the factors have it, and what it adds to the sums: its prior or,
- * where it has seen zeros, what these and its penalty make of it. */
+/* Find the values of a row without nonzeros, rounded to the factors' type, and its part of the
+ * sums. The row is the prior; for implicit fits it is fitted to zeros and the penalty. */
 static void find_empty(const amped_row_job *j) {
   amped_row_fit_cpu *f = j->part->row_fit;
   amped_row_desk *d = &f->desks[j->part->threads];
@@ -332,19 +336,21 @@ static double *out_of(const amped_row_job *j, uint64_t row) {
          (row - j->first) * amped_equation_length((int)j->source.components, j->fit->biased);
 }
 
-/* Without a penalty the smallest pivots tell whether a row is unique: sums of floats hide them. */
+/* True if sums must be in double from the start. Without a penalty, only the smallest pivots show
+ * whether a row is unique, and rounding of float sums would hide them. */
 static bool is_wide(const amped_row_job *j) {
   return !(j->fit->reg > 0.0);
 }
 
-/* A row without nonzeros of weight. */
+/* Finish a row whose nonzeros all have weight 0. With a history it stays as it is. */
 static void pass_row(const amped_row_job *j, amped_row_desk *d, uint64_t row,
                      amped_row_fit_sums *sums) {
   if (j->fit->history == NULL)
     store_empty(j, d, row, sums);
 }
 
-/* A row whose own equations are the desk's. first .. end: as solve_equations has it. */
+/* Finish a row from its own equations in the workspace: add its history, then absorb or solve.
+ * first .. end: see solve_equations. */
 static void end_row(const amped_row_job *j, amped_row_desk *d, uint64_t row, uint64_t first,
                     uint64_t end, amped_row_fit_sums *sums) {
   if (!(d->equations.count > 0.0)) {
@@ -358,7 +364,7 @@ static void end_row(const amped_row_job *j, amped_row_desk *d, uint64_t row, uin
     solve_equations(j, d, row, is_wide(j), first, end, sums);
 }
 
-/* A row of the MTTKRP result with its nonzeros. */
+/* Fit a row of the MTTKRP result to its nonzeros first .. end, or write its equations to j->out. */
 static void work_row(const amped_row_job *j, amped_row_desk *d, uint64_t row, uint64_t first,
                      uint64_t end, amped_row_fit_sums *sums) {
   const bool there = amped_row_renew(j, d, row, first, end, is_wide(j));
@@ -398,7 +404,7 @@ static void work_long_row(const amped_row_job *j, const amped_long_row *row,
 
 /* --- all rows ----------------------------------------------------------------------------------*/
 
-/* Own rows of split iDps: one range of the block (plan.h). */
+/* Range of own rows that belong to split iDps; they are contiguous in the block (plan.h). */
 static void split_range(const amped_plan *plan, int mode, uint64_t *first, uint64_t *end) {
   const amped_mode_plan *m = &plan->modes[mode];
   const uint64_t block = (uint64_t)plan->rank * m->rows.block_rows;
@@ -413,7 +419,8 @@ static void split_range(const amped_plan *plan, int mode, uint64_t *first, uint6
   }
 }
 
-/* Rows without nonzeros among first .. end of the block. */
+/* Store the values of a row without nonzeros in rows first .. end of the block. Rows of split iDps
+ * are skipped. With a history no row changes. */
 static void fill_rows(const amped_row_job *j, amped_row_desk *d, uint64_t first, uint64_t end,
                       amped_row_fit_sums *sums) {
   uint64_t from = 0;
@@ -430,7 +437,8 @@ static void fill_rows(const amped_row_job *j, amped_row_desk *d, uint64_t first,
   }
 }
 
-/* Rows whose first nonzero is in the unit, but for long ones; and rows without nonzeros before. */
+/* Fit the rows whose first nonzero is in the unit, except long rows. Also store the rows without
+ * nonzeros before them. */
 static void work_unit(const amped_row_job *j, amped_row_desk *d, uint64_t unit,
                       amped_row_fit_sums *sums) {
   const amped_cpu_copy *copy = j->m.copy;
@@ -459,7 +467,7 @@ static void add_sums(amped_row_fit_sums *to, const amped_row_fit_sums *from) {
   to->solve_sec += from->solve_sec;
 }
 
-/* Rows j->first .. j->end of the MTTKRP result that have nonzeros. */
+/* Fit all rows with nonzeros among rows j->first .. j->end of the MTTKRP result. */
 static void work(const amped_row_job *j, amped_row_fit_sums *sums) {
   const amped_row_fit_cpu *f = j->part->row_fit;
   const uint64_t units = amped_row_fit_cpu_units(j->part->plan, j->mode);
@@ -473,7 +481,7 @@ static void work(const amped_row_job *j, amped_row_fit_sums *sums) {
   }
   for (uint64_t u = 0; u < units; u++)
     add_sums(sums, &of_units[u]);
-  sums->solve_sec /= j->part->threads; /* they worked side by side */
+  sums->solve_sec /= j->part->threads; /* threads worked side by side */
   for (uint64_t i = 0; i < f->long_count[j->mode]; i++) {
     const amped_long_row *row = &f->long_rows[j->mode][i];
     if (row->row >= j->first && row->row < j->end)
@@ -481,11 +489,11 @@ static void work(const amped_row_job *j, amped_row_fit_sums *sums) {
   }
 }
 
-/* The block's rows behind the last one that has nonzeros. */
+/* Store the block's rows after the last row that has nonzeros. */
 static void fill_end(const amped_row_job *j, amped_row_fit_sums *sums) {
   const amped_plan *plan = j->part->plan;
   const amped_cpu_copy *copy = j->m.copy;
-  uint64_t low = 0; /* entries of own rows */
+  uint64_t low = 0; /* number of entries of own rows */
   uint64_t high = copy->rows;
   while (low < high) {
     const uint64_t middle = low + (high - low) / 2;
@@ -530,7 +538,7 @@ amped_status amped_row_fit_cpu_wait(amped_tensor_part *part, int mode, int block
 
 /* --- split iDps --------------------------------------------------------------------------------*/
 
-/* Equations of shared rows take no memory here: they are added up when they are asked for. */
+/* Equations of shared rows are assembled on request, so they take no memory here. */
 void amped_row_fit_cpu_get(amped_row_job j, uint64_t row, uint64_t count, double *equations) {
   amped_row_fit_sums none = {0};
   const uint64_t length = amped_equation_length((int)j.source.components, j.fit->biased);
@@ -549,7 +557,8 @@ static amped_status fit_get_equations(amped_tensor_part *part, int mode, uint64_
   return AMPED_OK;
 }
 
-/* Nor do summed equations: a row is solved when they are put, and solve_shared tells its sums. */
+/* Summed equations take no memory either: their rows are solved at once. solve_shared only reports
+ * the sums. */
 void amped_row_fit_cpu_put(const amped_row_job *j, uint64_t row, uint64_t count,
                            const double *equations) {
   const uint64_t length = amped_equation_length((int)j->source.components, j->fit->biased);
@@ -578,7 +587,7 @@ static amped_status fit_put_equations(amped_tensor_part *part, int mode, uint64_
 amped_status amped_row_fit_cpu_solve_shared(amped_tensor_part *part, int mode,
                                             amped_row_fit_sums *sums) {
   (void)mode;
-  part->row_fit->shared.solve_sec = 0.0; /* not of wait's compute_sec */
+  part->row_fit->shared.solve_sec = 0.0; /* solving is not part of wait's compute_sec */
   add_sums(sums, &part->row_fit->shared);
   part->row_fit->shared = (amped_row_fit_sums){0};
   return AMPED_OK;

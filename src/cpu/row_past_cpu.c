@@ -1,3 +1,5 @@
+/* History of a batch's rows on CPU cores: one count per row, the rest from the model
+ * (backend/row_past.h). */
 #include "cpu/row_past_cpu.h"
 
 #include <cblas.h>
@@ -7,17 +9,17 @@
 #include "base/blas.h"
 #include "base/mem.h"
 
-/* Numbers of equations that are made in double and written together. */
+/* Numbers of the equations that are computed in double and stored together. */
 #define NUMBERS UINT64_C(256)
 
-/* Rows that are added up together. */
+/* Rows that are summed by one matrix product. */
 #define PIECE UINT64_C(256)
 
 struct amped_row_past_cpu {
   double *count[AMPED_MAX_ORDER]; /* [own rows] n */
   void *before[AMPED_MAX_ORDER];  /* [own rows][ncomps] of the factors' type */
-  double *buffer;                 /* [PIECE][width] d; [PIECE][2 width] n ~e beside n d; ~a */
-  void *history;                  /* what recall makes: its three arrays */
+  double *buffer;                 /* workspace: [PIECE][width] d; [PIECE][2 width] n ~e, n d; ~a */
+  void *history;                  /* result of recall: keep, at, equations */
 };
 
 static const char what[] = "what the past says of a batch's rows";
@@ -26,7 +28,7 @@ static uint64_t own_rows(const amped_tensor_part *part, int mode) {
   return part->plan->modes[mode].rows.rank_rows[part->plan->rank];
 }
 
-/* Own row i of the factor as it is now. */
+/* Own row i of the factor, as it is now. */
 static const char *row_now(const amped_tensor_part *part, int mode, uint64_t i) {
   const amped_plan *plan = part->plan;
   const uint64_t position = (uint64_t)plan->rank * plan->modes[mode].rows.block_rows + i;
@@ -34,7 +36,8 @@ static const char *row_now(const amped_tensor_part *part, int mode, uint64_t i) 
          position * plan->ld * plan->value_type;
 }
 
-/* Rows as doubles, from row `first` on, now or before. */
+/* Copy rows to doubles, from row `first` on: current rows, or rows as they were before the
+ * batch. */
 static void get_now(const amped_tensor_part *part, int mode, uint64_t first, uint64_t count,
                     double *to) {
   const uint64_t n = (uint64_t)part->plan->ncomps;
@@ -48,7 +51,7 @@ static void get_before(const amped_tensor_part *part, int mode, uint64_t first, 
   amped_values_get(part->row_past->before[mode], part->plan->value_type, first * n, count * n, to);
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- creation and destruction ----------------------------------------------------------------- */
 
 void amped_row_past_cpu_free(amped_row_past_cpu *past) {
   if (past == NULL)
@@ -108,7 +111,7 @@ static amped_status past_begin(amped_tensor_part *part, int mode, const amped_ro
 
 /* --- equations -------------------------------------------------------------------------------- */
 
-/* n times `count` numbers become numbers `at` and after of a row's equations. */
+/* Store n * numbers[0 .. count) as numbers `at` .. of a row's equations. Returns at + count. */
 static uint64_t put_times(void *equations, amped_vtype type, uint64_t at, double n, uint64_t count,
                           const double *numbers) {
   double products[NUMBERS];
@@ -121,8 +124,8 @@ static uint64_t put_times(void *equations, amped_vtype type, uint64_t at, double
   return at + count;
 }
 
-/* Equations of row i of this n, from number `at` on. With a bias, the last row of left has h and n.
- */
+/* Store the equations of own row i, whose count is n, from number `at` on. If biased, the last row
+ * of r->left gives h and n. */
 static void put_row(const amped_tensor_part *part, int mode, const amped_row_recipe *r, double n,
                     uint64_t i, void *equations, uint64_t at) {
   const uint64_t ncomps = (uint64_t)part->plan->ncomps;
@@ -147,7 +150,8 @@ static void put_row(const amped_tensor_part *part, int mode, const amped_row_rec
   (void)put_times(equations, type, at, n, 1, &zero);
 }
 
-/* Room for the largest mode's history: what is kept, the places, the equations. */
+/* Allocate history for the largest mode, once: keep, at, equations. *most = its number of own
+ * rows. */
 static amped_status make_history(const amped_tensor_part *part, uint64_t length, uint64_t *most) {
   *most = 0;
   for (int m = 0; m < part->plan->order; m++)
@@ -182,14 +186,15 @@ static amped_status past_recall(amped_tensor_part *part, int mode, const amped_r
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-/* out += a^T b of `count` rows. */
+/* out += a^T b. Both matrices have `count` rows. */
 static void add_products(uint64_t count, uint64_t a_width, const double *a, uint64_t b_width,
                          const double *b, double *out) {
   cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)a_width, (int)b_width, (int)count, 1.0,
               a, (int)a_width, b, (int)b_width, 1.0, out, (int)b_width);
 }
 
-/* d, and n ~e beside n d, of `count` rows from row `first` on. `before` has room for them. */
+/* Compute d, and n ~e next to n d, for `count` rows from row `first` on. `before` is a workspace
+ * for these rows. */
 static void find_change(const amped_tensor_part *part, int mode, uint64_t first, uint64_t count,
                         double *d, double *scaled, double *before) {
   const uint64_t n = (uint64_t)part->plan->ncomps;
@@ -224,7 +229,7 @@ static amped_status past_change(amped_tensor_part *part, int mode, double *out) 
   return AMPED_OK;
 }
 
-/* The number of row i becomes n + more. Returns what it grew by. */
+/* Set the stored count of row i to n + more. Returns the increase after rounding. */
 static double grow_row(const amped_tensor_part *part, int mode, const amped_row_history *counts,
                        uint64_t i, double more) {
   const double n = part->row_past->count[mode][i];

@@ -1,4 +1,4 @@
-/* The past of a batch's rows on CPU cores (backend/row_past.h). */
+/* History of a batch's rows from counts and a model, on CPU cores (backend/row_past.h). */
 #ifndef AMPED_ROW_PAST_CPU_H
 #define AMPED_ROW_PAST_CPU_H
 

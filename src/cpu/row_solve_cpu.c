@@ -1,3 +1,4 @@
+/* Row solve: Cholesky solvers and coordinate descent for one row, in double. */
 #include "cpu/row_solve_cpu.h"
 
 #include <float.h>
@@ -6,25 +7,25 @@
 
 #include "cpu/cpu_dispatch.h"
 
-/* A product that is added to a sum is rounded once, where the processor can. */
-#ifndef __clang__ /* which does so unless it is told not to */
+/* Allow fused multiply-add, which rounds once, on processors that have it. */
+#ifndef __clang__ /* clang contracts by default */
 #pragma GCC optimize("fp-contract=fast")
 #endif
 
-/* Of 32 bytes: longer vectors than a processor's would go through memory. */
+/* Vectors of 32 bytes: longer ones would be spilled to memory on processors without them. */
 typedef double numbers __attribute__((vector_size(32)));
 typedef double loose_numbers __attribute__((vector_size(32), aligned(8), may_alias));
 
 #define LANES 4
 
-/* Rows of the factor by which the others are updated at a time. */
+/* Rows of the factor that are subtracted from the other rows at a time. */
 #define PANEL 8
 
-/* Coordinate descent ends after so many passes, or at this residual. */
+/* Coordinate descent ends after MOST_PASSES passes, or at residual ENOUGH. */
 #define MOST_PASSES 20
 #define ENOUGH 1e-4
 
-/* The dual loses as many digits as a bias is cheaper than components. */
+/* Largest L / reg_bias for which the dual is used. The dual loses about log10 of it in digits. */
 #define MOST_BIAS_RATIO 1e4
 
 static uint64_t padded(uint64_t n) {
@@ -36,15 +37,15 @@ uint64_t amped_row_solve_elements(uint64_t components) {
   return 2 * n * padded(n + 1) + 4 * padded(n + 1);
 }
 
-/* A system of n equations: the upper triangle of a symmetric matrix, and its right side as column
- * n. Columns up to ld are there. */
+/* A system of n equations: the upper triangle of a symmetric matrix, with the right side as column
+ * n. Rows have ld columns. */
 typedef struct linear {
   uint64_t n, ld;
   double *m;     /* [n][ld] */
   double *x;     /* [ld] the solution */
-  double *least; /* [n] pivots that are not above it are taken for 0; then 1 over the factor's
+  double *least; /* [n] a pivot up to this is taken as 0; after factoring: 1 / the factor's
                     diagonal */
-  double *rest;  /* workspace behind: n * ld, and two more rows */
+  double *rest;  /* workspace after these: n * ld + 2 ld */
 } linear;
 
 static linear linear_in(double *work, uint64_t n) {
@@ -58,11 +59,11 @@ static linear linear_in(double *work, uint64_t n) {
 
 /* --- Cholesky ----------------------------------------------------------------------------------*/
 
-/* A vector that lies in memory. */
+/* A vector at an address that need not be aligned. */
 #define AT(place) (*(loose_numbers *)(uintptr_t)(place))
 
-/* Row j becomes the factor's, and is taken from the rows below it in its panel. The right side
- * becomes that of the triangular system. */
+/* Factor a panel: make row j final, and subtract it from the rows below it in the panel. The right
+ * side, a column, becomes the triangular system's. Returns false at a pivot that is too small. */
 AMPED_INLINE bool factor_panel(const linear *s, uint64_t first, uint64_t end) {
   for (uint64_t j = first; j < end; j++) {
     double *row = s->m + j * s->ld;
@@ -83,7 +84,8 @@ AMPED_INLINE bool factor_panel(const linear *s, uint64_t first, uint64_t end) {
   return true;
 }
 
-/* Take a panel from `rows` rows, from i on. rows is a constant of the caller. */
+/* Subtract a panel from `rows` rows, from row i on. rows is a compile-time constant of the
+ * caller. */
 AMPED_INLINE void update_rows(const linear *s, uint64_t panel, uint64_t i, int rows) {
   const double *from = s->m + panel * s->ld;
   double *to = s->m + i * s->ld;
@@ -113,12 +115,12 @@ AMPED_INLINE double dot(const double *a, const double *b, uint64_t count) {
   return (sum[0] + sum[2]) + (sum[1] + sum[3]);
 }
 
-/* From the factor's triangle and its right side. */
+/* Solve the triangular system by back substitution. */
 AMPED_INLINE void substitute_back(const linear *s) {
   memset(s->x, 0, s->ld * sizeof *s->x);
   for (uint64_t j = s->n; j-- > 0;) {
     const double *row = s->m + j * s->ld;
-    const uint64_t c = j / LANES * LANES; /* x is 0 up to j, and behind n */
+    const uint64_t c = j / LANES * LANES; /* x is 0 up to j, and from n on */
     s->x[j] = (row[s->n] - dot(row + c, s->x + c, s->ld - c)) * s->least[j];
   }
 }
@@ -138,7 +140,7 @@ AMPED_INLINE bool solve_linear(const linear *s) {
   return true;
 }
 
-/* The upper triangle of P P^T of `count` rows. */
+/* Upper triangle of P P^T, where P has `count` rows. */
 AMPED_INLINE void multiply_rows(const double *products, uint64_t count, uint64_t width,
                                 const linear *s) {
   for (uint64_t i = 0; i < count; i++)
@@ -176,7 +178,7 @@ static solver find_solver(void) {
 
 /* --- primal ------------------------------------------------------------------------------------*/
 
-/* The equations as a linear system. */
+/* Build the linear system of the equations and the penalty. */
 static linear primal_system(const amped_row_equations *e, const amped_row_penalty *p,
                             double *work) {
   const uint64_t comps = p->components;
@@ -259,8 +261,8 @@ bool amped_row_solve_dual(const double *products, const double *targets, const d
 
 /* --- singular equations ------------------------------------------------------------------------*/
 
-/* Rows b_k, whose sum of b_k b_k^T is the matrix of the system, by Cholesky with pivoting. Returns
- * their number, the rank. The diagonal is used up. */
+/* Find rows b_k with sum of b_k b_k^T = the system's matrix, by Cholesky with pivoting. Returns
+ * their number, the rank. Overwrites `diagonal`, a workspace. */
 static uint64_t split_system(const linear *s, double *b, double *diagonal) {
   double most = 0.0;
   uint64_t rank = 0;
@@ -290,7 +292,7 @@ static uint64_t split_system(const linear *s, double *b, double *diagonal) {
   return rank;
 }
 
-/* s->x = (B B^T)^-1 right, for `rank` rows of B. */
+/* s->x = (B B^T)^-1 right, where B has `rank` rows. */
 static bool solve_rows(const linear *s, const double *b, uint64_t rank, const double *right) {
   linear small = *s;
   small.n = rank;
@@ -306,14 +308,14 @@ static bool solve_rows(const linear *s, const double *b, uint64_t rank, const do
   return rank == 0 || find_solver().solve(&small);
 }
 
-/* With M = B^T B its pseudoinverse is B^T (B B^T)^-2 B. */
+/* If M = B^T B, its pseudoinverse is B^T (B B^T)^-2 B. */
 void amped_row_solve_least(const amped_row_equations *e, const amped_row_penalty *p, double *work,
                            double *row) {
   const linear s = primal_system(e, p, work);
   const double prior = p->weight > 0.0 ? p->prior : 0.0;
   double *b = s.rest;
   double *right = b + s.n * s.ld;
-  for (uint64_t i = 0; i < s.n; i++) { /* the right side of row - prior */
+  for (uint64_t i = 0; i < s.n; i++) { /* right side for row - prior */
     right[i] = s.m[i * s.ld + s.n];
     for (uint64_t c = 0; c < p->components; c++)
       right[i] -= prior * (c < i ? s.m[c * s.ld + i] : s.m[i * s.ld + c]);
@@ -339,8 +341,8 @@ void amped_row_solve_least(const amped_row_equations *e, const amped_row_penalty
 
 /* --- nonnegative -------------------------------------------------------------------------------*/
 
-/* The largest residual of the optimality conditions, with components in units in which the
- * diagonal is 1. gradient: of half the objective. */
+/* Largest residual of the optimality conditions, in units in which the diagonal is 1. gradient:
+ * half the gradient of the objective. */
 static double residual_of(const linear *s, uint64_t comps, const double *gradient) {
   double most = 0.0;
   for (uint64_t i = 0; i < s->n; i++) {
@@ -356,7 +358,7 @@ void amped_row_solve_nonnegative(const amped_row_equations *e, const amped_row_p
                                  double *work, double *row) {
   const linear s = primal_system(e, p, work);
   double *gradient = s.rest;
-  double most = 0.0; /* of the right side, in the units of residual_of */
+  double most = 0.0; /* largest entry of the right side, in the units of residual_of */
   for (uint64_t i = 0; i < s.n; i++) {
     const double old = row[i];
     s.x[i] = i < p->components && !(old > 0.0) ? 0.0 : old;

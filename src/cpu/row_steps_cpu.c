@@ -1,3 +1,4 @@
+/* Row steps on CPU cores: SGD passes over the rows of a factor (contract: backend/row_steps.h). */
 #include "cpu/row_steps_cpu.h"
 
 #include <float.h>
@@ -14,31 +15,32 @@
 #include "cpu/row_walk_cpu.h"
 #include "cpu/subnormals.h"
 
-/* Rows of a unit; pieces that are listed at a time, and those of a group. */
+/* UNIT: row-list entries per unit of work. LISTED: pieces that are listed at a time. GROUP: listed
+ * pieces per parallel task. */
 #define UNIT UINT64_C(128)
 #define LISTED UINT64_C(1024)
 #define GROUP UINT64_C(16)
 
 static const char what[] = "row steps";
 
-/* A piece of a row, or a whole one. */
+/* One piece of a row. A short row is a single piece. */
 typedef struct piece {
-  uint64_t entry; /* in the copy's list of rows */
+  uint64_t entry; /* index into the copy's row list */
   uint64_t piece, pieces;
-  double count; /* n of the whole row */
+  double count; /* n of the whole row, all ranks */
 } piece;
 
-/* A piece on its way. */
+/* A piece in progress: the state of one walker. */
 typedef struct lane {
   bool busy;
   piece piece;
-  uint64_t number; /* of its task */
-  uint64_t first;  /* nonzero of its row */
+  uint64_t number; /* index in its task list */
+  uint64_t first;  /* first nonzero of its row */
   amped_step_visits visits;
   uint64_t visited, taken, in_tail;
   double curvatures; /* sum of |p|^2 */
   amped_step_rule rule;
-  uint64_t filled, used; /* nonzeros that are written down, and gone through */
+  uint64_t filled, used; /* nonzeros prepared; of these, already stepped over */
   amped_bundle *bundle;
   char *products, *targets, *numbers;
   amped_walker walker;
@@ -54,24 +56,24 @@ typedef struct desk {
 
 struct amped_row_steps_cpu {
   uint64_t *begins[AMPED_MAX_ORDER]; /* [rows + 1] per copy: first nonzero of each entry */
-  uint64_t *whole[AMPED_MAX_ORDER];  /* n of shared rows, from all ranks */
-  void *kept[AMPED_MAX_ORDER];       /* own rows */
+  uint64_t *whole[AMPED_MAX_ORDER];  /* [shared rows] n, summed over all ranks */
+  void *kept[AMPED_MAX_ORDER];       /* own rows' values, saved by keep */
   desk *desks;                       /* [threads] */
-  double *work;                      /* their arrays */
+  double *work;                      /* memory of the workspaces' arrays */
   piece *pieces;                     /* [LISTED] */
-  double *results;                   /* [LISTED][ncomps] */
+  double *results;                   /* [LISTED][ncomps] a piece's new row */
   uint64_t *counts;                  /* [LISTED] nonzeros that took part */
   amped_row_step_sums *unit_sums;
-  double *squares; /* of units of nonzeros (row_fit_cpu.h) */
+  double *squares; /* [units of nonzeros] sums of squares (row_fit_cpu.h) */
 
-  amped_row_fit fit; /* in hand */
+  amped_row_fit fit; /* parameters of the current pass */
   double step;
   amped_step_order order;
   double seconds;
-  amped_row_step_sums own, shared; /* not told yet */
+  amped_row_step_sums own, shared; /* not yet reported */
 };
 
-/* A pass over mode. Constant while it runs. */
+/* One pass over one mode. Read-only while the pass runs. */
 typedef struct job {
   amped_tensor_part *part;
   const amped_row_steps_cpu *s;
@@ -83,8 +85,8 @@ typedef struct job {
   amped_row_walk_kernels kernels;
   amped_bundle_picker *pick;
   const uint64_t *held;
-  uint64_t block_rows;             /* own rows; shared ones follow */
-  uint64_t split_first, split_end; /* own rows of split iDps */
+  uint64_t block_rows;             /* own rows; shared rows follow them */
+  uint64_t split_first, split_end; /* range of own rows that belong to split iDps */
 } job;
 
 /* --- memory ------------------------------------------------------------------------------------*/
@@ -93,7 +95,8 @@ static uint64_t width_for(const amped_plan *plan) {
   return amped_ceil_div((uint64_t)plan->ncomps, AMPED_ROW_PADDING) * AMPED_ROW_PADDING;
 }
 
-/* Lay out a desk of arrays from `base` on. Returns its doubles; with base = NULL does no more. */
+/* Lay out a workspace's arrays from `base` on. Returns their total size in doubles. base = NULL:
+ * only computes the size. */
 static uint64_t lay_out(double *base, const amped_plan *plan, desk *d) {
   const uint64_t width = width_for(plan);
   const uint64_t sizes[] = {amped_ceil_div(sizeof(amped_bundle), sizeof(double)),
@@ -227,7 +230,8 @@ static amped_status steps_prepare(amped_tensor_part *part) {
 
 /* --- a pass ------------------------------------------------------------------------------------*/
 
-/* Own rows of split iDps: one range of the block (plan.h). */
+/* Find the range of own rows that belong to split iDps; they are contiguous in the block
+ * (plan.h). */
 static void find_split_range(const amped_plan *plan, job *j) {
   const amped_mode_plan *m = &plan->modes[j->mode];
   const uint64_t block = (uint64_t)plan->rank * m->rows.block_rows;
@@ -278,7 +282,8 @@ static uint64_t length_of(const job *j, uint64_t entry) {
   return j->s->begins[j->mode][entry + 1] - j->s->begins[j->mode][entry];
 }
 
-/* Nonzeros of an entry that are not held out; of its row on all ranks. */
+/* Nonzeros of an entry that are not held out. count_here: on this rank; count_of: of the entry's
+ * row on all ranks. */
 static uint64_t count_here(const job *j, uint64_t entry) {
   const uint64_t *begins = j->s->begins[j->mode];
   return amped_row_count(j->part->row_fit, j->mode, begins[entry], begins[entry + 1]);
@@ -296,13 +301,14 @@ static double weight_of(const job *j, double count) {
 
 /* --- rows --------------------------------------------------------------------------------------*/
 
-/* A row of the MTTKRP result in its factor. */
+/* Address, in the factor, of a row of the MTTKRP result. */
 static char *place_of(const job *j, uint64_t row) {
   return (char *)amped_factor_set_cpu.rows(j->part->factors, j->mode) +
          amped_plan_row_position(j->part->plan, j->mode, row) * amped_plan_row_bytes(j->part->plan);
 }
 
-/* x becomes an own row of n nonzeros; x NULL: its prior. */
+/* Store x as the values of an own row with n nonzeros, and add its penalties to *sums. x NULL:
+ * store the row's prior; sums is not used. */
 static void store_row(const job *j, uint64_t row, const double *x, double n,
                       amped_row_step_sums *sums) {
   char *place = place_of(j, row);
@@ -331,14 +337,15 @@ static void load_row(const job *j, uint64_t row, double *x) {
     x[c] = amped_value_get(place, j->m.value_type, c);
 }
 
-/* Rows without nonzeros among first .. end of the block. */
+/* Set the block's rows first .. end, which have no nonzeros, to the prior. Rows of split iDps are
+ * skipped. */
 static void fill_rows(const job *j, uint64_t first, uint64_t end) {
   for (uint64_t row = first; row < end; row++)
     if (row < j->split_first || row >= j->split_end)
       store_row(j, row, NULL, 0.0, NULL);
 }
 
-/* --- the way of a piece ------------------------------------------------------------------------*/
+/* --- one piece ---------------------------------------------------------------------------------*/
 
 static void begin_piece(const job *j, lane *l, const piece *p, uint64_t number) {
   const amped_vtype type = j->m.value_type;
@@ -367,8 +374,9 @@ static void begin_piece(const job *j, lane *l, const piece *p, uint64_t number) 
   l->walker = (amped_walker){.row = l->row, .sum = l->sum, .bias = l->bias};
 }
 
-/* Numbers of the next nonzeros that take part, behind `count` others, of visits up to `end`. Those
- * that do not are overwritten: a branch would often be guessed wrong. */
+/* Append to `numbers`, after `count` others, the next nonzeros that are not held out, from visits
+ * before `end`. A held-out number is overwritten by the next one: a branch would often be
+ * mispredicted. Returns the new count. */
 static int visit(const job *j, lane *l, uint64_t end, int count, uint64_t *numbers) {
   const uint64_t *const held = j->held;
   const uint64_t first = l->first + l->piece.piece;
@@ -386,7 +394,8 @@ static int visit(const job *j, lane *l, uint64_t end, int count, uint64_t *numbe
   return count;
 }
 
-/* Those of the piece; *tail = how many come before the tail. */
+/* Numbers of the piece's next nonzeros. *tail = how many of them are visited before the piece's
+ * second half, over which rows are averaged. */
 static int next_numbers(const job *j, lane *l, uint64_t *numbers, uint64_t *tail) {
   const int before = visit(j, l, l->visits.length / 2, 0, numbers);
   *tail = (uint64_t)before;
@@ -400,7 +409,8 @@ static void fetch_rows(const job *j, const amped_bundle *b) {
         __builtin_prefetch((const char *)b->rows[i][k] + byte);
 }
 
-/* Write down the next nonzeros that take part: none at the end of the piece. */
+/* Prepare the next nonzeros: decode them, and compute their products and step coefficients.
+ * Prepares none at the end of the piece. */
 static void fill(const job *j, lane *l) {
   uint64_t numbers[AMPED_STEPS];
   uint64_t tail = 0;
@@ -420,7 +430,7 @@ static void fill(const job *j, lane *l) {
   l->walker.numbers = l->numbers;
 }
 
-/* x = the piece's result. */
+/* x = the piece's result. If it is not finite, x = the row as it was. */
 static void find_result(const job *j, const lane *l, double *x) {
   const amped_vtype type = j->m.value_type;
   const double prior = j->fit->prior[j->mode];
@@ -438,12 +448,12 @@ static void find_result(const job *j, const lane *l, double *x) {
     load_row(j, row_of(j, l->piece.entry), x);
 }
 
-/* Pieces that a thread goes through, and what becomes of their results. */
+/* Pieces that one thread walks, and the place of their results. */
 typedef struct tasks {
   const piece *pieces;
   uint64_t count;
   uint64_t next;
-  double *results; /* NULL: rows are stored */
+  double *results; /* [count][ncomps]; NULL: store each result as a row */
   uint64_t *counts;
   amped_row_step_sums *sums;
 } tasks;
@@ -460,7 +470,7 @@ static void end_piece(const job *j, desk *d, lane *l, const tasks *t) {
     store_row(j, row_of(j, l->piece.entry), x, l->piece.count, t->sums);
 }
 
-/* The lane has a nonzero to go through, unless all pieces are done. */
+/* Make sure that the lane has a prepared nonzero, unless no pieces are left. */
 static void refill(const job *j, desk *d, lane *l, tasks *t) {
   for (;;) {
     if (l->busy && l->used < l->filled)
@@ -478,7 +488,7 @@ static void refill(const job *j, desk *d, lane *l, tasks *t) {
   }
 }
 
-/* Lanes go side by side while there are enough, then one by one. */
+/* Walk the pieces. Lanes advance side by side while each has a piece, then one after another. */
 static void walk_pieces(const job *j, desk *d, tasks *t) {
   const double least = -j->fit->prior[j->mode];
   for (;;) {
@@ -512,7 +522,8 @@ static void walk_pieces(const job *j, desk *d, tasks *t) {
 
 /* --- all rows of a pass ------------------------------------------------------------------------*/
 
-/* Own rows of one piece among the unit's entries, and rows without nonzeros before them. */
+/* Update the unit's own rows that have one piece. Rows without nonzeros, also before them, become
+ * the prior. */
 static void work_unit(const job *j, desk *d, uint64_t unit, uint64_t end,
                       amped_row_step_sums *sums) {
   piece pieces[UNIT];
@@ -534,13 +545,13 @@ static void work_unit(const job *j, desk *d, uint64_t unit, uint64_t end,
   walk_pieces(j, d, &t);
 }
 
-/* Pieces of several rows that are listed, and the row that their results add up to. */
+/* A list of pieces of long rows, and the partial sum of the current row. */
 typedef struct list {
   const job *j;
   uint64_t count;
-  double *sum; /* [ncomps] over the row's pieces so far */
+  double *sum; /* [ncomps] sum over the current row's pieces so far */
   double taken;
-  double *out; /* rows go there, from `first` on; NULL: they are stored */
+  double *out; /* rows are written here, `first` at 0; NULL: they are stored in the factor */
   uint64_t first;
   amped_row_step_sums *sums;
 } list;
@@ -561,7 +572,7 @@ static void end_row(list *a, const piece *p) {
   a->taken = 0.0;
 }
 
-/* Go through the pieces that are listed; add up their results in their order. */
+/* Walk all listed pieces in parallel, then add up their results in the order of the list. */
 static void work_list(list *a) {
   const job *j = a->j;
   const uint64_t n = (uint64_t)j->part->plan->ncomps;
@@ -589,7 +600,7 @@ static void work_list(list *a) {
   a->count = 0;
 }
 
-/* An entry with nonzeros that take part. */
+/* List the pieces of an entry. n: nonzeros of its row on all ranks that are not held out. */
 static void list_entry(list *a, uint64_t entry, double n) {
   const uint64_t pieces = amped_step_pieces(length_of(a->j, entry));
   for (uint64_t p = 0; p < pieces; p++) {
@@ -599,7 +610,7 @@ static void list_entry(list *a, uint64_t entry, double n) {
   }
 }
 
-/* Entries of the rows row .. row+count of the MTTKRP result begin there. */
+/* The first entry of the row list whose row is at least `row`, a row of the MTTKRP result. */
 static uint64_t entry_from(const job *j, uint64_t row) {
   uint64_t low = 0;
   uint64_t high = j->m.copy->rows;
@@ -613,7 +624,7 @@ static uint64_t entry_from(const job *j, uint64_t row) {
   return low;
 }
 
-/* Entries of own rows; those of shared rows follow. */
+/* Number of entries of own rows. Entries of shared rows follow them. */
 static uint64_t own_entries(const job *j) {
   return entry_from(j, j->block_rows);
 }
@@ -697,7 +708,7 @@ static amped_status steps_put_counts(amped_tensor_part *part, int mode, uint64_t
   return AMPED_OK;
 }
 
-/* Shared rows take no memory here: they are made when they are asked for. */
+/* Sums of shared rows are computed on request, so they take no memory here. */
 static amped_status steps_get_rows(amped_tensor_part *part, int mode, uint64_t row, uint64_t count,
                                    double *rows) {
   const job j = job_make(part, mode);
@@ -743,7 +754,7 @@ static amped_status steps_finish(amped_tensor_part *part, int mode, amped_row_st
 
 /* --- squares -----------------------------------------------------------------------------------*/
 
-/* The lane's row becomes that of an entry. */
+/* Load the row of an entry into the lane, padded with zeros, and its bias. */
 static void take_row(const job *j, lane *l, uint64_t entry) {
   const amped_vtype type = j->m.value_type;
   const char *place = place_of(j, row_of(j, entry));
@@ -753,7 +764,7 @@ static void take_row(const job *j, lane *l, uint64_t entry) {
   l->bias[0] = j->fit->biased ? amped_value_get(place, type, j->source.components) : 0.0;
 }
 
-/* Of nonzeros of one row, some bits of a bundle. */
+/* Sum of squared errors at nonzeros of one row: the bits `take` of a bundle. */
 static double squares_of(const job *j, const lane *l, const amped_bundle *b, uint64_t take) {
   double squares = 0.0;
   for (int half = 0; half < AMPED_BUNDLE / AMPED_STEPS; half++) {
@@ -819,7 +830,7 @@ static amped_status steps_squares(amped_tensor_part *part, int mode, const amped
   return AMPED_OK;
 }
 
-/* --- rows that are kept ------------------------------------------------------------------------*/
+/* --- saved rows --------------------------------------------------------------------------------*/
 
 static void *own_rows(const amped_tensor_part *part, int mode) {
   return (char *)amped_factor_set_cpu.rows(part->factors, mode) +

@@ -1,8 +1,8 @@
 /* Row steps on CPU cores (backend/row_steps.h), over the packed copies.
  *
- * Threads take units of consecutive rows in turn; pieces of rows that have several are listed, some
- * hundreds at a time, and dealt out in groups. Neither depends on the number of threads, so any
- * number gives the same bits. */
+ * Threads take units of consecutive rows dynamically. The pieces of longer rows are listed, up to
+ * 1024 at a time, and distributed in groups. Neither division depends on the number of threads, so
+ * any number of threads gives the same bits. */
 #ifndef AMPED_ROW_STEPS_CPU_H
 #define AMPED_ROW_STEPS_CPU_H
 

@@ -1,3 +1,5 @@
+/* Row store of the CPU backend: all rows of a stream's model, in host memory
+ * (backend/row_store.h). */
 #include "cpu/row_store_cpu.h"
 
 #include <math.h>
@@ -7,7 +9,8 @@
 #include "cpu/device_cpu.h"
 #include "plan/touched.h"
 
-/* Entries whose errors a thread adds up by itself, so that sums do not depend on threads. */
+/* Entries whose errors are summed by one thread. Fixed, so that sums do not depend on the number of
+ * threads. */
 #define PIECE (UINT64_C(1) << 12)
 
 static const char what[] = "the rows of a stream";
@@ -15,12 +18,12 @@ static const char what[] = "the rows of a stream";
 /* The rows of a mode. */
 typedef struct mode_rows {
   uint64_t dim;
-  uint64_t room;     /* rows, */
-  uint64_t own_room; /* and own rows that there is memory for */
+  uint64_t room;     /* allocated rows */
+  uint64_t own_room; /* allocated own rows */
   void *factor;      /* [room][ncomps] */
-  void *history;     /* [own_room][length]: by slot */
-  uint64_t *touched; /* [own_room]: numbers from 1; 0: no batch did */
-  /* Of the batch: */
+  void *history;     /* [own_room][length], by slot */
+  uint64_t *touched; /* [own_room] number of the last batch that touched the row, from 1; 0: none */
+  /* For the current batch: */
   amped_row_list list; /* borrowed */
   uint64_t *at;        /* [block_rows] */
   double *keep;
@@ -29,7 +32,7 @@ typedef struct mode_rows {
 struct amped_row_store {
   amped_row_shape shape;
   mode_rows modes[AMPED_MAX_ORDER];
-  const amped_plan *plan; /* of the batch */
+  const amped_plan *plan; /* plan of the current batch */
   uint64_t entries;
   const uint64_t *indices[AMPED_MAX_ORDER];
   const double *values;
@@ -51,10 +54,9 @@ static uint64_t slot_of(const amped_row_store *s, uint64_t row) {
   return amped_stream_slot(row, s->shape.nranks);
 }
 
-/* --- room -------------------------------------------------------------------------------------
- */
+/* --- capacity ----------------------------------------------------------------------------------*/
 
-/* Room for so many rows, where they outgrow it: half as many again. */
+/* New capacity for `rows` rows: unchanged if they fit, else one and a half times `rows`. */
 static uint64_t room_for(uint64_t rows, uint64_t room) {
   return rows <= room ? room : rows + rows / 2;
 }
@@ -72,7 +74,8 @@ static void require(const amped_row_shape *shape, const uint64_t *dims, bool gro
   }
 }
 
-/* An array of `old` rows gets room for `room`; the rows behind are zero. */
+/* Enlarge an array from `old` to `room` rows of `bytes` bytes; new rows are zero. On failure the
+ * array stays as it is. */
 static amped_status extend(void *array, uint64_t old, uint64_t room, uint64_t bytes) {
   uint64_t all = 0;
   void *block = *(void **)array;
@@ -152,8 +155,7 @@ static uint64_t device_bytes(const amped_row_store *s) {
   return 0;
 }
 
-/* --- from and to host memory -------------------------------------------------------------------
- */
+/* --- exchange with host memory -----------------------------------------------------------------*/
 
 static amped_status put_factors(amped_row_store *s, int mode, uint64_t first, uint64_t count,
                                 const void *factors) {
@@ -202,8 +204,7 @@ static amped_status touch_all(amped_row_store *s, int mode, uint64_t number) {
   return AMPED_OK;
 }
 
-/* --- a batch -----------------------------------------------------------------------------------
- */
+/* --- the current batch -------------------------------------------------------------------------*/
 
 static amped_status begin(amped_row_store *s, const amped_plan *plan, const amped_row_list *lists) {
   free_batch(s);
@@ -284,10 +285,10 @@ static amped_status touch(amped_row_store *s, int mode, uint64_t number) {
   return AMPED_OK;
 }
 
-/* --- errors ------------------------------------------------------------------------------------
- */
+/* --- errors ------------------------------------------------------------------------------------*/
 
-/* The sum over components of the products of rows' numbers, and of their biases. */
+/* Model of an entry, before mean and scale: sum over components of the product of its rows, plus
+ * their biases. */
 #define DEFINE(TYPE)                                                                               \
   static double sum_##TYPE(const void *const *rows, int order, uint64_t components, bool biased) { \
     double sum = 0.0;                                                                              \

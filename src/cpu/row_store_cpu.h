@@ -1,4 +1,4 @@
-/* Row store of the CPU backend: rows in host memory, with room to grow. */
+/* Row store of the CPU backend: all rows of a stream's model, in host memory that can grow. */
 #ifndef AMPED_ROW_STORE_CPU_H
 #define AMPED_ROW_STORE_CPU_H
 

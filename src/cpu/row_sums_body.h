@@ -1,9 +1,9 @@
-/* The second body of row_equations_cpu.c, for products of type VALUE in vectors of type VECTOR, and
- * LOOSE where they lie in memory. SUM(x) is of these. No include guard. */
+/* Second body of row_equations_cpu.c, for products of type VALUE in vectors of type VECTOR; LOOSE
+ * is the unaligned vector type. SUM(x) is the function name for these types. No include guard. */
 
 #define LANES ((uint64_t)(sizeof(VECTOR) / sizeof(VALUE)))
 
-/* Add a vector of sums to doubles. */
+/* Add the lanes of a vector of sums to doubles. */
 AMPED_INLINE void SUM(carry)(const VECTOR *from, double *restrict to) {
   VALUE lanes[LANES];
   memcpy(lanes, from, sizeof lanes);
@@ -12,8 +12,9 @@ AMPED_INLINE void SUM(carry)(const VECTOR *from, double *restrict to) {
     to[q] += (double)lanes[q];
 }
 
-/* Rows i .. i+rows of H, in the columns of one vector from c on; with_targets: g there, too;
- * with_sum: and h. The last four are constants of the caller. */
+/* Sum rows i .. i+rows of H in the columns of one vector, from c on. with_targets: also g in these
+ * columns. with_sum: also h. The last four arguments but e are compile-time constants of the
+ * caller. */
 AMPED_INLINE void SUM(tile)(const VALUE *products, const amped_row_terms *terms, uint64_t count,
                             uint64_t i, uint64_t c, int rows, bool with_targets, bool with_sum,
                             bool with_weights, amped_row_equations *e) {
@@ -49,7 +50,7 @@ AMPED_INLINE void SUM(tile)(const VALUE *products, const amped_row_terms *terms,
     SUM(carry)(&right_side, e->targets + c);
 }
 
-/* tau and the sum of w t^2: additions that do not wait for each other. */
+/* Sum tau and w t^2. Several partial sums keep additions independent of each other. */
 AMPED_INLINE void SUM(add_targets)(const VALUE *targets, const VALUE *squares, uint64_t count,
                                    bool with_weights, amped_row_equations *e) {
   uint64_t k = 0;

@@ -1,4 +1,5 @@
-/* Row vectors in host memory: twin of cuda/factor/row_vectors_cuda.cu. */
+/* Row vectors in host memory: vectors over a rank's own rows (twin:
+ * cuda/factor/row_vectors_cuda.cu). */
 #include <cblas.h>
 #include <string.h>
 
@@ -6,7 +7,7 @@
 #include "cpu/device_cpu.h"
 #include "cpu/huge_pages.h"
 
-/* Rows that a thread works on at a time. */
+/* Rows per step of a thread. */
 #define ROWS UINT64_C(256)
 
 static const char what[] = "vectors of rows";
@@ -17,9 +18,10 @@ struct amped_row_vectors {
   int threads;
   int count;
   double *rows;                     /* [count][length] */
-  uint64_t length;                  /* of a vector */
-  uint64_t begins[AMPED_MAX_ORDER]; /* of a mode's rows in it */
-  double *room;                     /* [threads][2][ROWS][ncomps], then [threads][ncomps][ncomps] */
+  uint64_t length;                  /* numbers per vector */
+  uint64_t begins[AMPED_MAX_ORDER]; /* offset of each mode's rows in a vector */
+  double *room;                     /* workspace: [threads][2][ROWS][ncomps], then
+                                       [threads][ncomps][ncomps] */
 };
 
 static uint64_t own_rows(const amped_plan *plan, int mode) {
@@ -85,7 +87,7 @@ static amped_status vectors_create(amped_device *device, amped_factor_set *facto
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* Rows of a mode of one vector: of type, `ld` elements from one to the next. */
+/* A vector's rows of one mode, to read. ld: elements from one row to the next. */
 typedef struct rows_of {
   const void *rows;
   amped_vtype type;
@@ -108,7 +110,8 @@ static rows_of rows_at(const amped_row_vectors *v, int mode, int vector) {
                    (uint64_t)plan->ncomps};
 }
 
-/* `count` rows from `first` on as doubles without padding: where they are, or a copy in room. */
+/* `count` rows from `first` on, as doubles without padding: a pointer to the rows themselves, or a
+ * copy in `room`. */
 static const double *get(const rows_of *r, uint64_t first, uint64_t count, uint64_t n,
                          double *room) {
   if (r->type == AMPED_F64 && r->ld == n)
@@ -119,7 +122,7 @@ static const double *get(const rows_of *r, uint64_t first, uint64_t count, uint6
   return room;
 }
 
-/* Rows of a mode that are written. */
+/* A vector's rows of one mode, to write. */
 typedef struct target {
   void *rows;
   amped_vtype type;
@@ -151,7 +154,7 @@ typedef struct combination {
   int count;
 } combination;
 
-/* One thread's rows of the sum; room for two times ROWS rows. */
+/* One thread's rows of the sum. `room` is a workspace of [2][ROWS][ncomps]. */
 static void add_terms(const combination *s, uint64_t first, uint64_t count, double *room) {
   const int n = s->v->plan->ncomps;
   double *const in = room;

@@ -1,6 +1,6 @@
-/* The body of row_walk_cpu.c for elements of type VALUE in vectors of type VECTOR, LOOSE where they
- * lie in memory, of integers MASK where they are compared. STEP(x) is of these; STEP(total)
- * and STEP(totals) are there. No include guard. */
+/* Body of row_walk_cpu.c for elements of type VALUE in vectors of type VECTOR. LOOSE is the
+ * unaligned vector type, MASK the integer vector of comparisons. STEP(x) is the function name for
+ * these types; STEP(total) and STEP(totals) must exist. No include guard. */
 
 #define LANES ((int)(sizeof(VECTOR) / sizeof(VALUE)))
 #define NUMBER(numbers, which) ((numbers)[AMPED_STEP_##which * AMPED_STEPS])
@@ -11,7 +11,7 @@ AMPED_INLINE void STEP(clip)(VECTOR *x, VALUE least) {
   *x = (VECTOR)(((MASK)*x & above) | ((MASK)floor & ~above));
 }
 
-/* The new bias, and s. */
+/* Update the bias and its sum. Returns the gain s. */
 AMPED_INLINE VALUE STEP(gain)(const VALUE *n, VALUE product, VALUE *bias) {
   const VALUE error =
       NUMBER(n, TARGET) - NUMBER(n, KEEP) * product - NUMBER(n, KEEP_BIAS) * bias[0];
@@ -20,8 +20,8 @@ AMPED_INLINE VALUE STEP(gain)(const VALUE *n, VALUE product, VALUE *bias) {
   return NUMBER(n, GAIN) * error;
 }
 
-/* Rows of `vectors` vectors, in registers. walkers, vectors and clip are constants of the caller.
- */
+/* Walk rows of `vectors` vectors, kept in registers. walkers, vectors and clip are compile-time
+ * constants of the caller. */
 AMPED_INLINE void STEP(walk_short)(amped_walker *w, int walkers, int vectors, uint64_t count,
                                    bool clip, VALUE least) {
   VECTOR row[AMPED_WALKERS][4];
@@ -78,7 +78,7 @@ AMPED_INLINE void STEP(walk_short)(amped_walker *w, int walkers, int vectors, ui
   }
 }
 
-/* Rows of any number of vectors, in memory. */
+/* Walk rows of any number of vectors, kept in memory. */
 AMPED_INLINE void STEP(walk_long)(amped_walker *w, int walkers, uint64_t count, uint64_t width,
                                   bool clip, VALUE least) {
   const uint64_t vectors = width / (uint64_t)LANES;
@@ -131,7 +131,7 @@ AMPED_INLINE void STEP(walk)(amped_walker *w, int walkers, uint64_t count, uint6
       STEP(walk_any)(w + i, 1, count, width, clip, (VALUE)least);
 }
 
-/* *square = |p|^2, lane by lane; with sums *sum = p. */
+/* *square = |p|^2, lane by lane; with_sums: *sum = p, lane by lane. */
 AMPED_INLINE void STEP(measure_row)(const VALUE *products, uint64_t vectors, bool with_sums,
                                     VECTOR *square, VECTOR *sum) {
   const LOOSE *p = (const LOOSE *)products;
@@ -144,8 +144,8 @@ AMPED_INLINE void STEP(measure_row)(const VALUE *products, uint64_t vectors, boo
   }
 }
 
-/* squares[k] = |p|^2; with sums sums[k] = sum of p. vectors, but for long rows, and with_sums are
- * constants of the caller. */
+/* squares[k] = |p|^2; with_sums: sums[k] = sum of p. with_sums is a compile-time constant of the
+ * caller; so is vectors, except for long rows. */
 AMPED_INLINE void STEP(measure_rows)(const VALUE *products, uint64_t count, uint64_t vectors,
                                      bool with_sums, VALUE *squares, VALUE *sums) {
   const uint64_t width = vectors * (uint64_t)LANES;
@@ -178,8 +178,8 @@ AMPED_INLINE void STEP(measure)(const VALUE *products, uint64_t count, uint64_t 
     STEP(measure_rows)(products, count, width / (uint64_t)LANES, with_sums, squares, sums);
 }
 
-/* total[k] = *sum + squares[0] + ... + squares[k], and *sum the last of them. A sum of four at a
- * time waits for the ones before. */
+/* total[k] = *sum + squares[0] + ... + squares[k]; then *sum = total[AMPED_STEPS - 1]. Only every
+ * fourth addition depends on the one before. */
 AMPED_INLINE void STEP(add_up)(const VALUE *squares, double *total, double *sum) {
   for (int k = 0; k < AMPED_STEPS; k += 4) {
     double part = 0.0;
@@ -191,7 +191,7 @@ AMPED_INLINE void STEP(add_up)(const VALUE *squares, double *total, double *sum)
   }
 }
 
-/* Loops have a constant end, so they become vectors. */
+/* All loops have a constant length, so that the compiler vectorises them. */
 AMPED_INLINE void STEP(numbers)(const amped_step_rule *rule, const VALUE *products,
                                 const VALUE *targets, uint64_t count, uint64_t width, uint64_t tail,
                                 uint64_t *seen, double *curvatures, VALUE *restrict numbers) {

@@ -1,3 +1,4 @@
+/* Row walk on CPU cores: instances of row_walk_body.h per processor and type. */
 #include "cpu/row_walk_cpu.h"
 
 #include <float.h>
@@ -5,17 +6,17 @@
 
 #include "cpu/cpu_dispatch.h"
 
-/* A product that is added to a sum is rounded once, where the processor can. */
-#ifndef __clang__ /* which does so unless it is told not to */
+/* Allow fused multiply-add, which rounds once, on processors that have it. */
+#ifndef __clang__ /* clang contracts by default */
 #pragma GCC optimize("fp-contract=fast")
 #endif
 
-/* Bytes of a vector. Longer ones than the processor's would go through memory. */
+/* Bytes of a vector. Vectors longer than the processor's would be spilled to memory. */
 #define BYTES_avx512 64
 #define BYTES_avx2 32
 #define BYTES_any 16
 
-/* Vectors, and the sum of the elements of one: by halves. */
+/* Vector types, and the sum of a vector's elements by repeated halving. */
 #define DEFINE_VECTORS(TYPE, MASK, BYTES)                                                          \
   typedef TYPE TYPE##s_##BYTES __attribute__((vector_size(BYTES)));                                \
   typedef MASK TYPE##s_mask_##BYTES __attribute__((vector_size(BYTES)));                           \
@@ -45,7 +46,8 @@ DEFINE_TOTAL(float, 64, 32)
 DEFINE_TOTAL(double, 32, 16)
 DEFINE_TOTAL(double, 64, 32)
 
-/* Totals of four vectors. Floats: two and two become one of both, twice, in each quarter. */
+/* Sums of four vectors at once. Floats: within each quarter, pairs of vectors are merged and added,
+ * twice. */
 #define LOW_16(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
 #define HIGH_16(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
 #define LOW_32(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13)

@@ -1,15 +1,15 @@
-/* Weights of single nonzeros for row fits, and a view of them. */
+/* Weights of single nonzeros for row fits: set them, and read nonzeros with their weights. */
 #include "base/mem.h"
 #include "cpu/row_fit_cpu.h"
 
-/* A coordinate in a copy: its row of the MTTKRP result, and the file's indices in the other modes.
- */
+/* Sort key of a nonzero in a copy: its row of the MTTKRP result, then its file indices in the other
+ * modes. */
 typedef struct place {
   uint64_t row;
   uint64_t index[AMPED_MAX_ORDER - 1];
 } place;
 
-/* Indices of positions of the inputs of a copy. */
+/* A search in a copy. index_of: file index of each position, per input mode. */
 typedef struct search {
   const amped_cpu_copy *copy;
   const uint64_t *index_of[AMPED_MAX_ORDER - 1];
@@ -29,7 +29,7 @@ static uint64_t entry_of(const amped_cpu_copy *copy, uint64_t k) {
   return entry;
 }
 
-/* Less than 0: nonzero k lies before the place; 0: there. */
+/* Compare nonzero k with a key: negative if k comes before, 0 if equal, positive if after. */
 static int compare(const search *s, uint64_t k, const place *at) {
   const amped_packing *p = s->copy->packing;
   uint64_t words[AMPED_MAX_PLANES];
@@ -45,7 +45,7 @@ static int compare(const search *s, uint64_t k, const place *at) {
   return 0;
 }
 
-/* The first nonzero that does not lie before the place. */
+/* The first nonzero that does not come before the key; nnz if there is none. */
 static uint64_t find(const search *s, const place *at) {
   uint64_t low = 0;
   uint64_t high = s->copy->nnz;
@@ -59,7 +59,7 @@ static uint64_t find(const search *s, const place *at) {
   return low;
 }
 
-/* Entry i of the caller's list in mode's copy; false where this rank has none of its row. */
+/* Key of the caller's entry i in mode's copy. Returns false if this rank has no row for it. */
 static bool place_of(const amped_plan *plan, int mode, const uint64_t *const *indices, uint64_t i,
                      place *at) {
   const amped_mode_plan *m = &plan->modes[mode];

@@ -1,3 +1,4 @@
+/* A slab in host memory: contraction T, and MTTKRP from it. */
 #include "cpu/slab_cpu.h"
 
 #include "cpu/contract_cpu.h"
@@ -35,7 +36,7 @@ uint64_t amped_slab_cpu_workspace(const amped_plan *plan, const amped_dense_plan
   return most;
 }
 
-/* T = the contraction of the modes that slab->kept tells. */
+/* Compute T by contracting the modes kept->from .. kept->end of the layout. */
 static void contract(amped_slab_cpu *slab) {
   const amped_dense_kept *kept = &slab->kept;
   amped_contraction c = contraction_of(slab->plan, slab->dense, kept->from, kept->end);

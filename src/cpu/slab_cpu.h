@@ -1,31 +1,33 @@
-/* A slab in host memory, or any block of cells in a layout: its contraction T (dense_plan.h) and
- * MTTKRP of a mode from it, on CPU cores. T is kept with the versions of the factors in it. */
+/* A slab in host memory, or any block of cells in a layout: its contraction T (dense_plan.h), and
+ * MTTKRP of a mode from T, on CPU cores. T is kept with the versions of the factors in it. */
 #ifndef AMPED_SLAB_CPU_H
 #define AMPED_SLAB_CPU_H
 
 #include "plan/dense_kept.h"
 #include "plan/plan.h"
 
-/* All memory is borrowed. plan tells components and types, dense the dimensions of these cells. */
+/* A slab. All memory is borrowed. plan gives components and types, dense the dimensions of the
+ * cells. */
 typedef struct amped_slab_cpu {
   const amped_plan *plan;
   const amped_dense_plan *dense;
   int threads;
   const void *cells;
-  const void *rows[AMPED_MAX_ORDER]; /* of each mode's factor, in the order of the cells' indices */
-  void *t;                           /* room for the largest T of dense */
+  const void *rows[AMPED_MAX_ORDER]; /* each mode's factor rows, in the order of the cells'
+                                        indices */
+  void *t;                           /* memory for the largest T of dense */
   void *workspace;                   /* begins at a cache line */
-  amped_dense_kept kept;             /* the modes of T; zeros: there is none */
+  amped_dense_kept kept;             /* modes and versions of T; zeros: no T */
 } amped_slab_cpu;
 
-/* Bytes of workspace for cells of these dimensions; fewer components never take more. */
+/* Bytes of workspace for cells of these dimensions. Fewer components never take more. */
 uint64_t amped_slab_cpu_workspace(const amped_plan *plan, const amped_dense_plan *dense,
                                   int threads);
 
-/* T becomes one that serves MTTKRP of mode, with factors of these versions. */
+/* Make sure that T serves MTTKRP of mode, for factors of these versions. */
 void amped_slab_cpu_contract(amped_slab_cpu *slab, int mode, const uint64_t *versions);
 
-/* Rows first .. first + count of MTTKRP of mode, from T, to `out`: ld elements each. */
+/* out = rows first .. first + count of MTTKRP of mode, from T; ld elements each. */
 void amped_slab_cpu_rows(const amped_slab_cpu *slab, int mode, uint64_t first, uint64_t count,
                          void *out);
 

@@ -1,6 +1,7 @@
-/* First numbers are grouped by output rows, unless the caller has grouped them. This is a counting
- * sort by all threads, which leaves the order inside a row to chance. Then neighbouring groups form
- * pieces. Each piece is sorted by row, key and number, which restores the order. */
+/* Sort copy on CPU cores. First numbers are grouped by output row, unless the caller has grouped
+ * them. This is a counting sort by all threads, which leaves the order within a row undefined. Then
+ * neighbouring groups form pieces. Each piece is sorted by row, key and number, which restores the
+ * order. */
 #include "cpu/sort_copy_cpu.h"
 
 #include <omp.h>
@@ -9,25 +10,25 @@
 #include "base/mem.h"
 #include "base/sort.h"
 
-/* Nonzeros of a piece: so many a thread, which stay in its cache, and so many at most. A single
- * group may have more. */
+/* Nonzeros of a piece: PIECE_OF_THREAD per thread, which stay in its cache, but at most PIECE_MOST.
+ * A single group may have more. */
 #define PIECE_OF_THREAD (UINT64_C(1) << 16)
 #define PIECE_MOST (UINT64_C(1) << 20)
 
-/* Bytes of a nonzero of a piece: of the sort, and of a word of the key. */
+/* Bytes per nonzero of a piece: for the sort, and for each word of the key. */
 #define SORT_BYTES 24
 #define WORD_BYTES sizeof(uint64_t)
 
 typedef struct sorter {
   const amped_sort_copy *c;
-  uint64_t piece;       /* nonzeros */
-  uint64_t groups;      /* rows, unless the caller has groups */
-  const uint64_t *ends; /* [groups] among numbers */
-  uint64_t *own_ends;   /* the same, where the caller has none */
-  uint64_t *numbers;    /* of the shard; of a piece where the caller has grouped them */
+  uint64_t piece;       /* nonzeros of a piece */
+  uint64_t groups;      /* number of groups: rows, unless the caller has groups */
+  const uint64_t *ends; /* [groups] end of each group among the numbers */
+  uint64_t *own_ends;   /* the same array, allocated if the caller has no groups */
+  uint64_t *numbers;    /* numbers of the shard; of one piece if the caller has grouped them */
   uint64_t *keys[AMPED_MAX_ORDER];
   amped_sort_copy_arrays batch;
-  uint64_t last[AMPED_MAX_ORDER]; /* the key before the piece */
+  uint64_t last[AMPED_MAX_ORDER]; /* last key before the piece */
   uint64_t repeats;
 } sorter;
 
@@ -36,7 +37,7 @@ static uint64_t piece_nnz(void) {
   return piece < PIECE_MOST ? piece : PIECE_MOST;
 }
 
-/* own_ends[row] = nonzeros of the row. */
+/* own_ends[row] = number of nonzeros of the row. Returns their total. */
 static uint64_t count_rows(const sorter *s) {
   const amped_sort_copy *c = s->c;
   uint64_t count = 0;
@@ -52,8 +53,8 @@ static uint64_t count_rows(const sorter *s) {
   return count;
 }
 
-/* own_ends[row] becomes the count of nonzeros before the row. Then each number takes the next place
- * of its row. */
+/* Replace own_ends[row] by the number of nonzeros before the row. Then each number takes the next
+ * place of its row. */
 static void place_numbers(const sorter *s) {
   const amped_sort_copy *c = s->c;
   uint64_t sum = 0;
@@ -74,7 +75,8 @@ static void place_numbers(const sorter *s) {
   }
 }
 
-/* The next piece: groups first .. *end, as many as fit, at least one. Returns its nonzeros. */
+/* Choose the next piece: groups first .. *end, at least one, while they fit. Returns its number of
+ * nonzeros. */
 static uint64_t next_piece(const sorter *s, uint64_t first, uint64_t *end) {
   uint64_t begin = first > 0 ? s->ends[first - 1] : 0;
   *end = first + 1;
@@ -93,7 +95,7 @@ static uint64_t largest_piece(const sorter *s) {
   return most;
 }
 
-/* The numbers of the piece at `offset`. */
+/* Numbers of the piece at `offset`. */
 static uint64_t *numbers_of(const sorter *s, uint64_t offset, uint64_t count) {
   if (s->c->ends == NULL)
     return s->numbers + offset;
@@ -102,7 +104,7 @@ static uint64_t *numbers_of(const sorter *s, uint64_t offset, uint64_t count) {
   return s->numbers;
 }
 
-/* Sorts the keys as well, where repeats are to be counted. */
+/* Sort a piece's numbers. with_keys: sort the keys as well, because repeats are counted. */
 static amped_status sort_piece(const sorter *s, uint64_t *numbers, uint64_t count, bool with_keys) {
   const amped_sort_copy *c = s->c;
   amped_sort_field fields[AMPED_MAX_ORDER + 1];
@@ -123,7 +125,8 @@ static amped_status sort_piece(const sorter *s, uint64_t *numbers, uint64_t coun
   return amped_sort(count, fields, c->words + 1, 0, arrays, with_keys ? c->words + 1 : 1);
 }
 
-/* Among the sorted keys of a piece, of which the one before is s->last unless it is the first. */
+/* Count equal neighbours among the sorted keys of a piece. s->last is the key before the piece,
+ * unless it is the first piece. */
 static void count_repeats(sorter *s, uint64_t count, bool first) {
   const int words = s->c->words;
   uint64_t repeats = 0;
@@ -255,7 +258,7 @@ uint64_t amped_sort_copy_cpu_bytes(const amped_plan *plan, int words, bool group
     uint64_t nnz = mode->copy.rank_nnz[plan->rank];
     uint64_t batch = piece_nnz() < nnz ? piece_nnz() : nnz;
     uint64_t piece = batch;
-    /* A group is an iDp, or a row, which is in one iDp. So no group has more nonzeros than the
+    /* A group is an iDp, or a row, which lies in one iDp. So no group has more nonzeros than the
      * fullest iDp. */
     for (uint64_t i = 0; i < mode->rows.idp_count; i++)
       if (mode->copy.row[i] != AMPED_NO_ROW && mode->copy.idp_nnz[i] > piece)

@@ -1,5 +1,5 @@
-/* The sorted copies in host memory, of the modes that have one of their own: twin of
- * cuda/sorted_cuda.cu. */
+/* Tensor format "sorted" in host memory: sorted copies of the modes that have a copy of their own.
+ * Twin of cuda/sorted_cuda.cu. */
 #include <omp.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #include "cpu/synthetic_cpu.h"
 #include "cpu/tensor_part_cpu.h"
 
-/* Strips that a mode's walks need a fix-up row each for: those of a walk, or of all tiles. */
+/* Rows of fix-up buffer for mode: strips of one walk, or of all tiles if they run side by side. */
 static uint64_t mode_strips(const amped_plan *plan, int mode) {
   const amped_cpu_tiling t = amped_cpu_tiling_choose(plan, mode);
   const uint64_t nnz = plan->modes[mode].copy.rank_nnz[plan->rank];
@@ -46,7 +46,7 @@ static amped_status cpu_require(const amped_device *device, const amped_plan *pl
   (void)factor_bytes;
   out->host_bytes = most_strips(plan) * plan->ld * sizeof(double) + output_bytes(plan) +
                     amped_codebook_cpu_bytes(plan);
-  uint64_t most = 0; /* one copy is cut at a time */
+  uint64_t most = 0; /* memory for cutting, one copy at a time */
   for (int m = 0; m < plan->order; m++) {
     if (!amped_plan_is_own(plan, m))
       continue;
@@ -116,7 +116,7 @@ static uint64_t cpu_spare(const amped_tensor_part *part) {
   return UINT64_MAX;
 }
 
-/* A reader may have some of the threads (load/slab_reader.h). */
+/* Uses fewer threads if the reader has some of them (load/slab_reader.h). */
 static amped_status cpu_insert(amped_tensor_part *part, int mode, uint64_t offset,
                                const amped_batch *batch) {
   int threads = omp_get_max_threads();
@@ -149,13 +149,13 @@ static amped_status cpu_finish(amped_tensor_part *part, int mode) {
                              part->threads, &part->tiles[mode]);
 }
 
-/* The fix-up buffer keeps the size of more components. */
+/* Nothing to do: the fix-up buffer is sized for the most components. */
 static amped_status cpu_resize(amped_tensor_part *part) {
   (void)part;
   return AMPED_OK;
 }
 
-/* All tiles at once, each with its own output. */
+/* Compute all tiles at once, each with its own output, then add the outputs up. */
 static void sum_tiles_apart(amped_tensor_part *part, int mode) {
   const int count = part->tilings[mode].count;
   const uint64_t bytes =

@@ -1,3 +1,4 @@
+/* Synthetic tensors on CPU cores: count nonzeros per iDp, and make a rank's shard. */
 #include "cpu/synthetic_cpu.h"
 
 #include <omp.h>

@@ -5,21 +5,22 @@
 
 #include "backend/backend.h"
 
-/* idp_nnz[i] = nonzeros of iDp i, of `width` indices in mode, among the counters first ..
- * first+count. *sum_of_squares (NULL: not wanted) = that of their values. */
+/* Count nonzeros per iDp: idp_nnz[i] = nonzeros among the counters first .. first + count in iDp i,
+ * a range of `width` indices of mode. *sum_of_squares = sum of their squared values; NULL: not
+ * wanted. */
 amped_status amped_synthetic_cpu_count(const amped_synthetic *t, int mode, uint64_t width,
                                        uint64_t first, uint64_t count, uint64_t *idp_nnz,
                                        double *sum_of_squares);
 
-/* Makes the rank's shard of mode's copy in pieces, in the order of the copy, and gives each piece
- * to `insert` (backend.h) with part. */
+/* Make the rank's shard of mode's copy in pieces, in the order of the copy, and pass each piece to
+ * `insert` (backend.h) with part. */
 amped_status amped_synthetic_cpu_load(const amped_synthetic *t, const amped_plan *plan, int mode,
                                       amped_status (*insert)(amped_tensor_part *part, int mode,
                                                              uint64_t offset,
                                                              const amped_batch *batch),
                                       amped_tensor_part *part);
 
-/* Bytes of host memory that load takes at most on the plan's rank. */
+/* Upper bound on the host memory that load takes on the plan's rank, in bytes. */
 uint64_t amped_synthetic_cpu_bytes(const amped_plan *plan);
 
 #endif

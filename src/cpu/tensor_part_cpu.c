@@ -1,3 +1,4 @@
+/* The tensor part of the sorted copies: arguments of a walk. */
 #include "cpu/tensor_part_cpu.h"
 
 #include "cpu/cpu_dispatch.h"

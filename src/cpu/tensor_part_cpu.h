@@ -1,4 +1,4 @@
-/* The tensor part of the sorted copies in host memory: what the files of its operations share. */
+/* The tensor part of the sorted copies in host memory, shared by the files of its operations. */
 #ifndef AMPED_TENSOR_PART_CPU_H
 #define AMPED_TENSOR_PART_CPU_H
 
@@ -18,18 +18,18 @@ struct amped_tensor_part {
   int threads;
   amped_cpu_copy copies[AMPED_MAX_ORDER];
   amped_cpu_tiling tilings[AMPED_MAX_ORDER];
-  amped_cpu_copy *tiles[AMPED_MAX_ORDER]; /* parts of copies; NULL where a copy is whole */
-  amped_coo_buffer_cpu coo_buffer;        /* of the mode that is collected */
+  amped_cpu_copy *tiles[AMPED_MAX_ORDER]; /* parts of copies; NULL if a copy is whole */
+  amped_coo_buffer_cpu coo_buffer;        /* for the mode being collected */
   amped_codebook_cpu codebook;
   double *fixup;
-  void *outputs;                  /* of tiles that have their own */
-  double mttkrp_sec;              /* of the last one */
-  amped_row_fit_cpu *row_fit;     /* NULL unless it was prepared */
-  amped_row_past_cpu *row_past;   /* NULL unless one began */
-  amped_row_steps_cpu *row_steps; /* NULL unless they were prepared */
+  void *outputs;                  /* outputs of tiles, if each has its own */
+  double mttkrp_sec;              /* time of the last MTTKRP */
+  amped_row_fit_cpu *row_fit;     /* NULL unless prepared */
+  amped_row_past_cpu *row_past;   /* NULL until its begin is called */
+  amped_row_steps_cpu *row_steps; /* NULL unless prepared */
 };
 
-/* All that a walk over a tile of mode's copy, or the whole copy, reads and writes. */
+/* Arguments of a walk over a tile of mode's copy, or over the whole copy. */
 amped_cpu_mttkrp amped_tensor_part_cpu_walk(amped_tensor_part *part, int mode, int tile);
 
 #endif

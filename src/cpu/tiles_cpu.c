@@ -1,20 +1,21 @@
+/* Tiles: choice of tiles, and cutting a packed copy into them. */
 #include "cpu/tiles_cpu.h"
 
 #include "base/mem.h"
 #include "cpu/cpu_dispatch.h"
 
-/* A tile pays where its rows are gathered again and again, and where an output row, whose sum is
- * added once a tile, has this many nonzeros in it. */
+/* A tile pays if its rows are gathered at least LEAST_GATHERS times, and if an output row, whose
+ * sum is added once per tile, has at least LEAST_OF_ROW nonzeros in it. */
 #define LEAST_GATHERS 4
 #define LEAST_OF_ROW 16
 
-/* Outputs of all tiles that are so small in sum stay in caches, too. */
+/* Outputs of all tiles that fit in this many bytes stay in caches, too. */
 #define APART_BYTES (UINT64_C(4) << 20)
 
-/* Nonzeros that are handed to tiles together. */
+/* Nonzeros that are assigned to tiles together. */
 #define CHUNK 65536
 
-/* A tile's arrays begin at whole packs, of any packing. */
+/* A tile's arrays begin at a multiple of this: at whole packs of any packing. */
 #define ROUND AMPED_LONG_PACK
 
 amped_cpu_tiling amped_cpu_tiling_choose(const amped_plan *plan, int mode) {
@@ -24,7 +25,7 @@ amped_cpu_tiling amped_cpu_tiling_choose(const amped_plan *plan, int mode) {
   amped_cpu_tiling t = whole;
   if (plan->whole_rows)
     return whole;
-  uint64_t rows = 1; /* of the largest input */
+  uint64_t rows = 1; /* rows of the largest input */
   for (int a = 0, input = 0; a < plan->order; a++)
     if (a != mode) {
       uint64_t n = amped_plan_factor_rows(plan, a);
@@ -42,7 +43,7 @@ amped_cpu_tiling amped_cpu_tiling_choose(const amped_plan *plan, int mode) {
   return t.count > 1 && nnz / LEAST_GATHERS >= rows && nnz / LEAST_OF_ROW >= row_parts ? t : whole;
 }
 
-/* Nonzeros that the arrays of all tiles have room for. */
+/* Nonzeros that the arrays of all tiles can hold. */
 static uint64_t room(uint64_t nnz, const amped_cpu_tiling *t) {
   return nnz + (uint64_t)t->count * ROUND;
 }
@@ -67,15 +68,15 @@ uint64_t amped_cpu_tiling_bytes(const amped_plan *plan, int mode) {
          (uint64_t)t.count * sizeof(amped_cpu_copy);
 }
 
-/* Nonzeros of a chunk by tile. */
+/* A chunk of nonzeros, grouped by tile. */
 typedef struct chunk {
   const amped_cpu_copy *from;
   const amped_cpu_tiling *tiling;
-  uint64_t entry;                          /* of the last nonzero in from->row_list */
-  uint64_t ends[AMPED_CPU_MOST_TILES + 1]; /* tile t has the places ends[t] .. ends[t+1] */
-  uint8_t tiles[CHUNK];                    /* of each nonzero */
-  uint64_t numbers[CHUNK];                 /* of the nonzero in each place, in ascending order */
-  uint64_t rows[CHUNK];                    /* its output row */
+  uint64_t entry;                          /* index of the last nonzero's row in from->row_list */
+  uint64_t ends[AMPED_CPU_MOST_TILES + 1]; /* tile t has places ends[t] .. ends[t + 1] */
+  uint8_t tiles[CHUNK];                    /* tile of each nonzero */
+  uint64_t numbers[CHUNK];                 /* nonzero in each place, ascending within a tile */
+  uint64_t rows[CHUNK];                    /* output row of that nonzero */
 } chunk;
 
 uint64_t amped_cpu_cutting_bytes(const amped_plan *plan, int mode) {
@@ -91,7 +92,7 @@ static uint64_t chunk_nnz(const chunk *c, uint64_t first) {
   return c->from->nnz - first < CHUNK ? c->from->nnz - first : CHUNK;
 }
 
-/* Find the tiles of nonzeros first .. first+n, and add to their counts. */
+/* Find the tiles of nonzeros first .. first + n, and add to the tiles' counts. */
 static void count_tiles(chunk *c, uint64_t first, uint64_t n, uint64_t *counts) {
   const amped_packing *p = c->from->packing;
   const int input = c->tiling->input;
@@ -104,7 +105,7 @@ static void count_tiles(chunk *c, uint64_t first, uint64_t n, uint64_t *counts) 
   }
 }
 
-/* Nonzeros first .. first+n, by tile. */
+/* Group nonzeros first .. first + n by tile. */
 static void group(chunk *c, uint64_t first, uint64_t n) {
   uint64_t next[AMPED_CPU_MOST_TILES] = {0};
   count_tiles(c, first, n, next);
@@ -120,7 +121,7 @@ static void group(chunk *c, uint64_t first, uint64_t n) {
   }
 }
 
-/* Give each tile its room in `store`. */
+/* Give each tile its part of the arrays of `store`. */
 static void place_tiles(chunk *c, uint64_t copy_rows, const amped_cpu_copy *store,
                         amped_cpu_copy *tiles) {
   uint64_t counts[AMPED_CPU_MOST_TILES] = {0};
