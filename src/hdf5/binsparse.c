@@ -1,3 +1,4 @@
+/* Binsparse descriptor: parsing with jansson, and writing. */
 #include "hdf5/binsparse.h"
 
 #include <jansson.h>
@@ -156,7 +157,7 @@ amped_status amped_binsparse_parse(const char *path, const char *text, amped_bin
   return status;
 }
 
-/* Bytes of the buffer: large enough for any order, since 8 modes take less than 800 bytes. */
+/* Size of the buffer: enough for any order, since 8 modes need less than 800 bytes. */
 #define KEYS_BYTES 2048
 
 static void append_keys(char *text, const amped_binsparse *t, const amped_itype *index_types,
@@ -177,7 +178,8 @@ static void append_keys(char *text, const amped_binsparse *t, const amped_itype 
   (void)snprintf(text + n, KEYS_BYTES - n, "\"values\": \"float%d\"}", 8 * (int)value_type);
 }
 
-/* Written without jansson: dimensions go up to 2^63, which its signed integers do not hold. */
+/* Written without jansson: dimensions go up to 2^63, which jansson's signed integers cannot
+ * hold. */
 amped_status amped_binsparse_text(const amped_binsparse *tensor, const amped_itype *index_types,
                                   amped_vtype value_type, char **out) {
   char keys[KEYS_BYTES];

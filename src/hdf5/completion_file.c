@@ -1,3 +1,4 @@
+/* Completion file: writing and reading the additional parts of a completion model's result. */
 #include "hdf5/completion_file.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@ static const amped_hdf5_type f64 = {AMPED_FLOAT, AMPED_F64};
 
 static const amped_hdf5_type u8 = {AMPED_UNSIGNED, AMPED_U8};
 
-/* "/bias/2" */
+/* Name of a mode's dataset, such as "/bias/2". */
 typedef struct object_name {
   char name[AMPED_HDF5_NAME];
 } object_name;
@@ -32,7 +33,7 @@ static object_name observed_name(int mode) {
   return name;
 }
 
-/* "/rmse/train" */
+/* Name of a set's errors, such as "/rmse/train". */
 static object_name errors_name(const amped_hdf5_metric *metric, amped_completion_set set) {
   object_name name;
   (void)snprintf(name.name, sizeof name.name, "/%s/%s", metric->name,
@@ -150,7 +151,7 @@ static amped_status get_attributes(amped_hdf5 *file, amped_completion *c) {
   return amped_hdf5_get_u64(file, "/", "best_sweep", 1, &c->best_sweep);
 }
 
-/* All values of an open dataset of one dimension. */
+/* Read all values of an open dataset of one dimension; each must be finite. */
 static amped_status read_values(amped_hdf5_dataset *d, double *out) {
   AMPED_TRY(amped_hdf5_dataset_read(d, f64, 0, d->dims[0], out));
   for (uint64_t i = 0; i < d->dims[0]; i++)
@@ -183,7 +184,7 @@ done:
   return status;
 }
 
-/* Results of earlier builds do not say which rows were observed. */
+/* Read which rows were observed. Results of earlier builds do not have this list. */
 static amped_status read_observed(amped_hdf5 *file, int mode, uint64_t dim, uint8_t **out) {
   amped_hdf5_dataset d = {.open = false};
   amped_status status = AMPED_OK;
@@ -226,7 +227,7 @@ done:
   return status;
 }
 
-/* Components of the result. */
+/* Number of components in the result. */
 static amped_status count_components(amped_hdf5 *file, uint64_t *out) {
   amped_hdf5_dataset d = {.open = false};
   AMPED_TRY(amped_hdf5_dataset_open(file, "/weights", 1, &d));
@@ -235,7 +236,7 @@ static amped_status count_components(amped_hdf5 *file, uint64_t *out) {
   return AMPED_OK;
 }
 
-/* Results of earlier builds have no lengths. */
+/* Read the lengths of columns. Results of earlier builds have none. */
 static amped_status read_lengths(amped_hdf5 *file, amped_completion *c) {
   amped_hdf5_dataset d = {.open = false};
   amped_status status = AMPED_OK;

@@ -1,3 +1,4 @@
+/* Dense file: finding and reading the dense tensor in an HDF5 file. */
 #include "hdf5/dense_file.h"
 
 #include <stdio.h>
@@ -9,10 +10,10 @@
 #include "hdf5/hdf5_probe.h"
 #include "hdf5/tensor_layout.h"
 
-/* What MATLAB notes beside each of its datasets. */
+/* Attribute that MATLAB adds to each dataset. */
 #define MATLAB "MATLAB_class"
 
-/* So many arrays are named where the user has to choose. */
+/* Most arrays listed when the user has to choose one. */
 #define LISTED 8
 
 struct amped_dense_file {
@@ -26,9 +27,9 @@ struct amped_dense_file {
 /* --- which kind of file ----------------------------------------------------------------------- */
 
 typedef enum kind {
-  OURS,    /* a dense tensor of this program */
-  FOREIGN, /* of another program, which may hold arrays */
-  OTHER    /* a sparse tensor, or no tensor */
+  OURS,    /* dense tensor of this program */
+  FOREIGN, /* file of another program, which may hold arrays */
+  OTHER    /* sparse tensor, or no tensor */
 } kind;
 
 static amped_status find_kind(amped_hdf5 *file, kind *out) {
@@ -50,7 +51,7 @@ static amped_status find_kind(amped_hdf5 *file, kind *out) {
 typedef struct candidates {
   uint64_t count;
   char first[AMPED_HDF5_NAME];
-  char names[512]; /* of the first few, with commas */
+  char names[512]; /* first few names, with commas */
 } candidates;
 
 static amped_status note_candidate(void *self, amped_hdf5 *file, const char *name) {
@@ -77,7 +78,7 @@ static amped_status not_there(const amped_dense_file *f, const char *dataset, co
                      dataset, AMPED_MIN_ORDER, AMPED_MAX_ORDER, c->names);
 }
 
-/* The path that the user names, which may lack its first slash. */
+/* Find the path given by the user, whose first slash may be missing. */
 static amped_status use_named(amped_dense_file *f, const char *dataset, const candidates *c,
                               char *name, size_t room) {
   bool is_dataset = false;
@@ -117,7 +118,7 @@ amped_hdf5_type amped_dense_element(amped_cell_type type) {
   return (amped_hdf5_type){number, amped_cell_bytes(type)};
 }
 
-/* The cell type of elements; extended floats are rounded to doubles. */
+/* Cell type of an element type; extended floats are rounded to doubles. */
 static amped_cell_type cell_of(amped_hdf5_type element) {
   if (element.bytes > 8)
     return AMPED_CELL_F64;
@@ -150,7 +151,7 @@ static amped_status open_array(amped_dense_file *f, const char *name) {
   return AMPED_OK;
 }
 
-/* What our files tell beside the cells. */
+/* Read the statistics that our own files store with the cells. */
 static amped_status read_stats(amped_dense_file *f) {
   amped_dense_info *info = &f->info;
   uint64_t order = 0;
@@ -188,7 +189,7 @@ static amped_status open_any(amped_dense_file *f, const char *dataset) {
   return amped_hdf5_has_attribute(&f->hdf5, name, MATLAB, &f->is_matlab);
 }
 
-/* fd: of a file that needs no probe; -1: none. */
+/* fd: open file that needs no probe; -1: none. */
 static amped_status open_file(int fd, const char *path, const char *dataset,
                               amped_dense_file **out) {
   amped_dense_file *f = NULL;

@@ -1,3 +1,4 @@
+/* Dense file writer: cells become whole chunks of the dataset /dense. */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 #include "hdf5/tensor_layout.h"
 #include "tensor/dense_stats.h"
 
-/* Room for attributes and headers; of each chunk its checksum and its entry of an index. */
+/* Bytes for attributes and headers; bytes per chunk for its checksum and index entry. */
 #define RECORD_BYTES 8192
 #define CHUNK_EXTRA_BYTES 32
 
@@ -21,11 +22,12 @@ struct amped_dense_writer {
   amped_dense_stats stats;
   amped_hdf5_dataset cells;
   uint64_t appended;
-  char *chunk; /* cells that wait for the rest of their chunk */
+  char *chunk; /* cells of an incomplete chunk */
   uint64_t waiting;
 };
 
-/* Chunks at the ends of spans are whole in the file: at most twice the cells. */
+/* Check the free disk space. The last chunk of each range is stored whole, so the file has at most
+ * twice the cells' bytes. */
 static amped_status check_room(const amped_dense_writer *w) {
   const amped_hdf5_dataset *d = &w->cells;
   const uint64_t chunks =

@@ -1,9 +1,10 @@
+/* Arrays: traversal of an HDF5 file's hard links. */
 #include "hdf5/hdf5_arrays.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* The most links of a file. */
+/* Most links in a file. */
 #define MAX_LINKS 65536
 
 typedef struct walk {
@@ -11,14 +12,14 @@ typedef struct walk {
   amped_hdf5_array_visit *visit;
   void *self;
   uint64_t links;
-  amped_status status; /* that ended the walk */
+  amped_status status; /* result that ended the traversal */
 } walk;
 
 static amped_status failed(amped_hdf5 *file, const char *name) {
   return amped_hdf5_failed(file, "object", name);
 }
 
-/* -1: the object is no dataset. */
+/* *out is -1 if the object is not a dataset. */
 static amped_status count_dimensions(amped_hdf5 *file, const char *name, int *out) {
   amped_status status = AMPED_OK;
   hid_t id = H5Oopen(file->id, name, H5P_DEFAULT);

@@ -1,11 +1,12 @@
-/* Attributes of groups and datasets (hdf5/hdf5_file.h), and the seal of all that AMPED writes.
+/* Attributes of groups and datasets (hdf5/hdf5_file.h), and the seal over all attributes that AMPED
+ * writes.
  *
- * The seal is the root's attribute amped_seal: the hash of each attribute, of its object's name,
- * its own name and its value. Every attribute that is read is looked up there; and before the first
- * one is, each hash is looked for in the file. So no attribute changes unseen, no dataset takes
- * another one's name, and nothing is missing: a dataset's content hash is an attribute, too.
- * Attributes that others add are never read, and hurt nobody. A file without a seal is of an
- * earlier build or of another program. */
+ * The seal is the root's attribute amped_seal: one hash per attribute, over its object's name, its
+ * own name and its value. Every attribute that is read is looked up in the seal. Before the first
+ * lookup, every hash of the seal is searched for in the file. So no attribute changes unnoticed, no
+ * dataset takes another one's name, and nothing is missing: a dataset's content hash is an
+ * attribute as well. Attributes that other programs add are never read and do no harm. A file
+ * without a seal comes from an earlier build or another program. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,15 +14,16 @@
 #include "hdf5/hdf5_file.h"
 #include "tensor/sptensor.h"
 
-/* The most links of a file with a seal, those included that others add. */
+/* Most links in a file with a seal, including links added by others. */
 #define MAX_LINKS 65536
 
-/* Text attributes are short; a longer text is an attempt to fill memory. */
+/* Most bytes of a text attribute. Real ones are short; a longer text is an attempt to fill
+ * memory. */
 #define MAX_TEXT_BYTES (UINT64_C(1) << 20)
 
 #define SEAL "amped_seal"
 
-/* An attribute that is being read. */
+/* Attribute being read. */
 typedef struct attribute {
   hid_t id, type, space;
 } attribute;
@@ -75,7 +77,7 @@ static amped_status open_attribute(amped_hdf5 *file, const char *group, const ch
   return AMPED_OK;
 }
 
-/* Elements of a scalar, or an array of one dimension; else 0. */
+/* Number of elements of a scalar or an array of one dimension; otherwise 0. */
 static uint64_t count_of(const attribute *a) {
   int ndims = H5Sget_simple_extent_ndims(a->space);
   hssize_t points = H5Sget_simple_extent_npoints(a->space);
@@ -123,7 +125,7 @@ static amped_status load_seal(amped_hdf5 *file) {
   return file->sealed > 0 ? check_complete(file) : AMPED_OK;
 }
 
-/* A tolerant reader goes on; it is told of the first object that is not as it was. */
+/* A tolerant reader continues; file->broken names the first object that was changed. */
 static bool tolerates(amped_hdf5 *file, const char *object) {
   if (file->tolerant && file->broken[0] == '\0')
     (void)snprintf(file->broken, sizeof file->broken, "%s", object);
@@ -138,7 +140,7 @@ static amped_status disagrees(const amped_hdf5 *file, const char *object, const 
       name, object);
 }
 
-/* The attribute was read: is it as it was written? */
+/* Check an attribute that was read against the seal. */
 static amped_status check_sealed(amped_hdf5 *file, const char *object, const char *name,
                                  uint64_t hash) {
   AMPED_TRY(load_seal(file));
@@ -150,7 +152,7 @@ static amped_status check_sealed(amped_hdf5 *file, const char *object, const cha
   return disagrees(file, object, name);
 }
 
-/* The attribute was written. */
+/* Add an attribute that was written to the seal. */
 static amped_status add_sealed(amped_hdf5 *file, const char *name, uint64_t hash) {
   if (file->sealed == AMPED_HDF5_SEALED)
     return amped_error(AMPED_FAILED, file->path, "attribute %s is one too many for the seal", name);
@@ -160,7 +162,7 @@ static amped_status add_sealed(amped_hdf5 *file, const char *name, uint64_t hash
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Integers of any type, `least` to `most` of them. */
+/* Read `least` to `most` integers of any integer type. */
 static amped_status read_integers(amped_hdf5 *file, const char *group, const char *name,
                                   uint64_t least, uint64_t most, uint64_t *count, uint64_t *out) {
   attribute a;
@@ -281,22 +283,21 @@ amped_status amped_hdf5_get_text(amped_hdf5 *file, const char *group, const char
   return status;
 }
 
-/* --- what is missing -----------------------------------------------------------------------------
- */
+/* --- what is missing -------------------------------------------------------------------------- */
 
-/* A walk over all attributes of a file: which hashes of its seal were met? */
+/* Traversal of all attributes of a file, to find which hashes of its seal are present. */
 typedef struct search {
   amped_hdf5 *file;
-  const char *object; /* in hand */
+  const char *object; /* current object */
   uint64_t links;
-  amped_status status; /* that ended the walk */
+  amped_status status; /* result that ended the traversal */
   bool met[AMPED_HDF5_SEALED];
-  /* The first attribute that is not in the seal, and its object; or "". */
+  /* First attribute that is not in the seal, and its object; or "". */
   char strange[AMPED_HDF5_NAME], strange_object[AMPED_HDF5_NAME];
 } search;
 
-/* An attribute's hash. *known is false where it is of no kind that AMPED writes: then it is
- * another's, and the error of reading it is dropped. */
+/* Hash an attribute. *known is false if AMPED writes no such attribute: another program added it,
+ * and errors from reading it are dropped. */
 static amped_status hash_attribute(amped_hdf5 *file, const char *object, const char *name,
                                    bool *known, uint64_t *hash) {
   uint64_t integers[AMPED_HDF5_SEALED];
@@ -366,8 +367,8 @@ static herr_t look_at_link(hid_t id, const char *link, const H5L_info_t *info, v
   return look_at_object(s, object);
 }
 
-/* Look at all attributes. As H5Lvisit: below 0 where HDF5 failed, above where the walk was ended.
- */
+/* Look at all attributes. Returns, like H5Lvisit, a negative number if HDF5 failed, and a positive
+ * one if the traversal was ended early. */
 static herr_t walk(search *s, amped_hdf5 *file) {
   memset(s, 0, sizeof *s);
   s->file = file;
@@ -378,9 +379,9 @@ static herr_t walk(search *s, amped_hdf5 *file) {
   return walked;
 }
 
-/* Is all there that the seal has? Else somebody has removed or renamed something, or changed it.
- * HDF5 does not always tell that a walk ended for want of memory: so one that failed is repeated
- * before the file counts as damaged. */
+/* Is everything in the seal present in the file? Otherwise something was removed, renamed or
+ * changed. HDF5 does not always report that a traversal ended because memory ran out. So a failed
+ * traversal is repeated before the file counts as damaged. */
 static amped_status check_complete(amped_hdf5 *file) {
   search s;
   herr_t walked = walk(&s, file);
@@ -406,7 +407,7 @@ static amped_status check_complete(amped_hdf5 *file) {
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* Create, write and close an attribute, with every return checked. */
+/* Create, write and close an attribute, checking every return value. */
 static amped_status put(amped_hdf5 *file, const char *group, const char *name, hid_t stored,
                         hid_t memory, hid_t space, const void *values) {
   hid_t id = H5Acreate_by_name(file->id, group, name, stored, space, H5P_DEFAULT, H5P_DEFAULT,

@@ -1,3 +1,5 @@
+/* Chunks with Fletcher-32 checksums: checksums, prefetching, and reading and writing with all
+ * threads. */
 #include "hdf5/hdf5_chunks.h"
 
 #include <omp.h>
@@ -16,23 +18,23 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 #define STEPS 256
 #define BLOCK_BYTES (2 * LANES * STEPS)
 
-/* Bytes that a thread checks at a time while they are in its cache, and the most such pieces at
- * once: those of the largest chunk. */
+/* Bytes that a thread checks at a time, while they are in its cache; and the most pieces processed
+ * at once, enough for the largest chunk. */
 #define PIECE_BYTES ((uint64_t)(16 * BLOCK_BYTES))
 #define MAX_PIECES 1024
 
-/* Fletcher's two sums over 16-bit words, each modulo 65535. A sum is 0 only where all words are 0,
- * as in HDF5. */
+/* Fletcher's two sums over 16-bit words, each modulo 65535. As in HDF5, a sum is 0 only if all
+ * words are 0. */
 typedef struct sums {
   uint64_t one; /* sum of the words */
-  uint64_t two; /* sum of the sums so far: n words count the first word n times */
+  uint64_t two; /* sum of the partial sums: of n words the first counts n times */
 } sums;
 
 static uint64_t fold(uint64_t x) {
   return x == 0 ? 0 : (x - 1) % 65535 + 1;
 }
 
-/* Sums of the words of a followed by `words` words with sums b. */
+/* Sums of a sequence with sums a, followed by `words` words with sums b. */
 static sums append(sums a, sums b, uint64_t words) {
   return (sums){fold(a.one + b.one), fold(a.two + words % 65535 * a.one + b.two)};
 }
@@ -58,7 +60,7 @@ static sums sum_block(const unsigned char *data) {
   return (sums){fold(first), fold(second)};
 }
 
-/* Sums of less than a block; an odd last byte is the first byte of a word whose second byte is
+/* Sums of less than a block. An odd last byte is the first byte of a word whose second byte is
  * 0. */
 static sums sum_rest(const unsigned char *data, uint64_t bytes) {
   sums s = {0, 0};
@@ -85,10 +87,10 @@ static sums sum_piece(const unsigned char *data, uint64_t bytes, unsigned char *
   return s;
 }
 
-/* The bytes of a chunk, in pieces. */
+/* Partition of a chunk's bytes into pieces. */
 typedef struct pieces {
   uint64_t count;
-  uint64_t bytes; /* of the chunk */
+  uint64_t bytes; /* bytes of the chunk */
 } pieces;
 
 static pieces cut(uint64_t bytes) {
@@ -103,7 +105,7 @@ static uint64_t piece_bytes(const pieces *c, uint64_t p) {
   return piece_from(c, p + 1) - piece_from(c, p);
 }
 
-/* The checksum from the sums of all pieces. */
+/* Checksum from the sums of all pieces. */
 static uint32_t checksum_of(const pieces *c, const sums *parts) {
   sums all = {0, 0};
   for (uint64_t p = 0; p < c->count; p++)
@@ -114,7 +116,7 @@ static uint32_t checksum_of(const pieces *c, const sums *parts) {
          __builtin_bswap16((uint16_t)all.one);
 }
 
-/* Threads for that many pieces. */
+/* Number of threads for `count` pieces. */
 static int threads_for(uint64_t count) {
   const int most = omp_get_max_threads();
   return count < (uint64_t)most ? (int)count : most;
@@ -133,7 +135,7 @@ uint32_t amped_hdf5_checksum(const void *data, uint64_t bytes, void *to, uint64_
   return checksum_of(&c, parts);
 }
 
-/* The checksum as it is stored, little-endian. */
+/* Stored checksum, little-endian. */
 static uint32_t stored_checksum(const unsigned char *at) {
   return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
@@ -142,12 +144,13 @@ static uint64_t row_bytes(const amped_hdf5_dataset *d) {
   return d->columns * d->type.bytes;
 }
 
-/* Bytes of a chunk in the file. */
+/* Bytes of a chunk in the file, with its checksum. */
 static uint64_t stored_bytes(const amped_hdf5_dataset *d) {
   return d->chunk_rows * row_bytes(d) + CHECKSUM_BYTES;
 }
 
-/* Room for one stored chunk. It belongs to the file: only one of its datasets is used at a time. */
+/* Make the file's buffer at least `bytes` long. Its datasets share the buffer: only one of them is
+ * used at a time. */
 static amped_status reserve(amped_hdf5_dataset *d, uint64_t bytes) {
   amped_hdf5 *file = d->file;
   if (file->chunk_bytes >= bytes)
@@ -169,7 +172,7 @@ uint64_t amped_hdf5_chunk_rows_at(const amped_hdf5_dataset *d, uint64_t first) {
   return left < rows ? left : rows;
 }
 
-/* The number of the chunk that has this row, and the first row of a chunk. */
+/* chunk_of: number of the chunk that contains a row. row_of: first row of a chunk. */
 static uint64_t chunk_of(const amped_hdf5_dataset *d, uint64_t row) {
   const uint64_t chunks = amped_ceil_div(span_of(d), d->chunk_rows);
   return row / span_of(d) * chunks + row % span_of(d) / d->chunk_rows;
@@ -198,14 +201,14 @@ static amped_status mismatch(amped_hdf5_dataset *d, uint64_t first) {
                      d->name, first);
 }
 
-/* The place of a chunk in the file. The library tells it to nobody but its driver: an index of its
- * own would be searched from the beginning for each chunk. False where it asks for other bytes than
- * those of a whole chunk: it then tells why. */
+/* Find the offset of a chunk in the file. The library reports it only to its driver; searching our
+ * own index from its beginning for each chunk would be slower. Returns false if HDF5 would read
+ * anything but one whole chunk. */
 static bool find_chunk(const amped_hdf5_dataset *d, uint64_t chunk, uint64_t *at) {
   amped_hdf5_io *io = &d->file->io;
   hsize_t offset[AMPED_MAX_ORDER];
   uint64_t bytes = 0;
-  uint32_t skipped = 0; /* filters */
+  uint32_t skipped = 0; /* mask of filters that were skipped */
   amped_hdf5_chunk_offset(d, row_of(d, chunk), offset);
   amped_hdf5_io_find(io);
   const herr_t result = H5Dread_chunk(d->id, H5P_DEFAULT, offset, &skipped, d->file->chunk);
@@ -213,13 +216,13 @@ static bool find_chunk(const amped_hdf5_dataset *d, uint64_t chunk, uint64_t *at
          skipped == 0;
 }
 
-/* While chunks are read, the system is asked for chunks up to this many bytes, or chunks, behind
- * them. Small chunks need no request: the system reads several of them at once by itself. */
+/* Limits of prefetching: the most bytes, or chunks, requested beyond the chunk being read. Small
+ * chunks need no request: the system reads several of them ahead by itself. */
 #define AHEAD_BYTES (UINT64_C(16) << 20)
 #define AHEAD_CHUNKS 16
 #define SMALL_BYTES (UINT64_C(64) << 10)
 
-/* The step from chunk to chunk with which a reader seems to go on: 0 where that is open. */
+/* Predict the step from chunk to chunk of a reader; 0: unknown. */
 static uint64_t step_of(amped_hdf5_ahead *a, uint64_t chunk, uint64_t count) {
   const bool goes_on = a->started && chunk > a->last;
   const uint64_t step = goes_on ? chunk - a->last : 1;
@@ -232,7 +235,7 @@ static uint64_t step_of(amped_hdf5_ahead *a, uint64_t chunk, uint64_t count) {
   return again ? step : 0;
 }
 
-/* These requests are hints: a wrong hint does no harm. */
+/* Ask the system to prefetch the next chunks. Requests are hints: a wrong one does no harm. */
 static void ask_ahead(amped_hdf5_dataset *d, uint64_t chunk, uint64_t count) {
   amped_hdf5_ahead *a = &d->ahead;
   const uint64_t bytes = stored_bytes(d);
@@ -254,17 +257,18 @@ static void ask_ahead(amped_hdf5_dataset *d, uint64_t chunk, uint64_t count) {
   }
 }
 
-/* Chunks that all threads read and check at once, past the library, which reads each with one
- * thread. */
+/* Chunks that all threads read and check together, bypassing the library, which uses one thread per
+ * chunk. */
 typedef struct batch {
   amped_hdf5_dataset *dataset;
-  uint64_t first, count; /* chunks */
-  pieces cut;            /* of each */
+  uint64_t first, count; /* chunk numbers */
+  pieces cut;            /* partition of each chunk */
   unsigned char *rows;
-  unsigned char *windows; /* PIECE_BYTES a thread, for what nobody wants behind the last rows */
-  uint64_t places[MAX_PIECES]; /* of chunks */
-  uint32_t stored[MAX_PIECES]; /* checksums */
-  sums parts[MAX_PIECES];      /* of all pieces, chunk by chunk */
+  unsigned char *windows; /* PIECE_BYTES per thread, for bytes after the last rows, which are not
+                             wanted */
+  uint64_t places[MAX_PIECES]; /* offsets of chunks in the file */
+  uint32_t stored[MAX_PIECES]; /* stored checksums */
+  sums parts[MAX_PIECES];      /* sums of all pieces, chunk by chunk */
 } batch;
 
 static bool read_piece(batch *b, uint64_t number) {
@@ -291,8 +295,8 @@ static bool read_piece(batch *b, uint64_t number) {
   return true;
 }
 
-/* False where some part cannot be read, or the file changed: the library then tells. *wrong: the
- * chunk whose checksum does not match; count: none. */
+/* Returns false if some part cannot be read, or if the file changed; the library then reports the
+ * error. *wrong: first chunk whose checksum does not match; b->count: none. */
 static bool read_batch(batch *b, uint64_t *wrong) {
   const uint64_t items = b->count * b->cut.count;
   bool read = true;
@@ -310,7 +314,7 @@ static bool read_batch(batch *b, uint64_t *wrong) {
   return true;
 }
 
-/* A chunk as the library reads it. */
+/* Read one chunk with the library. */
 static amped_status read_by_library(amped_hdf5_dataset *d, uint64_t first, void *rows) {
   hsize_t offset[AMPED_MAX_ORDER];
   const uint64_t bytes = d->chunk_rows * row_bytes(d);
@@ -318,7 +322,8 @@ static amped_status read_by_library(amped_hdf5_dataset *d, uint64_t first, void 
   hsize_t stored = 0;
   uint32_t skipped = 0;
   amped_hdf5_chunk_offset(d, first, offset);
-  /* H5Dread_chunk does not know the size of the buffer: it reads as many bytes as the file says. */
+  /* H5Dread_chunk does not know the size of the buffer: it reads the size that the file claims. So
+   * compare the sizes first. */
   if (H5Dget_chunk_storage_size(d->id, offset, &stored) < 0)
     return amped_hdf5_failed(d->file, "dataset", d->name);
   if (stored != stored_bytes(d))
@@ -359,15 +364,15 @@ amped_status amped_hdf5_chunks_read(amped_hdf5_dataset *d, uint64_t first, uint6
     b.rows = (unsigned char *)rows + (row_of(d, b.first) - first) * row_bytes(d);
     ask_ahead(d, b.first, b.count);
     AMPED_TRY(read_chunks(&b));
-    b.windows = d->file->chunk; /* the library may have needed a larger one */
+    b.windows = d->file->chunk; /* the library may have needed a larger buffer */
   }
   return AMPED_OK;
 }
 
-/* Chunks of so many bytes are written behind. */
+/* Chunks of at least this size are written asynchronously. */
 #define BEHIND_BYTES (UINT64_C(1) << 20)
 
-/* Room for one chunk that is written. */
+/* Returns a buffer for one chunk to be written. */
 static amped_status reserve_written(amped_hdf5_dataset *d, uint64_t bytes, unsigned char **out) {
   amped_hdf5_io *io = &d->file->io;
   if (bytes >= BEHIND_BYTES)
@@ -385,7 +390,7 @@ amped_status amped_hdf5_chunk_write(amped_hdf5_dataset *d, uint64_t first, const
   unsigned char *chunk = NULL;
   amped_hdf5_chunk_offset(d, first, offset);
   AMPED_TRY(reserve_written(d, bytes + CHECKSUM_BYTES, &chunk));
-  if (given < bytes) { /* the last chunk is stored whole */
+  if (given < bytes) { /* the last chunk is stored whole, padded with zeros */
     memcpy(chunk, rows, given);
     memset(chunk + given, 0, bytes - given);
     checksum = amped_hdf5_checksum(chunk, bytes, NULL, 0);

@@ -9,21 +9,21 @@
 
 #include "hdf5/hdf5_file.h"
 
-/* The checksum that HDF5's filter appends to these bytes. If `to` is not NULL, the first `copied`
- * bytes are also copied there. */
+/* Checksum that HDF5's filter appends to these bytes. If `to` is not NULL, the first `copied` bytes
+ * are also copied there. */
 uint32_t amped_hdf5_checksum(const void *data, uint64_t bytes, void *to, uint64_t copied);
 
 /* Rows of the dataset from row `first` to the end of its chunk. */
 uint64_t amped_hdf5_chunk_rows_at(const amped_hdf5_dataset *dataset, uint64_t first);
 
-/* Where a row begins: its place in all dimensions. */
+/* Offset of a row's first element, in all dimensions. */
 void amped_hdf5_chunk_offset(const amped_hdf5_dataset *dataset, uint64_t row, hsize_t *offset);
 
-/* Read all rows of `count` chunks from the one that begins with row `first`. All threads read, past
- * the library. */
+/* Read all rows of `count` chunks, starting with the chunk whose first row is `first`. All threads
+ * read, bypassing the library. */
 amped_status amped_hdf5_chunks_read(amped_hdf5_dataset *dataset, uint64_t first, uint64_t count,
                                     void *rows);
-/* Write all rows of that chunk. */
+/* Write all rows of the chunk whose first row is `first`. */
 amped_status amped_hdf5_chunk_write(amped_hdf5_dataset *dataset, uint64_t first, const void *rows);
 
 #endif

@@ -1,3 +1,5 @@
+/* Datasets and arrays of HDF5 files (hdf5/hdf5_file.h): checks on opening, chunk caches, reading
+ * and writing. */
 #include <stdio.h>
 #include <string.h>
 
@@ -5,33 +7,34 @@
 #include "hdf5/hdf5_chunks.h"
 #include "hdf5/hdf5_seal.h"
 
-/* Larger chunks are refused: HDF5 holds a whole chunk in memory to decode any part of it. */
+/* Largest chunk accepted: HDF5 holds a whole chunk in memory to decode any part of it. */
 #define MAX_CHUNK_BYTES (UINT64_C(1) << 28)
 
-/* Longer rows are refused: readers hold at least one. No matrix of ours has more columns than
+/* Longest row accepted: readers hold at least one row. None of our matrices has more columns than
  * components or starts. */
 #define MAX_COLUMNS (UINT64_C(1) << 20)
 
-/* Chunks of an array that stay decoded take at most so many bytes, and this share of memory. */
+/* Limits of an array's cache of decoded chunks: bytes, and share of free memory (1/8). */
 #define MAX_LAYER_BYTES (UINT64_C(1) << 30)
 #define LAYER_SHARE 8
 
 /* Deflate expands one byte to at most 1032 bytes. */
 #define MAX_INFLATION 1040
 
-/* HDF5 drops chunks that were read whole first, among this share of those in its cache; then the
- * oldest. At 1 it would never drop one that was read in part. */
+/* Share of cached chunks among which HDF5 first evicts chunks that were read completely, then the
+ * oldest. With 1 it would never evict a chunk that was read in part. */
 #define LRU_SHARE 0.75
 
-/* Slots of the chunk cache for each chunk that stays decoded: a prime far above their number. */
+/* Slots of the chunk cache per cached chunk: a prime far above 1. */
 #define CACHE_SLOTS 101
 
-/* Bytes of a chunk, and of the chunks that stay decoded; 0 where there are none. */
+/* Bytes of one chunk, and of the chunk cache; 0 if the dataset is not chunked. */
 typedef struct chunk_need {
   uint64_t chunk, cache;
 } chunk_need;
 
-/* IEEE half precision, as numpy writes it; the library has no name for this type before 1.14. */
+/* Is it IEEE half precision, as numpy writes it? The library has no name for this type before
+ * 1.14. */
 static bool is_half(hid_t type) {
   size_t sign = 0, exponent = 0, exponent_bits = 0, mantissa = 0, mantissa_bits = 0;
   return H5Tget_class(type) == H5T_FLOAT && H5Tget_size(type) == 2 &&
@@ -41,7 +44,8 @@ static bool is_half(hid_t type) {
          H5Tget_offset(type) == 0 && H5Tget_norm(type) == H5T_NORM_IMPLIED;
 }
 
-/* Accept standard types alone: HDF5 lets a file define floats and integers of any layout. */
+/* Classify a standard type. Other types are refused: HDF5 lets a file define floats and integers of
+ * any layout. */
 static bool classify(hid_t type, amped_hdf5_type *out) {
   const struct {
     hid_t little, big;
@@ -68,7 +72,7 @@ static bool classify(hid_t type, amped_hdf5_type *out) {
   return is_half(type);
 }
 
-/* IEEE half precision, little-endian; it stays until the process ends. */
+/* Type for IEEE half precision, little-endian; it exists until the process ends. */
 static hid_t half_type(void) {
   static hid_t half = H5I_INVALID_HID;
   if (half >= 0)
@@ -101,7 +105,7 @@ hid_t amped_hdf5_native(amped_hdf5_type type) {
   return type.bytes == 2 ? half_type() : type.bytes == 4 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
 }
 
-/* The type in files that we write: little-endian, as this machine is (hdf5_chunks.c). */
+/* Element type in files that we write: little-endian, like this machine (hdf5_chunks.c). */
 static hid_t stored_type(amped_hdf5_type type) {
   return amped_hdf5_native(type);
 }
@@ -122,7 +126,7 @@ static const char *class_name(hid_t type) {
   }
 }
 
-/* A dense tensor, of which boxes are read. */
+/* Is it an array, of which boxes are read (a dense tensor)? */
 static bool is_array(const amped_hdf5_dataset *d) {
   return d->ndims > 2;
 }
@@ -179,7 +183,7 @@ static amped_status check_extent(amped_hdf5_dataset *d, int least, int most) {
              : refuse(d, "has rows of more than 2^20 elements", "make the file again");
 }
 
-/* Accept each of the three filters at most once: a file may ask for any number, in any order. */
+/* Accept each of the three filters at most once: a file may request any number, in any order. */
 static amped_status check_filters(amped_hdf5_dataset *d, hid_t list, bool *deflated,
                                   bool *checksum_alone) {
   bool seen[3] = {false, false, false};
@@ -223,7 +227,7 @@ static amped_status count_chunks(amped_hdf5_dataset *d, hsize_t *count) {
   return status;
 }
 
-/* Are elements in the file as in memory? */
+/* Do elements have the same format in the file as in memory? */
 static bool is_native(amped_hdf5_dataset *d) {
   hid_t type = H5Dget_type(d->id);
   bool native = type >= 0 && H5Tequal(type, amped_hdf5_native(d->type)) > 0;
@@ -232,7 +236,8 @@ static bool is_native(amped_hdf5_dataset *d) {
   return native;
 }
 
-/* Rows along this dimension. False where their number is more than 64 bits hold. */
+/* Set rows to lie along this dimension. Returns false if the number of rows or columns exceeds 64
+ * bits. */
 static bool set_axis(amped_hdf5_dataset *d, int axis) {
   bool fits = true;
   d->axis = axis;
@@ -244,8 +249,8 @@ static bool set_axis(amped_hdf5_dataset *d, int axis) {
   return fits;
 }
 
-/* Are chunks of rows: one index of the dimensions before some axis, all indices of those behind it?
- */
+/* Do chunks consist of rows: one index in each dimension before some axis, all indices after it?
+ * Returns that axis. */
 static bool has_row_chunks(const amped_hdf5_dataset *d, const hsize_t *chunk, int *axis) {
   *axis = d->ndims - 1;
   while (*axis > 0 && chunk[*axis] == d->dims[*axis])
@@ -256,7 +261,8 @@ static bool has_row_chunks(const amped_hdf5_dataset *d, const hsize_t *chunk, in
   return fine;
 }
 
-/* Bytes of a chunk; how many there must be, in all and of one range of the first dimension. */
+/* Compute the bytes of a chunk, and the number of chunks expected: in all, and in one layer of
+ * chunks along the first dimension. Returns false if a chunk is empty or too large. */
 static bool measure_chunks(const amped_hdf5_dataset *d, const hsize_t *chunk, uint64_t *bytes,
                            uint64_t *layer, uint64_t *count) {
   bool fits = true;
@@ -270,12 +276,12 @@ static bool measure_chunks(const amped_hdf5_dataset *d, const hsize_t *chunk, ui
   }
   fits = amped_mul(*layer, amped_ceil_div(d->dims[0], chunk[0]), count) && fits;
   if (!fits)
-    *layer = *count = UINT64_MAX; /* more than any file has */
+    *layer = *count = UINT64_MAX; /* more chunks than any file has */
   return true;
 }
 
-/* A box of an array crosses the chunks of a layer. They stay decoded, where they are not too many.
- */
+/* Bytes of the chunk cache. A box of an array crosses a layer of chunks; they stay decoded unless
+ * there are too many. */
 static uint64_t cache_for(const amped_hdf5_dataset *d, uint64_t chunk_bytes, uint64_t layer) {
   if (!is_array(d) || d->chunk_rows > 0)
     return chunk_bytes;
@@ -284,7 +290,7 @@ static uint64_t cache_for(const amped_hdf5_dataset *d, uint64_t chunk_bytes, uin
   return layer <= limit / chunk_bytes ? layer * chunk_bytes : chunk_bytes;
 }
 
-/* Check that all chunks exist and have the necessary size: a missing chunk would read as zeros. */
+/* Check that all chunks exist and are large enough: a missing chunk would read as zeros. */
 static amped_status check_chunked(amped_hdf5_dataset *d, hid_t list, uint64_t bytes,
                                   chunk_need *need) {
   hsize_t chunk[AMPED_MAX_ORDER];
@@ -338,8 +344,8 @@ static amped_status check_storage(amped_hdf5_dataset *d, chunk_need *need) {
   return status;
 }
 
-/* Open with a cache of a chunk, or a layer of an array, so that a read that ends within a chunk
- * does not decode it again. */
+/* Open with a cache of one chunk, or one layer of an array. So a read that ends within a chunk does
+ * not decode the chunk again. */
 static amped_status open_cached(amped_hdf5_dataset *d, const chunk_need *need) {
   const uint64_t chunks = need->chunk > 0 ? need->cache / need->chunk : 1;
   hid_t list = H5Pcreate(H5P_DATASET_ACCESS);
@@ -358,7 +364,8 @@ static amped_status open_cached(amped_hdf5_dataset *d, const chunk_need *need) {
   return status;
 }
 
-/* Every open dataset holds what it caches; while a chunk is decoded, HDF5 holds it once more. */
+/* Check that the caches fit in memory. Every open dataset has its cache; while HDF5 decodes a
+ * chunk, it holds the chunk once more. */
 static amped_status check_cache(const amped_hdf5_dataset *d, const chunk_need *need) {
   char what[AMPED_HDF5_NAME + 64];
   (void)snprintf(what, sizeof what, "chunks of %s and what is open beside it", d->name);
@@ -427,7 +434,7 @@ amped_status amped_hdf5_dataset_expect(const amped_hdf5_dataset *d, amped_hdf5_t
                      type_name(wanted, sizeof wanted, type), rows, columns);
 }
 
-/* Select a box of the dataset, and the matching space in memory. */
+/* Select a box of the dataset and the matching space in memory. */
 static amped_status select_box(amped_hdf5_dataset *d, const hsize_t *first, const hsize_t *count,
                                hid_t *file, hid_t *memory) {
   *memory = H5I_INVALID_HID;
@@ -462,7 +469,7 @@ done:
   return status;
 }
 
-/* Rows of one span. */
+/* Read rows of one range of dims[axis] through the library. */
 static amped_status library_read(amped_hdf5_dataset *d, amped_hdf5_type type, uint64_t first,
                                  uint64_t count, void *buffer) {
   hsize_t start[AMPED_MAX_ORDER];
@@ -477,13 +484,14 @@ static amped_status library_read(amped_hdf5_dataset *d, amped_hdf5_type type, ui
   return read_box(d, type, start, extent, buffer);
 }
 
-/* The number of a row in its chunk. */
+/* Row's number within its chunk. */
 static uint64_t row_in_chunk(const amped_hdf5_dataset *d, uint64_t row) {
   const uint64_t span = d->dims[d->axis];
   return span > 0 ? row % span % d->chunk_rows : 0;
 }
 
-/* Chunks that begin with row `first` and end within count rows; *rows: theirs. */
+/* Count the chunks that begin at row `first` and end within `count` rows; *rows: number of rows in
+ * them. */
 static uint64_t whole_chunks(const amped_hdf5_dataset *d, uint64_t first, uint64_t count,
                              uint64_t *rows) {
   uint64_t chunks = 0;
@@ -538,7 +546,7 @@ amped_status amped_hdf5_dataset_read(amped_hdf5_dataset *d, amped_hdf5_type type
   return amped_hdf5_seal_check(d, type, first, count, buffer);
 }
 
-/* Is the box one of whole rows that chunks have in the file as in memory? */
+/* Does the box have whole rows, and do chunks store elements as in memory? */
 static bool has_whole_rows(const amped_hdf5_dataset *d, amped_hdf5_type type,
                            const uint64_t *count) {
   bool whole = d->chunk_rows > 0 && type.number == d->type.number && type.bytes == d->type.bytes;
@@ -547,7 +555,7 @@ static bool has_whole_rows(const amped_hdf5_dataset *d, amped_hdf5_type type,
   return whole;
 }
 
-/* The rows of a box, span by span. */
+/* Read the rows of a box, one range of dims[axis] at a time. */
 static amped_status read_spans(amped_hdf5_dataset *d, amped_hdf5_type type, const uint64_t *first,
                                const uint64_t *count, char *to) {
   uint64_t spans = 1;
@@ -602,11 +610,11 @@ uint64_t amped_hdf5_slab_rows(uint64_t columns) {
   return rows > 0 ? rows : 1;
 }
 
-/* Its header, and of each chunk the checksum and the entry of an index. */
+/* Bytes of a dataset's header, and of a chunk's checksum and index entry. */
 #define HEADER_BYTES 1024
 #define CHUNK_EXTRA_BYTES 32
 
-/* Chunks are whole in the file. */
+/* Chunks are stored whole, even the last one. */
 uint64_t amped_hdf5_dataset_bytes(uint64_t rows, uint64_t columns, uint64_t element_bytes) {
   const uint64_t slab = amped_hdf5_slab_rows(columns);
   const uint64_t chunk = rows == 0 ? 1 : rows < slab ? rows : slab;
@@ -614,7 +622,8 @@ uint64_t amped_hdf5_dataset_bytes(uint64_t rows, uint64_t columns, uint64_t elem
          HEADER_BYTES;
 }
 
-/* Chunks and checksums; no fill values, since every element is written; no time stamps. */
+/* Creation list: chunks with checksums; no fill values, since every element is written; no time
+ * stamps. */
 static hid_t creation_list(const amped_hdf5_dataset *d) {
   hsize_t chunk[AMPED_MAX_ORDER];
   for (int m = 0; m < d->ndims; m++) {
@@ -631,7 +640,7 @@ static hid_t creation_list(const amped_hdf5_dataset *d) {
   return H5I_INVALID_HID;
 }
 
-/* As many dimensions in a row as a chunk has room for. */
+/* Let rows span as many trailing dimensions as fit in one chunk. */
 static void choose_chunks(amped_hdf5_dataset *d) {
   int axis = is_array(d) ? d->ndims - 1 : 0;
   for (uint64_t columns = 1; axis > 0; axis--)
@@ -641,7 +650,7 @@ static void choose_chunks(amped_hdf5_dataset *d) {
   const uint64_t slab = amped_hdf5_slab_rows(d->columns);
   const uint64_t span = d->dims[axis];
   d->chunk_rows = span == 0 ? 1 : span < slab ? span : slab;
-  if (is_array(d) && span > 0) /* even, as the last chunk of a span is stored whole */
+  if (is_array(d) && span > 0) /* even chunks, because the last chunk of a range is stored whole */
     d->chunk_rows = amped_ceil_div(span, amped_ceil_div(span, slab));
 }
 
@@ -704,7 +713,7 @@ amped_status amped_hdf5_dataset_finish(amped_hdf5_dataset *d) {
                        "amped_mpi, please report it",
                        d->name, d->written, d->rows);
   AMPED_TRY(amped_hdf5_seal_write(d));
-  /* On a full disk only this call fails. */
+  /* On a full disk, this may be the only call that fails. */
   d->open = false;
   return H5Dclose(d->id) < 0 ? failed(d) : AMPED_OK;
 }

@@ -1,10 +1,11 @@
+/* HDF5 driver: the callbacks that HDF5 needs, on an open descriptor. */
 #include "hdf5/hdf5_driver.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-/* What a file access list holds. */
+/* Driver information stored in a file access list. */
 typedef struct argument {
   amped_hdf5_io *io;
 } argument;
@@ -43,7 +44,7 @@ static int compare(const H5FD_t *a, const H5FD_t *b) {
   return x.number == y.number ? 0 : x.number < y.number ? -1 : 1;
 }
 
-/* As HDF5's driver for plain files: the same bytes come about. */
+/* Same flags as HDF5's driver for plain files, so that files have the same bytes. */
 static herr_t query(const H5FD_t *file, unsigned long *flags) {
   (void)file;
   *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE |
@@ -73,7 +74,7 @@ static herr_t get_descriptor(H5FD_t *file, hid_t list, void **out) {
   return 0;
 }
 
-/* Offsets of files are signed. */
+/* File offsets are signed. */
 static bool is_beyond(haddr_t at, size_t bytes) {
   return at > INT64_MAX || bytes > (uint64_t)INT64_MAX - at;
 }
@@ -136,7 +137,7 @@ static herr_t read_file(H5FD_t *file, H5FD_mem_t type, hid_t list, haddr_t at, s
   char *p = buffer;
   (void)list;
   if (is_beyond(at, bytes))
-    return -1; /* addresses of a damaged file */
+    return -1; /* an address from a damaged file */
   if (io->finds && type == H5FD_MEM_DRAW) {
     io->found = at;
     io->found_bytes = bytes;
@@ -150,7 +151,7 @@ static herr_t read_file(H5FD_t *file, H5FD_mem_t type, hid_t list, haddr_t at, s
       continue;
     if (n < 0)
       return fail(io, errno);
-    if (n == 0) { /* behind the end of the file are zeros */
+    if (n == 0) { /* after the end of the file, read zeros */
       memset(p, 0, bytes);
       break;
     }
@@ -179,7 +180,7 @@ static herr_t write_file(H5FD_t *file, H5FD_mem_t type, hid_t list, haddr_t at, 
   return 0;
 }
 
-/* The file ends where HDF5's allocations end. */
+/* Set the file's end to the end of HDF5's allocations. */
 static herr_t truncate_file(H5FD_t *file, hid_t list, hbool_t closing) {
   amped_hdf5_io *io = io_of(file);
   (void)list;
@@ -197,7 +198,7 @@ static herr_t truncate_file(H5FD_t *file, hid_t list, hbool_t closing) {
 static const H5FD_class_t driver = {
 #ifdef H5FD_CLASS_VERSION
     .version = H5FD_CLASS_VERSION,
-    .value = (H5FD_class_value_t)512, /* the first that is free */
+    .value = (H5FD_class_value_t)512, /* first value open to applications */
 #endif
     .name = "amped",
     .maxaddr = INT64_MAX,

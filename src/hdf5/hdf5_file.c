@@ -1,3 +1,5 @@
+/* HDF5 files: opening, creating, closing, links and groups; HDF5's errors become status and
+ * line. */
 #include "hdf5/hdf5_file.h"
 
 #include <errno.h>
@@ -8,16 +10,16 @@
 #include "base/file.h"
 #include "base/mem.h"
 
-/* H5Pset_file_locking: 1.10.7 and later, 1.12.1 and later. */
+/* HDF5 1.10.7 and later, 1.12.1 and later, have H5Pset_file_locking. */
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 11, 0))
 #define HAVE_FILE_LOCKING 1
 #endif
 
-/* HDF5 does not survive every failed allocation. Opening or making a file begins only where so
- * much is left: more than it takes, but for the chunks, which AMPED allocates. */
+/* HDF5 does not survive every failed allocation. So a file is opened or created only if this much
+ * memory is free: more than HDF5 needs. Chunks are not included: AMPED allocates them. */
 #define ROOM_BYTES (UINT64_C(8) << 20)
 
-/* Where HDF5 is thread-safe, every thread has an error stack of its own, which prints. */
+/* If HDF5 is thread-safe, every thread has its own error stack, which prints. */
 void amped_hdf5_begin(void) {
   static _Thread_local bool quiet;
   if (!quiet)
@@ -47,11 +49,12 @@ static amped_status start_library(const char *path) {
   return AMPED_OK;
 }
 
-/* What HDF5's error stack tells. It may be empty where memory runs out; then errno tells. */
+/* Cause of a failure, from HDF5's error stack. The stack may be empty if memory ran out; errno then
+ * shows it. */
 typedef struct cause {
-  const char *text; /* of the innermost record, the real cause */
+  const char *text; /* text of the innermost record, the real cause */
   bool no_memory;
-  bool newer; /* a part of the file has a version that this library does not know */
+  bool newer; /* part of the file has a version that this library does not know */
 } cause;
 
 static herr_t look_at(unsigned n, const H5E_error2_t *error, void *out) {
@@ -59,7 +62,8 @@ static herr_t look_at(unsigned n, const H5E_error2_t *error, void *out) {
   const char *text = error->desc != NULL ? error->desc : "";
   if (n == 0 && text[0] != '\0')
     r->text = text;
-  /* Lists of properties are in memory: no file can spoil them. */
+  /* Property lists are in memory, so no file can damage them: their errors mean that memory ran
+   * out. */
   r->no_memory = r->no_memory || error->min_num == H5E_NOSPACE ||
                  (n == 0 && error->maj_num == H5E_PLIST) ||
                  (error->min_num == H5E_CANTALLOC && error->maj_num == H5E_RESOURCE);
@@ -106,7 +110,8 @@ amped_status amped_hdf5_failed(amped_hdf5 *file, const char *what, const char *n
                      name, text);
 }
 
-/* Metadata with checksums; our driver alone, even if the environment names another. */
+/* File access list: metadata have checksums; only our driver is used, even if the environment names
+ * another. */
 static hid_t access_list(amped_hdf5 *file) {
   hid_t list = H5Pcreate(H5P_FILE_ACCESS);
   if (list < 0)
@@ -124,7 +129,7 @@ static hid_t access_list(amped_hdf5 *file) {
   return H5I_INVALID_HID;
 }
 
-/* HDF5's signature is at byte 0 or, behind a user block, at 512, 1024, 2048, ... */
+/* HDF5's signature is at byte 0 or, after a user block, at 512, 1024, 2048, ... */
 static amped_status check_signature(int fd, const char *path, uint64_t bytes) {
   static const unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
   unsigned char found[8];

@@ -1,3 +1,4 @@
+/* Labels in HDF5 files: reading all or some of a mode's labels, and writing. */
 #include "hdf5/hdf5_labels.h"
 
 #include <stdio.h>
@@ -7,13 +8,13 @@
 #include "base/system_memory.h"
 #include "hdf5/hdf5_seal.h"
 
-#define INDEX_BASE "index_base" /* of the root */
-#define INDICES "indices"       /* of a mode's folder */
+#define INDEX_BASE "index_base" /* attribute of the root */
+#define INDICES "indices"       /* attribute of a mode's group */
 
 static const amped_hdf5_type u8 = {AMPED_UNSIGNED, AMPED_U8};
 static const amped_hdf5_type u64 = {AMPED_UNSIGNED, AMPED_U64};
 
-/* The open datasets of a mode's labels. */
+/* Open datasets of a mode's labels. */
 typedef struct source {
   bool exists;
   amped_hdf5_dataset bytes, offsets;
@@ -24,7 +25,7 @@ static void close_source(source *s) {
   amped_hdf5_dataset_close(&s->offsets);
 }
 
-/* Close with close_source, after a failure, too. */
+/* Open them. Call close_source afterwards, even after a failure. */
 static amped_status open_source(amped_hdf5 *file, int mode, uint64_t dim, source *s) {
   char folder[AMPED_HDF5_NAME / 2];
   char name[AMPED_HDF5_NAME];
@@ -48,7 +49,7 @@ static amped_status wrong_offsets(const source *s) {
                      s->offsets.name);
 }
 
-/* Of offsets first .. first + count; `before` is the last of those before. */
+/* Check offsets first .. first + count; `before` is the last offset of the previous piece. */
 static amped_status check_offsets(const source *s, const uint64_t *offsets, uint64_t first,
                                   uint64_t count, uint64_t before) {
   bool fine = first > 0 || offsets[0] == 0;
@@ -61,7 +62,7 @@ static amped_status check_offsets(const source *s, const uint64_t *offsets, uint
   return fine ? AMPED_OK : wrong_offsets(s);
 }
 
-/* A flag: is the attribute there, with this number? */
+/* Read a flag: true if the attribute exists and has the value `set`. */
 static amped_status read_flag(amped_hdf5 *file, const char *group, const char *name, uint64_t set,
                               bool *out) {
   uint64_t number = 0;
@@ -88,7 +89,7 @@ static amped_status read_attributes(amped_hdf5 *file, int mode, amped_labels *ou
 
 /* ---- all ------------------------------------------------------------------------------------ */
 
-/* In memory: one byte a byte, eight an offset. */
+/* Bytes of memory: the labels' bytes, and eight bytes per offset. */
 static uint64_t memory_of(const source *s) {
   return s->exists ? s->bytes.dims[0] + s->offsets.dims[0] * sizeof(uint64_t) : 0;
 }
@@ -134,8 +135,8 @@ done:
 
 /* ---- some ----------------------------------------------------------------------------------- */
 
-/* Labels that are wanted: label i of `out` is that of index places[i], in order, and begins at byte
- * begins[i] of all. */
+/* Labels to pick. Label i of `out` belongs to index places[i]; its bytes start at begins[i] among
+ * all labels' bytes. */
 typedef struct choice {
   const uint64_t *places;
   uint64_t count;
@@ -143,7 +144,7 @@ typedef struct choice {
   amped_labels *out;
 } choice;
 
-/* Find beginnings and lengths among offsets first .. first + count; piece[-1] is the one before. */
+/* Find starts and lengths of picked labels in a piece: offsets first .. first + count. */
 static void choose(choice *c, const uint64_t *piece, uint64_t first, uint64_t count,
                    uint64_t *begun, uint64_t *ended) {
   for (; *begun < c->count && c->places[*begun] < first + count; ++*begun)
@@ -170,7 +171,7 @@ static amped_status pick_offsets(source *s, choice *c, uint64_t *piece) {
   return AMPED_OK;
 }
 
-/* Copy what lies in bytes first .. first + count. */
+/* Copy the parts of picked labels that lie in bytes first .. first + count. */
 static void copy(const choice *c, const char *piece, uint64_t first, uint64_t count,
                  uint64_t *next) {
   const uint64_t *to = c->out->offsets;
@@ -197,7 +198,7 @@ static amped_status pick_bytes(source *s, const choice *c, char *piece) {
   return AMPED_OK;
 }
 
-/* All pieces are read, as the content hash is that of all. */
+/* Pick labels. All pieces are read, because the content hash covers all of them. */
 static amped_status pick(source *s, choice *c) {
   amped_labels *out = c->out;
   uint64_t *piece = NULL;

@@ -1,3 +1,4 @@
+/* Metric of a result or checkpoint file: its name and the names of its datasets. */
 #include "hdf5/hdf5_metric.h"
 
 #include <stdio.h>
@@ -25,7 +26,8 @@ amped_status amped_hdf5_metric_put(amped_hdf5 *file, const amped_hdf5_metric *me
   return amped_hdf5_put_text(file, "/", "metric", metric->name);
 }
 
-/* The name becomes part of paths in the file, of JSON lines and of gnuplot's script. */
+/* Is it a valid name? The name becomes part of paths in the file, JSON lines and gnuplot's
+ * script. */
 static bool is_name(const char *text) {
   const size_t length = strlen(text);
   return strspn(text, letters) > 0 && strspn(text, allowed) == length && length < AMPED_METRIC_NAME;

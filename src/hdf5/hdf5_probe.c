@@ -1,3 +1,5 @@
+/* Probe: the child that opens an untrusted HDF5 file, the parent that judges it, and the names that
+ * passed. */
 #include "hdf5/hdf5_probe.h"
 
 #include <errno.h>
@@ -21,28 +23,29 @@
 #include "hdf5/hdf5_metric.h"
 #include "hdf5/hdf5_prober.h"
 
-/* Reading metadata takes milliseconds; in the worst valid files (the smallest chunks), less than a
- * second per 256 MiB. Waiting for slow network file systems takes no CPU time. */
+/* CPU time limits. Reading metadata takes milliseconds; in the worst valid files (smallest chunks),
+ * less than a second per 256 MiB. Waiting for slow network file systems takes no CPU time. */
 #define CPU_LIMIT_SEC 5
 #define CPU_LIMIT_MOST_SEC 60
 #define BYTES_PER_CPU_SEC (UINT64_C(1) << 28)
 #define WALL_LIMIT_SEC 120
 #define MEMORY_LIMIT_BYTES (UINT64_C(1) << 30)
 
-/* Smaller datasets are read whole in the child, so that it meets any damage in them. */
+/* Datasets up to this size are read whole in the child, so that damage is found there. */
 #define SMALL_BYTES (UINT64_C(1) << 20)
 
-/* What no sound file takes at once: two of the largest chunks. */
+/* More memory than opening an undamaged file needs: two of the largest chunks. */
 #define ROOM_BYTES (UINT64_C(1) << 29)
 
 #define REMEMBERED 64
 
-/* Time stamps of files advance by the ticks of the system's coarse clock, up to 10 ms. A file that
- * was written in this tick may be written again unnoticed: the probe waits for the next one. */
+/* Wait for the time stamp. Time stamps of files advance with the system's coarse clock, in ticks of
+ * up to 10 ms. A file written in the current tick could be written again unnoticed, so the probe
+ * waits for the next tick. */
 #define STEP_NSEC 1000000
 #define MOST_STEPS 20
 
-/* The open file that is looked at. */
+/* Open file being probed. */
 typedef struct subject {
   int fd;
   const char *path;
@@ -51,7 +54,7 @@ typedef struct subject {
 
 /* --- in the child ---------------------------------------------------------------------------- */
 
-/* Drop an error of our own checks: a later caller that opens the object reports it. */
+/* Drop errors of our own checks: a later caller that opens the object reports them. */
 static amped_status library_error(const amped_hdf5 *file, amped_status status) {
   if (status == AMPED_OK || file->library_failed)
     return status;
@@ -141,7 +144,7 @@ static amped_status touch_mode(amped_hdf5 *file, int m) {
   return touch_dataset(file, name, 2);
 }
 
-/* The metric's name, and the lists of that name. */
+/* Read the metric's name and the lists of that name. */
 static amped_status touch_metric(amped_hdf5 *file) {
   amped_hdf5_metric metric;
   AMPED_TRY(library_error(file, amped_hdf5_metric_get(file, &metric)));
@@ -149,7 +152,7 @@ static amped_status touch_metric(amped_hdf5 *file) {
   return touch_dataset(file, metric.starts, 1);
 }
 
-/* What a stream's state has beside. */
+/* Read the additional objects of a stream's state. */
 static amped_status touch_state(amped_hdf5 *file) {
   static const char *const lists[] = {"/prior",        "/pull",        "/errors/counts",
                                       "/held/values",  "/batches/nnz", "/batches/hashes",
@@ -171,14 +174,14 @@ static amped_status touch_state(amped_hdf5 *file) {
   return AMPED_OK;
 }
 
-/* A small array whole, of a large one the first and the last cell. */
+/* Read a small array whole; of a large array, the first and the last cell. */
 static amped_status read_cells(amped_hdf5_dataset *d) {
   uint64_t first[AMPED_MAX_ORDER];
   uint64_t count[AMPED_MAX_ORDER];
   void *buffer = NULL;
   amped_hdf5_type type = d->type;
   type.bytes = type.bytes > 8 ? AMPED_F64 : type.bytes;
-  const uint64_t cells = d->rows * d->columns; /* which the stored data bound */
+  const uint64_t cells = d->rows * d->columns; /* bounded by the stored data */
   const bool small = cells <= SMALL_BYTES / 8;
   AMPED_TRY(amped_alloc(&buffer, small ? cells : 1, 8, "a small array"));
   for (int m = 0; m < d->ndims; m++) {
@@ -206,7 +209,8 @@ static amped_status touch_array(void *self, amped_hdf5 *file, const char *name) 
   return library_error(file, amped_hdf5_has_attribute(file, name, "MATLAB_class", &exists));
 }
 
-/* What dense_file.c may open: arrays of any name, but not in sparse tensors, results or states. */
+/* Open the arrays that dense_file.c may open: of any name, but not in sparse tensors, results or
+ * states. */
 static amped_status touch_arrays(amped_hdf5 *file) {
   bool ours = false, described = false, dense = false;
   AMPED_TRY(library_error(file, amped_hdf5_has_attribute(file, "/", "amped_format", &ours)));
@@ -247,14 +251,14 @@ static amped_status touch_all(amped_hdf5 *file) {
 
 typedef enum outcome {
   PASSED,
-  REFUSED,   /* with the status and the line */
-  NO_MEMORY, /* HDF5 lacked memory, says the line */
-  CRASHED,   /* how, says the line */
+  REFUSED,   /* with the child's status and line */
+  NO_MEMORY, /* the line says what HDF5 had no memory for */
+  CRASHED,   /* the line says how */
   HUNG,
-  UNPROBED /* no child could be started: errno is the status */
+  UNPROBED /* no child could be started; status is errno */
 } outcome;
 
-/* What became of a child. Shorter than PIPE_BUF, so one write sends it whole. */
+/* Outcome of a child. Shorter than PIPE_BUF, so that one write sends it whole. */
 typedef struct verdict {
   outcome outcome;
   int status;
@@ -269,7 +273,8 @@ static void limit(int resource, rlim_t value) {
   (void)setrlimit((__rlimit_resource_t)resource, &fresh);
 }
 
-/* Address space in use; this process may have mapped far more than it owns (devices, sanitizers).*/
+/* Bytes of address space in use. Devices or sanitizers may have mapped far more than is
+ * allocated. */
 static uint64_t mapped_bytes(void) {
   unsigned long pages = 0;
   FILE *file = fopen("/proc/self/statm", "re");
@@ -281,8 +286,8 @@ static uint64_t mapped_bytes(void) {
   return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Remove signal handlers of other libraries (MPI, sanitizers): they would report the crash that is
- * expected here. */
+/* Set limits of the child and remove signal handlers of other libraries (MPI, sanitizers), which
+ * would report an expected crash. */
 static void confine(uint64_t file_bytes) {
   static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT,
                                 SIGTERM, SIGINT, SIGHUP, SIGUSR1};
@@ -319,7 +324,7 @@ static void child(const subject *s, int answers) {
 
 /* --- in the parent --------------------------------------------------------------------------- */
 
-/* Wait for the verdict; *timed_out where none came in time. The pipe closes when the child ends. */
+/* Wait for the verdict. *timed_out: none came in time. The pipe closes when the child ends. */
 static bool receive(int fd, verdict *v, bool *timed_out) {
   double deadline = amped_time() + WALL_LIMIT_SEC;
   *timed_out = false;
@@ -338,7 +343,7 @@ static bool receive(int fd, verdict *v, bool *timed_out) {
   }
 }
 
-/* The verdict on a child that ended without its own. */
+/* Verdict on a child that ended without sending one. */
 static verdict died(bool timed_out, bool known, int how) {
   bool hung = timed_out || (known && WIFSIGNALED(how) && WTERMSIG(how) == SIGXCPU);
   verdict v = {.outcome = hung ? HUNG : CRASHED};
@@ -381,7 +386,7 @@ static verdict probe_in_child(const subject *s) {
   return v;
 }
 
-/* Record the child's line here, without the program's name, which amped_error adds. */
+/* Record the child's line without the program's name, which amped_error adds. */
 static amped_status repeat(const verdict *v) {
   static const char prefix[] = "amped_mpi: ";
   const char *line = v->line;
@@ -399,8 +404,9 @@ static amped_status short_of_memory(const char *path, const verdict *v) {
                      v->line);
 }
 
-/* HDF5 that gets no memory says so, or crashes. The same happens on damaged files, which may ask
- * for any amount. A file is damaged where that happens twice, although there is memory. */
+/* Probe a second time after a failure. HDF5 without memory reports an error or crashes; the same
+ * happens on damaged files, which may request any amount. A file counts as damaged if that happens
+ * twice although memory is free. */
 static amped_status look_again(const subject *s, const verdict *first, verdict *v) {
   *v = probe_in_child(s);
   bool again = v->outcome == NO_MEMORY || v->outcome == CRASHED;
@@ -446,7 +452,8 @@ static amped_status probe_open(const subject *s) {
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Files that have passed. Those with a name are remembered by it, others save a second look. */
+/* Files that passed the probe. A file with a name is remembered by that name; the others only save
+ * a second probe. */
 static struct {
   struct {
     char *path;
@@ -476,7 +483,7 @@ static void note(const subject *s, char *path) {
   passed.files[passed.count++].stamp = s->stamp;
 }
 
-/* By its name, until the end of the process. */
+/* Remember a file by its name, until the process ends. */
 static amped_status remember(const subject *s) {
   for (int i = 0; i < passed.count; i++)
     if (passed.files[i].path != NULL && strcmp(passed.files[i].path, s->path) == 0) {
@@ -500,7 +507,7 @@ static bool is_settled(int fd) {
          now.tv_nsec > s.nsec;
 }
 
-/* Open the file, and wait until a later write will show in its stamp. */
+/* Open the file, and wait until a later write would change its stamp. */
 static amped_status open_subject(const char *path, subject *s) {
   static const struct timespec step = {0, STEP_NSEC};
   struct stat st;
@@ -518,7 +525,7 @@ static amped_status open_subject(const char *path, subject *s) {
   return AMPED_OK;
 }
 
-/* Look at it, unless that was done. */
+/* Probe the file, unless it has passed already. */
 static amped_status probe_once(const subject *s) {
   if (has_passed(s))
     return AMPED_OK;
@@ -537,7 +544,7 @@ amped_status amped_hdf5_probe(const char *path) {
   return status;
 }
 
-/* In the prober. */
+/* Probe a file in the prober's process. */
 static amped_status probe_for_another(const char *path, amped_file_stamp *stamp) {
   subject s;
   AMPED_TRY(open_subject(path, &s));

@@ -1,3 +1,5 @@
+/* Prober: a child process that receives names of HDF5 files and returns the results of their
+ * probes. */
 #include "hdf5/hdf5_prober.h"
 
 #include <errno.h>
@@ -9,16 +11,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int socket_of = -1; /* to the prober */
+static int socket_of = -1; /* connection to the prober */
 static pid_t prober;
 
 typedef struct answer {
   int status;
-  amped_file_stamp stamp; /* of the file that was looked at */
+  amped_file_stamp stamp; /* stamp of the file that was probed */
   char line[1024];
 } answer;
 
-/* Returns the bytes that came; 0 or less: the other end is gone. */
+/* Returns the number of bytes received; 0 or less: the other end is closed. */
 static ssize_t receive(int fd, void *to, size_t room) {
   ssize_t n = 0;
   do

@@ -1,3 +1,4 @@
+/* Seal: the content hash of a dataset. */
 #include "hdf5/hdf5_seal.h"
 
 #include <stdio.h>
@@ -7,10 +8,11 @@
 
 #define SEAL "amped_hash"
 
-/* Fewer elements are hashed before other threads wake up. */
+/* Fewer elements are hashed by one thread: waking other threads takes longer. */
 #define WORTH_THREADS 16384
 
-/* The hash of a nonzero of one mode (tensor/sptensor.h), over the bits of an element. */
+/* Hash of one element: the hash of a nonzero of one mode (tensor/sptensor.h), over the element's
+ * bits. */
 static inline uint64_t hash_of(uint64_t bits, uint64_t place) {
   return amped_hash_index(amped_mix64(bits), place);
 }
@@ -21,7 +23,7 @@ static inline uint64_t bits_of(double value) {
   return bits;
 }
 
-/* BITS: those of element i of the array a, widened to 64 bits. */
+/* BITS: the bits of element i of array a, widened to 64 bits. */
 #define DEFINE_HASH(name, T, BITS)                                                                 \
   static uint64_t hash_##name(const T *a, uint64_t first, uint64_t n) {                            \
     uint64_t hash = 0;                                                                             \
@@ -43,7 +45,7 @@ uint64_t amped_hdf5_hash(amped_hdf5_type type, const void *elements, uint64_t fi
                          uint64_t count) {
   if (type.number == AMPED_FLOAT)
     return type.bytes == 4 ? hash_f32(elements, first, count) : hash_f64(elements, first, count);
-  if (type.bytes == 8) /* signed or not: the same bits */
+  if (type.bytes == 8) /* signed or unsigned: the same bits */
     return hash_u64(elements, first, count);
   if (type.number == AMPED_UNSIGNED)
     return type.bytes == 1   ? hash_u8(elements, first, count)
@@ -69,7 +71,7 @@ amped_status amped_hdf5_seal_read(amped_hdf5_dataset *d) {
   return amped_hdf5_get_u64(d->file, d->name, SEAL, 1, &d->seal.stored);
 }
 
-/* The content is not what its seal says. */
+/* Report or note that the content does not match its seal. */
 static amped_status broken(amped_hdf5_dataset *d) {
   amped_hdf5 *file = d->file;
   if (file->tolerant) {

@@ -1,3 +1,4 @@
+/* Result file: writing and reading weights, factors and the record of a run. */
 #include "hdf5/result_file.h"
 
 #include <math.h>
@@ -18,7 +19,7 @@
 static const amped_hdf5_type f64 = {AMPED_FLOAT, AMPED_F64};
 static const amped_hdf5_type u64 = {AMPED_UNSIGNED, AMPED_U64};
 
-/* "/factors/2" */
+/* Name of a factor, such as "/factors/2". */
 typedef struct factor_name {
   char name[AMPED_HDF5_NAME];
 } factor_name;
@@ -31,7 +32,7 @@ static factor_name factor_name_of(int mode) {
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-/* Room for the attributes and the lists of sweeps and starts. */
+/* Bytes for the attributes and the lists of sweeps and starts. */
 #define RECORD_BYTES (UINT64_C(8) << 10)
 
 uint64_t amped_result_file_bytes(int order, const uint64_t *dims, int ncomps, amped_vtype type,
@@ -50,7 +51,7 @@ static amped_status write_weights(amped_hdf5 *file, const amped_ktensor *k, cons
   return amped_hdf5_dataset_write(file, "/weights", f64, 1, &count, weights);
 }
 
-/* 0 stays 0: -0 would show in text. */
+/* 0 stays 0, because -0 would show in text. */
 static double negate(double x) {
   return 0.0 - x;
 }
@@ -62,10 +63,11 @@ static inline void put(void *array, amped_vtype type, uint64_t i, double x) {
     ((float *)array)[i] = (float)x;
 }
 
-/* Fewer elements are ordered before other threads wake up. */
+/* Fewer elements are ordered by one thread: waking other threads takes longer. */
 #define WORTH_THREADS 16384
 
-/* negated NULL: signs are unchanged. */
+/* Append a mode's factor, slab by slab. order NULL: columns stay in place. negated NULL: signs are
+ * unchanged. */
 static amped_status append_factor(amped_hdf5_dataset *d, const amped_ktensor *k, int mode,
                                   const int *order, const bool *negated, amped_vtype type,
                                   double *buffer) {
@@ -239,7 +241,7 @@ static amped_status check_factor(const amped_hdf5_dataset *d, uint64_t ncomps) {
                      d->name, d->dims[0], d->dims[1], ncomps);
 }
 
-/* What the datasets of a model say. */
+/* Shape of a model, from its datasets. */
 typedef struct shape {
   int order;
   uint64_t ncomps;
@@ -261,7 +263,8 @@ static amped_status open_factor(amped_hdf5 *file, int mode, uint64_t ncomps,
   return check_factor(d, ncomps);
 }
 
-/* A result also tells the dimensions of its tensor; a start by others has factors alone. */
+/* Check the dimensions of the tensor, which a result stores. A start from another program may have
+ * factors only. */
 static amped_status check_input_dims(amped_hdf5 *file, int order, const uint64_t *dims) {
   uint64_t input[AMPED_MAX_ORDER] = {0};
   bool known = false;
@@ -278,7 +281,7 @@ static amped_status check_input_dims(amped_hdf5 *file, int order, const uint64_t
   return AMPED_OK;
 }
 
-/* One dataset is open at a time: each may hold a chunk in memory. */
+/* Read the shape. Only one dataset is open at a time, because each may hold a chunk in memory. */
 static amped_status read_shape(amped_hdf5 *file, shape *s) {
   amped_hdf5_dataset d = {.open = false};
   AMPED_TRY(count_factors(file, &s->order));
@@ -303,7 +306,7 @@ static amped_status read_weights(amped_hdf5 *file, double *out) {
   return status;
 }
 
-/* In memory, as doubles. */
+/* Check that the factors fit in memory, as doubles. */
 static amped_status check_memory(const shape *s, const char *path) {
   uint64_t bytes = 0;
   for (int m = 0; m < s->order; m++) {
@@ -337,7 +340,7 @@ static amped_status read_all(amped_hdf5 *file, amped_ktensor *out) {
   return AMPED_OK;
 }
 
-/* Hand over the rows of a factor, a slab at a time. */
+/* Pass the rows of a factor to the visitor, a slab at a time. */
 static amped_status scan_rows(amped_hdf5_dataset *d, int mode, const amped_result_visit *visit,
                               double *slab) {
   const uint64_t step = amped_hdf5_slab_rows(d->dims[1]);
@@ -404,7 +407,8 @@ amped_status amped_result_file_labels(const char *path, int mode, uint64_t dim,
   return status;
 }
 
-/* `changed`: NULL, or where to note a dataset that disagrees with its content hash. */
+/* `changed`: receives the name of a dataset that disagrees with its content hash; NULL: that is an
+ * error. */
 static amped_status read_file(const char *path, amped_ktensor *out, char *changed) {
   amped_hdf5 file;
   memset(out, 0, sizeof *out);
@@ -429,7 +433,7 @@ amped_status amped_result_file_read_start(const char *path, amped_ktensor *out,
   return read_file(path, out, changed);
 }
 
-/* *known: the file has a format. */
+/* Read the file's format. *known: the file has one. */
 static amped_status has_format(amped_hdf5 *file, bool *is_result, bool *is_checkpoint,
                                bool *known) {
   char *format = NULL;
@@ -444,7 +448,7 @@ static amped_status has_format(amped_hdf5 *file, bool *is_result, bool *is_check
   return AMPED_OK;
 }
 
-/* Decide by the format's name, else by the objects in the file. */
+/* Decide by the format's name, or by the objects in the file if it has none. */
 static amped_status is_result(amped_hdf5 *file, bool *out) {
   bool checkpoint = false, known = false, tensor = false, weights = false, factors = false;
   AMPED_TRY(has_format(file, out, &checkpoint, &known));
@@ -467,7 +471,7 @@ amped_status amped_result_file_is(const char *path, bool *out) {
   return status;
 }
 
-/* Errors and ranks are what complete tells, and cpd does not. */
+/* Is it a checkpoint of complete? Only complete has the metrics rmse and ndcg; cpd does not. */
 static amped_status is_part(amped_hdf5 *file, bool *out) {
   amped_hdf5_metric metric;
   bool result = false, known = false;
@@ -494,7 +498,7 @@ amped_status amped_result_file_check_model(const char *path) {
   return status;
 }
 
-/* A list with its first, last, least and largest value; whole: with all of them. */
+/* Read a list with its last, least and largest value. whole: with all values. */
 static amped_status read_values(amped_hdf5_dataset *d, bool whole, double *piece,
                                 amped_result_list *out) {
   if (whole)

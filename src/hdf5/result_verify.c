@@ -1,4 +1,4 @@
-/* Reading every dataset of a result or checkpoint, to compare content hashes. */
+/* Result verification: reads the datasets of a result or checkpoint, to compare content hashes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "hdf5/hdf5_seal.h"
 #include "hdf5/result_file.h"
 
-/* Rows at a time, as elements of 8 bytes: the size of the chunks that AMPED writes. */
+/* Read a dataset in slabs, as elements of 8 bytes: a slab has the size of AMPED's chunks. */
 static amped_status read_slabs(amped_hdf5_dataset *d, void *buffer) {
   const amped_hdf5_type type = {d->type.number,
                                 d->type.number == AMPED_FLOAT ? AMPED_F64 : d->type.bytes};
@@ -21,7 +21,7 @@ static amped_status read_slabs(amped_hdf5_dataset *d, void *buffer) {
   return AMPED_OK;
 }
 
-/* Read a dataset whole, if there is one. *sealed becomes false where it has no content hash. */
+/* Read a dataset whole, if it exists. *sealed becomes false if it has no content hash. */
 static amped_status verify_dataset(amped_hdf5 *file, const char *name, int ndims, bool *sealed) {
   amped_hdf5_dataset d;
   void *buffer = NULL;
@@ -52,7 +52,8 @@ static amped_status verify_labels(amped_hdf5 *file, int mode, uint64_t dim, bool
   return AMPED_OK;
 }
 
-/* What a completion model has beside. Those of its numbers that are read are checked then. */
+/* Read the additional datasets of a completion model. Their values are checked only when the model
+ * is used. */
 static amped_status verify_completion(amped_hdf5 *file, const amped_hdf5_metric *metric,
                                       bool *sealed) {
   char name[AMPED_HDF5_NAME];

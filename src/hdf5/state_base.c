@@ -1,3 +1,4 @@
+/* State base: the HDF5 file STATE, its checks on opening, its reader and its writer. */
 #include "hdf5/state_base.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@ static const amped_hdf5_type u8 = {AMPED_UNSIGNED, AMPED_U8};
 
 static const char *const groups[AMPED_STATE_PARTS] = {"/factors", "/history", "/touched"};
 
-/* "/factors/2" */
+/* Name of a mode's dataset, such as "/factors/2". */
 typedef struct part_name {
   char name[AMPED_HDF5_NAME];
 } part_name;
@@ -41,7 +42,7 @@ amped_hdf5_type amped_state_type(const amped_state_head *head, int part) {
   return part == AMPED_STATE_TOUCHED ? u64 : (amped_hdf5_type){AMPED_FLOAT, (uint64_t)head->type};
 }
 
-/* /touched has one dimension, the others two. */
+/* /touched has one dimension, the other parts two. */
 static int ndims_of(int part) {
   return part == AMPED_STATE_TOUCHED ? 1 : 2;
 }
@@ -75,7 +76,7 @@ static amped_status make_room(amped_state_batches *b, uint64_t batches, uint64_t
   return AMPED_OK;
 }
 
-/* Names end with a zero, so that they are strings. */
+/* Names end with a zero byte, so that each is a C string. */
 amped_status amped_state_batches_add(amped_state_batches *b, uint64_t hash, uint64_t nnz,
                                      const char *name, uint64_t length) {
   const uint64_t first = b->count > 0 ? b->names.offsets[b->count] : 0;
@@ -100,7 +101,8 @@ static amped_status open_part(amped_state_base *base, int mode, int part, amped_
                                    amped_state_columns(h, part));
 }
 
-/* A list, of `type`; its length is `count`, or becomes it where that is UINT64_MAX. */
+/* Open a list with elements of `type`. Its length must be *count; if *count is UINT64_MAX, it
+ * becomes the length. */
 static amped_status open_list(amped_state_base *base, const char *name, amped_hdf5_type type,
                               uint64_t *count, amped_hdf5_dataset *d) {
   AMPED_TRY(amped_hdf5_dataset_open(&base->file, name, 1, d));
@@ -130,7 +132,7 @@ static amped_status check_held(amped_state_base *base) {
                            base->held);
 }
 
-/* Of a head that has sums. */
+/* Open a mode's sums. The head must have sums. */
 static amped_status open_sums(amped_state_base *base, int mode, amped_hdf5_dataset *d) {
   const uint64_t width = amped_state_sums_width(&base->head);
   AMPED_TRY(amped_hdf5_dataset_open(&base->file, name_of("/sums", mode).name, 2, d));
@@ -171,7 +173,7 @@ static amped_status check_extents(amped_state_base *base) {
   return check_held(base);
 }
 
-/* A file that this process wrote needs no probe. */
+/* Open a file that this process wrote, without a probe. */
 static amped_status open_trusted(const char *path, amped_hdf5 *out) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   memset(out, 0, sizeof *out);
@@ -291,7 +293,7 @@ done:
   return status;
 }
 
-/* Into a new array of `count`. */
+/* Read a list of `count` elements into a new array; the caller frees it. */
 static amped_status read_list(amped_state_base *base, const char *name, amped_hdf5_type type,
                               uint64_t count, void *out) {
   amped_hdf5_dataset d = {.open = false};
@@ -311,7 +313,7 @@ done:
   return status;
 }
 
-/* Every name ends with a zero, and has no other. */
+/* Split `names` into one name per batch: each ends with a zero byte and has no other. */
 static amped_status add_batches(amped_state_base *base, const uint64_t *hashes, const uint64_t *nnz,
                                 const char *names, uint64_t bytes, amped_state_batches *out) {
   uint64_t at = 0;
@@ -423,7 +425,7 @@ void amped_state_writer_close(amped_state_writer *w) {
   amped_draft_close(&w->draft);
 }
 
-/* Append the rows of a part by whole chunks. */
+/* Append rows of a part, in whole chunks. */
 static amped_status append(amped_state_writer *w, int part, uint64_t count, const void *rows) {
   const uint64_t slab = amped_hdf5_slab_rows(amped_state_columns(&w->head, part));
   const uint64_t bytes = row_bytes(&w->head, part);
@@ -497,7 +499,7 @@ static amped_status write_batches(amped_state_writer *w, const amped_state_batch
                                   b->names.bytes);
 }
 
-/* Metadata that a full disk lost show here. */
+/* Open the draft again and check it: metadata that a full disk lost is detected here. */
 static amped_status read_back(amped_state_writer *w) {
   amped_state_base base = {.mode = -1};
   amped_status status = amped_hdf5_open_trusted(w->draft.fd, w->draft.path, NULL, &base.file);

@@ -1,3 +1,4 @@
+/* State changes: lists of rows, labels, held-out entries and batches in the journals. */
 #include "hdf5/state_changes.h"
 
 #include <string.h>
@@ -71,7 +72,8 @@ amped_status amped_state_places_sort(amped_state_places *p) {
     return AMPED_OK;
   const amped_sort_field key = {p->rows, amped_sort_bits(p->rows, p->count)};
   void *const arrays[] = {p->rows, p->at};
-  AMPED_TRY(amped_sort(p->count, &key, 1, 0, arrays, 2)); /* stable */
+  AMPED_TRY(amped_sort(p->count, &key, 1, 0, arrays, 2)); /* The sort is stable: the last of equal
+                                                             rows is the newest. */
   uint64_t n = 0;
   for (uint64_t i = 0; i < p->count; i++) {
     n -= i > 0 && p->rows[i] == p->rows[n - 1];

@@ -1,5 +1,5 @@
-/* State changes: what batches changed in a stream's state, as places in its journals
- * (state_journal.h): of one batch, or of all since STATE was written.
+/* State changes: what batches changed in a stream's state, as offsets in its journals
+ * (state_journal.h). Covers one batch, or all batches since STATE was written.
  *
  * Host memory, owned by the struct; start from {0}. */
 #ifndef AMPED_STATE_CHANGES_H
@@ -7,14 +7,14 @@
 
 #include "hdf5/state_base.h"
 
-/* Rows of a mode: row numbers, and places of their entries. Those up to `sorted` ascend, each once;
- * of equal ones behind it the last counts. */
+/* Changed rows of a mode: row numbers and offsets of their entries. The first `sorted` rows are
+ * distinct and ascend. Later ones are in order of arrival: the last of equal rows counts. */
 typedef struct amped_state_places {
   uint64_t count, room, sorted;
   uint64_t *rows, *at;
 } amped_state_places;
 
-/* A part of a list: labels of a mode, or held-out entries. */
+/* Part of a list: `count` labels of a mode, or `count` held-out entries, at offset `at`. */
 typedef struct amped_state_piece {
   int mode;
   uint64_t count, at;
@@ -26,7 +26,7 @@ typedef struct amped_state_pieces {
 
 typedef struct amped_state_changes {
   amped_state_places rows[AMPED_MAX_ORDER];
-  uint64_t sums[AMPED_MAX_ORDER]; /* the place of a mode's sums; 0: none */
+  uint64_t sums[AMPED_MAX_ORDER]; /* offset of each mode's sums; 0: none */
   amped_state_pieces labels, held;
   amped_state_batches batches;
 } amped_state_changes;
@@ -35,10 +35,10 @@ amped_status amped_state_places_add(amped_state_places *places, uint64_t row, ui
 amped_status amped_state_pieces_add(amped_state_pieces *pieces, int mode, uint64_t count,
                                     uint64_t at);
 
-/* Bring places into the order of rows; of equal rows the last one stays. */
+/* Sort by row number. If a row occurs several times, its last entry stays. */
 amped_status amped_state_places_sort(amped_state_places *places);
 
-/* `from` becomes part of `to`, behind it. */
+/* Append the changes of `from` to `to`. */
 amped_status amped_state_changes_join(amped_state_changes *to, const amped_state_changes *from,
                                       int order);
 

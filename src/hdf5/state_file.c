@@ -1,3 +1,5 @@
+/* State file: opening with recovery, reading, merging journals into a new STATE, and writing
+ * batches. */
 #include "hdf5/state_file.h"
 
 #include <errno.h>
@@ -20,37 +22,37 @@
 #include "hdf5/state_journal.h"
 #include "hdf5/state_names.h"
 
-/* Rows that travel at a time take some MiB. */
+/* Target size of the rows processed per call. */
 #define PIECE_BYTES (UINT64_C(4) << 20)
 
-/* Looks of a reader at a state that a stream writes, a tenth of a second apart. */
+/* Most attempts of a reader to open a state that a stream is writing, a tenth of a second apart. */
 #define MOST_TRIES 50
 
-/* Two journals count where STATE.prev takes the place of STATE. */
+/* Journals of a state. OLDER counts only if STATE.prev replaces STATE. */
 enum { OLDER, JOURNAL, JOURNALS };
 
-/* A place in one of them. */
+/* Flag of an offset that lies in JOURNAL; without it, the offset lies in OLDER. */
 #define IN_JOURNAL (UINT64_C(1) << 63)
 
 struct amped_state_file {
   const char *path;
   amped_state_names names;
-  const char *state, *previous, *journal_name, *older_name; /* these */
+  const char *state, *previous, *journal_name, *older_name; /* entries of names */
   amped_file_lock lock, journal_lock;
   bool writes;
-  bool failed;                /* no more calls */
-  amped_state_writer *writer; /* of a new state, until its first commit */
+  bool failed;                /* only close may be called */
+  amped_state_writer *writer; /* writer of a new state, until its first commit */
   amped_state_base base;
   amped_journal journals[JOURNALS];
-  int reading; /* the journal that is scanned */
+  int reading; /* journal being scanned */
   amped_state_head head;
-  amped_state_changes all;  /* since the base */
-  amped_state_changes news; /* since the last commit */
+  amped_state_changes all;  /* changes since the base */
+  amped_state_changes news; /* changes since the last commit */
 };
 
 /* --- a batch ---------------------------------------------------------------------------------- */
 
-/* A number of the whole state: a journal tells which one it follows. */
+/* Number that identifies the whole state. A journal stores the id of the state that it follows. */
 static uint64_t id_of(const amped_state_file *f) {
   uint64_t words[AMPED_STATE_WORDS];
   uint64_t id = 0;
@@ -62,7 +64,8 @@ static uint64_t id_of(const amped_state_file *f) {
   return id;
 }
 
-/* `status`, or where that is AMPED_BAD_INPUT a line about the journal. */
+/* Returns `status`, with a line about the next batch. The line names the journal if status is
+ * AMPED_BAD_INPUT, and the state otherwise. */
 static amped_status wrong_batch(const amped_state_file *f, amped_status status, const char *what) {
   return amped_error(status, status == AMPED_BAD_INPUT ? f->journals[f->reading].path : f->path,
                      "batch %" PRIu64 " %s; %s", f->head.batches + 1, what,
@@ -71,7 +74,7 @@ static amped_status wrong_batch(const amped_state_file *f, amped_status status, 
                          : "this is a mistake of amped_mpi, please report it");
 }
 
-/* Is every row that is new among the batch's rows, once? */
+/* Check that the batch has every new row exactly once. */
 static amped_status check_rows(const amped_state_file *f, int mode, uint64_t dim,
                                amped_status refusal) {
   const amped_state_places *p = &f->news.rows[mode];
@@ -103,14 +106,14 @@ static amped_status check_labels(const amped_state_file *f, int mode, uint64_t d
                            : wrong_batch(f, refusal, "lacks a label of a row that is new");
 }
 
-/* All modes' sums, or none. */
+/* Does the mode have sums exactly if the state has sums? */
 static amped_status check_sums(const amped_state_file *f, int mode, amped_status refusal) {
   const bool expected = amped_state_sums_width(&f->head) > 0;
   return (f->news.sums[mode] > 0) == expected ? AMPED_OK
                                               : wrong_batch(f, refusal, "lacks the sums of a mode");
 }
 
-/* Does the head follow the one that is there? */
+/* Can `head` follow the current head, `old`? */
 static bool follows(const amped_state_head *old, const amped_state_head *head) {
   bool is = head->order == old->order && head->ncomps == old->ncomps && head->type == old->type &&
             head->history == old->history && head->history_length == old->history_length &&
@@ -120,7 +123,7 @@ static bool follows(const amped_state_head *old, const amped_state_head *head) {
   return is;
 }
 
-/* Can the news become part of the state, with this head? */
+/* Can the news, with this head, become part of the state? */
 static amped_status check_news(const amped_state_file *f, const amped_state_head *head,
                                amped_status refusal) {
   if (!follows(&f->head, head) || f->news.batches.count != 1 ||
@@ -134,7 +137,7 @@ static amped_status check_news(const amped_state_file *f, const amped_state_head
   return AMPED_OK;
 }
 
-/* They do. */
+/* Make the news part of the state, with this head. */
 static amped_status absorb(amped_state_file *f, const amped_state_head *head) {
   AMPED_TRY(amped_state_changes_join(&f->all, &f->news, head->order));
   amped_state_changes_clear(&f->news);
@@ -194,7 +197,8 @@ static void see_drop(void *context) {
   amped_state_changes_clear(&f->news);
 }
 
-/* Read the open journal `which`; a killed stream's rest is cut off where we write. */
+/* Read the open journal `which`. If this process writes it, what a killed stream left is cut
+ * off. */
 static amped_status replay(amped_state_file *f, int which) {
   const amped_journal_visit visit = {.row = see_row,
                                      .sums = see_sums,
@@ -249,7 +253,8 @@ static amped_status make(const char *path, bool writes, amped_state_file **out) 
   if (!writes)
     return AMPED_OK;
   AMPED_TRY(amped_file_lock_take(path, &f->lock));
-  return amped_file_lock_take(f->journal_name, &f->journal_lock); /* removes a killed one's draft */
+  return amped_file_lock_take(f->journal_name, &f->journal_lock); /* removes the draft of a killed
+                                                                     stream */
 }
 
 void amped_state_file_close(amped_state_file *f) {
@@ -257,7 +262,7 @@ void amped_state_file_close(amped_state_file *f) {
     return;
   if (f->writes && !f->failed && f->journals[JOURNAL].open &&
       amped_journal_cut(&f->journals[JOURNAL]) != AMPED_OK)
-    amped_status_clear(); /* the rest is dropped when the state is opened again */
+    amped_status_clear(); /* the rest is dropped when the state is next opened */
   if (f->writer != NULL)
     amped_state_writer_close(f->writer);
   amped_free(f->writer);
@@ -296,7 +301,7 @@ bool amped_state_file_was(const char *path) {
   return was;
 }
 
-/* The base is open: its head and batches. */
+/* Take over head and batches of the open base. */
 static amped_status take_base(amped_state_file *f) {
   f->head = f->base.head;
   amped_state_changes_clear(&f->all);
@@ -309,8 +314,8 @@ static amped_status open_base(amped_state_file *f, const char *name, bool truste
   return take_base(f);
 }
 
-/* The older journal, where it follows the base: that is STATE.prev, or a stream was killed before
- * it could exchange the two. */
+/* Read the older journal if it follows the base. This happens if the base is STATE.prev, or if a
+ * stream was killed before it had published the new STATE. */
 static amped_status replay_older(amped_state_file *f) {
   amped_journal *j = &f->journals[OLDER];
   AMPED_TRY(amped_journal_open(f->older_name, false, &f->head, j));
@@ -334,7 +339,7 @@ static amped_status replay_journal(amped_state_file *f) {
 
 static amped_status write_state(amped_state_file *f, bool compacts);
 
-/* STATE is there. */
+/* Open a STATE that exists. */
 static amped_status open_latest(amped_state_file *f) {
   AMPED_TRY(open_base(f, f->path, false));
   if (!is_there(f->journal_name)) {
@@ -345,7 +350,7 @@ static amped_status open_latest(amped_state_file *f) {
   return replay_journal(f);
 }
 
-/* STATE is missing or damaged: with its journal, the one before it has the same rows. */
+/* STATE is missing or damaged. Open STATE.prev, which with its journal has the same rows. */
 static amped_status open_previous(amped_state_file *f) {
   AMPED_TRY(open_base(f, f->previous, false));
   AMPED_TRY(replay_older(f));
@@ -354,7 +359,7 @@ static amped_status open_previous(amped_state_file *f) {
   return replay_journal(f);
 }
 
-/* Forget the error that STATE met, and say it as a warning. */
+/* Turn the error about STATE into a warning. */
 static void warn_of_damage(const amped_state_file *f) {
   static const char prefix[] = "amped_mpi: ";
   const char *line = amped_status_message();
@@ -391,7 +396,7 @@ static amped_status open_once(const char *path, bool writes, amped_state_file **
     status = open_any(f);
   if (status != AMPED_OK) {
     if (f != NULL)
-      f->failed = true; /* nothing is cut */
+      f->failed = true; /* keeps close from cutting the journal */
     amped_state_file_close(f);
     return status;
   }
@@ -399,7 +404,7 @@ static amped_status open_once(const char *path, bool writes, amped_state_file **
   return AMPED_OK;
 }
 
-/* A reader that meets a stream as it puts STATE and its journal together looks again. */
+/* A reader may come while a stream merges STATE and its journal. It then tries again. */
 amped_status amped_state_file_open(const char *path, bool writes, amped_state_file **out) {
   const struct timespec pause = {0, 100000000};
   amped_status status = open_once(path, writes, out);
@@ -479,7 +484,7 @@ static amped_status read_base_rows(amped_state_file *f, int mode, uint64_t first
   return status;
 }
 
-/* Rows of the journals replace them. */
+/* Replace base rows by newer rows from the journals. */
 static amped_status read_journal_rows(amped_state_file *f, int mode, uint64_t first, uint64_t count,
                                       void *const parts[AMPED_STATE_PARTS]) {
   amped_state_places *p = &f->all.rows[mode];
@@ -515,7 +520,7 @@ amped_status amped_state_file_sums(amped_state_file *f, int mode, double *out) {
   return amped_journal_sums(j, at, out);
 }
 
-/* Labels that the journals add: bytes and number. */
+/* Labels that the journals add to a mode: bytes and number. */
 static amped_status count_labels(const amped_state_file *f, int mode, uint64_t *bytes,
                                  uint64_t *count) {
   *bytes = *count = 0;
@@ -575,7 +580,7 @@ static amped_status check_held(const amped_state_file *f, const amped_journal *j
   return AMPED_OK;
 }
 
-/* Add the entries of a piece, or of the base (p NULL). */
+/* Add held-out entries of a piece, or of the base if p is NULL. */
 static amped_status add_held(amped_state_file *f, const amped_state_piece *p, amped_sptensor *out) {
   const uint64_t count = p != NULL ? p->count : f->base.held;
   amped_sptensor t;
@@ -608,7 +613,7 @@ done:
   return status;
 }
 
-/* Room for a piece of rows. */
+/* Allocate a piece of rows: one array per part; free with free_parts. */
 static amped_status make_parts(const amped_state_head *head, uint64_t rows,
                                void *parts[AMPED_STATE_PARTS]) {
   memset(parts, 0, AMPED_STATE_PARTS * sizeof *parts);
@@ -622,7 +627,7 @@ static void free_parts(void *parts[AMPED_STATE_PARTS]) {
     amped_free(parts[part]);
 }
 
-/* Read all rows, and hand them on; w NULL: to nobody. */
+/* Read all rows and pass them to w; NULL: only read. */
 static amped_status read_all(amped_state_file *f, amped_state_writer *w) {
   const uint64_t step = amped_state_piece_rows(&f->head);
   void *parts[AMPED_STATE_PARTS];
@@ -642,7 +647,7 @@ done:
   return status;
 }
 
-/* The sums of all modes; free with free_sums. */
+/* Read the sums of all modes into new arrays; free with free_sums. */
 static amped_status read_sums(amped_state_file *f, double *sums[AMPED_MAX_ORDER]) {
   const uint64_t width = amped_state_sums_width(&f->head);
   for (int m = 0; m < f->head.order && width > 0; m++) {
@@ -682,7 +687,7 @@ static amped_status rename_file(const char *from, const char *to) {
              : amped_error_errno(AMPED_FAILED, errno, from, "cannot be renamed to %s", to);
 }
 
-/* All that a new STATE has beside rows. */
+/* Write everything of a new STATE except its rows. */
 static amped_status finish_state(amped_state_file *f, amped_state_writer *w) {
   amped_labels labels[AMPED_MAX_ORDER];
   amped_sptensor held = {.order = 0};
@@ -703,8 +708,9 @@ done:
   return status;
 }
 
-/* The journal, which the new STATE has taken in, is the older one before that has its name: so at
- * any moment a STATE is there, or a STATE.prev, with the journal that follows it. */
+/* Publish the new STATE. compacts: the journal, now merged into STATE, first becomes
+ * STATE.journal.prev. So at any moment STATE or STATE.prev exists, with the journal that follows
+ * it. */
 static amped_status exchange(amped_state_file *f, amped_state_writer *w, bool compacts) {
   if (compacts)
     AMPED_TRY(rename_file(f->journal_name, f->older_name));
@@ -714,8 +720,9 @@ static amped_status exchange(amped_state_file *f, amped_state_writer *w, bool co
   return status;
 }
 
-/* Base and journals become a new STATE. compacts: the old one becomes STATE.prev, and the journal
- * that of STATE.prev. Else STATE was missing or damaged, and what it was made of stays. */
+/* Merge base and journals into a new STATE. compacts: the old STATE becomes STATE.prev, and its
+ * journal STATE.journal.prev. Otherwise STATE was missing or damaged, and the files that it was
+ * rebuilt from stay. */
 static amped_status write_state(amped_state_file *f, bool compacts) {
   amped_state_writer w;
   amped_status status = AMPED_OK;
@@ -734,7 +741,7 @@ done:
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* Sizes that 64 bits hold? */
+/* Check that the sizes of all rows fit in 64 bits. */
 static amped_status check_sizes(const amped_state_head *head, const char *path) {
   uint64_t sum = 0;
   for (int m = 0; m < head->order; m++)
@@ -824,7 +831,7 @@ static amped_status put_journal(amped_state_file *f, int mode, uint64_t count,
   return AMPED_OK;
 }
 
-/* After a failure, nothing but close. */
+/* Record a failure: after one, only close may be called. */
 static amped_status ended(amped_state_file *f, amped_status status) {
   f->failed = f->failed || status != AMPED_OK;
   return status;
@@ -856,7 +863,7 @@ amped_status amped_state_file_drop(amped_state_file *f) {
   return f->journals[JOURNAL].open ? ended(f, amped_journal_cut(&f->journals[JOURNAL])) : AMPED_OK;
 }
 
-/* The entries that are kept of a batch's, or of the first fit's. */
+/* Select the held-out entries of a batch, or of the first fit, that are stored. */
 static amped_status keep_held(const amped_state_file *f, const amped_state_change *c,
                               amped_sptensor *out) {
   memset(out, 0, sizeof *out);
@@ -865,13 +872,13 @@ static amped_status keep_held(const amped_state_file *f, const amped_state_chang
                          : amped_held_entries_add(out, c->held, f->head.split_seed, f->head.keep);
 }
 
-/* What is left of the state that this one takes the place of. */
+/* Remove the files of the state that this one replaces. */
 static void remove_old(const amped_state_file *f) {
   (void)unlink(f->older_name);
   (void)unlink(f->previous);
 }
 
-/* Has the change sums where the state has, each of them finite? */
+/* Check that the change has sums exactly if the state has sums, and that all are finite. */
 static amped_status check_new_sums(const amped_state_file *f, const amped_state_change *c) {
   const uint64_t width = amped_state_sums_width(&f->head);
   if ((c->sums != NULL) != (width > 0))
@@ -902,7 +909,8 @@ static amped_status finish_new(amped_state_file *f, const amped_state_head *head
   return status;
 }
 
-/* Until the new STATE has its name, the old one has a journal that follows it. */
+/* Finish and publish a new state. Until it has its name, the old STATE keeps a journal that follows
+ * it. */
 static amped_status commit_new(amped_state_file *f, const amped_state_head *head,
                                const amped_state_change *c) {
   AMPED_TRY(finish_new(f, head, c));

@@ -1,3 +1,4 @@
+/* State head: packing into words, range checks, and attributes of STATE. */
 #include "hdf5/state_head.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@
 
 #define STATE_VERSION 1
 
-/* Numbers of a row that HDF5 files hold (hdf5_file.h). */
+/* Most numbers in a row of an HDF5 dataset (hdf5_file.h). */
 #define MOST_COLUMNS (UINT64_C(1) << 20)
 
 const char *const amped_history_names[3] = {"equations", "model", "published"};
@@ -17,7 +18,7 @@ const char *const amped_history_names[3] = {"equations", "model", "published"};
 static const amped_hdf5_type f64 = {AMPED_FLOAT, AMPED_F64};
 static const amped_hdf5_type u64 = {AMPED_UNSIGNED, AMPED_U64};
 
-/* The first words, each an attribute of the root. */
+/* Names of the first words; each is an attribute of the root. */
 static const struct {
   const char *name;
   bool is_real;
@@ -46,7 +47,7 @@ static const struct {
               {.name = "nnz", .is_real = false},
               {.name = "duplicates", .is_real = false}};
 
-/* Then dims, first, prior and pull of the most modes; then the errors. */
+/* Further words: dims, first, prior and pull for AMPED_MAX_ORDER modes each, then the errors. */
 #define FIELDS (sizeof fields / sizeof fields[0])
 #define DIMS FIELDS
 #define FIRST (DIMS + AMPED_MAX_ORDER)
@@ -110,7 +111,7 @@ void amped_state_head_pack(const amped_state_head *h, uint64_t words[AMPED_STATE
   }
 }
 
-/* Words that become an int or an enum: those above are none. */
+/* Convert a word to an int or an enum. INT32_MAX, which no check accepts, if the word is larger. */
 static int whole(uint64_t word) {
   return word <= INT32_MAX ? (int)word : INT32_MAX;
 }
@@ -177,7 +178,7 @@ static bool has_history(const amped_state_head *h) {
   return false;
 }
 
-/* The name of a number that is out of its range; NULL: there is none. */
+/* Returns the name of a number that is out of its range; NULL: none. */
 static const char *wrong_number(const amped_state_head *h) {
   const double any = INFINITY;
   return !between(h->mean, -any, any)                ? "mean"
@@ -276,7 +277,7 @@ amped_status amped_state_head_put(amped_hdf5 *file, const amped_state_head *h) {
   return put_arrays(file, h);
 }
 
-/* A small dataset of this shape. */
+/* Read a small dataset of this type and shape. */
 static amped_status get_array(amped_hdf5 *file, const char *name, amped_hdf5_type type, int ndims,
                               uint64_t rows, uint64_t columns, void *out) {
   amped_hdf5_dataset d;

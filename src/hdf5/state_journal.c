@@ -1,3 +1,4 @@
+/* State journal: a header, then records with hashes, then a mark per batch. */
 #include "hdf5/state_journal.h"
 
 #include <errno.h>
@@ -17,24 +18,23 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are little-endi
 #define WORD sizeof(uint64_t)
 #define BUFFER_BYTES (UINT64_C(1) << 20)
 
-/* The last part of a batch's name is left out behind so many bytes. */
+/* Most bytes of a batch's name; the rest is cut off. */
 #define NAME_BYTES 8192
 
 /* Header: the magic, the version, the state's id, order, ncomps, bytes of a number, history_length,
- * a hash of these. */
+ * and a hash of these. */
 #define JOURNAL_VERSION 1
 #define HEADER_WORDS 8
 #define HEADER_BYTES (HEADER_WORDS * WORD)
 
-/* A record: one of these words, the bytes of its content, the content, a hash of all that. */
+/* A record: one of these words, the length of its content in bytes, the content, a hash of all
+ * these. */
 #define ROWS UINT64_C(0x53574F5244504D41)   /* "AMPDROWS": mode, count, entries of rows */
 #define LABELS UINT64_C(0x534C424C44504D41) /* "AMPDLBLS": mode, count, bytes, lengths, text */
 #define SUMS UINT64_C(0x534D555344504D41)   /* "AMPDSUMS": mode, numbers */
 #define HELD UINT64_C(0x444C454844504D41)   /* "AMPDHELD": count, indices of each mode, values */
-#define BATCH                                                                                      \
-  UINT64_C(0x4843544244504D41)              /* "AMPDBTCH": hash, nnz, bytes of its name, the name  \
-                                             */
-#define COMMIT UINT64_C(0x54494D4344504D41) /* "AMPDCMIT": the chain before it, the head */
+#define BATCH UINT64_C(0x4843544244504D41)  /* "AMPDBTCH": hash, nnz, bytes of name, name */
+#define COMMIT UINT64_C(0x54494D4344504D41) /* "AMPDCMIT": hash chain so far, head */
 #define FRAME_BYTES (3 * WORD)
 #define COMMIT_BYTES ((1 + AMPED_STATE_WORDS) * WORD)
 
@@ -42,7 +42,7 @@ static uint64_t padded(uint64_t bytes) {
   return (bytes + WORD - 1) / WORD * WORD;
 }
 
-/* Part of the hash of a record: words number first, first + 1, ... */
+/* Partial hash of a record: `count` words, numbered first, first + 1, ... */
 static uint64_t hash_words(const void *bytes, uint64_t count, uint64_t first) {
   uint64_t sum = 0;
   for (uint64_t i = 0; i < count; i++) {
@@ -99,7 +99,7 @@ void amped_journal_close(amped_journal *j) {
   j->fd = -1;
 }
 
-/* Returns errno, or 0. *exists: there is such a file. */
+/* Returns errno, or 0. *exists: the file exists. */
 static int open_file(amped_journal *j, bool *exists) {
   struct stat st;
   const int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
@@ -185,14 +185,14 @@ amped_status amped_journal_create(const char *path, const amped_state_head *head
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* A walk over the file: `used` bytes of the buffer are behind it. */
+/* Traversal of the file. The first `used` bytes of the buffer are already read. */
 typedef struct scan {
   amped_journal *j;
   const amped_journal_visit *visit;
   uint64_t used;
-  uint64_t left; /* bytes of the file that are not in the buffer */
+  uint64_t left; /* bytes of the file not yet in the buffer */
   amped_status status;
-  bool is_strange; /* a number that is not finite came since the last mark */
+  bool is_strange; /* a number that is not finite was read since the last mark */
 } scan;
 
 static void seek(scan *s, uint64_t at) {
@@ -201,7 +201,8 @@ static void seek(scan *s, uint64_t at) {
   s->left = s->j->bytes - at;
 }
 
-/* The next n bytes, at most the buffer's room; NULL: the file ends before, or a failure. */
+/* Returns the next n bytes without consuming them; n is at most the buffer's size. NULL if the file
+ * ends earlier or a read fails. */
 static const unsigned char *peek(scan *s, uint64_t n) {
   amped_journal *j = s->j;
   if (j->filled - s->used >= n)
@@ -222,7 +223,7 @@ static const unsigned char *peek(scan *s, uint64_t n) {
   return j->buffer;
 }
 
-/* They become part of the record's hash. */
+/* Consume n bytes and add them to the record's hash. */
 static const unsigned char *take(scan *s, uint64_t n) {
   const unsigned char *bytes = peek(s, n);
   if (bytes == NULL)
@@ -251,7 +252,7 @@ static bool skip(scan *s, uint64_t bytes) {
   return true;
 }
 
-/* Padding is zero, hence finite. */
+/* Padding is zero, and therefore finite. */
 static bool are_finite(amped_vtype type, const unsigned char *bytes, uint64_t count) {
   bool fine = true;
   for (uint64_t i = 0; i < count; i += (uint64_t)type) {
@@ -266,7 +267,8 @@ static bool are_finite(amped_vtype type, const unsigned char *bytes, uint64_t co
   return fine;
 }
 
-/* The contents of records: false where they are not of their form, or the visit failed. */
+/* Scans of record contents. Each returns false if the content has a wrong form, or if the visit
+ * failed. */
 
 static bool scan_rows(scan *s, uint64_t bytes) {
   const amped_journal *j = s->j;
@@ -365,7 +367,7 @@ static bool scan_batch(scan *s, uint64_t bytes) {
   return s->status == AMPED_OK;
 }
 
-/* After the content of a record: its hash. */
+/* Compare the hash that follows a record's content. */
 static bool ends_well(scan *s) {
   const uint64_t hash = amped_mix64(s->j->sum);
   const unsigned char *bytes = peek(s, WORD);
@@ -400,7 +402,7 @@ static bool scan_commit(scan *s, uint64_t bytes) {
   return s->status == AMPED_OK;
 }
 
-/* The next record; false where there is none, or a wrong one, or a failure. */
+/* Scan the next record. Returns false at the end, at a wrong record, or on a failure. */
 static bool scan_record(scan *s) {
   uint64_t frame[2];
   s->j->sum = s->j->word = 0;
@@ -424,7 +426,7 @@ static bool scan_record(scan *s) {
   }
 }
 
-/* Does a mark lie behind the last whole batch? Then that was followed by another one. */
+/* Is there a mark after the last whole batch? If so, a whole batch after it was damaged. */
 static bool has_mark(scan *s) {
   seek(s, s->j->end);
   for (;;) {
@@ -502,7 +504,7 @@ amped_status amped_journal_held(const amped_journal *j, uint64_t place, uint64_t
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* While a journal is written, `at` is where the buffer begins in the file. */
+/* While a journal is written, `at` is the file offset of the buffer's first byte. */
 
 static amped_status write_out(amped_journal *j) {
   const int failed = amped_file_write_at(j->fd, j->buffer, j->filled, j->at);
@@ -550,7 +552,7 @@ static amped_status end_record(amped_journal *j) {
   return put_words(j, 1, &hash);
 }
 
-/* Where the next byte goes. */
+/* Offset of the next byte in the file. */
 static uint64_t place_of(const amped_journal *j) {
   return j->at + j->filled;
 }

@@ -1,3 +1,4 @@
+/* State names: STATE, its journal, and the previous ones of both. */
 #include "hdf5/state_names.h"
 
 #include <stdio.h>
@@ -11,7 +12,7 @@ static const char *const suffixes[] = {[AMPED_STATE_NAME] = "",
                                        [AMPED_STATE_JOURNAL] = ".journal",
                                        [AMPED_STATE_OLDER] = ".journal.prev"};
 
-/* One block has them all. */
+/* All names share one allocation, at list[0]. */
 amped_status amped_state_names_make(const char *path, amped_state_names *out) {
   amped_target target;
   char *all = NULL;

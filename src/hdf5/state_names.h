@@ -1,5 +1,5 @@
-/* State names: the four files of a stream's state. They lie beside its target, where the user's
- * name is a link (base/target.h). Host memory; not collective. */
+/* State names: the four file names of a stream's state. If the user's name is a link, they lie in
+ * the folder of its target (base/target.h). Host memory; not collective. */
 #ifndef AMPED_STATE_NAMES_H
 #define AMPED_STATE_NAMES_H
 
@@ -13,12 +13,13 @@ enum {
   AMPED_STATE_NAMES
 };
 
-/* Zeroed: names of no state, each NULL. */
+/* Zeroed: no names, each NULL. */
 typedef struct amped_state_names {
   char *list[AMPED_STATE_NAMES];
 } amped_state_names;
 
-/* The folder need not be there. On failure there is nothing to free. */
+/* Make the names for `path`; its folder may be missing. Free with amped_state_names_free. On
+ * failure there is nothing to free. */
 amped_status amped_state_names_make(const char *path, amped_state_names *out);
 
 void amped_state_names_free(amped_state_names *names);

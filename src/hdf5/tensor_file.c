@@ -1,3 +1,4 @@
+/* Tensor file: opening with all checks, and reading nonzeros. */
 #include "hdf5/tensor_file.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@
 #include "hdf5/hdf5_probe.h"
 #include "hdf5/tensor_layout.h"
 
-/* No copy's datasets are open. */
+/* Value of `opened` if no copy's datasets are open. */
 #define NONE (-2)
 
 struct amped_tensor_file {
@@ -20,13 +21,14 @@ struct amped_tensor_file {
   amped_tensor_info info;
   bool may_be_empty;
   uint64_t index_base;
-  bool is_signed[AMPED_MAX_ORDER]; /* of the root's indices, in a file of another program */
-  /* One copy's datasets at a time: each holds a chunk in its cache. */
+  bool is_signed[AMPED_MAX_ORDER]; /* the root's indices are signed, in a file of another program */
+  /* Copy whose datasets are open, or NONE. Only one at a time: each dataset holds a chunk in its
+   * cache. */
   int opened;
   amped_hdf5_dataset indices[AMPED_MAX_ORDER];
   amped_hdf5_dataset values;
-  uint64_t hashed; /* nonzeros of that copy that were read in order, from the first on */
-  uint64_t hash;   /* of these */
+  uint64_t hashed; /* nonzeros of this copy read in order so far, from number 0 */
+  uint64_t hash;   /* hash of these nonzeros */
 };
 
 amped_tensor_folder amped_tensor_folder_of(int mode) {
@@ -65,7 +67,8 @@ static void close_nonzeros(amped_tensor_file *f) {
   f->opened = NONE;
 }
 
-/* In a file with copies, the root's coordinate list is copy 0. */
+/* Open the datasets of a copy, or of the root's list for mode -1. In a file with copies, that list
+ * is copy 0. */
 static amped_status open_nonzeros(amped_tensor_file *f, int mode) {
   if (mode == -1 && f->info.has_copies)
     mode = 0;
@@ -96,8 +99,8 @@ static amped_status open_idps(amped_tensor_file *f, int mode, amped_hdf5_dataset
                              : bad_copy(f, mode, "has an idp_nnz of another length than idp_count");
 }
 
-/* Read the iDp table in pieces: to `table`, or, where that is NULL, piece after piece to `piece`.
- */
+/* Read and check the iDp table in pieces: into `table`, or, if it is NULL, each piece into
+ * `piece`. */
 static amped_status scan_idps(amped_tensor_file *f, int mode, uint64_t *table, uint64_t *piece) {
   const amped_hdf5_type u64 = {AMPED_UNSIGNED, AMPED_U64};
   amped_hdf5_dataset d;
@@ -118,7 +121,7 @@ static amped_status scan_idps(amped_tensor_file *f, int mode, uint64_t *table, u
                             : bad_copy(f, mode, "has an idp_nnz that does not add up to nnz");
 }
 
-/* Who opens a file to look at it needs no table: check it, and keep nothing. */
+/* Check the iDp table without keeping it, for callers that only open the file. */
 static amped_status check_idps(amped_tensor_file *f, int mode) {
   const uint64_t count = f->info.partitions[mode].idp_count;
   uint64_t *piece = NULL;
@@ -157,11 +160,11 @@ static amped_status read_partition(amped_tensor_file *f, int mode) {
   if (p->width < 1 || p->idp_count != amped_ceil_div(p->dim, p->width))
     return bad_copy(f, mode, "has a width and idp_count that do not cover the mode");
   if (p->width > p->dim)
-    p->width = p->dim; /* one iDp: no more rows than there are */
+    p->width = p->dim; /* one iDp: width is at most the number of rows */
   return check_idps(f, mode);
 }
 
-/* Every copy has the hash of its tensor; all hashes must be equal. */
+/* Read a copy's hash. Every copy stores the hash of the tensor, so all must be equal. */
 static amped_status check_hash(amped_tensor_file *f, int mode) {
   uint64_t hash = 0;
   AMPED_TRY(amped_hdf5_get_u64(&f->hdf5, amped_tensor_folder_of(mode).name, "hash", 1, &hash));
@@ -179,7 +182,7 @@ static amped_status open_copy(amped_tensor_file *f, int mode) {
     return bad_copy(f, mode, "is missing");
   AMPED_TRY(check_hash(f, mode));
   AMPED_TRY(open_nonzeros(f, mode));
-  /* All copies have the value type of copy 0, which holds every value exactly. */
+  /* All copies have the value type of copy 0, which represents every value exactly. */
   if (mode == 0)
     f->info.value_type = f->values.type.bytes == AMPED_F32 ? AMPED_F32 : AMPED_F64;
   for (int m = 0; m < f->info.order; m++)
@@ -233,7 +236,7 @@ static amped_status read_shape(amped_tensor_file *f) {
   return AMPED_OK;
 }
 
-/* Read the distinct values, where the file lists them (they are few). */
+/* Read the distinct values, if the file lists them (there are few). */
 static amped_status read_dictionary(amped_tensor_file *f) {
   const amped_hdf5_type f64 = {AMPED_FLOAT, AMPED_F64};
   amped_dictionary *dictionary = &f->info.dictionary;
@@ -274,7 +277,7 @@ static amped_status open_copies(amped_tensor_file *f) {
   return check_root_link(f, "values", -1);
 }
 
-/* Floats of 4 bytes hold half floats and integers of 2 bytes exactly. */
+/* Floats of 4 bytes represent half floats and integers of 2 bytes exactly. */
 static amped_vtype narrowest_value(amped_hdf5_type type) {
   bool narrow = type.number == AMPED_FLOAT ? type.bytes <= 4 : type.bytes <= 2;
   return narrow ? AMPED_F32 : AMPED_F64;
@@ -295,7 +298,7 @@ static amped_status check_coo(amped_tensor_file *f) {
   return amped_hdf5_dataset_expect(&f->values, f->values.type, info->nnz, 1);
 }
 
-/* Absent elements are zero: a list whose descriptor names another fill value is refused. */
+/* Refuse a nonzero fill value: absent elements must be zero. */
 static amped_status check_fill(amped_tensor_file *f) {
   const amped_hdf5_type f64 = {AMPED_FLOAT, AMPED_F64};
   amped_hdf5_dataset d;
@@ -304,7 +307,7 @@ static amped_status check_fill(amped_tensor_file *f) {
   amped_status status = amped_hdf5_dataset_expect(&d, d.type, 1, 1);
   if (status == AMPED_OK)
     status = amped_hdf5_dataset_read(&d, f64, 0, 1, &fill);
-  if (status == AMPED_OK && fill != 0.0) /* or NaN */
+  if (status == AMPED_OK && fill != 0.0) /* true also for NaN */
     status = amped_error(AMPED_BAD_INPUT, f->path,
                          "dataset %s is %g; store a tensor whose absent elements are zero", d.name,
                          fill);
@@ -331,7 +334,7 @@ static amped_status open_coo(amped_tensor_file *f) {
   return check_coo(f);
 }
 
-/* Read the norm and hash that a list of this program stores. */
+/* Read the norm and the hash, if the file stores them. */
 static amped_status read_sums(amped_tensor_file *f) {
   amped_tensor_info *info = &f->info;
   AMPED_TRY(amped_hdf5_has_attribute(&f->hdf5, "/", "hash", &info->has_hash));
@@ -341,7 +344,7 @@ static amped_status read_sums(amped_tensor_file *f) {
   return amped_tensor_read_norm(&f->hdf5, &info->norm_squared);
 }
 
-/* Read what was done with duplicates. Files of earlier builds do not tell. */
+/* Read how duplicates were treated. Files of earlier builds do not say. */
 static amped_status read_duplicates(amped_tensor_file *f) {
   amped_status status = AMPED_OK;
   char *text = NULL;
@@ -406,7 +409,7 @@ static amped_status open_any(amped_tensor_file *f) {
   return AMPED_OK;
 }
 
-/* fd: of a file that needs no probe; -1: none. */
+/* fd: open file that needs no probe; -1: none. */
 static amped_status open_file(int fd, const char *path, bool may_be_empty,
                               amped_tensor_file **out) {
   amped_tensor_file *f = NULL;
@@ -462,10 +465,11 @@ const char *amped_tensor_file_path(const amped_tensor_file *f) {
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* Elements that one thread scans at a time. */
+/* Elements that a thread scans at a time. */
 #define SCAN_PIECE (UINT64_C(1) << 16)
 
-/* Vectorised scans of a piece: the largest index, and whether no index is below its predecessor. */
+/* Vectorised scans of a piece. largest: the largest index. ascends: no index is below its
+ * predecessor. lower: subtract 1 from each index. */
 #define DEFINE_SCANS(T)                                                                            \
   static uint64_t largest_##T(const T *a, uint64_t n) {                                            \
     T max = 0;                                                                                     \
@@ -508,12 +512,12 @@ static int some_infinite_8(const double *values, uint64_t n) {
   return bad;
 }
 
-/* Elements of the piece at `first`, and up to `more` of the next piece. */
+/* Number of elements in the piece at `first`, plus up to `more` of the next piece. */
 static uint64_t piece_count(uint64_t first, uint64_t n, uint64_t more) {
   return n - first < SCAN_PIECE + more ? n - first : SCAN_PIECE + more;
 }
 
-/* The same for a slab, with all threads. */
+/* The same scans for a slab, with all threads. */
 static uint64_t largest(const void *array, amped_itype type, uint64_t n) {
   uint64_t max = 0;
 #pragma omp parallel for schedule(static) reduction(max : max) if (n > SCAN_PIECE)
@@ -546,8 +550,8 @@ static bool all_finite(const void *values, amped_vtype type, uint64_t n) {
   return bad == 0;
 }
 
-/* Check indices first .. first+n of mode m as stored. The error names the first index outside
- * lowest .. lowest + dim - 1. */
+/* Check stored indices first .. first+n of mode m. The error names the first index outside lowest
+ * .. lowest + dim - 1. */
 static amped_status check_range(const amped_tensor_file *f, int m, const void *array, uint64_t n,
                                 uint64_t first) {
   amped_itype type = f->info.index_types[m];
@@ -623,7 +627,7 @@ static uint64_t hash_piece(const amped_tensor_info *info, void *const *indices, 
   return sum;
 }
 
-/* With all threads. */
+/* Hash `count` nonzeros with all threads. */
 static uint64_t hash_of(const amped_tensor_info *info, void *const *indices, const void *values,
                         uint64_t count) {
   uint64_t hash = 0;

@@ -15,56 +15,59 @@
 
 typedef struct amped_tensor_file amped_tensor_file;
 
-/* Open for reading and check all metadata. The iDp tables are checked, and not in the info before
- * amped_tensor_file_tables; AMPED_FAILED where they do not fit into free memory. norm_squared and
- * hash are 0 in files of other programs, which do not store them. The info belongs to the file. */
+/* Open for reading and check all metadata, including the iDp tables. The tables are in the info
+ * only after amped_tensor_file_tables; AMPED_FAILED if they do not fit into free memory.
+ * norm_squared and hash are 0 in files of other programs, which do not store them. The info belongs
+ * to the file. */
 amped_status amped_tensor_file_open(const char *path, amped_tensor_file **out);
 void amped_tensor_file_close(amped_tensor_file *file);
 const amped_tensor_info *amped_tensor_file_info(const amped_tensor_file *file);
 amped_status amped_tensor_file_tables(amped_tensor_file *file);
 
 /* Read nonzeros first .. first+count of mode's copy, or of the root's list with mode -1, into the
- * caller's arrays: indices[m] of info->index_types[m], values of info->value_type. Checks every
- * index against dims, the rows of a copy for ascending order, and every value for being finite.
+ * caller's arrays: indices[m] of info->index_types[m], values of info->value_type. Checks that
+ * every index is within dims, that the rows of a copy ascend, and that every value is finite.
  *
- * Hash: nonzeros that are read in order, from the first to the last of a copy, are hashed; the read
- * of the last one is AMPED_BAD_INPUT if the file has a hash and theirs differs. Who uses nonzeros
- * before the last is read calls amped_tensor_file_check first. */
+ * Nonzeros that are read in order, from the first to the last of a copy, are hashed. If the file
+ * has a hash and theirs differs, reading the last one returns AMPED_BAD_INPUT. A caller that uses
+ * nonzeros before the last is read calls amped_tensor_file_check first. */
 amped_status amped_tensor_file_read(amped_tensor_file *file, int mode, uint64_t first,
                                     uint64_t count, void *const *indices, void *values);
-/* The same without a hash, for ranks that read parts or hash nonzeros where they arrive: the caller
- * compares the sum of all ranks' hashes with info->hash. */
+/* Read without hashing, for ranks that read parts or hash nonzeros on arrival. The caller compares
+ * the sum of all ranks' hashes with info->hash. */
 amped_status amped_tensor_file_read_part(amped_tensor_file *file, int mode, uint64_t first,
                                          uint64_t count, void *const *indices, void *values);
-/* Read a whole copy for its hash. */
+/* Read a whole copy to check its hash. */
 amped_status amped_tensor_file_check(amped_tensor_file *file, int mode);
 
-/* The labels of one mode; count 0 where there are none. Free with amped_labels_free. */
+/* Read the labels of one mode; count is 0 if it has none. Free with amped_labels_free. */
 amped_status amped_tensor_file_labels(amped_tensor_file *file, int mode, amped_labels *out);
 
-/* All are read and checked, in pieces; the first and the last are kept (hdf5/hdf5_labels.h). */
+/* Read and check all labels of a mode, in pieces; keep the first and the last
+ * (hdf5/hdf5_labels.h). */
 amped_status amped_tensor_file_label_edges(amped_tensor_file *file, int mode, amped_labels *out);
-/* The memory that the labels of all modes take. */
+/* Bytes of memory for the labels of all modes. */
 amped_status amped_tensor_file_label_bytes(amped_tensor_file *file, uint64_t *out);
 
-/* Load the whole coordinate list, with labels, and validate it. For files with or without copies.
- * may_be_empty: a list without nonzeros is no error; *out has its order and dims, and nnz 0.
- * AMPED_BAD_INPUT where the file has a hash, and its nonzeros have another.
- * Nonzeros that exceed the memory of `overflow` go there; NULL: memory has no limit. Free with
- * amped_sptensor_free. */
+/* Load the whole coordinate list, with labels, and validate it; for files with or without copies.
+ * may_be_empty: a list without nonzeros is accepted; *out has its order and dims, and nnz 0.
+ * AMPED_BAD_INPUT if the file has a hash that differs from its nonzeros'.
+ *
+ * Nonzeros that do not fit in the memory of `overflow` are passed to it; NULL: memory has no limit.
+ * Free with amped_sptensor_free. */
 amped_status amped_tensor_file_load(const char *path, bool may_be_empty,
                                     const amped_overflow *overflow, amped_sptensor *out);
 
-/* Write a tensor file with one ordered copy for each mode, or only a coordinate list. The tensor is
+/* Write a tensor file with one ordered copy per mode, or only a coordinate list. The tensor must be
  * valid and sorted by mode 0. The file is written under a temporary name, flushed and renamed, so
  * `path` is always the old or the new file. Shows progress. */
 amped_status amped_tensor_file_write(const char *path, const amped_sptensor *t, bool copies);
 
-/* Read and check the whole file: order, ranges, iDp tables, heavy rows, norm, hashes. Files of
- * other programs have only ranges and values to check. */
+/* Read and check the whole file: order, ranges, iDp tables, norm, hashes, labels. In files of other
+ * programs, only ranges, values and labels can be checked. */
 amped_status amped_tensor_file_verify(amped_tensor_file *file);
 
-/* Have all labels and tables of the file a content hash? Those of earlier builds have none. */
+/* Do all labels and tables of the file have a content hash? Files of earlier builds have none. */
 amped_status amped_tensor_file_sealed(amped_tensor_file *file, bool *out);
 
 #endif

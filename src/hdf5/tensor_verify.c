@@ -1,4 +1,4 @@
-/* Reading a tensor file whole: into memory, or to verify it. */
+/* Tensor file: loads it whole into memory, or reads it whole to verify it. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -10,10 +10,10 @@
 #include "hdf5/hdf5_seal.h"
 #include "hdf5/tensor_layout.h"
 
-/* Fewer nonzeros are done before other threads wake up. */
+/* Fewer nonzeros are processed by one thread: waking other threads takes longer. */
 #define WORTH_THREADS 4096
 
-/* The nonzeros of one slab, as stored and widened. */
+/* Nonzeros of one slab, as stored and widened. */
 typedef struct slab {
   uint64_t count;
   void *narrow[AMPED_MAX_ORDER];
@@ -47,7 +47,7 @@ fail:
   return status;
 }
 
-/* Read nonzeros from `first` on, as many as a slab holds. */
+/* Fill the slab with nonzeros from `first` on. */
 static amped_status slab_read(slab *s, amped_tensor_file *file, int mode, uint64_t first) {
   const amped_tensor_info *info = amped_tensor_file_info(file);
   uint64_t left = info->nnz - first;
@@ -64,7 +64,7 @@ static amped_status slab_read(slab *s, amped_tensor_file *file, int mode, uint64
 
 /* --- into memory ----------------------------------------------------------------------------- */
 
-/* Append the slab's nonzeros to `out`, which goes to the overflow when it is full. */
+/* Append the slab's nonzeros to `out`; when `out` is full, pass it to the overflow. */
 static amped_status take_slab(const slab *s, const amped_overflow *overflow, uint64_t capacity,
                               uint64_t first, uint64_t nnz, amped_sptensor *out) {
   for (uint64_t from = 0, n = 0; from < s->count; from += n) {
@@ -91,7 +91,7 @@ static amped_status load_nonzeros(amped_tensor_file *file, const amped_overflow 
   return AMPED_OK;
 }
 
-/* Labels are all in memory, whatever becomes of the nonzeros. */
+/* Check that the labels fit in memory. All of them are kept there, even if nonzeros overflow. */
 static amped_status check_labels(amped_tensor_file *file, const amped_overflow *overflow) {
   uint64_t bytes = 0;
   char need[32];
@@ -149,22 +149,22 @@ amped_status amped_tensor_file_load(const char *path, bool may_be_empty,
 
 /* --- verifying ------------------------------------------------------------------------------- */
 
-/* State of the check of one copy after some slabs. */
+/* State of a copy's check after some slabs. */
 typedef struct scan {
   const amped_tensor_info *info;
   const char *path;
-  bool list; /* no copy: the root's list, in the order of mode 0 */
+  bool list; /* check the root's list, in the order of mode 0, instead of a copy */
   int mode;
-  int modes[AMPED_MAX_ORDER]; /* in the order of comparison */
+  int modes[AMPED_MAX_ORDER]; /* modes in the order of comparison */
   uint64_t done;
-  uint64_t last[AMPED_MAX_ORDER]; /* the last nonzero of the slab before */
+  uint64_t last[AMPED_MAX_ORDER]; /* last nonzero of the previous slab */
   uint64_t *idp_nnz;
-  /* Copy 0 alone: the coordinate that is being summed, and the norm. */
-  double group;           /* sum of the equal coordinates' values */
-  double group_magnitude; /* and of their absolute values */
+  /* Only for copy 0: the current coordinate, and the norm. */
+  double group;           /* sum of values at this coordinate */
+  double group_magnitude; /* sum of their absolute values */
   uint64_t group_count;
   long double norm_squared;
-  long double slack; /* bound of the rounding error of the norm */
+  long double slack; /* bound on the rounding error of the norm */
 } scan;
 
 static amped_status refuse(const scan *s, const char *what) {
@@ -174,7 +174,7 @@ static amped_status refuse(const scan *s, const char *what) {
                      s->mode + 1, what);
 }
 
-/* Compare nonzero i of the slab with its predecessor, in the order of the copy: -1, 0 or 1. */
+/* Compare nonzero i of the slab with its predecessor in the order of the copy: -1, 0 or 1. */
 static int step(const scan *s, const slab *b, uint64_t i) {
   for (int k = 0; k < s->info->order; k++) {
     int m = s->modes[k];
@@ -200,8 +200,8 @@ static void count_idps(scan *s, const slab *b) {
     s->idp_nnz[rows[i] / width]++;
 }
 
-/* Add the square of the sum of equal coordinates. Adding c values in another order than the writer
- * may change the sum s by d <= 2 c eps sum|x|. The square then changes by 2 |s| d + d^2. */
+/* Add the square of the sum at one coordinate. The writer may have added the c values in another
+ * order. This changes the sum s by d <= 2 c eps sum|x|, and its square by 2 |s| d + d^2. */
 static void end_group(scan *s) {
   long double sum = s->group;
   long double d = s->group_count > 1
@@ -249,8 +249,8 @@ static amped_status scan_end(scan *s) {
   if (s->mode != 0)
     return AMPED_OK;
   end_group(s);
-  /* The stored norm, if summed well, is rounded to double once; this sum is rounded to long double
-   * once for each nonzero. */
+  /* The stored norm, if summed well, is rounded to double once. This sum is rounded to long double
+   * once per nonzero. */
   long double rounding = s->norm_squared * (DBL_EPSILON + (long double)s->info->nnz * LDBL_EPSILON);
   if (fabsl(s->norm_squared - s->info->norm_squared) > s->slack + 2.0L * rounding)
     return amped_error(AMPED_BAD_INPUT, s->path,
@@ -260,8 +260,8 @@ static amped_status scan_end(scan *s) {
   return AMPED_OK;
 }
 
-/* Verify the copy of a mode; with mode 0, the list of a file that this program wrote without
- * copies. */
+/* Verify the copy of a mode. If this program wrote the file without copies, verify its list, with
+ * mode 0. */
 static amped_status verify_copy(amped_tensor_file *file, int mode, slab *b) {
   const amped_tensor_info *info = amped_tensor_file_info(file);
   scan s = {.info = info, .path = amped_tensor_file_path(file), .mode = mode};
@@ -286,8 +286,8 @@ done:
   return status;
 }
 
-/* Reading checks ranges, values and the hash. A list of another program has nothing else to check.
- */
+/* Read a copy or list, which checks ranges, values and the hash. Nothing else can be checked in a
+ * list of another program. */
 static amped_status read_all(amped_tensor_file *file, int mode, slab *b) {
   const uint64_t nnz = amped_tensor_file_info(file)->nnz;
   for (uint64_t first = 0; first < nnz; first += b->count) {

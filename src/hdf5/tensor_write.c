@@ -1,3 +1,4 @@
+/* Tensor file writer: copies in chunks, iDp tables, and the links to copy 0. */
 #include "hdf5/tensor_write.h"
 
 #include <math.h>
@@ -12,10 +13,10 @@
 #include "base/mem.h"
 #include "hdf5/tensor_layout.h"
 
-/* Fewer nonzeros are done before other threads wake up. */
+/* Fewer nonzeros are processed by one thread: waking other threads takes longer. */
 #define WORTH_THREADS 4096
 
-/* Room for the attributes. */
+/* Bytes for the attributes. */
 #define RECORD_BYTES 8192
 
 struct amped_tensor_writer {
@@ -24,8 +25,8 @@ struct amped_tensor_writer {
   amped_draft draft;
   const amped_tensor_info *info;
   amped_itype index_types[AMPED_MAX_ORDER];
-  uint64_t chunk; /* nonzeros of a chunk */
-  /* One chunk of each array in its stored type; array `order` has the values. */
+  uint64_t chunk; /* nonzeros per chunk */
+  /* one chunk of each array in its stored type; buffers[order] has the values */
   void *buffers[AMPED_MAX_ORDER + 1];
   uint64_t buffered;
   /* the current copy */
@@ -42,7 +43,7 @@ static amped_hdf5_type array_type(const amped_tensor_writer *w, int m) {
   return (amped_hdf5_type){AMPED_UNSIGNED, (uint64_t)w->index_types[m]};
 }
 
-/* Name of array m of the current copy, or of the list where there are no copies. */
+/* Name of array m of a copy, or of the list if copy is -1. */
 static amped_tensor_name array_name(int copy, int order, int m) {
   return amped_tensor_name_of(copy, m < order ? "indices" : "values", m < order ? m : -1);
 }
@@ -120,15 +121,14 @@ amped_status amped_tensor_writer_begin(amped_tensor_writer *w, int mode) {
   return amped_partition_begin(&w->count, &w->partition, info->dims[mode]);
 }
 
-/* Nonzeros to append, from number `first` on: those of t, in an order of their own or, NULL, as
- * they lie. */
+/* Nonzeros to append, from number `first` on: t's nonzeros in `order`; NULL: in the order of t. */
 typedef struct source {
   const amped_sptensor *t;
   const amped_order *order;
   uint64_t first;
 } source;
 
-/* Nonzeros that one thread brings into order at a time. */
+/* Nonzeros that a thread reorders at a time. */
 #define TILE UINT64_C(512)
 
 static const uint64_t *gather_indices(const source *s, int m, uint64_t n, uint64_t *tile) {
@@ -140,7 +140,7 @@ static const uint64_t *gather_indices(const source *s, int m, uint64_t n, uint64
   return tile;
 }
 
-/* The order's key is the index in the mode of the copy. */
+/* Gather the indices of the copy's mode. If the order has keys, they are these indices. */
 static const uint64_t *gather_rows(const source *s, int m, uint64_t n, uint64_t *tile) {
   if (s->order == NULL || !s->order->keyed)
     return gather_indices(s, m, n, tile);
@@ -158,7 +158,7 @@ static const double *gather_values(const source *s, uint64_t n, double *tile) {
   return tile;
 }
 
-/* Put n nonzeros, at most TILE, at place `at` of the buffers. */
+/* Convert n nonzeros, at most TILE, to their stored types at position `at` of the buffers. */
 static void narrow_tile(const amped_tensor_writer *w, const source *s, uint64_t n, uint64_t at) {
   const int order = w->info->order;
   uint64_t indices[TILE];
@@ -178,7 +178,8 @@ static void narrow(const amped_tensor_writer *w, const source *s, uint64_t n) {
   }
 }
 
-/* Write the chunks of all arrays in turn: chunks of one slab then lie side by side in the file. */
+/* Write one chunk of each array in turn, so that the chunks of one slab are adjacent in the
+ * file. */
 static amped_status write_buffers(amped_tensor_writer *w) {
   for (int m = 0; m <= w->info->order; m++)
     AMPED_TRY(amped_hdf5_dataset_append(&w->arrays[m], w->buffered, w->buffers[m]));
@@ -253,8 +254,8 @@ static amped_status check_norm(const amped_tensor_writer *w) {
                      "double holds; scale the values down");
 }
 
-/* The shape of a plain list is in its binsparse text alone, whose readers expect integers below
- * 2^63. */
+/* Check the dimensions of a plain list. Only its binsparse text has the shape, and readers expect
+ * integers below 2^63. */
 static amped_status check_dims(const amped_tensor_writer *w) {
   for (int m = 0; m < w->info->order && !w->info->has_copies; m++)
     if (w->info->dims[m] > INT64_MAX)
@@ -335,7 +336,7 @@ void amped_tensor_writer_discard(amped_tensor_writer *w) {
 
 /* --- a tensor in memory ----------------------------------------------------------------------- */
 
-/* The info common to all copies, computed while the tensor is sorted by mode 0. */
+/* Fill the info common to all copies. The tensor must be sorted by mode 0. */
 static amped_status describe(const amped_sptensor *t, bool copies, amped_tensor_info *info) {
   memset(info, 0, sizeof *info);
   info->order = t->order;
@@ -350,7 +351,7 @@ static amped_status describe(const amped_sptensor *t, bool copies, amped_tensor_
   return amped_dictionary_find(&info->dictionary, t->values, t->nnz);
 }
 
-/* Chunk by chunk: more threads are free as soon as the next order is found. */
+/* Write a copy chunk by chunk. More threads become available as soon as the next order is found. */
 static amped_status write_copy(amped_tensor_writer *w, int mode, const amped_sptensor *t,
                                const amped_order *order, amped_copy_orders *orders) {
   uint64_t used = 0;
