@@ -1,3 +1,4 @@
+/* Index match: comparing names of modes, and finding indices by label or number. */
 #include "text/index_match.h"
 
 #include <inttypes.h>
@@ -11,14 +12,14 @@
 #include "text/io_number.h"
 #include "text/label_join.h"
 
-/* --- names of modes ----------------------------------------------------------------------------
- */
+/* --- names of modes --------------------------------------------------------------------------- */
 
 static bool same_name(const amped_labels *a, const amped_labels *b) {
   return a->name != NULL && b->name != NULL && strcmp(a->name, b->name) == 0;
 }
 
-/* A column in another mode's place gives numbers, and wrong ones. */
+/* Refuse a mode named like another mode of the known side: indices would be read from the wrong
+ * column, unnoticed. */
 static amped_status check_name(const amped_index_side *known, const amped_index_side *file,
                                int mode) {
   char theirs[128];
@@ -49,8 +50,7 @@ amped_status amped_index_match_check(const amped_index_side *known, const amped_
   return AMPED_OK;
 }
 
-/* --- numbers -----------------------------------------------------------------------------------
- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 uint64_t amped_index_of_number(const amped_labels *labels, uint64_t dim, const char *text,
                                uint64_t length) {
@@ -61,7 +61,7 @@ uint64_t amped_index_of_number(const amped_labels *labels, uint64_t dim, const c
     return AMPED_INDEX_UNKNOWN;
   memcpy(digits, text, length);
   digits[length] = '\0';
-  /* 007 is a name. */
+  /* 007 is a name, not a number. */
   const char *end = amped_number_u64(digits, &n);
   if (end != digits + length || (digits[0] == '0' && length > 1))
     return AMPED_INDEX_UNKNOWN;
@@ -100,8 +100,7 @@ static amped_status by_number(const amped_index_side *known, const amped_index_s
   return AMPED_OK;
 }
 
-/* --- labels ------------------------------------------------------------------------------------
- */
+/* --- labels ----------------------------------------------------------------------------------- */
 
 static amped_status labels_repeat(const amped_index_side *known, const amped_index_side *file,
                                   int mode) {
@@ -139,7 +138,8 @@ static amped_status by_id(const amped_index_side *known, const amped_index_side 
   return AMPED_OK;
 }
 
-/* Has the mode labels that may be taken for indices, and are not those of their rows? */
+/* Could an index be mistaken for a label of this mode? True if a label is a number, unless every
+ * label is the number of its index. */
 static bool is_ambiguous(const amped_labels *labels) {
   bool numbers = false;
   for (uint64_t i = 0; i < labels->count && !numbers; i++) {
@@ -193,8 +193,7 @@ uint64_t amped_index_match_find(const amped_index_match *match, uint64_t index) 
   return id == AMPED_INTERN_NONE ? AMPED_INDEX_UNKNOWN : id;
 }
 
-/* --- lines -------------------------------------------------------------------------------------
- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 void amped_index_match_say(const amped_index_side *known, const amped_index_side *file, int mode,
                            const amped_index_match *match) {

@@ -1,14 +1,16 @@
-/* Index match: which index of a tensor, a model or a state an index of a second file means.
+/* Index match: maps an index of a second file to the index of a tensor, a model or a state (the
+ * known side).
  *
- * Every command that reads a second file asks here. In each mode:
+ * Every command that reads a second file uses it. In each mode:
  *
- *   - Where both sides have labels, indices of the same label are the same.
- *   - Where the file alone has labels, these are indices, as the files of the known side count.
- *   - Where the known side alone has labels that --compact kept, the file's indices are looked up
- *     among them, as the user's files have them.
- *   - Where the known side alone has other labels, and some of them are numbers, an index tells no
- *     row: that is refused, unless label after label is the number of its index.
- *   - Elsewhere indices are the same: neither side has labels, or the known side alone has names.
+ * - If both sides have labels, indices with the same label match.
+ * - If only the file has labels, they are indices, counted from 0 or 1 as on the known side.
+ * - If only the known side has labels, kept by --compact, the file's indices are looked up among
+ *   these labels.
+ * - If only the known side has other labels, and some are numbers, an index is ambiguous and
+ *   refused. It is accepted if every label is the number of its index.
+ * - In all other cases, indices match unchanged: neither side has labels, or only the known side
+ *   has names.
  *
  * Functions of host memory; not collective. */
 #ifndef AMPED_INDEX_MATCH_H
@@ -17,10 +19,10 @@
 #include "tensor/labels.h"
 #include "text/intern.h"
 
-/* In place of an index: the known side has no such one. */
+/* Returned in place of an index: the known side has no such index. */
 #define AMPED_INDEX_UNKNOWN UINT64_MAX
 
-/* A side of the match. */
+/* Known side or file. */
 typedef struct amped_index_side {
   const char *path; /* for messages */
   int order;
@@ -28,46 +30,47 @@ typedef struct amped_index_side {
   const amped_labels *labels; /* [order] */
 } amped_index_side;
 
-/* Have both sides the same modes? AMPED_BAD_INPUT, with both paths: the orders differ, or a mode of
- * the file has the name of another mode of the known side. */
+/* Compare the modes of both sides. AMPED_BAD_INPUT, with both paths, if the orders differ or a mode
+ * of the file has the name of another mode of the known side. */
 amped_status amped_index_match_check(const amped_index_side *known, const amped_index_side *file);
 
 typedef enum amped_index_rule {
   AMPED_INDEX_SAME,
-  AMPED_INDEX_BY_LABEL,  /* of both sides */
+  AMPED_INDEX_BY_LABEL,  /* both sides have labels */
   AMPED_INDEX_BY_NUMBER, /* the file's labels are indices */
   AMPED_INDEX_BY_ID      /* the file's indices are labels that --compact kept */
 } amped_index_rule;
 
-/* The match of one mode. */
+/* Match of one mode. */
 typedef struct amped_index_match {
   amped_index_rule rule;
-  uint64_t dim;     /* of the known side */
-  uint64_t *rows;   /* BY_LABEL, BY_NUMBER: [labels of the file] */
-  uint64_t shared;  /* of rows: those that are known */
-  bool from_zero;   /* BY_ID: so the file counts */
-  amped_intern ids; /* BY_ID: the known side's labels */
+  uint64_t dim;     /* dimension of the known side */
+  uint64_t *rows;   /* BY_LABEL, BY_NUMBER: [labels of the file] index of each */
+  uint64_t shared;  /* number of rows that are not AMPED_INDEX_UNKNOWN */
+  bool from_zero;   /* BY_ID: the file counts from 0 */
+  amped_intern ids; /* BY_ID: labels of the known side */
 } amped_index_match;
 
-/* AMPED_BAD_INPUT, with the remedy: an index of this mode tells no row; labels of a side repeat; a
- * label that should be an index is no whole number. Free takes a zeroed or freed one. */
+/* Prepare the match of a mode. AMPED_BAD_INPUT, with the remedy, if an index is ambiguous, if
+ * labels of a side repeat, or if a label that should be an index is no whole number. Free accepts a
+ * zeroed or freed match. */
 amped_status amped_index_match_create(const amped_index_side *known, const amped_index_side *file,
                                       int mode, amped_index_match *out);
 void amped_index_match_free(amped_index_match *match);
 
-/* The known side's index, or AMPED_INDEX_UNKNOWN, of an index of the file. Any thread. */
+/* Returns the known side's index for an index of the file, or AMPED_INDEX_UNKNOWN. Any thread. */
 uint64_t amped_index_match_find(const amped_index_match *match, uint64_t index);
 
-/* Say in a line what labels and indices were taken for, where one side alone has labels. */
+/* Print one line that says how labels and indices were interpreted, if only one side has labels. */
 void amped_index_match_say(const amped_index_side *known, const amped_index_side *file, int mode,
                            const amped_index_match *match);
 
-/* AMPED_BAD_INPUT: none of `count` entries of the file has an index of this mode that is known. */
+/* AMPED_BAD_INPUT: none of the file's `count` entries has a known index in this mode. */
 amped_status amped_index_match_refuse(const amped_index_side *known, const amped_index_side *file,
                                       int mode, uint64_t count);
 
-/* The index that a text numbers, as `labels` count; AMPED_INDEX_UNKNOWN: it is no number of an
- * index below dim. The second also says whether it is the number of any index. */
+/* of_number: returns the index that a text denotes, counted as in `labels`; AMPED_INDEX_UNKNOWN if
+ * it is not a number or not below dim. is_number: could the text be the number of any index? */
 uint64_t amped_index_of_number(const amped_labels *labels, uint64_t dim, const char *text,
                                uint64_t length);
 bool amped_index_is_number(const amped_labels *labels, const char *text, uint64_t length);

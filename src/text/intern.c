@@ -1,3 +1,4 @@
+/* Interned strings: an open-addressing hash table over one buffer of strings. */
 #include "text/intern.h"
 
 #include <pthread.h>
@@ -41,7 +42,7 @@ static bool is(const amped_intern *in, uint64_t id, const char *string, uint64_t
   return in->offsets[id + 1] - begin == length && memcmp(in->bytes + begin, string, length) == 0;
 }
 
-/* The slot that holds the string, or the free slot for it. The table is never full. */
+/* Returns the slot of the string, or the free slot for it. The table is never full. */
 static amped_intern_slot *slot_of(const amped_intern *in, uint64_t hash, const char *string,
                                   uint64_t length) {
   uint64_t mask = in->slots_capacity - 1;
@@ -56,7 +57,7 @@ uint64_t amped_intern_find(const amped_intern *in, uint64_t hash, const char *st
                            uint64_t length) {
   if (in->count == 0)
     return AMPED_INTERN_NONE;
-  return slot_of(in, hash, string, length)->id - 1; /* 0 - 1 is NONE */
+  return slot_of(in, hash, string, length)->id - 1; /* 0 - 1 is AMPED_INTERN_NONE */
 }
 
 void amped_intern_prefetch(const amped_intern *in, uint64_t hash) {
@@ -64,7 +65,7 @@ void amped_intern_prefetch(const amped_intern *in, uint64_t hash) {
     __builtin_prefetch(&in->slots[hash & (in->slots_capacity - 1)]);
 }
 
-/* Double the slots; the strings do not move. */
+/* Double the number of slots; the strings do not move. */
 static amped_status grow_slots(amped_intern *in) {
   uint64_t capacity = in->slots_capacity > 0 ? in->slots_capacity * 2 : FIRST_SLOTS;
   amped_intern_slot *slots = NULL;
@@ -83,7 +84,7 @@ static amped_status grow_slots(amped_intern *in) {
   return AMPED_OK;
 }
 
-/* Keep the table at most half full: probes are short, and there is always a free slot. */
+/* Keep the table at most half full, so that probes are short and a slot is always free. */
 static amped_status reserve_slot(amped_intern *in) {
   return in->count >= in->slots_capacity / 2 ? grow_slots(in) : AMPED_OK;
 }
@@ -143,7 +144,7 @@ amped_status amped_intern_take(amped_intern *in, amped_labels *labels) {
     amped_intern_free(in);
     return AMPED_OK;
   }
-  /* At least one byte, since the only label may be empty. */
+  /* Allocate at least one byte: the only label may be empty. */
   uint64_t bytes = in->offsets[in->count];
   AMPED_TRY(amped_realloc(&in->bytes, bytes > 0 ? bytes : 1, 1, "labels"));
   AMPED_TRY(amped_realloc(&in->offsets, in->count + 1, sizeof *in->offsets, "labels"));

@@ -12,10 +12,10 @@
 
 typedef struct amped_intern_slot {
   uint64_t hash;
-  uint64_t id; /* number + 1, 0: free */
+  uint64_t id; /* string number + 1; 0: free */
 } amped_intern_slot;
 
-/* Start from {0}. */
+/* Table of strings. Start from {0}. */
 typedef struct amped_intern {
   uint64_t count;
   char *bytes;
@@ -29,22 +29,22 @@ typedef struct amped_intern {
 
 uint64_t amped_intern_hash(const char *string, uint64_t length);
 
-/* Prefetch the memory that finding or adding a string of this hash reads first. In a large table
- * most of the time is waiting for memory, and several waits can overlap. */
+/* Prefetch the memory that finding or adding a string with this hash reads first. In a large table
+ * most of the time is spent waiting for memory, and several waits can overlap. */
 void amped_intern_prefetch(const amped_intern *in, uint64_t hash);
 
-/* The number of a string, or AMPED_INTERN_NONE. */
+/* Returns the number of a string, or AMPED_INTERN_NONE. */
 uint64_t amped_intern_find(const amped_intern *in, uint64_t hash, const char *string,
                            uint64_t length);
-/* The number of a string; a new string is added. */
+/* Add a string if it is new; *id is its number. */
 amped_status amped_intern_add(amped_intern *in, uint64_t hash, const char *string, uint64_t length,
                               uint64_t *id);
 
-/* Remove all strings and keep the memory; free the memory. */
+/* clear: remove all strings, keep the memory. free: free the memory. */
 void amped_intern_clear(amped_intern *in);
 void amped_intern_free(amped_intern *in);
 
-/* Move the strings to labels, whose name is not changed. `in` is empty afterwards. */
+/* Move the strings to `labels`, whose name stays. `in` is empty afterwards. */
 amped_status amped_intern_take(amped_intern *in, amped_labels *labels);
 
 #endif

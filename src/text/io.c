@@ -1,3 +1,4 @@
+/* Tensors in: checks the options against the format, and calls the format's reader. */
 #include "text/io.h"
 
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "text/io_tns.h"
 #include "hdf5/tensor_file.h"
 
-/* An option of tables that is given; NULL where none is. */
+/* Returns a given option that is only for tables; NULL: none. */
 static const char *option_of_table(const amped_read_options *o) {
   return o->keys != NULL          ? "--keys"
          : o->value != NULL       ? "--value"
@@ -57,10 +58,10 @@ amped_status amped_io_read(const char *path, const amped_read_options *options,
     break;
   }
   AMPED_TRY(status);
-  if (format != AMPED_FORMAT_HDF5) /* which tells itself */
+  if (format != AMPED_FORMAT_HDF5) /* an HDF5 file has its own policy */
     out->duplicates = AMPED_DUPLICATES_KEEP;
   if (out->nnz == 0 && (options->overflow != NULL || options->may_be_empty))
-    return AMPED_OK; /* the last chunk was empty, and the overflow has the other nonzeros: readers
+    return AMPED_OK; /* the overflow has all other nonzeros, or the tensor may be empty; readers
                         check this */
   status = amped_sptensor_validate(out, path);
   if (status != AMPED_OK)

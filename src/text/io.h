@@ -1,4 +1,4 @@
-/* Tensors in: picks a format by the options, or by the name's suffix (io_format.h).
+/* Tensors in: picks a format by the options, or by the suffix of the name (io_format.h).
  *
  * .tns .coo .txt (and + .gz, .zst): FROSTT text (io_tns.h). .csv .tsv (and + .gz, .zst): tables
  * (io_table.h). .h5 .hdf5: tensor files (tensor_file.h). "-" is standard input. */
@@ -7,13 +7,14 @@
 
 #include "text/io_format.h"
 
-/* AMPED_USAGE where an option does not apply to the format. */
+/* AMPED_USAGE if an option does not apply to the format. */
 amped_status amped_io_check(const char *path, amped_format format,
                             const amped_read_options *options);
 
 /* Read a tensor of any of these formats into memory: validated, in the file's order, with
- * duplicates. nnz is 0 where it is empty and may be (read_options.h). AMPED_USAGE where an option
- * does not apply to the format. Shows progress; uses all threads. The caller frees the tensor. */
+ * duplicates. nnz is 0 if the tensor is empty and is allowed to be (read_options.h). AMPED_USAGE if
+ * an option does not apply to the format. Shows progress; uses all threads. The caller frees the
+ * tensor. */
 amped_status amped_io_read(const char *path, const amped_read_options *options,
                            amped_sptensor *out);
 

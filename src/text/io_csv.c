@@ -1,9 +1,10 @@
+/* CSV and TSV text: splitting rows into cells, quotes, and a UTF-8 check. */
 #include "text/io_csv.h"
 
 #include <string.h>
 
-/* Check the end of a cell: a separator, or a line end with or without carriage return. NULL
- * otherwise. */
+/* Check the end of a cell: a separator, or a line end with or without carriage return. Returns the
+ * byte after it; otherwise NULL. */
 static const char *end_cell(const amped_piece *piece, const char *p, char separator,
                             amped_cell *cell) {
   if (p < piece->end && *p == separator)
@@ -16,7 +17,8 @@ static const char *end_cell(const amped_piece *piece, const char *p, char separa
   return p + 1;
 }
 
-/* Blanks around a cell are no part of it, unless they separate cells. */
+/* Is it a blank around a cell, which is not part of the cell? Blanks that separate cells are
+ * not. */
 static bool is_blank(char c, char separator) {
   return (c == ' ' || c == '\t') && c != separator;
 }
@@ -86,7 +88,7 @@ uint64_t amped_csv_unquote(const amped_cell *cell, char *out) {
   return (uint64_t)(q - out);
 }
 
-/* Bytes of the UTF-8 character at p, 0 where there is none. */
+/* Number of bytes in the UTF-8 character at p; 0: it is not valid. */
 static int character(const unsigned char *p, const unsigned char *end) {
   static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
   int n = *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;

@@ -4,27 +4,27 @@
 
 #include "text/io_text.h"
 
-/* What stands between cells, and whether quotes may stand around them. */
+/* Separator between cells; and whether cells may be quoted. */
 typedef struct amped_csv_form {
   char separator;
   bool quoted;
 } amped_csv_form;
 
-/* A cell within the text, without the quotes around it, and without the blanks around it or around
- * its quotes; blanks inside quotes stay. Names, keys and values of every table are cells; doubled
- * quotes inside are still doubled. */
+/* A cell within the text, without its quotes and without blanks around the cell or its quotes;
+ * blanks inside quotes stay. Names, keys and values of every table are cells. Doubled quotes inside
+ * are still doubled. */
 typedef struct amped_cell {
   const char *begin, *end;
-  bool doubled; /* holds doubled quotes */
+  bool doubled; /* contains doubled quotes */
   bool last;    /* the row ends after this cell */
 } amped_cell;
 
-/* Read the cell that begins at p; returns the begin of the next cell or row. NULL, with
- * piece->error, where quotes are wrong. Every row of the piece ends with a line end. */
+/* Read the cell that begins at p; returns the start of the next cell or row. NULL, with
+ * piece->error, if quotes are wrong. Every row of the piece must end with a line end. */
 const char *amped_csv_cell(amped_piece *piece, const char *p, amped_csv_form form,
                            amped_cell *cell);
 
-/* Copy a cell, and make its doubled quotes single. `out` has room for the cell. Returns the
+/* Copy a cell, with its doubled quotes made single. `out` must be as long as the cell. Returns the
  * length. */
 uint64_t amped_csv_unquote(const amped_cell *cell, char *out);
 

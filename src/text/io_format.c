@@ -1,3 +1,4 @@
+/* Formats: by suffix, by options, and by first bytes for unknown suffixes. */
 #include "text/io_format.h"
 
 #include <fcntl.h>
@@ -33,7 +34,7 @@ static size_t without_compression(const char *path) {
   return has_suffix(path, length, ".zst") ? length - strlen(".zst") : length;
 }
 
-/* The format of path[0 .. length); FORMATS where there is none. */
+/* Index of the format of path[0 .. length); FORMATS: none. */
 static size_t find_format(const char *path, size_t length) {
   size_t i = 0;
   while (i < FORMATS && !has_suffix(path, length, formats[i].suffix))
@@ -59,7 +60,7 @@ amped_status amped_io_format(const char *path, amped_format *out) {
   return AMPED_OK;
 }
 
-/* A name that tells no format: standard input, a device, a pipe. */
+/* Is it a name that implies no format: standard input, a device, a pipe? */
 static bool is_stream(const char *path) {
   struct stat st;
   const bool device = strncmp(path, "/dev/", 5) == 0 && strncmp(path, "/dev/shm/", 9) != 0;
@@ -68,7 +69,7 @@ static bool is_stream(const char *path) {
   return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-/* A suffix that is not known may be that of another compression: the contents tell. */
+/* Refuse an unknown suffix. If the contents show another compression, the message names it. */
 static amped_status refuse_suffix(const char *path) {
   char bytes[AMPED_MAGIC_BYTES];
   const int fd = open(path, O_RDONLY | O_CLOEXEC);

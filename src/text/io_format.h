@@ -12,23 +12,23 @@ typedef enum amped_format {
   AMPED_FORMAT_NPY /* a dense tensor (io_npy.h) */
 } amped_format;
 
-/* The format of a file name, compression suffix ignored; AMPED_USAGE where the suffix is
+/* Find the format of a file name, ignoring a compression suffix. AMPED_USAGE if the suffix is
  * unknown. */
 amped_status amped_io_format(const char *path, amped_format *out);
 
-/* The format of an input: as the options say, or else by its name. Standard input, a pipe or a
- * device without such a suffix is text, or a table where an option of tables is given. */
+/* Find the format of an input, by the options or else by its name. Standard input, a pipe or a
+ * device without such a suffix is text, or a table if an option for tables is given. */
 amped_status amped_io_input_format(const char *path, const amped_read_options *options,
                                    amped_format *out);
 
-/* Is a table of this name without quotes, where the options do not say? */
+/* Is it a .tsv table, whose cells have no quotes unless options say otherwise? */
 bool amped_io_is_tsv(const char *path);
 
-/* The input's name in messages: "standard input" for "-". */
+/* Name of the input in messages: "standard input" for "-". */
 const char *amped_io_name(const char *path);
 
-/* Length of a path without the suffixes of its format and compression; the whole length where it
- * has neither. */
+/* Length of a path without the suffixes of format and compression; the whole length if it has
+ * neither. */
 uint64_t amped_io_stem(const char *path);
 
 #endif

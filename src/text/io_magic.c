@@ -1,3 +1,4 @@
+/* Magic: first bytes of compressed files, archives and other binary files. */
 #include "text/io_magic.h"
 
 #include <string.h>
@@ -8,13 +9,13 @@
 typedef struct kind {
   const char *bytes;
   uint64_t count;
-  const char *what; /* and the remedy */
+  const char *what; /* kind of the file, and the remedy */
 } kind;
 
 #define KIND(bytes, what)                                                                          \
   { bytes, sizeof(bytes) - 1, what }
 
-/* A longer one stands before its own beginning. */
+/* First bytes of files that are not text. A longer entry precedes its own prefix. */
 static const kind kinds[] = {
     KIND("\xfd"
          "7zXZ\0",
@@ -46,7 +47,8 @@ static const kind kinds[] = {
 };
 
 static bool begins(const unsigned char *p, uint64_t count, const kind *k) {
-  /* bzip2's fourth byte is its level; an empty file of it goes on otherwise than others. */
+  /* The fourth byte of a bzip2 file is its level; an empty bzip2 file continues with other
+   * bytes. */
   if (memcmp(k->bytes, "BZh", 3) == 0)
     return count >= 10 && memcmp(p, "BZh", 3) == 0 && p[3] >= '1' && p[3] <= '9' &&
            (memcmp(p + 4, "1AY&SY", 6) == 0 || memcmp(p + 4, "\x17\x72\x45\x38\x50\x90", 6) == 0);
@@ -63,7 +65,7 @@ bool amped_magic_is_gzip(const void *bytes, uint64_t count) {
   return count >= 2 && memcmp(bytes, GZIP_MAGIC, 2) == 0;
 }
 
-/* UTF-16 without a mark: ASCII, every other byte of which is 0. */
+/* Detect UTF-16 without a byte order mark: ASCII text in which every other byte is 0. */
 static const char *utf16_order(const unsigned char *p, uint64_t count) {
   if (count >= 4 && p[0] != 0 && p[1] == 0 && p[2] != 0 && p[3] == 0)
     return "LE";

@@ -1,3 +1,4 @@
+/* NumPy's .npy files: reading boxes of cells, and writing. */
 #include "text/io_npy.h"
 
 #include <errno.h>
@@ -14,14 +15,15 @@
 
 static const unsigned char magic[6] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
-/* Longer headers are no arrays of numbers. */
+/* Longest header accepted: no array of numbers has a longer one. */
 #define MOST_HEADER (UINT64_C(1) << 20)
 
-/* Where boxes are short runs with short gaps, runs and gaps are read together, through a window. */
+/* Size of the window. If a box consists of short runs with short gaps, runs and gaps are read
+ * together. GAP_SHARE: the runs must be at least 1/8 of these bytes. */
 #define WINDOW_BYTES (UINT64_C(1) << 20)
 #define GAP_SHARE 8
 
-/* The system reads at most about 2^31 bytes at a time. */
+/* Most bytes per read call: the system reads at most about 2^31. */
 #define MOST_BYTES (UINT64_C(1) << 30)
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "cells are written as they lie here");
@@ -31,7 +33,7 @@ struct amped_npy {
   char *path;
   amped_file_stamp stamp;
   amped_npy_header header;
-  uint64_t data; /* where cells begin */
+  uint64_t data; /* file offset of the first cell */
 };
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -66,7 +68,7 @@ static amped_status no_npy(const amped_npy *f, const char *what) {
   return amped_error(AMPED_BAD_INPUT, f->path, "%s; save the array again with numpy.save", what);
 }
 
-/* Where the header's text begins, and its length. */
+/* Find the offset and the length of the header's text. */
 static amped_status find_header(const amped_npy *f, uint64_t *at, uint64_t *length) {
   unsigned char start[12] = {0};
   const uint64_t there = f->stamp.bytes < sizeof start ? f->stamp.bytes : sizeof start;
@@ -149,12 +151,13 @@ const amped_dense_info *amped_npy_info(const amped_npy *f) {
   return &f->header.info;
 }
 
-/* A box as runs of bytes. Levels are those of the layout; those behind `inner` are whole. */
+/* A box as runs of contiguous bytes. Levels are the layout's; all levels after `inner` are
+ * complete. */
 typedef struct runs {
   int inner;
-  uint64_t bytes;                   /* of a run */
-  uint64_t count;                   /* of runs */
-  uint64_t stride[AMPED_MAX_ORDER]; /* bytes of an index of a level */
+  uint64_t bytes;                   /* bytes per run */
+  uint64_t count;                   /* number of runs */
+  uint64_t stride[AMPED_MAX_ORDER]; /* bytes per index of a level */
 } runs;
 
 static runs runs_of(const amped_dense_info *info, const uint64_t *count) {
@@ -185,7 +188,7 @@ static uint64_t place_of(const amped_npy *f, const runs *r, const uint64_t *firs
   return at;
 }
 
-/* Bytes of the file that are in memory. */
+/* Part of the file held in memory. */
 typedef struct window {
   char *bytes;
   uint64_t at, count;
@@ -259,7 +262,7 @@ struct amped_npy_writer {
   char *path;
   amped_draft draft;
   uint64_t cell_bytes, cells, appended;
-  uint64_t at; /* where the next cell goes */
+  uint64_t at; /* file offset of the next cell */
 };
 
 static amped_status put(amped_npy_writer *w, uint64_t bytes, const void *from) {
@@ -270,7 +273,7 @@ static amped_status put(amped_npy_writer *w, uint64_t bytes, const void *from) {
                                          "cannot be written; free disk space or name another file");
 }
 
-/* Cells begin at a multiple of 64 bytes; blanks and a line's end fill the header. */
+/* Write the header, padded with blanks and a line end: cells begin at a multiple of 64 bytes. */
 static amped_status put_header(amped_npy_writer *w, const amped_dense_info *info) {
   char start[10 + AMPED_NPY_HEADER + 64] = {0};
   memcpy(start, magic, sizeof magic);

@@ -1,13 +1,14 @@
+/* Header of .npy files: a parser for Python's dictionary, and its writer. */
 #include "text/io_npy_header.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Room for a type's code: "<f8". Those of structures are longer, and refused. */
+/* Bytes for a type's code, such as "<f8". Codes of structures are longer and are refused. */
 #define MOST_CODE 16
 
-/* The text that is left. */
+/* Remaining text. */
 typedef struct cursor {
   const char *at, *end;
   const char *where;
@@ -29,7 +30,7 @@ static void skip_blanks(cursor *c) {
     c->at++;
 }
 
-/* Is this the next character, behind blanks? Then it is passed. */
+/* Skip blanks and, if the next character is `expected`, consume it. */
 static bool take(cursor *c, char expected) {
   skip_blanks(c);
   if (c->at == c->end || *c->at != expected)
@@ -47,7 +48,7 @@ static bool take_word(cursor *c, const char *word) {
   return true;
 }
 
-/* A text in quotes, without escapes, of less than `room` bytes. */
+/* Read a quoted text without escapes, of less than `room` bytes. */
 static bool take_text(cursor *c, char *to, size_t room) {
   skip_blanks(c);
   if (c->at == c->end || (*c->at != '\'' && *c->at != '"'))
@@ -71,7 +72,7 @@ static bool take_number(cursor *c, uint64_t *out) {
     if (!amped_mul(*out, 10, out) || !amped_add(*out, (uint64_t)(*c->at - '0'), out))
       return false;
   const bool some = c->at > begin;
-  (void)(some && take(c, 'L')); /* Python 2 */
+  (void)(some && take(c, 'L')); /* suffix of Python 2's long integers */
   return some;
 }
 
@@ -143,7 +144,7 @@ static amped_status read_dictionary(cursor *c, found *f, amped_dense_info *info)
 }
 
 static const struct {
-  const char *code; /* of numpy, without its byte order */
+  const char *code; /* numpy's code, without its byte order */
   amped_cell_type type;
 } types[] = {{"i1", AMPED_CELL_I8},  {"u1", AMPED_CELL_U8},  {"i2", AMPED_CELL_I16},
              {"u2", AMPED_CELL_U16}, {"i4", AMPED_CELL_I32}, {"u4", AMPED_CELL_U32},

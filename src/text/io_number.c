@@ -1,3 +1,5 @@
+/* Numbers in text: reading decimals with exact powers of ten, and printing the shortest exact
+ * text. */
 #include "text/io_number.h"
 
 #include <math.h>
@@ -7,14 +9,15 @@
 
 #include "base/printable.h"
 
-/* Characters of an excerpt. EXCERPT * AMPED_PRINTABLE_UNIT, and dots, fit AMPED_EXCERPT_BYTES. */
+/* Most characters of an excerpt. EXCERPT * AMPED_PRINTABLE_UNIT, and dots, fit in
+ * AMPED_EXCERPT_BYTES. */
 #define EXCERPT 32
 
 /* A significand below 2^53 and a power of ten up to 10^22 are exact doubles. Their product or
  * quotient is therefore rounded once, correctly. */
 #define EXACT_POWER 22
 #define EXACT_SIGNIFICAND (UINT64_C(1) << 53)
-/* Digits that 64 bits always hold. */
+/* Number of decimal digits that always fit in 64 bits. */
 #define SAFE_DIGITS 19
 
 static const double powers_of_ten[EXACT_POWER + 1] = {
@@ -41,7 +44,8 @@ static const char *take_digits(const char *p, uint64_t *significand, int *count)
   return p;
 }
 
-/* "e-12" behind a significand. Returns p where there is no exponent; NULL where it is malformed. */
+/* Read an exponent such as "e-12" after a significand. Returns p if there is none; NULL if it is
+ * malformed. */
 static const char *take_exponent(const char *p, long *exponent) {
   bool negative = false;
   *exponent = 0;

@@ -1,3 +1,4 @@
+/* Results as text or NumPy files: names of the files, and their writers. */
 #include "text/io_result.h"
 
 #include <stdio.h>
@@ -8,7 +9,8 @@
 #include "text/io_table_write.h"
 #include "base/mem.h"
 
-/* A file for the weights, one for each factor, and as many for mean and biases. */
+/* One file for the weights and one per factor; at most the same number again for mean and
+ * biases. */
 #define MAX_FILES (2 * (AMPED_MAX_ORDER + 1))
 
 #define TEXT_BYTES 65536
@@ -22,7 +24,7 @@ int amped_io_result_files(int order, const amped_completion *c) {
   return 1 + order + (c == NULL ? 0 : c->biased ? 1 + order : 1);
 }
 
-/* "weights", "mode0", ..., "mean", "bias0", ... */
+/* Part of a file's name: "weights", "mode0", ..., "mean", "bias0", ... */
 static void name_part(int order, int file, char *out, size_t size) {
   if (file == 0)
     (void)snprintf(out, size, "weights");
@@ -69,7 +71,8 @@ amped_status amped_io_result_check(const char *path) {
   return status;
 }
 
-/* NumPy format, version 1.0: magic, a length, and a header whose end is at a multiple of 64. */
+/* Write NumPy format, version 1.0: magic, a length, and a header that ends at a multiple of 64
+ * bytes. */
 static amped_status write_npy(amped_stream *stream, const double *a, uint64_t rows, int columns) {
   char header[192];
   char shape[64];

@@ -1,10 +1,11 @@
+/* Rows: memory for the nonzeros that pieces of a text are parsed into. */
 #include "text/io_rows.h"
 
 #include <string.h>
 
 #include "base/mem.h"
 
-/* So many rows tell how many there will be. */
+/* Rows after which the total number can be estimated. */
 #define ENOUGH_ROWS (UINT64_C(1) << 20)
 
 static amped_status resize(amped_rows *rows, uint64_t capacity) {
@@ -16,7 +17,8 @@ static amped_status resize(amped_rows *rows, uint64_t capacity) {
   return AMPED_OK;
 }
 
-/* The most rows of the pieces; the rows of each piece begin at piece->row. */
+/* Set piece->row of every piece; *end is the most rows in all. Returns false if 64 bits are too
+ * few. */
 static bool place_pieces(const amped_rows *rows, amped_piece *pieces, int count, uint64_t *end) {
   *end = rows->tensor->nnz;
   for (int i = 0; i < count; i++) {
@@ -35,8 +37,9 @@ static amped_status empty(amped_rows *rows) {
   return AMPED_OK;
 }
 
-/* The room that all rows are likely to take; 0: unknown. Arrays that never grow never move, and lie
- * on large pages. Only where memory is bounded: a compressed input may be anything. */
+/* Estimate the rows of the whole input, with 1/16 in reserve; 0: unknown. Arrays that are never
+ * resized stay in place and on large pages. Only if memory is bounded: a compressed input may
+ * expand to any size. */
 static uint64_t expected(const amped_rows *rows, uint64_t most) {
   const uint64_t nnz = rows->tensor->nnz;
   if (rows->overflow == NULL || nnz < ENOUGH_ROWS || !(rows->fraction > 0.0))
@@ -59,7 +62,7 @@ amped_status amped_rows_reserve(amped_rows *rows, amped_piece *pieces, int count
     return amped_error(AMPED_FAILED, NULL, "more than 2^64 nonzeros; split the input");
   if (need <= rows->capacity)
     return AMPED_OK;
-  /* Growing by half each time keeps the cost of copying linear; pages that are never touched cost
+  /* Growth by half each time keeps the cost of copying linear; pages that are never touched cost
    * nothing. */
   uint64_t capacity = 0;
   if (!amped_add(rows->capacity, rows->capacity / 2, &capacity) || capacity > most)

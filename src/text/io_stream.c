@@ -1,3 +1,4 @@
+/* Byte streams: reading with zlib or zstd, parallel reading of plain files, and writing. */
 #include "text/io_stream.h"
 
 #include <errno.h>
@@ -19,40 +20,41 @@
 #include "base/mem.h"
 #include "text/io_magic.h"
 
-/* Compressed bytes in memory at a time: so many that the cost of system calls is small. */
+/* Buffer of compressed bytes: large enough to make the cost of system calls small. */
 #define RAW_BYTES (256u << 10)
 /* Bytes that the system is asked to read ahead. */
 #define AHEAD_BYTES (UINT64_C(64) << 20)
-/* Bytes of a plain file that one thread reads at a time. */
+/* Bytes of a plain file that a thread reads at a time. */
 #define PIECE_BYTES (UINT64_C(1) << 20)
 /* zlib's level for writing: its own default. */
 #define GZIP_LEVEL 6
-/* windowBits that ask zlib for the gzip format and its largest window. */
+/* windowBits value that selects the gzip format and the largest window. */
 #define GZIP_WINDOW (16 + MAX_WBITS)
 
 typedef enum coding { CODING_PLAIN, CODING_GZIP, CODING_ZSTD } coding;
 
-/* Time between two checks whether a read is still wanted. */
+/* Interval between checks whether a read is still wanted. */
 #define LOOK_MSEC 100
 
 struct amped_stream {
   atomic_bool stop;
   char *path;
-  amped_draft draft; /* that is written, but for standard output */
+  amped_draft draft; /* draft being written; closed for standard output */
   int fd;
-  bool owns_fd; /* a file that is read */
-  bool seeks;   /* it has a size; threads read it at places of their own */
+  bool owns_fd; /* fd is a file being read */
+  bool seeks;   /* the file has a size: each thread reads at its own offset */
   coding coding;
-  /* raw (compressed) bytes: raw[raw_at .. raw_end) wait for decoding; when writing, raw receives
-   * the encoder's output and goes out at once */
+  /* buffer of compressed bytes. Reading: raw[raw_at .. raw_end) wait for decoding. Writing: raw
+   * receives the encoder's output, which is written at once. */
   unsigned char *raw;
   uint64_t raw_at, raw_end;
   bool raw_ended;
   bool frame_open;        /* inside a gzip member or zstd frame */
   bool padded;            /* zero bytes follow a gzip member, up to the end */
   uint64_t done, total;   /* bytes; total 0: unknown */
-  uint64_t asked;         /* the system was asked to read the file up to this byte */
-  amped_file_stamp stamp; /* when the file was opened for reading; unused for standard input */
+  uint64_t asked;         /* file offset up to which the system was asked to read ahead */
+  amped_file_stamp stamp; /* taken when the file was opened for reading; unused for standard
+                             input */
   z_stream gzip;
   bool gzip_live, gzip_deflates;
   ZSTD_DCtx *unzstd;
@@ -96,18 +98,18 @@ static amped_status no_library(const amped_stream *s, const char *library) {
 
 /* ---- reading ---- */
 
-/* Let the system read ahead while the caller parses. */
+/* Ask the system to read ahead while the caller parses. */
 static void ask_ahead(amped_stream *s) {
   const uint64_t left = s->total > s->done ? s->total - s->done : 0;
   const uint64_t end = s->done + (left < AHEAD_BYTES ? left : AHEAD_BYTES);
   const uint64_t from = s->asked > s->done ? s->asked : s->done;
   if (end <= from || (end < s->total && end - from < AHEAD_BYTES / 2))
-    return; /* the system is already asked for all of it, or for enough */
+    return; /* enough is already requested */
   amped_file_ask(s->fd, from, end - from);
   s->asked = end;
 }
 
-/* Wait for bytes to read; false where no more bytes are wanted. */
+/* Wait for bytes to read; returns false if no more bytes are wanted. */
 static bool wait_for_bytes(amped_stream *s) {
   struct pollfd fd = {.fd = s->fd, .events = POLLIN};
   while (!atomic_load(&s->stop))
@@ -116,7 +118,7 @@ static bool wait_for_bytes(amped_stream *s) {
   return false;
 }
 
-/* Read up to `bytes` at byte `at` of a file, fewer only at its end. Returns errno, or 0. */
+/* Read up to `bytes` at offset `at` of a file, fewer only at its end. Returns errno, or 0. */
 static int read_piece(int fd, char *buffer, uint64_t bytes, uint64_t at, uint64_t *got) {
   *got = 0;
   while (*got < bytes) {
@@ -130,7 +132,8 @@ static int read_piece(int fd, char *buffer, uint64_t bytes, uint64_t at, uint64_
   return 0;
 }
 
-/* The same by all threads: one copies from the system's memory more slowly than many parse. */
+/* Read with all threads: a single thread copies from the system's memory more slowly than many
+ * threads parse. */
 static int read_pieces(const amped_stream *s, char *buffer, uint64_t bytes, uint64_t *got) {
   const uint64_t pieces = amped_ceil_div(bytes, PIECE_BYTES);
   uint64_t end = bytes;
@@ -148,7 +151,7 @@ static int read_pieces(const amped_stream *s, char *buffer, uint64_t bytes, uint
   return bad;
 }
 
-/* What there is of a pipe. */
+/* Read the available bytes of a pipe. Returns errno, or 0. */
 static int read_some(const amped_stream *s, void *buffer, uint64_t bytes, uint64_t *got) {
   ssize_t n;
   do
@@ -158,7 +161,7 @@ static int read_some(const amped_stream *s, void *buffer, uint64_t bytes, uint64
   return n < 0 ? errno : 0;
 }
 
-/* Read bytes of the file as they are; *got is 0 only at its end. */
+/* Read bytes of the file without decoding; *got is 0 only at its end. */
 static amped_status read_raw(amped_stream *s, void *buffer, uint64_t bytes, uint64_t *got) {
   const uint64_t ask = bytes < (1u << 30) ? bytes : UINT64_C(1) << 30;
   *got = 0;
@@ -186,7 +189,7 @@ static amped_status refill(amped_stream *s) {
   return AMPED_OK;
 }
 
-/* The first bytes tell the compression; a pipe may deliver them one by one. */
+/* Detect the compression from the first bytes; a pipe may deliver them one by one. */
 static amped_status sniff(amped_stream *s) {
   while (s->raw_end < AMPED_MAGIC_BYTES && !s->raw_ended) {
     uint64_t got = 0;
@@ -265,8 +268,8 @@ static amped_status read_plain(amped_stream *s, void *buffer, uint64_t bytes, ui
   return AMPED_OK;
 }
 
-/* Zero bytes fill up the last block of a tape or disk behind the last gzip member: pass over them.
- * Nothing else may follow. */
+/* Skip zero bytes after the last gzip member, which fill the last block of a tape or disk. Nothing
+ * else may follow them. */
 static amped_status skip_padding(amped_stream *s) {
   while (s->raw_at < s->raw_end && s->raw[s->raw_at] == 0) {
     s->raw_at++;
@@ -276,7 +279,7 @@ static amped_status skip_padding(amped_stream *s) {
                                                : damaged(s, "zero bytes between gzip members");
 }
 
-/* One step of zlib: consumes raw bytes, adds to *got. */
+/* Run one step of zlib: consumes raw bytes, adds to *got. */
 static amped_status inflate_some(amped_stream *s, unsigned char *buffer, uint64_t bytes,
                                  uint64_t *got) {
   z_stream *z = &s->gzip;
@@ -306,7 +309,7 @@ static amped_status inflate_some(amped_stream *s, unsigned char *buffer, uint64_
   return AMPED_OK;
 }
 
-/* A frame that zstd does not decode; FILE may be sound. */
+/* Report a frame that zstd does not decode. The file may still be undamaged. */
 static amped_status refused_by_zstd(const amped_stream *s, size_t code) {
   switch (ZSTD_getErrorCode(code)) {
   case ZSTD_error_frameParameter_windowTooLarge:

@@ -1,3 +1,5 @@
+/* CSV and TSV tables: parallel parsing of rows, and numbering of labels in order of first
+ * appearance. */
 #include "text/io_table.h"
 
 #include <math.h>
@@ -10,21 +12,21 @@
 #include "text/io_table_header.h"
 #include "base/mem.h"
 
-/* Marks an index as the number of a new string of its piece: no mode has 2^63 labels. */
+/* Flag of an index that is the number of a new string within its piece: no mode has 2^63 labels. */
 #define FRESH (UINT64_C(1) << 63)
-/* Strings whose place in a table is prefetched while earlier strings are entered. */
+/* Number of strings whose slots are prefetched while earlier strings are added. */
 #define AHEAD 16
 
 typedef struct reader reader;
 
-/* Parses one piece of a chunk. All threads look strings up in the tables of the whole file, which
- * change between chunks only. A parser keeps the few strings that are not there yet. They get their
- * final numbers after the chunk: piece by piece, in order of first appearance. */
+/* Parser of one piece of a chunk. All threads look up strings in the tables of the whole file,
+ * which change only between chunks. A parser keeps the few strings that are not there yet. They get
+ * their final numbers after the chunk: piece by piece, in order of first appearance. */
 typedef struct parser {
   const reader *reader;
   amped_piece *piece;
-  amped_intern fresh[AMPED_MAX_ORDER]; /* new strings of the piece, by set */
-  char *scratch;                       /* keys whose doubled quotes were made single */
+  amped_intern fresh[AMPED_MAX_ORDER]; /* new strings of the piece, per set */
+  char *scratch;                       /* keys, with doubled quotes made single */
   uint64_t scratch_bytes;
 } parser;
 
@@ -34,21 +36,22 @@ struct reader {
   bool quoted;
   amped_table_header header;
   amped_rows rows;
-  amped_intern labels[AMPED_MAX_ORDER]; /* by set: the first mode that has it */
-  amped_piece *pieces;                  /* [AMPED_MAX_PIECES] of the chunk in hand */
+  amped_intern labels[AMPED_MAX_ORDER]; /* one table per set, at the first mode of the set */
+  amped_piece *pieces;                  /* [AMPED_MAX_PIECES] pieces of the current chunk */
   parser *parsers;                      /* [AMPED_MAX_PIECES] */
 };
 
 /* ---- one row ---- */
 
-/* A key in the form of its label, and its hash. */
+/* Key in the form of its label, and its hash. */
 typedef struct key {
   const char *string;
   uint64_t length;
   uint64_t hash;
 } key;
 
-/* Room for the keys of a row that have doubled quotes. false with piece->status on failure. */
+/* Make scratch large enough for a row's keys that have doubled quotes. Returns false, with
+ * piece->status, on failure. */
 static bool reserve_scratch(parser *p, const amped_cell *cells) {
   uint64_t need = 0;
   for (int m = 0; m < p->reader->header.order; m++)
@@ -65,7 +68,7 @@ static bool reserve_scratch(parser *p, const amped_cell *cells) {
   return true;
 }
 
-/* keys[m] = the key in mode m's cell. false with piece->status on failure. */
+/* Set keys[m] to the key in mode m's cell. Returns false, with piece->status, on failure. */
 static bool take_keys(parser *p, const amped_cell *cells, key *keys) {
   const reader *r = p->reader;
   if (!reserve_scratch(p, cells))
@@ -90,8 +93,8 @@ static bool take_keys(parser *p, const amped_cell *cells, key *keys) {
   return true;
 }
 
-/* *index = the number of a key; with FRESH where the string is new. false with piece->status on
- * failure. */
+/* Set *index to the number of a key, with FRESH if the string is new. Returns false, with
+ * piece->status, on failure. */
 static bool key_index(parser *p, int m, const amped_cell *cell, const key *k, uint64_t *index) {
   const reader *r = p->reader;
   const int set = r->header.sets[m];
@@ -120,7 +123,7 @@ static bool key_index(parser *p, int m, const amped_cell *cell, const key *k, ui
   return true;
 }
 
-/* false with piece->status where the cell holds no finite number. */
+/* Read a value. Returns false, with piece->status, if the cell has no finite number. */
 static bool cell_value(parser *p, const amped_cell *cell, double *out) {
   const reader *r = p->reader;
   const char *begin = cell->begin;
@@ -141,8 +144,8 @@ static bool cell_value(parser *p, const amped_cell *cell, double *out) {
   return p->piece->status == AMPED_OK;
 }
 
-/* cells[role] = the cells of the row at `begin` that are wanted. Returns where the next row begins;
- * NULL with piece->status on failure. */
+/* Split the row at `begin`; cells[role] = its wanted cells. Returns the start of the next row;
+ * NULL, with piece->status, on failure. */
 static const char *cut_row(parser *p, const char *begin, amped_cell *cells) {
   const amped_table_header *header = &p->reader->header;
   const char *at = begin;
@@ -175,8 +178,8 @@ static const char *cut_row(parser *p, const char *begin, amped_cell *cells) {
   return at;
 }
 
-/* The row at `begin` becomes nonzero `row` of the tensor. Returns where the next row begins; NULL
- * with piece->status on failure. */
+/* Parse the row at `begin` into nonzero `row` of the tensor. Returns the start of the next row;
+ * NULL, with piece->status, on failure. */
 static const char *parse_row(parser *p, const char *begin, uint64_t row) {
   const reader *r = p->reader;
   const amped_sptensor *t = r->rows.tensor;
@@ -192,7 +195,7 @@ static const char *parse_row(parser *p, const char *begin, uint64_t row) {
       return NULL;
   if (r->header.value != NULL && !cell_value(p, &cells[AMPED_ROLE_VALUE], &value))
     return NULL;
-  /* Only a complete row may be stored: room is reserved for complete rows alone. */
+  /* Store complete rows only: memory is reserved for no others. */
   for (int m = 0; m < t->order; m++)
     t->indices[m][row] = index[m];
   t->values[row] = value;
@@ -224,7 +227,8 @@ static void parse_piece(parser *p, const reader *r, amped_piece *piece) {
 
 /* ---- one chunk ---- */
 
-/* numbers[k] = the number of a piece's new string k in the table of the whole file. */
+/* Find the numbers of a piece's new strings in the table of the whole file: numbers[k] for string
+ * k. */
 static amped_status number_strings(amped_intern *labels, const amped_intern *fresh,
                                    uint64_t *numbers) {
   uint64_t hashes[AHEAD];
@@ -244,7 +248,7 @@ static amped_status number_strings(amped_intern *labels, const amped_intern *fre
   return AMPED_OK;
 }
 
-/* The rows of a piece get the final numbers of their new strings, in the modes of a set. */
+/* Give the rows of a piece the final numbers of their new strings, in the modes of a set. */
 static void renumber(const reader *r, int set, const amped_piece *piece, const uint64_t *numbers) {
   for (int m = set; m < r->header.order; m++) {
     uint64_t *indices = r->rows.tensor->indices[m];
@@ -306,14 +310,15 @@ static amped_status read_chunks(reader *r, amped_text *text) {
       AMPED_TRY(amped_table_header_read(&r->header, r->path, r->quoted, r->options, &chunk));
       amped_table_header_tell(&r->header, r->path);
       r->rows.tensor->order = r->header.order;
-      /* The shortest row: separators between empty cells, and the line end. */
+      /* The shortest row has empty cells: only separators and the line end. */
       r->rows.least_bytes = r->header.count;
     }
     AMPED_TRY(parse_chunk(r, &chunk));
   }
 }
 
-/* Columns that the user chose, and modes that exist already, are what they are. */
+/* Warn of key columns that look like row numbers. Columns that the user chose, and modes that exist
+ * already, are accepted. */
 static void warn_of_row_numbers(const reader *r, uint64_t rows) {
   if (r->options->keys != NULL || r->options->known_modes)
     return;
@@ -341,7 +346,7 @@ static amped_status conclude(reader *r) {
   return amped_rows_finish(&r->rows);
 }
 
-/* May quotes stand around cells? The user or the name tells. */
+/* May cells be quoted? Decided by the user or by the file's name. */
 static bool has_quotes(const char *path, const amped_read_options *o) {
   return o->format == AMPED_READ_AUTO ? !amped_io_is_tsv(path) : o->format == AMPED_READ_CSV;
 }
@@ -383,7 +388,7 @@ end:
 
 /* ---- rows of a coordinate ---- */
 
-/* Are these the keys? */
+/* Are these keys the labels of t at `index`? */
 static bool has_labels(const key *keys, const amped_sptensor *t, const uint64_t *index) {
   for (int m = 0; m < t->order; m++) {
     uint64_t length = 0;

@@ -1,3 +1,5 @@
+/* Header row of a table: separator, names, the roles of columns, and warnings about likely
+ * mistakes. */
 #include "text/io_table_header.h"
 
 #include <stdio.h>
@@ -11,13 +13,13 @@
 #include "base/printable.h"
 #include "tensor/format.h"
 
-/* Bytes of the list of columns in a message. */
+/* Bytes for the list of columns in a message. */
 #define LIST_BYTES 800
-/* Rows that are looked at to tell whether a column holds numbers. */
+/* Rows examined to find out whether a column holds numbers. */
 #define LOOK_ROWS 100
-/* With fewer rows a column may have a label of its own in each by chance. */
+/* Fewest rows for a warning. In fewer rows, the labels of a column may all differ by chance. */
 #define ENOUGH_ROWS 10
-/* Bytes of a column's number, as its name. */
+/* Bytes for a column's number, used as its name. */
 #define NUMBER_BYTES 21
 
 void amped_table_header_free(amped_table_header *header) {
@@ -27,7 +29,7 @@ void amped_table_header_free(amped_table_header *header) {
   *header = (amped_table_header){0};
 }
 
-/* The names in one line, as many as fit, a comma between them. */
+/* Join names in one line, with a comma between them; the rest is cut off with dots. */
 static const char *join(const char *const *names, uint64_t count, const char *comma, char *buffer) {
   size_t used = 0;
   buffer[0] = '\0';
@@ -51,8 +53,8 @@ static const char *separator_name(char separator) {
   return separator == '\t' ? "tabs" : separator == ';' ? "semicolons" : "commas";
 }
 
-/* Count the cells of the row in piece, and copy their names to h->text unless it is NULL. NULL on
- * failure. */
+/* Count the cells of a row, and copy their names to h->text unless it is NULL. Returns the end of
+ * the row; NULL on failure. */
 static const char *take_names(amped_table_header *h, amped_piece *row) {
   const char *p = row->begin;
   char *text = h->text;
@@ -78,7 +80,7 @@ static const char *take_names(amped_table_header *h, amped_piece *row) {
   return p;
 }
 
-/* Read the names of a row of text; *end is behind the row. */
+/* Read the names in a row of text; *end is the byte after the row. */
 static amped_status read_names(amped_table_header *h, amped_piece *row, const char **end) {
   *end = take_names(h, row);
   if (*end == NULL)
@@ -90,7 +92,7 @@ static amped_status read_names(amped_table_header *h, amped_piece *row, const ch
   return AMPED_OK;
 }
 
-/* Find the column of a name. */
+/* Find the column with this name. */
 static amped_status find_column(const amped_table_header *h, const char *path, uint64_t line,
                                 const char *option, const char *name, uint64_t *out) {
   char list[LIST_BYTES];
@@ -125,7 +127,7 @@ static amped_status check_count(const amped_table_header *h, const char *path, u
                           h->count == 1 ? "; does --separator=CHAR separate them?" : "");
 }
 
-/* Read the names of an option, which has the form of a CSV row; wanted->text holds them. */
+/* Read the names in an option's value, which has the form of a CSV row; wanted->text holds them. */
 static amped_status option_names(const char *option, const char *list, amped_table_header *wanted) {
   char *text = NULL;
   const char *end = NULL;
@@ -143,12 +145,12 @@ static amped_status option_names(const char *option, const char *list, amped_tab
   return status;
 }
 
-/* The option that names the column of values. */
+/* Name of the option that selects the column of values. */
 static const char *value_option(const amped_read_options *options) {
   return options->reads_weights ? "--weights" : "--value";
 }
 
-/* Find the columns of --keys, in its order. */
+/* Find the columns given by --keys, in its order. */
 static amped_status named_keys(amped_table_header *h, const char *path, uint64_t line,
                                const amped_read_options *options) {
   amped_table_header wanted;
@@ -174,7 +176,7 @@ end:
   return status;
 }
 
-/* Two modes of one name cannot be told apart. */
+/* Refuse two modes with the same name: nobody could distinguish them. */
 static amped_status check_names(const amped_table_header *h, const char *path, uint64_t line) {
   for (int m = 0; m < h->order; m++)
     for (int other = 0; other < m; other++)
@@ -186,7 +188,8 @@ static amped_status check_names(const amped_table_header *h, const char *path, u
   return AMPED_OK;
 }
 
-/* `beside`: a column that is no key where there is one; or NULL. */
+/* Make all columns keys, except the values. `beside`: name of another column that is no key, if it
+ * exists; or NULL. */
 static amped_status all_keys(amped_table_header *h, const char *path, uint64_t line,
                              const char *beside) {
   uint64_t keys = 0;
@@ -226,7 +229,7 @@ static amped_status assign_roles(amped_table_header *h, const char *path, uint64
              : all_keys(h, path, line, weights ? options->value : options->weights);
 }
 
-/* Join the sets of labels of the modes that --same-labels names. */
+/* Join the label sets of the modes that --same-labels names. */
 static amped_status join_sets(amped_table_header *h, const char *same_labels) {
   amped_table_header wanted;
   char list[LIST_BYTES];
@@ -246,7 +249,7 @@ static amped_status join_sets(amped_table_header *h, const char *same_labels) {
                            wanted.names[i], join(h->modes, (uint64_t)h->order, ", ", list));
       goto end;
     }
-    h->sets[m] = AMPED_MAX_ORDER; /* until the first of them is known */
+    h->sets[m] = AMPED_MAX_ORDER; /* placeholder until the first mode of the set is known */
     first = m < first ? m : first;
   }
   for (int m = 0; m < h->order; m++)
@@ -262,7 +265,7 @@ static bool is_number(const char *begin, const char *end) {
   return begin < end && amped_number_decimal(begin, &ignored) == end;
 }
 
-/* A name that is a number; NULL where there is none. Such a row may be no header. */
+/* Returns a name that is a number; NULL: none. A row with such a name may be data, not a header. */
 static const char *numeric_name(const amped_table_header *h) {
   for (uint64_t c = 0; c < h->count; c++)
     if (is_number(h->names[c], h->names[c] + strlen(h->names[c])))
@@ -287,8 +290,8 @@ static bool is_value_name(const char *name) {
   return false;
 }
 
-/* Do the first rows of the chunk have numbers in this column? Rows that are wrong are the
- * parser's business. */
+/* Do the first rows of the chunk have numbers in this column? Malformed rows are left to the
+ * parser. */
 static bool has_numbers(const amped_table_header *h, const amped_text_chunk *chunk,
                         uint64_t column) {
   amped_piece piece = {.begin = chunk->begin, .end = chunk->end};
@@ -309,7 +312,7 @@ static bool has_numbers(const amped_table_header *h, const amped_text_chunk *chu
   return row > 0;
 }
 
-/* Nobody wants values as one more mode without knowing. */
+/* Refuse a last column that looks like values: hardly anyone wants values as a mode. */
 static amped_status refuse_values(const amped_table_header *h, const char *path,
                                   const amped_text_chunk *chunk) {
   char list[LIST_BYTES];
@@ -323,8 +326,8 @@ static amped_status refuse_values(const amped_table_header *h, const char *path,
                      last, join(h->names, column + 1, ",", list));
 }
 
-/* The separator: the user's; or tab where quotes are data; or what the first row has, comma before
- * semicolon and tab. */
+/* Choose the separator: the user's; tab if quotes are data; otherwise the one that the first row
+ * has, with comma before semicolon and tab. */
 static void find_separator(amped_table_header *h, bool quoted, const amped_read_options *options,
                            const amped_text_chunk *chunk) {
   uint64_t counts[3] = {0, 0, 0};
@@ -343,7 +346,7 @@ static void find_separator(amped_table_header *h, bool quoted, const amped_read_
   h->form.separator = !quoted ? '\t' : h->guessed ? separators[most] : ',';
 }
 
-/* Call the columns of the first row 1, 2, 3, ... */
+/* Name the columns 1, 2, 3, ... */
 static amped_status number_columns(amped_table_header *h) {
   char *p = NULL;
   amped_free(h->text);
@@ -357,7 +360,7 @@ static amped_status number_columns(amped_table_header *h) {
   return AMPED_OK;
 }
 
-/* The last line stays. */
+/* Skip blank lines at the start, except the last line. */
 static void skip_blank_lines(amped_text_chunk *chunk) {
   for (;;) {
     const char *end = chunk->begin + (*chunk->begin == '\r');
@@ -419,7 +422,7 @@ void amped_table_header_tell(const amped_table_header *h, const char *path) {
               amped_printable_text(value, sizeof value, join(&h->value, 1, "", list)));
 }
 
-/* pandas writes its index without a name, and reads that as "Unnamed: 0". */
+/* Has the column no name? pandas writes its index without a name, and reads it as "Unnamed: 0". */
 static bool has_no_name(const char *name) {
   return *name == '\0' || strncmp(name, "Unnamed: ", 9) == 0;
 }

@@ -1,3 +1,4 @@
+/* Tables out: quoting, distinct column names, and rows of tensors, rankings and results. */
 #include "text/io_table_write.h"
 
 #include <stdio.h>
@@ -12,7 +13,7 @@
 
 #define BUFFER_BYTES 65536
 
-/* Rows between two steps of the progress. */
+/* Rows between two updates of the progress. */
 #define PROGRESS_ROWS (UINT64_C(1) << 16)
 
 static bool has_suffix(const char *path, const char *suffix) {
@@ -25,12 +26,12 @@ bool amped_table_named(const char *path) {
 
 /* ---- cells --------------------------------------------------------------------------------- */
 
-/* Text on its way to a stream. */
+/* Table being written, with buffered text. */
 typedef struct sheet {
   const char *path;
   amped_stream *stream;
   bool tabs;
-  bool begun; /* the row has a cell */
+  bool begun; /* the current row has a cell */
   uint64_t used;
   char buffer[BUFFER_BYTES];
 } sheet;
@@ -97,7 +98,7 @@ static amped_status put_quoted(sheet *s, const char *text, uint64_t length) {
   return put(s, "\"", 1);
 }
 
-/* Readers take blanks around a cell without quotes off. */
+/* Does the text begin or end with a blank? Readers remove blanks around a cell without quotes. */
 static bool has_blank_ends(const char *text, uint64_t length) {
   return length > 0 && (strchr(" \t", text[0]) != NULL || strchr(" \t", text[length - 1]) != NULL);
 }
@@ -149,7 +150,7 @@ static amped_status end_row(sheet *s) {
 
 /* ---- names --------------------------------------------------------------------------------- */
 
-/* Names of the modes' columns, or cells that name modes: distinct, from names that may repeat. */
+/* Distinct names of columns or modes, made from names that may repeat. */
 typedef struct names {
   int count;
   char *texts[AMPED_MAX_ORDER + 1];
@@ -167,7 +168,7 @@ static bool is_taken(const names *n, const char *text) {
   return false;
 }
 
-/* Add the text, or where it is taken the text with the first of _2, _3, ... that is not. */
+/* Add a name. If the text is taken, append the first of _2, _3, ... that is free. */
 static amped_status names_add(names *n, const char *text) {
   char *name = NULL;
   uint64_t bytes = strlen(text) + 16;
@@ -179,7 +180,7 @@ static amped_status names_add(names *n, const char *text) {
   return AMPED_OK;
 }
 
-/* The names of all modes; nameless ones are `prefix` and their number. */
+/* Add the names of all modes; a mode without a name is `prefix` and its number. */
 static amped_status names_of(int order, const amped_labels *labels, const char *prefix, names *n) {
   for (int m = 0; m < order; m++) {
     char numbered[32];
@@ -196,7 +197,7 @@ struct amped_table_writer {
   sheet *sheet;
   int order;
   const amped_labels *labels;
-  uint64_t done; /* nonzeros */
+  uint64_t done; /* nonzeros written */
 };
 
 static amped_status write_header(sheet *s, int order, const amped_labels *labels) {
@@ -364,7 +365,7 @@ static amped_status write_weights(sheet *s, const amped_ktensor *k, const amped_
   return AMPED_OK;
 }
 
-/* The rows of component r, whose number for users is `place`. */
+/* Write the rows of component r, whose number for users is `place`. */
 static amped_status write_component(sheet *s, const amped_ktensor *k, const names *modes, int place,
                                     int r) {
   for (int m = 0; m < k->order; m++)

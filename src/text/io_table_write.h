@@ -1,15 +1,19 @@
 /* Tables out: tensors and results as rows with labels, for programs that read CSV (RFC 4180) or
  * TSV.
  *
- * A tensor gives one row a nonzero: a column for each mode, under the mode's name or mode1, mode2,
- * ..., then the column "value". A result gives OUT.csv, one row an entry of a factor, with the
- * columns component, mode, label and weight, and OUT.weights.csv with the columns component and
- * weight. Components have their numbers of `top`; a mode without name has its number. Modes and,
- * where a mode has no labels, indices are counted from 1, as in text tensors. Names of columns are
- * made distinct. A completion model (c; NULL: none) comes in the values' own units: its biases are
- * rows of component "bias", its mean is the weight of component "mean". Numbers are the shortest
- * that read back exactly. TSV has no quotes: a label with a tab or a line end is AMPED_BAD_INPUT
- * there. */
+ * A tensor gives one row per nonzero. It has one column per mode, with the mode's name or mode1,
+ * mode2, ..., then the column "value".
+ *
+ * A result gives two tables. OUT.csv has one row per factor entry, with the columns component,
+ * mode, label and weight. OUT.weights.csv has the columns component and weight. Components are
+ * numbered as by `top`; a mode without a name has its number.
+ *
+ * Modes are counted from 1. So are indices in modes without labels, as in text tensors. Names of
+ * columns are made distinct. Numbers are the shortest that read back exactly.
+ *
+ * A completion model (c; NULL: none) must be in the values' own units. Its biases are rows of
+ * component "bias"; its mean is the weight of component "mean". TSV has no quotes, so a label with
+ * a tab or a line end, or a blank at an end, is AMPED_BAD_INPUT. */
 #ifndef AMPED_IO_TABLE_WRITE_H
 #define AMPED_IO_TABLE_WRITE_H
 
@@ -21,16 +25,17 @@
 /* Does the name end in .csv or .tsv, perhaps with .gz or .zst? */
 bool amped_table_named(const char *path);
 
-/* "OUT.weights.csv" for "OUT.csv"; the caller frees it with amped_free. */
+/* Name of the weights' table: "OUT.weights.csv" for "OUT.csv". The caller frees it with
+ * amped_free. */
 amped_status amped_table_weights_name(const char *path, char **out);
 
 amped_status amped_table_write_tensor(const char *path, const amped_sptensor *t);
 amped_status amped_table_write_result(const char *path, const amped_ktensor *k,
                                       const amped_completion *c);
 
-/* The writer of recommendations: a row each, with the columns of a mode, "rank", another mode and
- * "value". Labels, one for each mode, are borrowed; rank counts from 1. finish and discard free the
- * writer; discard takes NULL. */
+/* Writer of recommendations, one per row, with the columns of mode `target`, "rank", mode `of` and
+ * "value". Labels, one per mode, are borrowed; rank counts from 1. finish and discard free the
+ * writer; discard accepts NULL. */
 typedef struct amped_table_ranking amped_table_ranking;
 amped_status amped_table_ranking_create(const char *path, const amped_labels *labels, int target,
                                         int of, amped_table_ranking **out);
@@ -39,8 +44,8 @@ amped_status amped_table_ranking_row(amped_table_ranking *w, uint64_t target, ui
 amped_status amped_table_ranking_finish(amped_table_ranking *w);
 void amped_table_ranking_discard(amped_table_ranking *w);
 
-/* The writer of a tensor that comes in pieces, whose own labels do not count; `labels`, one for
- * each mode, is borrowed. finish and discard free the writer; discard takes NULL. */
+/* Writer of a tensor that arrives in pieces, whose own labels are ignored. `labels`, one per mode,
+ * is borrowed. finish and discard free the writer; discard accepts NULL. */
 typedef struct amped_table_writer amped_table_writer;
 amped_status amped_table_writer_create(const char *path, int order, const amped_labels *labels,
                                        uint64_t nnz, amped_table_writer **out);

@@ -1,3 +1,4 @@
+/* Text in chunks: a reading thread fills two buffers in turn; chunks are split into pieces. */
 #include "text/io_text.h"
 
 #include <omp.h>
@@ -12,24 +13,23 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* The first chunk is small, so that small files take little memory. Each next chunk is twice as
- * long, up to a MiB a thread: a thread's piece then stays in its cache. */
+/* Sizes of chunks. The first chunk is small, so that small files take little memory. Each next
+ * chunk is twice as long, up to a MiB per thread: a thread's piece then stays in its cache. */
 #define FIRST_CHUNK_BYTES AMPED_TEXT_ROW_BYTES
 #define LEAST_CHUNK_BYTES (UINT64_C(8) << 20)
 #define MOST_CHUNK_BYTES (UINT64_C(64) << 20)
-/* Where memory is bounded: the nonzeros of a chunk take at most seven times the bytes of its
- * text. */
+/* Share of bounded memory that a chunk may take: 1/64. The nonzeros of a chunk take at most seven
+ * times the bytes of its text. */
 #define MEMORY_PER_CHUNK 64
-/* Pieces for each thread, so that a slow core does not delay the others; the least bytes of a
- * piece. */
+/* Pieces per thread, so that a slow core does not delay the others; fewest bytes of a piece. */
 #define PIECES_PER_THREAD 4
 #define LEAST_PIECE_BYTES (UINT64_C(16) << 10)
 
-/* A slot holds one of the two chunks: filled by the reading thread, emptied by the caller. */
+/* Slot for one of the two chunks: filled by the reading thread, emptied by the caller. */
 typedef struct slot {
   char *data;
   uint64_t capacity;
-  uint64_t used; /* bytes read; the bytes behind `rows` begin the next chunk */
+  uint64_t used; /* bytes read; bytes after `rows` begin the next chunk */
   uint64_t rows; /* bytes of whole rows */
   uint64_t lines;
   uint64_t done;  /* compressed bytes read so far, for progress */
@@ -44,10 +44,10 @@ struct amped_text {
   uint64_t chunk_bytes, most_bytes;
   uint64_t line;
   slot slots[2];
-  int current; /* the slot that the caller gets next */
+  int current; /* slot that the caller gets next */
   bool holding, ended;
   bool threaded, stop;
-  int readers; /* threads that fill chunks, beside those that parse them */
+  int readers; /* threads that fill chunks, in addition to the parsing threads */
   pthread_t thread;
   pthread_mutex_t lock;
   pthread_cond_t changed;
@@ -55,7 +55,7 @@ struct amped_text {
 
 uint64_t amped_text_count(const char *begin, const char *end, char c) {
   uint64_t count = 0;
-  /* Stretches of 64 characters with a one-byte counter: compilers vectorise the inner loop. */
+  /* Count 64 characters at a time in a one-byte counter: compilers vectorise the inner loop. */
   for (; end - begin >= 64; begin += 64) {
     unsigned char n = 0;
     for (int i = 0; i < 64; i++)
@@ -67,7 +67,7 @@ uint64_t amped_text_count(const char *begin, const char *end, char c) {
   return count;
 }
 
-/* Characters that one thread counts at a time, where there are many. */
+/* Characters that a thread counts at a time in long texts. */
 #define COUNT_BYTES (INT64_C(1) << 20)
 
 static uint64_t count_lines(const char *begin, const char *end) {
@@ -79,7 +79,8 @@ static uint64_t count_lines(const char *begin, const char *end) {
   return count;
 }
 
-/* Reading a chunk takes a quarter of the time of parsing it. */
+/* Threads that read: a quarter of all, because reading a chunk takes a quarter of the time of
+ * parsing it. */
 static int reader_threads(int threads) {
   return threads > 4 ? threads / 4 : 1;
 }
@@ -102,7 +103,7 @@ static uint64_t whole_rows(const amped_text *text, const char *data, uint64_t us
   return 0;
 }
 
-/* Fill s with the bytes that `before` left, and with new bytes. */
+/* Fill s with the bytes that `before` did not use, and with new bytes. */
 static amped_status fill(amped_text *text, slot *s, const slot *before) {
   uint64_t carry = before->used - before->rows;
   uint64_t want = carry + text->chunk_bytes;
@@ -110,7 +111,7 @@ static amped_status fill(amped_text *text, slot *s, const slot *before) {
   if (s->capacity < want) {
     amped_free(s->data);
     s->capacity = 0;
-    AMPED_TRY(amped_alloc(&s->data, want + 2, 1, "text")); /* room for a line end and a null */
+    AMPED_TRY(amped_alloc(&s->data, want + 2, 1, "text")); /* plus a line end and a null */
     s->capacity = want;
   }
   if (carry > 0)
@@ -127,7 +128,7 @@ static amped_status fill(amped_text *text, slot *s, const slot *before) {
   if (ended) {
     if (s->used > 0 && s->data[s->used - 1] != '\n')
       s->data[s->used++] = '\n';
-    s->rows = s->used; /* where quotes are open, the parser reports it */
+    s->rows = s->used; /* if quotes are open, the parser reports it */
   } else {
     s->rows = whole_rows(text, s->data, s->used);
     s->cut = s->rows == 0;
@@ -142,7 +143,7 @@ static amped_status fill(amped_text *text, slot *s, const slot *before) {
   return AMPED_OK;
 }
 
-/* The thread that reads from the second chunk on. */
+/* Main function of the reading thread, which reads from the second chunk on. */
 static void *read_chunks(void *argument) {
   amped_text *text = argument;
   omp_set_num_threads(text->readers);
@@ -155,7 +156,7 @@ static void *read_chunks(void *argument) {
     (void)pthread_mutex_unlock(&text->lock);
     if (stop)
       return NULL;
-    /* This thread may read both slots: the caller only reads, too. */
+    /* Reading from both slots is safe: the caller only reads as well. */
     amped_status status = fill(text, s, &text->slots[1 - i]);
     (void)pthread_mutex_lock(&text->lock);
     s->status = status;
@@ -170,7 +171,7 @@ static void *read_chunks(void *argument) {
 
 /* ---- chunks ---- */
 
-/* Bytes of a chunk at most. */
+/* Most bytes in a chunk. */
 static uint64_t most_bytes(const amped_overflow *overflow) {
   uint64_t most = (uint64_t)omp_get_max_threads() << 20;
   most = most < LEAST_CHUNK_BYTES ? LEAST_CHUNK_BYTES : most;
@@ -180,7 +181,8 @@ static uint64_t most_bytes(const amped_overflow *overflow) {
   return most > FIRST_CHUNK_BYTES ? most : FIRST_CHUNK_BYTES;
 }
 
-/* Read the first chunk here; a file of one chunk needs no thread. next reports a failure. */
+/* Read the first chunk in this thread; a file of one chunk needs no other. amped_text_next reports
+ * a failure. */
 static amped_status start_reading(amped_text *text, const char *path) {
   slot *first = &text->slots[0];
   first->status = fill(text, first, &text->slots[1]);
@@ -223,7 +225,7 @@ fail:
   return status;
 }
 
-/* Give the caller's slot back to the reading thread. */
+/* Return the caller's slot to the reading thread. */
 static void release(amped_text *text) {
   slot *s = &text->slots[text->current];
   (void)pthread_mutex_lock(&text->lock);
@@ -284,7 +286,8 @@ void amped_text_close(amped_text *text) {
 
 /* ---- pieces ---- */
 
-/* The first row end at or after `from`; `inside` says whether `from` is inside quotes. */
+/* Returns the start of the next row after the first row end at or after `from`; `inside`: `from` is
+ * inside quotes. */
 static const char *next_row(const char *from, const char *end, bool quoted, bool inside) {
   if (!quoted) {
     const char *last = memchr(from, '\n', (size_t)(end - from));
@@ -319,7 +322,7 @@ int amped_text_split(const amped_text_chunk *chunk, bool quoted, amped_piece *pi
   for (uint64_t i = 0; i < want && begin < chunk->end; i++) {
     inside ^= quotes[i] % 2 != 0;
     const char *from = chunk->begin + (i + 1) * even;
-    /* The newline before `from` may be the one that ends the row. */
+    /* The newline before `from` may already end the row. */
     if (from <= begin && i + 1 < want)
       continue;
     const char *end = i + 1 == want ? chunk->end : next_row(from, chunk->end, quoted, inside);

@@ -1,9 +1,9 @@
 /* Text in chunks of whole lines, and chunks in pieces, so that all threads can parse at once.
  *
- * Where a file has more than one chunk, a second thread reads and decompresses the next chunk while
- * the caller parses this one. In a quoted text (CSV), a line end inside quotes does not end a row;
- * "row" below means the text up to a line end outside quotes. Memory: two chunks, each a few MiB to
- * 64 MiB. At most AMPED_TEXT_ROW_BYTES of a longer row are read. */
+ * If a file has more than one chunk, a second thread reads and decompresses the next chunk while
+ * the caller parses the current one. In a quoted text (CSV), a line end inside quotes does not end
+ * a row; "row" below means the text up to a line end outside quotes. Memory: two chunks, each a few
+ * MiB to 64 MiB. At most AMPED_TEXT_ROW_BYTES of a longer row are read. */
 #ifndef AMPED_IO_TEXT_H
 #define AMPED_IO_TEXT_H
 
@@ -13,13 +13,13 @@
 
 typedef struct amped_text amped_text;
 
-/* begin .. end: whole rows, each ended by '\n' (added where the last row of the file has none),
- * then a null. The text belongs to the amped_text until the next call. */
+/* Chunk of text. begin .. end: whole rows, each ended by '\n' (added if the file's last row has
+ * none), then a null. The text belongs to the amped_text until the next call. */
 typedef struct amped_text_chunk {
   const char *begin, *end;
   uint64_t line;   /* number of the first line, from 1 */
-  bool cut;        /* the text is the begin of one row that is too long; it is the last chunk */
-  double fraction; /* of the input that is read up to here; 0: unknown */
+  bool cut;        /* the text is the start of one row that is too long; last chunk */
+  double fraction; /* fraction of the input read so far; 0: unknown */
 } amped_text_chunk;
 
 /* Open the file as a stream (io_stream.h), skip a UTF-8 byte-order mark and start the progress
@@ -27,33 +27,33 @@ typedef struct amped_text_chunk {
  * none). */
 amped_status amped_text_open(const char *path, bool quoted, const amped_overflow *overflow,
                              amped_text **out);
-/* The next chunk; begin == end after the last chunk. */
+/* Read the next chunk; begin == end after the last chunk. */
 amped_status amped_text_next(amped_text *text, amped_text_chunk *chunk);
 void amped_text_close(amped_text *text);
 
-/* A piece of a chunk: consecutive whole rows, parsed by one thread into rows `row` .. `row`+`rows`
- * of a tensor. */
+/* Piece of a chunk: consecutive whole rows, parsed by one thread into rows `row` .. `row`+`rows` of
+ * a tensor. */
 typedef struct amped_piece {
   const char *begin, *end;
-  uint64_t lines;       /* its line ends */
+  uint64_t lines;       /* number of line ends */
   uint64_t row;         /* row of its first nonzero (amped_rows_reserve) */
   uint64_t rows;        /* set by the parser */
   amped_status status;  /* set by the parser: AMPED_BAD_INPUT with the two members below, or the
                            status of a call that recorded its own line */
-  const char *error_at; /* in the wrong line, or NULL */
-  char error[512];      /* the error, and the remedy */
+  const char *error_at; /* position in the wrong line, or NULL */
+  char error[512];      /* error and remedy */
 } amped_piece;
 
 #define AMPED_MAX_PIECES 512
 
-/* Cut a chunk into at most AMPED_MAX_PIECES pieces of similar size; returns their number. */
+/* Split a chunk into at most AMPED_MAX_PIECES pieces of similar size; returns their number. */
 int amped_text_split(const amped_text_chunk *chunk, bool quoted, amped_piece *pieces);
 
-/* For the parser: record an error at a place. Only the first error counts. */
+/* For the parser: record an error at a position. Only the first error counts. */
 void amped_piece_fail(amped_piece *piece, const char *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Return the error of the first piece that has one, with its line number in the file. */
+/* Returns the error of the first piece that has one, with its line number in the file. */
 amped_status amped_text_check(const char *path, const amped_text_chunk *chunk,
                               const amped_piece *pieces, int count);
 
@@ -61,7 +61,7 @@ amped_status amped_text_check(const char *path, const amped_text_chunk *chunk,
 amped_status amped_text_error(const char *path, uint64_t line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Occurrences of c in begin .. end. */
+/* Number of occurrences of c in begin .. end. */
 uint64_t amped_text_count(const char *begin, const char *end, char c);
 
 #endif

@@ -1,3 +1,4 @@
+/* FROSTT text: parallel parsing of nonzeros, and a first line that may be a header. */
 #include "text/io_tns.h"
 
 #include <math.h>
@@ -17,17 +18,18 @@ typedef struct reader {
   amped_rows rows;
   amped_tns_dense dense;
   uint64_t base;
-  bool bounded; /* dimensions are given: limit has them */
+  bool bounded; /* dimensions are given, in limit */
   uint64_t limit[AMPED_MAX_ORDER];
   amped_piece *pieces;
-  uint64_t (*maxima)[AMPED_MAX_ORDER]; /* of each piece: largest index + 1 - base so far */
-  uint64_t first[AMPED_MAX_ORDER];     /* of the line that header.claim is about */
-  amped_overflow overflow;             /* settles the claim, then passes rows on to the user's */
+  uint64_t (*maxima)[AMPED_MAX_ORDER]; /* per piece: largest index + 1 - base so far */
+  uint64_t first[AMPED_MAX_ORDER];     /* index + 1 - base of the line that header.claim is about */
+  amped_overflow overflow;             /* settles the claim, then passes rows on to the user's
+                                          overflow */
 } reader;
 
 /* ---- one line ---- */
 
-/* Is the word begin .. blank, in the place of a value, a name such as "nan" or "inf"? */
+/* Is the word begin .. end, used as a value, a name such as "nan" or "inf"? */
 static bool names_not_finite(const char *begin, const char *end) {
   static const char *const names[] = {"nan", "inf", "infinity"};
   if (begin < end && (*begin == '-' || *begin == '+'))
@@ -70,7 +72,7 @@ static void explain_index(const reader *r, amped_piece *piece, int m, const char
                      r->options->dims_order > 0 ? "--dims" : "the header");
 }
 
-/* Say why the line is not a nonzero. Slow, and separate from the parser, which is fast. */
+/* Explain why the line is not a nonzero. Slow, and separate from the fast parser. */
 static void explain(const reader *r, amped_piece *piece, const char *begin) {
   const char *fields[AMPED_MAX_ORDER + 1][2];
   int order = r->header.order;
@@ -100,8 +102,7 @@ static void explain(const reader *r, amped_piece *piece, const char *begin) {
                      excerpt);
 }
 
-/* Parse the line at p; *row advances where it holds a nonzero. NULL, with piece->error, on
- * failure. */
+/* Parse the line at p; *row advances if it holds a nonzero. NULL, with piece->error, on failure. */
 static inline const char *parse_line(const reader *r, amped_piece *piece, const char *p,
                                      uint64_t *row, uint64_t *maxima) {
   const amped_sptensor *t = r->rows.tensor;
@@ -125,7 +126,7 @@ static inline const char *parse_line(const reader *r, amped_piece *piece, const 
     p = amped_tns_skip_blanks(p);
     if (*p != '\n' && *p != '#')
       goto bad;
-    /* Store only a complete line: room is reserved for complete lines alone. */
+    /* Store complete lines only: memory is reserved for no others. */
     for (int m = 0; m < order; m++) {
       t->indices[m][*row] = index[m];
       if (index[m] >= maxima[m])
@@ -160,7 +161,7 @@ static void parse_piece(const reader *r, amped_piece *piece, uint64_t *maxima) {
 
 /* ---- the file ---- */
 
-/* The same for a dense tensor, whose header has all numbers. */
+/* Prepare for a dense tensor, whose header has all numbers. */
 static amped_status settle_dense(reader *r) {
   const amped_tns_header *h = &r->header;
   amped_sptensor *t = r->rows.tensor;
@@ -176,7 +177,7 @@ static amped_status settle_dense(reader *r) {
   return amped_tns_dense_begin(&r->dense, r->path, h->order, h->dims);
 }
 
-/* The order is known: choose index base and limits. */
+/* Choose index base and limits, once the order is known. */
 static amped_status settle(reader *r) {
   const amped_read_options *o = r->options;
   const amped_tns_header *h = &r->header;
@@ -197,7 +198,7 @@ static amped_status settle(reader *r) {
   for (int m = 0; m < h->order; m++)
     t->labels[m].from_zero = r->base == 0;
   t->order = h->order;
-  /* The shortest line: for each field one digit and one blank or line end. */
+  /* The shortest line has one digit and one blank or line end per field. */
   r->rows.least_bytes = 2 * ((uint64_t)h->order + 1);
   return AMPED_OK;
 }
@@ -222,13 +223,13 @@ static amped_status parse_chunk(reader *r, const amped_text_chunk *chunk) {
 
 /* ---- a first line that may be a header ---- */
 
-/* Nonzeros behind the line. The line counts as one, also if it was given up when memory was full.
- */
+/* Number of nonzeros after the claim's line. The line itself is counted, even if it was removed
+ * when memory was full. */
 static uint64_t behind_claim(const reader *r) {
   return r->rows.taken + r->rows.tensor->nnz - 1;
 }
 
-/* The line becomes row 0. */
+/* Parse the claim's line as row 0. */
 static amped_status read_claim(reader *r, amped_text_chunk *chunk) {
   amped_text_chunk line = *chunk;
   line.end = (const char *)memchr(line.begin, '\n', (size_t)(line.end - line.begin)) + 1;
@@ -241,7 +242,7 @@ static amped_status read_claim(reader *r, amped_text_chunk *chunk) {
   return AMPED_OK;
 }
 
-/* maxima[m] = largest index + 1 - base of all pieces. */
+/* Set maxima[m] to the largest index + 1 - base of all pieces. */
 static void gather_maxima(const reader *r, uint64_t *maxima) {
   memset(maxima, 0, AMPED_MAX_ORDER * sizeof *maxima);
   for (int i = 0; i < AMPED_MAX_PIECES; i++)
@@ -249,7 +250,8 @@ static void gather_maxima(const reader *r, uint64_t *maxima) {
       maxima[m] = r->maxima[i][m] > maxima[m] ? r->maxima[i][m] : maxima[m];
 }
 
-/* Most first lines are contradicted by the first chunk. */
+/* Close the claim if an index exceeds its dimensions. The first chunk contradicts most first
+ * lines. */
 static void look_at_claim(reader *r) {
   amped_tns_claim *c = &r->header.claim;
   uint64_t maxima[AMPED_MAX_ORDER];
@@ -259,7 +261,7 @@ static void look_at_claim(reader *r) {
   c->open = !amped_tns_claim_exceeded(c, maxima);
 }
 
-/* For amped_overflow. The line alone stays: nothing behind it is known yet. */
+/* Overflow callback. If t is only the claim's line, it stays: nothing after it is known yet. */
 static amped_status pass_on(void *context, amped_sptensor *t, double fraction) {
   reader *r = context;
   const amped_overflow *to = r->options->overflow;
@@ -270,7 +272,8 @@ static amped_status pass_on(void *context, amped_sptensor *t, double fraction) {
   return to->take(to->context, t, fraction);
 }
 
-/* Dimensions of text without a header are the largest indices. */
+/* Settle the claim and find the dimensions. For text without a header, they are the largest
+ * indices. */
 static amped_status settle_claim(reader *r, uint64_t *nnz) {
   amped_tns_claim *c = &r->header.claim;
   uint64_t maxima[AMPED_MAX_ORDER];
@@ -307,7 +310,7 @@ static amped_status read_chunks(reader *r, amped_text *text) {
   }
 }
 
-/* The whole text is read: compare it with the header's claims, and set the dimensions. */
+/* After the whole text is read: compare it with the header's claims, and set the dimensions. */
 static amped_status conclude(reader *r) {
   amped_sptensor *t = r->rows.tensor;
   const amped_tns_header *h = &r->header;
@@ -359,7 +362,7 @@ end:
 
 /* ---- the line of an index ---- */
 
-/* The line in the chunk; 0: none. */
+/* Find the first line in the chunk with this index; 0: none. */
 static uint64_t find_in_chunk(const reader *r, const amped_text_chunk *chunk, int mode,
                               uint64_t written) {
   uint64_t line = chunk->line;

@@ -1,3 +1,4 @@
+/* Claim: decides whether a first line of numbers is a header or a nonzero. */
 #include "text/io_tns_claim.h"
 
 #include <stdio.h>
@@ -6,9 +7,10 @@
 #include "base/log.h"
 #include "text/io_format.h"
 
-/* With fewer lines a nonzero may have their number as its value by chance. */
+/* Fewest lines for a decision. In a shorter text, a nonzero's value may equal the number of lines
+ * by chance. */
 #define ENOUGH_LINES 16
-/* Bytes of a line of numbers. */
+/* Bytes for a line of numbers. */
 #define LINE_BYTES ((AMPED_MAX_ORDER + 1) * 21)
 
 static const char *line_text(const amped_tns_claim *c, char *text) {
@@ -40,7 +42,7 @@ void amped_tns_claim_assume(amped_tns_claim *c, amped_sptensor *t, uint64_t behi
     give_up_first(t);
 }
 
-/* Would all cells have a nonzero, or all but one? */
+/* Would all cells, or all but one, be nonzeros? */
 static bool fills_cells(const amped_tns_claim *c) {
   uint64_t cells = 1;
   for (int m = 0; m < c->order; m++)
@@ -60,7 +62,7 @@ static amped_status settle_assumed(const amped_tns_claim *c, const char *path, b
                      c->line, line_text(c, text));
 }
 
-/* A header of a file that was cut, or to which lines were added, looks like this. */
+/* Warn if the line may be the header of a file that was cut, or to which lines were added. */
 static void warn_of_count(const amped_tns_claim *c, const char *path, uint64_t behind) {
   char text[LINE_BYTES];
   if (behind >= ENOUGH_LINES && c->nnz >= behind / 2)

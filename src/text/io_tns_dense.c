@@ -1,3 +1,4 @@
+/* Dense form of Tensor Toolbox text: one value per line, of which nonzeros are kept. */
 #include "text/io_tns_dense.h"
 
 #include <math.h>
@@ -51,7 +52,7 @@ static void store(amped_sptensor *t, uint64_t row, uint64_t element, double valu
   t->values[row] = value;
 }
 
-/* Parse the values from element `at` on. */
+/* Parse the values of a piece; the first belongs to element `at`. */
 static void parse_piece(const amped_tns_dense *dense, amped_sptensor *t, amped_piece *piece,
                         uint64_t at) {
   uint64_t row = piece->row;

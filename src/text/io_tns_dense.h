@@ -1,16 +1,16 @@
-/* The dense form of Tensor Toolbox and pyttb text, read as a list of its nonzeros. The text is
- * "tensor", order, dims, then all values, one a line, the first index fastest. */
+/* Dense form of Tensor Toolbox and pyttb text, read as a list of its nonzeros. The text is
+ * "tensor", order, dims, then all values, one per line, with the first index fastest. */
 #ifndef AMPED_IO_TNS_DENSE_H
 #define AMPED_IO_TNS_DENSE_H
 
 #include "text/io_rows.h"
 
 typedef struct amped_tns_dense {
-  uint64_t elements; /* of the tensor */
+  uint64_t elements; /* number of elements in the tensor */
   uint64_t seen;     /* values before the current chunk */
 } amped_tns_dense;
 
-/* AMPED_BAD_INPUT where 64 bits cannot number the elements. */
+/* Prepare. AMPED_BAD_INPUT if the number of elements exceeds 64 bits. */
 amped_status amped_tns_dense_begin(amped_tns_dense *dense, const char *path, int order,
                                    const uint64_t *dims);
 

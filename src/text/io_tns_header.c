@@ -1,3 +1,4 @@
+/* Header of a .tns file: recognising dialects, line by line. */
 #include "text/io_tns_header.h"
 
 #include <limits.h>
@@ -6,16 +7,16 @@
 
 #include "text/io_number.h"
 
-/* Fields of the longest correct line. */
+/* Fields in the longest correct line. */
 #define MOST_FIELDS (AMPED_MAX_ORDER + 1)
 
 typedef struct line {
   const char *path;
   uint64_t number;
   const char *fields[MOST_FIELDS][2];
-  int count;      /* all fields, also fields that are not stored */
-  bool is_data;   /* the first nonzero, which is not taken off the chunk */
-  int next_count; /* fields of the next line that has some; 0: none in this chunk */
+  int count;      /* number of fields, including fields that are not stored */
+  bool is_data;   /* the line is the first nonzero, which stays in the chunk */
+  int next_count; /* fields in the next line that has any; 0: none in this chunk */
   uint64_t next_number;
 } line;
 
@@ -117,7 +118,7 @@ static bool has_word(const line *l, int from, const char *word) {
   return false;
 }
 
-/* A comment that begins with %: Matrix Market's banner says what follows. */
+/* Read a comment that begins with %. Only Matrix Market's banner has a meaning. */
 static amped_status take_percent(amped_tns_header *h, line *l, const char *p) {
   static const char *const unknown[] = {"array",     "pattern",        "complex",
                                         "symmetric", "skew-symmetric", "hermitian"};
@@ -134,7 +135,7 @@ static amped_status take_percent(amped_tns_header *h, line *l, const char *p) {
   return AMPED_OK;
 }
 
-/* "sptensor", perhaps followed by GenTen's word for the index base. */
+/* Read "sptensor", perhaps followed by GenTen's word for the index base. */
 static amped_status take_sptensor(amped_tns_header *h, const line *l) {
   char excerpt[AMPED_EXCERPT_BYTES];
   h->sptensor = true;
@@ -175,7 +176,7 @@ static bool is_whole(const line *l, uint64_t *numbers) {
   return l->count <= MOST_FIELDS;
 }
 
-/* dims [nnz], from field `first` on. */
+/* Read dims, and nnz if `nnz` is set, starting with field `first`. */
 static amped_status take_dims_nnz(amped_tns_header *h, const line *l, int first, bool nnz) {
   const int order = l->count - first - nnz;
   AMPED_TRY(check_order(l, (uint64_t)order));
@@ -185,7 +186,7 @@ static amped_status take_dims_nnz(amped_tns_header *h, const line *l, int first,
   return nnz ? take_nnz(h, l, l->count - 1) : AMPED_OK;
 }
 
-/* May the line be dims and nnz? The lines that follow tell. */
+/* Start a claim if the line may be dims and nnz; the following lines decide. */
 static void find_claim(amped_tns_header *h, const line *l, const uint64_t *numbers) {
   amped_tns_claim *c = &h->claim;
   if (h->form != AMPED_HEADER_AUTO || h->has_dims || h->nnz_line > 0)
@@ -200,7 +201,7 @@ static void find_claim(amped_tns_header *h, const line *l, const uint64_t *numbe
   c->line = c->nnz > 0 ? l->number : 0;
 }
 
-/* The first line has the form of a nonzero. */
+/* Read a first line that has the form of a nonzero. */
 static amped_status take_first_data(amped_tns_header *h, line *l) {
   uint64_t numbers[MOST_FIELDS];
   const bool whole = is_whole(l, numbers);
@@ -223,14 +224,14 @@ static amped_status take_first_data(amped_tns_header *h, line *l) {
   return AMPED_OK;
 }
 
-/* "3 400" of extended FROSTT: no nonzero is two fields. */
+/* Is it "3 400" of extended FROSTT? No nonzero has two fields. */
 static bool is_order_nnz(const line *l) {
   uint64_t numbers[MOST_FIELDS];
   return l->count == 2 && is_whole(l, numbers) && numbers[0] >= AMPED_MIN_ORDER &&
          numbers[0] <= AMPED_MAX_ORDER;
 }
 
-/* The first line with fields: a keyword, a header's numbers, or the first nonzero. */
+/* Read the first line with fields: a keyword, a header's numbers, or the first nonzero. */
 static amped_status take_first(amped_tns_header *h, line *l) {
   if (h->form == AMPED_HEADER_DIMS || h->form == AMPED_HEADER_DIMS_NNZ || h->market)
     return take_dims_nnz(h, l, 0, h->form != AMPED_HEADER_DIMS);
@@ -251,18 +252,18 @@ static amped_status take_first(amped_tns_header *h, line *l) {
   if (is_order_nnz(l))
     AMPED_TRY(take_nnz(h, l, 1));
   if (l->count == 1 || is_order_nnz(l))
-    return take_order(h, l); /* ParTI: no nonzero is a single field */
+    return take_order(h, l); /* ParTI: no nonzero has a single field */
   return take_first_data(h, l);
 }
 
-/* The line behind dimensions. */
+/* Read the line after the dimensions. */
 static amped_status take_nnz_or_data(amped_tns_header *h, line *l) {
   h->expect = AMPED_TNS_DATA;
   l->is_data = l->count != 1;
   return l->is_data ? AMPED_OK : take_nnz(h, l, 0);
 }
 
-/* Take a line with fields in it. */
+/* Read a line that has fields. */
 static amped_status take_line(amped_tns_header *h, line *l) {
   switch (h->expect) {
   case AMPED_TNS_FIRST:
@@ -288,7 +289,7 @@ static amped_status take_line(amped_tns_header *h, line *l) {
   return AMPED_OK;
 }
 
-/* Count the fields of the next line of the chunk that has some. */
+/* Count the fields in the chunk's next line that has any. */
 static void look_ahead(line *l, const amped_text_chunk *chunk, const char *end) {
   l->next_number = l->number;
   for (const char *p = end + 1; p < chunk->end && l->next_count == 0; p = end + 1) {

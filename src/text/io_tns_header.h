@@ -1,4 +1,5 @@
-/* The text before the first nonzero of a .tns file: comments, and the header of a dialect. */
+/* Header of a .tns file: the text before its first nonzero, that is comments and the header of a
+ * dialect. */
 #ifndef AMPED_IO_TNS_HEADER_H
 #define AMPED_IO_TNS_HEADER_H
 
@@ -7,32 +8,33 @@
 #include "text/read_options.h"
 
 typedef enum amped_tns_expect {
-  AMPED_TNS_FIRST, /* a header's first line or a nonzero */
+  AMPED_TNS_FIRST, /* first line of a header, or a nonzero */
   AMPED_TNS_ORDER, /* lines of a header */
   AMPED_TNS_DIMS,
   AMPED_TNS_NNZ,
-  AMPED_TNS_NNZ_OR_DATA, /* a line of one number, or the first nonzero */
-  AMPED_TNS_DATA         /* the first nonzero: the header is complete */
+  AMPED_TNS_NNZ_OR_DATA, /* line with one number, or the first nonzero */
+  AMPED_TNS_DATA         /* first nonzero: the header is complete */
 } amped_tns_expect;
 
-/* Start from {.form}. The numbers are claims of the file: no allocation may depend on them. */
+/* Header read so far. Start from {.form}. The numbers are claims of the file: no allocation may
+ * depend on them. */
 typedef struct amped_tns_header {
-  amped_read_header form; /* what the user says */
+  amped_read_header form; /* chosen by the user */
   amped_tns_expect expect;
-  int order;     /* known when expect is AMPED_TNS_DATA */
-  bool has_dims; /* dims[0 .. order-1], each 1 .. 2^63 */
+  int order;     /* valid once expect is AMPED_TNS_DATA */
+  bool has_dims; /* dims[0 .. order-1] are valid, each 1 .. 2^63 */
   uint64_t dims[AMPED_MAX_ORDER];
-  uint64_t nnz_line; /* the line that gives nnz; 0 where there is none */
+  uint64_t nnz_line; /* line that gives nnz; 0: none */
   uint64_t nnz;
   bool base_said; /* the header gives the index base */
   uint64_t base;
-  bool sptensor;         /* a Tensor Toolbox or GenTen header, with nnz */
-  bool dense;            /* a Tensor Toolbox header of a dense tensor */
-  bool market;           /* a Matrix Market banner: dims and nnz follow in a line */
-  amped_tns_claim claim; /* of the first nonzero, if it may be a header */
+  bool sptensor;         /* Tensor Toolbox or GenTen header, with nnz */
+  bool dense;            /* Tensor Toolbox header of a dense tensor */
+  bool market;           /* Matrix Market banner: dims and nnz follow in one line */
+  amped_tns_claim claim; /* about the first nonzero, if it may be a header */
 } amped_tns_header;
 
-/* Take lines off the chunk up to the first nonzero, or to the end of the chunk. */
+/* Consume lines of the chunk up to the first nonzero, or to the end of the chunk. */
 amped_status amped_tns_header_read(amped_tns_header *header, const char *path,
                                    amped_text_chunk *chunk);
 
@@ -43,7 +45,7 @@ static inline bool amped_tns_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Does a comment begin here, where a line begins? (# also begins one behind fields.) */
+/* Does a comment begin here, at the start of a line? (# also begins one after fields.) */
 static inline bool amped_tns_comment(char c) {
   return c == '#' || c == '%';
 }

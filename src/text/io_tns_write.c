@@ -1,4 +1,4 @@
-/* The writing part of io_tns.h: nonzeros to text. */
+/* FROSTT text: writing nonzeros (io_tns.h), formatted by all threads. */
 #include "text/io_tns.h"
 
 #include <omp.h>
@@ -9,13 +9,13 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* Nonzeros that one thread formats at a time: a few MiB of text at most. */
+/* Nonzeros that a thread formats at a time: at most a few MiB of text. */
 #define ROWS_PER_PIECE (UINT64_C(1) << 14)
 
 struct amped_tns_writer {
   amped_stream *stream;
-  uint64_t first; /* what the first index is called */
-  uint64_t done;  /* nonzeros */
+  uint64_t first; /* number of the first index, 0 or 1 */
+  uint64_t done;  /* nonzeros written */
   int npieces;
   char *text; /* npieces pieces of piece_bytes bytes */
   uint64_t piece_bytes;

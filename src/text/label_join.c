@@ -1,3 +1,4 @@
+/* Label join: finds shared labels of two modes with a hash table. */
 #include "text/label_join.h"
 
 #include <string.h>
@@ -5,7 +6,7 @@
 #include "base/mem.h"
 #include "text/intern.h"
 
-/* Number all labels; *distinct tells whether every label got the number of its index. */
+/* Number all labels; *distinct: every label got the number of its index. */
 static amped_status number(const amped_labels *labels, amped_intern *in, bool *distinct) {
   for (uint64_t i = 0; i < labels->count; i++) {
     uint64_t length = 0, id = 0;

@@ -1,3 +1,4 @@
+/* Model cells: translating indices of another tensor to the model's. */
 #include "text/model_cells.h"
 
 #include <string.h>
@@ -17,7 +18,7 @@ void amped_model_index(const amped_labels *labels, uint64_t dim, const char *tex
   }
 }
 
-/* How many of the mode's indices the model has. */
+/* Translate the indices of a mode. Returns how many of them the model has. */
 static uint64_t translate_mode(const amped_index_match *match, uint64_t count, uint64_t *indices) {
   uint64_t found = 0;
 #pragma omp parallel for schedule(static) reduction(+ : found)

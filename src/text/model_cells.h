@@ -1,6 +1,5 @@
-/* Model cells: what the indices of another tensor are in a model.
- *
- * By the rules of text/index_match.h. Functions of host memory. */
+/* Model cells: translate the indices of another tensor to a model's indices, by the rules of
+ * text/index_match.h. Functions of host memory. */
 #ifndef AMPED_MODEL_CELLS_H
 #define AMPED_MODEL_CELLS_H
 
@@ -8,15 +7,17 @@
 #include "tensor/predictor.h"
 #include "tensor/sptensor.h"
 
-/* *index = that of a label, or of the number of an index where there are no labels; its mode has
- * `dim` indices. AMPED_PREDICTOR_COLD: there is no such index. `labels` repeat none. */
+/* Find the index with a label; in a mode without labels, the text is the number of an index below
+ * `dim`. *index is AMPED_PREDICTOR_COLD if there is none. `labels` must be distinct. */
 void amped_model_index(const amped_labels *labels, uint64_t dim, const char *text, uint64_t length,
                        uint64_t *index);
 
-/* Turn the tensor's indices into the model's; those that the model lacks become
- * AMPED_PREDICTOR_COLD. Labels and dimensions stay. Lines say what was taken for what.
- * AMPED_BAD_INPUT, with both files' names: the modes differ, an index tells no row, or the model
- * has none of the indices of a mode that is needed. needed: [order], or NULL: none is. */
+/* Replace the tensor's indices by the model's; indices unknown to the model become
+ * AMPED_PREDICTOR_COLD. Labels and dimensions stay. Messages say how labels and indices were
+ * interpreted.
+ *
+ * AMPED_BAD_INPUT, with both files' names, if the modes differ, if an index is ambiguous, or if the
+ * model has none of the indices of a needed mode. needed: [order], or NULL: no mode is needed. */
 amped_status amped_model_cells_translate(const char *model_path, const amped_ktensor *model,
                                          const char *path, const bool *needed, amped_sptensor *t);
 

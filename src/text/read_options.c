@@ -1,3 +1,4 @@
+/* Read options: the table of options, and parsing of dimensions and separators. */
 #include "text/read_options.h"
 
 #include <string.h>
@@ -23,7 +24,7 @@ static bool parse_dims(void *options, const char *text) {
   return false;
 }
 
-/* Characters that numbers, names and quotes are made of separate nothing. */
+/* Can the character separate cells? Characters of numbers, names and quotes cannot. */
 static bool is_separator(char c) {
   return c == '\t' ||
          (c >= ' ' && c < 0x7f && strchr("\"+-._", c) == NULL && !(c >= '0' && c <= '9') &&
@@ -32,7 +33,7 @@ static bool is_separator(char c) {
 
 static const char *const separator_words[] = {"comma", "semicolon", "tab", "pipe", "space", NULL};
 
-/* A separator by its name, as \t, or itself. */
+/* Parse a separator: its name, \t, or the character itself. */
 static bool parse_separator(void *options, const char *text) {
   amped_read_options *o = options;
   const int word = amped_parse_word(strcmp(text, "\\t") == 0 ? "tab" : text, separator_words);

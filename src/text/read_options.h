@@ -1,4 +1,4 @@
-/* Read options: what a user says of a text or table that is read. */
+/* Read options: the user's options about a text or table to be read. */
 #ifndef AMPED_READ_OPTIONS_H
 #define AMPED_READ_OPTIONS_H
 
@@ -11,7 +11,7 @@ typedef enum amped_index_base {
   AMPED_BASE_1 = 1
 } amped_index_base;
 
-/* What the input is, where its name does not tell: text, or a table with quotes or without. */
+/* Format of an input whose name does not show it: text, or a table with quotes or without. */
 typedef enum amped_read_format {
   AMPED_READ_AUTO,
   AMPED_READ_TNS,
@@ -19,11 +19,11 @@ typedef enum amped_read_format {
   AMPED_READ_TSV
 } amped_read_format;
 
-/* What the first line of a text is that is no comment. */
+/* Meaning of the first line of a text that is not a comment. */
 typedef enum amped_read_header {
   AMPED_HEADER_AUTO,
-  AMPED_HEADER_NONE, /* a nonzero */
-  AMPED_HEADER_DIMS, /* the dimensions */
+  AMPED_HEADER_NONE, /* nonzero */
+  AMPED_HEADER_DIMS, /* dimensions */
   AMPED_HEADER_DIMS_NNZ
 } amped_read_header;
 
@@ -33,30 +33,30 @@ typedef struct amped_read_options {
   amped_index_base index_base; /* text only */
   int dims_order;              /* 0: not given */
   uint64_t dims[AMPED_MAX_ORDER];
-  const char *keys;            /* tables: comma-separated columns, or NULL: all but `value` */
-  const char *value;           /* tables: the value column, or NULL: each row counts 1 */
-  const char *weights;         /* tables: a column that is no key, or NULL */
-  bool reads_weights;          /* it is read in place of the value column, which is no key */
-  char separator;              /* tables: between cells; 0: guessed from the first row */
+  const char *keys;            /* tables: comma-separated columns; NULL: all except `value` */
+  const char *value;           /* tables: value column; NULL: each row counts 1 */
+  const char *weights;         /* tables: column that is not a key, or NULL */
+  bool reads_weights;          /* read `weights` as the values; the value column is not a key */
+  char separator;              /* tables: character between cells; 0: guessed from the first row */
   bool no_header;              /* tables: columns are called 1, 2, 3, ... */
-  const char *empty;           /* tables: the label of empty keys, or NULL: refused */
-  const char *same_labels;     /* tables: comma-separated keys of one set of labels, or NULL */
-  amped_duplicates duplicates; /* as the user says, or UNKNOWN; amped_read_duplicates */
-  bool known_modes;  /* not of the user: the modes are those of a tensor, model or state */
-  bool from_zero;    /* not of the user: a text that does not say its index base has 0, not 1 */
-  bool may_be_empty; /* not of the user: a file of no nonzeros is no error */
-  const amped_overflow *overflow; /* not of the user; NULL: memory holds any number of nonzeros */
+  const char *empty;           /* tables: label of empty keys; NULL: refused */
+  const char *same_labels;     /* tables: comma-separated keys that share labels, or NULL */
+  amped_duplicates duplicates; /* the user's choice, or UNKNOWN; see amped_read_duplicates */
+  bool known_modes;  /* set by the program: the modes belong to a tensor, model or state */
+  bool from_zero;    /* set by the program: a text that does not give its index base has 0 */
+  bool may_be_empty; /* set by the program: a file without nonzeros is accepted */
+  const amped_overflow *overflow; /* set by the program; NULL: memory has no limit */
 } amped_read_options;
 
 extern const amped_option_group amped_dims_option_rows;       /* --dims */
 extern const amped_option_group amped_duplicates_option_rows; /* --duplicates */
-extern const amped_option_group amped_read_option_rows;       /* the others */
+extern const amped_option_group amped_read_option_rows;       /* all other options for reading */
 
-/* What is done with repeated coordinates: as the user says, else SUM. Not by readers, who keep all:
- * by those who order nonzeros. */
+/* Policy for repeated coordinates: the user's choice, or SUM. Applied by code that orders nonzeros;
+ * readers keep all. */
 amped_duplicates amped_read_duplicates(const amped_read_options *options);
 
-/* Is any option given? Do the options name something that tables alone have? */
+/* given: is any option given? of_table: is an option given that only applies to tables? */
 bool amped_read_options_given(const amped_read_options *options);
 bool amped_read_options_of_table(const amped_read_options *options);
 
