@@ -1,3 +1,5 @@
+/* Exchange: chooses between an all-gather on factors and shared memory, and calls the sums over
+ * ranks. */
 #include "factor/exchange.h"
 
 #include "mpi/allgather.h"
@@ -11,20 +13,21 @@ struct amped_exchange {
   const amped_comm *comm;
   const amped_worker *worker;
   const amped_plan *plan;
-  int *rank_at;              /* [nranks] the rank at every place in the ring */
-  amped_allgather *gather;   /* of rows, in the ring's order; NULL where MPI takes no factors */
-  amped_shm_exchange *shm;   /* NULL where factors are host memory */
-  uint64_t *firsts, *counts; /* [nranks] the rows of every place, for the call in hand */
+  int *rank_at;              /* [nranks] rank at each place in the ring */
+  amped_allgather *gather;   /* all-gather of rows in the ring's order; NULL if MPI cannot access
+                                factors */
+  amped_shm_exchange *shm;   /* NULL if factors are in host memory */
+  uint64_t *firsts, *counts; /* [nranks] rows of each place in the current call */
   amped_row_reduce *reduce;
-  amped_row_scatter *scatter; /* NULL where no format's parts are added up */
+  amped_row_scatter *scatter; /* NULL if no format has partial sums of rows */
 };
 
 static bool is_direct(const amped_comm *comm, const amped_backend *backend) {
   return !backend->device_pointers || comm->cuda_aware;
 }
 
-/* Does this node need shared memory? Where MPI takes device memory, only small messages of many
- * ranks use it. For them, copies to the host and back cost less than an all-gather on a device,
+/* Does this node need shared memory? Even if MPI takes device memory, it is used for small messages
+ * of many ranks. For them, copies to the host and back cost less than an all-gather on a device,
  * which takes many steps or packs rows. */
 static bool needs_shm(const amped_comm *comm, const amped_backend *backend) {
   if (comm->nranks == 1 || !backend->device_pointers)

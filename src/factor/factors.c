@@ -1,10 +1,11 @@
+/* Factors: filling a factor set and copying it between position order and file order. */
 #include "factor/factors.h"
 
 #include <string.h>
 
 #include "base/mem.h"
 
-/* Elements of a buffer that rows pass through. */
+/* Elements in a buffer of rows. */
 #define BUFFER_ELEMENTS (UINT64_C(1) << 20)
 
 static uint64_t buffer_rows(const amped_plan *plan) {
@@ -17,17 +18,16 @@ static amped_status alloc_buffer(const amped_plan *plan, double **out) {
                      "a buffer of rows");
 }
 
-/* A walk over the rows of one rank in position order. It gives their file indices, piece by piece.
- */
+/* Traversal of one rank's rows in position order. It returns their file indices, piece by piece. */
 typedef struct row_walk {
   const amped_mode_plan *m;
   int rank;
-  bool late;     /* iDps that lie behind the others */
-  uint64_t idp;  /* next */
-  uint64_t skip; /* rows of it already walked */
+  bool late;     /* in the iDps that are placed after all others (amped_plan_is_late) */
+  uint64_t idp;  /* next iDp */
+  uint64_t skip; /* rows of it already visited */
 } row_walk;
 
-/* Go on to the rank's next iDp. False at the end. */
+/* Advance to the rank's next iDp. Returns false at the end. */
 static bool find_idp(row_walk *w) {
   const amped_row_plan *rows = &w->m->rows;
   for (;;) {
@@ -41,14 +41,15 @@ static bool find_idp(row_walk *w) {
   }
 }
 
-/* Rows of the file, consecutive from an index on, up to the end of its iDp, and at most `most`. */
+/* Number of consecutive file rows from `index` to the end of its iDp, at most `most`. */
 static uint64_t rows_from(const amped_mode_plan *m, uint64_t index, uint64_t most) {
   const uint64_t end = (index / m->rows.width + 1) * m->rows.width;
   const uint64_t rows = (end < m->rows.dim ? end : m->rows.dim) - index;
   return rows < most ? rows : most;
 }
 
-/* The next consecutive file indices: their number, at most `most`, and the first; 0 at the end. */
+/* Visit the next consecutive file indices. Returns their number, at most `most`, and the first
+ * index; 0 at the end. */
 static uint64_t next_rows(row_walk *w, uint64_t most, uint64_t *index) {
   if (!find_idp(w))
     return 0;
@@ -63,8 +64,8 @@ static uint64_t next_rows(row_walk *w, uint64_t most, uint64_t *index) {
   return rows;
 }
 
-/* Collective: own rows of all modes reach all ranks. `status` is this rank's own, that of the
- * return is agreed. */
+/* Collective: send own rows of all modes to all ranks. `status` is this rank's own; the returned
+ * status is agreed. */
 static amped_status exchange_all(const amped_context *context, amped_status status) {
   for (int m = 0; m < context->plan->order; m++)
     AMPED_ALSO(status, amped_exchange_rows(context->exchange, m));
@@ -79,10 +80,10 @@ amped_status amped_factors_random(const amped_context *context, uint64_t seed) {
   return exchange_all(context, status);
 }
 
-/* What rows pass through on their way from or to file order. */
+/* Buffer for rows on their way to or from file order. */
 typedef struct passage {
-  double *rows;    /* of the device's host memory */
-  uint64_t *index; /* their file indices */
+  double *rows;    /* in the device's host memory */
+  uint64_t *index; /* file indices of the rows */
 } passage;
 
 static amped_status passage_open(const amped_context *context, passage *p) {
@@ -100,7 +101,7 @@ static void passage_close(const amped_context *context, passage *p) {
   worker->backend->device->host_free(worker->device, p->rows);
 }
 
-/* The next `count` rows of a walk, to the passage's list of indices. */
+/* List the file indices of the traversal's next `count` rows in p->index. */
 static void list_rows(row_walk *walk, uint64_t count, const passage *p) {
   for (uint64_t done = 0, got = 0, index = 0; done < count; done += got) {
     got = next_rows(walk, count - done, &index);
@@ -138,13 +139,13 @@ amped_status amped_factors_make(const amped_context *context, amped_row_maker *m
   return exchange_all(context, status);
 }
 
-/* Rows of the buffer that lie one behind the other in the factor, too. */
+/* Consecutive rows of a buffer that are consecutive in the factor as well. */
 typedef struct row_run {
   uint64_t count;
-  uint64_t position; /* of the first */
+  uint64_t position; /* position of the first row */
 } row_run;
 
-/* Put a run, which is at the buffer's front, into the factor. */
+/* Copy a run from the buffer's front to the factor. */
 static amped_status put_run(const amped_context *context, int mode, const double *buffer,
                             row_run *run) {
   const amped_worker *worker = context->worker;
@@ -155,8 +156,8 @@ static amped_status put_run(const amped_context *context, int mode, const double
                    : AMPED_OK;
 }
 
-/* The buffer holds rows first .. first+count in file order. Move this rank's own rows among them to
- * its front, and put them into the factor. */
+/* Copy this rank's own rows to the factor. The buffer has rows first .. first+count in file order;
+ * own rows are moved to its front. */
 static amped_status put_own(const amped_context *context, int mode, uint64_t first, uint64_t count,
                             double *buffer) {
   const amped_mode_plan *m = &context->plan->modes[mode];
@@ -202,7 +203,7 @@ amped_status amped_factors_put(const amped_context *context, const amped_ktensor
   return exchange_all(context, AMPED_OK);
 }
 
-/* Fewer rows are copied before other threads wake up. */
+/* Fewer rows are copied by one thread: waking other threads takes longer. */
 #define WORTH_THREADS 1024
 
 static void spread(const passage *p, uint64_t count, uint64_t n, double *out) {
@@ -211,7 +212,7 @@ static void spread(const passage *p, uint64_t count, uint64_t n, double *out) {
     memcpy(out + p->index[i] * n, p->rows + i * n, n * sizeof *out);
 }
 
-/* Copy the rows of one rank's block to file order. This rank has them from the exchange. */
+/* Copy the rows of one rank's block to file order. This rank has them since the last exchange. */
 static amped_status get_block(const amped_context *context, int mode, int rank, passage *p,
                               double *out) {
   const amped_plan *plan = context->plan;

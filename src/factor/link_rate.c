@@ -1,3 +1,4 @@
+/* Link rate: timing of exchanges, messages and copies. */
 #include "factor/link_rate.h"
 
 #include <string.h>
@@ -6,22 +7,22 @@
 
 #define TEST_BYTES (UINT64_C(16) << 20)
 
-/* Shorter exchanges measure the latency. */
+/* Shortest exchange that shows the rate; shorter ones measure the latency. */
 #define TELLING_BYTES (UINT64_C(1) << 20)
 
 #define SLOW_SHARE 0.1
 
-/* The best of at most TIMES exchanges counts. The first also opens connections. If both of the
- * first two take PATIENCE_SEC, no other follows. */
+/* Most repeats; the fastest counts. The first also opens connections. If each of the first two
+ * takes PATIENCE_SEC, no other follows. */
 #define TIMES 4
 #define PATIENCE_SEC 0.02
 
 typedef struct trial {
   const amped_context *context;
   int mode;
-  uint64_t rows;  /* of every rank */
-  uint64_t bytes; /* of a rank's rows */
-  char *host;     /* two messages */
+  uint64_t rows;  /* rows per rank */
+  uint64_t bytes; /* bytes of a rank's rows */
+  char *host;     /* host memory for two messages */
   amped_status status;
 } trial;
 
@@ -51,7 +52,7 @@ static void send_on(trial *l) {
                                MPI_STATUS_IGNORE));
 }
 
-/* Seconds of the slowest rank, the least of several repeats. */
+/* Seconds of the slowest rank, minimum over the repeats. */
 static double time_of(trial *l, void (*work)(trial *l)) {
   const amped_comm *comm = l->context->comm;
   double best = 0.0;
@@ -84,7 +85,7 @@ static void choose_rows(trial *l) {
   l->bytes = l->rows * row_bytes;
 }
 
-/* The time of such work, with two messages of zeros in host memory. */
+/* Time `work`, with two messages of zeros in host memory. */
 static amped_status time_with_host(trial *l, void (*work)(trial *l), double *seconds) {
   const amped_worker *worker = l->context->worker;
   void *host = NULL;
@@ -97,7 +98,7 @@ static amped_status time_with_host(trial *l, void (*work)(trial *l), double *sec
   return amped_comm_agree(l->context->comm, l->status);
 }
 
-/* The rate of the link, to compare with the exchange. */
+/* Measure the rate of the link, to compare with the exchange. */
 static amped_status measure_link(trial *l, double *rate) {
   const amped_context *context = l->context;
   double seconds = 0.0;

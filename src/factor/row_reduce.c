@@ -1,3 +1,4 @@
+/* Row reduce: gathers shared rows on all ranks and adds them on their owners. */
 #include "factor/row_reduce.h"
 
 #include <string.h>
@@ -9,14 +10,14 @@ struct amped_row_reduce {
   const amped_comm *comm;
   const amped_plan *plan;
   amped_result_rows rows;
-  int *counts; /* [nranks] shared rows of the call in hand */
+  int *counts; /* [nranks] number of shared rows in the current call */
   int *displs; /* [nranks] */
   MPI_Datatype row;
-  double *parts; /* the shared rows of all ranks, one rank behind the other */
-  double *sum;   /* the rows of one iDp */
+  double *parts; /* shared rows of all ranks, in the order of ranks */
+  double *sum;   /* rows of one iDp */
 };
 
-/* Shared rows of a rank. */
+/* Number of a rank's shared rows. */
 static uint64_t shared_rows(const amped_mode_plan *m, int rank) {
   uint64_t first = 0;
   uint64_t end = 0;
@@ -24,7 +25,7 @@ static uint64_t shared_rows(const amped_mode_plan *m, int rank) {
   return m->copy.splits[end].row - m->copy.splits[first].row;
 }
 
-/* Rows of parts, and of sum. */
+/* Count the rows needed for parts and for sum: the maximum over modes. */
 static void count_rows(const amped_plan *plan, uint64_t *parts, uint64_t *sum) {
   *parts = 0;
   *sum = 0;
@@ -84,8 +85,8 @@ void amped_row_reduce_destroy(amped_row_reduce *x) {
   amped_free(x);
 }
 
-/* Add up the rows of split iDp s over the ranks that hold a part. The sum goes to its owner's own
- * rows. */
+/* Add up the rows of split iDp s over the ranks that hold a part. The sum is written to its owner's
+ * own rows. */
 static amped_status sum_split(amped_row_reduce *x, int mode, uint64_t s) {
   const amped_mode_plan *m = &x->plan->modes[mode];
   const uint64_t idp = m->copy.splits[s].idp;

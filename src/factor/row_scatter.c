@@ -1,9 +1,10 @@
+/* Row scatter: sends each owner the partial sums of its rows, and adds them there. */
 #include "factor/row_scatter.h"
 
 #include "base/mem.h"
 #include "base/trace.h"
 
-/* Bytes of host memory for rows that leave, and as many for rows that come. */
+/* Bytes of host memory for outgoing rows; incoming rows have the same. */
 #define STAGE_BYTES (UINT64_C(16) << 20)
 
 struct amped_row_scatter {
@@ -11,8 +12,9 @@ struct amped_row_scatter {
   const amped_worker *worker;
   const amped_plan *plan;
   MPI_Request *requests;   /* [2 nranks] */
-  amped_host_copy *copies; /* [nranks] of a piece, where rows pass through the host */
-  char *leaving, *coming;  /* likewise: a piece of every rank's block, rank after rank */
+  amped_host_copy *copies; /* [nranks] copies of a piece, if rows pass through the host */
+  char *leaving, *coming;  /* a piece of every rank's block, in the order of ranks, if rows pass
+                              through the host */
 };
 
 static bool has_parts(const amped_comm *comm, const amped_worker *worker) {
@@ -84,7 +86,7 @@ void amped_row_scatter_destroy(amped_row_scatter *s) {
   amped_free(s);
 }
 
-/* Collective: every rank p gets `bytes` from leaving + p * leaving_step; what comes from it goes to
+/* Collective: send each rank p `bytes` from leaving + p * leaving_step, and receive its bytes at
  * coming + p * coming_step. */
 static void send_all(const amped_row_scatter *s, char *leaving, uint64_t leaving_step, char *coming,
                      uint64_t coming_step, uint64_t bytes) {
@@ -104,7 +106,7 @@ static void send_all(const amped_row_scatter *s, char *leaving, uint64_t leaving
   AMPED_MPI(comm, MPI_Waitall(n, s->requests, MPI_STATUSES_IGNORE));
 }
 
-/* Copies between a piece of every rank's block and the host. */
+/* Copy a piece of every rank's block to the host, or from the host if `in` is set. */
 static amped_status stage(amped_row_scatter *s, int mode, uint64_t first, uint64_t rows, bool in) {
   const uint64_t row_bytes = amped_plan_row_bytes(s->plan);
   const uint64_t block = s->plan->modes[mode].rows.block_rows;
@@ -117,7 +119,7 @@ static amped_status stage(amped_row_scatter *s, int mode, uint64_t first, uint64
   return s->worker->format->stage_partial(s->worker->tensor, mode, s->copies, s->comm->nranks);
 }
 
-/* Rows of a block that travel at a time. */
+/* Rows of a block that are sent at a time. */
 static uint64_t piece_rows(const amped_row_scatter *s) {
   const uint64_t rows = s->comm->message_bytes / amped_plan_row_bytes(s->plan);
   const uint64_t least = rows > 0 ? rows : 1;
@@ -151,7 +153,7 @@ amped_status amped_row_scatter_sum(amped_row_scatter *s, int mode) {
     return AMPED_OK;
   const amped_format_ops *format = s->worker->format;
   const amped_partial_rows parts = format->partial_rows(s->worker->tensor, mode);
-  if (parts.sums == NULL) /* on every rank */
+  if (parts.sums == NULL) /* NULL on all ranks or none */
     return AMPED_OK;
   amped_trace_begin(AMPED_PHASE_EXCHANGE, mode);
   AMPED_TRY(send_rows(s, mode, &parts));

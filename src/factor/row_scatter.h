@@ -1,11 +1,10 @@
-/* Row scatter: adds up the rows of an MTTKRP result of which every rank has a part, on their
- * owners: a reduce-scatter.
+/* Row scatter: adds up, on their owners, the rows of an MTTKRP result of which every rank has a
+ * part. This is a reduce-scatter.
  *
- * Formats that hold a slab of a tensor, or one copy for all modes, make parts of the sums of all
- * rows (amped_partial_rows). Every rank sends each owner its rows. The owner adds them up in
- * double, in the order of ranks, so the bits are the same in every run on the same number of ranks.
- * Rows travel in the memory of the backend where MPI takes it, else in pieces through host memory.
- */
+ * Formats that hold a slab of a tensor, or one copy for all modes, compute partial sums of all rows
+ * (amped_partial_rows). Every rank sends each owner its rows. The owner adds them up in double, in
+ * the order of ranks, so the bits are the same in every run on the same number of ranks. Rows are
+ * sent from the backend's memory if MPI takes it, otherwise in pieces through host memory. */
 #ifndef AMPED_ROW_SCATTER_H
 #define AMPED_ROW_SCATTER_H
 
@@ -14,18 +13,18 @@
 
 typedef struct amped_row_scatter amped_row_scatter;
 
-/* Not collective. comm, worker and plan outlive the row scatter. *out is NULL, too, where the
- * worker's format has no parts or the run has one rank: sum then has nothing to do. */
+/* Not collective. comm, worker and plan must outlive the row scatter. *out is also NULL if the
+ * worker's format has no partial sums or the run has one rank: sum then does nothing. */
 amped_status amped_row_scatter_create(const amped_comm *comm, const amped_worker *worker,
                                       const amped_plan *plan, amped_row_scatter **out);
 void amped_row_scatter_destroy(amped_row_scatter *scatter); /* NULL is allowed */
 
-/* Bytes of host memory that create will take. */
+/* Bytes of host memory that create will allocate. */
 uint64_t amped_row_scatter_host_bytes(const amped_comm *comm, const amped_worker *worker,
                                       const amped_plan *plan);
 
-/* Collective, after MTTKRP of mode on every rank: own rows of the output become whole. The status
- * is this rank's own: a rank that fails exchanges like the others. */
+/* Collective, after MTTKRP of mode on every rank: sum the own rows of the output over all ranks.
+ * The status is this rank's own: a rank that fails exchanges like the others. */
 amped_status amped_row_scatter_sum(amped_row_scatter *scatter, int mode);
 
 #endif

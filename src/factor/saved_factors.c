@@ -1,3 +1,4 @@
+/* Saved factors: saving own rows, restoring them, and products with other factors, slab by slab. */
 #include "factor/saved_factors.h"
 
 #include <cblas.h>
@@ -6,7 +7,7 @@
 
 #include "base/mem.h"
 
-/* Rows that are widened at a time. */
+/* Rows converted to doubles at a time. */
 #define SLAB_ROWS (UINT64_C(1) << 12)
 
 static uint64_t own_rows(const amped_plan *plan, int mode) {
@@ -26,12 +27,12 @@ uint64_t amped_saved_factors_bytes(const amped_plan *plan) {
 
 /* --- slabs ----------------------------------------------------------------------------------- */
 
-/* Own rows of a mode, a slab at a time, as doubles. */
+/* Traversal of own rows of a mode, a slab at a time, as doubles. */
 typedef struct slabs {
   const amped_context *context;
   int mode;
-  uint64_t first, count; /* the slab in hand */
-  double *a, *b;         /* room for a slab each */
+  uint64_t first, count; /* current slab */
+  double *a, *b;         /* one slab each */
 } slabs;
 
 static amped_status slabs_begin(slabs *s, const amped_context *context, int mode) {
@@ -65,7 +66,7 @@ static amped_status put_slab(const slabs *s, const double *rows) {
       s->count, rows);
 }
 
-/* product += A^T B of the slab. */
+/* Add A^T B of the slab to product. */
 static void add_product(const slabs *s, const double *a, const double *b, double *product) {
   const int n = s->context->plan->ncomps;
   cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, n, n, (int)s->count, 1.0, a, n, b, n, 1.0,
@@ -74,7 +75,7 @@ static void add_product(const slabs *s, const double *a, const double *b, double
 
 /* --- take ------------------------------------------------------------------------------------ */
 
-/* Own rows of mode, and the sums of squares of their columns. */
+/* Save own rows of mode, and the sums of squares of their columns. */
 static amped_status take_mode(const amped_context *context, int mode, amped_saved_factors *out) {
   const amped_plan *plan = context->plan;
   const uint64_t n = (uint64_t)plan->ncomps;
@@ -179,7 +180,7 @@ agree:
   return AMPED_OK;
 }
 
-/* product = A^T B of own rows of mode. */
+/* Set product to A^T B over own rows of mode. */
 static amped_status multiply(const amped_context *context, const amped_saved_factors *a,
                              const amped_saved_factors *b, int mode, double *product) {
   slabs s;
@@ -223,7 +224,7 @@ agree:
 done:
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_free(products[m]);
-  if (status != AMPED_OK) /* of another rank */
+  if (status != AMPED_OK) /* the failure may be another rank's */
     amped_match_free(out);
   return status;
 }

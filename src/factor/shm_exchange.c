@@ -1,3 +1,4 @@
+/* Shared-memory exchange: pieces of rows pass through two slots of a node's shared memory. */
 #include "factor/shm_exchange.h"
 
 #include <string.h>
@@ -6,8 +7,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* One slot is filled while the other is emptied. Pieces of a few MiB keep a device's link busy, and
- * containers often have no more than 64 MiB of shared memory. */
+/* Number and total size of slots. One slot is filled while the other is emptied. Pieces of a few
+ * MiB keep a device's link busy, and containers often have at most 64 MiB of shared memory. */
 #define SLOTS 2
 #define STAGE_BYTES (UINT64_C(16) << 20)
 
@@ -15,22 +16,22 @@ struct amped_shm_exchange {
   const amped_comm *comm;
   const amped_worker *worker;
   const amped_plan *plan;
-  const int *rank_at; /* the rank at every place in the ring */
-  int place;          /* of this rank */
+  const int *rank_at; /* [nranks] rank at each place in the ring */
+  int place;          /* this rank's place */
   MPI_Win window;
-  char *memory; /* SLOTS slots of the rows of all ranks, in the ring's order, without gaps */
-  bool pinned;  /* the backend knows memory */
+  char *memory; /* SLOTS slots with rows of all ranks, in the ring's order, without gaps */
+  bool pinned;  /* memory is registered with the backend */
   uint64_t row_bytes;
   uint64_t slot_rows;
-  int slot;                /* to fill next */
+  int slot;                /* slot to fill next */
   amped_host_copy *copies; /* [nranks] */
-  /* on the first rank of a node */
-  amped_allgather *between; /* nodes, of rows */
-  uint64_t *first, *count;  /* [nodes] rows of a slot that every node fills */
-  uint64_t *ranks;          /* [nodes] the number of ranks of every node */
+  /* only on the first rank of a node */
+  amped_allgather *between; /* all-gather of rows between nodes */
+  uint64_t *first, *count;  /* [nodes] rows of a slot that each node fills */
+  uint64_t *ranks;          /* [nodes] number of ranks on each node */
 };
 
-/* Rows of every rank in a slot: as many as fit, at most all. */
+/* Rows per rank in a slot: all of them, or the number that fits. */
 static uint64_t slot_rows(const amped_plan *plan) {
   uint64_t most = amped_plan_output_rows(plan);
   uint64_t fit = STAGE_BYTES / (SLOTS * amped_plan_row_bytes(plan) * (uint64_t)plan->nranks);
@@ -43,21 +44,21 @@ uint64_t amped_shm_exchange_bytes(const amped_plan *plan) {
   return SLOTS * slot_rows(plan) * (uint64_t)plan->nranks * amped_plan_row_bytes(plan);
 }
 
-/* The place of a rank's rows in a slot of `rows` rows of each rank. */
+/* Address of a rank's rows in a slot that has `rows` rows per rank. */
 static char *slot_at(const amped_shm_exchange *s, int slot, int place, uint64_t rows) {
   uint64_t row = (uint64_t)slot * (uint64_t)s->comm->nranks * s->slot_rows + (uint64_t)place * rows;
   return s->memory + row * s->row_bytes;
 }
 
-/* After this call, all ranks of the node read the bytes that any of them wrote before it. */
+/* Barrier after which all ranks of the node see the bytes that any of them wrote before it. */
 static void node_barrier(amped_shm_exchange *s) {
   AMPED_MPI(s->comm, MPI_Win_sync(s->window));
   AMPED_MPI(s->comm, MPI_Barrier(s->comm->node));
   AMPED_MPI(s->comm, MPI_Win_sync(s->window));
 }
 
-/* Collective. An abort: a rank that gets no window cannot meet the others in the calls that share
- * it, and MPI leaves no way to give the window up. */
+/* Collective: allocate the shared window. Aborts on failure: a rank without a window cannot take
+ * part in the collective calls on it, and MPI has no way to give up the window. */
 static void share_memory(amped_shm_exchange *s) {
   MPI_Aint bytes = (MPI_Aint)amped_shm_exchange_bytes(s->plan);
   MPI_Aint size = 0;
@@ -75,7 +76,7 @@ static void share_memory(amped_shm_exchange *s) {
   AMPED_MPI(s->comm, MPI_Win_set_errhandler(s->window, MPI_ERRORS_RETURN));
   AMPED_MPI(s->comm, MPI_Win_shared_query(s->window, 0, &size, &unit, &s->memory));
   AMPED_MPI(s->comm, MPI_Win_lock_all(MPI_MODE_NOCHECK, s->window));
-  /* Memory lies near the rank that touches it first. */
+  /* Memory is placed near the rank that touches it first. */
   for (int slot = 0; slot < SLOTS; slot++)
     memset(slot_at(s, slot, s->place, s->slot_rows), 0, s->slot_rows * s->row_bytes);
   node_barrier(s);
@@ -149,7 +150,8 @@ void amped_shm_exchange_destroy(amped_shm_exchange *s) {
   amped_free(s);
 }
 
-/* This rank's rows are in the slot: bring the rows of all ranks to all nodes. */
+/* Make the slot's rows of all ranks visible on all nodes; this rank's rows are already in the
+ * slot. */
 static void publish(amped_shm_exchange *s, int slot, uint64_t rows) {
   node_barrier(s);
   if (s->comm->nodes == 1)
@@ -166,14 +168,14 @@ static void publish(amped_shm_exchange *s, int slot, uint64_t rows) {
   node_barrier(s);
 }
 
-/* The rows of a piece, and their slot. */
+/* Rows of a piece, and their slot. */
 typedef struct piece {
   uint64_t first, rows;
   int slot;
 } piece;
 
-/* Copy this rank's rows of `out` to the slot of `out`, and the other ranks' rows of `in` from the
- * slot of `in`. */
+/* Copy this rank's rows of `out` to out's slot, and the other ranks' rows of `in` from in's
+ * slot. */
 static amped_status move(amped_shm_exchange *s, int mode, const piece *out, const piece *in) {
   uint64_t block = s->plan->modes[mode].rows.block_rows;
   int n = 0;
@@ -190,7 +192,8 @@ static amped_status move(amped_shm_exchange *s, int mode, const piece *out, cons
 }
 
 /* A slot is filled again two pieces later. No rank passes the barrier in between before it has
- * emptied the slot. Slots keep their turn from call to call, so this holds between calls, too. */
+ * emptied the slot. The order of slots continues from call to call, so this also holds between
+ * calls. */
 amped_status amped_shm_exchange_rows(amped_shm_exchange *s, int mode, uint64_t first,
                                      uint64_t end) {
   piece in = {0, 0, 0};

@@ -1,9 +1,9 @@
-/* Shared-memory exchange: factor rows pass through host memory that all ranks of a node share. It
- * serves devices whose memory MPI does not take.
+/* Shared-memory exchange: factor rows pass through host memory that all ranks of a node share. Used
+ * for devices whose memory MPI cannot access.
  *
  * A rank copies its own rows to the shared memory and the other ranks' rows from it, piece by
- * piece, both at once. Within a node MPI moves nothing. Between nodes, the first ranks gather the
- * rows of their nodes. */
+ * piece, in both directions at once. Within a node MPI sends nothing. Between nodes, the first
+ * ranks gather the rows of their nodes. */
 #ifndef AMPED_SHM_EXCHANGE_H
 #define AMPED_SHM_EXCHANGE_H
 
@@ -12,19 +12,19 @@
 
 typedef struct amped_shm_exchange amped_shm_exchange;
 
-/* Bytes of host memory that create takes on a node. */
+/* Bytes of host memory that create allocates per node. */
 uint64_t amped_shm_exchange_bytes(const amped_plan *plan);
 
 /* Collective; the status is agreed. rank_at[i] is the rank at place i of comm->ring. All arguments
- * outlive the object. */
+ * must outlive the object. */
 amped_status amped_shm_exchange_create(const amped_comm *comm, const amped_worker *worker,
                                        const amped_plan *plan, const int *rank_at,
                                        amped_shm_exchange **out);
 /* Collective. */
 void amped_shm_exchange_destroy(amped_shm_exchange *shm);
 
-/* Collective: rows first .. end of every rank's block of mode's factor reach all ranks. The status
- * is this rank's own: a rank that fails exchanges like the others. */
+/* Collective: send rows first .. end of every rank's block of mode's factor to all ranks. The
+ * status is this rank's own: a rank that fails exchanges like the others. */
 amped_status amped_shm_exchange_rows(amped_shm_exchange *shm, int mode, uint64_t first,
                                      uint64_t end);
 

@@ -1,3 +1,5 @@
+/* State rows: sending rows of a state to rank 0 for writing, and broadcasting them after
+ * reading. */
 #include "factor/state_rows.h"
 
 #include <string.h>
@@ -6,13 +8,13 @@
 
 #define TAG_ROWS 7301
 
-/* Rows of a piece, in host memory. */
+/* Piece of rows, in host memory. */
 typedef struct piece {
-  uint64_t rows;       /* room */
-  uint64_t factor_row; /* bytes */
+  uint64_t rows;       /* capacity */
+  uint64_t factor_row; /* bytes per row */
   uint64_t history_row;
   uint64_t *indices, *touched;
-  unsigned char *factor, *history; /* history NULL where the state has none */
+  unsigned char *factor, *history; /* history is NULL if the state has none */
 } piece;
 
 static void free_piece(piece *p) {
@@ -42,7 +44,7 @@ static void receive_array(const amped_comm *comm, int from, void *data, uint64_t
                            MPI_STATUS_IGNORE));
 }
 
-/* Rows at, at + 1, ... of this rank's list of a mode, below `end`. */
+/* Get `count` of this rank's rows of a mode, from place `at` of its list. */
 static amped_status get(const amped_state_rows *mine, int mode, uint64_t at, uint64_t count,
                         piece *p) {
   if (count == 0)
@@ -51,7 +53,7 @@ static amped_status get(const amped_state_rows *mine, int mode, uint64_t at, uin
   return mine->get(mine->context, mode, at, count, p->factor, p->history, p->touched);
 }
 
-/* To rank 0, `count` rows; it knows how many. */
+/* Send `count` rows to rank 0, which knows the number. */
 static void send_piece(const amped_comm *comm, uint64_t count, const piece *p) {
   send_array(comm, p->indices, count * sizeof *p->indices);
   send_array(comm, p->touched, count * sizeof *p->touched);
@@ -70,7 +72,8 @@ static void receive_piece(const amped_comm *comm, int from, uint64_t count, piec
 
 /* --- rows of a batch -------------------------------------------------------------------------- */
 
-/* Collective: one rank's rows of a mode, a piece at a time. `count` is that rank's, on all. */
+/* Collective: put one rank's rows of a mode, a piece at a time. `count` is that rank's number of
+ * rows, given on all ranks. */
 static amped_status put_of_rank(const amped_comm *comm, amped_state_file *file, int mode, int rank,
                                 uint64_t count, const amped_state_rows *mine, piece *p) {
   for (uint64_t at = 0; at < count; at += p->rows) {
@@ -90,7 +93,7 @@ static amped_status put_of_rank(const amped_comm *comm, amped_state_file *file, 
   return AMPED_OK;
 }
 
-/* The number of a rank's rows, on all ranks. */
+/* Collective: number of `rank`'s rows, on all ranks. */
 static uint64_t share_count(const amped_comm *comm, int rank, uint64_t mine) {
   uint64_t count = comm->rank == rank ? mine : 0;
   amped_comm_sum_u64(comm, &count, 1);
@@ -108,8 +111,8 @@ static amped_status put_touched(const amped_comm *comm, amped_state_file *file, 
 
 /* --- all rows --------------------------------------------------------------------------------- */
 
-/* Rank 0: put the rows of a piece at their places among rows first, first + 1, ...; *filled counts
- * those that are there. */
+/* Rank 0: place the rows of a piece among rows first, first + 1, ... of `to`; *filled counts the
+ * placed rows. */
 static amped_status place(const piece *from, uint64_t count, uint64_t first, uint64_t rows,
                           piece *to, uint64_t *filled) {
   for (uint64_t i = 0; i < count; i++) {
@@ -129,7 +132,7 @@ static amped_status place(const piece *from, uint64_t count, uint64_t first, uin
   return AMPED_OK;
 }
 
-/* This rank's rows of a list from `at` on that are below `end`. */
+/* Number of this rank's rows, from place `at` of its list, with an index below `end`. */
 static uint64_t count_below(const amped_state_rows *mine, int mode, uint64_t at, uint64_t end) {
   uint64_t n = 0;
   while (at + n < mine->count[mode] && mine->indices[mode][at + n] < end)
@@ -137,7 +140,8 @@ static uint64_t count_below(const amped_state_rows *mine, int mode, uint64_t at,
   return n;
 }
 
-/* Collective: rows first .. first + rows, of all ranks. *at: this rank's rows before them. */
+/* Collective: put rows first .. first + rows of all ranks. *at: number of this rank's rows before
+ * them. */
 static amped_status put_range(const amped_comm *comm, amped_state_file *file, int mode,
                               uint64_t first, uint64_t rows, const amped_state_rows *mine,
                               uint64_t *at, piece *p, piece *whole) {

@@ -1,3 +1,4 @@
+/* Stream rows: a row store of the backend, with the sums of a model history. */
 #include "factor/stream_rows.h"
 
 #include <string.h>
@@ -25,7 +26,7 @@ amped_status amped_stream_rows_create(amped_stream_rows *r, const amped_comm *co
                            .width = amped_state_sums_width(head),
                            .ops = worker->backend->row_stores};
   memcpy(r->dims, head->dims, sizeof r->dims);
-  amped_mem_keep(); /* batches come and go */
+  amped_mem_keep(); /* keep freed memory: each batch allocates again */
   amped_status status = r->ops->create(worker->device, &shape, head->dims, &r->store);
   for (int m = 0; m < r->order && status == AMPED_OK; m++)
     status = amped_calloc(&r->sums[m], r->width * r->width, sizeof *r->sums[m], "sums over rows");
@@ -56,8 +57,7 @@ amped_status amped_stream_rows_grow(amped_stream_rows *r, const uint64_t *dims) 
   return AMPED_OK;
 }
 
-/* --- to and from the state's file --------------------------------------------------------------
- */
+/* --- to and from the state's file ------------------------------------------------------------- */
 
 amped_status amped_stream_rows_take(void *context, int mode, uint64_t first, uint64_t count,
                                     const void *factor, const void *history,
@@ -67,7 +67,7 @@ amped_status amped_stream_rows_take(void *context, int mode, uint64_t first, uin
 }
 
 static bool is_finite(const void *numbers, amped_vtype type, uint64_t count) {
-  double sum = 0.0; /* of zeros, unless a number is none */
+  double sum = 0.0; /* stays 0 unless a number is infinite or NaN */
   for (uint64_t i = 0; i < count; i++)
     sum += 0.0 *
            (type == AMPED_F32 ? (double)((const float *)numbers)[i] : ((const double *)numbers)[i]);
