@@ -1,3 +1,4 @@
+/* External sort: spilling, merging by mode 0, and writing every copy from the sorted sequence. */
 #include "sort_on_disk/external_sort.h"
 
 #include <stdio.h>
@@ -13,31 +14,30 @@
 #include "sort_on_disk/spill.h"
 #include "hdf5/tensor_write.h"
 
-/* Quarters of the allowed memory that are for nonzeros; the rest is for buffers. */
+/* Quarters of the allowed memory for nonzeros; the rest is for buffers. */
 #define NONZEROS_OF_4 3
 
-/* Bytes of a number in a text file with its blank: an estimate until the size is known. */
+/* Bytes of a number in a text file, with its blank: an estimate used until the size is known. */
 #define TEXT_FIELD_BYTES 8
 
 struct amped_external_sort {
   amped_external_sort_spec spec;
   amped_overflow overflow;
   char *folder;          /* folder of temporary files */
-  uint64_t most;         /* nonzeros of a fragment */
+  uint64_t most;         /* most nonzeros in a fragment */
   amped_spill *unsorted; /* nonzeros as read, in sorted fragments */
   amped_spill *ordered;  /* all nonzeros, sorted by mode 0 */
   amped_tensor_info info;
   amped_stream_stats stats;
   uint64_t nnz_read, duplicates, zeros;
-  amped_sptensor_group group; /* of the nonzero that waits for the next piece */
+  amped_sptensor_group group; /* group of the nonzero that waits for the next piece */
   uint64_t temporary_bytes;
   /* for --duplicates=error: the first duplicate */
   bool refused;
   uint64_t first_duplicate[AMPED_MAX_ORDER];
 };
 
-/* --- room on disk --------------------------------------------------------------------------------
- */
+/* --- disk space ------------------------------------------------------------------------------- */
 
 static amped_status check_room(const amped_external_sort *x, uint64_t temporary, uint64_t final) {
   const amped_file_need needs[] = {
@@ -47,13 +47,13 @@ static amped_status check_room(const amped_external_sort *x, uint64_t temporary,
                                 : amped_file_check_room(&needs[1], 1);
 }
 
-/* On disk are at most two sequences of all nonzeros at a time: the input of a sort and its
- * result. */
+/* Temporary bytes for `bytes` of nonzeros: at most two sequences of all nonzeros are on disk, the
+ * input of a sort and its result. */
 static uint64_t temporary_need(uint64_t bytes) {
   return 2 * bytes;
 }
 
-/* Bytes of a row of text or of a table, on average. labels NULL: not known yet. */
+/* Average bytes of a row of text or of a table. labels NULL: not known yet. */
 static uint64_t row_bytes(const amped_tensor_info *info, const amped_labels *labels) {
   uint64_t bytes = TEXT_FIELD_BYTES;
   for (int m = 0; m < info->order; m++)
@@ -72,7 +72,7 @@ static uint64_t final_need(const amped_external_sort *x, const amped_tensor_info
   return info->nnz * row_bytes(info, x->spec.format == AMPED_FORMAT_TABLE ? labels : NULL);
 }
 
-/* Fail now rather than after hours of reading. */
+/* Check that memory suffices for merging: fail now rather than after hours of reading. */
 static amped_status check_memory(const amped_external_sort *x, const amped_tensor_info *info) {
   uint64_t fragments = amped_ceil_div(info->nnz, x->most);
   char memory[32];
@@ -84,8 +84,8 @@ static amped_status check_memory(const amped_external_sort *x, const amped_tenso
                      info->nnz, amped_format_bytes(memory, x->spec.memory));
 }
 
-/* The first fragment is on disk, and `fraction` of the input is read. Report the expected size and
- * check that the disk has room for it. */
+/* Print the expected size and check the free disk space, after the first fragment is on disk and
+ * `fraction` of the input is read. */
 static amped_status plan(amped_external_sort *x, const amped_sptensor *t, double fraction) {
   amped_tensor_info info = {.order = t->order, .value_type = AMPED_F64};
   char temporary[32], final[32], memory[32];
@@ -112,8 +112,7 @@ static amped_status plan(amped_external_sort *x, const amped_sptensor *t, double
   return check_room(x, temporary_need(bytes), final_need(x, &info, NULL));
 }
 
-/* --- reading -------------------------------------------------------------------------------------
- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static void note_temporary(amped_external_sort *x) {
   uint64_t bytes = 0;
@@ -122,7 +121,7 @@ static void note_temporary(amped_external_sort *x) {
   x->temporary_bytes = bytes > x->temporary_bytes ? bytes : x->temporary_bytes;
 }
 
-/* Sort the nonzeros in memory and put them on disk. */
+/* Sort the nonzeros in memory and add them to the disk. */
 static amped_status spill(amped_external_sort *x, amped_sptensor *t) {
   x->nnz_read += t->nnz;
   AMPED_TRY(amped_sptensor_sort(t, 0));
@@ -190,8 +189,7 @@ bool amped_external_sort_used(const amped_external_sort *x) {
   return x->unsorted != NULL || x->ordered != NULL;
 }
 
-/* --- ordering by mode 0 --------------------------------------------------------------------------
- */
+/* --- ordering by mode 0 ----------------------------------------------------------------------- */
 
 static void note_duplicate(amped_external_sort *x, const amped_sptensor *t, uint64_t k) {
   for (int m = 0; m < t->order && !x->refused; m++)
@@ -213,8 +211,8 @@ static amped_status merge_duplicates(amped_external_sort *x, amped_sptensor *t) 
   return AMPED_OK;
 }
 
-/* Nonzeros arrive sorted. The last one waits for the next piece, which may begin with the same
- * coordinate. */
+/* Merge duplicates and drop zeros in the next piece of sorted nonzeros. Its last nonzero waits for
+ * the next piece, which may begin with the same coordinate. */
 static amped_status refine(void *context, amped_sptensor *t, bool last) {
   amped_external_sort *x = context;
   uint64_t index[AMPED_MAX_ORDER];
@@ -256,7 +254,7 @@ amped_status amped_external_sort_order(amped_external_sort *x, amped_sptensor *t
   memcpy(info->dims, t->dims, sizeof info->dims);
   info->has_copies = x->spec.copies;
   AMPED_TRY(spill(x, t));
-  /* Free the arrays: merging needs the memory. */
+  /* Free the arrays, because merging needs the memory. */
   for (int m = 0; m < t->order; m++) {
     amped_free(t->indices[m]);
     t->indices[m] = NULL;
@@ -291,14 +289,13 @@ amped_external_sort_found amped_external_sort_tell(const amped_external_sort *x)
                                      .temporary_bytes = x->temporary_bytes};
 }
 
-/* --- all nonzeros once more ----------------------------------------------------------------------
- */
+/* --- all nonzeros once more ------------------------------------------------------------------- */
 
 static uint64_t min(uint64_t a, uint64_t b) {
   return a < b ? a : b;
 }
 
-/* Pass all nonzeros of a spill to `use`, in their order, as many at a time as memory holds. */
+/* Pass all nonzeros of a spill to `use`, in their order, in pieces of at most x->most. */
 static amped_status for_all(const amped_external_sort *x, const amped_spill *from,
                             amped_spill_sink use, void *context) {
   const uint64_t nnz = amped_spill_nnz(from);
@@ -315,7 +312,7 @@ static amped_status for_all(const amped_external_sort *x, const amped_spill *fro
   return status;
 }
 
-/* Nonzeros that get other indices. */
+/* Rewriting of nonzeros with new indices. */
 typedef struct rewrite {
   amped_external_sort *x;
   amped_spill *from, *to;
@@ -337,7 +334,7 @@ static amped_status add_changed(void *context, amped_sptensor *t, bool last) {
   return AMPED_OK;
 }
 
-/* The facts of the ordered nonzeros are found anew. */
+/* Reset the facts of the ordered nonzeros, which are then computed again. */
 static amped_status forget_facts(amped_external_sort *x, const uint64_t *dims) {
   memcpy(x->info.dims, dims, sizeof x->info.dims);
   amped_dictionary_free(&x->info.dictionary);
@@ -382,8 +379,7 @@ amped_status amped_external_sort_look(const amped_external_sort *x, amped_extern
   return for_all(x, x->ordered, show, &v);
 }
 
-/* --- writing -------------------------------------------------------------------------------------
- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 /* Data of the merge of one copy. */
 typedef struct copy {

@@ -1,4 +1,6 @@
-/* The merge reads a window of every fragment into memory. All nonzeros up to the smallest of the
+/* Spill: fragments in a temporary file, and their merge.
+ *
+ * The merge reads a window of every fragment into memory. All nonzeros up to the smallest of the
  * windows' last nonzeros are then in memory, for every fragment. They are gathered in the order of
  * the fragments and sorted, stably and with all threads, like any tensor in memory. */
 #include "sort_on_disk/spill.h"
@@ -15,13 +17,13 @@
 #include "base/mem.h"
 #include "base/sort.h"
 
-/* Elements that one thread converts and writes or reads at a time. */
+/* Elements that a thread converts and writes or reads at a time. */
 #define PIECE (UINT64_C(1) << 14)
 
-/* The least nonzeros of a window: reads of fewer would be too small. */
+/* Fewest nonzeros in a window: smaller reads would be inefficient. */
 #define LEAST_WINDOW 64
 
-/* Array m of a fragment is behind the arrays before it; array `order` has the values. */
+/* Fragment of the file. Its arrays follow one another; array `order` has the values. */
 typedef struct fragment {
   uint64_t first; /* number of its first nonzero in the spill */
   uint64_t nnz;
@@ -90,8 +92,7 @@ uint64_t amped_spill_bytes(const amped_spill *s) {
   return s->bytes;
 }
 
-/* --- elements in and out ------------------------------------------------------------------------
- */
+/* --- elements in and out ---------------------------------------------------------------------- */
 
 static amped_status write_bytes(const amped_spill *s, const char *data, uint64_t bytes,
                                 uint64_t offset) {
@@ -141,7 +142,8 @@ static amped_status read_piece(const amped_spill *s, const fragment *r, int m, u
   return AMPED_OK;
 }
 
-/* The same for all arrays; n is small enough for one thread. */
+/* Read all arrays of nonzeros from .. from+n of a fragment into t, at nonzero `at`, with one
+ * thread. */
 static amped_status read_nonzeros(const amped_spill *s, const fragment *r, uint64_t from,
                                   uint64_t n, amped_sptensor *t, uint64_t at) {
   for (int m = 0; m <= s->order; m++)
@@ -150,8 +152,7 @@ static amped_status read_nonzeros(const amped_spill *s, const fragment *r, uint6
   return AMPED_OK;
 }
 
-/* --- adding and reading --------------------------------------------------------------------------
- */
+/* --- adding and reading ----------------------------------------------------------------------- */
 
 static void lay_out(const amped_spill *s, const amped_sptensor *t, fragment *r) {
   uint64_t offset = s->bytes;
@@ -194,7 +195,7 @@ amped_status amped_spill_add(amped_spill *s, const amped_sptensor *t) {
   return AMPED_OK;
 }
 
-/* The fragment that holds a nonzero. */
+/* Find the fragment that holds a nonzero. */
 static const fragment *fragment_of(const amped_spill *s, uint64_t nonzero) {
   uint64_t low = 0;
   uint64_t high = s->count;
@@ -208,7 +209,7 @@ static const fragment *fragment_of(const amped_spill *s, uint64_t nonzero) {
   return &s->fragments[low];
 }
 
-/* Read the nonzeros of one piece, which may be in several fragments. */
+/* Read the nonzeros of one piece, which may cover several fragments. */
 static amped_status read_across(const amped_spill *s, uint64_t first, uint64_t count,
                                 amped_sptensor *t, uint64_t at) {
   while (count > 0) {
@@ -238,28 +239,27 @@ amped_status amped_spill_read(const amped_spill *s, uint64_t first, uint64_t cou
   return (amped_status)worst;
 }
 
-/* --- merging -------------------------------------------------------------------------------------
- */
+/* --- merging ---------------------------------------------------------------------------------- */
 
 typedef struct window {
-  uint64_t base; /* place of the window in merge.windows */
+  uint64_t base; /* start of the window in merge.windows */
   uint64_t begin, end;
-  uint64_t next; /* the fragment's first nonzero that is not yet in memory */
+  uint64_t next; /* first nonzero of the fragment that is not yet in memory */
 } window;
 
 typedef struct merge {
   const amped_spill *s;
   const int *modes;
   int nmodes;
-  uint64_t room; /* nonzeros that fit into a window */
+  uint64_t room; /* nonzeros per window */
   window *window;
   uint64_t *counts;       /* nonzeros to take from each window */
-  amped_sptensor windows; /* the nonzeros of all windows */
-  amped_sptensor batch;   /* the next piece for the sink */
+  amped_sptensor windows; /* nonzeros of all windows */
+  amped_sptensor batch;   /* next piece for the sink */
 } merge;
 
-/* Bytes for each nonzero of the windows: the nonzero itself, its place in the batch, and scratch of
- * sorting. */
+/* Bytes per nonzero of the windows: the nonzero itself, its copy in the batch, and scratch memory
+ * for sorting. */
 static uint64_t merge_bytes(int order) {
   return 2 * 8 * ((uint64_t)order + 1) + AMPED_SORT_SCRATCH;
 }
@@ -275,7 +275,7 @@ static void read_ahead(const merge *g, const fragment *r, uint64_t from) {
     amped_file_ask(g->s->fd, r->offsets[m] + from * r->bytes[m], n * r->bytes[m]);
 }
 
-/* Fill a window that is half empty. */
+/* Fill a window that is at least half empty. */
 static amped_status refill(merge *g, uint64_t i) {
   window *w = &g->window[i];
   const fragment *r = &g->s->fragments[i];
@@ -316,8 +316,8 @@ static int compare(const merge *g, uint64_t a, uint64_t b) {
   return 0;
 }
 
-/* The fragment whose window ends with the lowest nonzero, the first of several. Only fragments with
- * nonzeros still on disk count; the number of fragments where there is none. */
+/* Find the fragment whose window ends with the lowest nonzero; the first if several do. Only
+ * fragments with nonzeros still on disk count. Returns the number of fragments if there is none. */
 static uint64_t lowest_end(const merge *g) {
   uint64_t lowest = g->s->count;
   for (uint64_t i = 0; i < g->s->count; i++)
@@ -353,8 +353,8 @@ static void gather_array(merge *g, int m) {
   }
 }
 
-/* Move the complete nonzeros into the batch. Nonzeros equal to the lowest end have to wait in later
- * fragments: the fragment with the lowest end may have more of them on disk. */
+/* Move all nonzeros up to the lowest end into the batch. In later fragments, nonzeros equal to the
+ * lowest end must wait: the fragment with the lowest end may have more of them on disk. */
 static void gather(merge *g, uint64_t lowest) {
   for (uint64_t i = 0; i < g->s->count; i++) {
     const window *w = &g->window[i];
