@@ -1,3 +1,4 @@
+/* Generated cells: the planted model, and cells computed on demand. */
 #include "generate/generated_cells.h"
 
 #include <math.h>
@@ -21,7 +22,7 @@ static uint64_t stream_of(int purpose, int mode) {
 /* --- the model -------------------------------------------------------------------------------- */
 
 static amped_status check_model(const amped_generated_spec *spec) {
-  uint64_t rows = spec->dims[spec->order - 1]; /* which lie there twice */
+  uint64_t rows = spec->dims[spec->order - 1]; /* the last mode's factor is stored twice */
   uint64_t bytes = 0;
   for (int m = 0; m < spec->order; m++)
     if (!amped_add(rows, spec->dims[m], &rows))
@@ -47,8 +48,8 @@ static amped_status check(const amped_generated_spec *spec, amped_dense_info *in
   return spec->ncomps > 0 ? check_model(spec) : AMPED_OK;
 }
 
-/* The mean of u^p is 1 / (p + 1), of its square 1 / (2 p + 1): their cosine is
- * (2 p + 1) / (p + 1)^2 = 1 - (p / (p + 1))^2. */
+/* Exponent p for which entries u^p have this mean cosine. The mean of u^p is 1 / (p + 1), of its
+ * square 1 / (2 p + 1): the cosine is (2 p + 1) / (p + 1)^2 = 1 - (p / (p + 1))^2. */
 static double power_of(double cosine) {
   const double q = sqrt(1.0 - cosine);
   return q / (1.0 - q);
@@ -74,7 +75,7 @@ static void fill_factor(const amped_generated_spec *spec, int mode, double *fact
     }
 }
 
-/* Sum of the products of two columns. */
+/* Inner product of two columns of a factor. */
 static double product(const amped_ktensor *model, int mode, int r, int s) {
   const double *factor = model->factors[mode];
   const uint64_t ncomps = (uint64_t)model->ncomps;
@@ -84,7 +85,7 @@ static double product(const amped_ktensor *model, int mode, int r, int s) {
   return sum;
 }
 
-/* The product of two components, whose columns have unit length. */
+/* Inner product of two components, whose columns have unit length. Updates the range of cosines. */
 static double component_product(amped_generated_cells *g, int r, int s) {
   double term = g->model.weights[r] * g->model.weights[s];
   for (int m = 0; m < g->model.order; m++) {
@@ -96,7 +97,8 @@ static double component_product(amped_generated_cells *g, int r, int s) {
   return term;
 }
 
-/* Noise and cosines: |M|^2 is the sum of the products of all pairs of components. */
+/* Compute the noise and the range of cosines. |M|^2 is the sum of the inner products of all pairs
+ * of components. */
 static void measure(amped_generated_cells *g) {
   double norm_squared = 0.0;
   g->least_cosine = INFINITY;
@@ -152,7 +154,7 @@ static void get_uniform(const amped_generated_cells *g, uint64_t first, uint64_t
     values[i] = (double)((amped_random_u64(g->spec.seed, stream, first + i) >> 40) + 1) * 0x1.0p-24;
 }
 
-/* Cells first .. first+count of the model, which lie in one row of the last mode. */
+/* Compute cells first .. first+count of the model, which must be in one row of the last mode. */
 static void get_row(const amped_generated_cells *g, uint64_t first, uint64_t count,
                     double *values) {
   const amped_ktensor *model = &g->model;

@@ -1,3 +1,4 @@
+/* Observed tensors: drawing distinct cells, and their values from a planted model. */
 #include "generate/observed_tensor.h"
 
 #include <math.h>
@@ -15,8 +16,7 @@ static uint64_t stream_of(int purpose, int mode) {
   return (uint64_t)purpose << 56 | (uint64_t)mode << 48;
 }
 
-/* The last modes, from `from` on, have `cells` cells, at most 2^63; with the mode before they have
- * more. */
+/* Largest group of last modes, from mode `from` on, with at most 2^63 cells. */
 typedef struct tail {
   int from;
   uint64_t cells;

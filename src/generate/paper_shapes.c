@@ -1,3 +1,4 @@
+/* Shapes of the papers' tensors: the table of shapes, and scaling. */
 #include "generate/paper_shapes.h"
 
 #include <math.h>
@@ -7,7 +8,7 @@
 #define MIN_DIM 46
 #define MAX_DENSITY 0.01
 
-/* AMPED, table 3, FROSTT, and the Netflix prize: users, films, days. */
+/* Sources: AMPED, table 3; FROSTT; the Netflix prize (users, films, days). */
 static const amped_shape shapes[] = {
     {"amazon", 3, {4821207, 1774269, 1805187}, UINT64_C(1700000000), 0},
     {"patents", 3, {46, 239172, 239172}, UINT64_C(3600000000), AMPED_SHAPE_CODES},

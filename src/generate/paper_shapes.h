@@ -1,7 +1,7 @@
-/* Shapes of the tensors of the papers' measurements, by name.
+/* Shapes of the tensors in the papers' measurements, by name.
  *
- * A shape with a scale has scale times the nonzeros and scale times the indices of every mode. So
- * the nonzeros per index, which decide how the time of a sweep divides, stay the same. Modes do not
+ * A scaled shape has scale times the nonzeros and scale times the indices of every mode. So the
+ * nonzeros per index stay the same, which decide how the time of a sweep divides. Modes do not
  * shrink below 46 indices, or below their own size if that is smaller. At most 1 % of the cells
  * become nonzeros: dimensions are doubled until this holds, but not beyond the original. */
 #ifndef AMPED_PAPER_SHAPES_H
@@ -18,11 +18,11 @@ typedef struct amped_shape {
   uint64_t codes; /* synthetic.h: values are counts or ratings 1 .. codes; 0: real values */
 } amped_shape;
 
-/* The codes of counts, and of ratings. */
+/* Codes for counts, and for ratings. */
 #define AMPED_SHAPE_CODES 256
 #define AMPED_SHAPE_RATINGS 5
 
-/* The default exponent of the power law (random_tensor.h) of these shapes. */
+/* Default exponent of these shapes' power law (random_tensor.h). */
 #define AMPED_SHAPE_POWER 3.0
 
 /* Get a named shape. nnz replaces the number of nonzeros; 0: the shape's own number, scaled.

@@ -1,3 +1,4 @@
+/* Planted noise: normal numbers by the Box-Muller method, and adding them to values. */
 #include "generate/planted_noise.h"
 
 #include <math.h>

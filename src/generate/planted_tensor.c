@@ -1,3 +1,4 @@
+/* Planted tensors: sizes of blocks, the planted model, and the cells of all blocks. */
 #include "generate/planted_tensor.h"
 
 #include <math.h>
@@ -8,8 +9,8 @@
 #include "generate/planted_noise.h"
 #include "generate/random_tensor.h"
 
-/* Ratio of the sides of pool and block. This is the least ratio; it grows with many blocks, which
- * would fill the pool (the exponent of half the number of blocks is 1 / order). */
+/* Smallest ratio between the sides of pool and block. With many blocks, which would fill the pool,
+ * the ratio is (blocks / 2)^(1 / order). */
 #define POOL_SIDE 2.5
 
 /* Bits of the largest value of one component; the rest of float's 24 bits is for sums of
@@ -64,7 +65,7 @@ static layout lay_out(const amped_planted_spec *spec, double cells) {
   return l;
 }
 
-/* The layout that fills about nnz cells. */
+/* Choose the layout that fills about nnz cells. */
 static layout choose_layout(const amped_planted_spec *spec) {
   double low = 1.0;
   double high = (double)spec->nnz;
@@ -82,7 +83,7 @@ static layout choose_layout(const amped_planted_spec *spec) {
   return fabs(below.filled - wanted) < fabs(above.filled - wanted) ? below : above;
 }
 
-/* The tensor's index for number i of a component's subset of a mode. */
+/* Tensor index of number i in a component's subset of a mode. */
 static uint64_t subset_index(const amped_planted_spec *spec, const layout *l, int m, int r,
                              uint64_t i) {
   uint64_t within = amped_random_u64(spec->seed, stream_of(STREAM_SUBSET, m, r), 0);
@@ -91,7 +92,7 @@ static uint64_t subset_index(const amped_planted_spec *spec, const layout *l, in
                                      amped_random_tensor_scatter(l->pool[m], within, i));
 }
 
-/* A positive factor entry: 1 .. 2^b over 2^b. */
+/* Positive factor entry: one of 1 .. 2^b, divided by 2^b. */
 static double entry(const amped_planted_spec *spec, int m, int r, uint64_t i) {
   int bits = VALUE_BITS / spec->order;
   uint64_t u = amped_random_u64(spec->seed, stream_of(STREAM_ENTRY, m, r), i);
@@ -161,7 +162,7 @@ amped_status amped_planted_create(const amped_planted_spec *spec, amped_sptensor
     return amped_error(AMPED_USAGE, NULL, "the planted blocks are too large; lower --nnz");
   AMPED_GO(fail, amped_ktensor_create(model, spec->order, spec->dims, spec->ncomps));
   AMPED_GO(fail, amped_sptensor_create(out, spec->order, total));
-  out->duplicates = AMPED_DUPLICATES_NONE; /* of the model's cells */
+  out->duplicates = AMPED_DUPLICATES_NONE; /* the model's cells are distinct after merging */
   memcpy(out->dims, spec->dims, sizeof out->dims);
   fill_model(spec, &l, model);
   fill_cells(spec, &l, model, out);

@@ -1,6 +1,8 @@
-/* Rejection-inversion (Hoermann and Derflinger 1996) draws from Zipf's law: exact, in constant
- * time, without tables, for dimensions of any size. After a rejection, the index takes sub-draws of
- * the same counter, so counters stay independent. */
+/* Random tensors: drawing distinct coordinates.
+ *
+ * Rejection-inversion (Hoermann and Derflinger 1996) draws from Zipf's law: exact, in constant
+ * time, without tables, for dimensions of any size. After a rejection, the index uses further draws
+ * of the same counter, so counters stay independent. */
 #include "generate/random_tensor.h"
 
 #include <math.h>
@@ -11,13 +13,13 @@
 #include "base/system_memory.h"
 #include "base/random.h"
 
-/* Streams of random numbers: the purpose, the mode, the attempt. */
+/* Streams of random numbers are numbered by purpose, mode and attempt. */
 enum { STREAM_INDEX = 1, STREAM_SCATTER, STREAM_VALUE };
 
-/* While nonzeros are drawn, their counters are doubles beside the coordinates. */
+/* Most nonzeros: while they are drawn, their counters are stored as doubles, in place of values. */
 #define MAX_NNZ (UINT64_C(1) << 48)
 
-/* The most draws for each requested nonzero; beyond them the skew counts as too strong. */
+/* Most draws per requested nonzero; if they do not suffice, the skew is too strong. */
 #define MAX_DRAWS 64
 #define MORE_DRAWS (UINT64_C(1) << 20)
 
@@ -52,7 +54,7 @@ uint64_t amped_random_tensor_scatter(uint64_t dim, uint64_t key, uint64_t i) {
   return i;
 }
 
-/* The law of the indices of one mode. */
+/* Distribution of the indices of one mode. */
 typedef struct law {
   uint64_t dim;
   int mode;
@@ -60,7 +62,7 @@ typedef struct law {
   uint64_t key; /* key of the scatter */
   double skew;
   double power;
-  /* Zipf: H at the ends of the range, and the width of the part that needs no test */
+  /* Zipf: H at both ends of the range, and width of the part accepted without a test */
   double h_first;
   double h_last;
   double accept;
@@ -75,7 +77,7 @@ static double log1p_over(double x) {
   return fabs(x) > 1e-8 ? log1p(x) / x : 1.0 - x / 2.0;
 }
 
-/* H, an integral of x^-s, and its inverse; s = 1 (the logarithm) is no special case. */
+/* H, an integral of x^-s, and its inverse; s = 1 (the logarithm) needs no special case. */
 static double zipf_integral(double s, double x) {
   double log_x = log(x);
   return expm1_over((1.0 - s) * log_x) * log_x;
@@ -102,7 +104,7 @@ static law law_of(const amped_random_tensor_spec *spec, int mode) {
   return l;
 }
 
-/* The integer part of x as an index below dim. */
+/* Integer part of x as an index below dim. */
 static uint64_t index_below(double x, uint64_t dim) {
   return x < (double)dim && (uint64_t)x < dim ? (uint64_t)x : dim - 1;
 }
@@ -149,7 +151,7 @@ static bool resize(amped_sptensor *t, uint64_t capacity, amped_status *status) {
   return *status == AMPED_OK;
 }
 
-/* Append the nonzeros of counters first .. first+count; their values hold the counters. */
+/* Append the nonzeros with counters first .. first+count; their values hold the counters. */
 static void draw(amped_sptensor *t, const law *laws, uint64_t first, uint64_t count) {
   for (uint64_t begin = 0; begin < count; begin += DRAW_CHUNK) {
     uint64_t end = count - begin < DRAW_CHUNK ? count : begin + DRAW_CHUNK;
@@ -164,7 +166,7 @@ static void draw(amped_sptensor *t, const law *laws, uint64_t first, uint64_t co
   t->nnz += count;
 }
 
-/* Does nonzero k stay, given the last nonzero that stays, if any? Nonzeros are tested in order. */
+/* Predicate: does nonzero k stay, given the last nonzero that stays, if any? Called in order. */
 typedef bool keep_fn(const amped_sptensor *t, bool any, uint64_t last, uint64_t k, double limit);
 
 static bool is_new(const amped_sptensor *t, bool any, uint64_t last, uint64_t k, double limit) {
@@ -192,8 +194,8 @@ static void compact(amped_sptensor *t, keep_fn *keep, double limit) {
   t->nnz = kept;
 }
 
-/* The counter of the nonzero that is number `wanted` (from 1) in the order of counters, found by
- * histograms of ever smaller ranges. All counters are distinct and below `drawn`. */
+/* Returns the counter of the nonzero that is number `wanted` (from 1) in the order of counters.
+ * Uses histograms of ever smaller ranges. All counters are distinct and below `drawn`. */
 static uint64_t counter_of(const amped_sptensor *t, uint64_t wanted, uint64_t drawn) {
   uint64_t low = 0;
   uint64_t span = drawn;
@@ -215,8 +217,8 @@ static uint64_t counter_of(const amped_sptensor *t, uint64_t wanted, uint64_t dr
   return low;
 }
 
-/* The number of next draws: slightly more than the last round's rate of new coordinates requires.
- * It is limited, so that memory never holds more than twice the tensor. */
+/* Number of draws for the next round: slightly more than needed at the last round's rate of new
+ * coordinates. It is limited, so that memory never holds more than twice the tensor. */
 static uint64_t next_draws(uint64_t nnz, uint64_t have, uint64_t fresh, uint64_t last) {
   uint64_t missing = nnz - have;
   if (last == 0)
@@ -260,7 +262,7 @@ amped_status amped_random_tensor_check_memory(int order, uint64_t nnz) {
   if (nnz > MAX_NNZ)
     return amped_error(AMPED_FAILED, NULL,
                        "%" PRIu64 " nonzeros are more than memory can hold; lower --observed", nnz);
-  /* Arrays for nnz and 1/32 more, and the scratch of sorting; skew can double this. */
+  /* Bytes of the arrays for 33/32 nnz, and of the scratch for sorting; skew can double this. */
   uint64_t bytes = nnz * (8 * (uint64_t)order + 8 + 24) / 32 * 33;
   uint64_t available = amped_mem_available();
   char need[32];
@@ -302,7 +304,7 @@ amped_status amped_random_tensor_check(int order, const uint64_t *dims, uint64_t
   return amped_random_tensor_check_memory(order, nnz);
 }
 
-/* The value of nonzero number c. */
+/* Value of nonzero number c. */
 static double value_of(const amped_random_tensor_spec *spec, uint64_t c) {
   uint64_t r = amped_random_u64(spec->seed, stream_of(STREAM_VALUE, 0, 0), c);
   if (spec->codes > 0)

@@ -1,3 +1,4 @@
+/* Shape options: the table of options, and parsing of skews. */
 #include "generate/shape_options.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@ static bool parse_skew(void *options, const char *text) {
 
 static const amped_option shape_rows[] = {
     {.name = "shape",
-     .type = AMPED_OPTION_TEXT, /* amped_shape_get knows the names, and tells of wrong ones */
+     .type = AMPED_OPTION_TEXT, /* amped_shape_get knows the names and reports wrong ones */
      .words = AMPED_OPTION_WORDS("amazon", "patents", "reddit", "twitch", "nell2", "netflix"),
      .help = "dimensions, nonzeros and skew of one of the papers' tensors",
      .expected_text = "a name",
