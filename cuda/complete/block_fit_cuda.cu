@@ -1,3 +1,5 @@
+/* Block fits on a GPU: the operations of amped_block_fit_ops, on top of row fits
+ * (row_fit_cuda.h). */
 #include "cuda/complete/block_fit_cuda.h"
 
 #include "cuda/complete/block_kernels_cuda.h"
@@ -12,12 +14,12 @@ struct amped_block_fit {
   amped_factor_set *set;
   const amped_plan *columns;
   int width;
-  int first, count; /* in hand */
+  int first, count; /* current block's columns of the factors */
   bool biased;
-  bool makes;                  /* a first block */
-  void *kept[AMPED_MAX_ORDER]; /* targets of each copy */
-  amped_row_fit plain;         /* the fit in hand, whose values are targets */
-  amped_row_fit fit;           /* the fit in hand */
+  bool makes;                  /* first block: targets are made from the factors */
+  void *kept[AMPED_MAX_ORDER]; /* device: targets of each copy's nonzeros */
+  amped_row_fit plain;         /* current fit of targets: mean 0, scale 1 */
+  amped_row_fit fit;           /* current fit of values, from the caller */
 };
 
 namespace {
@@ -94,7 +96,7 @@ amped_status block_take(amped_block_fit *b, bool biased, int first, int count) {
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-/* The arguments of row fits, with columns for rows. */
+/* Kernel arguments of a row fit whose factors are the block's columns. */
 amped_row_kernel_cuda_args args_of(amped_block_fit *b, int mode) {
   const amped_plan *plan = b->part->plan;
   amped_row_kernel_cuda_args a = amped_row_fit_cuda_args(b->part, mode);
@@ -113,12 +115,12 @@ amped_row_kernel_cuda_args args_of(amped_block_fit *b, int mode) {
   return a;
 }
 
-/* Has the block a kernel of its own? */
+/* True if the block has a kernel of its own: one column, and no weights. */
 bool is_column(const amped_block_fit *b, int mode) {
   return b->width == 1 && b->part->row_fit->copies[mode].d_weights == nullptr;
 }
 
-/* The row without nonzeros: the prior, and no bias. */
+/* Upload the row for rows without nonzeros: the prior, and bias 0. */
 amped_status upload_empty(amped_block_fit *b, int mode) {
   amped_row_fit_cuda *f = b->part->row_fit;
   double *row = nullptr;
@@ -144,7 +146,9 @@ struct block_pass {
   int mode;
 };
 
-/* Before the kernels of a run: targets become those of the block, and are its values. */
+/* Hook before the kernels of a run (amped_run_hook_cuda): updates the run's targets to the block;
+ * kernels then read targets in place of values. *done: the kernel of one column did all the
+ * work. */
 amped_status renew_run(void *self, amped_row_kernel_cuda_args *args, amped_packed_cuda *packed,
                        bool *done) {
   const block_pass *s = static_cast<const block_pass *>(self);

@@ -1,3 +1,4 @@
+/* Kernels of block fits: update targets, fit rows of one column, exchange columns. */
 #include "cuda/complete/block_kernels_cuda.h"
 
 #include <cfloat>
@@ -7,11 +8,11 @@
 
 namespace {
 
-constexpr int strip_warps = 8; /* of a thread block */
+constexpr int strip_warps = 8; /* per thread block, one strip each */
 
 template <typename T, typename I> struct block_problem : fit_problem<T, I> {
   unsigned width;
-  T *kept; /* from the problem's first nonzero on */
+  T *kept; /* targets, from the problem's first nonzero on */
   const T *rows;
   uint64_t block_first, block_rows;
   const uint64_t *positions;
@@ -19,7 +20,8 @@ template <typename T, typename I> struct block_problem : fit_problem<T, I> {
   const T *factor;
   const T *whole[most_inputs];
   uint64_t whole_ld;
-  unsigned hidden, hidden_end, whole_components; /* columns in hand of all */
+  unsigned hidden, hidden_end, whole_components; /* the block's range of the factors' components,
+                                                    and their number */
 };
 
 template <typename T, typename I>
@@ -43,12 +45,12 @@ void describe_block(block_problem<T, I> *p, const amped_block_kernel_cuda_args *
 
 /* --- strips ---------------------------------------------------------------------------------- */
 
-/* A warp's way over the nonzeros of a strip, 32 at a time. */
+/* A warp's traversal of a strip, 32 nonzeros at a time. */
 struct strip_walk {
-  uint64_t piece, end; /* that of the first nonzero in hand; the piece behind the strip */
-  uint64_t base, last; /* the first nonzero in hand; the one behind the strip */
-  unsigned begins;     /* lanes, but the first, whose nonzero begins a piece */
-  unsigned here;       /* nonzeros in hand */
+  uint64_t piece, end; /* piece of nonzero `base`; the piece after the strip */
+  uint64_t base, last; /* first of the current nonzeros; the nonzero after the strip */
+  unsigned begins;     /* one bit per lane, except lane 0: its nonzero begins a piece */
+  unsigned here;       /* number of current nonzeros, at most 32 */
 };
 
 template <typename P> __device__ inline strip_walk walk_of(const P &p, uint64_t strip) {
@@ -60,7 +62,7 @@ template <typename P> __device__ inline strip_walk walk_of(const P &p, uint64_t 
   return w;
 }
 
-/* Look at the nonzeros in hand. Returns false behind the last. */
+/* Find the lanes whose nonzeros begin a piece. Returns false if the strip has no more nonzeros. */
 template <typename P> __device__ inline bool look(const P &p, strip_walk *w, unsigned lane) {
   if (w->base >= w->last)
     return false;
@@ -77,12 +79,12 @@ template <typename P> __device__ inline bool look(const P &p, strip_walk *w, uns
   return true;
 }
 
-/* The piece of this lane's nonzero; of the last one in lanes behind it. */
+/* Piece of this lane's nonzero. Lanes after the last nonzero get its piece. */
 __device__ inline uint64_t piece_of(const strip_walk &w, unsigned lane) {
   return w.piece + (uint64_t)__popc(w.begins & ((2U << lane) - 1U));
 }
 
-/* Go on to the next 32. `ends`: the last nonzero in hand ends its piece. */
+/* Move on by 32 nonzeros. ends: the last of the current nonzeros ends its piece. */
 __device__ inline void advance(strip_walk *w, bool ends) {
   w->piece += (uint64_t)__popc(w->begins) + (ends ? 1 : 0);
   w->base += 32;
@@ -94,7 +96,7 @@ template <typename P> __device__ inline uint64_t position_of(const P &p, uint64_
 
 /* --- targets --------------------------------------------------------------------------------- */
 
-/* The components that are not in hand, at a nonzero. */
+/* Model at a nonzero, without biases and without the block's components. */
 template <typename T, typename I>
 __device__ inline double model_of(const block_problem<T, I> &p, const I *inputs,
                                   uint64_t position) {
@@ -109,7 +111,9 @@ __device__ inline double model_of(const block_problem<T, I> &p, const I *inputs,
   return sum;
 }
 
-/* What a target changes by. Columns in hand may be written meanwhile, those behind are not. */
+/* Change of a target from block to block: minus the product of `before`, plus the product of
+ * `start` (block_fit.h). Columns `now` and bias may be written meanwhile; they are not read
+ * here. */
 template <typename T, typename I>
 __device__ inline double change_of(const block_problem<T, I> &p, const I *inputs,
                                    uint64_t position) {
@@ -149,7 +153,7 @@ __global__ void __launch_bounds__(32 * strip_warps) renew_targets(const block_pr
 
 /* --- one column ------------------------------------------------------------------------------ */
 
-/* A row of columns: now, bias, before, start. */
+/* Row of a block of one column (block_fit.h): now, bias, before, start. */
 template <typename T> struct column_row { T now, bias, before, start; };
 __device__ inline column_row<float> load_row(const float *row) {
   const float4 v = __ldg(reinterpret_cast<const float4 *>(row));
@@ -161,11 +165,11 @@ __device__ inline column_row<double> load_row(const double *row) {
   return {a.x, a.y, b.x, b.y};
 }
 
-/* Sums over nonzeros of p p, p t, t t, p and t, without their number. */
+/* Sums over nonzeros of p p, p t, t t, p and t (row_fit.h). Their number is counted elsewhere. */
 template <typename S> struct column_sums { S v[5]; };
 
-/* A lane's sums in double, where the nonzeros in hand were all of one row; and what came before,
- * the same in all lanes. */
+/* The row that is still open after a round. lanes: each lane's sums, in double, of rounds whose
+ * nonzeros are all of this row. carry: sums of earlier rounds, the same in all lanes. */
 struct open_row {
   double lanes[5];
   bool has_lanes;
@@ -173,7 +177,7 @@ struct open_row {
   uint64_t count;
 };
 
-/* The unknowns of a row: 1 or 2. */
+/* Unknowns of a row: a and, if biased, b. */
 struct column_solution {
   double a, b;
   bool unique;
@@ -183,7 +187,8 @@ __device__ inline bool is_pivot(double x, double least) {
   return x > least && x <= DBL_MAX;
 }
 
-/* [m00 m01; m01 m11] (a, b) = (r0, r1), as backend/row_fit.h says. m00 and r0 have the penalty. */
+/* Solve [m00 m01; m01 m11] (a, b) = (r0, r1), as backend/row_fit.h defines it. m00, m11 and r0
+ * include the penalties. */
 template <typename P>
 __device__ column_solution solve_column(const P &p, double m00, double m01, double m11, double r0,
                                         double r1, double weight, double old_a, double old_b) {
@@ -211,7 +216,7 @@ __device__ column_solution solve_column(const P &p, double m00, double m01, doub
       return x;
     }
   }
-  /* The matrix is next to v v^T, or 0: the solution nearest to the prior. */
+  /* The matrix is nearly v v^T, or 0: take the solution nearest to the prior. */
   const double prior = weight > 0.0 ? p.prior : 0.0;
   const bool first = !p.biased || m00 >= m11;
   const double pivot = first ? m00 : m11;
@@ -233,7 +238,7 @@ template <typename T> __device__ inline double most_number() {
   return sizeof(T) == sizeof(float) ? (double)FLT_MAX : DBL_MAX;
 }
 
-/* The row of these sums becomes new. */
+/* Solve and store the row with sums v and n = count. Adds to *sums. */
 template <typename T, typename I>
 __device__ void make_row(const block_problem<T, I> &p, uint64_t row, const double *v,
                          uint64_t count, amped_row_fit_sums *sums) {
@@ -269,7 +274,7 @@ __device__ void make_row(const block_problem<T, I> &p, uint64_t row, const doubl
   sums->unsure += x.unique ? 0 : 1;
 }
 
-/* All of a piece's sums are there. */
+/* End a piece, whose sums v are complete: solve its row, or write the sums to its slot. */
 template <typename T, typename I>
 __device__ void close_piece(const block_problem<T, I> &p, const amped_row_piece_cuda &piece,
                             const double *v, uint64_t count, amped_row_fit_sums *sums) {
@@ -289,7 +294,8 @@ __device__ void close_piece(const block_problem<T, I> &p, const amped_row_piece_
   }
 }
 
-/* The lane's nonzero: its target is changed, and what it adds. */
+/* Update the target of nonzero k, except in a first block. Returns what it adds to its row's sums:
+ * zeros unless `on`. */
 template <typename T, typename I, int N>
 __device__ inline column_sums<T> take_nonzero(const block_problem<T, I> &p, unsigned k, bool on,
                                               T before, T start) {
@@ -317,7 +323,7 @@ __device__ inline column_sums<T> take_nonzero(const block_problem<T, I> &p, unsi
   return {{row.now * row.now, row.now * t, t * t, row.now, t}};
 }
 
-/* Sums of the lanes from `begin` on, up to and with this one. */
+/* Prefix sums over the lanes from `begin` to this one. */
 template <typename T>
 __device__ inline void scan(column_sums<T> *s, int values, unsigned begin, unsigned lane) {
 #pragma unroll
@@ -332,7 +338,7 @@ __device__ inline void scan(column_sums<T> *s, int values, unsigned begin, unsig
   }
 }
 
-/* What lanes hold of the open row goes to the carry. */
+/* Add the lanes' sums of the open row to its carry. */
 __device__ inline void fold(open_row *r, int values) {
   for (int i = 0; i < values && r->has_lanes; i++) {
     r->carry[i] += sum_of_lanes(r->lanes[i]);
@@ -341,7 +347,8 @@ __device__ inline void fold(open_row *r, int values) {
   r->has_lanes = false;
 }
 
-/* The nonzeros in hand: pieces end or begin among them. on: lanes that take part. */
+/* Handle a round of nonzeros among which pieces end or begin. on: one bit per lane whose nonzero
+ * takes part. */
 template <typename T, typename I>
 __device__ void close_pieces(const block_problem<T, I> &p, const strip_walk &w,
                              const amped_row_piece_cuda &piece, column_sums<T> s, unsigned on,
@@ -363,7 +370,7 @@ __device__ void close_pieces(const block_problem<T, I> &p, const strip_walk &w,
       (uint64_t)__popc(on & upto & ~((1U << begin) - 1U)) + (begin == 0 ? open->count : 0);
   if (is_last)
     close_piece(p, piece, total, count, sums);
-  /* What remains open is the last lane's. */
+  /* The last lane's piece stays open, unless it ended. */
   const int end = (int)w.here - 1;
   const bool closed = __shfl_sync(all_lanes, (int)is_last, end) != 0;
   open->count = closed ? 0 : (uint64_t)__shfl_sync(all_lanes, (unsigned long long)count, end);

@@ -1,4 +1,4 @@
-/* Batches of plain nonzeros of a copy, as the kernels of single nonzeros see them. */
+/* Batches of plain nonzeros of a copy, as arguments of the kernels of single nonzeros. */
 #ifndef AMPED_FIT_BATCH_CUDA_CUH
 #define AMPED_FIT_BATCH_CUDA_CUH
 
@@ -8,7 +8,7 @@ namespace {
 
 constexpr unsigned threads = 256;
 
-/* A batch of plain nonzeros, from number `first` of the copy on. */
+/* A batch of plain nonzeros: number `first` of the copy and the following ones. */
 template <typename T, typename I> struct batch_problem {
   uint64_t first, count;
   int order, mode;
@@ -54,10 +54,10 @@ unsigned blocks_of(uint64_t count) {
   return (unsigned)(blocks < AMPED_ERROR_BLOCKS ? blocks : AMPED_ERROR_BLOCKS);
 }
 
-/* File indices by position. */
-template <typename I> struct file_indices { const I *of[AMPED_MAX_ORDER]; /* by position */ };
+/* File indices of each mode's rows, by position; device memory. */
+template <typename I> struct file_indices { const I *of[AMPED_MAX_ORDER]; };
 
-/* The indices of a part. */
+/* File indices of a part, after amped_file_indices_cuda_find. */
 template <typename I> file_indices<I> indices_of(const amped_tensor_part *part) {
   file_indices<I> indices = {};
   const char *at = static_cast<const char *>(part->row_fit->d_indices);

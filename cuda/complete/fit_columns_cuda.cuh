@@ -1,4 +1,4 @@
-/* Columns of rows and tiles of matrices as warps hold them, and where rows lie. */
+/* Columns of rows and tiles of matrices as warps hold them, and addresses of rows. */
 #ifndef AMPED_FIT_COLUMNS_CUDA_CUH
 #define AMPED_FIT_COLUMNS_CUDA_CUH
 
@@ -7,27 +7,27 @@
 
 namespace {
 
-/* The column of a lane's component c. */
+/* Column of a lane's component c. g: the lane's place among the eight that hold a row. */
 template <int W> __device__ inline unsigned column_of(int c, unsigned g) {
   return W == 16 ? 2 * g + (unsigned)c : (unsigned)c / 4 * 32 + 4 * g + (unsigned)c % 4;
 }
-/* The column of coordinate i. */
+/* Column of coordinate i (row_warps_cuda.cuh). */
 template <int W> __device__ inline unsigned column_at(unsigned i) {
   return column_of<W>((int)(i / 8), i % 8);
 }
 
-/* Of the tiles on and below a matrix' diagonal, that of rows 16 m and columns 8 n on. */
+/* Number of the tile at row 16 m and column 8 n, among the tiles on and below the diagonal. */
 __device__ constexpr int tile_at(int m, int n) {
   return m * (m + 1) + n;
 }
 
-/* Row `row` of a factor whose rows are ld floats. */
+/* Address of row `row` of a factor whose rows are ld floats. */
 __device__ inline const float *row_at(const float *factor, index32 row, unsigned ld) {
   return row_address(factor, row, ld * (unsigned)sizeof(float));
 }
 
-/* Where a lane's share of a row of ld floats begins, W / 8 floats in one or two runs. Runs that lie
- * behind the row's end are moved to its last floats: they are read, and not used. */
+/* Start of a lane's share of a row of ld floats: W / 8 floats in one or two runs. Runs after the
+ * row's end are moved to its last floats, which are read and not used. */
 struct lane_share {
   unsigned first, second;
 };
@@ -37,7 +37,7 @@ template <int W> __device__ inline lane_share share_of(unsigned g, unsigned ld) 
   return {first, W == 64 && 32 + run * g < ld ? 32 + run * g : ld - run};
 }
 
-/* A lane's share of a factor's row. `from` is the share's begin in the row. */
+/* Load a lane's share of a factor's row, W / 8 floats. from: first float of the share. */
 template <int W>
 __device__ inline void gather(const float *from, const lane_share &share, float *out) {
   if constexpr (W == 16) {

@@ -1,4 +1,4 @@
-/* The argument of kernels that fit rows, and what they share. */
+/* The argument of the kernels that fit rows, and functions that these kernels share. */
 #ifndef AMPED_FIT_PROBLEM_CUDA_CUH
 #define AMPED_FIT_PROBLEM_CUDA_CUH
 
@@ -10,10 +10,11 @@ namespace {
 constexpr int most_inputs = AMPED_MAX_ORDER - 1;
 constexpr unsigned all_lanes = 0xffffffffU;
 
-/* Nonzeros are numbered from the problem's first one; pieces by their number in the copy. */
+/* Argument of a kernel. Nonzeros are numbered from the problem's first one, pieces from the copy's
+ * first one. */
 template <typename T, typename I> struct fit_problem : packed_nonzeros<T, I> {
   const T *factors[most_inputs];
-  T *own; /* the block's first row of the mode's factor */
+  T *own; /* first row of the rank's block of the mode's factor */
   const uint32_t *held;
   const T *weights;
   double implicit;
@@ -24,28 +25,28 @@ template <typename T, typename I> struct fit_problem : packed_nonzeros<T, I> {
   uint64_t ld;
   bool biased, nonnegative;
   double mean, per_scale;
-  float means[2]; /* the mean: of a value near it, what is left is exact */
+  float means[2]; /* mean as two floats: a value near it minus both is exact */
   float per_scale_float;
-  double reg, reg_power, reg_bias, prior; /* reg: times the mode's pull */
-  bool is_block;                          /* rows have other columns behind their own */
-  double told_bias;                       /* reg_bias, or 0 where the sums leave biases out */
+  double reg, reg_power, reg_bias, prior; /* reg: multiplied by the mode's pull */
+  bool is_block;                          /* rows have other columns after their own */
+  double told_bias;                       /* reg_bias; 0 if the sums leave biases out */
   const amped_row_piece_cuda *pieces;
   const uint64_t *strip_ends;
   uint64_t first_strip, strips;
-  unsigned few; /* rows of at most so many nonzeros have a kernel of their own */
+  unsigned few; /* rows of at most this many nonzeros have their own kernel */
   double *slots;
-  unsigned slot_length; /* of equations */
-  T *history;           /* rows of as many numbers (row_fit.h); NULL: none */
+  unsigned slot_length; /* numbers of a row's equations */
+  T *history;           /* rows of slot_length numbers (row_fit.h); NULL: none */
   const uint64_t *history_at;
   const double *history_keep;
   bool absorbs;
-  uint8_t *failed;          /* a byte a piece */
-  amped_row_fit_sums *sums; /* one a strip, or a thread block */
-  /* of thread blocks */
+  uint8_t *failed;          /* one byte per piece; 1: a warp could not solve it */
+  amped_row_fit_sums *sums; /* one entry per strip, or per thread block */
+  /* members for thread blocks only */
   uint64_t first_piece, end_piece;
   bool only_failed;
   const amped_long_row_cuda *long_rows;
-  uint64_t first_row, end_row; /* among the long rows, or among equations */
+  uint64_t first_row, end_row; /* range of long_rows; with `equations`, of the block's rows */
   double *equations;
   double *scratch;
   uint64_t scratch_stride;
@@ -109,8 +110,8 @@ void describe_fit(fit_problem<T, I> *p, const amped_row_kernel_cuda_args *a) {
   p->scratch_stride = a->scratch_bytes / sizeof(double);
 }
 
-/* The first piece from `at` on, of a strip of `end`, that is a row of few nonzeros, or that is
- * none; `end`: there is none. */
+/* First piece of a strip, in at .. end, that is a whole row of at most p.few nonzeros. is_few =
+ * false: the first other piece. Returns `end` if there is none. */
 template <typename P>
 __device__ inline unsigned next_piece(const P &p, const amped_row_piece_cuda *pieces, unsigned at,
                                       unsigned end, bool is_few, unsigned lane) {
@@ -124,8 +125,8 @@ __device__ inline unsigned next_piece(const P &p, const amped_row_piece_cuda *pi
   return end;
 }
 
-/* What nonzero k, of this y, adds to the sums: its weight; its target times that; its part of the
- * sum of squares; its part of n (row_fit.h). */
+/* Contribution of nonzero k with value y to a row's sums (row_fit.h): its weight; its target,
+ * multiplied by the weight; its part of tt; its part of n. */
 struct fit_term {
   double weight, target, square, count;
 };
@@ -138,7 +139,7 @@ template <typename P> __device__ inline fit_term term_of(const P &p, double y, u
   return term_of_weight(p, y, p.weights != nullptr ? (double)p.weights[k] : 1.0);
 }
 
-/* The penalty of a row of this n. */
+/* Penalty L of a row with n = count (row_fit.h). */
 template <typename P> __device__ inline double penalty_of(const P &p, double count) {
   const double power = p.reg_power;
   return p.reg * (power == 0.5   ? sqrt(count)
@@ -147,7 +148,7 @@ template <typename P> __device__ inline double penalty_of(const P &p, double cou
                                  : pow(count, power));
 }
 
-/* Where the numbers of packed equations lie (row_fit.h): of n components. */
+/* Places of the numbers in packed equations of n components (row_fit.h). */
 __device__ inline unsigned place_of_pair(unsigned i, unsigned j) {
   return i >= j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i;
 }
@@ -164,7 +165,7 @@ __device__ inline equation_places places_of(unsigned n, bool biased) {
   return at;
 }
 
-/* The equations of earlier nonzeros of a row of the block. */
+/* History of a row of the block: the equations of its earlier nonzeros. */
 template <typename T, typename I>
 __device__ inline T *history_of(const fit_problem<T, I> &p, uint64_t row) {
   return p.history + p.history_at[row] * p.slot_length;
@@ -176,7 +177,8 @@ template <typename T> __device__ inline T sum_of_lanes(T x) {
   return x;
 }
 
-/* At a kernel's end: add lanes' shares of the sums of its rows to a strip's. */
+/* Add a kernel's sums over its rows to the strip's sums, at the kernel's end. squares, penalty: the
+ * lane's shares; count: the same in all lanes. */
 template <typename P>
 __device__ inline void add_to_strip(const P &p, uint64_t strip, double count, double squares,
                                     double penalty, unsigned lane) {
@@ -189,8 +191,8 @@ __device__ inline void add_to_strip(const P &p, uint64_t strip, double count, do
   }
 }
 
-/* Launch a kernel whose warps have a strip each, so many in a thread block, and so many bytes of
- * shared memory a warp. */
+/* Launch a kernel with one strip per warp. warps: warps per thread block; warp_bytes: shared memory
+ * per warp. */
 template <typename P>
 amped_status launch_strips(void (*kernel)(P), const P &p, unsigned warps, unsigned warp_bytes,
                            cudaStream_t stream, const char *what) {

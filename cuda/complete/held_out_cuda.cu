@@ -1,3 +1,5 @@
+/* Held-out nonzeros, moments and errors on a GPU: kernels over single nonzeros, and their
+ * launches. */
 #include "cuda/complete/held_out_cuda.h"
 
 #include <cmath>
@@ -15,9 +17,10 @@ namespace {
 constexpr unsigned group = 8; /* lanes that share a nonzero */
 constexpr unsigned whole_warp = 0xffffffffU;
 
-/* --- who is held out ------------------------------------------------------------------------- */
+/* --- which nonzeros are held out ------------------------------------------------------------- */
 
-/* A batch begins with a word of the bits, and a warp makes a word. */
+/* Mark the held-out nonzeros of a batch, which begins at a word of the bits. Each warp writes one
+ * word. *all += their number. */
 template <typename T, typename I>
 __global__ void __launch_bounds__(threads)
     mark_held(const batch_problem<T, I> p, file_indices<I> indices, uint64_t seed, uint64_t below,
@@ -63,7 +66,7 @@ amped_status mark(void *self, uint64_t first, const amped_batch *batch) {
   return FOR_TYPES(j->part->plan, mark_batch, j, first, batch);
 }
 
-/* File indices by position, mode after mode, of plan->index_type. */
+/* Write the file index of each position to `out`, mode after mode, in plan->index_type. */
 void list_indices(const amped_plan *plan, char *out) {
   for (int m = 0; m < plan->order; m++) {
     const amped_row_plan *rows = &plan->modes[m].rows;
@@ -117,7 +120,7 @@ __device__ inline amped_moments no_moments() {
   return {0, 0.0, 0.0, 0.0, (double)INFINITY, (double)INFINITY};
 }
 
-/* Add what threads have to the block's sums, in a fixed order. */
+/* Add the threads' sums to the thread block's, in a fixed order. */
 template <typename S> __device__ void add_block(const S &own, S *sums) {
   __shared__ S parts[threads];
   parts[threadIdx.x] = own;
@@ -147,14 +150,14 @@ __global__ void __launch_bounds__(threads)
 }
 
 template <typename T> struct model {
-  const T *factors[AMPED_MAX_ORDER]; /* of inputs, then of the mode */
+  const T *factors[AMPED_MAX_ORDER]; /* factors of the inputs, then the mode's */
   uint64_t ld;
   int components;
   bool biased, held;
   double mean, scale, least, most;
 };
 
-/* Numbers of a row that a lane reads at a time. */
+/* Numbers of a row that a lane reads at a time: 16 bytes. */
 template <typename T> constexpr int run = 16 / (int)sizeof(T);
 
 template <typename T> __device__ inline void read_run(const T *from, T *to) {
@@ -162,7 +165,8 @@ template <typename T> __device__ inline void read_run(const T *from, T *to) {
   memcpy(to, &all, sizeof all);
 }
 
-/* The model at a nonzero whose rows these are: the same in all lanes of the group. */
+/* Model at a nonzero with these rows, without mean and scale; the same in all lanes of the
+ * group. */
 template <typename T>
 __device__ inline double model_at(const model<T> &w, int order, const T *const *rows, int lane) {
   double sum = 0.0;
@@ -191,7 +195,8 @@ __device__ inline double model_at(const model<T> &w, int order, const T *const *
   return sum;
 }
 
-/* A warp takes 32 nonzeros, one a lane; then its groups go through theirs together. */
+/* Add the errors at a batch's nonzeros. Each lane of a warp takes one nonzero; then the lanes of a
+ * group together go through the group's nonzeros. */
 template <typename T, typename I>
 __global__ void __launch_bounds__(threads)
     add_errors(const batch_problem<T, I> p, const model<T> w, bool any_held, amped_errors *sums) {
@@ -211,7 +216,7 @@ __global__ void __launch_bounds__(threads)
                                          : (I)position_of(p, p.rows[k]);
     double sum = 0.0;
     for (int j = 0; j < (int)group; j++) {
-      if ((counted >> j & 0x01010101U) == 0) /* a bit a group */
+      if ((counted >> j & 0x01010101U) == 0) /* one bit per group */
         continue;
       const T *rows[AMPED_MAX_ORDER];
 #pragma unroll
@@ -284,8 +289,8 @@ amped_status errors_batch(void *self, uint64_t first, const amped_batch *batch) 
   return FOR_TYPES(j->part->plan, errors_of, j, first, batch);
 }
 
-/* All nonzeros of the mode to the visitor, and what blocks have added up to the host: `bytes`. They
- * begin with what `out` has. */
+/* Visit all nonzeros of mode's copy with `batch`. out: sums of the thread blocks, `bytes` of host
+ * memory; they are copied to the device, added to, and copied back. */
 amped_status visit(const sums_job *j, amped_status (*batch)(void *, uint64_t, const amped_batch *),
                    void *out, uint64_t bytes) {
   const cudaStream_t stream = j->part->device->stream;

@@ -1,6 +1,6 @@
-/* Single nonzeros in row fits on a GPU: which are held out, their weights, sums over them.
- * Operations of amped_row_fit_ops (backend/row_fit.h). Plain nonzeros come in batches, as for
- * products. */
+/* Single nonzeros in row fits on a GPU: holding some out, weights, and sums over nonzeros. These
+ * are operations of amped_row_fit_ops (backend/row_fit.h). Plain nonzeros come in batches
+ * (amped_copies_cuda_visit). */
 #ifndef AMPED_HELD_OUT_CUDA_H
 #define AMPED_HELD_OUT_CUDA_H
 
@@ -10,13 +10,14 @@
 extern "C" {
 #endif
 
-/* File indices by position, of plan->index_type, mode after mode: in device memory until they are
- * freed. find does nothing where they are there. */
+/* File indices by position, mode after mode, in plan->index_type. find puts them into device
+ * memory, unless they are there already; free frees them. bytes: their size. */
 uint64_t amped_file_indices_cuda_bytes(const amped_plan *plan);
 amped_status amped_file_indices_cuda_find(amped_tensor_part *part);
 void amped_file_indices_cuda_free(amped_tensor_part *part);
 
-/* They free the indices. */
+/* amped_held_out_cuda frees the file indices, including indices that amped_weigh_cuda left
+ * there. */
 
 amped_status amped_held_out_cuda(amped_tensor_part *part, uint64_t seed, uint64_t below,
                                  uint64_t *held);
@@ -25,7 +26,8 @@ amped_status amped_errors_cuda(amped_tensor_part *part, int mode, bool held,
                                const amped_row_fit *fit, double least, double most,
                                amped_errors *out);
 
-/* amped_row_fit_ops' weigh and view. Device bytes that weigh takes for a while. */
+/* weigh and view of amped_row_fit_ops. amped_weigh_cuda_bytes: device memory that weigh takes while
+ * it runs. */
 uint64_t amped_weigh_cuda_bytes(const amped_plan *plan);
 amped_status amped_weigh_cuda(amped_tensor_part *part, uint64_t count,
                               const uint64_t *const *indices, const double *weights,

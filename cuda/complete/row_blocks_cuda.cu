@@ -1,9 +1,10 @@
-/* Row fits with a thread block a row, in double. The matrix M of a row, its Cholesky factor and its
- * vectors lie in shared memory, or in the block's scratch where they do not fit.
+/* Row fits in double, with one thread block per row. Shared memory holds the row's matrix M, its
+ * Cholesky factor and its vectors. If they do not fit, the thread block's scratch memory holds
+ * them.
  *
- * Equations without a unique solution are solved as on CPUs (cpu/row_solve_cpu.c): by Cholesky with
- * pivoting M = B^T B, and the pseudoinverse B^T (B B^T)^-2 B. Nonnegative rows: coordinate descent.
- */
+ * Equations without a unique solution are solved as on CPUs (cpu/row_solve_cpu.c): Cholesky with
+ * pivoting gives M = B^T B, and the pseudoinverse is B^T (B B^T)^-2 B. Nonnegative rows: coordinate
+ * descent. */
 #include <cfloat>
 
 #include "cuda/complete/fit_problem_cuda.cuh"
@@ -11,16 +12,17 @@
 namespace {
 
 constexpr unsigned fit_threads = 256;
-constexpr unsigned chunk = 16; /* nonzeros whose products are in shared memory */
+constexpr unsigned chunk = 16; /* nonzeros whose products shared memory holds at a time */
 
-/* Coordinate descent ends after so many passes, or at this residual. */
+/* Coordinate descent ends after this number of passes, or at this residual (row_fit.h). */
 constexpr int most_passes = 20;
 constexpr double enough = 1e-4;
 
-/* The most shared memory of a thread block. */
+/* Bytes of shared memory of a thread block, at most. */
 constexpr uint64_t most_shared = UINT64_C(200) << 10;
 
-/* The most scratch of all thread blocks: enough for 64 of the most components. */
+/* Bytes of scratch memory of all thread blocks, at most: enough for 64 thread blocks at the largest
+ * number of components. */
 constexpr uint64_t most_scratch = UINT64_C(1) << 30;
 
 __host__ __device__ inline uint64_t matrix_doubles(uint64_t components) {
@@ -28,7 +30,7 @@ __host__ __device__ inline uint64_t matrix_doubles(uint64_t components) {
   return n * (n + 1);
 }
 
-/* Two matrices and six vectors. */
+/* Doubles of a row's workspace: two matrices and six vectors. */
 __host__ __device__ inline uint64_t desk_doubles(uint64_t components) {
   return 2 * matrix_doubles(components) + 6 * (components + 2);
 }
@@ -37,12 +39,13 @@ inline uint64_t product_bytes(uint64_t components) {
   return chunk * (components + 2) * sizeof(double);
 }
 
-/* A row's system in hand: n unknowns, the last one the bias. Rows of matrices are ld long. */
+/* Workspace for the equations of one row: n unknowns, of which the bias is the last. Rows of
+ * matrices are ld doubles long. */
 struct row_desk {
   unsigned n, ld;
-  double *m;       /* below and on the diagonal; with the penalty */
+  double *m;       /* matrix, on and below the diagonal; then with the penalty */
   double *l;       /* workspace of the same size */
-  double *targets; /* g, and tau */
+  double *targets; /* g, then tau */
   double *right;
   double *x;
   double *y, *z;  /* workspace */
@@ -107,7 +110,7 @@ template <typename P> __device__ inline void clear_desk(const P &p, row_desk *d)
 
 /* --- equations ------------------------------------------------------------------------------- */
 
-/* The desk's equations become those of a piece. products: `chunk` rows in shared memory. */
+/* Compute the equations of a piece in the workspace. products: `chunk` rows in shared memory. */
 template <typename T, typename I>
 __device__ void assemble(const fit_problem<T, I> &p, const amped_row_piece_cuda &piece,
                          double *products, row_desk *d) {
@@ -120,7 +123,7 @@ __device__ void assemble(const fit_problem<T, I> &p, const amped_row_piece_cuda 
   __shared__ unsigned filled;
   clear_desk(p, d);
   for (unsigned done = 0; done < piece.count; done += chunk) {
-    /* The first warp decodes, and moves those that take part together. */
+    /* The first warp decodes the nonzeros and packs together all that take part. */
     if (warp == 0) {
       const unsigned k = base + done + lane;
       const bool here = lane < chunk && done + lane < piece.count;
@@ -181,7 +184,7 @@ __device__ void assemble(const fit_problem<T, I> &p, const amped_row_piece_cuda 
   }
 }
 
-/* Write the desk's equations as they travel, or as a row leaves them. */
+/* Write the workspace's equations in packed form (row_fit.h), to a slot or to a row's history. */
 template <typename P, typename T>
 __device__ void store_equations(const P &p, const row_desk &d, T *to) {
   const unsigned comps = p.components;
@@ -202,7 +205,7 @@ __device__ void store_equations(const P &p, const row_desk &d, T *to) {
   }
 }
 
-/* The desk's equations become those that travel. */
+/* Load packed equations (row_fit.h) into the workspace. */
 template <typename P> __device__ void load_equations(const P &p, const double *from, row_desk *d) {
   const unsigned comps = p.components;
   const equation_places at = places_of(comps, p.biased);
@@ -222,7 +225,7 @@ template <typename P> __device__ void load_equations(const P &p, const double *f
   __syncthreads();
 }
 
-/* The desk's equations become those that a row of the block solves. */
+/* Add the history of a row of the block, times its `keep`, to the workspace's equations. */
 template <typename T, typename I>
 __device__ void add_history(const fit_problem<T, I> &p, uint64_t row, row_desk *d) {
   const T *const from = history_of(p, row);
@@ -248,7 +251,8 @@ __device__ void add_history(const fit_problem<T, I> &p, uint64_t row, row_desk *
 
 /* --- solutions ------------------------------------------------------------------------------- */
 
-/* Add the penalty, and the sums over all cells, to the matrix, and make the right side. */
+/* Add the penalty and, for implicit fits, the sums over all cells to the matrix, and make the right
+ * side. */
 template <typename P> __device__ void add_penalty(const P &p, row_desk *d) {
   d->weight = penalty_of(p, d->count);
   for (unsigned i = threadIdx.x / 32; i < p.components && p.base != nullptr; i += fit_threads / 32)
@@ -269,11 +273,11 @@ __device__ inline double element(const row_desk &d, unsigned i, unsigned j) {
   return i >= j ? d.m[i * d.ld + j] : d.m[j * d.ld + i];
 }
 
-/* The Cholesky factor of four by four elements on a matrix's diagonal; behind the last row, of the
- * identity. */
+/* Cholesky factor of 4 x 4 elements on a matrix's diagonal. Rows after the matrix's last row are
+ * rows of the identity. */
 struct corner {
   double d[4][4]; /* below the diagonal */
-  double s[4];    /* one over the diagonal */
+  double s[4];    /* reciprocals of the diagonal */
   bool good;      /* all pivots are above their bounds */
 };
 __device__ inline void factor_corner(corner *to, const double *l, unsigned ld, unsigned n,
@@ -307,9 +311,9 @@ __device__ inline void factor_corner(corner *to, const double *l, unsigned ld, u
   to->good = good;
 }
 
-/* x = (L L^T)^-1 x, where l has the matrix of so many rows; the factor takes its place. Where a
- * pivot is not above `share` of its diagonal the result is false. Four columns at a time; x is a
- * row below the last one. */
+/* x = (L L^T)^-1 x. l: lower triangle of a matrix of n rows, which its Cholesky factor L replaces.
+ * Returns false if a pivot is not above `share` of its diagonal element. Four columns at a time,
+ * with x as a row below the last one. */
 __device__ bool solve_cholesky(double *l, unsigned ld, unsigned n, double share, double *x,
                                double *column) {
   __shared__ corner c;
@@ -325,7 +329,7 @@ __device__ bool solve_cholesky(double *l, unsigned ld, unsigned n, double share,
     __syncthreads();
     if (!c.good)
       return false;
-    /* A thread a row of the four columns. */
+    /* One thread per row of the four columns. */
     for (unsigned i = k + threadIdx.x; i <= n; i += fit_threads) {
       double *const row = (i < n ? l + i * ld : x) + k;
       double v[4];
@@ -343,7 +347,7 @@ __device__ bool solve_cholesky(double *l, unsigned ld, unsigned n, double share,
         column[i] = c.s[i - k]; /* in place of the bound */
     }
     __syncthreads();
-    /* A warp a row of what is behind them. */
+    /* One warp per row of the columns after them. */
     for (unsigned i = behind + warp; i <= n && behind < n; i += fit_threads / 32) {
       double *const row = i < n ? l + i * ld : x;
       double own[4];
@@ -397,7 +401,8 @@ __device__ bool solve_primal(row_desk *d) {
   return solve_cholesky(d->l, d->ld, d->n, (double)d->n * DBL_EPSILON, d->x, d->column);
 }
 
-/* Rows of l, whose sum of b b^T is the matrix. Returns their number, the rank. */
+/* Fill l with rows b of B, so that the matrix is B^T B, by Cholesky with pivoting. Returns the
+ * number of rows, the rank. */
 __device__ unsigned split_matrix(row_desk *d) {
   double *const diagonal = d->column;
   double most = 0.0;
@@ -428,7 +433,7 @@ __device__ unsigned split_matrix(row_desk *d) {
   return d->n;
 }
 
-/* y = (B B^T)^-1 y for `rank` rows of B, which is l. The matrix m is used up. */
+/* y = (B B^T)^-1 y. B: the first `rank` rows of l. Overwrites the matrix m. */
 __device__ bool solve_rows(row_desk *d, unsigned rank) {
   for (unsigned i = threadIdx.x / 32; i < rank; i += fit_threads / 32)
     for (unsigned j = threadIdx.x % 32; j <= i; j += 32) {
@@ -441,8 +446,8 @@ __device__ bool solve_rows(row_desk *d, unsigned rank) {
   return rank == 0 || solve_cholesky(d->m, d->ld, rank, 0.0, d->y, d->column);
 }
 
-/* The sum of (t - model)^2 with the row x. The matrix has the penalty, which is taken off. rank:
- * rows of B, where the matrix is used up; else -1. */
+/* Sum of w (t - model)^2 with the row x. The penalty in the matrix is subtracted. rank: rows of B,
+ * if solving has overwritten the matrix; else -1. */
 template <typename P> __device__ double squares_of(const P &p, const row_desk &d, int rank) {
   double sum = 0.0;
   for (unsigned i = threadIdx.x; i < d.n; i += fit_threads) {
@@ -464,7 +469,7 @@ template <typename P> __device__ double squares_of(const P &p, const row_desk &d
   return isnan(sum) ? (double)INFINITY : sum < 0.0 ? 0.0 : sum;
 }
 
-/* The solution next to the prior, or with weight 0 the one of least norm. Returns the rank. */
+/* x = the solution nearest to the prior or, with weight 0, of least norm. Returns the rank. */
 template <typename P> __device__ int solve_least(const P &p, row_desk *d) {
   const double prior = d->weight > 0.0 ? p.prior : 0.0;
   for (unsigned i = threadIdx.x; i < d->n; i += fit_threads) {
@@ -496,7 +501,7 @@ template <typename P> __device__ int solve_least(const P &p, row_desk *d) {
   return (int)rank;
 }
 
-/* The largest residual of the optimality conditions, with the gradient in z. */
+/* Largest residual of the optimality conditions (row_fit.h). z: the gradient. */
 template <typename P> __device__ double residual_of(const P &p, const row_desk &d) {
   double most = 0.0;
   for (unsigned i = threadIdx.x; i < d.n; i += fit_threads) {
@@ -508,7 +513,7 @@ template <typename P> __device__ double residual_of(const P &p, const row_desk &
   return most_of_block(most);
 }
 
-/* From the row that x has. */
+/* Coordinate descent from the row in x, for a nonnegative row. */
 template <typename P> __device__ void solve_nonnegative(const P &p, row_desk *d) {
   double most = 0.0;
   for (unsigned i = threadIdx.x; i < d->n; i += fit_threads)
@@ -548,13 +553,14 @@ template <typename T> __device__ inline double most_number() {
   return sizeof(T) == sizeof(float) ? (double)FLT_MAX : DBL_MAX;
 }
 
-/* The row of the equations that the desk has. *sums: of thread 0. */
+/* Solve the equations in the workspace and store the row. Adds to *sums, which only thread 0
+ * uses. */
 template <typename T, typename I>
 __device__ void solve_row(const fit_problem<T, I> &p, row_desk *d, uint64_t row,
                           amped_row_fit_sums *sums) {
   T *const to = p.own + row * p.ld;
   const unsigned columns = p.components + (p.biased ? 1 : 0);
-  int rank = -1; /* of equations without a unique solution */
+  int rank = -1; /* rank of equations without a unique solution; else -1 */
   if (d->count > 0.0) {
     add_penalty(p, d);
     if (p.nonnegative) {
@@ -597,7 +603,8 @@ __device__ void solve_row(const fit_problem<T, I> &p, row_desk *d, uint64_t row,
   sums->unsure += rank >= 0 || !finite ? 1 : 0;
 }
 
-/* The same of a row whose own equations the desk has, all of them. */
+/* Finish a row whose own equations are complete in the workspace: add its history and solve it.
+ * With `absorbs`, store the sum as its history; the row stays. */
 template <typename T, typename I>
 __device__ void make_row(const fit_problem<T, I> &p, row_desk *d, uint64_t row,
                          amped_row_fit_sums *sums) {
@@ -637,7 +644,7 @@ __global__ void __launch_bounds__(fit_threads)
        at < p.end_piece; at += step) {
     uint64_t piece = at;
     uint64_t end = at + 1;
-    if (p.only_failed) { /* fit_threads pieces at a time: seldom any failed */
+    if (p.only_failed) { /* fit_threads pieces at a time, because few fail */
       const uint64_t mine = at + threadIdx.x;
       end = at + fit_threads < p.end_piece ? at + fit_threads : p.end_piece;
       if (!__syncthreads_or(mine < end && p.failed[mine] != 0))
@@ -690,8 +697,8 @@ __global__ void __launch_bounds__(fit_threads)
     add_sums(&p.sums[blockIdx.x], sums);
 }
 
-/* Sums of a long row's slots, to its equations or, where these are NULL, to its first slot. A
- * thread a number, a few slots at a time: few rows have most of the slots. */
+/* Sum a long row's slots into its equations or, if `equations` is NULL, into its first slot. One
+ * thread per number, a few slots at a time: few rows have most of the slots. */
 __global__ void __launch_bounds__(fit_threads)
     sum_slots(const amped_long_row_cuda *rows, double *slots, unsigned length, double *equations) {
   constexpr unsigned few = 8;
@@ -748,8 +755,7 @@ __global__ void __launch_bounds__(1024)
 
 /* --- launches -------------------------------------------------------------------------------- */
 
-/* Launch a kernel of this file; with_products: it has products in shared memory, before the desk.
- */
+/* Launch a kernel of this file. with_products: products precede the workspace in shared memory. */
 template <typename T, typename I, typename K>
 amped_status launch(const amped_row_kernel_cuda_args *a, K kernel, uint64_t items,
                     bool with_products, const char *name) {

@@ -1,16 +1,18 @@
-/* Rows of few nonzeros and no history, by one warp: they are fitted by as many unknowns as they
- * have nonzeros.
+/* Dual row fits by one warp: a row of few nonzeros and no history has one unknown per nonzero.
  *
- * With P the products of the inputs' rows, a nonzero a row of P, and y the targets, the least of
- * |y - P x|^2 + w |x - prior|^2 + w_b b^2, where b is a bias in all targets, has
+ * P: products of the inputs' rows, one row per nonzero. y: targets. w: penalty. The least of
  *
- *   x = prior + P^T z,  b = (w / w_b) sum z,  (P P^T + w + w / w_b) z = y - P prior
+ *     |y - P x|^2 + w |x - prior|^2 + w_b b^2
  *
- * and residuals w z: Saunders, Gammerman, Vovk, Ridge regression learning algorithm in dual
- * variables, 1998. Half as many unknowns take a third of the time.
+ * with a bias b in all targets is at
  *
- * P lies in shared memory, beside the desk on which the equations are solved. P P^T is made by
- * tensor cores, in three products of TF32. */
+ *     x = prior + P^T z,  b = (w / w_b) sum z,  (P P^T + w + w / w_b) z = y - P prior
+ *
+ * and has residuals w z. Source: Saunders, Gammerman, Vovk, "Ridge regression learning algorithm in
+ * dual variables", 1998. Half as many unknowns take a third of the time.
+ *
+ * Shared memory holds P and the workspace in which the equations are solved. Tensor cores make
+ * P P^T in three TF32 products. */
 #ifndef AMPED_ROW_FEW_CUDA_CUH
 #define AMPED_ROW_FEW_CUDA_CUH
 
@@ -20,7 +22,7 @@
 
 namespace {
 
-/* The most nonzeros of such a row. */
+/* Nonzeros of such a row, at most. */
 template <int W> constexpr unsigned most_few = W / 2;
 
 template <int W> struct few_desk {
@@ -29,15 +31,15 @@ template <int W> struct few_desk {
   float row[W];
 };
 
-/* Up to this trace of P P^T over w a solution in float is as exact as that of R unknowns: an error
- * of z is one of the gradient times the trace. Each correction allows for a thirty-fold trace, up
- * to the second number. */
+/* Bounds of the trace of P P^T over w. Up to the first, a solution in float is as exact as with R
+ * unknowns: an error of z becomes an error of the gradient, times the trace. Each correction allows
+ * a trace 30 times larger, up to the second. */
 constexpr float trusted_trace = 32.0F;
 constexpr float corrected_trace = 200000.0F;
 
-/* Eight lanes have the products of nonzero `number`, W / 8 each, as they gather rows: W / 32 runs
- * of four. What takes no part is kept as zeros: nonzeros, up to a multiple of 8, and what lies
- * behind the components. */
+/* Store the products of nonzero `number`. Eight lanes hold them as they gather rows: W / 8 each, in
+ * W / 32 runs of four. Zeros are stored for nonzeros that take no part, up to a multiple of 8, and
+ * for columns after the components. */
 template <int W>
 __device__ inline void keep_products(few_desk<W> *few, const float *products, unsigned number,
                                      bool takes_part, unsigned components, unsigned lane) {
@@ -52,8 +54,9 @@ __device__ inline void keep_products(few_desk<W> *few, const float *products, un
   }
 }
 
-/* Put P P^T on the desk, of 8 `eights` nonzeros, with `weight` on its diagonal and of_bias in each
- * element of two nonzeros that take part; and as the right side what each lane has. */
+/* Put P P^T of 8 `eights` nonzeros into the workspace, with `weight` added to its diagonal and
+ * of_bias to each element of two nonzeros that take part. right: the lane's element of the right
+ * side. */
 template <int W>
 __device__ inline void put_few(few_desk<W> *few, unsigned eights, float weight, float of_bias,
                                unsigned takes_part, float right, unsigned lane) {
@@ -62,7 +65,7 @@ __device__ inline void put_few(few_desk<W> *few, unsigned eights, float weight, 
   const unsigned t = lane % 4;
   float k[D / 16 * (D / 16 + 1)][4] = {};
   __syncwarp();
-  /* Sums over columns take any order of them: this one has no two lanes in one bank. */
+  /* Sums over columns may take any order: in this order no two lanes use one bank. */
 #pragma unroll
   for (int q = 0; q < W / 16; q++) {
     float v[D / 8][4];
@@ -121,7 +124,8 @@ __device__ inline void put_few(few_desk<W> *few, unsigned eights, float weight, 
   __syncwarp();
 }
 
-/* x = P^T z, of the z on the desk: columns lane, 32 + lane of W. Returns the sum of z. */
+/* x = P^T z, with z in the workspace: the lane's columns, lane and 32 + lane of W. Returns the sum
+ * of z. */
 template <int W>
 __device__ inline float row_of(const few_desk<W> *few, unsigned fours, unsigned lane, float *x) {
   float all = 0.0F;
@@ -143,7 +147,7 @@ __device__ inline float row_of(const few_desk<W> *few, unsigned fours, unsigned 
   return all;
 }
 
-/* right - P x: of nonzero `lane`. */
+/* Element `lane` of right - P x. */
 template <int W>
 __device__ inline float remainder_of(few_desk<W> *few, const float *x, float right, unsigned lane) {
 #pragma unroll
@@ -164,10 +168,9 @@ __device__ inline float remainder_of(few_desk<W> *few, const float *x, float rig
   return right;
 }
 
-/* Row `row` of the block becomes that of `count` nonzeros, of which `seen` take part. Their
- * products are kept; each lane has the target of one, or 0. A lane's share of the sum of squares
- * and of the penalty is added. False, in all lanes, where the equations are too near to singular.
- */
+/* Solve and store row `row` of the block from `count` nonzeros, of which `seen` take part. Their
+ * products are stored; each lane has the target of one nonzero, or 0. Adds the lane's share to
+ * *squares and *penalty. Returns false, in all lanes, if the equations are too near to singular. */
 template <int W, typename P>
 __device__ inline bool solve_few(const P &p, few_desk<W> *few, unsigned count, unsigned takes_part,
                                  unsigned seen, float target, uint64_t row, bool biased,
@@ -230,13 +233,14 @@ __device__ inline bool solve_few(const P &p, few_desk<W> *few, unsigned count, u
   return true;
 }
 
-/* Is there such a kernel, beside that of all rows? */
+/* True if rows of few nonzeros have a kernel of their own, in addition to the kernel of all
+ * rows. */
 template <int W> __host__ __device__ constexpr bool has_few(bool weighs) {
   return W >= 32 && !weighs;
 }
 
-/* Do rows of few nonzeros go to it? Not where rows are long: to look for short ones takes other
- * rows 7 % longer. */
+/* True if rows of few nonzeros go to this kernel. False if rows are long on average: the search for
+ * short rows slows the others down by 7 %. */
 template <int W> bool leaves_few(const amped_row_kernel_cuda_args *args) {
   return args->base == nullptr && (!args->fit->biased || args->fit->reg_bias > 0.0) &&
          args->mean_nonzeros <= (double)W;
@@ -244,8 +248,8 @@ template <int W> bool leaves_few(const amped_row_kernel_cuda_args *args) {
 
 constexpr unsigned few_warps = 4;
 
-/* A warp a strip: its rows of few nonzeros become new. What they add to the strip's sums is added.
- */
+/* Solve and store the rows of few nonzeros, one strip per warp. Their sums are added to the
+ * strip's. */
 template <int W, int N, typename I, bool biased>
 __global__ void __launch_bounds__(32 * few_warps, W == 32 ? 8 : 3)
     fit_few(const fit_problem<float, I> p) {
@@ -268,7 +272,7 @@ __global__ void __launch_bounds__(32 * few_warps, W == 32 ? 8 : 3)
   double squares = 0.0;
   double penalty = 0.0;
 
-  /* A nonzero a lane; behind the last one it comes again. */
+  /* One nonzero per lane. Lanes after the last nonzero repeat it. */
   raw_nonzero<float, N> raw;
   unsigned held = 0;
   const auto place_of_nonzero = [&](unsigned piece) {

@@ -1,3 +1,4 @@
+/* Row fits on a GPU: memory, passes over a copy, and rows of split iDps. */
 #include "cuda/complete/row_fit_cuda.h"
 
 #include <cfloat>
@@ -16,7 +17,7 @@ extern "C" {
 
 namespace {
 
-/* Bytes of summed equations that are put on the device at a time. */
+/* Bytes of summed equations that are uploaded at a time. */
 constexpr uint64_t put_bytes = UINT64_C(64) << 20;
 
 constexpr uint64_t alignment = AMPED_CUDA_ALIGNMENT;
@@ -25,20 +26,20 @@ uint64_t aligned(uint64_t bytes) {
   return amped_ceil_div(bytes, alignment) * alignment;
 }
 
-/* Doubles of a row of the CPU's equations. */
+/* Doubles of a matrix row in the CPU's equations. */
 uint64_t equations_width(uint64_t components) {
   return amped_ceil_div(components, (uint64_t)AMPED_ROW_PADDING) * AMPED_ROW_PADDING;
 }
 
-/* With a bias equations are a little longer than of as many columns without. */
+/* Bytes of a row's equations, at most: ncomps columns with or without a bias among them. */
 uint64_t equation_bytes(const amped_plan *plan) {
   const uint64_t plain = amped_equation_length(plan->ncomps, false);
   const uint64_t biased = plan->ncomps > 1 ? amped_equation_length(plan->ncomps - 1, true) : 0;
   return (plain > biased ? plain : biased) * sizeof(double);
 }
 
-/* Of any number of columns: those of a bias or a block are fewer, and small desks have more blocks.
- */
+/* Bytes of scratch memory for any number of columns: a bias or a block leaves fewer columns, and
+ * smaller workspaces have more thread blocks. */
 uint64_t scratch_bytes(const amped_plan *plan) {
   uint64_t most = 0;
   for (int n = 1; n <= plan->ncomps; n++) {
@@ -55,7 +56,7 @@ uint64_t put_rows(const amped_plan *plan) {
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
-/* Bytes of a copy's arrays on the device, for so many of each. */
+/* Device bytes of a copy's arrays, each a multiple of AMPED_CUDA_ALIGNMENT. */
 struct copy_bytes {
   uint64_t pieces, strips, long_rows, held, gaps, failed, weights, all;
 };
@@ -75,7 +76,7 @@ copy_bytes bytes_of(const amped_plan *plan, int mode, bool weighted, uint64_t pi
   return b;
 }
 
-/* What the part takes beside its copies. */
+/* Device bytes that the part needs in addition to its copies' arrays. */
 struct common_bytes {
   uint64_t slots, shared, put, scratch, sums, positions, errors, base, empty, all;
 };
@@ -137,7 +138,7 @@ void fit_require(const amped_device *device, const amped_plan *plan, bool weight
   *host_bytes = host > indices ? host : indices;
 }
 
-/* The arrays of a copy while it is cut, on the host. */
+/* Host arrays of a copy while it is cut. */
 struct copy_arrays {
   uint32_t *bits;
   char *rows;
@@ -165,7 +166,7 @@ amped_status upload(void *to, const void *from, uint64_t bytes, cudaStream_t str
   return amped_staged_cuda_put(to, from, bytes, stream);
 }
 
-/* Every weight is -1. */
+/* Set every weight to -1. */
 amped_status make_weights(amped_tensor_part *part, int mode, void *d_weights) {
   const amped_plan *plan = part->plan;
   const uint64_t nnz = plan->modes[mode].copy.rank_nnz[plan->rank];
@@ -217,7 +218,8 @@ amped_status upload_copy(amped_tensor_part *part, int mode, bool weighted, const
   return AMPED_OK;
 }
 
-/* Pieces before each run; then the arrays that the device has go. */
+/* Keep on the host: pieces before each run, each run's first nonzero, and the shared rows. Then
+ * free the host arrays that are on the device. */
 amped_status keep_runs(amped_row_copy_cuda *copy) {
   amped_row_pieces_cuda *p = &copy->host;
   const uint64_t own = p->long_count - copy->shared_count;
@@ -324,7 +326,7 @@ amped_status fit_prepare(amped_tensor_part *part, bool weighted) {
   return status;
 }
 
-/* --- a fit in hand --------------------------------------------------------------------------- */
+/* --- passes over a copy ---------------------------------------------------------------------- */
 
 struct fit_pass {
   amped_tensor_part *part;
@@ -332,7 +334,7 @@ struct fit_pass {
   int part_done; /* parts whose rows are all enqueued */
   amped_row_kernel_cuda_args args;
   const amped_run_hook_cuda *hook; /* NULL: none */
-  bool warps;                      /* strips have sums of their own */
+  bool warps;                      /* each strip has sums of its own */
 };
 
 } // namespace
@@ -380,7 +382,7 @@ amped_row_fit_sums *strip_sums(const amped_row_fit_cuda *f) {
   return f->d_sums + AMPED_FIT_BLOCKS;
 }
 
-/* Long rows of the parts before `end`, of which all pieces are enqueued. */
+/* Enqueue the long rows of the parts before `end`. All their pieces are enqueued. */
 amped_status finish_parts(fit_pass *s, int end) {
   amped_row_fit_cuda *f = s->part->row_fit;
   const amped_row_pieces_cuda *p = &f->copies[s->mode].host;
@@ -394,7 +396,7 @@ amped_status finish_parts(fit_pass *s, int end) {
   return AMPED_OK;
 }
 
-/* Behind the last nonzero. */
+/* Enqueue what follows the last nonzero: long rows, the sums of shared rows, and the result. */
 amped_status finish_pass(fit_pass *s) {
   amped_row_fit_cuda *f = s->part->row_fit;
   const amped_row_copy_cuda *copy = &f->copies[s->mode];
@@ -468,8 +470,9 @@ amped_status fit_span(void *self, const amped_span_cuda *span, void *d_block) {
   return end < s->part->copies.layout.nnz[s->mode] ? AMPED_OK : finish_pass(s);
 }
 
-/* The row without nonzeros, as the factors have it, and what it adds to the sums: its prior or,
- * where it has seen zeros, what these and its penalty make of it. work: desk_doubles. */
+/* Compute the row for rows without nonzeros, rounded to the factors' type, and its contribution to
+ * the sums (of_empty). The row is the prior; in implicit fits it is solved from the zeros and the
+ * penalty. work: zeros, as upload_fit allocates them. */
 void find_empty(amped_tensor_part *part, int mode, double *work, double *row) {
   amped_row_fit_cuda *f = part->row_fit;
   const amped_row_fit *fit = &f->fit;
@@ -514,7 +517,8 @@ void find_empty(amped_tensor_part *part, int mode, double *work, double *row) {
     f->of_empty.squares = amped_row_squares(&e, &p, row);
 }
 
-/* What kernels need of the fit beside numbers: the empty row, and the sums over all cells. */
+/* Upload the arrays that kernels need of the fit: the row for rows without nonzeros, and the sums
+ * over all cells. */
 amped_status upload_fit(amped_tensor_part *part, int mode) {
   amped_row_fit_cuda *f = part->row_fit;
   const cudaStream_t stream = part->device->stream;

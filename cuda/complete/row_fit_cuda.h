@@ -1,8 +1,9 @@
-/* Row fits on a GPU: twin of src/cpu/row_fit_cpu.h, over the packed copies.
+/* Row fits on a GPU, over the packed copies: the twin of src/cpu/row_fit_cpu.h.
  *
- * Rows of up to a piece's length are fitted by a warp, or by a thread block where warps cannot
+ * A warp fits each row of up to a piece's length. If warps cannot, a thread block does
  * (row_kernels_cuda.h). Pieces of longer rows, and of rows that other ranks share, leave their sums
- * in slots; when all are there, thread blocks add them up in their order, in double, and solve. */
+ * in slots. When a row's slots are complete, thread blocks add them up in order, in double, and
+ * solve. */
 #ifndef AMPED_ROW_FIT_CUDA_H
 #define AMPED_ROW_FIT_CUDA_H
 
@@ -15,15 +16,16 @@ extern "C" {
 
 extern const amped_row_fit_ops amped_row_fit_cuda_ops;
 
-/* What row fits and block fits share: operations of both tables, with the arguments of kernels.
- * args has those of the row fit in hand. */
+/* Functions that row fits and block fits share: the operations of both tables, with the arguments
+ * of kernels. amped_row_fit_cuda_args returns the arguments of the current row fit. */
 amped_row_kernel_cuda_args amped_row_fit_cuda_args(const amped_tensor_part *part, int mode);
 
-/* Before the kernels of a run. It may change what they read, or do all of their work (*done). */
+/* Hook before the kernels of a run. It may change what they read, or do all of their work
+ * (*done). */
 typedef struct amped_run_hook_cuda {
   amped_status (*run)(void *self, amped_row_kernel_cuda_args *args, amped_packed_cuda *packed,
                       bool *done);
-  bool has_strip_sums; /* args->sums has a place for each strip, which run fills */
+  bool has_strip_sums; /* args->sums has one entry per strip, which run fills */
   void *self;
 } amped_run_hook_cuda;
 

@@ -1,13 +1,14 @@
-/* Rows of few nonzeros that have a history, of up to W = 16 or 32 components, by one warp.
+/* Row fits by one warp for rows of few nonzeros that have a history, of up to W = 16 or 32
+ * components.
  *
- * Such a row is its history and a product or two, so nearly all of its time is the solution, and of
- * that the instructions. A lane has a row of the matrix in registers. L D L^T goes column by
- * column: a column goes to shared memory, from where every lane takes what it subtracts from its
- * later elements. What is right of the diagonal becomes anything, and is used by nobody. The right
- * side, and the sums of p where there is a bias, are eliminated on the way; the bias is the last
- * unknown.
+ * The equations of such a row are its history and a product or two. The solution therefore takes
+ * nearly all of the time, and instructions are its limit. Each lane has a row of the matrix in
+ * registers. L D L^T goes column by column: a column goes to shared memory, and every lane reads
+ * from it what to subtract from its later elements. Elements right of the diagonal are undefined,
+ * and are not used. The right side and, with a bias, the sums of p are eliminated on the way; the
+ * bias is the last unknown.
  *
- * The history of the next row comes to shared memory while this one is solved. */
+ * The next row's history is loaded into shared memory while the current row is solved. */
 #ifndef AMPED_ROW_KNOWN_CUDA_CUH
 #define AMPED_ROW_KNOWN_CUDA_CUH
 
@@ -19,29 +20,29 @@
 
 namespace {
 
-/* The most nonzeros of such a row. */
+/* Nonzeros of such a row, at most. */
 constexpr unsigned most_known = 8;
 
 template <int W> struct known_desk {
-  static constexpr int numbers = W * (W + 1) / 2 + 2 * W + 3; /* of a history at most */
-  float columns[W][36];              /* row j: column j of L D, of all lanes */
-  float past[(numbers + 6) / 4 * 4]; /* from the row's line of 16 bytes on */
+  static constexpr int numbers = W * (W + 1) / 2 + 2 * W + 3; /* numbers of a history, at most */
+  float columns[W][36];              /* row j: column j of L D, one element per lane */
+  float past[(numbers + 6) / 4 * 4]; /* history, from the 16-byte line in which it begins */
   float one[64];                     /* 1 in the middle, else 0 */
-  float right[W];                    /* the right side, of L y = right */
-  float sums[W];                     /* the sums of p, likewise */
+  float right[W];                    /* y, of L y = right side */
+  float sums[W];                     /* the same for the sums of p */
   float x[W];
-  float product[32]; /* of a nonzero */
+  float product[32]; /* products of the inputs' rows at a nonzero */
 };
 
 /* A lane's row of the equations. */
 template <int W> struct known_row {
-  float a[W];                    /* of the matrix */
-  float diagonal;                /* of the matrix, before it is factored */
-  float right, sum;              /* the target side, and the sum of p */
-  double target, count, squares; /* of all lanes */
+  float a[W];                    /* row of the matrix */
+  float diagonal;                /* its diagonal element, before the factorization */
+  float right, sum;              /* right side, and sum of p */
+  double target, count, squares; /* the same in all lanes */
 };
 
-/* Ask for the numbers of a row's history, which are zeros where nothing is kept. */
+/* Start to load a row's history into shared memory; zeros if nothing is kept. */
 template <int W>
 __device__ inline void ask_known(known_desk<W> *desk, const float *past, bool is_kept,
                                  unsigned length, unsigned lane) {
@@ -61,8 +62,8 @@ __device__ inline void ask_known(known_desk<W> *desk, const float *past, bool is
   __pipeline_commit();
 }
 
-/* Factor the lane's row, and eliminate the two sides, which are on the desk then: as far as there
- * are components. */
+/* Factor the first n columns, with one row per lane, and eliminate the right side and the sums of
+ * p. Both are then in the workspace. */
 template <int W, bool biased>
 __device__ inline void factor_known(known_desk<W> *desk, known_row<W> *q, unsigned n,
                                     unsigned lane) {
@@ -99,13 +100,14 @@ __device__ inline void factor_known(known_desk<W> *desk, known_row<W> *q, unsign
   __syncwarp();
 }
 
-/* The solution of the equations, of n components: x is on the desk, *bias the last unknown, of
- * whose equation corner and q's target are the last two numbers. False, in all lanes, where a pivot
- * is too small to be trusted. */
+/* Solve the equations of n components. x is in the workspace, and *bias is the last unknown.
+ * corner, q->target: diagonal element and right side of the bias's equation. Returns false, in all
+ * lanes, if a pivot is too small to be trusted. */
 template <int W, bool biased>
 __device__ inline bool solve_known(known_desk<W> *desk, known_row<W> *q, float corner, float *bias,
                                    unsigned n, unsigned lane) {
-  constexpr float least = 2.0F * (float)W * FLT_EPSILON; /* of a pivot, to its diagonal */
+  constexpr float least = 2.0F * (float)W * FLT_EPSILON; /* least pivot, relative to its diagonal
+                                                            element */
   factor_known<W, biased>(desk, q, n, lane);
   const bool is_there = lane < n;
   const float pivot = desk->columns[lane % W][lane];
@@ -120,7 +122,7 @@ __device__ inline bool solve_known(known_desk<W> *desk, known_row<W> *q, float c
     *bias = ((float)q->target - sum_of_lanes(z * rest * inverse)) / of_bias;
     rest = fmaf(-*bias, z, rest);
   }
-  float below[W]; /* of the lane's column */
+  float below[W]; /* the lane's column */
 #pragma unroll
   for (int i = 0; i < W; i += 4)
     read4(desk->columns[lane % W] + i, below + i);
@@ -139,14 +141,14 @@ __device__ inline bool solve_known(known_desk<W> *desk, known_row<W> *q, float c
   return __all_sync(all_lanes, good);
 }
 
-/* The history, times `keep`, becomes the lane's row, with `weight` on the diagonal. */
+/* Set the lane's row to the history, times `keep`, with `weight` added to the diagonal. */
 template <int W, bool biased>
 __device__ inline void begin_known(known_desk<W> *desk, float *past, double keep, unsigned n,
                                    unsigned length, float weight, known_row<W> *q, unsigned lane) {
   const equation_places at = places_of(n, biased);
-  if (keep != 1.0) { /* nothing is kept: they are zeros */
+  if (keep != 1.0) { /* keep = 0: the history is zeros already */
     const float by = (float)keep;
-    __syncwarp(); /* the count is read */
+    __syncwarp(); /* all lanes have read the count */
 #pragma unroll 1
     for (unsigned k = lane; k < length; k += 32)
       past[k] *= by;
@@ -167,7 +169,7 @@ __device__ inline void begin_known(known_desk<W> *desk, float *past, double keep
   q->squares = (double)past[at.squares];
 }
 
-/* The lane's row, of a matrix that has no weight, becomes the history. */
+/* Store the equations as the row's history. q: the lane's row, without a weight on the diagonal. */
 template <int W, bool biased>
 __device__ inline void leave_known(float *past, float *to, unsigned n, const known_row<W> &q,
                                    unsigned length, unsigned lane) {
@@ -195,15 +197,15 @@ __device__ inline void leave_known(float *past, float *to, unsigned n, const kno
   __syncwarp();
 }
 
-/* Do rows of few nonzeros go to this kernel? */
+/* True if rows of few nonzeros go to this kernel. */
 inline bool leaves_known(const amped_row_kernel_cuda_args *args) {
   return args->weights == nullptr && !(args->fit->implicit > 0.0);
 }
 
 constexpr unsigned known_warps = 4;
 
-/* A warp a strip: its rows of few nonzeros become new, or leave their equations. What they add to
- * the strip's sums is added. */
+/* Solve the rows of few nonzeros or, with `absorbs`, store their equations as histories; one strip
+ * per warp. Their sums are added to the strip's. */
 template <int W, int N, typename I, bool biased>
 __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
     fit_known(const fit_problem<float, I> p) {
@@ -221,16 +223,16 @@ __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
   const unsigned n = p.components;
   const unsigned column = lane < n ? lane : n - 1;
   double all_count = 0.0;
-  double all_squares = 0.0; /* lanes' shares */
+  double all_squares = 0.0; /* the lane's share, like all_penalty */
   double all_penalty = 0.0;
   for (unsigned k = lane; k < sizeof desk->past / sizeof(float); k += 32)
-    desk->past[k] = 0.0F; /* behind a row's numbers lanes read what they do not use */
+    desk->past[k] = 0.0F; /* lanes read numbers after a row's end, and do not use them */
   desk->one[lane] = 0.0F;
   desk->one[32 + lane] = lane == 0 ? 1.0F : 0.0F;
   __syncwarp();
 
   for (unsigned from = 0; from < end; from += 32) {
-    /* Lanes have a piece each. */
+    /* One piece per lane. */
     const amped_row_piece_cuda &piece = pieces[from + lane < end ? from + lane : end - 1];
     const bool is_few = piece.slot == AMPED_NO_SLOT && piece.count <= p.few;
     unsigned left = __ballot_sync(all_lanes, from + lane < end && is_few);
@@ -245,7 +247,7 @@ __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
     raw_nonzero<float, N> raw;
     unsigned held = 0;
     unsigned k = 0;
-    /* Nonzeros of the piece of lane i, one a lane; behind the last one it comes again. */
+    /* Load the nonzeros of lane i's piece, one per lane. Lanes after the last nonzero repeat it. */
     const auto load = [&](int i) {
       const unsigned last = __shfl_sync(all_lanes, count_of_lane, i) - 1;
       k = __shfl_sync(all_lanes, first_of_lane, i) + (lane < last ? lane : last);
@@ -346,7 +348,7 @@ __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
         continue;
       }
       all_count += q.count;
-      /* The squares are tt - x g + weight (prior - x) x, as M x = right, M = H + weight. */
+      /* Sum of squares: tt - x g + weight (prior - x) x, because M x = right and M = H + weight. */
       float *const to = p.own + row * ld;
       if (lane < n) {
         const double x = (double)desk->x[lane];

@@ -1,3 +1,4 @@
+/* History of a batch's rows, from one count per row and a model, on a GPU (backend/row_past.h). */
 #include "cuda/complete/row_past_cuda.h"
 
 #include <cstring>
@@ -15,18 +16,19 @@ struct amped_row_past_cuda {
   double *d_count[AMPED_MAX_ORDER]; /* [own rows] n */
   void *d_before[AMPED_MAX_ORDER];  /* [own rows][ncomps] of the factors' type */
   double *d_more;                   /* [own rows of the largest mode] */
-  double *d_sums;                   /* of each chunk, and of all */
+  double *d_sums;                   /* sums of each chunk, then of all chunks */
   double *d_recipe;                 /* left, then right */
-  void *d_history;                  /* what recall makes: its three arrays */
+  void *d_history;                  /* the three arrays of recall's result */
 };
 
 namespace {
 
-/* Sums are made by tiles of so many rows and columns, of so many rows of factors at a time. */
+/* Sums are made in tiles of tile x tile elements, from `depth` rows of factors at a time. */
 constexpr int tile = 32;
 constexpr int depth = 16;
 
-/* Rows of factors that a thread block adds up at least; chunks, and numbers of theirs, at most. */
+/* Rows of factors that a thread block adds up, at least; chunks, and numbers of all chunks, at
+ * most. */
 constexpr uint64_t least_rows = 512;
 constexpr uint64_t most_chunks = 256;
 constexpr uint64_t most_numbers = UINT64_C(1) << 23;
@@ -48,12 +50,12 @@ uint64_t width_of(const amped_plan *plan) {
   return (uint64_t)plan->ncomps + 1;
 }
 
-/* Numbers of change, which are more than those of grow. */
+/* Numbers of the result of change, which has more than the result of grow. */
 uint64_t change_numbers(const amped_plan *plan) {
   return 2 * width_of(plan) * width_of(plan);
 }
 
-/* Chunks of `rows`: a function of the plan, as sums have their order. */
+/* Number of chunks of `rows`. Depends on the plan alone, because it sets the order of additions. */
 uint64_t chunks_of(const amped_plan *plan, uint64_t rows) {
   const uint64_t room = most_numbers / change_numbers(plan);
   uint64_t chunks = amped_ceil_div(rows, least_rows);
@@ -84,7 +86,7 @@ void past_require(const amped_plan *plan, uint64_t *device_bytes, uint64_t *) {
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-/* Memory that is not there yet. */
+/* Allocate device memory, unless it is there already. */
 template <typename P> amped_status make(P **d_block, uint64_t bytes) {
   return *d_block != nullptr || bytes == 0
              ? AMPED_OK
@@ -106,7 +108,7 @@ amped_status make_room(amped_tensor_part *part, int mode) {
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-/* Own rows of a mode. */
+/* This rank's rows of a mode. */
 template <typename T> struct rows_of {
   uint64_t count, ncomps, ld;
   const T *now; /* [count][ld] */
@@ -126,7 +128,7 @@ template <typename T> rows_of<T> find_rows(const amped_tensor_part *part, int mo
           part->row_past->d_count[mode]};
 }
 
-/* What is kept of each row: n, for fits a row's number and what is kept of that. */
+/* Count that row fits keep per row (amped_row_history): n = keep[i] * numbers[at[i]]. */
 template <typename T> struct kept_numbers {
   T *numbers;
   const uint64_t *at;
@@ -171,7 +173,8 @@ amped_status past_begin(amped_tensor_part *part, int mode, const amped_row_histo
 
 /* --- equations ------------------------------------------------------------------------------- */
 
-/* Numbers of a row: `triangle` of left, n where there is no bias, those of right, and 0. */
+/* Numbers of a row's equations, in order: `triangle` from left; n if there is no bias; ncomps from
+ * right; 0. */
 struct equations_shape {
   uint64_t length, triangle;
   bool biased;
@@ -179,7 +182,7 @@ struct equations_shape {
   double reg, reg_power, prior, reg_bias;
 };
 
-/* Number k of a row's equations, of this n. */
+/* Number k of the equations of a row with this n. */
 template <typename T>
 __device__ double number_of(const equations_shape &s, double n, uint64_t k, uint64_t ncomps,
                             const T *before) {
@@ -267,7 +270,7 @@ amped_status past_recall(amped_tensor_part *part, int mode, const amped_row_reci
 
 /* --- sums ------------------------------------------------------------------------------------ */
 
-/* Element c of e, or of ~e. */
+/* Element c of e, and of ~e (row_past.h). */
 template <typename T> __device__ double now_of(const rows_of<T> &r, uint64_t i, uint64_t c) {
   return c < r.ncomps ? (double)r.now[i * r.ld + c] : 1.0;
 }
@@ -275,7 +278,7 @@ template <typename T> __device__ double before_of(const rows_of<T> &r, uint64_t 
   return c < r.ncomps ? (double)r.before[i * r.ncomps + c] : 1.0;
 }
 
-/* What is added up over rows i: the products of a(i, row) and b(i, column). */
+/* Terms of the sums over rows i: element (row, column) sums a(i, row) b(i, column). */
 template <typename T> struct change_terms {
   rows_of<T> r;
   __device__ double a(uint64_t i, uint64_t row) const {
@@ -297,8 +300,8 @@ template <typename T> struct growth_terms {
   }
 };
 
-/* The sums of a chunk of rows: block x is a tile, block y a chunk. A thread has four elements of a
- * column. */
+/* Sum a chunk of rows: blockIdx.x is the tile, blockIdx.y the chunk. Each thread has four elements
+ * of a column. */
 template <typename TERMS>
 __global__ void __launch_bounds__(block_threads)
     add_chunks(const TERMS terms, uint64_t count, uint64_t rows, uint64_t columns, double *sums) {
@@ -329,7 +332,7 @@ __global__ void __launch_bounds__(block_threads)
       sums[(blockIdx.y * rows + row + y * elements + k) * columns + column + x] = sum[k];
 }
 
-/* Chunks in their order. */
+/* Add up the chunks' sums, in order. */
 __global__ void add_sums(uint64_t chunks, uint64_t numbers, const double *sums, double *out) {
   for (uint64_t e = thread_number(); e < numbers; e += grid_threads()) {
     double sum = 0.0;
@@ -374,7 +377,7 @@ amped_status past_change(amped_tensor_part *part, int mode, double *out) {
                                              : change_typed<double>(part, mode, out);
 }
 
-/* more becomes what the numbers grew by, as they are kept. */
+/* Store n + more as counts. more becomes the growth of the stored, rounded counts. */
 template <typename T>
 __global__ void grow_numbers(const rows_of<T> r, const kept_numbers<T> k, double *more) {
   for (uint64_t i = thread_number(); i < r.count; i += grid_threads()) {

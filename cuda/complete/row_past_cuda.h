@@ -1,4 +1,4 @@
-/* The past of a batch's rows on a GPU: twin of src/cpu/row_past_cpu.c. */
+/* History of a batch's rows on a GPU (backend/row_past.h): the twin of src/cpu/row_past_cpu.c. */
 #ifndef AMPED_ROW_PAST_CUDA_H
 #define AMPED_ROW_PAST_CUDA_H
 

@@ -1,27 +1,29 @@
+/* Cuts the rows of a copy into pieces, strips and runs, for row fits on a GPU. */
 #include "cuda/complete/row_pieces_cuda.h"
 
 #include <string.h>
 
 #include "base/mem.h"
 
-/* Pieces of so many nonzeros fill any GPU some ten times. */
+/* PIECES: number of pieces that fills any GPU about ten times. LEAST_LENGTH, MOST_LENGTH: bounds of
+ * a piece's length, in nonzeros. */
 #define PIECES UINT64_C(32768)
 #define LEAST_LENGTH UINT64_C(128)
 #define MOST_LENGTH (UINT64_C(1) << 30)
 
-/* Sums of pieces take about so much memory at most. */
+/* Bytes of all pieces' sums, at most, roughly. */
 #define MOST_SLOT_BYTES (UINT64_C(1) << 30)
 
-/* Work of a strip, in nonzeros; to solve for a row counts as so many. */
+/* Work of a strip, and work of solving for a row, in nonzeros. */
 #define STRIP_WORK 2048
 #define SOLVE_WORK 128
 
-/* The first nonzeros of a run's pieces lie between two multiples of this number: kernels number the
- * run's nonzeros by 32 bits. */
+/* The first nonzeros of a run's pieces lie between two multiples of this number, because kernels
+ * number the run's nonzeros with 32 bits. */
 #define RUN_NNZ (UINT64_C(1) << 30)
 
-/* The rows that begin within so many nonzeros, a multiple of 32, are cut by one thread. A strip
- * ends there. */
+/* Nonzeros of a chunk, a multiple of 32: one thread cuts the rows that begin in it. A strip ends at
+ * the chunk's end. */
 #define CHUNK_NNZ (UINT64_C(1) << 15)
 
 static const char what[] = "the rows of a copy";
@@ -56,7 +58,7 @@ amped_row_pieces_limits_cuda amped_row_pieces_cuda_limits(const amped_plan *plan
 
 /* --- a chunk's rows --------------------------------------------------------------------------- */
 
-/* What make has in hand. */
+/* State of amped_row_pieces_cuda_make, which threads share. */
 typedef struct maker {
   const amped_plan *plan;
   const amped_mode_plan *m;
@@ -68,27 +70,27 @@ typedef struct maker {
   amped_row_pieces_cuda *out;
 } maker;
 
-/* How much there is of each; before a chunk, where the chunk's own begin. */
+/* Counts of all that is cut; at a chunk's start: of all chunks before it. */
 typedef struct tally {
   uint64_t rows, pieces, strips, long_rows, slots, runs;
 } tally;
 
-/* A chunk in hand. */
+/* State of the thread that cuts a chunk. */
 typedef struct cutter {
   const maker *w;
-  bool writes; /* or counts alone */
+  bool writes; /* false: only count */
   tally at;
-  uint64_t span;  /* of the last piece */
-  uint64_t block; /* its first nonzero / RUN_NNZ */
+  uint64_t span;  /* span of the last piece */
+  uint64_t block; /* first nonzero of the last piece / RUN_NNZ */
   int part;
   bool has_run;
-  /* Rows below end_row whose nonzeros end by end_nonzero are of the run in hand. */
+  /* Rows below end_row whose nonzeros end by end_nonzero belong to the current run. */
   uint64_t end_row, end_nonzero;
   uint64_t opened; /* pieces before the open strip */
-  uint64_t work;   /* of the open strip */
+  uint64_t work;   /* work of the open strip */
 } cutter;
 
-/* The part of a row that comes behind one of part `from`. */
+/* Part of a row that follows a row of part `from`. */
 static int part_of(const maker *w, int from, uint64_t row) {
   int part = from;
   while (part + 1 < w->m->rows.parts && row >= w->m->rows.part_rows[part + 1])
@@ -96,7 +98,7 @@ static int part_of(const maker *w, int from, uint64_t row) {
   return part;
 }
 
-/* The span of nonzero k, which is not before span `from`. */
+/* Span of nonzero k, which is not before span `from`. */
 static uint64_t span_of(const maker *w, uint64_t from, uint64_t k) {
   while (k >= w->span_ends[from])
     from++;
@@ -115,7 +117,8 @@ static void close_strip(cutter *c) {
   c->work = 0;
 }
 
-/* The next piece, at nonzero k, is of a run. */
+/* Enter the run of the next piece, which begins at nonzero k. Opens a run if span, part or block
+ * changes. */
 static void enter_run(cutter *c, uint64_t k, uint64_t span, int part) {
   const uint64_t block = k / RUN_NNZ;
   if (c->has_run && span == c->span && part == c->part && block == c->block)
@@ -145,7 +148,7 @@ static inline void add_piece(cutter *c, const amped_row_piece_cuda *piece) {
   c->work += work;
 }
 
-/* The row's nonzeros first .. end. */
+/* Add the pieces of a row's nonzeros first .. end and, if the row is long, its long_rows entry. */
 static void add_row(cutter *c, uint64_t row, uint64_t first, uint64_t end) {
   const maker *w = c->w;
   const bool shared = row >= w->m->rows.block_rows;
@@ -171,7 +174,7 @@ static void add_row(cutter *c, uint64_t row, uint64_t first, uint64_t end) {
   c->at.long_rows++;
 }
 
-/* Cut the rows of a chunk; *at moves behind them. */
+/* Cut the rows of a chunk, and advance *at by their counts. */
 static void cut_chunk(const maker *w, uint64_t chunk, bool writes, tally *at) {
   const uint64_t end = (chunk + 1) * CHUNK_NNZ < w->nnz ? (chunk + 1) * CHUNK_NNZ : w->nnz;
   cutter c = {.w = w, .writes = writes, .at = *at, .opened = at->pieces};
@@ -196,7 +199,7 @@ static uint64_t chunks_of(const maker *w) {
   return amped_ceil_div(w->nnz, CHUNK_NNZ);
 }
 
-/* rows: of each chunk's row list, from the place where it begins. */
+/* Set before[i].rows to the place in the row list at which chunk i begins. */
 static void count_rows(const maker *w, tally *before) {
 #pragma omp parallel for schedule(static)
   for (uint64_t i = 0; i < chunks_of(w); i++) {
@@ -212,7 +215,8 @@ static void count_rows(const maker *w, tally *before) {
     before[i + 1].rows += before[i].rows;
 }
 
-/* before: [chunks + 1] zeros. The last has all. */
+/* Count the pieces of all chunks. before: [chunks + 1], zeroed; becomes the counts before each
+ * chunk, and the totals. */
 static void count_pieces(const maker *w, tally *before) {
   count_rows(w, before);
 #pragma omp parallel for schedule(static)
@@ -231,7 +235,7 @@ static void count_pieces(const maker *w, tally *before) {
   }
 }
 
-/* A chunk's first run is one with the last of the chunk before, where nothing lies between. */
+/* Merge a chunk's first run into the last run of the chunk before, if both are of the same run. */
 static void join_runs(const maker *w) {
   amped_row_pieces_cuda *out = w->out;
   uint64_t kept = 0;
@@ -252,7 +256,7 @@ static void join_runs(const maker *w) {
   out->runs = kept;
 }
 
-/* The first long row, from `first` on, that is not before `row`. */
+/* First long row from `first` on that is not before `row`. */
 static uint64_t long_row_at(const amped_row_pieces_cuda *out, uint64_t first, uint64_t row) {
   uint64_t end = out->long_count;
   while (first < end) {
@@ -265,7 +269,7 @@ static uint64_t long_row_at(const amped_row_pieces_cuda *out, uint64_t first, ui
   return first;
 }
 
-/* Long rows of own rows come before those that are shared. */
+/* Set part_long. Own long rows precede the shared ones. */
 static void set_parts(const maker *w) {
   amped_row_pieces_cuda *out = w->out;
   const amped_row_plan *rows = &w->m->rows;
@@ -333,7 +337,7 @@ done:
   return status;
 }
 
-/* Rows that a thread takes out of the gaps together. */
+/* Entries of the row list that a thread handles together. */
 #define GAP_ROWS (UINT64_C(1) << 14)
 
 static void take_out(uint32_t *gaps, uint64_t word, uint32_t rows) {
@@ -341,8 +345,8 @@ static void take_out(uint32_t *gaps, uint64_t word, uint32_t rows) {
   gaps[word] &= ~rows;
 }
 
-/* Entries first .. end of the row list: the list ascends, so that most rows of a word come one
- * after the other. */
+/* Clear the gaps' bits of entries first .. end of the row list. The list ascends, so most rows of a
+ * word are neighbours. */
 static void take_out_rows(const amped_plan *plan, const void *rows, uint64_t first, uint64_t end,
                           uint64_t block_rows, uint32_t *gaps) {
   uint64_t word = 0;
@@ -350,7 +354,7 @@ static void take_out_rows(const amped_plan *plan, const void *rows, uint64_t fir
   for (uint64_t i = first; i < end; i++) {
     const uint64_t row = amped_index_get(rows, plan->index_type, i);
     if (row >= block_rows)
-      break; /* shared rows are the last */
+      break; /* shared rows come last */
     if (row / 32 != word) {
       take_out(gaps, word, of_word);
       word = row / 32;

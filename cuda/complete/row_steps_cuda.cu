@@ -1,3 +1,4 @@
+/* Row steps on a GPU: memory, passes over a copy, rows of split iDps, and counts of nonzeros. */
 #include "cuda/complete/row_steps_cuda.h"
 
 #include <cmath>
@@ -18,14 +19,14 @@ namespace {
 
 const char what[] = "row steps";
 
-/* Rows of summed results that are put on the device at a time. */
+/* Rows of summed results that are uploaded at a time. */
 constexpr uint64_t put_at_a_time = 4096;
 
 uint64_t aligned(uint64_t bytes) {
   return amped_ceil_div(bytes, (uint64_t)AMPED_CUDA_ALIGNMENT) * AMPED_CUDA_ALIGNMENT;
 }
 
-/* Of a copy. */
+/* State of one copy. */
 struct step_copy {
   uint64_t entries, own_entries;
   uint64_t pieces, rows, own_rows;
@@ -50,11 +51,11 @@ struct amped_row_steps_cuda {
   amped_row_step_sums *d_sums;
   amped_row_step_sums *sums; /* [3 AMPED_STEP_BLOCKS] host */
 
-  amped_row_fit fit; /* in hand */
+  amped_row_fit fit; /* current pass: fit, step, order, nonzeros */
   double step;
   amped_step_order order;
   amped_packed_cuda packed;
-  amped_row_step_sums shared; /* not told yet */
+  amped_row_step_sums shared; /* sums of shared rows, not reported yet */
 };
 
 namespace {
@@ -101,8 +102,8 @@ common_bytes bytes_beside(const amped_plan *plan, uint64_t pieces, uint64_t shar
   return b;
 }
 
-/* The most pieces: a long row has more nonzeros than a piece, so its pieces have half of one each
- * at least; a shared row may have fewer. */
+/* Upper bound of the number of pieces. A long row has more nonzeros than one piece may have, so
+ * each of its pieces has at least half of AMPED_STEP_PIECE. A shared row may have fewer. */
 uint64_t most_pieces(const amped_plan *plan, int mode) {
   return plan->modes[mode].copy.rank_nnz[plan->rank] / (AMPED_STEP_PIECE / 2) +
          shared_rows_of(plan, mode);
@@ -129,7 +130,7 @@ void steps_require(const amped_device *, const amped_plan *plan, uint64_t *devic
   *host_bytes = host + 3 * AMPED_STEP_BLOCKS * sizeof(amped_row_step_sums);
 }
 
-/* A copy's arrays while they are made, on the host. */
+/* Host arrays of a copy while they are made. */
 struct copy_arrays {
   uint32_t *bits;
   char *rows;
@@ -158,7 +159,7 @@ amped_status fetch(amped_tensor_part *part, int mode, copy_arrays *a) {
   return AMPED_OK;
 }
 
-/* Where rows begin, and the pieces of long and shared ones. */
+/* Find where rows begin, and cut long and shared rows into pieces. */
 void cut_rows(const amped_plan *plan, int mode, const amped_copy_cuda *from, copy_arrays *a,
               step_copy *copy) {
   const uint64_t block_rows = plan->modes[mode].rows.block_rows;
@@ -307,7 +308,7 @@ amped_step_kernel_cuda_args args_of(amped_tensor_part *part, int mode) {
   return a;
 }
 
-/* The row of row fits without nonzeros is the prior. */
+/* Upload the row for rows without nonzeros (row_fit's d_empty): the prior, and bias 0. */
 amped_status put_empty(amped_tensor_part *part, const amped_step_kernel_cuda_args *a) {
   const uint64_t n = (uint64_t)a->ncomps;
   double *row = nullptr;
@@ -321,7 +322,7 @@ amped_status put_empty(amped_tensor_part *part, const amped_step_kernel_cuda_arg
   return status;
 }
 
-/* The rows of the block that have no nonzeros become the prior. */
+/* Set the block's rows without nonzeros to the prior. */
 amped_status fill_gaps(amped_tensor_part *part, const amped_step_kernel_cuda_args *a) {
   amped_row_kernel_cuda_args g = {};
   AMPED_TRY(put_empty(part, a));
@@ -335,7 +336,7 @@ amped_status fill_gaps(amped_tensor_part *part, const amped_step_kernel_cuda_arg
   return amped_row_gaps_cuda(&g, part->row_fit->copies[a->mode].d_gaps, a->block_rows);
 }
 
-/* What a pass does, in the ways of the copies. */
+/* A pass over a copy, as its callbacks get it. */
 struct step_pass {
   amped_tensor_part *part;
   amped_step_kernel_cuda_args args;
@@ -371,7 +372,7 @@ amped_status steps_begin(amped_tensor_part *part, int mode, const amped_row_fit 
   return amped_copies_cuda_begin_pass(&part->copies, mode, &pass);
 }
 
-/* What the blocks have left, in their order. */
+/* Add the thread blocks' sums, in order, to *out. Waits for the stream. */
 amped_status read_sums(amped_tensor_part *part, amped_row_step_sums *out) {
   amped_row_steps_cuda *s = part->row_steps;
   AMPED_CUDA(cudaMemcpyAsync(s->sums, s->d_sums, 3 * AMPED_STEP_BLOCKS * sizeof *s->sums,
@@ -385,7 +386,7 @@ amped_status read_sums(amped_tensor_part *part, amped_row_step_sums *out) {
   return AMPED_OK;
 }
 
-/* All rows are new at the same time. */
+/* All rows of a pass become new at the same time, so each part waits for the whole pass. */
 amped_status steps_wait(amped_tensor_part *part, int mode, int block_part,
                         amped_mttkrp_times *times, amped_row_step_sums *sums) {
   if (block_part + 1 < part->plan->modes[mode].rows.parts) {
@@ -398,7 +399,8 @@ amped_status steps_wait(amped_tensor_part *part, int mode, int block_part,
 
 /* --- split iDps ------------------------------------------------------------------------------ */
 
-/* Numbers of shared rows that have nonzeros here, of so many bytes each. */
+/* Copy numbers of shared rows row .. row + count, `bytes` each, to host memory; zeros for rows
+ * without nonzeros on this rank. */
 amped_status get_shared(amped_tensor_part *part, int mode, uint64_t row, uint64_t count,
                         const void *d_from, uint64_t bytes, void *to) {
   const step_copy *copy = &part->row_steps->copies[mode];
@@ -489,7 +491,8 @@ amped_status steps_restore(amped_tensor_part *part) {
 
 /* --- counts ---------------------------------------------------------------------------------- */
 
-/* A warp an entry. */
+/* Count the nonzeros of each entry that are not held out, one warp per entry. whole: counts of
+ * shared rows over all ranks; NULL: this rank's are counted. */
 __global__ void __launch_bounds__(256)
     count_rows(const uint64_t *begins, uint64_t entries, uint64_t own_entries, const uint32_t *held,
                const void *rows, bool long_rows, uint64_t block_rows, const uint64_t *whole,
@@ -506,7 +509,7 @@ __global__ void __launch_bounds__(256)
         counts[e] = whole[row - block_rows];
       continue;
     }
-    unsigned long long out = 0; /* those held out */
+    unsigned long long out = 0; /* held-out nonzeros */
     for (uint64_t word = first / 32 + lane; held != nullptr && word * 32 < end; word += 32) {
       uint32_t bits = held[word];
       if (word == first / 32)

@@ -1,8 +1,9 @@
-/* Row steps on a GPU: twin of src/cpu/row_steps_cpu.h, over packed copies that are wholly resident.
+/* Row steps on a GPU, over packed copies that are wholly resident: the twin of
+ * src/cpu/row_steps_cpu.h.
  *
- * A group of lanes takes a row, or a piece of a long or shared row, whose results lie in slots
- * until all are there; then a group adds up those of a row in their order. Groups get their rows by
- * number, so the bits are the same every time. */
+ * A group of lanes takes a row, or a piece of a long or shared row. Results of pieces are kept in
+ * slots until all are there; then a group adds up the results of a row in order. Groups get rows by
+ * number, so results have the same bits every time. */
 #ifndef AMPED_ROW_STEPS_CUDA_H
 #define AMPED_ROW_STEPS_CUDA_H
 

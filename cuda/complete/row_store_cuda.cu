@@ -1,3 +1,5 @@
+/* Row store of the CUDA backend: rows of a stream's model in device memory
+ * (backend/row_store.h). */
 #include "cuda/complete/row_store_cuda.h"
 
 #include <cmath>
@@ -21,7 +23,7 @@ static const char what[] = "the rows of a stream";
 
 namespace {
 
-/* Memory that is kept from batch to batch, and that becomes larger where one needs more. */
+/* Device buffer that is kept from batch to batch, and enlarged if a batch needs more. */
 struct kept {
   void *d_block;
   uint64_t bytes;
@@ -30,13 +32,13 @@ struct kept {
 struct mode_rows {
   uint64_t dim;
   amped_growing_cuda factor;  /* [dim][ncomps] */
-  amped_growing_cuda history; /* [own rows][length]: by slot */
-  amped_growing_cuda touched; /* [own rows] uint64_t */
-  /* Of the batch: */
+  amped_growing_cuda history; /* [own rows][length], by slot */
+  amped_growing_cuda touched; /* [own rows] uint64_t: number of the last batch */
+  /* Current batch: */
   uint64_t count;
   kept rows, positions; /* [count] uint64_t */
   kept at, keep;        /* [block rows] uint64_t, double */
-  kept indices;         /* of entries for errors, uint64_t */
+  kept indices;         /* entries for errors: indices, uint64_t */
 };
 
 } // namespace
@@ -45,10 +47,10 @@ struct amped_row_store {
   amped_device *device;
   amped_row_shape shape;
   mode_rows modes[AMPED_MAX_ORDER];
-  const amped_plan *plan; /* of the batch */
-  kept piece;             /* rows on their way */
+  const amped_plan *plan; /* plan of the current batch, borrowed */
+  kept piece;             /* buffer for rows on their way to the host */
   uint64_t entries;
-  kept values; /* of entries, double */
+  kept values; /* values of these entries, double */
   amped_errors *d_sums, *sums;
 };
 
@@ -56,7 +58,7 @@ namespace {
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
-/* With some room for a larger batch. */
+/* Bytes with a quarter more, for a larger batch. */
 uint64_t kept_bytes(uint64_t bytes) {
   return bytes + bytes / 4;
 }
@@ -101,7 +103,7 @@ amped_status wait_for(const amped_row_store *s) {
   return AMPED_OK;
 }
 
-/* Memory for `count` rows, and zeros from row `old` on. */
+/* Grow memory to `count` rows of `bytes` each, with zeros from row `old` on. */
 amped_status extend(const amped_row_store *s, amped_growing_cuda *g, uint64_t old, uint64_t count,
                     uint64_t bytes) {
   uint64_t all = 0;
@@ -189,7 +191,7 @@ amped_status create(amped_device *device, const amped_row_shape *shape, const ui
   amped_row_store *s = nullptr;
   *out = nullptr;
   AMPED_TRY(amped_calloc(&s, 1, sizeof *s, what));
-  amped_cuda_keep_memory(); /* batches come and go, and ask for the same blocks each time */
+  amped_cuda_keep_memory(); /* each batch allocates blocks of the same sizes */
   s->device = device;
   s->shape = *shape;
   const amped_status status = allocate(s, dims);
@@ -202,7 +204,7 @@ amped_status create(amped_device *device, const amped_row_shape *shape, const ui
 
 /* --- from and to host memory ----------------------------------------------------------------- */
 
-/* The device's own lines of a copy; it is done when wait_for returns. */
+/* Copy to device memory on the device's stream. The copy is complete when wait_for returns. */
 amped_status copy_in(const amped_row_store *s, void *d_to, const void *from, uint64_t bytes) {
   return amped_staged_cuda_put(d_to, from, bytes, stream_of(s));
 }
@@ -227,7 +229,7 @@ amped_status get_factors(amped_row_store *s, int mode, uint64_t first, uint64_t 
   return wait_for(s);
 }
 
-/* Rows from `row` on, below `end`, of one owner: they lie together there. */
+/* Number of rows from `row` on, below `end`, that have one owner. They lie in consecutive slots. */
 uint64_t run_of_owner(const amped_row_store *s, uint64_t row, uint64_t end) {
   const uint64_t block = AMPED_STREAM_BLOCK - row % AMPED_STREAM_BLOCK;
   return s->shape.nranks == 1 || block > end - row ? end - row : block;
@@ -254,8 +256,8 @@ amped_status put(amped_row_store *s, int mode, uint64_t first, uint64_t count, c
 
 /* --- kernels of rows ------------------------------------------------------------------------- */
 
-/* Rows of n numbers of `from` at these places, one behind the other. slots: the places are those of
- * a rank of nranks. */
+/* Gather rows of n numbers from `from` into consecutive rows of `to`. slots: a row lies at its slot
+ * on its owner, of nranks ranks; else at its index. */
 template <typename T>
 __global__ void gather_rows(uint64_t count, uint64_t n, const uint64_t *indices, bool slots,
                             int nranks, const T *from, T *to) {
@@ -284,7 +286,8 @@ template <typename T, bool IN> __global__ void move_rows(const travel<T> t) {
   }
 }
 
-/* A warp a row. */
+/* Give the rows that are at the prior, with bias 0, their start (amped_row_start). One warp per
+ * row. */
 template <typename T>
 __global__ void start_rows(uint64_t count, const uint64_t *rows, uint64_t ncomps, int mode,
                            const amped_row_start start, T *factor) {
@@ -310,7 +313,7 @@ struct touched_rows {
   uint64_t *touched;
 };
 
-/* The slot of touched row k; false where it is another rank's. */
+/* Slot of touched row k. Returns false if another rank owns the row. */
 __device__ inline bool own_slot(const touched_rows &t, uint64_t k, uint64_t *slot) {
   *slot = amped_stream_slot(t.rows[k], t.nranks);
   return amped_stream_owner(t.rows[k], t.nranks) == t.rank;
@@ -370,7 +373,8 @@ amped_status get(amped_row_store *s, int mode, uint64_t count, const uint64_t *i
   AMPED_TRY(keep_room(&s->piece, 2 * words + factor_bytes + past_bytes));
   uint64_t *const d_indices = static_cast<uint64_t *>(s->piece.d_block);
   uint64_t *const d_touched = d_indices + count;
-  char *const d_past = reinterpret_cast<char *>(d_touched + count); /* of 8 bytes' multiples */
+  char *const d_past = reinterpret_cast<char *>(d_touched + count); /* starts at a multiple of 8
+                                                                       bytes */
   char *const d_factors = d_past + past_bytes;
   AMPED_TRY(copy_in(s, d_indices, indices, words));
   AMPED_TRY(gather<uint64_t>(s, count, 1, d_indices, true, m->touched.d_block, d_touched));
@@ -513,7 +517,7 @@ template <typename T> struct model {
   bool held;
 };
 
-/* The model at an entry of these rows, in all lanes of the group. */
+/* Model at an entry with these rows, without mean and scale; the same in all lanes of the group. */
 template <typename T>
 __device__ inline double model_at(const model<T> &w, const T *const *rows, unsigned lane) {
   double sum = 0.0;
@@ -542,7 +546,7 @@ __host__ __device__ inline void add(amped_errors &to, const amped_errors &from) 
   to.clipped += from.clipped;
 }
 
-/* What the block's threads have, added up in a fixed order. */
+/* Sum of the thread block's threads, added up in a fixed order. */
 __device__ inline void add_block(const amped_errors &own, amped_errors *sums) {
   __shared__ amped_errors parts[block_threads];
   parts[threadIdx.x] = own;
@@ -555,7 +559,8 @@ __device__ inline void add_block(const amped_errors &own, amped_errors *sums) {
     sums[blockIdx.x] = parts[0];
 }
 
-/* A warp takes 32 entries, one a lane; then its groups go through theirs together. */
+/* Sum the errors at the entries. Each lane of a warp takes one entry; then the lanes of a group
+ * together go through the group's entries. */
 template <typename T>
 __global__ void __launch_bounds__(block_threads) add_errors(const model<T> w, amped_errors *sums) {
   const unsigned lane = threadIdx.x % group;
@@ -571,7 +576,7 @@ __global__ void __launch_bounds__(block_threads) add_errors(const model<T> w, am
     const unsigned counted = __ballot_sync(whole_warp, counts);
     double sum = 0.0;
     for (unsigned j = 0; j < group; j++) {
-      if ((counted >> j & 0x01010101U) == 0) /* a bit a group */
+      if ((counted >> j & 0x01010101U) == 0) /* one bit per group */
         continue;
       const T *rows[AMPED_MAX_ORDER];
 #pragma unroll

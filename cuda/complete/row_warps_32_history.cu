@@ -1,3 +1,4 @@
+/* Row fits with one warp per row of up to 32 components, with a history. */
 #include "cuda/complete/row_warps_cuda.cuh"
 
 amped_status amped_row_warps_32_history(const amped_row_kernel_cuda_args *args) {

@@ -1,3 +1,4 @@
+/* Row fits with one warp per row of up to 64 components, with a history. */
 #include "cuda/complete/row_warps_cuda.cuh"
 
 amped_status amped_row_warps_64_history(const amped_row_kernel_cuda_args *args) {

@@ -1,3 +1,4 @@
+/* Row fits with one warp per row of up to 64 components, without a history: order 3. */
 #include "cuda/complete/row_warps_cuda.cuh"
 
 amped_status amped_row_warps_64_order3(const amped_row_kernel_cuda_args *args) {

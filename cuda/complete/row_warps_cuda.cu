@@ -1,11 +1,12 @@
+/* Choice of the row-fit kernel of warps, by row width, order of the tensor and history. */
 #include "cuda/complete/row_kernels_cuda.h"
 
 namespace {
 
 typedef amped_status fit_function(const amped_row_kernel_cuda_args *args);
 
-/* The functions of a width, the narrowest first: by the order of the tensor, and of rows with a
- * history. */
+/* Functions for rows of up to `components`, the narrowest first: by the tensor's order, and for
+ * rows with a history. */
 struct row_width {
   int components;
   fit_function *order3, *order45, *any, *history;

@@ -1,29 +1,30 @@
-/* The kernel of row fits with a warp a row, and its launch, as templates. A .cu file for each width
- * and some orders of tensors instantiates them (row_warps_32_order3.cu, ...), so that they compile
- * in parallel.
+/* The kernel of row fits with one warp per row, and its launch, as templates. A .cu file for each
+ * width and some orders of tensors instantiates them (row_warps_32_order3.cu, ...), so that they
+ * compile in parallel.
  *
  * Coordinates. A row of W = 16, 32 or 64 components is W / 8 blocks of 8 coordinates. Eight lanes
- * gather a row, which is one line of the cache or two; four nonzeros at a time, of eight. What they
- * make of the inputs goes to lanes (g, t), with g = lane / 4 and t = lane % 4: W / 8 components of
- * two nonzeros, t and t + 4. Component c of these is coordinate 8 c + g, so these registers are the
- * fragments of both factors of m16n8k8. (Were rows gathered in that order, a quarter of a warp
- * would ask for four lines: L1 was the limit.)
+ * gather a row, which is one or two cache lines; of eight nonzeros, four are gathered at a time.
+ * The products of the inputs' rows go to lanes (g, t), with g = lane / 4 and t = lane % 4: W / 8
+ * components of two nonzeros, t and t + 4. Component c of a lane is coordinate 8 c + g, so these
+ * registers are the fragments of both factors of m16n8k8. (If lanes gathered rows in that order, a
+ * quarter of a warp would request four cache lines: L1 was the limit.)
  *
  * Sums. H is the tiles on and below the diagonal, as accumulators of the tensor cores. A product is
- * that of high parts and two of a high and a low part (3xTF32). Every 128 nonzeros accumulators are
- * added to sums in shared memory: tensor cores cut off what does not fit.
+ * three products: high by high parts, and twice a high by a low part (3xTF32). Every 128 nonzeros
+ * the accumulators are added to sums in shared memory, because tensor cores cut off what does not
+ * fit.
  *
- * Solution: warp_solve_cuda.cuh, in the shared memory that sums are folded in.
+ * Solution: warp_solve_cuda.cuh, in the shared memory in which sums are folded.
  *
- * History: 2.4 KB a row of 32 components are more than all else that a row of a few nonzeros reads.
- * They come to shared memory in their order, those of the next row while this one is solved. The
- * lane that has an element of H adds its number in registers, once, before H goes to the desk.
+ * History: 2.4 KB per row of 32 components are more than everything else that a row of a few
+ * nonzeros reads. Histories are loaded into shared memory in order, the next row's while the
+ * current row is solved. The lane that has an element of H adds the history's number in registers,
+ * once, before H goes to the workspace.
  *
- * The nonzeros of the next piece are asked for while this one is solved. Rows of few nonzeros have
- * kernels of their own and are left out here: where rows are short (row_few_cuda.cuh), and those of
- * up to 32 components that have a history (row_known_cuda.cuh). Each
- * strip leaves its sums in a place of its own: the same bits every time.
- */
+ * The nonzeros of the next piece are requested while the current row is solved. Rows of few
+ * nonzeros are left out here and have kernels of their own: without a history if rows are short
+ * (row_few_cuda.cuh); with a history if they have up to 32 components (row_known_cuda.cuh). Each
+ * strip leaves its sums in a place of its own, so results have the same bits every time. */
 #ifndef AMPED_ROW_WARPS_CUDA_CUH
 #define AMPED_ROW_WARPS_CUDA_CUH
 
@@ -32,21 +33,22 @@
 
 namespace {
 
-constexpr int fit_warps = 4; /* of a thread block */
+constexpr int fit_warps = 4; /* per thread block */
 constexpr unsigned fold_nonzeros = 128;
 
 template <int W> struct fit_shape {
   static constexpr int blocks = W / 8;
   static constexpr int halves = W / 16;
   static constexpr int tiles = halves * (halves + 1);
-  static constexpr int numbers = 4 * tiles + 2 * blocks; /* of a lane: H, targets, sums of p */
+  static constexpr int numbers = 4 * tiles + 2 * blocks; /* numbers of a lane: H, targets, sums of
+                                                            p */
 };
 
-/* H += p p^T of eight nonzeros, in three products. Those of one kind follow each other, so that no
- * product waits for the one before. high has the 10 bits that tensor cores read, rounded; low is
- * the rest. The fragments of the two factors are registers of their own, in the order that the
- * instruction wants: were they the same numbers, they would be copied. So one is rounded, the
- * other cut. */
+/* H += p p^T of eight nonzeros, in three products. Products of one kind follow each other, so that
+ * no product waits for the one before. high has the 10 bits that tensor cores read, rounded; low is
+ * the rest. The fragments of the two factors are separate registers, in the order that the
+ * instruction needs. Equal numbers would be copied, so one factor is rounded and the other is
+ * cut. */
 template <int W>
 __device__ inline void add_products(float (*h)[4], const float (*products)[W / 8]) {
   unsigned high[W / 16][4];
@@ -77,8 +79,8 @@ __device__ inline void add_products(float (*h)[4], const float (*products)[W / 8
     }
 }
 
-/* The equations of a piece, as lanes hold them. targets and sums: of component c, the same in all
- * lanes of one g. */
+/* Equations of a piece, as lanes hold them. targets, sums: by component c, the same in all lanes of
+ * one g. */
 template <int W> struct warp_equations {
   float h[fit_shape<W>::tiles][4];
   float targets[fit_shape<W>::blocks];
@@ -86,8 +88,8 @@ template <int W> struct warp_equations {
   double count, target, squares;
 };
 
-/* Put H, with what is added to its diagonal, the right side and the sums on the desk. right and
- * sums: of component c, the same in all lanes of one g. */
+/* Put H, the right side and the sums into the workspace, and add `weight` to H's diagonal; 1 after
+ * the components. right, sums: by component c, the same in all lanes of one g. */
 template <int W>
 __device__ inline void put_on_desk(solve_desk<W> *desk, const float (*h)[4], float weight,
                                    unsigned components, const float *right, const float *sums,
@@ -129,7 +131,7 @@ __device__ inline void add_base(const double *base, unsigned n, float (*h)[4], u
       }
 }
 
-/* Write a piece's sums to its slot, as equations travel. */
+/* Write a piece's sums to its slot, as packed equations (row_fit.h). */
 template <int W>
 __device__ inline void store_slot(double *slot, const warp_equations<W> &q, unsigned n, bool biased,
                                   unsigned lane) {
@@ -167,18 +169,18 @@ __device__ inline void store_slot(double *slot, const warp_equations<W> &q, unsi
   }
 }
 
-/* The thread blocks that shall fit on a multiprocessor, by registers. */
+/* Thread blocks that must fit on a multiprocessor, which limits registers per thread. */
 template <int W, int N> struct fit_tuning {
   static constexpr int blocks = W == 64 ? 2 : N > 3 ? 3 : W == 32 ? 4 : 6;
 };
 
-/* What a lane adds up beside the loop over nonzeros: in shared memory, as registers are scarce. */
+/* A lane's other sums. They lie in shared memory, because registers are scarce. */
 struct lane_sums {
-  double count, target, squares;              /* of the piece */
-  double all_count, all_squares, all_penalty; /* of the strip's rows */
+  double count, target, squares;              /* sums of the piece */
+  double all_count, all_squares, all_penalty; /* sums of the strip's rows */
 };
 
-/* A warp's shared memory. Sums of nonzeros are folded where equations are solved later. */
+/* A warp's shared memory. Sums of nonzeros are folded in the memory of the workspace. */
 template <int W> struct warp_memory {
   union {
     solve_desk<W> desk;
@@ -187,20 +189,23 @@ template <int W> struct warp_memory {
   lane_sums sums[32];
 };
 
-/* And beside it, where rows have a history. */
+/* More shared memory of a warp, if rows have a history. */
 template <int W> struct warp_history {
-  static constexpr int most = W * (W + 1) / 2 + 2 * W + 3; /* numbers of a row */
-  alignas(16) float numbers[(most + 6) / 4 * 4];           /* from the row's line of 16 bytes on */
-  float *rows[32];                                         /* of 32 pieces, from a multiple on */
-  double keep[32];                                         /* 0 where a piece is no whole row */
+  static constexpr int most = W * (W + 1) / 2 + 2 * W + 3; /* numbers of a row's history, at most */
+  alignas(16) float numbers[(most + 6) / 4 * 4];           /* history, from the 16-byte line in
+                                                              which it begins */
+  float *rows[32];                                         /* histories of 32 pieces, from a
+                                                              multiple of 32 on */
+  double keep[32];                                         /* factors of these histories; 0 if a
+                                                              piece is no whole row */
 };
 
-/* The warps of a thread block: as many as shared memory has room for. */
+/* Warps per thread block, as shared memory allows. */
 template <int W> __device__ __host__ constexpr int warps_of(bool has_history) {
   return has_history && W == 64 ? 3 : fit_warps;
 }
 
-/* Where the histories of pieces first .. first + 32 of a strip are. */
+/* Find the histories of pieces first .. first + 32 of a strip. */
 template <int W, typename P>
 __device__ inline void find_histories(const P &p, warp_history<W> *past,
                                       const amped_row_piece_cuda *pieces, unsigned first,
@@ -214,12 +219,12 @@ __device__ inline void find_histories(const P &p, warp_history<W> *past,
   __syncwarp();
 }
 
-/* Where the numbers of piece i are, once they are there. */
+/* Address of piece i's history in shared memory, once it is loaded. */
 template <int W> __device__ inline float *numbers_of(warp_history<W> *past, unsigned i) {
   return past->numbers + reinterpret_cast<uintptr_t>(past->rows[i]) % 16 / sizeof(float);
 }
 
-/* Ask for the numbers of piece i, which are zeros where nothing is kept. */
+/* Start to load piece i's history; zeros if nothing is kept. */
 template <int W>
 __device__ inline void ask_history(warp_history<W> *past, unsigned i, unsigned length,
                                    unsigned lane) {
@@ -240,9 +245,9 @@ __device__ inline void ask_history(warp_history<W> *past, unsigned i, unsigned l
   __pipeline_commit();
 }
 
-/* Add the history of piece i, where it is kept, to the piece's own equations: all but n of it.
- * squares: of a lane. Of two elements of H that are the same the lower one gets it, which is in one
- * lane alone. Where it `leaves`, sums of H take the history's place in shared memory. */
+/* Add the history of piece i, times its `keep`, to the piece's own equations, except n. *squares:
+ * the lane's. H's upper triangle stays as it is, so that one lane alone has each element. leaves:
+ * H's sums replace the history in shared memory. */
 template <int W>
 __device__ inline void add_history(warp_history<W> *past, unsigned i, unsigned n, bool biased,
                                    bool leaves, warp_equations<W> *q, double *squares,
@@ -286,7 +291,7 @@ __device__ inline void add_history(warp_history<W> *past, unsigned i, unsigned n
   __syncwarp();
 }
 
-/* Piece i's equations, of which H is there, become its history. */
+/* Store piece i's equations as its history. add_history has put H into shared memory. */
 template <int W>
 __device__ inline void leave_history(warp_history<W> *past, unsigned i, unsigned n, bool biased,
                                      const warp_equations<W> &q, double squares, unsigned length,
@@ -315,8 +320,8 @@ __device__ inline void leave_history(warp_history<W> *past, unsigned i, unsigned
     to[k] = from[k];
 }
 
-/* The nonzeros of a piece: the first, as the problem numbers them, and how many; and the first of
- * the piece that is taken next. */
+/* Nonzeros of a piece: base, the first one's number in the problem; count; behind, the first
+ * nonzero of the piece that is taken next. */
 struct piece_span {
   unsigned base, count, behind;
 };
@@ -328,15 +333,17 @@ __device__ inline piece_span span_of(const P &p, const amped_row_piece_cuda *pie
   return {base, count, next < end ? (unsigned)(pieces[next].first - p.first) : base + count};
 }
 
-/* N is the number of inputs, or most_inputs, which stands for any. weighs: nonzeros have weights,
- * or the fit is implicit. has_history: rows have histories; these are kernels of their own, as the
- * code is as much as that of all the rest. */
+/* Fit the pieces of a strip, one warp per strip. N: number of inputs, or most_inputs for any
+ * number. weighs: nonzeros have weights, or the fit is implicit. has_history: rows have histories;
+ * kernels of their own, because this doubles the code. leaves_out: other kernels fit rows of few
+ * nonzeros. */
 template <int W, int N, typename I, bool biased, bool weighs, bool has_history, bool leaves_out>
 __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     fit_rows(const fit_problem<float, I> p) {
   constexpr int blocks = fit_shape<W>::blocks;
   constexpr int tiles = fit_shape<W>::tiles;
-  constexpr int held_inputs = N < most_inputs ? N : 1; /* more are multiplied as they come */
+  constexpr int held_inputs = N < most_inputs ? N : 1; /* most_inputs: inputs are multiplied as they
+                                                          arrive */
   extern __shared__ __align__(16) unsigned char shared[];
   const unsigned lane = threadIdx.x % 32;
   const unsigned g = lane / 4;
@@ -366,7 +373,7 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
   for (int m = 0; m < held_inputs; m++)
     shares[m] = kept(p.factors[m] + share.first);
 
-  /* The batch behind the one taken: up to 32 nonzeros of a piece, one a lane, as they lie in
+  /* The batch after the current one: up to 32 nonzeros of a piece, one per lane, packed as in
    * memory. */
   unsigned k = 0;
   raw_nonzero<float, N> raw;
@@ -377,12 +384,13 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     held = p.held != nullptr ? __ldg(p.held + k / 32) : 0U;
   };
 
-  /* The batch taken last. alive: those that take part. */
+  /* The batch taken last. alive: one bit per nonzero that takes part. */
   nonzero<float, I, N> mine;
   float others[N];
   float weight_of_mine = 1.0F;
   unsigned alive = 0;
-  /* Nonzeros j .. j + 32 of a piece; then load those behind. Waits for the load before alone. */
+  /* Take nonzeros j .. j + 32 of a piece, then start to load the next ones. Waits only for the load
+   * before. */
   const auto take = [&](piece_span of, unsigned j) {
     mine = decode<float, I, N>(p, raw, k);
     alive = __ballot_sync(all_lanes, j + lane < of.count && !(held >> (k % 32) & 1U));
@@ -396,8 +404,8 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     load(j + 32 < of.count ? of.base + j + 32 : of.behind);
   };
 
-  /* The rows of nonzeros lane / 8 and that + 4 of eight, from nonzero `from` of the batch on, and
-   * which of the eight take part. */
+  /* The lane's shares of rows of two of eight nonzeros, lane / 8 and lane / 8 + 4, from nonzero
+   * `from` of the batch on. asked: which of the eight take part. */
   float rows[2][held_inputs][blocks];
   unsigned asked = 0;
   const auto ask = [&](unsigned from) {
@@ -419,15 +427,15 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
         }
   };
 
-  /* The sums of the piece in hand, and of its batch in hand a lane's target and the root of its
-   * weight. told: sums of a few batches. */
+  /* Sums of the current piece; of its current batch the lane's target and the root of its weight.
+   * `told_target`, `told_squares`: sums of a few batches, in float. */
   warp_equations<W> q;
   unsigned seen = 0; /* nonzeros that took part */
   float target = 0.0F;
   float root = 0.0F;
   float told_target = 0.0F;
   float told_squares = 0.0F;
-  /* The batch taken last comes in hand. */
+  /* Make the batch taken last the current one. */
   const auto begin_batch = [&]() {
     const bool on = alive >> lane & 1U;
     float y = (mine.value - p.means[0] - p.means[1]) * p.per_scale_float;
@@ -460,7 +468,7 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     }
   };
 
-  /* The products of nonzeros t and t + 4, as fragments: they come from the lanes that have them. */
+  /* Products of nonzeros t and t + 4, as fragments, from the lanes that have them. */
   float products[2][blocks];
   const auto multiply = [&]() {
 #pragma unroll
@@ -474,7 +482,7 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
         products[i][c] = __shfl_sync(all_lanes, x, (int)(8 * t + g));
       }
   };
-  /* Zero what takes no part: nonzeros, and columns behind the components. */
+  /* Set to zero: products of nonzeros that take no part, and columns after the components. */
   const auto leave_out = [&]() {
 #pragma unroll
     for (int i = 0; i < 2; i++) {
@@ -484,7 +492,7 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
         products[i][c] = on && column_of<W>(c, g) < p.components ? products[i][c] : 0.0F;
     }
   };
-  /* Add the products of eight nonzeros. */
+  /* Add the products of eight nonzeros to the sums. */
   const auto add = [&](const float *targets, const float *roots) {
 #pragma unroll
     for (int c = 0; c < blocks; c++) {
@@ -509,15 +517,16 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     }
   };
 
-  /* The history of the strip's piece `at`, as soon as that of the one before is done with. */
+  /* Load the history of the strip's piece `at`. The history before it must not be needed any
+   * more. */
   const auto past_of = [&]() {
     return reinterpret_cast<warp_history<W> *>(shared +
                                                warps_of<W>(has_history) * sizeof(warp_memory<W>)) +
            threadIdx.x / 32;
   };
-  unsigned found = ~0U; /* of so many times 32 pieces histories are found */
+  unsigned found = ~0U; /* pieces 32 found and following have their histories in `rows` */
   const auto begin_history = [&](unsigned at) {
-    __pipeline_wait_prior(0); /* a row that stays may have left it */
+    __pipeline_wait_prior(0); /* a row that stays may not have waited for its load */
     __syncwarp();
     if (at / 32 != found) {
       found = at / 32;
@@ -533,9 +542,9 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
   load(here.base);
   take(here, 0);
   ask(0);
-  unsigned after = end; /* `following` */
+  unsigned after = end; /* the piece after `following` */
   for (unsigned at = begin; at < end; at = following, following = after) {
-    /* A strip's pieces lie one behind another, but for those that are left out. */
+    /* Nonzeros of a strip's pieces are consecutive, unless pieces are left out. */
     const unsigned behind = here.base + here.count;
     const unsigned count_behind = following < end ? pieces[following].count : 0U;
     piece_span next = {behind, count_behind, behind + count_behind};
@@ -563,7 +572,7 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
         if (j % 32 == 0)
           begin_batch();
         if (j % 32 == 0 && !masks && alive == ~0U && j + 32 < here.count) {
-          /* A whole batch, and another one behind: nothing to ask, but for rows. */
+          /* A whole batch with another one after it: no nonzero needs a check. */
 #pragma unroll
           for (unsigned from = 0; from < 32; from += 8) {
             of_step(from, targets, roots);
@@ -580,7 +589,8 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
         multiply();
         if (masks || asked != 0xffU)
           leave_out();
-        /* What comes behind: later ones of the piece, or the first of the next. */
+        /* Request what follows: later nonzeros of the piece, or the first ones of the next
+         * piece. */
         j += 8;
         const bool has_more = j < here.count;
         if (leaves_out && !has_more)
@@ -684,12 +694,12 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
           p.failed[first_piece + at] = 1;
         continue;
       }
-      /* With M x = right, M = H + weight: the squares are tt - x g + weight (prior - x) x. */
+      /* Sum of squares: tt - x g + weight (prior - x) x, because M x = right and M = H + weight. */
       double squares = sums->squares;
       double penalty = 0.0;
 #pragma unroll
       for (int first = 0; first < blocks; first += 4) {
-        const int c = first + (int)t; /* a component a lane */
+        const int c = first + (int)t; /* one component per lane */
         const auto of_lane = [&](const float *v) {
           float own = v[first];
 #pragma unroll
@@ -801,8 +811,8 @@ amped_status launch_warps_with_history(const amped_row_kernel_cuda_args *args) {
                            : launch_warps<W, N, I, false, weighs, true>(args);
 }
 
-/* With histories: tensors of order 3 without weights have kernels of their own; in those of all
- * others a weight may be 1. */
+/* Fit rows with histories. Tensors of order 3 without weights have kernels of their own; in the
+ * kernels of all other tensors a weight may be 1. */
 template <int W> amped_status launch_history(const amped_row_kernel_cuda_args *args) {
   return args->inputs == 2 && args->weights == nullptr
              ? launch_warps_with_history<W, 2, index32, false>(args)

@@ -1,3 +1,4 @@
+/* Weights of nonzeros, and the view of nonzeros on the host, for row fits on a GPU. */
 #include "cuda/complete/fit_batch_cuda.cuh"
 #include "cuda/complete/held_out_cuda.h"
 
@@ -9,11 +10,11 @@ extern "C" {
 
 namespace {
 
-/* Coordinates that are given at a time, and places of the table that finds them. */
+/* Coordinates that are uploaded at a time, and entries of the hash table that finds them. */
 constexpr uint64_t most_given = UINT64_C(1) << 20;
 constexpr uint64_t table_places = 2 * most_given;
 
-/* Coordinates with weights, and a table of them by hash: number + 1, or 0. */
+/* Coordinates with weights, and a hash table of them: number + 1, or 0 if empty. Device memory. */
 struct given {
   uint64_t count;
   int order;
@@ -41,7 +42,7 @@ __global__ void __launch_bounds__(threads) enter(const given g) {
   }
 }
 
-/* The number of a coordinate that was given, or count. */
+/* Number of a coordinate among the uploaded ones, or `count` if it is not there. */
 __device__ inline uint64_t number_of(const given &g, const uint64_t *index) {
   for (uint64_t at = place_of(g, index); g.table[at] != 0; at = (at + 1) % table_places) {
     const uint64_t i = g.table[at] - 1;
@@ -94,7 +95,8 @@ amped_status weigh_batch(void *self, uint64_t first, const amped_batch *batch) {
   return FOR_TYPES(j->part->plan, weigh_typed, j, first, batch);
 }
 
-/* The coordinates first .. first + count of the caller's, in the device's memory. */
+/* Upload the caller's coordinates first .. first + count, and enter them into the hash table.
+ * d_memory: amped_weigh_cuda_bytes. */
 amped_status give(weigh_job *j, char *d_memory, uint64_t first, uint64_t count,
                   const uint64_t *const *indices, const double *weights) {
   const cudaStream_t stream = j->part->device->stream;
@@ -178,7 +180,8 @@ __global__ void __launch_bounds__(threads)
     out[i] = mode == 0 ? position_of(p, p.rows[from + i]) : (uint64_t)p.inputs[mode - 1][from + i];
 }
 
-/* Nonzeros from .. from + count of a batch, to place `to` of what was asked for. */
+/* Copy positions of nonzeros from .. from + count of a batch to the caller's, from place `to`
+ * on. */
 template <typename T, typename I>
 amped_status view_typed(const view_job *j, uint64_t first, const amped_batch *batch, uint64_t from,
                         uint64_t count, uint64_t to) {
@@ -211,7 +214,7 @@ amped_status view_batch(void *self, uint64_t first, const amped_batch *batch) {
                    begin - j->first);
 }
 
-/* Of nonzeros first .. first + count. */
+/* Weights of nonzeros first .. first + count of mode 0's copy, to host memory. */
 amped_status view_weights(const amped_tensor_part *part, uint64_t first, uint64_t count,
                           double *weights) {
   const amped_vtype type = part->plan->value_type;

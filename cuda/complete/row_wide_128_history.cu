@@ -1,3 +1,4 @@
+/* Row fits with four warps per row of up to 128 components, with a history. */
 #include "cuda/complete/row_wide_cuda.cuh"
 
 amped_status amped_row_wide_128_history(const amped_row_kernel_cuda_args *args) {

@@ -1,3 +1,4 @@
+/* Row fits with three warps per row of up to 96 components, with a history. */
 #include "cuda/complete/row_wide_cuda.cuh"
 
 amped_status amped_row_wide_96_history(const amped_row_kernel_cuda_args *args) {

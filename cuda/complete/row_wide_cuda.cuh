@@ -1,14 +1,14 @@
-/* The kernel of row fits with P warps a row, and its launch, as templates: rows of up to W = 32 P
- * components. A .cu file for each width instantiates them (row_wide_96.cu, ...).
+/* The kernel of row fits with P warps per row of up to W = 32 P components, and its launch, as
+ * templates. A .cu file for each width instantiates them (row_wide_96.cu, ...).
  *
- * Coordinates are those of row_warps_cuda.cuh: column 32 w + 4 g + c is coordinate 8 (4 w + c) + g.
- * Each warp gathers 32 columns, those of warp w: eight lanes a nonzero's, which are one line of the
- * cache. Products of eight nonzeros go to shared memory as fragments of m16n8k8, where all warps
- * read them: 16 bytes a lane. There are two such buffers, and one barrier a step.
+ * Coordinates are as in row_warps_cuda.cuh: column 32 w + 4 g + c is coordinate 8 (4 w + c) + g.
+ * Warp w gathers the 32 columns from 32 w on: eight lanes read a nonzero's, which are one cache
+ * line. Products of eight nonzeros go to shared memory as fragments of m16n8k8, from which all
+ * warps read them, 16 bytes per lane. There are two such buffers, and one barrier per step.
  *
- * Sums and solution: wide_solve_cuda.cuh. Every 32 P nonzeros accumulators are added to sums in
- * shared memory, where equations are solved later: tensor cores cut off what does not fit.
- */
+ * Sums and solution: wide_solve_cuda.cuh. Every 32 P nonzeros the accumulators are added to sums in
+ * shared memory, in which equations are solved later, because tensor cores cut off what does not
+ * fit. */
 #ifndef AMPED_ROW_WIDE_CUDA_CUH
 #define AMPED_ROW_WIDE_CUDA_CUH
 
@@ -18,8 +18,8 @@
 
 namespace {
 
-/* `length` numbers of a row's history, as soon as all threads are behind a barrier: they lie where
- * sums are folded. Zeros where nothing is kept. */
+/* Load `length` numbers of a row's history into the memory of the folded sums; zeros if nothing is
+ * kept. Returns their address. They are there after a barrier of all threads. */
 template <int P, int N, typename I>
 __device__ inline float *recall(wide_desk<P, N, I> &d, const float *row, unsigned length,
                                 bool is_kept, unsigned thread) {
@@ -40,10 +40,11 @@ __device__ inline float *recall(wide_desk<P, N, I> &d, const float *row, unsigne
   return reinterpret_cast<float *>(to + before);
 }
 
-/* The thread blocks that shall fit on a multiprocessor, by registers. */
+/* Thread blocks that must fit on a multiprocessor, which limits registers per thread. */
 template <int P, int N> struct wide_tuning { static constexpr int blocks = P == 4 ? 3 : 4; };
 
-/* has_history: rows have one. Without, registers are few enough. */
+/* Fit the pieces of a strip, one thread block per strip. has_history: rows have histories. A kernel
+ * without them has few enough registers. */
 template <int P, int N, typename I, bool has_history>
 __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
     fit_wide_rows(const fit_problem<float, I> p) {
@@ -51,15 +52,17 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
   constexpr unsigned columns = wide_shape<P>::columns;
   constexpr unsigned round = wide_shape<P>::steps;
   constexpr int units = wide_shape<P>::units;
-  constexpr int held_inputs = N < most_inputs ? N : 1; /* more are multiplied as they come */
+  constexpr int held_inputs = N < most_inputs ? N : 1; /* most_inputs: inputs are multiplied as they
+                                                          arrive */
   extern __shared__ __align__(16) unsigned char shared[];
   wide_desk<P, N, I> &d = *reinterpret_cast<wide_desk<P, N, I> *>(shared);
   const unsigned lane = threadIdx.x % 32;
-  /* The last warps have more to do when rows are solved: in each block others. */
+  /* Warps with a high w have more to do when rows are solved, so w rotates from thread block to
+   * thread block. */
   const unsigned w = (__shfl_sync(all_lanes, threadIdx.x / 32, 0) + blockIdx.x) % P;
-  const unsigned g = lane % 8; /* of what the lane gathers: 4 columns of nonzeros t and t + 4 */
+  const unsigned g = lane % 8; /* the lane gathers 4 columns of nonzeros t and t + 4 */
   const unsigned t = lane / 8;
-  const unsigned row = 32 * w + lane; /* the coordinate that is the thread's in solutions */
+  const unsigned row = 32 * w + lane; /* the thread's coordinate in solutions */
   const uint64_t strip = p.first_strip + blockIdx.x;
   const amped_row_piece_cuda *const end = p.pieces + p.strip_ends[strip];
   const unsigned ld = (unsigned)p.ld;
@@ -77,7 +80,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
   for (int i = 0; i < 3; i++)
     d.of_piece[i][row] = d.of_strip[i / 2][row] = 0.0;
 
-  /* The round behind the one taken last: a nonzero a thread, as it lies in memory. */
+  /* The round after the one taken last: one nonzero per thread, packed as in memory. */
   const auto place = [&](unsigned k) { return k < last ? k : last; };
   unsigned k = 0;
   raw_nonzero<float, N> raw;
@@ -88,8 +91,8 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
     held = p.held != nullptr ? __ldg(p.held + k / 32) : 0U;
   };
 
-  /* Nonzeros j and on of the piece at `base`, of `count`, into shared memory; then load those
-   * behind. */
+  /* Take nonzeros j and on of the piece at `base`, of `count`, into shared memory; then start to
+   * load the next ones. */
   const auto take = [&](unsigned j) {
     auto &to = d.taken[j / columns % 2];
     const bool on = j + row < count && !(held >> (k % 32) & 1U);
@@ -127,7 +130,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
   for (int m = 0; m < held_inputs; m++)
     shares[m] = kept(p.factors[m] + offset);
 
-  /* The columns of nonzeros t and t + 4 of step s of the piece. */
+  /* The lane's columns of nonzeros t and t + 4 of the piece's step s. */
   float rows[2][held_inputs][4];
   const auto ask = [&](unsigned s) {
     const auto &of = d.taken[s / round % 2];
@@ -156,7 +159,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
   ask(0);
   for (; piece < end;) {
     float h[units][2][4];
-    float targets[4]; /* of the lane's columns */
+    float targets[4]; /* sums for the lane's columns */
     float sums[4];
 #pragma unroll
     for (int u = 0; u < units; u++)
@@ -167,7 +170,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
     for (int c = 0; c < 4; c++)
       targets[c] = sums[c] = 0.0F;
 
-    /* What was asked for becomes the fragments of step s. */
+    /* Multiply the loaded columns, and store them as the fragments of step s. */
     const auto put = [&](unsigned s) {
       const auto &of = d.taken[s / round % 2];
       const unsigned from = 8 * (s % round) + t;
@@ -291,7 +294,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
     const unsigned coordinate = fresh(row);
     const unsigned column = column_at<W>(coordinate);
     const bool is_there = column < p.components;
-    /* The next piece's first nonzeros. Their rows are asked for before this row is solved
+    /* Take the next piece's first nonzeros. Their rows are requested before this row is solved
      * backwards. */
     if (++piece < end) {
       base = (unsigned)(piece->first - p.first);
@@ -332,7 +335,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
         const equation_places places = places_of(p.components, p.biased);
         float *const from = recall<P, N, I>(d, kept, p.slot_length, keep > 0.0, coordinate);
         __syncthreads();
-        /* The sums lie twice in units on the diagonal. */
+        /* Units on the diagonal hold each sum twice. */
         for_numbers<P>(w, lane, [&](int u, int half, int e, unsigned i, unsigned j) {
           const unsigned r = column_at<W>(i);
           const unsigned c = column_at<W>(j);
@@ -442,7 +445,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
           p.failed[done] = 1;
         continue;
       }
-      /* With M x = right, M = H + weight: the squares are tt - x g + weight (prior - x) x. */
+      /* Sum of squares: tt - x g + weight (prior - x) x, because M x = right and M = H + weight. */
       double squares = own_squares;
       double penalty = 0.0;
       if (is_there) {

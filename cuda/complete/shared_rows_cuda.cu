@@ -1,3 +1,4 @@
+/* Copying numbers of shared rows from a GPU to host memory. */
 #include "cuda/complete/shared_rows_cuda.h"
 
 #include <cstring>
@@ -13,7 +14,7 @@ amped_status amped_shared_rows_cuda_get(const amped_shared_rows_cuda *r, uint64_
   memset(to, 0, count * r->bytes);
   for (uint64_t i = amped_sort_find(r->listed, r->count, first); i < r->count;) {
     const uint64_t here = r->listed[i];
-    uint64_t rows = 1; /* that follow each other */
+    uint64_t rows = 1; /* consecutive rows, which are copied together */
     if (here >= first + count)
       break;
     while (i + rows < r->count && r->listed[i + rows] == here + rows && here + rows < first + count)

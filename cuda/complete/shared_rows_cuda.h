@@ -1,5 +1,5 @@
-/* Shared rows: rows of the MTTKRP result that several ranks have nonzeros of, on their way to the
- * host. A GPU keeps numbers of those alone that have nonzeros here. */
+/* Shared rows: rows of the MTTKRP result of which several ranks have nonzeros, on their way to the
+ * host. A GPU keeps numbers only for the rows that have nonzeros on this rank. */
 #ifndef AMPED_SHARED_ROWS_CUDA_H
 #define AMPED_SHARED_ROWS_CUDA_H
 
@@ -10,14 +10,14 @@ extern "C" {
 #endif
 
 typedef struct amped_shared_rows_cuda {
-  const uint64_t *listed; /* [count] host: those with nonzeros here, ascending */
+  const uint64_t *listed; /* [count] host: rows with nonzeros here, ascending */
   uint64_t count;
-  const void *d_numbers; /* [count] of so many bytes each */
+  const void *d_numbers; /* [count] `bytes` each */
   uint64_t bytes;
 } amped_shared_rows_cuda;
 
-/* to = the numbers of rows first .. first + count, in host memory; zeros of those that are not
- * listed. Waits. */
+/* Copy the numbers of rows first .. first + count to `to`, in host memory; zeros for rows that are
+ * not listed. Waits for the stream. */
 amped_status amped_shared_rows_cuda_get(const amped_shared_rows_cuda *rows, uint64_t first,
                                         uint64_t count, void *to, cudaStream_t stream);
 

@@ -2,9 +2,9 @@
  *
  * A group is `lanes` neighbouring lanes of a warp, which share a row: lane l has its chunks l, l +
  * lanes, ... of 16 bytes. The groups of a warp go in step. In a round each lane decodes one of the
- * group's next visits, and asks the L2 cache for its rows; then the group goes through them one by
- * one, while the rows of the next ones are on their way. At the end of a row a group takes another
- * one; where none is left it goes on with steps of length 0. */
+ * group's next visits. Then the group makes these visits one by one, while the rows of the next
+ * visits are loaded. At the end of a row a group takes another row; if none is left, it goes on
+ * with steps of length 0. */
 #ifndef AMPED_STEP_WALK_CUDA_CUH
 #define AMPED_STEP_WALK_CUDA_CUH
 
@@ -25,7 +25,7 @@ template <typename T> struct step_problem {
   const T *values;
   const T *dictionary;
   const void *row_list;
-  bool long_indices; /* of the row list: 8 bytes */
+  bool long_indices; /* indices of the row list have 8 bytes, else 4 */
   const T *factors[most_inputs];
   int inputs;
   T *factor;
@@ -106,12 +106,12 @@ template <typename P> __device__ inline uint64_t row_at(const P &p, uint64_t ent
                         : static_cast<const uint32_t *>(p.row_list)[entry];
 }
 
-/* A row of the MTTKRP result in the mode's factor. */
+/* Offset in mode's factor of a row of the MTTKRP result. */
 template <typename P> __device__ inline uint64_t place_of(const P &p, uint64_t row) {
   return (row < p.block_rows ? p.block_first + row : p.shared_at[row - p.block_rows]) * p.ld;
 }
 
-/* Chunks of 16 bytes. */
+/* Chunk of a row: 16 bytes. */
 template <typename T> struct chunk {
   static constexpr int size = 16 / (int)sizeof(T);
   T at[size];
@@ -130,9 +130,9 @@ template <int lanes, typename T> __device__ inline T group_sum(T x) {
   return x;
 }
 
-/* A decoded visit, in the lane that decoded it; N is 2 where there are two inputs, else
- * most_inputs. The positions of its input rows, y without the biases of the inputs, and whether it
- * takes part. */
+/* A decoded visit, in the lane that decoded it: positions of its input rows; target, y without the
+ * biases of the inputs; and whether the nonzero takes part. N: 2 for two inputs, else
+ * most_inputs. */
 template <typename T, int N> struct visit {
   uint64_t rows[N];
   T target;
@@ -161,7 +161,7 @@ __device__ inline void decode_visit(const step_problem<T> &p, uint64_t k, visit<
   v->takes_part = p.held == nullptr || (p.held[k / 32] >> k % 32 & 1U) == 0;
 }
 
-/* What threads have is added to the block's place, in their order. */
+/* Add up the threads' sums in a fixed order, and store the result in the thread block's place. */
 __device__ inline void add_block(const amped_row_step_sums &own, amped_row_step_sums *sums) {
   __shared__ amped_row_step_sums parts[step_threads];
   parts[threadIdx.x] = own;
@@ -177,14 +177,14 @@ __device__ inline void add_block(const amped_row_step_sums &own, amped_row_step_
     sums[blockIdx.x] = parts[0];
 }
 
-/* A group's row on its way. */
+/* State of a group's current row. */
 template <typename T, int chunks> struct walker {
   bool busy;
-  bool listed; /* a piece, whose result goes to a slot */
+  bool listed; /* piece of a row: its result goes to a slot */
   uint64_t task, row, first;
   unsigned piece, pieces;
   amped_step_visits visits;
-  uint32_t own_at, per_round; /* a lane's next visit, and how far its later ones are */
+  uint32_t own_at, per_round; /* the lane's next visit; its distance to the next round's */
   unsigned visited, taken, in_tail;
   T curvatures;
   double n;
@@ -193,7 +193,7 @@ template <typename T, int chunks> struct walker {
   T row_at[chunks * chunk<T>::size], sum[chunks * chunk<T>::size];
 };
 
-/* The group's next row, if there is one: pieces come first. */
+/* Begin the group's next row, if there is one. Pieces come first. */
 template <typename T, int lanes, int chunks>
 __device__ inline void begin_row(const step_problem<T> &p, uint64_t task, int lane,
                                  walker<T, chunks> *w) {
@@ -291,7 +291,8 @@ __device__ inline void end_row(const step_problem<T> &p, int lane, const walker<
     sums->bias_penalty += p.reg_bias * (double)(T)bias * (double)(T)bias;
 }
 
-/* Row m, from `begin` in its factor's first row on, of the visit that lane `from` decoded. */
+/* Address in input m's row of the visit that lane `from` decoded. begin: the same address in the
+ * first row of the input's factor. */
 template <typename T, int N, int lanes>
 __device__ inline const T *row_of_visit(const step_problem<T> &p, const T *begin,
                                         const visit<T, N> &v, int m, int from) {
@@ -301,15 +302,15 @@ __device__ inline const T *row_of_visit(const step_problem<T> &p, const T *begin
                      (unsigned)(p.ld * sizeof(T)));
 }
 
-/* Where a lane's chunk i begins in a row; behind the components, at its begin. */
+/* Column at which the lane's chunk i begins; 0 if it is after the components. */
 template <typename T, int lanes>
 __device__ inline unsigned chunk_at(const step_problem<T> &p, int lane, int i) {
   const unsigned at = (unsigned)((lane + i * lanes) * chunk<T>::size);
   return at < p.components ? at : 0U;
 }
 
-/* Entries of two inputs' rows on their way: a lane's chunks. begins: of chunk 0 in the factors'
- * first rows. */
+/* Load the lane's chunks of the first two inputs' rows. begins: addresses of chunk 0 in the
+ * factors' first rows. */
 template <typename T, int N, int lanes, int chunks>
 __device__ inline void load_rows(const step_problem<T> &p, const T *const *begins,
                                  const visit<T, N> &v, int from, int lane,
@@ -325,9 +326,9 @@ __device__ inline void load_rows(const step_problem<T> &p, const T *const *begin
   }
 }
 
-/* A step of the group: of its visit that lane `from` decoded; part: it takes part. With c the
- * curvature, a the step's length times the visits so far, and r the penalty a visit: the row keeps
- * 1 / (1 + a r / c) of itself. */
+/* Make the group's visit that lane `from` decoded. part: the nonzero takes part. With c the
+ * curvature, a the step's length times the visits so far, and r the penalty per visit: the row
+ * keeps 1 / (1 + a r / c) of itself. */
 template <typename T, int N, int lanes, int chunks>
 __device__ inline void step_row(const step_problem<T> &p, const visit<T, N> &v, bool part, int from,
                                 int lane, const chunk<T> (*rows)[chunks], bool tail,
@@ -406,16 +407,16 @@ __device__ inline void step_row(const step_problem<T> &p, const visit<T, N> &v, 
   w->in_tail += part && tail ? 1 : 0;
 }
 
-/* Blocks that walk, for each multiprocessor. Of short rows it has room for all of them: were there
- * more, the last ones would begin when the first ones end, and leave half of the GPU idle. Groups
- * take tens of rows, so they end at about the same time. */
+/* Thread blocks of a traversal, per multiprocessor. With short rows all of them run at the same
+ * time. If there were more, the last ones would begin when the first ones end, and leave half of
+ * the GPU idle. Groups take tens of rows, so they end at about the same time. */
 template <typename T, int chunks> constexpr bool all_fit = sizeof(T) == 4 && chunks == 1;
 template <typename T, int chunks> constexpr int walkers = all_fit<T, chunks> ? 5 : 8;
 
 template <typename T, int N, int lanes, int chunks>
 __global__ void __launch_bounds__(step_threads, all_fit<T, chunks> ? walkers<T, chunks> : 1)
     walk_rows(const step_problem<T> p) {
-  constexpr int ahead = chunks == 1 ? 4 : 1; /* visits whose rows are on their way */
+  constexpr int ahead = chunks == 1 ? 4 : 1; /* visits whose rows are being loaded */
   constexpr unsigned groups = step_threads / lanes;
   const int lane = (int)(threadIdx.x % lanes);
   const uint64_t all = (uint64_t)gridDim.x * groups;
@@ -423,7 +424,7 @@ __global__ void __launch_bounds__(step_threads, all_fit<T, chunks> ? walkers<T, 
   uint64_t task = (uint64_t)blockIdx.x * groups + threadIdx.x / lanes;
   amped_row_step_sums own = {0, 0.0, 0.0};
   walker<T, chunks> w;
-  const T *begins[2]; /* of the lane's chunk 0, in the first rows */
+  const T *begins[2]; /* addresses of the lane's chunk 0 in the first rows */
 #pragma unroll
   for (int m = 0; m < 2; m++)
     begins[m] = kept(p.factors[m] + chunk_at<T, lanes>(p, lane, 0));
@@ -474,8 +475,8 @@ __global__ void __launch_bounds__(step_threads, all_fit<T, chunks> ? walkers<T, 
   add_block(own, p.sums);
 }
 
-/* Rows that stay, where the step is 0: what they add up to. And rows whose nonzeros are all held
- * out become the prior. A warp a row. */
+/* Add the sums of rows that stay because the step is 0, and set rows whose nonzeros are all held
+ * out to the prior. One warp per row. */
 template <typename T>
 __global__ void __launch_bounds__(step_threads) visit_rows(const step_problem<T> p) {
   const int lane = (int)(threadIdx.x % 32);
@@ -505,8 +506,8 @@ __global__ void __launch_bounds__(step_threads) visit_rows(const step_problem<T>
   add_block(own, p.sums + AMPED_STEP_BLOCKS);
 }
 
-/* Rows of several pieces: the weighted mean of their results, or its two parts where a row is
- * shared. A warp a row. */
+/* Join the results of a row's pieces: an own row becomes their weighted mean; a shared row leaves
+ * the weighted sum and the sum of weights. One warp per row. */
 template <typename T>
 __global__ void __launch_bounds__(step_threads) join_rows(const step_problem<T> p) {
   const int lane = (int)(threadIdx.x % 32);
@@ -556,7 +557,7 @@ __global__ void __launch_bounds__(step_threads) join_rows(const step_problem<T> 
   add_block(own, p.sums + 2 * AMPED_STEP_BLOCKS);
 }
 
-/* Own rows of split iDps. A warp a row. */
+/* Set own rows of split iDps from their sums over all ranks. One warp per row. */
 template <typename T>
 __global__ void __launch_bounds__(step_threads)
     put_rows(const step_problem<T> p, uint64_t first, uint64_t count, const double *rows) {
@@ -609,7 +610,7 @@ amped_status launch_walk(const amped_step_kernel_cuda_args *a) {
   return AMPED_OK;
 }
 
-/* The narrowest group that has the row. */
+/* Launch a pass, with the narrowest group that holds a row. */
 template <typename T> amped_status walk(const amped_step_kernel_cuda_args *a) {
   constexpr int size = chunk<T>::size;
   const int n = a->ncomps - (a->fit->biased ? 1 : 0);

@@ -1,3 +1,4 @@
+/* Row steps in float: instances of step_walk_cuda.cuh. */
 #include "cuda/complete/step_walk_cuda.cuh"
 
 amped_status amped_step_walk_f32(const amped_step_kernel_cuda_args *args) {

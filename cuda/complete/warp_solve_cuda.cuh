@@ -1,10 +1,11 @@
 /* Solving a row's equations by one warp: W = 16, 32 or 64 unknowns and perhaps a bias, in float.
  *
- * Cholesky in shared memory, four columns at a time. A lane has a row of the matrix, of 64 unknowns
- * two. It takes from its next four elements what the columns before make of them; all lanes factor
- * the block of four on the diagonal; each divides its four by that. The right side, and the sums of
- * p where there is a bias, are two more rows: lanes whose rows are done first take them, so they
- * leave as solutions of the triangular system. The bias is the last row of the factor. */
+ * Cholesky in shared memory, four columns at a time. Each lane has a row of the matrix; with 64
+ * unknowns, two rows. It subtracts the products of earlier columns from its next four elements. All
+ * lanes factor the block of four on the diagonal, and each divides its four elements by the factor.
+ * The right side and, with a bias, the sums of p are two more rows. Lanes whose rows are done first
+ * take them, so they become solutions of the triangular system. The bias is the last row of the
+ * factor. */
 #ifndef AMPED_WARP_SOLVE_CUDA_CUH
 #define AMPED_WARP_SOLVE_CUDA_CUH
 
@@ -15,12 +16,12 @@
 
 namespace {
 
-/* A warp's shared memory. Rows W and W + 1 of a: the right side, and the sums of p. */
+/* A warp's workspace in shared memory. Rows W and W + 1 of a: the right side, and the sums of p. */
 template <int W> struct solve_desk {
   float a[W + 2][W + 4];
-  float block[4][4];        /* on the diagonal */
-  float factors[W / 4][12]; /* of each block: one over the diagonal; then (1,0) (2,0) (2,1) (3,0)
-                               (3,1) (3,2) */
+  float block[4][4];        /* current block on the diagonal */
+  float factors[W / 4][12]; /* each block: 1 over the diagonal; then (1,0) (2,0) (2,1) (3,0) (3,1)
+                               (3,2) */
   float x[W];
 };
 
@@ -35,7 +36,7 @@ __device__ inline void write4(float *to, float x, float y, float z, float w) {
   *reinterpret_cast<float4 *>(to) = make_float4(x, y, z, w);
 }
 
-/* The Cholesky factor of a block of four: one over its diagonal, and what is below. */
+/* Cholesky factor of a block of four: 1 over its diagonal, and the elements below. */
 struct factor4 {
   float s[4];
   float l10, l20, l21, l30, l31, l32;
@@ -63,7 +64,8 @@ __device__ inline factor4 factor_of(const float (*block)[4]) {
   return f;
 }
 
-/* Four elements of a row become those of the factor. */
+/* Divide four elements of a row by the block's factor, in place: they become elements of the
+ * factor. */
 __device__ inline void divide(const factor4 &f, float *a) {
   a[0] *= f.s[0];
   a[1] = fmaf(-a[0], f.l10, a[1]) * f.s[1];
@@ -76,15 +78,15 @@ __device__ inline float minus_products(float x, const float *l, const float *oth
               fmaf(-l[2], other[2], fmaf(-l[1], other[1], fmaf(-l[0], other[0], x))));
 }
 
-/* The lane of the first of the two more rows, and a lane's first row. */
+/* Lane of the first of the two more rows, and number of a lane's first row. */
 template <int W> constexpr unsigned right_lane = W == 16 ? 16 : 0;
 template <int W> __device__ inline unsigned first_row_of(unsigned lane) {
   const unsigned more = lane - right_lane<W>;
   return more < 2 ? W + more : W == 16 ? lane % 16 : lane;
 }
 
-/* The matrix on the desk becomes its factor, of which the two more rows are solutions: the first
- * `fours` blocks of four columns. */
+/* Factor the matrix in the workspace in place: the first `fours` blocks of four columns. The two
+ * more rows become solutions. */
 template <int W>
 __device__ inline void factor_on_desk(solve_desk<W> *desk, unsigned fours, unsigned lane) {
   constexpr int sets = W == 64 ? 2 : 1;
@@ -110,7 +112,7 @@ __device__ inline void factor_on_desk(solve_desk<W> *desk, unsigned fours, unsig
           own[s][i] = minus_products(own[s][i], l[s], other);
       }
     }
-    if (p == 0) { /* the first rows' lanes may have other rows */
+    if (p == 0) { /* lanes 0 to 3 may have the two more rows instead */
       if (lane < 4)
         *reinterpret_cast<float4 *>(desk->block[lane]) =
             *reinterpret_cast<const float4 *>(desk->a[lane]);
@@ -137,9 +139,9 @@ __device__ inline void factor_on_desk(solve_desk<W> *desk, unsigned fours, unsig
   }
 }
 
-/* Solve with the transposed factor on the desk: of its first `fours` blocks. Lanes have the right
- * side: of unknowns lane and, of 64, 32 + lane. x, on the desk, becomes the solution; false where
- * it is not finite. */
+/* Solve with the transposed factor in the workspace, of which the first `fours` blocks count. rest,
+ * rest2: the right side at unknowns `lane` and, of 64, 32 + lane. x in the workspace becomes the
+ * solution. Returns false if it is not finite. */
 template <int W>
 __device__ inline bool solve_transposed(solve_desk<W> *desk, float rest, float rest2,
                                         unsigned fours, unsigned lane) {
@@ -176,7 +178,8 @@ __device__ inline bool solve_transposed(solve_desk<W> *desk, float rest, float r
   return good;
 }
 
-/* Solve with the factor itself, likewise, of at most 32 unknowns: what lanes have. */
+/* Solve with the factor itself in the same way, for at most 32 unknowns. rest: the right side at
+ * unknown `lane`. Returns the solution there. */
 template <int W>
 __device__ inline float solve_with_factor(const solve_desk<W> *desk, float rest, unsigned fours,
                                           unsigned lane) {
@@ -207,24 +210,25 @@ __device__ inline float solve_with_factor(const solve_desk<W> *desk, float rest,
   return rest;
 }
 
-/* Solve the equations on the desk: the lower triangle of H with what is added to its diagonal, and
- * the two more rows; the sums of p where `biased`, which else are zeros. x, on the desk, becomes
- * the solution, *bias the last unknown, of whose equation corner and target are the last two
- * numbers. Only the first 4 `fours` unknowns are solved for: those behind have 0 on the right, and
- * in their rows nothing but a diagonal. False, in all lanes, where a pivot is too small to be
- * trusted. */
+/* Solve the equations in the workspace: the lower triangle of H with the weight on its diagonal,
+ * and the two more rows. The sums of p are zeros unless `biased`. x in the workspace becomes the
+ * solution, and *bias the last unknown. corner, target: diagonal element and right side of the
+ * bias's equation. Only the first 4 `fours` unknowns are solved for: later ones must have 0 on the
+ * right side, and only a diagonal element in their rows. Returns false, in all lanes, if a pivot is
+ * too small to be trusted. */
 template <int W>
 __device__ inline bool solve_on_desk(solve_desk<W> *desk, bool biased, float corner, float target,
                                      float *bias, unsigned fours, unsigned lane) {
   constexpr bool two = W == 64;
-  constexpr float least = 2.0F * (float)W * FLT_EPSILON; /* of a pivot, to its diagonal */
+  constexpr float least = 2.0F * (float)W * FLT_EPSILON; /* least pivot, relative to its diagonal
+                                                            element */
   const unsigned own = W == 16 ? lane % 16 : lane;
-  const unsigned own2 = two ? 32 + lane : own; /* of the second row */
+  const unsigned own2 = two ? 32 + lane : own; /* the second row's */
   const float diagonal = desk->a[own][own];
   const float diagonal2 = desk->a[own2][own2];
   __syncwarp();
   factor_on_desk(desk, fours, lane);
-  /* s is one over the root of the pivot. */
+  /* s is 1 over the root of the pivot. */
   const float s = desk->factors[own / 4][own % 4];
   const float s2 = desk->factors[own2 / 4][own2 % 4];
   bool good = (own / 4 >= fours || s * s * diagonal * least < 1.0F) &&

@@ -1,14 +1,14 @@
 /* Equations of a row of up to W = 32 P components that P warps share: their sums, as accumulators
  * of the tensor cores, and their solution in float.
  *
- * Units. H is symmetric, and has 2 P x 2 P units of 16 x 16. Warp w has units (i, i + d), modulo
- * 2 P, of rows i = 2 w and 2 w + 1 for d < P, and for d = P every other one: 2 P + 1, of which it
- * needs few fragments.
+ * Units. H is symmetric, and has 2 P x 2 P units of 16 x 16. Warp w has units (i, i + d), modulo 2
+ * P, of rows i = 2 w and 2 w + 1: all with d < P, and every other one with d = P. These are 2 P + 1
+ * units, for which the warp needs few fragments.
  *
- * Solution. Cholesky by panels of 8 columns, a thread a row. The products of a panel are taken off
- * the accumulators as those of nonzeros are added. The panels stay in shared memory, for the way
- * back. The right side, and the sums of p where there is a bias, are two more rows.
- */
+ * Solution. Cholesky by panels of 8 columns, one thread per row. The products of a panel are
+ * subtracted from the accumulators as the products of nonzeros are added. The panels stay in shared
+ * memory for the back substitution. The right side and, with a bias, the sums of p are two more
+ * rows. */
 #ifndef AMPED_WIDE_SOLVE_CUDA_CUH
 #define AMPED_WIDE_SOLVE_CUDA_CUH
 
@@ -19,15 +19,16 @@
 namespace {
 
 template <int P> struct wide_shape {
-  static constexpr int columns = 32 * P; /* and threads, and nonzeros of a round */
-  static constexpr int blocks = 4 * P;   /* of 8 coordinates */
-  static constexpr int halves = 2 * P;   /* of 16 coordinates */
+  static constexpr int columns = 32 * P; /* columns, threads, and nonzeros of a round */
+  static constexpr int blocks = 4 * P;   /* blocks of 8 coordinates */
+  static constexpr int halves = 2 * P;   /* blocks of 16 coordinates */
   static constexpr int units = 2 * P + 1;
-  static constexpr int steps = 4 * P; /* of 8 nonzeros, in a round */
+  static constexpr int steps = 4 * P; /* steps of 8 nonzeros in a round */
 };
 
-/* Where panel k of the factor begins: it has rows 8 k and on, of 8 numbers. 8 more numbers behind
- * each let the threads of a warp, which have a column each, read from different banks. */
+/* Start of panel k of the factor, which has rows 8 k and on, of 8 numbers. After each panel 8
+ * unused numbers let the threads of a warp, which have one column each, read from different
+ * banks. */
 template <int P> __host__ __device__ constexpr unsigned panel_at(unsigned k) {
   return 8 * wide_shape<P>::columns * k - 32 * (k * k - k) + 8 * k;
 }
@@ -40,33 +41,33 @@ template <int P, int N, typename I> struct wide_desk {
     float4 folds[2 * wide_shape<P>::units + 2][columns];
     float factor[panel_at<P>(wide_shape<P>::blocks)];
   };
-  alignas(16) float panel[columns + 2][8]; /* the last two: of the right side, and the sums */
-  alignas(16) float y[2][columns];         /* the solutions of L y = these two */
-  alignas(16) float pivots[columns];       /* one over the diagonal of the factor */
+  alignas(16) float panel[columns + 2][8]; /* last two rows: right side, and sums of p */
+  alignas(16) float y[2][columns];         /* solutions of L y = right side, and L y = sums */
+  alignas(16) float pivots[columns];       /* 1 over the diagonal of the factor */
   alignas(16) float x[columns];
   float targets[columns], sums[columns], least[columns];
   float products[2][P];
   double totals[3][P];
-  /* Each thread's own sums, which would take registers: n, targets and squares of the nonzeros that
-   * it took of a piece; squares and penalties of the rows that are solved. */
+  /* Each thread's own sums, which would take registers. of_piece: n, targets and squares of the
+   * thread's nonzeros of a piece; of_strip: squares and penalties of the rows that are solved. */
   double of_piece[3][columns];
   double of_strip[2][columns];
   double count_of_strip;
   struct {
     I inputs[N][columns];
     float target[columns];
-    float root[columns]; /* of the weight */
+    float root[columns]; /* square root of the weight */
     unsigned alive[P];
-  } taken[2]; /* nonzeros of a round */
+  } taken[2]; /* nonzeros of two rounds */
 };
 
-/* Where lane's fragments lie among the 32 of a block: so that eight threads write those of lanes 0,
- * 4, 8, .. to different banks. */
+/* Place of a lane's fragments among the 32 of a block. In this order, eight threads write the
+ * fragments of lanes 0, 4, 8, ... to different banks. */
 __device__ inline unsigned spot_of(unsigned lane) {
   return lane ^ lane >> 3;
 }
 
-/* The parts of two numbers, as they lie in memory. */
+/* High and low parts of two numbers, as they lie in memory. */
 __device__ inline uint4 parts_of(float a, float b) {
   const unsigned high[2] = {(__float_as_uint(a) + 0x1000U) & 0xffffe000U,
                             (__float_as_uint(b) + 0x1000U) & 0xffffe000U};
@@ -74,22 +75,23 @@ __device__ inline uint4 parts_of(float a, float b) {
                     __float_as_uint(b - __uint_as_float(high[1])));
 }
 
-/* c += a b, of 16 x 8 numbers each, in three products; b as it lies in memory. */
+/* c += a b, with c and a of 16 x 8 numbers; b as it lies in memory. */
 __device__ inline void add_product(float *c, const unsigned *a, unsigned b0, unsigned b1) {
   multiply_tf32(c, a[0], a[1], a[2], a[3], b0, b1);
 }
 
-/* h += the products of eight nonzeros, or -= those of a panel, for warp w. columns: the fragments
- * of all blocks, at the lane's place. With `of_panel` columns before panel k, and its own, are left
- * out. */
+/* h += the products of eight nonzeros, for warp w. of_panel: h -= the products of a panel, except
+ * units that end before panel k or with it. columns: the fragments of all blocks, at the lane's
+ * place. */
 template <int P, bool of_panel>
 __device__ inline void multiply_units(float (*h)[2][4], const uint4 (*columns)[32], unsigned w,
                                       unsigned k) {
   constexpr bool is_odd = P % 2 > 0;
   constexpr int last = is_odd ? P : P + 1;
-  /* The warp's own 32 coordinates are rows, too: two times 16, high parts and low ones. As rows
-   * they lie between others than as columns. A bit that tensor cores ignore makes them other
-   * numbers, or the compiler would hold one of them and move it for each product. */
+  /* The warp's own 32 coordinates are also rows: two times 16, high parts and low parts. Rows and
+   * columns need different neighbours in registers. A bit that tensor cores ignore or, for a panel,
+   * the sign makes rows other numbers. Otherwise the compiler would hold one of the two and move it
+   * for each product. */
   uint4 own[4];
   unsigned rows[2][2][4];
 #pragma unroll
@@ -103,7 +105,7 @@ __device__ inline void multiply_units(float (*h)[2][4], const uint4 (*columns)[3
     rows[c / 2][1][c % 2] = of_row(own[c].z);
     rows[c / 2][1][2 + c % 2] = of_row(own[c].w);
   }
-  uint4 b[2][2]; /* those of the next unit are asked for before this one's are multiplied */
+  uint4 b[2][2]; /* fragments; the next unit's are loaded before this one's are multiplied */
   const auto place = [&](int j) { return (2 * w + (unsigned)j) % wide_shape<P>::halves; };
   const auto load = [&](int j) {
     b[j % 2][0] = j < 2 ? own[2 * j] : columns[2 * place(j)][0];
@@ -122,7 +124,8 @@ __device__ inline void multiply_units(float (*h)[2][4], const uint4 (*columns)[3
     else if (j < last)
       load(j + 1);
     float(*const c[2])[4] = {h[j < P ? j : 2 * P], h[j > P ? 2 * P : P + (j > 0 ? j - 1 : 0)]};
-    /* Small products first. Those of one tile lie apart, as each waits for the last. */
+    /* Small products first. Products of one tile lie apart, because each waits for the previous
+     * one. */
 #pragma unroll
     for (int part = 0; part < 3; part++)
 #pragma unroll
@@ -137,7 +140,7 @@ __device__ inline void multiply_units(float (*h)[2][4], const uint4 (*columns)[3
   }
 }
 
-/* The rows and columns of unit u of warp w, in units. */
+/* Row and column of unit u of warp w, in units. */
 template <int P> struct unit_place { unsigned i, j; };
 template <int P> __device__ inline unit_place<P> place_of_unit(int u, unsigned w) {
   const bool is_last = u == 2 * P;
@@ -146,7 +149,7 @@ template <int P> __device__ inline unit_place<P> place_of_unit(int u, unsigned w
   return {i, (i + (unsigned)(is_last ? P : u % P)) % wide_shape<P>::halves};
 }
 
-/* Put panel k, half `half` of unit k / 2, into shared memory. */
+/* Put the warp's part of a panel, half `half` of column `unit`, into shared memory. */
 template <int P>
 __device__ inline void show_panel(float (*panel)[8], const float (*h)[2][4], unsigned w,
                                   unsigned unit, int half, unsigned lane) {
@@ -185,7 +188,7 @@ __device__ inline void store_eight(const float *from, float *to) {
         make_float4(from[4 * i], from[4 * i + 1], from[4 * i + 2], from[4 * i + 3]);
 }
 
-/* The lower triangle of 8 x 8 numbers becomes its factor, whose diagonal is by^-1. */
+/* Factor the lower triangle of 8 x 8 numbers in place; the factor's diagonal is by^-1. */
 __device__ inline void factor_eight(float (*l)[8], float *by) {
 #pragma unroll
   for (int j = 0; j < 8; j++) {
@@ -201,7 +204,7 @@ __device__ inline void factor_eight(float (*l)[8], float *by) {
   }
 }
 
-/* A row v of the matrix becomes that of the factor. */
+/* Turn a row v of the matrix into a row of the factor, in place. */
 __device__ inline void factor_row(float *v, const float (*l)[8], const float *by) {
 #pragma unroll
   for (int j = 0; j < 8; j++) {
@@ -212,9 +215,9 @@ __device__ inline void factor_row(float *v, const float (*l)[8], const float *by
   }
 }
 
-/* Cholesky of what the warps have. right and sum: the thread's number of the two more rows. Where
- * panel k is done, so are all units of warps before k / 4. Warp k / 4 has the unit on the diagonal,
- * and shows the others its factor. */
+/* Cholesky of the matrix that the warps' accumulators hold. right, sum: the thread's elements of
+ * the two more rows. After panel k, all units of warps before k / 4 are done. Warp k / 4 has the
+ * unit on the diagonal, and writes its factor to shared memory. */
 template <int P, int N, typename I>
 __device__ inline void factor_wide(wide_desk<P, N, I> &d, float (*h)[2][4], float right, float sum,
                                    unsigned w, unsigned lane) {
@@ -291,7 +294,7 @@ __device__ inline void factor_wide(wide_desk<P, N, I> &d, float (*h)[2][4], floa
     }
 }
 
-/* Solve L^T x = rest. Returns the thread's x. */
+/* Solve L^T x = rest. Returns the thread's element of x. */
 template <int P, int N, typename I>
 __device__ inline float solve_back(wide_desk<P, N, I> &d, float rest, unsigned row) {
   float own = 0.0F;
@@ -329,7 +332,8 @@ __device__ inline float solve_back(wide_desk<P, N, I> &d, float rest, unsigned r
   return own;
 }
 
-/* f(unit, half, element, row, column) for all numbers of a lane, by coordinates. */
+/* Call f(unit, half, element, row, column) for all of a lane's numbers, with row and column as
+ * coordinates. */
 template <int P, typename F>
 __device__ inline void for_numbers(unsigned warp, unsigned lane_of_warp, const F &f) {
   const unsigned w = fresh(warp);
