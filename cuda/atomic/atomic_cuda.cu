@@ -1,3 +1,4 @@
+/* The atomic kernel, AMPED's Algorithm 2, and its form of the copies. */
 #include "cuda/atomic/atomic_cuda.h"
 
 namespace {
@@ -6,7 +7,7 @@ typedef uint32_t index32;
 typedef uint64_t index64;
 
 constexpr int atomic_threads = 1024;
-constexpr uint64_t atomic_rounds = 32; /* nonzeros of a column of threads, one after the other */
+constexpr uint64_t atomic_rounds = 32; /* nonzeros that a column of threads takes in turn */
 
 template <typename T, typename I> struct atomic_problem {
   uint64_t count;
@@ -19,11 +20,11 @@ template <typename T, typename I> struct atomic_problem {
   int input_count;
 };
 
-/* AMPED Algorithm 2, kept for comparison (--kernel=published). A thread block has R x P threads.
- * Each of the P columns takes a nonzero at a time, each of the R rows a component. Every product is
- * added atomically. Blocks stride over the grid: neighbouring nonzeros, which often have one output
- * row, are on different multiprocessors, whose additions wait less for one another than those of
- * one. */
+/* AMPED's Algorithm 2, kept for comparison (--kernel=published). A thread block has R x P threads:
+ * each of the P columns takes one nonzero at a time, each of the R rows one component. Every
+ * product is added atomically. Neighbouring nonzeros, which often have the same output row, go to
+ * different multiprocessors: their additions wait less for one another than additions of one
+ * multiprocessor. */
 template <typename T, typename I>
 __global__ void __launch_bounds__(atomic_threads) mttkrp_atomic(const atomic_problem<T, I> p) {
   const uint64_t step = (uint64_t)gridDim.x * blockDim.y;
@@ -93,7 +94,8 @@ static amped_status upload_plain(amped_copies_cuda *c, int mode, const amped_bat
   return amped_copies_cuda_append(c, mode, batch);
 }
 
-/* Append the first *count nonzeros of a batch to the copy, at most to the end of a span. */
+/* Append a batch's first nonzeros to the copy, at most to the end of a span. *count: their
+ * number. */
 static amped_status append_plain(amped_copies_cuda *c, int mode, const amped_batch *batch,
                                  uint64_t *count) {
   amped_span_cuda span;
@@ -120,7 +122,7 @@ static amped_status zero_all(const amped_copies_cuda *c, const amped_mttkrp_task
   return AMPED_OK;
 }
 
-/* The nonzeros of a span, which lies in d_block. */
+/* Batch of the nonzeros of a span, which lies in d_block. */
 static amped_batch span_batch(const amped_copies_cuda *c, const amped_span_cuda *span,
                               void *d_block) {
   const amped_arrays_cuda *arrays = &span->arrays;

@@ -1,5 +1,6 @@
-/* AMPED's published kernel, Algorithm 2, kept for comparison (--kernel=published): nonzeros as they
- * come in a batch, and an atomic add for every nonzero and column. A form of the copies. */
+/* The atomic kernel: AMPED's Algorithm 2, kept for comparison (--kernel=published). Nonzeros stay
+ * in the order of their batches, with an atomic add per nonzero and column. A form of the
+ * copies. */
 #ifndef AMPED_ATOMIC_CUDA_H
 #define AMPED_ATOMIC_CUDA_H
 
