@@ -1,10 +1,11 @@
+/* Backend: the list of backends, the choice of a format, and a worker's life. */
 #include "backend/backend.h"
 
 #include <string.h>
 
 #include "base/blas.h"
 
-/* In order of preference, for --backend=auto. */
+/* Backends in order of preference, for --backend=auto. */
 static const amped_backend *const backends[] = {
 #ifdef AMPED_HAVE_CUDA
     &amped_backend_cuda,
@@ -30,7 +31,7 @@ const amped_format_ops *amped_backend_one_copy(const amped_backend *backend, boo
   return *f;
 }
 
-/* The format of that name, the first where name is NULL. */
+/* Finds the format called `name`; NULL: the backend's first. */
 static amped_status find_format(const amped_backend *backend, const char *name,
                                 const amped_format_ops **out) {
   for (const amped_format_ops *const *f = backend->formats; *f != NULL; f++)

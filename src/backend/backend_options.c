@@ -1,3 +1,4 @@
+/* Backend options: --backend, --copies, --kernel, --products and related rows. */
 #include "backend/backend_options.h"
 
 static const char *const tiles_words[] = {"auto", "off", NULL};

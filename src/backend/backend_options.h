@@ -1,4 +1,4 @@
-/* Backend options: the user's options of the device that computes. They fill the struct of
+/* Backend options: the user's options for the computing device. They fill the struct of
  * backend.h. */
 #ifndef AMPED_BACKEND_OPTIONS_H
 #define AMPED_BACKEND_OPTIONS_H

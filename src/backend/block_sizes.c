@@ -1,3 +1,4 @@
+/* Block sizes: numbers of elements of dense blocks, checked for overflow. */
 #include "backend/block_sizes.h"
 
 #include <string.h>

@@ -1,11 +1,12 @@
+/* COO buffer: layout of its sort key, and sizes. */
 #include "backend/coo_buffer.h"
 
 #include <string.h>
 
 #define WORD_BITS 64
 
-/* Assign the fields to words, in order; no field lies in two words. Fields fill a word from its top
- * down. */
+/* Assign the fields to words, in order, from the top bit of a word down; no field lies in two
+ * words. */
 static void make_key(amped_coo_buffer *buffer, const amped_plan *plan, int row_bits) {
   int bits[AMPED_MAX_ORDER];
   int word = 0;
@@ -41,7 +42,7 @@ void amped_coo_buffer_make(amped_coo_buffer *buffer, const amped_plan *plan, int
     buffer->modes[m].width = plan->modes[m].rows.width;
     buffer->modes[m].index_bytes = (uint8_t)amped_itype_for(plan->dims[m]);
   }
-  /* One bit at least, so that the row's shift is less than a word. */
+  /* At least one bit, so that the row's shift is less than a word. */
   make_key(buffer, plan, row_bits > 0 ? row_bits : 1);
 }
 

@@ -1,9 +1,10 @@
-/* COO buffer: a rank's nonzeros of one mode, unsorted, in the order of their arrival.
+/* COO buffer: a rank's nonzeros of one mode, unsorted, in order of arrival.
  *
- * Nonzero k of a buffer has file indices of amped_itype_for(dim) and a value of plan->value_type.
- * A copy is sorted by the row of the rank's MTTKRP result, then by the indices in modes 0, 1, ...
- * without the output mode, then by arrival. (Rows follow the indices in the output mode, with rows
- * of split iDps last.) Row and indices make a key of one or more words; no field lies in two words.
+ * Nonzero k has file indices of amped_itype_for(dim) and a value of plan->value_type. A copy is
+ * sorted by the row of the rank's MTTKRP result, then by the indices in modes 0, 1, ... without the
+ * output mode, then by arrival. (Rows follow the indices in the output mode, except rows of split
+ * iDps, which come last.) Row and indices make a key of one or more words; no field lies in two
+ * words.
  *
  * The CPU (cpu/coo_buffer_cpu.c) and the GPU (cuda/load) share the struct and the inline functions.
  * Pointers are borrowed; they lead to host memory on the CPU and to device memory on the GPU. */
@@ -17,8 +18,8 @@ typedef struct amped_coo_buffer_mode {
   const uint64_t *position; /* the plan's table */
   uint64_t width;
   uint8_t index_bytes;
-  uint8_t word;  /* of the key, for an input mode; 0 is the most significant */
-  uint8_t shift; /* of the field in that word */
+  uint8_t word;  /* word of the key, for an input mode; 0 is the most significant */
+  uint8_t shift; /* shift of the field within its word */
 } amped_coo_buffer_mode;
 
 typedef struct amped_coo_buffer {
@@ -28,22 +29,23 @@ typedef struct amped_coo_buffer {
   const uint64_t *rows; /* the plan's table of output rows */
   int words;
   uint8_t word_bits[AMPED_MAX_ORDER];
-  uint8_t row_shift; /* of the row in word 0 */
+  uint8_t row_shift; /* shift of the row within word 0 */
   uint8_t value_bytes;
   amped_coo_buffer_mode modes[AMPED_MAX_ORDER];
   const void *values; /* [count] */
 } amped_coo_buffer;
 
-/* The buffer of the plan's rank for mode, without nonzeros: the caller sets indices and values. */
+/* Make the buffer of the plan's rank for mode, without nonzeros: the caller sets indices and
+ * values. */
 void amped_coo_buffer_make(amped_coo_buffer *buffer, const amped_plan *plan, int mode);
 
-/* The error for more nonzeros of mode than the plan gives the rank. */
+/* The error for more nonzeros of mode than the plan counted for the rank. */
 amped_status amped_coo_buffer_overflow(const amped_plan *plan, int mode);
 
 /* Bytes of a nonzero in a buffer. */
 uint64_t amped_coo_buffer_nonzero_bytes(const amped_plan *plan);
 
-/* Words of a key: the most of all modes. */
+/* Words of a key: the maximum over modes. */
 int amped_coo_buffer_words(const amped_plan *plan);
 
 AMPED_BOTH static inline uint64_t amped_coo_buffer_index(const amped_coo_buffer *buffer, int mode,
@@ -61,7 +63,7 @@ AMPED_BOTH static inline uint64_t amped_coo_buffer_index(const amped_coo_buffer 
   }
 }
 
-/* GPUs divide 32-bit numbers several times as fast. */
+/* The iDp of an index. GPUs divide 32-bit numbers several times as fast as 64-bit numbers. */
 AMPED_BOTH static inline uint64_t amped_coo_buffer_idp(const amped_coo_buffer_mode *m,
                                                        uint64_t index) {
   return m->index_bytes <= 4 ? (uint32_t)index / (uint32_t)m->width : index / m->width;
@@ -75,7 +77,7 @@ AMPED_BOTH static inline uint64_t amped_coo_buffer_position(const amped_coo_buff
   return m->position[idp] + (index - idp * m->width);
 }
 
-/* Nonzero k's row of the rank's MTTKRP result; false where the rank has no such row. */
+/* Finds nonzero k's row of the rank's MTTKRP result. Returns false if the rank has no such row. */
 AMPED_BOTH static inline bool amped_coo_buffer_row(const amped_coo_buffer *buffer, uint64_t k,
                                                    uint64_t *row) {
   uint64_t index = amped_coo_buffer_index(buffer, buffer->mode, k);

@@ -1,3 +1,4 @@
+/* GPU info: merging lists of GPUs. */
 #include "backend/gpu_info.h"
 
 #include <string.h>

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* GPUs of a list at most. */
+/* Most GPUs in a list. */
 #define AMPED_MAX_GPUS 32
 
 typedef enum amped_gpu_link {
@@ -23,23 +23,22 @@ typedef struct amped_gpu {
   char address[16];    /* "0000:1b:00.0" on the PCI bus */
   char capability[16]; /* compute capability, "9.0" */
   uint64_t memory_bytes;
-  uint8_t links[AMPED_MAX_GPUS]; /* amped_gpu_link to the others, by their place in the list */
+  uint8_t links[AMPED_MAX_GPUS]; /* amped_gpu_link to each other GPU, by its place in the list */
 } amped_gpu;
 
 typedef struct amped_gpus {
-  int visible; /* to this process */
-  int count;   /* of these, in the list */
+  int visible; /* GPUs that this process sees */
+  int count;   /* GPUs in the list, at most AMPED_MAX_GPUS */
   int own;     /* place of this rank's GPU in the list, -1: none */
   uint64_t own_free_bytes;
   char driver[32];  /* version, "580.65.06", or "" if not known */
-  char newest[16];  /* the newest CUDA version that the driver serves */
+  char newest[16];  /* newest CUDA version that the driver supports */
   char runtime[16]; /* CUDA version of this program */
   amped_gpu gpu[AMPED_MAX_GPUS];
 } amped_gpus;
 
-/* Add to `to` the GPUs of `from` that it lacks, as far as it has room, and the links that it does
- * not know. The caller zeroes `to` before the first call. visible, own and versions stay as they
- * are. */
+/* Add to `to` the GPUs of `from` that it does not have yet, up to AMPED_MAX_GPUS, and their links.
+ * The caller zeroes `to` before the first call. visible, own and versions stay unchanged. */
 void amped_gpus_join(amped_gpus *to, const amped_gpus *from);
 
 /* Place of a GPU in a list, -1 if it is not in the list. */

@@ -1,20 +1,20 @@
-/* Body of the format "mixed" of a backend: some modes have sorted copies of their own, the others
- * share one copy in boxes. It holds two parts, of the backend's formats MIXED_BOXES and
- * MIXED_SORTED, both of the same plan: each of them holds the copies, and serves the modes, that
- * are its own there. So an operation of a mode is that of its part.
+/* Format "mixed" of a backend, as an include body: some modes have sorted copies of their own, the
+ * others share one copy in boxes. Its part holds a part of each of the backend's formats
+ * MIXED_BOXES and MIXED_SORTED, both with the same plan. An operation on a mode is passed to the
+ * part that holds this mode.
  *
- * Boxes get their place on the device first, because a byte of them serves several modes. The
- * sorted copies have what is left, and are streamed where they do not fit there. */
+ * Boxes are placed on the device first, because a byte of them serves several modes. Sorted copies
+ * get the remaining memory, and are streamed if they do not fit. */
 #include <string.h>
 
 #include "base/mem.h"
 
 struct amped_tensor_part {
   const amped_plan *plan;
-  amped_tensor_part *boxes, *sorted; /* of the two formats */
+  amped_tensor_part *boxes, *sorted; /* parts of the two formats */
 };
 
-/* The part that holds mode's copy, or serves mode, and its operations. */
+/* The operations, and the part, that hold mode's copy or serve mode. */
 static const amped_format_ops *ops_of(const amped_plan *plan, int mode) {
   return amped_plan_in_boxes(plan, mode) ? &MIXED_BOXES : &MIXED_SORTED;
 }
@@ -25,11 +25,11 @@ static amped_tensor_part *part_of(const amped_tensor_part *part, int mode) {
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* What each of the two takes; to each the other's bytes are bytes that others have. With all boxes
- * on the device, they are laid out alike with and without the sorted copies beside them. */
+/* Memory of the two parts; each part counts the other's bytes as used. If all boxes are on the
+ * device, their layout does not depend on the sorted copies. */
 typedef struct shares {
   amped_requirement boxes, sorted;
-  uint64_t beside_boxes, beside_sorted; /* factor_bytes of each */
+  uint64_t beside_boxes, beside_sorted; /* factor_bytes for each part */
 } shares;
 
 static amped_status share_memory(const amped_device *device, const amped_plan *plan,
@@ -47,7 +47,7 @@ static inline uint64_t larger(uint64_t a, uint64_t b) {
   return a > b ? a : b;
 }
 
-/* A copy is finished before the next one begins. */
+/* passing_bytes is the larger of the two: a copy is finished before the next one begins. */
 static amped_status mixed_require(const amped_device *device, const amped_plan *plan,
                                   uint64_t factor_bytes, amped_requirement *out) {
   shares s;
@@ -126,7 +126,7 @@ static amped_status mixed_sort(amped_tensor_part *part, int mode, uint64_t *repe
   return ops_of(part->plan, mode)->sort(part_of(part, mode), mode, repeats);
 }
 
-/* One mode is collected at a time. */
+/* The larger of the two requirements: one mode is collected at a time. */
 static amped_status mixed_require_collect(const amped_device *device, const amped_plan *plan,
                                           uint64_t factor_bytes, uint64_t *device_bytes,
                                           uint64_t *host_bytes) {
@@ -162,7 +162,7 @@ static amped_status mixed_mttkrp_wait(amped_tensor_part *part, int mode, int blo
   return ops_of(part->plan, mode)->mttkrp_wait(part_of(part, mode), mode, block_part, times);
 }
 
-/* Sums of sorted copies are whole. */
+/* NULL for sorted copies: their sums are complete. */
 static amped_partial_rows mixed_partial_rows(amped_tensor_part *part, int mode) {
   return amped_plan_in_boxes(part->plan, mode) ? MIXED_BOXES.partial_rows(part->boxes, mode)
                                                : (amped_partial_rows){NULL, NULL};

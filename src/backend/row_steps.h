@@ -1,33 +1,34 @@
-/* Row steps: rows of a factor take steps of stochastic gradient descent over a rank's observed
- * nonzeros (docs/completion.md). An optional part of a tensor format, beside row fits, whose model,
- * equations, penalties and held out nonzeros they share (row_fit.h).
+/* Row steps: stochastic gradient descent for the rows of a factor over a rank's observed nonzeros
+ * (docs/completion.md). An optional part of a tensor format, in addition to row fits. Model,
+ * equations, penalties and held-out nonzeros are as in row_fit.h.
  *
- * A pass over a mode moves its rows; all other factors are frozen. A row's nonzeros that this rank
- * has, in the order of the copy, are dealt out to pieces of at most AMPED_STEP_PIECE, one by one.
- * A piece visits its nonzeros in an order of the epoch's own, from the row as it was. At a nonzero
- * that is not held out, with p, t and n of row_fit.h,
+ * A pass over a mode updates its rows; all other factors are fixed. A row's nonzeros on this rank,
+ * in the order of the copy, are assigned round-robin to pieces of at most AMPED_STEP_PIECE. A piece
+ * starts from the old row and visits its nonzeros in an order that depends on the epoch. At a
+ * nonzero that is not held out, with p, t and n of row_fit.h,
  *
  *     C = mean of |p|^2 over the nonzeros visited so far, this one included; with bias C + 1
  *     e = step / C
  *
- * and the row a', b' becomes the least of the nonzero's own part of the objective that is near:
+ * and the row a', b' becomes the minimum of the nonzero's own part of the objective plus the
+ * distance to the row:
  *
  *     (t - p a - b)^2 + L/n |a - c 1|^2 + reg_bias/n b^2 + (|a - a'|^2 + (b - b')^2) / e
  *
- * which is a step of e/2 along the gradient at the new row, and so never too long: with
- * k = 1 / (1 + e L/n), l = 1 / (1 + e reg_bias/n) and a = a' - c 1
+ * This is an implicit step of e/2 along the gradient at the new row, and therefore never too long:
+ * with k = 1 / (1 + e L/n), l = 1 / (1 + e reg_bias/n) and a = a' - c 1
  *
  *     s = e (t - c sum(p) - k p a - l b') / (1 + e k |p|^2 + e l)
  *     a = k a + k s p     b = l b' + l s
  *
- * Nonnegative: negative entries of a become 0. Where C is 0 or not finite, e is 0. A piece's result
- * is the mean of its row over its second half, the visits from length / 2 on; where all of them are
- * held out, its last row. The new row is the mean of the pieces' results, weighted by their
- * nonzeros. A piece whose result is not finite keeps the row as it was. A row without nonzeros
- * becomes a = c 1, b = 0. With step = 0 rows with nonzeros stay as they are.
+ * Nonnegative: negative entries of a become 0. If C is 0 or not finite, e is 0. A piece's result is
+ * the mean of its row over its second half, the visits from length / 2 on; if all of them are held
+ * out, its last row. The new row is the mean of the pieces' results, weighted by their numbers of
+ * nonzeros. A piece whose result is not finite keeps the old row. A row without nonzeros becomes a
+ * = c 1, b = 0. With step = 0, rows with nonzeros stay unchanged.
  *
- * n counts the row's nonzeros of all ranks. Sums within a piece are of the factors' type, sums over
- * pieces in double, in their order. So the bits depend on the ranks alone.
+ * n counts the row's nonzeros of all ranks. Sums within a piece are in the factors' type; sums over
+ * pieces are in double, in order of pieces. Therefore the bits depend only on the ranks.
  *
  * Sources: Robbins and Monro 1951; the implicit step: Toulis and Airoldi, "Asymptotic and
  * finite-sample properties of estimators based on stochastic gradients", 2017; means of pieces:
@@ -39,12 +40,12 @@
 
 #include "backend/row_fit.h"
 
-/* Nonzeros of a piece at most. */
+/* Most nonzeros in a piece. */
 #define AMPED_STEP_PIECE 2048
 
-/* An epoch's order of visits. */
+/* Order of visits in an epoch. */
 typedef struct amped_step_order {
-  uint32_t stride; /* a prime above any piece */
+  uint32_t stride; /* a prime larger than any piece */
   uint32_t start;
 } amped_step_order;
 
@@ -55,7 +56,7 @@ static inline amped_step_order amped_step_order_of(uint64_t epoch) {
   return (amped_step_order){primes[epoch % count], (uint32_t)amped_mix64(epoch)};
 }
 
-/* The visits of a piece. */
+/* Current place in a piece's sequence of visits. */
 typedef struct amped_step_visits {
   uint32_t length, at, stride;
 } amped_step_visits;
@@ -64,7 +65,7 @@ static inline uint64_t amped_step_pieces(uint64_t count) {
   return (count + AMPED_STEP_PIECE - 1) / AMPED_STEP_PIECE;
 }
 
-/* Of a row of count nonzeros. */
+/* The visits of `piece`, for a row of `count` nonzeros. */
 AMPED_BOTH static inline amped_step_visits
 amped_step_visits_of(amped_step_order order, uint64_t count, uint64_t pieces, uint64_t piece) {
   const uint32_t length = (uint32_t)((count - piece + pieces - 1) / pieces);
@@ -75,7 +76,8 @@ amped_step_visits_of(amped_step_order order, uint64_t count, uint64_t pieces, ui
   return v;
 }
 
-/* The nonzero visited now, its number among the row's. next: on to the next visit. */
+/* amped_step_number: the nonzero visited now, by its number among the row's. amped_step_next: go to
+ * the next visit. */
 AMPED_BOTH static inline uint64_t amped_step_number(const amped_step_visits *v, uint64_t pieces,
                                                     uint64_t piece) {
   return piece + v->at * pieces;
@@ -85,55 +87,56 @@ AMPED_BOTH static inline void amped_step_next(amped_step_visits *v) {
   v->at -= v->at >= v->length ? v->length : 0;
 }
 
-/* Sums over rows that were made. */
+/* Sums over the updated rows. */
 typedef struct amped_row_step_sums {
-  uint64_t count;      /* nonzeros of the rows */
-  double penalty;      /* of the new rows: sum of L |a - c 1|^2 */
+  uint64_t count;      /* nonzeros in the rows */
+  double penalty;      /* penalty of the new rows: sum of L |a - c 1|^2 */
   double bias_penalty; /* sum of reg_bias b^2 */
 } amped_row_step_sums;
 
-/* Doubles of a shared row as it travels: the sum of the pieces' results times their nonzeros, and
- * the number of these. */
+/* Length of a shared row's message in doubles: the sum of (a piece's result times its nonzeros),
+ * and the number of nonzeros. */
 static inline uint64_t amped_step_row_length(const amped_plan *plan) {
   return (uint64_t)plan->ncomps + 1;
 }
 
-/* Beside the operations of row fits, which have been prepared. No nonzero is streamed
+/* Operations in addition to row fits, which must be prepared. No nonzero is streamed
  * (amped_requirement). */
 typedef struct amped_row_step_ops {
   /* Bytes that the part takes for row steps. */
   void (*require)(const struct amped_device *device, const amped_plan *plan, uint64_t *device_bytes,
                   uint64_t *host_bytes);
-  /* Allocate them, after prepare of row fits; where they are there, nothing. They are freed with
-   * the part. */
+  /* Allocate these bytes, after prepare of row fits; no effect if already allocated. They are freed
+   * with the part. */
   amped_status (*prepare)(struct amped_tensor_part *part);
 
-  /* Nonzeros of this rank's shared rows `row` .. (plan.h) that are not held out; then put those of
-   * all ranks. Before the first pass, and after nonzeros were held out. */
+  /* get: nonzeros of this rank's shared rows from `row` on (plan.h) that are not held out. put: the
+   * sums over all ranks. Before the first pass, and after each hold_out. */
   amped_status (*get_counts)(struct amped_tensor_part *part, int mode, uint64_t row, uint64_t count,
                              uint64_t *counts);
   amped_status (*put_counts)(struct amped_tensor_part *part, int mode, uint64_t row, uint64_t count,
                              const uint64_t *counts);
 
-  /* A pass over mode: own rows of iDps that are not split. Calls, parts and times are those of row
+  /* A pass over mode: own rows of iDps that are not split. Calls, parts and times are as in row
    * fits. */
   amped_status (*begin)(struct amped_tensor_part *part, int mode, const amped_row_fit *fit,
                         double step, uint64_t epoch);
   amped_status (*wait)(struct amped_tensor_part *part, int mode, int block_part,
                        struct amped_mttkrp_times *times, amped_row_step_sums *sums);
-  /* Split iDps, after the last wait: get sums of this rank's shared rows; put those of own rows of
-   * split iDps, which become new; then finish adds what they sum up to. For row_reduce.h. */
+  /* Split iDps, after the last wait: get sums of this rank's shared rows; put the sums of own rows
+   * of split iDps, which become new; then finish adds their penalties to *sums. For
+   * row_reduce.h. */
   amped_status (*get_rows)(struct amped_tensor_part *part, int mode, uint64_t row, uint64_t count,
                            double *rows);
   amped_status (*put_rows)(struct amped_tensor_part *part, int mode, uint64_t row, uint64_t count,
                            const double *rows);
   amped_status (*finish)(struct amped_tensor_part *part, int mode, amped_row_step_sums *sums);
 
-  /* *squares += sum of (y - model)^2 over this rank's nonzeros of mode's copy that are not held
-   * out. */
+  /* *squares += sum of (y - model)^2 over this rank's nonzeros of mode's copy, without held-out
+   * ones. */
   amped_status (*squares)(struct amped_tensor_part *part, int mode, const amped_row_fit *fit,
                           double *squares);
-  /* Keep this rank's own rows of all modes as they are now; they become the factors' again. */
+  /* keep: save this rank's own rows of all modes. restore: copy them back to the factors. */
   amped_status (*keep)(struct amped_tensor_part *part);
   amped_status (*restore)(struct amped_tensor_part *part);
 } amped_row_step_ops;

@@ -1,4 +1,4 @@
-/* Scatter: to[places[i]] = from[i], for elements of 1, 2, 4 or 8 bytes, by all threads.
+/* Scatter: to[places[i]] = from[i], for elements of 1, 2, 4 or 8 bytes, with all threads.
  *
  * AMPED_DEFINE_SCATTER(P) defines a static function `scatter` for places of type P. No two places
  * are equal. */

@@ -1,3 +1,4 @@
+/* Synthetic: parameters of the generator, and the bounds of a rank's shard. */
 #include "backend/synthetic.h"
 
 #include <math.h>
@@ -5,10 +6,10 @@
 
 #include "base/mem.h"
 
-/* The stride is the golden part of the dimension, which spreads neighbours most evenly. */
+/* The stride is the golden section of the dimension, which spreads neighbours most evenly. */
 #define SPREAD 0.6180339887498949
 
-/* The largest nnz: the sum of so many squares fits in two words (synthetic.h). */
+/* The largest nnz for which the sum of squares fits in two words (synthetic.h). */
 #define MAX_NNZ (UINT64_C(1) << 38)
 
 static uint64_t common_divisor(uint64_t a, uint64_t b) {
@@ -92,7 +93,7 @@ double amped_synthetic_sum(const amped_synthetic *t, amped_synthetic_squares sum
   return ((double)sum.high * 0x1.0p24 + (double)sum.low) * unit * unit;
 }
 
-/* Nonzeros of an iDp among the counters first .. first+count. */
+/* Counts an iDp's nonzeros among the counters first .. first+count. */
 static amped_status count_idp(const amped_synthetic_shard *s, const amped_mode_plan *m,
                               uint64_t idp, uint64_t first, uint64_t count,
                               amped_synthetic_counter *counter, void *context, uint64_t *nnz) {
@@ -105,13 +106,13 @@ static amped_status count_idp(const amped_synthetic_shard *s, const amped_mode_p
   return status;
 }
 
-/* The least counter below which an iDp has `number` nonzeros. */
+/* Finds the least counter below which an iDp has `number` nonzeros. */
 static amped_status find_bound(const amped_synthetic_shard *s, const amped_mode_plan *m,
                                uint64_t idp, uint64_t number, amped_synthetic_counter *counter,
                                void *context, uint64_t *bound) {
-  uint64_t low = 0; /* `below` nonzeros are below it, fewer than `number` */
+  uint64_t low = 0; /* fewer than `number` nonzeros, namely `below`, have a counter less than low */
   uint64_t below = 0;
-  uint64_t high = s->tensor.nnz; /* at least `number` nonzeros are below it */
+  uint64_t high = s->tensor.nnz; /* at least `number` nonzeros have a counter less than high */
   *bound = number == 0 ? 0 : high;
   if (number == 0 || number == m->copy.idp_nnz[idp])
     return AMPED_OK;

@@ -1,22 +1,22 @@
-/* Synthetic: a tensor as a pure function of a counter, made in the memory of a device and never on
- * a disk. bench times tensors of billions of nonzeros this way.
+/* Synthetic: a tensor as a pure function of a counter, made in device memory and never on a disk.
+ * bench times tensors of billions of nonzeros this way.
  *
- * Nonzero k has the index scatter(floor(dim * u^power)) in every mode, u uniform on [0, 1), where
- * scatter(i) = i * stride mod dim is a bijection. Coordinates may repeat (as in the papers'
- * prototypes). Values are either uniform in (0, 1] (multiples of 2^-24) or counts 1 .. codes, of
- * which small ones are more frequent; float holds all of them exactly. Only integer arithmetic and
- * products of doubles are used: CPU, GPU and any number of ranks make the same tensor.
+ * Nonzero k has the index scatter(floor(dim * u^power)) in every mode, with u uniform on [0, 1) and
+ * the bijection scatter(i) = i * stride mod dim. Coordinates may repeat (as in the papers'
+ * prototypes). Values are uniform in (0, 1] (multiples of 2^-24), or counts 1 .. codes, with small
+ * counts more frequent; float holds all of them exactly. Only integer arithmetic and products of
+ * doubles are used: CPU, GPU and any number of ranks make the same tensor.
  *
  * A rank's shard of mode's copy is ordered by a 64-bit key, then by k. The key is the row of the
- * rank's MTTKRP result, then the positions in the input modes, ascending, with as many of their
- * bits as fit. Nonzeros of split iDps (plan.h) are numbered in the order of k. */
+ * rank's MTTKRP result, then the positions in the input modes, ascending, with all the high bits
+ * that fit. Nonzeros of split iDps (plan.h) are numbered in the order of k. */
 #ifndef AMPED_SYNTHETIC_H
 #define AMPED_SYNTHETIC_H
 
 #include "plan/plan.h"
 #include "base/random.h"
 
-/* So that i * stride fits in 64 bits and an index in 32. */
+/* Bound that makes i * stride fit in 64 bits and an index in 32. */
 #define AMPED_SYNTHETIC_MAX_DIM (UINT64_C(1) << 32)
 
 #define AMPED_SYNTHETIC_UNIFORM 1
@@ -30,23 +30,23 @@ typedef struct amped_synthetic {
   uint64_t nnz;
   uint64_t codes; /* values are counts 1 .. codes; 0: real */
   uint64_t keys[AMPED_MAX_ORDER +
-                1]; /* of the random numbers: a key for each mode, then one for values */
+                1]; /* keys of random numbers: a key for each mode, then one for values */
 } amped_synthetic;
 
-/* Check the numbers and set all members. AMPED_USAGE where a dimension or nnz is out of range. */
+/* Check the numbers and set all members. AMPED_USAGE if a dimension or nnz is out of range. */
 amped_status amped_synthetic_make(amped_synthetic *t, int order, const uint64_t *dims, uint64_t nnz,
                                   int power, uint64_t codes, uint64_t seed);
 
-/* The facts that a plan needs, without the counts: idp_nnz is zero, and the caller fills in idp_nnz
- * and norm_squared (count_synthetic in backend.h). hash is 0. The caller frees it with
+/* The facts that a plan needs, without counts: idp_nnz is zero; the caller fills in idp_nnz and
+ * norm_squared (count_synthetic in backend.h). hash is 0. The caller frees the facts with
  * amped_tensor_info_free. */
 amped_status amped_synthetic_info(const amped_synthetic *t, amped_tensor_info *info);
 
-/* The counters first .. first+count that a rank counts. */
+/* The range first .. first+count of counters that a rank counts. */
 void amped_synthetic_part(const amped_synthetic *t, int rank, int nranks, uint64_t *first,
                           uint64_t *count);
 
-/* 53 bits of a random number as u, and floor(n * u^power). */
+/* floor(n * u^power), with 53 bits of a random number as u. */
 AMPED_BOTH static inline uint64_t amped_synthetic_draw(uint64_t n, int power, uint64_t key,
                                                        uint64_t k) {
   double u = (double)(amped_mix64(k + key) >> 11) * 0x1.0p-53;
@@ -79,7 +79,7 @@ AMPED_BOTH static inline double amped_synthetic_value(const amped_synthetic *t, 
   return (double)amped_synthetic_units(t, k) * amped_synthetic_unit(t);
 }
 
-/* Squares of units add up exactly in two words, in any order: high in units of 2^24. */
+/* Sum of squares of units, exact in any order of additions: high counts in units of 2^24. */
 typedef struct amped_synthetic_squares {
   uint64_t high, low;
 } amped_synthetic_squares;
@@ -92,17 +92,17 @@ AMPED_BOTH static inline void amped_synthetic_square(amped_synthetic_squares *su
 
 double amped_synthetic_sum(const amped_synthetic *t, amped_synthetic_squares sum);
 
-/* The data of one mode that a shard needs. Pointers lead into the plan, or to copies of its tables
- * on a device. */
+/* Tables of one mode that a shard needs. Pointers lead into the plan, or to copies of its tables on
+ * a device. */
 typedef struct amped_synthetic_mode {
   const uint64_t *position;
   uint32_t width;
-  uint8_t key_bits; /* of its field in the key */
-  uint8_t dropped;  /* low bits of the position that the key has no room for */
+  uint8_t key_bits; /* width of the position's field in the key */
+  uint8_t dropped;  /* low bits of the position that do not fit in the key */
 } amped_synthetic_mode;
 
-/* Shard: a rank's nonzeros of one mode's copy. It has all nonzeros of the iDps that have a row
- * here. But other ranks may hold a part of the first and of the last split iDp. */
+/* Shard: a rank's nonzeros of one mode's copy. It has all nonzeros of the iDps with a row on this
+ * rank. Exception: other ranks may hold a part of its first and last split iDp. */
 typedef struct amped_synthetic_shard {
   amped_synthetic tensor;
   int mode;
@@ -111,18 +111,18 @@ typedef struct amped_synthetic_shard {
   uint64_t low_counter;
   uint64_t high_idp; /* the last split iDp: the shard ends before high_counter */
   uint64_t high_counter;
-  int key_bits;  /* of the whole key: 1 .. 64 */
-  int row_shift; /* of the row in it: below 64 */
+  int key_bits;  /* bits of the whole key: 1 .. 64 */
+  int row_shift; /* shift of the row in the key: below 64 */
   amped_synthetic_mode modes[AMPED_MAX_ORDER];
 } amped_synthetic_shard;
 
-/* The caller's function that counts nonzeros, as amped_device_ops' count_synthetic does. */
+/* Function of the caller that counts nonzeros, as count_synthetic of amped_device_ops does. */
 typedef amped_status amped_synthetic_counter(void *context, const amped_synthetic *t, int mode,
                                              uint64_t width, uint64_t first, uint64_t count,
                                              uint64_t *idp_nnz);
 
-/* Make the shard of the plan's rank. Where it has a part of a split iDp, it calls counter: for at
- * most all nonzeros, twice. */
+/* Make the shard of the plan's rank. If the rank has a part of a split iDp, the function calls
+ * counter, for at most twice the number of all nonzeros. */
 amped_status amped_synthetic_shard_make(amped_synthetic_shard *s, const amped_synthetic *t,
                                         const amped_plan *plan, int mode,
                                         amped_synthetic_counter *counter, void *context);
@@ -135,7 +135,7 @@ AMPED_BOTH static inline uint64_t amped_synthetic_position(const amped_synthetic
   return m->position[idp] + (index - idp * m->width);
 }
 
-/* Is nonzero k in the shard? *row is its row of the rank's MTTKRP result. */
+/* Is nonzero k in the shard? *row = its row of the rank's MTTKRP result. */
 AMPED_BOTH static inline bool amped_synthetic_row(const amped_synthetic_shard *s, uint64_t k,
                                                   uint64_t *row) {
   const amped_synthetic_mode *m = &s->modes[s->mode];
