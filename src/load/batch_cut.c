@@ -1,3 +1,4 @@
+/* Batch cut: batches out of one input, by slices of a mode or by boxes. */
 #include "load/batch_cut.h"
 
 #include <stdio.h>
@@ -12,10 +13,10 @@
 #include "tensor/format.h"
 #include "tensor/label_order.h"
 
-/* Nonzeros that are read at a time. */
+/* Nonzeros read at a time. */
 #define PIECE (UINT64_C(1) << 16)
 
-/* The box of an entry outside of all; or there is none. */
+/* No box: for an entry outside of all boxes, or after the last box. */
 #define NO_BOX UINT64_MAX
 
 struct amped_batch_cut {
@@ -26,24 +27,24 @@ struct amped_batch_cut {
   uint64_t batch;
   amped_boxes boxes;
   amped_labels labels[AMPED_MAX_ORDER];
-  /* The nonzeros: in memory, in the order of mode, or read from a copy, a piece at a time. */
+  /* The nonzeros: in memory, in the order of mode; or read from a copy, a piece at a time. */
   amped_sptensor sorted;
   int copy;
-  void *raw[AMPED_MAX_ORDER], *raw_values; /* a piece as the input has it */
+  void *raw[AMPED_MAX_ORDER], *raw_values; /* a piece in the input's types */
   uint64_t *indices[AMPED_MAX_ORDER];
   double *values;
-  uint64_t first, count; /* of the piece */
+  uint64_t first, count; /* range of the piece */
   uint64_t at;           /* slices: the next nonzero */
   uint64_t box;          /* boxes: the next one; NO_BOX: none */
   uint64_t known_nnz;    /* entries of the state's first fit */
-  uint64_t passed;       /* entries of indices that it had */
+  uint64_t passed;       /* entries skipped because the first fit had their indices */
   bool told;
-  signed char *knew[AMPED_MAX_ORDER]; /* of labels: 1 yes, -1 no, 0 not asked yet */
+  signed char *knew[AMPED_MAX_ORDER]; /* per label: 1 known, -1 not known, 0 not looked up yet */
 };
 
 /* --- boxes ------------------------------------------------------------------------------------ */
 
-/* "D0xD1..", up to `end`. */
+/* Parses "D0xD1..", up to `end`. */
 static bool parse_dims(const char *text, const char *end, bool zeros, int *order, uint64_t *dims) {
   for (*order = 0; *order < AMPED_MAX_ORDER && text < end; ++*order) {
     char number[32];
@@ -55,7 +56,7 @@ static bool parse_dims(const char *text, const char *end, bool zeros, int *order
     if (!amped_parse_count(number, &dims[*order]) || (dims[*order] == 0 && !zeros) ||
         dims[*order] > AMPED_MAX_DIM)
       return false;
-    text += n + 1; /* behind an x, or behind the end */
+    text += n + 1; /* after an x, or after the end */
   }
   return text == end + 1;
 }
@@ -89,8 +90,9 @@ static uint64_t box_of(const amped_boxes *b, const uint64_t *index) {
 
 /* --- nonzeros --------------------------------------------------------------------------------- */
 
-/* Slices of a mode with labels come in the natural order of these, whatever the order of the rows.
- * *order: the label that comes k-th; NULL where that is the order of the indices. */
+/* Finds the natural order of the labels of c->mode, in which slices come whatever the order of the
+ * rows. *order: the label that comes k-th, freed by the caller; NULL if it is the order of the
+ * indices, or without labels. */
 static amped_status find_order(const amped_batch_cut *c, uint64_t **order) {
   const amped_labels *labels = &c->labels[c->mode];
   char name[80];
@@ -113,7 +115,7 @@ static amped_status find_order(const amped_batch_cut *c, uint64_t **order) {
   return status;
 }
 
-/* indices[k] = the place of index indices[k] in that order. */
+/* indices[k] = the place of indices[k] in `order`. */
 static amped_status to_places(const uint64_t *order, uint64_t labels, uint64_t nnz,
                               uint64_t *indices) {
   uint64_t *place = NULL;
@@ -126,7 +128,7 @@ static amped_status to_places(const uint64_t *order, uint64_t labels, uint64_t n
   return AMPED_OK;
 }
 
-/* All nonzeros, in the order of a mode, or in that of its labels. */
+/* Reads and sorts all nonzeros, by the indices of a mode, or by the order of its labels. */
 static amped_status sort_list(amped_batch_cut *c, const uint64_t *order) {
   const uint64_t nnz = c->info->nnz;
   amped_sptensor *t = &c->sorted;
@@ -166,7 +168,7 @@ static amped_status read_piece(amped_batch_cut *c, uint64_t first) {
   return AMPED_OK;
 }
 
-/* Nonzero k. */
+/* Gets nonzero k. */
 static amped_status get(amped_batch_cut *c, uint64_t k, uint64_t *index, double *value) {
   const bool sorted = c->sorted.nnz > 0;
   if (k < c->first || k >= c->first + c->count)
@@ -178,7 +180,7 @@ static amped_status get(amped_batch_cut *c, uint64_t k, uint64_t *index, double 
   return AMPED_OK;
 }
 
-/* A batch that grows. */
+/* A growable batch. */
 typedef struct gathered {
   amped_sptensor *t;
   uint64_t room;
@@ -218,7 +220,7 @@ static amped_status begin(amped_batch_cut *c) {
   AMPED_TRY(amped_batch_indices_check(c->x, amped_input_path(c->input), c->info->order, c->labels));
   c->copy = !c->info->has_copies ? AMPED_INPUT_LIST : c->mode < 0 ? 0 : c->mode;
   if (c->mode < 0)
-    return AMPED_OK; /* the first box takes a pass over all nonzeros, which checks them */
+    return AMPED_OK; /* the first box makes a pass over all nonzeros, which checks them */
   uint64_t *order = NULL;
   AMPED_TRY(find_order(c, &order));
   amped_status status = c->info->has_copies ? amped_input_check(c->input, c->copy) : AMPED_OK;
@@ -287,8 +289,8 @@ static bool knew_all(amped_batch_cut *c, const uint64_t *index) {
   return all;
 }
 
-/* From nonzero c->at on; those of an index stand together. *begin and *end: its first and last
- * index. */
+/* Gathers the next slice, from nonzero c->at on; nonzeros of an index are consecutive. *begin and
+ * *end: the slice's first and last index. */
 static amped_status gather_slice(amped_batch_cut *c, gathered *g, uint64_t *begin, uint64_t *end) {
   uint64_t index[AMPED_MAX_ORDER];
   uint64_t indices = 0;
@@ -314,7 +316,7 @@ static amped_status gather_slice(amped_batch_cut *c, gathered *g, uint64_t *begi
   return AMPED_OK;
 }
 
-/* Of box c->box, which becomes the next one that has entries. */
+/* Gathers the entries of box c->box, which then becomes the next box that has entries. */
 static amped_status gather_box(amped_batch_cut *c, gathered *g) {
   uint64_t next = NO_BOX;
   for (uint64_t k = 0; k < c->info->nnz; k++) {
@@ -375,8 +377,8 @@ static amped_status next_box(amped_batch_cut *c, gathered *g, char **name) {
   return g->t->nnz > 0 ? make_name(c, what, name) : AMPED_OK;
 }
 
-/* Once, when all batches were cut: what was passed over. The state knows how many entries its first
- * fit had, and not which. */
+/* Reports the skipped entries once, after the last batch. The state knows the number of entries of
+ * its first fit, but not which ones. */
 static void tell_passed(amped_batch_cut *c) {
   const char *path = amped_input_path(c->input);
   const char *where = c->mode < 0 ? "in the first box" : "of indices in the first fit";

@@ -1,3 +1,4 @@
+/* Batch indices: translation of a batch's indices and labels to the state's. */
 #include "load/batch_indices.h"
 
 #include <string.h>
@@ -81,7 +82,7 @@ amped_status amped_batch_indices_check(const amped_batch_indices *x, const char 
   return AMPED_OK;
 }
 
-/* The state's index of a text that it knows, or AMPED_INDEX_UNKNOWN. */
+/* Returns the state's index of a text, or AMPED_INDEX_UNKNOWN. */
 static uint64_t index_of(const amped_batch_indices *x, int mode, const char *text,
                          uint64_t length) {
   const amped_labels numbers = {.from_zero = x->from_zero};
@@ -91,7 +92,7 @@ static uint64_t index_of(const amped_batch_indices *x, int mode, const char *tex
   return id == AMPED_INTERN_NONE ? AMPED_INDEX_UNKNOWN : id;
 }
 
-/* Index i of a batch that has no labels, as the user has it. */
+/* Prints index i of a batch without labels, in the user's numbering. */
 static uint64_t number_text(const amped_labels *labels, uint64_t i, char *text) {
   return (uint64_t)amped_number_print_u64(text, amped_label_number(labels, i));
 }
@@ -110,9 +111,9 @@ bool amped_batch_indices_knew(const amped_batch_indices *x, int mode, const ampe
   return index_of(x, mode, text, length) < x->known[mode];
 }
 
-/* --- turning ---------------------------------------------------------------------------------- */
+/* --- translation ------------------------------------------------------------------------------ */
 
-/* Which labels has the list? [count], 1: it has. */
+/* Marks the labels that the list uses: (*out)[label] = 1. The caller frees *out. */
 static amped_status mark_used(const amped_labels *labels, const amped_sptensor *list, int mode,
                               unsigned char **out) {
   AMPED_TRY(amped_calloc(out, labels->count, 1, "labels of a batch"));
@@ -128,7 +129,7 @@ static amped_status refuse_label(const amped_batch_indices *x, const char *name,
                      mode + 1, x->path);
 }
 
-/* The state's index of a text; a new label is staged. */
+/* Finds the state's index of a text; stages a new label. */
 static amped_status find_or_stage(amped_batch_indices *x, int mode, const char *text,
                                   uint64_t length, uint64_t *out) {
   *out = index_of(x, mode, text, length);
@@ -154,7 +155,7 @@ static amped_status index_of_label(amped_batch_indices *x, const char *name, int
                                   "no labels there; number that column");
 }
 
-/* Two labels of one index would make one row of two. */
+/* Refuses equal labels of two indices, which would merge two rows into one. */
 static amped_status check_distinct(const amped_batch_indices *x, const char *name, int mode,
                                    const amped_labels *labels, const unsigned char *used) {
   amped_intern seen = {0};
@@ -197,7 +198,7 @@ done:
   return status;
 }
 
-/* Indices that are labels of the state. */
+/* Translates indices that are labels of the state. */
 static amped_status turn_numbers(amped_batch_indices *x, int mode, const amped_labels *labels,
                                  amped_sptensor *list) {
   char text[AMPED_NUMBER_BYTES];

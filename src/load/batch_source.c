@@ -1,3 +1,4 @@
+/* Batch source: batches of a stream, from files, slices, boxes or a followed folder. */
 #include "load/batch_source.h"
 
 #include <dirent.h>
@@ -19,22 +20,22 @@
 #include "text/io.h"
 #include "text/io_tns.h"
 
-/* Between two looks at a folder. */
+/* Pause between two scans of a folder. */
 static const struct timespec pause_between = {0, 200000000};
 
 struct amped_batch_source {
   const amped_comm *comm;
   const amped_batch_request *request;
-  const char *path; /* of the state */
-  bool from_zero;   /* texts of batches count from 0 where the user does not say */
+  const char *path; /* path of the state */
+  bool from_zero;   /* texts count indices from 0, unless the user says otherwise */
   amped_duplicates duplicates;
-  uint64_t dims[AMPED_MAX_ORDER]; /* of the state, on every rank */
+  uint64_t dims[AMPED_MAX_ORDER]; /* dims of the state, on every rank */
   int order;
   amped_batch_indices indices; /* rank 0 */
-  int next;                    /* FILES: the next of the request */
+  int next;                    /* FILES: the next path of the request */
   amped_input *input;          /* BY, BOXES */
   amped_batch_cut *cut;        /* rank 0 */
-  amped_intern taken;          /* FOLLOW: names of files that were looked at */
+  amped_intern taken;          /* FOLLOW: names of files that were examined */
 };
 
 static bool is_hdf5(const char *path, const amped_read_options *read) {
@@ -55,7 +56,7 @@ amped_status amped_batch_source_probe(const amped_batch_request *r) {
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* The mode of --by: by its name in the state, or its number from 1. */
+/* Finds the mode of --by: by its name in the state, or its number from 1. */
 static amped_status find_mode(const amped_batch_source *s, int *mode) {
   const char *by = s->request->by;
   amped_labels labels[AMPED_MAX_ORDER];
@@ -69,7 +70,7 @@ static amped_status find_mode(const amped_batch_source *s, int *mode) {
                      by, s->order);
 }
 
-/* Rank 0. */
+/* Rank 0: opens the cut of BY or BOXES. */
 static amped_status open_cut(amped_batch_source *s, uint64_t known_nnz) {
   const amped_batch_request *r = s->request;
   int mode = -1;
@@ -82,7 +83,7 @@ static amped_status open_cut(amped_batch_source *s, uint64_t known_nnz) {
   return amped_batch_cut_open(s->input, &s->indices, mode, r->batch, &r->boxes, known_nnz, &s->cut);
 }
 
-/* Rank 0. The options of reading go with texts and tables alone. */
+/* Rank 0: the options for a file. The user's apply only to texts and tables. */
 static amped_read_options read_options(const amped_batch_source *s, const char *path) {
   static const amped_read_options plain = {.index_base = AMPED_BASE_AUTO};
   if (is_hdf5(path, s->request->read))
@@ -172,7 +173,7 @@ static bool ends_with(const char *name, const char *suffix) {
   return n >= m && strcasecmp(name + n - m, suffix) == 0;
 }
 
-/* Drafts of this program have ".tmp." within their names. */
+/* Unfinished files and drafts. This program's drafts have ".tmp." within their names. */
 static bool is_unfinished(const char *name) {
   return name[0] == '.' || strstr(name, ".tmp.") != NULL || ends_with(name, ".tmp") ||
          ends_with(name, ".part") || ends_with(name, ".lock");
@@ -196,7 +197,7 @@ static amped_status join(const char *folder, const char *name, char **out) {
   return AMPED_OK;
 }
 
-/* The first name that was not looked at; "": there is none. */
+/* Finds the first name, in order, that was not examined; "": none is left. */
 static amped_status first_name(const amped_batch_source *s, char name[NAME_MAX + 1]) {
   const char *folder = s->request->paths[0];
   DIR *entries = opendir(folder);
@@ -211,8 +212,8 @@ static amped_status first_name(const amped_batch_source *s, char name[NAME_MAX +
   return AMPED_OK;
 }
 
-/* Is it a file that may be a batch? What is none is told once. A pipe is none: no signal would end
- * the wait for who writes into it. */
+/* Can this file be a batch? A file that cannot is reported once. Pipes are refused: no signal would
+ * end the wait for their writer. */
 static bool is_batch(const amped_batch_source *s, const char *path) {
   struct stat st;
   amped_format format = AMPED_FORMAT_TNS;
@@ -229,7 +230,7 @@ static bool is_batch(const amped_batch_source *s, const char *path) {
   return is;
 }
 
-/* Rank 0: *path is the next file, of amped_alloc; NULL: there is none yet. */
+/* Rank 0: finds the next file. *path is the caller's (amped_free); NULL: none yet. */
 static amped_status look_at_folder(amped_batch_source *s, char **path) {
   char name[NAME_MAX + 1];
   for (*path = NULL;;) {
@@ -247,7 +248,7 @@ static amped_status look_at_folder(amped_batch_source *s, char **path) {
 
 /* --- the next batch --------------------------------------------------------------------------- */
 
-/* Rank 0: read a file into `list`, with its labels; nnz 0: it is empty. */
+/* Rank 0: reads a file into `list`, with its labels; nnz 0: the file is empty. */
 static amped_status read_file(const amped_batch_source *s, const char *path, amped_sptensor *list) {
   amped_read_options read = read_options(s, path);
   struct stat st;
@@ -259,7 +260,8 @@ static amped_status read_file(const amped_batch_source *s, const char *path, amp
   return AMPED_OK;
 }
 
-/* Rank 0: what comes next, as the user has it. *name NULL: nothing does; with FOLLOW, not yet. */
+/* Rank 0: takes the next batch, in the user's indices. *name NULL: no batch is left; with FOLLOW,
+ * none yet. */
 static amped_status take_list(amped_batch_source *s, amped_sptensor *list, char **name) {
   const amped_batch_request *r = s->request;
   amped_status status = AMPED_OK;
@@ -284,8 +286,8 @@ static amped_status take_list(amped_batch_source *s, amped_sptensor *list, char 
   return AMPED_OK;
 }
 
-/* Rank 0: rows that a batch of this many entries may grow a mode to. Each entry has one new row at
- * most; twice the sum leaves room for indices that have no entry yet. */
+/* Rank 0: limit of a mode's rows after a batch with this number of entries. Each entry has at most
+ * one new row; twice the sum leaves space for indices that have no entry yet. */
 static uint64_t most_rows(const amped_batch_source *s, int mode, uint64_t entries) {
   uint64_t most = 0;
   if (s->request->max_rows > 0)
@@ -293,7 +295,7 @@ static uint64_t most_rows(const amped_batch_source *s, int mode, uint64_t entrie
   return amped_add(s->dims[mode], entries, &most) && amped_mul(most, 2, &most) ? most : UINT64_MAX;
 }
 
-/* Rank 0: "line 12: " of the first line of a text that has the index; "" if it is not known. */
+/* Rank 0: "line 12: " for the first line of a text that has the index; "" if unknown. */
 static const char *line_of(const amped_batch_source *s, const char *path, int mode, uint64_t index,
                            char text[48]) {
   const amped_read_options read = read_options(s, path);
@@ -309,7 +311,8 @@ static const char *line_of(const amped_batch_source *s, const char *path, int mo
   return text;
 }
 
-/* Rank 0: one wrong index would grow the state by a row for each index below it. */
+/* Rank 0: refuses a batch that grows a mode too much. One wrong index would grow the state by a row
+ * for each index below it. */
 static amped_status check_growth(const amped_batch_source *s, const char *name,
                                  const amped_sptensor *list) {
   char line[48];
@@ -330,7 +333,7 @@ static amped_status check_growth(const amped_batch_source *s, const char *name,
   return AMPED_OK;
 }
 
-/* Rank 0: into the state's indices. */
+/* Rank 0: translates a list to the state's indices. */
 static amped_status turn(amped_batch_source *s, const char *name, amped_sptensor *list) {
   const amped_labels *labels = s->cut != NULL ? amped_batch_cut_labels(s->cut) : list->labels;
   if (s->cut == NULL)
@@ -342,7 +345,7 @@ static amped_status turn(amped_batch_source *s, const char *name, amped_sptensor
   return amped_sptensor_validate(list, name);
 }
 
-/* Collective: rank 0's name, on all. */
+/* Collective: copies rank 0's name to all ranks. */
 static amped_status share_name(const amped_comm *comm, char **name) {
   uint64_t bytes = *name != NULL ? strlen(*name) + 1 : 0;
   amped_status status = AMPED_OK;
@@ -354,7 +357,7 @@ static amped_status share_name(const amped_comm *comm, char **name) {
   return AMPED_OK;
 }
 
-/* Collective: rank 0's list becomes the batch. */
+/* Collective: makes the batch of rank 0's list. */
 static amped_status make_batch(amped_batch_source *s, amped_sptensor *list,
                                amped_source_batch *out) {
   const amped_comm *comm = s->comm;
@@ -373,14 +376,14 @@ static amped_status make_batch(amped_batch_source *s, amped_sptensor *list,
   return amped_input_of_list(comm, out->name, comm->rank == 0 ? list : NULL, &out->input);
 }
 
-/* Collective: has a signal reached any rank? */
+/* Collective: has any rank received a signal? */
 static bool is_signalled(const amped_comm *comm) {
   uint64_t caught = amped_signals_caught() != NULL;
   amped_comm_sum_u64(comm, &caught, 1);
   return caught > 0;
 }
 
-/* Collective: rank 0's next list, and its name; FOLLOW waits for one. */
+/* Collective: gets rank 0's next list, and its name; FOLLOW waits for one. */
 static amped_status await_list(amped_batch_source *s, amped_sptensor *list, char **name) {
   for (bool waits = false;; waits = true) {
     uint64_t found = 0;

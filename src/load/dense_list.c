@@ -1,3 +1,4 @@
+/* Dense list: reads a dense file piece by piece and keeps the nonzero cells. */
 #include "load/dense_list.h"
 
 #include <string.h>
@@ -6,11 +7,11 @@
 #include "base/mem.h"
 #include "tensor/dense_stats.h"
 
-/* Cells that are read together, and that become doubles together. */
+/* PIECE: cells read together. BLOCK: cells converted to double together. */
 #define PIECE (UINT64_C(1) << 20)
 #define BLOCK UINT64_C(4096)
 
-/* The list while it is read. */
+/* The list during reading. */
 typedef struct list {
   const amped_dense_info *info;
   const amped_overflow *overflow;
@@ -29,7 +30,7 @@ static amped_status grow(list *l, uint64_t most) {
   return AMPED_OK;
 }
 
-/* Room for one more nonzero; `cell` tells how much is read. */
+/* Makes space for one more nonzero. `cell` = cells read so far, for the overflow handler. */
 static amped_status make_room(list *l, uint64_t cell) {
   const amped_overflow *o = l->overflow;
   const uint64_t most = o == NULL ? l->info->cells : amped_overflow_most(o->memory, l->info->order);

@@ -1,3 +1,4 @@
+/* Dense output: one interface to the HDF5 and the npy writer. */
 #include "load/dense_output.h"
 
 #include "base/file.h"
@@ -7,10 +8,10 @@
 #include "text/io_npy.h"
 
 struct amped_dense_output {
-  amped_dense_writer *hdf5; /* or, where NULL, */
+  amped_dense_writer *hdf5; /* NULL: npy is used */
   amped_npy_writer *npy;
-  amped_dense_info info;   /* of npy, */
-  amped_dense_stats stats; /* whose cells are counted here */
+  amped_dense_info info;   /* for npy: description of the tensor */
+  amped_dense_stats stats; /* for npy: statistics of its cells */
   uint64_t appended;
 };
 

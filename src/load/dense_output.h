@@ -1,5 +1,5 @@
-/* Dense output: the file that a dense tensor is written to, HDF5 (dense_file.h) or npy (io_npy.h);
- * the twin of the dense source. Cells come in C's order without gaps. Not collective. */
+/* Dense output: the file to which a dense tensor is written, HDF5 (dense_file.h) or npy (io_npy.h);
+ * the counterpart of the dense source. Cells come in C's order without gaps. Not collective. */
 #ifndef AMPED_DENSE_OUTPUT_H
 #define AMPED_DENSE_OUTPUT_H
 
@@ -8,22 +8,22 @@
 
 typedef struct amped_dense_output amped_dense_output;
 
-/* By its suffix: .npy; .h5 and .hdf5. */
+/* Is the suffix .npy; .npy, .h5 or .hdf5? */
 bool amped_dense_output_is_npy(const char *path);
 bool amped_dense_output_is(const char *path);
 
-/* info is copied; layout is C's. Nothing has the name before it is published. AMPED_FAILED where
- * the disk has no room for it. *out is NULL on failure. */
+/* Create a draft, published later under `path`. info is copied; its layout must be C's.
+ * AMPED_FAILED if the disk has no space for the tensor. *out is NULL on failure. */
 amped_status amped_dense_output_create(const char *path, const amped_dense_info *info,
                                        amped_dense_output **out);
-/* Cells are finite; HDF5 refuses others. Sums do not depend on how cells are cut into calls of
- * whole multiples of AMPED_DENSE_OUTPUT_PIECE. */
+/* Append cells, which are finite; HDF5 refuses others. Sums do not depend on the division into
+ * calls, if each call has a multiple of AMPED_DENSE_OUTPUT_PIECE. */
 #define AMPED_DENSE_OUTPUT_PIECE (UINT64_C(1) << 20)
 amped_status amped_dense_output_append(amped_dense_output *output, uint64_t count,
                                        const void *cells);
-/* Borrowed; with statistics of the cells that were appended. */
+/* Borrowed; with statistics of the appended cells. */
 const amped_dense_info *amped_dense_output_info(amped_dense_output *output);
-/* Frees the output. publish: all cells were appended. */
+/* Both free the output. publish: all cells must be appended. */
 amped_status amped_dense_output_publish(amped_dense_output *output);
 void amped_dense_output_discard(amped_dense_output *output); /* NULL is allowed */
 

@@ -1,3 +1,4 @@
+/* Dense source: boxes of cells from an HDF5 or npy file, checked and reordered. */
 #include "load/dense_source.h"
 
 #include <string.h>
@@ -9,7 +10,7 @@
 
 struct amped_dense_source {
   char *path;
-  amped_dense_file *hdf5; /* or, where NULL, */
+  amped_dense_file *hdf5; /* NULL: npy is used */
   amped_npy *npy;
   bool nan_zero;
   uint64_t zeroed;
@@ -89,15 +90,15 @@ uint64_t amped_dense_source_zeroed(const amped_dense_source *s) {
   return s->zeroed;
 }
 
-/* A box of cells of the file, in the file's indices. */
+/* A box of cells, in the file's indices. */
 typedef struct box {
   uint64_t first[AMPED_MAX_ORDER], count[AMPED_MAX_ORDER];
   uint64_t cells;
 } box;
 
-/* The largest box that begins with cell `first` of the slab and has at most `most` cells, which lie
- * side by side: indices of one mode, all of the modes behind it in the layout, one of those before
- * it. */
+/* Finds the largest box with at most `most` cells that begins with cell `first` of the slab and is
+ * consecutive in memory: indices of one mode, all indices of the modes after it in the layout, and
+ * one index of each mode before it. */
 static box next_box(const amped_dense_info *info, const uint64_t *dims, uint64_t first,
                     uint64_t most) {
   box b;
@@ -175,7 +176,7 @@ amped_status amped_dense_source_read(amped_dense_source *s, int slab_mode, uint6
   return AMPED_OK;
 }
 
-/* Cells of a box in the file's layout, to C's order. */
+/* Copies the cells of a box from the file's layout to C's order. */
 static void reorder(const amped_dense_info *info, const box *b, const char *from, char *to) {
   const uint64_t bytes = amped_cell_bytes(info->type);
   uint64_t stride[AMPED_MAX_ORDER];

@@ -1,3 +1,4 @@
+/* Input: opening, describing and reading the file or list of a tensor. */
 #include "load/input.h"
 
 #include <math.h>
@@ -13,13 +14,13 @@ struct amped_input {
   const char *path;
   amped_tensor_info info;
   bool info_owned;         /* the partitions are this struct's own, not the file's */
-  amped_tensor_file *file; /* or, where NULL, */
-  amped_sptensor tensor;   /* in memory; or, where there are counts, */
+  amped_tensor_file *file; /* NULL: tensor or part is used */
+  amped_sptensor tensor;   /* list in memory, if there is no file and no part */
   amped_input_part part;
-  uint64_t *counts; /* [nranks] of all parts */
+  uint64_t *counts; /* [nranks] nonzeros of all parts; NULL: not an input in parts */
   amped_duplicates rule;
   bool watches_negative;
-  double negative; /* sum of squares */
+  double negative; /* sum of squares of negative values */
 };
 
 void amped_input_watch_negative(amped_input *input, bool on) {
@@ -43,7 +44,7 @@ double amped_input_negative(const amped_input *input) {
   return input->negative;
 }
 
-/* The nonzeros are one list, in the order of the file, or sorted. */
+/* Describes a list in memory, in file order or sorted. */
 static void describe_memory(amped_input *input) {
   const amped_sptensor *t = &input->tensor;
   input->info.order = t->order;
@@ -57,13 +58,13 @@ static void describe_memory(amped_input *input) {
   }
 }
 
-/* The file that is read into memory. */
+/* The file that is being read into memory. */
 typedef struct reading {
   const char *path;
-  uint64_t free_bytes; /* of memory */
+  uint64_t free_bytes; /* free memory */
 } reading;
 
-/* Called where memory holds no more nonzeros: an error, before the system kills the process. */
+/* Overflow handler: reports an error before the system kills the process. */
 static amped_status refuse_more(void *context, amped_sptensor *t, double fraction) {
   const reading *r = context;
   char have[32];
@@ -75,7 +76,8 @@ static amped_status refuse_more(void *context, amped_sptensor *t, double fractio
                      t->nnz, amped_format_bytes(have, r->free_bytes));
 }
 
-/* `counts`: every row of a table counts 1, so that equal rows are to be counted. */
+/* Merges repeated coordinates. `counts`: every row of a table counts 1, so that merged values are
+ * numbers of equal rows. */
 static amped_status treat_duplicates(const char *path, amped_duplicates policy, bool counts,
                                      amped_sptensor *t) {
   uint64_t found = 0;
@@ -94,7 +96,7 @@ static amped_status treat_duplicates(const char *path, amped_duplicates policy, 
 
 amped_status amped_input_read_list(const char *path, const amped_read_options *read,
                                    amped_sptensor *out) {
-  reading r = {path, amped_mem_available() / 4 * 3}; /* the rest for buffers */
+  reading r = {path, amped_mem_available() / 4 * 3}; /* the rest is for buffers */
   const amped_overflow overflow = {.memory = r.free_bytes, .take = refuse_more, .context = &r};
   amped_read_options options = *read;
   amped_format format = AMPED_FORMAT_HDF5;
@@ -136,7 +138,7 @@ static amped_status open_here(amped_input *input, const amped_read_options *read
   return AMPED_OK;
 }
 
-/* Collective: ranks that do not read get the info and its tables. */
+/* Collective: copies info and tables to ranks that do not read. */
 static amped_status broadcast_info(const amped_comm *comm, amped_input *input, bool have) {
   amped_status status = AMPED_OK;
   amped_tensor_info shared = input->info;
@@ -171,7 +173,7 @@ amped_status amped_input_differs(const amped_comm *comm, const amped_input *inpu
                      comm->rank);
 }
 
-/* A hash of the iDp tables: from these, ranks know how many nonzeros others send them. */
+/* A hash of the iDp tables, which give every rank the numbers of nonzeros that others send. */
 static uint64_t hash_tables(const amped_tensor_info *info) {
   uint64_t hash = 0;
   for (int m = 0; m < info->order; m++)
@@ -180,7 +182,8 @@ static uint64_t hash_tables(const amped_tensor_info *info) {
   return hash;
 }
 
-/* Collective: ranks may see different files under one name. Every rank's must be rank 0's. */
+/* Collective: compares every rank's file with rank 0's. Ranks may see different files under one
+ * name. */
 static amped_status compare_info(const amped_comm *comm, const amped_input *input) {
   amped_tensor_info first = input->info;
   uint64_t tables = input->info.has_copies ? hash_tables(&input->info) : 0;
@@ -369,7 +372,7 @@ amped_status amped_input_labels(amped_input *input, int mode, amped_labels *out)
   memset(out, 0, sizeof *out);
   if (input->file != NULL)
     return amped_tensor_file_labels(input->file, mode, out);
-  *out = input->tensor.labels[mode]; /* handed over */
+  *out = input->tensor.labels[mode]; /* ownership moves to the caller */
   memset(&input->tensor.labels[mode], 0, sizeof *out);
   return AMPED_OK;
 }

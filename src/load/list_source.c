@@ -1,18 +1,18 @@
+/* List source: passes over a coordinate list, read once and held, or read every time. */
 #include "load/list_source.h"
 
 #include <string.h>
 
 #include "base/mem.h"
 
-/* Nonzeros that a rank receives in a round at most: MPI counts them, and their places, in an int.
- */
+/* Most nonzeros that a rank receives in a round: MPI counts them, and their places, in an int. */
 #define RECEIVED_NNZ (UINT64_C(1) << 23)
 
-/* A list is held where it takes at most this part of the device's memory: copies, and room to sort
- * them, come on top. */
+/* A list is held if it takes at most 1/HELD_PART of the device's memory: copies, and memory for
+ * sorting them, are needed in addition. */
 #define HELD_PART 4
 
-/* In place of a count: rank 0 cannot read on. */
+/* In place of a count: rank 0 cannot continue reading. */
 #define FAILED UINT64_MAX
 
 struct amped_list_source {
@@ -20,21 +20,21 @@ struct amped_list_source {
   amped_input *input;
   const amped_tensor_info *info;
   const amped_worker *worker;
-  const uint64_t *parts; /* [nranks] nonzeros of an input in parts; else NULL */
-  uint64_t longest;      /* of the parts */
+  const uint64_t *parts; /* [nranks] nonzeros of an input in parts; NULL: not in parts */
+  uint64_t longest;      /* nonzeros of the longest part */
   bool parallel;
   bool held;
-  bool filled; /* all nonzeros of this rank are in its part */
+  bool filled; /* all nonzeros of this rank are in its list part */
   amped_list_shape shape;
   amped_list_part *part;
-  uint64_t own; /* nonzeros of this rank's slabs, where it has slabs */
+  uint64_t own; /* nonzeros of this rank's slabs, or of its part */
   uint64_t device_bytes;
   /* The pass: */
   uint64_t turn;
-  bool *wanted; /* [slabs] that this rank reads; NULL: all */
+  bool *wanted; /* [slabs] slabs that this rank reads */
   amped_slab_reader *reader;
-  amped_slab slab; /* that rank 0 sent */
-  bool lost;       /* rank 0 cannot read on */
+  amped_slab slab; /* slab received from rank 0 */
+  bool lost;       /* rank 0 cannot continue reading */
   amped_status status;
 };
 
@@ -42,7 +42,7 @@ static uint64_t slabs_of(const amped_list_source *s) {
   return amped_ceil_div(s->info->nnz, AMPED_SLAB_NNZ);
 }
 
-/* Slabs of a rank in a turn: of a list that is held as many as ranks can receive. */
+/* Slabs of a rank in a turn: for a held list, the number that ranks can receive; else 1. */
 static uint64_t turn_slabs(const amped_list_source *s) {
   const uint64_t nranks = (uint64_t)s->comm->nranks;
   const uint64_t most = RECEIVED_NNZ / AMPED_SLAB_NNZ / nranks;
@@ -51,12 +51,12 @@ static uint64_t turn_slabs(const amped_list_source *s) {
   return s->held && slabs > 1 ? slabs : 1;
 }
 
-/* Ranks that have slabs in a turn. */
+/* Number of ranks that have slabs in a turn. */
 static uint64_t readers_of(const amped_list_source *s) {
   return s->held || s->parallel || s->parts != NULL ? (uint64_t)s->comm->nranks : 1;
 }
 
-/* Does rank 0 send slabs to their ranks in this pass? */
+/* Does rank 0 send slabs to other ranks in this pass? */
 static bool sends_slabs(const amped_list_source *s) {
   return s->held && !s->filled && !s->parallel && s->parts == NULL && s->comm->nranks > 1;
 }
@@ -78,7 +78,7 @@ static uint64_t count_at(uint64_t first, uint64_t turn, uint64_t nnz) {
   return nnz - first < turn ? nnz - first : turn;
 }
 
-/* Nonzeros of the number-th share, which go round to ranks. */
+/* Nonzeros of the number-th share. Shares are assigned round-robin to ranks. */
 static uint64_t share_count(const amped_list_source *s, uint64_t number) {
   const uint64_t nranks = (uint64_t)s->comm->nranks;
   if (s->parts != NULL)
@@ -88,7 +88,7 @@ static uint64_t share_count(const amped_list_source *s, uint64_t number) {
   return count_at(number * turn, turn, s->info->nnz);
 }
 
-/* Nonzeros that go round to a rank. */
+/* Nonzeros of all shares of a rank. */
 static uint64_t nnz_of(const amped_list_source *s, int rank, uint64_t readers) {
   uint64_t sum = 0;
   for (uint64_t k = (uint64_t)rank; share_count(s, k) > 0; k += readers)
@@ -98,7 +98,7 @@ static uint64_t nnz_of(const amped_list_source *s, int rank, uint64_t readers) {
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
-/* The parts of one round are different nonzeros. */
+/* Sets the sizes of the list part. The windows of one round contain distinct nonzeros. */
 static void set_shape(amped_list_source *s) {
   const amped_tensor_info *info = s->info;
   const uint64_t readers = readers_of(s);
@@ -118,7 +118,8 @@ static void set_shape(amped_list_source *s) {
   shape->arriving = shape->window * readers < info->nnz ? shape->window * readers : info->nnz;
 }
 
-/* Collective: has every rank room to hold its slabs? What host memory holds is not held twice. */
+/* Collective: does every rank have memory to hold its slabs? A list in host memory is not held a
+ * second time there. */
 static bool has_room(const amped_list_source *s) {
   uint64_t device_bytes = 0;
   uint64_t host_bytes = 0;
@@ -126,14 +127,14 @@ static bool has_room(const amped_list_source *s) {
   s->worker->backend->lists->require(s->worker->device, &s->shape, &device_bytes, &host_bytes);
   const uint64_t room = s->worker->backend->device->memory(s->worker->device);
   const uint64_t ranks =
-      s->worker->backend->device_pointers ? 1 : (uint64_t)s->comm->local_size; /* share the room */
+      s->worker->backend->device_pointers ? 1 : (uint64_t)s->comm->local_size; /* sharing memory */
   without = device_bytes + host_bytes > room / ranks / HELD_PART ||
             (amped_input_in_memory(s->input) && !s->worker->backend->device_pointers);
   amped_comm_sum_u64(s->comm, &without, 1);
   return without == 0;
 }
 
-/* Collective. The shape is set. */
+/* Collective. Makes the list part; the shape must be set. */
 static amped_status make_part(amped_list_source *s) {
   uint64_t host_bytes = 0;
   s->worker->backend->lists->require(s->worker->device, &s->shape, &s->device_bytes, &host_bytes);
@@ -190,13 +191,13 @@ amped_status amped_list_source_release(amped_list_source *s) {
   return make_part(s);
 }
 
-/* --- what is asked of it ---------------------------------------------------------------------- */
+/* --- queries ---------------------------------------------------------------------------------- */
 
 bool amped_list_source_held(const amped_list_source *s) {
   return s->held;
 }
 
-/* Does this rank read the file in the passes to come? */
+/* Does this rank read the file in future passes? */
 static bool reads(const amped_list_source *s) {
   return !s->filled && s->parts == NULL && (s->parallel || s->comm->rank == 0);
 }
@@ -247,12 +248,12 @@ amped_status amped_list_source_begin(amped_list_source *s) {
     s->status = open_reader(s);
   else if (sends_slabs(s))
     s->status = amped_slab_create(&s->slab, s->info, amped_slab_nnz(s->info), s->worker);
-  if (sends_slabs(s)) /* nothing is sent to a rank that has no room for it */
+  if (sends_slabs(s)) /* a slab is sent only if every rank has memory for it */
     s->status = amped_comm_agree(s->comm, s->status);
   return s->status;
 }
 
-/* The rank's next slab of the file, appended to the part. NULL: it has none. */
+/* Appends the rank's next slab to the list part. NULL: no slab is left. */
 static void append_slab(amped_list_source *s, const amped_slab *slab) {
   if (s->status == AMPED_OK && slab != NULL)
     s->status =
@@ -261,7 +262,7 @@ static void append_slab(amped_list_source *s, const amped_slab *slab) {
     amped_input_count_values(s->input, s->info->value_type, slab->count, slab->values);
 }
 
-/* The reader's next slab; NULL at the end, and after a failure. */
+/* Reads the next slab; NULL at the end, and after a failure. */
 static const amped_slab *read_slab(amped_list_source *s) {
   const amped_slab *slab = NULL;
   if (s->status == AMPED_OK && s->reader != NULL)
@@ -269,7 +270,7 @@ static const amped_slab *read_slab(amped_list_source *s) {
   return s->status == AMPED_OK ? slab : NULL;
 }
 
-/* Rank 0: send a slab to a rank. */
+/* Rank 0: sends a slab to a rank. */
 static void send_slab(const amped_list_source *s, const amped_slab *slab, int rank) {
   for (int m = 0; m < s->info->order; m++)
     AMPED_MPI(s->comm, MPI_Send(slab->indices[m],
@@ -290,7 +291,7 @@ static void receive_slab(const amped_list_source *s, const amped_slab *slab) {
                      MPI_BYTE, 0, s->info->order, s->comm->mpi, MPI_STATUS_IGNORE));
 }
 
-/* Rank 0 reads a slab, and keeps it or sends it to its rank, with its count before it. */
+/* Rank 0: reads a slab, and keeps it or sends it to its rank, after its count. */
 static void read_for(amped_list_source *s, int rank) {
   const amped_slab *slab = read_slab(s);
   uint64_t count = s->status != AMPED_OK ? FAILED : slab != NULL ? slab->count : 0;
@@ -303,7 +304,7 @@ static void read_for(amped_list_source *s, int rank) {
     send_slab(s, slab, rank);
 }
 
-/* Rank 0 reads a turn's slabs, as many for each rank. */
+/* Rank 0: reads a turn's slabs, the same number for every rank. */
 static void send_turn(amped_list_source *s) {
   const uint64_t slabs = turn_slabs(s);
   for (int p = 0; p < s->comm->nranks; p++)
@@ -322,7 +323,7 @@ static void receive_next(amped_list_source *s) {
   append_slab(s, slab);
 }
 
-/* The turn's share of this rank's part. */
+/* Appends the turn's share of this rank's part. */
 static void append_own(amped_list_source *s) {
   const amped_input_part *own = amped_input_own_part(s->input);
   const uint64_t first = s->turn * turn_of_parts(s);
@@ -333,7 +334,7 @@ static void append_own(amped_list_source *s) {
   append_slab(s, slab.count > 0 ? &slab : NULL);
 }
 
-/* Fill this turn's window of the part. */
+/* Fills this turn's window of the list part. */
 static void fill_window(amped_list_source *s) {
   const uint64_t slabs = turn_slabs(s);
   if (sends_slabs(s) && s->comm->rank == 0) {

@@ -1,3 +1,4 @@
+/* List statistics: one counting pass over a coordinate list, and the sums over ranks. */
 #include "load/list_stats.h"
 
 #include <string.h>
@@ -7,11 +8,11 @@
 #include "base/mem.h"
 #include "base/trace.h"
 
-/* Counts of one rank, so far; then of all ranks. */
+/* Counts of this rank; after join, of all ranks. */
 typedef struct stats {
   amped_tensor_info *info;
   amped_list_source *source;
-  amped_list_counts counts; /* the partitions are the info's */
+  amped_list_counts counts; /* its partitions are the info's */
 } stats;
 
 static amped_status check_shape(const amped_tensor_info *info, const char *path) {
@@ -53,7 +54,7 @@ static uint64_t hash_of(const amped_tensor_info *info, const amped_slab *slab) {
   return hash;
 }
 
-/* The hash of the first slab, which rank 0 counts. */
+/* Hashes the first slab, the one that rank 0 counts. */
 static amped_status hash_first(const amped_tensor_info *info, amped_input *input, uint64_t *hash) {
   amped_slab_reader *reader = NULL;
   const amped_slab *slab = NULL;
@@ -71,7 +72,7 @@ done:
   return status;
 }
 
-/* Collective. Do all readers see the same first slab? amped_input_open compares shapes and hashes,
+/* Collective. Compares the first slab of all readers. amped_input_open compares shapes and hashes,
  * but this file stores no hash. */
 static amped_status compare_first(const amped_comm *comm, amped_input *input,
                                   const amped_tensor_info *info) {
@@ -82,7 +83,7 @@ static amped_status compare_first(const amped_comm *comm, amped_input *input,
   return amped_comm_agree(comm, hash == own ? AMPED_OK : amped_input_differs(comm, input));
 }
 
-/* Count a window of this rank's part. */
+/* Counts a window of this rank's list part. */
 static amped_status count_window(const amped_worker *worker, stats *s, uint64_t first,
                                  uint64_t count) {
   const amped_list_ops *lists = worker->backend->lists;
@@ -95,7 +96,7 @@ static amped_status count_window(const amped_worker *worker, stats *s, uint64_t 
   return status;
 }
 
-/* Collective: one pass over the list. A list that is held is counted at once behind it. The status
+/* Collective: one pass over the list. A held list is counted as a whole after the pass. The status
  * is this rank's own. */
 static amped_status count_own(const amped_worker *worker, stats *s) {
   const bool held = amped_list_source_held(s->source);
@@ -138,8 +139,8 @@ amped_status amped_list_stats_sum(const amped_comm *comm, const amped_kahan *min
   return status;
 }
 
-/* Collective: (*all)[0 .. *total) = the values of all ranks, in the order of ranks; amped_alloc'd.
- */
+/* Collective: (*all)[0 .. *total) = the values of all ranks, in rank order. The caller frees
+ * *all. */
 static amped_status gather_values(const amped_comm *comm, const amped_dictionary *mine,
                                   double **all, uint64_t *total) {
   int *counts = NULL;
@@ -169,7 +170,7 @@ agree:
   return status;
 }
 
-/* Collective: the distinct values of all ranks, where they are few enough. */
+/* Collective: joins the distinct values of all ranks, if they are few enough. */
 static amped_status join_distinct(const amped_comm *comm, stats *s) {
   amped_dictionary mine = {0, NULL};
   double *all = NULL;
@@ -189,7 +190,7 @@ static amped_status join_distinct(const amped_comm *comm, stats *s) {
   return status;
 }
 
-/* Collective. The hash that the file stores must be the hash of its nonzeros. */
+/* Collective. Compares the file's stored hash with the hash of its nonzeros. */
 static amped_status check_hash(const amped_comm *comm, amped_input *input, const stats *s) {
   amped_status status = AMPED_OK;
   if (s->info->hash != amped_input_info(input)->hash)

@@ -1,24 +1,25 @@
-/* List statistics: the tables that a plan needs, counted from a file that holds one coordinate list
- * and no tables. All ranks count their slabs of the list, in the first pass of its source. */
+/* List statistics: the tables that a plan needs, counted from a file with one coordinate list and
+ * no tables. All ranks count their slabs of the list, in the first pass of its source. */
 #ifndef AMPED_LIST_STATS_H
 #define AMPED_LIST_STATS_H
 
 #include "base/kahan.h"
 #include "load/list_source.h"
 
-/* Collective; the status is agreed. *info is the input's info with iDp tables, distinct values,
- * hash and norm_squared added, the same on every rank. It is freed with amped_tensor_info_free, on
- * failure too. Shows progress.
+/* Collective; the status is agreed. *info = the input's info plus iDp tables, distinct values, hash
+ * and norm_squared, the same on every rank. Free with amped_tensor_info_free, on failure too. Shows
+ * progress.
  *
- * Where the file says its hash, that must be the hash of its nonzeros (AMPED_BAD_INPUT), and its
- * norm is taken. Else the norm counts each of several nonzeros at one coordinate by itself;
- * load_list.h corrects it. All readers must then see the same first slab (AMPED_BAD_INPUT). */
+ * If the file states its hash, it must be the hash of the nonzeros (AMPED_BAD_INPUT), and the
+ * file's norm is taken. Otherwise the norm counts each of several nonzeros at one coordinate
+ * separately; load_list.h corrects it. All readers must then see the same first slab
+ * (AMPED_BAD_INPUT). */
 amped_status amped_list_stats_take(const amped_comm *comm, amped_input *input, bool parallel,
                                    const amped_worker *worker, amped_list_source *source,
                                    amped_tensor_info *info);
 
-/* Collective; the status is agreed. *out = the sum of `mine` over ranks, the same bits on all of
- * them. */
+/* Collective; the status is agreed. *out = the sum of `mine` over ranks, the same bits on all
+ * ranks. */
 amped_status amped_list_stats_sum(const amped_comm *comm, const amped_kahan *mine, double *out);
 
 #endif

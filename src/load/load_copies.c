@@ -1,3 +1,4 @@
+/* Load copies: slabs of ordered copies are read, packed, sent and stored, overlapped. */
 #include "load/load_copies.h"
 
 #include <string.h>
@@ -11,7 +12,7 @@
 
 #define TAG_SHARD 17
 
-/* A message of this length comes instead of a shard: the reader has failed. */
+/* Length of the message that replaces a shard after the reader failed. */
 #define FAILED_BYTES 1
 
 /* One call of amped_load_copies. Buffers are host memory of this struct. */
@@ -21,24 +22,24 @@ typedef struct loader {
   const amped_tensor_info *info;
   const amped_plan *plan;
   const amped_worker *worker;
-  uint64_t wire_bytes; /* of one nonzero */
+  uint64_t wire_bytes; /* bytes of one nonzero in a message */
   amped_shard_buffers buffers;
   int readers; /* slab n of mode m is read by rank (n + m) % readers */
-  /* Of a rank that reads: out[set] holds the shards of one slab, one rank's behind another's. Two
-   * sets are used in turn, so that a slab is packed while the last one is sent. One set suffices
-   * where ranks take turns in reading. NULL on other ranks. */
+  /* Buffers of a rank that reads: out[set] holds the shards of one slab, rank after rank. Two sets
+   * alternate, so that a slab is packed while the previous one is sent. One set suffices if ranks
+   * take turns reading. NULL on other ranks. */
   int out_sets;
   char *out[2];
   MPI_Request *sends[2]; /* [nranks] */
   char **targets;        /* [nranks] begin of each rank's shard in a set */
-  /* Of a rank that receives: in[set] holds a shard that another rank has read. Two sets are used in
-   * turn; a receive is posted for each. NULL on other ranks. */
+  /* Buffers of a rank that receives: in[set] holds a shard that another rank read. Two sets
+   * alternate; a receive is posted for each. NULL on other ranks. */
   char *in[2];
   MPI_Request arrivals[2];
-  /* [nranks] nonzeros of every rank: in the slab in hand, and in a later slab. */
+  /* [nranks] nonzeros of every rank: in the current slab, and in a later slab. */
   uint64_t *counts;
   uint64_t *next_counts;
-  /* The copy in hand: */
+  /* The current copy: */
   int mode;
   uint64_t offset; /* own nonzeros stored so far */
   uint64_t hash;
@@ -46,7 +47,7 @@ typedef struct loader {
   uint64_t progress; /* nonzeros of all copies so far */
 } loader;
 
-/* The most nonzeros that this rank gets of one slab. */
+/* Most nonzeros that this rank gets of one slab. */
 static uint64_t shard_capacity(const amped_tensor_info *info, const amped_plan *plan) {
   uint64_t most = 0;
   for (int m = 0; m < plan->order; m++)
@@ -128,8 +129,8 @@ static uint64_t own_nnz(const loader *l) {
   return l->plan->modes[l->mode].copy.rank_nnz[l->plan->rank];
 }
 
-/* Do the parts of the rank's block of rows (plan.h) end where the iDp table says? The backend tells
- * by the table when a part is finished. Rows of a batch ascend: the backend checks that. */
+/* Do the parts of the rank's block of rows (plan.h) end as the iDp table says? The backend uses the
+ * table to know when a part is finished. It checks by itself that rows of a batch ascend. */
 static bool parts_agree(const loader *l, const amped_batch *batch) {
   const amped_mode_plan *m = &l->plan->modes[l->mode];
   for (int part = 0; part + 1 < m->rows.parts; part++) {
@@ -144,7 +145,7 @@ static bool parts_agree(const loader *l, const amped_batch *batch) {
   return true;
 }
 
-/* Translate a shard of this rank and give it to the backend. */
+/* Translates a shard of this rank and hands it to the backend. */
 static amped_status store(loader *l, const char *wire, uint64_t count) {
   amped_batch batch;
   uint64_t hash = 0;
@@ -169,20 +170,20 @@ static amped_status store(loader *l, const char *wire, uint64_t count) {
   return AMPED_OK;
 }
 
-/* --- the walk over a copy --------------------------------------------------------------------- */
+/* --- traversal of a copy ---------------------------------------------------------------------- */
 
-/* Every rank walks over all slabs of a copy. The plan tells, for each slab, how many of its
- * nonzeros each rank gets; so a rank knows every message that it sends and receives, and asks
- * nobody.
+/* Every rank traverses all slabs of a copy. The plan gives, for each slab, the number of its
+ * nonzeros per rank. Therefore a rank knows every message that it sends and receives, without
+ * asking.
  *
- * A walk does this with slab n:
+ * Step for slab n:
  *   its reader       waits for the slab, packs the shards, sends them and stores its own;
  *   the other ranks  wait for their shard, if they have one, store it, and post the next receive.
  *
- * Where a rank fails it walks on without reading or storing: it sends failure messages in place of
- * shards, and receives the shards for which others would wait. So no rank hangs. */
+ * A rank that fails continues without reading or storing: it sends failure messages in place of
+ * shards, and receives the shards that were sent to it. So no rank hangs. */
 
-/* A slab, and the cursor before its first nonzero. */
+/* A slab number, and the cursor before the slab's first nonzero. */
 typedef struct place {
   amped_shard_cursor cursor;
   uint64_t slab;
@@ -190,12 +191,12 @@ typedef struct place {
 
 typedef struct walk {
   place here;                /* the next slab */
-  place ahead;               /* behind the last slab whose receive is posted */
-  bool *wanted;              /* [slabs] that this rank reads */
-  amped_slab_reader *reader; /* NULL where it reads none */
-  int out;                   /* the set for the next slab that this rank reads */
-  int in;                    /* the set in which the next shard arrives */
-  amped_status status;       /* of this rank */
+  place ahead;               /* after the last slab whose receive is posted */
+  bool *wanted;              /* [slabs] slabs that this rank reads */
+  amped_slab_reader *reader; /* NULL if it reads none */
+  int out;                   /* set for the next slab that this rank reads */
+  int in;                    /* set for the next shard that arrives */
+  amped_status status;       /* status of this rank */
 } walk;
 
 static bool at_end(const loader *l, const place *at) {
@@ -222,7 +223,7 @@ static uint64_t sum_counts(const loader *l, const uint64_t *counts) {
   return sum;
 }
 
-/* Start reading this rank's slabs, without the slabs that have no nonzeros of the walk. */
+/* Starts reading this rank's slabs, except slabs without nonzeros of this traversal. */
 static amped_status open_reader(loader *l, walk *w) {
   place at = w->here;
   bool reads = false;
@@ -237,11 +238,11 @@ static amped_status open_reader(loader *l, walk *w) {
   return reads ? amped_slab_reader_open(l->input, l->mode, w->wanted, NULL, &w->reader) : AMPED_OK;
 }
 
-/* Pack the shards of a slab, send them, and store one's own. */
+/* Packs the shards of a slab, sends them, and stores this rank's own shard. */
 static amped_status send_shards(loader *l, int set, const amped_slab *slab,
                                 amped_shard_cursor *cursor) {
   char *at = l->out[set];
-  for (int i = 0; i < l->comm->nranks; i++) { /* one's own first: it is worked on, and aligned */
+  for (int i = 0; i < l->comm->nranks; i++) { /* own shard first: it is then aligned for store */
     int p = (l->comm->rank + i) % l->comm->nranks;
     l->targets[p] = at;
     at += l->counts[p] * l->wire_bytes;
@@ -256,7 +257,7 @@ static amped_status send_shards(loader *l, int set, const amped_slab *slab,
   return store(l, l->targets[l->comm->rank], l->counts[l->comm->rank]);
 }
 
-/* Tell every rank that waits for a shard of this slab that none will come. */
+/* Sends a failure message to every rank that waits for a shard of this slab. */
 static void send_failure(loader *l) {
   static const char failed = 0;
   for (int p = 0; p < l->comm->nranks; p++)
@@ -275,7 +276,7 @@ static void read_and_send(loader *l, walk *w, amped_shard_cursor cursor) {
   w->out = (w->out + 1) % l->out_sets;
 }
 
-/* Post the receive of the next shard that another rank reads. */
+/* Posts the receive of the next shard that another rank reads. */
 static void post_receive(loader *l, walk *w, int set) {
   l->arrivals[set] = MPI_REQUEST_NULL;
   while (!at_end(l, &w->ahead)) {
@@ -296,7 +297,7 @@ static void receive_shard(loader *l, walk *w, uint64_t count) {
   AMPED_MPI(l->comm, MPI_Wait(&l->arrivals[w->in], &got));
   AMPED_MPI(l->comm, MPI_Get_count(&got, MPI_BYTE, &bytes));
   l->stopped = l->stopped || (uint64_t)bytes != count * l->wire_bytes;
-  if (w->status == AMPED_OK && !l->stopped) /* else the reader reports its error */
+  if (w->status == AMPED_OK && !l->stopped) /* otherwise the reader reports its error */
     w->status = store(l, l->in[w->in], count);
   post_receive(l, w, w->in);
   w->in = 1 - w->in;
@@ -318,7 +319,7 @@ static amped_status walk_end(loader *l, walk *w) {
   return w->status;
 }
 
-/* The status is this rank's own. */
+/* Traverses a copy; shared: its split iDps only. The status is this rank's own. */
 static amped_status walk_slabs(loader *l, bool shared) {
   const int rank = l->comm->rank;
   walk w;
@@ -347,7 +348,7 @@ static amped_status load_mode(loader *l, int mode) {
   l->hash = 0;
   amped_trace_begin(AMPED_PHASE_DISTRIBUTE, mode);
   amped_status status = walk_slabs(l, false);
-  AMPED_TRY(amped_comm_agree(l->comm, status)); /* where a reader fails, others have a part only */
+  AMPED_TRY(amped_comm_agree(l->comm, status)); /* if a reader failed, others have only a part */
   if (l->plan->modes[mode].copy.split_count > 0) {
     status = walk_slabs(l, true);
     AMPED_TRY(amped_comm_agree(l->comm, status));

@@ -1,16 +1,15 @@
-/* Load copies: every nonzero of every ordered copy goes from the file to the rank that it belongs
- * to.
+/* Load copies: every nonzero of every ordered copy goes from the file to its rank.
  *
  * A copy is read in slabs (slab_reader.h). The reader of a slab sends each rank its shard (shard.h)
  * while the next slab is read; buffers hold a few slabs, however large the tensor is. Rank 0 reads
- * all slabs; or ranks read by turns (parallel), each slab once, and all at the same time.
+ * all slabs; with `parallel` all ranks read at the same time, each slab once.
  *
  * Every rank gets its shards in the order of the slabs, translates indices to positions and hands
  * the nonzeros to its backend. Nonzeros of split iDps (plan.h) come last in a rank's copy: a second
- * walk reads their slabs again.
+ * traversal reads their slabs again.
  *
- * Data are checked on the way: every nonzero is in the iDp that the table says, and the hash of
- * each copy, over all ranks, is that of the tensor. */
+ * Data are checked during loading: every nonzero must be in the iDp given by the table, and each
+ * copy, over all ranks, must have the tensor's hash. */
 #ifndef AMPED_LOAD_COPIES_H
 #define AMPED_LOAD_COPIES_H
 

@@ -1,27 +1,29 @@
+/* Load dense: slabs of a dense tensor, read or made, piece by piece. */
 #include "load/load_dense.h"
 
 #include "base/heartbeat.h"
 #include "base/timer.h"
 #include "base/trace.h"
 
-/* Bytes that are read together, where a slice is not larger. */
+/* Bytes read together, unless a slice is larger. */
 #define PIECE_BYTES (UINT64_C(64) << 20)
 
-/* What rank 0 sends ahead of a piece: its cells, or that it has failed. */
+/* In place of a piece's number of cells: rank 0 has failed. */
 #define FAILED UINT64_MAX
 
 typedef struct loading {
   const amped_dense_load *l;
   amped_dense_stats *stats;
   void *piece;
-  amped_status status; /* of this rank */
+  amped_status status; /* status of this rank */
 } loading;
 
 static uint64_t cell_bytes(const loading *g) {
   return amped_cell_bytes(g->l->info->type);
 }
 
-/* Cells of a piece: a multiple of the cells of one index of the slowest mode, if that many fit. */
+/* Cells of a piece: a multiple of a slice (all cells of one index of the slowest mode), if a slice
+ * fits. */
 static uint64_t piece_cells(const amped_dense_info *info, const amped_dense_slab *slab) {
   const uint64_t most = PIECE_BYTES / amped_cell_bytes(info->type);
   uint64_t slice = 1;
@@ -34,7 +36,7 @@ static uint64_t slab_cells(const amped_dense_info *info, const amped_dense_slab 
   return info->cells / info->dims[slab->mode] * slab->count;
 }
 
-/* The slab of a rank: BLOCK gives every rank consecutive indices. */
+/* The slab of a rank: placement BLOCK gives every rank consecutive indices. */
 static amped_dense_slab slab_of(const amped_plan *plan, int rank) {
   const uint64_t *rows = plan->modes[plan->dense.slab_mode].rows.rank_rows;
   amped_dense_slab slab = {plan->dense.slab_mode, 0, rows[rank]};
@@ -49,7 +51,7 @@ uint64_t amped_load_dense_bytes(const amped_plan *plan, const amped_dense_info *
   return bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
 }
 
-/* A piece of this rank's slab has come. */
+/* Counts a piece of this rank's slab, and hands it to the backend. */
 static amped_status take(loading *g, const amped_dense_slab *slab, uint64_t first, uint64_t count) {
   const amped_worker *worker = g->l->worker;
   amped_heartbeat_step();
@@ -60,14 +62,14 @@ static amped_status take(loading *g, const amped_dense_slab *slab, uint64_t firs
              : worker->format->insert_cells(worker->tensor, first, count, g->piece);
 }
 
-/* Cells first .. first + count of the slab, in runs that lie side by side in the tensor. */
+/* Makes cells first .. first + count of the slab, in runs that are consecutive in the tensor. */
 static void make_piece(const loading *g, const amped_dense_slab *slab, uint64_t first,
                        uint64_t count) {
   const amped_dense_info *info = g->l->info;
   uint64_t run = slab->count;
   for (int m = slab->mode + 1; m < info->order; m++)
     run *= info->dims[m];
-  const uint64_t index_cells = run / slab->count; /* of an index of the slab mode */
+  const uint64_t index_cells = run / slab->count; /* cells of one index of the slab mode */
   for (uint64_t done = 0, n = 0; done < count; done += n) {
     const uint64_t outer = (first + done) / run;
     const uint64_t inner = (first + done) % run;
@@ -100,7 +102,7 @@ static amped_status read_own(loading *g) {
   return AMPED_OK;
 }
 
-/* Rank 0: the slab of another rank, piece by piece; after a failure that alone. */
+/* Rank 0: sends another rank's slab, piece by piece; after a failure, only the failure. */
 static void send_slab(loading *g, int to) {
   const amped_comm *comm = g->l->comm;
   const amped_dense_slab slab = slab_of(g->l->plan, to);
@@ -127,7 +129,7 @@ static void receive_slab(loading *g) {
   for (uint64_t first = 0, count = 0; first < cells; first += count) {
     AMPED_MPI(comm, MPI_Recv(&count, 1, MPI_UINT64_T, 0, 0, comm->mpi, MPI_STATUS_IGNORE));
     if (count == FAILED)
-      return; /* rank 0 has the error */
+      return; /* rank 0 reports the error */
     AMPED_MPI(comm, MPI_Recv(g->piece, amped_comm_count(comm, count * cell_bytes(g)), MPI_BYTE, 0,
                              0, comm->mpi, MPI_STATUS_IGNORE));
     if (g->status == AMPED_OK)
@@ -147,7 +149,7 @@ static void read_slabs(loading *g) {
     receive_slab(g);
 }
 
-/* Collective: the sums over ranks, in their order. */
+/* Collective: adds the statistics of all ranks, in rank order. */
 static void sum_stats(const amped_comm *comm, amped_dense_stats *stats) {
   uint64_t counts[2] = {stats->nnz, stats->hash};
   double squares = amped_kahan_value(&stats->squares);

@@ -1,3 +1,4 @@
+/* Load list: redistribution and sorting per mode, and the search for repeats. */
 #include "load/load_list.h"
 
 #include <string.h>
@@ -15,7 +16,7 @@ typedef struct loader {
   const amped_list_load *o;
   amped_redistribute *redistribute;
   uint64_t progress;
-  int mode; /* of the copy in hand */
+  int mode; /* mode of the current copy */
 } loader;
 
 amped_status amped_load_list_bytes(const amped_plan *plan, const amped_worker *worker,
@@ -50,14 +51,14 @@ static amped_status load_mode(loader *l, int mode, uint64_t *repeats) {
 
 /* --- repeated coordinates -------------------------------------------------------------------- */
 
-/* Nonzeros that one rank has gathered in host memory. */
+/* Nonzeros gathered by one rank in host memory. */
 typedef struct gathered {
   const amped_comm *comm;
   const amped_plan *plan;
   const amped_tensor_info *info;
-  bool of_splits;    /* only nonzeros whose iDp is split in every copy */
+  bool of_splits;    /* keep only nonzeros whose iDp is split in every copy */
   amped_sptensor t;  /* the nonzeros */
-  uint64_t capacity; /* of t, in nonzeros */
+  uint64_t capacity; /* capacity of t, in nonzeros */
 } gathered;
 
 /* Is the nonzero in a split iDp in every copy? */
@@ -71,8 +72,8 @@ static bool is_split(const amped_plan *plan, const uint64_t *index) {
   return true;
 }
 
-/* Is there memory for so many nonzeros? The plan has not counted it: only loading shows that
- * coordinates repeat. */
+/* Checks the memory for `capacity` nonzeros. The plan has not counted it, because only loading
+ * shows that coordinates repeat. */
 static amped_status check_room(const gathered *g, uint64_t capacity) {
   const uint64_t nonzero = 8 * ((uint64_t)g->t.order + 1);
   const uint64_t need = (capacity - g->capacity) * nonzero + capacity * AMPED_SORT_SCRATCH;
@@ -100,7 +101,7 @@ static amped_status make_room(gathered *g) {
   return amped_realloc(&g->t.values, g->capacity, sizeof *g->t.values, what);
 }
 
-/* Append the nonzeros that arrived to the rank's list. */
+/* Appends the received nonzeros to the rank's list. */
 static amped_status gather(void *context, const amped_nonzeros *received) {
   gathered *g = context;
   for (uint64_t k = 0; k < received->count; k++) {
@@ -117,7 +118,7 @@ static amped_status gather(void *context, const amped_nonzeros *received) {
   return AMPED_OK;
 }
 
-/* Nonzeros at the coordinate of the one before, in a sorted tensor. */
+/* Counts the nonzeros of a sorted tensor that have their predecessor's coordinate. */
 static uint64_t count_repeats(const amped_sptensor *t) {
   uint64_t repeats = 0;
   for (uint64_t k = 1; k < t->nnz; k++) {
@@ -129,10 +130,10 @@ static uint64_t count_repeats(const amped_sptensor *t) {
   return repeats;
 }
 
-/* Collective. *repeats = nonzeros at the coordinate of another one, counted without the first;
- * *norm_squared = the norm with such nonzeros summed. of_splits: among the nonzeros that are in a
- * split iDp in every mode. All nonzeros at one coordinate come to one rank, which sorts its
- * nonzeros in host memory. This is slow, but rare. */
+/* Collective. *repeats = nonzeros at the coordinate of another one, without the first of each;
+ * *norm_squared = the norm with such nonzeros summed. of_splits: among the nonzeros whose iDp is
+ * split in every mode. All nonzeros at one coordinate come to one rank, which sorts its nonzeros in
+ * host memory. This is slow, but rare. */
 static amped_status sum_repeats(loader *l, bool of_splits, uint64_t *repeats,
                                 double *norm_squared) {
   const amped_list_load *o = l->o;
@@ -158,10 +159,10 @@ done:
   return status;
 }
 
-/* Collective. `found`: repeats that ranks have found while they sorted their copies. A rank does
- * not see a repeat where two ranks have the nonzeros of its coordinate. That happens in split iDps
- * alone. So no repeat is missed in a mode without splits, and none whose iDp has one owner in some
- * mode. Only nonzeros whose iDp is split in every mode are left to look at. */
+/* Collective. `found`: repeats that ranks found while they sorted their copies. A rank misses a
+ * repeat only if two ranks have nonzeros of its coordinate, which happens only in split iDps. So a
+ * mode without splits misses no repeat, and neither does an iDp with one owner in some mode. Only
+ * nonzeros whose iDp is split in every mode remain to be searched. */
 static amped_status check_repeats(loader *l, uint64_t found, double *norm_squared) {
   uint64_t repeats = found;
   const amped_plan *plan = l->o->plan;
@@ -175,7 +176,7 @@ static amped_status check_repeats(loader *l, uint64_t found, double *norm_square
   if (repeats == 0)
     return AMPED_OK;
   AMPED_TRY(sum_repeats(l, false, &repeats, norm_squared));
-  /* Fits of rows, which want whole rows, take each nonzero for an observation. */
+  /* Row fits, which need whole rows, treat each nonzero as an observation. */
   if (l->o->comm->rank == 0)
     amped_warn(
         "%s: %" PRIu64 " nonzeros repeat a coordinate; %s", amped_input_path(l->o->input), repeats,
@@ -196,7 +197,7 @@ static amped_status load_modes(loader *l, double *norm_squared) {
     AMPED_TRY(status);
     found += repeats;
   }
-  /* The norm that a file says is the norm of the sums. */
+  /* A file's norm, if stated, is already the norm of the sums. */
   return l->o->info->has_hash || l->o->info->is_merged ? AMPED_OK
                                                        : check_repeats(l, found, norm_squared);
 }

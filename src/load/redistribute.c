@@ -1,3 +1,4 @@
+/* Redistribute: rounds of partitioning, counting and exchanging nonzeros between ranks. */
 #include "load/redistribute.h"
 
 #include <string.h>
@@ -17,15 +18,15 @@ struct amped_redistribute {
   const amped_plan *plan;
   const amped_list_ops *lists;
   amped_list_part *part;
-  uint64_t window; /* nonzeros that a rank deals at a time */
-  /* The mode in hand: */
-  int mode;           /* or AMPED_BY_COORDINATE */
+  uint64_t window; /* nonzeros that a rank partitions at a time */
+  /* The current mode: */
+  int mode;           /* mode, or AMPED_BY_COORDINATE */
   uint64_t splits;    /* split iDps of the mode */
-  uint64_t *numbers;  /* [splits] of the next nonzero that this rank deals */
+  uint64_t *numbers;  /* [splits] number of the next nonzero that this rank partitions */
   uint64_t *in_slab;  /* [splits] nonzeros in this rank's slab */
   uint64_t *in_slabs; /* [splits] nonzeros in the slabs of all ranks */
-  uint64_t *passed;   /* [splits] number of the first nonzero in the slabs to come */
-  /* One round, [nranks] each: */
+  uint64_t *passed;   /* [splits] number of the first nonzero in the next slabs */
+  /* Buffers of one round, [nranks] each: */
   uint64_t *counts;   /* nonzeros for every rank */
   uint64_t *arriving; /* nonzeros from every rank */
   int *send_counts, *send_places, *receive_counts, *receive_places;
@@ -34,15 +35,15 @@ struct amped_redistribute {
 
 /* One pass over the list on this rank. */
 typedef struct pass {
-  uint64_t expected; /* nonzeros that are yet to arrive */
-  bool reads_again;  /* the file is read, and its hash is taken */
+  uint64_t expected; /* nonzeros that have not arrived yet */
+  bool reads_again;  /* the file is read again, so its hash is checked */
   uint64_t hash;
   amped_redistribute_receiver take;
-  void *context;       /* of take */
-  amped_status status; /* of this rank */
+  void *context;       /* context of take */
+  amped_status status; /* status of this rank */
 } pass;
 
-/* The slab in hand on this rank, and how much of it is dealt. */
+/* This rank's current slab; done = nonzeros already partitioned. */
 typedef struct turn {
   uint64_t first, count, done;
 } turn;
@@ -54,7 +55,7 @@ static uint64_t most_splits(const amped_plan *plan) {
   return most;
 }
 
-/* The tables of iDps and splits are small beside the plan's own. */
+/* The tables of iDps and splits are small compared with the plan's own. */
 uint64_t amped_redistribute_host_bytes(const amped_plan *plan) {
   return 4 * most_splits(plan) * sizeof(uint64_t);
 }
@@ -117,9 +118,9 @@ static amped_status changed(const amped_redistribute *d) {
                      "changed while it was read; run again when it is complete");
 }
 
-/* --- what arrives ----------------------------------------------------------------------------- */
+/* --- incoming nonzeros ------------------------------------------------------------------------ */
 
-/* The element after the arrays of indices is that of values. */
+/* Index of an array in `fetched`: values come after the arrays of indices. */
 static int array_number(int array) {
   return array == AMPED_LIST_VALUES ? AMPED_MAX_ORDER : array;
 }
@@ -142,7 +143,7 @@ static amped_status fetch_array(amped_redistribute *d, int array, uint64_t count
   return AMPED_OK;
 }
 
-/* Hand nonzeros to the caller; by coordinate, in host memory. */
+/* Hands nonzeros to the caller; by coordinate, in host memory. */
 static amped_status hand_over(amped_redistribute *d, const pass *s, amped_nonzeros *nonzeros) {
   if (d->mode == AMPED_BY_COORDINATE) {
     for (int m = 0; m < d->info->order; m++)
@@ -152,7 +153,7 @@ static amped_status hand_over(amped_redistribute *d, const pass *s, amped_nonzer
   return s->take(s->context, nonzeros);
 }
 
-/* The mode in hand, for the trace. */
+/* The current mode, for the trace. */
 static int32_t number_of(const amped_redistribute *d) {
   return d->mode == AMPED_BY_COORDINATE ? AMPED_NO_NUMBER : d->mode;
 }
@@ -184,8 +185,8 @@ static MPI_Datatype mpi_type(uint64_t bytes) {
                       : MPI_UINT64_T;
 }
 
-/* Collective: one array of this round's nonzeros. An abort: the other ranks expect as many bytes as
- * this rank's counts say, and a rank whose device does not give the array has no such bytes. */
+/* Collective: exchanges one array of this round's nonzeros. A device failure aborts the run: other
+ * ranks expect the bytes that this rank's counts announced, and this rank has none. */
 static void exchange_array(const amped_redistribute *d, int array, uint64_t count) {
   const MPI_Datatype type = mpi_type(element_bytes(d, array));
   void *sent = NULL;
@@ -197,7 +198,7 @@ static void exchange_array(const amped_redistribute *d, int array, uint64_t coun
                                    d->receive_places, type, d->comm->mpi));
 }
 
-/* Collective: who gets how much from whom. False where some rank has failed; then nobody sends. */
+/* Collective: exchanges counts. Returns false if some rank has failed; then no rank sends. */
 static bool exchange_counts(const amped_redistribute *d, bool failed, uint64_t *received) {
   int sent = 0;
   bool go_on = true;
@@ -221,7 +222,7 @@ static bool exchange_counts(const amped_redistribute *d, bool failed, uint64_t *
 
 /* --- split iDps ------------------------------------------------------------------------------ */
 
-/* The pass to come deals by this mode, or AMPED_BY_COORDINATE. */
+/* Sets the mode, or AMPED_BY_COORDINATE, of the next pass. */
 static amped_status set_mode(amped_redistribute *d, int mode) {
   d->mode = mode;
   d->splits = 0;
@@ -261,7 +262,8 @@ static amped_status number_slab(amped_redistribute *d, const turn *t) {
 
 /* --- rounds ---------------------------------------------------------------------------------- */
 
-/* Collective: every rank deals and sends a part of its slab. False where some rank has failed. */
+/* Collective: every rank partitions and sends a part of its slab. Returns false if some rank has
+ * failed. */
 static bool send_part(amped_redistribute *d, pass *s, turn *t) {
   uint64_t left = s->status == AMPED_OK ? t->count - t->done : 0;
   uint64_t count = left < d->window ? left : d->window;
@@ -284,7 +286,8 @@ static bool send_part(amped_redistribute *d, pass *s, turn *t) {
   return go_on;
 }
 
-/* Collective: every rank deals and sends its slab of a turn. False where some rank has failed. */
+/* Collective: every rank partitions and sends its slab of a turn. Returns false if some rank has
+ * failed. */
 static bool send_slab(amped_redistribute *d, pass *s, turn *t) {
   const uint64_t nnz = amped_list_source_turn_nnz(d->source);
   bool go_on = true;
@@ -296,7 +299,7 @@ static bool send_slab(amped_redistribute *d, pass *s, turn *t) {
   return go_on;
 }
 
-/* One rank has no one to send to. */
+/* Takes the slab as it is, if there is only one rank. */
 static bool take_slab(amped_redistribute *d, pass *s, const turn *t) {
   amped_nonzeros nonzeros;
   if (s->status == AMPED_OK && t->count > 0) {
@@ -306,7 +309,7 @@ static bool take_slab(amped_redistribute *d, pass *s, const turn *t) {
   return s->status == AMPED_OK;
 }
 
-/* Collective. The status is this rank's own. */
+/* Collective: one pass over the list. The status is this rank's own. */
 static amped_status send_list(amped_redistribute *d, int mode, uint64_t progress_before, pass *s) {
   const uint64_t turns = amped_list_source_turns(d->source);
   bool go_on = true;

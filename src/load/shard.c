@@ -1,3 +1,4 @@
+/* Shard: counting, packing and translating the nonzeros of a slab, rank by rank. */
 #include "load/shard.h"
 
 #include <string.h>
@@ -6,8 +7,8 @@
 
 #define NOBODY (-1)
 
-/* Steps over the next nonzeros that go to the same rank, at most `left`, and returns their number.
- * *rank is NOBODY where they are not of this walk. */
+/* Advances over the next nonzeros of one rank, at most `left`, and returns their number. *rank is
+ * NOBODY if this traversal skips them. */
 static uint64_t step(const amped_plan *plan, const amped_mode_plan *m, amped_shard_cursor *c,
                      uint64_t left, int *rank) {
   while (c->done == m->copy.idp_nnz[c->idp]) {
@@ -45,8 +46,8 @@ void amped_shard_count(const amped_plan *plan, int mode, amped_shard_cursor *cur
   }
 }
 
-/* arrays[i] = which array comes i-th in a wire form: a mode, or info->order for the values;
- * bytes[i] = bytes of its elements. */
+/* Order of the arrays in a wire form. arrays[i] = mode of the i-th array, or info->order for the
+ * values; bytes[i] = bytes of its elements. */
 static void order_arrays(const amped_tensor_info *info, int *arrays, uint64_t *bytes) {
   int n = 0;
   for (uint64_t size = 8; size > 0; size /= 2)
@@ -59,7 +60,7 @@ static void order_arrays(const amped_tensor_info *info, int *arrays, uint64_t *b
     }
 }
 
-/* Copy one array of a slab to the ranks' wire forms, and move the cursor over the slab. */
+/* Copies one array of a slab to the ranks' wire forms, and advances the cursor over the slab. */
 static void pack_array(const amped_plan *plan, int mode, amped_shard_cursor *cursor, uint64_t count,
                        const char *from, uint64_t bytes, char **to) {
   for (uint64_t left = count; left > 0;) {
@@ -102,7 +103,7 @@ void amped_shard_pack(const amped_tensor_info *info, const amped_plan *plan, int
   *cursor = end;
 }
 
-/* Where the arrays of a wire form begin. */
+/* Begin of each array in a wire form. */
 typedef struct wire_view {
   const char *indices[AMPED_MAX_ORDER];
   const char *values;
@@ -124,7 +125,7 @@ static wire_view view_of(const amped_tensor_info *info, const char *wire, uint64
   return v;
 }
 
-/* Nonzeros that are translated together: every loop over them has one type and one mode. */
+/* Nonzeros translated together: every loop over them has one type and one mode. */
 #define BUNDLE 1024
 
 typedef struct bundle {
@@ -134,8 +135,8 @@ typedef struct bundle {
   double value[BUNDLE];
 } bundle;
 
-/* Indices of the copy's mode become rows of the MTTKRP result. False where a row is not this
- * rank's. */
+/* Turns indices of the copy's mode into rows of the MTTKRP result. Returns false if a row belongs
+ * to another rank. */
 static bool find_rows(const amped_mode_plan *m, bundle *b) {
   uint64_t strangers = 0;
   for (uint64_t k = 0; k < b->count; k++) {
@@ -146,13 +147,13 @@ static bool find_rows(const amped_mode_plan *m, bundle *b) {
   return strangers == 0;
 }
 
-/* Indices of an input mode become positions. */
+/* Turns indices of an input mode into positions. */
 static void find_positions(const amped_plan *plan, int mode, bundle *b) {
   for (uint64_t k = 0; k < b->count; k++)
     b->index[k] = amped_plan_position(plan, mode, b->index[k]);
 }
 
-/* False where a nonzero is not this rank's. */
+/* Returns false if a nonzero belongs to another rank. */
 static bool translate_bundle(const amped_tensor_info *info, const amped_plan *plan, int mode,
                              const wire_view *from, const amped_shard_buffers *to, bundle *b) {
   bool known = true;

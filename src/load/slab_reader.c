@@ -1,3 +1,4 @@
+/* Slab reader: a reading thread with two slabs, or direct reading of a single slab. */
 #include "load/slab_reader.h"
 
 #include <omp.h>
@@ -16,19 +17,19 @@ struct amped_slab_reader {
   const bool *wanted;
   const amped_worker *worker;
   amped_slab slabs[SLABS];
-  int count;        /* of slabs: one where no more is wanted, which the caller reads */
-  uint64_t lone;    /* the number of that slab of the file; NONE: it is read, or there is none */
-  int threads;      /* of OpenMP, which the reading thread and the caller share */
-  pthread_t thread; /* where there are two slabs */
+  int count;        /* number of slabs in memory: 1 if at most one is wanted, read by the caller */
+  uint64_t lone;    /* number of this slab in the file; NONE: already read, or none wanted */
+  int threads;      /* OpenMP threads that the reading thread and the caller share */
+  pthread_t thread; /* used if there are two slabs */
   bool started;
   /* Under the lock: slabs read, and slabs that the caller has given back. Both only grow. */
   pthread_mutex_t lock;
   pthread_cond_t changed;
   uint64_t filled, freed;
-  bool ended; /* nothing more will be filled; status says why */
+  bool ended; /* no more slabs will be filled; status gives the reason */
   bool stop;
   amped_status status;
-  /* Of the caller alone: slabs that it got. */
+  /* Used by the caller only: number of slabs that it took. */
   uint64_t taken;
 };
 
@@ -48,7 +49,7 @@ static uint64_t slabs_of(const amped_tensor_info *info) {
   return amped_ceil_div(info->nnz, AMPED_SLAB_NNZ);
 }
 
-/* Wait for a free slab. False where the caller closes the reader. */
+/* Waits for a free slab. Returns false if the caller closes the reader. */
 static bool wait_free(amped_slab_reader *r) {
   (void)pthread_mutex_lock(&r->lock);
   while (r->filled - r->freed == SLABS && !r->stop)
@@ -58,8 +59,8 @@ static bool wait_free(amped_slab_reader *r) {
   return go;
 }
 
-/* Two teams of threads work at once. If both took all cores, each would wait for cores that the
- * other keeps busy. */
+/* Threads of the reading team and of the caller's team, which work at the same time. If both took
+ * all cores, each would wait for cores that the other keeps busy. */
 static int reader_threads(int threads) {
   return (threads + 1) / 2;
 }
@@ -68,7 +69,7 @@ static int caller_threads(int threads) {
   return threads > 1 ? threads / 2 : 1;
 }
 
-/* Slab n of the file. */
+/* Reads slab n of the file. */
 static amped_status read_slab(const amped_slab_reader *r, uint64_t n, amped_slab *slab) {
   const uint64_t nnz = amped_input_info(r->input)->nnz;
   slab->first = n * AMPED_SLAB_NNZ;
@@ -146,7 +147,8 @@ static amped_status allocate_slabs(amped_slab_reader *r, const amped_tensor_info
   return AMPED_OK;
 }
 
-/* A thread, and its team of OpenMP, take longer to begin than to read one slab from memory. */
+/* Counts the wanted slabs, up to SLABS. A single slab is read without a thread: a thread and its
+ * OpenMP team take longer to start than to read one slab from memory. */
 static void count_slabs(amped_slab_reader *r) {
   const uint64_t slabs = slabs_of(amped_input_info(r->input));
   r->lone = NONE;
@@ -190,7 +192,7 @@ fail:
   return status;
 }
 
-/* The one slab, the first time. */
+/* Reads the single slab, the first time. */
 static amped_status read_lone(amped_slab_reader *r, const amped_slab **out) {
   const uint64_t n = r->lone;
   if (n == NONE)

@@ -1,3 +1,4 @@
+/* Slice reader: one reading thread with two buffers. */
 #include "load/slice_reader.h"
 
 #include <omp.h>
@@ -10,13 +11,13 @@
 struct amped_slice_reader {
   amped_dense_source *source;
   const amped_worker *worker;
-  int threads; /* of reading */
+  int threads; /* OpenMP threads for reading */
   uint64_t slice_cells, slice_bytes;
   void *buffers[2];
-  int next; /* the buffer of the next begin */
+  int next; /* buffer of the next begin */
   pthread_t thread;
   bool started;
-  /* Of the group that is read, of the thread alone while it reads. */
+  /* The current group; belongs to the thread while it reads. */
   const uint64_t *indices;
   uint64_t count;
   amped_status status;
@@ -50,7 +51,7 @@ static void set(amped_slice_reader *r, bool *member, bool value) {
   (void)pthread_mutex_unlock(&r->lock);
 }
 
-/* Until a group is to be read; false: the reader is destroyed. */
+/* Waits until a group is to be read. Returns false if the reader is destroyed. */
 static bool wait_for_work(amped_slice_reader *r) {
   (void)pthread_mutex_lock(&r->lock);
   while (!r->reading && !r->stop)
@@ -60,7 +61,7 @@ static bool wait_for_work(amped_slice_reader *r) {
   return goes_on;
 }
 
-/* Slices that follow each other are read at once. */
+/* Reads consecutive slices in one call. */
 static amped_status read_run(amped_slice_reader *r, uint64_t first, uint64_t count) {
   const int mode = amped_dense_source_info(r->source)->layout[0];
   return amped_dense_source_read(r->source, mode, r->indices[first], count, 0,
@@ -81,7 +82,7 @@ static void read_group(amped_slice_reader *r) {
   r->total += r->count * r->slice_bytes;
 }
 
-/* One thread reads all groups: each thread of its own would keep memory of its own. */
+/* Body of the thread. One thread reads all groups: each new thread would keep memory of its own. */
 static void *read_groups(void *argument) {
   amped_slice_reader *r = argument;
   omp_set_num_threads(r->threads);

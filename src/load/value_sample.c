@@ -1,3 +1,4 @@
+/* Value sample: median and magnitude of values from several places of the input. */
 #include "load/value_sample.h"
 
 #include <math.h>
@@ -5,7 +6,7 @@
 
 #include "base/mem.h"
 
-/* Values of the sample, and the stretches of the list from which they are taken. */
+/* Values of the sample, and the number of stretches of the list that they come from. */
 #define SAMPLE UINT64_C(4096)
 #define STRETCHES UINT64_C(16)
 
@@ -15,7 +16,7 @@ static int ascending(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/* Nonzeros first .. first + count of the input: indices into `spare`, values into out. */
+/* Reads nonzeros first .. first + count of the input: indices into `spare`, values into out. */
 static amped_status read_stretch(amped_input *input, uint64_t first, uint64_t count, void *spare,
                                  void *values, double *out) {
   const amped_tensor_info *info = amped_input_info(input);
@@ -28,7 +29,7 @@ static amped_status read_stretch(amped_input *input, uint64_t first, uint64_t co
   return AMPED_OK;
 }
 
-/* Rank 0. *count values in sample, in ascending order. */
+/* Rank 0. Reads *count values into sample, in ascending order. */
 static amped_status take_sample(amped_input *input, double *sample, uint64_t *count) {
   const uint64_t nnz = amped_input_info(input)->nnz;
   const uint64_t stretches = nnz > SAMPLE ? STRETCHES : 1;
@@ -49,7 +50,7 @@ done:
   return status;
 }
 
-/* The power of two below the size of the values. */
+/* The power of two not above the magnitude of the values. */
 static double unit_of(double size) {
   return isnormal(size) ? ldexp(1.0, ilogb(size)) : 1.0;
 }
