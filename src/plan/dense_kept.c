@@ -1,3 +1,4 @@
+/* Dense kept: reuse of a rank's last contraction, or choice of the next one. */
 #include "plan/dense_kept.h"
 
 #include <string.h>
@@ -50,7 +51,7 @@ bool amped_dense_serves(amped_dense_kept *kept, const amped_dense_plan *plan, in
 }
 
 void amped_dense_go_on(amped_dense_kept *kept, int order, uint64_t sweeps) {
-  const uint64_t served = (uint64_t)order - 1; /* updates by one contraction */
+  const uint64_t served = (uint64_t)order - 1; /* updates served by one contraction */
   const uint64_t updates = sweeps * (uint64_t)order;
   const uint64_t made_at = updates / served * served;
   memset(kept, 0, sizeof *kept);

@@ -1,3 +1,4 @@
+/* Dense passes: counting contractions in a sequence of updates. */
 #include "plan/dense_passes.h"
 
 const char *amped_dense_tree_name(amped_dense_tree tree) {

@@ -1,8 +1,10 @@
+/* Dense plan: choice of slab mode and tree, and sizes of contractions. */
 #include "plan/dense_plan.h"
 
 #include <string.h>
 
-/* A slab mode has this many indices a rank at least, where the first mode is taken. */
+/* Least indices per rank, and least share of the longest mode, if the first mode is the slab
+ * mode. */
 #define LEAST_INDICES 8
 #define LEAST_SHARE 4
 
@@ -41,12 +43,12 @@ uint64_t amped_dense_largest(const amped_dense_plan *plan, int order, int ncomps
 double amped_dense_sweep_bytes(const amped_dense_plan *plan, int order, int ncomps,
                                uint64_t value_bytes, amped_dense_tree tree) {
   const double cells = (double)plan->cells * (double)amped_cell_bytes(plan->type);
-  double t = 0.0; /* bytes of T, a pass */
+  double t = 0.0; /* bytes of T per pass */
   if (tree == AMPED_TREE_SPLIT) {
     const int half = order / 2;
     const double slower = (double)amped_dense_contracted(plan, order, ncomps, 0, half);
     const double faster = (double)amped_dense_contracted(plan, order, ncomps, half, order);
-    /* Written once; read once for each mode that remains. */
+    /* Written once; read once for each remaining mode. */
     return 2.0 * cells +
            (double)value_bytes * (slower * (1.0 + order - half) + faster * (1.0 + half));
   }
@@ -77,7 +79,7 @@ void amped_dense_plan_make(amped_dense_plan *plan, const amped_dense_info *info,
     plan->dims[m] = m == plan->slab_mode ? count : info->dims[m];
     plan->cells *= plan->dims[m];
   }
-  /* All ranks take the tree of the whole tensor. */
+  /* All ranks use the tree of the whole tensor. */
   amped_dense_plan whole = *plan;
   whole.dims[plan->slab_mode] = info->dims[plan->slab_mode];
   whole.cells = info->cells;

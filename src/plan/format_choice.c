@@ -1,3 +1,4 @@
+/* Format choice: predicted seconds of a sweep with all copies, one, or a mixture. */
 #include "plan/format_choice.h"
 
 const amped_choice_rates amped_choice_rates_gpu = {
@@ -9,7 +10,7 @@ const amped_choice_rates amped_choice_rates_gpu = {
     .stream_rate = 55.5e9,
 };
 
-/* The level that holds so many rows. */
+/* The nearest level that holds `rows` rows. */
 static const amped_choice_level *level_of(const amped_choice_rates *rates, double row_bytes,
                                           double rows) {
   const amped_choice_level *level = rates->levels;
@@ -18,7 +19,7 @@ static const amped_choice_level *level_of(const amped_choice_rates *rates, doubl
   return level;
 }
 
-/* Seconds of the additions that one of a mode's nonzeros takes. They go to the rows of a tile. */
+/* Seconds of the additions for one nonzero of a mode. They go to the rows of a tile. */
 static double add_seconds(const amped_plan *plan, int mode, const amped_choice_rates *rates) {
   const double bytes = (double)amped_plan_row_bytes(plan);
   const unsigned bits = plan->linear.low_bits[mode];
@@ -30,7 +31,7 @@ static double add_seconds(const amped_plan *plan, int mode, const amped_choice_r
   return share * each / level_of(rates, bytes, tile)->add_rate;
 }
 
-/* Of one nonzero. */
+/* Kernel seconds of one nonzero. */
 static double kernel_seconds(const amped_plan *plan, int mode, const amped_choice_rates *rates) {
   const double bytes = (double)amped_plan_row_bytes(plan);
   const double each = bytes > rates->least_row_bytes ? bytes : rates->least_row_bytes;
@@ -60,7 +61,7 @@ double amped_choice_seconds(const amped_plan *plan, const uint64_t streamed_byte
   return sec;
 }
 
-/* Of each copy the same share is streamed. */
+/* Predicts a mixture. The same share of each copy is streamed. */
 static amped_choice predict(const amped_choice_sizes *s, unsigned own,
                             const amped_choice_rates *rates) {
   amped_choice c = {.own = own};
@@ -76,8 +77,8 @@ static amped_choice predict(const amped_choice_sizes *s, unsigned own,
   return c;
 }
 
-/* Where the shared copy does not fit, a byte of memory serves more modes in it than elsewhere, and
- * leaves none for others. */
+/* No mixtures if the shared copy does not fit: in it a byte of memory serves more modes than in
+ * other copies, and no memory is left for them. */
 int amped_choice_mixtures(const amped_choice_sizes *s, const amped_choice_rates *rates,
                           amped_choice out[AMPED_CHOICE_MOST]) {
   int count = 0;

@@ -1,11 +1,12 @@
+/* Linear order: order of the bits, and the cut into boxes. */
 #include "plan/linear.h"
 
 #include <string.h>
 
-/* Bits by which a prefix may grow so that numbers get narrower. */
+/* Most bits by which a prefix may be lengthened to make numbers narrower. */
 #define MORE_BITS 3
 
-/* by_length = the modes, shortest first; of equal ones the first first. */
+/* by_length = the modes, shortest first; of equal modes, the lowest first. */
 static void sort_modes(int order, const uint64_t *sizes, int *by_length) {
   for (int m = 0; m < order; m++) {
     int i = m;

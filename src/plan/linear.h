@@ -1,53 +1,53 @@
-/* Linear order: the coordinates of a nonzero as one number, and boxes, which the number's top bits
- * tell apart. For formats whose one copy serves all modes.
+/* Linear order: the coordinates of a nonzero as one number, and boxes, identified by the number's
+ * top bits. For formats with one copy for all modes.
  *
- * The order is that of ALTO. A number has as many bits as all coordinates together. They are dealt
- * out from the lowest up, one of each mode in turn, the shortest mode first; a mode whose bits are
- * used up drops out. So the top bits belong to the longest mode.
+ * The order is ALTO's. The bits of a number are the bits of all coordinates. They are assigned
+ * round-robin from the lowest up, one to each mode, the shortest mode first; a mode with no bits
+ * left drops out. So the top bits belong to the longest mode.
  *
  * The top `prefix` bits are the number of a box: a range of coordinates in every mode, aligned to a
- * power of two. What is below them is kept in another form, from which a coordinate comes by one
- * shift, one mask and one addition: fields side by side, mode 0 lowest, in the widths of
- * tensor/packing.h. A coordinate is the box's base plus the field.
+ * power of two. The lower bits are stored in another form, which gives a coordinate by one shift,
+ * one mask and one addition: fields side by side, mode 0 lowest, in the widths of tensor/packing.h.
+ * A coordinate is the box's base plus the field.
  *
- * All is a pure function of the arguments. The CPU and the GPU share the inline functions. */
+ * All functions are pure. The CPU and the GPU share the inline functions. */
 #ifndef AMPED_LINEAR_H
 #define AMPED_LINEAR_H
 
 #include "tensor/packing.h"
 
-/* The most bits of a number, and its 64-bit words; the most bits of a box's number. */
+/* Most bits of a number, and its 64-bit words; most bits of a box's number. */
 #define AMPED_LINEAR_BITS 256
 #define AMPED_LINEAR_WORDS (AMPED_LINEAR_BITS / 64)
 #define AMPED_BOX_BITS 32
 
-/* A box's share of the nonzeros, were they spread evenly, at least. */
+/* Least mean number of nonzeros per box. */
 #define AMPED_BOX_NNZ 512
 
 typedef struct amped_linear {
   int order;
-  int bits;                            /* of a number */
-  uint8_t mode_of[AMPED_LINEAR_BITS];  /* of each bit of the number, lowest first: its mode, */
-  uint8_t place_of[AMPED_LINEAR_BITS]; /* and its place in the mode's coordinate */
+  int bits;                            /* bits of a number */
+  uint8_t mode_of[AMPED_LINEAR_BITS];  /* mode of each bit of the number, lowest first */
+  uint8_t place_of[AMPED_LINEAR_BITS]; /* place of each bit in its mode's coordinate */
   int prefix;                          /* bits of a box's number */
-  uint8_t low_bits[AMPED_MAX_ORDER];   /* of each coordinate, those below the prefix */
-  amped_packing packing;               /* of a number below the prefix, with the value's code */
+  uint8_t low_bits[AMPED_MAX_ORDER];   /* per mode, bits of the coordinate below the prefix */
+  amped_packing packing; /* packing of a number below the prefix, with the value's code */
 } amped_linear;
 
-/* The order for coordinates of mode m below sizes[m], all in one box. False where that takes more
- * than AMPED_LINEAR_BITS bits. */
+/* Make the order for coordinates of mode m below sizes[m], all in one box. Returns false if it
+ * takes more than AMPED_LINEAR_BITS bits. */
 bool amped_linear_make(amped_linear *l, int order, const uint64_t *sizes);
 
-/* Cut it into boxes by that prefix, at most l->bits and AMPED_BOX_BITS. The other arguments are
- * those of amped_packing_make. */
+/* Cut the order into boxes by this prefix, at most l->bits and AMPED_BOX_BITS. Other arguments: as
+ * for amped_packing_make. */
 void amped_linear_cut(amped_linear *l, int prefix, uint64_t codes, amped_vtype value_type,
                       uint64_t nnz);
 
-/* Likewise, by the longest prefix that leaves a box AMPED_BOX_NNZ nonzeros; up to three bits more
- * where numbers then get narrower. */
+/* Cut likewise by the longest prefix that leaves a box AMPED_BOX_NNZ nonzeros; by up to three bits
+ * more if numbers then get narrower. */
 void amped_linear_cut_best(amped_linear *l, uint64_t codes, amped_vtype value_type, uint64_t nnz);
 
-/* The number of coordinates, and back. words has AMPED_LINEAR_WORDS words, the lowest first. */
+/* Convert coordinates to their number, and back. words: [AMPED_LINEAR_WORDS], lowest first. */
 AMPED_BOTH static inline void amped_linear_number(const amped_linear *l, const uint64_t *at,
                                                   uint64_t *words) {
   for (int w = 0; w < AMPED_LINEAR_WORDS; w++)
@@ -64,7 +64,7 @@ AMPED_BOTH static inline void amped_linear_coordinates(const amped_linear *l, co
     at[l->mode_of[b]] |= (words[b / 64] >> b % 64 & 1) << l->place_of[b];
 }
 
-/* The number of the box that holds these coordinates; and its base, the least of them. */
+/* The number of the box with these coordinates; and a box's base, the least coordinates in it. */
 AMPED_BOTH static inline uint64_t amped_linear_box(const amped_linear *l, const uint64_t *at) {
   uint64_t box = 0;
   for (int b = l->bits - 1; b >= l->bits - l->prefix; b--)
@@ -80,7 +80,7 @@ AMPED_BOTH static inline void amped_linear_base(const amped_linear *l, uint64_t 
     at[l->mode_of[below + b]] |= (box >> b & 1) << l->place_of[below + b];
 }
 
-/* Put the low bits of coordinates into a number of l->packing, whose words are zero before. */
+/* Put the low bits of coordinates into a number of l->packing. Its words must be zero before. */
 AMPED_BOTH static inline void amped_linear_encode(const amped_linear *l, const uint64_t *at,
                                                   uint64_t *w) {
   for (int m = 0; m < l->order; m++)

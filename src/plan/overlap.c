@@ -1,3 +1,4 @@
+/* Overlap: number of parts per mode, and the rows at which blocks are cut. */
 #include "plan/overlap.h"
 
 #include <math.h>
@@ -5,10 +6,10 @@
 
 #include "base/mem.h"
 
-/* AMPED_PARTS_AUTO: blocks stay whole where parts cost more time than sending rows takes. (Parts
- * load tiles again, and transfers slow the kernels down.) Else blocks have LEAST_PARTS parts, or
- * more: sending the last part takes at most LAST_PART of the MTTKRP time. Small blocks do not gain,
- * because each part has its own latency. */
+/* Constants of AMPED_PARTS_AUTO. Blocks stay whole if parts cost more time than sending rows takes.
+ * (Parts load tiles again, and transfers slow the kernels down.) Else blocks have LEAST_PARTS
+ * parts, or more: sending the last part takes at most LAST_PART of the MTTKRP time. Small blocks do
+ * not gain, because each part has its own latency. */
 #define AUTO_BYTES (UINT64_C(4) << 20)
 #define PARTS_COST 0.04
 #define LAST_PART 0.025
@@ -17,7 +18,7 @@
 /* Time of sending mode's rows, divided by the time of its MTTKRP. */
 static double travel(const amped_plan *plan, int mode, const amped_rates *rates) {
   double row = (double)amped_plan_row_bytes(plan);
-  double gathered = (double)plan->nnz / plan->nranks * row; /* from each input factor */
+  double gathered = (double)plan->nnz / plan->nranks * row; /* bytes per input factor */
   double received = (double)(plan->nranks - 1) * (double)plan->modes[mode].rows.block_rows * row;
   double sec = 0.0;
   for (int k = 0; k < plan->order; k++)
@@ -28,8 +29,7 @@ static double travel(const amped_plan *plan, int mode, const amped_rates *rates)
   return sec > 0.0 ? (received / rates->link_rate + rates->link_sec) / sec : 0.0;
 }
 
-/* The nonzeros of the first of this number of parts, divided by all nonzeros; the same for the last
- * part. */
+/* Share of all nonzeros in the first of this number of parts; the same for the last part. */
 static double first_part(int parts) {
   return (1.0 - AMPED_PART_RATIO) / (1.0 - pow(AMPED_PART_RATIO, parts));
 }
@@ -62,9 +62,9 @@ static uint64_t unsplit_rows(const amped_mode_plan *m) {
   return rows;
 }
 
-/* Cut the block's first `count` iDps where all ranks together have the wanted part of their
- * nonzeros: bins[j] counts the nonzeros of every rank's j-th iDp. An iDp that is larger than
- * several parts ends only one part. */
+/* Cuts the block's first `count` iDps into parts with the wanted shares of the nonzeros. bins[j]
+ * counts the nonzeros of the j-th iDp over all ranks. An iDp larger than several parts ends only
+ * one part. */
 static void cut_block(amped_mode_plan *m, int parts, const uint64_t *bins, uint64_t count) {
   double total = 0.0;
   double sum = 0.0;
@@ -94,7 +94,7 @@ static void count_parts(amped_mode_plan *m, int rank) {
   }
 }
 
-/* Rows of split iDps, whose sums come last, are a part of their own, the last one. */
+/* Cuts a mode. Rows of split iDps, whose sums come last, are a part of their own, the last one. */
 static amped_status cut_mode(amped_mode_plan *m, int parts, int rank) {
   uint64_t *bins = NULL;
   const uint64_t count = amped_ceil_div(m->rows.block_rows, m->rows.width);

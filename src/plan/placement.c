@@ -1,3 +1,4 @@
+/* Placement: the balancers GREEDY, EQUAL and BLOCK. */
 #include "plan/placement.h"
 
 #include <string.h>
@@ -13,7 +14,7 @@ typedef struct table {
   uint64_t idp_count;
   int nranks;
   uint64_t nnz;
-  const int *owners; /* given; NULL: to be chosen */
+  const int *owners; /* given owners; NULL: to be chosen */
 } table;
 
 /* --- greedy ------------------------------------------------------------------------------------*/
@@ -37,8 +38,8 @@ typedef struct heap {
 typedef struct greedy {
   const table *t;
   uint64_t limit;
-  idp *order;      /* [idp_count at most] largest first, and those alike by number */
-  uint64_t filled; /* the number of iDps with nonzeros */
+  idp *order;      /* [at most idp_count] largest first, equal ones by number */
+  uint64_t filled; /* number of iDps with nonzeros */
   heap h;
   uint64_t *nnz;   /* [nranks] nonzeros of iDps that are not split */
   uint64_t *split; /* [nranks] nonzeros of split iDps */
@@ -80,7 +81,7 @@ uint64_t amped_balance_limit(uint64_t idp_count, int nranks) {
   return even > quarter_more ? even : quarter_more;
 }
 
-/* Place iDp i on the first rank of the heap; a rank that has reached its limit leaves the heap. */
+/* Places iDp i on the first rank of the heap; a rank that has reached its limit leaves the heap. */
 static void give(greedy *g, const idp *i, uint64_t nnz) {
   load *first = &g->h.loads[0];
   g->owner[i->number] = first->rank;
@@ -92,8 +93,8 @@ static void give(greedy *g, const idp *i, uint64_t nnz) {
   sift_down(&g->h, 0);
 }
 
-/* Owners stay; the first `splits` of the order count as empty. Without splits no order is needed.
- */
+/* Keeps the given owners; the first `splits` iDps of the order count as empty. Without splits, no
+ * order is needed. */
 static void stay(greedy *g, uint64_t splits) {
   memcpy(g->owner, g->t->owners, g->t->idp_count * sizeof *g->owner);
   memset(g->nnz, 0, (size_t)g->t->nranks * sizeof *g->nnz);
@@ -103,7 +104,7 @@ static void stay(greedy *g, uint64_t splits) {
     g->nnz[g->owner[g->order[k].number]] -= g->order[k].nnz;
 }
 
-/* Place all iDps; the first `splits` of the order count as empty. */
+/* Places all iDps; the first `splits` iDps of the order count as empty. */
 static void place(greedy *g, uint64_t splits) {
   if (g->t->owners != NULL) {
     stay(g, splits);
@@ -126,7 +127,7 @@ static void place(greedy *g, uint64_t splits) {
     give(g, &g->order[k], 0);
 }
 
-/* Do `total` nonzeros suffice to fill all ranks up to `level`? */
+/* Are `total` nonzeros enough to fill all ranks up to `level`? */
 static bool reaches(const greedy *g, uint64_t level, uint64_t total) {
   for (int p = 0; p < g->t->nranks; p++)
     if (g->nnz[p] < level) {
@@ -137,8 +138,8 @@ static bool reaches(const greedy *g, uint64_t level, uint64_t total) {
   return true;
 }
 
-/* Give `total` nonzeros of split iDps to the ranks with the fewest. Returns the most minus the
- * fewest nonzeros of a rank afterwards. */
+/* Distributes `total` nonzeros of split iDps to the ranks with the fewest. Returns the most minus
+ * the fewest nonzeros of a rank afterwards. */
 static uint64_t fill(const greedy *g, uint64_t total) {
   uint64_t low = 0; /* a level that `total` reaches */
   uint64_t high = g->t->nnz + 1;
@@ -181,8 +182,8 @@ static bool is_even(const greedy *g, uint64_t spread) {
   return spread <= AMPED_SPLIT_LEAST || spread <= mean / AMPED_SPLIT_SHARE;
 }
 
-/* Choose how many of the largest iDps to split until the ranks are even: double the number, then
- * halve the interval. With all iDps split, ranks are always even. */
+/* Chooses the number of largest iDps to split until the ranks are even: doubles the number, then
+ * halves the interval. If all iDps are split, ranks are always even. */
 static uint64_t find_splits(greedy *g) {
   uint64_t low = 0; /* too few */
   uint64_t high = 1;
@@ -202,10 +203,11 @@ static uint64_t find_splits(greedy *g) {
   return high;
 }
 
-/* Those of at least `least` nonzeros. scratch: [2 idp_count]. The sort is stable. */
+/* Orders the iDps with at least `least` nonzeros, largest first. scratch: [2 idp_count]. The sort
+ * is stable. */
 static amped_status sort_idps(greedy *g, uint64_t least, uint64_t *scratch) {
   const table *t = g->t;
-  uint64_t *less = scratch; /* than the most nonzeros of an iDp */
+  uint64_t *less = scratch; /* most nonzeros of an iDp, minus this iDp's */
   uint64_t *numbers = scratch + t->idp_count;
   void *arrays[] = {less, numbers};
   uint64_t most = 0;
@@ -237,17 +239,17 @@ static amped_status order_idps(greedy *g, uint64_t least) {
   return status;
 }
 
-/* Of so many nonzeros, in means, an iDp is among the few that are split where owners are given. */
+/* Least nonzeros, in multiples of the mean, of the iDps that are first considered for splitting if
+ * owners are given. */
 #define LARGE_MEANS 4
 
-/* Owners that are given: to split some of the large iDps makes them even, or else all are looked
- * at. */
+/* Orders iDps if owners are given: the large iDps, if splitting them makes ranks even; else all. */
 static amped_status order_large(greedy *g) {
   AMPED_TRY(order_idps(g, LARGE_MEANS * (g->t->nnz / g->t->idp_count + 1)));
   return is_even(g, split_and_fill(g, g->filled)) ? AMPED_OK : order_idps(g, 0);
 }
 
-/* Owners that are given are even most of the time: then the order is not looked at. */
+/* Chooses the number of splits. Given owners are even most of the time: then no order is made. */
 static amped_status choose_splits(greedy *g, uint64_t *splits, uint64_t *unsplit_spread) {
   *splits = 0;
   if (g->t->owners == NULL)
@@ -261,7 +263,7 @@ static amped_status choose_splits(greedy *g, uint64_t *splits, uint64_t *unsplit
   return AMPED_OK;
 }
 
-/* The first `count` iDps of the order, by number. */
+/* Lists the first `count` iDps of the order, by number. */
 static amped_status list_splits(const greedy *g, uint64_t count, amped_balance *b) {
   AMPED_TRY(amped_alloc(&b->splits, count, sizeof *b->splits, "the split iDps"));
   for (uint64_t k = 0; k < count; k++)
@@ -309,7 +311,7 @@ static uint64_t even_bound(const table *t, int p) {
 
 static amped_status balance_equal(const table *t, amped_balance *b) {
   uint64_t first = 0; /* number of the iDp's first nonzero */
-  int p = 0;          /* the rank of that nonzero */
+  int p = 0;          /* the rank of this nonzero */
   AMPED_TRY(amped_alloc(&b->splits, (uint64_t)t->nranks, sizeof *b->splits, "the split iDps"));
   for (uint64_t i = 0; i < t->idp_count; i++) {
     uint64_t end = first + t->idp_nnz[i];
@@ -330,7 +332,7 @@ static amped_status balance_equal(const table *t, amped_balance *b) {
 
 /* --- block -------------------------------------------------------------------------------------*/
 
-/* The end of the most consecutive iDps from `first` on that have at most `most` nonzeros. */
+/* The end of the longest run of iDps from `first` on with at most `most` nonzeros. */
 static uint64_t most_consecutive(const table *t, uint64_t first, uint64_t most) {
   uint64_t i = first;
   for (uint64_t left = most; i < t->idp_count && t->idp_nnz[i] <= left; i++)
@@ -338,7 +340,7 @@ static uint64_t most_consecutive(const table *t, uint64_t first, uint64_t most) 
   return i;
 }
 
-/* The smallest limit of nonzeros for each rank with which all iDps can be placed. */
+/* The smallest limit of nonzeros per rank with which all iDps can be placed. */
 static uint64_t least_maximum(const table *t) {
   uint64_t low = 0; /* too few, unless there are no nonzeros */
   uint64_t high = t->nnz;
@@ -366,8 +368,8 @@ static void earliest_starts(const table *t, uint64_t most, uint64_t *starts) {
   }
 }
 
-/* Each rank gets a number of nonzeros as close as possible to an even part of the rest, within the
- * least maximum. */
+/* Assigns iDps: each rank gets a number of nonzeros as close as possible to an even part of the
+ * rest, within the least maximum. */
 static void take_blocks(const table *t, uint64_t most, const uint64_t *starts, int *owner) {
   uint64_t rest = t->nnz;
   uint64_t i = 0;

@@ -1,3 +1,4 @@
+/* Plan: owners, positions, splits and memory of every mode. */
 #include "plan/plan.h"
 
 #include <math.h>
@@ -5,10 +6,10 @@
 
 #include "base/mem.h"
 
-/* The most rows of a factor: a row takes 16 bytes at least, so sizes in bytes fit into 64 bits. */
+/* Most rows of a factor: a row takes at least 16 bytes, so sizes in bytes fit in 64 bits. */
 #define MOST_ROWS (UINT64_C(1) << 41)
 
-/* A nonzero takes less than 128 bytes, packed or not. */
+/* Most nonzeros: a nonzero takes less than 128 bytes, packed or not. */
 #define MOST_NNZ (UINT64_C(1) << 56)
 
 static uint64_t rows_of_idp(const amped_mode_plan *m, uint64_t idp) {
@@ -16,7 +17,7 @@ static uint64_t rows_of_idp(const amped_mode_plan *m, uint64_t idp) {
   return m->rows.dim - first < m->rows.width ? m->rows.dim - first : m->rows.width;
 }
 
-/* Rows and nonzeros of every rank, and the rows of the largest block. */
+/* Counts rows and nonzeros of every rank, and the rows of the largest block. */
 static void count_shards(amped_mode_plan *m, int nranks) {
   for (uint64_t i = 0; i < m->rows.idp_count; i++) {
     m->rows.rank_rows[m->rows.owner[i]] += rows_of_idp(m, i);
@@ -47,7 +48,7 @@ static amped_status set_splits(amped_mode_plan *m, const uint64_t *idps, uint64_
   return AMPED_OK;
 }
 
-/* Set the rows of an MTTKRP result: rows of the block for own iDps, shared rows for split iDps. */
+/* Sets the rows of an MTTKRP result: rows of the block for own iDps, shared rows for split iDps. */
 static void set_rows(amped_mode_plan *m, int rank, int nranks) {
   uint64_t first = 0;
   uint64_t end = 0;
@@ -96,8 +97,8 @@ static amped_status set_positions(amped_mode_plan *m, int mode, int nranks) {
   return AMPED_OK;
 }
 
-/* The most iDps of a rank: the balancer's limit. Where possible it is lower, so that padding all
- * blocks to one size adds no bit to positions. */
+/* Most iDps of a rank: the balancer's limit. If possible it is lower, so that padding all blocks to
+ * one size adds no bit to positions. */
 static uint64_t idp_limit(const amped_mode_plan *m, int nranks) {
   uint64_t limit = amped_balance_limit(m->rows.idp_count, nranks);
   uint64_t even = amped_ceil_div(m->rows.idp_count, (uint64_t)nranks);
@@ -154,7 +155,7 @@ static amped_status plan_mode(amped_plan *plan, int mode, const amped_partition 
   return AMPED_OK;
 }
 
-/* Check that the bytes of all nonzeros, and of all factors, fit into 63 bits. Then all later
+/* Checks that the bytes of all nonzeros, and of all factors, fit in 63 bits. Then all later
  * products of sizes fit, too. */
 static amped_status check_sizes(const amped_plan *plan) {
   uint64_t total = 0;
@@ -174,7 +175,7 @@ static amped_status check_sizes(const amped_plan *plan) {
   return AMPED_OK;
 }
 
-/* The longest mode but one, the first of equal ones; none: -1. */
+/* The longest mode except `but`, the lowest of equal ones; -1: no mode is left. */
 static int longest_mode(int order, const uint64_t *dims, int but) {
   int mode = -1;
   for (int m = 0; m < order; m++)
@@ -194,7 +195,8 @@ int amped_plan_longest_other(const amped_plan *plan, int mode) {
   return longest_mode(plan->order, plan->dims, mode);
 }
 
-/* Of the copy's mode, a coordinate is a row of this rank's result; of others, a position. */
+/* Sets the linear order. A coordinate in the copy's mode is a row of this rank's result; in other
+ * modes, a position. */
 static amped_status set_linear(amped_plan *plan, bool plain_values) {
   uint64_t sizes[AMPED_MAX_ORDER];
   for (int m = 0; m < plan->order; m++)
@@ -225,9 +227,9 @@ uint64_t amped_plan_part_nnz(const amped_plan *plan, int mode, int part) {
   return part + 1 < m->rows.parts ? m->copy.part_nnz[part] : m->copy.rank_nnz[plan->rank];
 }
 
-/* Memory comes in sectors of 32 bytes, and caches ask for lines of 128: a row takes half a sector,
- * or whole ones. Three sectors of a line are made four, because every second such row would lie in
- * two lines (docs/decisions/042-requests-not-bytes.md). */
+/* Lengths of a row in bytes. Memory comes in sectors of 32 bytes, and caches request lines of 128:
+ * a row takes half a sector, or whole ones. Three sectors of a line are made four, because every
+ * second such row would lie in two lines (docs/decisions/042-requests-not-bytes.md). */
 #define SECTOR UINT64_C(32)
 #define LINE UINT64_C(128)
 
@@ -241,7 +243,7 @@ void amped_plan_set_ncomps(amped_plan *plan, int ncomps) {
   plan->ld = bytes / element;
 }
 
-/* A rank's own rows of the slab mode follow each other: its iDps are those of a BLOCK. */
+/* Sets the slab. A rank's own rows of the slab mode are consecutive: its iDps are a BLOCK. */
 static void set_slab(amped_plan *plan, const amped_dense_info *info) {
   const amped_row_plan *rows = &plan->modes[amped_dense_slab_mode(info, plan->nranks)].rows;
   uint64_t first = 0;
@@ -251,7 +253,8 @@ static void set_slab(amped_plan *plan, const amped_dense_info *info) {
                         rows->rank_rows[plan->rank]);
 }
 
-/* The longest mode's copy is that in boxes, also where request->own names it. */
+/* Chooses the copies. The longest mode's copy is the one in boxes, even if request->own names
+ * it. */
 static void set_copies(amped_plan *plan, const amped_tensor_info *info,
                        const amped_plan_request *request) {
   plan->boxed = request->needs.one_copy ? longest_mode(info->order, info->dims, -1) : -1;
@@ -280,7 +283,7 @@ amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info,
   amped_plan_set_ncomps(plan, request->ncomps);
   plan->index_type = AMPED_U32;
   for (int i = 0; i < plan->order; i++) {
-    const int first = plan->boxed > 0 ? plan->boxed : 0; /* others without a copy look at it */
+    const int first = plan->boxed > 0 ? plan->boxed : 0; /* modes without a copy use it */
     const int m = (first + i) % plan->order;
     AMPED_GO(fail, plan_mode(plan, m, &info->partitions[m], request->owners[m]));
     if (amped_plan_factor_rows(plan, m) > UINT64_C(1) << 32 ||
@@ -338,7 +341,7 @@ uint64_t amped_plan_row_position(const amped_plan *plan, int mode, uint64_t row)
     return (uint64_t)plan->rank * m->rows.block_rows + row;
   amped_plan_shared_idps(m, plan->rank, &first, &end);
   uint64_t number = m->copy.splits[first].row + row - m->rows.block_rows;
-  while (end - first > 1) { /* the split whose rows hold the number */
+  while (end - first > 1) { /* find the split whose rows contain the number */
     uint64_t middle = first + (end - first) / 2;
     if (m->copy.splits[middle].row <= number)
       first = middle;

@@ -1,3 +1,4 @@
+/* Plan options: the rows of --placement and --overlap. */
 #include "plan/plan_options.h"
 
 #include "plan/overlap.h"

@@ -1,4 +1,4 @@
-/* Plan options: what a user says of who computes what. */
+/* Plan options: the user's choices for the distribution of work. */
 #ifndef AMPED_PLAN_OPTIONS_H
 #define AMPED_PLAN_OPTIONS_H
 

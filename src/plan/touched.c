@@ -1,3 +1,4 @@
+/* Touched: finds and numbers the rows of a batch, by bits or by sorting. */
 #include "plan/touched.h"
 
 #include <omp.h>
@@ -15,7 +16,7 @@ uint64_t amped_stream_own_rows(uint64_t dim, int rank, int nranks) {
   return dim / round * AMPED_STREAM_BLOCK + (last < AMPED_STREAM_BLOCK ? last : AMPED_STREAM_BLOCK);
 }
 
-/* Numbers that owners' rows take, each owner's up to a multiple of width. */
+/* Total of the owners' rows, each owner's rounded up to a multiple of width. */
 static uint64_t numbers_of(const uint64_t *counts, int nranks, uint64_t width) {
   uint64_t sum = 0;
   for (int p = 0; p < nranks; p++)
@@ -23,7 +24,7 @@ static uint64_t numbers_of(const uint64_t *counts, int nranks, uint64_t width) {
   return sum;
 }
 
-/* The dimension that has this width, and room for all. */
+/* The dimension that has this width and holds all rows. *width is set. */
 static uint64_t find_dim(const uint64_t *counts, uint64_t count, int nranks, uint64_t *width) {
   for (*width = amped_partition_width(count);; ++*width) {
     const uint64_t dim = numbers_of(counts, nranks, *width);
@@ -33,13 +34,13 @@ static uint64_t find_dim(const uint64_t *counts, uint64_t count, int nranks, uin
   }
 }
 
-/* Elements that a thread walks over at a time; and words of 64 bits. */
+/* Elements that a thread processes at a time; likewise words of 64 bits. */
 #define WALK (UINT64_C(1) << 14)
 #define WORDS (UINT64_C(1) << 10)
-/* Numbers that are made before they are stored. */
+/* Numbers computed before they are stored. */
 #define LINE UINT64_C(512)
 
-/* Words that are gone through in the time in which an entry is sorted. */
+/* Words processed in the time of sorting one entry. */
 #define WORDS_OF_ENTRY 4
 
 static const char what[] = "the rows of a batch";
@@ -50,11 +51,11 @@ static uint64_t end_of(uint64_t piece, uint64_t length, uint64_t count) {
 
 /* --- owners ----------------------------------------------------------------------------------- */
 
-/* Rows of each owner in each piece of a walk. */
+/* Numbers of rows per owner and per piece of the traversal. */
 typedef struct census {
   uint64_t nranks, pieces;
-  uint64_t *table; /* [pieces + 1][nranks]: row 0 is of no piece; then what comes before a piece */
-  uint64_t *rows;  /* [pieces + 1] of all owners before a piece */
+  uint64_t *table; /* [pieces + 1][nranks] row 0: no piece; later, the numbers before a piece */
+  uint64_t *rows;  /* [pieces + 1] rows of all owners before a piece */
 } census;
 
 static amped_status open_census(census *c, uint64_t pieces, int nranks) {
@@ -79,7 +80,8 @@ static void add_pieces(census *c) {
   }
 }
 
-/* The counts of pieces become the numbers of owners' first rows in them; dim and owners are set. */
+/* Turns the counts of pieces into the numbers of owners' first rows in them; sets dim and
+ * owners. */
 static amped_status give_ranges(amped_touched *t, census *c, uint64_t *counts) {
   const int nranks = (int)c->nranks;
   uint64_t width = 0;
@@ -99,7 +101,8 @@ static amped_status give_ranges(amped_touched *t, census *c, uint64_t *counts) {
   return AMPED_OK;
 }
 
-/* The census is taken: from now on the table is of numbers. One rank's go up by one. */
+/* Ends the counting: from now on the table holds numbers. A single rank's rows get ascending
+ * numbers, so that it needs no list. */
 static amped_status begin_numbers(amped_touched *t, census *c) {
   uint64_t *counts = NULL;
   add_pieces(c);
@@ -112,14 +115,14 @@ static amped_status begin_numbers(amped_touched *t, census *c) {
   return status;
 }
 
-/* --- a bit a row ------------------------------------------------------------------------------ */
+/* --- one bit per row -------------------------------------------------------------------------- */
 
 bool amped_touched_has_bits(uint64_t entries, uint64_t dim) {
   return dim / 64 / WORDS_OF_ENTRY <= entries;
 }
 
-/* Threads that mark bits of the same words wait for each other. So each has words of its own, as
- * long as these are few beside the entries. */
+/* Number of bit sets. Threads that mark bits of the same words wait for each other. So each thread
+ * has its own words, as long as words are few compared with the entries. */
 static uint64_t sets_for(uint64_t count, uint64_t words) {
   const uint64_t threads = (uint64_t)omp_get_max_threads();
   const uint64_t most = words < count ? 2 * count / words : 1;
@@ -167,7 +170,7 @@ static uint64_t ones(uint64_t word) {
   return (uint64_t)__builtin_popcountll(word);
 }
 
-/* The owner of the word behind one of owner p. */
+/* The owner of the word after one of owner p. */
 static uint64_t next_owner(const census *c, uint64_t p) {
   return p + 1 < c->nranks ? p + 1 : 0;
 }
