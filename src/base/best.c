@@ -1,3 +1,4 @@
+/* Best: a binary heap with the worst kept item on top. */
 #include "base/best.h"
 
 #include <stdlib.h>

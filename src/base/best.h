@@ -1,7 +1,7 @@
-/* Best: the few items of largest key among many, without a sort of all.
+/* Best: the few items with the largest keys among many, without sorting all.
  *
- * A heap of items in the caller's array, the least of them on top; then sorted. Of equal keys the
- * lower index is better. Keys are not NaN. */
+ * A heap of items in the caller's array, the worst of them on top; then sorted. Among equal keys
+ * the lower index is better. Keys must not be NaN. */
 #ifndef AMPED_BEST_H
 #define AMPED_BEST_H
 
@@ -11,13 +11,13 @@
 typedef struct amped_best_item {
   uint64_t index;
   double key;
-  double value; /* the caller's */
+  double value; /* for the caller's use */
 } amped_best_item;
 
 bool amped_best_leads(const amped_best_item *a, const amped_best_item *b);
 
-/* Keep x, where it is among the best `capacity` (at least 1) so far. *count items are in the heap,
- * 0 at first. */
+/* Keep x if it is among the best `capacity` (at least 1) so far. *count = items in the heap, 0 at
+ * first. */
 void amped_best_offer(amped_best_item *heap, uint64_t capacity, uint64_t *count, amped_best_item x);
 
 /* Would an item of this key and index be kept? */
@@ -26,7 +26,7 @@ static inline bool amped_best_takes(const amped_best_item *heap, uint64_t capaci
   return count < capacity || key > heap[0].key || (key == heap[0].key && index < heap[0].index);
 }
 
-/* The best first. */
+/* Sort the items, best first. */
 void amped_best_sort(amped_best_item *items, uint64_t count);
 
 #endif

@@ -1,3 +1,4 @@
+/* BLAS: the check of address space before OpenBLAS is loaded, and its threads and kernels. */
 #include "base/blas.h"
 
 #include <stdbool.h>
@@ -17,11 +18,11 @@
 
 extern void openblas_set_num_threads(int count);
 
-/* For OpenBLAS as it is loaded: the first thread's memory, and what other libraries take. */
+/* Bytes needed to load OpenBLAS: the first thread's memory, and memory of other libraries. */
 #define LOAD_BYTES (THREAD_BYTES + (UINT64_C(16) << 20))
 
-/* What follows runs before the C library, sanitizers and OpenBLAS have started: it only makes
- * system calls, and takes the environment as it is passed. */
+/* Code that runs before the C library, sanitizers and OpenBLAS have started: it only makes system
+ * calls, and uses the environment passed to it. */
 #define EARLY __attribute__((no_sanitize("address", "undefined", "thread")))
 
 EARLY static bool is_limited(int resource) {
@@ -42,7 +43,7 @@ EARLY static bool starts_with(const char *text, const char *prefix, size_t lengt
   return true;
 }
 
-/* Start this program once more with that setting. Returns where that fails. */
+/* Starts this program once more with this setting. Returns if the start fails. */
 EARLY static void restart(char **argv, char **environment, char *setting, size_t name_length) {
   size_t count = 0;
   while (environment[count] != NULL)
@@ -80,7 +81,7 @@ EARLY static void before_openblas(int argc, char **argv, char **environment) {
   (void)munmap(room, LOAD_BYTES);
 }
 
-/* The loader calls this before the initialisers of all libraries. */
+/* The loader calls this function before the initialisers of all libraries. */
 __attribute__((section(".preinit_array"),
                used)) static void (*const first)(int, char **, char **) = before_openblas;
 
@@ -98,7 +99,7 @@ void amped_blas_one_thread(void) {
 #if defined HAVE_OPENBLAS_GET_CORENAME && defined __x86_64__
 extern char *openblas_get_corename(void);
 
-/* Kernels without AVX. */
+/* Is this the name of a kernel set without AVX? */
 static bool is_old(const char *name) {
   static const char *const old[] = {"Generic",      "Prescott",  "Core2", "Penryn", "Dunnington",
                                     "Nehalem",      "Atom",      "Nano",  "Athlon", "Opteron",

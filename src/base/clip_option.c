@@ -1,3 +1,4 @@
+/* Clip option: the row of --clip and its parser. */
 #include "base/clip_option.h"
 
 #include <math.h>

@@ -1,11 +1,11 @@
-/* Double-double: an unevaluated sum of two doubles, hi + lo with |lo| <= ulp(hi) / 2: 106 bits or
- * so.
+/* Double-double: an unevaluated sum of two doubles, hi + lo with |lo| <= ulp(hi) / 2: about 106
+ * bits.
  *
- * Each operation is off by at most 2^-102 of its result, but for add, where it is 2^-102 of the
- * sizes of its terms (Dekker 1971, Knuth: The Art of Computer Programming 2, 4.2.2). The operations
- * are exact only where the compiler does not merge a product and a sum: C is compiled as ISO C,
- * which forbids it, and on GPUs the operations are intrinsics. Numbers below 2^-900 lose their lo
- * part. */
+ * The relative error of an operation is at most 2^-102. Exception: the error of add is 2^-102 of
+ * the sizes of its terms (Dekker 1971, Knuth: The Art of Computer Programming 2, 4.2.2). The
+ * operations are exact only if the compiler does not merge a product and a sum: C is compiled as
+ * ISO C, which forbids it, and on GPUs the operations are intrinsics. Numbers below 2^-900 lose
+ * their lo part. */
 #ifndef AMPED_DOUBLE_DOUBLE_H
 #define AMPED_DOUBLE_DOUBLE_H
 
@@ -36,7 +36,7 @@ AMPED_BOTH static inline amped_dd amped_dd_sum(double a, double b) {
   return s;
 }
 
-/* a + b, exactly, where |a| >= |b|. */
+/* a + b, exactly, if |a| >= |b|. */
 AMPED_BOTH static inline amped_dd amped_dd_quick_sum(double a, double b) {
   amped_dd s;
   s.hi = AMPED_DD_ADD(a, b);
@@ -44,8 +44,8 @@ AMPED_BOTH static inline amped_dd amped_dd_quick_sum(double a, double b) {
   return s;
 }
 
-/* a b, exactly; without fused multiply-add for |a|, |b| below 2^990. fused: fma is an instruction.
- */
+/* a b, exactly; without fused multiply-add only for |a|, |b| below 2^990. fused: fma is an
+ * instruction. */
 AMPED_BOTH static inline amped_dd amped_dd_product_by(double a, double b, bool fused) {
   amped_dd p;
   p.hi = AMPED_DD_MUL(a, b);

@@ -1,3 +1,4 @@
+/* Draft: creating, publishing and removing files that are being written. */
 #include "base/draft.h"
 
 #include <ctype.h>
@@ -18,11 +19,11 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* Bytes that go to the disk in one step, and into a pipe at a time. */
+/* Bytes written back to the disk in one step, and bytes copied into a pipe at a time. */
 #define WRITE_BACK_BYTES ((off_t)32 << 20)
 #define COPY_BYTES 65536
 
-/* More than a process has at a time: the weights and factors of a result. */
+/* Most open drafts, more than a process uses: the weights and factors of a result. */
 #define MOST_DRAFTS 64
 
 #define RANDOM_DIGITS 16
@@ -32,7 +33,7 @@ static const char middle[] = ".tmp.";
 
 /* --- drafts that a signal removes ------------------------------------------------------------- */
 
-/* An entry belongs to whoever made it TAKEN; a signal takes those that are LISTED. */
+/* States of an entry. It belongs to the code that made it TAKEN; a signal takes LISTED entries. */
 enum { FREE, TAKEN, LISTED };
 
 static struct {
@@ -52,7 +53,7 @@ static int take_free(void) {
   return -1;
 }
 
-/* Before the draft gets another name, or is removed. */
+/* Takes the draft off the list, before it gets another name or is removed. */
 static void strike_out(amped_draft *d) {
   if (d->entry >= 0 && take(d->entry, LISTED))
     atomic_store(&entries[d->entry].state, FREE);
@@ -87,7 +88,7 @@ static amped_status no_draft(const amped_draft *d, int failed) {
   return amped_error_errno(AMPED_FAILED, failed, d->path, "cannot be written; name another file");
 }
 
-/* Make the file beside its target. Returns errno, or 0. */
+/* Makes the file beside its target. Returns errno, or 0. */
 static int create(amped_draft *d) {
   uint64_t random = 0;
   d->entry = take_free();
@@ -117,7 +118,7 @@ static int create(amped_draft *d) {
   return failed;
 }
 
-/* A file without a name. Returns errno, or 0. */
+/* Makes a file without a name. Returns errno, or 0. */
 static int gather(amped_draft *d) {
   char name[PATH_MAX];
   const int n = snprintf(name, sizeof name, "%s/amped_mpi.tmp.XXXXXX", amped_file_scratch());
@@ -154,10 +155,11 @@ amped_status amped_draft_open(const char *path, bool seeks, amped_draft *out) {
 
 /* --- publishing ------------------------------------------------------------------------------- */
 
-/* What this process's umask leaves. Changing it to read it would disturb other threads. */
+/* The default mode under this process's umask. Changing the umask to read it would disturb other
+ * threads. */
 static mode_t default_mode(void) {
   char line[128];
-  unsigned mask = S_IRWXG | S_IRWXO; /* where it is not known */
+  unsigned mask = S_IRWXG | S_IRWXO; /* used if the umask is unknown */
   FILE *file = fopen("/proc/self/status", "re");
   while (file != NULL && fgets(line, sizeof line, file) != NULL)
     if (sscanf(line, "Umask: %o", &mask) == 1)
@@ -167,8 +169,8 @@ static mode_t default_mode(void) {
   return (mode_t)(~mask & (S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH));
 }
 
-/* The mode and the group of the old file. What another user left here decides only who may not
- * read. */
+/* Sets the mode and the group of the old file. A file left by another user can only restrict who
+ * may read. */
 static int set_mode(const amped_draft *d) {
   struct stat old;
   struct stat own;
@@ -179,15 +181,15 @@ static int set_mode(const amped_draft *d) {
       S_ISREG(old.st_mode)) {
     const mode_t kept = old.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
     mode = old.st_uid == own.st_uid ? kept : mode & (kept | S_IRUSR | S_IWUSR);
-    /* Where the group cannot be kept, another group gets no more than everyone. */
+    /* If the group cannot be kept, another group gets no more rights than everyone. */
     if (old.st_gid != own.st_gid && fchown(d->fd, (uid_t)-1, old.st_gid) != 0)
       mode &= (mode_t) ~(S_IRWXG & ~(mode << 3));
   }
   return fchmod(d->fd, mode) == 0 ? 0 : errno;
 }
 
-/* Write to the disk piece by piece, one heartbeat step each: a large file takes minutes. Where the
- * file system cannot do this, the flush that follows writes everything at once. */
+/* Writes to the disk piece by piece, with one heartbeat step per piece: a large file takes minutes.
+ * If the file system cannot do this, the flush that follows writes everything at once. */
 static void write_back(int fd) {
   const unsigned how =
       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
@@ -201,7 +203,7 @@ static void write_back(int fd) {
   }
 }
 
-/* Some file systems cannot flush a directory; the file itself is safe by now. */
+/* Flushes a directory. Some file systems cannot; the file itself is safe by now. */
 static void flush_folder(int folder) {
   int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0)
@@ -225,7 +227,7 @@ static int rename_to_target(amped_draft *d, bool previous) {
   return 0;
 }
 
-/* Copy all bytes into the pipe or the device. Returns errno, or 0. */
+/* Copies all bytes into the pipe or the device. Returns errno, or 0. */
 static int pour(const amped_draft *d) {
   char buffer[COPY_BYTES];
   off_t at = 0;
@@ -285,7 +287,8 @@ amped_status amped_draft_show(amped_draft *d) {
   return no_draft(d, failed);
 }
 
-/* Not every file system has links, nor every one this kind of rename. */
+/* Gives the draft its name by a link, or by an exclusive rename: some file systems have only one of
+ * them. */
 int amped_draft_claim(amped_draft *d) {
   const amped_target *t = &d->target;
   const char *name = entries[d->entry].name;

@@ -1,3 +1,4 @@
+/* File: questions to the file system, answered with stat and similar calls. */
 #include "base/file.h"
 
 #include <errno.h>
@@ -90,7 +91,7 @@ uint64_t amped_file_room(const char *folder, uint64_t *system) {
   return bytes;
 }
 
-/* The file system to which the bytes go, and its free bytes. */
+/* Finds the file system that receives the bytes, and its free bytes. */
 static amped_status find_room(const char *path, uint64_t *system, uint64_t *room) {
   amped_target t;
   char *folder = NULL;
@@ -197,7 +198,7 @@ bool amped_file_same(const char *a, const char *b) {
   return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Do two names that are free lie in one folder? */
+/* Are two unused names in one folder, and equal? */
 static bool is_one_place(const amped_target *a, const amped_target *b) {
   struct stat x;
   struct stat y;

@@ -1,3 +1,4 @@
+/* File lock: taking, taking over and releasing lock files. */
 #include "base/file_lock.h"
 
 #include <dirent.h>
@@ -18,8 +19,8 @@
 #define HOLDER_BYTES 128
 #define HOST_BYTES 64
 
-/* The locks that this process holds, for its end by a signal. An entry is complete before it is
- * set, and is cleared before its name is freed. */
+/* Locks that this process holds, for its end by a signal. An entry is complete before it is set,
+ * and is cleared before its name is freed. */
 static struct { char *volatile name; } taken[AMPED_MOST_LOCKS];
 
 static void enter(const amped_file_lock *lock) {
@@ -45,12 +46,12 @@ void amped_file_lock_abandon(void) {
 /* Attempts to open a lock file again after its holder removed it. */
 #define MOST_TRIES 16
 
-/* --- what a lock says ------------------------------------------------------------------------- */
+/* --- text of a lock --------------------------------------------------------------------------- */
 
-/* Its first words. Locks of the first builds had none. */
+/* First words of a lock file. Locks of the first builds had none. */
 static const char signature[] = "amped_mpi lock: ";
 
-/* Who holds a lock, as its file tells. */
+/* The process that holds a lock, read from the lock file. */
 typedef struct holder {
   long pid;
   char host[HOST_BYTES];
@@ -65,7 +66,7 @@ static int write_text(char *text, const char *head, const holder *h) {
   return snprintf(text, HOLDER_BYTES, "%sprocess %ld on %s\n", head, h->pid, h->host);
 }
 
-/* Does the file say that it is a lock, and nothing else? */
+/* Reads the holder. Returns false if the file contains anything but the text of a lock. */
 static bool read_holder(int fd, holder *h) {
   char text[HOLDER_BYTES];
   char whole[HOLDER_BYTES];
@@ -79,10 +80,10 @@ static bool read_holder(int fd, holder *h) {
          write_text(whole, head > 0 ? signature : "", h) == n && strcmp(text, whole) == 0;
 }
 
-/* --- what a killed job left ------------------------------------------------------------------- */
+/* --- leftovers of killed jobs ----------------------------------------------------------------- */
 
-/* Is the entry a file that this program began: an HDF5 file, whose head may be missing yet,
- * compressed data, a journal, or text? */
+/* Did this program begin the file: is it HDF5, perhaps with a missing head, compressed data,
+ * npy, a journal, or text? */
 static bool has_our_bytes(int folder, const char *entry) {
   static const char *const heads[] = {"\x89HDF\r\n\x1a\n", "\x1f\x8b", "\x28\xb5\x2f\xfd",
                                       "\x93NUMPY", "AMPEDJNL"};
@@ -98,14 +99,15 @@ static bool has_our_bytes(int folder, const char *entry) {
   return is || (n > 0 && memchr(bytes, '\0', (size_t)n) == NULL);
 }
 
-/* A regular file of this user, with one name: no link of somebody else. */
+/* Is it a regular file of this user, with one name? Then it is no link of another user. */
 static bool is_own_file(int folder, const char *entry) {
   struct stat st;
   return fstatat(folder, entry, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
          st.st_uid == geteuid() && st.st_nlink == 1;
 }
 
-/* A lock's draft is locked as soon as it is there: does its process live, on any host? */
+/* Does the process of this draft of a lock live, on any host? A lock's draft is locked as soon as
+ * it exists. */
 static bool is_locked(int folder, const char *entry) {
   int fd = openat(folder, entry, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   const bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0;
@@ -114,8 +116,8 @@ static bool is_locked(int folder, const char *entry) {
   return locked;
 }
 
-/* Remove drafts that no process writes any more: a living writer would hold the lock. anew: there
- * was no lock, and drafts of locks alone may have been left. */
+/* Removes drafts that no process writes any more: a living writer would hold the lock. anew: there
+ * was no lock, so only drafts of locks may be left. */
 static void remove_leftovers(const amped_target *t, const amped_file_lock *lock, bool anew) {
   const char *own = strrchr(lock->name, '/');
   own = own != NULL ? own + 1 : lock->name;
@@ -136,11 +138,11 @@ static void remove_leftovers(const amped_target *t, const amped_file_lock *lock,
 
 /* --- taking ----------------------------------------------------------------------------------- */
 
-/* What became of one attempt. */
+/* Result of one attempt. */
 typedef enum attempt {
   HELD,     /* the lock is ours */
-  REFUSED,  /* the line tells why */
-  NO_LOCKS, /* the file system has none */
+  REFUSED,  /* refused; the error line gives the reason */
+  NO_LOCKS, /* the file system has no locks */
   AGAIN     /* another job made or removed the file meanwhile */
 } attempt;
 
@@ -152,7 +154,7 @@ static bool is_gone(const amped_file_lock *lock) {
          named.st_ino != held.st_ino || named.st_dev != held.st_dev;
 }
 
-/* On a full disk the old text stays. */
+/* Writes this process's text into the lock. On a full disk the old text stays. */
 static bool tell_holder(int fd) {
   char text[HOLDER_BYTES];
   holder h = {.pid = (long)getpid()};
@@ -184,14 +186,15 @@ static attempt refuse_busy(const char *path, const holder *h) {
   return REFUSED;
 }
 
-/* Another user's lock may be open to readers alone; that tells whether its job lives. */
+/* Opens the lock file. Another user's lock may be open to readers only; this is enough to see
+ * whether its job lives. */
 static int open_lock(const amped_file_lock *lock) {
   const int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
   int fd = open(lock->name, O_RDWR | flags);
   return fd < 0 && errno == EACCES ? open(lock->name, O_RDONLY | flags) : fd;
 }
 
-/* A file of the lock's name is there. */
+/* Takes over an existing file with the lock's name. */
 static attempt take_over(const char *path, const amped_target *t, amped_file_lock *lock) {
   struct stat st;
   holder h = {.pid = 0};
@@ -212,14 +215,14 @@ static attempt take_over(const char *path, const amped_target *t, amped_file_loc
   if (!tell_holder(lock->fd))
     return refuse_errno(path, lock);
   /* A holder on another host may still be alive: some file systems keep locks across nodes only if
-   * they are configured to. */
+   * configured to. */
   this_host(host);
   if (strcmp(host, h.host) == 0)
     remove_leftovers(t, lock, false);
   return HELD;
 }
 
-/* Make the lock. It has its text, and is locked, before it has its name: nobody meets it empty. */
+/* Makes the lock. It has its text, and is locked, before it has its name: nobody sees it empty. */
 static attempt make(const char *path, amped_file_lock *lock) {
   amped_draft draft;
   int failed = 0;
@@ -231,7 +234,7 @@ static attempt make(const char *path, amped_file_lock *lock) {
     a = refuse_errno(path, lock);
   if (a == HELD)
     failed = amped_draft_claim(&draft);
-  if (failed != 0) /* without names that only one job gets there are no locks */
+  if (failed != 0) /* without exclusive names there are no locks */
     a = failed == EEXIST ? AGAIN : NO_LOCKS;
   if (a == HELD) {
     lock->fd = draft.fd;
@@ -285,7 +288,7 @@ amped_status amped_file_lock_take(const char *path, amped_file_lock *lock) {
     status = AMPED_FAILED;
   if (a == HELD)
     enter(lock);
-  else /* no locks here, or no file numbers: no job is refused */
+  else /* no locks on this file system, or no file numbers: no job is refused */
     forget(lock);
   return status;
 }
@@ -294,7 +297,7 @@ void amped_file_lock_release(amped_file_lock *lock) {
   if (lock->name == NULL)
     return;
   strike_out(lock);
-  /* While the lock is held: later the name may be another job's lock. */
+  /* The lock is still held: later the name may be another job's lock. */
   if (!is_gone(lock))
     (void)unlink(lock->name);
   forget(lock);
@@ -323,7 +326,7 @@ static bool is_lock_of(const char *a, const char *b) {
   if (!amped_target_look(b, &t))
     return false;
   if (!t.straight && name_lock(&t, &lock) != AMPED_OK)
-    amped_status_clear(); /* out of memory: seen again where the lock is taken */
+    amped_status_clear(); /* out of memory: reported when the lock is taken */
   const bool is = amped_file_is_one(a, lock.name);
   amped_target_close(&t);
   amped_free(lock.name);

@@ -1,3 +1,4 @@
+/* File timing: parallel reads, and sequential writes with a flush. */
 #include "base/file_timing.h"
 
 #include <errno.h>
@@ -12,14 +13,14 @@
 #include "base/random.h"
 #include "base/timer.h"
 
-/* Bytes of a read, which stay in a core's cache, and of a write. */
+/* Bytes of a read, which fit in a core's cache, and of a write. */
 #define READ_BYTES (UINT64_C(1) << 20)
 #define WRITE_BYTES (UINT64_C(4) << 20)
 
-/* Instead of an errno: the file ends early. */
+/* In place of an errno: the file ends early. */
 #define ENDS (-1)
 
-/* Returns 0, errno or ENDS. */
+/* Reads one piece. Returns 0, errno or ENDS. */
 static int read_piece(int fd, uint64_t first, uint64_t end, char *to) {
   while (first < end) {
     const ssize_t n = pread(fd, to, (size_t)(end - first), (off_t)first);
@@ -32,7 +33,7 @@ static int read_piece(int fd, uint64_t first, uint64_t end, char *to) {
   return 0;
 }
 
-/* The same for all pieces. */
+/* Reads all pieces. Returns 0, errno or ENDS. */
 static int read_pieces(int fd, uint64_t first, uint64_t end, char *buffers) {
   const uint64_t pieces = amped_ceil_div(end - first, READ_BYTES);
   int failed = 0;
@@ -69,13 +70,13 @@ amped_status amped_file_timing_read(const char *path, uint64_t first, uint64_t e
              : amped_error_errno(AMPED_BAD_INPUT, failed, path, "cannot be read a second time");
 }
 
-/* Random bytes, as some disks and file systems save themselves the work of others. */
+/* Fills with random bytes, because some disks and file systems skip or compress other bytes. */
 static void fill(uint64_t *words, uint64_t count) {
   for (uint64_t i = 0; i < count; i++)
     words[i] = amped_random_u64(1, 0, i);
 }
 
-/* Returns 0 or errno. */
+/* Writes and flushes. Returns 0 or errno. */
 static int write_all(int fd, const char *from, uint64_t bytes) {
   for (uint64_t done = 0; done < bytes;) {
     const uint64_t at = done % WRITE_BYTES;

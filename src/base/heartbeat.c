@@ -1,10 +1,11 @@
+/* Heartbeat: updates of the counters, and the stack of open phases. */
 #include "base/heartbeat.h"
 
 #include <stddef.h>
 
 #define MAX_DEPTH 32
 
-/* Heartbeat of this thread; its open phases, the outermost first. */
+/* Heartbeat of this thread; its open phases, outermost first. */
 static _Thread_local amped_heartbeat *shown;
 static _Thread_local unsigned depth;
 static _Thread_local struct { int phase, number; } open_phases[MAX_DEPTH];
@@ -54,7 +55,7 @@ void amped_heartbeat_begin(int phase, int number) {
   show_innermost();
 }
 
-/* Phases that were open before amped_heartbeat_show end here, too. */
+/* Phases that were open before amped_heartbeat_show may end here, too. */
 void amped_heartbeat_end(void) {
   if (shown == NULL)
     return;

@@ -1,3 +1,4 @@
+/* JSON lines: writing objects with jansson, and the stream that receives them. */
 #include "base/json.h"
 
 #include <errno.h>
@@ -14,10 +15,10 @@
 struct amped_json {
   FILE *file;
   const char *path;
-  amped_draft draft; /* where the lines do not go to standard output */
+  amped_draft draft; /* for a file, not for standard output */
 };
 
-/* Lines are seen as they come. */
+/* Opens the file. Its lines are visible as they are written. */
 static amped_status open_file(amped_json *json) {
   AMPED_TRY(amped_draft_open(json->path, false, &json->draft));
   AMPED_TRY(amped_draft_show(&json->draft));
@@ -96,7 +97,7 @@ amped_status amped_json_close(amped_json *json, amped_status status) {
   if (json == NULL)
     return status;
   if (json->file != stdout) {
-    json->draft.fd = -1; /* the stream's */
+    json->draft.fd = -1; /* owned by the stream */
     if (fclose(json->file) != 0 && status == AMPED_OK)
       status = amped_error_errno(AMPED_FAILED, errno, json->path,
                                  "cannot be written; free disk space or leave --json out");

@@ -1,4 +1,4 @@
-/* JSON lines: one object a line, for programs that follow a run. The library jansson writes the
+/* JSON lines: one object per line, for programs that follow a run. The library jansson writes the
  * text.
  *
  * Not thread-safe. Only the rank that opened the file writes. */
@@ -13,29 +13,30 @@
 
 typedef struct amped_json amped_json;
 
-/* json_loads. *no_memory: memory ran out. The library itself may call that a wrong text. */
+/* json_loads, with *no_memory set if memory ran out. The library itself may report this as
+ * malformed text. */
 json_t *amped_json_loads(const char *text, json_error_t *error, bool *no_memory);
 
-/* The number of that name; NaN where there is none. NULL has none. */
+/* The number called `name`; NaN if there is none, or if object is NULL. */
 double amped_json_number_of(const json_t *object, const char *name);
 
 /* json_dumpf in printable form (base/printable.h), which means the same: in JSON text such
- * characters stand in strings alone, where \uXXXX stands for them. 0, or EOF. */
+ * characters occur only in strings, where \uXXXX stands for them. Returns 0, or EOF. */
 int amped_json_put(const json_t *object, size_t flags, FILE *stream);
 
-/* path "-" is standard output (the log then moves to standard error); path NULL stores NULL in
- * *out, and writing to NULL does nothing. */
+/* Open the stream. path "-" is standard output (the log then moves to standard error). path NULL
+ * stores NULL in *out, and writing to NULL does nothing. */
 amped_status amped_json_open(const char *path, amped_json **out);
 
-/* AMPED_USAGE where path is the file that receives the lines: no other output may replace it. */
+/* AMPED_USAGE if path is the file that receives the lines: no other output may replace it. */
 amped_status amped_json_apart(const amped_json *json, const char *path);
 
 /* Write one object as a line and flush it. Takes the reference to the object, also on failure. A
  * NULL object, which could not be built, is an out-of-memory error. */
 amped_status amped_json_line(amped_json *json, json_t *object);
 
-/* Close the file. Returns `status`; where that is AMPED_OK, AMPED_FAILED if a write failed. A
- * command ends with this call. */
+/* Close the file. Returns `status`; if this is AMPED_OK and a write failed, AMPED_FAILED. A command
+ * ends with this call. */
 amped_status amped_json_close(amped_json *json, amped_status status);
 
 #endif

@@ -1,8 +1,8 @@
 /* Compensated sum (Neumaier 1974): a second sum holds the rounding errors of all additions. Starts
  * from {0}.
  *
- * In long double the value is the exact sum, rounded once; only extreme cancellation changes that.
- * Sums of squares have none, so their value does not depend on the order of the terms. */
+ * In long double the value is the exact sum, rounded once, except after extreme cancellation. Sums
+ * of squares have no cancellation, so their value does not depend on the order of the terms. */
 #ifndef AMPED_KAHAN_H
 #define AMPED_KAHAN_H
 

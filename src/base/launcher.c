@@ -1,3 +1,4 @@
+/* Launcher: environment variables of Open MPI, other PMI launchers and Slurm. */
 #include "base/launcher.h"
 
 #include <fcntl.h>
@@ -6,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The number in the first of these variables that is set; -1 where none is set. */
+/* The number in the first of these variables that holds one; -1 if none does. */
 static int number_of_variable(const char *const *names) {
   for (; *names != NULL; names++) {
     const char *text = getenv(*names);
@@ -46,7 +47,7 @@ bool amped_launcher_is_mpirun(void) {
   return known == YES;
 }
 
-/* mpirun, or its daemon on another node, is the parent process. */
+/* Does the parent process, mpirun or its daemon on another node, write to a terminal? */
 static bool parent_shows(int fd) {
   char path[64];
   struct stat file;

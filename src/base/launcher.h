@@ -5,19 +5,19 @@
 
 #include <stdbool.h>
 
-/* The rank in the job; -1 where the launcher does not tell, or where there is no launcher. */
+/* The rank in the job; -1 if the launcher does not give it, or if there is no launcher. */
 int amped_launcher_rank(void);
 
-/* The rank among the ranks of this node; -1 likewise. SLURM_LOCALID counts only where srun itself
+/* The rank among the ranks of this node; -1 likewise. SLURM_LOCALID counts only if srun itself
  * started the rank: mpirun leaves it 0 on every rank of a node. */
 int amped_launcher_local_rank(void);
 
-/* Did Open MPI's mpirun start this process? As it was at the first call, which comes before MPI
- * starts. */
+/* Did Open MPI's mpirun start this process? The answer of the first call, which comes before MPI
+ * starts, is kept. */
 bool amped_launcher_is_mpirun(void);
 
-/* Does the user see on a terminal what this process writes to `fd`, 1 or 2? What a rank writes,
- * mpirun reads through pipes and terminals of its own: its own `fd` counts. */
+/* Is `fd`, 1 or 2, of this process shown on the user's terminal? mpirun reads a rank's output
+ * through pipes and terminals of its own; therefore mpirun's own `fd` counts. */
 bool amped_launcher_shows(int fd);
 
 #endif

@@ -1,3 +1,4 @@
+/* Log: lines, warnings and progress on standard output and standard error. */
 #include "base/log.h"
 
 #include <fcntl.h>
@@ -16,8 +17,8 @@
 /* Seconds between two updates of a live line. */
 #define LIVE_PERIOD_SEC 0.1
 
-/* Least seconds between two plain lines of a phase, and the part of the phase so far that must lie
- * between them: a minute has some ten lines, an hour fifty. */
+/* Least seconds between two plain lines of a phase, and least share of the phase's time between
+ * them: about ten lines in a minute, fifty in an hour. */
 #define PLAIN_PERIOD_SEC 5.0
 #define PLAIN_PERIOD_PART 0.1
 
@@ -33,11 +34,11 @@ static struct {
   uint64_t total;
   double began;
   double last;
-  bool live_line; /* the terminal's cursor stands behind a live line */
+  bool live_line; /* the terminal's cursor stands after a live line */
 } state = {.verbosity = AMPED_NORMAL};
 
 void amped_log_open(void) {
-  static char buffer[4096]; /* no line is longer; this takes no memory where none is left */
+  static char buffer[4096]; /* no line is longer; a static buffer works without free memory */
   (void)setvbuf(stderr, buffer, _IOLBF, sizeof buffer);
 }
 
@@ -82,7 +83,7 @@ static void clear_live_line(void) {
   }
 }
 
-/* In printable form, however long; cut where there is no memory for it. */
+/* Writes a line of any length in printable form. Without memory for it the line is cut. */
 static void put_line(FILE *out, const char *format, va_list args) {
   char room[4096];
   char *line = room;
@@ -130,7 +131,7 @@ void amped_say_verbose(const char *format, ...) {
   va_end(args);
 }
 
-/* Did the user close the stream of lines (`>&-`)? main holds its number, for reading alone. */
+/* Did the user close the stream of lines (`>&-`)? main then holds its number, for reading only. */
 static bool is_closed(void) {
   int flags = fcntl(state.to_stderr ? STDERR_FILENO : STDOUT_FILENO, F_GETFL);
   return flags < 0 || (flags & O_ACCMODE) == O_RDONLY;
@@ -167,7 +168,7 @@ void amped_progress_begin(const char *label, uint64_t total, const char *unit) {
   state.last = state.began;
 }
 
-/* Is a line due? */
+/* Is a progress line due? */
 static bool is_due(bool live, double now) {
   const double part = PLAIN_PERIOD_PART * (now - state.began);
   const double period = live ? LIVE_PERIOD_SEC : fmax(PLAIN_PERIOD_SEC, part);

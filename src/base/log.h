@@ -11,13 +11,13 @@
 
 typedef enum amped_verbosity { AMPED_QUIET, AMPED_NORMAL, AMPED_VERBOSE } amped_verbosity;
 typedef enum amped_progress_when {
-  AMPED_PROGRESS_AUTO, /* as always on a terminal, and in ranks that a launcher started */
+  AMPED_PROGRESS_AUTO, /* ALWAYS on a terminal, and in ranks that a launcher started; else NEVER */
   AMPED_PROGRESS_NEVER,
   AMPED_PROGRESS_ALWAYS /* a live line on a terminal, plain lines elsewhere */
 } amped_progress_when;
 
 /* Before the first line. From now on a line on standard error is written whole: the C library would
- * write pieces of 128 bytes, which lines of other ranks may part and mpirun may lose. */
+ * write pieces of 128 bytes, which lines of other ranks may separate and mpirun may lose. */
 void amped_log_open(void);
 
 void amped_log_verbosity(amped_verbosity verbosity);
@@ -27,14 +27,15 @@ void amped_log_to_stderr(void);
 /* Before MPI starts. */
 void amped_log_progress(amped_progress_when when);
 
-/* A line at normal and at verbose level; at verbose level alone; at quiet level alone, unless the
- * user closed the stream. A warning ("amped_mpi: warning: ...") at all levels. */
+/* say: a line at normal and verbose level. verbose: at verbose level only. quiet: at quiet level
+ * only, unless the user closed the stream. warn: a warning ("amped_mpi: warning: ...") at all
+ * levels. */
 void amped_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void amped_say_verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void amped_say_quiet(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void amped_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool amped_log_is_verbose(void);
-/* Does the cursor of the terminal stand behind a live line? For signal handlers. */
+/* Does the cursor of the terminal stand after a live line? For signal handlers. */
 bool amped_log_has_live_line(void);
 
 /* Does the user read the lines on a terminal, rather than in a file? */

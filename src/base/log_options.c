@@ -1,3 +1,4 @@
+/* Log options: the rows of --progress, --verbose and --quiet. */
 #include "base/log_options.h"
 
 static const amped_option rows[] = {

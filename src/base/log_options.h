@@ -1,4 +1,4 @@
-/* Log options: how much a user wants to be told. */
+/* Log options: the user's choice of progress and level of detail. */
 #ifndef AMPED_LOG_OPTIONS_H
 #define AMPED_LOG_OPTIONS_H
 

@@ -1,3 +1,4 @@
+/* Host memory: allocation, the count of live blocks, and the test hook. */
 #include "base/mem.h"
 
 #include <stdatomic.h>
@@ -16,7 +17,7 @@
 static _Atomic int64_t live_blocks;
 static _Atomic int64_t fail_after = -1;
 
-/* Does the test hook want this allocation to fail? */
+/* Does the test hook make this allocation fail? */
 static int must_fail(void) {
   int64_t k = atomic_load(&fail_after);
   while (k >= 0)
@@ -33,12 +34,12 @@ static amped_status out_of_memory(uint64_t count, size_t size, const char *what)
                      count, size, what);
 }
 
-/* From so many bytes on memory lies on large pages where the system has them: it is touched and
- * given back faster. That is advice, which may be declined. */
+/* Least bytes of a block that asks for large pages, which are touched and given back faster. The
+ * system may decline. */
 #define LARGE_BYTES (UINT64_C(64) << 20)
 
-/* All pages of the block: a mapping of which a part is advised is two, which realloc cannot move.
- */
+/* Advises all pages of the block: a mapping with advice on a part becomes two, which realloc cannot
+ * move. */
 static void advise(void *block, uint64_t bytes) {
   const uint64_t skipped = (uintptr_t)block % (uint64_t)sysconf(_SC_PAGESIZE);
   if (bytes >= LARGE_BYTES)
@@ -112,13 +113,13 @@ amped_status amped_strdup(char **out, const char *s) {
 }
 
 bool amped_mem_has(uint64_t bytes) {
-  void *volatile block = must_fail() ? NULL : malloc(bytes); /* or compilers leave both calls out */
+  void *volatile block = must_fail() ? NULL : malloc(bytes); /* compilers might remove the calls */
   bool has = block != NULL;
   free(block);
   return has;
 }
 
-/* The library takes larger blocks from the system one by one, whatever it is told. */
+/* The library takes larger blocks from the system one by one, whatever its settings. */
 #define KEPT_BLOCK_BYTES (32 << 20)
 #define KEPT_BYTES (512 << 20)
 

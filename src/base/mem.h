@@ -2,7 +2,7 @@
  * allocation.
  *
  * amped_alloc takes `count` elements of `size` bytes and stores the pointer through `out`, the
- * address of any pointer variable. For no bytes it stores NULL. The multiplication is checked.
+ * address of any pointer variable. For 0 bytes it stores NULL. The multiplication is checked.
  * Failure records one line that names `what` and the bytes, returns AMPED_FAILED and stores NULL.
  * amped_calloc zeroes the block. amped_realloc keeps the old block on failure. amped_free(NULL) is
  * allowed. Any thread. */
@@ -20,20 +20,19 @@ amped_status amped_calloc(void *out, uint64_t count, size_t size, const char *wh
 amped_status amped_realloc(void *inout, uint64_t count, size_t size, const char *what);
 void amped_free(void *block);
 
-/* memcpy by all OpenMP threads: one reads and writes far less than memory gives. */
+/* memcpy with all OpenMP threads: a single thread uses far less than the memory's bandwidth. */
 void amped_mem_copy(void *to, const void *from, uint64_t bytes);
 
 /* A copy of a string, freed with amped_free. */
 amped_status amped_strdup(char **out, const char *s);
 
-/* Could a block of so many bytes be allocated now? Where a library is about to allocate, which does
- * not survive a failure, or tells it as another error. */
+/* Could a block of this number of bytes be allocated now? For use before a library allocates, if
+ * the library does not survive a failure, or reports it as another error. */
 bool amped_mem_has(uint64_t bytes);
 
-/* From now on the process keeps up to 512 MiB that are freed, in blocks of at most 32 MiB, for what
- * it allocates next. For who asks for about the same blocks again and again: to touch new pages
- * takes longer than most of what is written to them. Without effect where the C library is not
- * GNU's. */
+/* Keep up to 512 MiB of freed memory, in blocks of at most 32 MiB, for later allocations of this
+ * process. For code that asks for similar blocks again and again: touching new pages takes longer
+ * than most writes to them. No effect if the C library is not GNU's. */
 void amped_mem_keep(void);
 
 /* Blocks allocated and not yet freed: 0 at the end of a program or test that does not leak. */

@@ -1,6 +1,7 @@
+/* Number list: parser of "1,4-6". */
 #include "base/number_list.h"
 
-/* A number without sign or suffix, at *text, which moves behind it. */
+/* Parses a number without sign or suffix at *text, and moves *text behind it. */
 static bool parse_number(const char **text, int *out) {
   const char *at = *text;
   int number = 0;

@@ -1,3 +1,4 @@
+/* Option: parsers of numbers and words, and the setting of fields. */
 #include "base/option.h"
 
 #include <assert.h>
@@ -10,7 +11,7 @@
 
 /* ---- numbers and words --------------------------------------------------------------------- */
 
-/* A number with an optional suffix out of `suffixes`, the i-th of which stands for base^(i+1). */
+/* Parses a number with an optional suffix. The i-th of `suffixes` stands for base^(i+1). */
 static bool parse_scaled(const char *text, double base, const char *tail, uint64_t *out) {
   static const char suffixes[] = "KMGTPE";
   char *end = NULL;
@@ -80,7 +81,7 @@ static void put(const amped_option *row, void *options, const void *from, size_t
   memcpy((char *)options + row->offset, from, size);
 }
 
-/* Enums have the size of an int. */
+/* Puts a number into a bool, an int or an enum. Enums have the size of an int. */
 static void put_int(const amped_option *row, void *options, int number) {
   bool flag = number != 0;
   if (row->size == sizeof flag)
@@ -187,9 +188,10 @@ void amped_option_default(const amped_option *row, void *options) {
   }
 }
 
-/* ---- what the user is told ----------------------------------------------------------------- */
+/* ---- texts for the user -------------------------------------------------------------------- */
 
-/* All words of a row, with `between` between two of them and `before_last` before the last. */
+/* Joins all words of a row, with `before_last` before the last word and `between` before the
+ * others. */
 static void join(const char *const *words, const char *between, const char *before_last,
                  char *buffer) {
   size_t used = 0;
@@ -217,7 +219,7 @@ const char *amped_option_help(const amped_option *row, char *buffer) {
   return buffer;
 }
 
-/* "a whole number from 1 to 1000" */
+/* Writes a text such as "a whole number from 1 to 1000". */
 static void say_range(const amped_option *row, const char *noun, char *buffer) {
   if (row->most > 0.0)
     (void)snprintf(buffer, AMPED_OPTION_CHARS, "%s from %.15g to %.15g", noun, row->least,

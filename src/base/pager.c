@@ -1,3 +1,4 @@
+/* Pager: starts the user's pager as a child process, and waits for it. */
 #include "base/pager.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 
 static struct {
   pid_t child; /* 0: none */
-  int output;  /* the terminal, while the pager has its place */
+  int output;  /* the terminal, while the pager replaces it */
   void (*interrupt)(int);
 } state;
 
@@ -25,7 +26,7 @@ int amped_pager_columns(void) {
   return size.ws_col;
 }
 
-/* Some terminals, such as those of editors, cannot move the cursor. */
+/* Can a pager run here? Some terminals, such as an editor's, cannot move the cursor. */
 static bool can_page(void) {
   const char *terminal = getenv("TERM");
   return isatty(STDOUT_FILENO) == 1 && terminal != NULL && strcmp(terminal, "dumb") != 0;
@@ -53,7 +54,7 @@ amped_status amped_pager_begin(void) {
   int ends[2];
   if (!can_page())
     return AMPED_OK;
-  /* less: leave at once where all fits the screen, and leave the text there. */
+  /* less: leave at once if all text fits the screen, and leave the text there. */
   (void)setenv("LESS", "FRX", 0);
   (void)fflush(stdout);
   if (pipe2(ends, O_CLOEXEC) != 0)
@@ -79,7 +80,7 @@ void amped_pager_end(void) {
   if (state.child <= 0)
     return;
   (void)fflush(stdout);
-  clearerr(stdout); /* who leaves the pager early has seen enough */
+  clearerr(stdout); /* a user who leaves the pager early has seen enough */
   (void)dup2(state.output, STDOUT_FILENO);
   (void)close(state.output);
   while (waitpid(state.child, NULL, 0) < 0 && errno == EINTR)

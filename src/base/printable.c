@@ -1,11 +1,12 @@
+/* Printable: UTF-8 decoding, and escapes for invisible characters and stray bytes. */
 #include "base/printable.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
-/* Ranges of the characters that are escaped, ascending. Noncharacters U+nFFFE and U+nFFFF of all
- * planes come on top. */
+/* Ranges of escaped characters, ascending. The noncharacters U+nFFFE and U+nFFFF of all planes are
+ * escaped, too. */
 static const struct {
   uint32_t first, last;
 } unseen[] = {
@@ -39,13 +40,13 @@ static bool is_unseen(uint32_t c) {
   return false;
 }
 
-/* Bytes of the sequence that begins with c; 0: none does. */
+/* Bytes of the sequence that begins with c; 0: c begins none. */
 static uint64_t sequence_bytes(unsigned char c) {
   return c < 0x80 ? 1 : c < 0xC2 ? 0 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : c < 0xF5 ? 4 : 0;
 }
 
-/* The character at the beginning of the text, and its bytes; 0: the first byte is of no sequence.
- * Overlong forms, surrogates and numbers above U+10FFFF are no sequences. */
+/* Decodes the character at the beginning of the text, and returns its bytes; 0: the first byte
+ * begins no sequence. Overlong forms, surrogates and numbers above U+10FFFF are no sequences. */
 static uint64_t decode(const char *text, uint64_t length, uint32_t *out) {
   static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
   const unsigned char first = (unsigned char)text[0];

@@ -1,5 +1,5 @@
 /* Counter-based random numbers: a pure function of (seed, stream, counter). Any process or thread
- * computes any number of a sequence without the numbers before it.
+ * can compute any number of a sequence without the previous ones.
  *
  * The mixer is the finaliser of SplitMix64 (Steele, Lea, Flood 2014), applied once to each word. */
 #ifndef AMPED_RANDOM_H
@@ -28,8 +28,8 @@ AMPED_BOTH static inline double amped_random_double(uint64_t seed, uint64_t stre
   return (double)(amped_random_u64(seed, stream, counter) >> 11) * 0x1.0p-53;
 }
 
-/* Normal, with mean 0 and variance 1, from two uniform numbers of the counter's own (Box and Muller
- * 1958). GPUs and CPUs agree to rounding. */
+/* Normal, with mean 0 and variance 1, from two uniform numbers that belong to the counter (Box and
+ * Muller 1958). GPUs and CPUs agree to rounding. */
 AMPED_BOTH static inline double amped_random_normal(uint64_t seed, uint64_t stream,
                                                     uint64_t counter) {
   const double u = 1.0 - amped_random_double(seed, stream, 2 * counter);

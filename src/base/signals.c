@@ -1,3 +1,4 @@
+/* Signals: handlers that end the process, or record the signal. */
 #include "base/signals.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
 #include "base/file_lock.h"
 #include "base/log.h"
 
-/* is_recorded: by amped_signals_catch. */
+/* is_recorded: amped_signals_catch records the signal. */
 static const struct {
   int number;
   const char *name;
@@ -38,12 +39,13 @@ static const char *name_of(int number) {
   return "a signal";
 }
 
-/* Async-signal-safe, as all of the handler. */
+/* Writes a text. Async-signal-safe, like the whole handler. */
 static void put(const char *text) {
   (void)!write(STDERR_FILENO, text, strlen(text));
 }
 
-/* The main thread takes and releases locks: there is no other state of them while it is here. */
+/* Ends the process, on the main thread. This thread takes and releases locks, so their state does
+ * not change while the handler runs. */
 static void end(int number) {
   if (pthread_equal(pthread_self(), main_thread) == 0) {
     (void)pthread_kill(main_thread, number);

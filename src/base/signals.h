@@ -1,9 +1,9 @@
 /* Signals that ask a run to stop: SIGINT (Ctrl-C), SIGTERM, SIGHUP, and SIGUSR1, which batch
  * systems send before a time limit.
  *
- * From amped_signals_watch on they end the process as by default, after one line, and after its
- * locks and unfinished files are removed. From amped_signals_catch on they are recorded instead,
- * but for SIGHUP; a second SIGINT ends the process. Signals that are ignored stay ignored. */
+ * After amped_signals_watch they end the process as by default, after one line, and after its locks
+ * and unfinished files are removed. After amped_signals_catch they are recorded instead, except
+ * SIGHUP; a second SIGINT ends the process. Ignored signals stay ignored. */
 #ifndef AMPED_SIGNALS_H
 #define AMPED_SIGNALS_H
 
@@ -15,21 +15,21 @@
  * says that nothing was saved. */
 amped_status amped_signals_watch(bool speaks, bool saves);
 
-/* What the line says from now on in place of nothing was saved, after a semicolon; static text. */
+/* Replace "nothing was saved" in the line by this static text; it comes after a semicolon. */
 void amped_signals_saved(const char *text);
 
-/* What the line adds, such as the option that saves something; static text. */
+/* Append this static text to the line, such as the option that saves something. */
 void amped_signals_advise(const char *advice);
 
-/* If *told is not 0, the line is not printed: another process has told why this one ends. If it is
+/* Print no line if `*told` is not 0: another process has reported the reason. If `*told` is
  * AMPED_JOB_ENDS, signals are no longer recorded: they end the process. */
 #define AMPED_JOB_ENDS 2
 void amped_signals_silence(const volatile int *told);
 
 amped_status amped_signals_catch(void);
 
-/* "SIGTERM", ...: the last one that reached this process since amped_signals_catch; NULL while
- * there was none. */
+/* "SIGTERM", ...: the last signal that reached this process since amped_signals_catch; NULL if none
+ * has. */
 const char *amped_signals_caught(void);
 
 #endif

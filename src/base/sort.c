@@ -1,6 +1,6 @@
-/* The sort starts at the least significant digit, on entries of 8 bytes: a position in the low
- * bits, and above it as many bits of the key as fit, a word. A longer key is sorted word by word,
- * from the least significant word, and the positions go along. */
+/* Sort: radix sort from the least significant digit, on entries of 8 bytes. An entry has a position
+ * in its low bits and a word of the key, with all the bits that fit, above it. A longer key is
+ * sorted word by word, from the least significant word; the positions move with the entries. */
 #include "base/sort.h"
 
 #include <omp.h>
@@ -11,7 +11,7 @@
 #define DIGIT_BITS 8
 #define DIGITS (1 << DIGIT_BITS)
 
-/* Elements below which one more thread does not pay. */
+/* Least elements per thread: fewer do not pay. */
 #define LEAST_PIECE 16384
 
 typedef struct sorter {
@@ -19,7 +19,7 @@ typedef struct sorter {
   const amped_sort_field *fields;
   int nfields;
   int position_bits;
-  int pieces; /* contiguous, one a thread */
+  int pieces; /* contiguous, one per thread */
   uint64_t piece_size;
   uint64_t *from;
   uint64_t *to;
@@ -45,7 +45,7 @@ int amped_sort_bits(const uint64_t *values, uint64_t count) {
 /* Bits first .. first+bits-1 of the key of element i. */
 static uint64_t key_bits(const sorter *s, uint64_t i, int first, int bits) {
   uint64_t word = 0;
-  int offset = 0; /* of the field within the key */
+  int offset = 0; /* first bit of the field within the key */
   for (int f = s->nfields - 1; f >= 0; f--) {
     int shift = offset - first;
     offset += s->fields[f].bits;
@@ -59,8 +59,8 @@ static uint64_t key_bits(const sorter *s, uint64_t i, int first, int bits) {
   return word & low_mask(bits);
 }
 
-/* Fill s->from with the word of the key that starts at bit `first`, for the positions it holds (or
- * for 0, 1, ...). Returns which bits differ between elements. */
+/* Fills s->from with the word of the key that starts at bit `first`, for the positions that it
+ * holds (or for 0, 1, ...). Returns the bits that differ between elements. */
 static uint64_t load_word(sorter *s, int first, int bits, bool initial) {
   const uint64_t mask = low_mask(s->position_bits);
   const uint64_t reference = key_bits(s, 0, first, bits);
@@ -91,7 +91,7 @@ static void count_digits(const sorter *s, int shift) {
   }
 }
 
-/* Turn counts into places: where each piece puts its first element of each digit. */
+/* Turns counts into places: the place of each piece's first element of each digit. */
 static void place_digits(const sorter *s) {
   uint64_t place = 0;
   for (size_t d = 0; d < DIGITS; d++)
@@ -113,7 +113,7 @@ static void move_entries(const sorter *s, int shift) {
   }
 }
 
-/* Sort s->from by its key bits that vary. */
+/* Sorts s->from by its key bits that vary. */
 static void sort_word(sorter *s, uint64_t varying) {
   while (varying != 0) {
     int digit = __builtin_ctzll(varying);
@@ -154,8 +154,7 @@ static int key_length(const amped_sort_field *fields, int nfields) {
   return bits;
 }
 
-/* Bring the positions into the order of the keys, in s->from. *moved: is any of them elsewhere than
- * before? */
+/* Puts the positions, in s->from, into the order of the keys. *moved: did any position change? */
 static amped_status sort_positions(sorter *s, int word_bits, bool *moved) {
   const int bits = key_length(s->fields, s->nfields);
   const int most = 64 - s->position_bits;

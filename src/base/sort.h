@@ -1,5 +1,5 @@
-/* Sort: parallel arrays brought into the order of one key, by a stable radix sort; or that order
- * itself.
+/* Sort: puts parallel arrays into the order of one key, by a stable radix sort; or finds this
+ * order.
  *
  * The key of position i is its fields, the first one most significant, as one number of any length.
  * Host memory; all OpenMP threads; the result does not depend on their number. */
@@ -11,41 +11,41 @@
 #include "base/status.h"
 #include "base/types.h"
 
-/* Part of the key: bits 0 .. bits-1 of values[i]; the bits above are zero for all i. */
+/* Part of the key: bits 0 .. bits-1 of values[i]; higher bits must be zero for all i. */
 typedef struct amped_sort_field {
   const uint64_t *values;
   int bits;
 } amped_sort_field;
 
-/* Bits that a field of these values needs; 0 where all values are zero. */
+/* Bits that a field of these values needs; 0 if all values are zero. */
 int amped_sort_bits(const uint64_t *values, uint64_t count);
 
-/* Bytes of scratch for each element. */
+/* Bytes of workspace per element. */
 #define AMPED_SORT_SCRATCH 16
 
 /* Reorder every array (count elements of 8 bytes; the fields' values may be among them) so that
- * keys ascend. word_bits is the number of key bits sorted at a time; 0 means as many as fit. The
- * result does not depend on it; tests pass small numbers. Where memory does not suffice, no element
- * has moved. */
+ * keys ascend. word_bits: number of key bits sorted at a time; 0: all that fit. The result does not
+ * depend on it; tests pass small numbers. If memory is too small, no element has moved. */
 amped_status amped_sort(uint64_t count, const amped_sort_field *fields, int nfields, int word_bits,
                         void *const *arrays, int narrays);
 
-/* The first of `count` ascending values that is not below `value`; count where there is none. */
+/* The position of the first of `count` ascending values that is not below `value`; count if there
+ * is none. */
 uint64_t amped_sort_find(const uint64_t *values, uint64_t count, uint64_t value);
 
-/* Order: which element is first, second, ... when keys ascend; elements stay where they are.
- * entries[i] holds a position in its low position_bits, and bits of the key above. */
+/* Order: a permutation that makes keys ascend; the elements themselves do not move. entries[i]
+ * holds a position in its low position_bits, and bits of the key above them. */
 typedef struct amped_order {
   uint64_t count;
   const uint64_t *entries;
   int position_bits;
-  bool keyed; /* the whole key is there */
+  bool keyed; /* entries hold the whole key */
 } amped_order;
 
 static inline uint64_t amped_order_at(const amped_order *o, uint64_t i) {
   return o->entries[i] & ((UINT64_C(1) << o->position_bits) - 1);
 }
-/* Where the order is keyed. */
+/* The key of the i-th element; only if the order is keyed. */
 static inline uint64_t amped_order_key(const amped_order *o, uint64_t i) {
   return o->entries[i] >> o->position_bits;
 }

@@ -1,3 +1,4 @@
+/* Status: the first error's line, and its one report. */
 #include "base/status.h"
 
 #include <pthread.h>
@@ -15,15 +16,15 @@
 static struct {
   pthread_mutex_t lock;
   char line[2048];
-  bool placed; /* the line says where */
+  bool placed; /* the line names a place */
   bool reported;
   bool settled; /* another process prints a line */
 } first = {.lock = PTHREAD_MUTEX_INITIALIZER, .line = ""};
 
 static const char prefix[] = "amped_mpi: ";
 
-/* The line, in printable form: names of files and their data must not command the user's terminal.
- * where may be NULL. */
+/* Composes the line in printable form: names of files and their data must not control the user's
+ * terminal. where may be NULL. */
 static void compose(const char *where, const char *message, const char *reason) {
   char place[PLACE_BYTES] = "";
   char line[sizeof first.line + PLACE_BYTES];
@@ -93,7 +94,8 @@ const char *amped_status_message(void) {
 void amped_status_report(void) {
   (void)pthread_mutex_lock(&first.lock);
   if (first.line[0] != '\0' && !first.reported && !first.settled) {
-    was_reported = 1; /* before: a launcher may end this process as soon as another has failed */
+    was_reported = 1; /* set before the output: a launcher may end this process as soon as another
+                         has failed */
     (void)fflush(stdout);
     (void)fprintf(stderr, "%s\n", first.line);
     first.reported = true;

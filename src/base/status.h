@@ -1,4 +1,4 @@
-/* Status: the outcome of a call, and one line that tells the user why it failed.
+/* Status: the outcome of a call, and one line that gives the user the reason of a failure.
  *
  * A status is also the exit status of the program. The function that first sees an error records
  * its line with amped_error and returns the status; its callers pass the status up and add nothing.
@@ -17,7 +17,7 @@ typedef enum amped_status {
   AMPED_STOPPED = 85   /* stopped on a signal; all complete results are saved */
 } amped_status;
 
-/* Record "amped_mpi: WHERE: message" (without "WHERE: " where it is NULL) and return status. The
+/* Record "amped_mpi: WHERE: message" (without "WHERE: " if WHERE is NULL) and return status. The
  * message is one line: the error and its exact place; then "; " and the remedy. Only the first
  * error since the start (or amped_status_clear) is recorded: later errors are its consequences. */
 amped_status amped_error(amped_status status, const char *where, const char *format, ...)
@@ -34,17 +34,17 @@ void amped_status_place(const char *where);
 const char *amped_status_message(void);
 void amped_status_report(void);
 void amped_status_clear(void);
-/* Another process of the job prints the line of this failure: report prints none until clear. */
+/* Report no line until clear: another process of the job prints the line of this failure. */
 void amped_status_settle(void);
-/* A line is recorded, and report would print it. */
+/* Is a line recorded, and would report print it? */
 bool amped_status_is_unreported(void);
-/* Was a line printed, ever? For signal handlers, too. */
+/* Was a line ever printed? For signal handlers, too. */
 bool amped_status_was_reported(void);
 
-/* Return from the calling function, or go to its LABEL, where CALL fails. AMPED_GO sets the local
+/* Return from the calling function, or go to its LABEL, if CALL fails. AMPED_GO sets the local
  * variable `status`. AMPED_NEXT and AMPED_ALSO keep the first failure in the variable STATUS, for
- * code that has to reach its next agreement of all ranks: NEXT makes the call unless STATUS is a
- * failure already; ALSO makes it always, because it is collective. */
+ * code that must reach its next agreement of all ranks: NEXT makes the call unless STATUS is
+ * already a failure; ALSO always makes it, because it is collective. */
 #define AMPED_TRY(call)                                                                            \
   do {                                                                                             \
     amped_status try_ = (call);                                                                    \

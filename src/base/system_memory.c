@@ -1,3 +1,4 @@
+/* System memory: /proc, control groups (versions 1 and 2) and process limits. */
 #include "base/system_memory.h"
 
 #include <stdio.h>
@@ -9,13 +10,13 @@
 #include "base/log.h"
 #include "base/types.h"
 
-/* Less is allocated without a look at what is free: the look takes some files of the system. */
+/* Least bytes for which the free memory is checked: the check reads several files of the system. */
 #define WORTH_A_LOOK (UINT64_C(1) << 20)
 
 /* Bytes of a path below /sys/fs/cgroup; a longer path is ignored. */
 #define PATH_BYTES 4096
 
-/* The number in a one-number file of a folder ("max" and absence read as "no limit"). */
+/* Reads the number in a one-number file of a folder ("max" and a missing file mean "no limit"). */
 static uint64_t number_in(const char *folder, const char *name) {
   char path[PATH_BYTES + 32];
   uint64_t value = UINT64_MAX;
@@ -29,8 +30,8 @@ static uint64_t number_in(const char *folder, const char *name) {
   return value;
 }
 
-/* Bytes of cached files of a control group: the kernel drops them when memory is short. In version
- * 1, names without "total_" leave out the groups below. */
+/* Reads the bytes of cached files of a control group: the kernel drops them when memory is short.
+ * In version 1, names without "total_" leave out the groups below. */
 static uint64_t file_bytes(const char *folder, bool totals) {
   char path[PATH_BYTES + 32];
   char line[256];
@@ -91,7 +92,7 @@ static uint64_t least_of_groups(const char *root, const char *group,
 
 /* The same for the control groups of this process. Lines are "0::/GROUP" (version 2) and
  * "N:memory:/GROUP" (version 1). In a container, GROUP may be its name outside the container; then
- * the limit stands at the root. */
+ * the limit is found at the root. */
 static uint64_t least_of_own_groups(uint64_t (*figure)(const char *folder)) {
   char line[PATH_BYTES / 2];
   uint64_t least = UINT64_MAX;
@@ -116,7 +117,7 @@ static uint64_t least_of_own_groups(uint64_t (*figure)(const char *folder)) {
   return least;
 }
 
-/* A value of /proc/meminfo, "MemTotal" or another, in bytes. */
+/* Reads a value of /proc/meminfo, "MemTotal" or another, in bytes. */
 static uint64_t mem_of_system(const char *what) {
   FILE *file = fopen("/proc/meminfo", "re");
   char line[256];
@@ -147,8 +148,8 @@ static uint64_t left_of(int resource, uint64_t used) {
   return limit.rlim_cur > used ? (uint64_t)limit.rlim_cur - used : 0;
 }
 
-/* Bytes of address space and of data of this process. Where /proc cannot be read for lack of
- * memory, all bytes count as used. */
+/* Bytes of address space and of data of this process. If /proc cannot be opened, memory may be
+ * short, and all bytes count as used. */
 static void used_by_process(uint64_t *space, uint64_t *data) {
   uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
   FILE *file = fopen("/proc/self/statm", "re");
@@ -177,7 +178,7 @@ uint64_t amped_mem_available(void) {
   uint64_t own = amped_mem_limit_left();
   if (own == UINT64_MAX)
     return node;
-  own = own > 0 ? own : 1; /* 0 means that the system does not tell */
+  own = own > 0 ? own : 1; /* 0 would mean "unknown" */
   return node == 0 || own < node ? own : node;
 }
 

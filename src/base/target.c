@@ -1,3 +1,4 @@
+/* Target: following links safely to the place of an output. */
 #include "base/target.h"
 
 #include <errno.h>
@@ -13,10 +14,10 @@
 
 #define MOST_LINKS 40
 
-/* Beside the numbers of errno: a link or a pipe of another user. */
+/* In addition to the numbers of errno: a link or a pipe of another user. */
 #define STRANGER (-1)
 
-/* Open the folder of target->path, and find the last part. Returns errno, or 0. */
+/* Opens the folder of target->path, and finds the last part. Returns errno, or 0. */
 static int open_folder(amped_target *t, struct stat *about) {
   char folder[PATH_MAX];
   char *slash = strrchr(t->path, '/');
@@ -28,19 +29,20 @@ static int open_folder(amped_target *t, struct stat *about) {
   return t->folder >= 0 && fstat(t->folder, about) == 0 ? 0 : errno;
 }
 
-/* Where everyone may write, a link or a pipe counts only if it is ours or the folder owner's. */
+/* Is this link or pipe trusted? In a folder that everyone may write, only if it belongs to this
+ * user or to the folder's owner. */
 static bool is_trusted(const amped_target *t, const struct stat *folder) {
   return (folder->st_mode & S_IWOTH) == 0 || t->found.st_uid == geteuid() ||
          t->found.st_uid == folder->st_uid;
 }
 
-/* Links in /proc lead to open files, not to names. */
+/* Is the target in /proc? Links in /proc lead to open files, not to names. */
 static bool is_in_proc(const amped_target *t) {
   struct statfs system;
   return fstatfs(t->folder, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
 }
 
-/* Replace the path by that of its link. Returns errno, or 0. */
+/* Replaces the path by the link's path. Returns errno, or 0. */
 static int follow(amped_target *t) {
   char link[PATH_MAX];
   const ssize_t n = readlinkat(t->folder, t->name, link, sizeof link - 1);
@@ -120,7 +122,7 @@ void amped_target_close(amped_target *target) {
   target->folder = -1;
 }
 
-/* An own descriptor is duplicated: bytes follow those that went there before. */
+/* Duplicates a descriptor of this process: bytes follow the bytes written there before. */
 static int open_own(const amped_target *t) {
   struct stat named;
   struct stat held;

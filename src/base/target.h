@@ -1,8 +1,8 @@
 /* Target: the place of an output, behind the links that the user named.
  *
- * A symbolic link is followed, and the output lies where it leads: beside that place it is written,
- * locked and renamed. In a folder that everyone may write a link or a pipe of another user is
- * refused, as its owner chooses where the bytes go; the folder's owner is trusted. */
+ * Symbolic links are followed, and the output lies at their end, where it is written, locked and
+ * renamed. In a folder that everyone may write, a link or a pipe of another user is refused,
+ * because its owner could choose where the bytes go; the folder's owner is trusted. */
 #ifndef AMPED_TARGET_H
 #define AMPED_TARGET_H
 
@@ -18,20 +18,20 @@ typedef struct amped_target {
   int folder;          /* descriptor of the folder (O_PATH); -1: none */
   bool straight;       /* a pipe, a device or an open descriptor: bytes go straight into it */
   bool exists;
-  struct stat found; /* where it exists; of the link where that is a descriptor in /proc */
+  struct stat found; /* if it exists; for a descriptor in /proc: of the link */
 } amped_target;
 
-/* AMPED_FAILED where the folder is missing, the place is a folder, or another user's link leads
- * there. On failure there is nothing to close. Not collective; any thread. */
+/* AMPED_FAILED if the folder is missing, the place is a folder, or another user's link leads to it.
+ * On failure there is nothing to close. Not collective; any thread. */
 amped_status amped_target_find(const char *path, amped_target *out);
 
-/* The same without an error: false. */
+/* The same, but returns false without recording an error. */
 bool amped_target_look(const char *path, amped_target *out);
 
-/* Accepts a target that is zeroed: path is "" then. */
+/* Accepts a zeroed target: its path is "". */
 void amped_target_close(amped_target *target);
 
-/* A descriptor that writes into a straight target. -1, with errno. */
+/* A descriptor that writes into a straight target; -1, with errno, on failure. */
 int amped_target_open_straight(const amped_target *target);
 
 #endif

@@ -1,3 +1,4 @@
+/* Wall clock, and the start time of this process. */
 #include "base/timer.h"
 
 #include <math.h>
@@ -16,8 +17,8 @@ double amped_time(void) {
   return seconds_of(CLOCK_MONOTONIC);
 }
 
-/* The kernel counts the time in ticks since the system's start, as the 22nd word. The second one is
- * the program's name in brackets, which may hold blanks and brackets. */
+/* The kernel counts the start time in ticks since the system's start, as the 22nd word. The second
+ * word is the program's name in brackets, which may contain blanks and brackets. */
 double amped_time_of_process(void) {
   char line[1024] = "";
   unsigned long long ticks = 0;

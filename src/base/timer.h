@@ -4,8 +4,7 @@
 
 double amped_time(void);
 
-/* amped_time() when this process was started, to some 10 ms; -INFINITY where the system does not
- * tell. */
+/* amped_time() at the start of this process, accurate to about 10 ms; -INFINITY if unknown. */
 double amped_time_of_process(void);
 
 #endif

@@ -1,3 +1,4 @@
+/* Trace: names of phases, and the ring of recorded events. */
 #include "base/trace.h"
 
 #include <assert.h>
@@ -142,7 +143,7 @@ void amped_trace_span(amped_lane lane, amped_phase phase, int64_t number, double
                                (uint8_t)lane, 0});
 }
 
-/* Order by begin; of two events with the same begin, the longer and then the outer event first. */
+/* Order by begin; if equal, the longer event first, then the outer one. */
 static int by_begin(const void *left, const void *right) {
   const amped_trace_event *a = left;
   const amped_trace_event *b = right;

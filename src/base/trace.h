@@ -2,9 +2,9 @@
  * to a file.)
  *
  * amped_trace_begin opens a phase on the calling thread, amped_trace_end closes the last open
- * phase: phases nest. The trace is off by default, and then a call is one test. Built with NVTX,
- * the same calls also open and close ranges for an attached profiler, whether the trace is on or
- * off. Where a watchdog runs, the calls also update the rank's heartbeat (heartbeat.h).
+ * phase: phases nest. The trace is off by default, and then a call costs one test. If built with
+ * NVTX, the same calls also open and close ranges for an attached profiler, whether the trace is on
+ * or off. If a watchdog runs, the calls also update the rank's heartbeat (heartbeat.h).
  *
  * An event is recorded when it ends, in a ring of fixed size. The ring keeps the newest events and
  * counts the older events that it dropped. A run that fails may leave phases open; its trace is
@@ -35,14 +35,13 @@ typedef enum amped_phase {
   AMPED_PHASE_SORT,
   AMPED_PHASE_MAKE,
   AMPED_PHASE_INIT,
-  AMPED_PHASE_BATCH, /* of a stream; its number */
+  AMPED_PHASE_BATCH, /* a batch of a stream, with its number */
   AMPED_PHASE_LOAD,
   AMPED_PHASE_ROWS,
-  AMPED_PHASE_SWEEP, /* its number is the sweep; so is that of fit */
+  AMPED_PHASE_SWEEP, /* number: the sweep, as for fit */
   AMPED_PHASE_PASS,
   AMPED_PHASE_WAIT,
-  AMPED_PHASE_MTTKRP, /* from here to exchange, and from distribute to make, the number is the mode
-                       */
+  AMPED_PHASE_MTTKRP, /* number: the mode, for this phase to exchange, and for distribute to make */
   AMPED_PHASE_COPY,
   AMPED_PHASE_KERNEL,
   AMPED_PHASE_SOLVE,
@@ -60,7 +59,7 @@ typedef enum amped_phase {
   AMPED_PHASES
 } amped_phase;
 
-/* The row of the display that shows an event: events of the same time are in different lanes. */
+/* Row of the display for an event: events that overlap in time are in different lanes. */
 typedef enum amped_lane {
   AMPED_LANE_MAIN,
   AMPED_LANE_READER,    /* the thread that reads the input */
@@ -80,8 +79,8 @@ typedef struct amped_trace_event {
   uint16_t depth; /* open phases of the thread that enclose the event */
 } amped_trace_event;
 
-/* Record from now on, at most `capacity` events. close frees the events; without open it does
- * nothing. */
+/* Record from now on, at most `capacity` events. close frees the events; without open it has no
+ * effect. */
 amped_status amped_trace_open(uint64_t capacity);
 void amped_trace_close(void);
 bool amped_trace_is_on(void);
@@ -97,11 +96,11 @@ void amped_trace_span(amped_lane lane, amped_phase phase, int64_t number, double
                       double end_sec);
 
 /* Stop recording. The events stay valid until close. They are ordered by begin; an outer event
- * comes before its inner events. *count and *dropped are 0 where no event was recorded. */
+ * comes before its inner events. *count and *dropped are 0 if no event was recorded. */
 void amped_trace_take(const amped_trace_event **events, uint64_t *count, uint64_t *dropped);
 
-/* Static texts: the name of a phase; the kind of its number ("mode", "sweep", "batch"; "" where it
- * has none); the name of a lane. */
+/* Static texts: the name of a phase; the kind of its number ("mode", "sweep", "batch"; "" if it has
+ * none); the name of a lane. */
 const char *amped_phase_name(amped_phase phase);
 const char *amped_phase_number(amped_phase phase);
 const char *amped_lane_name(amped_lane lane);

@@ -1,3 +1,4 @@
+/* Numbers: checked arithmetic, and access to arrays of any element type. */
 #include "base/types.h"
 
 amped_itype amped_itype_for(uint64_t dim) {
@@ -78,7 +79,7 @@ void amped_value_put(void *array, amped_vtype type, uint64_t i, double v) {
     ((double *)array)[i] = v;
 }
 
-/* One loop for each type: compilers vectorise a loop whose type they know. */
+/* One loop per type: compilers vectorise a loop if they know its type. */
 #define GET_ALL(type)                                                                              \
   for (uint64_t i = 0; i < count; i++)                                                             \
   to[i] = ((const type *)array)[first + i]

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Marks inline functions that GPU code may call too. */
+/* Marks inline functions that GPU code may call, too. */
 #ifdef __CUDACC__
 #define AMPED_BOTH __host__ __device__
 #else
@@ -31,18 +31,18 @@ typedef enum amped_vtype { AMPED_F32 = 4, AMPED_F64 = 8 } amped_vtype;
 /* The narrowest type that holds 0 .. dim-1 (dim >= 1). */
 amped_itype amped_itype_for(uint64_t dim);
 
-/* out = a * b, a + b. Where 64 bits do not hold the result they return false and do not change
- * out. */
+/* out = a * b; a + b. Both return false, and do not change out, if 64 bits cannot hold the
+ * result. */
 bool amped_mul(uint64_t a, uint64_t b, uint64_t *out);
 bool amped_add(uint64_t a, uint64_t b, uint64_t *out);
 
 /* ceil(a / b), b > 0. */
 uint64_t amped_ceil_div(uint64_t a, uint64_t b);
 
-/* Bits that hold 0 .. count-1; 0 where count is 0 or 1. */
+/* Bits that hold 0 .. count-1; 0 if count is 0 or 1. */
 int amped_bits_for(uint64_t count);
 
-/* Element i of an array of the given type, widened; and the narrowing store of v, which must
+/* get: element i of an array of the given type, widened. put: the narrowing store of v, which must
  * fit. */
 uint64_t amped_index_get(const void *array, amped_itype type, uint64_t i);
 void amped_index_put(void *array, amped_itype type, uint64_t i, uint64_t v);

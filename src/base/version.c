@@ -1,3 +1,4 @@
+/* Version: constants from the build. */
 #include "base/version.h"
 
 #ifndef PACKAGE_VERSION

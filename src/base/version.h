@@ -2,8 +2,7 @@
 #ifndef AMPED_VERSION_H
 #define AMPED_VERSION_H
 
-/* The release; and the revision of the source that the program was built from, ""
- * where unknown. */
+/* The release; and the revision of the source from which the program was built, "" if unknown. */
 const char *amped_version(void);
 const char *amped_revision(void);
 

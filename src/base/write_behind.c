@@ -1,3 +1,4 @@
+/* Write behind: a writing thread and a ring of buffers. */
 #include "base/write_behind.h"
 
 #include <fcntl.h>
@@ -10,7 +11,8 @@ static struct amped_write_behind_buffer *buffer_of(amped_write_behind *w, uint64
   return &w->buffers[number % AMPED_WRITE_BEHIND_BUFFERS];
 }
 
-/* Returns errno, or 0. That the system begins with the disk is advice: it may be declined. */
+/* Writes a buffer. Returns errno, or 0. The request to start writing to the disk may be declined by
+ * the system. */
 static int write_buffer(int fd, const struct amped_write_behind_buffer *b) {
   const int failed = amped_file_write_at(fd, b->data, b->bytes, b->at);
   if (failed == 0)
@@ -51,7 +53,7 @@ static amped_status start(amped_write_behind *w, int fd) {
   return amped_error_errno(AMPED_FAILED, failed, NULL, "no thread for writing");
 }
 
-/* Until at most `most` buffers are on their way. Returns the error so far. */
+/* Waits until at most `most` buffers are unwritten. Returns the error so far. */
 static int wait_for(amped_write_behind *w, uint64_t most) {
   (void)pthread_mutex_lock(&w->lock);
   while (w->put - w->written > most)

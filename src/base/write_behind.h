@@ -1,9 +1,9 @@
 /* Write behind: a thread writes buffers to a file while the caller fills the next ones, and asks
- * the system to begin with the disk.
+ * the system to start writing to the disk.
  *
  * The caller takes a free buffer, fills it, and puts it at its place in the file; buffers are
- * written in this order. Host memory; one thread calls. A file has one such object; other writes to
- * other places of it may go on beside. Zeroed, the object has no thread and no buffers. */
+ * written in this order. Host memory; one thread calls. A file has one such object; other code may
+ * write other places of the file at the same time. A zeroed object has no thread and no buffers. */
 #ifndef AMPED_WRITE_BEHIND_H
 #define AMPED_WRITE_BEHIND_H
 
@@ -28,20 +28,20 @@ typedef struct amped_write_behind {
     uint64_t room, at, bytes;
   } buffers[AMPED_WRITE_BEHIND_BUFFERS];
   uint64_t put, written; /* numbers of buffers; number k is buffers[k % BUFFERS] */
-  int error;             /* errno of the first write that failed: nothing is written after it */
+  int error;             /* errno of the first failed write: nothing is written after it */
 } amped_write_behind;
 
-/* *out = a free buffer of so many bytes, until the next call; waits for one. The first call starts
- * the thread. */
+/* *out = a free buffer of `bytes` bytes, valid until the next call; waits for one. The first call
+ * starts the thread. */
 amped_status amped_write_behind_room(amped_write_behind *w, int fd, uint64_t bytes, void **out);
-/* Is this the buffer that the last call of room gave, and that is not put yet? */
+/* Is this the buffer of the last amped_write_behind_room, not yet put? */
 bool amped_write_behind_is_room(const amped_write_behind *w, const void *data);
-/* Write the first bytes of that buffer at byte `at` of the file. Returns the errno of an earlier
- * write, or 0. */
+/* Write the first `bytes` bytes of this buffer at byte `at` of the file. Returns the errno of an
+ * earlier write, or 0. */
 int amped_write_behind_put(amped_write_behind *w, uint64_t at, uint64_t bytes);
 /* Wait until all buffers are written. Returns errno of the write that failed, or 0. */
 int amped_write_behind_wait(amped_write_behind *w);
-/* What is not written yet is dropped; the thread ends, memory is freed. Takes a zeroed object. */
+/* Drop unwritten buffers, end the thread and free the memory. Accepts a zeroed object. */
 void amped_write_behind_end(amped_write_behind *w);
 
 #endif
