@@ -1,3 +1,4 @@
+/* Cell type: sizes, names, conversion to double and the search for non-finite cells. */
 #include "tensor/cell_type.h"
 
 #include <math.h>
@@ -76,8 +77,8 @@ void amped_cells_get(const void *cells, amped_cell_type type, uint64_t first, ui
   }
 }
 
-/* Bits of a float's exponent: all are set in NaN and infinity alone. Blocks are searched without a
- * branch a cell. */
+/* Search by the bits of a float's exponent: only NaN and infinity have all of them set. Blocks are
+ * searched without a branch per cell. */
 #define BLOCK 4096
 #define DEFINE_SEARCH(T, EXPONENT)                                                                 \
   static uint64_t not_finite_##T(const T *bits, uint64_t count) {                                  \

@@ -1,7 +1,7 @@
 /* Cell type: the types that cells of a dense tensor may have, in files and in memory.
  *
- * A tensor keeps its file's type, because a pass over it takes the time of its bytes. Cells are
- * widened where they are computed with. Native byte order. Pure functions on host memory. */
+ * A tensor keeps its file's type, because the time of a pass is proportional to its bytes. Cells
+ * are widened during computation. Native byte order. Pure functions on host memory. */
 #ifndef AMPED_CELL_TYPE_H
 #define AMPED_CELL_TYPE_H
 
@@ -22,23 +22,23 @@ typedef enum amped_cell_type {
   AMPED_CELL_TYPES
 } amped_cell_type;
 
-/* 1, 2, 4 or 8. */
+/* Bytes of a cell: 1, 2, 4 or 8. */
 uint64_t amped_cell_bytes(amped_cell_type type);
 
-/* As numpy says it: "int8" .. "float64". Static text. */
+/* The name in numpy: "int8" .. "float64". Static text. */
 const char *amped_cell_name(amped_cell_type type);
 
-/* Integers: every value is finite. */
+/* Is it an integer type? Then every value is finite. */
 bool amped_cell_is_integer(amped_cell_type type);
 
 /* Cells first .. first + count - 1 as doubles; integers above 2^53 are rounded. */
 void amped_cells_get(const void *cells, amped_cell_type type, uint64_t first, uint64_t count,
                      double *to);
 
-/* Number of the first cell that is NaN or infinite; count where there is none. */
+/* Number of the first cell that is NaN or infinite; count if there is none. */
 uint64_t amped_cells_not_finite(const void *cells, amped_cell_type type, uint64_t count);
 
-/* The double nearest to a half float of these bits. */
+/* The double equal to the half float with these bits. */
 double amped_half_to_double(uint16_t bits);
 
 #endif

@@ -1,3 +1,4 @@
+/* Compaction: sorted lists of the used indices, and their renumbering. */
 #include "tensor/compaction.h"
 
 #include <stdio.h>
@@ -6,10 +7,10 @@
 #include "base/mem.h"
 #include "base/sort.h"
 
-/* Bytes of an index as text, with its end. */
+/* Bytes of an index as text, with its null. */
 #define ID_BYTES 21
 
-/* Sort values and keep each once; returns their number. */
+/* Sorts values and removes repeats. *out = number of distinct values. */
 static amped_status make_unique(uint64_t *values, uint64_t count, uint64_t *out) {
   const amped_sort_field field = {values, amped_sort_bits(values, count)};
   void *array = values;
@@ -22,7 +23,7 @@ static amped_status make_unique(uint64_t *values, uint64_t count, uint64_t *out)
   return AMPED_OK;
 }
 
-/* a and b, both ascending, as one ascending list; returns its length. */
+/* Merges a and b, both ascending, into one ascending list without repeats; returns its length. */
 static uint64_t join(const uint64_t *a, uint64_t a_count, const uint64_t *b, uint64_t b_count,
                      uint64_t *out) {
   uint64_t i = 0;
@@ -48,7 +49,7 @@ static amped_status add_mode(amped_compaction *c, const amped_sptensor *t, int m
   memcpy(fresh, t->indices[m], t->nnz * sizeof *fresh);
   AMPED_GO(done, make_unique(fresh, t->nnz, &count));
   if (!amped_add(c->count[m], count, &total))
-    total = UINT64_MAX; /* the allocation says so */
+    total = UINT64_MAX; /* the allocation reports this */
   AMPED_GO(done, amped_alloc(&joined, total, sizeof *joined, "the indices that are used"));
   c->count[m] = join(c->used[m], c->count[m], fresh, count, joined);
   amped_free(c->used[m]);
@@ -64,7 +65,7 @@ amped_status amped_compaction_add(amped_compaction *c, const amped_sptensor *t) 
   return AMPED_OK;
 }
 
-/* The place of a value in the ascending list, which holds it. */
+/* The place of a value in the ascending list, which must contain it. */
 static uint64_t place_of(const uint64_t *list, uint64_t count, uint64_t value) {
   uint64_t first = 0;
   while (count > 1) {
@@ -85,7 +86,7 @@ void amped_compaction_apply(const amped_compaction *c, amped_sptensor *t) {
   }
 }
 
-/* Bytes of the labels that remain; an index is at most ID_BYTES long. */
+/* Bytes of the remaining labels; an index has at most ID_BYTES. */
 static uint64_t label_bytes(const amped_labels *labels, const uint64_t *used, uint64_t count) {
   uint64_t bytes = 0;
   uint64_t length = 0;

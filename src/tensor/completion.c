@@ -1,3 +1,4 @@
+/* Completion: memory, errors and column lengths of a completion model. */
 #include "tensor/completion.h"
 
 #include <math.h>
@@ -64,14 +65,15 @@ amped_status amped_completion_normalise(amped_completion *c, amped_ktensor *k) {
   return AMPED_OK;
 }
 
-/* Of all columns: what they are, and what they are multiplied by. */
+/* Lengths and means of all columns, and the numbers that multiply them. */
 typedef struct columns {
   double lengths[AMPED_MAX_ORDER][AMPED_MAX_NCOMPS];
   double means[AMPED_MAX_ORDER][AMPED_MAX_NCOMPS];
   double by[AMPED_MAX_ORDER][AMPED_MAX_NCOMPS];
 } columns;
 
-/* Squares neither overflow nor underflow. */
+/* Measures the columns of a mode. Dividing by the largest entry keeps squares from overflow and
+ * underflow. */
 static void measure_mode(const amped_ktensor *k, int mode, double *lengths, double *means) {
   const uint64_t n = (uint64_t)k->ncomps;
   const double *factor = k->factors[mode];
@@ -101,10 +103,10 @@ static void scale_mode(amped_ktensor *k, int mode, const double *by) {
       k->factors[mode][i * n + r] *= by[r];
 }
 
-/* Below this share of a column's size its mean says little. */
+/* Least share of a column's size for its mean to be used as a scale. */
 #define LEAST_MEAN 0.5
 
-/* Find what gives a component's weight to its columns, evenly. */
+/* Computes the multipliers that spread a component's weight evenly over its columns. */
 static void spread(const amped_ktensor *k, int r, const bool *context, columns *c) {
   bool even[AMPED_MAX_ORDER];
   double size = fabs(k->weights[r]);

@@ -1,3 +1,4 @@
+/* Copy orders: a sorting thread, one mode ahead of the caller. */
 #include "tensor/copy_orders.h"
 
 #include <omp.h>
@@ -6,13 +7,13 @@
 
 #include "base/mem.h"
 
-/* Fewer nonzeros are sorted when their order is wanted, without a thread. */
+/* Least nonzeros for a thread; fewer are sorted when their order is requested. */
 #define WORTH_THREAD (UINT64_C(1) << 20)
 
 struct amped_copy_orders {
   const amped_sptensor *t;
-  int mode; /* whose order is wanted next */
-  /* The last block holds the order that the caller has; the others are for the search. */
+  int mode; /* mode of the next order */
+  /* The last block holds the order given to the caller; the others are for the search. */
   uint64_t *blocks[3];
   amped_order order;
   amped_status status;
@@ -24,8 +25,8 @@ struct amped_copy_orders {
 
 _Static_assert(AMPED_COPY_ORDER_BYTES == 3 * sizeof(uint64_t), "three blocks");
 
-/* Two teams of threads work at once. A core is left to the thread that writes what the caller
- * fills. */
+/* Threads of the caller's team and of the sorting team, which work at the same time. One core is
+ * left to the thread that writes the caller's buffers. */
 static int caller_threads(int threads) {
   return threads > 1 ? threads / 2 : 1;
 }

@@ -1,3 +1,4 @@
+/* Dense info: counting cells, indices of a cell, and errors about cells. */
 #include "tensor/dense_info.h"
 
 #include <inttypes.h>

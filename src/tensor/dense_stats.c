@@ -1,8 +1,10 @@
+/* Dense stats: parallel sums and hashes over blocks of cells. */
 #include "tensor/dense_stats.h"
 
 #include "tensor/sptensor.h"
 
-/* Cells that a thread counts at a time, and calls' worth of sums that wait to be added in order. */
+/* BLOCK: cells that a thread counts at a time. BLOCKS: blocks whose sums are added in order
+ * together. */
 #define BLOCK UINT64_C(4096)
 #define BLOCKS 1024
 
@@ -10,7 +12,7 @@ static uint64_t slab_dim(const amped_dense_info *info, const amped_dense_slab *s
   return mode == slab->mode ? slab->count : info->dims[mode];
 }
 
-/* Indices in the tensor. */
+/* Finds the indices in the tensor of cell `number` of the slab. */
 static void find_index(const amped_dense_info *info, const amped_dense_slab *slab, uint64_t number,
                        uint64_t *index) {
   uint64_t dims[AMPED_MAX_ORDER];
@@ -20,7 +22,7 @@ static void find_index(const amped_dense_info *info, const amped_dense_slab *sla
   index[slab->mode] += slab->first;
 }
 
-/* To the first cell of the next row: a row is all indices of the last mode in memory. */
+/* Moves to the first cell of the next row: a row is all indices of the last mode in memory. */
 static void next_row(const amped_dense_info *info, const amped_dense_slab *slab, uint64_t *index) {
   for (int k = info->order - 1; k >= 0; k--) {
     const int m = info->layout[k];
@@ -45,7 +47,7 @@ static inline uint64_t hash_cells(int order, const uint64_t *index, int along, u
   return sum;
 }
 
-/* The compiler unrolls the loop over modes where it knows their number. */
+/* The hash of a row. The compiler unrolls the loop over modes if their number is constant. */
 static uint64_t hash_row(const amped_dense_info *info, const uint64_t *index, uint64_t count,
                          const double *values) {
   const int along = info->layout[info->order - 1];
@@ -92,7 +94,7 @@ static void add_block(amped_dense_stats *stats, const amped_dense_info *info,
   amped_kahan_add(&stats->squares, squares);
 }
 
-/* At most BLOCKS blocks. */
+/* Adds at most BLOCKS blocks. */
 static void add_blocks(amped_dense_stats *stats, const amped_dense_info *info,
                        const amped_dense_slab *slab, uint64_t first, uint64_t count,
                        const void *cells, uint64_t at) {

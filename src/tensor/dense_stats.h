@@ -1,4 +1,5 @@
-/* Dense stats: what is counted of the cells of a dense tensor while they are read. Host memory. */
+/* Dense stats: statistics of the cells of a dense tensor, counted while they are read. Host
+ * memory. */
 #ifndef AMPED_DENSE_STATS_H
 #define AMPED_DENSE_STATS_H
 
@@ -6,10 +7,10 @@
 #include "tensor/dense_info.h"
 
 typedef struct amped_dense_stats {
-  uint64_t nnz;  /* cells that are not 0 */
-  uint64_t hash; /* amped_sptensor_hash of these */
+  uint64_t nnz;  /* nonzero cells */
+  uint64_t hash; /* amped_sptensor_hash of the nonzero cells */
   amped_kahan squares;
-  double negative; /* of these, those of cells below 0 */
+  double negative; /* sum of the squares of negative cells */
 } amped_dense_stats;
 
 /* A slab: the tensor with the indices of one mode restricted to first .. first + count. */
@@ -18,14 +19,14 @@ typedef struct amped_dense_slab {
   uint64_t first, count;
 } amped_dense_slab;
 
-/* Adds the cells first .. first + count of the slab, in the order in which they lie in memory. All
- * threads count; sums do not depend on their number, but on how cells are cut into calls.
- * slab NULL: without the hash, which is most of the work. */
+/* Add the cells first .. first + count of the slab, in memory order. All threads count; sums do not
+ * depend on the number of threads, but on the division into calls. slab NULL: without the hash,
+ * which is most of the work. */
 void amped_dense_stats_add(amped_dense_stats *stats, const amped_dense_info *info,
                            const amped_dense_slab *slab, uint64_t first, uint64_t count,
                            const void *cells);
 
-/* Put them into info. */
+/* Store the statistics in info. */
 void amped_dense_stats_tell(const amped_dense_stats *stats, amped_dense_info *info);
 
 #endif

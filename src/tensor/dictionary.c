@@ -1,3 +1,4 @@
+/* Dictionary: a hash table of distinct values, and the search for a ruler. */
 #include "tensor/dictionary.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 /* Slots of the hash table: twice AMPED_MAX_CODES, a power of two. */
 #define SLOTS (2 * AMPED_MAX_CODES)
 
-/* Values that one thread looks up at a time, and such blocks that are looked up together. */
+/* BLOCK: values that one thread looks up at a time. BATCH: blocks looked up together. */
 #define BLOCK UINT64_C(4096)
 #define BATCH 256
 
@@ -20,7 +21,7 @@ static int ascending(const void *left, const void *right) {
   return a < b ? -1 : a > b;
 }
 
-/* The slot that holds value, or the free slot for it. */
+/* The slot of value, or the free slot for it. */
 static uint64_t slot_of(const double *slots, const bool *taken, double value) {
   uint64_t bits = 0;
   memcpy(&bits, &value, sizeof bits);
@@ -73,8 +74,8 @@ static uint64_t block_end(uint64_t begin, uint64_t n) {
   return n - begin < BLOCK ? n : begin + BLOCK;
 }
 
-/* Where there is a dictionary, nearly all values are known soon: all threads look for blocks that
- * have others, and only these are added, in turn. */
+/* Adds values. If a dictionary exists, nearly all values are soon known. Therefore all threads look
+ * for blocks with unknown values, and only these blocks are added, one after another. */
 void amped_dictionary_search_add(amped_dictionary_search *s, const void *values, amped_vtype type,
                                  uint64_t n) {
   for (uint64_t first = 0; first < n && !s->too_many; first += BATCH * BLOCK) {
@@ -125,7 +126,7 @@ void amped_dictionary_free(amped_dictionary *d) {
   memset(d, 0, sizeof *d);
 }
 
-/* Does the ruler give every value of the dictionary? */
+/* Does the ruler reproduce every value of the dictionary? */
 static bool gives_values(const amped_ruler *r, const amped_dictionary *d, amped_vtype type) {
   for (uint64_t i = 0; i < d->count; i++) {
     double value = (double)(r->first + (int32_t)i) * r->step;
@@ -136,8 +137,8 @@ static bool gives_values(const amped_ruler *r, const amped_dictionary *d, amped_
   return true;
 }
 
-/* A step near 1, 1/2, 1/4, ..., 1/10, 1/100, ... is set to that number exactly; any other step is
- * used as computed. */
+/* Computes the ruler. A step near 1, 1/2, 1/4, ..., 1/10, 1/100, ... is set to that number exactly;
+ * any other step is used as computed. */
 amped_ruler amped_dictionary_ruler(const amped_dictionary *d, amped_vtype type) {
   static const double per_unit[] = {1, 2, 4, 8, 16, 10, 100, 1e3, 1e4, 1e5};
   const amped_ruler none = {0, 0.0};

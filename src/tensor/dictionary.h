@@ -1,5 +1,5 @@
-/* Dictionary: the distinct values of a tensor, where they are few. Counts and ratings are then
- * stored as a place in the dictionary, in a byte or less instead of four or eight.
+/* Dictionary: the distinct values of a tensor, if there are few. Counts and ratings are then stored
+ * as a place in the dictionary, in a byte or less instead of four or eight.
  *
  * Host memory. values is amped_alloc'd, ascending, and belongs to the struct. count 0: more than
  * AMPED_MAX_CODES values, or unknown. */
@@ -14,11 +14,11 @@ typedef struct amped_dictionary {
   double *values;
 } amped_dictionary;
 
-/* Dictionary of values[0 .. n). Stops as soon as there are too many distinct values. */
+/* Make the dictionary of values[0 .. n). Stops as soon as there are too many distinct values. */
 amped_status amped_dictionary_find(amped_dictionary *d, const double *values, uint64_t n);
 
-/* The same for values that come in pieces: begin, add the pieces, end, which makes the dictionary.
- * drop frees a search without a result; a zeroed search may be dropped. */
+/* The same for values in pieces: begin, add the pieces, end, which makes the dictionary. drop frees
+ * a search without a result; it accepts a zeroed search. */
 typedef struct amped_dictionary_search {
   double *slots;
   bool *taken;
@@ -40,10 +40,10 @@ typedef struct amped_ruler {
   double step;
 } amped_ruler;
 
-/* The ruler of the dictionary's values rounded to type; it gives them to the bit. */
+/* The ruler of the dictionary's values rounded to type; it reproduces them to the bit. */
 amped_ruler amped_dictionary_ruler(const amped_dictionary *d, amped_vtype type);
 
-/* Finite and strictly ascending? */
+/* Are the values finite and strictly ascending? */
 bool amped_dictionary_valid(const amped_dictionary *d);
 
 #endif

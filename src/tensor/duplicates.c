@@ -1,3 +1,4 @@
+/* Duplicates: names of the rules, and texts for messages. */
 #include "tensor/duplicates.h"
 
 #include <stddef.h>
@@ -30,7 +31,7 @@ amped_duplicates amped_duplicates_after(amped_duplicates before, amped_duplicate
                                         uint64_t found) {
   if (found > 0)
     return policy;
-  /* Sums that an earlier run made are sums still. */
+  /* Sums made by an earlier run are still sums. */
   return before == AMPED_DUPLICATES_KEEP ? AMPED_DUPLICATES_NONE : before;
 }
 

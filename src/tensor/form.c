@@ -1,3 +1,4 @@
+/* Form: density of a tensor, and the advice that follows from it. */
 #include "tensor/form.h"
 
 double amped_form_density(int order, const uint64_t *dims, uint64_t nnz) {

@@ -1,5 +1,5 @@
-/* Form: whether a tensor takes less time and less memory as a list of nonzeros or as cells
- * (docs/dense.md). Pure functions. */
+/* Form: does a tensor take less time and less memory as a list of nonzeros or as cells
+ * (docs/dense.md)? Pure functions. */
 #ifndef AMPED_FORM_H
 #define AMPED_FORM_H
 
@@ -7,17 +7,17 @@
 
 #include "base/types.h"
 
-/* Shares of nonzeros above which cells take less time a sweep, and less memory. */
+/* Shares of nonzeros above which cells take less time per sweep, and less memory. */
 #define AMPED_FORM_FASTER 0.03
 #define AMPED_FORM_SMALLER 0.20
 
-/* The share of cells that are nonzeros; above 1 where coordinates repeat. */
+/* Nonzeros divided by cells; above 1 if coordinates repeat. */
 double amped_form_density(int order, const uint64_t *dims, uint64_t nnz);
 
 bool amped_form_dense_is_faster(double density);
 bool amped_form_dense_is_smaller(double density);
 
-/* Both in a line. Static text. */
+/* Both answers in one line. Static text. */
 const char *amped_form_text(double density);
 
 #endif

@@ -1,3 +1,4 @@
+/* Format: texts and JSON values about a tensor. */
 #include "tensor/format.h"
 
 #include <math.h>

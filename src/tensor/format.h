@@ -7,7 +7,7 @@
 #include "tensor/labels.h"
 #include "base/types.h"
 
-/* Room for the dimensions of any tensor. */
+/* Bytes for the dimensions of any tensor. */
 #define AMPED_DIMS_TEXT 256
 
 /* "610 x 9724 x 271" into a buffer of AMPED_DIMS_TEXT bytes, which is returned. */
@@ -16,20 +16,20 @@ const char *amped_format_dims(char *buffer, int order, const uint64_t *dims);
 /* "float32" or "float64". */
 const char *amped_vtype_name(amped_vtype type);
 
-/* The name of a mode in printable form (base/printable.h); "" where the mode has no name. */
+/* The name of a mode in printable form (base/printable.h); "" if the mode has no name. */
 const char *amped_format_name(char *buffer, size_t size, const amped_labels *labels);
 
-/* "mode 2 (item)", or "mode 2" where the mode has no name. mode counts from 0. */
+/* "mode 2 (item)", or "mode 2" if the mode has no name. mode counts from 0. */
 const char *amped_format_mode(char *buffer, size_t size, int mode, const amped_labels *labels);
 
-/* An error of a model in six digits or more, whatever its size, into a buffer of AMPED_ERROR_TEXT
+/* An error of a model with at least six significant digits, into a buffer of AMPED_ERROR_TEXT
  * bytes, which is returned. */
 #define AMPED_ERROR_TEXT 32
 const char *amped_format_error(char *buffer, double error);
 
-/* JSON values; NULL where memory does not suffice. A count above 2^63 - 1, the largest JSON
- * integer, becomes a float; a number that is not finite, and a missing name of a mode, become null.
- * jansson requires UTF-8: a text that is not UTF-8 is written in printable form. */
+/* JSON values; NULL if memory is too small. A count above 2^63 - 1, the largest JSON integer,
+ * becomes a float. A number that is not finite, and a missing name of a mode, become null. jansson
+ * requires UTF-8: a text that is not UTF-8 is written in printable form. */
 json_t *amped_json_count(uint64_t n);
 json_t *amped_json_counts(const uint64_t *counts, int n);
 json_t *amped_json_number(double x);

@@ -1,3 +1,4 @@
+/* Held entries: merging new entries into the sorted sample. */
 #include "tensor/held_entries.h"
 
 #include <stdlib.h>
@@ -25,7 +26,8 @@ static entry entry_of(const amped_sptensor *list, uint64_t number, uint64_t seed
   return (entry){list, number, amped_held_hash(list->order, index, seed)};
 }
 
-/* Below 0, 0, above 0: a's cell comes before, is, comes after b's. */
+/* Compares the cells of two entries: negative, 0 or positive if a's cell comes before, equals or
+ * comes after b's. */
 static int compare_cells(const entry *a, const entry *b) {
   if (a->hash != b->hash)
     return a->hash < b->hash ? -1 : 1;
@@ -45,7 +47,7 @@ static int compare(const void *a, const void *b) {
   return cells != 0 ? cells : x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* All entries of a list, in order. */
+/* Sorts all entries of a list. The caller frees *out. */
 static amped_status sort_all(const amped_sptensor *list, uint64_t seed, entry **out) {
   AMPED_TRY(amped_alloc(out, list->nnz, sizeof **out, "held-out entries"));
   for (uint64_t i = 0; i < list->nnz; i++)
@@ -60,8 +62,8 @@ static void append(amped_sptensor *to, const entry *e) {
   to->values[to->nnz++] = e->list->values[e->number];
 }
 
-/* The next of two ordered lists, old before new; entries that have another behind them in the same
- * cell are passed over. */
+/* Merges two ordered lists into out, old entries before new. An entry followed by another one in
+ * the same cell is skipped. */
 static void merge(const amped_sptensor *kept, const entry *more, uint64_t count, uint64_t seed,
                   uint64_t most, amped_sptensor *out) {
   uint64_t k = 0;

@@ -1,19 +1,19 @@
 /* Held entries: a sample of the entries that a stream holds out, of bounded size.
  *
- * Of all entries that ever came, those with the least hashes stay. So the sample depends on the
- * entries alone, not on the batches that brought them. Of several entries of one cell the last one
- * counts. A pure function of lists in host memory. */
+ * The entries with the smallest hashes stay, among all entries so far. So the sample depends only
+ * on the entries, not on their division into batches. If several entries have one cell, the last
+ * one counts. A pure function of lists in host memory. */
 #ifndef AMPED_HELD_ENTRIES_H
 #define AMPED_HELD_ENTRIES_H
 
 #include "tensor/sptensor.h"
 
-/* The hash of a cell over a seed, the same as that of a hold-out (backend/row_fit.h). */
+/* The hash of a cell with a seed, the same as for a hold-out (backend/row_fit.h). */
 uint64_t amped_held_hash(int order, const uint64_t *index, uint64_t seed);
 
-/* `kept` is in ascending order of hash and indices, or zeroed but for its order; so it is
- * afterwards, with entries of `more`, of any order, and at most `most` entries in all. On failure
- * it stays as it was. dims, labels and duplicates do not count, and stay. */
+/* Merge the entries of `more`, in any order, into `kept`, which is sorted by hash and indices
+ * before and after, or zeroed except for its order. At most `most` entries stay. On failure `kept`
+ * does not change. dims, labels and duplicates are neither used nor changed. */
 amped_status amped_held_entries_add(amped_sptensor *kept, const amped_sptensor *more, uint64_t seed,
                                     uint64_t most);
 

@@ -1,3 +1,4 @@
+/* Kruskal tensor: memory, balancing, normalisation and order of components. */
 #include "tensor/ktensor.h"
 
 #include <math.h>
@@ -60,7 +61,7 @@ void amped_ktensor_balance(amped_ktensor *k) {
 
 static void normalise_mode(amped_ktensor *k, int mode, double *lengths) {
   const uint64_t n = (uint64_t)k->ncomps;
-  double squares[AMPED_MAX_NCOMPS] = {0.0}; /* then what columns are divided by */
+  double squares[AMPED_MAX_NCOMPS] = {0.0}; /* later: divisors of the columns */
   double *factor = k->factors[mode];
   for (uint64_t i = 0; i < k->dims[mode]; i++)
     for (uint64_t r = 0; r < n; r++)
@@ -75,7 +76,7 @@ static void normalise_mode(amped_ktensor *k, int mode, double *lengths) {
       factor[i * n + r] /= squares[r];
 }
 
-/* Balanced columns have squares that a double holds. */
+/* Balancing first makes the squares of columns fit in a double. */
 void amped_ktensor_normalise(amped_ktensor *k, double *lengths) {
   int exponents[AMPED_MAX_ORDER][AMPED_MAX_NCOMPS];
   double of_mode[AMPED_MAX_NCOMPS];

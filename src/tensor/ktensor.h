@@ -22,14 +22,14 @@ amped_status amped_ktensor_create(amped_ktensor *k, int order, const uint64_t *d
 void amped_ktensor_free(amped_ktensor *k);
 
 /* Balance: scale every column by a power of two, so that its largest entry is between 1/2 and 1.
- * The weight takes the factor in, and becomes 0 or infinite where a double cannot hold it. The
- * model is the same to the bit, and the squares of its columns neither overflow nor underflow. A
- * column of zeros does not change. */
+ * The weight absorbs the factor; it becomes 0 or infinite if a double cannot hold it. The model is
+ * the same to the bit, and the squares of its columns neither overflow nor underflow. A column of
+ * zeros does not change. */
 void amped_ktensor_balance(amped_ktensor *k);
 
-/* Normalise: every column gets unit length, and the weight takes the length in. A column of zeros
- * does not change; its component's weight becomes 0. The model is the same but for rounding.
- * lengths: [order][ncomps] of the columns before; NULL: nobody asks. */
+/* Normalise: scale every column to unit length; the weight absorbs the length. A column of zeros
+ * does not change; its component's weight becomes 0. The model is the same except for rounding.
+ * lengths: [order][ncomps] of the old columns; NULL: not wanted. */
 void amped_ktensor_normalise(amped_ktensor *k, double *lengths);
 
 /* order[0 .. ncomps) = the components in descending order of weight; equal weights keep their

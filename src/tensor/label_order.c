@@ -1,3 +1,4 @@
+/* Label order: forms of numbers, dates and times, and natural order of texts. */
 #include "tensor/label_order.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@
 
 #include "base/mem.h"
 
-/* No number, date or time is longer than this. */
+/* Bytes of a text buffer: longer than any number, date or time. */
 #define FORM_BYTES 64
 
 #define DAY_SEC 86400
@@ -23,7 +24,7 @@ static bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Read a whole number of least .. most digits that no digit follows. */
+/* Reads a whole number of least .. most digits that no digit follows. */
 static bool take_digits(const char **at, int least, int most, int *out) {
   const char *p = *at;
   int n = 0;
@@ -43,7 +44,7 @@ static bool take_char(const char **at, const char *any) {
   return true;
 }
 
-/* Read a word that is one of `names` or its first three letters; *out = its number, from 1. */
+/* Reads a word that is one of `names` or its first three letters; *out = its number, from 1. */
 static bool take_name(const char **at, const char *const *names, int *out) {
   size_t length = 0;
   while (is_letter((*at)[length]))
@@ -64,13 +65,13 @@ static const char *const weekdays[] = {"Monday", "Tuesday",  "Wednesday", "Thurs
                                        "Friday", "Saturday", "Sunday",    NULL};
 
 /* ---- times and dates --------------------------------------------------------------------------
- * Every form turns a whole label into a number by which labels of this form are ordered. */
+ * A form converts a whole label into a number that orders the labels of this form. */
 
 static bool within(int n, int least, int most) {
   return n >= least && n <= most;
 }
 
-/* Hours, minutes, seconds, "am" or "pm": 9:30, 09:30:15.25, 9 pm. */
+/* Reads hours, minutes, seconds, "am" or "pm": 9:30, 09:30:15.25, 9 pm. */
 static bool take_time(const char **at, double *sec) {
   int h = 0;
   int m = 0;
@@ -99,7 +100,7 @@ static bool take_time(const char **at, double *sec) {
   return minutes || am || pm;
 }
 
-/* "Z", "+01:00", "-0500" or nothing. */
+/* Reads "Z", "+01:00", "-0500" or nothing, and corrects the seconds. */
 static bool take_zone(const char **at, double *sec) {
   int h = 0;
   int m = 0;
@@ -125,8 +126,7 @@ static bool form_time(const char *p, double *key) {
   return take_time(&p, key) && *p == '\0';
 }
 
-/* Days from 1 March of year 0 in the Gregorian calendar, which ends leap years with their long day.
- */
+/* Days from 1 March of year 0 in the Gregorian calendar: years from March end with the leap day. */
 static double day_number(int y, int m, int d) {
   const int year = m > 2 ? y : y - 1;
   const int month = (m + 9) % 12;
@@ -134,7 +134,7 @@ static double day_number(int y, int m, int d) {
          (153 * month + 2) / 5 + d - 1;
 }
 
-/* The key of a day, and of the time that may follow it. */
+/* Reads the time that may follow a day, and computes the key of both. */
 static bool end_date(const char *p, int y, int m, int d, double *key) {
   double sec = 0.0;
   if (!within(m, 1, 12) || !within(d, 1, 31))
@@ -149,19 +149,20 @@ static bool end_date(const char *p, int y, int m, int d, double *key) {
   return true;
 }
 
-/* A month: its name, or one or two digits. */
+/* Reads a month: its name, or one or two digits. */
 static bool take_month(const char **at, bool *named, int *out) {
   *named = take_name(at, months, out);
   return *named || take_digits(at, 1, 2, out);
 }
 
-/* The separator between parts of a date. */
+/* Reads the separator between parts of a date. */
 static bool take_separator(const char **at, char *out) {
   *out = **at;
   return take_char(at, "-/. ");
 }
 
-/* Years have four digits; behind a slash two will do, as in POSIX: 69 .. 99 are 1969 .. 1999. */
+/* Reads a year of four digits. After a slash two suffice, as in POSIX: 69 .. 99 are 1969 ..
+ * 1999. */
 static bool take_year(const char **at, char separator, int *out) {
   if (take_digits(at, 4, 4, out))
     return true;
@@ -212,7 +213,7 @@ static bool form_day_first(const char *p, double *key) {
          end_date(p, y, m, d, key);
 }
 
-/* 1/5/2013, Jan 5, 2013; only slashes separate numbers so. */
+/* 1/5/2013, Jan 5, 2013; numbers only with slashes between them. */
 static bool form_month_first(const char *p, double *key) {
   int y = 0;
   int m = 0;
@@ -260,7 +261,7 @@ static bool form_number(const char *p, double *key) {
   return end != p && *end == '\0' && isfinite(*key);
 }
 
-/* The first form that all labels have is theirs. */
+/* Forms in order of precedence: the first form that fits all labels is used. */
 static const struct {
   amped_label_kind kind;
   bool (*take)(const char *text, double *key);
@@ -280,7 +281,7 @@ static const struct {
 
 /* ---- the labels of a mode -------------------------------------------------------------------- */
 
-/* Label i as a null-terminated text; false where it is too long or holds a null. */
+/* Copies label i as a null-terminated text; returns false if it is too long or contains a null. */
 static bool text_of(const amped_labels *labels, uint64_t i, char text[FORM_BYTES]) {
   uint64_t length = 0;
   const char *bytes = amped_label(labels, i, &length);
@@ -291,7 +292,7 @@ static bool text_of(const amped_labels *labels, uint64_t i, char text[FORM_BYTES
   return true;
 }
 
-/* The number of the form that all labels have; FORMS where they are texts. */
+/* The number of the first form that fits all labels; FORMS if they are texts. */
 static size_t form_of(const amped_labels *labels) {
   char text[FORM_BYTES];
   bool possible[FORMS];
@@ -341,7 +342,7 @@ static int compare_bytes(const char *a, uint64_t a_length, const char *b, uint64
   return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
 }
 
-/* Numbers within texts count as numbers, every other byte as itself. */
+/* Compares texts: numbers within them count as numbers, every other byte as itself. */
 static int compare_texts(const entry *a, const entry *b) {
   uint64_t i = 0;
   uint64_t k = 0;

@@ -1,3 +1,4 @@
+/* Labels: memory and texts of the labels of one mode. */
 #include "tensor/labels.h"
 
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* Labels: the names of the indices of one mode. Host memory, owned by the struct.
  *
  * One UTF-8 byte array and offsets: label i is bytes[offsets[i] .. offsets[i+1]), not
- * null-terminated. count is the mode's dimension, or 0 where the mode has no labels. An index
- * without label is told, and typed, as the user's files count: from 1, or from 0. */
+ * null-terminated. count is the mode's dimension, or 0 if the mode has no labels. An index without
+ * label is shown, and typed, as in the user's files: counted from 1, or from 0. */
 #ifndef AMPED_LABELS_H
 #define AMPED_LABELS_H
 
@@ -16,26 +16,26 @@ typedef struct amped_labels {
   char *name;        /* name of the mode (a table's column), or NULL */
   char *bytes;       /* amped_alloc'd, offsets[count] bytes */
   uint64_t *offsets; /* amped_alloc'd, count + 1 */
-  bool from_zero;    /* the user's files call the first index 0, not 1; also without labels */
-  bool are_indices;  /* the labels are the user's indices, of which --compact kept some */
+  bool from_zero;    /* the user's files count indices from 0, not 1; also without labels */
+  bool are_indices;  /* the labels are the user's indices, some of which --compact removed */
 } amped_labels;
 
 void amped_labels_free(amped_labels *labels);
 
-/* Copy the labels, and what they are, to `to`, which has none; its name stays. */
+/* Copy the labels, and their kind, to `to`, which must have none; its name stays. */
 amped_status amped_labels_copy(const amped_labels *from, amped_labels *to);
 
 /* Label i, not null-terminated, and its length in bytes. i < count. */
 const char *amped_label(const amped_labels *labels, uint64_t i, uint64_t *length);
 
-/* The number by which the user calls index i: i, or i + 1. */
+/* The user's number of index i: i, or i + 1. */
 uint64_t amped_label_number(const amped_labels *labels, uint64_t i);
 
-/* Is label i the number of index i, for all i? Then labels and indices tell the same. */
+/* Is label i the number of index i, for all i? Then labels add nothing to indices. */
 bool amped_labels_number_indices(const amped_labels *labels);
 
-/* Label i in printable form (base/printable.h), cut where the buffer ends. Where there are no
- * labels, the number of the index (decimal). */
+/* Label i in printable form (base/printable.h), cut at the end of the buffer. Without labels, the
+ * number of the index (decimal). */
 const char *amped_label_text(const amped_labels *labels, uint64_t i, char *buffer, uint64_t size);
 
 #endif

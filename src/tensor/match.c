@@ -1,3 +1,4 @@
+/* Match: cosines of columns by BLAS, and the greedy choice of pairs. */
 #include "tensor/match.h"
 
 #include <cblas.h>
@@ -8,10 +9,10 @@
 #include "base/blas.h"
 #include "base/mem.h"
 
-/* Rows of a factor in one BLAS call: counts of BLAS are int. */
+/* Most rows of a factor in one BLAS call: counts of BLAS are int. */
 #define SLAB_ROWS (UINT64_C(1) << 20)
 
-/* Rows of b that are brought into the order of a for one BLAS call: 8 MiB at most. */
+/* Rows of b that are copied into the order of a for one BLAS call: 8 MiB at most. */
 #define GATHERED_ROWS (UINT64_C(1) << 10)
 
 typedef struct candidate {
@@ -19,7 +20,7 @@ typedef struct candidate {
   int a, b;
 } candidate;
 
-/* Data of the search. */
+/* Workspace of the search. */
 typedef struct search {
   uint64_t na, nb;
   double *weights_a, *weights_b;
@@ -38,7 +39,7 @@ static void column_norms(const double *factor, uint64_t rows, uint64_t columns, 
     norms[r] = sqrt(norms[r]);
 }
 
-/* slab = the rows of b's factor that these `count` rows of a stand for. */
+/* slab = the rows of b's factor that correspond to these `count` rows of a. */
 static void gather(const amped_ktensor *b, int mode, const uint64_t *rows, uint64_t count,
                    double *slab) {
   const uint64_t nb = (uint64_t)b->ncomps;
@@ -49,7 +50,7 @@ static void gather(const amped_ktensor *b, int mode, const uint64_t *rows, uint6
       memcpy(slab + i * nb, b->factors[mode] + rows[i] * nb, nb * sizeof *slab);
 }
 
-/* product = A^T B of the mode; also the lengths of the columns. With `rows`, `slab` has room for
+/* product = A^T B of the mode; also the lengths of the columns. With `rows`, `slab` holds
  * GATHERED_ROWS rows of b. */
 static void multiply_mode(const amped_ktensor *a, const amped_ktensor *b, int mode,
                           const uint64_t *rows, double *slab, double *lengths_a, double *lengths_b,
@@ -71,7 +72,7 @@ static void multiply_mode(const amped_ktensor *a, const amped_ktensor *b, int mo
   column_norms(b->factors[mode], b->dims[mode], (uint64_t)nb, lengths_b);
 }
 
-/* Turn products into cosines, and multiply the weights by the lengths. */
+/* Turns products into cosines, and multiplies the weights by the lengths. */
 static void scale_mode(const amped_match_side *a, const amped_match_side *b, int mode, search *s) {
   double *c = s->cosines[mode];
   for (uint64_t i = 0; i < s->na; i++)
@@ -89,7 +90,7 @@ static void scale_mode(const amped_match_side *a, const amped_match_side *b, int
 
 static double penalty(double a, double b) {
   double larger = fmax(a, b);
-  if (a == b) /* also where both are infinite */
+  if (a == b) /* also if both are infinite */
     return 1.0;
   return isfinite(larger) ? 1.0 - fabs(a - b) / larger : 0.0;
 }
@@ -206,7 +207,7 @@ amped_status amped_match_find(const amped_ktensor *a, const amped_ktensor *b,
   amped_match_side side_b = {.ncomps = b->ncomps, .weights = b->weights};
   double *products[AMPED_MAX_ORDER] = {NULL};
   double *slab = NULL;
-  double *lengths = NULL; /* of a's columns, mode by mode, then of b's */
+  double *lengths = NULL; /* lengths of a's columns, mode by mode, then of b's */
   amped_status status = AMPED_OK;
   memset(out, 0, sizeof *out);
   if (rows == NULL)

@@ -1,10 +1,10 @@
-/* Match: pairs of components of two models that belong together, and a score of each pair.
+/* Match: pairs of corresponding components of two models, and a score of each pair.
  *
  * A pure function of two ktensors in host memory, after the score of Tensor Toolbox. The congruence
  * of two components is the product over modes of the absolute cosines of their columns. Their score
  * is the congruence times the penalty 1 - |w - v| / max(w, v) of their weights, which include the
- * norms of the columns. Pairs are chosen greedily, the highest score first; of equal scores the
- * lower component of b, then of a. Scale and signs of columns do not count. A zero component has
+ * norms of the columns. Pairs are chosen greedily, the highest score first; ties go to the lower
+ * component of b, then of a. Scale and signs of columns do not count. A zero component has
  * congruence 0 with every other. */
 #ifndef AMPED_MATCH_H
 #define AMPED_MATCH_H
@@ -21,23 +21,24 @@ typedef struct amped_match_pair {
 } amped_match_pair;
 
 typedef struct amped_match {
-  int count;               /* the lesser number of components */
+  int count;               /* number of components of the smaller model */
   amped_match_pair *pairs; /* [count], in the order of choice */
-  double score;            /* mean score of the pairs: 1 where the models are the same */
-  double congruence;       /* mean congruence of the pairs: the same without weights */
+  double score;            /* mean score of the pairs: 1 if the models are equal */
+  double congruence;       /* mean congruence of the pairs: ignores the weights */
 } amped_match;
 
-/* Where the indices of the models differ: rows[m][i] is the index of b that means index i of a in
- * mode m, no two of them the same. A row that the other model lacks is a row of zeros there. */
+/* Correspondence of indices, if the models' indices differ: rows[m][i] is the index of b that
+ * corresponds to index i of a in mode m, no two of them the same. A row without counterpart counts
+ * as a row of zeros in the other model. */
 #define AMPED_MATCH_NO_ROW UINT64_MAX
 
-/* rows NULL, and rows[m] NULL: an index means the same in both. AMPED_BAD_INPUT where the orders of
- * the models differ, or the dimensions of a mode whose indices mean the same. Free with
+/* Match two models. rows NULL, or rows[m] NULL: an index means the same in both. AMPED_BAD_INPUT if
+ * the orders of the models differ, or the dimensions of a mode without rows[m]. Free with
  * amped_match_free. */
 amped_status amped_match_find(const amped_ktensor *a, const amped_ktensor *b,
                               const uint64_t *const *rows, amped_match *out);
 
-/* A model without its columns: lengths[m] are the lengths of the columns of mode m, [ncomps]. */
+/* A model without its columns: lengths[m] has the lengths of the columns of mode m, [ncomps]. */
 typedef struct amped_match_side {
   int ncomps;
   const double *weights;

@@ -1,9 +1,10 @@
+/* Mode names: lookup of modes by name or number. */
 #include "tensor/mode_names.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Digits of a mode's number, which no larger number has. */
+/* Most digits of a mode's number. */
 #define DIGITS 8
 
 static bool is_named(const amped_labels *labels, const char *text, size_t length) {
@@ -11,7 +12,7 @@ static bool is_named(const amped_labels *labels, const char *text, size_t length
          memcmp(labels->name, text, length) == 0;
 }
 
-/* 0: no number from 1 to order. */
+/* The number from 1 to order; 0: no such number. */
 static int number_of(int order, const char *text, size_t length) {
   int number = 0;
   if (length > DIGITS)

@@ -1,7 +1,7 @@
-/* Mode names: the modes that options name, by a column's name or by number from 1.
+/* Mode names: the modes named in options, by a column's name or by number from 1.
  *
- * The rule of every option that takes modes: a name first, then a number. labels NULL: names are
- * not known yet, and a text that is no number from 1 to order passes. Pure functions. */
+ * All options with modes share this rule: a name first, then a number. labels NULL: names are not
+ * known yet, and a text that is no number from 1 to order is accepted. Pure functions. */
 #ifndef AMPED_MODE_NAMES_H
 #define AMPED_MODE_NAMES_H
 
@@ -13,11 +13,11 @@
 #define AMPED_MODE_NONE (-1)  /* there is no such mode */
 #define AMPED_MODE_LATER (-2) /* perhaps a name: names are not known yet */
 
-/* labels: [order], of which the names alone are read; a mode without one has NULL. */
+/* Find a mode. labels: [order], of which only names are read; a mode without one has NULL. */
 int amped_mode_find(const amped_labels *labels, int order, const char *text, size_t length);
 
-/* Set chosen[m] of the modes of a list with commas. AMPED_USAGE, with the option's name and a
- * remedy: there is no such mode, or one is named twice. */
+/* Set chosen[m] for the modes of a list with commas. AMPED_USAGE, with the option's name and a
+ * remedy, if a mode does not exist, or is named twice. */
 amped_status amped_mode_list_find(const char *option, const char *list, const amped_labels *labels,
                                   int order, bool *chosen);
 

@@ -1,3 +1,4 @@
+/* Packing: choice of fields, planes and pack length. */
 #include "tensor/packing.h"
 
 #include <string.h>

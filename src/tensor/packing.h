@@ -2,14 +2,14 @@
  * kernels fast.
  *
  * All input positions of a nonzero are bit fields of one number of 32, 48, 64, 80, 96, 128, 192,
- * ... bits. Where the tensor has few distinct values, the value is a bit field, too: its code,
- * which is its place in the dictionary. The bytes of the numbers lie in planes, one array each:
- * {4}, {4, 2}, {8}, {8, 2}, {8, 4}, {8, 8}, {8, 8, 8}... Values without a code are an array of
- * their own. Output rows are one bit a nonzero ("begins a row") and a list of the rows that occur,
- * as in F-COO and TB-COO (cuSTC). A row table has one entry for each `pack` nonzeros: the place in
- * the row list at which the pack begins.
+ * ... bits. If the tensor has few distinct values, the value is a bit field, too: its code, which
+ * is its place in the dictionary. The bytes of the numbers lie in planes, one array each: {4}, {4,
+ * 2}, {8}, {8, 2}, {8, 4}, {8, 8}, {8, 8, 8}... Values without a code are an array of their own.
+ * Output rows are one bit per nonzero ("begins a row") and a list of the rows that occur, as in
+ * F-COO and TB-COO (cuSTC). A row table has one entry for each `pack` nonzeros: the place in the
+ * row list at which the pack begins.
  *
- * The packing depends on the plan alone, so it is known before any nonzero is read. The CPU
+ * The packing depends only on the plan, so it is known before any nonzero is read. The CPU
  * (pack_cpu) and the GPU (../cuda) share the struct and the inline functions, so both have the same
  * decoder. */
 #ifndef AMPED_PACKING_H
@@ -19,40 +19,40 @@
 
 #define AMPED_MAX_PLANES 8
 
-/* The most values of a dictionary. */
+/* Most values of a dictionary. */
 #define AMPED_MAX_CODES 65536
 
-/* Nonzeros of a pack, a multiple of 32. Packs are short where a copy is small, so that there are
- * enough packs to fill a GPU. */
+/* Nonzeros of a pack, a multiple of 32. Small copies have short packs, so that there are enough
+ * packs to fill a GPU. */
 #define AMPED_SHORT_PACK 32
 #define AMPED_LONG_PACK 256
 #define AMPED_LONG_PACK_NNZ (UINT64_C(1) << 24)
 
 typedef struct amped_packing {
-  int inputs; /* order - 1; of one copy for all modes, order */
+  int inputs; /* order - 1; for one copy for all modes: order */
   int planes;
   uint8_t plane_bytes[AMPED_MAX_PLANES];
   int words;                        /* 64-bit words that hold the number after decoding */
-  uint8_t bits[AMPED_MAX_ORDER];    /* of each input position; 0: the position is always 0 */
+  uint8_t bits[AMPED_MAX_ORDER];    /* bits of each input position; 0: the position is always 0 */
   uint16_t shifts[AMPED_MAX_ORDER]; /* shift of its field in the number */
   bool coded;                       /* the value is a field: its place in the dictionary */
-  uint8_t value_bits;               /* 0 where all values are the same */
+  uint8_t value_bits;               /* 0 if all values are the same */
   uint16_t value_shift;
   uint64_t pack;
 } amped_packing;
 
 /* Choose the packing; a pure function. positions[i] is one more than the largest position in input
- * i. codes is the number of distinct values (0: unknown or too many). nnz counts this rank's
- * nonzeros. Values get codes where that takes fewer bytes. */
+ * i. codes: number of distinct values (0: unknown or too many). nnz: this rank's nonzeros. Values
+ * get codes if this takes fewer bytes. */
 void amped_packing_make(amped_packing *p, int inputs, const uint64_t *positions, uint64_t codes,
                         amped_vtype value_type, uint64_t nnz);
 
-/* Bytes of one nonzero in the planes; the same plus its value where values have no code. */
+/* Bytes of one nonzero in the planes; the same plus its value, if values have no code. */
 uint64_t amped_packing_plane_bytes(const amped_packing *p);
 uint64_t amped_packing_nonzero_bytes(const amped_packing *p, amped_vtype value_type);
 
-/* Elements of the other arrays of a copy of nnz nonzeros in at most `rows` rows: 32-bit words of
- * row bits, entries of the row list, entries of the row table. */
+/* Numbers of elements of the other arrays of a copy with nnz nonzeros in at most `rows` rows:
+ * 32-bit words of row bits, entries of the row list, entries of the row table. */
 static inline uint64_t amped_packing_bit_words(uint64_t nnz) {
   return (nnz + 31) / 32;
 }
@@ -63,7 +63,7 @@ static inline uint64_t amped_packing_packs(const amped_packing *p, uint64_t nnz)
   return (nnz + p->pack - 1) / p->pack;
 }
 
-/* The first of nnz nonzeros from k on that begins a row, by the row bits; nnz where none does. */
+/* The first of nnz nonzeros from k on that begins a row, by the row bits; nnz if there is none. */
 static inline uint64_t amped_packing_next_row(const uint32_t *row_bits, uint64_t nnz, uint64_t k) {
   const uint64_t words = amped_packing_bit_words(nnz);
   uint64_t i = k / 32;
@@ -89,7 +89,7 @@ AMPED_BOTH static inline uint64_t amped_packed_field(const uint64_t *w, unsigned
   return bits == 64 ? v : v & ((UINT64_C(1) << bits) - 1);
 }
 
-/* Set a field of the number; the field is zero before. */
+/* Set a field of the number. The field must be zero before. */
 AMPED_BOTH static inline void amped_packed_set(uint64_t *w, unsigned shift, unsigned bits,
                                                uint64_t v) {
   unsigned j = shift / 64;
@@ -101,8 +101,8 @@ AMPED_BOTH static inline void amped_packed_set(uint64_t *w, unsigned shift, unsi
     w[j + 1] |= v >> (64 - s);
 }
 
-/* Read nonzero k's number from its planes, or write it to them. w has p->words words, all of which
- * are written. */
+/* Read nonzero k's number from its planes, or write it to them. w: [p->words], all of which are
+ * written. */
 AMPED_BOTH static inline void amped_packed_get(const amped_packing *p, const void *const *planes,
                                                uint64_t k, uint64_t *w) {
   if (p->plane_bytes[0] == 4) {
@@ -135,8 +135,8 @@ AMPED_BOTH static inline void amped_packed_put(const amped_packing *p, void *con
   }
 }
 
-/* Place of a value in an ascending dictionary of `codes` values; `codes` where the value is not in
- * it. */
+/* Place of a value in an ascending dictionary of `codes` values; `codes` if it is not in the
+ * dictionary. */
 AMPED_BOTH static inline uint64_t amped_packed_code(const double *dictionary, uint64_t codes,
                                                     double value) {
   uint64_t low = 0;

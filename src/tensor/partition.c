@@ -1,3 +1,4 @@
+/* Partition: counting the nonzeros of iDps. */
 #include "tensor/partition.h"
 
 #include <string.h>
@@ -20,17 +21,18 @@ amped_status amped_partition_begin(amped_partition_count *c, amped_partition *p,
   return amped_calloc(&p->idp_nnz, p->idp_count, sizeof *p->idp_nnz, "the iDp table");
 }
 
-/* One division a row, not one a nonzero. Threads may meet in an iDp. */
+/* Adds the nonzeros of a row: one division per row, not per nonzero. Atomic, because threads may
+ * count in the same iDp. */
 static void add_row(const amped_partition *p, uint64_t row, uint64_t nnz) {
   uint64_t *count = &p->idp_nnz[row / p->width];
 #pragma omp atomic
   *count += nnz;
 }
 
-/* Returns the number of rows that begin behind the first of these. */
+/* Adds a block of rows. Returns the number of rows that begin after the first of them. */
 static uint64_t add_block(const amped_partition *p, const uint64_t *rows, uint64_t n) {
   uint64_t begins = 0;
-  uint64_t row = 0; /* where it begins */
+  uint64_t row = 0; /* its first nonzero */
   for (uint64_t k = 1; k < n; k++)
     if (rows[k] != rows[k - 1]) {
       add_row(p, rows[row], k - row);

@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "base/types.h"
 
-/* The most iDps of a mode, unless the user asks for another number. */
+/* Most iDps of a mode, unless the user asks for another number. */
 #define AMPED_IDP_COUNT 65536
 
 /* The table of one copy's iDps. idp_nnz is amped_alloc'd and belongs to the struct. */
@@ -24,12 +24,12 @@ amped_status amped_partition_create(amped_partition *p, uint64_t dim, const uint
                                     uint64_t nnz);
 void amped_partition_free(amped_partition *p);
 
-/* The same for output indices of any type that come in pieces: begin, append every piece. All
- * threads count. The caller frees p. */
+/* The same for output indices of any type, in pieces: begin, append every piece. All threads count.
+ * The caller frees p. */
 typedef struct amped_partition_count {
   amped_partition *p;
-  uint64_t row;  /* the last one so far */
-  uint64_t rows; /* different rows so far */
+  uint64_t row;  /* last output index so far */
+  uint64_t rows; /* distinct output indices so far */
 } amped_partition_count;
 amped_status amped_partition_begin(amped_partition_count *c, amped_partition *p, uint64_t dim);
 void amped_partition_append(amped_partition_count *c, const void *rows, amped_itype type,

@@ -1,13 +1,14 @@
+/* Predictor: mean rows of a model, and values at cells. */
 #include "tensor/predictor.h"
 
 #include <string.h>
 
 #include "base/mem.h"
 
-/* Fewer cells are done before other threads wake up. */
+/* Least cells for several threads; fewer are done before other threads wake up. */
 #define WORTH_THREADS 1024
 
-/* Was the row ever observed? Completion models of files that do not say so: unless it is 0. */
+/* Was the row ever observed? If a completion model does not state it: a row that is not 0. */
 static bool is_observed(const amped_predictor *p, int mode, uint64_t i) {
   const uint64_t n = (uint64_t)p->k->ncomps;
   const double *row = p->k->factors[mode] + i * n;

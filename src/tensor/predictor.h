@@ -1,15 +1,15 @@
-/* Predictor: values of a model at any cells, those of indices that the model lacks included.
+/* Predictor: values of a model at any cells, also at indices that are not in the model.
  *
- * An index that the model lacks has the mode's mean row and mean bias: it counts as an average one.
- * Rows of a completion that were never observed take no part in means.
- * Model and completion are borrowed; rows are host memory. All OpenMP threads; not collective. */
+ * An index that is not in the model gets the mode's mean row and mean bias: it counts as average.
+ * Rows of a completion that were never observed do not count in means. Model and completion are
+ * borrowed; rows are host memory. All OpenMP threads; not collective. */
 #ifndef AMPED_PREDICTOR_H
 #define AMPED_PREDICTOR_H
 
 #include "tensor/completion.h"
 #include "tensor/sptensor.h"
 
-/* In place of an index: the model lacks it. */
+/* In place of an index: not in the model. */
 #define AMPED_PREDICTOR_COLD UINT64_MAX
 
 typedef struct amped_predictor {
@@ -19,7 +19,7 @@ typedef struct amped_predictor {
   double mean_bias[AMPED_MAX_ORDER];
 } amped_predictor;
 
-/* c may be NULL, or have order 0. Free with the second, which takes a zeroed or freed one, too. */
+/* c may be NULL, or have order 0. free accepts a zeroed or freed predictor. */
 amped_status amped_predictor_create(const amped_ktensor *k, const amped_completion *c,
                                     amped_predictor *out);
 void amped_predictor_free(amped_predictor *p);
@@ -28,8 +28,8 @@ void amped_predictor_free(amped_predictor *p);
 const double *amped_predictor_row(const amped_predictor *p, int mode, uint64_t index);
 double amped_predictor_bias(const amped_predictor *p, int mode, uint64_t index);
 
-/* out[i] = the value at cell i of count; indices[m][i] is below dims[m], or AMPED_PREDICTOR_COLD.
- */
+/* out[i] = the value at cell i of count; indices[m][i] is below dims[m], or
+ * AMPED_PREDICTOR_COLD. */
 void amped_predictor_values(const amped_predictor *p, uint64_t *const *indices, uint64_t count,
                             double *out);
 

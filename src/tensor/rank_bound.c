@@ -1,3 +1,4 @@
+/* Rank bound: the smaller of the numbers of fibres and nonzeros. */
 #include "tensor/rank_bound.h"
 
 amped_rank_bound amped_rank_bound_of(int order, const uint64_t *dims, uint64_t nnz) {

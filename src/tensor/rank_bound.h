@@ -1,7 +1,8 @@
-/* Rank bound: so many components make any tensor of these dimensions with so many nonzeros.
+/* Rank bound: a number of components that can represent any tensor with these dimensions and this
+ * number of nonzeros.
  *
- * A component for each fibre of the longest mode does it: their number is the product of all other
- * dimensions. So does a component for each nonzero. */
+ * One component per fibre of the longest mode suffices: their number is the product of all other
+ * dimensions. One component per nonzero suffices, too. */
 #ifndef AMPED_RANK_BOUND_H
 #define AMPED_RANK_BOUND_H
 
@@ -10,7 +11,7 @@
 #include "base/types.h"
 
 typedef struct amped_rank_bound {
-  uint64_t ncomps;  /* UINT64_MAX: as much, or more */
+  uint64_t ncomps;  /* UINT64_MAX: this number or more */
   bool by_nonzeros; /* there are fewer nonzeros than fibres */
 } amped_rank_bound;
 

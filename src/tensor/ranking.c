@@ -1,3 +1,4 @@
+/* Ranking: values of all pairs by tiles, and the best per target. */
 #include "tensor/ranking.h"
 
 #include <math.h>
@@ -8,8 +9,8 @@
 #include "base/mem.h"
 #include "base/types.h"
 
-/* Indices of a tile, whose rows lie transposed in a core's cache; targets that share a tile; memory
- * for the best of all threads. */
+/* TILE: indices of a tile, whose rows lie transposed in a core's cache. MOST_TARGETS: targets that
+ * share a tile. BEST_BYTES: memory for the best of all threads. */
 #define TILE 64
 #define MOST_TARGETS 64
 #define BEST_BYTES (UINT64_C(256) << 20)
@@ -21,13 +22,13 @@ uint64_t amped_ranking_block(const amped_ranking *k) {
   return block < k->p->k->dims[k->target] ? block : k->p->k->dims[k->target];
 }
 
-/* What all threads share, and what each has of its own. */
+/* Workspace, shared by all threads or with a part per thread. */
 typedef struct work {
   const amped_ranking *ranking;
   uint64_t first, count;
-  double *rows;  /* [count][ncomps]: the targets', times weights and the rows of the other modes */
-  double *bases; /* [count]: their biases, and those of the other modes */
-  double *tiles; /* [threads][ncomps][TILE] */
+  double *rows;           /* [count][ncomps] targets' rows, times weights and rows of other modes */
+  double *bases;          /* [count] sums of the biases of the targets and the other modes */
+  double *tiles;          /* [threads][ncomps][TILE] */
   amped_best_item *heaps; /* [threads][count][most] */
   uint64_t *counts;       /* [threads][count] */
 } work;
@@ -62,7 +63,8 @@ static void fill_tile(const amped_ranking *k, uint64_t begin, uint64_t here, dou
       tile[r * TILE + t] = rows[t * n + r];
 }
 
-/* Every column is summed in the same order, whatever its place: equal rows give equal sums. */
+/* Multiplies a row with a tile. Every column is summed in the same order, whatever its place: equal
+ * rows give equal sums. */
 static void multiply(const double *row, const double *tile, uint64_t n, double *sums) {
   memset(sums, 0, TILE * sizeof *sums);
   for (uint64_t r = 0; r < n; r++)
@@ -85,7 +87,7 @@ static bool is_seen(const amped_ranking *k, uint64_t target, uint64_t index) {
          bsearch(&index, k->seen + begin, count, sizeof index, compare_indices) != NULL;
 }
 
-/* One target against one tile. */
+/* Keeps the best of one tile for one target. */
 static void choose(const work *w, uint64_t i, uint64_t begin, uint64_t here, const double *sums,
                    amped_best_item *heap, uint64_t *count) {
   const amped_ranking *k = w->ranking;
@@ -121,7 +123,7 @@ static void look_through(const work *w) {
   }
 }
 
-/* The best of all threads. */
+/* Joins the best of all threads. */
 static void join(const work *w, uint64_t threads, amped_best_item *out, uint64_t *counts) {
   const uint64_t most = w->ranking->most;
 #pragma omp parallel for schedule(static)
@@ -142,7 +144,7 @@ amped_status amped_ranking_find(const amped_ranking *k, uint64_t first, uint64_t
   work w = {.ranking = k, .first = first, .count = count};
   amped_status status = AMPED_OK;
   if (!amped_mul(threads * count, k->most, &items))
-    items = UINT64_MAX; /* which no memory holds */
+    items = UINT64_MAX; /* too large to allocate */
   AMPED_GO(done, amped_alloc(&w.rows, count * n, sizeof *w.rows, "rows to rank"));
   AMPED_GO(done, amped_alloc(&w.bases, count, sizeof *w.bases, "rows to rank"));
   AMPED_GO(done, amped_alloc(&w.tiles, threads * n * TILE, sizeof *w.tiles, "tiles of rows"));

@@ -1,3 +1,4 @@
+/* Repeats: comparison of hashes, group by group. */
 #include "tensor/repeats.h"
 
 #include <omp.h>
@@ -5,11 +6,11 @@
 
 #include "base/mem.h"
 
-/* Hashes of a group; their set is small enough for a core's cache. */
+/* Hashes of a group, few enough for a core's cache; most groups. */
 #define GROUP UINT64_C(16384)
 #define MOST_GROUPS (UINT64_C(1) << 16)
 
-/* Is the coordinate of nonzero k above that of the nonzero before it, mode 0 first? */
+/* Is nonzero k's coordinate above its predecessor's, mode 0 first? */
 static bool is_above(const amped_sptensor *t, uint64_t k) {
   for (int m = 0; m < t->order; m++)
     if (t->indices[m][k] != t->indices[m][k - 1])
@@ -17,7 +18,7 @@ static bool is_above(const amped_sptensor *t, uint64_t k) {
   return false;
 }
 
-/* Lists that are sorted need no hashes. */
+/* Is the list strictly ascending? Such lists need no hashes. */
 static bool ascends(const amped_sptensor *t) {
   bool all = true;
 #pragma omp parallel for schedule(static) reduction(&& : all)
@@ -33,12 +34,12 @@ static uint64_t hash_at(const amped_sptensor *t, uint64_t k) {
   return hash;
 }
 
-/* Hashes of all nonzeros, those with the same leading bits together. */
+/* Hashes of all nonzeros, grouped by their leading bits. */
 typedef struct groups {
-  int shift; /* of the leading bits */
+  int shift; /* right shift that leaves the leading bits */
   uint64_t count;
   int threads;
-  uint64_t *places; /* [threads][count] where a thread's next hash of a group goes */
+  uint64_t *places; /* [threads][count] place of a thread's next hash of a group */
   uint64_t *ends;   /* [count] */
   uint64_t *hashes; /* [nnz] */
 } groups;

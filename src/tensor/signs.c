@@ -1,3 +1,4 @@
+/* Signs: the search for leading entries of columns. */
 #include "tensor/signs.h"
 
 #include <math.h>
@@ -5,12 +6,12 @@
 
 #include "base/heartbeat.h"
 
-/* Rows between two signs of life; those of a thread, where several look. */
+/* ROWS_A_STEP: rows per heartbeat step. ROWS_A_THREAD: rows per thread, if several search. */
 #define ROWS_A_STEP (UINT64_C(1) << 18)
 #define ROWS_A_THREAD (UINT64_C(1) << 12)
 
-/* Of the rows so far: the largest magnitude of each column, and whether its first entry of that
- * magnitude is negative. */
+/* State of the search after some rows: the largest magnitude of each column, and the sign of its
+ * first entry of this magnitude. */
 typedef struct leading {
   double most[AMPED_MAX_NCOMPS];
   bool negative[AMPED_MAX_NCOMPS];
@@ -27,7 +28,7 @@ static void look_at_rows(const double *rows, uint64_t count, uint64_t n, leading
     }
 }
 
-/* all = of its rows, and then of those of next. */
+/* Merges next, whose rows follow all's, into all. */
 static void append(leading *all, const leading *next, uint64_t n) {
   for (uint64_t r = 0; r < n; r++)
     if (next->most[r] > all->most[r]) {
@@ -36,7 +37,7 @@ static void append(leading *all, const leading *next, uint64_t n) {
     }
 }
 
-/* Threads take equal parts of the rows; what they find is put together in the rows' order. */
+/* Searches equal parts of the rows in parallel; results are merged in the rows' order. */
 static void look_by_threads(const double *rows, uint64_t count, uint64_t n, leading *all) {
 #pragma omp parallel for ordered schedule(static, 1) if (count > ROWS_A_THREAD)
   for (uint64_t first = 0; first < count; first += ROWS_A_THREAD) {
@@ -48,7 +49,7 @@ static void look_by_threads(const double *rows, uint64_t count, uint64_t n, lead
   }
 }
 
-/* Set negated[r] where the leading entry of column r is negative. */
+/* Sets negated[r] if the leading entry of column r is negative. */
 static void find_negative(const amped_ktensor *k, int mode, bool *negated) {
   const uint64_t n = (uint64_t)k->ncomps;
   leading all = {.most = {0.0}};

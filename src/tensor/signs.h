@@ -2,9 +2,9 @@
  * look equal and most leading entries are positive.
  *
  * The leading entry of a column is the first of its entries of largest magnitude. Columns of a
- * component are negated in pairs, which leaves the model as it is, so that every leading entry is
- * positive. Where the number of negative ones is odd, the longest mode keeps a negative one (of
- * several such modes, the first). Weights do not change. */
+ * component are negated in pairs, which does not change the model, so that every leading entry is
+ * positive. If the number of negative leading entries is odd, the longest mode keeps a negative one
+ * (the first of several such modes). Weights do not change. */
 #ifndef AMPED_SIGNS_H
 #define AMPED_SIGNS_H
 
@@ -18,8 +18,8 @@ typedef struct amped_signs {
 
 void amped_signs_find(const amped_ktensor *k, amped_signs *out);
 
-/* The same, but modes that are kept[mode] do not count, and keep their columns: nonnegative modes,
- * and a completion model's context modes, where an entry of 1 means "as on average". */
+/* The same without modes that have kept[mode]; their columns do not change. For nonnegative modes,
+ * and for a completion model's context modes, in which an entry of 1 means "as on average". */
 void amped_signs_find_but(const amped_ktensor *k, const bool *kept, amped_signs *out);
 
 #endif

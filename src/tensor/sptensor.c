@@ -1,3 +1,4 @@
+/* Sparse tensor: checks, sorting, merging, norms and hashes of a coordinate list. */
 #include "tensor/sptensor.h"
 
 #include <float.h>
@@ -132,9 +133,9 @@ static bool is_sorted(const amped_sptensor *t, int mode) {
   return sorted != 0;
 }
 
-/* The number of the modes 0, 1, ... in the key, besides the mode sorted by. A stable sort can leave
- * out modes that are in order already. In the copy of mode c, nonzeros that agree in (that mode, 0
- * .. c-1) are in the order of c, c+1, ... */
+/* The number of modes 0, 1, ... in the key, in addition to the mode sorted by. A stable sort can
+ * leave out modes that are in order already: in the copy of mode c, nonzeros that agree in (the
+ * sort mode, 0 .. c-1) are in the order of c, c+1, ... */
 static int key_modes(const amped_sptensor *t) {
   for (int c = 0; c < t->order; c++)
     if (is_sorted(t, c))
@@ -162,8 +163,8 @@ amped_status amped_sptensor_sort(amped_sptensor *t, int mode) {
   return amped_sort(t->nnz, fields, nfields, 0, arrays, t->order + 1);
 }
 
-/* A stable sort by the index alone: nonzeros that agree in it are in the order of the other modes.
- */
+/* A stable sort by the index alone suffices: nonzeros with equal index keep the order of the other
+ * modes. */
 amped_status amped_sptensor_order(const amped_sptensor *t, int mode, uint64_t *a, uint64_t *b,
                                   amped_order *out) {
   const uint64_t last = t->dims[mode] - 1;
@@ -188,7 +189,7 @@ static void move_nonzero(amped_sptensor *t, uint64_t to, uint64_t from) {
 #define COORDINATE_BYTES 1024
 #define LABEL_BYTES 64
 
-/* (3, 1, 4), indices from 1 as in text files, or (user "ann", item "tea", 4). */
+/* Writes (3, 1, 4), indices from 1 as in text files, or (user "ann", item "tea", 4). */
 static const char *coordinate_text(const amped_sptensor *t, uint64_t k, char *buffer, size_t size) {
   char name[LABEL_BYTES];
   char label[LABEL_BYTES];
@@ -378,7 +379,7 @@ bool amped_sptensor_fits_float(const amped_sptensor *t) {
   return fits;
 }
 
-/* The facts of a section, but for the squares. */
+/* The facts of a section, except the squares. */
 static amped_sptensor_facts section_facts(const amped_sptensor *t, uint64_t b) {
   amped_sptensor_facts facts = {.fits_float = true};
   const uint64_t end = t->nnz - b * SECTION < SECTION ? t->nnz : (b + 1) * SECTION;

@@ -23,7 +23,7 @@ typedef struct amped_sptensor {
   uint64_t *indices[AMPED_MAX_ORDER];
   double *values;
   amped_labels labels[AMPED_MAX_ORDER]; /* labels[m].count is 0 or dims[m] */
-  amped_duplicates duplicates;          /* what is known of them */
+  amped_duplicates duplicates;          /* record of repeated coordinates */
 } amped_sptensor;
 
 /* Allocate the arrays of a tensor of this order and number of nonzeros; dims are 0. Free with
@@ -36,33 +36,33 @@ void amped_sptensor_free(amped_sptensor *t);
 amped_status amped_sptensor_validate(const amped_sptensor *t, const char *where);
 
 /* Sort the nonzeros lexicographically by (mode, 0, 1, ... without mode). Stable. Takes 16 bytes of
- * scratch for each nonzero. */
+ * workspace per nonzero. */
 amped_status amped_sptensor_sort(amped_sptensor *t, int mode);
 
-/* The order of the nonzeros in the copy of a mode; they stay sorted by mode 0. Its key is the index
- * in that mode. a and b have room for all nonzeros, at least one (base/sort.h). */
+/* Find the order of the nonzeros in the copy of a mode; the nonzeros stay sorted by mode 0. Its key
+ * is the index in that mode. a and b: workspace for all nonzeros, at least one (base/sort.h). */
 amped_status amped_sptensor_order(const amped_sptensor *t, int mode, uint64_t *a, uint64_t *b,
                                   amped_order *out);
 
-/* Merge duplicate coordinates of a tensor sorted by mode 0, as `how` says. *found is the number of
- * nonzeros that repeat an earlier coordinate; t->duplicates stays as it was. */
+/* Merge duplicate coordinates of a tensor sorted by mode 0, by the rule `how`. *found = nonzeros
+ * that repeat an earlier coordinate; t->duplicates does not change. */
 amped_status amped_sptensor_merge(amped_sptensor *t, amped_duplicates how, const char *where,
                                   uint64_t *found);
 
-/* The same, piece by piece, in the order of mode 0. The last nonzero that a call leaves is the
- * first of the next piece. The group, zeroed before the first piece, is of that nonzero. */
+/* The same, piece by piece, in the order of mode 0. The last nonzero that a call leaves must be the
+ * first of the next piece. `group`, zeroed before the first piece, describes this nonzero. */
 typedef struct amped_sptensor_group {
-  uint64_t count; /* nonzeros that became one */
+  uint64_t count; /* nonzeros merged into one */
   long double total;
 } amped_sptensor_group;
 amped_status amped_sptensor_merge_piece(amped_sptensor *t, amped_duplicates how,
                                         amped_sptensor_group *group, const char *where,
                                         uint64_t *found);
 
-/* Two steps of the merge. The first counts nonzeros that repeat the nonzero before them; *first is
- * the first such nonzero. The second records the error that names the coordinate of nonzero
- * `first`, by its labels where there are some, and two lines of the input that have it (NULL: not
- * known). */
+/* Two steps of the merge. duplicates: count the nonzeros that repeat their predecessor; *first is
+ * the first of them. refuse_duplicates: record the error that names the coordinate of nonzero
+ * `first`, by its labels if it has any, and two lines of the input that contain it (lines NULL:
+ * unknown). */
 uint64_t amped_sptensor_duplicates(const amped_sptensor *t, uint64_t *first);
 amped_status amped_sptensor_refuse_duplicates(const amped_sptensor *t, uint64_t first,
                                               uint64_t repeats, const uint64_t *lines,
@@ -71,11 +71,11 @@ amped_status amped_sptensor_refuse_duplicates(const amped_sptensor *t, uint64_t 
 /* The number of stored zeros. */
 uint64_t amped_sptensor_zeros(const amped_sptensor *t);
 
-/* Remove stored zeros, in order; *dropped counts them. */
+/* Remove stored zeros, keeping the order; *dropped = their number. */
 void amped_sptensor_drop_zeros(amped_sptensor *t, uint64_t *dropped);
 
-/* The norm is summed over sections of this many nonzeros, so that it does not depend on the number
- * of threads. */
+/* Nonzeros of a section. The norm is summed section by section, so that it does not depend on the
+ * number of threads. */
 #define AMPED_NORM_SECTION 65536
 
 /* Squared Frobenius norm of a tensor sorted by any mode; equal coordinates count once, with the sum
@@ -102,7 +102,8 @@ AMPED_BOTH static inline uint64_t amped_hash_index(uint64_t hash, uint64_t index
 /* Does every value survive a conversion to float and back? */
 bool amped_sptensor_fits_float(const amped_sptensor *t);
 
-/* These four of a tensor sorted by any mode, found together: memory is read once. */
+/* The four facts zeros, hash, norm and fits_float of a tensor sorted by any mode, found together:
+ * memory is read once. */
 typedef struct amped_sptensor_facts {
   uint64_t zeros;
   uint64_t hash;

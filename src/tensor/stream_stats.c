@@ -1,3 +1,4 @@
+/* Stream stats: norm, hash and distinct values over pieces of nonzeros. */
 #include "tensor/stream_stats.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@ amped_status amped_stream_stats_begin(amped_stream_stats *m) {
   return amped_dictionary_search_begin(&m->distinct);
 }
 
-/* The current coordinate is complete; it began in section m->section_number. */
+/* Ends the current coordinate, which began in section m->section_number. */
 static void end_group(amped_stream_stats *m) {
   if (m->nnz > 0)
     amped_kahan_add(&m->section, (long double)m->group * m->group);

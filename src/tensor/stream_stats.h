@@ -1,6 +1,6 @@
-/* Stream stats: the numbers that a tensor file stores about all nonzeros, computed from nonzeros
- * that come in pieces, sorted by mode 0. They are equal, to the bit, to the results of sptensor.h
- * and dictionary.h for the whole tensor. Host memory. */
+/* Stream stats: the statistics that a tensor file stores about all nonzeros, computed from pieces
+ * of nonzeros, sorted by mode 0. They are equal, to the bit, to the results of sptensor.h and
+ * dictionary.h for the whole tensor. Host memory. */
 #ifndef AMPED_STREAM_STATS_H
 #define AMPED_STREAM_STATS_H
 

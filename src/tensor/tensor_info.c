@@ -1,3 +1,4 @@
+/* Tensor info: facts of a dense tensor, with iDps of cells. */
 #include "tensor/tensor_info.h"
 
 #include <string.h>
@@ -12,7 +13,7 @@ void amped_tensor_info_free(amped_tensor_info *info) {
 }
 
 static amped_status count_cells(const amped_dense_info *dense, int mode, amped_partition *p) {
-  const uint64_t cells = dense->cells / dense->dims[mode]; /* of an index */
+  const uint64_t cells = dense->cells / dense->dims[mode]; /* cells per index */
   p->dim = dense->dims[mode];
   p->width = amped_partition_width(p->dim);
   p->idp_count = amped_ceil_div(p->dim, p->width);

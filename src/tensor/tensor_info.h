@@ -16,20 +16,20 @@ typedef struct amped_tensor_info {
   uint64_t hash; /* amped_sptensor_hash of the tensor */
   amped_itype index_types[AMPED_MAX_ORDER];
   amped_vtype value_type;
-  bool has_hash;                               /* norm_squared and hash are known */
-  bool is_merged;                              /* no coordinate comes twice */
-  amped_duplicates duplicates;                 /* what was done with them, if there were any */
-  bool has_copies;                             /* false: the members below are zero */
+  bool has_hash;               /* norm_squared and hash are known */
+  bool is_merged;              /* no coordinate is repeated */
+  amped_duplicates duplicates; /* rule applied to repeated coordinates, if there were any */
+  bool has_copies;             /* false: the members below are zero */
   amped_partition partitions[AMPED_MAX_ORDER]; /* one for each mode's copy */
-  amped_dictionary dictionary;                 /* of all values */
-  const amped_dense_info *dense; /* of a dense tensor, whose iDps count cells; else NULL */
+  amped_dictionary dictionary;                 /* distinct values of the tensor */
+  const amped_dense_info *dense; /* for a dense tensor, whose iDps count cells; else NULL */
 } amped_tensor_info;
 
-/* The info of a dense tensor, which is borrowed: iDps count cells, nnz is the number of cells. The
- * norm is the cells' where it is known, else 0. Free it with amped_tensor_info_free. */
+/* Make the info of a dense tensor, which is borrowed: iDps count cells, nnz is the number of cells.
+ * norm_squared is the cells' if known, else 0. Free with amped_tensor_info_free. */
 amped_status amped_tensor_info_of_cells(const amped_dense_info *dense, amped_tensor_info *out);
 
-/* Frees the tables of an info that belong to the caller. */
+/* Free the tables of an info that belong to the caller. */
 void amped_tensor_info_free(amped_tensor_info *info);
 
 #endif

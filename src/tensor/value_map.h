@@ -1,6 +1,6 @@
-/* Value map: how values of a tensor lie in memory. Value x is stored as (x - centre) / unit, found
- * in double before it is rounded to the type of values in memory: so float holds the differences of
- * values that lie far from 0. */
+/* Value map: representation of a tensor's values in memory. Value x is stored as (x - centre) /
+ * unit, computed in double and then rounded to the type of values in memory. So float can hold the
+ * differences of values far from 0. */
 #ifndef AMPED_VALUE_MAP_H
 #define AMPED_VALUE_MAP_H
 
@@ -11,7 +11,7 @@ typedef struct amped_value_map {
   double unit; /* above 0 */
 } amped_value_map;
 
-/* The map of values that are stored as they are. */
+/* The map of values that are stored unchanged. */
 static inline amped_value_map amped_value_map_none(void) {
   const amped_value_map none = {0.0, 1.0};
   return none;
@@ -21,7 +21,7 @@ static inline bool amped_value_map_is_none(amped_value_map map) {
   return map.centre == 0.0 && map.unit == 1.0;
 }
 
-/* To what is stored, before rounding, and back. */
+/* to: the stored number, before rounding. from: the inverse. */
 AMPED_BOTH static inline double amped_value_map_to(amped_value_map map, double x) {
   return (x - map.centre) / map.unit;
 }
