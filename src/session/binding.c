@@ -1,3 +1,5 @@
+/* Idle cores: the node's ranks combine their CPU sets with MPI_BOR and compare them with mpirun's
+ * set. */
 #include "session/binding.h"
 
 #include <sched.h>
@@ -7,7 +9,7 @@
 
 #include "base/launcher.h"
 
-/* The cores that a process may use; none where the kernel does not tell. */
+/* Get the cores that a process may use: an empty set if the kernel does not report them. */
 static void get_cores(pid_t process, cpu_set_t *cores) {
   CPU_ZERO(cores);
   if (sched_getaffinity(process, sizeof *cores, cores) != 0)
@@ -34,7 +36,7 @@ void amped_binding_find(const amped_session *session, amped_binding *out) {
   CPU_ZERO(&node.all);
   if (amped_launcher_is_mpirun() && !session->worker.backend->device_pointers) {
     get_cores(0, &node.used);
-    get_cores(getppid(), &node.all); /* mpirun, or its daemon on this node */
+    get_cores(getppid(), &node.all); /* mpirun or its daemon on this node */
     if (is_chosen(session, &node.used))
       node.used = node.all;
   }

@@ -1,3 +1,5 @@
+/* Measures the devices' peak rates. All ranks measure at the same time; the slowest rank's rate
+ * counts. */
 #include "session/ceilings.h"
 
 #include <inttypes.h>
@@ -76,7 +78,7 @@ amped_status amped_ceilings_measure(const amped_session *session, amped_ceilings
   return amped_ceilings_read(session, &out->read_rate);
 }
 
-/* On this rank; 0 where not known. */
+/* Seconds of this rank's gathers for mode's MTTKRP; 0 if a rate is not known. */
 static double own_seconds(const amped_plan *plan, const amped_ceilings *c, int mode) {
   double seconds = 0.0;
   for (int m = 0; m < plan->order; m++) {

@@ -1,3 +1,5 @@
+/* Checkpoints of a run: the copy on rank 0, the thread that writes it, and resuming from the
+ * file. */
 #include "session/checkpoint.h"
 
 #include <omp.h>
@@ -20,16 +22,16 @@
 struct amped_checkpoint {
   amped_session *session;
   const amped_checkpoint_options *options;
-  amped_file_lock lock; /* of the file, on rank 0 */
+  amped_file_lock lock; /* lock of the file, on rank 0 */
   amped_checkpoint_key key;
-  uint64_t sweeps, last_sweep; /* seen so far; of them, up to the last checkpoint */
+  uint64_t sweeps, last_sweep; /* sweeps so far; their number at the last checkpoint */
   double last_time;
-  bool keep_previous; /* the file is damaged */
+  bool keep_previous; /* FILE is damaged: replace it, and keep FILE.prev */
 
-  /* Rank 0: the checkpoint in writing. The thread reads these members until it is done. */
+  /* Rank 0: the checkpoint being written. The thread reads these members until it is done. */
   bool writing;
   pthread_t thread;
-  amped_heartbeat *heartbeat; /* of the rank: the watchdog sees that this thread works */
+  amped_heartbeat *heartbeat; /* the rank's: shows the watchdog that this thread works */
   amped_ktensor k;
   amped_solver_state state;
   amped_status written;
@@ -150,7 +152,7 @@ amped_status amped_checkpoint_resume(amped_checkpoint *c, amped_solver_state *st
     AMPED_GO(done, amped_saved_factors_take(&context, state->weights, best));
   }
   for (int r = 0; r < k.ncomps; r++)
-    k.weights[r] = 1.0; /* weights are in the state: factor 0 stays as it is */
+    k.weights[r] = 1.0; /* the weights are in the state: factor 0 stays as it is */
   status = amped_factors_put(&context, &k);
 done:
   amped_ktensor_free(&k);
@@ -165,7 +167,7 @@ static void *write_in_thread(void *argument) {
   amped_checkpoint *c = argument;
   double began = amped_time();
   amped_heartbeat_join(c->heartbeat);
-  omp_set_num_threads(1); /* the others compute */
+  omp_set_num_threads(1); /* the other threads compute */
   c->written =
       amped_checkpoint_file_write(c->options->file, c->keep_previous, &c->key, &c->k, &c->state);
   c->write_sec = amped_time() - began;
@@ -173,7 +175,8 @@ static void *write_in_thread(void *argument) {
   return NULL;
 }
 
-/* Rank 0: join the thread; wait until it is done. */
+/* Rank 0: wait until the thread is done, and join it. Does nothing if no checkpoint is being
+ * written. */
 static amped_status end_writing(amped_checkpoint *c) {
   const char *file = c->options->file;
   if (!c->writing)
@@ -193,7 +196,7 @@ static amped_status end_writing(amped_checkpoint *c) {
                                    amped_json_text(file, strlen(file))));
 }
 
-/* Collective. */
+/* Collective: copy the second set on rank 0, for a solver that can swap its two sets in place. */
 static amped_status get_in_place(amped_checkpoint *c, const amped_context *context,
                                  const amped_solver_state *state) {
   AMPED_TRY(amped_comm_agree(context->comm, state->change_places(state->change_places_of)));
@@ -201,8 +204,8 @@ static amped_status get_in_place(amped_checkpoint *c, const amped_context *conte
   return amped_comm_agree(context->comm, state->change_places(state->change_places_of));
 }
 
-/* Collective: copy the solver's second set of factors out on rank 0; it takes the place of the
- * factors in hand for so long. */
+/* Collective: copy the solver's second set of factors to rank 0. Meanwhile it replaces the current
+ * factors, which are restored afterwards. */
 static amped_status copy_second(amped_checkpoint *c, const amped_solver_state *state) {
   const amped_context context = amped_session_context(c->session);
   const amped_plan *plan = context.plan;
@@ -225,7 +228,7 @@ static amped_status copy_second(amped_checkpoint *c, const amped_solver_state *s
   return status;
 }
 
-/* Collective: copy the factors and the state out on rank 0, and start its thread. */
+/* Collective: copy the factors and the state on rank 0, and start its thread. */
 static amped_status begin_writing(amped_checkpoint *c, const amped_solver_state *state) {
   const amped_context context = amped_session_context(c->session);
   const amped_plan *plan = context.plan;
@@ -252,7 +255,7 @@ static amped_status begin_writing(amped_checkpoint *c, const amped_solver_state 
   return amped_comm_agree(context.comm, status);
 }
 
-/* Rank 0: is a checkpoint due, and the thread free? */
+/* Rank 0: is a checkpoint due, and is no other being written? */
 static bool is_due(const amped_checkpoint *c) {
   const amped_checkpoint_options *o = c->options;
   const uint64_t every = o->every_sweeps > 0 ? o->every_sweeps : DEFAULT_SWEEPS;
@@ -262,7 +265,7 @@ static bool is_due(const amped_checkpoint *c) {
                             : c->sweeps - c->last_sweep >= every;
 }
 
-/* Collective, after a signal: write a checkpoint of this sweep, unless it is written, and stop. */
+/* Collective, after a signal: write a checkpoint of this sweep if there is none yet, and stop. */
 static amped_status stop(amped_checkpoint *c, const amped_solver_state *state) {
   amped_status status = AMPED_OK;
   AMPED_TRY(amped_checkpoint_wait(c));
@@ -308,6 +311,6 @@ void amped_checkpoint_close(amped_checkpoint *c) {
   (void)end_writing(c);
   amped_file_lock_release(&c->lock);
   amped_ktensor_free(&c->k);
-  amped_solver_state_free(&c->state); /* where copying the factors failed */
+  amped_solver_state_free(&c->state); /* may be left if copying the factors failed */
   amped_free(c);
 }

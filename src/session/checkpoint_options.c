@@ -1,10 +1,11 @@
+/* The option rows --checkpoint, --checkpoint-every, --resume and --on-signal. */
 #include "session/checkpoint_options.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A number of sweeps, or of seconds with the suffix s. */
+/* Parse a number of sweeps, or of seconds with the suffix s. */
 static bool parse_every(void *options, const char *text) {
   amped_checkpoint_options *o = options;
   char *end = NULL;
@@ -12,7 +13,7 @@ static bool parse_every(void *options, const char *text) {
   o->every_sec = strtod(text, &end);
   if (end != text && strcmp(end, "s") == 0)
     return o->every_sec > 0.0 && isfinite(o->every_sec);
-  o->every_sec = 0.0; /* no suffix of counts: 5m would not mean five minutes */
+  o->every_sec = 0.0; /* counts take no suffix here: 5m must not look like five minutes */
   return text[strspn(text, "0123456789")] == '\0' && amped_parse_count(text, &o->every_sweeps) &&
          o->every_sweeps > 0;
 }

@@ -1,4 +1,4 @@
-/* Checkpoint options: the user's options for checkpoints of a run. */
+/* Checkpoint options: when a run saves its state, and whether it resumes. */
 #ifndef AMPED_CHECKPOINT_OPTIONS_H
 #define AMPED_CHECKPOINT_OPTIONS_H
 
@@ -7,8 +7,8 @@
 
 typedef struct amped_checkpoint_options {
   const char *file;      /* NULL: no checkpoints */
-  uint64_t every_sweeps; /* from one checkpoint to the next; 0: not given */
-  double every_sec;      /* likewise, in seconds */
+  uint64_t every_sweeps; /* sweeps from one checkpoint to the next; 0: not given */
+  double every_sec;      /* seconds from one checkpoint to the next; 0: not given */
   bool resume;
   bool result_on_signal;
 } amped_checkpoint_options;
@@ -17,7 +17,7 @@ typedef struct amped_checkpoint_options {
 extern const amped_option_group amped_checkpoint_option_rows;
 extern const amped_option_group amped_on_signal_option_rows; /* --on-signal */
 
-/* AMPED_USAGE where an option needs --checkpoint and the user did not give it. */
+/* Returns AMPED_USAGE if an option needs --checkpoint and the user did not give it. */
 amped_status amped_checkpoint_options_check(const amped_checkpoint_options *options);
 
 #endif

@@ -1,3 +1,4 @@
+/* Lines and JSON of a completion: entries, runs, sweeps and the best model. */
 #include "session/completion_report.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@ static uint64_t of_validation(const amped_complete_problem *p) {
   return p->validate != NULL ? p->validate->total : p->held;
 }
 
-/* "3, 4" or "none": modes from 1. */
+/* Format the modes with a context prior, counted from 1: "3, 4", or "none". */
 static const char *list_contexts(const amped_complete_problem *p, int order, char *text,
                                  size_t size) {
   size_t at = 0;
@@ -24,7 +25,7 @@ static const char *list_contexts(const amped_complete_problem *p, int order, cha
   return text;
 }
 
-/* Of many entries a sample is ranked. */
+/* Report the size of the sample if only some validation entries are ranked. */
 static void say_sample(const amped_complete_problem *p) {
   if (p->validate_ranks != NULL && amped_rank_set_count(p->validate_ranks) < of_validation(p))
     amped_say("ranked: a sample of %" PRIu64 " of the %" PRIu64 " entries that validate",
@@ -94,7 +95,7 @@ amped_status amped_completion_report_run(amped_session *session, const amped_com
   return amped_comm_agree(&session->comm, status);
 }
 
-/* "  hits 0.87  test 0.5", what there is of it. */
+/* Format the ranking and test errors that there are, such as "hits 0.87" and "test 0.5". */
 static const char *other_text(char *text, size_t size, const amped_complete_sweep *d) {
   char error[AMPED_ERROR_TEXT];
   int at = 0;
@@ -126,7 +127,7 @@ static void say_sweep(const amped_sweep *s, const amped_complete_sweep *d, doubl
             amped_report_part(spreads[2].mean), amped_report_part(spreads[3].mean));
 }
 
-/* Errors at a set of entries; null where there is none. */
+/* JSON of the errors at a set of entries; null if the set is empty. */
 static json_t *json_errors(const amped_entry_errors *e, const amped_rank_sums *ranks,
                            bool with_cold) {
   if (ranks->count > 0)
@@ -176,7 +177,8 @@ amped_status amped_completion_report_sweep(amped_session *session, const amped_s
   return amped_comm_agree(comm, status);
 }
 
-/* "test 0.87 (clipped 0.86; 12 of 100 entries cold: 1.1)" */
+/* Print a line of the errors at a set of entries: rmse, clipped rmse, mae, and errors of cold
+ * rows. */
 static void say_errors(const amped_complete_problem *p, const char *name,
                        const amped_entry_errors *e) {
   char text[4][AMPED_ERROR_TEXT];

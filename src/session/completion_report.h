@@ -6,17 +6,18 @@
 #include "session/session.h"
 #include "solver/complete_search.h"
 
-/* What is learnt and what validates, once. */
+/* Report the training, validation and test entries, once before the runs. */
 amped_status amped_completion_report_problem(amped_session *session,
                                              const amped_complete_problem *problem);
-/* A run begins. init: its start; NULL: random. */
+/* Report that a run begins. init: the source of its start; NULL: random. */
 amped_status amped_completion_report_run(amped_session *session,
                                          const amped_complete_problem *problem, int run, int start,
                                          double reg, const char *init);
-/* A line for every `every` sweeps; 0: for each, in a log for fewer and fewer. JSON has them all. */
+/* Report a sweep. every: print each `every`-th sweep; 0: print all on a terminal, and fewer and
+ * fewer in a log. JSON has all of them. */
 amped_status amped_completion_report_sweep(amped_session *session, const amped_sweep *sweep,
                                            const amped_complete_sweep *details, uint64_t every);
-/* The best of all. path NULL: no file. */
+/* Report the best model of all runs. path: its file; NULL: none is written. */
 amped_status amped_completion_report_end(amped_session *session,
                                          const amped_complete_problem *problem,
                                          const amped_complete_best *best, double seconds,

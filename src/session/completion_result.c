@@ -1,3 +1,4 @@
+/* Gathers the best model of a completion on rank 0, with the options that determine it. */
 #include "session/completion_result.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@
 #include "solver/row_counts.h"
 #include "tensor/format.h"
 
-/* --reg as a list: empty for auto. */
+/* --reg as a JSON list; empty: auto. */
 static json_t *json_regs(const amped_complete_options *o) {
   json_t *list = json_array();
   for (int i = 0; i < o->reg_count; i++)
@@ -21,7 +22,7 @@ static json_t *json_file(const char *path) {
   return path != NULL ? amped_json_text(path, strlen(path)) : json_null();
 }
 
-/* The options that determine a result, as JSON text; NULL: out of memory. */
+/* The options that determine a result, as JSON text that the caller frees. NULL: out of memory. */
 static char *options_text(const amped_session *session, const amped_complete_problem *p,
                           uint64_t seed) {
   static const char *const biases[] = {"auto", "full", "mean", "none"};
@@ -48,7 +49,7 @@ static char *options_text(const amped_session *session, const amped_complete_pro
   return text;
 }
 
-/* Rank 0: all but the factors. */
+/* Rank 0: create the result, all of it except the factors. */
 static amped_status begin(const amped_session *session, const amped_complete_problem *p,
                           const amped_complete_best *best, const amped_labels *labels,
                           amped_completion_result *r) {
@@ -84,7 +85,7 @@ static amped_status begin(const amped_session *session, const amped_complete_pro
                             : amped_error(AMPED_FAILED, NULL, "out of memory for the run's record");
 }
 
-/* Rank 0: components and biases out of whole rows. */
+/* Rank 0: split whole rows into components and biases. */
 static amped_status split(const amped_ktensor *rows, amped_completion_result *r) {
   const uint64_t n = (uint64_t)rows->ncomps;
   const uint64_t components = (uint64_t)r->model.ncomps;
@@ -100,7 +101,7 @@ static amped_status split(const amped_ktensor *rows, amped_completion_result *r)
   return amped_completion_normalise(&r->completion, &r->model);
 }
 
-/* Rank 0: rows that had an entry that was learnt. */
+/* Rank 0: mark the rows that have a training entry. */
 static amped_status set_observed(const amped_plan *plan, const amped_row_counts *counts,
                                  amped_completion *c) {
   AMPED_TRY(amped_completion_begin_observed(c));
@@ -110,7 +111,7 @@ static amped_status set_observed(const amped_plan *plan, const amped_row_counts 
   return AMPED_OK;
 }
 
-/* Collective; the status is agreed. */
+/* Collective; the status is agreed. Mark the rows that have a training entry. */
 static amped_status find_observed(const amped_context *context, amped_completion *c) {
   amped_row_counts counts;
   amped_status status = AMPED_OK;
@@ -149,7 +150,7 @@ done:
 }
 
 void amped_completion_result_free(amped_completion_result *r) {
-  memset(r->model.labels, 0, sizeof r->model.labels); /* not its own */
+  memset(r->model.labels, 0, sizeof r->model.labels); /* labels are borrowed */
   amped_ktensor_free(&r->model);
   amped_completion_free(&r->completion);
   free(r->options);

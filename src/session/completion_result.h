@@ -1,5 +1,5 @@
-/* Completion result: what a completion ends with, ready to be written: on rank 0 the model in the
- * file's order, with the record of the run. */
+/* Completion result: the best model of a completion, ready to be written. Rank 0 has the model, in
+ * the file's order, and the record of the run. */
 #ifndef AMPED_COMPLETION_RESULT_H
 #define AMPED_COMPLETION_RESULT_H
 
@@ -7,17 +7,18 @@
 #include "session/session.h"
 #include "solver/complete_search.h"
 
-/* All but the members' own arrays is borrowed. Do not move it: the record points into it. */
+/* Everything is borrowed except the members' own arrays. Do not move the struct: the record points
+ * into it. */
 typedef struct amped_completion_result {
-  amped_ktensor model; /* rank 0; columns of unit length */
+  amped_ktensor model; /* on rank 0; columns have unit length */
   amped_completion completion;
   amped_run_record record;
-  char *options; /* of the record */
+  char *options; /* text that the record points to */
 } amped_completion_result;
 
-/* Collective; the status is agreed. Brings the context's factors to rank 0, which are those of the
- * best sweep. labels: one a mode, of rank 0, borrowed until free. free takes a zeroed result, and
- * one whose gathering failed. */
+/* Collective; the status is agreed. Brings the context's factors to rank 0; they must be the
+ * factors of the best sweep. labels: one per mode, on rank 0, borrowed until free. free accepts a
+ * zeroed result, and a result whose gathering failed. */
 amped_status amped_completion_result_gather(const amped_session *session,
                                             const amped_complete_problem *problem,
                                             const amped_complete_best *best,

@@ -1,3 +1,5 @@
+/* Rank 0 reads a file of entries slab by slab and broadcasts each; every rank takes its own
+ * entries. */
 #include "session/entry_file.h"
 
 #include <float.h>
@@ -18,15 +20,15 @@
 typedef struct entry_file {
   const amped_session *session;
   amped_input *input;
-  bool weighs;                             /* values are weights, from 0, */
-  double most;                             /* and so large at most */
-  amped_index_match rows[AMPED_MAX_ORDER]; /* rank 0: of the file's indices in the tensor */
+  bool weighs;                             /* values are weights, from 0 to most */
+  double most;                             /* the largest valid magnitude of a value */
+  amped_index_match rows[AMPED_MAX_ORDER]; /* rank 0: the file's indices -> indices of the tensor */
   uint64_t found[AMPED_MAX_ORDER];         /* rank 0: entries whose index the tensor has */
-  const amped_labels *of_tensor;           /* rank 0 */
-  void *read_indices[AMPED_MAX_ORDER];     /* rank 0: a slab, as the file has it */
+  const amped_labels *of_tensor;           /* rank 0: labels of the tensor */
+  void *read_indices[AMPED_MAX_ORDER];     /* rank 0: a slab, in the file's index types */
   void *read_values;
-  amped_labels labels[AMPED_MAX_ORDER]; /* rank 0: the file's */
-  uint64_t *indices;                    /* [order][SLAB] of the tensor, or AMPED_NO_ROW */
+  amped_labels labels[AMPED_MAX_ORDER]; /* rank 0: labels of the file */
+  uint64_t *indices;                    /* [order][SLAB] indices of the tensor, or AMPED_NO_ROW */
   double *values;                       /* [SLAB] */
 } entry_file;
 
@@ -40,7 +42,7 @@ static amped_index_side file_side(const entry_file *f) {
   return (amped_index_side){amped_input_path(f->input), info->order, info->dims, f->labels};
 }
 
-/* Rank 0: room for a slab as the file has it, and the labels. */
+/* Rank 0: allocate a slab in the file's types, read the labels, and match them. */
 static amped_status begin(entry_file *f) {
   const amped_tensor_info *info = amped_input_info(f->input);
   const amped_index_side known = tensor_side(f);
@@ -69,7 +71,7 @@ static void end(entry_file *f) {
   amped_input_close(f->input);
 }
 
-/* "(u1, v7, 12)": the labels, or indices from 1, of a cell of the slab, as the file has them. */
+/* Format a cell of the slab as the file has it, by labels or by indices from 1: "(u1, v7, 12)". */
 static void cell_text(const entry_file *f, uint64_t i, char *text, size_t size) {
   const amped_tensor_info *info = amped_input_info(f->input);
   char label[64];
@@ -83,7 +85,7 @@ static void cell_text(const entry_file *f, uint64_t i, char *text, size_t size) 
   }
 }
 
-/* Rank 0: may the file have this entry of the slab? */
+/* Rank 0: is this entry of the slab valid? */
 static amped_status check_entry(const entry_file *f, uint64_t i) {
   const char *path = amped_input_path(f->input);
   const double value = f->values[i];
@@ -112,7 +114,7 @@ static amped_status check_entry(const entry_file *f, uint64_t i) {
                      cell, value, f->most);
 }
 
-/* Rank 0: read a slab, and find the tensor's indices. */
+/* Rank 0: read a slab, and find its indices in the tensor. */
 static amped_status read_slab(entry_file *f, uint64_t first, uint64_t count) {
   const amped_tensor_info *info = amped_input_info(f->input);
   AMPED_TRY(amped_input_read(f->input, info->has_copies ? 0 : AMPED_INPUT_LIST, first, count,
@@ -134,7 +136,7 @@ static amped_status read_slab(entry_file *f, uint64_t first, uint64_t count) {
   return AMPED_OK;
 }
 
-/* Rank 0, once all is read: entries that share no index with the tensor are of another one. */
+/* Rank 0, after all slabs: refuse a file that shares no index of some mode with the tensor. */
 static amped_status check_found(const entry_file *f) {
   const amped_index_side known = tensor_side(f);
   const amped_index_side file = file_side(f);
@@ -144,7 +146,7 @@ static amped_status check_found(const entry_file *f) {
   return AMPED_OK;
 }
 
-/* Take this rank's entries of a slab: those of the file from out->first on. */
+/* Copy this rank's entries out of a slab: out->count entries of the file, from out->first on. */
 static amped_status take_slab(const entry_file *f, uint64_t first, uint64_t count, void *context) {
   amped_entry_set *out = context;
   const amped_plan *plan = &f->session->plan;
@@ -162,7 +164,7 @@ static amped_status take_slab(const entry_file *f, uint64_t first, uint64_t coun
   return AMPED_OK;
 }
 
-/* Room for the rank's part of the file's entries. */
+/* Allocate this rank's equal share of the file's entries. */
 static amped_status make_room(const entry_file *f, amped_entry_set *out) {
   const amped_comm *comm = &f->session->comm;
   const uint64_t nnz = amped_input_info(f->input)->nnz;
@@ -175,11 +177,12 @@ static amped_status make_room(const entry_file *f, amped_entry_set *out) {
   return AMPED_OK;
 }
 
-/* What a rank does with a slab, which all ranks have; the status is its own. */
+/* Processes a slab, which every rank has. Not collective; the status is this rank's own. */
 typedef amped_status take_function(const entry_file *f, uint64_t first, uint64_t count,
                                    void *context);
 
-/* Collective; the status is agreed. */
+/* Collective; the status is agreed. Read the whole file, and call `take` on every rank for each
+ * slab. */
 static amped_status read_all(entry_file *f, take_function *take, void *context) {
   const amped_comm *comm = &f->session->comm;
   const uint64_t order = (uint64_t)f->session->plan.order;
@@ -201,7 +204,7 @@ static amped_status read_all(entry_file *f, take_function *take, void *context) 
   return amped_comm_agree(comm, comm->rank == 0 ? check_found(f) : AMPED_OK);
 }
 
-/* Collective; the status is agreed. */
+/* Collective; the status is agreed. Open the file, and check its order against the tensor's. */
 static amped_status open_file(entry_file *f, const amped_labels *labels, const char *option,
                               const char *path, const amped_read_options *read) {
   const amped_session *session = f->session;
@@ -225,8 +228,8 @@ static amped_status open_file(entry_file *f, const amped_labels *labels, const c
 /* --- weights ---------------------------------------------------------------------------------- */
 
 typedef struct weighing {
-  uint64_t placed; /* nonzeros of this rank that got one */
-  uint64_t hash;   /* sum of the cells' hashes with their weights */
+  uint64_t placed; /* this rank's nonzeros that got a weight */
+  uint64_t hash;   /* sum of the hashes of the cells with their weights */
 } weighing;
 
 static amped_status weigh_slab(const entry_file *f, uint64_t first, uint64_t count, void *context) {
@@ -246,8 +249,8 @@ static amped_status weigh_slab(const entry_file *f, uint64_t first, uint64_t cou
   return worker->format->row_fit->weigh(worker->tensor, count, indices, f->values, &w->placed);
 }
 
-/* Collective; the status is agreed: are the cells those of the tensor? That none is missing shows
- * in the moments. */
+/* Collective; the status is agreed. Check that every cell of the file is an entry of the tensor,
+ * and is there once. Entries without a weight show in the moments. */
 static amped_status check_cells(const entry_file *f, uint64_t placed) {
   const char *path = amped_input_path(f->input);
   const uint64_t nnz = amped_input_info(f->input)->nnz;

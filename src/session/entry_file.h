@@ -1,26 +1,30 @@
-/* Entry file: the entries of --validate and --test, from any input of convert to every rank's part
- * of an entry set; and the weights of --weights, to the nonzeros of the tensor.
+/* Entry file: loads the entries of --validate and --test, from any input that convert reads, into
+ * each rank's part of an entry set. Also loads the weights of --weights for the tensor's nonzeros.
  *
- * A mode is matched by labels where the tensor and the file both have them, and no label comes
- * twice; else by index. An entry whose label or index the tensor lacks has no row there. */
+ * A mode is matched by labels if the tensor and the file both have labels and none is repeated;
+ * otherwise by index. An entry has no row in a mode if the tensor does not have its label or
+ * index. */
 #ifndef AMPED_ENTRY_FILE_H
 #define AMPED_ENTRY_FILE_H
 
 #include "session/session.h"
 #include "solver/entry_set.h"
 
-/* Collective, after prepare; the status is agreed. labels: of the tensor, on rank 0. option: its
- * name, for messages. AMPED_BAD_INPUT: the file cannot be read, has another order, or shares no
- * label of a mode. An HDF5 file has been probed before MPI started. The caller frees the set. */
+/* Collective, after prepare; the status is agreed. labels: the tensor's, on rank 0. option: name of
+ * the option, for messages. An HDF5 file must have been probed before MPI started. The caller frees
+ * the set. AMPED_BAD_INPUT: the file cannot be read, has another order, or shares no label of some
+ * mode. */
 amped_status amped_entry_file_load(const amped_session *session, const amped_labels *labels,
                                    const char *option, const char *path,
                                    const amped_read_options *read, amped_entry_set *out);
 
-/* Collective, once the part is prepared with weights (row_fit.h); the status is agreed. The values
- * of the file are the weights of the tensor's nonzeros at the same cells. *hash tells them from
- * others: it does not depend on the order of the file. AMPED_BAD_INPUT: as above; a weight is
- * negative, or more than the factors' type holds; a cell is no entry of the tensor, or comes twice.
- * A cell that the file lacks leaves its nonzero without a weight, which moments shows. */
+/* Collective, after the part is prepared with weights (row_fit.h); the status is agreed. The file's
+ * values become the weights of the tensor's nonzeros at the same cells. *hash identifies the
+ * weights, whatever the order of the file. A nonzero whose cell is not in the file gets no weight;
+ * the moments show this.
+ *
+ * AMPED_BAD_INPUT: as above; or a weight is negative or too large for the factors' type; or a cell
+ * is not an entry of the tensor, or is repeated. */
 amped_status amped_entry_file_weigh(const amped_session *session, const amped_labels *labels,
                                     const char *path, const amped_read_options *read,
                                     uint64_t *hash);

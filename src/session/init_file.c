@@ -1,3 +1,4 @@
+/* Reads the factors of --init, and puts their rows into the tensor's order. */
 #include "session/init_file.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "hdf5/result_file.h"
 #include "text/index_match.h"
 
-/* Read --init=FILE. A content hash that is wrong is damage, or the user's own change. */
+/* Read --init=FILE. A wrong content hash means damage, or a change that the user made. */
 static amped_status read_any(const amped_session_options *o, amped_ktensor *start) {
   char changed[AMPED_HDF5_NAME];
   AMPED_TRY(amped_result_file_read_start(o->init, start, changed));
@@ -25,7 +26,7 @@ static amped_status read_any(const amped_session_options *o, amped_ktensor *star
   return AMPED_OK;
 }
 
-/* rows[i] = the file's row of the tensor's index i; NULL: the same. */
+/* Find rows[i], the file's row for index i of the tensor. NULL: the order is the same. */
 static amped_status find_rows(const amped_index_side *file, const amped_index_side *tensor,
                               int mode, uint64_t **rows) {
   const uint64_t dim = tensor->dims[mode];
@@ -55,7 +56,7 @@ static amped_status find_rows(const amped_index_side *file, const amped_index_si
   return AMPED_OK;
 }
 
-/* *array: [dim] of `bytes` each, in the order of `rows`. */
+/* Reorder *array, [dim] elements of `bytes` each: new element i is old element rows[i]. */
 static amped_status reorder(void **array, uint64_t bytes, const uint64_t *rows, uint64_t dim) {
   unsigned char *out = NULL;
   if (*array == NULL)

@@ -1,3 +1,4 @@
+/* Finds the versions of HDF5 and BLAS in the running process. */
 #include "session/lib_versions.h"
 
 #include <cblas.h>
@@ -6,22 +7,23 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Several libraries have the interface CBLAS; each has its own function that tells its name. */
+/* Get the name and version of BLAS. Each library with the CBLAS interface has its own function for
+ * it. */
 static void name_blas(char *name, size_t size) {
   static const char *const functions[] = {"openblas_get_config", "bli_info_get_version_str"};
-  static const char *const prefixes[] = {"", "BLIS "}; /* OpenBLAS gives its name itself */
+  static const char *const prefixes[] = {"", "BLIS "}; /* OpenBLAS includes its own name */
   for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
     void *found = dlsym(RTLD_DEFAULT, functions[i]);
     const char *(*function)(void) = NULL;
     if (found == NULL)
       continue;
-    memcpy(&function, &found, sizeof function); /* as POSIX does; ISO C has no such cast */
+    memcpy(&function, &found, sizeof function); /* POSIX allows this cast; ISO C does not */
     (void)snprintf(name, size, "%s%s", prefixes[i], function());
     return;
   }
 }
 
-/* The file of the library that holds CBLAS. */
+/* Find the file of the library that provides CBLAS. */
 static void find_blas(char *file, size_t size) {
   Dl_info info;
   void *found = dlsym(RTLD_DEFAULT, "cblas_dgemm");

@@ -1,3 +1,5 @@
+/* The loaders: synthetic tensors, dense tensors, and files of nonzeros (as one list or ordered
+ * copies). */
 #include "session/loader.h"
 
 #include <string.h>
@@ -17,7 +19,7 @@ static bool is_synthetic(const amped_session *session) {
   return session->options->shape.name != NULL;
 }
 
-/* All ranks together count the iDp tables and the norm. */
+/* Each rank counts its part of the iDp tables and the norm; the parts are summed over all ranks. */
 static amped_status count_synthetic(amped_session *session) {
   const amped_synthetic *t = &session->synthetic;
   amped_tensor_info *info = &session->made;
@@ -48,7 +50,7 @@ static amped_status need_synthetic(amped_session *session, uint64_t *device_byte
   return AMPED_OK;
 }
 
-/* Every rank makes its shard of every copy. */
+/* Every rank generates its shard of every copy. */
 static amped_status make_synthetic(amped_session *session) {
   const amped_worker *worker = &session->worker;
   double began = amped_time();
@@ -85,7 +87,7 @@ static bool is_same(const amped_dense_info *a, const amped_dense_info *b) {
   return same;
 }
 
-/* Every rank can make any cell. */
+/* Create the generator of cells. Every rank can generate any cell. */
 static amped_status open_cells(amped_session *session) {
   const amped_cells_options *c = &session->options->cells;
   amped_generated_spec spec = {.order = c->order, .seed = session->options->seed};
@@ -96,7 +98,8 @@ static amped_status open_cells(amped_session *session) {
   return amped_tensor_info_of_cells(&session->dense_info, &session->made);
 }
 
-/* The file's shape. Ranks that do not read get it from rank 0; those that do must see the same. */
+/* Get the file's shape. Ranks that do not read get it from rank 0; ranks that read must see the
+ * same. */
 static amped_status open_dense(amped_session *session) {
   const amped_session_options *o = session->options;
   const amped_comm *comm = &session->comm;
@@ -170,7 +173,7 @@ static amped_status count_list(amped_session *session) {
   amped_input_watch_negative(session->input, session->watches_negative);
   AMPED_TRY(amped_list_stats_take(&session->comm, session->input, session->read_parallel,
                                   &session->worker, session->list, &session->made));
-  amped_input_watch_negative(session->input, false); /* a list may be read once a mode */
+  amped_input_watch_negative(session->input, false); /* load_list may read it again per mode */
   return AMPED_OK;
 }
 
@@ -179,8 +182,8 @@ static bool reads(const amped_session *session) {
   return session->comm.rank == 0 || session->read_parallel;
 }
 
-/* The device may have no room for copies, their sorting and the list: then the list is not held,
- * but read once a mode. */
+/* Collective. If some device has no memory for the copies, their sorting and the list together, the
+ * list is not kept on the device but read again for each mode. */
 static amped_status need_list(amped_session *session, uint64_t *device_bytes,
                               uint64_t *host_bytes) {
   const amped_worker *worker = &session->worker;
@@ -226,9 +229,9 @@ static bool is_file(const amped_session *session) {
   return true;
 }
 
-/* Collective; the status is agreed. Is one list read, which the backends order? All of a file that
- * has no more. Of a file with ordered copies the first, where devices have room to hold it: they
- * order it in less time than the other copies take to be read. */
+/* Collective; the status is agreed. Decide whether to read one list, which the backends order.
+ * Without ordered copies, all of the file is that list. With ordered copies, the first copy is the
+ * list if the devices can hold it: they order it faster than the other copies can be read. */
 static amped_status choose_list(amped_session *session) {
   const amped_session_options *o = session->options;
   const bool has_copies = amped_input_info(session->input)->has_copies;
@@ -253,7 +256,8 @@ static amped_status choose_list(amped_session *session) {
   return AMPED_OK;
 }
 
-/* A file whose ordered copies are read has its tables. */
+/* Open the file. If its ordered copies are read, the file has the tables; otherwise they are
+ * counted. */
 static amped_status open_file(amped_session *session) {
   const amped_session_options *o = session->options;
   AMPED_TRY(
@@ -296,7 +300,7 @@ static const amped_loader loaders[] = {
 
 const amped_loader *amped_loader_of(const amped_session *session) {
   const amped_loader *loader = loaders;
-  while (!loader->takes(session)) /* the last takes every session */
+  while (!loader->takes(session)) /* the last loader takes every session */
     loader++;
   return loader;
 }

@@ -1,3 +1,4 @@
+/* Gathers what each rank finds on its node. */
 #include "session/node_info.h"
 
 #include <omp.h>
@@ -12,7 +13,7 @@
 #include "base/system_memory.h"
 #include "session/session.h"
 
-/* The cores that the kernel lets this process run on, as it lists them. */
+/* Get the kernel's list of the cores that this process may run on. */
 static void list_cores(char *list, size_t size) {
   static const char what[] = "Cpus_allowed_list:";
   char line[1024];
@@ -50,7 +51,7 @@ static amped_status find_gpus(amped_node_info *place) {
   return AMPED_OK;
 }
 
-/* Collective on a node. */
+/* Collective on a node. Fill *out with what this rank finds; the status is its own. */
 static amped_status look_around(const amped_comm *comm, amped_node_info *out) {
   const char *chosen = getenv("CUDA_VISIBLE_DEVICES");
   struct rlimit locked;

@@ -1,3 +1,4 @@
+/* For each kind of output: is the file in its place one that this program may replace? */
 #include "session/output_guard.h"
 
 #include <fcntl.h>
@@ -14,7 +15,7 @@
 #include "hdf5/state_names.h"
 #include "hdf5/tensor_file.h"
 
-/* Bytes of the beginning or the end of a file in which a mark is looked for. */
+/* Bytes at the beginning and at the end of a file in which a mark is searched. */
 #define EDGE_BYTES 4096
 
 static const char foreign[] = "was not made by amped_mpi";
@@ -24,7 +25,7 @@ static const char unknown[] = "does not tell what made it";
 
 /* --- HDF5 files ------------------------------------------------------------------------------ */
 
-/* Read what the guard needs from a file of this program; *format is freed by the caller. */
+/* Read the facts of a file of this program. The caller frees *format. */
 static amped_status read_facts(amped_hdf5 *file, char **format, amped_output *out) {
   amped_hdf5_dataset weights;
   AMPED_TRY(amped_hdf5_get_text(file, "/", "amped_format", format));
@@ -48,7 +49,7 @@ static bool is_tensor(const char *path, amped_output *out) {
   return known;
 }
 
-/* The same of its dense form. */
+/* Is the file a dense tensor file of this program? As is_tensor. */
 static bool is_dense(const char *path, amped_output *out) {
   amped_dense_file *file = NULL;
   bool known = amped_dense_file_open(path, NULL, &file) == AMPED_OK;
@@ -60,7 +61,7 @@ static bool is_dense(const char *path, amped_output *out) {
   return known;
 }
 
-/* Does the file begin as an HDF5 file does? Others are not given to a probe. */
+/* Does the file begin with the HDF5 signature? Other files are not given to a probe. */
 static bool is_hdf5(const char *path) {
   static const char signature[8] = {(char)0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
   char found[sizeof signature];
@@ -72,7 +73,7 @@ static bool is_hdf5(const char *path) {
   return is;
 }
 
-/* The reason why a file may not be replaced by one of this format; NULL: it may. */
+/* Returns the reason why a file of format `wanted` may not replace this file; NULL: it may. */
 static const char *look_at_hdf5(const char *path, const char *wanted, amped_output *out) {
   static const struct {
     const char *format, *reason;
@@ -96,7 +97,7 @@ static const char *look_at_hdf5(const char *path, const char *wanted, amped_outp
     reason = strcmp(wanted, "tensor") != 0 || is_tensor(path, out) || is_dense(path, out) ? NULL
                                                                                           : foreign;
   amped_free(format);
-  amped_status_clear(); /* what cannot be read is not ours */
+  amped_status_clear(); /* a file that cannot be read is not ours */
   return reason;
 }
 
@@ -115,7 +116,7 @@ static const char *look_at_checkpoint(const char *path, amped_output *out) {
 
 /* --- others ---------------------------------------------------------------------------------- */
 
-/* Does the text lie within the first or the last bytes of a file? at_begin: at its very begin. */
+/* Is the text within the first or the last EDGE_BYTES of a file? at_begin: only at offset 0. */
 static bool has_text(const char *path, const char *text, bool at_begin) {
   char edge[EDGE_BYTES];
   const size_t length = strlen(text);
@@ -133,7 +134,7 @@ static bool has_text(const char *path, const char *text, bool at_begin) {
   return found;
 }
 
-/* No state is replaced, not even by one of the same input: it has learnt batches. */
+/* A state is never replaced, even if its input is the same: it has learnt batches. */
 static const char *look_at_state(const char *path, amped_output *out) {
   if (has_text(path, AMPED_JOURNAL_MARK, true))
     return "is the journal of a stream's state";
@@ -166,10 +167,11 @@ static const char *look_at_plain(const char *path, amped_output *out) {
 
 /* --- the rule -------------------------------------------------------------------------------- */
 
-/* What each kind asks of the file that it would replace. */
+/* The kinds of output, each with the check of the file that it would replace. */
 static const struct {
   const char *noun;
-  /* The reason why the file may not be replaced; NULL: it may, or the comparison decides. */
+  /* Returns the reason why the file may not be replaced; NULL: it may, or the comparison
+   * decides. */
   const char *(*look)(const char *path, amped_output *out);
   bool is_compared;
 } kinds[] = {
@@ -206,7 +208,7 @@ static amped_status look_at_previous(const char *path, amped_output *out) {
   return status;
 }
 
-/* Without STATE the others are a state, too. */
+/* If STATE is missing, its other files still are a state: check each of them. */
 static amped_status look_beside_state(const char *path, amped_output *out) {
   amped_state_names names;
   amped_status status = AMPED_OK;
@@ -218,8 +220,7 @@ static amped_status look_beside_state(const char *path, amped_output *out) {
   return status;
 }
 
-/* Is the file of another program, or of another format of this one? What is ours and damaged is
- * not. */
+/* Is the file made by another program, or has it another format? False for a damaged HDF5 file. */
 static bool is_other(const char *path, const char *wanted) {
   amped_hdf5 file = {.open = false};
   amped_output facts = {.path = path};

@@ -1,3 +1,5 @@
+/* From the started session to the loaded tensor: backend, tables, plan, choice of copies, checks of
+ * memory. */
 #include "session/prepare.h"
 
 #include <float.h>
@@ -18,11 +20,11 @@
 #include "session/loader.h"
 #include "session/report.h"
 
-/* More than the memory of any node. The sum over all ranks of a node still fits in 64 bits. */
+/* A bound above the memory of any node. The sum over all ranks of a node still fits in 64 bits. */
 #define MOST_HOST_BYTES (UINT64_C(1) << 50)
 
-/* Warn where a typical term of MTTKRP is too small for the precision. The term is a value of the
- * usual size times entries of unit columns, 1/sqrt(dim) each, in all modes except the shortest. */
+/* Warn if a typical term of MTTKRP is too small for the precision. The term is a value of typical
+ * size times entries of unit columns, 1/sqrt(dim) each, in all modes except the shortest. */
 static void warn_of_underflow(const amped_session *session) {
   const amped_tensor_info *info = amped_session_info(session);
   const amped_session_options *o = session->options;
@@ -42,7 +44,8 @@ static void warn_of_underflow(const amped_session *session) {
                o->precision == AMPED_F32 ? ", or use --precision=double" : "");
 }
 
-/* A dense tensor's norm is known when its cells are read. */
+/* Refuse a tensor whose norm is zero or not finite. A dense tensor's norm is known only after its
+ * cells are read. */
 static amped_status check_tensor(const amped_session *session) {
   const amped_session_options *o = session->options;
   const amped_tensor_info *info = amped_session_info(session);
@@ -56,13 +59,14 @@ static amped_status check_tensor(const amped_session *session) {
   return AMPED_OK;
 }
 
-/* The end of a remedy: options that make factors smaller. */
+/* Options that make factors smaller, as the end of a remedy. */
 static const char *narrower(const amped_plan *plan) {
   return plan->value_type == AMPED_F64 ? ", fewer components or --precision=float"
                                        : " or fewer components";
 }
 
-/* What counts against the limits of this process: also memory that threads and BLAS map. */
+/* Bytes that count against the limits of this process, including memory mapped by threads and
+ * BLAS. */
 static uint64_t mapped_bytes(const amped_session *session, uint64_t host_bytes) {
   const int threads =
       session->worker.backend->device_pointers
@@ -106,7 +110,7 @@ static amped_status check_resident(const amped_session *session, const amped_dem
                      demand->resident, amped_format_bytes(bytes, streamed));
 }
 
-/* --tiles=SIZE is for copies that stay on the GPU. */
+/* Warn if --tiles=SIZE has no effect: only copies that stay on the GPU get tiles. */
 static void warn_of_tiles(const amped_session *session) {
   const amped_session_options *o = session->options;
   const uint64_t streamed = streamed_bytes(session);
@@ -116,9 +120,9 @@ static void warn_of_tiles(const amped_session *session) {
         "or leave out --tiles");
 }
 
-/* Collective; the status is this rank's own. The bytes that this rank needs and may use. Fills
- * session->required. AMPED_FAILED where the device's memory is too small; *need is set then, too.
- */
+/* Collective; the status is this rank's own. Find the bytes that this rank needs and may use, and
+ * fill session->required. AMPED_FAILED if the device's memory is too small; *need is set even
+ * then. */
 static amped_status find_need(amped_session *session, const amped_demand *demand,
                               amped_memory_need *need) {
   const amped_plan *plan = &session->plan;
@@ -146,7 +150,7 @@ static amped_status find_need(amped_session *session, const amped_demand *demand
   return status;
 }
 
-/* Collective on a node: the need of its ranks. */
+/* Collective on a node: sum the need of its ranks, in bytes. */
 static uint64_t sum_node(const amped_session *session, uint64_t host_bytes) {
   return amped_comm_node_sum(&session->comm,
                              host_bytes < MOST_HOST_BYTES ? host_bytes : MOST_HOST_BYTES);
@@ -169,7 +173,7 @@ static amped_status check_node(const amped_session *session, uint64_t host_bytes
                      amped_format_bytes(b, node_budget), narrower(&session->plan));
 }
 
-/* A mode with more indices than nonzeros has rows that no factor needs. */
+/* Warn about a mode with more indices than nonzeros: some of its rows are not needed. */
 static void advise_compacting(const amped_session *session) {
   const amped_tensor_info *info = amped_session_info(session);
   for (int m = 0; m < info->order; m++)
@@ -194,7 +198,7 @@ static amped_status check_memory(amped_session *session, const amped_demand *dem
   return status;
 }
 
-/* Collective. Read or count the tables from which the plan is made. */
+/* Collective: read or count the tables that the plan is made from. */
 static amped_status find_tables(amped_session *session, const amped_demand *demand) {
   const double began = amped_time();
   AMPED_TRY(amped_loader_of(session)->tables(session));
@@ -205,7 +209,7 @@ static amped_status find_tables(amped_session *session, const amped_demand *dema
   return AMPED_OK;
 }
 
-/* Collective. */
+/* Collective: make the plan from the tables and the command's demand. */
 static amped_status make_plan(amped_session *session, const amped_demand *demand) {
   const amped_session_options *o = session->options;
   const double began = amped_time();
@@ -229,7 +233,7 @@ static amped_status make_plan(amped_session *session, const amped_demand *demand
   return amped_comm_agree(&session->comm, status);
 }
 
-/* Collective; the status is agreed. */
+/* Collective; the status is agreed. Give the plan the map of centred values. */
 static amped_status map_values(amped_session *session) {
   amped_value_map map;
   if (session->input == NULL)
@@ -239,7 +243,8 @@ static amped_status map_values(amped_session *session) {
   return amped_comm_agree(&session->comm, amped_plan_map_values(&session->plan, map));
 }
 
-/* Collective; the status is agreed. Cells may stay in their file: then there is another plan. */
+/* Collective; the status is agreed. Decide whether a dense tensor's cells stay in their file. If
+ * they do, make another plan. */
 static amped_status leave_outside(amped_session *session, const amped_demand *demand) {
   amped_requirement required;
   if (!session->is_dense || demand->left_outside == NULL || session->options->cells.made)
@@ -258,15 +263,16 @@ static amped_status leave_outside(amped_session *session, const amped_demand *de
   return make_plan(session, demand);
 }
 
-/* What the present plan takes: is some rank, or a node, short of memory for it? The bytes that all
- * ranks stream in a sweep, and the most of a rank; the seconds of the slowest. The bytes that it
- * leaves for copies, of the rank with the fewest; below 0 where bytes lack, or are streamed. */
+/* Cost of the current plan. `lacking`: number of ranks without enough memory, of their own or on
+ * their node. streamed: bytes per sweep, of all ranks; rank_streamed: of the rank with most. sec:
+ * seconds per sweep of the slowest rank. left: bytes free for copies on the tightest rank; negative
+ * if memory is short or copies are streamed. */
 typedef struct plan_cost {
   uint64_t lacking, streamed;
   double rank_streamed, sec, left;
 } plan_cost;
 
-/* Collective: of all ranks the largest. */
+/* Collective: the largest value of all ranks. */
 static double largest(const amped_session *session, double value) {
   return amped_comm_spread(&session->comm, value).max;
 }
@@ -275,7 +281,8 @@ static double left_of(uint64_t budget, uint64_t need) {
   return (double)budget - (double)need;
 }
 
-/* Bytes that this rank has left for copies. A node's are its ranks', in equal parts. */
+/* Bytes that are left for copies on this rank. Host memory of a node is divided equally among its
+ * ranks. */
 static double find_left(const amped_session *session, const amped_memory_need *need,
                         uint64_t node_budget, uint64_t node_bytes) {
   double left = left_of(amped_mem_limit_left(), mapped_bytes(session, need->host_bytes));
@@ -287,7 +294,7 @@ static double find_left(const amped_session *session, const amped_memory_need *n
   return node_budget > 0 && node < left ? node : left;
 }
 
-/* Collective; the status is agreed. */
+/* Collective; the status is agreed. Find the cost of the current plan. */
 static amped_status find_cost(amped_session *session, const amped_demand *demand, plan_cost *cost) {
   amped_memory_need need = {0, 0, 0, 0};
   amped_status status = find_need(session, demand, &need);
@@ -312,8 +319,8 @@ static amped_status find_cost(amped_session *session, const amped_demand *demand
   return AMPED_OK;
 }
 
-/* Collective. Make the plan anew, unless it is that: copies of their own for the modes of `own`,
- * all or none of them or some. */
+/* Collective: make a new plan in which the modes of `own`, a bit per mode, have copies of their
+ * own: all modes, some, or none. Does nothing if the plan is that one already. */
 static amped_status change_copies(amped_session *session, const amped_demand *demand,
                                   unsigned own) {
   const amped_backend *backend = session->worker.backend;
@@ -327,7 +334,7 @@ static amped_status change_copies(amped_session *session, const amped_demand *de
   return make_plan(session, demand);
 }
 
-/* May one copy take the place of a copy for each mode? */
+/* Can one copy replace the copies for each mode? */
 static bool takes_one_copy(const amped_session *session, const amped_demand *demand) {
   const amped_backend *backend = session->worker.backend;
   const amped_backend_options *o = &session->options->backend;
@@ -341,8 +348,8 @@ static bool takes_one_copy(const amped_session *session, const amped_demand *dem
          !(backend->device_pointers && o->deterministic && plan->value_type == AMPED_F64);
 }
 
-/* Bytes that the present plan takes of this rank beside factors and copies: to make copies, and to
- * stream them. */
+/* Bytes that the current plan takes on this rank to make and stream copies: all bytes except
+ * factors and the copies themselves. */
 static double beside_copies(const amped_session *session) {
   const amped_worker *worker = &session->worker;
   const amped_requirement *r = &session->required;
@@ -354,11 +361,11 @@ static double beside_copies(const amped_session *session) {
                      : left_of(r->host_bytes, host);
   for (int m = 0; m < session->plan.order; m++)
     bytes -= left_of(r->copy_bytes[m], r->streamed_bytes[m]);
-  return bytes > 0.0 ? bytes : 0.0; /* no bytes of what was not laid out */
+  return bytes > 0.0 ? bytes : 0.0; /* negative if the plan was not laid out */
 }
 
-/* Collective. Sizes of the present plan's copies: one for each mode, or one for all. room: less
- * what copies need beside themselves. */
+/* Collective. Find sizes and times of a copy for each mode. `sizes->room` starts at minus the bytes
+ * that making and streaming them takes. */
 static void note_own(const amped_session *session, amped_choice_sizes *sizes) {
   const amped_plan *plan = &session->plan;
   sizes->order = plan->order;
@@ -366,14 +373,16 @@ static void note_own(const amped_session *session, amped_choice_sizes *sizes) {
   sizes->room = -largest(session, beside_copies(session));
   for (int m = 0; m < plan->order; m++) {
     const uint64_t packed = amped_plan_copy_bytes(plan, m);
-    const uint64_t known = session->required.copy_bytes[m]; /* 0 where it was not laid out */
+    const uint64_t known = session->required.copy_bytes[m]; /* 0 if it was not laid out */
     sizes->own_bytes[m] = largest(session, (double)(known > packed ? known : packed));
     sizes->own_sec[m] =
         largest(session, amped_choice_mode_seconds(plan, m, &amped_choice_rates_gpu));
   }
 }
 
-/* What both sorted copies and boxes take by turns counts once: passing, of the sorted copies. */
+/* Collective. Add the size and time of the shared copy to sizes. passing: temporary bytes of the
+ * sorted copies. Sorted and shared copies are made in turn, so the smaller temporary part counts
+ * once. */
 static void note_boxed(const amped_session *session, const plan_cost *one, uint64_t passing,
                        amped_choice_sizes *sizes) {
   const uint64_t boxes = session->required.passing_bytes;
@@ -387,7 +396,7 @@ static void note_boxed(const amped_session *session, const plan_cost *one, uint6
         largest(session, amped_choice_mode_seconds(plan, m, &amped_choice_rates_gpu));
 }
 
-/* What is known of the choices. A mixture is predicted until its plan has been made. */
+/* The choices so far. A mixture's cost is predicted until its plan has been made. */
 typedef struct contest {
   amped_choice_sizes sizes;
   plan_cost all, one;
@@ -395,7 +404,7 @@ typedef struct contest {
   int count;
 } contest;
 
-/* A choice whose plan has been made. */
+/* Add a choice whose plan has been made. Does nothing if the plan does not fit. */
 static void enter(contest *c, unsigned own, const plan_cost *cost) {
   double bytes = own == 0 ? c->sizes.boxed_bytes : 0.0;
   for (int m = 0; m < c->sizes.order && own != 0; m++)
@@ -408,7 +417,7 @@ static void enter(contest *c, unsigned own, const plan_cost *cost) {
                                             .planned = true};
 }
 
-/* Take out the first choice, for which memory lacks, and predictions that need as much. */
+/* Remove the first choice, which does not fit, and predicted choices that need as many bytes. */
 static void drop_first(contest *c, double left) {
   const double bytes = c->choices[0].bytes;
   const double enough = left < 0.0 ? bytes + left : bytes;
@@ -421,11 +430,11 @@ static void drop_first(contest *c, double left) {
   c->count = kept;
 }
 
-/* Plans of mixtures that are made at most. */
+/* Most plans of mixtures that are made before the search stops. */
 #define MOST_TRIES 4
 
-/* Collective; the status is agreed. Make the plan of the fastest choice. A mixture's own plan says
- * what it takes: the mixture drops out, or is put in its place. */
+/* Collective; the status is agreed. Make the plan of the fastest choice. A mixture is removed if
+ * its own plan does not fit; otherwise the plan's cost replaces the prediction. */
 static amped_status settle(amped_session *session, const amped_demand *demand, contest *c) {
   for (int tries = 0; c->count > 0 && !c->choices[0].planned; tries++) {
     amped_choice *first = &c->choices[0];
@@ -446,9 +455,9 @@ static amped_status settle(amped_session *session, const amped_demand *demand, c
   return change_copies(session, demand, c->count > 0 ? c->choices[0].own : 0);
 }
 
-/* Collective; the status is agreed. Where the user leaves it open, and copies for all modes do not
- * fit in the memory of some rank, one copy for all modes takes their place, or one for some of them
- * (plan/format_choice.h); on devices where that is predicted to be faster. */
+/* Collective; the status is agreed. Choose among a copy for each mode, one for all modes, and
+ * mixtures (plan/format_choice.h). Does nothing if the user chose, or if copies for all modes fit.
+ * On devices, which can stream copies, the fastest choice by prediction is taken. */
 static amped_status choose_copies(amped_session *session, const amped_demand *demand) {
   amped_copies_choice *choice = &session->choice;
   contest c;
@@ -476,7 +485,7 @@ static amped_status choose_copies(amped_session *session, const amped_demand *de
   return AMPED_OK;
 }
 
-/* Collective. */
+/* Collective: prepare the worker and the exchange for the plan, and load the tensor. */
 static amped_status fill(amped_session *session) {
   amped_trace_begin(AMPED_PHASE_PREPARE, AMPED_NO_NUMBER);
   amped_status status = amped_worker_prepare(&session->worker, &session->plan);
@@ -488,7 +497,7 @@ static amped_status fill(amped_session *session) {
   AMPED_TRY(amped_loader_of(session)->load(session));
   if (session->is_dense)
     warn_of_underflow(session);
-  return amped_comm_agree(&session->comm, check_tensor(session)); /* its norm may be known now */
+  return amped_comm_agree(&session->comm, check_tensor(session)); /* the norm is known now */
 }
 
 amped_status amped_session_refuse_cells(const amped_session *session, const char *part) {

@@ -1,3 +1,4 @@
+/* Prints and writes the start, the plan, the exchange and the sweeps of a run. */
 #include "session/report.h"
 
 #include <inttypes.h>
@@ -19,11 +20,11 @@
 
 #define PLACE_BYTES 192
 
-/* --plan lists so many ranks one by one; of more ranks it tells the least and the most. */
+/* --plan lists the first ranks, up to this number; a last line counts the others. */
 #define LISTED_RANKS 16
 
 static void say_places(amped_session *session, char (*places)[PLACE_BYTES]) {
-  /* The same line for many ranks is one line. */
+  /* Consecutive ranks with the same text share a line. */
   for (int p = 0; p < session->comm.nranks;) {
     int q = p + 1;
     while (q < session->comm.nranks && strcmp(places[p], places[q]) == 0)
@@ -36,7 +37,7 @@ static void say_places(amped_session *session, char (*places)[PLACE_BYTES]) {
   }
 }
 
-/* "4, 8, 16" */
+/* Format the list of --rank: "4, 8, 16". */
 static const char *list_ncomps(char *buffer, size_t size, const amped_session_options *o) {
   size_t at = 0;
   for (int i = 0; i < o->ncomps_count && at < size; i++)
@@ -51,7 +52,7 @@ static json_t *json_ncomps(const amped_session_options *o) {
   return list;
 }
 
-/* Of a dense tensor's cells; NULL: the tensor is sparse. */
+/* Precision of products with a dense tensor's cells; NULL: the tensor is sparse. */
 static const char *products_of(const amped_session *session) {
   if (!session->is_dense)
     return NULL;
@@ -114,14 +115,14 @@ amped_status amped_report_start(amped_session *session) {
   return amped_comm_agree(comm, status);
 }
 
-/* The memory that a rank needs, sent to rank 0. */
+/* Memory that a rank needs, sent to rank 0. */
 typedef struct rank_need {
   amped_memory_need need;
   amped_requirement required;
 } rank_need;
 
-/* Returns the most bytes of mode's copy that a rank streams in a sweep. *least_resident is the
- * least share of a streamed copy that a rank has on its device. */
+/* Returns the most bytes of mode's copy that a rank streams in a sweep. *least_resident: the least
+ * share of a streamed copy that any rank keeps on its device. */
 static uint64_t most_streamed(const amped_plan *plan, int mode, const rank_need *needs,
                               double *least_resident) {
   const int copy = amped_plan_copy_of(plan, mode);
@@ -137,7 +138,8 @@ static uint64_t most_streamed(const amped_plan *plan, int mode, const rank_need 
   return most;
 }
 
-/* "resident", "resident, in 15 tiles", or "62.1 % on the device, 1.2 GiB streamed a sweep". */
+/* Describe where mode's copy lies: "resident", "resident, in 15 tiles", or "62.1 % on the device,
+ * 1.2 GiB streamed a sweep". */
 static const char *describe_place(char *buffer, size_t size, const amped_plan *plan, int mode,
                                   const rank_need *needs) {
   char bytes[32];
@@ -207,7 +209,7 @@ static void say_rank(const amped_session *session, int p, const rank_need *n) {
             n->need.device_bytes > 0 ? amped_format_bytes(b, n->need.device_bytes) : "");
 }
 
-/* Print a line: the imbalance of ranks in the worst mode. */
+/* Print the placement and the imbalance of ranks in the worst mode. */
 static void say_balance(const amped_plan *plan) {
   double imbalance = 0.0;
   double unsplit = 0.0;
@@ -237,7 +239,7 @@ static void say_splits(const amped_plan *plan) {
   }
 }
 
-/* The plan is for the largest R. */
+/* Print a note if the largest R is more than the tensor can use. */
 static void say_rank_bound(const amped_plan *plan, int ncomps) {
   const amped_rank_bound bound = amped_rank_bound_of(plan->order, plan->dims, plan->nnz);
   char dims[AMPED_DIMS_TEXT];
@@ -253,7 +255,7 @@ static void say_rank_bound(const amped_plan *plan, int ncomps) {
               ncomps, amped_format_dims(dims, plan->order, plan->dims), bound.ncomps);
 }
 
-/* Most bytes of a rank's slab. */
+/* Bytes of the largest slab of any rank. */
 static uint64_t most_slab_bytes(const amped_plan *plan, const rank_need *needs) {
   uint64_t most = 0;
   for (int p = 0; p < plan->nranks; p++)
@@ -261,7 +263,7 @@ static uint64_t most_slab_bytes(const amped_plan *plan, const rank_need *needs) 
   return most;
 }
 
-/* Slabs that do not fit on a device. */
+/* Print how many bytes of slabs stay on the devices and how many are streamed. */
 static void say_streamed_slabs(const amped_plan *plan, const rank_need *needs) {
   uint64_t streamed = 0;
   uint64_t all = 0;
@@ -278,7 +280,7 @@ static void say_streamed_slabs(const amped_plan *plan, const rank_need *needs) {
     amped_say_verbose("slabs: %s, all resident", amped_format_bytes(a, all));
 }
 
-/* Of a dense tensor: its slabs, and how a sweep visits them. */
+/* Print the slabs of a dense tensor, and how a sweep visits them. */
 static void say_slabs(const amped_session *session, const rank_need *needs) {
   const amped_plan *plan = &session->plan;
   const amped_dense_plan *d = &plan->dense;
@@ -315,8 +317,8 @@ static double all_copy_bytes(const amped_plan *plan, const rank_need *needs) {
   return bytes;
 }
 
-/* "one copy for all modes", "a copy for each mode", or "a copy for each of modes 1, 3, one for the
- * others". */
+/* Describe which modes have copies: "one copy for all modes", "a copy for each mode", or "a copy
+ * for each of modes 1, 3, one for the others". own: a bit for each mode with a copy of its own. */
 static const char *describe_copies(char *buffer, size_t size, int order, unsigned own) {
   if (own == 0)
     return "one copy for all modes";
@@ -333,7 +335,8 @@ static const char *describe_copies(char *buffer, size_t size, int order, unsigne
   return buffer;
 }
 
-/* Of copies that were chosen: the best, with their sizes. Rates are those of GPUs. */
+/* Print the best choices of copies, with their sizes. Seconds are printed for GPUs only, as the
+ * predictor has GPU rates. */
 static void say_choices(const amped_session *session) {
   const amped_copies_choice *c = &session->choice;
   char copies[96];
@@ -375,7 +378,7 @@ static void say_shared_copy(const amped_session *session, const rank_need *needs
             amped_format_bytes(b, (uint64_t)amped_plan_packed_bytes(plan)), why);
 }
 
-/* Of a sparse tensor: its copies. */
+/* Print the copies of a sparse tensor. */
 static void say_copies(const amped_session *session, const rank_need *needs) {
   const amped_plan *plan = &session->plan;
   char dims[AMPED_DIMS_TEXT];
@@ -467,7 +470,7 @@ static json_t *json_slabs(const amped_session *session, const rank_need *needs) 
                    (json_int_t)(all - streamed), "streamed_bytes", (json_int_t)streamed);
 }
 
-/* Modes are counted from 0. */
+/* The modes of `own` as a JSON list, counted from 0. */
 static json_t *json_own(const amped_plan *plan, unsigned own) {
   json_t *modes = json_array();
   for (int m = 0; m < plan->order; m++)
@@ -478,7 +481,7 @@ static json_t *json_own(const amped_plan *plan, unsigned own) {
 
 static json_t *json_choices(const amped_session *session) {
   const amped_copies_choice *c = &session->choice;
-  const bool timed = session->worker.backend->device_pointers; /* rates are those of GPUs */
+  const bool timed = session->worker.backend->device_pointers; /* the predictor has GPU rates */
   json_t *choices = json_array();
   for (int i = 0; i < c->count; i++)
     (void)json_array_append_new(
@@ -552,7 +555,7 @@ amped_status amped_report_plan(amped_session *session, const amped_memory_need *
   return status;
 }
 
-/* The reason of a slow exchange depends on the ranks' devices and nodes. */
+/* The remedy for a slow exchange, by the ranks' devices and nodes. */
 static const char *remedy(const amped_session *session) {
   const amped_comm *comm = &session->comm;
   if (comm->chosen[0] != '\0')
@@ -664,7 +667,8 @@ double amped_report_part(double seconds) {
   return 1e-4 * floor(1e4 * seconds);
 }
 
-/* In a log: all sweeps up to 20, every 10th up to 200, every 100th up to 2000, ... */
+/* Is a line printed for this sweep? In a log: all sweeps up to 20, every 10th up to 200, every
+ * 100th up to 2000, ... */
 static bool has_line(uint64_t sweep, uint64_t every) {
   if (every > 0)
     return sweep == 1 || sweep % every == 0;
@@ -675,10 +679,10 @@ static bool has_line(uint64_t sweep, uint64_t every) {
   return sweep % every == 0;
 }
 
-/* total: of the slowest rank. */
+/* total: seconds of the slowest rank. */
 static void say_sweep(const amped_sweep *s, double total, const amped_spread *mttkrp,
                       const amped_spread *solve, const amped_spread *exchange) {
-  char change[32] = "        -"; /* as wide as a number */
+  char change[32] = "        -"; /* the width of a number */
   char step[64] = "";
   if (s->number > 1)
     (void)snprintf(change, sizeof change, "%+.2e", s->change);
@@ -699,7 +703,7 @@ static void say_sweep(const amped_sweep *s, double total, const amped_spread *mt
             amped_report_part(solve->mean), amped_report_part(exchange->mean), step);
 }
 
-/* Of a solver that takes none: null. */
+/* JSON of a solver's step; null if the solver has none. */
 static json_t *json_step(const amped_sweep_step *step) {
   if (step->damping > 0.0)
     return json_pack("{s:f, s:I, s:b}", "mu", step->damping, "iterations",
@@ -709,7 +713,7 @@ static json_t *json_step(const amped_sweep_step *step) {
              : json_null();
 }
 
-/* Of a solver that samples none: null. */
+/* JSON of a sweep's sampling; null if the solver does not sample. */
 static json_t *json_sampling(const amped_sweep_sampling *sampling) {
   return sampling->is_asked
              ? json_pack("{s:f, s:f}", "lambda", sampling->lambda, "moved", sampling->change)
@@ -726,11 +730,11 @@ bool amped_report_has_line(uint64_t sweep, uint64_t every) {
 amped_status amped_report_sweep(amped_session *session, const amped_sweep *s, uint64_t every) {
   const amped_comm *comm = &session->comm;
   amped_status status = AMPED_OK;
-  /* On every rank the parts are within the sweep, which lasts as long as on the slowest rank: so
-   * the ranks' means of the parts are within it, too. The spread of MTTKRP tells the balance; its
-   * most is not a part, as ranks wait for the slowest in solve, which sums the grams, or in
-   * exchange. Where rows travel in parts, mttkrp is the time that solve and exchange of earlier
-   * parts do not cover. */
+  /* A sweep lasts as long as on the slowest rank. On every rank the parts sum to at most the sweep,
+   * so their means over ranks do, too. The spread of mttkrp shows the balance. Its maximum is not
+   * used as a part: the other ranks wait for the slowest in solve, which sums the grams, or in
+   * exchange. If rows travel in parts, mttkrp is the time that is not covered by solve and exchange
+   * of earlier parts. */
   const double times[] = {s->times.mttkrp, s->times.solve, s->times.exchange, s->times.total};
   amped_spread spreads[4];
   amped_comm_spreads(comm, 4, times, spreads);

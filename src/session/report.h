@@ -1,7 +1,7 @@
 /* Report: the start, the plan and the sweeps of a run, as lines for the user and as JSON lines.
  *
- * All functions but amped_report_part are collective, because they gather from all ranks. The
- * status is agreed. */
+ * All functions are collective, because they gather from all ranks, except amped_metric_key_of,
+ * amped_report_has_line and amped_report_part. Statuses are agreed. */
 #ifndef AMPED_REPORT_H
 #define AMPED_REPORT_H
 
@@ -9,7 +9,7 @@
 #include "session/session.h"
 #include "tensor/dense_stats.h"
 
-/* A JSON key that tells something of a metric (iterate.h): "fit_noise". */
+/* A JSON key about a metric (iterate.h), such as "fit_noise". */
 typedef struct amped_metric_key {
   char text[64];
 } amped_metric_key;
@@ -24,20 +24,22 @@ typedef struct amped_memory_need {
 
 amped_status amped_report_start(amped_session *session);
 amped_status amped_report_plan(amped_session *session, const amped_memory_need *need);
-/* Measures the links between the ranks (link_rate.h) and warns where they are slow. Before the
+/* Measures the links between the ranks (link_rate.h), and warns if they are slow. Call before the
  * factors are filled. */
 amped_status amped_report_exchange(amped_session *session);
-/* Collective: of a dense tensor, with what was counted of its cells. */
+/* Reports the loaded cells of a dense tensor, with their statistics. */
 void amped_report_cells(amped_session *session, const amped_dense_stats *stats);
 void amped_report_distributed(amped_session *session);
-/* For -v: the largest host memory of rank 0, and of the other ranks, so far. */
+/* With -v: reports the peak host memory of rank 0, and of the other ranks, so far. */
 void amped_report_memory(amped_session *session);
-/* A line for every `every` sweeps; 0: for each, in a log for fewer and fewer. JSON has them all. */
+/* Reports a sweep. every: print each `every`-th sweep; 0: print all on a terminal, and fewer and
+ * fewer in a log. JSON has all of them. */
 amped_status amped_report_sweep(amped_session *session, const amped_sweep *sweep, uint64_t every);
-/* Has a sweep such a line? Tells why lines are missing, where the first is. */
+/* Is a line printed for this sweep? Prints a note at the first sweep that has none. */
 bool amped_report_has_line(uint64_t sweep, uint64_t every);
-/* Seconds of a part of a sweep as lines show them: cut, not rounded, to four digits after the
- * point. So the parts of a line never exceed its sum, which is rounded. */
+/* Seconds of a part of a sweep, as lines show them: cut to four digits after the point, not
+ * rounded. So the printed parts of a sweep never add up to more than its total, which is
+ * rounded. */
 double amped_report_part(double seconds);
 
 #endif

@@ -1,3 +1,4 @@
+/* Gathers the result of a decomposition on rank 0, with the options that determine it. */
 #include "session/run_result.h"
 
 #include <math.h>
@@ -7,7 +8,7 @@
 #include "solver/cpd_methods.h"
 #include "tensor/format.h"
 
-/* The options that determine a result, as JSON text; NULL: out of memory. */
+/* The options that determine a result, as JSON text that the caller frees. NULL: out of memory. */
 static char *options_text(const amped_session *session, const amped_cpd_options *cpd,
                           uint64_t seed) {
   const amped_session_options *o = session->options;
@@ -27,7 +28,7 @@ static char *options_text(const amped_session *session, const amped_cpd_options 
   return text;
 }
 
-/* Rank 0: room for the model, and all else of the result. */
+/* Rank 0: allocate the model, and fill all of the result except the factors. */
 static amped_status begin(const amped_session *session, const amped_cpd_options *options,
                           const double *weights, const amped_labels *labels, amped_run_result *r) {
   const amped_plan *plan = &session->plan;
@@ -59,7 +60,7 @@ amped_status amped_run_result_gather(const amped_session *session, const amped_c
 }
 
 void amped_run_result_free(amped_run_result *r) {
-  memset(r->model.labels, 0, sizeof r->model.labels); /* not its own */
+  memset(r->model.labels, 0, sizeof r->model.labels); /* labels are borrowed */
   amped_ktensor_free(&r->model);
   free(r->options);
   memset(r, 0, sizeof *r);

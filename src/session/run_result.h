@@ -1,5 +1,5 @@
-/* Run result: what a run ends with, ready to be written: on rank 0 the model in the file's order,
- * with the record of the run. */
+/* Run result: the result of a run, ready to be written. Rank 0 has the model, in the file's order,
+ * and the record of the run. */
 #ifndef AMPED_RUN_RESULT_H
 #define AMPED_RUN_RESULT_H
 
@@ -8,15 +8,15 @@
 #include "solver/cpd_options.h"
 
 typedef struct amped_run_result {
-  amped_ktensor model; /* rank 0 */
+  amped_ktensor model; /* on rank 0 */
   amped_run_record record;
-  char *options; /* of the record */
+  char *options; /* text that the record points to */
 } amped_run_result;
 
-/* Collective; the status is agreed. Brings the factors to rank 0. `record` is what the solver
- * knows; the session adds the input, its norm and hash, and the options. Weights, labels (one a
- * mode, of rank 0) and what the record borrows are borrowed until free. free takes a zeroed or
- * freed result, and one whose gathering failed. */
+/* Collective; the status is agreed. Brings the factors to rank 0. record: the solver's facts; the
+ * session adds the input, its norm and hash, and the options. labels: one per mode, on rank 0.
+ * Weights, labels and the record's own texts are borrowed until free. free accepts a zeroed or
+ * freed result, and a result whose gathering failed. */
 amped_status amped_run_result_gather(const amped_session *session, const amped_cpd_options *options,
                                      const amped_run_record *record, const double *weights,
                                      const amped_labels *labels, amped_run_result *out);

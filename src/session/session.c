@@ -1,3 +1,4 @@
+/* Starts and stops a session: probes, MPI, the backend, the trace and the watchdog. */
 #include "session/session.h"
 
 #include <inttypes.h>
@@ -20,7 +21,8 @@
 #define IDENTITY_BYTES 64
 #define PLACE_BYTES 192
 
-/* Collective. --backend=auto: the first backend that every rank has. */
+/* Collective: find the backend that the options name. auto: the first backend that every rank
+ * has. */
 static amped_status choose_backend(amped_session *session, const amped_session_options *o) {
   amped_status status = AMPED_OK;
   if (strcmp(o->backend.name, "auto") != 0) {
@@ -53,7 +55,7 @@ static amped_status choose_backend(amped_session *session, const amped_session_o
   return amped_error(AMPED_FAILED, NULL, "no backend is available");
 }
 
-/* Collective. Two ranks on one GPU are a mistake unless asked for. */
+/* Collective: refuse two ranks on one GPU, unless the user gave --share-gpus. */
 static amped_status check_identities(amped_session *session, bool share) {
   amped_status status = AMPED_OK;
   char mine[IDENTITY_BYTES] = "";
@@ -88,7 +90,7 @@ int amped_session_threads(const amped_comm *comm, int wanted) {
   return cores > 0 ? cores : 1;
 }
 
-/* Options of copies of nonzeros, and of files that list them. */
+/* Refuse options of sparse tensors and of text input; else set the format of dense tensors. */
 static amped_status take_dense_format(const amped_session_options *o,
                                       amped_backend_options *options) {
   const char *wrong = strcmp(options->format, "sorted") != 0        ? "--kernel"
@@ -138,7 +140,8 @@ static amped_status look_for_dense(const amped_session_options *o, bool *is_dens
   return amped_dense_source_is(o->input, o->dataset, is_dense);
 }
 
-/* Collective; the status is agreed. */
+/* Collective; the status is agreed. Find out whether the input is dense, and so which ranks read
+ * it. */
 static amped_status find_dense(amped_session *session) {
   const amped_session_options *o = session->options;
   amped_status status = AMPED_OK;
@@ -175,7 +178,8 @@ void amped_session_before_mpi(const char *name) {
       backend->device->before_mpi(amped_launcher_local_rank());
 }
 
-/* Rank 0, before the first of them is opened. */
+/* Rank 0, before any output is opened: check that the files of --json and --trace may be
+ * replaced. */
 static amped_status check_outputs(const amped_session_options *o) {
   amped_output found;
   if (o->json != NULL && strcmp(o->json, "-") != 0)
@@ -187,7 +191,7 @@ static amped_status check_outputs(const amped_session_options *o) {
 
 amped_status amped_session_start(amped_session *session, const amped_session_options *o,
                                  amped_status status) {
-  amped_format format = AMPED_FORMAT_TNS; /* of an input that is read here */
+  amped_format format = AMPED_FORMAT_TNS; /* format of the input that the session reads */
   const bool reads = o->readers == AMPED_READERS_ALL || amped_launcher_rank() <= 0;
   memset(session, 0, sizeof *session);
   session->options = o;
@@ -201,7 +205,7 @@ amped_status amped_session_start(amped_session *session, const amped_session_opt
   if (status == AMPED_OK && format == AMPED_FORMAT_HDF5 && reads)
     status = amped_hdf5_probe(o->input);
   else if (status == AMPED_OK && format == AMPED_FORMAT_HDF5 && o->readers == AMPED_READERS_AUTO)
-    status = amped_hdf5_probe_later(); /* where it is dense this rank reads, too */
+    status = amped_hdf5_probe_later(); /* if the input is dense, this rank reads it, too */
   if (status == AMPED_OK && o->init != NULL && amped_launcher_rank() <= 0)
     status = amped_hdf5_probe(o->init);
   if (status == AMPED_OK && amped_launcher_rank() <= 0)

@@ -1,8 +1,9 @@
+/* The option rows for tensor, ranks, starts, trace and watchdog. */
 #include "session/session_options.h"
 
 #include <string.h>
 
-/* A list of numbers of components, each once. */
+/* Parse a list of numbers of components. Each may occur once. */
 static bool parse_rank(void *options, const char *text) {
   amped_session_options *o = options;
   o->ncomps = 0;
@@ -29,7 +30,7 @@ static bool parse_rank(void *options, const char *text) {
   return false;
 }
 
-/* Standard output cannot take a trace. */
+/* Parse the name of the trace file. Standard output cannot take a trace. */
 static bool parse_trace(void *options, const char *text) {
   ((amped_session_options *)options)->trace = text;
   return *text != '\0' && strcmp(text, "-") != 0;

@@ -1,4 +1,4 @@
-/* Session options: the user's options of the tensor, of the ranks and of their reports. Strings are
+/* Session options: the user's options for the tensor, the ranks and their reports. Strings are
  * borrowed from argv. */
 #ifndef AMPED_SESSION_OPTIONS_H
 #define AMPED_SESSION_OPTIONS_H
@@ -13,10 +13,12 @@
 #define AMPED_MAX_NCOMPS_COUNT 64
 #define AMPED_MAX_STARTS 1000
 
-/* What is read of a file with ordered copies. */
+/* How a file with ordered copies is read: all its copies, or one of them as a list. AUTO: as a list
+ * if GPUs can hold it, else all copies. */
 typedef enum amped_load { AMPED_LOAD_AUTO, AMPED_LOAD_COPIES, AMPED_LOAD_LIST } amped_load;
 
-/* Who reads the input. AUTO: rank 0 a sparse tensor, every rank its slab of a dense one. */
+/* The ranks that read the input. AUTO: rank 0 reads a sparse tensor; every rank reads its slab of a
+ * dense one. */
 typedef enum amped_readers {
   AMPED_READERS_AUTO,
   AMPED_READERS_ROOT,
@@ -26,34 +28,33 @@ typedef enum amped_readers {
 /* A dense tensor that a command makes: bench in memory, convert and generate in a file. */
 typedef struct amped_cells_options {
   bool made;
-  amped_vtype type; /* of its cells; 0: not given, which is float */
-  int order;        /* the command sets order and dims from --dims; no options of the user */
+  amped_vtype type; /* type of the cells; 0: not given, which means float */
+  int order;        /* order and dims come from the command's --dims, not from an option here */
   uint64_t dims[AMPED_MAX_ORDER];
 } amped_cells_options;
 
 typedef struct amped_session_options {
-  const char *command;            /* its name */
+  const char *command;            /* name of the command */
   const char *input;              /* file, or the shape's name */
   const amped_read_options *read; /* how a text or table is read */
   const char *json;               /* file, "-" for standard output, or NULL */
   const char *init;               /* file of the factors to start from; NULL: random */
-  bool overwrite;                 /* any file in the place of an output */
-  bool force_init;                /* even if its content hash is wrong */
+  bool overwrite;                 /* replace any file that has the name of an output */
+  bool force_init;                /* use it even if its content hash is wrong */
   uint64_t seed;
-  int ncomps;                              /* the largest of the list */
-  int ncomps_list[AMPED_MAX_NCOMPS_COUNT]; /* as the user gave them, each once */
+  int ncomps;                              /* the largest number in the list */
+  int ncomps_list[AMPED_MAX_NCOMPS_COUNT]; /* in the user's order, each once */
   int ncomps_count;
-  int starts;  /* of every number of components */
-  bool biased; /* factors have a column of biases behind their components: the command sets it; no
-                  option of the user */
-  bool own_input; /* the command reads its input by itself; no option of the user */
+  int starts;     /* random starts for each number of components */
+  bool biased;    /* factors end with a column of biases. Set by the command; no option */
+  bool own_input; /* the command reads its input itself. Set by the command; no option */
   amped_vtype precision;
   amped_readers readers;
-  const char *dataset; /* of a foreign HDF5 file, that holds a dense tensor; NULL: the only one */
+  const char *dataset; /* dense tensor in another program's HDF5 file; NULL: the only dataset */
   amped_load load;
   bool plan_only;
   const char *trace;   /* file, or NULL */
-  double hang_timeout; /* seconds, 0: never */
+  double hang_timeout; /* seconds; 0: never */
   amped_shape_options shape;
   amped_cells_options cells;
   amped_plan_options plan;

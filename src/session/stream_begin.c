@@ -1,3 +1,4 @@
+/* Makes the first state of a stream: head, row histories, rows and held-out entries. */
 #include "session/stream_begin.h"
 
 #include <math.h>
@@ -14,21 +15,21 @@
 /* Entries that are read at a time. */
 #define SLAB (UINT64_C(1) << 16)
 
-/* What begin works with. The store has the rows of this rank's blocks, by their place there: so all
- * of them are its own. */
+/* Workspace. The store has only the rows of this rank's blocks, numbered by their place in the
+ * block: so it owns all its rows. */
 typedef struct work {
   const amped_session *session;
   amped_state_head head;
   const amped_row_store_ops *ops;
   amped_row_store *store;
   uint64_t *places;                     /* [most block rows] 0, 1, ... */
-  uint64_t *positions[AMPED_MAX_ORDER]; /* of these */
+  uint64_t *positions[AMPED_MAX_ORDER]; /* [block rows] positions of these places */
   uint64_t *piece;                      /* places of rows that go to the file together */
-  double *sums[AMPED_MAX_ORDER];        /* of a model history */
+  double *sums[AMPED_MAX_ORDER];        /* [width][width] sums, for a model history */
   amped_state_rows rows;
   uint64_t *indices[AMPED_MAX_ORDER];
-  amped_sptensor held; /* rank 0 */
-  uint64_t room;       /* of it */
+  amped_sptensor held; /* held-out entries, on rank 0 */
+  uint64_t room;       /* capacity of held, in entries */
 } work;
 
 static const char what[] = "the state of a stream";
@@ -52,12 +53,12 @@ static uint64_t length_of(const amped_plan *plan, bool biased, amped_history his
   return 0;
 }
 
-/* Does each row's history have its equations? */
+/* Does each row's history consist of its normal equations? */
 static bool has_equations(const work *w) {
   return w->head.history == AMPED_HISTORY_EQUATIONS;
 }
 
-/* Of the store, and of its rows. */
+/* The shape of the store, and the number of its rows in each mode (dims). */
 static amped_row_shape shape_of(const amped_plan *plan, uint64_t length, uint64_t *dims) {
   for (int m = 0; m < plan->order; m++)
     dims[m] = plan->modes[m].rows.block_rows;
@@ -155,14 +156,15 @@ static amped_status make_room(work *w) {
   return w->ops->begin(w->store, plan, lists);
 }
 
-/* Histories that no entries have left anything in: those of batch 1. */
+/* Get the rows' histories as before batch 1: empty, as no entries were learnt. */
 static amped_status get_histories(work *w, amped_row_history *out) {
   for (int m = 0; m < w->head.order; m++)
     AMPED_TRY(w->ops->history(w->store, m, 1, 1.0, &out[m]));
   return AMPED_OK;
 }
 
-/* Collective; the status is agreed. */
+/* Collective; the status is agreed. Put the normal equations of all entries into the rows'
+ * histories. */
 static amped_status find_equations(work *w, const amped_complete_problem *p) {
   const amped_context context = amped_session_context(w->session);
   amped_row_fit fit = p->fit;
@@ -182,7 +184,8 @@ static amped_status find_equations(work *w, const amped_complete_problem *p) {
   return amped_comm_agree(context.comm, status);
 }
 
-/* Collective; the status is agreed. Each row's n, and the sums: the entries join an empty past. */
+/* Collective; the status is agreed. Put each row's count into its history, and find the sums. The
+ * history was empty before. */
 static amped_status find_model(work *w, const amped_row_fit *fit) {
   const amped_context context = amped_session_context(w->session);
   const uint64_t width = amped_state_sums_width(&w->head);
@@ -198,7 +201,7 @@ static amped_status find_model(work *w, const amped_row_fit *fit) {
   return status;
 }
 
-/* The factors as they are. */
+/* Copy the factors into the store, unchanged. */
 static amped_status find_factors(const work *w) {
   for (int m = 0; m < w->head.order; m++)
     AMPED_TRY(w->ops->move(w->store, w->session->worker.factors, m, false));
@@ -208,7 +211,7 @@ static amped_status find_factors(const work *w) {
 /* --- rows --------------------------------------------------------------------------------------
  */
 
-/* Own rows, by their index. */
+/* List the indices of this rank's rows, ascending. */
 static amped_status list_rows(work *w, int mode) {
   const amped_row_plan *rows = &w->session->plan.modes[mode].rows;
   const int rank = w->session->comm.rank;
@@ -272,7 +275,7 @@ static amped_status read_slab(work *w, uint64_t first, uint64_t count, void *con
   return AMPED_OK;
 }
 
-/* Rank 0: read the input once more. */
+/* Rank 0: read the input again, and keep its held-out entries. */
 static amped_status find_held(work *w) {
   const amped_tensor_info *info = amped_input_info(w->session->input);
   void *arrays[AMPED_MAX_ORDER + 1] = {NULL};

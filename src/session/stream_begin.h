@@ -1,5 +1,5 @@
-/* Stream begin: the state with which a stream begins, from a full fit: its factors as they are, and
- * the equations that its entries leave with every row, or nothing, as the history has it. */
+/* Stream begin: makes the first state of a stream from a full fit. The state has the factors as
+ * they are, and each row's history: the normal equations of its entries, a count, or nothing. */
 #ifndef AMPED_STREAM_BEGIN_H
 #define AMPED_STREAM_BEGIN_H
 
@@ -7,17 +7,17 @@
 #include "session/session.h"
 #include "solver/complete_search.h"
 
-/* Adds the bytes of the device's and of host memory that begin takes on this rank. */
+/* Adds the bytes of device and host memory that amped_stream_begin takes on this rank. */
 void amped_stream_begin_require(const amped_worker *worker, const amped_plan *plan, bool biased,
                                 amped_history history, uint64_t *device_bytes,
                                 uint64_t *host_bytes);
 
-/* Bytes of the state's rows: nearly all of it. */
+/* Bytes of the state's rows, which are nearly the whole state. */
 uint64_t amped_stream_begin_bytes(const amped_plan *plan, bool biased, amped_history history);
 
-/* Collective; the status is agreed. Writes the state. file: rank 0's, reserved. The context's
- * factors are those of the best sweep; the session's input is open. labels: one a mode, of rank 0.
- * keep: most held-out entries that the state keeps. */
+/* Collective; the status is agreed. Writes the state. The session's input must be open, and the
+ * context's factors must be the factors of the best sweep. file: reserved, on rank 0. labels: one
+ * per mode, on rank 0. keep: most held-out entries that the state keeps. */
 amped_status amped_stream_begin(const amped_session *session, const amped_complete_problem *problem,
                                 const amped_complete_best *best, const amped_labels *labels,
                                 amped_state_file *file, uint64_t keep, amped_history history);

@@ -1,3 +1,4 @@
+/* Checks a stream's needs against the backend and the memory of the ranks. */
 #include "session/stream_needs.h"
 
 #include "base/log.h"
@@ -23,7 +24,8 @@ amped_status amped_stream_needs_history(const amped_session *session, amped_hist
                      worker->backend->name);
 }
 
-/* The device holds its rows. The status is this rank's own. */
+/* Compare the need of this rank's rows, in bytes, with its device's memory. The status is this
+ * rank's own. */
 static amped_status check_device(const amped_session *session, const char *name, uint64_t need) {
   const amped_worker *worker = &session->worker;
   const uint64_t budget = worker->backend->device->memory(worker->device);

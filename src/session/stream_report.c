@@ -1,3 +1,4 @@
+/* Lines and JSON of a stream: its state, each batch, and the end. */
 #include "session/stream_report.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@
 #include "solver/stream_published.h"
 #include "tensor/format.h"
 
-/* "12, 0, 3" */
+/* Format one number per mode: "12, 0, 3". */
 static const char *list_numbers(const uint64_t *numbers, int order, char *text, size_t size) {
   size_t at = 0;
   text[0] = '\0';
@@ -27,7 +28,7 @@ static json_t *json_numbers(const uint64_t *numbers, int order) {
   return list;
 }
 
-/* Errors at some entries; null where there are none. */
+/* JSON of the errors at some entries; null if there are none. */
 static json_t *json_errors(const amped_errors *e) {
   if (e->count == 0)
     return json_null();
@@ -81,7 +82,7 @@ amped_status amped_stream_report_state(amped_session *session, const amped_state
   return amped_comm_agree(comm, status);
 }
 
-/* "  held out 0.89", or nothing. */
+/* Format an rmse: ", held out 0.89"; "" if there are no entries. */
 static const char *error_text(const char *name, const amped_errors *e, char *text, size_t size) {
   char error[AMPED_ERROR_TEXT];
   text[0] = '\0';

@@ -7,23 +7,24 @@
 #include "session/session.h"
 #include "solver/stream.h"
 
-/* The state before the first batch, and with --plan what memory it takes. rank 0's sizes of files.
- */
+/* Reports the state before the first batch, the memory of its rows, and on rank 0 the sizes of its
+ * files. */
 amped_status amped_stream_report_state(amped_session *session, const amped_state_head *head,
                                        const amped_state_file *file);
 
-/* What became of a batch. */
+/* The results of a batch. */
 typedef struct amped_stream_told {
   const amped_source_batch *batch;
   const amped_learnt *learnt;
-  const amped_state_head *head; /* with the batch */
-  const amped_errors *so_far;   /* of the model, at the held-out entries that the state keeps */
-  double write_sec, total_sec;  /* of this rank */
-  uint64_t state_bytes, journal_bytes; /* rank 0: on disk, with the batch */
+  const amped_state_head *head; /* state after the batch */
+  const amped_errors *so_far;   /* the model's, at the held-out entries that the state keeps */
+  double write_sec, total_sec;  /* seconds on this rank */
+  uint64_t state_bytes, journal_bytes; /* rank 0: sizes on disk after the batch */
 } amped_stream_told;
 amped_status amped_stream_report_batch(amped_session *session, const amped_stream_told *told);
 
-/* A batch was learnt before, as this number and name. */
+/* Reports that a batch is skipped because it was learnt before, as batch `number` with this
+ * name. */
 amped_status amped_stream_report_skipped(amped_session *session, const amped_source_batch *batch,
                                          uint64_t number, const char *name);
 

@@ -1,3 +1,4 @@
+/* Writes the current model of a stream as a completion model. */
 #include "session/stream_result.h"
 
 #include <math.h>
@@ -9,7 +10,8 @@
 #include "hdf5/result_file.h"
 #include "tensor/format.h"
 
-/* What determines the result beside the batches, as JSON text; NULL: out of memory. */
+/* The options that, with the batches, determine the result, as JSON text that the caller frees.
+ * NULL: out of memory. */
 static char *options_text(const amped_session *session, const amped_state_head *head) {
   json_t *object = json_pack(
       "{s:i, s:I, s:I, s:f, s:f, s:f, s:f, s:b, s:s, s:s, s:s, s:i}", "rank",
@@ -26,7 +28,7 @@ static char *options_text(const amped_session *session, const amped_state_head *
 /* Rows that are read together. */
 #define PIECE UINT64_C(4096)
 
-/* A row that has learnt nothing is its prior, without a bias. */
+/* Has the row learnt nothing? Then all its components are the prior, and its bias is 0. */
 static bool is_prior(const amped_state_head *head, const amped_stream_rows *rows, int mode,
                      const void *piece, uint64_t i) {
   const uint64_t components = rows->ncomps - (head->biased ? 1 : 0);
@@ -37,7 +39,7 @@ static bool is_prior(const amped_state_head *head, const amped_stream_rows *rows
   return same;
 }
 
-/* Components and biases out of whole rows of a mode. */
+/* Split whole rows of a mode into components and biases. */
 static amped_status split_mode(const amped_state_head *head, const amped_stream_rows *rows, int m,
                                void *piece, amped_ktensor *k, amped_completion *c) {
   const uint64_t components = (uint64_t)k->ncomps;

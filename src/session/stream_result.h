@@ -1,11 +1,12 @@
-/* Stream result: the model of a stream as it is now, as a result file of complete. */
+/* Stream result: the current model of a stream, as a result file of `complete`. */
 #ifndef AMPED_STREAM_RESULT_H
 #define AMPED_STREAM_RESULT_H
 
 #include "factor/stream_rows.h"
 #include "session/session.h"
 
-/* Rank 0; not collective. labels: one a mode, borrowed. hash: of the stream's first tensor. */
+/* Rank 0; not collective. Writes the file `path`. labels: one per mode, borrowed. hash: of the
+ * stream's first tensor. */
 amped_status amped_stream_result_write(const amped_session *session, const amped_state_head *head,
                                        const amped_stream_rows *rows, const amped_labels *labels,
                                        uint64_t hash, const char *path);

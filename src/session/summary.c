@@ -1,3 +1,4 @@
+/* Tables and JSON lines that compare starts, and numbers of components. */
 #include "session/summary.h"
 
 #include <inttypes.h>

@@ -9,18 +9,18 @@
 /* The result of one number of components. */
 typedef struct amped_summary_row {
   int ncomps;
-  const char *metric; /* its name (iterate.h) */
-  double value;       /* of the best start */
-  uint64_t sweeps;    /* likewise */
-  double seconds;     /* of all sweeps of all starts */
-  double corcondia;   /* in per cent, NaN where it was not computed */
+  const char *metric; /* name of the metric (iterate.h) */
+  double value;       /* value of the best start */
+  uint64_t sweeps;    /* sweeps of the best start */
+  double seconds;     /* seconds of all sweeps of all starts */
+  double corcondia;   /* core consistency in per cent; NaN if it was not computed */
   const char *path;   /* borrowed; NULL: no file */
 } amped_summary_row;
 
-/* Collective; the status is agreed. After amped_multistart_choose. */
+/* Collective; the status is agreed. Reports all starts; call after amped_multistart_choose. */
 amped_status amped_summary_starts(amped_session *session, const amped_multistart *starts);
 
-/* Likewise, at the end of the run. */
+/* Collective; the status is agreed. Reports all numbers of components, at the end of the run. */
 amped_status amped_summary_ranks(amped_session *session, const amped_summary_row *rows, int count);
 
 #endif

@@ -1,3 +1,4 @@
+/* Gathers the ranks' events on rank 0 and writes them as Chrome trace JSON. */
 #include "session/trace_file.h"
 
 #include <errno.h>
@@ -19,22 +20,22 @@
 
 #define ROUND_TRIPS 16
 #define PLACE_BYTES 192
-/* Of the file: the most bytes of an event, and of the names of a rank's rows. */
+/* Most bytes in the file of an event, and of the names of a rank's rows. */
 #define EVENT_BYTES 128
 #define RANK_BYTES 4096
 
 #define TAG_CLOCK 41
 #define TAG_TRACE 42
 
-/* jansson prints so many digits: nanoseconds of a week in microseconds. */
+/* Digits that jansson prints: enough for nanoseconds of a week, in microseconds. */
 #define DIGITS 15
 
 struct amped_trace_file {
   const amped_comm *comm;
   const char *path;
-  amped_draft draft; /* rank 0 */
+  amped_draft draft; /* on rank 0 */
   FILE *stream;
-  double offset_sec; /* this rank's clock less rank 0's */
+  double offset_sec; /* this rank's clock minus rank 0's */
   double error_sec;  /* bound of the offset's error */
   bool first;        /* no object was written yet */
 };
@@ -46,7 +47,8 @@ typedef struct header {
   double offset_sec;
 } header;
 
-/* Rank 0 answers with its clock; a message takes at most the whole round trip either way. */
+/* Find this rank's clock offset. Rank 0 answers with its clock. A message takes at most the whole
+ * round trip in either direction. */
 static void compare_clock(amped_trace_file *f) {
   const amped_comm *comm = f->comm;
   f->error_sec = INFINITY;
@@ -61,7 +63,7 @@ static void compare_clock(amped_trace_file *f) {
       f->offset_sec = 0.5 * (sent + got) - theirs;
     }
   }
-  /* Ranks of one node read one clock. */
+  /* Ranks of one node read the same clock. */
   if (fabs(f->offset_sec) <= f->error_sec)
     f->offset_sec = 0.0;
 }
@@ -128,7 +130,7 @@ static amped_status put(amped_trace_file *f, json_t *object) {
   return status;
 }
 
-/* The names of a rank's rows. */
+/* Write the names of a rank's rows. */
 static amped_status put_names(amped_trace_file *f, int rank, const header *h) {
   char name[PLACE_BYTES + 32];
   (void)snprintf(name, sizeof name, "rank %d (%s)", rank, h->place);
@@ -143,7 +145,7 @@ static amped_status put_names(amped_trace_file *f, int rank, const header *h) {
   return AMPED_OK;
 }
 
-/* Whole nanoseconds: an event inside another stays inside when both are rounded. */
+/* Write an event in whole nanoseconds: so an event inside another stays inside after rounding. */
 static amped_status put_event(amped_trace_file *f, int rank, const amped_trace_event *e,
                               double origin_sec) {
   double begin = round(1e9 * (e->begin_sec - origin_sec));
@@ -165,7 +167,7 @@ static amped_status put_rank(amped_trace_file *f, int rank, const header *h,
   return AMPED_OK;
 }
 
-/* A stream with a descriptor of its own. */
+/* Open a stream with its own file descriptor; the draft keeps its own. */
 static FILE *open_stream(const amped_draft *draft) {
   int fd = fcntl(draft->fd, F_DUPFD_CLOEXEC, 0);
   FILE *stream = fd >= 0 ? fdopen(fd, "w") : NULL;
@@ -174,7 +176,7 @@ static FILE *open_stream(const amped_draft *draft) {
   return stream;
 }
 
-/* Rank 0: the file up to the list of events. */
+/* Rank 0: write the file up to the list of events. */
 static amped_status begin_file(amped_trace_file *f, double error_sec, uint64_t dropped) {
   AMPED_TRY(amped_draft_open(f->path, false, &f->draft));
   f->stream = open_stream(&f->draft);
@@ -208,8 +210,8 @@ static amped_status end_file(amped_trace_file *f, amped_status status) {
   return status;
 }
 
-/* Rank 0: receive the events of every rank in turn and write them. It receives all even after a
- * failed write, because the other ranks wait in their send. */
+/* Rank 0: receive the events of every rank in turn and write them. After a failed write it still
+ * receives all of them, because the other ranks wait in their send. */
 static amped_status write_all(amped_trace_file *f, header *h, const amped_trace_event *events,
                               double origin_sec) {
   const amped_comm *comm = f->comm;
@@ -246,7 +248,7 @@ amped_status amped_trace_file_write(amped_trace_file *f, const char *place) {
   header h = {.offset_sec = f->offset_sec};
   (void)snprintf(h.place, sizeof h.place, "%s", place);
   amped_trace_take(&events, &h.count, &h.dropped);
-  /* On rank 0's clock. The phase around all others ends last: it is in the ring. */
+  /* On rank 0's clock. The phase that contains all others ends last, so it is in the ring. */
   double first = h.count > 0 ? events[0].begin_sec - f->offset_sec : INFINITY;
   double origin_sec = amped_comm_spread(comm, first).min;
   double error_sec = amped_comm_spread(comm, f->error_sec).max;
