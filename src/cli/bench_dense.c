@@ -1,3 +1,4 @@
+/* Times sweeps of CP-ALS on a dense tensor, and compares them with the machine's rates. */
 #include "cli/bench_dense.h"
 
 #include <math.h>
@@ -14,17 +15,17 @@
 #include "solver/residual.h"
 #include "tensor/format.h"
 
-/* The sweeps that are timed, and how they went. */
+/* The timed sweeps and their times. */
 typedef struct sweeps {
   amped_session *session;
-  int order, period, repeat; /* groups of `period` sweeps; one more to warm up comes first */
-  amped_sweep_mode *modes;   /* [sweep][order] */
-  double *totals;            /* [sweep] seconds */
-  double *scratch;           /* [sweep] */
+  int order, period, repeat; /* groups of `period` sweeps; the first group warms up */
+  amped_sweep_mode *modes;   /* [sweep][order] times on this rank */
+  double *totals;            /* [sweep] seconds on this rank */
+  double *scratch;           /* [sweep] scratch for medians */
 } sweeps;
 
-/* Of one mode, the same on every rank; seconds of the slowest. An update that does not come is NaN.
- */
+/* Median seconds of one mode on the slowest rank; the same on every rank. NaN: the sweeps have no
+ * such update. */
 typedef struct mode_result {
   double contracts_sec, reads_sec, exchange_sec;
 } mode_result;
@@ -32,10 +33,10 @@ typedef struct mode_result {
 typedef struct result {
   mode_result modes[AMPED_MAX_ORDER];
   double sweep_sec, mttkrp_sec, compute_sec;
-  double tensor_bytes, streamed_bytes; /* of all ranks */
-  double passes;                       /* a sweep */
-  double moved_bytes;                  /* a sweep, of all ranks: cells, and T */
-  double read_rate, multiply_rate;     /* of the slowest rank */
+  double tensor_bytes, streamed_bytes; /* sum over all ranks */
+  double passes;                       /* passes over the tensor per sweep */
+  double moved_bytes;                  /* bytes of cells and of T per sweep, sum over all ranks */
+  double read_rate, multiply_rate;     /* rates of the slowest rank */
   double bytes_sec, multiply_sec, link_sec;
 } result;
 
@@ -90,7 +91,8 @@ static void release(sweeps *w) {
 
 /* --- medians ---------------------------------------------------------------------------------- */
 
-/* Collective. Seconds of mode's updates that contract the tensor, or of those that do not. */
+/* Collective: median seconds of mode's updates that contract the tensor, or of the other
+ * updates. */
 static double median_of_updates(const sweeps *w, int mode, bool contracts) {
   const amped_dense_plan *plan = &w->session->plan.dense;
   int count = 0;
@@ -104,7 +106,7 @@ static double median_of_updates(const sweeps *w, int mode, bool contracts) {
   return amped_comm_spread(&w->session->comm, amped_bench_median_of(w->scratch, count)).max;
 }
 
-/* Collective. */
+/* Collective: median seconds of the exchange of mode's rows. */
 static double median_of_exchange(const sweeps *w, int mode) {
   int count = 0;
   for (uint64_t i = (uint64_t)w->period; i < count_of(w); i++)
@@ -112,7 +114,8 @@ static double median_of_exchange(const sweeps *w, int mode) {
   return amped_comm_spread(&w->session->comm, amped_bench_median_of(w->scratch, count)).min;
 }
 
-/* Seconds of a sweep's member over all modes; of the whole sweep where it is the total. */
+/* Seconds of one member of a sweep's times: summed over all modes, or of the whole sweep for
+ * `total`. */
 static double of_sweep(const sweeps *w, uint64_t i, size_t member) {
   double sum = 0.0;
   if (member == offsetof(amped_sweep_mode, total))
@@ -123,7 +126,7 @@ static double of_sweep(const sweeps *w, uint64_t i, size_t member) {
   return sum;
 }
 
-/* Collective. A sweep, on average over a group. */
+/* Collective: median over the groups of a sweep's mean seconds in its group. */
 static double median_of_sweeps(const sweeps *w, size_t member) {
   for (int g = 0; g < w->repeat; g++) {
     w->scratch[g] = 0.0;
@@ -136,7 +139,8 @@ static double median_of_sweeps(const sweeps *w, size_t member) {
 
 /* --- ceilings --------------------------------------------------------------------------------- */
 
-/* Collective; the status is agreed. What each rank reads, multiplies and streams in a sweep. */
+/* Collective; the status is agreed. Find the time in which the machine reads, multiplies and
+ * streams what a sweep needs on each rank. */
 static amped_status find_ceiling(const sweeps *w, result *r) {
   const amped_session *session = w->session;
   const amped_comm *comm = &session->comm;
@@ -159,7 +163,7 @@ static amped_status find_ceiling(const sweeps *w, result *r) {
   return AMPED_OK;
 }
 
-/* Collective; the status is agreed. */
+/* Collective; the status is agreed. Find the medians and the ceiling. */
 static amped_status find_result(const sweeps *w, result *r) {
   const amped_plan *plan = &w->session->plan;
   uint64_t streamed = w->session->required.streamed_bytes[0];
@@ -176,7 +180,7 @@ static amped_status find_result(const sweeps *w, result *r) {
   return find_ceiling(w, r);
 }
 
-/* Where both rates are known. */
+/* Lower bound of a sweep in seconds; 0 if a rate is not known. */
 static double ceiling_of(const result *r) {
   if (r->bytes_sec <= 0.0 || r->multiply_sec <= 0.0)
     return 0.0;
@@ -192,9 +196,10 @@ static const char *ceiling_name(const result *r) {
                                    : "arithmetic";
 }
 
-/* --- telling ---------------------------------------------------------------------------------- */
+/* --- reports ---------------------------------------------------------------------------------- */
 
-/* The tensor's bytes over the time of a contraction; 0 where there is none. */
+/* Rate at which a contraction of mode reads the tensor, in bytes per second; 0 if the mode has
+ * none. */
 static double pass_rate(const result *r, int mode) {
   const double seconds = r->modes[mode].contracts_sec;
   return isnan(seconds) ? 0.0 : amped_bench_per(r->tensor_bytes, seconds);

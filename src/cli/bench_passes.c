@@ -1,3 +1,4 @@
+/* Times the passes of bench, and takes medians. */
 #include "cli/bench_passes.h"
 
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 
 /* --- passes ---------------------------------------------------------------------------------- */
 
-/* Collective; the status is agreed after each step, outside the time. */
+/* Collective; the status is agreed after each step, outside the measured time. */
 static amped_status run_pass(const amped_comm *comm, const amped_bench_work *work,
                              amped_bench_sample *samples) {
   if (work->begin != NULL)
@@ -39,7 +40,7 @@ amped_status amped_bench_passes_run(const amped_session *session, int passes,
   AMPED_GO(agree, amped_calloc(&out->scratch, count, sizeof *out->scratch, "the timings"));
 agree:
   AMPED_TRY(amped_comm_agree(out->comm, status));
-  AMPED_TRY(run_pass(out->comm, work, out->samples)); /* overwritten */
+  AMPED_TRY(run_pass(out->comm, work, out->samples)); /* warms up; overwritten */
   for (uint64_t i = 0; i < count; i++)
     AMPED_TRY(run_pass(out->comm, work, out->samples + i * steps));
   return AMPED_OK;
@@ -51,7 +52,7 @@ void amped_bench_passes_free(amped_bench_passes *p) {
   memset(p, 0, sizeof *p);
 }
 
-/* A mode update without new rows. */
+/* Update a mode without computing new rows. */
 static amped_status step_mttkrp(void *self, int mode, amped_bench_sample *out) {
   amped_session *session = self;
   const amped_context context = amped_session_context(session);

@@ -1,6 +1,6 @@
-/* bench --stream: batches of a stream that are learnt one after another, phase by phase. The
- * entries before them are one batch, and the first timed one has another before it. Rows and
- * entries are in memory; no state is written. */
+/* bench --stream: learns batches of a stream one after another, and times their phases. All earlier
+ * entries are one batch. The next batch warms up; the timed batches follow. Rows and entries are in
+ * memory; no state is written. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -21,10 +21,10 @@
 #include "tensor/format.h"
 #include "text/io.h"
 
-/* A penalty for which every row is unique. */
+/* A penalty that makes every row's fit unique. */
 #define REG 1.0
 
-/* What a batch takes: a phase, and below it those that are parts of it. */
+/* Phases of a batch. A phase that is part of another comes after it. */
 enum {
   LOAD,
   ENTRIES,
@@ -68,13 +68,13 @@ static const struct {
 typedef struct batches {
   const amped_options *o;
   amped_session session;
-  amped_sptensor all;     /* rank 0: all entries */
-  uint64_t nnz, base_nnz; /* of all, and of the first batch; the same on every rank */
+  amped_sptensor all;     /* all entries, on rank 0 */
+  uint64_t nnz, base_nnz; /* entries in total, and of the first batch; the same on every rank */
   amped_state_head head;
   amped_stream_rows rows;
-  int timed;                        /* batches that were */
-  double *seconds[PHASES];          /* [repeat] of this rank */
-  double *touched[AMPED_MAX_ORDER]; /* [repeat] rows */
+  int timed;                        /* batches timed so far */
+  double *seconds[PHASES];          /* [repeat] seconds on this rank */
+  double *touched[AMPED_MAX_ORDER]; /* [repeat] rows touched by a batch */
   double base_sec;
 } batches;
 
@@ -84,7 +84,7 @@ static uint64_t entries_of_batches(const batches *b) {
   return ((uint64_t)b->o->repeat + 1) * b->o->batch_nnz;
 }
 
-/* Rank 0: a tensor of the shape, with so many entries more. */
+/* Rank 0: make a random tensor of the shape, with additional entries for the batches. */
 static amped_status make_list(batches *b) {
   const amped_synthetic *shape = &b->session.synthetic;
   amped_random_tensor_spec spec = {
@@ -97,7 +97,7 @@ static amped_status make_list(batches *b) {
   return amped_random_tensor_create(&spec, &b->all);
 }
 
-/* Rank 0. */
+/* Rank 0: read all entries of INPUT. */
 static amped_status read_list(batches *b) {
   const char *path = b->o->session.input;
   amped_format format = AMPED_FORMAT_HDF5;
@@ -113,7 +113,8 @@ static amped_status read_list(batches *b) {
                      b->all.nnz, b->o->repeat + 1, b->o->batch_nnz);
 }
 
-/* The model of the first fit that was not made: mean and scale are those of all values. */
+/* Set the head of a model as if a first fit had been made. Mean and scale are taken from all
+ * values. */
 static void set_head(batches *b) {
   const amped_options *o = b->o;
   const amped_complete_options *c = &o->complete;
@@ -147,7 +148,8 @@ static void set_head(batches *b) {
     b->head.pull[m] = 1.0;
 }
 
-/* Collective; the status is agreed. */
+/* Collective; the status is agreed. Get the entries on rank 0, and create the rows on every
+ * rank. */
 static amped_status open_entries(batches *b) {
   const amped_comm *comm = &b->session.comm;
   amped_status status = AMPED_OK;
@@ -166,7 +168,7 @@ static amped_status open_entries(batches *b) {
                           amped_stream_rows_create(&b->rows, comm, &b->session.worker, &b->head));
 }
 
-/* Rank 0: entries first .. first + count of all, in an order that the seed chooses. */
+/* Rank 0: copy entries first .. first + count of all entries, shuffled by the seed. */
 static amped_status take(const batches *b, uint64_t first, uint64_t count, amped_sptensor *out) {
   const amped_sptensor *all = &b->all;
   AMPED_TRY(amped_sptensor_create(out, all->order, count));
@@ -184,7 +186,7 @@ static amped_status take(const batches *b, uint64_t first, uint64_t count, amped
 
 /* --- batches --------------------------------------------------------------------------------- */
 
-/* Of a timed batch. */
+/* Record the times and touched rows of a timed batch. */
 static void note(batches *b, const amped_learnt *l, double all_sec) {
   const amped_batch_times *t = &l->times;
   const double seconds[PHASES] = {[LOAD] = l->load_sec,
@@ -209,8 +211,8 @@ static void note(batches *b, const amped_learnt *l, double all_sec) {
   b->timed++;
 }
 
-/* Collective; the status is agreed. Learn entries first .. first + count. *seconds: of this rank,
- * from a common start. */
+/* Collective; the status is agreed. Learn entries first .. first + count. *seconds: time on this
+ * rank after a common start. */
 static amped_status learn(batches *b, uint64_t first, uint64_t count, amped_learnt *learnt,
                           double *seconds) {
   const amped_comm *comm = &b->session.comm;
@@ -242,7 +244,8 @@ static amped_status learn(batches *b, uint64_t first, uint64_t count, amped_lear
   return status;
 }
 
-/* Collective; the status is agreed. The first batch is the base; the next one is not timed. */
+/* Collective; the status is agreed. Learn all batches: first the base, then one that is not timed,
+ * then the timed ones. */
 static amped_status learn_all(batches *b) {
   uint64_t first = 0;
   for (int i = 0; i < b->o->repeat + 2; i++) {
@@ -262,7 +265,7 @@ static amped_status learn_all(batches *b) {
   return AMPED_OK;
 }
 
-/* --- telling --------------------------------------------------------------------------------- */
+/* --- reports --------------------------------------------------------------------------------- */
 
 static void say_results(const batches *b, const amped_spread *s, const uint64_t *touched) {
   char rows[AMPED_DIMS_TEXT];
@@ -306,7 +309,7 @@ static amped_status write_json(const batches *b, const amped_spread *s, const ui
                 1e3 * s[SWEEP].max, "phases", json_phases(s)));
 }
 
-/* Collective; the status is agreed. */
+/* Collective; the status is agreed. Print and write the medians. */
 static amped_status tell(batches *b) {
   amped_spread s[PHASES];
   uint64_t touched[AMPED_MAX_ORDER] = {0};

@@ -1,3 +1,5 @@
+/* bench: times MTTKRP and the exchange of each mode, and compares them with the devices' peak
+ * rates. */
 #include <math.h>
 #include <stdio.h>
 
@@ -12,27 +14,27 @@
 #include "session/report.h"
 #include "solver/mode_update.h"
 
-/* The report of one mode, the same on every rank. */
+/* Results of one mode, the same on every rank. */
 typedef struct result {
   amped_spread copy, compute, exchange, wall;
   double gnnz_per_sec;
   double gathered_gb_per_sec;
-  double bytes_per_nonzero; /* as the kernel reads them */
-  double ceiling_sec;       /* of the rank that needs most; 0: not known */
-  double moved_sec;         /* likewise: reading or writing in order all that the kernel names */
-  uint64_t exchange_bytes;  /* that every rank receives */
+  double bytes_per_nonzero; /* bytes that the kernel reads per nonzero */
+  double ceiling_sec;       /* gather time of the rank that needs most; 0: not known */
+  double moved_sec;         /* seconds to access all bytes of the kernel in order; 0: not known */
+  uint64_t exchange_bytes;  /* bytes that every rank receives */
   double exchange_gb_per_sec;
-  double streamed_bytes; /* of the copies that are not resident */
-  double norm;           /* of MTTKRP's result, so that kernels and backends can be compared */
+  double streamed_bytes; /* bytes of nonzeros that are not resident */
+  double norm;           /* norm of MTTKRP's result, to compare kernels and backends */
   const double *ranks;   /* [nranks][FIELDS] on rank 0 */
 } result;
 
-/* Members of a sample that are told of every rank, in this order. */
+/* Members of a sample that are reported for every rank, in this order. */
 static const size_t fields[] = {AMPED_BENCH_MEMBER(copy), AMPED_BENCH_MEMBER(compute),
                                 AMPED_BENCH_MEMBER(exchange), AMPED_BENCH_MEMBER(wall)};
 #define FIELDS ((int)(sizeof fields / sizeof fields[0]))
 
-/* Bytes that a pass over mode names on this rank, in caches or not: nonzeros, factor rows and
+/* Bytes that a pass over mode accesses on this rank, cached or not: nonzeros, factor rows and the
  * result. */
 static double moved_bytes(const amped_session *session, int mode) {
   const amped_plan *plan = &session->plan;
@@ -43,7 +45,7 @@ static double moved_bytes(const amped_session *session, int mode) {
   return (double)session->required.read_bytes[mode] + rows * row_bytes;
 }
 
-/* Collective. */
+/* Collective. Results of a mode; its per-rank times are gathered into `ranks` on rank 0. */
 static result result_of(amped_session *session, const amped_bench_passes *passes, int mode,
                         const amped_ceilings *ceilings, double *ranks) {
   const amped_plan *plan = &session->plan;
@@ -72,7 +74,7 @@ static result result_of(amped_session *session, const amped_bench_passes *passes
   r.ceiling_sec = amped_ceilings_mttkrp(session, ceilings, mode);
   r.exchange_bytes = amped_exchange_bytes(session->exchange, plan->modes[mode].rows.block_rows);
   /* The last rank to arrive does not wait, so its time is the time of the exchange. Parts travel
-   * beside the kernel and may each have another last rank, so they give no rate. */
+   * while the kernel runs, and each may have another last rank, so they give no rate. */
   r.exchange_gb_per_sec = plan->modes[mode].rows.parts == 1
                               ? amped_bench_per((double)r.exchange_bytes * 1e-9, r.exchange.min)
                               : 0.0;
@@ -84,7 +86,7 @@ static result result_of(amped_session *session, const amped_bench_passes *passes
   return r;
 }
 
-/* "87.5 %", or "-" where the ceiling is not known. */
+/* Format a share: "87.5 %", or "-" if the ceiling is not known. */
 static const char *percent(char *text, size_t size, double ceiling_sec, double compute_sec) {
   (void)snprintf(text, size, ceiling_sec > 0.0 ? "%.1f %%" : "-",
                  100.0 * amped_bench_per(ceiling_sec, compute_sec));
@@ -142,7 +144,7 @@ static void say_rates(const amped_session *session, const result *results,
               1e-9 * ceilings->read_rate, session->comm.nranks > 1 ? " on the slowest rank" : "");
 }
 
-/* The multiplications and additions of MTTKRP, one mode: order of them a nonzero and component. */
+/* Multiplications and additions of MTTKRP in one mode: `order` per nonzero and component. */
 static double flops_of(const amped_plan *plan) {
   return (double)plan->nnz * plan->order * plan->ncomps;
 }
@@ -195,7 +197,7 @@ static json_t *json_ceilings(const amped_ceilings *c) {
   return list;
 }
 
-/* Lines and JSON of all modes. */
+/* Print the results of all modes, and write them as JSON. */
 static amped_status tell(amped_session *session, const amped_options *o, const result *results,
                          const amped_ceilings *ceilings) {
   int order = session->plan.order;
@@ -234,7 +236,7 @@ static amped_status tell(amped_session *session, const amped_options *o, const r
                 json_modes(session, results)));
 }
 
-/* Collective: the Frobenius norm of MTTKRP's result in mode. */
+/* Collective: find the Frobenius norm of MTTKRP's result in mode. */
 static amped_status norm_of(const amped_session *session, int mode, double *norm) {
   enum { ROWS = 4096 };
   const amped_context context = amped_session_context(session);
@@ -260,7 +262,7 @@ static amped_status norm_of(const amped_session *session, int mode, double *norm
   return AMPED_OK;
 }
 
-/* Collective: medians over passes, spread over ranks. */
+/* Collective: find and report medians over passes, spread over ranks. */
 static amped_status conclude(amped_session *session, const amped_options *o,
                              const amped_bench_passes *passes) {
   amped_ceilings ceilings;
@@ -296,7 +298,8 @@ static amped_status measure(amped_session *session, const amped_options *o) {
   return status;
 }
 
-/* MTTKRPs alone take nothing. */
+/* Adds the bytes that the benchmark takes. Only a dense tensor needs some: MTTKRP alone takes
+ * none. */
 static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *device_bytes,
                          uint64_t *host_bytes) {
   const amped_session *session = context;

@@ -1,3 +1,4 @@
+/* compare: matches the components of two results, and prints how similar they are. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,13 +13,14 @@
 #include "text/index_match.h"
 #include "text/label_join.h"
 
-/* How the rows of every mode are matched. */
+/* How the rows of each mode are matched. */
 typedef struct alignment {
-  amped_label_join joins[AMPED_MAX_ORDER]; /* rows NULL: by index */
+  amped_label_join joins[AMPED_MAX_ORDER]; /* matches by label; rows NULL: by index */
   bool numbers[AMPED_MAX_ORDER];           /* labels of one model are indices of the other */
 } alignment;
 
-/* places[r] = the place of component r by descending weight, from 1: its number for `top`. */
+/* Find places[r]: the place of component r by descending weight, counted from 1. `top` uses the
+ * same numbers. */
 static void number_components(const amped_ktensor *k, int *places) {
   int order[AMPED_MAX_NCOMPS];
   amped_ktensor_order(k, order);
@@ -30,7 +32,7 @@ static int compare_pairs(const void *x, const void *y) {
   return ((const amped_match_pair *)x)->a - ((const amped_match_pair *)y)->a;
 }
 
-/* Pairs name components by these numbers, in the order of the components of a. */
+/* Replace components in the pairs by their places, and sort the pairs by the component of a. */
 static void renumber(const int *places_a, const int *places_b, amped_match *match) {
   for (int i = 0; i < match->count; i++) {
     match->pairs[i].a = places_a[match->pairs[i].a];
@@ -47,7 +49,8 @@ static amped_status share_none(const amped_labels *labels, int mode) {
                      amped_format_mode(text, sizeof text, mode, labels));
 }
 
-/* rows[i] becomes the index of b for index i of a, of those the other way round. */
+/* Invert *rows, a map from `count` indices of b to indices of a, into a map from `dim` indices of a
+ * to indices of b. */
 static amped_status turn_round(uint64_t **rows, uint64_t count, uint64_t dim) {
   uint64_t *out = NULL;
   AMPED_TRY(amped_alloc(&out, dim, sizeof *out, "the shared labels"));
@@ -67,7 +70,8 @@ static bool has_numbers(const amped_labels *labels) {
   return amped_index_is_number(labels, text, length);
 }
 
-/* One model has labels: numbers are indices of the other; names go with it by index. */
+/* Match a mode in which only one model has labels. Numeric labels are indices of the other model.
+ * Other labels are ignored: rows are matched by index. */
 static amped_status align_numbers(const amped_index_side *a, const amped_index_side *b, int mode,
                                   alignment *rows) {
   const bool of_a = a->labels[mode].count > 0;
@@ -83,7 +87,7 @@ static amped_status align_numbers(const amped_index_side *a, const amped_index_s
   return of_a ? AMPED_OK : turn_round(&join->rows, b->labels[mode].count, a->dims[mode]);
 }
 
-/* Where labels repeat, rows are matched by index. */
+/* Match the rows of a mode by label. Rows are matched by index if labels repeat. */
 static amped_status align_mode(const amped_index_side *a, const amped_index_side *b, int mode,
                                alignment *rows) {
   amped_label_join *join = &rows->joins[mode];
@@ -100,7 +104,7 @@ static amped_status align(const amped_options *o, const amped_ktensor *a, const 
   const amped_index_side of_a = {o->args[0], a->order, a->dims, a->labels};
   const amped_index_side of_b = {o->args[1], b->order, b->dims, b->labels};
   if (a->order != b->order)
-    return AMPED_OK; /* the match refuses it */
+    return AMPED_OK; /* find_match refuses it */
   AMPED_TRY(amped_index_match_check(&of_a, &of_b));
   for (int m = 0; m < a->order; m++)
     AMPED_TRY(align_mode(&of_a, &of_b, m, rows));
@@ -115,7 +119,7 @@ static amped_status find_match(const amped_ktensor *a, const amped_ktensor *b,
   return amped_match_find(a, b, rows, out);
 }
 
-/* ", 3 only in A", "" for none */
+/* Format ", 3 only in A"; "" if count is 0. */
 static const char *only_in(const char *model, uint64_t count, char *buffer, size_t size) {
   buffer[0] = '\0';
   if (count > 0)
@@ -224,7 +228,7 @@ static amped_status write_json(const amped_options *o, const amped_ktensor *a,
                       "congruence", match->congruence, "modes", json_modes(rows, a->order)));
 }
 
-/* What tells A and B apart names the files. */
+/* If there is an error about both models, add the names of both files to it. */
 static amped_status name_files(const amped_options *o, amped_status status) {
   char place[256];
   char a[120];
@@ -248,7 +252,7 @@ static amped_status compare(const amped_options *o, amped_json *json) {
   AMPED_GO(out, amped_result_argument_read("compare", o->args[0], &a));
   AMPED_GO(out, amped_result_argument_read("compare", o->args[1], &b));
   AMPED_GO(out, name_files(o, align(o, &a, &b, &rows)));
-  /* Balanced columns have other weights. */
+  /* Number the components first: balancing changes the weights. */
   number_components(&a, places_a);
   number_components(&b, places_b);
   amped_ktensor_balance(&a);

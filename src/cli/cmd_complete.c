@@ -1,3 +1,4 @@
+/* complete: fits a model to the observed entries of a sparse tensor, and writes the best one. */
 #include <math.h>
 #include <string.h>
 
@@ -29,23 +30,23 @@
 /* The data of the command, for the functions below. */
 typedef struct job {
   const amped_options *o;
-  amped_session_options session_options; /* the user's, with the column of biases */
-  amped_read_options read;               /* the user's, with the column of weights */
-  amped_read_options plain;              /* as if no option of reading were given */
-  amped_read_options of_weights;         /* for the file of weights, or INPUT's column of them */
-  const char *weights;                   /* that file; INPUT where a column has them; or NULL */
+  amped_session_options session_options; /* the user's options, with the column of biases */
+  amped_read_options read;               /* the user's options, with the column of weights */
+  amped_read_options plain;              /* defaults, as if the user gave no reading option */
+  amped_read_options of_weights;         /* for the file or the column of weights */
+  const char *weights;                   /* file of weights; INPUT for a column of it; NULL: none */
   amped_session *session;
   amped_cpd_outputs outputs;
-  amped_labels labels[AMPED_MAX_ORDER]; /* rank 0 */
+  amped_labels labels[AMPED_MAX_ORDER]; /* on rank 0 */
   amped_complete_problem problem;
   amped_complete_start start;
   amped_entry_set validate, test;
   amped_rank_set *validate_ranks, *test_ranks;
   amped_summary_row rows[AMPED_MAX_NCOMPS_COUNT];
-  int finished;                 /* rows */
-  bool start_told;              /* rank 0: what --init may have learnt */
+  int finished;                 /* rows that are filled */
+  bool start_told;              /* rank 0: --init was checked for entries held out here */
   amped_checkpoint *checkpoint; /* NULL: none */
-  amped_state_file *state;      /* of --state, rank 0; locked until it is written */
+  amped_state_file *state;      /* the state of --state, on rank 0; locked until it is written */
 } job;
 
 static const amped_row_fit_ops *row_fit_of(const job *j) {
@@ -61,7 +62,8 @@ static bool is_hdf5(const char *path, const amped_read_options *read) {
   return known && format == AMPED_FORMAT_HDF5;
 }
 
-/* The options of reading are for texts and tables, among INPUT and the files of entries. */
+/* The options to read `path` with. The user's reading options are for texts and tables. If some
+ * input file is one of these, an HDF5 file is read with the defaults. */
 static const amped_read_options *read_options_of(const job *j, const char *path) {
   const amped_options *o = j->o;
   const char *const files[] = {o->args[0], o->complete.validate, o->complete.test, j->weights};
@@ -71,7 +73,8 @@ static const amped_read_options *read_options_of(const job *j, const char *path)
   return others && is_hdf5(path, &o->read) ? &j->plain : &j->read;
 }
 
-/* What --weights names: a column, where INPUT is a table and the name has no suffix of a file's. */
+/* Find out whether --weights names a column or a file. It is a column if INPUT is a table and the
+ * name has no suffix of a file. */
 static amped_status find_weights(job *j) {
   const char *input = j->o->args[0];
   const char *name = j->o->complete.weights;
@@ -79,7 +82,7 @@ static amped_status find_weights(job *j) {
   amped_format of_name = AMPED_FORMAT_HDF5;
   if (name == NULL)
     return AMPED_OK;
-  j->read.weights = name; /* for the formats of pipes, too */
+  j->read.weights = name; /* set now: the format of a pipe is deduced from it, too */
   const bool table = amped_io_input_format(input, &j->read, &of_input) == AMPED_OK &&
                      of_input == AMPED_FORMAT_TABLE;
   const bool column = table && amped_io_format(name, &of_name) != AMPED_OK;
@@ -95,19 +98,21 @@ static amped_status find_weights(job *j) {
   return AMPED_OK;
 }
 
-/* Weights of one cell add up, whatever values do. */
+/* Set how weights are read. Weights of a repeated cell are added, whatever is done with its
+ * values. */
 static void set_read_of_weights(job *j) {
   j->of_weights = *read_options_of(j, j->weights);
   j->of_weights.reads_weights = j->of_weights.weights != NULL;
   j->of_weights.duplicates = j->plain.duplicates;
 }
 
-/* Before MPI starts. */
+/* Probe a file if it is HDF5. Call before MPI starts. */
 static amped_status probe(const job *j, const char *path) {
   return path != NULL && is_hdf5(path, &j->o->read) ? amped_hdf5_probe(path) : AMPED_OK;
 }
 
-/* The tensor's hash is known now: check what the run replaces, and what it asks for. */
+/* Check the options against the worker and the plan. The tensor's hash is known now: check which
+ * files the run replaces. */
 static amped_status check_plan(const amped_worker *worker, const amped_plan *plan,
                                const void *context) {
   const job *j = context;
@@ -153,7 +158,7 @@ static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *
 
 /* --- the problem ----------------------------------------------------------------------------- */
 
-/* Collective: get ready for row fits, with weights where there are some. */
+/* Collective: prepare row fits, with weights if there are some. */
 static amped_status prepare(job *j) {
   const amped_session *session = j->session;
   const amped_status status = row_fit_of(j)->prepare(session->worker.tensor, j->weights != NULL);
@@ -170,7 +175,7 @@ static void set_clip(job *j) {
   j->problem.most = !c->given ? INFINITY : c->to_data ? d->values[d->count - 1] : c->most;
 }
 
-/* Collective: what is learnt is no test. */
+/* Collective: remove training entries from a set of validation or test entries. */
 static amped_status drop_learnt(const job *j, const char *option, const char *path,
                                 amped_entry_set *set) {
   const amped_context context = amped_session_context(j->session);
@@ -193,7 +198,8 @@ static amped_status drop_learnt(const job *j, const char *option, const char *pa
   return AMPED_OK;
 }
 
-/* Entries of one cell are each an entry, as they are for predict. */
+/* Load a set of validation or test entries. All entries of a repeated cell are kept, as predict
+ * keeps them. */
 static amped_status load_entries(job *j, const char *option, const char *path, amped_entry_set *out,
                                  const amped_entry_set **in_problem) {
   if (path == NULL)
@@ -206,7 +212,7 @@ static amped_status load_entries(job *j, const char *option, const char *path, a
   return drop_learnt(j, option, path, out);
 }
 
-/* Collective: entries that are ranked are what happened. */
+/* Collective: refuse entries whose value is not above 0, as ranked entries must be events. */
 static amped_status check_events(const job *j, const amped_entry_set *set, const char *path) {
   uint64_t zeros = 0;
   for (uint64_t i = 0; set != NULL && i < set->count; i++)
@@ -222,7 +228,7 @@ static amped_status check_events(const job *j, const amped_entry_set *set, const
                   zeros));
 }
 
-/* Collective: what implicit fits rank. */
+/* Collective: make the sets of entries that implicit fits rank. */
 static amped_status set_ranks(job *j) {
   const amped_context context = amped_session_context(j->session);
   amped_complete_problem *p = &j->problem;
@@ -237,7 +243,8 @@ static amped_status set_ranks(job *j) {
   return AMPED_OK;
 }
 
-/* Ones that stand for events, and lists without their zeros, come as values that are all equal. */
+/* Warn if all training values are equal. Lists of events often have only ones, and some lists omit
+ * their zeros. */
 static void warn_of_constant(const job *j) {
   if (j->problem.constant)
     amped_warn("%s: all %" PRIu64 " values that are learnt are %.9g, and there is nothing to learn "
@@ -246,7 +253,7 @@ static void warn_of_constant(const job *j) {
                j->session->options->input, j->problem.learnt, j->start.level * j->problem.scale);
 }
 
-/* Collective: all that runs have in common. */
+/* Collective: set everything that the runs have in common. */
 static amped_status set_problem(job *j) {
   const amped_options *o = j->o;
   const amped_context context = amped_session_context(j->session);
@@ -281,8 +288,8 @@ static amped_status set_problem(job *j) {
 
 /* --- runs ------------------------------------------------------------------------------------ */
 
-/* Rank 0: a model of other entries, or of another hold-out, may have learnt what is held out here.
- */
+/* Rank 0: warn if the model of --init may have learnt entries that are held out here, because its
+ * tensor or its hold-out differs. */
 static void warn_of_learnt(job *j, const amped_completion *model) {
   const amped_complete_problem *p = &j->problem;
   const bool by_hash = p->validate == NULL && p->options->holdout > 0.0;
@@ -298,8 +305,8 @@ static void warn_of_learnt(job *j, const amped_completion *model) {
   j->start_told = true;
 }
 
-/* Rank 0: components and biases of --init side by side, as the factors have them, with the lengths
- * that sweeps go on from. */
+/* Rank 0: read --init. *out gets components and biases side by side, in the column lengths from
+ * which sweeps continue. */
 static amped_status read_start(job *j, amped_ktensor *out) {
   const amped_plan *plan = &j->session->plan;
   const int components = plan->ncomps - (j->session_options.biased ? 1 : 0);
@@ -375,7 +382,7 @@ static amped_status save(job *j, const amped_complete_best *best, const char *pa
   return status;
 }
 
-/* Collective: write the state of a stream that begins with the best model. */
+/* Collective: write the first state of a stream, from the best model. */
 static amped_status save_state(job *j, const amped_complete_best *best) {
   const amped_stream_options *o = &j->o->stream;
   amped_status status =
@@ -403,7 +410,7 @@ static amped_status finish_search(job *j, int i, const amped_complete_best *best
   return amped_completion_report_end(j->session, &j->problem, best, seconds, path);
 }
 
-/* Collective: the line about a signal. */
+/* Collective: report that a signal stopped the run. */
 static amped_status tell_stopped(const job *j, int i, const amped_complete_best *best) {
   const char *path = j->outputs.results[i].path;
   const int ncomps = j->o->session.ncomps_list[i];
@@ -419,7 +426,7 @@ static amped_status tell_stopped(const job *j, int i, const amped_complete_best 
   return amped_comm_agree(&j->session->comm, status);
 }
 
-/* Collective: the search, from its beginning or from the last checkpoint. */
+/* Collective: search from the beginning, or from the last checkpoint. */
 static amped_status search(job *j, amped_complete_best *best, double *seconds) {
   const amped_checkpoint_options *o = &j->o->checkpoint;
   const amped_complete_hooks hooks = {.begin = begin_run, .after_sweep = after_sweep, .context = j};
@@ -461,7 +468,7 @@ static amped_status complete(job *j, int i) {
   return status;
 }
 
-/* Collective, before the first sweep. */
+/* Collective, before the first sweep: check that there is enough disk space. */
 static amped_status check_room(const job *j) {
   amped_status status = AMPED_OK;
   if (j->session->comm.rank == 0)
@@ -488,7 +495,7 @@ static amped_status complete_all(job *j) {
 
 /* --- the command ----------------------------------------------------------------------------- */
 
-/* On every rank, before MPI starts. */
+/* On every rank, before MPI starts: set up the reading and session options. */
 static amped_status begin(job *j) {
   const amped_options *o = j->o;
   amped_options plain;
@@ -520,7 +527,8 @@ static amped_status look_at_state(const amped_options *o) {
   return amped_output_look(state, AMPED_OUTPUT_STATE, o->overwrite, &found);
 }
 
-/* On the rank that the launcher calls 0. */
+/* On the launcher's rank 0, before MPI starts: probe the inputs, and check which files the run
+ * replaces. */
 static amped_status look(job *j) {
   AMPED_TRY(probe(j, j->o->complete.validate));
   AMPED_TRY(probe(j, j->o->complete.test));
@@ -531,7 +539,7 @@ static amped_status look(job *j) {
   return amped_cpd_outputs_look(j->o, &j->outputs);
 }
 
-/* Rank 0: no other run writes these files. */
+/* Rank 0: lock the outputs, so that no other run writes them. */
 static amped_status lock(job *j) {
   AMPED_TRY(amped_cpd_outputs_lock(&j->outputs));
   if (j->o->stream.state == NULL || j->o->session.plan_only)
@@ -539,7 +547,8 @@ static amped_status lock(job *j) {
   return amped_state_file_reserve(j->o->stream.state, &j->state);
 }
 
-/* Sums are wrong for ratings and measurements. Text that is read here has told of them itself. */
+/* Warn if repeated coordinates were added up when the tensor file was made: sums are wrong for
+ * ratings and measurements. For text, the reader has already warned. */
 static void warn_of_sums(const job *j) {
   const char *path = j->o->args[0];
   if (j->session->comm.rank == 0 && is_hdf5(path, &j->o->read) &&
@@ -552,8 +561,9 @@ static void warn_of_sums(const job *j) {
 amped_status amped_cmd_complete(const amped_options *o) {
   amped_session session;
   job j = {.session = &session, .o = o};
-  /* Rank 0 holds all factors twice while the result is written: whole rows, then components. So it
-   * does for a checkpoint: those in hand, and the best. The first stay until the end. */
+  /* Factor sets that rank 0 holds. A result takes two: whole rows, then components. A checkpoint
+   * takes two as well: the current and the best factors. The current ones are kept until the
+   * end. */
   const amped_demand demand = {.result_bytes = o->checkpoint.file != NULL ? 3 * sizeof(double)
                                                : o->nowrite               ? 0
                                                                           : 2 * sizeof(double),

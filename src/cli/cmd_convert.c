@@ -1,3 +1,5 @@
+/* convert: makes tensor files from text, tables and dense arrays, and exports tensors and
+ * results. */
 #include <fcntl.h>
 #include <math.h>
 #include <omp.h>
@@ -31,16 +33,16 @@
 #include "load/dense_source.h"
 #include "base/timer.h"
 
-/* The facts of the conversion, for the report at the end. */
+/* Facts of the conversion, for the report at the end. */
 typedef struct record {
   uint64_t input_bytes;   /* 0: unknown (standard input) */
-  amped_file_stamp input; /* where it is a file that can be read again */
+  amped_file_stamp input; /* stamp of a file that can be read again */
   uint64_t nnz_read;
   uint64_t duplicates;
   uint64_t zeros;           /* stored zeros, dropped or kept */
   uint64_t not_finite;      /* cells of a dense input that became 0 */
-  amped_dense_info cells;   /* of a dense output */
-  uint64_t temporary_bytes; /* the most on disk at a time; 0: all was in memory */
+  amped_dense_info cells;   /* facts of a dense output */
+  uint64_t temporary_bytes; /* most bytes on disk at a time; 0: all was in memory */
   uint64_t nnz;
   uint64_t hash;
   double norm;
@@ -58,7 +60,8 @@ static const char *input_name(const amped_options *o) {
   return amped_io_name(o->args[0]);
 }
 
-/* Cells of 0 and cells that are not listed are one. */
+/* Are zeros dropped? Always for a dense output, in which a cell of 0 and a missing cell are the
+ * same. */
 static bool drops_zeros(const amped_options *o) {
   return o->convert.drop_zeros || o->session.cells.made;
 }
@@ -100,7 +103,7 @@ static amped_status check_output(const amped_options *o, amped_format *format, a
   return amped_file_lock_take(path, lock);
 }
 
-/* Refuse --copies=none for text, which would ignore it. */
+/* Refuse --copies=none for text: the option would have no effect. */
 static amped_status check_copies(const amped_options *o, amped_format format) {
   if (o->convert.no_copies && format != AMPED_FORMAT_HDF5)
     return amped_error(AMPED_USAGE, o->args[1],
@@ -160,7 +163,7 @@ static amped_status read_input(const amped_options *o, const amped_external_sort
   return AMPED_OK;
 }
 
-/* New numbers of labels, by mode; NULL where labels keep theirs. */
+/* New index of each label, by mode; NULL: the mode keeps its order. */
 typedef struct numbering {
   uint64_t *places[AMPED_MAX_ORDER];
 } numbering;
@@ -178,7 +181,7 @@ static void renumber(const void *context, amped_sptensor *t) {
   }
 }
 
-/* --label-order=sorted. A mode without labels is in the order of its indices anyway. */
+/* Sort labels (--label-order=sorted). A mode without labels is ordered by index anyway. */
 static amped_status sort_labels(amped_external_sort *x, amped_sptensor *t) {
   static const char *const kinds[] = {"texts", "numbers", "dates", "times"};
   numbering n = {{NULL}};
@@ -199,7 +202,7 @@ done:
   return status;
 }
 
-/* Does every row of a table count 1? Then equal rows are to be counted. */
+/* Does every row of a table count 1? Then equal rows are counted. */
 static bool counts_rows(const amped_options *o) {
   amped_format format = AMPED_FORMAT_HDF5;
   return amped_io_input_format(o->args[0], &o->read, &format) == AMPED_OK &&
@@ -220,7 +223,7 @@ static void say_duplicates(const amped_options *o, const record *r) {
                sum ? " (--duplicates=error names the first; mean or last suits ratings)" : "");
 }
 
-/* Report the r->zeros zeros: dropped or kept. */
+/* Report r->zeros zeros, dropped or kept. Fails if no nonzero is left. */
 static amped_status say_zeros(const amped_options *o, const record *r) {
   if (r->zeros > 0 && !drops_zeros(o))
     amped_warn("%s: %" PRIu64 " stored value%s zero and kept; --drop-zeros leaves zeros out",
@@ -234,7 +237,7 @@ static amped_status say_zeros(const amped_options *o, const record *r) {
   return AMPED_OK;
 }
 
-/* *used = the number of different indices of a mode. They are counted in a sorted array. */
+/* Count the different indices of a mode, in a sorted copy. */
 static amped_status count_used(const amped_sptensor *t, int mode, uint64_t *used) {
   uint64_t *copy = NULL;
   AMPED_TRY(amped_alloc(&copy, t->nnz, sizeof *copy, "counting empty slices"));
@@ -272,7 +275,7 @@ static void apply_compaction(const void *context, amped_sptensor *t) {
   amped_compaction_apply(context, t);
 }
 
-/* --compact. The nonzeros are in their order, and stay so. */
+/* Leave out indices without nonzeros (--compact). The nonzeros are ordered already, and stay so. */
 static amped_status compact(amped_external_sort *x, amped_sptensor *t) {
   const bool on_disk = amped_external_sort_used(x);
   uint64_t dims[AMPED_MAX_ORDER];
@@ -295,7 +298,8 @@ done:
   return status;
 }
 
-/* Refuse duplicates: name the coordinate of t's nonzero k, and the rows of a table that have it. */
+/* Refuse duplicates. The error names the coordinate of t's nonzero k, and two lines of a table that
+ * have it. */
 static amped_status refuse_duplicates(const amped_options *o, const amped_sptensor *t, uint64_t k,
                                       uint64_t count, const amped_file_stamp *input) {
   amped_format format = AMPED_FORMAT_TNS;
@@ -333,7 +337,7 @@ static amped_status order_in_memory(const amped_options *o, amped_sptensor *t, r
   return AMPED_OK;
 }
 
-/* The same for a coordinate on disk. */
+/* Refuse duplicates of a coordinate that was found on disk. */
 static amped_status refuse_coordinate(const amped_options *o, const amped_sptensor *t,
                                       const uint64_t *coordinate, const record *r) {
   amped_sptensor one = {.order = t->order, .nnz = 1};
@@ -439,7 +443,8 @@ static json_t *json_names(const amped_sptensor *t) {
   return array;
 }
 
-/* What dense tensors have beside. Takes the object; NULL: out of memory. */
+/* Add the facts of dense inputs and outputs to a JSON object. Takes the object; NULL: out of
+ * memory. */
 static json_t *json_dense(const amped_options *o, const record *r, json_t *object) {
   int failed = 0;
   if (object == NULL)
@@ -473,7 +478,8 @@ static json_t *json_record(const amped_options *o, const amped_sptensor *t, cons
   return json_dense(o, r, object);
 }
 
-/* --memory, or else three quarters of the free memory; no bound where that is not known. */
+/* Bytes of memory for sorting: --memory, or three quarters of the free memory. No bound if the free
+ * memory is not known. */
 static uint64_t memory_of(const amped_options *o) {
   uint64_t available = amped_mem_available();
   if (o->convert.memory > 0)
@@ -498,7 +504,8 @@ static amped_status convert_steps(const amped_options *o, amped_format format,
   return json != NULL ? amped_json_line(json, json_record(o, t, &r)) : AMPED_OK;
 }
 
-/* How lists that memory does not hold are sorted. Cells are written by this command. */
+/* How lists are sorted that do not fit in memory. If the output is dense, this command writes it,
+ * not the sort. */
 static amped_external_sort_spec sort_spec(const amped_options *o, amped_format format,
                                           const char *folder) {
   const bool writes = !o->session.cells.made && !is_standard(o->args[1]);
@@ -532,7 +539,7 @@ done:
   return status;
 }
 
-/* Options of convert that mean nothing for a result. */
+/* Refuse options that have no effect on a result. */
 static amped_status check_result_options(const amped_options *o) {
   if (amped_read_options_given(&o->read) || o->convert.drop_zeros || o->convert.compact ||
       o->convert.labels_sorted || o->convert.no_copies || o->convert.memory > 0 ||
@@ -553,7 +560,8 @@ static amped_status tell_tables(const char *path) {
   return AMPED_OK;
 }
 
-/* The table of the factors and that of the weights; or a file of each of them. */
+/* Check that the output files may be replaced: a table of the factors and one of the weights, or a
+ * file for each array. */
 static amped_status check_result_files(const amped_options *o, int order,
                                        const amped_completion *c) {
   amped_output found;
@@ -624,13 +632,13 @@ out:
   return status;
 }
 
-/* What the input is; of an HDF5 file this is told by what it holds. */
+/* Find out what the input is. The content of an HDF5 file decides. */
 static amped_status find_input(const amped_options *o, bool *is_dense, bool *is_result) {
   const char *in = o->args[0];
   amped_format format = AMPED_FORMAT_TNS;
   const bool is_hdf5 = o->read.format == AMPED_READ_AUTO && amped_dense_source_is_hdf5(in);
   if (is_hdf5)
-    AMPED_TRY(amped_hdf5_probe(in)); /* all that is read is of this file */
+    AMPED_TRY(amped_hdf5_probe(in)); /* the only HDF5 file that is read */
   if (is_hdf5 && o->session.dataset == NULL)
     AMPED_TRY(amped_result_file_is(in, is_result));
   if (*is_result)

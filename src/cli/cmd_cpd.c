@@ -1,3 +1,4 @@
+/* cpd: decomposes a sparse or dense tensor, for one or more numbers of components and starts. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -30,15 +31,16 @@
 #include "base/timer.h"
 #include "base/trace.h"
 
-/* Share of nonzeros above which a user is told of the dense form. */
+/* Share of nonzeros above which the user is advised to use the dense form. */
 #define HINT_DENSITY 0.1
 
-/* Several decompositions in one run: of several numbers of components, or starts. */
+/* Does the run make several decompositions: of several numbers of components, or starts? */
 static bool is_several(const amped_options *o) {
   return o->session.ncomps_count > 1 || o->session.starts > 1;
 }
 
-/* Rank 0: only directions count; --precision holds columns of any length. */
+/* Rank 0: read the start of --init. Its columns are balanced: only their directions count, and long
+ * columns may not fit in --precision. */
 static amped_status read_start(const amped_options *o, const amped_plan *plan,
                                const amped_labels *labels, amped_ktensor *start) {
   AMPED_TRY(amped_init_file_read(&o->session, plan, labels, plan->ncomps, start, NULL));
@@ -46,7 +48,7 @@ static amped_status read_start(const amped_options *o, const amped_plan *plan,
   return amped_cpd_rows_check_start(&o->cpd.rule, start, o->session.init);
 }
 
-/* Set random factors. Tell the number of the start where there are several. */
+/* Set random factors. Report the number of the start if there are several. */
 static amped_status set_random(amped_session *session, const amped_options *o, int number) {
   const amped_context context = amped_session_context(session);
   const uint64_t seed = o->seed + (uint64_t)number - 1;
@@ -65,8 +67,8 @@ static amped_status set_random(amped_session *session, const amped_options *o, i
   return amped_factors_random(&context, seed);
 }
 
-/* Set random factors, or the factors of --init. `number` counts starts from 1. labels: of the
- * tensor, on rank 0. */
+/* Set random factors, or the factors of --init. number: of the start, from 1. labels: the tensor's,
+ * on rank 0. */
 static amped_status set_start(amped_session *session, const amped_options *o,
                               const amped_labels *labels, int number) {
   const amped_context context = amped_session_context(session);
@@ -89,21 +91,21 @@ static amped_status set_start(amped_session *session, const amped_options *o,
 /* The data of the command, for the functions below. */
 typedef struct job {
   amped_session *session;
-  amped_options *own; /* the same, with modes that the tensor tells */
+  amped_options *own; /* the same options; modes of row rules are filled in later */
   const amped_options *o;
   amped_cpd_outputs outputs;
-  amped_labels *labels;   /* [AMPED_MAX_ORDER], rank 0 */
-  bool *has_labels;       /* these are read */
-  amped_rbs_settings rbs; /* of --method=rbs, for the number of components in hand */
+  amped_labels *labels;   /* [AMPED_MAX_ORDER], on rank 0 */
+  bool *has_labels;       /* labels are read */
+  amped_rbs_settings rbs; /* settings of --method=rbs for the current R */
   bool noise_told;
   char rows_text[AMPED_ROW_RULE_TEXT];
-  const char *rows_key;         /* of a checkpoint */
+  const char *rows_key;         /* key of the row rule, for checkpoints */
   amped_checkpoint *checkpoint; /* NULL: none */
   amped_summary_row rows[AMPED_MAX_NCOMPS_COUNT];
-  int finished; /* rows */
+  int finished; /* rows that are filled */
 } job;
 
-/* Rank 0: the results of several starts, for the record; nothing for a single start. */
+/* Rank 0: collect the results of several starts for the record. Empty for a single start. */
 static amped_status record_starts(const amped_multistart *s, amped_run_starts *out) {
   memset(out, 0, sizeof *out);
   if (s->asked == 1)
@@ -128,7 +130,7 @@ static void free_starts_record(amped_run_starts *r) {
   amped_free(r->values);
 }
 
-/* Collective: bring the factors to rank 0, which writes them, these weights and the record. */
+/* Collective: bring the factors to rank 0, which writes them with these weights and the record. */
 static amped_status save(job *j, const amped_run_record *record, const double *weights,
                          const char *path) {
   amped_session *session = j->session;
@@ -182,7 +184,7 @@ static amped_status save_partial(job *j, const amped_solver_state *state) {
                                                   amped_json_text(path, strlen(path)))));
 }
 
-/* Collective. Has a signal reached any rank, where the run catches them? */
+/* Collective: has a signal reached any rank? False if the run does not catch signals. */
 static bool is_stopped(const job *j) {
   uint64_t caught = amped_signals_caught() != NULL;
   if (!is_several(j->o) && !j->o->checkpoint.result_on_signal)
@@ -191,8 +193,8 @@ static bool is_stopped(const job *j) {
   return caught > 0;
 }
 
-/* A single decomposition stops on a signal where it has a checkpoint or --on-signal=result, several
- * do in any case. */
+/* Report a sweep, and stop after a signal. A single decomposition stops only if it has a checkpoint
+ * or --on-signal=result; several decompositions always do. */
 static amped_status after_sweep(void *context, const amped_sweep *sweep) {
   job *j = context;
   amped_status status = AMPED_OK;
@@ -206,7 +208,7 @@ static amped_status after_sweep(void *context, const amped_sweep *sweep) {
   AMPED_TRY(save_partial(j, sweep->state));
   if (j->session->comm.rank > 0)
     return amped_comm_agree(&j->session->comm, AMPED_STOPPED);
-  if (j->checkpoint != NULL) /* its line was the end's */
+  if (j->checkpoint != NULL) /* the checkpoint's error ends the run */
     amped_say("result so far: %s", j->outputs.partial.path);
   else
     (void)amped_error(AMPED_STOPPED, j->outputs.partial.path,
@@ -216,7 +218,7 @@ static amped_status after_sweep(void *context, const amped_sweep *sweep) {
   return amped_comm_agree(&j->session->comm, AMPED_STOPPED);
 }
 
-/* --- telling --------------------------------------------------------------------------------- */
+/* --- reports --------------------------------------------------------------------------------- */
 
 static bool takes_steps(const amped_options *o) {
   return o->cpd.method == AMPED_CPD_LM || o->cpd.accelerate != AMPED_ACCELERATE_NONE;
@@ -230,7 +232,7 @@ static void say_end(const job *j, const amped_solver_result *result, double corc
   char text[AMPED_CORCONDIA_TEXT];
   if (is_several(j->o))
     (void)snprintf(best, sizeof best, "R = %d: ", j->session->plan.ncomps);
-  /* --tol of samples is not that of the fit */
+  /* with samples, --tol is not about the fit */
   const amped_outcome outcome =
       amped_outcome_of(result, amped_cpd_samples(j->o) ? 0.0 : j->o->cpd.tol);
   amped_say("%s%s; %.4f s a sweep: mttkrp %.4f, solve %.4f, exchange %.4f", best, outcome.text,
@@ -250,7 +252,8 @@ static void say_end(const job *j, const amped_solver_result *result, double corc
               j->o->output == NULL ? " in the current folder" : "", path);
 }
 
-/* Passes over a dense tensor in this run: of the sweeps' updates, and for fits alone. */
+/* JSON of the passes over a dense tensor in this run: all of them, per sweep, and for fits
+ * alone. */
 static json_t *json_passes(const job *j, const amped_solver_result *r) {
   const amped_plan *plan = &j->session->plan;
   const uint64_t order = (uint64_t)plan->order;
@@ -261,7 +264,7 @@ static json_t *json_passes(const job *j, const amped_solver_result *r) {
   if (j->o->cpd.method == AMPED_CPD_LM)
     return json_pack("{s:I, s:I}", "total", (json_int_t)(r->passes + r->residuals), "of_fits",
                      (json_int_t)r->residuals);
-  const bool anew = j->o->cpd.accelerate != AMPED_ACCELERATE_NONE; /* in each sweep */
+  const bool anew = j->o->cpd.accelerate != AMPED_ACCELERATE_NONE; /* contract anew in each sweep */
   const uint64_t passes =
       anew ? (r->sweeps - r->earlier) *
                      amped_dense_count_passes(&plan->dense, plan->order, 0, order) +
@@ -274,7 +277,7 @@ static json_t *json_passes(const job *j, const amped_solver_result *r) {
                    "of_fits", (json_int_t)r->residuals);
 }
 
-/* Steps of all sweeps; null where none are asked for. */
+/* JSON of the steps of all sweeps; null if the method takes none. */
 static json_t *json_steps(const job *j, const amped_solver_result *r) {
   const char *how = amped_accelerate_name(j->o->cpd.accelerate);
   if (!takes_steps(j->o))
@@ -302,7 +305,7 @@ static amped_status tell_end(job *j, const amped_start *best, double corcondia, 
                 path != NULL ? amped_json_text(path, strlen(path)) : json_null()));
 }
 
-/* Rank 0: the line about a signal that stopped several decompositions. */
+/* Rank 0: the error after a signal that stopped several decompositions. */
 static amped_status tell_stopped(const job *j, int ncomps, int starts_done) {
   const amped_options *o = j->o;
   if (starts_done > 0)
@@ -319,7 +322,7 @@ static amped_status tell_stopped(const job *j, int ncomps, int starts_done) {
 
 /* --- running --------------------------------------------------------------------------------- */
 
-/* The sweeps of one start, from its beginning or from the last checkpoint. */
+/* Run the sweeps of one start, from its beginning or from the last checkpoint. */
 static amped_status sweep(job *j, int number, amped_solver_result *result) {
   amped_session *session = j->session;
   const amped_options *o = j->o;
@@ -366,7 +369,7 @@ done:
   return status;
 }
 
-/* Run all starts. AMPED_STOPPED where a signal came before the last start was done. */
+/* Run all starts. Returns AMPED_STOPPED if a signal came before the last start was done. */
 static amped_status run_starts(job *j, amped_multistart *starts) {
   const amped_context context = amped_session_context(j->session);
   for (int number = 1; number <= j->o->session.starts; number++) {
@@ -377,7 +380,7 @@ static amped_status run_starts(job *j, amped_multistart *starts) {
   return AMPED_OK;
 }
 
-/* The core consistency, NaN where it is not asked for or takes too long. */
+/* Find the core consistency in per cent. NaN if it is not asked for, or takes too many MTTKRPs. */
 static amped_status find_corcondia(job *j, const amped_start *best, double *percent) {
   const amped_context context = amped_session_context(j->session);
   const amped_plan *plan = context.plan;
@@ -449,7 +452,7 @@ static amped_status decompose(job *j, int i) {
   return status;
 }
 
-/* Collective, before the first sweep. */
+/* Collective, before the first sweep: check that there is enough disk space. */
 static amped_status check_room(const job *j) {
   const amped_session *session = j->session;
   amped_status status = AMPED_OK;
@@ -462,7 +465,7 @@ static amped_status check_room(const job *j) {
 static amped_status decompose_all(job *j) {
   const amped_options *o = j->o;
   amped_status status = AMPED_OK;
-  /* Before the first sweep, so that an error costs none. */
+  /* Read before the first sweep, so that an error costs no sweep. */
   if ((!o->nowrite || o->session.init != NULL) && !*j->has_labels)
     AMPED_TRY(amped_session_labels(j->session, j->labels));
   AMPED_TRY(check_room(j));
@@ -494,7 +497,8 @@ static amped_status check_corcondia(const amped_options *o, const amped_plan *pl
                      AMPED_CORCONDIA_PASSES, plan->order, least);
 }
 
-/* The tensor's hash is known now: check what the run replaces, before a nonzero is read. */
+/* Check the options against the plan, before any nonzero is read. The tensor's hash is known now:
+ * check which files the run replaces. */
 static amped_status check_plan(const amped_worker *worker, const amped_plan *plan,
                                const void *context) {
   const job *j = context;
@@ -503,7 +507,7 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
   AMPED_TRY(amped_cpd_sampling_check_plan(j->session, j->o, plan));
   AMPED_TRY(amped_cpd_rows_find_modes(j->session, &j->own->cpd, j->labels, j->has_labels));
   if (j->session->is_dense && !amped_session_info(j->session)->has_hash)
-    return AMPED_OK; /* it comes with the cells */
+    return AMPED_OK; /* the hash is known when the cells are read */
   return amped_cpd_outputs_compare(j->o, &j->outputs, amped_session_info(j->session)->hash);
 }
 
@@ -524,7 +528,7 @@ static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *
   amped_cpd_sampling_require(&j->session->worker, o, plan, device_bytes, host_bytes);
 }
 
-/* Of a sparse tensor of a file: would cells take less time? */
+/* Advise the dense form if it would take less time for this sparse tensor. */
 static void say_form(const amped_session *session) {
   const amped_tensor_info *info = amped_session_info(session);
   const double density = amped_form_density(info->order, info->dims, info->nnz);
@@ -542,8 +546,8 @@ amped_status amped_cmd_cpd(const amped_options *options) {
   job j = {
       .session = &session, .own = &own, .o = o, .labels = labels, .has_labels = &(bool){false}};
   const bool saves_two = o->checkpoint.file != NULL && o->cpd.accelerate != AMPED_ACCELERATE_NONE;
-  /* Rank 0 holds all factors once more while a checkpoint or the result is written, and those of
-   * the sweep before, where sweeps are accelerated. */
+  /* Factor sets that rank 0 holds while it writes: one for a checkpoint or the result, and a second
+   * for checkpoints of accelerated sweeps, which have the factors of the sweep before. */
   const amped_demand demand = {.result_bytes = saves_two ? 2 * sizeof(double)
                                                : o->nowrite && o->checkpoint.file == NULL
                                                    ? 0

@@ -1,6 +1,6 @@
-/* bench --complete: a sweep of completion, without finding errors, mode by mode where the method
- * goes so. Beside it MTTKRP of as many components, and what the machine allows for the same rows
- * and multiply-adds, in the same call. */
+/* bench --complete: times a sweep of completion without its evaluation of errors, mode by mode if
+ * the method works so. The same call times MTTKRP with the same number of components. It also
+ * measures what the machine needs for the same rows and multiply-adds. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,12 +15,12 @@
 #include "solver/complete_problem.h"
 #include "solver/complete_start.h"
 
-/* A penalty for which every row is unique. */
+/* A penalty that makes every row's fit unique. */
 #define REG 1.0
 
 typedef struct epoch {
   const amped_options *o;
-  amped_session_options session_options; /* the user's, with the column of biases */
+  amped_session_options session_options; /* the user's options, with the column of biases */
   amped_bias bias;
   amped_session session;
   const amped_complete_method *method;
@@ -29,16 +29,14 @@ typedef struct epoch {
   amped_complete_start start;
 } epoch;
 
-/* The times of a step, a mode or all, the same on every rank. A number that is not finite is not
- * known. */
+/* Times of a step, which is one mode or all, the same on every rank. NaN or infinite: not known. */
 typedef struct result {
   amped_spread rows, exchange, wall;
-  double assembly_sec, solve_sec; /* of the slowest rank; the two are told apart in passes of their
-                                     own */
+  double assembly_sec, solve_sec; /* slowest rank's, timed separately in a second set of passes */
   double mttkrp_sec;
-  double gather_sec, multiply_sec; /* bounds */
-  double nnz;                      /* that the step goes through */
-  double made_rows;                /* with nonzeros or without */
+  double gather_sec, multiply_sec; /* lower bounds */
+  double nnz;                      /* nonzeros that the step visits */
+  double made_rows;                /* all rows of the mode, with or without nonzeros */
 } result;
 
 static const amped_row_fit_ops *row_fit_of(const epoch *e) {
@@ -74,7 +72,7 @@ static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *
                      e->session_options.biased, device_bytes, host_bytes);
 }
 
-/* Collective: the mean and scale of all values, as complete has them. */
+/* Collective: set the mean and scale of all values, as complete does. */
 static amped_status set_fit(epoch *e) {
   const amped_context context = amped_session_context(&e->session);
   const amped_complete_options *c = &e->o->complete;
@@ -101,7 +99,7 @@ static amped_status set_fit(epoch *e) {
 
 /* --- passes ---------------------------------------------------------------------------------- */
 
-/* Every pass is the first sweep from one start: it does the same work. */
+/* Every pass is the first sweep from the same start: so all passes do the same work. */
 static amped_status begin_pass(void *self) {
   epoch *e = self;
   const amped_context context = amped_session_context(&e->session);
@@ -133,7 +131,8 @@ static amped_status step_all(void *self, int step, amped_bench_sample *out) {
   return AMPED_OK;
 }
 
-/* Collective: what came before solving, and solving, of the slowest rank. */
+/* Collective: find the seconds of assembly, before solving, and of solving, each of its slowest
+ * rank. */
 static void find_parts(const amped_bench_passes *passes, int step, result *r) {
   const double solve = amped_bench_median(passes, step, AMPED_BENCH_MEMBER(solve));
   const double rows = amped_bench_median(passes, step, AMPED_BENCH_MEMBER(compute));
@@ -144,7 +143,8 @@ static void find_parts(const amped_bench_passes *passes, int step, result *r) {
   r->assembly_sec = s[0].max > 0.0 ? s[1].max : (double)NAN;
 }
 
-/* Collective; the status is agreed. */
+/* Collective; the status is agreed. Time the steps. If the method works by mode, time assembly and
+ * solving separately in a second set of passes. */
 static amped_status time_epochs(epoch *e, result *results, int *steps) {
   const amped_plan *plan = &e->session.plan;
   const bool by_mode = e->method->update != NULL;
@@ -172,8 +172,8 @@ static amped_status time_epochs(epoch *e, result *results, int *steps) {
   return AMPED_OK;
 }
 
-/* Collective; the status is agreed. The bounds of a row fit: the input rows, and the products that
- * make H. */
+/* Collective; the status is agreed. Find two bounds of a row fit: gathering the input rows, and the
+ * products that make H. */
 static amped_status find_bounds(epoch *e, result *results, amped_ceilings *ceilings,
                                 double *multiply_rate) {
   const amped_plan *plan = &e->session.plan;
@@ -191,7 +191,7 @@ static amped_status find_bounds(epoch *e, result *results, amped_ceilings *ceili
   return AMPED_OK;
 }
 
-/* Collective; the status is agreed. Without the column of biases. */
+/* Collective; the status is agreed. Time MTTKRP without the column of biases. */
 static amped_status time_mttkrp(epoch *e, result *results) {
   amped_session *session = &e->session;
   amped_bench_passes passes = {.passes = 0};
@@ -207,7 +207,7 @@ static amped_status time_mttkrp(epoch *e, result *results) {
   return status;
 }
 
-/* --- telling --------------------------------------------------------------------------------- */
+/* --- reports --------------------------------------------------------------------------------- */
 
 #define CELL 32
 
@@ -216,7 +216,7 @@ static const char *cell(char text[CELL], int digits, double x) {
   return text;
 }
 
-/* The larger of the two bounds. */
+/* The larger of the two bounds, in seconds. */
 static double bound_of(const result *r) {
   return fmax(r->gather_sec, r->multiply_sec);
 }
@@ -225,7 +225,7 @@ static amped_spread add_spreads(amped_spread a, amped_spread b) {
   return (amped_spread){a.min + b.min, a.mean + b.mean, a.max + b.max, b.max_rank};
 }
 
-/* All steps together. */
+/* Sum of all steps. */
 static result sum_of(const result *results, int steps) {
   result all = results[0];
   for (int i = 1; i < steps; i++) {
@@ -295,7 +295,7 @@ static json_t *json_known(double x) {
   return amped_bench_json_known(isfinite(x), x);
 }
 
-/* Numbers of a step, added to an object. */
+/* Add the numbers of a step to a JSON object. */
 static json_t *json_step(json_t *object, const result *r) {
   const struct {
     const char *key;

@@ -1,3 +1,4 @@
+/* generate: makes random tensors, sparse or dense, with or without a planted model. */
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -30,12 +31,12 @@ typedef struct job {
   const amped_options *o;
   const char *path;
   amped_format format;
-  char *model_path;   /* of the planted model, or NULL */
-  amped_output found; /* in the place of path, and of model_path */
+  char *model_path;   /* path of the planted model; NULL: none */
+  amped_output found; /* files that path and model_path would replace */
   amped_output found_model;
   amped_file_lock lock;
   amped_random_tensor_spec spec;
-  amped_generated_spec dense; /* with --dense; spec has its dims and seed */
+  amped_generated_spec dense; /* for --dense; spec has the same dims and seed */
 } job;
 
 static bool is_standard(const char *path) {
@@ -146,7 +147,7 @@ static amped_status make_spec(const amped_options *o, amped_random_tensor_spec *
   return amped_random_tensor_check(spec->order, spec->dims, spec->nnz);
 }
 
-/* path without its suffixes, and ".planted.h5". */
+/* The model's path: path without its suffixes, then ".planted.h5". The caller frees *out. */
 static amped_status model_path_of(const char *path, char **out) {
   uint64_t length = amped_io_stem(path);
   AMPED_TRY(amped_alloc(out, length + sizeof ".planted.h5", 1, "a path"));
@@ -353,7 +354,7 @@ static amped_status run_dense(const job *j, amped_json *json) {
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* The JSON file exists now, whatever name it was given by. */
+/* Refuse the JSON file if it is an output, too. Now it exists, so any name for it is recognised. */
 static amped_status check_json(const job *j, const amped_json *json) {
   AMPED_TRY(amped_json_apart(json, j->path));
   return j->model_path != NULL ? amped_json_apart(json, j->model_path) : AMPED_OK;

@@ -1,3 +1,4 @@
+/* info: prints the facts of a tensor, result, checkpoint or state, and verifies it. */
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
@@ -24,8 +25,8 @@
 
 #define TEXT_BYTES 4096
 
-/* Text that may be absent (""), then null; as JSON where it is that (the options). NULL: out of
- * memory. */
+/* JSON of a text: null if it is empty; its content if `parse` is set and it is JSON (the options);
+ * else a string. NULL: out of memory. */
 static json_t *json_text(const char *text, bool parse) {
   json_error_t error;
   bool no_memory = false;
@@ -41,7 +42,7 @@ static double density(const amped_tensor_info *info) {
   return amped_form_density(info->order, info->dims, info->nnz);
 }
 
-/* Is a word about the other form due? */
+/* Should the dense form be suggested? */
 static bool may_be_dense(const amped_tensor_info *info) {
   return amped_form_dense_is_faster(density(info));
 }
@@ -130,9 +131,8 @@ static json_t *json_tensor(const char *path, const amped_tensor_info *info) {
   return NULL;
 }
 
-/* Labels of a mode, the first and the last at least, of `count`: a line, and entries of two arrays:
- * the mode's name (null: no labels or no name) and the number of labels, which tells these apart.
- */
+/* Report a mode's labels as a line and in two arrays: the mode's name, or null, and the number of
+ * labels; 0: there are none. labels: at least the first and the last of `count`. */
 static amped_status tell_mode(int mode, const amped_labels *labels, uint64_t count, json_t *names,
                               json_t *counts) {
   say_labels(mode, labels);
@@ -155,7 +155,7 @@ static amped_status tell_labels(amped_tensor_file *file, json_t *names, json_t *
   return status;
 }
 
-/* What a verified file lacks: an earlier build or another program wrote it. */
+/* Print that a verified file has no content hash: an earlier build or another program wrote it. */
 static void say_unsealed(const char *what) {
   amped_say("             %s no content hash: checksums alone protect them", what);
 }
@@ -176,7 +176,7 @@ static amped_status verify(amped_tensor_file *file, double *sec, bool *sealed) {
   return AMPED_OK;
 }
 
-/* false: out of memory. */
+/* Returns false if memory is short. */
 static bool json_verified(const amped_options *o, json_t *object, double sec, bool sealed) {
   return !o->info.verify ||
          (json_object_set_new(object, "verify_sec", json_real(sec)) == 0 &&
@@ -225,14 +225,14 @@ static amped_status info_tensor(const amped_options *o, amped_json *json) {
 
 /* --- text and tables ------------------------------------------------------------------------- */
 
-/* Facts of the nonzeros of a text, which need not fit into memory. */
+/* Facts of the nonzeros of a text, which need not fit in memory. */
 typedef struct stream_facts {
   uint64_t nnz;
   double least, most;
   bool wide; /* a value changes when converted to float */
 } stream_facts;
 
-/* Memory for nonzeros between two looks. */
+/* Memory for nonzeros, in bytes, before they are counted and dropped. */
 #define LOOK_BYTES (UINT64_C(256) << 20)
 
 static amped_status look(void *context, amped_sptensor *t, double fraction) {
@@ -271,7 +271,7 @@ static amped_status tell_text(const amped_options *o, const amped_sptensor *t,
   amped_status status = AMPED_OK;
   for (int m = 0; m < t->order; m++)
     AMPED_GO(done, tell_mode(m, &t->labels[m], t->labels[m].count, names, counts));
-  /* A text has been read whole, and every line checked, by now. */
+  /* A text has been read whole by now, with a check of every line. */
   if (o->info.verify)
     amped_say("verified     in %.2f s", sec);
   status = end_line(o, json, object, names, counts, sec, false);
@@ -301,13 +301,13 @@ done:
 
 /* --- results --------------------------------------------------------------------------------- */
 
-/* The facts of a result's file beside the factors; a missing text is "". */
+/* Facts of a result's file other than the factors. A missing text is "". */
 typedef struct record {
   amped_result_metric metric;
   amped_completion completion; /* without biases; order 0: a plain decomposition */
   double corcondia;
   char format[64];
-  char last_column[64]; /* "biases": it is no component */
+  char last_column[64]; /* "biases" if the last column is no component */
   char stop_reason[64];
   char input[TEXT_BYTES];
   char version[64];
@@ -326,7 +326,7 @@ static amped_status read_record(const char *path, const amped_ktensor *k, record
   return amped_result_file_text(path, "options", r->options, sizeof r->options);
 }
 
-/* Labels 0 and the last of each mode. */
+/* Read the first and last label of each mode. */
 static amped_status read_label_edges(const char *path, amped_ktensor *k) {
   for (int m = 0; m < k->order; m++) {
     const uint64_t places[2] = {0, k->dims[m] - 1};
@@ -351,7 +351,8 @@ static void range_of(const double *list, uint64_t count, double *least, double *
   }
 }
 
-/* The last sweep need not be that of a completion model, which tells its own. */
+/* Print the metric after the last sweep, and the range over starts. A completion model prints its
+ * own errors instead: its best sweep need not be the last. */
 static void say_metric(const amped_result_metric *m, bool completion) {
   if (m->sweeps.count > 0 && !completion)
     amped_say("%-12s %.9g after %" PRIu64 " sweeps", m->name, m->sweeps.last, m->sweeps.count);
@@ -392,7 +393,7 @@ static void say_result(const char *path, const amped_ktensor *k, const record *r
     say_labels(m, &k->labels[m]);
 }
 
-/* The metric of the model. */
+/* The metric's value for the model in the file. */
 static double value_of(const record *r) {
   const double validate = amped_completion_error(&r->completion, AMPED_COMPLETION_VALIDATE);
   if (r->completion.order == 0)
@@ -453,14 +454,14 @@ done:
 
 typedef enum kind { TEXT, TENSOR, DENSE, RESULT, STATE } kind;
 
-/* An HDF5 file; all that is read is of this one. */
+/* Find the kind of an HDF5 file, which is the only one that is read. */
 static amped_status find_hdf5(const amped_options *o, kind *out) {
   const char *path = o->args[0];
   bool is = false;
   const amped_status status = amped_hdf5_probe(path);
   *out = STATE;
   if (status == AMPED_BAD_INPUT && amped_state_file_was(path)) {
-    amped_status_clear(); /* opening it tells of STATE */
+    amped_status_clear(); /* opening the state reports what is wrong */
     return AMPED_OK;
   }
   AMPED_TRY(status);
@@ -482,7 +483,7 @@ static amped_status find_hdf5(const amped_options *o, kind *out) {
 static amped_status find_kind(const amped_options *o, kind *out) {
   amped_format format = AMPED_FORMAT_HDF5;
   if (amped_io_input_format(o->args[0], &o->read, &format) != AMPED_OK) {
-    amped_status_clear(); /* HDF5 files are known by their content as well */
+    amped_status_clear(); /* HDF5 files are recognised by their content as well */
     format = AMPED_FORMAT_HDF5;
   }
   AMPED_TRY(amped_io_check(o->args[0], format, &o->read));

@@ -1,3 +1,4 @@
+/* plot: draws a result, a run, or several runs, by gnuplot. */
 #include <string.h>
 
 #include "cli/commands.h"
@@ -35,7 +36,8 @@ out:
   return status;
 }
 
-/* -o, or the input's name with .svg for its suffix; amped_alloc'd. */
+/* The output's path: -o, or the input's name with the suffix .svg. The caller frees *out with
+ * amped_free. */
 static amped_status choose_output(const amped_options *o, char **out) {
   const char *in = o->args[0];
   if (o->output != NULL)
@@ -61,7 +63,7 @@ static amped_status tell(const amped_plot *f, const char *input, amped_json *jso
                                          amped_json_text(f->name, strlen(f->name))));
 }
 
-/* Several inputs are runs, and the output is none of them. */
+/* Check that all of several inputs are runs, and that the output is none of them. */
 static amped_status check_runs(const amped_options *o, const char *path) {
   for (int i = 0; i < o->nargs; i++) {
     if (!is_run(o->args[i]))

@@ -1,3 +1,4 @@
+/* predict: evaluates a model at given cells, and compares it with their values. */
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -22,7 +23,7 @@
 #include "text/io_tns.h"
 #include "text/model_cells.h"
 
-/* Errors at some cells: of the model, and of what is told where --clip is given. */
+/* Errors at some cells. clipped: of the values after --clip. */
 typedef struct errors {
   uint64_t count;
   amped_kahan squares, sizes, clipped;
@@ -30,14 +31,14 @@ typedef struct errors {
 
 typedef struct job {
   const amped_options *o;
-  amped_format out; /* of the output */
-  bool is_text;     /* the cells are lines of numbers, the last of each a value */
+  amped_format out; /* format of the output */
+  bool is_text;     /* cells are lines of numbers, with a value at the end */
   bool has_values;  /* the cells have values to compare with */
   amped_ktensor k;
   amped_completion c;
-  amped_sptensor cells;           /* as they were read; the values become the predictions */
-  uint64_t *own[AMPED_MAX_ORDER]; /* their own indices */
-  uint64_t cold[AMPED_MAX_ORDER]; /* cells of each mode whose index the model lacks */
+  amped_sptensor cells;           /* the cells; their values become the predictions */
+  uint64_t *own[AMPED_MAX_ORDER]; /* indices as read; cells has the model's */
+  uint64_t cold[AMPED_MAX_ORDER]; /* per mode, cells whose index is not in the model */
   uint64_t cold_cells;
   errors all, cold_errors;
 } job;
@@ -67,7 +68,7 @@ static bool is_cold(const job *j, uint64_t i) {
   return cold;
 }
 
-/* Of cells without values the last index was taken for one. */
+/* Refuse text without values: the reader took the last index of each line for a value. */
 static amped_status refuse_no_values(const job *j) {
   return amped_error(AMPED_BAD_INPUT, name_of(j),
                      "has %d numbers a line, and the model of %s is of order %d: text needs %d "
@@ -75,7 +76,7 @@ static amped_status refuse_no_values(const job *j) {
                      j->cells.order + 1, j->o->args[0], j->k.order, j->k.order);
 }
 
-/* The first cell that the model does not hold. */
+/* Refuse the first cell that is not in the model. */
 static amped_status refuse_cold(const job *j) {
   char label[256];
   uint64_t i = 0;
@@ -120,7 +121,7 @@ static amped_status read_cells(job *j) {
   if (j->is_text && t->order + 1 == j->k.order)
     return refuse_no_values(j);
   AMPED_TRY(check_values(j));
-  /* A second time their indices, and the predictions. */
+  /* The indices as read and the predictions take memory in addition to the cells. */
   AMPED_TRY(amped_mem_check(name_of(j), "its cells", t->nnz * 8 * ((uint64_t)t->order + 1)));
   for (int m = 0; m < t->order; m++) {
     AMPED_TRY(amped_alloc(&j->own[m], t->nnz, sizeof *j->own[m], "the cells' indices"));
@@ -172,8 +173,8 @@ done:
 
 /* ---- the output ----------------------------------------------------------------------------- */
 
-/* The cells as they came; a mode without labels gets the model's, where these cover all cells and
- * are no numbers. */
+/* Restore the cells as they were read. A mode without labels gets the model's, if the model has all
+ * its indices and the labels are not just numbers. */
 static amped_status dress_cells(job *j) {
   amped_sptensor *t = &j->cells;
   for (int m = 0; m < t->order; m++) {
@@ -231,7 +232,8 @@ static double mean_size(const errors *e) {
   return e->count > 0 ? amped_kahan_value(&e->sizes) / (double)e->count : (double)NAN;
 }
 
-/* A model of --implicit has 1 for what happened: its distance from counts is no error. */
+/* Compute no errors for a model of --implicit: it has 1 for events, so its distance from counts is
+ * not an error. */
 static void refuse_counts(job *j) {
   if (j->has_values && j->c.implicit > 0.0)
     amped_say(
@@ -323,7 +325,7 @@ amped_status amped_cmd_predict(const amped_options *o) {
   amped_file_lock lock = {NULL, -1};
   amped_status status = AMPED_OK;
   AMPED_GO(done, check_output(&j, &lock));
-  AMPED_GO(done, amped_result_argument_is("predict", o->args[0])); /* before all else is opened */
+  AMPED_GO(done, amped_result_argument_is("predict", o->args[0])); /* before opening other files */
   AMPED_GO(done, find_values(&j));
   AMPED_GO(done, amped_output_json(o->json, o->overwrite, &json));
   status = o->output != NULL ? amped_json_apart(json, o->output) : AMPED_OK;

@@ -1,3 +1,4 @@
+/* recommend: ranks the indices of one mode for the indices of another. */
 #include <math.h>
 #include <string.h>
 
@@ -30,9 +31,9 @@ typedef struct job {
   amped_predictor p;
   amped_ranking ranking;
   bool is_table;               /* --exclude names a table */
-  uint64_t first, end;         /* targets */
-  uint64_t *seen_begin, *seen; /* of the ranking */
-  amped_best_item *items;      /* of a block */
+  uint64_t first, end;         /* range of targets */
+  uint64_t *seen_begin, *seen; /* excluded pairs of the ranking */
+  amped_best_item *items;      /* best items of a block of targets */
   uint64_t *counts;
   amped_table_ranking *table;
 } job;
@@ -50,7 +51,7 @@ static amped_status no_mode(const job *j, const char *option, const char *text) 
                      option, text, j->k.order);
 }
 
-/* "MODE:LABEL", where MODE may have colons, or "MODE" alone: then *label is NULL. */
+/* Split "MODE:LABEL". MODE may contain colons. *label is NULL for "MODE" alone. */
 static amped_status split(const job *j, const char *option, const char *text, int *mode,
                           const char **label) {
   *label = NULL;
@@ -121,13 +122,13 @@ static amped_status find_at(job *j) {
 
 /* ---- what was seen -------------------------------------------------------------------------- */
 
-/* Of a model of --implicit: values that are 0 are of what did not happen. */
+/* Does the entry stand for an event? With a model of --implicit, a value of 0 does not. */
 static bool is_event(const job *j, const amped_sptensor *t, uint64_t i) {
   const bool has_values = !j->is_table || j->o->read.value != NULL;
   return !(j->c.implicit > 0.0) || !has_values || t->values[i] != 0.0;
 }
 
-/* Keep the pairs of indices that the model has; how many there are. */
+/* Keep the pairs of indices that are in the model, and return their number. */
 static uint64_t keep_known(const job *j, amped_sptensor *t) {
   uint64_t *target = t->indices[j->ranking.target];
   uint64_t *of = t->indices[j->ranking.of];
@@ -201,7 +202,7 @@ done:
   return status;
 }
 
-/* ---- telling -------------------------------------------------------------------------------- */
+/* ---- reports -------------------------------------------------------------------------------- */
 
 static void say_target(const job *j, uint64_t index, const amped_best_item *items, uint64_t count) {
   char target[LABEL_BYTES];
@@ -316,7 +317,7 @@ static amped_status check_output(const amped_options *o, amped_file_lock *lock) 
   return amped_file_lock_take(path, lock);
 }
 
-/* All HDF5 files are looked at before one is read. */
+/* Probe all HDF5 inputs before one is read. */
 static amped_status probe_inputs(const amped_options *o) {
   amped_format format = AMPED_FORMAT_TNS;
   AMPED_TRY(amped_result_argument_is("recommend", o->args[0]));

@@ -1,3 +1,4 @@
+/* stream: learns batches of new entries into a state, and writes the model. */
 #include <math.h>
 #include <string.h>
 
@@ -25,16 +26,16 @@ typedef struct job {
   amped_session_options session_options; /* the state's components and precision */
   amped_batch_request request;
   amped_session *session;
-  amped_state_file *file; /* rank 0 */
-  amped_state_head head;  /* of the last batch */
+  amped_state_file *file; /* on rank 0 */
+  amped_state_head head;  /* numbers after the last batch */
   amped_stream_rows rows;
   amped_sptensor held; /* rank 0: the held-out entries that the state keeps */
-  bool has_held;       /* they were read */
+  bool has_held;       /* held was read */
   amped_batch_source *source;
-  int by;             /* the mode of --by; -1: none */
-  amped_output found; /* in the place of the result, rank 0 */
+  int by;             /* mode of --by; -1: none */
+  amped_output found; /* rank 0: the file that the result would replace */
   amped_stream_counts counts;
-  amped_file_lock output_lock; /* rank 0: of -o */
+  amped_file_lock output_lock; /* rank 0: lock of -o */
 } job;
 
 /* --- before MPI ------------------------------------------------------------------------------ */
@@ -55,7 +56,8 @@ static void set_request(job *j) {
                                      .read = &o->read};
 }
 
-/* On the rank that the launcher calls 0. */
+/* On the launcher's rank 0, before MPI starts: check which files the run replaces, and probe the
+ * inputs. */
 static amped_status look(job *j) {
   if (j->o->output != NULL)
     AMPED_TRY(amped_output_look(j->o->output, AMPED_OUTPUT_RESULT, j->o->overwrite, &j->found));
@@ -66,7 +68,7 @@ static amped_status look(job *j) {
 
 /* --- the state ------------------------------------------------------------------------------- */
 
-/* What this program cannot go on from. */
+/* Refuse a state that this program cannot continue. */
 static amped_status check_head(const job *j) {
   const amped_state_head *h = &j->head;
   const char *path = j->o->args[0];
@@ -86,7 +88,8 @@ static amped_status check_head(const job *j) {
   return AMPED_OK;
 }
 
-/* --forget holds for all batches: rows that are not touched forget when they are. */
+/* Set --forget. It must stay the same for all batches: untouched rows are scaled only when they are
+ * touched again. */
 static amped_status set_forget(job *j) {
   const double forget = j->o->stream.forget;
   if (forget > 0.0 && j->head.batches > 1 && forget != j->head.forget)
@@ -99,7 +102,7 @@ static amped_status set_forget(job *j) {
   return AMPED_OK;
 }
 
-/* Collective. The clip of this run; the state's sums of clipped errors are of it. */
+/* Set the clip of this run. The state's sums of clipped errors are for this clip. */
 static amped_status set_clip(job *j) {
   const amped_clip_option *c = &j->o->clip;
   if (c->given && c->to_data)
@@ -113,8 +116,8 @@ static amped_status set_clip(job *j) {
   return AMPED_OK;
 }
 
-/* Repeated coordinates of a batch are treated as those of the first fit, unless the user says
- * otherwise. */
+/* Report a difference in the treatment of repeated coordinates. A batch is treated as the first fit
+ * was, unless the user says otherwise. */
 static void tell_duplicates(const job *j) {
   const amped_duplicates asked = j->o->read.duplicates;
   if (asked != AMPED_DUPLICATES_UNKNOWN && asked != j->head.duplicates)
@@ -123,12 +126,14 @@ static void tell_duplicates(const job *j) {
               amped_duplicates_policy_name(j->head.duplicates));
 }
 
-/* Without batches the state is read, and may be in use by another stream. */
+/* Does the command learn? Without batches it only reads the state, which another stream may be
+ * using. */
 static bool learns(const job *j) {
   return j->o->nargs > 1 || j->o->stream.follow != NULL;
 }
 
-/* complete tells so of its sweeps. A published history has no penalty. */
+/* Warn if the penalty is 0. `complete` warns about this in its sweeps. A published history has no
+ * penalty. */
 static void warn_of_reg(const job *j) {
   if (learns(j) && j->head.reg == 0.0 && j->head.history != AMPED_HISTORY_PUBLISHED)
     amped_warn("%s: its penalty is 0, which may leave rows of few entries without a unique "
@@ -137,12 +142,12 @@ static void warn_of_reg(const job *j) {
                j->o->args[0]);
 }
 
-/* Rank 0: what tells this stream from others. */
+/* Rank 0: the hash of the first batch, which identifies the stream. */
 static uint64_t first_hash(const job *j) {
   return amped_state_file_batch(j->file, 1).hash;
 }
 
-/* Collective. */
+/* Collective: open the state, check it, and report it. */
 static amped_status open_state(job *j) {
   const amped_comm *comm = &j->session->comm;
   amped_status status = AMPED_OK;
@@ -166,7 +171,7 @@ static amped_status open_state(job *j) {
   return amped_stream_report_state(j->session, &j->head, j->file);
 }
 
-/* Collective. */
+/* Collective: read all rows and sums of the state. */
 static amped_status read_rows(job *j) {
   const amped_comm *comm = &j->session->comm;
   AMPED_TRY(amped_comm_agree(
@@ -177,7 +182,7 @@ static amped_status read_rows(job *j) {
 
 /* --- the batches ----------------------------------------------------------------------------- */
 
-/* Rank 0: the mode of --by, which the source has found before. */
+/* Rank 0: the mode of --by, which the source has checked; -1: none. */
 static int find_by(const job *j) {
   const char *by = j->o->stream.by;
   int mode = 0;
@@ -189,8 +194,9 @@ static int find_by(const job *j) {
   return by != NULL && amped_parse_int(by, 1, j->head.order, &mode) ? mode - 1 : -1;
 }
 
-/* Rank 0: a cut passes over the first fit's indices alone, so what other batches had of them comes
- * again. Batches of a cut have its name, "INPUT (...)". */
+/* Rank 0: print a note if earlier batches did not come from cutting INPUT. A cut skips only entries
+ * of the first fit, so entries of those batches are learnt again. Batches of a cut are named "INPUT
+ * (...)". */
 static void tell_others(const job *j) {
   const char *input = j->request.paths[0];
   const size_t length = strlen(input);
@@ -205,7 +211,7 @@ static void tell_others(const job *j) {
               j->o->args[0], others, others == 1 ? "" : "es", others == 1 ? "was" : "were", input);
 }
 
-/* Collective. */
+/* Collective: open the source of batches, with the state's labels and dims. */
 static amped_status open_source(job *j) {
   const amped_comm *comm = &j->session->comm;
   amped_batch_target target = {
@@ -233,7 +239,8 @@ static amped_status open_source(job *j) {
   return AMPED_OK;
 }
 
-/* Collective. *number: of the batch, where it was learnt before; else 0. */
+/* Collective: find the earlier batch with these entries, and report that this one is skipped.
+ * *number 0: there is none. */
 static amped_status find_before(const job *j, const amped_source_batch *batch, uint64_t *number) {
   const char *name = "";
   *number = 0;
@@ -250,7 +257,7 @@ static void add_errors(amped_state_errors *to, const amped_errors *from) {
   to->clipped += from->clipped;
 }
 
-/* The state's numbers with the batch. */
+/* The state's head, updated by the batch. */
 static amped_state_head head_with(const job *j, const amped_source_batch *batch,
                                   const amped_learnt *learnt) {
   amped_state_head head = j->head;
@@ -262,7 +269,7 @@ static amped_state_head head_with(const job *j, const amped_source_batch *batch,
   return head;
 }
 
-/* Collective. The batch is safe behind this. */
+/* Collective: write the batch to disk. When it returns, the batch is safe. */
 static amped_status write_batch(job *j, const amped_source_batch *batch,
                                 const amped_learnt *learnt) {
   const amped_comm *comm = &j->session->comm;
@@ -288,7 +295,8 @@ static amped_status write_batch(job *j, const amped_source_batch *batch,
   return amped_batch_source_accept(j->source, batch);
 }
 
-/* Rank 0: the held-out entries that the state keeps, this batch's, too. They are read once. */
+/* Rank 0: collect the held-out entries that the state keeps. They are read from the file once;
+ * later batches are added. */
 static amped_status keep_held(job *j, const amped_sptensor *of_batch) {
   if (j->has_held) {
     memcpy(j->held.dims, j->head.dims, sizeof j->held.dims);
@@ -299,7 +307,7 @@ static amped_status keep_held(job *j, const amped_sptensor *of_batch) {
   return AMPED_OK;
 }
 
-/* Collective. The model's error at all held-out entries that the state keeps. */
+/* Collective: find the model's error at all held-out entries that the state keeps. */
 static amped_status find_so_far(job *j, const amped_stream *stream, amped_learnt *learnt,
                                 amped_errors *out) {
   const double began = amped_time();
@@ -315,7 +323,7 @@ static amped_status find_so_far(job *j, const amped_stream *stream, amped_learnt
   return status;
 }
 
-/* Collective. */
+/* Fails if the error after the batch is not finite; the same on every rank. */
 static amped_status check_errors(const job *j, const amped_source_batch *batch,
                                  const amped_learnt *learnt) {
   if (isfinite(learnt->after.squares))
@@ -327,7 +335,7 @@ static amped_status check_errors(const job *j, const amped_source_batch *batch,
                      j->head.reg);
 }
 
-/* Collective. */
+/* Collective: learn a batch, write it and report it. */
 static amped_status learn(job *j, const amped_source_batch *batch) {
   const amped_stream stream = {.comm = &j->session->comm,
                                .worker = &j->session->worker,
@@ -362,7 +370,7 @@ done:
   return status;
 }
 
-/* Collective. */
+/* Collective: report that a signal stopped the stream. */
 static amped_status tell_stopped(const job *j) {
   amped_status status = AMPED_STOPPED;
   if (j->session->comm.rank == 0)
@@ -372,7 +380,7 @@ static amped_status tell_stopped(const job *j) {
   return amped_comm_agree(&j->session->comm, status);
 }
 
-/* Collective. The model as it is now. */
+/* Collective: write the current model. */
 static amped_status write_result(const job *j) {
   const char *path = j->o->output;
   amped_labels labels[AMPED_MAX_ORDER];
@@ -391,7 +399,7 @@ static amped_status write_result(const job *j) {
   return AMPED_OK;
 }
 
-/* Collective. Learn the next batch. *more: there was one. */
+/* Collective: learn the next batch. *more: there was one. */
 static amped_status step(job *j, bool *more) {
   uint64_t before = 0;
   uint64_t caught = 0;
@@ -414,7 +422,7 @@ static amped_status step(job *j, bool *more) {
   return caught > 0 ? AMPED_STOPPED : AMPED_OK;
 }
 
-/* Collective. */
+/* Collective: learn all batches, then write the result. */
 static amped_status learn_all(job *j) {
   const double began = amped_time();
   bool more = true;
@@ -437,7 +445,8 @@ static amped_status learn_all(job *j) {
 
 /* --- the command ----------------------------------------------------------------------------- */
 
-/* Collective: no other job writes the result meanwhile; what a killed one left of it goes. */
+/* Collective: lock the result, so that no other job writes it. Drafts that a killed job left are
+ * removed. */
 static amped_status lock_output(job *j) {
   const amped_comm *comm = &j->session->comm;
   const bool takes = comm->rank == 0 && j->o->output != NULL && !j->o->session.plan_only;

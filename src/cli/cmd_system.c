@@ -1,3 +1,4 @@
+/* info --system: prints the libraries, GPUs, cores and memory that the ranks of a job find. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 #include "session/session.h"
 #include "session/node_info.h"
 
-/* The facts to report: of the job, and of every rank. */
+/* The facts to report, of the job and of every rank. */
 typedef struct report {
   const amped_comm *comm;
   amped_lib_versions libraries;
@@ -50,7 +51,7 @@ static void say_job(const report *r) {
   amped_blas_warn_of_kernels();
 }
 
-/* "built without CUDA", or the versions that the first rank with GPUs tells. */
+/* Print "built without CUDA", or the CUDA versions on the first rank with GPUs. */
 static void say_cuda(const report *r) {
   const amped_gpus *gpus = NULL;
   for (int p = 0; p < r->comm->nranks && gpus == NULL; p++)
@@ -65,7 +66,8 @@ static void say_cuda(const report *r) {
               *gpus->driver ? ", " : "", gpus->newest);
 }
 
-/* ", reaches GPUs 1, 2" behind a text of `at` characters; the characters then. */
+/* Append the GPUs with this kind of link, such as "; direct to 1, 2", to a text of `at` characters.
+ * Returns the new number of characters. */
 static size_t add_links(char *line, size_t size, size_t at, const amped_gpus *gpus, int i,
                         amped_gpu_link link, const char *what) {
   bool first = true;
@@ -92,7 +94,8 @@ static void say_gpu(const amped_gpus *gpus, int i) {
             amped_format_bytes(bytes, g->memory_bytes), g->capability, g->identity, line);
 }
 
-/* All GPUs that a node's ranks see. The ranks of a node need not follow each other. */
+/* Join all GPUs that a node's ranks see. Ranks of a node need not have consecutive numbers. The
+ * caller frees *out. */
 static amped_status join_node(const report *r, int node, amped_gpus **out) {
   AMPED_TRY(amped_calloc(out, 1, sizeof **out, "a node's GPUs"));
   for (int p = node; p < r->comm->nranks; p++)
@@ -115,7 +118,8 @@ static void say_node(const report *r, int node, const amped_gpus *gpus) {
     say_gpu(gpus, i);
 }
 
-/* "GPU 1 of 4 visible (CUDA_VISIBLE_DEVICES=...)", by its number on the node. */
+/* Describe a rank's GPU by its number on the node: "GPU 1, 70 GiB free, 4 visible
+ * (CUDA_VISIBLE_DEVICES=...)". */
 static void describe_gpu(char *text, size_t size, const amped_node_info *p,
                          const amped_gpus *node) {
   char bytes[32];
@@ -143,7 +147,7 @@ static void say_rank(const report *r, int rank, const amped_gpus *node) {
             p->threads, p->threads == 1 ? "" : "s", amped_format_bytes(bytes, p->free_bytes), lock);
 }
 
-/* Warn of set-ups that fail or are slow on these ranks. */
+/* Warn about set-ups that fail or are slow on these ranks. */
 static void warn(const report *r) {
   const char *started = getenv("SLURM_STEP_NUM_TASKS");
   const int tasks = started != NULL ? atoi(started) : 1;
@@ -225,7 +229,7 @@ static json_t *json_cuda(const report *r) {
   return json_object();
 }
 
-/* Takes both lists. */
+/* JSON of the whole report. Takes both lists. */
 static json_t *json_report(const report *r, json_t *nodes, json_t *ranks) {
   const amped_comm *comm = r->comm;
   const amped_lib_versions *l = &r->libraries;
@@ -246,7 +250,7 @@ static json_t *json_report(const report *r, json_t *nodes, json_t *ranks) {
 
 /* --- the command ----------------------------------------------------------------------------- */
 
-/* Rank 0, node by node. */
+/* Rank 0: print and write the report, node by node. */
 static amped_status tell(const report *r, amped_json *json) {
   json_t *nodes = json_array();
   json_t *ranks = json_array();
@@ -275,7 +279,7 @@ failed:
   return status;
 }
 
-/* Collective; the status is agreed. */
+/* Collective; the status is agreed. Gather the facts, and report them on rank 0. */
 static amped_status report_system(const amped_comm *comm, amped_json *json) {
   report r = {.comm = comm};
   amped_node_info *places = NULL;

@@ -1,3 +1,4 @@
+/* top: prints the leading labels of each component of a result. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,27 +15,27 @@
 #include "hdf5/completion_file.h"
 #include "hdf5/result_file.h"
 
-/* Characters of a label that are shown: at most, and at least where lines are short. */
+/* Characters of a label that are shown: at most, and at least if lines are short. */
 #define LABEL_MOST 43
 #define LABEL_LEAST 16
 
-/* Enough for any of them in UTF-8, and the end. */
+/* Bytes for the longest label in UTF-8, with its end. */
 #define LABEL_BYTES (4 * LABEL_MOST + 16)
 
 /* Characters of a column: the gap before it, the label, a blank, and the entry. */
 #define GAP 2
 #define ENTRY 10
 
-/* An index and its factor entry; the key is the entry's size. */
+/* An index and its factor entry. The key is the entry's absolute value. */
 typedef amped_best_item item;
 
-/* The leading items of all components in one mode: a heap each while they are chosen, then sorted.
- */
+/* The leading items of all components in one mode. Each component has a heap while they are chosen;
+ * then they are sorted. */
 typedef struct leading {
   uint64_t capacity;
   item *items;      /* [ncomps][capacity] */
   uint64_t *counts; /* [ncomps] */
-  uint64_t *places; /* [nplaces] indices of all items: their labels are the model's, no others */
+  uint64_t *places; /* [nplaces] indices of all items, ascending: the only ones with labels */
   uint64_t nplaces;
 } leading;
 
@@ -61,7 +62,7 @@ static int compare_places(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* Sort the items of each component, and list the indices of all: they ascend. */
+/* Sort the items of each component, and list the indices of all items, ascending and each once. */
 static amped_status leading_finish(uint64_t ncomps, leading *l) {
   uint64_t all = 0;
   for (uint64_t r = 0; r < ncomps; r++)
@@ -87,7 +88,7 @@ static void leading_free(leading *l) {
   amped_free(l->places);
 }
 
-/* Characters of UTF-8 text: its bytes but for continuation bytes. */
+/* Characters of UTF-8 text: all bytes except continuation bytes. */
 static int width_of(const char *text) {
   int width = 0;
   for (; *text != '\0'; text++)
@@ -95,7 +96,7 @@ static int width_of(const char *text) {
   return width;
 }
 
-/* Cut text in a buffer of LABEL_BYTES to `most` characters, the last three of them dots. */
+/* Cut text in a buffer of LABEL_BYTES to `most` characters. If cut, its last three are dots. */
 static const char *cut(char *buffer, int most) {
   char *dots = buffer;
   int width = 0;
@@ -112,7 +113,7 @@ static const char *cut(char *buffer, int most) {
   return buffer;
 }
 
-/* The number of an index's label. */
+/* The place of an index's label in the model's labels. */
 static uint64_t place_of(const leading *l, uint64_t index) {
   const uint64_t *found = bsearch(&index, l->places, l->nplaces, sizeof *l->places, compare_places);
   return found != NULL ? (uint64_t)(found - l->places) : 0;
@@ -135,14 +136,15 @@ static const char *mode_name(const amped_ktensor *k, int mode, int most, char *b
 
 /* ---- columns ------------------------------------------------------------------------------- */
 
-/* The columns of one component, a mode each, in bands: modes whose columns stand side by side. */
+/* Columns of one component, one per mode, in bands. A band is a group of modes whose columns stand
+ * side by side. */
 typedef struct layout {
   int labels[AMPED_MAX_ORDER]; /* characters of the labels */
-  int ends[AMPED_MAX_ORDER];   /* the mode behind the last one of each band */
+  int ends[AMPED_MAX_ORDER];   /* first mode after each band */
   int bands;
 } layout;
 
-/* Characters that the labels of a mode take, its name above them included. */
+/* Characters that the labels of a mode take, including the mode's name above them. */
 static int label_width(const amped_ktensor *k, const leading *l, int mode, uint64_t r) {
   char buffer[LABEL_BYTES];
   int width = width_of(mode_name(k, mode, LABEL_MOST, buffer)) - 1 - ENTRY;
@@ -153,7 +155,8 @@ static int label_width(const amped_ktensor *k, const leading *l, int mode, uint6
   return width > 0 ? width : 0;
 }
 
-/* Bands of lines of `width` (0: no limit), with labels of `most` characters at most. */
+/* Arrange the columns in bands of at most `width` characters, with labels of at most `most`
+ * characters. width 0: no limit. */
 static layout arrange(int order, const int *natural, int most, int width) {
   layout out = {.bands = 0};
   int used = 0;
@@ -170,7 +173,7 @@ static layout arrange(int order, const int *natural, int most, int width) {
   return out;
 }
 
-/* Labels are cut as far as that saves a band, and no further. */
+/* Choose the layout with the fewest bands, with labels cut no further than needed for this. */
 static layout choose_layout(const amped_ktensor *k, const leading *all, uint64_t r, int width) {
   int natural[AMPED_MAX_ORDER];
   for (int m = 0; m < k->order; m++)
@@ -186,7 +189,7 @@ static layout choose_layout(const amped_ktensor *k, const leading *all, uint64_t
 
 /* ---- text ---------------------------------------------------------------------------------- */
 
-/* A line under construction; it grows by columns. */
+/* A line under construction, to which columns are appended. */
 typedef struct line {
   char text[AMPED_MAX_ORDER * (LABEL_BYTES + 32)];
   size_t used;
@@ -219,7 +222,7 @@ static void say_names(const amped_ktensor *k, const layout *columns, int first, 
   say_line(&l);
 }
 
-/* The leading labels of the modes of one band. */
+/* Print the leading labels of the modes of one band. */
 static void say_band(const amped_ktensor *k, const leading *all, const layout *columns, int first,
                      int end, uint64_t r) {
   line l = {.used = 0};
@@ -308,7 +311,7 @@ done:
 
 /* ---- the command --------------------------------------------------------------------------- */
 
-/* The components of --components in the user's order, else all. */
+/* Report the components of --components in the user's order, or all components. */
 static amped_status tell_components(const amped_options *o, int width, const amped_ktensor *k,
                                     const leading *all, amped_json *json) {
   /* Results of this program hold components in descending order. Other files need not. */
@@ -327,7 +330,7 @@ static amped_status tell_components(const amped_options *o, int width, const amp
 
 static amped_status tell(const amped_options *o, const amped_ktensor *k, const leading *all,
                          amped_json *json) {
-  /* The pager takes the terminal's place. */
+  /* Get the width first: the pager replaces the terminal. */
   const int width = o->width > 0 ? o->width : amped_pager_columns();
   if (o->log.verbosity > AMPED_QUIET && (o->json == NULL || strcmp(o->json, "-") != 0))
     AMPED_TRY(amped_pager_begin());
@@ -338,7 +341,7 @@ static amped_status tell(const amped_options *o, const amped_ktensor *k, const l
   return status;
 }
 
-/* One pass over the factors. */
+/* The visitor of one pass over the factors. */
 typedef struct finder {
   const amped_options *o;
   uint64_t ncomps;

@@ -1,6 +1,6 @@
-/* bench --whole: a run of cpd from the start of the process to the result on the disk, part by
- * part. When it is over, each part's bound is measured: what the machine needs for the same bytes
- * or rows with nothing beside them. */
+/* bench --whole: times a run of cpd from the start of the process to the result on disk, part by
+ * part. After the run it measures a bound for each part: the time that the machine needs for the
+ * same bytes or rows and nothing else. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@
 
 enum { START, LOAD, INPUT, LINK, INIT, SWEEPS, MTTKRP, REST, RESULT, WHOLE, PARTS };
 
-/* Names in the table, where those of a part's parts stand below it, and in JSON. */
+/* Names of the parts, in the table and in JSON. inside: a part of the part above it, indented. */
 static const struct {
   const char *name;
   bool inside;
@@ -45,23 +45,22 @@ static const struct {
     [WHOLE] = {.name = "whole", .inside = false},
 };
 
-/* A number that is not finite is not known. */
+/* Times of one part. A number that is not finite is not known. */
 typedef struct part {
-  double seconds; /* of the slowest rank */
-  double bytes;   /* of all ranks */
+  double seconds; /* on the slowest rank */
+  double bytes;   /* sum over all ranks */
   double bound_sec;
 } part;
 
 typedef struct whole {
   const amped_options *o;
   amped_session session;
-  amped_cpd_outputs outputs;            /* rank 0: the place of the result */
-  amped_labels labels[AMPED_MAX_ORDER]; /* rank 0 */
+  amped_cpd_outputs outputs;            /* rank 0: path of the result */
+  amped_labels labels[AMPED_MAX_ORDER]; /* on rank 0 */
   bool noise_told;
   amped_solver_result solved;
-  uint64_t result_bytes; /* rank 0 */
-  /* Where one part ends and the next begins: amped_time() of this rank, behind a collective call.
-   */
+  uint64_t result_bytes; /* on rank 0 */
+  /* Ends of the parts: amped_time() on this rank, after a collective call. */
   double loaded_at, begun_at, swept_at, written_at;
   part parts[PARTS]; /* the same on every rank */
 } whole;
@@ -75,7 +74,7 @@ static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *
   *host_bytes += amped_residual_host_bytes(plan);
 }
 
-/* Up to the first sweep, as cpd comes there. */
+/* Do all that cpd does before the first sweep. */
 static amped_status load(whole *w) {
   amped_session *session = &w->session;
   const amped_demand demand = {.result_bytes = sizeof(double),
@@ -113,7 +112,7 @@ static amped_status decompose(whole *w) {
   return AMPED_OK;
 }
 
-/* Rank 0: the result takes the place of a draft, with which it goes. */
+/* Rank 0: write the result in place of a draft. The file is removed with the draft. */
 static amped_status write_result(whole *w, const amped_run_result *result, amped_draft *draft) {
   char *path = NULL;
   AMPED_TRY(amped_draft_open(w->outputs.results[0].path, false, draft));
@@ -151,7 +150,7 @@ static amped_status save(whole *w) {
 
 /* --- its times and bounds -------------------------------------------------------------------- */
 
-/* Collective. */
+/* Collective. Find the seconds of each part. */
 static void find_times(whole *w) {
   const double began = amped_time_of_process();
   const double opened = w->session.opened_at;
@@ -171,8 +170,8 @@ static void find_times(whole *w) {
   w->parts[REST].seconds = w->parts[SWEEPS].seconds - w->parts[MTTKRP].seconds;
 }
 
-/* Collective; the status is agreed. The ranks that read the input read it once more, each an equal
- * part. A pipe cannot be read again. */
+/* Collective; the status is agreed. Time reading the input again by the ranks that read it, each an
+ * equal part. A pipe cannot be read again and has no bound. */
 static amped_status bound_input(whole *w) {
   const amped_session *session = &w->session;
   const amped_comm *comm = &session->comm;
@@ -200,8 +199,8 @@ static amped_status bound_input(whole *w) {
   return AMPED_OK;
 }
 
-/* Collective; the status is agreed. Nonzeros as the input has them, of each copy that it has, an
- * equal part for each rank. */
+/* Collective; the status is agreed. Bound the transfer of nonzeros to the devices: in the input's
+ * format, of each copy in it, an equal part for each rank. */
 static amped_status bound_link(whole *w) {
   const amped_context context = amped_session_context(&w->session);
   const amped_input *input = w->session.input;
@@ -217,7 +216,7 @@ static amped_status bound_link(whole *w) {
   return AMPED_OK;
 }
 
-/* Collective; the status is agreed. */
+/* Collective; the status is agreed. Time writing the bytes of the result. */
 static amped_status bound_result(whole *w) {
   const amped_comm *comm = &w->session.comm;
   double seconds = 0.0;
@@ -230,7 +229,7 @@ static amped_status bound_result(whole *w) {
   return AMPED_OK;
 }
 
-/* The most rows of all modes that a rank owns. */
+/* The most rows of all modes together that a rank owns. */
 static double most_rows(const amped_plan *plan) {
   uint64_t most = 0;
   for (int p = 0; p < plan->nranks; p++) {
@@ -242,8 +241,9 @@ static double most_rows(const amped_plan *plan) {
   return (double)most;
 }
 
-/* Collective; the status is agreed. Every rank gets all rows of the start, and owners read and
- * write theirs once in a sweep. A rate that is 0, not known, makes infinite seconds. */
+/* Collective; the status is agreed. Bound the random start and the sweeps. Every rank gets all rows
+ * of the start. Owners read and write their rows once per sweep. A rate of 0, not known, gives
+ * infinite seconds. */
 static amped_status bound_sweeps(whole *w) {
   const amped_plan *plan = &w->session.plan;
   const double row_bytes = (double)amped_plan_row_bytes(plan);
@@ -267,8 +267,9 @@ static amped_status bound_sweeps(whole *w) {
   return AMPED_OK;
 }
 
-/* Collective; the status is agreed. After the run: measuring the link writes to a factor. A file is
- * read beside transfers to the device; the parts of a sweep follow each other. */
+/* Collective; the status is agreed. Find all bounds. Call after the run, as measuring the link
+ * overwrites a factor. Reading the file overlaps transfers to the device, so the larger bound
+ * counts; the parts of a sweep follow each other. */
 static amped_status find_bounds(whole *w) {
   part *parts = w->parts;
   AMPED_TRY(bound_sweeps(w));
@@ -282,7 +283,7 @@ static amped_status find_bounds(whole *w) {
   return AMPED_OK;
 }
 
-/* --- telling --------------------------------------------------------------------------------- */
+/* --- reports --------------------------------------------------------------------------------- */
 
 #define CELL 32
 
@@ -291,7 +292,7 @@ static const char *cell(char text[CELL], int digits, double x) {
   return text;
 }
 
-/* A row, unless nothing of it is known. */
+/* Print a row, unless neither its time nor its bound is known. */
 static void say_part(const part *p, const char *name, bool inside) {
   char text[6][CELL];
   if (!isfinite(p->seconds) && !isfinite(p->bound_sec))

@@ -1,3 +1,5 @@
+/* Parses argv with getopt_long, from the rows of options; suggests names for words that it does not
+ * know. */
 #include "cli/command_line.h"
 
 #include <getopt.h>
@@ -34,13 +36,14 @@ static size_t distance(const char *a, const char *b) {
   return row[n];
 }
 
-/* Near enough to be meant: at most half of the letters differ, or it is the beginning. */
+/* Is the candidate near enough to be meant? At most half of the letters differ, or the name is its
+ * beginning. */
 static bool is_near(const char *name, const char *candidate) {
   size_t n = strlen(name);
   return distance(name, candidate) <= (n + 1) / 2 || (n > 1 && strncmp(name, candidate, n) == 0);
 }
 
-/* "did you mean --rank? " into a buffer, "" where no option is near. */
+/* Format "did you mean --rank? "; "" if no option is near. */
 static const char *suggest_option(char *text, size_t size, const amped_command *command,
                                   const char *name) {
   const amped_option *rows[AMPED_MAX_OPTIONS];
@@ -56,7 +59,7 @@ static const char *suggest_option(char *text, size_t size, const amped_command *
   return text;
 }
 
-/* Words of other programs for what a command does. */
+/* Words that other programs use for a command's purpose. */
 static const struct {
   const char *word, *command;
 } synonyms[] = {
@@ -93,7 +96,8 @@ static const char *find_synonym(const char *name) {
   return NULL;
 }
 
-/* The same for a command: by meaning, else by letters. */
+/* Format "did you mean 'cpd'? ": the command with this meaning, else with a near name; "" if there
+ * is none. */
 static const char *suggest_command(char *text, size_t size, const char *name) {
   const char *best = find_synonym(name);
   const bool meant = best != NULL;
@@ -108,8 +112,8 @@ static const char *suggest_command(char *text, size_t size, const char *name) {
 
 /* ---- parsing ------------------------------------------------------------------------------- */
 
-/* Choose the command that the first argument names, and skip this argument. Else the command is
- * cpd. */
+/* Choose the command that the first argument names, and skip this argument. Otherwise the command
+ * is cpd. */
 static amped_status choose_command(int *argc, char ***argv, amped_options *o) {
   const char *first = *argc > 1 ? (*argv)[1] : "";
   o->command = amped_command_find(first);
@@ -119,11 +123,11 @@ static amped_status choose_command(int *argc, char ***argv, amped_options *o) {
     return AMPED_OK;
   }
   o->command = amped_command_find("cpd");
-  /* A word was meant as a command if it is no option, names no file and does not look like a file.
-   */
+  /* The word was meant as a command if it is not an option, names no file and does not look like
+   * one. */
   if (*argc > 1 && first[0] != '-' && strpbrk(first, "./") == NULL) {
     char meant[64];
-    if (access(first, F_OK) != 0) /* a pipe is opened once, by its reader */
+    if (access(first, F_OK) != 0) /* not opened: a pipe can be opened only once, by its reader */
       return amped_error(AMPED_USAGE, NULL,
                          "no command and no file is called '%s'; %ssee amped_mpi --help", first,
                          suggest_command(meant, sizeof meant, first));
@@ -177,7 +181,7 @@ static amped_status check_arguments(int argc, char **argv, amped_options *o) {
   return AMPED_OK;
 }
 
-/* getopt's view of the rows that a command takes; val is the number of the row + FIRST_ROW, above
+/* The rows that a command accepts, as getopt needs them. val is FIRST_ROW + the row's number, above
  * all letters. */
 #define FIRST_ROW 256
 typedef struct getopt_tables {
@@ -212,7 +216,7 @@ static void make_tables(const amped_command *command, getopt_tables *t) {
   *l = (struct option){NULL, 0, NULL, 0};
 }
 
-/* The row that getopt found: by its number, or by its letter. */
+/* The row that getopt found, by its number or by its letter. */
 static const amped_option *row_of(const getopt_tables *t, int found) {
   for (int i = 0; i < t->count; i++)
     if (found == i + FIRST_ROW || (found < FIRST_ROW && found == t->rows[i]->letter))
@@ -220,8 +224,8 @@ static const amped_option *row_of(const getopt_tables *t, int found) {
   return NULL;
 }
 
-/* getopt takes the beginning of a name for the name. A text that is the whole name of another
- * command's option is no beginning: --value is not --values. */
+/* Did the user mean an option of another command? getopt accepts the beginning of a name for the
+ * name. But --value, the whole name of an option, must not be taken for --values. */
 static bool means_another(const char *argument, const amped_option *row) {
   const amped_option *rows[AMPED_MAX_OPTIONS];
   const int count = amped_options_rows(NULL, rows, 0);
@@ -234,7 +238,7 @@ static bool means_another(const char *argument, const amped_option *row) {
   return false;
 }
 
-/* An option that getopt does not know, or that takes no value and has one. */
+/* Refuse an option that getopt does not know, or a value for an option that takes none. */
 static amped_status refuse_argument(const amped_options *o, const getopt_tables *t,
                                     const char *argument) {
   char letter[3] = {'-', (char)optopt, '\0'};
@@ -277,7 +281,7 @@ amped_status amped_command_line_parse(int argc, char **argv, amped_options *o, b
     if (c == ':')
       return amped_error(AMPED_USAGE, NULL, "%s needs a value; see amped_mpi %s --help",
                          argv[optind - 1], o->command->name);
-    if (c == '?') /* getopt moves files behind options */
+    if (c == '?') /* getopt has moved the files behind the options */
       return refuse_argument(o, &tables, argv[optind - 1]);
     const char *argument = argv[optind - (optarg == argv[optind - 1] ? 2 : 1)];
     if (c >= FIRST_ROW && means_another(argument, row_of(&tables, c)))

@@ -1,3 +1,4 @@
+/* The option rows of convert, generate and info. */
 #include "cli/command_options.h"
 
 static const amped_option convert_rows[] = {

@@ -13,24 +13,24 @@ typedef struct amped_convert_options {
   bool no_copies;
   bool compact;
   bool labels_sorted;
-  bool sparse;           /* a dense tensor becomes a sparse one */
+  bool sparse;           /* write a dense tensor as a sparse one */
   bool nan_zero;         /* cells that are not finite become 0 */
-  uint64_t memory;       /* bytes, 0: a share of the free memory */
-  const char *temporary; /* folder, or NULL: beside the output */
+  uint64_t memory;       /* bytes; 0: a share of the free memory */
+  const char *temporary; /* folder; NULL: the output's */
 } amped_convert_options;
 
 typedef struct amped_generate_options {
-  int planted;        /* components of the model that gives the values, 0: none */
-  double observed;    /* share of the cells of a dense model, 0: blocks of a sparse one */
-  double factor_mean; /* of a dense model */
-  double noise;       /* standard deviation, relative to the model's values */
-  double collinear;   /* cosine of two columns of a dense model; 0: not given */
-  bool is_signed;     /* entries of a dense model */
+  int planted;        /* components of the model that gives the values; 0: none */
+  double observed;    /* share of the cells of a dense model that are drawn; 0: a sparse model */
+  double factor_mean; /* mean of the factor entries of a dense model */
+  double noise;       /* standard deviation, relative to the root mean square of the values */
+  double collinear;   /* mean cosine of two columns of a dense model's factor; 0: not given */
+  bool is_signed;     /* a dense model has normal entries, not positive ones */
 } amped_generate_options;
 
 typedef struct amped_info_options {
   bool verify;
-  bool system; /* about the system instead of a file; on all ranks */
+  bool system; /* report the system, on all ranks, instead of a file */
 } amped_info_options;
 
 /* --drop-zeros, --copies, --compact, --label-order, --sparse, --nan, --memory, ... */

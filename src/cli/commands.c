@@ -1,3 +1,4 @@
+/* Finds commands and their option rows in the table of main.c. */
 #include "cli/commands.h"
 
 #include <string.h>

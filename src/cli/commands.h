@@ -6,28 +6,28 @@
 #include "base/status.h"
 #include "cli/options.h"
 
-/* Most groups of options of a command, the end of the list included. */
+/* Most option groups of a command, including the end of the list. */
 #define AMPED_MAX_GROUPS 24
 
 typedef struct amped_command {
   const char *name;
-  const char *arguments; /* for the usage line */
+  const char *arguments; /* text of the arguments in the usage line */
   int min_args, max_args;
   bool parallel; /* runs on MPI ranks */
-  bool writes;   /* the last argument names the file that it writes */
+  bool writes;   /* the last argument is the file that it writes */
   const char *summary;
-  const amped_option_group *groups[AMPED_MAX_GROUPS]; /* beside the common groups; NULL-ended */
-  const char *help; /* paragraphs that follow the options in --help */
+  const amped_option_group *groups[AMPED_MAX_GROUPS]; /* without the common groups; NULL-ended */
+  const char *help;                                   /* paragraphs after the options in --help */
   amped_status (*run)(const amped_options *options);
 } amped_command;
 
-/* All commands; a row without name ends the table. Defined in main.c. */
+/* All commands. The last row has no name. Defined in main.c. */
 extern const amped_command amped_commands[];
 
-/* The command of a name, or NULL. */
+/* Returns the command of this name, or NULL. */
 const amped_command *amped_command_find(const char *name);
 
-/* Fill `rows` with the rows of a command, then the common rows. Returns their number. */
+/* Fill `rows` with the option rows of a command, then the common rows. Returns their number. */
 int amped_command_rows(const amped_command *command, const amped_option *rows[AMPED_MAX_OPTIONS]);
 
 amped_status amped_cmd_cpd(const amped_options *o);
@@ -40,7 +40,7 @@ amped_status amped_cmd_info(const amped_options *o);
 amped_status amped_cmd_whole(const amped_options *o);
 amped_status amped_cmd_epoch(const amped_options *o);
 amped_status amped_cmd_batches(const amped_options *o);
-/* info --system, on all ranks. */
+/* info --system, on all ranks */
 amped_status amped_cmd_system(const amped_options *o);
 amped_status amped_cmd_compare(const amped_options *o);
 amped_status amped_cmd_plot(const amped_options *o);

@@ -1,3 +1,4 @@
+/* Lines and JSON of a completion model, for info and top. */
 #include "cli/completion_text.h"
 
 #include <inttypes.h>
@@ -7,7 +8,7 @@
 #include "base/log.h"
 #include "tensor/format.h"
 
-/* The sweeps of the longest list. */
+/* The number of sweeps: the length of the longest list of errors. */
 static uint64_t sweeps_of(const amped_completion *c) {
   uint64_t sweeps = 0;
   for (int s = 0; s < AMPED_COMPLETION_SETS; s++)

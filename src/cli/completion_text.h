@@ -1,4 +1,4 @@
-/* What commands tell of a completion model (tensor/completion.h). */
+/* Completion text: a completion model's facts (tensor/completion.h), as lines and JSON. */
 #ifndef AMPED_COMPLETION_TEXT_H
 #define AMPED_COMPLETION_TEXT_H
 
@@ -6,14 +6,15 @@
 
 #include "tensor/completion.h"
 
-/* "0.5 train, 0.75 validate in the best sweep, 2 of 3", in a caller's buffer, which is returned. */
+/* Format the errors of the best sweep: "0.5 train, 0.75 validate in the best sweep, 2 of 3".
+ * Returns the buffer, of AMPED_COMPLETION_TEXT bytes. */
 #define AMPED_COMPLETION_TEXT 192
 const char *amped_completion_errors_text(const amped_completion *c, char *buffer);
 
-/* The lines of info; `metric` names the errors. */
+/* Print the model's lines for info. metric: name of the errors. */
 void amped_completion_say(const amped_completion *c, const char *metric);
 
-/* Add its members to a JSON object. false: out of memory. */
+/* Add the model's facts to a JSON object. Returns false if memory is short. */
 bool amped_completion_json(const amped_completion *c, json_t *object);
 
 #endif

@@ -1,3 +1,4 @@
+/* Reads dense tensors as lists, and writes dense outputs from lists or dense inputs. */
 #include "cli/convert_dense.h"
 
 #include <math.h>
@@ -196,8 +197,8 @@ amped_status amped_convert_write_cells(const amped_options *o, const amped_exter
 
 /* --- cells of a dense tensor ------------------------------------------------------------------ */
 
-/* Cells that are read together. Other layouts than C's are read in strides: the more the better.
- * The source takes as much memory again to bring them in C's order. */
+/* Cells that are read together. Layouts other than C's are read in strides, faster in larger
+ * pieces. The source takes the same memory again to bring them into C's order. */
 static uint64_t piece_of(const amped_options *o, const amped_dense_info *info) {
   const uint64_t memory = o->convert.memory > 0 ? o->convert.memory : amped_mem_available() / 4;
   uint64_t pieces = memory / (2 * amped_cell_bytes(info->type)) / AMPED_DENSE_OUTPUT_PIECE;

@@ -1,3 +1,4 @@
+/* Names, checks, locks and writes the result files of cpd and complete. */
 #include "cli/cpd_outputs.h"
 
 #include <stdio.h>
@@ -14,17 +15,18 @@
 #include "solver/checkpoint_file.h"
 #include "text/io_format.h"
 
-/* Results that could not be written, of one name. */
+/* Most results of one name that are kept in the folder of temporary files. */
 #define MOST_REFUGES 1000
 
-/* What a name says of the model in the file. */
+/* Parts of a file's name that say which kind of model is in it. */
 static const char *const models[] = {".cpd", ".completion"};
 
 static const char *model_of(const amped_options *o) {
   return models[strcmp(o->command->name, "complete") == 0];
 }
 
-/* With the part "r8", "out.cpd.h5" and "out.h5" become "out.r8.cpd.h5" and "out.r8.h5". */
+/* Insert a part into a name: with "r8", "out.cpd.h5" and "out.h5" become "out.r8.cpd.h5" and
+ * "out.r8.h5". The caller frees *out. */
 static amped_status add_part(const char *name, const char *part, char **out) {
   uint64_t stem = amped_io_stem(name);
   const uint64_t size = strlen(name) + strlen(part) + 2;
@@ -38,8 +40,8 @@ static amped_status add_part(const char *name, const char *part, char **out) {
   return AMPED_OK;
 }
 
-/* The file that rank 0 writes: "STEM.cpd.h5" (complete: "STEM.completion.h5") in the current
- * folder, unless the user names another. */
+/* The result file's name: the user's, or "STEM.cpd.h5" in the current folder (complete:
+ * "STEM.completion.h5"). The caller frees *out. */
 static amped_status output_name(const amped_options *o, char **out) {
   if (o->output != NULL)
     return amped_strdup(out, o->output);
@@ -75,7 +77,7 @@ static amped_status partial_path(const amped_options *o, char **out) {
   return status;
 }
 
-/* Does a result have a file of its own? `previous` is the checkpoint's older generation. */
+/* Has the result its own file? previous: the checkpoint's older generation. */
 static amped_status check_name(const amped_options *o, const char *path, const char *previous) {
   const struct {
     const char *option, *file;
@@ -127,7 +129,7 @@ static amped_status check_suffix(const char *path) {
   amped_format format = AMPED_FORMAT_HDF5;
   bool other = false;
   if (amped_io_format(path, &format) != AMPED_OK)
-    amped_status_clear(); /* a name without a suffix that is known to be a tensor's */
+    amped_status_clear(); /* not the suffix of a tensor format */
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
     other = other || amped_file_has_suffix(path, others[i]);
   if (!other && format == AMPED_FORMAT_HDF5)
@@ -137,7 +139,7 @@ static amped_status check_suffix(const char *path) {
                      "text or .npy");
 }
 
-/* Check that a result can be written there. */
+/* Check that a result can be written to this path. */
 static amped_status look(const amped_options *o, amped_cpd_output *out) {
   AMPED_TRY(check_suffix(out->path));
   const char *const inputs[] = {o->args[0], o->session.init, o->complete.validate, o->complete.test,
@@ -215,8 +217,8 @@ static uint64_t result_bytes(const amped_options *o, const amped_plan *plan, int
              : bytes;
 }
 
-/* complete has a column of biases, and the best sweep's factors beside those in hand; accelerated
- * sweeps have those of the model before. */
+/* Most bytes of a checkpoint. complete adds a column of biases, and stores the best sweep's factors
+ * with the current ones. Accelerated sweeps also store the factors of the sweep before. */
 static uint64_t checkpoint_bytes(const amped_options *o, const amped_plan *plan) {
   const bool completes = strcmp(o->command->name, "complete") == 0;
   const bool has_two = completes || o->cpd.accelerate != AMPED_ACCELERATE_NONE;
@@ -261,7 +263,7 @@ static amped_status find_refuge(const char *path, char **out) {
     AMPED_GO(fail, add_part(base, part, &name));
     (void)snprintf(*out, size, "%s/%s", folder, name);
     amped_free(name);
-    if (lstat(*out, &there) != 0) /* a link that leads nowhere is somebody's, too */
+    if (lstat(*out, &there) != 0) /* a broken link is somebody's file, too */
       return AMPED_OK;
     (void)snprintf(part, sizeof part, "partial%d", i + 1);
   }
@@ -272,8 +274,8 @@ fail:
   return status;
 }
 
-/* Keep what could not be written to `path` in the folder of temporary files, and add to the error's
- * line where it is. */
+/* Save a result that could not be written to `path` in the folder of temporary files, and add its
+ * name to the error. */
 static amped_status keep(const char *path, const amped_ktensor *k, const amped_run_record *record) {
   static const char prefix[] = "amped_mpi: ";
   char line[1024];
@@ -285,7 +287,7 @@ static amped_status keep(const char *path, const amped_ktensor *k, const amped_r
   if (find_refuge(path, &refuge) != AMPED_OK ||
       amped_result_file_write(refuge, k, record) != AMPED_OK) {
     amped_free(refuge);
-    return AMPED_FAILED; /* with the first line */
+    return AMPED_FAILED; /* the first error stays */
   }
   amped_status_clear();
   (void)amped_error(AMPED_FAILED, NULL, "%s; what was computed is in %s", line, refuge);

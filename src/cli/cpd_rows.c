@@ -1,3 +1,4 @@
+/* Modes and reports of --nonnegative, --ridge and --l1. */
 #include "cli/cpd_rows.h"
 
 #include <inttypes.h>
@@ -21,12 +22,12 @@ amped_status amped_cpd_rows_check(const amped_cpd_options *o) {
       option);
 }
 
-/* Has the list a mode that is no number? */
+/* Does the list contain a mode that is not a number? */
 static bool names_modes(const char *list) {
   return list[strspn(list, "0123456789,")] != '\0';
 }
 
-/* Rank 0. */
+/* Rank 0: get the modes of --nonnegative as bits. */
 static amped_status choose_modes(const amped_cpd_options *o, const amped_labels *labels, int order,
                                  uint64_t *modes) {
   bool chosen[AMPED_MAX_ORDER] = {false};

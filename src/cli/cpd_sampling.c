@@ -1,3 +1,4 @@
+/* Checks and reports of --method=rbs, and the choice to leave a tensor in its file. */
 #include "cli/cpd_sampling.h"
 
 #include <inttypes.h>
@@ -79,12 +80,12 @@ void amped_cpd_sampling_require(const amped_worker *worker, const amped_options 
                                 const amped_plan *plan, uint64_t *device_bytes,
                                 uint64_t *host_bytes) {
   amped_rbs_settings settings;
-  if (amped_cpd_samples(o) && amped_cpd_rbs_is_possible(worker) && /* else it is refused */
+  if (amped_cpd_samples(o) && amped_cpd_rbs_is_possible(worker) && /* otherwise it is refused */
       amped_rbs_settings_make(&o->rbs, plan, &settings) == AMPED_OK)
     (void)amped_cpd_rbs_require(worker, plan, &settings, device_bytes, host_bytes);
 }
 
-/* --- telling ---------------------------------------------------------------------------------- */
+/* --- reports ---------------------------------------------------------------------------------- */
 
 static void say(const amped_plan *plan, const amped_rbs_settings *s) {
   const amped_block_shape most = amped_rbs_sample_most(&s->shape);
@@ -127,9 +128,9 @@ amped_status amped_cpd_sampling_set(amped_session *session, const amped_options 
 json_t *amped_cpd_sampling_passes(const amped_rbs_settings *s, const amped_plan *plan,
                                   const amped_solver_result *r) {
   const uint64_t order = (uint64_t)plan->order;
-  const uint64_t all = r->sweeps - s->polish; /* of an earlier run, too */
+  const uint64_t all = r->sweeps - s->polish; /* epochs, including an earlier run's */
   const uint64_t epochs = all > r->earlier ? all - r->earlier : 0;
-  const uint64_t first = all > r->earlier ? all : r->earlier; /* sweep over all cells */
+  const uint64_t first = all > r->earlier ? all : r->earlier; /* first sweep over all cells */
   const uint64_t whole =
       plan->dense.outside
           ? (r->sweeps - first) * (order - 1)

@@ -1,4 +1,4 @@
-/* CPD sampling: what cpd checks, sets and tells of --method=rbs (solver/cpd_rbs.h). */
+/* CPD sampling: checks, settings and reports of cpd for --method=rbs (solver/cpd_rbs.h). */
 #ifndef AMPED_CPD_SAMPLING_H
 #define AMPED_CPD_SAMPLING_H
 
@@ -6,33 +6,33 @@
 #include "session/session.h"
 #include "solver/cpd_rbs.h"
 
-/* Is that the method? */
+/* Is the method rbs? */
 bool amped_cpd_samples(const amped_options *options);
 
-/* AMPED_USAGE where the options exclude each other, with any method. */
+/* Returns AMPED_USAGE if the options exclude each other. To be called for any method. */
 amped_status amped_cpd_sampling_check(const amped_options *options);
 
-/* Collective: do slabs, and what goes with them, take more than --memory, or, without that, more
- * host memory than is free? Of this rank's bytes. The same on every rank. Blocks are in memory in
- * any case. */
+/* Collective: must the tensor stay in its file? True if slabs and their workspace take more than
+ * --memory on any rank or, without --memory, more host memory than is free. required: this rank's
+ * bytes. The same on every rank. With blocks, the tensor is always in memory. */
 bool amped_cpd_sampling_left_outside(const amped_session *session, const amped_options *options,
                                      const amped_requirement *required);
 
-/* Before the first cell is read; nothing with another method. AMPED_USAGE where the plan's tensor
- * cannot be sampled so, AMPED_FAILED where it is too large. require adds the bytes that a run takes
- * after this check. */
+/* Before the first cell is read. Does nothing for another method. AMPED_USAGE: the plan's tensor
+ * cannot be sampled. AMPED_FAILED: it is too large. require adds the bytes that a run takes after
+ * this check. */
 amped_status amped_cpd_sampling_check_plan(const amped_session *session,
                                            const amped_options *options, const amped_plan *plan);
 void amped_cpd_sampling_require(const amped_worker *worker, const amped_options *options,
                                 const amped_plan *plan, uint64_t *device_bytes,
                                 uint64_t *host_bytes);
 
-/* Collective; the status is agreed. The settings of a run with the plan's components, which are
- * told; nothing with another method. */
+/* Collective; the status is agreed. Make and report the settings of a run with the plan's
+ * components. Does nothing for another method. */
 amped_status amped_cpd_sampling_set(amped_session *session, const amped_options *options,
                                     amped_rbs_settings *settings);
 
-/* Passes over the tensor, of a result of such a run: as json_passes of cmd_cpd.c. */
+/* JSON of a sampled run's passes over the tensor, with the members of json_passes in cmd_cpd.c. */
 json_t *amped_cpd_sampling_passes(const amped_rbs_settings *settings, const amped_plan *plan,
                                   const amped_solver_result *result);
 

@@ -1,3 +1,4 @@
+/* Prints the help texts and the word lists. */
 #include "cli/help.h"
 
 #include <stdio.h>
@@ -8,7 +9,8 @@
 
 /* ---- help ---------------------------------------------------------------------------------- */
 
-/* Print text wrapped to 80 columns, `indent` columns in, the first line already at `column`. */
+/* Print text wrapped to 80 columns and indented by `indent`. The first line is already at
+ * `column`. */
 static void print_wrapped(const char *text, int indent, int column) {
   while (*text != '\0') {
     int word = (int)strcspn(text, " \n");
@@ -31,7 +33,7 @@ static void print_wrapped(const char *text, int indent, int column) {
   putchar('\n');
 }
 
-/* may_be_bare: the value may be left out. */
+/* may_be_bare: the value may be omitted. */
 static void print_option(char letter, const char *name, const char *value, bool may_be_bare,
                          const char *help) {
   char left[80];

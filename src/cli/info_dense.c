@@ -1,3 +1,4 @@
+/* Counts the cells of a dense tensor, and reports its facts. */
 #include "cli/info_dense.h"
 
 #include <math.h>
@@ -49,7 +50,7 @@ static amped_status count_pieces(amped_dense_source *source, void *cells, uint64
   return status;
 }
 
-/* Read all cells. Those that are not finite count as 0, and are told of. */
+/* Read all cells. Cells that are not finite count as 0, and their number is reported. */
 static amped_status count_cells(amped_dense_source *source, amped_dense_info *info) {
   const uint64_t piece = info->cells < PIECE ? info->cells : PIECE;
   amped_dense_stats stats;
@@ -65,7 +66,7 @@ static amped_status count_cells(amped_dense_source *source, amped_dense_info *in
   return AMPED_OK;
 }
 
-/* --- telling ---------------------------------------------------------------------------------- */
+/* --- reports ---------------------------------------------------------------------------------- */
 
 static double density(const amped_dense_info *info) {
   return (double)info->nnz / (double)info->cells;

@@ -1,3 +1,4 @@
+/* Reports the model, the batches and the files of a state. */
 #include "cli/info_state.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 #include "hdf5/state_file.h"
 #include "tensor/format.h"
 
-/* Errors of a set of entries; NaN: there are none. */
+/* Root mean square error of a set of entries; NaN: the set is empty. */
 static double rmse(const amped_state_errors *e) {
   return e->count > 0 ? sqrt(e->squares / (double)e->count) : NAN;
 }

@@ -315,7 +315,7 @@ const amped_command amped_commands[] = {
     {.name = NULL},
 };
 
-/* Standard output must have arrived. A reader that ends early, such as head, is no failure. */
+/* Check that standard output was written. A reader that ends early, such as head, is no failure. */
 static amped_status check_output(void) {
   struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
   if (fflush(stdout) == 0 && ferror(stdout) == 0)
@@ -326,8 +326,9 @@ static amped_status check_output(void) {
                      "cannot be written; free disk space or send it elsewhere");
 }
 
-/* Open the standard streams that are closed. Else a file with their number would receive messages.
- * Standard output is opened for reading only, so that a write to it still fails. */
+/* Open the standard streams that are closed: otherwise the next file would get the number of one of
+ * them, and receive messages. Standard output is opened for reading only, so that a write to it
+ * still fails. */
 static void hold_standard_streams(void) {
   static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -340,10 +341,11 @@ static bool has_started(void) {
   return MPI_Initialized(&started) == MPI_SUCCESS && started != 0;
 }
 
-static bool returned; /* from main */
+static bool returned; /* main has returned */
 static const char *input;
 
-/* HDF5 ends the program, without a word, where some of its allocations fail. */
+/* Print an error if a library ended the program: HDF5 does so silently if some of its allocations
+ * fail. */
 static void tell_of_exit(void) {
   if (returned || errno != ENOMEM)
     return;
@@ -354,15 +356,15 @@ static void tell_of_exit(void) {
   _exit(AMPED_FAILED);
 }
 
-/* Does the command run on the ranks of a job? Other commands are one process's work and never ask
- * the launcher: its variables are also set for programs that a job's script starts. */
+/* Does the command run on the ranks of a job? Other commands run in one process and never ask the
+ * launcher: its variables are also set for programs that a job's script starts. */
 static bool needs_ranks(const amped_options *options) {
   return options->command == NULL || options->command->parallel || options->info.system;
 }
 
-/* Wrong options are found before MPI starts, by every rank. The rank that its launcher calls 0
- * prints its line at once. Then MPI starts on all ranks, as in a session, so that they agree and
- * another rank prints only an error that rank 0 does not have. */
+/* Report wrong options, which every rank finds before MPI starts. The launcher's rank 0 prints its
+ * error at once. Then MPI starts on all ranks, as in a session. They agree, and another rank prints
+ * an error only if rank 0 has none. */
 static void agree_on_failure(amped_status status, int launcher_rank) {
   amped_comm comm;
   if (launcher_rank == 0)
@@ -372,7 +374,7 @@ static void agree_on_failure(amped_status status, int launcher_rank) {
   amped_comm_stop(&comm);
 }
 
-/* Print the line of a failure, unless a rank printed one. AMPED_FAILED before MPI starts is a
+/* Print the error of a failure, unless a rank printed one. AMPED_FAILED before MPI starts is a
  * rank's own failure, such as missing memory, which MPI would meet as well. */
 static void report_failure(amped_status status, bool ranks, int launcher_rank) {
   if (ranks && !has_started() && launcher_rank >= 0 && status != AMPED_FAILED)
@@ -389,9 +391,9 @@ int main(int argc, char **argv) {
   (void)atexit(tell_of_exit);
   hold_standard_streams();
   amped_log_open();
-  /* Writing to a closed pipe is an error of that write, not the end of the program. */
+  /* Writing to a closed pipe fails that write, and does not end the program. */
   (void)signal(SIGPIPE, SIG_IGN);
-  (void)signal(SIGXFSZ, SIG_IGN); /* ulimit -f: the write fails, and has a line */
+  (void)signal(SIGXFSZ, SIG_IGN); /* ulimit -f: the write fails, with an error */
   amped_status status = amped_command_line_parse(argc, argv, &options, &done);
   bool ranks = needs_ranks(&options);
   if (status == AMPED_OK && !done)
@@ -399,8 +401,8 @@ int main(int argc, char **argv) {
   if (status == AMPED_OK && !done)
     status = amped_signals_watch(!ranks || rank <= 0,
                                  options.command->parallel || options.command->writes);
-  /* A launcher ends the other ranks of a job whose rank failed. Until ranks share a flag, this may
-   * be so. */
+  /* A launcher ends the other ranks of a job if a rank fails. Until the ranks share a flag, assume
+   * that another rank may have failed. */
   if (ranks && rank >= 0)
     amped_signals_silence(&elsewhere);
   if (status == AMPED_OK && !done) {
@@ -409,7 +411,7 @@ int main(int argc, char **argv) {
     amped_log_progress(options.log.progress);
     if (options.threads > 0)
       omp_set_num_threads(options.threads);
-    amped_log_speaker(!ranks || rank <= 0); /* until MPI tells the rank */
+    amped_log_speaker(!ranks || rank <= 0); /* until MPI gives the rank */
     status = options.command->run(&options);
   }
   if (status != AMPED_OK)

@@ -1,3 +1,4 @@
+/* The option rows of predict and recommend. */
 #include "cli/model_options.h"
 
 #include <string.h>

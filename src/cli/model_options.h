@@ -6,19 +6,19 @@
 #include "base/types.h"
 
 typedef struct amped_predict_options {
-  bool cold; /* predict cells with indices that the model lacks */
+  bool cold; /* predict cells with indices that are not in the model */
 } amped_predict_options;
 
 typedef struct amped_recommend_options {
   const char *target; /* --for: MODE or MODE:LABEL */
-  const char *of;     /* MODE */
+  const char *of;     /* --of: MODE */
   int at_count;
-  const char *at[AMPED_MAX_ORDER]; /* MODE:LABEL */
-  const char *exclude;             /* a tensor, or NULL */
+  const char *at[AMPED_MAX_ORDER]; /* --at: MODE:LABEL */
+  const char *exclude;             /* a tensor; NULL: none */
 } amped_recommend_options;
 
 extern const amped_option_group amped_predict_option_rows;   /* --cold */
-extern const amped_option_group amped_of_option_rows;        /* --of, of complete, too */
+extern const amped_option_group amped_of_option_rows;        /* --of, also an option of complete */
 extern const amped_option_group amped_recommend_option_rows; /* --for, --at, --exclude */
 
 #endif

@@ -1,3 +1,4 @@
+/* Option rows that belong to no folder, and the table of all groups. */
 #include "cli/options.h"
 
 #include <assert.h>
@@ -138,7 +139,7 @@ const amped_option_group amped_bench_option_rows = AMPED_OPTION_GROUP(bench_rows
 
 /* ---- all groups ---------------------------------------------------------------------------- */
 
-/* A group, and where its struct lies in amped_options. */
+/* A group, and the offset of its struct in amped_options. */
 static const struct {
   const amped_option_group *group;
   size_t offset;
@@ -188,7 +189,7 @@ static const struct {
     {&amped_width_option_rows, 0},
     {&amped_components_option_rows, 0},
     {&amped_bench_option_rows, 0},
-    {&amped_rbs_option_rows, offsetof(amped_options, rbs)}, /* names of other commands' rows, too */
+    {&amped_rbs_option_rows, offsetof(amped_options, rbs)}, /* some names occur elsewhere, too */
 };
 
 #define PARTS (sizeof parts / sizeof parts[0])

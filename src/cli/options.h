@@ -2,7 +2,7 @@
  * of rows that fill it.
  *
  * Each folder has its struct and its rows (base/option.h). Options of several commands, or of no
- * folder, have their field and row here. A table in options.c gives the place of each group's
+ * folder, have their field and row here. A table in options.c gives the offset of each group's
  * struct. A new option is one row in its folder's group. A new group is one line of the table, and
  * a name in `groups` of the commands that take it (main.c). Strings are borrowed from argv. */
 #ifndef AMPED_OPTIONS_H
@@ -33,7 +33,7 @@ typedef struct amped_options {
   int nargs;
   const char *args[AMPED_MAX_ARGS];
 
-  /* of several commands */
+  /* options of several commands */
   amped_log_options log;
   const char *json; /* file, "-" for standard output, or NULL */
   int threads;      /* 0: all cores, shared by the ranks of a node */
@@ -43,7 +43,7 @@ typedef struct amped_options {
   bool overwrite;
   amped_read_options read;
 
-  /* of one folder, or one command */
+  /* options of one folder, or of one command */
   amped_session_options session;
   amped_cpd_options cpd;
   amped_rbs_options rbs;
@@ -56,18 +56,17 @@ typedef struct amped_options {
   amped_clip_option clip;
   amped_predict_options predict;
   amped_recommend_options recommend;
-  int top;                      /* -n: labels of every mode, or for each label */
-  int width;                    /* characters of a line of top; 0: not given */
-  amped_number_list components; /* to show, by their numbers in top; count 0: not given */
+  int top;                      /* -n: number of labels to show, per mode or per label */
+  int width;                    /* characters per line of top; 0: not given */
+  amped_number_list components; /* components to show, numbered as in top; count 0: not given */
   int repeat;                   /* bench: timed passes over all modes, sweeps or batches */
   bool whole;                   /* bench: a whole run */
   bool epoch;                   /* bench: sweeps of completion (--complete) */
   uint64_t batch_nnz;           /* bench: entries of a batch of a stream (--stream); 0: none */
 } amped_options;
 
-/* Groups of one option, of the same name; bench has --repeat, --whole, --complete
- * and --stream.
- * nowrite is for cpd alone. */
+/* Groups with one option, whose name they have. bench has --repeat, --whole, --complete and
+ * --stream. nowrite is for cpd and complete. */
 extern const amped_option_group amped_json_option_rows;
 extern const amped_option_group amped_overwrite_option_rows;
 extern const amped_option_group amped_threads_option_rows;

@@ -1,3 +1,4 @@
+/* Checks of combinations of options, one function per topic. */
 #include "cli/options_check.h"
 #include "cli/cpd_rows.h"
 #include "solver/cpd_methods.h"
@@ -13,7 +14,8 @@
 #include "hdf5/state_names.h"
 #include "plan/overlap.h"
 
-/* Two outputs need two names, and neither may be that of the other's lock. */
+/* Check that two outputs have different names, and that neither has the name of the other's
+ * lock. */
 static amped_status check_apart(const char *option, const char *file, const char *other) {
   if (amped_file_is_one(file, other))
     return amped_error(AMPED_USAGE, file,
@@ -26,8 +28,9 @@ static amped_status check_apart(const char *option, const char *file, const char
   return AMPED_OK;
 }
 
-/* No option may write a file that the run reads. (The file of JSON lines is opened, and emptied,
- * before the input is read.) Standard input, "-", is not standard output. */
+/* Refuse an output that is also read by the run. (The file of JSON lines is opened, and emptied,
+ * before the input is read.) Standard input and standard output are both "-" but do not
+ * conflict. */
 static amped_status check_replaced(const amped_options *o, const char *option, const char *file) {
   const char *const others[] = {o->session.init, o->complete.validate, o->complete.test,
                                 o->complete.weights};
@@ -44,7 +47,8 @@ static amped_status check_replaced(const amped_options *o, const char *option, c
   return AMPED_OK;
 }
 
-/* The recursion of --history=published solves for components that nothing pulls. */
+/* Refuse options that --history=published cannot use: its recursion has no biases, context modes or
+ * constraints. */
 static amped_status check_published(const amped_options *o) {
   if (o->complete.bias != AMPED_BIAS_NONE)
     return amped_error(AMPED_USAGE, NULL, "--history=published knows no biases; add --bias=none");
@@ -58,7 +62,8 @@ static amped_status check_published(const amped_options *o) {
   return AMPED_OK;
 }
 
-/* A state has four files, and no other output is one of them. `previous`: the checkpoint's. */
+/* Check that no other output is one of the state's four files. previous: the checkpoint's older
+ * generation. */
 static amped_status check_state_file(const amped_options *o, const char *state, const char *file,
                                      const char *previous) {
   const struct {
@@ -78,7 +83,8 @@ static amped_status check_state_file(const amped_options *o, const char *state, 
   return AMPED_OK;
 }
 
-/* complete: no file that it reads is one of them, either. */
+/* Check all files of a state. begins: complete makes a new state; then no input may be one of them,
+ * either. */
 static amped_status check_state_files(const amped_options *o, const char *state, bool begins) {
   amped_state_names names;
   char *previous = NULL;
@@ -103,7 +109,7 @@ static amped_status check_stream(const amped_options *o) {
                                     o->output != NULL || o->session.plan_only);
 }
 
-/* What would be that of a state. */
+/* Refuse options of a state if there is none. */
 static amped_status check_no_state(const amped_options *o) {
   amped_options plain;
   amped_options_default(&plain);
@@ -114,7 +120,7 @@ static amped_status check_no_state(const amped_options *o) {
   return AMPED_OK;
 }
 
-/* The state of a stream is an output of its own. */
+/* Check the options of a stream's state, and its names against other outputs. */
 static amped_status check_state(const amped_options *o) {
   const char *state = o->stream.state;
   if (strcmp(o->command->name, "stream") == 0)
@@ -188,7 +194,7 @@ static amped_status check_init(const amped_options *o) {
   return amped_error(AMPED_USAGE, NULL, "--force-init is about the file of --init; name one");
 }
 
-/* A dense tensor of --dims, made in memory. */
+/* Check the options of a dense tensor made in memory, and move --dims to it. */
 static amped_status check_cells(amped_options *o) {
   amped_cells_options *c = &o->session.cells;
   const amped_session_options *s = &o->session;
@@ -214,7 +220,7 @@ static amped_status check_cells(amped_options *o) {
   return wrong != NULL ? amped_error(AMPED_USAGE, NULL, "%s", wrong) : AMPED_OK;
 }
 
-/* Products of a dense tensor. Whether it is dense is seen when it is opened. */
+/* Check --products. Whether the tensor is dense is known only when it is opened. */
 static amped_status check_products(const amped_options *o) {
   const char *wrong = NULL;
   if (!o->session.backend.tf32)
@@ -226,7 +232,7 @@ static amped_status check_products(const amped_options *o) {
   return wrong != NULL ? amped_error(AMPED_USAGE, NULL, "%s", wrong) : AMPED_OK;
 }
 
-/* A tensor is a file, or made in memory: then the shape stands for the file's name. */
+/* Check that the tensor is either a file or made in memory. */
 static amped_status check_shape(const amped_options *o) {
   const char *wrong = NULL;
   if (!o->command->parallel)
@@ -264,7 +270,7 @@ static amped_status check_info(const amped_options *o) {
   return AMPED_OK;
 }
 
-/* What bench --stream cannot use, and what needs it. */
+/* Refuse options that bench --stream cannot use, and options that only it can. */
 static amped_status check_bench_stream(const amped_options *o) {
   const amped_session_options *s = &o->session;
   const amped_stream_options *t = &o->stream;
@@ -282,7 +288,8 @@ static amped_status check_bench_stream(const amped_options *o) {
   return wrong != NULL ? amped_error(AMPED_USAGE, NULL, "%s", wrong) : AMPED_OK;
 }
 
-/* Of what bench times apart from passes over all modes, which have no result. */
+/* Check the options of --whole, --complete and --stream. The other passes of bench have no
+ * result. */
 static amped_status check_bench(amped_options *o) {
   amped_complete_options *c = &o->complete;
   const bool learns = o->epoch || o->batch_nnz > 0;
@@ -314,7 +321,8 @@ static amped_status check_bench(amped_options *o) {
   return amped_complete_method_check(c);
 }
 
-/* One copy for all modes has a kernel and an order of its own. */
+/* Refuse --kernel and --tiles with --copies=one: one copy for all modes has its own kernel and
+ * order. */
 static amped_status check_copies(const amped_options *o) {
   const amped_backend_options *b = &o->session.backend;
   const char *wrong = b->copies != AMPED_COPIES_ONE                           ? NULL
@@ -329,7 +337,8 @@ static amped_status check_copies(const amped_options *o) {
                      wrong);
 }
 
-/* What predict and recommend write is neither model nor tensor. */
+/* Check that the output of predict and recommend replaces no input, and that --for and --of are
+ * given. */
 static amped_status check_model(const amped_options *o) {
   const bool predicts = strcmp(o->command->name, "predict") == 0;
   const bool recommends = strcmp(o->command->name, "recommend") == 0;

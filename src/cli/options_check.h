@@ -5,8 +5,8 @@
 
 #include "cli/options.h"
 
-/* AMPED_USAGE with a remedy where options contradict each other. The name of a shape takes the
- * place of the input's name. */
+/* Returns AMPED_USAGE, with a remedy, if options contradict each other. Fills in defaults; the name
+ * of a shape becomes the input's name. */
 amped_status amped_options_check(amped_options *options);
 
 #endif

@@ -1,3 +1,4 @@
+/* Writes gnuplot scripts, runs gnuplot, and marks and publishes its pictures. */
 #include "cli/plot.h"
 
 #include <errno.h>
@@ -19,15 +20,15 @@
 #include "base/printable.h"
 #include "session/output_guard.h"
 
-/* The picture library of gnuplot's png terminals takes no more. */
+/* Most pixels of a side that gnuplot's png terminals accept. */
 #define PNG_MOST 32767
 
-/* Pixels of a character of the font, of one that is as wide as high, and between two ticks. */
+/* Pixels of a character of the font, of a wide character, and between two ticks. */
 #define CHARACTER 7
 #define WIDE_CHARACTER 12
 #define GAP 10
 
-/* Room for a mark. */
+/* Bytes for a mark. */
 #define MARK_BYTES 128
 
 /* Exit status of a child that found no gnuplot. */
@@ -40,7 +41,8 @@ static const char *base_of(const char *path) {
   return slash != NULL ? slash + 1 : path;
 }
 
-/* The script names its picture within '...': that may hold no quote and no control character. */
+/* Can the script name this picture within '...'? Quotes and control characters are not allowed
+ * there. */
 static bool is_plain(const char *path) {
   for (const char *at = base_of(path); *at != '\0'; at++)
     if (*at == '\'' || *at == '"' || (unsigned char)*at < 0x20)
@@ -48,7 +50,7 @@ static bool is_plain(const char *path) {
   return true;
 }
 
-/* A file without a name, in memory. It is gone when the last process that has it open ends. */
+/* Open a nameless file in memory. It is freed when the last process that has it open ends. */
 static int open_memory(const char *path) {
   int fd = memfd_create("amped_mpi plot", MFD_CLOEXEC);
   if (fd < 0)
@@ -107,7 +109,7 @@ amped_status amped_plot_begin(amped_plot *f, int width, int height, const char *
     fprintf(f->script,
             "set terminal svg noenhanced size %d,%d font 'sans,11' background rgb 'white'\n", width,
             height);
-  if (f->form == AMPED_PLOT_SCRIPT) /* a name that begins with < would be a command, hence ./ */
+  if (f->form == AMPED_PLOT_SCRIPT) /* ./ because a name that begins with < would be a command */
     fprintf(f->script, "set output './%.*s.svg'\n", (int)(strlen(base) - strlen(".gp")), base);
   fprintf(f->script, "set datafile separator \"\\t\"\n"
                      "set style fill solid 1.0 noborder\n"
@@ -170,19 +172,19 @@ void amped_plot_whole_ticks(amped_plot *f, uint64_t first, uint64_t last, int wi
   const uint64_t fit = (uint64_t)(width / (amped_plot_text_width(text) + GAP));
   for (int i = 0; (last - first) / step >= (fit > 1 ? fit : 1); i++)
     step = steps[(i + 1) % 3] * (step / steps[i % 3] * ((i + 1) % 3 == 0 ? 10 : 1));
-  /* "set xtics 2" alone would have ticks at fractions of a short axis. */
+  /* "set xtics 2" alone would put ticks at fractions on a short axis. */
   fprintf(f->script, "set xtics %" PRIu64 ",%" PRIu64 ",%" PRIu64 " format '%%.0f'\n",
           step == 1 ? first : amped_ceil_div(first, step) * step, step, last);
 }
 
 void amped_plot_tick(amped_plot *f, bool first, const char *text, uint64_t at) {
   fprintf(f->script, "%s'", first ? "" : ", ");
-  for (; *text != '\0'; text++) /* ticks are formats */
+  for (; *text != '\0'; text++) /* ticks are formats, so % is doubled */
     fprintf(f->script, "%s%c", *text == '%' ? "%" : "", *text);
   fprintf(f->script, "' %" PRIu64, at);
 }
 
-/* A character of the printable form in a script: the apostrophe of printers ends no text of it. */
+/* Replace a character that would end a text of the script. A typographic apostrophe ends none. */
 static const char *in_script(const char *character) {
   switch (*character) {
   case '\'':
@@ -201,7 +203,7 @@ const char *amped_plot_text(char *buffer, const char *text, uint64_t length) {
   char unit[AMPED_PRINTABLE_UNIT];
   size_t used = 0;
   int characters = 0;
-  /* The form is as long as what is kept of it, or longer. */
+  /* The printable form is at least as long as the part of it that is kept. */
   (void)amped_printable(form, sizeof form, text, length);
   const uint64_t bytes = strlen(form);
   for (uint64_t at = 0; at < bytes; characters++) {
@@ -224,7 +226,7 @@ static bool is_continuation(char c) {
 
 int amped_plot_text_width(const char *text) {
   int width = 0;
-  for (; *text != '\0'; text++) /* three bytes or more: mostly scripts of wide characters */
+  for (; *text != '\0'; text++) /* three bytes or more: mostly scripts with wide characters */
     if (!is_continuation(*text))
       width += (unsigned char)*text >= 0xe0 ? WIDE_CHARACTER : CHARACTER;
   return width;
@@ -232,7 +234,8 @@ int amped_plot_text_width(const char *text) {
 
 /* ---- drawing -------------------------------------------------------------------------------- */
 
-/* The child: gnuplot with the three files, without the user's settings. It ends with its parent. */
+/* In the child: become gnuplot with these three files, without the user's settings. It ends with
+ * its parent. */
 static void become_gnuplot(int script, int picture, int complaints) {
   (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (dup2(script, STDIN_FILENO) < 0 || dup2(picture, STDOUT_FILENO) < 0 ||
@@ -242,7 +245,7 @@ static void become_gnuplot(int script, int picture, int complaints) {
   _exit(errno == ENOENT ? NO_GNUPLOT : 1);
 }
 
-/* What gnuplot says of an error: its last line that is not empty. */
+/* gnuplot's message about an error: its last line that is not empty. */
 static const char *complaint(int fd, char *buffer, size_t size) {
   ssize_t length = pread(fd, buffer, size - 1, 0);
   buffer[length > 0 ? length : 0] = '\0';
@@ -284,7 +287,7 @@ static amped_status run_gnuplot(const amped_plot *f, int picture, int complaints
   return AMPED_OK;
 }
 
-/* From memory to the disk. */
+/* Copy a file in memory to the disk. */
 static amped_status copy(int from, int to, const char *name) {
   char buffer[1 << 16];
   off_t at = 0;
@@ -312,8 +315,8 @@ static amped_status save(const amped_plot *f, int from) {
   return status;
 }
 
-/* The mark of an .svg is a comment at its end; that of a .png a chunk of text before the last
- * chunk, which has 12 bytes. */
+/* Make the mark of a picture. In an .svg it is a comment at the end. In a .png it is a chunk of
+ * text before the last chunk, which has 12 bytes. */
 static size_t make_mark(const amped_plot *f, unsigned char *mark, size_t *behind) {
   static const char comment[] = "<!-- " AMPED_OUTPUT_PLOT_MARK " -->\n";
   static const char text[] = "tEXtSoftware\0" AMPED_OUTPUT_PLOT_MARK;
@@ -335,7 +338,7 @@ static size_t make_mark(const amped_plot *f, unsigned char *mark, size_t *behind
   return sizeof head + length + sizeof check + sizeof last;
 }
 
-/* Write into the picture that this program made it, so that a later plot may replace it. */
+/* Write the program's mark into the picture, so that a later plot may replace it. */
 static amped_status mark_picture(const amped_plot *f, int picture) {
   unsigned char mark[MARK_BYTES];
   size_t behind = 0;

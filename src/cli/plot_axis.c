@@ -1,3 +1,4 @@
+/* Orders the labels of a mode, and chooses the ticks of its axis. */
 #include "cli/plot_axis.h"
 
 #include <inttypes.h>
@@ -9,10 +10,10 @@
 /* Pixels between two labels. */
 #define GAP 8
 
-/* More ticks than any panel has room for. */
+/* A bound of the ticks that any panel can show. */
 #define MOST_TICKS 64
 
-/* Steps from tick to tick. Steps of places begin again beyond the last, times 1000. */
+/* Steps between ticks. Steps of places continue with the first ones times 1000. */
 static const uint64_t decimal[] = {1,        2,        5,        10,     20,      50,      100,
                                    200,      500,      1000,     2000,   5000,    10000,   20000,
                                    50000,    100000,   200000,   500000, 1000000, 2000000, 5000000,
@@ -21,7 +22,7 @@ static const uint64_t months[] = {1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 0
 static const uint64_t clock_steps[] = {1,  2,   3,   4,   6,   12,  24,   48,
                                        60, 120, 180, 240, 360, 720, 1440, 0};
 
-/* A label that is a whole number of at most 15 digits. */
+/* Read a label that is a whole number of at most 15 digits. */
 static bool whole_number(const char *text, uint64_t length, int64_t *out) {
   uint64_t i = length > 1 && text[0] == '-' ? 1 : 0;
   int64_t value = 0;
@@ -36,7 +37,8 @@ static bool whole_number(const char *text, uint64_t length, int64_t *out) {
   return true;
 }
 
-/* A label that begins with YYYY-MM, perhaps with more behind another "-": months since year 0. */
+/* Read a label that begins with YYYY-MM, and may go on after another "-". *out: months since year
+ * 0. */
 static bool month_number(const char *text, uint64_t length, int64_t *out) {
   int64_t year = 0;
   int64_t month = 0;
@@ -63,7 +65,7 @@ const char *amped_plot_axis_label(const amped_plot_axis *axis, uint64_t index, c
   return amped_plot_text(buffer, text, length);
 }
 
-/* Values of the labels, where all of them have one. */
+/* Read the values of all labels. Returns false if some label has none. */
 static bool read_values(amped_plot_axis *axis,
                         bool (*read)(const char *text, uint64_t length, int64_t *out)) {
   for (uint64_t i = 0; i < axis->dim; i++) {
@@ -123,7 +125,8 @@ static int64_t floor_div(int64_t a, int64_t b) {
   return a / b - (a % b < 0);
 }
 
-/* Has a place a tick? With values: where they reach or pass a multiple of the step. */
+/* Does a place have a tick? If there are values: has it reached or passed a multiple of the
+ * step? */
 static bool has_tick(const amped_plot_axis *axis, uint64_t place, uint64_t step) {
   const int64_t *values = axis->values;
   if (axis->labels->count == 0)
@@ -135,7 +138,7 @@ static bool has_tick(const amped_plot_axis *axis, uint64_t place, uint64_t step)
   return floor_div(values[place], (int64_t)step) > floor_div(values[place - 1], (int64_t)step);
 }
 
-/* The places of ticks, if they do not touch. */
+/* Find the places of ticks. Returns their number, or 0 if they touch. */
 static int place_ticks(const amped_plot_axis *axis, uint64_t step, int width, uint64_t *ticks) {
   char text[AMPED_PLOT_TEXT_BYTES];
   double free_from = -1e9;
@@ -169,7 +172,7 @@ void amped_plot_axis_ticks(amped_plot *f, const amped_plot_axis *axis, int width
   char text[AMPED_PLOT_TEXT_BYTES];
   uint64_t ticks[MOST_TICKS];
   int count = find_ticks(axis, width, ticks);
-  if (count < 2 && axis->values != NULL) { /* no round numbers, or few: places */
+  if (count < 2 && axis->values != NULL) { /* too few round numbers: use places */
     amped_plot_axis places = *axis;
     places.values = NULL;
     places.steps = decimal;

@@ -1,3 +1,4 @@
+/* Collects the batches of a stream, and writes their plot. */
 #include "cli/plot_batches.h"
 
 #include <inttypes.h>
@@ -14,7 +15,7 @@
 static const amped_plot_box panels[] = {
     {70, 60, 300, 200}, {600, 60, 300, 200}, {70, 350, 300, 200}, {600, 350, 300, 200}};
 
-/* Keys of errors, what the picture calls them, and their colours; those of phases. */
+/* JSON keys, titles and colours of errors and of phases. */
 static const struct {
   const char *key, *title, *colour;
 } errors[AMPED_PLOT_ERRORS] = {{"before", "before it is learnt", AMPED_PLOT_VERMILION},
@@ -32,7 +33,7 @@ static const struct {
 #define COLUMN_PHASES (COLUMN_ERRORS + AMPED_PLOT_ERRORS)
 #define COLUMN_SECONDS (COLUMN_PHASES + AMPED_PLOT_PHASES)
 
-/* The sum of a list of numbers; NaN: it is none. */
+/* The sum of a list of numbers. NaN: it is no such list. */
 static double sum_of(const json_t *object, const char *name) {
   const json_t *list = json_object_get(object, name);
   double sum = json_is_array(list) ? 0.0 : (double)NAN;
@@ -85,7 +86,8 @@ amped_status amped_plot_batches_take(amped_plot_batches *b, const char *path, ui
   return AMPED_OK;
 }
 
-/* Phases end where the next begins, so that they can be drawn as boxes, one behind another. */
+/* Write the data. Phases are written as running sums, so that they can be drawn as boxes, one
+ * behind another. */
 static void write_data(amped_plot *f, const amped_plot_batches *b) {
   amped_plot_block(f, "batches",
                    "batch\trmse before\tafter\theld out\tall held out\tload\tand rows\tand "
@@ -108,7 +110,7 @@ static void write_data(amped_plot *f, const amped_plot_batches *b) {
   amped_plot_block_end(f);
 }
 
-/* A panel along batches. */
+/* Begin a panel whose x axis is the batches. */
 static void begin_panel(amped_plot *f, const amped_plot_batches *b, int panel, const char *title,
                         bool has_key) {
   const double first = b->all[0].number;

@@ -1,3 +1,4 @@
+/* Draws a column of a factor along an ordered axis, or with names. */
 #include "cli/plot_column.h"
 
 #include <inttypes.h>
@@ -11,22 +12,22 @@
 #define BOTTOM 42
 #define TICKS 20 /* from the axis to the middle of the note below the ticks */
 
-/* Up to so many places, bars stand apart; beyond, they are lines, as a box that is thinner than a
- * pixel vanishes. */
+/* Most places for which bars have gaps between them. With more places they are lines, as a box
+ * thinner than a pixel vanishes. */
 #define THICK 125
 
 /* Entries that the note below an ordered axis names. */
 #define NOTED 3
 
-/* Room for names, at least so many rows. */
+/* Least number of rows for which a panel of names has space. */
 #define ROWS 5
 
 static double entry(const amped_ktensor *k, int mode, uint64_t i, int r) {
   return k->factors[mode][i * (uint64_t)k->ncomps + (uint64_t)r];
 }
 
-/* The largest entries of a column that are not 0, in descending order of absolute value; of equal
- * ones the first. Returns their number. */
+/* Find the largest nonzero entries of a column, by descending absolute value; of equal entries the
+ * first. leading: their indices, at most `most`. Returns their number. */
 static int find_leading(const amped_ktensor *k, int mode, int r, int most, uint64_t *leading) {
   int count = 0;
   for (uint64_t i = 0; i < k->dims[mode]; i++) {
@@ -43,7 +44,7 @@ static int find_leading(const amped_ktensor *k, int mode, int r, int most, uint6
   return count;
 }
 
-/* 1, 2 or 5 times a power of ten, at least x. */
+/* The least of 1, 2 or 5 times a power of ten that is at least x. */
 static double round_step(double x) {
   const double power = pow(10.0, floor(log10(x)));
   return x <= power         ? power
@@ -52,7 +53,7 @@ static double round_step(double x) {
                             : 10.0 * power;
 }
 
-/* The range of an axis of bars: from 0, with room behind the longest bar. */
+/* Print the range of an axis of bars: it includes 0, and a margin beyond the longest bar. */
 static void print_range(amped_plot *f, char axis, double least, double most) {
   const double low = fmin(least, 0.0);
   const double high = fmax(most, 0.0);
@@ -70,7 +71,7 @@ static void print_range(amped_plot *f, char axis, double least, double most) {
 
 /* ---- ordered -------------------------------------------------------------------------------- */
 
-/* The place of the entry of largest absolute value among first .. end - 1. */
+/* The place of the entry of largest absolute value among places first .. end - 1. */
 static uint64_t largest(const amped_ktensor *k, int mode, int r, const amped_plot_axis *axis,
                         uint64_t first, uint64_t end) {
   uint64_t best = first;
@@ -81,7 +82,7 @@ static uint64_t largest(const amped_ktensor *k, int mode, int r, const amped_plo
   return best;
 }
 
-/* A bar for each range of `length` places. */
+/* Write a bar for each range of `length` places. */
 static void write_bars(amped_plot *f, const amped_ktensor *k, int mode, int r,
                        const amped_plot_axis *axis, uint64_t length, const char *block) {
   char text[AMPED_PLOT_TEXT_BYTES];
@@ -102,7 +103,7 @@ static void write_bars(amped_plot *f, const amped_ktensor *k, int mode, int r,
   print_range(f, 'y', least, most);
 }
 
-/* "largest: 1947, 1951, 1946" below the axis, as far as there is room. */
+/* Print "largest: 1947, 1951, 1946" below the axis, with the names that fit. */
 static void note_leading(amped_plot *f, const amped_ktensor *k, int mode, int r,
                          const amped_plot_axis *axis, const amped_plot_box *axes) {
   char note[NOTED * (AMPED_PLOT_TEXT_BYTES + 2) + 16] = "largest: ";
@@ -148,7 +149,8 @@ static void draw_ordered(amped_plot *f, const amped_ktensor *k, int mode, int r,
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* The indices that a panel of names shows: all in their order, or the largest. */
+/* Choose the indices that a panel of names shows: all, in the axis's order, or the largest. Returns
+ * their number. */
 static int choose_names(const amped_ktensor *k, int mode, int r, const amped_plot_axis *axis,
                         uint64_t *shown) {
   if (k->dims[mode] > AMPED_PLOT_NAMES)
@@ -180,7 +182,7 @@ static void draw_names(amped_plot *f, const amped_ktensor *k, int mode, int r,
     (void)snprintf(title, sizeof title, "%s", axis->name);
   amped_plot_panel(f, &axes, title);
   amped_plot_block(f, block, "row\tentry\tlabel");
-  if (count == 0) /* a plot of no row would be an error */
+  if (count == 0) /* a plot without rows would be an error */
     fprintf(f->script, "1\t0\t\n");
   for (int i = 0; i < count; i++) {
     const double x = entry(k, mode, shown[i], r);

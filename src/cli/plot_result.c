@@ -1,3 +1,4 @@
+/* Chooses the components of a result, and writes its plot. */
 #include "cli/plot_result.h"
 
 #include <inttypes.h>
@@ -10,16 +11,16 @@
 #include "cli/plot_column.h"
 #include "tensor/format.h"
 
-/* Sizes in pixels: the title above all, a panel, the line above the panels of a component. */
+/* Sizes in pixels: the title at the top, a panel, the line above the panels of a component. */
 #define HEAD 54
 #define PANEL_WIDTH 400
 #define PANEL_HEIGHT 280
 #define ROW_HEAD 26
 
-/* Characters of the numbers that are listed one by one. */
+/* Most characters of component numbers that are listed one by one. */
 #define LISTED 80
 
-/* Room for "1-6, 8, 10-12" of AMPED_MAX_NCOMPS numbers. */
+/* Bytes for "1-6, 8, 10-12" with AMPED_MAX_NCOMPS numbers. */
 #define LIST_BYTES (6 * AMPED_MAX_NCOMPS)
 
 typedef struct job {
@@ -45,7 +46,7 @@ static void choose(job *j, const amped_number_list *asked) {
     j->is_shown[j->shown.numbers[i]] = true;
 }
 
-/* The numbers that are shown, or not, as --components takes them: "1-6,8". */
+/* List the components that are shown, or not shown, as --components takes them: "1-6,8". */
 static const char *list_numbers(const job *j, bool shown, char *text) {
   size_t used = 0;
   *text = '\0';
@@ -63,8 +64,8 @@ static const char *list_numbers(const job *j, bool shown, char *text) {
   return text;
 }
 
-/* A component's share is that of its norm in the sum of all components' norms: of results of cpd,
- * whose columns have unit length, that of its weight. */
+/* Find the norm of each component, for its share in the sum of all norms. In results of cpd,
+ * columns have unit length, so the norm is the weight. */
 static void find_sizes(job *j) {
   const amped_ktensor *k = j->k;
   for (int r = 0; r < k->ncomps; r++) {
@@ -105,7 +106,7 @@ static void draw_metric(const job *j, const amped_result_metric *metric,
   amped_plot_panel_end(f);
 }
 
-/* The errors of a completion model: a curve for each set of entries. */
+/* Draw the errors of a completion model: a curve for each set of entries. */
 static void draw_errors(const job *j, const char *metric, const amped_completion *c,
                         const amped_plot_box *axes) {
   static const char *const colours[] = {AMPED_PLOT_BLUE, AMPED_PLOT_VERMILION, AMPED_PLOT_GREEN};
@@ -161,7 +162,7 @@ static void draw_weights(const job *j, const amped_plot_box *axes) {
   amped_plot_panel_end(f);
 }
 
-/* Above its panels, a component's number, weight and share. */
+/* Print a component's number, weight and share above its panels. */
 static void head_component(const job *j, int number, int top) {
   const int r = j->order[number - 1];
   char text[128];
@@ -185,7 +186,7 @@ static void draw_component(const job *j, int number, int top) {
 
 /* ---- the picture ---------------------------------------------------------------------------- */
 
-/* Say in the picture, and in a line, which components are not drawn. */
+/* Print the title, and a note about components that are not drawn, in the picture and as a line. */
 static amped_status head(const job *j, const char *path, int height) {
   const amped_ktensor *k = j->k;
   char name[AMPED_PLOT_TEXT_BYTES];

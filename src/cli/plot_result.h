@@ -1,5 +1,5 @@
-/* Plot of a result: its metric over sweeps, weights, and the factors of some components, a row
- * each. */
+/* Plot of a result: its metric over sweeps, its weights, and the factors of some components, one
+ * row per component. */
 #ifndef AMPED_PLOT_RESULT_H
 #define AMPED_PLOT_RESULT_H
 
@@ -7,13 +7,14 @@
 #include "cli/plot.h"
 #include "hdf5/result_file.h"
 
-/* Components that are drawn where none are asked for: the first by weight. */
+/* Components that are drawn if the user names none: the first by weight. */
 #define AMPED_PLOT_COMPONENTS 6
 
-/* Components are numbered by weight, as top does; those of `asked` exist, and count 0 asks for the
- * first. Without sweeps the metric's panel is left out. A completion model (c of order 0: none) has
- * a curve for each set of entries there. The plot is open and empty; the caller draws it. What is
- * left out is said in the picture and, where something is, in a line. */
+/* Write the plot of a result. Components are numbered by weight, as top does. asked: components
+ * that exist; count 0: the first ones. The metric's panel is omitted if there are no sweeps. For a
+ * completion model it has a curve for each set of entries; c of order 0: no such model. Components
+ * that are not drawn are named in the picture and in a line. *f must be open and empty; the caller
+ * draws it. */
 amped_status amped_plot_result(amped_plot *f, const char *path, const amped_ktensor *k,
                                const amped_result_metric *metric, const amped_completion *c,
                                const amped_number_list *asked);

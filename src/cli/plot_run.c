@@ -1,3 +1,4 @@
+/* Reads the JSON lines of a run, and writes the plot of its sweeps or batches. */
 #include "cli/plot_run.h"
 
 #include <errno.h>
@@ -12,11 +13,12 @@
 #include "cli/plot_batches.h"
 #include "cli/plot_sweeps.h"
 
-/* The most bytes that are read, of some million sweeps; and of a line, which is in memory. */
+/* Most bytes that are read, enough for a few million sweeps; and most bytes of a line, which is in
+ * memory. */
 #define FILE_BYTES (UINT64_C(1) << 28)
 #define LINE_BYTES (UINT64_C(1) << 20)
 
-/* What is read; one of the two is empty. */
+/* The data that was read. One of the two is empty. */
 typedef struct run {
   amped_plot_sweeps sweeps;
   amped_plot_batches batches;
@@ -52,8 +54,8 @@ static amped_status too_long(const char *path, uint64_t bytes) {
                      amped_format_bytes(most, FILE_BYTES));
 }
 
-/* The next line, without its end, into a buffer of LINE_BYTES; *more false: there is none, or it
- * has no end yet. */
+/* Read the next line, without its end, into a buffer of LINE_BYTES. *more false: there is none, or
+ * its end is not written yet. */
 static amped_status read_line(FILE *file, const char *path, uint64_t line, char *text, bool *more) {
   errno = 0;
   *more = fgets(text, (int)LINE_BYTES, file) != NULL;
@@ -80,7 +82,7 @@ static amped_status read_lines(FILE *file, const char *path, char *text, run *r)
     if (!more)
       break;
     bytes += strlen(text);
-    if (bytes > FILE_BYTES) /* of a pipe, or a file that grows */
+    if (bytes > FILE_BYTES) /* the input is a pipe, or the file grows */
       return too_long(path, 0);
     AMPED_TRY(take_line(r, path, line, text));
   }

@@ -5,13 +5,13 @@
 
 #include "cli/plot_sweeps.h"
 
-/* Reads path. AMPED_BAD_INPUT where a line is no JSON, or no line is about a sweep or a batch, or
- * lines are about both. A last line without end of line is left out, as in the file of a run that
- * goes on. The plot is open and empty; the caller draws it. */
+/* Read path and write its plot. *f must be open and empty; the caller draws it. A last line without
+ * a line end is ignored: the run may still be writing it. AMPED_BAD_INPUT: a line is not JSON, or
+ * the lines are about neither sweeps nor batches, or about both. */
 amped_status amped_plot_run(amped_plot *f, const char *path);
 
-/* Reads path, which is about sweeps, into a zeroed struct. The caller frees them, after a failure,
- * too. Errors as above. */
+/* Read path, which must be about sweeps, into a zeroed struct. The caller frees it even after a
+ * failure. Errors as above. */
 amped_status amped_plot_run_read_sweeps(const char *path, amped_plot_sweeps *sweeps);
 
 #endif

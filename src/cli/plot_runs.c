@@ -1,3 +1,4 @@
+/* Reads several runs, and writes a plot that compares them. */
 #include "cli/plot_runs.h"
 
 #include <inttypes.h>
@@ -8,7 +9,7 @@
 #include "cli/plot_run.h"
 #include "cli/plot_sweeps.h"
 
-/* The picture in pixels: two rows of two panels, and room for names at the right. */
+/* The picture in pixels: two rows of two panels, with space for names at the right. */
 #define WIDTH 1080
 #define HEIGHT 610
 
@@ -24,7 +25,7 @@ typedef struct runs {
   amped_plot_sweeps all[AMPED_PLOT_RUNS];
   char names[AMPED_PLOT_RUNS][AMPED_PLOT_TEXT_BYTES];
   int count;
-  bool higher; /* values are better, as those of the first run become */
+  bool higher; /* higher values are better: the first run's values rise */
 } runs;
 
 /* The file's name without folders and suffix. */
@@ -35,7 +36,7 @@ static void name_run(const char *path, char *name) {
   (void)amped_plot_text(name, base, dot != NULL ? (uint64_t)(dot - base) : strlen(base));
 }
 
-/* Sweeps count on, and the metric is that of the first run. */
+/* Refuse a file with several decompositions, or with another metric than the first run. */
 static amped_status check_run(const runs *r, const amped_plot_sweeps *s, const char *path) {
   for (uint64_t i = 1; i < s->count; i++)
     if (s->all[i].curve != s->all[i - 1].curve || s->all[i].number <= s->all[i - 1].number)
@@ -70,7 +71,7 @@ static double best_of(const runs *r) {
   return best;
 }
 
-/* A block for each run: $run0, $run1, .. */
+/* Write a block of data for each run: $run0, $run1, ... */
 static void write_data(amped_plot *f, const runs *r) {
   const double best = best_of(r);
   for (int k = 0; k < r->count; k++) {

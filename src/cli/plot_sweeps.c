@@ -1,3 +1,4 @@
+/* Collects the sweeps of a run, and writes their plot. */
 #include "cli/plot_sweeps.h"
 
 #include <errno.h>
@@ -21,11 +22,11 @@
 static const amped_plot_box panels[] = {
     {70, 60, 320, 200}, {570, 60, 320, 200}, {70, 350, 320, 200}, {570, 350, 320, 200}};
 
-/* The most decompositions, as --rank and --starts can ask for. */
+/* Most decompositions of a run. */
 #define MOST_CURVES (AMPED_MAX_NCOMPS_COUNT * AMPED_MAX_NCOMPS_COUNT)
 
-/* Numbers of components that get a line in the legend; their colours, and the dashes of lines where
- * colours begin again. */
+/* Most numbers of components that get a line in the legend; dashes of lines, which change when all
+ * colours are used; colours. */
 #define TITLED 12
 #define DASHES 4
 #define COLOURS 7
@@ -95,9 +96,8 @@ amped_status amped_plot_sweeps_take(amped_plot_sweeps *s, const char *path, uint
   return strcmp(event, "init") == 0 ? begin_curve(s, path, object) : AMPED_OK;
 }
 
-/* Parts of a sweep end where the next begins, so that they can be drawn as areas, one on another.
- * Means over ranks; what is not MTTKRP, solve nor exchange is the rest. Where a run decomposes more
- * than once, sweeps count from 1 again: a blank line ends one curve. */
+/* Write the data. The rest of a sweep is the time outside MTTKRP, solve and exchange; times are
+ * means over ranks. A blank line ends a curve: sweeps of a new decomposition count from 1 again. */
 static void write_data(amped_plot *f, const amped_plot_sweeps *s, const char *metric) {
   double elapsed = 0.0;
   char columns[256];
@@ -118,8 +118,8 @@ static void write_data(amped_plot *f, const amped_plot_sweeps *s, const char *me
   amped_plot_block_end(f);
 }
 
-/* The metric, over a column: a curve for each decomposition that has sweeps. Those of one R have
- * one colour, and a line in the legend. */
+/* Draw the metric over a column: a curve for each decomposition that has sweeps. Curves of the same
+ * R share a colour and a line in the legend. */
 static void write_metric(amped_plot *f, const amped_plot_sweeps *s, int column) {
   int drawn = 0;
   int last = -1;

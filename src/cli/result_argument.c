@@ -1,3 +1,4 @@
+/* Checks that a command's argument is a result, and reads it. */
 #include "cli/result_argument.h"
 
 #include <string.h>
@@ -17,7 +18,7 @@ static amped_status refuse(const char *command, const char *path) {
       command, path, (int)amped_io_stem(base), base);
 }
 
-/* An HDF5 file. */
+/* Refuse an HDF5 file that is no result. */
 static amped_status refuse_hdf5(const char *command, const char *path) {
   bool is_state = false;
   AMPED_TRY(amped_state_file_is(path, &is_state));
@@ -29,7 +30,7 @@ static amped_status refuse_hdf5(const char *command, const char *path) {
                      path, command);
 }
 
-/* By the suffix of the name, as text and tables have no other mark. */
+/* Is it a text or a table? Only the suffix of the name can show this. */
 static bool is_text(const char *path) {
   return path[amped_io_stem(path)] != '\0' && !amped_file_has_suffix(path, ".h5") &&
          !amped_file_has_suffix(path, ".hdf5");
@@ -40,7 +41,7 @@ amped_status amped_result_argument_is(const char *command, const char *path) {
   AMPED_TRY(amped_file_check_readable(path, NULL));
   if (is_text(path))
     return refuse(command, path);
-  AMPED_TRY(amped_hdf5_probe(path)); /* all that is read is of this file */
+  AMPED_TRY(amped_hdf5_probe(path)); /* the only HDF5 file that is read */
   AMPED_TRY(amped_result_file_is(path, &is_result));
   return is_result ? amped_result_file_check_model(path) : refuse_hdf5(command, path);
 }
