@@ -1,12 +1,13 @@
+/* The all-gather: a ring of nonblocking messages, or MPI_Allgatherv. */
 #include "mpi/allgather.h"
 
 #include "base/mem.h"
 
-/* More ranks than comm->ring_ranks use the ring where sending a part takes longer than the latency
- * of a step: 64 KiB are 5 us at 12.5 GB/s. */
+/* With more ranks than comm->ring_ranks, parts of at least this size still use the ring: sending
+ * one takes longer than the latency of a step. 64 KiB take 5 us at 12.5 GB/s. */
 #define RING_BYTES (UINT64_C(64) << 10)
 
-/* Pieces of every part in flight: links do not wait for answers between steps. */
+/* Pieces of each part in flight, so that links do not wait for answers between steps. */
 #define PIECES 2
 
 struct amped_allgather {
@@ -16,9 +17,9 @@ struct amped_allgather {
   int nranks;
   uint64_t unit_bytes;
   MPI_Datatype unit;
-  int *counts;           /* [nranks] of MPI_Allgatherv */
-  int *displs;           /* [nranks] */
-  MPI_Request *requests; /* [2 * PIECES * nranks] of the ring */
+  int *counts;           /* [nranks] for MPI_Allgatherv */
+  int *displs;           /* [nranks] for MPI_Allgatherv */
+  MPI_Request *requests; /* [2 * PIECES * nranks] for the ring */
 };
 
 amped_status amped_allgather_create(const amped_comm *comm, MPI_Comm mpi, uint64_t unit_bytes,
@@ -64,7 +65,7 @@ bool amped_allgather_rings(const amped_allgather *g, uint64_t units) {
   return g->nranks <= g->comm->ring_ranks || units >= RING_BYTES / g->unit_bytes;
 }
 
-/* Units skip .. skip + most of every part, or fewer where the part is shorter. */
+/* Units skip .. skip + most of every part, or fewer if the part is shorter. */
 typedef struct slice {
   char *array;
   const uint64_t *first;
@@ -77,7 +78,7 @@ static int before(const amped_allgather *g, int steps) {
   return (g->rank - steps + g->nranks) % g->nranks;
 }
 
-/* Piece j of rank q's part. */
+/* Piece j of rank q's part: its address and its number of units. */
 static void *slice_at(const amped_allgather *g, const slice *s, int j, int q, int *units) {
   uint64_t skip = s->skip + (uint64_t)j * s->most;
   skip = skip < s->count[q] ? skip : s->count[q];

@@ -2,14 +2,14 @@
  * parts of all other ranks.
  *
  * A part is a number of contiguous units of equal size in bytes. Parts may lie anywhere in the
- * array and differ in size. The array is host memory or, where MPI takes device pointers, device
+ * array and differ in size. The array is host memory or, if MPI takes device pointers, device
  * memory. The caller owns it.
  *
- * Parts travel round a ring of the ranks; each message is one piece of contiguous memory. Links are
- * fastest with such messages, and no MPI packs them. A long part is sent as two pieces: one travels
- * while the receiver of the other answers. Small parts among many ranks go to MPI_Allgatherv,
- * because there the steps of a ring would cost more than its bytes. If the user chose an all-gather
- * algorithm of MPI (amped_comm: chosen), all parts go to MPI_Allgatherv. */
+ * Parts travel around a ring of the ranks; each message is one piece of contiguous memory. Links
+ * are fastest with such messages, and no MPI packs them. A long part is sent as two pieces: one
+ * travels while the receiver of the other answers. Small parts among many ranks go to
+ * MPI_Allgatherv, because there the steps of a ring would cost more than its bytes. If the user
+ * chose an all-gather algorithm of MPI (amped_comm: chosen), all parts go to MPI_Allgatherv. */
 #ifndef AMPED_ALLGATHER_H
 #define AMPED_ALLGATHER_H
 
@@ -17,17 +17,17 @@
 
 typedef struct amped_allgather amped_allgather;
 
-/* Local: ranks do not agree on the status. comm (whose errors end the job) and the communicator
- * must outlive the object. */
+/* Not collective; the status is this rank's own. The communicator and comm must outlive the object.
+ * Errors of MPI calls end the job through comm. */
 amped_status amped_allgather_create(const amped_comm *comm, MPI_Comm mpi, uint64_t unit_bytes,
                                     amped_allgather **out);
 void amped_allgather_destroy(amped_allgather *gather);
 
-/* Do parts of this number of units travel round the ring? The same on every rank. */
+/* Do parts of this number of units travel around the ring? The same on every rank. */
 bool amped_allgather_rings(const amped_allgather *gather, uint64_t units);
 
-/* Collective: rank q's part is count[q] units from unit first[q] of `array`. Both arrays are the
- * same on every rank. */
+/* Collective: rank q's part is count[q] units from unit first[q] of `array`. first and count are
+ * the same on every rank. */
 void amped_allgather_parts(amped_allgather *gather, void *array, const uint64_t *first,
                            const uint64_t *count);
 

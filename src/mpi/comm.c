@@ -1,3 +1,4 @@
+/* Starts and ends MPI, agrees on statuses, and wraps the reductions of the program. */
 #include "mpi/comm.h"
 
 #include <limits.h>
@@ -17,17 +18,18 @@
 #include "base/mem.h"
 #include "base/signals.h"
 
-/* Far below the limit of MPI's int counts. */
+/* Most bytes of one message, far below the limit of MPI's int counts. */
 #define MESSAGE_BYTES (UINT64_C(1) << 30)
 
-/* Sending half of it takes longer than the latency of a message, on any link. */
+/* Least bytes of a part that travels in two pieces: on any link, half of it takes longer than a
+ * message's latency. */
 #define PIECE_BYTES (UINT64_C(1) << 20)
 
 /* A ring of n ranks takes n - 1 steps, the best all-gather log2(n). Up to this number the
  * difference is small. */
 #define RING_RANKS 8
 
-/* The variable that chooses MPI's all-gather algorithm, NULL where none is set. Other variables for
+/* The variable that chooses MPI's all-gather algorithm; NULL if none is set. Other variables for
  * collectives, which many clusters set, do not count. */
 static const char *allgather_variable(void) {
   static const char *const families[] = {"OMPI_MCA_coll_", "MPIR_CVAR_", "I_MPI_ADJUST_"};
@@ -41,7 +43,7 @@ static const char *allgather_variable(void) {
   return NULL;
 }
 
-/* Such as "Open MPI v5.0.7": the first words of a text that may have several lines. */
+/* Get the library's name: the first words of a text that may have several lines. */
 static void name_library(amped_comm *comm) {
   char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
   int length = 0;
@@ -68,14 +70,14 @@ static void ask_about_device_pointers(amped_comm *comm) {
 #endif
 }
 
-/* The number that a launcher left in this environment variable; 0 where there is none. */
+/* The number that a launcher put into this environment variable; 0 if there is none. */
 static long launcher_says(const char *variable) {
   const char *text = getenv(variable);
   return text != NULL ? strtol(text, NULL, 10) : 0;
 }
 
-/* Does the job run on one node? Before MPI starts only the launcher knows; where it does not tell,
- * the answer is no. */
+/* Does the job run on one node? Before MPI starts only the launcher knows this. If it does not say
+ * so, the answer is no. */
 static bool starts_on_one_node(void) {
   long nranks = launcher_says("OMPI_COMM_WORLD_SIZE");
   if (nranks > 0)
@@ -83,28 +85,29 @@ static bool starts_on_one_node(void) {
   return launcher_says("SLURM_STEP_NUM_NODES") == 1 && launcher_says("SLURM_STEP_NUM_TASKS") > 1;
 }
 
-/* On a node with GPUs, UCX moves large messages fastest where the sender writes them
- * (benchmarks.md: Exchange). Between nodes UCX chooses. A choice of the user is not changed. */
+/* Choose UCX's fastest scheme for large messages on one node with GPUs: the sender writes them
+ * (benchmarks.md: Exchange). UCX chooses between nodes. A choice of the user is not changed. */
 static void prefer_puts(void) {
   if (starts_on_one_node())
     (void)setenv("UCX_RNDV_SCHEME", "put_zcopy", 0);
 }
 
-/* Numbers that the ranks of a node share. TOLD: a rank tells why the job ends, so a rank that the
- * launcher ends stays silent. LINE: the line of an abort. */
+/* Numbers that the ranks of a node share. `TOLD`: a rank reports why the job ends, so a rank that
+ * the launcher ends stays silent. `LINE`: state of the error line of an abort. */
 enum { TOLD, LINE, NUMBERS };
 enum { NO_LINE, PRINTING, PRINTED };
 
-/* In memory of the node's first rank, or, without shared memory, of this rank. */
+/* In memory of the node's first rank, or of this rank if memory is not shared. */
 static volatile int numbers_here[NUMBERS];
 static volatile int *numbers = numbers_here;
 
-/* Seconds for which a rank that aborts waits for the line of another one. */
+/* Seconds for which a rank that aborts waits for another rank's error line; nanoseconds between
+ * looks. */
 #define LINE_SEC 2.0
 #define LOOK_NSEC 10000000L
 
-/* The launcher ends the other ranks if one has failed. The ranks of this node share numbers, so
- * that one line appears. If they cannot, a second line may appear. */
+/* Share numbers among the ranks of this node, so that they print only one error line: the launcher
+ * ends the other ranks if one has failed. If memory cannot be shared, a second line may appear. */
 static void share_numbers(amped_comm *comm) {
   const int bytes = (int)(NUMBERS * sizeof *numbers);
   MPI_Aint size = comm->local_rank == 0 ? bytes : 0;
@@ -125,7 +128,7 @@ static void share_numbers(amped_comm *comm) {
   amped_signals_silence(&numbers[TOLD]);
 }
 
-/* From here on ranks share no number: a launcher that ends this rank has its reason elsewhere. */
+/* Stop sharing numbers. If a launcher ends this rank afterwards, another rank has the reason. */
 static void keep_numbers(amped_comm *comm) {
   numbers_here[TOLD] = comm->nranks > 1;
   numbers = numbers_here;
@@ -135,8 +138,8 @@ static void keep_numbers(amped_comm *comm) {
 }
 
 #ifdef __SANITIZE_ADDRESS__
-/* Leaks are not looked for where MPI was started: it unloads its plug-ins, so that what they keep
- * until the end has no name, and the tracer crashes in threads that they leave. */
+/* No search for leaks after MPI was started. MPI unloads its plug-ins, so that memory they keep
+ * until the end has no name. The tracer also crashes in threads that they leave behind. */
 int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void) {
   int started = 0;
@@ -200,8 +203,9 @@ void amped_comm_set_node(amped_comm *comm, MPI_Comm node) {
                                  &comm->leaders));
 }
 
-/* Collective. Errors on which the ranks did not agree: the lowest rank that holds a line prints it.
- * Afterwards a launcher may end all ranks, as soon as one has ended with an error. */
+/* Collective. Print an error on which the ranks did not agree: the lowest rank that has one prints
+ * it. The barrier lets it finish, because a launcher may end all ranks as soon as one ends with an
+ * error. */
 static void tell_what_is_left(const amped_comm *comm) {
   const int mine = amped_status_is_unreported() ? comm->rank : comm->nranks;
   int teller = mine;
@@ -232,7 +236,7 @@ static const amped_status by_gravity[] = {AMPED_OK, AMPED_STOPPED, AMPED_FAILED,
                                           AMPED_BAD_INPUT};
 enum { STATUSES = sizeof by_gravity / sizeof by_gravity[0] };
 
-/* Among ranks of one status: no line is known, a line waits, the line was printed. */
+/* Among ranks of one status: no error line is known, a line waits, a line was printed. */
 enum { UNKNOWN, WAITING, PRINTED_BEFORE, LINES };
 
 static int weigh(amped_status status) {
@@ -261,8 +265,8 @@ amped_status amped_comm_agree(const amped_comm *comm, amped_status status) {
   return agreed;
 }
 
-/* Print this rank's line, unless another rank of the node prints one. The job may end as soon as a
- * rank aborts: so wait for that line. */
+/* Print this rank's error line, unless another rank of the node prints one. In that case wait for
+ * it, because the job may end as soon as a rank aborts. */
 static void tell_of_abort(void) {
   const struct timespec look = {0, LOOK_NSEC};
   int none = NO_LINE;
@@ -299,9 +303,9 @@ void amped_comm_check(const amped_comm *comm, int code, const char *call) {
                                      comm->rank, (int)strcspn(call, "("), call, reason));
 }
 
-/* Elements that every rank sends at a time; this bounds the memory of the rank that receives
- * them. A rank without that memory aborts: it cannot receive what the others send in the same call.
- */
+/* Elements that every rank sends at a time. This bounds the memory of the ranks, each of which
+ * receives all. A rank without that memory aborts: it cannot receive what the others send in the
+ * same call. */
 #define ORDERED_SUM 1024
 
 static void sum_in_order(const amped_comm *comm, double *values, int count) {

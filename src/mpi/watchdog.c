@@ -1,3 +1,5 @@
+/* The watchdog's thread: looks for steps of the node's ranks, and ends the job if there are
+ * none. */
 #include "mpi/watchdog.h"
 
 #include <pthread.h>
@@ -17,42 +19,42 @@
 #define LOOKS 8
 #define LOOK_SEC 1.0
 
-/* Seconds of delay of the report of a node whose ranks all arrived, after nodes with missing ranks
+/* Seconds by which a node reports later if all its ranks arrived: after nodes with missing ranks,
  * and after the node before it. */
 #define NODE_SEC 2.0
 
-/* Seconds by which the line of a rank comes after that of the rank before it, while ranks cannot
- * agree on one of them; and the most of these seconds. */
+/* Seconds between the reports of one rank and the next while ranks cannot agree on one report; and
+ * the most seconds of delay. */
 #define RANK_SEC 3.0
 #define MOST_RANK_SEC 15.0
 
-/* Where MPI_Abort itself hangs, the process ends after these seconds. */
+/* Seconds after which the process ends if MPI_Abort itself hangs. */
 #define ABORT_SEC 20
 
-/* The most missing ranks that the line names. */
+/* Most missing ranks that the line names. */
 #define NAMED 8
 
 typedef struct shared_heartbeat {
-  _Atomic int spoken; /* of the node's first rank: a rank reports and ends the job */
+  _Atomic int spoken; /* on the node's first rank: a rank reports and ends the job */
   int rank;
   amped_heartbeat heartbeat;
 } shared_heartbeat;
 
-/* What the thread watches. */
+/* Stages of a run, by the processes that the thread watches. */
 typedef enum stage {
-  STARTING, /* this process alone: others may not have come to MPI's start */
+  STARTING, /* this process only: others may not have reached MPI's start */
   RUNNING,  /* the ranks of the node */
-  ENDING    /* this process alone: others may not come to MPI's end */
+  ENDING    /* this process only: others may not reach MPI's end */
 } stage;
 
 struct amped_watchdog {
   const amped_comm *comm; /* NULL before watch */
   double seconds;
   stage stage; /* protected by the lock */
-  int rank;    /* of MPI; before watch, of the launcher, -1: unknown */
+  int rank;    /* MPI's rank; before watch, the launcher's; -1: unknown */
   int place;   /* number of the node among all nodes */
   MPI_Win window;
-  shared_heartbeat **node; /* [local_size] */
+  shared_heartbeat **node; /* [local_size] heartbeats of all ranks of the node */
   shared_heartbeat *own;
   uint64_t *beats; /* [local_size] beats of every rank at the last step of any rank */
   uint64_t steps;  /* steps of all ranks at that time */
@@ -62,7 +64,8 @@ struct amped_watchdog {
   bool stop; /* protected by the lock, as all members above while the thread runs */
 };
 
-/* "mttkrp (mode 1)": modes are counted from 1 for users, from 0 in traces. */
+/* Describe a rank's phase, such as "mttkrp (mode 1)". Modes are counted from 1 for users, from 0 in
+ * traces. */
 static const char *describe(char *text, size_t size, const amped_heartbeat *p) {
   int phase = atomic_load(&p->phase);
   int number = atomic_load(&p->number);
@@ -102,7 +105,7 @@ static int list_missing(const amped_watchdog *w, char *text, size_t size) {
   return missing;
 }
 
-/* End the job. The line is recorded. */
+/* End the job; its error is recorded already. */
 static void end_now(const amped_watchdog *w) {
   (void)signal(SIGALRM, SIG_DFL);
   (void)alarm(ABORT_SEC);
@@ -112,7 +115,7 @@ static void end_now(const amped_watchdog *w) {
   _exit(AMPED_FAILED); /* MPI has not started, or has ended; the launcher ends the other ranks */
 }
 
-/* An error that waits for the agreement of all ranks would hide the watchdog's line. */
+/* Print an error that waits for the agreement of all ranks: it would hide the watchdog's. */
 static void tell_earlier_error(void) {
   amped_status_report();
   amped_status_clear();
@@ -132,7 +135,7 @@ static void end_running(const amped_watchdog *w, const char *missing) {
   end_now(w);
 }
 
-/* Nobody knows here which rank is missing. */
+/* End this process while MPI starts or ends: no rank can know here which rank is missing. */
 static void end_alone(const amped_watchdog *w) {
   tell_earlier_error();
   (void)amped_error(AMPED_FAILED, NULL,
@@ -177,7 +180,7 @@ static void look_alone(const amped_watchdog *w, double still_sec) {
     end_alone(w);
 }
 
-/* Wait until the next look, under the lock; false where the watchdog stops. */
+/* Wait until the next look, under the lock. Returns false if the watchdog stops. */
 static bool wait_for_look(amped_watchdog *w, double sec) {
   struct timespec until;
   (void)clock_gettime(CLOCK_MONOTONIC, &until);
@@ -189,7 +192,7 @@ static bool wait_for_look(amped_watchdog *w, double sec) {
   return !w->stop;
 }
 
-/* Holds the lock but while it waits: what it looks at stays while it looks. */
+/* The thread. It holds the lock except while it waits, so that nothing changes while it looks. */
 static void *watch(void *argument) {
   amped_watchdog *w = argument;
   double every = w->seconds / LOOKS < LOOK_SEC ? w->seconds / LOOKS : LOOK_SEC;
