@@ -1,12 +1,13 @@
+/* Collects the nonzeros of an ordered copy from a file, then sorts them into boxes on the GPU. */
 #include "cuda/boxes/box_arrived_cuda.h"
 
 #include "cuda/load/sort_boxed_cuda.cuh"
 
-/* Nonzeros as a batch has them. Their rows and positions are there already; the key is the row, and
- * the sort is stable. */
+/* Nonzeros as batches deliver them, an input of sort_copy_cuda.cuh. Rows and positions are already
+ * computed; the key is the row, and the sort is stable. */
 struct arrived_nonzeros {
   int mode;
-  bool wide, doubles;                    /* rows and positions of 64 bits; values */
+  bool wide, doubles;                    /* rows and positions have 64 bits; values have 64 bits */
   const void *arrays[AMPED_CUDA_ARRAYS]; /* rows, positions in the other modes, values */
 };
 

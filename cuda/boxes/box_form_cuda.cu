@@ -1,3 +1,5 @@
+/* The copy for all modes on a GPU: sizes, packing, passes, and each mode's traversal of the
+ * pieces. */
 #include "cuda/boxes/box_form_cuda.h"
 
 #include <cstring>
@@ -13,33 +15,34 @@ extern "C" {
 
 static const char what[] = "the copy for all modes";
 
-/* Bundles that are sorted have so many nonzeros at most, and no more than fit in this memory: two
- * thread blocks a multiprocessor. */
+/* Bounds of a sorted bundle: nonzeros, and bytes of shared memory. Two thread blocks of this size
+ * fit on a multiprocessor. */
 static const uint64_t sorted_most = 4096;
 static const uint64_t sorted_bytes = UINT64_C(100) << 10;
 
-/* Sorting a bundle takes as long as some of the additions that it saves. */
+/* Bundles are sorted if this divides the number of additions by at least sorting_saves, because
+ * sorting takes time, too. */
 static const uint64_t sorting_saves = 2;
 
-/* A mode's way through the pieces. */
+/* A mode's traversal of the pieces. */
 typedef struct box_way {
   bool sorts;
-  uint64_t most; /* nonzeros of a bundle */
+  uint64_t most; /* nonzeros of the largest bundle */
   uint64_t bundles;
-  uint64_t spans;    /* of the layout */
-  uint64_t *of_span; /* [spans + 1] host memory */
+  uint64_t spans;    /* number of spans in the layout */
+  uint64_t *of_span; /* [spans + 1] first bundle of each span; host memory */
   void *d_turns;
   void *d_firsts;
   amped_box_hot_cuda hot;
-  void *d_hot;       /* holds its arrays */
-  uint64_t most_nnz; /* of a row, where sums are fixed */
+  void *d_hot;       /* memory block of the arrays in `hot` */
+  uint64_t most_nnz; /* nonzeros of the most frequent row; set for fixed sums only */
 } box_way;
 
 typedef struct box_state {
   bool fixed;
   void *d_linear;
   void *d_plain;  /* AMPED_PACK_NNZ plain nonzeros */
-  void *d_packed; /* as many packed ones, for copies in host memory */
+  void *d_packed; /* AMPED_PACK_NNZ packed nonzeros, on their way to a copy in host memory */
   void *d_starts;
   amped_box_found *d_found;
   amped_box_found found;
@@ -48,19 +51,19 @@ typedef struct box_state {
   void *d_shared; /* positions of shared rows */
   void *d_ticket;
   box_way ways[AMPED_MAX_ORDER];
-  void *d_parts; /* of hot rows */
+  void *d_parts; /* parts of frequent rows */
   void *d_fixed, *d_maxima, *d_scales;
-  /* The pass that runs. */
+  /* The current pass. */
   amped_box_mttkrp_args args;
   const box_way *way;
-  uint64_t span; /* spans before the next one */
+  uint64_t span; /* number of spans that the pass has launched */
 } box_state;
 
 static box_state *state_of(const amped_copies_cuda *c) {
   return (box_state *)c->own;
 }
 
-/* A copy between host and device that has ended when it returns. */
+/* Copy between host and device, and wait for the end of the copy. */
 static amped_status copy_now(const amped_copies_cuda *c, void *to, const void *from, uint64_t bytes,
                              cudaMemcpyKind kind) {
   AMPED_CUDA(cudaMemcpyAsync(to, from, bytes, kind, c->stream));
@@ -82,7 +85,7 @@ static uint64_t most_rows(const amped_plan *plan) {
   return most;
 }
 
-/* Hot rows of a mode, and their parts, at most: an addition has a nonzero at least. */
+/* Bounds for a mode: frequent rows, and their parts. Every addition has at least one nonzero. */
 static uint64_t most_hot(const amped_plan *plan) {
   const uint64_t rows = most_rows(plan);
   const uint64_t hot = own_nnz(plan) / AMPED_BOX_TERMS;
@@ -136,7 +139,7 @@ static void list_arrays(amped_arrays_cuda *a, const amped_plan *plan, int) {
     a->element_bytes[a->arrays++] = plan->value_type;
 }
 
-/* Pieces and ways; counters of rows while ways are made. */
+/* Bytes of the pieces and of all traversals, and of row counters while traversals are made. */
 static uint64_t index_bytes(const amped_plan *plan, int mode, const amped_layout_cuda *layout,
                             const amped_layout_wish_cuda *) {
   const uint64_t order = (uint64_t)plan->order;
@@ -205,7 +208,7 @@ static void destroy(amped_copies_cuda *c) {
   c->own = nullptr;
 }
 
-/* Positions in the factor of this rank's shared rows. */
+/* Upload the factor positions of this rank's shared rows. */
 static amped_status upload_shared(amped_copies_cuda *c, box_state *s) {
   const amped_plan *plan = c->plan;
   const uint64_t count = shared_rows(plan);
@@ -278,8 +281,8 @@ static amped_status upload(amped_copies_cuda *c, int mode, const amped_batch *ba
   return amped_copies_cuda_append(c, mode, batch);
 }
 
-/* Pack the first *count nonzeros of a device batch, at most to the end of a span. Streamed ones are
- * packed in a buffer and copied from there to the host. */
+/* Pack the first *count nonzeros of a device batch; the span's end may limit *count. A streamed
+ * span's nonzeros are packed into a device buffer and copied from there to the host. */
 static amped_status append(amped_copies_cuda *c, int mode, const amped_batch *d_batch,
                            uint64_t *count) {
   const amped_packing *packing = &c->plan->linear.packing;
@@ -341,7 +344,7 @@ static amped_packed_cuda packed_of(const amped_copies_cuda *c, const amped_span_
   return p;
 }
 
-/* Arguments for all spans of a way. */
+/* Set the arguments that all spans of a traversal share. */
 static void set_args(amped_copies_cuda *c, box_state *s, int mode, const box_way *way,
                      amped_box_job job) {
   amped_box_mttkrp_args *a = &s->args;
@@ -417,9 +420,9 @@ const char *amped_box_cuda_way(const amped_copies_cuda *c, int mode) {
   return state_of(c)->ways[mode].sorts ? "combined" : "direct";
 }
 
-/* --- ways ------------------------------------------------------------------------------------- */
+/* --- traversals ------------------------------------------------------------------------------- */
 
-/* Totals of the counters: their sum, the largest, those above the limit. */
+/* Totals of the row counters: their sum, the largest, the number above AMPED_BOX_TERMS. */
 struct counted {
   unsigned long long sum, most, hot;
 };
@@ -466,7 +469,7 @@ static amped_status no_begin(void *) {
   return AMPED_OK;
 }
 
-/* Count the additions to each row, or its nonzeros, into d_adds. */
+/* Count each row's additions, or its nonzeros, into d_adds. */
 static amped_status count_rows(amped_copies_cuda *c, int mode, const box_way *way,
                                amped_box_job job, uint32_t *d_adds, void *d_counted, counted *out) {
   box_state *s = state_of(c);
@@ -485,7 +488,7 @@ static amped_status count_rows(amped_copies_cuda *c, int mode, const box_way *wa
   return copy_now(c, out, d_counted, sizeof *out, cudaMemcpyDeviceToHost);
 }
 
-/* Bundles of mode: their order, on the host and on the device. */
+/* Make the bundles of mode, on the host and on the device. */
 static amped_status make_bundles(amped_copies_cuda *c, int mode, bool sorts, uint64_t most,
                                  box_way *way) {
   box_state *s = state_of(c);
@@ -509,7 +512,7 @@ done:
   return status;
 }
 
-/* The hot rows by their bits, which lie in host memory. */
+/* List the frequent rows from their bits; all arrays are host memory. */
 static void list_hot(const uint32_t *bits, uint64_t words, uint32_t *before, uint64_t *rows) {
   uint64_t count = 0;
   for (uint64_t w = 0; w < words; w++) {
@@ -519,7 +522,8 @@ static void list_hot(const uint32_t *bits, uint64_t words, uint32_t *before, uin
   }
 }
 
-/* firsts: in, the additions to each hot row; out, [count + 1] the parts before each. */
+/* firsts: on entry each frequent row's additions; on return [count + 1] the parts before each
+ * row. */
 static void cut_hot(uint32_t *firsts, uint32_t *longs, amped_box_hot_cuda *hot) {
   for (uint64_t i = 0; i < hot->count; i++) {
     const uint32_t parts = firsts[i] / AMPED_BOX_PART;
@@ -531,7 +535,7 @@ static void cut_hot(uint32_t *firsts, uint32_t *longs, amped_box_hot_cuda *hot) 
   firsts[hot->count] = (uint32_t)hot->parts;
 }
 
-/* The arrays of `count` hot rows of a mode, in one block of memory. */
+/* Arrays of a mode's `count` frequent rows, in one block of memory. */
 typedef struct hot_arrays {
   uint32_t *bits, *before, *firsts, *longs;
   uint64_t *rows;
@@ -551,7 +555,7 @@ static uint64_t hot_bytes(uint64_t words, uint64_t count) {
   return count * sizeof(uint64_t) + (2 * words + 2 * count + 1) * sizeof(uint32_t);
 }
 
-/* h, d: the arrays on the host and on the device. */
+/* h, d: the same arrays on the host and on the device. */
 static amped_status fill_hot(const amped_copies_cuda *c, const uint32_t *d_adds, uint64_t rows,
                              uint64_t words, const hot_arrays *h, const hot_arrays *d,
                              amped_box_hot_cuda *hot) {
@@ -569,7 +573,7 @@ static amped_status fill_hot(const amped_copies_cuda *c, const uint32_t *d_adds,
   return copy_now(c, d->rows, h->rows, hot_bytes(words, hot->count), cudaMemcpyHostToDevice);
 }
 
-/* The hot rows of a mode, by the additions to each row. */
+/* Make the list of a mode's frequent rows from the number of additions to each row. */
 static amped_status keep_hot(amped_copies_cuda *c, int mode, const uint32_t *d_adds, uint64_t count,
                              box_way *way) {
   const uint64_t words = hot_words(c->plan, mode);
@@ -599,7 +603,7 @@ static amped_status keep_hot(amped_copies_cuda *c, int mode, const uint32_t *d_a
   return status;
 }
 
-/* Nonzeros of a sorted bundle: what fits in shared memory; 0 where that is less than a piece. */
+/* Nonzeros of a sorted bundle, limited by shared memory; 0 if even a piece does not fit. */
 static uint64_t most_sorted(const amped_copies_cuda *c, int mode) {
   const uint64_t limit =
       c->device->caches.shared_bytes < sorted_bytes ? c->device->caches.shared_bytes : sorted_bytes;
@@ -609,7 +613,7 @@ static uint64_t most_sorted(const amped_copies_cuda *c, int mode) {
   return 0;
 }
 
-/* The way of a mode: sorted bundles where that saves enough additions. */
+/* Choose the traversal of a mode: sorted bundles if they save enough additions. */
 static amped_status choose_way(amped_copies_cuda *c, int mode, uint32_t *d_adds, void *d_counted) {
   box_state *s = state_of(c);
   box_way *way = &s->ways[mode];
@@ -634,7 +638,7 @@ done:
   return status;
 }
 
-/* A counter that is full stands for any number of nonzeros. */
+/* A saturated counter stands for any number of nonzeros. */
 static amped_status count_way(amped_copies_cuda *c, int mode, uint32_t *d_adds, void *d_counted) {
   box_state *s = state_of(c);
   box_way *way = &s->ways[mode];
@@ -647,8 +651,8 @@ static amped_status count_way(amped_copies_cuda *c, int mode, uint32_t *d_adds, 
   return keep_hot(c, mode, d_adds, n.hot, way);
 }
 
-/* Ways that are there stay, but for their hot rows: groups of lanes take other stretches where rows
- * have another length. */
+/* Make each mode's traversal, or keep the existing one. Frequent rows are always listed anew:
+ * groups of lanes take other stretches if rows have another length. */
 static amped_status make_ways(amped_copies_cuda *c) {
   box_state *s = state_of(c);
   void *d_adds = nullptr;
@@ -706,7 +710,7 @@ static amped_status finish(amped_copies_cuda *c, int mode) {
 
 /* --- visits ----------------------------------------------------------------------------------- */
 
-/* Pieces of the span, as many at a time as the buffer holds. */
+/* Pass the pieces of a span to the visitor, in batches that fit in the buffer. */
 static amped_status visit(amped_copies_cuda *c, int mode, const amped_visitor_cuda *visitor,
                           const amped_span_cuda *span, void *d_block) {
   const uint64_t room = AMPED_PACK_NNZ - AMPED_CUDA_ALIGNMENT;

@@ -1,3 +1,4 @@
+/* Dispatch of the MTTKRP over boxes, and its last kernels: frequent rows, fixed sums, scales. */
 #include "cuda/boxes/box_mttkrp_cuda.cuh"
 
 #include "cuda/device/grid_cuda.cuh"
@@ -20,11 +21,11 @@ amped_status amped_box_mttkrp_cuda(const amped_box_mttkrp_args *a) {
 
 namespace {
 
-/* What parts are added up in. */
+/* Type in which the parts of a frequent row are added. */
 template <typename T> struct sum_of_parts { typedef double type; };
 template <> struct sum_of_parts<int64_t> { typedef int64_t type; };
 
-/* The sum of column c of parts first, first + by ... below end. */
+/* Returns the sum of column c over parts first, first + by, ... below end. */
 template <typename T>
 __device__ inline typename sum_of_parts<T>::type
 add_parts(const T *parts, uint32_t first, uint32_t end, uint32_t by, uint64_t ld, uint64_t c) {
@@ -35,7 +36,7 @@ add_parts(const T *parts, uint32_t first, uint32_t end, uint32_t by, uint64_t ld
   return sum;
 }
 
-/* Hot rows of few parts to sums: a thread adds up an element. */
+/* Store frequent rows of few parts; a thread adds up one element. */
 template <typename T>
 __global__ void store_short(const T *parts, const amped_box_hot_cuda hot, uint64_t ld, T *sums) {
   for (uint64_t e = thread_number(); e < hot.count * ld; e += grid_threads()) {
@@ -49,7 +50,7 @@ __global__ void store_short(const T *parts, const amped_box_hot_cuda hot, uint64
 
 constexpr unsigned long_threads = 1024;
 
-/* Hot rows of many parts: a warp adds up every 32nd part, 32 columns at a time. */
+/* Store frequent rows of many parts; a warp adds up every 32nd part, 32 columns at a time. */
 template <typename T>
 __global__ void store_long(const T *parts, const amped_box_hot_cuda hot, uint64_t ld, T *sums) {
   __shared__ typename sum_of_parts<T>::type of_warp[long_threads];
@@ -91,7 +92,8 @@ template <typename T> amped_status store_hot(const amped_box_mttkrp_args *a, voi
   return AMPED_OK;
 }
 
-/* Element c of vector v of a row is the number c * ld / 4 + v of its sums. */
+/* output = fixed sums / scales. Element c of vector v of a row has index c * ld / 4 + v in
+ * `sums`. */
 __global__ void store_fixed(const int64_t *sums, uint64_t elements, uint64_t ld,
                             const double *scales, float *output) {
   for (uint64_t e = thread_number(); e < elements; e += grid_threads()) {
@@ -101,7 +103,7 @@ __global__ void store_fixed(const int64_t *sums, uint64_t elements, uint64_t ld,
   }
 }
 
-/* maxima[column] = the bits of the largest |element|. A thread goes down one column. */
+/* maxima[column] = bits of the column's largest |element|. A thread reads one column. */
 __global__ void find_maxima(const float *rows, uint64_t count, unsigned ld, uint32_t *maxima) {
   const unsigned column = threadIdx.x % ld;
   const unsigned each = blockDim.x / ld;
@@ -116,8 +118,8 @@ __global__ void find_maxima(const float *rows, uint64_t count, unsigned ld, uint
     atomicMax(&maxima[column], most);
 }
 
-/* The largest power of two by which most_nnz terms of the largest size stay below 2^62. What is not
- * finite makes the column's sums NaN. */
+/* scales[column] = the largest power of two for which most_nnz terms of the largest size stay below
+ * 2^62. A value that is not finite makes the column's sums NaN. */
 __global__ void make_scales(const uint32_t *maxima, int factors, unsigned ld,
                             const uint64_t *largest, double most_nnz, double *scales) {
   const unsigned column = threadIdx.x + blockIdx.x * blockDim.x;

@@ -1,13 +1,14 @@
 /* The MTTKRP kernel over bundles of boxes, and its launch, as templates. One .cu file for each
  * value type instantiates them.
  *
- * A thread block draws a bundle. Its threads first decode a nonzero each, to shared memory:
- * coalesced loads, one decoder. Where rows come again in a bundle, its nonzeros are then put in
- * order by rows, with counters in shared memory. At last groups of lanes take even stretches of the
- * bundle. A lane has one vector of 16 bytes of each row. Terms of one row that follow each other
- * are added up in registers; then one addition of 16 bytes a lane takes the sum to the output.
+ * A thread block draws a bundle. First each of its threads decodes one nonzero at a time into
+ * shared memory; loads are coalesced. If rows repeat in a bundle, its nonzeros are then sorted by
+ * rows, with counters in shared memory. At last groups of lanes take even stretches of the bundle.
+ * A lane has one vector of 16 bytes of each row. Consecutive terms of one row are added in
+ * registers; then one addition of 16 bytes per lane takes the sum to the output.
  *
- * Rows of more than 32 vectors are cut into columns, which have thread blocks of their own. */
+ * Rows of more than 32 vectors are cut into columns, and each column has thread blocks of its
+ * own. */
 #ifndef AMPED_BOX_MTTKRP_CUDA_CUH
 #define AMPED_BOX_MTTKRP_CUDA_CUH
 
@@ -24,14 +25,14 @@ constexpr unsigned hot_flag = 0x80000000U;
 constexpr unsigned no_row = 0xffffffffU;
 constexpr int any_inputs = AMPED_MAX_ORDER - 1;
 
-/* Nonzeros whose rows a group gathers at a time: as many as there are registers for. */
+/* Nonzeros whose rows a group gathers at a time, limited by registers. */
 __host__ __device__ constexpr unsigned ahead_of(int inputs) {
   return inputs == 2 ? 4U : inputs <= 4 ? 2U : 1U;
 }
 
 constexpr uint64_t shared_flag = UINT64_C(1) << 63;
 
-/* Fields: of the inputs, then of the output. */
+/* Arguments of the kernel. Arrays over modes hold the inputs first, then the output. */
 template <typename T, typename I> struct box_problem {
   typedef typename vector_of<T>::type vector;
   packed_nonzeros<T, I> x; /* its planes and values */
@@ -41,26 +42,26 @@ template <typename T, typename I> struct box_problem {
   I masks[AMPED_MAX_ORDER];
   unsigned low_bits[AMPED_MAX_ORDER];
   unsigned modes[AMPED_MAX_ORDER];
-  int copied; /* the input that is the copy's mode; `inputs` where it is the output */
+  int copied; /* input that is the copy's mode; `inputs` if the output is */
   I own_first, own_rows;
   const uint64_t *shared_positions;
   const vector *factors[AMPED_MAX_ORDER - 1];
   void *sums;      /* the output, or fixed sums */
-  void *parts;     /* of hot rows, likewise */
-  unsigned stride; /* vectors a row */
-  unsigned lanes;  /* of a group */
+  void *parts;     /* parts of frequent rows, or fixed ones */
+  unsigned stride; /* vectors per row */
+  unsigned lanes;  /* lanes of a group */
   const uint64_t *firsts;
   const uint32_t *counts;
   const uint32_t *tiles;
   const uint32_t *turns;
   const uint32_t *bundle_firsts;
-  uint64_t first;                  /* nonzero of the copy with which the planes begin */
-  unsigned bundles, most, buckets; /* buckets 0: not sorted */
+  uint64_t first;                  /* number in the copy of the planes' first nonzero */
+  unsigned bundles, most, buckets; /* buckets: 0 if bundles are not sorted */
   amped_box_job job;
   const uint32_t *hot_bits;
   const uint32_t *hot_before;
   const uint32_t *part_firsts;
-  uint32_t first_bundle; /* of the launch, among those of all spans */
+  uint32_t first_bundle; /* number of the launch's first bundle, counted over all spans */
   uint32_t *adds;
   uint32_t *ticket;
   const double *scales;
@@ -68,13 +69,13 @@ template <typename T, typename I> struct box_problem {
 
 /* --- shared memory ---------------------------------------------------------------------------- */
 
-/* The arrays of a thread block. */
+/* Arrays of a thread block in shared memory. */
 template <typename T, typename I> struct box_room {
   uint64_t *firsts; /* [pieces] with shared_flag */
   T *values;        /* [most] */
   I *bases;         /* [pieces * order] */
   I *positions;     /* [inputs * most] */
-  uint32_t *rows;   /* [most] in the tile; of hot rows hot_flag and a part */
+  uint32_t *rows;   /* [most] row in the tile; for a frequent row hot_flag and a part */
   uint32_t *begins; /* [pieces + 1] nonzeros of the bundle before each piece */
   uint32_t *buckets;
   uint16_t *order; /* [most] */
@@ -103,19 +104,19 @@ __device__ inline box_room<T, I> room_of(const box_problem<T, I> &p, unsigned ch
   return r;
 }
 
-/* --- hot rows --------------------------------------------------------------------------------- */
+/* --- frequent rows ---------------------------------------------------------------------------- */
 
-/* The even stretches of a bundle that groups of lanes take. */
+/* Even stretches of a bundle, one for each group of lanes. */
 struct stretches {
-  unsigned each;  /* nonzeros of one */
-  uint32_t first; /* number of the first one, among those of all bundles */
+  unsigned each;  /* nonzeros of a stretch */
+  uint32_t first; /* number of the bundle's first stretch, counted over all bundles */
 };
 
-/* 2^32 over the golden ratio: multiples of it, modulo 2^32, lie evenly. */
+/* 2^32 over the golden ratio: its multiples, modulo 2^32, are evenly spread. */
 constexpr uint32_t golden_turn = 0x9e3779b9U;
 
-/* A row of the output as a word of rows[]: the row itself in its tile, or of a hot row the part for
- * a stretch. A stretch has one word for a row. */
+/* Encode an output row as an entry of rows[]: the row in its tile, or for a frequent row the part
+ * that this stretch adds to. A stretch has one entry for each row. */
 template <typename T, typename I>
 __device__ inline uint32_t word_of(const box_problem<T, I> &p, I tile, uint32_t row,
                                    const stretches &s, unsigned place) {
@@ -162,7 +163,7 @@ __device__ inline box_words load_words(const box_problem<T, I> &p, uint64_t k) {
   return w;
 }
 
-/* A field, with whatever lies above it. */
+/* Returns a field, with other bits above it: the caller masks them. */
 template <typename T, typename I>
 __device__ inline uint64_t box_field(const box_problem<T, I> &p, uint64_t k, box_words w,
                                      unsigned shift, unsigned bits) {
@@ -176,7 +177,8 @@ __device__ inline uint64_t box_field(const box_problem<T, I> &p, uint64_t k, box
   return v;
 }
 
-/* The pieces of a bundle: where they begin, in the copy and in the bundle. Returns its nonzeros. */
+/* List the pieces of a bundle, by their first nonzero in the copy and in the bundle. Returns the
+ * number of pieces. */
 template <typename T, typename I>
 __device__ inline unsigned list_pieces(const box_problem<T, I> &p, const box_room<T, I> &r,
                                        unsigned bundle) {
@@ -206,7 +208,7 @@ __device__ inline unsigned list_pieces(const box_problem<T, I> &p, const box_roo
   return pieces;
 }
 
-/* The piece of the bundle's nonzero i. */
+/* Returns the piece that holds the bundle's nonzero i. */
 __device__ inline unsigned piece_of(const uint32_t *begins, unsigned pieces, unsigned i) {
   unsigned low = 0;
   unsigned high = pieces - 1;
@@ -220,7 +222,8 @@ __device__ inline unsigned piece_of(const uint32_t *begins, unsigned pieces, uns
   return low;
 }
 
-/* The bundle's nonzero i to shared memory. Where bundles are sorted, hot rows are not named yet. */
+/* Decode the bundle's nonzero i into shared memory. If bundles are sorted, put_in_order replaces
+ * frequent rows by parts later. */
 template <typename T, typename I, int N>
 __device__ inline void decode_one(const box_problem<T, I> &p, const box_room<T, I> &r,
                                   unsigned pieces, const stretches &s, unsigned i) {
@@ -250,7 +253,7 @@ __device__ inline void decode_one(const box_problem<T, I> &p, const box_room<T, 
 
 /* --- order ------------------------------------------------------------------------------------ */
 
-/* Counters become the sums of those before them. */
+/* Replace each counter by the sum of the counters before it. */
 __device__ inline void scan_buckets(uint32_t *buckets, unsigned count) {
   __shared__ uint32_t of_warp[box_sort_threads / 32];
   const unsigned each = (count + blockDim.x - 1) / blockDim.x;
@@ -277,8 +280,8 @@ __device__ inline void scan_buckets(uint32_t *buckets, unsigned count) {
   __syncthreads();
 }
 
-/* order = the bundle's nonzeros, so that those of a row lie together: all of them where there is a
- * bucket for each row, else most of them. Hot rows are named. */
+/* r.order = the bundle's nonzeros, those with equal rows together: exactly so if every row has a
+ * bucket, else mostly so. Replaces frequent rows by parts. */
 template <typename T, typename I>
 __device__ inline void put_in_order(const box_problem<T, I> &p, const box_room<T, I> &r, I tile,
                                     const stretches &s, unsigned nnz) {
@@ -329,7 +332,7 @@ __device__ inline fixed4 plus(fixed4 a, fixed4 b) {
   return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
 }
 
-/* Add to a vector of a row of sums. */
+/* Add to one vector of a row of sums. */
 __device__ inline void add_atomically(void *sums, uint64_t row, unsigned stride, unsigned vector,
                                       float4 v) {
   float4 *to = static_cast<float4 *>(sums) + row * stride + vector;
@@ -351,8 +354,8 @@ __device__ inline void add_atomically(void *sums, uint64_t row, unsigned stride,
   atomicAdd(&to->x, v.x);
   atomicAdd(&to->y, v.y);
 }
-/* A row of fixed sums has the first elements of all vectors, then the second: lanes add side by
- * side. */
+/* Add to fixed sums. A row has the first elements of all vectors, then the second elements, and so
+ * on, so that neighbouring lanes add to neighbouring words. */
 __device__ inline void add_atomically(void *sums, uint64_t row, unsigned stride, unsigned vector,
                                       fixed4 v) {
   unsigned long long *to = static_cast<unsigned long long *>(sums) + 4 * row * stride + vector;
@@ -362,7 +365,8 @@ __device__ inline void add_atomically(void *sums, uint64_t row, unsigned stride,
   atomicAdd(to + 3 * stride, (unsigned long long)v.w);
 }
 
-/* *counter += count; one that is full stays so. Who carries over fills it up again. */
+/* *counter += count, saturating at UINT32_MAX. A thread whose addition overflows restores the
+ * maximum. */
 __device__ inline void count_up(uint32_t *counter, uint32_t count) {
   if (atomicAdd(counter, count) > UINT32_MAX - count)
     atomicMax(counter, UINT32_MAX);
@@ -379,7 +383,7 @@ __device__ inline const vector *factor_row(const vector *from, index64 row, unsi
 
 /* --- work of a group -------------------------------------------------------------------------- */
 
-/* Nonzeros begin .. end of the bundle, in its order: count additions of rows, or nonzeros. */
+/* Count row additions, or nonzeros, of the sorted nonzeros begin .. end of the bundle. */
 template <typename T, typename I>
 __device__ inline void count_stretch(const box_problem<T, I> &p, const box_room<T, I> &r,
                                      uint64_t tile, unsigned begin, unsigned end) {
@@ -477,7 +481,7 @@ __global__ void __launch_bounds__(box_sort_threads, 2) mttkrp_boxes(const box_pr
       next = atomicAdd(p.ticket + blockIdx.y, 1U);
     const unsigned pieces = list_pieces(p, r, bundle);
     const unsigned nnz = r.begins[pieces];
-    const unsigned each = ((nnz + groups - 1) / groups) | 1U; /* odd: other banks */
+    const unsigned each = ((nnz + groups - 1) / groups) | 1U; /* odd: avoids bank conflicts */
     const stretches all = {each, (p.first_bundle + bundle) * groups};
     const I tile = r.bases[p.inputs * AMPED_BOX_BUNDLE_PIECES];
     for (unsigned i = threadIdx.x; i < nnz; i += blockDim.x)
@@ -522,7 +526,8 @@ template <typename T, typename I> box_problem<T, I> problem_of(const amped_box_m
   p.copied = p.inputs;
   for (int m = 0, input = 0; m < plan->order; m++) {
     const int field = m == a->mode ? p.inputs : input++;
-    /* A field of no bits may lie behind the last word: the kernel must not load a word for it. */
+    /* A field of no bits may lie behind the last word, and the kernel must not load a word for
+     * it. */
     p.shifts[field] = packing->bits[m] > 0 ? packing->shifts[m] : 0;
     p.bits[field] = packing->bits[m];
     p.masks[field] = mask_of<I>(packing->bits[m]);
@@ -560,7 +565,7 @@ template <typename T, typename I> box_problem<T, I> problem_of(const amped_box_m
   return p;
 }
 
-/* Counters by which a bundle is sorted: one a row of a tile, where these are not too many. */
+/* Counters by which a bundle is sorted: one for each row of a tile, at most AMPED_BOX_BUCKETS. */
 inline unsigned buckets_of(const amped_plan *plan, int mode, bool sorts) {
   const unsigned bits = plan->linear.low_bits[mode];
   return !sorts ? 0U : bits < 12 ? 1U << bits : (unsigned)AMPED_BOX_BUCKETS;
@@ -585,7 +590,8 @@ amped_status launch_boxes(const amped_box_mttkrp_args *a) {
   return AMPED_OK;
 }
 
-/* Positions of 64 bits are rare (factors of more than 2^32 rows): all orders share one kernel. */
+/* All orders share one kernel for 64-bit positions, which are rare (factors of more than 2^32
+ * rows). */
 template <typename T, typename I, bool F>
 amped_status launch_for_order(const amped_box_mttkrp_args *a) {
   if constexpr (sizeof(I) == sizeof(index32)) {

@@ -1,3 +1,4 @@
+/* MTTKRP over boxes for float values: instantiates box_mttkrp_cuda.cuh. */
 #include "cuda/boxes/box_mttkrp_cuda.cuh"
 
 amped_status amped_box_mttkrp_f32(const amped_box_mttkrp_args *a) {

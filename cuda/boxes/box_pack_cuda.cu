@@ -1,3 +1,4 @@
+/* Kernels that pack plain nonzeros into boxes, and unpack them. */
 #include "cuda/boxes/box_pack_cuda.h"
 
 #include "cuda/boxes/box_walk_cuda.h"
@@ -5,7 +6,7 @@
 
 namespace {
 
-typedef unsigned long long word; /* uint64_t as atomics want it */
+typedef unsigned long long word; /* uint64_t, as CUDA's atomics take it */
 
 struct batch_arrays {
   const void *rows;
@@ -18,7 +19,7 @@ struct pack_problem {
   batch_arrays batch;
   int order, mode;
   uint64_t count, first;
-  uint64_t own_rows; /* rows from here on are shared; UINT64_MAX: none is */
+  uint64_t own_rows; /* rows >= own_rows are shared; UINT64_MAX: no shared rows */
   const double *dictionary;
   uint64_t codes;
   void *planes[AMPED_MAX_PLANES];
@@ -34,7 +35,7 @@ __device__ inline void coordinates_of(const pack_problem &p, uint64_t k, uint64_
     at[m] = static_cast<const I *>(m == p.mode ? p.batch.rows : p.batch.inputs[input++])[k];
 }
 
-/* The place in `starts` of the box, or of its shared rows. */
+/* Index in `starts` of the nonzero's box, or of the box's shared rows. */
 __device__ inline uint64_t slot_of(const pack_problem &p, const uint64_t *at) {
   const uint64_t box = amped_linear_box(p.linear, at);
   return p.own_rows == UINT64_MAX ? box : 2 * box + (at[p.mode] >= p.own_rows ? 1 : 0);
@@ -99,7 +100,7 @@ template <typename T, typename I> amped_status pack(const amped_box_pack_args *a
   return AMPED_OK;
 }
 
-/* --- and back --------------------------------------------------------------------------------- */
+/* --- unpacking -------------------------------------------------------------------------------- */
 
 struct unpack_problem {
   const amped_linear *linear;
@@ -118,7 +119,7 @@ struct unpack_problem {
   void *out_values;
 };
 
-/* A thread block takes a piece. */
+/* A thread block unpacks one piece. */
 template <typename T, typename I>
 __global__ void __launch_bounds__(block_threads) unpack_boxes(const unpack_problem p) {
   const uint64_t piece = p.piece + blockIdx.x;

@@ -1,8 +1,8 @@
 /* Packing into boxes on the GPU: plain nonzeros become numbers of a box copy (plan/linear.h), and
  * back. Twin of the packing in src/cpu/box_copy_cpu.c.
  *
- * Nonzeros come by boxes, in a box by rows of the copy's mode. Pointers are device memory;
- * everything is enqueued on `stream`. */
+ * Nonzeros arrive box by box, and in a box by rows of the copy's mode. Pointers are device memory,
+ * except for the plan. Everything is enqueued on `stream`. */
 #ifndef AMPED_BOX_PACK_CUDA_H
 #define AMPED_BOX_PACK_CUDA_H
 
@@ -13,12 +13,12 @@
 extern "C" {
 #endif
 
-/* Where no nonzero is. */
+/* Entry of `starts` for a box without nonzeros. */
 #define AMPED_BOX_EMPTY UINT64_MAX
 
-/* What packing finds out. The host reads it when the stream has finished. */
+/* Results of packing. The host may read them when the stream has finished. */
 typedef struct amped_box_found {
-  uint64_t strangers; /* values that are not in the dictionary */
+  uint64_t strangers; /* number of values that are not in the dictionary */
   uint64_t largest;   /* bits of the largest |value|, as a double */
 } amped_box_found;
 
@@ -26,13 +26,13 @@ typedef struct amped_box_pack_args {
   const amped_plan *plan; /* host memory */
   const amped_linear *linear;
   amped_batch batch; /* plain nonzeros: rows, and positions in the other modes */
-  uint64_t first;    /* number of the first one in the copy */
+  uint64_t first;    /* number in the copy of the batch's first nonzero */
   const double *dictionary;
-  /* Their places in the planes and the values (NULL where values are coded). */
+  /* Destination in the planes and the values. values: NULL if they are coded. */
   void *planes[AMPED_MAX_PLANES];
   void *values;
-  /* The first nonzero of each box; with shared rows two numbers a box, of own rows and of shared
-   * ones. AMPED_BOX_EMPTY before the first call. */
+  /* First nonzero of each box; with shared rows two entries per box, of own and of shared rows.
+   * AMPED_BOX_EMPTY before the first call. */
   uint64_t *starts;
   amped_box_found *found; /* zero before the first call */
   cudaStream_t stream;
@@ -40,18 +40,18 @@ typedef struct amped_box_pack_args {
 
 amped_status amped_box_pack_cuda(const amped_box_pack_args *args);
 
-/* Pieces (box_walk_cuda.h) as plain nonzeros, whose rows are positions in the factor. */
+/* Unpack pieces (box_walk_cuda.h) into plain nonzeros, whose rows are positions in the factor. */
 typedef struct amped_box_unpack_args {
   const amped_plan *plan; /* host memory */
   const amped_linear *linear;
-  amped_packed_cuda packed; /* begins with nonzero `packed.first` of the copy */
-  uint64_t piece, pieces;   /* the first of them, and how many */
-  uint64_t first;           /* nonzero with which the batch begins */
+  amped_packed_cuda packed; /* its first nonzero has number packed.first in the copy */
+  uint64_t piece, pieces;   /* first piece, and number of pieces */
+  uint64_t first;           /* number in the copy of the batch's first nonzero */
   const uint64_t *firsts;
   const uint32_t *counts;
   const uint32_t *tiles;
-  const uint64_t *shared_positions; /* of shared rows */
-  amped_batch batch;                /* where they go */
+  const uint64_t *shared_positions; /* factor positions of shared rows */
+  amped_batch batch;                /* destination */
   cudaStream_t stream;
 } amped_box_unpack_args;
 

@@ -1,3 +1,4 @@
+/* Cuts a box copy into pieces, and orders the pieces of each mode's traversal into bundles. */
 #include "cuda/boxes/box_walk_cuda.h"
 
 #include <string.h>
@@ -37,7 +38,7 @@ void amped_box_pieces_cuda_free(amped_box_pieces_cuda *p) {
   memset(p, 0, sizeof *p);
 }
 
-/* What makes pieces. span: the one that holds the next nonzero. */
+/* State while pieces are cut. span: holds the next nonzero. */
 typedef struct cutter {
   amped_box_pieces_cuda *p;
   const amped_plan *plan;
@@ -52,7 +53,7 @@ static amped_status next_span(cutter *c, uint64_t first) {
   return amped_layout_cuda_span(c->layout, c->plan, c->plan->boxed, first, &c->span);
 }
 
-/* Pieces of nonzeros first .. end of a slot, of about the same length in a span. */
+/* Cut nonzeros first .. end of a slot into pieces. Within a span all have about the same length. */
 static amped_status cut_slot(cutter *c, uint64_t slot, uint64_t first, uint64_t end) {
   const amped_plan *plan = c->plan;
   const bool shared = has_shared(plan);
@@ -117,13 +118,14 @@ void amped_box_bundles_cuda_free(amped_box_bundles_cuda *b) {
   memset(b, 0, sizeof *b);
 }
 
-/* Sort the turns: span, tile, range of the other mode. */
+/* Sort b->turns by span, tile, and range of the longest other mode; the range descends in every odd
+ * tile. */
 static amped_status sort_turns(amped_box_bundles_cuda *b, const amped_plan *plan,
                                const amped_box_pieces_cuda *p, int mode) {
   const uint64_t order = (uint64_t)plan->order;
   const uint64_t other = (uint64_t)amped_plan_longest_other(plan, mode);
   amped_status status = AMPED_OK;
-  uint64_t *keys[4] = {NULL, NULL, NULL, NULL}; /* span, tile, range; turn */
+  uint64_t *keys[4] = {NULL, NULL, NULL, NULL}; /* span, tile, range; piece */
   uint64_t last = 0;
   for (int i = 0; i < 4; i++)
     AMPED_GO(done, amped_alloc(&keys[i], p->count, sizeof *keys[i], what));
@@ -151,7 +153,7 @@ done:
   return status;
 }
 
-/* Bundles of a span, whose pieces have turns first .. end. */
+/* Make the bundles of a span, whose pieces are turns[first] .. turns[end - 1]. */
 static void bundle_span(amped_box_bundles_cuda *b, const amped_plan *plan,
                         const amped_box_pieces_cuda *p, int mode, uint64_t first, uint64_t end,
                         uint64_t most) {

@@ -1,3 +1,4 @@
+/* The format "boxes" on a GPU: a rank's part of a tensor with one copy for all modes. */
 #include "cuda/boxes/boxes_cuda.h"
 
 #include <cstring>
@@ -21,14 +22,15 @@ struct amped_tensor_part {
   amped_factor_set *factors;
   const amped_plan *plan;
   amped_copies_cuda copies;
-  amped_coo_buffer_cuda buffer;   /* while nonzeros are collected */
-  amped_box_arrived_cuda arrived; /* while they come in order */
-  void *d_sums, *d_arriving;      /* of amped_partial_rows */
+  amped_coo_buffer_cuda buffer;   /* during collect: nonzeros in any order */
+  amped_box_arrived_cuda arrived; /* during insert: nonzeros in the copy's order */
+  void *d_sums, *d_arriving;      /* memory of partial_rows: this rank's sums, and partial sums
+                                     from other ranks */
 };
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
-/* Do all ranks have parts of the sums of mode's rows? */
+/* True if every rank has a part of the sums of mode's rows. */
 static bool is_partial(const amped_plan *plan, int mode) {
   return plan->nranks > 1 && mode != plan->boxed && amped_plan_in_boxes(plan, mode);
 }
@@ -85,7 +87,7 @@ static amped_status require(const amped_device *device, const amped_plan *plan,
     out->streamed_bytes[m] = amped_layout_cuda_streamed(&layout, mode);
     out->tiles[m] = 1;
   }
-  /* The ranks of a node ask at the same time, each for about as much memory. */
+  /* All ranks of a node ask at the same time, and each needs about as much memory. */
   const uint64_t ranks = device->options.local_size > 0 ? (uint64_t)device->options.local_size : 1;
   const uint64_t node = amped_mem_node_available() / ranks;
   const uint64_t own = amped_mem_limit_left();
@@ -139,7 +141,7 @@ static amped_status create(amped_device *device, amped_factor_set *factors, cons
   return status;
 }
 
-/* The memory that the user's limit leaves beside the copy. */
+/* Returns the bytes that the user's limit leaves in addition to the copy. */
 static uint64_t spare(const amped_tensor_part *part) {
   const uint64_t limit = part->device->options.device_memory;
   const uint64_t taken = part->copies.layout.device_bytes;
@@ -154,8 +156,8 @@ static amped_status resize(amped_tensor_part *part) {
 
 /* --- loading ---------------------------------------------------------------------------------- */
 
-/* The device memory that a layout leaves. The buffers for streaming are lent while nonzeros are
- * sorted. */
+/* Returns the device memory in bytes that a layout leaves free. The buffers for streaming are lent
+ * while nonzeros are sorted, and count as free. */
 static uint64_t room(const amped_device *device, const amped_layout_cuda *layout) {
   const uint64_t budget = device->gpu.budget_bytes;
   const uint64_t taken = layout->device_bytes - 2 * layout->piece_bytes;
@@ -211,7 +213,7 @@ static amped_status make_synthetic(amped_tensor_part *part, const amped_syntheti
   return amped_synthetic_cuda_load(t, part->device, part->plan, mode, &part->copies);
 }
 
-/* All of it is the device's. */
+/* Synthetic nonzeros are made in device memory. */
 static uint64_t require_synthetic(const amped_plan *plan) {
   (void)plan;
   return 0;
@@ -228,7 +230,7 @@ static amped_status mttkrp_begin(amped_tensor_part *part, int mode) {
       is_partial(part->plan, mode) ? part->d_sums : amped_factor_set_cuda_output(part->factors));
 }
 
-/* Rows are finished when all are. */
+/* Wait for rows of a part of the block. The kernels finish all rows at the same time. */
 static amped_status mttkrp_wait(amped_tensor_part *part, int mode, int block_part,
                                 amped_mttkrp_times *times) {
   if (block_part + 1 < part->plan->modes[mode].rows.parts) {
@@ -264,7 +266,7 @@ static amped_status stage_partial(amped_tensor_part *part, int mode, const amped
 
 /* --- the exact fit ---------------------------------------------------------------------------- */
 
-/* Rows of the copy's mode are positions here, so that they come from the factor itself. */
+/* Rows of the copy's mode are factor positions here, so the factor itself is the output's rows. */
 static amped_status products(amped_tensor_part *part, int mode, double scale, const double *weights,
                              amped_products *out) {
   const amped_plan *plan = part->plan;
