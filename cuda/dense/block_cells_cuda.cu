@@ -1,3 +1,4 @@
+/* Kernels that gather cells of a slab, and that sum a model's squared errors. */
 #include "cuda/dense/block_cells_cuda.h"
 
 #include "cuda/dense/cells_cuda.cuh"
@@ -8,7 +9,7 @@ namespace {
 constexpr unsigned warp = 32;
 constexpr unsigned most_in_y = 65535;
 
-/* The first byte of a row. */
+/* Returns the address of a row's first byte. */
 __device__ inline const char *row_at(const amped_slab_cells_cuda &s, uint64_t row) {
   if (row < s.resident)
     return s.d_resident + row * s.row_bytes;
@@ -20,10 +21,11 @@ struct index_arrays {
   const uint64_t *of[AMPED_MAX_ORDER];
 };
 
-/* Cells that a lane has on their way at a time. */
+/* Cells that a lane loads at a time. */
 constexpr unsigned ahead = 8;
 
-/* *rest = *rest / by; returns what remains. Divisions of 64 bits take several times as long. */
+/* *rest = *rest / by; returns the remainder. Uses 32 bits if both fit, because 64-bit divisions
+ * take several times as long. */
 __device__ inline uint64_t divide(uint64_t *rest, uint64_t by) {
   if ((*rest | by) >> 32 == 0) {
     const uint32_t whole = (uint32_t)*rest / (uint32_t)by;
@@ -36,7 +38,7 @@ __device__ inline uint64_t divide(uint64_t *rest, uint64_t by) {
   return left;
 }
 
-/* out[i] = from[along[i]], by a warp. */
+/* out[i] = from[along[i]]; a warp works on it together. */
 template <typename W>
 __device__ inline void pack_fibre(const W *from, const uint64_t *along, uint64_t length, W *out) {
   for (uint64_t first = threadIdx.x % warp; first < length; first += ahead * warp) {
@@ -52,7 +54,7 @@ __device__ inline void pack_fibre(const W *from, const uint64_t *along, uint64_t
   }
 }
 
-/* A warp has a fibre of the fastest mode at a time. */
+/* A warp packs one fibre of the fastest mode at a time. */
 template <typename W>
 __global__ void __launch_bounds__(block_threads)
     pack_blocks(const amped_slab_cells_cuda s, const index_arrays indices,
@@ -103,7 +105,7 @@ __device__ double model_at(const amped_model_cuda &m, uint64_t count, const uint
   return sum;
 }
 
-/* A thread has a cell, a block a part of the sums. */
+/* A thread takes a cell, and a thread block makes one part of the sums. */
 template <typename T>
 __global__ void __launch_bounds__(block_threads)
     add_misfits(const amped_model_cuda m, uint64_t count, const uint64_t *positions,

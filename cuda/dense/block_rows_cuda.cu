@@ -1,3 +1,4 @@
+/* Kernels for rows of blocks of a dense tensor. */
 #include "cuda/dense/block_rows_cuda.h"
 
 #include "cuda/device/grid_cuda.cuh"
@@ -5,8 +6,8 @@
 namespace {
 
 constexpr unsigned most_in_y = 65535;
-/* Parts of all rows, where blocks are fewer. Parts of a gram, of so many rows at least, and of so
- * many doubles in all grams. */
+/* Thread blocks for all rows, if blocks are fewer than row_parts. Parts of a gram: at most
+ * gram_parts, of at least gram_rows rows, with at most gram_elements doubles in all grams. */
 constexpr uint64_t row_parts = 1024;
 constexpr uint64_t gram_parts = 64;
 constexpr uint64_t gram_rows = 64;
@@ -41,7 +42,7 @@ __global__ void __launch_bounds__(block_threads)
     out[e / n * ld + e % n] = (T)from[e];
 }
 
-/* A thread has an element of a block's gram, of a part of its rows. */
+/* A thread sums one element of a block's gram, over one part of the block's rows. */
 template <typename T>
 __global__ void __launch_bounds__(block_threads)
     add_grams(const amped_block_rows_cuda b, uint64_t parts, double *out) {
@@ -72,7 +73,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/* The two sums of a block of threads, to its part of `moved`. */
+/* Reduce the two sums of a thread block, and store them at `out`. */
 __device__ inline void put_sums(double moved, double size, double *out) {
   __shared__ double shared[2][block_threads];
   shared[0][threadIdx.x] = moved;
@@ -89,8 +90,7 @@ __device__ inline void put_sums(double moved, double size, double *out) {
   __syncthreads();
 }
 
-/* A block of threads has so many rows at a time as have columns for its threads; `lanes` threads
- * have a row. */
+/* `lanes` threads work on a row, and a thread block on block_threads / lanes rows at a time. */
 template <typename T>
 __global__ void __launch_bounds__(block_threads)
     solve_rows(const amped_block_rows_cuda b, unsigned lanes, const T *sums, const double *p,
@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(block_threads)
     for (uint64_t row = b.d_first[block] + blockIdx.x * at_once; row < end;
          row += gridDim.x * at_once) {
       const uint64_t count = end - row < at_once ? end - row : at_once;
-      __syncthreads(); /* the rows before are done with */
+      __syncthreads(); /* all threads are done with the rows before */
       for (uint64_t e = threadIdx.x; e < count * n; e += block_threads) {
         const uint64_t at = (row + e / n) * b.ld + e % n;
         shared_sums[e] = (double)sums[at];
@@ -173,14 +173,14 @@ unsigned lanes_of(int ncomps) {
   return lanes;
 }
 
-/* Blocks of threads for each block. */
+/* Returns the number of thread blocks for each block. */
 unsigned parts_each(const amped_block_rows_cuda *b) {
   const uint64_t most = b->count < row_parts ? row_parts / b->count : 1;
   const uint64_t turns = amped_ceil_div(b->most, (uint64_t)block_threads / lanes_of(b->ncomps));
   return (unsigned)(turns < 1 ? 1 : turns < most ? turns : most);
 }
 
-/* Parts of each block's gram. */
+/* Returns the number of parts of each block's gram. */
 uint64_t grams_parts(const amped_block_rows_cuda *b) {
   const uint64_t fit = gram_elements / (b->count * (uint64_t)b->ncomps * (uint64_t)b->ncomps);
   const uint64_t rows = amped_ceil_div(b->most, gram_rows);

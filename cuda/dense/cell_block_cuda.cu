@@ -1,3 +1,4 @@
+/* Contractions of a block of cells, and MTTKRP rows from them. */
 #include "cuda/dense/cell_block_cuda.h"
 
 amped_contract_cuda_args amped_contraction_cuda_of(const amped_device *device,

@@ -1,6 +1,6 @@
-/* Cell block: cells in device memory in a plan's layout, a slab or any block of one; contractions T
- * of them (dense_plan.h), and rows of MTTKRP from T. Twin of src/cpu/slab_cpu.h. All memory is
- * borrowed. Nothing waits. */
+/* Cell block: cells in device memory in a plan's layout, either a slab or any block of one. Its
+ * functions make contractions T of the cells (dense_plan.h), and rows of MTTKRP from T. Twin of
+ * src/cpu/slab_cpu.h. All memory is borrowed. Nothing waits. */
 #ifndef AMPED_CELL_BLOCK_CUDA_H
 #define AMPED_CELL_BLOCK_CUDA_H
 
@@ -17,23 +17,23 @@ extern "C" {
 
 typedef struct amped_cell_block_cuda {
   const amped_device *device;
-  const amped_plan *plan;        /* tells components and types */
+  const amped_plan *plan;        /* components and types */
   const amped_dense_plan *dense; /* dimensions of these cells, layout and tree */
   const void *d_cells;           /* slowest mode first */
   const void
-      *d_rows[AMPED_MAX_ORDER]; /* of each mode's factor, in the order of the cells' indices */
-  void *d_t;                    /* room for the largest T */
+      *d_rows[AMPED_MAX_ORDER]; /* rows of each mode's factor, ordered as the cells' indices */
+  void *d_t;                    /* memory of the largest T */
 } amped_cell_block_cuda;
 
-/* Room of contractions, and of rows from them. */
+/* Workspace of contractions, and of rows from them. Device memory. */
 typedef struct amped_cell_room_cuda {
-  double *d_sums;  /* of parts */
-  void *d_operand; /* rows of factors as a contraction takes them */
-  void *d_split;   /* as tensor cores take them */
+  double *d_sums;  /* partial sums */
+  void *d_operand; /* rows of factors, multiplied for a contraction */
+  void *d_split;   /* the operand split for tensor cores */
 } amped_cell_room_cuda;
 
-/* In bytes: enough for all contractions of the tree, and rows from them. Sums of a block with other
- * dimensions may take more. */
+/* Bytes of the workspace: enough for all contractions of the tree, and for rows from them. A block
+ * with other dimensions may need more for sums. */
 typedef struct amped_cell_room_bytes_cuda {
   uint64_t sums, operand, split;
 } amped_cell_room_bytes_cuda;
@@ -46,13 +46,14 @@ amped_cell_room_bytes_cuda amped_cell_block_cuda_room(const amped_device *device
 amped_status amped_cell_block_cuda_contract(const amped_cell_block_cuda *block, int from, int end,
                                             const amped_cell_room_cuda *room);
 
-/* Rows of the mode at `place` in the layout, from T, which such a contraction made. */
+/* Make rows of the mode at `place` in the layout from T, the contraction of the same from and
+ * end. */
 amped_status amped_cell_block_cuda_rows(const amped_cell_block_cuda *block, int from, int end,
                                         int place, const amped_cell_room_cuda *room, void *d_out);
 
-/* Parts of the above, for who contracts slabs piece by piece. The contraction of so many rows, that
- * is, indices of the slowest mode, memory not set; what it multiplies with; rows of the operand
- * that are made at a time, padded. */
+/* Steps of the above, for callers that contract a slab piece by piece. First the arguments of a
+ * contraction of `rows` indices of the slowest mode, with memory not set; then its operand; then
+ * the number of the operand's rows that are made at a time, padded. */
 amped_contract_cuda_args amped_contraction_cuda_of(const amped_device *device,
                                                    const amped_plan *plan,
                                                    const amped_dense_plan *dense, uint64_t rows,

@@ -1,4 +1,5 @@
-/* Cells of a dense tensor, widened in the kernel: four that lie together, as floats or doubles. */
+/* Cells of a dense tensor, widened in the kernel: four neighbours at a time, to floats or
+ * doubles. */
 #ifndef AMPED_CELLS_CUDA_CUH
 #define AMPED_CELLS_CUDA_CUH
 
@@ -10,8 +11,8 @@ extern "C" {
 
 namespace {
 
-/* Types of cells, by what a kernel is compiled for: float and double; or unsigned words of 1, 2, 4
- * or 8 bytes, whose type the kernel asks for. */
+/* Template argument of a kernel for a cell type: float, double, or an unsigned word of 1, 2, 4 or 8
+ * bytes. For words the kernel looks at `type`. */
 struct words4 {
   unsigned x[4];
 };
@@ -21,9 +22,10 @@ __device__ inline words4 load16(const unsigned char *at) {
   return {{v.x, v.y, v.z, v.w}};
 }
 
-/* widen: four cells from `at` on; of 8 bytes the last two lie `next` bytes behind the first two. */
+/* widen: convert four cells from `at` on. If a cell has 8 bytes, the last two lie `next` bytes
+ * behind the first two. */
 
-/* A half float of these bits: its exponent is moved by a product. */
+/* Returns the half float with these bits. A multiplication adjusts the exponent. */
 __device__ inline float half_float(unsigned bits) {
   const float size = __uint_as_float((bits & 0x7fffU) << 13) * 0x1p112F;
   return (bits & 0x8000U) != 0 ? -size : size;
@@ -95,7 +97,7 @@ __device__ inline void widen(const unsigned char *at, int next, amped_cell_type 
   }
 }
 
-/* Cell i, as a double. */
+/* Returns cell i as a double. */
 __device__ inline double cell_at(const void *cells, amped_cell_type type, uint64_t i) {
   switch (type) {
   case AMPED_CELL_I8:

@@ -1,15 +1,16 @@
+/* Contractions of dense tensors: tile sizes, number of parts, and the sum of the parts. */
 #include "cuda/dense/contract_kernels_cuda.h"
 
 #include "cuda/device/grid_cuda.cuh"
 
-/* Stages of a part of the k at least, where rows are few. */
+/* Fewest stages of a part of the k. */
 #define LEAST_STAGES 4
-/* Turns of all multiprocessors, so many that the last one may be short. */
+/* Waves of thread blocks from which on parts are not needed: a short last wave costs little. */
 #define MANY_TURNS 8
 
 namespace {
 
-/* T = the sums of all parts, in their order. */
+/* T = the sums of all parts, added in their order. */
 template <typename T>
 __global__ void __launch_bounds__(block_threads)
     add_parts(const double *sums, uint64_t elements, uint64_t parts, T *out) {
@@ -23,7 +24,8 @@ __global__ void __launch_bounds__(block_threads)
 
 } // namespace
 
-/* The columns of a tile of T from `column` on: as wide as kernels go, and as few as do. */
+/* Returns the columns of a tile of T from `column` on: the smallest width that holds the columns
+ * left, at most the widest that kernels have. */
 static int tile_columns(const amped_contract_cuda_args *args, int column) {
   const int left = args->ncomps - column;
   const bool is_float = args->value_type == AMPED_F32;
@@ -48,7 +50,8 @@ static bool takes_groups(const amped_contract_cuda_args *args) {
   return args->caches.groups && args->type == AMPED_CELL_F32 && args->value_type == AMPED_F32;
 }
 
-/* Rows of a tile of n columns, and such tiles that a multiprocessor has at once. */
+/* Rows of a tile of n columns, and number of such tiles that a multiprocessor works on at a
+ * time. */
 static void tile_shape(const amped_contract_cuda_args *args, int n, uint64_t *rows,
                        uint64_t *at_once) {
   const int bytes = n * (int)args->value_type;
@@ -60,8 +63,8 @@ static void tile_shape(const amped_contract_cuda_args *args, int n, uint64_t *ro
   }
 }
 
-/* Parts of the k of rows first .. end, where tiles are few: so many that all multiprocessors are at
- * work to the end. A part costs the stages that bring as many bytes as its sums. */
+/* Parts of the k of rows first .. end, if tiles are few: enough to keep all multiprocessors at work
+ * to the end. A part costs as much time as the stages that load the bytes of its sums. */
 uint64_t amped_contract_cuda_parts(const amped_contract_cuda_args *args) {
   const uint64_t deep = amped_cell_bytes(args->type) == 8 ? 16 : 32;
   const uint64_t most = args->mid < AMPED_CONTRACT_ROWS ? args->mid : AMPED_CONTRACT_ROWS;

@@ -1,15 +1,16 @@
 /* The kernel of contractions, and its launch, as templates: contract_f32.cu and contract_f64.cu
  * instantiate them.
  *
- * A thread block has a tile of T: `tile_rows` rows (l, t), N columns. Tiles of X and of F of `deep`
- * indices k come to shared memory asynchronously, some stages ahead, also those of the block's next
- * tile. A warp has 32 rows and up to 64 columns of the tile in fragments of m16n8k8.
+ * A thread block has a tile of T: `tile_rows` rows (l, t), N columns. Tiles of X and F of `deep`
+ * indices k are copied to shared memory asynchronously, a few stages ahead. The copies run on into
+ * the block's next tile. A warp has 32 rows and up to 64 columns of the tile in fragments of
+ * m16n8k8.
  *
- * In shared memory X lies as in the tensor: rows of cells with neighbouring k where the mode is the
- * last (trail = 1), else rows of cells with neighbouring t. A lane takes four neighbours in one
- * access: they are k of two steps, or rows of two fragments, in an order that F's rows, or rows of
- * T, follow. Units of 16 bytes change their places, so that eight lanes find eight groups of banks.
- * F's columns likewise: a lane takes those of V fragments at once. */
+ * In shared memory X lies as in the tensor: rows of cells with neighbouring k if the mode is the
+ * last (trail = 1), else rows of cells with neighbouring t. A lane reads four neighbours in one
+ * access. They are k of two steps, or rows of two fragments, and F's rows, or rows of T, are
+ * permuted to match. Units of 16 bytes are permuted, too, so that eight lanes use eight groups of
+ * banks. F's columns are permuted likewise: a lane reads columns of V fragments at once. */
 #ifndef AMPED_CONTRACT_CUDA_CUH
 #define AMPED_CONTRACT_CUDA_CUH
 
@@ -23,7 +24,7 @@ namespace {
 
 constexpr unsigned contract_threads = 256;
 
-/* A launch: k from..end - 1, for N columns from first_column on. */
+/* Arguments of a launch: k from .. end - 1, for N columns from first_column on. */
 template <typename T> struct contraction {
   amped_cell_type type;
   const unsigned char *cells;
@@ -33,14 +34,14 @@ template <typename T> struct contraction {
   uint64_t columns;
   unsigned first_column, ncomps;
   T *out;
-  double *sums;         /* NULL: out is stored at once */
-  bool again;           /* sums are added to */
+  double *sums;         /* NULL: T is stored directly in `out` */
+  bool again;           /* add to the sums */
   bool wide;            /* X can be copied 16 bytes at a time */
   bool vectors;         /* rows of T begin at whole vectors */
-  bool tf32;            /* one product */
-  uint64_t tiles;       /* of rows */
-  uint64_t parts, each; /* parts of the k, of so many stages each */
-  unsigned stages;      /* in shared memory: 2 to 4 */
+  bool tf32;            /* one TF32 product, not three */
+  uint64_t tiles;       /* number of tiles in the rows */
+  uint64_t parts, each; /* parts of the k; each has `each` stages */
+  unsigned stages;      /* in shared memory, 2 to 4 */
 };
 
 template <typename C, typename T, int N, bool is_last> struct contract_shape {
@@ -49,10 +50,10 @@ template <typename C, typename T, int N, bool is_last> struct contract_shape {
   static constexpr int warp_columns = N < 256 / (int)sizeof(T) ? N : 256 / (int)sizeof(T);
   static constexpr int warps_across = N / warp_columns;
   static constexpr int tile_rows = 256 / warps_across;
-  static constexpr int fragments = warp_columns / 8; /* beside each other in a warp */
+  static constexpr int fragments = warp_columns / 8; /* number per warp, side by side */
   static constexpr int wanted = 16 / (int)sizeof(T);
   static constexpr int V = wanted < fragments ? wanted : fragments;
-  static constexpr int factor_ld = N + 32 / (int)sizeof(T); /* elements: no conflicts of banks */
+  static constexpr int factor_ld = N + 32 / (int)sizeof(T); /* elements; avoids bank conflicts */
   static constexpr int cell_bytes = tile_rows * deep * cell;
   static constexpr int stage_bytes = cell_bytes + deep * factor_ld * (int)sizeof(T);
   static constexpr int blocks = N * (int)sizeof(T) <= 128 ? 2 : 1;
@@ -60,7 +61,7 @@ template <typename C, typename T, int N, bool is_last> struct contract_shape {
   static constexpr int pitch = (is_last ? deep : tile_rows) * cell;
 };
 
-/* Where byte `at` of a row of X lies in shared memory. */
+/* Returns the offset in shared memory of byte `at` of a row of X. */
 template <typename shape, bool is_last> __device__ inline int cell_place(int row, int at) {
   constexpr int s = shape::cell;
   int flip = 0;
@@ -82,7 +83,7 @@ __device__ inline void bring(unsigned char *to, const unsigned char *from, bool 
     *to = is_there ? *from : (unsigned char)0;
 }
 
-/* The stage that a block brings next: a tile and part (item), and its k. */
+/* The stage that a block loads next: a tile and part (item), and its k. */
 struct contract_cursor {
   uint64_t item, k, end;
 };
@@ -95,7 +96,7 @@ __device__ inline void start_item(const contraction<T> &p, int deep, contract_cu
   c.end = end < p.end ? end : p.end;
 }
 
-/* The cells of a stage, `count` at a time. */
+/* Copy the cells of a stage, `count` at a time. */
 template <typename shape, bool is_last, int count, typename T>
 __device__ inline void bring_cells(const contraction<T> &p, const contract_cursor &c,
                                    unsigned char *to) {
@@ -135,7 +136,7 @@ __device__ inline void bring_cells(const contraction<T> &p, const contract_curso
   }
 }
 
-/* The rows of F of a stage. Where k are neighbours in X, lane t of four has k = 4 t .. 4 t + 3 of
+/* Copy the rows of F of a stage. If k are neighbours in X, lane t of four has k = 4 t .. 4 t + 3 of
  * sixteen: k = 4 t + 2 s + i is row t + 4 i of step s. */
 template <typename shape, int N, bool is_last, typename T>
 __device__ inline void bring_factor(const contraction<T> &p, const contract_cursor &c,
@@ -171,7 +172,8 @@ __device__ inline void bring_stage(const contraction<T> &p, contract_cursor &c, 
   __pipeline_commit();
 }
 
-/* Waits until the oldest of so many stages is there, but for the one that is brought next. */
+/* Wait until the oldest of `stages` stages has arrived. The stage that is loaded next is not
+ * counted. */
 __device__ inline void wait_for_stage(unsigned stages) {
   if (stages == 2)
     __pipeline_wait_prior(0);
@@ -181,7 +183,7 @@ __device__ inline void wait_for_stage(unsigned stages) {
     __pipeline_wait_prior(2);
 }
 
-/* The lane's cells of sixteen k: a[s][i] is the fragment of step s, of 16 rows i. */
+/* Read the lane's cells of sixteen k: a[s][i] is the fragment of step s, of 16 rows i. */
 template <typename C, typename T, int N, bool is_last>
 __device__ inline void take_cells(const contraction<T> &p, const unsigned char *stage, int row,
                                   int k, T (*a)[2][4]) {
@@ -219,7 +221,7 @@ __device__ inline void take_cells(const contraction<T> &p, const unsigned char *
   }
 }
 
-/* V elements of F that lie together. */
+/* Read V neighbouring elements of F. */
 template <int V, typename T> __device__ inline void take_vector(const T *from, T *to) {
   if constexpr (V * sizeof(T) == 16) {
     const uint4 v = *reinterpret_cast<const uint4 *>(from);
@@ -232,14 +234,14 @@ template <int V, typename T> __device__ inline void take_vector(const T *from, T
   }
 }
 
-/* x = high + low, with the bits of high that tensor cores read, rounded. */
+/* x = high + low. high has the bits that tensor cores read, rounded. */
 __device__ inline void split(float x, unsigned &high, unsigned &low) {
   high = (__float_as_uint(x) + 0x1000U) & 0xffffe000U;
   low = __float_as_uint(x - __uint_as_float(high));
 }
 
-/* sums += a F of one step, in three products, of which the first are left out: 1 where a has no low
- * part, 2 for TF32. */
+/* sums += a F of one step, in three products. The first left_out of them are skipped: 1 if a has no
+ * low part, 2 for TF32. */
 template <typename shape>
 __device__ inline void multiply_step(const float (*a)[4], const float *f, int left_out,
                                      float (*sums)[shape::fragments][4]) {
@@ -297,7 +299,7 @@ __device__ inline void multiply_step(const double (*a)[4], const double *f, int,
   }
 }
 
-/* V elements of a row of T from column r on: to T, or to the part's sums. */
+/* Store V elements of a row of T from column r on: in T, or in the part's sums. */
 template <int V, typename T>
 __device__ inline void put_vector(const contraction<T> &p, uint64_t part, uint64_t row, unsigned r,
                                   const T *v, bool again) {
@@ -330,7 +332,7 @@ __device__ inline void put_vector(const contraction<T> &p, uint64_t part, uint64
       to[i] = v[i];
 }
 
-/* The warp's sums of an item; they become zero. */
+/* Store the warp's sums of an item, and zero them. */
 template <typename shape, bool is_last, typename T>
 __device__ inline void put_sums(const contraction<T> &p, uint64_t item, int warp_row,
                                 int warp_column, bool again, T (*sums)[shape::fragments][4]) {
@@ -371,7 +373,7 @@ template <int F, typename T> __device__ inline void clear(T (*sums)[F][4]) {
         sums[i][n][e] = (T)0;
 }
 
-/* The products of a stage. */
+/* Add the products of a stage to sums. */
 template <typename C, typename T, int N, bool is_last>
 __device__ inline void multiply_stage(const contraction<T> &p, const unsigned char *stage,
                                       int warp_row, int warp_column,
@@ -393,7 +395,8 @@ __device__ inline void multiply_stage(const contraction<T> &p, const unsigned ch
   }
 }
 
-/* Sums of a stage, added to those of the item. Tensor cores cut floats: they begin at zero. */
+/* Add the sums of a stage to the item's sums. Tensor cores truncate float sums, so a stage's float
+ * sums begin at zero. */
 template <typename C, typename T, int N, bool is_last>
 __device__ inline void add_stage(const contraction<T> &p, const unsigned char *stage, int warp_row,
                                  int warp_column,
@@ -485,7 +488,7 @@ amped_status launch_columns(const amped_contract_cuda_args *args, const contract
                           : launch_contraction<C, T, N, false>(args, p);
 }
 
-/* The contraction that args describe, but columns. */
+/* Returns the contraction that args describe, except its columns. */
 template <typename T>
 contraction<T> contraction_of(const amped_contract_cuda_args *args, uint64_t parts) {
   contraction<T> p = {};

@@ -1,8 +1,9 @@
+/* Contractions with float sums: chooses the kernel by cell type and width of a tile. */
 #include "cuda/dense/contract_kernels_cuda.h"
 
 #include "cuda/dense/contract_cuda.cuh"
 
-/* Words of other types than float: fewer widths of tiles. */
+/* Launch for cells other than float, with fewer widths of tiles. */
 template <typename C>
 static amped_status launch_words(const amped_contract_cuda_args *args, contraction<float> p,
                                  int n) {

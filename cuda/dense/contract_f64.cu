@@ -1,3 +1,4 @@
+/* Contractions with double sums: chooses the kernel by cell type and width of a tile. */
 #include "cuda/dense/contract_kernels_cuda.h"
 
 #include "cuda/dense/contract_cuda.cuh"

@@ -1,20 +1,20 @@
 /* Contraction of floats by products of warp groups (wgmma), for compute capability 9.0.
  *
- * x = h + l, h being what tensor cores take of x as TF32. One product in TF32 gives h h', and one
- * in bfloat16, of as many steps, l h' + h l'. What is rounded or left out is at most 2^-18 of |x
- * x'|.
+ * x = h + l, h being the bits of x that tensor cores read as TF32. One product in TF32 gives h h'.
+ * One product in bfloat16, of the same number of steps, gives l h' + h l'. Everything rounded or
+ * left out is at most 2^-18 of |x x'|.
  *
- * Groups of four warps have a tile of T: 64 rows (l, t) each, N columns. Tiles of X of `deep`
- * indices k come to shared memory as in contract_cuda.cuh. A lane takes its cells from there, and
- * splits them in registers. F is split before: of each eight k and N columns it has four k in TF32,
- * the other four, all eight's h and their l in bfloat16, as the tensor cores read them. A stage of
- * it comes by one copy, while they work on the one before; it has three places in turn. Tensor
- * cores cut their sums: those of four stages are added up in registers.
+ * Groups of four warps have a tile of T: 64 rows (l, t) per group, N columns. Tiles of X of `deep`
+ * indices k are copied to shared memory as in contract_cuda.cuh. A lane reads its cells there, and
+ * splits them in registers. F is split before, by a kernel of its own. For each eight k and N
+ * columns it stores four k in TF32, the other four, all eight h and their l in bfloat16, as the
+ * tensor cores read them. One copy loads a stage of F, while tensor cores work on the stage before;
+ * three buffers alternate. Tensor cores truncate their sums: sums of four stages are added up in
+ * registers.
  *
- * Where the mode is the last, lane t of four has k = 4 t .. 4 t + 3 of sixteen: four k of F in
- * shared memory are then q, q + 4, q + 8, q + 12. In bfloat16 a lane's two k of eight are
- * neighbours. Columns change places within sixteen, so that a lane's four sums are neighbours in
- * T. */
+ * If the mode is the last, lane t of four has k = 4 t .. 4 t + 3 of sixteen: four k of F in shared
+ * memory are then q, q + 4, q + 8, q + 12. In bfloat16 a lane's two k of eight are neighbours.
+ * Columns are permuted within sixteen, so that a lane's four sums are neighbours in T. */
 #include "cuda/dense/contract_kernels_cuda.h"
 
 #include "cuda/dense/contract_cuda.cuh"
@@ -33,17 +33,17 @@ template <int N, bool is_last> struct group_shape {
   static constexpr int steps = deep / 8;
   static constexpr int core_bytes = N * 16;
   static constexpr int factor_bytes = steps * 4 * core_bytes;
-  static constexpr int places = 3; /* of F */
+  static constexpr int places = 3; /* buffers of F */
   static constexpr int bytes = stages * stage_bytes + places * factor_bytes;
   static constexpr unsigned fold = 4; /* stages whose sums tensor cores add up */
 };
 
-/* The column of T that lies at this place of F in shared memory. */
+/* Returns the column of T at this place of F in shared memory. */
 __device__ inline int column_at(int slot) {
   return (slot & ~15) + ((slot >> 1 & 3) << 2) + ((slot >> 3 & 1) << 1) + (slot & 1);
 }
 
-/* The stage that comes next: a tile and part (item), and its k, from p.from on. */
+/* The stage that is loaded next: a tile and part (item), and its k, counted from p.from. */
 struct group_cursor {
   unsigned item, k, end;
 };
@@ -62,7 +62,7 @@ __device__ inline unsigned stages_of(const contraction<float> &p, unsigned item)
   return (c.end - c.k + AMPED_CONTRACT_STEP - 1) / AMPED_CONTRACT_STEP;
 }
 
-/* True where an item ends. */
+/* Advance to the next stage. Returns true if an item ends. */
 __device__ inline bool go_on(const contraction<float> &p, group_cursor &c) {
   c.k += AMPED_CONTRACT_STEP;
   if (c.k < c.end)
@@ -73,15 +73,15 @@ __device__ inline bool go_on(const contraction<float> &p, group_cursor &c) {
   return true;
 }
 
-/* The cells that this thread brings of a tile. */
+/* The cells that this thread copies of a tile. */
 struct group_cells {
   group_cursor at;
-  unsigned rows;     /* of the tile, at most tile_rows */
-  const float *from; /* at.k = 0 */
+  unsigned rows;     /* rows of the tile, at most tile_rows */
+  const float *from; /* address for at.k = 0 */
 };
 
-/* How a thread's cells lie in a stage: `count` beside each other at `e` of rows first, first + down
- * and so on of what lies in shared memory. */
+/* A thread's cells in a stage: `count` neighbours, beginning at `e`, in rows first, first + down,
+ * and so on of shared memory. */
 template <typename shape, bool is_last, int count> struct bring_shape {
   static constexpr unsigned wide = is_last ? shape::deep : shape::tile_rows;
   static constexpr unsigned all = is_last ? shape::tile_rows : shape::deep;
@@ -111,7 +111,8 @@ __device__ inline void start_cells(const contraction<float> &p, group_cells &c) 
   }
 }
 
-/* whole: all cells are there. Rows that are a multiple of four apart lie alike in shared memory. */
+/* Copy the thread's cells of a stage. whole: all cells exist. Rows whose distance is a multiple of
+ * four have the same permutation in shared memory. */
 template <typename shape, bool is_last, int count, bool whole>
 __device__ inline void bring_floats(const contraction<float> &p, const group_cells &c,
                                     unsigned char *to) {
@@ -159,7 +160,7 @@ __device__ inline void bring_next(const contraction<float> &p, group_cells &c, u
   __pipeline_commit();
 }
 
-/* F of a tile of n columns, split. Eight k of a column are a thread's. */
+/* Split F for a tile of n columns. A thread takes eight k of a column. */
 template <bool is_last>
 __global__ void __launch_bounds__(block_threads)
     split_factor(const contraction<float> p, unsigned n, uint4 *out) {
@@ -193,7 +194,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/* The next stage of F to its place in shared memory, by one thread. */
+/* Copy the next stage of F to its buffer in shared memory; called by one thread. */
 template <typename shape>
 __device__ inline void bring_factor(const contraction<float> &p, const unsigned char *split,
                                     group_cursor &c, unsigned char *factor, uint64_t *arrived,
@@ -206,18 +207,19 @@ __device__ inline void bring_factor(const contraction<float> &p, const unsigned 
   go_on(p, c);
 }
 
-/* A lane's cells of a step, as fragments of 16 rows: as they are, and in bfloat16 l, then h. */
+/* A lane's cells of a step, as fragments of 16 rows: the cells themselves, and in bfloat16 l, then
+ * h. */
 struct group_fragment {
   float cells[4];
   unsigned halves[4];
 };
 
-/* x to the nearest number in TF32. */
+/* Returns x rounded to the nearest TF32 number. */
 __device__ inline float rounded(float x) {
   return __uint_as_float(__float_as_uint(x) + 0x1000U);
 }
 
-/* What tensor cores leave of x. */
+/* Returns the part of x that tensor cores ignore. */
 __device__ inline float rest_of(float x) {
   return x - __uint_as_float(__float_as_uint(x) & 0xffffe000U);
 }
@@ -237,7 +239,7 @@ template <int steps, bool tf32> __device__ inline void split_fragments(group_fra
     }
 }
 
-/* The lane's cells of a stage. */
+/* Read the lane's cells of a stage. */
 template <typename shape, bool is_last>
 __device__ inline void take_fragments(const unsigned char *stage, int row, group_fragment *a) {
   const int g = (int)threadIdx.x % 32 / 4;
@@ -264,7 +266,7 @@ __device__ inline void take_fragments(const unsigned char *stage, int row, group
     }
 }
 
-/* The warp's sums of an item; they become zero. */
+/* Store the warp's sums of an item, and zero them. */
 template <int N, bool is_last>
 __device__ inline void put_group_sums(const contraction<float> &p, unsigned item, int row,
                                       bool again, float *sums) {
@@ -288,8 +290,8 @@ __device__ inline void put_group_sums(const contraction<float> &p, unsigned item
     }
 }
 
-/* Where a block is: stage `done` of an item, and the places of that stage in shared memory. turn:
- * of arrivals in F's places, the lowest bit. */
+/* Progress of a block: stage `done` of an item, and the stage's buffers in shared memory. turn:
+ * lowest bit of the number of arrivals in F's buffers. */
 struct group_place {
   unsigned item, done, stages;
   unsigned cells, factor, turn;
@@ -330,7 +332,8 @@ __global__ void __launch_bounds__((group_shape<N, is_last>::threads), 1)
   split_fragments<shape::steps, tf32>(even);
   group_place at = {blockIdx.x, 0, stages_of(p, blockIdx.x), 0, 0, 0};
 
-  /* One stage, whose cells are there; the next one's are taken. False after the last one. */
+  /* Multiply one stage, whose cells are read, and read the cells of the next. Returns false after
+   * the last stage. */
   const auto multiply = [&](const group_fragment *a, group_fragment *next) {
     const unsigned char *const right = factor + at.factor * shape::factor_bytes;
     group_arrival(arrived + at.factor, at.turn);

@@ -1,7 +1,7 @@
-/* The two instantiations of the contraction's kernel: of sums in float and in double.
+/* Kernels of contractions, by type of sums: float and double.
  *
- * Columns `column` .. column + n of T. n is amped_contract_cuda_tile's; the k are divided into at
- * most `parts` parts. Enqueued; nothing waits. */
+ * They make columns `column` .. column + n - 1 of T. n: the tile width that contract_cuda.cu
+ * chooses. The k are divided into at most `parts` parts. Work is enqueued; nothing waits. */
 #ifndef AMPED_CONTRACT_KERNELS_CUDA_H
 #define AMPED_CONTRACT_KERNELS_CUDA_H
 
@@ -16,8 +16,8 @@ amped_status amped_contract_f32(const amped_contract_cuda_args *args, uint64_t p
 amped_status amped_contract_f64(const amped_contract_cuda_args *args, uint64_t parts, int column,
                                 int n);
 
-/* The first one, by products of warp groups: cells are floats, the device's caches.groups is true,
- * n is 32, 64 or 128. */
+/* amped_contract_f32 by products of warp groups. Requires float cells, the device's caches.groups,
+ * and n of 32, 64 or 128. */
 amped_status amped_contract_group(const amped_contract_cuda_args *args, uint64_t parts, int column,
                                   int n);
 

@@ -1,3 +1,5 @@
+/* Blocks of a dense tensor on a GPU: gathers cells, then makes MTTKRP, grams and new rows of
+ * blocks. */
 #include "cuda/dense/dense_block_cuda.h"
 
 #include <cstring>
@@ -18,18 +20,18 @@ namespace {
 
 const char what[] = "blocks of the tensor";
 
-/* Single cells that are visited at a time. */
+/* Single cells that are read at a time. */
 constexpr uint64_t most_cells = UINT64_C(1) << 16;
-/* Where cells and results of contractions begin. */
+/* Alignment in bytes of cells and of contractions. */
 constexpr uint64_t alignment = 256;
 
 uint64_t aligned(uint64_t bytes) {
   return amped_ceil_div(bytes, alignment) * alignment;
 }
 
-/* Bytes of what blocks allocate on the device. */
+/* Bytes of the blocks' device memory. */
 struct room {
-  uint64_t cells, t; /* of each block */
+  uint64_t cells, t; /* per block */
   uint64_t rows[AMPED_MAX_ORDER], indices[AMPED_MAX_ORDER];
   uint64_t sums, numbers, wide, matrices, partials, vectors, moved, places, first, pieces;
   amped_cell_room_bytes_cuda contraction;
@@ -42,28 +44,29 @@ struct amped_dense_blocks {
   const amped_plan *plan;
   amped_block_shape shape;
   room bytes;
-  uint64_t count;                   /* of blocks in hand */
-  amped_dense_plan *dense;          /* [shape.count] dims of each */
-  uint64_t *first[AMPED_MAX_ORDER]; /* [shape.count + 1] where a block's indices begin, from 0 */
-  uint64_t *numbers;                /* as d_numbers */
-  amped_block_place_cuda *places;   /* as d_places */
-  double *moved;                    /* as d_moved */
+  uint64_t count;                   /* number of current blocks */
+  amped_dense_plan *dense;          /* [shape.count] dimensions of each block */
+  uint64_t *first[AMPED_MAX_ORDER]; /* [shape.count + 1] first row of each block among all
+                                       blocks' rows */
+  uint64_t *numbers;                /* host copy of d_numbers */
+  amped_block_place_cuda *places;   /* host copy of d_places */
+  double *moved;                    /* host copy of d_moved */
   amped_slab_cells_cuda slab;
-  amped_dense_kept kept; /* of all blocks' contractions */
-  int mode;              /* of the sums */
+  amped_dense_kept kept; /* the contraction that d_t holds, of all blocks */
+  int mode;              /* mode of the sums */
   uint64_t versions[AMPED_MAX_ORDER];
   uint64_t clock;
 
   char *d_cells, *d_t;
-  char *d_rows[AMPED_MAX_ORDER];        /* of all blocks */
-  uint64_t *d_indices[AMPED_MAX_ORDER]; /* likewise: of the slab */
-  uint64_t *d_first[AMPED_MAX_ORDER];   /* as first */
-  char *d_sums, *d_before;              /* rows of the longest mode */
-  uint64_t *d_numbers;                  /* indices or positions on their way */
+  char *d_rows[AMPED_MAX_ORDER];        /* rows of all blocks */
+  uint64_t *d_indices[AMPED_MAX_ORDER]; /* indices in the slab, of all blocks */
+  uint64_t *d_first[AMPED_MAX_ORDER];   /* device copy of first */
+  char *d_sums, *d_before;              /* each: rows of the longest mode */
+  uint64_t *d_numbers;                  /* indices or positions, temporary */
   double *d_wide;                       /* rows, or single cells, in double */
   double *d_matrices;                   /* [2 shape.count][ncomps][ncomps] */
   double *d_partials;
-  double *d_vectors; /* a number a block, then ones, then zeros: ncomps each */
+  double *d_vectors; /* one number per block, then ncomps ones, then ncomps zeros */
   double *d_moved;
   amped_block_place_cuda *d_places;
   const char **d_pieces;
@@ -152,7 +155,7 @@ amped_status to_device(const amped_dense_blocks *b, void *d_to, const void *from
   return AMPED_OK;
 }
 
-/* And waits. */
+/* Copy to the host, and wait. */
 amped_status to_host(const amped_dense_blocks *b, void *to, const void *d_from, uint64_t bytes) {
   if (bytes > 0)
     AMPED_CUDA(cudaMemcpyAsync(to, d_from, bytes, cudaMemcpyDeviceToHost, b->part.device->stream));
@@ -229,7 +232,7 @@ amped_status allocate(amped_dense_blocks *b) {
   return wait(b);
 }
 
-/* Ones and zeros, for row descent. */
+/* Upload ones and zeros, for row descent. */
 amped_status put_constants(amped_dense_blocks *b) {
   const uint64_t n = (uint64_t)b->plan->ncomps;
   double *constants = nullptr;
@@ -244,7 +247,7 @@ amped_status put_constants(amped_dense_blocks *b) {
   return status;
 }
 
-/* Where the slab's cells lie. */
+/* Collect the addresses of the slab's cells. */
 amped_status find_slab(amped_dense_blocks *b) {
   const amped_dense_plan *d = &b->plan->dense;
   amped_slab_cuda *slab = b->part.slab;
@@ -297,7 +300,7 @@ amped_status create(amped_tensor_part *part, const amped_block_shape *shape,
   return status;
 }
 
-/* --- blocks come into hand -------------------------------------------------------------------- */
+/* --- taking blocks ---------------------------------------------------------------------------- */
 
 uint64_t dim_of(const amped_dense_blocks *b, uint64_t block, int mode) {
   return b->first[mode][block + 1] - b->first[mode][block];
@@ -325,7 +328,7 @@ amped_block_rows_cuda rows_in_hand(const amped_dense_blocks *b, int mode) {
   return r;
 }
 
-/* Positions of rows in mode's factor, to d_numbers + at. */
+/* Upload the positions of rows in mode's factor to d_numbers + at. */
 amped_status put_positions(amped_dense_blocks *b, int mode, uint64_t count, const uint64_t *indices,
                            uint64_t at) {
   for (uint64_t i = 0; i < count; i++)
@@ -333,7 +336,7 @@ amped_status put_positions(amped_dense_blocks *b, int mode, uint64_t count, cons
   return to_device(b, b->d_numbers + at, b->numbers + at, count * sizeof(uint64_t));
 }
 
-/* Indices in the slab, to d_to; they go through the host's numbers from `at` on. */
+/* Upload indices in the slab to d_to. b->numbers from `at` on is the host buffer. */
 amped_status put_indices(amped_dense_blocks *b, int mode, uint64_t count, const uint64_t *indices,
                          uint64_t at, uint64_t *d_to) {
   const amped_dense_plan *d = &b->plan->dense;
@@ -353,7 +356,7 @@ amped_status take_rows(amped_dense_blocks *b, const amped_block_sets *sets, int 
   AMPED_TRY(put_positions(b, mode, rows_of(b, mode), indices, 0));
   AMPED_TRY(amped_block_rows_cuda_take(
       &rows, rows_of(b, mode), amped_factor_set_cuda_rows(b->part.factors, mode), b->d_numbers));
-  AMPED_TRY(wait(b)); /* numbers are used anew */
+  AMPED_TRY(wait(b)); /* numbers are reused */
   b->versions[mode] = ++b->clock;
   if (!packs)
     return AMPED_OK;
@@ -406,7 +409,8 @@ amped_status take(amped_dense_blocks *b, const amped_block_sets *sets, const voi
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-/* Blocks of other dimensions than the largest may take more sums. */
+/* Enlarge the workspace of sums if needed: a block with other dimensions than the largest may need
+ * more. */
 amped_status keep_room(amped_dense_blocks *b, const amped_dense_plan *dense) {
   const amped_cell_room_bytes_cuda r = amped_cell_block_cuda_room(b->part.device, b->plan, dense);
   if (r.sums <= b->bytes.contraction.sums)
@@ -488,7 +492,7 @@ amped_status grams(amped_dense_blocks *b, int mode, double *out) {
   return to_host(b, out, b->d_matrices, matrices(b) * sizeof *out);
 }
 
-/* The sums over rows that the last kernel left. */
+/* Add the sums over rows that the last kernel left to *moved. */
 amped_status add_moved(amped_dense_blocks *b, const amped_block_rows_cuda *rows,
                        amped_rows_moved *moved) {
   const uint64_t parts = amped_block_rows_cuda_parts(rows);

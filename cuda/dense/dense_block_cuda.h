@@ -1,7 +1,7 @@
-/* Blocks of a dense tensor on a GPU (backend/dense_block.h): twin of src/cpu/dense_block_cpu.c.
+/* Blocks of a dense tensor on a GPU (backend/dense_block.h). Twin of src/cpu/dense_block_cpu.c.
  *
- * Cells of a slab are packed by the GPU, from its memory or from pinned host memory, where they are
- * streamed. Blocks follow each other through contractions; rows of all blocks are made at once. */
+ * The GPU packs cells of a slab, from device memory or, if the slab is streamed, from pinned host
+ * memory. Contractions take the blocks one after the other; rows of all blocks are made at once. */
 #ifndef AMPED_DENSE_BLOCK_CUDA_H
 #define AMPED_DENSE_BLOCK_CUDA_H
 
@@ -13,7 +13,7 @@ extern "C" {
 
 extern const amped_dense_block_ops amped_dense_block_cuda;
 
-/* The members of a dense tensor part that blocks work with. */
+/* The members of a dense tensor part that blocks use. All are borrowed. */
 typedef struct amped_dense_part_cuda {
   const amped_device *device;
   const amped_plan *plan;

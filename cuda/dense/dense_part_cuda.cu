@@ -1,3 +1,5 @@
+/* The format "dense" on a GPU: a rank's slab, resident or streamed, its contractions, MTTKRP and
+ * fit. */
 #include "cuda/dense/dense_part_cuda.h"
 
 #include <cstring>
@@ -15,7 +17,7 @@ extern "C" {
 #include "tensor/overflow.h"
 }
 
-/* Bytes of what a part allocates, beside its cells. */
+/* Bytes that a part allocates in addition to its cells. */
 struct room {
   uint64_t t, sums, operand, split, partial, gathered[AMPED_MAX_ORDER];
 };
@@ -26,38 +28,40 @@ struct amped_tensor_part {
   const amped_plan *plan;
   room bytes;
   amped_slab_cuda slab;
-  uint64_t filled;                     /* cells that were inserted */
+  uint64_t filled;                     /* number of cells inserted so far */
   void *d_t;                           /* the last contraction */
-  amped_dense_kept kept;               /* its modes */
-  double *d_sums;                      /* of parts, in a contraction and in rows */
-  void *d_operand;                     /* rows of factors as a contraction takes them */
-  void *d_split;                       /* as tensor cores take them */
-  void *d_partial, *d_arriving;        /* of amped_partial_rows */
-  void *d_gathered[AMPED_MAX_ORDER];   /* factors in the order of indices, where several ranks have
-                                          their blocks padded; W in that order */
-  const void *d_rows[AMPED_MAX_ORDER]; /* factors in that order: of the slab's indices */
+  amped_dense_kept kept;               /* modes and factor versions of d_t */
+  double *d_sums;                      /* partial sums, in a contraction and in rows */
+  void *d_operand;                     /* rows of factors, multiplied for a contraction */
+  void *d_split;                       /* the operand split for tensor cores */
+  void *d_partial, *d_arriving;        /* memory of partial_rows: this rank's sums, and partial
+                                          sums from other ranks */
+  void *d_gathered[AMPED_MAX_ORDER];   /* factors in the order of indices, if the blocks of
+                                          several ranks are padded; W in that order */
+  const void *d_rows[AMPED_MAX_ORDER]; /* factors in the order of the slab's indices */
   amped_products_room_cuda *d_products;
-  cudaEvent_t begin, stop; /* of the last MTTKRP */
-  bool passed;             /* it went over the slab */
+  cudaEvent_t begin, stop; /* times of the last MTTKRP */
+  bool passed;             /* the last MTTKRP made a pass over the slab */
 };
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
-/* Modes whose factor has to be gathered: all but the slab mode, whose own rows lie together. */
+/* True for modes whose factor has to be gathered. The rows of the slab mode are this rank's own
+ * block, which is contiguous. */
 static bool is_gathered(const amped_plan *plan, int mode) {
   return plan->nranks > 1 && mode != plan->dense.slab_mode;
 }
 
-/* The contraction of modes layout[from] .. layout[end - 1] of so many rows of the slab; its memory
- * is not set. */
+/* Arguments of the contraction of modes layout[from] .. layout[end - 1] over `rows` rows of the
+ * slab. Memory is not set. */
 static amped_contract_cuda_args contraction_of(const amped_device *device, const amped_plan *plan,
                                                uint64_t rows, int from, int end) {
   return amped_contraction_cuda_of(device, plan, &plan->dense, rows, from, end);
 }
 
-/* Doubles for the sums of a contraction, and the most parts of a call. Where it takes the slowest
- * mode out, the calls of all visits add to the same sums. Visits have four sizes at most: those of
- * the first two and of the last two. */
+/* Returns the doubles for the sums of a contraction, and in *parts the most parts of a call. If the
+ * contraction includes the slowest mode, the calls of all visits add to the same sums. Visits have
+ * at most four sizes, which the first two and the last two visits have. */
 static uint64_t sums_of(const amped_device *device, const amped_plan *plan,
                         const amped_slab_layout_cuda *layout, int from, int end, uint64_t *parts) {
   const uint64_t visits = amped_slab_visits_cuda(layout);
@@ -83,7 +87,7 @@ static void keep_larger(uint64_t *most, uint64_t bytes) {
   *most = bytes > *most ? bytes : *most;
 }
 
-/* The memory of every contraction that the plan's tree may take, and of the rows from it. */
+/* Find the memory of every contraction that the plan's tree may need, and of the rows from it. */
 static void room_of_contractions(const amped_device *device, const amped_plan *plan,
                                  const amped_slab_layout_cuda *layout, room *r) {
   const int half = plan->order / 2;
@@ -136,7 +140,8 @@ static uint64_t all_bytes(const room *r, const amped_slab_layout_cuda *layout) {
   return bytes;
 }
 
-/* The layout of the plan's slab with so many resident rows, and all bytes that it takes. */
+/* Make the layout of the plan's slab with `resident` resident rows. *bytes: all device memory that
+ * it needs. */
 static amped_status lay_out(const amped_device *device, const amped_plan *plan, uint64_t resident,
                             amped_slab_layout_cuda *layout, uint64_t *bytes) {
   const amped_dense_plan *d = &plan->dense;
@@ -152,8 +157,9 @@ static amped_status lay_out(const amped_device *device, const amped_plan *plan, 
   return AMPED_OK;
 }
 
-/* AUTO: all rows where they fit; else as many as do, beside the buffers for the rest. Sums may grow
- * with the rows that stay. */
+/* Choose the number of resident rows. AUTO: all rows if they fit; else the most rows that fit in
+ * addition to the buffers for the rest. Sums may grow with the number of resident rows, so the
+ * number is reduced until all fits. */
 static amped_status choose_layout(const amped_device *device, const amped_plan *plan,
                                   uint64_t budget, amped_slab_layout_cuda *layout,
                                   uint64_t *bytes) {
@@ -264,7 +270,7 @@ static amped_status create(amped_device *device, amped_factor_set *factors, cons
   return status;
 }
 
-/* The memory that the user's limit leaves. */
+/* Returns the bytes that the user's limit leaves free. */
 static uint64_t spare(const amped_tensor_part *part) {
   const uint64_t limit = part->device->options.device_memory;
   const uint64_t taken = all_bytes(&part->bytes, &part->slab.layout);
@@ -296,7 +302,8 @@ static amped_status finish(amped_tensor_part *part, int mode) {
   return AMPED_OK;
 }
 
-/* Memory keeps the size of more components; sums of another number of parts may need more. */
+/* Keep the memory, which was sized for more components. Only the sums may need more, because their
+ * number of parts may change. */
 static amped_status resize(amped_tensor_part *part) {
   room r;
   part->kept = {};
@@ -315,7 +322,7 @@ amped_dense_part_cuda amped_dense_part_cuda_of(amped_tensor_part *part) {
 
 /* --- MTTKRP ----------------------------------------------------------------------------------- */
 
-/* Copy blocks of ranks from one memory to another, where rows lie without padding on one side. */
+/* Copy the blocks of all ranks between padded and contiguous memory. */
 static amped_status copy_blocks(const amped_tensor_part *part, int mode, char *d_padded,
                                 char *d_dense, bool to_dense) {
   const amped_plan *plan = part->plan;
@@ -352,12 +359,12 @@ static int place_of(const amped_plan *plan, int mode) {
   return k;
 }
 
-/* Does every visit add to all of T, and not make rows of its own? */
+/* True if every visit adds to all of T; false if every visit makes rows of its own. */
 static bool adds_visits(const amped_tensor_part *part) {
   return part->kept.from == 0 && amped_slab_visits_cuda(&part->slab.layout) > 1;
 }
 
-/* The contraction of a visit's cells. */
+/* Contract a visit's cells. */
 static amped_status contract_visit(amped_tensor_part *part, const amped_slab_visit_cuda *visit,
                                    const void *d_cells, void *arguments) {
   (void)arguments;
@@ -395,7 +402,7 @@ static amped_status contract_visit(amped_tensor_part *part, const amped_slab_vis
 typedef amped_status visit_cells(amped_tensor_part *part, const amped_slab_visit_cuda *visit,
                                  const void *d_cells, void *arguments);
 
-/* A pass over the slab. */
+/* Visit the whole slab: call `act` for the cells of each visit. */
 static amped_status over_slab(amped_tensor_part *part, visit_cells *act, void *arguments) {
   amped_slab_cuda *slab = &part->slab;
   const uint64_t visits = amped_slab_visits_cuda(&slab->layout);
@@ -422,7 +429,7 @@ static amped_status contract_modes(amped_tensor_part *part) {
   return over_slab(part, contract_visit, nullptr);
 }
 
-/* T = the contraction of the modes that part->kept tells. */
+/* T = the contraction of the modes in part->kept. */
 static amped_status contract(amped_tensor_part *part) {
   const amped_status status = contract_modes(part);
   if (status != AMPED_OK)
@@ -430,7 +437,7 @@ static amped_status contract(amped_tensor_part *part) {
   return status;
 }
 
-/* The slab's rows of the mode at `place`, from T, to d_out. */
+/* Make the slab's rows of the mode at `place`, from T, in d_out. */
 static amped_status make_rows(const amped_tensor_part *part, int place, void *d_out) {
   amped_cell_block_cuda slab = {part->device, part->plan, &part->plan->dense,
                                 nullptr,      {},         part->d_t};
@@ -439,7 +446,7 @@ static amped_status make_rows(const amped_tensor_part *part, int place, void *d_
   return amped_cell_block_cuda_rows(&slab, part->kept.from, part->kept.end, place, &room, d_out);
 }
 
-/* Own rows of the output, or a part of the sums of all rows. What is not a slab's row is zero. */
+/* Store own rows of the output, or partial sums of all rows. Rows outside the slab are zero. */
 static amped_status put_rows(amped_tensor_part *part, int mode, int place) {
   const amped_plan *plan = part->plan;
   const uint64_t row_bytes = amped_plan_row_bytes(plan);
@@ -481,7 +488,7 @@ static void go_on(amped_tensor_part *part, uint64_t sweeps) {
   amped_dense_go_on(&part->kept, part->plan->order, sweeps);
 }
 
-/* All rows are finished at once. */
+/* Wait for rows of a part of the block. The kernels finish all rows at the same time. */
 static amped_status mttkrp_wait(amped_tensor_part *part, int mode, int block_part,
                                 amped_mttkrp_times *times) {
   float ms = 0.0F;

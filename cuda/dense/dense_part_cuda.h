@@ -1,8 +1,8 @@
-/* A slab of a dense tensor in device memory: twin of src/cpu/dense_cpu.c.
+/* A rank's slab of a dense tensor on a GPU. Twin of src/cpu/dense_cpu.c.
  *
- * The slab stays as it came, in its file's type and order. T, the last contraction (dense_plan.h),
- * is kept with the versions of the factors in it. All of it is resident: what does not fit is
- * refused with its size. */
+ * Cells keep their file's type and order. T, the last contraction (dense_plan.h), is kept with the
+ * versions of the factors in it. The slab is resident, or some of its rows are streamed from pinned
+ * host memory (slab_layout_cuda.h). If it cannot fit, it is refused with its size. */
 #ifndef AMPED_DENSE_PART_CUDA_H
 #define AMPED_DENSE_PART_CUDA_H
 

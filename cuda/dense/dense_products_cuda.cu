@@ -1,3 +1,5 @@
+/* Kernel of a dense tensor's fit: sums of x x and x m over the cells of a slab, in
+ * double-double. */
 #include "cuda/dense/dense_products_cuda.h"
 
 #include "cuda/dense/cells_cuda.cuh"
@@ -14,7 +16,7 @@ struct slab_problem {
   amped_products_room_cuda *room;
 };
 
-/* The model's value at cell i. */
+/* Returns the model's value at cell i. */
 template <typename T> __device__ amped_dd model_at(const slab_problem &p, uint64_t i) {
   const T *rows[AMPED_MAX_ORDER];
   amped_dd sum = {0.0, 0.0};
@@ -40,7 +42,7 @@ __device__ void add_to(amped_products &to, const amped_products &from) {
   to.xm = amped_dd_add(to.xm, from.xm);
 }
 
-/* A thread takes a cell at a time. */
+/* A thread takes one cell at a time. */
 template <typename T>
 __global__ void __launch_bounds__(block_threads) add_slab(const slab_problem p) {
   __shared__ amped_products sums[block_threads];

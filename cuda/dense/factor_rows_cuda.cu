@@ -1,3 +1,4 @@
+/* Kernels that multiply rows of factors for a contraction, and that sum partial rows over ranks. */
 #include "cuda/dense/factor_rows_cuda.h"
 
 #include "cuda/device/grid_cuda.cuh"

@@ -1,5 +1,5 @@
-/* Rows that a contraction takes: products of the rows of several factors, as columns wide as its
- * tiles. And sums of rows that came from all ranks. Device memory; nothing waits. */
+/* Rows for a contraction: products of the rows of several factors, padded to the columns of its
+ * tiles. And sums of rows that arrived from all ranks. Device memory; nothing waits. */
 #ifndef AMPED_FACTOR_ROWS_CUDA_H
 #define AMPED_FACTOR_ROWS_CUDA_H
 
@@ -11,14 +11,14 @@ extern "C" {
 
 typedef struct amped_factor_rows_cuda {
   amped_vtype value_type;
-  int count;                            /* of factors */
-  uint64_t dims[AMPED_MAX_ORDER];       /* the index of the last one changes fastest */
+  int count;                            /* number of factors */
+  uint64_t dims[AMPED_MAX_ORDER];       /* the index of the last factor changes fastest */
   const void *factors[AMPED_MAX_ORDER]; /* dims[i] rows of ld elements */
   int ncomps;
-  uint64_t ld, columns; /* of a factor; of the result, zeros from ncomps on */
+  uint64_t ld, columns; /* elements per row of a factor; of the result, with zeros from ncomps on */
 } amped_factor_rows_cuda;
 
-/* out = rows first .. end of the product, then zeros: `padded` rows. */
+/* out = rows first .. end - 1 of the product, then zeros: `padded` rows in total. */
 amped_status amped_factor_rows_cuda_make(const amped_factor_rows_cuda *f, uint64_t first,
                                          uint64_t end, uint64_t padded, void *out,
                                          cudaStream_t stream);

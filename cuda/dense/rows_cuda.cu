@@ -1,30 +1,32 @@
+/* Kernels that make MTTKRP rows from a contraction. */
 #include "cuda/dense/rows_cuda.h"
 
 #include "cuda/device/grid_cuda.cuh"
 
 namespace {
 
-/* Rows of W that a thread sums up at once: a product of factors serves all of them. */
+/* Rows of W that a thread sums at the same time: all of them use one product of factors. */
 constexpr int rows_at_once = 4;
-/* Blocks for each multiprocessor, where there is work for them. */
+/* Thread blocks per multiprocessor, if there is work for them. */
 constexpr uint64_t blocks_each = 8;
-/* The most vectors of columns of a block. */
+/* Most vectors of columns of a thread block. */
 constexpr unsigned most_lanes = 32;
 
 template <typename T> struct rows_problem {
   const T *t;
-  int others;                        /* modes but the target */
-  uint64_t dims[AMPED_MAX_ORDER];    /* of these, and what follows likewise */
+  int others;                        /* number of modes except the target */
+  uint64_t dims[AMPED_MAX_ORDER];    /* dimensions of the other modes, as in the following arrays */
   uint64_t strides[AMPED_MAX_ORDER]; /* in T, in rows of ncomps */
-  uint64_t steps[AMPED_MAX_ORDER];   /* digits of the terms that a block takes at once */
+  uint64_t steps[AMPED_MAX_ORDER];   /* number of terms that a block takes at once, as digits in
+                                        dims */
   const T *factors[AMPED_MAX_ORDER];
-  uint64_t rows, row_stride; /* of the target */
-  uint64_t terms, each;      /* of a row; of a part of them */
+  uint64_t rows, row_stride; /* rows, and their stride, of the target mode */
+  uint64_t terms, each;      /* per row; per part of a row */
   uint64_t parts;
-  uint64_t groups; /* of rows at once */
+  uint64_t groups; /* groups of rows_at_once rows */
   unsigned ncomps, lanes;
   uint64_t ld;
-  double *sums; /* of parts; NULL: there is one */
+  double *sums; /* sums of the parts; NULL if there is one part */
   T *out;
 };
 
@@ -37,8 +39,8 @@ template <int V, typename T> __device__ inline void load_vector(const T *from, T
   }
 }
 
-/* The sums of a part of the terms of a group of rows. A thread has V columns, and every so many-th
- * term; M: other modes at most. */
+/* Sum a part of the terms of a group of rows. A thread has V columns, and every at_once-th term. M:
+ * most other modes. */
 template <typename T, int V, int M>
 __global__ void __launch_bounds__(block_threads) add_terms(const rows_problem<T> p) {
   __shared__ double shared[rows_at_once][block_threads * V];
@@ -61,7 +63,7 @@ __global__ void __launch_bounds__(block_threads) add_terms(const rows_problem<T>
 #pragma unroll 2
   for (uint64_t q = part * p.each + mine; q < end && r < p.ncomps; q += at_once) {
     uint64_t at = first_row * p.row_stride;
-    T product[V]; /* 1 where T has no other mode */
+    T product[V]; /* stays 1 if T has no other mode */
 #pragma unroll
     for (int v = 0; v < V; v++)
       product[v] = (T)1;
@@ -100,7 +102,7 @@ __global__ void __launch_bounds__(block_threads) add_terms(const rows_problem<T>
       shared[i][threadIdx.x * V + v] = sums[i][v];
   for (unsigned half = at_once / 2; half > 0; half /= 2) {
     __syncthreads();
-    /* All threads share the additions of a half: its elements lie together. */
+    /* All threads share the additions of a half, whose elements are contiguous. */
     for (unsigned e = threadIdx.x; e < half * p.lanes * V * rows_at_once; e += block_threads) {
       const unsigned i = e / (half * p.lanes * V);
       const unsigned at = e % (half * p.lanes * V);
@@ -121,7 +123,7 @@ __global__ void __launch_bounds__(block_threads) add_terms(const rows_problem<T>
   }
 }
 
-/* W = the sums of all parts, in their order. */
+/* W = the sums of all parts, added in their order. */
 template <typename T>
 __global__ void __launch_bounds__(block_threads) add_row_parts(const rows_problem<T> p) {
   const uint64_t elements = p.rows * p.ncomps;
@@ -133,8 +135,8 @@ __global__ void __launch_bounds__(block_threads) add_row_parts(const rows_proble
   }
 }
 
-/* The terms of a row in a part: as many parts as keep all multiprocessors at work, of several terms
- * a thread. */
+/* Returns the terms of a row in a part. Parts are enough to keep all multiprocessors at work, but a
+ * thread has at least four terms. */
 uint64_t terms_each(uint64_t rows, uint64_t terms, uint64_t at_once, int multiprocessors) {
   const uint64_t groups = amped_ceil_div(rows, (uint64_t)rows_at_once);
   const uint64_t parts = amped_ceil_div((uint64_t)multiprocessors * blocks_each, groups);
@@ -179,7 +181,7 @@ template <typename T> rows_problem<T> problem_of(const amped_rows_cuda_args *arg
   return p;
 }
 
-/* Elements of an access. */
+/* Returns the elements of an access: 16 bytes if rows are aligned, else one element. */
 unsigned width_of(const amped_rows_cuda_args *args) {
   const unsigned width = 16 / (unsigned)args->value_type;
   return (unsigned)args->ncomps % width == 0 && args->ld % width == 0 ? width : 1;

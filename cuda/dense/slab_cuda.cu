@@ -1,3 +1,4 @@
+/* Memory of a rank's slab of cells, its streaming through two buffers, and passes over it. */
 #include "cuda/dense/slab_cuda.h"
 
 #include <cstring>
@@ -28,7 +29,7 @@ amped_status pin(amped_slab_cuda *s) {
   return status;
 }
 
-/* Enqueue the transfer of that piece, when the kernels on what its buffer holds are done. */
+/* Enqueue the transfer of piece `number`, after the kernels that use its buffer's old contents. */
 amped_status fetch(amped_slab_cuda *s, uint64_t number) {
   const cudaStream_t in = s->device->stream_in;
   const uint64_t at = number % buffers;
@@ -88,7 +89,7 @@ void amped_slab_cuda_destroy(amped_slab_cuda *s) {
   *s = {};
 }
 
-/* The part of the bytes that lies on the device, or in one piece. */
+/* Insert the bytes that lie on the device, or in one piece; *taken: their number. */
 static amped_status insert_some(amped_slab_cuda *s, const void *cells, uint64_t bytes,
                                 uint64_t *taken) {
   const uint64_t resident = amped_slab_resident_bytes_cuda(&s->layout);

@@ -1,12 +1,14 @@
+/* Divides a rank's slab into resident rows and streamed pieces. */
 #include "cuda/dense/slab_layout_cuda.h"
 
-/* The transfer of a piece takes a few milliseconds, which hides launches. Few pieces would leave
- * kernels waiting for the first, and the link for the last. */
+/* Size and least number of pieces. The transfer of a piece takes a few milliseconds, which hides
+ * launches. With fewer pieces, kernels would wait long for the first one, and the link for the
+ * last. */
 #define PIECE_BYTES (UINT64_C(128) << 20)
 #define PIECES 8
 
-/* Sums that every visit adds to are read and written in less time than the transfer of this share
- * of them takes. */
+/* If every visit adds to the same sums, a piece has at least 1/SUMS_SHARE of their bytes. Reading
+ * and writing the sums then takes less time than the piece's transfer. */
 #define SUMS_SHARE 4
 #define BUFFERS 2
 
@@ -34,7 +36,7 @@ uint64_t amped_slab_visits_cuda(const amped_slab_layout_cuda *l) {
   return pieces > 0 ? 2 * pieces : l->rows > 0 ? 1 : 0;
 }
 
-/* The first row of share i: the first shares have one row more where they are not alike. */
+/* Returns the first row of share i. If shares differ, the first ones have one row more. */
 static uint64_t share_begin(const amped_slab_layout_cuda *l, uint64_t pieces, uint64_t i) {
   const uint64_t more = l->resident % pieces;
   return l->resident / pieces * i + (i < more ? i : more);
