@@ -1,3 +1,4 @@
+/* A rank's tensor copies on a GPU: loading, streaming, and passes over their nonzeros. */
 #include "cuda/sorted/copies_cuda.h"
 
 #include <cassert>
@@ -22,16 +23,17 @@ static void clock_destroy(amped_clock_cuda *clock) {
     (void)cudaEventDestroy(clock->end);
 }
 
-/* The time of an event of the GPU on the host's clock. */
+/* Convert the time of a GPU event to the host's clock. */
 static amped_status host_time(const amped_copies_cuda *c, cudaEvent_t event, double *sec) {
-  float milliseconds = 0.0F; /* below 0 where the event lies before the anchor */
+  float milliseconds = 0.0F; /* negative if the event precedes the anchor */
   AMPED_CUDA(cudaEventElapsedTime(&milliseconds, c->anchor, event));
   *sec = c->anchor_sec + (double)milliseconds * 1e-3;
   return AMPED_OK;
 }
 
-/* Show a kernel or a transfer of mode in the trace. Transfers follow each other. The anchors of two
- * MTTKRPs may disagree by some microseconds, so begins and ends are kept in that order. */
+/* Show a kernel or a transfer of mode in the trace. Transfers never overlap. The anchors of two
+ * MTTKRPs may disagree by some microseconds, so a transfer begins at the end of the one before, or
+ * later. */
 static amped_status show(amped_copies_cuda *c, const amped_clock_cuda *clock, amped_phase phase,
                          int mode) {
   amped_lane lane = AMPED_LANE_KERNELS;
@@ -109,7 +111,7 @@ static amped_status start_pinning(amped_copies_cuda *c) {
   return status;
 }
 
-/* The most bytes of a packed nonzero in any mode. */
+/* Returns the most bytes of a packed nonzero in any mode. */
 static uint64_t most_packed_bytes(const amped_plan *plan) {
   uint64_t most = 0;
   for (int m = 0; m < plan->order; m++) {
@@ -136,7 +138,7 @@ static amped_status create_packer(amped_copies_cuda *c) {
   return amped_cuda_host_alloc((void **)&k->result, sizeof *k->result, "a piece to pack");
 }
 
-/* The dictionary rounded to the factors' type: once as doubles, once in that type. */
+/* Upload the dictionary rounded to the factors' type: once as doubles, once in that type. */
 amped_status amped_copies_cuda_create_dictionary(amped_copies_cuda *c) {
   const amped_dictionary *d = c->plan->dictionary;
   double *rounded = nullptr;
@@ -175,7 +177,7 @@ static uint64_t aligned(uint64_t bytes) {
   return amped_ceil_div(bytes, AMPED_CUDA_ALIGNMENT) * AMPED_CUDA_ALIGNMENT;
 }
 
-/* Row bits, row list and row table of a copy. */
+/* Allocate row bits, row list and row table of a copy. */
 static amped_status create_index(amped_copies_cuda *c, int mode, const amped_tiles_cuda *tiles,
                                  amped_copy_cuda *copy) {
   const amped_plan *plan = c->plan;
@@ -201,8 +203,8 @@ static amped_status create_index(amped_copies_cuda *c, int mode, const amped_til
   return AMPED_OK;
 }
 
-/* Allocate the memory of a copy: its resident block, and the arrays of its form. It has no nonzeros
- * yet. */
+/* Allocate the memory of a copy: its resident block, and the arrays of its form. The copy has no
+ * nonzeros yet. */
 static amped_status create_copy(amped_copies_cuda *c, int mode, const amped_tiles_cuda *tiles,
                                 amped_copy_cuda *copy) {
   AMPED_TRY(amped_cuda_malloc(&copy->d_block, c->layout.device[mode].bytes, "a tensor copy"));
@@ -279,7 +281,7 @@ const void *amped_batch_cuda_array(const amped_plan *plan, const amped_batch *ba
   return i == 0 ? batch->rows : i < plan->order ? batch->inputs[i - 1] : batch->values;
 }
 
-/* Nonzeros first .. first + count of a batch. */
+/* Returns nonzeros first .. first + count - 1 of a batch. */
 static amped_batch batch_at(const amped_plan *plan, const amped_batch *batch, uint64_t first,
                             uint64_t count) {
   amped_batch at = *batch;
@@ -302,7 +304,8 @@ amped_status amped_copies_cuda_next(amped_copies_cuda *c, int mode, amped_span_c
   return span->resident ? AMPED_OK : amped_pinned_cuda_wait(&c->pinned, span->block, block);
 }
 
-/* Arguments to pack a device batch: the copy's next nonzeros, to place `at` of a device block. */
+/* Arguments to pack a device batch as the copy's next nonzeros, at element `at` of a device
+ * block. */
 static amped_pack_cuda_args pack_args(const amped_copies_cuda *c, int mode,
                                       const amped_batch *d_batch, const amped_arrays_cuda *to,
                                       void *d_block, uint64_t at) {
@@ -348,8 +351,8 @@ static amped_status check_packed(const amped_pack_result *result, int mode) {
 }
 
 /* Pack the first *count nonzeros of a device batch, and append them to the copy. A call packs at
- * most AMPED_PACK_NNZ, and at most to the end of a span. Streamed nonzeros are packed in a buffer
- * and copied from there to the host. */
+ * most AMPED_PACK_NNZ, and at most to the end of a span. Streamed nonzeros are packed in a device
+ * buffer and copied from there to the host. */
 static amped_status append_packed(amped_copies_cuda *c, int mode, const amped_batch *d_batch,
                                   uint64_t *count) {
   amped_copy_cuda *copy = &c->copies[mode];
@@ -393,7 +396,7 @@ amped_status amped_copies_cuda_append(amped_copies_cuda *c, int mode, const ampe
   return AMPED_OK;
 }
 
-/* A batch of `count` plain nonzeros in the packer's buffer. */
+/* Make a batch of `count` plain nonzeros in the packer's buffer. */
 static amped_status set_plain(const amped_copies_cuda *c, int mode, uint64_t count,
                               amped_batch *d_batch) {
   amped_arrays_cuda arrays;
@@ -419,7 +422,8 @@ static amped_status fetch_plain(amped_copies_cuda *c, int mode, const amped_batc
   return AMPED_OK;
 }
 
-/* The arrays in d_plain are aligned, which takes a little of its room. */
+/* Append a host batch. The arrays in d_plain are aligned, so a little fewer than AMPED_PACK_NNZ
+ * nonzeros fit. */
 static amped_status upload_packed(amped_copies_cuda *c, int mode, const amped_batch *batch) {
   const uint64_t most = AMPED_PACK_NNZ - AMPED_CUDA_ALIGNMENT;
   for (uint64_t first = 0; first < batch->count; first += most) {
@@ -441,7 +445,7 @@ amped_status amped_copies_cuda_upload(amped_copies_cuda *c, int mode, uint64_t o
 
 /* --- after loading ---------------------------------------------------------------------------- */
 
-/* The copy's nonzeros from `first` on, which lie in a block from place `at` on. */
+/* Returns the copy's nonzeros from `first` on, which lie in a block from element `at` on. */
 static amped_packed_cuda packed_at(const amped_copies_cuda *c, int mode,
                                    const amped_copy_cuda *copy, const amped_arrays_cuda *arrays,
                                    void *d_block, uint64_t at, uint64_t first) {
@@ -471,13 +475,14 @@ amped_packed_cuda amped_copies_cuda_packed(const amped_copies_cuda *c, int mode,
                    span->at + (first - span->first), first);
 }
 
-/* A copy that is wholly resident, with the nonzeros that it has now. */
+/* Returns a wholly resident copy, with the nonzeros that it has now. */
 static amped_packed_cuda packed_of(const amped_copies_cuda *c, int mode,
                                    const amped_copy_cuda *copy) {
   return packed_at(c, mode, copy, &c->layout.device[mode], copy->d_block, 0, 0);
 }
 
-/* Append nonzeros first .. first + count of the new order: one range, in which rows ascend. */
+/* Append nonzeros first .. first + count - 1 of the new order. They are one range, in which rows
+ * ascend. */
 static amped_status append_range(amped_copies_cuda *c, int mode, const amped_packed_cuda *from,
                                  const void *d_order, uint64_t first, uint64_t count) {
   const uint64_t most = AMPED_PACK_NNZ - AMPED_CUDA_ALIGNMENT;
@@ -492,8 +497,8 @@ static amped_status append_range(amped_copies_cuda *c, int mode, const amped_pac
   return AMPED_OK;
 }
 
-/* Range i of the copy is complete (tiles_cuda.h). The first ranges are tiles of all parts of the
- * rows; behind them each part has `last` ranges. Empty ranges count as the others. */
+/* Record that range i of the copy is complete (tiles_cuda.h). The first ranges are tiles of all
+ * parts of the rows; then each part has `last` ranges. Empty ranges count, too. */
 static void end_range(amped_copy_cuda *copy, const amped_tiles_cuda *tiles, uint64_t i) {
   const uint64_t shared = amped_tiles_cuda_shared(tiles);
   const uint64_t part = i < shared ? 0 : (i - shared) / tiles->last;
@@ -503,8 +508,8 @@ static void end_range(amped_copy_cuda *copy, const amped_tiles_cuda *tiles, uint
     copy->parts.ends[p] = copy->nnz;
 }
 
-/* Make the copy anew in the new order, a range a segment. A range begins with a pack, so there may
- * be a gap before it. */
+/* Rebuild the copy in the new order, one segment per range. A range begins with a pack, so there
+ * may be a gap before it. */
 static amped_status append_ranges(amped_copies_cuda *c, int mode, const amped_packed_cuda *from,
                                   const void *d_order, amped_segment_cuda *segments) {
   const amped_tiles_cuda *tiles = &c->layout.tiles[mode];
@@ -524,8 +529,7 @@ static amped_status append_ranges(amped_copies_cuda *c, int mode, const amped_pa
   return AMPED_OK;
 }
 
-/* Sort the nonzeros by ranges, and make the copy anew in this order. segments[i] becomes range i.
- */
+/* Sort the nonzeros by ranges, and rebuild the copy in this order. segments[i] becomes range i. */
 static amped_status order_by_tiles(amped_copies_cuda *c, int mode, amped_segment_cuda *segments) {
   const uint64_t ranges = amped_tiles_cuda_ranges(&c->layout.tiles[mode]);
   amped_copy_cuda old = c->copies[mode];
@@ -547,7 +551,7 @@ static amped_status order_by_tiles(amped_copies_cuda *c, int mode, amped_segment
   return status;
 }
 
-/* The segments of a copy without tiles: its resident spans and its pieces. */
+/* List the segments of a copy without tiles: its resident spans and its pieces. */
 static amped_status list_parts(amped_copies_cuda *c, int mode, amped_segment_cuda *segments,
                                uint64_t *count) {
   amped_copy_cuda *copy = &c->copies[mode];
@@ -567,8 +571,8 @@ static amped_status list_parts(amped_copies_cuda *c, int mode, amped_segment_cud
   return AMPED_OK;
 }
 
-/* The tiles that a schedule was made of. It does not tell tiles without nonzeros: these segments
- * stay empty, and come last. */
+/* List the tiles from an existing schedule. A schedule does not contain tiles without nonzeros;
+ * their segments stay empty. */
 static void list_tiles(const amped_copy_work_cuda *work, amped_segment_cuda *segments) {
   const amped_block_cuda *blocks = work->blocks;
   for (uint64_t b = 0; b < work->work.blocks; b++) {
@@ -580,8 +584,8 @@ static void list_tiles(const amped_copy_work_cuda *work, amped_segment_cuda *seg
   }
 }
 
-/* Make the schedule. Segments are zero. Where there is a schedule already, the nonzeros are in the
- * order of tiles. */
+/* Make the schedule. segments: zero on entry. If there is a schedule already, the nonzeros are in
+ * the order of tiles. */
 static amped_status schedule(amped_copies_cuda *c, int mode, amped_segment_cuda *segments) {
   const amped_tiles_cuda *tiles = &c->layout.tiles[mode];
   uint64_t count = amped_tiles_cuda_ranges(tiles);
@@ -649,7 +653,7 @@ static amped_status launch_packed(amped_copies_cuda *c, const amped_mttkrp_task_
   return a.work->cut.outputs > 1 ? amped_mttkrp_cuda_sum(&a) : AMPED_OK;
 }
 
-/* Nonzeros first .. first + count of a span, which are unpacked for the visitor. */
+/* Unpack nonzeros first .. first + count - 1 of a span, and pass them to the visitor. */
 static amped_status visit_unpacked(amped_copies_cuda *c, int mode,
                                    const amped_visitor_cuda *visitor, const amped_span_cuda *span,
                                    void *d_block, uint64_t first, uint64_t count) {
@@ -668,8 +672,8 @@ static amped_status visit_unpacked(amped_copies_cuda *c, int mode,
   return AMPED_OK;
 }
 
-/* Blocks of the schedule have all nonzeros of a span and none of the gaps before its tiles. Those
- * that lie one behind another are taken together. */
+/* Pass all nonzeros of a span to the visitor. The schedule's blocks contain exactly these nonzeros,
+ * without the gaps before tiles. Contiguous blocks are passed together. */
 static amped_status visit_packed(amped_copies_cuda *c, int mode, const amped_visitor_cuda *visitor,
                                  const amped_span_cuda *span, void *d_block) {
   const amped_copy_work_cuda *work = &c->copies[mode].work;
@@ -750,7 +754,7 @@ static amped_status fetch(amped_copies_cuda *c, int mode, const amped_span_cuda 
   return AMPED_OK;
 }
 
-/* The span that follows in a pass after so many nonzeros; an empty one at the end. */
+/* Returns the span that follows in a pass after `done` nonzeros; an empty span at the end. */
 static amped_status span_after(const amped_copies_cuda *c, int mode, uint64_t done,
                                amped_span_cuda *span) {
   const uint64_t nnz = c->layout.nnz[mode];
@@ -760,15 +764,15 @@ static amped_status span_after(const amped_copies_cuda *c, int mode, uint64_t do
                     : AMPED_OK;
 }
 
-/* A pass, step by step. */
+/* State of a pass. */
 typedef struct pass_steps {
   int mode;
   const amped_pass_cuda *pass;
-  uint64_t done; /* nonzeros for which kernels were launched */
+  uint64_t done; /* nonzeros whose kernels were launched */
 } pass_steps;
 
-/* The first half of a step. The first step of all begins the pass. If the next span is resident,
- * kernels work on it. Both are timed together. */
+/* Launch the first half of a step. The first step of a pass calls its `begin`. If the next span is
+ * resident, kernels work on it. Both are timed together. */
 static amped_status launch_resident(amped_copies_cuda *c, pass_steps *s,
                                     amped_buffer_cuda *buffer) {
   amped_span_cuda span;
@@ -785,7 +789,7 @@ static amped_status launch_resident(amped_copies_cuda *c, pass_steps *s,
   return AMPED_OK;
 }
 
-/* The second half: transfer the next piece, and launch kernels over it. */
+/* Launch the second half of a step: transfer the next piece, and launch kernels over it. */
 static amped_status launch_piece(amped_copies_cuda *c, pass_steps *s, const amped_span_cuda *piece,
                                  amped_buffer_cuda *buffer) {
   AMPED_TRY(fetch(c, s->mode, piece, buffer));
@@ -798,8 +802,8 @@ static amped_status launch_piece(amped_copies_cuda *c, pass_steps *s, const ampe
   return AMPED_OK;
 }
 
-/* A step uses the next buffer for a resident span, then a piece. Either may be missing; where the
- * piece is, this was the last step. */
+/* Launch a step: kernels over a resident span, then over a piece in the next buffer. Either may be
+ * missing. A step without a piece is the last one. */
 static amped_status launch_step(amped_copies_cuda *c, pass_steps *s) {
   amped_buffer_cuda *buffer = &c->buffers[c->turn];
   amped_span_cuda piece;
@@ -813,8 +817,8 @@ static amped_status launch_step(amped_copies_cuda *c, pass_steps *s) {
   return AMPED_OK;
 }
 
-/* The first piece of a pass over mode's copy after *done nonzeros, which then are those up to its
- * end; *found is false where none is left. */
+/* Find the first piece of a pass over mode's copy after *done nonzeros. *done then includes the
+ * piece. *found is false if no piece is left. */
 static amped_status next_piece(const amped_copies_cuda *c, int mode, uint64_t *done,
                                amped_span_cuda *piece, bool *found) {
   *found = false;
@@ -826,7 +830,7 @@ static amped_status next_piece(const amped_copies_cuda *c, int mode, uint64_t *d
   return AMPED_OK;
 }
 
-/* The next mode whose copy is loaded and has pieces; `mode` itself where no other has. */
+/* Returns the next mode whose copy is loaded and has pieces; `mode` if no other mode has. */
 static int next_streamed(const amped_copies_cuda *c, int mode) {
   int next = mode;
   do
@@ -836,9 +840,10 @@ static int next_streamed(const amped_copies_cuda *c, int mode) {
   return next;
 }
 
-/* Wait for the last steps. Then transfer the first pieces of the sweep's next mode to their
- * buffers. Nonzeros do not change, so these transfers need not wait for the turn of the mode. Where
- * passes turn round, the pieces are there: the last one in the buffer that was used last. */
+/* Wait for the last steps. Then transfer the first pieces of the sweep's next mode to the buffers.
+ * Nonzeros do not change, so these transfers need not wait for the start of that mode. If passes
+ * alternate their direction, these pieces are in the buffers already, the last one in the buffer
+ * that was used last. */
 static amped_status finish_steps(amped_copies_cuda *c, int mode) {
   const int next = next_streamed(c, mode);
   amped_span_cuda piece = {};
@@ -890,8 +895,8 @@ amped_status amped_copies_cuda_begin(amped_copies_cuda *c, int mode,
   return amped_copies_cuda_begin_pass(c, mode, &pass);
 }
 
-/* The kernel writes to pinned memory, at which the host looks. If the kernel fails, the stream
- * tells. */
+/* Wait for the rows of part `part`. The kernel writes to pinned memory, which the host polls. If
+ * the kernel fails, the stream's state reports it. */
 amped_status amped_copies_cuda_wait(amped_copies_cuda *c, int mode, int part) {
   const amped_work_cuda *w = &c->copies[mode].work.work;
   for (int i = 0; i <= part; i++)
@@ -914,8 +919,8 @@ amped_status amped_copies_cuda_finish(amped_copies_cuda *c, int mode, amped_mttk
 
 /* --- visits ----------------------------------------------------------------------------------- */
 
-/* A piece of mode's copy in a buffer. The last pass has left the buffers; what was transferred to
- * them for the next one is transferred again. */
+/* Visit a piece of mode's copy in a buffer. The last pass has finished with the buffers; pieces
+ * that were transferred for the next pass are transferred again. */
 static amped_status visit_piece(amped_copies_cuda *c, int mode, const amped_visitor_cuda *visitor,
                                 const amped_span_cuda *piece) {
   amped_buffer_cuda *buffer = &c->buffers[c->turn];

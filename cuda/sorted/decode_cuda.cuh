@@ -1,5 +1,5 @@
-/* Decoding the nonzeros of a packed copy (tensor/packing.h) in kernels, and the argument of a
- * kernel that reads them. */
+/* Decoding of a packed copy's nonzeros (tensor/packing.h) in kernels, and the argument of a kernel
+ * that reads them. */
 #ifndef AMPED_DECODE_CUDA_CUH
 #define AMPED_DECODE_CUDA_CUH
 
@@ -10,7 +10,7 @@ namespace {
 typedef unsigned int index32;
 typedef unsigned long long index64;
 
-/* The planes that a nonzero's number lies in (packing.h). */
+/* The planes of a nonzero's number (packing.h). */
 typedef enum number_layout {
   NUMBER_32,  /* a plane of 4 bytes */
   NUMBER_48,  /* planes of 4 and 2 bytes */
@@ -22,12 +22,12 @@ typedef enum number_layout {
 template <typename T, typename I> struct packed_nonzeros {
   number_layout layout;
   amped_packing packing;
-  unsigned shifts[AMPED_MAX_ORDER - 1]; /* as in the packing, in the kernel's order of inputs */
-  I masks[AMPED_MAX_ORDER - 1];         /* the low bits[m] bits */
+  unsigned shifts[AMPED_MAX_ORDER - 1]; /* the packing's, in the kernel's order of inputs */
+  I masks[AMPED_MAX_ORDER - 1];         /* the low bits[m] bits are set */
   unsigned code_shift;
   unsigned code_mask;
   amped_ruler ruler; /* step 0: values are looked up */
-  float step;        /* the ruler's, where floats give the same values to the bit; else 0 */
+  float step;        /* the ruler's step if floats give bit-identical values; else 0 */
   uint64_t first;    /* number of the first nonzero in the copy */
   const void *planes[AMPED_MAX_PLANES];
   const T *values;
@@ -37,7 +37,7 @@ template <typename T, typename I> struct packed_nonzeros {
   const I *rows; /* the copy's row list */
 };
 
-/* Word j of nonzero k's long number. */
+/* Returns word j of nonzero k's long number. */
 template <typename T, typename I>
 __device__ inline uint64_t word_of(const packed_nonzeros<T, I> &p, unsigned j, unsigned k) {
   if (p.packing.plane_bytes[j] == 8)
@@ -47,8 +47,8 @@ __device__ inline uint64_t word_of(const packed_nonzeros<T, I> &p, unsigned j, u
   return __ldcs(static_cast<const uint16_t *>(p.planes[j]) + k);
 }
 
-/* A field of nonzero k's long number, in the low bits of the result. w0 and w1 are the first two
- * words; later words are loaded. */
+/* Returns a field of nonzero k's long number in the low bits of the result. w0 and w1 are the first
+ * two words; later words are loaded. */
 template <typename T, typename I>
 __device__ inline uint64_t field_of(const packed_nonzeros<T, I> &p, unsigned k, uint64_t w0,
                                     uint64_t w1, unsigned shift, unsigned bits) {
@@ -61,7 +61,8 @@ __device__ inline uint64_t field_of(const packed_nonzeros<T, I> &p, unsigned k, 
 }
 
 /* A lane's nonzero as it lies in memory: the first word of its number in two halves. The second
- * word is there where tensors of this order often need it. load_nonzero waits for no load. */
+ * word is included if tensors of this order often need it. load_nonzero does not wait for its
+ * loads. */
 template <typename T, int N> struct raw_nonzero {
   static constexpr bool has_second = N > 2;
   unsigned low, high;
@@ -95,7 +96,7 @@ template <typename T, typename I, int N> struct nonzero {
   T value;
 };
 
-/* The value that a field codes. */
+/* Returns the value of a field's code. */
 template <typename T, typename I>
 __device__ inline T value_of(const packed_nonzeros<T, I> &p, uint64_t field) {
   const unsigned code = (unsigned)field & p.code_mask;
@@ -143,12 +144,13 @@ number_layout layout_of(const amped_packing *packing) {
   return packing->planes == 2 ? NUMBER_48 : NUMBER_32;
 }
 
-/* The low `bits` bits: from none to all. */
+/* Returns a mask of the low `bits` bits, from none to all. */
 template <typename U> U mask_of(unsigned bits) {
   return bits >= 8 * sizeof(U) ? ~U(0) : (U(1) << bits) - 1;
 }
 
-/* Of two numbers that are floats, double has the product exactly, and rounds it as float does. */
+/* Returns the step as a float if codes and step are exact floats, else 0. The product of two floats
+ * is exact in double, and double rounds it to the same float. */
 inline float float_step_of(const amped_ruler *ruler, unsigned most_code) {
   constexpr double exact = 16777216.0; /* 2^24 */
   const double least = (double)ruler->first;
@@ -175,10 +177,10 @@ void describe_copy(packed_nonzeros<T, I> *p, const amped_packed_cuda *copy) {
   p->rows = static_cast<const I *>(copy->rows);
 }
 
-/* Field m of a nonzero is the copy's input `input`. */
+/* Make the copy's input `input` field m of a nonzero. */
 template <typename T, typename I>
 void describe_input(packed_nonzeros<T, I> *p, const amped_packing *packing, int m, int input) {
-  /* A field of no bits may lie behind the last word: the kernel must not load a word for it. */
+  /* A field of no bits may lie behind the last word, and the kernel must not load a word for it. */
   p->shifts[m] = packing->bits[input] > 0 ? packing->shifts[input] : 0;
   p->packing.bits[m] = packing->bits[input];
   p->masks[m] = mask_of<I>(packing->bits[input]);

@@ -1,3 +1,4 @@
+/* Divides a rank's tensor copies between the GPU and pinned host memory. */
 #include "cuda/sorted/layout_cuda.h"
 
 #include <string.h>
@@ -6,12 +7,13 @@
 #include "cuda/sorted/schedule_cuda.h"
 #include "cuda/sorted/tile_choice_cuda.h"
 
-/* A streamed piece. Its transfer takes a millisecond or two on PCIe 5, which hides launches and the
- * start of a transfer. Two pieces are little memory, and pinning one takes little time. */
+/* Bytes of a streamed piece. Its transfer takes a millisecond or two on PCIe 5, which hides
+ * launches and the start of a transfer. Two pieces need little memory, and pinning one takes little
+ * time. */
 #define PIECE_BYTES (UINT64_C(128) << 20)
 #define PIECE_MIN (4 * AMPED_LONG_PACK) /* nonzeros */
 
-/* Arrays of whole packs need no padding, whatever the bytes of their elements. */
+/* Arrays of whole packs need no padding, for any size of their elements. */
 _Static_assert(AMPED_LONG_PACK % AMPED_CUDA_ALIGNMENT == 0, "packs are aligned");
 
 static uint64_t aligned(uint64_t bytes) {
@@ -69,7 +71,7 @@ static amped_status does_not_fit(const char *what, uint64_t need, uint64_t budge
                      remedy);
 }
 
-/* The size of a piece: at most `bytes` in every mode, and whole packs. */
+/* Set the size of a piece: whole packs, at most `bytes` in every mode. */
 static void size_pieces(amped_layout_cuda *l, int order, uint64_t bytes) {
   uint64_t each = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
   uint64_t widest = 1;
@@ -86,7 +88,7 @@ static void size_pieces(amped_layout_cuda *l, int order, uint64_t bytes) {
   l->device_bytes += 2 * l->piece_bytes;
 }
 
-/* Keep on the device as much of mode's copy as fits in `bytes`. */
+/* Keep the part of mode's copy that fits in `bytes` on the device. */
 static amped_status keep(amped_layout_cuda *l, const amped_plan *plan, int mode, uint64_t bytes) {
   const amped_arrays_cuda *copy = &l->copies[mode];
   l->device_bytes -= l->device[mode].bytes;
@@ -99,7 +101,7 @@ static amped_status keep(amped_layout_cuda *l, const amped_plan *plan, int mode,
 }
 
 /* Keep the same share of every copy. Then give the rest, which rounding left, to the first copies
- * that can take a pack of it. */
+ * that can use a pack of it. */
 static amped_status fill(amped_layout_cuda *l, const amped_plan *plan, uint64_t budget,
                          uint64_t all_bytes) {
   double share = (double)(budget - l->device_bytes) / (double)all_bytes;
@@ -113,9 +115,9 @@ static amped_status fill(amped_layout_cuda *l, const amped_plan *plan, uint64_t 
   return AMPED_OK;
 }
 
-/* Bytes of the schedule of mode's copy. Its segments are tiles, or pieces and the resident spans
- * between them, or the whole copy where `piece` is 0. With one piece, the other half may be
- * resident. */
+/* Returns the bytes of the schedule of mode's copy. Its segments are tiles, or pieces and the
+ * resident spans between them, or the whole copy if `piece` is 0. With one piece, the other half
+ * may be resident. */
 static uint64_t schedule_bytes(const amped_plan *plan, int mode, const amped_tiles_cuda *tiles,
                                int multiprocessors, uint64_t piece) {
   const uint64_t nnz = plan->modes[mode].copy.rank_nnz[plan->rank];
@@ -131,7 +133,7 @@ static uint64_t schedule_bytes(const amped_plan *plan, int mode, const amped_til
   return amped_schedule_cuda_bytes(plan, mode, segment, segments, tiles, multiprocessors);
 }
 
-/* Bytes of mode's row bits, row list, row table and schedule. */
+/* Returns the bytes of mode's row bits, row list, row table and schedule. */
 static uint64_t index_bytes(const amped_plan *plan, int mode, const amped_tiles_cuda *tiles,
                             const amped_layout_wish_cuda *wish, uint64_t piece) {
   const amped_mode_plan *m = &plan->modes[mode];
@@ -143,7 +145,7 @@ static uint64_t index_bytes(const amped_plan *plan, int mode, const amped_tiles_
          schedule_bytes(plan, mode, tiles, wish->caches.multiprocessors, piece);
 }
 
-/* Count these bytes again, for pieces of the present length. */
+/* Count the index bytes again, for the current piece length. */
 static void count_indices(amped_layout_cuda *l, const amped_plan *plan,
                           const amped_layout_wish_cuda *wish) {
   for (int m = 0; m < plan->order; m++) {
@@ -153,8 +155,8 @@ static void count_indices(amped_layout_cuda *l, const amped_plan *plan,
   }
 }
 
-/* Shorter pieces need more thread blocks, whose memory leaves less room for pieces. Try until both
- * fit, or pieces get no shorter. */
+/* Choose the size of the two buffers. Shorter pieces need more thread blocks, whose memory leaves
+ * less for pieces. Repeat until both fit, or pieces get no shorter. */
 static void place_buffers(amped_layout_cuda *l, const amped_plan *plan,
                           const amped_layout_wish_cuda *wish) {
   const uint64_t parts = wish->residency == AMPED_RESIDENCY_AUTO ? 16 : 2;
@@ -182,8 +184,8 @@ static amped_status count_copies(amped_layout_cuda *l, const amped_plan *plan,
   return AMPED_OK;
 }
 
-/* Two buffers come first. Resident spans get the rest where AUTO asks for them: the buffers then
- * take at most an eighth of the room. */
+/* Allocate two buffers first. With AUTO, the buffers get at most an eighth of the memory, and
+ * resident spans get the rest. */
 static amped_status stream(amped_layout_cuda *l, const amped_plan *plan,
                            const amped_layout_wish_cuda *wish, uint64_t all_bytes) {
   const uint64_t budget = wish->budget_bytes;
@@ -220,7 +222,8 @@ uint64_t amped_layout_cuda_most_reorder_bytes(const amped_layout_cuda *l) {
   return most;
 }
 
-/* Copies are put in order one after the other. All copies have their memory by then. */
+/* Choose tiles for every copy. Copies are sorted by tiles one after the other, when all copies have
+ * their memory. */
 static amped_status choose_tiles(amped_layout_cuda *l, const amped_plan *plan,
                                  const amped_layout_wish_cuda *wish) {
   uint64_t most = 0;
@@ -277,8 +280,8 @@ uint64_t amped_layout_cuda_streamed(const amped_layout_cuda *l, int mode) {
   return l->resident[mode] < l->nnz[mode] ? l->copies[mode].bytes - l->device[mode].bytes : 0;
 }
 
-/* A copy of n pieces is n times a resident span and a piece. The first resident span is longer by
- * the remainder of the division; the last piece may be shorter. */
+/* A copy of n pieces is n pairs of a resident span and a piece. The first resident span is longer
+ * by the remainder of the division; the last piece may be shorter. */
 amped_status amped_layout_cuda_span(const amped_layout_cuda *l, const amped_plan *plan, int mode,
                                     uint64_t k, amped_span_cuda *out) {
   uint64_t pieces = l->first_block[mode + 1] - l->first_block[mode];

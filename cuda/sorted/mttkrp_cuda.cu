@@ -1,3 +1,4 @@
+/* Dispatch of the sorted MTTKRP, and its small kernels: sum of outputs, zero rows. */
 #include "cuda/sorted/mttkrp_cuda.h"
 #include "cuda/sorted/mttkrp_sorted.cuh"
 
@@ -18,7 +19,8 @@ __global__ void __launch_bounds__(AMPED_BLOCK_THREADS)
   sum[i] = (T)all;
 }
 
-/* The first of count ascending rows that is `row` or above. All lanes of a warp search together. */
+/* Returns the first of count ascending rows that is >= `row`. All lanes of a warp search
+ * together. */
 template <typename I>
 __device__ inline uint64_t first_from(const I *rows, uint64_t count, uint64_t row) {
   const unsigned lane = threadIdx.x % 32;
@@ -35,7 +37,7 @@ __device__ inline uint64_t first_from(const I *rows, uint64_t count, uint64_t ro
   return from;
 }
 
-/* Zero the rows that are not in the list; a thread block is for gap_rows rows. */
+/* Zero the rows that are not in the list. A thread block covers gap_rows rows. */
 template <typename I>
 __global__ void __launch_bounds__(AMPED_BLOCK_THREADS)
     zero_gaps(const I *list, uint64_t count, uint64_t rows, unsigned stride, uint4 *output) {

@@ -1,12 +1,12 @@
-/* MTTKRP on the GPU: twin of src/cpu/mttkrp_cpu.h.
+/* MTTKRP on the GPU. Twin of src/cpu/mttkrp_cpu.h.
  *
  * All pointers are device memory. Functions enqueue their work on `stream` and do not wait for it.
  *
- * A mode's copy may come in several pieces, in order. The piece in which a row begins stores it;
- * later pieces add to it. The order of additions is fixed: the same bits every time. The sorted
- * kernel stores no row without nonzeros: before the first piece the caller zeroes these rows. Where
- * copies are in tiles, and for the atomic kernel (AMPED Algorithm 2), the caller zeroes all rows.
- */
+ * A mode's copy may come in several pieces, in order. The piece in which a row begins stores the
+ * row; later pieces add to it. The order of additions is fixed: the same bits every time. The
+ * sorted kernel does not store rows without nonzeros: before the first piece the caller zeroes
+ * these rows. If copies are in tiles, and for the atomic kernel (AMPED Algorithm 2), the caller
+ * zeroes all rows. */
 #ifndef AMPED_MTTKRP_CUDA_H
 #define AMPED_MTTKRP_CUDA_H
 
@@ -18,32 +18,34 @@
 extern "C" {
 #endif
 
-/* Blocks of a launch begin within so many nonzeros of the first block: kernels number nonzeros by
- * 32 bits. */
+/* Blocks of a launch begin within this number of nonzeros of the first block, because kernels
+ * number nonzeros by 32 bits. */
 #define AMPED_LAUNCH_NNZ (UINT64_C(1) << 31)
 
-/* The work on one copy, and the flags by which its thread blocks tell one another what is done.
- * d_arrived, d_finished, d_ticket and d_done are zeroed once. */
+/* The work on one copy, and the flags by which its thread blocks signal each other that work is
+ * done. d_arrived, d_finished, d_ticket and d_done are zeroed once. */
 typedef struct amped_work_cuda {
   amped_cut_cuda cut;
   uint64_t blocks;
-  bool tiled; /* rows come again in later tiles: the kernel adds sums to the output */
+  bool tiled; /* rows repeat in later tiles: the kernel adds sums to the output */
   amped_hint_cuda hints[AMPED_MAX_ORDER - 1];
   uint64_t output_bytes;
-  void *d_outputs; /* cut.outputs, if there are several, of so many bytes; the caller zeroes them */
+  void *d_outputs; /* cut.outputs of output_bytes each, if there are several; the caller zeroes
+                      them */
   const amped_block_cuda *d_blocks;
-  void *d_carries;      /* a carry row for each block */
+  void *d_carries;      /* one carry row per block */
   uint32_t *d_arrived;  /* [blocks * cut.columns] */
-  uint32_t *d_finished; /* the same */
-  uint32_t *d_ticket;   /* one number */
-  /* Parts of the rows (plan.h): the host can wait for the end of each. One part where it can only
-   * wait for the end of all work. */
+  uint32_t *d_finished; /* [blocks * cut.columns] */
+  uint32_t *d_ticket;   /* one counter */
+  /* Parts of the rows (plan.h): the host can wait for the end of each. One part if the host can
+   * only wait for the end of all work. */
   int parts;
-  uint32_t part_ends[AMPED_MAX_PARTS]; /* the first block behind each part */
-  uint32_t *d_done;                    /* [parts] blocks that are done */
-  uint32_t *turns;                     /* [parts] pinned host memory, zeroed once: the last turn */
-                                       /* in which all blocks were done */
-  uint32_t tickets;                    /* drawn in earlier launches */
+  uint32_t part_ends[AMPED_MAX_PARTS]; /* the first block after each part */
+  uint32_t *d_done;                    /* [parts] number of finished blocks */
+  uint32_t *turns;                     /* [parts] pinned host memory, zeroed once: number of the
+                                          last MTTKRP in which all blocks of the part were
+                                          finished */
+  uint32_t tickets;                    /* number drawn in earlier launches */
   uint32_t turn;                       /* number of the MTTKRP over this copy, from 1 */
 } amped_work_cuda;
 
@@ -53,7 +55,7 @@ typedef struct amped_mttkrp_cuda_args {
   int inputs; /* order - 1 */
   int ncomps;
   uint64_t ld;
-  const void *factors[AMPED_MAX_ORDER - 1]; /* of the input modes, ascending */
+  const void *factors[AMPED_MAX_ORDER - 1]; /* rows of the input modes' factors, ascending */
   void *output;
   cudaStream_t stream;
 
@@ -64,19 +66,20 @@ typedef struct amped_mttkrp_cuda_args {
   amped_packed_cuda packed;
 } amped_mttkrp_cuda_args;
 
-/* Zero the output's rows that are not in the copy's row list. The list has so many entries, which
+/* Zero the output's rows that are not in the copy's row list. listed: entries of the list, which
  * ascend. */
 amped_status amped_mttkrp_cuda_zero_gaps(const amped_mttkrp_cuda_args *args,
                                          const amped_packed_cuda *copy, uint64_t listed,
                                          uint64_t output_bytes);
 
-/* Sum up the several outputs of a copy, behind its last blocks. */
+/* Add up the several outputs of a copy, after its last blocks. */
 amped_status amped_mttkrp_cuda_sum(const amped_mttkrp_cuda_args *args);
 
 /* Launch the sorted kernel over these nonzeros. */
 amped_status amped_mttkrp_cuda(const amped_mttkrp_cuda_args *args);
 
-/* Do the program's kernels exist for the current device? AMPED_FAILED with a remedy where not. */
+/* Check that the program's kernels exist for the current device. Returns AMPED_FAILED with a remedy
+ * if they do not. */
 amped_status amped_mttkrp_cuda_probe(void);
 
 #ifdef __cplusplus

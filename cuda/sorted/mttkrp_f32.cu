@@ -1,3 +1,4 @@
+/* The sorted MTTKRP for float values: instantiates mttkrp_sorted.cuh. */
 #include "cuda/sorted/mttkrp_sorted.cuh"
 
 amped_status amped_mttkrp_sorted_f32(const amped_mttkrp_cuda_args *args) {

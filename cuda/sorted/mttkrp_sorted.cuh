@@ -6,21 +6,21 @@
  * and each column has its own thread blocks. A thread block works on one block of the schedule (an
  * iSMp). Each of its groups works on a strip: consecutive nonzeros of that block.
  *
- * Shared-memory tiles. Where a copy is in such tiles, a thread block first loads its tile to shared
- * memory. It gathers rows of that factor from there. A shuffle costs as much as such a gather, so a
- * position in the tile shares one word with the position of another input.
+ * Shared-memory tiles. If a copy is ordered by such tiles, a thread block first loads its tile to
+ * shared memory, and gathers rows of that factor from there. A shuffle costs as much as such a
+ * gather, so a position in the tile shares one word with the position of another input.
  *
  * Inside a strip. Each of the G lanes loads one nonzero: coalesced, and a step ahead, so that no
- * lane waits for it. Groups smaller than a warp copy four nonzeros a lane to shared memory instead:
- * the L2 cache answers requests, of up to 128 bytes, and would get too many small ones
+ * lane waits for it. Groups smaller than a warp copy four nonzeros per lane to shared memory
+ * instead: the L2 cache answers requests of up to 128 bytes, and would get too many small ones
  * (docs/decisions/042-requests-not-bytes.md). The lanes decode their nonzeros and exchange
  * positions and values by shuffles. They gather several factor rows before they use the first. Row
- * bits are the same for all lanes. A warp tests them one by one only where a row begins. The sum of
- * an output row stays in registers until the next row begins. docs/decisions/017-kernel-batches.md
- * has the measurements.
+ * bits are the same for all lanes. A warp tests them one by one only if a row begins. The sum of an
+ * output row stays in registers until the next row begins. Measurements:
+ * docs/decisions/017-kernel-batches.md.
  *
- * Precision. Float sums go over at most fold_nonzeros nonzeros, then into a second sum of the
- * strip. With u = 2^-24 a strip's error is below (fold_nonzeros + AMPED_LONGEST_STRIP /
+ * Precision. Float sums extend over at most fold_nonzeros nonzeros, then go into a second sum of
+ * the strip. With u = 2^-24 a strip's error is below (fold_nonzeros + AMPED_LONGEST_STRIP /
  * fold_nonzeros + order) u = 1e-5 of the sum of magnitudes. Partial sums and carry rows are added
  * in double. Sums of tiles are added in float: each tile of an output adds u.
  *
@@ -30,9 +30,9 @@
  * in memory as its carry row. The last block of a shared row to finish adds all carry rows, in
  * their order and in double.
  *
- * Tiles. From the second tile of an output on, sums are added to the sums that are there. A block
- * first waits for the blocks of the tile before that may work on the same rows. So every output
- * element has one order of additions: no races, and the same bits every time. */
+ * Tiles. From the second tile of an output on, sums are added to the output. A block first waits
+ * for the blocks of the preceding tile that may work on the same rows. Every output element
+ * therefore has one order of additions: no races, and the same bits every time. */
 #ifndef AMPED_MTTKRP_SORTED_CUH
 #define AMPED_MTTKRP_SORTED_CUH
 
@@ -55,45 +55,45 @@ constexpr unsigned whole_warp = 0xffffffffU;
  * first nonzero. Inputs are in the kernel's order. */
 template <typename T, typename I> struct sorted_problem : packed_nonzeros<T, I> {
   typedef typename vector_of<T>::type vector;
-  unsigned strip; /* nonzeros of a group: whole packs */
+  unsigned strip; /* nonzeros per group: whole packs */
   const vector *factors[AMPED_MAX_ORDER - 1];
   amped_hint_cuda hints[AMPED_MAX_ORDER - 1];
   vector *output;
   uint64_t output_stride; /* vectors between outputs of tiles */
   unsigned outputs;
-  unsigned stride;         /* vectors a row */
-  unsigned columns;        /* thread blocks for a block of the schedule */
-  unsigned smem_rows;      /* of a shared-memory tile */
-  unsigned smem_positions; /* rows of the factor that this tile is of */
+  unsigned stride;         /* vectors per row */
+  unsigned columns;        /* thread blocks per block of the schedule */
+  unsigned smem_rows;      /* rows of a shared-memory tile */
+  unsigned smem_positions; /* rows of the factor that the tile is cut from */
   unsigned smem_shift; /* a position in the tile lies above the position of input 1, in one word */
-  unsigned smem_mask;  /* of the position of input 1 */
+  unsigned smem_mask;  /* mask of the position of input 1 */
   const amped_block_cuda *blocks;
   unsigned first_block;
   bool tiled;
-  vector *carries; /* a carry row for each block */
-  /* For each block and column: the number of finished blocks that share the block's last row, and
-   * the turn in which the block finished. */
+  vector *carries; /* one carry row per block */
+  /* Two arrays with an entry for each block and column: the number of finished blocks that share
+   * the block's last row, and the turn in which the block finished. */
   unsigned *arrived;
   unsigned *finished;
-  unsigned *ticket; /* blocks that have begun, in all launches */
+  unsigned *ticket; /* number of blocks that have begun, in all launches */
   unsigned ticket_base;
   /* Parts of the rows. */
   int parts;
-  unsigned part_ends[AMPED_MAX_PARTS]; /* the block behind each part */
-  unsigned *done;                      /* blocks of each part that are done */
-  unsigned *turns;                     /* pinned: the turn in which each part was done last */
-  unsigned turn;                       /* of this MTTKRP */
+  unsigned part_ends[AMPED_MAX_PARTS]; /* the first block after each part */
+  unsigned *done;                      /* number of finished blocks of each part */
+  unsigned *turns;                     /* pinned: the last turn in which each part was finished */
+  unsigned turn;                       /* number of this MTTKRP */
 };
 
 /* --- row lists ------------------------------------------------------------------------------- */
 
-/* Entry in the row list of nonzero k, with which a pack begins. */
+/* Returns the entry in the row list of nonzero k, which begins a pack. */
 template <typename T, typename I>
 __device__ inline I entry_of(const sorted_problem<T, I> &p, unsigned k) {
   return __ldg(p.starts + k / (unsigned)p.packing.pack);
 }
 
-/* The row bits of 32 nonzeros from k on; bits behind nonzero `last` are zero. */
+/* Returns the row bits of 32 nonzeros from k on; bits after nonzero `last` are zero. */
 template <typename T, typename I>
 __device__ inline uint32_t row_bits(const sorted_problem<T, I> &p, unsigned k, unsigned last) {
   const uint32_t bits = k <= last ? __ldg(p.bits + k / 32) : 0U;
@@ -102,11 +102,10 @@ __device__ inline uint32_t row_bits(const sorted_problem<T, I> &p, unsigned k, u
 
 /* --- gathering and storing ------------------------------------------------------------------- */
 
-/* The cache hints that a kernel is built for: they cost registers, and not all of them go together.
- */
+/* Cache hints of a kernel's instantiation. They cost registers, and cannot all be combined. */
 typedef enum hint_level {
   NO_HINTS,
-  L2_HINTS,  /* for every input, in sorted_problem */
+  L2_HINTS,  /* hints for every input, in sorted_problem */
   SMEM_FIRST /* the tile of input 0 lies in shared memory */
 } hint_level;
 
@@ -136,7 +135,7 @@ __device__ inline double2 gather(const double2 *row, uint64_t policy) {
       : "l"(row), "l"(policy));
   return v;
 }
-#else /* older GPUs take no hints */
+#else /* older GPUs have no hints */
 __device__ inline uint64_t policy_of(amped_hint_cuda) {
   return 0;
 }
@@ -145,7 +144,7 @@ template <typename vector> __device__ inline vector gather(const vector *row, ui
 }
 #endif
 
-/* A row of a factor whose rows have so many bytes. */
+/* Returns a row of a factor whose rows have `bytes` bytes. */
 template <typename vector>
 __device__ inline const vector *row_at(const vector *from, index32 row, unsigned bytes) {
   return row_address(from, row, bytes);
@@ -155,8 +154,8 @@ __device__ inline const vector *row_at(const vector *from, index64 row, unsigned
   return from + row * (bytes / sizeof(vector));
 }
 
-/* Add v to *to, on which no other thread works at this time. The thread does not wait for the old
- * value, and the cache drops it first: it is not needed again soon. */
+/* Add v to *to, which no other thread changes at this time. The thread does not wait for the old
+ * value. The cache evicts the line first, because it is not needed again soon. */
 __device__ inline void add_at(float4 *to, float4 v) {
 #if __CUDA_ARCH__ >= 900
   asm volatile("red.global.add.L2::cache_hint.v4.f32 [%0], {%1, %2, %3, %4}, %5;"
@@ -176,13 +175,13 @@ __device__ inline void add_at(double2 *to, double2 v) {
   atomicAdd(&to->y, v.y);
 }
 
-/* Has a block finished in this MTTKRP? Then everything that it wrote is visible. */
+/* True if a block has finished in this MTTKRP. Everything that it wrote is then visible. */
 __device__ inline bool has_finished(const unsigned *finished, unsigned turn) {
   return load_acquire(finished) == turn;
 }
 
-/* All threads wait until the earlier blocks that may work on the same rows have finished. These
- * began before this block: blocks take their numbers as they begin. */
+/* Wait, with all threads, until the earlier blocks that may work on the same rows have finished.
+ * They began before this block, because blocks take their numbers as they begin. */
 template <typename T, typename I>
 __device__ inline void wait_for(const sorted_problem<T, I> &p, unsigned before, unsigned befores,
                                 unsigned tile_column) {
@@ -194,24 +193,25 @@ __device__ inline void wait_for(const sorted_problem<T, I> &p, unsigned before, 
 
 /* --- staging --------------------------------------------------------------------------------- */
 
-/* Groups copy their nonzeros to shared memory, four a lane at a time: all but whole warps, whose
- * requests are large anyway, and kernels in double with a shared-memory tile, which have no room.
- */
+/* Groups copy their nonzeros to shared memory, four per lane at a time. Whole warps do not, because
+ * their requests are large anyway. Kernels in double with a shared-memory tile do not, because
+ * their shared memory is full. */
 template <typename T, int G, hint_level H> struct staging {
   static constexpr bool is_used = G <= 16 && (H != SMEM_FIRST || sizeof(T) == sizeof(float));
 };
 template <typename T, int G> struct stage {
   static constexpr unsigned nonzeros = 4 * G;
-  static constexpr unsigned highs = nonzeros * 4;  /* where second planes begin, in bytes */
-  static constexpr unsigned values = nonzeros * 8; /* and values, behind planes of 8 bytes */
-  /* Lanes of neighbouring groups meet in no bank. */
+  static constexpr unsigned highs = nonzeros * 4;  /* byte offset of second planes */
+  static constexpr unsigned values = nonzeros * 8; /* byte offset of values, after planes of 8
+                                                      bytes */
+  /* The padding keeps lanes of neighbouring groups in different banks. */
   static constexpr unsigned bytes = values + nonzeros * sizeof(T) + nonzeros;
 };
 
-/* Copy elements k .. k+4, of which `count` are there; zeros become the others. */
+/* Copy elements k .. k+3, of which `count` exist; the others become zero. */
 template <typename U>
 __device__ inline void copy_four(const void *from, unsigned k, unsigned count, char *to) {
-  constexpr unsigned each = sizeof(U) > 4 ? 16 / sizeof(U) : 4; /* in a copy of at most 16 bytes */
+  constexpr unsigned each = sizeof(U) > 4 ? 16 / sizeof(U) : 4; /* per copy, of at most 16 bytes */
 #pragma unroll
   for (unsigned i = 0; i < 4; i += each) {
     const unsigned there = count > i ? min(count - i, each) : 0;
@@ -240,7 +240,7 @@ __device__ inline void begin_stage(const sorted_problem<T, I> &p, unsigned first
   __pipeline_commit();
 }
 
-/* Nonzero number i of a stage, which is nonzero k of the copy. */
+/* Returns nonzero number i of a stage, which is nonzero k of the copy. */
 template <typename T, typename I, int G, int N>
 __device__ inline raw_nonzero<T, N> from_stage(const sorted_problem<T, I> &p, const char *from,
                                                unsigned i, unsigned k) {
@@ -264,24 +264,23 @@ __device__ inline raw_nonzero<T, N> from_stage(const sorted_problem<T, I> &p, co
 
 /* --- parts of the kernel --------------------------------------------------------------------- */
 
-/* The tuning of a kernel for N input modes: nonzeros whose rows are in flight, and thread blocks on
- * a multiprocessor. Its registers then hold these rows. (Kernels in double with shared-memory tiles
- * spill a few bytes.) docs/decisions/017-kernel-batches.md has the measurements. */
+/* Tuning of a kernel for N input modes: nonzeros whose rows are in flight, and thread blocks per
+ * multiprocessor, so that registers can hold these rows. (Kernels in double with shared-memory
+ * tiles spill a few bytes.) Measurements: docs/decisions/017-kernel-batches.md. */
 constexpr int generic_inputs = AMPED_MAX_ORDER - 1;
 template <int N> struct tuning {
   static constexpr int ahead = N == 2 ? 4 : 2;
   static constexpr int blocks = N <= 3 ? 4 : N == 4 ? 3 : 2;
 };
 
-/* Threads of a block: twice as many where they share a tile in shared memory. */
+/* Threads of a block: twice the number if they share a tile in shared memory. */
 template <int N, hint_level H> struct shape {
   static constexpr int threads = H == SMEM_FIRST ? AMPED_SMEM_THREADS : AMPED_BLOCK_THREADS;
   static constexpr int blocks = tuning<N>::blocks * AMPED_BLOCK_THREADS / threads;
 };
 
-/* Count block b, all of whose threads are done. The last block of a part of the rows tells the
- * host.
- */
+/* Count block b, all of whose threads have finished. The last block of a part of the rows signals
+ * the host. */
 template <typename T, typename I>
 __device__ inline void tell_done(const sorted_problem<T, I> &p, unsigned b) {
   int part = 0;
@@ -296,8 +295,8 @@ __device__ inline void tell_done(const sorted_problem<T, I> &p, unsigned b) {
   *(volatile unsigned *)(p.turns + part) = p.turn;
 }
 
-/* Load the shared-memory tile of nonzero k, from column `left` of the rows on. *first becomes its
- * first position. */
+/* Load the shared-memory tile of nonzero k, from column `left` of the rows on. *first = its first
+ * position. */
 template <typename T, typename I, int G, int N>
 __device__ inline void take_smem(const sorted_problem<T, I> &p, unsigned k, unsigned left,
                                  typename vector_of<T>::type *smem_tile, unsigned *first) {
@@ -316,8 +315,8 @@ __device__ inline void take_smem(const sorted_problem<T, I> &p, unsigned k, unsi
   __syncthreads();
 }
 
-/* A row begins in block `from` and goes on in the next `links` blocks: add their carry rows to it.
- */
+/* Add the carry rows of a row that begins in block `from` and continues in the next `links`
+ * blocks. */
 template <typename T, typename I, int G, int block_threads>
 __device__ inline void add_carries(const sorted_problem<T, I> &p, unsigned from, unsigned links,
                                    unsigned column, bool mine, typename vector_of<T>::type *output,
@@ -332,7 +331,7 @@ __device__ inline void add_carries(const sorted_problem<T, I> &p, unsigned from,
   partial[threadIdx.x] = rounded(sum);
   __syncthreads();
   if (group == 0 && mine) {
-    /* That block may belong to an earlier launch. */
+    /* The block after `from` may belong to an earlier launch, so the difference may be negative. */
     const int64_t behind = (int64_t)(p.blocks[from + 1].first - p.first);
     const I row = __ldg(p.rows + __ldg(p.starts + behind / (int64_t)p.packing.pack));
     auto *const to = output + ((uint64_t)row * p.stride + column);
@@ -347,11 +346,11 @@ __device__ inline void add_carries(const sorted_problem<T, I> &p, unsigned from,
 
 /* --- the kernel ------------------------------------------------------------------------------ */
 
-/* N is the number of input modes, or at least that where it is generic_inputs. Seldom needed
- * numbers lie in shared memory: registers hold rows in flight.
+/* N: number of input modes, or an upper bound if it is generic_inputs. Rarely used numbers lie in
+ * shared memory, because registers hold the rows in flight.
  *
- * The function is long on purpose: with its steps as inline functions the compiler uses other
- * registers, and spills some of them. */
+ * The function is long on purpose: with its steps as inline functions the compiler assigns
+ * registers differently, and spills some of them. */
 template <typename T, typename I, int G, int N, hint_level H>
 __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
     mttkrp_sorted(const sorted_problem<T, I> p) {
@@ -361,10 +360,10 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
   constexpr int groups = block_threads / G;
   constexpr int ahead = tuning<N>::ahead;
   __shared__ vector sums[2][block_threads];
-  vector *const partials = sums[0];     /* of rows that an earlier strip began */
-  vector *const folded = sums[1];       /* second sums of the rows in hand */
+  vector *const partials = sums[0];     /* sums of rows that an earlier strip began */
+  vector *const folded = sums[1];       /* second sums of the current rows */
   __shared__ I partial_entries[groups]; /* rows of the partial sums: entries of the row list */
-  __shared__ unsigned number;           /* of this thread block in the launch */
+  __shared__ unsigned number;           /* number of this thread block in the launch */
   __shared__ vector *volatile output_of_tile;
   __shared__ volatile unsigned first_of_block, end_of_block;
   __shared__ bool last_of_carry, last_of_tail;
@@ -389,8 +388,8 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
   else
     __syncthreads();
 
-  /* Step 2: the nonzeros of this thread's group, first .. last. A group without nonzeros works on
-   * the block's first one and stores nothing. */
+  /* Step 2: find the nonzeros of this thread's group, first .. last. A group without nonzeros works
+   * on the block's first one and stores nothing. */
   const unsigned lane = threadIdx.x % G;
   const unsigned group = threadIdx.x / G;
   const auto column = [&]() { return number % p.columns * G + threadIdx.x % G; };
@@ -406,7 +405,7 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
     take_smem<T, I, G, N>(p, first_of_block, number % p.columns * G, smem_tile, &smem_first);
   const unsigned smem_lane = lane < span ? lane : span - 1;
 
-  /* Step 4: the row of the strip's first nonzero. Where an earlier strip began this row, its sum
+  /* Step 4: find the row of the strip's first nonzero. If an earlier strip began this row, its sum
    * here is a partial sum. `from` is this thread's column in every factor. */
   I entry = entry_of(p, first);
   I row = __ldg(p.rows + entry);
@@ -433,9 +432,9 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
       __stcs(output_of_tile + ((uint64_t)row * p.stride + column()), all);
   };
 
-  /* Step 5: add up the strip, G nonzeros at a time. Behind the end of the strip every lane gets the
-   * last nonzero again, or all zeros, with value zero. It changes nothing (same row, finite
-   * factors) and spares all later checks. */
+  /* Step 5: add up the strip, G nonzeros at a time. After the end of the strip every lane gets the
+   * last nonzero again, or all zeros, with value zero. This changes nothing (same row, finite
+   * factors), and makes all later checks unnecessary. */
   const unsigned begin = first + lane;
   const auto place = [&](unsigned done) { return begin + done < last ? begin + done : last; };
 
@@ -476,7 +475,7 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
     if constexpr (H == SMEM_FIRST)
       now.input[1] |= (now.input[0] - smem_first) << p.smem_shift;
     if (is_staged && (done + G) % stage_nonzeros == 0 && done + G < p.strip) {
-      __syncwarp(); /* all lanes have taken the last of this stage */
+      __syncwarp(); /* all lanes have read the last nonzeros of this stage */
       begin_stage<T, I, G>(p, first + done + G, last, stages[group]);
     }
     if (!is_staged && done + G < p.strip)
@@ -534,8 +533,8 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
     store();
   __syncthreads();
 
-  /* Step 6: add the partial sums of every row. The group of a row's first partial sum adds them
-   * all. Where the row began in an earlier block, their sum is this block's carry row. */
+  /* Step 6: add the partial sums of every row. The group with a row's first partial sum adds all of
+   * them. If the row began in an earlier block, their sum is this block's carry row. */
   const unsigned tile_column = number % p.columns;
   const bool mine = column() < p.stride;
   const I of = partial_entries[group];
@@ -552,8 +551,8 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
   }
 
   /* Step 7: count this block at the rows that it shares with other blocks. The first of these rows
-   * began in the predecessor; the last goes on behind this block. The last block to come adds the
-   * carry rows. */
+   * began in the predecessor; the last continues after this block. The last block to arrive adds
+   * the carry rows. */
   const unsigned predecessor = block->predecessor;
   const unsigned links = block->links;
   if (predecessor != b || links > 0) {
@@ -578,7 +577,7 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
       add_carries<T, I, G, block_threads>(p, b, links, column(), mine, output_of_tile, partials);
   }
 
-  /* Step 8: tell the host, which waits for parts of the rows, and the blocks of the next tile. */
+  /* Step 8: signal the host, which waits for parts of the rows, and the blocks of the next tile. */
   if (p.parts > 1) {
     __syncthreads();
     if (threadIdx.x == 0)
@@ -595,7 +594,8 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
 
 /* --- launches -------------------------------------------------------------------------------- */
 
-/* The inputs in the kernel's order: the input of a shared-memory tile comes first. */
+/* Describe the inputs in the kernel's order: the input of a shared-memory tile comes first. Returns
+ * the hints that they need. */
 template <typename T, typename I>
 hint_level describe_inputs(sorted_problem<T, I> *p, const amped_mttkrp_cuda_args *args) {
   typedef typename vector_of<T>::type vector;
@@ -688,7 +688,8 @@ amped_status launch_sorted(const amped_mttkrp_cuda_args *args) {
   return AMPED_OK;
 }
 
-/* Positions of 64 bits are rare (factors of more than 2^32 rows): all orders share one kernel. */
+/* All orders share one kernel for 64-bit positions, which are rare (factors of more than 2^32
+ * rows). */
 template <typename T, typename I, int G>
 amped_status launch_for_order(const amped_mttkrp_cuda_args *args) {
   if constexpr (sizeof(I) == sizeof(index32)) {

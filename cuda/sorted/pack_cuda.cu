@@ -1,3 +1,4 @@
+/* Kernels that pack plain nonzeros into a sorted copy, with row bits, row list and row table. */
 #include "cuda/sorted/pack_cuda.h"
 
 #include <cub/device/device_scan.cuh>
@@ -8,7 +9,7 @@ namespace {
 
 constexpr int pack_threads = 256;
 
-/* Does nonzero first + k begin a row? */
+/* Returns 1 if nonzero first + k begins a row. */
 struct begins_row {
   const uint32_t *bits;
   uint64_t first;
@@ -24,8 +25,8 @@ flags flags_of(const amped_pack_cuda_args *a) {
   return flags(thrust::counting_iterator<uint32_t>(0), begins_row{a->bits, a->first});
 }
 
-/* Threads are aligned to words of row bits, so that a warp makes one word. A piece may share its
- * first and its last word with its neighbours. */
+/* Pack nonzeros, and set row bits. Threads are aligned to words of row bits, so that a warp makes
+ * one word. A piece may share its first and its last word with its neighbours. */
 template <typename T, typename I>
 __global__ void __launch_bounds__(pack_threads) pack_nonzeros(const amped_pack_cuda_args a) {
   const uint64_t from_word = (uint64_t)blockIdx.x * pack_threads + threadIdx.x;
@@ -62,7 +63,8 @@ __global__ void __launch_bounds__(pack_threads) pack_nonzeros(const amped_pack_c
     atomicOr(&a.bits[a.first / 32 + from_word / 32], word);
 }
 
-/* Fill in the row list and the row table. ordinals[k] rows begin in the piece up to nonzero k. */
+/* Fill in the row list and the row table. ordinals[k] = number of rows that begin in the piece up
+ * to nonzero k. */
 template <typename I>
 __global__ void __launch_bounds__(pack_threads) list_rows(const amped_pack_cuda_args a) {
   const uint64_t k = (uint64_t)blockIdx.x * pack_threads + threadIdx.x;

@@ -1,3 +1,4 @@
+/* Kernel of a sparse tensor's fit: sums of x x and x m over nonzeros, in double-double. */
 #include "cuda/sorted/products_cuda.h"
 
 #include "cuda/device/grid_cuda.cuh"
@@ -22,7 +23,7 @@ template <typename T, typename I> struct products_problem {
   amped_products_room_cuda *room;
 };
 
-/* The model's value at nonzero k. */
+/* Returns the model's value at nonzero k. */
 template <typename T, typename I>
 __device__ amped_dd model_at(const products_problem<T, I> &p, uint64_t k) {
   const T *rows[AMPED_MAX_ORDER - 1];
@@ -48,7 +49,7 @@ __device__ void add_to(amped_products &to, const amped_products &from) {
   to.xm = amped_dd_add(to.xm, from.xm);
 }
 
-/* A thread takes a nonzero at a time. */
+/* A thread takes one nonzero at a time. */
 template <typename T, typename I>
 __global__ void __launch_bounds__(block_threads) add_products(const products_problem<T, I> p) {
   __shared__ amped_products sums[block_threads];

@@ -1,9 +1,9 @@
-/* Products on the GPU: sums over nonzeros of x x and x m, with the model's values m. Twin of
+/* Products on the GPU: sums over nonzeros x of x x and x m, with the model's values m. Twin of
  * src/cpu/products_cpu.h.
  *
  * Plain nonzeros come in batches. Each thread block has sums of its own, to which every batch adds,
- * so the order of additions is fixed. Pointers are device memory, but for weights and out of the
- * last two functions; work is enqueued on `stream`. */
+ * so the order of additions is fixed. Pointers are device memory, except weights and `out` of
+ * amped_products_cuda_end. Work is enqueued on `stream`. */
 #ifndef AMPED_PRODUCTS_CUDA_H
 #define AMPED_PRODUCTS_CUDA_H
 
@@ -15,7 +15,7 @@ extern "C" {
 
 #define AMPED_PRODUCTS_BLOCKS 1024
 
-/* The memory that the work takes. */
+/* Device memory of the work. */
 typedef struct amped_products_room_cuda {
   amped_products sums[AMPED_PRODUCTS_BLOCKS];
   double weights[AMPED_MAX_NCOMPS];
@@ -27,20 +27,20 @@ typedef struct amped_products_cuda_args {
   int inputs; /* order - 1 */
   int ncomps;
   uint64_t ld;
-  const void *factors[AMPED_MAX_ORDER - 1]; /* of the input modes, ascending */
-  const void *output;                       /* holds the output mode's factor rows */
+  const void *factors[AMPED_MAX_ORDER - 1]; /* rows of the input modes' factors, ascending */
+  const void *output;                       /* rows of the output mode's factor */
   double scale;
   const double *weights; /* [ncomps] host memory */
   amped_products_room_cuda *d_room;
   cudaStream_t stream;
 } amped_products_cuda_args;
 
-/* Zero the sums, and take the weights. Waits. */
+/* Zero the sums, and copy the weights. Waits. */
 amped_status amped_products_cuda_begin(const amped_products_cuda_args *args);
 /* Add a batch in device memory. */
 amped_status amped_products_cuda_add(const amped_products_cuda_args *args,
                                      const amped_batch *d_batch);
-/* The sums of all batches. Waits. */
+/* Sum over all batches. Waits. */
 amped_status amped_products_cuda_end(const amped_products_cuda_args *args, amped_products *out);
 
 #ifdef __cplusplus

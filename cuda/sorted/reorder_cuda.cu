@@ -1,3 +1,4 @@
+/* Sorts the nonzeros of a packed copy by tiles on the GPU, and unpacks them. */
 #include "cuda/sorted/reorder_cuda.h"
 
 #include <cub/device/device_radix_sort.cuh>
@@ -13,8 +14,8 @@ typedef uint16_t range_number; /* below most_ranges */
 
 /* --- order ----------------------------------------------------------------------------------- */
 
-/* The range of nonzero k of a tile (tiles_cuda.h). The last tiles are ordered by part first; every
- * second part has them in descending order. */
+/* Returns the range of nonzero k of a tile (tiles_cuda.h). The last tiles are ordered by part
+ * first; every second part has them in descending order. */
 static __device__ uint64_t range_of(const amped_tiles_cuda &tiles, uint64_t tile, uint64_t k) {
   const uint64_t shared = tiles.count - tiles.last;
   int part = 0;
@@ -40,7 +41,7 @@ static __global__ void number_ranges(const amped_packed_cuda copy, const amped_t
   }
 }
 
-/* ends[i] = the number of nonzeros of ranges up to i; ranges ascend. */
+/* ends[i] = number of nonzeros of ranges up to i; `ranges` ascends. */
 static __global__ void find_ends(const range_number *ranges, uint64_t nnz, uint64_t count,
                                  uint64_t *ends) {
   const uint64_t t = thread_number();
@@ -78,8 +79,8 @@ static amped_status count_ranges(const range_number *d_ranges, uint64_t nnz, uin
   return AMPED_OK;
 }
 
-/* One block of memory holds two arrays of places, two arrays of ranges, the ends, and CUB's part.
- */
+/* Sort by range. One block of memory holds two arrays of places, two arrays of ranges, the ends,
+ * and CUB's workspace. */
 template <typename number>
 static amped_status sort(const amped_packed_cuda *copy, const amped_tiles_cuda *tiles,
                          uint64_t *range_nnz, void **d_block, void **d_order, cudaStream_t stream) {
@@ -124,8 +125,8 @@ amped_status amped_reorder_cuda_sort(const amped_packed_cuda *copy, const amped_
 
 /* --- unpack ---------------------------------------------------------------------------------- */
 
-/* Output row of nonzero k of the whole copy: its pack's entry of the row list, and the row bits
- * from there to k. */
+/* Returns the output row of nonzero k of the whole copy, from its pack's entry of the row list, and
+ * the row bits from there to k. */
 template <typename index>
 static __device__ index row_of(const amped_packed_cuda &copy, uint64_t k) {
   const uint64_t pack_first = k / copy.packing.pack * copy.packing.pack;

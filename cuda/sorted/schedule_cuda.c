@@ -1,3 +1,5 @@
+/* Cuts a copy into thread blocks, and finds the blocks that share rows or must wait for each
+ * other. */
 #include "cuda/sorted/schedule_cuda.h"
 
 #include <string.h>
@@ -5,24 +7,24 @@
 /* Threads that a multiprocessor holds at a time (tuning in mttkrp_sorted.cuh). */
 #define RESIDENT_THREADS 1024
 
-/* A full thread block uses a row of its shared-memory tile so often, on average. Then loading the
- * tile costs little. */
+/* Average uses of a row of its shared-memory tile by a full thread block, at least. Loading the
+ * tile then costs little. */
 #define SMEM_USES 16
 
-/* Memory for the outputs of small tiles, at most. */
+/* Most memory for the outputs of small tiles. */
 #define MOST_OUTPUT_BYTES (UINT64_C(96) << 20)
 
 static uint64_t vectors_of(const amped_plan *plan) {
   return amped_plan_row_bytes(plan) / 16;
 }
 
-/* The fewest lanes that hold a row, at most a warp. */
+/* Returns the fewest lanes that hold a row, at most a warp. */
 static unsigned lanes_for(uint64_t vectors) {
   return vectors <= 4 ? 4 : vectors <= 8 ? 8 : vectors <= 16 ? 16 : 32;
 }
 
-/* Outputs for tiles of so many nonzeros: as many as there are tiles in `enough` nonzeros, while
- * memory for them is small. */
+/* Returns the number of outputs for tiles of `tile` nonzeros: the tiles in `enough` nonzeros,
+ * limited by their memory. */
 static uint64_t outputs_for(const amped_plan *plan, int mode, uint64_t tile, uint64_t enough) {
   uint64_t bytes = plan->modes[mode].copy.output_rows * amped_plan_row_bytes(plan);
   uint64_t outputs = amped_ceil_div(enough, tile > 0 ? tile : 1);
@@ -30,8 +32,8 @@ static uint64_t outputs_for(const amped_plan *plan, int mode, uint64_t tile, uin
   return outputs < most ? outputs : most;
 }
 
-/* A thread block shares one shared-memory tile. Its strips are so long that loading the tile pays.
- */
+/* Cut a copy with shared-memory tiles. A thread block uses one tile, and its strips are long enough
+ * to pay for loading it. */
 static void cut_smem(amped_cut_cuda *cut, const amped_plan *plan, int mode,
                      const amped_tiles_cuda *tiles) {
   uint64_t groups = AMPED_SMEM_THREADS / cut->lanes;
@@ -44,8 +46,8 @@ static void cut_smem(amped_cut_cuda *cut, const amped_plan *plan, int mode,
 }
 
 /* The strips of a copy fill the GPU AMPED_WAVES times, the strips of a tile half as often. The
- * blocks of the tile before have then finished when a block looks at them. Where rows travel in
- * parts, thread blocks are half as long: a part waits for its last blocks. */
+ * blocks of the preceding tile have then finished when a block looks at them. If rows are sent in
+ * parts, thread blocks are half as long, because a part waits for its last blocks. */
 void amped_schedule_cuda_shape(amped_cut_cuda *cut, const amped_plan *plan, int mode,
                                uint64_t segment, const amped_tiles_cuda *tiles,
                                int multiprocessors) {
@@ -146,7 +148,7 @@ void amped_schedule_cuda_parts(const amped_block_cuda *blocks, uint64_t count, c
   }
 }
 
-/* A row that goes on in block b began in the block before. If that block, too, began inside this
+/* A row that continues in block b began in the block before. If that block, too, began inside this
  * row, both have the same predecessor. */
 static void link_rows(amped_block_cuda *blocks, uint64_t count,
                       const amped_block_start_cuda *starts) {
@@ -165,7 +167,7 @@ typedef struct range {
   uint64_t begin, end;
 } range;
 
-/* The blocks from `first` on that are of the same tile. */
+/* Returns the blocks from `first` on that belong to its tile. */
 static range tile_at(const amped_block_cuda *blocks, uint64_t count, uint64_t first) {
   range tile = {first, first};
   while (tile.end < count && blocks[tile.end].tile == blocks[first].tile)
@@ -173,8 +175,8 @@ static range tile_at(const amped_block_cuda *blocks, uint64_t count, uint64_t fi
   return tile;
 }
 
-/* From block b on, the last block of a tile whose first row is below `row`. The block behind it may
- * begin with this row, but the row itself may have begun in the block that is returned. */
+/* Returns the last block, from b on, of a tile whose first row is below `row`. The next block may
+ * begin with this row, but the row itself may have begun in the returned block. */
 static uint64_t last_below(const amped_block_start_cuda *starts, range tile, uint64_t b,
                            uint64_t row) {
   while (b + 1 < tile.end && starts[b + 1].row < row)
@@ -182,7 +184,7 @@ static uint64_t last_below(const amped_block_start_cuda *starts, range tile, uin
   return b;
 }
 
-/* From block b on, the first block of a tile whose first row is above `row`. */
+/* Returns the first block, from b on, of a tile whose first row is above `row`. */
 static uint64_t first_above(const amped_block_start_cuda *starts, range tile, uint64_t b,
                             uint64_t row) {
   while (b < tile.end && starts[b].row <= row)
@@ -190,12 +192,13 @@ static uint64_t first_above(const amped_block_start_cuda *starts, range tile, ui
   return b;
 }
 
-/* Which blocks of the earlier tile each block of a tile waits for. Rows ascend in both tiles.
+/* Find the blocks of the earlier tile that each block of a tile waits for. Rows ascend in both
+ * tiles.
  *
  * Block b works on rows from its first row up to the first row of block b + 1, which may begin in
  * b. It waits for the earlier blocks that may hold one of these rows. The first block of the tile
- * also waits for all earlier blocks before, and the last one for all behind. So the blocks of a
- * tile together wait for the whole earlier tile, and through it for all tiles before that. */
+ * also waits for all earlier blocks before these, and the last one for all after. The blocks of a
+ * tile together therefore wait for the whole earlier tile, and through it for all tiles before. */
 static void find_befores(amped_block_cuda *blocks, const amped_block_start_cuda *starts,
                          range earlier, range tile) {
   uint64_t low = earlier.begin;
@@ -217,8 +220,8 @@ static bool begins_part(uint64_t block, const uint32_t *ends, int parts) {
   return false;
 }
 
-/* Tiles take turns at the outputs. So a tile waits for the tile `outputs` tiles before it, which
- * is `earlier`; the first tile of an output waits for none. */
+/* Link blocks. Tiles alternate between the outputs. A tile therefore waits for `earlier`, the tile
+ * `outputs` tiles before it; the first tile of an output waits for none. */
 void amped_schedule_cuda_link(amped_block_cuda *blocks, uint64_t count, uint64_t outputs,
                               const amped_block_start_cuda *starts, uint64_t shared,
                               const uint32_t *ends, int parts) {

@@ -1,3 +1,4 @@
+/* Chooses tiles and cache hints by a cost model. */
 #include "cuda/sorted/tile_choice_cuda.h"
 
 #include <math.h>
@@ -5,40 +6,40 @@
 #include "cuda/sorted/schedule_cuda.h"
 #include "plan/overlap.h"
 
-/* The part of the L2 cache that gathered rows find room in: each half of the cache keeps copies of
- * the other half's lines (docs/decisions/022-what-limits-mttkrp.md). */
+/* Returns the part of the L2 cache that can hold gathered rows: each half of the cache keeps copies
+ * of the other half's lines (docs/decisions/022-what-limits-mttkrp.md). */
 static uint64_t cache_of(uint64_t l2_bytes) {
   return l2_bytes / 8 * 5;
 }
 
-/* The cost of an output row of one more tile, in missed rows: it is read and written by its bytes,
- * where a missed row of up to 128 bytes costs about the same whatever its length
+/* Cost of an output row of one more tile, in missed rows. The cost of reading and writing the row
+ * grows with its bytes, while a missed row of up to 128 bytes costs about the same for any length
  * (docs/decisions/042-requests-not-bytes.md). */
-#define TILE_SECTOR_COST 0.75 /* for each 32 bytes of the row */
+#define TILE_SECTOR_COST 0.75 /* per 32 bytes of the row */
 #define LEAST_ROW_COST 1.0
 #define MOST_ROW_COST 3.0
 
-/* A tile of half the cache stays in it. A tile that fills the cache loses this share of its rows to
- * other rows. */
+/* A tile of half the cache stays in the cache. A tile that fills the cache loses this share of its
+ * rows to other rows. */
 #define FULL_TILE_LOSS 0.25
 
 /* A copy gets tiles only if the gain is at least this share of all gathers. */
 #define LEAST_GAIN 0.04
 
-/* Shared-memory tiles. Two tiles, and the other shared memory of their two thread blocks, take 190
+/* Shared-memory tiles. Two tiles, and the other shared memory of their two thread blocks, use 190
  * KiB of a multiprocessor's memory; the L1 cache has the rest. SMEM_ROW_BYTES is a warp's part of a
- * row. Tiles help where a multiprocessor uses a row of a tile SMEM_LEAST_USES times, and output
- * rows of a tile have SMEM_LEAST_LENGTH nonzeros (docs/decisions/019-shared-memory-tiles.md). */
+ * row. Tiles help if a multiprocessor uses a row of a tile SMEM_LEAST_USES times, and output rows
+ * of a tile have SMEM_LEAST_LENGTH nonzeros (docs/decisions/019-shared-memory-tiles.md). */
 #define SMEM_TILE_BYTES (UINT64_C(48) << 10)
 #define SMEM_OTHER_BYTES (UINT64_C(47) << 10)
 #define SMEM_ROW_BYTES UINT64_C(512)
 #define SMEM_LEAST_USES 8.0
 #define SMEM_LEAST_LENGTH 32.0
 
-/* Factors, by size in caches (docs/decisions/018-tiles-for-l2.md). */
-#define SMALL_TABLE 0.1 /* up to this size they stay in the cache without a hint */
+/* Sizes of factors, in caches (docs/decisions/018-tiles-for-l2.md). */
+#define SMALL_TABLE 0.1 /* up to this size a factor stays in the cache without a hint */
 #define KEPT_TABLE 1.25 /* up to this size most rows stay with a hint */
-#define LARGE_TABLE 4.0 /* from this size on only popular rows stay */
+#define LARGE_TABLE 4.0 /* from this size on only frequent rows stay */
 #define HUGE_TABLE 8.0  /* from this size on hardly any row stays */
 
 static double table_bytes(const amped_plan *plan, int mode, int input) {
@@ -46,12 +47,13 @@ static double table_bytes(const amped_plan *plan, int mode, int input) {
          (double)plan->modes[amped_tiles_cuda_mode(mode, input)].rows.positions;
 }
 
-/* The share of gathers from `bytes` of rows that the cache does not hold. */
+/* Returns the share of gathers from `bytes` of rows that miss the cache. */
 static double missed(double bytes, double cache) {
   return bytes > cache ? 1.0 - cache / bytes : 0.0;
 }
 
-/* The share of nnz gathers from a table that need a row for the first time. No cache helps them. */
+/* Returns the share of nnz gathers from a table that need a row for the first time. No cache helps
+ * them. */
 static double first_uses(double nnz, double positions) {
   return positions / nnz * -expm1(-nnz / positions);
 }
@@ -63,8 +65,9 @@ static double all_tables(const amped_plan *plan, int mode) {
   return bytes;
 }
 
-/* Rows that come from device memory where tables share this room in the cache: the smallest table
- * takes it first, as its rows are used most often. `left_out`: an input without a share, or -1. */
+/* Returns the rows that are loaded from device memory if the tables share `room` bytes of the
+ * cache. The smallest table gets its part first, because its rows are used most often. `left_out`:
+ * an input without a part, or -1. */
 static double missed_rows(const amped_plan *plan, int mode, int left_out, double room) {
   const double nnz = (double)plan->modes[mode].copy.rank_nnz[plan->rank];
   bool taken[AMPED_MAX_ORDER] = {false};
@@ -84,7 +87,7 @@ static double missed_rows(const amped_plan *plan, int mode, int left_out, double
   return sum;
 }
 
-/* What an MTTKRP costs with these tiles, or none, in missed rows. */
+/* Returns the cost of an MTTKRP with these tiles, or without tiles, in missed rows. */
 static double cost(const amped_tiles_cuda *t, const amped_plan *plan, int mode, double cache) {
   const amped_mode_plan *m = &plan->modes[mode];
   const bool tiled = t->count > 1;
@@ -102,7 +105,7 @@ static double cost(const amped_tiles_cuda *t, const amped_plan *plan, int mode, 
                     first_uses(nnz, table_bytes(plan, mode, t->input) / bytes));
 }
 
-/* The most bytes of a shared-memory tile; 0 where there are no kernels for such a plan. */
+/* Returns the most bytes of a shared-memory tile; 0 if there are no kernels for such a plan. */
 static uint64_t smem_bytes(const amped_plan *plan, const amped_caches_cuda *caches) {
   if (plan->index_type != AMPED_U32 || plan->order - 1 > AMPED_SMEM_INPUTS ||
       caches->shared_bytes < SMEM_OTHER_BYTES + SMEM_ROW_BYTES)
@@ -119,11 +122,11 @@ static void set_tiles(amped_tiles_cuda *t, const amped_plan *plan, int mode, int
   t->input = input;
   t->rows = rows > 0 ? rows : 1;
   t->count = amped_ceil_div(positions, t->rows);
-  if (t->count > 1) /* tiles of even size: the last tile is as large as the others */
+  if (t->count > 1) /* tiles of equal size: the last tile is as large as the others */
     t->rows = amped_ceil_div(positions, t->count);
 }
 
-/* Shared-memory tiles of the input that makes the fewest of them, but more than one. */
+/* Choose the input whose shared-memory tiles are fewest, but more than one. */
 static void set_smem(amped_tiles_cuda *best, const amped_plan *plan, int mode, uint64_t bytes) {
   uint64_t row =
       amped_plan_row_bytes(plan) < SMEM_ROW_BYTES ? amped_plan_row_bytes(plan) : SMEM_ROW_BYTES;
@@ -137,8 +140,9 @@ static void set_smem(amped_tiles_cuda *best, const amped_plan *plan, int mode, u
   }
 }
 
-/* Where the L2 cache holds all factors, its own speed is the limit. Then shared-memory tiles help
- * if every multiprocessor uses a tile's rows often enough, and output rows are long. */
+/* Choose shared-memory tiles for a copy whose factors fit in the L2 cache, so that the cache's own
+ * speed is the limit. These tiles help if every multiprocessor uses a tile's rows often enough, and
+ * output rows are long. */
 static void choose_smem(amped_tiles_cuda *best, const amped_plan *plan, int mode, uint64_t bytes,
                         double multiprocessors) {
   amped_tiles_cuda t = amped_tiles_cuda_none();
@@ -150,8 +154,8 @@ static void choose_smem(amped_tiles_cuda *best, const amped_plan *plan, int mode
     *best = t;
 }
 
-/* Tiles of the size that the user asks for: shared-memory tiles if these are possible, else tiles
- * of the largest input. */
+/* Make tiles of the size that the user wants: shared-memory tiles if possible, else tiles of the
+ * largest input. */
 static void ask(amped_tiles_cuda *t, const amped_plan *plan, int mode, uint64_t tile_bytes,
                 bool in_smem) {
   int largest = 0;
@@ -167,7 +171,7 @@ static void ask(amped_tiles_cuda *t, const amped_plan *plan, int mode, uint64_t 
 }
 
 static void choose_large(amped_tiles_cuda *best, const amped_plan *plan, int mode, double cache) {
-  static const double sizes[] = {0.25, 0.5, 0.75, 1.0}; /* of the cache */
+  static const double sizes[] = {0.25, 0.5, 0.75, 1.0}; /* in caches */
   double least =
       cost(best, plan, mode, cache) -
       LEAST_GAIN * (double)plan->modes[mode].copy.rank_nnz[plan->rank] * (plan->order - 1);
@@ -183,9 +187,9 @@ static void choose_large(amped_tiles_cuda *best, const amped_plan *plan, int mod
     }
 }
 
-/* The number of last tiles that have this share of all ranks' nonzeros, at least 1. Tiles differ in
- * nonzeros, as popular rows come first in every rank's block. So nonzeros are counted; this rank's
- * share of each tile is about the same. */
+/* Returns the number of last tiles that have this share of all ranks' nonzeros, at least 1.
+ * Nonzeros are counted, because tiles differ: frequent rows come first in every rank's block. This
+ * rank's share of each tile is about the same. */
 static uint64_t tiles_with(const amped_tiles_cuda *t, const amped_plan *plan, int mode,
                            double share) {
   const amped_mode_plan *input = &plan->modes[amped_tiles_cuda_mode(mode, t->input)];
@@ -200,9 +204,9 @@ static uint64_t tiles_with(const amped_tiles_cuda *t, const amped_plan *plan, in
   return last;
 }
 
-/* Order the last tiles by part. They are so many that a part travels while kernels work on the next
- * part, which is AMPED_PART_RATIO of it. Where several outputs are added up at the end, no part of
- * the rows is finished before. */
+/* Order the last tiles by part. Their number is chosen so that a part is sent while kernels work on
+ * the next part, which is AMPED_PART_RATIO of it. If several outputs are added up at the end, no
+ * part of the rows is finished before, and tiles stay as they are. */
 static void part_last(amped_tiles_cuda *t, const amped_plan *plan, int mode, int multiprocessors) {
   const amped_mode_plan *m = &plan->modes[mode];
   amped_cut_cuda cut;
@@ -235,9 +239,9 @@ void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, in
     part_last(tiles, plan, mode, caches->multiprocessors);
 }
 
-/* Do hints help a copy without tiles? They do if one factor can be kept, and another is so large
- * that hardly any of its rows stay. Where factors nearly fit together the cache does better without
- * hints. Small factors stay in it anyway. */
+/* True if hints help a copy without tiles: one factor can be kept, and another is so large that
+ * hardly any of its rows stay. If factors nearly fit together, the cache is better without hints.
+ * Small factors stay in the cache anyway. */
 static bool worth_hints(const amped_plan *plan, int mode, double cache) {
   bool some_kept = false;
   bool some_huge = false;

@@ -1,5 +1,5 @@
-/* Tile choice: a cost model says which copies get tiles, and which cache hints gathers get. Pure
- * functions of the plan and of a GPU's caches; no CUDA in here. */
+/* Tile choice: a cost model that chooses the copies with tiles, and the cache hints of gathers.
+ * Pure functions of the plan and of a GPU's caches, without CUDA. */
 #ifndef AMPED_TILE_CHOICE_CUDA_H
 #define AMPED_TILE_CHOICE_CUDA_H
 
@@ -10,23 +10,23 @@ extern "C" {
 #include "cuda/device/caches_cuda.h"
 #include "cuda/sorted/tiles_cuda.h"
 
-/* What the L2 cache does with the gathered rows of a factor. */
+/* Treatment of a factor's gathered rows in the L2 cache. */
 typedef enum amped_hint_cuda {
   AMPED_HINT_NONE,
-  AMPED_HINT_EVICT_LAST,   /* keep them: they come again soon, and there is room for most of them */
-  AMPED_HINT_EVICT_FIRST,  /* drop them first: they do not come again soon */
-  AMPED_HINT_SHARED_MEMORY /* they lie in shared memory */
+  AMPED_HINT_EVICT_LAST,   /* keep them: they are needed again soon, and most of them fit */
+  AMPED_HINT_EVICT_FIRST,  /* evict them first: they are not needed again soon */
+  AMPED_HINT_SHARED_MEMORY /* rows lie in shared memory */
 } amped_hint_cuda;
 
-/* The tiles of mode's copy on this rank, for a GPU with such caches. tile_bytes asks for tiles of
- * so many bytes, where that makes more than one tile. AMPED_TILES_AUTO leaves it to the cost model;
- * AMPED_TILES_OFF asks for no tiles. */
+/* Choose the tiles of mode's copy on this rank, for a GPU with these caches. tile_bytes: size of a
+ * tile, if this makes more than one tile. AMPED_TILES_AUTO: the cost model decides.
+ * AMPED_TILES_OFF: no tiles. */
 #define AMPED_TILES_AUTO UINT64_C(0)
 #define AMPED_TILES_OFF UINT64_MAX
 void amped_tiles_cuda_choose(amped_tiles_cuda *tiles, const amped_plan *plan, int mode,
                              const amped_caches_cuda *caches, uint64_t tile_bytes);
 
-/* The hint for the gathers from each input factor of mode's copy, in such tiles. */
+/* Choose the hint for the gathers from each input factor of mode's copy, in these tiles. */
 void amped_tiles_cuda_hint(amped_hint_cuda *hints, const amped_plan *plan, int mode,
                            const amped_tiles_cuda *tiles, uint64_t l2_bytes);
 

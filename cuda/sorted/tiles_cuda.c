@@ -1,3 +1,4 @@
+/* Numbers and sizes that follow from the tiles of a copy. */
 #include "cuda/sorted/tiles_cuda.h"
 
 amped_tiles_cuda amped_tiles_cuda_none(void) {
@@ -36,7 +37,7 @@ uint64_t amped_tiles_cuda_room(const amped_tiles_cuda *tiles, uint64_t nnz, uint
   return nnz + (tiles->count > 1 ? amped_tiles_cuda_ranges(tiles) * pack : 0);
 }
 
-/* Two arrays of ranges, and two of places. CUB's part is small. */
+/* Bytes of two arrays of ranges, and two of places. CUB's workspace is small. */
 uint64_t amped_tiles_cuda_sort_bytes(uint64_t nnz) {
   uint64_t place = nnz <= UINT32_MAX ? AMPED_U32 : AMPED_U64;
   return nnz * 2 * (sizeof(uint16_t) + place) + nnz / 2 + (UINT64_C(32) << 20);

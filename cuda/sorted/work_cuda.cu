@@ -1,3 +1,4 @@
+/* Makes the schedule of a copy, and allocates and uploads it. */
 #include "cuda/sorted/work_cuda.h"
 
 #include <cstring>
@@ -49,7 +50,7 @@ static amped_status read_starts(const amped_packed_cuda *copy, const amped_block
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
-/* One block of memory for all arrays. */
+/* Allocate one block of memory for all arrays. */
 static amped_status allocate(amped_copy_work_cuda *s, const amped_work_cuda_args *a) {
   amped_work_cuda *const w = &s->work;
   const amped_schedule_memory_cuda m =
@@ -104,7 +105,7 @@ uint32_t amped_work_cuda_part(const amped_work_cuda *w, int part) {
   return w->part_ends[part] - (part > 0 ? w->part_ends[part - 1] : 0);
 }
 
-/* How the copy is cut, and which cache hints its gathers get. */
+/* Set how the copy is cut, and the cache hints of its gathers. */
 static void shape(amped_work_cuda *w, const amped_work_cuda_args *a) {
   const amped_mode_plan *m = &a->plan->modes[a->mode];
   w->tiled = a->tiles->count > 1;
@@ -117,7 +118,7 @@ static void shape(amped_work_cuda *w, const amped_work_cuda_args *a) {
   w->output_bytes = m->copy.output_rows * amped_plan_row_bytes(a->plan);
 }
 
-/* Blocks are uploaded twice: the GPU finds their first rows, by which the host links them. */
+/* Upload the blocks twice: the GPU finds their first rows, from which the host links them. */
 amped_status amped_work_cuda_create(amped_copy_work_cuda *out, const amped_work_cuda_args *a) {
   amped_work_cuda *const w = &out->work;
   memset(out, 0, sizeof *out);
@@ -127,7 +128,7 @@ amped_status amped_work_cuda_create(amped_copy_work_cuda *out, const amped_work_
     return AMPED_OK;
   AMPED_TRY(amped_alloc(&out->blocks, w->blocks, sizeof *out->blocks, "the schedule of a copy"));
   amped_schedule_cuda_cut(a->segments, a->segment_count, w->cut.unit, out->blocks);
-  /* Several outputs are added up behind the last block: no part of the rows ends before. */
+  /* Several outputs are added up after the last block, so no part of the rows ends before. */
   w->parts = w->cut.outputs > 1 ? 1 : a->parts->count;
   amped_schedule_cuda_parts(out->blocks, w->blocks, a->parts->ends, w->parts, w->part_ends);
   AMPED_TRY(allocate(out, a));

@@ -1,5 +1,5 @@
 /* Work: the schedule of one copy on the GPU. Its memory holds the blocks, their carry rows, and the
- * flags by which thread blocks tell one another what is done. */
+ * flags by which thread blocks signal each other that work is done. */
 #ifndef AMPED_WORK_CUDA_H
 #define AMPED_WORK_CUDA_H
 
@@ -13,17 +13,18 @@ extern "C" {
 typedef struct amped_copy_work_cuda {
   amped_work_cuda work;
   amped_block_cuda *blocks; /* the same blocks in host memory */
-  void *d_memory;           /* holds the work's arrays */
+  void *d_memory;           /* memory of the work's arrays */
 } amped_copy_work_cuda;
 
 /* Parts of the rows (plan.h) in a copy. */
 typedef struct amped_parts_cuda {
   int count;
-  uint64_t shared;                /* the first nonzeros, which are of all parts */
-  uint64_t ends[AMPED_MAX_PARTS]; /* the nonzero behind each part */
+  uint64_t shared;                /* number of nonzeros, at the beginning, that belong to all
+                                     parts */
+  uint64_t ends[AMPED_MAX_PARTS]; /* the first nonzero after each part */
 } amped_parts_cuda;
 
-/* The copy that work is made for. Its row bits, row list and row table are complete. */
+/* The copy whose schedule is made. Its row bits, row list and row table are complete. */
 typedef struct amped_work_cuda_args {
   const amped_plan *plan;
   int mode;
@@ -36,15 +37,15 @@ typedef struct amped_work_cuda_args {
   cudaStream_t stream;
 } amped_work_cuda_args;
 
-/* Make the schedule of a copy and upload it. Waits. destroy frees the memory, also after a failure.
- */
+/* Make the schedule of a copy and upload it. Waits. destroy frees the memory, also after a
+ * failure. */
 amped_status amped_work_cuda_create(amped_copy_work_cuda *out, const amped_work_cuda_args *args);
 void amped_work_cuda_destroy(amped_copy_work_cuda *schedule);
 
-/* Blocks of a part. */
+/* Returns the number of blocks of a part. */
 uint32_t amped_work_cuda_part(const amped_work_cuda *work, int part);
 
-/* The first block that begins at nonzero k of the copy or behind it. */
+/* Returns the first block that begins at nonzero k of the copy or later. */
 uint32_t amped_work_cuda_block(const amped_copy_work_cuda *schedule, uint64_t k);
 
 #ifdef __cplusplus
