@@ -1,21 +1,21 @@
-/* cuBLAS multiplies large matrices: of floats in float, and on tensor cores in TF32, three of whose
- * products make one that is as good as float's. */
+/* Measurement of arithmetic, by large cuBLAS products: of floats in float, and on tensor cores in
+ * TF32. Three TF32 products count as one product in float, which they can replace without loss. */
 #include "cuda/device/arithmetic_cuda.h"
 
 #include <cublas_v2.h>
 
 #include "base/random.h"
 
-/* Of the matrices, as far as a product does not take too long. */
+/* Sides of the matrices. They grow until a product takes enough_msec. */
 static const int least_side = 256;
 static const int most_side = 4096;
 static const float enough_msec = 20.0F;
 static const int repeats = 5;
 
-/* One way to multiply. */
+/* A kind of multiplication. */
 typedef struct way {
   cublasComputeType_t compute;
-  double products; /* that make one as good as the type's */
+  double products; /* products that replace one of the type's precision */
 } way;
 
 typedef struct matrices {
@@ -27,7 +27,8 @@ typedef struct matrices {
   cudaStream_t stream;
 } matrices;
 
-/* Random numbers from 1 to 2: of zeros a GPU multiplies more, as they take less power. */
+/* Fill with random numbers from 1 to 2. Zeros would be multiplied faster, because they take less
+ * power. */
 static __global__ void fill(void *data, uint64_t count, bool is_double) {
   const uint64_t stride = (uint64_t)gridDim.x * blockDim.x;
   for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
@@ -54,7 +55,8 @@ static amped_status multiply(const matrices *m, cublasComputeType_t compute, int
   return AMPED_OK;
 }
 
-/* Multiply-adds a second, the best of several timings. The first does not count. */
+/* Find the multiply-adds per second, the best of several timings. The first timing does not
+ * count. */
 static amped_status time_products(const matrices *m, const way *w, int side, float *milliseconds,
                                   double *per_sec) {
   for (int i = 0; i <= repeats; i++) {
@@ -96,7 +98,8 @@ static amped_status measure(matrices *m, double *per_sec) {
   return AMPED_OK;
 }
 
-/* Ranks that share a GPU look for room at the same time: another rank may have taken it. */
+/* Allocate the matrices; false if memory is short. Ranks that share a GPU allocate at the same
+ * time, so another rank may have taken the memory. */
 static bool allocate(matrices *m, uint64_t most_bytes) {
   const uint64_t bytes = (uint64_t)most_side * most_side * m->type;
   if (most_bytes < 3 * bytes)

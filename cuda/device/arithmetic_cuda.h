@@ -1,4 +1,4 @@
-/* Arithmetic: the rate at which the GPU multiplies and adds: the ceiling of row fits' assembly.
+/* Arithmetic: multiply-adds per second of the GPU, the upper bound for the assembly of row fits.
  * Twin of src/cpu/arithmetic_cpu.h. */
 #ifndef AMPED_ARITHMETIC_CUDA_H
 #define AMPED_ARITHMETIC_CUDA_H
@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* As amped_device_ops' multiply_rate; with tf32 of floats that are rounded to it. The matrices take
- * at most most_bytes of device memory. */
+/* Measure as amped_device_ops' multiply_rate does; with tf32, for floats rounded to TF32. The
+ * matrices use at most most_bytes of device memory. */
 amped_status amped_arithmetic_cuda(amped_vtype type, bool tf32, uint64_t most_bytes,
                                    cudaStream_t stream, double *per_sec);
 

@@ -1,6 +1,7 @@
-/* A warp draws 32 rows, one for each lane, and gathers them as MTTKRP does: groups of lanes load a
- * row, 16 bytes a lane. If all lanes of a group drew their row, drawing would take more
- * instructions than the gather that is measured. */
+/* Measurement of gathers and reads of device memory, and of the link to the host. A warp draws 32
+ * rows, one for each lane, and gathers them as MTTKRP does: groups of lanes load a row, 16 bytes
+ * per lane. If all lanes of a group drew their row, drawing would need more instructions than the
+ * gather that is measured. */
 #include "cuda/device/bandwidth_cuda.h"
 
 #include <cfloat>
@@ -17,7 +18,7 @@ static const uint64_t least_rows = UINT64_C(1) << 20;
 static const uint64_t margin_bytes = UINT64_C(64) << 20;
 static const int block_threads = 256;
 static const int blocks_per_multiprocessor = 16;
-static const uint64_t read_bytes = UINT64_C(1) << 30; /* far more than a GPU's L2 holds */
+static const uint64_t read_bytes = UINT64_C(1) << 30; /* far larger than a GPU's L2 cache */
 static const int repeats = 5;
 static const uint64_t link_bytes = UINT64_C(64) << 20;
 
@@ -35,8 +36,8 @@ static __device__ unsigned sum_of(uint4 x) {
   return x.x + x.y + x.z + x.w;
 }
 
-/* Every warp gathers 32 * batches rows of `width` vectors, with `lanes` lanes on a row. Where there
- * are more lanes than vectors, lanes read the last vector twice, which costs no memory access. */
+/* Gather 32 * batches rows of `width` vectors per warp, with `lanes` lanes on a row. If there are
+ * more lanes than vectors, lanes read the last vector twice, which costs no memory access. */
 template <int lanes, bool wide>
 static __global__ void gather(const uint4 *__restrict__ table, uint64_t rows, unsigned width,
                               uint64_t batches, uint64_t seed, unsigned *sums) {
@@ -76,11 +77,11 @@ static __global__ void read_in_order(const uint4 *__restrict__ table, uint64_t c
   sums[thread] = sum;
 }
 
-/* With 0 batches a launch reads the table once from end to end. */
+/* Arguments of a launch. With 0 batches it reads the table once from end to end. */
 typedef struct gather_launch {
   const uint4 *table;
   uint64_t rows;
-  uint64_t most_bytes; /* of the table */
+  uint64_t most_bytes; /* limit of the table's bytes */
   unsigned width;
   uint64_t batches;
   unsigned blocks;
@@ -117,7 +118,7 @@ static amped_status launch(const gather_launch *g, int turn) {
   return AMPED_OK;
 }
 
-/* The best of several timings. The first does not count: caches and clocks are cold. */
+/* Find the best of several timings. The first does not count: caches and clocks are cold. */
 static amped_status time_launches(const gather_launch *g, cudaEvent_t begin, cudaEvent_t end,
                                   double *seconds) {
   *seconds = DBL_MAX;
@@ -149,7 +150,7 @@ static amped_status time_gather(const gather_launch *g, double *seconds) {
   return status;
 }
 
-/* Is there room for a table, of at most so many bytes? */
+/* Check if a table fits in `most` bytes and in free device memory. */
 static amped_status has_room(uint64_t rows, uint64_t row_bytes, uint64_t most, bool *room) {
   size_t free_bytes = 0;
   size_t total = 0;
@@ -160,7 +161,8 @@ static amped_status has_room(uint64_t rows, uint64_t row_bytes, uint64_t most, b
   return AMPED_OK;
 }
 
-/* Seconds of a launch on a table of g->rows rows of g->width vectors; 0 where there is no room. */
+/* Measure the seconds of a launch on a table of g->rows rows of g->width vectors; 0 if memory is
+ * short. */
 static amped_status measure(gather_launch *g, uint64_t threads, double *seconds) {
   bool room = false;
   void *d_table = nullptr;
@@ -171,7 +173,7 @@ static amped_status measure(gather_launch *g, uint64_t threads, double *seconds)
   AMPED_TRY(has_room(g->rows, row_bytes, g->most_bytes, &room));
   if (g->rows == 0 || !room)
     return AMPED_OK;
-  /* Ranks that share a GPU look for room at the same time: another rank may have taken it. */
+  /* Ranks that share a GPU allocate at the same time, so another rank may have taken the memory. */
   if (cudaMalloc(&d_table, g->rows * row_bytes) != cudaSuccess ||
       cudaMalloc(&d_sums, threads * sizeof(unsigned)) != cudaSuccess) {
     (void)cudaGetLastError();
@@ -223,7 +225,7 @@ amped_status amped_read_cuda(uint64_t most_bytes, int multiprocessors, cudaStrea
   return AMPED_OK;
 }
 
-/* The best of several copies, each long enough to hide its launch. */
+/* Find the best of several copies, each long enough to hide its launch. */
 static amped_status time_copies(const void *block, void *d_block, cudaStream_t stream,
                                 double *seconds) {
   for (int i = 0; i <= repeats; i++) {

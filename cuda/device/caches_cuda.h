@@ -1,4 +1,4 @@
-/* Caches of a GPU, as plain numbers: decisions that depend on them are made, and tested, without a
+/* Caches of a GPU, as plain numbers, so that decisions that depend on them can be tested without a
  * GPU. */
 #ifndef AMPED_CACHES_CUDA_H
 #define AMPED_CACHES_CUDA_H
@@ -11,7 +11,7 @@ typedef struct amped_caches_cuda {
   int multiprocessors;
   uint64_t l2_bytes;
   uint64_t shared_bytes;
-  bool groups; /* products of warp groups: compute capability 9.0 */
+  bool groups; /* has products of warp groups: compute capability 9.0 */
 } amped_caches_cuda;
 
 #endif

@@ -1,10 +1,11 @@
+/* Loads cuBLAS with dlopen, and forwards calls to it. */
 #include "cuda/device/cublas_cuda.h"
 
 #include <cublas_v2.h>
 #include <dlfcn.h>
 
 #define TEXT_OF(name) #name
-#define TEXT(name) TEXT_OF(name) /* of the name that a macro of cublas_v2.h stands for */
+#define TEXT(name) TEXT_OF(name) /* expands the macro of cublas_v2.h before making it a string */
 
 namespace {
 

@@ -1,3 +1,4 @@
+/* Opens a rank's GPU, checks CUDA calls, and allocates device and pinned memory. */
 #include "cuda/device/device_cuda.h"
 
 #include <cctype>
@@ -14,7 +15,7 @@ extern "C" {
 #include "base/log.h"
 }
 
-/* Memory left free for contexts of MPI, cuBLAS's own tables, and allocation granularity. */
+/* Memory left free for MPI's contexts, cuBLAS's own tables, and allocation granularity. */
 static const uint64_t margin_bytes = UINT64_C(512) << 20;
 static const uint64_t margin_share = 50;
 
@@ -32,7 +33,7 @@ static const char *remedy(cudaError_t code) {
   }
 }
 
-/* The name of the function in the text of a call. */
+/* Returns the length of the function's name in the text of a call. */
 static int name_length(const char *call) {
   return (int)strcspn(call, "(");
 }
@@ -74,8 +75,9 @@ bool amped_device_cuda_available(const char **reason) {
   return false;
 }
 
-/* Where a launcher masks other GPUs, every rank sees one GPU, its own. So a single GPU is taken
- * whatever the local rank. Identities show whether the GPUs of ranks differ. */
+/* Returns the number of a local rank's GPU. If a launcher masks other GPUs, every rank sees only
+ * its own one, so a single GPU is taken by any local rank. Identities show whether the GPUs of
+ * ranks differ. */
 int amped_device_cuda_ordinal(int local_rank, int visible) {
   return local_rank % visible;
 }
@@ -102,7 +104,7 @@ static amped_status choose(const amped_backend_options *options, int *ordinal, i
   return AMPED_OK;
 }
 
-/* A budget that does not depend on free memory: the user's limit, or 15/16 of the device. */
+/* Set a budget that does not depend on free memory: the user's limit, or 15/16 of the device. */
 static amped_status fix_budget(amped_device_cuda *device, const amped_backend_options *options,
                                uint64_t total, int count) {
   uint64_t wanted = options->device_memory > 0 ? options->device_memory : total / 16 * 15;
@@ -117,8 +119,8 @@ static amped_status fix_budget(amped_device_cuda *device, const amped_backend_op
   return AMPED_OK;
 }
 
-/* Ranks with --share-gpus take equal parts of the free memory. If each rank sees a GPU of its own,
- * these parts are smaller than necessary, but never too large. */
+/* Set the budget. Ranks with --share-gpus get equal parts of the free memory. If each rank sees a
+ * GPU of its own, these parts are smaller than necessary, but never too large. */
 static amped_status set_budget(amped_device_cuda *device, const amped_backend_options *options,
                                int count, uint64_t *free_bytes) {
   size_t now_free = 0;
@@ -168,11 +170,11 @@ amped_status amped_device_cuda_open(amped_device_cuda *device,
   return AMPED_OK;
 }
 
-/* --- memory that is kept --------------------------------------------------------------------- */
+/* --- cached memory --------------------------------------------------------------------------- */
 
 namespace {
 
-/* Blocks of one kind of memory: those that are lent, and those that wait, by their bytes. */
+/* Blocks of one kind of memory: blocks in use, and free blocks by their bytes. */
 struct shelf {
   cudaError_t (*get)(void **out, uint64_t bytes);
   cudaError_t (*put)(void *block);
@@ -198,7 +200,8 @@ void give_back(shelf *s) {
   s->waiting.clear();
 }
 
-/* Bytes in steps of a sixteenth, so that blocks of about one size replace each other. */
+/* Round bytes up to steps of 1/32 to 1/16, so that blocks of similar size can replace each
+ * other. */
 uint64_t in_steps(uint64_t bytes) {
   uint64_t step = 256;
   while (step < bytes / 32)
@@ -206,7 +209,7 @@ uint64_t in_steps(uint64_t bytes) {
   return bytes > UINT64_MAX - step ? bytes : amped_ceil_div(bytes, step) * step;
 }
 
-/* A block that waits and has at most a quarter more than is asked for; else a new one. */
+/* Take a free block that is at most a quarter larger than wanted; else allocate one. */
 cudaError_t take(shelf *s, void **out, uint64_t bytes) {
   const std::lock_guard<std::mutex> guard(keeping);
   const uint64_t wanted = in_steps(bytes);
@@ -275,8 +278,8 @@ amped_status amped_cuda_malloc(void **out, uint64_t bytes, const char *what) {
                      amped_format_bytes(text, bytes), what, cudaGetErrorString(code), remedy(code));
 }
 
-/* A GPU's page. Other GPUs copy to memory of whole pages at 380 GB/s; to the same memory with a few
- * KiB more, at 280. CUDA IPC seems to map that by smaller pages. */
+/* Bytes of a GPU's page. Other GPUs copy to memory of whole pages at 380 GB/s, and at 280 if it is
+ * a few KiB longer. CUDA IPC seems to map the longer one by smaller pages. */
 static const uint64_t page_bytes = UINT64_C(2) << 20;
 
 amped_status amped_cuda_malloc_pages(void **out, uint64_t bytes, const char *what) {
@@ -303,7 +306,8 @@ amped_status amped_cuda_host_alloc(void **out, uint64_t bytes, const char *what)
   return amped_cuda_no_host_memory(code, bytes, what);
 }
 
-/* Freeing can only report an error of earlier work. Who waited for that work has reported it. */
+/* Free a block. Freeing can only report an error of earlier work, and whoever waited for that work
+ * has reported it. */
 void amped_cuda_free(void *d_block) {
   if (d_block != nullptr)
     lay_back(&of_device, d_block);
@@ -314,7 +318,7 @@ void amped_cuda_host_free(void *h_block) {
     lay_back(&of_host, h_block);
 }
 
-/* A list like "0-31,64-95" as a set of CPUs; false where it is no such list. */
+/* Parse a list like "0-31,64-95" into a set of CPUs; false if it is no such list. */
 static bool parse_cpus(const char *list, cpu_set_t *set) {
   CPU_ZERO(set);
   for (const char *at = list; *at != '\0' && *at != '\n';) {

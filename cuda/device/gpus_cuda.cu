@@ -1,3 +1,4 @@
+/* Lists the GPUs that a process sees, with versions and links. */
 #include "cuda/device/gpus_cuda.h"
 
 #include <cctype>
@@ -6,12 +7,12 @@
 
 #include "cuda/device/device_cuda.h"
 
-/* "13.0" of 13000. */
+/* Write 13000 as "13.0". */
 static void format_version(char *out, size_t size, int version) {
   (void)snprintf(out, size, "%d.%d", version / 1000, version % 1000 / 10);
 }
 
-/* The version of the NVIDIA kernel module. CUDA itself does not tell it. */
+/* Read the version of the NVIDIA kernel module. CUDA itself does not report it. */
 static void read_driver(char *out, int size) {
   FILE *const file = fopen("/sys/module/nvidia/version", "re");
   if (file == nullptr)
@@ -48,8 +49,8 @@ static amped_status link_of(int from, int to, uint8_t *link) {
   return AMPED_OK;
 }
 
-/* Free memory is asked only of this process's own GPU: asking makes a context, which takes memory.
- */
+/* Find the free memory of this process's own GPU only, because the query makes a context, which
+ * uses memory. */
 static amped_status look_at_own(amped_gpus *gpus) {
   size_t now_free = 0;
   size_t total = 0;

@@ -1,3 +1,4 @@
+/* Growable device memory, with the driver's functions for virtual memory. */
 #include "cuda/device/growing_cuda.h"
 
 #include <cuda.h>
@@ -6,12 +7,12 @@ extern "C" {
 #include "base/log.h"
 }
 
-/* Memory comes in multiples of this, which is one of every GPU's own pages. */
+/* Memory comes in multiples of this size, which is a multiple of every GPU's own page. */
 static const uint64_t page_bytes = UINT64_C(2) << 20;
 
 namespace {
 
-/* The driver's functions, which the runtime finds: the program links no driver. */
+/* The driver's functions. The runtime finds them, so that the program need not link the driver. */
 struct driver {
   decltype(&cuMemAddressReserve) reserve;
   decltype(&cuMemAddressFree) give_back;
@@ -60,7 +61,7 @@ uint64_t whole_pages(uint64_t bytes) {
   return amped_ceil_div(bytes, page_bytes) * page_bytes;
 }
 
-/* `bytes` more, behind what is there. */
+/* Map `bytes` more, after the existing memory. */
 CUresult add(const driver *d, const amped_growing_cuda *g, uint64_t bytes) {
   CUmemAllocationProp kind = {};
   CUmemAccessDesc access = {};
@@ -72,7 +73,7 @@ CUresult add(const driver *d, const amped_growing_cuda *g, uint64_t bytes) {
   if (code != CUDA_SUCCESS)
     return code;
   code = d->map(address_of(g, g->bytes), bytes, 0, memory, 0);
-  (void)d->release(memory); /* what is mapped stays */
+  (void)d->release(memory); /* mapped memory stays */
   if (code != CUDA_SUCCESS)
     return code;
   code = d->set_access(address_of(g, g->bytes), bytes, &access, 1);

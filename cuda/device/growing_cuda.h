@@ -1,6 +1,6 @@
-/* Growing: device memory of one address that grows where it lies. Its addresses are reserved at
- * first, and get memory as it grows, so that nothing is copied and nothing is there twice. CUDA IPC
- * does not share it. */
+/* Growable device buffer: reserves address space once, and maps memory as it grows. The buffer
+ * never moves, so that nothing is copied, and no memory is needed twice. CUDA IPC cannot share
+ * it. */
 #ifndef AMPED_GROWING_CUDA_H
 #define AMPED_GROWING_CUDA_H
 
@@ -12,20 +12,21 @@ extern "C" {
 
 typedef struct amped_growing_cuda {
   void *d_block;
-  uint64_t reserved; /* bytes of addresses */
-  uint64_t bytes;    /* of memory */
-  int ordinal;       /* of the GPU */
+  uint64_t reserved; /* bytes of address space */
+  uint64_t bytes;    /* bytes of mapped memory */
+  int ordinal;       /* number of the GPU */
 } amped_growing_cuda;
 
-/* Addresses for all memory of the GPU; no memory yet. Free with the third, which takes a zeroed
- * struct, too, after all work that uses the memory. */
+/* Reserve address space for all memory of the GPU, and map none yet. Free with
+ * amped_growing_cuda_free, which also accepts a zeroed struct, after all work that uses the
+ * memory. */
 amped_status amped_growing_cuda_create(amped_growing_cuda *g, const amped_device_cuda *device);
-/* Memory for so many bytes, and some more; what is there stays. The new is not zero. The message
- * names `what`. */
+/* Map memory for `bytes` bytes, and some more; existing contents stay. New memory is not zero. The
+ * message names `what`. */
 amped_status amped_growing_cuda_grow(amped_growing_cuda *g, uint64_t bytes, const char *what);
 void amped_growing_cuda_free(amped_growing_cuda *g);
 
-/* Memory that grow takes at most for so many bytes. */
+/* Returns the most memory that grow maps for `bytes` bytes. */
 uint64_t amped_growing_cuda_bytes(uint64_t bytes);
 
 #ifdef __cplusplus

@@ -1,3 +1,4 @@
+/* The thread that pins blocks of host memory. */
 #include "cuda/device/pinned_cuda.h"
 
 #include <cstring>
@@ -6,7 +7,8 @@ extern "C" {
 #include "base/mem.h"
 }
 
-/* Count a block, or keep its error for the threads that wait. False where this thread must end. */
+/* Count a pinned block, or record its error for the threads that wait. Returns false if this thread
+ * must end. */
 static bool tell(amped_pinned_cuda *p, cudaError_t code) {
   (void)pthread_mutex_lock(&p->lock);
   p->code = code;

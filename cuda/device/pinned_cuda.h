@@ -1,4 +1,4 @@
-/* Pinned: blocks of pinned host memory. A thread of its own takes them, in the order in which they
+/* Pinned: blocks of pinned host memory. A thread of its own pins them, in the order in which they
  * are needed. Pinning is slow (a few GB/s); reading goes on meanwhile
  * (docs/decisions/016-pinned-memory.md). */
 #ifndef AMPED_PINNED_CUDA_H
@@ -22,20 +22,20 @@ typedef struct amped_pinned_cuda {
   /* Under the lock. `taken` only grows. */
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  uint64_t taken;   /* the first so many blocks are there */
-  cudaError_t code; /* why pinning the next block failed */
+  uint64_t taken;   /* number of blocks pinned so far: the first ones */
+  cudaError_t code; /* error of the next block, if pinning it failed */
   bool stop;
 } amped_pinned_cuda;
 
-/* Start taking `count` blocks of bytes[i] > 0 bytes for the current device. The struct is zero;
- * `bytes` is copied. stop frees the memory, also after a failure. */
+/* Start pinning `count` blocks of bytes[i] > 0 bytes for the current device. The struct is zero on
+ * entry; `bytes` is copied. stop frees the memory, also after a failure. */
 amped_status amped_pinned_cuda_start(amped_pinned_cuda *pinned, uint64_t count,
                                      const uint64_t *bytes);
 
-/* Wait for block i. AMPED_FAILED where pinning it, or a block before it, failed. */
+/* Wait for block i. Returns AMPED_FAILED if pinning it, or a block before it, failed. */
 amped_status amped_pinned_cuda_wait(amped_pinned_cuda *pinned, uint64_t i, void **block);
 
-/* Stop the thread after its present block, wait for it, and free all blocks. */
+/* Stop the thread after its current block, wait for it, and free all blocks. */
 void amped_pinned_cuda_stop(amped_pinned_cuda *pinned);
 
 #ifdef __cplusplus

@@ -1,10 +1,10 @@
-/* Instructions of GPUs that CUDA C++ has no function for. tests/emulate has a twin of this file. */
+/* GPU instructions for which CUDA C++ has no function. tests/emulate has a twin of this file. */
 #ifndef AMPED_PTX_CUDA_CUH
 #define AMPED_PTX_CUDA_CUH
 
 namespace {
 
-/* base + row * bytes, in one instruction. */
+/* Returns base + row * bytes, in one instruction. */
 template <typename vector>
 __device__ inline const vector *row_address(const vector *base, unsigned row, unsigned bytes) {
   const vector *at;
@@ -12,19 +12,21 @@ __device__ inline const vector *row_address(const vector *base, unsigned row, un
   return at;
 }
 
-/* The pointer, which stays in registers: the compiler would find it anew for each use. */
+/* Returns the pointer, and keeps it in registers: the compiler would otherwise recompute it for
+ * each use. */
 template <typename T> __device__ inline T *kept(T *pointer) {
   asm("" : "+l"(pointer));
   return pointer;
 }
 
-/* x, which the compiler does not know any more: what is made of it is made where it is used. */
+/* Returns x, hidden from the compiler, so that it computes values from x next to their use. */
 __device__ inline unsigned fresh(unsigned x) {
   asm volatile("" : "+r"(x));
   return x;
 }
 
-/* What other blocks wrote before they stored *flag with store_release is visible after this. */
+/* Load *flag. Everything that another block wrote before it stored *flag with store_release is
+ * visible afterwards. */
 __device__ inline unsigned load_acquire(const unsigned *flag) {
   unsigned seen = 0;
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(flag) : "memory");
@@ -35,7 +37,7 @@ __device__ inline void store_release(unsigned *flag, unsigned value) {
   asm volatile("st.release.gpu.global.u32 [%0], %1;" : : "l"(flag), "r"(value) : "memory");
 }
 
-/* One over x: of floats within an ulp, from 2^-126 to 2^126. */
+/* Returns 1 / x; for floats within an ulp, from 2^-126 to 2^126. */
 __device__ inline float reciprocal(float x) {
   float r;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
@@ -45,7 +47,7 @@ __device__ inline double reciprocal(double x) {
   return 1.0 / x;
 }
 
-/* One over the root, within 2^-22 of it. What is below the least normal number counts as 0. */
+/* Returns 1 / sqrt(x), within a relative error of 2^-22. Denormal x counts as 0. */
 __device__ inline float reciprocal_root(float x) {
   float r;
   asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
@@ -53,8 +55,8 @@ __device__ inline float reciprocal_root(float x) {
 }
 
 /* c += a b, of 16 x 8 and 8 x 8 numbers in TF32, by a warp. Lane (g, t), with g = lane / 4 and t =
- * lane % 4, has elements (g, t), (g + 8, t), (g, t + 4), (g + 8, t + 4) of a, elements (t, g) and
- * (t + 4, g) of b, and elements (g, 2 t), (g, 2 t + 1), (g + 8, 2 t), (g + 8, 2 t + 1) of c. */
+ * lane % 4, has these elements. a: (g, t), (g + 8, t), (g, t + 4), (g + 8, t + 4). b: (t, g), (t +
+ * 4, g). c: (g, 2 t), (g, 2 t + 1), (g + 8, 2 t), (g + 8, 2 t + 1). */
 __device__ inline void multiply_tf32(float *c, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
                                      unsigned b0, unsigned b1) {
   asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, "
@@ -63,7 +65,7 @@ __device__ inline void multiply_tf32(float *c, unsigned a0, unsigned a1, unsigne
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
-/* The same of doubles, whose fragments lie as those above. */
+/* The same for doubles, with the same layout of fragments. */
 __device__ inline void multiply_f64(double *c, double a0, double a1, double a2, double a3,
                                     double b0, double b1) {
 #if __CUDA_ARCH__ >= 900
@@ -82,27 +84,28 @@ __device__ inline void multiply_f64(double *c, double a0, double a1, double a2, 
 #endif
 }
 
-/* x and y as a word of two numbers in bfloat16, x the lower. */
+/* Returns x and y in bfloat16 in one word, x in the lower half. */
 __device__ inline unsigned two_halves(float x, float y) {
   unsigned both = 0;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(y), "f"(x));
   return both;
 }
 
-/* The lane's sums of a product, as operands. */
+/* A lane's sums of a product, as operands. */
 #define AMPED_SUMS_4(c, i) "+f"((c)[i]), "+f"((c)[(i) + 1]), "+f"((c)[(i) + 2]), "+f"((c)[(i) + 3])
 #define AMPED_SUMS_16(c, i)                                                                        \
   AMPED_SUMS_4(c, i), AMPED_SUMS_4(c, (i) + 4), AMPED_SUMS_4(c, (i) + 8), AMPED_SUMS_4(c, (i) + 12)
 #define AMPED_SUMS_32(c, i) AMPED_SUMS_16(c, i), AMPED_SUMS_16(c, (i) + 16)
 #define AMPED_SUMS_64(c, i) AMPED_SUMS_32(c, i), AMPED_SUMS_32(c, (i) + 32)
 
-/* Products of four warps, compute capability 9.0 alone. group_begin comes behind the last change of
- * the registers that products use; products are enqueued; group_commit ends them; group_wait
- * returns when they are done. Until then c, a and the memory at `right` stay as they are.
+/* Products by four warps, for compute capability 9.0 only. Call group_begin after the last change
+ * of registers that the products use, then enqueue products, then group_commit. group_wait returns
+ * when they have finished; until then c, a and the memory of b must not change.
  *
- * c (or 0, where not add) + a b, of 64 x 8 and 8 x N numbers in TF32: the first 19 bits of floats.
- * A warp has 16 of the rows, in fragments as those of multiply_tf32, of c one for each eight
- * columns. b lies in shared memory: four k of each of N columns, then the other four. */
+ * group_multiply_tf32: c = c (or 0, if add is false) + a b, of 64 x 8 and 8 x N numbers in TF32,
+ * the first 19 bits of floats. A warp has 16 of the rows, in fragments like multiply_tf32's; c has
+ * one for each eight columns. b lies in shared memory: four k of each of N columns, then the other
+ * four. */
 __device__ inline void group_begin() {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   asm volatile("wgmma.fence.sync.aligned;" : : : "memory");
@@ -113,8 +116,8 @@ __device__ inline void group_commit() {
   asm volatile("wgmma.commit_group.sync.aligned;" : : : "memory");
 #endif
 }
-/* Where b lies: in units of 16 bytes the address, N from one half of the k to the other, and 8 from
- * eight columns to the next. */
+/* Returns the descriptor of b: in units of 16 bytes its address, a stride of N between the halves
+ * of the k, and a stride of 8 between groups of eight columns. */
 template <int N> __device__ inline uint64_t group_operand(const unsigned char *b) {
   return (uint64_t)((unsigned)__cvta_generic_to_shared(b) >> 4 & 0x3fffU) | (uint64_t)N << 16 |
          (uint64_t)8 << 32;
@@ -159,8 +162,8 @@ __device__ inline void group_multiply_tf32(float *c, const float *a, const unsig
   __trap();
 #endif
 }
-/* Likewise of 16 k in bfloat16: a lane has k 2 t and 2 t + 1 of a row in a word, then those behind
- * eight. */
+/* The same for 16 k in bfloat16: a lane has k 2 t and 2 t + 1 of a row in one word, then the k
+ * eight further on. */
 template <int N>
 __device__ inline void group_multiply_bf16(float *c, const unsigned *a, const unsigned char *b,
                                            bool add) {
@@ -205,9 +208,10 @@ template <int N> __device__ inline void group_wait(float *c) {
     asm volatile("wgmma.wait_group.sync.aligned 0;" : AMPED_SUMS_64(c, 0) : : "memory");
 #endif
 }
-/* Copies to shared memory that arrive by themselves, 9.0: `count` places of arrivals, made before
- * the block's next barrier; bytes, a multiple of 16, from global memory, by one thread; and to wait
- * for a place's arrival number 0, 1, ..., of which `turn` is the lowest bit. */
+/* Asynchronous copies to shared memory, for compute capability 9.0. group_arrivals: make `count`
+ * barriers, before the block's next __syncthreads. group_copy: one thread copies bytes, a multiple
+ * of 16, from global memory. group_arrival: wait for a barrier's arrival number 0, 1, ..., of which
+ * `turn` is the lowest bit. */
 __device__ inline void group_arrivals(uint64_t *arrived, int count) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   for (int i = 0; i < count; i++)

@@ -1,5 +1,4 @@
-/* The GPU of a rank with the streams that its work goes through: struct amped_device of the CUDA
- * backend. */
+/* The GPU of a rank with the streams of its work: struct amped_device of the CUDA backend. */
 #ifndef AMPED_RANK_DEVICE_CUDA_H
 #define AMPED_RANK_DEVICE_CUDA_H
 
@@ -8,9 +7,9 @@
 struct amped_device {
   amped_backend_options options;
   amped_device_cuda gpu;
-  cudaStream_t stream;                /* MTTKRP, and all that is not named next */
-  cudaStream_t stream_dense;          /* dense work, which goes first where MTTKRP still runs */
-  cudaStream_t stream_in, stream_out; /* rows to and from the host */
+  cudaStream_t stream;                /* MTTKRP, and all work not named next */
+  cudaStream_t stream_dense;          /* dense work, which precedes MTTKRP work that still runs */
+  cudaStream_t stream_in, stream_out; /* rows from and to the host */
   cublasHandle_t blas;                /* on stream_dense; NULL before its first use */
 };
 

@@ -1,3 +1,4 @@
+/* Copies between plain host memory and the device through pinned buffers. */
 #include "cuda/device/staged_cuda.h"
 
 extern "C" {
@@ -6,16 +7,15 @@ extern "C" {
 
 namespace {
 
-/* Bytes that are on their way together: two pieces, of which one is copied while the other one
- * travels. */
+/* Bytes of a buffer. There are two: one is copied on the host while the other is transferred. */
 constexpr uint64_t piece_bytes = UINT64_C(4) << 20;
 
-/* From so many bytes on. */
+/* Least bytes for which buffers are used. */
 constexpr uint64_t least_bytes = UINT64_C(1) << 20;
 
 struct stage {
   cudaStream_t stream;
-  char *pieces[2]; /* of one block */
+  char *pieces[2]; /* in one block of memory */
   cudaEvent_t arrived[2];
 };
 
@@ -42,7 +42,7 @@ uint64_t bytes_at(uint64_t at, uint64_t bytes) {
 amped_status put_pieces(const stage *s, char *d_to, const char *from, uint64_t bytes) {
   for (uint64_t at = 0, i = 0; at < bytes; at += piece_bytes, i ^= 1) {
     const uint64_t n = bytes_at(at, bytes);
-    AMPED_CUDA(cudaEventSynchronize(s->arrived[i])); /* at once, where it was never recorded */
+    AMPED_CUDA(cudaEventSynchronize(s->arrived[i])); /* returns at once if it was never recorded */
     amped_mem_copy(s->pieces[i], from + at, n);
     AMPED_CUDA(cudaMemcpyAsync(d_to + at, s->pieces[i], n, cudaMemcpyHostToDevice, s->stream));
     AMPED_CUDA(cudaEventRecord(s->arrived[i], s->stream));
@@ -70,7 +70,7 @@ amped_status get_pieces(const stage *s, char *to, const char *d_from, uint64_t b
   return AMPED_OK;
 }
 
-/* Pinned memory needs no other. */
+/* True for pinned memory, which needs no buffers. */
 bool is_pinned(const void *memory) {
   cudaPointerAttributes attributes = {};
   if (cudaPointerGetAttributes(&attributes, memory) == cudaSuccess)

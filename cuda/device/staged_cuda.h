@@ -1,10 +1,11 @@
-/* Staged: large arrays in plain host memory go to the device, and come from it, through pinned
- * memory, which all OpenMP threads copy to. CUDA's own way has one thread: 7 to 10 GB/s.
+/* Staged copies: large arrays in plain host memory go to the device, and come from it, through
+ * pinned buffers, which all OpenMP threads fill or empty. CUDA's own copy uses one thread: 7 to 10
+ * GB/s.
  *
- * Both are done when the caller has waited for the stream, behind all that was enqueued on it;
- * until then the host memory stays as it is. Few bytes, and pinned ones, take CUDA's own way. So do
- * all where no keeper of memory is there (device_cuda.h): to pin memory for one call takes longer
- * than that saves. */
+ * Both functions are complete when the caller has waited for the stream, after everything enqueued
+ * before. Until then the host memory must not change. Short arrays, and pinned ones, use CUDA's own
+ * copy. So do all arrays if no memory is cached (amped_cuda_keep_memory in device_cuda.h): pinning
+ * memory for one call takes longer than it saves. */
 #ifndef AMPED_STAGED_CUDA_H
 #define AMPED_STAGED_CUDA_H
 
