@@ -1,3 +1,4 @@
+/* COO buffers of a rank, in device or pinned memory: collect nonzeros, then sort them. */
 #include "cuda/load/coo_buffer_cuda.h"
 
 #include <cstring>
@@ -35,7 +36,8 @@ static uint64_t block_bytes(const amped_plan *plan, uint64_t nnz) {
   return bytes;
 }
 
-/* The plan's tables on the device: positions of every mode, rows of the output mode. */
+/* Returns the bytes of the plan's tables on the device: positions of every mode, rows of the output
+ * mode. */
 static uint64_t table_bytes(const amped_plan *plan, int mode) {
   uint64_t bytes = plan->modes[mode].rows.idp_count * sizeof(uint64_t);
   for (int m = 0; m < plan->order; m++)
@@ -43,14 +45,15 @@ static uint64_t table_bytes(const amped_plan *plan, int mode) {
   return bytes;
 }
 
-/* Scratch memory for sorting so many nonzeros in one piece, without CUB's part. */
+/* Returns the workspace in bytes for sorting nnz nonzeros in one piece, without CUB's part. */
 static uint64_t scratch_bytes(const amped_plan *plan, uint64_t nnz) {
   return nnz * (amped_sort_copy::piece_bytes + amped_plan_nonzero_bytes(plan)) +
          (sizeof(uint64_t) << amped_sort_copy::histogram_bits);
 }
 
-/* Beside a buffer on the device there must be room for pieces of this size. With smaller pieces,
- * kernels look at the buffer so often that reading it across the link takes less time. */
+/* Returns the least piece for a buffer on the device. There must be workspace for pieces of this
+ * size in addition to the buffer. With smaller pieces, kernels read the buffer so often that a
+ * buffer in pinned memory is faster. */
 static uint64_t good_piece(uint64_t nnz) {
   uint64_t part = nnz / 8;
   return part > amped_sort_copy::least_piece ? part : amped_sort_copy::least_piece;
@@ -140,8 +143,8 @@ static amped_status append(const amped_coo_buffer_cuda *b, const void *array, co
   return AMPED_OK;
 }
 
-/* Values that the plan maps, or of another type than its own, are found in double and rounded; they
- * lie in memory of the device. */
+/* Round values to the buffer's type, in double, if their type differs or the plan maps them. Device
+ * memory. */
 template <typename T, typename F>
 static __global__ void round_values(const F *from, uint64_t count, amped_value_map map, T *to) {
   for (uint64_t k = thread_number(); k < count; k += grid_threads())

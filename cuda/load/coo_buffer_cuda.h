@@ -1,7 +1,7 @@
 /* COO buffers on the GPU, for amped_format_ops. Twin of src/cpu/coo_buffer_cpu.h.
  *
- * A buffer lies in device memory where there is room for it. Else it lies in pinned host memory,
- * which kernels read across the link. Plain C for the host; every function waits for its work. */
+ * A buffer lies in device memory if it fits. Otherwise it lies in pinned host memory, which kernels
+ * read across the link. Plain C for the host; every function waits for its work. */
 #ifndef AMPED_COO_BUFFER_CUDA_H
 #define AMPED_COO_BUFFER_CUDA_H
 
@@ -20,11 +20,11 @@ typedef struct amped_coo_buffer_cuda {
   bool on_device;
   void *block;    /* indices and values */
   void *d_tables; /* the plan's positions and rows */
-  uint64_t bytes; /* of device memory in use */
+  uint64_t bytes; /* device memory in use */
 } amped_coo_buffer_cuda;
 
-/* Add nonzeros to the buffer of mode. The first call creates it; room_bytes is the device memory
- * for the buffer and for sorting it. */
+/* Add nonzeros to the buffer of mode. The first call creates it. room_bytes: device memory for the
+ * buffer and for sorting it. */
 amped_status amped_coo_buffer_cuda_add(amped_coo_buffer_cuda *b, const amped_plan *plan, int mode,
                                        const amped_nonzeros *nonzeros, uint64_t room_bytes,
                                        cudaStream_t stream);
@@ -35,7 +35,7 @@ amped_status amped_coo_buffer_cuda_sort(amped_coo_buffer_cuda *b, const amped_pl
                                         cudaStream_t stream, uint64_t *repeats);
 void amped_coo_buffer_cuda_free(amped_coo_buffer_cuda *b);
 
-/* The most memory that a buffer and sorting it take on plan->rank. */
+/* Find the most memory that a buffer and its sort need on plan->rank. */
 void amped_coo_buffer_cuda_bytes(const amped_plan *plan, uint64_t room_bytes,
                                  uint64_t *device_bytes, uint64_t *host_bytes);
 

@@ -1,3 +1,5 @@
+/* A rank's part of a list of nonzeros in device memory: counts them, and distributes them to
+ * ranks. */
 #include "cuda/load/list_part_cuda.h"
 
 #include <cstring>
@@ -14,14 +16,14 @@ extern "C" {
 
 namespace {
 
-/* Slots of the hash table of distinct values, a power of two; no finite value has the bits of a
+/* Slots of the hash table of distinct values, a power of two. No finite value has the bits of a
  * free slot. */
 constexpr uint64_t value_slots = 2 * AMPED_MAX_CODES;
 constexpr unsigned long long free_slot = ~0ULL;
 
-constexpr unsigned sum_blocks = 256; /* fixed: the order of additions is always the same */
+constexpr unsigned sum_blocks = 256; /* fixed, so that the order of additions is always the same */
 
-typedef unsigned long long word; /* uint64_t as atomics want it */
+typedef unsigned long long word; /* uint64_t, as CUDA's atomics take it */
 
 /* The arrays of a part, for kernels. */
 struct arrays {
@@ -32,9 +34,9 @@ struct arrays {
   unsigned value_bytes;
 };
 
-/* Who gets a nonzero. */
+/* Tables that give the receiving rank of a nonzero. */
 struct receivers {
-  int mode; /* or AMPED_BY_COORDINATE */
+  int mode; /* mode, or AMPED_BY_COORDINATE */
   unsigned nranks;
   uint64_t width;
   const unsigned *of_idps; /* a rank, or nranks + number of a split */
@@ -58,7 +60,8 @@ __device__ double value_at(const arrays &a, uint64_t k) {
   return a.value_bytes == 4 ? (double)((const float *)a.values)[k] : ((const double *)a.values)[k];
 }
 
-/* GPUs divide 32-bit numbers several times as fast. */
+/* Returns the iDp of nonzero k. Uses 32 bits if they suffice, because GPUs divide 32-bit numbers
+ * several times faster. */
 __device__ uint64_t idp_at(const arrays &a, int mode, uint64_t width, uint64_t k) {
   const uint64_t index = index_at(a.indices[mode], a.index_bytes[mode], k);
   return a.index_bytes[mode] <= 4 ? (uint32_t)index / (uint32_t)width : index / width;
@@ -104,7 +107,7 @@ __global__ void add_hashes(const arrays a, uint64_t first, uint64_t count, word 
     atomicAdd(hash, (word)sum);
 }
 
-/* sums[b] = the squares of block b's values. */
+/* sums[b] = the sum of the squares of block b's values. */
 __global__ void __launch_bounds__(block_threads)
     add_squares(const arrays a, uint64_t first, uint64_t count, amped_dd *sums) {
   __shared__ amped_dd of_threads[block_threads];
@@ -124,8 +127,8 @@ __global__ void __launch_bounds__(block_threads)
     sums[blockIdx.x] = of_threads[0];
 }
 
-/* Values that are in no slot yet get one, and a place behind the values found so far. From one
- * value too many on, nothing is looked for. */
+/* Insert values that are not in the hash table yet, and append them to `values`. The search ends
+ * when there is one value too many. */
 __global__ void find_values(const arrays a, uint64_t first, uint64_t count, word *slots,
                             unsigned *found, double *values) {
   volatile unsigned *const so_far = found;
@@ -139,7 +142,7 @@ __global__ void find_values(const arrays a, uint64_t first, uint64_t count, word
         there = atomicCAS(&slots[at], free_slot, bits);
       if (there == bits)
         break;
-      if (there == free_slot) { /* the slot is this thread's now */
+      if (there == free_slot) { /* this thread inserted the value */
         const unsigned place = atomicAdd(found, 1U);
         if (place < AMPED_MAX_CODES)
           values[place] = value;
@@ -150,9 +153,9 @@ __global__ void find_values(const arrays a, uint64_t first, uint64_t count, word
   }
 }
 
-/* --- dealing --------------------------------------------------------------------------------- */
+/* --- distribution to ranks ------------------------------------------------------------------- */
 
-/* keys[i] = the rank that gets nonzero first + i, or nranks + number of the split that it is of;
+/* keys[i] = the rank that receives nonzero first + i, or nranks + the number of its split;
  * numbers[i] = i. */
 __global__ void find_receivers(const arrays a, const receivers r, uint64_t first, unsigned count,
                                unsigned *keys, unsigned *numbers) {
@@ -163,8 +166,8 @@ __global__ void find_receivers(const arrays a, const receivers r, uint64_t first
   }
 }
 
-/* counts[k] = keys that are base + k. There may be few different keys, and atomic additions to one
- * counter take turns: a warp adds up equal keys first. */
+/* counts[k] = number of keys that are base + k. A warp adds up equal keys first, because there may
+ * be few different keys, and atomic additions to one counter are serial. */
 __global__ void count_keys(const unsigned *keys, unsigned count, unsigned base, unsigned end,
                            word *counts) {
   const uint64_t steps = (count + grid_threads() - 1) / grid_threads();
@@ -190,8 +193,9 @@ __device__ unsigned rank_of(const receivers &r, uint64_t number) {
   return low;
 }
 
-/* Nonzeros sorted by key: those of split k begin at place starts[k] and have the numbers from
- * firsts[k] on. ranks[i] = the rank that gets nonzero i; order[i] = i. */
+/* Find the receivers of nonzeros that are sorted by key. Split k's nonzeros begin at place
+ * starts[k] and have the numbers from firsts[k] on. ranks[i] = the rank that receives nonzero i;
+ * order[i] = i. */
 __global__ void split_receivers(const receivers r, const unsigned *keys, const unsigned *numbers,
                                 unsigned count, const uint64_t *starts, const uint64_t *firsts,
                                 unsigned *ranks, unsigned *order) {
@@ -213,7 +217,7 @@ bool deals(const amped_list_shape *shape) {
   return shape->nranks > 1;
 }
 
-/* The temporary memory of CUB for windows of so many nonzeros. */
+/* Find CUB's temporary memory for windows of `window` nonzeros. */
 amped_status sort_bytes(uint64_t window, size_t *bytes) {
   cub::DoubleBuffer<unsigned> pairs(nullptr, nullptr);
   *bytes = 0;
@@ -221,7 +225,7 @@ amped_status sort_bytes(uint64_t window, size_t *bytes) {
   return AMPED_OK;
 }
 
-constexpr int last_array = AMPED_MAX_ORDER; /* of values */
+constexpr int last_array = AMPED_MAX_ORDER; /* index of the values */
 
 } // namespace
 
@@ -232,7 +236,7 @@ struct amped_list_part {
   uint64_t held;
   void *d_indices[AMPED_MAX_ORDER]; /* [capacity] of amped_itype_for(dim) */
   void *d_values;                   /* [capacity] */
-  void *d_wide;                     /* indices of a wider type, as they come */
+  void *d_wide;                     /* indices of a wider type, as received */
   uint64_t wide_bytes;
   /* Counting: */
   void *d_tables; /* an iDp table of one mode */
@@ -244,7 +248,7 @@ struct amped_list_part {
   void *d_found;
   void *d_distinct; /* [AMPED_MAX_CODES] */
   uint64_t distinct;
-  /* The mode that windows are dealt in: */
+  /* The mode by which windows are distributed: */
   const amped_plan *plan;
   int mode;
   uint64_t splits;
@@ -253,11 +257,11 @@ struct amped_list_part {
   void *d_starts; /* [splits] */
   void *d_firsts; /* [splits] */
   uint64_t *h_starts;
-  /* The window that was dealt: */
+  /* The window that was distributed last: */
   uint64_t first, count;
   void *d_keys[2];         /* [window] */
   void *d_order[2];        /* [window] */
-  const unsigned *d_dealt; /* the window's nonzeros in the order of ranks: one of d_order */
+  const unsigned *d_dealt; /* the window's nonzeros sorted by rank: one of d_order */
   void *d_counts;          /* [nranks or splits] */
   uint64_t counts_room;
   void *d_temporary;
@@ -278,7 +282,7 @@ static void require(const amped_device *, const amped_list_shape *shape, uint64_
   *host_bytes = 0;
   if (!deals(shape))
     return;
-  /* The number of bytes that CUB asks for does not fail for sizes that fit an int. */
+  /* CUB's query of bytes does not fail for sizes that fit an int. */
   (void)sort_bytes(shape->window, &temporary);
   *device_bytes += shape->window * 4 * sizeof(unsigned) + temporary;
   transit = shape->window * sizeof(uint64_t) + shape->arriving * amped_list_nonzero_bytes(shape);
@@ -367,7 +371,8 @@ static amped_status create(amped_device *device, const amped_list_shape *shape,
   return status;
 }
 
-/* Room for a table of so many bytes, which it keeps. */
+/* Enlarge a table's memory to at least `bytes`; contents are lost. `*room` = its new size in
+ * bytes. */
 static amped_status grow(void **d_block, uint64_t *room, uint64_t bytes) {
   if (bytes <= *room)
     return AMPED_OK;
@@ -397,7 +402,7 @@ static amped_status append_indices(amped_list_part *p, int mode, uint64_t count,
   void *const d_to = element(p->d_indices[mode], bytes, p->held);
   if (from_bytes == bytes)
     return to_device(p, d_to, indices, count * bytes);
-  AMPED_CUDA(cudaStreamSynchronize(p->stream)); /* of another mode's wide indices */
+  AMPED_CUDA(cudaStreamSynchronize(p->stream)); /* another mode's wide indices may be in use */
   AMPED_TRY(grow(&p->d_wide, &p->wide_bytes, count * from_bytes));
   AMPED_TRY(to_device(p, p->d_wide, indices, count * from_bytes));
   narrow<<<blocks_for(count), block_threads, 0, p->stream>>>(p->d_wide, (unsigned)from_bytes, count,
@@ -482,7 +487,7 @@ static amped_status count_squares(amped_list_part *p, uint64_t first, uint64_t c
   return AMPED_OK;
 }
 
-/* The values that are new in this window go to the search on the host. */
+/* Pass the values that are new in this window to the search on the host. */
 static amped_status count_values(amped_list_part *p, uint64_t first, uint64_t count,
                                  amped_dictionary_search *search) {
   unsigned found = 0;
@@ -531,9 +536,9 @@ static amped_status add_hash(amped_list_part *p, uint64_t first, uint64_t count,
   return AMPED_OK;
 }
 
-/* --- dealing --------------------------------------------------------------------------------- */
+/* --- distribution to ranks ------------------------------------------------------------------- */
 
-/* A table of the plan on the device, in place of an earlier one. */
+/* Upload a table of the plan, in place of an earlier one. */
 static amped_status upload(const amped_list_part *p, void **d_table, const void *table,
                            uint64_t bytes) {
   amped_cuda_free(*d_table);
@@ -577,7 +582,7 @@ static amped_status deal_by(amped_list_part *p, const amped_plan *plan, int mode
   return grow(&p->d_counts, &p->counts_room, most * sizeof(uint64_t));
 }
 
-/* Fills d_keys[0] and d_order[0]. */
+/* Fill d_keys[0] and d_order[0]. */
 static amped_status launch_receivers(const amped_list_part *p, uint64_t first, uint64_t count,
                                      const receivers *r) {
   find_receivers<<<blocks_for(count), block_threads, 0, p->stream>>>(
@@ -597,7 +602,7 @@ static receivers receivers_of(const amped_list_part *p) {
   return r;
 }
 
-/* counts[k] = keys that are base + k, k < n. */
+/* counts[k] = number of keys that are base + k, k < n. */
 static amped_status count_of_keys(const amped_list_part *p, const void *d_keys, uint64_t count,
                                   uint64_t base, uint64_t n, uint64_t *counts) {
   AMPED_CUDA(cudaMemsetAsync(p->d_counts, 0, n * sizeof *counts, p->stream));
@@ -616,7 +621,7 @@ static amped_status count_splits(amped_list_part *p, uint64_t first, uint64_t co
   const receivers r = receivers_of(p);
   if (p->splits == 0)
     return AMPED_OK;
-  /* A window of dealing may be shorter than this one. */
+  /* The distribution's windows may be shorter than this one. */
   for (uint64_t done = 0; done < count; done += p->shape.window) {
     const uint64_t n = count - done < p->shape.window ? count - done : p->shape.window;
     AMPED_TRY(launch_receivers(p, first + done, n, &r));
@@ -627,7 +632,7 @@ static amped_status count_splits(amped_list_part *p, uint64_t first, uint64_t co
   return AMPED_OK;
 }
 
-/* Stable, by keys below `most`. */
+/* Sort by keys below `most`. The sort is stable. */
 static amped_status sort_keys(const amped_list_part *p, uint64_t count, uint64_t most,
                               cub::DoubleBuffer<unsigned> *keys,
                               cub::DoubleBuffer<unsigned> *order) {
@@ -637,8 +642,8 @@ static amped_status sort_keys(const amped_list_part *p, uint64_t count, uint64_t
   return AMPED_OK;
 }
 
-/* Nonzeros of split iDps get their ranks by their numbers. Keys become ranks, in the nonzeros'
- * order again. */
+/* Find the ranks of nonzeros of split iDps from their numbers. Keys become ranks, in the nonzeros'
+ * original order. */
 static amped_status number_splits(amped_list_part *p, uint64_t count, const receivers *r,
                                   uint64_t *numbers, cub::DoubleBuffer<unsigned> *keys,
                                   cub::DoubleBuffer<unsigned> *order) {
@@ -646,7 +651,7 @@ static amped_status number_splits(amped_list_part *p, uint64_t count, const rece
   AMPED_TRY(count_of_keys(p, keys->Current(), count, r->nranks, p->splits, p->h_starts));
   AMPED_TRY(to_device(p, p->d_firsts, numbers, p->splits * sizeof *numbers));
   AMPED_CUDA(cudaStreamSynchronize(p->stream));
-  for (uint64_t k = p->splits; k-- > 0;) { /* splits come behind all ranks */
+  for (uint64_t k = p->splits; k-- > 0;) { /* splits are sorted after all ranks */
     numbers[k] += p->h_starts[k];
     place -= p->h_starts[k];
     p->h_starts[k] = place;

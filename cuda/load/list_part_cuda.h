@@ -1,9 +1,10 @@
 /* A list part in device memory: the table amped_list_ops of the CUDA backend. Twin of
  * src/cpu/list_part_cpu.c.
  *
- * Windows are dealt by two stable radix sorts: of nonzeros of split iDps by split, which gives them
- * their numbers, and of all nonzeros by rank. What MPI sends and receives lies in device memory
- * where MPI takes it, else in pinned host memory, which kernels write across the link. */
+ * Two stable radix sorts distribute a window: the first sorts nonzeros of split iDps by split,
+ * which numbers them; the second sorts all nonzeros by rank. Buffers that MPI sends and receives
+ * lie in device memory if MPI accepts it. Otherwise they lie in pinned host memory, which kernels
+ * write across the link. */
 #ifndef AMPED_LIST_PART_CUDA_H
 #define AMPED_LIST_PART_CUDA_H
 

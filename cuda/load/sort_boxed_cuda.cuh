@@ -1,11 +1,11 @@
-/* Sort in boxes: sort_copy_cuda.cuh, with the box of a nonzero (plan/linear.h) before its key. In a
+/* Sort by boxes: sort_copy_cuda.cuh, with the box of a nonzero (plan/linear.h) before its key. In a
  * box nonzeros are in the order of the copy. */
 #ifndef AMPED_SORT_BOXED_CUDA_CUH
 #define AMPED_SORT_BOXED_CUDA_CUH
 
 #include "cuda/load/sort_copy_cuda.cuh"
 
-/* Nonzeros of another source; the box is the row that leads the key. */
+/* Nonzeros of another source. The box takes the place of the row as the first part of the key. */
 template <typename base> struct amped_boxed_source {
   base nonzeros;
   int order;
@@ -50,7 +50,7 @@ static __device__ double sort_copy_value(const amped_boxed_source<base> *s, uint
   return sort_copy_value(&s->nonzeros, k);
 }
 
-/* As amped_sort_copy_on_gpu, by boxes where the form of the copies asks for that. */
+/* Sort as amped_sort_copy_on_gpu does; by boxes if the form of the copies requires it. */
 template <typename source>
 static amped_status amped_sort_on_gpu(const amped_sort_copy_cuda<source> *c, uint64_t scratch_bytes,
                                       amped_copies_cuda *copies, cudaStream_t stream,
@@ -61,7 +61,7 @@ static amped_status amped_sort_on_gpu(const amped_sort_copy_cuda<source> *c, uin
   void *d_linear = nullptr;
   if (!copies->form->storage->in_boxes)
     return amped_sort_copy_on_gpu(c, scratch_bytes, copies, stream, repeats);
-  assert(c->words < AMPED_MAX_ORDER); /* as keys have no more bits than a number */
+  assert(c->words < AMPED_MAX_ORDER); /* because keys have no more bits than a number */
   AMPED_TRY(amped_cuda_malloc(&d_linear, sizeof *linear, "the order of boxes"));
   amped_status status = amped_cuda_check(
       cudaMemcpyAsync(d_linear, linear, sizeof *linear, cudaMemcpyHostToDevice, stream),

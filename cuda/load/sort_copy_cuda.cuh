@@ -1,26 +1,27 @@
-/* Sort copy: nonzeros in any order become a rank's copy on the GPU. Nonzeros are known by number.
- * Twin of src/cpu/sort_copy_cpu.h.
+/* Sort copy: makes a rank's copy on the GPU from nonzeros in any order, which are identified by
+ * numbers. Twin of src/cpu/sort_copy_cpu.h.
  *
  * A copy is made piece by piece. A piece is the nonzeros whose keys lie in one range. For each
- * piece kernels look at all numbers again, keep the numbers in the range, and sort them. So scratch
- * memory depends on the piece, not on the number of nonzeros, and nonzeros can lie anywhere.
+ * piece, kernels read all numbers again, keep the numbers in the range, and sort them. The
+ * workspace therefore depends on the piece, not on the number of nonzeros, and nonzeros can lie in
+ * any memory.
  *
- * Ranges come from a histogram of the keys' leading bits. A bin may be larger than a piece: one
- * popular row of a short mode. Then it is divided by its next bits, and by the next words of the
- * key. Where no bits are left, all its keys are equal. Its nonzeros are in the order of their
- * numbers, and ranges of numbers divide it.
+ * Ranges come from a histogram of the keys' leading bits. A bin may be larger than a piece, for
+ * example one frequent row of a short mode. Such a bin is divided by its next bits, and by the next
+ * words of the key. If no bits are left, all its keys are equal. Its nonzeros are then in the order
+ * of their numbers, and ranges of numbers divide it.
  *
  * A caller has a struct `source` for kernels, which holds the nonzeros, and these overloads for it
  * (see sort_copy_cpu.h):
  *
- *   __device__ bool sort_copy_row(const source *, uint64_t k, uint64_t *row)
- *   __device__ uint64_t sort_copy_word(const source *, int word, uint64_t row, uint64_t k)
- *   __device__ uint64_t sort_copy_position(const source *, int mode, uint64_t k)
- *   __device__ double sort_copy_value(const source *, uint64_t k)
+ *     __device__ bool sort_copy_row(const source *, uint64_t k, uint64_t *row)
+ *     __device__ uint64_t sort_copy_word(const source *, int word, uint64_t row, uint64_t k)
+ *     __device__ uint64_t sort_copy_position(const source *, int mode, uint64_t k)
+ *     __device__ double sort_copy_value(const source *, uint64_t k)
  *
- * Where the row that leads the key is not the copy's row, there is also
+ * If the row that begins the key is not the copy's row, there is also
  *
- *   __device__ uint64_t sort_copy_row_of(const source *, uint64_t row, uint64_t k)
+ *     __device__ uint64_t sort_copy_row_of(const source *, uint64_t row, uint64_t k)
  */
 #ifndef AMPED_SORT_COPY_CUDA_CUH
 #define AMPED_SORT_COPY_CUDA_CUH
@@ -46,7 +47,7 @@ static __device__ uint64_t sort_copy_row_of(const source *, uint64_t row, uint64
 
 namespace amped_sort_copy {
 
-/* Nonzeros of a piece, and of a batch that is appended at a time. */
+/* Nonzeros of a piece, and of a batch that is appended at once. */
 static const uint64_t least_piece = UINT64_C(1) << 16;
 static const uint64_t most_piece = UINT64_C(1) << 29;
 static const uint64_t most_batch = UINT64_C(1) << 24;
@@ -56,10 +57,10 @@ static const uint64_t most_numbers = UINT64_C(1) << 29;
 
 static const int histogram_bits = 20;
 
-/* Bytes of scratch for a nonzero of a piece: keys and numbers, before and after sorting. */
+/* Bytes of workspace for a nonzero of a piece: keys and numbers, before and after sorting. */
 static const uint64_t piece_bytes = 4 * sizeof(uint64_t);
 
-typedef unsigned long long word; /* uint64_t as atomics want it */
+typedef unsigned long long word; /* uint64_t, as CUDA's atomics take it */
 
 /* The keys whose words before word `at` equal the prefix, and whose word `at` is low .. high, both
  * included. */
@@ -69,17 +70,17 @@ struct key_range {
   uint64_t prefix[AMPED_MAX_ORDER];
 };
 
-/* The nonzeros that a kernel looks for. */
+/* The nonzeros that a kernel selects. */
 template <typename source> struct query {
   source nonzeros;
-  int row_shift; /* of the row in word 0 */
+  int row_shift; /* bit at which the row begins in word 0 */
   key_range range;
 };
 
 template <typename source> struct loader {
   const amped_plan *plan;
   int mode;
-  uint64_t total; /* numbers */
+  uint64_t total; /* number of all nonzeros of the source */
   int words;
   const uint8_t *word_bits;
   query<source> q;
@@ -87,13 +88,13 @@ template <typename source> struct loader {
   cudaStream_t stream;
   bool with_repeats;
   uint64_t capacity; /* nonzeros of a piece */
-  uint64_t batch;    /* nonzeros that are appended at a time */
+  uint64_t batch;    /* nonzeros that are appended at once */
   uint64_t appended;
   uint64_t last; /* number of the last nonzero appended */
-  void *d_query; /* the same query */
+  void *d_query; /* device copy of q */
   void *d_bins;
-  void *d_selected; /* a count */
-  void *d_repeats;  /* a count */
+  void *d_selected; /* one counter */
+  void *d_repeats;  /* one counter */
   void *d_keys[2];  /* before and after sorting */
   void *d_numbers[2];
   void *d_temporary; /* CUB's */
@@ -106,8 +107,8 @@ template <typename source> struct loader {
 /* --- kernels ------------------------------------------------------------------------------------
  */
 
-/* Does nonzero k belong to the rank's shard, and is its key in the range? *key is the key's word
- * that the range is of. */
+/* True if nonzero k belongs to the rank's shard, and its key is in the range. *key: word range.at
+ * of the key. */
 template <typename source>
 static __device__ bool find_key(const query<source> *q, uint64_t k, uint64_t *key) {
   const key_range *r = &q->range;
@@ -130,8 +131,8 @@ static __device__ __noinline__ bool is_in_range(const query<source> *q, uint64_t
   return find_key(q, k, &key);
 }
 
-/* is_in_range for CUB. CUB copies the struct into every thread, so it holds a pointer to the query.
- */
+/* is_in_range for CUB. CUB copies the struct into every thread, so it holds a pointer to the
+ * query. */
 template <typename source> struct range_test {
   const query<source> *d_query;
   __device__ bool operator()(uint64_t k) const {
@@ -266,8 +267,8 @@ static amped_status set_range(loader<source> *l, const key_range *range) {
   return AMPED_OK;
 }
 
-/* Find the numbers first .. first + count that are in the range. Append them to d_numbers[0], which
- * holds *selected numbers. */
+/* Select the numbers first .. first + count - 1 that are in the range. Append them to d_numbers[0],
+ * which holds *selected numbers already. */
 template <typename source>
 static amped_status select_some(loader<source> *l, uint64_t first, uint64_t count,
                                 uint64_t *selected) {
@@ -284,7 +285,7 @@ static amped_status select_some(loader<source> *l, uint64_t first, uint64_t coun
   return AMPED_OK;
 }
 
-/* The low bits in which keys of a range can differ. */
+/* Returns the number of low bits in which keys of a range can differ. */
 static int differing_bits(const key_range *range) {
   uint64_t difference = range->low ^ range->high;
   int bits = 0;
@@ -324,7 +325,8 @@ static amped_status note_repeats(loader<source> *l, const uint64_t *d_numbers,
   return AMPED_OK;
 }
 
-/* Make the nonzeros with keys in the range and numbers first .. first + count: at most a piece. */
+/* Make the nonzeros with keys in the range and numbers first .. first + count - 1: at most a
+ * piece. */
 template <typename source>
 static amped_status make_piece(loader<source> *l, const key_range *range, uint64_t first,
                                uint64_t count) {
@@ -356,7 +358,7 @@ static key_range range_of(const key_range *outer, uint64_t low, uint64_t high) {
   return range;
 }
 
-/* All keys of the range are equal: its nonzeros are in order already. */
+/* Make a range whose keys are all equal: its nonzeros are in order already. */
 template <typename source>
 static amped_status make_equal_keys(loader<source> *l, const key_range *range) {
   for (uint64_t first = 0; first < l->total; first += l->capacity)
@@ -365,7 +367,7 @@ static amped_status make_equal_keys(loader<source> *l, const key_range *range) {
   return AMPED_OK;
 }
 
-/* bins[b] = the nonzeros of the range with keys from low + (b << shift) to the next bin. */
+/* bins[b] = number of the range's nonzeros with keys from low + (b << shift) to the next bin. */
 template <typename source>
 static amped_status count_range(loader<source> *l, const key_range *range, int shift,
                                 uint64_t nbins, uint64_t *bins) {
@@ -388,7 +390,7 @@ template <typename source>
 static amped_status make_range(loader<source> *l, const key_range *outer, uint64_t low,
                                int free_bits, uint64_t count);
 
-/* Make a piece of as many neighbouring bins as fit in it. Divide a larger bin further. */
+/* Make pieces of neighbouring bins, each of the most bins that fit. Divide a larger bin further. */
 template <typename source>
 static amped_status make_bins(loader<source> *l, const key_range *outer, int shift, uint64_t nbins,
                               const uint64_t *bins) {
@@ -412,7 +414,7 @@ static amped_status make_bins(loader<source> *l, const key_range *outer, int shi
   return AMPED_OK;
 }
 
-/* One word of the keys is the same in the whole range: go on with the next word. */
+/* Continue with the next word of the keys: one word is the same in the whole range. */
 template <typename source>
 static amped_status make_next_word(loader<source> *l, const key_range *outer, uint64_t count) {
   key_range next = *outer;
@@ -423,8 +425,8 @@ static amped_status make_next_word(loader<source> *l, const key_range *outer, ui
   return make_range(l, &next, 0, l->word_bits[next.at], count);
 }
 
-/* Make the `count` nonzeros of the outer range whose keys equal `low` but for free_bits low bits.
- */
+/* Make the `count` nonzeros of the outer range whose keys equal `low`, except in the free_bits low
+ * bits. */
 template <typename source>
 static amped_status make_range(loader<source> *l, const key_range *outer, uint64_t low,
                                int free_bits, uint64_t count) {
@@ -451,7 +453,7 @@ static amped_status make_range(loader<source> *l, const key_range *outer, uint64
 /* --- memory -------------------------------------------------------------------------------------
  */
 
-/* The scratch memory of CUB for pieces of `capacity` nonzeros. */
+/* Find CUB's workspace for pieces of `capacity` nonzeros. */
 template <typename source>
 static amped_status temporary_bytes(const loader<source> *l, uint64_t capacity, size_t *bytes) {
   uint64_t most = l->total < most_numbers ? l->total : most_numbers;
@@ -467,7 +469,7 @@ static amped_status temporary_bytes(const loader<source> *l, uint64_t capacity, 
   return AMPED_OK;
 }
 
-/* The largest piece whose keys, numbers, batch and CUB's part fit in the scratch memory. */
+/* Set the largest piece whose keys, numbers, batch and CUB's workspace fit in the workspace. */
 template <typename source>
 static amped_status set_capacity(loader<source> *l, uint64_t nnz, uint64_t scratch_bytes) {
   uint64_t most = nnz < most_piece ? nnz : most_piece;
@@ -545,9 +547,9 @@ template <typename source> struct amped_sort_copy_cuda {
   source nonzeros;
 };
 
-/* Append the shard of plan->rank in mode's copy to copies. This takes about scratch_bytes of device
- * memory, but at least memory for a piece of 65536 nonzeros. Scratch memory changes the time, not
- * the result. *repeats as in src/cpu/sort_copy_cpu.h. */
+/* Append the shard of plan->rank in mode's copy to copies. This uses about scratch_bytes of device
+ * memory, but at least the memory for a piece of 65536 nonzeros. The amount changes the time, not
+ * the result. *repeats: as in src/cpu/sort_copy_cpu.h. */
 template <typename source>
 static amped_status amped_sort_copy_on_gpu(const amped_sort_copy_cuda<source> *c,
                                            uint64_t scratch_bytes, amped_copies_cuda *copies,

@@ -1,17 +1,18 @@
+/* Synthetic tensors on the GPU: counts nonzeros per iDp, and generates a rank's copies. */
 #include "cuda/load/synthetic_cuda.h"
 
 #include <cstring>
 
 #include "cuda/load/sort_boxed_cuda.cuh"
 
-/* Counters of one launch: the counts of a thread block then fit in 32 bits. */
+/* Counters of one launch, few enough that the counts of a thread block fit in 32 bits. */
 static const uint64_t most_counters = UINT64_C(1) << 29;
 
 static const uint64_t shared_bins = 8192;
 
-typedef unsigned long long word; /* uint64_t as atomics want it */
+typedef unsigned long long word; /* uint64_t, as CUDA's atomics take it */
 
-/* A counter is a nonzero's number; its key is one word. */
+/* The counter is the nonzero's number; its key is one word. */
 static __device__ bool sort_copy_row(const amped_synthetic_shard *shard, uint64_t k,
                                      uint64_t *row) {
   return amped_synthetic_row(shard, k, row);
@@ -34,8 +35,8 @@ static __device__ double sort_copy_value(const amped_synthetic_shard *shard, uin
 /* --- count --------------------------------------------------------------------------------------
  */
 
-/* Where bins are few, many threads count in the same bin. So each block counts in its shared memory
- * first. */
+/* Count for few bins. Many threads would add to the same bin, so each thread block counts in its
+ * shared memory first. */
 static __global__ void count_few(const amped_synthetic t, int mode, uint32_t width, uint64_t first,
                                  uint64_t count, unsigned bins, word *total) {
   extern __shared__ unsigned own[];
@@ -120,7 +121,7 @@ amped_status amped_synthetic_cuda_count(const amped_synthetic *t, int mode, uint
 /* --- load ---------------------------------------------------------------------------------------
  */
 
-/* The context of amped_synthetic_counter is the stream. */
+/* An amped_synthetic_counter, whose context is the stream. */
 static amped_status count_on_stream(void *stream, const amped_synthetic *t, int mode,
                                     uint64_t width, uint64_t first, uint64_t count,
                                     uint64_t *idp_nnz) {
@@ -128,7 +129,7 @@ static amped_status count_on_stream(void *stream, const amped_synthetic *t, int 
                                     (cudaStream_t)stream);
 }
 
-/* Copies of the plan's tables: positions of every mode, rows of the output mode. */
+/* Upload the plan's tables: positions of every mode, rows of the output mode. */
 static amped_status upload_tables(const amped_plan *plan, amped_synthetic_shard *shard,
                                   void **d_tables, cudaStream_t stream) {
   const amped_mode_plan *out = &plan->modes[shard->mode];

@@ -15,10 +15,10 @@ amped_status amped_synthetic_cuda_count(const amped_synthetic *t, int mode, uint
                                         uint64_t first, uint64_t count, uint64_t *idp_nnz,
                                         double *sum_of_squares, cudaStream_t stream);
 
-/* Append the shard of plan->rank in mode's copy to copies. For the time being this takes half of
- * the free memory, which ranks on the same GPU divide evenly, within the user's limit, but at least
- * memory for a piece of 65536 nonzeros. The buffers for streaming are lent for it. That memory
- * changes the time, not the result. */
+/* Append the shard of plan->rank in mode's copy to copies. During the call this uses half of the
+ * free device memory, within the user's limit, but at least the memory for a piece of 65536
+ * nonzeros. Ranks on the same GPU divide the half evenly. The buffers for streaming are lent for
+ * the call. The amount of memory changes the time, not the result. */
 amped_status amped_synthetic_cuda_load(const amped_synthetic *t, const amped_device *device,
                                        const amped_plan *plan, int mode, amped_copies_cuda *copies);
 

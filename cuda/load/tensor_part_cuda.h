@@ -1,4 +1,4 @@
-/* The tensor part of the sorted copies on a GPU: what the files of its operations share. */
+/* The tensor part of the sorted copies on a GPU, shared by the files of its operations. */
 #ifndef AMPED_TENSOR_PART_CUDA_H
 #define AMPED_TENSOR_PART_CUDA_H
 
@@ -19,10 +19,10 @@ struct amped_tensor_part {
   amped_factor_set *factors;
   const amped_plan *plan;
   amped_copies_cuda copies;
-  amped_coo_buffer_cuda buffer;    /* of the mode that is collected */
-  amped_row_fit_cuda *row_fit;     /* NULL unless it was prepared */
-  amped_row_past_cuda *row_past;   /* NULL unless one began */
-  amped_row_steps_cuda *row_steps; /* NULL unless they were prepared */
+  amped_coo_buffer_cuda buffer;    /* nonzeros of the mode that is being collected */
+  amped_row_fit_cuda *row_fit;     /* NULL before it is prepared */
+  amped_row_past_cuda *row_past;   /* history of rows; NULL before it begins */
+  amped_row_steps_cuda *row_steps; /* NULL before they are prepared */
 };
 
 #ifdef __cplusplus
