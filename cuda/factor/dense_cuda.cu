@@ -1,3 +1,4 @@
+/* Dense work on factor rows: conversion, solve, gram and scaling, by cuBLAS or in one pass. */
 #include "cuda/factor/dense_cuda.h"
 
 #include "cuda/factor/row_descent_cuda.h"
@@ -13,13 +14,13 @@ namespace {
 
 constexpr uint64_t wide_bytes = UINT64_C(64) << 20;
 constexpr uint64_t gram_bytes = UINT64_C(16) << 20;
-constexpr uint64_t blas_bytes = UINT64_C(32) << 20; /* as cuBLAS recommends from Hopper on */
+constexpr uint64_t blas_bytes = UINT64_C(32) << 20; /* cuBLAS's recommendation from Hopper on */
 constexpr int most_grams = 256;
-constexpr uint64_t rows_each = 128; /* at least, of a partial gram matrix */
+constexpr uint64_t rows_each = 128; /* least rows of a partial gram matrix */
 constexpr unsigned dot_threads = 256;
 constexpr uint64_t most_blocks = 1 << 20;
 
-/* Thread blocks of 32 columns x 8 rows. A grid walks over all rows. */
+/* Thread blocks of 32 columns x 8 rows. The threads of a grid stride over all rows. */
 dim3 row_block() {
   return dim3(32, 8);
 }
@@ -34,7 +35,8 @@ __device__ uint64_t row_step() {
   return (uint64_t)gridDim.x * blockDim.y;
 }
 
-/* Rows of T with padding become rows of doubles without; narrow makes padded rows again. */
+/* widen: copy padded rows of T to rows of doubles without padding. narrow: copy them back to padded
+ * rows. */
 template <typename T>
 __global__ void widen(const T *from, uint64_t rows, uint64_t ld, unsigned ncomps, double *to) {
   for (uint64_t i = first_row(); i < rows; i += row_step())
@@ -48,8 +50,8 @@ __global__ void narrow(const double *from, uint64_t rows, uint64_t ld, unsigned 
       to[i * ld + c] = c < ncomps ? (T)from[i * ncomps + c] : T(0);
 }
 
-/* Elements pass in sixteens of bytes. A thread stays in its columns: the threads are a multiple of
- * the sixteens of a row. */
+/* Scale columns in groups of 16 bytes. A thread stays in its columns, because the number of threads
+ * is a multiple of the groups of a row. */
 constexpr unsigned scale_threads = 256;
 constexpr unsigned scale_blocks = 4096;
 template <typename T>
@@ -77,7 +79,7 @@ __global__ void scale_columns(uint4 *x, uint64_t rows, unsigned groups, unsigned
   }
 }
 
-/* The sum of x over a block of dot_threads threads, pairwise. Only thread 0 gets it. */
+/* Returns, in thread 0 only, the sum of x over a block of dot_threads threads, added pairwise. */
 __device__ double sum_of_block(double x) {
   __shared__ double sums[dot_threads];
   sums[threadIdx.x] = x;
@@ -89,7 +91,7 @@ __device__ double sum_of_block(double x) {
   return sums[0];
 }
 
-/* The sum of a b, a part of it from each block, behind its partial matrix. */
+/* Sum a b. Each thread block stores its part after its partial matrix. */
 template <typename T>
 __global__ void dot(const T *a, const T *b, uint64_t n, unsigned elements, double *partials) {
   double sum = 0.0;
@@ -101,7 +103,7 @@ __global__ void dot(const T *a, const T *b, uint64_t n, unsigned elements, doubl
     partials[(uint64_t)blockIdx.x * (elements + 1) + elements] = sum;
 }
 
-/* Sizes of a column's elements, of a strip of rows for each block. */
+/* Sum the absolute values of each column, over one strip of rows per thread block. */
 template <typename T>
 __global__ void add_sizes(const T *x, uint64_t rows, uint64_t ld, unsigned ncomps,
                           double *partials) {
@@ -123,8 +125,8 @@ __global__ void add_strips(const double *partials, unsigned strips, unsigned nco
   }
 }
 
-/* The workspace: rows of a chunk, number of partial matrices, doubles of each section, bytes of all
- * (with cuBLAS's own section). */
+/* The workspace: rows of a chunk, number of partial matrices, doubles of each section, and bytes of
+ * everything (with cuBLAS's own section). */
 struct sections {
   uint64_t chunk;
   uint64_t batch;
@@ -187,8 +189,8 @@ amped_status get(amped_dense_cuda *d, const T *d_rows, uint64_t count, double *h
   return AMPED_OK;
 }
 
-/* to = from times d_square, plus `old` times to. cuBLAS stores matrices by columns, so it takes our
- * matrices for their transposes. Rows have from_ld and to_ld doubles. */
+/* to = from times d_square, plus `old` times to. cuBLAS stores matrices by columns, so our matrices
+ * are transposed for it. `from_ld`, `to_ld`: doubles per row. */
 amped_status multiply(amped_dense_cuda *d, const double *from, uint64_t from_ld, uint64_t rows,
                       const double *d_square, double old, double *to, uint64_t to_ld) {
   const double one = 1.0;
@@ -238,8 +240,8 @@ amped_status solve(amped_dense_cuda *d, const T *d_output, uint64_t count, bool 
 }
 
 /* Add a^T a to the partial matrices. The product of a tall, thin matrix is one tile of output,
- * which one multiprocessor would compute. So the rows are cut into slabs with a partial matrix
- * each; the rows that are left over are added to the first. */
+ * which only one multiprocessor would compute. Rows are therefore cut into slabs with a partial
+ * matrix each. Rows left over are added to the first partial matrix. */
 amped_status add_grams(amped_dense_cuda *d, const double *a, uint64_t ld, uint64_t rows) {
   const int r = d->ncomps;
   const double one = 1.0;
@@ -266,7 +268,7 @@ amped_status gram_chunk(amped_dense_cuda *d, const float *d_rows, uint64_t rows)
   return add_grams(d, d->d_wide, (uint64_t)d->ncomps, rows);
 }
 
-/* Of rows and output, behind the partial grams. */
+/* Partial inner products of rows and output, stored after the partial grams. */
 template <typename T>
 amped_status partial_dots(amped_dense_cuda *d, const T *d_output, const T *d_rows, uint64_t count) {
   dot<<<(unsigned)d->used, dot_threads, 0, d->stream>>>(
@@ -275,7 +277,7 @@ amped_status partial_dots(amped_dense_cuda *d, const T *d_output, const T *d_row
   return AMPED_OK;
 }
 
-/* The partial grams of the rows; where there is an output, too, the partial inner products. */
+/* Partial grams of the rows; and the partial inner products if d_output is not NULL. */
 template <typename T>
 amped_status partial_sums(amped_dense_cuda *d, const T *d_output, const T *d_rows, uint64_t count) {
   const unsigned elements = (unsigned)(d->ncomps * d->ncomps);
@@ -286,7 +288,7 @@ amped_status partial_sums(amped_dense_cuda *d, const T *d_output, const T *d_row
   return d_output != nullptr ? partial_dots(d, d_output, d_rows, count) : AMPED_OK;
 }
 
-/* New rows by cuBLAS, unless there is no output, and the partial sums over them, where asked. */
+/* Make new rows by cuBLAS, if d_output is not NULL; and the partial sums over them, if `adds`. */
 template <typename T>
 amped_status pass_by_blas(amped_dense_cuda *d, const void *d_output, uint64_t count, bool keeps,
                           bool adds, void *d_rows) {
@@ -297,7 +299,7 @@ amped_status pass_by_blas(amped_dense_cuda *d, const void *d_output, uint64_t co
   return adds ? partial_sums(d, from, rows, count) : AMPED_OK;
 }
 
-/* The same, by whatever suits the length of rows. */
+/* The same, by cuBLAS or in one pass, as suits the length of rows. */
 amped_status pass(amped_dense_cuda *d, const void *d_output, uint64_t count, bool keeps, bool adds,
                   void *d_rows) {
   d->used = (int)most(1, least((uint64_t)d->batch, amped_ceil_div(count, rows_each)));
@@ -321,7 +323,8 @@ amped_status pass(amped_dense_cuda *d, const void *d_output, uint64_t count, boo
 template <typename T> amped_status scale(amped_dense_cuda *d, void *d_rows, uint64_t count) {
   const uint64_t groups = d->ld * sizeof(T) / 16;
   const uint64_t blocks = amped_ceil_div(count * groups, scale_threads);
-  const uint64_t fewest = amped_ceil_div(groups, scale_threads); /* a thread for each group */
+  const uint64_t fewest = amped_ceil_div(groups, scale_threads); /* at least a thread for each
+                                                                    group */
   if (count == 0)
     return AMPED_OK;
   scale_columns<T>
@@ -331,7 +334,7 @@ template <typename T> amped_status scale(amped_dense_cuda *d, void *d_rows, uint
   return AMPED_OK;
 }
 
-/* Through pinned memory, which has a place for each of the two squares. */
+/* Copy through pinned memory, which has a place for each of the two squares. */
 amped_status to_device(amped_dense_cuda *d, double *d_to, const double *h_from, uint64_t count) {
   double *const h_pinned = d->h_pinned + (d_to - d->d_square);
   memcpy(h_pinned, h_from, count * sizeof(double));
@@ -345,7 +348,7 @@ amped_status wait(amped_dense_cuda *d) {
   return AMPED_OK;
 }
 
-/* The sums of the partial matrices, in h_pinned. */
+/* Sum the partial matrices into h_pinned. */
 amped_status fetch_sums(amped_dense_cuda *d) {
   const uint64_t elements = (uint64_t)d->ncomps * (uint64_t)d->ncomps + 1;
   AMPED_TRY(amped_row_pass_add_partials(d->d_partials, d->used, d->ncomps, d->d_square, d->stream));
@@ -416,7 +419,7 @@ amped_status amped_dense_cuda_get(amped_dense_cuda *d, const void *d_rows, uint6
   return wait(d);
 }
 
-/* The sums over new rows are added to *sums. */
+/* Add the sums over new rows to *sums. */
 static amped_status add_sums(amped_dense_cuda *d, amped_row_sums *sums) {
   const uint64_t elements = (uint64_t)d->ncomps * (uint64_t)d->ncomps;
   AMPED_TRY(fetch_sums(d));

@@ -1,11 +1,11 @@
 /* Dense work on factor rows in device memory: conversion, solve with sums, gram, scaling.
  *
  * Rows are as in a factor: plan->ld elements of plan->value_type each; padding columns are zero.
- * Products and sums are made in double. Short rows pass over memory once (row_pass_cuda.h). For
- * long ones cuBLAS multiplies; float rows are widened chunk by chunk for it, through a workspace of
- * bounded size.
+ * Products and sums are computed in double. Short rows are read and written in one pass over memory
+ * (row_pass_cuda.h). For long rows cuBLAS multiplies; float rows are widened for it chunk by chunk,
+ * in a workspace of bounded size.
  *
- * Every function waits for its work. The order of additions depends on the sizes alone. */
+ * Every function waits for its work. The order of additions depends only on the sizes. */
 #ifndef AMPED_DENSE_CUDA_H
 #define AMPED_DENSE_CUDA_H
 
@@ -17,29 +17,30 @@ extern "C" {
 
 typedef struct amped_dense_cuda {
   cublasHandle_t blas; /* borrowed */
-  cudaStream_t stream; /* likewise */
+  cudaStream_t stream; /* borrowed */
   int ncomps;
   uint64_t ld;
   amped_vtype value_type;
-  bool is_short;  /* row_pass_cuda.h */
-  uint64_t chunk; /* rows that are widened at a time */
-  int batch;      /* partial gram matrices */
-  int used;       /* of them, in the pass in hand */
-  void *d_block;  /* holds the next arrays */
+  bool is_short;  /* rows are short enough for row_pass_cuda.h */
+  uint64_t chunk; /* rows that are widened at once */
+  int batch;      /* most partial gram matrices */
+  int used;       /* partial gram matrices of the current pass */
+  void *d_block;  /* memory of the next arrays */
   double *d_wide; /* chunk x ncomps, twice */
   double *d_product;
-  double *d_square;   /* ncomps x ncomps, and one more */
-  double *d_keep;     /* likewise */
-  double *d_partials; /* batch of that size */
-  double *h_pinned;   /* both squares, on their way */
+  double *d_square;   /* ncomps x ncomps, and one more double */
+  double *d_keep;     /* square of the same size */
+  double *d_partials; /* batch matrices of the same size */
+  double *h_pinned;   /* host buffer of both squares */
 } amped_dense_cuda;
 
-/* Work on the device's stream for dense work, with its cuBLAS, which the first call starts. The
- * struct starts out zeroed. */
+/* Use the device's stream for dense work, and its cuBLAS, which the first call starts. The struct
+ * is zeroed on entry. */
 amped_status amped_dense_cuda_create(amped_dense_cuda *dense, amped_device *device);
 void amped_dense_cuda_destroy(amped_dense_cuda *dense);
 
-/* prepare allocates the workspace, of so many bytes of device memory. A second call replaces it. */
+/* bytes: device memory of the workspace. prepare allocates the workspace; a second call replaces
+ * it. */
 uint64_t amped_dense_cuda_bytes(const amped_plan *plan);
 amped_status amped_dense_cuda_prepare(amped_dense_cuda *dense, const amped_plan *plan);
 

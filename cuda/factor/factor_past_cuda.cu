@@ -1,3 +1,4 @@
+/* Copies of the factors before a step, for extrapolation and step lengths. */
 #include "cuda/factor/factor_past_cuda.h"
 
 #include "cuda/device/grid_cuda.cuh"
@@ -24,10 +25,10 @@ struct amped_factor_past {
 
 namespace {
 
-/* Own rows are added up in so many strips. */
+/* Strips into which own rows are cut for sums. */
 constexpr uint64_t strips = 128;
 
-/* Numbers of d_now, d_then and d_sums, which lie one behind the other. */
+/* Returns the number of doubles in d_now, d_then and d_sums, which are contiguous. */
 uint64_t numbers_of(const amped_plan *plan) {
   return (2 + strips) * (uint64_t)plan->ncomps;
 }
@@ -110,7 +111,7 @@ __global__ void step_rows(T *factor, T *before, uint64_t rows, uint64_t ld, uint
   }
 }
 
-/* Block b adds up strip b; neighbouring threads have neighbouring columns. */
+/* Thread block b sums strip b; neighbouring threads have neighbouring columns. */
 template <typename T>
 __global__ void add_squares(const T *factor, const T *before, uint64_t rows, uint64_t ld,
                             uint64_t ncomps, const double *now, const double *then, double *sums) {

@@ -1,3 +1,4 @@
+/* The factors of one rank in device memory, and the operations on them. */
 #include "cuda/factor/factor_set_cuda.h"
 
 #include <cassert>
@@ -12,7 +13,8 @@ extern "C" {
 
 namespace {
 
-/* Rows of the iDps that a rank owns. A warp works on one iDp after the other. */
+/* Arguments of fill_random_rows: the iDps of a mode, of which a rank fills its own. A warp works on
+ * one iDp at a time. */
 struct random_rows {
   uint64_t idps;
   uint64_t width;
@@ -48,11 +50,11 @@ struct amped_factor_set {
   amped_dense_cuda dense;
   void *d_factors[AMPED_MAX_ORDER];
   void *d_output;
-  uint64_t clock;                     /* of all modes' versions */
+  uint64_t clock;                     /* counts the changes of all modes */
   uint64_t versions[AMPED_MAX_ORDER]; /* amped_factor_ops.version */
 };
 
-/* Mode's factor is about to change. */
+/* Record that mode's factor is about to change. */
 static void change(amped_factor_set *f, int mode) {
   f->versions[mode] = ++f->clock;
 }
@@ -65,7 +67,7 @@ static void *row_at(void *d_rows, const amped_plan *plan, uint64_t row) {
   return (char *)d_rows + row * amped_plan_row_bytes(plan);
 }
 
-/* The first of this rank's own rows of mode's factor. */
+/* Returns the first of this rank's own rows of mode's factor. */
 static void *own_block(const amped_factor_set *f, int mode) {
   const amped_plan *plan = f->plan;
   return row_at(f->d_factors[mode], plan, (uint64_t)plan->rank * plan->modes[mode].rows.block_rows);

@@ -1,4 +1,4 @@
-/* The factors of one rank in device memory: twin of src/cpu/factor_set_cpu.c. */
+/* The factors of one rank in device memory. Twin of src/cpu/factor_set_cpu.c. */
 #ifndef AMPED_FACTOR_SET_CUDA_H
 #define AMPED_FACTOR_SET_CUDA_H
 
@@ -10,12 +10,12 @@ extern "C" {
 
 extern const amped_factor_ops amped_factor_set_cuda;
 
-/* Device memory: mode's factor, and the MTTKRP result. */
+/* Returns mode's factor, and the MTTKRP result; device memory, owned by the set. */
 void *amped_factor_set_cuda_rows(const amped_factor_set *factors, int mode);
 void *amped_factor_set_cuda_output(const amped_factor_set *factors);
 
-/* Copies between host memory and d_in, or d_out, and waits for them. The link to the host carries
- * both directions at once. */
+/* Copy from host memory to d_in, and from d_out to host memory, and wait. The link to the host
+ * carries both directions at once. */
 amped_status amped_stage_cuda(const amped_device *device, void *d_in, const void *d_out,
                               const amped_host_copy *copies, int count);
 

@@ -1,5 +1,5 @@
-/* Row descent: picks the kernels of a type and rule. They are compiled in files of their own, side
- * by side. */
+/* Row descent: chooses the kernels of a type and rule. They are compiled in files of their own, in
+ * parallel. */
 #include "cuda/factor/row_descent_cuda.h"
 
 template <typename T, bool only_cut>

@@ -1,5 +1,5 @@
-/* Kernels of row descent, which row_descent_f32.cu and its like compile for one type and rule each.
- */
+/* Kernels of row descent, as templates: row_descent_f32.cu and its siblings instantiate one type
+ * and rule each. */
 #ifndef AMPED_ROW_DESCENT_CUDA_CUH
 #define AMPED_ROW_DESCENT_CUDA_CUH
 
@@ -9,14 +9,14 @@ extern "C" {
 #include "backend/row_descent.h"
 }
 
-/* The rule for rows of type T. only_cut: as amped_row_descent_cuda has it. */
+/* Run the rule for rows of type T. only_cut: as in amped_row_descent_cuda. */
 template <typename T, bool only_cut>
 amped_status amped_row_descent_run(const amped_row_descent_cuda *d, cudaStream_t stream);
 
 namespace {
 
 constexpr unsigned threads = 128;
-constexpr unsigned most_shared = 128; /* components whose V is in shared memory */
+constexpr unsigned most_shared = 128; /* most components for which V is in shared memory */
 
 template <typename T> struct rows_of {
   const T *output;
@@ -27,13 +27,13 @@ template <typename T> struct rows_of {
   const double *v, *scale, *shrink;
 };
 
-/* Element k of lane l in a group of `lanes` is column 2 (k / 2 * lanes + l) + k % 2. */
+/* Returns the column of element k of lane l in a group of `lanes`: 2 (k / 2 * lanes + l) + k %
+ * 2. */
 template <int lanes> __device__ unsigned column_of(int k, unsigned lane) {
   return 2 * ((unsigned)k / 2 * lanes + lane) + (unsigned)k % 2;
 }
 
-/* The elements of a row of V that a lane has. in_shared: rows have `width` elements, zeros at their
- * ends. */
+/* A lane's elements of a row of V. in_shared: rows have `width` elements, zero from n on. */
 template <int each, int lanes, bool in_shared> struct slice {
   double x[each];
   __device__ slice(const double *v, unsigned r, unsigned n, unsigned lane) {
@@ -55,8 +55,8 @@ template <int each, int lanes, bool in_shared> struct slice {
   }
 };
 
-/* inverse[r] = 1 / V(r,r), and what a row's entry is shrunk by; 0 and infinity where V(r,r) is not
- * above 0, which makes any entry 0. */
+/* inverse[r] = 1 / V(r,r); least[r] = the amount by which a row's entry is shrunk. 0 and infinity
+ * if V(r,r) is not above 0, which makes any entry 0. */
 __device__ void put_diagonal(const double *v, const double *shrink, unsigned n, double *inverse,
                              double *least) {
   for (unsigned r = threadIdx.x; r < n; r += threads) {
@@ -66,21 +66,21 @@ __device__ void put_diagonal(const double *v, const double *shrink, unsigned n, 
   }
 }
 
-/* only_cut: nonnegative rows, of which nothing is shrunk, and all of V's diagonal is above 0. A
- * test of the sign is no work in doubles. */
+/* Returns x shrunk by t. only_cut: rows are nonnegative, nothing is shrunk, and V's diagonal is
+ * above 0. The test of the sign then needs no arithmetic in double. */
 template <bool only_cut> __device__ double shrunk(bool nonnegative, double x, double t) {
   if (only_cut)
     return __double2hiint(x) < 0 ? 0.0 : x;
   return x > t ? x - t : nonnegative || !(x < -t) ? 0.0 : x + t;
 }
 
-/* A row that a group works on: what a lane has of it, and of w - a V. Before the first pass, one of
- * its own subtracts a V. */
+/* The row that a group works on: a lane's elements of the row, and of w - a V. An extra pass before
+ * the first one subtracts a V. */
 constexpr int subtracting = -1;
 template <typename T, int each, int lanes> struct row {
   double a[each], rest[each];
   double change, enough;
-  uint64_t i; /* at least count: none */
+  uint64_t i; /* number of the row; count or more: none */
   int pass;
 
   __device__ void load(const rows_of<T> &p, uint64_t number, unsigned lane) {
@@ -105,7 +105,8 @@ template <typename T, int each, int lanes> struct row {
     }
   }
 
-  /* Element k, of the lane `owner`, gets its best value; the whole group gets what to subtract. */
+  /* Set element k, of the lane `owner`, to its best value. Returns the change, by which the whole
+   * group subtracts. */
   template <bool only_cut>
   __device__ double move(bool nonnegative, int k, double inverse, double least, int owner,
                          unsigned lane) {
@@ -119,7 +120,7 @@ template <typename T, int each, int lanes> struct row {
     return lanes > 1 ? __shfl_sync(~0U, by, owner, lanes) : by;
   }
 
-  /* After a pass: is the row done? */
+  /* Call after a pass. Returns true if the row is finished. */
   __device__ bool ends() {
 #pragma unroll
     for (int far = lanes / 2; far > 0; far /= 2)
@@ -133,7 +134,7 @@ template <typename T, int each, int lanes> struct row {
   }
 };
 
-/* A row that is done makes room for the group's next at once, so that none waits for others. */
+/* A group loads its next row as soon as a row is finished, so that no group waits for others. */
 template <typename T, int each, int lanes, bool in_shared, bool only_cut>
 __global__ void __launch_bounds__(threads) descend(const rows_of<T> p) {
   constexpr unsigned width = each * lanes;
@@ -200,8 +201,8 @@ amped_status launch(const rows_of<T> &p, cudaStream_t stream) {
   return AMPED_OK;
 }
 
-/* The fewest lanes, of at most 32 elements: what a lane finds for its own element the others of its
- * group find in vain. */
+/* Launch with the fewest lanes that need at most 32 elements each. Fewer lanes waste less, because
+ * every lane of a group computes each new element, though only its owner needs it. */
 template <typename T, bool only_cut, int lanes>
 amped_status launch_shared(const rows_of<T> &p, cudaStream_t stream) {
   if (p.n <= 24 * lanes)
@@ -210,7 +211,7 @@ amped_status launch_shared(const rows_of<T> &p, cudaStream_t stream) {
     return launch<T, 32, lanes, true, only_cut>(p, stream);
   if constexpr (32 * lanes < most_shared)
     return launch_shared<T, only_cut, 2 * lanes>(p, stream);
-  return AMPED_OK; /* longer ones are not in shared memory */
+  return AMPED_OK; /* longer rows have no V in shared memory */
 }
 
 template <typename T, bool only_cut>

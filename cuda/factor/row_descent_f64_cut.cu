@@ -1,4 +1,4 @@
-/* Row descent of doubles where negative entries are cut and nothing is shrunk. */
+/* Row descent of doubles if negative entries are cut and nothing is shrunk. */
 #include "cuda/factor/row_descent_cuda.cuh"
 
 template amped_status amped_row_descent_run<double, true>(const amped_row_descent_cuda *,

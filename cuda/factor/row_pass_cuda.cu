@@ -1,3 +1,4 @@
+/* Kernels of the row pass: new rows and their sums, in one pass over memory. */
 #include "cuda/factor/row_pass_cuda.h"
 
 #include <cuda_pipeline.h>
@@ -5,7 +6,7 @@
 namespace {
 
 constexpr unsigned warps = 8;
-constexpr unsigned tile_rows = 16; /* that a warp works on at a time */
+constexpr unsigned tile_rows = 16; /* rows that a warp works on at a time */
 constexpr unsigned short_bytes = 256;
 
 /* c += a b, of 8 x 4 and 4 x 8 doubles, by a warp. Lane l has element (l / 4, l % 4) of a, element
@@ -25,8 +26,9 @@ __device__ void multiply_add(double (&c)[2], double a, double b) {
 #endif
 }
 
-/* Distances of rows in shared memory, in elements, so that no two lanes of a fragment meet in a
- * bank: of rows that are read down their columns of 4, and of rows that are read across 8. */
+/* Distances of rows in shared memory, in elements, chosen so that lanes of a fragment use different
+ * banks. in: for rows that are read down their columns of 4; out, square: for rows that are read
+ * across 8. */
 template <typename T, unsigned tiles> struct pitch {
   static constexpr unsigned width = 8 * tiles;
   static constexpr unsigned in = width + 4;
@@ -36,8 +38,8 @@ template <typename T, unsigned tiles> struct pitch {
 
 template <typename T, unsigned tiles> struct room {
   typedef pitch<T, tiles> p;
-  T in[2][tile_rows * p::in]; /* rows of the tile in hand and of the next one */
-  T out[tile_rows * p::out];  /* old rows, where they are kept; then new rows */
+  T in[2][tile_rows * p::in]; /* rows of the current tile and of the next one */
+  T out[tile_rows * p::out];  /* old rows, if they are kept; then new rows */
 };
 
 template <typename T, unsigned tiles> size_t shared_bytes(bool solves, bool keeps) {
@@ -47,7 +49,7 @@ template <typename T, unsigned tiles> size_t shared_bytes(bool solves, bool keep
   return work > sums ? work : sums;
 }
 
-/* A lane's walk over 16 rows of ld elements, 16 bytes at a time. */
+/* A lane's traversal of 16 rows of ld elements, 16 bytes at a time. */
 template <typename T> struct walk {
   static constexpr unsigned each = 16 / sizeof(T);
   unsigned ld, row, column, rows_on, columns_on;
@@ -69,8 +71,8 @@ template <typename T> struct walk {
   }
 };
 
-/* Rows first .. first+16 of the array, as far as there are such, to shared memory; zeros behind
- * them. */
+/* Copy rows first .. first+15 of the array to shared memory, with zeros for rows that do not
+ * exist. */
 template <typename T>
 __device__ void fetch(const walk<T> &w, const T *from, uint64_t first, uint64_t rows,
                       unsigned to_pitch, T *to) {
@@ -105,7 +107,8 @@ __device__ void multiply(const T *rows, unsigned row_pitch, const double *square
   }
 }
 
-/* 8 new rows: products become elements in `to`; returns the sum of each times that of `from`. */
+/* Store 8 new rows in `to`, from their sums. Returns the lane's part of the sum of elements of `to`
+ * times elements of `from`. */
 template <typename T, unsigned tiles>
 __device__ double put_rows(const double (&sums)[tiles][2], const T *from, T *to) {
   typedef pitch<T, tiles> p;
@@ -152,7 +155,7 @@ __device__ void load_square(const double *from, unsigned n, double *to) {
   }
 }
 
-/* The sums of the block: its warps' in turn. */
+/* Store the sums of the block; its warps add theirs one after the other. */
 template <unsigned tiles>
 __device__ void put_sums(const double (&gram)[tiles * (tiles + 1) / 2][2], double inner, unsigned n,
                          double *shared, double *to) {
@@ -200,7 +203,8 @@ template <typename T> struct rows_of {
   double *partials;
 };
 
-/* Every warp takes tiles of 16 rows in turn, and fetches the next while it works on one. */
+/* Every warp takes tiles of 16 rows in a strided loop, and copies the next tile while it works on
+ * one. */
 template <typename T, unsigned tiles, bool solves, bool keeps>
 __global__ void __launch_bounds__(warps * 32, tiles > 4 ? 1 : 2) pass_over(const rows_of<T> r) {
   typedef pitch<T, tiles> p;
@@ -280,7 +284,7 @@ amped_status launch_form(const rows_of<T> &r, int blocks, cudaStream_t stream) {
                            : launch<T, tiles, true, false>(r, blocks, stream);
 }
 
-/* The kernel for the fewest tiles of 8 columns that hold a row. */
+/* Launch the kernel for the fewest tiles of 8 columns that hold a row. */
 template <typename T, unsigned tiles = 1>
 amped_status launch_width(const rows_of<T> &r, int blocks, cudaStream_t stream) {
   if constexpr ((tiles + 1) * 8 * sizeof(T) <= short_bytes)
@@ -301,7 +305,7 @@ template <typename T> amped_status run(const amped_row_pass *pass, cudaStream_t 
   return launch_width<T>(r, pass->blocks, stream);
 }
 
-/* A warp for each sum. */
+/* A warp adds up one sum. */
 __global__ void add_up(const double *partials, unsigned count, unsigned n, double *sums) {
   const unsigned e = blockIdx.x * warps + threadIdx.x / 32;
   const unsigned lane = threadIdx.x % 32;

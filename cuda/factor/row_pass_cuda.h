@@ -1,7 +1,7 @@
 /* Row pass: new rows of a factor, and the sums over them, in one pass over memory.
  *
- * For rows of at most 256 bytes. Products and sums are made in double, on tensor cores where the
- * device has them for doubles. The order of additions depends on the sizes alone. Pointers d_ are
+ * For rows of at most 256 bytes. Products and sums are computed in double, on tensor cores if the
+ * device has them for doubles. The order of additions depends only on the sizes. Pointers d_ are
  * device memory. Nothing waits for the device. */
 #ifndef AMPED_ROW_PASS_CUDA_H
 #define AMPED_ROW_PASS_CUDA_H
@@ -12,17 +12,17 @@
 extern "C" {
 #endif
 
-/* Of plan->ld elements of type each, padding zero. Sums are written to d_partials: for each of
- * `blocks` blocks of threads ncomps x ncomps doubles, of which the upper triangle counts, and one
- * more; add_partials adds them up. */
+/* Rows have plan->ld elements of `type`, padding zero. Each of `blocks` thread blocks writes its
+ * sums to d_partials: ncomps x ncomps doubles, of which the upper triangle counts, and one more.
+ * amped_row_pass_add_partials adds them up. */
 typedef struct amped_row_pass {
   amped_vtype type;
   uint64_t rows;
   uint64_t ld;
   int ncomps;
-  const void *d_from;     /* rows of the MTTKRP result; NULL: the factor's rows stay as they are */
+  const void *d_from;     /* rows of the MTTKRP result; NULL: the factor's rows do not change */
   const double *d_square; /* ncomps x ncomps: new rows = rows of from times this */
-  const double *d_keep;   /* likewise: plus the old rows times this; NULL: not */
+  const double *d_keep;   /* ncomps x ncomps: plus the old rows times this; NULL: no such term */
   void *d_to;             /* rows of the factor */
   int blocks;
   double *d_partials;
@@ -31,8 +31,8 @@ typedef struct amped_row_pass {
 bool amped_row_pass_is_short(const amped_plan *plan);
 amped_status amped_row_pass_run(const amped_row_pass *pass, cudaStream_t stream);
 
-/* d_sums = the sum of that many partial matrices: the gram, from the upper triangles, so that it is
- * symmetric to the last bit; and behind it the sum of the elements that follow each of them. */
+/* d_sums = the sum of `count` partial matrices: the gram, from the upper triangles, so that it is
+ * exactly symmetric; then the sum of the elements that follow each of them. */
 amped_status amped_row_pass_add_partials(const double *d_partials, int count, int ncomps,
                                          double *d_sums, cudaStream_t stream);
 

@@ -1,3 +1,4 @@
+/* Vectors of a rank's rows of all modes: combinations and products. */
 #include "cuda/factor/row_vectors_cuda.h"
 
 #include "cuda/device/grid_cuda.cuh"
@@ -15,11 +16,11 @@ struct amped_row_vectors {
   const amped_plan *plan;
   amped_factor_set *factors;
   int count;
-  uint64_t length;                  /* of a vector */
-  uint64_t begins[AMPED_MAX_ORDER]; /* of a mode's rows in it */
-  uint64_t chunk;                   /* rows that are widened at a time */
-  int parts;                        /* partial products */
-  double *d_block;                  /* holds the next arrays */
+  uint64_t length;                  /* doubles per vector */
+  uint64_t begins[AMPED_MAX_ORDER]; /* first element of each mode's rows in a vector */
+  uint64_t chunk;                   /* rows that are widened at once */
+  int parts;                        /* number of partial products */
+  double *d_block;                  /* memory of the next arrays */
   double *d_rows;                   /* [count][length] */
   double *d_wide;                   /* [chunk][ncomps], twice */
   double *d_matrix;                 /* [ncomps][ncomps] */
@@ -46,7 +47,7 @@ uint64_t least(uint64_t a, uint64_t b) {
   return a < b ? a : b;
 }
 
-/* Sizes, without the device's pointers. */
+/* Returns the sizes, without device memory. */
 amped_row_vectors sized(const amped_plan *plan, int count) {
   amped_row_vectors v = {};
   const uint64_t n = (uint64_t)plan->ncomps;
@@ -121,7 +122,7 @@ amped_status vectors_create(amped_device *device, amped_factor_set *factors, con
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* to = old * to + by * from. Rows of from have ld elements, those of to ncomps. */
+/* to = old * to + by * from. Rows of `from` have ld elements, rows of `to` ncomps. */
 template <typename T>
 __global__ void add_rows(const T *from, uint64_t ld, uint64_t rows, uint64_t ncomps, double by,
                          double old, double *to) {
@@ -177,7 +178,8 @@ amped_status add(const amped_row_vectors *v, const rows_of *from, uint64_t first
   return AMPED_OK;
 }
 
-/* *d_rows = `count` rows from `first` on as doubles without padding: where they are, or a copy. */
+/* *d_rows = `count` rows from `first` on, as doubles without padding: the rows themselves, or a
+ * copy in d_room. */
 amped_status get(const amped_row_vectors *v, const rows_of *from, uint64_t first, uint64_t count,
                  double *d_room, const double **d_rows) {
   const uint64_t n = (uint64_t)v->plan->ncomps;
@@ -205,7 +207,7 @@ amped_status add_term(amped_row_vectors *v, int mode, const amped_row_term *t, u
   return AMPED_OK;
 }
 
-/* Rows of the sum. A first term that is the sum's own vector is there already. */
+/* Compute rows of the sum in d_to. A first term that is the sum's own vector is there already. */
 amped_status add_terms(amped_row_vectors *v, int mode, int to, const amped_row_term *terms,
                        int count, uint64_t first, uint64_t rows, double *d_to) {
   double old = 0.0;
@@ -220,7 +222,7 @@ amped_status add_terms(amped_row_vectors *v, int mode, int to, const amped_row_t
       AMPED_TRY(add_term(v, mode, &terms[k], first, rows, old, d_to));
     if (!is_there)
       old = 1.0;
-    else if (count == 1) /* alone, and scaled */
+    else if (count == 1) /* the only term, which is scaled */
       AMPED_TRY(add_term(v, mode, &terms[0], first, rows, 0.0, d_to));
   }
   return AMPED_OK;
@@ -271,8 +273,9 @@ __global__ void add_up(const double *partials, unsigned count, uint64_t elements
   }
 }
 
-/* A product of tall, thin matrices is one tile, which one multiprocessor would compute: so rows are
- * cut into slabs with a partial product each. Rows that are left over are added to the first. */
+/* Add a product of tall, thin matrices. Such a product is one tile, which only one multiprocessor
+ * would compute. Rows are therefore cut into slabs with a partial product each. Rows left over are
+ * added to the first partial product. */
 amped_status add_products(amped_row_vectors *v, const double *d_a, const double *d_b,
                           uint64_t rows) {
   const int n = v->plan->ncomps;
