@@ -1,3 +1,4 @@
+/* The CUDA backend: its tables of operations, and a rank's device. */
 #include "cuda/boxes/boxes_cuda.h"
 #include "cuda/complete/row_store_cuda.h"
 #include "cuda/dense/dense_part_cuda.h"
@@ -100,8 +101,8 @@ static amped_status count_synthetic(amped_device *device, const amped_synthetic 
                                     device->stream);
 }
 
-/* The rates of an H200 with NVLink (docs/benchmarks.md). Other GPUs have other rates, but nearly
- * the same ratios. */
+/* Rates of an H200 with NVLink (docs/benchmarks.md). Other GPUs have other rates, but nearly the
+ * same ratios. */
 static void rates(const amped_device *, amped_rates *out) {
   *out = {UINT64_C(48) << 20, 17e12, 5e12, 350e9, 50e-6};
 }

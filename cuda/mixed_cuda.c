@@ -1,3 +1,4 @@
+/* The format "mixed" on a GPU: instantiates backend/mixed_body.h. */
 #include "cuda/mixed_cuda.h"
 
 #include "cuda/boxes/boxes_cuda.h"

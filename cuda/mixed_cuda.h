@@ -1,4 +1,4 @@
-/* Sorted copies of some modes, and one copy in boxes for the others, on a GPU: twin of
+/* Sorted copies of some modes, and one copy in boxes for the others, on a GPU. Twin of
  * src/cpu/mixed_cpu.c. */
 #ifndef AMPED_MIXED_CUDA_H
 #define AMPED_MIXED_CUDA_H

@@ -1,3 +1,4 @@
+/* The formats "sorted" and "published" on a GPU: a rank's part of a tensor with a copy per mode. */
 #include "cuda/sorted_cuda.h"
 
 #include <cstring>
@@ -47,7 +48,7 @@ static amped_status require_form(const amped_device *device, const amped_plan *p
     out->streamed_bytes[m] = amped_layout_cuda_streamed(&layout, m);
     out->tiles[m] = layout.tiles[m].count;
   }
-  /* The ranks of a node ask at the same time, each for about as much memory. */
+  /* All ranks of a node ask at the same time, and each needs about as much memory. */
   uint64_t ranks = device->options.local_size > 0 ? (uint64_t)device->options.local_size : 1;
   uint64_t node = amped_mem_node_available() / ranks;
   uint64_t own = amped_mem_limit_left();
@@ -113,7 +114,7 @@ static amped_status create_atomic(amped_device *device, amped_factor_set *factor
   return create_form(device, factors, plan, factor_bytes, &amped_atomic_cuda_form, out);
 }
 
-/* The memory that the user's limit leaves beside the copies. */
+/* Returns the bytes that the user's limit leaves in addition to the copies. */
 static uint64_t spare(const amped_tensor_part *part) {
   const uint64_t limit = part->device->options.device_memory;
   const uint64_t taken = part->copies.layout.device_bytes;
@@ -127,8 +128,8 @@ static amped_status insert(amped_tensor_part *part, int mode, uint64_t offset,
   return amped_copies_cuda_upload(&part->copies, mode, offset, batch);
 }
 
-/* The device memory that a layout leaves. It includes the two buffers for streaming: they are lent
- * while nonzeros are sorted. */
+/* Returns the device memory in bytes that a layout leaves free. The two buffers for streaming count
+ * as free, because they are lent while nonzeros are sorted. */
 static uint64_t room(const amped_device *device, const amped_layout_cuda *layout) {
   const uint64_t budget = device->gpu.budget_bytes;
   uint64_t taken = layout->device_bytes - 2 * layout->piece_bytes;
@@ -229,7 +230,7 @@ static amped_status make_synthetic(amped_tensor_part *part, const amped_syntheti
   return amped_synthetic_cuda_load(t, part->device, part->plan, mode, &part->copies);
 }
 
-/* All of it is the device's. */
+/* Synthetic nonzeros are made in device memory. */
 static uint64_t require_synthetic(const amped_plan *plan) {
   (void)plan;
   return 0;

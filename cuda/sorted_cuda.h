@@ -1,5 +1,5 @@
-/* The sorted copies on a GPU as tensor formats: twin of src/cpu/sorted_cpu.c. `atomic` keeps the
- * same copies unpacked, for the atomic kernel (AMPED, Algorithm 2). */
+/* The sorted copies on a GPU as tensor formats. Twin of src/cpu/sorted_cpu.c. amped_atomic_cuda
+ * keeps the same copies unpacked, for the atomic kernel (AMPED, Algorithm 2). */
 #ifndef AMPED_SORTED_CUDA_H
 #define AMPED_SORTED_CUDA_H
 
