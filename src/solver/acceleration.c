@@ -1,3 +1,4 @@
+/* Acceleration: steps along the last change of the model, their tests, and their refusal. */
 #include "solver/acceleration.h"
 
 #include <math.h>
@@ -8,13 +9,13 @@
 #include "base/trace.h"
 #include "solver/unit_model.h"
 
-/* The numbers of a checkpoint; x' weights follow. */
+/* Numbers of a checkpoint; the weights of x' follow. */
 enum { LENGTH, ACCEPTED, REFUSED, LAST_REFUSED, WEIGHTS };
 
-/* The first sweep that begins with a step: two models stand then. */
+/* First sweep that can begin with a step: x and x' both exist by then. */
 #define FIRST 3
 
-/* More than any run makes. */
+/* More sweeps than any run makes. */
 #define MOST_SWEEPS 0x1p53
 
 struct amped_acceleration {
@@ -22,8 +23,8 @@ struct amped_acceleration {
   amped_accelerate how;
   amped_acceleration_model model;
   amped_factor_past *past;
-  double *numbers;                /* WEIGHTS + ncomps of them */
-  double *grams[AMPED_MAX_ORDER]; /* of the model in the past, while y is in hand */
+  double *numbers;                /* [WEIGHTS + ncomps] */
+  double *grams[AMPED_MAX_ORDER]; /* grams of x, while y is the current model */
   double *now, *then, *lengths;   /* [ncomps] */
   double *v, *zero, *identity;    /* [ncomps][ncomps] */
   double beta;                    /* 0: no step */
@@ -95,12 +96,12 @@ static amped_status allocate(amped_acceleration *a) {
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
-/* Mode's part of y, of numbers in a->now and a->then. */
+/* Make mode's factor of y, with the coefficients in a->now and a->then. */
 static amped_status extrapolate(amped_acceleration *a, int mode) {
   return ops_of(a)->step(a->past, mode, a->now, a->then, (a->model.nonnegative >> mode & 1) != 0);
 }
 
-/* Of every column of all modes, or of one. */
+/* Set the coefficients of all columns. */
 static void set_both(amped_acceleration *a, double now, double then) {
   for (int r = 0; r < a->context->plan->ncomps; r++) {
     a->now[r] = now;
@@ -115,7 +116,7 @@ static amped_status step_all(amped_acceleration *a, double now, double then) {
   return AMPED_OK;
 }
 
-/* The grams of the model in hand are those of the past, too. */
+/* Save the current model's grams, for the previous factors. */
 static void keep_grams(amped_acceleration *a) {
   const amped_plan *plan = a->context->plan;
   const size_t n = (size_t)plan->ncomps;
@@ -127,7 +128,7 @@ static void keep_weights(amped_acceleration *a) {
   memcpy(past_weights(a), a->model.weights, (size_t)a->context->plan->ncomps * sizeof(double));
 }
 
-/* Collective. The model in the past takes the place of that in hand, and stays in the past. */
+/* Collective. Make x the current model again; it also stays in the previous factors. */
 static amped_status refuse(amped_acceleration *a) {
   const amped_plan *plan = a->context->plan;
   const size_t n = (size_t)plan->ncomps;
@@ -142,7 +143,7 @@ static amped_status refuse(amped_acceleration *a) {
   return AMPED_OK;
 }
 
-/* Collective: |x - x'|; the status is agreed. */
+/* Collective; the status is agreed. *length = |x - x'|. */
 static amped_status find_length(amped_acceleration *a, double *length) {
   const amped_plan *plan = a->context->plan;
   const int n = plan->ncomps;
@@ -163,8 +164,8 @@ static amped_status find_length(amped_acceleration *a, double *length) {
   return status;
 }
 
-/* 0 where there is no step: before x' is a model of a sweep, after a refusal, and where sweeps
- * change nothing. The first ratio, which is not known, counts as 1. */
+/* Length of the step. 0: no step, before x' comes from a sweep, after a refusal, and if sweeps
+ * change nothing. The first ratio is unknown and counts as 1. */
 static double beta_of(amped_acceleration *a, uint64_t sweep, double length) {
   const double before = a->numbers[LENGTH];
   if (sweep < FIRST || !(length > 0.0) || !isfinite(length))
@@ -175,8 +176,8 @@ static double beta_of(amped_acceleration *a, uint64_t sweep, double length) {
   return before > 0.0 ? fmin(1.0, length / before) : 1.0;
 }
 
-/* Collective. Modes 1, 2, .. of y; the lengths of their columns, multiplied, in a->lengths. The
- * status is this rank's own, or agreed if *agreed becomes true. */
+/* Collective. Make modes 1, 2, ... of y; a->lengths = product of their columns' lengths. The status
+ * is this rank's own, or agreed if *agreed becomes true. */
 static amped_status extrapolate_directions(amped_acceleration *a, bool *agreed) {
   const amped_plan *plan = a->context->plan;
   amped_status status = AMPED_OK;
@@ -196,8 +197,8 @@ static amped_status extrapolate_directions(amped_acceleration *a, bool *agreed) 
   return status;
 }
 
-/* Collective. Mode 0 of y, whose entries are of the size of unit columns; all its columns have one
- * weight. `status` is this rank's own so far, that of the return is agreed. */
+/* Collective. Make mode 0 of y, with entries about as large as in unit columns. All its components
+ * get the same weight. status: this rank's own so far. The returned status is agreed. */
 static amped_status extrapolate_power(amped_acceleration *a, amped_status status) {
   const int n = a->context->plan->ncomps;
   double weight = 0.0;
@@ -244,8 +245,8 @@ bool amped_acceleration_is_tested(const amped_acceleration *a) {
   return a->how == AMPED_ACCELERATE_LINESEARCH && a->beta > 0.0;
 }
 
-/* Collective, and agreed: |X - y|^2 / |X|^2. The update of rows by zero and identity leaves them as
- * they are, and adds up their product with the output. */
+/* Collective; the status is agreed. *part = |X - y|^2 / |X|^2. Updating rows with zero and identity
+ * leaves them unchanged, and sums their inner product with the output. */
 static amped_status find_part(amped_acceleration *a, double *part) {
   const amped_context *context = a->context;
   const amped_plan *plan = context->plan;
@@ -311,7 +312,7 @@ void amped_acceleration_view(amped_acceleration *a, amped_solver_state *state) {
 
 /* --- beginning ------------------------------------------------------------------------------- */
 
-/* Collective: x' of a checkpoint goes to the past. The status is this rank's own. */
+/* Collective. Move x' of a checkpoint to the previous factors. The status is this rank's own. */
 static amped_status resume(amped_acceleration *a, const amped_solver_state *start,
                            const amped_saved_factors *before) {
   amped_status status = step_all(a, 1.0, 0.0);
@@ -321,7 +322,7 @@ static amped_status resume(amped_acceleration *a, const amped_solver_state *star
   return status;
 }
 
-/* They are those of a file. */
+/* Check the numbers, which come from a file. */
 static amped_status check_numbers(const amped_acceleration *a, const amped_solver_state *start) {
   bool wrong = false;
   if (start == NULL)

@@ -1,3 +1,4 @@
+/* Cell sample: random draws, cells of slabs or of slices read from a file, and the fit. */
 #include "solver/cell_sample.h"
 
 #include <math.h>
@@ -24,7 +25,7 @@ void amped_cell_sample_free(amped_cell_sample *s) {
   memset(s, 0, sizeof *s);
 }
 
-/* Streams that no other random numbers of a run have. */
+/* Draw i of a mode's index. No other random numbers of a run use these streams. */
 static uint64_t draw(uint64_t seed, int mode, uint64_t i, uint64_t dim) {
   return amped_random_u64(seed, UINT64_MAX - (uint64_t)mode, i) % dim;
 }
@@ -40,7 +41,7 @@ static amped_status allocate(const amped_plan *plan, amped_cell_sample *s) {
   return amped_alloc(&s->slices, AMPED_SAMPLED_CELLS, sizeof *s->slices, what);
 }
 
-/* The cell of draw i becomes this rank's. */
+/* Add the cell of draw i to this rank's cells. */
 static void keep(const amped_plan *plan, amped_cell_sample *s, uint64_t i) {
   for (int m = 0; m < plan->order; m++)
     s->indices[m][s->count] = draw(s->seed, m, i, plan->dims[m]);
@@ -49,7 +50,7 @@ static void keep(const amped_plan *plan, amped_cell_sample *s, uint64_t i) {
   s->count++;
 }
 
-/* The cells that lie in this rank's slab. */
+/* Keep the draws that lie in this rank's slab. */
 static void keep_own(const amped_plan *plan, amped_cell_sample *s) {
   const amped_dense_plan *d = &plan->dense;
   for (uint64_t i = 0; i < AMPED_SAMPLED_CELLS; i++) {
@@ -71,7 +72,7 @@ static int by_slice(const void *a, const void *b) {
   return (x->draw > y->draw) - (x->draw < y->draw);
 }
 
-/* All draws, by slice. */
+/* Order all draws by slice. */
 static amped_status order_draws(const amped_plan *plan, amped_cell_sample *s) {
   const int mode = plan->dense.slab_mode;
   slice_draw *pairs = NULL;
@@ -87,7 +88,7 @@ static amped_status order_draws(const amped_plan *plan, amped_cell_sample *s) {
   return AMPED_OK;
 }
 
-/* The first place in the ordered draws of a slice, or of a later one. */
+/* First place of a slice, or of the next one, in the ordered draws. */
 static uint64_t first_of(const amped_cell_sample *s, uint64_t slice) {
   uint64_t begin = 0;
   uint64_t end = AMPED_SAMPLED_CELLS;
@@ -101,7 +102,7 @@ static uint64_t first_of(const amped_cell_sample *s, uint64_t slice) {
   return begin;
 }
 
-/* The number of the last kept cell in its slice. */
+/* Offset of the last kept cell in its slice. */
 static uint64_t cell_of(const amped_plan *plan, const amped_cell_sample *s) {
   uint64_t cell = 0;
   for (int k = 1; k < plan->order; k++) {

@@ -1,3 +1,4 @@
+/* Checkpoint file: writing, reading, comparing keys, and the choice of a generation. */
 #include "solver/checkpoint_file.h"
 
 #include <math.h>
@@ -90,7 +91,7 @@ done:
   return status;
 }
 
-/* Bytes of a generation that is on disk. */
+/* Size of a generation on disk in bytes; 0 if there is none. */
 static uint64_t bytes_of(const char *path) {
   struct stat st;
   return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
@@ -110,24 +111,24 @@ uint64_t amped_checkpoint_file_bytes(const char *path, int order, const uint64_t
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* The key that a checkpoint file holds. */
+/* The key of a checkpoint file, and the strings that it borrows. */
 typedef struct found_key {
   amped_checkpoint_key key;
-  char *init;               /* behind key.init */
-  char *method;             /* behind key.method */
-  char *accelerate;         /* behind key.accelerate */
-  char *rows;               /* behind key.rows */
-  amped_hdf5_metric metric; /* behind key.metric */
+  char *init;               /* string of key.init */
+  char *method;             /* string of key.method */
+  char *accelerate;         /* string of key.accelerate */
+  char *rows;               /* string of key.rows */
+  amped_hdf5_metric metric; /* string of key.metric */
 } found_key;
 
-/* *out stays NULL where the root has no such text. */
+/* Read an optional text of the root group. *out stays NULL if there is none. */
 static amped_status get_optional(amped_hdf5 *file, const char *name, char **out) {
   bool exists = false;
   AMPED_TRY(amped_hdf5_has_attribute(file, "/", name, &exists));
   return exists ? amped_hdf5_get_text(file, "/", name, out) : AMPED_OK;
 }
 
-/* Read the key, before any factor. */
+/* Read the key. It is compared before any factor is read. */
 static amped_status read_key(amped_hdf5 *file, found_key *out) {
   amped_checkpoint_key *key = &out->key;
   amped_hdf5_dataset d;
@@ -166,7 +167,7 @@ static amped_status read_key(amped_hdf5 *file, found_key *out) {
   return AMPED_OK;
 }
 
-/* `rows` rows of `columns` numbers, all finite, stored as `type`. */
+/* Read `rows` rows of `columns` numbers, stored as `type`; all must be finite. */
 static amped_status read_numbers(amped_hdf5 *file, const char *name, int ndims,
                                  amped_hdf5_type type, uint64_t rows, uint64_t columns,
                                  double *out) {
@@ -255,7 +256,8 @@ static const char *accelerate_of(const amped_checkpoint_key *key) {
   return key->accelerate != NULL ? key->accelerate : "none";
 }
 
-/* "" where both keys are of the same run; else a text with the difference and the remedy. */
+/* Returns "" if both keys are of the same run; otherwise a text with the difference and the
+ * remedy. */
 static const char *difference(const amped_checkpoint_key *found, const amped_checkpoint_key *key,
                               char *text, size_t size) {
   char dims[AMPED_DIMS_TEXT];
@@ -315,7 +317,7 @@ static amped_status read_factors(const char *path, const amped_checkpoint_key *k
   return amped_error(AMPED_BAD_INPUT, path, "its factors do not match its input_dims; remove it");
 }
 
-/* Read a generation. *refused: it is of another run, and no damage was seen. */
+/* Read a generation. *refused: it belongs to another run, and no damage was found. */
 static amped_status read_one(const char *path, const amped_checkpoint_key *key, amped_ktensor *k,
                              amped_solver_state *state, bool *refused) {
   amped_hdf5 file = {.open = false};
@@ -347,7 +349,7 @@ static bool is_there(const char *path) {
   return access(path, F_OK) == 0;
 }
 
-/* Forget the error that FILE met, and say it as a warning. */
+/* Report the error of FILE as a warning instead. */
 static void warn_of_damage(const char *previous) {
   static const char prefix[] = "amped_mpi: ";
   const char *line = amped_status_message();

@@ -1,9 +1,9 @@
-/* Checkpoint file: the factors and the state of a solver between two sweeps, in HDF5
- * (docs/file-format.md). There are two generations: FILE, and the earlier FILE.prev.
+/* Checkpoint file: factors and state of a solver between two sweeps, in HDF5 (docs/file-format.md).
+ * There are two generations: FILE, and the earlier FILE.prev.
  *
  * A checkpoint is written under a temporary name and flushed. Then FILE is renamed to FILE.prev,
- * and the new file to FILE. So one of them is whole at any moment. A file is untrusted on reading,
- * like a result. No function is collective; one thread at a time uses HDF5. */
+ * and the new file to FILE. So one of them is complete at any moment. A file is untrusted on
+ * reading, like a result. No function is collective; one thread at a time uses HDF5. */
 #ifndef AMPED_CHECKPOINT_FILE_H
 #define AMPED_CHECKPOINT_FILE_H
 
@@ -12,24 +12,24 @@
 #include "solver/solver_state.h"
 #include "tensor/ktensor.h"
 
-/* Key: a run can go on from a checkpoint only if both have the same key. Strings are borrowed. */
+/* Key: a run can resume from a checkpoint only if both have the same key. Strings are borrowed. */
 typedef struct amped_checkpoint_key {
   int order;
   uint64_t dims[AMPED_MAX_ORDER];
   uint64_t nnz;
-  uint64_t hash; /* of the tensor */
+  uint64_t hash; /* hash of the tensor */
   int ncomps;
   amped_vtype precision;
   uint64_t seed;
   const char *init;       /* "random" or a file's name */
-  const char *metric;     /* of the solver; static text */
-  bool has_grams;         /* the solver's state has them, and so does the file */
-  bool has_numbers;       /* likewise */
-  bool keeps_second;      /* likewise: a second set of factors */
-  const char *method;     /* of several with one metric; NULL: the first of them */
+  const char *metric;     /* name of the solver's metric; static text */
+  bool has_grams;         /* the solver's state has grams, and so does the file */
+  bool has_numbers;       /* the same for numbers */
+  bool keeps_second;      /* the same for a second set of factors */
+  const char *method;     /* name, if several methods have this metric; NULL: the first one */
   const char *accelerate; /* how the solver is accelerated; NULL: not */
-  const char *rows;       /* key of its row rule (row_rule.h); NULL: plain */
-  bool biased;            /* the last column has biases: it is no component */
+  const char *rows;       /* key of the row rule (row_rule.h); NULL: plain */
+  bool biased;            /* the last column of factors is a bias, not a component */
 } amped_checkpoint_key;
 
 /* The generation from which a checkpoint was read. */
@@ -39,20 +39,20 @@ typedef enum amped_generation {
   AMPED_GENERATION_PREVIOUS
 } amped_generation;
 
-/* `k` holds the factors; `state` holds the weights. keep_previous: FILE is damaged, so the new file
- * replaces it and FILE.prev stays. */
+/* Write a checkpoint. k: the factors; state: weights and the rest. keep_previous: FILE is damaged,
+ * so the new file replaces it and FILE.prev stays. */
 amped_status amped_checkpoint_file_write(const char *path, bool keep_previous,
                                          const amped_checkpoint_key *key, const amped_ktensor *k,
                                          const amped_solver_state *state);
 
-/* The most bytes that checkpoints of a run add to those on disk: two generations, and the next
- * in writing. */
+/* Maximum number of bytes that checkpoints of a run add to those on disk: two generations, and the
+ * next one while it is written. */
 uint64_t amped_checkpoint_file_bytes(const char *path, int order, const uint64_t *dims, int ncomps,
                                      amped_vtype precision);
 
-/* Read the latest generation that is whole, with a warning if it is FILE.prev. The caller frees k
- * and state. AMPED_BAD_INPUT where both files are damaged, or where the whole file has another key:
- * the line names the difference. */
+/* Read the latest generation that is complete, with a warning if it is FILE.prev. The caller frees
+ * k and state. Returns AMPED_BAD_INPUT if both files are damaged, or if the complete file has
+ * another key; the message names the difference. */
 amped_status amped_checkpoint_file_read(const char *path, const amped_checkpoint_key *key,
                                         amped_ktensor *k, amped_solver_state *state,
                                         amped_generation *generation);

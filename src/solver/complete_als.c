@@ -1,3 +1,4 @@
+/* Completion by ALS: row fits, mode after mode, and gram matrices for implicit fits. */
 #include "solver/complete_als.h"
 
 #include <string.h>
@@ -11,13 +12,13 @@
 
 typedef struct als {
   const amped_context *context;
-  amped_row_fit fit;              /* of the mode in hand */
-  amped_row_reduce *reduce;       /* of equations; NULL on one rank */
-  double *grams[AMPED_MAX_ORDER]; /* of implicit fits; else NULL */
+  amped_row_fit fit;              /* fit of the current mode */
+  amped_row_reduce *reduce;       /* row reduce of equations */
+  double *grams[AMPED_MAX_ORDER]; /* implicit fits: gram matrices; else NULL */
   double *base;
-  amped_row_fit_sums sums; /* of the mode in hand */
-  double shared_sec;       /* solving shared rows, in the mode in hand */
-  amped_status own;        /* of this rank: the first failure on which the ranks have not agreed */
+  amped_row_fit_sums sums; /* sums of the current mode */
+  double shared_sec;       /* seconds for solving shared rows in the current mode */
+  amped_status own;        /* this rank's first failure on which the ranks have not agreed yet */
 } als;
 
 static const amped_row_fit_ops *ops_of(const als *a) {
@@ -40,8 +41,8 @@ static amped_status wait_rows(void *self, int mode, int part, amped_mttkrp_times
   return ops_of(a)->wait(a->context->worker->tensor, mode, part, times, &a->sums);
 }
 
-/* Equations of rows of which several ranks hold nonzeros become whole on their owners, which solve
- * them. */
+/* Sum the equations of shared rows, which have nonzeros on several ranks, on their owners. The
+ * owners solve them. */
 static amped_status reduce_rows(void *self, int mode) {
   als *a = self;
   amped_status status = AMPED_OK;
@@ -67,7 +68,7 @@ static amped_status put_rows(void *self, int mode, uint64_t row, uint64_t count,
   const double began = amped_time();
   amped_status status =
       ops_of(a)->put_equations(a->context->worker->tensor, mode, row, count, rows);
-  a->shared_sec += amped_time() - began; /* it may solve them already */
+  a->shared_sec += amped_time() - began; /* put_equations may already solve rows */
   return status;
 }
 
@@ -127,12 +128,12 @@ static amped_status create(const amped_context *context, const amped_complete_op
 
 /* --- cells that are not observed -------------------------------------------------------------- */
 
-/* The gram of mode's factor, over all ranks; the status is agreed. */
+/* Collective; the status is agreed. Find the gram of mode's factor over all ranks. */
 static amped_status find_gram(als *a, int mode) {
   return amped_unit_gram(a->context, mode, a->own, a->grams[mode]);
 }
 
-/* The sum of p p^T over all cells is the product, entry by entry, of the other modes' grams. */
+/* Find the sum of p p^T over all cells: the Hadamard product of the other modes' grams. */
 static void find_base(als *a, int mode) {
   const amped_plan *plan = a->context->plan;
   amped_hadamard(plan->order, plan->ncomps, (const double *const *)a->grams, mode, a->base);
@@ -148,7 +149,7 @@ static void make_rows(als *a, int mode, amped_mode_times *times) {
   a->sums = (amped_row_fit_sums){.count = 0};
   a->shared_sec = 0.0;
   a->own = amped_mode_update(a->context, mode, a->own, &rows, times);
-  times->exchange -= a->shared_sec; /* mode_update counts all of reduce there */
+  times->exchange -= a->shared_sec; /* mode_update counts all of reduce as exchange */
   times->solve += a->shared_sec;
 }
 

@@ -1,9 +1,8 @@
-/* Completion by alternating least squares: rows that fit the observed nonzeros alone.
+/* Completion by alternating least squares (ALS): rows are fitted to the observed nonzeros only.
  *
- * A sweep makes new rows of every mode (mode_update.h) with the tensor format's row fits
- * (row_fit.h), which say what a row minimises. Together, all rows lower the objective
- * (complete_method.h), so it never rises, but for rounding, as long as the penalty stays the same.
- */
+ * A sweep makes the new rows of every mode (mode_update.h) with the tensor format's row fits
+ * (row_fit.h), which define what a row minimises. The rows of a mode together lower the objective
+ * (complete_method.h). It never rises while the penalty stays the same, except by rounding. */
 #ifndef AMPED_COMPLETE_ALS_H
 #define AMPED_COMPLETE_ALS_H
 

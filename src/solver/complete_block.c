@@ -1,3 +1,5 @@
+/* Completion by blocks of columns: block fits, block after block; ALS if one block has all
+ * columns. */
 #include "solver/complete_block.h"
 
 #include "base/mem.h"
@@ -7,21 +9,21 @@
 #include "solver/complete_als.h"
 
 typedef struct blocks {
-  void *als; /* where a block has all columns, and then nothing else is set */
+  void *als; /* ALS, if a block has all columns; plan and later members are unset then */
   const amped_context *context;
   int components, width;
-  amped_plan plan;       /* the context's, with rows of columns (block_fit.h) */
-  amped_worker worker;   /* the context's, with the set of columns */
-  amped_context columns; /* of these two */
+  amped_plan plan;       /* the context's plan, with rows of columns (block_fit.h) */
+  amped_worker worker;   /* the context's worker, with the columns as factor set */
+  amped_context columns; /* context with this plan and worker */
   amped_block_fit *fit;
-  amped_row_reduce *reduce; /* of equations of `width` columns */
-  amped_row_reduce *last;   /* of those of the last block, where that has fewer */
+  amped_row_reduce *reduce; /* row reduce of equations of `width` columns */
+  amped_row_reduce *last;   /* row reduce for the last block, if it has fewer columns */
 
-  const amped_row_fit *problem; /* of the sweep in hand */
-  int count;                    /* columns in hand */
-  amped_row_fit_sums sums;      /* of the mode in hand */
-  double solve_sec;             /* of shared rows, in the sweep in hand */
-  amped_status own; /* of this rank: the first failure on which the ranks have not agreed */
+  const amped_row_fit *problem; /* fit of the current sweep */
+  int count;                    /* number of current columns */
+  amped_row_fit_sums sums;      /* sums of the current mode */
+  double solve_sec;             /* seconds for shared rows in the current sweep */
+  amped_status own; /* this rank's first failure on which the ranks have not agreed yet */
 } blocks;
 
 static const amped_block_fit_ops *ops_of(const blocks *b) {
@@ -32,7 +34,7 @@ static int components_of(const amped_plan *plan, bool biased) {
   return plan->ncomps - (biased ? 1 : 0);
 }
 
-/* The same plan, with rows of a block's columns. */
+/* Returns the plan with rows of a block's columns. Its arrays are borrowed. */
 static amped_plan columns_plan(const amped_plan *plan, int width) {
   amped_plan out = *plan;
   amped_plan_set_ncomps(&out, amped_block_row_length(width));
@@ -51,8 +53,8 @@ static amped_status wait_rows(void *self, int mode, int part, amped_mttkrp_times
   return ops_of(b)->wait(b->fit, mode, part, times, &b->sums);
 }
 
-/* Equations of rows of which several ranks hold nonzeros become whole on their owners, which solve
- * them. */
+/* Sum the equations of shared rows, which have nonzeros on several ranks, on their owners. The
+ * owners solve them. */
 static amped_status reduce_rows(void *self, int mode) {
   blocks *b = self;
   if (b->plan.modes[mode].copy.split_count == 0)
@@ -119,7 +121,7 @@ static amped_status make_reduce(blocks *b, int count, bool biased, amped_row_red
   return count > 0 ? amped_row_reduce_create(b->context->comm, &b->plan, &rows, out) : AMPED_OK;
 }
 
-/* All but the exchange, which is collective. */
+/* Make everything except the exchange, which is made collectively. */
 static amped_status make(const amped_context *context, int width, bool biased, blocks **out) {
   AMPED_TRY(amped_calloc(out, 1, sizeof **out, "blocks"));
   blocks *b = *out;
@@ -157,7 +159,7 @@ static amped_status create(const amped_context *context, const amped_complete_op
 
 /* --- a sweep --------------------------------------------------------------------------------- */
 
-/* Columns first .. first + count come in hand. The last block may have fewer than the others. */
+/* Select columns first .. first + count as the current block. The last block may be narrower. */
 static void take(blocks *b, int first, int count, amped_mode_times *times) {
   const double began = amped_time();
   AMPED_NEXT(b->own, ops_of(b)->take(b->fit, b->problem->biased, first, count));
@@ -188,7 +190,7 @@ static amped_status sweep(void *self, const amped_row_fit *fit, const int *order
     }
   }
   take(b, 0, 0, times);
-  times->exchange -= b->solve_sec; /* mode_update counts all of reduce there */
+  times->exchange -= b->solve_sec; /* mode_update counts all of reduce as exchange */
   times->solve += b->solve_sec;
   double all[] = {b->sums.count, unsure, b->sums.squares, penalty};
   AMPED_TRY(amped_comm_sum_agreed(b->context->comm, b->own, all, 4));

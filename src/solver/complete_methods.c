@@ -1,3 +1,4 @@
+/* Methods: the table of all completion methods, and the choice of one. */
 #include "solver/complete_methods.h"
 
 #include "solver/complete_als.h"

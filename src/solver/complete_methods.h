@@ -1,10 +1,10 @@
-/* Methods: the table of all methods of completion. */
+/* Methods: the table of all completion methods. */
 #ifndef AMPED_COMPLETE_METHODS_H
 #define AMPED_COMPLETE_METHODS_H
 
 #include "solver/complete_method.h"
 
-/* The method that the options name. Static. */
+/* Returns the method that the options name; static memory. */
 const amped_complete_method *amped_complete_method_find(const amped_complete_options *options);
 
 #endif

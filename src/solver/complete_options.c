@@ -1,3 +1,4 @@
+/* Completion options: rows of the options, their parsers, and the check for contradictions. */
 #include "solver/complete_options.h"
 
 #include <stdlib.h>
@@ -5,10 +6,10 @@
 
 #include "base/types.h"
 
-/* Share of the nonzeros that validate where the user names none. */
+/* Default held-out share of the nonzeros. */
 #define DEFAULT_HOLDOUT 0.05
 
-/* A number of the text up to `end`, from least to most. */
+/* Parse the first `length` characters as a number from least to most. */
 static bool parse_number(const char *text, size_t length, double least, double most, double *out) {
   char number[64];
   if (length >= sizeof number)
@@ -18,7 +19,7 @@ static bool parse_number(const char *text, size_t length, double least, double m
   return amped_parse_real(number, least, most, out);
 }
 
-/* "auto", or numbers that are separated by commas. */
+/* Accepts "auto", or numbers separated by commas. */
 static bool parse_reg(void *options, const char *text) {
   amped_complete_options *o = options;
   o->reg_count = 0;
@@ -40,7 +41,7 @@ static bool parse_context(void *options, const char *text) {
   return *text != '\0';
 }
 
-/* "5%", or 0.05. */
+/* Accepts a percentage such as "5%", or a share such as "0.05". */
 static bool parse_holdout(void *options, const char *text) {
   amped_complete_options *o = options;
   const size_t n = strlen(text);

@@ -5,7 +5,7 @@
 #include "base/option.h"
 #include "base/status.h"
 
-/* Most values of --reg. */
+/* Maximum number of values of --reg. */
 #define AMPED_MAX_REGS 64
 
 /* How a sweep makes new factors. */
@@ -15,7 +15,7 @@ typedef enum amped_complete_kind {
   AMPED_COMPLETE_SGD
 } amped_complete_kind;
 
-/* What a model has beside its components. */
+/* Terms of a model in addition to its components. */
 typedef enum amped_bias {
   AMPED_BIAS_AUTO, /* until options are checked */
   AMPED_BIAS_FULL,
@@ -25,22 +25,23 @@ typedef enum amped_bias {
 
 typedef struct amped_complete_options {
   amped_complete_kind method;
-  int block;      /* columns of a block; 0: those of the method */
-  int patience;   /* sweeps in which the error may fall by less than --tol (cpd_options.h) */
-  double seconds; /* of all sweeps; 0: no limit */
+  int block;      /* columns per block; 0: the method's default */
+  int patience;   /* sweeps without an improvement by --tol (cpd_options.h), after which a run
+                     stops */
+  double seconds; /* time limit for all sweeps; 0: none */
   int reg_count;  /* 0: auto */
   double reg[AMPED_MAX_REGS];
   double reg_power, reg_bias;
   amped_bias bias;
   const char *context_modes; /* "auto", "none", or names and numbers, separated by commas */
   bool nonnegative;
-  double holdout; /* share of the nonzeros, below 1 */
+  double holdout; /* held-out share of the nonzeros, below 1 */
   bool holdout_given;
   uint64_t split_seed;
   const char *validate, *test; /* files, or NULL */
   const char *weights;         /* a file, or a column of INPUT; or NULL */
-  double implicit;             /* 0: observed entries alone */
-  bool random_order;           /* of modes, anew in each sweep */
+  double implicit;             /* A of implicit fits (row_fit.h); 0: only observed entries count */
+  bool random_order;           /* modes in a new random order in each sweep */
 } amped_complete_options;
 
 /* --method, --block, --bias, --nonnegative */
@@ -49,8 +50,8 @@ extern const amped_option_group amped_complete_model_option_rows;
  * --weights, --implicit, --order, --patience, --time */
 extern const amped_option_group amped_complete_option_rows;
 
-/* AMPED_USAGE where options contradict each other. Sets what was not given. The first looks at
- * --method and --block alone. */
+/* Return AMPED_USAGE if options contradict each other. Options that were not given get their
+ * defaults. The first function checks only --method and --block. */
 amped_status amped_complete_method_check(amped_complete_options *options);
 amped_status amped_complete_options_check(amped_complete_options *options);
 

@@ -1,3 +1,4 @@
+/* Completion problem: context modes, ranked mode, held-out nonzeros, mean and scale. */
 #include "solver/complete_problem.h"
 
 #include <math.h>
@@ -5,16 +6,17 @@
 
 #include "tensor/mode_names.h"
 
-/* Strength of a context mode's pull to 1, over that of another mode's to 0. */
+/* Penalty of context modes, whose rows are pulled to 1, relative to other modes, pulled to 0. */
 #define CONTEXT_PULL 10.0
 
-/* Below this share of the mean square of values in memory, a variance is rounding: these lie around
- * one of them, so that the mean is no larger than some standard deviations. */
+/* A variance below this share of the mean square is rounding error. Values in memory are stored
+ * relative to one of them, so that their mean is at most a few standard deviations. */
 #define LEAST_VARIANCE 1e-14
 
 /* --- modes ------------------------------------------------------------------------------------ */
 
-/* Modes of most indices, the first of equals: how many are before this one. */
+/* Number of modes longer than this one. If modes are equally long, the earlier one counts as
+ * longer. */
 static int place_by_length(const amped_plan *plan, int mode) {
   int longer = 0;
   for (int k = 0; k < plan->order; k++)
@@ -22,8 +24,8 @@ static int place_by_length(const amped_plan *plan, int mode) {
   return longer;
 }
 
-/* The mode that is ranked: of the two of most indices the shorter one, which is what recommend is
- * likely asked for: items, where there are more users. */
+/* Find the mode to rank. Default: the shorter of the two longest modes. It is likely to hold the
+ * items that recommend is asked for, because most data have more users than items. */
 static amped_status find_ranked(const char *of, const amped_plan *plan, const amped_labels *labels,
                                 int *ranked) {
   *ranked = 0;
@@ -39,7 +41,8 @@ static amped_status find_ranked(const char *of, const amped_plan *plan, const am
                      of, plan->order);
 }
 
-/* Auto: with biases all modes but the two of most indices, the first of equals. */
+/* Find the context modes. auto, with biases: all modes except the two longest. If modes are
+ * equally long, the earlier one counts as longer. */
 static amped_status find_contexts(const amped_complete_options *c, const amped_plan *plan,
                                   const amped_labels *labels, bool *context) {
   const bool chooses = strcmp(c->context_modes, "auto") == 0;
@@ -76,7 +79,7 @@ amped_status amped_complete_problem_set_modes(const amped_context *context, cons
   return AMPED_OK;
 }
 
-/* --- who is held out -------------------------------------------------------------------------- */
+/* --- held-out nonzeros ----------------------------------------------------------------------- */
 
 amped_status amped_complete_problem_hold_out(const amped_context *context, const char *input,
                                              amped_complete_problem *p) {
@@ -147,7 +150,7 @@ amped_complete_scale amped_complete_scale_of(const amped_moments *m, amped_value
   return s;
 }
 
-/* What values and weights may not be. */
+/* Check the ranges of values and weights. */
 static amped_status check_values(const amped_complete_problem *p, const amped_moments *m,
                                  uint64_t nnz, const char *input, const char *weights) {
   const bool counts = p->fit.implicit > 0.0;
@@ -170,7 +173,8 @@ static amped_status check_values(const amped_complete_problem *p, const amped_mo
   return AMPED_OK;
 }
 
-/* Zeros and ones are as they are; `sum`: of the values that are learnt. */
+/* Implicit fits: sets the total weight of all cells, and scale 1, as values are zeros and ones.
+ * sum: sum of the training values. */
 static void set_cells(const amped_plan *plan, double sum, amped_complete_problem *p) {
   double cells = 1.0;
   for (int m = 0; m < plan->order; m++)
@@ -179,7 +183,7 @@ static void set_cells(const amped_plan *plan, double sum, amped_complete_problem
   p->fit.scale = 1.0;
 }
 
-/* 0 as it lies in memory. */
+/* The value 0 as it is stored in memory. */
 static double zero_of(const amped_plan *plan) {
   const double zero = amped_value_map_to(plan->map, 0.0);
   return plan->value_type == AMPED_F32 ? (double)(float)zero : zero;

@@ -1,3 +1,4 @@
+/* Search: runs, choice of the best sweep, and the search's state as numbers of a checkpoint. */
 #include "solver/complete_search.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 #include "base/trace.h"
 #include "solver/complete_methods.h"
 
-/* The first penalties of --reg=auto. */
+/* Initial penalties of --reg=auto, one per run. */
 static const double firsts[] = {4.0, 2.0, 1.0, 0.5, 0.25, 0.06, 0.01, 0.001};
 #define FIRSTS ((int)(sizeof firsts / sizeof firsts[0]))
 
@@ -31,7 +32,7 @@ double amped_complete_reg(const amped_complete_options *o, int run, uint64_t swe
              : firsts[k] * pow(AMPED_COMPLETE_FALL, (double)(sweep - AMPED_COMPLETE_HELD));
 }
 
-/* The search, and the run in hand. */
+/* The search and its current run. */
 typedef struct search {
   const amped_context *context;
   const amped_complete_problem *problem;
@@ -40,20 +41,21 @@ typedef struct search {
   const amped_solver *solver;
   const amped_complete_method *method;
   void *made;        /* the method's object */
-  amped_row_fit fit; /* of the sweep in hand */
+  amped_row_fit fit; /* fit of the current sweep */
   double *ones;      /* [ncomps] weights of saved factors */
-  double began;      /* the first sweep */
+  double began;      /* time at which the first sweep began */
   bool out_of_time;
   bool told_unsure;
 
   amped_complete_sweep sweep;
-  uint64_t sweeps;                       /* of the run */
-  double mark;                           /* the choice from which it must fall, or rise */
-  int stale;                             /* sweeps since it did */
-  double *errors[AMPED_COMPLETION_SETS]; /* [iters] after each sweep of the run */
+  uint64_t sweeps;                       /* sweeps of the current run so far */
+  double mark;                           /* number by which sweeps are compared, at its last
+                                            improvement */
+  int stale;                             /* sweeps since the mark improved */
+  double *errors[AMPED_COMPLETION_SETS]; /* [iters] errors after each sweep of the run */
 
-  const amped_solver_state *resume; /* until its run goes on */
-  double *numbers;                  /* of the state after this sweep */
+  const amped_solver_state *resume; /* state to resume; NULL after its run has continued */
+  double *numbers;                  /* [number_count] state after this sweep */
   uint64_t number_count;
 } search;
 
@@ -81,7 +83,8 @@ void amped_complete_best_free(amped_complete_best *b) {
 
 /* --- one sweep ------------------------------------------------------------------------------- */
 
-/* The modes' order in this sweep: a permutation by the run's seed, or as they are. */
+/* Order of the modes in this sweep: a random permutation by the run's seed, or 0, 1, 2 and so
+ * on. */
 static void find_order(const search *s, int *order) {
   const int n = s->context->plan->order;
   const uint64_t seed = s->problem->seed + (uint64_t)s->sweep.start;
@@ -107,13 +110,14 @@ static amped_status held_errors(search *s, double least, double most, amped_entr
   return AMPED_OK;
 }
 
-/* Errors of values in memory become those of the values. */
+/* Convert errors from units of values in memory to the values' own units. */
 static void give_units(const search *s, amped_entry_errors *e) {
   e->all = amped_complete_errors_of(s->context->plan->map, &e->all);
   e->cold = amped_complete_errors_of(s->context->plan->map, &e->cold);
 }
 
-/* The sweep's number for a set of entries; NaN without them. */
+/* Metric for a set of entries: NDCG for implicit fits, else the root mean square error. NaN without
+ * entries. */
 static double number_of(const search *s, const amped_entry_errors *e,
                         const amped_rank_sums *ranks) {
   return s->problem->fit.implicit > 0.0 ? amped_rank_ndcg(ranks) : amped_errors_rmse(&e->all);
@@ -166,14 +170,15 @@ static amped_status evaluate(search *s) {
   return AMPED_OK;
 }
 
-/* What chooses a sweep: its number for the entries that validate. Without them the objective: the
- * error of training rises again while the penalty shapes the model. */
+/* Number by which sweeps are compared: the metric on validation or, without validation, the
+ * objective. The training error cannot choose: it rises again while the penalty shapes the
+ * model. */
 static double choice_of(const search *s, const amped_complete_sweep *w) {
   const double number = number_of(s, &w->validate, &w->validate_ranks);
   return isnan(number) ? w->sums.objective : number;
 }
 
-/* Keep the factors where this sweep is the best so far. value: of the metric. */
+/* Save the factors if this sweep is the best so far. value: the sweep's metric. */
 static amped_status keep_best(search *s, double value) {
   amped_complete_best *b = s->best;
   const double mine = choice_of(s, &s->sweep);
@@ -203,12 +208,13 @@ static void count_stale(search *s) {
 
 /* --- the state as numbers -------------------------------------------------------------------- */
 
-/* Numbers that are written one by one, or read. The same calls in the same order do both. */
+/* Serialiser of the search's state: writes or reads numbers one by one. The same calls in the same
+ * order do both. */
 typedef struct tape {
-  double *numbers; /* NULL: they are counted alone */
+  double *numbers; /* NULL: only count the numbers */
   uint64_t at, count;
   bool reads;
-  bool short_of; /* it ended too early */
+  bool short_of; /* reading: there are too few numbers */
 } tape;
 
 static void turn(tape *t, double *x) {
@@ -221,7 +227,7 @@ static void turn(tape *t, double *x) {
   if (t->reads)
     *x = t->numbers[at];
   else
-    t->numbers[at] = isfinite(*x) ? *x : 0.0; /* the error of a set without entries */
+    t->numbers[at] = isfinite(*x) ? *x : 0.0; /* NaN is the error of a set without entries */
 }
 
 static void turn_u64(tape *t, uint64_t *n) {
@@ -279,8 +285,8 @@ static void turn_option(tape *t, const char *option, double mine, const char **d
     *differs = option;
 }
 
-/* What a search must have in common with the one that it goes on from. *differs: the first option
- * that is another; NULL: all are the same. */
+/* Options that a resumed search must share with the interrupted one. *differs: the first option
+ * that differs; NULL: none. */
 static void turn_options(tape *t, const search *s, const char **differs) {
   const amped_complete_problem *p = s->problem;
   const amped_complete_options *o = p->options;
@@ -305,7 +311,8 @@ static void turn_options(tape *t, const search *s, const char **differs) {
       {"--holdout", (double)p->held},
       {"--validate", p->validate != NULL ? (double)p->validate->total : 0.0},
       {"--test", p->test != NULL ? (double)p->test->total : 0.0},
-      {NULL, p->mean}, /* sums, whose rounding depends on the ranks: of the tensor and weights */
+      {NULL, p->mean}, /* stored but not compared: sums over tensor and weights, whose rounding
+                          depends on the ranks */
       {NULL, p->scale},
       {"--weights", (double)(p->weights_hash >> 11)},
       {"--implicit", p->fit.implicit},
@@ -317,7 +324,7 @@ static void turn_options(tape *t, const search *s, const char **differs) {
 static const char *const reasons[] = {"patience", "iterations", "time"};
 #define REASONS ((int)(sizeof reasons / sizeof reasons[0]))
 
-/* The end of the run that has the best sweep, where it has ended. */
+/* End of the best sweep's run, if it has ended: the reason, and the errors after each sweep. */
 static amped_status turn_end(tape *t, amped_complete_best *b) {
   int reason = -1;
   for (int i = 0; i < REASONS && b->stop_reason != NULL; i++)
@@ -358,7 +365,7 @@ static amped_status turn_all(tape *t, search *s, const char **differs) {
   return turn_end(t, b);
 }
 
-/* After a sweep: its numbers. */
+/* Write the state after a sweep to s->numbers. */
 static amped_status find_numbers(search *s) {
   const char *differs = NULL;
   tape t = {.numbers = NULL};
@@ -369,7 +376,7 @@ static amped_status find_numbers(search *s) {
   return turn_all(&t, s, &differs);
 }
 
-/* Go on from numbers. */
+/* Restore the state from the numbers of a checkpoint. */
 static amped_status take_numbers(search *s) {
   const amped_solver_state *from = s->resume;
   tape t = {.numbers = from->numbers, .count = from->number_count, .reads = true};
@@ -396,8 +403,7 @@ static amped_status take_numbers(search *s) {
   return AMPED_OK;
 }
 
-/* --- one sweep, as a step of the loop ----------------------------------------------------------
- */
+/* --- one sweep, as a step of the loop -------------------------------------------------------- */
 
 static amped_status sweep(void *self, amped_sweep *out) {
   search *s = self;
@@ -467,10 +473,10 @@ const amped_solver *amped_complete_solver_of(const amped_complete_problem *probl
 
 /* --- runs ------------------------------------------------------------------------------------ */
 
-/* Copy the run's errors, where the best sweep is one of it. */
+/* Copy the run's errors, if the best sweep belongs to this run. */
 static amped_status keep_errors(search *s, const char *reason) {
   const amped_complete_problem *p = s->problem;
-  const bool ranks = s->solver == &by_ranks; /* lists are of one kind */
+  const bool ranks = s->solver == &by_ranks; /* all lists have the same metric */
   const bool errors = !(p->fit.implicit > 0.0);
   const bool has[] = {!ranks, ranks || (errors && (p->validate != NULL || p->held > 0)),
                       ranks ? p->test_ranks != NULL : errors && p->test != NULL};

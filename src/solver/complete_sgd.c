@@ -1,3 +1,4 @@
+/* Completion by SGD: epochs of row steps, with the bold driver. */
 #include "solver/complete_sgd.h"
 
 #include <limits.h>
@@ -7,23 +8,23 @@
 #include "base/trace.h"
 #include "factor/row_reduce.h"
 
-/* Counts of shared rows that are added up at a time. */
+/* Number of shared rows whose counts are summed per call. */
 #define COUNTS UINT64_C(65536)
 
-/* Where epochs stand: the numbers of a checkpoint. */
+/* State of the epochs: the numbers of a checkpoint. */
 enum { STEP, EPOCH, COUNT, SQUARES, PENALTY, BIAS_PENALTY, REG, NUMBERS };
 
 typedef struct sgd {
   const amped_context *context;
-  const amped_row_fit *fit; /* of the pass in hand */
-  amped_row_reduce *reduce; /* of sums of shared rows */
+  const amped_row_fit *fit; /* fit of the current pass */
+  amped_row_reduce *reduce; /* row reduce of sums of shared rows */
   uint64_t *counts;         /* [COUNTS] */
-  double step;              /* of the pass in hand */
-  amped_row_step_sums sums; /* of the pass in hand */
-  double rows_sec;          /* of shared rows, in the sweep in hand */
-  amped_status own;         /* of this rank: the first failure on which the ranks have not agreed */
-  double numbers[NUMBERS];  /* step of the next epoch, number of epochs; the last penalty and what
-                               factors have with it */
+  double step;              /* step of the current pass */
+  amped_row_step_sums sums; /* sums of the current mode */
+  double rows_sec;          /* seconds for shared rows in the current pass */
+  amped_status own;         /* this rank's first failure on which the ranks have not agreed yet */
+  double numbers[NUMBERS];  /* step of the next epoch, number of epochs; sums over the current
+                               factors, and the penalty reg in them */
 } sgd;
 
 static const amped_row_step_ops *ops_of(const sgd *g) {
@@ -46,7 +47,8 @@ static amped_status wait_rows(void *self, int mode, int part, amped_mttkrp_times
   return ops_of(g)->wait(tensor_of(g), mode, part, times, &g->sums);
 }
 
-/* Results of rows of which several ranks hold nonzeros become rows of their owners. */
+/* Combine results of shared rows, which have nonzeros on several ranks, to new rows on their
+ * owners. */
 static amped_status reduce_rows(void *self, int mode) {
   sgd *g = self;
   if (g->context->plan->modes[mode].copy.split_count == 0)
@@ -132,10 +134,10 @@ static double *numbers(void *self) {
   return ((sgd *)self)->numbers;
 }
 
-/* --- how many nonzeros rows have --------------------------------------------------------------*/
+/* --- numbers of nonzeros per row ------------------------------------------------------------- */
 
-/* This rank's counts of shared rows first .. first+count, or put those of all ranks. `first` counts
- * the rows of all split iDps. */
+/* Get this rank's counts of shared rows first .. first + count; or, if `put`, set the sums over
+ * all ranks. Rows are numbered through all split iDps. */
 static amped_status pass_counts(sgd *g, int mode, uint64_t first, uint64_t count, bool put) {
   const amped_plan *plan = g->context->plan;
   const amped_copy_plan *copy = &plan->modes[mode].copy;
@@ -157,7 +159,8 @@ static amped_status pass_counts(sgd *g, int mode, uint64_t first, uint64_t count
   return AMPED_OK;
 }
 
-/* Collective: every rank knows how many nonzeros its shared rows have on all ranks. */
+/* Collective. Sum the numbers of nonzeros of shared rows over all ranks. A failure stays in
+ * g->own. */
 static void share_counts(sgd *g, int mode) {
   const amped_copy_plan *copy = &g->context->plan->modes[mode].copy;
   const uint64_t rows = copy->splits[copy->split_count].row;
@@ -173,7 +176,8 @@ static void share_counts(sgd *g, int mode) {
 
 /* --- an epoch --------------------------------------------------------------------------------*/
 
-/* Collective: a pass over all modes. now gets what factors have after it. The status is agreed. */
+/* Collective; the status is agreed. A pass over all modes. now: sums over the factors after the
+ * pass. */
 static amped_status pass(sgd *g, double step, const int *order, double *now,
                          amped_mode_times *times) {
   const amped_row_update update = {
@@ -190,7 +194,7 @@ static amped_status pass(sgd *g, double step, const int *order, double *now,
     sums[1] += g->sums.penalty;
     sums[2] += g->sums.bias_penalty;
   }
-  times->exchange -= g->rows_sec; /* mode_update counts all of reduce there */
+  times->exchange -= g->rows_sec; /* mode_update counts all of reduce as exchange */
   times->solve += g->rows_sec;
   const double began = amped_time();
   AMPED_NEXT(g->own, ops_of(g)->squares(tensor_of(g), 0, g->fit, &squares));
@@ -209,7 +213,7 @@ static double objective_of(const double *n) {
   return n[SQUARES] + n[PENALTY] + n[BIAS_PENALTY];
 }
 
-/* The penalty is another now. */
+/* Set another penalty, and scale its sum. */
 static void set_reg(double *n, double reg) {
   n[PENALTY] *= n[REG] > 0.0 ? reg / n[REG] : 1.0;
   n[REG] = reg;
@@ -223,7 +227,7 @@ static amped_status begin(void *self, const amped_row_fit *fit) {
     order[m] = m;
     share_counts(g, m);
   }
-  if (g->numbers[STEP] > 0.0) /* of a checkpoint */
+  if (g->numbers[STEP] > 0.0) /* resumed from a checkpoint */
     return amped_comm_agree(g->context->comm, g->own);
   g->fit = fit;
   AMPED_TRY(pass(g, 0.0, order, g->numbers, &times));
@@ -231,7 +235,7 @@ static amped_status begin(void *self, const amped_row_fit *fit) {
   return AMPED_OK;
 }
 
-/* Collective: factors become again what they were. The status is agreed. */
+/* Collective; the status is agreed. Restore the factors that were saved before the epoch. */
 static amped_status undo(sgd *g, amped_mode_times *times) {
   const double began = amped_time();
   AMPED_NEXT(g->own, ops_of(g)->restore(tensor_of(g)));

@@ -1,3 +1,4 @@
+/* Start of a completion: random entries, and factors filled with them. */
 #include "solver/complete_start.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Core consistency: pseudo-inverses of factors, and MTTKRPs that give the core's fibres. */
 #include "solver/corcondia.h"
 
 #include <cblas.h>
@@ -23,14 +24,14 @@ uint64_t amped_corcondia_passes(int order, int ncomps) {
 
 typedef struct core {
   const amped_context *context;
-  amped_saved_factors saved;  /* the factors */
+  amped_saved_factors saved;  /* the factors, restored at the end */
   int modes[AMPED_MAX_ORDER]; /* fewest rows first: the output, the modes that turn, the mode that
                                  stays */
   double *inverses[AMPED_MAX_ORDER]; /* factor times this = pseudo-inverse, transposed */
   double *turned;                    /* an inverse with its columns turned */
   double *product;
   double *fibres; /* [r][c]: element r of fibre c */
-  double squares; /* of G - T */
+  double squares; /* sum of (G - T)^2 */
 } core;
 
 static void order_modes(core *c) {
@@ -115,8 +116,8 @@ static amped_status add_pass(core *c, bool first) {
   return AMPED_OK;
 }
 
-/* Go through all turns, the digits of the pass's number. The digit of the mode with fewest rows
- * changes fastest. */
+/* Run all passes. The digits of a pass's number are the turns of the modes. The mode with fewest
+ * rows turns most often. */
 static amped_status add_passes(core *c) {
   const uint64_t n = (uint64_t)c->context->plan->ncomps;
   const int last = c->context->plan->order - 1;
@@ -125,7 +126,7 @@ static amped_status add_passes(core *c) {
   amped_progress_begin("core consistency", passes, "passes");
   for (uint64_t pass = 0; pass < passes && status == AMPED_OK; pass++) {
     uint64_t digits = pass;
-    bool changes = true; /* as long as all earlier digits are 0 */
+    bool changes = true; /* while all earlier digits are 0 */
     for (int i = 1; i < last && changes && status == AMPED_OK; i++) {
       status = put_turned(c, c->modes[i], digits % n);
       changes = digits % n == 0;

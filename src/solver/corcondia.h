@@ -14,20 +14,21 @@
 
 #include "factor/saved_factors.h"
 
-/* Passes at most: 340 sweeps of a tensor of order 3. */
+/* Maximum number of passes: the work of 340 sweeps of a tensor of order 3. */
 #define AMPED_CORCONDIA_PASSES 1024
 
 /* R^(order - 2), or UINT64_MAX if it is above the limit. */
 uint64_t amped_corcondia_passes(int order, int ncomps);
 
-/* Collective; the status is agreed. Of the context's factors, with unit columns, and these weights;
- * the factors are the same afterwards. *dependent is the first mode whose columns are linearly
- * dependent (fewer rows than components, collinear or zero columns), or -1. */
+/* Collective; the status is agreed. *percent = core consistency of the context's factors, which
+ * have unit columns, with these weights. The factors are the same afterwards. *dependent = the
+ * first mode whose columns are linearly dependent (fewer rows than components, collinear or zero
+ * columns), or -1. */
 amped_status amped_corcondia(const amped_context *context, const double *weights, double *percent,
                              int *dependent);
 
-/* For users, in a caller's buffer, which is returned: "98.2 %"; "< -100 %", as all values below
- * mean the same: too many components; "-" for NaN, not computed. */
+/* Text for the user, in a caller's buffer, which is returned: "98.2 %"; "< -100 %", because all
+ * lower values mean the same: too many components; "-" for NaN, which means not computed. */
 #define AMPED_CORCONDIA_TEXT 32
 const char *amped_corcondia_text(char *buffer, double percent);
 

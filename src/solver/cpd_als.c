@@ -1,3 +1,4 @@
+/* CP-ALS: row updates, unit columns, the fit, and accelerated sweeps. */
 #include "solver/cpd_als.h"
 
 #include <math.h>
@@ -16,16 +17,16 @@
 typedef struct als {
   const amped_context *context;
   amped_solver_result *result;
-  double *grams[AMPED_MAX_ORDER]; /* of unit columns after the mode's update; and room for <X, M> */
+  double *grams[AMPED_MAX_ORDER]; /* grams of unit columns after the mode's update; then <X, M> */
   double *v;                      /* Hadamard product of grams */
-  double *p;                      /* its inverse, and what the update keeps of old rows */
+  double *p;                      /* inverse of v; keep: matrix by which old rows stay */
   double *keep;
   bool singular;       /* keep is not zero */
   double *scale;       /* [ncomps] */
-  double inner;        /* <X, M> of the sweep in hand */
-  amped_row_sums sums; /* over this rank's rows of the mode in hand */
-  amped_status own;    /* of this rank: the first failure on which the ranks have not agreed */
-  bool failed;         /* they have agreed on a failure */
+  double inner;        /* <X, M> of the mode that was updated last */
+  amped_row_sums sums; /* sums over this rank's rows of the current mode */
+  amped_status own;    /* this rank's first failure on which the ranks have not agreed yet */
+  bool failed;         /* the ranks have agreed on a failure */
   amped_fit fit;
   amped_acceleration *acceleration; /* NULL: none */
   const amped_row_rule *rule;
@@ -52,8 +53,8 @@ static void release(als *a) {
   amped_free(a->scale);
 }
 
-/* Collective. Sum the gram of mode's factor over all ranks, and with it <X, M>. Both become those
- * of the mode that was updated last. `status` is this rank's own, that of the return is agreed. */
+/* Collective. Sum the gram of mode's factor, and <X, M>, over all ranks. Both then belong to the
+ * mode that was updated last. status: this rank's own so far. The returned status is agreed. */
 static amped_status sum_over_ranks(als *a, int mode, amped_status status) {
   const int elements = a->context->plan->ncomps * a->context->plan->ncomps;
   double *gram = a->grams[mode];
@@ -102,9 +103,9 @@ static amped_status find_fit(als *a, amped_sweep *s) {
                      s->number);
 }
 
-/* The matrices of the row update: rows of MTTKRP times p, and what V does not resolve of the model
- * that stands. That has the old rows times the weights. Before the first update no model stands:
- * weights are 0. */
+/* Find the matrices of the row update: new rows = MTTKRP's rows * p + old rows * keep. keep has the
+ * part that V does not resolve, and includes the weights, because old rows have unit columns.
+ * Before the first update there is no model: all weights are 0. */
 static amped_status invert(als *a, int mode) {
   const amped_plan *plan = a->context->plan;
   const size_t n = (size_t)plan->ncomps;
@@ -151,8 +152,8 @@ static amped_status make_rows(void *self, int mode, uint64_t first, uint64_t end
   return AMPED_OK;
 }
 
-/* Every rank normalises the rows that have arrived. The owner normalises other rows. A failure
- * after the sum waits for the next one. */
+/* Every rank normalises all rows if they have arrived; otherwise only its own rows. A failure after
+ * the sum waits for the next agreement. */
 static amped_status finish_mode(void *self, int mode, bool arrived, amped_status status) {
   als *a = self;
   const amped_plan *plan = a->context->plan;
@@ -167,15 +168,15 @@ static amped_status finish_mode(void *self, int mode, bool arrived, amped_status
   return AMPED_OK;
 }
 
-/* The grams of all modes but one, and so this, are the same on every rank: here it is found before
- * any rank waits for another. */
+/* Check that V is finite, before any rank waits for another. The result is the same on every rank,
+ * because the grams are. */
 static amped_status check_grams(als *a, int mode) {
   const amped_plan *plan = a->context->plan;
   amped_hadamard(plan->order, plan->ncomps, (const double *const *)a->grams, mode, a->v);
   return amped_gram_check(plan->ncomps, a->v);
 }
 
-/* Of mode's update, all of which add up to *t. */
+/* Times of one mode's update: the increase of the sums *t. */
 static amped_sweep_mode since(const amped_mode_times *t, const amped_mode_times *before,
                               double seconds) {
   return (amped_sweep_mode){.mttkrp = t->mttkrp - before->mttkrp,
@@ -187,7 +188,7 @@ static amped_sweep_mode since(const amped_mode_times *t, const amped_mode_times 
 
 /* --- accelerated sweeps ----------------------------------------------------------------------- */
 
-/* Work that is done already: the output has MTTKRP of the mode. */
+/* Work without steps, if the output already has mode's MTTKRP. */
 static amped_status begin_none(void *self, int mode) {
   (void)self;
   (void)mode;
@@ -212,8 +213,9 @@ static double last_value(const als *a) {
   return amped_solver_result_value(a->result);
 }
 
-/* Collective. Step from the model that stands. *work of mode 0 is done already where the step was
- * tested with it, and accepted. The status is agreed. Other failures wait in a->own. */
+/* Collective; the status is agreed. Step from the current model. If the step was tested and
+ * accepted, *work becomes the empty work, because mode 0's MTTKRP exists already. Other failures
+ * wait in a->own. */
 static amped_status take_step(als *a, uint64_t number, amped_mode_work *work,
                               amped_mode_times *times) {
   const double miss = 1.0 - last_value(a);
@@ -255,7 +257,7 @@ static const char *stop(const void *self) {
 
 /* ---------------------------------------------------------------------------------------------- */
 
-/* Collective. A failure is agreed, or the caller brings it to the agreement after the sweep. */
+/* Collective. A failure is agreed, or is this rank's own; the caller agrees after the sweep. */
 static amped_status sweep(void *self, amped_sweep *s) {
   als *a = self;
   const amped_plan *plan = a->context->plan;
@@ -294,8 +296,8 @@ static void view(const void *self, amped_solver_state *state) {
     amped_acceleration_view(a->acceleration, state);
 }
 
-/* Set the grams: from the state, where there is one, because new sums would have other bits. Else
- * from the factors, but for mode 0, whose update comes first. */
+/* Set the grams: from the state if there is one, because new sums would have other bits. Otherwise
+ * from the factors, except for mode 0, which is updated first. */
 static amped_status begin(als *a, const amped_solver_state *start) {
   const size_t n = (size_t)a->context->plan->ncomps;
   const amped_worker *worker = a->context->worker;

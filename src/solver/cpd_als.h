@@ -1,10 +1,11 @@
-/* CP decomposition by alternating least squares: Kolda & Bader 2009, figure 3.3.
+/* CP decomposition by alternating least squares (ALS): Kolda & Bader 2009, figure 3.3.
  *
  * A sweep updates every mode (mode_update.h) in these steps:
  *   1. MTTKRP
- *   2. own rows times the inverse of V, the Hadamard product of the other modes' grams; what V does
- *      not resolve keeps its old value (normal_equations.h). Under a row rule (row_rule.h) V gets
- *      penalties, and rows that are nonnegative or penalised by size come by row descent
+ *   2. new own rows: MTTKRP's rows times the inverse of V, the Hadamard product of the other modes'
+ *      grams. What V does not resolve keeps its old value (normal_equations.h). Under a row rule
+ *      (row_rule.h) V gets penalties. Rows that are nonnegative or have an l1 penalty come from row
+ *      descent
  *   3. the gram of the new factor, which step 2 has added up, summed over ranks
  *   4. columns to unit length; their lengths become the weights
  * After the last mode, the fit 1 - |X - M| / |X| follows from the last MTTKRP and the grams. It is
@@ -14,23 +15,23 @@
 
 #include "solver/acceleration.h"
 
-extern const amped_solver amped_cpd_als_solver; /* its metric is the fit */
+extern const amped_solver amped_cpd_als_solver; /* metric: the fit */
 
-/* The same, accelerated as asked (acceleration.h). */
+/* Returns the solver with this acceleration (acceleration.h); static memory. */
 const amped_solver *amped_cpd_solver_of(amped_accelerate how);
 
-/* Collective; the status is agreed; a status of after_sweep is passed on. Starts from the factors
- * of the context. The caller frees the result. */
+/* Collective; the status is agreed; a status from after_sweep is passed on. Starts from the
+ * context's factors. The caller frees the result. */
 amped_status amped_cpd_als(const amped_context *context, const amped_iterate_options *options,
                            amped_solver_result *result);
 
-/* The same, accelerated and under the row rule of `how`. before: of a checkpoint that
- * options->start is of, where accelerated, its second set of factors. */
+/* The same, with the acceleration and the row rule of `how`. before: second set of factors of the
+ * checkpoint of options->start, if accelerated. */
 amped_status amped_cpd_run(const amped_context *context, const amped_cpd_options *how,
                            const amped_saved_factors *before, const amped_iterate_options *options,
                            amped_solver_result *result);
 
-/* Adds the bytes that a run takes beside the factors. */
+/* Adds the bytes that a run takes in addition to the factors. */
 void amped_cpd_require(const amped_worker *worker, const amped_plan *plan,
                        const amped_cpd_options *how, uint64_t *device_bytes, uint64_t *host_bytes);
 

@@ -1,3 +1,4 @@
+/* CP by Levenberg-Marquardt: gradient, conjugate gradients, and trial of a step. */
 #include "solver/cpd_lm.h"
 
 #include <math.h>
@@ -13,30 +14,31 @@
 #include "solver/normal_equations.h"
 #include "solver/unit_model.h"
 
-/* The first damping, and its bounds, as shares of the largest entry on V's diagonals. */
+/* Initial damping, and its bounds, relative to the largest diagonal entry of all V. */
 #define FIRST_DAMPING 1e-3
 #define LEAST_DAMPING 1e-14
 #define MOST_DAMPING 1e8
 
-/* A step that makes the residual less by such a share of what was foretold makes the next one
- * longer. */
+/* If the residual falls by more than GOOD_GAIN of the predicted decrease, the damping is multiplied
+ * by LONGER. After a refusal it is multiplied by SHORTER. */
 #define GOOD_GAIN 0.75
 #define LONGER 0.2
 #define SHORTER 4.0
 
-/* Conjugate gradients end when the residual is so small, relative to the gradient, or after so many
- * iterations. */
+/* Conjugate gradients end when the residual, relative to the gradient, is at most SMALL, or after
+ * ITERATIONS iterations. */
 #define SMALL 1e-4
 #define ITERATIONS 60
 
-/* A start that has nothing in common with the tensor gets such a share of its norm. */
+/* Smallest norm of a start relative to the tensor's, for starts that have nothing in common with
+ * it. */
 #define LEAST_SHARE 0.01
 
-/* The numbers of a checkpoint. */
+/* Numbers of a checkpoint. */
 enum { DAMPING, ACCEPTED, REFUSED, LAST_REFUSED, NUMBERS };
 #define MOST_SWEEPS 0x1p53
 
-/* The vectors. PRODUCT also has the MTTKRP of mode 0, from one sweep to the next. */
+/* Vectors of rows. From one sweep to the next, PRODUCT holds the MTTKRP of mode 0. */
 enum { GRADIENT, STEP, REST, DIRECTION, PRODUCT, VECTORS };
 
 typedef struct lm {
@@ -46,21 +48,21 @@ typedef struct lm {
   amped_fit fit;
   amped_row_vectors *vectors;
   amped_factor_past *past;
-  amped_status own; /* of this rank: the first failure on which the ranks have not agreed */
+  amped_status own; /* this rank's first failure on which the ranks have not agreed yet */
   double numbers[NUMBERS];
-  double part;                       /* |X - M|^2 / |X|^2 of the point */
-  double largest;                    /* entry on V's diagonals, once the gradient is known */
+  double part;                       /* |X - M|^2 / |X|^2 at x */
+  double largest;                    /* largest diagonal entry of all V; set with the gradient */
   double steepness;                  /* length of the gradient */
-  bool has_product;                  /* PRODUCT has the MTTKRP */
-  bool has_gradient;                 /* of the point */
-  double *grams[AMPED_MAX_ORDER];    /* of unit columns */
-  double *shared[AMPED_MAX_ORDER];   /* of x */
-  double *inverse[AMPED_MAX_ORDER];  /* of V + mu I */
-  double *crosses;                   /* [order] */
+  bool has_product;                  /* PRODUCT holds the MTTKRP of mode 0 */
+  bool has_gradient;                 /* GRADIENT belongs to x */
+  double *grams[AMPED_MAX_ORDER];    /* grams of unit columns */
+  double *shared[AMPED_MAX_ORDER];   /* grams of x */
+  double *inverse[AMPED_MAX_ORDER];  /* inverses of V + mu I */
+  double *crosses;                   /* [order][ncomps][ncomps] cross grams */
   double *v, *w, *keep;              /* [ncomps][ncomps] */
-  double *lengths, *others;          /* [ncomps] weights^(1 / order), and that of all other modes */
-  double *room;                      /* [ncomps] twice */
-  double *kept_weights, *kept_grams; /* while a step is tried */
+  double *lengths, *others;          /* [ncomps] weights^(1 / order), and weights^(1 - 1 / order) */
+  double *room;                      /* workspace, [2 ncomps] */
+  double *kept_weights, *kept_grams; /* values at x, while a step is tried */
 } lm;
 
 static const char what[] = "a Levenberg-Marquardt step";
@@ -78,12 +80,12 @@ static size_t area(const lm *a) {
   return n * n;
 }
 
-/* A sum over ranks, in which they agree: any of them may have failed since the last one. */
+/* Sum over ranks. The status is agreed, because any rank may have failed since the last sum. */
 static amped_status sum_over_ranks(lm *a, double *values, int count) {
   return amped_comm_sum_agreed(a->context->comm, a->own, values, count);
 }
 
-/* Work of this rank alone; its failure waits for the next sum over ranks. */
+/* Work of this rank only; a failure waits for the next sum over ranks. */
 static void combine(lm *a, int mode, int to, const amped_row_term *terms, int count) {
   AMPED_NEXT(a->own, vector_ops(a)->combine(a->vectors, mode, to, terms, count));
 }
@@ -142,8 +144,9 @@ static void release(lm *a) {
 
 /* --- the model -------------------------------------------------------------------------------- */
 
-/* Collective; the status is agreed, as that of all functions below that have one. Columns of `rows`
- * rows of mode's factor from `position` on get unit length, and weights what they had. */
+/* Collective; the status is agreed, like the statuses of all functions below. Scale the columns of
+ * mode's factor to unit length, in `rows` rows from `position` on. The weights are multiplied by
+ * the old lengths. */
 static amped_status make_unit(lm *a, int mode, uint64_t position, uint64_t rows) {
   const int n = a->context->plan->ncomps;
   AMPED_TRY(amped_unit_gram(a->context, mode, a->own, a->grams[mode]));
@@ -159,7 +162,7 @@ static void one_weights(lm *a) {
     a->result->weights[r] = 1.0;
 }
 
-/* MTTKRP of mode 0, which PRODUCT keeps; *inner = <X, M>. */
+/* PRODUCT = MTTKRP of mode 0; *inner = <X, M>. */
 static amped_status find_product(lm *a, double *inner) {
   const amped_row_term all = {AMPED_ROWS_OUTPUT, 1.0, NULL};
   const int n = a->context->plan->ncomps;
@@ -181,7 +184,7 @@ static void count_passes(lm *a, uint64_t first, uint64_t end) {
     a->result->passes += amped_dense_count_passes(&plan->dense, plan->order, first, end);
 }
 
-/* The start is scaled so that its residual is least. The status may be this rank's own. */
+/* Scale the start so that its residual is smallest. The status may be this rank's own. */
 static amped_status scale_start(lm *a, double *noise) {
   const amped_plan *plan = a->context->plan;
   double inner = 0.0;
@@ -216,7 +219,8 @@ static void share_lengths(lm *a) {
         a->shared[m][r * n + s] = a->grams[m][r * n + s] * a->lengths[r] * a->lengths[s];
 }
 
-/* Rows of the matrix times lengths: so that unit columns become those of x before it. */
+/* Multiply the matrix's rows by the lengths: unit columns times the result equal x times the old
+ * matrix. */
 static void from_unit(const lm *a, double *matrix) {
   const size_t n = (size_t)a->context->plan->ncomps;
   for (size_t r = 0; r < n; r++)
@@ -231,7 +235,7 @@ static void put_diagonal(const lm *a, const double *from, double *matrix) {
     matrix[r * n + r] = from[r];
 }
 
-/* The gradient in mode's rows; `product` has the MTTKRP. */
+/* Compute mode's rows of GRADIENT. product: the vector that holds mode's MTTKRP. */
 static void find_mode_gradient(lm *a, int mode, int product) {
   const amped_plan *plan = a->context->plan;
   const size_t n = (size_t)plan->ncomps;
@@ -266,7 +270,8 @@ static amped_status find_gradient(lm *a) {
     find_mode_gradient(a, m, AMPED_ROWS_OUTPUT);
   }
   count_passes(a, 0, (uint64_t)plan->order);
-  a->result->passes -= a->context->worker->format->needs.cells ? 1 : 0; /* that of mode 0 */
+  a->result->passes -= a->context->worker->format->needs.cells ? 1 : 0; /* mode 0 was counted with
+                                                                           its product */
   a->has_product = false;
   a->has_gradient = true;
   AMPED_TRY(dot(a, GRADIENT, GRADIENT, &a->steepness));
@@ -278,7 +283,8 @@ static amped_status find_gradient(lm *a) {
 
 /* --- conjugate gradients ---------------------------------------------------------------------- */
 
-/* The same on all ranks, unless one lacks memory. */
+/* Invert V + mu I of each mode. The result is the same on all ranks, unless a rank has too little
+ * memory. */
 static amped_status invert(lm *a) {
   const amped_plan *plan = a->context->plan;
   const size_t n = (size_t)plan->ncomps;
@@ -299,8 +305,8 @@ static void precondition(lm *a) {
   }
 }
 
-/* The matrix by which x's rows of mode come into J'J times DIRECTION, from unit columns: the sum
- * over other modes of the Hadamard product of all remaining grams and the cross gram. */
+/* a->w = matrix by which unit rows of mode enter J'J times DIRECTION. It is the sum, over other
+ * modes, of the Hadamard product of the mode's cross gram and all remaining grams. */
 static void mix(lm *a, int mode) {
   const amped_plan *plan = a->context->plan;
   const size_t n = (size_t)plan->ncomps;
@@ -358,9 +364,9 @@ static void set(lm *a, int to, int from, double by) {
     combine(a, m, to, &term, by != 0.0 ? 1 : 0);
 }
 
-/* STEP, and what is left of its equations in REST. */
+/* Find STEP by conjugate gradients; REST = the residual of its equations. */
 static amped_status solve(lm *a, uint64_t *iterations) {
-  double slope = 0.0; /* of REST and its preconditioned form */
+  double slope = 0.0; /* inner product of REST and its preconditioned form */
   double rest = 0.0;
   AMPED_NEXT(a->own, invert(a));
   set(a, STEP, GRADIENT, 0.0);
@@ -389,8 +395,8 @@ static amped_status solve(lm *a, uint64_t *iterations) {
   return AMPED_OK;
 }
 
-/* By so much |X - M|^2 / 2 falls with STEP, as the Gauss-Newton model has it: by
- * -g z - z J'J z / 2, where (J'J + mu I) z = -g - REST. */
+/* *fall = decrease of |X - M|^2 / 2 by STEP, predicted by the Gauss-Newton model: -g z - z J'J z /
+ * 2, with (J'J + mu I) z = -g - REST. */
 static amped_status foretell(lm *a, double *fall) {
   double slope = 0.0;
   double rest = 0.0;
@@ -404,7 +410,8 @@ static amped_status foretell(lm *a, double *fall) {
 
 /* --- a sweep ---------------------------------------------------------------------------------- */
 
-/* All modes, each with all of its columns. */
+/* Combine current and previous factors, in all modes and columns, with the coefficients now and
+ * then (factor_past.h). */
 static void change_past(lm *a, double now, double then) {
   const int n = a->context->plan->ncomps;
   for (int r = 0; r < n; r++) {
@@ -415,7 +422,7 @@ static void change_past(lm *a, double now, double then) {
     AMPED_NEXT(a->own, past_ops(a)->step(a->past, m, a->room, a->room + n, false));
 }
 
-/* The factors become those of x + STEP, with unit columns; the past has those of x. */
+/* Move the factors to x + STEP, with unit columns. The previous factors keep x. */
 static amped_status move(lm *a) {
   const amped_row_term terms[] = {{AMPED_ROWS_FACTOR, 1.0, NULL}, {STEP, 1.0, NULL}};
   const amped_context *context = a->context;
@@ -463,7 +470,8 @@ static void refuse(lm *a) {
   move_back(a);
 }
 
-/* Where x + STEP is no better, x stays. The status may be this rank's own: the sweep ends here. */
+/* Try x + STEP; if it is no better, return to x. The status may be this rank's own, because the
+ * sweep ends here. */
 static amped_status try_step(lm *a, amped_sweep *s, double *mttkrp) {
   const double began = amped_time();
   double foretold = 0.0;
@@ -490,7 +498,7 @@ static amped_status try_step(lm *a, amped_sweep *s, double *mttkrp) {
   return a->own;
 }
 
-/* The residual of the point as the history has it, so that a run that goes on sees the same. */
+/* Compute the residual at x from the recorded metric, as a resumed run does. */
 static void keep_part(lm *a, double value) {
   a->part = (1.0 - value) * (1.0 - value);
 }
@@ -556,7 +564,7 @@ const amped_solver amped_cpd_lm_solver = {.metric = "fit",
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* They are those of a file. */
+/* Check the numbers, which come from a file. */
 static amped_status check_numbers(const amped_solver_state *start) {
   bool wrong = start->number_count != NUMBERS;
   for (uint64_t i = 0; i < start->number_count && !wrong; i++)

@@ -1,3 +1,4 @@
+/* CPD methods: the table, and the check for options that exclude each other. */
 #include "solver/cpd_methods.h"
 
 #include "solver/cpd_lm.h"

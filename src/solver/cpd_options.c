@@ -1,3 +1,4 @@
+/* CPD options: rows of the options. */
 #include "solver/cpd_options.h"
 
 static const amped_option sweep_rows[] = {
@@ -14,7 +15,7 @@ static const amped_option sweep_rows[] = {
      .type = AMPED_OPTION_REAL,
      .least = 0.0,
      .most = 1.0,
-     .unsaid = -1.0, /* the tensor decides: cli/options_check.c */
+     .unsaid = -1.0, /* the default depends on the tensor: cli/options_check.c */
      .value = "X",
      .help =
          "stop when the fit changes by less from one sweep to the next; complete: a fall of the "

@@ -1,4 +1,4 @@
-/* CPD options: the user's options of an iterative solver's sweeps, and those of a decomposition. */
+/* CPD options: the user's options for sweeps of iterative solvers, and for decompositions. */
 #ifndef AMPED_CPD_OPTIONS_H
 #define AMPED_CPD_OPTIONS_H
 
@@ -21,15 +21,15 @@ typedef enum amped_cpd_method_name {
 
 typedef struct amped_cpd_options {
   amped_cpd_method_name method;
-  const struct amped_cpd_sampling *sampling; /* of AMPED_CPD_RBS (cpd_rbs.h); the command sets it */
-  uint64_t iters;                            /* sweeps at most; 0: not given */
+  const struct amped_cpd_sampling *sampling; /* for AMPED_CPD_RBS (cpd_rbs.h); set by the command */
+  uint64_t iters;                            /* maximum number of sweeps; 0: not given */
   double tol; /* stop when the fit changes by less (completion: when the error falls by a smaller
                  share); 0: never; below 0: not given */
   amped_accelerate accelerate;
-  const char *nonnegative; /* the modes as the user names them; NULL: none, "all" */
-  amped_row_rule rule;     /* until the tensor has told its modes, all that are named are all */
-  bool corcondia;          /* also the core consistency */
-  uint64_t every;          /* sweeps a line; 0: each, fewer in a log */
+  const char *nonnegative; /* modes as named by the user, or "all"; NULL: none */
+  amped_row_rule rule;     /* before the tensor's modes are known: all modes, if any are named */
+  bool corcondia;          /* also compute the core consistency */
+  uint64_t every;          /* sweeps per line; 0: 1, but more in a log */
 } amped_cpd_options;
 
 extern const amped_option_group amped_sweep_option_rows; /* --iters, --tol, --every */

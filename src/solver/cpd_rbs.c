@@ -1,3 +1,4 @@
+/* CP by randomised block sampling: steps, epochs, sweeps at the end, and checkpoints. */
 #include "solver/cpd_rbs.h"
 
 #include <float.h>
@@ -15,19 +16,19 @@
 #include "solver/unit_model.h"
 #include "tensor/format.h"
 
-/* Most numbers that are summed over ranks in one call. */
+/* Maximum number of values that are summed over ranks in one call. */
 #define MOST_SUMMED (UINT64_C(1) << 28)
 
 static const char what[] = "randomised block sampling";
 
-/* The numbers of a checkpoint; of cells that stay in their file a sample follows. */
+/* Numbers of a checkpoint. If cells stay in their file, the cells of the sample follow. */
 enum {
-  SLICES, /* is the sample of slices? */
-  COUNT,  /* of blocks, or groups */
+  SLICES, /* 1: slices are sampled; 0: blocks */
+  COUNT,  /* number of blocks or groups */
   SEARCH,
   OUTSIDE,
-  CHANGE, /* of the last epoch */
-  EPOCHS, /* before the polish; 0: there is none yet */
+  CHANGE, /* change of the last epoch */
+  EPOCHS, /* number of epochs before the polish; 0: the polish has not begun */
   NUMBERS
 };
 
@@ -40,26 +41,27 @@ typedef struct rbs {
   amped_solver_result *result;
   uint64_t seed;
   double tol;
-  amped_dense_source *source; /* of cells outside; else NULL */
-  amped_slice_reader *reader; /* likewise */
+  amped_dense_source *source; /* source of cells in a file; else NULL */
+  amped_slice_reader *reader; /* reader of their slices; else NULL */
   amped_dense_blocks *blocks;
   amped_rbs_sample sample;
   amped_cell_sample cells;
-  amped_block_sets sets;               /* this rank's, of the step in hand */
-  double *unit_grams[AMPED_MAX_ORDER]; /* [ncomps][ncomps] of whole factors, after an epoch */
-  double *grams[AMPED_MAX_ORDER];      /* [blocks][ncomps][ncomps] of the rows in hand */
-  double *v, *p, *keep;                /* likewise */
-  double *weight;                      /* [blocks] of the proximal term */
+  amped_block_sets sets;               /* this rank's sets in the current step */
+  double *unit_grams[AMPED_MAX_ORDER]; /* [ncomps][ncomps] grams of whole factors, after an epoch */
+  double *grams[AMPED_MAX_ORDER];      /* [blocks][ncomps][ncomps] grams of the current rows */
+  double *v, *p, *keep;                /* [blocks][ncomps][ncomps] */
+  double *weight;                      /* [blocks] weight of the proximal term */
   double *scale, *lengths;             /* [ncomps] */
-  double unit;                         /* the model in the factors, times this, is the tensor's */
-  double *rows;                        /* of the longest mode, [ncomps] each */
-  double *sums;                        /* likewise, of all groups, in a polish of cells outside */
-  amped_allgather *gather;             /* of such rows */
+  double unit;                         /* model of the tensor = unit * model in the factors */
+  double *rows;                        /* [longest mode][ncomps] */
+  double *sums;                        /* [longest mode][ncomps] sums of all groups, in a polish
+                                          with cells in a file */
+  amped_allgather *gather;             /* gathers such rows */
   uint64_t *part_first, *part_count;   /* [nranks] */
   amped_rows_moved moved[AMPED_MAX_ORDER];
-  double *numbers;  /* of a checkpoint; the change of the last epoch is the largest of the modes' */
-  bool restricted;  /* that epoch was */
-  amped_status own; /* of this rank: the first failure on which the ranks have not agreed */
+  double *numbers;  /* numbers of a checkpoint; CHANGE is the largest change of a mode */
+  bool restricted;  /* steps of the last epoch were restricted */
+  amped_status own; /* this rank's first failure on which the ranks have not agreed yet */
 } rbs;
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -154,8 +156,8 @@ static void release(rbs *r) {
   r->ops->destroy(r->blocks);
 }
 
-/* Collective. In every sum over ranks they agree: any of them may have failed since the last one. A
- * status that the functions below return is agreed. */
+/* Collective. Sum over ranks, at which the ranks also agree, because any rank may have failed since
+ * the last sum. The statuses that the functions below return are agreed. */
 static amped_status sum_over_ranks(rbs *r, double *values, uint64_t count) {
   for (uint64_t i = 0; i < count; i += MOST_SUMMED)
     AMPED_TRY(amped_comm_sum_agreed(r->context->comm, r->own, values + i,
@@ -167,7 +169,7 @@ static size_t matrix(const rbs *r) {
   return (size_t)r->context->plan->ncomps * (size_t)r->context->plan->ncomps;
 }
 
-/* Of a mode of which this rank has but a part of the indices in hand. */
+/* True if this rank has only a part of the mode's indices in a step. */
 static bool is_cut(const rbs *r, int mode) {
   return !r->settings->shape.slices || mode == r->settings->shape.mode;
 }
@@ -175,14 +177,14 @@ static bool is_cut(const rbs *r, int mode) {
 /* --- lengths of columns ----------------------------------------------------------------------- */
 
 /* Unit of the tensor: a power of 2 near the root mean square of its cells. In this unit factors
- * have the same sizes for every scale of the values, so that neither sums nor grams leave the range
- * of floats. Steps scale with the tensor, as the start has its norm. */
+ * have the same sizes for every scale of the values, so neither sums nor grams leave the range of
+ * floats. Steps scale with the tensor, because the start has its norm. */
 static double unit_of(const amped_plan *plan) {
   const double mean = plan->norm_squared / (double)plan->nnz;
   return mean > 0.0 && isfinite(mean) ? ldexp(1.0, ilogb(mean) / 2) : 1.0;
 }
 
-/* Whole factors get unit columns, whose lengths are multiplied into the weights. */
+/* Scale whole factors to unit columns, and multiply the lengths into the weights. */
 static amped_status make_unit(rbs *r) {
   const amped_plan *plan = r->context->plan;
   const amped_worker *worker = r->context->worker;
@@ -200,7 +202,8 @@ static amped_status make_unit(rbs *r) {
   return AMPED_OK;
 }
 
-/* The model that is in the factors, by the grams of modes: |M|^2. */
+/* Returns |M|^2 of the model in the factors, from the grams of all modes. weights = NULL: all are
+ * 1. */
 static double model_square(const rbs *r, double *const *grams, const double *weights) {
   const size_t n = (size_t)r->context->plan->ncomps;
   double square = 0.0;
@@ -213,7 +216,7 @@ static double model_square(const rbs *r, double *const *grams, const double *wei
   return square;
 }
 
-/* The start gets the tensor's norm. Its unit columns stay. */
+/* Scale the start's weights so that its norm equals the tensor's. The unit columns stay. */
 static void scale_start(rbs *r) {
   const amped_plan *plan = r->context->plan;
   const double square = model_square(r, r->unit_grams, r->result->weights);
@@ -222,7 +225,7 @@ static void scale_start(rbs *r) {
     r->result->weights[c] *= ratio;
 }
 
-/* The weights go into all modes alike. A component of weight 0 keeps its columns. */
+/* Multiply the weights into all modes equally. A component of weight 0 keeps its columns. */
 static void make_even(rbs *r) {
   const amped_plan *plan = r->context->plan;
   const amped_worker *worker = r->context->worker;
@@ -237,8 +240,8 @@ static void make_even(rbs *r) {
 
 /* --- a step ----------------------------------------------------------------------------------- */
 
-/* Grams of mode's rows in hand. Those of a group are summed over ranks; where every rank has all
- * rows, rank 0's are taken, so that all ranks compute with the same bits. */
+/* Find the grams of mode's current rows. Grams of a group are summed over ranks. If every rank has
+ * all rows, rank 0's gram is used, so that all ranks compute with the same bits. */
 static amped_status find_grams(rbs *r, int mode) {
   AMPED_NEXT(r->own, r->ops->grams(r->blocks, mode, r->grams[mode]));
   if (!r->settings->shape.slices)
@@ -249,12 +252,12 @@ static amped_status find_grams(rbs *r, int mode) {
   return AMPED_OK;
 }
 
-/* Elements of all rows of mode. */
+/* Number of elements of all rows of mode. */
 static uint64_t elements_of(const rbs *r, int mode) {
-  return r->context->plan->dims[mode] * (uint64_t)r->context->plan->ncomps; /* as it is held */
+  return r->context->plan->dims[mode] * (uint64_t)r->context->plan->ncomps; /* fits in memory */
 }
 
-/* Add up the sums of a group over ranks, for rows that all of them have. */
+/* Add up the ranks' sums of a group, for rows that all ranks have. */
 static amped_status add_ranks(rbs *r, int mode) {
   if (is_cut(r, mode) || r->context->comm->nranks == 1)
     return AMPED_OK;
@@ -264,10 +267,10 @@ static amped_status add_ranks(rbs *r, int mode) {
   return AMPED_OK;
 }
 
-/* The matrices of a block's update: V with the proximal term on its diagonal; where rows may be
- * anything, p and keep, by which the new rows are sums * p + old rows * keep. Sums are in the
- * tensor's unit, and V is not: p, or V and the term, make up for it. The status is this rank's own.
- */
+/* Find the matrices of a block's update. V gets the proximal term on its diagonal. If rows have no
+ * constraint, p and keep are such that the new rows are sums * p + old rows * keep. Sums are in the
+ * tensor's unit, but V is not; p, or V and the term, are scaled for this. The status is this rank's
+ * own. */
 static amped_status find_matrices(rbs *r, uint64_t block, int mode, double lambda) {
   const amped_plan *plan = r->context->plan;
   const size_t n = (size_t)plan->ncomps;
@@ -301,7 +304,7 @@ static amped_status find_matrices(rbs *r, uint64_t block, int mode, double lambd
   return AMPED_OK;
 }
 
-/* From the sums and matrices. */
+/* Make new rows from the sums and matrices. */
 static void solve_rows(rbs *r, int mode) {
   if (amped_row_rule_is_nonnegative(&r->how->rule, mode))
     AMPED_NEXT(r->own, r->ops->descend(r->blocks, mode, r->v, r->weight, &r->moved[mode]));
@@ -309,7 +312,7 @@ static void solve_rows(rbs *r, int mode) {
     AMPED_NEXT(r->own, r->ops->solve(r->blocks, mode, r->p, r->keep, &r->moved[mode]));
 }
 
-/* New rows of mode in all blocks in hand. */
+/* Make new rows of mode in all current blocks. */
 static amped_status update_mode(rbs *r, int mode, double lambda, amped_sweep_times *times) {
   double at = amped_time();
   double now = at;
@@ -331,7 +334,7 @@ static amped_status update_mode(rbs *r, int mode, double lambda, amped_sweep_tim
   return AMPED_OK;
 }
 
-/* New rows of mode reach all ranks' factors. */
+/* Copy the new rows of mode to the factors of all ranks. */
 static void share_rows(rbs *r, uint64_t step, int mode) {
   const amped_plan *plan = r->context->plan;
   const uint64_t n = (uint64_t)plan->ncomps;
@@ -364,8 +367,8 @@ static void read_ahead(rbs *r, uint64_t step) {
                            sets.first[mode][1] - sets.first[mode][0]);
 }
 
-/* The slices of a step, of this rank, from their file; the next are read meanwhile. epoch: from 0,
- * or of no epoch. */
+/* Returns this rank's slices of a step, read from their file; the next slices are read meanwhile.
+ * epoch: from 0; UINT64_MAX: outside epochs. */
 static const void *read_slices(rbs *r, uint64_t epoch, uint64_t step) {
   const int mode = r->settings->shape.mode;
   const uint64_t first = r->sets.first[mode][0];
@@ -381,7 +384,7 @@ static const void *read_slices(rbs *r, uint64_t epoch, uint64_t step) {
   return cells;
 }
 
-/* The blocks of a step come into hand. */
+/* Make the blocks of a step the current ones. */
 static void take_step(rbs *r, uint64_t epoch, uint64_t step, amped_sweep_times *times) {
   const double began = amped_time();
   amped_rbs_sample_sets(&r->sample, step, r->context->plan->rank, &r->sets);
@@ -390,7 +393,7 @@ static void take_step(rbs *r, uint64_t epoch, uint64_t step, amped_sweep_times *
   times->copy += amped_time() - began;
 }
 
-/* One sweep of ALS of each block in hand, the mode of slices first. */
+/* Run one sweep of ALS in each current block. The mode of slices comes first. */
 static amped_status run_step(rbs *r, uint64_t epoch, uint64_t step, amped_sweep_times *times) {
   const amped_plan *plan = r->context->plan;
   const amped_rbs_shape *shape = &r->settings->shape;
@@ -413,7 +416,7 @@ static amped_status run_step(rbs *r, uint64_t epoch, uint64_t step, amped_sweep_
 
 /* --- an epoch --------------------------------------------------------------------------------- */
 
-/* The change of an epoch, from what its steps moved. */
+/* Find the change of an epoch, from the moves of its steps. */
 static amped_status find_change(rbs *r) {
   const int order = r->context->plan->order;
   double sums[2 * AMPED_MAX_ORDER] = {0.0};
@@ -497,7 +500,7 @@ static void add_times(amped_sweep_times *to, const amped_sweep_times *t) {
   to->total += t->total;
 }
 
-/* A checkpoint of the polish has the numbers of the epochs before it. */
+/* Pass a checkpoint of the polish on, with the numbers of the epochs before it. */
 static amped_status after_polish(void *context, const amped_sweep *sweep) {
   const rbs *r = context;
   amped_sweep own = *sweep;
@@ -508,7 +511,7 @@ static amped_status after_polish(void *context, const amped_sweep *sweep) {
   return r->options->after_sweep(r->options->context, &own);
 }
 
-/* ALS goes on from the model of the last epoch, or from a checkpoint of its own. */
+/* Run ALS from the model of the last epoch, or from a checkpoint of the polish. */
 static amped_status polish(rbs *r) {
   const amped_plan *plan = r->context->plan;
   amped_solver_result *result = r->result;
@@ -536,7 +539,7 @@ static amped_status polish(rbs *r) {
   return AMPED_OK;
 }
 
-/* Collective: what was read, and how long computing waited for it. */
+/* Collective. Report the bytes that were read, and how long computing waited for them. */
 static void tell_reading(const rbs *r) {
   const amped_comm *comm = r->context->comm;
   char size[32];
@@ -582,7 +585,7 @@ static amped_status check_numbers(const rbs *r, const amped_solver_state *start)
                      start->number_count, number_count(r->context->plan));
 }
 
-/* The sample of cells in their file, as the first epoch's slices showed it. */
+/* Restore the sample of cells, which the slices of the first epoch gave, from a checkpoint. */
 static amped_status recall_cells(rbs *r) {
   const amped_rbs_shape *shape = &r->settings->shape;
   amped_rbs_sample_draw(&r->sample, r->seed, 0);
@@ -595,7 +598,7 @@ static amped_status recall_cells(rbs *r) {
   return amped_cell_sample_end(r->context, &r->cells);
 }
 
-/* Go on from a checkpoint, whose factors have unit columns. */
+/* Resume from a checkpoint, whose factors have unit columns. */
 static amped_status go_on(rbs *r, const amped_solver_state *start) {
   AMPED_TRY(amped_comm_agree(r->context->comm, check_numbers(r, start)));
   memcpy(r->numbers, start->numbers, start->number_count * sizeof *start->numbers);
@@ -609,9 +612,9 @@ static amped_status go_on(rbs *r, const amped_solver_state *start) {
 
 /* --- sweeps over cells that stay in their file ------------------------------------------------ */
 
-/* What a pass over the file finds of mode: the sums of all groups, for rows that all ranks have.
- * Where `own` is at least 0, each group first gets new rows of that mode, slices' own, and the gram
- * of these rows is found. */
+/* Pass over the file. r->sums = sums of all groups in mode, whose rows all ranks have. If `own` is
+ * at least 0, it is the slices' mode: each group first gets new rows of it, and their gram is
+ * summed up. */
 static amped_status pass_over_file(rbs *r, int own, int mode, amped_sweep_times *times) {
   const uint64_t count = elements_of(r, mode);
   double *gram = own >= 0 ? r->grams[own] : NULL;
@@ -640,7 +643,7 @@ static amped_status pass_over_file(rbs *r, int own, int mode, amped_sweep_times 
   return sum_over_ranks(r, r->sums, count);
 }
 
-/* New rows of a mode of which all ranks have all rows, from the sums of all groups. */
+/* Make new rows of a mode from the sums of all groups. All ranks have all rows of this mode. */
 static amped_status finish_mode(rbs *r, int mode, amped_sweep_times *times) {
   const double began = amped_time();
   AMPED_NEXT(r->own, find_matrices(r, 0, mode, 0.0));
@@ -652,7 +655,8 @@ static amped_status finish_mode(rbs *r, int mode, amped_sweep_times *times) {
   return AMPED_OK;
 }
 
-/* Of the model, whose weights are in its factors; the sums are of `mode`, r->rows its rows. */
+/* Returns the fit of the model, whose weights are in its factors. r->sums: sums of `mode`; r->rows:
+ * its rows. *noise = rounding error of the fit. */
 static double exact_fit(const rbs *r, int mode, double *noise) {
   const amped_plan *plan = r->context->plan;
   const double eps = plan->value_type == AMPED_F32 ? FLT_EPSILON : DBL_EPSILON;
@@ -667,8 +671,8 @@ static double exact_fit(const rbs *r, int mode, double *noise) {
   return 1.0 - miss;
 }
 
-/* A sweep of ALS, N - 1 passes over the file. The mode of slices comes first: a group has all cells
- * of its rows, so the first pass finds them, and with them the sums of the next mode. */
+/* Run a sweep of ALS in N - 1 passes over the file. The mode of slices comes first: a group has all
+ * cells of its rows, so the first pass finds these rows and the sums of the next mode. */
 static amped_status sweep_outside(void *self, amped_sweep *s) {
   rbs *r = self;
   const amped_plan *plan = r->context->plan;
@@ -744,14 +748,14 @@ static amped_status begin(rbs *r) {
     r->unit = unit_of(r->context->plan);
     return go_on(r, r->options->start);
   }
-  r->unit = 1.0; /* of the start */
+  r->unit = 1.0; /* unit of the start */
   AMPED_TRY(make_unit(r));
   scale_start(r);
   r->unit = unit_of(r->context->plan);
   return AMPED_OK;
 }
 
-/* The epochs that are left. */
+/* Run the epochs that are left. */
 static amped_status run_epochs(rbs *r, const amped_iterate_options *own) {
   if (r->numbers[EPOCHS] == 0.0)
     return amped_iterate(r->context, &amped_cpd_rbs_solver, r, own, r->result);
@@ -772,7 +776,7 @@ amped_status amped_cpd_rbs(const amped_context *context, const amped_cpd_options
            .result = result,
            .seed = how->sampling->seed,
            .tol = options->tol};
-  own.iters = settings->epochs + settings->polish; /* room */
+  own.iters = settings->epochs + settings->polish; /* size of the history */
   own.tol = 0.0;
   amped_status status = amped_solver_result_create(context, &amped_cpd_rbs_solver, &own, result);
   status = amped_comm_agree(context->comm, status);

@@ -1,3 +1,4 @@
+/* Entry set: sorting of entries, and errors by chunks of entries and stretches of rows. */
 #include "solver/entry_set.h"
 
 #include <math.h>
@@ -5,7 +6,7 @@
 
 #include "base/mem.h"
 
-/* Rows that are copied out of a factor at a time, and entries whose products are kept. */
+/* Rows of a factor that are copied together, and entries per chunk. */
 #define ROWS 512
 #define CHUNK (UINT64_C(1) << 14)
 
@@ -34,7 +35,7 @@ void amped_entry_set_free(amped_entry_set *set) {
   memset(set, 0, sizeof *set);
 }
 
-/* The entries first .. first+count by their position in mode; equal ones in order. */
+/* Sort the entries first .. first + count by position in mode; equal ones stay in order. */
 static void sort_chunk(amped_entry_set *set, int mode, uint64_t first, uint64_t count, uint64_t *a,
                        uint64_t *b) {
   const uint64_t *positions = set->positions[mode] + first;
@@ -76,7 +77,7 @@ amped_status amped_entry_set_finish(const amped_context *context, amped_entry_se
 
 /* --- errors ---------------------------------------------------------------------------------- */
 
-/* A walk over a chunk of entries. */
+/* Traversal of a chunk of entries. */
 typedef struct walk {
   const amped_context *context;
   const amped_entry_set *set;
@@ -103,7 +104,7 @@ static void walk_close(walk *w) {
   amped_free(w->cold);
 }
 
-/* Multiply a row into an entry's products. NULL: the prior stands for it. */
+/* Multiply a row into an entry's products. row = NULL: use the prior. */
 static void take_row(walk *w, int mode, uint64_t entry, const double *row) {
   const double prior = w->fit->prior[mode];
   double *products = w->products + entry * (uint64_t)w->components;
@@ -120,8 +121,8 @@ static void take_row(walk *w, int mode, uint64_t entry, const double *row) {
   w->cold[entry] = w->cold[entry] || !trained;
 }
 
-/* The rows of mode of the chunk's entries: copied out in stretches that begin and end with a row
- * that is needed. */
+/* Apply take_row to mode's rows of the chunk's entries. Rows are copied in stretches that begin and
+ * end with a row that is needed. */
 static amped_status take_mode(walk *w, int mode, uint64_t first, uint64_t count) {
   const uint64_t n = (uint64_t)w->context->plan->ncomps;
   const uint64_t *positions = w->set->positions[mode] + first;

@@ -1,9 +1,9 @@
-/* Entry set: entries of a tensor that are not learnt, such as those of --validate and --test, and
- * the error of a model at them.
+/* Entry set: entries of a tensor that are not trained on, such as those given by --validate and
+ * --test, and a model's error at them.
  *
- * Every rank holds a part of the entries, in host memory, and all factors: so each finds the errors
- * of its part. An entry has the position of its row in each mode's factor, or AMPED_NO_ROW where
- * the model has no such row. */
+ * Every rank holds a part of the entries, in host memory, and all factors, so each rank finds the
+ * errors of its part. An entry has the position of its row in each mode's factor, or AMPED_NO_ROW
+ * if the model has no such row. */
 #ifndef AMPED_ENTRY_SET_H
 #define AMPED_ENTRY_SET_H
 
@@ -11,35 +11,38 @@
 
 typedef struct amped_entry_set {
   int order;
-  uint64_t total;                       /* entries of all ranks */
-  uint64_t count;                       /* of this one */
-  uint64_t first;                       /* number of its first entry among those of all ranks */
+  uint64_t total;                       /* number of entries of all ranks */
+  uint64_t count;                       /* number of entries of this rank */
+  uint64_t first;                       /* number of this rank's first entry among all ranks'
+                                           entries */
   uint64_t *positions[AMPED_MAX_ORDER]; /* [count] */
   uint64_t *sorted[AMPED_MAX_ORDER];    /* [count] entries by their position in this mode */
-  double *values;                       /* [count] by the plan's map, in double */
+  double *values;                       /* [count] values, mapped by the plan's map, in double */
 } amped_entry_set;
 
-/* Errors at entries. Cold ones have a row that was never trained: it is the prior, without bias, or
- * there is none. They are predicted with the prior, and are in both sums. */
+/* Errors at entries. An entry is cold if one of its rows was never trained: the row equals the
+ * prior, with bias 0, or is missing. Cold entries are predicted with the prior, and are in both
+ * sums. */
 typedef struct amped_entry_errors {
   amped_errors all, cold;
 } amped_entry_errors;
 
-/* Room for count entries of this rank, for the caller to fill. free takes a zeroed set, too. */
+/* Allocate count entries of this rank, for the caller to fill. free accepts a zeroed set. */
 amped_status amped_entry_set_create(amped_entry_set *set, int order, uint64_t count);
 void amped_entry_set_free(amped_entry_set *set);
 
-/* Once, when all entries are there: total is set. Collective; the status is agreed. */
+/* Collective; the status is agreed. Call it once, when all entries are filled in. Sorts the entries
+ * and sets total. */
 amped_status amped_entry_set_finish(const amped_context *context, amped_entry_set *set);
 
-/* Collective; the status is agreed. Errors of the context's factors at all entries, the same on
- * every rank, in the units of values in memory; clipped to least .. most in the sum of that name.
- */
+/* Collective; the status is agreed. *out = errors of the context's factors at all entries, the same
+ * on every rank, in units of values in memory. The model is clipped to least .. most in the sum
+ * `clipped`. */
 amped_status amped_entry_set_errors(const amped_context *context, const amped_entry_set *set,
                                     const amped_row_fit *fit, double least, double most,
                                     amped_entry_errors *out);
 
-/* Collective: the sum of these over all ranks. */
+/* Collective. Sum the errors over all ranks. */
 void amped_errors_sum(const amped_comm *comm, amped_errors *errors);
 
 /* Root mean squares; NaN without entries. */

@@ -1,3 +1,4 @@
+/* Fit: the quick formula, its rounding error, and the pass over nonzeros near a fit of 1. */
 #include "solver/fit.h"
 
 #include <inttypes.h>
@@ -8,24 +9,24 @@
 #include "solver/residual.h"
 #include "solver/unit_model.h"
 
-/* Rounding errors of the quick formula add up to so many at most (docs/numerics.md). A residual
- * below so many is found by a pass over the nonzeros. */
+/* Rounding errors of the quick formula add up to at most ERRORS units (docs/numerics.md). A
+ * residual below HIDDEN units is found by a pass over the nonzeros. */
 #define ERRORS 8.0
 #define HIDDEN 2048.0
 
-/* The unit of rounding of stored numbers. */
+/* Unit roundoff of stored numbers. */
 static double unit_of(const amped_plan *plan) {
   return plan->value_type == AMPED_F32 ? 0x1p-24 : 0x1p-53;
 }
 
-/* The error of 1 - sqrt(part), where that of part is at most `error`. */
+/* Error of 1 - sqrt(part), if the error of part is at most `error`. */
 static double noise_of(double part, double error) {
   return part > error ? error / (sqrt(part) + sqrt(part - error)) : sqrt(error);
 }
 
-/* |X - M|^2 by a pass over all nonzeros, of the factors as they are stored. `spread`: sizes /
- * |X|^2. What rounding of stored numbers does to X and M moves the fit by their unit, and by no
- * more. */
+/* Collective; the status is agreed. Find |X - M|^2 of the factors as stored, by a pass over all
+ * nonzeros. spread: sizes / |X|^2. Rounding of stored numbers in X and M moves the fit by at most
+ * their unit roundoff. */
 static amped_status measure_residual(amped_fit *f, uint64_t sweep, double spread, double *part,
                                      double *noise) {
   const amped_context *context = f->context;
@@ -43,14 +44,14 @@ static amped_status measure_residual(amped_fit *f, uint64_t sweep, double spread
   return AMPED_OK;
 }
 
-/* Rounding of what is multiplied moves <X, M>, of TF32 by some 2^-16 of |X| |M| (docs/numerics.md).
- */
+/* Error of <X, M> by rounding of products' operands, relative to |X| |M|. With TF32 it is about
+ * 2^-16 (docs/numerics.md). */
 static double products_unit(const amped_context *context) {
   return context->worker->tf32 ? 0x1p-16 : unit_of(context->plan);
 }
 
-/* The terms of the quick formula have sizes of 1 + sizes / |X|^2, over |X|^2; they cancel. Their
- * rounding remains. */
+/* The sizes of the quick formula's terms, divided by |X|^2, add up to 1 + sizes / |X|^2. The terms
+ * cancel; their rounding remains. */
 amped_status amped_fit_find(amped_fit *f, uint64_t sweep, const double *const *grams, double inner,
                             amped_status status, double *part, double *noise) {
   const amped_plan *plan = f->context->plan;

@@ -9,19 +9,19 @@
 
 typedef struct amped_fit {
   const amped_context *context;
-  amped_solver_result *result; /* its weights are the model's; passes are counted there */
-  double *v;                   /* room for [ncomps][ncomps] */
+  amped_solver_result *result; /* its weights are the model's; it counts passes */
+  double *v;                   /* workspace, [ncomps][ncomps] */
   bool told_pass;
 } amped_fit;
 
-/* Collective. *part = |X - M|^2 / |X|^2, where inner = <X, M>; it may be NaN, where factors
- * overflow. *noise: the fit's rounding error. The output may be used. `status` is this rank's own
- * so far. The status of the return is agreed if a pass was made, else this rank's own. */
+/* Collective. *part = |X - M|^2 / |X|^2, with inner = <X, M>; NaN if factors overflow. *noise = the
+ * fit's rounding error. The output may be overwritten. status: this rank's own so far. The returned
+ * status is agreed if a pass was made; otherwise it is this rank's own. */
 amped_status amped_fit_find(amped_fit *fit, uint64_t sweep, const double *const *grams,
                             double inner, amped_status status, double *part, double *noise);
 
-/* Collective, after the last sweep: *value becomes that of exact products, where those of sweeps
- * were rounded to TF32. The status is agreed. */
+/* Collective, after the last sweep; the status is agreed. If sweeps rounded products to TF32,
+ * *value becomes the fit by exact products. */
 amped_status amped_fit_finish(amped_fit *fit, double *value);
 
 #endif

@@ -1,3 +1,4 @@
+/* Iterate: the loop over sweeps, and the result that it fills. */
 #include "solver/iterate.h"
 
 #include <math.h>

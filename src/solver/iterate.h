@@ -14,40 +14,40 @@ typedef struct amped_sweep_times {
   double mttkrp, copy, solve, exchange, total;
 } amped_sweep_times;
 
-/* Of one mode in it, where the solver goes mode by mode. */
+/* Wall seconds of one mode in a sweep, if the solver goes mode by mode. */
 typedef struct amped_sweep_mode {
   double mttkrp, compute, copy, exchange, total;
 } amped_sweep_mode;
 
-/* Of a solver that takes steps, between sweeps or as sweeps, which may be refused: acceleration.h,
- * cpd_lm.h. */
+/* Step of a solver that takes steps, between sweeps or as sweeps. Steps may be refused:
+ * acceleration.h, cpd_lm.h. */
 typedef struct amped_sweep_step {
   bool is_asked; /* the solver takes steps */
   bool refused;
-  double beta;         /* of a step between sweeps: its length; 0: this sweep had none */
-  double damping;      /* of a damped one; 0: it is none */
-  uint64_t iterations; /* that found it */
+  double beta;         /* length of a step between sweeps; 0: none in this sweep */
+  double damping;      /* damping of a damped step; 0: not damped */
+  uint64_t iterations; /* iterations that found the step */
 } amped_sweep_step;
 
-/* Of a solver whose sweeps visit samples of the tensor: cpd_rbs.h. */
+/* Sampling of a solver whose sweeps visit samples of the tensor: cpd_rbs.h. */
 typedef struct amped_sweep_sampling {
   bool is_asked;
-  double lambda; /* the weight of the proximal term at its end */
-  double change; /* of rows, relative to their size */
+  double lambda; /* weight of the proximal term at the end of the sweep */
+  double change; /* change of rows, relative to their size */
 } amped_sweep_sampling;
 
 /* Steps of all sweeps so far. */
 typedef struct amped_steps {
   uint64_t accepted, refused;
-  uint64_t repeated; /* MTTKRPs that were made again after a refusal, in this run */
+  uint64_t repeated; /* MTTKRPs that were repeated after a refusal, in this run */
 } amped_steps;
 
 typedef struct amped_sweep {
   uint64_t number;    /* from 1 */
-  const char *metric; /* its name */
-  double value;       /* of the metric */
-  double change;      /* of it; NaN in the first sweep */
-  double noise;       /* its rounding error; smaller changes mean nothing */
+  const char *metric; /* name of the metric */
+  double value;       /* value of the metric */
+  double change;      /* change of the value; NaN in the first sweep */
+  double noise;       /* rounding error of the value; smaller changes mean nothing */
   double objective;   /* residual and penalties (row_rule.h); NaN: nothing is penalised */
   amped_sweep_step step;
   amped_sweep_sampling sampling;
@@ -59,29 +59,31 @@ typedef struct amped_sweep {
 typedef struct amped_solver {
   const char *metric;
   bool higher_is_better;
-  bool has_grams;    /* as part of its state */
-  bool has_numbers;  /* likewise */
-  bool keeps_second; /* its state has factors beside those in hand */
-  /* Collective; the status is this rank's own. Sets value, noise and times; number is set. */
+  bool has_grams;    /* grams are part of its state */
+  bool has_numbers;  /* numbers are part of its state */
+  bool keeps_second; /* its state has a second set of factors */
+  /* Collective; the status is this rank's own. Sets value, noise and times; number is already
+   * set. */
   amped_status (*sweep)(void *self, amped_sweep *sweep);
-  /* Set the state's weights and, where it has them, grams, which the next sweep begins from;
-   * borrowed. */
+  /* Set the state from which the next sweep begins: weights and, if the solver has them, grams and
+   * numbers. They are borrowed. */
   void (*view)(const void *self, amped_solver_state *state);
-  /* The solver's own stop rule, in place of options->tol: the reason to stop after the sweeps so
-   * far (static text), or NULL. Collective; the same on every rank. NULL: the loop's rule. */
+  /* The solver's own stop rule, which replaces options->tol. Returns the reason to stop after the
+   * sweeps so far (static text), or NULL to go on. Collective; the same on every rank. NULL: the
+   * loop's rule. */
   const char *(*stop)(const void *self);
-  /* After the last sweep: the metric of the model that stands, where those of sweeps are rougher.
-   * Collective; the status is this rank's own. NULL: they are not. */
+  /* Called after the last sweep. *value = metric of the final model, if the sweeps' metrics are
+   * less exact. Collective; the status is this rank's own. NULL: they are exact. */
   amped_status (*finish)(void *self, double *value);
 } amped_solver;
 
 typedef struct amped_iterate_options {
-  uint64_t iters; /* sweeps at most */
+  uint64_t iters; /* maximum number of sweeps */
   double tol;     /* stop when |change of the metric| < tol; 0: never */
-  /* Go on from this state, and the factors that belong to it; NULL: from the beginning. */
+  /* State to resume; the context has the factors that belong to it. NULL: a new run. */
   const amped_solver_state *start;
-  bool *noise_told; /* true after the warning of a tol below the noise, which comes once */
-  /* Called on every rank after each sweep; collective, the status is agreed. NULL: not. */
+  bool *noise_told; /* set with the warning that tol is below the noise, which is given once */
+  /* Called on every rank after each sweep; collective, the status is agreed. NULL: no call. */
   amped_status (*after_sweep)(void *context, const amped_sweep *sweep);
   void *context;
 } amped_iterate_options;
@@ -90,36 +92,36 @@ typedef struct amped_solver_result {
   const char *metric;
   bool higher_is_better;
   double *weights; /* [ncomps]; 0 until a sweep or options->start sets them */
-  double *history; /* [sweeps] the metric; the last as finish gives it */
-  double moved;    /* by so much finish moved that */
+  double *history; /* [sweeps] metric; the last one after finish */
+  double moved;    /* change of the last metric by finish */
   uint64_t sweeps;
-  uint64_t earlier;        /* of them, the sweeps that options->start brought */
+  uint64_t earlier;        /* sweeps of options->start, included in `sweeps` */
   const char *stop_reason; /* "tolerance", "iterations" or the solver's; static text */
-  uint64_t residuals;      /* passes over all nonzeros for the metric alone, in this run */
-  uint64_t passes;         /* over a dense tensor in this run, where the solver counts them */
-  amped_steps steps;       /* of a solver that takes any */
-  bool singular;           /* a gram matrix was, to rounding */
-  double objective;        /* after the last sweep, where penalties count; else NaN */
-  amped_rows_end rows;     /* the model at the end, where a row rule is not plain */
+  uint64_t residuals;      /* passes over all nonzeros only for the metric, in this run */
+  uint64_t passes;         /* passes over a dense tensor in this run, if the solver counts them */
+  amped_steps steps;       /* steps, if the solver takes any */
+  bool singular;           /* a gram matrix was singular, within rounding */
+  double objective;        /* objective after the last sweep, if there are penalties; else NaN */
+  amped_rows_end rows;     /* measures of the final model, if the row rule is not plain */
   amped_sweep_times times; /* sums over the sweeps of this run */
 } amped_solver_result;
 
-/* Allocate a result with room for options->iters sweeps, and copy options->start into it. free
- * takes a zeroed or freed result, too. */
+/* Allocate a result for options->iters sweeps, and copy options->start into it. free accepts a
+ * zeroed or freed result. */
 amped_status amped_solver_result_create(const amped_context *context, const amped_solver *solver,
                                         const amped_iterate_options *options,
                                         amped_solver_result *result);
 void amped_solver_result_free(amped_solver_result *result);
 
-/* value: the metric after the last sweep, 0 before the first. is_better: is a's better than b's;
- * where both have objectives, is that of a less? */
+/* value: the metric after the last sweep; 0 before the first. is_better: true if a's metric is
+ * better than b's; if both have objectives, true if a's is lower. */
 double amped_solver_result_value(const amped_solver_result *result);
 bool amped_solver_result_is_better(const amped_solver_result *a, const amped_solver_result *b);
 
 /* The loop's own stop rule: the last sweep changed the metric by less than tol. */
 bool amped_solver_result_has_converged(const amped_solver_result *result, double tol);
 
-/* Collective; the status is agreed; a status of after_sweep is passed on. The caller has created
+/* Collective; the status is agreed; a status from after_sweep is passed on. The caller has created
  * the result. */
 amped_status amped_iterate(const amped_context *context, const amped_solver *solver, void *self,
                            const amped_iterate_options *options, amped_solver_result *result);

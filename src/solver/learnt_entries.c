@@ -1,3 +1,4 @@
+/* Learnt entries: search of training nonzeros for hashes of all ranks' entries. */
 #include "solver/learnt_entries.h"
 
 #include <string.h>
@@ -7,11 +8,11 @@
 #include "base/sort.h"
 #include "tensor/sptensor.h"
 
-/* Entries of all ranks that are looked for together, and nonzeros that are looked at together. */
+/* Entries of all ranks per part, and nonzeros per slab. */
 #define PART (UINT64_C(1) << 20)
 #define SLAB (UINT64_C(1) << 16)
 
-/* Bits of a filter: most nonzeros have no entry of their hash. */
+/* Bits of the filter of hashes: most nonzeros have no entry with their hash. */
 #define FILTER_BITS (UINT64_C(1) << 24)
 
 static const char what[] = "entries that may be learnt";
@@ -19,9 +20,9 @@ static const char what[] = "entries that may be learnt";
 /* Entries first .. first + count of all ranks. */
 typedef struct part {
   uint64_t first, count;
-  uint64_t *hashes;  /* [PART] by entry; then ascending */
-  uint64_t *numbers; /* [PART] entries of ascending hashes */
-  uint64_t *learnt;  /* [PART] by entry */
+  uint64_t *hashes;  /* [PART] in order of entries; after sorting ascending */
+  uint64_t *numbers; /* [PART] entries, in order of hashes */
+  uint64_t *learnt;  /* [PART] in order of entries: 1 if it is learnt */
   uint64_t *filter;
   uint64_t *positions[AMPED_MAX_ORDER]; /* [SLAB] of nonzeros */
   bool *held;                           /* [SLAB] */
@@ -50,7 +51,8 @@ static void free_part(part *p) {
   amped_free(p->weights);
 }
 
-/* Of the rows at these positions. An entry without one of its rows has no nonzero's hash. */
+/* Hash of an entry or nonzero, from the positions of its rows. An entry with a missing row has no
+ * nonzero's hash. */
 static uint64_t hash_of(int order, uint64_t *const *positions, uint64_t i) {
   uint64_t hash = amped_mix64((uint64_t)order);
   for (int m = 0; m < order; m++)
@@ -58,13 +60,13 @@ static uint64_t hash_of(int order, uint64_t *const *positions, uint64_t i) {
   return hash;
 }
 
-/* The place in the part of the set's own entry i; PART: it is in another one. */
+/* Place of the set's own entry i in the part; PART: it is in another part. */
 static uint64_t place_of(const part *p, const amped_entry_set *set, uint64_t i) {
   const uint64_t number = set->first + i;
   return number >= p->first && number - p->first < p->count ? number - p->first : PART;
 }
 
-/* Collective: hashes of all ranks' entries of the part. */
+/* Collective. Gather the hashes of all ranks' entries of the part. */
 static void share_hashes(const amped_comm *comm, const amped_entry_set *set, part *p) {
   memset(p->hashes, 0, p->count * sizeof *p->hashes);
   memset(p->learnt, 0, p->count * sizeof *p->learnt);
@@ -79,7 +81,7 @@ static void share_hashes(const amped_comm *comm, const amped_entry_set *set, par
   }
 }
 
-/* A nonzero that is learnt. */
+/* Mark the entries with the hash of a training nonzero. */
 static void mark(part *p, uint64_t hash) {
   if (!(p->filter[hash % FILTER_BITS / 64] >> hash % 64 & 1))
     return;
@@ -106,14 +108,14 @@ static amped_status look_through(const amped_context *context, part *p) {
   return AMPED_OK;
 }
 
-/* Own entries of the part that are learnt. */
+/* Mark own entries of the part that are learnt. */
 static void strike(const part *p, const amped_entry_set *set, bool *struck) {
   for (uint64_t i = 0; i < set->count; i++)
     if (place_of(p, set, i) < PART)
       struck[i] = p->learnt[place_of(p, set, i)] > 0;
 }
 
-/* Collective; the status is agreed. struck: [set->count] entries that are learnt. */
+/* Collective; the status is agreed. struck = [set->count], true for entries that are learnt. */
 static amped_status find_learnt(const amped_context *context, amped_entry_set *set, part *p,
                                 bool *struck) {
   for (p->first = 0; p->first < set->total; p->first += PART) {
@@ -126,7 +128,7 @@ static amped_status find_learnt(const amped_context *context, amped_entry_set *s
   return AMPED_OK;
 }
 
-/* Collective: entries that are not struck move up, and are numbered anew. */
+/* Collective. Remove the struck entries, and number the others again. */
 static void close_up(const amped_comm *comm, amped_entry_set *set, const bool *struck) {
   uint64_t kept = 0;
   for (uint64_t i = 0; i < set->count; i++) {

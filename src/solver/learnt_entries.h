@@ -1,14 +1,14 @@
-/* Learnt entries: entries of an entry set whose cells are nonzeros of the tensor that are learnt. A
- * model's error there is one of training. */
+/* Learnt entries: entries of an entry set that are also training nonzeros of the tensor. A model's
+ * error at such an entry is a training error. */
 #ifndef AMPED_LEARNT_ENTRIES_H
 #define AMPED_LEARNT_ENTRIES_H
 
 #include "solver/entry_set.h"
 
-/* Collective; the status is agreed. Takes these entries out of the set, which is finished before
- * and after. *dropped: their number, of all ranks. Cells are compared by a hash of 64 bits. Takes
- * 48 bytes of host memory an entry on every rank, for 2^20 entries at a time, and goes over the
- * rank's nonzeros for each such part. */
+/* Collective; the status is agreed. Remove these entries from the set, which is finished before and
+ * after. *dropped = their number on all ranks. Cells are compared by a hash of 64 bits. Takes 48
+ * bytes of host memory per entry on every rank, for 2^20 entries at a time, and traverses the
+ * rank's nonzeros once per such part. */
 amped_status amped_learnt_entries_drop(const amped_context *context, amped_entry_set *set,
                                        uint64_t *dropped);
 

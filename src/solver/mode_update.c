@@ -1,9 +1,10 @@
+/* Mode update: MTTKRP as work, and the steps of an update, part by part. */
 #include "solver/mode_update.h"
 
 #include "base/timer.h"
 #include "base/trace.h"
 
-/* Seconds since *at, which moves on to now. */
+/* Return the seconds since *at, and set *at to now. */
 static double lap(double *at) {
   double began = *at;
   *at = amped_time();
@@ -41,14 +42,14 @@ amped_status amped_mode_mttkrp(const amped_context *context, int mode, amped_mtt
   return amped_comm_agree(context->comm, status);
 }
 
-/* Until the work's rows of a part are finished, and whole. What was begun is waited for, also after
- * a failure: nothing may go on when memory is freed. */
+/* Wait until the work's rows of a part are complete. Work that was begun is waited for even after a
+ * failure, because nothing may run when memory is freed. */
 static amped_status wait_for_part(const amped_context *context, const amped_mode_work *work,
                                   int mode, int part, bool *begun, amped_mode_times *times,
                                   double *at) {
   amped_status status = AMPED_OK;
   amped_mttkrp_times t = {0.0, 0.0};
-  if (part > 0) /* the trace of the first part has lasted since MTTKRP was begun */
+  if (part > 0) /* the first part's trace began with MTTKRP */
     amped_trace_begin(AMPED_PHASE_MTTKRP, mode);
   if (*begun)
     status = work->wait(work->self, mode, part, &t);

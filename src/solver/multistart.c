@@ -1,3 +1,4 @@
+/* Multistart: results and saved factors of the starts, their scores, and the best start. */
 #include "solver/multistart.h"
 
 #include <string.h>

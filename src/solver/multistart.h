@@ -15,16 +15,17 @@ typedef struct amped_start {
 typedef struct amped_multistart {
   int asked;
   int count; /* done so far */
-  int best;  /* the first of the best metric */
+  int best;  /* index of the best start; the first if equal */
   amped_start *all;
   double *match; /* [count][count] factor match scores of pairs */
 } amped_multistart;
 
-/* free takes a zeroed or freed object, too. */
+/* free accepts a zeroed or freed object. */
 amped_status amped_multistart_create(int asked, amped_multistart *out);
 void amped_multistart_free(amped_multistart *starts);
 
-/* Collective; the status is agreed. Takes over the result; its factors are the context's. */
+/* Collective; the status is agreed. Takes ownership of the result, whose factors are the
+ * context's. */
 amped_status amped_multistart_add(const amped_context *context, amped_multistart *starts,
                                   uint64_t seed, amped_solver_result *result);
 

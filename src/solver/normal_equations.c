@@ -1,3 +1,4 @@
+/* Normal equations: Hadamard products, and inverses by Cholesky or eigenvalues. */
 #include "solver/normal_equations.h"
 
 #include <cblas.h>
@@ -32,9 +33,9 @@ static void mirror(int ncomps, double *a) {
       a[i * n + j] = a[j * n + i];
 }
 
-/* p = pseudo-inverse of v, where eigenvalues below `least` of the largest count as zero; *truncated
- * becomes true where one does. Unless NULL, keep = the projection on their eigenvectors; it comes
- * as zeros. */
+/* p = pseudo-inverse of v. Eigenvalues below `least` times the largest count as zero; *truncated
+ * becomes true if there is one. keep, unless NULL, = projection on their eigenvectors; the caller
+ * sets it to zeros before. */
 static amped_status spectral_inverse(int ncomps, double least, const double *v, double *p,
                                      double *keep, bool *truncated) {
   amped_status status = AMPED_OK;
@@ -59,8 +60,7 @@ static amped_status spectral_inverse(int ncomps, double least, const double *v, 
                          ncomps, ncomps, info);
     goto done;
   }
-  /* p = Q diag(1/w) Q^T over the eigenvalues that are resolved. The rows of q are the eigenvectors
-   * here. */
+  /* p = Q diag(1/w) Q^T over the resolved eigenvalues. Here the rows of q are the eigenvectors. */
   memset(p, 0, n * n * sizeof *p);
   for (size_t k = 0; k < n; k++) {
     const bool resolved = w[k] > least * w[n - 1];
@@ -86,9 +86,9 @@ static double norm_of(int ncomps, const double *a) {
   return cblas_dnrm2(ncomps * ncomps, a, 1);
 }
 
-/* Invert v into p by Cholesky. *conditioned: v has an inverse, and the norms of both show that the
- * smallest eigenvalue is above `least` of the largest. They may hide that by a factor of ncomps;
- * then the caller looks at eigenvalues. */
+/* Invert v into p by Cholesky. *conditioned: v has an inverse, and the norms of both prove that the
+ * smallest eigenvalue is above `least` times the largest. The norms may miss that by a factor of
+ * ncomps; then the caller computes eigenvalues. */
 static void cholesky_inverse(int ncomps, double least, const double *v, double *p,
                              bool *conditioned) {
   size_t n = (size_t)ncomps;
@@ -101,7 +101,7 @@ static void cholesky_inverse(int ncomps, double least, const double *v, double *
   *conditioned = info == 0 && norm_of(ncomps, v) * norm_of(ncomps, p) * least < 1.0;
 }
 
-/* scale[i] = the power of two that takes v[i][i] between 1/2 and 2; 1 for a zero. */
+/* scale[i] = power of two that brings v[i][i] * scale[i]^2 between 1/2 and 2; 1 for a zero. */
 static void unit_scale(int ncomps, const double *v, double *scale) {
   size_t n = (size_t)ncomps;
   for (size_t i = 0; i < n; i++) {
@@ -132,8 +132,8 @@ static double least_of(int ncomps, amped_vtype precision) {
   return ncomps * (precision == AMPED_F32 ? FLT_EPSILON : DBL_EPSILON);
 }
 
-/* Invert v into p by Cholesky of the scaled matrix. Where that is not conditioned, eigenvalues take
- * over: its own where `keep` is given, which comes as zeros; else those of v. */
+/* Invert v into p by Cholesky of the scaled matrix. If it is not well conditioned, use eigenvalues:
+ * of the scaled matrix if `keep` is given, else of v. The caller sets keep to zeros before. */
 static amped_status invert(int ncomps, double least, const double *v, double *p, double *keep,
                            bool *truncated) {
   size_t n = (size_t)ncomps;

@@ -1,8 +1,8 @@
-/* Normal equations: the R x R part of a mode's update, which follows from the Hadamard product of
- * the other modes' grams.
+/* Normal equations: the R x R part of a mode's update, computed from the Hadamard product of the
+ * other modes' grams.
  *
- * All matrices are ncomps x ncomps doubles in host memory, symmetric, both triangles filled. Every
- * rank computes the same from the same all-reduced grams; no function is collective. */
+ * All matrices are ncomps x ncomps doubles in host memory, symmetric, with both triangles filled.
+ * Every rank computes the same from the same all-reduced grams. No function is collective. */
 #ifndef AMPED_NORMAL_EQUATIONS_H
 #define AMPED_NORMAL_EQUATIONS_H
 
@@ -11,34 +11,35 @@
 #include "base/status.h"
 #include "base/types.h"
 
-/* AMPED_FAILED where v (ncomps x ncomps) is not finite: the factors overflowed. */
+/* Returns AMPED_FAILED if v (ncomps x ncomps) is not finite: the factors overflowed. */
 amped_status amped_gram_check(int ncomps, const double *v);
 
 /* v = element-wise product of grams[m] over all modes but `mode` (mode -1: over all). */
 void amped_hadamard(int order, int ncomps, const double *const *grams, int mode, double *v);
 
-/* The matrices of an update, which is: new rows = MTTKRP's rows * p + old rows * keep.
+/* Find the matrices of an update: new rows = MTTKRP's rows * p + old rows * keep.
  *
- * Where v is conditioned, p = its inverse by Cholesky (LAPACK dpotrf, dpotri) and keep = 0. First,
- * powers of two scale rows and columns of v so that its diagonal is about 1. So columns of any
- * length in a start make nothing singular.
+ * If v is well conditioned, p = its inverse by Cholesky (LAPACK dpotrf, dpotri) and keep = 0.
+ * First, powers of two scale rows and columns of v so that its diagonal is about 1. So columns of
+ * any length in a start make nothing singular.
  *
- * Eigenvalues of the scaled matrix below ncomps * eps of the largest are not resolved. eps is that
- * of `precision`, to which MTTKRP's result was rounded. (An eigenvalue of x times the largest turns
- * this rounding into an error of eps / sqrt(x) of the model, relative to the tensor.) p is then the
- * pseudo-inverse without them, scaled back; keep = I - v p projects on their eigenvectors, and
- * *singular becomes true, else false. So what v does not resolve stays as it is. The residual is a
- * sum of squares, one for each eigenvector, so it does not grow where some of them are left alone;
- * p alone would set them to zero. It is the limit of least squares with a penalty on the change
- * (Navasca, De Lathauwer, Kindermann 2008) that is 0 where v resolves, and infinite elsewhere.
+ * Eigenvalues of the scaled matrix below ncomps * eps times the largest are not resolved. eps
+ * belongs to `precision`, to which MTTKRP's result was rounded. An eigenvalue of x times the
+ * largest turns this rounding into a model error of eps / sqrt(x), relative to the tensor. Then p
+ * is the pseudo-inverse without such eigenvalues, scaled back; keep = I - v p projects on their
+ * eigenvectors; and *singular becomes true, else false. What v does not resolve stays unchanged.
+ * The residual is a sum of squares, one per eigenvector, so it does not grow if some eigenvectors
+ * are left alone; p alone would set them to zero. This is the limit of least squares with a penalty
+ * on the change (Navasca, De Lathauwer, Kindermann 2008). The penalty is 0 where v resolves, and
+ * infinite elsewhere.
  *
- * AMPED_FAILED where v is not finite. */
+ * Returns AMPED_FAILED if v is not finite. */
 amped_status amped_inverse(int ncomps, amped_vtype precision, const double *v, double *p,
                            double *keep, bool *singular);
 
-/* p = the Moore-Penrose pseudo-inverse of v, which is symmetric and positive semidefinite. It is
- * the inverse as above where v is conditioned. Else it is the pseudo-inverse of the unscaled v,
- * without eigenvalues below ncomps * eps of its largest; then *truncated becomes true. */
+/* p = the Moore-Penrose pseudo-inverse of v, which is symmetric and positive semidefinite. If v is
+ * well conditioned, p is the inverse as above. Otherwise it is the pseudo-inverse of the unscaled
+ * v, without eigenvalues below ncomps * eps times its largest, and *truncated becomes true. */
 amped_status amped_pseudo_inverse(int ncomps, amped_vtype precision, const double *v, double *p,
                                   bool *truncated);
 

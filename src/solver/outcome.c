@@ -1,3 +1,4 @@
+/* Outcome: the text about a solver's end. */
 #include "solver/outcome.h"
 
 #include <inttypes.h>
@@ -6,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A change that is less than tol stays so when it is read: with few digits it may round to tol. */
+/* Write the change with enough digits: a change below tol must not be rounded to tol. */
 static const char *format_change(char *buffer, size_t size, double change, double tol) {
   int digits = 2;
   do

@@ -1,3 +1,4 @@
+/* Rank set: choice of entries, pairs that were trained, and ranks. */
 #include "solver/rank_set.h"
 
 #include <math.h>
@@ -8,25 +9,26 @@
 #include "base/sort.h"
 #include "base/system_memory.h"
 
-/* Nonzeros that are looked at at a time, and rows. */
+/* Nonzeros per slab, and rows that are copied together. */
 #define SLAB (UINT64_C(1) << 16)
 #define ROWS 512
 
-/* Seed of the hash by which entries are chosen: another than those of --split-seed are likely. */
+/* Seed of the hash that chooses entries. It differs from likely values of --split-seed. */
 #define SEED UINT64_C(0x52616e6b53657431)
 
-/* Keys of entries that nonzeros may have are in a filter of so many bits. */
+/* Bits of the filter of entries' keys, which most nonzeros do not pass. */
 #define FILTER_BITS (UINT64_C(1) << 18)
 
 struct amped_rank_set {
   int order, mode;
-  uint64_t count;                       /* entries, the same on all ranks */
+  uint64_t count;                       /* number of entries, the same on all ranks */
   uint64_t *positions[AMPED_MAX_ORDER]; /* [count] rows of factors, or AMPED_NO_ROW */
   uint64_t *sorted[AMPED_MAX_ORDER];    /* [count] entries by their position in this mode */
-  uint64_t *index_of;                   /* [positions] of the ranked mode: file indices */
-  uint64_t pairs, room;                 /* of this rank's learnt nonzeros: */
-  uint64_t *pair_entry;                 /* [pairs] an entry with the same other indices */
-  uint64_t *pair_position;              /* [pairs] in the ranked mode; ascend */
+  uint64_t *index_of;                   /* [positions] file indices in the ranked mode */
+  uint64_t pairs, room;                 /* pairs of this rank's training nonzeros, and their
+                                           capacity */
+  uint64_t *pair_entry;                 /* [pairs] an entry with the nonzero's other indices */
+  uint64_t *pair_position;              /* [pairs] ascending positions in the ranked mode */
 };
 
 uint64_t amped_rank_set_bytes(const amped_plan *plan) {
@@ -60,7 +62,7 @@ uint64_t amped_rank_set_count(const amped_rank_set *s) {
 
 /* --- entries --------------------------------------------------------------------------------- */
 
-/* File indices of mode's positions. */
+/* Find the file indices of mode's positions. The caller frees *out. */
 static amped_status find_indices(const amped_plan *plan, int mode, uint64_t **out) {
   const amped_row_plan *r = &plan->modes[mode].rows;
   AMPED_TRY(amped_calloc(out, amped_plan_factor_rows(plan, mode), sizeof **out,
@@ -71,13 +73,13 @@ static amped_status find_indices(const amped_plan *plan, int mode, uint64_t **ou
   return AMPED_OK;
 }
 
-/* This rank's nonzeros, a slab at a time. */
+/* Traversal of this rank's nonzeros, slab by slab. */
 typedef struct walk {
   const amped_context *context;
   uint64_t nnz;
   uint64_t *positions[AMPED_MAX_ORDER]; /* [SLAB] */
   bool *held;                           /* [SLAB] */
-  uint64_t *index_of[AMPED_MAX_ORDER];  /* of all modes; NULL: they are not asked for */
+  uint64_t *index_of[AMPED_MAX_ORDER];  /* file indices of all modes; NULL: not needed */
 } walk;
 
 static amped_status walk_open(walk *w) {
@@ -100,7 +102,7 @@ static amped_status walk_take(walk *w, uint64_t first, uint64_t *count) {
   return worker->format->row_fit->view(worker->tensor, first, *count, w->positions, w->held, NULL);
 }
 
-/* Lists of this rank's entries grow. */
+/* Append an entry to this rank's growable lists. */
 static amped_status add_entry(amped_rank_set *s, uint64_t *room, const uint64_t *position) {
   if (s->count == *room) {
     *room = *room > 0 ? 2 * *room : 1024;
@@ -113,7 +115,7 @@ static amped_status add_entry(amped_rank_set *s, uint64_t *room, const uint64_t 
   return AMPED_OK;
 }
 
-/* Is an entry in the sample, by its hash? */
+/* True if the hash selects the entry for the sample. */
 static bool is_chosen(uint64_t hash, uint64_t total) {
   return total <= AMPED_RANKED || (double)hash < ldexp(AMPED_RANKED / (double)total, 64);
 }
@@ -154,7 +156,7 @@ static amped_status choose_entries(amped_rank_set *s, const amped_entry_set *ent
   return AMPED_OK;
 }
 
-/* Collective: all ranks get the entries of all. */
+/* Collective. Give the entries of all ranks to every rank. */
 static amped_status share_entries(const amped_comm *comm, amped_rank_set *s) {
   const uint64_t own = s->count;
   uint64_t *all[AMPED_MAX_ORDER] = {NULL};
@@ -207,11 +209,11 @@ static amped_status sort_entries(amped_rank_set *s) {
   return status;
 }
 
-/* --- what was learnt with the same other indices ---------------------------------------------- */
+/* --- pairs that were trained ----------------------------------------------------------------- */
 
-/* Entries by a hash of their other positions. */
+/* Entries, ordered by a hash of their positions in the other modes. */
 typedef struct key_table {
-  uint64_t *keys;    /* [count] ascend */
+  uint64_t *keys;    /* [count] ascending */
   uint64_t *entries; /* [count] */
   uint64_t *filter;
   uint64_t count;
@@ -223,7 +225,7 @@ static void free_keys(key_table *t) {
   amped_free(t->filter);
 }
 
-/* Of the positions numbered i in these lists. */
+/* Hash of item i of these lists, without the ranked mode. */
 static uint64_t key_of(const amped_rank_set *s, uint64_t *const *positions, uint64_t i) {
   uint64_t hash = SEED;
   for (int m = 0; m < s->order; m++)
@@ -263,7 +265,7 @@ static amped_status add_pair(amped_rank_set *s, uint64_t entry, uint64_t positio
   return AMPED_OK;
 }
 
-/* Nonzero i of the slab, with all entries of its other positions. */
+/* Add the pairs of nonzero i of the slab: one with each entry that has the same other positions. */
 static amped_status take_pairs(amped_rank_set *s, const key_table *t, uint64_t *const *positions,
                                uint64_t i) {
   const uint64_t key = key_of(s, positions, i);
@@ -280,7 +282,7 @@ static amped_status take_pairs(amped_rank_set *s, const key_table *t, uint64_t *
   return AMPED_OK;
 }
 
-/* Each pair once, by position. */
+/* Sort pairs by position, and keep each pair once. */
 static amped_status sort_pairs(amped_rank_set *s) {
   uint64_t kept = 0;
   const amped_sort_field fields[] = {
@@ -357,7 +359,8 @@ done:
 
 /* --- ranks ------------------------------------------------------------------------------------ */
 
-/* Equal rows give equal numbers: there is one such function, and it is never part of another. */
+/* Inner product. Equal rows must give equal numbers, so there is only one such function, and it is
+ * never inlined. */
 __attribute__((noinline)) static double dot(const double *a, const double *b, uint64_t n) {
   double lanes[8] = {0.0};
   uint64_t c = 0;
@@ -376,11 +379,11 @@ typedef struct ranking {
   const amped_context *context;
   const amped_rank_set *set;
   uint64_t n;
-  double prior;     /* of the mode in hand */
+  double prior;     /* prior of the current mode */
   double *rows;     /* [ROWS][n] */
-  double *products; /* [count][n] of all modes but the ranked one */
-  double *models;   /* [count] */
-  uint64_t *above;  /* [count] higher indices of this rank, minus those that were learnt */
+  double *products; /* [count][n] products over all modes except the ranked one */
+  double *models;   /* [count] model values */
+  uint64_t *above;  /* [count] higher indices among this rank's rows, without trained ones */
 } ranking;
 
 static amped_status ranking_open(ranking *r) {
@@ -398,11 +401,12 @@ static void ranking_close(ranking *r) {
   amped_free(r->above);
 }
 
-/* What is done with number i of a list of positions, and its row; NULL: the prior stands for it. */
+/* Function for item i of a list of positions, and its row; NULL: the prior. */
 typedef void take_row(ranking *r, uint64_t i, const double *row);
 
-/* Rows of mode at positions: copied out in stretches that begin and end with one that is needed.
- * order: numbers of the list by position; NULL: the list ascends. */
+/* Apply `take` to mode's rows at these positions. Rows are copied in stretches that begin and end
+ * with a row that is needed. order: numbers of the list by position; NULL: the list is
+ * ascending. */
 static amped_status take_rows(ranking *r, int mode, const uint64_t *positions,
                               const uint64_t *order, uint64_t count, take_row *take) {
 #define NUMBER(k) (order != NULL ? order[k] : (k))
@@ -434,7 +438,7 @@ static void find_model(ranking *r, uint64_t i, const double *row) {
   r->models[i] = dot(r->products + i * r->n, row != NULL ? row : r->rows, r->n);
 }
 
-/* Is the row at a position of the ranked mode higher than entry i? */
+/* True if the row at this position of the ranked mode is higher than entry i. */
 static bool is_above(const ranking *r, uint64_t i, const double *row, uint64_t position) {
   const amped_rank_set *s = r->set;
   const uint64_t own = s->positions[s->mode][i];
@@ -451,7 +455,7 @@ static void take_pair(ranking *r, uint64_t pair, const double *row) {
   r->above[i] -= is_above(r, i, row, r->set->pair_position[pair]);
 }
 
-/* All entries against this rank's rows. */
+/* Compare all entries with this rank's rows. */
 static amped_status compare_block(ranking *r) {
   const amped_rank_set *s = r->set;
   const amped_plan *plan = r->context->plan;
@@ -496,7 +500,8 @@ amped_status amped_rank_set_find(const amped_context *context, const amped_rank_
   if (status == AMPED_OK) {
     amped_comm_sum_u64(context->comm, r.above, amped_comm_count(context->comm, set->count));
     for (uint64_t i = 0; i < set->count; i++) {
-      const uint64_t above = r.above[i] >> 63 != 0 ? 0 : r.above[i]; /* learnt more than once */
+      const uint64_t above = r.above[i] >> 63 != 0 ? 0 : r.above[i]; /* negative: an index was
+                                                                        trained more than once */
       if (above < AMPED_RANK_TOP)
         out->at[above]++;
     }

@@ -1,3 +1,4 @@
+/* RBS options: rows of the options. */
 #include "solver/rbs_options.h"
 
 static const amped_option rows[] = {

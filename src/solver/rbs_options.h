@@ -13,14 +13,14 @@ typedef enum amped_rbs_sampler {
 /* Numbers below 0: not given. */
 typedef struct amped_rbs_options {
   amped_rbs_sampler sampler;
-  uint64_t block; /* indices of a block in the shortest mode, or slices of a group; 0: not given */
+  uint64_t block; /* indices of a block in the shortest mode, or slices per group; 0: not given */
   int epochs, search, polish;
-  uint64_t memory; /* bytes of a rank for cells; 0: as much as fits */
+  uint64_t memory; /* bytes per rank for cells; 0: as much as fits */
 } amped_rbs_options;
 
 extern const amped_option_group amped_rbs_option_rows; /* --sample, --block, --epochs, ... */
 
-/* Is any of them given? */
+/* Returns true if any of these options is given. */
 bool amped_rbs_options_given(const amped_rbs_options *options);
 
 #endif

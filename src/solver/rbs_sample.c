@@ -1,3 +1,4 @@
+/* Sample: shuffles of indices, and the sets of blocks and groups. */
 #include "solver/rbs_sample.h"
 
 #include <stdlib.h>
@@ -18,8 +19,8 @@ static uint64_t sets_of(const amped_rbs_shape *s, int mode) {
   return s->slices ? s->count * (uint64_t)s->nranks : s->count;
 }
 
-/* The first of `count` things that part i of `parts` has. Parts with one thing more come earlier
- * with a larger shift, which is less than `parts`. */
+/* First of `count` items in part i of `parts`. With a larger shift, parts with one item more come
+ * earlier; shift is less than `parts`. */
 static uint64_t cut_shifted(uint64_t count, uint64_t i, uint64_t parts, uint64_t shift) {
   return count / parts * i + (count % parts * i + shift) / parts;
 }
@@ -28,12 +29,12 @@ static uint64_t cut(uint64_t count, uint64_t i, uint64_t parts) {
   return cut_shifted(count, i, parts, 0);
 }
 
-/* The first block of a rank. */
+/* First block of a rank. */
 static uint64_t first_block(const amped_rbs_shape *s, int rank) {
   return cut(s->count, (uint64_t)rank, (uint64_t)s->nranks);
 }
 
-/* Indices of the room: for those of the longest mode. */
+/* Number of indices in the workspace: all indices of the longest mode. */
 static uint64_t room_of(const amped_rbs_shape *s) {
   uint64_t most = 0;
   for (int m = 0; m < s->order; m++)
@@ -76,7 +77,7 @@ void amped_rbs_sample_free(amped_rbs_sample *sample) {
   memset(sample, 0, sizeof *sample);
 }
 
-/* Indices first .. first + count, shuffled (Fisher and Yates), to `to`. */
+/* Shuffle indices first .. first + count (Fisher and Yates) into `to`. */
 static void shuffle(uint64_t seed, uint64_t epoch, int mode, uint64_t first, uint64_t count,
                     uint64_t *to) {
   const uint64_t stream = (epoch + 1) * AMPED_MAX_ORDER + (uint64_t)mode;
@@ -93,8 +94,8 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Every index of the mode is in one of its sets: taken in order, each goes behind those of its set.
- */
+/* Sort each set of the mode. Every index is in one set; in ascending order, each index is appended
+ * to its set. */
 static void sort_sets(amped_rbs_sample *s, int mode) {
   uint64_t *indices = s->indices[mode];
   uint64_t *first = s->first[mode];
@@ -108,7 +109,8 @@ static void sort_sets(amped_rbs_sample *s, int mode) {
   first[0] = 0;
 }
 
-/* Each block has its part of `count` indices from `first` on, the rank's own or all. */
+/* Draw blocks begin .. end: shuffle the `count` indices from `first` on, the rank's own or all, and
+ * cut them over the blocks. */
 static void draw_blocks(amped_rbs_sample *s, uint64_t seed, uint64_t epoch, int mode,
                         uint64_t begin, uint64_t end, uint64_t first, uint64_t count) {
   shuffle(seed, epoch, mode, first, count, s->indices[mode] + first);
@@ -130,7 +132,7 @@ static void draw_mode(amped_rbs_sample *s, uint64_t seed, uint64_t epoch, int mo
   }
 }
 
-/* Groups of slices that any rank can take: each is sorted, then cut over ranks. */
+/* Cut groups of slices that any rank can take: sort each group, then cut it over ranks. */
 static void cut_groups(amped_rbs_sample *s) {
   const amped_rbs_shape *shape = &s->shape;
   const uint64_t ranks = (uint64_t)shape->nranks;
@@ -157,13 +159,14 @@ void amped_rbs_sample_in_order(amped_rbs_sample *s) {
   cut_groups(s);
 }
 
-/* The first slice of a group among a rank's own. Ranks have their larger groups at other times. */
+/* First slice of a group among a rank's own slices. The shift gives ranks their larger groups at
+ * different steps. */
 static uint64_t own_slice(const amped_rbs_shape *s, uint64_t group, uint64_t rank) {
   return cut_shifted(s->rank_rows[rank], group, s->count, cut(s->count, rank, (uint64_t)s->nranks));
 }
 
-/* Groups of each rank's own slices. They are shuffled rank by rank, and dealt out group by group.
- */
+/* Draw groups of each rank's own slices: shuffle them rank by rank, and distribute them over
+ * groups. */
 static void draw_own_groups(amped_rbs_sample *s, uint64_t seed, uint64_t epoch) {
   const amped_rbs_shape *shape = &s->shape;
   const uint64_t ranks = (uint64_t)shape->nranks;

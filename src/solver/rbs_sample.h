@@ -1,16 +1,16 @@
-/* Sample: the indices of a dense tensor that randomised block sampling visits, drawn anew for every
+/* Sample: the indices of a dense tensor that randomised block sampling visits, drawn anew in every
  * epoch. Pure functions of the shape, the seed and the epoch: the same on every rank.
  *
- * Blocks: the indices of every mode are shuffled and cut into `count` sets of about the same size.
- * Block b has set b of each mode, so blocks share no index, and each index is in one. Rank p has
- * blocks count p / nranks .. count (p + 1) / nranks - 1. Where ranks have own indices of a mode, a
- * rank's blocks have these alone.
+ * Blocks: the indices of every mode are shuffled and cut into `count` sets of about equal size.
+ * Block b has set b of each mode, so blocks share no index, and each index is in one block. Rank p
+ * has blocks count p / nranks .. count (p + 1) / nranks - 1. If ranks own indices of a mode, a
+ * rank's blocks have only its own indices of this mode.
  *
- * Slices: groups of slices, that is, of indices of one mode, with all indices of the others. The
- * mode's indices are shuffled and cut into `count` groups, and each group over the ranks; where
- * ranks have own indices, each rank's are shuffled and cut. Each slice is in one group of an epoch.
+ * Slices: a group has some indices of one mode, and all indices of the others. The mode's indices
+ * are shuffled and cut into `count` groups, and each group is cut over the ranks. If ranks own
+ * indices, each rank's own indices are shuffled and cut. Each slice is in one group of an epoch.
  *
- * Sets ascend. They may be empty. */
+ * Sets are ascending. They may be empty. */
 #ifndef AMPED_RBS_SAMPLE_H
 #define AMPED_RBS_SAMPLE_H
 
@@ -21,39 +21,41 @@ typedef struct amped_rbs_shape {
   uint64_t dims[AMPED_MAX_ORDER];
   int nranks;
   bool slices;
-  int mode;                  /* of slices, and of own indices */
-  const uint64_t *rank_rows; /* [nranks] of it each rank has so many, in order of ranks; NULL: each
-                                has all */
-  uint64_t count;            /* blocks, or groups; blocks: at least nranks */
+  int mode;                  /* mode of slices, and of own indices */
+  const uint64_t *rank_rows; /* [nranks] own indices of the mode per rank, in order of ranks; NULL:
+                                every rank has all indices */
+  uint64_t count;            /* number of blocks or groups; blocks: at least nranks */
 } amped_rbs_shape;
 
 typedef struct amped_rbs_sample {
   amped_rbs_shape shape;
-  uint64_t sets[AMPED_MAX_ORDER];     /* of slices groups x ranks, group by group; else blocks */
-  uint64_t *indices[AMPED_MAX_ORDER]; /* [dims[m]] set after set; of modes that have no sets all */
-  uint64_t *first[AMPED_MAX_ORDER];   /* [sets[m] + 1] */
-  uint64_t *room;                     /* [dims of the longest mode] */
+  uint64_t sets[AMPED_MAX_ORDER];     /* number of sets. Slices: groups x ranks, group by group;
+                                         else blocks */
+  uint64_t *indices[AMPED_MAX_ORDER]; /* [dims[m]] set after set; all indices if the mode has no
+                                         sets */
+  uint64_t *first[AMPED_MAX_ORDER];   /* [sets[m] + 1] first place of each set in indices */
+  uint64_t *room;                     /* workspace, [dims of the longest mode] */
 } amped_rbs_sample;
 
-/* Bytes that create takes. */
+/* Bytes of host memory that create takes. */
 uint64_t amped_rbs_sample_bytes(const amped_rbs_shape *shape);
-/* free takes zeros, too. The shape's rank_rows are borrowed. */
+/* The shape's rank_rows are borrowed. free accepts a zeroed struct. */
 amped_status amped_rbs_sample_create(const amped_rbs_shape *shape, amped_rbs_sample *out);
 void amped_rbs_sample_free(amped_rbs_sample *sample);
 
 void amped_rbs_sample_draw(amped_rbs_sample *sample, uint64_t seed, uint64_t epoch);
 
-/* In place of a draw, of slices that any rank can take: groups follow each other in the file. */
+/* In place of a draw, if any rank can take any slice: groups follow each other in the file. */
 void amped_rbs_sample_in_order(amped_rbs_sample *sample);
 
-/* Parts of an epoch that follow each other: groups; blocks go all at once. */
+/* Number of steps of an epoch, which follow each other: one per group; one for all blocks. */
 uint64_t amped_rbs_sample_steps(const amped_rbs_shape *shape);
 
-/* The blocks of a rank in a step, and their indices; borrowed until the next draw. */
+/* *out = the blocks of a rank in a step, and their indices; borrowed until the next draw. */
 void amped_rbs_sample_sets(const amped_rbs_sample *sample, uint64_t step, int rank,
                            amped_block_sets *out);
 
-/* Room that any rank's blocks of a step take. Slices that any rank can take are brought. */
+/* Largest shape of any rank's blocks in a step. Slices that any rank can take are `brought`. */
 amped_block_shape amped_rbs_sample_most(const amped_rbs_shape *shape);
 
 #endif

@@ -1,15 +1,17 @@
+/* RBS settings: defaults from the tensor's sizes, checks, and the weight of the proximal term. */
 #include "solver/rbs_settings.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Blocks along a mode, and slices of a group, where the user does not say. A block has so many
- * indices a component at least. */
+/* Defaults: blocks per mode, and slices per group. A block has at least INDICES_OF_COMPONENT
+ * indices per component. */
 #define BLOCKS 8
 #define SLICES 30
 #define INDICES_OF_COMPONENT 2
 
-/* The search begins with short steps, which become long (docs/decisions/064). */
+/* Factor of lambda per step: the search begins with short steps, which become long
+ * (docs/decisions/064). */
 #define SEARCH_FALL 0.6
 
 /* The restricted phase (Vervliet and De Lathauwer 2016). */
@@ -25,8 +27,8 @@ static int shortest_mode(const amped_plan *plan) {
   return shortest;
 }
 
-/* Blocks along each mode where their size is not given: BLOCKS, or one a rank, of which each has
- * enough indices; 0: there are no two such blocks, or ranks without. */
+/* Default number of blocks per mode: BLOCKS, or one per rank if there are more ranks; fewer if
+ * blocks would have too few indices. 0: fewer than two such blocks, or fewer than ranks. */
 static uint64_t usual_blocks(const amped_plan *plan) {
   const uint64_t least = INDICES_OF_COMPONENT * (uint64_t)plan->ncomps;
   const uint64_t most = plan->dims[shortest_mode(plan)] / least;

@@ -8,25 +8,26 @@
 
 typedef struct amped_rbs_settings {
   amped_rbs_shape shape;
-  uint64_t block;  /* indices of a block in the shortest mode, or slices of a group, about */
-  uint64_t epochs; /* at most */
-  uint64_t search; /* of them, those without restricted steps */
-  uint64_t polish; /* sweeps of ALS behind them */
+  uint64_t block;  /* indices of a block in the shortest mode, or slices per group, about */
+  uint64_t epochs; /* maximum number of epochs */
+  uint64_t search; /* epochs without restricted steps, included in `epochs` */
+  uint64_t polish; /* sweeps of ALS after the epochs */
 } amped_rbs_settings;
 
-/* Of a tensor whose slabs the ranks hold, or whose cells stay in their file. The shape borrows the
- * plan's rows. AMPED_USAGE, with numbers, where the sizes do not allow what is asked for. */
+/* Make the settings for a tensor whose slabs the ranks hold, or whose cells stay in their file. The
+ * shape borrows the plan's rows. Returns AMPED_USAGE, with numbers, if the sizes do not allow the
+ * options. */
 amped_status amped_rbs_settings_make(const amped_rbs_options *options, const amped_plan *plan,
                                      amped_rbs_settings *out);
 
-/* The share of the cells that an epoch reads. */
+/* Share of the cells that an epoch reads. */
 double amped_rbs_epoch_share(const amped_rbs_settings *settings);
 
-/* The weight of the proximal term in a step of an epoch, both counted from 0: in the search it
- * falls from 1 to the least, then it grows up to 100. */
+/* Weight of the proximal term in a step of an epoch, both counted from 0. In the search it falls
+ * from 1 to AMPED_RBS_LEAST. Afterwards it grows up to 100. */
 double amped_rbs_lambda(const amped_rbs_settings *settings, uint64_t epoch, uint64_t step);
 
-/* The least of these weights. */
+/* Smallest of these weights. */
 #define AMPED_RBS_LEAST 1e-6
 
 #endif

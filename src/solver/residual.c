@@ -1,3 +1,4 @@
+/* Residual: grams in double-double, the pass over nonzeros, and the choice of |X|^2. */
 #include "solver/residual.h"
 
 #include <math.h>
@@ -5,19 +6,19 @@
 
 #include "base/mem.h"
 
-/* Elements of the buffer for rows: 2 MiB. */
+/* Elements of the row buffer: 2 MiB. */
 #define BUFFER (UINT64_C(1) << 18)
 
-/* What cancels is known to this part of its size. Terms are off by some 2^-100, sums of up to 2^20
- * terms in a strip or thread by 2^20 times as much. */
+/* Relative error of terms that cancel. A term is off by about 2^-100, and sums of up to 2^20 terms
+ * in a strip or thread by 2^20 times as much. */
 #define UNIT 0x1p-80
 
 typedef struct work {
   const amped_context *context;
   double *rows;
-  double *weights; /* scaled as X is */
-  amped_dd *gram;  /* of a mode, the triangle of rows r and columns s >= r, row by row */
-  amped_dd *grams; /* its products over modes */
+  double *weights; /* weights, scaled like X */
+  amped_dd *gram;  /* gram of a mode: triangle of rows r and columns s >= r, row by row */
+  amped_dd *grams; /* products of grams over modes */
 } work;
 
 static const char what[] = "the fit near 1";
@@ -26,7 +27,7 @@ static uint64_t triangle(const amped_plan *plan) {
   return (uint64_t)plan->ncomps * ((uint64_t)plan->ncomps + 1) / 2;
 }
 
-/* Of a buffer; ncomps is at most 1024. */
+/* Rows per buffer; ncomps is at most 1024. */
 static uint64_t buffer_rows(const amped_plan *plan) {
   return BUFFER / (uint64_t)plan->ncomps;
 }
@@ -57,7 +58,7 @@ static void release(work *w) {
 
 /* --- |M|^2 ------------------------------------------------------------------------------------ */
 
-/* Add `count` rows to row r of the gram's triangle, in their order. */
+/* Add `count` rows, in their order, to row r of the gram's triangle. */
 static void add_gram_row(const double *rows, uint64_t count, uint64_t n, uint64_t r, amped_dd *to) {
   for (uint64_t i = 0; i < count; i++) {
     const double *row = rows + i * n;
@@ -67,7 +68,7 @@ static void add_gram_row(const double *rows, uint64_t count, uint64_t n, uint64_
   }
 }
 
-/* Row r of the triangle begins there. */
+/* Place at which row r of the triangle begins. */
 static uint64_t triangle_row(uint64_t n, uint64_t r) {
   return r * n - r * (r - 1) / 2;
 }
@@ -79,7 +80,7 @@ static void add_gram(const work *w, uint64_t count) {
     add_gram_row(w->rows, count, n, r, w->gram + triangle_row(n, r));
 }
 
-/* Own rows of mode's factor: their gram. Those of mode 0 also go to the output. */
+/* Add own rows of mode's factor to its gram. Rows of mode 0 are also copied to the output. */
 static amped_status visit_own_rows(work *w, int mode) {
   const amped_plan *plan = w->context->plan;
   const amped_worker *worker = w->context->worker;
@@ -97,7 +98,7 @@ static amped_status visit_own_rows(work *w, int mode) {
   return AMPED_OK;
 }
 
-/* Sum double-doubles over ranks, in the order of ranks. */
+/* Collective. Sum double-doubles over ranks, in the order of ranks. */
 static void sum_over_ranks(const amped_context *context, amped_dd *values, uint64_t count) {
   if (context->comm->nranks > 1)
     amped_comm_sum_dd(context->comm, values, count);
@@ -115,7 +116,7 @@ static amped_dd model_norm_squared(const work *w) {
   return sum;
 }
 
-/* Collective; the status is this rank's own. */
+/* Collective; the status is this rank's own. Multiply the grams of all modes. */
 static amped_status multiply_grams(work *w) {
   const amped_plan *plan = w->context->plan;
   amped_status status = AMPED_OK;
@@ -132,8 +133,7 @@ static amped_status multiply_grams(work *w) {
 
 /* --- the pass --------------------------------------------------------------------------------- */
 
-/* The rows that other ranks own, and of which this rank has nonzeros of mode 0, go to the output.
- */
+/* Copy rows that other ranks own, and for which this rank has nonzeros of mode 0, to the output. */
 static amped_status put_shared_rows(work *w) {
   const amped_plan *plan = w->context->plan;
   const amped_worker *worker = w->context->worker;
@@ -157,11 +157,11 @@ static amped_status put_shared_rows(work *w) {
   return AMPED_OK;
 }
 
-/* Chooses |X|^2, scaled, and returns what is not known of |X|^2 - 2 (X, M). `seen` adds up the
- * nonzeros as they are in memory; `stated` is the plan's: that of the file, which is rounded, is
- * without the rounding of values to float, and counts coordinates that repeat once. A difference
- * that float explains may be either. Where coordinates repeat, the stated one is right; then the
- * rounding of sums and of values of all sizes remains. */
+/* Choose |X|^2, scaled, and return the unknown part of |X|^2 - 2 (X, M). seen: sum over nonzeros as
+ * they are in memory. stated: the plan's |X|^2, from the file; it is rounded, does not include
+ * rounding of values to float, and counts repeated coordinates once. Either may be right if float
+ * rounding explains the difference. If coordinates repeat, `stated` is right; then rounding of sums
+ * and of values of all sizes remains. */
 static double choose_norm(const amped_plan *plan, double stated, amped_dd *seen) {
   const bool single = plan->value_type == AMPED_F32;
   const double unit = single ? 0x1p-22 : 0x1p-51;

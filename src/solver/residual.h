@@ -1,10 +1,9 @@
-/* Residual: |X - M|^2 of the factors as they are stored, where the quick formula of a solver
- * cancels.
+/* Residual: |X - M|^2 of the factors as stored, for fits at which a solver's quick formula cancels.
  *
- * |X - M|^2 = |X|^2 + |M|^2 - 2 (X, M), each in double-double (base/double_double.h): |M|^2 from
- * the factors' grams over all rows, the other two from a pass over all nonzeros. So what cancels is
- * known to some 2^-80 of its size (docs/numerics.md). The cost: a gram's and an MTTKRP's work, in
- * double-double. */
+ * |X - M|^2 = |X|^2 + |M|^2 - 2 (X, M), with each term in double-double (base/double_double.h).
+ * |M|^2 comes from the factors' grams over all rows, the other two from a pass over all nonzeros.
+ * Terms that cancel are therefore known to about 2^-80 of their size (docs/numerics.md). The cost
+ * is one gram and one MTTKRP, in double-double. */
 #ifndef AMPED_RESIDUAL_H
 #define AMPED_RESIDUAL_H
 
@@ -12,15 +11,15 @@
 
 typedef struct amped_residual {
   double part;  /* |X - M|^2 / |X|^2, at least 0 */
-  double error; /* of it, at most */
+  double error; /* bound of the error of part */
 } amped_residual;
 
-/* Can the context's tensor format do that? */
+/* Returns true if the context's tensor format can measure it. */
 bool amped_residual_is_possible(const amped_context *context);
 
-/* Collective, between sweeps: the factors of all modes have arrived on every rank, the output is
- * free. Columns have unit length or are zero. The status is agreed. The same result on every rank.
- */
+/* Collective, between sweeps; the status is agreed. The factors of all modes have arrived on every
+ * rank, with columns of unit length or zero columns. The output is overwritten. The result is the
+ * same on every rank. */
 amped_status amped_residual_measure(const amped_context *context, const double *weights,
                                     amped_residual *out);
 

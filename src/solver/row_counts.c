@@ -1,13 +1,14 @@
+/* Row counts: sums of weights over slabs of nonzeros, then over ranks. */
 #include "solver/row_counts.h"
 
 #include <string.h>
 
 #include "base/mem.h"
 
-/* Nonzeros that are looked at together. */
+/* Nonzeros per slab. */
 #define SLAB UINT64_C(65536)
 
-/* Numbers of a message: MPI counts them in an int. */
+/* Numbers per message; MPI counts them in an int. */
 #define MESSAGE (UINT64_C(1) << 24)
 
 /* A slab of nonzeros. */
@@ -40,7 +41,7 @@ uint64_t amped_row_counts_bytes(const amped_plan *plan) {
   return bytes;
 }
 
-/* This rank's nonzeros. */
+/* Add the weights of this rank's nonzeros to their rows. */
 static amped_status count_own(const amped_context *context, slab *s, amped_row_counts *out) {
   const amped_plan *plan = context->plan;
   const amped_worker *worker = context->worker;

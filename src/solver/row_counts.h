@@ -1,8 +1,5 @@
-/* Row counts: the n of every row (backend/row_fit.h), which is the sum of its nonzeros' weights
- * over all ranks, without those that are held out; and sums over rows that are weighted so. A model
- * history is made of these (stream_model.h).
- *
- * Both functions are collective. */
+/* Row counts: n of every row (backend/row_fit.h), the sum of its nonzeros' weights over all ranks,
+ * without held-out nonzeros. Model histories use them (stream_model.h). */
 #ifndef AMPED_ROW_COUNTS_H
 #define AMPED_ROW_COUNTS_H
 
@@ -10,14 +7,14 @@
 
 /* Host memory. */
 typedef struct amped_row_counts {
-  double *all[AMPED_MAX_ORDER]; /* of mode's positions */
-  double *own[AMPED_MAX_ORDER]; /* of this rank's block, in `all` */
+  double *all[AMPED_MAX_ORDER]; /* by position in the mode's factor */
+  double *own[AMPED_MAX_ORDER]; /* this rank's block of `all`; borrowed */
 } amped_row_counts;
 
-/* The bytes that find takes. */
+/* Bytes of host memory that find takes. */
 uint64_t amped_row_counts_bytes(const amped_plan *plan);
 
-/* Collective; the status is agreed. *out is empty on failure. Row fits are prepared. */
+/* Collective; the status is agreed. Row fits must be prepared. *out is empty on failure. */
 amped_status amped_row_counts_find(const amped_context *context, amped_row_counts *out);
 void amped_row_counts_free(amped_row_counts *counts);
 

@@ -1,3 +1,4 @@
+/* Row rule: texts for files and the user, and the lengths of a component's columns. */
 #include "solver/row_rule.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@
 
 #include "base/types.h"
 
-/* More halvings than doubles have digits and exponents. */
+/* Halvings of an error: more than a double has digits and exponents. */
 #define HALVINGS 80
 
 bool amped_row_rule_penalises(const amped_row_rule *rule) {
@@ -29,7 +30,8 @@ bool amped_row_rule_descends(const amped_row_rule *rule, int mode) {
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* Numbers of the modes, counted from `first`, with `between` them and `before_last` the last. */
+/* List the nonnegative modes, counted from `first`, with `between` after each one, and
+ * `before_last` before the last one. Returns the length. */
 static size_t list_modes(const amped_row_rule *rule, int order, int first, const char *between,
                          const char *before_last, char *buffer) {
   size_t used = 0;
@@ -71,7 +73,7 @@ const char *amped_row_rule_key(const amped_row_rule *rule, int order, char *buff
   return buffer;
 }
 
-/* A mode is one digit: there are AMPED_MAX_ORDER at most. */
+/* Each mode is one digit, because there are at most AMPED_MAX_ORDER modes. */
 const char *amped_row_rule_key_told(const char *key, char *buffer) {
   const char *modes = strchr(key, '=');
   (void)snprintf(buffer, AMPED_ROW_RULE_TEXT, "%s", key);
@@ -95,15 +97,15 @@ const char *amped_row_rule_objective(const amped_row_rule *rule, char *buffer) {
 
 /* --- lengths ---------------------------------------------------------------------------------- */
 
-/* Where the penalties are least, length * (their slope) is one number in all modes; this is the
- * length that has it. */
+/* Length of a column whose product length * (slope of its penalties) is `slope`. If the penalties
+ * are smallest, this product is the same in all modes. */
 static double length_of(const amped_row_rule *rule, double slope, double size) {
   const double b = rule->l1 > 0.0 ? rule->l1 * size : 0.0;
   return 2.0 * slope / (b + sqrt(b * b + 4.0 * rule->ridge * slope));
 }
 
-/* The logarithm of that number is looked for. With it grows that of the product of lengths, by a
- * share of order / 2 to order: so a step by 1 / order of what is missing halves the error. */
+/* Search the logarithm of the slope. If it grows by 1, the logarithm of the product of lengths
+ * grows by order / 2 to order. So a step by 1 / order of the missing amount halves the error. */
 void amped_row_rule_share(const amped_row_rule *rule, int order, double weight, const double *sizes,
                           double *lengths) {
   const double asked = log(weight);

@@ -1,3 +1,4 @@
+/* Ruled rows: penalties in V, row descent, and measures of the final model. */
 #include "solver/ruled_rows.h"
 
 #include <cblas.h>
@@ -22,10 +23,10 @@ struct amped_ruled_rows {
   const amped_row_rule *rule;
   double *weights;
   double *grams[AMPED_MAX_ORDER];
-  double *sizes[AMPED_MAX_ORDER]; /* [ncomps] of unit columns: sums of sizes */
+  double *sizes[AMPED_MAX_ORDER]; /* [ncomps] sums of absolute values in unit columns */
   double *shrink;                 /* [ncomps] */
   bool *gone;                     /* [ncomps] */
-  double *room;                   /* [ncomps] twice */
+  double *room;                   /* workspace, [2 ncomps] */
   double *v;                      /* [ncomps][ncomps] */
   double *rows, *output;          /* [ROWS][ncomps] */
   double *sums;                   /* [ROWS][SUMS] */
@@ -114,7 +115,7 @@ amped_status amped_ruled_rows_begin(amped_ruled_rows *r, bool is_start) {
   return status;
 }
 
-/* The line comes once, with the first of them. */
+/* Warn about components that have become zero, once and with the first of them. */
 static void tell_gone(amped_ruled_rows *r) {
   for (int c = 0; c < r->context->plan->ncomps && !r->told_gone; c++)
     if (!(r->weights[c] > 0.0)) {
@@ -132,7 +133,7 @@ amped_status amped_ruled_rows_finish(amped_ruled_rows *r, int mode, amped_status
 
 /* --- updates ---------------------------------------------------------------------------------- */
 
-/* The lengths of a component's columns. */
+/* Find the lengths of a component's columns, and their sums of absolute values. */
 static void share(const amped_ruled_rows *r, int c, double *lengths, double *sizes) {
   const int order = r->context->plan->order;
   for (int m = 0; m < order; m++)
@@ -147,7 +148,7 @@ static bool has_model(const amped_ruled_rows *r) {
   return false;
 }
 
-/* A row and a column of zeros; by an inverse, which has to exist, 1 on the diagonal. */
+/* Set row and column c of v to zeros. If v will be inverted, its diagonal entry becomes 1. */
 static void forget(const amped_ruled_rows *r, int mode, int c, double *v) {
   const int n = r->context->plan->ncomps;
   for (int k = 0; k < n; k++)
@@ -214,7 +215,8 @@ double amped_ruled_rows_penalty(const amped_ruled_rows *r) {
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* What is wrong with entry a, of slope g of the smooth part: 0 where neither way makes less. */
+/* Violation of optimality at entry a, with slope g of the smooth part. 0 if no change of a lowers
+ * the objective. */
 static double wrong_by(bool nonnegative, double a, double g, double shrink) {
   if (a > 0.0 || (nonnegative && !(a < 0.0)))
     return a > 0.0 ? g + shrink : fmin(0.0, g + shrink);
@@ -223,7 +225,7 @@ static double wrong_by(bool nonnegative, double a, double g, double shrink) {
   return g > shrink ? g - shrink : g < -shrink ? g + shrink : 0.0;
 }
 
-/* The row gets the weights. */
+/* Find the sums of a row. The weights are multiplied into the row. */
 static void measure_row(const amped_ruled_rows *r, const amped_row_descent *d, double *row,
                         const double *output, double *sums) {
   const size_t n = (size_t)r->context->plan->ncomps;
@@ -242,7 +244,7 @@ static void measure_row(const amped_ruled_rows *r, const amped_row_descent *d, d
   }
 }
 
-/* Over own rows of mode, of which the output has MTTKRP. */
+/* Add the sums of mode's own rows. The output has mode's MTTKRP. */
 static amped_status add_rows(amped_ruled_rows *r, int mode, const amped_row_descent *d,
                              double *sums) {
   const amped_plan *plan = r->context->plan;

@@ -1,3 +1,4 @@
+/* Solver state: allocation, copies and release. */
 #include "solver/solver_state.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Solver state: the data, beside the factors, from which the next sweep begins. Host memory, the
- * same on every rank.
+/* Solver state: the data, in addition to the factors, from which the next sweep begins. Host
+ * memory, the same on every rank.
  *
  * A struct that amped_solver_state_create or _copy filled owns its arrays, and free frees them.
  * Other structs borrow their arrays. */
@@ -19,17 +19,18 @@ typedef struct amped_solver_state {
   const char *metric; /* name of the number that sweeps improve; static text */
   double *history;    /* [sweeps] the metric */
   double *weights;    /* [ncomps] */
-  /* ncomps x ncomps each, as the last sweep left them; all NULL where the solver keeps none */
+  /* [ncomps][ncomps] per mode, after the last sweep; all NULL if the solver keeps none */
   double *grams[AMPED_MAX_ORDER];
-  /* Of a solver that has them (iterate.h): numbers of its own, and a second set of factors, of its
-   * best sweep or of the one before. Count 0, NULL: none. */
+  /* Optional (iterate.h): the solver's own numbers, and a second set of factors, from its best
+   * sweep or from the sweep before. Count 0, NULL: none. */
   uint64_t number_count;
   double *numbers;                 /* [number_count] */
   const amped_saved_factors *best; /* borrowed; not copied */
-  /* In place of best: that set and the factors in hand change places, on every rank; not copied. */
+  /* Alternative to `best`: swap the second set and the current factors, on every rank. Not
+   * copied. */
   amped_status (*change_places)(void *self);
   void *change_places_of;
-  amped_ktensor kept; /* the set, on rank 0, in a checkpoint; order 0: none */
+  amped_ktensor kept; /* second set in a checkpoint, on rank 0; order 0: none */
 } amped_solver_state;
 
 amped_status amped_solver_state_create(amped_solver_state *state, int order, int ncomps,

@@ -1,3 +1,4 @@
+/* Stream: choice of training entries, starts of new rows, and learning of a batch. */
 #include "solver/stream.h"
 
 #include <string.h>
@@ -19,20 +20,21 @@ void amped_learnt_free(amped_learnt *l) {
   memset(l, 0, sizeof *l);
 }
 
-/* Bytes of new rows that are made together. */
+/* Bytes of new rows that are stored together. */
 #define PIECE (UINT64_C(1) << 20)
 
-/* A batch in hand. */
+/* The current batch. */
 typedef struct work {
   const amped_stream *s;
   amped_input *input;
   uint64_t old_dims[AMPED_MAX_ORDER];
-  const amped_sptensor *all;  /* rank 0: the input's; elsewhere NULL */
-  const amped_sptensor *mine; /* this rank's part of all: all, or */
+  const amped_sptensor *all;  /* rank 0: entries of the input; elsewhere NULL */
+  const amped_sptensor *mine; /* this rank's part of the entries: `all` on one rank, else `dealt` */
   amped_sptensor dealt;
-  const amped_sptensor *learn; /* those of mine that are learnt: all of them, or */
+  const amped_sptensor *learn; /* this rank's training entries: `mine`, or `some` if not all are
+                                  learnt */
   amped_sptensor some;
-  amped_stream_batch *batch; /* NULL where nothing is learnt, and of a published history */
+  amped_stream_batch *batch; /* NULL if nothing is learnt, and for a published history */
   amped_learnt *out;
 } work;
 
@@ -40,8 +42,7 @@ static bool is_published(const work *w) {
   return w->s->head->history == AMPED_HISTORY_PUBLISHED;
 }
 
-/* --- entries -----------------------------------------------------------------------------------
- */
+/* --- entries --------------------------------------------------------------------------------- */
 
 static void copy_entry(const amped_sptensor *from, uint64_t k, amped_sptensor *to, uint64_t at) {
   for (int m = 0; m < from->order; m++)
@@ -49,7 +50,7 @@ static void copy_entry(const amped_sptensor *from, uint64_t k, amped_sptensor *t
   to->values[at] = from->values[k];
 }
 
-/* What becomes of an entry. */
+/* Use of an entry: learn it, hold it out, or drop it. */
 enum { LEARN, HOLD, DROP, FATES };
 
 static int fate_of(const work *w, const amped_sptensor *list, uint64_t k) {
@@ -61,7 +62,7 @@ static int fate_of(const work *w, const amped_sptensor *list, uint64_t k) {
   return inside ? DROP : LEARN;
 }
 
-/* Entries whose fates are counted together, by one thread. */
+/* Entries per piece of a list; one thread counts or copies a piece. */
 #define TEAM_ENTRIES (UINT64_C(1) << 14)
 
 static uint64_t end_of_piece(const amped_sptensor *list, uint64_t piece) {
@@ -69,7 +70,7 @@ static uint64_t end_of_piece(const amped_sptensor *list, uint64_t piece) {
   return end < list->nnz ? end : list->nnz;
 }
 
-/* For each piece of the list: the entries of each fate in the pieces before it. */
+/* counts[i] = numbers of entries of each fate in the pieces before piece i. */
 static void count_fates(const work *w, const amped_sptensor *list, uint64_t pieces,
                         uint64_t (*counts)[FATES]) {
 #pragma omp parallel for schedule(static)
@@ -85,7 +86,7 @@ static void count_fates(const work *w, const amped_sptensor *list, uint64_t piec
       counts[i + 1][f] += counts[i][f];
 }
 
-/* Each piece to where those before it end. */
+/* Copy the entries of each piece behind the entries of earlier pieces. This changes counts. */
 static void copy_entries(const work *w, const amped_sptensor *list, uint64_t pieces,
                          uint64_t (*counts)[FATES], amped_sptensor *const *to) {
 #pragma omp parallel for schedule(static)
@@ -99,8 +100,8 @@ static void copy_entries(const work *w, const amped_sptensor *list, uint64_t pie
   }
 }
 
-/* Entries are learnt, held out or dropped: *found of each. They are copied to the lists of their
- * fates, which may be NULL, unless all are learnt. */
+/* Split the list by fate: found = numbers of entries. Entries are copied to the lists of their
+ * fates; NULL: not copied. If all entries are learnt, none is copied. */
 static amped_status part_entries(const work *w, const amped_sptensor *list,
                                  amped_sptensor *const *to, uint64_t *found) {
   const uint64_t pieces = amped_ceil_div(list->nnz, TEAM_ENTRIES);
@@ -122,7 +123,7 @@ done:
   return status;
 }
 
-/* Rank 0: the first mode of which all entries lie in new rows. */
+/* Rank 0: return the first mode in which all entries lie in new rows; -1: none. */
 static int find_growing(const work *w) {
   for (int m = 0; m < w->all->order; m++) {
     uint64_t k = 0;
@@ -134,7 +135,7 @@ static int find_growing(const work *w) {
   return -1;
 }
 
-/* This rank's entries that are learnt; rank 0 lists those of all ranks that are held out. */
+/* Choose this rank's training entries. Rank 0 also lists the held-out entries of all ranks. */
 static amped_status choose_entries(work *w, uint64_t *found) {
   const bool is_root = w->s->comm->rank == 0;
   const bool is_alone = w->s->comm->nranks == 1;
@@ -150,7 +151,8 @@ static amped_status choose_entries(work *w, uint64_t *found) {
   return AMPED_OK;
 }
 
-/* Collective; the status is agreed. */
+/* Collective; the status is agreed. Find the growing mode, distribute the entries, and count their
+ * fates. */
 static amped_status take_entries(work *w, int growing) {
   const amped_comm *comm = w->s->comm;
   amped_learnt *out = w->out;
@@ -172,10 +174,9 @@ static amped_status take_entries(work *w, int growing) {
   return AMPED_OK;
 }
 
-/* --- new rows ----------------------------------------------------------------------------------
- */
+/* --- new rows -------------------------------------------------------------------------------- */
 
-/* A row of values of the rows' type becomes the prior. */
+/* Set a row, of the rows' type, to its mode's prior; a bias becomes 0. */
 static void set_prior(const work *w, int mode, void *to) {
   const amped_stream_rows *rows = w->s->rows;
   const uint64_t components = rows->ncomps - (w->s->head->biased ? 1 : 0);
@@ -183,7 +184,8 @@ static void set_prior(const work *w, int mode, void *to) {
     amped_value_put(to, rows->type, c, c < components ? w->s->head->prior[mode] : 0.0);
 }
 
-/* Published: a new row's start, where `like` is the last one before the batch. */
+/* Published history: set a new row to its start. like: the last row before the batch, which is
+ * copied in the growing mode. */
 static void set_start(const work *w, int mode, uint64_t row, const void *like, void *to) {
   const amped_stream_rows *rows = w->s->rows;
   const amped_row_start start = amped_stream_batch_start_of(w->s->head, mode);
@@ -194,12 +196,12 @@ static void set_start(const work *w, int mode, uint64_t row, const void *like, v
     amped_value_put(to, rows->type, c, amped_row_start_entry(&start, components, mode, row, c));
 }
 
-/* A published history: do all rows change? */
+/* True if all rows change: a published history learns entries. */
 static bool changes_all(const work *w) {
   return is_published(w) && w->out->learnt > 0;
 }
 
-/* The sums of a model history decay as rows do, which are not looked at. */
+/* Decay the sums of a model history by `forget`. A row's own n decays when the row is touched. */
 static void forget_sums(const work *w) {
   const amped_stream_rows *rows = w->s->rows;
   for (int m = 0; m < rows->order; m++)
@@ -207,17 +209,18 @@ static void forget_sums(const work *w) {
       rows->sums[m][i] *= w->s->head->forget;
 }
 
-/* The touched rows of a mode; NULL: none, or all. */
+/* Touched rows of a mode; NULL: no rows, or all rows. */
 static const amped_touched *touched_of(const work *w, int mode) {
   return w->batch != NULL ? amped_stream_batch_touched(w->batch, mode) : NULL;
 }
 
-/* Touched rows below `row`. */
+/* Number of touched rows below `row`. */
 static uint64_t touched_before(const amped_touched *t, uint64_t row) {
   return t != NULL ? amped_sort_find(t->rows, t->count, row) : 0;
 }
 
-/* New rows first .. first + count of a mode. */
+/* Fill `piece` with the starts of new rows first .. first + count of a mode. like: the last row
+ * before the batch. */
 static void set_piece(const work *w, int mode, uint64_t first, uint64_t count, const void *like,
                       char *piece) {
   const amped_touched *t = touched_of(w, mode);
@@ -234,7 +237,7 @@ static void set_piece(const work *w, int mode, uint64_t first, uint64_t count, c
     memcpy(piece + (t->rows[k] - first) * bytes, like, bytes);
 }
 
-/* All new rows of a mode. The buffer has room for a row and a piece. */
+/* Store the starts of all new rows of a mode. buffer: memory for most + 1 rows. */
 static amped_status set_new(const work *w, int mode, uint64_t most, char *buffer) {
   const amped_stream_rows *r = w->s->rows;
   const uint64_t dim = r->dims[mode];
@@ -249,7 +252,7 @@ static amped_status set_new(const work *w, int mode, uint64_t most, char *buffer
   return AMPED_OK;
 }
 
-/* Rows that are new, and those that have learnt nothing yet, get their start. */
+/* Set new rows, and touched rows that have learnt nothing yet, to their starts. */
 static amped_status start_rows(work *w) {
   amped_stream_rows *rows = w->s->rows;
   const uint64_t bytes = rows->ncomps * rows->type;
@@ -268,14 +271,14 @@ static amped_status start_rows(work *w) {
   return status;
 }
 
-/* --- what changed ------------------------------------------------------------------------------
- */
+/* --- changed rows ---------------------------------------------------------------------------- */
 
 static bool is_own(const amped_stream_rows *rows, uint64_t row) {
   return rows->nranks == 1 || amped_stream_owner(row, rows->nranks) == rows->rank;
 }
 
-/* Own rows among the first `count` touched ones. An owner's numbers go up by one. */
+/* List own rows among the first `count` touched rows, and return their number. An owner's rows have
+ * consecutive numbers, so a row's number gives its place in `out`. */
 static uint64_t list_touched(const amped_stream_rows *rows, const amped_touched *t, uint64_t count,
                              uint64_t *out) {
   uint64_t first = UINT64_MAX;
@@ -293,7 +296,7 @@ static uint64_t list_touched(const amped_stream_rows *rows, const amped_touched 
   return own;
 }
 
-/* Own rows that were touched, then all own ones that are new. */
+/* List a mode's changed own rows: touched old rows, then all new rows. */
 static amped_status list_change(const work *w, int mode, const amped_touched *t) {
   const amped_stream_rows *rows = w->s->rows;
   const uint64_t old = changes_all(w) ? 0 : w->old_dims[mode];
@@ -320,10 +323,9 @@ static amped_status find_change(const work *w) {
   return AMPED_OK;
 }
 
-/* --- a batch -----------------------------------------------------------------------------------
- */
+/* --- a batch --------------------------------------------------------------------------------- */
 
-/* Collective; the status is agreed. */
+/* Collective; the status is agreed. Errors at all entries; held: only at held-out entries. */
 static amped_status find_errors(const work *w, bool held, amped_errors *out) {
   const double began = amped_time();
   amped_trace_begin(AMPED_PHASE_ERRORS, AMPED_NO_NUMBER);
@@ -334,7 +336,7 @@ static amped_status find_errors(const work *w, bool held, amped_errors *out) {
   return status;
 }
 
-/* Collective; the status is agreed. */
+/* Collective; the status is agreed. Run the sweeps over the batch. */
 static amped_status fit(work *w) {
   const amped_stream *s = w->s;
   amped_mode_times times = {0.0, 0.0, 0.0, 0.0, 0.0};
@@ -357,8 +359,8 @@ static amped_status fit(work *w) {
   return status;
 }
 
-/* Every index up to the largest is a row, so that one wrong index makes more rows than any memory
- * holds. The status is this rank's own. */
+/* Check that the rows of grown modes fit in memory. Every index up to the largest is a row, so one
+ * wrong index can ask for more rows than any memory holds. The status is this rank's own. */
 static amped_status check_growth(const work *w) {
   const amped_state_head *h = w->s->head;
   const uint64_t *dims = amped_input_info(w->input)->dims;
@@ -381,7 +383,8 @@ static amped_status check_growth(const work *w) {
   return AMPED_OK;
 }
 
-/* Collective; the status is agreed. Up to the first sweep. */
+/* Collective; the status is agreed. All work before the first sweep: entries, rows, and the batch's
+ * tensor. */
 static amped_status load(work *w, int growing) {
   const amped_stream *s = w->s;
   const double began = amped_time();

@@ -1,3 +1,4 @@
+/* Stream batch: numbering of touched rows, loading, and learning. */
 #include "solver/stream_batch.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@
 struct amped_stream_batch {
   const amped_comm *comm;
   amped_batch_times *times;
-  amped_worker worker; /* the device is another's */
+  amped_worker worker; /* its device is borrowed */
   amped_touched touched[AMPED_MAX_ORDER];
   amped_input *input;
   amped_tensor_info info;
@@ -24,9 +25,9 @@ struct amped_stream_batch {
   amped_exchange *exchange;
   amped_row_fit fit;
   void *als;
-  uint64_t *positions[AMPED_MAX_ORDER]; /* of touched rows */
+  uint64_t *positions[AMPED_MAX_ORDER]; /* positions of touched rows in the batch's factors */
   amped_row_history histories[AMPED_MAX_ORDER];
-  amped_stream_model *model; /* of a model history, while the batch is learnt */
+  amped_stream_model *model; /* for a model history, while the batch is learnt */
   amped_context context;
 };
 
@@ -36,7 +37,8 @@ const amped_touched *amped_stream_batch_touched(const amped_stream_batch *b, int
 
 /* --- numbers of rows -------------------------------------------------------------------------- */
 
-/* Collective; the status is agreed. Each rank marks the rows of its entries. */
+/* Collective; the status is agreed. Find the touched rows of a mode by bits. Each rank marks the
+ * rows of its entries. */
 static amped_status mark_rows(const amped_comm *comm, const amped_sptensor *mine, int mode,
                               amped_touched *out) {
   const uint64_t words = amped_touched_words(mine->dims[mode]);
@@ -52,7 +54,7 @@ static amped_status mark_rows(const amped_comm *comm, const amped_sptensor *mine
   return status;
 }
 
-/* Collective; the status is agreed. All ranks' indices, in all: [total]. */
+/* Collective; the status is agreed. all = indices of all ranks' entries, [total]. */
 static amped_status gather_indices(const amped_comm *comm, const amped_sptensor *mine, int mode,
                                    uint64_t *all) {
   const uint64_t nranks = (uint64_t)comm->nranks;
@@ -77,7 +79,8 @@ agree:
   return status;
 }
 
-/* Collective; the status is agreed. Far fewer entries than rows: every rank sorts all indices. */
+/* Collective; the status is agreed. Find the touched rows of a mode by sorting all indices on every
+ * rank. This is for far fewer entries than rows. */
 static amped_status sort_rows(const amped_comm *comm, const amped_sptensor *mine, uint64_t total,
                               int mode, amped_touched *out) {
   uint64_t *all = NULL;
@@ -94,7 +97,8 @@ static amped_status sort_rows(const amped_comm *comm, const amped_sptensor *mine
   return status;
 }
 
-/* Collective; the status is agreed. This rank's entries, by numbers of rows. */
+/* Collective; the status is agreed. Find the touched rows of a mode, and replace the indices of
+ * this rank's entries by numbers of rows. */
 static amped_status number_mode(amped_stream_batch *b, const amped_sptensor *mine, uint64_t total,
                                 int mode, amped_input_part *numbered) {
   amped_touched *t = &b->touched[mode];
@@ -108,7 +112,7 @@ static amped_status number_mode(amped_stream_batch *b, const amped_sptensor *min
   return AMPED_OK;
 }
 
-/* Collective; the status is agreed. The input whose indices are the numbers of rows. */
+/* Collective; the status is agreed. Make the batch's input, whose indices are numbers of rows. */
 static amped_status number_rows(amped_stream_batch *b, const char *name,
                                 const amped_sptensor *mine) {
   amped_input_part numbered = {.count = mine->nnz, .values = mine->values};
@@ -129,7 +133,7 @@ static amped_status number_rows(amped_stream_batch *b, const char *name,
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-/* Values lie in memory as they are learnt, so that their mean is 0 and their scale 1. */
+/* Map of the values in memory: they are stored as the model uses them, with mean 0 and scale 1. */
 static amped_value_map map_of(const amped_state_head *head) {
   return (amped_value_map){head->mean, head->scale};
 }
@@ -161,14 +165,15 @@ static amped_status make_plan(amped_stream_batch *b, const amped_state_head *hea
   return amped_plan_map_values(&b->plan, map_of(head));
 }
 
-/* Seconds since *at, which moves on to now. */
+/* Add the seconds since *at, and set *at to now. */
 static void lap(double *at, double *seconds) {
   const double began = *at;
   *at = amped_time();
   *seconds += *at - began;
 }
 
-/* Collective; the status is agreed. The source is open. */
+/* Collective; the status is agreed. Make the plan, the factors and the copies. The source is
+ * open. */
 static amped_status load(amped_stream_batch *b, const amped_state_head *head,
                          amped_list_source *source, double *at) {
   double norm_squared = 0.0;
@@ -245,7 +250,7 @@ void amped_stream_batch_destroy(amped_stream_batch *b) {
   amped_stream_model_destroy(b->model);
   amped_complete_als.destroy(b->als);
   amped_exchange_destroy(b->exchange);
-  b->worker.device = NULL; /* not its own */
+  b->worker.device = NULL; /* borrowed */
   amped_worker_close(&b->worker);
   amped_plan_destroy(&b->plan);
   amped_tensor_info_free(&b->info);
@@ -259,13 +264,14 @@ void amped_stream_batch_destroy(amped_stream_batch *b) {
 
 /* --- rows in and out -------------------------------------------------------------------------- */
 
-/* Rows whose positions a thread finds together. */
+/* Number of rows whose positions one thread finds together. */
 #define FOUND_ROWS (UINT64_C(1) << 14)
 
-/* Of touched rows first .. end: most have the iDp of the one before. */
+/* Find the positions of touched rows first .. end. Most rows lie in the same iDp as the row
+ * before. */
 static void find_some(const amped_row_plan *rows, const amped_touched *t, uint64_t first,
                       uint64_t end, uint64_t *positions) {
-  uint64_t begin = 0; /* of an iDp; none yet */
+  uint64_t begin = 0; /* range of the current iDp's numbers; none yet */
   uint64_t past = 0;
   uint64_t position = 0;
   for (uint64_t k = first; k < end; k++) {
@@ -286,7 +292,7 @@ static void find_positions(const amped_row_plan *rows, const amped_touched *t,
     find_some(rows, t, k, k + FOUND_ROWS < t->count ? k + FOUND_ROWS : t->count, positions);
 }
 
-/* The stream's rows learn which of them the batch touches, and where its factors have them. */
+/* Give the stream's rows the list of touched rows, and their positions in the batch's factors. */
 static amped_status show_rows(amped_stream_batch *b, const amped_stream_rows *rows) {
   amped_row_list lists[AMPED_MAX_ORDER];
   for (int m = 0; m < rows->order; m++) {
@@ -337,7 +343,8 @@ static amped_status take_rows(const amped_stream_batch *b, const amped_stream_ro
 
 /* --- learning --------------------------------------------------------------------------------- */
 
-/* Collective. The status is this rank's own: a rank that fails makes only the collective calls. */
+/* Collective. Update mode's rows, or with `absorb` their history. The status is this rank's own: a
+ * rank that fails makes only the collective calls. */
 static amped_status work(amped_stream_batch *b, int mode, const amped_row_history *past,
                          amped_mode_times *times) {
   double solve_sec = 0.0;
@@ -345,8 +352,8 @@ static amped_status work(amped_stream_batch *b, int mode, const amped_row_histor
   return amped_complete_als.update(b->als, &b->fit, mode, times, &solve_sec);
 }
 
-/* Collective. New rows of a mode. `status` is this rank's own so far; that of the return is agreed
- * if there is a model, else it is this rank's own. */
+/* Collective. Make new rows of a mode. status: this rank's own so far. The returned status is
+ * agreed if there is a model; otherwise it is this rank's own. */
 static amped_status solve_rows(amped_stream_batch *b, int mode, amped_status status,
                                amped_mode_times *times) {
   amped_row_history past = b->histories[mode];
@@ -362,7 +369,8 @@ static amped_status solve_rows(amped_stream_batch *b, int mode, amped_status sta
   return status;
 }
 
-/* Collective. What the batch says of its rows joins their histories. Statuses as in solve_rows. */
+/* Collective. Add the batch's equations to the histories of its rows. Statuses are as in
+ * solve_rows. */
 static amped_status absorb(amped_stream_batch *b, int order, amped_status status,
                            amped_mode_times *times) {
   if (b->model != NULL)

@@ -1,5 +1,6 @@
-/* Stream batch: what a batch of a stream teaches the rows that it touches. A tensor of these rows
- * alone, on all ranks, with a plan, factors and copies of its own; rows keep their owners. */
+/* Stream batch: learns new rows and histories of the rows that a batch touches. The batch is a
+ * tensor of these rows only, on all ranks, with its own plan, factors and copies. Rows keep their
+ * owners. */
 #ifndef AMPED_STREAM_BATCH_H
 #define AMPED_STREAM_BATCH_H
 
@@ -11,43 +12,42 @@
 
 typedef struct amped_stream_batch amped_stream_batch;
 
-/* Seconds of a batch beside its sweeps and errors, on this rank. */
+/* This rank's seconds for a batch, without its sweeps and errors. */
 typedef struct amped_batch_times {
-  double entries; /* taken, and dealt for errors */
-  double rows;    /* that the entries touch: found and numbered */
-  double plan;    /* counts of the list, and the plan */
-  double memory;  /* for factors and copies */
-  double copies;  /* sorted and packed */
-  double fits;    /* what row fits take beside them */
-  double start;   /* new rows, and entries in the backend's memory */
-  double moves;   /* of rows to the batch's factors, and back */
-  double end;     /* what changed is listed, and memory freed */
+  double entries; /* choosing and distributing the entries */
+  double rows;    /* finding and numbering the touched rows */
+  double plan;    /* counting the list's entries, and planning */
+  double memory;  /* allocating factors and copies */
+  double copies;  /* sorting and packing the copies */
+  double fits;    /* preparing row fits */
+  double start;   /* starting new rows, and copying entries to the backend's memory */
+  double moves;   /* moving rows to the batch's factors, and back */
+  double end;     /* listing changed rows, and freeing memory */
 } amped_batch_times;
 
-/* Collective; the status is agreed. Loads all ranks' entries, at least one, in the stream's indices
- * and dims, of which `mine` has this rank's. Its values, `name`, for messages, comm and worker are
- * borrowed until destroy. The worker has a device alone, which has the rows, too. Adds to
- * *times, as learn does, which is borrowed until destroy. *out is NULL on failure. */
+/* Collective; the status is agreed. Load all ranks' entries, at least one, with the stream's
+ * indices and dims. mine: this rank's entries. The values in `mine`, `name` (for messages), comm,
+ * worker and *times are borrowed until destroy. The worker has only a device, which also has the
+ * rows. create and learn add to *times. *out is NULL on failure. */
 amped_status amped_stream_batch_create(const amped_comm *comm, const amped_worker *worker,
                                        const amped_state_head *head, const amped_stream_rows *rows,
                                        const char *name, const amped_sptensor *mine,
                                        amped_batch_times *times, amped_stream_batch **out);
 void amped_stream_batch_destroy(amped_stream_batch *batch); /* NULL is allowed */
 
-/* The rows of a mode that the batch touches; the same on every rank. */
+/* Returns the rows of a mode that the batch touches; the same on every rank. */
 const amped_touched *amped_stream_batch_touched(const amped_stream_batch *batch, int mode);
 
-/* How a row of a mode starts that has learnt nothing. */
+/* Returns the start of a mode's rows that have learnt nothing. */
 amped_row_start amped_stream_batch_start_of(const amped_state_head *head, int mode);
-/* Rows that the batch touches and that have learnt nothing get their start. Before it is learnt,
- * and once all its rows are there. */
+/* Set touched rows that have learnt nothing to their start. Call it before learn, when the stream
+ * has all rows of the batch. */
 amped_status amped_stream_batch_start(amped_stream_batch *batch, const amped_state_head *head,
                                       const amped_stream_rows *rows);
 
-/* Collective; the status is agreed. `sweeps` times new rows, the modes in this order; then the rows
- * and their histories are those of a stream that has learnt the batch as its `number`-th.
- * *sweep_sec: seconds of a sweep on this rank, their mean. A failure within a sweep ends the job.
- */
+/* Collective; the status is agreed. Make new rows `sweeps` times, the modes in this order. Then the
+ * stream's rows and histories include the batch, as batch `number`. *sweep_sec: this rank's mean
+ * seconds per sweep. A failure within a sweep ends the job. */
 amped_status amped_stream_batch_learn(amped_stream_batch *batch, const amped_state_head *head,
                                       amped_stream_rows *rows, uint64_t number, int sweeps,
                                       const int *order, amped_mode_times *times, double *sweep_sec);

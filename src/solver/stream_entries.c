@@ -1,3 +1,4 @@
+/* Stream entries: messages with parts of a list, and sums of errors. */
 #include "solver/stream_entries.h"
 
 #include <math.h>
@@ -5,10 +6,10 @@
 
 #include "solver/entry_set.h"
 
-/* Entries of a message: MPI counts them in an int. */
+/* Entries per message; MPI counts them in an int. */
 #define MESSAGE (UINT64_C(1) << 24)
 
-/* The share of entries that are held out, for amped_held_out. */
+/* Bound of the hash of held-out entries, for amped_held_out: the held-out share times 2^64. */
 static uint64_t below(const amped_state_head *head) {
   return (uint64_t)ldexp(head->holdout, 64);
 }
@@ -23,8 +24,7 @@ bool amped_stream_entry_is_held(const amped_state_head *head, const amped_sptens
   return amped_held_out(list->order, index, head->split_seed, below(head));
 }
 
-/* --- dealing -----------------------------------------------------------------------------------
- */
+/* --- distribution ---------------------------------------------------------------------------- */
 
 uint64_t amped_stream_share(uint64_t count, int rank, int nranks) {
   const uint64_t n = (uint64_t)nranks;
@@ -32,13 +32,13 @@ uint64_t amped_stream_share(uint64_t count, int rank, int nranks) {
   return count / n * p + count % n * p / n;
 }
 
-/* What a rank has of `count` entries. */
+/* Number of a rank's entries, if `count` entries are distributed. */
 static uint64_t share_of(const amped_comm *comm, uint64_t count, int rank) {
   return amped_stream_share(count, rank + 1, comm->nranks) -
          amped_stream_share(count, rank, comm->nranks);
 }
 
-/* Elements of 8 bytes. */
+/* Rank 0: send each rank its part of an array of 8-byte elements. */
 static void send_array(const amped_comm *comm, const void *array, uint64_t count) {
   for (int p = 1; p < comm->nranks; p++) {
     const uint64_t *from = (const uint64_t *)array + amped_stream_share(count, p, comm->nranks);
@@ -55,7 +55,7 @@ static void receive_array(const amped_comm *comm, void *array, uint64_t own) {
                              MPI_UINT64_T, 0, 0, comm->mpi, MPI_STATUS_IGNORE));
 }
 
-/* Rank 0's part stays where it is, in its list. */
+/* Rank 0: its part is the beginning of its list, without a copy. */
 static void show_first(const amped_comm *comm, const amped_sptensor *list, amped_sptensor *mine) {
   mine->order = list->order;
   mine->nnz = share_of(comm, list->nnz, 0);
@@ -101,8 +101,7 @@ amped_status amped_stream_entries_deal(const amped_comm *comm, const amped_spten
   return comm->nranks > 1 ? deal(comm, list, dealt) : AMPED_OK;
 }
 
-/* --- errors ------------------------------------------------------------------------------------
- */
+/* --- errors ---------------------------------------------------------------------------------- */
 
 amped_status amped_stream_entries_enter(const amped_comm *comm, const amped_stream_rows *rows,
                                         const amped_sptensor *mine) {

@@ -1,34 +1,35 @@
-/* Stream entries: entries of rank 0 that are dealt to all ranks, and the errors of a stream's model
- * at them. Every rank has all factors, so each finds the errors of its part. */
+/* Stream entries: distribution of rank 0's entries to all ranks, and errors of a stream's model at
+ * entries. Every rank has all factors, so each rank finds the errors of its part. */
 #ifndef AMPED_STREAM_ENTRIES_H
 #define AMPED_STREAM_ENTRIES_H
 
 #include "backend/row_fit.h"
 #include "factor/stream_rows.h"
 
-/* Of `count` things that are dealt to so many ranks in order: those of ranks before this one. */
+/* Number of items that lower ranks have, if `count` items are distributed over nranks ranks in
+ * order. */
 uint64_t amped_stream_share(uint64_t count, int rank, int nranks);
 
-/* Collective; the status is agreed. *mine = this rank's part of rank 0's list, about as many of it
- * as others have; the list of other ranks is not looked at. Rank 0's part comes first, and
- * stays in the list, which outlives it. free follows, unless this fails; it takes a zeroed *dealt,
- * too, and is not collective. */
+/* Collective; the status is agreed. *mine = this rank's part of rank 0's list; parts have about the
+ * same size. The lists of other ranks are ignored. Rank 0 has the first part. It stays in the list,
+ * which must outlive it. Call free afterwards, except after a failure. free accepts a zeroed
+ * struct, and is not collective. */
 amped_status amped_stream_entries_deal(const amped_comm *comm, const amped_sptensor *list,
                                        amped_sptensor *dealt, const amped_sptensor **mine);
 void amped_stream_entries_free(const amped_comm *comm, amped_sptensor *dealt);
 
-/* Collective; the status is agreed. Errors to come are at the entries of all parts, which are the
- * caller's as long as he asks for them. */
+/* Collective; the status is agreed. Set the entries, of all ranks' parts, for the next calls of
+ * errors. The caller keeps them as long as errors are asked for. */
 amped_status amped_stream_entries_enter(const amped_comm *comm, const amped_stream_rows *rows,
                                         const amped_sptensor *mine);
 
-/* Collective; the status is agreed. Errors of the rows' model at these entries, or at those of them
- * that are held out. Indices are below the rows' dims. */
+/* Collective; the status is agreed. *out = errors of the rows' model at all ranks' entries; held:
+ * only at held-out entries. Indices are below the rows' dims. */
 amped_status amped_stream_entries_errors(const amped_comm *comm, const amped_stream_rows *rows,
                                          const amped_state_head *head, bool held,
                                          amped_errors *out);
 
-/* Is the entry held out? */
+/* Returns true if entry number `entry` of the list is held out. */
 bool amped_stream_entry_is_held(const amped_state_head *head, const amped_sptensor *list,
                                 uint64_t entry);
 

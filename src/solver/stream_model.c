@@ -1,3 +1,4 @@
+/* Stream model: expectations from sums over rows, and coefficients of the history. */
 #include "solver/stream_model.h"
 
 #include <string.h>
@@ -5,7 +6,7 @@
 #include "base/mem.h"
 #include "solver/row_counts.h"
 
-/* Sums over rows of one mode, [width][width]: of n e e^T, and of n e ~e^T. */
+/* Sums over rows of one mode, [width][width]: NOW, n e e^T; CROSS, n e ~e^T. */
 enum { NOW, CROSS, SUMS };
 
 struct amped_stream_model {
@@ -16,7 +17,7 @@ struct amped_stream_model {
   double *kept[AMPED_MAX_ORDER]; /* S */
   double *sums[SUMS][AMPED_MAX_ORDER];
   double *change;       /* [width][2 width] X, and the sum of n d d^T */
-  double *left, *right; /* of recall */
+  double *left, *right; /* coefficients for recall */
 };
 
 static const char what[] = "what the past says of a batch's rows";
@@ -86,15 +87,16 @@ void amped_stream_model_destroy(amped_stream_model *s) {
   amped_free(s);
 }
 
-/* --- the past of a mode's rows ---------------------------------------------------------------- */
+/* --- history of a mode's rows ---------------------------------------------------------------- */
 
-/* E of elements i and c of mode's e, or of its e and ~e. */
+/* Element (i, c) of E[e e^T] in a mode (NOW), or of E[e ~e^T] (CROSS). */
 static double mean_of(const amped_stream_model *s, int kind, int mode, uint64_t i, uint64_t c) {
   const double *sums = s->sums[kind][mode];
   return sums[i * s->width + c] / sums[s->width * s->width - 1];
 }
 
-/* The product of it over all modes but two, of which `other` may be -1. */
+/* Product of mean_of over all modes except `mode` and `other`; other = -1: only `mode` is left
+ * out. */
 static double product_of(const amped_stream_model *s, int kind, int mode, int other, uint64_t i,
                          uint64_t c) {
   double product = 1.0;
@@ -104,7 +106,7 @@ static double product_of(const amped_stream_model *s, int kind, int mode, int ot
   return product;
 }
 
-/* Element i of d; that of tau's is the sum of E[~b - b]. */
+/* Element i of d; for the element of tau, the sum of E[~b - b]. */
 static double bias_of(const amped_stream_model *s, int mode, uint64_t i) {
   const uint64_t one = s->width - 1;
   const uint64_t bias = s->ncomps - 1;
@@ -116,13 +118,14 @@ static double bias_of(const amped_stream_model *s, int mode, uint64_t i) {
   return sum;
 }
 
-/* What recall multiplies with a row's n, and with what it was. */
+/* Set the coefficients of recall: left, for a row's n; right, for n and the row before the
+ * batch. */
 static void make_matrices(const amped_stream_model *s, int mode) {
   const uint64_t n = s->ncomps;
   const uint64_t one = s->width - 1;
   double *left = s->left;
   for (uint64_t i = 0; i < n; i++) {
-    const uint64_t row = s->fit.biased && i + 1 == n ? one : i; /* the bias stands beside a 1 */
+    const uint64_t row = s->fit.biased && i + 1 == n ? one : i; /* a bias has the factor 1 */
     double *right = s->right + i * s->width;
     for (uint64_t c = 0; c <= i; c++)
       *left++ = product_of(s, NOW, mode, -1, row, s->fit.biased && c + 1 == n ? one : c);
@@ -133,7 +136,7 @@ static void make_matrices(const amped_stream_model *s, int mode) {
   }
 }
 
-/* Is there a past of all modes? What has decayed to nothing is none. */
+/* True if all modes have a history. A history that has decayed to zero does not count. */
 static bool has_past(const amped_stream_model *s) {
   bool has = true;
   for (int m = 0; m < s->context->plan->order; m++)

@@ -1,8 +1,9 @@
+/* Stream options: rows of the options, their parsers, and the check for contradictions. */
 #include "solver/stream_options.h"
 
 #include <string.h>
 
-/* Standard output cannot take a state. */
+/* A state cannot be written to standard output. */
 static bool parse_state(void *options, const char *text) {
   ((amped_stream_options *)options)->state = text;
   return *text != '\0' && strcmp(text, "-") != 0;

@@ -7,15 +7,15 @@
 #include "load/batch_source.h"
 
 typedef struct amped_stream_options {
-  const char *state; /* of complete: the file that a stream begins with; or NULL */
-  uint64_t keep;     /* most held-out entries that it keeps */
+  const char *state; /* complete: file of the state that a stream begins with; or NULL */
+  uint64_t keep;     /* maximum number of held-out entries in the state */
   amped_history history;
   const char *by; /* a mode's name, or its number from 1; or NULL */
-  uint64_t batch; /* its indices in a batch; 0: not given */
+  uint64_t batch; /* indices of `by` per batch; 0: not given */
   bool has_boxes;
   amped_boxes boxes;
   const char *follow; /* a folder, or NULL */
-  uint64_t max_rows;  /* of a mode; 0: not given */
+  uint64_t max_rows;  /* maximum number of rows per mode; 0: not given */
   double forget;      /* 0: not given */
   int sweeps;
 } amped_stream_options;
@@ -25,8 +25,8 @@ extern const amped_option_group amped_history_option_rows; /* --history */
 extern const amped_option_group amped_learn_option_rows;   /* --forget, --sweeps */
 extern const amped_option_group amped_stream_option_rows;  /* the others */
 
-/* AMPED_USAGE where the options contradict each other, or this number of arguments, STATE first.
- * exports: the model is written, so that no batch is needed. */
+/* Returns AMPED_USAGE if options contradict each other or the number of arguments. STATE is the
+ * first argument. exports: the model is written, so no batch is needed. */
 amped_status amped_stream_options_check(const amped_stream_options *options, int nargs,
                                         bool exports);
 

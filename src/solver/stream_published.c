@@ -1,3 +1,4 @@
+/* Stream published: grams, row updates and exchange of cuSTC's recursion. */
 #include "solver/stream_published.h"
 
 #include <cblas.h>
@@ -11,14 +12,14 @@
 #include "solver/stream_entries.h"
 #include "solver/normal_equations.h"
 
-/* Rows that a thread takes at a time. */
+/* Rows that are processed together. */
 #define PIECE UINT64_C(256)
 
-/* Bytes and numbers of a message: MPI counts them in an int. */
+/* Bytes or numbers per message; MPI counts them in an int. */
 #define MESSAGE (UINT64_C(1) << 24)
 
-/* R x R matrices of a mode: of all rows now, of the old ones now, of the old ones before and now.
- */
+/* R x R matrices per mode. NOW: gram of all rows. OLD: gram of the old rows' current values.
+ * BEFORE: product of the old rows before the batch and now. */
 enum { NOW, OLD, BEFORE, GRAMS };
 
 typedef struct work {
@@ -29,12 +30,13 @@ typedef struct work {
   int components;
   const amped_sptensor *mine;    /* this rank's part of the entries */
   void *now[AMPED_MAX_ORDER];    /* [dims][components] of the rows' type: all rows */
-  void *before[AMPED_MAX_ORDER]; /* [old_dims][components], as they were */
+  void *before[AMPED_MAX_ORDER]; /* [old_dims][components] rows before the batch */
   double *grams[GRAMS][AMPED_MAX_ORDER];
-  double *sums;     /* [most dim][components] MTTKRP of the mode in hand */
+  double *sums;     /* [longest mode][components] MTTKRP of the current mode */
   double *product;  /* a denominator */
-  double *past;     /* of ~A: R x R */
-  double *of[2][2]; /* old, new rows: the inverse of their denominator, and what stays */
+  double *past;     /* [R][R] matrix by which ~A is multiplied */
+  double *of[2][2]; /* for old and new rows: inverse of the denominator; projection on the part that
+                       stays */
 } work;
 
 static const char what[] = "a batch, with all rows of the stream";
@@ -92,7 +94,7 @@ uint64_t amped_stream_published_bytes(const amped_state_head *head) {
 
 /* --- grams ------------------------------------------------------------------------------------ */
 
-/* Rows of an array of the rows' type, as doubles. */
+/* Convert rows of an array, of the rows' type, to doubles. */
 static void get_rows(const work *w, const void *from, uint64_t first, uint64_t count, double *to) {
   const uint64_t n = (uint64_t)w->components;
   amped_values_get(from, w->rows->type, first * n, count * n, to);
@@ -105,7 +107,7 @@ static void add_gram(const work *w, uint64_t count, const double *a, const doubl
               n);
 }
 
-/* Collective: those of a mode. The buffers hold PIECE rows each. */
+/* Collective. Find the grams of a mode. now, before: buffers of PIECE rows. */
 static void find_grams(const work *w, int mode, double *now, double *before) {
   const uint64_t dim = w->rows->dims[mode];
   const uint64_t old = w->old_dims[mode];
@@ -139,7 +141,7 @@ static amped_status renew_grams(const work *w, int mode) {
   return AMPED_OK;
 }
 
-/* The matrices of an update. Every rank finds the same. */
+/* Find the matrices of an update; they are the same on every rank. */
 static amped_status invert(const work *w, int mode) {
   const int n = w->components;
   const double forget = w->head->forget;
@@ -158,7 +160,7 @@ static amped_status invert(const work *w, int mode) {
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* Collective: MTTKRP of all entries. */
+/* Collective. w->sums = MTTKRP of all ranks' entries. */
 static void find_sums(const work *w, int mode) {
   const uint64_t n = (uint64_t)w->components;
   const uint64_t numbers = w->rows->dims[mode] * n;
@@ -179,7 +181,8 @@ static void find_sums(const work *w, int mode) {
     amped_comm_sum(w->comm, w->sums + i, (int)(numbers - i < MESSAGE ? numbers - i : MESSAGE));
 }
 
-/* `count` rows, all old or all new, from row i on. */
+/* Update `count` rows from row i on, which are all old or all new. row, out: buffers of PIECE
+ * rows. */
 static void solve_piece(const work *w, int mode, uint64_t i, uint64_t count, double *row,
                         double *out) {
   const int n = w->components;
@@ -199,7 +202,7 @@ static void solve_piece(const work *w, int mode, uint64_t i, uint64_t count, dou
   amped_values_put(w->now[mode], w->rows->type, i * numbers, count * numbers, out);
 }
 
-/* This rank's share of the rows. buffers: [PIECE][components], twice. */
+/* Update this rank's share of the rows. row, out: buffers, [PIECE][components]. */
 static void solve_share(const work *w, int mode, double *row, double *out) {
   const uint64_t dim = w->rows->dims[mode];
   const uint64_t old = w->old_dims[mode];
@@ -212,7 +215,7 @@ static void solve_share(const work *w, int mode, double *row, double *out) {
   }
 }
 
-/* Collective: all ranks get all rows. */
+/* Collective. Every rank sends its share of the rows to all ranks. */
 static void exchange(const work *w, int mode) {
   const uint64_t dim = w->rows->dims[mode];
   const int nranks = w->comm->nranks;
@@ -255,7 +258,7 @@ static amped_status update(const work *w, int mode, amped_mode_times *times) {
   return status;
 }
 
-/* From the stream's rows, before the first sweep; and to them. */
+/* Copy the stream's rows, before the first sweep. */
 static amped_status bring_rows(const work *w) {
   const amped_stream_rows *r = w->rows;
   for (int m = 0; m < r->order; m++) {

@@ -1,3 +1,4 @@
+/* Unit model: grams over all ranks, unit columns, and the model's norm. */
 #include "solver/unit_model.h"
 
 #include <math.h>
