@@ -1,6 +1,6 @@
 /* Pinned: blocks of pinned host memory. A thread of its own pins them, in the order in which they
  * are needed. Pinning is slow (a few GB/s); reading goes on meanwhile
- * (docs/decisions/016-pinned-memory.md). */
+ * (docs/decisions/015-streaming-layout.md). */
 #ifndef AMPED_PINNED_CUDA_H
 #define AMPED_PINNED_CUDA_H
 

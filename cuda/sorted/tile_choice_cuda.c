@@ -7,7 +7,7 @@
 #include "plan/overlap.h"
 
 /* Returns the part of the L2 cache that can hold gathered rows: each half of the cache keeps copies
- * of the other half's lines (docs/decisions/022-what-limits-mttkrp.md). */
+ * of the other half's lines (docs/decisions/042-requests-not-bytes.md). */
 static uint64_t cache_of(uint64_t l2_bytes) {
   return l2_bytes / 8 * 5;
 }
@@ -29,7 +29,7 @@ static uint64_t cache_of(uint64_t l2_bytes) {
 /* Shared-memory tiles. Two tiles, and the other shared memory of their two thread blocks, use 190
  * KiB of a multiprocessor's memory; the L1 cache has the rest. SMEM_ROW_BYTES is a warp's part of a
  * row. Tiles help if a multiprocessor uses a row of a tile SMEM_LEAST_USES times, and output rows
- * of a tile have SMEM_LEAST_LENGTH nonzeros (docs/decisions/019-shared-memory-tiles.md). */
+ * of a tile have SMEM_LEAST_LENGTH nonzeros (docs/decisions/018-tiles-for-l2.md). */
 #define SMEM_TILE_BYTES (UINT64_C(48) << 10)
 #define SMEM_OTHER_BYTES (UINT64_C(47) << 10)
 #define SMEM_ROW_BYTES UINT64_C(512)

@@ -1,4 +1,4 @@
-/* A slab of a dense tensor in host memory: twin of cuda/dense_cuda.cu.
+/* A slab of a dense tensor in host memory: twin of cuda/dense/dense_part_cuda.cu.
  *
  * The slab stays in its file's type and order. T, the last contraction (dense_plan.h), is kept with
  * the versions of the factors in it. */

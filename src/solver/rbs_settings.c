@@ -11,7 +11,7 @@
 #define INDICES_OF_COMPONENT 2
 
 /* Factor of lambda per step: the search begins with short steps, which become long
- * (docs/decisions/064). */
+ * (docs/decisions/064-short-steps-first.md). */
 #define SEARCH_FALL 0.6
 
 /* The restricted phase (Vervliet and De Lathauwer 2016). */

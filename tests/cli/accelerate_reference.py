@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Accelerated CP-ALS in numpy, from the formulas in docs/choosing.md and nothing else.
+"""Accelerated CP-ALS in numpy, from the formulas in docs/methods.md and nothing else.
 
   accelerate_reference.py make FOLDER         write tensors: two dense ones, and a list of nonzeros
   accelerate_reference.py start OUT R DIM...  a start: factors in an HDF5 file

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """CP decomposition with nonnegative and penalised factors in numpy, from the objective and the rules
-in docs/choosing.md and nothing else.
+in docs/methods.md and nothing else.
 
   rows_reference.py make FOLDER               write tensors: two dense ones, and a list of nonzeros
   rows_reference.py compare X START MODES RIDGE L1 JSON TOLERANCE
