@@ -36,7 +36,7 @@ same "version of the program" "$("$root/bin/amped_mpi" --version | sed -n '1s/^a
 same "version of the man page" \
   "$(sed -n '1s/^\.TH AMPED_MPI 1 "" "amped_mpi \([^" ]*\)".*/\1/p' "$root/share/man/man1/amped_mpi.1")" "$version"
 same "latest version of CHANGELOG.md" \
-  "$(sed -n 's/^## \([0-9.]*\).*/\1/p' "$source/CHANGELOG.md" | head -1)" "$version"
+  "$(sed -n 's/^## \([0-9][0-9.]*\).*/\1/p' "$source/CHANGELOG.md" | head -1)" "$version"
 # The version is in one place: no source file repeats it. (Binsparse has versions, too.)
 same "files that repeat the version" \
   "$(cd "$source" && grep -F "$version" src/*/*.[ch] docs/*.md README.md jobs/* completions/* 2>/dev/null |
