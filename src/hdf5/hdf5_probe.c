@@ -19,9 +19,11 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/timer.h"
+#include "hdf5/completion_file.h"
 #include "hdf5/hdf5_arrays.h"
 #include "hdf5/hdf5_metric.h"
 #include "hdf5/hdf5_prober.h"
+#include "tensor/completion.h"
 
 /* CPU time limits. Reading metadata takes milliseconds; in the worst valid files (smallest chunks),
  * less than a second per 256 MiB. Waiting for slow network file systems takes no CPU time. */
@@ -152,6 +154,29 @@ static amped_status touch_metric(amped_hdf5 *file) {
   return touch_dataset(file, metric.starts, 1);
 }
 
+/* Read the additional objects of a completion model, and of a checkpoint. */
+static amped_status touch_completion(amped_hdf5 *file) {
+  amped_hdf5_metric metric;
+  char name[AMPED_HDF5_NAME];
+  bool completion = false;
+  AMPED_TRY(library_error(file, amped_hdf5_metric_get(file, &metric)));
+  AMPED_TRY(library_error(file, amped_completion_is(file, &completion)));
+  for (int s = 0; completion && s < AMPED_COMPLETION_SETS; s++) {
+    (void)snprintf(name, sizeof name, "/%s/%s", metric.name, amped_completion_set_names[s]);
+    AMPED_TRY(touch_dataset(file, name, 1));
+  }
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
+    (void)snprintf(name, sizeof name, "/bias/%d", m);
+    AMPED_TRY(touch_dataset(file, name, 1));
+    (void)snprintf(name, sizeof name, "/observed/%d", m);
+    AMPED_TRY(touch_dataset(file, name, 1));
+    (void)snprintf(name, sizeof name, "/kept/%d", m);
+    AMPED_TRY(touch_dataset(file, name, 2));
+  }
+  AMPED_TRY(touch_dataset(file, "/numbers", 1));
+  return touch_dataset(file, "/lengths", 2);
+}
+
 /* Read the additional objects of a stream's state. */
 static amped_status touch_state(amped_hdf5 *file) {
   static const char *const lists[] = {"/prior",        "/pull",        "/errors/counts",
@@ -221,14 +246,17 @@ static amped_status touch_arrays(amped_hdf5 *file) {
   return library_error(file, amped_hdf5_arrays(file, touch_array, NULL));
 }
 
-/* Open everything that tensor_file.c, dense_file.c, result_file.c, checkpoint_file.c and
- * state_base.c may open. */
+/* Open everything that tensor_file.c, dense_file.c, result_file.c, completion_file.c,
+ * checkpoint_file.c and state_base.c may open. */
 static amped_status touch_all(amped_hdf5 *file) {
-  static const char *const texts[] = {"binsparse", "amped_format", "options", "version",
-                                      "input",     "stop_reason",  "init"};
-  static const char *const numbers[] = {"amped_version", "order", "dims",       "nnz",
-                                        "norm_squared",  "seed",  "input_dims", "input_norm",
-                                        "input_hash",    "hash",  "corcondia"};
+  static const char *const texts[] = {"binsparse", "amped_format", "amped_model", "options",
+                                      "version",   "input",        "stop_reason", "init",
+                                      "method",    "rows",         "accelerate",  "last_column"};
+  static const char *const numbers[] = {
+      "amped_version", "order",      "dims",       "nnz",       "norm_squared", "seed",
+      "input_dims",    "input_norm", "input_hash", "hash",      "corcondia",    "first_dims",
+      "index_base",    "mean",       "scale",      "reg",       "biased",       "context",
+      "implicit",      "holdout",    "split_seed", "best_sweep"};
   static const char *const lists[] = {"/amped/distinct_values", "/weights", "/starts/seed",
                                       "/starts/sweeps"};
   static const char *const matrices[] = {"/grams", "/starts/match"};
@@ -238,6 +266,7 @@ static amped_status touch_all(amped_hdf5 *file) {
     AMPED_TRY(touch_numbers(file, "/", numbers[i]));
   AMPED_TRY(touch_nonzeros(file, ""));
   AMPED_TRY(touch_metric(file));
+  AMPED_TRY(touch_completion(file));
   AMPED_TRY(touch_state(file));
   AMPED_TRY(touch_arrays(file));
   for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)

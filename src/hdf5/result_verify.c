@@ -64,8 +64,20 @@ static amped_status verify_completion(amped_hdf5 *file, const amped_hdf5_metric 
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
     (void)snprintf(name, sizeof name, "/bias/%d", m);
     AMPED_TRY(verify_dataset(file, name, 1, sealed));
+    (void)snprintf(name, sizeof name, "/observed/%d", m);
+    AMPED_TRY(verify_dataset(file, name, 1, sealed));
   }
   return verify_dataset(file, "/lengths", 2, sealed);
+}
+
+/* Read the additional datasets of a checkpoint: factors that the run kept, and its numbers. */
+static amped_status verify_checkpoint(amped_hdf5 *file, bool *sealed) {
+  char name[AMPED_HDF5_NAME];
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
+    (void)snprintf(name, sizeof name, "/kept/%d", m);
+    AMPED_TRY(verify_dataset(file, name, 2, sealed));
+  }
+  return verify_dataset(file, "/numbers", 1, sealed);
 }
 
 static amped_status verify_factor(amped_hdf5 *file, int mode, bool *exists, bool *sealed) {
@@ -96,6 +108,7 @@ static amped_status verify_all(amped_hdf5 *file, bool *sealed) {
   AMPED_TRY(completion ? verify_completion(file, &metric, sealed)
                        : verify_dataset(file, metric.history, 1, sealed));
   AMPED_TRY(verify_dataset(file, metric.starts, 1, sealed));
+  AMPED_TRY(verify_checkpoint(file, sealed));
   for (int m = 0; exists && m < AMPED_MAX_ORDER; m++)
     AMPED_TRY(verify_factor(file, m, &exists, sealed));
   return AMPED_OK;
