@@ -22,7 +22,8 @@ extern const amped_copy_form_cuda amped_box_fixed_cuda_form;
  * and fixed sums. */
 uint64_t amped_box_sums_cuda_bytes(const amped_plan *plan, bool fixed);
 
-/* Returns AMPED_FAILED if rows, or parts of frequent rows, need more than the kernels' 31 bits. */
+/* Returns AMPED_FAILED if a box's indices in a mode, or the parts of frequent rows, need more than
+ * the kernels' 31 bits. */
 amped_status amped_box_cuda_check(const amped_plan *plan);
 
 /* Begin the MTTKRP of mode, a pass over the plan's one copy; amped_copies_cuda_finish ends the

@@ -16,7 +16,7 @@ typedef struct amped_shared_rows_cuda {
   uint64_t bytes;
 } amped_shared_rows_cuda;
 
-/* Copy the numbers of rows first .. first + count to `to`, in host memory; zeros for rows that are
+/* Copy the contents of rows first .. first + count to `to`, in host memory; zeros for rows that are
  * not listed. Waits for the stream. */
 amped_status amped_shared_rows_cuda_get(const amped_shared_rows_cuda *rows, uint64_t first,
                                         uint64_t count, void *to, cudaStream_t stream);

@@ -37,7 +37,7 @@ typedef struct amped_contract_cuda_args {
   const void *factor; /* rows first .. end, amped_contract_cuda_columns elements per row, then
                          zeros up to a multiple of AMPED_CONTRACT_STEP rows */
   void *split;        /* workspace of amped_contract_cuda_split bytes; NULL if 0 */
-  bool tf32;          /* round floats to TF32, one product: no longer exact */
+  bool tf32;          /* round floats to TF32 and take one product, not three */
   double *sums;       /* parts times the elements of T; NULL if amped_contract_cuda_needs_sums is
                          false and one call makes T */
   void *out;          /* T: lead x trail rows of ncomps */

@@ -104,7 +104,8 @@ static amped_status choose(const amped_backend_options *options, int *ordinal, i
   return AMPED_OK;
 }
 
-/* Set a budget that does not depend on free memory: the user's limit, or 15/16 of the device. */
+/* Set a budget that does not depend on free memory: the user's limit, or this rank's part of 15/16
+ * of the device. Fails if less is free. */
 static amped_status fix_budget(amped_device_cuda *device, const amped_backend_options *options,
                                uint64_t total, int count) {
   uint64_t wanted = options->device_memory > 0 ? options->device_memory : total / 16 * 15;

@@ -8,7 +8,7 @@ struct amped_device {
   amped_backend_options options;
   amped_device_cuda gpu;
   cudaStream_t stream;                /* MTTKRP, and all work not named next */
-  cudaStream_t stream_dense;          /* dense work, which precedes MTTKRP work that still runs */
+  cudaStream_t stream_dense;          /* dense work, of high priority: overtakes MTTKRP */
   cudaStream_t stream_in, stream_out; /* rows from and to the host */
   cublasHandle_t blas;                /* on stream_dense; NULL before its first use */
 };

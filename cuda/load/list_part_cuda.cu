@@ -181,7 +181,7 @@ __global__ void count_keys(const unsigned *keys, unsigned count, unsigned base, 
 }
 
 __device__ unsigned rank_of(const receivers &r, uint64_t number) {
-  unsigned low = 0; /* the rank is `low` or higher */
+  unsigned low = 0; /* low <= rank < high */
   unsigned high = r.nranks;
   while (high - low > 1) {
     const unsigned middle = low + (high - low) / 2;

@@ -5,7 +5,8 @@
 
 #include "cuda/load/sort_boxed_cuda.cuh"
 
-/* Counters of one launch, few enough that the counts of a thread block fit in 32 bits. */
+/* Most nonzeros (counters of the generator) in one launch: counts of a thread block fit in 32
+ * bits. */
 static const uint64_t most_counters = UINT64_C(1) << 29;
 
 static const uint64_t shared_bins = 8192;

@@ -138,7 +138,8 @@ static amped_status create_packer(amped_copies_cuda *c) {
   return amped_cuda_host_alloc((void **)&k->result, sizeof *k->result, "a piece to pack");
 }
 
-/* Upload the dictionary rounded to the factors' type: once as doubles, once in that type. */
+/* Upload the dictionary twice, rounded to the factors' type: stored as doubles, and in that type.
+ */
 amped_status amped_copies_cuda_create_dictionary(amped_copies_cuda *c) {
   const amped_dictionary *d = c->plan->dictionary;
   double *rounded = nullptr;

@@ -20,7 +20,7 @@
 
 typedef struct amped_row_vectors amped_row_vectors;
 
-/* The term by * (rows of the vector) * matrix; matrix NULL: the identity. */
+/* The term `by` * (rows of the vector) * matrix; matrix NULL: the identity. */
 typedef struct amped_row_term {
   int vector;
   double by;

@@ -11,7 +11,7 @@
 
 typedef enum amped_verbosity { AMPED_QUIET, AMPED_NORMAL, AMPED_VERBOSE } amped_verbosity;
 typedef enum amped_progress_when {
-  AMPED_PROGRESS_AUTO, /* ALWAYS on a terminal, and in ranks that a launcher started; else NEVER */
+  AMPED_PROGRESS_AUTO, /* like ALWAYS on a terminal or in ranks of a launcher; else NEVER */
   AMPED_PROGRESS_NEVER,
   AMPED_PROGRESS_ALWAYS /* a live line on a terminal, plain lines elsewhere */
 } amped_progress_when;

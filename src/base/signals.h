@@ -11,8 +11,8 @@
 
 #include "base/status.h"
 
-/* On the main thread, before others start. speaks: this process prints the line. saves: the line
- * says that nothing was saved. */
+/* On the main thread, before others start. speaks: this process prints the line. saves: the
+ * command saves something, so the line adds that nothing was saved. */
 amped_status amped_signals_watch(bool speaks, bool saves);
 
 /* Replace "nothing was saved" in the line by this static text; it comes after a semicolon. */

@@ -154,7 +154,8 @@ static int key_length(const amped_sort_field *fields, int nfields) {
   return bits;
 }
 
-/* Puts the positions, in s->from, into the order of the keys. *moved: did any position change? */
+/* Puts the positions, in s->from, into the order of the keys. *moved: false if
+ * all keys are equal, so that no position changed. */
 static amped_status sort_positions(sorter *s, int word_bits, bool *moved) {
   const int bits = key_length(s->fields, s->nfields);
   const int most = 64 - s->position_bits;

@@ -49,8 +49,8 @@ static amped_status share_none(const amped_labels *labels, int mode) {
                      amped_format_mode(text, sizeof text, mode, labels));
 }
 
-/* Invert *rows, a map from `count` indices of b to indices of a, into a map from `dim` indices of a
- * to indices of b. */
+/* *rows gives b's `count` indices as indices of a. Replace it by the inverse: a's `dim` indices as
+ * indices of b. */
 static amped_status turn_round(uint64_t **rows, uint64_t count, uint64_t dim) {
   uint64_t *out = NULL;
   AMPED_TRY(amped_alloc(&out, dim, sizeof *out, "the shared labels"));

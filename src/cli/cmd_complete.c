@@ -111,8 +111,8 @@ static amped_status probe(const job *j, const char *path) {
   return path != NULL && is_hdf5(path, &j->o->read) ? amped_hdf5_probe(path) : AMPED_OK;
 }
 
-/* Check the options against the worker and the plan. The tensor's hash is known now: check which
- * files the run replaces. */
+/* Check the options against the worker and the plan. The tensor's hash is known now:
+ * refuse to replace results of another tensor. */
 static amped_status check_plan(const amped_worker *worker, const amped_plan *plan,
                                const void *context) {
   const job *j = context;

@@ -23,7 +23,8 @@
 #include "text/io_tns.h"
 #include "text/model_cells.h"
 
-/* Errors at some cells. clipped: of the values after --clip. */
+/* Sums over some cells: squares and sizes of errors. clipped: squares after predictions were cut to
+ * --clip. */
 typedef struct errors {
   uint64_t count;
   amped_kahan squares, sizes, clipped;

@@ -151,7 +151,7 @@ static double best_rate(const table *t, worker *work, uint64_t each, int threads
     for (int p = 0; p < threads; p++)
       sum += work(t, each * (uint64_t)p, each);
     double rate = (double)each * threads / (amped_time() - began);
-    if (sum == 0 && rate > best) /* always true, as the table is zero */
+    if (sum == 0 && rate > best) /* sum is 0, as the table is */
       best = rate;
   }
   return best;

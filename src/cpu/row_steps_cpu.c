@@ -301,7 +301,7 @@ static double weight_of(const job *j, double count) {
 
 /* --- rows --------------------------------------------------------------------------------------*/
 
-/* Address, in the factor, of a row of the MTTKRP result. */
+/* Address of the factor's row that belongs to this row of the MTTKRP result. */
 static char *place_of(const job *j, uint64_t row) {
   return (char *)amped_factor_set_cpu.rows(j->part->factors, j->mode) +
          amped_plan_row_position(j->part->plan, j->mode, row) * amped_plan_row_bytes(j->part->plan);

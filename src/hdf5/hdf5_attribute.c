@@ -152,7 +152,7 @@ static amped_status check_sealed(amped_hdf5 *file, const char *object, const cha
   return disagrees(file, object, name);
 }
 
-/* Add an attribute that was written to the seal. */
+/* Add to the seal an attribute that was written. */
 static amped_status add_sealed(amped_hdf5 *file, const char *name, uint64_t hash) {
   if (file->sealed == AMPED_HDF5_SEALED)
     return amped_error(AMPED_FAILED, file->path, "attribute %s is one too many for the seal", name);

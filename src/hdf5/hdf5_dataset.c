@@ -490,8 +490,8 @@ static uint64_t row_in_chunk(const amped_hdf5_dataset *d, uint64_t row) {
   return span > 0 ? row % span % d->chunk_rows : 0;
 }
 
-/* Count the chunks that begin at row `first` and end within `count` rows; *rows: number of rows in
- * them. */
+/* Count the consecutive whole chunks in `count` rows from row `first` on; 0 if no chunk begins
+ * there. *rows: number of rows in them. */
 static uint64_t whole_chunks(const amped_hdf5_dataset *d, uint64_t first, uint64_t count,
                              uint64_t *rows) {
   uint64_t chunks = 0;

@@ -153,7 +153,7 @@ amped_status amped_tensor_file_load(const char *path, bool may_be_empty,
 typedef struct scan {
   const amped_tensor_info *info;
   const char *path;
-  bool list; /* check the root's list, in the order of mode 0, instead of a copy */
+  bool list; /* check the list in the file's root group, not a copy; order of mode 0 */
   int mode;
   int modes[AMPED_MAX_ORDER]; /* modes in the order of comparison */
   uint64_t done;

@@ -1,4 +1,4 @@
-/* Dense kept: reuse of a rank's last contraction, or choice of the next one. */
+/* Kept contraction of a dense tensor: reuse of a rank's last one, or choice of the next. */
 #include "plan/dense_kept.h"
 
 #include <string.h>

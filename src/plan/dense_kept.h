@@ -13,7 +13,7 @@
 typedef struct amped_dense_kept {
   int from, end; /* places in the layout of the contracted modes; equal: none */
   uint64_t versions[AMPED_MAX_ORDER]; /* versions of these modes' factors at that time */
-  bool goes_on;                       /* resumed run: the next contraction takes out mode `next` */
+  bool goes_on;                       /* after a resume: the next contraction is over `next` */
   int next;
 } amped_dense_kept;
 

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Least indices per rank, and least share of the longest mode, if the first mode is the slab
- * mode. */
+/* The first mode is the slab mode if it has LEAST_INDICES indices per rank and 1 / LEAST_SHARE of
+ * the longest mode's indices. */
 #define LEAST_INDICES 8
 #define LEAST_SHARE 4
 

@@ -311,6 +311,6 @@ void amped_checkpoint_close(amped_checkpoint *c) {
   (void)end_writing(c);
   amped_file_lock_release(&c->lock);
   amped_ktensor_free(&c->k);
-  amped_solver_state_free(&c->state); /* may be left if copying the factors failed */
+  amped_solver_state_free(&c->state); /* held if copying the factors failed */
   amped_free(c);
 }

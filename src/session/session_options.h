@@ -50,7 +50,8 @@ typedef struct amped_session_options {
   bool own_input; /* the command reads its input itself. Set by the command; no option */
   amped_vtype precision;
   amped_readers readers;
-  const char *dataset; /* dense tensor in another program's HDF5 file; NULL: the only dataset */
+  const char *dataset; /* name of the dense tensor in another program's HDF5 file; NULL: the only
+                          dataset */
   amped_load load;
   bool plan_only;
   const char *trace;   /* file, or NULL */

@@ -45,8 +45,8 @@ amped_status amped_checkpoint_file_write(const char *path, bool keep_previous,
                                          const amped_checkpoint_key *key, const amped_ktensor *k,
                                          const amped_solver_state *state);
 
-/* Maximum number of bytes that checkpoints of a run add to those on disk: two generations, and the
- * next one while it is written. */
+/* Maximum number of bytes that a run's checkpoints take beyond FILE and FILE.prev as they are now:
+ * two generations, and the next one while it is written. */
 uint64_t amped_checkpoint_file_bytes(const char *path, int order, const uint64_t *dims, int ncomps,
                                      amped_vtype precision);
 

@@ -45,7 +45,8 @@ void amped_rbs_sample_free(amped_rbs_sample *sample);
 
 void amped_rbs_sample_draw(amped_rbs_sample *sample, uint64_t seed, uint64_t epoch);
 
-/* In place of a draw, if any rank can take any slice: groups follow each other in the file. */
+/* Call instead of draw, only if any rank can take any slice: groups become consecutive slices of
+ * the file. */
 void amped_rbs_sample_in_order(amped_rbs_sample *sample);
 
 /* Number of steps of an epoch, which follow each other: one per group; one for all blocks. */

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 
-/* Elements of the row buffer: 2 MiB. */
+/* Elements of the row buffer, which takes 2 MiB. */
 #define BUFFER (UINT64_C(1) << 18)
 
 /* Relative error of terms that cancel. A term is off by about 2^-100, and sums of up to 2^20 terms

@@ -7,7 +7,8 @@
 
 #include "base/types.h"
 
-/* Shares of nonzeros above which cells take less time per sweep, and less memory. */
+/* Densities above which a dense tensor takes less time per sweep, and less memory, than a sparse
+ * one. */
 #define AMPED_FORM_FASTER 0.03
 #define AMPED_FORM_SMALLER 0.20
 

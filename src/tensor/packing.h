@@ -76,7 +76,7 @@ static inline uint64_t amped_packing_next_row(const uint32_t *row_bits, uint64_t
   return k < nnz ? k : nnz;
 }
 
-/* Read a field of the number in w[0 .. words). */
+/* Read the field of `bits` bits from bit `shift` on of the number in w. */
 AMPED_BOTH static inline uint64_t amped_packed_field(const uint64_t *w, unsigned shift,
                                                      unsigned bits) {
   unsigned j = shift / 64;

@@ -88,7 +88,7 @@ uint64_t amped_csv_unquote(const amped_cell *cell, char *out) {
   return (uint64_t)(q - out);
 }
 
-/* Number of bytes in the UTF-8 character at p; 0: it is not valid. */
+/* Number of bytes, 2 to 4, of the UTF-8 character beyond ASCII at p; 0: it is not valid. */
 static int character(const unsigned char *p, const unsigned char *end) {
   static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
   int n = *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;

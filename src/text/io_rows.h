@@ -21,7 +21,8 @@ typedef struct amped_rows {
 /* Reserve memory for the rows of these pieces. If memory may be too small, the earlier rows are
  * first passed to the overflow. Sets piece->row of every piece, after the tensor's nnz rows. */
 amped_status amped_rows_reserve(amped_rows *rows, amped_piece *pieces, int count);
-/* Compact the pieces' rows and add them to nnz. `fraction` of the input is read up to their end. */
+/* Close the gaps between the pieces' rows, and count the rows in nnz. `fraction` of the input is
+ * read up to their end. */
 void amped_rows_close(amped_rows *rows, const amped_piece *pieces, int count, double fraction);
 /* Free the memory reserved beyond nnz. */
 amped_status amped_rows_finish(amped_rows *rows);

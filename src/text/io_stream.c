@@ -41,7 +41,7 @@ struct amped_stream {
   char *path;
   amped_draft draft; /* draft being written; closed for standard output */
   int fd;
-  bool owns_fd; /* fd is a file being read */
+  bool owns_fd; /* fd was opened here, and is closed here */
   bool seeks;   /* the file has a size: each thread reads at its own offset */
   coding coding;
   /* buffer of compressed bytes. Reading: raw[raw_at .. raw_end) wait for decoding. Writing: raw
