@@ -492,8 +492,8 @@ static amped_status check_corcondia(const amped_options *o, const amped_plan *pl
   if (!o->cpd.corcondia || amped_corcondia_passes(plan->order, least) <= AMPED_CORCONDIA_PASSES)
     return AMPED_OK;
   return amped_error(AMPED_USAGE, NULL,
-                     "--corcondia takes R^(order - 2) MTTKRPs, at most %d: with order %d and R = "
-                     "%d that is more; leave it out or use fewer components",
+                     "--corcondia computes R^(order - 2) MTTKRPs, at most %d, and with order %d "
+                     "and R = %d there are more; leave it out or use fewer components",
                      AMPED_CORCONDIA_PASSES, plan->order, least);
 }
 
@@ -533,8 +533,8 @@ static void say_form(const amped_session *session) {
   const amped_tensor_info *info = amped_session_info(session);
   const double density = amped_form_density(info->order, info->dims, info->nnz);
   if (!session->is_dense && session->options->shape.name == NULL && density > HINT_DENSITY)
-    amped_say("note: %.3g %% of the cells are nonzeros; as a dense tensor, which amped_mpi convert "
-              "--dense makes, it takes less time",
+    amped_say("note: %.3g %% of the cells are nonzeros; amped_mpi convert --dense makes a dense "
+              "tensor of it, which takes less time",
               100.0 * density);
 }
 
@@ -581,10 +581,9 @@ amped_status amped_cmd_cpd(const amped_options *options) {
     say_form(&session);
   j.rows_key = amped_row_rule_key(&o->cpd.rule, session.plan.order, j.rows_text);
   if (status == AMPED_OK && o->session.shape.name != NULL)
-    amped_warn(
-        "cells of %s that were drawn more than once count apart in its norm: fits are too high, "
-        "up to 1; this run is for its times",
-        o->session.shape.name);
+    amped_warn("the random tensor like %s has repeated cells, and its norm counts each of them: "
+               "fits are too high, up to 1; use this run for its times only",
+               o->session.shape.name);
   if (status == AMPED_OK)
     status = o->session.plan_only ? amped_cpd_sampling_set(&session, o, &j.rbs) : decompose_all(&j);
   status = amped_session_finish(&session, status);

@@ -46,7 +46,7 @@ static void say_job(const report *r) {
   amped_say("HDF5         %s%s%s", l->hdf5,
             strcmp(l->hdf5, l->hdf5_built) != 0 ? ", built with " : "",
             strcmp(l->hdf5, l->hdf5_built) != 0 ? l->hdf5_built : "");
-  amped_say("BLAS         %s%s%s", *l->blas ? l->blas : "of a kind that does not tell its name",
+  amped_say("BLAS         %s%s%s", *l->blas ? l->blas : "of unknown kind",
             *l->blas_file ? ", " : "", l->blas_file);
   amped_blas_warn_of_kernels();
 }

@@ -140,7 +140,7 @@ static amped_status read_key(amped_hdf5 *file, found_key *out) {
   amped_free(format);
   if (!is_checkpoint)
     return amped_error(AMPED_BAD_INPUT, file->path,
-                       "is no checkpoint; name another file with --checkpoint");
+                       "is not a checkpoint; name another file with --checkpoint");
   for (key->order = 0; exists && key->order < AMPED_MAX_ORDER; key->order += exists) {
     (void)snprintf(name, sizeof name, "/factors/%d", key->order);
     AMPED_TRY(amped_hdf5_exists(file, name, &exists));
@@ -197,7 +197,7 @@ static amped_status read_solver_numbers(amped_hdf5 *file, amped_solver_state *st
   amped_hdf5_dataset_close(&d);
   AMPED_TRY(amped_mem_check(file->path, "its numbers", state->number_count * sizeof(double)));
   AMPED_TRY(
-      amped_alloc(&state->numbers, state->number_count, sizeof(double), "a solver's numbers"));
+      amped_alloc(&state->numbers, state->number_count, sizeof(double), "the solver's state"));
   return read_doubles(file, "/numbers", 1, state->number_count, 1, state->numbers);
 }
 
@@ -355,7 +355,7 @@ static void warn_of_damage(const char *previous) {
   const char *line = amped_status_message();
   if (strncmp(line, prefix, sizeof prefix - 1) == 0)
     line += sizeof prefix - 1;
-  amped_warn("%s (the checkpoint before it, %s, is used)", line, previous);
+  amped_warn("%s (the previous checkpoint, %s, is used)", line, previous);
   amped_status_clear();
 }
 
@@ -370,7 +370,7 @@ static amped_status read_latest(const char *path, const char *previous,
       return status;
     warn_of_damage(previous);
   } else if (is_there(previous)) {
-    amped_warn("%s is missing (the checkpoint before it, %s, is used)", path, previous);
+    amped_warn("%s is missing (the previous checkpoint, %s, is used)", path, previous);
   } else {
     return AMPED_OK;
   }

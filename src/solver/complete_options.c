@@ -188,16 +188,16 @@ const amped_option_group amped_complete_option_rows = AMPED_OPTION_GROUP(rows);
 
 static amped_status check_implicit(const amped_complete_options *o) {
   if (o->bias == AMPED_BIAS_FULL || o->bias == AMPED_BIAS_MEAN)
-    return amped_error(AMPED_USAGE, NULL,
-                       "--implicit has zeros and ones, whose mean and biases mean nothing; leave "
-                       "out --bias");
+    return amped_error(
+        AMPED_USAGE, NULL,
+        "--implicit models zeros and ones, which need no mean and no biases; leave out --bias");
   if (o->block > 0)
     return amped_error(AMPED_USAGE, NULL,
-                       "--implicit solves for whole rows, as zeros everywhere tie their components "
-                       "together; leave out --block and --method=ccd");
+                       "--implicit solves for whole rows, because zeros everywhere tie their "
+                       "components together; leave out --block and --method=ccd");
   if (o->weights != NULL)
     return amped_error(AMPED_USAGE, NULL,
-                       "--implicit makes weights of the values; leave out --weights");
+                       "--implicit makes the weights from the values; leave out --weights");
   return AMPED_OK;
 }
 
@@ -218,10 +218,9 @@ amped_status amped_complete_options_check(amped_complete_options *o) {
   if (o->bias == AMPED_BIAS_AUTO)
     o->bias = o->implicit > 0.0 ? AMPED_BIAS_NONE : AMPED_BIAS_FULL;
   if (o->method == AMPED_COMPLETE_SGD && o->implicit > 0.0)
-    return amped_error(
-        AMPED_USAGE, NULL,
-        "--method=sgd visits entries alone, and --implicit has a zero in every other "
-        "cell; use --method=als");
+    return amped_error(AMPED_USAGE, NULL,
+                       "--method=sgd visits only entries, and --implicit has a zero in every other "
+                       "cell; use --method=als");
   if (o->method == AMPED_COMPLETE_SGD && o->weights != NULL)
     return amped_error(AMPED_USAGE, NULL,
                        "--method=sgd gives every entry the same weight; use --method=als, or leave "
@@ -234,10 +233,9 @@ amped_status amped_complete_options_check(amped_complete_options *o) {
     o->holdout = o->validate != NULL ? 0.0 : DEFAULT_HOLDOUT;
   const bool validates = o->holdout > 0.0 || o->validate != NULL;
   if (!validates && o->reg_count != 1)
-    return amped_error(
-        AMPED_USAGE, NULL,
-        "--reg=%s chooses by validation, and nothing validates; give one --reg=L, or "
-        "--holdout or --validate",
-        o->reg_count == 0 ? "auto" : "L,...");
+    return amped_error(AMPED_USAGE, NULL,
+                       "--reg=%s is chosen by validation, and there are no entries to validate on; "
+                       "give one --reg=L, or --holdout or --validate",
+                       o->reg_count == 0 ? "auto" : "L,...");
   return AMPED_OK;
 }

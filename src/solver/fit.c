@@ -35,8 +35,9 @@ static amped_status measure_residual(amped_fit *f, uint64_t sweep, double spread
   AMPED_TRY(amped_residual_measure(context, f->result->weights, &residual));
   f->result->residuals++;
   if (!f->told_pass)
-    amped_say_verbose("  sweep %" PRIu64 ": near a fit of 1 rounding hides the residual; a pass "
-                      "over all nonzeros finds it, in %.3g s here, where the fit is so high",
+    amped_say_verbose("  sweep %" PRIu64
+                      ": near a fit of 1 rounding hides the residual; while the fit is so high, a "
+                      "pass over all nonzeros (%.3g s) computes it",
                       sweep, amped_time() - began);
   f->told_pass = true;
   *part = residual.part;

@@ -68,12 +68,12 @@ expect 0 "component 1 of 2, weight 0$" "$amped" top gone.h5
 
 # Cells that come twice are two entries of complete, and one nonzero of cpd.
 printf '1 1 1 3\n1 1 1 5\n2 2 1 4\n2 1 2 1\n' >twice.tns
-alone 0 "each counts as an entry of its own" complete twice.tns --duplicates=keep --rank=1 --reg=1 --holdout=0 --nowrite
-alone 0 "they count with their sum" cpd twice.tns --duplicates=keep --rank=1 --nowrite
+alone 0 "each is a separate entry" complete twice.tns --duplicates=keep --rank=1 --reg=1 --holdout=0 --nowrite
+alone 0 "their values are added up" cpd twice.tns --duplicates=keep --rank=1 --nowrite
 
 # Weights that are none: the cell is named.
 awk -F, '{ print $0 (NR == 1 ? ",w" : NR == 7 ? ",-2" : ",1") }' t.csv >w.csv
-alone 3 "w.csv: cell (u5, v2, w0) has a weight of -2; weights are numbers from 0" complete w.csv --value=stars \
+alone 3 "w.csv: cell (u5, v2, w0) has a weight of -2; give weights from 0" complete w.csv --value=stars \
   --keys=user,item,week --weights=w --duplicates=mean --rank=1 --reg=1 --nowrite -q
 printf '1 1 1 3\n2 1 2 4\n3 3 1 3\n' >small.tns
 printf '2 1 2 -1\n1 1 1 3\n3 3 1 1\n' >wneg.tns

@@ -276,7 +276,7 @@ START_TEST(bad_tables_are_named) {
       {"a,b,c,n\nx,y,z,1e999\n", NULL, "n", AMPED_BAD_INPUT, "\"1e999\" is not a finite number"},
       {"a,b,c\n\"p\nq\",y,z\nx,y\"y,z\n", NULL, NULL, AMPED_BAD_INPUT,
        "line 4: a quote inside a cell"},
-      {"a,b,c\nx,\"y\"y,z\n", NULL, NULL, AMPED_BAD_INPUT, "line 2: text behind a closing quote"},
+      {"a,b,c\nx,\"y\"y,z\n", NULL, NULL, AMPED_BAD_INPUT, "line 2: text after a closing quote"},
       {"a,b,c\nx,y,z\nx,\"y,z\n1,2,3\n", NULL, NULL, AMPED_BAD_INPUT,
        "line 3: the quote that opens here is never closed"},
       {"a,b,c\nx,y,z\nx,\xff,z\n", NULL, NULL, AMPED_BAD_INPUT,
