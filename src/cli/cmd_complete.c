@@ -249,8 +249,8 @@ static amped_status set_ranks(job *j) {
 static void warn_of_constant(const job *j) {
   if (j->problem.constant)
     amped_warn("%s: all %" PRIu64 " training values are %.9g, and equal values teach nothing; if "
-                                  "an entry means that something happened, use --implicit; if "
-                                  "cells without an entry are zeros, use amped_mpi cpd",
+               "an entry means that something happened, use --implicit; if "
+               "cells without an entry are zeros, use amped_mpi cpd",
                j->session->options->input, j->problem.learnt, j->start.level * j->problem.scale);
 }
 
@@ -417,10 +417,10 @@ static amped_status tell_stopped(const job *j, int i, const amped_complete_best 
   const int ncomps = j->o->session.ncomps_list[i];
   amped_status status = AMPED_STOPPED;
   if (j->session->comm.rank == 0 && best->found && !j->o->nowrite)
-    status = amped_error(AMPED_STOPPED, path,
-                         "holds the best model of R = %d so far, where a signal stopped the run; "
-                         "--init goes on from it",
-                         ncomps);
+    status = amped_error(
+        AMPED_STOPPED, path,
+        "holds the best model of R = %d so far; a signal stopped the run; --init continues from it",
+        ncomps);
   else if (j->session->comm.rank == 0)
     status = amped_error(AMPED_STOPPED, NULL, "a signal stopped the run at R = %d; run it again",
                          ncomps);

@@ -618,7 +618,7 @@ static amped_status convert_result(const amped_options *o, amped_json *json) {
   if (!amped_table_named(out))
     warn_of_labels(out, k.order, k.labels);
   if (c != NULL)
-    amped_say("a completion model: its mean%s beside them, all in the values' own units",
+    amped_say("a completion model: its mean%s added, all in the units of the values",
               c->biased ? " and biases are" : " is");
   AMPED_GO(out, amped_table_named(out) ? tell_tables(out) : tell_files(out, k.order));
   if (json != NULL)

@@ -213,7 +213,7 @@ static amped_status after_sweep(void *context, const amped_sweep *sweep) {
   else
     (void)amped_error(AMPED_STOPPED, j->outputs.partial.path,
                       "holds the result after sweep %" PRIu64
-                      ", where a signal stopped the run; --init goes on from it",
+                      "; a signal stopped the run; --init continues from it",
                       sweep->number);
   return amped_comm_agree(&j->session->comm, AMPED_STOPPED);
 }
@@ -311,11 +311,11 @@ static amped_status tell_stopped(const job *j, int ncomps, int starts_done) {
   if (starts_done > 0)
     return amped_error(
         AMPED_STOPPED, NULL,
-        "a signal stopped the run at R = %d after %d of %d starts, the best of which "
-        "is its result; run what is missing with other --rank and --seed",
+        "a signal stopped the run at R = %d after %d of %d starts, the best of which is its "
+        "result; run the missing values and starts with other --rank and --seed",
         ncomps, starts_done, o->session.starts);
   return amped_error(AMPED_STOPPED, NULL,
-                     "a signal stopped the run at R = %d, of which no start was finished; %d of %d "
+                     "a signal stopped the run at R = %d before a start was finished; %d of %d "
                      "values of --rank are done; run the others again",
                      ncomps, j->finished, o->session.ncomps_count);
 }

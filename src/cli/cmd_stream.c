@@ -107,9 +107,9 @@ static amped_status set_forget(job *j) {
 static amped_status set_clip(job *j) {
   const amped_clip_option *c = &j->o->clip;
   if (c->given && c->to_data)
-    return amped_error(AMPED_USAGE, NULL,
-                       "--clip=data: a stream does not know its values beforehand; give a range, "
-                       "--clip=LO:HI");
+    return amped_error(
+        AMPED_USAGE, NULL,
+        "--clip=data: the range of later batches is unknown; give a range, --clip=LO:HI");
   if (c->given) {
     j->head.least = c->least;
     j->head.most = c->most;
@@ -207,7 +207,7 @@ static void tell_others(const job *j) {
   }
   if (others > 0)
     amped_say("%s: %" PRIu64 " earlier batch%s %s not cut from %s; entries that they share with "
-                             "this file are learnt again",
+              "this file are learnt again",
               j->o->args[0], others, others == 1 ? "" : "es", others == 1 ? "was" : "were", input);
 }
 

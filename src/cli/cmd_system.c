@@ -153,7 +153,7 @@ static void warn(const report *r) {
   const int tasks = started != NULL ? atoi(started) : 1;
   if (r->comm->nranks == 1 && tasks > 1)
     amped_warn("srun started %d processes, and MPI takes this one for a job of its own: choose a "
-               "--mpi that it knows (srun --mpi=list; Open MPI: pmix), or start it by mpirun",
+               "--mpi that MPI supports (srun --mpi=list; Open MPI: pmix), or start it by mpirun",
                tasks);
   for (int p = 0; p < r->comm->nranks; p++)
     for (int q = 0; q < p; q++) {

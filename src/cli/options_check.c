@@ -182,7 +182,7 @@ static amped_status check_several(const amped_options *o) {
                        option);
   if (o->checkpoint.file != NULL)
     return amped_error(AMPED_USAGE, NULL,
-                       "--checkpoint holds one decomposition, not those of %s; leave out one of "
+                       "--checkpoint holds one decomposition, and %s makes more; leave out one of "
                        "the two, or run a job for each (jobs/slurm/array.sh)",
                        option);
   return AMPED_OK;

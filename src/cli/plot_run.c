@@ -32,7 +32,8 @@ static amped_status take_line(run *r, const char *path, uint64_t line, const cha
     return amped_error(AMPED_FAILED, path, "out of memory for line %" PRIu64, line);
   if (object == NULL)
     return amped_error(AMPED_BAD_INPUT, path,
-                       "line %" PRIu64 " is no JSON object; name a file that --json wrote", line);
+                       "line %" PRIu64 " is not a JSON object; name a file that --json wrote",
+                       line);
   const char *event = json_string_value(json_object_get(object, "event"));
   amped_status status = AMPED_OK;
   if (event != NULL)

@@ -276,7 +276,7 @@ static amped_status stop(amped_checkpoint *c, const amped_solver_state *state) {
   if (c->session->comm.rank == 0)
     status = amped_error(AMPED_STOPPED, c->options->file,
                          "holds the run after sweep %" PRIu64
-                         ", where a signal stopped it; go on with --resume",
+                         "; a signal stopped it; continue with --resume",
                          state->sweeps);
   return amped_comm_agree(&c->session->comm, status);
 }

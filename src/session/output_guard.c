@@ -111,7 +111,7 @@ static const char *look_at_tensor(const char *path, amped_output *out) {
 
 static const char *look_at_checkpoint(const char *path, amped_output *out) {
   const char *reason = look_at_hdf5(path, "checkpoint", out);
-  return reason != NULL ? reason : "is the checkpoint of a run, from which --resume goes on";
+  return reason != NULL ? reason : "is the checkpoint of a run, which --resume continues";
 }
 
 /* --- others ---------------------------------------------------------------------------------- */

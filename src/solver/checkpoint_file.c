@@ -269,17 +269,19 @@ static const char *difference(const amped_checkpoint_key *found, const amped_che
   for (int m = 0; same && m < key->order; m++)
     same = found->dims[m] == key->dims[m];
   if (!same)
-    (void)snprintf(text, size, "is of another tensor, of %s; name another file with --checkpoint",
+    (void)snprintf(text, size,
+                   "belongs to another tensor, of %s; name another file with --checkpoint",
                    amped_format_dims(dims, found->order, found->dims));
   else if (found->nnz != key->nnz || found->hash != key->hash)
     (void)snprintf(text, size,
-                   "is of another tensor of the same dimensions (%" PRIu64
+                   "belongs to another tensor of the same dimensions (%" PRIu64
                    " nonzeros, hash %016" PRIx64 "); name another file with --checkpoint",
                    found->nnz, found->hash);
   else if (strcmp(found->metric, key->metric) != 0)
-    (void)snprintf(text, size,
-                   "is of a solver with the metric %s, not %s; name another file with --checkpoint",
-                   found->metric, key->metric);
+    (void)snprintf(
+        text, size,
+        "belongs to a solver with the metric %s, not %s; name another file with --checkpoint",
+        found->metric, key->metric);
   else if (strcmp(method_of(found), method_of(key)) != 0)
     (void)snprintf(text, size, "began with --method=%.20s; use that or another file",
                    method_of(found));
@@ -294,7 +296,7 @@ static const char *difference(const amped_checkpoint_key *found, const amped_che
     (void)snprintf(text, size, "has %d components; use --rank=%d or another file", components,
                    components);
   else if (found->precision != key->precision)
-    (void)snprintf(text, size, "is of another precision; use --precision=%s or another file",
+    (void)snprintf(text, size, "has another precision; use --precision=%s or another file",
                    found->precision == AMPED_F32 ? "float" : "double");
   else if (strcmp(found->init, key->init) != 0)
     (void)snprintf(text, size, "began from --init=%.200s; use that or another file", found->init);

@@ -572,9 +572,8 @@ static amped_status check_numbers(const rbs *r, const amped_solver_state *start)
     if (found[i] != r->numbers[i])
       return amped_error(
           AMPED_BAD_INPUT, NULL,
-          "the checkpoint is of a run that draws other samples (%s, %.0f of them, "
-          "--search=%.0f%s); give the same --sample, --block, --search and --memory, "
-          "or begin a new one",
+          "the checkpoint belongs to a run with other samples (%s, %.0f of them, --search=%.0f%s); "
+          "give the same --sample, --block, --search and --memory, or begin a new one",
           found[SLICES] != 0.0 ? "groups of slices" : "blocks", found[COUNT], found[SEARCH],
           found[OUTSIDE] != 0.0 ? ", cells in their file" : "");
   if (start->number_count == number_count(r->context->plan))

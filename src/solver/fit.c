@@ -75,7 +75,7 @@ amped_status amped_fit_finish(amped_fit *f, double *value) {
     return AMPED_OK;
   f->told_pass = true;
   AMPED_TRY(measure_residual(f, f->result->sweeps, 0.0, &part, &noise));
-  amped_say("fit by exact products: %.8f; by those of TF32 %.8f", 1.0 - sqrt(part), *value);
+  amped_say("fit by exact products: %.8f; by products in TF32: %.8f", 1.0 - sqrt(part), *value);
   *value = 1.0 - sqrt(part);
   return AMPED_OK;
 }

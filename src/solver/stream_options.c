@@ -113,7 +113,7 @@ amped_status amped_stream_options_check(const amped_stream_options *o, int nargs
   else if (cuts > 0 && nargs != 2)
     wrong = "--by and --boxes cut one INPUT; give STATE and that file";
   else if (o->by == NULL && o->batch > 0)
-    wrong = "--batch counts indices of --by; add that";
+    wrong = "--batch counts indices of --by; add --by";
   else if (o->follow == NULL && nargs < 2 && !exports)
     wrong = "a batch is missing; give files, INPUT with --by or --boxes, or --follow=DIR; see "
             "amped_mpi stream --help";

@@ -201,13 +201,13 @@ void amped_index_match_say(const amped_index_side *known, const amped_index_side
   const bool theirs = match->rule == AMPED_INDEX_BY_NUMBER;
   (void)amped_format_mode(name, sizeof name, mode, &(theirs ? file : known)->labels[mode]);
   if (theirs)
-    amped_say("%s: %s: its labels are indices of %s, from %d, as there are no labels", file->path,
-              name, known->path, known->labels[mode].from_zero ? 0 : 1);
+    amped_say("%s: %s: its labels are taken as indices of %s, from %d, because there are no labels",
+              file->path, name, known->path, known->labels[mode].from_zero ? 0 : 1);
   else if (match->rule == AMPED_INDEX_BY_ID)
     amped_say("%s: %s: its indices are looked up among the labels of %s, which are numbers",
               file->path, name, known->path);
   else if (match->rule == AMPED_INDEX_SAME && known->labels[mode].count > 0)
-    amped_say("%s: %s: by index, as %s has no labels", file->path, name, file->path);
+    amped_say("%s: %s: by index, because %s has no labels", file->path, name, file->path);
   else if (file->labels[mode].count == 0 &&
            file->labels[mode].from_zero != known->labels[mode].from_zero)
     amped_warn("%s: mode %d: its first index is called %d, that of %s %d", file->path, mode + 1,

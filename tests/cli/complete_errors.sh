@@ -43,11 +43,11 @@ alone 0 "" $run --iters=501 --resume
 
 # Labels on one side alone: names go by index where the tensor has them, and are none of its indices.
 printf '1 1 1 3\n2 1 1 4\n' >bare.tns
-alone 0 "bare.tns: mode 2 (item): by index, as bare.tns has no labels" complete t.h5 --rank=2 --reg=1 --iters=2 \
+alone 0 "bare.tns: mode 2 (item): by index, because bare.tns has no labels" complete t.h5 --rank=2 --reg=1 --iters=2 \
   --test=bare.tns --nowrite
 alone 3 "t.h5: label u0 of mode 1 (user) is no index from 1" complete bare.tns --rank=2 --reg=1 --iters=2 \
   --validate=t.h5 --nowrite
-expect 0 "bare.tns: mode 2 (item): by index, as bare.tns has no labels" "$amped" recommend model.h5 --for=user:u1 \
+expect 0 "bare.tns: mode 2 (item): by index, because bare.tns has no labels" "$amped" recommend model.h5 --for=user:u1 \
   --of=item -n 2 --exclude=bare.tns
 
 # Without validation the objective chooses, not the error of training, which may rise under the penalty.

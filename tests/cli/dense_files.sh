@@ -144,9 +144,9 @@ import h5py
 with h5py.File("y.h5", "r+") as f:
     f["dense"][1, 2, 3] += 1
 END
-expect 3 "y.h5: its cells are not those that were written" "$amped" info y.h5 --verify
-expect 3 "y.h5: its cells are not those that were written" "$amped" convert y.h5 out.h5 --sparse
-expect 3 "y.h5: its cells are not those that were written" "$amped" convert y.h5 out.h5 --dense
+expect 3 "y.h5: its cells were changed after they were written" "$amped" info y.h5 --verify
+expect 3 "y.h5: its cells were changed after they were written" "$amped" convert y.h5 out.h5 --sparse
+expect 3 "y.h5: its cells were changed after they were written" "$amped" convert y.h5 out.h5 --dense
 absent out.h5
 
 # info: the form that is better, of dense tensors and of full lists.

@@ -198,7 +198,7 @@ cp t.cpd.h5 own.svg
 expect 1 "overwritten" "$amped" plot own.svg -o own.svg
 expect 3 "t.h5" "$amped" plot t.h5 -o x.svg
 expect 3 "no sweep" sh -c 'echo "{}" >none.json; "$0" plot none.json -o x.svg' "$amped"
-expect 3 "line 2 is no JSON" sh -c 'printf "{}\nx\n" >bad.json; "$0" plot bad.json -o x.svg' "$amped"
+expect 3 "line 2 is not a JSON" sh -c 'printf "{}\nx\n" >bad.json; "$0" plot bad.json -o x.svg' "$amped"
 expect 3 "without its numbers" \
   sh -c 'echo "{\"event\":\"iteration\"}" >bad.json; "$0" plot bad.json -o x.svg' "$amped"
 expect 3 "missing.json" "$amped" plot missing.json -o x.svg

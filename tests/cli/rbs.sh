@@ -178,7 +178,7 @@ for ranks in 1 2; do
   expect 0 "" on $ranks $live --epochs=$epochs -o whole.h5 --overwrite -q
   same_bits "killed, $ranks ranks" part.h5 whole.h5
 done
-expect 3 "draws other samples (blocks, 4 of them, --search=100)" on 1 a.npy --rank=3 --method=rbs --block=8 --search=100 --nowrite --checkpoint=c.h5 --resume
+expect 3 "a run with other samples (blocks, 4 of them, --search=100)" on 1 a.npy --rank=3 --method=rbs --block=8 --search=100 --nowrite --checkpoint=c.h5 --resume
 expect 3 "began with --method=rbs" on 1 a.npy --rank=3 --nowrite --checkpoint=c.h5 --resume
 
 # Refusals.

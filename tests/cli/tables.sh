@@ -132,7 +132,7 @@ printf 'head,relation,tail\na,of,b\nc,of,a\nb,of,d\n' >graph.csv
 expect 0 "4 x 1 x 4" "$amped" convert graph.csv x.h5 --overwrite --same-labels=head,tail
 same "shared labels" "$(labels x.h5 | grep -c 'a \.\.\. d')" 2
 expect 0 "4 x 1 x 4" on 1 graph.csv --same-labels=head,tail --rank=1 -o x.h5 --overwrite
-expect 2 "is no key" "$amped" convert graph.csv x.h5 --overwrite --same-labels=head,stars
+expect 2 "is not a key" "$amped" convert graph.csv x.h5 --overwrite --same-labels=head,stars
 
 # --- natural order of labels ----------------------------------------------------------------------
 awk 'BEGIN { print "day,hour,place,n"; for (i = 0; i < 60000; i++)

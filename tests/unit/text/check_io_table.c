@@ -190,7 +190,7 @@ START_TEST(modes_share_labels_where_told) {
   o.same_labels = "head";
   check_fails(AMPED_USAGE, "name two or more", read_csv("head,relation,tail\na,of,b\n", &o, &t));
   o.same_labels = "head,weight";
-  check_fails(AMPED_USAGE, "\"weight\" is no key; keys are head, relation, tail",
+  check_fails(AMPED_USAGE, "\"weight\" is not a key; keys are head, relation, tail",
               read_csv("head,relation,tail\na,of,b\n", &o, &t));
   check_no_leak();
 }
