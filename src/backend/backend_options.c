@@ -81,7 +81,7 @@ static const amped_option products_rows[] = {
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("exact", "tf32"),
      .numbers = AMPED_OPTION_NUMBERS(0, 1),
-     .help = "multiply a dense tensor exactly, or in TF32 on GPUs except for the last fit",
+     .help = "dense tensors: multiply in full precision, or in TF32 on GPUs except in the last fit",
      .initial = "exact",
      AMPED_OPTION_FIELD(amped_backend_options, tf32)},
 };

@@ -363,8 +363,7 @@ const amped_command amped_commands[] = {
              "counted as in the input. Of equal values the lower index comes first. Options that "
              "describe a text or table are for the file of --exclude.\n\nOUT is a table (.csv "
              ".tsv, also .gz or .zst) with a row for each recommendation, the best first.",
-     .example =
-         "amped_mpi recommend ratings.completion.h5 --for=user:U7 --of=item --exclude=ratings.h5",
+     .example = "amped_mpi recommend ratings.completion.h5 --for=user:U7 --of=item -n 5",
      .run = amped_cmd_recommend},
     {.name = "generate",
      .arguments = "OUT",

@@ -112,7 +112,7 @@ static void say_batch(const amped_stream_told *t, const amped_spread *s) {
             amped_report_part(s[4].mean), 1e3 * s[6].max);
   if (l->dropped > 0)
     amped_say("%s: %" PRIu64 " entries within the old dimensions are dropped, because "
-                             "--history=published learns only new indices",
+              "--history=published learns only new indices",
               t->batch->name, l->dropped);
 }
 
