@@ -9,9 +9,9 @@
 /* Most option groups of a command, including the end of the list. */
 #define AMPED_MAX_GROUPS 24
 
-/* What --help of one command says about an option that other commands share. */
+/* Text for an option in the --help of one command, if other commands share the option. */
 typedef struct amped_option_text {
-  const char *name;      /* of the option, without dashes; NULL: the end of the list */
+  const char *name;      /* option, without dashes; NULL: the end of the list */
   const char *help;      /* instead of the row's */
   const char *initially; /* instead of the row's; NULL: the row's `initial` */
 } amped_option_text;
@@ -24,7 +24,7 @@ typedef struct amped_command {
   bool writes;   /* the last argument is the file that it writes */
   const char *summary;
   const amped_option_group *groups[AMPED_MAX_GROUPS]; /* without the common groups; NULL-ended */
-  const amped_option_text *texts;                     /* NULL: those of the rows */
+  const amped_option_text *texts;                     /* NULL: the texts of the rows */
   const char *help;    /* paragraphs after the options in --help; wrapped when printed */
   const char *example; /* one command line, the end of --help */
   amped_status (*run)(const amped_options *options);
