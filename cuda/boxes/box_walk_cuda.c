@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/sort.h"
 
-static const char what[] = "the way through the boxes";
+static const char what[] = "the traversal of boxes";
 
 uint64_t amped_box_rows_cuda(const amped_plan *plan, int mode) {
   return mode == plan->boxed ? plan->modes[mode].copy.output_rows

@@ -10,7 +10,7 @@ extern "C" {
 #include "base/mem.h"
 }
 
-static const char what[] = "what the past says of a batch's rows";
+static const char what[] = "the histories of a batch's rows";
 
 struct amped_row_past_cuda {
   double *d_count[AMPED_MAX_ORDER]; /* [own rows] n */

@@ -241,7 +241,7 @@ static amped_status allocate(amped_tensor_part *part) {
   AMPED_TRY(amped_cuda_malloc((void **)&part->d_products, sizeof *part->d_products,
                               "the sums of the fit"));
   for (int m = 0; m < part->plan->order; m++)
-    AMPED_TRY(amped_cuda_malloc(&part->d_gathered[m], r->gathered[m], "a factor in order"));
+    AMPED_TRY(amped_cuda_malloc(&part->d_gathered[m], r->gathered[m], "a factor in index order"));
   AMPED_CUDA(cudaEventCreate(&part->begin));
   AMPED_CUDA(cudaEventCreate(&part->stop));
   return AMPED_OK;

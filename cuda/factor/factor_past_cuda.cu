@@ -11,7 +11,7 @@ extern "C" {
 
 #include <cmath>
 
-static const char what[] = "the factors before";
+static const char what[] = "the previous factors";
 
 struct amped_factor_past {
   amped_device *device;

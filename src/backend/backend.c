@@ -101,7 +101,7 @@ amped_status amped_worker_require_collect(const amped_worker *worker, const ampe
   uint64_t factors_host = 0;
   if (worker->format->collect == NULL)
     return amped_error(AMPED_USAGE, NULL,
-                       "--kernel=%s takes ordered copies alone; make them with amped_mpi convert",
+                       "--kernel=%s needs sorted copies; make them with amped_mpi convert",
                        worker->format->name);
   worker->backend->factors->require(worker->device, plan, &factors_device, &factors_host);
   return worker->format->require_collect(worker->device, plan, factors_device + worker->reserved,

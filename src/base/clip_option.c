@@ -28,9 +28,8 @@ static const amped_option rows[] = {
      .words = AMPED_OPTION_WORDS("data"),
      .parse = parse_clip,
      .value = "LO:HI|data",
-     .help = "cut predictions to this range (data: that of the values, not in predict), and tell "
-             "their errors beside the model's",
-     .initially = "predictions are the model's",
+     .help = "cut predictions to this range, or to that of the data; report both errors",
+     .initially = "no cut",
      .expected_text = "two numbers such as 0.5:5, the lesser first, or data"},
 };
 

@@ -205,7 +205,7 @@ static attempt take_over(const char *path, const amped_target *t, amped_file_loc
                            : refuse(path, "cannot be opened as a lock; rename that file", lock);
   if (fstat(lock->fd, &st) != 0 || !S_ISREG(st.st_mode) || !read_holder(lock->fd, &h))
     return is_gone(lock) ? AGAIN
-                         : refuse(path, "is no lock of this program; rename that file", lock);
+                         : refuse(path, "is not a lock file of amped_mpi; rename that file", lock);
   if (flock(lock->fd, LOCK_EX | LOCK_NB) != 0)
     return errno == EWOULDBLOCK ? refuse_busy(path, &h) : errno == EINTR ? AGAIN : NO_LOCKS;
   if (is_gone(lock))

@@ -7,8 +7,7 @@ static const amped_option rows[] = {
      .words = AMPED_OPTION_WORDS("auto", "never", "always"),
      .numbers =
          AMPED_OPTION_NUMBERS(AMPED_PROGRESS_AUTO, AMPED_PROGRESS_NEVER, AMPED_PROGRESS_ALWAYS),
-     .help = "progress of long phases: a line that changes on a terminal, else a line from time to "
-             "time",
+     .help = "show the progress of long phases",
      .initial = "auto",
      .initially = "auto: on a terminal, and under mpirun",
      AMPED_OPTION_FIELD(amped_log_options, progress)},
@@ -17,14 +16,14 @@ static const amped_option rows[] = {
      .type = AMPED_OPTION_FLAG,
      .on = AMPED_VERBOSE,
      .unsaid = AMPED_NORMAL,
-     .help = "say more",
+     .help = "print more details",
      AMPED_OPTION_FIELD(amped_log_options, verbosity)},
     {.name = "quiet",
      .letter = 'q',
      .type = AMPED_OPTION_FLAG,
      .on = AMPED_QUIET,
      .unsaid = AMPED_NORMAL,
-     .help = "say nothing but warnings, errors and, at the end of cpd, fit and file",
+     .help = "print only warnings, errors and, for cpd, the final fit and file",
      AMPED_OPTION_FIELD(amped_log_options, verbosity)},
 };
 

@@ -47,7 +47,7 @@ static void become_pager(int input) {
 
 static amped_status refuse(void) {
   return amped_error_errno(AMPED_FAILED, errno, "standard output",
-                           "the pager cannot be started; send the text through cat");
+                           "the pager cannot be started; pipe the output through cat");
 }
 
 amped_status amped_pager_begin(void) {

@@ -243,7 +243,7 @@ static void say_sweep(const result *r) {
               amped_format_bytes(a, (uint64_t)r->moved_bytes), 1e-9 * r->read_rate,
               1e-9 * r->multiply_rate);
   else
-    amped_say("ceiling: not known, as no memory is left to measure it");
+    amped_say("ceiling: not known, because no memory is left to measure it");
 }
 
 static json_t *json_modes(const sweeps *w, const result *r) {

@@ -108,8 +108,8 @@ static amped_status read_list(batches *b) {
   if (b->all.nnz > entries_of_batches(b))
     return AMPED_OK;
   return amped_error(AMPED_USAGE, path,
-                     "has %" PRIu64 " entries, which are too few for %d batches of %" PRIu64
-                     " and entries before them; lower --stream or --repeat",
+                     "has %" PRIu64 " entries, too few for %d batches of %" PRIu64
+                     " and older entries; lower --stream or --repeat",
                      b->all.nnz, b->o->repeat + 1, b->o->batch_nnz);
 }
 

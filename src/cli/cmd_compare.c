@@ -142,11 +142,11 @@ static void say_mode(const amped_ktensor *a, const amped_ktensor *b, const align
               shared, only_in("A", a->dims[mode] - shared, left, sizeof left),
               only_in("B", b->dims[mode] - shared, right, sizeof right));
   else if (of_a->count > 0 && of_b->count > 0)
-    amped_say("%s: by index, as labels repeat", text);
+    amped_say("%s: by index, because labels repeat", text);
   else if (of_a->count > 0 || of_b->count > 0)
-    amped_say("%s: by index, as %s has no labels", text, of_a->count > 0 ? "B" : "A");
+    amped_say("%s: by index, because %s has no labels", text, of_a->count > 0 ? "B" : "A");
   else
-    amped_say("%s: by index, as there are no labels", text);
+    amped_say("%s: by index, because there are no labels", text);
 }
 
 static void say_alignment(const amped_ktensor *a, const amped_ktensor *b, const alignment *rows) {
@@ -156,7 +156,7 @@ static void say_alignment(const amped_ktensor *a, const amped_ktensor *b, const 
   for (int m = 0; m < a->order && labels; m++)
     say_mode(a, b, rows, m);
   if (!labels)
-    amped_say("rows are matched by index, as there are no labels");
+    amped_say("rows are matched by index, because there are no labels");
 }
 
 static void say_match(const amped_ktensor *a, const amped_ktensor *b, const amped_match *match) {

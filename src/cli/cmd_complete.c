@@ -188,12 +188,12 @@ static amped_status drop_learnt(const job *j, const char *option, const char *pa
         context.comm,
         amped_error(AMPED_BAD_INPUT, path,
                     "all of its %" PRIu64
-                    " entries are in %s, too, and learnt, so that their error "
-                    "says nothing; name other entries with %s, or take these out of INPUT",
+                    " entries are also in %s and are learnt, so that their error means nothing; "
+                    "name other entries with %s, or remove these from INPUT",
                     all, input, option));
   if (dropped > 0 && context.comm->rank == 0)
     amped_warn("%s: %" PRIu64 " of its %" PRIu64
-               " entries are in %s, too, and learnt: they are left out of the error",
+               " entries are also in %s and are learnt: they are left out of the error",
                path, dropped, all, input);
   return AMPED_OK;
 }
@@ -223,8 +223,9 @@ static amped_status check_events(const job *j, const amped_entry_set *set, const
   return amped_comm_agree(
       &j->session->comm,
       amped_error(AMPED_BAD_INPUT, path,
-                  "has %" PRIu64 " entries whose value is not above 0, which say that nothing "
-                  "happened; with --implicit what happened is ranked: leave these out",
+                  "has %" PRIu64
+                  " entries with a value of 0 or less, which mean that nothing happened; "
+                  "--implicit ranks only what happened: remove these entries",
                   zeros));
 }
 
@@ -247,8 +248,8 @@ static amped_status set_ranks(job *j) {
  * their zeros. */
 static void warn_of_constant(const job *j) {
   if (j->problem.constant)
-    amped_warn("%s: all %" PRIu64 " values that are learnt are %.9g, and there is nothing to learn "
-               "from equal values; if an entry says that something happened, use --implicit; if "
+    amped_warn("%s: all %" PRIu64 " training values are %.9g, and equal values teach nothing; if "
+               "an entry means that something happened, use --implicit; if "
                "cells without an entry are zeros, use amped_mpi cpd",
                j->session->options->input, j->problem.learnt, j->start.level * j->problem.scale);
 }
@@ -299,8 +300,8 @@ static void warn_of_learnt(job *j, const amped_completion *model) {
                           model->split_seed == p->options->split_seed;
   const bool judged = by_hash || p->validate != NULL || p->test != NULL;
   if (judged && !j->start_told && !(same_input && (same_split || !by_hash)))
-    amped_warn("%s: its model may have learnt entries that are held out here, as its tensor, "
-               "--holdout or --split-seed is another: the errors that are told may be too low",
+    amped_warn("%s: its model may have learnt entries that are held out here, because its tensor, "
+               "--holdout or --split-seed was different: reported errors may be too low",
                j->session_options.init);
   j->start_told = true;
 }
@@ -416,10 +417,10 @@ static amped_status tell_stopped(const job *j, int i, const amped_complete_best 
   const int ncomps = j->o->session.ncomps_list[i];
   amped_status status = AMPED_STOPPED;
   if (j->session->comm.rank == 0 && best->found && !j->o->nowrite)
-    status = amped_error(AMPED_STOPPED, path,
-                         "holds the best model of R = %d so far, where a signal stopped the run; "
-                         "--init goes on from it",
-                         ncomps);
+    status = amped_error(
+        AMPED_STOPPED, path,
+        "holds the best model of R = %d so far; a signal stopped the run; --init continues from it",
+        ncomps);
   else if (j->session->comm.rank == 0)
     status = amped_error(AMPED_STOPPED, NULL, "a signal stopped the run at R = %d; run it again",
                          ncomps);
@@ -509,7 +510,9 @@ static amped_status begin(job *j) {
   j->session_options.biased = o->complete.bias == AMPED_BIAS_FULL;
   j->session_options.read = read_options_of(j, o->args[0]);
   if (j->session_options.biased && o->session.ncomps == AMPED_MAX_NCOMPS)
-    return amped_error(AMPED_USAGE, NULL, "--rank=%d: with biases at most %d components",
+    return amped_error(AMPED_USAGE, NULL,
+                       "--rank=%d: with biases at most %d components are possible; lower --rank, "
+                       "or use --bias=none",
                        o->session.ncomps, AMPED_MAX_NCOMPS - 1);
   return amped_cpd_outputs_check_names(o);
 }
@@ -522,8 +525,8 @@ static amped_status look_at_state(const amped_options *o) {
   AMPED_TRY(amped_file_check_writable(state));
   if (amped_file_is_special(state))
     return amped_error(AMPED_USAGE, state,
-                       "is no place for a state, which grows by a journal beside it; name a file "
-                       "with --state");
+                       "cannot hold a state, which needs a regular file with a journal in the same "
+                       "folder; name a file with --state");
   return amped_output_look(state, AMPED_OUTPUT_STATE, o->overwrite, &found);
 }
 
@@ -553,8 +556,8 @@ static void warn_of_sums(const job *j) {
   const char *path = j->o->args[0];
   if (j->session->comm.rank == 0 && is_hdf5(path, &j->o->read) &&
       amped_session_info(j->session)->duplicates == AMPED_DUPLICATES_SUM)
-    amped_warn("%s: values that repeat a coordinate were added up when it was made; for ratings "
-               "make it with amped_mpi convert --duplicates=mean, or last",
+    amped_warn("%s: values at repeated coordinates were added up when it was made; for ratings "
+               "make it again with amped_mpi convert --duplicates=mean, or last",
                path);
 }
 

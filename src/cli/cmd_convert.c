@@ -79,8 +79,9 @@ static amped_status check_names(const amped_options *o) {
     return amped_error(AMPED_USAGE, NULL,
                        "the tensor and --json=- would mix on standard output; name a file for one");
   if (o->convert.compact && o->read.same_labels != NULL)
-    return amped_error(AMPED_USAGE, NULL,
-                       "--compact would part the indices that --same-labels joins; leave out one");
+    return amped_error(
+        AMPED_USAGE, NULL,
+        "--compact would separate indices that --same-labels joins; leave out one of the two");
   return AMPED_OK;
 }
 
@@ -107,7 +108,7 @@ static amped_status check_output(const amped_options *o, amped_format *format, a
 static amped_status check_copies(const amped_options *o, amped_format format) {
   if (o->convert.no_copies && format != AMPED_FORMAT_HDF5)
     return amped_error(AMPED_USAGE, o->args[1],
-                       "is no .h5 file, which alone has copies; leave out --copies");
+                       "is not an .h5 file, and other formats have no copies; leave out --copies");
   return AMPED_OK;
 }
 
@@ -215,8 +216,8 @@ static void say_duplicates(const amped_options *o, const record *r) {
   if (r->duplicates == 0)
     return;
   if (sum && counts_rows(o))
-    amped_say("%s: %" PRIu64 " rows repeat earlier ones and are counted there", input_name(o),
-              r->duplicates);
+    amped_say("%s: %" PRIu64 " rows repeat earlier rows and are added to their counts",
+              input_name(o), r->duplicates);
   else
     amped_warn("%s: %" PRIu64 " duplicate%s of coordinates; %s%s", input_name(o), r->duplicates,
                plural(r->duplicates), amped_duplicates_deed(policy),
@@ -546,9 +547,9 @@ static amped_status check_result_options(const amped_options *o) {
       o->convert.temporary != NULL || o->session.cells.made || o->convert.sparse ||
       o->convert.nan_zero)
     return amped_error(AMPED_USAGE, o->args[0],
-                       "is a result; the options of reading text and tables, --duplicates, "
+                       "is a result; leave out options for text and tables, --duplicates, "
                        "--drop-zeros, --compact, --label-order, --dense, --sparse, --nan, "
-                       "--copies, --memory and --temporary are for tensors");
+                       "--copies, --memory and --temporary, which are for tensors");
   return amped_io_result_check(o->args[1]);
 }
 
@@ -617,7 +618,7 @@ static amped_status convert_result(const amped_options *o, amped_json *json) {
   if (!amped_table_named(out))
     warn_of_labels(out, k.order, k.labels);
   if (c != NULL)
-    amped_say("a completion model: its mean%s beside them, all in the values' own units",
+    amped_say("a completion model: its mean%s added, all in the units of the values",
               c->biased ? " and biases are" : " is");
   AMPED_GO(out, amped_table_named(out) ? tell_tables(out) : tell_files(out, k.order));
   if (json != NULL)

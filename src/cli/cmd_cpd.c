@@ -213,7 +213,7 @@ static amped_status after_sweep(void *context, const amped_sweep *sweep) {
   else
     (void)amped_error(AMPED_STOPPED, j->outputs.partial.path,
                       "holds the result after sweep %" PRIu64
-                      ", where a signal stopped the run; --init goes on from it",
+                      "; a signal stopped the run; --init continues from it",
                       sweep->number);
   return amped_comm_agree(&j->session->comm, AMPED_STOPPED);
 }
@@ -311,11 +311,11 @@ static amped_status tell_stopped(const job *j, int ncomps, int starts_done) {
   if (starts_done > 0)
     return amped_error(
         AMPED_STOPPED, NULL,
-        "a signal stopped the run at R = %d after %d of %d starts, the best of which "
-        "is its result; run what is missing with other --rank and --seed",
+        "a signal stopped the run at R = %d after %d of %d starts, the best of which is its "
+        "result; run the missing values and starts with other --rank and --seed",
         ncomps, starts_done, o->session.starts);
   return amped_error(AMPED_STOPPED, NULL,
-                     "a signal stopped the run at R = %d, of which no start was finished; %d of %d "
+                     "a signal stopped the run at R = %d before a start was finished; %d of %d "
                      "values of --rank are done; run the others again",
                      ncomps, j->finished, o->session.ncomps_count);
 }
@@ -492,8 +492,8 @@ static amped_status check_corcondia(const amped_options *o, const amped_plan *pl
   if (!o->cpd.corcondia || amped_corcondia_passes(plan->order, least) <= AMPED_CORCONDIA_PASSES)
     return AMPED_OK;
   return amped_error(AMPED_USAGE, NULL,
-                     "--corcondia takes R^(order - 2) MTTKRPs, at most %d: with order %d and R = "
-                     "%d that is more; leave it out or use fewer components",
+                     "--corcondia computes R^(order - 2) MTTKRPs, at most %d, and with order %d "
+                     "and R = %d there are more; leave it out or use fewer components",
                      AMPED_CORCONDIA_PASSES, plan->order, least);
 }
 
@@ -533,8 +533,8 @@ static void say_form(const amped_session *session) {
   const amped_tensor_info *info = amped_session_info(session);
   const double density = amped_form_density(info->order, info->dims, info->nnz);
   if (!session->is_dense && session->options->shape.name == NULL && density > HINT_DENSITY)
-    amped_say("note: %.3g %% of the cells are nonzeros; as a dense tensor, which amped_mpi convert "
-              "--dense makes, it takes less time",
+    amped_say("note: %.3g %% of the cells are nonzeros; amped_mpi convert --dense makes a dense "
+              "tensor of it, which takes less time",
               100.0 * density);
 }
 
@@ -581,10 +581,9 @@ amped_status amped_cmd_cpd(const amped_options *options) {
     say_form(&session);
   j.rows_key = amped_row_rule_key(&o->cpd.rule, session.plan.order, j.rows_text);
   if (status == AMPED_OK && o->session.shape.name != NULL)
-    amped_warn(
-        "cells of %s that were drawn more than once count apart in its norm: fits are too high, "
-        "up to 1; this run is for its times",
-        o->session.shape.name);
+    amped_warn("the random tensor like %s has repeated cells, and its norm counts each of them: "
+               "fits are too high, up to 1; use this run for its times only",
+               o->session.shape.name);
   if (status == AMPED_OK)
     status = o->session.plan_only ? amped_cpd_sampling_set(&session, o, &j.rbs) : decompose_all(&j);
   status = amped_session_finish(&session, status);

@@ -56,7 +56,8 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
   if (worker->format->row_fit != NULL)
     return AMPED_OK;
   return amped_error(AMPED_USAGE, NULL,
-                     "--complete does not run with --backend=%s and --kernel=%s, which fit no rows",
+                     "--complete does not run with --backend=%s and --kernel=%s, which cannot fit "
+                     "rows; leave out one of them",
                      worker->backend->name, worker->format->name);
 }
 

@@ -52,9 +52,10 @@ static amped_status check_dense(const amped_options *o) {
   else if (shape->name != NULL || shape->nnz > 0 || shape->scale != 1.0 || shape->skew_count > 0)
     wrong = "--dense has all cells of --dims; leave out --shape, --nnz, --scale and --skew";
   else if (g->observed > 0.0 || g->factor_mean != 0.0)
-    wrong = "--observed draws cells of a list; leave it and --factor-mean out, or --dense";
+    wrong = "--observed makes a list of cells, and --dense makes all cells; leave out --dense, or "
+            "--observed and --factor-mean";
   else if (g->planted == 0 && (g->noise > 0.0 || g->collinear > 0.0 || g->is_signed))
-    wrong = "--noise, --collinear and --signed are of a planted model; give --planted too";
+    wrong = "--noise, --collinear and --signed are for a planted model; give --planted too";
   return wrong != NULL ? amped_error(AMPED_USAGE, NULL, "%s", wrong) : AMPED_OK;
 }
 
@@ -63,7 +64,7 @@ static amped_status check_combination(const amped_options *o) {
   if (o->session.cells.made)
     return check_dense(o);
   if (o->generate.collinear > 0.0 || o->generate.is_signed || o->session.cells.type != 0)
-    wrong = "--collinear, --signed and --type are of dense tensors; give --dense too";
+    wrong = "--collinear, --signed and --type are for dense tensors; give --dense too";
   else if (o->session.shape.name == NULL && o->read.dims_order == 0)
     wrong = "neither --dims nor --shape is given; give one, such as --dims=100x200x300";
   else if (o->session.shape.name != NULL && o->read.dims_order > 0)
@@ -73,20 +74,20 @@ static amped_status check_combination(const amped_options *o) {
   else if (o->generate.observed > 0.0 && o->session.shape.name != NULL)
     wrong = "--observed is a share of the cells of --dims; leave out --shape";
   else if (o->generate.observed > 0.0 && o->session.shape.nnz > 0)
-    wrong = "--observed tells how many cells are drawn; leave out --nnz";
+    wrong = "--observed gives the number of cells to draw; leave out --nnz";
   else if (o->session.shape.name == NULL && o->session.shape.nnz == 0 &&
            o->generate.observed == 0.0)
     wrong = "the number of nonzeros is missing; give --nnz, such as --nnz=1M";
   else if (o->session.shape.name == NULL && o->session.shape.scale != 1.0)
-    wrong = "--scale is of a --shape; leave it out or give one";
+    wrong = "--scale is for --shape; leave it out, or give --shape";
   else if (o->generate.noise > 0.0 && o->generate.planted == 0)
     wrong = "--noise is added to the values of a planted model; give --planted too";
   else if (o->generate.factor_mean != 0.0 && o->generate.observed == 0.0)
-    wrong = "--factor-mean is of a dense model; give --observed too, or leave it out";
+    wrong = "--factor-mean is for --observed; give --observed too, or leave it out";
   else if (o->generate.planted > 0 && o->session.shape.skew_count > 0)
     wrong = "--skew does not apply to --planted tensors; leave out one of them";
   else if (o->generate.planted > 0 && is_standard(o->args[0]))
-    wrong = "the planted model is written beside the tensor; name a file instead of -";
+    wrong = "the planted model is written to the folder of the tensor; name a file instead of -";
   else if (is_standard(o->args[0]) && o->json != NULL && is_standard(o->json))
     wrong = "the tensor and --json=- would mix on standard output; name a file for one";
   return wrong != NULL ? amped_error(AMPED_USAGE, NULL, "%s", wrong) : AMPED_OK;
@@ -163,7 +164,8 @@ static amped_status check_output(job *j) {
                        "is a %s, which generate does not write; name OUT.h5 or OUT.tns",
                        j->format == AMPED_FORMAT_TABLE ? "table" : "file of numpy");
   if (j->o->session.cells.made && j->format != AMPED_FORMAT_HDF5)
-    return amped_error(AMPED_USAGE, j->path, "is no HDF5 file, which --dense makes; name OUT.h5");
+    return amped_error(AMPED_USAGE, j->path,
+                       "is not an HDF5 file, and --dense writes only HDF5; name OUT.h5");
   if (j->o->generate.planted > 0)
     AMPED_TRY(model_path_of(j->path, &j->model_path));
   if (is_standard(j->path)) {

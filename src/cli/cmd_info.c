@@ -157,7 +157,7 @@ static amped_status tell_labels(amped_tensor_file *file, json_t *names, json_t *
 
 /* Print that a verified file has no content hash: an earlier build or another program wrote it. */
 static void say_unsealed(const char *what) {
-  amped_say("             %s no content hash: checksums alone protect them", what);
+  amped_say("             %s no content hash: only checksums protect them", what);
 }
 
 static amped_status verify(amped_tensor_file *file, double *sec, bool *sealed) {

@@ -67,14 +67,16 @@ static amped_status tell(const amped_plot *f, const char *input, amped_json *jso
 static amped_status check_runs(const amped_options *o, const char *path) {
   for (int i = 0; i < o->nargs; i++) {
     if (!is_run(o->args[i]))
-      return amped_error(AMPED_USAGE, o->args[i],
-                         "is no RUN.json; of several files all are what cpd --json wrote");
+      return amped_error(
+          AMPED_USAGE, o->args[i],
+          "is not a RUN.json; if several files are named, all must be written by cpd --json");
     if (amped_file_same(path, o->args[i]))
       return amped_error(AMPED_USAGE, path, "is an input; name another file with -o");
   }
   return o->output != NULL
              ? AMPED_OK
-             : amped_error(AMPED_USAGE, NULL, "of several runs, name the picture with -o");
+             : amped_error(AMPED_USAGE, NULL,
+                           "several runs need a name for the picture; give -o OUT.svg");
 }
 
 static amped_status draw(amped_plot *f, const amped_options *o) {
@@ -91,7 +93,7 @@ static amped_status plot(const amped_options *o, const char *path, amped_json *j
   if (o->nargs > 1)
     AMPED_TRY(check_runs(o, path));
   if (is_run(in) && o->components.count > 0)
-    return amped_error(AMPED_USAGE, in, "is about a run; --components is for results");
+    return amped_error(AMPED_USAGE, in, "is a run; leave out --components, which is for results");
   AMPED_GO(out, amped_plot_open(path, in, o->overwrite, &f));
   AMPED_GO(out, amped_json_apart(json, path));
   AMPED_GO(out, draw(&f, o));

@@ -57,7 +57,7 @@ static amped_status find_values(job *j) {
   j->has_values = format != AMPED_FORMAT_TABLE || j->o->read.value != NULL;
   if (j->o->output == NULL && !j->has_values)
     return amped_error(AMPED_USAGE, NULL,
-                       "there is nothing to tell: the cells have no values (--value=COLUMN), and "
+                       "there is nothing to report: the cells have no values (--value=COLUMN), and "
                        "no output is named; add -o OUT.csv, or -o - for standard output");
   return format == AMPED_FORMAT_HDF5 ? amped_hdf5_probe(j->o->args[1]) : AMPED_OK;
 }
@@ -71,10 +71,11 @@ static bool is_cold(const job *j, uint64_t i) {
 
 /* Refuse text without values: the reader took the last index of each line for a value. */
 static amped_status refuse_no_values(const job *j) {
-  return amped_error(AMPED_BAD_INPUT, name_of(j),
-                     "has %d numbers a line, and the model of %s is of order %d: text needs %d "
-                     "indices and a value; add any value, or give a table (.csv) of the keys alone",
-                     j->cells.order + 1, j->o->args[0], j->k.order, j->k.order);
+  return amped_error(
+      AMPED_BAD_INPUT, name_of(j),
+      "has %d numbers per line, but the model of %s has order %d: text needs %d indices and a "
+      "value; add any value, or give a table (.csv) with only the keys",
+      j->cells.order + 1, j->o->args[0], j->k.order, j->k.order);
 }
 
 /* Refuse the first cell that is not in the model. */
@@ -107,8 +108,8 @@ static amped_status check_values(const job *j) {
     if (!(fabs(j->cells.values[i]) <= AMPED_ERROR_MOST))
       return amped_error(AMPED_BAD_INPUT, name_of(j),
                          "cell %" PRIu64
-                         " has the value %g, whose error has no square; leave the cell out, or "
-                         "scale all values to at most %g",
+                         " has the value %g, and the square of its error would overflow; remove "
+                         "the cell, or scale all values to at most %g",
                          i + 1, j->cells.values[i], AMPED_ERROR_MOST);
   return AMPED_OK;
 }
@@ -238,9 +239,8 @@ static double mean_size(const errors *e) {
 static void refuse_counts(job *j) {
   if (j->has_values && j->c.implicit > 0.0)
     amped_say(
-        "%s is a model of --implicit, whose values are 1 for what happened and 0 for what did "
-        "not: no error is told against values of %s, which are counts; rank with amped_mpi "
-        "recommend",
+        "%s is a model of --implicit, whose values are 1 for what happened and 0 for what did not: "
+        "no error is reported against the counts of %s; rank with amped_mpi recommend",
         j->o->args[0], name_of(j));
   j->has_values = j->has_values && !(j->c.implicit > 0.0);
 }
@@ -249,7 +249,7 @@ static void say_errors(const job *j) {
   const uint64_t n = j->cells.nnz;
   amped_say("%" PRIu64 " cell%s of %s", n, n == 1 ? "" : "s", name_of(j));
   if (j->cold_cells > 0)
-    amped_say("%" PRIu64 " of them have an index that the model lacks", j->cold_cells);
+    amped_say("%" PRIu64 " of these cells have an index that the model lacks", j->cold_cells);
   if (!j->has_values)
     return;
   amped_say("rmse         %.9g", root_mean(&j->all.squares, n));
@@ -257,7 +257,7 @@ static void say_errors(const job *j) {
   if (j->o->clip.given)
     amped_say("rmse clipped %.9g", root_mean(&j->all.clipped, n));
   if (j->cold_cells > 0)
-    amped_say("rmse of those that the model lacks %.9g",
+    amped_say("rmse of cells with an index that the model lacks %.9g",
               root_mean(&j->cold_errors.squares, j->cold_errors.count));
 }
 

@@ -45,10 +45,10 @@ static bool is_standard(const char *path) {
 /* ---- modes and labels ----------------------------------------------------------------------- */
 
 static amped_status no_mode(const job *j, const char *option, const char *text) {
-  return amped_error(AMPED_USAGE, j->o->args[0],
-                     "has no mode for %s=%s; modes have the names that info tells, or numbers 1 to "
-                     "%d",
-                     option, text, j->k.order);
+  return amped_error(
+      AMPED_USAGE, j->o->args[0],
+      "has no mode for %s=%s; use a name that amped_mpi info shows, or a number from 1 to %d",
+      option, text, j->k.order);
 }
 
 /* Split "MODE:LABEL". MODE may contain colons. *label is NULL for "MODE" alone. */
@@ -113,7 +113,7 @@ static amped_status find_at(job *j) {
       return amped_error(AMPED_USAGE, NULL, "--at=%s names no label; use --at=MODE:LABEL", text);
     if (mode == j->ranking.target || mode == j->ranking.of ||
         j->ranking.at[mode] != AMPED_PREDICTOR_COLD)
-      return amped_error(AMPED_USAGE, NULL, "--at=%s: mode %d is named before; leave out one", text,
+      return amped_error(AMPED_USAGE, NULL, "--at=%s: mode %d is named twice; leave out one", text,
                          mode + 1);
     AMPED_TRY(find_label(j, "--at", mode, label, &j->ranking.at[mode]));
   }
@@ -147,12 +147,12 @@ static uint64_t keep_known(const job *j, amped_sptensor *t) {
       unknown++;
   }
   if (unknown > 0)
-    amped_say("%s: %" PRIu64 " of its %" PRIu64 " entries have an index that the model lacks, and "
-              "exclude nothing",
+    amped_say("%s: %" PRIu64 " of its %" PRIu64
+              " entries have an index that the model lacks, and are ignored",
               amped_io_name(j->o->recommend.exclude), unknown, t->nnz);
   if (zeros > 0)
-    amped_say("%s: %" PRIu64 " entries with the value 0 are of what did not happen, and exclude "
-              "nothing",
+    amped_say("%s: %" PRIu64
+              " entries have the value 0, which means that nothing happened, and are ignored",
               amped_io_name(j->o->recommend.exclude), zeros);
   return kept;
 }
@@ -166,8 +166,9 @@ static amped_status list_seen(job *j, amped_sptensor *t) {
                                       {of, amped_sort_bits(of, count)}};
   void *const arrays[2] = {target, of};
   AMPED_TRY(amped_sort(count, fields, 2, 0, arrays, 2));
-  AMPED_TRY(amped_calloc(&j->seen_begin, targets + 1, sizeof *j->seen_begin, "what was seen"));
-  AMPED_TRY(amped_alloc(&j->seen, count, sizeof *j->seen, "what was seen"));
+  AMPED_TRY(
+      amped_calloc(&j->seen_begin, targets + 1, sizeof *j->seen_begin, "the entries to exclude"));
+  AMPED_TRY(amped_alloc(&j->seen, count, sizeof *j->seen, "the entries to exclude"));
   for (uint64_t i = 0; i < count; i++) {
     j->seen_begin[target[i] + 1]++;
     j->seen[i] = of[i];
@@ -298,8 +299,8 @@ static amped_status check_output(const amped_options *o, amped_file_lock *lock) 
   amped_output found;
   if (o->recommend.exclude == NULL && amped_read_options_given(&o->read))
     return amped_error(AMPED_USAGE, NULL,
-                       "the options of reading are for the tensor of --exclude; name one, or leave "
-                       "them out");
+                       "options for reading text and tables are for the tensor of --exclude; name "
+                       "one, or leave them out");
   if (path == NULL)
     return AMPED_OK;
   if (is_standard(path) && o->json != NULL && is_standard(o->json))

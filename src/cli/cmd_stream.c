@@ -76,14 +76,15 @@ static amped_status check_head(const job *j) {
     return AMPED_OK;
   if (h->history == AMPED_HISTORY_PUBLISHED)
     return amped_error(AMPED_BAD_INPUT, path,
-                       "has a published history beside biases or nonnegative components; begin a "
-                       "new state with amped_mpi complete --state");
+                       "has --history=published, but also biases or nonnegative components, which "
+                       "it cannot have; begin a new state with amped_mpi complete --state");
   if (h->history == AMPED_HISTORY_MODEL)
     return amped_stream_needs_history(j->session, h->history, path);
   if (h->history_length != amped_equation_length(h->ncomps - (h->biased ? 1 : 0), h->biased))
     return amped_error(AMPED_BAD_INPUT, path,
-                       "has histories of %" PRIu64 " numbers a row, which are not those of %d "
-                       "components; begin a new state with amped_mpi complete --state",
+                       "has histories of %" PRIu64
+                       " numbers per row, which do not fit %d components; begin a new state with "
+                       "amped_mpi complete --state",
                        h->history_length, h->ncomps - (h->biased ? 1 : 0));
   return AMPED_OK;
 }
@@ -93,10 +94,10 @@ static amped_status check_head(const job *j) {
 static amped_status set_forget(job *j) {
   const double forget = j->o->stream.forget;
   if (forget > 0.0 && j->head.batches > 1 && forget != j->head.forget)
-    return amped_error(AMPED_USAGE, j->o->args[0],
-                       "forgets by %g since its first batch, and --forget=%g is another number; "
-                       "leave it out",
-                       j->head.forget, forget);
+    return amped_error(
+        AMPED_USAGE, j->o->args[0],
+        "has --forget=%g since its first batch, which --forget=%g cannot change; leave it out",
+        j->head.forget, forget);
   if (forget > 0.0)
     j->head.forget = forget;
   return AMPED_OK;
@@ -106,9 +107,9 @@ static amped_status set_forget(job *j) {
 static amped_status set_clip(job *j) {
   const amped_clip_option *c = &j->o->clip;
   if (c->given && c->to_data)
-    return amped_error(AMPED_USAGE, NULL,
-                       "--clip=data: a stream does not know its values beforehand; give a range, "
-                       "--clip=LO:HI");
+    return amped_error(
+        AMPED_USAGE, NULL,
+        "--clip=data: the range of later batches is unknown; give a range, --clip=LO:HI");
   if (c->given) {
     j->head.least = c->least;
     j->head.most = c->most;
@@ -121,7 +122,7 @@ static amped_status set_clip(job *j) {
 static void tell_duplicates(const job *j) {
   const amped_duplicates asked = j->o->read.duplicates;
   if (asked != AMPED_DUPLICATES_UNKNOWN && asked != j->head.duplicates)
-    amped_say("%s: --duplicates=%s holds for batches of this run; its first fit had %s",
+    amped_say("%s: --duplicates=%s applies to the batches of this run; the first fit had %s",
               j->o->args[0], amped_duplicates_policy_name(asked),
               amped_duplicates_policy_name(j->head.duplicates));
 }
@@ -136,9 +137,8 @@ static bool learns(const job *j) {
  * penalty. */
 static void warn_of_reg(const job *j) {
   if (learns(j) && j->head.reg == 0.0 && j->head.history != AMPED_HISTORY_PUBLISHED)
-    amped_warn("%s: its penalty is 0, which may leave rows of few entries without a unique "
-               "solution; those of least norm are taken; a state of a higher --reg would settle "
-               "them",
+    amped_warn("%s: its penalty is 0, so that rows of few entries may have no unique solution; the "
+               "solution of least norm is taken; to avoid this, begin a state with a higher --reg",
                j->o->args[0]);
 }
 
@@ -206,8 +206,8 @@ static void tell_others(const job *j) {
     others += strncmp(name, input, length) != 0 || strncmp(name + length, " (", 2) != 0;
   }
   if (others > 0)
-    amped_say("%s: has %" PRIu64 " batch%s that %s not cut from %s; entries of it that these "
-              "brought are learnt again",
+    amped_say("%s: %" PRIu64 " earlier batch%s %s not cut from %s; entries that they share with "
+              "this file are learnt again",
               j->o->args[0], others, others == 1 ? "" : "es", others == 1 ? "was" : "were", input);
 }
 
@@ -328,11 +328,11 @@ static amped_status check_errors(const job *j, const amped_source_batch *batch,
                                  const amped_learnt *learnt) {
   if (isfinite(learnt->after.squares))
     return AMPED_OK;
-  return amped_error(AMPED_FAILED, batch->name,
-                     "the error is not a number after it was learnt, with reg %g; the state is "
-                     "that of the batch before; begin one with --precision=double or a higher "
-                     "--reg",
-                     j->head.reg);
+  return amped_error(
+      AMPED_FAILED, batch->name,
+      "the error is not a number after this batch, with reg %g; the state stays as it was before "
+      "the batch; begin a state with --precision=double or a higher --reg",
+      j->head.reg);
 }
 
 /* Collective: learn a batch, write it and report it. */
@@ -360,7 +360,7 @@ static amped_status learn(job *j, const amped_source_batch *batch) {
   AMPED_GO(done, find_so_far(j, &stream, &learnt, &so_far));
   told.total_sec = amped_time() - began;
   j->counts.learnt++;
-  amped_signals_saved("the state holds the batches before");
+  amped_signals_saved("the state holds the earlier batches");
   amped_trace_begin(AMPED_PHASE_REPORT, AMPED_NO_NUMBER);
   status = amped_stream_report_batch(j->session, &told);
   amped_trace_end();
@@ -374,9 +374,9 @@ done:
 static amped_status tell_stopped(const job *j) {
   amped_status status = AMPED_STOPPED;
   if (j->session->comm.rank == 0)
-    status = amped_error(AMPED_STOPPED, j->o->args[0],
-                         "holds all batches up to the last one, where a signal stopped the stream; "
-                         "the same command goes on");
+    status = amped_error(
+        AMPED_STOPPED, j->o->args[0],
+        "holds all finished batches; a signal stopped the stream, and the same command continues");
   return amped_comm_agree(&j->session->comm, status);
 }
 

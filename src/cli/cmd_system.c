@@ -46,7 +46,7 @@ static void say_job(const report *r) {
   amped_say("HDF5         %s%s%s", l->hdf5,
             strcmp(l->hdf5, l->hdf5_built) != 0 ? ", built with " : "",
             strcmp(l->hdf5, l->hdf5_built) != 0 ? l->hdf5_built : "");
-  amped_say("BLAS         %s%s%s", *l->blas ? l->blas : "of a kind that does not tell its name",
+  amped_say("BLAS         %s%s%s", *l->blas ? l->blas : "of unknown kind",
             *l->blas_file ? ", " : "", l->blas_file);
   amped_blas_warn_of_kernels();
 }
@@ -153,7 +153,7 @@ static void warn(const report *r) {
   const int tasks = started != NULL ? atoi(started) : 1;
   if (r->comm->nranks == 1 && tasks > 1)
     amped_warn("srun started %d processes, and MPI takes this one for a job of its own: choose a "
-               "--mpi that it knows (srun --mpi=list; Open MPI: pmix), or start it by mpirun",
+               "--mpi that MPI supports (srun --mpi=list; Open MPI: pmix), or start it by mpirun",
                tasks);
   for (int p = 0; p < r->comm->nranks; p++)
     for (int q = 0; q < p; q++) {

@@ -50,7 +50,7 @@ static amped_status leading_create(const amped_ktensor *k, int mode, int top, le
   uint64_t room = 0;
   l->capacity = (uint64_t)top < k->dims[mode] ? (uint64_t)top : k->dims[mode];
   if (!amped_mul(ncomps, l->capacity, &room))
-    return amped_error(AMPED_USAGE, NULL, "%d labels a mode are too many; lower -n", top);
+    return amped_error(AMPED_USAGE, NULL, "%d labels per mode are too many; lower -n", top);
   AMPED_TRY(amped_calloc(&l->counts, ncomps, sizeof *l->counts, "the leading labels"));
   AMPED_TRY(amped_alloc(&l->items, room, sizeof *l->items, "the leading labels"));
   return AMPED_OK;

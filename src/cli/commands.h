@@ -9,6 +9,13 @@
 /* Most option groups of a command, including the end of the list. */
 #define AMPED_MAX_GROUPS 24
 
+/* Text for an option in the --help of one command, if other commands share the option. */
+typedef struct amped_option_text {
+  const char *name;      /* option, without dashes; NULL: the end of the list */
+  const char *help;      /* instead of the row's */
+  const char *initially; /* instead of the row's; NULL: the row's `initial` */
+} amped_option_text;
+
 typedef struct amped_command {
   const char *name;
   const char *arguments; /* text of the arguments in the usage line */
@@ -17,7 +24,9 @@ typedef struct amped_command {
   bool writes;   /* the last argument is the file that it writes */
   const char *summary;
   const amped_option_group *groups[AMPED_MAX_GROUPS]; /* without the common groups; NULL-ended */
-  const char *help;                                   /* paragraphs after the options in --help */
+  const amped_option_text *texts;                     /* NULL: the texts of the rows */
+  const char *help;    /* paragraphs after the options in --help; wrapped when printed */
+  const char *example; /* one command line, the end of --help */
   amped_status (*run)(const amped_options *options);
 } amped_command;
 

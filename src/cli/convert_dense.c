@@ -34,9 +34,10 @@ static amped_status check_dense_input(const amped_options *o) {
 static amped_status check_sparse_input(const amped_options *o) {
   const char *in = o->args[0];
   if (o->convert.sparse)
-    return amped_error(AMPED_USAGE, in, "is no dense tensor; leave out --sparse");
+    return amped_error(AMPED_USAGE, in, "is not a dense tensor; leave out --sparse");
   if (o->convert.nan_zero)
-    return amped_error(AMPED_USAGE, in, "is no dense tensor, whose cells --nan is about");
+    return amped_error(AMPED_USAGE, in,
+                       "is not a dense tensor; leave out --nan, which is for dense tensors");
   if (o->session.cells.made && amped_read_duplicates(&o->read) == AMPED_DUPLICATES_KEEP)
     return amped_error(AMPED_USAGE, in,
                        "--duplicates=keep: a cell of a dense tensor has one value; give another "
@@ -103,7 +104,7 @@ amped_status amped_convert_read_dense(const amped_options *o, const amped_overfl
   say_zeroed(*zeroed, o->args[0]);
   return out->nnz > 0 ? AMPED_OK
                       : amped_error(AMPED_BAD_INPUT, o->args[0],
-                                    "has no cell but zeros; give a tensor that has some");
+                                    "has only zeros; give a tensor with nonzero cells");
 }
 
 /* --- cells of a list -------------------------------------------------------------------------- */

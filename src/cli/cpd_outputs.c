@@ -94,11 +94,10 @@ static amped_status check_name(const amped_options *o, const char *path, const c
                            "another file with %s",
                            others[k].option);
     else if (amped_file_lock_is_between(path, others[k].file))
-      status =
-          amped_error(AMPED_USAGE, others[k].file,
-                      "is an output of this run beside the result %s, and one of the two would "
-                      "be the lock of the other; name another file with %s",
-                      path, others[k].option);
+      status = amped_error(AMPED_USAGE, others[k].file,
+                           "conflicts with the result %s: one has the name of the other's lock "
+                           "file; name another file with %s",
+                           path, others[k].option);
   }
   return status;
 }
@@ -187,7 +186,7 @@ amped_status amped_cpd_outputs_place(const amped_options *o, amped_cpd_outputs *
   out->count = 1;
   if (amped_file_is_special(out->results[0].path))
     return amped_error(AMPED_USAGE, out->results[0].path,
-                       "is no place for a file that is removed again; name a file with -o");
+                       "cannot hold a result, which is removed after timing; name a file with -o");
   return amped_file_check_writable(out->results[0].path);
 }
 

@@ -15,11 +15,10 @@ amped_status amped_cpd_rows_check(const amped_cpd_options *o) {
   const char *option = o->rule.l1 > 0.0 ? "--l1" : "--ridge";
   if (o->accelerate == AMPED_ACCELERATE_NONE || !amped_row_rule_penalises(&o->rule))
     return AMPED_OK;
-  return amped_error(
-      AMPED_USAGE, NULL,
-      "--accelerate tests its steps by the residual alone, and %s asks for more than "
-      "that; leave out one of the two",
-      option);
+  return amped_error(AMPED_USAGE, NULL,
+                     "--accelerate judges its steps by the residual only, and %s adds to it; leave "
+                     "out one of the two",
+                     option);
 }
 
 /* Does the list contain a mode that is not a number? */
@@ -64,10 +63,9 @@ amped_status amped_cpd_rows_check_start(const amped_row_rule *rule, const amped_
     for (uint64_t e = 0; amped_row_rule_is_nonnegative(rule, m) && e < start->dims[m] * n; e++)
       if (start->factors[m][e] < 0.0)
         return amped_error(AMPED_BAD_INPUT, name,
-                           "is no start for --nonnegative: mode %d, row %" PRIu64
+                           "cannot start --nonnegative: mode %d, row %" PRIu64
                            ", component %" PRIu64
-                           " is negative; begin with a nonnegative model, or "
-                           "without --init",
+                           " is negative; begin with a nonnegative model, or without --init",
                            m + 1, e / n + 1, e % n + 1);
   return AMPED_OK;
 }
@@ -93,8 +91,8 @@ static void say_start(const amped_session *session, const amped_row_rule *rule, 
             rule->nonnegative != 0 ? "; no negative entries in the factors of modes " : "",
             amped_row_rule_modes(rule, order, modes));
   if (all && share > 0.0)
-    amped_warn("the tensor has negative values, %.3g %% of its squared norm, which no nonnegative "
-               "model reaches",
+    amped_warn("the tensor has negative values, %.3g %% of its squared norm, which a nonnegative "
+               "model cannot fit",
                100.0 * share);
 }
 

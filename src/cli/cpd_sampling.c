@@ -25,16 +25,17 @@ amped_status amped_cpd_sampling_check(const amped_options *o) {
   if (strcmp(o->command->name, "cpd") != 0)
     return AMPED_OK;
   if (o->cpd.method != AMPED_CPD_RBS)
-    wrong = amped_rbs_options_given(&o->rbs) ? "--sample, --block, --epochs, --search, --polish "
-                                               "and --memory are of --method=rbs; add "
-                                               "that, or leave them out"
-                                             : NULL;
+    wrong = amped_rbs_options_given(&o->rbs)
+                ? "--sample, --block, --epochs, --search, --polish and --memory are for "
+                  "--method=rbs; add it, or leave them out"
+                : NULL;
   else if (o->cpd.iters > 0)
-    wrong = "--method=rbs has --epochs, and --polish sweeps behind them; leave out --iters";
+    wrong = "--method=rbs has --epochs and then --polish sweeps; leave out --iters";
   else if (o->cpd.accelerate != AMPED_ACCELERATE_NONE)
-    wrong = "--accelerate is of sweeps over the whole tensor; leave it or --method=rbs out";
+    wrong =
+        "--accelerate is for sweeps over the whole tensor; leave out --accelerate or --method=rbs";
   else if (amped_row_rule_penalises(&o->cpd.rule))
-    wrong = "--ridge and --l1 are of --method=als; leave them or --method=rbs out";
+    wrong = "--ridge and --l1 are for --method=als; leave them or --method=rbs out";
   else if (o->session.shape.name != NULL)
     wrong = "--method=rbs is for dense tensors, and a shape is sparse; leave it out";
   return wrong != NULL ? amped_error(AMPED_USAGE, NULL, "%s", wrong) : AMPED_OK;
@@ -66,12 +67,13 @@ amped_status amped_cpd_sampling_check_plan(const amped_session *session, const a
   if (!session->is_dense)
     return amped_error(AMPED_USAGE, o->session.input,
                        "is a sparse tensor, and --method=rbs is for dense ones; leave it out, or "
-                       "amped_mpi convert --dense makes a dense one");
+                       "make a dense tensor with amped_mpi convert --dense");
   if (!amped_cpd_rbs_is_possible(worker))
     return amped_error(AMPED_USAGE, NULL, "--method=rbs needs --backend=cpu here");
   if (plan->dense.outside && o->cpd.corcondia)
-    return amped_error(AMPED_USAGE, o->session.input,
-                       "stays in its file, and --corcondia needs it in memory; leave that out");
+    return amped_error(
+        AMPED_USAGE, o->session.input,
+        "stays in its file, and --corcondia needs it in memory; leave out --corcondia");
   AMPED_TRY(amped_rbs_settings_make(&o->rbs, plan, &settings));
   return amped_cpd_rbs_require(worker, plan, &settings, &bytes[0], &bytes[1]);
 }

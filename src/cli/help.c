@@ -9,51 +9,68 @@
 
 /* ---- help ---------------------------------------------------------------------------------- */
 
-/* Print text wrapped to 80 columns and indented by `indent`. The first line is already at
+/* First column of the texts beside options and commands, and the width of a line. */
+#define TEXT_COLUMN 28
+#define LINE_WIDTH 79
+
+/* Print text wrapped to LINE_WIDTH columns and indented by `indent`. The first line is already at
  * `column`. */
 static void print_wrapped(const char *text, int indent, int column) {
+  bool has_word = false; /* this line has one */
   while (*text != '\0') {
     int word = (int)strcspn(text, " \n");
-    if (column > indent && column + 1 + word > 79) {
+    if ((has_word || column > indent) && column + has_word + word > LINE_WIDTH) {
       printf("\n%*s", indent, "");
       column = indent;
-    } else if (column > indent) {
-      putchar(' ');
-      column++;
+      has_word = false;
     }
-    printf("%.*s", word, text);
-    column += word;
+    column += printf("%s%.*s", has_word ? " " : "", word, text);
+    has_word = true;
     text += word;
     if (*text == '\n') {
       printf("\n%*s", indent, "");
       column = indent;
+      has_word = false;
     }
     text += *text != '\0';
   }
   putchar('\n');
 }
 
+/* Print a text beside the name that it explains. The name, already printed, ends at `column`; the
+ * text of a long name follows it on the same line. */
+static void print_beside(int column, const char *text) {
+  int blanks = column < TEXT_COLUMN - 1 ? TEXT_COLUMN - column : 2;
+  printf("%*s", blanks, "");
+  print_wrapped(text, TEXT_COLUMN, column + blanks);
+}
+
 /* may_be_bare: the value may be omitted. */
 static void print_option(char letter, const char *name, const char *value, bool may_be_bare,
                          const char *help) {
-  char left[80];
-  int n = snprintf(left, sizeof left, "  %c%c%c --%s%s%s%s%s", letter ? '-' : ' ',
-                   letter ? letter : ' ', letter ? ',' : ' ', name, may_be_bare ? "[" : "",
-                   *value != '\0' ? "=" : "", value, may_be_bare ? "]" : "");
-  fputs(left, stdout);
-  if (n > 26) {
-    putchar('\n');
-    n = 0;
-  }
-  printf("%*s", 28 - n, "");
-  print_wrapped(help, 28, 28);
+  int column = printf("  %c%c%c --%s%s%s%s%s", letter ? '-' : ' ', letter ? letter : ' ',
+                      letter ? ',' : ' ', name, may_be_bare ? "[" : "", *value != '\0' ? "=" : "",
+                      value, may_be_bare ? "]" : "");
+  print_beside(column, help);
 }
 
-static void print_rows(const amped_option *const *rows, int count) {
+/* The text of a row: the command's own, or the row's. command may be NULL. */
+static const char *help_of(const amped_option *row, const amped_command *command, char *buffer) {
+  amped_option said = *row;
+  const amped_option_text *text = command != NULL ? command->texts : NULL;
+  for (; text != NULL && text->name != NULL; text++)
+    if (strcmp(text->name, row->name) == 0) {
+      said.help = text->help;
+      said.initially = text->initially;
+    }
+  return amped_option_help(&said, buffer);
+}
+
+static void print_rows(const amped_option *const *rows, int count, const amped_command *command) {
   char value[AMPED_OPTION_CHARS], help[AMPED_OPTION_CHARS];
   for (int i = 0; i < count; i++)
     print_option(rows[i]->letter, rows[i]->name, amped_option_value(rows[i], value),
-                 rows[i]->bare != NULL, amped_option_help(rows[i], help));
+                 rows[i]->bare != NULL, help_of(rows[i], command, help));
 }
 
 void amped_help_command(const amped_command *command) {
@@ -62,30 +79,27 @@ void amped_help_command(const amped_command *command) {
          command->name, command->arguments);
   print_wrapped(command->summary, 0, 0);
   printf("\nOptions [defaults]:\n");
-  print_rows(rows, amped_command_rows(command, rows));
+  print_rows(rows, amped_command_rows(command, rows), command);
   print_option('h', "help", "", false, "print this and exit");
   if (command->help != NULL) {
     putchar('\n');
-    fputs(command->help, stdout);
+    print_wrapped(command->help, 0, 0);
   }
+  printf("\nExample:\n  %s\n", command->example);
 }
 
 void amped_help_program(void) {
   const amped_option *rows[AMPED_MAX_OPTIONS];
   printf("Usage: [mpirun -np RANKS] amped_mpi [COMMAND] [OPTION]... FILE...\n"
-         "CP decomposition of sparse tensors on many GPUs, or CPU cores.\n\n"
-         "Commands (without one, FILE is decomposed as by cpd):\n");
-  for (const amped_command *c = amped_commands; c->name != NULL; c++) {
-    char left[64];
-    int n = snprintf(left, sizeof left, "  %s %s", c->name, c->arguments);
-    printf("%s%*s", left, n < 28 ? 28 - n : 1, "");
-    print_wrapped(c->summary, 28, 28);
-  }
-  printf("\nOptions of all commands:\n");
-  print_rows(rows, amped_options_rows(amped_common_groups, rows, 0));
+         "CP decomposition of sparse and dense tensors on many GPUs, or CPU cores.\n\n"
+         "Commands (without a command, FILE is decomposed as by cpd):\n");
+  for (const amped_command *c = amped_commands; c->name != NULL; c++)
+    print_beside(printf("  %s %s", c->name, c->arguments), c->summary);
+  printf("\nOptions of all commands [defaults]:\n");
+  print_rows(rows, amped_options_rows(amped_common_groups, rows, 0), NULL);
   print_option('h', "help", "", false, "print this, or with a command its options, and exit");
   print_option('V', "version", "", false, "print the version and exit");
-  printf("\nExit status: 0 done; 1 the run failed; 2 wrong usage; 3 bad input; 85 stopped on\n"
+  printf("\nExit status: 0 done; 1 the run failed; 2 wrong usage; 3 bad input; 85 stopped by\n"
          "a signal, with a checkpoint or with the results finished so far.\n\n"
          "Examples:\n"
          "  amped_mpi convert ratings.csv ratings.h5 --keys=user,item,week --value=stars\n"

@@ -146,7 +146,7 @@ static amped_status verify(amped_state_file *file, double *sec, bool *sealed) {
   *sec = amped_time() - began;
   amped_say("verified     in %.2f s", *sec);
   if (!*sealed)
-    amped_say("             some datasets have no content hash: checksums alone protect them");
+    amped_say("             some datasets have no content hash: only checksums protect them");
   return AMPED_OK;
 }
 

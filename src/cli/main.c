@@ -16,12 +16,118 @@
 #include "cli/options_check.h"
 #include "mpi/comm.h"
 
+/* ---- options that a command describes in its own words --------------------------------------- */
+
+static const amped_option_text cpd_texts[] = {
+    {.name = "rank",
+     .help = "number of components R; a list such as 4,8,16 makes a result for each"},
+    {.name = "output",
+     .help = "result file; with several R, OUT.rR.h5 for each",
+     .initially = "STEM.cpd.h5 in this folder"},
+    {.name = "skew", .help = "0: uniform indices", .initially = "the shape's skew"},
+    {.name = NULL},
+};
+
+static const amped_option_text complete_texts[] = {
+    {.name = "rank",
+     .help = "number of components R; a list such as 4,8,16 makes a result for each"},
+    {.name = "iters", .help = "largest number of sweeps of each run", .initially = "200"},
+    {.name = "tol",
+     .help = "smallest fall of the error, as a share of it, that is progress; 0: any fall",
+     .initially = "1e-4"},
+    {.name = "output",
+     .help = "result file; with several R, OUT.rR.h5 for each",
+     .initially = "STEM.completion.h5 in this folder"},
+    {.name = "of",
+     .help = "with --implicit: mode whose indices are ranked, by name or number",
+     .initially = "second longest"},
+    {.name = NULL},
+};
+
+static const amped_option_text stream_texts[] = {
+    {.name = "clip",
+     .help = "cut predictions to this range, and report both errors",
+     .initially = "no cut"},
+    {.name = "output",
+     .help = "write the model after the last batch to this result file",
+     .initially = "none"},
+    {.name = "duplicates",
+     .help = "values at repeated coordinates of a batch",
+     .initially = "as in the first fit"},
+    {.name = NULL},
+};
+
+static const amped_option_text bench_texts[] = {
+    {.name = "output",
+     .help = "with --whole: the result, which is removed again",
+     .initially = "STEM.cpd.h5 in this folder"},
+    {.name = "dims",
+     .help = "dimensions of the tensor that --dense makes",
+     .initially = "for text input, its largest indices"},
+    {.name = "dense", .help = "make a dense tensor of --dims in memory"},
+    {.name = "skew", .help = "0: uniform indices", .initially = "the shape's skew"},
+    {.name = "method", .help = "with --complete: update of rows, as in complete"},
+    {.name = "block",
+     .help = "with --complete: components that are updated at a time, as in complete",
+     .initially = "R; with --method=ccd 1"},
+    {.name = "bias",
+     .help = "with --complete or --stream: besides components, biases, a mean, or nothing",
+     .initially = "full"},
+    {.name = "nonnegative", .help = "with --complete or --stream: keep components nonnegative"},
+    {.name = "history", .help = "with --stream: what is kept of old entries"},
+    {.name = "forget",
+     .help = "with --stream: each batch multiplies the weight of older entries by X",
+     .initially = "1"},
+    {.name = "sweeps", .help = "with --stream: sweeps over each batch"},
+    {.name = NULL},
+};
+
+static const amped_option_text convert_texts[] = {
+    {.name = "dense", .help = "write a dense tensor: all cells", .initially = "sparse"},
+    {.name = NULL},
+};
+
+static const amped_option_text plot_texts[] = {
+    {.name = "output",
+     .help = "picture OUT.svg or OUT.png, or OUT.gp for gnuplot",
+     .initially = "the input's name with .svg"},
+    {.name = "components",
+     .help = "components to draw, numbered as in top: 1,4-6",
+     .initially = "the first 6"},
+    {.name = NULL},
+};
+
+static const amped_option_text predict_texts[] = {
+    {.name = "output", .help = "write the predictions to this file", .initially = "none"},
+    {.name = "clip",
+     .help = "cut predictions to this range, and report both errors",
+     .initially = "no cut"},
+    {.name = NULL},
+};
+
+static const amped_option_text recommend_texts[] = {
+    {.name = "output",
+     .help = "write the recommendations to this table; -: standard output",
+     .initially = "print them as text"},
+    {.name = "top", .help = "recommendations for each label"},
+    {.name = NULL},
+};
+
+static const amped_option_text generate_texts[] = {
+    {.name = "dims", .help = "dimensions of the tensor", .initially = "the shape's"},
+    {.name = "dense", .help = "make a dense tensor: all cells", .initially = "sparse"},
+    {.name = NULL},
+};
+
+/* ---- the table ----------------------------------------------------------------------------------
+ */
+
 const amped_command amped_commands[] = {
     {.name = "cpd",
      .arguments = "INPUT|--shape=NAME",
      .max_args = 1,
      .parallel = true,
-     .summary = "decompose a tensor: CP by alternating least squares",
+     .summary = "decompose a tensor into R components (CP)",
      .groups =
          {&amped_session_option_rows,   &amped_start_option_rows,     &amped_sweep_option_rows,
           &amped_cpd_option_rows,       &amped_rbs_option_rows,       &amped_seed_option_rows,
@@ -31,31 +137,30 @@ const amped_command amped_commands[] = {
           &amped_shape_option_rows,     &amped_values_option_rows,    &amped_products_option_rows,
           &amped_read_option_rows,      &amped_dims_option_rows,      &amped_duplicates_option_rows,
           &amped_dataset_option_rows,   &amped_copies_option_rows},
+     .texts = cpd_texts,
      .help =
-         "INPUT is a tensor file (.h5) that amped_mpi convert or generate made. A list of\n"
-         "nonzeros in HDF5 (binsparse COO) is redistributed and ordered by all ranks first; any\n"
-         "other input of convert works too, with its options, and is ordered in the memory of\n"
-         "rank 0. With --shape it is made in memory instead, as by bench, to measure whole\n"
-         "sweeps: cells may be drawn more than once, which the fit does not know.\n\n"
-         "--rank=4,8,16 reads the tensor once, writes STEM.r4.cpd.h5, STEM.r8.cpd.h5, ... (with\n"
-         "-o OUT.h5: OUT.r4.h5, ...) and ends with a table of fits. With --starts=K each of them\n"
-         "is the best of K. --init=FILE and --checkpoint are for one R and one start. SIGTERM,\n"
-         "SIGUSR1 and Ctrl-C end such a run after a sweep, with the results so far and exit\n"
-         "status 85.\n\n"
-         "The result is STEM.cpd.h5 in the current folder, unless -o names another file. It\n"
-         "replaces a result of the same input with as many components, and no other file:\n"
-         "--overwrite allows that.\n\n"
-         "--corcondia: 100 % for a sound model, near or below 0 for one of too many components\n"
-         "(Bro & Kiers 2003).\n\n"
-         "Example: mpirun -np 4 amped_mpi ratings.h5 --rank=16 -o ratings.cpd.h5\n"
-         "         mpirun -np 4 amped_mpi ratings.h5 --rank=4,8,16 --starts=5 --corcondia\n",
+         "INPUT is a tensor file (.h5) that amped_mpi convert or generate made, a list of nonzeros "
+         "in HDF5 (binsparse COO), or any other input of convert. A tensor file is sorted already "
+         "and starts fastest. All ranks sort a list in HDF5; rank 0 sorts text and tables in its "
+         "own memory.\n\n--method=als: alternating least squares. lm: Levenberg-Marquardt steps, "
+         "which need more memory and still move when als hardly does. rbs: randomised block "
+         "sampling, for a dense tensor; then als over all cells.\n\nWith --shape a random tensor "
+         "is made in memory, to measure the time of sweeps. It may have a cell more than once, and "
+         "its fit means nothing.\n\nWith several values of --rank the tensor is read once, and a "
+         "table of fits ends the run. With --starts=K each result is the best of K starts. --init, "
+         "--checkpoint and --on-signal=result are for one R and one start.\n\nSIGTERM, SIGUSR1 and "
+         "Ctrl-C end a run of several R or starts after a sweep, with the results so far and exit "
+         "status 85.\n\nThe result replaces a result of the same input with the same R, but no "
+         "other file; --overwrite replaces any file.\n\n--corcondia: 100 % for a sound model; near "
+         "or below 0 for a model with too many components (Bro & Kiers 2003).",
+     .example = "mpirun -np 4 amped_mpi cpd ratings.h5 --rank=16",
      .run = amped_cmd_cpd},
     {.name = "complete",
      .arguments = "INPUT",
      .min_args = 1,
      .max_args = 1,
      .parallel = true,
-     .summary = "predict missing entries: fit the observed ones alone",
+     .summary = "fit only the observed entries, to predict missing ones",
      .groups = {&amped_session_option_rows,    &amped_start_option_rows,
                 &amped_sweep_option_rows,      &amped_complete_model_option_rows,
                 &amped_complete_option_rows,   &amped_state_option_rows,
@@ -67,51 +172,46 @@ const amped_command amped_commands[] = {
                 &amped_plan_only_option_rows,  &amped_watch_option_rows,
                 &amped_read_option_rows,       &amped_dims_option_rows,
                 &amped_duplicates_option_rows},
+     .texts = complete_texts,
      .help =
-         "INPUT is any input of cpd, and an entry that it lacks is unknown, not zero. The model "
-         "of\n"
-         "an entry is a mean, a bias of each of its indices, and R components. Penalties keep\n"
-         "rows of few entries from fitting noise; their strength, --reg, is chosen by the error\n"
-         "(rmse: root mean square) on entries that are held out. The model of the best sweep is\n"
-         "the result: STEM.completion.h5 in the current folder, unless -o names another file.\n\n"
-         "SIGTERM, SIGUSR1 and Ctrl-C end the run after a sweep, with the best model so far and\n"
-         "exit status 85.\n\n"
-         "docs/completion.md tells how to choose. With --state=FILE amped_mpi stream goes on\n"
-         "from the model as further entries come.\n\n"
-         "Example: mpirun -np 4 amped_mpi complete ratings.h5 --rank=16\n"
-         "         mpirun -np 4 amped_mpi complete ratings.h5 --rank=16 --test=later.h5\n"
-         "         amped_mpi complete ratings.h5 --rank=8 --reg=0.5 --holdout=10% --clip=1:5\n"
-         "         amped_mpi complete plays.csv --value=count --implicit=40 --rank=16 --of=song\n",
+         "INPUT is any input of cpd. An entry that INPUT lacks is unknown, not zero. The model of "
+         "an entry is a mean, a bias of each of its indices, and R components.\n\nPenalties "
+         "(--reg) keep rows of few entries from fitting noise. The error (rmse: root mean square) "
+         "on held-out entries chooses --reg and the best sweep, whose model is the "
+         "result.\n\n--history says what a state keeps of old entries. equations: the normal "
+         "equations of each row (exact, most memory). model: the model and one number per row (for "
+         "very many rows). published: the factors only, as in the cuSTC paper, where a missing "
+         "cell counts as zero.\n\nSIGTERM, SIGUSR1 and Ctrl-C end the run after a sweep, with the "
+         "best model so far and exit status 85.\n\ndocs/ratings.md says how to choose options.",
+     .example = "mpirun -np 4 amped_mpi complete ratings.h5 --rank=16",
      .run = amped_cmd_complete},
     {.name = "stream",
-     .arguments = "STATE BATCH...|STATE INPUT --by=MODE|STATE INPUT --boxes=...|STATE --follow=DIR",
+     .arguments = "STATE [BATCH...]",
      .min_args = 1,
      .max_args = AMPED_MAX_ARGS,
      .parallel = true,
-     .summary = "keep a completion model up to date as batches of entries come",
+     .summary = "update a completion model with batches of new entries",
      .groups = {&amped_stream_option_rows, &amped_learn_option_rows, &amped_clip_option_rows,
                 &amped_output_option_rows, &amped_threads_option_rows, &amped_backend_option_rows,
                 &amped_plan_only_option_rows, &amped_watch_option_rows, &amped_read_option_rows,
                 &amped_dims_option_rows, &amped_duplicates_option_rows},
-     .help =
-         "STATE is what amped_mpi complete --state=STATE began. A BATCH is any input of convert;\n"
-         "it may have new indices, and new labels, in all modes. Each is learnt without the\n"
-         "entries before it, and STATE is safe after each. A batch that STATE has learnt is\n"
-         "skipped. SIGTERM, SIGUSR1 and Ctrl-C end the stream after the batch in hand, with exit\n"
-         "status 85; the same command goes on, also where the stream was killed.\n\n"
-         "-o RESULT.h5 writes the model after the last batch, for predict, recommend and top;\n"
-         "without a batch, the model as it is.\n\n"
-         "docs/streaming.md tells what is learnt, and how well.\n\n"
-         "Example: amped_mpi complete ratings.h5 --rank=16 --state=ratings.state\n"
-         "         mpirun -np 4 amped_mpi stream ratings.state may.csv june.csv --value=stars\n"
-         "         amped_mpi stream trips.state trips.h5 --by=day --sweeps=3 --forget=0.98\n"
-         "         amped_mpi stream ratings.state --follow=incoming --value=stars\n",
+     .texts = stream_texts,
+     .help = "STATE is a file that amped_mpi complete --state=STATE made. A BATCH is any input of "
+             "convert; it may have new indices and new labels in every mode. Each batch is learnt "
+             "without older entries, and STATE is safe on disk after each. A batch that STATE has "
+             "learnt already is skipped.\n\nThree other forms take their batches from one INPUT or "
+             "from a folder: STATE INPUT --by=MODE; STATE INPUT --boxes=...; STATE "
+             "--follow=DIR.\n\nSIGTERM, SIGUSR1 and Ctrl-C end the stream after the current batch, "
+             "with exit status 85. The same command continues, even after a kill.\n\nWithout a "
+             "batch, -o RESULT.h5 writes the model that STATE holds, for predict, recommend and "
+             "top.\n\ndocs/streaming.md says what is learnt, and how well.",
+     .example = "mpirun -np 4 amped_mpi stream ratings.state may.csv june.csv --value=stars",
      .run = amped_cmd_stream},
     {.name = "bench",
      .arguments = "INPUT|--shape=NAME|--dense",
      .max_args = 1,
      .parallel = true,
-     .summary = "time MTTKRP over all modes, a whole run, a sweep of completion, or a stream",
+     .summary = "time MTTKRP, a whole run, a sweep of complete, or a stream",
      .groups = {&amped_session_option_rows,    &amped_seed_option_rows,
                 &amped_bench_option_rows,      &amped_complete_model_option_rows,
                 &amped_history_option_rows,    &amped_learn_option_rows,
@@ -123,194 +223,163 @@ const amped_command amped_commands[] = {
                 &amped_cell_type_option_rows,  &amped_products_option_rows,
                 &amped_read_option_rows,       &amped_dims_option_rows,
                 &amped_duplicates_option_rows, &amped_dataset_option_rows},
+     .texts = bench_texts,
      .help =
-         "With --shape the tensor is made in memory, on the device that computes: billions of\n"
-         "nonzeros in seconds. Its indices are skewed; --skew=0 makes them uniform.\n\n"
-         "The gather ceiling is the time that reading the factor rows alone would take, at\n"
-         "random, at the rate measured in the same run for tables of these sizes.\n\n"
-         "Of a dense tensor, a file or --dense --dims=AxBxC, whole sweeps of cpd are timed: the\n"
-         "updates that contract the tensor and those that read an earlier contraction apart.\n"
-         "--repeat counts groups of sweeps that read the tensor a whole number of times. The\n"
-         "ceiling is the larger of the bytes and the multiply-adds of a sweep, each over the\n"
-         "rate measured in the same run.\n\n"
-         "--whole is a run of cpd from the start of the process to the result on the disk,\n"
-         "which is written beside the file of -o and removed again. Each part stands beside\n"
-         "its bound, measured in the same call: the file read once more, by all threads of\n"
-         "the ranks that read; its nonzeros over the link to the device; the gather ceiling;\n"
-         "factor rows read and written once, in order; as many bytes as the result written\n"
-         "to the same folder and flushed.\n\n"
-         "--complete is a sweep of complete from its random start, with --method, --bias and\n"
-         "--nonnegative: nothing is held out, and no error is found. Assembly is adding up a\n"
-         "row's equations; it stands beside MTTKRP of the same R in the same call. Its bounds\n"
-         "are the gather ceiling, and R (R + 1) / 2 multiply-adds a nonzero at the rate of\n"
-         "large matrix products.\n\n"
-         "--stream=N learns all but (--repeat + 1) N entries, drawn at random, as one batch,\n"
-         "then these as batches of N, as stream does, with --history, --forget, --sweeps,\n"
-         "--bias and --nonnegative; the first of them is not timed. With --shape so many are\n"
-         "made beside --nnz. No state is written. Nothing is held out, and the penalty is 1.\n\n"
-         "Example: mpirun -np 4 amped_mpi bench ratings.h5\n"
-         "         amped_mpi bench --shape=amazon --nnz=500M\n"
-         "         amped_mpi bench --dense --dims=1000x1000x1000 --rank=16\n"
-         "         amped_mpi bench ratings.h5 --whole --repeat=20\n"
-         "         amped_mpi bench --shape=netflix --complete --rank=32\n"
-         "         amped_mpi bench --shape=netflix --stream=1M --rank=32 --history=model\n",
+         "Without --whole, --complete or --stream, MTTKRP is timed. The gather ceiling is the time "
+         "to read only the factor rows, in random order, at the rate measured in the same run for "
+         "tables of these sizes.\n\n--shape makes a random tensor in the memory of the device that "
+         "computes: billions of nonzeros in seconds.\n\nA dense tensor (a file, or --dense "
+         "--dims=AxBxC) is timed by whole sweeps of cpd: updates that read the tensor, and updates "
+         "that read an earlier contraction. --repeat counts groups of sweeps that read the tensor "
+         "a whole number of times. The ceiling is the larger of two times: bytes of a sweep at the "
+         "measured memory rate, and its multiply-adds at the measured rate.\n\n--whole times cpd "
+         "from the start of the process to the result on disk; the result is removed afterwards. "
+         "Each part has a bound from the same run: a second read of the file by all threads; the "
+         "nonzeros over the link to the device; the gather ceiling; one sequential read and write "
+         "of the factor rows; a flushed write of a file of the result's size.\n\n--complete times "
+         "a sweep of complete from a random start, with --method, --bias and --nonnegative. "
+         "Nothing is held out. Its bounds are the gather ceiling, and R (R + 1) / 2 multiply-adds "
+         "per nonzero at the rate of large matrix products.\n\n--stream=N draws (--repeat + 1) N "
+         "entries, learns all others as one batch, then these in batches of N; the first batch is "
+         "not timed. With --shape these entries are made in addition to --nnz. No state is "
+         "written, nothing is held out, and the penalty is 1.\n\n--history says what is kept of "
+         "old entries: each row's normal equations, or the model and one number per row.",
+     .example = "amped_mpi bench --shape=amazon --nnz=500M",
      .run = amped_cmd_bench},
     {.name = "convert",
      .arguments = "IN OUT",
      .min_args = 2,
      .max_args = 2,
      .writes = true,
-     .summary = "turn text, tables or arrays into a tensor file, or back; results into tables, "
-                "text or .npy",
+     .summary = "turn text, tables or arrays into a tensor file, or back; results into tables",
      .groups = {&amped_read_option_rows, &amped_dims_option_rows, &amped_duplicates_option_rows,
                 &amped_convert_option_rows, &amped_dense_option_rows, &amped_dataset_option_rows,
                 &amped_threads_option_rows},
+     .texts = convert_texts,
      .help =
-         "IN: .tns .coo .txt (FROSTT text), .csv .tsv (tables), each also .gz or .zst; .h5 (ours,\n"
-         "any binsparse COO, or a result); - is standard input. Text may have a header of Tensor\n"
-         "Toolbox and pyttb (sptensor, tensor), GenTen or ParTI. A table's columns are keys, but\n"
-         "for --value; without it every row counts 1.\n"
-         "OUT: .h5 (tensor file), .csv .tsv (tables with labels), .tns (text without labels), the\n"
-         "last three also .gz or .zst; - is standard output (text). For a result OUT.csv or "
-         "OUT.tsv\n"
-         "(component, mode, label, weight; the components' weights in OUT.weights.csv), OUT.npy "
-         "or\n"
-         "OUT.txt (no labels), which become OUT.weights.npy, OUT.mode0.npy, OUT.mode1.npy, ...\n\n"
-         "Dense tensors are arrays of 3 to 8 dimensions: .npy, the dataset of an .h5 or .mat file\n"
-         "(v7.3; its modes come reversed). They need --dense or --sparse. With --dense, which any\n"
-         "input takes, OUT is .h5 or .npy and has all cells; labels are left out.\n\n"
-         "A tensor that --memory does not hold is sorted on disk, into the same file. How much\n"
-         "room the temporary files (about two copies' worth) and OUT take is said, and looked\n"
-         "for, before they are written. Labels of tables, and buffers of up to 100 MB, come on\n"
-         "top of --memory.\n\n"
-         "Example: amped_mpi convert trips.csv trips.h5 --keys=from,to,hour --value=count\n"
-         "         zcat trips.csv.gz | amped_mpi convert - trips.h5 --keys=from,to,hour\n"
-         "         amped_mpi convert trips.cpd.h5 trips.cpd.csv\n"
-         "         amped_mpi convert image.npy image.h5 --dense\n",
+         "IN is text (.tns .coo .txt: FROSTT), a table (.csv .tsv), each also .gz or .zst, or an "
+         "HDF5 file (.h5: a tensor file, binsparse COO, or a result); - is standard input. Text "
+         "may have a header of Tensor Toolbox and pyttb (sptensor, tensor), GenTen or ParTI. All "
+         "columns of a table are keys, except --value; without --value every row counts 1.\n\nOUT "
+         "is a tensor file (.h5), a table with labels (.csv .tsv) or text without labels (.tns); "
+         "tables and text also .gz or .zst; - is standard output (text).\n\nA result becomes "
+         "OUT.csv or OUT.tsv (component, mode, label, weight; the weights of the components in "
+         "OUT.weights.csv), or, without labels, OUT.npy or OUT.txt: the files OUT.weights.npy, "
+         "OUT.mode0.npy, OUT.mode1.npy, ...\n\nA dense tensor is an array of 3 to 8 dimensions: "
+         ".npy, or a dataset of an .h5 or .mat file (v7.3; modes come reversed). It needs --dense "
+         "or --sparse. With --dense any input is written as .h5 or .npy with all cells; labels are "
+         "left out.\n\nA tensor larger than --memory is sorted on disk, into the same file. The "
+         "space that temporary files (about two copies) and OUT need is printed and checked first. "
+         "Labels of tables, and buffers of up to 100 MB, need memory in addition to --memory.",
+     .example = "amped_mpi convert trips.csv trips.h5 --keys=from,to,hour --value=count",
      .run = amped_cmd_convert},
     {.name = "info",
      .arguments = "FILE|--system",
      .max_args = 1,
-     .summary =
-         "tell what a tensor, table, result or state holds, or what ranks find where they run",
+     .summary = "show what a tensor, table, result or state holds, or what each rank finds",
      .groups = {&amped_info_option_rows, &amped_read_option_rows, &amped_dims_option_rows,
                 &amped_dataset_option_rows},
      .help = "FILE is a tensor file, a result, the state of a stream, or any input of convert, "
-             "which is\nthen read whole.\n\n"
-             "Example: amped_mpi info ratings.h5 --verify\n"
-             "         amped_mpi info ratings.csv --value=stars\n"
-             "         mpirun -np 4 amped_mpi info --system\n",
+             "which is then read whole.",
+     .example = "amped_mpi info ratings.h5 --verify",
      .run = amped_cmd_info},
     {.name = "top",
      .arguments = "RESULT",
      .min_args = 1,
      .max_args = 1,
-     .summary = "leading labels of every component of a result",
+     .summary = "show the leading labels of each component of a result",
      .groups = {&amped_top_option_rows, &amped_width_option_rows, &amped_components_option_rows},
-     .help =
-         "Where a mode has no labels, indices stand for them, as the input counts them. "
-         "Components\n"
-         "and modes are counted from 1; in --json, and in names of files and of objects in files, "
-         "modes and\n"
-         "indices are counted from 0.\n\n"
-         "On a terminal, text that is longer than the screen goes through $PAGER, else less or\n"
-         "more; amped_mpi top RESULT | cat goes without.\n\n"
-         "Example: amped_mpi top ratings.cpd.h5 -n 5\n"
-         "         amped_mpi top ratings.cpd.h5 --components=1,4-6 --width=100\n",
+     .help = "A mode without labels shows its indices, counted as in the input. Components and "
+             "modes are numbered from 1. Modes and indices are numbered from 0 in --json and in "
+             "names of files and datasets.\n\nOn a terminal, text longer than the screen goes "
+             "through $PAGER, or else less or more. amped_mpi top RESULT | cat prints it at once.",
+     .example = "amped_mpi top ratings.cpd.h5 -n 5 --components=1,4-6",
      .run = amped_cmd_top},
     {.name = "compare",
      .arguments = "A B",
      .min_args = 2,
      .max_args = 2,
-     .summary = "how well the components of two results match",
+     .summary = "measure how well the components of two results match",
      .help =
-         "A and B are results; their numbers of components may differ. Where both have labels in "
-         "a\n"
-         "mode, rows of the same label are matched, and a label that one lacks is a row of zeros\n"
-         "there. Where one alone has labels that are numbers, these are indices of the other. "
-         "Other\n"
-         "modes are matched by index and must have the same dimension. Modes have the same names\n"
-         "in the same order.\n\n"
-         "The factor match score (1: the same model) is the mean over pairs of components of\n"
-         "the product of their columns' absolute cosines, times 1 - |difference| / larger of\n"
-         "their weights, as Tensor Toolbox's score. Pairs are taken greedily, the best first.\n"
-         "Components are numbered by descending weight, as top does.\n\n"
-         "Example: amped_mpi compare seed1.cpd.h5 seed2.cpd.h5\n",
+         "A and B are results; they may have different numbers of components. If both have labels "
+         "in a mode, rows with the same label are matched; a label that only one of them has is a "
+         "row of zeros in the other. If only one has labels and these are numbers, the numbers are "
+         "indices of the other. All other modes are matched by index and must have the same "
+         "dimension. A and B must have the same modes in the same order.\n\nThe factor match "
+         "score, as in Tensor Toolbox, is 1 for equal models. It is the mean over pairs of "
+         "components: the product of the absolute cosines of their columns, times 1 - |difference "
+         "of weights| / larger weight. The best pair is taken first, then the best of the "
+         "remaining components. Components are numbered by descending weight, as in top.",
+     .example = "amped_mpi compare seed1.cpd.h5 seed2.cpd.h5",
      .run = amped_cmd_compare},
     {.name = "plot",
      .arguments = "RESULT|RUN.json...",
      .min_args = 1,
      .max_args = AMPED_MAX_ARGS,
-     .summary = "draw a result, or the course of runs",
+     .summary = "draw a result, or the sweeps of runs",
      .groups = {&amped_output_option_rows, &amped_components_option_rows},
+     .texts = plot_texts,
      .help =
-         "RESULT.h5: the metric (cpd: fit) over sweeps, weights, and the factors of components,\n"
-         "a row each; without --components the first 6. A component's share is that of its\n"
-         "weight in the sum of all weights. Modes whose labels are numbers, dates or times are\n"
-         "drawn in their order; of a mode of more than 14 names each component has its largest\n"
-         "entries. RUN.json (what cpd --json=RUN.json wrote): the metric over sweeps and over\n"
-         "time, what the time of a sweep went into, and balance over ranks; of stream --json,\n"
-         "errors of batches, what their time went into, and their sizes. Several RUN.json, named\n"
-         "by their files: the metric of all, and its distance from the best, over sweeps and "
-         "time.\n\n"
-         "-o OUT.svg or OUT.png, which gnuplot draws; it must be installed. -o OUT.gp writes the\n"
-         "script and its data in one file: gnuplot OUT.gp then draws OUT.svg, anywhere.\n\n"
-         "Examples: amped_mpi plot ratings.cpd.h5 -o ratings.svg --components=1,4-6\n"
-         "          amped_mpi plot als.json lm.json -o runs.svg\n",
+         "A RESULT gives the metric (cpd: fit) over sweeps, the weights, and one row per component "
+         "with its factors. A component's share is its weight divided by the sum of all weights. "
+         "Modes with numbers, dates or times as labels are drawn in their order. In a mode of more "
+         "than 14 names each component shows its largest entries.\n\nA RUN.json (written by --json "
+         "of cpd or complete) gives the metric over sweeps and over time, the parts of a sweep's "
+         "time, and the balance over ranks. A RUN.json of stream gives the errors, times and sizes "
+         "of batches. Several RUN.json give the metric of each run, and its distance from the "
+         "best, over sweeps and over time.\n\ngnuplot draws .svg and .png and must be installed. "
+         "OUT.gp is a file with script and data: gnuplot OUT.gp draws OUT.svg on any machine.",
+     .example = "amped_mpi plot ratings.cpd.h5 -o ratings.svg",
      .run = amped_cmd_plot},
     {.name = "predict",
      .arguments = "RESULT COORDS",
      .min_args = 2,
      .max_args = 2,
-     .summary = "values of a model at the cells of a tensor or table, and how far off they are",
+     .summary = "predict the values at given cells, and report the error of given values",
      .groups = {&amped_predict_option_rows, &amped_clip_option_rows, &amped_output_option_rows,
                 &amped_read_option_rows, &amped_dims_option_rows, &amped_threads_option_rows},
-     .help =
-         "RESULT is a result of complete, or of cpd. COORDS is any input of convert; its values\n"
-         "are compared with the model's: rmse and mae, of the model as it is. A table's columns\n"
-         "are keys, but for --value; without it the cells have no values. Where COORDS and\n"
-         "RESULT have labels, these tell which indices are meant. With --clip the error of the\n"
-         "clipped values is told, too, and -o has these.\n\n"
-         "-o: .csv .tsv (tables with labels), .tns (text without labels), the three also .gz or\n"
-         ".zst; .h5 (tensor file); - is standard output (a table). Cells keep their order, but in\n"
-         ".h5.\n\n"
-         "Example: amped_mpi predict ratings.completion.h5 test.csv --value=stars --clip=0.5:5\n"
-         "         amped_mpi predict ratings.completion.h5 wanted.csv -o guesses.csv\n",
+     .texts = predict_texts,
+     .help = "RESULT is a result of complete or cpd. COORDS is any input of convert. If it has "
+             "values, the errors of the model at these cells are reported: rmse (root mean square) "
+             "and mae (mean absolute), also for the values cut by --clip. All columns of a table "
+             "are keys, except --value; without --value the cells have no values. Cells are "
+             "matched by labels if COORDS and RESULT both have labels, else by index.\n\nOUT is a "
+             "table with labels (.csv .tsv), text without labels (.tns), each also .gz or .zst, or "
+             "a tensor file (.h5); - is standard output (a table). Cells keep their order, except "
+             "in .h5. With --clip the cut values are written.",
+     .example = "amped_mpi predict ratings.completion.h5 wanted.csv -o guesses.csv",
      .run = amped_cmd_predict},
     {.name = "recommend",
      .arguments = "RESULT",
      .min_args = 1,
      .max_args = 1,
-     .summary = "the labels of a mode with the highest values, for one label of another or for all",
+     .summary = "list the labels with the highest predicted values, for one label or for all",
      .groups = {&amped_recommend_option_rows, &amped_of_option_rows, &amped_top_option_rows,
                 &amped_output_option_rows, &amped_read_option_rows, &amped_dims_option_rows,
                 &amped_threads_option_rows},
-     .help =
-         "RESULT is a result of complete, or of cpd. Modes that neither --for, --of nor --at\n"
-         "names count with the mean of their rows. Of equal values the lower index comes first.\n"
-         "The options of reading are for the tensor of --exclude.\n\n"
-         "-o: .csv .tsv (also .gz or .zst), a row a recommendation, the best first.\n\n"
-         "Example: amped_mpi recommend ratings.completion.h5 --for=user:U7 --of=item "
-         "--exclude=ratings.h5\n"
-         "         amped_mpi recommend ratings.completion.h5 --for=user --of=item -n 5 -o "
-         "all.csv\n",
+     .texts = recommend_texts,
+     .help = "RESULT is a result of complete or cpd. A mode that --for, --of and --at do not name "
+             "counts with the mean of its rows. A label of a mode without labels is an index, "
+             "counted as in the input. Of equal values the lower index comes first. Options that "
+             "describe a text or table are for the file of --exclude.\n\nOUT is a table (.csv "
+             ".tsv, also .gz or .zst) with a row for each recommendation, the best first.",
+     .example = "amped_mpi recommend ratings.completion.h5 --for=user:U7 --of=item -n 5",
      .run = amped_cmd_recommend},
     {.name = "generate",
      .arguments = "OUT",
      .min_args = 1,
      .max_args = 1,
      .writes = true,
-     .summary = "make a synthetic tensor",
+     .summary = "make a random tensor, or one with a known model",
      .groups = {&amped_dims_option_rows, &amped_shape_option_rows, &amped_generate_option_rows,
                 &amped_dense_option_rows, &amped_cell_type_option_rows, &amped_seed_option_rows,
                 &amped_threads_option_rows},
-     .help = "With --planted the model is written beside OUT, to STEM.planted.h5.\n\n"
-             "Example: amped_mpi generate small.h5 --dims=1000x2000x3000 --nnz=1M --skew=0.8\n"
-             "         amped_mpi generate known.h5 --dims=60x50x40 --nnz=9k --planted=3\n"
-             "         amped_mpi generate some.h5 --dims=300x200x100 --planted=5 --observed=0.01 "
-             "--noise=0.01\n"
-             "         amped_mpi generate full.h5 --dense --dims=300x200x100 --planted=5 "
-             "--noise=0.01 --collinear=0.9\n",
+     .texts = generate_texts,
+     .help = "Without --dense, give --dims and --nnz, or --shape. With --planted=R the values come "
+             "from a model of R components, which is written to STEM.planted.h5 in the folder of "
+             "OUT. With --observed the cells that are not drawn are missing, for complete; without "
+             "it they are zero, for cpd.",
+     .example = "amped_mpi generate small.h5 --dims=1000x2000x3000 --nnz=1M --skew=0.8",
      .run = amped_cmd_generate},
     {.name = NULL},
 };

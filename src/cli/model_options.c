@@ -7,8 +7,7 @@ static const amped_option predict_rows[] = {
     {.name = "cold",
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("refuse", "predict"),
-     .help = "cells with an index or label that the model lacks: an error, or predicted as for an "
-             "average one of that mode",
+     .help = "cells whose index or label the model lacks: stop, or predict with the average row",
      .initial = "refuse",
      AMPED_OPTION_FIELD(amped_predict_options, cold)},
 };
@@ -25,9 +24,8 @@ static const amped_option of_rows[] = {
     {.name = "of",
      .type = AMPED_OPTION_TEXT,
      .value = "MODE",
-     .help = "the mode, by name or number, whose labels are recommended; of complete --implicit, "
-             "whose indices are ranked",
-     .initially = "must be given; of complete the second longest mode",
+     .help = "mode whose labels are recommended, by name or number",
+     .initially = "must be given",
      .expected_text = "a mode's name or number",
      AMPED_OPTION_FIELD(amped_recommend_options, of)},
 };
@@ -36,8 +34,7 @@ static const amped_option recommend_rows[] = {
     {.name = "for",
      .type = AMPED_OPTION_TEXT,
      .value = "MODE[:LABEL]",
-     .help = "one label of a mode, or all of its labels; modes by name, or by "
-             "number from 1; its index, as your files count, where the mode has no labels",
+     .help = "mode, or one of its labels, to recommend for; modes by name or number",
      .initially = "must be given",
      .expected_text = "a mode, or MODE:LABEL,",
      AMPED_OPTION_FIELD(amped_recommend_options, target)},
@@ -45,15 +42,14 @@ static const amped_option recommend_rows[] = {
      .type = AMPED_OPTION_CUSTOM,
      .parse = parse_at,
      .value = "MODE:LABEL",
-     .help = "a label of another mode; may be given once for each",
-     .initially = "an average one",
+     .help = "fix another mode at this label; repeat for more modes",
+     .initially = "the average row",
      .expected_text = "MODE:LABEL, once for each other mode"},
     {.name = "exclude",
      .type = AMPED_OPTION_TEXT,
      .value = "TENSOR",
-     .help = "leave out what this tensor has already for the label, whatever its other indices; "
-             "any input of convert",
-     .initially = "nothing is left out",
+     .help = "leave out what this tensor already has for the label",
+     .initially = "nothing",
      .expected_text = "a file's name",
      AMPED_OPTION_FIELD(amped_recommend_options, exclude)},
 };

@@ -10,7 +10,8 @@ static const amped_option json_rows[] = {
     {.name = "json",
      .type = AMPED_OPTION_TEXT,
      .value = "FILE",
-     .help = "also write JSON lines; - is standard output (the text then goes to standard error)",
+     .help =
+         "also write JSON lines to FILE; with -, to standard output, and text to standard error",
      .expected_text = "a file's name or -",
      AMPED_OPTION_FIELD(amped_options, json)},
 };
@@ -18,8 +19,8 @@ static const amped_option json_rows[] = {
 static const amped_option overwrite_rows[] = {
     {.name = "overwrite",
      .type = AMPED_OPTION_FLAG,
-     .help = "replace whatever files have the names of this run's outputs",
-     .initially = "only those that are the same output of the same input",
+     .help = "replace any file that has the name of an output",
+     .initially = "only the same output of the same input",
      AMPED_OPTION_FIELD(amped_options, overwrite)},
 };
 
@@ -30,7 +31,7 @@ static const amped_option threads_rows[] = {
      .least = 1,
      .most = 4096,
      .value = "N",
-     .help = "CPU threads of a rank",
+     .help = "CPU threads per rank",
      .initially = "the node's cores, shared by its ranks",
      AMPED_OPTION_FIELD(amped_options, threads)},
 };
@@ -39,7 +40,7 @@ static const amped_option seed_rows[] = {
     {.name = "seed",
      .type = AMPED_OPTION_COUNT,
      .value = "N",
-     .help = "seed of random numbers; the same gives the same",
+     .help = "seed of random numbers",
      .initial = "1",
      AMPED_OPTION_FIELD(amped_options, seed)},
 };
@@ -49,10 +50,8 @@ static const amped_option output_rows[] = {
      .letter = 'o',
      .type = AMPED_OPTION_TEXT,
      .value = "FILE",
-     .help = "output file [cpd and bench --whole: the input's stem + .cpd.h5, in the current "
-             "folder; plot: the input's name with .svg; predict, recommend and stream: none]; of "
-             "several R, "
-             "each is named with .rR before the suffix",
+     .help = "output file",
+     .initially = "none",
      AMPED_OPTION_FIELD(amped_options, output)},
 };
 
@@ -70,7 +69,7 @@ static const amped_option top_rows[] = {
      .least = 1,
      .most = 1000000,
      .value = "N",
-     .help = "labels to show: the leading ones of every mode; recommend: the best for each label",
+     .help = "labels to show for each mode",
      .initial = "10",
      AMPED_OPTION_FIELD(amped_options, top)},
 };
@@ -81,8 +80,8 @@ static const amped_option width_rows[] = {
      .least = 40,
      .most = 10000,
      .value = "N",
-     .help = "characters of a line at most; modes that do not fit come below the others",
-     .initially = "the terminal's; no limit elsewhere",
+     .help = "characters per line; modes that do not fit follow below",
+     .initially = "the terminal's width; else no limit",
      AMPED_OPTION_FIELD(amped_options, width)},
 };
 
@@ -95,8 +94,8 @@ static const amped_option components_rows[] = {
      .type = AMPED_OPTION_CUSTOM,
      .parse = parse_components,
      .value = "LIST",
-     .help = "components to show, by their numbers in top: 1,4-6",
-     .initially = "all; plot: the first 6",
+     .help = "components to show, numbered as in top: 1,4-6",
+     .initially = "all",
      .expected_text = AMPED_NUMBER_LIST_EXPECTED},
 };
 
@@ -106,23 +105,24 @@ static const amped_option bench_rows[] = {
      .least = 1,
      .most = 100000,
      .value = "N",
-     .help = "timed passes over all modes, sweeps or batches",
+     .help = "number of timed passes over all modes, sweeps or batches",
      .initial = "5",
      AMPED_OPTION_FIELD(amped_options, repeat)},
     {.name = "whole",
      .type = AMPED_OPTION_FLAG,
-     .help = "time a whole run of cpd, part by part, each beside its bound",
+     .help = "time a whole run of cpd, part by part, and compare each part with its bound",
      AMPED_OPTION_FIELD(amped_options, whole)},
     {.name = "complete",
      .type = AMPED_OPTION_FLAG,
-     .help = "time a sweep of complete, without finding errors, beside MTTKRP and its bounds",
+     .help = "time a sweep of complete, and compare it with MTTKRP and its bounds",
      AMPED_OPTION_FIELD(amped_options, epoch)},
     {.name = "stream",
      .type = AMPED_OPTION_COUNT,
      .least = 1,
      .most = 0x1p40,
      .value = "N",
-     .help = "time batches of N entries, phase by phase, that a stream learns which has all others",
+     .help =
+         "time stream on batches of N entries, phase by phase; all other entries are learnt first",
      AMPED_OPTION_FIELD(amped_options, batch_nnz)},
 };
 

@@ -22,8 +22,8 @@ static amped_status check_apart(const char *option, const char *file, const char
                        "is named for two outputs of this run; name another with %s", option);
   if (amped_file_lock_is_between(file, other))
     return amped_error(AMPED_USAGE, file,
-                       "is an output of this run beside %s, and one of the two would be the lock "
-                       "of the other; name another with %s",
+                       "conflicts with the output %s: one has the name of the other's lock file; "
+                       "name another with %s",
                        other, option);
   return AMPED_OK;
 }
@@ -51,10 +51,10 @@ static amped_status check_replaced(const amped_options *o, const char *option, c
  * constraints. */
 static amped_status check_published(const amped_options *o) {
   if (o->complete.bias != AMPED_BIAS_NONE)
-    return amped_error(AMPED_USAGE, NULL, "--history=published knows no biases; add --bias=none");
+    return amped_error(AMPED_USAGE, NULL, "--history=published has no biases; add --bias=none");
   if (o->complete.nonnegative)
     return amped_error(AMPED_USAGE, NULL,
-                       "--history=published gives negative components; leave out --nonnegative");
+                       "--history=published may give negative components; leave out --nonnegative");
   if (strcmp(o->complete.context_modes, "auto") != 0 &&
       strcmp(o->complete.context_modes, "none") != 0)
     return amped_error(AMPED_USAGE, NULL,
@@ -114,9 +114,9 @@ static amped_status check_no_state(const amped_options *o) {
   amped_options plain;
   amped_options_default(&plain);
   if (o->stream.history != plain.stream.history && o->batch_nnz == 0)
-    return amped_error(AMPED_USAGE, NULL, "--history is that of a state; add --state=FILE");
+    return amped_error(AMPED_USAGE, NULL, "--history is for a state; add --state=FILE");
   if (o->stream.keep != plain.stream.keep)
-    return amped_error(AMPED_USAGE, NULL, "--keep-validation is of a state; add --state=FILE");
+    return amped_error(AMPED_USAGE, NULL, "--keep-validation is for a state; add --state=FILE");
   return AMPED_OK;
 }
 
@@ -134,8 +134,8 @@ static amped_status check_state(const amped_options *o) {
                        "--state holds one model, not one for each --rank; give one number");
   if (o->complete.implicit > 0.0)
     return amped_error(AMPED_USAGE, NULL,
-                       "--implicit learns from the cells without an entry, which batches cannot "
-                       "tell; leave out --state");
+                       "--implicit learns from cells without an entry, and a batch cannot say "
+                       "which cells have none; leave out --state");
   return o->session.plan_only ? AMPED_OK : check_state_files(o, state, true);
 }
 
@@ -171,18 +171,18 @@ static amped_status check_several(const amped_options *o) {
   if (!ranks && o->session.starts == 1)
     return AMPED_OK;
   if (o->session.init != NULL)
-    return amped_error(AMPED_USAGE, NULL,
-                       "--init=%s is one start of one R, which %s cannot use; leave out one of the "
-                       "two",
-                       o->session.init, option);
+    return amped_error(
+        AMPED_USAGE, NULL,
+        "--init=%s is one start with one R, and %s needs several; leave out one of the two",
+        o->session.init, option);
   if (o->checkpoint.result_on_signal)
     return amped_error(AMPED_USAGE, NULL,
-                       "--on-signal=result is for one decomposition; a run of %s keeps those that "
-                       "are finished anyway; leave out --on-signal",
+                       "--on-signal=result is for one decomposition; a run of %s always keeps "
+                       "finished results; leave out --on-signal",
                        option);
   if (o->checkpoint.file != NULL)
     return amped_error(AMPED_USAGE, NULL,
-                       "--checkpoint holds one decomposition, not those of %s; leave out one of "
+                       "--checkpoint holds one decomposition, and %s makes more; leave out one of "
                        "the two, or run a job for each (jobs/slurm/array.sh)",
                        option);
   return AMPED_OK;
@@ -191,7 +191,7 @@ static amped_status check_several(const amped_options *o) {
 static amped_status check_init(const amped_options *o) {
   if (!o->session.force_init || o->session.init != NULL)
     return AMPED_OK;
-  return amped_error(AMPED_USAGE, NULL, "--force-init is about the file of --init; name one");
+  return amped_error(AMPED_USAGE, NULL, "--force-init is for the file of --init; name one");
 }
 
 /* Check the options of a dense tensor made in memory, and move --dims to it. */
@@ -202,7 +202,7 @@ static amped_status check_cells(amped_options *o) {
   if (!o->command->parallel || (!c->made && c->type == 0))
     return AMPED_OK;
   if (!c->made)
-    wrong = "--type is of the cells of --dense; add that, or leave out --type";
+    wrong = "--type is for the cells of --dense; add --dense, or leave out --type";
   else if (s->shape.name != NULL || o->nargs > 0)
     wrong = "a file or --shape, and --dense, are two tensors; leave out one of them";
   else if (o->read.dims_order == 0)
@@ -216,7 +216,7 @@ static amped_status check_cells(amped_options *o) {
   c->type = c->type == 0 ? AMPED_F32 : c->type;
   o->read.dims_order = 0;
   if (wrong == NULL && amped_read_options_given(&o->read))
-    wrong = "with --dense nothing is read; leave out the options of reading";
+    wrong = "with --dense nothing is read; leave out options for reading text and tables";
   return wrong != NULL ? amped_error(AMPED_USAGE, NULL, "%s", wrong) : AMPED_OK;
 }
 
@@ -244,13 +244,13 @@ static amped_status check_shape(const amped_options *o) {
   else if (o->session.shape.name == NULL &&
            (o->session.shape.nnz > 0 || o->session.shape.scale != 1.0 ||
             o->session.shape.skew_count > 0 || o->session.shape.values != AMPED_VALUES_AS_SHAPE))
-    wrong = "--nnz, --scale, --skew and --values are of a --shape; leave them out or give one";
+    wrong = "--nnz, --scale, --skew and --values are for --shape; leave them out, or give --shape";
   else if (o->session.shape.name != NULL && o->session.readers == AMPED_READERS_ALL)
     wrong = "with --shape nothing is read; leave out --read";
   else if (o->session.shape.name != NULL && o->session.load != AMPED_LOAD_AUTO)
     wrong = "with --shape nothing is read; leave out --load";
   else if (o->session.shape.name != NULL && amped_read_options_given(&o->read))
-    wrong = "with --shape nothing is read; leave out the options of reading";
+    wrong = "with --shape nothing is read; leave out options for reading text and tables";
   else if (o->session.shape.name != NULL && o->checkpoint.file != NULL)
     wrong = "a checkpoint belongs to a file's tensor; leave out --checkpoint or --shape";
   else if (o->session.shape.skew_count > 1 ||
@@ -277,10 +277,11 @@ static amped_status check_bench_stream(const amped_options *o) {
   const char *wrong = NULL;
   if (o->batch_nnz == 0 &&
       (t->history != AMPED_HISTORY_EQUATIONS || t->forget > 0.0 || t->sweeps != 3))
-    wrong = "--history, --forget and --sweeps are of bench --stream; add that, or leave them out";
+    wrong =
+        "--history, --forget and --sweeps are for bench --stream; add --stream, or leave them out";
   else if (o->batch_nnz > 0 && t->history == AMPED_HISTORY_PUBLISHED)
-    wrong = "--history=published drops entries of old indices, and batches of bench --stream have "
-            "no others; time it with stream and --boxes";
+    wrong = "--history=published learns only new indices, and batches of bench --stream have none; "
+            "time it with amped_mpi stream --boxes";
   else if (o->batch_nnz > 0 &&
            (s->readers != AMPED_READERS_AUTO || s->load != AMPED_LOAD_AUTO ||
             s->plan.placement != AMPED_PLACEMENT_GREEDY || s->plan.parts != AMPED_PARTS_AUTO))
@@ -303,15 +304,18 @@ static amped_status check_bench(amped_options *o) {
     return amped_error(AMPED_USAGE, NULL,
                        "bench writes a result only with --whole; add that, or leave out --output");
   if (!o->epoch && (c->method != AMPED_COMPLETE_ALS || c->block > 0))
-    return amped_error(AMPED_USAGE, NULL,
-                       "--method and --block are of bench --complete; add that, or leave them out");
+    return amped_error(
+        AMPED_USAGE, NULL,
+        "--method and --block are for bench --complete; add --complete, or leave them out");
   if (!learns && (c->bias != AMPED_BIAS_AUTO || c->nonnegative))
     return amped_error(AMPED_USAGE, NULL,
-                       "--bias and --nonnegative are of bench --complete and --stream; add one of "
+                       "--bias and --nonnegative are for bench --complete and --stream; add one of "
                        "these, or leave them out");
   if (learns && (c->bias == AMPED_BIAS_AUTO || c->bias == AMPED_BIAS_FULL) &&
       o->session.ncomps == AMPED_MAX_NCOMPS)
-    return amped_error(AMPED_USAGE, NULL, "--rank=%d: with biases at most %d components",
+    return amped_error(AMPED_USAGE, NULL,
+                       "--rank=%d: with biases at most %d components are possible; lower --rank, "
+                       "or use --bias=none",
                        o->session.ncomps, AMPED_MAX_NCOMPS - 1);
   if (learns && o->session.backend.copies == AMPED_COPIES_ONE)
     return amped_error(AMPED_USAGE, NULL,
@@ -331,10 +335,10 @@ static amped_status check_copies(const amped_options *o) {
                                                                               : NULL;
   if (wrong == NULL)
     return AMPED_OK;
-  return amped_error(AMPED_USAGE, NULL,
-                     "%s is about a copy for each mode, and --copies=one keeps none; leave out one "
-                     "of the two",
-                     wrong);
+  return amped_error(
+      AMPED_USAGE, NULL,
+      "%s is for a copy for each mode, and --copies=one keeps none; leave out one of the two",
+      wrong);
 }
 
 /* Check that the output of predict and recommend replaces no input, and that --for and --of are
@@ -356,23 +360,25 @@ static amped_status check_model(const amped_options *o) {
   }
   if (recommends && (o->recommend.target == NULL || o->recommend.of == NULL))
     return amped_error(AMPED_USAGE, NULL,
-                       "--for and --of are missing: whom to recommend to, and of which mode; see "
-                       "amped_mpi recommend --help");
+                       "--for (for whom) or --of (labels of which mode) is missing; see amped_mpi "
+                       "recommend --help");
   return AMPED_OK;
 }
 
 static amped_status check_complete(amped_options *o) {
   AMPED_TRY(amped_complete_options_check(&o->complete));
   if (o->recommend.of != NULL && !(o->complete.implicit > 0.0))
-    return amped_error(AMPED_USAGE, NULL, "--of names the mode that --implicit ranks; add it");
+    return amped_error(
+        AMPED_USAGE, NULL,
+        "--of names the mode that --implicit ranks; add --implicit, or leave out --of");
   if (o->complete.implicit > 0.0 && o->clip.given)
     return amped_error(
         AMPED_USAGE, NULL,
         "--implicit ranks entries, and predicts no values to clip; leave out --clip");
   if (o->complete.weights != NULL && o->read.duplicates == AMPED_DUPLICATES_KEEP)
     return amped_error(AMPED_USAGE, NULL,
-                       "--weights are of cells, and --duplicates=keep has several entries of one; "
-                       "leave out one of the two");
+                       "--weights gives one weight per cell, and --duplicates=keep may keep "
+                       "several entries of a cell; leave out one of the two");
   return AMPED_OK;
 }
 

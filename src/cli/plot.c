@@ -94,8 +94,8 @@ amped_status amped_plot_begin(amped_plot *f, int width, int height, const char *
   f->height = height;
   if (f->form == AMPED_PLOT_PNG && height > PNG_MOST)
     return amped_error(AMPED_USAGE, f->name,
-                       "a .png of so many components would be %d pixels high, of at most %d; draw "
-                       "fewer with --components, or an .svg",
+                       "a .png of these components would be %d pixels high, and at most %d are "
+                       "possible; draw fewer with --components, or an .svg",
                        height, PNG_MOST);
   fprintf(f->script,
           "# Data and script in one file, " AMPED_OUTPUT_PLOT_MARK ": gnuplot draws it.\n"

@@ -32,7 +32,8 @@ static amped_status take_line(run *r, const char *path, uint64_t line, const cha
     return amped_error(AMPED_FAILED, path, "out of memory for line %" PRIu64, line);
   if (object == NULL)
     return amped_error(AMPED_BAD_INPUT, path,
-                       "line %" PRIu64 " is no JSON object; name a file that --json wrote", line);
+                       "line %" PRIu64 " is not a JSON object; name a file that --json wrote",
+                       line);
   const char *event = json_string_value(json_object_get(object, "event"));
   amped_status status = AMPED_OK;
   if (event != NULL)
@@ -110,11 +111,10 @@ static amped_status check(const run *r, const char *path) {
   if (r->sweeps.count == 0 && r->batches.count == 0)
     return amped_error(
         AMPED_BAD_INPUT, path,
-        "tells of no sweep and of no batch; name a file that cpd, complete or stream "
-        "wrote with --json");
+        "has no sweep and no batch; name a file that cpd, complete or stream wrote with --json");
   if (r->sweeps.count > 0 && r->batches.count > 0)
     return amped_error(AMPED_BAD_INPUT, path,
-                       "tells of sweeps and of a stream's batches; name a file of one run");
+                       "has both sweeps and batches of a stream; name a file of one run");
   return AMPED_OK;
 }
 
@@ -125,7 +125,7 @@ amped_status amped_plot_run_read_sweeps(const char *path, amped_plot_sweeps *swe
   if (status == AMPED_OK)
     status = check(&r, path);
   if (status == AMPED_OK && r.batches.count > 0)
-    status = amped_error(AMPED_BAD_INPUT, path, "tells of a stream's batches; draw it by itself");
+    status = amped_error(AMPED_BAD_INPUT, path, "has batches of a stream; draw it alone");
   amped_plot_batches_free(&r.batches);
   *sweeps = r.sweeps;
   return status;

@@ -40,12 +40,12 @@ static void name_run(const char *path, char *name) {
 static amped_status check_run(const runs *r, const amped_plot_sweeps *s, const char *path) {
   for (uint64_t i = 1; i < s->count; i++)
     if (s->all[i].curve != s->all[i - 1].curve || s->all[i].number <= s->all[i - 1].number)
-      return amped_error(AMPED_BAD_INPUT, path,
-                         "tells of several decompositions; with other runs name files of one each");
+      return amped_error(
+          AMPED_BAD_INPUT, path,
+          "has several decompositions; to compare runs, name files with one decomposition each");
   if (strcmp(s->metric, r->all[0].metric) != 0)
     return amped_error(AMPED_BAD_INPUT, path,
-                       "has the metric %s, and the first run %s; draw them "
-                       "apart",
+                       "has the metric %s, and the first run has %s; draw them separately",
                        s->metric, r->all[0].metric);
   return AMPED_OK;
 }
@@ -139,7 +139,8 @@ static amped_status draw(amped_plot *f, const runs *r) {
 amped_status amped_plot_runs(amped_plot *f, const char *const *paths, int count) {
   runs *r = NULL;
   if (count > AMPED_PLOT_RUNS)
-    return amped_error(AMPED_USAGE, NULL, "%d runs are more than %d, which a picture tells apart",
+    return amped_error(AMPED_USAGE, NULL,
+                       "%d runs are too many for one picture, which shows at most %d; name fewer",
                        count, AMPED_PLOT_RUNS);
   AMPED_TRY(amped_calloc(&r, 1, sizeof *r, "the runs"));
   amped_status status = read_runs(r, paths, count);

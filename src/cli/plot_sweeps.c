@@ -71,10 +71,10 @@ static amped_status append(amped_plot_sweeps *s, const char *path, uint64_t line
 static amped_status begin_curve(amped_plot_sweeps *s, const char *path, const json_t *object) {
   const int n = s->curves_count;
   if (n == MOST_CURVES)
-    return amped_error(AMPED_BAD_INPUT, path,
-                       "tells of more than %d decompositions; name a file that amped_mpi cpd "
-                       "--json wrote",
-                       MOST_CURVES);
+    return amped_error(
+        AMPED_BAD_INPUT, path,
+        "has more than %d decompositions; name a file that amped_mpi cpd --json wrote",
+        MOST_CURVES);
   amped_plot_curve one = {.ncomps = (int)json_integer_value(json_object_get(object, "rank")),
                           .group = s->groups,
                           .first = true};

@@ -14,7 +14,7 @@ static amped_status refuse(const char *command, const char *path) {
   const char *base = slash != NULL ? slash + 1 : path;
   return amped_error(
       AMPED_BAD_INPUT, path,
-      "is no result; %s takes those of cpd and complete; amped_mpi %s makes one: %.*s.cpd.h5",
+      "is not a result; %s needs a result of cpd or complete; amped_mpi %s makes one: %.*s.cpd.h5",
       command, path, (int)amped_io_stem(base), base);
 }
 
@@ -25,8 +25,8 @@ static amped_status refuse_hdf5(const char *command, const char *path) {
   if (!is_state)
     return refuse(command, path);
   return amped_error(AMPED_BAD_INPUT, path,
-                     "is the state of a stream, no result; amped_mpi stream %s -o RESULT.h5 writes "
-                     "its model for %s",
+                     "is the state of a stream, not a result; amped_mpi stream %s -o RESULT.h5 "
+                     "writes its model for %s",
                      path, command);
 }
 

@@ -26,7 +26,7 @@
  * go to their sum. */
 #define LONG_RUN 8
 
-static const char what[] = "the way through the boxes";
+static const char what[] = "the traversal of boxes";
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 

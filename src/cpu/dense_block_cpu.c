@@ -535,7 +535,7 @@ static amped_status cpu_misfit(amped_dense_blocks *b, uint64_t count,
   const uint64_t chunks = amped_ceil_div(count, CHUNK_CELLS);
   double *sums = NULL;
   *squares = 0.0;
-  AMPED_TRY(amped_alloc(&sums, chunks, sizeof *sums, "the misfit of cells"));
+  AMPED_TRY(amped_alloc(&sums, chunks, sizeof *sums, "the residuals of cells"));
 #pragma omp parallel for schedule(static) num_threads(b->part.threads)
   for (uint64_t c = 0; c < chunks; c++) {
     sums[c] = 0.0;

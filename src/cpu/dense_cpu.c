@@ -103,7 +103,7 @@ static amped_status allocate(amped_tensor_part *part) {
   for (int m = 0; m < plan->order; m++)
     if (is_gathered(plan, m))
       AMPED_TRY(amped_huge_pages_calloc(&part->gathered[m], plan->dims[m], row_bytes, part->threads,
-                                        "a factor in order"));
+                                        "a factor in index order"));
   return amped_huge_pages_alloc(&part->workspace,
                                 amped_slab_cpu_workspace(plan, &plan->dense, part->threads), 1,
                                 "the workspace of contractions");

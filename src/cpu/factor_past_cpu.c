@@ -34,16 +34,16 @@ static amped_status allocate(amped_factor_past *past) {
   for (int m = 0; m < plan->order; m++)
     AMPED_TRY(amped_huge_pages_calloc(&past->rows[m], amped_plan_factor_rows(plan, m),
                                       amped_plan_row_bytes(plan), past->threads,
-                                      "the factors before"));
+                                      "the previous factors"));
   return amped_alloc(&past->sums, (uint64_t)past->threads * (uint64_t)plan->ncomps, sizeof(double),
-                     "the factors before");
+                     "the previous factors");
 }
 
 static amped_status past_create(amped_device *device, amped_factor_set *factors,
                                 const amped_plan *plan, amped_factor_past **out) {
   amped_factor_past *past = NULL;
   *out = NULL;
-  AMPED_TRY(amped_calloc(&past, 1, sizeof *past, "the factors before"));
+  AMPED_TRY(amped_calloc(&past, 1, sizeof *past, "the previous factors"));
   past->plan = plan;
   past->factors = factors;
   past->threads = device->threads;

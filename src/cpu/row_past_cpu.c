@@ -22,7 +22,7 @@ struct amped_row_past_cpu {
   void *history;                  /* result of recall: keep, at, equations */
 };
 
-static const char what[] = "what the past says of a batch's rows";
+static const char what[] = "the histories of a batch's rows";
 
 static uint64_t own_rows(const amped_tensor_part *part, int mode) {
   return part->plan->modes[mode].rows.rank_rows[part->plan->rank];

@@ -83,7 +83,7 @@ static amped_status take_mode(const amped_context *context, int mode, amped_save
   amped_status status = AMPED_OK;
   AMPED_GO(done, slabs_begin(&s, context, mode));
   AMPED_GO(done, amped_alloc(&out->rows[mode], own_rows(plan, mode) * n, plan->value_type,
-                             "the rows of a start"));
+                             "the rows of the initial factors"));
   AMPED_GO(done, amped_calloc(&out->lengths[mode], n, sizeof(double), "the lengths of columns"));
   while (next_slab(&s)) {
     AMPED_GO(done, context->worker->backend->factors->get_rows(context->worker->factors, mode,

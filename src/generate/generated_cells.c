@@ -41,9 +41,7 @@ static amped_status check(const amped_generated_spec *spec, amped_dense_info *in
     info->layout[m] = m;
   }
   if (!amped_dense_info_count(info))
-    return amped_error(
-        AMPED_USAGE, NULL,
-        "a dense tensor of more cells than 63 bits count the bytes of; lower --dims");
+    return amped_error(AMPED_USAGE, NULL, "a dense tensor of more than 2^63 bytes; lower --dims");
   AMPED_TRY(amped_planted_noise_check(spec->noise));
   return spec->ncomps > 0 ? check_model(spec) : AMPED_OK;
 }

@@ -69,9 +69,7 @@ amped_status amped_observed_check(const amped_observed_spec *spec, uint64_t *nnz
                        cells);
   if (wanted > (double)last.cells && last.from > 0)
     return amped_error(AMPED_USAGE, NULL,
-                       "%.3g cells are more than can be drawn from so many; lower --observed or "
-                       "--dims",
-                       wanted);
+                       "%.3g cells are too many to draw; lower --observed or --dims", wanted);
   *nnz = wanted < (double)last.cells ? (uint64_t)wanted : last.cells;
   AMPED_TRY(check_model(spec));
   return amped_random_tensor_check_memory(spec->order, *nnz);

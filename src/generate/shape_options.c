@@ -25,7 +25,7 @@ static const amped_option shape_rows[] = {
     {.name = "shape",
      .type = AMPED_OPTION_TEXT, /* amped_shape_get knows the names and reports wrong ones */
      .words = AMPED_OPTION_WORDS("amazon", "patents", "reddit", "twitch", "nell2", "netflix"),
-     .help = "dimensions, nonzeros and skew of one of the papers' tensors",
+     .help = "dimensions, nonzeros and skew of a published tensor",
      .expected_text = "a name",
      AMPED_OPTION_FIELD(amped_shape_options, name)},
     {.name = "nnz",
@@ -33,6 +33,7 @@ static const amped_option shape_rows[] = {
      .least = 1,
      .value = "N",
      .help = "nonzeros to draw",
+     .initially = "the shape's",
      .expected_text = "a whole number such as 1000000 or 1M",
      AMPED_OPTION_FIELD(amped_shape_options, nnz)},
     {.name = "scale",
@@ -40,7 +41,7 @@ static const amped_option shape_rows[] = {
      .least = 1e-12,
      .most = 1e6,
      .value = "X",
-     .help = "shrink (or grow) a shape's nonzeros and dimensions",
+     .help = "multiply nonzeros and dimensions of a shape by X",
      .initial = "1",
      .expected_text = "a number above 0",
      AMPED_OPTION_FIELD(amped_shape_options, scale)},
@@ -48,7 +49,7 @@ static const amped_option shape_rows[] = {
      .type = AMPED_OPTION_CUSTOM,
      .parse = parse_skew,
      .value = "S,...",
-     .help = "Zipf exponent for all modes, or one a mode; 0 is uniform",
+     .help = "Zipf exponent of the indices, for all modes or one per mode; 0: uniform",
      .initially = "0",
      .expected_text = "numbers from 0 to 10 separated by commas"},
 };
@@ -59,8 +60,8 @@ static const amped_option values_rows[] = {
      .words = AMPED_OPTION_WORDS("real", "counts", "ratings"),
      .numbers = AMPED_OPTION_NUMBERS(AMPED_VALUES_REAL, AMPED_VALUES_COUNTS, AMPED_VALUES_RATINGS),
      .unsaid = AMPED_VALUES_AS_SHAPE,
-     .help = "values of a shape's nonzeros: real, few distinct counts, or ratings from 1 to 5",
-     .initially = "as in the paper's tensor",
+     .help = "values: real, a few counts, or ratings from 1 to 5",
+     .initially = "as in the published tensor",
      AMPED_OPTION_FIELD(amped_shape_options, values)},
 };
 

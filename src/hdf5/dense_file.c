@@ -94,10 +94,10 @@ static amped_status choose(amped_dense_file *f, const char *dataset, char *name,
   if (dataset != NULL)
     return use_named(f, dataset, &c, name, room);
   if (c.count == 0)
-    return amped_error(AMPED_BAD_INPUT, f->path,
-                       "holds no dense tensor: no dataset has %d to %d dimensions; store an array "
-                       "of so many",
-                       AMPED_MIN_ORDER, AMPED_MAX_ORDER);
+    return amped_error(
+        AMPED_BAD_INPUT, f->path,
+        "holds no dense tensor: no dataset has %d to %d dimensions; store an array that has",
+        AMPED_MIN_ORDER, AMPED_MAX_ORDER);
   if (c.count > 1)
     return amped_error(AMPED_USAGE, f->path,
                        "has %" PRIu64 " datasets of %d to %d dimensions: %s; name one with "
@@ -170,7 +170,7 @@ static amped_status read_stats(amped_dense_file *f) {
              ? AMPED_OK
              : amped_error(
                    AMPED_BAD_INPUT, f->path,
-                   "dataset %s is not as order, dims and nnz tell; convert the tensor again",
+                   "dataset %s does not match order, dims and nnz; convert the tensor again",
                    f->cells.name);
 }
 

@@ -401,8 +401,9 @@ static amped_status check_complete(amped_hdf5 *file) {
     return AMPED_OK;
   if (s.strange[0] != '\0')
     return disagrees(file, s.strange_object, s.strange);
-  return amped_error(AMPED_BAD_INPUT, file->path,
-                     "lacks something that its seal has; the file was changed, make it again");
+  return amped_error(
+      AMPED_BAD_INPUT, file->path,
+      "lacks an attribute or dataset that its seal lists; the file was changed, make it again");
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */

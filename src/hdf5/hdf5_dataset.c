@@ -368,7 +368,7 @@ static amped_status open_cached(amped_hdf5_dataset *d, const chunk_need *need) {
  * chunk, it holds the chunk once more. */
 static amped_status check_cache(const amped_hdf5_dataset *d, const chunk_need *need) {
   char what[AMPED_HDF5_NAME + 64];
-  (void)snprintf(what, sizeof what, "chunks of %s and what is open beside it", d->name);
+  (void)snprintf(what, sizeof what, "chunks of %s and of other open datasets", d->name);
   return amped_mem_check(d->file->path, what, d->file->cached_bytes + need->cache + need->chunk);
 }
 

@@ -46,8 +46,8 @@ static amped_status get_name(amped_hdf5 *file, amped_hdf5_metric *out) {
   amped_free(name);
   return good ? AMPED_OK
               : amped_error(AMPED_BAD_INPUT, file->path,
-                            "attribute metric is no name of at most %d lower-case letters, digits "
-                            "and _; make the file again",
+                            "attribute metric is not a name of at most %d lower-case letters, "
+                            "digits and _; make the file again",
                             AMPED_METRIC_NAME - 1);
 }
 

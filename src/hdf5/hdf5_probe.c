@@ -457,9 +457,9 @@ static amped_status probe_file(const subject *s) {
   case REFUSED:
     return repeat(&v);
   case NO_MEMORY:
-    return amped_error(AMPED_BAD_INPUT, path,
-                       "opening it takes more memory than any sound file; the file is damaged, "
-                       "make it again");
+    return amped_error(
+        AMPED_BAD_INPUT, path,
+        "opening it takes more memory than any valid file; the file is damaged, make it again");
   case UNPROBED:
     return amped_error_errno(AMPED_FAILED, v.status, path,
                              v.status == ENOMEM ? "out of memory: it cannot be probed"

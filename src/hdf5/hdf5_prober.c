@@ -97,7 +97,9 @@ amped_status amped_hdf5_prober_ask(const char *path, const amped_file_stamp *sta
   const size_t length = strlen(path);
   if (length > PATH_MAX || !send_all(socket_of, path, length) ||
       receive(socket_of, &a, sizeof a) != (ssize_t)sizeof a)
-    return amped_error(AMPED_FAILED, path, "cannot be probed: the process that does so is gone");
+    return amped_error(
+        AMPED_FAILED, path,
+        "cannot be checked: the process that checks HDF5 files has ended; run again");
   a.line[sizeof a.line - 1] = '\0';
   if (!amped_file_stamp_same(&a.stamp, stamp))
     return amped_file_changed(path);

@@ -491,10 +491,9 @@ amped_status amped_result_file_check_model(const char *path) {
     status = is_part(&file, &part);
   amped_hdf5_close(&file);
   if (status == AMPED_OK && part)
-    return amped_error(
-        AMPED_BAD_INPUT, path,
-        "is a checkpoint of complete, which lacks the mean, the scale and the biases "
-        "of its model; end that run with --resume -o RESULT.h5, and name RESULT.h5");
+    return amped_error(AMPED_BAD_INPUT, path,
+                       "is a checkpoint of complete, without the mean, scale and biases of its "
+                       "model; end that run with --resume -o RESULT.h5, and name RESULT.h5");
   return status;
 }
 

@@ -70,7 +70,7 @@ static amped_status wrong_batch(const amped_state_file *f, amped_status status, 
   return amped_error(status, status == AMPED_BAD_INPUT ? f->journals[f->reading].path : f->path,
                      "batch %" PRIu64 " %s; %s", f->head.batches + 1, what,
                      status == AMPED_BAD_INPUT
-                         ? "take the state and its journal from a backup"
+                         ? "restore the state and its journal from a backup"
                          : "this is a mistake of amped_mpi, please report it");
 }
 
@@ -214,11 +214,11 @@ static amped_status replay(amped_state_file *f, int which) {
   f->reading = which;
   AMPED_TRY(amped_journal_scan(j, &visit, &dropped));
   if (dropped > 0 && f->writes)
-    amped_warn("%s: %s of a batch that was not finished are dropped; batch %" PRIu64 " is the last",
-               j->path, amped_format_bytes(size, dropped), f->head.batches);
+    amped_warn("%s: %s of an unfinished batch are dropped; batch %" PRIu64 " is the last", j->path,
+               amped_format_bytes(size, dropped), f->head.batches);
   else if (dropped > 0)
-    amped_say("%s: %s of a batch that is not finished do not count; batch %" PRIu64 " is the last",
-              j->path, amped_format_bytes(size, dropped), f->head.batches);
+    amped_say("%s: %s of an unfinished batch are ignored; batch %" PRIu64 " is the last", j->path,
+              amped_format_bytes(size, dropped), f->head.batches);
   return j->writes ? amped_journal_cut(j) : AMPED_OK;
 }
 
@@ -333,7 +333,8 @@ static amped_status replay_journal(amped_state_file *f) {
     return AMPED_OK;
   if (!j->fits || j->id != id_of(f))
     return amped_error(AMPED_BAD_INPUT, j->path,
-                       "does not follow %s; put state and journal together again", f->path);
+                       "does not belong to %s; put the state and its own journal together again",
+                       f->path);
   return replay(f, JOURNAL);
 }
 
@@ -365,7 +366,7 @@ static void warn_of_damage(const amped_state_file *f) {
   const char *line = amped_status_message();
   if (strncmp(line, prefix, sizeof prefix - 1) == 0)
     line += sizeof prefix - 1;
-  amped_warn("%s (the state before it, %s, is used, with its journal)", line, f->previous);
+  amped_warn("%s (the previous state, %s, is used, with its journal)", line, f->previous);
   amped_status_clear();
 }
 
@@ -379,7 +380,7 @@ static amped_status open_any(amped_state_file *f) {
       return status;
     warn_of_damage(f);
   } else if (is_there(f->previous)) {
-    amped_warn("%s is missing (the state before it, %s, is used, with its journal)", f->path,
+    amped_warn("%s is missing (the previous state, %s, is used, with its journal)", f->path,
                f->previous);
   } else {
     return amped_error(AMPED_BAD_INPUT, f->path,
@@ -417,8 +418,9 @@ amped_status amped_state_file_open(const char *path, bool writes, amped_state_fi
   }
   if (status == AMPED_BAD_INPUT && !writes && amped_file_lock_is_held(path)) {
     amped_status_clear();
-    return amped_error(AMPED_FAILED, path,
-                       "is in use by a stream, and no whole state was met; ask again");
+    return amped_error(
+        AMPED_FAILED, path,
+        "is being changed by a stream, and could not be read between two batches; try again");
   }
   return status;
 }
@@ -478,8 +480,7 @@ static amped_status read_base_rows(amped_state_file *f, int mode, uint64_t first
   amped_status status = amped_state_base_read(&f->base, mode, first,
                                               count < dim - first ? count : dim - first, parts);
   if (status == AMPED_BAD_INPUT && is_there(f->previous))
-    amped_warn("%s, with the journals, is the state from before it was damaged; remove %s to use "
-               "that",
+    amped_warn("%s, with the journals, is the state before the damage; remove %s to use it",
                f->previous, f->path);
   return status;
 }
@@ -575,8 +576,8 @@ static amped_status check_held(const amped_state_file *f, const amped_journal *j
     for (uint64_t i = 0; i < t->nnz; i++)
       if (t->indices[m][i] >= f->head.dims[m])
         return amped_error(AMPED_BAD_INPUT, j->path,
-                           "has a held-out entry beyond the state; take the state and its journal "
-                           "from a backup");
+                           "has a held-out entry beyond the state; restore the state and its "
+                           "journal from a backup");
   return AMPED_OK;
 }
 

@@ -316,8 +316,9 @@ static amped_status check_format(amped_hdf5 *file) {
   const bool is_state = exists && strcmp(format, "state") == 0;
   amped_free(format);
   if (!is_state)
-    return amped_error(AMPED_BAD_INPUT, file->path,
-                       "is no state of a stream; begin one with amped_mpi complete --state=FILE");
+    return amped_error(
+        AMPED_BAD_INPUT, file->path,
+        "is not the state of a stream; begin one with amped_mpi complete --state=FILE");
   AMPED_TRY(amped_hdf5_get_u64(file, "/", "amped_version", 1, &version));
   return version == STATE_VERSION
              ? AMPED_OK

@@ -54,9 +54,9 @@ static uint64_t hash_words(const void *bytes, uint64_t count, uint64_t first) {
 }
 
 static amped_status damaged(const amped_journal *j, uint64_t at) {
-  return amped_error(AMPED_BAD_INPUT, j->path,
-                     "is damaged at byte %" PRIu64 "; take the state and its journal from a backup",
-                     at);
+  return amped_error(
+      AMPED_BAD_INPUT, j->path,
+      "is damaged at byte %" PRIu64 "; restore the state and its journal from a backup", at);
 }
 
 static amped_status cannot_write(const amped_journal *j, int failed) {
@@ -138,7 +138,7 @@ static amped_status check_header(amped_journal *j, const amped_state_head *head)
     AMPED_TRY(read_at(j, 0, HEADER_BYTES, found));
   if (found[0] != AMPED_JOURNAL_MAGIC)
     return amped_error(AMPED_BAD_INPUT, j->path,
-                       "is no journal of a stream's state; rename that file");
+                       "is not the journal of a stream's state; rename that file");
   make_header(head, found[2], like);
   if (amped_mix64(hash_words(found, HEADER_WORDS - 1, 0)) != found[HEADER_WORDS - 1])
     return damaged(j, 0);
@@ -179,8 +179,9 @@ amped_status amped_journal_create(const char *path, const amped_state_head *head
   }
   AMPED_TRY(amped_draft_publish(&draft, false));
   AMPED_TRY(amped_journal_open(path, true, head, out));
-  return out->open ? AMPED_OK
-                   : amped_error(AMPED_FAILED, path, "was removed; keep it beside the state");
+  return out->open
+             ? AMPED_OK
+             : amped_error(AMPED_FAILED, path, "was removed; keep it in the folder of the state");
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -391,7 +392,7 @@ static bool scan_commit(scan *s, uint64_t bytes) {
   if (s->is_strange)
     s->status = amped_error(AMPED_BAD_INPUT, s->j->path,
                             "has a number that is not finite before byte %" PRIu64
-                            "; take the state and its journal from a backup",
+                            "; restore the state and its journal from a backup",
                             s->j->at);
   else
     s->status = amped_state_head_unpack(words + 1, s->j->path, &head);

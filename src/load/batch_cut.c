@@ -101,8 +101,8 @@ static amped_status find_order(const amped_batch_cut *c, uint64_t **order) {
   if (labels->count == 0)
     return AMPED_OK;
   if (amped_label_kind_of(labels) == AMPED_LABELS_TEXT)
-    amped_warn("%s: labels of %s are no numbers, dates or times: its batches come in the "
-               "order of texts, which need not be that of time",
+    amped_warn("%s: labels of %s are not numbers, dates or times: batches come in alphabetical "
+               "order, which may not be the order of time",
                amped_input_path(c->input), amped_format_mode(name, sizeof name, c->mode, labels));
   AMPED_TRY(amped_alloc(order, labels->count, sizeof **order, "the order of labels"));
   amped_status status = amped_label_order(labels, *order);
@@ -386,12 +386,12 @@ static void tell_passed(amped_batch_cut *c) {
     return;
   c->told = true;
   if (c->passed <= c->known_nnz)
-    amped_say("%s: %" PRIu64 " entries %s of %s are passed over; its first fit had %" PRIu64, path,
-              c->passed, where, c->x->path, c->known_nnz);
+    amped_say("%s: %" PRIu64 " entries %s of %s are skipped; entries of its first fit: %" PRIu64,
+              path, c->passed, where, c->x->path, c->known_nnz);
   else
-    amped_warn("%s: %" PRIu64 " entries %s of %s are passed over, but that had %" PRIu64
+    amped_warn("%s: %" PRIu64 " entries %s of %s are skipped, but its first fit had only %" PRIu64
                ": at least %" PRIu64
-               " of them are not learnt; stream what came late as a file of its own",
+               " of them are never learnt; stream late entries as a file of their own",
                path, c->passed, where, c->x->path, c->known_nnz, c->passed - c->known_nnz);
 }
 

@@ -29,8 +29,8 @@ static amped_status take_mode(amped_batch_indices *x, int mode, const amped_labe
     AMPED_TRY(add(&x->labels[mode], text, length, &id));
     if (id != i)
       return amped_error(AMPED_BAD_INPUT, x->path,
-                         "labels of mode %d repeat, and tell no row to new entries; name indices, "
-                         "in text (.tns)",
+                         "labels of mode %d repeat, so that a label does not identify a row; begin "
+                         "a state from text (.tns), with indices",
                          mode + 1);
   }
   return AMPED_OK;
@@ -76,8 +76,8 @@ amped_status amped_batch_indices_check(const amped_batch_indices *x, const char 
   for (int m = 0; m < order; m++)
     if (x->labelled[m] && labels[m].count == 0 && !x->are_indices[m])
       return amped_error(AMPED_BAD_INPUT, name,
-                         "has no labels in mode %d, where the state of %s has some: its indices "
-                         "tell no rows; name a table, or a tensor file with labels",
+                         "has no labels in mode %d, but the state of %s has labels: indices do not "
+                         "identify rows; name a table, or a tensor file with labels",
                          m + 1, x->path);
   return AMPED_OK;
 }
@@ -149,10 +149,10 @@ static amped_status index_of_label(amped_batch_indices *x, const char *name, int
              ? AMPED_OK
              : refuse_label(x, name, mode, labels, i,
                             x->from_zero
-                                ? "label %s of mode %d is no index from 0, and the state of %s has "
-                                  "no labels there; number that column"
-                                : "label %s of mode %d is no index from 1, and the state of %s has "
-                                  "no labels there; number that column");
+                                ? "label %s of mode %d is not an index from 0, and the state of %s "
+                                  "has no labels in that mode; put indices into that column"
+                                : "label %s of mode %d is not an index from 1, and the state of %s "
+                                  "has no labels in that mode; put indices into that column");
 }
 
 /* Refuses equal labels of two indices, which would merge two rows into one. */
@@ -170,8 +170,8 @@ static amped_status check_distinct(const amped_batch_indices *x, const char *nam
     status = add(&seen, text, length, &id);
     if (status == AMPED_OK && id != count++)
       status = refuse_label(x, name, mode, labels, i,
-                            "label %s of mode %d comes twice, and tells no row of %s; give each "
-                            "index a label of its own");
+                            "label %s of mode %d occurs twice, and does not identify a row of %s; "
+                            "give each index its own label");
   }
   amped_intern_free(&seen);
   return status;

@@ -102,7 +102,7 @@ static amped_status check_folder(const char *path) {
     return amped_error_errno(AMPED_BAD_INPUT, errno, path, "cannot be followed");
   return S_ISDIR(st.st_mode)
              ? AMPED_OK
-             : amped_error(AMPED_BAD_INPUT, path, "is no folder; name one with --follow");
+             : amped_error(AMPED_BAD_INPUT, path, "is not a folder; name one with --follow");
 }
 
 /* Collective. */
@@ -220,13 +220,13 @@ static bool is_batch(const amped_batch_source *s, const char *path) {
   if (stat(path, &st) != 0 || S_ISDIR(st.st_mode))
     return false;
   if (!S_ISREG(st.st_mode)) {
-    amped_say("%s: is no file; it is passed over", path);
+    amped_say("%s: is not a regular file; it is skipped", path);
     return false;
   }
   const bool is = amped_io_input_format(path, s->request->read, &format) == AMPED_OK;
   amped_status_clear();
   if (!is)
-    amped_say("%s: its suffix tells no format; it is passed over", path);
+    amped_say("%s: its suffix is not that of a known format; it is skipped", path);
   return is;
 }
 
@@ -256,7 +256,7 @@ static amped_status read_file(const amped_batch_source *s, const char *path, amp
   if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > 0)
     AMPED_TRY(amped_input_read_list(path, &read, list));
   if (list->nnz == 0)
-    amped_say("%s: has no entries; it is passed over", path);
+    amped_say("%s: has no entries; it is skipped", path);
   return AMPED_OK;
 }
 
@@ -321,14 +321,14 @@ static amped_status check_growth(const amped_batch_source *s, const char *name,
     const uint64_t most = most_rows(s, m, list->nnz);
     if (list->dims[m] <= s->dims[m] || list->dims[m] <= most)
       continue;
-    return amped_error(
-        AMPED_BAD_INPUT, name,
-        "%sindex %" PRIu64 " of mode %d, which has %" PRIu64 " rows in %s: a batch of %" PRIu64
-        " entries may grow it to %" PRIu64 "%s; correct the index, or allow so many rows with "
-        "--max-rows=%" PRIu64,
-        line_of(s, path, m, list->dims[m] - 1, line), list->dims[m], m + 1, s->dims[m], s->path,
-        list->nnz, most, s->request->max_rows > 0 ? " (--max-rows)" : ", 2 x (rows + entries)",
-        list->dims[m]);
+    return amped_error(AMPED_BAD_INPUT, name,
+                       "%sindex %" PRIu64 " of mode %d, which has %" PRIu64
+                       " rows in %s: a batch of %" PRIu64 " entries may grow it to %" PRIu64
+                       "%s; correct the index, or allow more rows with --max-rows=%" PRIu64,
+                       line_of(s, path, m, list->dims[m] - 1, line), list->dims[m], m + 1,
+                       s->dims[m], s->path, list->nnz, most,
+                       s->request->max_rows > 0 ? " (--max-rows)" : ", 2 x (rows + entries)",
+                       list->dims[m]);
   }
   return AMPED_OK;
 }

@@ -70,9 +70,9 @@ static amped_status refuse_more(void *context, amped_sptensor *t, double fractio
   char have[32];
   (void)fraction;
   return amped_error(AMPED_FAILED, r->path,
-                     "has more than %" PRIu64 " nonzeros, for which the %s of memory that rank 0 "
-                     "may take do not suffice; make a tensor file of it with amped_mpi convert, "
-                     "which sorts on disk",
+                     "has more than %" PRIu64
+                     " nonzeros, too many for the %s of memory that rank 0 may use; make a tensor "
+                     "file of it with amped_mpi convert, which sorts on disk",
                      t->nnz, amped_format_bytes(have, r->free_bytes));
 }
 
@@ -87,7 +87,8 @@ static amped_status treat_duplicates(const char *path, amped_duplicates policy, 
   }
   t->duplicates = amped_duplicates_after(t->duplicates, policy, found);
   if (found > 0 && counts && policy == AMPED_DUPLICATES_SUM)
-    amped_say("%s: %" PRIu64 " rows repeat earlier ones and are counted there", path, found);
+    amped_say("%s: %" PRIu64 " rows repeat earlier rows and are added to their counts", path,
+              found);
   else if (found > 0)
     amped_warn("%s: %" PRIu64 " duplicate%s of coordinates; %s", path, found, found == 1 ? "" : "s",
                amped_duplicates_deed(policy));
@@ -121,8 +122,8 @@ static amped_status open_here(amped_input *input, const amped_read_options *read
   if (format == AMPED_FORMAT_HDF5) {
     if (read->duplicates > AMPED_DUPLICATES_SUM)
       return amped_error(AMPED_USAGE, input->path,
-                         "has its nonzeros read as they are; give --duplicates to amped_mpi "
-                         "convert, which makes a tensor file");
+                         "is read without a search for repeated coordinates; give --duplicates to "
+                         "amped_mpi convert, which makes a tensor file");
     AMPED_TRY(amped_tensor_file_open(input->path, &input->file));
     AMPED_TRY(amped_tensor_file_tables(input->file));
     input->info = *amped_tensor_file_info(input->file);

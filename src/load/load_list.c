@@ -82,11 +82,10 @@ static amped_status check_room(const gathered *g, uint64_t capacity) {
   char b[32];
   if (budget == 0 || need <= budget)
     return AMPED_OK;
-  return amped_error(
-      AMPED_FAILED, NULL,
-      "rank %d: coordinates repeat; to add them up takes %s more of host memory and %s "
-      "are free; let amped_mpi convert add them up, or use more nodes",
-      g->comm->rank, amped_format_bytes(a, need), amped_format_bytes(b, budget));
+  return amped_error(AMPED_FAILED, NULL,
+                     "rank %d: coordinates repeat; adding them up needs %s more host memory and %s "
+                     "are free; let amped_mpi convert add them up, or use more nodes",
+                     g->comm->rank, amped_format_bytes(a, need), amped_format_bytes(b, budget));
 }
 
 static amped_status make_room(gathered *g) {
@@ -178,9 +177,9 @@ static amped_status check_repeats(loader *l, uint64_t found, double *norm_square
   AMPED_TRY(sum_repeats(l, false, &repeats, norm_squared));
   /* Row fits, which need whole rows, treat each nonzero as an observation. */
   if (l->o->comm->rank == 0)
-    amped_warn(
-        "%s: %" PRIu64 " nonzeros repeat a coordinate; %s", amped_input_path(l->o->input), repeats,
-        plan->whole_rows ? "each counts as an entry of its own" : "they count with their sum");
+    amped_warn("%s: %" PRIu64 " nonzeros repeat a coordinate; %s", amped_input_path(l->o->input),
+               repeats,
+               plan->whole_rows ? "each is a separate entry" : "their values are added up");
   return AMPED_OK;
 }
 

@@ -38,8 +38,9 @@ static amped_status take_sample(amped_input *input, double *sample, uint64_t *co
   void *values = NULL;
   amped_status status = AMPED_OK;
   *count = stretches * each;
-  AMPED_GO(done, amped_alloc(&spare, AMPED_MAX_ORDER * SAMPLE, sizeof(uint64_t), "some values"));
-  AMPED_GO(done, amped_alloc(&values, SAMPLE, sizeof(double), "some values"));
+  AMPED_GO(done,
+           amped_alloc(&spare, AMPED_MAX_ORDER * SAMPLE, sizeof(uint64_t), "a sample of values"));
+  AMPED_GO(done, amped_alloc(&values, SAMPLE, sizeof(double), "a sample of values"));
   for (uint64_t i = 0; i < stretches; i++)
     AMPED_GO(done, read_stretch(input, (nnz - each) / stretches * i, each, spare, values,
                                 sample + i * each));

@@ -128,8 +128,8 @@ static void end_running(const amped_watchdog *w, const char *missing) {
                         : "; all ranks wait for messages that do not come: check the network";
   tell_earlier_error();
   (void)amped_error(AMPED_FAILED, NULL,
-                    "rank %d: nothing happened for %g s in %s%s; look at these processes, or "
-                    "raise --hang-timeout where they were only slow",
+                    "rank %d: nothing happened for %g s in %s%s; look at these processes, or raise "
+                    "--hang-timeout if they were only slow",
                     w->own->rank, w->seconds, describe(phase, sizeof phase, &w->own->heartbeat),
                     missing[0] != '\0' ? missing : all);
   end_now(w);
@@ -138,13 +138,12 @@ static void end_running(const amped_watchdog *w, const char *missing) {
 /* End this process while MPI starts or ends: no rank can know here which rank is missing. */
 static void end_alone(const amped_watchdog *w) {
   tell_earlier_error();
-  (void)amped_error(AMPED_FAILED, NULL,
-                    "rank %d: nothing happened for %g s while MPI %s: a rank does not answer "
-                    "(stopped or dead); look at the ranks' processes, or raise --hang-timeout "
-                    "where they were only slow%s",
-                    w->rank > 0 ? w->rank : 0, w->seconds,
-                    w->stage == STARTING ? "started" : "ended",
-                    w->stage == STARTING ? "" : "; the files that it wrote are complete");
+  (void)amped_error(
+      AMPED_FAILED, NULL,
+      "rank %d: nothing happened for %g s while MPI %s: a rank does not answer (stopped or dead); "
+      "look at the ranks' processes, or raise --hang-timeout if they were only slow%s",
+      w->rank > 0 ? w->rank : 0, w->seconds, w->stage == STARTING ? "started" : "ended",
+      w->stage == STARTING ? "" : "; the files that it wrote are complete");
   end_now(w);
 }
 

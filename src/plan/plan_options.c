@@ -18,9 +18,7 @@ static const amped_option rows[] = {
     {.name = "placement",
      .type = AMPED_OPTION_WORD,
      .words = amped_placement_names,
-     .help = "who computes what: greedy evens out nonzeros and rows, and splits the largest parts "
-             "where that helps; equal gives all ranks as many consecutive nonzeros; block whole "
-             "ranges of indices",
+     .help = "split work among ranks: balanced, equal nonzeros, or blocks of indices",
      .initial = "greedy",
      AMPED_OPTION_FIELD(amped_plan_options, placement)},
     {.name = "overlap",
@@ -28,9 +26,9 @@ static const amped_option rows[] = {
      .words = overlap_words,
      .parse = parse_overlap,
      .value = "auto|off|N",
-     .help = "let rows travel in N parts, each while a GPU computes later ones",
+     .help = "send rows in N parts while the GPU computes later parts",
      .initial = "auto",
-     .initially = "auto: 4 to 8 where GPUs have many rows to send",
+     .initially = "auto: 4 to 8 if many rows are sent",
      .expected_text = "auto, off, or a whole number from 2 to 8"},
 };
 

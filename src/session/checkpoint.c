@@ -124,7 +124,7 @@ static amped_status share_state(const amped_comm *comm, const amped_checkpoint_k
   amped_comm_broadcast(comm, &state->number_count, sizeof state->number_count);
   if (comm->rank != 0 && state->number_count > 0)
     status =
-        amped_alloc(&state->numbers, state->number_count, sizeof(double), "a solver's numbers");
+        amped_alloc(&state->numbers, state->number_count, sizeof(double), "the solver's state");
   AMPED_TRY(amped_comm_agree(comm, status));
   amped_comm_broadcast(comm, state->numbers, state->number_count * sizeof(double));
   return AMPED_OK;
@@ -276,7 +276,7 @@ static amped_status stop(amped_checkpoint *c, const amped_solver_state *state) {
   if (c->session->comm.rank == 0)
     status = amped_error(AMPED_STOPPED, c->options->file,
                          "holds the run after sweep %" PRIu64
-                         ", where a signal stopped it; go on with --resume",
+                         "; a signal stopped it; continue with --resume",
                          state->sweeps);
   return amped_comm_agree(&c->session->comm, status);
 }

@@ -22,19 +22,18 @@ static const amped_option rows[] = {
     {.name = "checkpoint",
      .type = AMPED_OPTION_TEXT,
      .value = "FILE",
-     .help = "save the state of the run as it goes, to FILE, and the one before to FILE.prev; "
-             "SIGTERM, SIGUSR1 and Ctrl-C then save it and stop with exit status 85",
+     .help = "save the run to FILE as it goes; a signal then saves it, with exit status 85",
      AMPED_OPTION_FIELD(amped_checkpoint_options, file)},
     {.name = "checkpoint-every",
      .type = AMPED_OPTION_CUSTOM,
      .parse = parse_every,
      .value = "N|SECONDSs",
-     .help = "from one checkpoint to the next",
+     .help = "sweeps, or seconds (600s), between checkpoints",
      .initially = "10",
      .expected_text = "a number of sweeps such as 10, or of seconds: 600s"},
     {.name = "resume",
      .type = AMPED_OPTION_FLAG,
-     .help = "go on from --checkpoint's file; where there is none yet, start from the beginning",
+     .help = "continue from the file of --checkpoint if there is one",
      AMPED_OPTION_FIELD(amped_checkpoint_options, resume)},
 };
 
@@ -42,8 +41,7 @@ static const amped_option signal_rows[] = {
     {.name = "on-signal",
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("nothing", "result"),
-     .help = "what SIGTERM, SIGUSR1 and Ctrl-C write before the run ends: the result so far, as "
-             "STEM.partial.cpd.h5, with exit status 85",
+     .help = "result: a signal writes STEM.partial.cpd.h5, with exit status 85",
      .initial = "nothing",
      AMPED_OPTION_FIELD(amped_checkpoint_options, result_on_signal)},
 };

@@ -100,17 +100,17 @@ static amped_status check_entry(const entry_file *f, uint64_t i) {
   cell_text(f, i, cell, sizeof cell);
   if (!known)
     return amped_error(AMPED_BAD_INPUT, path,
-                       "has a weight of a cell whose mode %d goes beyond %s: %s; weights are of "
-                       "the entries of that tensor, and of all of them",
+                       "has a weight whose index in mode %d is outside %s: cell %s; give each "
+                       "entry of that tensor one weight, and no other cell",
                        beyond + 1, f->session->options->input, cell);
   if (f->weighs)
-    return amped_error(AMPED_BAD_INPUT, path,
-                       "cell %s has a weight of %g; weights are numbers from 0 to %g, and with 0 "
-                       "an entry is not learnt",
-                       cell, value, f->most);
+    return amped_error(
+        AMPED_BAD_INPUT, path,
+        "cell %s has a weight of %g; give weights from 0 to %g; an entry of weight 0 is not learnt",
+        cell, value, f->most);
   return amped_error(AMPED_BAD_INPUT, path,
-                     "cell %s has the value %g, whose error has no square; leave it out, or scale "
-                     "all values to at most %g",
+                     "cell %s has the value %g, and the square of its error would overflow; remove "
+                     "it, or scale all values to at most %g",
                      cell, value, f->most);
 }
 
@@ -262,7 +262,7 @@ static amped_status check_cells(const entry_file *f, uint64_t placed) {
   else if (placed < nnz)
     status = amped_error(AMPED_BAD_INPUT, path,
                          "has %" PRIu64 " weights, but %" PRIu64
-                         " of the cells are no entries of %s; leave these out",
+                         " of their cells are not entries of %s; remove these",
                          nnz, nnz - placed, f->session->options->input);
   return amped_comm_agree(&f->session->comm, status);
 }

@@ -18,10 +18,9 @@ static amped_status read_any(const amped_session_options *o, amped_ktensor *star
   if (!o->force_init)
     return amped_error(AMPED_BAD_INPUT, o->init,
                        "dataset %s disagrees with its content hash: it was damaged, or changed by "
-                       "another program; --force-init starts from it all the same",
+                       "another program; --force-init starts from it anyway",
                        changed);
-  amped_warn("%s: dataset %s disagrees with its content hash; --force-init starts from it all the "
-             "same",
+  amped_warn("%s: dataset %s disagrees with its content hash; --force-init starts from it anyway",
              o->init, changed);
   return AMPED_OK;
 }
@@ -34,14 +33,14 @@ static amped_status find_rows(const amped_index_side *file, const amped_index_si
   uint64_t missing = 0;
   *rows = NULL;
   if (file->labels[mode].count == 0 && tensor->labels[mode].count > 0 && file->dims[mode] == dim) {
-    amped_warn("%s: mode %d is taken by index, as it has no labels", file->path, mode + 1);
+    amped_warn("%s: mode %d is matched by index, because it has no labels", file->path, mode + 1);
     return AMPED_OK;
   }
   AMPED_TRY(amped_index_match_create(file, tensor, mode, &match));
   if (match.rule == AMPED_INDEX_SAME && file->dims[mode] == dim)
     return AMPED_OK;
   amped_index_match_say(file, tensor, mode, &match);
-  amped_status status = amped_alloc(rows, dim, sizeof **rows, "the rows of the start");
+  amped_status status = amped_alloc(rows, dim, sizeof **rows, "the rows of the initial factors");
   for (uint64_t i = 0; i < dim && status == AMPED_OK; i++) {
     (*rows)[i] = amped_index_match_find(&match, i);
     missing += (*rows)[i] == AMPED_INDEX_UNKNOWN;
@@ -61,7 +60,7 @@ static amped_status reorder(void **array, uint64_t bytes, const uint64_t *rows, 
   unsigned char *out = NULL;
   if (*array == NULL)
     return AMPED_OK;
-  AMPED_TRY(amped_alloc(&out, dim, bytes, "the start"));
+  AMPED_TRY(amped_alloc(&out, dim, bytes, "the initial factors"));
   for (uint64_t i = 0; i < dim; i++)
     memcpy(out + i * bytes, (const unsigned char *)*array + rows[i] * bytes, bytes);
   amped_free(*array);

@@ -37,7 +37,7 @@ amped_status amped_lib_versions_get(amped_lib_versions *out) {
   unsigned release = 0;
   memset(out, 0, sizeof *out);
   if (H5get_libversion(&major, &minor, &release) < 0)
-    return amped_error(AMPED_FAILED, "HDF5", "does not tell its version; check its installation");
+    return amped_error(AMPED_FAILED, "HDF5", "does not report its version; check its installation");
   (void)snprintf(out->hdf5, sizeof out->hdf5, "%u.%u.%u", major, minor, release);
   (void)snprintf(out->hdf5_built, sizeof out->hdf5_built, "%d.%d.%d", H5_VERS_MAJOR, H5_VERS_MINOR,
                  H5_VERS_RELEASE);

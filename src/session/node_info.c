@@ -77,9 +77,9 @@ amped_status amped_node_info_gather(const amped_comm *comm, amped_node_info **pl
   amped_node_info *mine = NULL;
   uint64_t count = comm->rank == 0 ? (uint64_t)comm->nranks : 0;
   *places = NULL;
-  amped_status status = amped_alloc(&mine, 1, sizeof *mine, "what a rank finds");
+  amped_status status = amped_alloc(&mine, 1, sizeof *mine, "the system of a rank");
   if (status == AMPED_OK)
-    status = amped_alloc(places, count, sizeof **places, "what ranks find");
+    status = amped_alloc(places, count, sizeof **places, "the systems of all ranks");
   status = amped_comm_agree(comm, status);
   if (status == AMPED_OK)
     status = amped_comm_agree(comm, look_around(comm, mine));

@@ -21,7 +21,7 @@
 static const char foreign[] = "was not made by amped_mpi";
 static const char other_text[] = "was not written by --json";
 static const char other_trace[] = "was not written by --trace";
-static const char unknown[] = "does not tell what made it";
+static const char unknown[] = "does not say what made it";
 
 /* --- HDF5 files ------------------------------------------------------------------------------ */
 
@@ -111,7 +111,7 @@ static const char *look_at_tensor(const char *path, amped_output *out) {
 
 static const char *look_at_checkpoint(const char *path, amped_output *out) {
   const char *reason = look_at_hdf5(path, "checkpoint", out);
-  return reason != NULL ? reason : "is the checkpoint of a run, from which --resume goes on";
+  return reason != NULL ? reason : "is the checkpoint of a run, which --resume continues";
 }
 
 /* --- others ---------------------------------------------------------------------------------- */
@@ -244,10 +244,10 @@ amped_status amped_output_look_previous(const char *path, amped_output_kind kind
   amped_status status = AMPED_OK;
   AMPED_TRY(amped_file_previous(path, &previous));
   if (amped_file_holds(previous) && is_other(previous, noun))
-    status = amped_error(AMPED_FAILED, previous,
-                         "is no %s of this program, and would be replaced by the one before the "
-                         "next of %s; rename it",
-                         noun, path);
+    status = amped_error(
+        AMPED_FAILED, previous,
+        "is not a %s of amped_mpi, and would be overwritten when %s is saved again; rename it",
+        noun, path);
   amped_free(previous);
   return status;
 }

@@ -38,8 +38,8 @@ static void warn_of_underflow(const amped_session *session) {
   term *= sqrt((double)shortest);
   if (term < (o->precision == AMPED_F32 ? (double)FLT_MIN : DBL_MIN) ||
       info->norm_squared < DBL_MIN / DBL_EPSILON)
-    amped_warn("%s: values of about %.0e are so small that sums lose digits, or all, in %s; scale "
-               "them%s",
+    amped_warn("%s: values of about %.0e are so small that sums lose some or all digits in %s; "
+               "scale them%s",
                o->input, size, o->precision == AMPED_F32 ? "float" : "double",
                o->precision == AMPED_F32 ? ", or use --precision=double" : "");
 }
@@ -103,11 +103,11 @@ static amped_status check_resident(const amped_session *session, const amped_dem
   const uint64_t streamed = streamed_bytes(session);
   if (demand->resident == NULL || streamed == 0)
     return AMPED_OK;
-  return amped_error(AMPED_FAILED, session->options->input,
-                     "%s visits entries in random order, so all of them stay on the GPU, and %s "
-                     "would be streamed; use more GPUs or fewer components, and no "
-                     "--residency=stream",
-                     demand->resident, amped_format_bytes(bytes, streamed));
+  return amped_error(
+      AMPED_FAILED, session->options->input,
+      "%s visits entries in random order and needs all of them on the GPU, but %s would be "
+      "streamed; use more GPUs or fewer components, and no --residency=stream",
+      demand->resident, amped_format_bytes(bytes, streamed));
 }
 
 /* Warn if --tiles=SIZE has no effect: only copies that stay on the GPU get tiles. */
@@ -115,9 +115,8 @@ static void warn_of_tiles(const amped_session *session) {
   const amped_session_options *o = session->options;
   const uint64_t streamed = streamed_bytes(session);
   if (o->backend.tile_bytes != 0 && o->backend.tile_bytes != UINT64_MAX && streamed > 0)
-    amped_warn(
-        "no copy is put in tiles (--tiles), as part of the tensor is streamed; use more GPUs "
-        "or leave out --tiles");
+    amped_warn("--tiles is ignored, because part of the tensor is streamed; use more GPUs or leave "
+               "out --tiles");
 }
 
 /* Collective; the status is this rank's own. Find the bytes that this rank needs and may use, and

@@ -67,7 +67,7 @@ amped_status amped_report_start(amped_session *session) {
   amped_binding binding;
   char(*places)[PLACE_BYTES] = NULL;
   amped_status status =
-      amped_alloc(&places, (uint64_t)comm->nranks, sizeof *places, "the ranks' places");
+      amped_alloc(&places, (uint64_t)comm->nranks, sizeof *places, "the placement of ranks");
   status = amped_comm_agree(comm, status);
   if (status != AMPED_OK) {
     amped_free(places);
@@ -539,7 +539,7 @@ amped_status amped_report_plan(amped_session *session, const amped_memory_need *
   rank_need mine = {*need, session->required};
   rank_need *needs = NULL;
   amped_status status =
-      amped_alloc(&needs, (uint64_t)comm->nranks, sizeof *needs, "the ranks' needs");
+      amped_alloc(&needs, (uint64_t)comm->nranks, sizeof *needs, "the memory needs of ranks");
   status = amped_comm_agree(comm, status);
   if (status == AMPED_OK) {
     AMPED_MPI(comm,
@@ -559,13 +559,13 @@ amped_status amped_report_plan(amped_session *session, const amped_memory_need *
 static const char *remedy(const amped_session *session) {
   const amped_comm *comm = &session->comm;
   if (comm->chosen[0] != '\0')
-    return "leave the variable that chose MPI's algorithm out (see -v)";
+    return "unset the variable that chose MPI's algorithm (see -v)";
   if (session->worker.backend->device_pointers && !comm->cuda_aware)
     return "use an MPI that takes device memory (CUDA-aware)";
   if (comm->nodes > 1)
     return "check which network MPI uses (Open MPI: btl_tcp_if_include; UCX: UCX_NET_DEVICES)";
-  return "see that MPI may copy from GPU to GPU (UCX_TLS with cuda_copy,cuda_ipc; containers with "
-         "--ipc=host), or build with --disable-cuda-aware-mpi";
+  return "check that MPI may copy from GPU to GPU (UCX_TLS with cuda_copy,cuda_ipc; containers "
+         "with --ipc=host), or build with --disable-cuda-aware-mpi";
 }
 
 static void say_exchange(const amped_session *session, const amped_link_rate *rate) {
@@ -587,8 +587,7 @@ static void say_exchange(const amped_session *session, const amped_link_rate *ra
               amped_format_bytes(bytes, rate->bytes));
   }
   if (amped_link_is_slow(rate))
-    amped_warn("factor rows move at %.3g GB/s a rank where %s reach %.3g; %s",
-               1e-9 * rate->exchange,
+    amped_warn("factor rows move at %.3g GB/s a rank, but %s reach %.3g; %s", 1e-9 * rate->exchange,
                comm->nodes > 1 ? "two neighbours alone" : "copies to the host", 1e-9 * rate->link,
                remedy(session));
 }
@@ -723,7 +722,7 @@ static json_t *json_sampling(const amped_sweep_sampling *sampling) {
 bool amped_report_has_line(uint64_t sweep, uint64_t every) {
   if (sweep == 21 && every == 0 && !amped_log_on_terminal())
     amped_say(
-        "(from here on fewer sweeps have a line: with --every=1 all, with --every=N each Nth)");
+        "(from here on fewer sweeps have a line: --every=1 prints all sweeps, --every=N each Nth)");
   return has_line(sweep, every);
 }
 

@@ -47,33 +47,31 @@ static const amped_option session_rows[] = {
      .type = AMPED_OPTION_CUSTOM,
      .parse = parse_rank,
      .value = "R,...",
-     .help = "components of the decomposition; cpd takes several, one result of each",
+     .help = "number of components R",
      .initial = "32",
      .expected_text = "whole numbers from 1 to 1024, each once, separated by commas"},
     {.name = "precision",
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("float", "double"),
      .numbers = AMPED_OPTION_NUMBERS(AMPED_F32, AMPED_F64),
-     .help = "of values and factors in memory",
+     .help = "precision of values and factors in memory",
      .initial = "float",
      AMPED_OPTION_FIELD(amped_session_options, precision)},
     {.name = "read",
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("auto", "root", "parallel"),
      .numbers = AMPED_OPTION_NUMBERS(AMPED_READERS_AUTO, AMPED_READERS_ROOT, AMPED_READERS_ALL),
-     .help = "who reads the input: rank 0 for all, or all ranks, a part each",
+     .help = "who reads the input: rank 0, or all ranks a part each",
      .initial = "auto",
-     .initially = "auto: rank 0 a sparse tensor, all ranks a dense one",
+     .initially = "auto: all ranks if dense",
      AMPED_OPTION_FIELD(amped_session_options, readers)},
     {.name = "load",
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("auto", "copies", "list"),
      .numbers = AMPED_OPTION_NUMBERS(AMPED_LOAD_AUTO, AMPED_LOAD_COPIES, AMPED_LOAD_LIST),
-     .help =
-         "of a tensor file with ordered copies read all of them, or one, and order it in memory "
-         "for the other modes",
+     .help = "read all sorted copies from the file, or one and sort the others",
      .initial = "auto",
-     .initially = "auto: one where GPUs have room to hold it, else all",
+     .initially = "auto: one if GPUs have room",
      AMPED_OPTION_FIELD(amped_session_options, load)},
 };
 
@@ -82,16 +80,14 @@ static const amped_option watch_rows[] = {
      .type = AMPED_OPTION_CUSTOM,
      .parse = parse_trace,
      .value = "FILE",
-     .help = "also write what every rank did when, for ui.perfetto.dev or chrome://tracing",
+     .help = "also write what each rank did when, for ui.perfetto.dev or chrome://tracing",
      .expected_text = "a file's name"},
     {.name = "hang-timeout",
      .type = AMPED_OPTION_REAL,
      .least = 1.0,
      .most = 1e6,
      .value = "SECONDS",
-     .help = "where no rank of a node takes a step for so long while others wait for it, say which "
-             "did not arrive, and end the job; a step is a phase such as MTTKRP of a mode, or a "
-             "slab that is read or written",
+     .help = "end the job if no rank of a node advances for this long, and name the missing rank",
      .initially = "never",
      .expected_text = "a number of seconds from 1 to 1000000",
      AMPED_OPTION_FIELD(amped_session_options, hang_timeout)},
@@ -103,7 +99,7 @@ static const amped_option start_rows[] = {
      .least = 1,
      .most = AMPED_MAX_STARTS,
      .value = "K",
-     .help = "random starts, of seeds --seed, --seed + 1, ...; the best fit is the result",
+     .help = "random starts with seeds --seed, --seed + 1, ...; the best is the result",
      .initial = "1",
      AMPED_OPTION_FIELD(amped_session_options, starts)},
     {.name = "init",
@@ -116,14 +112,14 @@ static const amped_option start_rows[] = {
      .expected_text = "random or a file's name"},
     {.name = "force-init",
      .type = AMPED_OPTION_FLAG,
-     .help = "start from the file of --init even if its content hash says that it was changed",
+     .help = "use the file of --init even if its content hash does not match",
      AMPED_OPTION_FIELD(amped_session_options, force_init)},
 };
 
 static const amped_option plan_only_rows[] = {
     {.name = "plan",
      .type = AMPED_OPTION_FLAG,
-     .help = "print the plan and the memory it needs, run nothing",
+     .help = "print the plan and the memory that it needs; compute nothing",
      AMPED_OPTION_FIELD(amped_session_options, plan_only)},
 };
 
@@ -131,8 +127,8 @@ static const amped_option dataset_rows[] = {
     {.name = "dataset",
      .type = AMPED_OPTION_TEXT,
      .value = "PATH",
-     .help = "the dense tensor in an HDF5 file of another program",
-     .initially = "the only dataset of 3 to 8 dimensions",
+     .help = "dataset of an HDF5 file of another program",
+     .initially = "the only one of 3 to 8 dimensions",
      .expected_text = "the path of a dataset, such as /group/x",
      AMPED_OPTION_FIELD(amped_session_options, dataset)},
 };
@@ -140,9 +136,8 @@ static const amped_option dataset_rows[] = {
 static const amped_option dense_rows[] = {
     {.name = "dense",
      .type = AMPED_OPTION_FLAG,
-     .help = "a dense tensor, all cells: that convert or generate writes; that bench makes in "
-             "memory, of --dims",
-     .initially = "a sparse tensor",
+     .help = "write a dense tensor: all cells",
+     .initially = "sparse",
      AMPED_OPTION_FIELD(amped_cells_options, made)},
 };
 
@@ -151,7 +146,7 @@ static const amped_option cell_type_rows[] = {
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("float", "double"),
      .numbers = AMPED_OPTION_NUMBERS(AMPED_F32, AMPED_F64),
-     .help = "of the cells that --dense makes",
+     .help = "type of the cells that --dense makes",
      .initially = "float",
      AMPED_OPTION_FIELD(amped_cells_options, type)},
 };

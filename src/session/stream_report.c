@@ -111,9 +111,8 @@ static void say_batch(const amped_stream_told *t, const amped_spread *s) {
             amped_report_part(s[2].mean), amped_report_part(s[3].mean),
             amped_report_part(s[4].mean), 1e3 * s[6].max);
   if (l->dropped > 0)
-    amped_say("%s: %" PRIu64
-              " entries within the old dimensions are dropped, as --history=published "
-              "has it",
+    amped_say("%s: %" PRIu64 " entries within the old dimensions are dropped, because "
+              "--history=published learns only new indices",
               t->batch->name, l->dropped);
 }
 

@@ -335,7 +335,7 @@ static amped_status check_numbers(const amped_acceleration *a, const amped_solve
   if (!wrong)
     return AMPED_OK;
   return amped_error(AMPED_BAD_INPUT, NULL,
-                     "the checkpoint's numbers are not those of --accelerate=%s; begin a new one",
+                     "the checkpoint does not fit --accelerate=%s; begin a new one",
                      amped_accelerate_name(a->how));
 }
 

@@ -140,7 +140,7 @@ static amped_status read_key(amped_hdf5 *file, found_key *out) {
   amped_free(format);
   if (!is_checkpoint)
     return amped_error(AMPED_BAD_INPUT, file->path,
-                       "is no checkpoint; name another file with --checkpoint");
+                       "is not a checkpoint; name another file with --checkpoint");
   for (key->order = 0; exists && key->order < AMPED_MAX_ORDER; key->order += exists) {
     (void)snprintf(name, sizeof name, "/factors/%d", key->order);
     AMPED_TRY(amped_hdf5_exists(file, name, &exists));
@@ -197,7 +197,7 @@ static amped_status read_solver_numbers(amped_hdf5 *file, amped_solver_state *st
   amped_hdf5_dataset_close(&d);
   AMPED_TRY(amped_mem_check(file->path, "its numbers", state->number_count * sizeof(double)));
   AMPED_TRY(
-      amped_alloc(&state->numbers, state->number_count, sizeof(double), "a solver's numbers"));
+      amped_alloc(&state->numbers, state->number_count, sizeof(double), "the solver's state"));
   return read_doubles(file, "/numbers", 1, state->number_count, 1, state->numbers);
 }
 
@@ -269,17 +269,19 @@ static const char *difference(const amped_checkpoint_key *found, const amped_che
   for (int m = 0; same && m < key->order; m++)
     same = found->dims[m] == key->dims[m];
   if (!same)
-    (void)snprintf(text, size, "is of another tensor, of %s; name another file with --checkpoint",
+    (void)snprintf(text, size,
+                   "belongs to another tensor, of %s; name another file with --checkpoint",
                    amped_format_dims(dims, found->order, found->dims));
   else if (found->nnz != key->nnz || found->hash != key->hash)
     (void)snprintf(text, size,
-                   "is of another tensor of the same dimensions (%" PRIu64
+                   "belongs to another tensor of the same dimensions (%" PRIu64
                    " nonzeros, hash %016" PRIx64 "); name another file with --checkpoint",
                    found->nnz, found->hash);
   else if (strcmp(found->metric, key->metric) != 0)
-    (void)snprintf(text, size,
-                   "is of a solver with the metric %s, not %s; name another file with --checkpoint",
-                   found->metric, key->metric);
+    (void)snprintf(
+        text, size,
+        "belongs to a solver with the metric %s, not %s; name another file with --checkpoint",
+        found->metric, key->metric);
   else if (strcmp(method_of(found), method_of(key)) != 0)
     (void)snprintf(text, size, "began with --method=%.20s; use that or another file",
                    method_of(found));
@@ -294,7 +296,7 @@ static const char *difference(const amped_checkpoint_key *found, const amped_che
     (void)snprintf(text, size, "has %d components; use --rank=%d or another file", components,
                    components);
   else if (found->precision != key->precision)
-    (void)snprintf(text, size, "is of another precision; use --precision=%s or another file",
+    (void)snprintf(text, size, "has another precision; use --precision=%s or another file",
                    found->precision == AMPED_F32 ? "float" : "double");
   else if (strcmp(found->init, key->init) != 0)
     (void)snprintf(text, size, "began from --init=%.200s; use that or another file", found->init);
@@ -355,7 +357,7 @@ static void warn_of_damage(const char *previous) {
   const char *line = amped_status_message();
   if (strncmp(line, prefix, sizeof prefix - 1) == 0)
     line += sizeof prefix - 1;
-  amped_warn("%s (the checkpoint before it, %s, is used)", line, previous);
+  amped_warn("%s (the previous checkpoint, %s, is used)", line, previous);
   amped_status_clear();
 }
 
@@ -370,7 +372,7 @@ static amped_status read_latest(const char *path, const char *previous,
       return status;
     warn_of_damage(previous);
   } else if (is_there(previous)) {
-    amped_warn("%s is missing (the checkpoint before it, %s, is used)", path, previous);
+    amped_warn("%s is missing (the previous checkpoint, %s, is used)", path, previous);
   } else {
     return AMPED_OK;
   }

@@ -58,8 +58,7 @@ static const amped_option model_rows[] = {
     {.name = "method",
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("als", "ccd", "sgd"),
-     .help = "how a sweep makes new rows: als solves for whole rows, ccd (CCD++) for one component "
-             "after the other, sgd takes a step an entry",
+     .help = "update of rows: whole (als), by component (ccd: CCD++), or by entry (sgd)",
      .initial = "als",
      AMPED_OPTION_FIELD(amped_complete_options, method)},
     {.name = "block",
@@ -67,20 +66,19 @@ static const amped_option model_rows[] = {
      .least = 1,
      .most = AMPED_MAX_NCOMPS,
      .value = "B",
-     .help = "solve for B components of all rows, then for the next B; B = R or more is als",
+     .help = "update B components of all rows at a time; R or more: as als",
      .initially = "R; with --method=ccd 1",
      AMPED_OPTION_FIELD(amped_complete_options, block)},
     {.name = "bias",
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("full", "mean", "none"),
      .numbers = AMPED_OPTION_NUMBERS(AMPED_BIAS_FULL, AMPED_BIAS_MEAN, AMPED_BIAS_NONE),
-     .help = "the model is a mean, a bias of every index and components; a mean and components; or "
-             "components alone",
-     .initially = "full; with --implicit none",
+     .help = "besides components: a mean and biases of indices, a mean, or nothing",
+     .initially = "full; --implicit: none",
      AMPED_OPTION_FIELD(amped_complete_options, bias)},
     {.name = "nonnegative",
      .type = AMPED_OPTION_FLAG,
-     .help = "components without negative entries; biases may be negative",
+     .help = "keep components nonnegative; biases may be negative",
      AMPED_OPTION_FIELD(amped_complete_options, nonnegative)},
 };
 
@@ -90,16 +88,16 @@ static const amped_option rows[] = {
      .words = AMPED_OPTION_WORDS("auto"),
      .parse = parse_reg,
      .value = "auto|L,...",
-     .help = "strength of the penalty on components; auto tries eight and lowers each as it goes; "
-             "several values are tried one by one; validation chooses",
+     .help = "penalty on components; validation chooses among several",
      .initial = "auto",
+     .initially = "auto: 8, each lowered as it goes",
      .expected_text = "auto, or numbers from 0, separated by commas"},
     {.name = "reg-power",
      .type = AMPED_OPTION_REAL,
      .least = 0.0,
      .most = 1.0,
      .value = "X",
-     .help = "a row of n entries has the penalty reg * n^X",
+     .help = "multiply the penalty of a row of n entries by n^X",
      .initial = "0.5",
      AMPED_OPTION_FIELD(amped_complete_options, reg_power)},
     {.name = "reg-bias",
@@ -107,7 +105,7 @@ static const amped_option rows[] = {
      .least = 0.0,
      .most = 1e12,
      .value = "X",
-     .help = "penalty on a bias",
+     .help = "penalty on biases",
      .initial = "3",
      AMPED_OPTION_FIELD(amped_complete_options, reg_bias)},
     {.name = "context",
@@ -115,40 +113,38 @@ static const amped_option rows[] = {
      .words = AMPED_OPTION_WORDS("auto", "none"),
      .parse = parse_context,
      .value = "MODE,...|none|auto",
-     .help = "modes, by name or number, whose rows are pulled to 1 instead of 0",
+     .help = "pull rows of these modes to 1, not 0",
      .initial = "auto",
-     .initially = "auto: with biases all modes but the two of most indices, else none",
+     .initially = "auto: with biases all but the two longest",
      .expected_text = "auto, none, or modes separated by commas"},
     {.name = "holdout",
      .type = AMPED_OPTION_CUSTOM,
      .parse = parse_holdout,
      .value = "SHARE",
-     .help = "share of the entries that validate and are not learnt, chosen by a hash of their "
-             "indices; 0: none",
+     .help = "share of the entries to validate on instead of learning them; 0: none",
      .initially = "5%; with --validate 0",
      .expected_text = "a share such as 5% or 0.05, below 1"},
     {.name = "split-seed",
      .type = AMPED_OPTION_COUNT,
      .value = "N",
-     .help = "seed of the hash of --holdout",
+     .help = "seed for the choice of the held-out entries",
      .initial = "1",
      AMPED_OPTION_FIELD(amped_complete_options, split_seed)},
     {.name = "validate",
      .type = AMPED_OPTION_TEXT,
      .value = "FILE",
-     .help = "validate on these entries: any input of convert, matched by labels where both have "
-             "them, else by index",
+     .help = "validate on these entries: any input of convert, matched by label, else by index",
      AMPED_OPTION_FIELD(amped_complete_options, validate)},
     {.name = "test",
      .type = AMPED_OPTION_TEXT,
      .value = "FILE",
-     .help = "tell the error on these entries, too, which choose nothing",
+     .help = "also report the error on these entries, which choose nothing",
      AMPED_OPTION_FIELD(amped_complete_options, test)},
     {.name = "weights",
      .type = AMPED_OPTION_TEXT,
      .value = "FILE|COLUMN",
-     .help = "weights of the entries, 0 or more: any input of convert with the cells of INPUT or, "
-             "where INPUT is a table, a column of it",
+     .help =
+         "weights of entries, 0 or more: a file with the cells of INPUT, or a column of a table",
      .initially = "1",
      .expected_text = "a file or a column",
      AMPED_OPTION_FIELD(amped_complete_options, weights)},
@@ -157,10 +153,8 @@ static const amped_option rows[] = {
      .least = 1e-12,
      .most = 1e12,
      .value = "A",
-     .help =
-         "values are counts of what happened: an entry of value v is a 1 of weight 1 + A v, and "
-         "every other cell a 0 of weight 1; held out entries are ranked",
-     .initially = "entries are values, and other cells unknown",
+     .help = "values are counts: an entry is a 1 of weight 1 + A v, other cells are 0 of weight 1",
+     .initially = "off",
      .expected_text = "a number above 0",
      AMPED_OPTION_FIELD(amped_complete_options, implicit)},
     {.name = "order",
@@ -174,8 +168,8 @@ static const amped_option rows[] = {
      .least = 1,
      .most = 1000000,
      .value = "N",
-     .help = "stop where the error on validation (without it, on training) has not improved by the "
-             "share --tol for N sweeps",
+     .help = "stop after N sweeps without progress (--tol) of the validation error, else training "
+             "error",
      .initial = "10",
      AMPED_OPTION_FIELD(amped_complete_options, patience)},
     {.name = "time",
@@ -183,7 +177,7 @@ static const amped_option rows[] = {
      .least = 1e-3,
      .most = 1e9,
      .value = "SECONDS",
-     .help = "stop after the sweep in which so much time has passed since the first",
+     .help = "stop after the sweep in which this time has passed",
      .initially = "no limit",
      .expected_text = "a number of seconds",
      AMPED_OPTION_FIELD(amped_complete_options, seconds)},
@@ -194,16 +188,16 @@ const amped_option_group amped_complete_option_rows = AMPED_OPTION_GROUP(rows);
 
 static amped_status check_implicit(const amped_complete_options *o) {
   if (o->bias == AMPED_BIAS_FULL || o->bias == AMPED_BIAS_MEAN)
-    return amped_error(AMPED_USAGE, NULL,
-                       "--implicit has zeros and ones, whose mean and biases mean nothing; leave "
-                       "out --bias");
+    return amped_error(
+        AMPED_USAGE, NULL,
+        "--implicit models zeros and ones, which need no mean and no biases; leave out --bias");
   if (o->block > 0)
     return amped_error(AMPED_USAGE, NULL,
-                       "--implicit solves for whole rows, as zeros everywhere tie their components "
-                       "together; leave out --block and --method=ccd");
+                       "--implicit solves for whole rows, because zeros everywhere tie their "
+                       "components together; leave out --block and --method=ccd");
   if (o->weights != NULL)
     return amped_error(AMPED_USAGE, NULL,
-                       "--implicit makes weights of the values; leave out --weights");
+                       "--implicit makes the weights from the values; leave out --weights");
   return AMPED_OK;
 }
 
@@ -224,10 +218,9 @@ amped_status amped_complete_options_check(amped_complete_options *o) {
   if (o->bias == AMPED_BIAS_AUTO)
     o->bias = o->implicit > 0.0 ? AMPED_BIAS_NONE : AMPED_BIAS_FULL;
   if (o->method == AMPED_COMPLETE_SGD && o->implicit > 0.0)
-    return amped_error(
-        AMPED_USAGE, NULL,
-        "--method=sgd visits entries alone, and --implicit has a zero in every other "
-        "cell; use --method=als");
+    return amped_error(AMPED_USAGE, NULL,
+                       "--method=sgd visits only entries, and --implicit has a zero in every other "
+                       "cell; use --method=als");
   if (o->method == AMPED_COMPLETE_SGD && o->weights != NULL)
     return amped_error(AMPED_USAGE, NULL,
                        "--method=sgd gives every entry the same weight; use --method=als, or leave "
@@ -240,10 +233,9 @@ amped_status amped_complete_options_check(amped_complete_options *o) {
     o->holdout = o->validate != NULL ? 0.0 : DEFAULT_HOLDOUT;
   const bool validates = o->holdout > 0.0 || o->validate != NULL;
   if (!validates && o->reg_count != 1)
-    return amped_error(
-        AMPED_USAGE, NULL,
-        "--reg=%s chooses by validation, and nothing validates; give one --reg=L, or "
-        "--holdout or --validate",
-        o->reg_count == 0 ? "auto" : "L,...");
+    return amped_error(AMPED_USAGE, NULL,
+                       "--reg=%s is chosen by validation, and there are no entries to validate on; "
+                       "give one --reg=L, or --holdout or --validate",
+                       o->reg_count == 0 ? "auto" : "L,...");
   return AMPED_OK;
 }

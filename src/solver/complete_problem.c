@@ -156,20 +156,20 @@ static amped_status check_values(const amped_complete_problem *p, const amped_mo
   const bool counts = p->fit.implicit > 0.0;
   if (counts && m->least < 0.0)
     return amped_error(AMPED_BAD_INPUT, input,
-                       "has a negative value; --implicit takes counts of what happened, from 1");
+                       "has a negative value; --implicit needs counts of what happened, from 1");
   if (counts && m->least == 0.0)
     return amped_error(AMPED_BAD_INPUT, input,
-                       "has entries with the value 0, which say that nothing happened; with "
-                       "--implicit every cell without an entry is such a 0: leave these out");
+                       "has entries with the value 0, which mean that nothing happened; --implicit "
+                       "takes every cell without an entry as such a 0: remove these entries");
   if (m->least_weight < 0.0)
     return amped_error(AMPED_BAD_INPUT, weights,
-                       "has no weight of some of the %" PRIu64
-                       " entries of %s; give each of them one",
+                       "lacks weights of some of the %" PRIu64
+                       " entries of %s; give each entry a weight",
                        nnz, input);
   if (!(m->weight > 0.0))
     return amped_error(AMPED_BAD_INPUT, weights,
-                       "has the weight 0 for all entries that are not held out, and none is left "
-                       "to train");
+                       "gives weight 0 to all entries that are not held out, and none is left to "
+                       "train; correct the weights");
   return AMPED_OK;
 }
 

@@ -371,7 +371,7 @@ static amped_status find_numbers(search *s) {
   tape t = {.numbers = NULL};
   AMPED_TRY(turn_all(&t, s, &differs));
   s->number_count = t.at;
-  AMPED_TRY(amped_realloc(&s->numbers, t.at, sizeof *s->numbers, "a solver's numbers"));
+  AMPED_TRY(amped_realloc(&s->numbers, t.at, sizeof *s->numbers, "the solver's state"));
   t = (tape){.numbers = s->numbers, .count = t.at};
   return turn_all(&t, s, &differs);
 }
@@ -392,14 +392,14 @@ static amped_status take_numbers(search *s) {
   s->best->found = true;
   if (differs != NULL && !t.short_of)
     return amped_error(AMPED_BAD_INPUT, file,
-                       "is of a run with other options of complete: %s differs; give the same "
-                       "ones, or name another file with --checkpoint",
+                       "is from a run with other options: %s differs; give the same options, or "
+                       "name another file with --checkpoint",
                        differs);
   if (t.short_of || t.at != t.count || s->sweep.run < 0 ||
       s->sweep.run >= amped_complete_runs(s->problem))
     return amped_error(AMPED_BAD_INPUT, file,
-                       "is of a run with other options of complete; give the same ones, or name "
-                       "another file with --checkpoint");
+                       "is from a run with other options; give the same options, or name another "
+                       "file with --checkpoint");
   return AMPED_OK;
 }
 
@@ -429,9 +429,10 @@ static amped_status sweep(void *self, amped_sweep *out) {
                        out->number, s->sweep.reg);
   if (s->sweep.sums.unsure > 0 && !s->told_unsure) {
     s->told_unsure = true;
-    amped_warn("--reg=%g leaves rows of few entries without a unique solution (%" PRIu64
-               " in a sweep); those of least norm are taken; a higher --reg would settle them",
-               s->sweep.reg, s->sweep.sums.unsure);
+    amped_warn(
+        "--reg=%g leaves rows of few entries without a unique solution (%" PRIu64
+        " in a sweep); the solution of least norm is taken; to avoid this, use a higher --reg",
+        s->sweep.reg, s->sweep.sums.unsure);
   }
   count_stale(s);
   AMPED_TRY(keep_best(s, out->value));

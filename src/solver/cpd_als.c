@@ -116,9 +116,10 @@ static amped_status invert(als *a, int mode) {
     for (size_t s = 0; s < n; s++)
       a->keep[r * n + s] *= a->result->weights[r];
   if (a->singular && !a->result->singular)
-    amped_warn("mode %d: the gram matrix is singular (components are collinear or zero); what it "
-               "does not resolve stays as it is, here and later; fewer components may do",
-               mode + 1);
+    amped_warn(
+        "mode %d: the gram matrix is singular (components are collinear or zero); directions that "
+        "it does not determine stay unchanged, here and in later sweeps; try fewer components",
+        mode + 1);
   a->result->singular = a->result->singular || a->singular;
   return AMPED_OK;
 }

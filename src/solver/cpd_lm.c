@@ -572,8 +572,7 @@ static amped_status check_numbers(const amped_solver_state *start) {
   wrong = wrong || !(start->numbers[ACCEPTED] <= MOST_SWEEPS) ||
           !(start->numbers[REFUSED] <= MOST_SWEEPS);
   return wrong ? amped_error(AMPED_BAD_INPUT, NULL,
-                             "the checkpoint's numbers are not those of --method=lm; begin a new "
-                             "one")
+                             "the checkpoint does not fit --method=lm; begin a new one")
                : AMPED_OK;
 }
 

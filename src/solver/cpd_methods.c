@@ -76,8 +76,8 @@ amped_status amped_cpd_method_check(const amped_cpd_options *how) {
   else if (how->rule.l1 > 0.0)
     wrong = "--l1";
   return wrong != NULL ? amped_error(AMPED_USAGE, NULL,
-                                     "%s is of --method=als, and --method=lm has no use for it; "
-                                     "leave out one of the two",
+                                     "%s is for --method=als, and --method=lm cannot use it; leave "
+                                     "out one of the two",
                                      wrong)
                        : AMPED_OK;
 }

@@ -8,8 +8,8 @@ static const amped_option sweep_rows[] = {
      .least = 1,
      .most = 10000000,
      .value = "N",
-     .help = "sweeps at most",
-     .initially = "50; complete: 200, of each run",
+     .help = "largest number of sweeps",
+     .initially = "50",
      AMPED_OPTION_FIELD(amped_cpd_options, iters)},
     {.name = "tol",
      .type = AMPED_OPTION_REAL,
@@ -17,18 +17,16 @@ static const amped_option sweep_rows[] = {
      .most = 1.0,
      .unsaid = -1.0, /* the default depends on the tensor: cli/options_check.c */
      .value = "X",
-     .help =
-         "stop when the fit changes by less from one sweep to the next; complete: a fall of the "
-         "error by less than this share of it is none; 0: never, any fall",
-     .initially = "1e-5; with --shape 0; complete: 1e-4",
+     .help = "stop when the fit changes by less than X in a sweep; 0: never",
+     .initially = "1e-5; rbs 1e-3; --shape 0",
      AMPED_OPTION_FIELD(amped_cpd_options, tol)},
     {.name = "every",
      .type = AMPED_OPTION_COUNT,
      .least = 1,
      .most = 10000000,
      .value = "N",
-     .help = "sweeps a line; --json tells each sweep in any case",
-     .initially = "1; in a log 10 after sweep 20, 100 after sweep 200, ...",
+     .help = "print a line every N sweeps (--json: every sweep)",
+     .initially = "1; in a log 10 from sweep 20, 100 from 200",
      AMPED_OPTION_FIELD(amped_cpd_options, every)},
 };
 
@@ -43,9 +41,7 @@ static const amped_option rows[] = {
     {.name = "method",
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("als", "lm", "rbs"),
-     .help = "alternating least squares (als); steps of all factors at once (lm: "
-             "Levenberg-Marquardt), which take more memory, and end where als hardly moves; or als "
-             "of random samples of a dense tensor's cells (rbs: randomised block sampling)",
+     .help = "least squares: a mode at a time (als), all modes (lm), or random dense blocks (rbs)",
      .initial = "als",
      AMPED_OPTION_FIELD(amped_cpd_options, method)},
     {.name = "nonnegative",
@@ -54,17 +50,15 @@ static const amped_option rows[] = {
      .parse = parse_nonnegative,
      .bare = "all",
      .value = "MODE,...",
-     .help =
-         "factors of these modes, by name or by number from 1, have no negative entries; without "
-         "modes: all factors",
-     .initially = "factors of any sign",
+     .help = "keep factors of these modes (names or numbers) nonnegative; without modes: all",
+     .initially = "any sign",
      .expected_text = "all, or modes by name or by number from 1, such as 1,3"},
     {.name = "ridge",
      .type = AMPED_OPTION_REAL,
      .least = 0.0,
      .most = 1e100,
      .value = "X",
-     .help = "penalty X / 2 on the sum of the factors' squares, beside half the squared residual",
+     .help = "add X/2 times the sum of squared factor entries to half the squared residual",
      .initial = "0",
      AMPED_OPTION_FIELD(amped_cpd_options, rule.ridge)},
     {.name = "l1",
@@ -72,19 +66,18 @@ static const amped_option rows[] = {
      .least = 0.0,
      .most = 1e100,
      .value = "X",
-     .help = "penalty X on the sum of the factors' sizes, which makes small entries zero",
+     .help = "add X times the sum of absolute factor entries; small entries become zero",
      .initial = "0",
      AMPED_OPTION_FIELD(amped_cpd_options, rule.l1)},
     {.name = "accelerate",
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("none", "linesearch", "momentum"),
-     .help = "go on from a sweep in the direction of the last one, where the fit does not fall: by "
-             "steps that grow (linesearch), or as long as sweeps still move the model (momentum)",
+     .help = "extrapolate a sweep while the fit rises: by growing steps, or with momentum",
      .initial = "none",
      AMPED_OPTION_FIELD(amped_cpd_options, accelerate)},
     {.name = "corcondia",
      .type = AMPED_OPTION_FLAG,
-     .help = "also compute the core consistency of the result: R^(order - 2) MTTKRPs, at most 1024",
+     .help = "also compute the core consistency, in R^(order - 2) MTTKRPs, at most 1024",
      AMPED_OPTION_FIELD(amped_cpd_options, corcondia)},
 };
 

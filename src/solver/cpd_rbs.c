@@ -567,20 +567,19 @@ static amped_status check_numbers(const rbs *r, const amped_solver_state *start)
   if (start->number_count < NUMBERS || !is_count(found[EPOCHS], start->sweeps) ||
       !(found[CHANGE] >= 0.0))
     return amped_error(AMPED_BAD_INPUT, NULL,
-                       "the checkpoint's numbers are not those of --method=rbs; begin a new one");
+                       "the checkpoint does not fit --method=rbs; begin a new one");
   for (int i = SLICES; i <= OUTSIDE; i++)
     if (found[i] != r->numbers[i])
       return amped_error(
           AMPED_BAD_INPUT, NULL,
-          "the checkpoint is of a run that draws other samples (%s, %.0f of them, "
-          "--search=%.0f%s); give the same --sample, --block, --search and --memory, "
-          "or begin a new one",
+          "the checkpoint belongs to a run with other samples (%s, %.0f of them, --search=%.0f%s); "
+          "give the same --sample, --block, --search and --memory, or begin a new one",
           found[SLICES] != 0.0 ? "groups of slices" : "blocks", found[COUNT], found[SEARCH],
           found[OUTSIDE] != 0.0 ? ", cells in their file" : "");
   if (start->number_count == number_count(r->context->plan))
     return AMPED_OK;
   return amped_error(AMPED_BAD_INPUT, NULL,
-                     "the checkpoint holds %" PRIu64 " numbers in place of %" PRIu64
+                     "the checkpoint holds %" PRIu64 " numbers instead of %" PRIu64
                      "; begin a new one",
                      start->number_count, number_count(r->context->plan));
 }

@@ -58,8 +58,8 @@ static void tell_noise(const amped_context *context, const amped_iterate_options
   if (*options->noise_told || !(tol < s->noise && change < s->noise && change >= tol && tol > 0.0))
     return;
   *options->noise_told = true;
-  amped_warn("--tol=%g is below what the %s can show here: near %.6f rounding in %s moves it by "
-             "about %.0e, so that sweeps may go on to --iters in vain; use --tol=%.0e%s",
+  amped_warn("--tol=%g is too small for the %s here: near %.6f rounding in %s changes it by about "
+             "%.0e, so that sweeps may run to --iters in vain; use --tol=%.0e%s",
              tol, s->metric, s->value,
              tf32     ? "TF32"
              : single ? "float"

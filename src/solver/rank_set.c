@@ -254,7 +254,7 @@ static amped_status make_keys(const amped_rank_set *s, key_table *t) {
 static amped_status add_pair(amped_rank_set *s, uint64_t entry, uint64_t position) {
   if (s->pairs == s->room) {
     s->room = s->room > 0 ? 2 * s->room : 4096;
-    AMPED_TRY(amped_mem_check(NULL, "entries that were learnt beside those that are ranked",
+    AMPED_TRY(amped_mem_check(NULL, "learnt entries in the rows of ranked entries",
                               2 * s->room * sizeof *s->pair_entry));
     AMPED_TRY(amped_realloc(&s->pair_entry, s->room, sizeof *s->pair_entry, "learnt entries"));
     AMPED_TRY(

@@ -58,12 +58,12 @@ static amped_status find_blocks(const amped_plan *plan, amped_rbs_settings *s) {
   s->shape.count = dim / s->block;
   if (s->shape.count >= 2 && s->shape.count >= (uint64_t)plan->nranks)
     return AMPED_OK;
-  return amped_error(AMPED_USAGE, NULL,
-                     "--block=%" PRIu64 " cuts the %" PRIu64 " indices of mode %d into %" PRIu64
-                     " blocks, and two are needed, and one for each of %d ranks; --block=%" PRIu64
-                     " does",
-                     s->block, dim, m + 1, s->shape.count, plan->nranks,
-                     dim / (plan->nranks > 2 ? (uint64_t)plan->nranks : 2));
+  return amped_error(
+      AMPED_USAGE, NULL,
+      "--block=%" PRIu64 " cuts the %" PRIu64 " indices of mode %d into %" PRIu64
+      " blocks; at least two are needed, and one for each of %d ranks; use --block=%" PRIu64,
+      s->block, dim, m + 1, s->shape.count, plan->nranks,
+      dim / (plan->nranks > 2 ? (uint64_t)plan->nranks : 2));
 }
 
 static amped_status find_slices(const amped_plan *plan, amped_rbs_settings *s) {

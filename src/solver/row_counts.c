@@ -63,7 +63,7 @@ static amped_status find(const amped_context *context, amped_row_counts *out) {
   amped_status status = make_slab(plan, &s);
   for (int m = 0; m < plan->order && status == AMPED_OK; m++) {
     status = amped_calloc(&out->all[m], amped_plan_factor_rows(plan, m), sizeof *out->all[m],
-                          "numbers of nonzeros of rows");
+                          "the nonzero counts of rows");
     out->own[m] = out->all[m] + (uint64_t)plan->rank * plan->modes[m].rows.block_rows;
   }
   if (status == AMPED_OK)

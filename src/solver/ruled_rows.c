@@ -119,8 +119,8 @@ amped_status amped_ruled_rows_begin(amped_ruled_rows *r, bool is_start) {
 static void tell_gone(amped_ruled_rows *r) {
   for (int c = 0; c < r->context->plan->ncomps && !r->told_gone; c++)
     if (!(r->weights[c] > 0.0)) {
-      amped_warn("component %d has become zero and stays so, as others may; fewer components, a "
-                 "smaller penalty or another --seed keeps them",
+      amped_warn("component %d has become zero and stays zero; others may follow; try fewer "
+                 "components, a smaller penalty or another --seed",
                  c + 1);
       r->told_gone = true;
     }

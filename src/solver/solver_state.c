@@ -34,7 +34,7 @@ amped_status amped_solver_state_copy(amped_solver_state *out, const amped_solver
     memcpy(out->grams[m], from->grams[m], n * n * sizeof *out->grams[m]);
   if (from->number_count == 0)
     return AMPED_OK;
-  AMPED_TRY(amped_alloc(&out->numbers, from->number_count, sizeof(double), "a solver's numbers"));
+  AMPED_TRY(amped_alloc(&out->numbers, from->number_count, sizeof(double), "the solver's state"));
   memcpy(out->numbers, from->numbers, (size_t)from->number_count * sizeof(double));
   out->number_count = from->number_count;
   return AMPED_OK;

@@ -372,13 +372,12 @@ static amped_status check_growth(const work *w) {
     if (!amped_mul(dims[m], (uint64_t)h->ncomps * h->type, &bytes))
       bytes = UINT64_MAX;
     if (dims[m] > h->dims[m] && bytes > (budget > 0 ? budget : UINT64_MAX - 1))
-      return amped_error(
-          AMPED_FAILED, amped_input_path(w->input),
-          "makes mode %d %" PRIu64 " rows, where the state has %" PRIu64
-          "; they take at least %s and %s are free; correct that index, or begin a state "
-          "from a table, whose labels may be any numbers",
-          m + 1, dims[m], h->dims[m], amped_format_bytes(need, bytes),
-          amped_format_bytes(have, budget));
+      return amped_error(AMPED_FAILED, amped_input_path(w->input),
+                         "gives mode %d %" PRIu64 " rows, and the state has %" PRIu64
+                         "; they need at least %s of memory and %s are free; correct that index, "
+                         "or begin a state from a table, whose labels may be any numbers",
+                         m + 1, dims[m], h->dims[m], amped_format_bytes(need, bytes),
+                         amped_format_bytes(have, budget));
   }
   return AMPED_OK;
 }

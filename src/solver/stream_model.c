@@ -20,7 +20,7 @@ struct amped_stream_model {
   double *left, *right; /* coefficients for recall */
 };
 
-static const char what[] = "what the past says of a batch's rows";
+static const char what[] = "the histories of a batch's rows";
 
 static const amped_row_past_ops *ops_of(const amped_stream_model *s) {
   return s->context->worker->format->row_past;

@@ -20,13 +20,12 @@ static const amped_option state_rows[] = {
      .type = AMPED_OPTION_CUSTOM,
      .parse = parse_state,
      .value = "FILE",
-     .help = "also write the state that amped_mpi stream goes on from",
+     .help = "also write a state, which amped_mpi stream keeps up to date",
      .expected_text = "a file's name"},
     {.name = "keep-validation",
      .type = AMPED_OPTION_COUNT,
      .value = "N",
-     .help = "entries that are held out, and that a state keeps at most, to tell the "
-             "error of later models; those of the least hash",
+     .help = "most held-out entries that a state keeps, to measure later models",
      .initial = "1M",
      AMPED_OPTION_FIELD(amped_stream_options, keep)},
 };
@@ -37,9 +36,7 @@ static const amped_option history_rows[] = {
      .words = AMPED_OPTION_WORDS("equations", "model", "published"),
      .numbers = AMPED_OPTION_NUMBERS(AMPED_HISTORY_EQUATIONS, AMPED_HISTORY_MODEL,
                                      AMPED_HISTORY_PUBLISHED),
-     .help = "what a state knows of the past, for all its batches: each row's equations; or the "
-             "model and a number a row, where rows are too many for equations; or, as a paper has "
-             "it, the factors alone, where a missing cell is a zero",
+     .help = "what the state keeps of old entries, as explained below",
      .initial = "equations",
      AMPED_OPTION_FIELD(amped_stream_options, history)},
 };
@@ -50,8 +47,8 @@ static const amped_option learn_rows[] = {
      .least = 1e-6,
      .most = 1.0,
      .value = "X",
-     .help = "what a batch leaves of the weight of all before it; the first batch's holds for all",
-     .initially = "that of the state, at first 1",
+     .help = "each batch multiplies the weight of older entries by X; fixed by the first batch",
+     .initially = "the state's, or 1",
      .expected_text = "a number above 0, at most 1",
      AMPED_OPTION_FIELD(amped_stream_options, forget)},
     {.name = "sweeps",
@@ -59,7 +56,7 @@ static const amped_option learn_rows[] = {
      .least = 1,
      .most = 1000,
      .value = "N",
-     .help = "sweeps over a batch",
+     .help = "sweeps over each batch",
      .initial = "3",
      AMPED_OPTION_FIELD(amped_stream_options, sweeps)},
 };
@@ -68,7 +65,7 @@ static const amped_option rows[] = {
     {.name = "by",
      .type = AMPED_OPTION_TEXT,
      .value = "MODE",
-     .help = "cut INPUT along this mode, by name or number: a batch is the next index of it",
+     .help = "cut INPUT along this mode (name or number): each index is a batch",
      .expected_text = "a mode",
      AMPED_OPTION_FIELD(amped_stream_options, by)},
     {.name = "batch",
@@ -76,20 +73,19 @@ static const amped_option rows[] = {
      .least = 1,
      .most = 0x1p53,
      .value = "N",
-     .help = "indices of --by in a batch",
+     .help = "with --by: indices per batch",
      .initially = "1",
      AMPED_OPTION_FIELD(amped_stream_options, batch)},
     {.name = "boxes",
      .type = AMPED_OPTION_CUSTOM,
      .parse = parse_boxes,
      .value = "D0xD1x...,+S0xS1x...",
-     .help = "cut INPUT into boxes that grow: of the first indices, then of so many more of each "
-             "mode; a batch is what a box adds",
+     .help = "cut INPUT into growing boxes: the first size, then what each batch adds",
      .expected_text = "sizes such as 100x80x5,+10x8x0"},
     {.name = "follow",
      .type = AMPED_OPTION_TEXT,
      .value = "DIR",
-     .help = "take files that come into this folder, in order of name, until a signal",
+     .help = "learn files that appear in this folder, in order of name, until a signal",
      .expected_text = "a folder",
      AMPED_OPTION_FIELD(amped_stream_options, follow)},
     {.name = "max-rows",
@@ -97,8 +93,8 @@ static const amped_option rows[] = {
      .least = 1,
      .most = 0x1p63,
      .value = "N",
-     .help = "rows that a batch may grow a mode to; a larger index is refused",
-     .initially = "2 x (rows of the mode + entries of the batch)",
+     .help = "largest size of a mode after a batch; a larger index is an error",
+     .initially = "2 x (rows + entries)",
      AMPED_OPTION_FIELD(amped_stream_options, max_rows)},
 };
 
@@ -117,7 +113,7 @@ amped_status amped_stream_options_check(const amped_stream_options *o, int nargs
   else if (cuts > 0 && nargs != 2)
     wrong = "--by and --boxes cut one INPUT; give STATE and that file";
   else if (o->by == NULL && o->batch > 0)
-    wrong = "--batch counts indices of --by; add that";
+    wrong = "--batch counts indices of --by; add --by";
   else if (o->follow == NULL && nargs < 2 && !exports)
     wrong = "a batch is missing; give files, INPUT with --by or --boxes, or --follow=DIR; see "
             "amped_mpi stream --help";

@@ -105,7 +105,7 @@ static amped_status plan(amped_external_sort *x, const amped_sptensor *t, double
   if (x->spec.output != NULL)
     (void)snprintf(output, sizeof output, ", %s %s of output", about,
                    amped_format_bytes(final, final_need(x, &info, NULL)));
-  amped_say("sorting on disk, for nonzeros take more than the %s allowed (--memory): %s %s of "
+  amped_say("sorting on disk, because nonzeros need more than the %s allowed (--memory): %s %s of "
             "temporary files in %s%s",
             amped_format_bytes(memory, x->spec.memory), about,
             amped_format_bytes(temporary, temporary_need(bytes)), x->folder, output);

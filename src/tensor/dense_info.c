@@ -27,7 +27,7 @@ amped_status amped_dense_info_check(const amped_dense_info *info, uint64_t nnz, 
   if (!info->has_stats || (info->nnz == nnz && info->hash == hash))
     return AMPED_OK;
   return amped_error(AMPED_BAD_INPUT, where,
-                     "its cells are not those that were written: their hash is %016" PRIx64
+                     "its cells were changed after they were written: their hash is %016" PRIx64
                      ", not %016" PRIx64 "; make the file again",
                      hash, info->hash);
 }

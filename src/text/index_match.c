@@ -77,8 +77,8 @@ static amped_status no_number(const amped_index_side *known, const amped_index_s
   char text[128];
   char name[128];
   return amped_error(AMPED_BAD_INPUT, file->path,
-                     "label %s of %s is no index from %d, and %s has no labels there; number that "
-                     "column",
+                     "label %s of %s is not an index from %d, and %s has no labels there; put "
+                     "indices into that column",
                      amped_label_text(&file->labels[mode], i, text, sizeof text),
                      amped_format_mode(name, sizeof name, mode, &file->labels[mode]),
                      known->labels[mode].from_zero ? 0 : 1, known->path);
@@ -106,8 +106,8 @@ static amped_status labels_repeat(const amped_index_side *known, const amped_ind
                                   int mode) {
   char name[128];
   return amped_error(AMPED_BAD_INPUT, file->path,
-                     "labels of %s repeat, here or in %s, and tell no index; give each index a "
-                     "label of its own",
+                     "labels of %s repeat, here or in %s, and do not identify an index; give each "
+                     "index its own label",
                      amped_format_mode(name, sizeof name, mode, &known->labels[mode]), known->path);
 }
 
@@ -153,8 +153,8 @@ static bool is_ambiguous(const amped_labels *labels) {
 static amped_status no_row(const amped_index_side *known, const amped_index_side *file, int mode) {
   char name[128];
   return amped_error(AMPED_BAD_INPUT, file->path,
-                     "has indices alone in %s, where %s has labels that are numbers: either may be "
-                     "meant; name a table, or a tensor file, with labels",
+                     "has only indices in %s, but %s has labels that are numbers, so that a number "
+                     "could mean either; name a table, or a tensor file, with labels",
                      amped_format_mode(name, sizeof name, mode, &known->labels[mode]), known->path);
 }
 
@@ -201,13 +201,13 @@ void amped_index_match_say(const amped_index_side *known, const amped_index_side
   const bool theirs = match->rule == AMPED_INDEX_BY_NUMBER;
   (void)amped_format_mode(name, sizeof name, mode, &(theirs ? file : known)->labels[mode]);
   if (theirs)
-    amped_say("%s: %s: its labels are indices of %s, from %d, as there are no labels", file->path,
-              name, known->path, known->labels[mode].from_zero ? 0 : 1);
+    amped_say("%s: %s: its labels are taken as indices of %s, from %d, because there are no labels",
+              file->path, name, known->path, known->labels[mode].from_zero ? 0 : 1);
   else if (match->rule == AMPED_INDEX_BY_ID)
-    amped_say("%s: %s: its indices are looked up among those that %s has as labels", file->path,
-              name, known->path);
+    amped_say("%s: %s: its indices are looked up among the labels of %s, which are numbers",
+              file->path, name, known->path);
   else if (match->rule == AMPED_INDEX_SAME && known->labels[mode].count > 0)
-    amped_say("%s: %s: by index, as %s has no labels", file->path, name, file->path);
+    amped_say("%s: %s: by index, because %s has no labels", file->path, name, file->path);
   else if (file->labels[mode].count == 0 &&
            file->labels[mode].from_zero != known->labels[mode].from_zero)
     amped_warn("%s: mode %d: its first index is called %d, that of %s %d", file->path, mode + 1,

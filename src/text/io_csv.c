@@ -50,7 +50,7 @@ static const char *quoted_cell(amped_piece *piece, const char *p, char separator
     const char *next = end_cell(piece, p, separator, cell);
     if (next == NULL)
       amped_piece_fail(piece, quote,
-                       "text behind a closing quote; double the quotes inside a quoted cell");
+                       "text after a closing quote; double the quotes inside a quoted cell");
     return next;
   }
 }

@@ -81,8 +81,8 @@ static amped_status refuse_suffix(const char *path) {
     AMPED_TRY(amped_magic_check(path, bytes, known));
   return amped_error(
       AMPED_USAGE, path,
-      "unknown suffix; .tns, .coo, .txt, .csv and .tsv (also with .gz or .zst), "
-      ".h5, .hdf5 and .npy are known; --format=tns, csv or tsv tells of another name");
+      "unknown suffix; .tns, .coo, .txt, .csv and .tsv (also with .gz or .zst), .h5, .hdf5 and "
+      ".npy are known; for another name give --format=tns, csv or tsv");
 }
 
 amped_status amped_io_input_format(const char *path, const amped_read_options *options,

@@ -75,14 +75,14 @@ static const char *utf16_order(const unsigned char *p, uint64_t count) {
 amped_status amped_magic_check(const char *path, const void *text, uint64_t count) {
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
     if (begins(text, count, &kinds[i]))
-      return amped_error(AMPED_BAD_INPUT, path, "is no text but %s", kinds[i].what);
+      return amped_error(AMPED_BAD_INPUT, path, "is not text but %s", kinds[i].what);
   if (amped_magic_is_zstd(text, count))
     return amped_error(AMPED_BAD_INPUT, path,
-                       "is no text but compressed twice; decompress it once: zstd -d FILE");
+                       "is not text but compressed twice; decompress it once: zstd -d FILE");
   const char *order = utf16_order(text, count);
   if (order != NULL)
     return amped_error(
         AMPED_BAD_INPUT, path,
-        "is no text but UTF-16; convert it to UTF-8: iconv -f UTF-16%s -t UTF-8 FILE", order);
+        "is not text but UTF-16; convert it to UTF-8: iconv -f UTF-16%s -t UTF-8 FILE", order);
   return AMPED_OK;
 }

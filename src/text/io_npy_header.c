@@ -83,7 +83,7 @@ static amped_status read_shape(cursor *c, amped_dense_info *info) {
   while (!take(c, ')')) {
     uint64_t dim = 0;
     if (!take_number(c, &dim))
-      return bad(c, "whose shape is no list of dimensions of at most 64 bits");
+      return bad(c, "whose shape is not a list of dimensions of at most 64 bits");
     if (order < AMPED_MAX_ORDER)
       info->dims[order] = dim;
     order++;
@@ -115,7 +115,7 @@ static amped_status read_order(cursor *c, found *f) {
 static amped_status read_pair(cursor *c, found *f, amped_dense_info *info) {
   char key[16];
   if (!take_text(c, key, sizeof key) || !take(c, ':'))
-    return bad(c, "that is no dictionary of descr, fortran_order and shape");
+    return bad(c, "that is not a dictionary of descr, fortran_order and shape");
   if (strcmp(key, "descr") == 0 && !f->descr)
     return read_descr(c, f);
   if (strcmp(key, "fortran_order") == 0 && !f->order)
@@ -124,12 +124,12 @@ static amped_status read_pair(cursor *c, found *f, amped_dense_info *info) {
     f->shape = true;
     return read_shape(c, info);
   }
-  return bad(c, "that is no dictionary of descr, fortran_order and shape");
+  return bad(c, "that is not a dictionary of descr, fortran_order and shape");
 }
 
 static amped_status read_dictionary(cursor *c, found *f, amped_dense_info *info) {
   if (!take(c, '{'))
-    return bad(c, "that is no dictionary");
+    return bad(c, "that is not a dictionary");
   while (!take(c, '}')) {
     AMPED_TRY(read_pair(c, f, info));
     skip_blanks(c);
@@ -138,7 +138,7 @@ static amped_status read_dictionary(cursor *c, found *f, amped_dense_info *info)
   }
   skip_blanks(c);
   if (c->at != c->end)
-    return bad(c, "with something behind its dictionary");
+    return bad(c, "with bytes after its dictionary");
   return f->descr && f->order && f->shape ? AMPED_OK
                                           : bad(c, "that lacks descr, fortran_order or shape");
 }

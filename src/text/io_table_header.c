@@ -245,7 +245,7 @@ static amped_status join_sets(amped_table_header *h, const char *same_labels) {
     while (m < h->order && strcmp(h->modes[m], wanted.names[i]) != 0)
       m++;
     if (m == h->order) {
-      status = amped_error(AMPED_USAGE, NULL, "--same-labels: \"%.200s\" is no key; keys are %s",
+      status = amped_error(AMPED_USAGE, NULL, "--same-labels: \"%.200s\" is not a key; keys are %s",
                            wanted.names[i], join(h->modes, (uint64_t)h->order, ", ", list));
       goto end;
     }

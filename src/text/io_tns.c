@@ -186,9 +186,10 @@ static amped_status settle(reader *r) {
   if (o->index_base != AMPED_BASE_AUTO)
     r->base = o->index_base == AMPED_BASE_0 ? 0 : 1;
   if (o->dims_order > 0 && o->dims_order != h->order)
-    return amped_error(AMPED_USAGE, r->path,
-                       "--dims names %d dimensions, but the tensor is of order %d; name one a mode",
-                       o->dims_order, h->order);
+    return amped_error(
+        AMPED_USAGE, r->path,
+        "--dims has %d dimensions, but the tensor has order %d; give one for each mode",
+        o->dims_order, h->order);
   for (int m = 0; m < h->order; m++) {
     r->limit[m] = o->dims_order > 0 ? o->dims[m] : h->has_dims ? h->dims[m] : AMPED_MAX_DIM;
     if (r->limit[m] == 0 || r->limit[m] > AMPED_MAX_DIM)

@@ -146,10 +146,10 @@ static amped_status take_sptensor(amped_tns_header *h, const line *l) {
   h->base = field_is(l, 1, "indices-start-at-one") ? 1 : 0;
   if (l->count == 2 && (h->base == 1 || field_is(l, 1, "indices-start-at-zero")))
     return AMPED_OK;
-  return amped_text_error(l->path, l->number,
-                          "\"%s\" behind sptensor; indices-start-at-one and indices-start-at-zero "
-                          "are known",
-                          amped_number_excerpt(excerpt, l->fields[1][0], l->fields[1][1]));
+  return amped_text_error(
+      l->path, l->number,
+      "\"%s\" after sptensor; indices-start-at-one and indices-start-at-zero are known",
+      amped_number_excerpt(excerpt, l->fields[1][0], l->fields[1][1]));
 }
 
 static amped_status take_order(amped_tns_header *h, const line *l) {
@@ -164,7 +164,7 @@ static amped_status take_order(amped_tns_header *h, const line *l) {
 static amped_status expect_fields(const line *l, int count, const char *what) {
   if (l->count == count)
     return AMPED_OK;
-  return amped_text_error(l->path, l->number, "%d fields where the header has %d (%s); correct it",
+  return amped_text_error(l->path, l->number, "%d fields, but the header has %d (%s); correct it",
                           l->count, count, what);
 }
 

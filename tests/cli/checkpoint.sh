@@ -161,7 +161,7 @@ expect 3 "use --rank=3" on 2 t.h5 --rank=4 --checkpoint=p.h5 --resume --nowrite
 expect 3 "use --precision=float" on 1 t.h5 --rank=3 --precision=double --checkpoint=p.h5 --resume --nowrite
 expect 3 "use that" on 1 t.h5 --rank=3 --seed=2 --checkpoint=p.h5 --resume --nowrite
 expect 3 "init=random" on 1 t.h5 --rank=3 --init=p3.h5 --checkpoint=p.h5 --resume --nowrite
-expect 3 "no checkpoint" on 1 t.h5 --rank=3 --checkpoint=p3.h5 --resume --nowrite
+expect 3 "not a checkpoint" on 1 t.h5 --rank=3 --checkpoint=p3.h5 --resume --nowrite
 expect 2 "needs --checkpoint" "$amped" t.h5 --resume
 expect 2 "needs --checkpoint" "$amped" t.h5 --checkpoint-every=5
 expect 2 "is expected" "$amped" t.h5 --checkpoint=x.h5 --checkpoint-every=0

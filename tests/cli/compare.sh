@@ -56,8 +56,8 @@ done
 expect 0 "mode 1 (who): by labels, 8 shared" "$amped" compare up.cpd.h5 down.cpd.h5 --json=labels.json
 close "score of rows in another order" "$(field score labels.json)" 1 1e-3
 same "modes by labels" "$(grep -o '"by":"labels"' labels.json | wc -l)" 3
-expect 0 "mode 2 (what): by index, as B has no labels" "$amped" compare up.cpd.h5 s1.h5
-expect 0 "mode 3 (when): by index, as A has no labels" "$amped" compare s1.h5 up.cpd.h5
+expect 0 "mode 2 (what): by index, because B has no labels" "$amped" compare up.cpd.h5 s1.h5
+expect 0 "mode 3 (when): by index, because A has no labels" "$amped" compare s1.h5 up.cpd.h5
 
 # Labels that one of the two lacks are rows of zeros there; without a shared label there is nothing
 # to compare.

@@ -207,8 +207,8 @@ refuse() { # refuse STATUS PATTERN OPTION...
   shift 2
   alone "$want" "$pattern" complete train.h5 --rank=3 --nowrite -q "$@"
 }
-refuse 2 "nothing validates" --holdout=0
-refuse 2 "nothing validates" --holdout=0 --reg=1,2
+refuse 2 "no entries to validate on" --holdout=0
+refuse 2 "no entries to validate on" --holdout=0 --reg=1,2
 refuse 2 "leave out one" --holdout=5% --validate=later.h5
 refuse 2 "--reg" --reg=-1
 refuse 2 "--reg" --reg=nan
@@ -226,7 +226,7 @@ refuse 2 "--method" --method=ccd++
 refuse 3 "held out to validate" --holdout=0.0000001
 refuse 3 "order 4, the tensor 3" --validate=b.tns
 refuse 3 "missing.tns" --test=missing.tns
-refuse 2 "is one start of one R" --init=several.r2.h5 --rank=2,3
+refuse 2 "is one start with one R" --init=several.r2.h5 --rank=2,3
 refuse 3 "has 4 components" --init=several.r4.h5 --reg=1
 refuse 2 "needs --checkpoint" --resume
 refuse 2 "holds one decomposition" --checkpoint=x --rank=2,3
@@ -280,7 +280,7 @@ expect 0 "" on 2 $columns -o whole.h5 -q --overwrite
 stopped_at 46 $columns --checkpoint=columns.h5 --checkpoint-every=1 -o resumed.h5
 same "exit status of a signal to ccd" "$status" 85
 # shellcheck disable=SC2086
-expect 3 "other options of complete" on 1 $columns --block=2 --checkpoint=columns.h5 --resume --nowrite -q
+expect 3 "a run with other options" on 1 $columns --block=2 --checkpoint=columns.h5 --resume --nowrite -q
 # shellcheck disable=SC2086
 expect 0 "resume: columns.h5" on 2 $columns --checkpoint=columns.h5 --resume -o resumed.h5 --overwrite
 if command -v h5diff >/dev/null; then
@@ -301,14 +301,14 @@ if command -v h5diff >/dev/null; then
     if h5diff steps.h5 again-steps.h5 /$set /$set >/dev/null 2>&1; then pass; else fail "steps: $set"; fi
   done
 fi
-expect 3 "other options of complete" on 2 complete heavy.tns --method=als --rank=6 --iters=30 --tol=0 \
+expect 3 "a run with other options" on 2 complete heavy.tns --method=als --rank=6 --iters=30 --tol=0 \
   --order=random --precision=double --checkpoint=steps-ck.h5 --resume --nowrite -q
 for n in 1 4; do # as good a model on any number of ranks
   # shellcheck disable=SC2086
   expect 0 "" on $n complete heavy.tns $sgd --nowrite -q --json=steps$n.json
   relative "rmse of sgd on $n ranks" "$(events end rmse steps$n.json)" "$(events end rmse steps.json)" 0.05
 done
-alone 3 "other options of complete" complete heavy.tns --rank=6 --reg=3,1 --iters=40 --tol=0 --patience=6 \
+alone 3 "a run with other options" complete heavy.tns --rank=6 --reg=3,1 --iters=40 --tol=0 --patience=6 \
   --test=heavy.tns --checkpoint=ck.h5 --resume --nowrite -q
 alone 3 "metric rmse" cpd heavy.tns --rank=7 --checkpoint=ck.h5 --resume --nowrite -q
 
@@ -329,7 +329,7 @@ fi
 printf '1 1 1 4\n1 2 1 3\n2 1 2 5\n1 1 1 5\n2 2 2 1\n' >again.tns
 expect 0 "" "$amped" convert again.tns summed.h5 -q
 expect 0 "" "$amped" convert again.tns averaged.h5 -q --duplicates=mean
-expect 0 "warning: summed.h5: values that repeat a coordinate were added up" \
+expect 0 "warning: summed.h5: values at repeated coordinates were added up" \
   on 2 complete summed.h5 --rank=1 --reg=1 --iters=2 --holdout=0 --nowrite
 expect 0 "" on 2 complete averaged.h5 --rank=1 --reg=1 --iters=2 --holdout=0 --nowrite
 grep -q "added up" err && fail "an average is told as a sum" || pass

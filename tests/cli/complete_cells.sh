@@ -28,7 +28,7 @@ done
 sed -n 1,60p dense.tns >in.tns
 sed -n 1,400p dense.tns | awk 'NR > 100' >train.tns
 sed -n 1,130p dense.tns >half.tns
-expect 0 "warning: half.tns: 30 of its 130 entries are in train.tns, too" on 1 complete train.tns --rank=2 \
+expect 0 "warning: half.tns: 30 of its 130 entries are also in train.tns" on 1 complete train.tns --rank=2 \
   --reg=1 --iters=5 --validate=half.tns --json=half.json -o half.h5
 sed -n 1,100p dense.tns >apart.tns
 for ranks in 1 2; do
@@ -36,7 +36,7 @@ for ranks in 1 2; do
     --validate=apart.tns --json=apart.json -o apart.h5 --overwrite
   close "rmse without what is learnt" "$(field rmse apart.json)" "$(field rmse half.json)" 1e-5
 done
-expect 3 "all of its .* entries are in train.tns, too" on 2 complete train.tns --rank=2 --reg=1 --holdout=0 --test=train.tns \
+expect 3 "all of its .* entries are also in train.tns" on 2 complete train.tns --rank=2 --reg=1 --holdout=0 --test=train.tns \
   -o none.h5
 # What is held out is not learnt.
 expect 0 "test: rmse" on 1 complete train.tns --rank=2 --reg=1 --iters=5 --holdout=20% --test=train.tns -o half.h5 \
@@ -48,12 +48,12 @@ expect 0 "to test: 200 entries" on 1 complete train.tns --rank=2 --reg=1 --iters
 # Counts.
 awk '{ print $1, $2, $3, NR % 3 }' dense.tns >zeros.tns
 awk '$4 > 0' zeros.tns >counts.tns
-expect 3 "entries with the value 0, .*leave these out" on 1 complete zeros.tns --rank=2 --implicit=10 -o i.h5
-expect 3 "zeros.tns: .* not above 0" on 1 complete counts.tns --rank=2 --implicit=10 --holdout=0 --validate=zeros.tns -o i.h5
+expect 3 "entries with the value 0, .*remove these entries" on 1 complete zeros.tns --rank=2 --implicit=10 -o i.h5
+expect 3 "zeros.tns: .* with a value of 0 or less" on 1 complete counts.tns --rank=2 --implicit=10 --holdout=0 --validate=zeros.tns -o i.h5
 expect 0 "" on 1 complete counts.tns --rank=2 --implicit=10 --iters=5 -o i.h5
-expect 0 "no error is told against values" "$amped" predict i.h5 counts.tns --json=i.json
+expect 0 "no error is reported against the counts" "$amped" predict i.h5 counts.tns --json=i.json
 same "no rmse" "$(grep -c '"rmse": *null' i.json)" 1
-expect 0 "entries with the value 0 are of what did not happen" "$amped" recommend i.h5 --for=1:1 --of=2 -n 12 \
+expect 0 "entries have the value 0, which means that nothing happened" "$amped" recommend i.h5 --for=1:1 --of=2 -n 12 \
   --exclude=zeros.tns -o a.csv
 expect 0 "" "$amped" recommend i.h5 --for=1:1 --of=2 -n 12 --exclude=counts.tns -o b.csv
 expect 0 "" cmp a.csv b.csv

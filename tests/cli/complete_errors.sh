@@ -43,11 +43,11 @@ alone 0 "" $run --iters=501 --resume
 
 # Labels on one side alone: names go by index where the tensor has them, and are none of its indices.
 printf '1 1 1 3\n2 1 1 4\n' >bare.tns
-alone 0 "bare.tns: mode 2 (item): by index, as bare.tns has no labels" complete t.h5 --rank=2 --reg=1 --iters=2 \
+alone 0 "bare.tns: mode 2 (item): by index, because bare.tns has no labels" complete t.h5 --rank=2 --reg=1 --iters=2 \
   --test=bare.tns --nowrite
 alone 3 "t.h5: label u0 of mode 1 (user) is no index from 1" complete bare.tns --rank=2 --reg=1 --iters=2 \
   --validate=t.h5 --nowrite
-expect 0 "bare.tns: mode 2 (item): by index, as bare.tns has no labels" "$amped" recommend model.h5 --for=user:u1 \
+expect 0 "bare.tns: mode 2 (item): by index, because bare.tns has no labels" "$amped" recommend model.h5 --for=user:u1 \
   --of=item -n 2 --exclude=bare.tns
 
 # Without validation the objective chooses, not the error of training, which may rise under the penalty.
@@ -68,12 +68,12 @@ expect 0 "component 1 of 2, weight 0$" "$amped" top gone.h5
 
 # Cells that come twice are two entries of complete, and one nonzero of cpd.
 printf '1 1 1 3\n1 1 1 5\n2 2 1 4\n2 1 2 1\n' >twice.tns
-alone 0 "each counts as an entry of its own" complete twice.tns --duplicates=keep --rank=1 --reg=1 --holdout=0 --nowrite
-alone 0 "they count with their sum" cpd twice.tns --duplicates=keep --rank=1 --nowrite
+alone 0 "each is a separate entry" complete twice.tns --duplicates=keep --rank=1 --reg=1 --holdout=0 --nowrite
+alone 0 "their values are added up" cpd twice.tns --duplicates=keep --rank=1 --nowrite
 
 # Weights that are none: the cell is named.
 awk -F, '{ print $0 (NR == 1 ? ",w" : NR == 7 ? ",-2" : ",1") }' t.csv >w.csv
-alone 3 "w.csv: cell (u5, v2, w0) has a weight of -2; weights are numbers from 0" complete w.csv --value=stars \
+alone 3 "w.csv: cell (u5, v2, w0) has a weight of -2; give weights from 0" complete w.csv --value=stars \
   --keys=user,item,week --weights=w --duplicates=mean --rank=1 --reg=1 --nowrite -q
 printf '1 1 1 3\n2 1 2 4\n3 3 1 3\n' >small.tns
 printf '2 1 2 -1\n1 1 1 3\n3 3 1 1\n' >wneg.tns

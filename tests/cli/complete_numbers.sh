@@ -94,9 +94,9 @@ expect 0 "^train: rmse [1-9][.0-9]*e+[0-9]* on" on 1 complete other.train.tns --
 
 # Equal values teach nothing.
 sed 's/[^ ]*$/1/' base.train.tns >ones.tns
-expect 0 "warning: .*ones.tns: all .* values that are learnt are 1, .*--implicit" on 1 complete ones.tns \
+expect 0 "warning: .*ones.tns: all .* training values are 1, .*--implicit" on 1 complete ones.tns \
   --rank=2 --reg=1 -o ones.h5
 sed 's/[^ ]*$/1.7e9/' base.train.tns >ones.tns
-expect 0 "warning: .*ones.tns: all .* values that are learnt are 1.7e+09" on 1 complete ones.tns \
+expect 0 "warning: .*ones.tns: all .* training values are 1.7e+09" on 1 complete ones.tns \
   --rank=2 --reg=1 --bias=none -o ones.h5 --overwrite
 finish

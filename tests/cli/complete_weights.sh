@@ -168,7 +168,7 @@ other() { # other NUMBER OPTION...: refused
   number=$1
   shift
   # shellcheck disable=SC2086
-  expect 3 "other options of complete" $run --iters=4 --checkpoint=ck"$number".h5 --resume --nowrite "$@"
+  expect 3 "a run with other options" $run --iters=4 --checkpoint=ck"$number".h5 --resume --nowrite "$@"
 }
 other 1
 other 1 --weights=heavy.whole.tns
@@ -189,9 +189,9 @@ sed '9s/[^,]*$/-0.5/' sorted.csv >negative.csv
 sed '9s/[^,]*$/1e300/' sorted.csv >huge.csv
 sed '9s/[^,]*$/nan/' sorted.csv >nan.csv
 sed 's/,[^,]*$/,0/; 1s/0$/stars/' sorted.csv >zeros.csv
-refuse 3 "short.csv: has no weight of some of the" --weights=short.csv
-refuse 3 "more.csv: has 601 weights, but 1 of the cells" --weights=more.csv
-refuse 3 "strange.csv: has a weight of a cell whose mode 1" --weights=strange.csv
+refuse 3 "short.csv: lacks weights of some of the" --weights=short.csv
+refuse 3 "more.csv: has 601 weights, but 1 of their cells" --weights=more.csv
+refuse 3 "strange.csv: has a weight whose index in mode 1" --weights=strange.csv
 refuse 3 "a weight of -0.5" --weights=negative.csv
 refuse 3 "a weight of 1e+300" --weights=huge.csv
 refuse 3 "nan.csv" --weights=nan.csv

@@ -70,7 +70,7 @@ expect 3 "line $(wc -l <bad.tns): field 3" "$amped" convert bad.tns y.h5 --memor
 expect 3 "are announced" sh -c '{ printf "# nnz: 7\n"; cat b.tns; } | "$0" convert - y.h5 --memory=1M' \
   "$amped"
 expect 2 "at least 1M" "$amped" convert b.tns y.h5 --memory=1000
-expect 2 "alone has copies" "$amped" convert b.tns y.tns --copies=none
+expect 2 "other formats have no copies" "$amped" convert b.tns y.tns --copies=none
 expect 2 "all or none" "$amped" convert b.tns y.h5 --copies=some
 expect 1 "no/folder.*--temporary" "$amped" convert b.tns y.h5 --memory=1M --temporary=no/folder
 absent y.h5 y.tns

@@ -59,7 +59,7 @@ expect 0 "slabs: 2.37 KiB, all resident" on 1 x.npy --rank=2 --plan -v
 expect 2 "needs the dimensions" on 1 bench --dense
 expect 2 "two tensors" on 1 bench --dense --dims=3x4x5 x.npy
 expect 2 "two tensors" on 1 bench --dense --dims=3x4x5 --shape=nell2
-expect 2 "of the cells of --dense" on 1 bench x.npy --type=double
+expect 2 "for the cells of --dense" on 1 bench x.npy --type=double
 expect 2 "lower --dims" on 1 bench --dense --dims=3G,3G,3G
 for option in --whole --complete --stream=10; do
   expect 2 "sparse tensors" on 1 bench --dense --dims=3x4x5 $option

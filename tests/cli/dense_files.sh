@@ -92,7 +92,7 @@ expect 0 "not finite   2 cells" "$amped" info bad_cells.npy
 # What must be refused: a status, a line, and nothing left behind.
 while read -r file status message; do
   expect "$status" "$file: .*$message" "$amped" info "$file"
-  test "$file" = flat.h5 && message="is no dense tensor" && status=2
+  test "$file" = flat.h5 && message="is not a dense tensor" && status=2
   expect "$status" "$file: .*$message" "$amped" convert "$file" out.h5 --sparse
   test "$file" = flat.h5 && message="holds no tensor" && status=3
   expect "$status" "$file: .*$message" "$amped" convert "$file" out.h5 --dense
@@ -100,7 +100,7 @@ while read -r file status message; do
 done <<END
 $(cat npy.list h5.list)
 END
-expect 3 "zeros.npy: has no cell but zeros" "$amped" convert zeros.npy out.h5 --sparse
+expect 3 "zeros.npy: has only zeros" "$amped" convert zeros.npy out.h5 --sparse
 expect 3 "missing.npy: cannot be read" "$amped" convert missing.npy out.h5 --dense
 expect 3 "60000000000000000 cells\|63 bits\|more cells" "$amped" convert x.tns out.h5 --dense --dims=10000000000x10000000000x11
 expect 1 "there is no room" "$amped" convert x.tns out.h5 --dense --dims=1000000x1000000x1000
@@ -113,8 +113,8 @@ refused() {
 }
 refused "give --dense .* or --sparse" "$amped" convert le_f4.npy out.h5
 refused "exclude each other" "$amped" convert le_f4.npy out.h5 --dense --sparse
-refused "is no dense tensor" "$amped" convert x.tns out.h5 --sparse
-refused "whose cells --nan is about" "$amped" convert x.tns out.h5 --nan=zero
+refused "is not a dense tensor" "$amped" convert x.tns out.h5 --sparse
+refused "leave out --nan" "$amped" convert x.tns out.h5 --nan=zero
 refused "one value" "$amped" convert x.tns out.h5 --dense --duplicates=keep
 refused "writes .h5, .hdf5 or .npy" "$amped" convert x.tns out.csv --dense
 refused "give --dense" "$amped" convert x.tns out.npy
@@ -144,9 +144,9 @@ import h5py
 with h5py.File("y.h5", "r+") as f:
     f["dense"][1, 2, 3] += 1
 END
-expect 3 "y.h5: its cells are not those that were written" "$amped" info y.h5 --verify
-expect 3 "y.h5: its cells are not those that were written" "$amped" convert y.h5 out.h5 --sparse
-expect 3 "y.h5: its cells are not those that were written" "$amped" convert y.h5 out.h5 --dense
+expect 3 "y.h5: its cells were changed after they were written" "$amped" info y.h5 --verify
+expect 3 "y.h5: its cells were changed after they were written" "$amped" convert y.h5 out.h5 --sparse
+expect 3 "y.h5: its cells were changed after they were written" "$amped" convert y.h5 out.h5 --dense
 absent out.h5
 
 # info: the form that is better, of dense tensors and of full lists.
@@ -195,10 +195,10 @@ expect 0 "" on 2 f.h5 --rank=3 --starts=3 --iters=200 --json=f.json --nowrite -q
 close "fit" "$(field fit f.json)" 0.9005 0.001
 expect 2 "needs --dims" "$amped" generate out.h5 --dense
 expect 2 "leave out --shape, --nnz" "$amped" generate out.h5 --dense --dims=3x3x3 --nnz=5
-expect 2 "leave it and --factor-mean out" "$amped" generate out.h5 --dense --dims=3x3x3 --planted=1 --observed=0.1
+expect 2 "leave out --dense, or --observed" "$amped" generate out.h5 --dense --dims=3x3x3 --planted=1 --observed=0.1
 expect 2 "give --planted too" "$amped" generate out.h5 --dense --dims=3x3x3 --signed
 expect 2 "give --dense too" "$amped" generate out.h5 --dims=30x30x30 --nnz=5 --type=double
-expect 2 "is no HDF5 file" "$amped" generate out.tns --dense --dims=3x3x3
+expect 2 "is not an HDF5 file" "$amped" generate out.tns --dense --dims=3x3x3
 expect 2 "63 bits" "$amped" generate out.h5 --dense --dims=3000000000x3000000000x5
 expect 1 "there is no room" "$amped" generate out.h5 --dense --dims=1000000x1000000x1000
 absent out.h5 out.tns out.planted.h5

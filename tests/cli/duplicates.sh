@@ -206,7 +206,7 @@ expect 3 "the first is (a \"w 9996\", b \"x 9996\", c \"y 9996\")" on 2 3.csv --
 expect 2 "give --duplicates to amped_mpi convert" on 2 twice.h5 --duplicates=mean --rank=1 --nowrite
 expect 2 "give --duplicates to amped_mpi convert" on 1 bench twice.h5 --duplicates=last
 expect 0 "" on 1 twice.h5 --duplicates=sum --rank=1 --nowrite
-expect 2 "leave out the options of reading" on 1 bench --shape=amazon --duplicates=mean
+expect 2 "leave out options for reading" on 1 bench --shape=amazon --duplicates=mean
 expect 2 "info has no option --duplicates" "$amped" info 3.tns --duplicates=mean
 expect 2 "sum, mean, last, keep or error" "$amped" convert 3.tns x.h5 --duplicates=median
 expect 0 "" on 1 once.tns --rank=1 --iters=1 -o r.h5 -q

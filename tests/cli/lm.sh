@@ -133,7 +133,7 @@ if grep -q '"name":"mttkrp"' trace.json && grep -q '"name":"solve"' trace.json; 
 expect 0 "start 3 of 3" on 2 three.npy --rank=2,4 --starts=3 --method=lm --corcondia --iters=10 --nowrite
 expect 0 "a sweep is a damped Gauss-Newton step" on 2 list.tns --rank=4 --method=lm --nowrite
 for option in --accelerate=momentum --nonnegative --ridge=1 --l1=1; do
-  expect 2 "--method=lm has no use for it" on 1 list.tns --rank=4 --method=lm $option --nowrite
+  expect 2 "--method=lm cannot use it" on 1 list.tns --rank=4 --method=lm $option --nowrite
 done
 expect 2 "als, lm or rbs is expected" on 1 list.tns --rank=4 --method=newton --nowrite
 

@@ -143,7 +143,7 @@ not_a_lock() {
 }
 for text in "my own notes" "process 12 on $host and more" "amped_mpi lock: process twelve on $host" ""; do
   printf '%s' "$text" >k.h5.lock
-  not_a_lock "a file with '$text'" "is no lock of this program"
+  not_a_lock "a file with '$text'" "is not a lock file of amped_mpi"
   same "its text" "$(cat k.h5.lock)" "$text"
 done
 rm k.h5.lock
@@ -152,7 +152,7 @@ not_a_lock "a link" "cannot be opened as a lock"
 untouched "a link in the place of a lock"
 rm k.h5.lock
 mkfifo k.h5.lock
-not_a_lock "a pipe" "is no lock"
+not_a_lock "a pipe" "is not a lock file"
 rm k.h5.lock
 mkdir k.h5.lock
 not_a_lock "a folder" "cannot be opened as a lock"

@@ -106,7 +106,7 @@ refuse "a share" --dims=9x9x9 --planted=2 --observed=1.5
 refuse "a share" --dims=9x9x9 --planted=2 --observed=-1
 refuse "a share" --dims=9x9x9 --planted=2 --observed=nan
 refuse "is less than one" --dims=9x9x9 --planted=2 --observed=1e-6
-refuse "cells are more than can be drawn" --dims=300x300x300x300x300x300x300x300 --planted=2 --observed=1
+refuse "cells are too many to draw" --dims=300x300x300x300x300x300x300x300 --planted=2 --observed=1
 refuse "give --observed too" --dims=9x9x9 --planted=2 --nnz=100 --factor-mean=1
 refuse "factor-mean" --dims=9x9x9 --planted=2 --observed=0.5 --factor-mean=nan
 refuse "a number from 0" --dims=9x9x9 --planted=2 --observed=0.5 --noise=inf

@@ -127,7 +127,7 @@ long="t.h5 --rank=3 --tol=0 --nowrite --checkpoint=c.h5 --checkpoint-every=1"
 # shellcheck disable=SC2086
 expect 0 "" on 2 $long --iters=1
 # shellcheck disable=SC2086
-keeps c.h5 "exists and is the checkpoint of a run, from which --resume goes on" $run --nowrite --checkpoint=c.h5
+keeps c.h5 "exists and is the checkpoint of a run, which --resume continues" $run --nowrite --checkpoint=c.h5
 # shellcheck disable=SC2086
 expect 0 "after sweep 1" on 2 $long --iters=2 --resume
 mv c.h5 moved.h5

@@ -73,7 +73,7 @@ for json in '{"event":"batch","batch":2}' '{"event":"batch","batch":2,"touched":
   expect 3 "line 1: a batch without its numbers" sh -c 'echo "$1" >bad.json; "$0" plot bad.json -o x.svg' "$amped" "$json"
 done
 cat run.json stream0.json >both.json
-expect 3 "tells of sweeps and of a stream" "$amped" plot both.json -o x.svg
+expect 3 "has both sweeps and batches of a stream" "$amped" plot both.json -o x.svg
 
 # --components: those, in their order; what is left out is said in the line and in the picture.
 expect 0 "t.cpd.h5: components 1,3 of 3, by weight; the others with --components=2$" \
@@ -86,7 +86,7 @@ expect 0 "components 1-6 of 9, by weight; the others with --components=7-9" \
   "$amped" plot nine.cpd.h5 -o nine.gp
 expect 2 "no component 4; its components are 1 to 3" "$amped" plot t.cpd.h5 -o x.svg --components=1-4
 expect 2 "1,4-6" "$amped" plot t.cpd.h5 -o x.svg --components=2-1
-expect 2 "components is for results" "$amped" plot run.json -o x.svg --components=1
+expect 2 "components, which is for results" "$amped" plot run.json -o x.svg --components=1
 
 # Bars start at 0: the range of every panel of entries has it.
 same "ranges without 0" "$(sed -n 's/^set [xy]range \[\(-*[0-9.e+-]*\):\(-*[0-9.e+-]*\)\]$/\1 \2/p' t.gp |
@@ -120,10 +120,10 @@ $(rows both.gp run0; rows both.gp run1)
 END
 )
 same "the best is 0 from itself" "$last" 0
-expect 2 "name the picture with -o" "$amped" plot one.json two.json
-expect 2 "is no RUN.json" "$amped" plot one.json t.cpd.h5 -o no.gp
+expect 2 "need a name for the picture" "$amped" plot one.json two.json
+expect 2 "is not a RUN.json" "$amped" plot one.json t.cpd.h5 -o no.gp
 expect 2 "is an input" "$amped" plot one.json two.json -o two.json
-expect 3 "tells of several decompositions" "$amped" plot one.json several.json -o no.gp
+expect 3 "has several decompositions" "$amped" plot one.json several.json -o no.gp
 expect 0 "" on 1 complete first.tns --rank=2 --reg=1 --iters=2 --holdout=0 --nowrite --json=complete.json -q
 expect 3 "has the metric" "$amped" plot one.json complete.json -o no.gp
 absent no.gp
@@ -198,7 +198,7 @@ cp t.cpd.h5 own.svg
 expect 1 "overwritten" "$amped" plot own.svg -o own.svg
 expect 3 "t.h5" "$amped" plot t.h5 -o x.svg
 expect 3 "no sweep" sh -c 'echo "{}" >none.json; "$0" plot none.json -o x.svg' "$amped"
-expect 3 "line 2 is no JSON" sh -c 'printf "{}\nx\n" >bad.json; "$0" plot bad.json -o x.svg' "$amped"
+expect 3 "line 2 is not a JSON" sh -c 'printf "{}\nx\n" >bad.json; "$0" plot bad.json -o x.svg' "$amped"
 expect 3 "without its numbers" \
   sh -c 'echo "{\"event\":\"iteration\"}" >bad.json; "$0" plot bad.json -o x.svg' "$amped"
 expect 3 "missing.json" "$amped" plot missing.json -o x.svg

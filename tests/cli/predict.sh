@@ -73,7 +73,7 @@ expect 0 "" cmp standard.csv two.csv
 printf 'who,what,when,stars\na1,b1,c1,4\na99,b1,c1,3\nnobody,nothing,c2,2\n' >cold.csv
 expect 3 "cold.csv: cell 2: a99 of mode 1 is not in the model of biased.h5 (2 such cells)" "$amped" predict biased.h5 cold.csv --value=stars
 for m in biased plain; do
-  expect 0 "2 of them have an index that the model lacks" "$amped" predict $m.h5 cold.csv --value=stars --cold=predict --json=cold.json -o cold.out.csv --overwrite
+  expect 0 "2 of these cells have an index that the model lacks" "$amped" predict $m.h5 cold.csv --value=stars --cold=predict --json=cold.json -o cold.out.csv --overwrite
   reference $m.h5 cold.csv cold.json cold.out.csv
 done
 printf '8 1 1 3\n' >beyond.tns
@@ -86,7 +86,7 @@ printf 'p,q,r,s\n0,1,1,1\n' >zero.csv
 expect 3 "0 of mode 1" "$amped" predict four.h5 zero.csv -o never.csv
 
 # Errors, each in one line.
-expect 2 "nothing to tell" "$amped" predict biased.h5 keys.csv
+expect 2 "nothing to report" "$amped" predict biased.h5 keys.csv
 expect 2 "lesser first" "$amped" predict biased.h5 cells.csv --value=stars --clip=4:2
 expect 2 "lesser first" "$amped" predict biased.h5 cells.csv --value=stars --clip=4
 expect 2 "give LO:HI" "$amped" predict biased.h5 cells.csv --value=stars --clip=data
@@ -94,12 +94,12 @@ printf '1 1 1\n2 1 1\n' >bare3.tns
 expect 3 "orders 3 to 8 are supported, and a line has the indices of a cell and its value" \
   "$amped" predict biased.h5 bare3.tns -o none.csv
 printf '1 1 1 1\n2 1 1 1\n' >bare4.tns
-expect 3 "bare4.tns: has 4 numbers a line, and the model of four.h5 is of order 4: text needs 4 indices and a value" \
+expect 3 "bare4.tns: has 4 numbers per line, but the model of four.h5 has order 4: text needs 4 indices and a value" \
   "$amped" predict four.h5 bare4.tns -o none.csv
 expect 2 "refuse or predict" "$amped" predict biased.h5 cells.csv --value=stars --cold=yes
 expect 2 "missing" "$amped" predict biased.h5
 expect 3 "four.tns: has 4 modes, but biased.h5 has 3" "$amped" predict biased.h5 four.tns
-expect 3 "is no result" "$amped" predict cells.csv cells.csv
+expect 3 "is not a result" "$amped" predict cells.csv cells.csv
 expect 3 "No such file" "$amped" predict biased.h5 missing.csv -o never.csv
 expect 2 "unknown suffix" "$amped" predict biased.h5 cells.csv -o never.xls
 expect 2 "would mix" "$amped" predict biased.h5 cells.csv --value=stars -o - --json=-

@@ -178,17 +178,17 @@ for ranks in 1 2; do
   expect 0 "" on $ranks $live --epochs=$epochs -o whole.h5 --overwrite -q
   same_bits "killed, $ranks ranks" part.h5 whole.h5
 done
-expect 3 "draws other samples (blocks, 4 of them, --search=100)" on 1 a.npy --rank=3 --method=rbs --block=8 --search=100 --nowrite --checkpoint=c.h5 --resume
+expect 3 "a run with other samples (blocks, 4 of them, --search=100)" on 1 a.npy --rank=3 --method=rbs --block=8 --search=100 --nowrite --checkpoint=c.h5 --resume
 expect 3 "began with --method=rbs" on 1 a.npy --rank=3 --nowrite --checkpoint=c.h5 --resume
 
 # Refusals.
 expect 2 "two blocks of 2 R = 40" on 1 a.npy --rank=20 --method=rbs --sample=blocks --nowrite
 expect 0 "groups of about 25" on 1 a.npy --rank=20 --method=rbs --epochs=1 --search=0 --nowrite
 expect 2 "cuts the 25 indices of mode 1 into 1 blocks" on 1 a.npy --rank=2 --method=rbs --block=20 --nowrite
-expect 2 "for each of 4 ranks; --block=6" on 4 a.npy --rank=2 --method=rbs --block=8 --nowrite
+expect 2 "for each of 4 ranks; use --block=6" on 4 a.npy --rank=2 --method=rbs --block=8 --nowrite
 expect 2 "30 slices are more than the 25" on 1 a.npy --rank=2 --method=rbs --sample=slices --block=30 --nowrite
 expect 2 "search=9 is more than the 5" on 1 a.npy --rank=2 --method=rbs --epochs=5 --search=9 --nowrite
-expect 2 "of --method=rbs" on 1 a.npy --rank=2 --epochs=5 --nowrite
+expect 2 "for --method=rbs" on 1 a.npy --rank=2 --epochs=5 --nowrite
 expect 2 "leave out --iters" on 1 a.npy --rank=2 --method=rbs --iters=5 --nowrite
 expect 2 "accelerate" on 1 a.npy --rank=2 --method=rbs --accelerate=momentum --nowrite
 expect 2 "ridge" on 1 a.npy --rank=2 --method=rbs --ridge=1 --nowrite

@@ -76,13 +76,13 @@ expect 0 "" on 1 colons.h5 --rank=1 --iters=4 -q
 expect 0 "p:2" "$amped" recommend colons.cpd.h5 --for=a:b:x:y --of=c --at=d:q -n 1
 
 # Errors, each in one line.
-expect 2 "for and --of are missing" "$amped" recommend m.h5
-expect 2 "for and --of are missing" "$amped" recommend m.h5 --for=who
+expect 2 "--for .* or --of .* is missing" "$amped" recommend m.h5
+expect 2 "--for .* or --of .* is missing" "$amped" recommend m.h5 --for=who
 expect 2 "has no mode for --for=whom" "$amped" recommend m.h5 --for=whom --of=what
 expect 2 "has no mode for --of=4" "$amped" recommend m.h5 --for=who --of=4
 expect 2 "name one mode" "$amped" recommend m.h5 --for=who --of=1
-expect 2 "named before" "$amped" recommend m.h5 --for=who --of=what --at=what:b1
-expect 2 "named before" "$amped" recommend m.h5 --for=who --of=what --at=when:c1 --at=3:c2
+expect 2 "named twice" "$amped" recommend m.h5 --for=who --of=what --at=what:b1
+expect 2 "named twice" "$amped" recommend m.h5 --for=who --of=what --at=when:c1 --at=3:c2
 expect 2 "MODE:LABEL" "$amped" recommend m.h5 --for=who --of=what --at=when
 expect 2 "has no mode for --at" "$amped" recommend m.h5 --for=who --of=what --at=whence:c1
 expect 3 "m.h5: --for: mode 1 has no label a150" "$amped" recommend m.h5 --for=who:a150 --of=what
@@ -93,12 +93,12 @@ for count in 0 1000000000; do
 done
 expect 2 "for=: a mode, or MODE:LABEL, is expected" "$amped" recommend m.h5 --for= --of=what
 expect 2 "of=: a mode's name or number is expected" "$amped" recommend m.h5 --for=who --of=
-expect 2 "options of reading" "$amped" recommend m.h5 --for=who --of=what --value=n
+expect 2 "options for reading" "$amped" recommend m.h5 --for=who --of=what --value=n
 expect 2 "name OUT.csv" "$amped" recommend m.h5 --for=who --of=what -o never.h5
 expect 2 "would mix" "$amped" recommend m.h5 --for=who --of=what -o - --json=-
 expect 2 "would be overwritten" "$amped" recommend m.h5 --for=who --of=what --exclude=seen.csv -o seen.csv --overwrite
 expect 1 "exists" "$amped" recommend m.h5 --for=who --of=what -o rest.csv
-expect 3 "is no result" "$amped" recommend seen.h5 --for=who --of=what
+expect 3 "is not a result" "$amped" recommend seen.h5 --for=who --of=what
 expect 3 "No such file" "$amped" recommend m.h5 --for=who --of=what --exclude=missing.csv
 printf '1 1 1 1 5\n' >four.tns
 expect 3 "four.tns: has 4 modes" "$amped" recommend m.h5 --for=who --of=what --exclude=four.tns

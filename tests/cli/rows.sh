@@ -104,7 +104,7 @@ if test -f "$data/amino.tns.gz"; then
   at_fit 0.974858
   expect 0 "" on 2 nyc-taxi.h5 --rank=5 --nonnegative --starts=6 --iters=300 --tol=1e-7 --json=run.json --nowrite -q --overwrite
   at_fit 0.4969
-  expect 0 "no nonnegative model reaches" on 1 amino.h5 --rank=2 --nonnegative --iters=2 --nowrite
+  expect 0 "a nonnegative model cannot fit" on 1 amino.h5 --rank=2 --nonnegative --iters=2 --nowrite
   # Its share of the squared norm, from copies, a list, cells; on several ranks.
   zcat "$data/amino.tns.gz" >amino.tns
   expect 0 "" "$amped" convert amino.h5 amino.npy --dense -q
@@ -194,7 +194,7 @@ for modes in 1 2 3 1,2 1,3 2,3 1,2,3; do
 done
 expect 2 "leave out one of the two" on 1 list.tns --rank=2 --l1=1 --accelerate=momentum --nowrite
 expect 0 "" on 1 list.tns --rank=3 --iters=3 -o signed.h5 -q --overwrite
-expect 3 "is no start for --nonnegative: mode" on 2 list.tns --rank=3 --nonnegative --init=signed.h5 --nowrite
+expect 3 "cannot start --nonnegative: mode" on 2 list.tns --rank=3 --nonnegative --init=signed.h5 --nowrite
 expect 0 "" on 1 list.tns --rank=3 --iters=3 --nonnegative -o some.h5 -q --overwrite
 expect 0 "start: some.h5" on 2 list.tns --rank=3 --nonnegative --init=some.h5 --nowrite
 finish

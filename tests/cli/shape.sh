@@ -8,15 +8,15 @@ cd "$scratch" || exit 99
 
 expect 2 "missing" "$amped" bench
 expect 2 "two tensors" "$amped" bench good.h5 --shape=amazon
-expect 2 "of a --shape" "$amped" bench good.h5 --nnz=5
-expect 2 "of a --shape" "$amped" bench good.h5 --values=real
+expect 2 "for --shape" "$amped" bench good.h5 --nnz=5
+expect 2 "for --shape" "$amped" bench good.h5 --values=real
 expect 2 "leave out --skew" "$amped" bench --shape=amazon --skew=0.5
 expect 2 "leave out --skew" "$amped" bench --shape=amazon --skew=0,0,0
 expect 2 "leave out --read" "$amped" bench --shape=amazon --read=parallel
 expect 2 "real, counts or ratings" "$amped" bench --shape=amazon --values=int
 expect 2 "amazon, patents" on 2 bench --shape=amazone
 expect 2 "smaller --scale" on 1 bench --shape=twitch --scale=1000
-expect 2 "of a --shape" "$amped" good.h5 --values=real
+expect 2 "for --shape" "$amped" good.h5 --values=real
 expect 2 "two tensors" "$amped" good.h5 --shape=amazon
 expect 2 "missing" "$amped" cpd --nnz=5
 expect 2 "leave out --checkpoint" "$amped" cpd --shape=amazon --checkpoint=c.h5
@@ -210,15 +210,15 @@ same "passes" "$(field passes e.json)" 2
 expect 0 "an epoch of blocks" on 2 bench ../good.h5 --complete --method=ccd --rank=4 --repeat=1
 expect 0 "an epoch of sgd" on 2 bench ../good.h5 --complete --method=sgd --rank=4 --repeat=1
 expect 2 "whole rows" "$amped" bench ../good.h5 --complete --method=sgd --block=2
-expect 2 "of bench --complete" "$amped" bench ../good.h5 --block=2
+expect 2 "for bench --complete" "$amped" bench ../good.h5 --block=2
 expect 2 "leave out all but one" "$amped" bench ../good.h5 --whole --complete
-expect 2 "of bench --complete" "$amped" bench ../good.h5 --bias=none
-expect 2 "of bench --complete" "$amped" bench ../good.h5 --nonnegative --whole
+expect 2 "for bench --complete" "$amped" bench ../good.h5 --bias=none
+expect 2 "for bench --complete" "$amped" bench ../good.h5 --nonnegative --whole
 expect 2 "takes one --rank" "$amped" bench ../good.h5 --complete --rank=2,3
 expect 2 "at most 1023" "$amped" bench ../good.h5 --complete --rank=1024
 expect 2 "only with --whole" "$amped" bench ../good.h5 --complete -o x.h5
 expect 3 "missing.h5" "$amped" bench missing.h5 --complete
-test "$backend" = cuda && expect 2 "fit no rows" on 1 bench ../good.h5 --complete --kernel=published
+test "$backend" = cuda && expect 2 "cannot fit rows" on 1 bench ../good.h5 --complete --kernel=published
 
 # --- batches of a stream ---------------------------------------------------------------------------
 # Phases have times, whose sum is that of a batch but for what lies between them; rows touched are those of that
@@ -264,12 +264,12 @@ cd ..
 
 expect 2 "too few for 3 batches of 7000" "$amped" bench ../good.h5 --stream=7k --repeat=2
 expect 2 "leave out all but one" "$amped" bench ../good.h5 --stream=10 --complete
-expect 2 "drops entries" "$amped" bench ../good.h5 --stream=10 --history=published
+expect 2 "learns only new indices" "$amped" bench ../good.h5 --stream=10 --history=published
 expect 2 "do not apply to --stream" "$amped" bench ../good.h5 --stream=10 --read=parallel
 expect 2 "do not apply to --stream" "$amped" bench ../good.h5 --stream=10 --overlap=off
-expect 2 "of bench --stream" "$amped" bench ../good.h5 --sweeps=2
-expect 2 "of bench --stream" "$amped" bench ../good.h5 --complete --history=model
-expect 2 "of bench --complete" "$amped" bench ../good.h5 --stream=10 --method=sgd
+expect 2 "for bench --stream" "$amped" bench ../good.h5 --sweeps=2
+expect 2 "for bench --stream" "$amped" bench ../good.h5 --complete --history=model
+expect 2 "for bench --complete" "$amped" bench ../good.h5 --stream=10 --method=sgd
 expect 2 "at most 1023" "$amped" bench ../good.h5 --stream=10 --rank=1024
 expect 2 "" "$amped" bench ../good.h5 --stream=0
 expect 3 "missing.h5" "$amped" bench missing.h5 --stream=10
@@ -279,7 +279,7 @@ expect 2 "only with --whole" "$amped" bench ../good.h5 -o x.h5
 expect 2 "takes one --rank" "$amped" bench ../good.h5 --whole --rank=2,3
 expect 2 "has no option --whole" "$amped" cpd ../good.h5 --whole
 expect 2 "two outputs" "$amped" bench ../good.h5 --whole -o x.h5 --trace=x.h5
-expect 2 "/dev/null: is no place" on 2 bench ../good.h5 --whole -o /dev/null
+expect 2 "/dev/null: cannot hold a result" on 2 bench ../good.h5 --whole -o /dev/null
 expect 1 "nowhere" on 2 bench ../good.h5 --whole -o nowhere/x.h5
 expect 3 "missing.h5" on 2 bench missing.h5 --whole
 

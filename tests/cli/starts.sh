@@ -130,7 +130,7 @@ bad=$(sed -n 's/.*"event":"end","rank":4,.*"corcondia":\([^,]*\),.*/\1/p' p.json
 if awk -v g="$good" -v b="$bad" 'BEGIN { exit !(g > 90 && b < 50) }'; then pass; else fail "R = 3: $good %, R = 4: $bad %"; fi
 
 # --- refused --------------------------------------------------------------------------------------
-expect 2 "11 that is more" on 2 five.h5 --rank=11 --corcondia --nowrite
+expect 2 "11 there are more" on 2 five.h5 --rank=11 --corcondia --nowrite
 expect 0 "R = 11: no core consistency" on 2 five.h5 --rank=11,2 --corcondia --iters=1 --nowrite
 expect 2 "is expected" "$amped" t.h5 --rank=4,4
 expect 2 "is expected" "$amped" t.h5 --rank=4,

@@ -294,7 +294,7 @@ for input in repeated.tns repeated.h5; do
   rule mean2.state replaced.tns twice.tns --duplicates=last
 done
 fresh mean2.state
-alone 0 'duplicates=last holds for batches of this run; its first fit had mean' stream live.state day8.tns \
+alone 0 'duplicates=last applies to the batches of this run; the first fit had mean' stream live.state day8.tns \
   --duplicates=last
 
 # --- rows that the state has, and that have learnt nothing, learn -------------------------------------------
@@ -341,7 +341,7 @@ PY
 fi
 for file in $empty; do
   fresh full.state
-  expect 0 "$file: has no entries; it is passed over" on 2 stream live.state $file day7.tns
+  expect 0 "$file: has no entries; it is skipped" on 2 stream live.state $file day7.tns
   same "batches after $file" "$("$amped" info live.state | sed -n 's/^batches *\([0-9]*\),.*/\1/p')" 2
 done
 
@@ -449,18 +449,18 @@ alone 2 'cut one INPUT' stream live.state day8.tns day9.tns --by=3
 alone 2 '--batch counts indices of --by' stream live.state day8.tns --batch=2
 alone 2 '--follow takes batches from its folder' stream live.state day8.tns --follow=.
 alone 2 'a number above 0' stream live.state day8.tns --forget=0
-alone 2 'a stream does not know its values' stream live.state day8.tns --clip=data
-alone 2 'forgets by 1 since its first batch' stream live.state day8.tns --forget=0.5
+alone 2 'the range of later batches is unknown' stream live.state day8.tns --clip=data
+alone 2 'has --forget=1 since its first batch' stream live.state day8.tns --forget=0.5
 alone 2 'is named as a file of this run' stream live.state day8.tns --json=live.state
 alone 3 'cannot be opened' stream no.state day8.tns
 alone 3 '' stream first.h5 day8.tns
 alone 2 '--state holds one model' complete first.tns --rank=2,3 --state=x.state
-alone 2 'knows no biases; add --bias=none' complete first.tns --state=x.state --history=published
+alone 2 'has no biases; add --bias=none' complete first.tns --state=x.state --history=published
 alone 2 'leave out --nonnegative' complete first.tns --state=x.state --history=published --bias=none \
   --nonnegative
 alone 2 'leave out --context' complete first.tns --state=x.state --history=published --bias=none --context=3
 alone 2 'add --state=FILE' complete first.tns --history=published --bias=none
-alone 2 'which batches cannot tell' complete first.tns --implicit=2 --state=x.state
+alone 2 'a batch cannot say which cells have none' complete first.tns --implicit=2 --state=x.state
 alone 2 'is named for two outputs' complete first.tns --state=x.h5 -o x.h5
 alone 2 'is named as a file of this run' complete first.tns --state=first.tns
 alone 1 '--overwrite' complete first.tns --reg=1 --rank=2 --iters=1 --nowrite --state=full.state

@@ -57,7 +57,7 @@ for name in s.st.journal s.st.prev s.st.journal.prev; do
     alone 2 "$name: is a file of the state s.st.*name another" stream s.st day2.tns $option $name --overwrite
   done
 done
-alone 2 'the lock of the other' stream s.st day2.tns --json=s.st.journal.lock
+alone 2 'the name of the other.s lock file' stream s.st day2.tns --json=s.st.journal.lock
 alone 2 'is a file of the state' stream s.st --plan --json=./s.st.journal --overwrite
 kept s.st s.st.journal
 for option in -o --json --trace --checkpoint; do
@@ -99,10 +99,10 @@ absent s.st.lock s.st.journal.lock
 
 # --- options of a state without one, and a state without a penalty ---------------------------------------
 # shellcheck disable=SC2086
-alone 2 '--keep-validation is of a state; add --state=FILE' complete first.tns $fit --keep-validation=10
+alone 2 '--keep-validation is for a state; add --state=FILE' complete first.tns $fit --keep-validation=10
 alone 0 '' complete first.tns --rank=2 --reg=0 --iters=2 --nowrite --state=none.st
 alone 0 'learnt 2 batches' stream none.st day1.tns day2.tns
-same "warnings of no penalty" "$(grep -c 'warning: .*without a unique solution' err)" 1
+same "warnings of no penalty" "$(grep -c 'warning: .*no unique solution' err)" 1
 awk '{ $4 += 1; print }' day1.tns >new.tns
 alone 0 'learnt 1 batch;' stream s.st new.tns
 same "warnings of a penalty" "$(grep -c 'unique solution' err)" 0
@@ -134,7 +134,7 @@ kill -s TERM $holder
 exec 9>&-
 wait $holder
 same "status of --follow after SIGTERM" $? 85
-grep -q 'inc/a.csv: is no file; it is passed over' watched.txt && pass || fail "no line about the pipe"
+grep -q 'inc/a.csv: is not a regular file; it is skipped' watched.txt && pass || fail "no line about the pipe"
 # A second Ctrl-C ends a stream that waits for its input, behind a batch that is safe.
 awk '{ $4 += 3; print }' day1.tns >newer.tns
 watch stream s.st newer.tns -
@@ -145,7 +145,7 @@ done
 wait $holder
 same "status after Ctrl-C twice" $? 130
 exec 9>&-
-grep -q 'ended by SIGINT (Ctrl-C); the state holds the batches before' watched.txt && pass ||
+grep -q 'ended by SIGINT (Ctrl-C); the state holds the earlier batches' watched.txt && pass ||
   fail "what is saved: $(cat watched.txt)"
 alone 0 'learnt 0 batches, 1 skipped' stream s.st newer.tns
 
@@ -156,7 +156,7 @@ for what in text tensor; do
   rm -f other.st.prev
   case $what in text) echo "my notes" >other.st.prev ;; *) "$amped" convert day1.tns prev.h5 -q --overwrite && mv prev.h5 other.st.prev ;; esac
   cp other.st.prev notes
-  alone 1 'other.st.prev: is no state of this program' stream other.st day2.tns
+  alone 1 'other.st.prev: is not a state of amped_mpi' stream other.st day2.tns
   expect 0 '' cmp notes other.st.prev
 done
 rm -f other.st.prev
@@ -175,7 +175,7 @@ alone 0 'learnt 2 batches;' stream cut.st all.tns --by=3 --batch=2
 alone 0 'learnt 0 batches, 2 skipped;' stream cut.st all.tns --by=3 --batch=2
 grep -q 'not cut from' err && fail "a notice of batches that were" || pass
 alone 0 'learnt 1 batch;' stream cut.st some.tns
-alone 0 'has 1 batch that was not cut from all.tns; .*learnt again' stream cut.st all.tns --by=3 --batch=2
+alone 0 '1 earlier batch was not cut from all.tns; .*learnt again' stream cut.st all.tns --by=3 --batch=2
 
 # --- slices come in the order of time, however rows are sorted; what came late is told --------------------
 awk 'BEGIN {
@@ -203,16 +203,16 @@ done
 # The first fit lacks ten of its days' rows.
 { sed -n 1p first.csv && sed 1d first.csv | sed 1,10d; } >early.csv
 alone 0 '' complete early.csv --value=v --rank=2 --reg=1 --nowrite --state=days.st --overwrite
-alone 0 'at least 10 of them are not learnt' stream days.st by-user.csv --value=v --by=day
+alone 0 'at least 10 of them are never learnt' stream days.st by-user.csv --value=v --by=day
 sed 's/\([1-9]\)\.5\.2023/day \1/' days.csv >named.csv
 sed 's/\([1-9]\)\.5\.2023/day \1/' first.csv >named-first.csv
 alone 0 '' complete named-first.csv --value=v --rank=2 --reg=1 --nowrite --state=days.st --overwrite
-alone 0 'are no numbers, dates or times' stream days.st named.csv --value=v --by=day
+alone 0 'are not numbers, dates or times' stream days.st named.csv --value=v --by=day
 
 # --- a state is no result ----------------------------------------------------------------------------------
 for command in "predict s.st day1.tns" "recommend s.st --for=1 --of=2" "top s.st"; do
   # shellcheck disable=SC2086
-  expect 3 "s.st: is the state of a stream, no result; amped_mpi stream s.st -o RESULT.h5" "$amped" $command
+  expect 3 "s.st: is the state of a stream, not a result; amped_mpi stream s.st -o RESULT.h5" "$amped" $command
 done
 
 # --- an index that makes too many rows -------------------------------------------------------------------

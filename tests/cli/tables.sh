@@ -29,9 +29,9 @@ expect 0 "factor match score 1.000000" "$amped" compare table.h5 tensor.h5
 expect 0 "labels 3 *week: 9 ... 10" "$amped" info table.h5
 expect 0 "" on 1 bench r.csv --value=stars --rank=2 --repeat=1
 expect 2 "generate has no option --value" "$amped" generate g.h5 --value=counts
-expect 2 "--memory are of --method=rbs" "$amped" r.csv --memory=1M
+expect 2 "--memory are for --method=rbs" "$amped" r.csv --memory=1M
 expect 2 "r.h5: --keys is for tables" on 1 r.h5 --keys=a,b,c
-expect 2 "leave out the options of reading" on 1 --shape=amazon --keys=a,b,c
+expect 2 "leave out options for reading" on 1 --shape=amazon --keys=a,b,c
 printf '1 1 1 5\n2 2 2 1\n' >zero.tns
 expect 0 "3 x 3 x 3" on 1 zero.tns --rank=1 --index-base=0 -o x.h5 --overwrite
 expect 0 "4 x 5 x 6" on 1 zero.tns --rank=1 --dims=4x5x6 -o x.h5 --overwrite
@@ -124,15 +124,15 @@ expect 3 'the first is (user "bob", item "rum", week "10"); correct' sh -c \
   'cat twice.csv | "$0" convert - x.h5 --overwrite --value=stars --duplicates=error' "$amped"
 expect 0 "--duplicates=error names the first" "$amped" convert twice.csv x.h5 --overwrite --value=stars
 printf 'a,b,c\nx,y,z\nx,y,w\nx,y,z\nx,y,z\n' >log.csv
-expect 0 "2 rows repeat earlier ones" on 1 log.csv --rank=1 -o y.h5 --overwrite
-expect 0 "2 rows repeat earlier ones" "$amped" convert log.csv x.h5 --overwrite
+expect 0 "2 rows repeat earlier rows" on 1 log.csv --rank=1 -o y.h5 --overwrite
+expect 0 "2 rows repeat earlier rows" "$amped" convert log.csv x.h5 --overwrite
 same "no warning of counted rows" "$(grep -c warning "$scratch/err")" 0
 expect 0 "range *1 ... 3" sh -c '"$0" convert x.h5 x.tns -q && "$0" info x.tns' "$amped"
 printf 'head,relation,tail\na,of,b\nc,of,a\nb,of,d\n' >graph.csv
 expect 0 "4 x 1 x 4" "$amped" convert graph.csv x.h5 --overwrite --same-labels=head,tail
 same "shared labels" "$(labels x.h5 | grep -c 'a \.\.\. d')" 2
 expect 0 "4 x 1 x 4" on 1 graph.csv --same-labels=head,tail --rank=1 -o x.h5 --overwrite
-expect 2 "is no key" "$amped" convert graph.csv x.h5 --overwrite --same-labels=head,stars
+expect 2 "is not a key" "$amped" convert graph.csv x.h5 --overwrite --same-labels=head,stars
 
 # --- natural order of labels ----------------------------------------------------------------------
 awk 'BEGIN { print "day,hour,place,n"; for (i = 0; i < 60000; i++)
@@ -175,7 +175,7 @@ printf 'user,item,week,stars\nann,tea,9,5\nbob,tea,9,0\n' >zeros.csv
 expect 0 "mode 1: 1 of 2" "$amped" convert zeros.csv x.h5 --overwrite --value=stars --compact --drop-zeros
 expect 0 "" "$amped" convert ids.tns x.h5 --overwrite --compact --index-base=0 -q
 expect 0 "labels 1 *5 ... 999000006998" "$amped" info x.h5
-expect 2 "would part" "$amped" convert graph.csv x.h5 --overwrite --compact --same-labels=head,tail
+expect 2 "would separate" "$amped" convert graph.csv x.h5 --overwrite --compact --same-labels=head,tail
 expect 1 "mode 1 has 999000006998 indices.*convert --compact" on 1 ids.tns --rank=2 --plan
 expect 0 "" on 2 c.h5 --rank=2 --iters=2 -o x.h5 --overwrite -q
 expect 2 "is a result.*--compact" "$amped" convert x.h5 y.npy --compact

@@ -23,10 +23,10 @@ expect 2 "ranges such as 1,4-6" "$amped" top six.h5 --components=1,1
 printf '1 1 1 5\n2 2 2 3\n' >five.tns
 cp five.tns five.tns.gz # the name decides
 for command in top plot; do
-  expect 3 "five.tns: is no result; $command takes those of cpd and complete; amped_mpi five.tns makes one: five.cpd.h5" "$amped" $command five.tns
-  expect 3 "t.h5: is no result.*makes one: t.cpd.h5" "$amped" $command "$PWD/t.h5"
+  expect 3 "five.tns: is not a result; $command needs a result of cpd or complete; amped_mpi five.tns makes one: five.cpd.h5" "$amped" $command five.tns
+  expect 3 "t.h5: is not a result.*makes one: t.cpd.h5" "$amped" $command "$PWD/t.h5"
 done
-expect 3 "five.tns.gz: is no result.* five.cpd.h5" "$amped" compare six.h5 five.tns.gz
+expect 3 "five.tns.gz: is not a result.* five.cpd.h5" "$amped" compare six.h5 five.tns.gz
 expect 3 "cannot be read" "$amped" top missing.tns
 
 # Width: modes come below others where a line is too short; labels are cut where that saves lines.

@@ -131,11 +131,11 @@ for seed in ${AMPED_SEEDS:-11 22 33}; do
   refused "mode 1 is called item" complete train.csv $fit $value --test=swapped.csv --nowrite
   refused "mode 1 is called item" complete train.csv $fit $value --validate=swapped.csv --nowrite
   refused "mode 1 is called item" complete train.csv $fit $value --weights=swapped.csv --nowrite
-  refused "indices alone" complete numbered.h5 $fit --test=test.tns --nowrite
-  refused "no index from 1" complete train.h5 $fit --test=named-test.csv $value --nowrite
+  refused "has only indices" complete numbered.h5 $fit --test=test.tns --nowrite
+  refused "not an index from 1" complete train.h5 $fit --test=named-test.csv $value --nowrite
   expect 0 "" "$amped" complete train.csv $fit $value -o n.h5 --overwrite
-  refused "indices alone" predict n.h5 test.tns
-  refused "indices alone" recommend n.h5 --for=1 --of=2 --exclude=test.tns
+  refused "has only indices" predict n.h5 test.tns
+  refused "has only indices" recommend n.h5 --for=1 --of=2 --exclude=test.tns
   expect 0 "" "$amped" complete named-train.csv $fit $value -o m.h5 --overwrite
   expect 0 "by index" "$amped" predict m.h5 test.tns
   refused "mode 1 is called item" predict m.h5 swapped.csv $value

@@ -214,7 +214,7 @@ if ! limited 4000000 "$amped" --version 2>&1 | grep -q AddressSanitizer; then
     --nowrite --backend=cpu -t 1 >out 2>&1 </dev/null; then
     echo "skipped: 300000 KiB do not hold the program and its threads: $(grep '^amped_mpi: ' out | head -n 1)"
   elif test "$backend" = cpu && starts 300000; then
-    expect 1 "long.tns: has more than .* do not suffice.* amped_mpi convert\|out of memory: .* nonzeros" \
+    expect 1 "long.tns: has more than .* too many for .* amped_mpi convert\|out of memory: .* nonzeros" \
       limited 300000 $mpirun -np 1 "$amped" long.tns --rank=2 --iters=1 --nowrite --backend=cpu -t 1
   fi
 else

@@ -257,7 +257,7 @@ START_TEST(a_format_that_lacks_an_operation_is_refused_by_name) {
   uint64_t device = 0;
   uint64_t host = 0;
   fixture_open(&f, "list");
-  check_fails(AMPED_USAGE, "--kernel=list takes ordered copies alone",
+  check_fails(AMPED_USAGE, "--kernel=list needs sorted copies",
               amped_load_list_bytes(&f.plan, &f.worker, NULL, &device, &host));
   fixture_close(&f);
   const amped_backend_options missing = {.threads = 1, .local_size = 1, .format = "nosuch"};

@@ -484,8 +484,7 @@ START_TEST(observed_numbers_must_go_together) {
   check_fails(AMPED_USAGE, "less than one", amped_observed_create(&spec, &t, &k, &sd));
   spec = good;
   spec.dims[0] = spec.dims[1] = AMPED_MAX_DIM;
-  check_fails(AMPED_USAGE, "cells are more than can be drawn",
-              amped_observed_create(&spec, &t, &k, &sd));
+  check_fails(AMPED_USAGE, "cells are too many to draw", amped_observed_create(&spec, &t, &k, &sd));
   spec.dims[0] = spec.dims[1] = UINT64_C(1) << 29;
   check_fails(AMPED_FAILED, "--observed", amped_observed_create(&spec, &t, &k, &sd));
   spec = good;

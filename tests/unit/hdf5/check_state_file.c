@@ -674,7 +674,7 @@ START_TEST(a_state_that_is_lost_is_replaced) {
   ck_assert_int_eq(syscall(SYS_unlink, path), 0);
   ck_assert_int_eq(syscall(SYS_unlink, file_name(3)), 0); /* what is between them is missing */
   amped_state_file *file = NULL;
-  check_fails(AMPED_BAD_INPUT, "does not follow", amped_state_file_open(path, true, &file));
+  check_fails(AMPED_BAD_INPUT, "does not belong to", amped_state_file_open(path, true, &file));
   free_copies(&c);
   remove_all();
   check_no_leak();
@@ -693,7 +693,7 @@ START_TEST(a_cut_journal_has_whole_batches) {
     put_copies(&c);
     ck_assert_int_eq(truncate(file_name(2), (off_t)length), 0);
     if (length < 64) {
-      check_fails(AMPED_BAD_INPUT, "is no journal", amped_state_file_open(path, false, &file));
+      check_fails(AMPED_BAD_INPUT, "is not the journal", amped_state_file_open(path, false, &file));
       continue;
     }
     const uint64_t b = check_disk(&small, false);
@@ -1063,7 +1063,7 @@ START_TEST(other_files_are_not_journals) {
   check_ok(stream(&small, 1, 3));
   copies c = take_copies();
   testing_write_file(file_name(2), "notes of mine\n", 14);
-  check_fails(AMPED_BAD_INPUT, "is no journal", amped_state_file_open(path, true, &file));
+  check_fails(AMPED_BAD_INPUT, "is not the journal", amped_state_file_open(path, true, &file));
   ck_assert_int_eq(syscall(SYS_unlink, file_name(2)), 0);
   ck_assert_int_eq(symlink("/dev/null", file_name(2)), 0);
   check_fails(AMPED_FAILED, ".journal", amped_state_file_open(path, true, &file));
@@ -1073,12 +1073,12 @@ START_TEST(other_files_are_not_journals) {
   other.size++;
   check_ok(stream(&other, 1, 1));
   testing_write_file(file_name(2), c.bytes[2], c.counts[2]);
-  check_fails(AMPED_BAD_INPUT, "does not follow", amped_state_file_open(path, true, &file));
+  check_fails(AMPED_BAD_INPUT, "does not belong to", amped_state_file_open(path, true, &file));
   remove_all();
   const world wide = {AMPED_F32, 9, AMPED_HISTORY_EQUATIONS, 14, 5};
   check_ok(stream(&wide, 1, 1));
   testing_write_file(file_name(2), c.bytes[2], c.counts[2]);
-  check_fails(AMPED_BAD_INPUT, "does not follow", amped_state_file_open(path, true, &file));
+  check_fails(AMPED_BAD_INPUT, "does not belong to", amped_state_file_open(path, true, &file));
   free_copies(&c);
   remove_all();
   check_no_leak();

@@ -72,9 +72,9 @@ START_TEST(options_without_validation_choose_nothing) {
   check_ok(amped_complete_options_check(&o));
   ck_assert(o.holdout == 0.0);
   o = (amped_complete_options){.holdout_given = true};
-  check_fails(AMPED_USAGE, "nothing validates", amped_complete_options_check(&o));
+  check_fails(AMPED_USAGE, "no entries to validate on", amped_complete_options_check(&o));
   o.reg_count = 2;
-  check_fails(AMPED_USAGE, "nothing validates", amped_complete_options_check(&o));
+  check_fails(AMPED_USAGE, "no entries to validate on", amped_complete_options_check(&o));
   o.reg_count = 1;
   check_ok(amped_complete_options_check(&o));
   o = (amped_complete_options){.method = AMPED_COMPLETE_SGD, .implicit = 1.0};

@@ -134,19 +134,19 @@ START_TEST(bad_headers_are_refused) {
   check_refused("no integers or floats", 1, HEADER("'f4'", "False", "(2, 3, 4)"), 96);
   check_refused("neither True nor False", 1, HEADER("'<f4'", "Maybe", "(2, 3, 4)"), 96);
   check_refused("without a shape", 1, HEADER("'<f4'", "False", "[2, 3, 4]"), 96);
-  check_refused("no list of dimensions", 1, HEADER("'<f4'", "False", "(2, -3, 4)"), 96);
-  check_refused("no list of dimensions", 1,
+  check_refused("not a list of dimensions", 1, HEADER("'<f4'", "False", "(2, -3, 4)"), 96);
+  check_refused("not a list of dimensions", 1,
                 HEADER("'<f4'", "False", "(2, 18446744073709551616, 4)"), 96);
   check_refused("63 bits", 1, HEADER("'<f4'", "False", "(4294967296, 4294967296, 4294967296)"), 96);
   check_refused("63 bits", 1, HEADER("'<f4'", "False", "(4294967296, 536870912, 1)"), 96);
   check_refused("cut off", 1, HEADER("'<f4'", "False", "(4294967296, 134217728, 1)"), 96);
   check_refused("shape does not end", 1, HEADER("'<f4'", "False", "(2 3 4)"), 96);
   check_refused("lacks", 1, "{'descr': '<f4', 'shape': (2, 3, 4)}", 96);
-  check_refused("no dictionary", 1, "[1, 2]", 96);
-  check_refused("no dictionary", 1, "{'descr': '<f4', 'descr': '<f4'}", 96);
+  check_refused("not a dictionary", 1, "[1, 2]", 96);
+  check_refused("not a dictionary", 1, "{'descr': '<f4', 'descr': '<f4'}", 96);
   check_refused("does not end", 1, "{'descr': '<f4' 'shape': (2, 3, 4)", 96);
-  check_refused("no dictionary of", 1, "{'descr': '<f4', ", 96);
-  check_refused("behind its dictionary", 1,
+  check_refused("not a dictionary of", 1, "{'descr': '<f4', ", 96);
+  check_refused("after its dictionary", 1,
                 "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3, 4)} x", 96);
 }
 

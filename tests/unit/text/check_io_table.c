@@ -190,7 +190,7 @@ START_TEST(modes_share_labels_where_told) {
   o.same_labels = "head";
   check_fails(AMPED_USAGE, "name two or more", read_csv("head,relation,tail\na,of,b\n", &o, &t));
   o.same_labels = "head,weight";
-  check_fails(AMPED_USAGE, "\"weight\" is no key; keys are head, relation, tail",
+  check_fails(AMPED_USAGE, "\"weight\" is not a key; keys are head, relation, tail",
               read_csv("head,relation,tail\na,of,b\n", &o, &t));
   check_no_leak();
 }
@@ -276,7 +276,7 @@ START_TEST(bad_tables_are_named) {
       {"a,b,c,n\nx,y,z,1e999\n", NULL, "n", AMPED_BAD_INPUT, "\"1e999\" is not a finite number"},
       {"a,b,c\n\"p\nq\",y,z\nx,y\"y,z\n", NULL, NULL, AMPED_BAD_INPUT,
        "line 4: a quote inside a cell"},
-      {"a,b,c\nx,\"y\"y,z\n", NULL, NULL, AMPED_BAD_INPUT, "line 2: text behind a closing quote"},
+      {"a,b,c\nx,\"y\"y,z\n", NULL, NULL, AMPED_BAD_INPUT, "line 2: text after a closing quote"},
       {"a,b,c\nx,y,z\nx,\"y,z\n1,2,3\n", NULL, NULL, AMPED_BAD_INPUT,
        "line 3: the quote that opens here is never closed"},
       {"a,b,c\nx,y,z\nx,\xff,z\n", NULL, NULL, AMPED_BAD_INPUT,

@@ -545,7 +545,7 @@ START_TEST(options_override_the_file) {
   amped_sptensor_free(&t);
   check_fails(AMPED_BAD_INPUT, "line 2: field 1: index 3 is too large for dimension 2 of --dims",
               read_text("1 1 1 1\n3 1 1 1\n", &dims, &t));
-  check_fails(AMPED_USAGE, "--dims names 3", read_text("1 1 1 1 1\n", &dims, &t));
+  check_fails(AMPED_USAGE, "--dims has 3", read_text("1 1 1 1 1\n", &dims, &t));
   check_no_leak();
 }
 
@@ -578,7 +578,7 @@ START_TEST(bad_lines_are_named) {
       {"1 1\n", "line 1: a tensor of order 1; orders 3 to 8"},
       {"1 1 1 1 1 1 1 1 1 1\n", "line 1: a tensor of order 9; orders 3 to 8"},
       {"2\n3 4\n1 1 1\n", "line 1: a tensor of order 2; orders 3 to 8"},
-      {"3\n3 4\n1 1 1\n", "line 2: 2 fields where the header has 3"},
+      {"3\n3 4\n1 1 1\n", "line 2: 2 fields, but the header has 3"},
       {"3\n3 0 4\n1 1 1 1\n", "line 2: dimension 2 is 0"},
       {"3\n3 9223372036854775809 4\n1 1 1 1\n", "line 2: \"9223372036854775809\" is not"},
       {"3\n3 4 5\n4 1 1 1\n",
@@ -586,7 +586,7 @@ START_TEST(bad_lines_are_named) {
       {"sptensor\n3\n3 4 5\n2\n1 1 1 1\n", "line 4: 2 nonzeros are announced, but 1 follow"},
       {"sptensor\n3\n3 4 5\n9223372036854775807\n1 1 1 1\n", "line 4: 9223372036854775807 nonz"},
       {"sptensor\n3\n3 4 5\n-1\n1 1 1 1\n", "line 4: \"-1\" is not a number of nonzeros"},
-      {"sptensor\n3\n3 4 5\n1 1 1 1\n", "line 4: 4 fields where the header has 1"},
+      {"sptensor\n3\n3 4 5\n1 1 1 1\n", "line 4: 4 fields, but the header has 1"},
       {"sptensor\n3\n3 4 5\n1\n0 1 1 1\n", "line 5: field 1: index 0"},
       {"tensor\n3\n1 1 2\n1\n", "1 values, but the dimensions have 2 elements"},
       {"tensor\n3\n1 1 2\n1\n2\n3\n", "line 6: more values than"},
@@ -595,9 +595,9 @@ START_TEST(bad_lines_are_named) {
       {"tensor\n3\n1 1 2\n1\n1e999\n", "line 5: not one finite number"},
       {"tensor\n3\n1 1 2\n0\n0\n", "holds no nonzeros"},
       {"tensor\n3\n4294967296 4294967296 4\n0\n", "more than 2^64 elements"},
-      {"tensor of mine\n3\n", "line 1: 3 fields where the header has 1"},
+      {"tensor of mine\n3\n", "line 1: 3 fields, but the header has 1"},
       {"ktensor\n3\n", "line 1: a ktensor is a model"},
-      {"sptensor of mine\n3\n", "line 1: \"of\" behind sptensor"},
+      {"sptensor of mine\n3\n", "line 1: \"of\" after sptensor"},
       {"# nnz: 3\n1 1 1 1\n", "line 1: 3 nonzeros are announced, but 1 follow"},
       {"# dims: 3 3\n1 1 1 1\n", "line 1: a tensor of order 2"},
       {"# dims: 3 3 3\n1 1 1 1 1\n", "line 2: 5 fields, not 4"},
