@@ -30,7 +30,7 @@ expect 0 "^components  *3, and a column of biases$" "$amped" info ck.h5 --json=i
 same "components" "$(field ncomps info.json)" 3
 alone 3 "ck.h5: has 3 components; use --rank=3" complete t.h5 --rank=2 --reg=1 --checkpoint=ck.h5 --resume --nowrite -q
 # shellcheck disable=SC2086
-alone 3 "ck.h5: .*other options of complete: --reg-bias differs" $run --iters=500 --reg-bias=2 --resume
+alone 3 "ck.h5: .*with other options: --reg-bias differs" $run --iters=500 --reg-bias=2 --resume
 sweeps=$(field sweeps info.json) # writing takes longer than a sweep: not all of them have a checkpoint
 if test "$sweeps" -gt 1; then
   # shellcheck disable=SC2086
@@ -45,7 +45,7 @@ alone 0 "" $run --iters=501 --resume
 printf '1 1 1 3\n2 1 1 4\n' >bare.tns
 alone 0 "bare.tns: mode 2 (item): by index, because bare.tns has no labels" complete t.h5 --rank=2 --reg=1 --iters=2 \
   --test=bare.tns --nowrite
-alone 3 "t.h5: label u0 of mode 1 (user) is no index from 1" complete bare.tns --rank=2 --reg=1 --iters=2 \
+alone 3 "t.h5: label u0 of mode 1 (user) is not an index from 1" complete bare.tns --rank=2 --reg=1 --iters=2 \
   --validate=t.h5 --nowrite
 expect 0 "bare.tns: mode 2 (item): by index, because bare.tns has no labels" "$amped" recommend model.h5 --for=user:u1 \
   --of=item -n 2 --exclude=bare.tns
