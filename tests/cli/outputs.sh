@@ -210,7 +210,7 @@ for case in "INT 0 job" "TERM 0 job" "TERM 2 rank" "USR1 3 job"; do
   rm -f t.partial.cpd.h5
   stop "$1" "$2" "$3" --on-signal=result
   same "status after $case with --on-signal=result" $status 85
-  one_line "t.partial.cpd.h5: holds the result after sweep [0-9]*, where a signal stopped the run"
+  one_line "t.partial.cpd.h5: holds the result after sweep [0-9]*; a signal stopped the run"
   at=$(sed -n 's/.*after sweep \([0-9]*\),.*/\1/p' err)
   expect 0 "fit .* after $at sweeps" "$amped" info t.partial.cpd.h5
   absent t.cpd.h5
