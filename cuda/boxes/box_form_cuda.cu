@@ -638,7 +638,8 @@ done:
   return status;
 }
 
-/* A saturated counter stands for any number of nonzeros. */
+/* Count each row's additions and, for fixed sums, its nonzeros. A counter at UINT32_MAX is
+ * saturated: the row may have all nonzeros of this rank. */
 static amped_status count_way(amped_copies_cuda *c, int mode, uint32_t *d_adds, void *d_counted) {
   box_state *s = state_of(c);
   box_way *way = &s->ways[mode];

@@ -118,8 +118,9 @@ __global__ void find_maxima(const float *rows, uint64_t count, unsigned ld, uint
     atomicMax(&maxima[column], most);
 }
 
-/* scales[column] = the largest power of two for which most_nnz terms of the largest size stay below
- * 2^62. A value that is not finite makes the column's sums NaN. */
+/* scales[column] = a power of two, so that most_nnz scaled terms of the largest size add up to less
+ * than 2^62. If all terms are 0, the scale is 1. A value that is not finite makes the column's sums
+ * NaN. */
 __global__ void make_scales(const uint32_t *maxima, int factors, unsigned ld,
                             const uint64_t *largest, double most_nnz, double *scales) {
   const unsigned column = threadIdx.x + blockIdx.x * blockDim.x;
@@ -127,7 +128,7 @@ __global__ void make_scales(const uint32_t *maxima, int factors, unsigned ld,
     return;
   double value = __longlong_as_double((long long)*largest);
   int exponent = 0;
-  int sum = 0; /* the terms' sum is below 2^sum */
+  int sum = 0; /* exponent: most_nnz of the largest terms add up to less than 2^sum */
   bool finite = isfinite(value);
   bool zero = value == 0.0;
   (void)frexp(value, &exponent);

@@ -55,7 +55,7 @@ template <typename T, typename I> struct box_problem {
   const uint32_t *tiles;
   const uint32_t *turns;
   const uint32_t *bundle_firsts;
-  uint64_t first;                  /* number in the copy of the planes' first nonzero */
+  uint64_t first;                  /* the number that the planes' first nonzero has in the copy */
   unsigned bundles, most, buckets; /* buckets: 0 if bundles are not sorted */
   amped_box_job job;
   const uint32_t *hot_bits;
@@ -115,8 +115,8 @@ struct stretches {
 /* 2^32 over the golden ratio: its multiples, modulo 2^32, are evenly spread. */
 constexpr uint32_t golden_turn = 0x9e3779b9U;
 
-/* Encode an output row as an entry of rows[]: the row in its tile, or for a frequent row the part
- * that this stretch adds to. A stretch has one entry for each row. */
+/* Encode an output row as an entry of rows[]: the row in its tile. A frequent row's entry is the
+ * part that this stretch adds to. All nonzeros of a row in one stretch get the same entry. */
 template <typename T, typename I>
 __device__ inline uint32_t word_of(const box_problem<T, I> &p, I tile, uint32_t row,
                                    const stretches &s, unsigned place) {
@@ -383,7 +383,8 @@ __device__ inline const vector *factor_row(const vector *from, index64 row, unsi
 
 /* --- work of a group -------------------------------------------------------------------------- */
 
-/* Count row additions, or nonzeros, of the sorted nonzeros begin .. end of the bundle. */
+/* Count each row's additions, or its nonzeros, in nonzeros begin .. end of the bundle. Consecutive
+ * nonzeros of one row make one addition. */
 template <typename T, typename I>
 __device__ inline void count_stretch(const box_problem<T, I> &p, const box_room<T, I> &r,
                                      uint64_t tile, unsigned begin, unsigned end) {

@@ -9,14 +9,14 @@
  * not all wait for one address, and no sum of floats gets too many terms. amped_box_end_cuda adds
  * the parts in double, and stores the row.
  *
- * Additions per part. A row with A additions has A / AMPED_BOX_PART parts, so that a part gets 256
- * .. 383 on average. The stretches of a tile are numbered bundle by bundle, and stretch t adds to
- * part floor(S * frac(t * golden ratio)) of S. If the stretches that add are consecutive, or have
- * the same place in each bundle, every part gets an even share and a few more; other choices spread
- * like random ones. A stretch adds to a row for every second nonzero at most. This is at most 64
- * times if a bundle has 1024 nonzeros and 8 groups, and once or twice if bundles are sorted. A part
- * therefore gets fewer than 1024 additions. The error of an output element stays below 1e-5 of the
- * sum of |x| prod |a|, for rows of any length.
+ * Additions per part. A row with A additions has S = A / AMPED_BOX_PART parts, rounded down, so a
+ * part gets 256 .. 383 on average. The stretches of a tile are numbered bundle by bundle. Stretch t
+ * adds to part floor(S * frac(t * golden ratio)). If the stretches that add are consecutive, or
+ * have the same place in each bundle, every part gets an even share and a few more. Other choices
+ * spread like random ones. A stretch adds to a row for every second nonzero at most. This is at
+ * most 64 times if a bundle has 1024 nonzeros and 8 groups, and once or twice if bundles are
+ * sorted. A part therefore gets fewer than 1024 additions. The error of an output element stays
+ * below 1e-5 of the sum of |x| prod |a|, for rows of any length.
  *
  * With `fixed` all sums, parts included, are 64-bit integers, in units of 1 / scales[column]. An
  * integer sum does not depend on the order, so all runs give the same bits. A row of fixed sums has

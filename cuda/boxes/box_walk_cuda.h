@@ -27,7 +27,7 @@ extern "C" {
 
 typedef struct amped_box_pieces_cuda {
   uint64_t count;
-  uint64_t *firsts;  /* [count] number of the first nonzero in the copy */
+  uint64_t *firsts;  /* [count] the first nonzero's number in the copy */
   uint32_t *counts;  /* [count] number of nonzeros, with AMPED_BOX_SHARED */
   uint32_t *tiles;   /* [count * order] of each piece and mode: first index of the box >>
                         low_bits */

@@ -266,7 +266,8 @@ static amped_status stage_partial(amped_tensor_part *part, int mode, const amped
 
 /* --- the exact fit ---------------------------------------------------------------------------- */
 
-/* Rows of the copy's mode are factor positions here, so the factor itself is the output's rows. */
+/* The factor itself serves as the output, because rows of the copy's mode are factor positions
+ * here. */
 static amped_status products(amped_tensor_part *part, int mode, double scale, const double *weights,
                              amped_products *out) {
   const amped_plan *plan = part->plan;

@@ -18,7 +18,7 @@ struct amped_block_fit {
   bool biased;
   bool makes;                  /* first block: targets are made from the factors */
   void *kept[AMPED_MAX_ORDER]; /* device: targets of each copy's nonzeros */
-  amped_row_fit plain;         /* current fit of targets: mean 0, scale 1 */
+  amped_row_fit plain;         /* `fit` as it applies to targets: mean 0, scale 1 */
   amped_row_fit fit;           /* current fit of values, from the caller */
 };
 

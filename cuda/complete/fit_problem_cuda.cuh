@@ -46,7 +46,7 @@ template <typename T, typename I> struct fit_problem : packed_nonzeros<T, I> {
   uint64_t first_piece, end_piece;
   bool only_failed;
   const amped_long_row_cuda *long_rows;
-  uint64_t first_row, end_row; /* range of long_rows; with `equations`, of the block's rows */
+  uint64_t first_row, end_row; /* range in long_rows; if `equations` is set, in the block's rows */
   double *equations;
   double *scratch;
   uint64_t scratch_stride;

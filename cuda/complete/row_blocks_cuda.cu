@@ -43,7 +43,7 @@ inline uint64_t product_bytes(uint64_t components) {
  * matrices are ld doubles long. */
 struct row_desk {
   unsigned n, ld;
-  double *m;       /* matrix, on and below the diagonal; then with the penalty */
+  double *m;       /* lower triangle of the matrix; add_penalty adds the penalty to it */
   double *l;       /* workspace of the same size */
   double *targets; /* g, then tau */
   double *right;
@@ -604,7 +604,8 @@ __device__ void solve_row(const fit_problem<T, I> &p, row_desk *d, uint64_t row,
 }
 
 /* Finish a row whose own equations are complete in the workspace: add its history and solve it.
- * With `absorbs`, store the sum as its history; the row stays. */
+ * With `absorbs`, the sum becomes the row's history, and the row is not solved. A row without
+ * entries keeps its history. */
 template <typename T, typename I>
 __device__ void make_row(const fit_problem<T, I> &p, row_desk *d, uint64_t row,
                          amped_row_fit_sums *sums) {

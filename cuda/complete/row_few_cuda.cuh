@@ -37,9 +37,9 @@ template <int W> struct few_desk {
 constexpr float trusted_trace = 32.0F;
 constexpr float corrected_trace = 200000.0F;
 
-/* Store the products of nonzero `number`. Eight lanes hold them as they gather rows: W / 8 each, in
- * W / 32 runs of four. Zeros are stored for nonzeros that take no part, up to a multiple of 8, and
- * for columns after the components. */
+/* Store the products of nonzero `number`. Each of eight lanes has gathered W / 8 products, in W /
+ * 32 runs of four columns. Zeros are stored for columns after the components, and for nonzeros that
+ * take no part, up to a multiple of 8. */
 template <int W>
 __device__ inline void keep_products(few_desk<W> *few, const float *products, unsigned number,
                                      bool takes_part, unsigned components, unsigned lane) {

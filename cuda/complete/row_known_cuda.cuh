@@ -146,7 +146,7 @@ template <int W, bool biased>
 __device__ inline void begin_known(known_desk<W> *desk, float *past, double keep, unsigned n,
                                    unsigned length, float weight, known_row<W> *q, unsigned lane) {
   const equation_places at = places_of(n, biased);
-  if (keep != 1.0) { /* keep = 0: the history is zeros already */
+  if (keep != 1.0) { /* also if keep is 0: the history is all zeros then */
     const float by = (float)keep;
     __syncwarp(); /* all lanes have read the count */
 #pragma unroll 1
@@ -348,7 +348,7 @@ __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
         continue;
       }
       all_count += q.count;
-      /* Sum of squares: tt - x g + weight (prior - x) x, because M x = right and M = H + weight. */
+      /* Sum of squares: tt - 2 x g + x H x. The equations give H x = g + weight (prior - x). */
       float *const to = p.own + row * ld;
       if (lane < n) {
         const double x = (double)desk->x[lane];

@@ -18,8 +18,8 @@
 #define STRIP_WORK 2048
 #define SOLVE_WORK 128
 
-/* The first nonzeros of a run's pieces lie between two multiples of this number, because kernels
- * number the run's nonzeros with 32 bits. */
+/* Pieces of a run begin between two neighbouring multiples of this number, because kernels number
+ * the run's nonzeros with 32 bits. */
 #define RUN_NNZ (UINT64_C(1) << 30)
 
 /* Nonzeros of a chunk, a multiple of 32: one thread cuts the rows that begin in it. A strip ends at

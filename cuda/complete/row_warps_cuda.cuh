@@ -44,11 +44,12 @@ template <int W> struct fit_shape {
                                                             p */
 };
 
-/* H += p p^T of eight nonzeros, in three products. Products of one kind follow each other, so that
- * no product waits for the one before. high has the 10 bits that tensor cores read, rounded; low is
+/* H += p p^T of eight nonzeros, in three TF32 products: low by high, high by low, high by high.
+ * Products of one kind follow each other, so that no product waits for the one before. `high` is
+ * rounded to the 10 bits that tensor cores read, and right_high is cut to them; the low parts are
  * the rest. The fragments of the two factors are separate registers, in the order that the
- * instruction needs. Equal numbers would be copied, so one factor is rounded and the other is
- * cut. */
+ * instruction needs. If both factors were rounded, their registers would be equal, and the compiler
+ * would copy them. */
 template <int W>
 __device__ inline void add_products(float (*h)[4], const float (*products)[W / 8]) {
   unsigned high[W / 16][4];

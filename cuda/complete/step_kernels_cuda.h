@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* Piece number `piece`, of `pieces`, of an entry of the row list. */
+/* Piece of an entry of the row list: number `piece` of `pieces`, from 0. */
 typedef struct amped_step_piece_cuda {
   uint64_t entry;
   uint32_t piece, pieces;

@@ -41,7 +41,7 @@ template <int P, int N, typename I> struct wide_desk {
     float4 folds[2 * wide_shape<P>::units + 2][columns];
     float factor[panel_at<P>(wide_shape<P>::blocks)];
   };
-  alignas(16) float panel[columns + 2][8]; /* last two rows: right side, and sums of p */
+  alignas(16) float panel[columns + 2][8]; /* row `columns`: right side; the next row: sums of p */
   alignas(16) float y[2][columns];         /* solutions of L y = right side, and L y = sums */
   alignas(16) float pivots[columns];       /* 1 over the diagonal of the factor */
   alignas(16) float x[columns];

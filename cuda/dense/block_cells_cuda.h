@@ -38,7 +38,7 @@ amped_status amped_block_cells_cuda_pack(const amped_slab_cells_cuda *slab, uint
                                          const uint64_t *const *d_indices, uint64_t fibres,
                                          void *d_cells, cudaStream_t stream);
 
-/* d_out[i] = the cell at indices d_indices[k * count + i] in place k. */
+/* d_out[i] = the cell whose index in place k of the layout is d_indices[k * count + i]. */
 amped_status amped_block_cells_cuda_get(const amped_slab_cells_cuda *slab, uint64_t count,
                                         const uint64_t *d_indices, double *d_out,
                                         cudaStream_t stream);

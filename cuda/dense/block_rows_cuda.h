@@ -50,7 +50,7 @@ uint64_t amped_block_rows_cuda_most_parts(uint64_t count);
 amped_status amped_block_rows_cuda_solve(const amped_block_rows_cuda *b, const void *d_sums,
                                          const double *d_p, const double *d_keep, double *d_moved);
 
-/* Rows at d_sums += weight of their block * rows. */
+/* Each row at d_sums += d_weight of its block * the same row of b. */
 amped_status amped_block_rows_cuda_pull(const amped_block_rows_cuda *b, const double *d_weight,
                                         void *d_sums);
 /* The two sums of amped_block_rows_cuda_solve, from the new rows and the old ones at d_before. */

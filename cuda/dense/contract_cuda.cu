@@ -3,7 +3,7 @@
 
 #include "cuda/device/grid_cuda.cuh"
 
-/* Fewest stages of a part of the k. */
+/* Fewest stages of a part, if the contracted indices k are divided into parts. */
 #define LEAST_STAGES 4
 /* Waves of thread blocks from which on parts are not needed: a short last wave costs little. */
 #define MANY_TURNS 8

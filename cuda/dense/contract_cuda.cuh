@@ -24,7 +24,8 @@ namespace {
 
 constexpr unsigned contract_threads = 256;
 
-/* Arguments of a launch: k from .. end - 1, for N columns from first_column on. */
+/* Arguments of a launch: k in from .. end - 1, and N columns from first_column on. N is a template
+ * parameter of the kernel. */
 template <typename T> struct contraction {
   amped_cell_type type;
   const unsigned char *cells;

@@ -56,11 +56,13 @@ uint64_t amped_contract_cuda_split(const amped_contract_cuda_args *args);
  * members after it, except ncomps and caches, are not read. */
 uint64_t amped_contract_cuda_parts(const amped_contract_cuda_args *args);
 
-/* True if sums of ranges, or of parts, are kept in double. */
+/* True if `sums` is needed, in double: mid is longer than AMPED_CONTRACT_RANGE, or there are
+ * several parts. */
 bool amped_contract_cuda_needs_sums(const amped_contract_cuda_args *args);
 
-/* Enqueue rows first .. end of mid. If a call has fewer parts than `parts`, the caller has zeroed
- * the sums and set `again`. T is complete after the call without `more`. */
+/* Enqueue the contraction of indices first .. end of mid. If this call has fewer parts than
+ * `parts`, the caller has zeroed the sums and set `again`. T is complete after the call without
+ * `more`. */
 amped_status amped_contract_cuda(const amped_contract_cuda_args *args);
 
 #ifdef __cplusplus

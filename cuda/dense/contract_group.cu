@@ -1,20 +1,23 @@
 /* Contraction of floats by products of warp groups (wgmma), for compute capability 9.0.
  *
- * x = h + l, h being the bits of x that tensor cores read as TF32. One product in TF32 gives h h'.
- * One product in bfloat16, of the same number of steps, gives l h' + h l'. Everything rounded or
- * left out is at most 2^-18 of |x x'|.
+ * x = h + l: h has the bits that tensor cores read as TF32, cut for X and rounded for F. One
+ * product in TF32 gives h h'. One product in bfloat16, of the same number of steps, gives l h' + h
+ * l'. Everything rounded or left out is at most 2^-18 of |x x'|.
  *
  * Groups of four warps have a tile of T: 64 rows (l, t) per group, N columns. Tiles of X of `deep`
  * indices k are copied to shared memory as in contract_cuda.cuh. A lane reads its cells there, and
- * splits them in registers. F is split before, by a kernel of its own. For each eight k and N
- * columns it stores four k in TF32, the other four, all eight h and their l in bfloat16, as the
- * tensor cores read them. One copy loads a stage of F, while tensor cores work on the stage before;
- * three buffers alternate. Tensor cores truncate their sums: sums of four stages are added up in
- * registers.
+ * splits them in registers.
  *
- * If the mode is the last, lane t of four has k = 4 t .. 4 t + 3 of sixteen: four k of F in shared
- * memory are then q, q + 4, q + 8, q + 12. In bfloat16 a lane's two k of eight are neighbours.
- * Columns are permuted within sixteen, so that a lane's four sums are neighbours in T. */
+ * F is split before, by a kernel of its own. For each eight k it stores N columns of h in TF32,
+ * first of four k, then of the other four. N columns of h and N of l follow, of all eight k in
+ * bfloat16. The order is the tensor cores' own, so one copy loads a stage of F while they work on
+ * the stage before. Three buffers alternate. Tensor cores truncate their sums, so sums of four
+ * stages are added up in registers.
+ *
+ * If the contracted mode is the last in memory, lane t of four has k = 4 t .. 4 t + 3 of sixteen.
+ * Four k of F in shared memory are then q, q + 4, q + 8, q + 12. In bfloat16 a lane's two k of
+ * eight are neighbours. Columns are permuted within sixteen, so that a lane's four sums are
+ * neighbours in T. */
 #include "cuda/dense/contract_kernels_cuda.h"
 
 #include "cuda/dense/contract_cuda.cuh"
@@ -43,7 +46,8 @@ __device__ inline int column_at(int slot) {
   return (slot & ~15) + ((slot >> 1 & 3) << 2) + ((slot >> 3 & 1) << 1) + (slot & 1);
 }
 
-/* The stage that is loaded next: a tile and part (item), and its k, counted from p.from. */
+/* The stage that is loaded next. item: number of its tile and part (part * tiles + tile). k: its
+ * first k; end: the end of the item's k; both counted from p.from. */
 struct group_cursor {
   unsigned item, k, end;
 };
@@ -332,8 +336,8 @@ __global__ void __launch_bounds__((group_shape<N, is_last>::threads), 1)
   split_fragments<shape::steps, tf32>(even);
   group_place at = {blockIdx.x, 0, stages_of(p, blockIdx.x), 0, 0, 0};
 
-  /* Multiply one stage, whose cells are read, and read the cells of the next. Returns false after
-   * the last stage. */
+  /* Multiply the stage whose cells are in `a`, and read the next stage's cells into `next`. Returns
+   * false after the last stage. */
   const auto multiply = [&](const group_fragment *a, group_fragment *next) {
     const unsigned char *const right = factor + at.factor * shape::factor_bytes;
     group_arrival(arrived + at.factor, at.turn);

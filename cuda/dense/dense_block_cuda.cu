@@ -336,7 +336,8 @@ amped_status put_positions(amped_dense_blocks *b, int mode, uint64_t count, cons
   return to_device(b, b->d_numbers + at, b->numbers + at, count * sizeof(uint64_t));
 }
 
-/* Upload indices in the slab to d_to. b->numbers from `at` on is the host buffer. */
+/* Upload indices of mode to d_to, counted from the slab's first index. b->numbers from `at` on is
+ * the host buffer. */
 amped_status put_indices(amped_dense_blocks *b, int mode, uint64_t count, const uint64_t *indices,
                          uint64_t at, uint64_t *d_to) {
   const amped_dense_plan *d = &b->plan->dense;

@@ -41,7 +41,7 @@ amped_slab_layout_cuda amped_slab_layout_cuda_make(uint64_t rows, uint64_t row_b
 uint64_t amped_slab_pieces_cuda(const amped_slab_layout_cuda *layout);
 uint64_t amped_slab_visits_cuda(const amped_slab_layout_cuda *layout);
 
-/* Returns visit i. If its share has no row, first is end. */
+/* Returns visit i. If the visit has no rows, first equals end. */
 amped_slab_visit_cuda amped_slab_visit_cuda_at(const amped_slab_layout_cuda *layout, uint64_t i);
 
 /* Returns the most rows of any visit. */

@@ -10,8 +10,8 @@ extern "C" {
 #endif
 
 /* *per_sec: multiply-adds per second in products of large matrices (amped_device_ops'
- * multiply_rate); with tf32, of floats rounded to TF32. The
- * matrices use at most most_bytes of device memory. */
+ * multiply_rate). With tf32, floats are rounded to TF32. The matrices use at most most_bytes of
+ * device memory. */
 amped_status amped_arithmetic_cuda(amped_vtype type, bool tf32, uint64_t most_bytes,
                                    cudaStream_t stream, double *per_sec);
 

@@ -77,7 +77,7 @@ static __global__ void read_in_order(const uint4 *__restrict__ table, uint64_t c
   sums[thread] = sum;
 }
 
-/* Arguments of a launch. With 0 batches it reads the table once from end to end. */
+/* Arguments of a launch. A launch with 0 batches reads the table once from end to end. */
 typedef struct gather_launch {
   const uint4 *table;
   uint64_t rows;

@@ -15,7 +15,8 @@ extern "C" {
 #include "base/log.h"
 }
 
-/* Memory left free for MPI's contexts, cuBLAS's own tables, and allocation granularity. */
+/* Memory left free for MPI's contexts, cuBLAS's own tables, and allocation granularity:
+ * margin_bytes or 1 / margin_share of the free memory, whichever is more. */
 static const uint64_t margin_bytes = UINT64_C(512) << 20;
 static const uint64_t margin_share = 50;
 
@@ -75,9 +76,9 @@ bool amped_device_cuda_available(const char **reason) {
   return false;
 }
 
-/* Returns the number of a local rank's GPU. If a launcher masks other GPUs, every rank sees only
- * its own one, so a single GPU is taken by any local rank. Identities show whether the GPUs of
- * ranks differ. */
+/* Returns the number of a local rank's GPU. If a launcher hides the other GPUs, every rank sees one
+ * GPU, and any local rank takes it. The session compares the GPUs' identities to find ranks that
+ * share a GPU. */
 int amped_device_cuda_ordinal(int local_rank, int visible) {
   return local_rank % visible;
 }

@@ -162,8 +162,8 @@ __device__ inline void group_multiply_tf32(float *c, const float *a, const unsig
   __trap();
 #endif
 }
-/* The same for 16 k in bfloat16: a lane has k 2 t and 2 t + 1 of a row in one word, then the k
- * eight further on. */
+/* The same for 16 k in bfloat16. A lane's word has two k of a row. They are 2 t and 2 t + 1 in a[0]
+ * and a[1], and eight more in a[2] and a[3]. */
 template <int N>
 __device__ inline void group_multiply_bf16(float *c, const unsigned *a, const unsigned char *b,
                                            bool add) {

@@ -334,7 +334,7 @@ template <typename T> amped_status scale(amped_dense_cuda *d, void *d_rows, uint
   return AMPED_OK;
 }
 
-/* Copy through pinned memory, which has a place for each of the two squares. */
+/* Copy to d_square or d_keep through pinned memory, in which each of the two has its own place. */
 amped_status to_device(amped_dense_cuda *d, double *d_to, const double *h_from, uint64_t count) {
   double *const h_pinned = d->h_pinned + (d_to - d->d_square);
   memcpy(h_pinned, h_from, count * sizeof(double));

@@ -30,7 +30,7 @@ typedef struct amped_dense_cuda {
   double *d_product;
   double *d_square;   /* ncomps x ncomps, and one more double */
   double *d_keep;     /* square of the same size */
-  double *d_partials; /* batch matrices of the same size */
+  double *d_partials; /* `batch` matrices of d_square's size */
   double *h_pinned;   /* host buffer of both squares */
 } amped_dense_cuda;
 

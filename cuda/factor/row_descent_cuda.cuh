@@ -33,7 +33,8 @@ template <int lanes> __device__ unsigned column_of(int k, unsigned lane) {
   return 2 * ((unsigned)k / 2 * lanes + lane) + (unsigned)k % 2;
 }
 
-/* A lane's elements of a row of V. in_shared: rows have `width` elements, zero from n on. */
+/* A lane's elements of row r of V. in_shared: V is in shared memory, with rows padded by zeros to
+ * each * lanes elements. */
 template <int each, int lanes, bool in_shared> struct slice {
   double x[each];
   __device__ slice(const double *v, unsigned r, unsigned n, unsigned lane) {
@@ -55,8 +56,8 @@ template <int each, int lanes, bool in_shared> struct slice {
   }
 };
 
-/* inverse[r] = 1 / V(r,r); least[r] = the amount by which a row's entry is shrunk. 0 and infinity
- * if V(r,r) is not above 0, which makes any entry 0. */
+/* inverse[r] = 1 / V(r,r). least[r] = shrink[r] / V(r,r), the amount by which entry r of a row is
+ * shrunk. If V(r,r) is not above 0, they are 0 and infinity, which makes the entry 0. */
 __device__ void put_diagonal(const double *v, const double *shrink, unsigned n, double *inverse,
                              double *least) {
   for (unsigned r = threadIdx.x; r < n; r += threads) {
@@ -66,8 +67,9 @@ __device__ void put_diagonal(const double *v, const double *shrink, unsigned n, 
   }
 }
 
-/* Returns x shrunk by t. only_cut: rows are nonnegative, nothing is shrunk, and V's diagonal is
- * above 0. The test of the sign then needs no arithmetic in double. */
+/* Returns x shrunk towards 0 by t; nonnegative: negative results become 0. only_cut: rows are
+ * nonnegative, nothing is shrunk, and V's diagonal is above 0. Only the sign is then tested,
+ * without arithmetic in double. */
 template <bool only_cut> __device__ double shrunk(bool nonnegative, double x, double t) {
   if (only_cut)
     return __double2hiint(x) < 0 ? 0.0 : x;

@@ -9,8 +9,9 @@ constexpr unsigned warps = 8;
 constexpr unsigned tile_rows = 16; /* rows that a warp works on at a time */
 constexpr unsigned short_bytes = 256;
 
-/* c += a b, of 8 x 4 and 4 x 8 doubles, by a warp. Lane l has element (l / 4, l % 4) of a, element
- * (l % 4, l / 4) of b, and elements (l / 4, 2 (l % 4)) and the next of c. */
+/* c += a b, of 8 x 4 and 4 x 8 doubles, by a warp. Lane l has element (l / 4, l % 4) of a and
+ * element (l % 4, l / 4) of b. Its two elements of c are (l / 4, 2 (l % 4)) and the right
+ * neighbour. */
 __device__ void multiply_add(double (&c)[2], double a, double b) {
 #if __CUDA_ARCH__ >= 800
   asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
@@ -26,9 +27,9 @@ __device__ void multiply_add(double (&c)[2], double a, double b) {
 #endif
 }
 
-/* Distances of rows in shared memory, in elements, chosen so that lanes of a fragment use different
- * banks. in: for rows that are read down their columns of 4; out, square: for rows that are read
- * across 8. */
+/* Distances between rows in shared memory, in elements, for which lanes of a fragment use different
+ * banks. in: for fragments of 8 rows and 4 columns. out, square: for fragments of 4 rows and 8
+ * columns. */
 template <typename T, unsigned tiles> struct pitch {
   static constexpr unsigned width = 8 * tiles;
   static constexpr unsigned in = width + 4;

@@ -22,7 +22,7 @@ typedef struct amped_row_pass {
   int ncomps;
   const void *d_from;     /* rows of the MTTKRP result; NULL: the factor's rows do not change */
   const double *d_square; /* ncomps x ncomps: new rows = rows of from times this */
-  const double *d_keep;   /* ncomps x ncomps: plus the old rows times this; NULL: no such term */
+  const double *d_keep;   /* ncomps x ncomps: old rows times this are added; NULL: not added */
   void *d_to;             /* rows of the factor */
   int blocks;
   double *d_partials;

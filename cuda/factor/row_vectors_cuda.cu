@@ -207,7 +207,8 @@ amped_status add_term(amped_row_vectors *v, int mode, const amped_row_term *t, u
   return AMPED_OK;
 }
 
-/* Compute rows of the sum in d_to. A first term that is the sum's own vector is there already. */
+/* Compute rows of the sum of the terms in d_to. If the first term is the vector `to` itself, its
+ * rows are in d_to already, and are only scaled. */
 amped_status add_terms(amped_row_vectors *v, int mode, int to, const amped_row_term *terms,
                        int count, uint64_t first, uint64_t rows, double *d_to) {
   double old = 0.0;

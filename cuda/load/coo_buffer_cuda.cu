@@ -51,9 +51,9 @@ static uint64_t scratch_bytes(const amped_plan *plan, uint64_t nnz) {
          (sizeof(uint64_t) << amped_sort_copy::histogram_bits);
 }
 
-/* Returns the least piece for a buffer on the device. There must be workspace for pieces of this
- * size in addition to the buffer. With smaller pieces, kernels read the buffer so often that a
- * buffer in pinned memory is faster. */
+/* Returns the fewest nonzeros per piece with which a buffer on the device pays. The device must
+ * hold the workspace of such a piece in addition to the buffer. With smaller pieces, kernels read
+ * the buffer so often that a buffer in pinned memory is faster. */
 static uint64_t good_piece(uint64_t nnz) {
   uint64_t part = nnz / 8;
   return part > amped_sort_copy::least_piece ? part : amped_sort_copy::least_piece;

@@ -266,7 +266,7 @@ struct amped_list_part {
   uint64_t counts_room;
   void *d_temporary;
   size_t temporary_bytes;
-  void *sent;                          /* [window] one array of the window */
+  void *sent;                          /* [window] indices of one mode, or values, to send */
   void *arriving[AMPED_MAX_ORDER + 1]; /* [arriving] */
 };
 
@@ -371,8 +371,8 @@ static amped_status create(amped_device *device, const amped_list_shape *shape,
   return status;
 }
 
-/* Enlarge a table's memory to at least `bytes`; contents are lost. `*room` = its new size in
- * bytes. */
+/* Enlarge a block of device memory to at least `bytes`; contents are lost. `*room` = its size in
+ * bytes afterwards. */
 static amped_status grow(void **d_block, uint64_t *room, uint64_t bytes) {
   if (bytes <= *room)
     return AMPED_OK;

@@ -47,12 +47,12 @@ static __device__ uint64_t sort_copy_row_of(const source *, uint64_t row, uint64
 
 namespace amped_sort_copy {
 
-/* Nonzeros of a piece, and of a batch that is appended at once. */
+/* Limits in nonzeros: least and most of a piece, and most of a batch that is appended at once. */
 static const uint64_t least_piece = UINT64_C(1) << 16;
 static const uint64_t most_piece = UINT64_C(1) << 29;
 static const uint64_t most_batch = UINT64_C(1) << 24;
 
-/* Numbers of one launch: CUB counts them in an int. */
+/* Most numbers of nonzeros in one launch, because CUB counts them in an int. */
 static const uint64_t most_numbers = UINT64_C(1) << 29;
 
 static const int histogram_bits = 20;
@@ -294,8 +294,8 @@ static int differing_bits(const key_range *range) {
   return bits;
 }
 
-/* Sort the selected numbers by their keys: first by the last word, at the end by the word of the
- * range. `keys` then holds this word. */
+/* Sort the selected numbers by their keys, word by word: the last word first, the range's word at
+ * the end. `keys` then holds the range's word. */
 template <typename source>
 static amped_status sort_piece(loader<source> *l, uint64_t selected,
                                cub::DoubleBuffer<uint64_t> *keys,
@@ -390,7 +390,8 @@ template <typename source>
 static amped_status make_range(loader<source> *l, const key_range *outer, uint64_t low,
                                int free_bits, uint64_t count);
 
-/* Make pieces of neighbouring bins, each of the most bins that fit. Divide a larger bin further. */
+/* Make pieces of neighbouring bins. A piece takes bins while they fit. Divide a bin that is too
+ * large for a piece. */
 template <typename source>
 static amped_status make_bins(loader<source> *l, const key_range *outer, int shift, uint64_t nbins,
                               const uint64_t *bins) {
@@ -469,7 +470,8 @@ static amped_status temporary_bytes(const loader<source> *l, uint64_t capacity, 
   return AMPED_OK;
 }
 
-/* Set the largest piece whose keys, numbers, batch and CUB's workspace fit in the workspace. */
+/* Set the nonzeros of a piece and of a batch. The keys, numbers, batch and CUB's own memory fit in
+ * the workspace, unless the piece is the least one. */
 template <typename source>
 static amped_status set_capacity(loader<source> *l, uint64_t nnz, uint64_t scratch_bytes) {
   uint64_t most = nnz < most_piece ? nnz : most_piece;

@@ -31,9 +31,9 @@ static amped_status host_time(const amped_copies_cuda *c, cudaEvent_t event, dou
   return AMPED_OK;
 }
 
-/* Show a kernel or a transfer of mode in the trace. Transfers never overlap. The anchors of two
- * MTTKRPs may disagree by some microseconds, so a transfer begins at the end of the one before, or
- * later. */
+/* Show a kernel or a transfer of mode in the trace. Transfers never overlap, but the anchors of two
+ * MTTKRPs may disagree by some microseconds. The trace therefore shows that a transfer begins after
+ * the previous transfer ends. */
 static amped_status show(amped_copies_cuda *c, const amped_clock_cuda *clock, amped_phase phase,
                          int mode) {
   amped_lane lane = AMPED_LANE_KERNELS;
@@ -498,8 +498,8 @@ static amped_status append_range(amped_copies_cuda *c, int mode, const amped_pac
   return AMPED_OK;
 }
 
-/* Record that range i of the copy is complete (tiles_cuda.h). The first ranges are tiles of all
- * parts of the rows; then each part has `last` ranges. Empty ranges count, too. */
+/* Record the end of range i of the copy (tiles_cuda.h). Empty ranges count, too. The first ranges
+ * are tiles with the rows of all parts. After them each part has `last` ranges. */
 static void end_range(amped_copy_cuda *copy, const amped_tiles_cuda *tiles, uint64_t i) {
   const uint64_t shared = amped_tiles_cuda_shared(tiles);
   const uint64_t part = i < shared ? 0 : (i - shared) / tiles->last;
@@ -552,7 +552,8 @@ static amped_status order_by_tiles(amped_copies_cuda *c, int mode, amped_segment
   return status;
 }
 
-/* List the segments of a copy without tiles: its resident spans and its pieces. */
+/* List the segments of a copy without tiles: its resident spans and its pieces. Set the ends of the
+ * copy's parts, too. */
 static amped_status list_parts(amped_copies_cuda *c, int mode, amped_segment_cuda *segments,
                                uint64_t *count) {
   amped_copy_cuda *copy = &c->copies[mode];

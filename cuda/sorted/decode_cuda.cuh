@@ -28,7 +28,7 @@ template <typename T, typename I> struct packed_nonzeros {
   unsigned code_mask;
   amped_ruler ruler; /* step 0: values are looked up */
   float step;        /* the ruler's step if floats give bit-identical values; else 0 */
-  uint64_t first;    /* number of the first nonzero in the copy */
+  uint64_t first;    /* the first nonzero's number in the copy */
   const void *planes[AMPED_MAX_PLANES];
   const T *values;
   const T *dictionary;

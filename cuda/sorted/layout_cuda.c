@@ -71,7 +71,8 @@ static amped_status does_not_fit(const char *what, uint64_t need, uint64_t budge
                      remedy);
 }
 
-/* Set the size of a piece: whole packs, at most `bytes` in every mode. */
+/* Set the length of a piece: whole packs, in every mode at most `bytes` and PIECE_BYTES, but at
+ * least PIECE_MIN nonzeros. The longest copy, rounded up to whole packs, is the upper limit. */
 static void size_pieces(amped_layout_cuda *l, int order, uint64_t bytes) {
   uint64_t each = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
   uint64_t widest = 1;

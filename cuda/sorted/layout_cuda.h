@@ -52,7 +52,8 @@ typedef struct amped_storage_cuda {
  * row table and schedule. */
 extern const amped_storage_cuda amped_storage_packed_cuda;
 
-/* Storage of plain batches (backend.h): rows, inputs, values. No index arrays, and no tiles. */
+/* Storage of plain batches (backend.h): arrays of rows, inputs and values. A plain batch has no row
+ * bits, row list, row table or tiles. */
 extern const amped_storage_cuda amped_storage_plain_cuda;
 
 /* Consecutive nonzeros of a copy in one block. */

@@ -66,8 +66,8 @@ typedef struct amped_mttkrp_cuda_args {
   amped_packed_cuda packed;
 } amped_mttkrp_cuda_args;
 
-/* Zero the output's rows that are not in the copy's row list. listed: entries of the list, which
- * ascend. */
+/* Zero the output's rows that are not in the copy's row list. listed: number of entries of the
+ * list, whose rows ascend. */
 amped_status amped_mttkrp_cuda_zero_gaps(const amped_mttkrp_cuda_args *args,
                                          const amped_packed_cuda *copy, uint64_t listed,
                                          uint64_t output_bytes);

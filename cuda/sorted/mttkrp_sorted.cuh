@@ -362,7 +362,7 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
   __shared__ vector sums[2][block_threads];
   vector *const partials = sums[0];     /* sums of rows that an earlier strip began */
   vector *const folded = sums[1];       /* second sums of the current rows */
-  __shared__ I partial_entries[groups]; /* rows of the partial sums: entries of the row list */
+  __shared__ I partial_entries[groups]; /* row of each partial sum, as an entry of the row list */
   __shared__ unsigned number;           /* number of this thread block in the launch */
   __shared__ vector *volatile output_of_tile;
   __shared__ volatile unsigned first_of_block, end_of_block;
@@ -550,9 +550,9 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
     *to = rounded(all);
   }
 
-  /* Step 7: count this block at the rows that it shares with other blocks. The first of these rows
-   * began in the predecessor; the last continues after this block. The last block to arrive adds
-   * the carry rows. */
+  /* Step 7: count this block as arrived at the rows that it shares with other blocks. The first of
+   * these rows began in the predecessor; the last continues after this block. The last block to
+   * arrive at a row adds its carry rows. */
   const unsigned predecessor = block->predecessor;
   const unsigned links = block->links;
   if (predecessor != b || links > 0) {

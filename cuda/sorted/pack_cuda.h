@@ -25,7 +25,7 @@ typedef struct amped_packed_cuda {
   const void *planes[AMPED_MAX_PLANES];
   const void *values;
   const void *dictionary; /* values of value_type */
-  amped_ruler ruler;      /* gives the same values without a look-up; zero: look up */
+  amped_ruler ruler;      /* computes the dictionary's values; step 0: look them up */
   /* Row bits, list and table of the whole copy. */
   const uint32_t *bits;
   const void *rows;

@@ -12,9 +12,9 @@ static uint64_t cache_of(uint64_t l2_bytes) {
   return l2_bytes / 8 * 5;
 }
 
-/* Cost of an output row of one more tile, in missed rows. The cost of reading and writing the row
- * grows with its bytes, while a missed row of up to 128 bytes costs about the same for any length
- * (docs/decisions/042-requests-not-bytes.md). */
+/* Cost of reading and writing an output row in one more tile. The unit is the cost of a missed row.
+ * The cost grows with the row's bytes. A missed row of up to 128 bytes costs about the same for any
+ * length (docs/decisions/042-requests-not-bytes.md). */
 #define TILE_SECTOR_COST 0.75 /* per 32 bytes of the row */
 #define LEAST_ROW_COST 1.0
 #define MOST_ROW_COST 3.0
@@ -187,9 +187,9 @@ static void choose_large(amped_tiles_cuda *best, const amped_plan *plan, int mod
     }
 }
 
-/* Returns the number of last tiles that have this share of all ranks' nonzeros, at least 1.
- * Nonzeros are counted, because tiles differ: frequent rows come first in every rank's block. This
- * rank's share of each tile is about the same. */
+/* Returns the number of last tiles that together have this share of all ranks' nonzeros, at least
+ * 1. Nonzeros are counted, because tiles differ: frequent rows come first in every rank's block.
+ * This rank's nonzeros divide among tiles about as all ranks' nonzeros do. */
 static uint64_t tiles_with(const amped_tiles_cuda *t, const amped_plan *plan, int mode,
                            double share) {
   const amped_mode_plan *input = &plan->modes[amped_tiles_cuda_mode(mode, t->input)];

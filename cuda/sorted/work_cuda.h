@@ -16,7 +16,7 @@ typedef struct amped_copy_work_cuda {
   void *d_memory;           /* memory of the work's arrays */
 } amped_copy_work_cuda;
 
-/* Parts of the rows (plan.h) in a copy. */
+/* Ends of the parts of the rows (plan.h), as numbers of a copy's nonzeros. */
 typedef struct amped_parts_cuda {
   int count;
   uint64_t shared;                /* number of nonzeros, at the beginning, that belong to all

@@ -337,7 +337,7 @@ typedef struct amped_list_ops {
  * backend. Both arrays have the rows of mode's whole factor in position order, plan->ld elements of
  * plan->value_type each. */
 typedef struct amped_partial_rows {
-  void *sums;     /* this rank's parts; NULL: the output is complete without other ranks */
+  void *sums;     /* this rank's partial sums; NULL: the output needs no other rank's sums */
   void *arriving; /* space for the parts of own rows from all ranks, rank after rank */
 } amped_partial_rows;
 

@@ -67,7 +67,7 @@ typedef struct amped_row_fit {
   double reg;                   /* at least 0 */
   double reg_power;             /* 0 to 1 */
   double reg_bias;              /* at least 0 */
-  double pull[AMPED_MAX_ORDER]; /* factor of reg per mode, more than 0 */
+  double pull[AMPED_MAX_ORDER]; /* multiplier of reg for each mode, above 0 */
   double prior[AMPED_MAX_ORDER];
   /* A of implicit fits; 0: observed nonzeros only. Never with biases or weights; mean 0, scale
    * 1. */

@@ -46,9 +46,9 @@ typedef struct amped_row_past_ops {
    * [ncomps + 1][2 (ncomps + 1)], in host memory. */
   amped_status (*change)(struct amped_tensor_part *part, int mode, double *out);
 
-  /* The numbers of `counts`, as given to begin, become n + more if more > 0. more: [own rows], host
-   * memory. out = sum over rows of (the increase as stored) times e e^T: [ncomps + 1][ncomps +
-   * 1]. */
+  /* Store n + more in `counts`, the array that begin has read, for each row with more > 0. more:
+   * [own rows], host memory. out = sum over rows of (the increase as stored) times e e^T: [ncomps +
+   * 1][ncomps + 1]. */
   amped_status (*grow)(struct amped_tensor_part *part, int mode, const amped_row_history *counts,
                        const double *more, double *out);
 } amped_row_past_ops;

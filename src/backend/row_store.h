@@ -70,8 +70,8 @@ typedef struct amped_row_store_ops {
   /* Bytes of device memory that the store holds now. */
   uint64_t (*device_bytes)(const amped_row_store *store);
 
-  /* Copy rows first .. first + count of a mode from host memory: all factors; histories and batch
-   * numbers of own rows only. Histories may be NULL if rows have none. */
+  /* Copy rows first .. first + count of a mode from host memory. Factors of all rows are copied,
+   * but histories and batch numbers of own rows only. Histories may be NULL if rows have none. */
   amped_status (*put)(amped_row_store *store, int mode, uint64_t first, uint64_t count,
                       const void *factors, const void *histories, const uint64_t *touched);
   /* Copy own rows at these indices to host memory, likewise. */

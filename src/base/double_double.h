@@ -44,8 +44,8 @@ AMPED_BOTH static inline amped_dd amped_dd_quick_sum(double a, double b) {
   return s;
 }
 
-/* a b, exactly; without fused multiply-add only for |a|, |b| below 2^990. fused: fma is an
- * instruction. */
+/* Product a b, exactly. If `fused` is false, |a| and |b| must be below 2^990. fused: fma is an
+ * instruction of the processor. */
 AMPED_BOTH static inline amped_dd amped_dd_product_by(double a, double b, bool fused) {
   amped_dd p;
   p.hi = AMPED_DD_MUL(a, b);

@@ -25,7 +25,7 @@ typedef struct amped_draft {
   const char *path; /* the user's name for it, for messages; borrowed */
   amped_target target;
   int entry;    /* in the list of drafts that a signal removes; -1: it has no name of its own */
-  bool gathers; /* a file without a name, for a straight target */
+  bool gathers; /* bytes wait in an unnamed file until they go into a straight target */
 } amped_draft;
 
 /* AMPED_FAILED if the target's folder is missing or not writable, or its file system is full.

@@ -109,8 +109,9 @@ const char *amped_option_expected(const amped_option *row, char *buffer);
 bool amped_parse_bytes(const char *text, uint64_t *out);
 bool amped_parse_count(const char *text, uint64_t *out);
 
-/* A whole number, with the suffixes of a count; a number with a point or an exponent. Returns
- * false, with *out unchanged, if the text is malformed or not from least to most. */
+/* parse_int: a whole number, with the suffixes of a count. parse_real: a number with a point or an
+ * exponent. Both return false, with *out unchanged, if the text is malformed or not from least to
+ * most. */
 bool amped_parse_int(const char *text, int least, int most, int *out);
 bool amped_parse_real(const char *text, double least, double most, double *out);
 

@@ -1,4 +1,4 @@
-/* Status: the first error's line, and its one report. */
+/* Status: the line of the first error, which is printed at most once. */
 #include "base/status.h"
 
 #include <pthread.h>

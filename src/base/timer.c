@@ -17,8 +17,8 @@ double amped_time(void) {
   return seconds_of(CLOCK_MONOTONIC);
 }
 
-/* The kernel counts the start time in ticks since the system's start, as the 22nd word. The second
- * word is the program's name in brackets, which may contain blanks and brackets. */
+/* The start time is word 22 of /proc/self/stat, in ticks since the system's start. Word 2 is the
+ * program's name in brackets; the name may contain blanks and brackets. */
 double amped_time_of_process(void) {
   char line[1024] = "";
   unsigned long long ticks = 0;

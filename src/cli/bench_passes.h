@@ -44,7 +44,7 @@ amped_bench_work amped_bench_mttkrp(amped_session *session);
 double amped_bench_median_of(double *numbers, int count);
 /* This rank's median over passes of a member of a step's samples. member: its offset. */
 double amped_bench_median(const amped_bench_passes *p, int step, size_t member);
-/* Collective: the spread of this median over ranks. */
+/* Collective: least, mean and largest over ranks of amped_bench_median. */
 amped_spread amped_bench_spread(const amped_bench_passes *p, int step, size_t member);
 #define AMPED_BENCH_MEMBER(NAME) offsetof(amped_bench_sample, NAME)
 

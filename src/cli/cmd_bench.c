@@ -21,7 +21,7 @@ typedef struct result {
   double gathered_gb_per_sec;
   double bytes_per_nonzero; /* bytes that the kernel reads per nonzero */
   double ceiling_sec;       /* gather time of the rank that needs most; 0: not known */
-  double moved_sec;         /* seconds to access all bytes of the kernel in order; 0: not known */
+  double moved_sec;         /* seconds of sequential access to the kernel's bytes; 0: not known */
   uint64_t exchange_bytes;  /* bytes that every rank receives */
   double exchange_gb_per_sec;
   double streamed_bytes; /* bytes of nonzeros that are not resident */

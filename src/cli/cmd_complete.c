@@ -33,7 +33,7 @@ typedef struct job {
   amped_session_options session_options; /* the user's options, with the column of biases */
   amped_read_options read;               /* the user's options, with the column of weights */
   amped_read_options plain;              /* defaults, as if the user gave no reading option */
-  amped_read_options of_weights;         /* for the file or the column of weights */
+  amped_read_options of_weights;         /* options for reading the weights: a file or a column */
   const char *weights;                   /* file of weights; INPUT for a column of it; NULL: none */
   amped_session *session;
   amped_cpd_outputs outputs;
@@ -62,8 +62,8 @@ static bool is_hdf5(const char *path, const amped_read_options *read) {
   return known && format == AMPED_FORMAT_HDF5;
 }
 
-/* The options to read `path` with. The user's reading options are for texts and tables. If some
- * input file is one of these, an HDF5 file is read with the defaults. */
+/* Options for reading `path`. The user's reading options are for texts and tables. If any input
+ * file is a text or table, HDF5 files are read with the defaults. */
 static const amped_read_options *read_options_of(const job *j, const char *path) {
   const amped_options *o = j->o;
   const char *const files[] = {o->args[0], o->complete.validate, o->complete.test, j->weights};

@@ -131,8 +131,9 @@ static json_t *json_tensor(const char *path, const amped_tensor_info *info) {
   return NULL;
 }
 
-/* Report a mode's labels as a line and in two arrays: the mode's name, or null, and the number of
- * labels; 0: there are none. labels: at least the first and the last of `count`. */
+/* Report a mode's labels as a line of text and in two JSON arrays. names gets the mode's name, or
+ * null. counts gets `count`, which is 0 if there are no labels. labels: at least the first and the
+ * last of `count`. */
 static amped_status tell_mode(int mode, const amped_labels *labels, uint64_t count, json_t *names,
                               json_t *counts) {
   say_labels(mode, labels);

@@ -51,7 +51,8 @@ static amped_status no_mode(const job *j, const char *option, const char *text) 
       option, text, j->k.order);
 }
 
-/* Split "MODE:LABEL". MODE may contain colons. *label is NULL for "MODE" alone. */
+/* Split "MODE:LABEL". MODE may contain colons: the first colon that ends a mode's name or number
+ * counts. *label is NULL if the whole text names a mode. */
 static amped_status split(const job *j, const char *option, const char *text, int *mode,
                           const char **label) {
   *label = NULL;

@@ -239,15 +239,31 @@ static amped_status open_source(job *j) {
   return AMPED_OK;
 }
 
-/* Collective: find the earlier batch with these entries, and report that this one is skipped.
- * *number 0: there is none. */
+/* Rank 0: find the earlier batch that --by cut from the same indices of INPUT; 0: there is none.
+ * Its entries have changed since, as its hash is another. */
+static uint64_t find_same_cut(const job *j, const amped_source_batch *batch) {
+  uint64_t number = j->head.batches;
+  if (j->request.kind != AMPED_BATCH_BY)
+    return 0;
+  while (number > 1 && strcmp(amped_state_file_batch(j->file, number).name, batch->name) != 0)
+    number--;
+  return number > 1 ? number : 0;
+}
+
+/* Collective: find the earlier batch with these entries, or one that --by cut from the same
+ * indices, and report that this one is skipped. *number 0: there is none. */
 static amped_status find_before(const job *j, const amped_source_batch *batch, uint64_t *number) {
-  const char *name = "";
+  amped_state_batch earlier = {.name = "", .hash = batch->hash, .nnz = batch->nnz};
   *number = 0;
-  if (j->session->comm.rank == 0)
-    *number = amped_state_file_find(j->file, batch->hash, &name);
+  if (j->session->comm.rank == 0) {
+    *number = amped_state_file_find(j->file, batch->hash, &earlier.name);
+    if (*number == 0)
+      *number = find_same_cut(j, batch);
+    if (*number > 1)
+      earlier = amped_state_file_batch(j->file, *number);
+  }
   amped_comm_broadcast(&j->session->comm, number, sizeof *number);
-  return *number > 0 ? amped_stream_report_skipped(j->session, batch, *number, name) : AMPED_OK;
+  return *number > 0 ? amped_stream_report_skipped(j->session, batch, *number, &earlier) : AMPED_OK;
 }
 
 static void add_errors(amped_state_errors *to, const amped_errors *from) {

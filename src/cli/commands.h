@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "cli/options.h"
 
-/* Most option groups of a command, including the end of the list. */
+/* Maximum number of option groups of a command, including the end of the list. */
 #define AMPED_MAX_GROUPS 24
 
 /* Text for an option in the --help of one command, if other commands share the option. */

@@ -18,9 +18,9 @@ amped_status amped_cpd_sampling_check(const amped_options *options);
 bool amped_cpd_sampling_left_outside(const amped_session *session, const amped_options *options,
                                      const amped_requirement *required);
 
-/* Before the first cell is read. Does nothing for another method. AMPED_USAGE: the plan's tensor
- * cannot be sampled. AMPED_FAILED: it is too large. require adds the bytes that a run takes after
- * this check. */
+/* check_plan is called before the first cell is read. AMPED_USAGE: the plan's tensor cannot be
+ * sampled. AMPED_FAILED: it is too large. require adds the bytes that a run takes after this check.
+ * Both do nothing for another method. */
 amped_status amped_cpd_sampling_check_plan(const amped_session *session,
                                            const amped_options *options, const amped_plan *plan);
 void amped_cpd_sampling_require(const amped_worker *worker, const amped_options *options,

@@ -289,8 +289,8 @@ static amped_status check_bench_stream(const amped_options *o) {
   return wrong != NULL ? amped_error(AMPED_USAGE, NULL, "%s", wrong) : AMPED_OK;
 }
 
-/* Check the options of --whole, --complete and --stream. The other passes of bench have no
- * result. */
+/* Check the options of bench: at most one of --whole, --complete and --stream, and the options of
+ * each. Only --whole writes a result. */
 static amped_status check_bench(amped_options *o) {
   amped_complete_options *c = &o->complete;
   const bool learns = o->epoch || o->batch_nnz > 0;

@@ -10,10 +10,11 @@
 /* Pixels between two labels. */
 #define GAP 8
 
-/* A bound of the ticks that any panel can show. */
+/* Limit of ticks per panel; labels of more ticks would touch. */
 #define MOST_TICKS 64
 
-/* Steps between ticks. Steps of places continue with the first ones times 1000. */
+/* Steps between ticks, ascending; 0 ends a list. If all steps are too small, find_ticks tries them
+ * times 1000, then times 10^6, and so on. */
 static const uint64_t decimal[] = {1,        2,        5,        10,     20,      50,      100,
                                    200,      500,      1000,     2000,   5000,    10000,   20000,
                                    50000,    100000,   200000,   500000, 1000000, 2000000, 5000000,

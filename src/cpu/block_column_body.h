@@ -31,7 +31,8 @@ AMPED_INLINE TARGET void NAME(rows)(const column_places *c, int inputs, bool bia
 #undef ROW_AT
 }
 
-/* Update the targets of LANES nonzeros, from j on, and add the nonzeros `take` to the sums. */
+/* Update the targets of LANES nonzeros from j on. Bits j, j + 1, ... of `take` select the nonzeros
+ * that are added to the sums. */
 AMPED_INLINE TARGET void NAME(group)(VALUE before, VALUE start, const column_places *c, int inputs,
                                      bool biased, bool is_short, int j, uint64_t take, LOOSE *place,
                                      NAME(sums) * s) {

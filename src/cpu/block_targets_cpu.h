@@ -49,8 +49,9 @@ void amped_block_targets_find(amped_block_targets *t, const amped_plan *plan, in
 /* Compute the table's products before a pass over mode's copy. The inputs' rows must be current. */
 void amped_block_targets_multiply(const amped_row_job *j);
 
-/* Update the targets of nonzeros first .. end, all of this row, for the current block. Returns true
- * if the workspace then has their equations: for one column, not wide, without weights. */
+/* Update the targets of nonzeros first .. end, all of this row, for the current block. wide: all
+ * sums are in double. Returns true if the workspace then has their equations: for blocks of one
+ * column, if `wide` is false and there are no weights. */
 bool amped_block_targets_renew(const amped_row_job *j, amped_row_desk *d, uint64_t row,
                                uint64_t first, uint64_t end, bool wide);
 

@@ -76,7 +76,7 @@ AMPED_INLINE void name_rows(const amped_packing *p, int input, uintptr_t base, u
       out[j] = base + ((from[j] >> shift & mask) << scale);
     return;
   }
-  if (shift + bits < 64 && mask <= UINT32_MAX / bytes) { /* products of 32 bits are fast */
+  if (shift + bits < 64 && mask <= UINT32_MAX / bytes) { /* 32-bit products suffice, and are fast */
     for (int j = 0; j < n; j++)
       out[j] = base + (uint32_t)(from[j] >> shift & mask) * (uint32_t)bytes;
     return;

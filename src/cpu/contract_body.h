@@ -139,8 +139,9 @@ TARGET AMPED_INLINE void NAME(make_panels)(const amped_contraction *c, uint64_t 
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-/* Sum `rows` rows and `vectors` vectors of a tile: to = (adds ? to : 0) + the sum of `count` terms.
- * rows and vectors are compile-time constants of the caller, small enough for registers. */
+/* Sum a part of a tile, `rows` rows by `vectors` vectors: to = (adds ? to : 0) + the sum of `count`
+ * products. rows and vectors are compile-time constants of the caller, small enough for
+ * registers. */
 TARGET AMPED_INLINE void NAME(run)(NAME(view) v, const VALUE *a, uint64_t count, int rows,
                                    int vectors, bool adds, VALUE *to, uint64_t columns, feed *f) {
   NAME(vector) sums[TILE][2];

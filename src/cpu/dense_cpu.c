@@ -24,8 +24,8 @@ struct amped_tensor_part {
   amped_slab_cpu slab;             /* refers to the arrays above */
   uint64_t filled;                 /* number of cells inserted */
   void *sums, *arriving;           /* arrays of amped_partial_rows */
-  void *gathered[AMPED_MAX_ORDER]; /* factors in index order, if several ranks have padded blocks of
-                                      rows */
+  void *gathered[AMPED_MAX_ORDER]; /* rows of the factor in index order, without padding between
+                                      ranks; NULL: not needed */
   double mttkrp_sec;               /* time of the last MTTKRP */
 };
 

@@ -24,7 +24,7 @@ amped_status amped_huge_pages_alloc(void *out, uint64_t count, uint64_t size, co
   char *data = NULL;
   memcpy(out, &data, sizeof data);
   if (!amped_mul(count, size, &bytes) || bytes > UINT64_MAX - 2 * PAGE)
-    return amped_alloc(out, count, size, what); /* reports how much memory that is */
+    return amped_alloc(out, count, size, what); /* fails, and reports the size */
   if (bytes == 0)
     return AMPED_OK;
   if (bytes >= LARGE) {

@@ -52,9 +52,9 @@ struct amped_row_fit_cpu {
 
 typedef struct amped_row_job amped_row_job;
 
-/* Called once per fit and row, before the nonzeros first .. end of a row of the MTTKRP result are
- * added up. It updates a block fit's targets for the current block. Returns true if it has also
- * assembled the workspace's equations. */
+/* Called once per fit for each row, or for each piece of a long row, before its nonzeros first ..
+ * end are added up. Updates a block fit's targets for the current block. Returns true if it has
+ * also assembled the workspace's equations. row: row of the MTTKRP result. */
 typedef bool amped_row_renewal(const amped_row_job *j, amped_row_desk *d, uint64_t row,
                                uint64_t first, uint64_t end, bool wide);
 

@@ -9,7 +9,7 @@
 #include "base/blas.h"
 #include "base/mem.h"
 
-/* Numbers of the equations that are computed in double and stored together. */
+/* Maximum count of a row's numbers that are computed in double and then stored together. */
 #define NUMBERS UINT64_C(256)
 
 /* Rows that are summed by one matrix product. */

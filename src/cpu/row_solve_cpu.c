@@ -62,8 +62,9 @@ static linear linear_in(double *work, uint64_t n) {
 /* A vector at an address that need not be aligned. */
 #define AT(place) (*(loose_numbers *)(uintptr_t)(place))
 
-/* Factor a panel: make row j final, and subtract it from the rows below it in the panel. The right
- * side, a column, becomes the triangular system's. Returns false at a pivot that is too small. */
+/* Factor a panel. Row j becomes final, and is then subtracted from the panel's rows below it. The
+ * right side, the last column, becomes the right side of the triangular system. Returns false if a
+ * pivot is too small. */
 AMPED_INLINE bool factor_panel(const linear *s, uint64_t first, uint64_t end) {
   for (uint64_t j = first; j < end; j++) {
     double *row = s->m + j * s->ld;

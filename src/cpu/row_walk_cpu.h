@@ -2,7 +2,8 @@
  * steps through the nonzeros of a piece. Each step depends on the step before; therefore several
  * walkers advance side by side, so that the processor works on one while another waits.
  *
- * Rows are stored minus the prior, a - c 1. Elements have the factors' type. */
+ * Rows are stored without the prior: each element minus c (backend/row_steps.h). Elements have the
+ * factors' type. */
 #ifndef AMPED_ROW_WALK_CPU_H
 #define AMPED_ROW_WALK_CPU_H
 

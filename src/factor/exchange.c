@@ -26,9 +26,9 @@ static bool is_direct(const amped_comm *comm, const amped_backend *backend) {
   return !backend->device_pointers || comm->cuda_aware;
 }
 
-/* Does this node need shared memory? Even if MPI takes device memory, it is used for small messages
- * of many ranks. For them, copies to the host and back cost less than an all-gather on a device,
- * which takes many steps or packs rows. */
+/* Does this node need shared memory? If MPI takes device memory, only small messages of many ranks
+ * use shared memory. For them, copies to the host and back cost less than an all-gather on a
+ * device, which takes many steps or packs rows. */
 static bool needs_shm(const amped_comm *comm, const amped_backend *backend) {
   if (comm->nranks == 1 || !backend->device_pointers)
     return false;

@@ -16,7 +16,7 @@ static uint64_t stream_of(int purpose, int mode) {
   return (uint64_t)purpose << 56 | (uint64_t)mode << 48;
 }
 
-/* Largest group of last modes, from mode `from` on, with at most 2^63 cells. */
+/* Group of the last modes, `from` .. order - 1: the largest group with at most 2^63 cells. */
 typedef struct tail {
   int from;
   uint64_t cells;

@@ -1,9 +1,10 @@
 /* Shapes of the tensors in the papers' measurements, by name.
  *
- * A scaled shape has scale times the nonzeros and scale times the indices of every mode. So the
- * nonzeros per index stay the same, which decide how the time of a sweep divides. Modes do not
- * shrink below 46 indices, or below their own size if that is smaller. At most 1 % of the cells
- * become nonzeros: dimensions are doubled until this holds, but not beyond the original. */
+ * A scaled shape has scale times the nonzeros and scale times the indices of every mode. The
+ * nonzeros per index stay the same; they decide how the time of a sweep divides among its steps.
+ * Modes do not shrink below 46 indices, or below their own size if that is smaller. At most 1 % of
+ * the cells become nonzeros: dimensions are doubled until this holds, but not beyond the
+ * original. */
 #ifndef AMPED_PAPER_SHAPES_H
 #define AMPED_PAPER_SHAPES_H
 
@@ -18,7 +19,7 @@ typedef struct amped_shape {
   uint64_t codes; /* synthetic.h: values are counts or ratings 1 .. codes; 0: real values */
 } amped_shape;
 
-/* Codes for counts, and for ratings. */
+/* Number of distinct values of a shape with counts, and of a shape with ratings. */
 #define AMPED_SHAPE_CODES 256
 #define AMPED_SHAPE_RATINGS 5
 

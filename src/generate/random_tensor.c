@@ -16,10 +16,12 @@
 /* Streams of random numbers are numbered by purpose, mode and attempt. */
 enum { STREAM_INDEX = 1, STREAM_SCATTER, STREAM_VALUE };
 
-/* Most nonzeros: while they are drawn, their counters are stored as doubles, in place of values. */
+/* Most nonzeros. Their counters, up to MAX_DRAWS times larger, are stored as doubles in place of
+ * values while nonzeros are drawn. */
 #define MAX_NNZ (UINT64_C(1) << 48)
 
-/* Most draws per requested nonzero; if they do not suffice, the skew is too strong. */
+/* Limit of draws: MAX_DRAWS per requested nonzero, and MORE_DRAWS in addition. If the draws do not
+ * suffice, the skew is too strong. */
 #define MAX_DRAWS 64
 #define MORE_DRAWS (UINT64_C(1) << 20)
 

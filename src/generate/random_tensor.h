@@ -30,7 +30,8 @@ typedef struct amped_random_tensor_spec {
  * has too little memory. Shows progress. Free with amped_sptensor_free. */
 amped_status amped_random_tensor_create(const amped_random_tensor_spec *spec, amped_sptensor *out);
 
-/* Argument checks shared by all generators: all of them; dimensions only; memory only. */
+/* Argument checks shared by all generators. check: all arguments; check_dims: dimensions only;
+ * check_memory: memory only. */
 amped_status amped_random_tensor_check(int order, const uint64_t *dims, uint64_t nnz);
 amped_status amped_random_tensor_check_dims(int order, const uint64_t *dims);
 amped_status amped_random_tensor_check_memory(int order, uint64_t nnz);

@@ -23,7 +23,7 @@ static bool parse_skew(void *options, const char *text) {
 
 static const amped_option shape_rows[] = {
     {.name = "shape",
-     .type = AMPED_OPTION_TEXT, /* amped_shape_get knows the names and reports wrong ones */
+     .type = AMPED_OPTION_TEXT, /* any text: amped_shape_get reports wrong names */
      .words = AMPED_OPTION_WORDS("amazon", "patents", "reddit", "twitch", "nell2", "netflix"),
      .help = "dimensions, nonzeros and skew of a published tensor",
      .expected_text = "a name",

@@ -19,7 +19,6 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/timer.h"
-#include "hdf5/completion_file.h"
 #include "hdf5/hdf5_arrays.h"
 #include "hdf5/hdf5_metric.h"
 #include "hdf5/hdf5_prober.h"
@@ -160,7 +159,7 @@ static amped_status touch_completion(amped_hdf5 *file) {
   char name[AMPED_HDF5_NAME];
   bool completion = false;
   AMPED_TRY(library_error(file, amped_hdf5_metric_get(file, &metric)));
-  AMPED_TRY(library_error(file, amped_completion_is(file, &completion)));
+  AMPED_TRY(library_error(file, amped_hdf5_has_attribute(file, "/", "amped_model", &completion)));
   for (int s = 0; completion && s < AMPED_COMPLETION_SETS; s++) {
     (void)snprintf(name, sizeof name, "/%s/%s", metric.name, amped_completion_set_names[s]);
     AMPED_TRY(touch_dataset(file, name, 1));

@@ -27,7 +27,7 @@ amped_status amped_hdf5_seal_check(amped_hdf5_dataset *dataset, amped_hdf5_type 
 void amped_hdf5_seal_append(amped_hdf5_dataset *dataset, uint64_t count, const void *rows);
 amped_status amped_hdf5_seal_write(amped_hdf5_dataset *dataset);
 
-/* Does the dataset of this name have a seal? Returns true if there is no such dataset. */
+/* Set *out to true if the dataset of this name has a seal, or if there is no such dataset. */
 amped_status amped_hdf5_is_sealed(amped_hdf5 *file, const char *name, bool *out);
 
 #endif

@@ -58,7 +58,7 @@ typedef struct amped_journal_visit {
   amped_status (*labels)(void *context, int mode, uint64_t count, uint64_t place);
   amped_status (*held)(void *context, uint64_t count, uint64_t place);
   amped_status (*batch)(void *context, uint64_t hash, uint64_t nnz, const char *name);
-  /* Called at the mark: the batch is whole. */
+  /* Called at a commit record: the batch before it is complete. */
   amped_status (*commit)(void *context, const amped_state_head *head);
   /* Called at the end: discard everything since the last commit. */
   void (*drop)(void *context);

@@ -254,8 +254,8 @@ static amped_status check_norm(const amped_tensor_writer *w) {
                      "double holds; scale the values down");
 }
 
-/* Check the dimensions of a plain list. Only its binsparse text has the shape, and readers expect
- * integers below 2^63. */
+/* Check the dimensions of a plain list. Its file has the shape only in the binsparse text, whose
+ * readers expect integers below 2^63. */
 static amped_status check_dims(const amped_tensor_writer *w) {
   for (int m = 0; m < w->info->order && !w->info->has_copies; m++)
     if (w->info->dims[m] > INT64_MAX)

@@ -56,7 +56,7 @@ static bool parse_dims(const char *text, const char *end, bool zeros, int *order
     if (!amped_parse_count(number, &dims[*order]) || (dims[*order] == 0 && !zeros) ||
         dims[*order] > AMPED_MAX_DIM)
       return false;
-    text += n + 1; /* after an x, or after the end */
+    text += n + 1; /* skip the separator, or the end */
   }
   return text == end + 1;
 }
@@ -377,8 +377,8 @@ static amped_status next_box(amped_batch_cut *c, gathered *g, char **name) {
   return g->t->nnz > 0 ? make_name(c, what, name) : AMPED_OK;
 }
 
-/* Reports the skipped entries once, after the last batch. The state knows the number of entries of
- * its first fit, but not which ones. */
+/* Reports the skipped entries once, after the last batch. The state has the number of entries of
+ * its first fit, but no list of them. If more entries are skipped, some are never learnt. */
 static void tell_passed(amped_batch_cut *c) {
   const char *path = amped_input_path(c->input);
   const char *where = c->mode < 0 ? "in the first box" : "of indices in the first fit";

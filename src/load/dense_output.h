@@ -8,7 +8,7 @@
 
 typedef struct amped_dense_output amped_dense_output;
 
-/* Is the suffix .npy; .npy, .h5 or .hdf5? */
+/* is_npy: is the suffix .npy? is: is the suffix .npy, .h5 or .hdf5? */
 bool amped_dense_output_is_npy(const char *path);
 bool amped_dense_output_is(const char *path);
 
@@ -21,7 +21,7 @@ amped_status amped_dense_output_create(const char *path, const amped_dense_info 
 #define AMPED_DENSE_OUTPUT_PIECE (UINT64_C(1) << 20)
 amped_status amped_dense_output_append(amped_dense_output *output, uint64_t count,
                                        const void *cells);
-/* Borrowed; with statistics of the appended cells. */
+/* Info of the file, with statistics of the cells appended so far. Borrowed. */
 const amped_dense_info *amped_dense_output_info(amped_dense_output *output);
 /* Both free the output. publish: all cells must be appended. */
 amped_status amped_dense_output_publish(amped_dense_output *output);

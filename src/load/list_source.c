@@ -291,7 +291,8 @@ static void receive_slab(const amped_list_source *s, const amped_slab *slab) {
                      MPI_BYTE, 0, s->info->order, s->comm->mpi, MPI_STATUS_IGNORE));
 }
 
-/* Rank 0: reads a slab, and keeps it or sends it to its rank, after its count. */
+/* Rank 0: reads a slab for `rank`. Rank 0 keeps its own slab; other ranks are sent the count, then
+ * the slab. */
 static void read_for(amped_list_source *s, int rank) {
   const amped_slab *slab = read_slab(s);
   uint64_t count = s->status != AMPED_OK ? FAILED : slab != NULL ? slab->count : 0;

@@ -10,9 +10,9 @@
  * and norm_squared, the same on every rank. Free with amped_tensor_info_free, on failure too. Shows
  * progress.
  *
- * If the file states its hash, it must be the hash of the nonzeros (AMPED_BAD_INPUT), and the
- * file's norm is taken. Otherwise the norm counts each of several nonzeros at one coordinate
- * separately; load_list.h corrects it. All readers must then see the same first slab
+ * If the file states its hash, the nonzeros must have this hash (AMPED_BAD_INPUT), and the norm is
+ * the file's. Otherwise the norm counts every nonzero separately, even if several have one
+ * coordinate; load_list.h corrects it. All readers must then see the same first slab
  * (AMPED_BAD_INPUT). */
 amped_status amped_list_stats_take(const amped_comm *comm, amped_input *input, bool parallel,
                                    const amped_worker *worker, amped_list_source *source,

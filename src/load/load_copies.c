@@ -130,7 +130,7 @@ static uint64_t own_nnz(const loader *l) {
 }
 
 /* Do the parts of the rank's block of rows (plan.h) end as the iDp table says? The backend uses the
- * table to know when a part is finished. It checks by itself that rows of a batch ascend. */
+ * table to know when a part is finished. The backend itself checks that rows of a batch ascend. */
 static bool parts_agree(const loader *l, const amped_batch *batch) {
   const amped_mode_plan *m = &l->plan->modes[l->mode];
   for (int part = 0; part + 1 < m->rows.parts; part++) {

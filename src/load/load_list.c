@@ -158,10 +158,10 @@ done:
   return status;
 }
 
-/* Collective. `found`: repeats that ranks found while they sorted their copies. A rank misses a
- * repeat only if two ranks have nonzeros of its coordinate, which happens only in split iDps. So a
- * mode without splits misses no repeat, and neither does an iDp with one owner in some mode. Only
- * nonzeros whose iDp is split in every mode remain to be searched. */
+/* Collective. `found`: repeats that ranks found while they sorted their copies. A repeat is missed
+ * only if two ranks have nonzeros of its coordinate, which happens only in split iDps. A mode
+ * without splits misses none, so nothing is searched. Otherwise only nonzeros whose iDp is split in
+ * every mode are searched. */
 static amped_status check_repeats(loader *l, uint64_t found, double *norm_squared) {
   uint64_t repeats = found;
   const amped_plan *plan = l->o->plan;

@@ -103,7 +103,7 @@ void amped_shard_pack(const amped_tensor_info *info, const amped_plan *plan, int
   *cursor = end;
 }
 
-/* Begin of each array in a wire form. */
+/* Address of each array of a shard in its wire form (shard.h). */
 typedef struct wire_view {
   const char *indices[AMPED_MAX_ORDER];
   const char *values;

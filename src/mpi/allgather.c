@@ -65,7 +65,8 @@ bool amped_allgather_rings(const amped_allgather *g, uint64_t units) {
   return g->nranks <= g->comm->ring_ranks || units >= RING_BYTES / g->unit_bytes;
 }
 
-/* Units skip .. skip + most of every part, or fewer if the part is shorter. */
+/* Units of each part for one turn of the ring: from unit `skip` on, in pieces of at most `most`
+ * units. Pieces after the end of a shorter part are empty. */
 typedef struct slice {
   char *array;
   const uint64_t *first;

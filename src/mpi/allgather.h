@@ -23,7 +23,8 @@ amped_status amped_allgather_create(const amped_comm *comm, MPI_Comm mpi, uint64
                                     amped_allgather **out);
 void amped_allgather_destroy(amped_allgather *gather);
 
-/* Do parts of this number of units travel around the ring? The same on every rank. */
+/* Are parts of `units` units sent around the ring, instead of by MPI_Allgatherv? The answer is the
+ * same on every rank. */
 bool amped_allgather_rings(const amped_allgather *gather, uint64_t units);
 
 /* Collective: rank q's part is count[q] units from unit first[q] of `array`. first and count are

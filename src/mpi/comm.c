@@ -106,8 +106,8 @@ static volatile int *numbers = numbers_here;
 #define LINE_SEC 2.0
 #define LOOK_NSEC 10000000L
 
-/* Share numbers among the ranks of this node, so that they print only one error line: the launcher
- * ends the other ranks if one has failed. If memory cannot be shared, a second line may appear. */
+/* Share `numbers` among the ranks of this node. If a rank fails, the launcher ends the other ranks,
+ * which must not print a second error line. Without shared memory a second line may appear. */
 static void share_numbers(amped_comm *comm) {
   const int bytes = (int)(NUMBERS * sizeof *numbers);
   MPI_Aint size = comm->local_rank == 0 ? bytes : 0;
@@ -138,8 +138,9 @@ static void keep_numbers(amped_comm *comm) {
 }
 
 #ifdef __SANITIZE_ADDRESS__
-/* No search for leaks after MPI was started. MPI unloads its plug-ins, so that memory they keep
- * until the end has no name. The tracer also crashes in threads that they leave behind. */
+/* Leaks are not searched for after MPI was started. MPI unloads plug-ins that keep memory until the
+ * end, so a report cannot name the code that allocated it. The tracer also crashes in threads that
+ * plug-ins leave behind. */
 int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void) {
   int started = 0;
@@ -399,7 +400,7 @@ void amped_comm_spreads(const amped_comm *comm, int count, const double *values,
   for (int i = 0; i < count; i++) {
     sums[i] = values[i];
     ends[2 * i].value = values[i];
-    ends[2 * i + 1].value = -values[i]; /* the maximum of these is minus the least value */
+    ends[2 * i + 1].value = -values[i]; /* the maximum of negated values is minus the least */
     ends[2 * i].rank = ends[2 * i + 1].rank = comm->rank;
   }
   AMPED_MPI(comm,

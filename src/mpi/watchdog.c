@@ -19,12 +19,12 @@
 #define LOOKS 8
 #define LOOK_SEC 1.0
 
-/* Seconds by which a node reports later if all its ranks arrived: after nodes with missing ranks,
- * and after the node before it. */
+/* Seconds that a node waits before it reports if all its ranks arrived, times one plus the node's
+ * number. Nodes with missing ranks report first, then the other nodes in order. */
 #define NODE_SEC 2.0
 
-/* Seconds between the reports of one rank and the next while ranks cannot agree on one report; and
- * the most seconds of delay. */
+/* RANK_SEC: seconds by which a rank reports later than the rank before it, while ranks cannot agree
+ * on one report. MOST_RANK_SEC: most seconds of this delay. */
 #define RANK_SEC 3.0
 #define MOST_RANK_SEC 15.0
 
@@ -56,7 +56,7 @@ struct amped_watchdog {
   MPI_Win window;
   shared_heartbeat **node; /* [local_size] heartbeats of all ranks of the node */
   shared_heartbeat *own;
-  uint64_t *beats; /* [local_size] beats of every rank at the last step of any rank */
+  uint64_t *beats; /* [local_size] beats of each rank at the last look that found a new step */
   uint64_t steps;  /* steps of all ranks at that time */
   pthread_t thread;
   pthread_mutex_t lock;

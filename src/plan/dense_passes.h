@@ -6,7 +6,8 @@
 
 #include "plan/dense_plan.h"
 
-/* "one mode" or "half of the modes": what a contraction takes out. Static text. */
+/* Name of the modes that one contraction sums over, for users: "one mode" or "half of the modes".
+ * Static text. */
 const char *amped_dense_tree_name(amped_dense_tree tree);
 
 /* Passes over the slab per sweep, on average. */

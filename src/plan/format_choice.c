@@ -10,7 +10,7 @@ const amped_choice_rates amped_choice_rates_gpu = {
     .stream_rate = 55.5e9,
 };
 
-/* The nearest level that holds `rows` rows. */
+/* Nearest level of the memory hierarchy that holds `rows` rows. */
 static const amped_choice_level *level_of(const amped_choice_rates *rates, double row_bytes,
                                           double rows) {
   const amped_choice_level *level = rates->levels;
@@ -77,8 +77,8 @@ static amped_choice predict(const amped_choice_sizes *s, unsigned own,
   return c;
 }
 
-/* No mixtures if the shared copy does not fit: in it a byte of memory serves more modes than in
- * other copies, and no memory is left for them. */
+/* Returns no mixtures if the shared copy leaves no memory. A byte of the shared copy serves more
+ * modes than a byte of another copy, so the shared copy comes first. */
 int amped_choice_mixtures(const amped_choice_sizes *s, const amped_choice_rates *rates,
                           amped_choice out[AMPED_CHOICE_MOST]) {
   int count = 0;

@@ -33,7 +33,7 @@ extern const amped_choice_rates amped_choice_rates_gpu;
 double amped_choice_seconds(const amped_plan *plan, const uint64_t streamed_bytes[AMPED_MAX_ORDER],
                             const amped_choice_rates *rates);
 
-/* Seconds of one mode's kernels in such a sweep. */
+/* Seconds of one mode's kernels in a sweep over the nonzeros of plan->rank, without transfers. */
 double amped_choice_mode_seconds(const amped_plan *plan, int mode, const amped_choice_rates *rates);
 
 /* A choice of copies for a tensor. */
@@ -44,7 +44,8 @@ typedef struct amped_choice {
   bool planned;                 /* sizes come from a plan; else they are predicted, too */
 } amped_choice;
 
-/* Bytes and seconds from which mixtures are predicted: of one rank, each the maximum over ranks. */
+/* Bytes and seconds of a rank, from which mixtures are predicted. Each is the maximum over ranks,
+ * except `room`, which is a minimum. */
 typedef struct amped_choice_sizes {
   int order;
   int boxed;                                                   /* mode of the shared copy */

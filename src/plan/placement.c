@@ -104,7 +104,8 @@ static void stay(greedy *g, uint64_t splits) {
     g->nnz[g->owner[g->order[k].number]] -= g->order[k].nnz;
 }
 
-/* Places all iDps; the first `splits` iDps of the order count as empty. */
+/* Places the rows of all iDps, and the nonzeros of all except the first `splits` iDps of the order,
+ * which are split. */
 static void place(greedy *g, uint64_t splits) {
   if (g->t->owners != NULL) {
     stay(g, splits);
@@ -243,7 +244,8 @@ static amped_status order_idps(greedy *g, uint64_t least) {
  * owners are given. */
 #define LARGE_MEANS 4
 
-/* Orders iDps if owners are given: the large iDps, if splitting them makes ranks even; else all. */
+/* Orders iDps if owners are given. Only the large iDps are ordered if splitting them makes ranks
+ * even; otherwise all iDps are. */
 static amped_status order_large(greedy *g) {
   AMPED_TRY(order_idps(g, LARGE_MEANS * (g->t->nnz / g->t->idp_count + 1)));
   return is_even(g, split_and_fill(g, g->filled)) ? AMPED_OK : order_idps(g, 0);

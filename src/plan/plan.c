@@ -9,7 +9,8 @@
 /* Most rows of a factor: a row takes at least 16 bytes, so sizes in bytes fit in 64 bits. */
 #define MOST_ROWS (UINT64_C(1) << 41)
 
-/* Most nonzeros: a nonzero takes less than 128 bytes, packed or not. */
+/* Most nonzeros of a tensor. A nonzero takes less than 128 bytes, packed or not, so all of them
+ * take less than 2^63 bytes. */
 #define MOST_NNZ (UINT64_C(1) << 56)
 
 static uint64_t rows_of_idp(const amped_mode_plan *m, uint64_t idp) {

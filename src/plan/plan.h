@@ -64,8 +64,8 @@ typedef struct amped_copy_plan {
   uint64_t split_count;
   amped_split *splits; /* [split_count + 1] ascending; the last entry is the end of all */
   uint64_t *cuts;      /* [nranks + 1] rank p gets nonzeros cuts[p] .. cuts[p + 1] of the splits */
-  uint64_t part_nnz[AMPED_MAX_PARTS]; /* nonzeros of this rank's copy up to the end of each part
-                                         except the last */
+  uint64_t part_nnz[AMPED_MAX_PARTS]; /* [parts - 1] element i: nonzeros of this rank's copy in
+                                         parts 0 .. i */
   double travel;           /* estimated time of sending rows, divided by the time of MTTKRP */
   uint64_t unsplit_spread; /* see placement.h */
   amped_packing packing;   /* packing of this rank's copy */
@@ -79,7 +79,7 @@ typedef struct amped_mode_plan {
 /* Demands of a tensor format on the plan and the loaders. All false: a copy of every mode, with
  * values coded if this takes fewer bytes. */
 typedef struct amped_copy_needs {
-  bool one_copy;     /* loaders hand over the copy of the longest mode, for all modes */
+  bool one_copy;     /* the longest mode's copy serves all modes; loaders hand over no other */
   bool mixes;        /* with one_copy: some modes have their own copy instead (request.own) */
   bool plain_values; /* values get no code, because they may change; each copy has its own values */
   bool whole_rows;   /* nonzeros of a row are consecutive: no tiles */

@@ -363,8 +363,8 @@ static double beside_copies(const amped_session *session) {
   return bytes > 0.0 ? bytes : 0.0; /* negative if the plan was not laid out */
 }
 
-/* Collective. Find sizes and times of a copy for each mode. `sizes->room` starts at minus the bytes
- * that making and streaming them takes. */
+/* Collective. Find sizes and times of a copy for each mode. `sizes->room` becomes minus the bytes
+ * that making and streaming copies takes; note_boxed adds the free bytes. */
 static void note_own(const amped_session *session, amped_choice_sizes *sizes) {
   const amped_plan *plan = &session->plan;
   sizes->order = plan->order;

@@ -46,8 +46,8 @@ typedef struct amped_demand {
  * memory is too small. */
 amped_status amped_session_prepare(amped_session *session, const amped_demand *demand);
 
-/* Returns AMPED_USAGE if the session's tensor is dense; the same on every rank. part: as in the
- * demand. */
+/* Returns AMPED_USAGE if the session's tensor is dense; the same on every rank. part: option that
+ * refuses it, such as "--whole", for the message; NULL: the whole command. */
 amped_status amped_session_refuse_cells(const amped_session *session, const char *part);
 
 #endif

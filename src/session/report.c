@@ -555,7 +555,8 @@ amped_status amped_report_plan(amped_session *session, const amped_memory_need *
   return status;
 }
 
-/* The remedy for a slow exchange, by the ranks' devices and nodes. */
+/* Remedy for a slow exchange. It depends on the chosen all-gather algorithm, the ranks' devices and
+ * the nodes. */
 static const char *remedy(const amped_session *session) {
   const amped_comm *comm = &session->comm;
   if (comm->chosen[0] != '\0')

@@ -35,7 +35,8 @@ void amped_report_memory(amped_session *session);
 /* Reports a sweep. every: print each `every`-th sweep; 0: print all on a terminal, and fewer and
  * fewer in a log. JSON has all of them. */
 amped_status amped_report_sweep(amped_session *session, const amped_sweep *sweep, uint64_t every);
-/* Is a line printed for this sweep? Prints a note at the first sweep that has none. */
+/* Is a line printed for this sweep? In a log with `every` 0, a note is printed at sweep 21, the
+ * first without a line. */
 bool amped_report_has_line(uint64_t sweep, uint64_t every);
 /* Seconds of a part of a sweep, as lines show them: cut to four digits after the point, not
  * rounded. So the printed parts of a sweep never add up to more than its total, which is

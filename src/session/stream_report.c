@@ -157,10 +157,17 @@ amped_status amped_stream_report_batch(amped_session *session, const amped_strea
 }
 
 amped_status amped_stream_report_skipped(amped_session *session, const amped_source_batch *batch,
-                                         uint64_t number, const char *name) {
+                                         uint64_t number, const amped_state_batch *earlier) {
   amped_status status = AMPED_OK;
-  amped_say("%s was learnt before, as batch %" PRIu64 " (%s); it is skipped", batch->name, number,
-            name);
+  if (earlier->hash == batch->hash)
+    amped_say("%s was learnt before, as batch %" PRIu64 " (%s); it is skipped", batch->name, number,
+              earlier->name);
+  else
+    amped_warn(
+        "%s was learnt before, as batch %" PRIu64 ", with %" PRIu64 " entries, and has %" PRIu64
+        " now; it is skipped, as the old entries would count twice; stream late entries as a "
+        "file of their own",
+        batch->name, number, earlier->nnz, batch->nnz);
   if (session->json != NULL)
     status =
         amped_json_line(session->json, json_pack("{s:s, s:o, s:I}", "event", "skipped", "name",

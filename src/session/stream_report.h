@@ -3,6 +3,7 @@
 #ifndef AMPED_STREAM_REPORT_H
 #define AMPED_STREAM_REPORT_H
 
+#include "hdf5/state_head.h"
 #include "load/batch_source.h"
 #include "session/session.h"
 #include "solver/stream.h"
@@ -17,16 +18,16 @@ typedef struct amped_stream_told {
   const amped_source_batch *batch;
   const amped_learnt *learnt;
   const amped_state_head *head; /* state after the batch */
-  const amped_errors *so_far;   /* the model's, at the held-out entries that the state keeps */
+  const amped_errors *so_far;   /* errors of the model at all held-out entries of the state */
   double write_sec, total_sec;  /* seconds on this rank */
   uint64_t state_bytes, journal_bytes; /* rank 0: sizes on disk after the batch */
 } amped_stream_told;
 amped_status amped_stream_report_batch(amped_session *session, const amped_stream_told *told);
 
-/* Reports that a batch is skipped because it was learnt before, as batch `number` with this
- * name. */
+/* Reports that a batch is skipped because it was learnt before, as batch `number`. Warns if it had
+ * other entries then. earlier: read on rank 0. */
 amped_status amped_stream_report_skipped(amped_session *session, const amped_source_batch *batch,
-                                         uint64_t number, const char *name);
+                                         uint64_t number, const amped_state_batch *earlier);
 
 typedef struct amped_stream_counts {
   uint64_t learnt, skipped; /* batches */

@@ -248,7 +248,8 @@ amped_status amped_trace_file_write(amped_trace_file *f, const char *place) {
   header h = {.offset_sec = f->offset_sec};
   (void)snprintf(h.place, sizeof h.place, "%s", place);
   amped_trace_take(&events, &h.count, &h.dropped);
-  /* On rank 0's clock. The phase that contains all others ends last, so it is in the ring. */
+  /* Begin of the first event, on rank 0's clock. The outermost phase begins first and ends last, so
+   * the ring has not dropped it. */
   double first = h.count > 0 ? events[0].begin_sec - f->offset_sec : INFINITY;
   double origin_sec = amped_comm_spread(comm, first).min;
   double error_sec = amped_comm_spread(comm, f->error_sec).max;

@@ -96,7 +96,7 @@ static amped_status allocate(amped_acceleration *a) {
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
-/* Make mode's factor of y, with the coefficients in a->now and a->then. */
+/* Set mode's factor to y: column r becomes a->now[r] * current + a->then[r] * previous. */
 static amped_status extrapolate(amped_acceleration *a, int mode) {
   return ops_of(a)->step(a->past, mode, a->now, a->then, (a->model.nonnegative >> mode & 1) != 0);
 }

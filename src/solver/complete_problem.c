@@ -9,8 +9,9 @@
 /* Penalty of context modes, whose rows are pulled to 1, relative to other modes, pulled to 0. */
 #define CONTEXT_PULL 10.0
 
-/* A variance below this share of the mean square is rounding error. Values in memory are stored
- * relative to one of them, so that their mean is at most a few standard deviations. */
+/* A variance below this share of the mean square is rounding error. Values in memory are
+ * differences from a typical value (tensor/value_map.h), so their mean is at most a few standard
+ * deviations. */
 #define LEAST_VARIANCE 1e-14
 
 /* --- modes ------------------------------------------------------------------------------------ */

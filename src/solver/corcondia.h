@@ -27,8 +27,9 @@ uint64_t amped_corcondia_passes(int order, int ncomps);
 amped_status amped_corcondia(const amped_context *context, const double *weights, double *percent,
                              int *dependent);
 
-/* Text for the user, in a caller's buffer, which is returned: "98.2 %"; "< -100 %", because all
- * lower values mean the same: too many components; "-" for NaN, which means not computed. */
+/* Writes the text for the user to the caller's buffer, and returns the buffer: "98.2 %", or "-" for
+ * NaN, which means not computed. Values below -100 give "< -100 %", because all of them mean the
+ * same: too many components. */
 #define AMPED_CORCONDIA_TEXT 32
 const char *amped_corcondia_text(char *buffer, double percent);
 

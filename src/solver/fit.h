@@ -9,7 +9,7 @@
 
 typedef struct amped_fit {
   const amped_context *context;
-  amped_solver_result *result; /* its weights are the model's; it counts passes */
+  amped_solver_result *result; /* read: weights of the model; written: number of passes */
   double *v;                   /* workspace, [ncomps][ncomps] */
   bool told_pass;
 } amped_fit;

@@ -39,7 +39,7 @@ typedef struct amped_sweep_sampling {
 /* Steps of all sweeps so far. */
 typedef struct amped_steps {
   uint64_t accepted, refused;
-  uint64_t repeated; /* MTTKRPs that were repeated after a refusal, in this run */
+  uint64_t repeated; /* MTTKRPs that this run made again, because a step was refused */
 } amped_steps;
 
 typedef struct amped_sweep {

@@ -20,7 +20,7 @@ static const char what[] = "entries that may be learnt";
 /* Entries first .. first + count of all ranks. */
 typedef struct part {
   uint64_t first, count;
-  uint64_t *hashes;  /* [PART] in order of entries; after sorting ascending */
+  uint64_t *hashes;  /* [PART] in order of entries; sorted ascending later */
   uint64_t *numbers; /* [PART] entries, in order of hashes */
   uint64_t *learnt;  /* [PART] in order of entries: 1 if it is learnt */
   uint64_t *filter;

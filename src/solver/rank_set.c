@@ -25,8 +25,8 @@ struct amped_rank_set {
   uint64_t *positions[AMPED_MAX_ORDER]; /* [count] rows of factors, or AMPED_NO_ROW */
   uint64_t *sorted[AMPED_MAX_ORDER];    /* [count] entries by their position in this mode */
   uint64_t *index_of;                   /* [positions] file indices in the ranked mode */
-  uint64_t pairs, room;                 /* pairs of this rank's training nonzeros, and their
-                                           capacity */
+  uint64_t pairs, room;                 /* pairs of a training nonzero of this rank and an entry;
+                                           their capacity */
   uint64_t *pair_entry;                 /* [pairs] an entry with the nonzero's other indices */
   uint64_t *pair_position;              /* [pairs] ascending positions in the ranked mode */
 };
@@ -455,7 +455,7 @@ static void take_pair(ranking *r, uint64_t pair, const double *row) {
   r->above[i] -= is_above(r, i, row, r->set->pair_position[pair]);
 }
 
-/* Compare all entries with this rank's rows. */
+/* Count, for each entry, this rank's rows of the ranked mode that are higher than the entry. */
 static amped_status compare_block(ranking *r) {
   const amped_rank_set *s = r->set;
   const amped_plan *plan = r->context->plan;

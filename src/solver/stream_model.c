@@ -16,7 +16,7 @@ struct amped_stream_model {
   amped_row_history pasts[AMPED_MAX_ORDER];
   double *kept[AMPED_MAX_ORDER]; /* S */
   double *sums[SUMS][AMPED_MAX_ORDER];
-  double *change;       /* [width][2 width] X, and the sum of n d d^T */
+  double *change;       /* [width][2 width] X, then sum of n d d^T (stream_model.h) */
   double *left, *right; /* coefficients for recall */
 };
 
@@ -106,7 +106,7 @@ static double product_of(const amped_stream_model *s, int kind, int mode, int ot
   return product;
 }
 
-/* Element i of d; for the element of tau, the sum of E[~b - b]. */
+/* Element i of d (stream_model.h). Element width - 1 belongs to tau: it is the sum of E[~b - b]. */
 static double bias_of(const amped_stream_model *s, int mode, uint64_t i) {
   const uint64_t one = s->width - 1;
   const uint64_t bias = s->ncomps - 1;

@@ -7,7 +7,8 @@
 
 #include "base/mem.h"
 
-/* Least nonzeros for a thread; fewer are sorted when their order is requested. */
+/* Least nonzeros for sorting the next order in a background thread. With fewer nonzeros, an order
+ * is sorted when it is requested. */
 #define WORTH_THREAD (UINT64_C(1) << 20)
 
 struct amped_copy_orders {

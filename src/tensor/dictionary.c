@@ -1,4 +1,5 @@
-/* Dictionary: a hash table of distinct values, and the search for a ruler. */
+/* Dictionary: a hash table of distinct values, and the search for a ruler (values at equal
+ * distances). */
 #include "tensor/dictionary.h"
 
 #include <math.h>

@@ -22,8 +22,8 @@ const char *amped_format_name(char *buffer, size_t size, const amped_labels *lab
 /* "mode 2 (item)", or "mode 2" if the mode has no name. mode counts from 0. */
 const char *amped_format_mode(char *buffer, size_t size, int mode, const amped_labels *labels);
 
-/* An error of a model with at least six significant digits, into a buffer of AMPED_ERROR_TEXT
- * bytes, which is returned. */
+/* Write an error of a model as text with at least six significant digits. Returns the buffer, which
+ * has AMPED_ERROR_TEXT bytes. */
 #define AMPED_ERROR_TEXT 32
 const char *amped_format_error(char *buffer, double error);
 

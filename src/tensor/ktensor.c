@@ -76,7 +76,7 @@ static void normalise_mode(amped_ktensor *k, int mode, double *lengths) {
       factor[i * n + r] /= squares[r];
 }
 
-/* Balancing first makes the squares of columns fit in a double. */
+/* Columns are balanced first, so that the sum of a column's squares fits in a double. */
 void amped_ktensor_normalise(amped_ktensor *k, double *lengths) {
   int exponents[AMPED_MAX_ORDER][AMPED_MAX_NCOMPS];
   double of_mode[AMPED_MAX_NCOMPS];

@@ -47,7 +47,8 @@ typedef struct amped_packing {
 void amped_packing_make(amped_packing *p, int inputs, const uint64_t *positions, uint64_t codes,
                         amped_vtype value_type, uint64_t nnz);
 
-/* Bytes of one nonzero in the planes; the same plus its value, if values have no code. */
+/* plane_bytes: bytes of one nonzero in the planes. nonzero_bytes: the same, plus the bytes of the
+ * value if values have no code. */
 uint64_t amped_packing_plane_bytes(const amped_packing *p);
 uint64_t amped_packing_nonzero_bytes(const amped_packing *p, amped_vtype value_type);
 

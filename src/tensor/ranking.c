@@ -27,7 +27,7 @@ typedef struct work {
   const amped_ranking *ranking;
   uint64_t first, count;
   double *rows;           /* [count][ncomps] targets' rows, times weights and rows of other modes */
-  double *bases;          /* [count] sums of the biases of the targets and the other modes */
+  double *bases;          /* [count] bias of each target, plus the biases of the fixed modes */
   double *tiles;          /* [threads][ncomps][TILE] */
   amped_best_item *heaps; /* [threads][count][most] */
   uint64_t *counts;       /* [threads][count] */

@@ -39,7 +39,7 @@ typedef struct groups {
   int shift; /* right shift that leaves the leading bits */
   uint64_t count;
   int threads;
-  uint64_t *places; /* [threads][count] place of a thread's next hash of a group */
+  uint64_t *places; /* [threads][count] place for a thread's next hash of each group */
   uint64_t *ends;   /* [count] */
   uint64_t *hashes; /* [nnz] */
 } groups;

@@ -6,7 +6,7 @@
 
 #include "base/heartbeat.h"
 
-/* ROWS_A_STEP: rows per heartbeat step. ROWS_A_THREAD: rows per thread, if several search. */
+/* ROWS_A_STEP: rows per heartbeat step. ROWS_A_THREAD: rows that a thread searches at a time. */
 #define ROWS_A_STEP (UINT64_C(1) << 18)
 #define ROWS_A_THREAD (UINT64_C(1) << 12)
 

@@ -15,14 +15,14 @@ typedef struct amped_rows {
   uint64_t least_bytes;           /* bytes of the shortest row, including its line end */
   const amped_overflow *overflow; /* NULL: none */
   uint64_t taken;                 /* rows passed to the overflow */
-  double fraction;                /* fraction of the input read with these rows; 0: unknown */
+  double fraction;                /* share of the input up to the last of these rows; 0: unknown */
 } amped_rows;
 
 /* Reserve memory for the rows of these pieces. If memory may be too small, the earlier rows are
  * first passed to the overflow. Sets piece->row of every piece, after the tensor's nnz rows. */
 amped_status amped_rows_reserve(amped_rows *rows, amped_piece *pieces, int count);
-/* Close the gaps between the pieces' rows, and count the rows in nnz. `fraction` of the input is
- * read up to their end. */
+/* Close the gaps between the pieces' rows, and count the rows in nnz. fraction: share of the input
+ * up to the last of these rows; 0: unknown. */
 void amped_rows_close(amped_rows *rows, const amped_piece *pieces, int count, double fraction);
 /* Free the memory reserved beyond nnz. */
 amped_status amped_rows_finish(amped_rows *rows);

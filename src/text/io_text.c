@@ -67,7 +67,7 @@ uint64_t amped_text_count(const char *begin, const char *end, char c) {
   return count;
 }
 
-/* Characters that a thread counts at a time in long texts. */
+/* Bytes of a long text in which a thread counts lines at a time. */
 #define COUNT_BYTES (INT64_C(1) << 20)
 
 static uint64_t count_lines(const char *begin, const char *end) {

@@ -31,7 +31,7 @@ typedef struct amped_tns_header {
   bool sptensor;         /* Tensor Toolbox or GenTen header, with nnz */
   bool dense;            /* Tensor Toolbox header of a dense tensor */
   bool market;           /* Matrix Market banner: dims and nnz follow in one line */
-  amped_tns_claim claim; /* about the first nonzero, if it may be a header */
+  amped_tns_claim claim; /* set if the first nonzero may also be a header */
 } amped_tns_header;
 
 /* Consume lines of the chunk up to the first nonzero, or to the end of the chunk. */

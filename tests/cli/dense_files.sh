@@ -199,7 +199,7 @@ expect 2 "leave out --dense, or --observed" "$amped" generate out.h5 --dense --d
 expect 2 "give --planted too" "$amped" generate out.h5 --dense --dims=3x3x3 --signed
 expect 2 "give --dense too" "$amped" generate out.h5 --dims=30x30x30 --nnz=5 --type=double
 expect 2 "is not an HDF5 file" "$amped" generate out.tns --dense --dims=3x3x3
-expect 2 "63 bits" "$amped" generate out.h5 --dense --dims=3000000000x3000000000x5
+expect 2 "2^63 bytes" "$amped" generate out.h5 --dense --dims=3000000000x3000000000x5
 expect 1 "there is no room" "$amped" generate out.h5 --dense --dims=1000000x1000000x1000
 absent out.h5 out.tns out.planted.h5
 

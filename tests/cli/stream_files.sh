@@ -200,6 +200,15 @@ for input in days.csv by-user.csv backwards.csv copies.h5 list.h5 sorted.h5; do
   same "$input: batches" "$(sed -n 's/^batch .*(day \([^)]*\)).*/\1/p' out | tr '\n' ' ')" \
     "4.5.2023 5.5.2023 6.5.2023 7.5.2023 8.5.2023 9.5.2023 "
 done
+# A day that was learnt gains a row: learnt again, its old rows would count twice.
+cp by-user.csv grows.csv
+alone 0 '' complete first.csv --value=v --rank=2 --reg=1 --nowrite --state=days.st --overwrite
+alone 0 'learnt 6 batches' stream days.st grows.csv --value=v --by=day
+printf 'u1,i4,7.5.2023,3\nu1,i1,10.5.2023,2\n' >>grows.csv
+rows=$(grep -c ',7.5.2023,' by-user.csv)
+alone 0 'learnt 1 batch, 6 skipped' stream days.st grows.csv --value=v --by=day
+grep -q "(day 7.5.2023) was learnt before, as batch 5, with $rows entries, and has $((rows + 1)) now" "$scratch/err" &&
+  pass || fail "no warning that a day is skipped"
 # The first fit lacks ten of its days' rows.
 { sed -n 1p first.csv && sed 1d first.csv | sed 1,10d; } >early.csv
 alone 0 '' complete early.csv --value=v --rank=2 --reg=1 --nowrite --state=days.st --overwrite
