@@ -259,7 +259,7 @@ static amped_status find_before(const job *j, const amped_source_batch *batch, u
     *number = amped_state_file_find(j->file, batch->hash, &earlier.name);
     if (*number == 0)
       *number = find_same_cut(j, batch);
-    if (*number > 1)
+    if (*number > 0)
       earlier = amped_state_file_batch(j->file, *number);
   }
   amped_comm_broadcast(&j->session->comm, number, sizeof *number);

@@ -145,16 +145,8 @@ static amped_status touch_mode(amped_hdf5 *file, int m) {
   return touch_dataset(file, name, 2);
 }
 
-/* Read the metric's name and the lists of that name. */
+/* Read the metric's name and the lists of that name. A completion model has one for each set. */
 static amped_status touch_metric(amped_hdf5 *file) {
-  amped_hdf5_metric metric;
-  AMPED_TRY(library_error(file, amped_hdf5_metric_get(file, &metric)));
-  AMPED_TRY(touch_dataset(file, metric.history, 1));
-  return touch_dataset(file, metric.starts, 1);
-}
-
-/* Read the additional objects of a completion model, and of a checkpoint. */
-static amped_status touch_completion(amped_hdf5 *file) {
   amped_hdf5_metric metric;
   char name[AMPED_HDF5_NAME];
   bool completion = false;
@@ -164,6 +156,13 @@ static amped_status touch_completion(amped_hdf5 *file) {
     (void)snprintf(name, sizeof name, "/%s/%s", metric.name, amped_completion_set_names[s]);
     AMPED_TRY(touch_dataset(file, name, 1));
   }
+  AMPED_TRY(touch_dataset(file, metric.history, 1));
+  return touch_dataset(file, metric.starts, 1);
+}
+
+/* Read the additional objects of a completion model, and of a checkpoint. */
+static amped_status touch_completion(amped_hdf5 *file) {
+  char name[AMPED_HDF5_NAME];
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
     (void)snprintf(name, sizeof name, "/bias/%d", m);
     AMPED_TRY(touch_dataset(file, name, 1));
