@@ -45,7 +45,7 @@ for ranks in 1 3; do
     same "status after SIGTERM, $ranks ranks" $status 85
     grep -q "c.h5: holds the run after sweep" err.txt && pass || fail "no line: $(cat err.txt)"
     same "error lines" "$(error_lines err.txt | wc -l)" 1
-    at=$(sed -n 's/.*after sweep \([0-9]*\).*/\1/p' err.txt)
+    at=$(sed -n 's/.*after sweep \([0-9]*\);.*/\1/p' err.txt)
     end=$((at + 7))
     # shellcheck disable=SC2086
     expect 0 "resume: c.h5, after sweep $at," on $ranks t.h5 $run --iters=$end --checkpoint=c.h5 --resume -o resumed.h5
@@ -89,7 +89,7 @@ case $($mpirun --version 2>&1) in
     interrupt TERM mpirun 2 t.h5 --rank=7 --tol=0 --iters=1000000 --nowrite --checkpoint=m.h5 -q
     unset OMPI_MCA_odls_base_sigkill_timeout
     same "status after SIGTERM to mpirun" $status 1
-    at=$(sed -n 's/.*m.h5: holds the run after sweep \([0-9]*\).*/\1/p' err.txt)
+    at=$(sed -n 's/.*m.h5: holds the run after sweep \([0-9]*\);.*/\1/p' err.txt)
     expect 0 "resume: m.h5, after sweep $at," on 2 t.h5 --rank=7 --tol=0 --iters=$((at + 1)) --nowrite --checkpoint=m.h5 --resume
     ;;
 esac

@@ -211,13 +211,13 @@ for case in "INT 0 job" "TERM 0 job" "TERM 2 rank" "USR1 3 job"; do
   stop "$1" "$2" "$3" --on-signal=result
   same "status after $case with --on-signal=result" $status 85
   one_line "t.partial.cpd.h5: holds the result after sweep [0-9]*; a signal stopped the run"
-  at=$(sed -n 's/.*after sweep \([0-9]*\).*/\1/p' err)
+  at=$(sed -n 's/.*after sweep \([0-9]*\);.*/\1/p' err)
   expect 0 "fit .* after $at sweeps" "$amped" info t.partial.cpd.h5
   absent t.cpd.h5
 done
 # It is what a run of so many sweeps gives, and a start.
 stop TERM 1 rank --on-signal=result --deterministic
-at=$(sed -n 's/.*after sweep \([0-9]*\).*/\1/p' err)
+at=$(sed -n 's/.*after sweep \([0-9]*\);.*/\1/p' err)
 expect 0 "" on 1 t.h5 --rank=3 --tol=0 --iters="$at" --deterministic -q -o whole.h5
 expect 0 "factor match score 1.000000" "$amped" compare whole.h5 t.partial.cpd.h5
 expect 0 "start: t.partial.cpd.h5" on 1 t.h5 --rank=3 --iters=1 --init=t.partial.cpd.h5 --nowrite

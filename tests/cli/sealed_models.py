@@ -36,20 +36,13 @@ COMMANDS = {
 
 def outcome(command, file):
     """Exit status, error lines, and what was written, as bytes or numbers."""
-    for path in glob.glob("out*"):
+    for path in glob.glob("out.*"):
         os.remove(path)
-    words = [file if w == "FILE" else w for w in command.replace("=FILE", "= FILE").split()]
-    words = [w for w in words]
-    joined = []
-    for word in words:  # "--init= FILE" is one word
-        if joined and joined[-1].endswith("="):
-            joined[-1] += word
-        else:
-            joined.append(word)
-    backend = ["--backend=cpu"] if joined[0] in ("t.h5", "complete", "stream") else []
-    run = subprocess.run([amped, *joined, *backend, "-q"], capture_output=True, text=True, timeout=600, check=False)
+    words = command.replace("FILE", file).split()
+    backend = ["--backend=cpu"] if words[0] in ("t.h5", "complete", "stream") else []
+    run = subprocess.run([amped, *words, *backend, "-q"], capture_output=True, text=True, timeout=600, check=False)
     written = {}
-    for path in sorted(glob.glob("out*")):
+    for path in sorted(glob.glob("out.*")):
         if path.endswith(".h5"):
             with h5py.File(path) as f:
                 names = [n for n in list_of_datasets(f) if not n.startswith("fit")]

@@ -28,6 +28,5 @@ table="--value=stars --duplicates=mean"
 }
 for file in result.h5 model.h5 cpd.ckpt fast.ckpt search.ckpt s.state; do
   expect 0 "" "$python" "$script" $file "$amped"
-  sed 's/^/  /' out
 done
 finish

@@ -122,7 +122,7 @@ expect() {
   error_lines "$scratch/err" >"$scratch/lines"
   if test "$got" -ne "$want"; then
     fail "status $got, not $want: $*"
-    sed 's/^/  | /' "$scratch/err" | head -5
+    sed 's/^/  | /' "$scratch/err" "$scratch/out" | head -20
   elif test "$want" -ne 0 && test "$(wc -l <"$scratch/lines")" -ne 1; then
     fail "$(wc -l <"$scratch/lines") error lines, not one: $*"
     sed 's/^/  | /' "$scratch/err" | head -5
