@@ -176,7 +176,7 @@ awk -v a="$(part validate clipped labels.json)" -v b="$(part validate rmse label
 if awk -v l="$entries" 'BEGIN { exit !(l > 50) }'; then pass; else fail "few entries"; fi
 printf 'user,item,week,stars\nx,v1,w1,3\n' >none.csv
 # shellcheck disable=SC2086
-alone 3 "shares no label of mode 1" complete train.h5 --rank=3 --validate=none.csv $keys --reg=1 --nowrite -q
+alone 3 "has a label of mode 1" complete train.h5 --rank=3 --validate=none.csv $keys --reg=1 --nowrite -q
 
 # --- the choice --------------------------------------------------------------------------------------
 expect 0 "" on 2 complete train.h5 --rank=3 --reg=0.01,1,100 --holdout=20% --iters=15 --nowrite -q \

@@ -2,7 +2,7 @@
 # A completion model in the commands that show results: info, top, plot, compare, convert; and as a
 # plain CP by examples/load_result.py.
 . "$(dirname "$0")/../lib/lib.sh"
-python=${AMPED_PYTHON-$(find_python)}
+python=$(find_python ${AMPED_PYTHON:+"$AMPED_PYTHON"})
 if test -z "$python"; then
   echo "skipped: no python3 with numpy and h5py (Debian: python3-numpy python3-h5py)"
   exit 77

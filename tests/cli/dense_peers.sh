@@ -2,7 +2,7 @@
 # The fit of every sweep is that of pyttb and of TensorLy, from one start. $AMPED_PYTHON names a Python
 # with these packages (examples.sh).
 . "$(dirname "$0")/../lib/lib.sh"
-python=${AMPED_PYTHON-$(find_python)}
+python=$(find_python ${AMPED_PYTHON:+"$AMPED_PYTHON"})
 if test -z "$python" || ! "$python" -c 'import h5py, pyttb, tensorly' >/dev/null 2>&1; then
   echo "skipped: no python3 with h5py, pyttb and tensorly"
   exit 77

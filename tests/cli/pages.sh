@@ -14,7 +14,7 @@ for page in README.md docs/decompose.md docs/ratings.md docs/streaming.md docs/d
   cd "$scratch/$(basename $page .md)" || exit 99
   # shellcheck disable=SC2046
   expect 0 "" "$python" "$here/pages.py" "$top/$page" "$top/examples" "$amped" "$mpirun" \
-    ${AMPED_PYTHON-$(find_python)}
+    ${AMPED_PYTHON-$(plain_python)}
 done
 
 finish

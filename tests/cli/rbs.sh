@@ -52,20 +52,24 @@ for ranks in 1 3; do
   expect 0 "" reference compare a.npy a.init.h5 run.json 1e-9 1
 done
 
-# Every scale of the values, cells in memory and in their file: the same run.
+# Every scale of the values, cells in memory and in their file: the same run. A nonnegative model of values that
+# are not so has a fit near 0 that depends on rounding: counts are taken.
 "$python" -c "
 import numpy as np
-x = np.load('a.npy').astype(float)
-for e in (-30, -6, 30):
-    np.save('scale%d.npy' % e, x * 10.0**e)" && pass || fail "no scaled tensors"
+for name in 'a', 'counts':
+    x = np.load(name + '.npy').astype(float)
+    for e in (-30, -6, 30):
+        np.save('%s%d.npy' % (name, e), x * 10.0**e)" && pass || fail "no scaled tensors"
 for way in "" "--precision=double" "--nonnegative" "--memory=20K --block=6 --polish=2"; do
+  name=a
+  test "$way" != --nonnegative || name=counts
   # shellcheck disable=SC2086
-  expect 0 "" on 1 a.npy --rank=3 --method=rbs $way --nowrite --json=scale.json -q --overwrite
-  right=$(sed -n 's/.*"event":"end".*"fit":\([0-9.]*\).*/\1/p' scale.json)
+  expect 0 "" on 1 $name.npy --rank=3 --method=rbs $way --nowrite --json=scale.json -q --overwrite
+  right=$(field fit scale.json)
   for e in -30 -6 30; do
     # shellcheck disable=SC2086
-    expect 0 "" on 2 scale$e.npy --rank=3 --method=rbs $way --nowrite --json=scale.json -q --overwrite
-    close "1e$e $way" "$(sed -n 's/.*"event":"end".*"fit":\([0-9.]*\).*/\1/p' scale.json)" "$right" 1e-3
+    expect 0 "" on 2 $name$e.npy --rank=3 --method=rbs $way --nowrite --json=scale.json -q --overwrite
+    close "1e$e $way" "$(field fit scale.json)" "$right" 1e-3
   done
 done
 
@@ -87,17 +91,17 @@ expect 2 "leave out --read=root" on 2 a.h5 --rank=3 --method=rbs --memory=20K --
 "$python" -c 'import numpy as np; x = np.load("a.npy"); x[20, 3, 4] = np.inf; np.save("inf.npy", x)'
 expect 3 "inf.npy: .*21, 4, 5" on 2 inf.npy --rank=3 --method=rbs --memory=20K --nowrite
 
-# The memory of such a run is that of two groups, and little else: a file of 256 MB takes less than a
-# quarter of that more than one of 1 MB.
+# The memory of such a run is that of two groups, or of the 64 MiB in pieces by which a pass checks the file: a
+# file of 244 MiB takes less than a third of that more than one of 0.8.
 peak() {
   "$amped" cpd "$1" --rank=4 --method=rbs --memory=1K --epochs=1 --search=0 --block=8 --nowrite --threads=1 --backend=cpu -v |
-    sed -n 's/^peak host memory: \([0-9.]*\) MiB/\1/p'
+    sed -n 's/^peak host memory: \([0-9.]*\) MiB/\1/p' | tail -n 1
 }
 expect 0 "" "$amped" generate large.h5 --dense --dims=400x400x400 --planted=2 -q
 expect 0 "" "$amped" generate little.h5 --dense --dims=60x60x60 --planted=2 -q
 large=$(peak large.h5)
 little=$(peak little.h5)
-close "MiB of a file of 244 MiB, beside one of 0.8" "$large" "$little" 61
+close "MiB of a file of 244 MiB, beside one of 0.8" "$large" "$little" 81
 rm -f large.h5 little.h5
 
 # Any number of threads, and every run, has the same bits. The seed is that of the sample, too.

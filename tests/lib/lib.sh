@@ -161,13 +161,44 @@ field() {
 }
 
 # A Python that has numpy and h5py, or the empty string.
-find_python() {
+plain_python() {
   for p in python3 /usr/bin/python3; do
     if "$p" -c 'import numpy, h5py' >/dev/null 2>&1; then
       echo "$p"
       return
     fi
   done
+}
+
+# find_python [PYTHON]: the same Python (or PYTHON) with both loaded, as a command for this script alone, or
+# the empty string. To load them takes longer than most of what scripts ask for.
+find_python() {
+  mkdir "$scratch/.python" || exit 99
+  for p in ${1-python3 /usr/bin/python3}; do
+    # In a folder of its own: nothing of a test is imported.
+    mkfifo "$scratch/.python/ready"
+    (cd "$scratch/.python" && OPENBLAS_NUM_THREADS=1 exec "$p" "$srcdir/tests/lib/warm_python.py" "$scratch/.python") \
+      >"$scratch/.python/ready" 2>/dev/null &
+    said=
+    read -r said <"$scratch/.python/ready"
+    rm "$scratch/.python/ready"
+    if test "$said" = ready; then
+      echo warm_python
+      return
+    fi
+  done
+}
+# As python3, with "-c CODE", "-" or a script; only "-" reads standard input.
+warm_python() {
+  warm_call=$(mktemp -d "$scratch/.python/call.XXXXXX") && mkfifo "$warm_call/status" || exit 99
+  printf '%s\0' "$PWD" "$@" >"$warm_call/arguments"
+  test "$1" != - || cat >"$warm_call/in"
+  echo "$warm_call" >"$scratch/.python/calls"
+  read -r warm_status <"$warm_call/status"
+  test ! -s "$warm_call/out" || cat "$warm_call/out"
+  test ! -s "$warm_call/err" || cat "$warm_call/err" >&2
+  rm -rf "$warm_call"
+  return "$warm_status"
 }
 
 # 40000 nonzeros as text: index 7 of 400 has 40 % of them, and the second mode has three indices.
