@@ -92,15 +92,10 @@ static amped_status find_fit(als *a, amped_sweep *s) {
   double part = 0.0;
   AMPED_TRY(amped_fit_find(&a->fit, s->number, (const double *const *)a->grams, a->inner, a->own,
                            &part, &s->noise));
-  s->value = 1.0 - sqrt(part > 0.0 ? part : 0.0);
+  s->value = amped_fit_of_part(part);
   if (amped_row_rule_penalises(a->rule))
     s->objective = part * a->context->plan->norm_squared / 2.0 + amped_ruled_rows_penalty(a->ruled);
-  if (isfinite(part))
-    return AMPED_OK;
-  return amped_error(AMPED_FAILED, NULL,
-                     "the fit is not a number after sweep %" PRIu64
-                     "; try --precision=double, another --seed, or check the values' range",
-                     s->number);
+  return amped_fit_check("the fit", part, s->number);
 }
 
 /* Find the matrices of the row update: new rows = MTTKRP's rows * p + old rows * keep. keep has the

@@ -494,7 +494,7 @@ static amped_status try_step(lm *a, amped_sweep *s, double *mttkrp) {
     return a->own;
   }
   accept(a, part, foretold);
-  s->value = 1.0 - sqrt(part > 0.0 ? part : 0.0);
+  s->value = amped_fit_of_part(part);
   return a->own;
 }
 
@@ -509,12 +509,14 @@ static amped_status sweep(void *self, amped_sweep *s) {
   double at = began;
   if (s->number > 1)
     keep_part(a, amped_solver_result_value(a->result));
-  s->value = 1.0 - sqrt(a->part > 0.0 ? a->part : 0.0);
+  s->value = amped_fit_of_part(a->part);
+  AMPED_TRY(amped_fit_check("the fit", a->part, s->number));
   s->step.is_asked = true;
   amped_trace_begin(AMPED_PHASE_MTTKRP, AMPED_NO_NUMBER);
   if (!a->has_gradient)
     AMPED_TRY(find_gradient(a));
   amped_trace_end();
+  AMPED_TRY(amped_fit_check("the gradient", a->steepness, s->number));
   s->times.mttkrp = amped_time() - at;
   s->step.damping = a->numbers[DAMPING];
   at = amped_time();

@@ -12,6 +12,7 @@
 #include "mpi/allgather.h"
 #include "solver/cell_sample.h"
 #include "solver/cpd_als.h"
+#include "solver/fit.h"
 #include "solver/normal_equations.h"
 #include "solver/unit_model.h"
 #include "tensor/format.h"
@@ -665,9 +666,9 @@ static double exact_fit(const rbs *r, int mode, double *noise) {
   inner *= r->unit;
   const double square = model_square(r, r->grams, NULL) * r->unit * r->unit;
   const double part = (plan->norm_squared - 2.0 * inner + square) / plan->norm_squared;
-  const double miss = part > 0.0 ? sqrt(part) : 0.0;
-  *noise = eps / fmax(miss, sqrt(eps));
-  return 1.0 - miss;
+  const double fit = amped_fit_of_part(part);
+  *noise = eps / fmax(1.0 - fit, sqrt(eps));
+  return fit;
 }
 
 /* Run a sweep of ALS in N - 1 passes over the file. The mode of slices comes first: a group has all
@@ -701,11 +702,7 @@ static amped_status sweep_outside(void *self, amped_sweep *s) {
   AMPED_TRY(make_unit(r));
   memset(r->moved, 0, sizeof r->moved);
   s->times.total = amped_time() - began;
-  if (isfinite(s->value))
-    return AMPED_OK;
-  return amped_error(AMPED_FAILED, NULL,
-                     "the fit is not a number after sweep %" PRIu64 "; try --precision=double",
-                     s->number);
+  return amped_fit_check("the fit", s->value, s->number);
 }
 
 static const char *never_stop(const void *self) {

@@ -68,6 +68,19 @@ amped_status amped_fit_find(amped_fit *f, uint64_t sweep, const double *const *g
   return status;
 }
 
+double amped_fit_of_part(double part) {
+  return 1.0 - sqrt(part < 0.0 ? 0.0 : part);
+}
+
+amped_status amped_fit_check(const char *name, double number, uint64_t sweep) {
+  if (isfinite(number))
+    return AMPED_OK;
+  return amped_error(AMPED_FAILED, NULL,
+                     "%s is not a number after sweep %" PRIu64
+                     "; try --precision=double, another --seed, or check the values' range",
+                     name, sweep);
+}
+
 amped_status amped_fit_finish(amped_fit *f, double *value) {
   double part = 0.0;
   double noise = 0.0;

@@ -58,10 +58,10 @@ passes_of linesearch
 same "passes of the line search" "$passes_told" $((80 + refused))
 
 # --- sweeps to a fit, beside those of ALS ---------------------------------------------------------
-# median HOW TENSOR R FIT MOST: of 7 starts
+# median HOW TENSOR R FIT MOST: of 7 starts, or of 3
 median() {
   runs=
-  for seed in 1 2 3 4 5 6 7; do
+  for seed in $(few 3 1 2 3 4 5 6 7); do
     # shellcheck disable=SC2086
     expect 0 "" on 1 "$2" --rank="$3" --iters="$5" --precision=double --threads=1 --seed=$seed \
       --accelerate="$1" --json=$seed.json $quiet
@@ -85,16 +85,18 @@ third=$(awk "BEGIN { print $plain / 3 }")
 at_most "line search" "$(median linesearch cosines.h5 5 0.990 200)" "$third"
 at_most "momentum" "$(median momentum cosines.h5 5 0.990 200)" "$third"
 
-# real NAME R FIT ALS LINESEARCH MOMENTUM: medians that were measured, and 15 %
+# real NAME R FIT ALS LINESEARCH MOMENTUM: medians of 7 that were measured, and 15 %; of 3, 40 %
+spread=1.4
+test "${AMPED_TEST_LONG:-0}" = 1 && spread=1.15
 real() {
   if ! test -f "$data/$1.tns.gz"; then
     echo "skipped: no $1.tns.gz"
     return
   fi
   expect 0 "" "$amped" convert "$data/$1.tns.gz" "$1.h5" -q
-  at_most "$1, none" "$(median none "$1.h5" "$2" "$3" 150)" "$(awk "BEGIN { print 1.15 * $4 }")"
-  at_most "$1, linesearch" "$(median linesearch "$1.h5" "$2" "$3" 150)" "$(awk "BEGIN { print 1.15 * $5 }")"
-  at_most "$1, momentum" "$(median momentum "$1.h5" "$2" "$3" 150)" "$(awk "BEGIN { print 1.15 * $6 }")"
+  at_most "$1, none" "$(median none "$1.h5" "$2" "$3" 150)" "$(awk "BEGIN { print $spread * $4 }")"
+  at_most "$1, linesearch" "$(median linesearch "$1.h5" "$2" "$3" 150)" "$(awk "BEGIN { print $spread * $5 }")"
+  at_most "$1, momentum" "$(median momentum "$1.h5" "$2" "$3" 150)" "$(awk "BEGIN { print $spread * $6 }")"
 }
 real nations 10 0.44 30 16 22
 real kinship 10 0.20 18 13 11
@@ -102,20 +104,21 @@ real amino 3 0.97494 80 31 27
 
 # --- checkpoints ----------------------------------------------------------------------------------
 # Sweeps 1 to 24, and each of them as the last one before a checkpoint: steps, refusals and plain sweeps.
-for how in linesearch momentum; do
-  for tensor in three.npy list.tns; do
-    for precision in float double; do
-      run="$tensor --rank=4 --tol=0 --accelerate=$how --precision=$precision --deterministic"
-      # shellcheck disable=SC2086
-      expect 0 "" on 2 $run --iters=24 -o whole.h5 -q --overwrite
-      rm -f c.h5 c.h5.prev
-      for last in 1 2 3 7 10 11 12 19 24; do
-        # shellcheck disable=SC2086
-        expect 0 "" on 2 $run --iters=$last --checkpoint=c.h5 --checkpoint-every=1 --resume -o part.h5 -q --overwrite
-      done
-      same_bits "$how, $tensor, $precision" part.h5 whole.h5
-    done
+parts() { # HOW TENSOR PRECISION
+  run="$2 --rank=4 --tol=0 --accelerate=$1 --precision=$3 --deterministic"
+  # shellcheck disable=SC2086
+  expect 0 "" on 2 $run --iters=24 -o whole.h5 -q --overwrite
+  rm -f c.h5 c.h5.prev
+  for last in $(few 5 1 2 3 11 12 7 10 19 | sort -n) 24; do
+    # shellcheck disable=SC2086
+    expect 0 "" on 2 $run --iters=$last --checkpoint=c.h5 --checkpoint-every=1 --resume -o part.h5 -q --overwrite
   done
+  same_bits "$*" part.h5 whole.h5
+}
+for case in $(few 4 linesearch,three.npy,double momentum,three.npy,float linesearch,list.tns,float \
+  linesearch,three.npy,float linesearch,list.tns,double momentum,list.tns,float momentum,three.npy,double) momentum,list.tns,double; do
+  # shellcheck disable=SC2046 # three words
+  parts $(echo "$case" | tr , ' ')
 done
 expect 3 "began with --accelerate=momentum; use that" on 1 list.tns --rank=4 --tol=0 --deterministic --precision=double \
   --nowrite --checkpoint=c.h5 --resume

@@ -14,6 +14,7 @@ ends() {
     # Apart from mpirun's own message and from warnings, standard error holds that line alone.
     grep -aq MPI_ABORT "$scratch/err" && fail "MPI_Abort on $ranks ranks: $*" || pass
     same "files that $* leaves on $ranks ranks" "$(ls m.* 2>/dev/null | tr '\n' ' ')" ""
+    rm -f m.*
   done
 }
 
@@ -29,8 +30,8 @@ expect 0 "" "$amped" convert vast.tns vast.npy --dense -q
 # Greater than FLT_MAX / 10: sums of a few values overflow.
 sed 's/e70/e37/' vast.tns >large.tns
 expect 0 "" "$amped" convert large.tns large.npy --dense -q
-overflow="the factors overflowed"
-not_a_number="the fit is not a number"
+# Which of the two comes first depends on the order of a backend's products.
+overflow="the factors overflowed\|the fit is not a number"
 outputs="-o m.h5 --checkpoint=m.ckpt.h5 -q"
 
 # shellcheck disable=SC2086
@@ -39,15 +40,15 @@ for tensor in vast.tns vast.npy; do
   ends 1 "$overflow" $tensor --rank=2 --method=lm $outputs
   ends 1 "$overflow" $tensor --rank=2 --accelerate=linesearch $outputs
   ends 1 "$overflow" $tensor --rank=2 --ridge=1 $outputs
-  ends 1 "$not_a_number" $tensor --rank=2 --nonnegative $outputs
-  ends 1 "$not_a_number" $tensor --rank=2 --l1=1 $outputs
+  ends 1 "$overflow" $tensor --rank=2 --nonnegative $outputs
+  ends 1 "$overflow" $tensor --rank=2 --l1=1 $outputs
 done
 # shellcheck disable=SC2086
 for tensor in vast.npy large.npy; do
   ends 1 "$overflow" $tensor --rank=2 --method=rbs $outputs
 done
 # Rows that are held at 0 make sweeps that are numbers first: no checkpoint, which would stay.
-ends 1 "$not_a_number" vast.npy --rank=2 --method=rbs --nonnegative -o m.h5 -q
+ends 1 "$overflow" vast.npy --rank=2 --method=rbs --nonnegative -o m.h5 -q
 
 # --- before MPI starts ----------------------------------------------------------------------------
 cp vast.npy kept.npy

@@ -97,12 +97,12 @@ reached kinship 10 0.20 100 37 h5
 
 # --- checkpoints ----------------------------------------------------------------------------------
 for tensor in three.npy list.tns; do
-  for precision in float double; do
+  for precision in $(few 1 double float | sort -r); do
     run="$tensor --rank=4 --tol=0 --method=lm --precision=$precision --deterministic"
     # shellcheck disable=SC2086
     expect 0 "" on 2 $run --iters=16 -o whole.h5 -q --overwrite
     rm -f c.h5 c.h5.prev
-    for last in 1 2 3 5 6 7 8 11 16; do
+    for last in $(few 5 1 2 3 6 7 5 8 11 | sort -n) 16; do
       # shellcheck disable=SC2086
       expect 0 "" on 2 $run --iters=$last --checkpoint=c.h5 --checkpoint-every=1 --resume -o part.h5 -q --overwrite
     done

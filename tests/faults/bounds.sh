@@ -24,7 +24,7 @@ takes() {
   want=$2
   pattern=$3
   shift 3
-  expect "$want" "$pattern" "$bombs" run env LD_PRELOAD="$library" AMPED_FAULT_MEMINFO=meminfo "$amped" "$@" 3>mib
+  expect "$want" "$pattern" "$bombs" run env LD_PRELOAD="$library${LD_PRELOAD:+:$LD_PRELOAD}" AMPED_FAULT_MEMINFO=meminfo "$amped" "$@" 3>mib
   test "$(cat mib)" -le "$bound" && pass || fail "$(cat mib) MiB, not $bound at most: $*"
 }
 least=90   # pieces of 8 MiB

@@ -96,7 +96,7 @@ for signal in TERM INT; do
     # Background jobs of a shell ignore SIGINT; perl restores it for mpirun.
     # shellcheck disable=SC2086
     perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' timeout --foreground -k 5 $patience $mpirun \
-      ${AMPED_MPIRUN_FLAGS-} -np 2 env LD_PRELOAD="$shim" AMPED_FAULT="PAUSE $phase" \
+      ${AMPED_MPIRUN_FLAGS-} -np 2 env LD_PRELOAD="$shim${LD_PRELOAD:+:$LD_PRELOAD}" AMPED_FAULT="PAUSE $phase" \
       AMPED_FAULT_MARK="$mark" "$amped" $run --backend="$backend" >out 2>err </dev/null &
     job=$!
     await "$mark" && pass || fail "$signal to mpirun in $phase: not reached"

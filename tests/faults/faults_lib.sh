@@ -32,7 +32,7 @@ with() {
   extra=
   test "$ranks" -gt 0 && extra="--backend=$backend"
   # shellcheck disable=SC2086
-  $launch env LD_PRELOAD="$shim" AMPED_FAULT="$fault" AMPED_FAULT_REPORT="$report" \
+  $launch env LD_PRELOAD="$shim${LD_PRELOAD:+:$LD_PRELOAD}" AMPED_FAULT="$fault" AMPED_FAULT_REPORT="$report" \
     AMPED_FAULT_MARK="$mark" "$amped" "$@" $extra
 }
 

@@ -111,6 +111,18 @@ error_lines() {
   tr -d '\000' <"$1" | grep -a '^amped_mpi: ' | grep -av '^amped_mpi: warning: '
 }
 
+# few N ITEM...: the first N items of a loop that repeats itself; all items with AMPED_TEST_LONG=1.
+few() {
+  most=$1
+  shift
+  test "${AMPED_TEST_LONG:-0}" = 1 && most=$#
+  for item in "$@"; do
+    test "$most" -gt 0 || break
+    echo "$item"
+    most=$((most - 1))
+  done
+}
+
 # expect STATUS PATTERN COMMAND...: checks the exit status and a line of the output that matches the
 # pattern (empty: any). A failure must have exactly one line of the program's own.
 expect() {
