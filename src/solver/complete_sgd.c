@@ -7,6 +7,7 @@
 #include "base/timer.h"
 #include "base/trace.h"
 #include "factor/row_reduce.h"
+#include "solver/complete_als.h"
 
 /* Number of shared rows whose counts are summed per call. */
 #define COUNTS UINT64_C(65536)
@@ -18,6 +19,7 @@ typedef struct sgd {
   const amped_context *context;
   const amped_row_fit *fit; /* fit of the current pass */
   amped_row_reduce *reduce; /* row reduce of sums of shared rows */
+  void *als;                /* makes the first rows */
   uint64_t *counts;         /* [COUNTS] */
   double step;              /* step of the current pass */
   amped_row_step_sums sums; /* sums of the current mode */
@@ -87,10 +89,8 @@ static void require(const amped_comm *comm, const amped_worker *worker, const am
                     uint64_t *host_bytes) {
   uint64_t device = 0;
   uint64_t host = 0;
-  (void)comm;
-  (void)options;
-  (void)biased;
   worker->format->row_steps->require(worker->device, plan, &device, &host);
+  amped_complete_als.require(comm, worker, plan, options, biased, device_bytes, host_bytes);
   *device_bytes += device;
   *host_bytes += host + sizeof(sgd) + COUNTS * sizeof(uint64_t) +
                  amped_row_reduce_host_bytes(plan, amped_step_row_length(plan));
@@ -100,6 +100,7 @@ static void destroy(void *self) {
   sgd *g = self;
   if (g == NULL)
     return;
+  amped_complete_als.destroy(g->als);
   amped_row_reduce_destroy(g->reduce);
   amped_free(g->counts);
   amped_free(g);
@@ -119,10 +120,10 @@ static amped_status make(const amped_context *context, sgd **out) {
 static amped_status create(const amped_context *context, const amped_complete_options *options,
                            const amped_row_fit *fit, void **out) {
   sgd *g = NULL;
-  (void)options;
-  (void)fit;
   *out = NULL;
   amped_status status = amped_comm_agree(context->comm, make(context, &g));
+  if (status == AMPED_OK)
+    status = amped_complete_als.create(context, options, fit, &g->als);
   if (status == AMPED_OK)
     *out = g;
   else
@@ -219,8 +220,10 @@ static void set_reg(double *n, double reg) {
   n[REG] = reg;
 }
 
+/* Collective; the status is agreed. */
 static amped_status begin(void *self, const amped_row_fit *fit) {
   sgd *g = self;
+  amped_complete_sums sums;
   int order[AMPED_MAX_ORDER];
   amped_mode_times times = {0.0, 0.0, 0.0, 0.0, 0.0};
   for (int m = 0; m < g->context->plan->order; m++) {
@@ -230,6 +233,8 @@ static amped_status begin(void *self, const amped_row_fit *fit) {
   if (g->numbers[STEP] > 0.0) /* resumed from a checkpoint */
     return amped_comm_agree(g->context->comm, g->own);
   g->fit = fit;
+  for (int i = 0; i < AMPED_SGD_ALS_SWEEPS; i++)
+    AMPED_TRY(amped_complete_als.sweep(g->als, fit, order, &sums, &times));
   AMPED_TRY(pass(g, 0.0, order, g->numbers, &times));
   g->numbers[STEP] = AMPED_SGD_FIRST;
   return AMPED_OK;

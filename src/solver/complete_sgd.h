@@ -9,7 +9,11 @@
  * Bold driver (Battiti 1989; for factors: Gemulla, Nijkamp, Haas, Sismanis, "Large-scale matrix
  * factorization with distributed stochastic gradient descent", 2011): if an epoch does not raise
  * the objective, the next step is 1.05 times as long. Otherwise the epoch is undone and the step is
- * halved. Therefore the objective never rises while the penalty stays the same. */
+ * halved. Therefore the objective never rises while the penalty stays the same.
+ *
+ * A run that does not go on from a checkpoint begins with sweeps of ALS. From small random rows the
+ * penalty can outweigh all gradients: then steps shrink a component, or all of them, to zeros, which
+ * no step leaves. */
 #ifndef AMPED_COMPLETE_SGD_H
 #define AMPED_COMPLETE_SGD_H
 
@@ -20,6 +24,8 @@
 #define AMPED_SGD_FIRST 1.0
 #define AMPED_SGD_LONGER 1.05
 #define AMPED_SGD_SHORTER 0.5
+/* Sweeps of ALS before the first epoch. */
+#define AMPED_SGD_ALS_SWEEPS 3
 
 extern const amped_complete_method amped_complete_sgd;
 

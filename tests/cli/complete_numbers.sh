@@ -99,4 +99,32 @@ expect 0 "warning: .*ones.tns: all .* training values are 1, .*--implicit" on 1 
 sed 's/[^ ]*$/1.7e9/' base.train.tns >ones.tns
 expect 0 "warning: .*ones.tns: all .* training values are 1.7e+09" on 1 complete ones.tns \
   --rank=2 --reg=1 --bias=none -o ones.h5 --overwrite
+
+# SGD keeps its components: it ends where ALS does. Steps from small random rows shrank components to zeros.
+cat >planted.py <<'END'
+import random, sys
+r = random.Random(int(sys.argv[1]))
+dims, ncomps = (60, 50, 12), 4
+rows = [[[r.gauss(0, 1) for _ in range(ncomps)] for _ in range(n)] for n in dims]
+for i in range(60):
+    for j in range(50):
+        for k in range(12):
+            if r.random() < 0.15:
+                x = sum(rows[0][i][c] * rows[1][j][c] * rows[2][k][c] for c in range(ncomps))
+                print(i + 1, j + 1, k + 1, "%.6f" % (x + 0.2 * r.gauss(0, 1)))
+END
+# least METHOD BIAS: the objective at the end
+least() {
+  on 1 complete planted.tns --rank=4 --method="$1" --bias="$2" --context=none --reg=0.3 --holdout=0 --iters=300 \
+    --nowrite -q --json=end.json --overwrite >said.txt 2>&1 || fail "$1: $(cat said.txt)"
+  field objective end.json
+}
+for seed in 2 3 4; do
+  "$python" planted.py $seed >planted.tns
+  for bias in none mean; do
+    of_als=$(least als $bias)
+    of_sgd=$(least sgd $bias)
+    if awk "BEGIN { exit !($of_sgd < 1.02 * $of_als) }"; then pass; else fail "--bias=$bias, seed $seed: sgd $of_sgd, als $of_als"; fi
+  done
+done
 finish
