@@ -12,8 +12,8 @@
  * halved. Therefore the objective never rises while the penalty stays the same.
  *
  * A run that does not go on from a checkpoint begins with sweeps of ALS. From small random rows the
- * penalty can outweigh all gradients: then steps shrink a component, or all of them, to zeros, which
- * no step leaves. */
+ * penalty can outweigh all gradients: then steps shrink a component, or all of them, to zeros,
+ * which no step leaves. */
 #ifndef AMPED_COMPLETE_SGD_H
 #define AMPED_COMPLETE_SGD_H
 

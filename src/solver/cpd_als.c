@@ -95,7 +95,7 @@ static amped_status find_fit(als *a, amped_sweep *s) {
   s->value = amped_fit_of_part(part);
   if (amped_row_rule_penalises(a->rule))
     s->objective = part * a->context->plan->norm_squared / 2.0 + amped_ruled_rows_penalty(a->ruled);
-  return amped_fit_check("the fit", part, s->number);
+  return amped_fit_check("the fit", part, "sweep", s->number);
 }
 
 /* Find the matrices of the row update: new rows = MTTKRP's rows * p + old rows * keep. keep has the

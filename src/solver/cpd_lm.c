@@ -510,13 +510,13 @@ static amped_status sweep(void *self, amped_sweep *s) {
   if (s->number > 1)
     keep_part(a, amped_solver_result_value(a->result));
   s->value = amped_fit_of_part(a->part);
-  AMPED_TRY(amped_fit_check("the fit", a->part, s->number));
+  AMPED_TRY(amped_fit_check("the fit", a->part, "sweep", s->number));
   s->step.is_asked = true;
   amped_trace_begin(AMPED_PHASE_MTTKRP, AMPED_NO_NUMBER);
   if (!a->has_gradient)
     AMPED_TRY(find_gradient(a));
   amped_trace_end();
-  AMPED_TRY(amped_fit_check("the gradient", a->steepness, s->number));
+  AMPED_TRY(amped_fit_check("the gradient", a->steepness, "sweep", s->number));
   s->times.mttkrp = amped_time() - at;
   s->step.damping = a->numbers[DAMPING];
   at = amped_time();

@@ -460,12 +460,8 @@ static amped_status sweep(void *self, amped_sweep *s) {
                                        .lambda = amped_rbs_lambda(r->settings, epoch, steps - 1),
                                        .change = r->numbers[CHANGE]};
   s->times.total = amped_time() - began;
-  if (status != AMPED_OK || isfinite(s->value))
-    return status;
-  return amped_error(AMPED_FAILED, NULL,
-                     "the fit is not a number after epoch %" PRIu64
-                     "; try --precision=double, another --seed, or check the values' range",
-                     s->number);
+  AMPED_NEXT(status, amped_fit_check("the fit", s->value, "epoch", s->number));
+  return status;
 }
 
 static void view(const void *self, amped_solver_state *state) {
@@ -702,7 +698,7 @@ static amped_status sweep_outside(void *self, amped_sweep *s) {
   AMPED_TRY(make_unit(r));
   memset(r->moved, 0, sizeof r->moved);
   s->times.total = amped_time() - began;
-  return amped_fit_check("the fit", s->value, s->number);
+  return amped_fit_check("the fit", s->value, "sweep", s->number);
 }
 
 static const char *never_stop(const void *self) {

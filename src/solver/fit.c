@@ -72,13 +72,13 @@ double amped_fit_of_part(double part) {
   return 1.0 - sqrt(part < 0.0 ? 0.0 : part);
 }
 
-amped_status amped_fit_check(const char *name, double number, uint64_t sweep) {
+amped_status amped_fit_check(const char *name, double number, const char *unit, uint64_t sweep) {
   if (isfinite(number))
     return AMPED_OK;
   return amped_error(AMPED_FAILED, NULL,
-                     "%s is not a number after sweep %" PRIu64
+                     "%s is not a number after %s %" PRIu64
                      "; try --precision=double, another --seed, or check the values' range",
-                     name, sweep);
+                     name, unit, sweep);
 }
 
 amped_status amped_fit_finish(amped_fit *f, double *value) {

@@ -20,13 +20,13 @@ typedef struct amped_fit {
 amped_status amped_fit_find(amped_fit *fit, uint64_t sweep, const double *const *grams,
                             double inner, amped_status status, double *part, double *noise);
 
-/* The fit of a model whose |X - M|^2 / |X|^2 is part: 1 for a part that rounding took below 0, NaN for
- * a NaN. */
+/* The fit of a model whose |X - M|^2 / |X|^2 is part: 1 for a part that rounding took below 0, NaN
+ * for a NaN. */
 double amped_fit_of_part(double part);
 
-/* Ok if the number is finite. If not, an error that calls it "the fit", "the gradient" ... after this
- * sweep. Local: all ranks have the same number. */
-amped_status amped_fit_check(const char *name, double number, uint64_t sweep);
+/* Ok if the number is finite. If not, an error that calls it "the fit", "the gradient" ... after
+ * this sweep; unit: "sweep" or "epoch". Local: all ranks have the same number. */
+amped_status amped_fit_check(const char *name, double number, const char *unit, uint64_t sweep);
 
 /* Collective, after the last sweep; the status is agreed. If sweeps rounded products to TF32,
  * *value becomes the fit by exact products. */
