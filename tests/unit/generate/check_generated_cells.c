@@ -158,7 +158,7 @@ START_TEST(numbers_must_go_together) {
   spec.dims[1] = 0;
   check_fails(AMPED_USAGE, "dimension 0", amped_generated_cells_create(&spec, &g));
   spec.dims[0] = spec.dims[1] = UINT64_C(1) << 31;
-  check_fails(AMPED_USAGE, "63 bits", amped_generated_cells_create(&spec, &g));
+  check_fails(AMPED_USAGE, "2^63 bytes", amped_generated_cells_create(&spec, &g));
   spec = good;
   spec.noise = NAN;
   check_fails(AMPED_USAGE, "--noise", amped_generated_cells_create(&spec, &g));

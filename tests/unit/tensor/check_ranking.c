@@ -25,10 +25,25 @@ static void make_model(amped_ktensor *k, amped_completion *c, bool biased) {
   c->scale = 0.5;
 }
 
-static double mean_of(const double *column, uint64_t count, uint64_t step) {
+/* Rows of zeros were never observed, in a completion that does not list its observed rows. */
+static bool is_observed(const amped_ktensor *k, const amped_completion *c, int mode, uint64_t i) {
+  bool any = c == NULL || (c->biased && c->bias[mode][i] != 0.0);
+  for (int r = 0; r < NCOMPS; r++)
+    any = any || k->factors[mode][i * NCOMPS + (uint64_t)r] != 0.0;
+  return any;
+}
+
+/* Mean of every step-th number of a column with a number for each row of the mode: of observed
+ * rows. */
+static double mean_of(const amped_ktensor *k, const amped_completion *c, int mode,
+                      const double *column, uint64_t step) {
   double sum = 0.0;
-  for (uint64_t i = 0; i < count; i++)
-    sum += column[i * step];
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < dims[mode]; i++)
+    if (is_observed(k, c, mode, i)) {
+      sum += column[i * step];
+      count++;
+    }
   return sum / (double)count;
 }
 
@@ -37,12 +52,12 @@ static double value_of(const amped_ktensor *k, const amped_completion *c, const 
   for (int r = 0; r < NCOMPS; r++) {
     double product = k->weights[r];
     for (int m = 0; m < ORDER; m++)
-      product *= index[m] == AMPED_PREDICTOR_COLD ? mean_of(k->factors[m] + r, dims[m], NCOMPS)
+      product *= index[m] == AMPED_PREDICTOR_COLD ? mean_of(k, c, m, k->factors[m] + r, NCOMPS)
                                                   : k->factors[m][index[m] * NCOMPS + (uint64_t)r];
     y += product;
   }
   for (int m = 0; m < ORDER && c != NULL && c->biased; m++)
-    y += index[m] == AMPED_PREDICTOR_COLD ? mean_of(c->bias[m], dims[m], 1) : c->bias[m][index[m]];
+    y += index[m] == AMPED_PREDICTOR_COLD ? mean_of(k, c, m, c->bias[m], 1) : c->bias[m][index[m]];
   return c != NULL ? c->mean + c->scale * y : y;
 }
 
