@@ -29,7 +29,7 @@ compare() {
   if "$python" "$script" rises run.json; then pass; else fail "fits fall: $*"; fi
 }
 for how in linesearch momentum; do
-  for ranks in 1 3 4; do
+  for ranks in $(few 2 1 3 4); do
     compare $how three.npy three.h5 4 $ranks
     compare $how list.tns list.h5 3 $ranks
   done

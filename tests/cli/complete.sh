@@ -53,7 +53,7 @@ if test -n "$python"; then
   "$python" "$script" start start-b.h5 3 12 9 8 7
   "$python" "$script" start start-c.h5 5 9 8 7 6 5
   "$python" "$script" start start-heavy.h5 3 400 3 19998
-  for n in 1 2 4; do
+  for n in $(few 2 1 4 2); do
     against_numpy a $n 4 0.5 0.5 3 3 0.2
   done
   against_numpy b 1 3 2 1 0 none 0.1
@@ -95,7 +95,7 @@ never_rises b --method=sgd --reg=0.1 --bias=none --order=random --nonnegative
 never_rises heavy --method=sgd --reg=2 --context=2 # an index with many nonzeros is split over ranks
 
 # --- ranks agree; the same bits again ----------------------------------------------------------------
-for n in 1 2 3 4; do
+for n in $(few 2 1 3 2 4); do
   expect 0 "" on $n complete heavy.tns --rank=5 --reg=1,0.1 --iters=3 --precision=double -o r$n.h5 -q \
     --json=r$n.json
   relative "objective on $n ranks" "$(events end objective r$n.json)" "$(events end objective r1.json)" 1e-10

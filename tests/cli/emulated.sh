@@ -2,6 +2,6 @@
 # tests/cli/backends.sh on the emulated GPU: cuda/ works as a whole on a machine without a GPU.
 #
 # Blocks are emulated one after the other, and other tests run beside this one: few multiprocessors, one
-# thread a rank, and one part at a time.
+# thread a rank, and two parts at a time.
 program=$(pwd)/emulated/amped_mpi
-EMULATED_SMS=8 OMP_NUM_THREADS=1 AMPED_ONE_BY_ONE=1 AMPED_MPI=$program AMPED_TEST_BACKEND=cuda exec sh "$(dirname "$0")/backends.sh"
+EMULATED_SMS=8 OMP_NUM_THREADS=1 AMPED_AT_ONCE=2 AMPED_MPI=$program AMPED_TEST_BACKEND=cuda exec sh "$(dirname "$0")/backends.sh"

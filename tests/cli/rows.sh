@@ -33,7 +33,7 @@ compare() {
   reference compare "$1" "$2" "$5" "$6" "$7" run.json 1e-9
   reference falls run.json
 }
-for ranks in 1 3 4; do
+for ranks in $(few 2 1 3 4); do
   compare three.npy three.h5 5 $ranks 0,1,2 0 0
   compare list.tns list.h5 3 $ranks 0,1,2 0 0
   compare list.tns list.h5 3 $ranks none 0.3 0.2

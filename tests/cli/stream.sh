@@ -71,13 +71,13 @@ begin_state model.state --holdout=10% --split-seed=3 --history=model
 begin_state plain.state --holdout=0 --bias=none --reg-power=1 --seed=7 --history=model
 begin_state published.state --holdout=8% --split-seed=3 --bias=none --history=published
 if test -n "$python"; then
-  for n in 1 2 3 4; do
+  for n in $(few 2 1 3 2 4); do
     against_numpy published.state $n 3 1 auto "$days"
   done
   against_numpy published.state 3 2 0.7 auto "day9.tns wide.tns day12.tns day7.tns crowd.tns"
   awk '{ $4 += 0.25; print }' first.tns >inside.tns
   against_numpy published.state 2 1 0.9 auto "inside.tns day8.tns" # of the first nothing is learnt
-  for n in 1 2 3 4; do
+  for n in $(few 2 1 3 2 4); do
     against_numpy full.state $n 3 1 auto "$days"
     against_numpy model.state $n 3 1 auto "$days"
   done
