@@ -9,10 +9,12 @@
 #include "backend/synthetic.h"
 #include "base/timer.h"
 
-/* Bytes gathered per timing, bytes read per timing, and number of timings. The fastest counts. */
+/* Bytes gathered per timing, bytes read per timing, and most timings. The fastest counts; ENOUGH in
+ * a row that are not 1 % faster are the last. */
 #define GATHER_BYTES (UINT64_C(128) << 20)
 #define READ_BYTES (UINT64_C(256) << 20)
 #define REPEATS 12
+#define ENOUGH 3
 
 /* Rows that are prefetched at a time. */
 #define BATCH 32
@@ -141,16 +143,18 @@ static worker *find(bool in_order) {
   return rows[i].work[in_order];
 }
 
-/* Best rate of REPEATS timings, in rows per second, if every thread processes `each` rows. */
+/* Best rate of the timings, in rows per second, if every thread processes `each` rows. */
 static double best_rate(const table *t, worker *work, uint64_t each, int threads) {
   double best = 0.0;
-  for (int i = 0; i < REPEATS; i++) {
+  int slower = 0;
+  for (int i = 0; i < REPEATS && slower < ENOUGH; i++) {
     uint64_t sum = 0;
     double began = amped_time();
 #pragma omp parallel for schedule(static) reduction(+ : sum) num_threads(threads)
     for (int p = 0; p < threads; p++)
       sum += work(t, each * (uint64_t)p, each);
     double rate = (double)each * threads / (amped_time() - began);
+    slower = rate > 1.01 * best ? 0 : slower + 1;
     if (sum == 0 && rate > best) /* sum is 0, as the table is */
       best = rate;
   }

@@ -192,7 +192,7 @@ expect 3 "words.h5: .*duplicates is not" on 2 words.h5 --rank=1 --nowrite
 
 # --- cpd and bench, which read text themselves ----------------------------------------------------------
 for policy in sum mean last keep; do
-  for ranks in 1 2; do
+  for ranks in $(few 1 2 1); do
     expect 0 "duplicates of coordinates" on $ranks 3.csv --value=stars --duplicates=$policy --rank=2 \
       --iters=3 --tol=0 --precision=double -o text.h5 --overwrite --json=text.json
     expect 0 "" on $ranks $policy.3.csv.h5 --rank=2 --iters=3 --tol=0 --precision=double -o file.h5 \

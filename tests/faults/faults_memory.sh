@@ -167,7 +167,7 @@ limited() {
 }
 "$amped" generate b.h5 --dims=300x40x500 --nnz=20k --seed=3 -q || fail "generate"
 if ! limited 4000000 "$amped" --version 2>&1 | grep -q AddressSanitizer; then
-  for kib in 60000 100000 150000 200000 250000 300000 400000; do
+  for kib in $(few 3 100000 200000 300000 60000 150000 250000 400000); do
     # Where the program itself does not fit the system ends it before it begins.
     test $kib -gt $(($(wc -c <"$amped") / 1024)) || continue
     for command in "info b.h5" "compare whole1.h5 whole2.h5" "convert t.tns n.h5 -q"; do
