@@ -16,6 +16,7 @@
 #include "session/init_file.h"
 #include "solver/corcondia.h"
 #include "solver/cpd_methods.h"
+#include "solver/degeneracy.h"
 #include "solver/outcome.h"
 #include "solver/residual.h"
 #include "tensor/form.h"
@@ -213,7 +214,7 @@ static amped_status after_sweep(void *context, const amped_sweep *sweep) {
   else
     (void)amped_error(AMPED_STOPPED, j->outputs.partial.path,
                       "holds the result after sweep %" PRIu64
-                      "; a signal stopped the run; --init continues from it",
+                      "; a signal stopped the run; --init continues from it, with another -o",
                       sweep->number);
   return amped_comm_agree(&j->session->comm, AMPED_STOPPED);
 }
@@ -222,6 +223,25 @@ static amped_status after_sweep(void *context, const amped_sweep *sweep) {
 
 static bool takes_steps(const amped_options *o) {
   return o->cpd.method == AMPED_CPD_LM || o->cpd.accelerate != AMPED_ACCELERATE_NONE;
+}
+
+/* The number of a column's component in the result, where weights descend. */
+static int component_of(const job *j, const double *weights, int column) {
+  int number = 1;
+  for (int r = 0; r < j->session->plan.ncomps; r++)
+    number += weights[r] > weights[column] || (weights[r] == weights[column] && r < column);
+  return number;
+}
+
+/* Note that components cancel each other. */
+static void note_degeneracy(const job *j, const double *weights, const amped_degeneracy *d) {
+  if (!(d->congruence < AMPED_DEGENERATE))
+    return;
+  const int a = component_of(j, weights, d->first);
+  const int b = component_of(j, weights, d->second);
+  amped_say("note: components %d and %d cancel each other (congruence %.3f), and neither means "
+            "anything alone; use fewer components, --nonnegative or --ridge",
+            a < b ? a : b, a < b ? b : a, d->congruence);
 }
 
 static void say_end(const job *j, const amped_solver_result *result, double corcondia,
@@ -286,23 +306,25 @@ static json_t *json_steps(const job *j, const amped_solver_result *r) {
                    "refused", (json_int_t)r->steps.refused);
 }
 
-static amped_status tell_end(job *j, const amped_start *best, double corcondia, const char *path) {
+static amped_status tell_end(job *j, const amped_start *best, double corcondia,
+                             const amped_degeneracy *degeneracy, const char *path) {
   const amped_solver_result *result = &best->result;
   const amped_sweep_times *t = &result->times;
   say_end(j, result, corcondia, path);
+  note_degeneracy(j, result->weights, degeneracy);
   if (j->session->json == NULL)
     return AMPED_OK;
   return amped_json_line(
       j->session->json,
-      json_pack("{s:s, s:i, s:o, s:s, s:f, s:I, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o}",
+      json_pack("{s:s, s:i, s:o, s:s, s:f, s:I, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o}",
                 "event", "end", "rank", j->session->plan.ncomps, "seed",
                 amped_json_count(best->seed), "reason", result->stop_reason, "fit",
                 amped_start_value(best), "sweeps", (json_int_t)result->sweeps, "seconds", t->total,
                 "mttkrp_seconds", t->mttkrp, "solve_seconds", t->solve, "exchange_seconds",
-                t->exchange, "corcondia", amped_json_number(corcondia), "passes",
-                json_passes(j, result), "steps", json_steps(j, result), "rows",
-                amped_cpd_rows_json(j->session, result), "output",
-                path != NULL ? amped_json_text(path, strlen(path)) : json_null()));
+                t->exchange, "corcondia", amped_json_number(corcondia), "congruence",
+                amped_json_number(degeneracy->congruence), "passes", json_passes(j, result),
+                "steps", json_steps(j, result), "rows", amped_cpd_rows_json(j->session, result),
+                "output", path != NULL ? amped_json_text(path, strlen(path)) : json_null()));
 }
 
 /* Rank 0: the error after a signal that stopped several decompositions. */
@@ -408,7 +430,9 @@ static amped_status finish_starts(job *j, const char *path, amped_multistart *st
   const amped_context context = amped_session_context(j->session);
   double corcondia = (double)NAN;
   double seconds = 0.0;
+  amped_degeneracy degeneracy;
   AMPED_TRY(amped_multistart_choose(&context, starts));
+  AMPED_TRY(amped_degeneracy_find(&context, &degeneracy));
   const amped_start *best = &starts->all[starts->best];
   if (starts->asked > 1)
     AMPED_TRY(amped_summary_starts(j->session, starts));
@@ -426,7 +450,7 @@ static amped_status finish_starts(job *j, const char *path, amped_multistart *st
                                                seconds,
                                                corcondia,
                                                path};
-  return amped_comm_agree(&j->session->comm, tell_end(j, best, corcondia, path));
+  return amped_comm_agree(&j->session->comm, tell_end(j, best, corcondia, &degeneracy, path));
 }
 
 /* Decompose with one number of components. */
