@@ -18,7 +18,7 @@ static const amped_option backend_rows[] = {
      .words = AMPED_OPTION_WORDS("auto", "cuda", "cpu"),
      .help = "compute on GPUs or CPUs",
      .initial = "auto",
-     .initially = "auto: GPUs if every rank has one",
+     .initially = "auto: GPUs if any rank has one; then all must",
      AMPED_OPTION_FIELD(amped_backend_options, name)},
     {.name = "residency",
      .type = AMPED_OPTION_WORD,

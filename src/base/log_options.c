@@ -23,7 +23,7 @@ static const amped_option rows[] = {
      .type = AMPED_OPTION_FLAG,
      .on = AMPED_QUIET,
      .unsaid = AMPED_NORMAL,
-     .help = "print only warnings, errors and, for cpd, the final fit and file",
+     .help = "print only warnings, errors, and the final line and file of cpd and complete",
      AMPED_OPTION_FIELD(amped_log_options, verbosity)},
 };
 

@@ -419,7 +419,7 @@ static amped_status tell_stopped(const job *j, int i, const amped_complete_best 
   if (j->session->comm.rank == 0 && best->found && !j->o->nowrite)
     status = amped_error(
         AMPED_STOPPED, path,
-        "holds the best model of R = %d so far; a signal stopped the run; --init continues from it",
+        "holds the best model of R = %d so far; a signal stopped the run; --init continues from it, with another -o",
         ncomps);
   else if (j->session->comm.rank == 0)
     status = amped_error(AMPED_STOPPED, NULL, "a signal stopped the run at R = %d; run it again",
