@@ -417,10 +417,10 @@ static amped_status tell_stopped(const job *j, int i, const amped_complete_best 
   const int ncomps = j->o->session.ncomps_list[i];
   amped_status status = AMPED_STOPPED;
   if (j->session->comm.rank == 0 && best->found && !j->o->nowrite)
-    status = amped_error(
-        AMPED_STOPPED, path,
-        "holds the best model of R = %d so far; a signal stopped the run; --init continues from it, with another -o",
-        ncomps);
+    status = amped_error(AMPED_STOPPED, path,
+                         "holds the best model of R = %d so far; a signal stopped the run; --init "
+                         "continues from it, with another -o",
+                         ncomps);
   else if (j->session->comm.rank == 0)
     status = amped_error(AMPED_STOPPED, NULL, "a signal stopped the run at R = %d; run it again",
                          ncomps);

@@ -343,10 +343,10 @@ const amped_command amped_commands[] = {
              "values, the errors of the model at these cells are reported: rmse (root mean square) "
              "and mae (mean absolute), also for the values cut by --clip. All columns of a table "
              "are keys, except --value; without --value the cells have no values. Cells are "
-             "matched by labels if COORDS and RESULT both have labels, and by index if neither has; "
-             "if only one has, its labels must be numbers.\n\nOUT is a "
-             "table with labels (.csv .tsv), text without labels (.tns), each also .gz or .zst, or "
-             "a tensor file (.h5); - is standard output (a table). Cells keep their order, except "
+             "matched by labels if COORDS and RESULT both have labels, and by index if neither "
+             "has; if only one has, its labels must be numbers.\n\nOUT is a table with "
+             "labels (.csv .tsv), text without labels (.tns), each also .gz or .zst, or a tensor "
+             "file (.h5); - is standard output (a table). Cells keep their order, except "
              "in .h5. With --clip the cut values are written.",
      .example = "amped_mpi predict ratings.completion.h5 wanted.csv -o guesses.csv",
      .run = amped_cmd_predict},

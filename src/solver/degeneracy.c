@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "mpi/comm.h"
+#include "solver/unit_model.h"
 
 /* Multiply the products by the cosines of a mode's columns. */
 static void multiply(int n, const double *gram, double *products) {
@@ -23,7 +23,6 @@ static void find_least(int n, const double *products, amped_degeneracy *out) {
 
 amped_status amped_degeneracy_find(const amped_context *context, amped_degeneracy *out) {
   const amped_plan *plan = context->plan;
-  const amped_worker *worker = context->worker;
   const int n = plan->ncomps;
   const uint64_t count = (uint64_t)n * (uint64_t)n;
   double *gram = NULL;
@@ -37,9 +36,7 @@ amped_status amped_degeneracy_find(const amped_context *context, amped_degenerac
   for (uint64_t i = 0; i < count; i++)
     products[i] = 1.0;
   for (int m = 0; m < plan->order; m++) {
-    AMPED_GO(done, amped_comm_agree(context->comm,
-                                    worker->backend->factors->gram(worker->factors, m, gram)));
-    amped_comm_sum(context->comm, gram, n * n);
+    AMPED_GO(done, amped_unit_gram(context, m, AMPED_OK, gram));
     multiply(n, gram, products);
   }
   find_least(n, products, out);
