@@ -30,11 +30,11 @@ __global__ void __launch_bounds__(threads)
        k += step) {
     bool held = false;
     if (k < p.count) {
-      uint64_t index[AMPED_MAX_ORDER];
+      uint64_t keys[AMPED_MAX_ORDER];
       for (int m = 0, input = 0; m < p.order; m++)
-        index[m] = m == p.mode ? indices.of[m][position_of(p, p.rows[k])]
-                               : indices.of[m][p.inputs[input++][k]];
-      held = amped_held_out(p.order, index, seed, below);
+        keys[m] = m == p.mode ? indices.of[m][position_of(p, p.rows[k])]
+                              : indices.of[m][p.inputs[input++][k]];
+      held = amped_held_out(p.order, keys, seed, below);
     }
     const unsigned word = __ballot_sync(whole_warp, held);
     if (threadIdx.x % 32 == 0) {
@@ -66,18 +66,21 @@ amped_status mark(void *self, uint64_t first, const amped_batch *batch) {
   return FOR_TYPES(j->part->plan, mark_batch, j, first, batch);
 }
 
-/* Write the file index of each position to `out`, mode after mode, in plan->index_type. */
-void list_indices(const amped_plan *plan, char *out) {
+/* Write the file index of each position, or its key, to `out`, mode after mode, in
+ * plan->index_type. */
+void list_indices(const amped_plan *plan, const uint32_t *const *keys, char *out) {
   for (int m = 0; m < plan->order; m++) {
     const amped_row_plan *rows = &plan->modes[m].rows;
+    const uint32_t *key = keys != nullptr ? keys[m] : nullptr;
     for (uint64_t i = 0; i < rows->idp_count; i++)
       for (uint64_t index = i * rows->width; index < (i + 1) * rows->width && index < rows->dim;
            index++) {
         const uint64_t at = rows->position[i] + index - i * rows->width;
+        const uint64_t here = key != nullptr ? key[index] : index;
         if (plan->index_type == AMPED_U32)
-          reinterpret_cast<uint32_t *>(out)[at] = (uint32_t)index;
+          reinterpret_cast<uint32_t *>(out)[at] = (uint32_t)here;
         else
-          reinterpret_cast<uint64_t *>(out)[at] = index;
+          reinterpret_cast<uint64_t *>(out)[at] = here;
       }
     out += amped_plan_factor_rows(plan, m) * plan->index_type;
   }
@@ -313,14 +316,15 @@ uint64_t amped_file_indices_cuda_bytes(const amped_plan *plan) {
   return rows * plan->index_type;
 }
 
-amped_status amped_file_indices_cuda_find(amped_tensor_part *part) {
+amped_status amped_file_indices_cuda_find(amped_tensor_part *part, const uint32_t *const *keys) {
   const uint64_t bytes = amped_file_indices_cuda_bytes(part->plan);
   static const char what[] = "the indices of positions";
   char *host = nullptr;
-  if (part->row_fit->d_indices != nullptr)
+  if (part->row_fit->d_indices != nullptr && keys == nullptr)
     return AMPED_OK;
+  amped_file_indices_cuda_free(part);
   AMPED_TRY(amped_calloc(&host, bytes, 1, what));
-  list_indices(part->plan, host);
+  list_indices(part->plan, keys, host);
   amped_status status = amped_cuda_malloc(&part->row_fit->d_indices, bytes, what);
   if (status == AMPED_OK)
     status = amped_cuda_check(cudaMemcpyAsync(part->row_fit->d_indices, host, bytes,
@@ -337,8 +341,8 @@ void amped_file_indices_cuda_free(amped_tensor_part *part) {
   part->row_fit->d_indices = nullptr;
 }
 
-amped_status amped_held_out_cuda(amped_tensor_part *part, uint64_t seed, uint64_t below,
-                                 uint64_t *held) {
+amped_status amped_held_out_cuda(amped_tensor_part *part, const uint32_t *const *keys,
+                                 uint64_t seed, uint64_t below, uint64_t *held) {
   void *d_count = nullptr;
   hold_out_job j = {};
   j.part = part;
@@ -348,7 +352,7 @@ amped_status amped_held_out_cuda(amped_tensor_part *part, uint64_t seed, uint64_
   part->row_fit->any_held = below > 0;
   amped_status status = AMPED_OK;
   if (below > 0) {
-    status = amped_file_indices_cuda_find(part);
+    status = amped_file_indices_cuda_find(part, keys);
     if (status == AMPED_OK)
       status = amped_cuda_malloc(&d_count, sizeof(uint64_t), "the count of held out nonzeros");
     j.d_count = static_cast<uint64_t *>(d_count);

@@ -10,17 +10,18 @@
 extern "C" {
 #endif
 
-/* File indices by position, mode after mode, in plan->index_type. find puts them into device
- * memory, unless they are there already; free frees them. bytes: their size. */
+/* File indices by position, mode after mode, in plan->index_type. find puts them, or their keys
+ * (backend/row_fit.h; keys NULL: none), into device memory; indices may be there already. free
+ * frees them. bytes: their size. */
 uint64_t amped_file_indices_cuda_bytes(const amped_plan *plan);
-amped_status amped_file_indices_cuda_find(amped_tensor_part *part);
+amped_status amped_file_indices_cuda_find(amped_tensor_part *part, const uint32_t *const *keys);
 void amped_file_indices_cuda_free(amped_tensor_part *part);
 
 /* amped_held_out_cuda frees the file indices, including indices that amped_weigh_cuda left
  * there. */
 
-amped_status amped_held_out_cuda(amped_tensor_part *part, uint64_t seed, uint64_t below,
-                                 uint64_t *held);
+amped_status amped_held_out_cuda(amped_tensor_part *part, const uint32_t *const *keys,
+                                 uint64_t seed, uint64_t below, uint64_t *held);
 amped_status amped_moments_cuda(amped_tensor_part *part, amped_moments *out);
 amped_status amped_errors_cuda(amped_tensor_part *part, int mode, bool held,
                                const amped_row_fit *fit, double least, double most,

@@ -51,6 +51,8 @@ struct amped_row_store {
   kept piece;             /* buffer for rows on their way to the host */
   uint64_t entries;
   kept values; /* values of these entries, double */
+  kept held;   /* marks of held-out entries, bool; only if any_held */
+  bool any_held;
   amped_errors *d_sums, *sums;
 };
 
@@ -148,7 +150,8 @@ void require(const amped_row_shape *shape, const uint64_t *dims, bool grows, uin
 }
 
 uint64_t device_bytes(const amped_row_store *s) {
-  uint64_t bytes = s->piece.bytes + s->values.bytes + ERROR_BLOCKS * sizeof(amped_errors);
+  uint64_t bytes =
+      s->piece.bytes + s->values.bytes + s->held.bytes + ERROR_BLOCKS * sizeof(amped_errors);
   for (const mode_rows &m : s->modes)
     bytes += m.factor.bytes + m.history.bytes + m.touched.bytes + m.rows.bytes + m.positions.bytes +
              m.at.bytes + m.keep.bytes + m.indices.bytes;
@@ -169,6 +172,7 @@ void destroy(amped_row_store *s) {
   }
   free_kept(&s->piece);
   free_kept(&s->values);
+  free_kept(&s->held);
   amped_cuda_free(s->d_sums);
   amped_cuda_stop_keeping();
   amped_free(s->sums);
@@ -514,7 +518,7 @@ template <typename T> struct model {
   int order;
   unsigned ncomps, components;
   amped_row_model of;
-  bool held;
+  const bool *held; /* nullptr: all entries count */
 };
 
 /* Model at an entry with these rows, without mean and scale; the same in all lanes of the group. */
@@ -571,8 +575,7 @@ __global__ void __launch_bounds__(block_threads) add_errors(const model<T> w, am
     for (int m = 0; m < AMPED_MAX_ORDER; m++)
       if (m < w.order && k < w.count)
         index[m] = w.indices[m][k];
-    const bool counts =
-        k < w.count && (!w.held || amped_held_out(w.order, index, w.of.seed, w.of.below));
+    const bool counts = k < w.count && (w.held == nullptr || w.held[k]);
     const unsigned counted = __ballot_sync(whole_warp, counts);
     double sum = 0.0;
     for (unsigned j = 0; j < group; j++) {
@@ -599,11 +602,16 @@ __global__ void __launch_bounds__(block_threads) add_errors(const model<T> w, am
 }
 
 amped_status enter(amped_row_store *s, uint64_t count, const uint64_t *const *indices,
-                   const double *values) {
+                   const double *values, const bool *held) {
   const uint64_t bytes = count * sizeof(uint64_t);
   s->entries = 0;
+  s->any_held = held != nullptr;
   AMPED_TRY(keep_room(&s->values, bytes));
   AMPED_TRY(copy_in(s, s->values.d_block, values, bytes));
+  if (held != nullptr) {
+    AMPED_TRY(keep_room(&s->held, count * sizeof(bool)));
+    AMPED_TRY(copy_in(s, s->held.d_block, held, count * sizeof(bool)));
+  }
   for (int m = 0; m < s->shape.order && count > 0; m++) {
     AMPED_TRY(keep_room(&s->modes[m].indices, bytes));
     AMPED_TRY(copy_in(s, s->modes[m].indices.d_block, indices[m], bytes));
@@ -626,7 +634,7 @@ amped_status launch_errors(const amped_row_store *s, const amped_row_model *of, 
   w.ncomps = (unsigned)s->shape.ncomps;
   w.components = w.ncomps - (of->biased ? 1U : 0U);
   w.of = *of;
-  w.held = held;
+  w.held = held ? static_cast<const bool *>(s->held.d_block) : nullptr;
   add_errors<T><<<blocks, block_threads, 0, stream_of(s)>>>(w, s->d_sums);
   AMPED_CUDA_LAUNCHED("the kernel of a stream's errors");
   return AMPED_OK;
@@ -636,7 +644,7 @@ amped_status errors(amped_row_store *s, const amped_row_model *of, bool held, am
   const uint64_t wanted = blocks_for(s->entries);
   const unsigned blocks = wanted < ERROR_BLOCKS ? (unsigned)wanted : ERROR_BLOCKS;
   *out = {0, 0.0, 0.0, 0.0};
-  if (s->entries == 0)
+  if (s->entries == 0 || (held && !s->any_held))
     return AMPED_OK;
   AMPED_TRY(s->shape.type == AMPED_F32 ? launch_errors<float>(s, of, held, blocks)
                                        : launch_errors<double>(s, of, held, blocks));

@@ -147,7 +147,7 @@ amped_status amped_weigh_cuda(amped_tensor_part *part, uint64_t count,
   void *d_memory = nullptr;
   weigh_job j = {};
   j.part = part;
-  AMPED_TRY(amped_file_indices_cuda_find(part));
+  AMPED_TRY(amped_file_indices_cuda_find(part, nullptr));
   AMPED_TRY(
       amped_cuda_malloc(&d_memory, amped_weigh_cuda_bytes(part->plan), "the weights of nonzeros"));
   amped_status status = AMPED_OK;

@@ -110,12 +110,14 @@ typedef struct amped_errors {
   double clipped; /* squares, with the model clipped to least .. most */
 } amped_errors;
 
-/* Is the nonzero with these file indices held out? below: the held-out share times 2^64. */
-AMPED_BOTH static inline bool amped_held_out(int order, const uint64_t *index, uint64_t seed,
+/* Is the nonzero with these keys held out? Its key in a mode is the key of its index:
+ * amped_label_key (tensor/labels.h), the index itself without labels. below: the held-out share
+ * times 2^64. */
+AMPED_BOTH static inline bool amped_held_out(int order, const uint64_t *keys, uint64_t seed,
                                              uint64_t below) {
   uint64_t hash = amped_mix64(seed);
   for (int m = 0; m < order; m++)
-    hash = amped_hash_index(hash, index[m]);
+    hash = amped_hash_index(hash, keys[m]);
   return hash < below;
 }
 
@@ -147,10 +149,11 @@ typedef struct amped_row_fit_ops {
   amped_status (*weigh)(struct amped_tensor_part *part, uint64_t count,
                         const uint64_t *const *indices, const double *weights, uint64_t *placed);
 
-  /* Hold out nonzeros from now on, as amped_held_out selects them; below = 0: none. *held = their
+  /* Hold out nonzeros from now on, as amped_held_out selects them; below = 0: none. keys[m]: the
+   * key of each index of mode m, in host memory; NULL, or keys NULL: the index. *held = their
    * number in this rank's copy of mode 0. */
-  amped_status (*hold_out)(struct amped_tensor_part *part, uint64_t seed, uint64_t below,
-                           uint64_t *held);
+  amped_status (*hold_out)(struct amped_tensor_part *part, const uint32_t *const *keys,
+                           uint64_t seed, uint64_t below, uint64_t *held);
   /* Add the sums over this rank's nonzeros of mode 0's copy to *out, and lower its minima. */
   amped_status (*moments)(struct amped_tensor_part *part, amped_moments *out);
   /* This rank's nonzeros first .. first + count of mode 0's copy, to host memory: the position of

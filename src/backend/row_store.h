@@ -31,8 +31,7 @@ typedef struct amped_row_list {
 typedef struct amped_row_model {
   bool biased;
   double mean, scale;
-  double least, most;   /* range to which the model is clipped */
-  uint64_t seed, below; /* held-out entries: amped_held_out */
+  double least, most; /* range to which the model is clipped */
 } amped_row_model;
 
 /* Start of rows that have learnt nothing: component c of R of row i of a mode is prior + 0.1 g, or
@@ -103,10 +102,10 @@ typedef struct amped_row_store_ops {
   /* Mark the batch's own rows of a mode as touched by batch `number`. */
   amped_status (*touch)(amped_row_store *store, int mode, uint64_t number);
 
-  /* Set the entries for errors: their indices in each mode, below the current dims, and values.
-   * Host memory, the caller's as long as errors is called. */
+  /* Set the entries for errors: their indices in each mode, below the current dims, values, and
+   * which ones are held out (NULL: none). Host memory, the caller's as long as errors is called. */
   amped_status (*enter)(amped_row_store *store, uint64_t count, const uint64_t *const *indices,
-                        const double *values);
+                        const double *values, const bool *held);
   /* *out = errors of the rows' model at these entries, or (held) at the held-out ones among them.
    * The sums are the same on any number of threads. */
   amped_status (*errors)(amped_row_store *store, const amped_row_model *model, bool held,

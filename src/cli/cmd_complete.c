@@ -276,7 +276,7 @@ static amped_status set_problem(job *j) {
                                     .nonnegative = o->complete.nonnegative};
   AMPED_TRY(amped_complete_problem_set_modes(&context, o->recommend.of, j->labels, p, &j->start));
   AMPED_TRY(prepare(j));
-  AMPED_TRY(amped_complete_problem_hold_out(&context, input, p));
+  AMPED_TRY(amped_complete_problem_hold_out(&context, input, j->labels, p));
   AMPED_TRY(amped_complete_problem_set_scale(&context, input, j->weights, p, &j->start));
   warn_of_constant(j);
   set_clip(j);

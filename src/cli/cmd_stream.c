@@ -32,8 +32,9 @@ typedef struct job {
   amped_sptensor held; /* rank 0: the held-out entries that the state keeps */
   bool has_held;       /* held was read */
   amped_batch_source *source;
-  int by;             /* mode of --by; -1: none */
-  amped_output found; /* rank 0: the file that the result would replace */
+  bool are_indices[AMPED_MAX_ORDER]; /* rank 0: the state's labels are indices (tensor/labels.h) */
+  int by;                            /* mode of --by; -1: none */
+  amped_output found;                /* rank 0: the file that the result would replace */
   amped_stream_counts counts;
   amped_file_lock output_lock; /* rank 0: lock of -o */
 } job;
@@ -225,6 +226,8 @@ static amped_status open_source(job *j) {
     target.first_nnz = amped_state_file_batch(j->file, 1).nnz;
   for (int m = 0; m < j->head.order && comm->rank == 0 && status == AMPED_OK; m++)
     status = amped_state_file_labels(j->file, m, &labels[m]);
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    j->are_indices[m] = labels[m].are_indices;
   target.labels = comm->rank == 0 ? labels : NULL;
   status = amped_comm_agree(comm, status);
   if (status == AMPED_OK)
@@ -351,13 +354,30 @@ static amped_status check_errors(const job *j, const amped_source_batch *batch,
       j->head.reg);
 }
 
+/* Rank 0: the labels of the state, borrowed, and those that the batch adds. */
+static void find_labels(const job *j, const amped_source_batch *batch,
+                        amped_labels all[AMPED_MAX_ORDER], amped_labels added[AMPED_MAX_ORDER]) {
+  for (int m = 0; m < j->head.order; m++) {
+    all[m] = amped_batch_source_labels(j->source, m);
+    all[m].are_indices = j->are_indices[m];
+    added[m] = batch->added[m];
+    added[m].are_indices = all[m].are_indices;
+    added[m].from_zero = all[m].from_zero;
+  }
+}
+
 /* Collective: learn a batch, write it and report it. */
 static amped_status learn(job *j, const amped_source_batch *batch) {
+  amped_labels all[AMPED_MAX_ORDER] = {{0}};
+  amped_labels added[AMPED_MAX_ORDER] = {{0}};
   const amped_stream stream = {.comm = &j->session->comm,
                                .worker = &j->session->worker,
                                .rows = &j->rows,
                                .head = &j->head,
-                               .sweeps = j->o->stream.sweeps};
+                               .sweeps = j->o->stream.sweeps,
+                               .labels = {.all = all, .added = added}};
+  if (j->session->comm.rank == 0)
+    find_labels(j, batch, all, added);
   const double began = amped_time();
   amped_learnt learnt;
   amped_errors so_far = {0};

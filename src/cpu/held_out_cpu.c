@@ -35,20 +35,23 @@ uint64_t amped_row_fit_cpu_hold_out_bytes(const amped_plan *plan) {
   return rows * sizeof(uint64_t);
 }
 
-amped_status amped_row_fit_cpu_find_indices(amped_tensor_part *part) {
+amped_status amped_row_fit_cpu_find_indices(amped_tensor_part *part, const uint32_t *const *keys) {
   const amped_plan *plan = part->plan;
   amped_row_fit_cpu *f = part->row_fit;
-  if (f->indices != NULL)
+  if (f->indices != NULL && keys == NULL)
     return AMPED_OK;
+  amped_free(f->indices);
+  f->indices = NULL;
   AMPED_TRY(amped_calloc(&f->indices, amped_row_fit_cpu_hold_out_bytes(plan), 1,
                          "the indices of positions"));
   uint64_t *at = f->indices;
   for (int m = 0; m < plan->order; m++) {
     const amped_row_plan *rows = &plan->modes[m].rows;
+    const uint32_t *key = keys != NULL ? keys[m] : NULL;
     for (uint64_t i = 0; i < rows->idp_count; i++)
       for (uint64_t index = i * rows->width; index < (i + 1) * rows->width && index < rows->dim;
            index++)
-        at[rows->position[i] + index - i * rows->width] = index;
+        at[rows->position[i] + index - i * rows->width] = key != NULL ? key[index] : index;
     f->indices_of[m] = at;
     at += amped_plan_factor_rows(plan, m);
   }
@@ -59,7 +62,7 @@ typedef struct hold_out_job {
   const amped_plan *plan;
   int mode;
   const amped_cpu_copy *copy;
-  const uint64_t *const *index_of;
+  const uint64_t *const *key_of; /* keys of the positions */
   uint64_t seed, below;
   uint64_t *held;
 } hold_out_job;
@@ -70,21 +73,21 @@ static uint64_t hold_out_unit(const hold_out_job *j, uint64_t unit) {
   const uint64_t first = unit * AMPED_ROW_UNIT;
   uint64_t entry = entry_at(copy, unit);
   uint64_t count = 0;
-  uint64_t index[AMPED_MAX_ORDER];
+  uint64_t keys[AMPED_MAX_ORDER];
   for (uint64_t k = first; k < unit_end(copy, unit); k++) {
     uint64_t words[AMPED_MAX_PLANES];
     const bool begins = k > first && amped_cpu_copy_begins_row(copy, k);
     entry += begins;
     if (begins || k == first)
-      index[j->mode] = j->index_of[j->mode][amped_plan_row_position(
+      keys[j->mode] = j->key_of[j->mode][amped_plan_row_position(
           j->plan, j->mode, amped_cpu_copy_index(copy, copy->row_list, entry))];
     amped_packed_get(p, (const void *const *)copy->planes, k, words);
     for (int m = 0, input = 0; m < j->plan->order; m++)
       if (m != j->mode) {
-        index[m] = j->index_of[m][amped_packed_field(words, p->shifts[input], p->bits[input])];
+        keys[m] = j->key_of[m][amped_packed_field(words, p->shifts[input], p->bits[input])];
         input++;
       }
-    if (amped_held_out(j->plan->order, index, j->seed, j->below)) {
+    if (amped_held_out(j->plan->order, keys, j->seed, j->below)) {
       j->held[k / 64] |= UINT64_C(1) << k % 64;
       count++;
     }
@@ -92,14 +95,14 @@ static uint64_t hold_out_unit(const hold_out_job *j, uint64_t unit) {
   return count;
 }
 
-amped_status amped_row_fit_cpu_hold_out(amped_tensor_part *part, uint64_t seed, uint64_t below,
-                                        uint64_t *held) {
+amped_status amped_row_fit_cpu_hold_out(amped_tensor_part *part, const uint32_t *const *keys,
+                                        uint64_t seed, uint64_t below, uint64_t *held) {
   const amped_plan *plan = part->plan;
   amped_row_fit_cpu *f = part->row_fit;
   f->any_held = below > 0;
   *held = 0;
   if (below > 0)
-    AMPED_TRY(amped_row_fit_cpu_find_indices(part));
+    AMPED_TRY(amped_row_fit_cpu_find_indices(part, keys));
   for (int m = 0; m < plan->order; m++) {
     const uint64_t units = amped_row_fit_cpu_units(plan, m);
     const hold_out_job j = {plan, m, &part->copies[m], f->indices_of, seed, below, f->held[m]};

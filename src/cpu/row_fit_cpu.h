@@ -34,8 +34,8 @@ amped_status amped_row_fit_cpu_solve_shared(amped_tensor_part *part, int mode,
                                             amped_row_fit_sums *sums);
 
 /* Operations of the table: held-out nonzeros, and sums over single nonzeros. */
-amped_status amped_row_fit_cpu_hold_out(amped_tensor_part *part, uint64_t seed, uint64_t below,
-                                        uint64_t *held);
+amped_status amped_row_fit_cpu_hold_out(amped_tensor_part *part, const uint32_t *const *keys,
+                                        uint64_t seed, uint64_t below, uint64_t *held);
 amped_status amped_row_fit_cpu_moments(amped_tensor_part *part, amped_moments *out);
 amped_status amped_row_fit_cpu_errors(amped_tensor_part *part, int mode, bool held,
                                       const amped_row_fit *fit, double least, double most,
@@ -48,8 +48,9 @@ amped_status amped_row_fit_cpu_weigh(amped_tensor_part *part, uint64_t count,
 amped_status amped_row_fit_cpu_view(amped_tensor_part *part, uint64_t first, uint64_t count,
                                     uint64_t *const *positions, bool *held, double *weights);
 
-/* Find the file index of every position, for weigh and hold_out. hold_out frees the indices. */
-amped_status amped_row_fit_cpu_find_indices(amped_tensor_part *part);
+/* Find the file index of every position, for weigh and hold_out; with keys, the key of that index
+ * (row_fit.h). hold_out frees the indices. */
+amped_status amped_row_fit_cpu_find_indices(amped_tensor_part *part, const uint32_t *const *keys);
 
 /* Bytes of these indices. */
 uint64_t amped_row_fit_cpu_hold_out_bytes(const amped_plan *plan);

@@ -36,6 +36,7 @@ struct amped_row_store {
   uint64_t entries;
   const uint64_t *indices[AMPED_MAX_ORDER];
   const double *values;
+  const bool *held; /* NULL: no entry */
 };
 
 static void *factor_of(const amped_row_store *s, int mode, uint64_t row) {
@@ -316,17 +317,10 @@ static double model_at(const amped_row_store *s, const amped_row_model *model, u
                                            : sum_double(row, order, components, model->biased));
 }
 
-static bool is_held(const amped_row_store *s, const amped_row_model *model, uint64_t k) {
-  uint64_t index[AMPED_MAX_ORDER];
-  for (int m = 0; m < s->shape.order; m++)
-    index[m] = s->indices[m][k];
-  return amped_held_out(s->shape.order, index, model->seed, model->below);
-}
-
 static void add_errors(const amped_row_store *s, const amped_row_model *model, bool held,
                        uint64_t first, uint64_t end, amped_errors *out) {
   for (uint64_t k = first; k < end; k++) {
-    if (held && !is_held(s, model, k))
+    if (held && !s->held[k])
       continue;
     const double value = model_at(s, model, k);
     const double error = s->values[k] - value;
@@ -339,9 +333,10 @@ static void add_errors(const amped_row_store *s, const amped_row_model *model, b
 }
 
 static amped_status enter(amped_row_store *s, uint64_t count, const uint64_t *const *indices,
-                          const double *values) {
+                          const double *values, const bool *held) {
   s->entries = count;
   s->values = values;
+  s->held = held;
   for (int m = 0; m < s->shape.order; m++)
     s->indices[m] = count > 0 ? indices[m] : NULL;
   return AMPED_OK;
@@ -351,6 +346,8 @@ static amped_status errors(amped_row_store *s, const amped_row_model *model, boo
                            amped_errors *out) {
   enum { TEAM = 64 };
   memset(out, 0, sizeof *out);
+  if (held && s->held == NULL)
+    return AMPED_OK;
   for (uint64_t first = 0; first < s->entries; first += TEAM * PIECE) {
     amped_errors sums[TEAM] = {{0}};
 #pragma omp parallel for schedule(dynamic)

@@ -96,7 +96,7 @@ static uint64_t weigh_mode(amped_tensor_part *part, int mode, uint64_t count,
 amped_status amped_row_fit_cpu_weigh(amped_tensor_part *part, uint64_t count,
                                      const uint64_t *const *indices, const double *weights,
                                      uint64_t *placed) {
-  AMPED_TRY(amped_row_fit_cpu_find_indices(part));
+  AMPED_TRY(amped_row_fit_cpu_find_indices(part, NULL));
   for (int m = 0; m < part->plan->order; m++) {
     const uint64_t n = weigh_mode(part, m, count, indices, weights);
     *placed += m == 0 ? n : 0;

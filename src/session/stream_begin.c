@@ -28,8 +28,9 @@ typedef struct work {
   double *sums[AMPED_MAX_ORDER];        /* [width][width] sums, for a model history */
   amped_state_rows rows;
   uint64_t *indices[AMPED_MAX_ORDER];
-  amped_sptensor held; /* held-out entries, on rank 0 */
-  uint64_t room;       /* capacity of held, in entries */
+  amped_stream_labels labels; /* on rank 0 */
+  amped_sptensor held;        /* held-out entries, on rank 0 */
+  uint64_t room;              /* capacity of held, in entries */
 } work;
 
 static const char what[] = "the state of a stream";
@@ -270,7 +271,7 @@ static amped_status read_slab(work *w, uint64_t first, uint64_t count, void *con
     amped_indices_get(arrays[m], info->index_types[m], 0, count, slab->indices[m]);
   amped_values_get(values, info->value_type, 0, count, slab->values);
   for (uint64_t k = 0; k < count; k++)
-    if (amped_stream_entry_is_held(&w->head, slab, k))
+    if (amped_stream_entry_is_held(&w->head, &w->labels, slab, k))
       AMPED_TRY(add_held(w, slab, k));
   return AMPED_OK;
 }
@@ -332,7 +333,7 @@ amped_status amped_stream_begin(const amped_session *session, const amped_comple
                                 const amped_complete_best *best, const amped_labels *labels,
                                 amped_state_file *file, uint64_t keep, amped_history history) {
   const amped_comm *comm = &session->comm;
-  work w = {.session = session};
+  work w = {.session = session, .labels = {.all = labels}};
   amped_status status = AMPED_OK;
   set_head(&w, problem, best, labels, keep, history);
   AMPED_GO(done, amped_comm_agree(comm, make_room(&w)));

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "tensor/mode_names.h"
 
 /* Penalty of context modes, whose rows are pulled to 1, relative to other modes, pulled to 0. */
@@ -82,14 +83,58 @@ amped_status amped_complete_problem_set_modes(const amped_context *context, cons
 
 /* --- held-out nonzeros ----------------------------------------------------------------------- */
 
-amped_status amped_complete_problem_hold_out(const amped_context *context, const char *input,
-                                             amped_complete_problem *p) {
+/* Collective; the status is agreed. keys[m] = the keys of the indices of mode m, on every rank;
+ * NULL: it has no labels. The caller frees them. */
+static amped_status find_keys(const amped_context *context, const amped_labels *labels,
+                              uint32_t *keys[AMPED_MAX_ORDER]) {
+  const amped_comm *comm = context->comm;
+  const amped_plan *plan = context->plan;
+  bool labelled[AMPED_MAX_ORDER] = {false};
+  amped_status status = AMPED_OK;
+  for (int m = 0; m < plan->order && comm->rank == 0; m++)
+    labelled[m] = labels[m].count > 0;
+  amped_comm_broadcast(comm, labelled, sizeof labelled);
+  for (int m = 0; m < plan->order && status == AMPED_OK; m++)
+    if (labelled[m])
+      status = amped_alloc(&keys[m], plan->dims[m], sizeof *keys[m], "the keys of labels");
+  AMPED_TRY(amped_comm_agree(comm, status));
+  for (int m = 0; m < plan->order; m++) {
+    if (!labelled[m])
+      continue;
+    if (comm->rank == 0) {
+#pragma omp parallel for schedule(static)
+      for (uint64_t i = 0; i < plan->dims[m]; i++)
+        keys[m][i] = (uint32_t)amped_label_key(&labels[m], i);
+    }
+    amped_comm_broadcast(comm, keys[m], plan->dims[m] * sizeof *keys[m]);
+  }
+  return AMPED_OK;
+}
+
+/* Collective; the status is agreed. p->held = number of this rank's held-out nonzeros. */
+static amped_status mark_held(const amped_context *context, const amped_labels *labels,
+                              amped_complete_problem *p) {
   const amped_worker *worker = context->worker;
   const amped_complete_options *c = p->options;
+  uint32_t *keys[AMPED_MAX_ORDER] = {NULL};
+  amped_status status = c->holdout > 0.0 ? find_keys(context, labels, keys) : AMPED_OK;
+  if (status == AMPED_OK)
+    status = amped_comm_agree(context->comm,
+                              worker->format->row_fit->hold_out(
+                                  worker->tensor, (const uint32_t *const *)keys, c->split_seed,
+                                  (uint64_t)ldexp(c->holdout, 64), &p->held));
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_free(keys[m]);
+  return status;
+}
+
+amped_status amped_complete_problem_hold_out(const amped_context *context, const char *input,
+                                             const amped_labels *labels,
+                                             amped_complete_problem *p) {
+  const amped_complete_options *c = p->options;
   const uint64_t nnz = context->plan->nnz;
-  amped_status status = worker->format->row_fit->hold_out(
-      worker->tensor, c->split_seed, (uint64_t)ldexp(c->holdout, 64), &p->held);
-  AMPED_TRY(amped_comm_agree(context->comm, status));
+  amped_status status = mark_held(context, labels, p);
+  AMPED_TRY(status);
   amped_comm_sum_u64(context->comm, &p->held, 1);
   if (c->holdout > 0.0 && p->held == 0)
     status = amped_error(AMPED_BAD_INPUT, input,

@@ -49,9 +49,11 @@ amped_status amped_complete_problem_set_modes(const amped_context *context, cons
                                               amped_complete_problem *problem,
                                               amped_complete_start *start);
 
-/* Hold out nonzeros. input: name of the input, for messages. Returns AMPED_BAD_INPUT if no nonzero
- * is held out although some should be, or if all are. */
+/* Hold out nonzeros: the same in any order of the file and of rank 0's labels. input: name of the
+ * input, for messages. Returns AMPED_BAD_INPUT if no nonzero is held out although some should be,
+ * or if all are. */
 amped_status amped_complete_problem_hold_out(const amped_context *context, const char *input,
+                                             const amped_labels *labels,
                                              amped_complete_problem *problem);
 
 /* Find mean and scale of the training values. weights: name of the file or column of weights;

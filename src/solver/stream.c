@@ -11,7 +11,6 @@
 #include "base/trace.h"
 #include "plan/touched.h"
 #include "solver/stream_batch.h"
-#include "solver/stream_entries.h"
 #include "solver/stream_published.h"
 
 void amped_learnt_free(amped_learnt *l) {
@@ -34,6 +33,7 @@ typedef struct work {
   const amped_sptensor *learn; /* this rank's training entries: `mine`, or `some` if not all are
                                   learnt */
   amped_sptensor some;
+  bool *held; /* marks of held-out entries: rank 0's of all, others' of theirs; NULL: none */
   amped_stream_batch *batch; /* NULL if nothing is learnt, and for a published history */
   amped_learnt *out;
 } work;
@@ -50,12 +50,13 @@ static void copy_entry(const amped_sptensor *from, uint64_t k, amped_sptensor *t
   to->values[at] = from->values[k];
 }
 
-/* Use of an entry: learn it, hold it out, or drop it. */
+/* Use of an entry of `mine`, or of `all`, of which rank 0's `mine` is the beginning: learn it, hold
+ * it out, or drop it. */
 enum { LEARN, HOLD, DROP, FATES };
 
 static int fate_of(const work *w, const amped_sptensor *list, uint64_t k) {
   bool inside = is_published(w);
-  if (amped_stream_entry_is_held(w->s->head, list, k))
+  if (w->held != NULL && w->held[k])
     return HOLD;
   for (int m = 0; m < list->order && inside; m++)
     inside = list->indices[m][k] < w->old_dims[m];
@@ -166,6 +167,8 @@ static amped_status take_entries(work *w, int growing) {
   amped_comm_broadcast(comm, &out->growing, sizeof out->growing);
   AMPED_TRY(amped_stream_entries_deal(comm, w->all, &w->dealt, &w->mine));
   memcpy(w->dealt.dims, amped_input_info(w->input)->dims, sizeof w->dealt.dims);
+  AMPED_TRY(
+      amped_stream_entries_hold(comm, w->s->head, &w->s->labels, w->all, w->mine->nnz, &w->held));
   AMPED_TRY(amped_comm_agree(comm, choose_entries(w, found)));
   amped_comm_sum_u64(comm, found, FATES);
   out->learnt = found[LEARN];
@@ -401,7 +404,7 @@ static amped_status load(work *w, int growing) {
   amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
   AMPED_TRY(amped_comm_agree(s->comm, start_rows(w)));
   forget_sums(w);
-  AMPED_TRY(amped_stream_entries_enter(s->comm, s->rows, w->mine));
+  AMPED_TRY(amped_stream_entries_enter(s->comm, s->rows, w->mine, w->held));
   amped_trace_end();
   amped_trace_end();
   w->out->times.start = amped_time() - loaded;
@@ -436,6 +439,7 @@ amped_status amped_stream_learn(const amped_stream *stream, amped_input *batch, 
   amped_trace_begin(AMPED_PHASE_FREE, AMPED_NO_NUMBER);
   amped_stream_batch_destroy(w.batch);
   amped_sptensor_free(&w.some);
+  amped_free(w.held);
   amped_stream_entries_free(stream->comm, &w.dealt);
   amped_trace_end();
   out->times.end += amped_time() - learnt;
@@ -447,7 +451,7 @@ amped_status amped_stream_errors(const amped_stream *stream, const amped_sptenso
   amped_sptensor dealt;
   const amped_sptensor *mine = NULL;
   AMPED_TRY(amped_stream_entries_deal(stream->comm, entries, &dealt, &mine));
-  amped_status status = amped_stream_entries_enter(stream->comm, stream->rows, mine);
+  amped_status status = amped_stream_entries_enter(stream->comm, stream->rows, mine, NULL);
   if (status == AMPED_OK)
     status = amped_stream_entries_errors(stream->comm, stream->rows, stream->head, false, out);
   amped_stream_entries_free(stream->comm, &dealt);

@@ -13,7 +13,8 @@
  *
  * The growing mode is named by the caller. If the caller names none, it is the first mode in which
  * all entries of the batch lie in new rows; there may be none. Entries are held out by the hash of
- * their indices in the stream (amped_held_out). They are not learnt; the error is measured at them.
+ * their labels, or indices (amped_stream_entry_is_held). They are not learnt; the error is measured
+ * at them.
  *
  * A model history keeps only n of the equations, and computes the rest from sums over rows
  * (stream_model.h).
@@ -30,6 +31,7 @@
 #include "factor/stream_rows.h"
 #include "load/input.h"
 #include "solver/stream_batch.h"
+#include "solver/stream_entries.h"
 
 /* Results of learning a batch. The same on every rank, unless a member's comment says otherwise. */
 typedef struct amped_learnt {
@@ -55,6 +57,7 @@ typedef struct amped_stream {
   amped_stream_rows *rows;
   const amped_state_head *head; /* head of the state before the current batch */
   int sweeps;                   /* sweeps per batch, at least 1 */
+  amped_stream_labels labels;   /* rank 0: the state's, and those that the batch adds */
 } amped_stream;
 
 /* Collective; the status is agreed. Learn a batch: an input whose list is in rank 0's memory. Its

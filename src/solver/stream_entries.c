@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "solver/entry_set.h"
 
 /* Entries per message; MPI counts them in an int. */
@@ -14,14 +15,23 @@ static uint64_t below(const amped_state_head *head) {
   return (uint64_t)ldexp(head->holdout, 64);
 }
 
-bool amped_stream_entry_is_held(const amped_state_head *head, const amped_sptensor *list,
-                                uint64_t entry) {
-  uint64_t index[AMPED_MAX_ORDER];
+static uint64_t key_of(const amped_stream_labels *labels, int mode, uint64_t index) {
+  const uint64_t count = labels->all != NULL ? labels->all[mode].count : 0;
+  if (index < count)
+    return amped_label_key(&labels->all[mode], index);
+  return labels->added != NULL && index - count < labels->added[mode].count
+             ? amped_label_key(&labels->added[mode], index - count)
+             : index;
+}
+
+bool amped_stream_entry_is_held(const amped_state_head *head, const amped_stream_labels *labels,
+                                const amped_sptensor *list, uint64_t entry) {
+  uint64_t keys[AMPED_MAX_ORDER];
   if (!(head->holdout > 0.0))
     return false;
   for (int m = 0; m < list->order; m++)
-    index[m] = list->indices[m][entry];
-  return amped_held_out(list->order, index, head->split_seed, below(head));
+    keys[m] = key_of(labels, m, list->indices[m][entry]);
+  return amped_held_out(list->order, keys, head->split_seed, below(head));
 }
 
 /* --- distribution ---------------------------------------------------------------------------- */
@@ -38,21 +48,24 @@ static uint64_t share_of(const amped_comm *comm, uint64_t count, int rank) {
          amped_stream_share(count, rank, comm->nranks);
 }
 
-/* Rank 0: send each rank its part of an array of 8-byte elements. */
-static void send_array(const amped_comm *comm, const void *array, uint64_t count) {
+/* Rank 0: send each rank its part of an array whose elements have 8 bytes, or 1. */
+static void send_array(const amped_comm *comm, const void *array, uint64_t bytes, uint64_t count) {
+  const MPI_Datatype type = bytes == 1 ? MPI_BYTE : MPI_UINT64_T;
   for (int p = 1; p < comm->nranks; p++) {
-    const uint64_t *from = (const uint64_t *)array + amped_stream_share(count, p, comm->nranks);
+    const char *from = (const char *)array + amped_stream_share(count, p, comm->nranks) * bytes;
     const uint64_t own = share_of(comm, count, p);
     for (uint64_t at = 0; at < own; at += MESSAGE)
-      AMPED_MPI(comm, MPI_Send(from + at, (int)(own - at < MESSAGE ? own - at : MESSAGE),
-                               MPI_UINT64_T, p, 0, comm->mpi));
+      AMPED_MPI(comm, MPI_Send(from + at * bytes, (int)(own - at < MESSAGE ? own - at : MESSAGE),
+                               type, p, 0, comm->mpi));
   }
 }
 
-static void receive_array(const amped_comm *comm, void *array, uint64_t own) {
+static void receive_array(const amped_comm *comm, void *array, uint64_t bytes, uint64_t own) {
+  const MPI_Datatype type = bytes == 1 ? MPI_BYTE : MPI_UINT64_T;
   for (uint64_t at = 0; at < own; at += MESSAGE)
-    AMPED_MPI(comm, MPI_Recv((uint64_t *)array + at, (int)(own - at < MESSAGE ? own - at : MESSAGE),
-                             MPI_UINT64_T, 0, 0, comm->mpi, MPI_STATUS_IGNORE));
+    AMPED_MPI(comm,
+              MPI_Recv((char *)array + at * bytes, (int)(own - at < MESSAGE ? own - at : MESSAGE),
+                       type, 0, 0, comm->mpi, MPI_STATUS_IGNORE));
 }
 
 /* Rank 0: its part is the beginning of its list, without a copy. */
@@ -85,9 +98,11 @@ static amped_status deal(const amped_comm *comm, const amped_sptensor *list, amp
   for (int a = 0; a <= (int)shape[1]; a++) {
     const bool values = a == (int)shape[1];
     if (deals)
-      send_array(comm, values ? (const void *)list->values : list->indices[a], list->nnz);
+      send_array(comm, values ? (const void *)list->values : list->indices[a], sizeof(uint64_t),
+                 list->nnz);
     else
-      receive_array(comm, values ? (void *)mine->values : mine->indices[a], mine->nnz);
+      receive_array(comm, values ? (void *)mine->values : mine->indices[a], sizeof(uint64_t),
+                    mine->nnz);
   }
   if (deals)
     show_first(comm, list, mine);
@@ -101,14 +116,36 @@ amped_status amped_stream_entries_deal(const amped_comm *comm, const amped_spten
   return comm->nranks > 1 ? deal(comm, list, dealt) : AMPED_OK;
 }
 
+amped_status amped_stream_entries_hold(const amped_comm *comm, const amped_state_head *head,
+                                       const amped_stream_labels *labels,
+                                       const amped_sptensor *list, uint64_t own, bool **held) {
+  const bool deals = comm->rank == 0;
+  const uint64_t count = deals ? list->nnz : own;
+  *held = NULL;
+  if (!(head->holdout > 0.0))
+    return AMPED_OK;
+  AMPED_TRY(amped_comm_agree(comm, amped_alloc(held, count > 0 ? count : 1, sizeof **held,
+                                               "the marks of held-out entries")));
+  if (!deals) {
+    receive_array(comm, *held, sizeof **held, own);
+    return AMPED_OK;
+  }
+#pragma omp parallel for schedule(static)
+  for (uint64_t k = 0; k < count; k++)
+    (*held)[k] = amped_stream_entry_is_held(head, labels, list, k);
+  send_array(comm, *held, sizeof **held, count);
+  return AMPED_OK;
+}
+
 /* --- errors ---------------------------------------------------------------------------------- */
 
 amped_status amped_stream_entries_enter(const amped_comm *comm, const amped_stream_rows *rows,
-                                        const amped_sptensor *mine) {
+                                        const amped_sptensor *mine, const bool *held) {
   const uint64_t *indices[AMPED_MAX_ORDER] = {NULL};
   for (int m = 0; m < mine->order; m++)
     indices[m] = mine->indices[m];
-  return amped_comm_agree(comm, rows->ops->enter(rows->store, mine->nnz, indices, mine->values));
+  return amped_comm_agree(comm,
+                          rows->ops->enter(rows->store, mine->nnz, indices, mine->values, held));
 }
 
 amped_status amped_stream_entries_errors(const amped_comm *comm, const amped_stream_rows *rows,
@@ -118,9 +155,7 @@ amped_status amped_stream_entries_errors(const amped_comm *comm, const amped_str
                                  .mean = head->mean,
                                  .scale = head->scale,
                                  .least = head->least,
-                                 .most = head->most,
-                                 .seed = head->split_seed,
-                                 .below = below(head)};
+                                 .most = head->most};
   memset(out, 0, sizeof *out);
   AMPED_TRY(amped_comm_agree(comm, rows->ops->errors(rows->store, &model, held, out)));
   amped_errors_sum(comm, out);

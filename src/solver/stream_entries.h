@@ -5,6 +5,13 @@
 
 #include "backend/row_fit.h"
 #include "factor/stream_rows.h"
+#include "tensor/labels.h"
+
+/* Labels of every mode, by which entries are recognised (amped_label_key): `all`, and `added` of
+ * the indices that follow. NULL: none. */
+typedef struct amped_stream_labels {
+  const amped_labels *all, *added;
+} amped_stream_labels;
 
 /* Number of items that lower ranks have, if `count` items are distributed over nranks ranks in
  * order. */
@@ -18,10 +25,18 @@ amped_status amped_stream_entries_deal(const amped_comm *comm, const amped_spten
                                        amped_sptensor *dealt, const amped_sptensor **mine);
 void amped_stream_entries_free(const amped_comm *comm, amped_sptensor *dealt);
 
+/* Collective; the status is agreed. *held = marks of the entries that are held out: rank 0's of its
+ * whole list, of `count` entries; others' of their part, of `own`. NULL: no entry is held out. The
+ * caller frees them. labels: rank 0's. */
+amped_status amped_stream_entries_hold(const amped_comm *comm, const amped_state_head *head,
+                                       const amped_stream_labels *labels,
+                                       const amped_sptensor *list, uint64_t own, bool **held);
+
 /* Collective; the status is agreed. Set the entries, of all ranks' parts, for the next calls of
- * errors. The caller keeps them as long as errors are asked for. */
+ * errors. held: which are held out; NULL: none. The caller keeps them as long as errors are asked
+ * for. */
 amped_status amped_stream_entries_enter(const amped_comm *comm, const amped_stream_rows *rows,
-                                        const amped_sptensor *mine);
+                                        const amped_sptensor *mine, const bool *held);
 
 /* Collective; the status is agreed. *out = errors of the rows' model at all ranks' entries; held:
  * only at held-out entries. Indices are below the rows' dims. */
@@ -30,7 +45,7 @@ amped_status amped_stream_entries_errors(const amped_comm *comm, const amped_str
                                          amped_errors *out);
 
 /* Returns true if entry number `entry` of the list is held out. */
-bool amped_stream_entry_is_held(const amped_state_head *head, const amped_sptensor *list,
-                                uint64_t entry);
+bool amped_stream_entry_is_held(const amped_state_head *head, const amped_stream_labels *labels,
+                                const amped_sptensor *list, uint64_t entry);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/printable.h"
+#include "base/random.h"
 
 void amped_labels_free(amped_labels *labels) {
   amped_free(labels->name);
@@ -32,6 +33,30 @@ amped_status amped_labels_copy(const amped_labels *from, amped_labels *to) {
 const char *amped_label(const amped_labels *labels, uint64_t i, uint64_t *length) {
   *length = labels->offsets[i + 1] - labels->offsets[i];
   return labels->bytes + labels->offsets[i];
+}
+
+/* A hash below 2^32: FNV-1a (Fowler, Noll, Vo), mixed. */
+static uint64_t hash_of(const char *text, uint64_t length) {
+  uint64_t hash = UINT64_C(0xCBF29CE484222325);
+  for (uint64_t i = 0; i < length; i++)
+    hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001B3);
+  return amped_mix64(hash) >> 32;
+}
+
+uint64_t amped_label_key(const amped_labels *labels, uint64_t i) {
+  if (labels->count == 0)
+    return i;
+  uint64_t length = 0;
+  uint64_t number = 0;
+  const char *text = amped_label(labels, i, &length);
+  bool is_number = labels->are_indices && length > 0 && length < 11; /* below 2^32: 10 digits */
+  for (uint64_t k = 0; k < length && is_number; k++) {
+    is_number = text[k] >= '0' && text[k] <= '9';
+    number = 10 * number + (uint64_t)(text[k] - '0');
+  }
+  const uint64_t base = labels->from_zero ? 0 : 1;
+  is_number = is_number && number >= base && number - base <= UINT32_MAX;
+  return is_number ? number - base : hash_of(text, length);
 }
 
 uint64_t amped_label_number(const amped_labels *labels, uint64_t i) {

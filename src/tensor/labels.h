@@ -28,6 +28,11 @@ amped_status amped_labels_copy(const amped_labels *from, amped_labels *to);
 /* Label i, not null-terminated, and its length in bytes. i < count. */
 const char *amped_label(const amped_labels *labels, uint64_t i, uint64_t *length);
 
+/* Key of index i: what it is recognised by in any order of the user's file. It is i if the mode has
+ * no labels; the user's index, from 0, if labels are indices below 2^32; otherwise a hash of the
+ * label, below 2^32. */
+uint64_t amped_label_key(const amped_labels *labels, uint64_t i);
+
 /* The user's number of index i: i, or i + 1. */
 uint64_t amped_label_number(const amped_labels *labels, uint64_t i);
 

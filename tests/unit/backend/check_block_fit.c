@@ -53,7 +53,7 @@ static void team_open(team *t, problem *p, int nranks, setup how, const amped_ro
     bench_plan(s, p, &how);
     bench_load(s);
     check_ok(s->w.format->row_fit->prepare(s->w.tensor, false));
-    check_ok(s->w.format->row_fit->hold_out(s->w.tensor, SEED, below, &held));
+    check_ok(s->w.format->row_fit->hold_out(s->w.tensor, NULL, SEED, below, &held));
     t->columns[r] = s->plan;
     amped_plan_set_ncomps(&t->columns[r], amped_block_row_length(width));
     check_ok(s->w.backend->factors->create(s->w.device, &t->columns[r], &t->sets[r]));

@@ -16,9 +16,10 @@ typedef struct team {
   int nranks;
   bench ranks[MOST_RANKS];
   amped_row_fit fit;
-  uint64_t seed, below; /* of what is held out */
-  bool weighted;        /* weights are weight_at */
-  double *base;         /* of the mode in hand, where fit.implicit > 0 */
+  uint64_t seed, below;        /* of what is held out */
+  const uint32_t *const *keys; /* by which it is chosen; NULL: indices */
+  bool weighted;               /* weights are weight_at */
+  double *base;                /* of the mode in hand, where fit.implicit > 0 */
   /* Of the mode in hand, in place of fit.history; NULL: none. */
   past *histories; /* [nranks] */
 } team;
@@ -46,8 +47,11 @@ static amped_row_fit fit_of(bool biased) {
 
 static bool is_held(const team *t, uint64_t k) {
   uint64_t index[AMPED_MAX_ORDER];
-  for (int m = 0; m < t->p->t.order; m++)
+  for (int m = 0; m < t->p->t.order; m++) {
     index[m] = t->p->t.indices[m][k];
+    if (t->keys != NULL && t->keys[m] != NULL)
+      index[m] = t->keys[m][index[m]];
+  }
   return amped_held_out(t->p->t.order, index, t->seed, t->below);
 }
 
@@ -116,7 +120,7 @@ static void team_open_weighted(team *t, problem *p, int nranks, setup how, const
     bench_load(s);
     check_ok(ops_of(s)->prepare(s->w.tensor, weighted));
     placed += weighted ? weigh_all(t, s) : p->t.nnz;
-    check_ok(ops_of(s)->hold_out(s->w.tensor, t->seed, below, &own));
+    check_ok(ops_of(s)->hold_out(s->w.tensor, NULL, t->seed, below, &own));
     held += own;
   }
   ck_assert_uint_eq(placed, p->t.nnz * (weighted ? 1 : (uint64_t)nranks));
@@ -1193,20 +1197,28 @@ START_TEST(penalties_of_every_power) {
   check_no_leak();
 }
 
-/* Other sets follow one another; the last is empty. */
+/* Other sets follow one another, by indices or by keys of some modes; the last is empty. */
 START_TEST(what_is_held_out_may_change) {
   problem p;
   team t;
   const amped_row_fit fit = fit_of(true);
   problem_create(&p, 4, odd_dims, 700, 5, AMPED_F64);
+  uint32_t of_mode[2][64];
+  const uint32_t *const keys[AMPED_MAX_ORDER] = {NULL, of_mode[0], NULL, of_mode[1]};
+  for (uint32_t i = 0; i < 64; i++) {
+    of_mode[0][i] = UINT32_MAX - i;
+    of_mode[1][i] = (uint32_t)amped_random_u64(9, 0, i);
+  }
+  ck_assert(odd_dims[1] <= 64 && odd_dims[3] <= 64);
   team_open(&t, &p, 3, alone(), &fit, TENTH);
   for (uint64_t share = 5; share <= 5; share--) {
     uint64_t held = 0;
     t.below = share * TENTH;
-    t.seed = 100 + share;
+    t.seed = 100 + share / 2; /* the same by indices and by keys */
+    t.keys = share % 2 == 0 ? keys : NULL;
     for (int r = 0; r < 3; r++) {
       uint64_t own = 0;
-      check_ok(ops_of(&t.ranks[r])->hold_out(t.ranks[r].w.tensor, t.seed, t.below, &own));
+      check_ok(ops_of(&t.ranks[r])->hold_out(t.ranks[r].w.tensor, t.keys, t.seed, t.below, &own));
       held += own;
     }
     ck_assert_uint_eq(held, count_held(&t));
@@ -1649,7 +1661,7 @@ START_TEST(short_memory_is_an_error) {
   ck_assert_int_gt(failed, 3);
   uint64_t held = 0;
   amped_mem_fail_at(0);
-  check_fails(AMPED_FAILED, "indices", ops->hold_out(s.w.tensor, 1, TENTH, &held));
+  check_fails(AMPED_FAILED, "indices", ops->hold_out(s.w.tensor, NULL, 1, TENTH, &held));
   amped_mem_fail_at(0);
   check_fails(AMPED_FAILED, "indices", ops->weigh(s.w.tensor, 0, NULL, NULL, &held));
   amped_mem_fail_at(-1);

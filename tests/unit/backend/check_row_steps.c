@@ -88,7 +88,7 @@ static void team_open(team *t, problem *p, int nranks, setup how, const amped_ro
     check_ok(s->w.format->row_fit->prepare(s->w.tensor, false));
     check_ok(ops_of(s)->prepare(s->w.tensor));
     check_ok(ops_of(s)->prepare(s->w.tensor));
-    check_ok(s->w.format->row_fit->hold_out(s->w.tensor, t->seed, below, &held));
+    check_ok(s->w.format->row_fit->hold_out(s->w.tensor, NULL, t->seed, below, &held));
   }
   for (int m = 0; m < p->t.order; m++)
     share_counts(t, m);
