@@ -4,6 +4,7 @@
 #include "cuda/dense/dense_part_cuda.h"
 #include "cuda/device/arithmetic_cuda.h"
 #include "cuda/device/bandwidth_cuda.h"
+#include "cuda/device/cublas_cuda.h"
 #include "cuda/device/gpus_cuda.h"
 #include "cuda/device/rank_device_cuda.h"
 #include "cuda/factor/factor_past_cuda.h"

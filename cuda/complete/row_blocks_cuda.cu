@@ -314,8 +314,8 @@ __device__ inline void factor_corner(corner *to, const double *l, unsigned ld, u
 /* x = (L L^T)^-1 x. l: lower triangle of a matrix of n rows, which its Cholesky factor L replaces.
  * Returns false if a pivot is not above `share` of its diagonal element. Four columns at a time,
  * with x as a row below the last one. */
-__device__ bool solve_cholesky(double *l, unsigned ld, unsigned n, double share, double *x,
-                               double *column) {
+__device__ __noinline__ bool solve_cholesky(double *l, unsigned ld, unsigned n, double share,
+                                            double *x, double *column) {
   __shared__ corner c;
   const unsigned warp = threadIdx.x / 32;
   const unsigned lane = threadIdx.x % 32;
@@ -403,7 +403,7 @@ __device__ bool solve_primal(row_desk *d) {
 
 /* Fill l with rows b of B, so that the matrix is B^T B, by Cholesky with pivoting. Returns the
  * number of rows, the rank. */
-__device__ unsigned split_matrix(row_desk *d) {
+__device__ __noinline__ unsigned split_matrix(row_desk *d) {
   double *const diagonal = d->column;
   double most = 0.0;
   for (unsigned i = threadIdx.x; i < d->n; i += fit_threads)
@@ -434,7 +434,7 @@ __device__ unsigned split_matrix(row_desk *d) {
 }
 
 /* y = (B B^T)^-1 y. B: the first `rank` rows of l. Overwrites the matrix m. */
-__device__ bool solve_rows(row_desk *d, unsigned rank) {
+__device__ __noinline__ bool solve_rows(row_desk *d, unsigned rank) {
   for (unsigned i = threadIdx.x / 32; i < rank; i += fit_threads / 32)
     for (unsigned j = threadIdx.x % 32; j <= i; j += 32) {
       double sum = 0.0;
@@ -556,8 +556,8 @@ template <typename T> __device__ inline double most_number() {
 /* Solve the equations in the workspace and store the row. Adds to *sums, which only thread 0
  * uses. */
 template <typename T, typename I>
-__device__ void solve_row(const fit_problem<T, I> &p, row_desk *d, uint64_t row,
-                          amped_row_fit_sums *sums) {
+__device__ __noinline__ void solve_row(const fit_problem<T, I> &p, row_desk *d, uint64_t row,
+                                       amped_row_fit_sums *sums) {
   T *const to = p.own + row * p.ld;
   const unsigned columns = p.components + (p.biased ? 1 : 0);
   int rank = -1; /* rank of equations without a unique solution; else -1 */
@@ -635,7 +635,7 @@ __device__ inline void add_sums(amped_row_fit_sums *to, const amped_row_fit_sums
 
 template <typename T, typename I>
 __global__ void __launch_bounds__(fit_threads)
-    fit_pieces(const fit_problem<T, I> p, bool is_shared) {
+    fit_pieces(const __grid_constant__ fit_problem<T, I> p, bool is_shared) {
   extern __shared__ double shared[];
   row_desk d = desk_of(p, shared + chunk * (p.components + 2), is_shared);
   amped_row_fit_sums sums = {0.0, 0.0, 0.0, 0};
@@ -669,7 +669,7 @@ __global__ void __launch_bounds__(fit_threads)
 
 template <typename T, typename I>
 __global__ void __launch_bounds__(fit_threads)
-    finish_rows(const fit_problem<T, I> p, bool is_shared) {
+    finish_rows(const __grid_constant__ fit_problem<T, I> p, bool is_shared) {
   extern __shared__ double shared[];
   row_desk d = desk_of(p, shared, is_shared);
   amped_row_fit_sums sums = {0.0, 0.0, 0.0, 0};
@@ -685,7 +685,7 @@ __global__ void __launch_bounds__(fit_threads)
 
 template <typename T, typename I>
 __global__ void __launch_bounds__(fit_threads)
-    solve_equations(const fit_problem<T, I> p, bool is_shared) {
+    solve_equations(const __grid_constant__ fit_problem<T, I> p, bool is_shared) {
   extern __shared__ double shared[];
   row_desk d = desk_of(p, shared, is_shared);
   amped_row_fit_sums sums = {0.0, 0.0, 0.0, 0};

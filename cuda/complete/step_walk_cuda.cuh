@@ -454,13 +454,16 @@ __global__ void __launch_bounds__(step_threads, all_fit<T, chunks> ? walkers<T, 
 #pragma unroll
     for (int j = 0; j < ahead; j++)
       load_rows<T, N, lanes, chunks>(p, begins, v, j, lane, rows[j]);
+#pragma unroll 1
+    for (int first = 0; first < lanes; first += ahead)
 #pragma unroll
-    for (int j = 0; j < lanes; j++) {
-      const bool tail = w.busy && w.visited + (unsigned)j >= w.visits.length / 2;
-      step_row<T, N, lanes, chunks>(p, v, parts >> j & 1U, j, lane, rows[j % ahead], tail, &w);
-      if (j + ahead < lanes)
-        load_rows<T, N, lanes, chunks>(p, begins, v, j + ahead, lane, rows[j % ahead]);
-    }
+      for (int k = 0; k < ahead; k++) {
+        const int j = first + k;
+        const bool tail = w.busy && w.visited + (unsigned)j >= w.visits.length / 2;
+        step_row<T, N, lanes, chunks>(p, v, parts >> j & 1U, j, lane, rows[k], tail, &w);
+        if (j + ahead < lanes)
+          load_rows<T, N, lanes, chunks>(p, begins, v, j + ahead, lane, rows[k]);
+      }
     const bool ends = w.busy && left <= (unsigned)lanes;
     if (w.busy) {
       w.own_at += w.per_round; /* lengths are far below 2^31 */

@@ -512,6 +512,14 @@ contraction<T> contraction_of(const amped_contract_cuda_args *args, uint64_t par
   return p;
 }
 
+/* Contract cells C that are not float, with float sums. n: 64, or at most 32. */
+template <typename C>
+amped_status launch_words(const amped_contract_cuda_args *args, uint64_t parts, int column, int n) {
+  contraction<float> p = contraction_of<float>(args, parts);
+  p.first_column = (unsigned)column;
+  return n <= 32 ? launch_columns<C, float, 32>(args, p) : launch_columns<C, float, 64>(args, p);
+}
+
 } // namespace
 
 #endif

@@ -2,7 +2,7 @@
  * TF32. Three TF32 products count as one product in float, which they can replace without loss. */
 #include "cuda/device/arithmetic_cuda.h"
 
-#include <cublas_v2.h>
+#include "cuda/device/cublas_cuda.h"
 
 #include "base/random.h"
 

@@ -1,7 +1,6 @@
 /* Loads cuBLAS with dlopen, and forwards calls to it. */
 #include "cuda/device/cublas_cuda.h"
 
-#include <cublas_v2.h>
 #include <dlfcn.h>
 
 #define TEXT_OF(name) #name

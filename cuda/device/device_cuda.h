@@ -1,11 +1,10 @@
-/* The GPU of a rank: its number, its name, the memory that may be used; and the checks of every
- * CUDA and cuBLAS call.
+/* The GPU of a rank: its number, its name, the memory that may be used; and the check of every CUDA
+ * call.
  *
  * Plain C for the host. A failed call is recorded once, in one line, with a remedy. */
 #ifndef AMPED_DEVICE_CUDA_H
 #define AMPED_DEVICE_CUDA_H
 
-#include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 
 #ifdef __cplusplus
@@ -66,10 +65,8 @@ bool amped_cuda_keeps_memory(void); /* true while memory is cached */
 /* Return from the calling function if the call fails. AMPED_CUDA_LAUNCHED, with the kernel's name,
  * follows every kernel launch. */
 #define AMPED_CUDA(call) AMPED_TRY(amped_cuda_check((call), #call))
-#define AMPED_CUBLAS(call) AMPED_TRY(amped_cublas_check((call), #call))
 #define AMPED_CUDA_LAUNCHED(name) AMPED_TRY(amped_cuda_check(cudaGetLastError(), name))
 amped_status amped_cuda_check(cudaError_t code, const char *call);
-amped_status amped_cublas_check(cublasStatus_t code, const char *call);
 
 #ifdef __cplusplus
 }

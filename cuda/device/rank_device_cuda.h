@@ -10,7 +10,7 @@ struct amped_device {
   cudaStream_t stream;                /* MTTKRP, and all work not named next */
   cudaStream_t stream_dense;          /* dense work, of high priority: overtakes MTTKRP */
   cudaStream_t stream_in, stream_out; /* rows from and to the host */
-  cublasHandle_t blas;                /* on stream_dense; NULL before its first use */
+  struct cublasContext *blas; /* cublasHandle_t on stream_dense; NULL before its first use */
 };
 
 #endif

@@ -16,8 +16,8 @@ extern "C" {
 #endif
 
 typedef struct amped_dense_cuda {
-  cublasHandle_t blas; /* borrowed */
-  cudaStream_t stream; /* borrowed */
+  struct cublasContext *blas; /* cublasHandle_t; borrowed */
+  cudaStream_t stream;        /* borrowed */
   int ncomps;
   uint64_t ld;
   amped_vtype value_type;

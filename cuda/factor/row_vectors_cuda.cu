@@ -1,6 +1,7 @@
 /* Vectors of a rank's rows of all modes: combinations and products. */
 #include "cuda/factor/row_vectors_cuda.h"
 
+#include "cuda/device/cublas_cuda.h"
 #include "cuda/device/grid_cuda.cuh"
 #include "cuda/device/rank_device_cuda.h"
 #include "cuda/factor/factor_set_cuda.h"

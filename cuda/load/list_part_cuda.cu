@@ -3,10 +3,10 @@
 #include "cuda/load/list_part_cuda.h"
 
 #include <cstring>
-#include <cub/device/device_radix_sort.cuh>
 
 #include "cuda/device/grid_cuda.cuh"
 #include "cuda/device/rank_device_cuda.h"
+#include "cuda/device/sort_cuda.h"
 #include "cuda/device/staged_cuda.h"
 
 extern "C" {
@@ -219,10 +219,11 @@ bool deals(const amped_list_shape *shape) {
 
 /* Find CUB's temporary memory for windows of `window` nonzeros. */
 amped_status sort_bytes(uint64_t window, size_t *bytes) {
-  cub::DoubleBuffer<unsigned> pairs(nullptr, nullptr);
-  *bytes = 0;
-  AMPED_CUDA(cub::DeviceRadixSort::SortPairs(nullptr, *bytes, pairs, pairs, (int)window));
-  return AMPED_OK;
+  const amped_sort_cuda pairs = {.key_bytes = (int)sizeof(unsigned),
+                                 .number_bytes = (int)sizeof(unsigned),
+                                 .bits = 32,
+                                 .count = window};
+  return amped_sort_cuda_bytes(&pairs, bytes);
 }
 
 constexpr int last_array = AMPED_MAX_ORDER; /* index of the values */
@@ -633,22 +634,25 @@ static amped_status count_splits(amped_list_part *p, uint64_t first, uint64_t co
 }
 
 /* Sort by keys below `most`. The sort is stable. */
-static amped_status sort_keys(const amped_list_part *p, uint64_t count, uint64_t most,
-                              cub::DoubleBuffer<unsigned> *keys,
-                              cub::DoubleBuffer<unsigned> *order) {
-  size_t bytes = p->temporary_bytes;
-  AMPED_CUDA(cub::DeviceRadixSort::SortPairs(p->d_temporary, bytes, *keys, *order, (int)count, 0,
-                                             amped_bits_for(most), p->stream));
-  return AMPED_OK;
+static amped_status sort_keys(const amped_list_part *p, uint64_t most, amped_sort_cuda *pairs) {
+  pairs->bits = amped_bits_for(most);
+  return amped_sort_cuda_run(pairs, p->d_temporary, p->temporary_bytes, p->stream);
+}
+
+static unsigned *keys_of(const amped_sort_cuda *pairs) {
+  return static_cast<unsigned *>(pairs->d_keys[0]);
+}
+
+static unsigned *order_of(const amped_sort_cuda *pairs) {
+  return static_cast<unsigned *>(pairs->d_numbers[0]);
 }
 
 /* Find the ranks of nonzeros of split iDps from their numbers. Keys become ranks, in the nonzeros'
  * original order. */
 static amped_status number_splits(amped_list_part *p, uint64_t count, const receivers *r,
-                                  uint64_t *numbers, cub::DoubleBuffer<unsigned> *keys,
-                                  cub::DoubleBuffer<unsigned> *order) {
+                                  uint64_t *numbers, amped_sort_cuda *pairs) {
   uint64_t place = count;
-  AMPED_TRY(count_of_keys(p, keys->Current(), count, r->nranks, p->splits, p->h_starts));
+  AMPED_TRY(count_of_keys(p, keys_of(pairs), count, r->nranks, p->splits, p->h_starts));
   AMPED_TRY(to_device(p, p->d_firsts, numbers, p->splits * sizeof *numbers));
   AMPED_CUDA(cudaStreamSynchronize(p->stream));
   for (uint64_t k = p->splits; k-- > 0;) { /* splits are sorted after all ranks */
@@ -657,30 +661,32 @@ static amped_status number_splits(amped_list_part *p, uint64_t count, const rece
     p->h_starts[k] = place;
   }
   AMPED_TRY(to_device(p, p->d_starts, p->h_starts, p->splits * sizeof *p->h_starts));
-  AMPED_TRY(sort_keys(p, count, r->nranks + p->splits, keys, order));
+  AMPED_TRY(sort_keys(p, r->nranks + p->splits, pairs));
   split_receivers<<<blocks_for(count), block_threads, 0, p->stream>>>(
-      *r, keys->Current(), order->Current(), (unsigned)count,
+      *r, keys_of(pairs), order_of(pairs), (unsigned)count,
       static_cast<const uint64_t *>(p->d_starts), static_cast<const uint64_t *>(p->d_firsts),
-      keys->Alternate(), order->Alternate());
+      static_cast<unsigned *>(pairs->d_keys[1]), static_cast<unsigned *>(pairs->d_numbers[1]));
   AMPED_CUDA_LAUNCHED("the kernel that numbers nonzeros of split iDps");
-  keys->selector ^= 1;
-  order->selector ^= 1;
+  amped_sort_cuda_exchange(pairs);
   return AMPED_OK;
 }
 
 static amped_status deal(amped_list_part *p, uint64_t first, uint64_t count, uint64_t *numbers,
                          uint64_t *counts) {
   const receivers r = receivers_of(p);
-  cub::DoubleBuffer<unsigned> keys((unsigned *)p->d_keys[0], (unsigned *)p->d_keys[1]);
-  cub::DoubleBuffer<unsigned> order((unsigned *)p->d_order[0], (unsigned *)p->d_order[1]);
+  amped_sort_cuda pairs = {.key_bytes = (int)sizeof(unsigned),
+                           .number_bytes = (int)sizeof(unsigned),
+                           .count = count,
+                           .d_keys = {p->d_keys[0], p->d_keys[1]},
+                           .d_numbers = {p->d_order[0], p->d_order[1]}};
   p->first = first;
   p->count = count;
   AMPED_TRY(launch_receivers(p, first, count, &r));
   if (p->splits > 0)
-    AMPED_TRY(number_splits(p, count, &r, numbers, &keys, &order));
-  AMPED_TRY(count_of_keys(p, keys.Current(), count, 0, r.nranks, counts));
-  AMPED_TRY(sort_keys(p, count, r.nranks, &keys, &order));
-  p->d_dealt = order.Current();
+    AMPED_TRY(number_splits(p, count, &r, numbers, &pairs));
+  AMPED_TRY(count_of_keys(p, keys_of(&pairs), count, 0, r.nranks, counts));
+  AMPED_TRY(sort_keys(p, r.nranks, &pairs));
+  p->d_dealt = order_of(&pairs);
   return AMPED_OK;
 }
 

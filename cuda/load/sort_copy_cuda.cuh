@@ -28,13 +28,13 @@
 
 #include <cassert>
 #include <cstring>
-#include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
 
 #include "cuda/sorted/copies_cuda.h"
 
 #include "cuda/device/grid_cuda.cuh"
+#include "cuda/device/sort_cuda.h"
 
 extern "C" {
 #include "base/mem.h"
@@ -294,21 +294,25 @@ static int differing_bits(const key_range *range) {
   return bits;
 }
 
+static uint64_t *keys_of(const amped_sort_cuda *pairs) {
+  return static_cast<uint64_t *>(pairs->d_keys[0]);
+}
+
+static uint64_t *numbers_of(const amped_sort_cuda *pairs) {
+  return static_cast<uint64_t *>(pairs->d_numbers[0]);
+}
+
 /* Sort the selected numbers by their keys, word by word: the last word first, the range's word at
- * the end. `keys` then holds the range's word. */
+ * the end. The keys are then the range's word. */
 template <typename source>
-static amped_status sort_piece(loader<source> *l, uint64_t selected,
-                               cub::DoubleBuffer<uint64_t> *keys,
-                               cub::DoubleBuffer<uint64_t> *numbers) {
+static amped_status sort_piece(loader<source> *l, amped_sort_cuda *pairs) {
   for (int w = l->words - 1; w >= l->q.range.at; w--) {
-    int bits = w > l->q.range.at ? l->word_bits[w] : differing_bits(&l->q.range);
-    size_t bytes = l->temporary_bytes;
-    make_keys<<<blocks_for(selected), block_threads, 0, l->stream>>>(l->q, w, numbers->Current(),
-                                                                     selected, keys->Current());
+    pairs->bits = w > l->q.range.at ? l->word_bits[w] : differing_bits(&l->q.range);
+    make_keys<<<blocks_for(pairs->count), block_threads, 0, l->stream>>>(
+        l->q, w, numbers_of(pairs), pairs->count, keys_of(pairs));
     AMPED_CUDA_LAUNCHED("the keys of a copy");
-    if (bits > 0)
-      AMPED_CUDA(cub::DeviceRadixSort::SortPairs(l->d_temporary, bytes, *keys, *numbers,
-                                                 (int)selected, 0, bits, l->stream));
+    if (pairs->bits > 0)
+      AMPED_TRY(amped_sort_cuda_run(pairs, l->d_temporary, l->temporary_bytes, l->stream));
   }
   return AMPED_OK;
 }
@@ -340,12 +344,15 @@ static amped_status make_piece(loader<source> *l, const key_range *range, uint64
   assert(selected <= l->capacity);
   if (selected == 0)
     return AMPED_OK;
-  cub::DoubleBuffer<uint64_t> keys((uint64_t *)l->d_keys[0], (uint64_t *)l->d_keys[1]);
-  cub::DoubleBuffer<uint64_t> numbers((uint64_t *)l->d_numbers[0], (uint64_t *)l->d_numbers[1]);
-  AMPED_TRY(sort_piece(l, selected, &keys, &numbers));
+  amped_sort_cuda pairs = {.key_bytes = (int)sizeof(uint64_t),
+                           .number_bytes = (int)sizeof(uint64_t),
+                           .count = selected,
+                           .d_keys = {l->d_keys[0], l->d_keys[1]},
+                           .d_numbers = {l->d_numbers[0], l->d_numbers[1]}};
+  AMPED_TRY(sort_piece(l, &pairs));
   if (l->with_repeats)
-    AMPED_TRY(note_repeats(l, numbers.Current(), keys.Current(), selected));
-  return append(l, numbers.Current(), selected);
+    AMPED_TRY(note_repeats(l, numbers_of(&pairs), keys_of(&pairs), selected));
+  return append(l, numbers_of(&pairs), selected);
 }
 
 /* --- ranges -------------------------------------------------------------------------------------
@@ -458,14 +465,16 @@ static amped_status make_range(loader<source> *l, const key_range *outer, uint64
 template <typename source>
 static amped_status temporary_bytes(const loader<source> *l, uint64_t capacity, size_t *bytes) {
   uint64_t most = l->total < most_numbers ? l->total : most_numbers;
-  cub::DoubleBuffer<uint64_t> pairs(nullptr, nullptr);
+  const amped_sort_cuda pairs = {.key_bytes = (int)sizeof(uint64_t),
+                                 .number_bytes = (int)sizeof(uint64_t),
+                                 .bits = 64,
+                                 .count = capacity};
   size_t select = 0;
   size_t sort = 0;
   AMPED_CUDA(cub::DeviceSelect::If(nullptr, select, thrust::counting_iterator<uint64_t>(0),
                                    (uint64_t *)nullptr, (uint64_t *)nullptr, (int)most,
                                    range_test<source>{nullptr}, l->stream));
-  AMPED_CUDA(cub::DeviceRadixSort::SortPairs(nullptr, sort, pairs, pairs, (int)capacity, 0, 64,
-                                             l->stream));
+  AMPED_TRY(amped_sort_cuda_bytes(&pairs, &sort));
   *bytes = select > sort ? select : sort;
   return AMPED_OK;
 }

@@ -1,9 +1,8 @@
 /* Sorts the nonzeros of a packed copy by tiles on the GPU, and unpacks them. */
 #include "cuda/sorted/reorder_cuda.h"
 
-#include <cub/device/device_radix_sort.cuh>
-
 #include "cuda/device/grid_cuda.cuh"
+#include "cuda/device/sort_cuda.h"
 
 extern "C" {
 #include "base/mem.h"
@@ -87,11 +86,12 @@ static amped_status sort(const amped_packed_cuda *copy, const amped_tiles_cuda *
   const uint64_t nnz = copy->nnz;
   const uint64_t padded = amped_ceil_div(nnz, UINT64_C(64)) * 64;
   const uint64_t arrays = padded * 2 * (sizeof(range_number) + sizeof(number));
-  cub::DoubleBuffer<range_number> keys(nullptr, nullptr);
-  cub::DoubleBuffer<number> places(nullptr, nullptr);
+  amped_sort_cuda pairs = {.key_bytes = (int)sizeof(range_number),
+                           .number_bytes = (int)sizeof(number),
+                           .bits = bits_of(amped_tiles_cuda_ranges(tiles)),
+                           .count = nnz};
   size_t bytes = 0;
-  AMPED_CUDA(cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, places, nnz, 0,
-                                             bits_of(amped_tiles_cuda_ranges(tiles)), stream));
+  AMPED_TRY(amped_sort_cuda_bytes(&pairs, &bytes));
   AMPED_TRY(amped_cuda_malloc(d_block, arrays + most_ranges * sizeof(uint64_t) + bytes,
                               "ordering a copy by tiles"));
   char *const at = (char *)*d_block;
@@ -101,13 +101,14 @@ static amped_status sort(const amped_packed_cuda *copy, const amped_tiles_cuda *
   void *const d_temporary = at + arrays + most_ranges * sizeof(uint64_t);
   number_ranges<<<blocks_for(nnz), block_threads, 0, stream>>>(*copy, *tiles, d_ranges, d_places);
   AMPED_CUDA_LAUNCHED("the numbers of ranges");
-  keys = cub::DoubleBuffer<range_number>(d_ranges, d_ranges + padded);
-  places = cub::DoubleBuffer<number>(d_places, d_places + padded);
-  AMPED_CUDA(cub::DeviceRadixSort::SortPairs(d_temporary, bytes, keys, places, nnz, 0,
-                                             bits_of(amped_tiles_cuda_ranges(tiles)), stream));
-  *d_order = places.Current();
-  return count_ranges(keys.Current(), nnz, amped_tiles_cuda_ranges(tiles), range_nnz, d_ends,
-                      stream);
+  for (int i = 0; i < 2; i++) {
+    pairs.d_keys[i] = d_ranges + (uint64_t)i * padded;
+    pairs.d_numbers[i] = d_places + (uint64_t)i * padded;
+  }
+  AMPED_TRY(amped_sort_cuda_run(&pairs, d_temporary, bytes, stream));
+  *d_order = pairs.d_numbers[0];
+  return count_ranges(static_cast<const range_number *>(pairs.d_keys[0]), nnz,
+                      amped_tiles_cuda_ranges(tiles), range_nnz, d_ends, stream);
 }
 
 static amped_itype order_type(uint64_t nnz) {

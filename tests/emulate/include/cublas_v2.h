@@ -24,7 +24,7 @@ typedef enum cublasComputeType_t {
 } cublasComputeType_t;
 typedef enum cublasGemmAlgo_t { CUBLAS_GEMM_DEFAULT = -1 } cublasGemmAlgo_t;
 typedef enum cudaDataType_t { CUDA_R_32F = 0, CUDA_R_64F = 1 } cudaDataType_t;
-typedef struct emulated_blas *cublasHandle_t;
+typedef struct cublasContext *cublasHandle_t;
 
 cublasStatus_t cublasCreate(cublasHandle_t *handle);
 cublasStatus_t cublasDestroy(cublasHandle_t handle);
