@@ -416,7 +416,8 @@ template <typename T, int chunks> constexpr int walkers = all_fit<T, chunks> ? 5
 template <typename T, int N, int lanes, int chunks>
 __global__ void __launch_bounds__(step_threads, all_fit<T, chunks> ? walkers<T, chunks> : 1)
     walk_rows(const step_problem<T> p) {
-  constexpr int ahead = chunks == 1 ? 4 : 1; /* visits whose rows are being loaded */
+  constexpr int ahead = chunks == 1 ? 4 : 1;   /* visits whose rows are being loaded */
+  constexpr int unrolled = chunks > 2 ? 2 : 8; /* visits in a row without a branch */
   constexpr unsigned groups = step_threads / lanes;
   const int lane = (int)(threadIdx.x % lanes);
   const uint64_t all = (uint64_t)gridDim.x * groups;
@@ -455,14 +456,14 @@ __global__ void __launch_bounds__(step_threads, all_fit<T, chunks> ? walkers<T, 
     for (int j = 0; j < ahead; j++)
       load_rows<T, N, lanes, chunks>(p, begins, v, j, lane, rows[j]);
 #pragma unroll 1
-    for (int first = 0; first < lanes; first += ahead)
+    for (int first = 0; first < lanes; first += unrolled)
 #pragma unroll
-      for (int k = 0; k < ahead; k++) {
+      for (int k = 0; k < unrolled; k++) {
         const int j = first + k;
         const bool tail = w.busy && w.visited + (unsigned)j >= w.visits.length / 2;
-        step_row<T, N, lanes, chunks>(p, v, parts >> j & 1U, j, lane, rows[k], tail, &w);
+        step_row<T, N, lanes, chunks>(p, v, parts >> j & 1U, j, lane, rows[k % ahead], tail, &w);
         if (j + ahead < lanes)
-          load_rows<T, N, lanes, chunks>(p, begins, v, j + ahead, lane, rows[k]);
+          load_rows<T, N, lanes, chunks>(p, begins, v, j + ahead, lane, rows[k % ahead]);
       }
     const bool ends = w.busy && left <= (unsigned)lanes;
     if (w.busy) {
