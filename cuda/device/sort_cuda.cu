@@ -11,12 +11,12 @@ namespace {
 
 /* C: type in which CUB counts the pairs. */
 template <typename K, typename N, typename C>
-amped_status sort_pairs(amped_sort_cuda *s, void *d_room, size_t *bytes, cudaStream_t stream) {
+amped_status sort_pairs(amped_sort_cuda *s, void *d_temporary, size_t *bytes, cudaStream_t stream) {
   cub::DoubleBuffer<K> keys((K *)s->d_keys[0], (K *)s->d_keys[1]);
   cub::DoubleBuffer<N> numbers((N *)s->d_numbers[0], (N *)s->d_numbers[1]);
-  AMPED_CUDA(cub::DeviceRadixSort::SortPairs(d_room, *bytes, keys, numbers, (C)s->count, 0, s->bits,
-                                             stream));
-  if (d_room == nullptr)
+  AMPED_CUDA(cub::DeviceRadixSort::SortPairs(d_temporary, *bytes, keys, numbers, (C)s->count, 0,
+                                             s->bits, stream));
+  if (d_temporary == nullptr)
     return AMPED_OK;
   s->d_keys[0] = keys.Current();
   s->d_keys[1] = keys.Alternate();
@@ -25,18 +25,19 @@ amped_status sort_pairs(amped_sort_cuda *s, void *d_room, size_t *bytes, cudaStr
   return AMPED_OK;
 }
 
-/* d_room: NULL, to find *bytes. */
-amped_status sort_of_types(amped_sort_cuda *s, void *d_room, size_t *bytes, cudaStream_t stream) {
+/* d_temporary: NULL, to find *bytes. */
+amped_status sort_of_types(amped_sort_cuda *s, void *d_temporary, size_t *bytes,
+                           cudaStream_t stream) {
   assert(s->key_bytes == 2 || (s->key_bytes == s->number_bytes && s->count <= INT_MAX));
   switch (s->key_bytes) {
   case 8:
-    return sort_pairs<uint64_t, uint64_t, int>(s, d_room, bytes, stream);
+    return sort_pairs<uint64_t, uint64_t, int>(s, d_temporary, bytes, stream);
   case 4:
-    return sort_pairs<uint32_t, uint32_t, int>(s, d_room, bytes, stream);
+    return sort_pairs<uint32_t, uint32_t, int>(s, d_temporary, bytes, stream);
   default:
     return s->number_bytes == 4
-               ? sort_pairs<uint16_t, uint32_t, uint64_t>(s, d_room, bytes, stream)
-               : sort_pairs<uint16_t, uint64_t, uint64_t>(s, d_room, bytes, stream);
+               ? sort_pairs<uint16_t, uint32_t, uint64_t>(s, d_temporary, bytes, stream)
+               : sort_pairs<uint16_t, uint64_t, uint64_t>(s, d_temporary, bytes, stream);
   }
 }
 
@@ -54,9 +55,9 @@ amped_status amped_sort_cuda_bytes(const amped_sort_cuda *sort, size_t *bytes) {
   return sort_of_types(&s, nullptr, bytes, nullptr);
 }
 
-amped_status amped_sort_cuda_run(amped_sort_cuda *sort, void *d_room, size_t bytes,
+amped_status amped_sort_cuda_run(amped_sort_cuda *sort, void *d_temporary, size_t bytes,
                                  cudaStream_t stream) {
-  return sort_of_types(sort, d_room, &bytes, stream);
+  return sort_of_types(sort, d_temporary, &bytes, stream);
 }
 
 void amped_sort_cuda_exchange(amped_sort_cuda *sort) {

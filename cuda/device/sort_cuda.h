@@ -22,19 +22,20 @@ typedef struct amped_sort_cuda {
                      * below 2^31 */
   int bits;         /* keys differ in this many low bits at most; 1 or more */
   uint64_t count;
-  void *d_keys[2];    /* the keys, and room; a sort exchanges the two as needed, so that the
-                       * result is in [0] */
+  void *d_keys[2]; /* the keys, and memory for as many; a sort exchanges the two as needed, so that
+                    * the result is in [0] */
   void *d_numbers[2]; /* likewise */
 } amped_sort_cuda;
 
 /* Find the device memory that a sort needs besides its arrays, which may be NULL here. */
 amped_status amped_sort_cuda_bytes(const amped_sort_cuda *sort, size_t *bytes);
 
-/* Sort. d_room: `bytes` bytes of device memory. Does not wait. */
-amped_status amped_sort_cuda_run(amped_sort_cuda *sort, void *d_room, size_t bytes,
+/* Sort. d_temporary: `bytes` bytes of device memory. Does not wait. */
+amped_status amped_sort_cuda_run(amped_sort_cuda *sort, void *d_temporary, size_t bytes,
                                  cudaStream_t stream);
 
-/* Exchange keys and numbers with their rooms: after a kernel has written new pairs there. */
+/* Exchange keys and numbers with the memory beside them, after a kernel has written new pairs
+ * there. */
 void amped_sort_cuda_exchange(amped_sort_cuda *sort);
 
 #ifdef __cplusplus
