@@ -1,5 +1,5 @@
-/* The kernel of contractions, and its launch, as templates: contract_f32.cu and contract_f64.cu
- * instantiate them.
+/* The kernel of contractions, and its launch, as templates: contract_f32.cu, contract_f64.cu,
+ * contract_words.cu and contract_long_words.cu instantiate them.
  *
  * A thread block has a tile of T: `tile_rows` rows (l, t), N columns. Tiles of X and F of `deep`
  * indices k are copied to shared memory asynchronously, a few stages ahead. The copies run on into

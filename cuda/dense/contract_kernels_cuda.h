@@ -16,13 +16,15 @@ amped_status amped_contract_f32(const amped_contract_cuda_args *args, uint64_t p
 amped_status amped_contract_f64(const amped_contract_cuda_args *args, uint64_t parts, int column,
                                 int n);
 
-/* amped_contract_f32 of cells of 1 and 2 bytes; of double cells and integers of 4 and 8 bytes; and
- * of float cells by products of warp groups, which requires the device's caches.groups and n of 32,
- * 64 or 128. */
+/* Parts of amped_contract_f32, in files of their own because nvcc takes long: cells of 1 and 2
+ * bytes; double cells, and integers of 4 and 8 bytes. */
 amped_status amped_contract_words(const amped_contract_cuda_args *args, uint64_t parts, int column,
                                   int n);
 amped_status amped_contract_long_words(const amped_contract_cuda_args *args, uint64_t parts,
                                        int column, int n);
+
+/* amped_contract_f32 by products of warp groups. Requires float cells, the device's caches.groups,
+ * and n of 32, 64 or 128. */
 amped_status amped_contract_group(const amped_contract_cuda_args *args, uint64_t parts, int column,
                                   int n);
 

@@ -32,7 +32,7 @@ typedef struct job {
   amped_sptensor held; /* rank 0: the held-out entries that the state keeps */
   bool has_held;       /* held was read */
   amped_batch_source *source;
-  bool are_indices[AMPED_MAX_ORDER]; /* rank 0: the state's labels are indices (tensor/labels.h) */
+  bool are_indices[AMPED_MAX_ORDER]; /* rank 0: labels.h's, of the state; the source's are wider */
   int by;                            /* mode of --by; -1: none */
   amped_output found;                /* rank 0: the file that the result would replace */
   amped_stream_counts counts;

@@ -133,8 +133,8 @@ amped_status amped_complete_problem_hold_out(const amped_context *context, const
                                              amped_complete_problem *p) {
   const amped_complete_options *c = p->options;
   const uint64_t nnz = context->plan->nnz;
-  amped_status status = mark_held(context, labels, p);
-  AMPED_TRY(status);
+  amped_status status = AMPED_OK;
+  AMPED_TRY(mark_held(context, labels, p));
   amped_comm_sum_u64(context->comm, &p->held, 1);
   if (c->holdout > 0.0 && p->held == 0)
     status = amped_error(AMPED_BAD_INPUT, input,

@@ -16,10 +16,10 @@ typedef struct team {
   int nranks;
   bench ranks[MOST_RANKS];
   amped_row_fit fit;
-  uint64_t seed, below;        /* of what is held out */
+  uint64_t seed, below;        /* the choice of held-out entries */
   const uint32_t *const *keys; /* by which it is chosen; NULL: indices */
   bool weighted;               /* weights are weight_at */
-  double *base;                /* of the mode in hand, where fit.implicit > 0 */
+  double *base;                /* sums of the mode in hand, where fit.implicit > 0 */
   /* Of the mode in hand, in place of fit.history; NULL: none. */
   past *histories; /* [nranks] */
 } team;
