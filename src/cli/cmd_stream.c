@@ -282,6 +282,7 @@ static amped_state_head head_with(const job *j, const amped_source_batch *batch,
   amped_state_head head = j->head;
   memcpy(head.dims, batch->dims, sizeof head.dims);
   head.growing = learnt->growing;
+  head.squares += batch->squares;
   add_errors(&head.errors[AMPED_STATE_BEFORE], &learnt->before);
   add_errors(&head.errors[AMPED_STATE_AFTER], &learnt->after);
   add_errors(&head.errors[AMPED_STATE_HELD], &learnt->held_after);

@@ -22,6 +22,7 @@
 #include "hdf5/hdf5_arrays.h"
 #include "hdf5/hdf5_metric.h"
 #include "hdf5/hdf5_prober.h"
+#include "hdf5/state_head.h"
 #include "tensor/completion.h"
 
 /* CPU time limits. Reading metadata takes milliseconds; in the worst valid files (smallest chunks),
@@ -181,6 +182,8 @@ static amped_status touch_state(amped_hdf5 *file) {
                                       "/held/values",  "/batches/nnz", "/batches/hashes",
                                       "/batches/names"};
   char name[AMPED_HDF5_NAME];
+  for (size_t i = 0; amped_state_head_attribute(i) != NULL; i++)
+    AMPED_TRY(touch_numbers(file, "/", amped_state_head_attribute(i)));
   for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
     AMPED_TRY(touch_dataset(file, lists[i], 1));
   AMPED_TRY(touch_dataset(file, "/errors/sums", 2));

@@ -121,7 +121,8 @@ static amped_status write_record(amped_hdf5 *file, const amped_ktensor *k,
   AMPED_TRY(amped_hdf5_put_u64(file, "/", "seed", 0, &record->seed));
   AMPED_TRY(amped_hdf5_put_text(file, "/", "input", record->input));
   AMPED_TRY(amped_hdf5_put_u64(file, "/", "input_dims", (uint64_t)k->order, k->dims));
-  AMPED_TRY(amped_hdf5_put_double(file, "/", "input_norm", record->input_norm));
+  if (!isnan(record->input_norm))
+    AMPED_TRY(amped_hdf5_put_double(file, "/", "input_norm", record->input_norm));
   AMPED_TRY(amped_hdf5_put_u64(file, "/", "input_hash", 0, &record->input_hash));
   if (record->corcondia != NULL)
     AMPED_TRY(amped_hdf5_put_double(file, "/", "corcondia", *record->corcondia));

@@ -26,7 +26,7 @@ typedef struct amped_run_starts {
  * (f64) if it was computed. input_dims is taken from the ktensor. */
 typedef struct amped_run_record {
   const char *input;
-  double input_norm;
+  double input_norm; /* NaN: unknown, and not written */
   uint64_t input_hash;
   const char *options;
   uint64_t seed;

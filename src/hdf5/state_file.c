@@ -57,7 +57,7 @@ static uint64_t id_of(const amped_state_file *f) {
   uint64_t words[AMPED_STATE_WORDS];
   uint64_t id = 0;
   amped_state_head_pack(&f->head, words);
-  for (int i = 0; i < AMPED_STATE_WORDS; i++)
+  for (int i = 0; i < amped_state_head_words(&f->head); i++)
     id = amped_mix64(id ^ words[i]);
   for (uint64_t i = 0; i < f->all.batches.count; i++)
     id = amped_mix64(amped_mix64(id ^ f->all.batches.hashes[i]) ^ f->all.batches.nnz[i]);
@@ -117,7 +117,8 @@ static amped_status check_sums(const amped_state_file *f, int mode, amped_status
 static bool follows(const amped_state_head *old, const amped_state_head *head) {
   bool is = head->order == old->order && head->ncomps == old->ncomps && head->type == old->type &&
             head->history == old->history && head->history_length == old->history_length &&
-            head->batches == old->batches + 1;
+            head->batches == old->batches + 1 &&
+            amped_state_head_version(head) == amped_state_head_version(old);
   for (int m = 0; is && m < head->order; m++)
     is = head->dims[m] >= old->dims[m] && head->first[m] == old->first[m];
   return is;

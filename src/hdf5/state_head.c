@@ -8,7 +8,8 @@
 #include "base/mem.h"
 #include "base/version.h"
 
-#define STATE_VERSION 1
+/* Versions 1 and 2 are read. */
+#define STATE_VERSION 2
 
 /* Most numbers in a row of an HDF5 dataset (hdf5_file.h). */
 #define MOST_COLUMNS (UINT64_C(1) << 20)
@@ -47,14 +48,22 @@ static const struct {
               {.name = "nnz", .is_real = false},
               {.name = "duplicates", .is_real = false}};
 
-/* Further words: dims, first, prior and pull for AMPED_MAX_ORDER modes each, then the errors. */
+/* Further words: dims, first, prior and pull for AMPED_MAX_ORDER modes each, then the errors, then
+ * the squares. */
 #define FIELDS (sizeof fields / sizeof fields[0])
 #define DIMS FIELDS
 #define FIRST (DIMS + AMPED_MAX_ORDER)
 #define PRIOR (FIRST + AMPED_MAX_ORDER)
 #define PULL (PRIOR + AMPED_MAX_ORDER)
 #define ERRORS (PULL + AMPED_MAX_ORDER)
-_Static_assert(ERRORS + 4 * AMPED_STATE_ERRORS == AMPED_STATE_WORDS, "all words have a place");
+#define SQUARES (ERRORS + 4 * AMPED_STATE_ERRORS)
+_Static_assert(SQUARES + 1 == AMPED_STATE_WORDS, "all words have a place");
+
+#define SQUARES_NAME "squares"
+
+const char *amped_state_head_attribute(size_t i) {
+  return i < FIELDS ? fields[i].name : i == FIELDS ? SQUARES_NAME : NULL;
+}
 
 static uint64_t bits(double x) {
   uint64_t word = 0;
@@ -66,6 +75,14 @@ static double real(uint64_t word) {
   double x = 0.0;
   memcpy(&x, &word, sizeof x);
   return x;
+}
+
+int amped_state_head_words(const amped_state_head *h) {
+  return isnan(h->squares) ? (int)SQUARES : AMPED_STATE_WORDS;
+}
+
+uint64_t amped_state_head_version(const amped_state_head *h) {
+  return isnan(h->squares) ? 1 : STATE_VERSION;
 }
 
 void amped_state_head_pack(const amped_state_head *h, uint64_t words[AMPED_STATE_WORDS]) {
@@ -109,6 +126,7 @@ void amped_state_head_pack(const amped_state_head *h, uint64_t words[AMPED_STATE
     to[2] = bits(h->errors[e].absolute);
     to[3] = bits(h->errors[e].clipped);
   }
+  words[SQUARES] = bits(isnan(h->squares) ? (double)NAN : h->squares);
 }
 
 /* Convert a word to an int or an enum. INT32_MAX, which no check accepts, if the word is larger. */
@@ -152,6 +170,7 @@ static void unpack(const uint64_t *words, amped_state_head *h) {
     const uint64_t *from = words + ERRORS + 4 * e;
     h->errors[e] = (amped_state_errors){from[0], real(from[1]), real(from[2]), real(from[3])};
   }
+  h->squares = real(words[SQUARES]);
 }
 
 uint64_t amped_state_sums_width(const amped_state_head *h) {
@@ -181,15 +200,16 @@ static bool has_history(const amped_state_head *h) {
 /* Returns the name of a number that is out of its range; NULL: none. */
 static const char *wrong_number(const amped_state_head *h) {
   const double any = INFINITY;
-  return !between(h->mean, -any, any)                ? "mean"
-         : !between(h->scale, 0x1p-1074, any)        ? "scale"
-         : !between(h->reg, 0.0, any)                ? "reg"
-         : !between(h->reg_power, 0.0, 1.0)          ? "reg_power"
-         : !between(h->reg_bias, 0.0, any)           ? "reg_bias"
-         : !(h->forget > 0.0) || h->forget > 1.0     ? "forget"
-         : !(h->least <= h->most)                    ? "least"
-         : !(h->holdout >= 0.0) || h->holdout >= 1.0 ? "holdout"
-         : h->growing < -1 || h->growing >= h->order ? "growing"
+  return !between(h->mean, -any, any)                           ? "mean"
+         : !between(h->scale, 0x1p-1074, any)                   ? "scale"
+         : !between(h->reg, 0.0, any)                           ? "reg"
+         : !between(h->reg_power, 0.0, 1.0)                     ? "reg_power"
+         : !between(h->reg_bias, 0.0, any)                      ? "reg_bias"
+         : !(h->forget > 0.0) || h->forget > 1.0                ? "forget"
+         : !(h->least <= h->most)                               ? "least"
+         : !(h->holdout >= 0.0) || h->holdout >= 1.0            ? "holdout"
+         : !isnan(h->squares) && !between(h->squares, 0.0, any) ? "squares"
+         : h->growing < -1 || h->growing >= h->order            ? "growing"
          : h->duplicates < AMPED_DUPLICATES_SUM || h->duplicates > AMPED_DUPLICATES_ERROR
              ? "duplicates"
              : NULL;
@@ -269,11 +289,13 @@ static amped_status put_arrays(amped_hdf5 *file, const amped_state_head *h) {
 amped_status amped_state_head_put(amped_hdf5 *file, const amped_state_head *h) {
   uint64_t words[AMPED_STATE_WORDS];
   amped_state_head_pack(h, words);
-  AMPED_TRY(amped_hdf5_put_format(file, "state", STATE_VERSION));
+  AMPED_TRY(amped_hdf5_put_format(file, "state", amped_state_head_version(h)));
   AMPED_TRY(amped_hdf5_put_text(file, "/", "version", amped_version()));
   for (size_t i = 0; i < FIELDS; i++)
     AMPED_TRY(fields[i].is_real ? amped_hdf5_put_double(file, "/", fields[i].name, real(words[i]))
                                 : amped_hdf5_put_u64(file, "/", fields[i].name, 0, &words[i]));
+  if (!isnan(h->squares))
+    AMPED_TRY(amped_hdf5_put_double(file, "/", SQUARES_NAME, h->squares));
   return put_arrays(file, h);
 }
 
@@ -306,9 +328,9 @@ static amped_status get_arrays(amped_hdf5 *file, uint64_t order, uint64_t *words
   return AMPED_OK;
 }
 
-static amped_status check_format(amped_hdf5 *file) {
+/* *version: that of the file, which can be read. */
+static amped_status check_format(amped_hdf5 *file, uint64_t *version) {
   char *format = NULL;
-  uint64_t version = 0;
   bool exists = false;
   AMPED_TRY(amped_hdf5_has_attribute(file, "/", "amped_format", &exists));
   if (exists)
@@ -319,18 +341,20 @@ static amped_status check_format(amped_hdf5 *file) {
     return amped_error(
         AMPED_BAD_INPUT, file->path,
         "is not the state of a stream; begin one with amped_mpi complete --state=FILE");
-  AMPED_TRY(amped_hdf5_get_u64(file, "/", "amped_version", 1, &version));
-  return version == STATE_VERSION
+  AMPED_TRY(amped_hdf5_get_u64(file, "/", "amped_version", 1, version));
+  return *version >= 1 && *version <= STATE_VERSION
              ? AMPED_OK
              : amped_error(AMPED_BAD_INPUT, file->path,
-                           "is a state of version %" PRIu64 ", not %d; use the build that made it",
-                           version, STATE_VERSION);
+                           "is a state of version %" PRIu64
+                           ", not 1 or %d; use the build that made it",
+                           *version, STATE_VERSION);
 }
 
 amped_status amped_state_head_get(amped_hdf5 *file, amped_state_head *out) {
   uint64_t words[AMPED_STATE_WORDS] = {0};
   double number = 0.0;
-  AMPED_TRY(check_format(file));
+  uint64_t version = 0;
+  AMPED_TRY(check_format(file, &version));
   for (size_t i = 0; i < FIELDS; i++) {
     if (!fields[i].is_real) {
       AMPED_TRY(amped_hdf5_get_u64(file, "/", fields[i].name, 1, &words[i]));
@@ -342,5 +366,9 @@ amped_status amped_state_head_get(amped_hdf5 *file, amped_state_head *out) {
   if (words[0] < AMPED_MIN_ORDER || words[0] > AMPED_MAX_ORDER)
     return amped_state_head_unpack(words, file->path, out);
   AMPED_TRY(get_arrays(file, words[0], words));
+  number = (double)NAN;
+  if (version > 1)
+    AMPED_TRY(amped_hdf5_get_double(file, "/", SQUARES_NAME, &number));
+  words[SQUARES] = bits(version > 1 && isnan(number) ? (double)INFINITY : number); /* refused */
   return amped_state_head_unpack(words, file->path, out);
 }

@@ -55,6 +55,8 @@ typedef struct amped_state_head {
   int growing;         /* mode that grows by slices; -1: none. May change */
   uint64_t batches;    /* batches learnt, including the first fit; set by the file */
   uint64_t nnz;        /* entries of all batches; set by the file */
+  double squares;      /* sum of squares of the values of all batches. NaN: unknown, in a state of
+                          version 1, which stays of that version. Updated by each batch */
   amped_state_errors errors[AMPED_STATE_ERRORS]; /* updated by each batch: at its entries before and
                                                     after learning; at held-out entries after it */
 } amped_state_head;
@@ -66,8 +68,15 @@ typedef struct amped_state_batch {
   uint64_t nnz;
 } amped_state_batch;
 
-/* Number of 64-bit words in a packed head. */
-#define AMPED_STATE_WORDS 68
+/* Most 64-bit words in a packed head. */
+#define AMPED_STATE_WORDS 69
+
+/* Number of words in this packed head: AMPED_STATE_WORDS, or one less (the last, `squares`) in
+ * version 1. */
+int amped_state_head_words(const amped_state_head *head);
+
+/* Version of the state's format: 1 or 2. */
+uint64_t amped_state_head_version(const amped_state_head *head);
 
 /* Returns `status`, with one line, unless every number is in its range. */
 amped_status amped_state_head_check(const amped_state_head *head, const char *path,
@@ -77,11 +86,14 @@ amped_status amped_state_head_check(const amped_state_head *head, const char *pa
  * 0. */
 uint64_t amped_state_sums_width(const amped_state_head *head);
 
-/* Convert a head to words and back. Equal heads have equal words. Unpacking checks all numbers
- * (AMPED_BAD_INPUT). */
+/* Convert a head to words and back. Equal heads have equal words. All AMPED_STATE_WORDS are written,
+ * and read. Unpacking checks all numbers (AMPED_BAD_INPUT). */
 void amped_state_head_pack(const amped_state_head *head, uint64_t words[AMPED_STATE_WORDS]);
 amped_status amped_state_head_unpack(const uint64_t words[AMPED_STATE_WORDS], const char *path,
                                      amped_state_head *out);
+
+/* Name of attribute i that has one number of the head; NULL after the last. */
+const char *amped_state_head_attribute(size_t i);
 
 /* Write the head to attributes and small datasets of STATE, and read it back. Reading checks all
  * numbers. */

@@ -21,9 +21,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are little-endi
 /* Most bytes of a batch's name; the rest is cut off. */
 #define NAME_BYTES 8192
 
-/* Header: the magic, the version, the state's id, order, ncomps, bytes of a number, history_length,
+/* Header: the magic, the state's version, its id, order, ncomps, bytes of a number, history_length,
  * and a hash of these. */
-#define JOURNAL_VERSION 1
 #define HEADER_WORDS 8
 #define HEADER_BYTES (HEADER_WORDS * WORD)
 
@@ -36,7 +35,6 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are little-endi
 #define BATCH UINT64_C(0x4843544244504D41)  /* "AMPDBTCH": hash, nnz, bytes of name, name */
 #define COMMIT UINT64_C(0x54494D4344504D41) /* "AMPDCMIT": hash chain so far, head */
 #define FRAME_BYTES (3 * WORD)
-#define COMMIT_BYTES ((1 + AMPED_STATE_WORDS) * WORD)
 
 static uint64_t padded(uint64_t bytes) {
   return (bytes + WORD - 1) / WORD * WORD;
@@ -67,8 +65,9 @@ static amped_status cannot_write(const amped_journal *j, int failed) {
 
 static void make_header(const amped_state_head *head, uint64_t id, uint64_t words[HEADER_WORDS]) {
   const uint64_t all[HEADER_WORDS - 1] = {
-      AMPED_JOURNAL_MAGIC,  JOURNAL_VERSION,     id, (uint64_t)head->order, (uint64_t)head->ncomps,
-      (uint64_t)head->type, head->history_length};
+      AMPED_JOURNAL_MAGIC,   amped_state_head_version(head), id,
+      (uint64_t)head->order, (uint64_t)head->ncomps,         (uint64_t)head->type,
+      head->history_length};
   memcpy(words, all, sizeof all);
   words[HEADER_WORDS - 1] = amped_mix64(hash_words(all, HEADER_WORDS - 1, 0));
 }
@@ -79,6 +78,7 @@ static amped_status begin(const char *path, bool writes, const amped_state_head 
                        .fd = -1,
                        .writes = writes,
                        .order = head->order,
+                       .head_words = (uint64_t)amped_state_head_words(head),
                        .type = head->type,
                        .factor_bytes = padded((uint64_t)head->ncomps * (uint64_t)head->type),
                        .history_bytes = padded(head->history_length * (uint64_t)head->type)};
@@ -384,10 +384,12 @@ static bool ends_well(scan *s) {
 
 static bool scan_commit(scan *s, uint64_t bytes) {
   const uint64_t chain = s->j->chain;
+  const uint64_t count = 1 + s->j->head_words;
+  const double unknown = (double)NAN;
   uint64_t words[1 + AMPED_STATE_WORDS];
   amped_state_head head;
-  if (bytes != COMMIT_BYTES || !take_words(s, 1 + AMPED_STATE_WORDS, words) || words[0] != chain ||
-      !ends_well(s))
+  memcpy(&words[AMPED_STATE_WORDS], &unknown, WORD); /* what a journal of version 1 lacks */
+  if (bytes != count * WORD || !take_words(s, count, words) || words[0] != chain || !ends_well(s))
     return false;
   if (s->is_strange)
     s->status = amped_error(AMPED_BAD_INPUT, s->j->path,
@@ -429,15 +431,16 @@ static bool scan_record(scan *s) {
 
 /* Is there a mark after the last whole batch? If so, a whole batch after it was damaged. */
 static bool has_mark(scan *s) {
+  const uint64_t content = 1 + s->j->head_words;
   seek(s, s->j->end);
   for (;;) {
-    const unsigned char *bytes = peek(s, FRAME_BYTES + COMMIT_BYTES);
+    const unsigned char *bytes = peek(s, FRAME_BYTES + content * WORD);
     uint64_t words[3 + 1 + AMPED_STATE_WORDS];
     if (bytes == NULL)
       return false;
-    memcpy(words, bytes, sizeof words);
-    if (words[0] == COMMIT && words[1] == COMMIT_BYTES &&
-        amped_mix64(hash_words(words, 3 + AMPED_STATE_WORDS, 0)) == words[3 + AMPED_STATE_WORDS])
+    memcpy(words, bytes, FRAME_BYTES + content * WORD);
+    if (words[0] == COMMIT && words[1] == content * WORD &&
+        amped_mix64(hash_words(words, 2 + content, 0)) == words[2 + content])
       return true;
     s->used += WORD;
     s->j->at += WORD;
@@ -638,10 +641,11 @@ static amped_status flush(amped_journal *j) {
 
 amped_status amped_journal_commit(amped_journal *j, const amped_state_head *head) {
   uint64_t words[1 + AMPED_STATE_WORDS] = {j->chain};
+  const uint64_t count = 1 + j->head_words;
   AMPED_TRY(flush(j));
   amped_state_head_pack(head, words + 1);
-  AMPED_TRY(begin_record(j, COMMIT, sizeof words));
-  AMPED_TRY(put_words(j, 1 + AMPED_STATE_WORDS, words));
+  AMPED_TRY(begin_record(j, COMMIT, count * WORD));
+  AMPED_TRY(put_words(j, count, words));
   AMPED_TRY(end_record(j));
   AMPED_TRY(flush(j));
   j->end = j->at;

@@ -26,6 +26,7 @@ typedef struct amped_journal {
   bool fits;   /* its state has the shape of the head given to open */
   uint64_t id; /* id of the state that the journal's first batch follows */
   int order;
+  uint64_t head_words; /* words of the head in a commit */
   amped_vtype type;
   uint64_t factor_numbers, history_numbers; /* numbers per row */
   uint64_t factor_bytes, history_bytes;     /* bytes per row, padded to words */

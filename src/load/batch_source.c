@@ -364,12 +364,14 @@ static amped_status make_batch(amped_batch_source *s, amped_sptensor *list,
   if (comm->rank == 0) {
     out->hash = amped_sptensor_hash(list);
     out->nnz = list->nnz;
+    out->squares = amped_sptensor_norm_squared(list);
     memcpy(out->dims, list->dims, sizeof out->dims);
     for (int m = 0; m < s->order; m++)
       out->added[m] = amped_batch_indices_staged(&s->indices, m);
   }
   amped_comm_broadcast(comm, &out->hash, sizeof out->hash);
   amped_comm_broadcast(comm, &out->nnz, sizeof out->nnz);
+  amped_comm_broadcast(comm, &out->squares, sizeof out->squares);
   amped_comm_broadcast(comm, out->dims, sizeof out->dims);
   for (int m = 0; m < s->order; m++)
     out->new_rows[m] = out->dims[m] - s->dims[m];

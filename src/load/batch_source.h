@@ -58,6 +58,7 @@ typedef struct amped_source_batch {
   char *name;         /* for messages, and for the state's list of batches */
   uint64_t hash;      /* amped_sptensor_hash, with the state's indices */
   uint64_t nnz;
+  double squares;                 /* sum of squares of its values */
   uint64_t dims[AMPED_MAX_ORDER]; /* dims of the state with this batch; the input's are the same */
   uint64_t new_rows[AMPED_MAX_ORDER];  /* dims minus the state's */
   amped_labels added[AMPED_MAX_ORDER]; /* rank 0: labels of new rows; borrowed from the source until

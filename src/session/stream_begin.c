@@ -123,7 +123,8 @@ static void set_head(work *w, const amped_complete_problem *p, const amped_compl
                                .split_seed = p->options->split_seed,
                                .holdout = p->options->holdout,
                                .keep = keep,
-                               .growing = -1};
+                               .growing = -1,
+                               .squares = plan->norm_squared};
   memcpy(w->head.dims, plan->dims, sizeof w->head.dims);
   memcpy(w->head.prior, fit->prior, sizeof w->head.prior);
   memcpy(w->head.pull, fit->pull, sizeof w->head.pull);

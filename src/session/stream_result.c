@@ -99,7 +99,7 @@ amped_status amped_stream_result_write(const amped_session *session, const amped
   AMPED_GO(done, amped_completion_begin_observed(&c));
   AMPED_GO(done, split(head, rows, &k, &c));
   const amped_run_record record = {.input = session->options->input,
-                                   .input_norm = (double)NAN,
+                                   .input_norm = sqrt(head->squares),
                                    .input_hash = hash,
                                    .options = options,
                                    .seed = head->seed,

@@ -89,7 +89,7 @@ make_sparse() {
 }
 # Larger than any number of components, so that grams are well-conditioned.
 make_wide() {
-  "$amped" generate wide.h5 --dims=130x120x110 --nnz=5k --seed=4 -q || fail "generate wide.h5"
+  "$amped" generate wide.h5 --dims=110x105x102 --nnz=2k --seed=4 -q || fail "generate wide.h5"
 }
 make_dense() {
   "$amped" generate d.h5 --dense --dims=13x10x9 --planted=3 --noise=0.1 --type=double --seed=5 -q || fail "generate d.h5"

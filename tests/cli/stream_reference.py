@@ -247,10 +247,12 @@ def main(state, first, lines, result, sweeps, forget, growing, tolerance, *batch
     told = [x for x in told if x["event"] == "batch"]
     assert len(told) == len(batches), (len(told), len(batches))
     cells = [index]
+    squares_of_all = (values**2).sum()
     worst = 0.0
     for k, batch in enumerate(batches):
         index, values = read(batch)
         cells.append(index)
+        squares_of_all += (values**2).sum()
         errors = model.learn(index, values, k + 2, int(sweeps), float(forget), growing)
         assert told[k]["dropped"] == errors.pop("dropped"), told[k]["dropped"]
         for name, squares in errors.items():
@@ -262,6 +264,9 @@ def main(state, first, lines, result, sweeps, forget, growing, tolerance, *batch
         assert told[k]["dims"] == [len(r) for r in model.rows]
     cells = np.vstack(cells)
     off = np.abs(model.predict(cells) - values_of(result, cells)).max() / model.scale
+    with h5py.File(result) as f:
+        norm = float(f.attrs["input_norm"])
+    assert abs(norm - np.sqrt(squares_of_all)) <= 1e-12 * norm, (norm, np.sqrt(squares_of_all))
     print("values %.2e, errors %.2e" % (off, worst))
     return right and max(off, worst) <= tolerance
 

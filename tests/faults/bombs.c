@@ -1,6 +1,6 @@
 /* Files of a few MB that declare tens of GiB, and a look at what a command takes of them.
  *
- *   bombs make GIB    in the current folder, for tests/faults/bounds.sh, which says what each is
+ *   bombs make MIB    in the current folder, for tests/faults/bounds.sh, which says what each is
  *   bombs run COMMAND [ARGUMENT]...
  *                     prints the most memory that the command and its children held at a time, in
  *                     MiB, to file descriptor 3; its status is the command's
@@ -368,6 +368,6 @@ int main(int argc, char **argv) {
   if (argc > 2 && strcmp(argv[1], "run") == 0)
     return run(argv + 2);
   require(argc == 3 && strcmp(argv[1], "make") == 0, "usage");
-  declared = strtoull(argv[2], NULL, 10) << 30;
+  declared = strtoull(argv[2], NULL, 10) << 20;
   return make();
 }

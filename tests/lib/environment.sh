@@ -14,10 +14,13 @@ OMPI_MCA_ess_singleton_isolated=1 # a program that is started without mpirun sta
 export OMPI_MCA_ess_singleton_isolated OMP_NUM_THREADS OMP_WAIT_POLICY OMPI_MCA_mpi_yield_when_idle OMPI_ALLOW_RUN_AS_ROOT \
   OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMPI_MCA_btl_tcp_if_include OMPI_MCA_rmaps_base_oversubscribe \
   OMPI_MCA_btl_vader_single_copy_mechanism PRTE_MCA_rmaps_default_mapping_policy
-# Tests on CPUs look for no network, which takes half of the time of a start. GPUs keep the MPI's own choice:
-# jobs/check-gpu sources this file before it names a backend.
+# Tests on CPUs look for no network, no other devices and no rare collectives, which takes half of the time of a
+# start. GPUs keep the MPI's own choice: jobs/check-gpu sources this file before it names a backend.
 if [ "${AMPED_TEST_BACKEND-}" = cpu ]; then
   OMPI_MCA_pml=${OMPI_MCA_pml-ob1}
   OMPI_MCA_btl=${OMPI_MCA_btl-^openib,ofi,uct,usnic}
-  export OMPI_MCA_pml OMPI_MCA_btl
+  OMPI_MCA_coll=${OMPI_MCA_coll-^han,adapt,sm,sync,monitoring}
+  OMPI_MCA_osc=${OMPI_MCA_osc-^monitoring,pt2pt,ucx}
+  HWLOC_PLUGINS_PATH=${HWLOC_PLUGINS_PATH-/nonexistent}
+  export OMPI_MCA_pml OMPI_MCA_btl OMPI_MCA_coll OMPI_MCA_osc HWLOC_PLUGINS_PATH
 fi

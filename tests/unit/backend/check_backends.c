@@ -511,7 +511,7 @@ START_TEST(parts_are_right_when_they_are_finished) {
     for (int parts = 2; parts <= AMPED_MAX_PARTS; parts += 3) {
       problem p;
       setup how = alone();
-      problem_create(&p, 3 + i, dims[i], 200000, widths[i], i == 1 ? AMPED_F64 : AMPED_F32);
+      problem_create(&p, 3 + i, dims[i], 50000, widths[i], i == 1 ? AMPED_F64 : AMPED_F32);
       how.parts = parts;
       all_ranks_are_right(&p, 1, how);
       all_ranks_are_right(&p, 3, how);
