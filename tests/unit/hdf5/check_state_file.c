@@ -710,7 +710,7 @@ START_TEST(a_cut_journal_has_whole_batches) {
 END_TEST
 
 static copies sound;
-static const world *damaged; /* of it */
+static const world *damaged; /* the world of `sound` */
 
 /* A byte of the journal, changed in one of two ways: it is refused, or a mark at its end was hit,
  * and the batch before is the last. */
@@ -1086,7 +1086,7 @@ START_TEST(other_files_are_not_journals) {
 }
 END_TEST
 
-/* What a stream must not write. */
+/* Batches that a stream must not write. */
 START_TEST(a_bad_batch_changes_nothing) {
   const amped_state_head head = head_of(&small, 2);
   const amped_labels none[ORDER] = {{.count = 0}};
