@@ -14,7 +14,8 @@ namespace {
 constexpr unsigned fit_threads = 256;
 constexpr unsigned chunk = 16; /* nonzeros whose products shared memory holds at a time */
 
-/* Coordinate descent ends after this number of passes, or at this residual (row_fit.h). */
+/* Coordinate descent ends after this number of passes, or after one that leaves this residual
+ * (row_fit.h). */
 constexpr int most_passes = 20;
 constexpr double enough = 1e-4;
 
@@ -530,7 +531,8 @@ template <typename P> __device__ void solve_nonnegative(const P &p, row_desk *d)
     d->z[i] = sum;
   }
   most = most_of_block(most);
-  for (int pass = 0; pass < most_passes && residual_of(p, *d) > enough * most; pass++)
+  for (int pass = 0; pass == 0 || (pass < most_passes && residual_of(p, *d) > enough * most);
+       pass++)
     for (unsigned i = 0; i < d->n; i++) {
       const double diagonal = d->m[i * d->ld + i];
       const double old = d->x[i];

@@ -28,10 +28,11 @@
  * without nonzeros has L = reg * pull[mode] * 0^reg_power, with 0^0 = 1. It becomes 0 if L c = 0.
  *
  * Nonnegative: the minimum of the same objective over a >= 0 (b is free), by coordinate descent
- * from the old row. It ends after 20 passes, or when the optimality conditions have a residual of
- * 1e-4. The residual is the maximum of |d_i| / sqrt(M_ii), with d = M x - right, relative to the
- * same maximum of the right side. If a_i = 0, d_i >= 0 does not count. A row whose sums overflow
- * becomes its prior. Sums are in double, or as accurate.
+ * from the old row. It ends after 20 passes, or after the first pass that leaves a residual of 1e-4
+ * in the optimality conditions. Each call makes a pass, so that sweeps reach the minimum. The
+ * residual is the maximum of |d_i| / sqrt(M_ii), with d = M x - right, relative to the same maximum
+ * of the right side. If a_i = 0, d_i >= 0 does not count. A row whose sums overflow becomes its
+ * prior. Sums are in double, or as accurate.
  *
  * History: the equations that earlier nonzeros left (docs/streaming.md). A row solves keep *
  * history + its own equations, n included. A row without nonzeros of positive weight stays as it

@@ -21,7 +21,7 @@ typedef double loose_numbers __attribute__((vector_size(32), aligned(8), may_ali
 /* Rows of the factor that are subtracted from the other rows at a time. */
 #define PANEL 8
 
-/* Coordinate descent ends after MOST_PASSES passes, or at residual ENOUGH. */
+/* Coordinate descent ends after MOST_PASSES passes, or after a pass that leaves residual ENOUGH. */
 #define MOST_PASSES 20
 #define ENOUGH 1e-4
 
@@ -374,7 +374,8 @@ void amped_row_solve_nonnegative(const amped_row_equations *e, const amped_row_p
     for (uint64_t c = 0; c < s.n; c++)
       gradient[i] += m[c] * s.x[c];
   }
-  for (int pass = 0; pass < MOST_PASSES && residual_of(&s, p->components, gradient) > ENOUGH * most;
+  for (int pass = 0; pass == 0 || (pass < MOST_PASSES &&
+                                   residual_of(&s, p->components, gradient) > ENOUGH * most);
        pass++)
     for (uint64_t i = 0; i < s.n; i++) {
       const double *m = s.m + i * s.ld;
