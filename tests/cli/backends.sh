@@ -163,6 +163,9 @@ copies() {
   "$amped" convert four.h5 list.tns -q || fail "convert list.tns"
   agree $exact five.h5 $run --rank=4
   agree $exact list.tns $run --rank=6
+  # One index has most nonzeros, so that ranks share it.
+  "$amped" generate heavy.tns --dims=9x40x30 --nnz=2k --skew=3,0,0 --seed=5 -q || fail "generate heavy.tns"
+  agree $exact heavy.tns $run --rank=4
   gpu_only=--device-memory=256M
   agree $exact p.h5 $run --rank=4 --deterministic
   gpu_only=
@@ -204,6 +207,7 @@ sampling() {
   ranks_of=1
   agree $steps d.npy $rbs --sample=blocks --block=4
   agree $steps d.npy $rbs --sample=slices --block=5
+  agree $steps d.npy $rbs --sample=blocks --block=4 --nonnegative
   ranks_of="1 3"
   agree $steps d.h5 $rbs --memory=8K --block=4
 }

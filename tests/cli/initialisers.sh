@@ -1,6 +1,7 @@
 #!/bin/sh
 # Initialisers of structs with a pointer to a function, with a bool, or with a name in _needs or _ops:
 # they name their members, so that a member that is added later moves no value. {0} and {} are free.
+# Tables of the CPU backend have a twin of each member in the CUDA backend.
 . "$(dirname "$0")/../lib/lib.sh"
 cd "$srcdir" || exit 99
 finder=$srcdir/tests/cli/initialisers.awk
@@ -100,4 +101,24 @@ same "initialisers by position in made-up sources" \
   "$(cd "$scratch" && by_position made | sed 's/: .*//' | LC_ALL=C sort)"
 
 same "initialisers by position" "" "$(by_position src cuda tests)"
+# --- twins: each member of a table of the CPU backend is in the CUDA backend's table, too -------------
+# no_twin FOLDER: lines "TABLE MEMBER" of members that only src/cpu below that folder has.
+no_twin() {
+  (
+    cd "$1" || exit 99
+    # shellcheck disable=SC2046
+    awk -f "$srcdir/tests/cli/twins.awk" $(find src/cpu cuda -name '*.c' -o -name '*.cu' | sort) | sort -u |
+      awk '$NF == "cuda" { sub(/ cuda$/, ""); there[$0] = 1 } $NF == "cpu" { sub(/ cpu$/, ""); here[$0] = 1 }
+        END { for (x in here) if (!(x in there)) print x }' | sort
+  )
+}
+same "members without a twin" "$(no_twin .)" ""
+test "$(awk -f tests/cli/twins.awk src/cpu/*.c | wc -l)" -gt 100 && pass || fail "few members of tables are found"
+mkdir -p "$scratch/twins/src/cpu" "$scratch/twins/cuda/dense"
+printf '%s\n' 'const amped_format_ops amped_dense = {' '    .name = "dense",' '    .needs = {.cells = true},' \
+  '    .go_on = go_on,' '};' 'const amped_row_ops rows = {.begin = begin, .wait = wait};' >"$scratch/twins/src/cpu/a.c"
+printf '%s\n' 'static const amped_format_ops amped_dense_cuda = {' '    .name = "dense",' '    .go_on = go_on,' '};' \
+  'const amped_row_ops rows_cuda = {.begin = begin,' '                                 .stage = stage};' >"$scratch/twins/cuda/dense/a.cu"
+same "members without a twin in made-up tables" "$(no_twin "$scratch/twins" | tr '\n' ',')" \
+  "amped_format_ops dense cells,amped_format_ops dense needs,amped_row_ops wait,"
 finish
