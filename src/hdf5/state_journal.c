@@ -388,7 +388,7 @@ static bool scan_commit(scan *s, uint64_t bytes) {
   const double unknown = (double)NAN;
   uint64_t words[1 + AMPED_STATE_WORDS];
   amped_state_head head;
-  memcpy(&words[AMPED_STATE_WORDS], &unknown, WORD); /* what a journal of version 1 lacks */
+  memcpy(&words[AMPED_STATE_WORDS], &unknown, WORD); /* squares: unknown in version 1 */
   if (bytes != count * WORD || !take_words(s, count, words) || words[0] != chain || !ends_well(s))
     return false;
   if (s->is_strange)
