@@ -328,7 +328,7 @@ static amped_status get_arrays(amped_hdf5 *file, uint64_t order, uint64_t *words
   return AMPED_OK;
 }
 
-/* *version: that of the file, which can be read. */
+/* *version: the file's version, which can be read. */
 static amped_status check_format(amped_hdf5 *file, uint64_t *version) {
   char *format = NULL;
   bool exists = false;
