@@ -92,6 +92,10 @@ amped_status amped_io_input_format(const char *path, const amped_read_options *o
       told ? options->format != AMPED_READ_TNS : amped_read_options_of_table(options);
   if (!told && find_format(path, without_compression(path)) < FORMATS)
     return amped_io_format(path, out);
+  if (!told && has_suffix(path, strlen(path), ".mat")) {
+    *out = AMPED_FORMAT_HDF5; /* MATLAB's files are read, and not written */
+    return AMPED_OK;
+  }
   if (!told && !is_stream(path))
     return refuse_suffix(path);
   *out = table ? AMPED_FORMAT_TABLE : AMPED_FORMAT_TNS;

@@ -178,6 +178,19 @@ static const char *cut_row(parser *p, const char *begin, amped_cell *cells) {
   return at;
 }
 
+/* Is every key the name of its column, as in files that were joined with their headers? Names that
+ * are numbers may be keys. */
+static bool repeats_header(const reader *r, const key *keys) {
+  bool repeats = !r->options->no_header;
+  for (int m = 0; m < r->header.order && repeats; m++) {
+    const char *name = r->header.modes[m];
+    double number = 0.0;
+    repeats = strlen(name) == keys[m].length && memcmp(name, keys[m].string, keys[m].length) == 0 &&
+              amped_number_decimal(name, &number) == NULL;
+  }
+  return repeats;
+}
+
 /* Parse the row at `begin` into nonzero `row` of the tensor. Returns the start of the next row;
  * NULL, with piece->status, on failure. */
 static const char *parse_row(parser *p, const char *begin, uint64_t row) {
@@ -190,6 +203,10 @@ static const char *parse_row(parser *p, const char *begin, uint64_t row) {
   const char *next = cut_row(p, begin, cells);
   if (next == NULL || !take_keys(p, cells, keys))
     return NULL;
+  if (repeats_header(r, keys)) {
+    amped_piece_fail(p->piece, begin, "the row has the names of the columns again; remove it");
+    return NULL;
+  }
   for (int m = 0; m < t->order; m++)
     if (!key_index(p, m, &cells[m], &keys[m], &index[m]))
       return NULL;

@@ -312,18 +312,21 @@ static bool has_numbers(const amped_table_header *h, const amped_text_chunk *chu
   return row > 0;
 }
 
-/* Refuse a last column that looks like values: hardly anyone wants values as a mode. */
+/* Refuse a column that looks like values: hardly anyone wants values as a mode. */
 static amped_status refuse_values(const amped_table_header *h, const char *path,
                                   const amped_text_chunk *chunk) {
   char list[LIST_BYTES];
-  const uint64_t column = h->count - 1 - h->trailing;
-  const char *last = h->names[column];
-  if (!is_value_name(last) || !has_numbers(h, chunk, column))
+  const uint64_t columns = h->count - h->trailing;
+  uint64_t column = columns;
+  while (column > 0 && (!is_value_name(h->names[column - 1]) || !has_numbers(h, chunk, column - 1)))
+    column--;
+  if (column == 0)
     return AMPED_OK;
+  const char *name = h->names[column - 1];
   return amped_error(AMPED_USAGE, amped_io_name(path),
-                     "the last column looks like values, not like keys; say --value=%.200s, or "
+                     "column \"%.200s\" looks like values, not like keys; say --value=%.200s, or "
                      "--keys=%s if it is a key",
-                     last, join(h->names, column + 1, ",", list));
+                     name, name, join(h->names, columns, ",", list));
 }
 
 /* Choose the separator: the user's; tab if quotes are data; otherwise the one that the first row
@@ -382,8 +385,7 @@ amped_status amped_table_header_read(amped_table_header *header, const char *pat
                                      const amped_read_options *options, amped_text_chunk *chunk) {
   amped_piece row = {.begin = chunk->begin, .end = chunk->end};
   const char *end = NULL;
-  if (options->no_header)
-    skip_blank_lines(chunk);
+  skip_blank_lines(chunk);
   row.begin = chunk->begin;
   find_separator(header, quoted, options, chunk);
   AMPED_TRY(read_names(header, &row, &end));

@@ -44,6 +44,7 @@ expect 0 "" reference same five.npy order5.npy
 expect 0 "of MATLAB: its first dimension is the last" "$amped" convert matlab.mat m.h5 --dense
 expect 0 "" reference same matlab.mat:x m.h5
 expect 0 "dataset      /x of MATLAB" "$amped" info matlab.mat
+expect 0 "fit" on 2 matlab.mat --rank=2 --iters=2 -o matlab.h5
 expect 0 "" "$amped" convert two.h5 t.h5 --dense --dataset=b
 expect 0 "" reference same two.h5:b t.h5
 expect 0 "" "$amped" convert le_f2.npy half.npy --dense

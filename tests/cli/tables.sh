@@ -188,5 +188,16 @@ expect 0 '"nnz":60000.*"mode_names":."day","hour","place".,"labels":.336,24,400.
   days.csv --value=n --json=-
 expect 2 "looks like values" "$amped" info days.csv
 expect 3 "missing.csv" "$amped" info missing.csv
+# Values need not be the last column; a blank line is no header; a header in the middle is no entry.
+printf 'user,film,rating,time\na,x,3,7\nb,y,4,8\n' >films.csv
+expect 2 'column "rating" looks like values, .*--value=rating, or --keys=user,film,rating,time' "$amped" info films.csv
+expect 0 "2 x 2 x 2" "$amped" info films.csv --value=rating
+printf '\n\r\nuser,film,day,stars\na,x,1,3\n' >blank.csv
+expect 0 "1 x 1 x 1" "$amped" info blank.csv --value=stars
+printf 'user,page,day\na,x,1\nuser,page,day\nb,y,2\n' >joined.csv
+expect 3 "joined.csv: line 3.*the row has the names of the columns again" on 2 joined.csv --rank=1 --nowrite
+printf '1,2,3\n1,2,3\n' >numbers.csv
+expect 0 "1 x 1 x 1" "$amped" info numbers.csv --no-header
+expect 0 "1 x 1 x 1" "$amped" info numbers.csv --keys=1,2,3
 expect 2 "--keys is for tables" "$amped" info first.h5 --keys=a,b,c
 finish
