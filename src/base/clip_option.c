@@ -28,7 +28,7 @@ static const amped_option rows[] = {
      .words = AMPED_OPTION_WORDS("data"),
      .parse = parse_clip,
      .value = "LO:HI|data",
-     .help = "cut predictions to this range, or to that of the data; report both errors",
+     .help = "report errors of predictions cut to this range, or to that of the data, too",
      .initially = "no cut",
      .expected_text = "two numbers such as 0.5:5, the lesser first, or data"},
 };

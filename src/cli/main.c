@@ -46,7 +46,7 @@ static const amped_option_text complete_texts[] = {
 
 static const amped_option_text stream_texts[] = {
     {.name = "clip",
-     .help = "cut predictions to this range, and report both errors",
+     .help = "report errors of predictions cut to this range, too",
      .initially = "no cut"},
     {.name = "output",
      .help = "write the model after the last batch to this result file",

@@ -90,8 +90,11 @@ static amped_status treat_duplicates(const char *path, amped_duplicates policy, 
     amped_say("%s: %" PRIu64 " rows repeat earlier rows and are added to their counts", path,
               found);
   else if (found > 0)
-    amped_warn("%s: %" PRIu64 " duplicate%s of coordinates; %s", path, found, found == 1 ? "" : "s",
-               amped_duplicates_deed(policy));
+    amped_warn("%s: %" PRIu64 " duplicate%s of coordinates; %s%s", path, found,
+               found == 1 ? "" : "s", amped_duplicates_deed(policy),
+               policy == AMPED_DUPLICATES_SUM
+                   ? "; for ratings and measurements give --duplicates=mean, or last"
+                   : "");
   return AMPED_OK;
 }
 

@@ -49,7 +49,8 @@ amped_status amped_dense_not_finite(int order, const uint64_t *index, double val
     at += snprintf(line + at, sizeof line - (size_t)at, "%s%" PRIu64, m > 0 ? ", " : "",
                    index[m] + 1);
   return amped_error(AMPED_BAD_INPUT, where,
-                     "the cell at (%s) is %s; correct it where the file was made, or make it 0 "
-                     "with amped_mpi convert --nan=zero",
+                     "the cell at (%s) is %s; correct it where the file was made; if it is 0, use "
+                     "amped_mpi convert --nan=zero; if it is unknown, list the known cells for "
+                     "amped_mpi complete",
                      line, value != value ? "not a number" : "infinite");
 }

@@ -155,9 +155,10 @@ START_TEST(without_a_header_columns_have_numbers) {
 START_TEST(values_are_not_taken_for_keys) {
   static const char *const refused[] = {"a,b,c,stars\nx,y,z,4.5\nx,y,w,-3\n",
                                         "a,b,c,Total Amount\nx,y,z, 4\n",
-                                        "a,b,c,num_ratings\nx,y,z,4\n"};
+                                        "a,b,c,num_ratings\nx,y,z,4\n", "a,stars,b,c\nx,4,y,z\n"};
   static const char *const taken[] = {"a,b,c,stars\nx,y,z,4.5\nx,y,w,many\n",
-                                      "a,stars,b,c\nx,4,y,z\n", "a,b,c,countess\nx,y,z,4\n"};
+                                      "a,stars,b,c\nx,4,y,z\nx,many,y,z\n",
+                                      "a,b,c,countess\nx,y,z,4\n"};
   amped_sptensor t = {0};
   for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
     check_fails(AMPED_USAGE, "--value=", read_csv(refused[i], &no_options, &t));
