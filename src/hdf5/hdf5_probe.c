@@ -253,11 +253,11 @@ static amped_status touch_all(amped_hdf5 *file) {
   static const char *const texts[] = {"binsparse", "amped_format", "amped_model", "options",
                                       "version",   "input",        "stop_reason", "init",
                                       "method",    "rows",         "accelerate",  "last_column"};
-  static const char *const numbers[] = {
-      "amped_version", "order",      "dims",       "nnz",       "norm_squared", "seed",
-      "input_dims",    "input_norm", "input_hash", "hash",      "corcondia",    "first_dims",
-      "index_base",    "mean",       "scale",      "reg",       "biased",       "context",
-      "implicit",      "holdout",    "split_seed", "best_sweep"};
+  /* Beside the attributes of a state, which touch_state opens. */
+  static const char *const numbers[] = {"amped_version", "dims",       "norm_squared", "input_dims",
+                                        "input_norm",    "input_hash", "hash",         "corcondia",
+                                        "first_dims",    "index_base", "context",      "implicit",
+                                        "best_sweep"};
   static const char *const lists[] = {"/amped/distinct_values", "/weights", "/starts/seed",
                                       "/starts/sweeps"};
   static const char *const matrices[] = {"/grams", "/starts/match"};

@@ -86,8 +86,8 @@ amped_status amped_state_head_check(const amped_state_head *head, const char *pa
  * 0. */
 uint64_t amped_state_sums_width(const amped_state_head *head);
 
-/* Convert a head to words and back. Equal heads have equal words. All AMPED_STATE_WORDS are written,
- * and read. Unpacking checks all numbers (AMPED_BAD_INPUT). */
+/* Convert a head to words and back. Equal heads have equal words. All AMPED_STATE_WORDS are
+ * written, and read. Unpacking checks all numbers (AMPED_BAD_INPUT). */
 void amped_state_head_pack(const amped_state_head *head, uint64_t words[AMPED_STATE_WORDS]);
 amped_status amped_state_head_unpack(const uint64_t words[AMPED_STATE_WORDS], const char *path,
                                      amped_state_head *out);

@@ -2,11 +2,7 @@
 # complete --nonnegative: many sweeps end at the conditions of an optimum (Karush, Kuhn, Tucker).
 . "$(dirname "$0")/../lib/lib.sh"
 cd "$scratch" || exit 99
-python=$(find_python)
-test -n "$python" || {
-  echo "skipped: no python3 with numpy and h5py"
-  exit 77
-}
+needs_python
 cat >tensor.py <<'PY'
 import numpy as np
 

@@ -3,11 +3,7 @@
 # HDF5, in memory and on disk; what a file tells of them afterwards. Zeros are values like others.
 . "$(dirname "$0")/../lib/lib.sh"
 cd "$scratch" || exit 99
-python=$(find_python)
-test -n "$python" || {
-  echo "skipped: no python3 with numpy and h5py"
-  exit 77
-}
+needs_python
 
 # make ORDER: text, a table with labels and a list in HDF5 of the same 120000 nonzeros. One coordinate
 # begins and ends them, one comes 9000 times, many come twice, far apart; so do the first and the last

@@ -2,11 +2,7 @@
 # generate --planted=R --observed=F: cells of a dense model of low rank, drawn at random, against numpy.
 . "$(dirname "$0")/../lib/lib.sh"
 cd "$scratch" || exit 99
-python=$(find_python)
-test -n "$python" || {
-  echo "skipped: no python3 with numpy and h5py"
-  exit 77
-}
+needs_python
 
 # check DIMS R SHARE NOISE MEAN FILE JSON: the tensor against the model beside it.
 check() {

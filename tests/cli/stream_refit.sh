@@ -8,11 +8,7 @@ for name in nyc-taxi ml-small; do
     exit 77
   }
 done
-python=$(find_python)
-test -n "$python" || {
-  echo "skipped: no python3 with numpy and h5py"
-  exit 77
-}
+needs_python
 cat >rmse.py <<'PY'
 import sys
 import h5py

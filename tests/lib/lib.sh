@@ -200,6 +200,14 @@ find_python() {
     fi
   done
 }
+# needs_python: sets $python as find_python does, or ends the script as skipped.
+needs_python() {
+  python=$(find_python)
+  test -n "$python" || {
+    echo "skipped: no python3 with numpy and h5py"
+    exit 77
+  }
+}
 # As python3, with "-c CODE", "-" or a script; only "-" reads standard input.
 warm_python() {
   warm_call=$(mktemp -d "$scratch/.python/call.XXXXXX") && mkfifo "$warm_call/status" || exit 99
