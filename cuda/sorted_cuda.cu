@@ -48,7 +48,7 @@ static amped_status require_form(const amped_device *device, const amped_plan *p
     out->streamed_bytes[m] = amped_layout_cuda_streamed(&layout, m);
     out->tiles[m] = layout.tiles[m].count;
   }
-  /* All ranks of a node ask at the same time, and each needs about as much memory. */
+  /* All ranks of a node allocate about the same at the same time, so each may take 1 / ranks. */
   uint64_t ranks = device->options.local_size > 0 ? (uint64_t)device->options.local_size : 1;
   uint64_t node = amped_mem_node_available() / ranks;
   uint64_t own = amped_mem_limit_left();
@@ -114,7 +114,8 @@ static amped_status create_atomic(amped_device *device, amped_factor_set *factor
   return create_form(device, factors, plan, factor_bytes, &amped_atomic_cuda_form, out);
 }
 
-/* Returns the bytes that the user's limit leaves in addition to the copies. */
+/* Returns the bytes of the user's limit that factors, workspaces and copies leave free; UINT64_MAX
+ * without a limit. */
 static uint64_t spare(const amped_tensor_part *part) {
   const uint64_t limit = part->device->options.device_memory;
   const uint64_t taken = part->copies.layout.device_bytes;

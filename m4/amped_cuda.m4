@@ -10,8 +10,8 @@
 #                     of the newest for cards to come. Those that nvcc does not know are left out.
 # --with-cuda-arch=native those of this machine's GPUs, from nvidia-smi
 #
-# Precious: NVCC, NVCCFLAGS. Substitutes CUDA_ARCHFLAGS, CUDA_GROUP_ARCHFLAGS, CUDA_LIBS; defines
-# AMPED_HAVE_CUDA, AMPED_CUDA_ARCHS, AMPED_CUDA_GROUPS; conditional AMPED_CUDA.
+# Precious: NVCC, NVCCFLAGS. Substitutes CUDA_ARCHFLAGS, CUDA_GROUP_ARCHFLAGS, CUDA_PACKFLAGS,
+# CUDA_LIBS; defines AMPED_HAVE_CUDA, AMPED_CUDA_ARCHS, AMPED_CUDA_GROUPS; conditional AMPED_CUDA.
 #
 # The runtime is linked statically and the driver's library not at all, so that the program also
 # starts on a machine without a GPU. Proves by compiling a kernel and linking it with CC.
@@ -97,6 +97,24 @@ _AMPED_EOF
     [AC_MSG_WARN([$NVCC does not know compute capability$amped_cuda_dropped: left out])])
 ])
 
+# Sets CUDA_PACKFLAGS: machine code and PTX are compressed for size, a quarter of the bytes, if nvcc
+# is of CUDA 13.0 or newer. Drivers before 12.4 cannot load such code; those of CUDA 13 all can.
+AC_DEFUN([AMPED_CUDA_PACK_FLAGS], [
+  AC_MSG_CHECKING([whether nvcc compresses kernels for size])
+  cat >conftest.cu <<_AMPED_EOF
+#if __CUDACC_VER_MAJOR__ < 13
+#error drivers of this toolkit may not load compressed kernels
+#endif
+__global__ void probe(int *x) { *x = 1; }
+_AMPED_EOF
+  AS_IF([AC_RUN_LOG([$NVCC $NVCCFLAGS $CUDA_ARCHFLAGS -compress-mode=size -c -o conftest.o conftest.cu >&AS_MESSAGE_LOG_FD 2>&1])],
+    [CUDA_PACKFLAGS=-compress-mode=size
+     AC_MSG_RESULT([yes])],
+    [CUDA_PACKFLAGS=
+     AC_MSG_RESULT([no])])
+  rm -f conftest.cu conftest.o
+])
+
 # Sets CUDA_LIBS; amped_cuda_problem where a program with a kernel does not link.
 AC_DEFUN([AMPED_CUDA_LINK], [
   AC_MSG_CHECKING([where the CUDA libraries are])
@@ -160,6 +178,7 @@ AC_DEFUN([AMPED_CHECK_CUDA], [
     -O1 -g -lineinfo, which triples the program@:>@])
   AC_SUBST([CUDA_ARCHFLAGS])
   AC_SUBST([CUDA_GROUP_ARCHFLAGS])
+  AC_SUBST([CUDA_PACKFLAGS])
   AC_SUBST([CUDA_LIBS])
   AS_CASE([$with_cuda/$with_cuda_arch], [no/*], [], [*/native], [AMPED_CUDA_NATIVE])
   AS_CASE([$with_cuda_arch],
@@ -179,7 +198,9 @@ AC_DEFUN([AMPED_CHECK_CUDA], [
        [amped_cuda_problem="no nvcc found"],
        [amped_cuda_version=`$NVCC --version 2>/dev/null | $SED -n 's/^.*release \([[0-9.]]*\).*$/\1/p'`
         AMPED_CUDA_ARCH_FLAGS
-        AS_IF([test "x$amped_cuda_problem" = x], [AMPED_CUDA_LINK])])
+        AS_IF([test "x$amped_cuda_problem" = x],
+          [AMPED_CUDA_PACK_FLAGS
+           AMPED_CUDA_LINK])])
      # Who names architectures or a compiler wants CUDA, where there is an nvcc.
      AS_IF([test "x$amped_cuda_problem" = x],
        [amped_cuda=yes],
@@ -199,7 +220,7 @@ AC_DEFUN([AMPED_CHECK_CUDA], [
      AS_IF([test "x$enable_sanitize" = xyes],
        [AC_MSG_WARN([AddressSanitizer keeps CUDA from starting unless
   ASAN_OPTIONS=protect_shadow_gap=0 is set; --without-cuda is better for unit tests])])],
-    [CUDA_LIBS= CUDA_ARCHFLAGS= CUDA_GROUP_ARCHFLAGS=])
+    [CUDA_LIBS= CUDA_ARCHFLAGS= CUDA_GROUP_ARCHFLAGS= CUDA_PACKFLAGS=])
   AM_CONDITIONAL([AMPED_CUDA], [test $amped_cuda = yes])
 
   AS_CASE([$with_cuda],

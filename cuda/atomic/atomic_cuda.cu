@@ -21,8 +21,8 @@ template <typename T, typename I> struct atomic_problem {
 };
 
 /* AMPED's Algorithm 2, kept for comparison (--kernel=published). A thread block has R x P threads:
- * each of the P columns takes one nonzero at a time, each of the R rows one component. Every
- * product is added atomically. Neighbouring nonzeros, which often have the same output row, go to
+ * threadIdx.y chooses one of P nonzeros, threadIdx.x one of R components. Every product is added
+ * atomically. Neighbouring nonzeros, which often have the same output row, go to
  * different multiprocessors: their additions wait less for one another than additions of one
  * multiprocessor. */
 template <typename T, typename I>

@@ -20,8 +20,8 @@ static const char what[] = "the copy for all modes";
 static const uint64_t sorted_most = 4096;
 static const uint64_t sorted_bytes = UINT64_C(100) << 10;
 
-/* Bundles are sorted if this divides the number of additions by at least sorting_saves, because
- * sorting takes time, too. */
+/* Bundles are sorted only if this makes the number of additions at least sorting_saves times
+ * smaller: sorting takes time, too. */
 static const uint64_t sorting_saves = 2;
 
 /* A mode's traversal of the pieces. */
@@ -652,8 +652,8 @@ static amped_status count_way(amped_copies_cuda *c, int mode, uint32_t *d_adds, 
   return keep_hot(c, mode, d_adds, n.hot, way);
 }
 
-/* Make each mode's traversal, or keep the existing one. Frequent rows are always listed anew:
- * groups of lanes take other stretches if rows have another length. */
+/* Make each mode's traversal if there is none yet. Frequent rows are listed anew in every call:
+ * with another R, the groups of lanes get other stretches of nonzeros. */
 static amped_status make_ways(amped_copies_cuda *c) {
   box_state *s = state_of(c);
   void *d_adds = nullptr;

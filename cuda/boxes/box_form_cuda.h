@@ -15,11 +15,11 @@ extern "C" {
 #endif
 
 extern const amped_copy_form_cuda amped_box_cuda_form;
-/* The same, but sums have the same bits in every run. */
+/* Boxes whose sums are 64-bit integers, so that they have the same bits in every run. */
 extern const amped_copy_form_cuda amped_box_fixed_cuda_form;
 
-/* Device memory that passes over the copy need in addition to the layout: parts of frequent rows,
- * and fixed sums. */
+/* Returns the device memory in bytes, in addition to the layout, for MTTKRP: the parts of frequent
+ * rows and, if `fixed`, integer sums of all rows with their scales. */
 uint64_t amped_box_sums_cuda_bytes(const amped_plan *plan, bool fixed);
 
 /* Returns AMPED_FAILED if a box's indices in a mode, or the parts of frequent rows, need more than

@@ -89,7 +89,7 @@ typedef struct amped_box_mttkrp_args {
   void *parts;      /* hot.parts rows of ld elements of the sums' type */
   uint32_t *adds;   /* [rows] counters of the counting jobs, saturating at UINT32_MAX */
   uint32_t *ticket; /* a counter for each 32 vectors of a row */
-  int64_t *fixed;   /* fixed sums, in place of the output; NULL: sums are floating point */
+  int64_t *fixed;   /* integer sums, in place of the output; NULL: sums are floating point */
   const double *scales;
 } amped_box_mttkrp_args;
 
@@ -101,7 +101,8 @@ amped_status amped_box_mttkrp_cuda(const amped_box_mttkrp_args *args);
 amped_status amped_box_mttkrp_f32(const amped_box_mttkrp_args *args);
 amped_status amped_box_mttkrp_f64(const amped_box_mttkrp_args *args);
 
-/* Store frequent rows, or all rows of fixed sums. Call after the last span. */
+/* Store the frequent rows in the output; with `fixed` (integer sums), all rows. Call after the last
+ * span. */
 amped_status amped_box_end_cuda(const amped_box_mttkrp_args *args);
 
 /* Make the scales of mode's fixed sums, so that most_nnz terms do not overflow. largest: as in

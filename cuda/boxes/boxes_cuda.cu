@@ -141,7 +141,8 @@ static amped_status create(amped_device *device, amped_factor_set *factors, cons
   return status;
 }
 
-/* Returns the bytes that the user's limit leaves in addition to the copy. */
+/* Returns the bytes of the user's limit that factors, workspaces and copies leave free; UINT64_MAX
+ * without a limit. */
 static uint64_t spare(const amped_tensor_part *part) {
   const uint64_t limit = part->device->options.device_memory;
   const uint64_t taken = part->copies.layout.device_bytes;

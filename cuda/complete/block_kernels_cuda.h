@@ -1,9 +1,9 @@
 /* Kernels of block fits (backend/block_fit.h). They enqueue their work on a stream and do not wait.
  *
- * A warp takes a strip (row_pieces_cuda.h), 32 consecutive nonzeros of any rows at a time, and
- * updates their targets. For a block of one column it also adds up the rows' sums, segment by
- * segment, and the lane of a row's last nonzero solves the row. Additions follow the order of the
- * nonzeros, so results have the same bits every time.
+ * A warp goes through a strip (row_pieces_cuda.h) and updates the targets of 32 consecutive
+ * nonzeros at a time, whatever their rows. For a block of one column it also adds up the rows'
+ * sums, segment by segment, and the lane of a row's last nonzero solves the row. Additions follow
+ * the order of the nonzeros, so results have the same bits every time.
  *
  * All pointers are device memory, except `fit` and the members of it that row_kernels_cuda.h
  * names. */
@@ -33,7 +33,7 @@ typedef struct amped_block_kernel_cuda_args {
   int first, components; /* first column of the block; components of the factors */
 } amped_block_kernel_cuda_args;
 
-/* Update the targets of a run's nonzeros to the block. */
+/* Update the targets of a run's nonzeros for the current block (s in block_fit.h). */
 amped_status amped_block_targets_cuda(const amped_block_kernel_cuda_args *args);
 
 /* For a block of one column: update the targets, except in a first block, and fit the run's pieces.

@@ -7,7 +7,7 @@
 
 namespace {
 
-/* Column of a lane's component c. g: the lane's place among the eight that hold a row. */
+/* Factor column of the c-th number that lane g of the eight lanes of a row holds. */
 template <int W> __device__ inline unsigned column_of(int c, unsigned g) {
   return W == 16 ? 2 * g + (unsigned)c : (unsigned)c / 4 * 32 + 4 * g + (unsigned)c % 4;
 }

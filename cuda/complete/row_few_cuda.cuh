@@ -168,9 +168,10 @@ __device__ inline float remainder_of(few_desk<W> *few, const float *x, float rig
   return right;
 }
 
-/* Solve and store row `row` of the block from `count` nonzeros, of which `seen` take part. Their
- * products are stored; each lane has the target of one nonzero, or 0. Adds the lane's share to
- * *squares and *penalty. Returns false, in all lanes, if the equations are too near to singular. */
+/* Solve row `row` of the block, and store it. The row has `count` nonzeros. few->products holds
+ * their products; bit i of takes_part: nonzero i takes part, `seen` in all. target: of the lane's
+ * nonzero, or 0. Adds the lane's share to *squares and *penalty. Returns false, in all lanes, if
+ * the equations are too near to singular. */
 template <int W, typename P>
 __device__ inline bool solve_few(const P &p, few_desk<W> *few, unsigned count, unsigned takes_part,
                                  unsigned seen, float target, uint64_t row, bool biased,

@@ -38,8 +38,9 @@ uint64_t equation_bytes(const amped_plan *plan) {
   return (plain > biased ? plain : biased) * sizeof(double);
 }
 
-/* Bytes of scratch memory for any number of columns: a bias or a block leaves fewer columns, and
- * smaller workspaces have more thread blocks. */
+/* Bytes of scratch memory: the maximum over 1 .. ncomps columns. A fit with a bias or of a block
+ * has fewer columns, and may need more memory: smaller workspaces are given to more thread blocks.
+ */
 uint64_t scratch_bytes(const amped_plan *plan) {
   uint64_t most = 0;
   for (int n = 1; n <= plan->ncomps; n++) {

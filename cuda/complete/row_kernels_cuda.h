@@ -61,7 +61,8 @@ typedef struct amped_row_kernel_cuda_args {
 
   double *scratch; /* scratch_bytes for each thread block */
   uint64_t scratch_bytes;
-  amped_row_fit_sums *sums; /* warps: [all strips], stored; else [AMPED_FIT_BLOCKS], added to */
+  amped_row_fit_sums *sums; /* warps store one entry per strip of the copy; thread blocks add to
+                               AMPED_FIT_BLOCKS entries */
 
   double mean_nonzeros; /* nonzeros per piece of the copy, on average */
 } amped_row_kernel_cuda_args;

@@ -812,8 +812,8 @@ amped_status launch_warps_with_history(const amped_row_kernel_cuda_args *args) {
                            : launch_warps<W, N, I, false, weighs, true>(args);
 }
 
-/* Fit rows with histories. Tensors of order 3 without weights have kernels of their own; in the
- * kernels of all other tensors a weight may be 1. */
+/* Fit rows with histories. Order 3 without weights has a kernel without weights. All other tensors
+ * share a kernel with weights, which are 1 if the tensor has none. */
 template <int W> amped_status launch_history(const amped_row_kernel_cuda_args *args) {
   return args->inputs == 2 && args->weights == nullptr
              ? launch_warps_with_history<W, 2, index32, false>(args)

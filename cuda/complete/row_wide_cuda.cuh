@@ -294,8 +294,8 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
     const unsigned coordinate = fresh(row);
     const unsigned column = column_at<W>(coordinate);
     const bool is_there = column < p.components;
-    /* Take the next piece's first nonzeros. Their rows are requested before this row is solved
-     * backwards. */
+    /* Take the next piece's first nonzeros. Their rows are then loaded during this row's back
+     * substitution. */
     if (++piece < end) {
       base = (unsigned)(piece->first - p.first);
       count = piece->count;

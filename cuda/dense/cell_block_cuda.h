@@ -46,14 +46,14 @@ amped_cell_room_bytes_cuda amped_cell_block_cuda_room(const amped_device *device
 amped_status amped_cell_block_cuda_contract(const amped_cell_block_cuda *block, int from, int end,
                                             const amped_cell_room_cuda *room);
 
-/* Make rows of the mode at `place` in the layout from T, the contraction of the same from and
- * end. */
+/* Make rows of the mode layout[place] from T, which contract made with the same `from` and `end`.
+ */
 amped_status amped_cell_block_cuda_rows(const amped_cell_block_cuda *block, int from, int end,
                                         int place, const amped_cell_room_cuda *room, void *d_out);
 
-/* Steps of the above, for callers that contract a slab piece by piece. First the arguments of a
- * contraction of `rows` indices of the slowest mode, with memory not set; then its operand; then
- * the number of the operand's rows that are made at a time, padded. */
+/* Steps of a contraction, for callers that contract a slab piece by piece. of: the arguments of a
+ * contraction of `rows` indices of the slowest mode, with memory not set. operand: its operand.
+ * operand_rows: the number of the operand's rows that are made at a time, padded. */
 amped_contract_cuda_args amped_contraction_cuda_of(const amped_device *device,
                                                    const amped_plan *plan,
                                                    const amped_dense_plan *dense, uint64_t rows,

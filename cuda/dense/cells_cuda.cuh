@@ -11,8 +11,7 @@ extern "C" {
 
 namespace {
 
-/* Template argument of a kernel for a cell type: float, double, or an unsigned word of 1, 2, 4 or 8
- * bytes. For words the kernel looks at `type`. */
+/* Four words of 4 bytes. */
 struct words4 {
   unsigned x[4];
 };
@@ -22,15 +21,15 @@ __device__ inline words4 load16(const unsigned char *at) {
   return {{v.x, v.y, v.z, v.w}};
 }
 
-/* widen: convert four cells from `at` on. If a cell has 8 bytes, the last two lie `next` bytes
- * behind the first two. */
-
 /* Returns the half float with these bits. A multiplication adjusts the exponent. */
 __device__ inline float half_float(unsigned bits) {
   const float size = __uint_as_float((bits & 0x7fffU) << 13) * 0x1p112F;
   return (bits & 0x8000U) != 0 ? -size : size;
 }
 
+/* Convert four cells from `at` on to T. The type of the pointer argument selects the cells: float,
+ * double, or an unsigned word of 1, 2, 4 or 8 bytes; `type` says what a word means. Cells of 8
+ * bytes: the last two lie `next` bytes behind the first two. */
 template <typename T>
 __device__ inline void widen(const unsigned char *at, int, amped_cell_type, const float *, T *out) {
   const words4 w = load16(at);

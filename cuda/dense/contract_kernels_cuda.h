@@ -23,8 +23,8 @@ amped_status amped_contract_words(const amped_contract_cuda_args *args, uint64_t
 amped_status amped_contract_long_words(const amped_contract_cuda_args *args, uint64_t parts,
                                        int column, int n);
 
-/* amped_contract_f32 by products of warp groups. Requires float cells, the device's caches.groups,
- * and n of 32, 64 or 128. */
+/* amped_contract_f32 with instructions of warp groups (wgmma). Requires float cells, the device's
+ * caches.groups, and n of 32, 64 or 128. */
 amped_status amped_contract_group(const amped_contract_cuda_args *args, uint64_t parts, int column,
                                   int n);
 

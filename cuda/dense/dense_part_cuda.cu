@@ -87,7 +87,8 @@ static void keep_larger(uint64_t *most, uint64_t bytes) {
   *most = bytes > *most ? bytes : *most;
 }
 
-/* Find the memory of every contraction that the plan's tree may need, and of the rows from it. */
+/* Find the workspace that is enough for any contraction of the plan's tree, and for the rows from
+ * it: of each buffer the largest size. */
 static void room_of_contractions(const amped_device *device, const amped_plan *plan,
                                  const amped_slab_layout_cuda *layout, room *r) {
   const int half = plan->order / 2;

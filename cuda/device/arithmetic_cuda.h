@@ -10,8 +10,8 @@ extern "C" {
 #endif
 
 /* *per_sec: multiply-adds per second in products of large matrices (amped_device_ops'
- * multiply_rate). With tf32, floats are rounded to TF32. The matrices use at most most_bytes of
- * device memory. */
+ * multiply_rate); 0 if the matrices do not fit in most_bytes of device memory. Floats: the faster
+ * of FP32 and three TF32 products; with tf32, one TF32 product. */
 amped_status amped_arithmetic_cuda(amped_vtype type, bool tf32, uint64_t most_bytes,
                                    cudaStream_t stream, double *per_sec);
 

@@ -44,8 +44,8 @@ void amped_device_cuda_stay_near(int ordinal);
  * *out is NULL for 0 bytes and after a failure; the message names `what`. Freeing NULL is
  * allowed. */
 amped_status amped_cuda_malloc(void **out, uint64_t bytes, const char *what);
-/* The same for memory that other GPUs copy to. Sizes of 2 MiB or more are rounded up to whole pages
- * of 2 MiB, which CUDA uses for them anyway. */
+/* amped_cuda_malloc for memory that other GPUs copy to. Sizes of 2 MiB or more are rounded up to
+ * whole pages of 2 MiB, which CUDA uses for them anyway. */
 amped_status amped_cuda_malloc_pages(void **out, uint64_t bytes, const char *what);
 amped_status amped_cuda_host_alloc(void **out, uint64_t bytes, const char *what);
 /* Record the error line of pinned host memory that cudaHostAlloc refused with `code`. Returns

@@ -65,7 +65,7 @@ __device__ inline void multiply_tf32(float *c, unsigned a0, unsigned a1, unsigne
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
-/* The same for doubles, with the same layout of fragments. */
+/* c += a b of doubles, with the layout of multiply_tf32. */
 __device__ inline void multiply_f64(double *c, double a0, double a1, double a2, double a3,
                                     double b0, double b1) {
 #if __CUDA_ARCH__ >= 900
@@ -116,8 +116,8 @@ __device__ inline void group_commit() {
   asm volatile("wgmma.commit_group.sync.aligned;" : : : "memory");
 #endif
 }
-/* Returns the descriptor of b: in units of 16 bytes its address, a stride of N between the halves
- * of the k, and a stride of 8 between groups of eight columns. */
+/* Returns the wgmma descriptor of b in shared memory, in units of 16 bytes: its address; the stride
+ * between the two halves of k, N; the stride between groups of eight columns, 8. */
 template <int N> __device__ inline uint64_t group_operand(const unsigned char *b) {
   return (uint64_t)((unsigned)__cvta_generic_to_shared(b) >> 4 & 0x3fffU) | (uint64_t)N << 16 |
          (uint64_t)8 << 32;
@@ -162,8 +162,8 @@ __device__ inline void group_multiply_tf32(float *c, const float *a, const unsig
   __trap();
 #endif
 }
-/* The same for 16 k in bfloat16. A lane's word has two k of a row. They are 2 t and 2 t + 1 in a[0]
- * and a[1], and eight more in a[2] and a[3]. */
+/* c += a b by a warp group, for 16 k in bfloat16. A lane's word has two k of a row. They are 2 t
+ * and 2 t + 1 in a[0] and a[1], and eight more in a[2] and a[3]. */
 template <int N>
 __device__ inline void group_multiply_bf16(float *c, const unsigned *a, const unsigned char *b,
                                            bool add) {

@@ -92,7 +92,7 @@ __device__ double sum_of_block(double x) {
   return sums[0];
 }
 
-/* Sum a b. Each thread block stores its part after its partial matrix. */
+/* Inner product of a and b. Each thread block stores its part after its partial gram matrix. */
 template <typename T>
 __global__ void dot(const T *a, const T *b, uint64_t n, unsigned elements, double *partials) {
   double sum = 0.0;
@@ -300,7 +300,8 @@ amped_status pass_by_blas(amped_dense_cuda *d, const void *d_output, uint64_t co
   return adds ? partial_sums(d, from, rows, count) : AMPED_OK;
 }
 
-/* The same, by cuBLAS or in one pass, as suits the length of rows. */
+/* Make new rows if d_output is not NULL, and the partial sums over them if `adds`: in one pass if
+ * rows are short, else by cuBLAS. */
 amped_status pass(amped_dense_cuda *d, const void *d_output, uint64_t count, bool keeps, bool adds,
                   void *d_rows) {
   d->used = (int)most(1, least((uint64_t)d->batch, amped_ceil_div(count, rows_each)));

@@ -31,8 +31,8 @@ typedef struct amped_row_pass {
 bool amped_row_pass_is_short(const amped_plan *plan);
 amped_status amped_row_pass_run(const amped_row_pass *pass, cudaStream_t stream);
 
-/* d_sums = the sum of `count` partial matrices: the gram, from the upper triangles, so that it is
- * exactly symmetric; then the sum of the elements that follow each of them. */
+/* Add up `count` partial results. d_sums = the gram, mirrored from the upper triangle so that it is
+ * exactly symmetric; then the inner product, one element after each partial matrix. */
 amped_status amped_row_pass_add_partials(const double *d_partials, int count, int ncomps,
                                          double *d_sums, cudaStream_t stream);
 

@@ -29,7 +29,8 @@ amped_status amped_coo_buffer_cuda_add(amped_coo_buffer_cuda *b, const amped_pla
                                        const amped_nonzeros *nonzeros, uint64_t room_bytes,
                                        cudaStream_t stream);
 
-/* Sort the buffer, append it to copies, and free it, also after a failure. */
+/* Sort the buffer, append its nonzeros to copies, and free the buffer, also after a failure.
+ * *repeats: nonzeros with the same coordinate as their predecessor; NULL: not wanted. */
 amped_status amped_coo_buffer_cuda_sort(amped_coo_buffer_cuda *b, const amped_plan *plan, int mode,
                                         uint64_t room_bytes, amped_copies_cuda *copies,
                                         cudaStream_t stream, uint64_t *repeats);

@@ -622,7 +622,7 @@ static amped_status count_splits(amped_list_part *p, uint64_t first, uint64_t co
   const receivers r = receivers_of(p);
   if (p->splits == 0)
     return AMPED_OK;
-  /* The distribution's windows may be shorter than this one. */
+  /* Buffers hold shape.window nonzeros, and `count` may be larger: count window by window. */
   for (uint64_t done = 0; done < count; done += p->shape.window) {
     const uint64_t n = count - done < p->shape.window ? count - done : p->shape.window;
     AMPED_TRY(launch_receivers(p, first + done, n, &r));

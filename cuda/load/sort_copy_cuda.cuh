@@ -479,8 +479,8 @@ static amped_status temporary_bytes(const loader<source> *l, uint64_t capacity, 
   return AMPED_OK;
 }
 
-/* Set the nonzeros of a piece and of a batch. The keys, numbers, batch and CUB's own memory fit in
- * the workspace, unless the piece is the least one. */
+/* Set the number of nonzeros per piece and per batch, so that keys, numbers, batch and CUB's memory
+ * fit in scratch_bytes. The least piece is used even if it does not fit. */
 template <typename source>
 static amped_status set_capacity(loader<source> *l, uint64_t nnz, uint64_t scratch_bytes) {
   uint64_t most = nnz < most_piece ? nnz : most_piece;

@@ -18,7 +18,8 @@ typedef enum number_layout {
   NUMBER_LONG /* a plane of 8 bytes, and more planes */
 } number_layout;
 
-/* Packed nonzeros. All pointers and numbers of nonzeros are relative to the first. */
+/* Packed nonzeros. planes, values, bits and starts begin at nonzero `first`; the list of rows and
+ * the dictionary are whole. */
 template <typename T, typename I> struct packed_nonzeros {
   number_layout layout;
   amped_packing packing;
@@ -27,8 +28,9 @@ template <typename T, typename I> struct packed_nonzeros {
   unsigned code_shift;
   unsigned code_mask;
   amped_ruler ruler; /* step 0: values are looked up */
-  float step;        /* the ruler's step if floats give bit-identical values; else 0 */
-  uint64_t first;    /* the first nonzero's number in the copy */
+  float step; /* the ruler's step, if values computed in float have the same bits as in double; else
+                 0 */
+  uint64_t first; /* the first nonzero's number in the copy */
   const void *planes[AMPED_MAX_PLANES];
   const T *values;
   const T *dictionary;

@@ -19,8 +19,8 @@ __global__ void __launch_bounds__(AMPED_BLOCK_THREADS)
   sum[i] = (T)all;
 }
 
-/* Returns the first of count ascending rows that is >= `row`. All lanes of a warp search
- * together. */
+/* Returns the index of the first of `count` ascending rows that is >= `row`; count if there is
+ * none. All lanes of a warp search together. */
 template <typename I>
 __device__ inline uint64_t first_from(const I *rows, uint64_t count, uint64_t row) {
   const unsigned lane = threadIdx.x % 32;

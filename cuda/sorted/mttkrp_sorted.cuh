@@ -51,8 +51,9 @@ namespace {
 constexpr unsigned fold_nonzeros = 128;
 constexpr unsigned whole_warp = 0xffffffffU;
 
-/* The argument of the kernel. All pointers and numbers of nonzeros are relative to the launch's
- * first nonzero. Inputs are in the kernel's order. */
+/* The argument of the kernel. Pointers to packed nonzeros, row bits and `starts` begin at the
+ * launch's first nonzero, number `first` of the copy. Other pointers and `blocks` are the whole
+ * copy's. Inputs are in the kernel's order (describe_inputs). */
 template <typename T, typename I> struct sorted_problem : packed_nonzeros<T, I> {
   typedef typename vector_of<T>::type vector;
   unsigned strip; /* nonzeros per group: whole packs */

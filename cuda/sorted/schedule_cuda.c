@@ -45,9 +45,10 @@ static void cut_smem(amped_cut_cuda *cut, const amped_plan *plan, int mode,
   cut->strip = cut->strip > least ? cut->strip : least;
 }
 
-/* The strips of a copy fill the GPU AMPED_WAVES times, the strips of a tile half as often. The
- * blocks of the preceding tile have then finished when a block looks at them. If rows are sent in
- * parts, thread blocks are half as long, because a part waits for its last blocks. */
+/* Choose the length of strips. The strips of a copy fill the GPU AMPED_WAVES times, the strips of a
+ * tile half as often. When a block waits for blocks of the preceding tile, these have then
+ * finished. If rows are sent in parts, strips are half as long, because a part waits for its last
+ * blocks. */
 void amped_schedule_cuda_shape(amped_cut_cuda *cut, const amped_plan *plan, int mode,
                                uint64_t segment, const amped_tiles_cuda *tiles,
                                int multiprocessors) {

@@ -54,10 +54,11 @@ typedef struct amped_block_cuda {
   uint64_t first;       /* number in the copy of its first nonzero */
   uint32_t count;       /* nonzeros, at least 1 */
   uint32_t predecessor; /* the block in which its first row begins: itself or an earlier block */
-  uint32_t links;       /* later blocks in which its last row continues, if that row begins here */
-  uint32_t tile;        /* number of its tile */
-  uint32_t before;      /* first of the earlier blocks that it waits for */
-  uint32_t befores;     /* their number: they may work on the same rows of the same output */
+  uint32_t links;  /* number of later blocks in which its last row continues; 0 if that row began in
+                      an earlier block */
+  uint32_t tile;   /* number of its tile */
+  uint32_t before; /* first of the earlier blocks that it waits for */
+  uint32_t befores; /* their number: they may work on the same rows of the same output */
 } amped_block_cuda;
 
 /* The row of a block's first nonzero, from row bits and row list. */

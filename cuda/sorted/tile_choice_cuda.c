@@ -65,9 +65,9 @@ static double all_tables(const amped_plan *plan, int mode) {
   return bytes;
 }
 
-/* Returns the rows that are loaded from device memory if the tables share `room` bytes of the
- * cache. The smallest table gets its part first, because its rows are used most often. `left_out`:
- * an input without a part, or -1. */
+/* Returns the expected number of factor rows that one MTTKRP loads from device memory, if the
+ * factors ("tables") share `room` bytes of the cache. The smallest table gets its part first,
+ * because its rows are used most often. left_out: an input that is not counted, or -1. */
 static double missed_rows(const amped_plan *plan, int mode, int left_out, double room) {
   const double nnz = (double)plan->modes[mode].copy.rank_nnz[plan->rank];
   bool taken[AMPED_MAX_ORDER] = {false};

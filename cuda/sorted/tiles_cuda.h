@@ -56,16 +56,17 @@ amped_tiles_cuda amped_tiles_cuda_none(void);
 uint64_t amped_tiles_cuda_shared(const amped_tiles_cuda *tiles);
 uint64_t amped_tiles_cuda_ranges(const amped_tiles_cuda *tiles);
 
-/* Returns about the nonzeros of a tile, for which thread blocks are cut. With parts, half of it,
- * because most ranges are then smaller. */
+/* Returns the typical number of nonzeros of a range, for cutting thread blocks: nnz per tile; with
+ * parts half of it, because most ranges are then smaller. */
 uint64_t amped_tiles_cuda_segment(const amped_tiles_cuda *tiles, uint64_t nnz);
 
-/* Upper bound of the entries of a row list in tiles; and number of nonzeros to allocate, with gaps,
- * because a tile begins with a pack. */
+/* list_rows: upper bound of the row list's entries. room: nonzeros to allocate, including the gaps
+ * before tiles, each of which begins with a pack. */
 uint64_t amped_tiles_cuda_list_rows(const amped_tiles_cuda *tiles, uint64_t nnz, uint64_t rows);
 uint64_t amped_tiles_cuda_room(const amped_tiles_cuda *tiles, uint64_t nnz, uint64_t pack);
 
-/* Returns about the device memory for sorting nnz nonzeros by tiles (reorder_cuda.h). */
+/* Returns the approximate bytes of device memory for sorting nnz nonzeros by tiles
+ * (reorder_cuda.h). */
 uint64_t amped_tiles_cuda_sort_bytes(uint64_t nnz);
 
 #ifdef __cplusplus

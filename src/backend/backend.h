@@ -120,7 +120,7 @@ typedef struct amped_requirement {
   uint64_t tiles[AMPED_MAX_ORDER]; /* number of tiles that order a copy; 0 or 1: none */
 } amped_requirement;
 
-/* One copy between a factor, from byte `offset`, and host memory. */
+/* A transfer between bytes offset .. offset + bytes of a factor and host memory. */
 typedef struct amped_host_copy {
   uint64_t offset;
   uint64_t bytes;
@@ -179,13 +179,13 @@ typedef struct amped_device_ops {
   amped_status (*gather_rate)(amped_device *device, const amped_plan *plan, uint64_t spare_bytes,
                               uint64_t rows, double *rows_per_sec);
   amped_status (*read_rate)(amped_device *device, uint64_t spare_bytes, double *bytes_per_sec);
-  /* Likewise: pairs of one multiplication and one addition per second, in products of large
-   * matrices of that type. Several cheaper products that together are as accurate count as one.
-   * With options->tf32: products of numbers rounded to TF32. */
+  /* Measured rate, within spare_bytes: pairs of one multiplication and one addition per second, in
+   * products of large matrices of that type. Several cheaper products that together are as accurate
+   * count as one. With options->tf32: products of numbers rounded to TF32. */
   amped_status (*multiply_rate)(amped_device *device, amped_vtype type, uint64_t spare_bytes,
                                 double *per_sec);
-  /* Likewise: bytes per second from pinned host memory to the device. NULL if device_pointers is
-   * false. */
+  /* Measured rate, within spare_bytes: bytes per second from pinned host memory to the device. NULL
+   * if device_pointers is false. */
   amped_status (*link_rate)(amped_device *device, uint64_t spare_bytes, double *bytes_per_sec);
 } amped_device_ops;
 

@@ -51,10 +51,10 @@
 #include "plan/plan.h"
 #include "tensor/sptensor.h"
 
-/* History of mode's own rows, in the backend's memory. Row i of the block has the history keep[i] *
- * equations' row at[i]; keep[i] = 0: no history, and the equations are not read. Rows without
- * nonzeros are not read either. No two rows share a row of equations. Address and size of
- * `equations` are multiples of 16 bytes, because kernels read 16 at a time. */
+/* History of mode's own rows, in the backend's memory. The history of row i of the block is keep[i]
+ * times row at[i] of `equations`. keep[i] = 0: no history; the equations are not read. If a row has
+ * no nonzeros, they are not read either. No two rows share a row of equations. Address and size of
+ * `equations` are multiples of 16 bytes, because kernels read 16 bytes at a time. */
 typedef struct amped_row_history {
   void *equations; /* rows of amped_equation_length numbers of the plan's value type */
   const uint64_t *at;
@@ -80,8 +80,8 @@ typedef struct amped_row_fit {
   /* History of the current mode; the caller's until solve_shared. Never with implicit. NULL:
    * none. */
   const amped_row_history *history;
-  /* Update the history only. Rows stay unchanged. Their history, which is not NULL, becomes the
-   * equations that they would have solved. Only sums.count is reported. */
+  /* Store each row's equations as its new history (`history`, not NULL), and do not solve them.
+   * Rows stay unchanged. Only sums.count is reported. */
   bool absorb;
 } amped_row_fit;
 

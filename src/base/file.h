@@ -73,7 +73,7 @@ bool amped_file_stamp_equal(const amped_file_stamp *a, const amped_file_stamp *b
 /* AMPED_BAD_INPUT: the file was changed or exchanged. This line replaces any error line recorded
  * earlier. */
 amped_status amped_file_changed(const char *path);
-/* The same error, if the open file was written since `before`; else AMPED_OK. */
+/* amped_file_changed, if the open file was written since `before`; else AMPED_OK. */
 amped_status amped_file_check_unchanged(int fd, const char *path, const amped_file_stamp *before);
 
 /* Do both names lead to one existing file? */

@@ -19,8 +19,8 @@
 #define HOLDER_BYTES 128
 #define HOST_BYTES 64
 
-/* Locks that this process holds, for its end by a signal. An entry is complete before it is set,
- * and is cleared before its name is freed. */
+/* Names of the locks that this process holds, for the signal handler (amped_file_lock_abandon). A
+ * name is complete before it is entered, and is struck out before it is freed. */
 static struct { char *volatile name; } taken[AMPED_MOST_LOCKS];
 
 static void enter(const amped_file_lock *lock) {

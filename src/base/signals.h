@@ -21,8 +21,8 @@ void amped_signals_saved(const char *text);
 /* Append this static text to the line, such as the option that saves something. */
 void amped_signals_advise(const char *advice);
 
-/* Print no line if `*told` is not 0: another process has reported the reason. If `*told` is
- * AMPED_JOB_ENDS, signals are no longer recorded: they end the process. */
+/* Do not print a signal's line while `*told` is not 0: another process has reported the reason. If
+ * `*told` is AMPED_JOB_ENDS, signals are no longer recorded: they end the process. */
 #define AMPED_JOB_ENDS 2
 void amped_signals_silence(const volatile int *told);
 

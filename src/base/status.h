@@ -23,7 +23,7 @@ typedef enum amped_status {
 amped_status amped_error(amped_status status, const char *where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same for a failed system call: appends strerror(errno_value). */
+/* amped_error for a failed system call: appends strerror(errno_value). */
 amped_status amped_error_errno(amped_status status, int errno_value, const char *where,
                                const char *format, ...) __attribute__((format(printf, 4, 5)));
 

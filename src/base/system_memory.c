@@ -90,9 +90,9 @@ static uint64_t least_of_groups(const char *root, const char *group,
   }
 }
 
-/* The same for the control groups of this process. Lines are "0::/GROUP" (version 2) and
- * "N:memory:/GROUP" (version 1). In a container, GROUP may be its name outside the container; then
- * the limit is found at the root. */
+/* The least value of `figure` over the control groups of this process and their parents. Lines are
+ * "0::/GROUP" (version 2) and "N:memory:/GROUP" (version 1). In a container, GROUP may be its name
+ * outside the container; then the limit is found at the root. */
 static uint64_t least_of_own_groups(uint64_t (*figure)(const char *folder)) {
   char line[PATH_BYTES / 2];
   uint64_t least = UINT64_MAX;

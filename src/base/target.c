@@ -122,7 +122,8 @@ void amped_target_close(amped_target *target) {
   target->folder = -1;
 }
 
-/* Duplicates a descriptor of this process: bytes follow the bytes written there before. */
+/* Opens descriptor N of this process, named by /dev/fd/N or similar, by duplicating it: new bytes
+ * follow the bytes written there before. Returns -1 for any other name. */
 static int open_own(const amped_target *t) {
   struct stat named;
   struct stat held;

@@ -25,7 +25,7 @@ typedef struct amped_target {
  * On failure there is nothing to close. Not collective; any thread. */
 amped_status amped_target_find(const char *path, amped_target *out);
 
-/* The same, but returns false without recording an error. */
+/* amped_target_find that returns false and records no error. */
 bool amped_target_look(const char *path, amped_target *out);
 
 /* Accepts a zeroed target: its path is "". */

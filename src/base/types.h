@@ -49,7 +49,7 @@ void amped_index_put(void *array, amped_itype type, uint64_t i, uint64_t v);
 double amped_value_get(const void *array, amped_vtype type, uint64_t i);
 void amped_value_put(void *array, amped_vtype type, uint64_t i, double v);
 
-/* The same for elements first .. first + count - 1. */
+/* Read and write elements first .. first + count - 1. */
 void amped_indices_get(const void *array, amped_itype type, uint64_t first, uint64_t count,
                        uint64_t *to);
 void amped_indices_put(void *array, amped_itype type, uint64_t first, uint64_t count,

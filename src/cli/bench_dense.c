@@ -91,8 +91,8 @@ static void release(sweeps *w) {
 
 /* --- medians ---------------------------------------------------------------------------------- */
 
-/* Collective: median seconds of one kind of mode's updates. With `contracts`: updates that contract
- * the tensor; else the other updates. NaN if there are none. */
+/* Collective: median seconds of one kind of mode's updates, on the slowest rank. contracts: updates
+ * that contract the tensor; else the other updates. NaN if there are none. */
 static double median_of_updates(const sweeps *w, int mode, bool contracts) {
   const amped_dense_plan *plan = &w->session->plan.dense;
   int count = 0;

@@ -106,6 +106,7 @@ static amped_status align(const amped_options *o, const amped_ktensor *a, const 
   if (a->order != b->order)
     return AMPED_OK; /* find_match refuses it */
   AMPED_TRY(amped_index_match_check(&of_a, &of_b));
+  amped_index_match_warn_names(&of_a, &of_b);
   for (int m = 0; m < a->order; m++)
     AMPED_TRY(align_mode(&of_a, &of_b, m, rows));
   return AMPED_OK;

@@ -175,14 +175,16 @@ static void set_clip(job *j) {
   j->problem.most = !c->given ? INFINITY : c->to_data ? d->values[d->count - 1] : c->most;
 }
 
-/* Collective: remove training entries from a set of validation or test entries. */
+/* Collective: remove training entries from a set of validation or test entries. Rank 0 warns of
+ * them and of entries that are held out of INPUT. */
 static amped_status drop_learnt(const job *j, const char *option, const char *path,
                                 amped_entry_set *set) {
   const amped_context context = amped_session_context(j->session);
   const char *input = j->session->options->input;
   const uint64_t all = set->total;
   uint64_t dropped = 0;
-  AMPED_TRY(amped_learnt_entries_drop(&context, set, &dropped));
+  uint64_t held_out = 0;
+  AMPED_TRY(amped_learnt_entries_drop(&context, set, &dropped, &held_out));
   if (dropped > 0 && dropped == all)
     return amped_comm_agree(
         context.comm,
@@ -195,6 +197,12 @@ static amped_status drop_learnt(const job *j, const char *option, const char *pa
     amped_warn("%s: %" PRIu64 " of its %" PRIu64
                " entries are also in %s and are learnt: they are left out of the error",
                path, dropped, all, input);
+  if (held_out > 0 && context.comm->rank == 0)
+    amped_warn(
+        "%s: %" PRIu64 " of its %" PRIu64
+        " entries are held out of %s and choose the sweep and the penalty: their error may be "
+        "a little too low; name entries that are not in INPUT",
+        path, held_out, all, input);
   return AMPED_OK;
 }
 

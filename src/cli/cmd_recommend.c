@@ -283,6 +283,7 @@ static amped_status rank_to_table(job *j, amped_json *json) {
 static amped_status steps(job *j, amped_json *json) {
   const char *model = j->o->args[0];
   const uint64_t number = (uint64_t)j->o->top;
+  char name[80];
   AMPED_TRY(amped_result_argument_read("recommend", model, &j->k));
   AMPED_TRY(amped_completion_file_read(model, j->k.order, j->k.dims, true, &j->c));
   AMPED_TRY(find_target(j));
@@ -291,6 +292,13 @@ static amped_status steps(job *j, amped_json *json) {
   AMPED_TRY(amped_predictor_create(&j->k, &j->c, &j->p));
   j->ranking.p = &j->p;
   j->ranking.most = number < j->k.dims[j->ranking.of] ? number : j->k.dims[j->ranking.of];
+  if (amped_completion_is_additive(&j->c, &j->k))
+    amped_warn(
+        "%s: its components are almost zero: biases alone rank, so that every index of %s "
+        "gets the same list; for lists that differ, complete with a smaller --reg or a larger "
+        "--rank",
+        model,
+        amped_format_mode(name, sizeof name, j->ranking.target, &j->k.labels[j->ranking.target]));
   AMPED_TRY(read_seen(j));
   return j->o->output != NULL ? rank_to_table(j, json) : rank_all(j, json);
 }

@@ -31,8 +31,9 @@ amped_status amped_cpd_outputs_check_names(const amped_options *o);
  * Checks the checkpoint as well; with resume, its previous generation only. */
 amped_status amped_cpd_outputs_look(const amped_options *o, amped_cpd_outputs *outputs);
 
-/* Replaces look for bench --whole, whose result is written next to the named file and removed after
- * timing. An existing file stays. AMPED_USAGE: the path is a pipe or a device. */
+/* For bench --whole, instead of amped_cpd_outputs_look: the result is written next to the named
+ * file and removed after timing. An existing file stays. AMPED_USAGE: the path is a pipe or a
+ * device. */
 amped_status amped_cpd_outputs_place(const amped_options *o, amped_cpd_outputs *outputs);
 
 /* Lock the files until free, so that no other run writes them. */

@@ -61,7 +61,8 @@ AMPED_INLINE TARGET void NAME(group)(VALUE before, VALUE start, const column_pla
   }
 }
 
-/* The same for nonzeros lo .. hi only, because other threads may update the other targets. */
+/* Update the targets and add up the sums of nonzeros lo .. hi only, because other threads may
+ * update the other targets. */
 AMPED_INLINE TARGET void NAME(part)(VALUE before, VALUE start, const column_places *c, int inputs,
                                     bool biased, bool is_short, int j, int lo, int hi,
                                     uint64_t take, VALUE *kept, NAME(sums) * s) {

@@ -363,7 +363,7 @@ static functions find_functions(amped_vtype type) {
 
 /* --- inputs ------------------------------------------------------------------------------------*/
 
-/* Values of a row of one column: now, bias, before, start. */
+/* Numbers per row if a block has one column: now, bias, before, start (backend/block_fit.h). */
 #define COLUMN_ROW 4
 
 /* Most bytes of a table, and the number of nonzeros per row of the table from which it pays. */

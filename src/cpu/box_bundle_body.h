@@ -67,7 +67,7 @@ AMPED_INLINE void NAME(columns_4)(box_work w, uint64_t c0, uint64_t run, SUM *su
   to[3] = END(to[3], d, NAME(whole_sum));
 }
 
-/* The same for one vector of 32 or 16 bytes. */
+/* Add a run to the sums of one vector of 32 or 16 bytes. */
 #define COLUMNS(name, VECTOR, SUMS)                                                                \
   AMPED_INLINE void NAME(name)(box_work w, uint64_t c0, uint64_t run, SUM * sum) {                 \
     const int n = w.inputs > 0 ? w.inputs : w.shape->inputs;                                       \

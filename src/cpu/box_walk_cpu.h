@@ -15,7 +15,7 @@
 
 #include "cpu/box_copy_cpu.h"
 
-/* Most additions of floats to one sum: a thousand equal terms lose 1e-5 of it. */
+/* Most additions to one sum in float. A thousand equal terms have a relative error of 1e-5. */
 #define AMPED_FLOAT_TERMS 512
 
 /* Place and type of a unit's sums. */
@@ -57,8 +57,8 @@ typedef struct amped_box_walk {
   uint32_t *hot_before; /* [words of hot] number of frequent rows before the word */
 } amped_box_walk;
 
-/* Make the walk of a finished copy, and set most[mode] of the copy's pieces. The caller zeroes *w
- * before, and calls free also if create fails. */
+/* Make mode's walk over a finished copy, and set the member most[mode] of the copy's pieces. The
+ * caller zeroes *w before. Call free also if create fails. */
 amped_status amped_box_walk_create(amped_box_walk *w, amped_box_copy *c, int mode, int threads);
 void amped_box_walk_free(amped_box_walk *w);
 

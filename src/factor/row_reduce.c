@@ -25,7 +25,7 @@ static uint64_t shared_rows(const amped_mode_plan *m, int rank) {
   return m->copy.splits[end].row - m->copy.splits[first].row;
 }
 
-/* Count the rows needed for parts and for sum: the maximum over modes. */
+/* Rows of the buffers `parts` and `sum`: the maximum over modes. */
 static void count_rows(const amped_plan *plan, uint64_t *parts, uint64_t *sum) {
   *parts = 0;
   *sum = 0;

@@ -20,8 +20,8 @@ typedef struct amped_generated_spec {
   uint64_t dims[AMPED_MAX_ORDER];
   int ncomps; /* 0: uniform cells; `noise`, `collinear` and `is_signed` are for models */
   double noise;
-  double collinear; /* mean cosine, below 1; 0: not adjusted, which gives 3/4 for positive entries,
-                       0 for signed */
+  double collinear; /* mean cosine of two columns of a factor, below 1; 0: not adjusted, which gives
+                       3/4 for positive entries, 0 for signed */
   bool is_signed;
   amped_cell_type type; /* float32 or float64 */
   uint64_t seed;

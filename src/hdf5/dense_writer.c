@@ -26,8 +26,8 @@ struct amped_dense_writer {
   uint64_t waiting;
 };
 
-/* Check the free disk space. The last chunk of each range is stored whole, so the file has at most
- * twice the cells' bytes. */
+/* Check the free disk space. The last chunk along the chunked dimension is stored whole, so the
+ * file has at most about twice the cells' bytes. */
 static amped_status check_room(const amped_dense_writer *w) {
   const amped_hdf5_dataset *d = &w->cells;
   const uint64_t chunks =

@@ -354,7 +354,8 @@ static void child(const subject *s, int answers) {
 
 /* --- in the parent --------------------------------------------------------------------------- */
 
-/* Wait for the verdict. *timed_out: none came in time. The pipe closes when the child ends. */
+/* Wait for the child's verdict. Returns false if none comes: the child ended without one, or
+ * *timed_out. */
 static bool receive(int fd, verdict *v, bool *timed_out) {
   double deadline = amped_time() + WALL_LIMIT_SEC;
   *timed_out = false;

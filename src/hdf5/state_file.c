@@ -466,11 +466,6 @@ void amped_state_file_sizes(const amped_state_file *f, uint64_t *state, uint64_t
     *journal += f->journals[i].open ? f->journals[i].end : 0;
 }
 
-uint64_t amped_state_file_bytes(const amped_state_head *head) {
-  const uint64_t held = head->keep * ((uint64_t)head->order + 1) * sizeof(uint64_t);
-  return 5 * (amped_state_base_bytes(head) + held + (UINT64_C(64) << 10));
-}
-
 /* --- reading ---------------------------------------------------------------------------------- */
 
 static amped_status read_base_rows(amped_state_file *f, int mode, uint64_t first, uint64_t count,

@@ -125,10 +125,6 @@ amped_status amped_state_file_drop(amped_state_file *file);
 /* Bytes of STATE and of its journals. */
 void amped_state_file_sizes(const amped_state_file *file, uint64_t *state, uint64_t *journal);
 
-/* Upper bound on the additional disk bytes of a state with this head: two states with their
- * journals, and one draft. */
-uint64_t amped_state_file_bytes(const amped_state_head *head);
-
 /* Read the whole state, including rows. AMPED_BAD_INPUT if anything is damaged. *sealed: every
  * dataset has a content hash. */
 amped_status amped_state_file_verify(amped_state_file *file, bool *sealed);

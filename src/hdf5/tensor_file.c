@@ -517,7 +517,7 @@ static uint64_t piece_count(uint64_t first, uint64_t n, uint64_t more) {
   return n - first < SCAN_PIECE + more ? n - first : SCAN_PIECE + more;
 }
 
-/* The same scans for a slab, with all threads. */
+/* Largest index of a slab, with all threads. */
 static uint64_t largest(const void *array, amped_itype type, uint64_t n) {
   uint64_t max = 0;
 #pragma omp parallel for schedule(static) reduction(max : max) if (n > SCAN_PIECE)

@@ -21,7 +21,7 @@
 
 struct amped_batch_cut {
   amped_input *input;
-  const amped_batch_indices *x;
+  amped_batch_indices *x;
   const amped_tensor_info *info;
   int mode; /* -1: boxes */
   uint64_t batch;
@@ -104,6 +104,11 @@ static amped_status find_order(const amped_batch_cut *c, uint64_t **order) {
     amped_warn("%s: labels of %s are not numbers, dates or times: batches come in alphabetical "
                "order, which may not be the order of time",
                amped_input_path(c->input), amped_format_mode(name, sizeof name, c->mode, labels));
+  if (amped_label_order_is_guess(labels))
+    amped_warn(
+        "%s: no label of %s shows which number is the day: they are taken as month/day/year; "
+        "if that is wrong, write them as year-month-day",
+        amped_input_path(c->input), amped_format_mode(name, sizeof name, c->mode, labels));
   AMPED_TRY(amped_alloc(order, labels->count, sizeof **order, "the order of labels"));
   amped_status status = amped_label_order(labels, *order);
   for (uint64_t k = 0; k < labels->count && same && status == AMPED_OK; k++)
@@ -230,7 +235,7 @@ static amped_status begin(amped_batch_cut *c) {
   return status;
 }
 
-amped_status amped_batch_cut_open(amped_input *input, const amped_batch_indices *x, int mode,
+amped_status amped_batch_cut_open(amped_input *input, amped_batch_indices *x, int mode,
                                   uint64_t batch, const amped_boxes *boxes, uint64_t known_nnz,
                                   amped_batch_cut **out) {
   amped_batch_cut *c = NULL;

@@ -28,7 +28,7 @@ typedef struct amped_batch_cut amped_batch_cut;
 
 /* Open a cut; it borrows input and indices until close. mode: cut along this mode; -1: into boxes.
  * known_nnz: entries of the state's first fit. */
-amped_status amped_batch_cut_open(amped_input *input, const amped_batch_indices *indices, int mode,
+amped_status amped_batch_cut_open(amped_input *input, amped_batch_indices *indices, int mode,
                                   uint64_t batch, const amped_boxes *boxes, uint64_t known_nnz,
                                   amped_batch_cut **out);
 void amped_batch_cut_close(amped_batch_cut *cut);

@@ -65,7 +65,7 @@ void amped_batch_indices_free(amped_batch_indices *x) {
 
 /* --- checks ----------------------------------------------------------------------------------- */
 
-amped_status amped_batch_indices_check(const amped_batch_indices *x, const char *name, int order,
+amped_status amped_batch_indices_check(amped_batch_indices *x, const char *name, int order,
                                        const amped_labels *labels) {
   amped_labels ours[AMPED_MAX_ORDER];
   const amped_index_side known = {x->path, x->order, x->dims, ours};
@@ -73,6 +73,9 @@ amped_status amped_batch_indices_check(const amped_batch_indices *x, const char 
   for (int m = 0; m < x->order; m++)
     ours[m] = (amped_labels){.name = x->names[m]};
   AMPED_TRY(amped_index_match_check(&known, &batch));
+  if (!x->names_compared)
+    amped_index_match_warn_names(&known, &batch);
+  x->names_compared = true;
   for (int m = 0; m < order; m++)
     if (x->labelled[m] && labels[m].count == 0 && !x->are_indices[m])
       return amped_error(AMPED_BAD_INPUT, name,

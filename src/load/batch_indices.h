@@ -19,6 +19,7 @@ typedef struct amped_batch_indices {
   bool are_indices[AMPED_MAX_ORDER];    /* labels are numbers of indices; a batch may have these
                                            instead */
   char *names[AMPED_MAX_ORDER];         /* names of modes, or NULL */
+  bool names_compared;                  /* a tensor was checked */
   amped_intern labels[AMPED_MAX_ORDER]; /* labels of the state */
   amped_intern staged[AMPED_MAX_ORDER]; /* new labels; staged label i has the index dims + i */
 } amped_batch_indices;
@@ -31,9 +32,9 @@ amped_status amped_batch_indices_create(const char *path, int order, const uint6
 void amped_batch_indices_free(amped_batch_indices *x);
 
 /* Does this tensor have the modes of the state? AMPED_BAD_INPUT if it has another order, if a mode
- * has another mode's name, or if it has only indices for state labels that are no indices. labels:
- * one per mode. */
-amped_status amped_batch_indices_check(const amped_batch_indices *x, const char *name, int order,
+ * has another mode's name, or if it has only indices for state labels that are no indices. Warns,
+ * for the first tensor only, of modes with other names than the state's. labels: one per mode. */
+amped_status amped_batch_indices_check(amped_batch_indices *x, const char *name, int order,
                                        const amped_labels *labels);
 
 /* Did the state's first fit have index i of a mode, with these labels? */

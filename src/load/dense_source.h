@@ -40,8 +40,9 @@ amped_status amped_dense_source_read(amped_dense_source *source, int slab_mode, 
                                      uint64_t slab_count, uint64_t first, uint64_t count,
                                      void *cells);
 
-/* The same for the whole tensor, in C's order of the modes whatever the layout. A file with another
- * layout is read in strides: use large ranges. */
+/* Read cells first .. first + count of the whole tensor, numbered in C's order of the modes, into
+ * the caller's memory. AMPED_BAD_INPUT, with the index, if a cell is not finite. If the file has
+ * another layout, it is read in strides: use large ranges. */
 amped_status amped_dense_source_read_c(amped_dense_source *source, uint64_t first, uint64_t count,
                                        void *cells);
 

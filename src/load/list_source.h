@@ -18,8 +18,8 @@
 
 typedef struct amped_list_source amped_list_source;
 
-/* Collective; the status is agreed. Arguments are borrowed until close. The worker's device is
- * open. */
+/* Collective; the status is agreed. Open the list of an input. parallel: all ranks read it, not
+ * rank 0 alone. Arguments are borrowed until close. The worker's device must be open. */
 amped_status amped_list_source_open(const amped_comm *comm, amped_input *input, bool parallel,
                                     const amped_worker *worker, amped_list_source **out);
 

@@ -22,10 +22,11 @@ struct amped_redistribute {
   /* The current mode: */
   int mode;           /* mode, or AMPED_BY_COORDINATE */
   uint64_t splits;    /* split iDps of the mode */
-  uint64_t *numbers;  /* [splits] number of the next nonzero that this rank partitions */
-  uint64_t *in_slab;  /* [splits] nonzeros in this rank's slab */
-  uint64_t *in_slabs; /* [splits] nonzeros in the slabs of all ranks */
-  uint64_t *passed;   /* [splits] number of the first nonzero in the next slabs */
+  uint64_t *numbers;  /* [splits] for each split iDp: the number in it of the nonzero that this rank
+                         partitions next */
+  uint64_t *in_slab;  /* [splits] nonzeros in this rank's share of the turn */
+  uint64_t *in_slabs; /* [splits] nonzeros in all shares of the turn */
+  uint64_t *passed;   /* [splits] number of the first nonzero of the next turn */
   /* Buffers of one round, [nranks] each: */
   uint64_t *counts;   /* nonzeros for every rank */
   uint64_t *arriving; /* nonzeros from every rank */
@@ -235,8 +236,8 @@ static amped_status set_mode(amped_redistribute *d, int mode) {
   return d->lists->deal_by(d->part, d->plan, mode);
 }
 
-/* Collective: numbers[k] = number of the first nonzero of split k in this rank's slab. Slabs of
- * lower ranks come before it in the list. The status is this rank's own. */
+/* Collective: numbers[k] = number of the first nonzero of split k in this rank's share of the turn.
+ * Shares of lower ranks come before it in the list. The status is this rank's own. */
 static amped_status number_slab(amped_redistribute *d, const turn *t) {
   const int splits = amped_comm_count(d->comm, d->splits);
   amped_status status = AMPED_OK;

@@ -19,8 +19,8 @@
 #define LOOKS 8
 #define LOOK_SEC 1.0
 
-/* Seconds that a node waits before it reports if all its ranks arrived, times one plus the node's
- * number. Nodes with missing ranks report first, then the other nodes in order. */
+/* A node whose ranks all arrived waits NODE_SEC x (1 + the node's number) seconds before it
+ * reports. So nodes with missing ranks report first, then the other nodes in order. */
 #define NODE_SEC 2.0
 
 /* RANK_SEC: seconds by which a rank reports later than the rank before it, while ranks cannot agree
@@ -81,8 +81,8 @@ static const char *describe(char *text, size_t size, const amped_heartbeat *p) {
   return text;
 }
 
-/* Writes "; rank 1 does not answer; rank 3 is still in read". Returns the number of ranks that did
- * not arrive. */
+/* Writes "; rank 1 does not answer (stopped or dead), last in read; rank 3 is still in read".
+ * Returns the number of ranks that did not arrive; the text names at most NAMED of them. */
 static int list_missing(const amped_watchdog *w, char *text, size_t size) {
   char phase[64];
   size_t used = 0;

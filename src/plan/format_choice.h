@@ -13,7 +13,8 @@
 /* A level of the memory hierarchy, and its rates for rows. */
 typedef struct amped_choice_level {
   uint64_t bytes; /* bytes of rows that fit; UINT64_MAX: device memory, the last level */
-  double gather_rate, add_rate; /* bytes per second of rows read here; of rows added to here */
+  double gather_rate, add_rate; /* bytes per second: of rows gathered from here; of rows to which
+                                   numbers are added here */
 } amped_choice_level;
 
 /* Rates of a device: about those measured on a GPU (docs/decisions/066-boxes-on-gpus.md). Rows

@@ -51,8 +51,8 @@ amped_status amped_balance_create(amped_balance *b, amped_placement placement,
                                   uint64_t limit, const int *owners);
 void amped_balance_free(amped_balance *b);
 
-/* Likewise for rows only: every rank gets the same number of consecutive iDps, and none is
- * split. */
+/* Place iDps by rows only: every rank gets the same number of consecutive iDps, and none is split.
+ * On failure there is nothing to free. */
 amped_status amped_balance_rows(amped_balance *b, uint64_t idp_count, int nranks);
 
 /* Most iDps of a rank: 1.25 times the even share of the iDps, or the even share rounded up if it is

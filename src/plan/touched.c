@@ -51,10 +51,11 @@ static uint64_t end_of(uint64_t piece, uint64_t length, uint64_t count) {
 
 /* --- owners ----------------------------------------------------------------------------------- */
 
-/* Numbers of rows per owner and per piece of the traversal. */
+/* Touched rows, counted by owner and by piece of the traversal. */
 typedef struct census {
   uint64_t nranks, pieces;
-  uint64_t *table; /* [pieces + 1][nranks] row 0: no piece; later, the numbers before a piece */
+  uint64_t *table; /* [pieces + 1][nranks] row i + 1: counts of piece i; row 0: zeros. After
+                      give_ranges, row i: the first new number of each owner in piece i */
   uint64_t *rows;  /* [pieces + 1] rows of all owners before a piece */
 } census;
 
@@ -80,8 +81,8 @@ static void add_pieces(census *c) {
   }
 }
 
-/* Turns the counts of pieces into the numbers of owners' first rows in them; sets dim and
- * owners. */
+/* Turns the table's counts into new row numbers: row i becomes each owner's first number in piece
+ * i. Sets dim and owners. */
 static amped_status give_ranges(amped_touched *t, census *c, uint64_t *counts) {
   const int nranks = (int)c->nranks;
   uint64_t width = 0;

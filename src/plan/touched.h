@@ -25,7 +25,7 @@ AMPED_BOTH static inline uint64_t amped_stream_slot(uint64_t index, int nranks) 
   return index / (AMPED_STREAM_BLOCK * (uint64_t)nranks) * AMPED_STREAM_BLOCK +
          index % AMPED_STREAM_BLOCK;
 }
-/* The inverse: the row at place `slot` of a rank. */
+/* The row at place `slot` of a rank's rows. */
 AMPED_BOTH static inline uint64_t amped_stream_index(uint64_t slot, int rank, int nranks) {
   return (slot / AMPED_STREAM_BLOCK * (uint64_t)nranks + (uint64_t)rank) * AMPED_STREAM_BLOCK +
          slot % AMPED_STREAM_BLOCK;

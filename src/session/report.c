@@ -139,7 +139,8 @@ static uint64_t most_streamed(const amped_plan *plan, int mode, const rank_need 
 }
 
 /* Describe where mode's copy lies: "resident", "resident, in 15 tiles", or "62.1 % on the device,
- * 1.2 GiB streamed a sweep". */
+ * 1.2 GiB streamed a sweep", with "at least" and "at most" on several ranks. If the mode has no
+ * copy of its own: the mode whose copy it uses. */
 static const char *describe_place(char *buffer, size_t size, const amped_plan *plan, int mode,
                                   const rank_need *needs) {
   char bytes[32];
@@ -147,7 +148,7 @@ static const char *describe_place(char *buffer, size_t size, const amped_plan *p
   uint64_t streamed = most_streamed(plan, mode, needs, &resident);
   bool many = plan->nranks > 1;
   if (!amped_plan_has_copy(plan, mode))
-    (void)snprintf(buffer, size, "in that of mode %d%s%s", plan->boxed + 1,
+    (void)snprintf(buffer, size, "in the copy of mode %d%s%s", plan->boxed + 1,
                    streamed > 0 ? ", streamed anew: " : "",
                    streamed > 0 ? amped_format_bytes(bytes, streamed) : "");
   else if (streamed == 0 && needs[0].required.tiles[mode] > 1)

@@ -15,8 +15,8 @@
 /* Entries that are read at a time. */
 #define SLAB (UINT64_C(1) << 16)
 
-/* Workspace. The store has only the rows of this rank's blocks, numbered by their place in the
- * block: so it owns all its rows. */
+/* Workspace. The store has only this rank's own rows, numbered by their place in the block. It is
+ * made for one rank (nranks = 1), so it counts every row as own. */
 typedef struct work {
   const amped_session *session;
   amped_state_head head;

@@ -16,8 +16,8 @@ void amped_stream_begin_require(const amped_worker *worker, const amped_plan *pl
 uint64_t amped_stream_begin_bytes(const amped_plan *plan, bool biased, amped_history history);
 
 /* Collective; the status is agreed. Writes the state. The session's input must be open, and the
- * context's factors must be the factors of the best sweep. file: reserved, on rank 0. labels: one
- * per mode, on rank 0. keep: most held-out entries that the state keeps. */
+ * context's factors must be the factors of the best sweep. On rank 0, file: from
+ * amped_state_file_reserve; labels: one per mode. keep: most held-out entries in the state. */
 amped_status amped_stream_begin(const amped_session *session, const amped_complete_problem *problem,
                                 const amped_complete_best *best, const amped_labels *labels,
                                 amped_state_file *file, uint64_t keep, amped_history history);

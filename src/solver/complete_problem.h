@@ -42,7 +42,8 @@ amped_status amped_complete_modes_find(const amped_complete_options *options, co
                                        const amped_plan *plan, const amped_labels *labels,
                                        bool context[AMPED_MAX_ORDER], int *ranked);
 
-/* The same with rank 0's labels. Set the problem's ranked mode, the fit's priors and pulls, and
+/* Collective; the status is agreed. Find the context modes and the ranked mode with rank 0's
+ * labels, and set them on every rank: the problem's ranked mode, the fit's priors and pulls, and
  * the start's context modes. */
 amped_status amped_complete_problem_set_modes(const amped_context *context, const char *of,
                                               const amped_labels *labels,

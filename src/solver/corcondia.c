@@ -116,8 +116,9 @@ static amped_status add_pass(core *c, bool first) {
   return AMPED_OK;
 }
 
-/* Run all passes. The digits of a pass's number are the turns of the modes. The mode with fewest
- * rows turns most often. */
+/* Run all passes. A pass has a turn (put_turned) for each mode except the first and the last of
+ * c->modes: the digits of the pass's number to base R. Among these modes, the one with the fewest
+ * rows changes in every pass. */
 static amped_status add_passes(core *c) {
   const uint64_t n = (uint64_t)c->context->plan->ncomps;
   const int last = c->context->plan->order - 1;

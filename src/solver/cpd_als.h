@@ -25,8 +25,8 @@ const amped_solver *amped_cpd_solver_of(amped_accelerate how);
 amped_status amped_cpd_als(const amped_context *context, const amped_iterate_options *options,
                            amped_solver_result *result);
 
-/* The same, with the acceleration and the row rule of `how`. before: second set of factors, from
- * the same checkpoint as options->start; used only if `how` accelerates. */
+/* amped_cpd_als with the acceleration and the row rule of `how`. before: second set of factors,
+ * from the same checkpoint as options->start; used only if `how` accelerates. */
 amped_status amped_cpd_run(const amped_context *context, const amped_cpd_options *how,
                            const amped_saved_factors *before, const amped_iterate_options *options,
                            amped_solver_result *result);

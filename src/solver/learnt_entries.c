@@ -15,6 +15,8 @@
 /* Bits of the filter of hashes: most nonzeros have no entry with their hash. */
 #define FILTER_BITS (UINT64_C(1) << 24)
 
+#define LEARNT (UINT64_C(1) << 32)
+
 static const char what[] = "entries that may be learnt";
 
 /* Entries first .. first + count of all ranks. */
@@ -22,7 +24,8 @@ typedef struct part {
   uint64_t first, count;
   uint64_t *hashes;  /* [PART] in order of entries; sorted ascending later */
   uint64_t *numbers; /* [PART] entries, in order of hashes */
-  uint64_t *learnt;  /* [PART] in order of entries: 1 if it is learnt */
+  uint64_t *found;   /* [PART] in order of entries: training nonzeros of its cell, in units of
+                        LEARNT, plus those held out */
   uint64_t *filter;
   uint64_t *positions[AMPED_MAX_ORDER]; /* [SLAB] of nonzeros */
   bool *held;                           /* [SLAB] */
@@ -32,7 +35,7 @@ typedef struct part {
 static amped_status make_part(part *p, int order) {
   AMPED_TRY(amped_alloc(&p->hashes, PART, sizeof *p->hashes, what));
   AMPED_TRY(amped_alloc(&p->numbers, PART, sizeof *p->numbers, what));
-  AMPED_TRY(amped_alloc(&p->learnt, PART, sizeof *p->learnt, what));
+  AMPED_TRY(amped_alloc(&p->found, PART, sizeof *p->found, what));
   AMPED_TRY(amped_alloc(&p->filter, FILTER_BITS / 64, sizeof *p->filter, what));
   for (int m = 0; m < order; m++)
     AMPED_TRY(amped_alloc(&p->positions[m], SLAB, sizeof *p->positions[m], what));
@@ -43,7 +46,7 @@ static amped_status make_part(part *p, int order) {
 static void free_part(part *p) {
   amped_free(p->hashes);
   amped_free(p->numbers);
-  amped_free(p->learnt);
+  amped_free(p->found);
   amped_free(p->filter);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_free(p->positions[m]);
@@ -69,7 +72,7 @@ static uint64_t place_of(const part *p, const amped_entry_set *set, uint64_t i) 
 /* Collective. Gather the hashes of all ranks' entries of the part. */
 static void share_hashes(const amped_comm *comm, const amped_entry_set *set, part *p) {
   memset(p->hashes, 0, p->count * sizeof *p->hashes);
-  memset(p->learnt, 0, p->count * sizeof *p->learnt);
+  memset(p->found, 0, p->count * sizeof *p->found);
   memset(p->filter, 0, FILTER_BITS / 8);
   for (uint64_t i = 0; i < set->count; i++)
     if (place_of(p, set, i) < PART)
@@ -81,13 +84,13 @@ static void share_hashes(const amped_comm *comm, const amped_entry_set *set, par
   }
 }
 
-/* Mark the entries with the hash of a training nonzero. */
-static void mark(part *p, uint64_t hash) {
+/* Add to the entries with this hash. */
+static void mark(part *p, uint64_t hash, uint64_t what_is_found) {
   if (!(p->filter[hash % FILTER_BITS / 64] >> hash % 64 & 1))
     return;
   for (uint64_t at = amped_sort_find(p->hashes, p->count, hash);
        at < p->count && p->hashes[at] == hash; at++)
-    p->learnt[p->numbers[at]] = 1;
+    p->found[p->numbers[at]] += what_is_found;
 }
 
 static amped_status look_through(const amped_context *context, part *p) {
@@ -102,28 +105,34 @@ static amped_status look_through(const amped_context *context, part *p) {
     AMPED_TRY(worker->format->row_fit->view(worker->tensor, first, count, p->positions, p->held,
                                             p->weights));
     for (uint64_t k = 0; k < count; k++)
-      if (!p->held[k] && p->weights[k] > 0.0)
-        mark(p, hash_of(plan->order, p->positions, k));
+      if (p->held[k] || p->weights[k] > 0.0)
+        mark(p, hash_of(plan->order, p->positions, k), p->held[k] ? 1 : LEARNT);
   }
   return AMPED_OK;
 }
 
-/* Mark own entries of the part that are learnt. */
-static void strike(const part *p, const amped_entry_set *set, bool *struck) {
+/* Mark own entries of the part that are learnt. Returns how many are held out, but not learnt. */
+static uint64_t strike(const part *p, const amped_entry_set *set, bool *struck) {
+  uint64_t held_out = 0;
   for (uint64_t i = 0; i < set->count; i++)
-    if (place_of(p, set, i) < PART)
-      struck[i] = p->learnt[place_of(p, set, i)] > 0;
+    if (place_of(p, set, i) < PART) {
+      const uint64_t found = p->found[place_of(p, set, i)];
+      struck[i] = found >= LEARNT;
+      held_out += found > 0 && found < LEARNT;
+    }
+  return held_out;
 }
 
-/* Collective; the status is agreed. struck = [set->count], true for entries that are learnt. */
+/* Collective; the status is agreed. struck = [set->count], true for entries that are learnt.
+ * *held_out = this rank's entries that are held out. */
 static amped_status find_learnt(const amped_context *context, amped_entry_set *set, part *p,
-                                bool *struck) {
+                                bool *struck, uint64_t *held_out) {
   for (p->first = 0; p->first < set->total; p->first += PART) {
     p->count = set->total - p->first < PART ? set->total - p->first : PART;
     share_hashes(context->comm, set, p);
     AMPED_TRY(amped_comm_agree(context->comm, look_through(context, p)));
-    amped_comm_sum_u64(context->comm, p->learnt, amped_comm_count(context->comm, p->count));
-    strike(p, set, struck);
+    amped_comm_sum_u64(context->comm, p->found, amped_comm_count(context->comm, p->count));
+    *held_out += strike(p, set, struck);
   }
   return AMPED_OK;
 }
@@ -146,16 +155,17 @@ static void close_up(const amped_comm *comm, amped_entry_set *set, const bool *s
 }
 
 amped_status amped_learnt_entries_drop(const amped_context *context, amped_entry_set *set,
-                                       uint64_t *dropped) {
+                                       uint64_t *dropped, uint64_t *held_out) {
   const uint64_t all = set->total;
   part p = {.first = 0};
   bool *struck = NULL;
-  *dropped = 0;
+  *dropped = *held_out = 0;
   amped_status status = make_part(&p, set->order);
   if (status == AMPED_OK)
     status = amped_calloc(&struck, set->count, sizeof *struck, what);
   AMPED_GO(done, amped_comm_agree(context->comm, status));
-  AMPED_GO(done, find_learnt(context, set, &p, struck));
+  AMPED_GO(done, find_learnt(context, set, &p, struck, held_out));
+  amped_comm_sum_u64(context->comm, held_out, 1);
   close_up(context->comm, set, struck);
   AMPED_GO(done, amped_entry_set_finish(context, set));
   *dropped = all - set->total;

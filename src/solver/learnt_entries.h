@@ -6,10 +6,11 @@
 #include "solver/entry_set.h"
 
 /* Collective; the status is agreed. Remove these entries from the set, which is finished before and
- * after. *dropped = their number on all ranks. Cells are compared by a hash of 64 bits. Takes 48
- * bytes of host memory per entry on every rank, for 2^20 entries at a time, and traverses the
- * rank's nonzeros once per such part. */
+ * after. *dropped = their number on all ranks. *held_out = the number of entries, of all ranks,
+ * whose cell has a nonzero that is held out, and none that is learnt: they stay in the set. Cells
+ * are compared by a hash of 64 bits. Takes 48 bytes of host memory per entry on every rank, for
+ * 2^20 entries at a time, and traverses the rank's nonzeros once per such part. */
 amped_status amped_learnt_entries_drop(const amped_context *context, amped_entry_set *set,
-                                       uint64_t *dropped);
+                                       uint64_t *dropped, uint64_t *held_out);
 
 #endif

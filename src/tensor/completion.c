@@ -169,6 +169,37 @@ void amped_completion_unscale(amped_completion *c, amped_ktensor *k) {
   c->scale = 1.0;
 }
 
+/* Largest absolute number of column r of a mode. */
+static double most_of_column(const amped_ktensor *k, int mode, int r) {
+  double most = 0.0;
+  for (uint64_t i = 0; i < k->dims[mode]; i++)
+    most = fmax(most, fabs(k->factors[mode][i * (uint64_t)k->ncomps + (uint64_t)r]));
+  return most;
+}
+
+bool amped_completion_is_additive(const amped_completion *c, const amped_ktensor *k) {
+  double range = 0.0; /* of the sum of all modes' biases */
+  double most = 0.0;  /* of the sum of all components */
+  if (!c->biased)
+    return false;
+  for (int m = 0; m < k->order; m++) {
+    double least_bias = INFINITY;
+    double most_bias = -INFINITY;
+    for (uint64_t i = 0; i < k->dims[m]; i++) {
+      least_bias = fmin(least_bias, c->bias[m][i]);
+      most_bias = fmax(most_bias, c->bias[m][i]);
+    }
+    range += most_bias - least_bias;
+  }
+  for (int r = 0; r < k->ncomps; r++) {
+    double product = fabs(k->weights[r]);
+    for (int m = 0; m < k->order; m++)
+      product *= most_of_column(k, m, r);
+    most += product;
+  }
+  return most <= 1e-3 * range;
+}
+
 double amped_completion_error(const amped_completion *c, amped_completion_set set) {
   const amped_completion_errors *e = &c->errors[set];
   return e->count >= c->best_sweep && c->best_sweep > 0 ? e->values[c->best_sweep - 1]

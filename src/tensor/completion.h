@@ -49,7 +49,8 @@ typedef struct amped_completion {
   uint64_t input_hash; /* hash of the completed tensor (sptensor.h); 0: unknown */
   uint64_t split_seed; /* seed of the hold-out */
   double holdout;      /* held-out share of the entries, 0 to 1 */
-  uint64_t best_sweep; /* sweep of this model; at least 1. No stored list of errors is shorter */
+  uint64_t best_sweep; /* sweep of this model, at least 1. Every stored list of errors has at least
+                          this many values */
   amped_completion_errors errors[AMPED_COMPLETION_SETS];
 } amped_completion;
 
@@ -69,7 +70,8 @@ amped_status amped_completion_set_errors(amped_completion *c, amped_completion_s
 /* Normalise k, whose weights must be 1, and store the lengths of its columns. */
 amped_status amped_completion_normalise(amped_completion *c, amped_ktensor *k);
 
-/* The inverse, so that sweeps can continue from k: columns absorb the weights, which become 1.
+/* Undo amped_completion_normalise, so that sweeps can continue from k: columns absorb the weights,
+ * which become 1.
  *
  * If c has lengths, columns get them. If not (order 0: c is no model), the columns of a component
  * get equal lengths. In context modes they get the mean 1 instead, if their entries have mostly one
@@ -79,6 +81,11 @@ void amped_completion_stretch(const amped_completion *c, const bool *context, am
 /* Turn model and biases into the values' own units: weights and biases absorb the scale, which
  * becomes 1. */
 void amped_completion_unscale(amped_completion *c, amped_ktensor *k);
+
+/* Are the components negligible? True if there are biases, and the components together change no
+ * value by more than a thousandth of the range of the biases: the order of values then hardly
+ * depends on which rows of other modes they are for. */
+bool amped_completion_is_additive(const amped_completion *c, const amped_ktensor *k);
 
 /* The error of the model, after its best sweep; NaN if unknown. */
 double amped_completion_error(const amped_completion *c, amped_completion_set set);

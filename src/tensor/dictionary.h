@@ -17,8 +17,8 @@ typedef struct amped_dictionary {
 /* Make the dictionary of values[0 .. n). Stops as soon as there are too many distinct values. */
 amped_status amped_dictionary_find(amped_dictionary *d, const double *values, uint64_t n);
 
-/* The same for values in pieces: begin, add the pieces, end, which makes the dictionary. drop frees
- * a search without a result; it accepts a zeroed search. */
+/* Make the dictionary of values in pieces: begin, add the pieces, end, which makes the dictionary.
+ * drop frees a search without a result; it accepts a zeroed search. */
 typedef struct amped_dictionary_search {
   double *slots;
   bool *taken;

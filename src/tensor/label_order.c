@@ -314,6 +314,23 @@ amped_label_kind amped_label_kind_of(const amped_labels *labels) {
   return form < FORMS ? forms[form].kind : AMPED_LABELS_TEXT;
 }
 
+bool amped_label_order_is_guess(const amped_labels *labels) {
+  char text[FORM_BYTES];
+  double month_first = 0.0;
+  double day_first = 0.0;
+  bool differ = false;
+  const size_t form = form_of(labels);
+  if (form == FORMS || forms[form].take != form_month_first)
+    return false;
+  for (uint64_t i = 0; i < labels->count; i++) {
+    if (!text_of(labels, i, text) || !form_day_first(text, &day_first))
+      return false;
+    (void)form_month_first(text, &month_first);
+    differ = differ || month_first < day_first || month_first > day_first;
+  }
+  return differ;
+}
+
 /* ---- order ----------------------------------------------------------------------------------- */
 
 typedef struct entry {

@@ -45,7 +45,7 @@ typedef struct amped_match_side {
   const double *lengths[AMPED_MAX_ORDER];
 } amped_match_side;
 
-/* The same match from inner products of columns. products[m], for mode m, has a's ncomps rows and
+/* amped_match_find from inner products of columns. products[m], for mode m, has a's ncomps rows and
  * b's ncomps columns, row-major; the call turns it into cosines. */
 amped_status amped_match_of_products(int order, const amped_match_side *a,
                                      const amped_match_side *b, double *const *products,

@@ -29,7 +29,8 @@ static void add_row(const amped_partition *p, uint64_t row, uint64_t nnz) {
   *count += nnz;
 }
 
-/* Adds a block of rows. Returns the number of rows that begin after the first of them. */
+/* Counts a block of n nonzeros; rows[k]: the row of nonzero k, ascending. Returns the number of
+ * rows that begin after nonzero 0. */
 static uint64_t add_block(const amped_partition *p, const uint64_t *rows, uint64_t n) {
   uint64_t begins = 0;
   uint64_t row = 0; /* its first nonzero */

@@ -24,8 +24,8 @@ amped_status amped_partition_create(amped_partition *p, uint64_t dim, const uint
                                     uint64_t nnz);
 void amped_partition_free(amped_partition *p);
 
-/* The same for output indices of any type, in pieces: begin, append every piece. All threads count.
- * The caller frees p. */
+/* Count the iDps of output indices of any type, in pieces: begin, append every piece. All threads
+ * count. The caller frees p. */
 typedef struct amped_partition_count {
   amped_partition *p;
   uint64_t row;  /* last output index so far */

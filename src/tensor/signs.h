@@ -18,8 +18,9 @@ typedef struct amped_signs {
 
 void amped_signs_find(const amped_ktensor *k, amped_signs *out);
 
-/* The same without modes that have kept[mode]; their columns do not change. For nonnegative modes,
- * and for a completion model's context modes, in which an entry of 1 means "as on average". */
+/* amped_signs_find without modes that have kept[mode]; their columns do not change. For nonnegative
+ * modes, and for a completion model's context modes, in which an entry of 1 means "as on average".
+ */
 void amped_signs_find_but(const amped_ktensor *k, const bool *kept, amped_signs *out);
 
 #endif

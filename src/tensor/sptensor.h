@@ -49,8 +49,9 @@ amped_status amped_sptensor_order(const amped_sptensor *t, int mode, uint64_t *a
 amped_status amped_sptensor_merge(amped_sptensor *t, amped_duplicates how, const char *where,
                                   uint64_t *found);
 
-/* The same, piece by piece, in the order of mode 0. The last nonzero that a call leaves must be the
- * first of the next piece. `group`, zeroed before the first piece, describes this nonzero. */
+/* Merge duplicate coordinates piece by piece, in the order of mode 0. The last nonzero that a call
+ * leaves must be the first of the next piece. `group`, zeroed before the first piece, describes
+ * this nonzero. */
 typedef struct amped_sptensor_group {
   uint64_t count; /* nonzeros merged into one */
   long double total;

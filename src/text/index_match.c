@@ -50,6 +50,18 @@ amped_status amped_index_match_check(const amped_index_side *known, const amped_
   return AMPED_OK;
 }
 
+void amped_index_match_warn_names(const amped_index_side *known, const amped_index_side *file) {
+  char theirs[128];
+  char ours[128];
+  for (int m = 0; m < file->order; m++)
+    if (file->labels[m].name != NULL && known->labels[m].name != NULL &&
+        !same_name(&file->labels[m], &known->labels[m]))
+      amped_warn("%s: column %s is taken for %s of %s, by its place; if it is another, name the "
+                 "columns in the order of %s with --keys",
+                 file->path, amped_format_name(theirs, sizeof theirs, &file->labels[m]),
+                 amped_format_name(ours, sizeof ours, &known->labels[m]), known->path, known->path);
+}
+
 /* --- numbers ---------------------------------------------------------------------------------- */
 
 uint64_t amped_index_of_number(const amped_labels *labels, uint64_t dim, const char *text,

@@ -34,6 +34,9 @@ typedef struct amped_index_side {
  * of the file has the name of another mode of the known side. */
 amped_status amped_index_match_check(const amped_index_side *known, const amped_index_side *file);
 
+/* Warn of each mode that has one name in the file and another on the known side, after a check. */
+void amped_index_match_warn_names(const amped_index_side *known, const amped_index_side *file);
+
 typedef enum amped_index_rule {
   AMPED_INDEX_SAME,
   AMPED_INDEX_BY_LABEL,  /* both sides have labels */

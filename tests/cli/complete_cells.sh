@@ -38,9 +38,15 @@ for ranks in 1 2; do
 done
 expect 3 "all of its .* entries are also in train.tns" on 2 complete train.tns --rank=2 --reg=1 --holdout=0 --test=train.tns \
   -o none.h5
-# What is held out is not learnt.
-expect 0 "test: rmse" on 1 complete train.tns --rank=2 --reg=1 --iters=5 --holdout=20% --test=train.tns -o half.h5 \
-  --overwrite
+# What is held out is not learnt, but chooses the sweep.
+for ranks in 1 3; do
+  expect 0 "warning: train.tns: \([0-9]*\) of its 300 entries are held out of train.tns and choose the sweep" on $ranks \
+    complete train.tns --rank=2 --reg=1 --iters=5 --holdout=20% --test=train.tns -o half.h5 --overwrite
+  held=$(sed -n 's/.*held out to validate: \([0-9]*\) of 300 .*/\1/p' out)
+  same "entries that are held out" "$(sed -n 's/.*train.tns: \([0-9]*\) of its 300 entries are held out of.*/\1/p' err)" "$held"
+  same "the others are learnt" "$(sed -n 's/.*train.tns: \([0-9]*\) of its 300 entries are also in.*/\1/p' err)" \
+    $((300 - held))
+done
 # Repeated cells of a test are judged as they are.
 (cat apart.tns && cat apart.tns) >twice.tns
 expect 0 "to test: 200 entries" on 1 complete train.tns --rank=2 --reg=1 --iters=5 --test=twice.tns -o twice.h5

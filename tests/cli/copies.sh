@@ -42,7 +42,7 @@ fits_agree p.h5 1e-9 --rank=3 --iters=40 --tol=0 --precision=double # near 1: pr
 expect 0 "" on 3 b.h5 --rank=2,4 --starts=2 --iters=3 --copies=one -o several.h5 -q
 expect 0 "core consistency" on 3 b.h5 --rank=2 --iters=3 --copies=one --corcondia --nowrite
 expect 0 "one copy for all modes: .* a copy for each mode would take" on 2 b.h5 --copies=one --plan
-expect 0 "in that of mode 3" on 2 b.h5 --copies=one --plan
+expect 0 "in the copy of mode 3" on 2 b.h5 --copies=one --plan
 
 # Any input, any readers, any threads: the same bits; on GPUs those are asked for.
 always=
@@ -124,7 +124,7 @@ if test "$backend" = cpu && limited 350000 "$amped" --version >version.txt 2>&1 
     expect 0 "fit" limited 4000000 "$amped" $wide --json=free.json
     grep -q '"kept":"all"' free.json && pass || fail "one copy is kept where all fit"
     close "fit of a mixture" "$(field fit mixed.json)" "$(field fit free.json)" 1e-5
-    expect 0 "in that of mode 5" limited "$between" "$amped" $wide --plan
+    expect 0 "in the copy of mode 5" limited "$between" "$amped" $wide --plan
     expect 0 "one copy for all modes" limited "$between" "$amped" $wide --copies=one
   else
     fail "no limits between the needs: $(tells all), $(tells one)"

@@ -75,6 +75,15 @@ expect 0 "" "$amped" convert colons.csv colons.h5 --value=n -q
 expect 0 "" on 1 colons.h5 --rank=1 --iters=4 -q
 expect 0 "p:2" "$amped" recommend colons.cpd.h5 --for=a:b:x:y --of=c --at=d:q -n 1
 
+# Components that are almost zero: a line says that all lists are the same.
+awk 'BEGIN { srand(4); print "a,b,c,n"; for (i = 1; i <= 300; i++)
+  printf "a%d,b%d,c%d,%.3f\n", rand() * 20, rand() * 15, rand() * 4, rand() }' >noise.csv
+for reg in 1000 0.01; do
+  expect 0 "" on 1 complete noise.csv --value=n --rank=2 --reg=$reg --iters=3 --bias=full --duplicates=mean -o $reg.h5 -q
+  expect 0 "" "$amped" recommend $reg.h5 --for=a --of=b -n 1
+  same "components of --reg=$reg" "$(grep -c 'components are almost zero: biases alone rank' err)" "$(test $reg = 1000 && echo 1 || echo 0)"
+done
+
 # Errors, each in one line.
 expect 2 "--for .* or --of .* is missing" "$amped" recommend m.h5
 expect 2 "--for .* or --of .* is missing" "$amped" recommend m.h5 --for=who

@@ -200,6 +200,11 @@ for input in days.csv by-user.csv backwards.csv copies.h5 list.h5 sorted.h5; do
   same "$input: batches" "$(sed -n 's/^batch .*(day \([^)]*\)).*/\1/p' out | tr '\n' ' ')" \
     "4.5.2023 5.5.2023 6.5.2023 7.5.2023 8.5.2023 9.5.2023 "
 done
+# Dates that may be day first or month first: a warning says how they are read.
+sed 's/,\([0-9]*\)[.]5[.]2023/,0\1\/05\/2023/' first.csv >slash-first.csv
+sed 's/,\([0-9]*\)[.]5[.]2023/,0\1\/05\/2023/' days.csv >slash.csv
+alone 0 '' complete slash-first.csv --value=v --rank=2 --reg=1 --nowrite --state=slash.st
+alone 0 'slash.csv: no label of mode 3 (day) shows which number is the day' stream slash.st slash.csv --value=v --by=day
 # A day that was learnt gains a row: learnt again, its old rows would count twice.
 cp by-user.csv grows.csv
 alone 0 '' complete first.csv --value=v --rank=2 --reg=1 --nowrite --state=days.st --overwrite

@@ -109,6 +109,30 @@ START_TEST(what_only_looks_like_a_number_is_text) {
   check_order(AMPED_LABELS_TEXT, "9|10|none", "none|10|9");
 }
 
+/* Month first or day first: a guess only if both fit every label, and say something else of one. */
+START_TEST(a_guess_of_dates_is_known) {
+  static const struct {
+    const char *labels;
+    bool guess;
+  } cases[] = {
+      {"01/02/2024|03/04/2024|12/11/2024", true},
+      {"1/5/2013|2/5/2013", true},
+      {"01/02/2024|03/14/2024", false}, /* month first */
+      {"01/02/2024|14/03/2024", false}, /* day first */
+      {"01/01/2024|03/03/2024", false}, /* either way the same day */
+      {"1.2.2024|3.4.2024", false},     /* dots: day first */
+      {"2024-01-02|2024-03-04", false}, /* year first */
+      {"5 Jan 2013|6 Feb 2013", false}, /* named months */
+      {"Jan 5, 2013|Feb 6, 2013", false},
+      {"9|10", false},
+      {"week 9|week 10", false},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const amped_labels labels = labels_of(cases[i].labels);
+    ck_assert_msg(amped_label_order_is_guess(&labels) == cases[i].guess, "%s", cases[i].labels);
+  }
+}
+
 START_TEST(labels_are_sorted_with_their_numbers) {
   static const char *const sorted[] = {"9", "10", "11"};
   amped_labels labels = {.name = NULL};
@@ -129,4 +153,4 @@ START_TEST(labels_are_sorted_with_their_numbers) {
 
 TESTING_MAIN("label_order", numbers_stand_by_value, dates_stand_by_day, times_stand_by_hour,
              texts_count_numbers_within_them, what_only_looks_like_a_number_is_text,
-             labels_are_sorted_with_their_numbers)
+             a_guess_of_dates_is_known, labels_are_sorted_with_their_numbers)
