@@ -60,8 +60,8 @@ uint64_t amped_tiles_cuda_ranges(const amped_tiles_cuda *tiles);
  * parts half of it, because most ranges are then smaller. */
 uint64_t amped_tiles_cuda_segment(const amped_tiles_cuda *tiles, uint64_t nnz);
 
-/* list_rows: upper bound of the row list's entries. room: nonzeros to allocate, including the gaps
- * before tiles, each of which begins with a pack. */
+/* amped_tiles_cuda_list_rows: upper bound of the row list's entries. amped_tiles_cuda_room:
+ * nonzeros to allocate, including the gaps before tiles, each of which begins with a pack. */
 uint64_t amped_tiles_cuda_list_rows(const amped_tiles_cuda *tiles, uint64_t nnz, uint64_t rows);
 uint64_t amped_tiles_cuda_room(const amped_tiles_cuda *tiles, uint64_t nnz, uint64_t pack);
 

@@ -178,8 +178,8 @@ static double most_of_column(const amped_ktensor *k, int mode, int r) {
 }
 
 bool amped_completion_is_additive(const amped_completion *c, const amped_ktensor *k) {
-  double range = 0.0; /* of the sum of all modes' biases */
-  double most = 0.0;  /* of the sum of all components */
+  double range = 0.0; /* the sum of all modes' biases: largest minus smallest */
+  double most = 0.0;  /* upper bound of the sum of all components */
   if (!c->biased)
     return false;
   for (int m = 0; m < k->order; m++) {
