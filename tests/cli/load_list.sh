@@ -131,18 +131,6 @@ expect 0 "" "$amped" convert zero.tns zero.h5 --duplicates=keep -q
 list zero.h5 zero.list.h5
 expect 3 "norm is zero" on 2 zero.list.h5 --rank=2 --nowrite --read=parallel
 
-# --- other commands -------------------------------------------------------------------------------
-expect 0 "imbalance" on 3 b.mixed.h5 --rank=5 --plan
-expect 0 "ordered in memory" on 2 b.mixed.h5 --rank=2 --iters=1 --nowrite
-expect 0 "all modes" on 3 bench b.mixed.h5 --rank=5 --repeat=1 --read=parallel
-expect 0 "" on 2 b.mixed.h5 --rank=5 --plan -q --json=list.json
-expect 0 "" on 2 b.h5 --rank=5 --plan -q --json=copies.json
-side=host_bytes
-test "$backend" = cuda && side=device_bytes
-if awk -v l="$(field $side list.json)" -v c="$(field $side copies.json)" \
-  'BEGIN { exit !(l > c) }'; then pass; else fail "the plan of a list takes no more memory"; fi
-expect 2 "needs an HDF5 file" on 2 twice.tns --rank=2 --nowrite --read=parallel
-
 # --- bad lists ------------------------------------------------------------------------------------
 # The last nonzero is bad: it is in the last of three slabs, so the last reader finds it.
 for what in index nan byte; do
@@ -169,6 +157,21 @@ if test -x "$redistribute"; then
   # shellcheck disable=SC2086
   expect 0 "100%" timeout -k 10 $patience $mpirun ${AMPED_MPIRUN_FLAGS-} -np 3 "$redistribute"
 fi
+
+# On GPUs, what follows is as on CPUs.
+finish_on_gpus
+
+# --- other commands -------------------------------------------------------------------------------
+expect 0 "imbalance" on 3 b.mixed.h5 --rank=5 --plan
+expect 0 "ordered in memory" on 2 b.mixed.h5 --rank=2 --iters=1 --nowrite
+expect 0 "all modes" on 3 bench b.mixed.h5 --rank=5 --repeat=1 --read=parallel
+expect 0 "" on 2 b.mixed.h5 --rank=5 --plan -q --json=list.json
+expect 0 "" on 2 b.h5 --rank=5 --plan -q --json=copies.json
+side=host_bytes
+test "$backend" = cuda && side=device_bytes
+if awk -v l="$(field $side list.json)" -v c="$(field $side copies.json)" \
+  'BEGIN { exit !(l > c) }'; then pass; else fail "the plan of a list takes no more memory"; fi
+expect 2 "needs an HDF5 file" on 2 twice.tns --rank=2 --nowrite --read=parallel
 
 # --- ranks that see different files --------------------------------------------------------------
 # The files have the same shape and types; our list stores its hash, h5py's list does not.

@@ -251,6 +251,54 @@ fresh positive.state
 alone 0 "learnt 6 batches" stream live.state $days -o r.h5 --overwrite
 same "negative numbers" "$(model_of r.h5 | awk -F, '$1 ~ /^[0-9]+$/ && $NF < 0' | wc -l)" 0
 
+# --- rows that the state has, and that have learnt nothing, learn -------------------------------------------
+
+box() { # box FIRST LAST: the cells of a model of one component
+  awk -v a="$1" -v z="$2" 'BEGIN { for (i = a; i <= z; i++) for (j = a; j <= z; j++) for (k = a; k <= z; k++)
+    if ((i + j + k) % 2 == 0) print i, j, k, (1 + i % 3) * (2 - j % 2) * (1 + k % 4) }'
+}
+{ box 1 8 && echo "20 20 20 4"; } > corner.tns
+{ box 10 17 && echo "20 20 20 4"; } > middle.tns
+alone 0 'sweep' complete corner.tns --rank=2 --bias=none --reg=0.1 --state=corner.state --nowrite
+alone 0 'learnt 1 batch;' stream corner.state middle.tns --json=r.json --sweeps=9 --overwrite
+if test -n "$python"; then
+  "$python" - <<'PY' || fail "rows at their prior did not learn"
+import json, sys
+batch = [e for e in map(json.loads, open("r.json")) if e["event"] == "batch"][0]
+sys.exit(not batch["after"]["rmse"] < 0.1 * batch["before"]["rmse"])
+PY
+fi
+
+# --- what changes is forgotten: users whose taste turns are forecast better -----------------------------
+awk 'function random() { seed = (seed * 16807) % 2147483647; return seed / 2147483647 }
+  BEGIN {
+    seed = 11
+    for (i = 1; i <= 30; i++) { a[i] = 6.28 * random(); b[i] = 6.28 * random() }
+    for (k = 1; k <= 24; k++)
+      for (n = 0; n < 400; n++) {
+        i = 1 + int(30 * random()); j = 1 + int(30 * random())
+        if (!seen[i, j, k]++)
+          printf "%d %d %d %.4f\n", i, j, k, cos(a[i] + 0.15 * k - b[j]) >(k <= 6 ? "still.tns" : "turning.tns")
+      }
+  }'
+cat still.tns turning.tns >turn.tns
+alone 0 '' complete still.tns --rank=2 --bias=none --context=none --reg=0.5 --reg-power=0 --holdout=0 \
+  --state=still.state --nowrite
+for forget in 1 0.5; do
+  fresh still.state
+  alone 0 'learnt 18 batches' stream live.state turn.tns --by=3 --forget=$forget --json=$forget.json
+done
+# Its last line but one: the last batch.
+forecast() { tail -2 "$1" | head -1 | sed 's/.*"before":{"count":[0-9]*,"rmse":\([^,]*\),.*/\1/' | head -1; }
+if awk -v a="$(forecast 1.json)" -v b="$(forecast 0.5.json)" 'BEGIN { exit !(b > 0 && b < 0.7 * a) }'; then
+  pass
+else
+  fail "forecasts: $(forecast 1.json) without forgetting, $(forecast 0.5.json) with"
+fi
+
+# On GPUs, what follows is as on CPUs.
+finish_on_gpus
+
 # --- a batch comes once -------------------------------------------------------------------------------
 fresh full.state
 expect 0 'day7.tns was learnt before, as batch 2' on 2 stream live.state day7.tns day7.tns --json=r.json
@@ -297,24 +345,6 @@ fresh mean2.state
 alone 0 'duplicates=last applies to the batches of this run; the first fit had mean' stream live.state day8.tns \
   --duplicates=last
 
-# --- rows that the state has, and that have learnt nothing, learn -------------------------------------------
-
-box() { # box FIRST LAST: the cells of a model of one component
-  awk -v a="$1" -v z="$2" 'BEGIN { for (i = a; i <= z; i++) for (j = a; j <= z; j++) for (k = a; k <= z; k++)
-    if ((i + j + k) % 2 == 0) print i, j, k, (1 + i % 3) * (2 - j % 2) * (1 + k % 4) }'
-}
-{ box 1 8 && echo "20 20 20 4"; } > corner.tns
-{ box 10 17 && echo "20 20 20 4"; } > middle.tns
-alone 0 'sweep' complete corner.tns --rank=2 --bias=none --reg=0.1 --state=corner.state --nowrite
-alone 0 'learnt 1 batch;' stream corner.state middle.tns --json=r.json --sweeps=9 --overwrite
-if test -n "$python"; then
-  "$python" - <<'PY' || fail "rows at their prior did not learn"
-import json, sys
-batch = [e for e in map(json.loads, open("r.json")) if e["event"] == "batch"][0]
-sys.exit(not batch["after"]["rmse"] < 0.1 * batch["before"]["rmse"])
-PY
-fi
-
 # --- a batch without entries is passed over, as text, table or HDF5 ---------------------------------------
 echo "# nothing" >empty.tns
 echo "user,film,month,stars" >empty.csv
@@ -344,33 +374,6 @@ for file in $empty; do
   expect 0 "$file: has no entries; it is skipped" on 2 stream live.state $file day7.tns
   same "batches after $file" "$("$amped" info live.state | sed -n 's/^batches *\([0-9]*\),.*/\1/p')" 2
 done
-
-# --- what changes is forgotten: users whose taste turns are forecast better -----------------------------
-awk 'function random() { seed = (seed * 16807) % 2147483647; return seed / 2147483647 }
-  BEGIN {
-    seed = 11
-    for (i = 1; i <= 30; i++) { a[i] = 6.28 * random(); b[i] = 6.28 * random() }
-    for (k = 1; k <= 24; k++)
-      for (n = 0; n < 400; n++) {
-        i = 1 + int(30 * random()); j = 1 + int(30 * random())
-        if (!seen[i, j, k]++)
-          printf "%d %d %d %.4f\n", i, j, k, cos(a[i] + 0.15 * k - b[j]) >(k <= 6 ? "still.tns" : "turning.tns")
-      }
-  }'
-cat still.tns turning.tns >turn.tns
-alone 0 '' complete still.tns --rank=2 --bias=none --context=none --reg=0.5 --reg-power=0 --holdout=0 \
-  --state=still.state --nowrite
-for forget in 1 0.5; do
-  fresh still.state
-  alone 0 'learnt 18 batches' stream live.state turn.tns --by=3 --forget=$forget --json=$forget.json
-done
-# Its last line but one: the last batch.
-forecast() { tail -2 "$1" | head -1 | sed 's/.*"before":{"count":[0-9]*,"rmse":\([^,]*\),.*/\1/' | head -1; }
-if awk -v a="$(forecast 1.json)" -v b="$(forecast 0.5.json)" 'BEGIN { exit !(b > 0 && b < 0.7 * a) }'; then
-  pass
-else
-  fail "forecasts: $(forecast 1.json) without forgetting, $(forecast 0.5.json) with"
-fi
 
 # --- labels -------------------------------------------------------------------------------------------
 awk 'BEGIN { print "user,film,month,stars" } { print "u" $1 ",f" $2 ",2024-" $3 + 10 "," $4 }' first.tns >first.csv

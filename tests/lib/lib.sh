@@ -35,6 +35,12 @@ finish() {
   exit
 }
 
+# Ends a script on GPUs. jobs/check-gpu has minutes, and each start on a GPU takes seconds: what does not
+# depend on the backend is tested on CPUs only.
+finish_on_gpus() {
+  test "$backend" = cpu || finish
+}
+
 # needs TOOL...: commands that the test requires.
 needs() {
   for tool in "$@"; do
