@@ -315,16 +315,48 @@ static amped_status write_batch(job *j, const amped_source_batch *batch,
   return amped_batch_source_accept(j->source, batch);
 }
 
-/* Rank 0: collect the held-out entries that the state keeps. They are read from the file once;
- * later batches are added. */
-static amped_status keep_held(job *j, const amped_sptensor *of_batch) {
-  if (j->has_held) {
-    memcpy(j->held.dims, j->head.dims, sizeof j->held.dims);
-    return amped_held_entries_add(&j->held, of_batch, j->head.split_seed, j->head.keep);
-  }
-  AMPED_TRY(amped_state_file_held(j->file, &j->held));
+/* Rank 0: read the held-out entries that the state keeps, once, before a batch is added. */
+static amped_status read_held(job *j) {
+  if (!j->has_held)
+    AMPED_TRY(amped_state_file_held(j->file, &j->held));
   j->has_held = true;
   return AMPED_OK;
+}
+
+/* Rank 0: warn if a quarter of the held-out cells of a batch were held out of earlier ones. Which
+ * cells are held out depends on the cells alone, so a batch that repeats old rows holds the same
+ * ones out. */
+static amped_status warn_of_repeats(const job *j, const amped_source_batch *batch,
+                                    const amped_sptensor *of_batch) {
+  uint64_t cells = 0;
+  uint64_t common = 0;
+  AMPED_TRY(amped_held_entries_common(&j->held, of_batch, j->head.split_seed, j->head.keep, &cells,
+                                      &common));
+  if (common >= 3 && 4 * common >= cells)
+    amped_warn("%s: earlier batches had %" PRIu64 " of %" PRIu64
+               " cells that are compared, a sample of its cells: rows that the file repeats are "
+               "learnt twice; give new rows only",
+               batch->name, common, cells);
+  return AMPED_OK;
+}
+
+/* Collective: compare the batch's held-out entries with the state's, before the batch is written.
+ */
+static amped_status compare_held(job *j, const amped_source_batch *batch,
+                                 const amped_learnt *learnt) {
+  amped_status status = AMPED_OK;
+  if (j->session->comm.rank == 0) {
+    status = read_held(j);
+    if (status == AMPED_OK)
+      status = warn_of_repeats(j, batch, &learnt->held_out);
+  }
+  return amped_comm_agree(&j->session->comm, status);
+}
+
+/* Rank 0: add a batch's held-out entries to those that the state keeps. */
+static amped_status keep_held(job *j, const amped_sptensor *of_batch) {
+  memcpy(j->held.dims, j->head.dims, sizeof j->held.dims);
+  return amped_held_entries_add(&j->held, of_batch, j->head.split_seed, j->head.keep);
 }
 
 /* Collective: find the model's error at all held-out entries that the state keeps. */
@@ -387,6 +419,7 @@ static amped_status learn(job *j, const amped_source_batch *batch) {
   amped_trace_begin(AMPED_PHASE_BATCH, (int64_t)j->head.batches + 1);
   AMPED_GO(done, amped_stream_learn(&stream, batch->input, j->by, &learnt));
   AMPED_GO(done, amped_comm_agree(stream.comm, check_errors(j, batch, &learnt)));
+  AMPED_GO(done, compare_held(j, batch, &learnt));
   const double learnt_at = amped_time();
   amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
   AMPED_GO(done, write_batch(j, batch, &learnt));

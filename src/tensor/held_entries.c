@@ -104,3 +104,30 @@ done:
     amped_sptensor_free(&out);
   return status;
 }
+
+amped_status amped_held_entries_common(const amped_sptensor *kept, const amped_sptensor *more,
+                                       uint64_t seed, uint64_t most, uint64_t *cells,
+                                       uint64_t *common) {
+  entry *sorted = NULL;
+  uint64_t k = 0;
+  *cells = *common = 0;
+  if (more->nnz == 0 || most == 0)
+    return AMPED_OK;
+  AMPED_TRY(sort_all(more, seed, &sorted));
+  const uint64_t last = kept->nnz >= most ? entry_of(kept, kept->nnz - 1, seed).hash : UINT64_MAX;
+  for (uint64_t n = 0; n < more->nnz && sorted[n].hash <= last; n++) {
+    if (n > 0 && compare_cells(&sorted[n - 1], &sorted[n]) == 0)
+      continue;
+    int order = 1;
+    for (; k < kept->nnz; k++) {
+      const entry old = entry_of(kept, k, seed);
+      order = compare_cells(&old, &sorted[n]);
+      if (order >= 0)
+        break;
+    }
+    ++*cells;
+    *common += k < kept->nnz && order == 0;
+  }
+  amped_free(sorted);
+  return AMPED_OK;
+}

@@ -223,6 +223,30 @@ sed 's/\([1-9]\)\.5\.2023/day \1/' first.csv >named-first.csv
 alone 0 '' complete named-first.csv --value=v --rank=2 --reg=1 --nowrite --state=days.st --overwrite
 alone 0 'are not numbers, dates or times' stream days.st named.csv --value=v --by=day
 
+# --- a table that repeats what was learnt ------------------------------------------------------------------
+awk 'BEGIN { srand(9); print "user,item,day,v"; for (d = 1; d <= 3; d++) for (n = 0; n < 600; n++)
+  printf "u%d,i%d,2024-01-0%d,%.3f\n", rand() * 30, rand() * 40, d, rand() * 5 }' >log.csv
+begin='complete one.csv --value=v --duplicates=mean --rank=2 --reg=1 --iters=3 --nowrite --state=sum.st --overwrite'
+{ sed -n 1p log.csv && grep 01-01, log.csv; } >one.csv
+{ sed -n 1p log.csv && grep 01-02, log.csv; } >two.csv
+{ sed -n 1p log.csv && grep -v 01-03, log.csv | sed 1d; } >both.csv
+for ranks in 1 3; do
+  # shellcheck disable=SC2086
+  expect 0 '' on $ranks $begin
+  # All rows so far: half of its cells were learnt.
+  expect 0 'warning: both.csv: earlier batches had [0-9]* of [0-9]* cells that are compared' on $ranks stream sum.st both.csv --value=v
+  # The next days are new; the whole log is not, although a third of it is.
+  { sed -n 1p log.csv && grep 01-03, log.csv; } >three.csv
+  expect 0 'learnt 1 batch' on $ranks stream sum.st three.csv --value=v
+  same "warnings for new rows" "$(grep -c 'earlier batches had' err)" 0
+  expect 0 'warning: log.csv: earlier batches had' on $ranks stream sum.st log.csv --value=v
+done
+# Two batches of one run, of which the second repeats the first.
+# shellcheck disable=SC2086
+expect 0 '' on 1 $begin
+expect 0 'warning: both.csv: earlier batches had' on 2 stream sum.st two.csv both.csv --value=v
+same "batches with a warning" "$(grep -c 'earlier batches had' err)" 1
+
 # --- a state is no result ----------------------------------------------------------------------------------
 for command in "predict s.st day1.tns" "recommend s.st --for=1 --of=2" "top s.st"; do
   # shellcheck disable=SC2086

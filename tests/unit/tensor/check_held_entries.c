@@ -78,6 +78,58 @@ START_TEST(the_sample_depends_on_the_entries_alone) {
 }
 END_TEST
 
+/* Cells in common, against a search of all pairs. */
+START_TEST(common_cells_are_counted) {
+  static const uint64_t mosts[] = {0, 1, 7, 20, 1000};
+  static const uint64_t firsts[] = {0, 10, 19, 40};
+  for (size_t k = 0; k < sizeof mosts / sizeof mosts[0]; k++)
+    for (size_t f = 0; f < sizeof firsts / sizeof firsts[0]; f++) {
+      amped_sptensor kept = {.order = ORDER};
+      amped_sptensor old;
+      amped_sptensor more;
+      uint64_t cells = 0;
+      uint64_t common = 0;
+      uint64_t want_cells = 0;
+      uint64_t want_common = 0;
+      make_entries(0, 20, &old);
+      make_entries(firsts[f], 30, &more);
+      check_ok(amped_held_entries_add(&kept, &old, SEED, mosts[k]));
+      check_ok(amped_held_entries_common(&kept, &more, SEED, mosts[k], &cells, &common));
+      uint64_t last = 0;
+      for (uint64_t i = 0; i < kept.nnz; i++) {
+        uint64_t index[ORDER];
+        index_of(&kept, i, index);
+        last = amped_held_hash(ORDER, index, SEED);
+      }
+      for (uint64_t n = 0; n < more.nnz && mosts[k] > 0; n++) {
+        uint64_t index[ORDER];
+        uint64_t other[ORDER];
+        bool repeats = false;
+        bool is_kept = false;
+        index_of(&more, n, index);
+        for (uint64_t i = 0; i < n; i++) {
+          index_of(&more, i, other);
+          repeats = repeats || memcmp(index, other, sizeof index) == 0;
+        }
+        for (uint64_t i = 0; i < kept.nnz; i++) {
+          index_of(&kept, i, other);
+          is_kept = is_kept || memcmp(index, other, sizeof index) == 0;
+        }
+        if (repeats || (kept.nnz == mosts[k] && amped_held_hash(ORDER, index, SEED) > last))
+          continue;
+        want_cells++;
+        want_common += is_kept;
+      }
+      ck_assert_uint_eq(cells, want_cells);
+      ck_assert_uint_eq(common, want_common);
+      amped_sptensor_free(&more);
+      amped_sptensor_free(&old);
+      amped_sptensor_free(&kept);
+    }
+  check_no_leak();
+}
+END_TEST
+
 /* What is held out has a hash below a bound. */
 START_TEST(the_hash_is_that_of_the_hold_out) {
   const uint64_t index[ORDER] = {5, 0, UINT64_MAX, 17};
@@ -108,5 +160,5 @@ START_TEST(a_failure_changes_nothing) {
 }
 END_TEST
 
-TESTING_MAIN("held_entries", the_sample_depends_on_the_entries_alone,
+TESTING_MAIN("held_entries", the_sample_depends_on_the_entries_alone, common_cells_are_counted,
              the_hash_is_that_of_the_hold_out, a_failure_changes_nothing)
