@@ -2,6 +2,8 @@
  * mistakes. */
 #include "text/io_table_header.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -290,13 +292,21 @@ static bool is_value_name(const char *name) {
   return false;
 }
 
-/* Do the first rows of the chunk have numbers in this column? Malformed rows are left to the
- * parser. */
-static bool has_numbers(const amped_table_header *h, const amped_text_chunk *chunk,
-                        uint64_t column) {
+/* Is this number not whole? */
+static bool is_fraction(const char *begin, const char *end) {
+  double x = 0.0;
+  return begin < end && amped_number_decimal(begin, &x) == end && x != floor(x);
+}
+
+/* Do the first rows of the chunk have numbers in this column? *fractions: they do, and half or more
+ * are not whole. Malformed rows are left to the parser. */
+static bool has_numbers(const amped_table_header *h, const amped_text_chunk *chunk, uint64_t column,
+                        bool *fractions) {
   amped_piece piece = {.begin = chunk->begin, .end = chunk->end};
   const char *p = chunk->begin;
   int row = 0;
+  int broken = 0;
+  *fractions = false;
   for (; row < LOOK_ROWS && p < chunk->end; row++) {
     amped_cell cell = {0};
     bool found = false;
@@ -305,24 +315,50 @@ static bool has_numbers(const amped_table_header *h, const amped_text_chunk *chu
       if (p == NULL)
         return false;
       found = found || (c == column && is_number(cell.begin, cell.end));
+      broken += c == column && is_fraction(cell.begin, cell.end);
     }
     if (!cell.last || !found)
       return false;
   }
+  *fractions = row > 0 && 2 * broken >= row;
   return row > 0;
 }
 
-/* Refuse a column that looks like values: hardly anyone wants values as a mode. */
+/* Refuse a wide table: `count` of its columns, of which names are the first ones, hold values. */
+static amped_status refuse_wide(const char *path, uint64_t count, const char *const names[3]) {
+  char list[LIST_BYTES];
+  return amped_error(
+      AMPED_USAGE, amped_io_name(path),
+      "%" PRIu64 " columns (%s, ...) hold numbers with fractions, which look like "
+      "values, not like keys; a table has one column of values: make one row of each "
+      "value (melt in pandas), or name the keys with --keys and the value with "
+      "--value",
+      count, join(names, count < 3 ? count : 3, ", ", list));
+}
+
+/* Refuse keys that look like values: hardly anyone wants values as a mode. A column does if its
+ * name says so, or if its numbers have fractions. named: the user named the value; one more column
+ * with fractions may then be a key. */
 static amped_status refuse_values(const amped_table_header *h, const char *path,
-                                  const amped_text_chunk *chunk) {
+                                  const amped_text_chunk *chunk, bool named) {
   char list[LIST_BYTES];
   const uint64_t columns = h->count - h->trailing;
-  uint64_t column = columns;
-  while (column > 0 && (!is_value_name(h->names[column - 1]) || !has_numbers(h, chunk, column - 1)))
-    column--;
-  if (column == 0)
+  const char *wide[3] = {NULL};
+  uint64_t count = 0;
+  const char *name = NULL;
+  for (uint64_t c = 0; c < columns; c++) {
+    bool fractions = false;
+    const bool numbers = h->roles[c] < AMPED_MAX_ORDER && has_numbers(h, chunk, c, &fractions);
+    if (fractions && count < 3)
+      wide[count] = h->names[c];
+    count += fractions;
+    if (fractions || (numbers && is_value_name(h->names[c])))
+      name = h->names[c];
+  }
+  if (count > 1)
+    return refuse_wide(path, count, wide);
+  if (name == NULL || named)
     return AMPED_OK;
-  const char *name = h->names[column - 1];
   return amped_error(AMPED_USAGE, amped_io_name(path),
                      "column \"%.200s\" looks like values, not like keys; say --value=%.200s, or "
                      "--keys=%s if it is a key",
@@ -397,15 +433,16 @@ amped_status amped_table_header_read(amped_table_header *header, const char *pat
     header->sets[m] = m;
   if (options->same_labels != NULL)
     AMPED_TRY(join_sets(header, options->same_labels));
+  const bool named = options->value != NULL || options->weights != NULL;
+  const bool chosen = options->keys != NULL || named;
   if (options->no_header)
-    return AMPED_OK;
-  const bool chosen = options->keys != NULL || options->value != NULL || options->weights != NULL;
+    return options->keys != NULL ? AMPED_OK : refuse_values(header, path, chunk, named);
   if (!chosen && numeric_name(header) != NULL)
     return refuse_number(path, chunk->line, numeric_name(header));
   AMPED_TRY(check_names(header, path, chunk->line));
   chunk->line += amped_text_count(chunk->begin, end, '\n');
   chunk->begin = end;
-  return chosen ? AMPED_OK : refuse_values(header, path, chunk);
+  return options->keys != NULL ? AMPED_OK : refuse_values(header, path, chunk, named);
 }
 
 void amped_table_header_tell(const amped_table_header *h, const char *path) {

@@ -259,5 +259,32 @@ for index in 90000000000000 9223372036854775807; do
   alone 3 "far.tns: line 1: index $index of mode 3, which has 5 rows in s.st" stream s.st far.tns
 done
 expect 0 '' "$amped" info s.st --verify
+# The limit is 2 x (rows + entries) of a mode: batches of any size and mode, at the limit and beyond it.
+mkdir grown
+for round in $(few 6 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20); do
+  dims=$("$amped" info s.st | sed -n 's/^dimensions *\([0-9]*\) x \([0-9]*\) x \([0-9]*\).*/\1 \2 \3/p')
+  awk -v dims="$dims" -v seed="$round" 'BEGIN {
+    srand(seed); split(dims, dim, " ")
+    mode = 1 + int(3 * rand()); entries = 1 + int(20 * rand())
+    limit = 2 * (dim[mode] + entries)
+    for (beyond = 0; beyond < 2; beyond++) {
+      file = beyond ? "beyond.tns" : "limit.tns"
+      for (n = 1; n <= entries; n++) {
+        for (m = 1; m <= 3; m++)
+          printf "%d ", n == entries && m == mode ? limit + beyond * (1 + int(1e9 * rand() ^ 4)) : 1 + int(dim[m] * rand()) >file
+        print 1 + rand() >file
+      }
+      close(file)
+    }
+    print mode, limit }' >drawn.txt
+  read -r mode limit <drawn.txt
+  rm -f grown/*
+  cp s.st* grown
+  alone 3 "beyond.tns: line [0-9]*: index [0-9]* of mode $mode, .*may grow it to $limit," stream grown/s.st beyond.tns
+  for file in s.st*; do
+    expect 0 '' cmp "$file" "grown/$file"
+  done
+  alone 0 'learnt 1 batch;' stream grown/s.st limit.tns --duplicates=last
+done
 
 finish

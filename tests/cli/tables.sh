@@ -192,6 +192,18 @@ expect 3 "missing.csv" "$amped" info missing.csv
 printf 'user,film,rating,time\na,x,3,7\nb,y,4,8\n' >films.csv
 expect 2 'column "rating" looks like values, .*--value=rating, or --keys=user,film,rating,time' "$amped" info films.csv
 expect 0 "2 x 2 x 2" "$amped" info films.csv --value=rating
+# Fractions are values, whatever the column's name; several such columns are a wide table.
+printf 'user,film,time,x\na,x,3,0.5\nb,y,4,8\n' >half.csv
+expect 2 'column "x" looks like values, .*--value=x, or --keys=user,film,time,x' "$amped" info half.csv
+expect 0 "2 x 2 x 2 x 2" "$amped" info half.csv --keys=user,film,time,x
+sed 1d half.csv >no-names.csv
+expect 2 'column "4" looks like values, .*--value=4' "$amped" info no-names.csv --no-header
+expect 0 "2 x 2 x 2" "$amped" info no-names.csv --no-header --value=4
+printf 'user,film,m1,m2,m3,m4\na,x,0.5,1.5,2,.1\nb,y,8,2.5,1e-3,4\n' >wide.csv
+expect 2 'wide.csv: 4 columns (m1, m2, m3, ...) hold numbers with fractions, .*melt' on 2 complete wide.csv --rank=1 --nowrite
+expect 0 "2 x 2 x 2" "$amped" info wide.csv --keys=user,film,m1 --value=m2
+expect 2 'wide.csv: 3 columns (m2, m3, m4, ...) hold' "$amped" info wide.csv --value=m1
+expect 0 "2 x 2 x 2" "$amped" info half.csv --value=time
 printf '\n\r\nuser,film,day,stars\na,x,1,3\n' >blank.csv
 expect 0 "1 x 1 x 1" "$amped" info blank.csv --value=stars
 printf 'user,page,day\na,x,1\nuser,page,day\nb,y,2\n' >joined.csv
