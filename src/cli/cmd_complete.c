@@ -377,14 +377,26 @@ static amped_status after_sweep(void *context, const amped_sweep *sweep,
 
 /* --- results --------------------------------------------------------------------------------- */
 
+/* Rank 0: warn if the components of a model have vanished. */
+static void warn_of_zeros(const amped_completion_result *result) {
+  const amped_completion *c = &result->completion;
+  if (amped_completion_is_additive(c, &result->model))
+    amped_warn(
+        "the components are almost zero: the model is %s alone; a smaller --reg or a larger --rank "
+        "may find more",
+        c->biased ? "mean and biases" : "the mean");
+}
+
 /* Collective: write the best model. */
 static amped_status save(job *j, const amped_complete_best *best, const char *path) {
   amped_completion_result result;
   amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
   amped_status status =
       amped_completion_result_gather(j->session, &j->problem, best, j->labels, &result);
-  if (status == AMPED_OK && j->session->comm.rank == 0)
+  if (status == AMPED_OK && j->session->comm.rank == 0) {
+    warn_of_zeros(&result);
     status = amped_cpd_outputs_write(path, &result.model, &result.record);
+  }
   status = amped_comm_agree(&j->session->comm, status);
   amped_trace_end();
   amped_completion_result_free(&result);

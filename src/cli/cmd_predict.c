@@ -37,9 +37,10 @@ typedef struct job {
   bool has_values;  /* the cells have values to compare with */
   amped_ktensor k;
   amped_completion c;
+  amped_predictor p;
   amped_sptensor cells;           /* the cells; their values become the predictions */
   uint64_t *own[AMPED_MAX_ORDER]; /* indices as read; cells has the model's */
-  uint64_t cold[AMPED_MAX_ORDER]; /* per mode, cells whose index is not in the model */
+  uint64_t cold[AMPED_MAX_ORDER]; /* per mode, cells whose index the model does not know */
   uint64_t cold_cells;
   errors all, cold_errors;
 } job;
@@ -87,12 +88,22 @@ static amped_status refuse_cold(const job *j) {
     i++;
   while (j->cells.indices[m][i] != AMPED_PREDICTOR_COLD)
     m++;
-  return amped_error(AMPED_BAD_INPUT, name_of(j),
-                     "cell %" PRIu64 ": %s of mode %d is not in the model of %s (%" PRIu64
-                     " such cells); leave them out, or add --cold=predict",
-                     i + 1,
-                     amped_label_text(&j->cells.labels[m], j->own[m][i], label, sizeof label),
-                     m + 1, j->o->args[0], j->cold_cells);
+  return amped_error(
+      AMPED_BAD_INPUT, name_of(j),
+      "cell %" PRIu64 ": %s of mode %d is not in the model of %s, or has no entry that "
+      "it learnt (%" PRIu64 " such cells); leave them out, or add --cold=predict",
+      i + 1, amped_label_text(&j->cells.labels[m], j->own[m][i], label, sizeof label), m + 1,
+      j->o->args[0], j->cold_cells);
+}
+
+/* Indices of which the model learnt no entry are cold, as those that it lacks. */
+static void find_unknown(job *j) {
+  for (int m = 0; m < j->cells.order; m++)
+    for (uint64_t i = 0; i < j->cells.nnz; i++) {
+      uint64_t *index = &j->cells.indices[m][i];
+      if (*index != AMPED_PREDICTOR_COLD && !amped_predictor_knows(&j->p, m, *index))
+        *index = AMPED_PREDICTOR_COLD;
+    }
 }
 
 static void count_cold(job *j) {
@@ -130,6 +141,7 @@ static amped_status read_cells(job *j) {
     memcpy(j->own[m], t->indices[m], t->nnz * sizeof *j->own[m]);
   }
   AMPED_TRY(amped_model_cells_translate(j->o->args[0], &j->k, name_of(j), NULL, t));
+  find_unknown(j);
   count_cold(j);
   return j->cold_cells > 0 && !j->o->predict.cold ? refuse_cold(j) : AMPED_OK;
 }
@@ -146,12 +158,10 @@ static void add_error(errors *e, double difference, double clipped) {
 /* Replace values by predictions, and add up the errors in the order of the cells. */
 static amped_status predict(job *j) {
   amped_sptensor *t = &j->cells;
-  amped_predictor p = {.k = NULL};
   double *values = NULL;
   amped_status status = AMPED_OK;
   AMPED_GO(done, amped_alloc(&values, t->nnz, sizeof *values, "the predictions"));
-  AMPED_GO(done, amped_predictor_create(&j->k, &j->c, &p));
-  amped_predictor_values(&p, t->indices, t->nnz, values);
+  amped_predictor_values(&j->p, t->indices, t->nnz, values);
   for (uint64_t i = 0; i < t->nnz; i++) {
     const double told = amped_clip(&j->o->clip, values[i]);
     if (j->has_values)
@@ -168,7 +178,7 @@ static amped_status predict(job *j) {
     t->values[i] = told;
   }
 done:
-  amped_predictor_free(&p);
+
   amped_free(values);
   return status;
 }
@@ -249,7 +259,8 @@ static void say_errors(const job *j) {
   const uint64_t n = j->cells.nnz;
   amped_say("%" PRIu64 " cell%s of %s", n, n == 1 ? "" : "s", name_of(j));
   if (j->cold_cells > 0)
-    amped_say("%" PRIu64 " of these cells have an index that the model lacks", j->cold_cells);
+    amped_say("%" PRIu64 " of these cells have an index that the model does not know",
+              j->cold_cells);
   if (!j->has_values)
     return;
   amped_say("rmse         %.9g", root_mean(&j->all.squares, n));
@@ -257,7 +268,7 @@ static void say_errors(const job *j) {
   if (j->o->clip.given)
     amped_say("rmse clipped %.9g", root_mean(&j->all.clipped, n));
   if (j->cold_cells > 0)
-    amped_say("rmse of cells with an index that the model lacks %.9g",
+    amped_say("rmse of cells with an index that the model does not know %.9g",
               root_mean(&j->cold_errors.squares, j->cold_errors.count));
 }
 
@@ -287,6 +298,7 @@ static amped_status steps(job *j, amped_json *json) {
         j->o->overwrite, &found));
   AMPED_TRY(amped_result_argument_read("predict", model, &j->k));
   AMPED_TRY(amped_completion_file_read(model, j->k.order, j->k.dims, true, &j->c));
+  AMPED_TRY(amped_predictor_create(&j->k, &j->c, &j->p));
   refuse_counts(j);
   AMPED_TRY(read_cells(j));
   AMPED_TRY(predict(j));
@@ -337,6 +349,7 @@ done:
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_free(j.own[m]);
   amped_sptensor_free(&j.cells);
+  amped_predictor_free(&j.p);
   amped_completion_free(&j.c);
   amped_ktensor_free(&j.k);
   amped_file_lock_release(&lock);

@@ -294,10 +294,9 @@ static amped_status steps(job *j, amped_json *json) {
   j->ranking.most = number < j->k.dims[j->ranking.of] ? number : j->k.dims[j->ranking.of];
   if (amped_completion_is_additive(&j->c, &j->k))
     amped_warn(
-        "%s: its components are almost zero: biases alone rank, so that every index of %s "
-        "gets the same list; for lists that differ, complete with a smaller --reg or a larger "
-        "--rank",
-        model,
+        "%s: its components are almost zero%s, so that every index of %s gets the same list; for "
+        "lists that differ, complete with a smaller --reg or a larger --rank",
+        model, j->c.biased ? ": biases alone rank" : "",
         amped_format_mode(name, sizeof name, j->ranking.target, &j->k.labels[j->ranking.target]));
   AMPED_TRY(read_seen(j));
   return j->o->output != NULL ? rank_to_table(j, json) : rank_all(j, json);

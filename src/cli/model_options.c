@@ -7,7 +7,8 @@ static const amped_option predict_rows[] = {
     {.name = "cold",
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("refuse", "predict"),
-     .help = "cells whose index or label the model lacks: stop, or predict with the average row",
+     .help = "cells whose index or label the model does not know: stop, or predict with the "
+             "average row",
      .initial = "refuse",
      AMPED_OPTION_FIELD(amped_predict_options, cold)},
 };

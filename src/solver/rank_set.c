@@ -24,7 +24,6 @@ struct amped_rank_set {
   uint64_t count;                       /* number of entries, the same on all ranks */
   uint64_t *positions[AMPED_MAX_ORDER]; /* [count] rows of factors, or AMPED_NO_ROW */
   uint64_t *sorted[AMPED_MAX_ORDER];    /* [count] entries by their position in this mode */
-  uint64_t *index_of;                   /* [positions] file indices in the ranked mode */
   uint64_t pairs, room;                 /* pairs of a training nonzero of this rank and an entry;
                                            their capacity */
   uint64_t *pair_entry;                 /* [pairs] an entry with the nonzero's other indices */
@@ -50,7 +49,6 @@ void amped_rank_set_destroy(amped_rank_set *s) {
     amped_free(s->positions[m]);
     amped_free(s->sorted[m]);
   }
-  amped_free(s->index_of);
   amped_free(s->pair_entry);
   amped_free(s->pair_position);
   amped_free(s);
@@ -325,7 +323,6 @@ done:
 
 static amped_status choose(amped_rank_set *s, walk *w, uint64_t total,
                            const amped_entry_set *entries) {
-  AMPED_TRY(find_indices(w->context->plan, s->mode, &s->index_of));
   AMPED_TRY(walk_open(w));
   return entries != NULL ? choose_entries(s, entries) : choose_held(s, w, total);
 }
@@ -438,16 +435,11 @@ static void find_model(ranking *r, uint64_t i, const double *row) {
   r->models[i] = dot(r->products + i * r->n, row != NULL ? row : r->rows, r->n);
 }
 
-/* True if the row at this position of the ranked mode is higher than entry i. */
+/* True if the row at this position of the ranked mode is as high as entry i, or higher. */
 static bool is_above(const ranking *r, uint64_t i, const double *row, uint64_t position) {
   const amped_rank_set *s = r->set;
   const uint64_t own = s->positions[s->mode][i];
-  const double model = dot(r->products + i * r->n, row, r->n);
-  if (position == own)
-    return false;
-  return model > r->models[i] ||
-         (model == r->models[i] &&
-          (own == AMPED_NO_ROW || s->index_of[position] < s->index_of[own]));
+  return position != own && dot(r->products + i * r->n, row, r->n) >= r->models[i];
 }
 
 static void take_pair(ranking *r, uint64_t pair, const double *row) {

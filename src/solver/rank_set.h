@@ -2,8 +2,8 @@
  * mode; its other indices are fixed. This is for implicit observations, whose values are no
  * targets.
  *
- * The rank of an entry is the number of indices with a higher model value; of equal values, the
- * lower index counts as higher. Indices that were trained with the same other indices do not count;
+ * The rank of an entry is the number of other indices with the same model value or a higher one, so
+ * that a model without differences ranks nothing well. Indices that were trained with the same other indices do not count;
  * other held-out entries count. If there are many entries, a sample is chosen by a hash:
  * AMPED_RANKED on average, the same on any number of ranks. Every rank has the sample, and compares
  * it with its own rows of the mode, as a product of blocks without a sort. */

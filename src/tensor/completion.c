@@ -180,9 +180,7 @@ static double most_of_column(const amped_ktensor *k, int mode, int r) {
 bool amped_completion_is_additive(const amped_completion *c, const amped_ktensor *k) {
   double range = 0.0; /* the sum of all modes' biases: largest minus smallest */
   double most = 0.0;  /* upper bound of the sum of all components */
-  if (!c->biased)
-    return false;
-  for (int m = 0; m < k->order; m++) {
+  for (int m = 0; m < k->order && c->biased; m++) {
     double least_bias = INFINITY;
     double most_bias = -INFINITY;
     for (uint64_t i = 0; i < k->dims[m]; i++) {
@@ -197,7 +195,7 @@ bool amped_completion_is_additive(const amped_completion *c, const amped_ktensor
       product *= most_of_column(k, m, r);
     most += product;
   }
-  return most <= 1e-3 * range;
+  return most <= 1e-3 * (c->biased ? range : 1.0);
 }
 
 double amped_completion_error(const amped_completion *c, amped_completion_set set) {

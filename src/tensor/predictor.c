@@ -8,8 +8,7 @@
 /* Least cells for several threads; fewer are done before other threads wake up. */
 #define WORTH_THREADS 1024
 
-/* Was the row ever observed? If a completion model does not state it: a row that is not 0. */
-static bool is_observed(const amped_predictor *p, int mode, uint64_t i) {
+bool amped_predictor_knows(const amped_predictor *p, int mode, uint64_t i) {
   const uint64_t n = (uint64_t)p->k->ncomps;
   const double *row = p->k->factors[mode] + i * n;
   if (p->c == NULL)
@@ -30,7 +29,7 @@ static amped_status find_means(amped_predictor *p, int mode) {
   AMPED_TRY(amped_calloc(&p->mean_row[mode], n, sizeof(double), "a mean row"));
   mean = p->mean_row[mode];
   for (uint64_t i = 0; i < k->dims[mode]; i++) {
-    if (!is_observed(p, mode, i))
+    if (!amped_predictor_knows(p, mode, i))
       continue;
     count++;
     for (uint64_t r = 0; r < n; r++)

@@ -24,6 +24,10 @@ amped_status amped_predictor_create(const amped_ktensor *k, const amped_completi
                                     amped_predictor *out);
 void amped_predictor_free(amped_predictor *p);
 
+/* Did the model learn an entry of this index? If a completion model does not state it: its row or
+ * its bias is not 0. True in a plain decomposition. */
+bool amped_predictor_knows(const amped_predictor *p, int mode, uint64_t index);
+
 /* The row of an index, ncomps numbers, and its bias. */
 const double *amped_predictor_row(const amped_predictor *p, int mode, uint64_t index);
 double amped_predictor_bias(const amped_predictor *p, int mode, uint64_t index);

@@ -96,7 +96,7 @@ static void choose(const work *w, uint64_t i, uint64_t begin, uint64_t here, con
     const double y = w->bases[i] + amped_predictor_bias(k->p, k->of, begin + t) + sums[t];
     const double value = c != NULL ? c->mean + c->scale * y : y;
     if (!isnan(value) && amped_best_takes(heap, k->most, *count, value, begin + t) &&
-        !is_seen(k, w->first + i, begin + t))
+        amped_predictor_knows(k->p, k->of, begin + t) && !is_seen(k, w->first + i, begin + t))
       amped_best_offer(heap, k->most, count, (amped_best_item){begin + t, value, value});
   }
 }

@@ -1,8 +1,9 @@
 /* Ranking: for indices of one mode of a model, the indices of another mode with the highest values.
  *
- * All pairs are computed, in blocks; only the best are kept for each index. If values are equal,
- * the lower index is better; equal rows give values equal to the bit. The result does not depend on
- * the number of threads. Host memory; not collective. */
+ * All pairs are computed, in blocks; only the best are kept for each index. Indices of which the
+ * model learnt no entry are left out. If values are equal, the lower index is better; equal rows
+ * give values equal to the bit. The result does not depend on the number of threads. Host memory;
+ * not collective. */
 #ifndef AMPED_RANKING_H
 #define AMPED_RANKING_H
 

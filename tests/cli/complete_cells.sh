@@ -51,6 +51,27 @@ done
 (cat apart.tns && cat apart.tns) >twice.tns
 expect 0 "to test: 200 entries" on 1 complete train.tns --rank=2 --reg=1 --iters=5 --test=twice.tns -o twice.h5
 
+# Indices between others, of which no entry exists, are as unknown as those beyond the dimensions.
+awk 'BEGIN { srand(1); for (u = 1; u <= 20; u++) for (i = 1; i <= 15; i++) for (w = 1; w <= 3; w++)
+  if (rand() < 0.4) print u, 3 * i, w, 3 + sin(u * i) + rand() }' >thirds.tns
+for bias in full none; do
+  expect 0 "" on 2 complete thirds.tns --rank=2 --reg=0.5 --bias=$bias --iters=5 -o thirds.h5 --overwrite -q
+  expect 0 "" "$amped" recommend thirds.h5 --for=1 --of=2 -n 45 -o thirds.csv --overwrite
+  same "recommended without an entry" "$(awk -F, 'NR > 1 && $3 % 3 { n++ } END { print n + 0 }' thirds.csv)" 0
+  same "recommended" "$(awk -F, 'NR > 1' thirds.csv | wc -l)" $((20 * 15))
+  echo "2 4 1 0" >unknown.tns
+  expect 3 "4 of mode 2 is not in the model of thirds.h5, or has no entry that it learnt" "$amped" predict thirds.h5 unknown.tns
+  echo "2 99 1 0" >>unknown.tns
+  expect 0 "2 of these cells have an index that the model does not know" "$amped" predict thirds.h5 unknown.tns --cold=predict -o unknown.csv --overwrite
+  same "values without an entry" "$(awk -F, 'NR == 2 { a = $4 } NR == 3 { print $4 == a }' unknown.csv)" 1
+done
+# A warning says that components are zero, or almost; components that vanish beside biases are named, too.
+awk 'BEGIN { srand(3); for (n = 0; n < 500; n++) print 1 + int(rand() * 40), 1 + int(60 ^ rand()), 1 + int(rand() * 4), 1 }' >log.tns
+expect 0 "warning: the components are almost zero: the model is the mean alone" on 2 complete log.tns --implicit=1 --rank=2 --reg=1e6 --of=2 -o zero.h5
+
+expect 0 "warning: zero.h5: its components are almost zero, so that every index" "$amped" recommend zero.h5 --for=1:1 --of=2 -n 1
+expect 0 "warning: the components are almost zero: the model is mean and biases alone" on 1 complete train.tns --rank=2 --reg=1e6 -o zero.h5 --overwrite
+
 # Counts.
 awk '{ print $1, $2, $3, NR % 3 }' dense.tns >zeros.tns
 awk '$4 > 0' zeros.tns >counts.tns

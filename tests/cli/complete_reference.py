@@ -99,7 +99,7 @@ def ndcg(factors, index, out, of):
                 p = p * f[i[m]]
         s = factors[of] @ p
         own = int(i[of])
-        rank = sum(1 for j in range(len(s)) if j != own and (s[j] > s[own] or (s[j] == s[own] and j < own))
+        rank = sum(1 for j in range(len(s)) if j != own and s[j] >= s[own]
                    and j not in learnt.get(tuple(np.delete(i, of)), ()))
         gain += 1.0 / np.log2(rank + 2.0) if rank < 10 else 0.0
     return gain / max(1, int(out.sum()))

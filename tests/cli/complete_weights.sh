@@ -13,7 +13,7 @@ events() {
     text = substr($0, index($0, key) + length(key)); sub(/[,}].*/, "", text); print text }' "$3"
 }
 # relative WHAT A B TOLERANCE
-relative() { close "$1" 1 "$(awk -v a="$2" -v b="$3" 'BEGIN { printf "%.17g", b != 0 ? a / b : 2 }')" "$4"; }
+relative() { close "$1" 1 "$(awk -v a="$2" -v b="$3" 'BEGIN { printf "%.17g", b != 0 ? a / b : a == b ? 1 : 2 }')" "$4"; }
 # equal A.h5 B.h5 SET...: to the bit
 equal() {
   one=$1 other=$2

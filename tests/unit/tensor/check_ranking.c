@@ -103,7 +103,8 @@ static void check_item(const amped_ranking *q, uint64_t target, const amped_best
     for (uint64_t s = q->seen_begin != NULL ? q->seen_begin[target] : 0;
          q->seen_begin != NULL && s < q->seen_begin[target + 1]; s++)
       seen = seen || q->seen[s] == j;
-    if (!taken[j] && !seen && (best == AMPED_PREDICTOR_COLD || value > most)) {
+    if (!taken[j] && !seen && amped_predictor_knows(q->p, q->of, j) &&
+        (best == AMPED_PREDICTOR_COLD || value > most)) {
       best = j;
       most = value;
     }
@@ -122,9 +123,12 @@ static void check_all(const amped_ranking *q, uint64_t block) {
     check_ok(amped_ranking_find(q, first, count, items, counts));
     for (uint64_t i = 0; i < count; i++) {
       bool taken[131] = {false};
-      uint64_t allowed = dims[q->of];
-      if (q->seen_begin != NULL)
-        allowed -= q->seen_begin[first + i + 1] - q->seen_begin[first + i];
+      uint64_t allowed = 0;
+      for (uint64_t j = 0; j < dims[q->of]; j++)
+        allowed += amped_predictor_knows(q->p, q->of, j);
+      for (uint64_t s = q->seen_begin != NULL ? q->seen_begin[first + i] : 0;
+           q->seen_begin != NULL && s < q->seen_begin[first + i + 1]; s++)
+        allowed -= amped_predictor_knows(q->p, q->of, q->seen[s]);
       ck_assert_uint_eq(counts[i], allowed < q->most ? allowed : q->most);
       for (uint64_t x = 0; x < counts[i]; x++)
         check_item(q, first + i, &items[i * q->most + x], taken);
