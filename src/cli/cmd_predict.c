@@ -96,7 +96,7 @@ static amped_status refuse_cold(const job *j) {
       j->o->args[0], j->cold_cells);
 }
 
-/* Indices of which the model learnt no entry are cold, as those that it lacks. */
+/* Make indices cold of which the model learnt no entry. */
 static void find_unknown(job *j) {
   for (int m = 0; m < j->cells.order; m++)
     for (uint64_t i = 0; i < j->cells.nnz; i++) {

@@ -82,9 +82,9 @@ void amped_completion_stretch(const amped_completion *c, const bool *context, am
  * becomes 1. */
 void amped_completion_unscale(amped_completion *c, amped_ktensor *k);
 
-/* Are the components negligible? True if they are all zero, or if there are biases and the
- * components together change no value by more than a thousandth of the range of the biases: the
- * order of values then hardly depends on which rows of other modes they are for. */
+/* Are the components negligible? True if together they change no value by more than a thousandth of
+ * the range of the biases, or, without biases, of `scale`. The order of values then hardly depends
+ * on which rows of other modes they are for. */
 bool amped_completion_is_additive(const amped_completion *c, const amped_ktensor *k);
 
 /* The error of the model, after its best sweep; NaN if unknown. */

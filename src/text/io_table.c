@@ -334,14 +334,14 @@ static amped_status read_chunks(reader *r, amped_text *text) {
   }
 }
 
-/* Warn of key columns that look like row numbers. Columns that the user chose, and modes that exist
- * already, are accepted. */
+/* Warn of key columns that look like row numbers or times. Columns that the user chose, and modes
+ * that exist already, are accepted. */
 static void warn_of_row_numbers(const reader *r, uint64_t rows) {
   if (r->options->keys != NULL || r->options->known_modes)
     return;
   for (int m = 0; m < r->header.order; m++)
-    if (r->header.sets[m] == m && r->labels[m].count == rows)
-      amped_table_header_warn(&r->header, r->path, m, rows);
+    if (r->header.sets[m] == m)
+      amped_table_header_warn(&r->header, r->path, m, r->labels[m].count, rows);
 }
 
 static amped_status conclude(reader *r) {
@@ -357,7 +357,7 @@ static amped_status conclude(reader *r) {
     else
       AMPED_TRY(amped_labels_copy(&t->labels[set], &t->labels[m]));
     t->dims[m] = t->labels[m].count;
-    if (!r->options->no_header)
+    if (!r->options->no_header || !amped_table_header_in_place(&r->header))
       AMPED_TRY(amped_strdup(&t->labels[m].name, r->header.modes[m]));
   }
   return amped_rows_finish(&r->rows);

@@ -417,6 +417,22 @@ static amped_status refuse_number(const char *path, uint64_t line, const char *n
                      line, name);
 }
 
+/* Refuse names that are all in quotes where quotes are part of them: hardly anyone wants them
+ * there. */
+static amped_status refuse_quotes(const amped_table_header *h, const char *path, uint64_t line) {
+  for (uint64_t c = 0; c < h->count; c++) {
+    const size_t length = strlen(h->names[c]);
+    if (length < 2 || h->names[c][0] != '"' || h->names[c][length - 1] != '"')
+      return AMPED_OK;
+  }
+  return amped_error(
+      AMPED_USAGE, amped_io_name(path),
+      "line %" PRIu64 ": all names of columns are in quotes, which are part of a cell in "
+      "a .tsv; read it with --format=csv --separator=tab, or say --format=tsv if they "
+      "are meant",
+      line);
+}
+
 amped_status amped_table_header_read(amped_table_header *header, const char *path, bool quoted,
                                      const amped_read_options *options, amped_text_chunk *chunk) {
   amped_piece row = {.begin = chunk->begin, .end = chunk->end};
@@ -426,6 +442,8 @@ amped_status amped_table_header_read(amped_table_header *header, const char *pat
   find_separator(header, quoted, options, chunk);
   AMPED_TRY(read_names(header, &row, &end));
   AMPED_TRY(amped_text_check(path, chunk, &row, 1));
+  if (!quoted && options->format == AMPED_READ_AUTO)
+    AMPED_TRY(refuse_quotes(header, path, chunk->line));
   if (options->no_header)
     AMPED_TRY(number_columns(header));
   AMPED_TRY(assign_roles(header, path, chunk->line, options));
@@ -443,6 +461,16 @@ amped_status amped_table_header_read(amped_table_header *header, const char *pat
   chunk->line += amped_text_count(chunk->begin, end, '\n');
   chunk->begin = end;
   return options->keys != NULL ? AMPED_OK : refuse_values(header, path, chunk, named);
+}
+
+bool amped_table_header_in_place(const amped_table_header *h) {
+  char place[NUMBER_BYTES];
+  for (int m = 0; m < h->order; m++) {
+    (void)snprintf(place, sizeof place, "%d", m + 1);
+    if (strcmp(h->modes[m], place) != 0)
+      return false;
+  }
+  return true;
 }
 
 void amped_table_header_tell(const amped_table_header *h, const char *path) {
@@ -467,22 +495,24 @@ static bool has_no_name(const char *name) {
 }
 
 void amped_table_header_warn(const amped_table_header *h, const char *path, int mode,
-                             uint64_t rows) {
+                             uint64_t labels, uint64_t rows) {
   const char *others[AMPED_MAX_ORDER];
   char list[LIST_BYTES];
   char text[LIST_BYTES];
   char name[LIST_BYTES];
   uint64_t count = 0;
-  if (rows < (has_no_name(h->modes[mode]) ? 2 : ENOUGH_ROWS))
+  const bool all = labels == rows;
+  if (2 * labels <= rows || rows < (all && has_no_name(h->modes[mode]) ? 2 : ENOUGH_ROWS))
     return;
   for (int m = 0; m < h->order; m++)
     if (m != mode)
       others[count++] = h->modes[m];
   const bool remedy = count >= AMPED_MIN_ORDER;
-  amped_warn("%s: column %s has %" PRIu64 " labels in %" PRIu64 " rows, one a row, as a row number "
-             "has; %s%s",
-             amped_io_name(path),
-             amped_printable_text(name, sizeof name, join(&h->modes[mode], 1, "", list)), rows,
-             rows, remedy ? "leave it out with --keys=" : "choose other columns with --keys",
-             remedy ? amped_printable_text(text, sizeof text, join(others, count, ",", list)) : "");
+  amped_warn(
+      "%s: column %s has %" PRIu64 " labels in %" PRIu64 " rows, %s; %s%s", amped_io_name(path),
+      amped_printable_text(name, sizeof name, join(&h->modes[mode], 1, "", list)), labels, rows,
+      all ? "one a row, as a row number has"
+          : "fewer than two rows a label, as times have: make periods of them (days, months)",
+      remedy ? "leave it out with --keys=" : "choose other columns with --keys",
+      remedy ? amped_printable_text(text, sizeof text, join(others, count, ",", list)) : "");
 }

@@ -31,12 +31,16 @@ typedef struct amped_table_header {
 amped_status amped_table_header_read(amped_table_header *header, const char *path, bool quoted,
                                      const amped_read_options *options, amped_text_chunk *chunk);
 
+/* Do the keys have the names "1", "2", ... of their places? If not, columns without a header keep
+ * their numbers as names of modes, so that an option's 3 means column 3. */
+bool amped_table_header_in_place(const amped_table_header *header);
+
 /* Print what was guessed, and which columns are the keys and the values. */
 void amped_table_header_tell(const amped_table_header *header, const char *path);
-/* Warn of a key column whose labels differ in all rows. No warning for a named column with few
- * rows. */
+/* Warn of a key column with this number of labels if they differ in all rows, or have fewer than
+ * two rows on average. No warning if there are few rows, except for a column without a name. */
 void amped_table_header_warn(const amped_table_header *header, const char *path, int mode,
-                             uint64_t rows);
+                             uint64_t labels, uint64_t rows);
 void amped_table_header_free(amped_table_header *header);
 
 #endif

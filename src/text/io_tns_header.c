@@ -109,21 +109,25 @@ static amped_status take_comment(amped_tns_header *h, line *l, const char *p) {
   return AMPED_OK;
 }
 
+static bool is_word(const line *l, int field, const char *word) {
+  const size_t length = (size_t)(l->fields[field][1] - l->fields[field][0]);
+  return length == strlen(word) && strncasecmp(l->fields[field][0], word, length) == 0;
+}
+
 static bool has_word(const line *l, int from, const char *word) {
-  for (int i = from; i < l->count && i < MOST_FIELDS; i++) {
-    const size_t length = (size_t)(l->fields[i][1] - l->fields[i][0]);
-    if (length == strlen(word) && strncasecmp(l->fields[i][0], word, length) == 0)
+  for (int i = from; i < l->count && i < MOST_FIELDS; i++)
+    if (is_word(l, i, word))
       return true;
-  }
   return false;
 }
 
-/* Read a comment that begins with %. Only Matrix Market's banner has a meaning. */
+/* Read a comment that begins with %. Only Matrix Market's banner has a meaning, in capitals or not,
+ * and with one % or two. */
 static amped_status take_percent(amped_tns_header *h, line *l, const char *p) {
   static const char *const unknown[] = {"array",     "pattern",        "complex",
                                         "symmetric", "skew-symmetric", "hermitian"};
   l->count = amped_tns_fields(p, l->fields, MOST_FIELDS);
-  if (!field_is(l, 0, "%%MatrixMarket"))
+  if (!is_word(l, 0, "%%MatrixMarket") && !is_word(l, 0, "%MatrixMarket"))
     return AMPED_OK;
   for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
     if (has_word(l, 1, unknown[i]))

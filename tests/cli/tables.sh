@@ -57,7 +57,7 @@ expect 2 "9 is a number.*--no-header" "$amped" convert bare.csv x.h5 --overwrite
 expect 0 "" "$amped" convert bare.csv x.h5 --overwrite --no-header --value=4
 same "nonzeros without a header" "$(hash x.h5)" "$(hash r.h5)"
 expect 0 "" "$amped" convert bare.csv x.h5 --overwrite --no-header --keys=3,2,1
-expect 0 "labels 1 *9 ... 10" "$amped" info x.h5
+expect 0 "labels 1 *[0-9]: 9 ... 10" "$amped" info x.h5
 
 # --- texts whose first line is a header, or looks like one --------------------------------------------
 awk 'BEGIN { for (i = 0; i < 400; i++) printf "%d %d %d %.3f\n", i * 7 % 20 + 1, i * 3 % 15 + 1, i % 10 + 1, i % 9 / 9 + 0.01 }' >plain.tns
@@ -199,6 +199,28 @@ expect 0 "2 x 2 x 2 x 2" "$amped" info half.csv --keys=user,film,time,x
 sed 1d half.csv >no-names.csv
 expect 2 'column "4" looks like values, .*--value=4' "$amped" info no-names.csv --no-header
 expect 0 "2 x 2 x 2" "$amped" info no-names.csv --no-header --value=4
+# A number that an option names is a column's, whatever the order of the keys.
+awk 'BEGIN { for (n = 0; n < 90; n++) printf "%d,a%d,c%d,b%d\n", n % 7, n % 3, n % 5, n % 4 }' >turned.csv
+expect 0 "context modes: 2$" "$amped" complete turned.csv --no-header --keys=4,2,3 --value=1 --rank=1 --reg=1 --context=2 --duplicates=mean --iters=1 --nowrite
+expect 0 "context modes: 1$" "$amped" complete turned.csv --no-header --keys=4,2,3 --value=1 --rank=1 --reg=1 --context=4 --duplicates=mean --iters=1 --nowrite
+# Banners of Matrix Market in other spellings are banners.
+for banner in %MatrixMarket %%matrixmarket %%MATRIXMARKET; do
+  (echo "$banner tensor coordinate real symmetric" && echo 3 3 3 1 && echo 1 1 1 2) >symmetric.tns
+  expect 3 "symmetric.tns: line 1: a Matrix Market file of kind symmetric" "$amped" info symmetric.tns
+done
+# Times of which most come once are no mode; periods of them are.
+awk 'BEGIN { srand(4); print "user,film,rating,timestamp"
+  for (n = 0; n < 400; n++) printf "%d,%d,%d,%d\n", rand() * 20, rand() * 15, rand() * 5, 964980000 + rand() * 300 }' >times.csv
+expect 0 "warning: times.csv: column timestamp has [0-9]* labels in 400 rows, fewer than two rows a label, .*periods" "$amped" info times.csv --value=rating
+same "warnings" "$(grep -c 'rows a label' err)" 1
+awk -F, -v OFS=, 'NR > 1 { $4 = int($4 / 100) } { print }' times.csv >periods.csv
+expect 0 "" "$amped" info periods.csv --value=rating
+same "warnings" "$(grep -c 'rows a label' err)" 0
+# Names in quotes, as R writes them, where quotes are data.
+printf '"user"\t"film"\t"day"\t"n"\n"a"\t"x"\t"1"\t3\n' >quoted.tsv
+expect 2 "quoted.tsv: line 1: all names of columns are in quotes, .*--format=csv --separator=tab" "$amped" info quoted.tsv --value=n
+expect 0 "labels 1 *user: a" "$amped" info quoted.tsv --format=csv --separator=tab --value=n
+expect 0 "labels 1 *\"user\": \"a\"" "$amped" info quoted.tsv --format=tsv --value='"n"'
 printf 'user,film,m1,m2,m3,m4\na,x,0.5,1.5,2,.1\nb,y,8,2.5,1e-3,4\n' >wide.csv
 expect 2 'wide.csv: 4 columns (m1, m2, m3, ...) hold numbers with fractions, .*melt' on 2 complete wide.csv --rank=1 --nowrite
 expect 0 "2 x 2 x 2" "$amped" info wide.csv --keys=user,film,m1 --value=m2
