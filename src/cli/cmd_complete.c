@@ -206,6 +206,22 @@ static amped_status drop_learnt(const job *j, const char *option, const char *pa
   return AMPED_OK;
 }
 
+/* Collective: rank 0 warns of test entries that validate, and so choose the sweep, too. */
+static amped_status warn_of_common(const job *j) {
+  const amped_context context = amped_session_context(j->session);
+  const amped_complete_problem *p = &j->problem;
+  uint64_t common = 0;
+  if (p->validate == NULL || p->test == NULL)
+    return AMPED_OK;
+  AMPED_TRY(amped_entries_in_common(&context, p->test, p->validate, &common));
+  if (common > 0 && context.comm->rank == 0)
+    amped_warn("%s: %" PRIu64 " of its %" PRIu64
+               " entries are also in %s and choose the sweep and the penalty: their error may be a "
+               "little too low; name other entries with --test",
+               p->options->test, common, p->test->total, p->options->validate);
+  return AMPED_OK;
+}
+
 /* Load a set of validation or test entries. All entries of a repeated cell are kept, as predict
  * keeps them. */
 static amped_status load_entries(job *j, const char *option, const char *path, amped_entry_set *out,
@@ -290,6 +306,7 @@ static amped_status set_problem(job *j) {
   set_clip(j);
   AMPED_TRY(load_entries(j, "--validate", o->complete.validate, &j->validate, &p->validate));
   AMPED_TRY(load_entries(j, "--test", o->complete.test, &j->test, &p->test));
+  AMPED_TRY(warn_of_common(j));
   if (p->fit.implicit > 0.0)
     AMPED_TRY(set_ranks(j));
   return amped_completion_report_problem(j->session, p);

@@ -93,13 +93,17 @@ static void mark(part *p, uint64_t hash, uint64_t what_is_found) {
     p->found[p->numbers[at]] += what_is_found;
 }
 
+static amped_status sort_hashes(part *p) {
+  const amped_sort_field field = {p->hashes, 64};
+  void *const arrays[] = {p->hashes, p->numbers};
+  return amped_sort(p->count, &field, 1, 0, arrays, 2);
+}
+
 static amped_status look_through(const amped_context *context, part *p) {
   const amped_plan *plan = context->plan;
   const amped_worker *worker = context->worker;
   const uint64_t nnz = plan->modes[0].copy.rank_nnz[plan->rank];
-  const amped_sort_field field = {p->hashes, 64};
-  void *const arrays[] = {p->hashes, p->numbers};
-  AMPED_TRY(amped_sort(p->count, &field, 1, 0, arrays, 2));
+  AMPED_TRY(sort_hashes(p));
   for (uint64_t first = 0; first < nnz; first += SLAB) {
     const uint64_t count = nnz - first < SLAB ? nnz - first : SLAB;
     AMPED_TRY(worker->format->row_fit->view(worker->tensor, first, count, p->positions, p->held,
@@ -171,6 +175,47 @@ amped_status amped_learnt_entries_drop(const amped_context *context, amped_entry
   *dropped = all - set->total;
 done:
   amped_free(struck);
+  free_part(&p);
+  return status;
+}
+
+/* True if an entry of the part has this hash. */
+static bool has_hash(const part *p, uint64_t hash) {
+  if (!(p->filter[hash % FILTER_BITS / 64] >> hash % 64 & 1))
+    return false;
+  const uint64_t at = amped_sort_find(p->hashes, p->count, hash);
+  return at < p->count && p->hashes[at] == hash;
+}
+
+/* Collective; the status is agreed. found = [set->count], true for entries whose cell `other` has.
+ */
+static amped_status find_common(const amped_context *context, const amped_entry_set *set,
+                                const amped_entry_set *other, part *p, bool *found) {
+  for (p->first = 0; p->first < other->total; p->first += PART) {
+    p->count = other->total - p->first < PART ? other->total - p->first : PART;
+    share_hashes(context->comm, other, p);
+    AMPED_TRY(amped_comm_agree(context->comm, sort_hashes(p)));
+    for (uint64_t i = 0; i < set->count; i++)
+      found[i] = found[i] || has_hash(p, hash_of(set->order, set->positions, i));
+  }
+  return AMPED_OK;
+}
+
+amped_status amped_entries_in_common(const amped_context *context, const amped_entry_set *set,
+                                     const amped_entry_set *other, uint64_t *common) {
+  part p = {.first = 0};
+  bool *found = NULL;
+  *common = 0;
+  amped_status status = make_part(&p, set->order);
+  if (status == AMPED_OK)
+    status = amped_calloc(&found, set->count, sizeof *found, what);
+  AMPED_GO(done, amped_comm_agree(context->comm, status));
+  AMPED_GO(done, find_common(context, set, other, &p, found));
+  for (uint64_t i = 0; i < set->count; i++)
+    *common += found[i];
+  amped_comm_sum_u64(context->comm, common, 1);
+done:
+  amped_free(found);
   free_part(&p);
   return status;
 }

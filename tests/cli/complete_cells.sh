@@ -47,6 +47,18 @@ for ranks in 1 3; do
   same "the others are learnt" "$(sed -n 's/.*train.tns: \([0-9]*\) of its 300 entries are also in.*/\1/p' err)" \
     $((300 - held))
 done
+# What validates is no test.
+sed -n 60,130p dense.tns >overlap.tns
+for ranks in 1 3; do
+  expect 0 "warning: overlap.tns: 41 of its 41 entries are also in apart.tns and choose the sweep" on $ranks complete train.tns \
+    --rank=2 --reg=1 --iters=5 --validate=apart.tns --test=overlap.tns -o half.h5 --overwrite
+  sed -n 61,64p dense.tns >four.tns
+  cat in.tns four.tns >most.tns
+  expect 0 "warning: four.tns: 4 of its 4 entries are also in most.tns" on $ranks complete train.tns \
+    --rank=2 --reg=1 --iters=5 --validate=most.tns --test=four.tns -o half.h5 --overwrite
+  expect 0 "test: rmse" on $ranks complete train.tns --rank=2 --reg=1 --iters=5 --validate=in.tns --test=four.tns -o half.h5 --overwrite
+  same "warnings for other entries" "$(grep -c 'choose the sweep' err)" 0
+done
 # Repeated cells of a test are judged as they are.
 (cat apart.tns && cat apart.tns) >twice.tns
 expect 0 "to test: 200 entries" on 1 complete train.tns --rank=2 --reg=1 --iters=5 --test=twice.tns -o twice.h5
