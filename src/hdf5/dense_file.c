@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 #include "hdf5/dense_layout.h"
-#include "hdf5/hdf5_arrays.h"
 #include "hdf5/hdf5_probe.h"
 #include "hdf5/tensor_layout.h"
 
@@ -21,6 +20,7 @@ struct amped_dense_file {
   char *path;
   amped_dense_info info;
   amped_hdf5_dataset cells;
+  amped_hdf5_convention convention; /* zeros in this program's files */
   bool is_matlab;
 };
 
@@ -186,6 +186,13 @@ static amped_status open_any(amped_dense_file *f, const char *dataset) {
   AMPED_TRY(open_array(f, name));
   if (is == OURS)
     return read_stats(f);
+  AMPED_TRY(amped_hdf5_array_convention(&f->hdf5, name, &f->convention));
+  if (f->convention.packed != NULL)
+    return amped_error(AMPED_BAD_INPUT, f->path,
+                       "dataset %s has the attribute %s: its cells are packed numbers, not values; "
+                       "write the values (xarray and netCDF4 unpack when they read), or remove the "
+                       "attribute if it is wrong",
+                       name, f->convention.packed);
   return amped_hdf5_has_attribute(&f->hdf5, name, MATLAB, &f->is_matlab);
 }
 
@@ -240,6 +247,10 @@ amped_status amped_dense_file_is(const char *path, const char *dataset, bool *ou
 
 const amped_dense_info *amped_dense_file_info(const amped_dense_file *f) {
   return &f->info;
+}
+
+const amped_hdf5_convention *amped_dense_file_convention(const amped_dense_file *f) {
+  return &f->convention;
 }
 
 const char *amped_dense_file_dataset(const amped_dense_file *f) {

@@ -11,6 +11,7 @@
 #ifndef AMPED_DENSE_FILE_H
 #define AMPED_DENSE_FILE_H
 
+#include "hdf5/hdf5_arrays.h"
 #include "hdf5/hdf5_file.h"
 #include "tensor/dense_info.h"
 
@@ -28,6 +29,8 @@ void amped_dense_file_close(amped_dense_file *file); /* NULL is allowed */
 /* Shape of the tensor, and name of its dataset. Borrowed from file. */
 const amped_dense_info *amped_dense_file_info(const amped_dense_file *file);
 const char *amped_dense_file_dataset(const amped_dense_file *file);
+/* Values that mean a missing cell. Borrowed. */
+const amped_hdf5_convention *amped_dense_file_convention(const amped_dense_file *file);
 /* Did MATLAB write the file? Its modes are reversed. */
 bool amped_dense_file_is_matlab(const amped_dense_file *file);
 

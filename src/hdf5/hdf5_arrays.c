@@ -75,3 +75,26 @@ amped_status amped_hdf5_arrays(amped_hdf5 *file, amped_hdf5_array_visit *visit, 
     return w.status;
   return walked < 0 ? amped_hdf5_failed(file, "the list of", "datasets") : AMPED_OK;
 }
+
+amped_status amped_hdf5_array_convention(amped_hdf5 *file, const char *name,
+                                         amped_hdf5_convention *out) {
+  static const char *const packing[] = {"scale_factor", "add_offset"};
+  static const char *const missing[] = {"_FillValue", "missing_value"};
+  bool exists = false;
+  *out = (amped_hdf5_convention){.packed = NULL};
+  for (int i = 0; i < 2; i++) {
+    AMPED_TRY(amped_hdf5_has_attribute(file, name, packing[i], &exists));
+    if (exists && out->packed == NULL)
+      out->packed = packing[i];
+  }
+  for (int i = 0; i < 2; i++) {
+    bool is_number = false;
+    AMPED_TRY(amped_hdf5_has_attribute(file, name, missing[i], &exists));
+    if (exists)
+      AMPED_TRY(
+          amped_hdf5_get_number(file, name, missing[i], &out->values[out->missing], &is_number));
+    if (is_number)
+      out->names[out->missing++] = missing[i];
+  }
+  return AMPED_OK;
+}

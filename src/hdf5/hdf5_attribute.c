@@ -214,6 +214,22 @@ done:
   return status;
 }
 
+amped_status amped_hdf5_get_number(amped_hdf5 *file, const char *group, const char *name,
+                                   double *out, bool *is_number) {
+  attribute a;
+  amped_status status = AMPED_OK;
+  *is_number = false;
+  AMPED_GO(done, open_attribute(file, group, name, &a));
+  const H5T_class_t class = H5Tget_class(a.type);
+  *is_number =
+      (class == H5T_INTEGER || class == H5T_FLOAT) && H5Tget_size(a.type) <= 8 && count_of(&a) == 1;
+  if (*is_number && H5Aread(a.id, H5T_NATIVE_DOUBLE, out) < 0)
+    status = amped_hdf5_failed(file, "attribute", name);
+done:
+  close_attribute(&a);
+  return status;
+}
+
 static amped_status read_variable_text(amped_hdf5 *file, const attribute *a, hid_t memory,
                                        const char *name, char **out) {
   char *text = NULL;

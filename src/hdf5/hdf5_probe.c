@@ -225,6 +225,7 @@ static amped_status read_cells(amped_hdf5_dataset *d) {
 
 static amped_status touch_array(void *self, amped_hdf5 *file, const char *name) {
   amped_hdf5_dataset d;
+  amped_hdf5_convention convention;
   bool exists = false;
   (void)self;
   amped_status status = amped_hdf5_array_open(file, name, &d);
@@ -232,6 +233,7 @@ static amped_status touch_array(void *self, amped_hdf5 *file, const char *name) 
     status = read_cells(&d);
   amped_hdf5_dataset_close(&d);
   AMPED_TRY(library_error(file, status));
+  AMPED_TRY(library_error(file, amped_hdf5_array_convention(file, name, &convention)));
   return library_error(file, amped_hdf5_has_attribute(file, name, "MATLAB_class", &exists));
 }
 

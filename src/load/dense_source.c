@@ -1,6 +1,7 @@
 /* Dense source: boxes of cells from an HDF5 or npy file, checked and reordered. */
 #include "load/dense_source.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -130,16 +131,28 @@ static amped_status refuse_cell(const amped_dense_source *s, const box *b, const
   amped_dense_index(info->order, b->count, info->layout, bad, index);
   for (int m = 0; m < info->order; m++)
     index[m] += b->first[m];
+  if (isfinite(value))
+    return amped_dense_missing(info->order, index, value, s->path);
   return amped_dense_not_finite(info->order, index, value, s->path);
 }
 
-static amped_status check_finite(amped_dense_source *s, const box *b, void *cells) {
+/* Number of the first cell that is not finite, or that the file says is missing; count: none. */
+static uint64_t first_bad(const amped_dense_source *s, const void *cells, amped_cell_type type,
+                          uint64_t count) {
+  uint64_t bad = amped_cells_not_finite(cells, type, count);
+  const amped_hdf5_convention *c = s->hdf5 != NULL ? amped_dense_file_convention(s->hdf5) : NULL;
+  for (int i = 0; c != NULL && i < c->missing; i++)
+    bad = amped_cells_equal(cells, type, bad, c->values[i]);
+  return bad;
+}
+
+static amped_status check_cells(amped_dense_source *s, const box *b, void *cells) {
   const amped_dense_info *info = amped_dense_source_info(s);
   const uint64_t bytes = amped_cell_bytes(info->type);
   char *next = cells;
   uint64_t left = b->cells;
   for (;;) {
-    const uint64_t bad = amped_cells_not_finite(next, info->type, left);
+    const uint64_t bad = first_bad(s, next, info->type, left);
     if (bad == left)
       return AMPED_OK;
     if (!s->nan_zero)
@@ -154,7 +167,7 @@ static amped_status check_finite(amped_dense_source *s, const box *b, void *cell
 static amped_status read_box(amped_dense_source *s, const box *b, void *cells) {
   AMPED_TRY(s->hdf5 != NULL ? amped_dense_file_read(s->hdf5, b->first, b->count, cells)
                             : amped_npy_read(s->npy, b->first, b->count, cells));
-  return check_finite(s, b, cells);
+  return check_cells(s, b, cells);
 }
 
 amped_status amped_dense_source_read(amped_dense_source *s, int slab_mode, uint64_t slab_first,

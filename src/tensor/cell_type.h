@@ -37,6 +37,9 @@ void amped_cells_get(const void *cells, amped_cell_type type, uint64_t first, ui
 
 /* Number of the first cell that is NaN or infinite; count if there is none. */
 uint64_t amped_cells_not_finite(const void *cells, amped_cell_type type, uint64_t count);
+/* Number of the first cell that equals `value`, rounded to the cells' precision; count if there is
+ * none. */
+uint64_t amped_cells_equal(const void *cells, amped_cell_type type, uint64_t count, double value);
 
 /* The double equal to the half float with these bits. */
 double amped_half_to_double(uint16_t bits);

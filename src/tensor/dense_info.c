@@ -41,16 +41,33 @@ void amped_dense_index(int order, const uint64_t *dims, const int *layout, uint6
   }
 }
 
-amped_status amped_dense_not_finite(int order, const uint64_t *index, double value,
-                                    const char *where) {
-  char line[AMPED_MAX_ORDER * 24];
+/* Space for the indices of a cell as text. */
+#define PLACE_BYTES (AMPED_MAX_ORDER * 24)
+
+static const char *place_of(int order, const uint64_t *index, char *text) {
   int at = 0;
   for (int m = 0; m < order; m++)
-    at += snprintf(line + at, sizeof line - (size_t)at, "%s%" PRIu64, m > 0 ? ", " : "",
+    at += snprintf(text + at, PLACE_BYTES - (size_t)at, "%s%" PRIu64, m > 0 ? ", " : "",
                    index[m] + 1);
+  return text;
+}
+
+amped_status amped_dense_missing(int order, const uint64_t *index, double value,
+                                 const char *where) {
+  char line[PLACE_BYTES];
+  return amped_error(AMPED_BAD_INPUT, where,
+                     "the cell at (%s) is %g, which means a missing cell there (_FillValue or "
+                     "missing_value); list the known cells for amped_mpi complete, or take 0 for "
+                     "missing ones with amped_mpi convert --nan=zero",
+                     place_of(order, index, line), value);
+}
+
+amped_status amped_dense_not_finite(int order, const uint64_t *index, double value,
+                                    const char *where) {
+  char line[PLACE_BYTES];
   return amped_error(AMPED_BAD_INPUT, where,
                      "the cell at (%s) is %s; correct it where the file was made; if it is 0, use "
                      "amped_mpi convert --nan=zero; if it is unknown, list the known cells for "
                      "amped_mpi complete",
-                     line, value != value ? "not a number" : "infinite");
+                     place_of(order, index, line), value != value ? "not a number" : "infinite");
 }

@@ -34,6 +34,10 @@ amped_status amped_dense_info_check(const amped_dense_info *info, uint64_t nnz, 
 void amped_dense_index(int order, const uint64_t *dims, const int *layout, uint64_t cell,
                        uint64_t *index);
 
+/* Record the error that the cell at `index` has a value that its file says means missing, and
+ * return AMPED_BAD_INPUT. */
+amped_status amped_dense_missing(int order, const uint64_t *index, double value, const char *where);
+
 /* Record the error that the cell at `index` is NaN or infinite, and return AMPED_BAD_INPUT. */
 amped_status amped_dense_not_finite(int order, const uint64_t *index, double value,
                                     const char *where);

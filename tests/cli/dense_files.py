@@ -52,6 +52,25 @@ def good(folder):
     np.save(folder + "/bad_cells.npy", y)
     with h5py.File(folder + "/bad_cells.h5", "w") as f:
         f["x"] = y
+    for kind in ("<f4", "<f8", "<i2", ">i4"):  # netCDF's conventions
+        z = x.astype(kind)
+        z[2, 3, 4] = z[6, 12, 10] = -9999
+        for attribute in ("_FillValue", "missing_value"):
+            with h5py.File(folder + "/cdf.%s%s.h5" % (name(kind), attribute), "w") as f:
+                f["x"] = z
+                f["x"].attrs[attribute] = np.array([-9999], kind)
+    z = x.astype("<f4")
+    z[2, 3, 4] = z[6, 12, 10] = 0
+    np.save(folder + "/cdf.zeros.npy", z)
+    with h5py.File(folder + "/cdf.whole.h5", "w") as f:  # none of its cells is missing
+        f["x"] = x.astype("<f4")
+        f["x"].attrs["_FillValue"] = np.float64(1e20)
+        f["x"].attrs["missing_value"] = "none"
+        f["x"].attrs["units"] = "K"
+    for attribute in ("scale_factor", "add_offset"):
+        with h5py.File(folder + "/cdf.%s.h5" % attribute, "w") as f:
+            f["x"] = x.astype("<i2")
+            f["x"].attrs[attribute] = 0.5
     np.save(folder + "/cells_made_zero.npy", np.where(np.isfinite(y), y, np.float32(0.0)))
     np.save(folder + "/zeros.npy", np.zeros((3, 4, 5), "<f4"))
     np.save(folder + "/five.npy", np.asfortranarray(

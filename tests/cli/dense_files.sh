@@ -115,6 +115,22 @@ refused() {
 refused "give --dense .* or --sparse" "$amped" convert le_f4.npy out.h5
 refused "exclude each other" "$amped" convert le_f4.npy out.h5 --dense --sparse
 refused "is not a dense tensor" "$amped" convert x.tns out.h5 --sparse
+# netCDF's conventions: packed cells are refused, missing ones too, as NaN is.
+for kind in le_f4 le_f8 le_i2 be_i4; do
+  for attribute in _FillValue missing_value; do
+    expect 3 "cdf.$kind$attribute.h5: the cell at (3, 4, 5) is -9999, which means a missing cell" on 2 cdf.$kind$attribute.h5 --rank=1 --nowrite
+    expect 0 "2 cells" "$amped" convert cdf.$kind$attribute.h5 filled.npy --dense --nan=zero --overwrite
+  done
+done
+expect 0 "" "$amped" convert cdf.le_f4_FillValue.h5 filled.npy --dense --nan=zero --overwrite
+expect 0 "" cmp filled.npy cdf.zeros.npy
+expect 0 "" on 2 cdf.whole.h5 --rank=1 --iters=1 --nowrite
+for attribute in scale_factor add_offset; do
+  for command in "cpd cdf.$attribute.h5 --rank=1 --nowrite" "info cdf.$attribute.h5" "convert cdf.$attribute.h5 p.npy --dense"; do
+    # shellcheck disable=SC2086
+    expect 3 "cdf.$attribute.h5: dataset /x has the attribute $attribute: its cells are packed numbers" "$amped" $command
+  done
+done
 refused "leave out --nan" "$amped" convert x.tns out.h5 --nan=zero
 refused "one value" "$amped" convert x.tns out.h5 --dense --duplicates=keep
 refused "writes .h5, .hdf5 or .npy" "$amped" convert x.tns out.csv --dense
