@@ -148,9 +148,9 @@ static uint64_t keep_known(const job *j, amped_sptensor *t) {
       unknown++;
   }
   if (unknown > 0)
-    amped_say("%s: %" PRIu64 " of its %" PRIu64
-              " entries have an index that the model lacks, and are ignored",
-              amped_io_name(j->o->recommend.exclude), unknown, t->nnz);
+    amped_warn("%s: %" PRIu64 " of its %" PRIu64
+               " entries have an index that the model does not have, and exclude nothing",
+               amped_io_name(j->o->recommend.exclude), unknown, t->nnz);
   if (zeros > 0)
     amped_say("%s: %" PRIu64
               " entries have the value 0, which means that nothing happened, and are ignored",

@@ -209,8 +209,14 @@ static amped_status check_filters(amped_hdf5_dataset *d, hid_t list, bool *defla
   return AMPED_OK;
 }
 
+static amped_status refuse_unwritten(const amped_hdf5_dataset *d) {
+  return refuse(d, "has parts that were never written", "write all of its elements");
+}
+
 static amped_status check_contiguous(amped_hdf5_dataset *d, uint64_t bytes) {
   haddr_t offset = H5Dget_offset(d->id);
+  if (d->stored_bytes == 0 && offset == HADDR_UNDEF && bytes > 0)
+    return refuse_unwritten(d);
   if (d->stored_bytes != bytes || offset == HADDR_UNDEF || offset > d->file->bytes ||
       bytes > d->file->bytes - offset)
     return refuse(d, "is larger than what the file stores", "the file is damaged, make it again");
@@ -313,6 +319,8 @@ static amped_status check_chunked(amped_hdf5_dataset *d, hid_t list, uint64_t by
   if (bytes == 0)
     return AMPED_OK;
   AMPED_TRY(count_chunks(d, &found));
+  if (found < expected)
+    return refuse_unwritten(d);
   uint64_t limit = deflated ? MAX_INFLATION : 1;
   if (found != expected || d->stored_bytes > d->file->bytes || bytes / limit > d->stored_bytes)
     return refuse(d, "is larger than what the file stores", "the file is damaged, make it again");

@@ -54,7 +54,7 @@ static amped_status check_tensor(const amped_session *session) {
   if (!(info->norm_squared > 0.0) || !isfinite(info->norm_squared))
     return amped_error(
         AMPED_BAD_INPUT, o->input,
-        "its norm is %s: there is nothing to decompose; check the values, or scale them",
+        "its norm is %s: there is nothing to learn from; check the values, or scale them",
         info->norm_squared == 0.0 ? "zero" : "not finite");
   return AMPED_OK;
 }

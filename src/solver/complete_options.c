@@ -155,7 +155,7 @@ static const amped_option rows[] = {
      .value = "A",
      .help = "values are counts: an entry is a 1 of weight 1 + A v, other cells are 0 of weight 1",
      .initially = "off",
-     .expected_text = "a number above 0",
+     .expected_text = "a number from 1e-12 to 1e12",
      AMPED_OPTION_FIELD(amped_complete_options, implicit)},
     {.name = "order",
      .type = AMPED_OPTION_WORD,

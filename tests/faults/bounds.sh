@@ -50,7 +50,7 @@ takes $least 0 "copy 1 .* iDps of 1 index" info tables.h5
 takes $least 0 "verified" info factors.h5 --verify
 takes $least 0 "verified" info labels.h5 --verify
 takes $least 0 "verified" info tensor_labels.h5 --verify
-takes $least 3 "beyond.h5: dataset /factors/0 is larger than what the file stores" info beyond.h5
+takes $least 3 "beyond.h5: dataset /factors/0 has parts that were never written" info beyond.h5
 # What needs all refuses before it reads, and names file, need, what is free and a remedy.
 for file in factors chunks; do
   takes $chunk 1 "$file.h5: $(needs_for "its factors")" compare $file.h5 $file.h5

@@ -321,9 +321,9 @@ START_TEST(lists_that_are_wrong_are_refused) {
       {"/values", "complex", complex, complex, 4, zeros, H5P_DEFAULT},
       {"/values", "text", text, text, 4, zeros, H5P_DEFAULT},
       {"/values", "5 x 1", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 5, five, H5P_DEFAULT},
-      {"/values", "larger than what", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 4, NULL, absent},
-      {"/values", "larger than what", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 4, NULL, H5P_DEFAULT},
-      {"/values", "larger than what", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, UINT64_C(1) << 50, NULL,
+      {"/values", "never written", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 4, NULL, absent},
+      {"/values", "never written", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 4, NULL, H5P_DEFAULT},
+      {"/values", "never written", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, UINT64_C(1) << 50, NULL,
        absent},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

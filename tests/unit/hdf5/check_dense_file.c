@@ -358,9 +358,9 @@ START_TEST(false_extents_and_types_are_refused) {
   check_bad_array("compounds or complex numbers", pair, 3, small, 0);
   check_bad_array("booleans", truth, 3, small, 0);
   check_bad_array("no cells", H5T_IEEE_F64LE, 3, empty, 0);
-  check_bad_array("larger than what the file stores", H5T_IEEE_F64LE, 3, small, 0);
-  check_bad_array("larger than what the file stores", H5T_IEEE_F64LE, 3, small, 2);
-  check_bad_array("larger than what the file stores", H5T_IEEE_F64LE, 3, huge, 64);
+  check_bad_array("parts that were never written", H5T_IEEE_F64LE, 3, small, 0);
+  check_bad_array("parts that were never written", H5T_IEEE_F64LE, 3, small, 2);
+  check_bad_array("parts that were never written", H5T_IEEE_F64LE, 3, huge, 64);
   check_bad_array("larger than what the file stores", H5T_STD_I8LE, 3, most, 64);
   h5(H5Tclose(truth));
   h5(H5Tclose(pair));

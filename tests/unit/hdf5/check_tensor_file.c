@@ -486,10 +486,10 @@ START_TEST(wrong_types_extents_and_layouts_are_refused) {
       {"/amped/mode_2/values", "chunked", H5T_IEEE_F32LE, 50, compact},
       {"/amped/mode_2/indices_0", "filter", H5T_STD_U8LE, 50, scaled},
       {"/amped/mode_1/idp_nnz", "another file", H5T_STD_U64LE, 50, elsewhere},
-      {"/amped/mode_1/idp_nnz", "larger than what", H5T_STD_U64LE, huge, H5P_DEFAULT},
-      {"/amped/mode_1/idp_nnz", "larger than what", H5T_STD_U64LE, huge, sparse},
-      {"/amped/mode_2/values", "larger than what", H5T_IEEE_F32LE, huge, sparse},
-      {"/labels/mode_0/bytes", "larger than what", H5T_STD_U8LE, huge, sparse},
+      {"/amped/mode_1/idp_nnz", "never written", H5T_STD_U64LE, huge, H5P_DEFAULT},
+      {"/amped/mode_1/idp_nnz", "never written", H5T_STD_U64LE, huge, sparse},
+      {"/amped/mode_2/values", "never written", H5T_IEEE_F32LE, huge, sparse},
+      {"/labels/mode_0/bytes", "never written", H5T_STD_U8LE, huge, sparse},
       {"/values", "not the one of mode 1's copy", H5T_IEEE_F32LE, 50, H5P_DEFAULT},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
