@@ -115,17 +115,17 @@ START_TEST(a_guess_of_dates_is_known) {
     const char *labels;
     bool guess;
   } cases[] = {
-      {"01/02/2024|03/04/2024|12/11/2024", true},
-      {"1/5/2013|2/5/2013", true},
-      {"01/02/2024|03/14/2024", false}, /* month first */
-      {"01/02/2024|14/03/2024", false}, /* day first */
-      {"01/01/2024|03/03/2024", false}, /* either way the same day */
-      {"1.2.2024|3.4.2024", false},     /* dots: day first */
-      {"2024-01-02|2024-03-04", false}, /* year first */
-      {"5 Jan 2013|6 Feb 2013", false}, /* named months */
-      {"Jan 5, 2013|Feb 6, 2013", false},
-      {"9|10", false},
-      {"week 9|week 10", false},
+      {.labels = "01/02/2024|03/04/2024|12/11/2024", .guess = true},
+      {.labels = "1/5/2013|2/5/2013", .guess = true},
+      {.labels = "01/02/2024|03/14/2024", .guess = false}, /* month first */
+      {.labels = "01/02/2024|14/03/2024", .guess = false}, /* day first */
+      {.labels = "01/01/2024|03/03/2024", .guess = false}, /* either way the same day */
+      {.labels = "1.2.2024|3.4.2024", .guess = false},     /* dots: day first */
+      {.labels = "2024-01-02|2024-03-04", .guess = false}, /* year first */
+      {.labels = "5 Jan 2013|6 Feb 2013", .guess = false}, /* named months */
+      {.labels = "Jan 5, 2013|Feb 6, 2013", .guess = false},
+      {.labels = "9|10", .guess = false},
+      {.labels = "week 9|week 10", .guess = false},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     const amped_labels labels = labels_of(cases[i].labels);
