@@ -1,4 +1,4 @@
-/* MTTKRP over a box copy on the GPU. Twin of src/cpu/box_mttkrp_cpu.h.
+/* MTTKRP over a box copy on the GPU. Twin of src/cpu/boxes/box_mttkrp_cpu.h.
  *
  * Persistent thread blocks draw bundles in the order of a traversal (box_walk_cuda.h). Sums are
  * added to the output atomically, in no fixed order; the caller zeroes the output. All pointers

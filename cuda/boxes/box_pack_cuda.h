@@ -1,5 +1,5 @@
 /* Packing into boxes on the GPU: plain nonzeros become numbers of a box copy (plan/linear.h), and
- * back. Twin of the packing in src/cpu/box_copy_cpu.c.
+ * back. Twin of the packing in src/cpu/boxes/box_copy_cpu.c.
  *
  * Nonzeros arrive box by box, and in a box by rows of the copy's mode. Pointers are device memory,
  * except for the plan. Everything is enqueued on `stream`. */

@@ -1,5 +1,5 @@
 /* Box traversal: the pieces of a box copy on a GPU, and the order in which each mode's MTTKRP takes
- * them. Twin of src/cpu/box_walk_cpu.h.
+ * them. Twin of src/cpu/boxes/box_walk_cpu.h.
  *
  * A piece is at most AMPED_BOX_PIECE nonzeros of one box. They lie in one span of the layout, and
  * either all in own rows of the copy's mode or all in shared rows. A tile is the boxes of one range

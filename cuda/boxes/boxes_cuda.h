@@ -1,4 +1,4 @@
-/* One copy for all modes, in boxes, on a GPU: twin of src/cpu/boxes_cpu.c. */
+/* One copy for all modes, in boxes, on a GPU: twin of src/cpu/boxes/boxes_cpu.c. */
 #ifndef AMPED_BOXES_CUDA_H
 #define AMPED_BOXES_CUDA_H
 

@@ -1,5 +1,6 @@
-/* Block fits on a GPU: the twin of src/cpu/block_fit_cpu.h. They use the pieces of row fits
- * (row_fit_cuda.h). All targets stay on the device, including the targets of streamed nonzeros. */
+/* Block fits on a GPU: the twin of src/cpu/complete/block_fit_cpu.h. They use the pieces of row
+ * fits (row_fit_cuda.h). All targets stay on the device, including the targets of streamed
+ * nonzeros. */
 #ifndef AMPED_BLOCK_FIT_CUDA_H
 #define AMPED_BLOCK_FIT_CUDA_H
 

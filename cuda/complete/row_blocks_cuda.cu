@@ -2,9 +2,9 @@
  * Cholesky factor and its vectors. If they do not fit, the thread block's scratch memory holds
  * them.
  *
- * Equations without a unique solution are solved as on CPUs (cpu/row_solve_cpu.c): Cholesky with
- * pivoting gives M = B^T B, and the pseudoinverse is B^T (B B^T)^-2 B. Nonnegative rows: coordinate
- * descent. */
+ * Equations without a unique solution are solved as on CPUs (cpu/complete/row_solve_cpu.c):
+ * Cholesky with pivoting gives M = B^T B, and the pseudoinverse is B^T (B B^T)^-2 B. Nonnegative
+ * rows: coordinate descent. */
 #include <cfloat>
 
 #include "cuda/complete/fit_problem_cuda.cuh"

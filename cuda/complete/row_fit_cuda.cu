@@ -12,7 +12,7 @@
 
 extern "C" {
 #include "base/mem.h"
-#include "cpu/row_solve_cpu.h"
+#include "cpu/complete/row_solve_cpu.h"
 }
 
 namespace {

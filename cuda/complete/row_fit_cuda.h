@@ -1,4 +1,4 @@
-/* Row fits on a GPU, over the packed copies: the twin of src/cpu/row_fit_cpu.h.
+/* Row fits on a GPU, over the packed copies: the twin of src/cpu/complete/row_fit_cpu.h.
  *
  * A warp fits each row of up to a piece's length. If warps cannot, a thread block does
  * (row_kernels_cuda.h). Pieces of longer rows, and of rows that other ranks share, leave their sums

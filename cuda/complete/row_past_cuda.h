@@ -1,4 +1,5 @@
-/* History of a batch's rows on a GPU (backend/row_past.h): the twin of src/cpu/row_past_cpu.c. */
+/* History of a batch's rows on a GPU (backend/row_past.h): the twin of
+ * src/cpu/complete/row_past_cpu.c. */
 #ifndef AMPED_ROW_PAST_CUDA_H
 #define AMPED_ROW_PAST_CUDA_H
 

@@ -1,5 +1,5 @@
 /* Row steps on a GPU, over packed copies that are wholly resident: the twin of
- * src/cpu/row_steps_cpu.h.
+ * src/cpu/complete/row_steps_cpu.h.
  *
  * A group of lanes takes a row, or a piece of a long or shared row. Results of pieces are kept in
  * slots until all are there; then a group adds up the results of a row in order. Groups get rows by

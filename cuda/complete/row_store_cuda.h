@@ -1,4 +1,4 @@
-/* Row store of the CUDA backend: the twin of src/cpu/row_store_cpu.c. */
+/* Row store of the CUDA backend: the twin of src/cpu/complete/row_store_cpu.c. */
 #ifndef AMPED_ROW_STORE_CUDA_H
 #define AMPED_ROW_STORE_CUDA_H
 

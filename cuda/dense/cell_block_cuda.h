@@ -1,6 +1,6 @@
 /* Cell block: cells in device memory in a plan's layout, either a slab or any block of one. Its
  * functions make contractions T of the cells (dense_plan.h), and rows of MTTKRP from T. Twin of
- * src/cpu/slab_cpu.h. All memory is borrowed. Nothing waits. */
+ * src/cpu/dense/slab_cpu.h. All memory is borrowed. Nothing waits. */
 #ifndef AMPED_CELL_BLOCK_CUDA_H
 #define AMPED_CELL_BLOCK_CUDA_H
 

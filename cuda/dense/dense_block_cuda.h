@@ -1,4 +1,5 @@
-/* Blocks of a dense tensor on a GPU (backend/dense_block.h). Twin of src/cpu/dense_block_cpu.c.
+/* Blocks of a dense tensor on a GPU (backend/dense_block.h). Twin of
+ * src/cpu/dense/dense_block_cpu.c.
  *
  * The GPU packs cells of a slab, from device memory or, if the slab is streamed, from pinned host
  * memory. Contractions take the blocks one after the other; rows of all blocks are made at once. */

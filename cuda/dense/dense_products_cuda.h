@@ -1,5 +1,5 @@
 /* Products of a slab of cells on the GPU: sums over its cells x of x x and x m, with the model's
- * values m. Twin of src/cpu/dense_products_cpu.h.
+ * values m. Twin of src/cpu/dense/dense_products_cpu.h.
  *
  * Call between amped_products_cuda_begin and amped_products_cuda_end, with the same args. It reads
  * their d_room, weights, scale, sizes and stream. Pointers are device memory. Nothing waits. */

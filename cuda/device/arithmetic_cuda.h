@@ -1,5 +1,5 @@
 /* Arithmetic: multiply-adds per second of the GPU, the upper bound for the assembly of row fits.
- * Twin of src/cpu/arithmetic_cpu.h. */
+ * Twin of src/cpu/device/arithmetic_cpu.h. */
 #ifndef AMPED_ARITHMETIC_CUDA_H
 #define AMPED_ARITHMETIC_CUDA_H
 

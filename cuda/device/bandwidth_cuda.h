@@ -1,5 +1,5 @@
 /* The rates at which the GPU gathers random rows, reads memory in order, and copies from the host:
- * upper bounds for MTTKRP. Twin of src/cpu/bandwidth_cpu.h. */
+ * upper bounds for MTTKRP. Twin of src/cpu/device/bandwidth_cpu.h. */
 #ifndef AMPED_BANDWIDTH_CUDA_H
 #define AMPED_BANDWIDTH_CUDA_H
 

@@ -1,4 +1,4 @@
-/* Earlier factors in device memory. Twin of src/cpu/factor_past_cpu.c. */
+/* Earlier factors in device memory. Twin of src/cpu/factor/factor_past_cpu.c. */
 #ifndef AMPED_FACTOR_PAST_CUDA_H
 #define AMPED_FACTOR_PAST_CUDA_H
 

@@ -1,4 +1,4 @@
-/* The factors of one rank in device memory. Twin of src/cpu/factor_set_cpu.c. */
+/* The factors of one rank in device memory. Twin of src/cpu/factor/factor_set_cpu.c. */
 #ifndef AMPED_FACTOR_SET_CUDA_H
 #define AMPED_FACTOR_SET_CUDA_H
 

@@ -1,4 +1,4 @@
-/* Row vectors in device memory. Twin of src/cpu/row_vectors_cpu.c. */
+/* Row vectors in device memory. Twin of src/cpu/factor/row_vectors_cpu.c. */
 #ifndef AMPED_ROW_VECTORS_CUDA_H
 #define AMPED_ROW_VECTORS_CUDA_H
 

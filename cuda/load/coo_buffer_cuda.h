@@ -1,4 +1,4 @@
-/* COO buffers on the GPU, for amped_format_ops. Twin of src/cpu/coo_buffer_cpu.h.
+/* COO buffers on the GPU, for amped_format_ops. Twin of src/cpu/load/coo_buffer_cpu.h.
  *
  * A buffer lies in device memory if it fits. Otherwise it lies in pinned host memory, which kernels
  * read across the link. Plain C for the host; every function waits for its work. */

@@ -1,5 +1,5 @@
 /* A list part in device memory: the table amped_list_ops of the CUDA backend. Twin of
- * src/cpu/list_part_cpu.c.
+ * src/cpu/load/list_part_cpu.c.
  *
  * Two stable radix sorts distribute a window: the first sorts nonzeros of split iDps by split,
  * which numbers them; the second sorts all nonzeros by rank. Buffers that MPI sends and receives

@@ -1,5 +1,5 @@
 /* Sort copy: makes a rank's copy on the GPU from nonzeros in any order, which are identified by
- * numbers. Twin of src/cpu/sort_copy_cpu.h.
+ * numbers. Twin of src/cpu/load/sort_copy_cpu.h.
  *
  * A copy is made piece by piece. A piece is the nonzeros whose keys lie in one range. For each
  * piece, kernels read all numbers again, keep the numbers in the range, and sort them. The
@@ -560,7 +560,7 @@ template <typename source> struct amped_sort_copy_cuda {
 
 /* Append the shard of plan->rank in mode's copy to copies. This uses about scratch_bytes of device
  * memory, but at least the memory for a piece of 65536 nonzeros. The amount changes the time, not
- * the result. *repeats: as in src/cpu/sort_copy_cpu.h. */
+ * the result. *repeats: as in src/cpu/load/sort_copy_cpu.h. */
 template <typename source>
 static amped_status amped_sort_copy_on_gpu(const amped_sort_copy_cuda<source> *c,
                                            uint64_t scratch_bytes, amped_copies_cuda *copies,

@@ -1,4 +1,4 @@
-/* Synthetic tensors on the GPU, for amped_format_ops. Twin of src/cpu/synthetic_cpu.h.
+/* Synthetic tensors on the GPU, for amped_format_ops. Twin of src/cpu/load/synthetic_cpu.h.
  *
  * Plain C for the host; every function waits for its work. */
 #ifndef AMPED_SYNTHETIC_CUDA_H

@@ -1,4 +1,4 @@
-/* MTTKRP on the GPU. Twin of src/cpu/mttkrp_cpu.h.
+/* MTTKRP on the GPU. Twin of src/cpu/sorted/mttkrp_cpu.h.
  *
  * All pointers are device memory. Functions enqueue their work on `stream` and do not wait for it.
  *

@@ -1,5 +1,5 @@
 /* Packing on the GPU: plain nonzeros become a packed copy (src/tensor/packing.h), a piece at a
- * time. Twin of the packing in src/cpu/pack_cpu.c.
+ * time. Twin of the packing in src/cpu/sorted/pack_cpu.c.
  *
  * All pointers are device memory; everything is enqueued on `stream`. */
 #ifndef AMPED_PACK_CUDA_H

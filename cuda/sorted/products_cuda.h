@@ -1,5 +1,5 @@
 /* Products on the GPU: sums over nonzeros x of x x and x m, with the model's values m. Twin of
- * src/cpu/products_cpu.h.
+ * src/cpu/sorted/products_cpu.h.
  *
  * Plain nonzeros come in batches. Each thread block has sums of its own, to which every batch adds,
  * so the order of additions is fixed. Pointers are device memory, except weights and `out` of

@@ -6,8 +6,9 @@
  * iDps, which come last.) Row and indices make a key of one or more words; no field lies in two
  * words.
  *
- * The CPU (cpu/coo_buffer_cpu.c) and the GPU (cuda/load) share the struct and the inline functions.
- * Pointers are borrowed; they lead to host memory on the CPU and to device memory on the GPU. */
+ * The CPU (cpu/load/coo_buffer_cpu.c) and the GPU (cuda/load) share the struct and the inline
+ * functions. Pointers are borrowed; they lead to host memory on the CPU and to device memory on the
+ * GPU. */
 #ifndef AMPED_COO_BUFFER_H
 #define AMPED_COO_BUFFER_H
 

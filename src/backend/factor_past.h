@@ -5,8 +5,8 @@
  * by column. Every rank has all rows of both, so no communication is needed. Products and sums are
  * in double, and rounded once to the factors' type.
  *
- * The CPU and GPU versions (src/cpu/factor_past_cpu.c, cuda/factor/factor_past_cuda.cu) share this
- * contract and one test, tests/unit/backend/check_factor_past.c. Not collective. */
+ * The CPU and GPU versions (src/cpu/factor/factor_past_cpu.c, cuda/factor/factor_past_cuda.cu)
+ * share this contract and one test, tests/unit/backend/check_factor_past.c. Not collective. */
 #ifndef AMPED_FACTOR_PAST_H
 #define AMPED_FACTOR_PAST_H
 

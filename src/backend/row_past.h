@@ -6,8 +6,8 @@
  * factor, with a 1 appended. e is the current row. Sums are in double, in an order that depends on
  * the plan only. Not collective.
  *
- * The CPU and GPU versions (src/cpu/row_past_cpu.c, cuda/complete/row_past_cuda.cu) share this
- * contract and one test, tests/unit/backend/check_row_past.c. */
+ * The CPU and GPU versions (src/cpu/complete/row_past_cpu.c, cuda/complete/row_past_cuda.cu) share
+ * this contract and one test, tests/unit/backend/check_row_past.c. */
 #ifndef AMPED_ROW_PAST_H
 #define AMPED_ROW_PAST_H
 

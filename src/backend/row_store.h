@@ -5,8 +5,8 @@
  * the history, as uninterpreted numbers, and the number of the last batch that touched the row.
  * Numbers are of the shape's type. Rows grow in place: no operation holds two copies of the store.
  *
- * The CPU and GPU versions (src/cpu/row_store_cpu.c, cuda/complete/row_store_cuda.cu) share this
- * contract and one test, tests/unit/backend/check_row_store.c. Not collective. */
+ * The CPU and GPU versions (src/cpu/complete/row_store_cpu.c, cuda/complete/row_store_cuda.cu)
+ * share this contract and one test, tests/unit/backend/check_row_store.c. Not collective. */
 #ifndef AMPED_ROW_STORE_H
 #define AMPED_ROW_STORE_H
 

@@ -6,10 +6,10 @@
  * two others have numbers: the factor's own rows, and the own rows of the output of the last
  * MTTKRP.
  *
- * The CPU and GPU versions (src/cpu/row_vectors_cpu.c, cuda/factor/row_vectors_cuda.cu) share this
- * contract and one test, tests/unit/backend/check_row_vectors.c. The order of additions depends
- * only on sizes and threads. Matrices are ncomps x ncomps doubles in host memory, row-major. Not
- * collective. */
+ * The CPU and GPU versions (src/cpu/factor/row_vectors_cpu.c, cuda/factor/row_vectors_cuda.cu)
+ * share this contract and one test, tests/unit/backend/check_row_vectors.c. The order of additions
+ * depends only on sizes and threads. Matrices are ncomps x ncomps doubles in host memory,
+ * row-major. Not collective. */
 #ifndef AMPED_ROW_VECTORS_H
 #define AMPED_ROW_VECTORS_H
 

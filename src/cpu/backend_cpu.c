@@ -4,11 +4,11 @@
 #include "base/blas.h"
 #include "base/mem.h"
 #include "base/system_memory.h"
-#include "cpu/arithmetic_cpu.h"
-#include "cpu/bandwidth_cpu.h"
-#include "cpu/device_cpu.h"
-#include "cpu/row_store_cpu.h"
-#include "cpu/synthetic_cpu.h"
+#include "cpu/device/arithmetic_cpu.h"
+#include "cpu/device/bandwidth_cpu.h"
+#include "cpu/device/device_cpu.h"
+#include "cpu/complete/row_store_cpu.h"
+#include "cpu/load/synthetic_cpu.h"
 
 static bool cpu_available(const char **reason) {
   (void)reason;

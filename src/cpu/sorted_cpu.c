@@ -6,13 +6,13 @@
 #include "base/mem.h"
 #include "base/timer.h"
 #include "base/trace.h"
-#include "cpu/products_cpu.h"
-#include "cpu/block_fit_cpu.h"
-#include "cpu/row_fit_cpu.h"
-#include "cpu/row_past_cpu.h"
-#include "cpu/row_steps_cpu.h"
-#include "cpu/synthetic_cpu.h"
-#include "cpu/tensor_part_cpu.h"
+#include "cpu/sorted/products_cpu.h"
+#include "cpu/complete/block_fit_cpu.h"
+#include "cpu/complete/row_fit_cpu.h"
+#include "cpu/complete/row_past_cpu.h"
+#include "cpu/complete/row_steps_cpu.h"
+#include "cpu/load/synthetic_cpu.h"
+#include "cpu/sorted/tensor_part_cpu.h"
 
 /* Rows of fix-up buffer for mode: strips of one walk, or of all tiles if they run side by side. */
 static uint64_t mode_strips(const amped_plan *plan, int mode) {

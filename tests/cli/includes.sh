@@ -10,7 +10,7 @@ cd "$srcdir" || exit 99
 floors() {
   awk '/^```floors$/ { inside = 1; next }
     /^```/ { inside = 0 }
-    inside && /^(src|cuda)\/[a-z_0-9]*\/? / { n++; sub(/\/$/, "", $1); print $1, n }' docs/architecture.md
+    inside && /^(src|cuda)(\/[a-z_0-9]+)*\/? / { n++; sub(/\/$/, "", $1); print $1, n }' docs/architecture.md
 }
 
 # Lines "from to": each file and a file that it includes, as paths below the top folder.

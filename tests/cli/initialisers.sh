@@ -113,7 +113,7 @@ no_twin() {
   )
 }
 same "members without a twin" "$(no_twin .)" ""
-test "$(awk -f tests/cli/twins.awk src/cpu/*.c | wc -l)" -gt 100 && pass || fail "few members of tables are found"
+test "$(awk -f tests/cli/twins.awk src/cpu/*.c src/cpu/*/*.c | wc -l)" -gt 100 && pass || fail "few members of tables are found"
 mkdir -p "$scratch/twins/src/cpu" "$scratch/twins/cuda/dense"
 printf '%s\n' 'const amped_format_ops amped_dense = {' '    .name = "dense",' '    .needs = {.cells = true},' \
   '    .go_on = go_on,' '};' 'const amped_row_ops rows = {.begin = begin, .wait = wait};' >"$scratch/twins/src/cpu/a.c"

@@ -39,6 +39,6 @@ same "latest version of CHANGELOG.md" \
   "$(sed -n 's/^## \([0-9][0-9.]*\).*/\1/p' "$source/CHANGELOG.md" | head -1)" "$version"
 # The version is in one place: no source file repeats it. (Binsparse has versions, too.)
 same "files that repeat the version" \
-  "$(cd "$source" && grep -F "$version" src/*/*.[ch] docs/*.md README.md jobs/* completions/* 2>/dev/null |
+  "$(cd "$source" && grep -F "$version" src/*/*.[ch] src/*/*/*.[ch] docs/*.md README.md jobs/* completions/* 2>/dev/null |
     grep -v binsparse)" ""
 finish

@@ -1,6 +1,6 @@
 /* Packed copies: how small they are, that nothing is lost in them, and MTTKRP over them, on CPU
  * cores. check_backends holds the same kernels against the oracle for all shapes. */
-#include "cpu/pack_cpu.h"
+#include "cpu/sorted/pack_cpu.h"
 #include "tests/lib/testing_backend.h"
 
 /* --- sizes -------------------------------------------------------------------------------------*/

@@ -1,6 +1,6 @@
 /* Box copies and walks: a copy holds every nonzero, in pieces of one box each; a walk visits each
  * piece once, and its units share no row but through joins. */
-#include "cpu/box_walk_cpu.h"
+#include "cpu/boxes/box_walk_cpu.h"
 #include "tests/lib/testing_backend.h"
 
 #define WAYS 4

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/random.h"
-#include "cpu/row_solve_cpu.h"
+#include "cpu/complete/row_solve_cpu.h"
 #include "tests/lib/testing.h"
 
 #define MOST 96

@@ -1,6 +1,6 @@
 /* Tiles of a copy: where a copy is cut, and that the tiles hold its nonzeros, each in its range, in
  * the copy's order. */
-#include "cpu/tiles_cpu.h"
+#include "cpu/sorted/tiles_cpu.h"
 #include "tests/lib/testing_backend.h"
 
 static amped_cpu_tiling choose(const uint64_t *dims, uint64_t nnz, int ncomps, int mode) {

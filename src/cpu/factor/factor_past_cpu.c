@@ -1,0 +1,121 @@
+/* History of factors: earlier factors in host memory. Twin of cuda/factor/factor_past_cuda.cu. */
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cpu/device/device_cpu.h"
+#include "cpu/device/huge_pages.h"
+
+struct amped_factor_past {
+  const amped_plan *plan;
+  amped_factor_set *factors;
+  int threads;
+  void *rows[AMPED_MAX_ORDER];
+  double *sums; /* [threads][ncomps] */
+};
+
+static void past_require(const amped_plan *plan, uint64_t *device_bytes, uint64_t *host_bytes) {
+  (void)device_bytes;
+  for (int m = 0; m < plan->order; m++)
+    *host_bytes += amped_plan_factor_rows(plan, m) * amped_plan_row_bytes(plan);
+}
+
+static void past_destroy(amped_factor_past *past) {
+  if (past == NULL)
+    return;
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_huge_pages_free(past->rows[m]);
+  amped_free(past->sums);
+  amped_free(past);
+}
+
+static amped_status allocate(amped_factor_past *past) {
+  const amped_plan *plan = past->plan;
+  for (int m = 0; m < plan->order; m++)
+    AMPED_TRY(amped_huge_pages_calloc(&past->rows[m], amped_plan_factor_rows(plan, m),
+                                      amped_plan_row_bytes(plan), past->threads,
+                                      "the previous factors"));
+  return amped_alloc(&past->sums, (uint64_t)past->threads * (uint64_t)plan->ncomps, sizeof(double),
+                     "the previous factors");
+}
+
+static amped_status past_create(amped_device *device, amped_factor_set *factors,
+                                const amped_plan *plan, amped_factor_past **out) {
+  amped_factor_past *past = NULL;
+  *out = NULL;
+  AMPED_TRY(amped_calloc(&past, 1, sizeof *past, "the previous factors"));
+  past->plan = plan;
+  past->factors = factors;
+  past->threads = device->threads;
+  const amped_status status = allocate(past);
+  if (status == AMPED_OK)
+    *out = past;
+  else
+    past_destroy(past);
+  return status;
+}
+
+static double term(double by, double x) {
+  return by != 0.0 ? by * x : 0.0;
+}
+
+static amped_status past_step(amped_factor_past *past, int mode, const double *now,
+                              const double *then, bool nonnegative) {
+  const amped_plan *plan = past->plan;
+  const amped_vtype type = plan->value_type;
+  const uint64_t n = (uint64_t)plan->ncomps;
+  void *const factor = amped_factor_set_cpu.rows(past->factors, mode);
+  void *const before = past->rows[mode];
+  const double least = nonnegative ? 0.0 : -INFINITY;
+#pragma omp parallel for schedule(static) num_threads(past->threads)
+  for (uint64_t i = 0; i < amped_plan_factor_rows(plan, mode); i++)
+    for (uint64_t c = 0; c < n; c++) {
+      const uint64_t at = i * plan->ld + c;
+      const double x = amped_value_get(factor, type, at);
+      const double b = amped_value_get(before, type, at);
+      const double y = term(now[c], x) + term(then[c], b);
+      amped_value_put(factor, type, at, y < least ? least : y);
+      amped_value_put(before, type, at, x);
+    }
+  return AMPED_OK;
+}
+
+static void add_squares(const amped_factor_past *past, int mode, uint64_t row, const double *now,
+                        const double *then, double *sums) {
+  const amped_plan *plan = past->plan;
+  const void *const factor = amped_factor_set_cpu_rows(past->factors, mode);
+  for (uint64_t c = 0; c < (uint64_t)plan->ncomps; c++) {
+    const uint64_t at = row * plan->ld + c;
+    const double d = term(now[c], amped_value_get(factor, plan->value_type, at)) -
+                     term(then[c], amped_value_get(past->rows[mode], plan->value_type, at));
+    sums[c] += d * d;
+  }
+}
+
+static amped_status past_distance(amped_factor_past *past, int mode, const double *now,
+                                  const double *then, double *squares) {
+  const amped_plan *plan = past->plan;
+  const uint64_t n = (uint64_t)plan->ncomps;
+  const uint64_t rows = plan->modes[mode].rows.rank_rows[plan->rank];
+  const uint64_t first = (uint64_t)plan->rank * plan->modes[mode].rows.block_rows;
+  const uint64_t team = (uint64_t)past->threads;
+#pragma omp parallel for schedule(static) num_threads(past->threads)
+  for (uint64_t t = 0; t < team; t++) {
+    double *const sums = past->sums + t * n;
+    memset(sums, 0, n * sizeof *sums);
+    for (uint64_t i = rows * t / team; i < rows * (t + 1) / team; i++)
+      add_squares(past, mode, first + i, now, then, sums);
+  }
+  for (uint64_t t = 0; t < team; t++)
+    for (uint64_t c = 0; c < n; c++)
+      squares[c] += past->sums[t * n + c];
+  return AMPED_OK;
+}
+
+const amped_factor_past_ops amped_factor_past_cpu = {
+    .require = past_require,
+    .create = past_create,
+    .destroy = past_destroy,
+    .step = past_step,
+    .distance = past_distance,
+};

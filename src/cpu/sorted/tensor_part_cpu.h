@@ -1,0 +1,35 @@
+/* The tensor part of the sorted copies in host memory, shared by the files of its operations. */
+#ifndef AMPED_TENSOR_PART_CPU_H
+#define AMPED_TENSOR_PART_CPU_H
+
+#include "cpu/sorted/codebook_cpu.h"
+#include "cpu/load/coo_buffer_cpu.h"
+#include "cpu/device/device_cpu.h"
+#include "cpu/sorted/mttkrp_cpu.h"
+#include "cpu/sorted/tiles_cpu.h"
+
+typedef struct amped_row_fit_cpu amped_row_fit_cpu;
+typedef struct amped_row_past_cpu amped_row_past_cpu;
+typedef struct amped_row_steps_cpu amped_row_steps_cpu;
+
+struct amped_tensor_part {
+  const amped_plan *plan;
+  amped_factor_set *factors;
+  int threads;
+  amped_cpu_copy copies[AMPED_MAX_ORDER];
+  amped_cpu_tiling tilings[AMPED_MAX_ORDER];
+  amped_cpu_copy *tiles[AMPED_MAX_ORDER]; /* parts of copies; NULL if a copy is whole */
+  amped_coo_buffer_cpu coo_buffer;        /* for the mode being collected */
+  amped_codebook_cpu codebook;
+  double *fixup;
+  void *outputs;                  /* outputs of tiles, if each has its own */
+  double mttkrp_sec;              /* time of the last MTTKRP */
+  amped_row_fit_cpu *row_fit;     /* NULL unless prepared */
+  amped_row_past_cpu *row_past;   /* NULL until its begin is called */
+  amped_row_steps_cpu *row_steps; /* NULL unless prepared */
+};
+
+/* Arguments of a walk over a tile of mode's copy, or over the whole copy. */
+amped_cpu_mttkrp amped_tensor_part_cpu_walk(amped_tensor_part *part, int mode, int tile);
+
+#endif
