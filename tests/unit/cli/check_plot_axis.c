@@ -1,7 +1,7 @@
 /* Plot axis: in which order a mode stands, and where its ticks are. */
 #include <string.h>
 
-#include "cli/plot_axis.h"
+#include "cli/plot/plot_axis.h"
 #include "base/mem.h"
 #include "tests/lib/testing.h"
 

@@ -1,5 +1,5 @@
 /* Reads the JSON lines of a run, and writes the plot of its sweeps or batches. */
-#include "cli/plot_run.h"
+#include "cli/plot/plot_run.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,8 +10,8 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "cli/plot_batches.h"
-#include "cli/plot_sweeps.h"
+#include "cli/plot/plot_batches.h"
+#include "cli/plot/plot_sweeps.h"
 
 /* Most bytes that are read, enough for a few million sweeps; and most bytes of a line, which is in
  * memory. */

@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "cli/plot.h"
+#include "cli/plot/plot.h"
 
 /* Sets of entries whose errors are drawn. */
 enum {

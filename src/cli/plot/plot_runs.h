@@ -3,7 +3,7 @@
 #ifndef AMPED_PLOT_RUNS_H
 #define AMPED_PLOT_RUNS_H
 
-#include "cli/plot.h"
+#include "cli/plot/plot.h"
 
 /* Most runs of a picture: more curves cannot be distinguished. */
 #define AMPED_PLOT_RUNS 14

@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "cli/plot.h"
+#include "cli/plot/plot.h"
 #include "hdf5/hdf5_metric.h"
 
 /* One sweep, from event "iteration". */

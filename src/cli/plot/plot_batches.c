@@ -1,5 +1,5 @@
 /* Collects the batches of a stream, and writes their plot. */
-#include "cli/plot_batches.h"
+#include "cli/plot/plot_batches.h"
 
 #include <inttypes.h>
 #include <math.h>

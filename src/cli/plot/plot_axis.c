@@ -1,5 +1,5 @@
 /* Orders the labels of a mode, and chooses the ticks of its axis. */
-#include "cli/plot_axis.h"
+#include "cli/plot/plot_axis.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/timer.h"
 #include "base/trace.h"
-#include "cli/bench_passes.h"
+#include "cli/bench/bench_passes.h"
 #include "cli/commands.h"
 #include "generate/paper_shapes.h"
 #include "generate/random_tensor.h"

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "cli/plot.h"
+#include "cli/plot/plot.h"
 #include "tensor/ktensor.h"
 
 #define AMPED_PLOT_NAMES 14

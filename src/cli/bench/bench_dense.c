@@ -1,5 +1,5 @@
 /* Times sweeps of CP-ALS on a dense tensor, and compares them with the machine's rates. */
-#include "cli/bench_dense.h"
+#include "cli/bench/bench_dense.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/trace.h"
-#include "cli/bench_passes.h"
+#include "cli/bench/bench_passes.h"
 #include "factor/link_rate.h"
 #include "plan/dense_passes.h"
 #include "session/ceilings.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "cli/bench_passes.h"
+#include "cli/bench/bench_passes.h"
 #include "cli/commands.h"
 #include "session/ceilings.h"
 #include "session/prepare.h"

@@ -1,5 +1,5 @@
 /* Collects the sweeps of a run, and writes their plot. */
-#include "cli/plot_sweeps.h"
+#include "cli/plot/plot_sweeps.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* Writes gnuplot scripts, runs gnuplot, and marks and publishes its pictures. */
-#include "cli/plot.h"
+#include "cli/plot/plot.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,10 +3,10 @@
 
 #include "cli/commands.h"
 #include "tensor/format.h"
-#include "cli/plot_result.h"
+#include "cli/plot/plot_result.h"
 #include "cli/result_argument.h"
-#include "cli/plot_run.h"
-#include "cli/plot_runs.h"
+#include "cli/plot/plot_run.h"
+#include "cli/plot/plot_runs.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "session/output_guard.h"

@@ -1,5 +1,5 @@
 /* Chooses the components of a result, and writes its plot. */
-#include "cli/plot_result.h"
+#include "cli/plot/plot_result.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/completion_text.h"
-#include "cli/plot_column.h"
+#include "cli/plot/plot_column.h"
 #include "tensor/format.h"
 
 /* Sizes in pixels: the title at the top, a panel, the line above the panels of a component. */

@@ -3,7 +3,7 @@
 #ifndef AMPED_PLOT_RUN_H
 #define AMPED_PLOT_RUN_H
 
-#include "cli/plot_sweeps.h"
+#include "cli/plot/plot_sweeps.h"
 
 /* Read path and write its plot. *f must be open and empty; the caller draws it. A last line without
  * a line end is ignored: the run may still be writing it. AMPED_BAD_INPUT: a line is not JSON, or

@@ -1,13 +1,13 @@
 /* Reads several runs, and writes a plot that compares them. */
-#include "cli/plot_runs.h"
+#include "cli/plot/plot_runs.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/plot_run.h"
-#include "cli/plot_sweeps.h"
+#include "cli/plot/plot_run.h"
+#include "cli/plot/plot_sweeps.h"
 
 /* The picture in pixels: two rows of two panels, with space for names at the right. */
 #define WIDTH 1080

@@ -1,5 +1,5 @@
 /* Times the passes of bench, and takes medians. */
-#include "cli/bench_passes.h"
+#include "cli/bench/bench_passes.h"
 
 #include <stdlib.h>
 #include <string.h>

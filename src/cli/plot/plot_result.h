@@ -4,7 +4,7 @@
 #define AMPED_PLOT_RESULT_H
 
 #include "base/number_list.h"
-#include "cli/plot.h"
+#include "cli/plot/plot.h"
 #include "hdf5/result_file.h"
 
 /* Components that are drawn if the user names none: the first by weight. */

@@ -6,7 +6,7 @@
 #ifndef AMPED_PLOT_COLUMN_H
 #define AMPED_PLOT_COLUMN_H
 
-#include "cli/plot_axis.h"
+#include "cli/plot/plot_axis.h"
 
 /* Most bars of an ordered axis. A longer axis is cut into ranges, and each range shows its entry of
  * largest absolute value. */

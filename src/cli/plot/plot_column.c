@@ -1,5 +1,5 @@
 /* Draws a column of a factor along an ordered axis, or with names. */
-#include "cli/plot_column.h"
+#include "cli/plot/plot_column.h"
 
 #include <inttypes.h>
 #include <math.h>
