@@ -10,7 +10,7 @@
 #include "base/trace.h"
 #include "cli/commands.h"
 #include "cli/cpd_outputs.h"
-#include "hdf5/completion_file.h"
+#include "formats/completion_file.h"
 #include "hdf5/hdf5_probe.h"
 #include "session/checkpoint.h"
 #include "session/completion_report.h"

@@ -12,15 +12,15 @@
 #include "base/json.h"
 #include "session/output_guard.h"
 #include "base/mem.h"
-#include "hdf5/dense_file.h"
-#include "hdf5/result_file.h"
+#include "formats/dense_file.h"
+#include "formats/result_file.h"
 #include "generate/generated_cells.h"
 #include "generate/random_tensor.h"
 #include "generate/observed_tensor.h"
 #include "generate/planted_tensor.h"
 #include "generate/paper_shapes.h"
 #include "solver/cpd_als.h"
-#include "hdf5/tensor_file.h"
+#include "formats/tensor_file.h"
 #include "base/timer.h"
 
 /* Cells that are computed together. */

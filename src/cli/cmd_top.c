@@ -12,8 +12,8 @@
 #include "session/output_guard.h"
 #include "base/mem.h"
 #include "base/pager.h"
-#include "hdf5/completion_file.h"
-#include "hdf5/result_file.h"
+#include "formats/completion_file.h"
+#include "formats/result_file.h"
 
 /* Characters of a label that are shown: at most, and at least if lines are short. */
 #define LABEL_MOST 43

@@ -8,7 +8,7 @@
 
 #include "base/file_lock.h"
 #include "cli/options.h"
-#include "hdf5/result_file.h"
+#include "formats/result_file.h"
 #include "plan/plan.h"
 #include "session/output_guard.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "hdf5/hdf5_probe.h"
-#include "hdf5/result_file.h"
+#include "formats/result_file.h"
 #include "hdf5/state_file.h"
 #include "text/io_format.h"
 

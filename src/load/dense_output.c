@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "hdf5/dense_file.h"
+#include "formats/dense_file.h"
 #include "tensor/dense_stats.h"
 #include "text/io_npy.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "hdf5/dense_file.h"
+#include "formats/dense_file.h"
 #include "text/io_npy.h"
 
 struct amped_dense_source {

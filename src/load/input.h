@@ -11,7 +11,7 @@
 #define AMPED_INPUT_H
 
 #include "mpi/comm.h"
-#include "hdf5/tensor_file.h"
+#include "formats/tensor_file.h"
 #include "text/read_options.h"
 
 typedef struct amped_input amped_input;

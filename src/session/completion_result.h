@@ -3,7 +3,7 @@
 #ifndef AMPED_COMPLETION_RESULT_H
 #define AMPED_COMPLETION_RESULT_H
 
-#include "hdf5/result_file.h"
+#include "formats/result_file.h"
 #include "session/session.h"
 #include "solver/complete_search.h"
 

@@ -5,8 +5,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "hdf5/completion_file.h"
-#include "hdf5/result_file.h"
+#include "formats/completion_file.h"
+#include "formats/result_file.h"
 #include "text/index_match.h"
 
 /* Read --init=FILE. A wrong content hash means damage, or a change that the user made. */

@@ -10,10 +10,10 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "hdf5/hdf5_probe.h"
-#include "hdf5/dense_file.h"
+#include "formats/dense_file.h"
 #include "hdf5/state_journal.h"
 #include "hdf5/state_names.h"
-#include "hdf5/tensor_file.h"
+#include "formats/tensor_file.h"
 
 /* Bytes at the beginning and at the end of a file in which a mark is searched. */
 #define EDGE_BYTES 4096

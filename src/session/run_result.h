@@ -3,7 +3,7 @@
 #ifndef AMPED_RUN_RESULT_H
 #define AMPED_RUN_RESULT_H
 
-#include "hdf5/result_file.h"
+#include "formats/result_file.h"
 #include "session/session.h"
 #include "solver/cpd_options.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "hdf5/result_file.h"
+#include "formats/result_file.h"
 #include "tensor/format.h"
 
 /* The options that, with the batches, determine the result, as JSON text that the caller frees.

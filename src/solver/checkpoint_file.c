@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/system_memory.h"
-#include "hdf5/result_file.h"
+#include "formats/result_file.h"
 
 #define CHECKPOINT_VERSION 1
 

@@ -12,7 +12,7 @@
 #include "tensor/stream_stats.h"
 #include "base/mem.h"
 #include "sort_on_disk/spill.h"
-#include "hdf5/tensor_write.h"
+#include "formats/tensor_write.h"
 
 /* Quarters of the allowed memory for nonzeros; the rest is for buffers. */
 #define NONZEROS_OF_4 3

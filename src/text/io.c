@@ -5,7 +5,7 @@
 
 #include "text/io_table.h"
 #include "text/io_tns.h"
-#include "hdf5/tensor_file.h"
+#include "formats/tensor_file.h"
 
 /* Returns a given option that is only for tables; NULL: none. */
 static const char *option_of_table(const amped_read_options *o) {

@@ -1,7 +1,7 @@
 /* The binsparse descriptor: JSON in an attribute. */
 #include <string.h>
 
-#include "hdf5/binsparse.h"
+#include "formats/binsparse.h"
 #include "tests/fuzz/fuzz.h"
 #include "base/mem.h"
 

@@ -10,9 +10,9 @@
 #include "solver/checkpoint_file.h"
 #include "tests/fuzz/fuzz_file.h"
 #include "base/log.h"
-#include "hdf5/dense_file.h"
-#include "hdf5/result_file.h"
-#include "hdf5/tensor_file.h"
+#include "formats/dense_file.h"
+#include "formats/result_file.h"
+#include "formats/tensor_file.h"
 
 /* Replaces the library's function. Where a release of HDF5 has no such function, or does not let it
  * be replaced, checksums count as usual. */

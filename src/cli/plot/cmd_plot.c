@@ -11,8 +11,8 @@
 #include "base/json.h"
 #include "session/output_guard.h"
 #include "base/mem.h"
-#include "hdf5/completion_file.h"
-#include "hdf5/result_file.h"
+#include "formats/completion_file.h"
+#include "formats/result_file.h"
 
 static bool is_run(const char *path) {
   return amped_file_has_suffix(path, ".json");

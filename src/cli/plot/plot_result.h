@@ -5,7 +5,7 @@
 
 #include "base/number_list.h"
 #include "cli/plot/plot.h"
-#include "hdf5/result_file.h"
+#include "formats/result_file.h"
 
 /* Components that are drawn if the user names none: the first by weight. */
 #define AMPED_PLOT_COMPONENTS 6

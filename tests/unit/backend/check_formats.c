@@ -3,7 +3,7 @@
  * nothing of it. On one rank. */
 #include "factor/factors.h"
 #include "hdf5/hdf5_probe.h"
-#include "hdf5/tensor_file.h"
+#include "formats/tensor_file.h"
 #include "load/load_copies.h"
 #include "load/load_list.h"
 #include "solver/cpd_als.h"

@@ -8,8 +8,8 @@
 #include "text/io_result.h"
 #include "base/random.h"
 #include "hdf5/hdf5_probe.h"
-#include "hdf5/result_file.h"
-#include "hdf5/tensor_file.h"
+#include "formats/result_file.h"
+#include "formats/tensor_file.h"
 #include "tests/lib/testing.h"
 
 /* Names used by one test; removed at its end. */

@@ -1,9 +1,9 @@
 /* Coordinate lists of other programs: accepted forms, and the error line of refused forms. */
 #include <math.h>
 
-#include "hdf5/binsparse.h"
+#include "formats/binsparse.h"
 #include "base/random.h"
-#include "hdf5/tensor_file.h"
+#include "formats/tensor_file.h"
 #include "tests/lib/testing_hdf5.h"
 
 #define KEYS KEYS_OF("0.1")

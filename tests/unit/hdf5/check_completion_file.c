@@ -3,8 +3,8 @@
 
 #include "base/mem.h"
 #include "base/random.h"
-#include "hdf5/completion_file.h"
-#include "hdf5/result_file.h"
+#include "formats/completion_file.h"
+#include "formats/result_file.h"
 #include "tests/lib/testing_hdf5.h"
 
 enum { ORDER = 4, NCOMPS = 5 };

@@ -1,7 +1,7 @@
 /* Dense files: those of this program, and arrays of other programs, of every type and layout. */
-#include "hdf5/dense_file.h"
+#include "formats/dense_file.h"
 #include "hdf5/hdf5_probe.h"
-#include "hdf5/tensor_file.h"
+#include "formats/tensor_file.h"
 #include "tests/lib/testing_dense.h"
 #include "tests/lib/testing_hdf5.h"
 

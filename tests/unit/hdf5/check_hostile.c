@@ -2,9 +2,9 @@
  * and every attribute replaced. Each file is refused as bad input, or gives the exact tensor or
  * model. */
 #include "base/random.h"
-#include "hdf5/completion_file.h"
-#include "hdf5/result_file.h"
-#include "hdf5/tensor_file.h"
+#include "formats/completion_file.h"
+#include "formats/result_file.h"
+#include "formats/tensor_file.h"
 #include "tests/lib/testing_hostile.h"
 
 /* --- two files, and their right contents ------------------------------------------------------ */

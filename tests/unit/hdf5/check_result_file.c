@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/random.h"
-#include "hdf5/result_file.h"
+#include "formats/result_file.h"
 #include "tests/lib/testing_hdf5.h"
 
 static const double fits[] = {0.25, 0.5, 0.625};

@@ -4,9 +4,9 @@
  * AMPED_SEALED_COUNT=N in the environment: mutants of every kind and file. */
 #include "base/random.h"
 #include "hdf5/hdf5_chunks.h"
-#include "hdf5/completion_file.h"
-#include "hdf5/result_file.h"
-#include "hdf5/tensor_file.h"
+#include "formats/completion_file.h"
+#include "formats/result_file.h"
+#include "formats/tensor_file.h"
 #include "solver/checkpoint_file.h"
 #include "tests/lib/testing_hostile.h"
 

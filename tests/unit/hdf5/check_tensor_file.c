@@ -9,8 +9,8 @@
 
 #include "base/random.h"
 #include "hdf5/hdf5_file.h"
-#include "hdf5/tensor_file.h"
-#include "hdf5/tensor_write.h"
+#include "formats/tensor_file.h"
+#include "formats/tensor_write.h"
 #include "tests/lib/testing_hdf5.h"
 
 /* --- tensors to write ------------------------------------------------------------------------ */

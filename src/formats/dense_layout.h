@@ -2,7 +2,7 @@
 #ifndef AMPED_DENSE_LAYOUT_H
 #define AMPED_DENSE_LAYOUT_H
 
-#include "hdf5/dense_file.h"
+#include "formats/dense_file.h"
 
 /* Element type of cells in HDF5. */
 amped_hdf5_type amped_dense_element(amped_cell_type type);

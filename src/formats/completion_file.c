@@ -1,5 +1,5 @@
 /* Completion file: writing and reading the additional parts of a completion model's result. */
-#include "hdf5/completion_file.h"
+#include "formats/completion_file.h"
 
 #include <math.h>
 #include <stdio.h>

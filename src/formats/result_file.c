@@ -1,5 +1,5 @@
 /* Result file: writing and reading weights, factors and the record of a run. */
-#include "hdf5/result_file.h"
+#include "formats/result_file.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "base/draft.h"
 #include "base/version.h"
-#include "hdf5/completion_file.h"
+#include "formats/completion_file.h"
 #include "hdf5/hdf5_labels.h"
 #include "base/mem.h"
 #include "base/system_memory.h"

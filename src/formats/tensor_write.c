@@ -1,17 +1,17 @@
 /* Tensor file writer: copies in chunks, iDp tables, and the links to copy 0. */
-#include "hdf5/tensor_write.h"
+#include "formats/tensor_write.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "hdf5/binsparse.h"
+#include "formats/binsparse.h"
 #include "base/draft.h"
 #include "tensor/copy_orders.h"
 #include "base/file.h"
 #include "hdf5/hdf5_labels.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "hdf5/tensor_layout.h"
+#include "formats/tensor_layout.h"
 
 /* Fewer nonzeros are processed by one thread: waking other threads takes longer. */
 #define WORTH_THREADS 4096

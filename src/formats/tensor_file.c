@@ -1,16 +1,16 @@
 /* Tensor file: opening with all checks, and reading nonzeros. */
-#include "hdf5/tensor_file.h"
+#include "formats/tensor_file.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "hdf5/binsparse.h"
+#include "formats/binsparse.h"
 #include "hdf5/hdf5_labels.h"
 #include "base/mem.h"
 #include "base/system_memory.h"
 #include "hdf5/hdf5_probe.h"
-#include "hdf5/tensor_layout.h"
+#include "formats/tensor_layout.h"
 
 /* Value of `opened` if no copy's datasets are open. */
 #define NONE (-2)

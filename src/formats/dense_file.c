@@ -1,13 +1,13 @@
 /* Dense file: finding and reading the dense tensor in an HDF5 file. */
-#include "hdf5/dense_file.h"
+#include "formats/dense_file.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "hdf5/dense_layout.h"
+#include "formats/dense_layout.h"
 #include "hdf5/hdf5_probe.h"
-#include "hdf5/tensor_layout.h"
+#include "formats/tensor_layout.h"
 
 /* Attribute that MATLAB adds to each dataset. */
 #define MATLAB "MATLAB_class"

@@ -46,7 +46,7 @@ amped_status amped_result_file_write(const char *path, const amped_ktensor *k,
                                      const amped_run_record *record);
 
 /* Upper bound on the file bytes, with factors of `type`; labels may be NULL. A completion's part is
- * additional (hdf5/completion_file.h). */
+ * additional (formats/completion_file.h). */
 uint64_t amped_result_file_bytes(int order, const uint64_t *dims, int ncomps, amped_vtype type,
                                  const amped_labels *labels);
 

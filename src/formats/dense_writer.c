@@ -6,8 +6,8 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "hdf5/dense_layout.h"
-#include "hdf5/tensor_layout.h"
+#include "formats/dense_layout.h"
+#include "formats/tensor_layout.h"
 #include "tensor/dense_stats.h"
 
 /* Bytes for attributes and headers; bytes per chunk for its checksum and index entry. */

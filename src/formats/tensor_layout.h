@@ -3,7 +3,7 @@
 #define AMPED_TENSOR_LAYOUT_H
 
 #include "hdf5/hdf5_file.h"
-#include "hdf5/tensor_file.h"
+#include "formats/tensor_file.h"
 
 #define AMPED_TENSOR_VERSION 1
 #define AMPED_TENSOR_DENSE "/dense"

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "hdf5/completion_file.h"
+#include "formats/completion_file.h"
 #include "hdf5/hdf5_labels.h"
 #include "hdf5/hdf5_probe.h"
 #include "hdf5/hdf5_seal.h"
-#include "hdf5/result_file.h"
+#include "formats/result_file.h"
 
 /* Read a dataset in slabs, as elements of 8 bytes: a slab has the size of AMPED's chunks. */
 static amped_status read_slabs(amped_hdf5_dataset *d, void *buffer) {

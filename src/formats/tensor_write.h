@@ -10,7 +10,7 @@
 #ifndef AMPED_TENSOR_WRITE_H
 #define AMPED_TENSOR_WRITE_H
 
-#include "hdf5/tensor_file.h"
+#include "formats/tensor_file.h"
 
 typedef struct amped_tensor_writer amped_tensor_writer;
 

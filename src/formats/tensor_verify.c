@@ -8,7 +8,7 @@
 #include "base/system_memory.h"
 #include "hdf5/hdf5_labels.h"
 #include "hdf5/hdf5_seal.h"
-#include "hdf5/tensor_layout.h"
+#include "formats/tensor_layout.h"
 
 /* Fewer nonzeros are processed by one thread: waking other threads takes longer. */
 #define WORTH_THREADS 4096

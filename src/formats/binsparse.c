@@ -1,5 +1,5 @@
 /* Binsparse descriptor: parsing with jansson, and writing. */
-#include "hdf5/binsparse.h"
+#include "formats/binsparse.h"
 
 #include <jansson.h>
 #include <stdio.h>
