@@ -401,7 +401,7 @@ static void warn_of_zeros(const amped_completion_result *result) {
     amped_warn(
         "the components are almost zero: the model is %s alone; a smaller --reg or a larger --rank "
         "may find more",
-        c->biased ? "mean and biases" : "the mean");
+        c->biased ? "mean and biases" : "its mean");
 }
 
 /* Collective: write the best model. */
@@ -587,6 +587,28 @@ static amped_status lock(job *j) {
   return amped_state_file_reserve(j->o->stream.state, &j->state);
 }
 
+/* Collective: refuse repeated cells of which only the values, or each by itself, would count. */
+static amped_status check_repeats(const job *j) {
+  const char *path = j->o->args[0];
+  const amped_duplicates d = amped_session_info(j->session)->duplicates;
+  const bool column = j->of_weights.weights != NULL && j->of_weights.reads_weights;
+  amped_status status = AMPED_OK;
+  if (d == AMPED_DUPLICATES_KEEP && (j->weights != NULL || j->o->complete.implicit > 0.0))
+    status =
+        amped_error(AMPED_BAD_INPUT, path,
+                    "has cells with several entries, which were all kept, and %s counts a cell "
+                    "once; add them up with --duplicates=sum",
+                    j->weights != NULL ? "--weights" : "--implicit");
+  else if (column && d != AMPED_DUPLICATES_NONE && d != AMPED_DUPLICATES_UNKNOWN)
+    status =
+        amped_error(AMPED_BAD_INPUT, path,
+                    "has several rows of a cell with weights of their own, and %s without the "
+                    "weights; give each cell one row: the weighted mean of its values, and the "
+                    "sum of its weights",
+                    amped_duplicates_deed(d));
+  return amped_comm_agree(&j->session->comm, j->session->comm.rank == 0 ? status : AMPED_OK);
+}
+
 /* Warn if repeated coordinates were added up when the tensor file was made: sums are wrong for
  * ratings and measurements. For text, the reader has already warned. */
 static void warn_of_sums(const job *j) {
@@ -623,8 +645,10 @@ amped_status amped_cmd_complete(const amped_options *o) {
     status = amped_comm_agree(&session.comm, session.comm.rank == 0 ? lock(&j) : AMPED_OK);
   if (status == AMPED_OK)
     status = amped_session_prepare(&session, &demand);
-  if (status == AMPED_OK)
+  if (status == AMPED_OK) {
     warn_of_sums(&j);
+    status = check_repeats(&j);
+  }
   if (status == AMPED_OK && !o->session.plan_only)
     status = complete_all(&j);
   status = amped_session_finish(&session, status);

@@ -88,25 +88,24 @@ static amped_status refuse_cold(const job *j) {
     i++;
   while (j->cells.indices[m][i] != AMPED_PREDICTOR_COLD)
     m++;
-  return amped_error(
-      AMPED_BAD_INPUT, name_of(j),
-      "cell %" PRIu64 ": %s of mode %d is not in the model of %s, or has no entry that "
-      "it learnt (%" PRIu64 " such cells); leave them out, or add --cold=predict",
-      i + 1, amped_label_text(&j->cells.labels[m], j->own[m][i], label, sizeof label), m + 1,
-      j->o->args[0], j->cold_cells);
+  return amped_error(AMPED_BAD_INPUT, name_of(j),
+                     "cell %" PRIu64 ": %s of mode %d is not in the model of %s (%" PRIu64
+                     " such cells); leave them out, or add --cold=predict",
+                     i + 1,
+                     amped_label_text(&j->cells.labels[m], j->own[m][i], label, sizeof label),
+                     m + 1, j->o->args[0], j->cold_cells);
 }
 
 /* Make indices cold of which the model learnt no entry. */
 static void find_unknown(job *j) {
   for (int m = 0; m < j->cells.order; m++)
-    for (uint64_t i = 0; i < j->cells.nnz; i++) {
-      uint64_t *index = &j->cells.indices[m][i];
-      if (*index != AMPED_PREDICTOR_COLD && !amped_predictor_knows(&j->p, m, *index))
-        *index = AMPED_PREDICTOR_COLD;
-    }
+    for (uint64_t i = 0; i < j->cells.nnz; i++)
+      j->cells.indices[m][i] = amped_predictor_known(&j->p, m, j->cells.indices[m][i]);
 }
 
 static void count_cold(job *j) {
+  memset(j->cold, 0, sizeof j->cold);
+  j->cold_cells = 0;
   for (int m = 0; m < j->cells.order; m++)
     for (uint64_t i = 0; i < j->cells.nnz; i++)
       j->cold[m] += j->cells.indices[m][i] == AMPED_PREDICTOR_COLD;
@@ -140,10 +139,14 @@ static amped_status read_cells(job *j) {
     AMPED_TRY(amped_alloc(&j->own[m], t->nnz, sizeof *j->own[m], "the cells' indices"));
     memcpy(j->own[m], t->indices[m], t->nnz * sizeof *j->own[m]);
   }
-  AMPED_TRY(amped_model_cells_translate(j->o->args[0], &j->k, name_of(j), NULL, t));
+  AMPED_TRY(
+      amped_model_cells_translate(j->o->args[0], &j->k, name_of(j), read.keys != NULL, NULL, t));
+  count_cold(j);
+  if (j->cold_cells > 0 && !j->o->predict.cold)
+    return refuse_cold(j);
   find_unknown(j);
   count_cold(j);
-  return j->cold_cells > 0 && !j->o->predict.cold ? refuse_cold(j) : AMPED_OK;
+  return AMPED_OK;
 }
 
 /* ---- the values ----------------------------------------------------------------------------- */

@@ -148,9 +148,10 @@ static uint64_t keep_known(const job *j, amped_sptensor *t) {
       unknown++;
   }
   if (unknown > 0)
-    amped_warn("%s: %" PRIu64 " of its %" PRIu64
-               " entries have an index that the model does not have, and exclude nothing",
-               amped_io_name(j->o->recommend.exclude), unknown, t->nnz);
+    (10 * unknown >= 9 * t->nnz ? amped_warn : amped_say)(
+        "%s: %" PRIu64 " of its %" PRIu64
+        " entries have an index that the model does not have, and exclude nothing",
+        amped_io_name(j->o->recommend.exclude), unknown, t->nnz);
   if (zeros > 0)
     amped_say("%s: %" PRIu64
               " entries have the value 0, which means that nothing happened, and are ignored",
@@ -196,8 +197,8 @@ static amped_status read_seen(job *j) {
   AMPED_GO(done, amped_io_input_format(path, &read, &format));
   j->is_table = format == AMPED_FORMAT_TABLE;
   AMPED_GO(done, amped_io_read(path, &read, &t));
-  AMPED_GO(done,
-           amped_model_cells_translate(j->o->args[0], &j->k, amped_io_name(path), needed, &t));
+  AMPED_GO(done, amped_model_cells_translate(j->o->args[0], &j->k, amped_io_name(path),
+                                             read.keys != NULL, needed, &t));
   status = list_seen(j, &t);
 done:
   amped_sptensor_free(&t);
@@ -283,7 +284,6 @@ static amped_status rank_to_table(job *j, amped_json *json) {
 static amped_status steps(job *j, amped_json *json) {
   const char *model = j->o->args[0];
   const uint64_t number = (uint64_t)j->o->top;
-  char name[80];
   AMPED_TRY(amped_result_argument_read("recommend", model, &j->k));
   AMPED_TRY(amped_completion_file_read(model, j->k.order, j->k.dims, true, &j->c));
   AMPED_TRY(find_target(j));
@@ -294,10 +294,10 @@ static amped_status steps(job *j, amped_json *json) {
   j->ranking.most = number < j->k.dims[j->ranking.of] ? number : j->k.dims[j->ranking.of];
   if (amped_completion_is_additive(&j->c, &j->k))
     amped_warn(
-        "%s: its components are almost zero%s, so that every index of %s gets the same list; for "
-        "lists that differ, complete with a smaller --reg or a larger --rank",
-        model, j->c.biased ? ": biases alone rank" : "",
-        amped_format_mode(name, sizeof name, j->ranking.target, &j->k.labels[j->ranking.target]));
+        "%s: its components are almost zero%s; complete with a smaller --reg or a larger --rank",
+        model,
+        j->c.biased ? ": biases alone rank, so that all lists are nearly the same"
+                    : ", so that its lists mean little");
   AMPED_TRY(read_seen(j));
   return j->o->output != NULL ? rank_to_table(j, json) : rank_all(j, json);
 }

@@ -323,20 +323,21 @@ static amped_status read_held(job *j) {
   return AMPED_OK;
 }
 
-/* Rank 0: warn if a quarter of the held-out cells of a batch were held out of earlier ones. Which
- * cells are held out depends on the cells alone, so a batch that repeats old rows holds the same
- * ones out. */
+/* Rank 0: warn if half of the held-out cells of a batch were held out of earlier ones, with the
+ * same values. Which cells are held out depends on the cells alone, so a batch that repeats old
+ * rows holds the same ones out. */
 static amped_status warn_of_repeats(const job *j, const amped_source_batch *batch,
                                     const amped_sptensor *of_batch) {
   uint64_t cells = 0;
   uint64_t common = 0;
   AMPED_TRY(amped_held_entries_common(&j->held, of_batch, j->head.split_seed, j->head.keep, &cells,
                                       &common));
-  if (common >= 3 && 4 * common >= cells)
-    amped_warn("%s: earlier batches had %" PRIu64 " of %" PRIu64
-               " cells that are compared, a sample of its cells: rows that the file repeats are "
-               "learnt twice; give new rows only",
-               batch->name, common, cells);
+  if (common >= 3 && 2 * common >= cells)
+    amped_warn(
+        "%s: of %" PRIu64 " cells that are compared, a sample of all, earlier batches had %" PRIu64
+        " with the same value; if the file repeats rows, they are learnt twice: give new rows "
+        "only",
+        batch->name, cells, common);
   return AMPED_OK;
 }
 

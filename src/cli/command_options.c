@@ -32,7 +32,7 @@ static const amped_option convert_rows[] = {
     {.name = "nan",
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("error", "zero"),
-     .help = "cells of a dense tensor that are not finite: stop, or make them 0",
+     .help = "cells of a dense tensor that are not finite, or missing: stop, or make them 0",
      .initial = "error",
      AMPED_OPTION_FIELD(amped_convert_options, nan_zero)},
     {.name = "memory",

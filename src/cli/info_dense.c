@@ -94,8 +94,9 @@ static void say_dense(const amped_dense_source *source, const amped_dense_info *
             amped_format_bytes(bytes, info->cells * amped_cell_bytes(info->type)));
   amped_say("nonzeros     %" PRIu64 " (density %.3g)", info->nnz, density(info));
   if (zeroed > 0)
-    amped_say("not finite   %" PRIu64 " cell%s (amped_mpi convert --nan=zero makes them 0)", zeroed,
-              zeroed == 1 ? "" : "s");
+    amped_say("not finite   %" PRIu64
+              " cell%s, or missing (amped_mpi convert --nan=zero makes them 0)",
+              zeroed, zeroed == 1 ? "" : "s");
   amped_say("layout       %s, the %s index changes fastest", is_fortran(info) ? "Fortran" : "C",
             is_fortran(info) ? "first" : "last");
   amped_say("norm         %.9g", sqrt(info->norm_squared));

@@ -2,6 +2,7 @@
 #include "hdf5/hdf5_arrays.h"
 
 #include <stdio.h>
+#include <math.h>
 #include <string.h>
 
 /* Most links in a file. */
@@ -76,25 +77,45 @@ amped_status amped_hdf5_arrays(amped_hdf5 *file, amped_hdf5_array_visit *visit, 
   return walked < 0 ? amped_hdf5_failed(file, "the list of", "datasets") : AMPED_OK;
 }
 
+/* Note a packing attribute, unless it has the number that changes nothing. */
+static amped_status look_at_packing(amped_hdf5 *file, const char *name, const char *attribute,
+                                    double nothing, amped_hdf5_convention *out) {
+  double values[AMPED_HDF5_MISSING];
+  int count = 0;
+  bool exists = false;
+  AMPED_TRY(amped_hdf5_has_attribute(file, name, attribute, &exists));
+  if (!exists)
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_get_numbers(file, name, attribute, AMPED_HDF5_MISSING, values, &count));
+  if (out->packed == NULL && (count != 1 || values[0] != nothing))
+    out->packed = attribute;
+  return AMPED_OK;
+}
+
+static amped_status look_at_missing(amped_hdf5 *file, const char *name, const char *attribute,
+                                    amped_hdf5_convention *out) {
+  double values[AMPED_HDF5_MISSING];
+  int count = 0;
+  bool exists = false;
+  AMPED_TRY(amped_hdf5_has_attribute(file, name, attribute, &exists));
+  if (exists)
+    AMPED_TRY(amped_hdf5_get_numbers(file, name, attribute, AMPED_HDF5_MISSING - out->missing,
+                                     values, &count));
+  for (int i = 0; i < count; i++)
+    if (!isnan(values[i]))
+      out->values[out->missing++] = values[i];
+  return AMPED_OK;
+}
+
 amped_status amped_hdf5_array_convention(amped_hdf5 *file, const char *name,
                                          amped_hdf5_convention *out) {
-  static const char *const packing[] = {"scale_factor", "add_offset"};
-  static const char *const missing[] = {"_FillValue", "missing_value"};
   bool exists = false;
   *out = (amped_hdf5_convention){.packed = NULL};
-  for (int i = 0; i < 2; i++) {
-    AMPED_TRY(amped_hdf5_has_attribute(file, name, packing[i], &exists));
-    if (exists && out->packed == NULL)
-      out->packed = packing[i];
-  }
-  for (int i = 0; i < 2; i++) {
-    bool is_number = false;
-    AMPED_TRY(amped_hdf5_has_attribute(file, name, missing[i], &exists));
-    if (exists)
-      AMPED_TRY(
-          amped_hdf5_get_number(file, name, missing[i], &out->values[out->missing], &is_number));
-    if (is_number)
-      out->names[out->missing++] = missing[i];
-  }
-  return AMPED_OK;
+  AMPED_TRY(look_at_packing(file, name, "scale_factor", 1.0, out));
+  AMPED_TRY(look_at_packing(file, name, "add_offset", 0.0, out));
+  AMPED_TRY(amped_hdf5_has_attribute(file, name, "_Unsigned", &exists));
+  if (exists && out->packed == NULL)
+    out->packed = "_Unsigned";
+  AMPED_TRY(look_at_missing(file, name, "_FillValue", out));
+  return look_at_missing(file, name, "missing_value", out);
 }

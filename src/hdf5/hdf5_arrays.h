@@ -13,15 +13,17 @@ typedef amped_status amped_hdf5_array_visit(void *self, amped_hdf5 *file, const 
  * AMPED_HDF5_NAME bytes or more are skipped. */
 amped_status amped_hdf5_arrays(amped_hdf5 *file, amped_hdf5_array_visit *visit, void *self);
 
+#define AMPED_HDF5_MISSING 8 /* most values that mean a missing cell */
+
 /* Meaning of an array's cells, by the attributes of netCDF's conventions. */
 typedef struct amped_hdf5_convention {
-  const char *packed; /* "scale_factor" or "add_offset": cells are not the values; NULL: they are */
-  int missing;        /* number of values that mean a missing cell */
-  double values[2];
-  const char *names[2]; /* attribute of each: "_FillValue", "missing_value" */
+  const char *packed; /* the attribute by which cells are not the values; NULL: they are */
+  int missing;        /* number of values that mean a missing cell; NaN is left out */
+  double values[AMPED_HDF5_MISSING];
 } amped_hdf5_convention;
 
-/* Read the convention of an array in a file of another program. */
+/* Read the convention of an array in a file of another program. AMPED_BAD_INPUT if an attribute has
+ * more values. */
 amped_status amped_hdf5_array_convention(amped_hdf5 *file, const char *name,
                                          amped_hdf5_convention *out);
 

@@ -214,16 +214,21 @@ done:
   return status;
 }
 
-amped_status amped_hdf5_get_number(amped_hdf5 *file, const char *group, const char *name,
-                                   double *out, bool *is_number) {
+amped_status amped_hdf5_get_numbers(amped_hdf5 *file, const char *group, const char *name, int most,
+                                    double *out, int *count) {
   attribute a;
   amped_status status = AMPED_OK;
-  *is_number = false;
+  *count = 0;
   AMPED_GO(done, open_attribute(file, group, name, &a));
   const H5T_class_t class = H5Tget_class(a.type);
-  *is_number =
-      (class == H5T_INTEGER || class == H5T_FLOAT) && H5Tget_size(a.type) <= 8 && count_of(&a) == 1;
-  if (*is_number && H5Aread(a.id, H5T_NATIVE_DOUBLE, out) < 0)
+  if ((class != H5T_INTEGER && class != H5T_FLOAT) || H5Tget_size(a.type) > 8)
+    goto done;
+  if (count_of(&a) > (uint64_t)most) {
+    status = wrong_attribute(file, group, name, "a few numbers");
+    goto done;
+  }
+  *count = (int)count_of(&a);
+  if (*count > 0 && H5Aread(a.id, H5T_NATIVE_DOUBLE, out) < 0)
     status = amped_hdf5_failed(file, "attribute", name);
 done:
   close_attribute(&a);

@@ -104,7 +104,9 @@ static amped_status find_order(const amped_batch_cut *c, uint64_t **order) {
     amped_warn("%s: labels of %s are not numbers, dates or times: batches come in alphabetical "
                "order, which may not be the order of time",
                amped_input_path(c->input), amped_format_mode(name, sizeof name, c->mode, labels));
-  if (amped_label_order_is_guess(labels))
+  bool guess = false;
+  AMPED_TRY(amped_label_order_is_guess(labels, &guess));
+  if (guess)
     amped_warn(
         "%s: no label of %s shows which number is the day: they are taken as month/day/year; "
         "if that is wrong, write them as year-month-day",

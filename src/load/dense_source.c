@@ -9,6 +9,9 @@
 #include "formats/dense_file.h"
 #include "text/io_npy.h"
 
+/* Cells that are searched at a time, so that a search begins anew after few cells. */
+#define PIECE 4096
+
 struct amped_dense_source {
   char *path;
   amped_dense_file *hdf5; /* NULL: npy is used */
@@ -149,19 +152,20 @@ static uint64_t first_bad(const amped_dense_source *s, const void *cells, amped_
 static amped_status check_cells(amped_dense_source *s, const box *b, void *cells) {
   const amped_dense_info *info = amped_dense_source_info(s);
   const uint64_t bytes = amped_cell_bytes(info->type);
-  char *next = cells;
-  uint64_t left = b->cells;
-  for (;;) {
-    const uint64_t bad = first_bad(s, next, info->type, left);
-    if (bad == left)
-      return AMPED_OK;
+  for (uint64_t at = 0; at < b->cells;) {
+    char *const piece = (char *)cells + at * bytes;
+    const uint64_t count = b->cells - at < PIECE ? b->cells - at : PIECE;
+    const uint64_t bad = first_bad(s, piece, info->type, count);
+    at += bad;
+    if (bad == count)
+      continue;
     if (!s->nan_zero)
-      return refuse_cell(s, b, cells, bad);
-    memset(next + bad * bytes, 0, bytes);
+      return refuse_cell(s, b, cells, at);
+    memset(piece + bad * bytes, 0, bytes);
     s->zeroed++;
-    next += (bad + 1) * bytes;
-    left -= bad + 1;
+    at++;
   }
+  return AMPED_OK;
 }
 
 static amped_status read_box(amped_dense_source *s, const box *b, void *cells) {

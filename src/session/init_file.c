@@ -96,7 +96,6 @@ static amped_status match_rows(const amped_session_options *o, const amped_plan 
                                    plan->dims, labels};
   memcpy(dims, start->dims, sizeof dims);
   AMPED_TRY(amped_index_match_check(&file, &tensor));
-  amped_index_match_warn_names(&file, &tensor);
   for (int m = 0; m < plan->order; m++) {
     uint64_t *rows = NULL;
     amped_status status = find_rows(&file, &tensor, m, &rows);

@@ -179,6 +179,14 @@ done:
   return status;
 }
 
+/* True if the model has all rows of the set's own entry i. */
+static bool has_rows(const amped_entry_set *set, uint64_t i) {
+  bool all = true;
+  for (int m = 0; m < set->order; m++)
+    all = all && set->positions[m][i] != AMPED_NO_ROW;
+  return all;
+}
+
 /* True if an entry of the part has this hash. */
 static bool has_hash(const part *p, uint64_t hash) {
   if (!(p->filter[hash % FILTER_BITS / 64] >> hash % 64 & 1))
@@ -196,7 +204,8 @@ static amped_status find_common(const amped_context *context, const amped_entry_
     share_hashes(context->comm, other, p);
     AMPED_TRY(amped_comm_agree(context->comm, sort_hashes(p)));
     for (uint64_t i = 0; i < set->count; i++)
-      found[i] = found[i] || has_hash(p, hash_of(set->order, set->positions, i));
+      found[i] =
+          found[i] || (has_rows(set, i) && has_hash(p, hash_of(set->order, set->positions, i)));
   }
   return AMPED_OK;
 }

@@ -380,7 +380,8 @@ typedef struct ranking {
   double *rows;     /* [ROWS][n] */
   double *products; /* [count][n] products over all modes except the ranked one */
   double *models;   /* [count] model values */
-  uint64_t *above;  /* [count] higher indices among this rank's rows, without trained ones */
+  uint64_t
+      *above; /* [count] indices as high or higher among this rank's rows, without trained ones */
 } ranking;
 
 static amped_status ranking_open(ranking *r) {
@@ -447,7 +448,8 @@ static void take_pair(ranking *r, uint64_t pair, const double *row) {
   r->above[i] -= is_above(r, i, row, r->set->pair_position[pair]);
 }
 
-/* Count, for each entry, this rank's rows of the ranked mode that are higher than the entry. */
+/* Count, for each entry, this rank's rows of the ranked mode that are as high as the entry, or
+ * higher. */
 static amped_status compare_block(ranking *r) {
   const amped_rank_set *s = r->set;
   const amped_plan *plan = r->context->plan;

@@ -108,12 +108,13 @@ uint64_t amped_cells_not_finite(const void *cells, amped_cell_type type, uint64_
 uint64_t amped_cells_equal(const void *cells, amped_cell_type type, uint64_t count, double value) {
   double piece[BLOCK];
   const double rounded = type == AMPED_CELL_F32 ? (double)(float)value : value;
+  const double half = type == AMPED_CELL_F16 ? fabs(value) / 2048.0 : 0.0; /* rounding of F16 */
   const uint64_t bytes = amped_cell_bytes(type);
   for (uint64_t from = 0; from < count; from += BLOCK) {
     const uint64_t n = count - from < BLOCK ? count - from : BLOCK;
     amped_cells_get((const char *)cells + from * bytes, type, 0, n, piece);
     for (uint64_t i = 0; i < n; i++)
-      if (piece[i] == rounded)
+      if (piece[i] == rounded || (half > 0.0 && fabs(piece[i] - value) <= half))
         return from + i;
   }
   return count;

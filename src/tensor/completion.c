@@ -169,17 +169,21 @@ void amped_completion_unscale(amped_completion *c, amped_ktensor *k) {
   c->scale = 1.0;
 }
 
-/* Largest absolute number of column r of a mode. */
-static double most_of_column(const amped_ktensor *k, int mode, int r) {
-  double most = 0.0;
+/* bounds[r] *= the largest absolute number of column r of a mode. */
+static void multiply_by_largest(const amped_ktensor *k, int mode, double *bounds) {
+  const uint64_t n = (uint64_t)k->ncomps;
+  double most[AMPED_MAX_NCOMPS] = {0.0};
   for (uint64_t i = 0; i < k->dims[mode]; i++)
-    most = fmax(most, fabs(k->factors[mode][i * (uint64_t)k->ncomps + (uint64_t)r]));
-  return most;
+    for (uint64_t r = 0; r < n; r++)
+      most[r] = fmax(most[r], fabs(k->factors[mode][i * n + r]));
+  for (uint64_t r = 0; r < n; r++)
+    bounds[r] *= most[r];
 }
 
 bool amped_completion_is_additive(const amped_completion *c, const amped_ktensor *k) {
   double range = 0.0; /* the sum of all modes' biases: largest minus smallest */
-  double most = 0.0;  /* upper bound of the sum of all components */
+  double bounds[AMPED_MAX_NCOMPS];
+  double most = 0.0; /* upper bound of the sum of all components */
   for (int m = 0; m < k->order && c->biased; m++) {
     double least_bias = INFINITY;
     double most_bias = -INFINITY;
@@ -189,13 +193,13 @@ bool amped_completion_is_additive(const amped_completion *c, const amped_ktensor
     }
     range += most_bias - least_bias;
   }
-  for (int r = 0; r < k->ncomps; r++) {
-    double product = fabs(k->weights[r]);
-    for (int m = 0; m < k->order; m++)
-      product *= most_of_column(k, m, r);
-    most += product;
-  }
-  return most <= 1e-3 * (c->biased ? range : 1.0);
+  for (int r = 0; r < k->ncomps; r++)
+    bounds[r] = fabs(k->weights[r]);
+  for (int m = 0; m < k->order; m++)
+    multiply_by_largest(k, m, bounds);
+  for (int r = 0; r < k->ncomps; r++)
+    most += bounds[r];
+  return most <= 1e-3 * (c->biased ? range : c->order > 0 ? 1.0 : 0.0);
 }
 
 double amped_completion_error(const amped_completion *c, amped_completion_set set) {

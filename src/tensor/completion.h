@@ -83,8 +83,8 @@ void amped_completion_stretch(const amped_completion *c, const bool *context, am
 void amped_completion_unscale(amped_completion *c, amped_ktensor *k);
 
 /* Are the components negligible? True if together they change no value by more than a thousandth of
- * the range of the biases, or, without biases, of `scale`. The order of values then hardly depends
- * on which rows of other modes they are for. */
+ * the range of the biases: biases alone then decide on the order of values. Without biases: of
+ * `scale`. Without a completion (order 0): if they are all 0. */
 bool amped_completion_is_additive(const amped_completion *c, const amped_ktensor *k);
 
 /* The error of the model, after its best sweep; NaN if unknown. */

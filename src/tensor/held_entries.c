@@ -105,6 +105,14 @@ done:
   return status;
 }
 
+/* True if an entry of the cell of entry n has this value. Entries of a cell are neighbours. */
+static bool has_value(double value, const amped_sptensor *more, const entry *sorted, uint64_t n) {
+  bool found = false;
+  for (uint64_t i = n; i < more->nnz && compare_cells(&sorted[n], &sorted[i]) == 0; i++)
+    found = found || more->values[sorted[i].number] == value;
+  return found;
+}
+
 amped_status amped_held_entries_common(const amped_sptensor *kept, const amped_sptensor *more,
                                        uint64_t seed, uint64_t most, uint64_t *cells,
                                        uint64_t *common) {
@@ -126,7 +134,7 @@ amped_status amped_held_entries_common(const amped_sptensor *kept, const amped_s
         break;
     }
     ++*cells;
-    *common += k < kept->nnz && order == 0;
+    *common += k < kept->nnz && order == 0 && has_value(kept->values[k], more, sorted, n);
   }
   amped_free(sorted);
   return AMPED_OK;

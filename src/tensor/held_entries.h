@@ -18,8 +18,8 @@ amped_status amped_held_entries_add(amped_sptensor *kept, const amped_sptensor *
                                     uint64_t most);
 
 /* Count the cells of `more`, each once, that lie in the range of the sample's hashes: *cells; and
- * how many of them `kept` has already: *common. The range ends at the last hash if there are `most`
- * entries, so that both numbers are a sample of all held-out cells. */
+ * how many of them `kept` has already, with the same value: *common. The range ends at the last
+ * hash if there are `most` entries, so that both numbers are a sample of all held-out cells. */
 amped_status amped_held_entries_common(const amped_sptensor *kept, const amped_sptensor *more,
                                        uint64_t seed, uint64_t most, uint64_t *cells,
                                        uint64_t *common);

@@ -314,21 +314,37 @@ amped_label_kind amped_label_kind_of(const amped_labels *labels) {
   return form < FORMS ? forms[form].kind : AMPED_LABELS_TEXT;
 }
 
-bool amped_label_order_is_guess(const amped_labels *labels) {
+/* A label's keys, month first and day first. */
+typedef struct reading {
+  double month_first, day_first;
+} reading;
+
+static int compare_readings(const void *a, const void *b) {
+  const reading *x = a;
+  const reading *y = b;
+  if (x->month_first != y->month_first)
+    return x->month_first < y->month_first ? -1 : 1;
+  return (x->day_first > y->day_first) - (x->day_first < y->day_first);
+}
+
+amped_status amped_label_order_is_guess(const amped_labels *labels, bool *guess) {
   char text[FORM_BYTES];
-  double month_first = 0.0;
-  double day_first = 0.0;
-  bool differ = false;
+  reading *readings = NULL;
+  bool both = true;
   const size_t form = form_of(labels);
+  *guess = false;
   if (form == FORMS || forms[form].take != form_month_first)
-    return false;
-  for (uint64_t i = 0; i < labels->count; i++) {
-    if (!text_of(labels, i, text) || !form_day_first(text, &day_first))
-      return false;
-    (void)form_month_first(text, &month_first);
-    differ = differ || month_first < day_first || month_first > day_first;
-  }
-  return differ;
+    return AMPED_OK;
+  AMPED_TRY(amped_alloc(&readings, labels->count, sizeof *readings, "the order of labels"));
+  for (uint64_t i = 0; i < labels->count && both; i++)
+    both = text_of(labels, i, text) && form_month_first(text, &readings[i].month_first) &&
+           form_day_first(text, &readings[i].day_first);
+  if (both)
+    qsort(readings, labels->count, sizeof *readings, compare_readings);
+  for (uint64_t i = 1; i < labels->count && both; i++)
+    *guess = *guess || readings[i].day_first < readings[i - 1].day_first;
+  amped_free(readings);
+  return AMPED_OK;
 }
 
 /* ---- order ----------------------------------------------------------------------------------- */

@@ -21,9 +21,9 @@ typedef enum amped_label_kind {
  * day and which the month (3/4/2013), slashes mean month first, other separators day first. */
 amped_label_kind amped_label_kind_of(const amped_labels *labels);
 
-/* Is the kind a guess? True if all labels are dates that could be month first as well as day first,
- * in which the two orders differ for some labels. */
-bool amped_label_order_is_guess(const amped_labels *labels);
+/* *guess: all labels are dates with slashes that could be month first as well as day first, and the
+ * two orders differ. */
+amped_status amped_label_order_is_guess(const amped_labels *labels, bool *guess);
 
 /* order[k] = the number of the label that comes k-th, for k < labels->count. */
 amped_status amped_label_order(const amped_labels *labels, uint64_t *order);

@@ -21,6 +21,13 @@ bool amped_predictor_knows(const amped_predictor *p, int mode, uint64_t i) {
   return any;
 }
 
+uint64_t amped_predictor_known(const amped_predictor *p, int mode, uint64_t index) {
+  const bool implicit = p->c != NULL && p->c->implicit > 0.0;
+  return index == AMPED_PREDICTOR_COLD || implicit || amped_predictor_knows(p, mode, index)
+             ? index
+             : AMPED_PREDICTOR_COLD;
+}
+
 static amped_status find_means(amped_predictor *p, int mode) {
   const amped_ktensor *k = p->k;
   const uint64_t n = (uint64_t)k->ncomps;

@@ -42,9 +42,10 @@ static void fill_rows(work *w) {
     memcpy(row, model->weights, n * sizeof *row);
     w->bases[i] = 0.0;
     for (int m = 0; m < model->order; m++) {
-      const uint64_t index = m == k->target ? w->first + i : k->at[m];
       if (m == k->of)
         continue;
+      const uint64_t index =
+          amped_predictor_known(k->p, m, m == k->target ? w->first + i : k->at[m]);
       const double *other = amped_predictor_row(k->p, m, index);
       for (uint64_t r = 0; r < n; r++)
         row[r] *= other[r];

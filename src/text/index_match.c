@@ -14,6 +14,11 @@
 
 /* --- names of modes --------------------------------------------------------------------------- */
 
+/* Has the mode a name? A number is none: it is a column's place in a table without a header. */
+static bool has_name(const amped_labels *labels) {
+  return labels->name != NULL && labels->name[strspn(labels->name, "0123456789")] != '\0';
+}
+
 static bool same_name(const amped_labels *a, const amped_labels *b) {
   return a->name != NULL && b->name != NULL && strcmp(a->name, b->name) == 0;
 }
@@ -25,7 +30,7 @@ static amped_status check_name(const amped_index_side *known, const amped_index_
   char theirs[128];
   char ours[128];
   const amped_labels *labels = &file->labels[mode];
-  if (labels->name == NULL || same_name(labels, &known->labels[mode]))
+  if (!has_name(labels) || same_name(labels, &known->labels[mode]))
     return AMPED_OK;
   for (int other = 0; other < known->order; other++)
     if (same_name(labels, &known->labels[other]))
@@ -54,12 +59,11 @@ void amped_index_match_warn_names(const amped_index_side *known, const amped_ind
   char theirs[128];
   char ours[128];
   for (int m = 0; m < file->order; m++)
-    if (file->labels[m].name != NULL && known->labels[m].name != NULL &&
+    if (has_name(&file->labels[m]) && has_name(&known->labels[m]) &&
         !same_name(&file->labels[m], &known->labels[m]))
-      amped_warn("%s: column %s is taken for %s of %s, by its place; if it is another, name the "
-                 "columns in the order of %s with --keys",
+      amped_warn("%s: %s is taken for %s of %s, by its place; check that they are the same",
                  file->path, amped_format_name(theirs, sizeof theirs, &file->labels[m]),
-                 amped_format_name(ours, sizeof ours, &known->labels[m]), known->path, known->path);
+                 amped_format_name(ours, sizeof ours, &known->labels[m]), known->path);
 }
 
 /* --- numbers ---------------------------------------------------------------------------------- */

@@ -3,6 +3,8 @@
 #include "text/io_table.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "text/intern.h"
@@ -11,6 +13,7 @@
 #include "text/io_rows.h"
 #include "text/io_table_header.h"
 #include "base/mem.h"
+#include "tensor/label_order.h"
 
 /* Flag of an index that is the number of a new string within its piece: no mode has 2^63 labels. */
 #define FRESH (UINT64_C(1) << 63)
@@ -334,14 +337,39 @@ static amped_status read_chunks(reader *r, amped_text *text) {
   }
 }
 
-/* Warn of key columns that look like row numbers or times. Columns that the user chose, and modes
+/* Warn of key columns that look like row numbers. Columns that the user chose, and modes
  * that exist already, are accepted. */
 static void warn_of_row_numbers(const reader *r, uint64_t rows) {
   if (r->options->keys != NULL || r->options->known_modes)
     return;
   for (int m = 0; m < r->header.order; m++)
-    if (r->header.sets[m] == m)
-      amped_table_header_warn(&r->header, r->path, m, r->labels[m].count, rows);
+    if (r->header.sets[m] == m && r->labels[m].count == rows)
+      amped_table_header_warn(&r->header, r->path, m, rows, rows);
+}
+
+/* Numbers from here on look like seconds since 1970. */
+#define EPOCH 1e8
+
+/* Are the labels times, dates or seconds since 1970? */
+static bool are_times(const amped_labels *labels) {
+  char first[32];
+  uint64_t length = 0;
+  const amped_label_kind kind = amped_label_kind_of(labels);
+  if (kind != AMPED_LABELS_NUMBERS)
+    return kind != AMPED_LABELS_TEXT;
+  const char *text = amped_label(labels, 0, &length);
+  (void)snprintf(first, sizeof first, "%.*s", length < 31 ? (int)length : 31, text);
+  return strtod(first, NULL) >= EPOCH;
+}
+
+/* Warn of times of which most come once. */
+static void warn_of_times(const reader *r, const amped_sptensor *t, uint64_t rows) {
+  if (r->options->keys != NULL || r->options->known_modes)
+    return;
+  for (int m = 0; m < t->order; m++)
+    if (r->header.sets[m] == m && t->labels[m].count < rows && 2 * t->labels[m].count > rows &&
+        are_times(&t->labels[m]))
+      amped_table_header_warn(&r->header, r->path, m, t->labels[m].count, rows);
 }
 
 static amped_status conclude(reader *r) {
@@ -349,7 +377,8 @@ static amped_status conclude(reader *r) {
   if (r->rows.taken + t->nnz == 0 && !r->options->may_be_empty)
     return amped_error(AMPED_BAD_INPUT, amped_io_name(r->path),
                        "holds no rows below its header; is this the right file?");
-  warn_of_row_numbers(r, r->rows.taken + t->nnz);
+  const uint64_t rows = r->rows.taken + t->nnz;
+  warn_of_row_numbers(r, rows);
   for (int m = 0; m < t->order; m++) {
     const int set = r->header.sets[m];
     if (set == m)
@@ -360,6 +389,7 @@ static amped_status conclude(reader *r) {
     if (!r->options->no_header || !amped_table_header_in_place(&r->header))
       AMPED_TRY(amped_strdup(&t->labels[m].name, r->header.modes[m]));
   }
+  warn_of_times(r, t, rows);
   return amped_rows_finish(&r->rows);
 }
 

@@ -124,8 +124,11 @@ static amped_status check_count(const amped_table_header *h, const char *path, u
                        AMPED_MIN_ORDER, AMPED_MAX_ORDER);
   return amped_text_error(path, line,
                           "%" PRIu64 " key columns; choose %d to %d with --keys (and --value) of: "
-                          "%s%s",
+                          "%s%s%s",
                           count, AMPED_MIN_ORDER, AMPED_MAX_ORDER, list_of(h, list),
+                          count > AMPED_MAX_ORDER
+                              ? "; if columns hold values, make one row of each (melt in pandas)"
+                              : "",
                           h->count == 1 ? "; does --separator=CHAR separate them?" : "");
 }
 
@@ -329,11 +332,11 @@ static amped_status refuse_wide(const char *path, uint64_t count, const char *co
   char list[LIST_BYTES];
   return amped_error(
       AMPED_USAGE, amped_io_name(path),
-      "%" PRIu64 " columns (%s, ...) hold numbers with fractions, which look like "
+      "%" PRIu64 " columns (%s%s) hold numbers with fractions, which look like "
       "values, not like keys; a table has one column of values: make one row of each "
       "value (melt in pandas), or name the keys with --keys and the value with "
       "--value",
-      count, join(names, count < 3 ? count : 3, ", ", list));
+      count, join(names, count < 3 ? count : 3, ", ", list), count > 3 ? ", ..." : "");
 }
 
 /* Refuse keys that look like values: hardly anyone wants values as a mode. A column does if its
@@ -355,8 +358,14 @@ static amped_status refuse_values(const amped_table_header *h, const char *path,
     if (fractions || (numbers && is_value_name(h->names[c])))
       name = h->names[c];
   }
-  if (count > 1)
+  if (count > 1 && !named)
     return refuse_wide(path, count, wide);
+  if (count > 1)
+    amped_warn("%s: %" PRIu64
+               " key columns (%s%s) hold numbers with fractions; if they are values, make "
+               "one row of each value (melt in pandas), or name the keys with --keys",
+               amped_io_name(path), count, join(wide, count < 3 ? count : 3, ", ", list),
+               count > 3 ? ", ..." : "");
   if (name == NULL || named)
     return AMPED_OK;
   return amped_error(AMPED_USAGE, amped_io_name(path),
@@ -454,13 +463,16 @@ amped_status amped_table_header_read(amped_table_header *header, const char *pat
   const bool named = options->value != NULL || options->weights != NULL;
   const bool chosen = options->keys != NULL || named;
   if (options->no_header)
-    return options->keys != NULL ? AMPED_OK : refuse_values(header, path, chunk, named);
+    return options->keys != NULL || options->known_modes
+               ? AMPED_OK
+               : refuse_values(header, path, chunk, named);
   if (!chosen && numeric_name(header) != NULL)
     return refuse_number(path, chunk->line, numeric_name(header));
   AMPED_TRY(check_names(header, path, chunk->line));
   chunk->line += amped_text_count(chunk->begin, end, '\n');
   chunk->begin = end;
-  return options->keys != NULL ? AMPED_OK : refuse_values(header, path, chunk, named);
+  return options->keys != NULL || options->known_modes ? AMPED_OK
+                                                       : refuse_values(header, path, chunk, named);
 }
 
 bool amped_table_header_in_place(const amped_table_header *h) {

@@ -30,12 +30,14 @@ static uint64_t translate_mode(const amped_index_match *match, uint64_t count, u
 }
 
 amped_status amped_model_cells_translate(const char *model_path, const amped_ktensor *model,
-                                         const char *path, const bool *needed, amped_sptensor *t) {
+                                         const char *path, bool keys_named, const bool *needed,
+                                         amped_sptensor *t) {
   const amped_index_side known = {model_path, model->order, model->dims, model->labels};
   const amped_index_side file = {path, t->order, t->dims, t->labels};
   _Static_assert(AMPED_INDEX_UNKNOWN == AMPED_PREDICTOR_COLD, "one number for no index");
   AMPED_TRY(amped_index_match_check(&known, &file));
-  amped_index_match_warn_names(&known, &file);
+  if (!keys_named)
+    amped_index_match_warn_names(&known, &file);
   for (int m = 0; m < t->order; m++) {
     amped_index_match match;
     AMPED_TRY(amped_index_match_create(&known, &file, m, &match));

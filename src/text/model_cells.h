@@ -17,8 +17,11 @@ void amped_model_index(const amped_labels *labels, uint64_t dim, const char *tex
  * interpreted.
  *
  * AMPED_BAD_INPUT, with both files' names, if the modes differ, if an index is ambiguous, or if the
- * model has none of the indices of a needed mode. needed: [order], or NULL: no mode is needed. */
+ * model has none of the indices of a needed mode. needed: [order], or NULL: no mode is needed.
+ * keys_named: the user named the columns in order, so that other names than the model's are no
+ * reason for a warning. */
 amped_status amped_model_cells_translate(const char *model_path, const amped_ktensor *model,
-                                         const char *path, const bool *needed, amped_sptensor *t);
+                                         const char *path, bool keys_named, const bool *needed,
+                                         amped_sptensor *t);
 
 #endif

@@ -72,17 +72,33 @@ for bias in full none; do
   same "recommended without an entry" "$(awk -F, 'NR > 1 && $3 % 3 { n++ } END { print n + 0 }' thirds.csv)" 0
   same "recommended" "$(awk -F, 'NR > 1' thirds.csv | wc -l)" $((20 * 15))
   echo "2 4 1 0" >unknown.tns
-  expect 3 "4 of mode 2 is not in the model of thirds.h5, or has no entry that it learnt" "$amped" predict thirds.h5 unknown.tns
+  expect 0 "1 of these cells have an index that the model does not know" "$amped" predict thirds.h5 unknown.tns
   echo "2 99 1 0" >>unknown.tns
   expect 0 "2 of these cells have an index that the model does not know" "$amped" predict thirds.h5 unknown.tns --cold=predict -o unknown.csv --overwrite
   same "values without an entry" "$(awk -F, 'NR == 2 { a = $4 } NR == 3 { print $4 == a }' unknown.csv)" 1
 done
 # A warning says that components are zero, or almost; components that vanish beside biases are named, too.
 awk 'BEGIN { srand(3); for (n = 0; n < 500; n++) print 1 + int(rand() * 40), 1 + int(60 ^ rand()), 1 + int(rand() * 4), 1 }' >log.tns
-expect 0 "warning: the components are almost zero: the model is the mean alone" on 2 complete log.tns --implicit=1 --rank=2 --reg=1e6 --of=2 -o zero.h5
+expect 0 "warning: the components are almost zero: the model is its mean alone" on 2 complete log.tns --implicit=1 --rank=2 --reg=1e6 --of=2 -o zero.h5
 
-expect 0 "warning: zero.h5: its components are almost zero, so that every index" "$amped" recommend zero.h5 --for=1:1 --of=2 -n 1
+expect 0 "warning: zero.h5: its components are almost zero, so that its lists mean little" "$amped" recommend zero.h5 --for=1:1 --of=2 -n 1
 expect 0 "warning: the components are almost zero: the model is mean and biases alone" on 1 complete train.tns --rank=2 --reg=1e6 -o zero.h5 --overwrite
+
+# A cell counts once for --implicit and for --weights.
+(cat log.tns && head -n 40 log.tns) >again.tns
+expect 3 "again.tns: has cells with several entries, which were all kept, and --implicit counts a cell once" on 2 complete again.tns --implicit=1 \
+  --rank=2 --reg=1 --duplicates=keep -o none.h5
+expect 0 "" "$amped" convert again.tns kept.h5 --duplicates=keep -q
+expect 3 "kept.h5: has cells with several entries" on 1 complete kept.h5 --implicit=1 --rank=2 --reg=1 -o none.h5
+expect 0 "" on 2 complete again.tns --implicit=1 --rank=2 --reg=1 --iters=2 --duplicates=sum -o sum.h5 -q
+awk 'BEGIN { print "a,b,c,v,w" } { print "a" $1 ",b" $2 ",c" $3 "," $4 ",1" }' dense.tns >once.csv
+(cat once.csv && sed -n '2,9s/,[^,]*,1$/,100,0/p' once.csv) >weighed.csv
+for rule in sum mean last; do
+  expect 3 "weighed.csv: has several rows of a cell with weights of their own" on 2 complete weighed.csv --value=v --weights=w --rank=1 --reg=1 \
+    --duplicates=$rule -o none.h5
+done
+expect 0 "" on 2 complete once.csv --value=v --weights=w --rank=1 --reg=1 --iters=2 -o once.h5 -q
+absent none.h5
 
 # Counts.
 awk '{ print $1, $2, $3, NR % 3 }' dense.tns >zeros.tns

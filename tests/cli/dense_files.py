@@ -60,6 +60,20 @@ def good(folder):
                 f["x"] = z
                 f["x"].attrs[attribute] = np.array([-9999], kind)
     z = x.astype("<f4")
+    z[2, 3, 4], z[6, 12, 10] = -999, -9999
+    with h5py.File(folder + "/cdf.two.h5", "w") as f:
+        f["x"] = z
+        f["x"].attrs["missing_value"] = np.array([-9999, -999], "f4")
+    with h5py.File(folder + "/cdf.half.h5", "w") as f:
+        f["x"] = z.astype("<f2")
+        f["x"].attrs["missing_value"] = np.array([-9999.0, -999.0])
+    with h5py.File(folder + "/cdf.unit.h5", "w") as f:  # packing that changes nothing
+        f["x"] = x.astype("<i2")
+        f["x"].attrs["scale_factor"], f["x"].attrs["add_offset"] = 1.0, 0.0
+    with h5py.File(folder + "/_Unsigned.h5".replace("/", "/cdf."), "w") as f:
+        f["x"] = x.astype("<i1")
+        f["x"].attrs["_Unsigned"] = "true"
+    z = x.astype("<f4")
     z[2, 3, 4] = z[6, 12, 10] = 0
     np.save(folder + "/cdf.zeros.npy", z)
     with h5py.File(folder + "/cdf.whole.h5", "w") as f:  # none of its cells is missing

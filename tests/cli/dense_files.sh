@@ -125,7 +125,12 @@ done
 expect 0 "" "$amped" convert cdf.le_f4_FillValue.h5 filled.npy --dense --nan=zero --overwrite
 expect 0 "" cmp filled.npy cdf.zeros.npy
 expect 0 "" on 2 cdf.whole.h5 --rank=1 --iters=1 --nowrite
-for attribute in scale_factor add_offset; do
+expect 0 "" on 1 cdf.unit.h5 --rank=1 --iters=1 --nowrite
+for file in two half; do
+  expect 3 "cdf.$file.h5: the cell at (3, 4, 5) is -999, which means" on 1 cdf.$file.h5 --rank=1 --nowrite
+  expect 0 "2 cells" "$amped" convert cdf.$file.h5 filled.npy --dense --nan=zero --overwrite
+done
+for attribute in scale_factor add_offset _Unsigned; do
   for command in "cpd cdf.$attribute.h5 --rank=1 --nowrite" "info cdf.$attribute.h5" "convert cdf.$attribute.h5 p.npy --dense"; do
     # shellcheck disable=SC2086
     expect 3 "cdf.$attribute.h5: dataset /x has the attribute $attribute: its cells are packed numbers" "$amped" $command

@@ -81,7 +81,7 @@ awk 'BEGIN { srand(4); print "a,b,c,n"; for (i = 1; i <= 300; i++)
 for reg in 1000 0.01; do
   expect 0 "" on 1 complete noise.csv --value=n --rank=2 --reg=$reg --iters=3 --bias=full --duplicates=mean -o $reg.h5 -q
   expect 0 "" "$amped" recommend $reg.h5 --for=a --of=b -n 1
-  same "components of --reg=$reg" "$(grep -c 'components are almost zero: biases alone rank, so that every' err)" "$(test $reg = 1000 && echo 1 || echo 0)"
+  same "components of --reg=$reg" "$(grep -c 'components are almost zero: biases alone rank, so that all lists' err)" "$(test $reg = 1000 && echo 1 || echo 0)"
 done
 
 # Errors, each in one line.

@@ -224,7 +224,7 @@ expect 0 "labels 1 *\"user\": \"a\"" "$amped" info quoted.tsv --format=tsv --val
 printf 'user,film,m1,m2,m3,m4\na,x,0.5,1.5,2,.1\nb,y,8,2.5,1e-3,4\n' >wide.csv
 expect 2 'wide.csv: 4 columns (m1, m2, m3, ...) hold numbers with fractions, .*melt' on 2 complete wide.csv --rank=1 --nowrite
 expect 0 "2 x 2 x 2" "$amped" info wide.csv --keys=user,film,m1 --value=m2
-expect 2 'wide.csv: 3 columns (m2, m3, m4, ...) hold' "$amped" info wide.csv --value=m1
+expect 0 'warning: wide.csv: 3 key columns (m2, m3, m4) hold numbers with fractions' "$amped" info wide.csv --value=m1
 expect 0 "2 x 2 x 2" "$amped" info half.csv --value=time
 printf '\n\r\nuser,film,day,stars\na,x,1,3\n' >blank.csv
 expect 0 "1 x 1 x 1" "$amped" info blank.csv --value=stars

@@ -144,8 +144,8 @@ for seed in ${AMPED_SEEDS:-11 22 33}; do
   sed '1s/.*/client,product,when,stars/' named-test.csv >other.csv
   for command in "complete named-train.csv $fit --test=other.csv --nowrite" "predict m.h5 other.csv" \
     "recommend m.h5 --for=1 --of=2 --exclude=other.csv"; do
-    expect 0 "warning: other.csv: column client is taken for user of .*, by its place" "$amped" $command $value
-    same "columns in warnings: $command" "$(grep -c 'warning: other.csv: column .* by its place' err)" 3
+    expect 0 "warning: other.csv: client is taken for user of .*, by its place" "$amped" $command $value
+    same "columns in warnings: $command" "$(grep -c 'warning: other.csv: .* by its place' err)" 3
   done
   sed '1!s/,/.0,/' named-train.csv >floats.csv
   refused "none of its" recommend m.h5 --for=1 --of=2 --exclude=floats.csv $value
@@ -181,6 +181,6 @@ for seed in ${AMPED_SEEDS:-11 22 33}; do
   expect 0 "" "$amped" complete named-train.csv $fit $value --state=s.state --nowrite --overwrite
   refused "no labels in mode 1" stream s.state test.tns
   refused "mode 1 is called item" stream s.state swapped.csv $value
-  expect 0 "warning: other.csv: column client is taken for user of s.state, by its place" "$amped" stream s.state other.csv $value
+  expect 0 "warning: other.csv: client is taken for user of s.state, by its place" "$amped" stream s.state other.csv $value
 done
 finish

@@ -113,7 +113,13 @@ START_TEST(common_cells_are_counted) {
         }
         for (uint64_t i = 0; i < kept.nnz; i++) {
           index_of(&kept, i, other);
-          is_kept = is_kept || memcmp(index, other, sizeof index) == 0;
+          for (uint64_t e = 0; e < more.nnz; e++) {
+            uint64_t third[ORDER];
+            index_of(&more, e, third);
+            is_kept = is_kept ||
+                      (memcmp(index, other, sizeof index) == 0 &&
+                       memcmp(index, third, sizeof index) == 0 && kept.values[i] == more.values[e]);
+          }
         }
         if (repeats || (kept.nnz == mosts[k] && amped_held_hash(ORDER, index, SEED) > last))
           continue;
