@@ -160,6 +160,24 @@ static void say_alignment(const amped_ktensor *a, const amped_ktensor *b, const 
     amped_say("rows are matched by index, because there are no labels");
 }
 
+/* Pairs with a lesser congruence have no sign in common that means anything. */
+#define SIMILAR 0.5
+
+/* Number of similar pairs of which one component is about minus the other: congruences are of
+ * absolute cosines. */
+static int opposite_pairs(const amped_ktensor *a, const amped_ktensor *b,
+                          const amped_match *match) {
+  int count = 0;
+  for (int i = 0; i < match->count; i++) {
+    const amped_match_pair *p = &match->pairs[i];
+    bool minus = (a->weights[p->a] < 0.0) != (b->weights[p->b] < 0.0);
+    for (int m = 0; m < a->order; m++)
+      minus = minus != (p->cosines[m] < 0.0);
+    count += minus && p->congruence > SIMILAR;
+  }
+  return count;
+}
+
 static void say_match(const amped_ktensor *a, const amped_ktensor *b, const amped_match *match) {
   char line[128 + 16 * AMPED_MAX_ORDER];
   int at = snprintf(line, sizeof line, "%5s  %5s  %12s  %12s  %8s  %10s", "A", "B", "weight A",
@@ -179,6 +197,12 @@ static void say_match(const amped_ktensor *a, const amped_ktensor *b, const ampe
     amped_say("%d components of %s have no partner", abs(a->ncomps - b->ncomps),
               a->ncomps > b->ncomps ? "A" : "B");
   amped_say("factor match score %.6f (%.6f without weights)", match->score, match->congruence);
+  const int opposite = opposite_pairs(a, b, match);
+  if (opposite > 0)
+    amped_warn(
+        "%d of %d pairs have opposite signs: one component is minus the other, which the score "
+        "does not see",
+        opposite, match->count);
 }
 
 static void say_models(const amped_options *o, const amped_ktensor *a, const amped_ktensor *b) {

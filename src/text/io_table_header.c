@@ -76,6 +76,14 @@ static const char *take_names(amped_table_header *h, amped_piece *row) {
                        h->count + 1);
       return NULL;
     }
+    if (memchr(text, '\r', length) != NULL) {
+      amped_piece_fail(row, begin,
+                       "column %" PRIu64
+                       ": its name holds a carriage return, perhaps because lines end "
+                       "with it alone; convert the line ends (tr '\\r' '\\n')",
+                       h->count + 1);
+      return NULL;
+    }
     text[length] = '\0';
     text += length + 1;
   }

@@ -69,5 +69,12 @@ for t in fewer other; do
 done
 expect 0 "mode 1 (who): by labels, 7 shared, 1 only in A" "$amped" compare up.cpd.h5 fewer.cpd.h5 --json=less.json
 same "a score" "$(awk -v s="$(field score less.json)" 'BEGIN { print (s > 0.5 && s < 1) }')" 1
+# A model and its negative have the same score; a warning names the signs. Two columns turned are the same model.
+expect 0 "" "$amped" compare up.cpd.h5 up.cpd.h5
+same "warnings" "$(grep -c 'opposite signs' err)" 0
+awk -F, -v OFS=, 'NR > 1 { $NF = -$NF } { print }' up.csv >minus.csv
+expect 0 "" "$amped" convert minus.csv minus.h5 --value=n -q
+expect 0 "" on 1 minus.h5 --rank=3 --iters=300 --tol=0 --precision=double -o minus.cpd.h5 -q
+expect 0 "warning: 3 of 3 pairs have opposite signs" "$amped" compare up.cpd.h5 minus.cpd.h5
 expect 3 "^amped_mpi: up.cpd.h5, other.cpd.h5: mode 2 (what): A and B share none of their labels" "$amped" compare up.cpd.h5 other.cpd.h5
 finish

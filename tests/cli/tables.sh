@@ -203,6 +203,9 @@ expect 0 "2 x 2 x 2" "$amped" info no-names.csv --no-header --value=4
 awk 'BEGIN { for (n = 0; n < 90; n++) printf "%d,a%d,c%d,b%d\n", n % 7, n % 3, n % 5, n % 4 }' >turned.csv
 expect 0 "context modes: 2$" "$amped" complete turned.csv --no-header --keys=4,2,3 --value=1 --rank=1 --reg=1 --context=2 --duplicates=mean --iters=1 --nowrite
 expect 0 "context modes: 1$" "$amped" complete turned.csv --no-header --keys=4,2,3 --value=1 --rank=1 --reg=1 --context=4 --duplicates=mean --iters=1 --nowrite
+# Line ends of one carriage return.
+printf 'user,film,day,n\ra,x,1,3\rb,y,2,4\r' >returns.csv
+expect 3 "returns.csv: line 1: column 4: its name holds a carriage return, .*tr '.r' '.n'" "$amped" info returns.csv --value=n
 # Banners of Matrix Market in other spellings are banners.
 for banner in %MatrixMarket %%matrixmarket %%MATRIXMARKET; do
   (echo "$banner tensor coordinate real symmetric" && echo 3 3 3 1 && echo 1 1 1 2) >symmetric.tns
