@@ -1,6 +1,7 @@
 /* Dense blocks: blocks of a dense tensor's cells, and least squares for the factor rows that belong
  * to them, one mode at a time. An optional part of a tensor format, with its own table of
- * operations. Randomised block sampling (solver/cpd_rbs.h) updates factors from such blocks alone.
+ * operations. Randomised block sampling (solver/cpd/cpd_rbs.h) updates factors from such blocks
+ * alone.
  *
  * A block has some indices of every mode, scattered or all, and the cells at all their
  * combinations. Several blocks are held at once. Each block has its own copy of its cells, in the

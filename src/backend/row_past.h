@@ -1,6 +1,6 @@
 /* Row history from a model: history of a batch's rows, if one number per row is kept and a model
- * explains the rest (solver/stream_model.h). An optional part of a tensor format, in addition to
- * row fits.
+ * explains the rest (solver/stream/stream_model.h). An optional part of a tensor format, in
+ * addition to row fits.
  *
  * For each mode's own rows the part keeps n and ~e, the row before the batch: the row of the
  * factor, with a 1 appended. e is the current row. Sums are in double, in an order that depends on

@@ -22,9 +22,9 @@
 #include "session/stream_begin.h"
 #include "session/summary.h"
 #include "solver/checkpoint_file.h"
-#include "solver/complete_start.h"
-#include "solver/learnt_entries.h"
-#include "solver/row_counts.h"
+#include "solver/complete/complete_start.h"
+#include "solver/complete/learnt_entries.h"
+#include "solver/complete/row_counts.h"
 #include "text/io_format.h"
 
 /* The data of the command, for the functions below. */

@@ -19,7 +19,7 @@
 #include "generate/observed_tensor.h"
 #include "generate/planted_tensor.h"
 #include "generate/paper_shapes.h"
-#include "solver/cpd_als.h"
+#include "solver/cpd/cpd_als.h"
 #include "formats/tensor_file.h"
 #include "base/timer.h"
 

@@ -19,7 +19,7 @@
 #include "formats/result_file.h"
 #include "hdf5/state_file.h"
 #include "formats/tensor_file.h"
-#include "solver/corcondia.h"
+#include "solver/cpd/corcondia.h"
 #include "text/io.h"
 #include "base/timer.h"
 

@@ -17,7 +17,7 @@
 #include "session/stream_needs.h"
 #include "session/stream_report.h"
 #include "session/stream_result.h"
-#include "solver/stream.h"
+#include "solver/stream/stream.h"
 #include "tensor/held_entries.h"
 
 /* The data of the command, for the functions below. */

@@ -4,7 +4,7 @@
 #define AMPED_CPD_ROWS_H
 
 #include "session/session.h"
-#include "solver/cpd_options.h"
+#include "solver/cpd/cpd_options.h"
 #include "solver/iterate.h"
 
 /* Returns AMPED_USAGE if the options exclude each other. */

@@ -8,7 +8,7 @@
 #include "base/system_memory.h"
 #include "cli/commands.h"
 #include "plan/dense_passes.h"
-#include "solver/cell_sample.h"
+#include "solver/cpd/cell_sample.h"
 #include "tensor/format.h"
 
 /* Share of the free memory that a tensor may take before it stays in its file. */

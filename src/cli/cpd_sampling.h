@@ -1,10 +1,10 @@
-/* CPD sampling: checks, settings and reports of cpd for --method=rbs (solver/cpd_rbs.h). */
+/* CPD sampling: checks, settings and reports of cpd for --method=rbs (solver/cpd/cpd_rbs.h). */
 #ifndef AMPED_CPD_SAMPLING_H
 #define AMPED_CPD_SAMPLING_H
 
 #include "cli/options.h"
 #include "session/session.h"
-#include "solver/cpd_rbs.h"
+#include "solver/cpd/cpd_rbs.h"
 
 /* Is the method rbs? */
 bool amped_cpd_samples(const amped_options *options);

@@ -16,10 +16,10 @@
 #include "cli/model_options.h"
 #include "session/checkpoint_options.h"
 #include "session/session_options.h"
-#include "solver/complete_options.h"
-#include "solver/cpd_options.h"
-#include "solver/rbs_options.h"
-#include "solver/stream_options.h"
+#include "solver/complete/complete_options.h"
+#include "solver/cpd/cpd_options.h"
+#include "solver/cpd/rbs_options.h"
+#include "solver/stream/stream_options.h"
 #include "text/io_format.h"
 
 /* Most files of a command: batches of a stream. */

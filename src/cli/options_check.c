@@ -1,7 +1,7 @@
 /* Checks of combinations of options, one function per topic. */
 #include "cli/options_check.h"
 #include "cli/cpd_rows.h"
-#include "solver/cpd_methods.h"
+#include "solver/cpd/cpd_methods.h"
 
 #include <string.h>
 

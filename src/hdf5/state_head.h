@@ -13,8 +13,8 @@
 /* Kind of history: what a state keeps of a row's old entries. */
 typedef enum amped_history {
   AMPED_HISTORY_EQUATIONS, /* the row's normal equations (backend/row_fit.h) */
-  AMPED_HISTORY_MODEL,     /* one count per row, and sums over rows (solver/stream_model.h) */
-  AMPED_HISTORY_PUBLISHED  /* nothing */
+  AMPED_HISTORY_MODEL,    /* one count per row, and sums over rows (solver/stream/stream_model.h) */
+  AMPED_HISTORY_PUBLISHED /* nothing */
 } amped_history;
 extern const char *const amped_history_names[3]; /* "equations", ... */
 

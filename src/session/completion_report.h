@@ -4,7 +4,7 @@
 #define AMPED_COMPLETION_REPORT_H
 
 #include "session/session.h"
-#include "solver/complete_search.h"
+#include "solver/complete/complete_search.h"
 
 /* Report the training, validation and test entries, once before the runs. */
 amped_status amped_completion_report_problem(amped_session *session,

@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "solver/row_counts.h"
+#include "solver/complete/row_counts.h"
 #include "tensor/format.h"
 
 /* --reg as a JSON list; empty: auto. */

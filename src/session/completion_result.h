@@ -5,7 +5,7 @@
 
 #include "formats/result_file.h"
 #include "session/session.h"
-#include "solver/complete_search.h"
+#include "solver/complete/complete_search.h"
 
 /* Everything is borrowed except the members' own arrays. Do not move the struct: the record points
  * into it. */

@@ -8,7 +8,7 @@
 #define AMPED_ENTRY_FILE_H
 
 #include "session/session.h"
-#include "solver/entry_set.h"
+#include "solver/complete/entry_set.h"
 
 /* Collective, after prepare; the status is agreed. labels: the tensor's, on rank 0. option: name of
  * the option, for messages. An HDF5 file must have been probed before MPI started. The caller frees

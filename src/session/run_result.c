@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "solver/cpd_methods.h"
+#include "solver/cpd/cpd_methods.h"
 #include "tensor/format.h"
 
 /* The options that determine a result, as JSON text that the caller frees. NULL: out of memory. */

@@ -5,7 +5,7 @@
 
 #include "formats/result_file.h"
 #include "session/session.h"
-#include "solver/cpd_options.h"
+#include "solver/cpd/cpd_options.h"
 
 typedef struct amped_run_result {
   amped_ktensor model; /* on rank 0 */

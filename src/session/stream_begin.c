@@ -8,9 +8,9 @@
 #include "base/mem.h"
 #include "factor/state_rows.h"
 #include "hdf5/state_base.h"
-#include "solver/complete_als.h"
-#include "solver/stream_entries.h"
-#include "solver/stream_model.h"
+#include "solver/complete/complete_als.h"
+#include "solver/stream/stream_entries.h"
+#include "solver/stream/stream_model.h"
 
 /* Entries that are read at a time. */
 #define SLAB (UINT64_C(1) << 16)

@@ -5,7 +5,7 @@
 
 #include "hdf5/state_file.h"
 #include "session/session.h"
-#include "solver/complete_search.h"
+#include "solver/complete/complete_search.h"
 
 /* Adds the bytes of device and host memory that amped_stream_begin takes on this rank. */
 void amped_stream_begin_require(const amped_worker *worker, const amped_plan *plan, bool biased,

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/system_memory.h"
 #include "factor/stream_rows.h"
-#include "solver/stream_published.h"
+#include "solver/stream/stream_published.h"
 
 amped_status amped_stream_needs_backend(const amped_session *session, const char *what) {
   const amped_worker *worker = &session->worker;

@@ -8,8 +8,8 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "session/report.h"
-#include "solver/entry_set.h"
-#include "solver/stream_published.h"
+#include "solver/complete/entry_set.h"
+#include "solver/stream/stream_published.h"
 #include "tensor/format.h"
 
 /* Format one number per mode: "12, 0, 3". */

@@ -6,7 +6,7 @@
 #include "hdf5/state_head.h"
 #include "load/batch_source.h"
 #include "session/session.h"
-#include "solver/stream.h"
+#include "solver/stream/stream.h"
 
 /* Reports the state before the first batch, the memory of its rows, and on rank 0 the sizes of its
  * files. */

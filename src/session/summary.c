@@ -9,7 +9,7 @@
 #include "tensor/format.h"
 #include "base/log.h"
 #include "session/report.h"
-#include "solver/corcondia.h"
+#include "solver/cpd/corcondia.h"
 
 /* --- starts ---------------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 #define AMPED_SUMMARY_H
 
 #include "session/session.h"
-#include "solver/multistart.h"
+#include "solver/cpd/multistart.h"
 
 /* The result of one number of components. */
 typedef struct amped_summary_row {

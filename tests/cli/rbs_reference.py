@@ -50,7 +50,7 @@ def sampled_cells(x, seed):
     return index, x[index]
 
 
-# --- samples: src/solver/rbs_sample.h
+# --- samples: src/solver/cpd/rbs_sample.h
 
 def cut(things, parts, shift=0):
     n = len(things)

@@ -11,7 +11,7 @@
 #include "factor/link_rate.h"
 #include "plan/dense_passes.h"
 #include "session/ceilings.h"
-#include "solver/cpd_als.h"
+#include "solver/cpd/cpd_als.h"
 #include "solver/residual.h"
 #include "tensor/format.h"
 

@@ -16,8 +16,8 @@
 #include "session/prepare.h"
 #include "session/report.h"
 #include "session/stream_needs.h"
-#include "solver/complete_problem.h"
-#include "solver/stream.h"
+#include "solver/complete/complete_problem.h"
+#include "solver/stream/stream.h"
 #include "tensor/format.h"
 #include "text/io.h"
 

@@ -11,9 +11,9 @@
 #include "cli/commands.h"
 #include "session/ceilings.h"
 #include "session/prepare.h"
-#include "solver/complete_methods.h"
-#include "solver/complete_problem.h"
-#include "solver/complete_start.h"
+#include "solver/complete/complete_methods.h"
+#include "solver/complete/complete_problem.h"
+#include "solver/complete/complete_start.h"
 
 /* A penalty that makes every row's fit unique. */
 #define REG 1.0

@@ -22,7 +22,7 @@
 #include "session/prepare.h"
 #include "session/report.h"
 #include "session/run_result.h"
-#include "solver/cpd_als.h"
+#include "solver/cpd/cpd_als.h"
 #include "solver/residual.h"
 #include "tensor/format.h"
 

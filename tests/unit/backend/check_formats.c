@@ -6,7 +6,7 @@
 #include "formats/tensor_file.h"
 #include "load/load_copies.h"
 #include "load/load_list.h"
-#include "solver/cpd_als.h"
+#include "solver/cpd/cpd_als.h"
 #include "solver/mode_update.h"
 #include "tests/lib/testing_backend.h"
 

@@ -1,8 +1,8 @@
 /* Completion: the course of the penalty, the start, the options that contradict each other. */
 #include <math.h>
 
-#include "solver/complete_search.h"
-#include "solver/complete_start.h"
+#include "solver/complete/complete_search.h"
+#include "solver/complete/complete_start.h"
 #include "tests/lib/testing.h"
 
 START_TEST(the_penalty_of_auto_is_held_and_then_falls) {

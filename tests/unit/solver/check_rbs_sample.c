@@ -1,6 +1,6 @@
 /* RBS samples: every index is in one set, sets ascend, are even and a rank's own; the same again
  * from the same seed and epoch; the numbers that settings choose or refuse. */
-#include "solver/rbs_settings.h"
+#include "solver/cpd/rbs_settings.h"
 #include "tests/lib/testing.h"
 
 #define MOST_DIM 200

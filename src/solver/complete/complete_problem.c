@@ -1,0 +1,269 @@
+/* Completion problem: context modes, ranked mode, held-out nonzeros, mean and scale. */
+#include "solver/complete/complete_problem.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "tensor/mode_names.h"
+
+/* Penalty of context modes, whose rows are pulled to 1, relative to other modes, pulled to 0. */
+#define CONTEXT_PULL 10.0
+
+/* A variance below this share of the mean square is rounding error. Values in memory are
+ * differences from a typical value (tensor/value_map.h), so their mean is at most a few standard
+ * deviations. */
+#define LEAST_VARIANCE 1e-14
+
+/* --- modes ------------------------------------------------------------------------------------ */
+
+/* Number of modes longer than this one. If modes are equally long, the earlier one counts as
+ * longer. */
+static int place_by_length(const amped_plan *plan, int mode) {
+  int longer = 0;
+  for (int k = 0; k < plan->order; k++)
+    longer += plan->dims[k] > plan->dims[mode] || (k < mode && plan->dims[k] == plan->dims[mode]);
+  return longer;
+}
+
+/* Find the mode to rank. Default: the shorter of the two longest modes. It is likely to hold the
+ * items that recommend is asked for, because most data have more users than items. */
+static amped_status find_ranked(const char *of, const amped_plan *plan, const amped_labels *labels,
+                                int *ranked) {
+  *ranked = 0;
+  while (place_by_length(plan, *ranked) != 1)
+    (*ranked)++;
+  if (of == NULL)
+    return AMPED_OK;
+  *ranked = amped_mode_find(labels, plan->order, of, strlen(of));
+  if (*ranked != AMPED_MODE_NONE)
+    return AMPED_OK;
+  return amped_error(AMPED_USAGE, NULL,
+                     "--of: the tensor has no mode %.64s; name a mode, or number it from 1 to %d",
+                     of, plan->order);
+}
+
+/* Find the context modes. auto, with biases: all modes except the two longest. If modes are
+ * equally long, the earlier one counts as longer. */
+static amped_status find_contexts(const amped_complete_options *c, const amped_plan *plan,
+                                  const amped_labels *labels, bool *context) {
+  const bool chooses = strcmp(c->context_modes, "auto") == 0;
+  memset(context, 0, AMPED_MAX_ORDER * sizeof *context);
+  for (int m = 0; m < plan->order && chooses && c->bias == AMPED_BIAS_FULL; m++)
+    context[m] = place_by_length(plan, m) >= 2;
+  return chooses || strcmp(c->context_modes, "none") == 0
+             ? AMPED_OK
+             : amped_mode_list_find("--context", c->context_modes, labels, plan->order, context);
+}
+
+amped_status amped_complete_modes_find(const amped_complete_options *options, const char *of,
+                                       const amped_plan *plan, const amped_labels *labels,
+                                       bool context[AMPED_MAX_ORDER], int *ranked) {
+  AMPED_TRY(find_contexts(options, plan, labels, context));
+  return find_ranked(of, plan, labels, ranked);
+}
+
+amped_status amped_complete_problem_set_modes(const amped_context *context, const char *of,
+                                              const amped_labels *labels, amped_complete_problem *p,
+                                              amped_complete_start *start) {
+  const amped_comm *comm = context->comm;
+  amped_status status = AMPED_OK;
+  if (comm->rank == 0)
+    status = amped_complete_modes_find(p->options, of, context->plan, labels, start->context,
+                                       &p->ranked);
+  AMPED_TRY(amped_comm_agree(comm, status));
+  amped_comm_broadcast(comm, start->context, sizeof start->context);
+  amped_comm_broadcast(comm, &p->ranked, sizeof p->ranked);
+  for (int m = 0; m < context->plan->order; m++) {
+    p->fit.prior[m] = start->context[m] ? 1.0 : 0.0;
+    p->fit.pull[m] = start->context[m] ? CONTEXT_PULL : 1.0;
+  }
+  return AMPED_OK;
+}
+
+/* --- held-out nonzeros ----------------------------------------------------------------------- */
+
+/* Collective; the status is agreed. keys[m] = the keys of the indices of mode m, on every rank;
+ * NULL: it has no labels. The caller frees them. */
+static amped_status find_keys(const amped_context *context, const amped_labels *labels,
+                              uint32_t *keys[AMPED_MAX_ORDER]) {
+  const amped_comm *comm = context->comm;
+  const amped_plan *plan = context->plan;
+  bool labelled[AMPED_MAX_ORDER] = {false};
+  amped_status status = AMPED_OK;
+  for (int m = 0; m < plan->order && comm->rank == 0; m++)
+    labelled[m] = labels[m].count > 0;
+  amped_comm_broadcast(comm, labelled, sizeof labelled);
+  for (int m = 0; m < plan->order && status == AMPED_OK; m++)
+    if (labelled[m])
+      status = amped_alloc(&keys[m], plan->dims[m], sizeof *keys[m], "the keys of labels");
+  AMPED_TRY(amped_comm_agree(comm, status));
+  for (int m = 0; m < plan->order; m++) {
+    if (!labelled[m])
+      continue;
+    if (comm->rank == 0) {
+#pragma omp parallel for schedule(static)
+      for (uint64_t i = 0; i < plan->dims[m]; i++)
+        keys[m][i] = (uint32_t)amped_label_key(&labels[m], i);
+    }
+    amped_comm_broadcast(comm, keys[m], plan->dims[m] * sizeof *keys[m]);
+  }
+  return AMPED_OK;
+}
+
+/* Collective; the status is agreed. p->held = number of this rank's held-out nonzeros. */
+static amped_status mark_held(const amped_context *context, const amped_labels *labels,
+                              amped_complete_problem *p) {
+  const amped_worker *worker = context->worker;
+  const amped_complete_options *c = p->options;
+  uint32_t *keys[AMPED_MAX_ORDER] = {NULL};
+  amped_status status = c->holdout > 0.0 ? find_keys(context, labels, keys) : AMPED_OK;
+  if (status == AMPED_OK)
+    status = amped_comm_agree(context->comm,
+                              worker->format->row_fit->hold_out(
+                                  worker->tensor, (const uint32_t *const *)keys, c->split_seed,
+                                  (uint64_t)ldexp(c->holdout, 64), &p->held));
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_free(keys[m]);
+  return status;
+}
+
+amped_status amped_complete_problem_hold_out(const amped_context *context, const char *input,
+                                             const amped_labels *labels,
+                                             amped_complete_problem *p) {
+  const amped_complete_options *c = p->options;
+  const uint64_t nnz = context->plan->nnz;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(mark_held(context, labels, p));
+  amped_comm_sum_u64(context->comm, &p->held, 1);
+  if (c->holdout > 0.0 && p->held == 0)
+    status = amped_error(AMPED_BAD_INPUT, input,
+                         "none of its %" PRIu64
+                         " entries is held out to validate; use a larger --holdout, another "
+                         "--split-seed, or --validate=FILE",
+                         nnz);
+  else if (p->held == nnz)
+    status =
+        amped_error(AMPED_BAD_INPUT, input,
+                    "all of its %" PRIu64
+                    " entries are held out, and none is left to train; use a smaller --holdout "
+                    "or another --split-seed",
+                    nnz);
+  return amped_comm_agree(context->comm, status);
+}
+
+/* --- mean and scale --------------------------------------------------------------------------- */
+
+amped_moments amped_complete_moments_of(const double *values, uint64_t count, amped_value_map map) {
+  amped_moments m = {.count = count, .weight = (double)count};
+  for (uint64_t k = 0; k < count; k++) {
+    const double x = amped_value_map_to(map, values[k]);
+    m.sum += x;
+    m.squares += x * x;
+  }
+  return m;
+}
+
+amped_status amped_complete_moments_find(const amped_context *context, amped_moments *out) {
+  const amped_worker *worker = context->worker;
+  const amped_comm *comm = context->comm;
+  amped_moments m = {.least = INFINITY, .least_weight = INFINITY};
+  AMPED_TRY(amped_comm_agree(comm, worker->format->row_fit->moments(worker->tensor, &m)));
+  double sums[] = {m.weight, m.sum, m.squares};
+  amped_comm_sum_u64(comm, &m.count, 1);
+  amped_comm_sum(comm, sums, 3);
+  *out = (amped_moments){.count = m.count,
+                         .weight = sums[0],
+                         .sum = sums[1],
+                         .squares = sums[2],
+                         .least = amped_comm_spread(comm, m.least).min,
+                         .least_weight = amped_comm_spread(comm, m.least_weight).min};
+  return AMPED_OK;
+}
+
+amped_complete_scale amped_complete_scale_of(const amped_moments *m, amped_value_map map,
+                                             bool centred) {
+  const double mean = m->sum / m->weight;
+  const double square = m->squares / m->weight;
+  const double variance = square - mean * mean;
+  const bool constant = !(variance > LEAST_VARIANCE * square);
+  amped_complete_scale s = {.mean = centred ? mean : amped_value_map_to(map, 0.0),
+                            .constant = constant};
+  const double away = mean - s.mean;
+  const double about = (constant ? 0.0 : variance) + away * away;
+  s.scale = about > 0.0 ? sqrt(about) : 1.0 / map.unit;
+  s.level = amped_value_map_from(map, mean) / (map.unit * s.scale);
+  return s;
+}
+
+/* Check the ranges of values and weights. */
+static amped_status check_values(const amped_complete_problem *p, const amped_moments *m,
+                                 uint64_t nnz, const char *input, const char *weights) {
+  const bool counts = p->fit.implicit > 0.0;
+  if (counts && m->least < 0.0)
+    return amped_error(AMPED_BAD_INPUT, input,
+                       "has a negative value; --implicit needs counts of what happened, from 1");
+  if (counts && m->least == 0.0)
+    return amped_error(AMPED_BAD_INPUT, input,
+                       "has entries with the value 0, which mean that nothing happened; --implicit "
+                       "takes every cell without an entry as such a 0: remove these entries");
+  if (m->least_weight < 0.0)
+    return amped_error(AMPED_BAD_INPUT, weights,
+                       "lacks weights of some of the %" PRIu64
+                       " entries of %s; give each entry a weight",
+                       nnz, input);
+  if (!(m->weight > 0.0))
+    return amped_error(AMPED_BAD_INPUT, weights,
+                       "gives weight 0 to all entries that are not held out, and none is left to "
+                       "train; correct the weights");
+  return AMPED_OK;
+}
+
+/* Implicit fits: sets the total weight of all cells, and scale 1, as values are zeros and ones.
+ * sum: sum of the training values. */
+static void set_cells(const amped_plan *plan, double sum, amped_complete_problem *p) {
+  double cells = 1.0;
+  for (int m = 0; m < plan->order; m++)
+    cells *= (double)plan->dims[m];
+  p->cells = cells + p->fit.implicit * sum;
+  p->fit.scale = 1.0;
+}
+
+/* The value 0 as it is stored in memory. */
+static double zero_of(const amped_plan *plan) {
+  const double zero = amped_value_map_to(plan->map, 0.0);
+  return plan->value_type == AMPED_F32 ? (double)(float)zero : zero;
+}
+
+amped_status amped_complete_problem_set_scale(const amped_context *context, const char *input,
+                                              const char *weights, amped_complete_problem *p,
+                                              amped_complete_start *start) {
+  const amped_plan *plan = context->plan;
+  amped_row_fit *fit = &p->fit;
+  amped_moments m;
+  AMPED_TRY(amped_complete_moments_find(context, &m));
+  AMPED_TRY(amped_comm_agree(context->comm, check_values(p, &m, plan->nnz, input, weights)));
+  p->learnt = m.count;
+  p->weight = m.weight;
+  if (fit->implicit > 0.0) {
+    set_cells(plan, m.sum, p);
+  } else {
+    const amped_complete_scale s =
+        amped_complete_scale_of(&m, plan->map, p->options->bias != AMPED_BIAS_NONE);
+    fit->mean = s.mean;
+    fit->scale = s.scale;
+    p->constant = s.constant;
+    start->level = s.level;
+    start->positive = !(m.least < zero_of(plan));
+  }
+  p->mean = amped_value_map_from(plan->map, fit->mean);
+  p->scale = plan->map.unit * fit->scale;
+  return AMPED_OK;
+}
+
+amped_errors amped_complete_errors_of(amped_value_map map, const amped_errors *e) {
+  return (amped_errors){.count = e->count,
+                        .squares = map.unit * map.unit * e->squares,
+                        .absolute = map.unit * e->absolute,
+                        .clipped = map.unit * map.unit * e->clipped};
+}

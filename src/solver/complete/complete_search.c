@@ -1,0 +1,595 @@
+/* Search: runs, choice of the best sweep, and the search's state as numbers of a checkpoint. */
+#include "solver/complete/complete_search.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/random.h"
+#include "base/timer.h"
+#include "base/trace.h"
+#include "solver/complete/complete_methods.h"
+
+/* Initial penalties of --reg=auto, one per run. */
+static const double firsts[] = {4.0, 2.0, 1.0, 0.5, 0.25, 0.06, 0.01, 0.001};
+#define FIRSTS ((int)(sizeof firsts / sizeof firsts[0]))
+
+static int regs_of(const amped_complete_options *o) {
+  return o->reg_count > 0 ? o->reg_count : FIRSTS;
+}
+
+int amped_complete_runs(const amped_complete_problem *p) {
+  return p->starts * regs_of(p->options);
+}
+
+double amped_complete_reg(const amped_complete_options *o, int run, uint64_t sweep) {
+  const int k = run % regs_of(o);
+  if (o->reg_count > 0)
+    return o->reg[k];
+  return sweep <= AMPED_COMPLETE_HELD
+             ? firsts[k]
+             : firsts[k] * pow(AMPED_COMPLETE_FALL, (double)(sweep - AMPED_COMPLETE_HELD));
+}
+
+/* The search and its current run. */
+typedef struct search {
+  const amped_context *context;
+  const amped_complete_problem *problem;
+  const amped_complete_hooks *hooks;
+  amped_complete_best *best;
+  const amped_solver *solver;
+  const amped_complete_method *method;
+  void *made;        /* the method's object */
+  amped_row_fit fit; /* fit of the current sweep */
+  double *ones;      /* [ncomps] weights of saved factors */
+  double began;      /* time at which the first sweep began */
+  bool out_of_time;
+  bool told_unsure;
+
+  amped_complete_sweep sweep;
+  uint64_t sweeps;                       /* sweeps of the current run so far */
+  double mark;                           /* number by which sweeps are compared, at its last
+                                            improvement */
+  int stale;                             /* sweeps since the mark improved */
+  double *errors[AMPED_COMPLETION_SETS]; /* [iters] errors after each sweep of the run */
+
+  const amped_solver_state *resume; /* state to resume; NULL after its run has continued */
+  double *numbers;                  /* [number_count] state after this sweep */
+  uint64_t number_count;
+} search;
+
+amped_status amped_complete_search_check(const amped_worker *worker,
+                                         const amped_complete_options *options) {
+  const amped_complete_method *method = amped_complete_method_find(options);
+  return method->check != NULL ? method->check(worker) : AMPED_OK;
+}
+
+void amped_complete_search_require(const amped_comm *comm, const amped_worker *worker,
+                                   const amped_plan *plan, const amped_complete_options *options,
+                                   bool biased, uint64_t *device_bytes, uint64_t *host_bytes) {
+  const uint64_t sets = options->implicit > 0.0 ? 1 + (options->test != NULL) : 0;
+  *host_bytes += amped_saved_factors_bytes(plan) + sets * amped_rank_set_bytes(plan);
+  amped_complete_method_find(options)->require(comm, worker, plan, options, biased, device_bytes,
+                                               host_bytes);
+}
+
+void amped_complete_best_free(amped_complete_best *b) {
+  amped_saved_factors_free(&b->factors);
+  for (int s = 0; s < AMPED_COMPLETION_SETS; s++)
+    amped_free(b->errors[s].values);
+  memset(b, 0, sizeof *b);
+}
+
+/* --- one sweep ------------------------------------------------------------------------------- */
+
+/* Order of the modes in this sweep: a random permutation by the run's seed, or 0, 1, 2 and so
+ * on. */
+static void find_order(const search *s, int *order) {
+  const int n = s->context->plan->order;
+  const uint64_t seed = s->problem->seed + (uint64_t)s->sweep.start;
+  for (int m = 0; m < n; m++)
+    order[m] = m;
+  for (int m = n - 1; m > 0 && s->problem->options->random_order; m--) {
+    const uint64_t draw =
+        amped_random_u64(seed, AMPED_MAX_ORDER, s->sweeps * AMPED_MAX_ORDER + (uint64_t)m);
+    const int other = (int)(draw % (uint64_t)(m + 1));
+    const int swap = order[m];
+    order[m] = order[other];
+    order[other] = swap;
+  }
+}
+
+static amped_status held_errors(search *s, double least, double most, amped_entry_errors *out) {
+  const amped_worker *worker = s->context->worker;
+  memset(out, 0, sizeof *out);
+  amped_status status =
+      worker->format->row_fit->errors(worker->tensor, 0, true, &s->fit, least, most, &out->all);
+  AMPED_TRY(amped_comm_agree(s->context->comm, status));
+  amped_errors_sum(s->context->comm, &out->all);
+  return AMPED_OK;
+}
+
+/* Convert errors from units of values in memory to the values' own units. */
+static void give_units(const search *s, amped_entry_errors *e) {
+  e->all = amped_complete_errors_of(s->context->plan->map, &e->all);
+  e->cold = amped_complete_errors_of(s->context->plan->map, &e->cold);
+}
+
+/* Metric for a set of entries: NDCG for implicit fits, else the root mean square error. NaN without
+ * entries. */
+static double number_of(const search *s, const amped_entry_errors *e,
+                        const amped_rank_sums *ranks) {
+  return s->problem->fit.implicit > 0.0 ? amped_rank_ndcg(ranks) : amped_errors_rmse(&e->all);
+}
+
+static amped_status find_ranks(search *s) {
+  const amped_complete_problem *p = s->problem;
+  amped_complete_sweep *w = &s->sweep;
+  if (p->validate_ranks != NULL)
+    AMPED_TRY(amped_rank_set_find(s->context, p->validate_ranks, &s->fit, &w->validate_ranks));
+  if (p->test_ranks != NULL)
+    AMPED_TRY(amped_rank_set_find(s->context, p->test_ranks, &s->fit, &w->test_ranks));
+  return AMPED_OK;
+}
+
+static amped_status find_errors(search *s) {
+  const amped_complete_problem *p = s->problem;
+  const amped_value_map map = s->context->plan->map;
+  const double least = amped_value_map_to(map, p->least);
+  const double most = amped_value_map_to(map, p->most);
+  amped_complete_sweep *w = &s->sweep;
+  if (p->validate != NULL)
+    AMPED_TRY(amped_entry_set_errors(s->context, p->validate, &s->fit, least, most, &w->validate));
+  else if (p->held > 0)
+    AMPED_TRY(held_errors(s, least, most, &w->validate));
+  if (p->test != NULL)
+    AMPED_TRY(amped_entry_set_errors(s->context, p->test, &s->fit, least, most, &w->test));
+  give_units(s, &w->validate);
+  give_units(s, &w->test);
+  return AMPED_OK;
+}
+
+static amped_status evaluate(search *s) {
+  const amped_complete_problem *p = s->problem;
+  const bool implicit = p->fit.implicit > 0.0;
+  const double began = amped_time();
+  amped_complete_sweep *w = &s->sweep;
+  memset(&w->validate, 0, sizeof w->validate);
+  memset(&w->test, 0, sizeof w->test);
+  memset(&w->validate_ranks, 0, sizeof w->validate_ranks);
+  memset(&w->test_ranks, 0, sizeof w->test_ranks);
+  w->train = s->context->plan->map.unit * p->fit.scale *
+             sqrt(w->sums.squares / (implicit ? p->cells : w->sums.count));
+  AMPED_TRY(implicit ? find_ranks(s) : find_errors(s));
+  w->evaluate_sec = amped_time() - began;
+  s->errors[AMPED_COMPLETION_TRAIN][s->sweeps - 1] = w->train;
+  s->errors[AMPED_COMPLETION_VALIDATE][s->sweeps - 1] =
+      number_of(s, &w->validate, &w->validate_ranks);
+  s->errors[AMPED_COMPLETION_TEST][s->sweeps - 1] = number_of(s, &w->test, &w->test_ranks);
+  return AMPED_OK;
+}
+
+/* Number by which sweeps are compared: the metric on validation or, without validation, the
+ * objective. The training error cannot choose: it rises again while the penalty shapes the
+ * model. */
+static double choice_of(const search *s, const amped_complete_sweep *w) {
+  const double number = number_of(s, &w->validate, &w->validate_ranks);
+  return isnan(number) ? w->sums.objective : number;
+}
+
+/* Save the factors if this sweep is the best so far. value: the sweep's metric. */
+static amped_status keep_best(search *s, double value) {
+  amped_complete_best *b = s->best;
+  const double mine = choice_of(s, &s->sweep);
+  const double best = choice_of(s, &b->sweep);
+  s->sweep.is_best = !b->found || (s->solver->higher_is_better ? mine > best : mine < best);
+  if (!s->sweep.is_best)
+    return AMPED_OK;
+  amped_saved_factors_free(&b->factors);
+  AMPED_TRY(amped_saved_factors_take(s->context, s->ones, &b->factors));
+  b->found = true;
+  b->value = value;
+  b->sweep = s->sweep;
+  b->number = s->sweeps;
+  return AMPED_OK;
+}
+
+static void count_stale(search *s) {
+  const double value = choice_of(s, &s->sweep);
+  const double tol = s->problem->tol;
+  const bool fell =
+      s->solver->higher_is_better ? value > s->mark * (1.0 + tol) : value < s->mark * (1.0 - tol);
+  const bool waits = s->problem->options->reg_count == 0 && s->sweeps <= AMPED_COMPLETE_HELD;
+  if (fell)
+    s->mark = value;
+  s->stale = fell || waits ? 0 : s->stale + 1;
+}
+
+/* --- the state as numbers -------------------------------------------------------------------- */
+
+/* Serialiser of the search's state: writes or reads numbers one by one. The same calls in the same
+ * order do both. */
+typedef struct tape {
+  double *numbers; /* NULL: only count the numbers */
+  uint64_t at, count;
+  bool reads;
+  bool short_of; /* reading: there are too few numbers */
+} tape;
+
+static void turn(tape *t, double *x) {
+  const uint64_t at = t->at++;
+  if (t->numbers == NULL)
+    return;
+  t->short_of = t->short_of || at >= t->count;
+  if (t->short_of)
+    return;
+  if (t->reads)
+    *x = t->numbers[at];
+  else
+    t->numbers[at] = isfinite(*x) ? *x : 0.0; /* NaN is the error of a set without entries */
+}
+
+static void turn_u64(tape *t, uint64_t *n) {
+  double x = (double)*n;
+  turn(t, &x);
+  *n = x >= 0.0 && x < 0x1p53 ? (uint64_t)x : 0;
+}
+
+static void turn_int(tape *t, int *n) {
+  double x = *n;
+  turn(t, &x);
+  *n = fabs(x) < 0x1p30 ? (int)x : 0;
+}
+
+static void turn_errors(tape *t, amped_entry_errors *e) {
+  amped_errors *const both[] = {&e->all, &e->cold};
+  for (int i = 0; i < 2; i++) {
+    turn_u64(t, &both[i]->count);
+    turn(t, &both[i]->squares);
+    turn(t, &both[i]->absolute);
+    turn(t, &both[i]->clipped);
+  }
+}
+
+static void turn_ranks(tape *t, amped_rank_sums *r) {
+  turn_u64(t, &r->count);
+  for (int i = 0; i < AMPED_RANK_TOP; i++)
+    turn_u64(t, &r->at[i]);
+}
+
+static void turn_sweep(tape *t, amped_complete_sweep *w) {
+  turn_int(t, &w->run);
+  turn_int(t, &w->start);
+  turn(t, &w->reg);
+  turn(t, &w->sums.count);
+  turn_u64(t, &w->sums.unsure);
+  turn(t, &w->sums.squares);
+  turn(t, &w->sums.objective);
+  turn(t, &w->train);
+  turn_errors(t, &w->validate);
+  turn_errors(t, &w->test);
+  turn_ranks(t, &w->validate_ranks);
+  turn_ranks(t, &w->test_ranks);
+}
+
+typedef struct option_number {
+  const char *option;
+  double number;
+} option_number;
+
+static void turn_option(tape *t, const char *option, double mine, const char **differs) {
+  double x = mine;
+  turn(t, &x);
+  if (x != mine && option != NULL && *differs == NULL)
+    *differs = option;
+}
+
+/* Options that a resumed search must share with the interrupted one. *differs: the first option
+ * that differs; NULL: none. */
+static void turn_options(tape *t, const search *s, const char **differs) {
+  const amped_complete_problem *p = s->problem;
+  const amped_complete_options *o = p->options;
+  turn_option(t, "--reg", o->reg_count, differs);
+  for (int i = 0; i < AMPED_MAX_REGS; i++)
+    turn_option(t, "--reg", i < o->reg_count ? o->reg[i] : 0.0, differs);
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    turn_option(t, "--context", p->fit.prior[m], differs);
+  const option_number others[] = {
+      {"--reg-power", o->reg_power},
+      {"--reg-bias", o->reg_bias},
+      {"--bias", o->bias},
+      {"--nonnegative", o->nonnegative},
+      {"--holdout", o->holdout},
+      {"--split-seed", (double)o->split_seed},
+      {"--order", o->random_order},
+      {"--method", o->method},
+      {"--block", o->block},
+      {"--patience", o->patience},
+      {"--tol", p->tol},
+      {"--starts", p->starts},
+      {"--holdout", (double)p->held},
+      {"--validate", p->validate != NULL ? (double)p->validate->total : 0.0},
+      {"--test", p->test != NULL ? (double)p->test->total : 0.0},
+      {NULL, p->mean}, /* stored but not compared: sums over tensor and weights, whose rounding
+                          depends on the ranks */
+      {NULL, p->scale},
+      {"--weights", (double)(p->weights_hash >> 11)},
+      {"--implicit", p->fit.implicit},
+      {"--of", p->ranked}};
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+    turn_option(t, others[i].option, others[i].number, differs);
+}
+
+static const char *const reasons[] = {"patience", "iterations", "time"};
+#define REASONS ((int)(sizeof reasons / sizeof reasons[0]))
+
+/* End of the best sweep's run, if it has ended: the reason, and the errors after each sweep. */
+static amped_status turn_end(tape *t, amped_complete_best *b) {
+  int reason = -1;
+  for (int i = 0; i < REASONS && b->stop_reason != NULL; i++)
+    reason = strcmp(reasons[i], b->stop_reason) == 0 ? i : reason;
+  turn_int(t, &reason);
+  b->stop_reason = reason >= 0 && reason < REASONS ? reasons[reason] : NULL;
+  for (int k = 0; k < AMPED_COMPLETION_SETS; k++) {
+    amped_completion_errors *e = &b->errors[k];
+    turn_u64(t, &e->count);
+    if (t->reads && (t->short_of || e->count > t->count - t->at))
+      e->count = 0;
+    if (t->reads && e->count > 0)
+      AMPED_TRY(amped_alloc(&e->values, e->count, sizeof *e->values, "the errors of sweeps"));
+    for (uint64_t i = 0; i < e->count; i++)
+      turn(t, &e->values[i]);
+  }
+  return AMPED_OK;
+}
+
+static amped_status turn_all(tape *t, search *s, const char **differs) {
+  amped_complete_best *b = s->best;
+  double elapsed = amped_time() - s->began;
+  turn_options(t, s, differs);
+  for (int i = 0; i < s->method->number_count; i++)
+    turn(t, &s->method->numbers(s->made)[i]);
+  turn(t, &elapsed);
+  if (t->reads)
+    s->began = amped_time() - elapsed;
+  turn_int(t, &s->sweep.run);
+  turn(t, &s->mark);
+  turn_int(t, &s->stale);
+  for (int k = 0; k < AMPED_COMPLETION_SETS; k++)
+    for (uint64_t i = 0; i < s->sweeps; i++)
+      turn(t, &s->errors[k][i]);
+  turn_sweep(t, &b->sweep);
+  turn_u64(t, &b->number);
+  turn(t, &b->value);
+  return turn_end(t, b);
+}
+
+/* Write the state after a sweep to s->numbers. */
+static amped_status find_numbers(search *s) {
+  const char *differs = NULL;
+  tape t = {.numbers = NULL};
+  AMPED_TRY(turn_all(&t, s, &differs));
+  s->number_count = t.at;
+  AMPED_TRY(amped_realloc(&s->numbers, t.at, sizeof *s->numbers, "the solver's state"));
+  t = (tape){.numbers = s->numbers, .count = t.at};
+  return turn_all(&t, s, &differs);
+}
+
+/* Restore the state from the numbers of a checkpoint. */
+static amped_status take_numbers(search *s) {
+  const amped_solver_state *from = s->resume;
+  tape t = {.numbers = from->numbers, .count = from->number_count, .reads = true};
+  const char *differs = NULL;
+  const char *file = s->problem->checkpoint;
+  if (from->sweeps > s->problem->iters)
+    return amped_error(AMPED_BAD_INPUT, file,
+                       "holds %" PRIu64 " sweeps of a run already; use --iters=%" PRIu64
+                       " or more, or name another file with --checkpoint",
+                       from->sweeps, from->sweeps);
+  s->sweeps = from->sweeps;
+  AMPED_TRY(turn_all(&t, s, &differs));
+  s->best->found = true;
+  if (differs != NULL && !t.short_of)
+    return amped_error(AMPED_BAD_INPUT, file,
+                       "is from a run with other options: %s differs; give the same options, or "
+                       "name another file with --checkpoint",
+                       differs);
+  if (t.short_of || t.at != t.count || s->sweep.run < 0 ||
+      s->sweep.run >= amped_complete_runs(s->problem))
+    return amped_error(AMPED_BAD_INPUT, file,
+                       "is from a run with other options; give the same options, or name another "
+                       "file with --checkpoint");
+  return AMPED_OK;
+}
+
+/* --- one sweep, as a step of the loop -------------------------------------------------------- */
+
+static amped_status sweep(void *self, amped_sweep *out) {
+  search *s = self;
+  int order[AMPED_MAX_ORDER];
+  amped_mode_times t = {0.0, 0.0, 0.0, 0.0, 0.0};
+  const double began = amped_time();
+  find_order(s, order);
+  s->sweeps = out->number;
+  s->sweep.reg = s->fit.reg = amped_complete_reg(s->problem->options, s->sweep.run, out->number);
+  AMPED_TRY(s->method->sweep(s->made, &s->fit, order, &s->sweep.sums, &t));
+  amped_trace_begin(AMPED_PHASE_FIT, (int64_t)out->number);
+  amped_status status = evaluate(s);
+  amped_trace_end();
+  AMPED_TRY(status);
+  out->value = number_of(s, &s->sweep.validate, &s->sweep.validate_ranks);
+  if (isnan(out->value))
+    out->value = s->sweep.train;
+  out->times = (amped_sweep_times){t.mttkrp, t.copy, t.solve, t.exchange, amped_time() - began};
+  if (!isfinite(out->value) || !isfinite(s->sweep.sums.objective))
+    return amped_error(AMPED_FAILED, NULL,
+                       "the error is not a number after sweep %" PRIu64
+                       " with --reg=%g; try --precision=double, a higher --reg or another --seed",
+                       out->number, s->sweep.reg);
+  if (s->sweep.sums.unsure > 0 && !s->told_unsure) {
+    s->told_unsure = true;
+    amped_warn(
+        "--reg=%g leaves rows of few entries without a unique solution (%" PRIu64
+        " in a sweep); the solution of least norm is taken; to avoid this, use a higher --reg",
+        s->sweep.reg, s->sweep.sums.unsure);
+  }
+  count_stale(s);
+  AMPED_TRY(keep_best(s, out->value));
+  return find_numbers(s);
+}
+
+static void view(const void *self, amped_solver_state *state) {
+  const search *s = self;
+  state->weights = s->ones;
+  state->numbers = s->numbers;
+  state->number_count = s->number_count;
+  state->best = &s->best->factors;
+}
+
+static const char *stop(const void *self) {
+  const search *s = self;
+  if (s->out_of_time)
+    return "time";
+  return s->stale >= s->problem->options->patience ? "patience" : NULL;
+}
+
+static const amped_solver by_error = {.metric = "rmse",
+                                      .has_numbers = true,
+                                      .keeps_second = true,
+                                      .sweep = sweep,
+                                      .view = view,
+                                      .stop = stop};
+static const amped_solver by_ranks = {.metric = "ndcg",
+                                      .higher_is_better = true,
+                                      .has_numbers = true,
+                                      .keeps_second = true,
+                                      .sweep = sweep,
+                                      .view = view,
+                                      .stop = stop};
+
+const amped_solver *amped_complete_solver_of(const amped_complete_problem *problem) {
+  return problem->validate_ranks != NULL ? &by_ranks : &by_error;
+}
+
+/* --- runs ------------------------------------------------------------------------------------ */
+
+/* Copy the run's errors, if the best sweep belongs to this run. */
+static amped_status keep_errors(search *s, const char *reason) {
+  const amped_complete_problem *p = s->problem;
+  const bool ranks = s->solver == &by_ranks; /* all lists have the same metric */
+  const bool errors = !(p->fit.implicit > 0.0);
+  const bool has[] = {!ranks, ranks || (errors && (p->validate != NULL || p->held > 0)),
+                      ranks ? p->test_ranks != NULL : errors && p->test != NULL};
+  amped_complete_best *b = s->best;
+  if (!b->found || b->sweep.run != s->sweep.run)
+    return AMPED_OK;
+  b->stop_reason = reason;
+  for (int k = 0; k < AMPED_COMPLETION_SETS; k++) {
+    amped_completion_errors *e = &b->errors[k];
+    amped_free(e->values);
+    *e = (amped_completion_errors){0, NULL};
+    if (!has[k])
+      continue;
+    AMPED_TRY(amped_alloc(&e->values, s->sweeps, sizeof *e->values, "the errors of sweeps"));
+    memcpy(e->values, s->errors[k], (size_t)s->sweeps * sizeof *e->values);
+    e->count = s->sweeps;
+  }
+  return AMPED_OK;
+}
+
+static amped_status after_sweep(void *context, const amped_sweep *sweep) {
+  search *s = context;
+  const double limit = s->problem->options->seconds;
+  bool over = limit > 0.0 && amped_time() - s->began >= limit;
+  amped_comm_broadcast(s->context->comm, &over, sizeof over);
+  s->out_of_time = over;
+  return s->hooks->after_sweep(s->hooks->context, sweep, &s->sweep);
+}
+
+static amped_status run(search *s, int number) {
+  bool noise_told = true;
+  const amped_iterate_options options = {.iters = s->problem->iters,
+                                         .noise_told = &noise_told,
+                                         .start = s->resume,
+                                         .after_sweep = after_sweep,
+                                         .context = s};
+  amped_solver_result result;
+  if (s->resume == NULL) {
+    memset(&s->sweep, 0, sizeof s->sweep);
+    s->sweep.run = number;
+    s->sweep.start = number / regs_of(s->problem->options);
+    s->sweeps = 0;
+    s->stale = 0;
+    s->mark = s->solver->higher_is_better ? -INFINITY : INFINITY;
+    const double reg = amped_complete_reg(s->problem->options, number, 1);
+    for (int i = 0; i < s->method->number_count; i++)
+      s->method->numbers(s->made)[i] = 0.0;
+    AMPED_TRY(s->hooks->begin(s->hooks->context, number, s->sweep.start, reg));
+  }
+  amped_status status = amped_comm_agree(
+      s->context->comm, amped_solver_result_create(s->context, s->solver, &options, &result));
+  s->resume = NULL;
+  s->fit.reg = amped_complete_reg(s->problem->options, number, s->sweeps + 1);
+  if (status == AMPED_OK && s->method->begin != NULL)
+    status = s->method->begin(s->made, &s->fit);
+  if (status == AMPED_OK)
+    status = amped_iterate(s->context, s->solver, s, &options, &result);
+  if (status == AMPED_OK || status == AMPED_STOPPED) {
+    amped_status kept = amped_comm_agree(
+        s->context->comm, keep_errors(s, status == AMPED_OK ? result.stop_reason : "signal"));
+    status = kept != AMPED_OK ? kept : status;
+  }
+  amped_solver_result_free(&result);
+  return status;
+}
+
+static amped_status allocate(search *s) {
+  const uint64_t n = (uint64_t)s->context->plan->ncomps;
+  for (int k = 0; k < AMPED_COMPLETION_SETS; k++)
+    AMPED_TRY(
+        amped_alloc(&s->errors[k], s->problem->iters, sizeof(double), "the errors of sweeps"));
+  AMPED_TRY(amped_alloc(&s->ones, n, sizeof *s->ones, "the weights"));
+  for (uint64_t r = 0; r < n; r++)
+    s->ones[r] = 1.0;
+  return AMPED_OK;
+}
+
+amped_status amped_complete_search(const amped_context *context,
+                                   const amped_complete_problem *problem,
+                                   const amped_complete_hooks *hooks,
+                                   const amped_solver_state *resume, amped_complete_best *best,
+                                   double *seconds) {
+  search s = {.context = context,
+              .problem = problem,
+              .hooks = hooks,
+              .best = best,
+              .solver = amped_complete_solver_of(problem),
+              .method = amped_complete_method_find(problem->options),
+              .fit = problem->fit,
+              .resume = resume,
+              .mark = INFINITY};
+  amped_status status = AMPED_OK;
+  AMPED_GO(done, amped_comm_agree(context->comm, allocate(&s)));
+  AMPED_GO(done, s.method->create(context, problem->options, &s.fit, &s.made));
+  s.began = amped_time();
+  if (resume != NULL) {
+    AMPED_GO(done, amped_comm_agree(context->comm, take_numbers(&s)));
+    s.sweep.start = s.sweep.run / regs_of(problem->options);
+  }
+  for (int k = s.sweep.run;
+       k < amped_complete_runs(problem) && status == AMPED_OK && !s.out_of_time; k++)
+    status = run(&s, k);
+  *seconds = amped_time() - s.began;
+  if (best->found && (status == AMPED_OK || status == AMPED_STOPPED)) {
+    amped_status restored = amped_saved_factors_restore(context, &best->factors);
+    status = restored != AMPED_OK ? restored : status;
+  }
+done:
+  s.method->destroy(s.made);
+  amped_free(s.ones);
+  amped_free(s.numbers);
+  for (int k = 0; k < AMPED_COMPLETION_SETS; k++)
+    amped_free(s.errors[k]);
+  return status;
+}

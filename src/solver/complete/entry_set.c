@@ -1,0 +1,206 @@
+/* Entry set: sorting of entries, and errors by chunks of entries and stretches of rows. */
+#include "solver/complete/entry_set.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* Rows of a factor that are copied together, and entries per chunk. */
+#define ROWS 512
+#define CHUNK (UINT64_C(1) << 14)
+
+amped_status amped_entry_set_create(amped_entry_set *set, int order, uint64_t count) {
+  static const char what[] = "the entries of a file";
+  memset(set, 0, sizeof *set);
+  set->order = order;
+  set->count = count;
+  amped_status status = amped_alloc(&set->values, count, sizeof *set->values, what);
+  for (int m = 0; m < order && status == AMPED_OK; m++) {
+    status = amped_alloc(&set->positions[m], count, sizeof *set->positions[m], what);
+    if (status == AMPED_OK)
+      status = amped_alloc(&set->sorted[m], count, sizeof *set->sorted[m], what);
+  }
+  if (status != AMPED_OK)
+    amped_entry_set_free(set);
+  return status;
+}
+
+void amped_entry_set_free(amped_entry_set *set) {
+  amped_free(set->values);
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
+    amped_free(set->positions[m]);
+    amped_free(set->sorted[m]);
+  }
+  memset(set, 0, sizeof *set);
+}
+
+/* Sort the entries first .. first + count by position in mode; equal ones stay in order. */
+static void sort_chunk(amped_entry_set *set, int mode, uint64_t first, uint64_t count, uint64_t *a,
+                       uint64_t *b) {
+  const uint64_t *positions = set->positions[mode] + first;
+  uint64_t *out = set->sorted[mode] + first;
+  uint64_t *from = a;
+  uint64_t *to = b;
+  for (uint64_t i = 0; i < count; i++)
+    from[i] = i;
+  for (uint64_t width = 1; width < count; width *= 2) { /* merge sort */
+    for (uint64_t left = 0; left < count; left += 2 * width) {
+      const uint64_t middle = left + width < count ? left + width : count;
+      const uint64_t end = left + 2 * width < count ? left + 2 * width : count;
+      uint64_t i = left;
+      uint64_t j = middle;
+      for (uint64_t k = left; k < end; k++)
+        to[k] = j == end || (i < middle && positions[from[i]] <= positions[from[j]]) ? from[i++]
+                                                                                     : from[j++];
+    }
+    uint64_t *swap = from;
+    from = to;
+    to = swap;
+  }
+  memcpy(out, from, count * sizeof *out);
+}
+
+amped_status amped_entry_set_finish(const amped_context *context, amped_entry_set *set) {
+  uint64_t *scratch = NULL;
+  amped_status status = amped_alloc(&scratch, 2 * CHUNK, sizeof *scratch, "the entries of a file");
+  for (int m = 0; m < set->order; m++)
+    for (uint64_t first = 0; first < set->count && status == AMPED_OK; first += CHUNK) {
+      const uint64_t left = set->count - first;
+      sort_chunk(set, m, first, left < CHUNK ? left : CHUNK, scratch, scratch + CHUNK);
+    }
+  amped_free(scratch);
+  set->total = set->count;
+  amped_comm_sum_u64(context->comm, &set->total, 1);
+  return amped_comm_agree(context->comm, status);
+}
+
+/* --- errors ---------------------------------------------------------------------------------- */
+
+/* Traversal of a chunk of entries. */
+typedef struct walk {
+  const amped_context *context;
+  const amped_entry_set *set;
+  const amped_row_fit *fit;
+  int components;
+  double *rows;     /* [ROWS][ncomps] */
+  double *products; /* [CHUNK][components] */
+  double *biases;   /* [CHUNK] */
+  bool *cold;       /* [CHUNK] */
+} walk;
+
+static amped_status walk_open(walk *w) {
+  const uint64_t n = (uint64_t)w->context->plan->ncomps;
+  AMPED_TRY(amped_alloc(&w->rows, ROWS * n, sizeof *w->rows, "a buffer of rows"));
+  AMPED_TRY(amped_alloc(&w->products, CHUNK * n, sizeof *w->products, "products of rows"));
+  AMPED_TRY(amped_alloc(&w->biases, CHUNK, sizeof *w->biases, "products of rows"));
+  return amped_alloc(&w->cold, CHUNK, sizeof *w->cold, "products of rows");
+}
+
+static void walk_close(walk *w) {
+  amped_free(w->rows);
+  amped_free(w->products);
+  amped_free(w->biases);
+  amped_free(w->cold);
+}
+
+/* Multiply a row into an entry's products. row = NULL: use the prior. */
+static void take_row(walk *w, int mode, uint64_t entry, const double *row) {
+  const double prior = w->fit->prior[mode];
+  double *products = w->products + entry * (uint64_t)w->components;
+  bool trained = false;
+  for (int r = 0; r < w->components; r++) {
+    const double x = row != NULL ? row[r] : prior;
+    trained = trained || x != prior;
+    products[r] *= x;
+  }
+  if (w->fit->biased && row != NULL) {
+    trained = trained || row[w->components] != 0.0;
+    w->biases[entry] += row[w->components];
+  }
+  w->cold[entry] = w->cold[entry] || !trained;
+}
+
+/* Apply take_row to mode's rows of the chunk's entries. Rows are copied in stretches that begin and
+ * end with a row that is needed. */
+static amped_status take_mode(walk *w, int mode, uint64_t first, uint64_t count) {
+  const uint64_t n = (uint64_t)w->context->plan->ncomps;
+  const uint64_t *positions = w->set->positions[mode] + first;
+  const uint64_t *sorted = w->set->sorted[mode] + first;
+  for (uint64_t i = 0, j = 0; i < count; i = j) {
+    const uint64_t begin = positions[sorted[i]];
+    for (j = i; j < count && positions[sorted[j]] - begin < ROWS; j++)
+      continue;
+    if (begin != AMPED_NO_ROW)
+      AMPED_TRY(w->context->worker->backend->factors->get_rows(
+          w->context->worker->factors, mode, begin, positions[sorted[j - 1]] - begin + 1, w->rows));
+    for (uint64_t k = i; k < j; k++)
+      take_row(w, mode, sorted[k],
+               begin != AMPED_NO_ROW ? w->rows + (positions[sorted[k]] - begin) * n : NULL);
+  }
+  return AMPED_OK;
+}
+
+static void add_error(amped_errors *sum, double error, double clipped) {
+  sum->count++;
+  sum->squares += error * error;
+  sum->absolute += fabs(error);
+  sum->clipped += clipped * clipped;
+}
+
+static amped_status take_chunk(walk *w, uint64_t first, uint64_t count, double least, double most,
+                               amped_entry_errors *out) {
+  const uint64_t n = (uint64_t)w->components;
+  for (uint64_t i = 0; i < count * n; i++)
+    w->products[i] = 1.0;
+  memset(w->biases, 0, count * sizeof *w->biases);
+  memset(w->cold, 0, count * sizeof *w->cold);
+  for (int m = 0; m < w->set->order; m++)
+    AMPED_TRY(take_mode(w, m, first, count));
+  for (uint64_t i = 0; i < count; i++) {
+    double y = w->biases[i];
+    for (uint64_t r = 0; r < n; r++)
+      y += w->products[i * n + r];
+    const double value = w->set->values[first + i];
+    const double model = w->fit->mean + w->fit->scale * y;
+    const double clipped = fmin(fmax(model, least), most);
+    add_error(&out->all, value - model, value - clipped);
+    if (w->cold[i])
+      add_error(&out->cold, value - model, value - clipped);
+  }
+  return AMPED_OK;
+}
+
+void amped_errors_sum(const amped_comm *comm, amped_errors *e) {
+  double all[] = {(double)e->count, e->squares, e->absolute, e->clipped};
+  amped_comm_sum(comm, all, 4);
+  *e = (amped_errors){(uint64_t)all[0], all[1], all[2], all[3]};
+}
+
+amped_status amped_entry_set_errors(const amped_context *context, const amped_entry_set *set,
+                                    const amped_row_fit *fit, double least, double most,
+                                    amped_entry_errors *out) {
+  walk w = {.context = context,
+            .set = set,
+            .fit = fit,
+            .components = context->plan->ncomps - (fit->biased ? 1 : 0)};
+  memset(out, 0, sizeof *out);
+  amped_status status = walk_open(&w);
+  for (uint64_t first = 0; first < set->count && status == AMPED_OK; first += CHUNK) {
+    const uint64_t left = set->count - first;
+    status = take_chunk(&w, first, left < CHUNK ? left : CHUNK, least, most, out);
+  }
+  walk_close(&w);
+  AMPED_TRY(amped_comm_agree(context->comm, status));
+  amped_errors_sum(context->comm, &out->all);
+  amped_errors_sum(context->comm, &out->cold);
+  return AMPED_OK;
+}
+
+double amped_errors_rmse(const amped_errors *e) {
+  return e->count > 0 ? sqrt(e->squares / (double)e->count) : (double)NAN;
+}
+
+double amped_errors_clipped_rmse(const amped_errors *e) {
+  return e->count > 0 ? sqrt(e->clipped / (double)e->count) : (double)NAN;
+}

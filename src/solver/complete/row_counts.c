@@ -1,0 +1,95 @@
+/* Row counts: sums of weights over slabs of nonzeros, then over ranks. */
+#include "solver/complete/row_counts.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+/* Nonzeros per slab. */
+#define SLAB UINT64_C(65536)
+
+/* Numbers per message; MPI counts them in an int. */
+#define MESSAGE (UINT64_C(1) << 24)
+
+/* A slab of nonzeros. */
+typedef struct slab {
+  uint64_t *positions[AMPED_MAX_ORDER];
+  bool *held;
+  double *weights;
+} slab;
+
+static void free_slab(slab *s) {
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_free(s->positions[m]);
+  amped_free(s->held);
+  amped_free(s->weights);
+}
+
+static amped_status make_slab(const amped_plan *plan, slab *s) {
+  memset(s, 0, sizeof *s);
+  for (int m = 0; m < plan->order; m++)
+    AMPED_TRY(amped_alloc(&s->positions[m], SLAB, sizeof *s->positions[m], "a slab of nonzeros"));
+  AMPED_TRY(amped_alloc(&s->held, SLAB, sizeof *s->held, "a slab of nonzeros"));
+  return amped_alloc(&s->weights, SLAB, sizeof *s->weights, "a slab of nonzeros");
+}
+
+uint64_t amped_row_counts_bytes(const amped_plan *plan) {
+  uint64_t bytes =
+      SLAB * ((uint64_t)plan->order * sizeof(uint64_t) + sizeof(bool) + sizeof(double));
+  for (int m = 0; m < plan->order; m++)
+    bytes += amped_plan_factor_rows(plan, m) * sizeof(double);
+  return bytes;
+}
+
+/* Add the weights of this rank's nonzeros to their rows. */
+static amped_status count_own(const amped_context *context, slab *s, amped_row_counts *out) {
+  const amped_plan *plan = context->plan;
+  const amped_worker *worker = context->worker;
+  const uint64_t nnz = plan->modes[0].copy.rank_nnz[plan->rank];
+  for (uint64_t first = 0; first < nnz; first += SLAB) {
+    const uint64_t count = nnz - first < SLAB ? nnz - first : SLAB;
+    AMPED_TRY(worker->format->row_fit->view(worker->tensor, first, count, s->positions, s->held,
+                                            s->weights));
+    for (int m = 0; m < plan->order; m++)
+      for (uint64_t i = 0; i < count; i++)
+        out->all[m][s->positions[m][i]] += s->held[i] ? 0.0 : s->weights[i];
+  }
+  return AMPED_OK;
+}
+
+static amped_status find(const amped_context *context, amped_row_counts *out) {
+  const amped_plan *plan = context->plan;
+  slab s;
+  amped_status status = make_slab(plan, &s);
+  for (int m = 0; m < plan->order && status == AMPED_OK; m++) {
+    status = amped_calloc(&out->all[m], amped_plan_factor_rows(plan, m), sizeof *out->all[m],
+                          "the nonzero counts of rows");
+    out->own[m] = out->all[m] + (uint64_t)plan->rank * plan->modes[m].rows.block_rows;
+  }
+  if (status == AMPED_OK)
+    status = count_own(context, &s, out);
+  free_slab(&s);
+  return status;
+}
+
+amped_status amped_row_counts_find(const amped_context *context, amped_row_counts *out) {
+  memset(out, 0, sizeof *out);
+  const amped_status status = amped_comm_agree(context->comm, find(context, out));
+  if (status != AMPED_OK) {
+    amped_row_counts_free(out);
+    return status;
+  }
+  for (int m = 0; m < context->plan->order; m++) {
+    const uint64_t rows = amped_plan_factor_rows(context->plan, m);
+    for (uint64_t i = 0; i < rows; i += MESSAGE)
+      amped_comm_sum(context->comm, out->all[m] + i,
+                     (int)(rows - i < MESSAGE ? rows - i : MESSAGE));
+  }
+  return AMPED_OK;
+}
+
+void amped_row_counts_free(amped_row_counts *counts) {
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_free(counts->all[m]);
+  memset(counts, 0, sizeof *counts);
+}

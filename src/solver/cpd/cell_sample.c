@@ -1,0 +1,190 @@
+/* Cell sample: random draws, cells of slabs or of slices read from a file, and the fit. */
+#include "solver/cpd/cell_sample.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/random.h"
+
+static const char what[] = "a sample of cells";
+
+uint64_t amped_cell_sample_bytes(const amped_plan *plan) {
+  return AMPED_SAMPLED_CELLS * ((uint64_t)plan->order * sizeof(uint64_t) + sizeof(double) +
+                                (plan->dense.outside ? 3 * sizeof(uint64_t) : 0));
+}
+
+void amped_cell_sample_free(amped_cell_sample *s) {
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_free(s->indices[m]);
+  amped_free(s->cells);
+  amped_free(s->draws);
+  amped_free(s->slices);
+  amped_free(s->kept);
+  memset(s, 0, sizeof *s);
+}
+
+/* Draw i of a mode's index. No other random numbers of a run use these streams. */
+static uint64_t draw(uint64_t seed, int mode, uint64_t i, uint64_t dim) {
+  return amped_random_u64(seed, UINT64_MAX - (uint64_t)mode, i) % dim;
+}
+
+static amped_status allocate(const amped_plan *plan, amped_cell_sample *s) {
+  AMPED_TRY(amped_alloc(&s->cells, AMPED_SAMPLED_CELLS, sizeof *s->cells, what));
+  for (int m = 0; m < plan->order; m++)
+    AMPED_TRY(amped_alloc(&s->indices[m], AMPED_SAMPLED_CELLS, sizeof *s->indices[m], what));
+  if (!plan->dense.outside)
+    return AMPED_OK;
+  AMPED_TRY(amped_alloc(&s->draws, AMPED_SAMPLED_CELLS, sizeof *s->draws, what));
+  AMPED_TRY(amped_alloc(&s->kept, AMPED_SAMPLED_CELLS, sizeof *s->kept, what));
+  return amped_alloc(&s->slices, AMPED_SAMPLED_CELLS, sizeof *s->slices, what);
+}
+
+/* Add the cell of draw i to this rank's cells. */
+static void keep(const amped_plan *plan, amped_cell_sample *s, uint64_t i) {
+  for (int m = 0; m < plan->order; m++)
+    s->indices[m][s->count] = draw(s->seed, m, i, plan->dims[m]);
+  if (s->kept != NULL)
+    s->kept[s->count] = i;
+  s->count++;
+}
+
+/* Keep the draws that lie in this rank's slab. */
+static void keep_own(const amped_plan *plan, amped_cell_sample *s) {
+  const amped_dense_plan *d = &plan->dense;
+  for (uint64_t i = 0; i < AMPED_SAMPLED_CELLS; i++) {
+    const uint64_t place = draw(s->seed, d->slab_mode, i, plan->dims[d->slab_mode]);
+    if (place >= d->first && place - d->first < d->count)
+      keep(plan, s, i);
+  }
+}
+
+typedef struct slice_draw {
+  uint64_t slice, draw;
+} slice_draw;
+
+static int by_slice(const void *a, const void *b) {
+  const slice_draw *x = a;
+  const slice_draw *y = b;
+  if (x->slice != y->slice)
+    return x->slice < y->slice ? -1 : 1;
+  return (x->draw > y->draw) - (x->draw < y->draw);
+}
+
+/* Order all draws by slice. */
+static amped_status order_draws(const amped_plan *plan, amped_cell_sample *s) {
+  const int mode = plan->dense.slab_mode;
+  slice_draw *pairs = NULL;
+  AMPED_TRY(amped_alloc(&pairs, AMPED_SAMPLED_CELLS, sizeof *pairs, what));
+  for (uint64_t i = 0; i < AMPED_SAMPLED_CELLS; i++)
+    pairs[i] = (slice_draw){draw(s->seed, mode, i, plan->dims[mode]), i};
+  qsort(pairs, AMPED_SAMPLED_CELLS, sizeof *pairs, by_slice);
+  for (uint64_t i = 0; i < AMPED_SAMPLED_CELLS; i++) {
+    s->slices[i] = pairs[i].slice;
+    s->draws[i] = pairs[i].draw;
+  }
+  amped_free(pairs);
+  return AMPED_OK;
+}
+
+/* First place of a slice, or of the next one, in the ordered draws. */
+static uint64_t first_of(const amped_cell_sample *s, uint64_t slice) {
+  uint64_t begin = 0;
+  uint64_t end = AMPED_SAMPLED_CELLS;
+  while (begin < end) {
+    const uint64_t middle = begin + (end - begin) / 2;
+    if (s->slices[middle] < slice)
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  return begin;
+}
+
+/* Offset of the last kept cell in its slice. */
+static uint64_t cell_of(const amped_plan *plan, const amped_cell_sample *s) {
+  uint64_t cell = 0;
+  for (int k = 1; k < plan->order; k++) {
+    const int m = plan->dense.layout[k];
+    cell = cell * plan->dims[m] + s->indices[m][s->count - 1];
+  }
+  return cell;
+}
+
+void amped_cell_sample_see(const amped_context *context, amped_cell_sample *s,
+                           const uint64_t *slices, uint64_t count, const void *cells) {
+  const amped_plan *plan = context->plan;
+  const uint64_t slice = plan->nnz / plan->dims[plan->dense.slab_mode];
+  for (uint64_t g = 0; g < count; g++)
+    for (uint64_t i = first_of(s, slices[g]); i < AMPED_SAMPLED_CELLS && s->slices[i] == slices[g];
+         i++) {
+      keep(plan, s, s->draws[i]);
+      amped_cells_get(cells, plan->dense.type, g * slice + cell_of(plan, s), 1,
+                      &s->cells[s->count - 1]);
+    }
+}
+
+void amped_cell_sample_gather(const amped_context *context, const amped_cell_sample *s,
+                              double *cells) {
+  memset(cells, 0, AMPED_SAMPLED_CELLS * sizeof *cells);
+  for (uint64_t i = 0; i < s->count; i++)
+    cells[s->kept[i]] = s->cells[i];
+  amped_comm_sum(context->comm, cells, (int)AMPED_SAMPLED_CELLS);
+}
+
+void amped_cell_sample_recall(const amped_context *context, amped_cell_sample *s,
+                              const uint64_t *slices, uint64_t count, const double *cells) {
+  for (uint64_t g = 0; g < count; g++)
+    for (uint64_t i = first_of(s, slices[g]); i < AMPED_SAMPLED_CELLS && s->slices[i] == slices[g];
+         i++) {
+      keep(context->plan, s, s->draws[i]);
+      s->cells[s->count - 1] = cells[s->draws[i]];
+    }
+}
+
+static amped_status find_squares(const amped_context *context, amped_cell_sample *s) {
+  for (uint64_t i = 0; i < s->count; i++)
+    s->squares += s->cells[i] * s->cells[i];
+  amped_comm_sum(context->comm, &s->squares, 1);
+  if (s->squares > 0.0)
+    return AMPED_OK;
+  return amped_error(AMPED_FAILED, NULL,
+                     "all of %" PRIu64 " cells that were drawn at random are 0: such a tensor is "
+                     "sparse; amped_mpi convert --sparse makes a list of it, or use --method=als",
+                     AMPED_SAMPLED_CELLS);
+}
+
+amped_status amped_cell_sample_draw(const amped_context *context, amped_dense_blocks *blocks,
+                                    uint64_t seed, amped_cell_sample *out) {
+  const amped_dense_block_ops *ops = context->worker->format->dense_blocks;
+  memset(out, 0, sizeof *out);
+  out->seed = seed;
+  amped_status status = allocate(context->plan, out);
+  if (context->plan->dense.outside)
+    return amped_comm_agree(context->comm,
+                            status == AMPED_OK ? order_draws(context->plan, out) : status);
+  if (status == AMPED_OK)
+    keep_own(context->plan, out);
+  if (status == AMPED_OK)
+    status = ops->get_cells(blocks, out->count, (const uint64_t *const *)out->indices, out->cells);
+  AMPED_TRY(amped_comm_agree(context->comm, status));
+  return amped_cell_sample_end(context, out);
+}
+
+amped_status amped_cell_sample_end(const amped_context *context, amped_cell_sample *s) {
+  return amped_comm_agree(context->comm, find_squares(context, s));
+}
+
+amped_status amped_cell_sample_fit(const amped_context *context, amped_dense_blocks *blocks,
+                                   const amped_cell_sample *s, const double *weights,
+                                   amped_status status, double *fit, double *error) {
+  const amped_dense_block_ops *ops = context->worker->format->dense_blocks;
+  double squares = 0.0;
+  AMPED_NEXT(status, ops->misfit(blocks, s->count, (const uint64_t *const *)s->indices, s->cells,
+                                 weights, &squares));
+  AMPED_TRY(amped_comm_sum_agreed(context->comm, status, &squares, 1));
+  *fit = 1.0 - sqrt(squares / s->squares);
+  *error = (1.0 - *fit) / sqrt(2.0 * (double)AMPED_SAMPLED_CELLS);
+  return AMPED_OK;
+}

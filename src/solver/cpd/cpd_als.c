@@ -1,0 +1,388 @@
+/* CP-ALS: row updates, unit columns, the fit, and accelerated sweeps. */
+#include "solver/cpd/cpd_als.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/timer.h"
+#include "base/trace.h"
+#include "solver/fit.h"
+#include "solver/mode_update.h"
+#include "solver/normal_equations.h"
+#include "solver/ruled_rows.h"
+#include "solver/unit_model.h"
+
+typedef struct als {
+  const amped_context *context;
+  amped_solver_result *result;
+  double *grams[AMPED_MAX_ORDER]; /* grams of unit columns after the mode's update; then <X, M> */
+  double *v;                      /* Hadamard product of grams */
+  double *p;                      /* inverse of v; keep: matrix by which old rows stay */
+  double *keep;
+  bool singular;       /* keep is not zero */
+  double *scale;       /* [ncomps] */
+  double inner;        /* <X, M> of the mode that was updated last */
+  amped_row_sums sums; /* sums over this rank's rows of the current mode */
+  amped_status own;    /* this rank's first failure on which the ranks have not agreed yet */
+  bool failed;         /* the ranks have agreed on a failure */
+  amped_fit fit;
+  amped_acceleration *acceleration; /* NULL: none */
+  const amped_row_rule *rule;
+  amped_ruled_rows *ruled; /* NULL: the rule is plain */
+  double tol;
+} als;
+
+static amped_status allocate(als *a) {
+  uint64_t n = (uint64_t)a->context->plan->ncomps;
+  for (int m = 0; m < a->context->plan->order; m++)
+    AMPED_TRY(amped_alloc(&a->grams[m], n * n + 1, sizeof(double), "a gram matrix"));
+  AMPED_TRY(amped_alloc(&a->v, n * n, sizeof(double), "a gram matrix"));
+  AMPED_TRY(amped_alloc(&a->p, n * n, sizeof(double), "a gram matrix"));
+  AMPED_TRY(amped_alloc(&a->keep, n * n, sizeof(double), "a gram matrix"));
+  return amped_alloc(&a->scale, n, sizeof(double), "the weights");
+}
+
+static void release(als *a) {
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_free(a->grams[m]);
+  amped_free(a->v);
+  amped_free(a->p);
+  amped_free(a->keep);
+  amped_free(a->scale);
+}
+
+/* Collective. Sum the gram of mode's factor, and <X, M>, over all ranks. Both then belong to the
+ * mode that was updated last. status: this rank's own so far. The returned status is agreed. */
+static amped_status sum_over_ranks(als *a, int mode, amped_status status) {
+  const int elements = a->context->plan->ncomps * a->context->plan->ncomps;
+  double *gram = a->grams[mode];
+  amped_trace_begin(AMPED_PHASE_WAIT, mode);
+  gram[elements] = a->sums.inner;
+  status = amped_comm_sum_agreed(a->context->comm, status, gram, elements + 1);
+  a->inner = gram[elements];
+  a->failed = status != AMPED_OK;
+  amped_trace_end();
+  return status;
+}
+
+static amped_status find_gram(als *a, int mode) {
+  const amped_worker *worker = a->context->worker;
+  amped_trace_begin(AMPED_PHASE_GRAM, mode);
+  amped_status status = worker->backend->factors->gram(worker->factors, mode, a->grams[mode]);
+  status = sum_over_ranks(a, mode, status);
+  amped_trace_end();
+  return status;
+}
+
+/* Scale the columns of mode's factor to unit length, in `rows` rows from `position` on. Their
+ * lengths become weights; the gram is scaled with them. A zero column stays zero and gets weight 0.
+ */
+static amped_status normalise(als *a, int mode, uint64_t position, uint64_t rows) {
+  const amped_context *context = a->context;
+  amped_trace_begin(AMPED_PHASE_NORMALISE, mode);
+  const amped_status status = amped_unit_columns(context, mode, position, rows, a->grams[mode],
+                                                 a->result->weights, a->scale);
+  amped_trace_end();
+  return status;
+}
+
+static amped_status find_fit(als *a, amped_sweep *s) {
+  double part = 0.0;
+  AMPED_TRY(amped_fit_find(&a->fit, s->number, (const double *const *)a->grams, a->inner, a->own,
+                           &part, &s->noise));
+  s->value = amped_fit_of_part(part);
+  if (amped_row_rule_penalises(a->rule))
+    s->objective = part * a->context->plan->norm_squared / 2.0 + amped_ruled_rows_penalty(a->ruled);
+  return amped_fit_check("the fit", part, "sweep", s->number);
+}
+
+/* Find the matrices of the row update: new rows = MTTKRP's rows * p + old rows * keep. keep has the
+ * part that V does not resolve, and includes the weights, because old rows have unit columns.
+ * Before the first update there is no model: all weights are 0. */
+static amped_status invert(als *a, int mode) {
+  const amped_plan *plan = a->context->plan;
+  const size_t n = (size_t)plan->ncomps;
+  AMPED_TRY(amped_inverse(plan->ncomps, plan->value_type, a->v, a->p, a->keep, &a->singular));
+  if (a->ruled != NULL)
+    amped_ruled_rows_drop(a->ruled, a->p);
+  for (size_t r = 0; r < n; r++)
+    for (size_t s = 0; s < n; s++)
+      a->keep[r * n + s] *= a->result->weights[r];
+  if (a->singular && !a->result->singular)
+    amped_warn(
+        "mode %d: the gram matrix is singular (components are collinear or zero); directions that "
+        "it does not determine stay unchanged, here and in later sweeps; try fewer components",
+        mode + 1);
+  a->result->singular = a->result->singular || a->singular;
+  return AMPED_OK;
+}
+
+static amped_status begin_mode(void *self, int mode) {
+  als *a = self;
+  const amped_plan *plan = a->context->plan;
+  const size_t n = (size_t)plan->ncomps;
+  amped_trace_begin(AMPED_PHASE_SOLVE, mode);
+  amped_hadamard(plan->order, plan->ncomps, (const double *const *)a->grams, mode, a->v);
+  if (a->ruled != NULL)
+    amped_ruled_rows_prepare(a->ruled, mode, a->v);
+  if (!amped_row_rule_descends(a->rule, mode))
+    AMPED_TRY(invert(a, mode));
+  a->sums = (amped_row_sums){a->grams[mode], 0.0};
+  memset(a->grams[mode], 0, n * n * sizeof(double));
+  amped_trace_end();
+  return AMPED_OK;
+}
+
+static amped_status make_rows(void *self, int mode, uint64_t first, uint64_t end) {
+  als *a = self;
+  const amped_worker *worker = a->context->worker;
+  amped_trace_begin(AMPED_PHASE_SOLVE, mode);
+  if (amped_row_rule_descends(a->rule, mode))
+    AMPED_TRY(amped_ruled_rows_descend(a->ruled, mode, first, end, a->v, &a->sums));
+  else
+    AMPED_TRY(worker->backend->factors->solve(worker->factors, mode, first, end, a->p,
+                                              a->singular ? a->keep : NULL, &a->sums));
+  amped_trace_end();
+  return AMPED_OK;
+}
+
+/* Every rank normalises all rows if they have arrived; otherwise only its own rows. A failure after
+ * the sum waits for the next agreement. */
+static amped_status finish_mode(void *self, int mode, bool arrived, amped_status status) {
+  als *a = self;
+  const amped_plan *plan = a->context->plan;
+  const uint64_t block = plan->modes[mode].rows.block_rows;
+  AMPED_TRY(sum_over_ranks(a, mode, status));
+  if (arrived)
+    a->own = normalise(a, mode, 0, amped_plan_factor_rows(plan, mode));
+  else
+    a->own = normalise(a, mode, (uint64_t)plan->rank * block, block);
+  if (a->ruled != NULL)
+    a->own = amped_ruled_rows_finish(a->ruled, mode, a->own);
+  return AMPED_OK;
+}
+
+/* Check that V is finite, before any rank waits for another. The result is the same on every rank,
+ * because the grams are. */
+static amped_status check_grams(als *a, int mode) {
+  const amped_plan *plan = a->context->plan;
+  amped_hadamard(plan->order, plan->ncomps, (const double *const *)a->grams, mode, a->v);
+  return amped_gram_check(plan->ncomps, a->v);
+}
+
+/* Times of one mode's update: the increase of the sums *t. */
+static amped_sweep_mode since(const amped_mode_times *t, const amped_mode_times *before,
+                              double seconds) {
+  return (amped_sweep_mode){.mttkrp = t->mttkrp - before->mttkrp,
+                            .compute = t->compute - before->compute,
+                            .copy = t->copy - before->copy,
+                            .exchange = t->exchange - before->exchange,
+                            .total = seconds};
+}
+
+/* --- accelerated sweeps ----------------------------------------------------------------------- */
+
+/* Work without steps, if the output already has mode's MTTKRP. */
+static amped_status begin_none(void *self, int mode) {
+  (void)self;
+  (void)mode;
+  return AMPED_OK;
+}
+
+static amped_status wait_none(void *self, int mode, int part, amped_mttkrp_times *times) {
+  (void)self;
+  (void)mode;
+  (void)part;
+  *times = (amped_mttkrp_times){0.0, 0.0};
+  return AMPED_OK;
+}
+
+static amped_status reduce_none(void *self, int mode) {
+  (void)self;
+  (void)mode;
+  return AMPED_OK;
+}
+
+static double last_value(const als *a) {
+  return amped_solver_result_value(a->result);
+}
+
+/* Collective; the status is agreed. Step from the current model. If the step was tested and
+ * accepted, *work becomes the empty work, because mode 0's MTTKRP exists already. Other failures
+ * wait in a->own. */
+static amped_status take_step(als *a, uint64_t number, amped_mode_work *work,
+                              amped_mode_times *times) {
+  const double miss = 1.0 - last_value(a);
+  double began = amped_time();
+  bool refused = false;
+  amped_mttkrp_times t = {0.0, 0.0};
+  a->own = amped_acceleration_propose(a->acceleration, number);
+  times->solve += amped_time() - began;
+  if (!amped_acceleration_is_tested(a->acceleration))
+    return AMPED_OK;
+  AMPED_TRY(a->own);
+  began = amped_time();
+  AMPED_TRY(amped_mode_mttkrp(a->context, 0, &t));
+  times->mttkrp += amped_time() - began;
+  times->copy += t.copy_sec;
+  times->compute += t.compute_sec;
+  began = amped_time();
+  a->own = amped_acceleration_test(a->acceleration, miss * miss, &refused);
+  times->solve += amped_time() - began;
+  if (!refused)
+    *work = (amped_mode_work){
+        .begin = begin_none, .wait = wait_none, .reduce = reduce_none, .self = NULL};
+  return AMPED_OK;
+}
+
+static amped_status judge_step(als *a, amped_sweep *s) {
+  const amped_status status = amped_acceleration_judge(a->acceleration, last_value(a), &s->value);
+  amped_acceleration_tell(a->acceleration, &s->step, &a->result->steps);
+  return status;
+}
+
+static const char *stop(const void *self) {
+  const als *a = self;
+  return !amped_acceleration_is_undone(a->acceleration) &&
+                 amped_solver_result_has_converged(a->result, a->tol)
+             ? "tolerance"
+             : NULL;
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+/* Collective. A failure is agreed, or is this rank's own; the caller agrees after the sweep. */
+static amped_status sweep(void *self, amped_sweep *s) {
+  als *a = self;
+  const amped_plan *plan = a->context->plan;
+  const amped_mode_work work = amped_mttkrp_work(a->context);
+  amped_row_update update = {
+      .work = work, .begin = begin_mode, .rows = make_rows, .finish = finish_mode, .self = a};
+  amped_mode_times t = {0.0, 0.0, 0.0, 0.0, 0.0};
+  double began = amped_time();
+  if (a->acceleration != NULL)
+    AMPED_TRY(take_step(a, s->number, &update.work, &t));
+  for (int m = 0; m < plan->order; m++) {
+    const amped_mode_times before = t;
+    const double mode_began = amped_time();
+    AMPED_TRY(check_grams(a, m));
+    const amped_status status = amped_mode_update(a->context, m, a->own, &update, &t);
+    if (a->failed)
+      return status;
+    AMPED_NEXT(a->own, status);
+    s->modes[m] = since(&t, &before, amped_time() - mode_began);
+    update.work = work;
+  }
+  amped_trace_begin(AMPED_PHASE_FIT, (int64_t)s->number);
+  amped_status status = find_fit(a, s);
+  if (a->acceleration != NULL && status == AMPED_OK)
+    status = judge_step(a, s);
+  amped_trace_end();
+  s->times = (amped_sweep_times){t.mttkrp, t.copy, t.solve, t.exchange, amped_time() - began};
+  return status;
+}
+
+static void view(const void *self, amped_solver_state *state) {
+  const als *a = self;
+  state->weights = a->result->weights;
+  memcpy(state->grams, a->grams, sizeof state->grams);
+  if (a->acceleration != NULL)
+    amped_acceleration_view(a->acceleration, state);
+}
+
+/* Set the grams: from the state if there is one, because new sums would have other bits. Otherwise
+ * from the factors, except for mode 0, which is updated first. */
+static amped_status begin(als *a, const amped_solver_state *start) {
+  const size_t n = (size_t)a->context->plan->ncomps;
+  const amped_worker *worker = a->context->worker;
+  if (start != NULL && a->acceleration == NULL && worker->format->go_on != NULL)
+    worker->format->go_on(worker->tensor, start->sweeps);
+  for (int m = 0; m < a->context->plan->order; m++)
+    if (start != NULL)
+      memcpy(a->grams[m], start->grams[m], n * n * sizeof *a->grams[m]);
+    else if (m > 0)
+      AMPED_TRY(find_gram(a, m));
+  return a->ruled != NULL
+             ? amped_comm_agree(a->context->comm, amped_ruled_rows_begin(a->ruled, start == NULL))
+             : AMPED_OK;
+}
+
+static amped_status finish(void *self, double *value) {
+  als *a = self;
+  AMPED_TRY(amped_fit_finish(&a->fit, value));
+  return a->ruled != NULL ? amped_ruled_rows_measure(a->ruled, &a->result->rows) : AMPED_OK;
+}
+
+const amped_solver amped_cpd_als_solver = {.metric = "fit",
+                                           .higher_is_better = true,
+                                           .has_grams = true,
+                                           .sweep = sweep,
+                                           .view = view,
+                                           .finish = finish};
+
+static const amped_solver accelerated = {.metric = "fit",
+                                         .higher_is_better = true,
+                                         .has_grams = true,
+                                         .has_numbers = true,
+                                         .keeps_second = true,
+                                         .sweep = sweep,
+                                         .view = view,
+                                         .stop = stop,
+                                         .finish = finish};
+
+const amped_solver *amped_cpd_solver_of(amped_accelerate how) {
+  return how == AMPED_ACCELERATE_NONE ? &amped_cpd_als_solver : &accelerated;
+}
+
+/* --- running ---------------------------------------------------------------------------------- */
+
+/* Collective; the status is agreed. */
+static amped_status prepare(als *a, const amped_cpd_options *how, const amped_solver_state *start,
+                            const amped_saved_factors *before) {
+  const amped_context *context = a->context;
+  const amped_acceleration_model model = {a->result->weights, a->grams, how->rule.nonnegative};
+  amped_status status = allocate(a);
+  a->fit = (amped_fit){.context = context, .result = a->result, .v = a->v};
+  if (status == AMPED_OK && !amped_row_rule_is_plain(a->rule))
+    status = amped_ruled_rows_create(context, a->rule, a->result->weights, a->grams, &a->ruled);
+  AMPED_TRY(amped_comm_agree(context->comm, status));
+  if (how->accelerate != AMPED_ACCELERATE_NONE)
+    AMPED_TRY(amped_acceleration_create(context, how->accelerate, &model, start, before,
+                                        &a->acceleration));
+  return begin(a, start);
+}
+
+amped_status amped_cpd_run(const amped_context *context, const amped_cpd_options *how,
+                           const amped_saved_factors *before, const amped_iterate_options *options,
+                           amped_solver_result *result) {
+  const amped_solver *solver = amped_cpd_solver_of(how->accelerate);
+  als a = {.context = context, .result = result, .tol = options->tol, .rule = &how->rule};
+  amped_status status =
+      amped_comm_agree(context->comm, amped_solver_result_create(context, solver, options, result));
+  if (status == AMPED_OK)
+    status = prepare(&a, how, options->start, before);
+  if (status == AMPED_OK)
+    status = amped_iterate(context, solver, &a, options, result);
+  amped_acceleration_destroy(a.acceleration);
+  amped_ruled_rows_destroy(a.ruled);
+  release(&a);
+  if (status != AMPED_OK)
+    amped_solver_result_free(result);
+  return status;
+}
+
+void amped_cpd_require(const amped_worker *worker, const amped_plan *plan,
+                       const amped_cpd_options *how, uint64_t *device_bytes, uint64_t *host_bytes) {
+  if (how->accelerate != AMPED_ACCELERATE_NONE)
+    amped_acceleration_require(worker, plan, device_bytes, host_bytes);
+  if (!amped_row_rule_is_plain(&how->rule))
+    *host_bytes += amped_ruled_rows_bytes(plan);
+}
+
+amped_status amped_cpd_als(const amped_context *context, const amped_iterate_options *options,
+                           amped_solver_result *result) {
+  const amped_cpd_options plain = {.accelerate = AMPED_ACCELERATE_NONE};
+  return amped_cpd_run(context, &plain, NULL, options, result);
+}

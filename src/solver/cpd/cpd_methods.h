@@ -1,0 +1,27 @@
+/* CPD methods: the table of methods that find a CP decomposition. A new method is a new row. */
+#ifndef AMPED_CPD_METHODS_H
+#define AMPED_CPD_METHODS_H
+
+#include "solver/cpd/cpd_als.h"
+
+typedef struct amped_cpd_method {
+  const char *name;      /* word of --method; rows are in the order of amped_cpd_method_name */
+  const char *described; /* description for the user; NULL: none */
+  const amped_solver *(*solver)(const amped_cpd_options *how);
+  /* Adds the bytes that a run takes in addition to the factors. */
+  void (*require)(const amped_worker *worker, const amped_plan *plan, const amped_cpd_options *how,
+                  uint64_t *device_bytes, uint64_t *host_bytes);
+  /* Collective; the status is agreed; a status from after_sweep is passed on. before: second set of
+   * factors of the checkpoint of options->start, if the solver keeps one. The caller frees the
+   * result. */
+  amped_status (*run)(const amped_context *context, const amped_cpd_options *how,
+                      const amped_saved_factors *before, const amped_iterate_options *options,
+                      amped_solver_result *result);
+} amped_cpd_method;
+
+const amped_cpd_method *amped_cpd_method_of(const amped_cpd_options *how);
+
+/* Returns AMPED_USAGE if the options exclude each other. */
+amped_status amped_cpd_method_check(const amped_cpd_options *how);
+
+#endif

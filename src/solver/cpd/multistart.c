@@ -1,0 +1,68 @@
+/* Multistart: results and saved factors of the starts, their scores, and the best start. */
+#include "solver/cpd/multistart.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+amped_status amped_multistart_create(int asked, amped_multistart *out) {
+  memset(out, 0, sizeof *out);
+  out->asked = asked;
+  return amped_calloc(&out->all, (uint64_t)asked, sizeof *out->all, "the starts");
+}
+
+void amped_multistart_free(amped_multistart *s) {
+  for (int i = 0; i < s->count; i++) {
+    amped_solver_result_free(&s->all[i].result);
+    amped_saved_factors_free(&s->all[i].saved);
+  }
+  amped_free(s->all);
+  amped_free(s->match);
+  memset(s, 0, sizeof *s);
+}
+
+uint64_t amped_multistart_bytes(const amped_plan *plan, int starts, bool corcondia) {
+  uint64_t models = (starts > 1 ? (uint64_t)starts : 0) + (corcondia ? 1 : 0);
+  return amped_saved_factors_bytes(plan) * models;
+}
+
+double amped_start_value(const amped_start *start) {
+  return amped_solver_result_value(&start->result);
+}
+
+amped_status amped_multistart_add(const amped_context *context, amped_multistart *s, uint64_t seed,
+                                  amped_solver_result *result) {
+  amped_start *start = &s->all[s->count++];
+  start->seed = seed;
+  start->result = *result;
+  memset(result, 0, sizeof *result);
+  if (s->asked == 1)
+    return AMPED_OK;
+  return amped_saved_factors_take(context, start->result.weights, &start->saved);
+}
+
+static amped_status match_pairs(const amped_context *context, amped_multistart *s) {
+  const size_t n = (size_t)s->count;
+  amped_status status = amped_alloc(&s->match, n * n, sizeof *s->match, "the starts' scores");
+  AMPED_TRY(amped_comm_agree(context->comm, status));
+  for (size_t i = 0; i < n; i++) {
+    s->match[i * n + i] = 1.0;
+    for (size_t j = 0; j < i; j++) {
+      amped_match match;
+      AMPED_TRY(amped_saved_factors_match(context, &s->all[i].saved, &s->all[j].saved, &match));
+      s->match[i * n + j] = s->match[j * n + i] = match.score;
+      amped_match_free(&match);
+    }
+  }
+  return AMPED_OK;
+}
+
+amped_status amped_multistart_choose(const amped_context *context, amped_multistart *s) {
+  for (int i = 1; i < s->count; i++)
+    if (amped_solver_result_is_better(&s->all[i].result, &s->all[s->best].result))
+      s->best = i;
+  if (s->asked == 1)
+    return AMPED_OK;
+  AMPED_TRY(match_pairs(context, s));
+  return amped_saved_factors_restore(context, &s->all[s->best].saved);
+}

@@ -1,0 +1,459 @@
+/* Stream: choice of training entries, starts of new rows, and learning of a batch. */
+#include "solver/stream/stream.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/sort.h"
+#include "base/system_memory.h"
+#include "base/timer.h"
+#include "base/trace.h"
+#include "plan/touched.h"
+#include "solver/stream/stream_batch.h"
+#include "solver/stream/stream_published.h"
+
+void amped_learnt_free(amped_learnt *l) {
+  amped_sptensor_free(&l->held_out);
+  amped_stream_change_free(&l->change);
+  memset(l, 0, sizeof *l);
+}
+
+/* Bytes of new rows that are stored together. */
+#define PIECE (UINT64_C(1) << 20)
+
+/* The current batch. */
+typedef struct work {
+  const amped_stream *s;
+  amped_input *input;
+  uint64_t old_dims[AMPED_MAX_ORDER];
+  const amped_sptensor *all;  /* rank 0: entries of the input; elsewhere NULL */
+  const amped_sptensor *mine; /* this rank's part of the entries: `all` on one rank, else `dealt` */
+  amped_sptensor dealt;
+  const amped_sptensor *learn; /* this rank's training entries: `mine`, or `some` if not all are
+                                  learnt */
+  amped_sptensor some;
+  bool *held; /* marks of held-out entries: rank 0's of all, others' of theirs; NULL: none */
+  amped_stream_batch *batch; /* NULL if nothing is learnt, and for a published history */
+  amped_learnt *out;
+} work;
+
+static bool is_published(const work *w) {
+  return w->s->head->history == AMPED_HISTORY_PUBLISHED;
+}
+
+/* --- entries --------------------------------------------------------------------------------- */
+
+static void copy_entry(const amped_sptensor *from, uint64_t k, amped_sptensor *to, uint64_t at) {
+  for (int m = 0; m < from->order; m++)
+    to->indices[m][at] = from->indices[m][k];
+  to->values[at] = from->values[k];
+}
+
+/* Use of an entry of `mine`, or of `all`, of which rank 0's `mine` is the beginning: learn it, hold
+ * it out, or drop it. */
+enum { LEARN, HOLD, DROP, FATES };
+
+static int fate_of(const work *w, const amped_sptensor *list, uint64_t k) {
+  bool inside = is_published(w);
+  if (w->held != NULL && w->held[k])
+    return HOLD;
+  for (int m = 0; m < list->order && inside; m++)
+    inside = list->indices[m][k] < w->old_dims[m];
+  return inside ? DROP : LEARN;
+}
+
+/* Entries per piece of a list; one thread counts or copies a piece. */
+#define TEAM_ENTRIES (UINT64_C(1) << 14)
+
+static uint64_t end_of_piece(const amped_sptensor *list, uint64_t piece) {
+  const uint64_t end = (piece + 1) * TEAM_ENTRIES;
+  return end < list->nnz ? end : list->nnz;
+}
+
+/* counts[i] = numbers of entries of each fate in the pieces before piece i. */
+static void count_fates(const work *w, const amped_sptensor *list, uint64_t pieces,
+                        uint64_t (*counts)[FATES]) {
+#pragma omp parallel for schedule(static)
+  for (uint64_t i = 0; i < pieces; i++) {
+    const uint64_t end = end_of_piece(list, i);
+    uint64_t own[FATES] = {0};
+    for (uint64_t k = i * TEAM_ENTRIES; k < end; k++)
+      own[fate_of(w, list, k)]++;
+    memcpy(counts[i + 1], own, sizeof own);
+  }
+  for (uint64_t i = 0; i < pieces; i++)
+    for (int f = 0; f < FATES; f++)
+      counts[i + 1][f] += counts[i][f];
+}
+
+/* Copy the entries of each piece behind the entries of earlier pieces. This changes counts. */
+static void copy_entries(const work *w, const amped_sptensor *list, uint64_t pieces,
+                         uint64_t (*counts)[FATES], amped_sptensor *const *to) {
+#pragma omp parallel for schedule(static)
+  for (uint64_t i = 0; i < pieces; i++) {
+    const uint64_t end = end_of_piece(list, i);
+    for (uint64_t k = i * TEAM_ENTRIES; k < end; k++) {
+      const int fate = fate_of(w, list, k);
+      if (to[fate] != NULL)
+        copy_entry(list, k, to[fate], counts[i][fate]++);
+    }
+  }
+}
+
+/* Split the list by fate: found = numbers of entries. Entries are copied to the lists of their
+ * fates; NULL: not copied. If all entries are learnt, none is copied. */
+static amped_status part_entries(const work *w, const amped_sptensor *list,
+                                 amped_sptensor *const *to, uint64_t *found) {
+  const uint64_t pieces = amped_ceil_div(list->nnz, TEAM_ENTRIES);
+  uint64_t(*counts)[FATES] = NULL;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_calloc(&counts, pieces + 1, sizeof *counts, "the entries of a batch"));
+  count_fates(w, list, pieces, counts);
+  memcpy(found, counts[pieces], sizeof counts[pieces]);
+  if (found[LEARN] == list->nnz)
+    goto done;
+  for (int f = 0; f < FATES; f++)
+    if (to[f] != NULL) {
+      AMPED_GO(done, amped_sptensor_create(to[f], list->order, found[f]));
+      memcpy(to[f]->dims, list->dims, sizeof to[f]->dims);
+    }
+  copy_entries(w, list, pieces, counts, to);
+done:
+  amped_free(counts);
+  return status;
+}
+
+/* Rank 0: return the first mode in which all entries lie in new rows; -1: none. */
+static int find_growing(const work *w) {
+  for (int m = 0; m < w->all->order; m++) {
+    uint64_t k = 0;
+    while (k < w->all->nnz && w->all->indices[m][k] >= w->old_dims[m])
+      k++;
+    if (k == w->all->nnz)
+      return m;
+  }
+  return -1;
+}
+
+/* Choose this rank's training entries. Rank 0 also lists the held-out entries of all ranks. */
+static amped_status choose_entries(work *w, uint64_t *found) {
+  const bool is_root = w->s->comm->rank == 0;
+  const bool is_alone = w->s->comm->nranks == 1;
+  amped_sptensor *hold = &w->out->held_out;
+  uint64_t of_all[FATES];
+  AMPED_TRY(part_entries(
+      w, w->mine, (amped_sptensor *[FATES]){[LEARN] = &w->some, [HOLD] = is_alone ? hold : NULL},
+      found));
+  w->learn = found[LEARN] == w->mine->nnz ? w->mine : &w->some;
+  if (is_root && !is_alone && w->s->head->holdout > 0.0)
+    AMPED_TRY(part_entries(w, w->all, (amped_sptensor *[FATES]){[HOLD] = hold}, of_all));
+  hold->order = w->mine->order;
+  return AMPED_OK;
+}
+
+/* Collective; the status is agreed. Find the growing mode, distribute the entries, and count their
+ * fates. */
+static amped_status take_entries(work *w, int growing) {
+  const amped_comm *comm = w->s->comm;
+  amped_learnt *out = w->out;
+  uint64_t found[FATES] = {0};
+  out->growing = growing;
+  if (comm->rank == 0) {
+    w->all = amped_input_list(w->input);
+    if (growing < 0)
+      out->growing = find_growing(w);
+  }
+  amped_comm_broadcast(comm, &out->growing, sizeof out->growing);
+  AMPED_TRY(amped_stream_entries_deal(comm, w->all, &w->dealt, &w->mine));
+  memcpy(w->dealt.dims, amped_input_info(w->input)->dims, sizeof w->dealt.dims);
+  AMPED_TRY(
+      amped_stream_entries_hold(comm, w->s->head, &w->s->labels, w->all, w->mine->nnz, &w->held));
+  AMPED_TRY(amped_comm_agree(comm, choose_entries(w, found)));
+  amped_comm_sum_u64(comm, found, FATES);
+  out->learnt = found[LEARN];
+  out->held = found[HOLD];
+  out->dropped = found[DROP];
+  return AMPED_OK;
+}
+
+/* --- new rows -------------------------------------------------------------------------------- */
+
+/* Set a row, of the rows' type, to its mode's prior; a bias becomes 0. */
+static void set_prior(const work *w, int mode, void *to) {
+  const amped_stream_rows *rows = w->s->rows;
+  const uint64_t components = rows->ncomps - (w->s->head->biased ? 1 : 0);
+  for (uint64_t c = 0; c < rows->ncomps; c++)
+    amped_value_put(to, rows->type, c, c < components ? w->s->head->prior[mode] : 0.0);
+}
+
+/* Published history: set a new row to its start. like: the last row before the batch, which is
+ * copied in the growing mode. */
+static void set_start(const work *w, int mode, uint64_t row, const void *like, void *to) {
+  const amped_stream_rows *rows = w->s->rows;
+  const amped_row_start start = amped_stream_batch_start_of(w->s->head, mode);
+  const uint64_t components = rows->ncomps - (start.biased ? 1 : 0);
+  if (mode == w->out->growing)
+    memcpy(to, like, rows->ncomps * rows->type);
+  for (uint64_t c = 0; c < components && mode != w->out->growing; c++)
+    amped_value_put(to, rows->type, c, amped_row_start_entry(&start, components, mode, row, c));
+}
+
+/* True if all rows change: a published history learns entries. */
+static bool changes_all(const work *w) {
+  return is_published(w) && w->out->learnt > 0;
+}
+
+/* Decay the sums of a model history by `forget`. A row's own n decays when the row is touched. */
+static void forget_sums(const work *w) {
+  const amped_stream_rows *rows = w->s->rows;
+  for (int m = 0; m < rows->order; m++)
+    for (uint64_t i = 0; i < rows->width * rows->width; i++)
+      rows->sums[m][i] *= w->s->head->forget;
+}
+
+/* Touched rows of a mode; NULL: no rows, or all rows. */
+static const amped_touched *touched_of(const work *w, int mode) {
+  return w->batch != NULL ? amped_stream_batch_touched(w->batch, mode) : NULL;
+}
+
+/* Number of touched rows below `row`. */
+static uint64_t touched_before(const amped_touched *t, uint64_t row) {
+  return t != NULL ? amped_sort_find(t->rows, t->count, row) : 0;
+}
+
+/* Fill `piece` with the starts of new rows first .. first + count of a mode. like: the last row
+ * before the batch. */
+static void set_piece(const work *w, int mode, uint64_t first, uint64_t count, const void *like,
+                      char *piece) {
+  const amped_touched *t = touched_of(w, mode);
+  const uint64_t bytes = w->s->rows->ncomps * w->s->rows->type;
+  const uint64_t end = touched_before(t, first + count);
+#pragma omp parallel for schedule(static)
+  for (uint64_t i = 0; i < count; i++) {
+    set_prior(w, mode, piece + i * bytes);
+    if (changes_all(w))
+      set_start(w, mode, first + i, like, piece + i * bytes);
+  }
+#pragma omp parallel for schedule(static)
+  for (uint64_t k = mode == w->out->growing ? touched_before(t, first) : end; k < end; k++)
+    memcpy(piece + (t->rows[k] - first) * bytes, like, bytes);
+}
+
+/* Store the starts of all new rows of a mode. buffer: memory for most + 1 rows. */
+static amped_status set_new(const work *w, int mode, uint64_t most, char *buffer) {
+  const amped_stream_rows *r = w->s->rows;
+  const uint64_t dim = r->dims[mode];
+  char *piece = buffer + r->ncomps * r->type;
+  if (dim > w->old_dims[mode])
+    AMPED_TRY(r->ops->get_factors(r->store, mode, w->old_dims[mode] - 1, 1, buffer));
+  for (uint64_t i = w->old_dims[mode]; i < dim; i += most) {
+    const uint64_t count = dim - i < most ? dim - i : most;
+    set_piece(w, mode, i, count, buffer, piece);
+    AMPED_TRY(r->ops->put_factors(r->store, mode, i, count, piece));
+  }
+  return AMPED_OK;
+}
+
+/* Set new rows, and touched rows that have learnt nothing yet, to their starts. */
+static amped_status start_rows(work *w) {
+  amped_stream_rows *rows = w->s->rows;
+  const uint64_t bytes = rows->ncomps * rows->type;
+  const uint64_t most = bytes < PIECE ? PIECE / bytes : 1;
+  char *buffer = NULL;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_alloc(&buffer, most + 1, bytes, "new rows"));
+  for (int m = 0; m < rows->order && status == AMPED_OK; m++) {
+    const amped_touched *t = touched_of(w, m);
+    w->out->touched[m] = changes_all(w) ? rows->dims[m] : t != NULL ? t->count : 0;
+    status = set_new(w, m, most, buffer);
+  }
+  amped_free(buffer);
+  if (status == AMPED_OK && w->batch != NULL)
+    status = amped_stream_batch_start(w->batch, w->s->head, rows);
+  return status;
+}
+
+/* --- changed rows ---------------------------------------------------------------------------- */
+
+static bool is_own(const amped_stream_rows *rows, uint64_t row) {
+  return rows->nranks == 1 || amped_stream_owner(row, rows->nranks) == rows->rank;
+}
+
+/* List own rows among the first `count` touched rows, and return their number. An owner's rows have
+ * consecutive numbers, so a row's number gives its place in `out`. */
+static uint64_t list_touched(const amped_stream_rows *rows, const amped_touched *t, uint64_t count,
+                             uint64_t *out) {
+  uint64_t first = UINT64_MAX;
+  uint64_t own = 0;
+#pragma omp parallel for schedule(static) reduction(min : first) reduction(+ : own)
+  for (uint64_t k = 0; k < count; k++)
+    if (is_own(rows, t->rows[k])) {
+      first = amped_touched_number(t, k) < first ? amped_touched_number(t, k) : first;
+      own++;
+    }
+#pragma omp parallel for schedule(static)
+  for (uint64_t k = 0; k < count; k++)
+    if (is_own(rows, t->rows[k]))
+      out[amped_touched_number(t, k) - first] = t->rows[k];
+  return own;
+}
+
+/* List a mode's changed own rows: touched old rows, then all new rows. */
+static amped_status list_change(const work *w, int mode, const amped_touched *t) {
+  const amped_stream_rows *rows = w->s->rows;
+  const uint64_t old = changes_all(w) ? 0 : w->old_dims[mode];
+  const uint64_t before = amped_stream_own_rows(old, rows->rank, rows->nranks);
+  const uint64_t own = amped_stream_own_rows(rows->dims[mode], rows->rank, rows->nranks);
+  const uint64_t touched = touched_before(t, old);
+  amped_stream_change *c = &w->out->change;
+  AMPED_TRY(amped_alloc(&c->indices[mode], touched + own - before, sizeof *c->indices[mode],
+                        "the rows of a batch"));
+  if (t != NULL)
+    c->count[mode] = list_touched(rows, t, touched, c->indices[mode]);
+#pragma omp parallel for schedule(static)
+  for (uint64_t slot = before; slot < own; slot++)
+    c->indices[mode][c->count[mode] + slot - before] =
+        amped_stream_index(slot, rows->rank, rows->nranks);
+  c->count[mode] += own - before;
+  return AMPED_OK;
+}
+
+static amped_status find_change(const work *w) {
+  w->out->change.rows = w->s->rows;
+  for (int m = 0; m < w->s->rows->order; m++)
+    AMPED_TRY(list_change(w, m, touched_of(w, m)));
+  return AMPED_OK;
+}
+
+/* --- a batch --------------------------------------------------------------------------------- */
+
+/* Collective; the status is agreed. Errors at all entries; held: only at held-out entries. */
+static amped_status find_errors(const work *w, bool held, amped_errors *out) {
+  const double began = amped_time();
+  amped_trace_begin(AMPED_PHASE_ERRORS, AMPED_NO_NUMBER);
+  const amped_status status =
+      amped_stream_entries_errors(w->s->comm, w->s->rows, w->s->head, held, out);
+  amped_trace_end();
+  w->out->evaluate_sec += amped_time() - began;
+  return status;
+}
+
+/* Collective; the status is agreed. Run the sweeps over the batch. */
+static amped_status fit(work *w) {
+  const amped_stream *s = w->s;
+  amped_mode_times times = {0.0, 0.0, 0.0, 0.0, 0.0};
+  int order[AMPED_MAX_ORDER];
+  int n = 0;
+  if (w->out->growing >= 0)
+    order[n++] = w->out->growing;
+  for (int m = 0; m < s->rows->order; m++)
+    if (m != w->out->growing)
+      order[n++] = m;
+  const uint64_t number = s->head->batches + 1;
+  const amped_status status =
+      is_published(w)
+          ? amped_stream_published_learn(s->comm, s->head, s->rows, w->old_dims, w->learn, number,
+                                         s->sweeps, order, &times, &w->out->sweep_sec)
+          : amped_stream_batch_learn(w->batch, s->head, s->rows, number, s->sweeps, order, &times,
+                                     &w->out->sweep_sec);
+  w->out->rows_sec = times.mttkrp + times.solve;
+  w->out->exchange_sec = times.exchange;
+  return status;
+}
+
+/* Check that the rows of grown modes fit in memory. Every index up to the largest is a row, so one
+ * wrong index can ask for more rows than any memory holds. The status is this rank's own. */
+static amped_status check_growth(const work *w) {
+  const amped_state_head *h = w->s->head;
+  const uint64_t *dims = amped_input_info(w->input)->dims;
+  const uint64_t budget = amped_mem_node_available();
+  char need[32];
+  char have[32];
+  for (int m = 0; m < h->order; m++) {
+    uint64_t bytes = UINT64_MAX;
+    if (!amped_mul(dims[m], (uint64_t)h->ncomps * h->type, &bytes))
+      bytes = UINT64_MAX;
+    if (dims[m] > h->dims[m] && bytes > (budget > 0 ? budget : UINT64_MAX - 1))
+      return amped_error(AMPED_FAILED, amped_input_path(w->input),
+                         "gives mode %d %" PRIu64 " rows, and the state has %" PRIu64
+                         "; they need at least %s of memory and %s are free; correct that index, "
+                         "or begin a state from a table, whose labels may be any numbers",
+                         m + 1, dims[m], h->dims[m], amped_format_bytes(need, bytes),
+                         amped_format_bytes(have, budget));
+  }
+  return AMPED_OK;
+}
+
+/* Collective; the status is agreed. All work before the first sweep: entries, rows, and the batch's
+ * tensor. */
+static amped_status load(work *w, int growing) {
+  const amped_stream *s = w->s;
+  const double began = amped_time();
+  amped_trace_begin(AMPED_PHASE_LOAD, AMPED_NO_NUMBER);
+  AMPED_TRY(take_entries(w, growing));
+  w->out->times.entries = amped_time() - began;
+  AMPED_TRY(amped_comm_agree(s->comm, check_growth(w)));
+  AMPED_TRY(
+      amped_comm_agree(s->comm, amped_stream_rows_grow(s->rows, amped_input_info(w->input)->dims)));
+  if (w->out->learnt > 0 && !is_published(w))
+    AMPED_TRY(amped_stream_batch_create(s->comm, s->worker, s->head, s->rows,
+                                        amped_input_path(w->input), w->learn, &w->out->times,
+                                        &w->batch));
+  const double loaded = amped_time();
+  amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
+  AMPED_TRY(amped_comm_agree(s->comm, start_rows(w)));
+  forget_sums(w);
+  AMPED_TRY(amped_stream_entries_enter(s->comm, s->rows, w->mine, w->held));
+  amped_trace_end();
+  amped_trace_end();
+  w->out->times.start = amped_time() - loaded;
+  w->out->load_sec = amped_time() - began;
+  return AMPED_OK;
+}
+
+/* Collective; the status is agreed. */
+static amped_status learn(work *w, int growing) {
+  const amped_stream *s = w->s;
+  AMPED_TRY(load(w, growing));
+  AMPED_TRY(find_errors(w, false, &w->out->before));
+  if (w->out->learnt > 0)
+    AMPED_TRY(fit(w));
+  AMPED_TRY(find_errors(w, false, &w->out->after));
+  AMPED_TRY(find_errors(w, true, &w->out->held_after));
+  const double learnt = amped_time();
+  amped_trace_begin(AMPED_PHASE_ROWS, AMPED_NO_NUMBER);
+  const amped_status status = amped_comm_agree(s->comm, find_change(w));
+  amped_trace_end();
+  w->out->times.end = amped_time() - learnt;
+  return status;
+}
+
+amped_status amped_stream_learn(const amped_stream *stream, amped_input *batch, int growing,
+                                amped_learnt *out) {
+  work w = {.s = stream, .input = batch, .out = out};
+  memset(out, 0, sizeof *out);
+  memcpy(w.old_dims, stream->rows->dims, sizeof w.old_dims);
+  const amped_status status = learn(&w, growing);
+  const double learnt = amped_time();
+  amped_trace_begin(AMPED_PHASE_FREE, AMPED_NO_NUMBER);
+  amped_stream_batch_destroy(w.batch);
+  amped_sptensor_free(&w.some);
+  amped_free(w.held);
+  amped_stream_entries_free(stream->comm, &w.dealt);
+  amped_trace_end();
+  out->times.end += amped_time() - learnt;
+  return status;
+}
+
+amped_status amped_stream_errors(const amped_stream *stream, const amped_sptensor *entries,
+                                 amped_errors *out) {
+  amped_sptensor dealt;
+  const amped_sptensor *mine = NULL;
+  AMPED_TRY(amped_stream_entries_deal(stream->comm, entries, &dealt, &mine));
+  amped_status status = amped_stream_entries_enter(stream->comm, stream->rows, mine, NULL);
+  if (status == AMPED_OK)
+    status = amped_stream_entries_errors(stream->comm, stream->rows, stream->head, false, out);
+  amped_stream_entries_free(stream->comm, &dealt);
+  return status;
+}
