@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -340,6 +341,8 @@ static void child(const subject *s, int answers) {
   verdict v;
   amped_hdf5 file;
   memset(&v, 0, sizeof v);
+  (void)prctl(PR_SET_PDEATHSIG,
+              SIGKILL); /* it shares the parent's locks, and must not outlive it */
   confine(s->stamp.bytes);
   omp_set_num_threads(1); /* a fork does not copy the parent's threads */
   amped_status_clear();

@@ -71,6 +71,7 @@ killed() {
     sleep "0.$(printf '%02d' "$drawn")"
     kill -KILL $victim 2>/dev/null
     wait $victim 2>/dev/null
+    sleep 0.1 # children of the victim, which have its lock open, end with it
     expect 0 "" "$amped" "$@"
     same "files after kill $again of $*" "$(ls -A | grep -v "^c.h5.prev$" | tr '\n' ' ')" "$files "
   done
