@@ -188,11 +188,32 @@ done:
 
 /* ---- the output ----------------------------------------------------------------------------- */
 
+/* Text of numbers holds the numbers of the model's indices. Labels of the cells have numbers of
+ * their own, by their order in the file: these are no indices of the model. */
+static amped_status check_numbers(const job *j) {
+  char name[80];
+  for (int m = 0; m < j->cells.order && j->out == AMPED_FORMAT_TNS; m++)
+    if (j->cells.labels[m].count > 0 && (j->k.labels[m].count > 0 || j->cold[m] > 0))
+      return amped_error(
+          AMPED_USAGE, j->o->output,
+          "%s of %s has labels, which text of numbers cannot hold; name a table, such "
+          "as OUT.csv",
+          amped_format_mode(name, sizeof name, m, &j->cells.labels[m]), name_of(j));
+  return AMPED_OK;
+}
+
 /* Restore the cells as they were read. A mode without labels gets the model's, if the model has all
- * its indices and the labels are not just numbers. */
+ * its indices and the labels are not just numbers. In text, labels that are indices are indices. */
 static amped_status dress_cells(job *j) {
   amped_sptensor *t = &j->cells;
+  AMPED_TRY(check_numbers(j));
   for (int m = 0; m < t->order; m++) {
+    if (j->out == AMPED_FORMAT_TNS && t->labels[m].count > 0) {
+      amped_labels_free(&t->labels[m]);
+      t->labels[m].from_zero = j->k.labels[m].from_zero;
+      t->dims[m] = j->k.dims[m];
+      continue;
+    }
     uint64_t *translated = t->indices[m];
     t->indices[m] = j->own[m];
     j->own[m] = translated;

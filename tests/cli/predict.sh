@@ -148,4 +148,19 @@ model = Model("t.cpd.h5")
 print(np.sqrt(np.mean([(model.value(c) - x) ** 2 for c, x in zip(cells, values)])))
 PY
 close "rmse of a decomposition" "$(field rmse cpd.json)" "$("$python" cpd.py "$here")" 1e-12
+# Text has the model's indices: labels of the cells are no indices, unless the model has indices alone.
+printf '10 5 1 2\n20 7 1 3\n10 7 2 4\n30 5 2 1\n20 5 3 5\n' >ids.tns
+printf 'u,i,t\n20,5,1\n30,5,2\n' >ids.csv
+for base in 0 1; do
+  expect 0 "" on 1 complete ids.tns --index-base=$base --rank=1 --holdout=0 --reg=0.1 -q -o ids.h5 --overwrite
+  expect 0 "" "$amped" predict ids.h5 ids.csv -o ids.out.tns --overwrite
+  same "indices in text, base $base" "$(grep -v '^#' ids.out.tns | cut -d' ' -f1-3 | tr '\n' ',')" "20 5 1,30 5 2,"
+  expect 0 "rmse  *0$" "$amped" predict ids.h5 ids.out.tns
+done
+expect 0 "" "$amped" convert ids.tns ids.compact.h5 --compact -q
+expect 0 "" on 1 complete ids.compact.h5 --rank=1 --holdout=0 --reg=0.1 -q -o compact.h5
+expect 0 "" "$amped" predict compact.h5 ids.tns -o same.tns
+same "ids in text" "$(grep -v '^#' same.tns | cut -d' ' -f1-3 | tr '\n' ',')" "10 5 1,20 7 1,10 7 2,30 5 2,20 5 3,"
+expect 2 "mode 1 (u) of ids.csv has labels, which text of numbers cannot hold" "$amped" predict compact.h5 ids.csv -o none.tns
+absent none.tns
 finish
