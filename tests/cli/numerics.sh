@@ -319,4 +319,17 @@ if test -f "$data/matmul-222.tns.gz"; then
 else
   echo "skipped: no real tensors (set AMPED_DATA to their folder)"
 fi
+# Values with a large offset: ALS in double does not resolve two components, ends below a fit that it had, and says so.
+awk 'BEGIN { srand(7)
+  for (i = 1; i <= 10; i++) for (r = 1; r <= 2; r++) { a[i, r] = rand(); b[i, r] = rand(); c[i, r] = rand() }
+  for (i = 1; i <= 10; i++) for (j = 1; j <= 9; j++) for (k = 1; k <= 8; k++)
+    printf "%d %d %d %.17g\n", i, j, k, 1e6 + a[i, 1] * b[j, 1] * c[k, 1] + a[i, 2] * b[j, 2] * c[k, 2] }' >offset.tns
+fell=0
+for seed in 1 2 3; do
+  expect 0 "" on 2 offset.tns --rank=2 --precision=double --seed=$seed --nowrite --json=run.json
+  tr ',{' '\n\n' <run.json | sed -n 's/^"fit"://p' | awk '{ if ($1 > most) most = $1; last = $1 } END { exit !(most - last > 1e-6) }' && low=1 || low=0
+  same "a warning of the fall, seed $seed" "$(grep -c 'the fit fell from' err)" $low
+  fell=$((fell + low))
+done
+test $fell -gt 0 && pass || fail "no fit fell: the warning was not seen"
 finish
