@@ -341,8 +341,7 @@ static void child(const subject *s, int answers) {
   verdict v;
   amped_hdf5 file;
   memset(&v, 0, sizeof v);
-  (void)prctl(PR_SET_PDEATHSIG,
-              SIGKILL); /* it shares the parent's locks, and must not outlive it */
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a child has the parent's locks, and ends with it */
   confine(s->stamp.bytes);
   omp_set_num_threads(1); /* a fork does not copy the parent's threads */
   amped_status_clear();

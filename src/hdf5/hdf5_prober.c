@@ -42,8 +42,7 @@ static void serve(int fd, amped_hdf5_look *look) {
   static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
   char path[PATH_MAX + 1];
   ssize_t n = 0;
-  (void)prctl(PR_SET_PDEATHSIG,
-              SIGKILL); /* it shares the parent's locks, and must not outlive it */
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a child has the parent's locks, and ends with it */
   for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
     (void)signal(ignored[i], SIG_IGN);
   while ((n = receive(fd, path, sizeof path - 1)) > 0) {
