@@ -12,8 +12,11 @@ fi
 
 # Sentences.
 # shellcheck disable=SC2046
-expect 0 "" "$python" "$here/prose.py" README.md CONTRIBUTING.md docs/*.md docs/decisions/*.md \
-  $(find src cuda -name "*.[ch]" -o -name "*.cu" -o -name "*.cuh")
+sentences() {
+  "$python" "$here/prose.py" README.md CONTRIBUTING.md docs/*.md docs/decisions/*.md \
+    $(find src cuda -name "*.[ch]" -o -name "*.cu" -o -name "*.cuh")
+}
+expect 0 "" sentences
 
 # at_most LINES PAGE: a page that is read from top to bottom.
 at_most() {
