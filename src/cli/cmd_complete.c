@@ -591,7 +591,7 @@ static amped_status lock(job *j) {
 static amped_status check_repeats(const job *j) {
   const char *path = j->o->args[0];
   const amped_duplicates d = amped_session_info(j->session)->duplicates;
-  const bool column = j->of_weights.weights != NULL && j->of_weights.reads_weights;
+  const bool column = j->of_weights.reads_weights;
   amped_status status = AMPED_OK;
   if (d == AMPED_DUPLICATES_KEEP && (j->weights != NULL || j->o->complete.implicit > 0.0))
     status =

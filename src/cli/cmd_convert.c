@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <omp.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -186,19 +187,15 @@ static void renumber(const void *context, amped_sptensor *t) {
 static amped_status sort_labels(amped_external_sort *x, amped_sptensor *t) {
   static const char *const kinds[] = {"texts", "numbers", "dates", "times"};
   numbering n = {{NULL}};
-  bool guess = false;
+  char where[32];
   amped_status status = AMPED_OK;
   for (int m = 0; m < t->order; m++) {
     amped_labels *labels = &t->labels[m];
     if (labels->count == 0)
       continue;
     AMPED_GO(done, amped_alloc(&n.places[m], labels->count, sizeof **n.places, "labels"));
-    AMPED_GO(done, amped_label_order_is_guess(labels, &guess));
-    if (guess)
-      amped_warn(
-          "mode %d: no label shows which number is the day: they are taken as month/day/year; "
-          "if that is wrong, write them as year-month-day",
-          m + 1);
+    (void)snprintf(where, sizeof where, "mode %d", m + 1);
+    AMPED_GO(done, amped_label_order_warn(labels, where, ""));
     AMPED_GO(done, amped_label_sort(labels, n.places[m]));
     amped_say("mode %d: labels sorted as %s", m + 1, kinds[amped_label_kind_of(labels)]);
   }

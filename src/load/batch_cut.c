@@ -96,6 +96,7 @@ static uint64_t box_of(const amped_boxes *b, const uint64_t *index) {
 static amped_status find_order(const amped_batch_cut *c, uint64_t **order) {
   const amped_labels *labels = &c->labels[c->mode];
   char name[80];
+  char of[96];
   bool same = true;
   *order = NULL;
   if (labels->count == 0)
@@ -104,13 +105,8 @@ static amped_status find_order(const amped_batch_cut *c, uint64_t **order) {
     amped_warn("%s: labels of %s are not numbers, dates or times: batches come in alphabetical "
                "order, which may not be the order of time",
                amped_input_path(c->input), amped_format_mode(name, sizeof name, c->mode, labels));
-  bool guess = false;
-  AMPED_TRY(amped_label_order_is_guess(labels, &guess));
-  if (guess)
-    amped_warn(
-        "%s: no label of %s shows which number is the day: they are taken as month/day/year; "
-        "if that is wrong, write them as year-month-day",
-        amped_input_path(c->input), amped_format_mode(name, sizeof name, c->mode, labels));
+  (void)snprintf(of, sizeof of, " of %s", amped_format_mode(name, sizeof name, c->mode, labels));
+  AMPED_TRY(amped_label_order_warn(labels, amped_input_path(c->input), of));
   AMPED_TRY(amped_alloc(order, labels->count, sizeof **order, "the order of labels"));
   amped_status status = amped_label_order(labels, *order);
   for (uint64_t k = 0; k < labels->count && same && status == AMPED_OK; k++)

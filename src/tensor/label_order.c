@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 
 /* Bytes of a text buffer: longer than any number, date or time. */
@@ -344,6 +345,16 @@ amped_status amped_label_order_is_guess(const amped_labels *labels, bool *guess)
   for (uint64_t i = 1; i < labels->count && both; i++)
     *guess = *guess || readings[i].day_first < readings[i - 1].day_first;
   amped_free(readings);
+  return AMPED_OK;
+}
+
+amped_status amped_label_order_warn(const amped_labels *labels, const char *where, const char *of) {
+  bool guess = false;
+  AMPED_TRY(amped_label_order_is_guess(labels, &guess));
+  if (guess)
+    amped_warn("%s: no label%s shows which number is the day: they are taken as month/day/year; if "
+               "that is wrong, write them as year-month-day",
+               where, of);
   return AMPED_OK;
 }
 

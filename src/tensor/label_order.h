@@ -25,6 +25,10 @@ amped_label_kind amped_label_kind_of(const amped_labels *labels);
  * two orders differ. */
 amped_status amped_label_order_is_guess(const amped_labels *labels, bool *guess);
 
+/* Warn if the order is a guess: "WHERE: no labelOF shows which number is the day". of: "", or such
+ * as " of mode 3". */
+amped_status amped_label_order_warn(const amped_labels *labels, const char *where, const char *of);
+
 /* order[k] = the number of the label that comes k-th, for k < labels->count. */
 amped_status amped_label_order(const amped_labels *labels, uint64_t *order);
 

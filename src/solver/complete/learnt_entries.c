@@ -84,12 +84,17 @@ static void share_hashes(const amped_comm *comm, const amped_entry_set *set, par
   }
 }
 
+/* Place of the first entry with this hash, in order of hashes; p->count: there is none. */
+static uint64_t find_hash(const part *p, uint64_t hash) {
+  if (!(p->filter[hash % FILTER_BITS / 64] >> hash % 64 & 1))
+    return p->count;
+  const uint64_t at = amped_sort_find(p->hashes, p->count, hash);
+  return at < p->count && p->hashes[at] == hash ? at : p->count;
+}
+
 /* Add to the entries with this hash. */
 static void mark(part *p, uint64_t hash, uint64_t what_is_found) {
-  if (!(p->filter[hash % FILTER_BITS / 64] >> hash % 64 & 1))
-    return;
-  for (uint64_t at = amped_sort_find(p->hashes, p->count, hash);
-       at < p->count && p->hashes[at] == hash; at++)
+  for (uint64_t at = find_hash(p, hash); at < p->count && p->hashes[at] == hash; at++)
     p->found[p->numbers[at]] += what_is_found;
 }
 
@@ -187,14 +192,6 @@ static bool has_rows(const amped_entry_set *set, uint64_t i) {
   return all;
 }
 
-/* True if an entry of the part has this hash. */
-static bool has_hash(const part *p, uint64_t hash) {
-  if (!(p->filter[hash % FILTER_BITS / 64] >> hash % 64 & 1))
-    return false;
-  const uint64_t at = amped_sort_find(p->hashes, p->count, hash);
-  return at < p->count && p->hashes[at] == hash;
-}
-
 /* Collective; the status is agreed. found = [set->count], true for entries whose cell `other` has.
  */
 static amped_status find_common(const amped_context *context, const amped_entry_set *set,
@@ -204,8 +201,8 @@ static amped_status find_common(const amped_context *context, const amped_entry_
     share_hashes(context->comm, other, p);
     AMPED_TRY(amped_comm_agree(context->comm, sort_hashes(p)));
     for (uint64_t i = 0; i < set->count; i++)
-      found[i] =
-          found[i] || (has_rows(set, i) && has_hash(p, hash_of(set->order, set->positions, i)));
+      found[i] = found[i] || (has_rows(set, i) &&
+                              find_hash(p, hash_of(set->order, set->positions, i)) < p->count);
   }
   return AMPED_OK;
 }
