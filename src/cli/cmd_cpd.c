@@ -244,31 +244,6 @@ static void note_degeneracy(const job *j, const double *weights, const amped_deg
             a < b ? a : b, a < b ? b : a, d->congruence);
 }
 
-/* Largest fall of the fit that rounding explains, in floats and in doubles. */
-#define FALL_FLOAT 1e-3
-#define FALL_DOUBLE 1e-6
-
-/* Warn if plain ALS ends below a fit that it had. Its sweeps never lower the fit but by rounding,
- * which is large if components are nearly parallel: the normal equations then do not resolve them.
- */
-static void warn_of_fall(const job *j, const amped_solver_result *result) {
-  const amped_cpd_options *o = &j->o->cpd;
-  const double limit = j->session->plan.value_type == AMPED_F64 ? FALL_DOUBLE : FALL_FLOAT;
-  uint64_t best = 0;
-  if (o->method != AMPED_CPD_ALS || o->accelerate != AMPED_ACCELERATE_NONE ||
-      amped_row_rule_penalises(&o->rule) || result->sweeps == 0)
-    return;
-  for (uint64_t i = 1; i < result->sweeps; i++)
-    best = result->history[i] > result->history[best] ? i : best;
-  const double last = result->history[result->sweeps - 1];
-  if (result->history[best] - last > limit)
-    amped_warn(
-        "the fit fell from %.8f in sweep %" PRIu64 " to %.8f, by rounding: components are nearly "
-        "parallel, as in values with a large offset; subtract the mean of the values, or use "
-        "fewer components or --nonnegative",
-        result->history[best], best + 1, last);
-}
-
 static void say_end(const job *j, const amped_solver_result *result, double corcondia,
                     const char *path) {
   const amped_sweep_times *t = &result->times;
@@ -337,7 +312,6 @@ static amped_status tell_end(job *j, const amped_start *best, double corcondia,
   const amped_sweep_times *t = &result->times;
   say_end(j, result, corcondia, path);
   note_degeneracy(j, result->weights, degeneracy);
-  warn_of_fall(j, result);
   if (j->session->json == NULL)
     return AMPED_OK;
   return amped_json_line(

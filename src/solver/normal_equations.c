@@ -33,37 +33,43 @@ static void mirror(int ncomps, double *a) {
       a[i * n + j] = a[j * n + i];
 }
 
-/* p = pseudo-inverse of v. Eigenvalues below `least` times the largest count as zero; *truncated
- * becomes true if there is one. keep, unless NULL, = projection on their eigenvectors; the caller
- * sets it to zeros before. */
-static amped_status spectral_inverse(int ncomps, double least, const double *v, double *p,
-                                     double *keep, bool *truncated) {
+/* v = sum of w[k] q_k q_k^T, with w ascending; row k of q is the eigenvector q_k. */
+static amped_status find_spectrum(int ncomps, const double *v, double *q, double *w) {
   amped_status status = AMPED_OK;
   size_t n = (size_t)ncomps;
   int info = 0;
   int lwork = 1 + 6 * ncomps + 2 * ncomps * ncomps;
   int liwork = 3 + 5 * ncomps;
-  double *q = NULL;
-  double *w = NULL;
   double *work = NULL;
   int *iwork = NULL;
-  AMPED_GO(done, amped_alloc(&q, n * n, sizeof *q, "eigenvectors"));
-  AMPED_GO(done, amped_alloc(&w, n, sizeof *w, "eigenvalues"));
   AMPED_GO(done, amped_alloc(&work, (uint64_t)lwork, sizeof *work, "an eigenvalue workspace"));
   AMPED_GO(done, amped_alloc(&iwork, (uint64_t)liwork, sizeof *iwork, "an eigenvalue workspace"));
   memcpy(q, v, n * n * sizeof *q);
   dsyevd_("V", "L", &ncomps, q, &ncomps, w, work, &lwork, iwork, &liwork, &info);
-  if (info != 0) {
+  if (info != 0)
     status = amped_error(AMPED_FAILED, NULL,
                          "the eigenvalues of a %d x %d gram matrix did not converge (LAPACK dsyevd "
                          "info %d); try another --seed or fewer components",
                          ncomps, ncomps, info);
-    goto done;
-  }
-  /* p = Q diag(1/w) Q^T over the resolved eigenvalues. Here the rows of q are the eigenvectors. */
+done:
+  amped_free(iwork);
+  amped_free(work);
+  return status;
+}
+
+static bool is_resolved(int ncomps, double least, const double *w, size_t k) {
+  return w[k] > least * w[ncomps - 1];
+}
+
+/* p = pseudo-inverse of v without the eigenvalues that `least` does not resolve; *truncated becomes
+ * true if there is one. keep, unless NULL, = projection on their eigenvectors; the caller sets it
+ * to zeros before. */
+static void spectral_inverse(int ncomps, double least, const double *q, const double *w, double *p,
+                             double *keep, bool *truncated) {
+  size_t n = (size_t)ncomps;
   memset(p, 0, n * n * sizeof *p);
   for (size_t k = 0; k < n; k++) {
-    const bool resolved = w[k] > least * w[n - 1];
+    const bool resolved = is_resolved(ncomps, least, w, k);
     if (resolved)
       cblas_dsyr(CblasColMajor, CblasLower, ncomps, 1.0 / w[k], q + k * n, 1, p, ncomps);
     else if (keep != NULL)
@@ -73,12 +79,6 @@ static amped_status spectral_inverse(int ncomps, double least, const double *v, 
   mirror(ncomps, p);
   if (keep != NULL)
     mirror(ncomps, keep);
-done:
-  amped_free(iwork);
-  amped_free(work);
-  amped_free(w);
-  amped_free(q);
-  return status;
 }
 
 /* The Frobenius norm: at least the largest eigenvalue, and at most sqrt(ncomps) times it. */
@@ -132,42 +132,138 @@ static double least_of(int ncomps, amped_vtype precision) {
   return ncomps * (precision == AMPED_F32 ? FLT_EPSILON : DBL_EPSILON);
 }
 
-/* Invert v into p by Cholesky of the scaled matrix. If it is not well conditioned, use eigenvalues:
- * of the scaled matrix if `keep` is given, else of v. The caller sets keep to zeros before. */
-static amped_status invert(int ncomps, double least, const double *v, double *p, double *keep,
-                           bool *truncated) {
-  size_t n = (size_t)ncomps;
-  bool conditioned = false;
-  double *scale = NULL;
-  double *unit = NULL;
-  amped_status status = amped_gram_check(ncomps, v);
-  AMPED_GO(done, status);
-  AMPED_GO(done, amped_alloc(&scale, n, sizeof *scale, "a workspace"));
-  AMPED_GO(done, amped_alloc(&unit, n * n, sizeof *unit, "a workspace"));
-  unit_scale(ncomps, v, scale);
-  scale_both(ncomps, scale, v, unit);
-  cholesky_inverse(ncomps, least, unit, p, &conditioned);
-  if (!conditioned)
-    AMPED_GO(done, spectral_inverse(ncomps, least, keep != NULL ? unit : v, p, keep, truncated));
-  if (conditioned || keep != NULL)
-    scale_both(ncomps, scale, p, p);
-  for (size_t i = 0; keep != NULL && i < n; i++)
-    for (size_t j = 0; j < n; j++)
-      keep[i * n + j] = keep[i * n + j] / scale[i] * scale[j];
-done:
-  amped_free(unit);
-  amped_free(scale);
-  return status;
+/* A gram matrix scaled to a diagonal of about 1, its inverse by Cholesky, and, if that is not well
+ * conditioned, eigenvalues. */
+typedef struct inversion {
+  double *scale, *unit; /* unit = v, scaled on both sides */
+  double *q, *w;        /* eigenvectors and eigenvalues, of unit or of v */
+  bool conditioned;     /* by Cholesky; then there are no eigenvalues */
+} inversion;
+
+static void release(inversion *i) {
+  amped_free(i->scale);
+  amped_free(i->unit);
+  amped_free(i->q);
+  amped_free(i->w);
+}
+
+/* p = inverse of v by Cholesky if the condition is below 1 / least; else find the eigenvalues, of
+ * the scaled matrix if `scaled`, else of v. */
+static amped_status begin(inversion *i, int ncomps, double least, bool scaled, const double *v,
+                          double *p) {
+  const uint64_t n = (uint64_t)ncomps;
+  AMPED_TRY(amped_gram_check(ncomps, v));
+  AMPED_TRY(amped_alloc(&i->scale, n, sizeof *i->scale, "a workspace"));
+  AMPED_TRY(amped_alloc(&i->unit, n * n, sizeof *i->unit, "a workspace"));
+  unit_scale(ncomps, v, i->scale);
+  scale_both(ncomps, i->scale, v, i->unit);
+  cholesky_inverse(ncomps, least, i->unit, p, &i->conditioned);
+  if (i->conditioned) {
+    scale_both(ncomps, i->scale, p, p);
+    return AMPED_OK;
+  }
+  AMPED_TRY(amped_alloc(&i->q, n * n, sizeof *i->q, "eigenvectors"));
+  AMPED_TRY(amped_alloc(&i->w, n, sizeof *i->w, "eigenvalues"));
+  return find_spectrum(ncomps, scaled ? i->unit : v, i->q, i->w);
+}
+
+/* p and keep of the scaled matrix, scaled back. */
+static void find_inverse(const inversion *i, int ncomps, double least, double *p, double *keep,
+                         bool *singular) {
+  const size_t n = (size_t)ncomps;
+  spectral_inverse(ncomps, least, i->q, i->w, p, keep, singular);
+  scale_both(ncomps, i->scale, p, p);
+  for (size_t r = 0; r < n; r++)
+    for (size_t s = 0; s < n; s++)
+      keep[r * n + s] = keep[r * n + s] / i->scale[r] * i->scale[s];
 }
 
 amped_status amped_inverse(int ncomps, amped_vtype precision, const double *v, double *p,
                            double *keep, bool *singular) {
+  const double least = least_of(ncomps, precision);
+  inversion i = {.conditioned = false};
   *singular = false;
   memset(keep, 0, (size_t)ncomps * (size_t)ncomps * sizeof *keep);
-  return invert(ncomps, least_of(ncomps, precision), v, p, keep, singular);
+  const amped_status status = begin(&i, ncomps, least, true, v, p);
+  if (status == AMPED_OK && !i.conditioned)
+    find_inverse(&i, ncomps, least, p, keep, singular);
+  release(&i);
+  return status;
 }
 
 amped_status amped_pseudo_inverse(int ncomps, amped_vtype precision, const double *v, double *p,
                                   bool *truncated) {
-  return invert(ncomps, least_of(ncomps, precision), v, p, NULL, truncated);
+  const double least = least_of(ncomps, precision);
+  inversion i = {.conditioned = false};
+  const amped_status status = begin(&i, ncomps, least, false, v, p);
+  if (status == AMPED_OK && !i.conditioned)
+    spectral_inverse(ncomps, least, i.q, i.w, p, NULL, truncated);
+  release(&i);
+  return status;
+}
+
+/* --- row matrices ----------------------------------------------------------------------------- */
+
+/* A product with p has errors of DBL_EPSILON divided by the smallest eigenvalue, relative to the
+ * largest; rounding of MTTKRP's rows has DBL_EPSILON divided by its root. From this eigenvalue on,
+ * the product's error is at most sqrt(DBL_EPSILON), the largest that MTTKRP's can be. */
+static const double product_least = 1.5e-8; /* sqrt(DBL_EPSILON) */
+
+static bool is_turned(const inversion *i, int ncomps, double least) {
+  for (size_t k = 0; k < (size_t)ncomps; k++)
+    if (is_resolved(ncomps, least, i->w, k))
+      return !is_resolved(ncomps, product_least, i->w, k);
+  return false;
+}
+
+/* p = S Q / w and keep = Q / S: coordinates of the new rows for the eigenvectors that v resolves,
+ * of the old rows for the others. turn = Q^T S brings coordinates back. S scales; Q has the
+ * eigenvectors as columns. */
+static void find_turned(const inversion *i, double least, amped_row_matrices *a) {
+  const size_t n = (size_t)a->ncomps;
+  for (size_t k = 0; k < n; k++) {
+    const bool resolved = is_resolved(a->ncomps, least, i->w, k);
+    for (size_t r = 0; r < n; r++) {
+      const double x = i->q[k * n + r];
+      a->p[r * n + k] = resolved ? x * i->scale[r] / i->w[k] : 0.0;
+      a->keep[r * n + k] = resolved ? 0.0 : x / i->scale[r];
+      a->turn[k * n + r] = x * i->scale[r];
+    }
+    a->keeps = a->keeps || !resolved;
+  }
+}
+
+amped_status amped_row_matrices_find(amped_row_matrices *a, amped_vtype precision,
+                                     const double *v) {
+  const double least = least_of(a->ncomps, precision);
+  inversion i = {.conditioned = false};
+  a->keeps = a->turns = false;
+  memset(a->keep, 0, (size_t)a->ncomps * (size_t)a->ncomps * sizeof *a->keep);
+  const amped_status status = begin(&i, a->ncomps, fmax(least, product_least), true, v, a->p);
+  if (status == AMPED_OK && !i.conditioned) {
+    a->turns = is_turned(&i, a->ncomps, least);
+    if (a->turns)
+      find_turned(&i, least, a);
+    else
+      find_inverse(&i, a->ncomps, least, a->p, a->keep, &a->keeps);
+  }
+  release(&i);
+  return status;
+}
+
+amped_status amped_row_matrices_create(int ncomps, amped_row_matrices *a) {
+  const uint64_t n = (uint64_t)ncomps;
+  *a = (amped_row_matrices){.ncomps = ncomps};
+  AMPED_TRY(amped_alloc(&a->p, n * n, sizeof *a->p, "a matrix of row updates"));
+  AMPED_TRY(amped_alloc(&a->keep, n * n, sizeof *a->keep, "a matrix of row updates"));
+  AMPED_TRY(amped_alloc(&a->turn, n * n, sizeof *a->turn, "a matrix of row updates"));
+  return amped_calloc(&a->zero, n * n, sizeof *a->zero, "a matrix of row updates");
+}
+
+void amped_row_matrices_free(amped_row_matrices *a) {
+  amped_free(a->p);
+  amped_free(a->keep);
+  amped_free(a->turn);
+  amped_free(a->zero);
+  *a = (amped_row_matrices){.ncomps = 0};
 }

@@ -43,4 +43,29 @@ amped_status amped_inverse(int ncomps, amped_vtype precision, const double *v, d
 amped_status amped_pseudo_inverse(int ncomps, amped_vtype precision, const double *v, double *p,
                                   bool *truncated);
 
+/* The matrices of an update, in one product or in two:
+ *
+ *   new rows = MTTKRP's rows * p + old rows * keep                      (turns is false)
+ *   coordinates = MTTKRP's rows * p + old rows * keep, and
+ *   new rows = coordinates * turn                                       (turns is true)
+ *
+ * Without turns, p and keep are as above. A product with p rounds by DBL_EPSILON times the
+ * condition of v, relative to the tensor. If that is above sqrt(DBL_EPSILON), as for values with a
+ * large offset in double, the coordinates in v's eigenvectors come first: then an eigenvalue of x
+ * times the largest brings an error of DBL_EPSILON / sqrt(x) only. In float this never happens,
+ * because v does not resolve such eigenvalues. */
+typedef struct amped_row_matrices {
+  int ncomps;
+  double *p, *keep, *turn;
+  double *zero; /* for the second product: MTTKRP's rows take no part in it */
+  bool keeps;   /* keep is not zero: v is singular, or does not resolve an eigenvalue */
+  bool turns;
+} amped_row_matrices;
+
+amped_status amped_row_matrices_create(int ncomps, amped_row_matrices *matrices);
+void amped_row_matrices_free(amped_row_matrices *matrices);
+/* Returns AMPED_FAILED if v is not finite. */
+amped_status amped_row_matrices_find(amped_row_matrices *matrices, amped_vtype precision,
+                                     const double *v);
+
 #endif

@@ -177,11 +177,11 @@ void amped_ruled_rows_prepare(amped_ruled_rows *r, int mode, double *v) {
   }
 }
 
-void amped_ruled_rows_drop(const amped_ruled_rows *r, double *p) {
+void amped_ruled_rows_drop(const amped_ruled_rows *r, double *matrix) {
   const int n = r->context->plan->ncomps;
   for (int c = 0; c < n; c++)
-    if (r->gone[c])
-      p[c * n + c] = 0.0;
+    for (int i = 0; r->gone[c] && i < n; i++)
+      matrix[i * n + c] = 0.0;
 }
 
 static amped_row_descent descent_of(const amped_ruled_rows *r, int mode, const double *v) {

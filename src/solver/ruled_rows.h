@@ -29,8 +29,8 @@ amped_status amped_ruled_rows_begin(amped_ruled_rows *ruled, bool is_start);
 
 /* Before mode's update: add the penalties to v, the Hadamard product of the other grams. */
 void amped_ruled_rows_prepare(amped_ruled_rows *ruled, int mode, double *v);
-/* Remove components that are gone from p, v's inverse. */
-void amped_ruled_rows_drop(const amped_ruled_rows *ruled, double *p);
+/* Set the columns of components that are gone to 0 in the matrix from which new rows come. */
+void amped_ruled_rows_drop(const amped_ruled_rows *ruled, double *matrix);
 /* Make rows first .. end of this rank's block new, by row descent. v: as prepared. */
 amped_status amped_ruled_rows_descend(amped_ruled_rows *ruled, int mode, uint64_t first,
                                       uint64_t end, const double *v, amped_row_sums *sums);

@@ -19,14 +19,12 @@ typedef struct als {
   amped_solver_result *result;
   double *grams[AMPED_MAX_ORDER]; /* grams of unit columns after the mode's update; then <X, M> */
   double *v;                      /* Hadamard product of grams */
-  double *p;                      /* inverse of v; keep: matrix by which old rows stay */
-  double *keep;
-  bool singular;       /* keep is not zero */
-  double *scale;       /* [ncomps] */
-  double inner;        /* <X, M> of the mode that was updated last */
-  amped_row_sums sums; /* sums over this rank's rows of the current mode */
-  amped_status own;    /* this rank's first failure on which the ranks have not agreed yet */
-  bool failed;         /* the ranks have agreed on a failure */
+  amped_row_matrices matrices;    /* matrices of the current mode's update */
+  double *scale;                  /* [ncomps] */
+  double inner;                   /* <X, M> of the mode that was updated last */
+  amped_row_sums sums;            /* sums over this rank's rows of the current mode */
+  amped_status own; /* this rank's first failure on which the ranks have not agreed yet */
+  bool failed;      /* the ranks have agreed on a failure */
   amped_fit fit;
   amped_acceleration *acceleration; /* NULL: none */
   const amped_row_rule *rule;
@@ -39,8 +37,7 @@ static amped_status allocate(als *a) {
   for (int m = 0; m < a->context->plan->order; m++)
     AMPED_TRY(amped_alloc(&a->grams[m], n * n + 1, sizeof(double), "a gram matrix"));
   AMPED_TRY(amped_alloc(&a->v, n * n, sizeof(double), "a gram matrix"));
-  AMPED_TRY(amped_alloc(&a->p, n * n, sizeof(double), "a gram matrix"));
-  AMPED_TRY(amped_alloc(&a->keep, n * n, sizeof(double), "a gram matrix"));
+  AMPED_TRY(amped_row_matrices_create(a->context->plan->ncomps, &a->matrices));
   return amped_alloc(&a->scale, n, sizeof(double), "the weights");
 }
 
@@ -48,8 +45,7 @@ static void release(als *a) {
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_free(a->grams[m]);
   amped_free(a->v);
-  amped_free(a->p);
-  amped_free(a->keep);
+  amped_row_matrices_free(&a->matrices);
   amped_free(a->scale);
 }
 
@@ -98,24 +94,25 @@ static amped_status find_fit(als *a, amped_sweep *s) {
   return amped_fit_check("the fit", part, "sweep", s->number);
 }
 
-/* Find the matrices of the row update: new rows = MTTKRP's rows * p + old rows * keep. keep has the
- * part that V does not resolve, and includes the weights, because old rows have unit columns.
- * Before the first update there is no model: all weights are 0. */
+/* Find the matrices of the row update. keep has the part that V does not resolve, and includes the
+ * weights, because old rows have unit columns. Before the first update there is no model: all
+ * weights are 0. */
 static amped_status invert(als *a, int mode) {
   const amped_plan *plan = a->context->plan;
   const size_t n = (size_t)plan->ncomps;
-  AMPED_TRY(amped_inverse(plan->ncomps, plan->value_type, a->v, a->p, a->keep, &a->singular));
+  amped_row_matrices *const x = &a->matrices;
+  AMPED_TRY(amped_row_matrices_find(x, plan->value_type, a->v));
   if (a->ruled != NULL)
-    amped_ruled_rows_drop(a->ruled, a->p);
+    amped_ruled_rows_drop(a->ruled, x->turns ? x->turn : x->p);
   for (size_t r = 0; r < n; r++)
     for (size_t s = 0; s < n; s++)
-      a->keep[r * n + s] *= a->result->weights[r];
-  if (a->singular && !a->result->singular)
+      x->keep[r * n + s] *= a->result->weights[r];
+  if (x->keeps && !a->result->singular)
     amped_warn(
         "mode %d: the gram matrix is singular (components are collinear or zero); directions that "
         "it does not determine stay unchanged, here and in later sweeps; try fewer components",
         mode + 1);
-  a->result->singular = a->result->singular || a->singular;
+  a->result->singular = a->result->singular || x->keeps;
   return AMPED_OK;
 }
 
@@ -135,15 +132,25 @@ static amped_status begin_mode(void *self, int mode) {
   return AMPED_OK;
 }
 
+/* Rows that solve made coordinates are turned by a second solve, in which the output takes no
+ * part. */
+static amped_status solve_rows(als *a, int mode, uint64_t first, uint64_t end) {
+  const amped_worker *worker = a->context->worker;
+  const amped_factor_ops *factors = worker->backend->factors;
+  const amped_row_matrices *x = &a->matrices;
+  AMPED_TRY(factors->solve(worker->factors, mode, first, end, x->p, x->keeps ? x->keep : NULL,
+                           x->turns ? NULL : &a->sums));
+  return x->turns ? factors->solve(worker->factors, mode, first, end, x->zero, x->turn, &a->sums)
+                  : AMPED_OK;
+}
+
 static amped_status make_rows(void *self, int mode, uint64_t first, uint64_t end) {
   als *a = self;
-  const amped_worker *worker = a->context->worker;
   amped_trace_begin(AMPED_PHASE_SOLVE, mode);
   if (amped_row_rule_descends(a->rule, mode))
     AMPED_TRY(amped_ruled_rows_descend(a->ruled, mode, first, end, a->v, &a->sums));
   else
-    AMPED_TRY(worker->backend->factors->solve(worker->factors, mode, first, end, a->p,
-                                              a->singular ? a->keep : NULL, &a->sums));
+    AMPED_TRY(solve_rows(a, mode, first, end));
   amped_trace_end();
   return AMPED_OK;
 }

@@ -238,6 +238,75 @@ START_TEST(collinear_columns_of_any_length_are_found) {
     ck_assert_double_eq_tol(vpv[i], v[i], 1e3 * n * DBL_EPSILON * lengths[i / n] * lengths[i % n]);
 }
 
+/* row = m and old times the matrices, in one product or in two. */
+static void apply(const amped_row_matrices *a, const double *m, const double *old, double *row) {
+  const int n = a->ncomps;
+  double coordinates[8];
+  for (int i = 0; i < n; i++) {
+    coordinates[i] = 0.0;
+    for (int k = 0; k < n; k++)
+      coordinates[i] += m[k] * a->p[k * n + i] + (a->keeps ? old[k] * a->keep[k * n + i] : 0.0);
+  }
+  for (int i = 0; i < n; i++) {
+    row[i] = a->turns ? 0.0 : coordinates[i];
+    for (int k = 0; a->turns && k < n; k++)
+      row[i] += m[k] * a->zero[k * n + i] + coordinates[k] * a->turn[k * n + i];
+  }
+}
+
+/* Columns of any length, of which two are nearly one: the residual of the normal equations is that
+ * of rounding, whatever the condition of v. A product with an inverse loses the condition. */
+START_TEST(rows_of_nearly_parallel_columns_solve_their_equations) {
+  enum { n = 5 };
+  static const struct {
+    double gap;
+    bool turns, keeps;
+  } cases[] = {
+      {.gap = 1e-2, .turns = false, .keeps = false}, {.gap = 1e-5, .turns = false, .keeps = false},
+      {.gap = 1e-9, .turns = true, .keeps = false},  {.gap = 1e-11, .turns = true, .keeps = false},
+      {.gap = 1e-13, .turns = true, .keeps = false}, {.gap = 0.0, .turns = false, .keeps = true}};
+  amped_row_matrices a;
+  check_ok(amped_row_matrices_create(n, &a));
+  for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
+    for (uint64_t seed = 0; seed < 20; seed++) {
+      double v[n * n];
+      double m[n];
+      double old[n];
+      double row[n];
+      make_gram(n, 9, seed, v);
+      for (int i = 0; i < n; i++)
+        v[4 * n + i] = v[i * n + 4] = (1.0 - cases[c].gap) * v[i * n + 1];
+      v[4 * n + 4] = v[n + 1];
+      for (int i = 0; i < n; i++) {
+        m[i] = 0.0;
+        old[i] = ldexp(amped_random_double(seed, 5, (uint64_t)i) - 0.5, -(int)(seed % 7) * i);
+        for (int k = 0; k < n; k++) /* of a row that least squares can reach */
+          m[i] += v[i * n + k] * (amped_random_double(seed, 6, (uint64_t)k) - 0.5);
+      }
+      for (int i = 0; i < n; i++) { /* lengths of columns */
+        m[i] = ldexp(m[i], (int)(seed % 7) * i);
+        for (int k = 0; k < n; k++)
+          v[i * n + k] = ldexp(v[i * n + k], (int)(seed % 7) * (i + k));
+      }
+      check_ok(amped_row_matrices_find(&a, AMPED_F64, v));
+      ck_assert_int_eq(a.turns, cases[c].turns);
+      ck_assert_int_eq(a.keeps, cases[c].keeps);
+      apply(&a, m, old, row);
+      for (int i = 0; i < n; i++) {
+        double left = -m[i];
+        double size = fabs(m[i]);
+        for (int k = 0; k < n; k++) {
+          left += v[i * n + k] * row[k];
+          size += fabs(v[i * n + k] * row[k]);
+        }
+        /* without turns: the condition below 1 / sqrt(eps) is lost */
+        const double unit = cases[c].turns ? DBL_EPSILON : DBL_EPSILON / fmax(cases[c].gap, 1e-2);
+        ck_assert_double_le(fabs(left), 64.0 * n * n * unit * size);
+      }
+    }
+  amped_row_matrices_free(&a);
+}
+
 START_TEST(zero_matrix_keeps_all) {
   double v[4] = {0.0, 0.0, 0.0, 0.0};
   double p[4];
@@ -274,5 +343,6 @@ START_TEST(hadamard_leaves_out_its_mode) {
 TESTING_MAIN("solve", inverse_of_a_definite_gram_is_its_inverse,
              singular_grams_get_the_pseudo_inverse, pseudo_inverse_is_that_of_the_matrix_as_it_is,
              what_rounding_would_drown_stays_as_it_is, no_update_raises_the_residual,
+             rows_of_nearly_parallel_columns_solve_their_equations,
              lengths_of_columns_do_not_matter, collinear_columns_of_any_length_are_found,
              zero_matrix_keeps_all, infinite_gram_is_an_error, hadamard_leaves_out_its_mode)
