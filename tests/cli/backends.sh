@@ -91,6 +91,11 @@ make_sparse() {
 make_wide() {
   "$amped" generate wide.h5 --dims=110x105x102 --nnz=2k --seed=4 -q || fail "generate wide.h5"
 }
+# A large offset beside a signal.
+make_offset() {
+  awk 'BEGIN { for (i = 1; i <= 10; i++) for (j = 1; j <= 9; j++) for (k = 1; k <= 8; k++)
+    printf "%d %d %d %.17g\n", i, j, k, 1e6 + cos(i) * sin(j) / k + j * k / (i + j) }' >offset.tns
+}
 make_dense() {
   "$amped" generate d.h5 --dense --dims=13x10x9 --planted=3 --noise=0.1 --type=double --seed=5 -q || fail "generate d.h5"
   "$amped" generate cube.h5 --dense --dims=7x6x5x8 --planted=3 --noise=0.1 --seed=6 -q || fail "generate cube.h5"
@@ -124,6 +129,11 @@ sorted() {
   done
   agree $rough four.h5 --iters=3 --tol=0 -q --overwrite --rank=5
   agree $exact four.h5 $run --rank=6
+  # Columns are nearly parallel: rows are made by two products, in one pass (R = 3) and by cuBLAS (R = 70).
+  make_offset
+  for r in 3 70; do
+    agree_in_json fit 1e-7 offset.tns $run --rank=$r --nowrite
+  done
   gpu_only=--tiles=1K
   agree $exact p.h5 $run --rank=4
 }
