@@ -64,12 +64,6 @@ static amped_status turn_round(uint64_t **rows, uint64_t count, uint64_t dim) {
   return AMPED_OK;
 }
 
-static bool has_numbers(const amped_labels *labels) {
-  uint64_t length = 0;
-  const char *text = amped_label(labels, 0, &length);
-  return amped_index_is_number(labels, text, length);
-}
-
 /* Match a mode in which only one model has labels. Numeric labels are indices of the other model.
  * Other labels are ignored: rows are matched by index. */
 static amped_status align_numbers(const amped_index_side *a, const amped_index_side *b, int mode,
@@ -77,7 +71,7 @@ static amped_status align_numbers(const amped_index_side *a, const amped_index_s
   const bool of_a = a->labels[mode].count > 0;
   amped_label_join *join = &rows->joins[mode];
   amped_index_match match;
-  if (!has_numbers(of_a ? &a->labels[mode] : &b->labels[mode]))
+  if (!amped_index_like_labels(of_a ? &a->labels[mode] : &b->labels[mode]))
     return AMPED_OK;
   AMPED_TRY(amped_index_match_create(of_a ? b : a, of_a ? a : b, mode, &match));
   *join = (amped_label_join){match.rows, match.shared};

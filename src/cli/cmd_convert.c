@@ -641,7 +641,7 @@ out:
 static amped_status find_input(const amped_options *o, bool *is_dense, bool *is_result) {
   const char *in = o->args[0];
   amped_format format = AMPED_FORMAT_TNS;
-  const bool is_hdf5 = o->read.format == AMPED_READ_AUTO && amped_dense_source_is_hdf5(in);
+  const bool is_hdf5 = o->read.format == AMPED_READ_AUTO && amped_io_is_hdf5(in);
   if (is_hdf5)
     AMPED_TRY(amped_hdf5_probe(in)); /* the only HDF5 file that is read */
   if (is_hdf5 && o->session.dataset == NULL)

@@ -557,7 +557,7 @@ static void say_form(const amped_session *session) {
   const amped_tensor_info *info = amped_session_info(session);
   const double density = amped_form_density(info->order, info->dims, info->nnz);
   if (!session->is_dense && session->options->shape.name == NULL && density > HINT_DENSITY)
-    amped_say("note: %.3g %% of the cells are nonzeros; amped_mpi convert --dense makes a dense "
+    amped_say("note: %.3g %% of the cells are stored; amped_mpi convert --dense makes a dense "
               "tensor of it, which takes less time",
               100.0 * density);
 }

@@ -228,7 +228,7 @@ static amped_status info_tensor(const amped_options *o, amped_json *json) {
 
 /* Facts of the nonzeros of a text, which need not fit in memory. */
 typedef struct stream_facts {
-  uint64_t nnz;
+  uint64_t nnz, zeros;
   double least, most;
   bool wide; /* a value changes when converted to float */
 } stream_facts;
@@ -242,6 +242,7 @@ static amped_status look(void *context, amped_sptensor *t, double fraction) {
   for (uint64_t k = 0; k < t->nnz; k++) {
     f->least = fmin(f->least, t->values[k]);
     f->most = fmax(f->most, t->values[k]);
+    f->zeros += t->values[k] == 0.0;
   }
   f->wide = f->wide || !amped_sptensor_fits_float(t);
   f->nnz += t->nnz;
@@ -259,7 +260,10 @@ static void say_stream(const amped_options *o, const amped_sptensor *t, const st
     info->index_types[m] = amped_itype_for(t->dims[m]);
   }
   say_tensor(amped_io_name(o->args[0]), info);
+  amped_say("duplicates   not looked for (amped_mpi convert finds them)");
   amped_say("range        %.6g ... %.6g", f->least, f->most);
+  if (f->zeros > 0)
+    amped_say("zeros        %" PRIu64 " of the nonzeros have the value 0", f->zeros);
 }
 
 static amped_status tell_text(const amped_options *o, const amped_sptensor *t,

@@ -21,11 +21,6 @@ amped_status amped_cpd_rows_check(const amped_cpd_options *o) {
                      option);
 }
 
-/* Does the list contain a mode that is not a number? */
-static bool names_modes(const char *list) {
-  return list[strspn(list, "0123456789,")] != '\0';
-}
-
 /* Rank 0: get the modes of --nonnegative as bits. */
 static amped_status choose_modes(const amped_cpd_options *o, const amped_labels *labels, int order,
                                  uint64_t *modes) {
@@ -44,7 +39,7 @@ amped_status amped_cpd_rows_find_modes(const amped_session *session, amped_cpd_o
   amped_status status = AMPED_OK;
   if (o->nonnegative == NULL || strcmp(o->nonnegative, "all") == 0)
     return AMPED_OK;
-  if (names_modes(o->nonnegative) && !*has_labels) {
+  if (!*has_labels) {
     AMPED_TRY(amped_session_labels(session, labels));
     *has_labels = true;
   }

@@ -186,7 +186,7 @@ static amped_status open_any(amped_dense_file *f, const char *dataset) {
   AMPED_TRY(open_array(f, name));
   if (is == OURS)
     return read_stats(f);
-  AMPED_TRY(amped_hdf5_array_convention(&f->hdf5, name, &f->convention));
+  AMPED_TRY(amped_hdf5_array_convention(&f->cells, &f->convention));
   if (f->convention.packed != NULL)
     return amped_error(AMPED_BAD_INPUT, f->path,
                        "dataset %s has the attribute %s: its cells are packed numbers, not values; "

@@ -400,7 +400,8 @@ static amped_status open_any(amped_tensor_file *f) {
   AMPED_TRY(amped_hdf5_has_attribute(&f->hdf5, "/", "binsparse", &described));
   if (!described)
     return amped_error(AMPED_BAD_INPUT, f->path,
-                       "holds no tensor: its root has no attribute binsparse; make one with "
+                       "holds no tensor: no dataset of 3 to 8 dimensions, and no attribute "
+                       "binsparse; name a tensor file (.h5, .hdf5, .mat, .nc), or make one with "
                        "amped_mpi convert");
   AMPED_TRY(open_coo(f));
   if (ours)

@@ -1,8 +1,8 @@
 /* Arrays: traversal of an HDF5 file's hard links. */
 #include "hdf5/hdf5_arrays.h"
 
-#include <stdio.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Most links in a file. */
@@ -107,15 +107,73 @@ static amped_status look_at_missing(amped_hdf5 *file, const char *name, const ch
   return AMPED_OK;
 }
 
-amped_status amped_hdf5_array_convention(amped_hdf5 *file, const char *name,
-                                         amped_hdf5_convention *out) {
+/* Narrow the valid range to the numbers of an attribute: the least, the most, or both. */
+static amped_status look_at_range(amped_hdf5 *file, const char *name, const char *attribute,
+                                  bool is_least, bool is_most, amped_hdf5_convention *out) {
+  double values[AMPED_HDF5_MISSING];
+  int count = 0;
   bool exists = false;
-  *out = (amped_hdf5_convention){.packed = NULL};
-  AMPED_TRY(look_at_packing(file, name, "scale_factor", 1.0, out));
-  AMPED_TRY(look_at_packing(file, name, "add_offset", 0.0, out));
-  AMPED_TRY(amped_hdf5_has_attribute(file, name, "_Unsigned", &exists));
+  AMPED_TRY(amped_hdf5_has_attribute(file, name, attribute, &exists));
+  if (exists)
+    AMPED_TRY(amped_hdf5_get_numbers(file, name, attribute, AMPED_HDF5_MISSING, values, &count));
+  if (count == 0)
+    return AMPED_OK;
+  if (count != (int)is_least + (int)is_most)
+    return amped_error(AMPED_BAD_INPUT, file->path,
+                       "attribute %s of dataset %s has %d numbers, not %d; correct the file",
+                       attribute, name, count, (int)is_least + (int)is_most);
+  out->has_range = true;
+  if (is_least)
+    out->least = fmax(out->least, values[0]);
+  if (is_most)
+    out->most = fmin(out->most, values[count - 1]);
+  return AMPED_OK;
+}
+
+/* netCDF's default fill value of a type; bytes have none: NaN. */
+static double default_fill(amped_hdf5_type type) {
+  if (type.number == AMPED_FLOAT)
+    return 0x1.ep+122;
+  if (type.bytes == 1)
+    return NAN;
+  const double values = ldexp(1.0, 8 * (int)type.bytes); /* number of values */
+  if (type.number == AMPED_UNSIGNED)
+    return type.bytes == 8 ? values - 2.0 : values - 1.0;
+  return type.bytes == 8 ? 2.0 - values / 2.0 : 1.0 - values / 2.0;
+}
+
+/* A file of netCDF has its default fill value as the dataset's own, and in cells that were never
+ * written. */
+static amped_status look_at_default(const amped_hdf5_dataset *d, amped_hdf5_convention *out) {
+  const hid_t how = H5Dget_create_plist(d->id);
+  H5D_fill_value_t is = H5D_FILL_VALUE_UNDEFINED;
+  double fill = NAN;
+  const bool fails =
+      how < 0 || H5Pfill_value_defined(how, &is) < 0 ||
+      (is == H5D_FILL_VALUE_USER_DEFINED && H5Pget_fill_value(how, H5T_NATIVE_DOUBLE, &fill) < 0);
+  if (how >= 0)
+    (void)H5Pclose(how);
+  if (fails)
+    return amped_hdf5_failed(d->file, "the fill value of dataset", d->name);
+  if (fill == default_fill(d->type) && out->missing < AMPED_HDF5_MISSING)
+    out->values[out->missing++] = fill;
+  return AMPED_OK;
+}
+
+amped_status amped_hdf5_array_convention(const amped_hdf5_dataset *d, amped_hdf5_convention *out) {
+  amped_hdf5 *const file = d->file;
+  bool exists = false;
+  *out = (amped_hdf5_convention){.packed = NULL, .least = -INFINITY, .most = INFINITY};
+  AMPED_TRY(look_at_packing(file, d->name, "scale_factor", 1.0, out));
+  AMPED_TRY(look_at_packing(file, d->name, "add_offset", 0.0, out));
+  AMPED_TRY(amped_hdf5_has_attribute(file, d->name, "_Unsigned", &exists));
   if (exists && out->packed == NULL)
     out->packed = "_Unsigned";
-  AMPED_TRY(look_at_missing(file, name, "_FillValue", out));
-  return look_at_missing(file, name, "missing_value", out);
+  AMPED_TRY(look_at_range(file, d->name, "valid_range", true, true, out));
+  AMPED_TRY(look_at_range(file, d->name, "valid_min", true, false, out));
+  AMPED_TRY(look_at_range(file, d->name, "valid_max", false, true, out));
+  AMPED_TRY(look_at_missing(file, d->name, "_FillValue", out));
+  AMPED_TRY(look_at_missing(file, d->name, "missing_value", out));
+  AMPED_TRY(amped_hdf5_has_attribute(file, d->name, "_FillValue", &exists));
+  return exists ? AMPED_OK : look_at_default(d, out);
 }

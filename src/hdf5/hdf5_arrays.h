@@ -20,11 +20,15 @@ typedef struct amped_hdf5_convention {
   const char *packed; /* the attribute by which cells are not the values; NULL: they are */
   int missing;        /* number of values that mean a missing cell; NaN is left out */
   double values[AMPED_HDF5_MISSING];
+  bool has_range; /* cells outside least .. most are missing, too */
+  double least, most;
 } amped_hdf5_convention;
 
-/* Read the convention of an array in a file of another program. AMPED_BAD_INPUT if an attribute has
- * more values. */
-amped_status amped_hdf5_array_convention(amped_hdf5 *file, const char *name,
+/* Read the convention of an array in a file of another program: scale_factor, add_offset,
+ * _Unsigned, _FillValue, missing_value, valid_range, valid_min, valid_max. Without _FillValue,
+ * netCDF's default fill value means a missing cell if it is the dataset's own. AMPED_BAD_INPUT if
+ * an attribute has more values. */
+amped_status amped_hdf5_array_convention(const amped_hdf5_dataset *dataset,
                                          amped_hdf5_convention *out);
 
 /* Does the path, through hard links only, lead to a dataset? */

@@ -8,6 +8,7 @@
  * attribute as well. Attributes that other programs add are never read and do no harm. A file
  * without a seal comes from an earlier build or another program. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -214,27 +215,6 @@ done:
   return status;
 }
 
-amped_status amped_hdf5_get_numbers(amped_hdf5 *file, const char *group, const char *name, int most,
-                                    double *out, int *count) {
-  attribute a;
-  amped_status status = AMPED_OK;
-  *count = 0;
-  AMPED_GO(done, open_attribute(file, group, name, &a));
-  const H5T_class_t class = H5Tget_class(a.type);
-  if ((class != H5T_INTEGER && class != H5T_FLOAT) || H5Tget_size(a.type) > 8)
-    goto done;
-  if (count_of(&a) > (uint64_t)most) {
-    status = wrong_attribute(file, group, name, "a few numbers");
-    goto done;
-  }
-  *count = (int)count_of(&a);
-  if (*count > 0 && H5Aread(a.id, H5T_NATIVE_DOUBLE, out) < 0)
-    status = amped_hdf5_failed(file, "attribute", name);
-done:
-  close_attribute(&a);
-  return status;
-}
-
 static amped_status read_variable_text(amped_hdf5 *file, const attribute *a, hid_t memory,
                                        const char *name, char **out) {
   char *text = NULL;
@@ -289,6 +269,43 @@ static amped_status read_text(amped_hdf5 *file, const char *group, const char *n
 done:
   if (memory >= 0)
     (void)H5Tclose(memory);
+  close_attribute(&a);
+  return status;
+}
+
+/* A text that is a number is one number; any other is none. */
+static amped_status number_of_text(amped_hdf5 *file, const char *group, const char *name,
+                                   double *out, int *count) {
+  char *text = NULL;
+  char *end = NULL;
+  AMPED_TRY(read_text(file, group, name, &text));
+  *out = strtod(text, &end);
+  *count = end != text && *end == '\0' ? 1 : 0;
+  amped_free(text);
+  return AMPED_OK;
+}
+
+amped_status amped_hdf5_get_numbers(amped_hdf5 *file, const char *group, const char *name, int most,
+                                    double *out, int *count) {
+  attribute a;
+  amped_status status = AMPED_OK;
+  *count = 0;
+  AMPED_GO(done, open_attribute(file, group, name, &a));
+  const H5T_class_t class = H5Tget_class(a.type);
+  if (class == H5T_STRING && count_of(&a) == 1 && most > 0) {
+    status = number_of_text(file, group, name, out, count);
+    goto done;
+  }
+  if ((class != H5T_INTEGER && class != H5T_FLOAT) || H5Tget_size(a.type) > 8)
+    goto done;
+  if (count_of(&a) > (uint64_t)most) {
+    status = wrong_attribute(file, group, name, "a few numbers");
+    goto done;
+  }
+  *count = (int)count_of(&a);
+  if (*count > 0 && H5Aread(a.id, H5T_NATIVE_DOUBLE, out) < 0)
+    status = amped_hdf5_failed(file, "attribute", name);
+done:
   close_attribute(&a);
   return status;
 }

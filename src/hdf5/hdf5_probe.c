@@ -232,9 +232,10 @@ static amped_status touch_array(void *self, amped_hdf5 *file, const char *name) 
   amped_status status = amped_hdf5_array_open(file, name, &d);
   if (status == AMPED_OK)
     status = read_cells(&d);
+  if (status == AMPED_OK)
+    status = amped_hdf5_array_convention(&d, &convention);
   amped_hdf5_dataset_close(&d);
   AMPED_TRY(library_error(file, status));
-  AMPED_TRY(library_error(file, amped_hdf5_array_convention(file, name, &convention)));
   return library_error(file, amped_hdf5_has_attribute(file, name, "MATLAB_class", &exists));
 }
 

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "formats/dense_file.h"
+#include "text/io_format.h"
 #include "text/io_npy.h"
 
 /* Cells that are searched at a time, so that a search begins anew after few cells. */
@@ -24,11 +25,6 @@ static bool is_npy(const char *path) {
   return amped_file_has_suffix(path, ".npy");
 }
 
-bool amped_dense_source_is_hdf5(const char *path) {
-  return amped_file_has_suffix(path, ".h5") || amped_file_has_suffix(path, ".hdf5") ||
-         amped_file_has_suffix(path, ".mat");
-}
-
 static amped_status refuse_dataset(const char *path, const char *dataset) {
   return amped_error(AMPED_USAGE, path,
                      "--dataset=%s needs an HDF5 file of dense tensors; leave it out", dataset);
@@ -38,7 +34,7 @@ amped_status amped_dense_source_is(const char *path, const char *dataset, bool *
   *out = is_npy(path);
   if (*out)
     return dataset == NULL ? AMPED_OK : refuse_dataset(path, dataset);
-  if (amped_dense_source_is_hdf5(path))
+  if (amped_io_is_hdf5(path))
     AMPED_TRY(amped_dense_file_is(path, dataset, out));
   return *out || dataset == NULL ? AMPED_OK : refuse_dataset(path, dataset);
 }
@@ -146,7 +142,7 @@ static uint64_t first_bad(const amped_dense_source *s, const void *cells, amped_
   const amped_hdf5_convention *c = s->hdf5 != NULL ? amped_dense_file_convention(s->hdf5) : NULL;
   for (int i = 0; c != NULL && i < c->missing; i++)
     bad = amped_cells_equal(cells, type, bad, c->values[i]);
-  return bad;
+  return c != NULL && c->has_range ? amped_cells_outside(cells, type, bad, c->least, c->most) : bad;
 }
 
 static amped_status check_cells(amped_dense_source *s, const box *b, void *cells) {

@@ -8,11 +8,9 @@
 
 typedef struct amped_dense_source amped_dense_source;
 
-/* Does the suffix mean HDF5? If so, the caller must probe the file before `is` and `open`. */
-bool amped_dense_source_is_hdf5(const char *path);
-
-/* Can a dense source open this file? Decided by the suffix .npy, or by the contents of a probed
- * .h5, .hdf5 or .mat file. dataset: the user's name, or NULL. AMPED_USAGE if a dataset is named and
+/* Can a dense source open this file? The caller has probed it if its suffix means HDF5
+ * (amped_io_is_hdf5). Decided by the suffix .npy, or by the contents of an HDF5
+ * file. dataset: the user's name, or NULL. AMPED_USAGE if a dataset is named and
  * the file is not an HDF5 file of dense tensors. */
 amped_status amped_dense_source_is(const char *path, const char *dataset, bool *out);
 

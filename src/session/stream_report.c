@@ -143,7 +143,7 @@ amped_status amped_stream_report_batch(amped_session *session, const amped_strea
             "dims", json_numbers(h->dims, h->order), "new_rows",
             json_numbers(t->batch->new_rows, h->order), "touched",
             json_numbers(l->touched, h->order), "growing",
-            l->growing >= 0 ? json_integer(l->growing + 1) : json_null(), "before",
+            l->growing >= 0 ? json_integer(l->growing) : json_null(), "before",
             json_errors(&l->before), "after", json_errors(&l->after), "held_out",
             json_errors(&l->held_after), "all_held_out", json_errors(t->so_far), "sums", "before",
             json_state_errors(&h->errors[AMPED_STATE_BEFORE]), "after",

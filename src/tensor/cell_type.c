@@ -105,17 +105,29 @@ uint64_t amped_cells_not_finite(const void *cells, amped_cell_type type, uint64_
                                   : not_finite_uint64_t(cells, count);
 }
 
-uint64_t amped_cells_equal(const void *cells, amped_cell_type type, uint64_t count, double value) {
+/* Number of the first cell within least .. most, or of the first outside. */
+static uint64_t find_cell(const void *cells, amped_cell_type type, uint64_t count, double least,
+                          double most, bool within) {
   double piece[BLOCK];
-  const double rounded = type == AMPED_CELL_F32 ? (double)(float)value : value;
-  const double half = type == AMPED_CELL_F16 ? fabs(value) / 2048.0 : 0.0; /* rounding of F16 */
   const uint64_t bytes = amped_cell_bytes(type);
   for (uint64_t from = 0; from < count; from += BLOCK) {
     const uint64_t n = count - from < BLOCK ? count - from : BLOCK;
     amped_cells_get((const char *)cells + from * bytes, type, 0, n, piece);
     for (uint64_t i = 0; i < n; i++)
-      if (piece[i] == rounded || (half > 0.0 && fabs(piece[i] - value) <= half))
+      if ((piece[i] >= least && piece[i] <= most) == within)
         return from + i;
   }
   return count;
+}
+
+uint64_t amped_cells_equal(const void *cells, amped_cell_type type, uint64_t count, double value) {
+  const double rounded = type == AMPED_CELL_F32 ? (double)(float)value : value;
+  const double half = type == AMPED_CELL_F16 ? fabs(value) / 2048.0 : 0.0; /* rounding of F16 */
+  return find_cell(cells, type, count, rounded - half, rounded + half, true);
+}
+
+uint64_t amped_cells_outside(const void *cells, amped_cell_type type, uint64_t count, double least,
+                             double most) {
+  return find_cell(cells, type, count, type == AMPED_CELL_F32 ? (double)(float)least : least,
+                   type == AMPED_CELL_F32 ? (double)(float)most : most, false);
 }

@@ -41,6 +41,10 @@ uint64_t amped_cells_not_finite(const void *cells, amped_cell_type type, uint64_
  * none. */
 uint64_t amped_cells_equal(const void *cells, amped_cell_type type, uint64_t count, double value);
 
+/* Number of the first cell below `least` or above `most`; count if there is none. */
+uint64_t amped_cells_outside(const void *cells, amped_cell_type type, uint64_t count, double least,
+                             double most);
+
 /* The double equal to the half float with these bits. */
 double amped_half_to_double(uint16_t bits);
 

@@ -55,11 +55,12 @@ static const char *place_of(int order, const uint64_t *index, char *text) {
 amped_status amped_dense_missing(int order, const uint64_t *index, double value,
                                  const char *where) {
   char line[PLACE_BYTES];
-  return amped_error(AMPED_BAD_INPUT, where,
-                     "the cell at (%s) is %g, which means a missing cell there (_FillValue or "
-                     "missing_value); list the known cells for amped_mpi complete, or take 0 for "
-                     "missing ones with amped_mpi convert --nan=zero",
-                     place_of(order, index, line), value);
+  return amped_error(
+      AMPED_BAD_INPUT, where,
+      "the cell at (%s) is %g, which means a missing cell there (_FillValue, "
+      "missing_value or valid_range); list the known cells for amped_mpi complete, or take 0 for "
+      "missing ones with amped_mpi convert --nan=zero",
+      place_of(order, index, line), value);
 }
 
 amped_status amped_dense_not_finite(int order, const uint64_t *index, double value,

@@ -239,6 +239,22 @@ static bool form_month_year(const char *p, double *key) {
          take_digits(&p, 4, 4, &y) && *p == '\0' && end_date(p, y, m, 1, key);
 }
 
+/* 11.2024, 2024.11: a point, and a year from 1900 to 2099. Labels of these forms are decimal
+ * numbers, too. */
+static bool form_month_point_year(const char *p, double *key) {
+  int y = 0;
+  int m = 0;
+  return take_digits(&p, 1, 2, &m) && take_char(&p, ".") && take_digits(&p, 4, 4, &y) &&
+         within(y, 1900, 2099) && end_date(p, y, m, 1, key);
+}
+
+static bool form_year_point_month(const char *p, double *key) {
+  int y = 0;
+  int m = 0;
+  return take_digits(&p, 4, 4, &y) && within(y, 1900, 2099) && take_char(&p, ".") &&
+         take_digits(&p, 1, 2, &m) && *p == '\0' && end_date(p, y, m, 1, key);
+}
+
 static bool form_month(const char *p, double *key) {
   int m = 0;
   const bool found = take_name(&p, months, &m) && *p == '\0';
@@ -262,15 +278,34 @@ static bool form_number(const char *p, double *key) {
   return end != p && *end == '\0' && isfinite(*key);
 }
 
-/* Forms in order of precedence: the first form that fits all labels is used. */
+typedef bool take_form(const char *text, double *key);
+
+/* Forms in order of precedence: the first form that fits all labels is used. `other`: a form that
+ * the same labels may have in another order. */
 static const struct {
   amped_label_kind kind;
-  bool (*take)(const char *text, double *key);
+  take_form *take;
+  take_form *other;
+  const char *guess; /* end of a warning: "the labels ..." */
 } forms[] = {
+    {.kind = AMPED_LABELS_DATES,
+     .take = form_month_point_year,
+     .other = form_number,
+     .guess = "are taken as month.year, not as numbers; if that is wrong, write them with more or "
+              "fewer decimals"},
+    {.kind = AMPED_LABELS_DATES,
+     .take = form_year_point_month,
+     .other = form_number,
+     .guess = "are taken as year.month, not as numbers; if that is wrong, write them with more "
+              "decimals"},
     {.kind = AMPED_LABELS_NUMBERS, .take = form_number},
     {.kind = AMPED_LABELS_DATES, .take = form_year_first},
     {.kind = AMPED_LABELS_DATES, .take = form_year_part},
-    {.kind = AMPED_LABELS_DATES, .take = form_month_first},
+    {.kind = AMPED_LABELS_DATES,
+     .take = form_month_first,
+     .other = form_day_first,
+     .guess = "do not show which number is the day, and are taken as month/day/year; if that is "
+              "wrong, write them as year-month-day"},
     {.kind = AMPED_LABELS_DATES, .take = form_day_first},
     {.kind = AMPED_LABELS_DATES, .take = form_month_year},
     {.kind = AMPED_LABELS_DATES, .take = form_month},
@@ -315,17 +350,17 @@ amped_label_kind amped_label_kind_of(const amped_labels *labels) {
   return form < FORMS ? forms[form].kind : AMPED_LABELS_TEXT;
 }
 
-/* A label's keys, month first and day first. */
+/* A label's keys in the form taken, and in the other form. */
 typedef struct reading {
-  double month_first, day_first;
+  double taken, other;
 } reading;
 
 static int compare_readings(const void *a, const void *b) {
   const reading *x = a;
   const reading *y = b;
-  if (x->month_first != y->month_first)
-    return x->month_first < y->month_first ? -1 : 1;
-  return (x->day_first > y->day_first) - (x->day_first < y->day_first);
+  if (x->taken != y->taken)
+    return x->taken < y->taken ? -1 : 1;
+  return (x->other > y->other) - (x->other < y->other);
 }
 
 amped_status amped_label_order_is_guess(const amped_labels *labels, bool *guess) {
@@ -334,16 +369,16 @@ amped_status amped_label_order_is_guess(const amped_labels *labels, bool *guess)
   bool both = true;
   const size_t form = form_of(labels);
   *guess = false;
-  if (form == FORMS || forms[form].take != form_month_first)
+  if (form == FORMS || forms[form].other == NULL)
     return AMPED_OK;
   AMPED_TRY(amped_alloc(&readings, labels->count, sizeof *readings, "the order of labels"));
   for (uint64_t i = 0; i < labels->count && both; i++)
-    both = text_of(labels, i, text) && form_month_first(text, &readings[i].month_first) &&
-           form_day_first(text, &readings[i].day_first);
+    both = text_of(labels, i, text) && forms[form].take(text, &readings[i].taken) &&
+           forms[form].other(text, &readings[i].other);
   if (both)
     qsort(readings, labels->count, sizeof *readings, compare_readings);
   for (uint64_t i = 1; i < labels->count && both; i++)
-    *guess = *guess || readings[i].day_first < readings[i - 1].day_first;
+    *guess = *guess || readings[i].other < readings[i - 1].other;
   amped_free(readings);
   return AMPED_OK;
 }
@@ -352,9 +387,7 @@ amped_status amped_label_order_warn(const amped_labels *labels, const char *wher
   bool guess = false;
   AMPED_TRY(amped_label_order_is_guess(labels, &guess));
   if (guess)
-    amped_warn("%s: no label%s shows which number is the day: they are taken as month/day/year; if "
-               "that is wrong, write them as year-month-day",
-               where, of);
+    amped_warn("%s: the labels%s %s", where, of, forms[form_of(labels)].guess);
   return AMPED_OK;
 }
 

@@ -1,9 +1,9 @@
 /* Label order: the natural order of a mode's labels.
  *
  * If all labels are numbers, dates or times, they are ordered by their meaning: 9 before 10,
- * 5.1.2013 before 1.2.2013, 9:30 before 10:00, Mon before Tue. Other labels are texts. They are
- * ordered by their bytes, with numbers in them counted as numbers: "week 9" before "week 10". The
- * order is total and depends only on the labels. Host memory. */
+ * 5.1.2013 before 1.2.2013, 11.2024 before 01.2025, 9:30 before 10:00, Mon before Tue. Other labels
+ * are texts. They are ordered by their bytes, with numbers in them counted as numbers: "week 9"
+ * before "week 10". The order is total and depends only on the labels. Host memory. */
 #ifndef AMPED_LABEL_ORDER_H
 #define AMPED_LABEL_ORDER_H
 
@@ -21,12 +21,12 @@ typedef enum amped_label_kind {
  * day and which the month (3/4/2013), slashes mean month first, other separators day first. */
 amped_label_kind amped_label_kind_of(const amped_labels *labels);
 
-/* *guess: all labels are dates with slashes that could be month first as well as day first, and the
- * two orders differ. */
+/* *guess: all labels have two forms, and the two orders differ: dates with slashes that could be
+ * month first or day first; months such as 11.2024 that could be numbers. */
 amped_status amped_label_order_is_guess(const amped_labels *labels, bool *guess);
 
-/* Warn if the order is a guess: "WHERE: no labelOF shows which number is the day". of: "", or such
- * as " of mode 3". */
+/* Warn if the order is a guess: "WHERE: the labelsOF are taken as ...". of: "", or such as " of
+ * mode 3". */
 amped_status amped_label_order_warn(const amped_labels *labels, const char *where, const char *of);
 
 /* order[k] = the number of the label that comes k-th, for k < labels->count. */

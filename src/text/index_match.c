@@ -154,16 +154,31 @@ static amped_status by_id(const amped_index_side *known, const amped_index_side 
   return AMPED_OK;
 }
 
-/* Could an index be mistaken for a label of this mode? True if a label is a number, unless every
- * label is the number of its index. */
-static bool is_ambiguous(const amped_labels *labels) {
+/* Is the text any number: 7, 007, 7.0, 7e0? */
+static bool is_number(const char *text, uint64_t length) {
+  char digits[64];
+  double value = 0.0;
+  if (length == 0 || length >= sizeof digits)
+    return false;
+  memcpy(digits, text, length);
+  digits[length] = '\0';
+  return amped_number_decimal(digits, &value) == digits + length;
+}
+
+bool amped_index_like_labels(const amped_labels *labels) {
   bool numbers = false;
   for (uint64_t i = 0; i < labels->count && !numbers; i++) {
     uint64_t length = 0;
     const char *text = amped_label(labels, i, &length);
-    numbers = amped_index_is_number(&(amped_labels){.from_zero = true}, text, length);
+    numbers = is_number(text, length);
   }
-  return numbers && !amped_labels_number_indices(labels);
+  return numbers;
+}
+
+/* Could an index be mistaken for a label of this mode? True if a label is a number, unless every
+ * label is the number of its index. */
+static bool is_ambiguous(const amped_labels *labels) {
+  return amped_index_like_labels(labels) && !amped_labels_number_indices(labels);
 }
 
 static amped_status no_row(const amped_index_side *known, const amped_index_side *file, int mode) {

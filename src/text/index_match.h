@@ -7,8 +7,8 @@
  * - If only the file has labels, they are indices, counted from 0 or 1 as on the known side.
  * - If only the known side has labels, kept by --compact, the file's indices are looked up among
  *   these labels.
- * - If only the known side has other labels, and some are numbers, an index is ambiguous and
- *   refused. It is accepted if every label is the number of its index.
+ * - If only the known side has other labels, and some are numbers (7, 007, 7.0), an index is
+ * ambiguous and refused. It is accepted if every label is the number of its index.
  * - In all other cases, indices match unchanged: neither side has labels, or only the known side
  *   has names.
  *
@@ -71,6 +71,9 @@ void amped_index_match_say(const amped_index_side *known, const amped_index_side
 /* AMPED_BAD_INPUT: none of the file's `count` entries has a known index in this mode. */
 amped_status amped_index_match_refuse(const amped_index_side *known, const amped_index_side *file,
                                       int mode, uint64_t count);
+
+/* Is a label a number in any spelling (7, 007, 7.0), so that it could be mistaken for an index? */
+bool amped_index_like_labels(const amped_labels *labels);
 
 /* of_number: returns the index that a text denotes, counted as in `labels`; AMPED_INDEX_UNKNOWN if
  * it is not a number or not below dim. is_number: could the text be the number of any index? */

@@ -18,6 +18,9 @@ static const struct {
     {".hdf5", AMPED_FORMAT_HDF5}, {".npy", AMPED_FORMAT_NPY},
 };
 
+/* HDF5 files of MATLAB and netCDF are read, and not written. */
+static const char *const foreign[] = {".mat", ".nc", ".nc4"};
+
 #define FORMATS (sizeof formats / sizeof formats[0])
 
 /* Does path[0 .. length) end with the suffix, in upper or lower case? */
@@ -40,6 +43,15 @@ static size_t find_format(const char *path, size_t length) {
   while (i < FORMATS && !has_suffix(path, length, formats[i].suffix))
     i++;
   return i;
+}
+
+bool amped_io_is_hdf5(const char *path) {
+  const size_t length = strlen(path);
+  const size_t i = find_format(path, length);
+  bool is = i < FORMATS && formats[i].format == AMPED_FORMAT_HDF5;
+  for (size_t k = 0; k < sizeof foreign / sizeof foreign[0]; k++)
+    is = is || has_suffix(path, length, foreign[k]);
+  return is;
 }
 
 amped_status amped_io_format(const char *path, amped_format *out) {
@@ -92,8 +104,8 @@ amped_status amped_io_input_format(const char *path, const amped_read_options *o
       told ? options->format != AMPED_READ_TNS : amped_read_options_of_table(options);
   if (!told && find_format(path, without_compression(path)) < FORMATS)
     return amped_io_format(path, out);
-  if (!told && has_suffix(path, strlen(path), ".mat")) {
-    *out = AMPED_FORMAT_HDF5; /* MATLAB's files are read, and not written */
+  if (!told && amped_io_is_hdf5(path)) {
+    *out = AMPED_FORMAT_HDF5;
     return AMPED_OK;
   }
   if (!told && !is_stream(path))

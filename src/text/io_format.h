@@ -16,6 +16,9 @@ typedef enum amped_format {
  * unknown. */
 amped_status amped_io_format(const char *path, amped_format *out);
 
+/* Does the suffix mean HDF5, of this program or of netCDF and MATLAB? */
+bool amped_io_is_hdf5(const char *path);
+
 /* Find the format of an input, by the options or else by its name. Standard input, a pipe or a
  * device without such a suffix is text, or a table if an option for tables is given. */
 amped_status amped_io_input_format(const char *path, const amped_read_options *options,

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -224,6 +225,17 @@ static amped_status all_keys(amped_table_header *h, const char *path, uint64_t l
   return AMPED_OK;
 }
 
+/* Warn if a column of the header was found by a name that could be its place. */
+static void warn_of_place(const amped_table_header *h, const char *path, const char *option,
+                          const char *name, const amped_read_options *options) {
+  const size_t digits = strspn(name, "0123456789");
+  if (!options->no_header && name[digits] == '\0' && digits > 0 && digits < 4 &&
+      strtoul(name, NULL, 10) <= h->count)
+    amped_warn("%s: %s=%s is a name in the first line, which holds no entry; to count columns, add "
+               "--no-header",
+               path, option, name);
+}
+
 static amped_status assign_roles(amped_table_header *h, const char *path, uint64_t line,
                                  const amped_read_options *options) {
   AMPED_TRY(amped_alloc(&h->roles, h->count, sizeof *h->roles, "a table's header"));
@@ -236,6 +248,7 @@ static amped_status assign_roles(amped_table_header *h, const char *path, uint64
     AMPED_TRY(find_column(h, path, line, value_option(options), value, &c));
     h->roles[c] = AMPED_ROLE_VALUE;
     h->value = h->names[c];
+    warn_of_place(h, path, value_option(options), value, options);
   }
   return options->keys != NULL
              ? named_keys(h, path, line, options)

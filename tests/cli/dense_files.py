@@ -74,6 +74,19 @@ def good(folder):
         f["x"] = x.astype("<i1")
         f["x"].attrs["_Unsigned"] = "true"
     z = x.astype("<f4")
+    z[2, 3, 4], z[6, 12, 10] = -199, 199
+    for attributes in ({"valid_range": np.array([-198, 198], "f4")}, {"valid_min": -198.0, "valid_max": 198.0}, {"missing_value": "-199", "_FillValue": 199.0}):
+        with h5py.File(folder + "/cdf.%s.h5" % next(iter(attributes)), "w") as f:
+            f["x"] = z
+            f["x"].attrs.update(attributes)
+    for kind, fill in (("<f4", 9.969209968386869e36), (">f8", 9.969209968386869e36), ("<i2", -32767), ("<u4", 4294967295)):
+        z = np.abs(x).astype(kind)
+        z[2, 3, 4] = z[6, 12, 10] = fill
+        with h5py.File(folder + "/cdf.%sdefault.h5" % name(kind), "w") as f:  # a file of netCDF
+            f.create_dataset("x", data=z, fillvalue=fill)
+        with h5py.File(folder + "/cdf.%sother.nc" % name(kind), "w") as f:  # no fill value of the dataset
+            f["x"] = np.abs(x).astype(kind)
+    z = x.astype("<f4")
     z[2, 3, 4] = z[6, 12, 10] = 0
     np.save(folder + "/cdf.zeros.npy", z)
     with h5py.File(folder + "/cdf.whole.h5", "w") as f:  # none of its cells is missing

@@ -130,6 +130,17 @@ for file in two half; do
   expect 3 "cdf.$file.h5: the cell at (3, 4, 5) is -999, which means" on 1 cdf.$file.h5 --rank=1 --nowrite
   expect 0 "2 cells" "$amped" convert cdf.$file.h5 filled.npy --dense --nan=zero --overwrite
 done
+# A valid range, a number as text, netCDF's default fill value if it is the dataset's.
+for file in valid_range valid_min missing_value; do
+  expect 3 "cdf.$file.h5: the cell at (3, 4, 5) is -199, which means" on 1 cdf.$file.h5 --rank=1 --nowrite
+  expect 0 "2 cells" "$amped" convert cdf.$file.h5 filled.npy --dense --nan=zero --overwrite
+  expect 0 "" cmp filled.npy cdf.zeros.npy
+done
+for kind in le_f4 be_f8 le_i2 le_u4; do
+  expect 3 "cdf.${kind}default.h5: the cell at (3, 4, 5) is .*, which means" on 1 cdf.${kind}default.h5 --rank=1 --nowrite
+  expect 0 "2 cells" "$amped" convert cdf.${kind}default.h5 filled.npy --dense --nan=zero --overwrite
+  expect 0 "" on 1 cdf.${kind}other.nc --rank=1 --iters=1 --nowrite
+done
 for attribute in scale_factor add_offset _Unsigned; do
   for command in "cpd cdf.$attribute.h5 --rank=1 --nowrite" "info cdf.$attribute.h5" "convert cdf.$attribute.h5 p.npy --dense"; do
     # shellcheck disable=SC2086
@@ -192,10 +203,10 @@ expect 0 "" "$amped" convert sparse.npy sparse.h5 --sparse
 expect 0 "" "$amped" info sparse.h5 --json=s.json
 same "no hint of thin lists" "$(field faster s.json)" ""
 # cpd tells of full lists alone.
-expect 0 "note: .* % of the cells are nonzeros" "$amped" x.h5 --rank=2 --iters=1 --nowrite
+expect 0 "note: .* % of the cells are stored" "$amped" x.h5 --rank=2 --iters=1 --nowrite
 for f in sparse.h5 le_f4.npy; do
   expect 0 "" "$amped" $f --rank=2 --iters=1 --nowrite
-  if grep -q "of the cells are nonzeros" out; then fail "a hint for $f"; else pass; fi
+  if grep -q "of the cells are stored" out; then fail "a hint for $f"; else pass; fi
 done
 
 # generate: the model and its noise, whatever the threads; cells in either type.

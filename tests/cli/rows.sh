@@ -180,6 +180,11 @@ done
 printf 'user,item,week,n\na,x,1,3\nb,x,1,2\na,y,2,4\nb,y,2,1\na,z,3,2\n' >named.csv
 expect 0 "modes 1 and 3" on 2 named.csv --value=n --rank=1 --nonnegative=week,user --nowrite --json=run.json --overwrite
 grep -q '"nonnegative":\[1,3\]' run.json && pass || fail "JSON: $(grep objective run.json)"
+# A name comes before a number, also if it is one: columns of a table without a header.
+sed 1d named.csv | awk -F , '{ print $1 "," $2 "," $3 "," $4 - 2.5 }' >bare.csv
+expect 0 "modes 2" on 2 bare.csv --no-header --keys=3,1,2 --value=4 --rank=1 --nonnegative=1 --nowrite --overwrite
+expect 0 "" "$amped" convert bare.csv bare.h5 --no-header --keys=3,1,2 --value=4 -q
+expect 0 "modes 1 and 2" on 1 bare.h5 --rank=1 --nonnegative=3,1 --nowrite
 expect 0 "modes 2" on 1 named.csv --value=n --rank=1 --nonnegative=item -o named.h5
 expect 2 "has no mode month" on 2 named.csv --value=n --rank=1 --nonnegative=month --nowrite
 expect 2 "has no mode week" on 1 list.tns --rank=2 --nonnegative=week --nowrite

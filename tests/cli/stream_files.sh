@@ -204,7 +204,13 @@ done
 sed 's/,\([0-9]*\)[.]5[.]2023/,0\1\/05\/2023/' first.csv >slash-first.csv
 sed 's/,\([1-6]\)[.]5[.]2023/,0\1\/05\/2023/; s/,\([7-9]\)[.]5[.]2023/,05\/0\1\/2023/' days.csv >slash.csv
 alone 0 '' complete slash-first.csv --value=v --rank=2 --reg=1 --nowrite --state=slash.st
-alone 0 'slash.csv: no label of mode 3 (day) shows which number is the day' stream slash.st slash.csv --value=v --by=day
+alone 0 'slash.csv: the labels of mode 3 (day) do not show which number is the day' stream slash.st slash.csv --value=v --by=day
+# Months with a point are months, not decimal numbers, and a warning says so.
+sed 's/,[123][.]5[.]2023/,10.2023/; s/,[456][.]5[.]2023/,11.2023/' first.csv | sed '1!s/,10.2023/,09.2023/; 2,9s/,[0-9]*.2023/,10.2023/' >months-first.csv
+{ cat months-first.csv; printf 'u1,i1,01.2024,3\nu2,i2,01.2024,4\nu1,i1,12.2023,3\nu2,i2,12.2023,4\n'; } >months.csv
+alone 0 '' complete months-first.csv --value=v --rank=2 --reg=1 --nowrite --state=months.st
+alone 0 'months.csv: the labels of mode 3 (day) are taken as month.year, not as numbers' stream months.st months.csv --value=v --by=day
+same "order of months" "$(sed -n 's/^batch .*(day \([^)]*\)).*/\1/p' out | tail -n 2 | tr '\n' ' ')" "12.2023 01.2024 "
 # A day that was learnt gains a row: learnt again, its old rows would count twice.
 cp by-user.csv grows.csv
 alone 0 '' complete first.csv --value=v --rank=2 --reg=1 --nowrite --state=days.st --overwrite

@@ -237,4 +237,10 @@ printf '1,2,3\n1,2,3\n' >numbers.csv
 expect 0 "1 x 1 x 1" "$amped" info numbers.csv --no-header
 expect 0 "1 x 1 x 1" "$amped" info numbers.csv --keys=1,2,3
 expect 2 "--keys is for tables" "$amped" info first.h5 --keys=a,b,c
+# The first line may hold a number that is a column's place, too.
+printf 'Ann,tea,Jan,3\nBob,tea,Feb,4\nCem,tea,Jan,5\n' >place.csv
+expect 0 "warning: place.csv: --value=3 is a name in the first line, which holds no entry; .* --no-header" "$amped" info place.csv --value=3
+printf 'who,what,when,2001\nBob,tea,Feb,4\nCem,tea,Jan,5\n' >years.csv
+expect 0 "" "$amped" info years.csv --value=2001
+grep -q warning "$scratch/err" && fail "a warning of a year" || pass
 finish

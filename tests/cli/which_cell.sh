@@ -136,6 +136,18 @@ for seed in ${AMPED_SEEDS:-11 22 33}; do
   expect 0 "" "$amped" complete train.csv $fit $value -o n.h5 --overwrite
   refused "has only indices" predict n.h5 test.tns
   refused "has only indices" recommend n.h5 --for=1 --of=2 --exclude=test.tns
+  # A label is a number in any spelling.
+  for as in '%d.0' '%03d' '%de0'; do
+    head -n 1 train.csv >spelt.csv
+    awk -F , -v as="$as" 'NR > 1 { printf as "," as "," as ",%s\n", $1, $2, $3, $4 }' train.csv >>spelt.csv
+    expect 0 "" "$amped" complete spelt.csv $fit $value -o spelt.h5 --overwrite
+    refused "has only indices" predict spelt.h5 test.tns
+    expect 0 "" "$amped" convert spelt.csv spelt-list.h5 $value --overwrite -q
+    refused "has only indices" complete spelt-list.h5 $fit --test=test.tns --nowrite
+    refused "has only indices" recommend spelt.h5 --for=1 --of=2 --exclude=test.tns
+    expect 0 "" "$amped" complete train.tns $fit -o plain.h5 --overwrite
+    refused "not an index from 1" compare spelt.h5 plain.h5
+  done
   expect 0 "" "$amped" complete named-train.csv $fit $value -o m.h5 --overwrite
   expect 0 "by index" "$amped" predict m.h5 test.tns
   refused "mode 1 is called item" predict m.h5 swapped.csv $value

@@ -73,6 +73,11 @@ START_TEST(dates_stand_by_day) {
               "2012-03-01|2012-02-29 10:00|2012-02-29 9:00");
   check_order(AMPED_LABELS_DATES, "2013-01|2013-02|2014-01", "2014-01|2013-02|2013-01");
   check_order(AMPED_LABELS_DATES, "Dec 2012|Jan 2013|Feb 2013", "Feb 2013|Jan 2013|Dec 2012");
+  check_order(AMPED_LABELS_DATES, "11.2024|12.2024|01.2025", "01.2025|11.2024|12.2024");
+  check_order(AMPED_LABELS_DATES, "2024.2|2024.9|2024.10|2025.1", "2024.10|2024.9|2025.1|2024.2");
+  check_order(AMPED_LABELS_NUMBERS, "1.1850|2.2024", "2.2024|1.1850"); /* no such year */
+  check_order(AMPED_LABELS_NUMBERS, "0.1950|13.1960", "13.1960|0.1950");
+  check_order(AMPED_LABELS_NUMBERS, "2013.25|2013.5", "2013.5|2013.25");
   check_order(AMPED_LABELS_DATES, "2012-W52|2013-W2|2013-W10", "2013-W10|2013-W2|2012-W52");
   check_order(AMPED_LABELS_DATES, "2012Q4|2013Q1", "2013Q1|2012Q4");
   check_order(AMPED_LABELS_DATES, "January|March|April|May", "April|January|March|May");
@@ -126,6 +131,10 @@ START_TEST(a_guess_of_dates_is_known) {
       {.labels = "2024-01-02|2024-03-04", .guess = false}, /* year first */
       {.labels = "5 Jan 2013|6 Feb 2013", .guess = false}, /* named months */
       {.labels = "Jan 5, 2013|Feb 6, 2013", .guess = false},
+      {.labels = "11.2024|12.2024|01.2025", .guess = true}, /* or numbers */
+      {.labels = "11.2024|12.2024", .guess = false},
+      {.labels = "2024.9|2024.10", .guess = true},
+      {.labels = "2024.09|2024.10", .guess = false},
       {.labels = "9|10", .guess = false},
       {.labels = "week 9|week 10", .guess = false},
   };
