@@ -273,7 +273,28 @@ streams() {
         sed 's/^/  | /' differences.txt
       fi
     done
+    # The same bits twice.
+    mv cuda.h5 again.h5
+    after_batches 3 $history
+    expect 0 "" "$close_results" again.h5 cuda.h5 0
   done
+  # A state goes from CPUs to GPUs and back.
+  backend=cpu
+  after_batches 1 equations
+  rm -f s.state*
+  expect 0 "" on 1 complete seen.tns --iters=3 --tol=0 --precision=double -q --reg=1 --rank=4 --bias=none --state=s.state --nowrite
+  backend=cuda
+  expect 0 'learnt 1 batch;' on 3 stream s.state batch1.tns
+  backend=cpu
+  cp s.state back.state
+  cp s.state.journal back.state.journal 2>/dev/null || true
+  expect 0 'learnt 1 batch;' on 1 stream back.state batch2.tns -o back.h5
+  expect 0 "" "$close_results" cpu.h5 back.h5 $steps
+  backend=cuda
+  expect 0 'rows a rank at most, on its GPU' on 1 stream s.state batch2.tns -o cuda.h5 --overwrite
+  expect 0 "" "$close_results" cpu.h5 cuda.h5 $steps
+  # Histories that a GPU does not hold.
+  expect 1 'needs .* of GPU memory for its rows' "$amped" stream s.state batch1.tns --backend=cuda --device-memory=1M
 }
 
 fit="complete seen.tns --iters=3 --tol=0 --precision=double -q --overwrite --reg=1"

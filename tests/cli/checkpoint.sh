@@ -94,6 +94,9 @@ case $($mpirun --version 2>&1) in
     ;;
 esac
 
+# On GPUs, what follows is as on CPUs.
+finish_on_gpus
+
 # --- other numbers of ranks -----------------------------------------------------------------------
 # Checkpoints of sweep 10 (every 5 sweeps, 2 generations), then 5 more sweeps. The number of ranks
 # changes the rounding of sums of doubles over ranks by a few eps. ALS contracts near the optimum,

@@ -158,8 +158,6 @@ if test -x "$redistribute"; then
   expect 0 "100%" timeout -k 10 $patience $mpirun ${AMPED_MPIRUN_FLAGS-} -np 3 "$redistribute"
 fi
 
-# On GPUs, what follows is as on CPUs.
-finish_on_gpus
 
 # --- other commands -------------------------------------------------------------------------------
 expect 0 "imbalance" on 3 b.mixed.h5 --rank=5 --plan

@@ -99,8 +99,6 @@ expect 0 "" on 3 b.h5 --rank=5 --iters=5 --tol=0 --precision=double --init=b3.h5
   --json=b8.json
 close "3 + 5 sweeps against 8" "$(field fit b8.json)" "$(field fit b.one.json)" $double_tol
 
-# On GPUs, what follows is as on CPUs.
-finish_on_gpus
 
 # --tol stops, --tol=0 does not.
 expect 0 "" on 2 p.h5 --rank=2 --tol=0.5 --iters=50 --nowrite -q --json=p.json

@@ -31,6 +31,7 @@ for shape in "patents --scale=3e-5" "twitch --scale=1e-4" "netflix --scale=3e-4"
     same "$shape: norm on $ranks ranks" "$(field norm s.$ranks.json | cut -c1-14)" \
       "$(field norm s.1.json | cut -c1-14)"
   done
+  enough 2 && break
 done
 
 # Decomposed: the fits agree on any number of ranks, within the rounding of doubles, and the result
@@ -150,6 +151,7 @@ for run in "1 good.h5" "2 good.h5 --read=parallel" "3 good.h5 --precision=double
   unknown w.json bound_seconds start whole
   close "$run: parts of sweeps" "$(part sweeps seconds w.json)" \
     "$(echo "$(part mttkrp seconds w.json)" "$(part "all else" seconds w.json)" | awk '{ print $1 + $2 }')" 1e-4
+  enough 3 && break
 done
 cmp -s good.cpd.h5 kept && pass || fail "good.cpd.h5 was changed"
 same "left behind" "$(echo *)" "good.cpd.h5 good.list.cpd.h5 kept w.json"
@@ -203,8 +205,8 @@ for run in "1 ../good.h5" "2 ../good.h5 --bias=none" "3 ../good.list.h5 --bias=m
       if (parts != 2 + modes) { print key[i], parts; exit 1 }
     }
   }' && pass || fail "numbers of $run"
+  enough 3 && break
 done
-same "biases" "$(field bias e.json)" full
 same "passes" "$(field passes e.json)" 2
 
 expect 0 "an epoch of blocks" on 2 bench ../good.h5 --complete --method=ccd --rank=4 --repeat=1
@@ -252,6 +254,7 @@ for run in "1 1 --history=equations" "2 3 --history=model" "3 2 --bias=none --pr
   expect 0 "a batch of 300 entries touches .* rows" on "$ranks" bench --shape=netflix --scale=2e-4 --nnz=5k \
     --stream=300 --repeat="$repeat" --rank=5 --json=b.json --overwrite "$@"
   numbers_of_batches 300 5000 "$ranks"
+  enough 2 && break
 done
 same "history" "$(field history b.json)" model
 expect 0 "known before: 160 entries of" on 2 bench ../../good.h5 --stream=10 --repeat=3 --rank=4 --json=b.json \

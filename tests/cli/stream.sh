@@ -117,37 +117,6 @@ else
   echo "skipped: no python3 with numpy and h5py"
 fi
 
-# --- from CPUs to GPUs and back ----------------------------------------------------------------------------
-# alike WANT GOT: two models as tables agree, number by number.
-alike() {
-  if paste -d, "$1" "$2" | awk -F, '{
-        for (i = 1; i <= NF / 2; i++) {
-          d = $i - $(i + NF / 2)
-          if ($i + 0 != $i ? $i != $(i + NF / 2) : d * d > 1e-18 * (1 + $i * $i)) bad++
-        }
-      } END { exit NR == 0 || bad > 0 }'; then
-    pass
-  else
-    fail "other numbers: $1 and $2"
-  fi
-}
-if test "$backend" = cuda; then
-  expect 0 'state: .*, for amped_mpi stream' "$amped" complete first.tns --rank=3 --reg=0.5 --iters=6 --tol=0 \
-    --precision=double -o first.h5 --overwrite --state=cpu.state --backend=cpu
-  fresh cpu.state
-  expect 0 'learnt 3 batches' "$amped" stream live.state day7.tns day8.tns day9.tns --forget=0.9 -o r.h5 \
-    --overwrite --backend=cpu
-  "$amped" convert r.h5 want.csv --overwrite -q
-  fresh cpu.state
-  expect 0 'learnt 1 batch;' on 2 stream live.state day7.tns --forget=0.9
-  expect 0 'learnt 1 batch;' "$amped" stream live.state day8.tns --backend=cpu
-  expect 0 'rows a rank at most, on its GPU' on 1 stream live.state day9.tns -o r.h5 --overwrite
-  "$amped" convert r.h5 got.csv --overwrite -q
-  alike want.csv got.csv
-  # Histories that a GPU does not hold.
-  alone 1 'needs .* of GPU memory for its rows' stream live.state day10.tns --device-memory=1M
-fi
-
 # --- bits ---------------------------------------------------------------------------------------------
 # What a result holds, but for names and times of the run.
 model_of() { "$amped" convert "$1" model.csv --overwrite -q && cat model.csv; }
@@ -296,8 +265,6 @@ else
   fail "forecasts: $(forecast 1.json) without forgetting, $(forecast 0.5.json) with"
 fi
 
-# On GPUs, what follows is as on CPUs.
-finish_on_gpus
 
 # --- a batch comes once -------------------------------------------------------------------------------
 fresh full.state

@@ -41,6 +41,15 @@ finish_on_gpus() {
   test "$backend" = cpu || finish
 }
 
+# enough N: on GPUs, true at the N-th call since it was true: for loops over runs, of which GPUs need few.
+turns=0
+enough() {
+  test "$backend" != cpu || return 1
+  turns=$((turns + 1))
+  test "$turns" -ge "$1" || return 1
+  turns=0
+}
+
 # needs TOOL...: commands that the test requires.
 needs() {
   for tool in "$@"; do
