@@ -7,6 +7,7 @@
 #include "tensor/format.h"
 #include "base/json.h"
 #include "session/output_guard.h"
+#include "formats/completion_file.h"
 #include "tensor/match.h"
 #include "base/mem.h"
 #include "base/printable.h"
@@ -260,6 +261,17 @@ static amped_status name_files(const amped_options *o, amped_status status) {
   return status;
 }
 
+/* Read a result, with weights in the values' own units. *beside: it has a mean or biases, too. */
+static amped_status read_model(const char *path, amped_ktensor *k, bool *beside) {
+  amped_completion c = {.order = 0};
+  AMPED_TRY(amped_result_argument_read("compare", path, k));
+  AMPED_TRY(amped_completion_file_read(path, k->order, k->dims, false, &c));
+  amped_completion_weigh(&c, k);
+  *beside = *beside || (c.order > 0 && (c.biased || c.mean != 0.0));
+  amped_completion_free(&c);
+  return AMPED_OK;
+}
+
 static amped_status compare(const amped_options *o, amped_json *json) {
   amped_ktensor a = {.order = 0};
   amped_ktensor b = {.order = 0};
@@ -267,9 +279,10 @@ static amped_status compare(const amped_options *o, amped_json *json) {
   amped_match match = {.count = 0};
   int places_a[AMPED_MAX_NCOMPS];
   int places_b[AMPED_MAX_NCOMPS];
+  bool beside = false;
   amped_status status = AMPED_OK;
-  AMPED_GO(out, amped_result_argument_read("compare", o->args[0], &a));
-  AMPED_GO(out, amped_result_argument_read("compare", o->args[1], &b));
+  AMPED_GO(out, read_model(o->args[0], &a, &beside));
+  AMPED_GO(out, read_model(o->args[1], &b, &beside));
   AMPED_GO(out, name_files(o, align(o, &a, &b, &rows)));
   /* Number the components first: balancing changes the weights. */
   number_components(&a, places_a);
@@ -281,6 +294,8 @@ static amped_status compare(const amped_options *o, amped_json *json) {
   say_models(o, &a, &b);
   say_alignment(&a, &b, &rows);
   say_match(&a, &b, &match);
+  if (beside)
+    amped_say("note: the score is about components; means and biases are not compared");
   status = write_json(o, &a, &b, &rows, &match, json);
 out:
   amped_match_free(&match);

@@ -432,6 +432,7 @@ static amped_status info_result(const amped_options *o, amped_json *json) {
   AMPED_GO(done, amped_result_file_scan(path, NULL, &k));
   AMPED_GO(done, read_label_edges(path, &k));
   AMPED_GO(done, read_record(path, &k, r));
+  amped_completion_weigh(&r->completion, &k);
   say_result(path, &k, r);
   if (o->info.verify) {
     AMPED_GO(done, amped_result_file_verify(path, &sealed));

@@ -288,25 +288,20 @@ static json_t *json_component(const amped_ktensor *k, const leading *all, int pl
                    k->weights[r], "modes", modes);
 }
 
-static amped_status say_result(const char *path, const amped_ktensor *k) {
+static amped_status say_result(const char *path, const amped_ktensor *k,
+                               const amped_completion *c) {
   char dims[AMPED_DIMS_TEXT];
   char text[AMPED_COMPLETION_TEXT];
   amped_result_metric metric;
-  amped_completion c;
-  AMPED_TRY(amped_completion_file_read(path, k->order, k->dims, false, &c));
-  amped_status status = amped_result_file_metric(path, false, &metric);
-  if (status != AMPED_OK)
-    goto done;
+  AMPED_TRY(amped_result_file_metric(path, false, &metric));
   amped_say("%s: %s, %d components", path, amped_format_dims(dims, k->order, k->dims), k->ncomps);
-  if (c.order > 0 && metric.sweeps.count > 0)
-    amped_say("%s %s", metric.name, amped_completion_errors_text(&c, text));
+  if (c->order > 0 && metric.sweeps.count > 0)
+    amped_say("%s %s", metric.name, amped_completion_errors_text(c, text));
   else if (metric.sweeps.count > 0)
     amped_say("%s %.6g after %" PRIu64 " sweeps", metric.name, metric.sweeps.last,
               metric.sweeps.count);
   amped_result_metric_free(&metric);
-done:
-  amped_completion_free(&c);
-  return status;
+  return AMPED_OK;
 }
 
 /* ---- the command --------------------------------------------------------------------------- */
@@ -328,13 +323,13 @@ static amped_status tell_components(const amped_options *o, int width, const amp
   return AMPED_OK;
 }
 
-static amped_status tell(const amped_options *o, const amped_ktensor *k, const leading *all,
-                         amped_json *json) {
+static amped_status tell(const amped_options *o, const amped_ktensor *k, const amped_completion *c,
+                         const leading *all, amped_json *json) {
   /* Get the width first: the pager replaces the terminal. */
   const int width = o->width > 0 ? o->width : amped_pager_columns();
   if (o->log.verbosity > AMPED_QUIET && (o->json == NULL || strcmp(o->json, "-") != 0))
     AMPED_TRY(amped_pager_begin());
-  amped_status status = say_result(o->args[0], k);
+  amped_status status = say_result(o->args[0], k, c);
   if (status == AMPED_OK)
     status = tell_components(o, width, k, all, json);
   amped_pager_end();
@@ -369,6 +364,7 @@ static amped_status look_at_rows(void *context, int mode, uint64_t first, uint64
 static amped_status top(const amped_options *o, amped_json *json) {
   const char *path = o->args[0];
   amped_ktensor k = {.order = 0};
+  amped_completion c = {.order = 0};
   finder s = {.o = o};
   const amped_result_visit visit = {.begin = begin, .rows = look_at_rows, .context = &s};
   amped_status status = AMPED_OK;
@@ -380,10 +376,13 @@ static amped_status top(const amped_options *o, amped_json *json) {
     AMPED_GO(out,
              amped_result_file_labels(path, m, k.dims[m], l->places, l->nplaces, &k.labels[m]));
   }
-  status = tell(o, &k, s.all, json);
+  AMPED_GO(out, amped_completion_file_read(path, k.order, k.dims, false, &c));
+  amped_completion_weigh(&c, &k);
+  status = tell(o, &k, &c, s.all, json);
 out:
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     leading_free(&s.all[m]);
+  amped_completion_free(&c);
   amped_ktensor_free(&k);
   return status;
 }

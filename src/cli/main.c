@@ -310,7 +310,9 @@ const amped_command amped_commands[] = {
          "score, as in Tensor Toolbox, is 1 for equal models. It is the mean over pairs of "
          "components: the product of the absolute cosines of their columns, times 1 - |difference "
          "of weights| / larger weight. The best pair is taken first, then the best of the "
-         "remaining components. Components are numbered by descending weight, as in top.",
+         "remaining components. Components are numbered by descending weight, as in top. Weights "
+         "of a "
+         "completion model are in the units of its values; its mean and biases are not compared.",
      .example = "amped_mpi compare seed1.cpd.h5 seed2.cpd.h5",
      .run = amped_cmd_compare},
     {.name = "plot",

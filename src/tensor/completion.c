@@ -160,9 +160,13 @@ void amped_completion_stretch(const amped_completion *c, const bool *context, am
     k->weights[r] = 1.0;
 }
 
-void amped_completion_unscale(amped_completion *c, amped_ktensor *k) {
-  for (int r = 0; r < k->ncomps; r++)
+void amped_completion_weigh(const amped_completion *c, amped_ktensor *k) {
+  for (int r = 0; r < k->ncomps && c->order > 0; r++)
     k->weights[r] *= c->scale;
+}
+
+void amped_completion_unscale(amped_completion *c, amped_ktensor *k) {
+  amped_completion_weigh(c, k);
   for (int m = 0; m < c->order && c->biased; m++)
     for (uint64_t i = 0; i < c->dims[m]; i++)
       c->bias[m][i] *= c->scale;

@@ -78,6 +78,10 @@ amped_status amped_completion_normalise(amped_completion *c, amped_ktensor *k);
  * sign. If all weights are 1 already, k does not change. */
 void amped_completion_stretch(const amped_completion *c, const bool *context, amped_ktensor *k);
 
+/* Multiply the weights by the scale, so that they are in the values' own units: the sizes of
+ * components, which top, plot and compare show. Order 0: k stays as it is. */
+void amped_completion_weigh(const amped_completion *c, amped_ktensor *k);
+
 /* Turn model and biases into the values' own units: weights and biases absorb the scale, which
  * becomes 1. */
 void amped_completion_unscale(amped_completion *c, amped_ktensor *k);

@@ -77,4 +77,21 @@ expect 0 "" "$amped" convert minus.csv minus.h5 --value=n -q
 expect 0 "" on 1 minus.h5 --rank=3 --iters=300 --tol=0 --precision=double -o minus.cpd.h5 -q
 expect 0 "warning: 3 of 3 pairs have opposite signs" "$amped" compare up.cpd.h5 minus.cpd.h5
 expect 3 "^amped_mpi: up.cpd.h5, other.cpd.h5: mode 2 (what): A and B share none of their labels" "$amped" compare up.cpd.h5 other.cpd.h5
+# Weights of completion models are in the units of the values: a planted model is found, and twenty times the values are no equal model.
+expect 0 "" "$amped" generate seen.h5 --dims=20x18x15 --planted=2 --observed=0.4 --factor-mean=1 --seed=3 -q
+expect 0 "" "$amped" complete seen.h5 --rank=2 --bias=none --reg=1e-6 --iters=500 --precision=double -q -o seen.completion.h5
+expect 0 "" "$amped" compare seen.completion.h5 seen.planted.h5
+awk -v x="$(sed -n 's/^factor match score \([0-9.]*\).*/\1/p' "$scratch/out")" 'BEGIN { exit !(x > 0.99999) }' && pass || fail "a completion and its planted model"
+"$amped" convert seen.h5 seen.tns -q
+awk '/^#/ { print; next } { $4 *= 20; print }' seen.tns >twenty.tns
+expect 0 "" "$amped" complete twenty.tns --rank=2 --bias=none --reg=1e-6 --iters=500 --precision=double -q -o twenty.completion.h5
+expect 0 "" "$amped" compare seen.completion.h5 twenty.completion.h5
+close "20 times the values" "$(sed -n 's/^factor match score \([0-9.]*\).*/\1/p' "$scratch/out")" 0.05 1e-5
+# top, info and convert report these weights, too.
+weight=$("$amped" convert seen.completion.h5 seen.csv -q && sed -n 's/^1,//p' seen.weights.csv)
+for command in top info; do
+  expect 0 "$(printf '%.6s' "$weight")" "$amped" $command seen.completion.h5
+done
+expect 0 "" "$amped" complete seen.h5 --rank=2 --reg=1 --iters=5 -q -o biased.h5
+expect 0 "note: the score is about components; means and biases are not compared" "$amped" compare biased.h5 seen.planted.h5
 finish

@@ -26,6 +26,7 @@ static amped_status plot_result(amped_plot *f, const char *path, const amped_num
   AMPED_GO(out, amped_result_argument_read("plot", path, &k));
   AMPED_GO(out, amped_result_file_metric(path, true, &metric));
   AMPED_GO(out, amped_completion_file_read(path, k.order, k.dims, false, &c));
+  amped_completion_weigh(&c, &k);
   status = amped_result_argument_check(path, &k, asked);
   if (status == AMPED_OK)
     status = amped_plot_result(f, path, &k, &metric, &c, asked);
