@@ -11,6 +11,7 @@
 
 #include "cli/commands.h"
 #include "cli/convert_dense.h"
+#include "cli/option_rules.h"
 #include "tensor/compaction.h"
 #include "tensor/format.h"
 #include "tensor/label_order.h"
@@ -79,10 +80,6 @@ static amped_status check_names(const amped_options *o) {
   if (is_standard(out) && o->json != NULL && is_standard(o->json))
     return amped_error(AMPED_USAGE, NULL,
                        "the tensor and --json=- would mix on standard output; name a file for one");
-  if (o->convert.compact && o->read.same_labels != NULL)
-    return amped_error(
-        AMPED_USAGE, NULL,
-        "--compact would separate indices that --same-labels joins; leave out one of the two");
   return AMPED_OK;
 }
 
@@ -546,14 +543,7 @@ done:
 
 /* Refuse options that have no effect on a result. */
 static amped_status check_result_options(const amped_options *o) {
-  if (amped_read_options_given(&o->read) || o->convert.drop_zeros || o->convert.compact ||
-      o->convert.labels_sorted || o->convert.no_copies || o->convert.memory > 0 ||
-      o->convert.temporary != NULL || o->session.cells.made || o->convert.sparse ||
-      o->convert.nan_zero)
-    return amped_error(AMPED_USAGE, o->args[0],
-                       "is a result; leave out options for text and tables, --duplicates, "
-                       "--drop-zeros, --compact, --label-order, --dense, --sparse, --nan, "
-                       "--copies, --memory and --temporary, which are for tensors");
+  AMPED_TRY(amped_option_rules_check(o, "result"));
   return amped_io_result_check(o->args[1]);
 }
 

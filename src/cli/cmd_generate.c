@@ -43,50 +43,11 @@ static bool is_standard(const char *path) {
   return strcmp(path, "-") == 0;
 }
 
-static amped_status check_dense(const amped_options *o) {
-  const amped_generate_options *g = &o->generate;
-  const amped_shape_options *shape = &o->session.shape;
-  const char *wrong = NULL;
-  if (o->read.dims_order == 0)
-    wrong = "--dense needs --dims, such as --dims=100x200x300";
-  else if (shape->name != NULL || shape->nnz > 0 || shape->scale != 1.0 || shape->skew_count > 0)
-    wrong = "--dense has all cells of --dims; leave out --shape, --nnz, --scale and --skew";
-  else if (g->observed > 0.0 || g->factor_mean != 0.0)
-    wrong = "--observed makes a list of cells, and --dense makes all cells; leave out --dense, or "
-            "--observed and --factor-mean";
-  else if (g->planted == 0 && (g->noise > 0.0 || g->collinear > 0.0 || g->is_signed))
-    wrong = "--noise, --collinear and --signed are for a planted model; give --planted too";
-  return wrong != NULL ? amped_error(AMPED_USAGE, NULL, "%s", wrong) : AMPED_OK;
-}
-
-static amped_status check_combination(const amped_options *o) {
+static amped_status check_names(const amped_options *o) {
   const char *wrong = NULL;
   if (o->session.cells.made)
-    return check_dense(o);
-  if (o->generate.collinear > 0.0 || o->generate.is_signed || o->session.cells.type != 0)
-    wrong = "--collinear, --signed and --type are for dense tensors; give --dense too";
-  else if (o->session.shape.name == NULL && o->read.dims_order == 0)
-    wrong = "neither --dims nor --shape is given; give one, such as --dims=100x200x300";
-  else if (o->session.shape.name != NULL && o->read.dims_order > 0)
-    wrong = "--shape has its own dimensions; leave out --dims";
-  else if (o->generate.observed > 0.0 && o->generate.planted == 0)
-    wrong = "--observed draws cells of a planted model; give --planted too";
-  else if (o->generate.observed > 0.0 && o->session.shape.name != NULL)
-    wrong = "--observed is a share of the cells of --dims; leave out --shape";
-  else if (o->generate.observed > 0.0 && o->session.shape.nnz > 0)
-    wrong = "--observed gives the number of cells to draw; leave out --nnz";
-  else if (o->session.shape.name == NULL && o->session.shape.nnz == 0 &&
-           o->generate.observed == 0.0)
-    wrong = "the number of nonzeros is missing; give --nnz, such as --nnz=1M";
-  else if (o->session.shape.name == NULL && o->session.shape.scale != 1.0)
-    wrong = "--scale is for --shape; leave it out, or give --shape";
-  else if (o->generate.noise > 0.0 && o->generate.planted == 0)
-    wrong = "--noise is added to the values of a planted model; give --planted too";
-  else if (o->generate.factor_mean != 0.0 && o->generate.observed == 0.0)
-    wrong = "--factor-mean is for --observed; give --observed too, or leave it out";
-  else if (o->generate.planted > 0 && o->session.shape.skew_count > 0)
-    wrong = "--skew does not apply to --planted tensors; leave out one of them";
-  else if (o->generate.planted > 0 && is_standard(o->args[0]))
+    return AMPED_OK;
+  if (o->generate.planted > 0 && is_standard(o->args[0]))
     wrong = "the planted model is written to the folder of the tensor; name a file instead of -";
   else if (is_standard(o->args[0]) && o->json != NULL && is_standard(o->json))
     wrong = "the tensor and --json=- would mix on standard output; name a file for one";
@@ -383,7 +344,7 @@ amped_status amped_cmd_generate(const amped_options *o) {
   amped_status status = AMPED_OK;
   if (o->threads > 0)
     omp_set_num_threads(o->threads);
-  AMPED_TRY(check_combination(o));
+  AMPED_TRY(check_names(o));
   AMPED_TRY(make_spec(o, &j.spec));
   if (o->session.cells.made)
     j.dense = dense_spec(o);

@@ -260,7 +260,7 @@ static void say_stream(const amped_options *o, const amped_sptensor *t, const st
     info->index_types[m] = amped_itype_for(t->dims[m]);
   }
   say_tensor(amped_io_name(o->args[0]), info);
-  amped_say("duplicates   not looked for (amped_mpi convert finds them)");
+  amped_say("repeats      not looked for (amped_mpi convert finds them)");
   amped_say("range        %.6g ... %.6g", f->least, f->most);
   if (f->zeros > 0)
     amped_say("zeros        %" PRIu64 " of the nonzeros have the value 0", f->zeros);

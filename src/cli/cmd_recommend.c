@@ -318,10 +318,6 @@ static amped_status steps(job *j, amped_json *json) {
 static amped_status check_output(const amped_options *o, amped_file_lock *lock) {
   const char *path = o->output;
   amped_output found;
-  if (o->recommend.exclude == NULL && amped_read_options_given(&o->read))
-    return amped_error(AMPED_USAGE, NULL,
-                       "options for reading text and tables are for the tensor of --exclude; name "
-                       "one, or leave them out");
   if (path == NULL)
     return AMPED_OK;
   if (is_standard(path) && o->json != NULL && is_standard(o->json))

@@ -260,11 +260,11 @@ static void answer(const amped_options *o, int found, bool named) {
 amped_status amped_command_line_parse(int argc, char **argv, amped_options *o, bool *done) {
   getopt_tables tables;
   *done = true;
-  amped_options_default(o);
   if (argc > 1 && strcmp(argv[1], "--complete") == 0)
     return amped_help_complete(argc - 2, argv + 2);
   *done = false;
   AMPED_TRY(choose_command(&argc, &argv, o));
+  amped_command_default(o->command, o);
   const bool named = amped_command_find(argv[0]) == o->command;
   make_tables(o->command, &tables);
   opterr = 0;

@@ -1,5 +1,5 @@
 /* Commands: each command takes parsed options, calls the folders below and reports. Each has one
- * file, cmd_NAME.c, and one row in the table of main.c. */
+ * file, cmd_NAME.c, and one row in the table of commands.c. */
 #ifndef AMPED_COMMANDS_H
 #define AMPED_COMMANDS_H
 
@@ -12,8 +12,9 @@
 /* Text for an option in the --help of one command, if other commands share the option. */
 typedef struct amped_option_text {
   const char *name;      /* option, without dashes; NULL: the end of the list */
-  const char *help;      /* instead of the row's */
-  const char *initially; /* instead of the row's; NULL: the row's `initial` */
+  const char *help;      /* instead of the row's; NULL: the row's */
+  const char *initially; /* instead of the row's; NULL: the default itself */
+  const char *initial;   /* the command's default; NULL: the row's */
 } amped_option_text;
 
 typedef struct amped_command {
@@ -30,7 +31,7 @@ typedef struct amped_command {
   amped_status (*run)(const amped_options *options);
 } amped_command;
 
-/* All commands. The last row has no name. Defined in main.c. */
+/* All commands. The last row has no name. Defined in commands.c. */
 extern const amped_command amped_commands[];
 
 /* Returns the command of this name, or NULL. */
@@ -38,6 +39,12 @@ const amped_command *amped_command_find(const char *name);
 
 /* Fill `rows` with the option rows of a command, then the common rows. Returns their number. */
 int amped_command_rows(const amped_command *command, const amped_option *rows[AMPED_MAX_OPTIONS]);
+
+/* Set every option to its default for this command, and choose the command. */
+void amped_command_default(const amped_command *command, amped_options *options);
+
+/* Returns the default of a command's option, in the user's notation; NULL: none is written. */
+const char *amped_command_initial(const amped_command *command, const amped_option *row);
 
 amped_status amped_cmd_cpd(const amped_options *o);
 amped_status amped_cmd_complete(const amped_options *o);

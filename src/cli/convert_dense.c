@@ -7,68 +7,29 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/system_memory.h"
+#include "cli/option_rules.h"
 #include "load/dense_list.h"
 #include "load/dense_output.h"
 #include "tensor/format.h"
 
 /* --- which input ------------------------------------------------------------------------------ */
 
-static amped_status check_dense_input(const amped_options *o) {
-  const char *in = o->args[0];
-  const amped_convert_options *c = &o->convert;
-  if (!o->session.cells.made && !c->sparse)
-    return amped_error(AMPED_USAGE, in,
-                       "is a dense tensor; give --dense to write it as one, or --sparse to write "
-                       "the cells that are not 0");
-  if (amped_read_options_given(&o->read) || c->drop_zeros)
-    return amped_error(AMPED_USAGE, in,
-                       "is a dense tensor; the options of reading text and tables, --dims, "
-                       "--duplicates and --drop-zeros are for sparse ones");
-  if (o->session.cells.made && (c->compact || c->labels_sorted || c->temporary != NULL))
-    return amped_error(AMPED_USAGE, in,
-                       "is a dense tensor and stays one; --compact, --label-order and --temporary "
-                       "are for sparse ones");
-  return AMPED_OK;
-}
-
-static amped_status check_sparse_input(const amped_options *o) {
-  const char *in = o->args[0];
-  if (o->convert.sparse)
-    return amped_error(AMPED_USAGE, in, "is not a dense tensor; leave out --sparse");
-  if (o->convert.nan_zero)
-    return amped_error(AMPED_USAGE, in,
-                       "is not a dense tensor; leave out --nan, which is for dense tensors");
-  if (o->session.cells.made && amped_read_duplicates(&o->read) == AMPED_DUPLICATES_KEEP)
-    return amped_error(AMPED_USAGE, in,
-                       "--duplicates=keep: a cell of a dense tensor has one value; give another "
-                       "policy");
-  return AMPED_OK;
-}
-
-static amped_status check_output_options(const amped_options *o) {
-  if (o->session.cells.made && o->convert.sparse)
-    return amped_error(AMPED_USAGE, NULL, "--dense and --sparse exclude each other");
-  if (!o->session.cells.made)
+static amped_status check_output(const amped_options *o) {
+  if (!o->session.cells.made || amped_dense_output_is(o->args[1]))
     return AMPED_OK;
-  if (o->convert.drop_zeros || o->convert.no_copies)
-    return amped_error(AMPED_USAGE, NULL,
-                       "--dense writes all cells; --drop-zeros and --copies are for sparse "
-                       "tensors");
-  if (!amped_dense_output_is(o->args[1]))
-    return amped_error(AMPED_USAGE, o->args[1],
-                       "--dense writes .h5, .hdf5 or .npy; name such a file");
-  return AMPED_OK;
+  return amped_error(AMPED_USAGE, o->args[1],
+                     "--dense writes .h5, .hdf5 or .npy; name such a file");
 }
 
 amped_status amped_convert_is_dense(const amped_options *o, bool *out) {
   const char *in = o->args[0];
   *out = false;
-  AMPED_TRY(check_output_options(o));
+  AMPED_TRY(check_output(o));
   if (o->read.format == AMPED_READ_AUTO)
     AMPED_TRY(amped_dense_source_is(in, o->session.dataset, out));
   else if (o->session.dataset != NULL)
     return amped_error(AMPED_USAGE, in, "--dataset is for HDF5 files; leave out --format");
-  return *out ? check_dense_input(o) : check_sparse_input(o);
+  return amped_option_rules_check(o, *out ? "dense" : "sparse");
 }
 
 /* --- a dense tensor that is read -------------------------------------------------------------- */

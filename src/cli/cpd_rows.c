@@ -11,16 +11,6 @@
 #include "tensor/format.h"
 #include "tensor/mode_names.h"
 
-amped_status amped_cpd_rows_check(const amped_cpd_options *o) {
-  const char *option = o->rule.l1 > 0.0 ? "--l1" : "--ridge";
-  if (o->accelerate == AMPED_ACCELERATE_NONE || !amped_row_rule_penalises(&o->rule))
-    return AMPED_OK;
-  return amped_error(AMPED_USAGE, NULL,
-                     "--accelerate judges its steps by the residual only, and %s adds to it; leave "
-                     "out one of the two",
-                     option);
-}
-
 /* Rank 0: get the modes of --nonnegative as bits. */
 static amped_status choose_modes(const amped_cpd_options *o, const amped_labels *labels, int order,
                                  uint64_t *modes) {

@@ -7,9 +7,6 @@
 #include "solver/cpd/cpd_options.h"
 #include "solver/iterate.h"
 
-/* Returns AMPED_USAGE if the options exclude each other. */
-amped_status amped_cpd_rows_check(const amped_cpd_options *options);
-
 /* Collective, after the plan is made; the status is agreed. Puts the modes of --nonnegative into
  * options->rule. If a mode is given by name and *has_labels is false, reads the labels and sets it.
  * AMPED_USAGE: the tensor has no such mode. */

@@ -20,27 +20,6 @@ bool amped_cpd_samples(const amped_options *o) {
 
 /* --- checks ----------------------------------------------------------------------------------- */
 
-amped_status amped_cpd_sampling_check(const amped_options *o) {
-  const char *wrong = NULL;
-  if (strcmp(o->command->name, "cpd") != 0)
-    return AMPED_OK;
-  if (o->cpd.method != AMPED_CPD_RBS)
-    wrong = amped_rbs_options_given(&o->rbs)
-                ? "--sample, --block, --epochs, --search, --polish and --memory are for "
-                  "--method=rbs; add it, or leave them out"
-                : NULL;
-  else if (o->cpd.iters > 0)
-    wrong = "--method=rbs has --epochs and then --polish sweeps; leave out --iters";
-  else if (o->cpd.accelerate != AMPED_ACCELERATE_NONE)
-    wrong =
-        "--accelerate is for sweeps over the whole tensor; leave out --accelerate or --method=rbs";
-  else if (amped_row_rule_penalises(&o->cpd.rule))
-    wrong = "--ridge and --l1 are for --method=als; leave them or --method=rbs out";
-  else if (o->session.shape.name != NULL)
-    wrong = "--method=rbs is for dense tensors, and a shape is sparse; leave it out";
-  return wrong != NULL ? amped_error(AMPED_USAGE, NULL, "%s", wrong) : AMPED_OK;
-}
-
 bool amped_cpd_sampling_left_outside(const amped_session *session, const amped_options *o,
                                      const amped_requirement *required) {
   const uint64_t bytes = required->host_bytes;

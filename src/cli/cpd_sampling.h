@@ -9,9 +9,6 @@
 /* Is the method rbs? */
 bool amped_cpd_samples(const amped_options *options);
 
-/* Returns AMPED_USAGE if the options exclude each other. To be called for any method. */
-amped_status amped_cpd_sampling_check(const amped_options *options);
-
 /* Collective: must the tensor stay in its file? True if slabs and their workspace take more than
  * --memory on any rank or, without --memory, more host memory than is free. required: this rank's
  * bytes. The same on every rank. With blocks, the tensor is always in memory. */

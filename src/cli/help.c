@@ -6,6 +6,7 @@
 
 #include "backend/backend.h"
 #include "base/version.h"
+#include "cli/option_rules.h"
 
 /* ---- help ---------------------------------------------------------------------------------- */
 
@@ -54,15 +55,30 @@ static void print_option(char letter, const char *name, const char *value, bool 
   print_beside(column, help);
 }
 
+/* Format the default of a command's option with those that depend on other options:
+ * "1e-5; --method=rbs: 1e-3". */
+static const char *defaults_of(const amped_option *row, const amped_command *command,
+                               char *buffer) {
+  int used = snprintf(buffer, AMPED_OPTION_CHARS, "%s", amped_command_initial(command, row));
+  for (const amped_option_default_row *d = amped_option_defaults; d->command != NULL; d++)
+    if (strcmp(d->command, command->name) == 0 && strcmp(d->option, row->name) == 0)
+      used += snprintf(buffer + used, AMPED_OPTION_CHARS - (size_t)used, "; --%s: %s", d->when,
+                       d->initial);
+  return buffer;
+}
+
 /* The text of a row: the command's own, or the row's. command may be NULL. */
 static const char *help_of(const amped_option *row, const amped_command *command, char *buffer) {
   amped_option said = *row;
+  char defaults[AMPED_OPTION_CHARS];
   const amped_option_text *text = command != NULL ? command->texts : NULL;
   for (; text != NULL && text->name != NULL; text++)
     if (strcmp(text->name, row->name) == 0) {
-      said.help = text->help;
+      said.help = text->help != NULL ? text->help : row->help;
       said.initially = text->initially;
     }
+  if (command != NULL && said.initially == NULL && row->initial != NULL)
+    said.initially = defaults_of(row, command, defaults);
   return amped_option_help(&said, buffer);
 }
 

@@ -216,6 +216,24 @@ int amped_options_rows(const amped_option_group *const *groups, const amped_opti
   return count;
 }
 
+/* Place of a row in the table of all groups. */
+typedef struct place {
+  int number; /* among all rows */
+  size_t offset;
+} place;
+
+static place place_of(const amped_option *row) {
+  int number = 0;
+  for (size_t p = 0; p < PARTS; p++) {
+    const amped_option_group *group = parts[p].group;
+    for (int i = 0; i < group->count; i++, number++)
+      if (&group->rows[i] == row)
+        return (place){number, parts[p].offset};
+  }
+  assert(false);
+  return (place){0, 0};
+}
+
 void amped_options_default(amped_options *o) {
   memset(o, 0, sizeof *o);
   for (size_t p = 0; p < PARTS; p++)
@@ -223,11 +241,18 @@ void amped_options_default(amped_options *o) {
       amped_option_default(&parts[p].group->rows[i], (char *)o + parts[p].offset);
 }
 
+void amped_options_put(amped_options *o, const amped_option *row, const char *text) {
+  const bool taken = amped_option_set(row, (char *)o + place_of(row).offset, text);
+  assert(taken);
+  (void)taken;
+}
+
 bool amped_options_set(amped_options *o, const amped_option *row, const char *text) {
-  for (size_t p = 0; p < PARTS; p++)
-    for (int i = 0; i < parts[p].group->count; i++)
-      if (&parts[p].group->rows[i] == row)
-        return amped_option_set(row, (char *)o + parts[p].offset, text);
-  assert(false);
-  return false;
+  const place at = place_of(row);
+  o->said[at.number] = text;
+  return amped_option_set(row, (char *)o + at.offset, text);
+}
+
+const char *amped_options_said(const amped_options *o, const amped_option *row) {
+  return o->said[place_of(row).number];
 }

@@ -4,7 +4,7 @@
  * Each folder has its struct and its rows (base/option.h). Options of several commands, or of no
  * folder, have their field and row here. A table in options.c gives the offset of each group's
  * struct. A new option is one row in its folder's group. A new group is one line of the table, and
- * a name in `groups` of the commands that take it (main.c). Strings are borrowed from argv. */
+ * a name in `groups` of the commands that take it (commands.c). Strings are borrowed from argv. */
 #ifndef AMPED_OPTIONS_H
 #define AMPED_OPTIONS_H
 
@@ -32,6 +32,8 @@ typedef struct amped_options {
   const struct amped_command *command;
   int nargs;
   const char *args[AMPED_MAX_ARGS];
+  const char
+      *said[AMPED_MAX_OPTIONS]; /* the user's text of each option ("": none); NULL: not given */
 
   /* options of several commands */
   amped_log_options log;
@@ -86,10 +88,15 @@ extern const amped_option_group *const amped_common_groups[];
 int amped_options_rows(const amped_option_group *const *groups, const amped_option **rows,
                        int count);
 
-/* Set every option to its default. */
+/* Set every option to its row's default. Commands may have others: amped_command_default. */
 void amped_options_default(amped_options *options);
 
-/* Set the field of a row from the user's text, as amped_option_set does. */
+/* Set the field of a row from the user's text, as amped_option_set does, and note that it was
+ * given. put: the same for a default. */
 bool amped_options_set(amped_options *options, const amped_option *row, const char *text);
+void amped_options_put(amped_options *options, const amped_option *row, const char *text);
+
+/* Returns the text that the user gave for an option; NULL: none. Borrowed. */
+const char *amped_options_said(const amped_options *options, const amped_option *row);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include "cli/options.h"
 
-/* Returns AMPED_USAGE, with a remedy, if options contradict each other. Fills in defaults; the name
- * of a shape becomes the input's name. */
+/* Returns AMPED_USAGE, with a remedy, if options break a rule (cli/option_rules.h), or name one
+ * file for two purposes. Fills in defaults; the name of a shape becomes the input's name. */
 amped_status amped_options_check(amped_options *options);
 
 #endif

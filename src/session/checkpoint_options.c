@@ -48,10 +48,3 @@ static const amped_option signal_rows[] = {
 
 const amped_option_group amped_checkpoint_option_rows = AMPED_OPTION_GROUP(rows);
 const amped_option_group amped_on_signal_option_rows = AMPED_OPTION_GROUP(signal_rows);
-
-amped_status amped_checkpoint_options_check(const amped_checkpoint_options *o) {
-  if (o->file == NULL && (o->resume || o->every_sweeps > 0 || o->every_sec > 0.0))
-    return amped_error(AMPED_USAGE, NULL, "%s needs --checkpoint=FILE",
-                       o->resume ? "--resume" : "--checkpoint-every");
-  return AMPED_OK;
-}

@@ -17,7 +17,4 @@ typedef struct amped_checkpoint_options {
 extern const amped_option_group amped_checkpoint_option_rows;
 extern const amped_option_group amped_on_signal_option_rows; /* --on-signal */
 
-/* Returns AMPED_USAGE if an option needs --checkpoint and the user did not give it. */
-amped_status amped_checkpoint_options_check(const amped_checkpoint_options *options);
-
 #endif

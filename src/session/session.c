@@ -93,18 +93,10 @@ int amped_session_threads(const amped_comm *comm, int wanted) {
 /* Refuse options of sparse tensors and of text input; else set the format of dense tensors. */
 static amped_status take_dense_format(const amped_session_options *o,
                                       amped_backend_options *options) {
-  const char *wrong = strcmp(options->format, "sorted") != 0        ? "--kernel"
-                      : o->plan.placement != AMPED_PLACEMENT_GREEDY ? "--placement"
-                      : o->plan.parts > 1                           ? "--overlap"
-                      : options->tile_bytes != 0                    ? "--tiles"
-                      : options->copies == AMPED_COPIES_ONE         ? "--copies"
-                      : o->load != AMPED_LOAD_AUTO                  ? "--load"
-                      : o->read != NULL && amped_read_options_given(o->read)
-                          ? "an option of reading text"
-                          : NULL;
-  if (wrong != NULL)
+  if (o->sparse_option[0] != '\0')
     return amped_error(AMPED_USAGE, o->input,
-                       "is a dense tensor, and %s is for sparse ones; leave it out", wrong);
+                       "is a dense tensor, and %s is for sparse ones; leave it out",
+                       o->sparse_option);
   options->format = "dense";
   return AMPED_OK;
 }

@@ -37,6 +37,7 @@ typedef struct amped_session_options {
   const char *command;            /* name of the command */
   const char *input;              /* file, or the shape's name */
   const amped_read_options *read; /* how a text or table is read */
+  char sparse_option[32];         /* first given option that dense tensors do not have; "": none */
   const char *json;               /* file, "-" for standard output, or NULL */
   const char *init;               /* file of the factors to start from; NULL: random */
   bool overwrite;                 /* replace any file that has the name of an output */

@@ -50,12 +50,6 @@ amped_duplicates amped_read_duplicates(const amped_read_options *o) {
   return o->duplicates == AMPED_DUPLICATES_UNKNOWN ? AMPED_DUPLICATES_SUM : o->duplicates;
 }
 
-bool amped_read_options_given(const amped_read_options *o) {
-  return amped_read_options_of_table(o) || o->format != AMPED_READ_AUTO ||
-         o->index_base != AMPED_BASE_AUTO || o->header != AMPED_HEADER_AUTO || o->dims_order > 0 ||
-         o->duplicates > AMPED_DUPLICATES_SUM;
-}
-
 static const amped_option dims_rows[] = {
     {.name = "dims",
      .type = AMPED_OPTION_CUSTOM,

@@ -56,8 +56,7 @@ extern const amped_option_group amped_read_option_rows;       /* all other optio
  * readers keep all. */
 amped_duplicates amped_read_duplicates(const amped_read_options *options);
 
-/* given: is any option given? of_table: is an option given that only applies to tables? */
-bool amped_read_options_given(const amped_read_options *options);
+/* Is an option given that only applies to tables? */
 bool amped_read_options_of_table(const amped_read_options *options);
 
 #endif

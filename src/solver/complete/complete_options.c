@@ -186,49 +186,14 @@ static const amped_option rows[] = {
 const amped_option_group amped_complete_model_option_rows = AMPED_OPTION_GROUP(model_rows);
 const amped_option_group amped_complete_option_rows = AMPED_OPTION_GROUP(rows);
 
-static amped_status check_implicit(const amped_complete_options *o) {
-  if (o->bias == AMPED_BIAS_FULL || o->bias == AMPED_BIAS_MEAN)
-    return amped_error(
-        AMPED_USAGE, NULL,
-        "--implicit models zeros and ones, which need no mean and no biases; leave out --bias");
-  if (o->block > 0)
-    return amped_error(AMPED_USAGE, NULL,
-                       "--implicit solves for whole rows, because zeros everywhere tie their "
-                       "components together; leave out --block and --method=ccd");
-  if (o->weights != NULL)
-    return amped_error(AMPED_USAGE, NULL,
-                       "--implicit makes the weights from the values; leave out --weights");
-  return AMPED_OK;
-}
-
-amped_status amped_complete_method_check(amped_complete_options *o) {
+void amped_complete_options_block(amped_complete_options *o) {
   if (o->method == AMPED_COMPLETE_CCD && o->block == 0)
     o->block = 1;
-  if (o->method == AMPED_COMPLETE_SGD && o->block > 0)
-    return amped_error(AMPED_USAGE, NULL,
-                       "--method=sgd takes steps with whole rows; leave out --block, or use "
-                       "--method=als");
-  return AMPED_OK;
 }
 
 amped_status amped_complete_options_check(amped_complete_options *o) {
-  AMPED_TRY(amped_complete_method_check(o));
-  if (o->implicit > 0.0)
-    AMPED_TRY(check_implicit(o));
   if (o->bias == AMPED_BIAS_AUTO)
     o->bias = o->implicit > 0.0 ? AMPED_BIAS_NONE : AMPED_BIAS_FULL;
-  if (o->method == AMPED_COMPLETE_SGD && o->implicit > 0.0)
-    return amped_error(AMPED_USAGE, NULL,
-                       "--method=sgd visits only entries, and --implicit has a zero in every other "
-                       "cell; use --method=als");
-  if (o->method == AMPED_COMPLETE_SGD && o->weights != NULL)
-    return amped_error(AMPED_USAGE, NULL,
-                       "--method=sgd gives every entry the same weight; use --method=als, or leave "
-                       "out --weights");
-  if (o->holdout > 0.0 && o->validate != NULL)
-    return amped_error(AMPED_USAGE, NULL,
-                       "--holdout and --validate both give entries to validate on; leave out one "
-                       "of the two");
   if (!o->holdout_given)
     o->holdout = o->validate != NULL ? 0.0 : DEFAULT_HOLDOUT;
   const bool validates = o->holdout > 0.0 || o->validate != NULL;

@@ -50,9 +50,10 @@ extern const amped_option_group amped_complete_model_option_rows;
  * --weights, --implicit, --order, --patience, --time */
 extern const amped_option_group amped_complete_option_rows;
 
-/* Return AMPED_USAGE if options contradict each other. Options that were not given get their
- * defaults. The first function checks only --method and --block. */
-amped_status amped_complete_method_check(amped_complete_options *options);
+/* Set the components that a method updates at a time: CCD++ one. */
+void amped_complete_options_block(amped_complete_options *options);
+/* Set the defaults that depend on other options. AMPED_USAGE if --reg is chosen by validation, and
+ * no entries validate. cli/option_rules.h has all rules of two options. */
 amped_status amped_complete_options_check(amped_complete_options *options);
 
 #endif

@@ -62,22 +62,3 @@ static const amped_cpd_method methods[] = {
 const amped_cpd_method *amped_cpd_method_of(const amped_cpd_options *how) {
   return &methods[how->method];
 }
-
-amped_status amped_cpd_method_check(const amped_cpd_options *how) {
-  const char *wrong = NULL;
-  if (how->method != AMPED_CPD_LM)
-    return AMPED_OK;
-  if (how->accelerate != AMPED_ACCELERATE_NONE)
-    wrong = "--accelerate";
-  else if (how->rule.nonnegative != 0)
-    wrong = "--nonnegative";
-  else if (how->rule.ridge > 0.0)
-    wrong = "--ridge";
-  else if (how->rule.l1 > 0.0)
-    wrong = "--l1";
-  return wrong != NULL ? amped_error(AMPED_USAGE, NULL,
-                                     "%s is for --method=als, and --method=lm cannot use it; leave "
-                                     "out one of the two",
-                                     wrong)
-                       : AMPED_OK;
-}

@@ -21,7 +21,4 @@ typedef struct amped_cpd_method {
 
 const amped_cpd_method *amped_cpd_method_of(const amped_cpd_options *how);
 
-/* Returns AMPED_USAGE if the options exclude each other. */
-amped_status amped_cpd_method_check(const amped_cpd_options *how);
-
 #endif

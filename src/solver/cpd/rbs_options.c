@@ -55,8 +55,3 @@ static const amped_option rows[] = {
 };
 
 const amped_option_group amped_rbs_option_rows = AMPED_OPTION_GROUP(rows);
-
-bool amped_rbs_options_given(const amped_rbs_options *o) {
-  return o->sampler != AMPED_SAMPLE_AUTO || o->block > 0 || o->epochs >= 0 || o->search >= 0 ||
-         o->polish >= 0 || o->memory > 0;
-}

@@ -20,7 +20,4 @@ typedef struct amped_rbs_options {
 
 extern const amped_option_group amped_rbs_option_rows; /* --sample, --block, --epochs, ... */
 
-/* Returns true if any of these options is given. */
-bool amped_rbs_options_given(const amped_rbs_options *options);
-
 #endif

@@ -102,20 +102,3 @@ const amped_option_group amped_state_option_rows = AMPED_OPTION_GROUP(state_rows
 const amped_option_group amped_history_option_rows = AMPED_OPTION_GROUP(history_rows);
 const amped_option_group amped_learn_option_rows = AMPED_OPTION_GROUP(learn_rows);
 const amped_option_group amped_stream_option_rows = AMPED_OPTION_GROUP(rows);
-
-amped_status amped_stream_options_check(const amped_stream_options *o, int nargs, bool exports) {
-  const int cuts = (o->by != NULL) + o->has_boxes;
-  const char *wrong = NULL;
-  if (cuts > 1)
-    wrong = "--by and --boxes are two ways to cut INPUT; leave out one of the two";
-  else if (o->follow != NULL && (cuts > 0 || nargs > 1))
-    wrong = "--follow takes batches from its folder; leave out other files, --by and --boxes";
-  else if (cuts > 0 && nargs != 2)
-    wrong = "--by and --boxes cut one INPUT; give STATE and that file";
-  else if (o->by == NULL && o->batch > 0)
-    wrong = "--batch counts indices of --by; add --by";
-  else if (o->follow == NULL && nargs < 2 && !exports)
-    wrong = "a batch is missing; give files, INPUT with --by or --boxes, or --follow=DIR; see "
-            "amped_mpi stream --help";
-  return wrong != NULL ? amped_error(AMPED_USAGE, NULL, "%s", wrong) : AMPED_OK;
-}

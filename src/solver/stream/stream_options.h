@@ -25,9 +25,4 @@ extern const amped_option_group amped_history_option_rows; /* --history */
 extern const amped_option_group amped_learn_option_rows;   /* --forget, --sweeps */
 extern const amped_option_group amped_stream_option_rows;  /* the others */
 
-/* Returns AMPED_USAGE if options contradict each other or the number of arguments. STATE is the
- * first argument. exports: the model is written, so no batch is needed. */
-amped_status amped_stream_options_check(const amped_stream_options *options, int nargs,
-                                        bool exports);
-
 #endif

@@ -3,7 +3,8 @@
 #include <math.h>
 
 #include "base/option.h"
-#include "cli/options.h"
+#include "cli/commands.h"
+#include "cli/option_rules.h"
 #include "generate/paper_shapes.h"
 #include "tests/lib/testing.h"
 
@@ -244,7 +245,7 @@ START_TEST(every_row_of_the_program_is_whole) {
   const amped_option *all[AMPED_MAX_OPTIONS];
   int count = amped_options_rows(NULL, all, 0);
   amped_options o;
-  amped_options_default(&o);
+  amped_command_default(amped_command_find("cpd"), &o);
   ck_assert_int_gt(count, 50);
   for (int i = 0; i < count; i++) {
     const amped_option *row = all[i];
@@ -266,9 +267,58 @@ START_TEST(every_row_of_the_program_is_whole) {
   }
 }
 
+/* Has the command an option of the term, with its value as a word or a number? */
+static bool has_term(const amped_command *command, const char *term, size_t length) {
+  const amped_option *all[AMPED_MAX_OPTIONS];
+  const char *equals = memchr(term, '=', length);
+  const size_t name = equals != NULL ? (size_t)(equals - term) : length;
+  const int count = amped_command_rows(command, all);
+  char word[64] = "";
+  if (equals != NULL)
+    (void)snprintf(word, sizeof word, "%.*s", (int)(length - name - 1), equals + 1);
+  for (int i = 0; i < count; i++)
+    if (strlen(all[i]->name) == name && strncmp(all[i]->name, term, name) == 0)
+      return equals == NULL || all[i]->words == NULL || amped_parse_word(word, all[i]->words) >= 0;
+  return false;
+}
+
+/* Does every term name an option of a command of the list? */
+static void check_terms(const char *commands, const char *terms) {
+  for (const char *at = terms; at != NULL && *at != '\0';) {
+    const size_t length = strcspn(at, "|");
+    bool found = *at >= 'A' && *at <= 'Z';
+    for (const amped_command *c = amped_commands; c->name != NULL; c++)
+      found = found ||
+              ((commands == NULL || strstr(commands, c->name) != NULL) && has_term(c, at, length));
+    ck_assert_msg(found, "%.*s of %s", (int)length, at, commands != NULL ? commands : "any");
+    at += length + (at[length] == '|');
+  }
+}
+
+START_TEST(every_rule_names_options_that_exist) {
+  for (const amped_option_rule *r = amped_option_rules; r->why != NULL; r++) {
+    ck_assert_msg(r->needs == NULL || r->excludes == NULL, "%s", r->why);
+    ck_assert_msg(r->when != NULL || r->needs != NULL, "%s", r->why);
+    check_terms(r->command, r->when);
+    check_terms(r->command, r->needs);
+    check_terms(r->command, r->excludes);
+  }
+  for (const amped_option_default_row *d = amped_option_defaults; d->command != NULL; d++) {
+    check_terms(d->command, d->option);
+    check_terms(d->command, d->when);
+  }
+  for (const amped_command *c = amped_commands; c->name != NULL; c++) {
+    amped_options o;
+    amped_command_default(c, &o); /* it takes the command's own defaults */
+    ck_assert(o.command == c);
+    for (const amped_option_text *t = c->texts; t != NULL && t->name != NULL; t++)
+      check_terms(c->name, t->name);
+  }
+}
+
 START_TEST(options_begin_as_the_manual_says) {
   amped_options o;
-  amped_options_default(&o);
+  amped_command_default(amped_command_find("cpd"), &o);
   ck_assert(o.session.ncomps == 32 && o.session.ncomps_count == 1 &&
             o.session.ncomps_list[0] == 32 && o.session.starts == 1);
   ck_assert(o.session.precision == AMPED_F32 && o.session.readers == AMPED_READERS_AUTO &&
@@ -282,7 +332,7 @@ START_TEST(options_begin_as_the_manual_says) {
   ck_assert(o.session.backend.residency == AMPED_RESIDENCY_AUTO &&
             o.session.backend.device_memory == 0 && o.session.backend.tile_bytes == 0 &&
             strcmp(o.session.backend.format, "sorted") == 0);
-  ck_assert(o.cpd.iters == 0 && o.cpd.tol == -1.0 && !o.cpd.corcondia);
+  ck_assert(o.cpd.iters == 50 && o.cpd.tol == 1e-5 && !o.cpd.corcondia);
   ck_assert(o.checkpoint.file == NULL && o.checkpoint.every_sweeps == 0 &&
             o.checkpoint.every_sec == 0.0 && !o.checkpoint.resume);
   ck_assert(o.read.index_base == AMPED_BASE_AUTO && o.read.dims_order == 0 && o.read.keys == NULL);
@@ -306,7 +356,7 @@ static bool says(amped_options *o, const char *name, const char *text) {
 
 START_TEST(lists_and_mixed_values_are_parsed) {
   amped_options o;
-  amped_options_default(&o);
+  amped_command_default(amped_command_find("cpd"), &o);
   ck_assert(says(&o, "rank", "4,16,8") && o.session.ncomps == 16 && o.session.ncomps_count == 3 &&
             o.session.ncomps_list[2] == 8);
   ck_assert(!says(&o, "rank", "4,4") && !says(&o, "rank", "4,") && !says(&o, "rank", ",4"));
@@ -348,5 +398,6 @@ TESTING_MAIN("option", whole_numbers_have_suffixes_and_bounds, integers_end_with
              counts_have_powers_of_1000, sizes_have_powers_of_1024, reals_have_bounds,
              words_stand_for_their_numbers, flags_texts_and_lists_set_their_fields,
              defaults_are_what_rows_say, users_are_told_what_rows_hold,
-             every_row_of_the_program_is_whole, options_begin_as_the_manual_says,
-             lists_and_mixed_values_are_parsed, shapes_that_the_shell_offers_are_there)
+             every_row_of_the_program_is_whole, every_rule_names_options_that_exist,
+             options_begin_as_the_manual_says, lists_and_mixed_values_are_parsed,
+             shapes_that_the_shell_offers_are_there)
