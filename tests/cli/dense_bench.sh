@@ -54,6 +54,24 @@ same "resident" "$(grep '"event":"plan"' run.json | grep -o '"resident_bytes":[0
 same "products" "$(field products run.json)" exact
 expect 0 "slabs: 2.37 KiB, all resident" on 1 x.npy --rank=2 --plan -v
 
+# --- products of GPUs ------------------------------------------------------------------------------
+if test "$backend" = cuda; then
+  run="--rank=3 --iters=6 --tol=0 --nowrite --seed=2 -q"
+  # shellcheck disable=SC2086
+  expect 0 "" on 1 x.npy $run --json=exact.json
+  # shellcheck disable=SC2086
+  expect 0 "" on 1 x.npy $run --products=tf32 --json=tf32.json
+  same "products" "$(field products tf32.json)" tf32
+  same "passes for fits" "$(field of_fits tf32.json)" 1
+  # Factors of rounded products have nearly the fit of exact ones; a fit of rounded products has not.
+  close "fit by exact products" "$(field fit tf32.json)" "$(field fit exact.json)" 1e-4
+  # shellcheck disable=SC2086
+  expect 0 "fit by exact products" on 1 x.npy ${run% -q} --products=tf32
+fi
+
+# On GPUs, what follows is as on CPUs.
+finish_on_gpus
+
 # --- what makes no sense --------------------------------------------------------------------------
 "$amped" generate t.h5 --dims=9x8x7 --nnz=100 -q || fail "generate"
 expect 2 "needs the dimensions" on 1 bench --dense
@@ -80,19 +98,6 @@ for command in cpd bench; do
   expect 2 "precision=double" on 1 $command x.npy --products=tf32 --precision=double
 done
 expect 2 "no option --products" on 1 complete t.h5 --products=tf32
-test "$backend" = cuda || expect 2 "tf32 is for GPUs" on 2 x.npy --rank=2 --products=tf32 --nowrite
-if test "$backend" = cuda; then
-  run="--rank=3 --iters=6 --tol=0 --nowrite --seed=2 -q"
-  # shellcheck disable=SC2086
-  expect 0 "" on 1 x.npy $run --json=exact.json
-  # shellcheck disable=SC2086
-  expect 0 "" on 1 x.npy $run --products=tf32 --json=tf32.json
-  same "products" "$(field products tf32.json)" tf32
-  same "passes for fits" "$(field of_fits tf32.json)" 1
-  # Factors of rounded products have nearly the fit of exact ones; a fit of rounded products has not.
-  close "fit by exact products" "$(field fit tf32.json)" "$(field fit exact.json)" 1e-4
-  # shellcheck disable=SC2086
-  expect 0 "fit by exact products" on 1 x.npy ${run% -q} --products=tf32
-fi
+expect 2 "tf32 is for GPUs" on 2 x.npy --rank=2 --products=tf32 --nowrite
 
 finish

@@ -35,13 +35,14 @@ overflow="the factors overflowed\|the fit is not a number"
 outputs="-o m.h5 --checkpoint=m.ckpt.h5 -q"
 
 # shellcheck disable=SC2086
-for tensor in vast.tns vast.npy; do
+for tensor in vast.npy vast.tns; do
   ends 1 "$overflow" $tensor --rank=2 $outputs
   ends 1 "$overflow" $tensor --rank=2 --method=lm $outputs
   ends 1 "$overflow" $tensor --rank=2 --accelerate=linesearch $outputs
   ends 1 "$overflow" $tensor --rank=2 --ridge=1 $outputs
   ends 1 "$overflow" $tensor --rank=2 --nonnegative $outputs
   ends 1 "$overflow" $tensor --rank=2 --l1=1 $outputs
+  test "$backend" = cpu || break # lists are as on CPUs
 done
 # shellcheck disable=SC2086
 for tensor in vast.npy large.npy; do

@@ -47,6 +47,7 @@ fit() {
 }
 fit amino 3 100 0.8903 0.974951
 fit nations 10 100 0.4393 0.4496
+finish_on_gpus # the others are as on CPUs
 fit kinship 10 100 0.1980 0.2010
 fit umls 10 100 0.3376 0.3488
 fit enron-jhu 10 50 0.3984 0.4350

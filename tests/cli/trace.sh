@@ -80,6 +80,9 @@ for b in (e for e in spans if e['name'] == 'batch'):
 PY
 done
 
+# On GPUs, what follows is as on CPUs.
+finish_on_gpus
+
 # Ranks of two nodes, whose clocks start at different times.
 if unshare -T --monotonic=100000 -f true 2>/dev/null; then
   cat >on_its_clock <<END
