@@ -12,7 +12,6 @@
 #include "cuda/factor/factor_set_cuda.h"
 #include "cuda/load/list_part_cuda.h"
 #include "cuda/load/synthetic_cuda.h"
-#include "cuda/mixed_cuda.h"
 #include "cuda/sorted/mttkrp_cuda.h"
 #include "cuda/sorted_cuda.h"
 
@@ -149,9 +148,8 @@ static const amped_device_ops device_ops = {
     .link_rate = link_rate,
 };
 
-static const amped_format_ops *const formats[] = {&amped_sorted_cuda,       &amped_atomic_cuda,
-                                                  &amped_dense_format_cuda, &amped_boxes_cuda,
-                                                  &amped_mixed_cuda,        nullptr};
+static const amped_format_ops *const formats[] = {
+    &amped_sorted_cuda, &amped_atomic_cuda, &amped_dense_format_cuda, &amped_boxes_cuda, nullptr};
 
 const amped_backend amped_backend_cuda = {
     .name = "cuda",

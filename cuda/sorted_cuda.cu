@@ -41,8 +41,6 @@ static amped_status require_form(const amped_device *device, const amped_plan *p
       layout.device_bytes - factor_bytes + amped_layout_cuda_most_reorder_bytes(&layout);
   out->host_bytes = layout.host_bytes;
   for (int m = 0; m < plan->order; m++) {
-    if (!amped_plan_is_own(plan, m))
-      continue;
     out->copy_bytes[m] = layout.copies[m].bytes + layout.index_bytes[m];
     out->read_bytes[m] = form->read_bytes(plan, m);
     out->streamed_bytes[m] = amped_layout_cuda_streamed(&layout, m);
@@ -179,8 +177,7 @@ static amped_status finish(amped_tensor_part *part, int mode) {
 
 static amped_status resize(amped_tensor_part *part) {
   for (int m = 0; m < part->plan->order; m++)
-    if (amped_plan_is_own(part->plan, m))
-      AMPED_TRY(amped_copies_cuda_resize(&part->copies, m));
+    AMPED_TRY(amped_copies_cuda_resize(&part->copies, m));
   return AMPED_OK;
 }
 

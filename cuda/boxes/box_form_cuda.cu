@@ -80,8 +80,7 @@ static uint64_t own_nnz(const amped_plan *plan) {
 static uint64_t most_rows(const amped_plan *plan) {
   uint64_t most = 0;
   for (int m = 0; m < plan->order; m++)
-    if (amped_plan_in_boxes(plan, m))
-      most = amped_box_rows_cuda(plan, m) > most ? amped_box_rows_cuda(plan, m) : most;
+    most = amped_box_rows_cuda(plan, m) > most ? amped_box_rows_cuda(plan, m) : most;
   return most;
 }
 
@@ -150,8 +149,6 @@ static uint64_t index_bytes(const amped_plan *plan, int mode, const amped_layout
   if (mode != plan->boxed || nnz == 0)
     return 0;
   for (int m = 0; m < plan->order; m++) {
-    if (!amped_plan_in_boxes(plan, m))
-      continue;
     bytes += (2 * pieces + 1) * sizeof(uint32_t) + hot_words(plan, m) * 2 * sizeof(uint32_t) +
              most_hot(plan) * (sizeof(uint64_t) + 2 * sizeof(uint32_t));
   }
@@ -662,8 +659,6 @@ static amped_status make_ways(amped_copies_cuda *c) {
   AMPED_GO(done, amped_cuda_malloc(&d_adds, most_rows(c->plan) * sizeof(uint32_t), what));
   AMPED_GO(done, amped_cuda_malloc(&d_counted, sizeof(counted), what));
   for (int m = 0; m < c->plan->order; m++) {
-    if (!amped_plan_in_boxes(c->plan, m))
-      continue;
     if (s->ways[m].of_span == nullptr)
       AMPED_GO(done, choose_way(c, m, (uint32_t *)d_adds, d_counted));
     AMPED_GO(done, count_way(c, m, (uint32_t *)d_adds, d_counted));

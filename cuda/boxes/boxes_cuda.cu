@@ -32,7 +32,7 @@ struct amped_tensor_part {
 
 /* True if every rank has a part of the sums of mode's rows. */
 static bool is_partial(const amped_plan *plan, int mode) {
-  return plan->nranks > 1 && mode != plan->boxed && amped_plan_in_boxes(plan, mode);
+  return plan->nranks > 1 && mode != plan->boxed;
 }
 
 static uint64_t partial_bytes(const amped_plan *plan) {
@@ -81,8 +81,6 @@ static amped_status require(const amped_device *device, const amped_plan *plan,
   out->host_bytes = layout.host_bytes;
   out->copy_bytes[mode] = layout.copies[mode].bytes + layout.index_bytes[mode];
   for (int m = 0; m < plan->order; m++) {
-    if (!amped_plan_in_boxes(plan, m))
-      continue;
     out->read_bytes[m] = form_of(device)->read_bytes(plan, m);
     out->streamed_bytes[m] = amped_layout_cuda_streamed(&layout, mode);
     out->tiles[m] = 1;

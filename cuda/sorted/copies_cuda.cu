@@ -115,8 +115,8 @@ static amped_status start_pinning(amped_copies_cuda *c) {
 static uint64_t most_packed_bytes(const amped_plan *plan) {
   uint64_t most = 0;
   for (int m = 0; m < plan->order; m++) {
-    uint64_t bytes = amped_packing_nonzero_bytes(&plan->modes[m].copy.packing, plan->value_type);
-    bytes = amped_plan_is_own(plan, m) ? bytes : 0;
+    const uint64_t bytes =
+        amped_packing_nonzero_bytes(&plan->modes[m].copy.packing, plan->value_type);
     most = bytes > most ? bytes : most;
   }
   return most;
@@ -187,8 +187,6 @@ static amped_status create_index(amped_copies_cuda *c, int mode, const amped_til
   const uint64_t room = amped_tiles_cuda_room(tiles, nnz, m->copy.packing.pack);
   const uint64_t bit_bytes = aligned(amped_packing_bit_words(room) * sizeof(uint32_t));
   copy->last_row = UINT64_MAX;
-  if (!amped_plan_is_own(plan, mode))
-    return AMPED_OK;
   copy->rows_capacity = amped_tiles_cuda_list_rows(tiles, nnz, amped_plan_copy_rows(plan, mode));
   if (nnz == 0)
     return AMPED_OK;

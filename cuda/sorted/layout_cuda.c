@@ -174,7 +174,7 @@ static void place_buffers(amped_layout_cuda *l, const amped_plan *plan,
 static amped_status count_copies(amped_layout_cuda *l, const amped_plan *plan,
                                  const amped_layout_wish_cuda *wish, uint64_t *all_bytes) {
   for (int m = 0; m < plan->order; m++) {
-    const bool holds = l->storage->in_boxes ? m == plan->boxed : amped_plan_is_own(plan, m);
+    const bool holds = !l->storage->in_boxes || m == plan->boxed;
     const uint64_t nnz = holds ? plan->modes[m].copy.rank_nnz[plan->rank] : 0;
     l->nnz[m] = nnz;
     l->tiles[m] = amped_tiles_cuda_none();
@@ -230,8 +230,6 @@ static amped_status choose_tiles(amped_layout_cuda *l, const amped_plan *plan,
   uint64_t most = 0;
   for (int m = 0; m < plan->order; m++) {
     const amped_layout_cuda before = *l;
-    if (!amped_plan_is_own(plan, m))
-      continue;
     amped_tiles_cuda_choose(&l->tiles[m], plan, m, &wish->caches, wish->tile_bytes);
     if (l->tiles[m].count == 1)
       continue;
@@ -315,9 +313,7 @@ amped_status amped_layout_cuda_span(const amped_layout_cuda *l, const amped_plan
 static uint64_t packed_index_bytes(const amped_plan *plan, int mode,
                                    const amped_layout_cuda *layout,
                                    const amped_layout_wish_cuda *wish) {
-  return amped_plan_is_own(plan, mode)
-             ? index_bytes(plan, mode, &layout->tiles[mode], wish, layout->piece)
-             : 0;
+  return index_bytes(plan, mode, &layout->tiles[mode], wish, layout->piece);
 }
 
 static uint64_t no_index_bytes(const amped_plan *plan, int mode, const amped_layout_cuda *layout,

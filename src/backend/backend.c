@@ -24,9 +24,9 @@ const amped_backend *amped_backend_find(const char *name) {
   return NULL;
 }
 
-const amped_format_ops *amped_backend_one_copy(const amped_backend *backend, bool mixes) {
+const amped_format_ops *amped_backend_one_copy(const amped_backend *backend) {
   const amped_format_ops *const *f = backend->formats;
-  while (*f != NULL && !((*f)->needs.one_copy && (*f)->needs.mixes == mixes))
+  while (*f != NULL && !(*f)->needs.one_copy)
     f++;
   return *f;
 }
@@ -45,7 +45,7 @@ static amped_status find_format(const amped_backend *backend, const char *name,
 }
 
 static amped_status find_one_copy(const amped_backend *backend, const amped_format_ops **out) {
-  *out = amped_backend_one_copy(backend, false);
+  *out = amped_backend_one_copy(backend);
   if (*out != NULL)
     return AMPED_OK;
   return amped_error(AMPED_USAGE, NULL,

@@ -477,7 +477,7 @@ const amped_backend *amped_backend_list(int i);
 
 /* The backend's format with one copy for all modes; mixes: the format in which some modes have
  * copies of their own. NULL: the backend has none. */
-const amped_format_ops *amped_backend_one_copy(const amped_backend *backend, bool mixes);
+const amped_format_ops *amped_backend_one_copy(const amped_backend *backend);
 
 /* Worker: the device, factor set and tensor part of one rank. A member is NULL before it is made
  * and after it is freed. */

@@ -118,7 +118,7 @@ static const amped_device_ops device_ops = {
 };
 
 static const amped_format_ops *const formats[] = {&amped_sorted_cpu, &amped_boxes_cpu,
-                                                  &amped_mixed_cpu, &amped_dense_cpu, NULL};
+                                                  &amped_dense_cpu, NULL};
 
 const amped_backend amped_backend_cpu = {
     .name = "cpu",

@@ -25,7 +25,7 @@ static uint64_t mode_strips(const amped_plan *plan, int mode) {
 static uint64_t most_strips(const amped_plan *plan) {
   uint64_t strips = 1;
   for (int m = 0; m < plan->order; m++) {
-    const uint64_t n = amped_plan_is_own(plan, m) ? mode_strips(plan, m) : 0;
+    const uint64_t n = mode_strips(plan, m);
     strips = n > strips ? n : strips;
   }
   return strips;
@@ -34,7 +34,7 @@ static uint64_t most_strips(const amped_plan *plan) {
 static uint64_t output_bytes(const amped_plan *plan) {
   uint64_t most = 0;
   for (int m = 0; m < plan->order; m++) {
-    const uint64_t bytes = amped_plan_is_own(plan, m) ? amped_cpu_tiling_output_bytes(plan, m) : 0;
+    const uint64_t bytes = amped_cpu_tiling_output_bytes(plan, m);
     most = bytes > most ? bytes : most;
   }
   return most;
@@ -48,8 +48,6 @@ static amped_status cpu_require(const amped_device *device, const amped_plan *pl
                     amped_codebook_cpu_bytes(plan);
   uint64_t most = 0; /* memory for cutting, one copy at a time */
   for (int m = 0; m < plan->order; m++) {
-    if (!amped_plan_is_own(plan, m))
-      continue;
     uint64_t cutting = amped_cpu_cutting_bytes(plan, m);
     out->copy_bytes[m] = out->read_bytes[m] = amped_cpu_tiling_bytes(plan, m);
     out->host_bytes += out->copy_bytes[m];
@@ -81,8 +79,6 @@ static amped_status allocate(amped_tensor_part *part) {
   const amped_plan *plan = part->plan;
   AMPED_TRY(amped_codebook_cpu_create(&part->codebook, plan));
   for (int m = 0; m < plan->order; m++) {
-    if (!amped_plan_is_own(plan, m))
-      continue;
     part->tilings[m] = amped_cpu_tiling_choose(plan, m);
     AMPED_TRY(amped_cpu_copy_create(&part->copies[m], plan, m,
                                     plan->modes[m].copy.rank_nnz[plan->rank],

@@ -1,4 +1,4 @@
-/* Format choice: predicted seconds of a sweep with all copies, one, or a mixture. */
+/* Format choice: predicted seconds of a sweep with all copies, or with one. */
 #include "plan/format_choice.h"
 
 const amped_choice_rates amped_choice_rates_gpu = {
@@ -35,7 +35,7 @@ static double add_seconds(const amped_plan *plan, int mode, const amped_choice_r
 static double kernel_seconds(const amped_plan *plan, int mode, const amped_choice_rates *rates) {
   const double bytes = (double)amped_plan_row_bytes(plan);
   const double each = bytes > rates->least_row_bytes ? bytes : rates->least_row_bytes;
-  double sec = amped_plan_in_boxes(plan, mode) ? add_seconds(plan, mode, rates) : 0.0;
+  double sec = plan->boxed >= 0 ? add_seconds(plan, mode, rates) : 0.0;
   for (int m = 0; m < plan->order; m++)
     if (m != mode)
       sec += each / level_of(rates, bytes, (double)plan->dims[m])->gather_rate;
@@ -59,50 +59,4 @@ double amped_choice_seconds(const amped_plan *plan, const uint64_t streamed_byte
   for (int m = 0; m < plan->order; m++)
     sec += longer(amped_choice_mode_seconds(plan, m, rates), (double)streamed_bytes[m], rates);
   return sec;
-}
-
-/* Predicts a mixture. The same share of each copy is streamed. */
-static amped_choice predict(const amped_choice_sizes *s, unsigned own,
-                            const amped_choice_rates *rates) {
-  amped_choice c = {.own = own};
-  double needed = 0.0;
-  for (int m = 0; m < s->order; m++)
-    needed += (own >> m & 1U) != 0 ? s->own_bytes[m] : 0.0;
-  c.bytes = s->boxed_bytes + needed;
-  c.streamed_bytes = needed > s->room ? needed - s->room : 0.0;
-  const double share = needed > 0.0 ? c.streamed_bytes / needed : 0.0;
-  for (int m = 0; m < s->order; m++)
-    c.sec += (own >> m & 1U) != 0 ? longer(s->own_sec[m], share * s->own_bytes[m], rates)
-                                  : s->boxed_sec[m];
-  return c;
-}
-
-/* Returns no mixtures if the shared copy leaves no memory. A byte of the shared copy serves more
- * modes than a byte of another copy, so the shared copy comes first. */
-int amped_choice_mixtures(const amped_choice_sizes *s, const amped_choice_rates *rates,
-                          amped_choice out[AMPED_CHOICE_MOST]) {
-  int count = 0;
-  for (unsigned own = 1; own < 1U << s->order && s->room > 0.0; own++) {
-    if ((own >> s->boxed & 1U) != 0)
-      continue;
-    const amped_choice c = predict(s, own, rates);
-    if (c.streamed_bytes <= 0.0 || s->streams)
-      out[count++] = c;
-  }
-  amped_choice_sort(out, count);
-  return count;
-}
-
-static bool is_before(const amped_choice *a, const amped_choice *b) {
-  return a->sec < b->sec || (a->sec <= b->sec && a->bytes < b->bytes);
-}
-
-void amped_choice_sort(amped_choice *choices, int count) {
-  for (int i = 1; i < count; i++) {
-    const amped_choice c = choices[i];
-    int at = i;
-    for (; at > 0 && is_before(&c, &choices[at - 1]); at--)
-      choices[at] = choices[at - 1];
-    choices[at] = c;
-  }
 }

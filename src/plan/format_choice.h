@@ -1,10 +1,9 @@
-/* Format choice: which modes get their own copy of the nonzeros, and which share one?
+/* Format choice: a copy of the nonzeros for each mode, or one for all modes?
  *
  * A copy per mode is faster if it fits on the device. If not, a part of it is streamed in every
  * sweep, and one copy may lose less time than it saves: a byte of it that stays on the device
- * serves all modes. In a mixture some modes have their own copies in the memory that the shared one
- * leaves. Seconds are rough predictions from sizes and rates; a wrong choice costs time, never a
- * failure. Pure functions. */
+ * serves all modes. Seconds are rough predictions from sizes and rates; a wrong choice costs time,
+ * never a failure. Pure functions. */
 #ifndef AMPED_FORMAT_CHOICE_H
 #define AMPED_FORMAT_CHOICE_H
 
@@ -36,37 +35,5 @@ double amped_choice_seconds(const amped_plan *plan, const uint64_t streamed_byte
 
 /* Seconds of one mode's kernels in a sweep over the nonzeros of plan->rank, without transfers. */
 double amped_choice_mode_seconds(const amped_plan *plan, int mode, const amped_choice_rates *rates);
-
-/* A choice of copies for a tensor. */
-typedef struct amped_choice {
-  unsigned own; /* bit per mode with its own copy, as in the plan; the others share one */
-  double bytes, streamed_bytes; /* bytes of all of a rank's copies; bytes streamed in a sweep */
-  double sec;                   /* seconds of a sweep */
-  bool planned;                 /* sizes come from a plan; else they are predicted, too */
-} amped_choice;
-
-/* Bytes and seconds of a rank, from which mixtures are predicted. Each is the maximum over ranks,
- * except `room`, which is a minimum. */
-typedef struct amped_choice_sizes {
-  int order;
-  int boxed;                                                   /* mode of the shared copy */
-  double own_bytes[AMPED_MAX_ORDER], own_sec[AMPED_MAX_ORDER]; /* each own copy; its kernels */
-  double boxed_bytes, boxed_sec[AMPED_MAX_ORDER]; /* shared copy; its kernels per mode */
-  /* Bytes left for own copies, after the shared copy and the memory for making and streaming own
-   * copies. Not above 0: none. */
-  double room;
-  bool streams; /* true: copies that do not fit are streamed; false: they are impossible */
-} amped_choice_sizes;
-
-/* Most mixtures. */
-#define AMPED_CHOICE_MOST (1 << (AMPED_MAX_ORDER - 1))
-
-/* List the possible mixtures, fastest first; returns their number. A copy for each mode and one
- * copy for all modes are not among them. */
-int amped_choice_mixtures(const amped_choice_sizes *sizes, const amped_choice_rates *rates,
-                          amped_choice out[AMPED_CHOICE_MOST]);
-
-/* Sort choices: fastest first; if equally fast, fewer bytes first. */
-void amped_choice_sort(amped_choice *choices, int count);
 
 #endif

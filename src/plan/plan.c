@@ -254,15 +254,11 @@ static void set_slab(amped_plan *plan, const amped_dense_info *info) {
                         rows->rank_rows[plan->rank]);
 }
 
-/* Chooses the copies. The longest mode's copy is the one in boxes, even if request->own names
- * it. */
+/* Chooses the copies. One copy in boxes belongs to the longest mode. */
 static void set_copies(amped_plan *plan, const amped_tensor_info *info,
-                       const amped_plan_request *request) {
-  plan->boxed = request->needs.one_copy ? longest_mode(info->order, info->dims, -1) : -1;
-  if (request->needs.mixes)
-    plan->own = request->own & amped_plan_all_own(info->order) & ~(1U << plan->boxed);
-  else if (!request->needs.one_copy && !request->needs.cells)
-    plan->own = amped_plan_all_own(info->order);
+                       const amped_copy_needs *needs) {
+  plan->boxed = needs->one_copy ? longest_mode(info->order, info->dims, -1) : -1;
+  plan->sorted = !needs->one_copy && !needs->cells;
 }
 
 amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info,
@@ -274,7 +270,7 @@ amped_status amped_plan_create(amped_plan *plan, const amped_tensor_info *info,
   plan->nranks = request->nranks;
   plan->rank = request->rank;
   plan->whole_rows = request->needs.whole_rows;
-  set_copies(plan, info, request);
+  set_copies(plan, info, &request->needs);
   memcpy(plan->dims, info->dims, sizeof plan->dims);
   plan->nnz = info->nnz;
   plan->norm_squared = info->norm_squared;

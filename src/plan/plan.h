@@ -80,7 +80,6 @@ typedef struct amped_mode_plan {
  * values coded if this takes fewer bytes. */
 typedef struct amped_copy_needs {
   bool one_copy;     /* the longest mode's copy serves all modes; loaders hand over no other */
-  bool mixes;        /* with one_copy: some modes have their own copy instead (request.own) */
   bool plain_values; /* values get no code, because they may change; each copy has its own values */
   bool whole_rows;   /* nonzeros of a row are consecutive: no tiles */
   bool cells;        /* the tensor is dense: slabs of its cells instead of copies of nonzeros */
@@ -94,7 +93,6 @@ typedef struct amped_plan_request {
   amped_copy_needs needs;
   const int *owners[AMPED_MAX_ORDER]; /* owners of iDps; NULL: chosen (placement.h) */
   bool outside;                       /* dense tensors: cells stay in their file */
-  unsigned own;                       /* for needs.mixes: a bit for each mode with its own copy */
 } amped_plan_request;
 
 typedef struct amped_plan {
@@ -114,9 +112,9 @@ typedef struct amped_plan {
   amped_itype index_type; /* type of row positions in memory: AMPED_U32 or AMPED_U64 */
   uint64_t ld;            /* elements from row to row of a factor: ncomps, padded with zeros */
   bool whole_rows;
-  /* Copies that loaders hand over. own: a bit for each mode with its own copy. boxed: the mode
-   * whose copy lies in boxes and serves all modes without their own copy; -1: none. */
-  unsigned own;
+  /* Copies that loaders hand over: a sorted copy of each mode (sorted), or one copy in boxes for
+   * all modes (boxed: the longest mode; -1: none). Cells have neither. */
+  bool sorted;
   int boxed;
   amped_linear linear;    /* if the format has one copy; else zeros */
   amped_dense_plan dense; /* if the format needs cells; else zeros */
@@ -137,33 +135,18 @@ amped_status amped_plan_map_values(amped_plan *plan, amped_value_map map);
  * and packing do not change. */
 void amped_plan_set_ncomps(amped_plan *plan, int ncomps);
 
-/* Does mode have its own sorted copy? */
-static inline bool amped_plan_is_own(const amped_plan *plan, int mode) {
-  return (plan->own >> mode & 1U) != 0;
-}
-
-/* Does the copy in boxes serve mode? */
-static inline bool amped_plan_in_boxes(const amped_plan *plan, int mode) {
-  return plan->boxed >= 0 && !amped_plan_is_own(plan, mode);
-}
-
 /* Do loaders hand over mode's copy? */
 static inline bool amped_plan_has_copy(const amped_plan *plan, int mode) {
-  return amped_plan_is_own(plan, mode) || mode == plan->boxed;
+  return plan->sorted || mode == plan->boxed;
 }
 
 /* The mode whose copy serves mode. */
 static inline int amped_plan_copy_of(const amped_plan *plan, int mode) {
-  return amped_plan_in_boxes(plan, mode) ? plan->boxed : mode;
+  return plan->boxed >= 0 ? plan->boxed : mode;
 }
 
 /* Number of copies that loaders hand over: at most one per mode; 0 for cells. */
 int amped_plan_copies(const amped_plan *plan);
-
-/* A bit for each of `order` modes. */
-static inline unsigned amped_plan_all_own(int order) {
-  return (1U << order) - 1U;
-}
 
 /* Nonzeros of mode's copy on this rank up to the end of a part. */
 uint64_t amped_plan_part_nnz(const amped_plan *plan, int mode, int part);

@@ -220,8 +220,7 @@ static amped_status make_plan(amped_session *session, const amped_demand *demand
                                       .rank = session->comm.rank,
                                       .nranks = session->comm.nranks,
                                       .needs = needs,
-                                      .outside = session->outside,
-                                      .own = session->own};
+                                      .outside = session->outside};
   amped_rates rates;
   session->worker.backend->device->rates(session->worker.device, &rates);
   amped_status status = amped_plan_create(&session->plan, amped_session_info(session), &request);
@@ -264,33 +263,15 @@ static amped_status leave_outside(amped_session *session, const amped_demand *de
 
 /* Cost of the current plan. `lacking`: number of ranks without enough memory, of their own or on
  * their node. streamed: bytes per sweep, of all ranks; rank_streamed: of the rank with most. sec:
- * seconds per sweep of the slowest rank. left: bytes free for copies on the tightest rank; negative
- * if memory is short or copies are streamed. */
+ * seconds per sweep of the slowest rank. */
 typedef struct plan_cost {
   uint64_t lacking, streamed;
-  double rank_streamed, sec, left;
+  double rank_streamed, sec;
 } plan_cost;
 
 /* Collective: the largest value of all ranks. */
 static double largest(const amped_session *session, double value) {
   return amped_comm_spread(&session->comm, value).max;
-}
-
-static double left_of(uint64_t budget, uint64_t need) {
-  return (double)budget - (double)need;
-}
-
-/* Bytes that are left for copies on this rank. Host memory of a node is divided equally among its
- * ranks. */
-static double find_left(const amped_session *session, const amped_memory_need *need,
-                        uint64_t node_budget, uint64_t node_bytes) {
-  double left = left_of(amped_mem_limit_left(), mapped_bytes(session, need->host_bytes));
-  const double node = left_of(node_budget, node_bytes) / session->comm.local_size;
-  if (session->worker.backend->device_pointers)
-    return streamed_bytes(session) > 0
-               ? -1.0
-               : left_of(need->device_budget, session->required.device_bytes);
-  return node_budget > 0 && node < left ? node : left;
 }
 
 /* Collective; the status is agreed. Find the cost of the current plan. */
@@ -302,7 +283,6 @@ static amped_status find_cost(amped_session *session, const amped_demand *demand
   cost->lacking = status == AMPED_FAILED || (budget > 0 && node > budget) ||
                   mapped_bytes(session, need.host_bytes) > amped_mem_limit_left();
   cost->streamed = status == AMPED_OK ? streamed_bytes(session) : 0;
-  const double left = status == AMPED_OK ? find_left(session, &need, budget, node) : -1.0;
   const double sec = amped_choice_seconds(&session->plan, session->required.streamed_bytes,
                                           &amped_choice_rates_gpu);
   if (status == AMPED_FAILED) {
@@ -314,21 +294,16 @@ static amped_status find_cost(amped_session *session, const amped_demand *demand
   cost->rank_streamed = largest(session, (double)cost->streamed);
   amped_comm_sum_u64(&session->comm, &cost->streamed, 1);
   cost->sec = largest(session, sec);
-  cost->left = amped_comm_spread(&session->comm, left).min;
   return AMPED_OK;
 }
 
-/* Collective: make a new plan in which the modes of `own`, a bit per mode, have copies of their
- * own: all modes, some, or none. Does nothing if the plan is that one already. */
-static amped_status change_copies(amped_session *session, const amped_demand *demand,
-                                  unsigned own) {
+/* Collective: make a new plan with one copy for all modes, or with a copy for each. Does nothing if
+ * the plan is that one already. */
+static amped_status change_copies(amped_session *session, const amped_demand *demand, bool one) {
   const amped_backend *backend = session->worker.backend;
-  if (session->plan.own == own)
+  if ((session->plan.boxed >= 0) == one)
     return AMPED_OK;
-  session->worker.format = own == amped_plan_all_own(session->plan.order)
-                               ? backend->formats[0]
-                               : amped_backend_one_copy(backend, own != 0);
-  session->own = own;
+  session->worker.format = one ? amped_backend_one_copy(backend) : backend->formats[0];
   amped_plan_destroy(&session->plan);
   return make_plan(session, demand);
 }
@@ -343,145 +318,59 @@ static bool takes_one_copy(const amped_session *session, const amped_demand *dem
     bits += amped_bits_for(amped_plan_factor_rows(plan, m));
   return o->copies == AMPED_COPIES_AUTO && demand->takes_one_copy &&
          session->worker.format == backend->formats[0] && o->tile_bytes == 0 &&
-         bits <= AMPED_LINEAR_BITS && amped_backend_one_copy(backend, false) != NULL &&
+         bits <= AMPED_LINEAR_BITS && amped_backend_one_copy(backend) != NULL &&
          !(backend->device_pointers && o->deterministic && plan->value_type == AMPED_F64);
 }
 
-/* Bytes that the current plan takes on this rank to make and stream copies: all bytes except
- * factors and the copies themselves. */
-static double beside_copies(const amped_session *session) {
-  const amped_worker *worker = &session->worker;
-  const amped_requirement *r = &session->required;
-  uint64_t device = 0;
-  uint64_t host = 0;
-  worker->backend->factors->require(worker->device, &session->plan, &device, &host);
-  double bytes = worker->backend->device_pointers
-                     ? left_of(r->device_bytes, device + worker->reserved)
-                     : left_of(r->host_bytes, host);
-  for (int m = 0; m < session->plan.order; m++)
-    bytes -= left_of(r->copy_bytes[m], r->streamed_bytes[m]);
-  return bytes > 0.0 ? bytes : 0.0; /* negative if the plan was not laid out */
-}
-
-/* Collective. Find sizes and times of a copy for each mode. `sizes->room` becomes minus the bytes
- * that making and streaming copies takes; note_boxed adds the free bytes. */
-static void note_own(const amped_session *session, amped_choice_sizes *sizes) {
+/* Collective: the most bytes of a rank's copies in the current plan. */
+static double copy_bytes(const amped_session *session) {
   const amped_plan *plan = &session->plan;
-  sizes->order = plan->order;
-  sizes->streams = session->worker.backend->device_pointers;
-  sizes->room = -largest(session, beside_copies(session));
+  double bytes = 0.0;
   for (int m = 0; m < plan->order; m++) {
-    const uint64_t packed = amped_plan_copy_bytes(plan, m);
+    const uint64_t packed = plan->sorted ? amped_plan_copy_bytes(plan, m) : 0;
     const uint64_t known = session->required.copy_bytes[m]; /* 0 if it was not laid out */
-    sizes->own_bytes[m] = largest(session, (double)(known > packed ? known : packed));
-    sizes->own_sec[m] =
-        largest(session, amped_choice_mode_seconds(plan, m, &amped_choice_rates_gpu));
+    bytes += (double)(known > packed ? known : packed);
   }
+  return largest(session, bytes);
 }
 
-/* Collective. Add the size and time of the shared copy to sizes. passing: temporary bytes of the
- * sorted copies. Sorted and shared copies are made in turn, so the smaller temporary part counts
- * once. */
-static void note_boxed(const amped_session *session, const plan_cost *one, uint64_t passing,
-                       amped_choice_sizes *sizes) {
-  const uint64_t boxes = session->required.passing_bytes;
-  const double once = (double)(passing < boxes ? passing : boxes);
-  const amped_plan *plan = &session->plan;
-  sizes->boxed = plan->boxed;
-  sizes->room += one->left + amped_comm_spread(&session->comm, once).min;
-  sizes->boxed_bytes = largest(session, (double)session->required.copy_bytes[plan->boxed]);
-  for (int m = 0; m < plan->order; m++)
-    sizes->boxed_sec[m] =
-        largest(session, amped_choice_mode_seconds(plan, m, &amped_choice_rates_gpu));
+/* Add copies to the choice, unless they do not fit. The fastest come first; if equally fast, those
+ * of fewer bytes. */
+static void enter(amped_copies_choice *choice, bool one, const plan_cost *cost, double bytes) {
+  const amped_kept_copies c = {
+      .one = one, .bytes = bytes, .streamed_bytes = cost->rank_streamed, .sec = cost->sec};
+  const amped_kept_copies *first = &choice->best[0];
+  if (cost->lacking > 0)
+    return;
+  const bool before =
+      choice->count > 0 && (c.sec < first->sec || (c.sec <= first->sec && c.bytes < first->bytes));
+  if (before)
+    choice->best[1] = *first;
+  choice->best[before ? 0 : choice->count] = c;
+  choice->count++;
 }
 
-/* The choices so far. A mixture's cost is predicted until its plan has been made. */
-typedef struct contest {
-  amped_choice_sizes sizes;
-  plan_cost all, one;
-  amped_choice choices[AMPED_CHOICE_MOST + 2];
-  int count;
-} contest;
-
-/* Add a choice whose plan has been made. Does nothing if the plan does not fit. */
-static void enter(contest *c, unsigned own, const plan_cost *cost) {
-  double bytes = own == 0 ? c->sizes.boxed_bytes : 0.0;
-  for (int m = 0; m < c->sizes.order && own != 0; m++)
-    bytes += c->sizes.own_bytes[m];
-  if (cost->lacking == 0)
-    c->choices[c->count++] = (amped_choice){.own = own,
-                                            .bytes = bytes,
-                                            .streamed_bytes = cost->rank_streamed,
-                                            .sec = cost->sec,
-                                            .planned = true};
-}
-
-/* Remove the first choice, which does not fit, and predicted choices that need as many bytes. */
-static void drop_first(contest *c, double left) {
-  const double bytes = c->choices[0].bytes;
-  const double enough = left < 0.0 ? bytes + left : bytes;
-  int kept = 0;
-  for (int k = 1; k < c->count; k++) {
-    const amped_choice *o = &c->choices[k];
-    if (o->planned || (o->bytes < bytes && o->bytes <= enough))
-      c->choices[kept++] = *o;
-  }
-  c->count = kept;
-}
-
-/* Most plans of mixtures that are made before the search stops. */
-#define MOST_TRIES 4
-
-/* Collective; the status is agreed. Make the plan of the fastest choice. A mixture is removed if
- * its own plan does not fit; otherwise the plan's cost replaces the prediction. */
-static amped_status settle(amped_session *session, const amped_demand *demand, contest *c) {
-  for (int tries = 0; c->count > 0 && !c->choices[0].planned; tries++) {
-    amped_choice *first = &c->choices[0];
-    plan_cost cost = {.lacking = 1};
-    if (tries < MOST_TRIES) {
-      AMPED_TRY(change_copies(session, demand, first->own));
-      AMPED_TRY(find_cost(session, demand, &cost));
-    }
-    if (cost.lacking > 0) {
-      drop_first(c, cost.left);
-      continue;
-    }
-    first->streamed_bytes = cost.rank_streamed;
-    first->sec = cost.sec;
-    first->planned = true;
-    amped_choice_sort(c->choices, c->count);
-  }
-  return change_copies(session, demand, c->count > 0 ? c->choices[0].own : 0);
-}
-
-/* Collective; the status is agreed. Choose among a copy for each mode, one for all modes, and
- * mixtures (plan/format_choice.h). Does nothing if the user chose, or if copies for all modes fit.
- * On devices, which can stream copies, the fastest choice by prediction is taken. */
+/* Collective; the status is agreed. Choose between a copy for each mode and one for all modes
+ * (plan/format_choice.h). Does nothing if the user chose, or if copies for all modes fit. On
+ * devices, which can stream copies, the faster choice by prediction is taken. */
 static amped_status choose_copies(amped_session *session, const amped_demand *demand) {
   amped_copies_choice *choice = &session->choice;
-  contest c;
-  memset(&c, 0, sizeof c);
+  plan_cost all;
+  plan_cost one;
   if (!takes_one_copy(session, demand))
     return AMPED_OK;
-  AMPED_TRY(find_cost(session, demand, &c.all));
-  if (c.all.lacking == 0 && c.all.streamed == 0)
+  AMPED_TRY(find_cost(session, demand, &all));
+  if (all.lacking == 0 && all.streamed == 0)
     return AMPED_OK;
-  note_own(session, &c.sizes);
-  const uint64_t passing = session->required.passing_bytes;
-  AMPED_TRY(change_copies(session, demand, 0));
-  AMPED_TRY(find_cost(session, demand, &c.one));
-  note_boxed(session, &c.one, passing, &c.sizes);
-  c.count = amped_choice_mixtures(&c.sizes, &amped_choice_rates_gpu, c.choices);
-  enter(&c, 0, &c.one);
-  enter(&c, amped_plan_all_own(c.sizes.order), &c.all);
-  amped_choice_sort(c.choices, c.count);
-  AMPED_TRY(settle(session, demand, &c));
-  choice->count = c.count < AMPED_CHOICES_TOLD ? c.count : AMPED_CHOICES_TOLD;
-  memcpy(choice->best, c.choices, (size_t)choice->count * sizeof *choice->best);
-  choice->all_streamed = c.all.lacking == 0 ? c.all.streamed : 0;
-  choice->all_sec = c.all.lacking == 0 ? c.all.sec : 0.0;
-  choice->sec = c.count > 0 ? c.choices[0].sec : 0.0;
-  return AMPED_OK;
+  const double all_bytes = copy_bytes(session);
+  AMPED_TRY(change_copies(session, demand, true));
+  AMPED_TRY(find_cost(session, demand, &one));
+  enter(choice, true, &one, copy_bytes(session));
+  enter(choice, false, &all, all_bytes);
+  choice->all_streamed = all.lacking == 0 ? all.streamed : 0;
+  choice->all_sec = all.lacking == 0 ? all.sec : 0.0;
+  choice->sec = choice->count > 0 ? choice->best[0].sec : 0.0;
+  return change_copies(session, demand, choice->count == 0 || choice->best[0].one);
 }
 
 /* Collective: prepare the worker and the exchange for the plan, and load the tensor. */

@@ -318,29 +318,14 @@ static double all_copy_bytes(const amped_plan *plan, const rank_need *needs) {
   return bytes;
 }
 
-/* Describe which modes have copies: "one copy for all modes", "a copy for each mode", or "a copy
- * for each of modes 1, 3, one for the others". own: a bit for each mode with a copy of its own. */
-static const char *describe_copies(char *buffer, size_t size, int order, unsigned own) {
-  if (own == 0)
-    return "one copy for all modes";
-  if (own == amped_plan_all_own(order))
-    return "a copy for each mode";
-  size_t at = (size_t)snprintf(buffer, size, "a copy for %s",
-                               (own & (own - 1)) == 0 ? "mode" : "each of modes");
-  for (int m = 0; m < order && at < size; m++)
-    if ((own >> m & 1U) != 0)
-      at += (size_t)snprintf(buffer + at, size - at, "%s %d",
-                             (own & ((1U << m) - 1U)) != 0 ? "," : "", m + 1);
-  if (at < size)
-    (void)snprintf(buffer + at, size - at, ", one for the others");
-  return buffer;
+static const char *describe_copies(bool one) {
+  return one ? "one copy for all modes" : "a copy for each mode";
 }
 
 /* Print the best choices of copies, with their sizes. Seconds are printed for GPUs only, as the
  * predictor has GPU rates. */
 static void say_choices(const amped_session *session) {
   const amped_copies_choice *c = &session->choice;
-  char copies[96];
   char bytes[32];
   for (int i = 0; i < c->count; i++) {
     char sweep[96] = "";
@@ -348,8 +333,7 @@ static void say_choices(const amped_session *session) {
       (void)snprintf(sweep, sizeof sweep, ", %s streamed, %.3g ms a sweep",
                      amped_format_bytes(bytes, (uint64_t)c->best[i].streamed_bytes),
                      c->best[i].sec * 1e3);
-    amped_say("choice %d: %s: %s a rank%s", i + 1,
-              describe_copies(copies, sizeof copies, session->plan.order, c->best[i].own),
+    amped_say("choice %d: %s: %s a rank%s", i + 1, describe_copies(c->best[i].one),
               amped_format_bytes(bytes, (uint64_t)c->best[i].bytes), sweep);
   }
 }
@@ -360,7 +344,6 @@ static void say_shared_copy(const amped_session *session, const rank_need *needs
   const bool chosen = session->choice.all_sec > 0.0;
   char a[32];
   char b[32];
-  char copies[96];
   char why[128] = "";
   if (plan->boxed < 0)
     return;
@@ -374,8 +357,8 @@ static void say_shared_copy(const amped_session *session, const rank_need *needs
   else if (session->options->backend.copies == AMPED_COPIES_AUTO)
     (void)snprintf(why, sizeof why, ", which does not fit");
   amped_say("%s: %s, %.1f bytes a nonzero; a copy for each mode would take %s%s",
-            describe_copies(copies, sizeof copies, plan->order, plan->own),
-            amped_format_bytes(a, (uint64_t)bytes), bytes / (double)plan->nnz,
+            describe_copies(true), amped_format_bytes(a, (uint64_t)bytes),
+            bytes / (double)plan->nnz,
             amped_format_bytes(b, (uint64_t)amped_plan_packed_bytes(plan)), why);
 }
 
@@ -471,15 +454,6 @@ static json_t *json_slabs(const amped_session *session, const rank_need *needs) 
                    (json_int_t)(all - streamed), "streamed_bytes", (json_int_t)streamed);
 }
 
-/* The modes of `own` as a JSON list, counted from 0. */
-static json_t *json_own(const amped_plan *plan, unsigned own) {
-  json_t *modes = json_array();
-  for (int m = 0; m < plan->order; m++)
-    if ((own >> m & 1U) != 0)
-      (void)json_array_append_new(modes, json_integer(m));
-  return modes;
-}
-
 static json_t *json_choices(const amped_session *session) {
   const amped_copies_choice *c = &session->choice;
   const bool timed = session->worker.backend->device_pointers; /* the predictor has GPU rates */
@@ -487,8 +461,8 @@ static json_t *json_choices(const amped_session *session) {
   for (int i = 0; i < c->count; i++)
     (void)json_array_append_new(
         choices,
-        json_pack("{s:o, s:f, s:f, s:o}", "own", json_own(&session->plan, c->best[i].own),
-                  "rank_bytes", c->best[i].bytes, "rank_streamed_bytes", c->best[i].streamed_bytes,
+        json_pack("{s:s, s:f, s:f, s:o}", "kept", c->best[i].one ? "one" : "all", "rank_bytes",
+                  c->best[i].bytes, "rank_streamed_bytes", c->best[i].streamed_bytes,
                   "predicted_ms", timed ? json_real(c->best[i].sec * 1e3) : json_null()));
   return choices;
 }
@@ -504,15 +478,12 @@ static json_t *json_copies(const amped_session *session, const rank_need *needs)
   for (int p = 0; p < plan->nranks; p++)
     for (int m = 0; m < plan->order; m++)
       streamed += needs[p].required.streamed_bytes[m];
-  return json_pack(
-      "{s:s, s:o, s:f, s:f, s:I, s:o, s:o, s:o}", "kept",
-      plan->boxed < 0  ? "all"
-      : plan->own == 0 ? "one"
-                       : "mixed",
-      "own", json_own(plan, plan->own), "bytes", all_copy_bytes(plan, needs), "all_bytes",
-      amped_plan_packed_bytes(plan), "streamed_bytes", (json_int_t)streamed, "predicted_ms",
-      chosen ? json_real(c->sec * 1e3) : json_null(), "all_predicted_ms",
-      chosen ? json_real(c->all_sec * 1e3) : json_null(), "choices", json_choices(session));
+  return json_pack("{s:s, s:f, s:f, s:I, s:o, s:o, s:o}", "kept", plan->boxed < 0 ? "all" : "one",
+                   "bytes", all_copy_bytes(plan, needs), "all_bytes", amped_plan_packed_bytes(plan),
+                   "streamed_bytes", (json_int_t)streamed, "predicted_ms",
+                   chosen ? json_real(c->sec * 1e3) : json_null(), "all_predicted_ms",
+                   chosen ? json_real(c->all_sec * 1e3) : json_null(), "choices",
+                   json_choices(session));
 }
 
 static json_t *json_plan(const amped_session *session, const rank_need *needs) {

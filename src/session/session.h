@@ -12,20 +12,23 @@
 #include "generate/generated_cells.h"
 #include "load/dense_source.h"
 #include "load/list_source.h"
-#include "plan/format_choice.h"
 #include "session/trace_file.h"
 #include "mpi/watchdog.h"
 
-/* Most choices of copies that session/prepare reports. */
-#define AMPED_CHOICES_TOLD 3
+/* Copies that fit in memory: a copy for each mode, or one for all modes. */
+typedef struct amped_kept_copies {
+  bool one;
+  double bytes, streamed_bytes; /* a rank's copies; bytes that it streams in a sweep: the most */
+  double sec;                   /* predicted seconds of a sweep */
+} amped_kept_copies;
 
 /* The choice of copies, if a copy for each mode does not fit on the device. */
 typedef struct amped_copies_choice {
   uint64_t all_streamed; /* bytes per sweep that all ranks would stream with a copy for each mode */
   double all_sec;        /* seconds per sweep with these copies; 0 if they do not fit at all */
   double sec;            /* seconds per sweep with the chosen copies */
-  int count;             /* entries of best */
-  amped_choice best[AMPED_CHOICES_TOLD]; /* the first is the chosen one */
+  int count;             /* entries of best: the copies that fit */
+  amped_kept_copies best[2]; /* the first is the chosen one */
 } amped_copies_choice;
 
 typedef struct amped_session {
@@ -39,7 +42,6 @@ typedef struct amped_session {
   amped_generated_cells cells; /* generator of this rank's slab of options->cells, in memory */
   amped_dense_info dense_info;
   bool outside;              /* cells stay in the file (left_outside in prepare.h) */
-  unsigned own;              /* mixture: bit per mode with a copy of its own (plan.h) */
   bool is_list;              /* the input is read as one list, still to be ordered */
   amped_list_source *list;   /* the list until it is loaded; else NULL */
   amped_synthetic synthetic; /* the tensor of options->shape.name */

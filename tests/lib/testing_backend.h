@@ -33,7 +33,6 @@ typedef struct setup {
   int parts;     /* 0: blocks are whole */
   double travel; /* above 0: replaces the plan's estimate */
   amped_copy_needs needs;
-  unsigned own; /* of a mixture: modes with copies of their own */
   amped_backend_options options;
 } setup;
 
@@ -247,8 +246,7 @@ static inline void bench_plan(bench *s, problem *p, const setup *how) {
                                       .placement = how->placement,
                                       .rank = how->rank,
                                       .nranks = how->nranks,
-                                      .needs = how->needs,
-                                      .own = how->own};
+                                      .needs = how->needs};
   check_ok(amped_plan_create(&s->plan, &p->info, &request));
   if (how->parts > 0)
     check_ok(amped_plan_cut(&s->plan, how->parts, &h200_rates));
@@ -257,8 +255,6 @@ static inline void bench_plan(bench *s, problem *p, const setup *how) {
   if (how->index_type != 0)
     s->plan.index_type = how->index_type;
   check_ok(amped_worker_open(&s->w, backend(), &how->options));
-  if (how->needs.mixes) /* which the session chooses, not the user */
-    s->w.format = amped_backend_one_copy(s->w.backend, true);
 }
 
 static inline void bench_load(bench *s) {

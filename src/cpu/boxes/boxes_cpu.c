@@ -36,7 +36,7 @@ struct amped_tensor_part {
 
 /* True if every rank has partial sums of mode's rows. */
 static bool is_partial(const amped_plan *plan, int mode) {
-  return plan->nranks > 1 && mode != plan->boxed && amped_plan_in_boxes(plan, mode);
+  return plan->nranks > 1 && mode != plan->boxed;
 }
 
 typedef uint64_t size_of_mode(const amped_plan *plan, int mode);
@@ -44,8 +44,7 @@ typedef uint64_t size_of_mode(const amped_plan *plan, int mode);
 static uint64_t largest(const amped_plan *plan, size_of_mode *size) {
   uint64_t most = 0;
   for (int m = 0; m < plan->order; m++)
-    if (amped_plan_in_boxes(plan, m))
-      most = size(plan, m) > most ? size(plan, m) : most;
+    most = size(plan, m) > most ? size(plan, m) : most;
   return most;
 }
 
@@ -66,8 +65,6 @@ static amped_status cpu_require(const amped_device *device, const amped_plan *pl
   (void)factor_bytes;
   out->copy_bytes[plan->boxed] = amped_box_copy_bytes(plan);
   for (int m = 0; m < plan->order; m++) {
-    if (!amped_plan_in_boxes(plan, m))
-      continue;
     const uint64_t walking = amped_box_walk_making_bytes(plan, m, device->threads);
     making = walking > making ? walking : making;
     out->read_bytes[m] = amped_box_copy_bytes(plan);
@@ -188,8 +185,7 @@ static amped_status cpu_finish(amped_tensor_part *part, int mode) {
   (void)mode;
   AMPED_TRY(amped_box_copy_finish(&part->copy, part->threads));
   for (int m = 0; m < part->plan->order; m++)
-    if (amped_plan_in_boxes(part->plan, m))
-      AMPED_TRY(amped_box_walk_create(&part->walks[m], &part->copy, m, part->threads));
+    AMPED_TRY(amped_box_walk_create(&part->walks[m], &part->copy, m, part->threads));
   return AMPED_OK;
 }
 

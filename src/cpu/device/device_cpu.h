@@ -16,7 +16,6 @@ extern const amped_row_vector_ops amped_row_vectors_cpu;
 extern const amped_list_ops amped_list_part_cpu;
 extern const amped_format_ops amped_sorted_cpu;
 extern const amped_format_ops amped_boxes_cpu;
-extern const amped_format_ops amped_mixed_cpu;
 extern const amped_format_ops amped_dense_cpu;
 
 /* Arrays of a factor set, in host memory: mode's factor, and the MTTKRP result. */

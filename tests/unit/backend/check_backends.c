@@ -834,24 +834,6 @@ START_TEST(collected_nonzeros_of_all_orders_and_types) {
 }
 
 /* Keys of two and three words; iDps of several indices; indices of 1, 2 and 4 bytes. */
-START_TEST(collected_nonzeros_of_mixtures) {
-  static const uint64_t dims[] = {46, 1900, 30, 700};
-  for (unsigned own = 0; own < 16; own += 3)
-    for (int nranks = 1; nranks <= 3; nranks += 2) {
-      problem p;
-      setup how = alone();
-      how.needs.one_copy = how.needs.mixes = true;
-      how.own = own;
-      how.options.deterministic = true;
-      if (backend()->device_pointers)
-        how.options.device_memory = UINT64_C(1) << 28;
-      problem_create(&p, 4, dims, 20000, 5, AMPED_F32);
-      all_ranks_collect(&p, nranks, how);
-      problem_free(&p);
-    }
-  check_no_leak();
-}
-
 START_TEST(collected_nonzeros_with_long_keys) {
   static const uint64_t dims[AMPED_MAX_ORDER] = {70001, 65537, 90001, 300, 66049, 70003, 7, 65536};
   for (int order = 4; order <= AMPED_MAX_ORDER; order += 2) {
@@ -1021,8 +1003,7 @@ TESTING_MAIN("backends", mttkrp_in_float_for_all_orders_and_widths,
              copies_serve_fewer_components, requirements_are_said, streaming_changes_no_result,
              partial_residency_changes_no_result, streamed_modes_come_in_any_order,
              too_little_device_memory_is_an_error_with_a_remedy, atomic_kernel_gives_the_same,
-             collected_nonzeros_of_all_orders_and_types, collected_nonzeros_of_mixtures,
-             collected_nonzeros_with_long_keys, collected_nonzeros_of_one_row_and_of_empty_shares,
-             collected_nonzeros_of_split_idps, collected_nonzeros_in_many_pieces,
-             collected_nonzeros_are_those_that_were_counted, random_rows_are_the_same_everywhere,
-             what_collecting_takes_is_said)
+             collected_nonzeros_of_all_orders_and_types, collected_nonzeros_with_long_keys,
+             collected_nonzeros_of_one_row_and_of_empty_shares, collected_nonzeros_of_split_idps,
+             collected_nonzeros_in_many_pieces, collected_nonzeros_are_those_that_were_counted,
+             random_rows_are_the_same_everywhere, what_collecting_takes_is_said)

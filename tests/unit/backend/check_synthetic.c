@@ -194,19 +194,6 @@ START_TEST(all_orders_ranks_and_types) {
   check_no_leak();
 }
 
-START_TEST(mixtures) {
-  static const uint64_t dims[] = {46, 3, 8001, 200};
-  amped_synthetic t = make(4, dims, 9000, 3, 5);
-  for (unsigned own = 0; own < 16; own += 3)
-    for (int nranks = 1; nranks <= 3; nranks += 2) {
-      setup how = alone();
-      how.needs.one_copy = how.needs.mixes = true;
-      how.own = own;
-      all_is_right(&t, nranks, 4, AMPED_F32, how);
-    }
-  check_no_leak();
-}
-
 START_TEST(one_nonzero_on_more_ranks_than_indices) {
   static const uint64_t dims[] = {2, 1, 3};
   amped_synthetic t = make(3, dims, 1, 3, 0);
@@ -332,7 +319,7 @@ START_TEST(the_multiply_rate_is_measured) {
 
 TESTING_MAIN("synthetic", scatter_is_a_bijection, draws_follow_the_power_law,
              indices_and_values_are_in_range, what_cannot_be_made_is_refused,
-             parts_cover_all_counters, all_orders_ranks_and_types, mixtures,
+             parts_cover_all_counters, all_orders_ranks_and_types,
              one_nonzero_on_more_ranks_than_indices, split_idps, more_indices_than_idps,
              many_pieces, gather_rates_are_measured, the_read_rate_is_measured,
              the_multiply_rate_is_measured)

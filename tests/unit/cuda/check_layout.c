@@ -29,7 +29,7 @@ static void make_up(made_up *u, uint64_t trial, uint64_t largest) {
   amped_plan *plan = &u->plan;
   memset(u, 0, sizeof *u);
   plan->order = AMPED_MIN_ORDER + (int)(amped_random_u64(trial, 0, 0) % 6);
-  plan->own = amped_plan_all_own(plan->order);
+  plan->sorted = true;
   plan->boxed = -1;
   plan->nranks = 1;
   plan->value_type = trial % 2 == 0 ? AMPED_F32 : AMPED_F64;
@@ -370,7 +370,7 @@ static void make_rare(made_up *u) {
   static const uint64_t dims[] = {320000, 28000000, 1600000, 731};
   memset(u, 0, sizeof *u);
   u->plan.order = 4;
-  u->plan.own = amped_plan_all_own(4);
+  u->plan.sorted = true;
   u->plan.boxed = -1;
   u->plan.nranks = 1;
   u->plan.value_type = AMPED_F32;
@@ -509,7 +509,7 @@ START_TEST(tiles_fit_in_shared_memory) {
   amped_caches_cuda small = h200;
   make_rare(&u);
   u.plan.order = 3;
-  u.plan.own = amped_plan_all_own(3);
+  u.plan.sorted = true;
   u.plan.boxed = -1;
   u.plan.index_type = AMPED_U32;
   set_dims(&u, dims);
@@ -537,7 +537,7 @@ START_TEST(tiles_fit_in_shared_memory) {
   ck_assert(!t.in_smem && t.count > 1);
   u.plan.index_type = AMPED_U32;
   u.plan.order = 6;
-  u.plan.own = amped_plan_all_own(6);
+  u.plan.sorted = true;
   u.plan.boxed = -1;
   u.plan.modes[4] = u.plan.modes[5] = u.plan.modes[3];
   set_dims(&u, more_dims);

@@ -67,7 +67,7 @@ static void make_up(made_up *u, uint64_t trial, uint64_t count, uint64_t shared,
   amped_plan *plan = &u->plan;
   memset(u, 0, sizeof *u);
   plan->order = AMPED_MIN_ORDER;
-  plan->own = amped_plan_all_own(plan->order);
+  plan->sorted = true;
   plan->boxed = -1;
   plan->nranks = 1;
   plan->value_type = AMPED_F32;

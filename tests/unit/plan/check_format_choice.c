@@ -107,7 +107,7 @@ static void make_plan(amped_plan *plan, const choice_case *c, bool one, uint64_t
   plan->nranks = 1;
   plan->value_type = AMPED_F32;
   plan->ld = 32;
-  plan->own = one ? 0 : amped_plan_all_own(c->order);
+  plan->sorted = !one;
   plan->boxed = one ? 0 : -1;
   for (int m = 0; m < c->order; m++) {
     plan->dims[m] = c->dims[m];
@@ -173,116 +173,6 @@ START_TEST(a_mode_waits_for_its_own_transfers) {
 }
 END_TEST
 
-/* --- mixtures --------------------------------------------------------------------------------- */
-
-/* Amazon's shape: copies of 10 GB, of modes that gain 30, 20 and 10 ms each; mode 1 has the shared
- * one. */
-static amped_choice_sizes made_up(double room, bool streams) {
-  amped_choice_sizes s = {.order = 4, .boxed = 1, .boxed_bytes = 10e9, .room = room};
-  s.streams = streams;
-  for (int m = 0; m < 4; m++) {
-    s.own_bytes[m] = m == 3 ? 4e9 : 10e9;
-    s.own_sec[m] = 0.02;
-    s.boxed_sec[m] = 0.02 + 0.01 * (m == 0 ? 3 : m == 2 ? 2 : 1);
-  }
-  return s;
-}
-
-typedef struct mixture_case {
-  double room;
-  bool streams;
-  int count;    /* mixtures that are possible */
-  unsigned own; /* of the fastest */
-} mixture_case;
-
-/* Modes 0, 2 and 3 may have copies: those that save most and fit. Of streamed ones transfers may
- * hide behind their own kernels. */
-static const mixture_case mixtures[] = {
-    {.room = -1.0, .streams = true, .count = 0, .own = 0},
-    {.room = 0.0, .streams = false, .count = 0, .own = 0},
-    {.room = 3.9e9, .streams = false, .count = 0, .own = 0},
-    {.room = 4.1e9, .streams = false, .count = 1, .own = 8},
-    {.room = 9.9e9, .streams = false, .count = 1, .own = 8},
-    {.room = 10.1e9, .streams = false, .count = 3, .own = 1},
-    {.room = 14.1e9, .streams = false, .count = 5, .own = 9},
-    {.room = 20.1e9, .streams = false, .count = 6, .own = 5},
-    {.room = 24.1e9, .streams = false, .count = 7, .own = 13},
-    {.room = 1e12, .streams = false, .count = 7, .own = 13},
-    {.room = 4.1e9, .streams = true, .count = 7, .own = 8},
-    {.room = 10.1e9, .streams = true, .count = 7, .own = 1},
-    {.room = 14.1e9, .streams = true, .count = 7, .own = 9},
-    {.room = 24.1e9, .streams = true, .count = 7, .own = 13},
-    {.room = 23.9e9, .streams = true, .count = 7, .own = 13},
-};
-
-START_TEST(the_mixture_that_saves_most_comes_first) {
-  for (size_t i = 0; i < sizeof mixtures / sizeof *mixtures; i++) {
-    const mixture_case *c = &mixtures[i];
-    const amped_choice_sizes s = made_up(c->room, c->streams);
-    amped_choice list[AMPED_CHOICE_MOST];
-    const int count = amped_choice_mixtures(&s, &amped_choice_rates_gpu, list);
-    ck_assert_msg(count == c->count, "case %zu: %d mixtures", i, count);
-    for (int k = 0; k < count; k++) {
-      ck_assert_uint_eq(list[k].own & 2U, 0);
-      ck_assert(!list[k].planned);
-      ck_assert_double_ge(list[k].sec, list[k > 0 ? k - 1 : 0].sec);
-      ck_assert(list[k].streamed_bytes <= 0.0 || c->streams);
-    }
-    if (count > 0)
-      ck_assert_msg(list[0].own == c->own, "case %zu: modes %#x", i, list[0].own);
-  }
-}
-END_TEST
-
-/* 400 MB that do not fit: 7 ms, which kernels hide. */
-START_TEST(mixtures_are_predicted_from_sizes) {
-  const amped_choice_sizes s = made_up(23.6e9, true);
-  amped_choice list[AMPED_CHOICE_MOST];
-  ck_assert_int_eq(amped_choice_mixtures(&s, &amped_choice_rates_gpu, list), 7);
-  ck_assert_uint_eq(list[0].own, 13);
-  ck_assert_double_eq_tol(list[0].bytes, 34e9, 1.0);
-  ck_assert_double_eq_tol(list[0].streamed_bytes, 0.4e9, 1.0);
-  ck_assert_double_eq_tol(list[0].sec, 0.09, 1e-9);
-  const amped_choice_sizes less = made_up(1e9, true);
-  ck_assert_int_eq(amped_choice_mixtures(&less, &amped_choice_rates_gpu, list), 7);
-  ck_assert_uint_eq(list[0].own, 8); /* the shortest transfer */
-  ck_assert_double_eq_tol(list[0].streamed_bytes, 3e9, 1.0);
-  ck_assert_double_eq_tol(list[0].sec, 0.12 + 3e9 / 55.5e9, 1e-9);
-  ck_assert_double_eq_tol(list[6].sec, 0.03 + 23e9 / 55.5e9, 1e-6);
-}
-END_TEST
-
-START_TEST(equal_choices_take_the_fewest_bytes) {
-  amped_choice c[] = {{.own = 1, .bytes = 3.0, .streamed_bytes = 0.0, .sec = 2.0, .planned = false},
-                      {.own = 2, .bytes = 2.0, .streamed_bytes = 0.0, .sec = 2.0, .planned = false},
-                      {.own = 4, .bytes = 9.0, .streamed_bytes = 0.0, .sec = 1.0, .planned = true}};
-  amped_choice_sort(c, 3);
-  ck_assert_uint_eq(c[0].own, 4);
-  ck_assert_uint_eq(c[1].own, 2);
-  ck_assert_uint_eq(c[2].own, 1);
-}
-END_TEST
-
-/* A mode with a copy of its own takes what it takes where all have one. */
-START_TEST(plans_of_mixtures_lie_between) {
-  const uint64_t none[AMPED_MAX_ORDER] = {0};
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-    for (unsigned own = 1; own < 1U << cases[i].order; own++) {
-      const double one = seconds(&cases[i], true, 0.0);
-      const double all = seconds(&cases[i], false, 0.0);
-      uint64_t nnz = cases[i].nnz;
-      amped_plan plan;
-      make_plan(&plan, &cases[i], true, &nnz);
-      plan.own = own & ~(1U << plan.boxed);
-      const double mixed = amped_choice_seconds(&plan, none, &amped_choice_rates_gpu);
-      ck_assert_double_le(mixed, one);
-      ck_assert_double_ge(mixed, all);
-    }
-}
-END_TEST
-
-TESTING_MAIN("format_choice", the_mixture_that_saves_most_comes_first,
-             mixtures_are_predicted_from_sizes, equal_choices_take_the_fewest_bytes,
-             plans_of_mixtures_lie_between, one_copy_is_chosen_where_it_is_faster,
+TESTING_MAIN("format_choice", one_copy_is_chosen_where_it_is_faster,
              one_copy_takes_longer_where_nothing_is_streamed, transfers_take_their_time,
              a_mode_waits_for_its_own_transfers)

@@ -474,51 +474,7 @@ START_TEST(one_copy_is_that_of_the_longest_mode) {
   check_no_leak();
 }
 
-/* Modes with copies of their own are planned as if all had one; the rest as if none had. */
-START_TEST(mixtures_name_their_copies) {
-  for (int nranks = 1; nranks <= 5; nranks++)
-    for (unsigned own = 0; own < 8; own++) {
-      amped_tensor_info info;
-      amped_plan plan;
-      amped_plan all;
-      amped_plan_request request = {.ncomps = 5,
-                                    .value_type = AMPED_F32,
-                                    .placement = AMPED_PLACEMENT_GREEDY,
-                                    .rank = nranks - 1,
-                                    .nranks = nranks,
-                                    .own = own};
-      make_heavy_info(&info);
-      check_ok(amped_plan_create(&all, &info, &request));
-      request.needs = (amped_copy_needs){.one_copy = true, .mixes = true};
-      check_ok(amped_plan_create(&plan, &info, &request));
-      ck_assert_uint_eq(all.own, 7); /* not asked for */
-      ck_assert_int_eq(all.boxed, -1);
-      ck_assert_uint_eq(plan.own, own & 6U); /* the longest has none */
-      ck_assert_int_eq(plan.boxed, 0);
-      ck_assert_int_eq(amped_plan_copies(&plan), 1 + (own >> 1 & 1) + (own >> 2));
-      for (int m = 0; m < 3; m++) {
-        const bool is_own = (plan.own >> m & 1U) != 0;
-        ck_assert_int_eq(amped_plan_is_own(&plan, m), is_own);
-        ck_assert_int_eq(amped_plan_in_boxes(&plan, m), !is_own);
-        ck_assert_int_eq(amped_plan_copy_of(&plan, m), is_own ? m : 0);
-        if (!amped_plan_has_copy(&plan, m)) {
-          rows_alone(&plan, m);
-          continue;
-        }
-        ck_assert_uint_eq(plan.modes[m].copy.split_count, all.modes[m].copy.split_count);
-        ck_assert_mem_eq(plan.modes[m].copy.rank_nnz, all.modes[m].copy.rank_nnz,
-                         (uint64_t)nranks * sizeof(uint64_t));
-        ck_assert_mem_eq(plan.modes[m].rows.position, all.modes[m].rows.position,
-                         plan.modes[m].rows.idp_count * sizeof(uint64_t));
-      }
-      amped_plan_destroy(&plan);
-      amped_plan_destroy(&all);
-      free_info(&info);
-    }
-  check_no_leak();
-}
-
-TESTING_MAIN("plan", mixtures_name_their_copies, one_copy_is_that_of_the_longest_mode,
+TESTING_MAIN("plan", one_copy_is_that_of_the_longest_mode,
              positions_are_a_bijection_onto_the_blocks_of_the_owners,
              shared_rows_are_those_of_split_idps, rows_of_a_rank_ascend_with_their_file_indices,
              wide_modes_get_wide_idps, sizes_that_no_machine_has_are_refused,
