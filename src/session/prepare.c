@@ -334,8 +334,8 @@ static double copy_bytes(const amped_session *session) {
   return largest(session, bytes);
 }
 
-/* Add copies to the choice, unless they do not fit. The fastest come first; if equally fast, those
- * of fewer bytes. */
+/* Add copies to the choice, unless they do not fit. The fastest come first; if equally fast, the
+ * copies of fewer bytes. */
 static void enter(amped_copies_choice *choice, bool one, const plan_cost *cost, double bytes) {
   const amped_kept_copies c = {
       .one = one, .bytes = bytes, .streamed_bytes = cost->rank_streamed, .sec = cost->sec};
