@@ -453,9 +453,14 @@ typedef struct amped_format_ops {
 /* --- backends and workers -------------------------------------------------------------------- */
 
 typedef struct amped_backend {
-  const char *name;     /* "cpu", "cuda" */
+  const char *name; /* "cpu", "cuda" */
+  /* Abilities, for the code above that must tell backends apart. */
   bool device_pointers; /* rows() returns device memory, which MPI may not be able to read */
   bool concurrent;      /* mttkrp_begin returns before its work is done */
+  bool shares_cores;    /* computes with the cores and the memory that ranks of a node share */
+  bool streams;         /* copies that do not fit are streamed; seconds of a sweep are predicted */
+  bool orders_lists;    /* orders a list faster than more copies can be read */
+  bool one_copy_is_exact; /* one copy for all modes has deterministic sums in double, too */
   const amped_device_ops *device;
   const amped_factor_ops *factors;
   const amped_factor_past_ops *factor_pasts;

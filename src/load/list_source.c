@@ -126,10 +126,10 @@ static bool has_room(const amped_list_source *s) {
   uint64_t without = 0;
   s->worker->backend->lists->require(s->worker->device, &s->shape, &device_bytes, &host_bytes);
   const uint64_t room = s->worker->backend->device->memory(s->worker->device);
-  const uint64_t ranks =
-      s->worker->backend->device_pointers ? 1 : (uint64_t)s->comm->local_size; /* sharing memory */
+  const bool shares = s->worker->backend->shares_cores;
+  const uint64_t ranks = shares ? (uint64_t)s->comm->local_size : 1;
   without = device_bytes + host_bytes > room / ranks / HELD_PART ||
-            (amped_input_in_memory(s->input) && !s->worker->backend->device_pointers);
+            (amped_input_in_memory(s->input) && shares);
   amped_comm_sum_u64(s->comm, &without, 1);
   return without == 0;
 }

@@ -115,8 +115,7 @@ amped_status amped_slice_reader_create(amped_dense_source *source, const amped_w
   (void)pthread_cond_init(&r->changed, NULL);
   r->source = source;
   r->worker = worker;
-  /* On CPUs the caller's threads compute. */
-  r->threads = worker->backend->device_pointers ? omp_get_max_threads() : 1;
+  r->threads = worker->backend->shares_cores ? 1 : omp_get_max_threads();
   r->slice_cells = slice_cells(info);
   r->slice_bytes = slice_bytes(info);
   AMPED_GO(fail, take_buffers(r, slices));

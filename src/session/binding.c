@@ -34,7 +34,7 @@ void amped_binding_find(const amped_session *session, amped_binding *out) {
   memset(out, 0, sizeof *out);
   CPU_ZERO(&node.used);
   CPU_ZERO(&node.all);
-  if (amped_launcher_is_mpirun() && !session->worker.backend->device_pointers) {
+  if (amped_launcher_is_mpirun() && session->worker.backend->shares_cores) {
     get_cores(0, &node.used);
     get_cores(getppid(), &node.all); /* mpirun or its daemon on this node */
     if (is_chosen(session, &node.used))

@@ -243,7 +243,7 @@ static amped_status choose_list(amped_session *session) {
                                     "makes a file that has them"));
   session->is_list = !has_copies || o->load == AMPED_LOAD_LIST;
   if (!session->is_list &&
-      (o->load == AMPED_LOAD_COPIES || !sorts || !session->worker.backend->device_pointers))
+      (o->load == AMPED_LOAD_COPIES || !sorts || !session->worker.backend->orders_lists))
     return AMPED_OK;
   AMPED_TRY(amped_list_source_open(&session->comm, session->input, session->read_parallel,
                                    &session->worker, &session->list));

@@ -68,10 +68,9 @@ static const char *narrower(const amped_plan *plan) {
 /* Bytes that count against the limits of this process, including memory mapped by threads and
  * BLAS. */
 static uint64_t mapped_bytes(const amped_session *session, uint64_t host_bytes) {
-  const int threads =
-      session->worker.backend->device_pointers
-          ? 1
-          : amped_session_threads(&session->comm, session->options->backend.threads);
+  const int threads = session->worker.backend->shares_cores
+                          ? amped_session_threads(&session->comm, session->options->backend.threads)
+                          : 1;
   return host_bytes + amped_blas_bytes(threads);
 }
 
@@ -319,7 +318,7 @@ static bool takes_one_copy(const amped_session *session, const amped_demand *dem
   return o->copies == AMPED_COPIES_AUTO && demand->takes_one_copy &&
          session->worker.format == backend->formats[0] && o->tile_bytes == 0 &&
          bits <= AMPED_LINEAR_BITS && amped_backend_one_copy(backend) != NULL &&
-         !(backend->device_pointers && o->deterministic && plan->value_type == AMPED_F64);
+         (backend->one_copy_is_exact || !o->deterministic || plan->value_type == AMPED_F32);
 }
 
 /* Collective: the most bytes of a rank's copies in the current plan. */

@@ -322,14 +322,13 @@ static const char *describe_copies(bool one) {
   return one ? "one copy for all modes" : "a copy for each mode";
 }
 
-/* Print the best choices of copies, with their sizes. Seconds are printed for GPUs only, as the
- * predictor has GPU rates. */
+/* Print the choices of copies, with their sizes. */
 static void say_choices(const amped_session *session) {
   const amped_copies_choice *c = &session->choice;
   char bytes[32];
   for (int i = 0; i < c->count; i++) {
     char sweep[96] = "";
-    if (session->worker.backend->device_pointers)
+    if (session->worker.backend->streams)
       (void)snprintf(sweep, sizeof sweep, ", %s streamed, %.3g ms a sweep",
                      amped_format_bytes(bytes, (uint64_t)c->best[i].streamed_bytes),
                      c->best[i].sec * 1e3);
@@ -456,7 +455,7 @@ static json_t *json_slabs(const amped_session *session, const rank_need *needs) 
 
 static json_t *json_choices(const amped_session *session) {
   const amped_copies_choice *c = &session->choice;
-  const bool timed = session->worker.backend->device_pointers; /* the predictor has GPU rates */
+  const bool timed = session->worker.backend->streams;
   json_t *choices = json_array();
   for (int i = 0; i < c->count; i++)
     (void)json_array_append_new(
