@@ -5,6 +5,12 @@ cd "$scratch" || exit 99
 
 "$amped" generate good.h5 --dims=10x11x12 --nnz=200 --seed=1 -q || fail "generate"
 
+# Every command is in README's table, and has a help text that ends with an example.
+for command in $("$amped" --complete commands); do
+  grep -q "^| \`$command" "$srcdir/README.md" && pass || fail "README's table has no line of $command"
+  expect 0 "Example:" "$amped" $command --help
+done
+
 # --- usage ----------------------------------------------------------------------------------------
 expect 2 "did you mean --rank" "$amped" good.h5 --rnak=3
 expect 2 "did you mean 'convert'" "$amped" converd good.h5 x.tns
