@@ -10,7 +10,7 @@
 
 typedef struct walk {
   amped_hdf5 *file;
-  amped_hdf5_array_visit *visit;
+  amped_hdf5_object_visit *visit;
   void *self;
   uint64_t links;
   amped_status status; /* result that ended the traversal */
@@ -63,18 +63,35 @@ static herr_t look_at_link(hid_t id, const char *link, const H5L_info_t *info, v
       (size_t)length >= sizeof name)
     return w->status != AMPED_OK;
   w->status = count_dimensions(w->file, name, &ndims);
-  if (w->status == AMPED_OK && ndims >= AMPED_MIN_ORDER && ndims <= AMPED_MAX_ORDER)
-    w->status = w->visit(w->self, w->file, name);
+  if (w->status == AMPED_OK)
+    w->status = w->visit(w->self, w->file, name, ndims);
   return w->status != AMPED_OK;
 }
 
-amped_status amped_hdf5_arrays(amped_hdf5 *file, amped_hdf5_array_visit *visit, void *self) {
+amped_status amped_hdf5_objects(amped_hdf5 *file, amped_hdf5_object_visit *visit, void *self) {
   walk w = {.file = file, .visit = visit, .self = self};
   amped_hdf5_begin();
   const herr_t walked = H5Lvisit(file->id, H5_INDEX_NAME, H5_ITER_NATIVE, look_at_link, &w);
   if (w.status != AMPED_OK)
     return w.status;
   return walked < 0 ? amped_hdf5_failed(file, "the list of", "datasets") : AMPED_OK;
+}
+
+/* A visit of arrays alone. */
+typedef struct array_visit {
+  amped_hdf5_array_visit *visit;
+  void *self;
+} array_visit;
+
+static amped_status visit_array(void *self, amped_hdf5 *file, const char *name, int ndims) {
+  const array_visit *v = self;
+  return ndims >= AMPED_MIN_ORDER && ndims <= AMPED_MAX_ORDER ? v->visit(v->self, file, name)
+                                                              : AMPED_OK;
+}
+
+amped_status amped_hdf5_arrays(amped_hdf5 *file, amped_hdf5_array_visit *visit, void *self) {
+  array_visit v = {.visit = visit, .self = self};
+  return amped_hdf5_objects(file, visit_array, &v);
 }
 
 /* Note a packing attribute, unless it has the number that changes nothing. */

@@ -1,9 +1,17 @@
-/* Arrays: all datasets of 3 to 8 dimensions that are reachable by hard links in an HDF5 file. Not
- * collective; one thread at a time. */
+/* Arrays: all datasets of 3 to 8 dimensions that are reachable by hard links in an HDF5 file, and
+ * all its objects. Not collective; one thread at a time. */
 #ifndef AMPED_HDF5_ARRAYS_H
 #define AMPED_HDF5_ARRAYS_H
 
 #include "hdf5/hdf5_file.h"
+
+/* Callback for an object: a group (ndims -1) or a dataset. name: its path, or one of its paths;
+ * borrowed. A status other than AMPED_OK ends the traversal. */
+typedef amped_status amped_hdf5_object_visit(void *self, amped_hdf5 *file, const char *name,
+                                             int ndims);
+
+/* Call visit for each object below the root. Errors as for amped_hdf5_arrays. */
+amped_status amped_hdf5_objects(amped_hdf5 *file, amped_hdf5_object_visit *visit, void *self);
 
 /* Callback for an array. name: its path, or one of its paths; borrowed. A status other than
  * AMPED_OK ends the traversal. */

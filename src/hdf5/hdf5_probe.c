@@ -21,10 +21,7 @@
 #include "base/mem.h"
 #include "base/timer.h"
 #include "hdf5/hdf5_arrays.h"
-#include "hdf5/hdf5_metric.h"
 #include "hdf5/hdf5_prober.h"
-#include "hdf5/state_head.h"
-#include "tensor/completion.h"
 
 /* CPU time limits. Reading metadata takes milliseconds; in the worst valid files (smallest chunks),
  * less than a second per 256 MiB. Waiting for slow network file systems takes no CPU time. */
@@ -127,78 +124,16 @@ static amped_status touch_nonzeros(amped_hdf5 *file, const char *folder) {
   return touch_dataset(file, name, 1);
 }
 
-static amped_status touch_mode(amped_hdf5 *file, int m) {
-  static const char *const numbers[] = {"mode", "width", "idp_count", "hash"};
+/* Read the labels of a mode. */
+static amped_status touch_labels(amped_hdf5 *file, int m) {
   char folder[AMPED_HDF5_NAME / 2];
   char name[AMPED_HDF5_NAME];
-  (void)snprintf(folder, sizeof folder, "/amped/mode_%d", m);
-  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-    AMPED_TRY(touch_numbers(file, folder, numbers[i]));
-  (void)snprintf(name, sizeof name, "%s/idp_nnz", folder);
-  AMPED_TRY(touch_dataset(file, name, 1));
-  AMPED_TRY(touch_nonzeros(file, folder));
   (void)snprintf(folder, sizeof folder, "/labels/mode_%d", m);
   AMPED_TRY(touch_text(file, folder, "name"));
   (void)snprintf(name, sizeof name, "%s/bytes", folder);
   AMPED_TRY(touch_dataset(file, name, 1));
   (void)snprintf(name, sizeof name, "%s/offsets", folder);
-  AMPED_TRY(touch_dataset(file, name, 1));
-  (void)snprintf(name, sizeof name, "/factors/%d", m);
-  return touch_dataset(file, name, 2);
-}
-
-/* Read the metric's name and the lists of that name. A completion model has one for each set. */
-static amped_status touch_metric(amped_hdf5 *file) {
-  amped_hdf5_metric metric;
-  char name[AMPED_HDF5_NAME];
-  bool completion = false;
-  AMPED_TRY(library_error(file, amped_hdf5_metric_get(file, &metric)));
-  AMPED_TRY(library_error(file, amped_hdf5_has_attribute(file, "/", "amped_model", &completion)));
-  for (int s = 0; completion && s < AMPED_COMPLETION_SETS; s++) {
-    (void)snprintf(name, sizeof name, "/%s/%s", metric.name, amped_completion_set_names[s]);
-    AMPED_TRY(touch_dataset(file, name, 1));
-  }
-  AMPED_TRY(touch_dataset(file, metric.history, 1));
-  return touch_dataset(file, metric.starts, 1);
-}
-
-/* Read the additional objects of a completion model, and of a checkpoint. */
-static amped_status touch_completion(amped_hdf5 *file) {
-  char name[AMPED_HDF5_NAME];
-  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
-    (void)snprintf(name, sizeof name, "/bias/%d", m);
-    AMPED_TRY(touch_dataset(file, name, 1));
-    (void)snprintf(name, sizeof name, "/observed/%d", m);
-    AMPED_TRY(touch_dataset(file, name, 1));
-    (void)snprintf(name, sizeof name, "/kept/%d", m);
-    AMPED_TRY(touch_dataset(file, name, 2));
-  }
-  AMPED_TRY(touch_dataset(file, "/numbers", 1));
-  return touch_dataset(file, "/lengths", 2);
-}
-
-/* Read the additional objects of a stream's state. */
-static amped_status touch_state(amped_hdf5 *file) {
-  static const char *const lists[] = {"/prior",        "/pull",        "/errors/counts",
-                                      "/held/values",  "/batches/nnz", "/batches/hashes",
-                                      "/batches/names"};
-  char name[AMPED_HDF5_NAME];
-  for (size_t i = 0; amped_state_head_attribute(i) != NULL; i++)
-    AMPED_TRY(touch_numbers(file, "/", amped_state_head_attribute(i)));
-  for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
-    AMPED_TRY(touch_dataset(file, lists[i], 1));
-  AMPED_TRY(touch_dataset(file, "/errors/sums", 2));
-  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
-    (void)snprintf(name, sizeof name, "/history/%d", m);
-    AMPED_TRY(touch_dataset(file, name, 2));
-    (void)snprintf(name, sizeof name, "/sums/%d", m);
-    AMPED_TRY(touch_dataset(file, name, 2));
-    (void)snprintf(name, sizeof name, "/touched/%d", m);
-    AMPED_TRY(touch_dataset(file, name, 1));
-    (void)snprintf(name, sizeof name, "/held/indices/%d", m);
-    AMPED_TRY(touch_dataset(file, name, 1));
-  }
-  return AMPED_OK;
+  return touch_dataset(file, name, 1);
 }
 
 /* Read a small array whole; of a large array, the first and the last cell. */
@@ -239,48 +174,54 @@ static amped_status touch_array(void *self, amped_hdf5 *file, const char *name) 
   return library_error(file, amped_hdf5_has_attribute(file, name, "MATLAB_class", &exists));
 }
 
-/* Open the arrays that dense_file.c may open: of any name, but not in sparse tensors, results or
- * states. */
-static amped_status touch_arrays(amped_hdf5 *file) {
-  bool ours = false, described = false, dense = false;
-  AMPED_TRY(library_error(file, amped_hdf5_has_attribute(file, "/", "amped_format", &ours)));
-  AMPED_TRY(library_error(file, amped_hdf5_has_attribute(file, "/", "binsparse", &described)));
-  AMPED_TRY(library_error(file, amped_hdf5_exists(file, "/dense", &dense)));
-  if ((ours || described) && !dense)
-    return AMPED_OK;
-  return library_error(file, amped_hdf5_arrays(file, touch_array, NULL));
+/* A path, and the file that has it. */
+typedef struct place {
+  amped_hdf5 *file;
+  const char *path;
+  amped_status status;
+} place;
+
+static herr_t touch_attribute(hid_t id, const char *name, const H5A_info_t *info, void *self) {
+  place *at = self;
+  (void)id;
+  (void)info;
+  at->status = touch_text(at->file, at->path, name);
+  if (at->status == AMPED_OK)
+    at->status = touch_numbers(at->file, at->path, name);
+  return at->status != AMPED_OK;
 }
 
-/* Open everything that tensor_file.c, dense_file.c, result_file.c, completion_file.c,
- * checkpoint_file.c and state_base.c may open. */
+static amped_status touch_attributes(amped_hdf5 *file, const char *path) {
+  place at = {.file = file, .path = path, .status = AMPED_OK};
+  const herr_t done = H5Aiterate_by_name(file->id, path, H5_INDEX_NAME, H5_ITER_NATIVE, NULL,
+                                         touch_attribute, &at, H5P_DEFAULT);
+  AMPED_TRY(at.status);
+  return done < 0 ? amped_hdf5_failed(file, "the attributes of", path) : AMPED_OK;
+}
+
+static amped_status touch_object(void *self, amped_hdf5 *file, const char *name, int ndims) {
+  AMPED_TRY(touch_attributes(file, name));
+  if (ndims >= AMPED_MIN_ORDER && ndims <= AMPED_MAX_ORDER)
+    return touch_array(self, file, name);
+  return ndims == 1 || ndims == 2 ? touch_dataset(file, name, ndims) : AMPED_OK;
+}
+
+/* Open everything in a file of this program, and in a start for --init. In a file of others open
+ * what is read there: nonzeros in binsparse's format and labels, or else arrays of any name. */
 static amped_status touch_all(amped_hdf5 *file) {
-  static const char *const texts[] = {"binsparse", "amped_format", "amped_model", "options",
-                                      "version",   "input",        "stop_reason", "init",
-                                      "method",    "rows",         "accelerate",  "last_column"};
-  /* Beside the attributes of a state, which touch_state opens. */
-  static const char *const numbers[] = {"amped_version", "dims",       "norm_squared", "input_dims",
-                                        "input_norm",    "input_hash", "hash",         "corcondia",
-                                        "first_dims",    "index_base", "context",      "implicit",
-                                        "best_sweep"};
-  static const char *const lists[] = {"/amped/distinct_values", "/weights", "/starts/seed",
-                                      "/starts/sweeps"};
-  static const char *const matrices[] = {"/grams", "/starts/match"};
-  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-    AMPED_TRY(touch_text(file, "/", texts[i]));
-  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-    AMPED_TRY(touch_numbers(file, "/", numbers[i]));
+  bool ours = false, weights = false, described = false;
+  AMPED_TRY(library_error(file, amped_hdf5_has_attribute(file, "/", "amped_format", &ours)));
+  AMPED_TRY(library_error(file, amped_hdf5_has_attribute(file, "/", "binsparse", &described)));
+  AMPED_TRY(library_error(file, amped_hdf5_exists(file, "/weights", &weights)));
+  AMPED_TRY(touch_text(file, "/", "binsparse"));
+  if (ours || weights) {
+    AMPED_TRY(touch_attributes(file, "/"));
+    return library_error(file, amped_hdf5_objects(file, touch_object, NULL));
+  }
   AMPED_TRY(touch_nonzeros(file, ""));
-  AMPED_TRY(touch_metric(file));
-  AMPED_TRY(touch_completion(file));
-  AMPED_TRY(touch_state(file));
-  AMPED_TRY(touch_arrays(file));
-  for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
-    AMPED_TRY(touch_dataset(file, lists[i], 1));
-  for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++)
-    AMPED_TRY(touch_dataset(file, matrices[i], 2));
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    AMPED_TRY(touch_mode(file, m));
-  return AMPED_OK;
+    AMPED_TRY(touch_labels(file, m));
+  return described ? AMPED_OK : library_error(file, amped_hdf5_arrays(file, touch_array, NULL));
 }
 
 typedef enum outcome {

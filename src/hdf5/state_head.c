@@ -61,10 +61,6 @@ _Static_assert(SQUARES + 1 == AMPED_STATE_WORDS, "all words have a place");
 
 #define SQUARES_NAME "squares"
 
-const char *amped_state_head_attribute(size_t i) {
-  return i < FIELDS ? fields[i].name : i == FIELDS ? SQUARES_NAME : NULL;
-}
-
 static uint64_t bits(double x) {
   uint64_t word = 0;
   memcpy(&word, &x, sizeof word);

@@ -92,9 +92,6 @@ void amped_state_head_pack(const amped_state_head *head, uint64_t words[AMPED_ST
 amped_status amped_state_head_unpack(const uint64_t words[AMPED_STATE_WORDS], const char *path,
                                      amped_state_head *out);
 
-/* Name of attribute i that has one number of the head; NULL after the last. */
-const char *amped_state_head_attribute(size_t i);
-
 /* Write the head to attributes and small datasets of STATE, and read it back. Reading checks all
  * numbers. */
 amped_status amped_state_head_put(amped_hdf5 *file, const amped_state_head *head);
