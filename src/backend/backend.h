@@ -454,7 +454,7 @@ typedef struct amped_format_ops {
 
 typedef struct amped_backend {
   const char *name; /* "cpu", "cuda" */
-  /* Abilities, for the code above that must tell backends apart. */
+  /* Abilities: code above asks for these, not for the name. */
   bool device_pointers; /* rows() returns device memory, which MPI may not be able to read */
   bool concurrent;      /* mttkrp_begin returns before its work is done */
   bool shares_cores;    /* computes with the cores and the memory that ranks of a node share */
