@@ -63,7 +63,7 @@ bits() {
     if h5diff r.h5 first.h5 /$set /$set >diff.txt 2>&1; then pass; else fail "$*, $set: $(cat diff.txt)"; fi
   done
 }
-for ranks in 1 3; do
+for ranks in 3 1; do
   rm -f first.h5
   bits $ranks b.h5 --threads=1
   bits $ranks b.h5 --threads=3
@@ -71,6 +71,7 @@ for ranks in 1 3; do
   bits $ranks b.h5 --load=list --read=parallel
   bits $ranks list.h5
   bits $ranks b.tns --dims=40,3,2000,17
+  test "$backend" = cpu || break # a start on a GPU takes seconds
 done
 expect 0 "" on 2 --shape=netflix --scale=1e-4 --iters=2 --copies=one --nowrite -q
 expect 0 "all modes:" on 2 bench b.h5 --repeat=2 --copies=one
