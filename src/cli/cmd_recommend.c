@@ -34,6 +34,7 @@ typedef struct job {
   uint64_t first, end;         /* range of targets */
   uint64_t *seen_begin, *seen; /* excluded pairs of the ranking */
   amped_best_item *items;      /* best items of a block of targets */
+  uint64_t served;             /* labels with a recommendation */
   uint64_t *counts;
   amped_table_ranking *table;
 } job;
@@ -210,8 +211,9 @@ done:
 static void say_target(const job *j, uint64_t index, const amped_best_item *items, uint64_t count) {
   char target[LABEL_BYTES];
   char label[LABEL_BYTES];
-  amped_say("%s%s", index > j->first ? "\n" : "",
-            amped_label_text(&j->k.labels[j->ranking.target], index, target, sizeof target));
+  if (index > j->first)
+    amped_say("%s", "");
+  amped_say("%s", amped_label_text(&j->k.labels[j->ranking.target], index, target, sizeof target));
   for (uint64_t i = 0; i < count; i++)
     amped_say("  %4" PRIu64 "  %12.6g  %s", i + 1, items[i].value,
               amped_label_text(&j->k.labels[j->ranking.of], items[i].index, label, sizeof label));
@@ -260,6 +262,8 @@ static amped_status rank_all(job *j, amped_json *json) {
     const uint64_t count = j->end - first < block ? j->end - first : block;
     AMPED_TRY(amped_ranking_find(&j->ranking, first, count, j->items, j->counts));
     for (uint64_t i = 0; i < count; i++)
+      j->served += j->counts[i] > 0;
+    for (uint64_t i = 0; i < count; i++)
       AMPED_TRY(tell_target(j, first + i, j->items + i * most, j->counts[i], json));
     amped_heartbeat_step();
   }
@@ -274,8 +278,11 @@ static amped_status rank_to_table(job *j, amped_json *json) {
   amped_table_ranking *complete = j->table;
   j->table = NULL;
   AMPED_TRY(amped_table_ranking_finish(complete));
-  amped_say("wrote the recommendations for %" PRIu64 " label%s to %s", j->end - j->first,
-            j->end - j->first == 1 ? "" : "s", is_standard(path) ? "standard output" : path);
+  amped_say("wrote the recommendations for %" PRIu64 " label%s to %s", j->served,
+            j->served == 1 ? "" : "s", is_standard(path) ? "standard output" : path);
+  if (j->served < j->end - j->first)
+    amped_say("%" PRIu64 " label%s without a recommendation: nothing is left for them",
+              j->end - j->first - j->served, j->end - j->first - j->served == 1 ? "" : "s");
   return AMPED_OK;
 }
 

@@ -224,6 +224,8 @@ static amped_status open_source(job *j) {
   memcpy(target.first, j->head.first, sizeof target.first);
   if (comm->rank == 0 && j->head.batches > 0)
     target.first_nnz = amped_state_file_batch(j->file, 1).nnz;
+  if (comm->rank == 0)
+    target.earlier = amped_state_file_names(j->file);
   for (int m = 0; m < j->head.order && comm->rank == 0 && status == AMPED_OK; m++)
     status = amped_state_file_labels(j->file, m, &labels[m]);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)

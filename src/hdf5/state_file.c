@@ -443,6 +443,10 @@ uint64_t amped_state_piece_rows(const amped_state_head *head) {
   return bytes < PIECE_BYTES ? PIECE_BYTES / bytes : 1;
 }
 
+const amped_labels *amped_state_file_names(const amped_state_file *f) {
+  return &f->all.batches.names;
+}
+
 amped_state_batch amped_state_file_batch(const amped_state_file *f, uint64_t number) {
   const amped_state_batches *b = &f->all.batches;
   return (amped_state_batch){b->names.bytes + b->names.offsets[number - 1], b->hashes[number - 1],

@@ -1,6 +1,7 @@
 /* Batch cut: batches out of one input, by slices of a mode or by boxes. */
 #include "load/batch_cut.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +13,8 @@
 #include "base/system_memory.h"
 #include "tensor/format.h"
 #include "tensor/label_order.h"
+#include "text/index_match.h"
+#include "text/intern.h"
 
 /* Nonzeros read at a time. */
 #define PIECE (UINT64_C(1) << 16)
@@ -26,6 +29,8 @@ struct amped_batch_cut {
   int mode; /* -1: boxes */
   uint64_t batch;
   amped_boxes boxes;
+  const amped_labels *earlier; /* until the cut is open */
+  uint64_t *cuts;              /* [dims[mode]] earlier batch of an index; 0: none. NULL: of all */
   amped_labels labels[AMPED_MAX_ORDER];
   /* The nonzeros: in memory, in the order of mode; or read from a copy, a piece at a time. */
   amped_sptensor sorted;
@@ -218,6 +223,119 @@ static amped_status make_room(amped_batch_cut *c) {
   return amped_alloc(&c->values, n, sizeof *c->values, "a piece of a batch");
 }
 
+/* --- earlier slices ----------------------------------------------------------------------------
+ */
+
+/* Space for the text of a label in the name of a batch. */
+#define LABEL_BYTES 80
+
+/* Prints the beginning of the names of slices: "FILE (MODE ". */
+static void print_beginning(const amped_batch_cut *c, char *text, size_t size) {
+  const amped_labels *labels = &c->labels[c->mode];
+  char mode[80];
+  (void)snprintf(mode, sizeof mode, "mode %d", c->mode + 1);
+  if (labels->name != NULL)
+    (void)amped_printable_text(mode, sizeof mode, labels->name);
+  (void)snprintf(text, size, "%s (%s ", amped_input_path(c->input), mode);
+}
+
+/* Names of labels as batches have them, and the index of each. */
+typedef struct label_names {
+  const amped_labels *labels;
+  uint64_t dim;
+  amped_intern texts;
+  uint64_t *index; /* NULL: there are no labels, and names are numbers */
+} label_names;
+
+static amped_status list_names(const amped_batch_cut *c, label_names *n) {
+  const uint64_t dim = c->info->dims[c->mode];
+  char text[LABEL_BYTES];
+  n->labels = &c->labels[c->mode];
+  n->dim = dim;
+  if (n->labels->count == 0)
+    return AMPED_OK; /* numbers */
+  AMPED_TRY(amped_alloc(&n->index, dim, sizeof *n->index, "the names of slices"));
+  for (uint64_t i = 0; i < dim; i++) {
+    uint64_t id = 0;
+    const char *label = amped_label_text(&c->labels[c->mode], i, text, sizeof text);
+    const uint64_t length = strlen(label);
+    AMPED_TRY(amped_intern_add(&n->texts, amped_intern_hash(label, length), label, length, &id));
+    if (id + 1 == n->texts.count)
+      n->index[id] = i;
+  }
+  return AMPED_OK;
+}
+
+static bool find_name(const label_names *n, const char *text, size_t length, uint64_t *index) {
+  if (n->index == NULL) {
+    *index = amped_index_of_number(n->labels, n->dim, text, length);
+    return *index != AMPED_INDEX_UNKNOWN;
+  }
+  const uint64_t id = amped_intern_find(&n->texts, amped_intern_hash(text, length), text, length);
+  if (id != AMPED_INTERN_NONE)
+    *index = n->index[id];
+  return id != AMPED_INTERN_NONE;
+}
+
+/* Finds the first and the last index of a slice from "A" or "A to B". */
+static bool find_slice(const label_names *n, const char *text, size_t length, uint64_t *begin,
+                       uint64_t *end) {
+  static const char between[] = " to ";
+  if (find_name(n, text, length, begin)) {
+    *end = *begin;
+    return true;
+  }
+  for (const char *at = strstr(text, between); at != NULL && at < text + length;
+       at = strstr(at + 1, between)) {
+    const char *last = at + strlen(between);
+    if (last < text + length && find_name(n, text, (size_t)(at - text), begin) &&
+        find_name(n, last, (size_t)(text + length - last), end))
+      return true;
+  }
+  return false;
+}
+
+/* Marks the indices of earlier slices. order: the index that comes k-th; NULL: k. */
+static amped_status mark_slices(amped_batch_cut *c, const uint64_t *order, const uint64_t *place,
+                                const label_names *n) {
+  char beginning[PATH_MAX + LABEL_BYTES];
+  print_beginning(c, beginning, sizeof beginning);
+  const size_t skipped = strlen(beginning);
+  for (uint64_t k = 1; k < c->earlier->count; k++) { /* the first fit is no slice */
+    const char *name = c->earlier->bytes + c->earlier->offsets[k];
+    const size_t length = strlen(name);
+    uint64_t begin = 0;
+    uint64_t end = 0;
+    if (strncmp(name, beginning, skipped) != 0 || length < skipped + 2 || name[length - 1] != ')' ||
+        !find_slice(n, name + skipped, length - skipped - 1, &begin, &end))
+      continue;
+    for (uint64_t p = place[begin]; p <= place[end]; p++)
+      c->cuts[order != NULL ? order[p] : p] = k + 1;
+  }
+  return AMPED_OK;
+}
+
+/* Finds out which indices earlier slices had, by the names of their batches. */
+static amped_status find_earlier(amped_batch_cut *c, const uint64_t *order) {
+  const uint64_t dim = c->info->dims[c->mode];
+  label_names n = {.index = NULL};
+  uint64_t *place = NULL;
+  amped_status status = AMPED_OK;
+  if (c->earlier == NULL || c->earlier->count < 2)
+    return AMPED_OK;
+  AMPED_GO(done, amped_calloc(&c->cuts, dim, sizeof *c->cuts, "the slices of earlier batches"));
+  AMPED_GO(done, amped_alloc(&place, dim, sizeof *place, "the slices of earlier batches"));
+  for (uint64_t k = 0; k < dim; k++)
+    place[order != NULL ? order[k] : k] = k;
+  AMPED_GO(done, list_names(c, &n));
+  AMPED_GO(done, mark_slices(c, order, place, &n));
+done:
+  amped_intern_free(&n.texts);
+  amped_free(n.index);
+  amped_free(place);
+  return status;
+}
+
 static amped_status begin(amped_batch_cut *c) {
   AMPED_TRY(make_room(c));
   AMPED_TRY(amped_batch_indices_check(c->x, amped_input_path(c->input), c->info->order, c->labels));
@@ -226,27 +344,30 @@ static amped_status begin(amped_batch_cut *c) {
     return AMPED_OK; /* the first box makes a pass over all nonzeros, which checks them */
   uint64_t *order = NULL;
   AMPED_TRY(find_order(c, &order));
-  amped_status status = c->info->has_copies ? amped_input_check(c->input, c->copy) : AMPED_OK;
+  amped_status status = find_earlier(c, order);
+  if (status == AMPED_OK && c->info->has_copies)
+    status = amped_input_check(c->input, c->copy);
   if (status == AMPED_OK && (order != NULL || !c->info->has_copies))
     status = sort_list(c, order);
   amped_free(order);
   return status;
 }
 
-amped_status amped_batch_cut_open(amped_input *input, amped_batch_indices *x, int mode,
-                                  uint64_t batch, const amped_boxes *boxes, uint64_t known_nnz,
-                                  amped_batch_cut **out) {
+amped_status amped_batch_cut_open(amped_input *input, amped_batch_indices *x,
+                                  const amped_batch_cut_request *request, amped_batch_cut **out) {
   amped_batch_cut *c = NULL;
   *out = NULL;
   AMPED_TRY(amped_calloc(&c, 1, sizeof *c, "the batches of an input"));
   c->input = input;
   c->x = x;
   c->info = amped_input_info(input);
-  c->mode = mode;
-  c->batch = batch;
-  c->boxes = *boxes;
-  c->known_nnz = known_nnz;
+  c->mode = request->mode;
+  c->batch = request->batch;
+  c->boxes = *request->boxes;
+  c->known_nnz = request->known_nnz;
+  c->earlier = request->earlier;
   amped_status status = begin(c);
+  c->earlier = NULL;
   if (status != AMPED_OK) {
     amped_batch_cut_close(c);
     return status;
@@ -264,6 +385,7 @@ void amped_batch_cut_close(amped_batch_cut *c) {
     amped_free(c->indices[m]);
     amped_free(c->knew[m]);
   }
+  amped_free(c->cuts);
   amped_free(c->raw_values);
   amped_free(c->values);
   amped_sptensor_free(&c->sorted);
@@ -292,20 +414,23 @@ static bool knew_all(amped_batch_cut *c, const uint64_t *index) {
   return all;
 }
 
-/* Gathers the next slice, from nonzero c->at on; nonzeros of an index are consecutive. *begin and
- * *end: the slice's first and last index. */
+/* Gathers the next slice, from nonzero c->at on; nonzeros of an index are consecutive. The indices
+ * of an earlier slice make one slice again. *begin and *end: the slice's first and last index. */
 static amped_status gather_slice(amped_batch_cut *c, gathered *g, uint64_t *begin, uint64_t *end) {
   uint64_t index[AMPED_MAX_ORDER];
   uint64_t indices = 0;
+  uint64_t cut = 0; /* earlier batch of the slice */
   double value = 0.0;
   bool passes = false;
   for (uint64_t last = UINT64_MAX; c->at < c->info->nnz; c->at++) {
     AMPED_TRY(get(c, c->at, index, &value));
     const uint64_t i = index[c->mode];
     if (i != last) {
+      const uint64_t earlier = c->cuts != NULL ? c->cuts[i] : 0;
       passes = knew(c, c->mode, i);
-      if (!passes && indices == c->batch)
+      if (!passes && indices > 0 && (earlier != cut || (cut == 0 && indices == c->batch)))
         break;
+      cut = passes ? cut : earlier;
       if (!passes)
         *(indices++ == 0 ? begin : end) = i;
     }
@@ -349,8 +474,8 @@ static amped_status make_name(const amped_batch_cut *c, const char *what, char *
 static amped_status name_slice(const amped_batch_cut *c, uint64_t begin, uint64_t end, char **out) {
   const amped_labels *labels = &c->labels[c->mode];
   char mode[80];
-  char first[80];
-  char last[80];
+  char first[LABEL_BYTES];
+  char last[LABEL_BYTES];
   char what[300];
   (void)snprintf(mode, sizeof mode, "mode %d", c->mode + 1);
   if (labels->name != NULL)

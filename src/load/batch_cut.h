@@ -26,11 +26,18 @@ bool amped_boxes_parse(const char *text, amped_boxes *out);
 
 typedef struct amped_batch_cut amped_batch_cut;
 
-/* Open a cut; it borrows input and indices until close. mode: cut along this mode; -1: into boxes.
- * known_nnz: entries of the state's first fit. */
-amped_status amped_batch_cut_open(amped_input *input, amped_batch_indices *indices, int mode,
-                                  uint64_t batch, const amped_boxes *boxes, uint64_t known_nnz,
-                                  amped_batch_cut **out);
+typedef struct amped_batch_cut_request {
+  int mode;                    /* cut along this mode; -1: into boxes */
+  uint64_t batch;              /* indices of a slice */
+  const amped_boxes *boxes;    /* if mode is -1 */
+  uint64_t known_nnz;          /* entries of the state's first fit */
+  const amped_labels *earlier; /* names of the state's batches; NULL: none */
+} amped_batch_cut_request;
+
+/* Open a cut; it borrows input and indices until close. Slices that the names of earlier batches
+ * mention come as they were cut then, whatever `batch` is now. */
+amped_status amped_batch_cut_open(amped_input *input, amped_batch_indices *indices,
+                                  const amped_batch_cut_request *request, amped_batch_cut **out);
 void amped_batch_cut_close(amped_batch_cut *cut);
 
 /* The next batch, in the input's indices; nnz 0: no batch is left. *name, for messages, is the

@@ -71,7 +71,7 @@ static amped_status find_mode(const amped_batch_source *s, int *mode) {
 }
 
 /* Rank 0: opens the cut of BY or BOXES. */
-static amped_status open_cut(amped_batch_source *s, uint64_t known_nnz) {
+static amped_status open_cut(amped_batch_source *s, const amped_batch_target *target) {
   const amped_batch_request *r = s->request;
   int mode = -1;
   if (r->kind == AMPED_BATCH_BY)
@@ -80,7 +80,12 @@ static amped_status open_cut(amped_batch_source *s, uint64_t known_nnz) {
     return amped_error(AMPED_USAGE, NULL,
                        "--boxes: %d dimensions, but the state of %s has %d modes", r->boxes.order,
                        s->path, s->order);
-  return amped_batch_cut_open(s->input, &s->indices, mode, r->batch, &r->boxes, known_nnz, &s->cut);
+  const amped_batch_cut_request cut = {.mode = mode,
+                                       .batch = r->batch,
+                                       .boxes = &r->boxes,
+                                       .known_nnz = target->first_nnz,
+                                       .earlier = target->earlier};
+  return amped_batch_cut_open(s->input, &s->indices, &cut, &s->cut);
 }
 
 /* Rank 0: the options for a file. The user's apply only to texts and tables. */
@@ -121,7 +126,7 @@ static amped_status begin(amped_batch_source *s, const amped_batch_target *targe
   const amped_read_options read = read_options(s, r->paths[0]);
   AMPED_TRY(amped_input_open(comm, r->paths[0], &read, false, &s->input));
   if (comm->rank == 0)
-    status = open_cut(s, target->first_nnz);
+    status = open_cut(s, target);
   return amped_comm_agree(comm, status);
 }
 

@@ -47,6 +47,8 @@ typedef struct amped_batch_target {
   uint64_t first[AMPED_MAX_ORDER]; /* dims of the state's first fit */
   uint64_t first_nnz;              /* entries of the state's first fit; rank 0 */
   const amped_labels *labels;      /* [order], on rank 0 during the call; NULL on other ranks */
+  const amped_labels *earlier;     /* names of the state's batches, on rank 0 during the call; NULL:
+                                      none */
   /* Rule for repeated coordinates of a text or table, if the user gives none. */
   amped_duplicates duplicates;
 } amped_batch_target;

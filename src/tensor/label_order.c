@@ -229,6 +229,15 @@ static bool form_month_first(const char *p, double *key) {
   return take_year(&p, first, &y) && end_date(p, y, m, d, key);
 }
 
+/* 01-05-2013, read as American dates with dashes. */
+static bool form_month_dash(const char *p, double *key) {
+  int y = 0;
+  int m = 0;
+  int d = 0;
+  return take_digits(&p, 1, 2, &m) && take_char(&p, "-") && take_digits(&p, 1, 2, &d) &&
+         take_char(&p, "-") && take_year(&p, '-', &y) && end_date(p, y, m, d, key);
+}
+
 /* Jan 2013, 1/2013. */
 static bool form_month_year(const char *p, double *key) {
   int y = 0;
@@ -306,7 +315,11 @@ static const struct {
      .other = form_day_first,
      .guess = "do not show which number is the day, and are taken as month/day/year; if that is "
               "wrong, write them as year-month-day"},
-    {.kind = AMPED_LABELS_DATES, .take = form_day_first},
+    {.kind = AMPED_LABELS_DATES,
+     .take = form_day_first,
+     .other = form_month_dash,
+     .guess = "do not show which number is the day, and are taken as day-month-year; if that is "
+              "wrong, write them as year-month-day"},
     {.kind = AMPED_LABELS_DATES, .take = form_month_year},
     {.kind = AMPED_LABELS_DATES, .take = form_month},
     {.kind = AMPED_LABELS_DATES, .take = form_weekday},

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/log.h"
 #include "text/io_number.h"
 #include "text/io_rows.h"
 #include "text/io_tns_dense.h"
@@ -185,6 +186,11 @@ static amped_status settle(reader *r) {
   r->base = h->base_said ? h->base : o->from_zero ? 0 : 1;
   if (o->index_base != AMPED_BASE_AUTO)
     r->base = o->index_base == AMPED_BASE_0 ? 0 : 1;
+  if (h->base_said && r->base != h->base)
+    amped_warn(
+        "%s: its header says that indices count from %d, and --index-base=%d counts them from "
+        "%d; check which is right",
+        r->path, (int)h->base, (int)r->base, (int)r->base);
   if (o->dims_order > 0 && o->dims_order != h->order)
     return amped_error(
         AMPED_USAGE, r->path,

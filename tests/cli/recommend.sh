@@ -112,4 +112,12 @@ expect 3 "No such file" "$amped" recommend m.h5 --for=who --of=what --exclude=mi
 printf '1 1 1 1 5\n' >four.tns
 expect 3 "four.tns: has 4 modes" "$amped" recommend m.h5 --for=who --of=what --exclude=four.tns
 absent never.h5
+# As text, a blank line parts two labels, and nothing else.
+printf 'user,item,week,stars\nU1,a,1,5\nU1,b,1,3\nU2,a,1,1\nU2,b,2,4\nU3,a,2,2\n' >lists.csv
+expect 0 "" "$amped" complete lists.csv --value=stars --rank=1 --reg=1 --holdout=0 --iters=5 -o lists.h5 -q
+expect 0 "" "$amped" recommend lists.h5 --for=user --of=item -n 1 -q
+same "labels of a text" "$("$amped" recommend lists.h5 --for=user --of=item -n 1 | grep -v '^ ' | tr '\n' '|')" "U1||U2||U3|"
+# Labels of which all is excluded are counted.
+expect 0 "for 1 label to left.csv" "$amped" recommend lists.h5 --for=user --of=item --exclude=lists.csv --value=stars -o left.csv
+expect 0 "2 labels without a recommendation" "$amped" recommend lists.h5 --for=user --of=item --exclude=lists.csv --value=stars -o left.csv --overwrite
 finish

@@ -205,6 +205,19 @@ sed 's/,\([0-9]*\)[.]5[.]2023/,0\1\/05\/2023/' first.csv >slash-first.csv
 sed 's/,\([1-6]\)[.]5[.]2023/,0\1\/05\/2023/; s/,\([7-9]\)[.]5[.]2023/,05\/0\1\/2023/' days.csv >slash.csv
 alone 0 '' complete slash-first.csv --value=v --rank=2 --reg=1 --nowrite --state=slash.st
 alone 0 'slash.csv: the labels of mode 3 (day) do not show which number is the day' stream slash.st slash.csv --value=v --by=day
+# Slices come as they were cut before, whatever --batch is now: none is learnt twice.
+for cuts in "1 2" "2 1" "3 2" "2 4"; do
+  alone 0 '' complete first.csv --value=v --rank=2 --reg=1 --nowrite --holdout=0 --state=cuts.st --overwrite
+  alone 0 'learnt' stream cuts.st by-user.csv --value=v --by=day --batch="${cuts% *}"
+  alone 0 'learnt 0 batches' stream cuts.st by-user.csv --value=v --by=day --batch="${cuts#* }"
+done
+# A last slice that is shorter than --batch stays, and the next one begins with new days.
+grep -v ',9.5.2023,' by-user.csv >night.csv
+alone 0 '' complete first.csv --value=v --rank=2 --reg=1 --nowrite --holdout=0 --state=cuts.st --overwrite
+alone 0 'learnt' stream cuts.st night.csv --value=v --by=day --batch=2
+cp by-user.csv night.csv
+alone 0 'learnt 1 batch,' stream cuts.st night.csv --value=v --by=day --batch=2
+alone 0 'holds .* of '$(($(wc -l <by-user.csv) - 1))' entries' stream cuts.st night.csv --value=v --by=day --batch=2
 # Months with a point are months, not decimal numbers, and a warning says so.
 sed 's/,[123][.]5[.]2023/,10.2023/; s/,[456][.]5[.]2023/,11.2023/' first.csv | sed '1!s/,10.2023/,09.2023/; 2,9s/,[0-9]*.2023/,10.2023/' >months-first.csv
 { cat months-first.csv; printf 'u1,i1,01.2024,3\nu2,i2,01.2024,4\nu1,i1,12.2023,3\nu2,i2,12.2023,4\n'; } >months.csv

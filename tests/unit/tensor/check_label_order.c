@@ -135,6 +135,9 @@ START_TEST(a_guess_of_dates_is_known) {
       {.labels = "11.2024|12.2024", .guess = false},
       {.labels = "2024.9|2024.10", .guess = true},
       {.labels = "2024.09|2024.10", .guess = false},
+      {.labels = "05-01-2019|04-02-2019", .guess = true},  /* dashes: day first */
+      {.labels = "01-05-2019|02-05-2019", .guess = false}, /* the same order */
+      {.labels = "13-01-2019|04-02-2019", .guess = false},
       {.labels = "9|10", .guess = false},
       {.labels = "week 9|week 10", .guess = false},
   };
