@@ -561,7 +561,8 @@ static amped_status check_rule(const amped_options *o, const amped_option_rule *
 }
 
 amped_status amped_option_rules_check(const amped_options *o, const char *input) {
-  for (const amped_option_rule *rule = amped_option_rules; rule->why != NULL; rule++)
+  for (const amped_option_rule *rule = amped_option_rules; rule->why != NULL && o->command != NULL;
+       rule++)
     if (is_about(rule, o, input))
       AMPED_TRY(check_rule(o, rule));
   return AMPED_OK;

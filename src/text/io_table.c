@@ -119,7 +119,7 @@ static bool key_index(parser *p, int m, const amped_cell *cell, const key *k, ui
     char excerpt[AMPED_EXCERPT_BYTES];
     amped_piece_fail(
         p->piece, cell->begin,
-        "column \"%.100s\": \"%s\" is not UTF-8 text, or has a null character; convert the file",
+        "column \"%.100s\": \"%s\" is not UTF-8 text; convert the file",
         r->header.modes[m], amped_number_excerpt(excerpt, k->string, k->string + k->length));
     return false;
   }
