@@ -201,7 +201,7 @@ static amped_status touch_attributes(amped_hdf5 *file, const char *path) {
 
 static amped_status touch_object(void *self, amped_hdf5 *file, const char *name, int ndims) {
   const char *last = strrchr(name, '/');
-  if (strcmp(last, "/heavy_rows") == 0) /* of earlier builds; nothing reads it */
+  if (strcmp(last, "/heavy_rows") == 0) /* files of earlier builds have it; nothing reads it */
     return AMPED_OK;
   AMPED_TRY(touch_attributes(file, name));
   if (ndims >= AMPED_MIN_ORDER && ndims <= AMPED_MAX_ORDER)
