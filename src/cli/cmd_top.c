@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "session/output_guard.h"
 #include "base/mem.h"
-#include "base/pager.h"
+#include "cli/pager.h"
 #include "formats/completion_file.h"
 #include "formats/result_file.h"
 

@@ -9,7 +9,7 @@
 #define AMPED_OPTIONS_H
 
 #include "base/clip_option.h"
-#include "base/log_options.h"
+#include "cli/log_options.h"
 #include "base/number_list.h"
 #include "base/option.h"
 #include "cli/command_options.h"

@@ -1,5 +1,5 @@
 /* Pager: starts the user's pager as a child process, and waits for it. */
-#include "base/pager.h"
+#include "cli/pager.h"
 
 #include <errno.h>
 #include <fcntl.h>

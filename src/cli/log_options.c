@@ -1,5 +1,5 @@
 /* Log options: the rows of --progress, --verbose and --quiet. */
-#include "base/log_options.h"
+#include "cli/log_options.h"
 
 static const amped_option rows[] = {
     {.name = "progress",

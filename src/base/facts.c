@@ -1,0 +1,66 @@
+/* Facts: a JSON object and a line of text that grow together. */
+#include "base/facts.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+
+void amped_facts_begin(amped_facts *facts, const char *event) {
+  facts->words[0] = '\0';
+  facts->json = json_object();
+  if (event != NULL)
+    amped_fact_json(facts, "event", json_string(event));
+}
+
+void amped_facts_free(amped_facts *facts) {
+  json_decref(facts->json);
+  facts->json = NULL;
+  facts->words[0] = '\0';
+}
+
+void amped_fact_json(amped_facts *facts, const char *key, json_t *value) {
+  if (json_object_set_new(facts->json, key, value) == 0)
+    return;
+  json_decref(facts->json);
+  facts->json = NULL;
+}
+
+static void add_words(amped_facts *facts, const char *format, va_list arguments) {
+  const size_t used = strlen(facts->words);
+  (void)vsnprintf(facts->words + used, sizeof facts->words - used, format, arguments);
+}
+
+void amped_fact_words(amped_facts *facts, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  add_words(facts, format, arguments);
+  va_end(arguments);
+}
+
+void amped_fact(amped_facts *facts, const char *key, json_t *value, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  add_words(facts, format, arguments);
+  va_end(arguments);
+  amped_fact_json(facts, key, value);
+}
+
+void amped_facts_take(amped_facts *facts, const char *key, amped_facts *part) {
+  amped_fact(facts, key, json_incref(part->json), "%s", part->words);
+  amped_facts_free(part);
+}
+
+void amped_facts_say(amped_facts *facts) {
+  if (facts->words[0] != '\0')
+    amped_say("%s", facts->words);
+  facts->words[0] = '\0';
+}
+
+amped_status amped_facts_write(amped_facts *facts, amped_json *json) {
+  const amped_status status = amped_json_line(json, facts->json); /* takes the reference */
+  facts->json = NULL;
+  amped_facts_free(facts);
+  return status;
+}

@@ -1,0 +1,40 @@
+/* Facts: what a run says of one thing. Each fact stands once, with its words for the user and its
+ * member for JSON. The words together make lines of the log, the members make one line of --json.
+ */
+#ifndef AMPED_FACTS_H
+#define AMPED_FACTS_H
+
+#include "base/json.h"
+
+#define AMPED_FACTS_WORDS 1024 /* bytes of a line, with its end */
+
+/* A zeroed list is empty, and has no JSON object. */
+typedef struct amped_facts {
+  json_t *json; /* NULL: memory ran out */
+  char words[AMPED_FACTS_WORDS];
+} amped_facts;
+
+/* Begin a list. event: value of the member "event"; NULL: no such member. amped_facts_write or
+ * amped_facts_free ends the list. */
+void amped_facts_begin(amped_facts *facts, const char *event);
+/* Accepts a zeroed or freed list. */
+void amped_facts_free(amped_facts *facts);
+
+/* Add a member and words. Takes the reference to value. If value is NULL, memory ran out, and
+ * amped_facts_write says so. Words that do not fit in a line are cut. */
+void amped_fact(amped_facts *facts, const char *key, json_t *value, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Add a member without words. */
+void amped_fact_json(amped_facts *facts, const char *key, json_t *value);
+/* Add words without a member. */
+void amped_fact_words(amped_facts *facts, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Add the members of `part` as one object, and its words. Frees part. */
+void amped_facts_take(amped_facts *facts, const char *key, amped_facts *part);
+
+/* Print the words as a line, if there are any, and begin the next line. */
+void amped_facts_say(amped_facts *facts);
+/* Write the object to --json's stream (json.h) and free the list. json may be NULL. */
+amped_status amped_facts_write(amped_facts *facts, amped_json *json);
+
+#endif
