@@ -20,11 +20,15 @@ void amped_facts_free(amped_facts *facts) {
   facts->words[0] = '\0';
 }
 
-void amped_fact_json(amped_facts *facts, const char *key, json_t *value) {
-  if (json_object_set_new(facts->json, key, value) == 0)
-    return;
+/* Memory ran out: the object is no longer whole. */
+static void lose(amped_facts *facts) {
   json_decref(facts->json);
   facts->json = NULL;
+}
+
+void amped_fact_json(amped_facts *facts, const char *key, json_t *value) {
+  if (json_object_set_new(facts->json, key, value) != 0)
+    lose(facts);
 }
 
 static void add_words(amped_facts *facts, const char *format, va_list arguments) {
@@ -52,9 +56,19 @@ void amped_facts_take(amped_facts *facts, const char *key, amped_facts *part) {
   amped_facts_free(part);
 }
 
+void amped_facts_join(amped_facts *facts, amped_facts *part) {
+  amped_fact_words(facts, "%s", part->words);
+  if (json_object_update(facts->json, part->json) != 0)
+    lose(facts);
+  amped_facts_free(part);
+}
+
 void amped_facts_say(amped_facts *facts) {
-  if (facts->words[0] != '\0')
-    amped_say("%s", facts->words);
+  for (const char *line = facts->words; *line != '\0';) {
+    const size_t length = strcspn(line, "\n");
+    amped_say("%.*s", (int)length, line);
+    line += length + (line[length] == '\n');
+  }
   facts->words[0] = '\0';
 }
 

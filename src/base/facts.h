@@ -32,7 +32,10 @@ void amped_fact_words(amped_facts *facts, const char *format, ...)
 /* Add the members of `part` as one object, and its words. Frees part. */
 void amped_facts_take(amped_facts *facts, const char *key, amped_facts *part);
 
-/* Print the words as a line, if there are any, and begin the next line. */
+/* Add the members of `part` beside the others, and its words. Frees part. */
+void amped_facts_join(amped_facts *facts, amped_facts *part);
+
+/* Print the words, a line for each of their lines, and begin again without words. */
 void amped_facts_say(amped_facts *facts);
 /* Write the object to --json's stream (json.h) and free the list. json may be NULL. */
 amped_status amped_facts_write(amped_facts *facts, amped_json *json);

@@ -152,7 +152,7 @@ static amped_status save(job *j, const amped_run_record *record, const double *w
 /* Collective: save the best of the starts. */
 static amped_status save_best(job *j, const amped_multistart *starts, double corcondia,
                               const char *path) {
-  const amped_start *best = &starts->all[starts->best];
+  amped_start *best = &starts->all[starts->best];
   amped_run_record record = {.seed = best->seed,
                              .stop_reason = best->result.stop_reason,
                              .metric = best->result.metric,
@@ -221,10 +221,6 @@ static amped_status after_sweep(void *context, const amped_sweep *sweep) {
 
 /* --- reports --------------------------------------------------------------------------------- */
 
-static bool takes_steps(const amped_options *o) {
-  return o->cpd.method == AMPED_CPD_LM || o->cpd.accelerate != AMPED_ACCELERATE_NONE;
-}
-
 /* The number of a column's component in the result, where weights descend. */
 static int component_of(const job *j, const double *weights, int column) {
   int number = 1;
@@ -244,87 +240,51 @@ static void note_degeneracy(const job *j, const double *weights, const amped_deg
             a < b ? a : b, a < b ? b : a, d->congruence);
 }
 
-static void say_end(const job *j, const amped_solver_result *result, double corcondia,
-                    const char *path) {
-  const amped_sweep_times *t = &result->times;
-  double n = result->sweeps > result->earlier ? (double)(result->sweeps - result->earlier) : 1.0;
-  char best[48] = "";
-  char text[AMPED_CORCONDIA_TEXT];
-  if (is_several(j->o))
-    (void)snprintf(best, sizeof best, "R = %d: ", j->session->plan.ncomps);
-  /* with samples, --tol is not about the fit */
-  const amped_outcome outcome =
-      amped_outcome_of(result, amped_cpd_samples(j->o) ? 0.0 : j->o->cpd.tol);
-  amped_say("%s%s; %.4f s a sweep: mttkrp %.4f, solve %.4f, exchange %.4f", best, outcome.text,
-            t->total / n, amped_report_part(t->mttkrp / n), amped_report_part(t->solve / n),
-            amped_report_part(t->exchange / n));
-  amped_say_quiet("%s%s%s%s", best, outcome.text, path != NULL ? "; result: " : "",
-                  path != NULL ? path : "");
-  if (takes_steps(j->o))
-    amped_say("%ssteps: %" PRIu64 " accepted, %" PRIu64 " refused",
-              j->o->cpd.method == AMPED_CPD_LM ? "" : "accelerated ", result->steps.accepted,
-              result->steps.refused);
-  amped_cpd_rows_say_end(j->session, result);
-  if (!isnan(corcondia))
-    amped_say("core consistency %s", amped_corcondia_text(text, corcondia));
-  if (path != NULL)
-    amped_say("result: %s%s (amped_mpi top %s shows it)", path,
-              j->o->output == NULL ? " in the current folder" : "", path);
+/* Add the times of a sweep. */
+static void add_times(const amped_solver_result *r, amped_facts *f) {
+  const amped_sweep_times *t = &r->times;
+  const double n = r->sweeps > r->earlier ? (double)(r->sweeps - r->earlier) : 1.0;
+  amped_fact_words(f, "; %.4f s a sweep: mttkrp %.4f, solve %.4f, exchange %.4f", t->total / n,
+                   amped_report_part(t->mttkrp / n), amped_report_part(t->solve / n),
+                   amped_report_part(t->exchange / n));
+  amped_fact_json(f, "seconds", json_real(t->total));
+  amped_fact_json(f, "mttkrp_seconds", json_real(t->mttkrp));
+  amped_fact_json(f, "solve_seconds", json_real(t->solve));
+  amped_fact_json(f, "exchange_seconds", json_real(t->exchange));
 }
 
-/* JSON of the passes over a dense tensor in this run: all of them, per sweep, and for fits
- * alone. */
-static json_t *json_passes(const job *j, const amped_solver_result *r) {
-  const amped_plan *plan = &j->session->plan;
-  const uint64_t order = (uint64_t)plan->order;
-  if (!j->session->is_dense)
-    return json_null();
-  if (amped_cpd_samples(j->o))
-    return amped_cpd_sampling_passes(&j->rbs, plan, r);
-  if (j->o->cpd.method == AMPED_CPD_LM)
-    return json_pack("{s:I, s:I}", "total", (json_int_t)(r->passes + r->residuals), "of_fits",
-                     (json_int_t)r->residuals);
-  const bool anew = j->o->cpd.accelerate != AMPED_ACCELERATE_NONE; /* contract anew in each sweep */
-  const uint64_t passes =
-      anew ? (r->sweeps - r->earlier) *
-                     amped_dense_count_passes(&plan->dense, plan->order, 0, order) +
-                 r->steps.repeated
-           : amped_dense_count_passes(&plan->dense, plan->order, r->earlier * order,
-                                      r->sweeps * order);
-  return json_pack("{s:I, s:f, s:I}", "total", (json_int_t)(passes + r->residuals), "a_sweep",
-                   anew ? (double)amped_dense_count_passes(&plan->dense, plan->order, 0, order)
-                        : amped_dense_passes(&plan->dense, plan->order),
-                   "of_fits", (json_int_t)r->residuals);
-}
-
-/* JSON of the steps of all sweeps; null if the method takes none. */
-static json_t *json_steps(const job *j, const amped_solver_result *r) {
-  const char *how = amped_accelerate_name(j->o->cpd.accelerate);
-  if (!takes_steps(j->o))
-    return json_null();
-  return json_pack("{s:s?, s:I, s:I}", "accelerate", how, "accepted", (json_int_t)r->steps.accepted,
-                   "refused", (json_int_t)r->steps.refused);
-}
-
-static amped_status tell_end(job *j, const amped_start *best, double corcondia,
+static amped_status tell_end(job *j, amped_start *best, double corcondia,
                              const amped_degeneracy *degeneracy, const char *path) {
-  const amped_solver_result *result = &best->result;
-  const amped_sweep_times *t = &result->times;
-  say_end(j, result, corcondia, path);
-  note_degeneracy(j, result->weights, degeneracy);
-  if (j->session->json == NULL)
-    return AMPED_OK;
-  return amped_json_line(
-      j->session->json,
-      json_pack("{s:s, s:i, s:o, s:s, s:f, s:I, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o}",
-                "event", "end", "rank", j->session->plan.ncomps, "seed",
-                amped_json_count(best->seed), "reason", result->stop_reason, "fit",
-                amped_start_value(best), "sweeps", (json_int_t)result->sweeps, "seconds", t->total,
-                "mttkrp_seconds", t->mttkrp, "solve_seconds", t->solve, "exchange_seconds",
-                t->exchange, "corcondia", amped_json_number(corcondia), "congruence",
-                amped_json_number(degeneracy->congruence), "passes", json_passes(j, result),
-                "steps", json_steps(j, result), "rows", amped_cpd_rows_json(j->session, result),
-                "output", path != NULL ? amped_json_text(path, strlen(path)) : json_null()));
+  amped_solver_result *r = &best->result;
+  /* with samples, --tol is not about the fit */
+  const amped_outcome outcome = amped_outcome_of(r, amped_cpd_samples(j->o) ? 0.0 : j->o->cpd.tol);
+  char text[AMPED_CORCONDIA_TEXT];
+  amped_facts f;
+  amped_facts_begin(&f, "end");
+  amped_fact_json(&f, "rank", json_integer(j->session->plan.ncomps));
+  if (is_several(j->o))
+    amped_fact_words(&f, "R = %d: ", j->session->plan.ncomps);
+  amped_fact_json(&f, "seed", amped_json_count(best->seed));
+  amped_fact_json(&f, "reason", json_string(r->stop_reason));
+  amped_fact_json(&f, "fit", json_real(amped_start_value(best)));
+  amped_fact(&f, "sweeps", amped_json_count(r->sweeps), "%s", outcome.text);
+  amped_say_quiet("%s%s%s", f.words, path != NULL ? "; result: " : "", path != NULL ? path : "");
+  add_times(r, &f);
+  amped_facts_say(&f);
+  amped_facts_join(&f, &r->facts);
+  amped_fact_json(&f, "corcondia", amped_json_number(corcondia));
+  if (!isnan(corcondia))
+    amped_fact_words(&f, "core consistency %s\n", amped_corcondia_text(text, corcondia));
+  amped_fact_json(&f, "congruence", amped_json_number(degeneracy->congruence));
+  if (path != NULL)
+    amped_fact(&f, "output", amped_json_text(path, strlen(path)),
+               "result: %s%s (amped_mpi top %s shows it)", path,
+               j->o->output == NULL ? " in the current folder" : "", path);
+  else
+    amped_fact_json(&f, "output", json_null());
+  amped_facts_say(&f);
+  note_degeneracy(j, r->weights, degeneracy);
+  return amped_facts_write(&f, j->session->json);
 }
 
 /* Rank 0: the error after a signal that stopped several decompositions. */
@@ -433,7 +393,7 @@ static amped_status finish_starts(job *j, const char *path, amped_multistart *st
   amped_degeneracy degeneracy;
   AMPED_TRY(amped_multistart_choose(&context, starts));
   AMPED_TRY(amped_degeneracy_find(&context, &degeneracy));
-  const amped_start *best = &starts->all[starts->best];
+  amped_start *best = &starts->all[starts->best];
   if (starts->asked > 1)
     AMPED_TRY(amped_summary_starts(j->session, starts));
   if (!stopped)

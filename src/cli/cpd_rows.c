@@ -65,64 +65,30 @@ static json_t *json_modes(const amped_row_rule *rule, int order) {
   return modes;
 }
 
-static void say_start(const amped_session *session, const amped_row_rule *rule, double share) {
+amped_status amped_cpd_rows_tell_start(amped_session *session, const amped_row_rule *rule) {
+  const int order = session->plan.order;
+  const double share = session->negative_squares / session->plan.norm_squared;
   char objective[AMPED_ROW_RULE_TEXT];
   char modes[AMPED_ROW_RULE_TEXT];
-  const int order = session->plan.order;
   bool all = true;
+  amped_facts f;
+  if (amped_row_rule_is_plain(rule))
+    return AMPED_OK;
   for (int m = 0; m < order; m++)
     all = all && amped_row_rule_is_nonnegative(rule, m);
-  amped_say("minimises %s%s%s", amped_row_rule_objective(rule, objective),
-            rule->nonnegative != 0 ? "; no negative entries in the factors of modes " : "",
-            amped_row_rule_modes(rule, order, modes));
+  amped_row_rule_objective(rule, objective);
+  amped_facts_begin(&f, "objective");
+  amped_fact(&f, "objective", json_string(objective), "minimises %s", objective);
+  amped_fact(&f, "nonnegative", json_modes(rule, order), "%s%s",
+             rule->nonnegative != 0 ? "; no negative entries in the factors of modes " : "",
+             amped_row_rule_modes(rule, order, modes));
+  amped_fact_json(&f, "ridge", json_real(rule->ridge));
+  amped_fact_json(&f, "l1", json_real(rule->l1));
+  amped_fact_json(&f, "negative_share", json_real(share));
+  amped_facts_say(&f);
   if (all && share > 0.0)
     amped_warn("the tensor has negative values, %.3g %% of its squared norm, which a nonnegative "
                "model cannot fit",
                100.0 * share);
-}
-
-static json_t *json_start(const amped_session *session, const amped_row_rule *rule, double share) {
-  char objective[AMPED_ROW_RULE_TEXT];
-  return json_pack("{s:s, s:s, s:o, s:f, s:f, s:f}", "event", "objective", "objective",
-                   amped_row_rule_objective(rule, objective), "nonnegative",
-                   json_modes(rule, session->plan.order), "ridge", rule->ridge, "l1", rule->l1,
-                   "negative_share", share);
-}
-
-amped_status amped_cpd_rows_tell_start(amped_session *session, const amped_row_rule *rule) {
-  const double share = session->negative_squares / session->plan.norm_squared;
-  amped_status status = AMPED_OK;
-  if (amped_row_rule_is_plain(rule))
-    return AMPED_OK;
-  say_start(session, rule, share);
-  if (session->json != NULL)
-    status = amped_json_line(session->json, json_start(session, rule, share));
-  return amped_comm_agree(&session->comm, status);
-}
-
-/* --- the end ---------------------------------------------------------------------------------- */
-
-void amped_cpd_rows_say_end(const amped_session *session, const amped_solver_result *result) {
-  char text[32 * AMPED_MAX_ORDER] = "";
-  size_t used = 0;
-  if (!result->rows.is_measured)
-    return;
-  for (int m = 0; m < session->plan.order && used < sizeof text; m++)
-    used += (size_t)snprintf(text + used, sizeof text - used, "%s%.3g %%", m > 0 ? ", " : "",
-                             100.0 * result->rows.zeros[m]);
-  amped_say("zeros in the factors: %s; conditions of an optimum hold to %.2e", text,
-            result->rows.optimality);
-  if (!isnan(result->objective))
-    amped_say("objective: %.9g", result->objective);
-}
-
-json_t *amped_cpd_rows_json(const amped_session *session, const amped_solver_result *result) {
-  json_t *zeros = NULL;
-  if (!result->rows.is_measured)
-    return json_null();
-  zeros = json_array();
-  for (int m = 0; m < session->plan.order; m++)
-    (void)json_array_append_new(zeros, json_real(result->rows.zeros[m]));
-  return json_pack("{s:o, s:f, s:o}", "zeros", zeros, "optimality", result->rows.optimality,
-                   "objective", amped_json_number(result->objective));
+  return amped_comm_agree(&session->comm, amped_facts_write(&f, session->json));
 }

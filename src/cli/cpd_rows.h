@@ -22,9 +22,4 @@ amped_status amped_cpd_rows_check_start(const amped_row_rule *rule, const amped_
  * about negative values that a nonnegative model cannot reach. */
 amped_status amped_cpd_rows_tell_start(amped_session *session, const amped_row_rule *rule);
 
-/* Rank 0: print the share of zeros and the optimality at the end; the same as JSON, null for a
- * plain rule. */
-void amped_cpd_rows_say_end(const amped_session *session, const amped_solver_result *result);
-json_t *amped_cpd_rows_json(const amped_session *session, const amped_solver_result *result);
-
 #endif

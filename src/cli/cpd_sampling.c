@@ -105,19 +105,3 @@ amped_status amped_cpd_sampling_set(amped_session *session, const amped_options 
     status = amped_json_line(session->json, json(settings));
   return amped_comm_agree(&session->comm, status);
 }
-
-json_t *amped_cpd_sampling_passes(const amped_rbs_settings *s, const amped_plan *plan,
-                                  const amped_solver_result *r) {
-  const uint64_t order = (uint64_t)plan->order;
-  const uint64_t all = r->sweeps - s->polish; /* epochs, including an earlier run's */
-  const uint64_t epochs = all > r->earlier ? all - r->earlier : 0;
-  const uint64_t first = all > r->earlier ? all : r->earlier; /* first sweep over all cells */
-  const uint64_t whole =
-      plan->dense.outside
-          ? (r->sweeps - first) * (order - 1)
-          : r->residuals + amped_dense_count_passes(&plan->dense, plan->order, first * order,
-                                                    r->sweeps * order);
-  return json_pack("{s:f, s:f, s:I}", "total",
-                   (double)epochs * amped_rbs_epoch_share(s) + (double)whole, "an_epoch",
-                   amped_rbs_epoch_share(s), "of_fits", (json_int_t)r->residuals);
-}

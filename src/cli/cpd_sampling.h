@@ -29,8 +29,4 @@ void amped_cpd_sampling_require(const amped_worker *worker, const amped_options 
 amped_status amped_cpd_sampling_set(amped_session *session, const amped_options *options,
                                     amped_rbs_settings *settings);
 
-/* JSON of a sampled run's passes over the tensor, with the members of json_passes in cmd_cpd.c. */
-json_t *amped_cpd_sampling_passes(const amped_rbs_settings *settings, const amped_plan *plan,
-                                  const amped_solver_result *result);
-
 #endif

@@ -25,106 +25,87 @@ static const char *list_contexts(const amped_complete_problem *p, int order, cha
   return text;
 }
 
-/* Report the size of the sample if only some validation entries are ranked. */
-static void say_sample(const amped_complete_problem *p) {
-  if (p->validate_ranks != NULL && amped_rank_set_count(p->validate_ranks) < of_validation(p))
-    amped_say("ranked: a sample of %" PRIu64 " of the %" PRIu64 " entries that validate",
-              amped_rank_set_count(p->validate_ranks), of_validation(p));
+/* The name of a file; null: none. */
+static json_t *json_path(const char *path) {
+  return path != NULL ? amped_json_text(path, strlen(path)) : json_null();
+}
+
+/* Facts of the values, or of the weights of an implicit fit. */
+static void add_values(const amped_complete_problem *p, const char *contexts, amped_facts *f) {
+  const bool implicit = p->fit.implicit > 0.0;
+  amped_fact_json(f, "mean", json_real(p->mean));
+  amped_fact_json(f, "scale", json_real(p->scale));
+  amped_fact_json(f, "implicit", implicit ? json_real(p->fit.implicit) : json_null());
+  amped_fact_json(f, "of", implicit ? json_integer(p->ranked + 1) : json_null());
+  if (implicit)
+    amped_fact_words(f,
+                     "implicit: entries are ones of weight 1 + %g times their value, other "
+                     "cells zeros of weight 1; indices of mode %d are ranked",
+                     p->fit.implicit, p->ranked + 1);
+  else
+    amped_fact_words(f, "values: mean %.6g, scale %.6g", p->mean, p->scale);
+  amped_fact(f, "context", json_string(contexts), "; context modes: %s\n", contexts);
 }
 
 amped_status amped_completion_report_problem(amped_session *session,
                                              const amped_complete_problem *p) {
-  const int order = session->plan.order;
+  const amped_complete_options *o = p->options;
+  const uint64_t validate = of_validation(p);
+  const uint64_t test = p->test != NULL ? p->test->total : 0;
+  const uint64_t ranked = p->validate_ranks != NULL ? amped_rank_set_count(p->validate_ranks) : 0;
   char contexts[64];
-  amped_status status = AMPED_OK;
+  amped_facts f;
+  list_contexts(p, session->plan.order, contexts, sizeof contexts);
+  amped_facts_begin(&f, "completion");
   if (p->held > 0)
-    amped_say("held out to validate: %" PRIu64 " of %" PRIu64 " entries (split seed %" PRIu64 ")",
-              p->held, session->plan.nnz, p->options->split_seed);
+    amped_fact_words(
+        &f, "held out to validate: %" PRIu64 " of %" PRIu64 " entries (split seed %" PRIu64 ")\n",
+        p->held, session->plan.nnz, o->split_seed);
   if (p->validate != NULL)
-    amped_say("to validate: %" PRIu64 " entries of %s", p->validate->total, p->options->validate);
+    amped_fact_words(&f, "to validate: %" PRIu64 " entries of %s\n", validate, o->validate);
   if (p->test != NULL)
-    amped_say("to test: %" PRIu64 " entries of %s", p->test->total, p->options->test);
-  if (p->options->weights != NULL)
-    amped_say("weights: %s, %.6g of %" PRIu64 " entries that are learnt", p->options->weights,
-              p->weight, p->learnt);
-  list_contexts(p, order, contexts, sizeof contexts);
-  if (p->fit.implicit > 0.0)
-    amped_say("implicit: entries are ones of weight 1 + %g times their value, other cells zeros of "
-              "weight 1; indices of mode %d are ranked; context modes: %s",
-              p->fit.implicit, p->ranked + 1, contexts);
-  else
-    amped_say("values: mean %.6g, scale %.6g; context modes: %s", p->mean, p->scale, contexts);
-  if (p->options->block > 0)
-    amped_say("blocks of %d component%s", p->options->block, p->options->block > 1 ? "s" : "");
-  say_sample(p);
-  if (session->json != NULL)
-    status = amped_json_line(
-        session->json,
-        json_pack(
-            "{s:s, s:I, s:I, s:I, s:f, s:f, s:s, s:b, s:o, s:f, s:o, s:o, s:I, s:i}", "event",
-            "completion", "train", (json_int_t)p->learnt, "validate", (json_int_t)of_validation(p),
-            "test", (json_int_t)(p->test != NULL ? p->test->total : 0), "mean", p->mean, "scale",
-            p->scale, "context", contexts, "biased", p->fit.biased ? 1 : 0, "weights",
-            p->options->weights != NULL
-                ? amped_json_text(p->options->weights, strlen(p->options->weights))
-                : json_null(),
-            "weight", p->weight, "implicit",
-            p->fit.implicit > 0.0 ? json_real(p->fit.implicit) : json_null(), "of",
-            p->fit.implicit > 0.0 ? json_integer(p->ranked + 1) : json_null(), "ranked",
-            (json_int_t)(p->validate_ranks != NULL ? amped_rank_set_count(p->validate_ranks) : 0),
-            "block", p->options->block));
-  return amped_comm_agree(&session->comm, status);
+    amped_fact_words(&f, "to test: %" PRIu64 " entries of %s\n", test, o->test);
+  if (o->weights != NULL)
+    amped_fact_words(&f, "weights: %s, %.6g of %" PRIu64 " entries that are learnt\n", o->weights,
+                     p->weight, p->learnt);
+  amped_fact_json(&f, "train", amped_json_count(p->learnt));
+  amped_fact_json(&f, "validate", amped_json_count(validate));
+  amped_fact_json(&f, "test", amped_json_count(test));
+  add_values(p, contexts, &f);
+  amped_fact_json(&f, "biased", json_boolean(p->fit.biased));
+  amped_fact_json(&f, "weights", json_path(o->weights));
+  amped_fact_json(&f, "weight", json_real(p->weight));
+  amped_fact_json(&f, "ranked", amped_json_count(ranked));
+  amped_fact_json(&f, "block", json_integer(o->block));
+  if (o->block > 0)
+    amped_fact_words(&f, "blocks of %d component%s\n", o->block, o->block > 1 ? "s" : "");
+  if (ranked > 0 && ranked < validate)
+    amped_fact_words(&f,
+                     "ranked: a sample of %" PRIu64 " of the %" PRIu64 " entries that validate\n",
+                     ranked, validate);
+  amped_facts_say(&f);
+  return amped_comm_agree(&session->comm, amped_facts_write(&f, session->json));
 }
 
 amped_status amped_completion_report_run(amped_session *session, const amped_complete_problem *p,
                                          int run, int start, double reg, const char *init) {
   const int components = session->plan.ncomps - (p->fit.biased ? 1 : 0);
   const uint64_t seed = p->seed + (uint64_t)start;
-  const bool falls = p->options->reg_count == 0;
-  char from[64];
-  amped_status status = AMPED_OK;
-  (void)snprintf(from, sizeof from, "random, seed %" PRIu64, seed);
-  amped_say("R = %d, run %d of %d: reg %g%s; start: %s", components, run + 1,
-            amped_complete_runs(p), reg, falls ? ", which falls later" : "",
-            init != NULL ? init : from);
-  if (session->json != NULL)
-    status = amped_json_line(
-        session->json, json_pack("{s:s, s:i, s:i, s:i, s:i, s:o, s:f}", "event", "init", "rank",
-                                 components, "run", run + 1, "runs", amped_complete_runs(p),
-                                 "start", start + 1, "seed", amped_json_count(seed), "reg", reg));
-  return amped_comm_agree(&session->comm, status);
-}
-
-/* Format the ranking and test errors that there are, such as "hits 0.87" and "test 0.5". */
-static const char *other_text(char *text, size_t size, const amped_complete_sweep *d) {
-  char error[AMPED_ERROR_TEXT];
-  int at = 0;
-  text[0] = '\0';
-  if (d->validate_ranks.count > 0)
-    at = snprintf(text, size, "  hits %.4f", amped_rank_hit_rate(&d->validate_ranks));
-  if (d->test.all.count > 0 || d->test_ranks.count > 0)
-    (void)snprintf(text + at, size - (size_t)at, "  test %s",
-                   amped_format_error(error, d->test.all.count > 0
-                                                 ? amped_errors_rmse(&d->test.all)
-                                                 : amped_rank_ndcg(&d->test_ranks)));
-  return text;
-}
-
-static void say_sweep(const amped_sweep *s, const amped_complete_sweep *d, double total,
-                      const amped_spread *spreads) {
-  char others[96];
-  char value[AMPED_ERROR_TEXT];
-  char train[AMPED_ERROR_TEXT];
-  char step[48] = "";
-  if (d->sums.step > 0.0)
-    (void)snprintf(step, sizeof step, "  step %.4g%s", d->sums.step,
-                   d->sums.undone ? " (undone)" : "");
-  amped_say("sweep %3" PRIu64 "  %s %s%s  train %s%s  reg %.4g%s  objective %.6e  %.4f s "
-            "(rows %.4f, exchange %.4f, errors %.4f)",
-            s->number, s->metric, amped_format_error(value, s->value), d->is_best ? " *" : "  ",
-            amped_format_error(train, d->train), other_text(others, sizeof others, d), d->reg, step,
-            d->sums.objective, total, amped_report_part(spreads[0].mean + spreads[1].mean),
-            amped_report_part(spreads[2].mean), amped_report_part(spreads[3].mean));
+  amped_facts f;
+  amped_facts_begin(&f, "init");
+  amped_fact(&f, "rank", json_integer(components), "R = %d", components);
+  amped_fact(&f, "run", json_integer(run + 1), ", run %d", run + 1);
+  amped_fact(&f, "runs", json_integer(amped_complete_runs(p)), " of %d", amped_complete_runs(p));
+  amped_fact_json(&f, "start", json_integer(start + 1));
+  amped_fact(&f, "reg", json_real(reg), ": reg %g%s", reg,
+             p->options->reg_count == 0 ? ", which falls later" : "");
+  amped_fact_json(&f, "seed", amped_json_count(seed));
+  if (init != NULL)
+    amped_fact_words(&f, "; start: %s", init);
+  else
+    amped_fact_words(&f, "; start: random, seed %" PRIu64, seed);
+  amped_facts_say(&f);
+  return amped_comm_agree(&session->comm, amped_facts_write(&f, session->json));
 }
 
 /* JSON of the errors at a set of entries; null if the set is empty. */
@@ -146,35 +127,65 @@ static json_t *json_errors(const amped_entry_errors *e, const amped_rank_sums *r
   return object;
 }
 
+/* The errors of the held-out and test entries of a sweep; words for those that the metric is not.
+ */
+static void add_errors(const amped_complete_sweep *d, bool with_cold, amped_facts *f) {
+  amped_fact_json(f, "validate", json_errors(&d->validate, &d->validate_ranks, with_cold));
+  amped_fact_json(f, "test", json_errors(&d->test, &d->test_ranks, with_cold));
+}
+
+/* Words about ranks and the test, such as "  hits 0.87  test 0.5". */
+static void add_other_words(const amped_complete_sweep *d, amped_facts *f) {
+  char error[AMPED_ERROR_TEXT];
+  if (d->validate_ranks.count > 0)
+    amped_fact_words(f, "  hits %.4f", amped_rank_hit_rate(&d->validate_ranks));
+  if (d->test.all.count > 0 || d->test_ranks.count > 0)
+    amped_fact_words(f, "  test %s",
+                     amped_format_error(error, d->test.all.count > 0
+                                                   ? amped_errors_rmse(&d->test.all)
+                                                   : amped_rank_ndcg(&d->test_ranks)));
+}
+
 amped_status amped_completion_report_sweep(amped_session *session, const amped_sweep *s,
                                            const amped_complete_sweep *d, uint64_t every) {
-  const amped_comm *comm = &session->comm;
-  const double times[] = {s->times.mttkrp, s->times.solve, s->times.exchange, d->evaluate_sec,
-                          s->times.total};
-  amped_status status = AMPED_OK;
-  amped_spread spreads[5];
-  amped_comm_spreads(comm, 5, times, spreads);
+  enum { ROWS, SOLVE, EXCHANGE, ERRORS, TOTAL, TIMES };
+  const double times[] = {[ROWS] = s->times.mttkrp,
+                          [SOLVE] = s->times.solve,
+                          [EXCHANGE] = s->times.exchange,
+                          [ERRORS] = d->evaluate_sec,
+                          [TOTAL] = s->times.total};
+  const amped_complete_sums *sums = &d->sums;
+  char text[AMPED_ERROR_TEXT];
+  amped_spread t[TIMES];
+  amped_facts f;
+  amped_comm_spreads(&session->comm, TIMES, times, t);
+  amped_report_sweep_head(&f, s);
+  amped_fact(&f, s->metric, amped_json_number(s->value), "  %s %s", s->metric,
+             amped_format_error(text, s->value));
+  amped_fact_json(&f, "change", s->number > 1 ? amped_json_number(s->change) : json_null());
+  amped_fact_json(&f, "rmse_noise", amped_json_number(s->noise));
+  amped_fact(&f, "best", json_boolean(d->is_best), "%s", d->is_best ? " *" : "  ");
+  amped_fact_json(&f, "run", json_integer(d->run + 1));
+  amped_fact(&f, "train", amped_json_number(d->train), "  train %s",
+             amped_format_error(text, d->train));
+  add_errors(d, false, &f);
+  add_other_words(d, &f);
+  amped_fact(&f, "reg", json_real(d->reg), "  reg %.4g", d->reg);
+  amped_fact_json(&f, "step", sums->step > 0.0 ? json_real(sums->step) : json_null());
+  amped_fact_json(&f, "undone", json_boolean(sums->undone));
+  if (sums->step > 0.0)
+    amped_fact_words(&f, "  step %.4g%s", sums->step, sums->undone ? " (undone)" : "");
+  amped_fact(&f, "objective", amped_json_number(sums->objective), "  objective %.6e",
+             sums->objective);
+  amped_fact(&f, "seconds", json_real(t[TOTAL].max), "  %.4f s", t[TOTAL].max);
+  amped_fact_words(&f, " (rows %.4f, exchange %.4f, errors %.4f)",
+                   amped_report_part(t[ROWS].mean + t[SOLVE].mean),
+                   amped_report_part(t[EXCHANGE].mean), amped_report_part(t[ERRORS].mean));
+  amped_report_sweep_times(&f, &t[ROWS], t[SOLVE].mean, t[EXCHANGE].mean);
+  amped_fact_json(&f, "evaluate_seconds", json_real(t[ERRORS].mean));
   if (amped_report_has_line(s->number, every))
-    say_sweep(s, d, spreads[4].max, spreads);
-  if (session->json != NULL)
-    status = amped_json_line(
-        session->json,
-        json_pack(
-            "{s:s, s:I, s:s, s:o, s:o, s:o, s:i, s:f, s:o, s:o, s:o, s:b, s:o, s:o, s:b, s:f, "
-            "s:{s:f, s:f, s:f, s:i}, s:f, s:f, s:f}",
-            "event", "iteration", "sweep", (json_int_t)s->number, "metric", s->metric, s->metric,
-            amped_json_number(s->value), "change",
-            s->number > 1 ? amped_json_number(s->change) : json_null(), "rmse_noise",
-            amped_json_number(s->noise), "run", d->run + 1, "reg", d->reg, "objective",
-            amped_json_number(d->sums.objective), "train", amped_json_number(d->train), "step",
-            d->sums.step > 0.0 ? json_real(d->sums.step) : json_null(), "undone",
-            d->sums.undone ? 1 : 0, "validate",
-            json_errors(&d->validate, &d->validate_ranks, false), "test",
-            json_errors(&d->test, &d->test_ranks, false), "best", d->is_best ? 1 : 0, "seconds",
-            spreads[4].max, "mttkrp_seconds", "min", spreads[0].min, "mean", spreads[0].mean, "max",
-            spreads[0].max, "max_rank", spreads[0].max_rank, "solve_seconds", spreads[1].mean,
-            "exchange_seconds", spreads[2].mean, "evaluate_seconds", spreads[3].mean));
-  return amped_comm_agree(comm, status);
+    amped_facts_say(&f);
+  return amped_comm_agree(&session->comm, amped_facts_write(&f, session->json));
 }
 
 /* Print a line of the errors at a set of entries: rmse, clipped rmse, mae, and errors of cold
@@ -204,54 +215,42 @@ static void say_ranks(const char *name, const amped_rank_sums *r) {
               amped_rank_hit_rate(r), r->count);
 }
 
-static void say_end(const amped_session *session, const amped_complete_problem *p,
-                    const amped_complete_best *b, double seconds, const char *path) {
+amped_status amped_completion_report_end(amped_session *session, const amped_complete_problem *p,
+                                         const amped_complete_best *b, double seconds,
+                                         const char *path) {
   const int components = session->plan.ncomps - (p->fit.biased ? 1 : 0);
+  const char *metric = amped_complete_solver_of(p)->metric;
+  const uint64_t seed = p->seed + (uint64_t)b->sweep.start;
   const bool validates = b->sweep.validate.all.count > 0 || b->sweep.validate_ranks.count > 0;
-  char line[256];
-  char value[AMPED_ERROR_TEXT];
-  char train[AMPED_ERROR_TEXT];
-  amped_format_error(train, b->sweep.train);
-  (void)snprintf(line, sizeof line,
-                 "R = %d: %s %s%s in sweep %" PRIu64 " of run %d (reg %.4g, seed %" PRIu64
-                 "), which ended on %s",
-                 components, amped_complete_solver_of(p)->metric,
-                 amped_format_error(value, b->value), validates ? "" : " on training", b->number,
-                 b->sweep.run + 1, b->sweep.reg, p->seed + (uint64_t)b->sweep.start,
-                 b->stop_reason);
-  amped_say("%s; %.2f s", line, seconds);
-  amped_say_quiet("%s%s%s", line, path != NULL ? "; result: " : "", path != NULL ? path : "");
+  char text[AMPED_ERROR_TEXT];
+  amped_facts f;
+  amped_facts_begin(&f, "end");
+  amped_fact(&f, "rank", json_integer(components), "R = %d: ", components);
+  amped_fact(&f, metric, amped_json_number(b->value), "%s %s%s", metric,
+             amped_format_error(text, b->value), validates ? "" : " on training");
+  amped_fact(&f, "sweep", amped_json_count(b->number), " in sweep %" PRIu64, b->number);
+  amped_fact(&f, "run", json_integer(b->sweep.run + 1), " of run %d", b->sweep.run + 1);
+  amped_fact(&f, "reg", json_real(b->sweep.reg), " (reg %.4g", b->sweep.reg);
+  amped_fact(&f, "seed", amped_json_count(seed), ", seed %" PRIu64 ")", seed);
+  amped_fact(&f, "reason", json_string(b->stop_reason), ", which ended on %s", b->stop_reason);
+  amped_say_quiet("%s%s%s", f.words, path != NULL ? "; result: " : "", path != NULL ? path : "");
+  amped_fact(&f, "seconds", json_real(seconds), "; %.2f s\n", seconds);
+  amped_fact(&f, "train", amped_json_number(b->sweep.train), "train: rmse %s",
+             amped_format_error(text, b->sweep.train));
   if (p->fit.implicit > 0.0)
-    amped_say("train: rmse %s over all cells, by weight", train);
+    amped_fact_words(&f, " over all cells, by weight");
   else
-    amped_say("train: rmse %s on %" PRIu64 " entries%s", train, p->learnt,
-              p->options->weights != NULL ? ", by weight" : "");
+    amped_fact_words(&f, " on %" PRIu64 " entries%s", p->learnt,
+                     p->options->weights != NULL ? ", by weight" : "");
+  amped_fact_json(&f, "objective", amped_json_number(b->sweep.sums.objective));
+  add_errors(&b->sweep, true, &f);
+  amped_fact_json(&f, "output", json_path(path));
+  amped_facts_say(&f);
   say_errors(p, "validate", &b->sweep.validate);
   say_errors(p, "test", &b->sweep.test);
   say_ranks("validate", &b->sweep.validate_ranks);
   say_ranks("test", &b->sweep.test_ranks);
   if (path != NULL)
     amped_say("result: %s (amped_mpi top %s shows it)", path, path);
-}
-
-amped_status amped_completion_report_end(amped_session *session, const amped_complete_problem *p,
-                                         const amped_complete_best *b, double seconds,
-                                         const char *path) {
-  const uint64_t seed = p->seed + (uint64_t)b->sweep.start;
-  amped_status status = AMPED_OK;
-  say_end(session, p, b, seconds, path);
-  if (session->json != NULL)
-    status = amped_json_line(
-        session->json,
-        json_pack("{s:s, s:i, s:o, s:s, s:o, s:I, s:i, s:f, s:o, s:o, s:o, s:o, s:f, s:o}", "event",
-                  "end", "rank", session->plan.ncomps - (p->fit.biased ? 1 : 0), "seed",
-                  amped_json_count(seed), "reason", b->stop_reason,
-                  amped_complete_solver_of(p)->metric, amped_json_number(b->value), "sweep",
-                  (json_int_t)b->number, "run", b->sweep.run + 1, "reg", b->sweep.reg, "objective",
-                  amped_json_number(b->sweep.sums.objective), "train",
-                  amped_json_number(b->sweep.train), "validate",
-                  json_errors(&b->sweep.validate, &b->sweep.validate_ranks, true), "test",
-                  json_errors(&b->sweep.test, &b->sweep.test_ranks, true), "seconds", seconds,
-                  "output", path != NULL ? amped_json_text(path, strlen(path)) : json_null()));
-  return amped_comm_agree(&session->comm, status);
+  return amped_comm_agree(&session->comm, amped_facts_write(&f, session->json));
 }

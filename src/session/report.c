@@ -52,15 +52,55 @@ static json_t *json_ncomps(const amped_session_options *o) {
   return list;
 }
 
-/* Precision of products with a dense tensor's cells; NULL: the tensor is sparse. */
-static const char *products_of(const amped_session *session) {
+/* Precision of products with a dense tensor's cells; null: the tensor is sparse. */
+static json_t *json_products(const amped_session *session) {
   if (!session->is_dense)
-    return NULL;
-  return session->worker.tf32 ? "tf32" : "exact";
+    return json_null();
+  return json_string(session->worker.tf32 ? "tf32" : "exact");
+}
+
+static amped_status tell_start(amped_session *session, const amped_binding *binding,
+                               char (*places)[PLACE_BYTES]) {
+  const amped_session_options *o = session->options;
+  const amped_comm *comm = &session->comm;
+  json_t *list = json_array();
+  amped_facts f;
+  char ncomps[8 * AMPED_MAX_NCOMPS_COUNT];
+  for (int p = 0; p < comm->nranks; p++)
+    (void)json_array_append_new(list, amped_json_text(places[p], strlen(places[p])));
+  amped_facts_begin(&f, "start");
+  amped_fact(&f, "version", json_string(amped_version()), "amped_mpi %s: ", amped_version());
+  amped_fact_json(&f, "revision", json_string(amped_revision()));
+  amped_fact(&f, "command", json_string(o->command), "%s of ", o->command);
+  amped_fact(&f, "input", amped_json_text(o->input, strlen(o->input)), "%s", o->input);
+  amped_fact_json(&f, "backend", json_string(session->worker.backend->name));
+  amped_fact_json(&f, "rank", json_integer(o->ncomps));
+  amped_fact(&f, "rank_list", json_ncomps(o), ", R = %s", list_ncomps(ncomps, sizeof ncomps, o));
+  amped_fact_json(&f, "starts", json_integer(o->starts));
+  amped_fact(&f, "precision", json_string(amped_vtype_name(o->precision)), ", %s",
+             amped_vtype_name(o->precision));
+  amped_fact_json(&f, "products", json_products(session));
+  amped_fact(&f, "nranks", json_integer(comm->nranks), ", on %d rank%s", comm->nranks,
+             comm->nranks == 1 ? "" : "s");
+  amped_fact(&f, "nodes", json_integer(comm->nodes), " of %d node%s", comm->nodes,
+             comm->nodes == 1 ? "" : "s");
+  amped_fact_json(&f, "cuda_aware", json_boolean(comm->cuda_aware));
+  amped_fact_json(&f, "ranks", list);
+  amped_facts_say(&f);
+  if (session->worker.tf32)
+    amped_say("products: cells and factors are rounded to TF32 (10 bits); the last fit is exact");
+  if (o->ncomps_count > 1)
+    amped_say("memory is planned for R = %d, the largest", o->ncomps);
+  say_places(session, places);
+  if (binding->idle > 0)
+    amped_say("note: mpirun bound %s to %d of %d cores and leaves the others idle; mpirun "
+              "--bind-to none lets all compute",
+              comm->nranks == 1 ? "the rank" : "the ranks of a node",
+              binding->cores - binding->idle, binding->cores);
+  return amped_facts_write(&f, session->json);
 }
 
 amped_status amped_report_start(amped_session *session) {
-  const amped_session_options *o = session->options;
   const amped_comm *comm = &session->comm;
   char mine[PLACE_BYTES] = "";
   char host[64] = "";
@@ -79,38 +119,8 @@ amped_status amped_report_start(amped_session *session) {
                  session->worker.backend->device->describe(session->worker.device));
   AMPED_MPI(comm,
             MPI_Gather(mine, PLACE_BYTES, MPI_CHAR, places, PLACE_BYTES, MPI_CHAR, 0, comm->mpi));
-  if (comm->rank == 0) {
-    char ncomps[8 * AMPED_MAX_NCOMPS_COUNT];
-    amped_say("amped_mpi %s: %s of %s, R = %s, %s, on %d rank%s of %d node%s", amped_version(),
-              o->command, o->input, list_ncomps(ncomps, sizeof ncomps, o),
-              amped_vtype_name(o->precision), comm->nranks, comm->nranks == 1 ? "" : "s",
-              comm->nodes, comm->nodes == 1 ? "" : "s");
-    if (session->worker.tf32)
-      amped_say("products: cells and factors are rounded to TF32 (10 bits); the last fit is exact");
-    if (o->ncomps_count > 1)
-      amped_say("memory is planned for R = %d, the largest", o->ncomps);
-    say_places(session, places);
-    if (binding.idle > 0)
-      amped_say("note: mpirun bound %s to %d of %d cores and leaves the others idle; mpirun "
-                "--bind-to none lets all compute",
-                comm->nranks == 1 ? "the rank" : "the ranks of a node",
-                binding.cores - binding.idle, binding.cores);
-    if (session->json != NULL) {
-      json_t *list = json_array();
-      for (int p = 0; p < comm->nranks; p++)
-        (void)json_array_append_new(list, amped_json_text(places[p], strlen(places[p])));
-      status = amped_json_line(
-          session->json,
-          json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:i, s:o, s:i, s:s, s:s?, s:i, s:i, s:b, s:o}",
-                    "event", "start", "version", amped_version(), "revision", amped_revision(),
-                    "command", o->command, "input", amped_json_text(o->input, strlen(o->input)),
-                    "backend", session->worker.backend->name, "rank", o->ncomps, "rank_list",
-                    json_ncomps(o), "starts", o->starts, "precision",
-                    amped_vtype_name(o->precision), "products", products_of(session), "nranks",
-                    comm->nranks, "nodes", comm->nodes, "cuda_aware", comm->cuda_aware ? 1 : 0,
-                    "ranks", list));
-    }
-  }
+  if (comm->rank == 0)
+    status = tell_start(session, &binding, places);
   amped_free(places);
   return amped_comm_agree(comm, status);
 }
@@ -170,44 +180,61 @@ static void say_streamed(const amped_plan *plan, const rank_need *needs) {
       amped_say("mode %d: %s", m + 1, describe_place(place, sizeof place, plan, m, needs));
 }
 
-static void say_mode(const amped_session *session, int mode, const rank_need *needs) {
+/* A mode of the plan: a row of the table. */
+static void add_mode(const amped_session *session, int mode, const rank_need *needs,
+                     amped_facts *f) {
   const amped_plan *plan = &session->plan;
   const amped_mode_plan *m = &plan->modes[mode];
+  const double imbalance = amped_plan_imbalance(plan, mode);
+  json_t *copy = json_array();
+  json_t *streamed = json_array();
   uint64_t least = UINT64_MAX;
   uint64_t most = 0;
   uint64_t most_bytes = 0;
   double all_bytes = 0.0;
-  char lo[32];
-  char hi[32];
-  char bytes[32];
+  char text[4][32];
   char place[96];
   for (int p = 0; p < plan->nranks; p++) {
-    uint64_t copy = needs[p].required.copy_bytes[mode];
+    const amped_requirement *r = &needs[p].required;
+    const uint64_t bytes = r->copy_bytes[mode];
     least = m->copy.rank_nnz[p] < least ? m->copy.rank_nnz[p] : least;
     most = m->copy.rank_nnz[p] > most ? m->copy.rank_nnz[p] : most;
-    most_bytes = copy > most_bytes ? copy : most_bytes;
-    all_bytes += (double)copy;
+    most_bytes = bytes > most_bytes ? bytes : most_bytes;
+    all_bytes += (double)bytes;
+    (void)json_array_append_new(copy, amped_json_count(bytes));
+    (void)json_array_append_new(streamed, amped_json_count(r->streamed_bytes[mode]));
   }
-  amped_say("%4d  %12" PRIu64 "  %7" PRIu64 "  %12" PRIu64
-            "  %12s  %12s  %9.3f %%  %12s  %9.2f  %s",
-            mode + 1, m->rows.dim, m->rows.idp_count, m->rows.block_rows,
-            amped_format_count(lo, (double)least), amped_format_count(hi, (double)most),
-            amped_plan_imbalance(plan, mode), amped_format_bytes(bytes, most_bytes),
-            all_bytes / (double)plan->nnz, describe_place(place, sizeof place, plan, mode, needs));
+  amped_facts_begin(f, NULL);
+  amped_fact(f, "dim", amped_json_count(m->rows.dim), "%4d  %12" PRIu64, mode + 1, m->rows.dim);
+  amped_fact_json(f, "width", amped_json_count(m->rows.width));
+  amped_fact(f, "idps", amped_json_count(m->rows.idp_count), "  %7" PRIu64, m->rows.idp_count);
+  amped_fact(f, "block_rows", amped_json_count(m->rows.block_rows), "  %12" PRIu64,
+             m->rows.block_rows);
+  amped_fact(f, "rank_nnz", amped_json_counts(m->copy.rank_nnz, plan->nranks), "  %12s  %12s",
+             amped_format_count(text[0], (double)least), amped_format_count(text[1], (double)most));
+  amped_fact(f, "imbalance_percent", json_real(imbalance), "  %9.3f %%", imbalance);
+  amped_fact_json(f, "unsplit_imbalance_percent",
+                  json_real(amped_plan_unsplit_imbalance(plan, mode)));
+  amped_fact_json(f, "split_idps", amped_json_count(m->copy.split_count));
+  amped_fact_json(f, "rank_rows", amped_json_counts(m->rows.rank_rows, plan->nranks));
+  amped_fact(f, "copy_bytes", copy, "  %12s  %9.2f", amped_format_bytes(text[2], most_bytes),
+             all_bytes / (double)plan->nnz);
+  amped_fact(f, "streamed_bytes", streamed, "  %s",
+             describe_place(place, sizeof place, plan, mode, needs));
 }
 
-static void say_rank(const amped_session *session, int p, const rank_need *n) {
+static void add_rank(const amped_session *session, int p, const rank_need *n, amped_facts *f) {
   const amped_plan *plan = &session->plan;
-  char line[512];
-  char a[32];
-  char b[32];
-  size_t at = (size_t)snprintf(line, sizeof line, "rank %d: nonzeros", p);
-  for (int m = 0; m < plan->order && at < sizeof line; m++)
-    at +=
-        (size_t)snprintf(line + at, sizeof line - at, " %" PRIu64, plan->modes[m].copy.rank_nnz[p]);
-  amped_say("%s; host %s%s%s", line, amped_format_bytes(a, n->need.host_bytes),
-            n->need.device_bytes > 0 ? ", device " : "",
-            n->need.device_bytes > 0 ? amped_format_bytes(b, n->need.device_bytes) : "");
+  char text[32];
+  amped_facts_begin(f, NULL);
+  amped_fact_words(f, "rank %d: nonzeros", p);
+  for (int m = 0; m < plan->order; m++)
+    amped_fact_words(f, " %" PRIu64, plan->modes[m].copy.rank_nnz[p]);
+  amped_fact(f, "host_bytes", amped_json_count(n->need.host_bytes), "; host %s",
+             amped_format_bytes(text, n->need.host_bytes));
+  amped_fact_json(f, "device_bytes", amped_json_count(n->need.device_bytes));
+  if (n->need.device_bytes > 0)
+    amped_fact_words(f, ", device %s", amped_format_bytes(text, n->need.device_bytes));
 }
 
 /* Print the placement and the imbalance of ranks in the worst mode. */
@@ -256,57 +283,67 @@ static void say_rank_bound(const amped_plan *plan, int ncomps) {
               ncomps, amped_format_dims(dims, plan->order, plan->dims), bound.ncomps);
 }
 
-/* Bytes of the largest slab of any rank. */
-static uint64_t most_slab_bytes(const amped_plan *plan, const rank_need *needs) {
-  uint64_t most = 0;
-  for (int p = 0; p < plan->nranks; p++)
-    most = needs[p].required.copy_bytes[0] > most ? needs[p].required.copy_bytes[0] : most;
-  return most;
-}
+/* Bytes of slabs that are streamed in every pass, bytes of all slabs, and of the largest slab. */
+typedef struct slab_bytes {
+  uint64_t streamed, all, most;
+} slab_bytes;
 
-/* Print how many bytes of slabs stay on the devices and how many are streamed. */
-static void say_streamed_slabs(const amped_plan *plan, const rank_need *needs) {
-  uint64_t streamed = 0;
-  uint64_t all = 0;
-  char a[32];
-  char b[32];
+static slab_bytes bytes_of_slabs(const amped_plan *plan, const rank_need *needs) {
+  slab_bytes b = {0, 0, 0};
   for (int p = 0; p < plan->nranks; p++) {
-    streamed += needs[p].required.streamed_bytes[0];
-    all += needs[p].required.copy_bytes[0];
+    const uint64_t bytes = needs[p].required.copy_bytes[0];
+    b.streamed += needs[p].required.streamed_bytes[0];
+    b.all += bytes;
+    b.most = bytes > b.most ? bytes : b.most;
   }
-  if (streamed > 0)
-    amped_say("slabs: %s stay on the devices, %s are streamed in every pass",
-              amped_format_bytes(a, all - streamed), amped_format_bytes(b, streamed));
-  else
-    amped_say_verbose("slabs: %s, all resident", amped_format_bytes(a, all));
+  return b;
 }
 
-/* Print the slabs of a dense tensor, and how a sweep visits them. */
-static void say_slabs(const amped_session *session, const rank_need *needs) {
+/* Words: the slabs of the ranks, how a sweep visits them, and what is streamed. */
+static void add_visits(const amped_plan *plan, const slab_bytes *b, double passes, amped_facts *f) {
+  const amped_dense_plan *d = &plan->dense;
+  char text[2][32];
+  amped_fact_words(f,
+                   "plan: slabs of mode %d, at most %" PRIu64 " of its %" PRIu64
+                   " indices and %s a rank; %s %s contracted at a time, %.3g passes over them a "
+                   "sweep, each to at most %s\n",
+                   d->slab_mode + 1, plan->modes[d->slab_mode].rows.block_rows,
+                   plan->dims[d->slab_mode], amped_format_bytes(text[0], b->most),
+                   amped_dense_tree_name(d->tree), d->tree == AMPED_TREE_ONE ? "is" : "are", passes,
+                   amped_format_bytes(text[1], amped_dense_largest(d, plan->order, plan->ncomps) *
+                                                   (uint64_t)plan->value_type));
+  if (b->streamed > 0)
+    amped_fact_words(f, "slabs: %s stay on the devices, %s are streamed in every pass",
+                     amped_format_bytes(text[0], b->all - b->streamed),
+                     amped_format_bytes(text[1], b->streamed));
+  else if (amped_log_is_verbose())
+    amped_fact_words(f, "slabs: %s, all resident", amped_format_bytes(text[0], b->all));
+}
+
+/* The slabs of a dense tensor. */
+static void add_slabs(const amped_session *session, const rank_need *needs, amped_facts *f) {
   const amped_plan *plan = &session->plan;
   const amped_dense_plan *d = &plan->dense;
+  const slab_bytes b = bytes_of_slabs(plan, needs);
+  const double passes = amped_dense_passes(d, plan->order);
   char dims[AMPED_DIMS_TEXT];
-  char a[32];
-  char b[32];
-  char how[96];
-  amped_say("tensor: %s, dense, %" PRIu64 " cells of %s (%s)",
-            amped_format_dims(dims, plan->order, plan->dims), plan->nnz, amped_cell_name(d->type),
-            amped_format_bytes(a, plan->nnz * amped_cell_bytes(d->type)));
-  if (d->outside) {
-    amped_say("plan: the cells stay in the file, and slices of mode %d are read from it",
-              d->slab_mode + 1);
-    return;
-  }
-  (void)snprintf(how, sizeof how, "%s %s contracted at a time, %.3g passes over them a sweep",
-                 amped_dense_tree_name(d->tree), d->tree == AMPED_TREE_ONE ? "is" : "are",
-                 amped_dense_passes(d, plan->order));
-  amped_say("plan: slabs of mode %d, at most %" PRIu64 " of its %" PRIu64
-            " indices and %s a rank; %s, each to at most %s",
-            d->slab_mode + 1, plan->modes[d->slab_mode].rows.block_rows, plan->dims[d->slab_mode],
-            amped_format_bytes(a, most_slab_bytes(plan, needs)), how,
-            amped_format_bytes(b, amped_dense_largest(d, plan->order, plan->ncomps) *
-                                      (uint64_t)plan->value_type));
-  say_streamed_slabs(plan, needs);
+  char bytes[32];
+  amped_facts_begin(f, NULL);
+  amped_fact(f, "cell_type", json_string(amped_cell_name(d->type)),
+             "tensor: %s, dense, %" PRIu64 " cells of %s (%s)\n",
+             amped_format_dims(dims, plan->order, plan->dims), plan->nnz, amped_cell_name(d->type),
+             amped_format_bytes(bytes, plan->nnz * amped_cell_bytes(d->type)));
+  amped_fact_json(f, "slab_mode", json_integer(d->slab_mode));
+  amped_fact_json(f, "outside", json_boolean(d->outside));
+  amped_fact_json(f, "contracts", json_string(amped_dense_tree_name(d->tree)));
+  amped_fact_json(f, "passes_a_sweep", json_real(passes));
+  amped_fact_json(f, "resident_bytes", amped_json_count(b.all - b.streamed));
+  amped_fact_json(f, "streamed_bytes", amped_json_count(b.streamed));
+  if (d->outside)
+    amped_fact_words(f, "plan: the cells stay in the file, and slices of mode %d are read from it",
+                     d->slab_mode + 1);
+  else
+    add_visits(plan, &b, passes, f);
 }
 
 /* Bytes of copies on all ranks. */
@@ -322,19 +359,22 @@ static const char *describe_copies(bool one) {
   return one ? "one copy for all modes" : "a copy for each mode";
 }
 
-/* Print the choices of copies, with their sizes. */
-static void say_choices(const amped_session *session) {
+/* A choice of copies, with its size. */
+static void add_choice(const amped_session *session, int i, amped_facts *f) {
   const amped_copies_choice *c = &session->choice;
-  char bytes[32];
-  for (int i = 0; i < c->count; i++) {
-    char sweep[96] = "";
-    if (session->worker.backend->streams)
-      (void)snprintf(sweep, sizeof sweep, ", %s streamed, %.3g ms a sweep",
-                     amped_format_bytes(bytes, (uint64_t)c->best[i].streamed_bytes),
-                     c->best[i].sec * 1e3);
-    amped_say("choice %d: %s: %s a rank%s", i + 1, describe_copies(c->best[i].one),
-              amped_format_bytes(bytes, (uint64_t)c->best[i].bytes), sweep);
-  }
+  const bool timed = session->worker.backend->streams;
+  const double ms = c->best[i].sec * 1e3;
+  char text[32];
+  amped_facts_begin(f, NULL);
+  amped_fact(f, "kept", json_string(c->best[i].one ? "one" : "all"), "choice %d: %s", i + 1,
+             describe_copies(c->best[i].one));
+  amped_fact(f, "rank_bytes", json_real(c->best[i].bytes), ": %s a rank",
+             amped_format_bytes(text, (uint64_t)c->best[i].bytes));
+  amped_fact_json(f, "rank_streamed_bytes", json_real(c->best[i].streamed_bytes));
+  amped_fact_json(f, "predicted_ms", timed ? json_real(ms) : json_null());
+  if (timed)
+    amped_fact_words(f, ", %s streamed, %.3g ms a sweep",
+                     amped_format_bytes(text, (uint64_t)c->best[i].streamed_bytes), ms);
 }
 
 static void say_shared_copy(const amped_session *session, const rank_need *needs) {
@@ -361,148 +401,125 @@ static void say_shared_copy(const amped_session *session, const rank_need *needs
             amped_format_bytes(b, (uint64_t)amped_plan_packed_bytes(plan)), why);
 }
 
-/* Print the copies of a sparse tensor. */
-static void say_copies(const amped_session *session, const rank_need *needs) {
+/* The copies of a sparse tensor. `tables`: the modes and ranks are printed in full. */
+static void say_copies(const amped_session *session, const rank_need *needs, bool tables) {
   const amped_plan *plan = &session->plan;
   char dims[AMPED_DIMS_TEXT];
-  char a[32];
   amped_say("tensor: %s, %" PRIu64 " nonzeros, norm %.6g",
             amped_format_dims(dims, plan->order, plan->dims), plan->nnz, sqrt(plan->norm_squared));
   say_balance(plan);
   say_shared_copy(session, needs);
-  if (!session->options->plan_only && !amped_log_is_verbose()) {
+  if (!tables)
     say_streamed(plan, needs);
-  } else {
-    say_choices(session);
-    amped_say("mode           dim     iDps     rows/rank   least nnz      most nnz   imbalance    "
-              "bytes/rank  bytes/nnz  copy");
-    for (int m = 0; m < plan->order; m++)
-      say_mode(session, m, needs);
-    say_splits(plan);
-    for (int p = 0; p < plan->nranks && p < LISTED_RANKS; p++)
-      say_rank(session, p, &needs[p]);
-    if (plan->nranks > LISTED_RANKS)
-      amped_say("(and %d more ranks)", plan->nranks - LISTED_RANKS);
-    amped_say("factors and MTTKRP result: %s on every rank",
-              amped_format_bytes(a, amped_plan_factor_bytes(plan)));
-  }
 }
 
-static void say_plan(const amped_session *session, const rank_need *needs) {
-  const amped_plan *plan = &session->plan;
-  const rank_need *worst = &needs[0];
-  char a[32];
-  char b[32];
-  char c[32];
-  char d[32];
-  if (session->is_dense)
-    say_slabs(session, needs);
-  else
-    say_copies(session, needs);
-  say_rank_bound(plan, session->options->ncomps);
+/* Bytes of memory of the rank that needs most. */
+static void say_memory(const amped_plan *plan, const rank_need *needs) {
+  const amped_memory_need *worst = &needs[0].need;
+  char text[4][32];
   for (int p = 1; p < plan->nranks; p++)
     if (needs[p].need.device_bytes + needs[p].need.host_bytes >
-        worst->need.device_bytes + worst->need.host_bytes)
-      worst = &needs[p];
-  if (worst->need.device_bytes > 0)
+        worst->device_bytes + worst->host_bytes)
+      worst = &needs[p].need;
+  if (worst->device_bytes > 0)
     amped_say("memory: at most %s of %s on a device, %s on the host of a rank (%s free)",
-              amped_format_bytes(a, worst->need.device_bytes),
-              amped_format_bytes(b, worst->need.device_budget),
-              amped_format_bytes(c, worst->need.host_bytes),
-              amped_format_bytes(d, worst->need.host_budget));
+              amped_format_bytes(text[0], worst->device_bytes),
+              amped_format_bytes(text[1], worst->device_budget),
+              amped_format_bytes(text[2], worst->host_bytes),
+              amped_format_bytes(text[3], worst->host_budget));
   else
-    amped_say("memory: at most %s a rank (%s free)", amped_format_bytes(a, worst->need.host_bytes),
-              amped_format_bytes(b, worst->need.host_budget));
+    amped_say("memory: at most %s a rank (%s free)", amped_format_bytes(text[0], worst->host_bytes),
+              amped_format_bytes(text[1], worst->host_budget));
 }
 
-static json_t *json_plan_mode(const amped_plan *plan, int m, const rank_need *needs) {
-  const amped_mode_plan *mode = &plan->modes[m];
-  json_t *nnz = json_array();
-  json_t *rows = json_array();
-  json_t *copy = json_array();
-  json_t *streamed = json_array();
-  for (int p = 0; p < plan->nranks; p++) {
-    const amped_requirement *r = &needs[p].required;
-    (void)json_array_append_new(nnz, json_integer((json_int_t)mode->copy.rank_nnz[p]));
-    (void)json_array_append_new(rows, json_integer((json_int_t)mode->rows.rank_rows[p]));
-    (void)json_array_append_new(copy, json_integer((json_int_t)r->copy_bytes[m]));
-    (void)json_array_append_new(streamed, json_integer((json_int_t)r->streamed_bytes[m]));
-  }
-  return json_pack(
-      "{s:I, s:I, s:I, s:I, s:f, s:f, s:I, s:o, s:o, s:o, s:o}", "dim", (json_int_t)mode->rows.dim,
-      "width", (json_int_t)mode->rows.width, "idps", (json_int_t)mode->rows.idp_count, "block_rows",
-      (json_int_t)mode->rows.block_rows, "imbalance_percent", amped_plan_imbalance(plan, m),
-      "unsplit_imbalance_percent", amped_plan_unsplit_imbalance(plan, m), "split_idps",
-      (json_int_t)mode->copy.split_count, "rank_nnz", nnz, "rank_rows", rows, "copy_bytes", copy,
-      "streamed_bytes", streamed);
+/* Append a part's members to a list, and print its words if asked. */
+static void append(json_t *list, amped_facts *part, bool says) {
+  if (says)
+    amped_facts_say(part);
+  (void)json_array_append_new(list, json_incref(part->json));
+  amped_facts_free(part);
 }
 
-static json_t *json_slabs(const amped_session *session, const rank_need *needs) {
-  const amped_plan *plan = &session->plan;
-  const amped_dense_plan *d = &plan->dense;
-  uint64_t streamed = 0;
-  uint64_t all = 0;
-  for (int p = 0; p < plan->nranks; p++) {
-    streamed += needs[p].required.streamed_bytes[0];
-    all += needs[p].required.copy_bytes[0];
-  }
-  return json_pack("{s:s, s:i, s:b, s:s, s:f, s:I, s:I}", "cell_type", amped_cell_name(d->type),
-                   "slab_mode", d->slab_mode, "outside", d->outside ? 1 : 0, "contracts",
-                   amped_dense_tree_name(d->tree), "passes_a_sweep",
-                   amped_dense_passes(d, plan->order), "resident_bytes",
-                   (json_int_t)(all - streamed), "streamed_bytes", (json_int_t)streamed);
-}
-
-static json_t *json_choices(const amped_session *session) {
-  const amped_copies_choice *c = &session->choice;
-  const bool timed = session->worker.backend->streams;
-  json_t *choices = json_array();
-  for (int i = 0; i < c->count; i++)
-    (void)json_array_append_new(
-        choices,
-        json_pack("{s:s, s:f, s:f, s:o}", "kept", c->best[i].one ? "one" : "all", "rank_bytes",
-                  c->best[i].bytes, "rank_streamed_bytes", c->best[i].streamed_bytes,
-                  "predicted_ms", timed ? json_real(c->best[i].sec * 1e3) : json_null()));
-  return choices;
-}
-
-/* Null for a dense tensor, which has no copies. */
-static json_t *json_copies(const amped_session *session, const rank_need *needs) {
+/* Facts of the copies of a sparse tensor; null for a dense one. */
+static json_t *json_copies(const amped_session *session, const rank_need *needs, bool says) {
   const amped_plan *plan = &session->plan;
   const amped_copies_choice *c = &session->choice;
   const bool chosen = c->all_sec > 0.0;
+  json_t *choices = json_array();
   uint64_t streamed = 0;
-  if (session->is_dense)
-    return json_null();
+  amped_facts part;
+  for (int i = 0; i < c->count; i++) {
+    add_choice(session, i, &part);
+    append(choices, &part, says);
+  }
   for (int p = 0; p < plan->nranks; p++)
     for (int m = 0; m < plan->order; m++)
       streamed += needs[p].required.streamed_bytes[m];
-  return json_pack("{s:s, s:f, s:f, s:I, s:o, s:o, s:o}", "kept", plan->boxed < 0 ? "all" : "one",
-                   "bytes", all_copy_bytes(plan, needs), "all_bytes", amped_plan_packed_bytes(plan),
-                   "streamed_bytes", (json_int_t)streamed, "predicted_ms",
-                   chosen ? json_real(c->sec * 1e3) : json_null(), "all_predicted_ms",
-                   chosen ? json_real(c->all_sec * 1e3) : json_null(), "choices",
-                   json_choices(session));
+  amped_facts_begin(&part, NULL);
+  amped_fact_json(&part, "kept", json_string(plan->boxed < 0 ? "all" : "one"));
+  amped_fact_json(&part, "bytes", json_real(all_copy_bytes(plan, needs)));
+  amped_fact_json(&part, "all_bytes", json_real(amped_plan_packed_bytes(plan)));
+  amped_fact_json(&part, "streamed_bytes", amped_json_count(streamed));
+  amped_fact_json(&part, "predicted_ms", chosen ? json_real(c->sec * 1e3) : json_null());
+  amped_fact_json(&part, "all_predicted_ms", chosen ? json_real(c->all_sec * 1e3) : json_null());
+  amped_fact_json(&part, "choices", choices);
+  return part.json;
 }
 
-static json_t *json_plan(const amped_session *session, const rank_need *needs) {
+/* The tables of a sparse plan: its modes and ranks. */
+static void add_tables(const amped_session *session, const rank_need *needs, bool says,
+                       amped_facts *f) {
   const amped_plan *plan = &session->plan;
-  const bool knows_norm = plan->norm_squared > 0.0;
   json_t *modes = json_array();
   json_t *ranks = json_array();
-  json_t *slabs = json_null();
-  for (int m = 0; m < plan->order; m++)
-    (void)json_array_append_new(modes, json_plan_mode(plan, m, needs));
-  for (int p = 0; p < plan->nranks; p++)
-    (void)json_array_append_new(
-        ranks, json_pack("{s:I, s:I}", "device_bytes", (json_int_t)needs[p].need.device_bytes,
-                         "host_bytes", (json_int_t)needs[p].need.host_bytes));
-  if (session->is_dense)
-    slabs = json_slabs(session, needs);
-  return json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o}", "event", "plan", "placement",
-                   amped_placement_names[plan->placement], "nnz", (json_int_t)plan->nnz, "norm",
-                   knows_norm ? json_real(sqrt(plan->norm_squared)) : json_null(), "dense", slabs,
-                   "copies", json_copies(session, needs), "modes", modes, "ranks", ranks);
+  amped_facts part;
+  char text[32];
+  if (says)
+    amped_say("mode           dim     iDps     rows/rank   least nnz      most nnz   imbalance    "
+              "bytes/rank  bytes/nnz  copy");
+  for (int m = 0; m < plan->order; m++) {
+    add_mode(session, m, needs, &part);
+    append(modes, &part, says);
+  }
+  if (says)
+    say_splits(plan);
+  for (int p = 0; p < plan->nranks; p++) {
+    add_rank(session, p, &needs[p], &part);
+    append(ranks, &part, says && p < LISTED_RANKS);
+  }
+  if (says && plan->nranks > LISTED_RANKS)
+    amped_say("(and %d more ranks)", plan->nranks - LISTED_RANKS);
+  if (says)
+    amped_say("factors and MTTKRP result: %s on every rank",
+              amped_format_bytes(text, amped_plan_factor_bytes(plan)));
+  amped_fact_json(f, "modes", modes);
+  amped_fact_json(f, "ranks", ranks);
+}
+
+static amped_status tell_plan(amped_session *session, const rank_need *needs) {
+  const amped_plan *plan = &session->plan;
+  const bool tables = !session->is_dense && (session->options->plan_only || amped_log_is_verbose());
+  amped_facts f;
+  amped_facts slabs;
+  amped_facts_begin(&f, "plan");
+  amped_fact_json(&f, "placement", json_string(amped_placement_names[plan->placement]));
+  amped_fact_json(&f, "nnz", amped_json_count(plan->nnz));
+  amped_fact_json(&f, "norm",
+                  plan->norm_squared > 0.0 ? json_real(sqrt(plan->norm_squared)) : json_null());
+  if (session->is_dense) {
+    add_slabs(session, needs, &slabs);
+    amped_facts_take(&f, "dense", &slabs);
+    amped_facts_say(&f);
+    amped_fact_json(&f, "copies", json_null());
+  } else {
+    say_copies(session, needs, tables);
+    amped_fact_json(&f, "dense", json_null());
+    amped_fact_json(&f, "copies", json_copies(session, needs, tables));
+  }
+  add_tables(session, needs, tables, &f);
+  say_rank_bound(plan, session->options->ncomps);
+  say_memory(plan, needs);
+  return amped_facts_write(&f, session->json);
 }
 
 amped_status amped_report_plan(amped_session *session, const amped_memory_need *need) {
@@ -515,11 +532,8 @@ amped_status amped_report_plan(amped_session *session, const amped_memory_need *
   if (status == AMPED_OK) {
     AMPED_MPI(comm,
               MPI_Gather(&mine, sizeof mine, MPI_BYTE, needs, sizeof mine, MPI_BYTE, 0, comm->mpi));
-    if (comm->rank == 0) {
-      say_plan(session, needs);
-      if (session->json != NULL)
-        status = amped_json_line(session->json, json_plan(session, needs));
-    }
+    if (comm->rank == 0)
+      status = tell_plan(session, needs);
     status = amped_comm_agree(comm, status);
   }
   amped_free(needs);
@@ -540,47 +554,53 @@ static const char *remedy(const amped_session *session) {
          "with --ipc=host), or build with --disable-cuda-aware-mpi";
 }
 
-static void say_exchange(const amped_session *session, const amped_link_rate *rate) {
+/* Words with -v on several ranks: how rows travel, by which library, and how fast. */
+static void add_verbose(amped_session *session, const amped_link_rate *rate, amped_facts *f) {
   const amped_comm *comm = &session->comm;
   const char *scheme = session->worker.backend->device_pointers ? getenv("UCX_RNDV_SCHEME") : NULL;
   char bytes[32];
-  char link[64] = "";
-  const char *what = amped_exchange_describe(session->exchange);
-  if (comm->nranks == 1 || !amped_log_is_verbose()) {
-    amped_say("exchange: %s", what);
-  } else {
-    if (rate->link > 0.0)
-      (void)snprintf(link, sizeof link, ", of the %.3g that %s", 1e-9 * rate->link,
+  if (comm->chosen[0] != '\0')
+    amped_fact_words(f, " by %s", comm->chosen);
+  amped_fact_words(f, "; %s", comm->library);
+  if (scheme != NULL)
+    amped_fact_words(f, ", UCX_RNDV_SCHEME=%s", scheme);
+  amped_fact_words(f, ", %d node%s; %.3g GB/s a rank", comm->nodes, comm->nodes == 1 ? "" : "s",
+                   1e-9 * rate->exchange);
+  if (rate->link > 0.0)
+    amped_fact_words(f, ", of the %.3g that %s", 1e-9 * rate->link,
                      comm->nodes > 1 ? "neighbours reach alone" : "copies to the host reach");
-    amped_say("exchange: %s%s%s; %s%s%s, %d node%s; %.3g GB/s a rank%s (%s)", what,
-              comm->chosen[0] != '\0' ? " by " : "", comm->chosen, comm->library,
-              scheme != NULL ? ", UCX_RNDV_SCHEME=" : "", scheme != NULL ? scheme : "", comm->nodes,
-              comm->nodes == 1 ? "" : "s", 1e-9 * rate->exchange, link,
-              amped_format_bytes(bytes, rate->bytes));
-  }
-  if (amped_link_is_slow(rate))
-    amped_warn("factor rows move at %.3g GB/s a rank, but %s reach %.3g; %s", 1e-9 * rate->exchange,
-               comm->nodes > 1 ? "two neighbours alone" : "copies to the host", 1e-9 * rate->link,
-               remedy(session));
+  amped_fact_words(f, " (%s)", amped_format_bytes(bytes, rate->bytes));
+}
+
+/* A rate in GB/s; null if it was not measured. */
+static json_t *json_rate(double rate) {
+  return rate > 0.0 ? json_real(1e-9 * rate) : json_null();
 }
 
 amped_status amped_report_exchange(amped_session *session) {
+  const amped_comm *comm = &session->comm;
   const amped_context context = amped_session_context(session);
+  const char *method = amped_exchange_describe(session->exchange);
   amped_link_rate rate;
-  amped_status status = AMPED_OK;
+  amped_facts f;
   AMPED_TRY(amped_link_rate_measure(&context, &rate));
-  say_exchange(session, &rate);
-  if (session->json != NULL)
-    status = amped_json_line(
-        session->json,
-        json_pack("{s:s, s:s, s:s, s:s?, s:i, s:I, s:o, s:o}", "event", "exchange", "method",
-                  amped_exchange_describe(session->exchange), "mpi", session->comm.library,
-                  "chosen_by", session->comm.chosen[0] != '\0' ? session->comm.chosen : NULL,
-                  "nodes", session->comm.nodes, "bytes", (json_int_t)rate.bytes, "gb_per_second",
-                  rate.exchange > 0.0 ? json_real(1e-9 * rate.exchange) : json_null(),
-                  "link_gb_per_second",
-                  rate.link > 0.0 ? json_real(1e-9 * rate.link) : json_null()));
-  return amped_comm_agree(&session->comm, status);
+  amped_facts_begin(&f, "exchange");
+  amped_fact(&f, "method", json_string(method), "exchange: %s", method);
+  if (comm->nranks > 1 && amped_log_is_verbose())
+    add_verbose(session, &rate, &f);
+  amped_fact_json(&f, "mpi", json_string(comm->library));
+  amped_fact_json(&f, "chosen_by",
+                  comm->chosen[0] != '\0' ? json_string(comm->chosen) : json_null());
+  amped_fact_json(&f, "nodes", json_integer(comm->nodes));
+  amped_fact_json(&f, "bytes", amped_json_count(rate.bytes));
+  amped_fact_json(&f, "gb_per_second", json_rate(rate.exchange));
+  amped_fact_json(&f, "link_gb_per_second", json_rate(rate.link));
+  amped_facts_say(&f);
+  if (amped_link_is_slow(&rate))
+    amped_warn("factor rows move at %.3g GB/s a rank, but %s reach %.3g; %s", 1e-9 * rate.exchange,
+               comm->nodes > 1 ? "two neighbours alone" : "copies to the host", 1e-9 * rate.link,
+               remedy(session));
+  return amped_comm_agree(comm, amped_facts_write(&f, session->json));
 }
 
 void amped_report_distributed(amped_session *session) {
@@ -650,47 +670,6 @@ static bool has_line(uint64_t sweep, uint64_t every) {
   return sweep % every == 0;
 }
 
-/* total: seconds of the slowest rank. */
-static void say_sweep(const amped_sweep *s, double total, const amped_spread *mttkrp,
-                      const amped_spread *solve, const amped_spread *exchange) {
-  char change[32] = "        -"; /* the width of a number */
-  char step[64] = "";
-  if (s->number > 1)
-    (void)snprintf(change, sizeof change, "%+.2e", s->change);
-  if (s->step.damping > 0.0)
-    (void)snprintf(step, sizeof step, "  mu %.1e, %" PRIu64 " iterations%s", s->step.damping,
-                   s->step.iterations, s->step.refused ? ", refused" : "");
-  else if (s->step.beta > 0.0)
-    (void)snprintf(step, sizeof step, "  step %.2f%s", s->step.beta,
-                   s->step.refused ? " refused" : "");
-  else if (s->sampling.is_asked)
-    (void)snprintf(step, sizeof step, "  rows move by %.1e, restricted by %.2g", s->sampling.change,
-                   s->sampling.lambda);
-  else if (!isnan(s->objective))
-    (void)snprintf(step, sizeof step, "  objective %.6g", s->objective);
-  amped_say("sweep %3" PRIu64 "  %s %.8f  change %s  %.4f s (mttkrp %.4f, solve %.4f, exchange "
-            "%.4f)%s",
-            s->number, s->metric, s->value, change, total, amped_report_part(mttkrp->mean),
-            amped_report_part(solve->mean), amped_report_part(exchange->mean), step);
-}
-
-/* JSON of a solver's step; null if the solver has none. */
-static json_t *json_step(const amped_sweep_step *step) {
-  if (step->damping > 0.0)
-    return json_pack("{s:f, s:I, s:b}", "mu", step->damping, "iterations",
-                     (json_int_t)step->iterations, "refused", step->refused ? 1 : 0);
-  return step->is_asked
-             ? json_pack("{s:f, s:b}", "beta", step->beta, "refused", step->refused ? 1 : 0)
-             : json_null();
-}
-
-/* JSON of a sweep's sampling; null if the solver does not sample. */
-static json_t *json_sampling(const amped_sweep_sampling *sampling) {
-  return sampling->is_asked
-             ? json_pack("{s:f, s:f}", "lambda", sampling->lambda, "moved", sampling->change)
-             : json_null();
-}
-
 bool amped_report_has_line(uint64_t sweep, uint64_t every) {
   if (sweep == 21 && every == 0 && !amped_log_on_terminal())
     amped_say(
@@ -698,35 +677,55 @@ bool amped_report_has_line(uint64_t sweep, uint64_t every) {
   return has_line(sweep, every);
 }
 
+void amped_report_sweep_head(amped_facts *f, const amped_sweep *s) {
+  amped_facts_begin(f, "iteration");
+  amped_fact(f, "sweep", amped_json_count(s->number), "sweep %3" PRIu64, s->number);
+  amped_fact_json(f, "metric", json_string(s->metric));
+}
+
+void amped_report_sweep_times(amped_facts *f, const amped_spread *mttkrp, double solve,
+                              double exchange) {
+  amped_fact_json(f, "mttkrp_seconds",
+                  json_pack("{s:f, s:f, s:f, s:i}", "min", mttkrp->min, "mean", mttkrp->mean, "max",
+                            mttkrp->max, "max_rank", mttkrp->max_rank));
+  amped_fact_json(f, "solve_seconds", json_real(solve));
+  amped_fact_json(f, "exchange_seconds", json_real(exchange));
+}
+
 amped_status amped_report_sweep(amped_session *session, const amped_sweep *s, uint64_t every) {
   const amped_comm *comm = &session->comm;
-  amped_status status = AMPED_OK;
   /* A sweep lasts as long as on the slowest rank. On every rank the parts sum to at most the sweep,
    * so their means over ranks do, too. The spread of mttkrp shows the balance. Its maximum is not
    * used as a part: the other ranks wait for the slowest in solve, which sums the grams, or in
    * exchange. If rows travel in parts, mttkrp is the time that is not covered by solve and exchange
    * of earlier parts. */
-  const double times[] = {s->times.mttkrp, s->times.solve, s->times.exchange, s->times.total};
-  amped_spread spreads[4];
-  amped_comm_spreads(comm, 4, times, spreads);
-  const amped_spread mttkrp = spreads[0];
-  const amped_spread solve = spreads[1];
-  const amped_spread exchange = spreads[2];
-  const double total = spreads[3].max;
-  const amped_metric_key noise = amped_metric_key_of(s->metric, "noise");
+  enum { MTTKRP, SOLVE, EXCHANGE, TOTAL, TIMES };
+  const double times[] = {[MTTKRP] = s->times.mttkrp,
+                          [SOLVE] = s->times.solve,
+                          [EXCHANGE] = s->times.exchange,
+                          [TOTAL] = s->times.total};
+  amped_spread t[TIMES];
+  amped_facts f;
+  amped_comm_spreads(comm, TIMES, times, t);
+  amped_report_sweep_head(&f, s);
+  amped_fact(&f, s->metric, json_real(s->value), "  %s %.8f  change ", s->metric, s->value);
+  if (s->number > 1)
+    amped_fact(&f, "change", json_real(s->change), "%+.2e", s->change);
+  else
+    amped_fact(&f, "change", json_null(), "%9s", "-"); /* the width of a number */
+  amped_fact_json(&f, amped_metric_key_of(s->metric, "noise").text, json_real(s->noise));
+  amped_fact(&f, "seconds", json_real(t[TOTAL].max), "  %.4f s", t[TOTAL].max);
+  amped_fact_words(&f, " (mttkrp %.4f, solve %.4f, exchange %.4f)",
+                   amped_report_part(t[MTTKRP].mean), amped_report_part(t[SOLVE].mean),
+                   amped_report_part(t[EXCHANGE].mean));
+  amped_report_sweep_times(&f, &t[MTTKRP], t[SOLVE].mean, t[EXCHANGE].mean);
+  amped_fact(&f, s->facts_name,
+             json_object_size(s->facts.json) > 0 ? json_incref(s->facts.json) : json_null(), "%s",
+             s->facts.words);
+  if (!isnan(s->objective) && s->facts.words[0] == '\0')
+    amped_fact_words(&f, "  objective %.6g", s->objective);
+  amped_fact_json(&f, "objective", amped_json_number(s->objective));
   if (amped_report_has_line(s->number, every))
-    say_sweep(s, total, &mttkrp, &solve, &exchange);
-  if (session->json != NULL)
-    status = amped_json_line(
-        session->json,
-        json_pack("{s:s, s:I, s:s, s:f, s:o, s:f, s:f, s:{s:f, s:f, s:f, s:i}, s:f, s:f, s:o, "
-                  "s:o, s:o}",
-                  "event", "iteration", "sweep", (json_int_t)s->number, "metric", s->metric,
-                  s->metric, s->value, "change", s->number > 1 ? json_real(s->change) : json_null(),
-                  noise.text, s->noise, "seconds", total, "mttkrp_seconds", "min", mttkrp.min,
-                  "mean", mttkrp.mean, "max", mttkrp.max, "max_rank", mttkrp.max_rank,
-                  "solve_seconds", solve.mean, "exchange_seconds", exchange.mean, "step",
-                  json_step(&s->step), "sampling", json_sampling(&s->sampling), "objective",
-                  amped_json_number(s->objective)));
-  return amped_comm_agree(comm, status);
+    amped_facts_say(&f);
+  return amped_comm_agree(comm, amped_facts_write(&f, session->json));
 }

@@ -1,7 +1,8 @@
 /* Report: the start, the plan and the sweeps of a run, as lines for the user and as JSON lines.
  *
  * All functions are collective, because they gather from all ranks, except amped_metric_key_of,
- * amped_report_has_line and amped_report_part. Statuses are agreed. */
+ * amped_report_has_line, amped_report_part and the parts of a sweep's facts. Statuses are
+ * agreed. */
 #ifndef AMPED_REPORT_H
 #define AMPED_REPORT_H
 
@@ -35,6 +36,10 @@ void amped_report_memory(amped_session *session);
 /* Reports a sweep. every: print each `every`-th sweep; 0: print all on a terminal, and fewer and
  * fewer in a log. JSON has all of them. */
 amped_status amped_report_sweep(amped_session *session, const amped_sweep *sweep, uint64_t every);
+/* The first facts of a sweep, and its times of which JSON alone tells, for reports of sweeps. */
+void amped_report_sweep_head(amped_facts *facts, const amped_sweep *sweep);
+void amped_report_sweep_times(amped_facts *facts, const amped_spread *mttkrp, double solve,
+                              double exchange);
 /* Is a line printed for this sweep? In a log with `every` 0, a note is printed at sweep 21, the
  * first without a line. */
 bool amped_report_has_line(uint64_t sweep, uint64_t every);

@@ -20,6 +20,7 @@ amped_status amped_solver_result_create(const amped_context *context, const ampe
   result->higher_is_better = solver->higher_is_better;
   if (start != NULL && start->sweeps > most)
     most = start->sweeps;
+  amped_facts_begin(&result->facts, NULL);
   AMPED_TRY(amped_calloc(&result->weights, n, sizeof(double), "the weights"));
   AMPED_TRY(amped_alloc(&result->history, most, sizeof(double), "the sweeps' metric"));
   if (start == NULL)
@@ -33,6 +34,7 @@ amped_status amped_solver_result_create(const amped_context *context, const ampe
 void amped_solver_result_free(amped_solver_result *result) {
   amped_free(result->weights);
   amped_free(result->history);
+  amped_facts_free(&result->facts);
   memset(result, 0, sizeof *result);
 }
 
@@ -85,11 +87,15 @@ static void add_times(amped_sweep_times *sum, const amped_sweep_times *t) {
 static amped_status next_sweep(const amped_context *context, const amped_solver *solver, void *self,
                                const amped_iterate_options *options, amped_solver_result *result) {
   const uint64_t i = result->sweeps;
-  amped_sweep s = {
-      .number = i + 1, .metric = solver->metric, .change = (double)NAN, .objective = (double)NAN};
+  amped_sweep s = {.number = i + 1,
+                   .metric = solver->metric,
+                   .facts_name = solver->facts_name,
+                   .change = (double)NAN,
+                   .objective = (double)NAN};
   amped_status status = AMPED_OK;
+  amped_facts_begin(&s.facts, NULL);
   amped_trace_begin(AMPED_PHASE_SWEEP, (int64_t)i + 1);
-  AMPED_TRY(amped_comm_agree(context->comm, solver->sweep(self, &s)));
+  AMPED_GO(done, amped_comm_agree(context->comm, solver->sweep(self, &s)));
   amped_trace_end();
   result->history[result->sweeps++] = s.value;
   result->objective = s.objective;
@@ -108,6 +114,8 @@ static amped_status next_sweep(const amped_context *context, const amped_solver 
     status = options->after_sweep(options->context, &s);
   tell_noise(context, options, &s);
   amped_trace_end();
+done:
+  amped_facts_free(&s.facts);
   return status;
 }
 
@@ -135,6 +143,9 @@ amped_status amped_iterate(const amped_context *context, const amped_solver *sol
     reason = reason_to_stop(solver, self, options->tol, result);
   }
   result->stop_reason = reason != NULL ? reason : "iterations";
-  return solver->finish != NULL && result->sweeps > 0 ? finish(context, solver, self, result)
-                                                      : AMPED_OK;
+  if (solver->finish != NULL && result->sweeps > 0)
+    AMPED_TRY(finish(context, solver, self, result));
+  if (solver->tell != NULL)
+    solver->tell(self, &result->facts);
+  return AMPED_OK;
 }

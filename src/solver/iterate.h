@@ -5,8 +5,8 @@
 #ifndef AMPED_ITERATE_H
 #define AMPED_ITERATE_H
 
+#include "base/facts.h"
 #include "factor/context.h"
-#include "solver/ruled_rows.h"
 #include "solver/solver_state.h"
 
 /* Wall seconds of this rank in one sweep. */
@@ -19,38 +19,15 @@ typedef struct amped_sweep_mode {
   double mttkrp, compute, copy, exchange, total;
 } amped_sweep_mode;
 
-/* Step of a solver that takes steps, between sweeps or as sweeps. Steps may be refused:
- * acceleration.h, cpd_lm.h. */
-typedef struct amped_sweep_step {
-  bool is_asked; /* the solver takes steps */
-  bool refused;
-  double beta;         /* length of a step between sweeps; 0: none in this sweep */
-  double damping;      /* damping of a damped step; 0: not damped */
-  uint64_t iterations; /* iterations that found the step */
-} amped_sweep_step;
-
-/* Sampling of a solver whose sweeps visit samples of the tensor: cpd_rbs.h. */
-typedef struct amped_sweep_sampling {
-  bool is_asked;
-  double lambda; /* weight of the proximal term at the end of the sweep */
-  double change; /* change of rows, relative to their size */
-} amped_sweep_sampling;
-
-/* Steps of all sweeps so far. */
-typedef struct amped_steps {
-  uint64_t accepted, refused;
-  uint64_t repeated; /* MTTKRPs that this run made again, because a step was refused */
-} amped_steps;
-
 typedef struct amped_sweep {
-  uint64_t number;    /* from 1 */
-  const char *metric; /* name of the metric */
-  double value;       /* value of the metric */
-  double change;      /* change of the value; NaN in the first sweep */
-  double noise;       /* rounding error of the value; smaller changes mean nothing */
-  double objective;   /* residual and penalties (row_rule.h); NaN: nothing is penalised */
-  amped_sweep_step step;
-  amped_sweep_sampling sampling;
+  uint64_t number;        /* from 1 */
+  const char *metric;     /* name of the metric */
+  double value;           /* value of the metric */
+  double change;          /* change of the value; NaN in the first sweep */
+  double noise;           /* rounding error of the value; smaller changes mean nothing */
+  double objective;       /* residual and penalties (row_rule.h); NaN: nothing is penalised */
+  amped_facts facts;      /* the solver's own numbers of this sweep */
+  const char *facts_name; /* name of the facts in JSON */
   amped_sweep_times times;
   amped_sweep_mode modes[AMPED_MAX_ORDER];
   const amped_solver_state *state; /* after this sweep */
@@ -58,12 +35,13 @@ typedef struct amped_sweep {
 
 typedef struct amped_solver {
   const char *metric;
+  const char *facts_name; /* name of a sweep's facts in JSON */
   bool higher_is_better;
   bool has_grams;    /* grams are part of its state */
   bool has_numbers;  /* numbers are part of its state */
   bool keeps_second; /* its state has a second set of factors */
-  /* Collective; the status is this rank's own. Sets value, noise and times; number is already
-   * set. */
+  /* Collective; the status is this rank's own. Sets value, noise and times, and adds facts; number
+   * is already set. */
   amped_status (*sweep)(void *self, amped_sweep *sweep);
   /* Set the state from which the next sweep begins: weights and, if the solver has them, grams and
    * numbers. They are borrowed. */
@@ -75,6 +53,8 @@ typedef struct amped_solver {
   /* Called after the last sweep. *value = metric of the final model, if the sweeps' metrics are
    * less exact. Collective; the status is this rank's own. NULL: they are exact. */
   amped_status (*finish)(void *self, double *value);
+  /* Add the solver's facts of the result, after finish; '\n' ends a line of words. NULL: none. */
+  void (*tell)(const void *self, amped_facts *facts);
 } amped_solver;
 
 typedef struct amped_iterate_options {
@@ -98,11 +78,9 @@ typedef struct amped_solver_result {
   uint64_t earlier;        /* sweeps of options->start, included in `sweeps` */
   const char *stop_reason; /* "tolerance", "iterations" or the solver's; static text */
   uint64_t residuals;      /* passes over all nonzeros only for the metric, in this run */
-  uint64_t passes;         /* passes over a dense tensor in this run, if the solver counts them */
-  amped_steps steps;       /* steps, if the solver takes any */
   bool singular;           /* a gram matrix was singular, within rounding */
   double objective;        /* objective after the last sweep, if there are penalties; else NaN */
-  amped_rows_end rows;     /* measures of the final model, if the row rule is not plain */
+  amped_facts facts;       /* the solver's own numbers of the result; a line of words or more */
   amped_sweep_times times; /* sums over the sweeps of this run */
 } amped_solver_result;
 

@@ -40,3 +40,29 @@ amped_outcome amped_outcome_of(const amped_solver_result *result, double tol) {
                  amped_solver_result_value(result), n, n == 1 ? "" : "s", why);
   return out;
 }
+
+void amped_outcome_steps(amped_facts *facts, const char *how, double accepted, double refused) {
+  amped_facts steps;
+  amped_facts_begin(&steps, NULL);
+  amped_fact_json(&steps, "accelerate", how != NULL ? json_string(how) : json_null());
+  amped_fact_words(&steps, "%s", how != NULL ? "accelerated steps" : "steps");
+  amped_fact(&steps, "accepted", json_integer((json_int_t)accepted), ": %.0f accepted", accepted);
+  amped_fact(&steps, "refused", json_integer((json_int_t)refused), ", %.0f refused\n", refused);
+  amped_facts_take(facts, "steps", &steps);
+}
+
+/* A JSON number: an integer if x is one. */
+static json_t *whole_if_possible(double x) {
+  return x == floor(x) ? json_integer((json_int_t)x) : json_real(x);
+}
+
+void amped_outcome_passes(amped_facts *facts, const amped_solver_result *result, double passes,
+                          const char *name, double rate) {
+  amped_facts list;
+  amped_facts_begin(&list, NULL);
+  amped_fact_json(&list, "total", whole_if_possible(passes));
+  if (name != NULL)
+    amped_fact_json(&list, name, json_real(rate));
+  amped_fact_json(&list, "of_fits", json_integer((json_int_t)result->residuals));
+  amped_facts_take(facts, "passes", &list);
+}

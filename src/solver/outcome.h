@@ -11,4 +11,11 @@ typedef struct amped_outcome {
 /* "fit 0.51234567 after 12 sweeps (fit changed by 9.60e-06 < 1e-05 = --tol)". */
 amped_outcome amped_outcome_of(const amped_solver_result *result, double tol);
 
+/* Add facts of a result. how: method of accelerated steps; NULL: the solver's own steps. */
+void amped_outcome_steps(amped_facts *facts, const char *how, double accepted, double refused);
+/* passes: over a dense tensor, in this run, without those for fits alone, which result->residuals
+ * counts. rate: passes of a sweep or epoch, and its name; NULL: not told. */
+void amped_outcome_passes(amped_facts *facts, const amped_solver_result *result, double passes,
+                          const char *name, double rate);
+
 #endif

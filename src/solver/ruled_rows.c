@@ -31,6 +31,9 @@ struct amped_ruled_rows {
   double *rows, *output;          /* [ROWS][ncomps] */
   double *sums;                   /* [ROWS][SUMS] */
   bool told_gone;
+  bool is_measured;
+  double zeros[AMPED_MAX_ORDER]; /* share of zeros among a factor's entries */
+  double optimality;
 };
 
 static const char what[] = "the rows' rule";
@@ -266,7 +269,7 @@ static amped_status add_rows(amped_ruled_rows *r, int mode, const amped_row_desc
   return AMPED_OK;
 }
 
-static amped_status measure_mode(amped_ruled_rows *r, int mode, amped_rows_end *out) {
+static amped_status measure_mode(amped_ruled_rows *r, int mode) {
   const amped_plan *plan = r->context->plan;
   const amped_row_descent d = descent_of(r, mode, r->v);
   const double entries = (double)plan->dims[mode] * plan->ncomps;
@@ -277,17 +280,41 @@ static amped_status measure_mode(amped_ruled_rows *r, int mode, amped_rows_end *
   amped_ruled_rows_prepare(r, mode, r->v);
   AMPED_TRY(amped_comm_agree(r->context->comm, add_rows(r, mode, &d, sums)));
   amped_comm_sum(r->context->comm, sums, SUMS);
-  out->zeros[mode] = sums[ZEROS] / entries;
+  r->zeros[mode] = sums[ZEROS] / entries;
   if (sums[OUTPUT] > 0.0)
-    out->optimality = fmax(out->optimality, sqrt(sums[GRADIENT] / sums[OUTPUT]));
+    r->optimality = fmax(r->optimality, sqrt(sums[GRADIENT] / sums[OUTPUT]));
   return AMPED_OK;
 }
 
-amped_status amped_ruled_rows_measure(amped_ruled_rows *r, amped_rows_end *out) {
+amped_status amped_ruled_rows_measure(amped_ruled_rows *r) {
   amped_trace_begin(AMPED_PHASE_FIT, AMPED_NO_NUMBER);
-  *out = (amped_rows_end){.is_measured = true};
+  r->optimality = 0.0;
   for (int m = 0; m < r->context->plan->order; m++)
-    AMPED_TRY(measure_mode(r, m, out));
+    AMPED_TRY(measure_mode(r, m));
   amped_trace_end();
+  r->is_measured = true;
   return AMPED_OK;
+}
+
+void amped_ruled_rows_tell(const amped_ruled_rows *r, double objective, amped_facts *facts) {
+  const int order = r->context->plan->order;
+  json_t *zeros = json_array();
+  amped_facts rows;
+  if (!r->is_measured) {
+    json_decref(zeros);
+    return;
+  }
+  amped_facts_begin(&rows, NULL);
+  for (int m = 0; m < order; m++) {
+    (void)json_array_append_new(zeros, json_real(r->zeros[m]));
+    amped_fact_words(&rows, "%s%.3g %%",
+                     m > 0 ? ", " : "zeros in the factors: ", 100.0 * r->zeros[m]);
+  }
+  amped_fact_json(&rows, "zeros", zeros);
+  amped_fact(&rows, "optimality", json_real(r->optimality),
+             "; conditions of an optimum hold to %.2e\n", r->optimality);
+  if (!isnan(objective))
+    amped_fact_words(&rows, "objective: %.9g\n", objective);
+  amped_fact_json(&rows, "objective", isfinite(objective) ? json_real(objective) : json_null());
+  amped_facts_take(facts, "rows", &rows);
 }

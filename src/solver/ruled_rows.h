@@ -9,6 +9,7 @@
 #ifndef AMPED_RULED_ROWS_H
 #define AMPED_RULED_ROWS_H
 
+#include "base/facts.h"
 #include "factor/context.h"
 #include "solver/row_rule.h"
 
@@ -41,18 +42,13 @@ amped_status amped_ruled_rows_finish(amped_ruled_rows *ruled, int mode, amped_st
 /* Returns the penalties of the current model. */
 double amped_ruled_rows_penalty(const amped_ruled_rows *ruled);
 
-/* Measures of the final model. */
-typedef struct amped_rows_end {
-  bool is_measured;
-  /* Largest ratio, over modes, of the length of the objective's gradient in the mode's rows to the
-   * length of MTTKRP's rows. Parts of the gradient that point out of the nonnegative range, or that
-   * a threshold holds, do not count. */
-  double optimality;
-  double zeros[AMPED_MAX_ORDER]; /* share of zeros among a factor's entries */
-} amped_rows_end;
-
-/* Collective, after the last sweep; the status is agreed. Measures the model by MTTKRPs of all
- * modes. */
-amped_status amped_ruled_rows_measure(amped_ruled_rows *ruled, amped_rows_end *out);
+/* Collective, after the last sweep; the status is agreed. Measure the model by MTTKRPs of all
+ * modes: the share of zeros in each factor, and its optimality. This is the largest ratio, over
+ * modes, of the length of the objective's gradient in the mode's rows to the length of MTTKRP's
+ * rows. Parts of the gradient that point out of the nonnegative range, or that a threshold holds,
+ * do not count. */
+amped_status amped_ruled_rows_measure(amped_ruled_rows *ruled);
+/* Add these measures, and the objective, if there is one (otherwise NaN). */
+void amped_ruled_rows_tell(const amped_ruled_rows *ruled, double objective, amped_facts *facts);
 
 #endif

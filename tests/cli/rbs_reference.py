@@ -257,7 +257,7 @@ def compare(name, init, lines, tolerance, seed, nonnegative):
     run, found = run_of(lines, seed)
     run["nonnegative"] = nonnegative
     worst = 0.0
-    epochs = [e for e in found if e["sampling"] is not None]
+    epochs = [e for e in found if e.get("sampling") is not None]
     run["epochs"] = len(epochs)
     for e, (factors, weights, fit, moved) in zip(epochs, epochs_of(x, factors, run)):
         worst = max(worst, abs(e["fit"] - fit), abs(e["sampling"]["moved"] - moved) / (1 + moved))

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/trace.h"
+#include "solver/outcome.h"
 #include "solver/unit_model.h"
 
 /* Numbers of a checkpoint; the weights of x' follow. */
@@ -291,12 +292,20 @@ bool amped_acceleration_is_undone(const amped_acceleration *a) {
 
 /* --- facts ----------------------------------------------------------------------------------- */
 
-void amped_acceleration_tell(const amped_acceleration *a, amped_sweep_step *step,
-                             amped_steps *steps) {
-  *step = (amped_sweep_step){.is_asked = true, .refused = a->refused, .beta = a->beta};
-  steps->accepted = (uint64_t)a->numbers[ACCEPTED];
-  steps->refused = (uint64_t)a->numbers[REFUSED];
-  steps->repeated = a->repeated;
+void amped_acceleration_tell_step(const amped_acceleration *a, amped_facts *facts) {
+  if (a->beta > 0.0)
+    amped_fact_words(facts, "  step %.2f%s", a->beta, a->refused ? " refused" : "");
+  amped_fact_json(facts, "beta", json_real(a->beta));
+  amped_fact_json(facts, "refused", json_boolean(a->refused));
+}
+
+void amped_acceleration_tell(const amped_acceleration *a, amped_facts *facts) {
+  amped_outcome_steps(facts, amped_accelerate_name(a->how), a->numbers[ACCEPTED],
+                      a->numbers[REFUSED]);
+}
+
+uint64_t amped_acceleration_repeated(const amped_acceleration *a) {
+  return a->repeated;
 }
 
 static amped_status change_places(void *self) {

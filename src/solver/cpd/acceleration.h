@@ -65,9 +65,12 @@ amped_status amped_acceleration_judge(amped_acceleration *a, double last, double
 /* True if judge refused the last sweep; the change of the metric then belongs to no sweep. */
 bool amped_acceleration_is_undone(const amped_acceleration *a);
 
-/* Set *step to the step of the current or last sweep, and *steps to the counts of all sweeps. */
-void amped_acceleration_tell(const amped_acceleration *a, amped_sweep_step *step,
-                             amped_steps *steps);
+/* Add the step of the last sweep, or the counts of all sweeps. */
+void amped_acceleration_tell_step(const amped_acceleration *a, amped_facts *facts);
+void amped_acceleration_tell(const amped_acceleration *a, amped_facts *facts);
+
+/* MTTKRPs that this run made again, because a step was refused. */
+uint64_t amped_acceleration_repeated(const amped_acceleration *a);
 
 /* Set the acceleration's part of a solver's state. */
 void amped_acceleration_view(amped_acceleration *a, amped_solver_state *state);

@@ -8,9 +8,11 @@
 #include "base/mem.h"
 #include "base/timer.h"
 #include "base/trace.h"
+#include "plan/dense_passes.h"
 #include "solver/fit.h"
 #include "solver/mode_update.h"
 #include "solver/normal_equations.h"
+#include "solver/outcome.h"
 #include "solver/ruled_rows.h"
 #include "solver/unit_model.h"
 
@@ -246,7 +248,7 @@ static amped_status take_step(als *a, uint64_t number, amped_mode_work *work,
 
 static amped_status judge_step(als *a, amped_sweep *s) {
   const amped_status status = amped_acceleration_judge(a->acceleration, last_value(a), &s->value);
-  amped_acceleration_tell(a->acceleration, &s->step, &a->result->steps);
+  amped_acceleration_tell_step(a->acceleration, &s->facts);
   return status;
 }
 
@@ -319,17 +321,49 @@ static amped_status begin(als *a, const amped_solver_state *start) {
 static amped_status finish(void *self, double *value) {
   als *a = self;
   AMPED_TRY(amped_fit_finish(&a->fit, value));
-  return a->ruled != NULL ? amped_ruled_rows_measure(a->ruled, &a->result->rows) : AMPED_OK;
+  return a->ruled != NULL ? amped_ruled_rows_measure(a->ruled) : AMPED_OK;
+}
+
+/* Add the passes over a dense tensor. Accelerated sweeps contract it anew. */
+static void tell_passes(const als *a, amped_facts *facts) {
+  const amped_solver_result *r = a->result;
+  const amped_plan *plan = a->context->plan;
+  const uint64_t order = (uint64_t)plan->order;
+  const uint64_t anew = amped_dense_count_passes(&plan->dense, plan->order, 0, order);
+  if (a->acceleration != NULL)
+    amped_outcome_passes(facts, r,
+                         (double)((r->sweeps - r->earlier) * anew +
+                                  amped_acceleration_repeated(a->acceleration) + r->residuals),
+                         "a_sweep", (double)anew);
+  else
+    amped_outcome_passes(facts, r,
+                         (double)(amped_dense_count_passes(&plan->dense, plan->order,
+                                                           r->earlier * order, r->sweeps * order) +
+                                  r->residuals),
+                         "a_sweep", amped_dense_passes(&plan->dense, plan->order));
+}
+
+static void tell(const void *self, amped_facts *facts) {
+  const als *a = self;
+  if (a->acceleration != NULL)
+    amped_acceleration_tell(a->acceleration, facts);
+  if (a->ruled != NULL)
+    amped_ruled_rows_tell(a->ruled, a->result->objective, facts);
+  if (a->context->worker->format->needs.cells)
+    tell_passes(a, facts);
 }
 
 const amped_solver amped_cpd_als_solver = {.metric = "fit",
+                                           .facts_name = "step",
                                            .higher_is_better = true,
                                            .has_grams = true,
                                            .sweep = sweep,
                                            .view = view,
-                                           .finish = finish};
+                                           .finish = finish,
+                                           .tell = tell};
 
 static const amped_solver accelerated = {.metric = "fit",
+                                         .facts_name = "step",
                                          .higher_is_better = true,
                                          .has_grams = true,
                                          .has_numbers = true,
@@ -337,7 +371,8 @@ static const amped_solver accelerated = {.metric = "fit",
                                          .sweep = sweep,
                                          .view = view,
                                          .stop = stop,
-                                         .finish = finish};
+                                         .finish = finish,
+                                         .tell = tell};
 
 const amped_solver *amped_cpd_solver_of(amped_accelerate how) {
   return how == AMPED_ACCELERATE_NONE ? &amped_cpd_als_solver : &accelerated;

@@ -12,6 +12,7 @@
 #include "solver/fit.h"
 #include "solver/mode_update.h"
 #include "solver/normal_equations.h"
+#include "solver/outcome.h"
 #include "solver/unit_model.h"
 
 /* Initial damping, and its bounds, relative to the largest diagonal entry of all V. */
@@ -53,6 +54,7 @@ typedef struct lm {
   double part;                       /* |X - M|^2 / |X|^2 at x */
   double largest;                    /* largest diagonal entry of all V; set with the gradient */
   double steepness;                  /* length of the gradient */
+  uint64_t passes;                   /* over a dense tensor, in this run */
   bool has_product;                  /* PRODUCT holds the MTTKRP of mode 0 */
   bool has_gradient;                 /* GRADIENT belongs to x */
   double *grams[AMPED_MAX_ORDER];    /* grams of unit columns */
@@ -181,7 +183,7 @@ static amped_status find_product(lm *a, double *inner) {
 static void count_passes(lm *a, uint64_t first, uint64_t end) {
   const amped_plan *plan = a->context->plan;
   if (a->context->worker->format->needs.cells)
-    a->result->passes += amped_dense_count_passes(&plan->dense, plan->order, first, end);
+    a->passes += amped_dense_count_passes(&plan->dense, plan->order, first, end);
 }
 
 /* Scale the start so that its residual is smallest. The status may be this rank's own. */
@@ -270,8 +272,7 @@ static amped_status find_gradient(lm *a) {
     find_mode_gradient(a, m, AMPED_ROWS_OUTPUT);
   }
   count_passes(a, 0, (uint64_t)plan->order);
-  a->result->passes -= a->context->worker->format->needs.cells ? 1 : 0; /* mode 0 was counted with
-                                                                           its product */
+  a->passes -= a->context->worker->format->needs.cells ? 1 : 0; /* mode 0 came with its product */
   a->has_product = false;
   a->has_gradient = true;
   AMPED_TRY(dot(a, GRADIENT, GRADIENT, &a->steepness));
@@ -488,8 +489,9 @@ static amped_status try_step(lm *a, amped_sweep *s, double *mttkrp) {
   AMPED_ALSO(a->own, amped_fit_find(&a->fit, s->number, (const double *const *)a->grams, inner,
                                     a->own, &part, &s->noise));
   amped_trace_end();
-  s->step.refused = !(part < a->part);
-  if (s->step.refused) {
+  const bool refused = !(part < a->part);
+  amped_fact(&s->facts, "refused", json_boolean(refused), "%s", refused ? ", refused" : "");
+  if (refused) {
     refuse(a);
     return a->own;
   }
@@ -507,26 +509,26 @@ static amped_status sweep(void *self, amped_sweep *s) {
   lm *a = self;
   const double began = amped_time();
   double at = began;
+  uint64_t iterations = 0;
   if (s->number > 1)
     keep_part(a, amped_solver_result_value(a->result));
   s->value = amped_fit_of_part(a->part);
   AMPED_TRY(amped_fit_check("the fit", a->part, "sweep", s->number));
-  s->step.is_asked = true;
   amped_trace_begin(AMPED_PHASE_MTTKRP, AMPED_NO_NUMBER);
   if (!a->has_gradient)
     AMPED_TRY(find_gradient(a));
   amped_trace_end();
   AMPED_TRY(amped_fit_check("the gradient", a->steepness, "sweep", s->number));
   s->times.mttkrp = amped_time() - at;
-  s->step.damping = a->numbers[DAMPING];
+  amped_fact(&s->facts, "mu", json_real(a->numbers[DAMPING]), "  mu %.1e", a->numbers[DAMPING]);
   at = amped_time();
   amped_trace_begin(AMPED_PHASE_SOLVE, AMPED_NO_NUMBER);
-  AMPED_TRY(solve(a, &s->step.iterations));
+  AMPED_TRY(solve(a, &iterations));
+  amped_fact(&s->facts, "iterations", json_integer((json_int_t)iterations),
+             ", %" PRIu64 " iterations", iterations);
   amped_trace_end();
   s->times.solve = amped_time() - at;
   AMPED_TRY(try_step(a, s, &s->times.mttkrp));
-  a->result->steps.accepted = (uint64_t)a->numbers[ACCEPTED];
-  a->result->steps.refused = (uint64_t)a->numbers[REFUSED];
   s->times.total = amped_time() - began;
   return AMPED_OK;
 }
@@ -555,14 +557,23 @@ static amped_status finish(void *self, double *value) {
   return amped_fit_finish(&((lm *)self)->fit, value);
 }
 
+static void tell(const void *self, amped_facts *facts) {
+  const lm *a = self;
+  amped_outcome_steps(facts, NULL, a->numbers[ACCEPTED], a->numbers[REFUSED]);
+  if (a->context->worker->format->needs.cells)
+    amped_outcome_passes(facts, a->result, (double)(a->passes + a->result->residuals), NULL, 0.0);
+}
+
 const amped_solver amped_cpd_lm_solver = {.metric = "fit",
+                                          .facts_name = "step",
                                           .higher_is_better = true,
                                           .has_grams = true,
                                           .has_numbers = true,
                                           .sweep = sweep,
                                           .view = view,
                                           .stop = stop,
-                                          .finish = finish};
+                                          .finish = finish,
+                                          .tell = tell};
 
 /* --- running ---------------------------------------------------------------------------------- */
 

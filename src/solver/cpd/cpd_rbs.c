@@ -10,10 +10,12 @@
 #include "base/timer.h"
 #include "base/trace.h"
 #include "mpi/allgather.h"
+#include "plan/dense_passes.h"
 #include "solver/cpd/cell_sample.h"
 #include "solver/cpd/cpd_als.h"
 #include "solver/fit.h"
 #include "solver/normal_equations.h"
+#include "solver/outcome.h"
 #include "solver/unit_model.h"
 #include "tensor/format.h"
 
@@ -456,9 +458,10 @@ static amped_status sweep(void *self, amped_sweep *s) {
   amped_status status = amped_cell_sample_fit(r->context, r->blocks, &r->cells, r->result->weights,
                                               r->own, &s->value, &s->noise);
   amped_trace_end();
-  s->sampling = (amped_sweep_sampling){.is_asked = true,
-                                       .lambda = amped_rbs_lambda(r->settings, epoch, steps - 1),
-                                       .change = r->numbers[CHANGE]};
+  const double lambda = amped_rbs_lambda(r->settings, epoch, steps - 1);
+  amped_fact(&s->facts, "moved", json_real(r->numbers[CHANGE]), "  rows move by %.1e",
+             r->numbers[CHANGE]);
+  amped_fact(&s->facts, "lambda", json_real(lambda), ", restricted by %.2g", lambda);
   s->times.total = amped_time() - began;
   AMPED_NEXT(status, amped_fit_check("the fit", s->value, "epoch", s->number));
   return status;
@@ -480,6 +483,7 @@ static const char *stop(const void *self) {
 }
 
 const amped_solver amped_cpd_rbs_solver = {.metric = "fit",
+                                           .facts_name = "sampling",
                                            .higher_is_better = true,
                                            .has_grams = true,
                                            .has_numbers = true,
@@ -707,6 +711,7 @@ static const char *never_stop(const void *self) {
 }
 
 static const amped_solver outside_solver = {.metric = "fit",
+                                            .facts_name = "sampling",
                                             .higher_is_better = true,
                                             .has_grams = true,
                                             .has_numbers = true,
@@ -724,6 +729,23 @@ static amped_status polish_outside(rbs *r) {
   AMPED_TRY(amped_iterate(r->context, &outside_solver, r, &own, r->result));
   r->result->stop_reason = reason;
   return AMPED_OK;
+}
+
+/* Add the passes over the cells in this run: parts for epochs, and whole ones. */
+static void tell_passes(const rbs *r, amped_facts *facts) {
+  const amped_plan *plan = r->context->plan;
+  const amped_solver_result *result = r->result;
+  const uint64_t order = (uint64_t)plan->order;
+  const uint64_t all = result->sweeps - r->settings->polish; /* epochs, with an earlier run's */
+  const uint64_t epochs = all > result->earlier ? all - result->earlier : 0;
+  const uint64_t first = all > result->earlier ? all : result->earlier; /* of the whole sweeps */
+  const uint64_t whole =
+      plan->dense.outside
+          ? (result->sweeps - first) * (order - 1)
+          : result->residuals + amped_dense_count_passes(&plan->dense, plan->order, first * order,
+                                                         result->sweeps * order);
+  const double share = amped_rbs_epoch_share(r->settings);
+  amped_outcome_passes(facts, result, (double)epochs * share + (double)whole, "an_epoch", share);
 }
 
 /* --- a run ------------------------------------------------------------------------------------ */
@@ -779,8 +801,10 @@ amped_status amped_cpd_rbs(const amped_context *context, const amped_cpd_options
     status = run_epochs(&r, &own);
   if (status == AMPED_OK && settings->polish > 0)
     status = r.reader != NULL ? polish_outside(&r) : polish(&r);
-  if (status == AMPED_OK)
+  if (status == AMPED_OK) {
     tell_reading(&r);
+    tell_passes(&r, &result->facts);
+  }
   release(&r);
   if (status != AMPED_OK)
     amped_solver_result_free(result);
