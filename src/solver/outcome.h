@@ -14,7 +14,7 @@ amped_outcome amped_outcome_of(const amped_solver_result *result, double tol);
 /* Add facts of a result. how: method of accelerated steps; NULL: the solver's own steps. */
 void amped_outcome_steps(amped_facts *facts, const char *how, double accepted, double refused);
 /* passes: over a dense tensor, in this run, without those for fits alone, which result->residuals
- * counts. rate: passes of a sweep or epoch, and its name; NULL: not told. */
+ * counts. rate: passes of a sweep or epoch, and its name; NULL: left out. */
 void amped_outcome_passes(amped_facts *facts, const amped_solver_result *result, double passes,
                           const char *name, double rate);
 
