@@ -738,7 +738,7 @@ static void tell_passes(const rbs *r, amped_facts *facts) {
   const uint64_t order = (uint64_t)plan->order;
   const uint64_t all = result->sweeps - r->settings->polish; /* epochs, with an earlier run's */
   const uint64_t epochs = all > result->earlier ? all - result->earlier : 0;
-  const uint64_t first = all > result->earlier ? all : result->earlier; /* of the whole sweeps */
+  const uint64_t first = all > result->earlier ? all : result->earlier; /* first whole sweep */
   const uint64_t whole =
       plan->dense.outside
           ? (result->sweeps - first) * (order - 1)
