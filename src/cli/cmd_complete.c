@@ -21,7 +21,7 @@
 #include "session/report.h"
 #include "session/stream_begin.h"
 #include "session/summary.h"
-#include "solver/checkpoint_file.h"
+#include "session/checkpoint_file.h"
 #include "solver/complete/complete_start.h"
 #include "solver/complete/learnt_entries.h"
 #include "solver/complete/row_counts.h"

@@ -12,7 +12,7 @@
 #include "formats/result_file.h"
 #include "session/stream_begin.h"
 #include "session/trace_file.h"
-#include "solver/checkpoint_file.h"
+#include "session/checkpoint_file.h"
 #include "text/io_format.h"
 
 /* Most results of one name that are kept in the folder of temporary files. */

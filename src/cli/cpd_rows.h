@@ -1,4 +1,4 @@
-/* CPD rows: checks and reports of cpd for a row rule (solver/row_rule.h). A plain rule has no
+/* CPD rows: checks and reports of cpd for a row rule (solver/cpd/row_rule.h). A plain rule has no
  * reports. */
 #ifndef AMPED_CPD_ROWS_H
 #define AMPED_CPD_ROWS_H

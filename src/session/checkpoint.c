@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "solver/checkpoint_file.h"
+#include "session/checkpoint_file.h"
 #include "tensor/format.h"
 #include "base/file_lock.h"
 #include "base/log.h"

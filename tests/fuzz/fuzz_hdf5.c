@@ -7,7 +7,7 @@
 #include <math.h>
 #include <sys/resource.h>
 
-#include "solver/checkpoint_file.h"
+#include "session/checkpoint_file.h"
 #include "tests/fuzz/fuzz_file.h"
 #include "base/log.h"
 #include "formats/dense_file.h"

@@ -13,7 +13,7 @@
 #include "solver/mode_update.h"
 #include "solver/normal_equations.h"
 #include "solver/outcome.h"
-#include "solver/ruled_rows.h"
+#include "solver/cpd/ruled_rows.h"
 #include "solver/unit_model.h"
 
 typedef struct als {

@@ -3,7 +3,7 @@
 #define AMPED_CPD_OPTIONS_H
 
 #include "base/option.h"
-#include "solver/row_rule.h"
+#include "solver/cpd/row_rule.h"
 
 /* How sweeps are accelerated: acceleration.h. */
 typedef enum amped_accelerate {

@@ -7,7 +7,7 @@
 #include "formats/completion_file.h"
 #include "formats/result_file.h"
 #include "formats/tensor_file.h"
-#include "solver/checkpoint_file.h"
+#include "session/checkpoint_file.h"
 #include "tests/lib/testing_hostile.h"
 
 #define COUNT 20

@@ -1,5 +1,5 @@
 /* Checkpoint file: writing, reading, comparing keys, and the choice of a generation. */
-#include "solver/checkpoint_file.h"
+#include "session/checkpoint_file.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "base/version.h"
 #include "hdf5/hdf5_probe.h"
-#include "solver/row_rule.h"
+#include "solver/cpd/row_rule.h"
 #include "tensor/format.h"
 #include "base/draft.h"
 #include "base/file.h"

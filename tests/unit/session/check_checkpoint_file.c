@@ -1,5 +1,5 @@
 /* Checkpoint files: the state of solvers with and without grams, under a metric of any name. */
-#include "solver/checkpoint_file.h"
+#include "session/checkpoint_file.h"
 #include "tests/lib/testing_hdf5.h"
 
 #define N 2

@@ -11,7 +11,7 @@
 
 #include "base/facts.h"
 #include "factor/context.h"
-#include "solver/row_rule.h"
+#include "solver/cpd/row_rule.h"
 
 typedef struct amped_ruled_rows amped_ruled_rows;
 

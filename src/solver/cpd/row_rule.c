@@ -1,5 +1,5 @@
 /* Row rule: texts for files and the user, and the lengths of a component's columns. */
-#include "solver/row_rule.h"
+#include "solver/cpd/row_rule.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* Ruled rows: penalties in V, row descent, and measures of the final model. */
-#include "solver/ruled_rows.h"
+#include "solver/cpd/ruled_rows.h"
 
 #include <cblas.h>
 #include <math.h>
