@@ -34,6 +34,60 @@ typedef struct als {
   double tol;
 } als;
 
+/* --- the loop --------------------------------------------------------------------------------- */
+
+static amped_status take_step(als *a, uint64_t number, amped_mode_work *work,
+                              amped_mode_times *times);
+static amped_status check_grams(als *a, int mode);
+static amped_status begin_mode(void *self, int mode);
+static amped_status make_rows(void *self, int mode, uint64_t first, uint64_t end);
+static amped_status finish_mode(void *self, int mode, bool arrived, amped_status status);
+static amped_sweep_mode since(const amped_mode_times *t, const amped_mode_times *before,
+                              double seconds);
+static amped_status find_fit(als *a, amped_sweep *s);
+static amped_status judge_step(als *a, amped_sweep *s);
+
+/* A sweep, function by function:
+ *   take_step      with --accelerate: go beyond the current model, with a test by mode 0's MTTKRP
+ *   amped_mode_update, for each mode; it computes MTTKRP and calls
+ *     begin_mode   V = Hadamard product of the other grams, and the matrices of the row update
+ *     make_rows    own rows, part by part, and their gram
+ *     finish_mode  the gram summed over ranks; columns to unit length, their lengths as weights
+ *   find_fit       the fit, from the last MTTKRP and the grams
+ *   judge_step     with --accelerate: go back if the fit fell
+ * Collective. A failure is agreed, or is this rank's own; the caller agrees after the sweep. */
+static amped_status sweep(void *self, amped_sweep *s) {
+  als *a = self;
+  const amped_plan *plan = a->context->plan;
+  const amped_mode_work work = amped_mttkrp_work(a->context);
+  amped_row_update update = {
+      .work = work, .begin = begin_mode, .rows = make_rows, .finish = finish_mode, .self = a};
+  amped_mode_times t = {0.0, 0.0, 0.0, 0.0, 0.0};
+  double began = amped_time();
+  if (a->acceleration != NULL)
+    AMPED_TRY(take_step(a, s->number, &update.work, &t));
+  for (int m = 0; m < plan->order; m++) {
+    const amped_mode_times before = t;
+    const double mode_began = amped_time();
+    AMPED_TRY(check_grams(a, m));
+    const amped_status status = amped_mode_update(a->context, m, a->own, &update, &t);
+    if (a->failed)
+      return status;
+    AMPED_NEXT(a->own, status);
+    s->modes[m] = since(&t, &before, amped_time() - mode_began);
+    update.work = work;
+  }
+  amped_trace_begin(AMPED_PHASE_FIT, (int64_t)s->number);
+  amped_status status = find_fit(a, s);
+  if (a->acceleration != NULL && status == AMPED_OK)
+    status = judge_step(a, s);
+  amped_trace_end();
+  s->times = (amped_sweep_times){t.mttkrp, t.copy, t.solve, t.exchange, amped_time() - began};
+  return status;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
 static amped_status allocate(als *a) {
   uint64_t n = (uint64_t)a->context->plan->ncomps;
   for (int m = 0; m < a->context->plan->order; m++)
@@ -50,6 +104,8 @@ static void release(als *a) {
   amped_row_matrices_free(&a->matrices);
   amped_free(a->scale);
 }
+
+/* --- parts of a sweep ------------------------------------------------------------------------- */
 
 /* Collective. Sum the gram of mode's factor, and <X, M>, over all ranks. Both then belong to the
  * mode that was updated last. status: this rank's own so far. The returned status is agreed. */
@@ -258,39 +314,6 @@ static const char *stop(const void *self) {
                  amped_solver_result_has_converged(a->result, a->tol)
              ? "tolerance"
              : NULL;
-}
-
-/* ---------------------------------------------------------------------------------------------- */
-
-/* Collective. A failure is agreed, or is this rank's own; the caller agrees after the sweep. */
-static amped_status sweep(void *self, amped_sweep *s) {
-  als *a = self;
-  const amped_plan *plan = a->context->plan;
-  const amped_mode_work work = amped_mttkrp_work(a->context);
-  amped_row_update update = {
-      .work = work, .begin = begin_mode, .rows = make_rows, .finish = finish_mode, .self = a};
-  amped_mode_times t = {0.0, 0.0, 0.0, 0.0, 0.0};
-  double began = amped_time();
-  if (a->acceleration != NULL)
-    AMPED_TRY(take_step(a, s->number, &update.work, &t));
-  for (int m = 0; m < plan->order; m++) {
-    const amped_mode_times before = t;
-    const double mode_began = amped_time();
-    AMPED_TRY(check_grams(a, m));
-    const amped_status status = amped_mode_update(a->context, m, a->own, &update, &t);
-    if (a->failed)
-      return status;
-    AMPED_NEXT(a->own, status);
-    s->modes[m] = since(&t, &before, amped_time() - mode_began);
-    update.work = work;
-  }
-  amped_trace_begin(AMPED_PHASE_FIT, (int64_t)s->number);
-  amped_status status = find_fit(a, s);
-  if (a->acceleration != NULL && status == AMPED_OK)
-    status = judge_step(a, s);
-  amped_trace_end();
-  s->times = (amped_sweep_times){t.mttkrp, t.copy, t.solve, t.exchange, amped_time() - began};
-  return status;
 }
 
 static void view(const void *self, amped_solver_state *state) {
