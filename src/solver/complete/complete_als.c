@@ -21,6 +21,42 @@ typedef struct als {
   amped_status own;        /* this rank's first failure on which the ranks have not agreed yet */
 } als;
 
+/* --- the loop --------------------------------------------------------------------------------- */
+
+static amped_status find_gram(als *a, int mode);
+static void find_base(als *a, int mode);
+static void make_rows(als *a, int mode, amped_mode_times *times);
+
+/* A sweep, function by function:
+ *   find_gram, find_base  with --implicit: sums of p p^T over all cells, from the other modes'
+ * grams make_rows             of each mode: amped_mode_update calls begin_rows, which assembles and
+ * solves the normal equations of own rows, reduce_rows for rows that several ranks share, and sends
+ * the new rows Collective; the status is agreed. */
+static amped_status sweep(void *self, const amped_row_fit *fit, const int *order,
+                          amped_complete_sums *sums, amped_mode_times *times) {
+  als *a = self;
+  const amped_plan *plan = a->context->plan;
+  double penalty = 0.0;
+  double unsure = 0.0;
+  a->fit = *fit;
+  for (int k = 1; k < plan->order && a->base != NULL; k++)
+    AMPED_TRY(find_gram(a, order[k]));
+  for (int k = 0; k < plan->order; k++) {
+    if (a->base != NULL && k > 0)
+      AMPED_TRY(find_gram(a, order[k - 1]));
+    if (a->base != NULL)
+      find_base(a, order[k]);
+    make_rows(a, order[k], times);
+    penalty += a->sums.penalty;
+    unsure += (double)a->sums.unsure;
+  }
+  double all[] = {a->sums.count, unsure, a->sums.squares, penalty};
+  AMPED_TRY(amped_comm_sum_agreed(a->context->comm, a->own, all, 4));
+  *sums = (amped_complete_sums){
+      .count = all[0], .unsure = (uint64_t)all[1], .squares = all[2], .objective = all[2] + all[3]};
+  return AMPED_OK;
+}
+
 static const amped_row_fit_ops *ops_of(const als *a) {
   return a->context->worker->format->row_fit;
 }
@@ -29,7 +65,7 @@ static int components(const amped_plan *plan, bool biased) {
   return plan->ncomps - (biased ? 1 : 0);
 }
 
-/* --- the work over nonzeros ------------------------------------------------------------------ */
+/* --- the work over nonzeros ------------------------------------------------------------------- */
 
 static amped_status begin_rows(void *self, int mode) {
   als *a = self;
@@ -72,7 +108,7 @@ static amped_status put_rows(void *self, int mode, uint64_t row, uint64_t count,
   return status;
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void require(const amped_comm *comm, const amped_worker *worker, const amped_plan *plan,
                     const amped_complete_options *options, bool biased, uint64_t *device_bytes,
@@ -140,7 +176,7 @@ static void find_base(als *a, int mode) {
   a->fit.base = a->base;
 }
 
-/* --- a sweep --------------------------------------------------------------------------------- */
+/* --- parts of a sweep ------------------------------------------------------------------------- */
 
 static void make_rows(als *a, int mode, amped_mode_times *times) {
   const amped_row_update rows = {
@@ -160,31 +196,6 @@ static amped_status update(void *self, const amped_row_fit *fit, int mode, amped
   make_rows(a, mode, times);
   *solve_sec = a->sums.solve_sec;
   return a->own;
-}
-
-static amped_status sweep(void *self, const amped_row_fit *fit, const int *order,
-                          amped_complete_sums *sums, amped_mode_times *times) {
-  als *a = self;
-  const amped_plan *plan = a->context->plan;
-  double penalty = 0.0;
-  double unsure = 0.0;
-  a->fit = *fit;
-  for (int k = 1; k < plan->order && a->base != NULL; k++)
-    AMPED_TRY(find_gram(a, order[k]));
-  for (int k = 0; k < plan->order; k++) {
-    if (a->base != NULL && k > 0)
-      AMPED_TRY(find_gram(a, order[k - 1]));
-    if (a->base != NULL)
-      find_base(a, order[k]);
-    make_rows(a, order[k], times);
-    penalty += a->sums.penalty;
-    unsure += (double)a->sums.unsure;
-  }
-  double all[] = {a->sums.count, unsure, a->sums.squares, penalty};
-  AMPED_TRY(amped_comm_sum_agreed(a->context->comm, a->own, all, 4));
-  *sums = (amped_complete_sums){
-      .count = all[0], .unsure = (uint64_t)all[1], .squares = all[2], .objective = all[2] + all[3]};
-  return AMPED_OK;
 }
 
 const amped_complete_method amped_complete_als = {.name = "als",

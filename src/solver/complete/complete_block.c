@@ -26,6 +26,50 @@ typedef struct blocks {
   amped_status own; /* this rank's first failure on which the ranks have not agreed yet */
 } blocks;
 
+/* --- the loop --------------------------------------------------------------------------------- */
+
+static amped_status begin_rows(void *self, int mode);
+static amped_status wait_rows(void *self, int mode, int part, amped_mttkrp_times *times);
+static amped_status reduce_rows(void *self, int mode);
+static void take(blocks *b, int first, int count, amped_mode_times *times);
+
+/* A sweep, function by function, for each block of columns:
+ *   take               residuals without the block's columns, which become the targets
+ *   amped_mode_update  of each mode: begin_rows solves for the block's entries of own rows,
+ *                      reduce_rows for rows that several ranks share, and sends the new entries
+ * Collective; the status is agreed. */
+static amped_status sweep(void *self, const amped_row_fit *fit, const int *order,
+                          amped_complete_sums *sums, amped_mode_times *times) {
+  blocks *b = self;
+  const amped_row_update update = {
+      .work = {.begin = begin_rows, .wait = wait_rows, .reduce = reduce_rows, .self = b},
+      .self = b};
+  double penalty = 0.0;
+  double unsure = 0.0;
+  if (b->als != NULL)
+    return amped_complete_als.sweep(b->als, fit, order, sums, times);
+  b->problem = fit;
+  b->solve_sec = 0.0;
+  for (int first = 0; first < b->components; first += b->width) {
+    const int left = b->components - first;
+    take(b, first, left < b->width ? left : b->width, times);
+    for (int k = 0; k < b->plan.order; k++) {
+      b->sums = (amped_row_fit_sums){.count = 0};
+      b->own = amped_mode_update(&b->columns, order[k], b->own, &update, times);
+      penalty += b->sums.penalty;
+      unsure += (double)b->sums.unsure;
+    }
+  }
+  take(b, 0, 0, times);
+  times->exchange -= b->solve_sec; /* mode_update counts all of reduce as exchange */
+  times->solve += b->solve_sec;
+  double all[] = {b->sums.count, unsure, b->sums.squares, penalty};
+  AMPED_TRY(amped_comm_sum_agreed(b->context->comm, b->own, all, 4));
+  *sums = (amped_complete_sums){
+      .count = all[0], .unsure = (uint64_t)all[1], .squares = all[2], .objective = all[2] + all[3]};
+  return AMPED_OK;
+}
+
 static const amped_block_fit_ops *ops_of(const blocks *b) {
   return b->context->worker->format->block_fit;
 }
@@ -41,7 +85,7 @@ static amped_plan columns_plan(const amped_plan *plan, int width) {
   return out;
 }
 
-/* --- the work over nonzeros ------------------------------------------------------------------ */
+/* --- the work over nonzeros ------------------------------------------------------------------- */
 
 static amped_status begin_rows(void *self, int mode) {
   blocks *b = self;
@@ -79,7 +123,7 @@ static amped_status put_rows(void *self, int mode, uint64_t row, uint64_t count,
   return ops_of(b)->put_equations(b->fit, mode, row, count, rows);
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void require(const amped_comm *comm, const amped_worker *worker, const amped_plan *plan,
                     const amped_complete_options *options, bool biased, uint64_t *device_bytes,
@@ -157,7 +201,7 @@ static amped_status create(const amped_context *context, const amped_complete_op
   return status;
 }
 
-/* --- a sweep --------------------------------------------------------------------------------- */
+/* --- parts of a sweep ------------------------------------------------------------------------- */
 
 /* Select columns first .. first + count as the current block. The last block may be narrower. */
 static void take(blocks *b, int first, int count, amped_mode_times *times) {
@@ -165,38 +209,6 @@ static void take(blocks *b, int first, int count, amped_mode_times *times) {
   AMPED_NEXT(b->own, ops_of(b)->take(b->fit, b->problem->biased, first, count));
   b->count = count;
   times->solve += amped_time() - began;
-}
-
-static amped_status sweep(void *self, const amped_row_fit *fit, const int *order,
-                          amped_complete_sums *sums, amped_mode_times *times) {
-  blocks *b = self;
-  const amped_row_update update = {
-      .work = {.begin = begin_rows, .wait = wait_rows, .reduce = reduce_rows, .self = b},
-      .self = b};
-  double penalty = 0.0;
-  double unsure = 0.0;
-  if (b->als != NULL)
-    return amped_complete_als.sweep(b->als, fit, order, sums, times);
-  b->problem = fit;
-  b->solve_sec = 0.0;
-  for (int first = 0; first < b->components; first += b->width) {
-    const int left = b->components - first;
-    take(b, first, left < b->width ? left : b->width, times);
-    for (int k = 0; k < b->plan.order; k++) {
-      b->sums = (amped_row_fit_sums){.count = 0};
-      b->own = amped_mode_update(&b->columns, order[k], b->own, &update, times);
-      penalty += b->sums.penalty;
-      unsure += (double)b->sums.unsure;
-    }
-  }
-  take(b, 0, 0, times);
-  times->exchange -= b->solve_sec; /* mode_update counts all of reduce as exchange */
-  times->solve += b->solve_sec;
-  double all[] = {b->sums.count, unsure, b->sums.squares, penalty};
-  AMPED_TRY(amped_comm_sum_agreed(b->context->comm, b->own, all, 4));
-  *sums = (amped_complete_sums){
-      .count = all[0], .unsure = (uint64_t)all[1], .squares = all[2], .objective = all[2] + all[3]};
-  return AMPED_OK;
 }
 
 const amped_complete_method amped_complete_block = {

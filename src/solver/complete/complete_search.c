@@ -81,7 +81,7 @@ void amped_complete_best_free(amped_complete_best *b) {
   memset(b, 0, sizeof *b);
 }
 
-/* --- one sweep ------------------------------------------------------------------------------- */
+/* --- one sweep -------------------------------------------------------------------------------- */
 
 /* Order of the modes in this sweep: a random permutation by the run's seed, or 0, 1, 2 and so
  * on. */
@@ -206,7 +206,7 @@ static void count_stale(search *s) {
   s->stale = fell || waits ? 0 : s->stale + 1;
 }
 
-/* --- the state as numbers -------------------------------------------------------------------- */
+/* --- the state as numbers --------------------------------------------------------------------- */
 
 /* Serialiser of the search's state: writes or reads numbers one by one. The same calls in the same
  * order do both. */
@@ -403,7 +403,7 @@ static amped_status take_numbers(search *s) {
   return AMPED_OK;
 }
 
-/* --- one sweep, as a step of the loop -------------------------------------------------------- */
+/* --- one sweep, as a step of the loop --------------------------------------------------------- */
 
 static amped_status sweep(void *self, amped_sweep *out) {
   search *s = self;
@@ -472,7 +472,7 @@ const amped_solver *amped_complete_solver_of(const amped_complete_problem *probl
   return problem->validate_ranks != NULL ? &by_ranks : &by_error;
 }
 
-/* --- runs ------------------------------------------------------------------------------------ */
+/* --- runs ------------------------------------------------------------------------------------- */
 
 /* Copy the run's errors, if the best sweep belongs to this run. */
 static amped_status keep_errors(search *s, const char *reason) {

@@ -29,6 +29,49 @@ typedef struct sgd {
                                factors, and the penalty reg in them */
 } sgd;
 
+/* --- the loop --------------------------------------------------------------------------------- */
+
+static const amped_row_step_ops *ops_of(const sgd *g);
+static amped_tensor_part *tensor_of(const sgd *g);
+static void set_reg(double *n, double reg);
+static double objective_of(const double *n);
+static amped_status pass(sgd *g, double step, const int *order, double *now,
+                         amped_mode_times *times);
+static amped_status undo(sgd *g, amped_mode_times *times);
+
+/* A sweep is an epoch, function by function:
+ *   set_reg  the epoch's penalty.
+ *   keep     a copy of own rows.
+ *   pass     steps along the gradients of all entries, mode by mode, and the objective after them.
+ *   undo     back to the copy, if the objective rose; the next steps are then shorter.
+ * Collective; the status is agreed. */
+static amped_status sweep(void *self, const amped_row_fit *fit, const int *order,
+                          amped_complete_sums *sums, amped_mode_times *times) {
+  sgd *g = self;
+  double now[NUMBERS] = {0.0};
+  const double step = g->numbers[STEP];
+  const double began = amped_time();
+  g->fit = fit;
+  set_reg(g->numbers, fit->reg);
+  AMPED_NEXT(g->own, ops_of(g)->keep(tensor_of(g)));
+  times->solve += amped_time() - began;
+  AMPED_TRY(pass(g, step, order, now, times));
+  const bool falls = objective_of(now) <= objective_of(g->numbers);
+  if (falls)
+    for (int i = COUNT; i < NUMBERS; i++)
+      g->numbers[i] = now[i];
+  else
+    AMPED_TRY(undo(g, times));
+  g->numbers[STEP] = step * (falls ? AMPED_SGD_LONGER : AMPED_SGD_SHORTER);
+  g->numbers[EPOCH]++;
+  *sums = (amped_complete_sums){.count = g->numbers[COUNT],
+                                .squares = g->numbers[SQUARES],
+                                .objective = objective_of(g->numbers),
+                                .step = step,
+                                .undone = !falls};
+  return AMPED_OK;
+}
+
 static const amped_row_step_ops *ops_of(const sgd *g) {
   return g->context->worker->format->row_steps;
 }
@@ -37,7 +80,7 @@ static amped_tensor_part *tensor_of(const sgd *g) {
   return g->context->worker->tensor;
 }
 
-/* --- the work over nonzeros ------------------------------------------------------------------ */
+/* --- the work over nonzeros ------------------------------------------------------------------- */
 
 static amped_status begin_rows(void *self, int mode) {
   sgd *g = self;
@@ -73,7 +116,7 @@ static amped_status put_rows(void *self, int mode, uint64_t row, uint64_t count,
   return ops_of(g)->put_rows(tensor_of(g), mode, row, count, rows);
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static amped_status check(const amped_worker *worker) {
   if (worker->format->row_steps == NULL)
@@ -135,7 +178,7 @@ static double *numbers(void *self) {
   return ((sgd *)self)->numbers;
 }
 
-/* --- numbers of nonzeros per row ------------------------------------------------------------- */
+/* --- numbers of nonzeros per row -------------------------------------------------------------- */
 
 /* Get this rank's counts of shared rows first .. first + count; or, if `put`, set the sums over
  * all ranks. Rows are numbered through all split iDps. */
@@ -175,7 +218,7 @@ static void share_counts(sgd *g, int mode) {
   }
 }
 
-/* --- an epoch --------------------------------------------------------------------------------*/
+/* --- parts of an epoch ------------------------------------------------------------------------ */
 
 /* Collective; the status is agreed. A pass over all modes. now: sums over the factors after the
  * pass. */
@@ -248,33 +291,6 @@ static amped_status undo(sgd *g, amped_mode_times *times) {
     AMPED_ALSO(g->own, amped_exchange_rows(g->context->exchange, m));
   times->exchange += amped_time() - began;
   return amped_comm_agree(g->context->comm, g->own);
-}
-
-static amped_status sweep(void *self, const amped_row_fit *fit, const int *order,
-                          amped_complete_sums *sums, amped_mode_times *times) {
-  sgd *g = self;
-  double now[NUMBERS] = {0.0};
-  const double step = g->numbers[STEP];
-  const double began = amped_time();
-  g->fit = fit;
-  set_reg(g->numbers, fit->reg);
-  AMPED_NEXT(g->own, ops_of(g)->keep(tensor_of(g)));
-  times->solve += amped_time() - began;
-  AMPED_TRY(pass(g, step, order, now, times));
-  const bool falls = objective_of(now) <= objective_of(g->numbers);
-  if (falls)
-    for (int i = COUNT; i < NUMBERS; i++)
-      g->numbers[i] = now[i];
-  else
-    AMPED_TRY(undo(g, times));
-  g->numbers[STEP] = step * (falls ? AMPED_SGD_LONGER : AMPED_SGD_SHORTER);
-  g->numbers[EPOCH]++;
-  *sums = (amped_complete_sums){.count = g->numbers[COUNT],
-                                .squares = g->numbers[SQUARES],
-                                .objective = objective_of(g->numbers),
-                                .step = step,
-                                .undone = !falls};
-  return AMPED_OK;
 }
 
 const amped_complete_method amped_complete_sgd = {.name = "sgd",

@@ -75,7 +75,7 @@ amped_status amped_entry_set_finish(const amped_context *context, amped_entry_se
   return amped_comm_agree(context->comm, status);
 }
 
-/* --- errors ---------------------------------------------------------------------------------- */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 /* Traversal of a chunk of entries. */
 typedef struct walk {

@@ -58,7 +58,7 @@ uint64_t amped_rank_set_count(const amped_rank_set *s) {
   return s->count;
 }
 
-/* --- entries --------------------------------------------------------------------------------- */
+/* --- entries ---------------------------------------------------------------------------------- */
 
 /* Find the file indices of mode's positions. The caller frees *out. */
 static amped_status find_indices(const amped_plan *plan, int mode, uint64_t **out) {
@@ -207,7 +207,7 @@ static amped_status sort_entries(amped_rank_set *s) {
   return status;
 }
 
-/* --- pairs that were trained ----------------------------------------------------------------- */
+/* --- pairs that were trained ------------------------------------------------------------------ */
 
 /* Entries, ordered by a hash of their positions in the other modes. */
 typedef struct key_table {

@@ -53,7 +53,7 @@ const char *amped_accelerate_name(amped_accelerate how) {
                                             : NULL;
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 void amped_acceleration_require(const amped_worker *worker, const amped_plan *plan,
                                 uint64_t *device_bytes, uint64_t *host_bytes) {
@@ -95,7 +95,7 @@ static amped_status allocate(amped_acceleration *a) {
   return ops_of(a)->create(a->context->worker->device, a->context->worker->factors, plan, &a->past);
 }
 
-/* --- steps ----------------------------------------------------------------------------------- */
+/* --- steps ------------------------------------------------------------------------------------ */
 
 /* Set mode's factor to y: column r becomes a->now[r] * current + a->then[r] * previous. */
 static amped_status extrapolate(amped_acceleration *a, int mode) {
@@ -240,7 +240,7 @@ amped_status amped_acceleration_propose(amped_acceleration *a, uint64_t sweep) {
   return AMPED_OK;
 }
 
-/* --- acceptance ------------------------------------------------------------------------------ */
+/* --- acceptance ------------------------------------------------------------------------------- */
 
 bool amped_acceleration_is_tested(const amped_acceleration *a) {
   return a->how == AMPED_ACCELERATE_LINESEARCH && a->beta > 0.0;
@@ -290,7 +290,7 @@ bool amped_acceleration_is_undone(const amped_acceleration *a) {
   return a->numbers[LAST_REFUSED] > 0.0;
 }
 
-/* --- facts ----------------------------------------------------------------------------------- */
+/* --- facts ------------------------------------------------------------------------------------ */
 
 void amped_acceleration_tell_step(const amped_acceleration *a, amped_facts *facts) {
   if (a->beta > 0.0)
@@ -319,7 +319,7 @@ void amped_acceleration_view(amped_acceleration *a, amped_solver_state *state) {
   state->change_places_of = a;
 }
 
-/* --- beginning ------------------------------------------------------------------------------- */
+/* --- beginning -------------------------------------------------------------------------------- */
 
 /* Collective. Move x' of a checkpoint to the previous factors. The status is this rank's own. */
 static amped_status resume(amped_acceleration *a, const amped_solver_state *start,

@@ -67,6 +67,47 @@ typedef struct lm {
   double *kept_weights, *kept_grams; /* values at x, while a step is tried */
 } lm;
 
+/* --- the loop --------------------------------------------------------------------------------- */
+
+static amped_status find_gradient(lm *a);
+static amped_status solve(lm *a, uint64_t *iterations);
+static amped_status try_step(lm *a, amped_sweep *s, double *mttkrp);
+static void keep_part(lm *a, double value);
+
+/* A sweep, function by function:
+ *   keep_part      the residual at x, from the recorded fit
+ *   find_gradient  MTTKRPs of all modes, unless x has not changed
+ *   solve          (H + mu I) STEP = -GRADIENT by conjugate gradients, H the Gauss-Newton matrix
+ *   try_step       x + STEP, if it fits better, with a smaller mu; else x, with a larger one
+ * Collective. The status is this rank's own. */
+static amped_status sweep(void *self, amped_sweep *s) {
+  lm *a = self;
+  const double began = amped_time();
+  double at = began;
+  uint64_t iterations = 0;
+  if (s->number > 1)
+    keep_part(a, amped_solver_result_value(a->result));
+  s->value = amped_fit_of_part(a->part);
+  AMPED_TRY(amped_fit_check("the fit", a->part, "sweep", s->number));
+  amped_trace_begin(AMPED_PHASE_MTTKRP, AMPED_NO_NUMBER);
+  if (!a->has_gradient)
+    AMPED_TRY(find_gradient(a));
+  amped_trace_end();
+  AMPED_TRY(amped_fit_check("the gradient", a->steepness, "sweep", s->number));
+  s->times.mttkrp = amped_time() - at;
+  amped_fact(&s->facts, "mu", json_real(a->numbers[DAMPING]), "  mu %.1e", a->numbers[DAMPING]);
+  at = amped_time();
+  amped_trace_begin(AMPED_PHASE_SOLVE, AMPED_NO_NUMBER);
+  AMPED_TRY(solve(a, &iterations));
+  amped_fact(&s->facts, "iterations", json_integer((json_int_t)iterations),
+             ", %" PRIu64 " iterations", iterations);
+  amped_trace_end();
+  s->times.solve = amped_time() - at;
+  AMPED_TRY(try_step(a, s, &s->times.mttkrp));
+  s->times.total = amped_time() - began;
+  return AMPED_OK;
+}
+
 static const char what[] = "a Levenberg-Marquardt step";
 
 static const amped_row_vector_ops *vector_ops(const lm *a) {
@@ -409,7 +450,7 @@ static amped_status foretell(lm *a, double *fall) {
   return AMPED_OK;
 }
 
-/* --- a sweep ---------------------------------------------------------------------------------- */
+/* --- parts of a sweep ------------------------------------------------------------------------- */
 
 /* Combine current and previous factors, in all modes and columns, with the coefficients now and
  * then (factor_past.h). */
@@ -503,34 +544,6 @@ static amped_status try_step(lm *a, amped_sweep *s, double *mttkrp) {
 /* Compute the residual at x from the recorded metric, as a resumed run does. */
 static void keep_part(lm *a, double value) {
   a->part = (1.0 - value) * (1.0 - value);
-}
-
-static amped_status sweep(void *self, amped_sweep *s) {
-  lm *a = self;
-  const double began = amped_time();
-  double at = began;
-  uint64_t iterations = 0;
-  if (s->number > 1)
-    keep_part(a, amped_solver_result_value(a->result));
-  s->value = amped_fit_of_part(a->part);
-  AMPED_TRY(amped_fit_check("the fit", a->part, "sweep", s->number));
-  amped_trace_begin(AMPED_PHASE_MTTKRP, AMPED_NO_NUMBER);
-  if (!a->has_gradient)
-    AMPED_TRY(find_gradient(a));
-  amped_trace_end();
-  AMPED_TRY(amped_fit_check("the gradient", a->steepness, "sweep", s->number));
-  s->times.mttkrp = amped_time() - at;
-  amped_fact(&s->facts, "mu", json_real(a->numbers[DAMPING]), "  mu %.1e", a->numbers[DAMPING]);
-  at = amped_time();
-  amped_trace_begin(AMPED_PHASE_SOLVE, AMPED_NO_NUMBER);
-  AMPED_TRY(solve(a, &iterations));
-  amped_fact(&s->facts, "iterations", json_integer((json_int_t)iterations),
-             ", %" PRIu64 " iterations", iterations);
-  amped_trace_end();
-  s->times.solve = amped_time() - at;
-  AMPED_TRY(try_step(a, s, &s->times.mttkrp));
-  s->times.total = amped_time() - began;
-  return AMPED_OK;
 }
 
 static const char *stop(const void *self) {

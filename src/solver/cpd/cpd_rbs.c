@@ -67,6 +67,50 @@ typedef struct rbs {
   amped_status own; /* this rank's first failure on which the ranks have not agreed yet */
 } rbs;
 
+/* --- the loop --------------------------------------------------------------------------------- */
+
+static void make_even(rbs *r);
+static amped_status run_step(rbs *r, uint64_t epoch, uint64_t step, amped_sweep_times *times);
+static amped_status make_unit(rbs *r);
+static amped_status find_change(rbs *r);
+
+/* A sweep is an epoch, function by function:
+ *   amped_rbs_sample_draw  the epoch's random blocks or groups of slices
+ *   make_even              the weights go into the factors
+ *   run_step, for each     read its cells, update the rows of its indices in all modes
+ *   make_unit              columns to unit length, their lengths as weights
+ *   find_change            how far rows moved: the stop rule
+ *   amped_cell_sample_fit  the fit of random cells
+ * Collective. A failure is agreed. */
+static amped_status sweep(void *self, amped_sweep *s) {
+  rbs *r = self;
+  const uint64_t epoch = s->number - 1;
+  const uint64_t steps = amped_rbs_sample_steps(&r->settings->shape);
+  const double began = amped_time();
+  amped_rbs_sample_draw(&r->sample, r->seed, epoch);
+  make_even(r);
+  for (uint64_t step = 0; step < steps; step++)
+    AMPED_TRY(run_step(r, epoch, step, &s->times));
+  AMPED_TRY(make_unit(r));
+  AMPED_TRY(find_change(r));
+  r->restricted = epoch >= r->settings->search;
+  if (r->reader != NULL && epoch == 0) {
+    AMPED_TRY(amped_cell_sample_end(r->context, &r->cells));
+    amped_cell_sample_gather(r->context, &r->cells, r->numbers + NUMBERS);
+  }
+  amped_trace_begin(AMPED_PHASE_FIT, (int64_t)s->number);
+  amped_status status = amped_cell_sample_fit(r->context, r->blocks, &r->cells, r->result->weights,
+                                              r->own, &s->value, &s->noise);
+  amped_trace_end();
+  const double lambda = amped_rbs_lambda(r->settings, epoch, steps - 1);
+  amped_fact(&s->facts, "moved", json_real(r->numbers[CHANGE]), "  rows move by %.1e",
+             r->numbers[CHANGE]);
+  amped_fact(&s->facts, "lambda", json_real(lambda), ", restricted by %.2g", lambda);
+  s->times.total = amped_time() - began;
+  AMPED_NEXT(status, amped_fit_check("the fit", s->value, "epoch", s->number));
+  return status;
+}
+
 /* --- life ------------------------------------------------------------------------------------- */
 
 bool amped_cpd_rbs_is_possible(const amped_worker *worker) {
@@ -417,7 +461,7 @@ static amped_status run_step(rbs *r, uint64_t epoch, uint64_t step, amped_sweep_
   return AMPED_OK;
 }
 
-/* --- an epoch --------------------------------------------------------------------------------- */
+/* --- parts of an epoch ------------------------------------------------------------------------ */
 
 /* Find the change of an epoch, from the moves of its steps. */
 static amped_status find_change(rbs *r) {
@@ -436,35 +480,6 @@ static amped_status find_change(rbs *r) {
   r->numbers[CHANGE] = change;
   memset(r->moved, 0, sizeof r->moved);
   return AMPED_OK;
-}
-
-static amped_status sweep(void *self, amped_sweep *s) {
-  rbs *r = self;
-  const uint64_t epoch = s->number - 1;
-  const uint64_t steps = amped_rbs_sample_steps(&r->settings->shape);
-  const double began = amped_time();
-  amped_rbs_sample_draw(&r->sample, r->seed, epoch);
-  make_even(r);
-  for (uint64_t step = 0; step < steps; step++)
-    AMPED_TRY(run_step(r, epoch, step, &s->times));
-  AMPED_TRY(make_unit(r));
-  AMPED_TRY(find_change(r));
-  r->restricted = epoch >= r->settings->search;
-  if (r->reader != NULL && epoch == 0) {
-    AMPED_TRY(amped_cell_sample_end(r->context, &r->cells));
-    amped_cell_sample_gather(r->context, &r->cells, r->numbers + NUMBERS);
-  }
-  amped_trace_begin(AMPED_PHASE_FIT, (int64_t)s->number);
-  amped_status status = amped_cell_sample_fit(r->context, r->blocks, &r->cells, r->result->weights,
-                                              r->own, &s->value, &s->noise);
-  amped_trace_end();
-  const double lambda = amped_rbs_lambda(r->settings, epoch, steps - 1);
-  amped_fact(&s->facts, "moved", json_real(r->numbers[CHANGE]), "  rows move by %.1e",
-             r->numbers[CHANGE]);
-  amped_fact(&s->facts, "lambda", json_real(lambda), ", restricted by %.2g", lambda);
-  s->times.total = amped_time() - began;
-  AMPED_NEXT(status, amped_fit_check("the fit", s->value, "epoch", s->number));
-  return status;
 }
 
 static void view(const void *self, amped_solver_state *state) {

@@ -38,11 +38,41 @@ typedef struct work {
   amped_learnt *out;
 } work;
 
+/* --- a batch ---------------------------------------------------------------------------------- */
+
+static amped_status load(work *w, int growing);
+static amped_status find_errors(const work *w, bool held, amped_errors *out);
+static amped_status fit(work *w);
+static amped_status find_change(const work *w);
+
+/* A batch, function by function:
+ *   load         its entries go to their owners; rows for new indices; the batch's tensor.
+ *   find_errors  errors of the model that has not seen the batch.
+ *   fit          sweeps over the rows that the batch touches.
+ *   find_errors  errors after them, also at the entries that are held out.
+ *   find_change  the rows that the state must store.
+ * Collective; the status is agreed. */
+static amped_status learn(work *w, int growing) {
+  const amped_stream *s = w->s;
+  AMPED_TRY(load(w, growing));
+  AMPED_TRY(find_errors(w, false, &w->out->before));
+  if (w->out->learnt > 0)
+    AMPED_TRY(fit(w));
+  AMPED_TRY(find_errors(w, false, &w->out->after));
+  AMPED_TRY(find_errors(w, true, &w->out->held_after));
+  const double learnt = amped_time();
+  amped_trace_begin(AMPED_PHASE_ROWS, AMPED_NO_NUMBER);
+  const amped_status status = amped_comm_agree(s->comm, find_change(w));
+  amped_trace_end();
+  w->out->times.end = amped_time() - learnt;
+  return status;
+}
+
 static bool is_published(const work *w) {
   return w->s->head->history == AMPED_HISTORY_PUBLISHED;
 }
 
-/* --- entries --------------------------------------------------------------------------------- */
+/* --- entries ---------------------------------------------------------------------------------- */
 
 static void copy_entry(const amped_sptensor *from, uint64_t k, amped_sptensor *to, uint64_t at) {
   for (int m = 0; m < from->order; m++)
@@ -177,7 +207,7 @@ static amped_status take_entries(work *w, int growing) {
   return AMPED_OK;
 }
 
-/* --- new rows -------------------------------------------------------------------------------- */
+/* --- new rows --------------------------------------------------------------------------------- */
 
 /* Set a row, of the rows' type, to its mode's prior; a bias becomes 0. */
 static void set_prior(const work *w, int mode, void *to) {
@@ -274,7 +304,7 @@ static amped_status start_rows(work *w) {
   return status;
 }
 
-/* --- changed rows ---------------------------------------------------------------------------- */
+/* --- changed rows ----------------------------------------------------------------------------- */
 
 static bool is_own(const amped_stream_rows *rows, uint64_t row) {
   return rows->nranks == 1 || amped_stream_owner(row, rows->nranks) == rows->rank;
@@ -326,7 +356,8 @@ static amped_status find_change(const work *w) {
   return AMPED_OK;
 }
 
-/* --- a batch --------------------------------------------------------------------------------- */
+/* --- parts of a batch --------------------------------------------------------------------------  */
+ */
 
 /* Collective; the status is agreed. Errors at all entries; held: only at held-out entries. */
 static amped_status find_errors(const work *w, bool held, amped_errors *out) {
@@ -410,23 +441,6 @@ static amped_status load(work *w, int growing) {
   w->out->times.start = amped_time() - loaded;
   w->out->load_sec = amped_time() - began;
   return AMPED_OK;
-}
-
-/* Collective; the status is agreed. */
-static amped_status learn(work *w, int growing) {
-  const amped_stream *s = w->s;
-  AMPED_TRY(load(w, growing));
-  AMPED_TRY(find_errors(w, false, &w->out->before));
-  if (w->out->learnt > 0)
-    AMPED_TRY(fit(w));
-  AMPED_TRY(find_errors(w, false, &w->out->after));
-  AMPED_TRY(find_errors(w, true, &w->out->held_after));
-  const double learnt = amped_time();
-  amped_trace_begin(AMPED_PHASE_ROWS, AMPED_NO_NUMBER);
-  const amped_status status = amped_comm_agree(s->comm, find_change(w));
-  amped_trace_end();
-  w->out->times.end = amped_time() - learnt;
-  return status;
 }
 
 amped_status amped_stream_learn(const amped_stream *stream, amped_input *batch, int growing,

@@ -131,7 +131,7 @@ static amped_status number_rows(amped_stream_batch *b, const char *name,
   return status;
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 /* Map of the values in memory: they are stored as the model uses them, with mean 0 and scale 1. */
 static amped_value_map map_of(const amped_state_head *head) {

@@ -34,7 +34,7 @@ bool amped_stream_entry_is_held(const amped_state_head *head, const amped_stream
   return amped_held_out(list->order, keys, head->split_seed, below(head));
 }
 
-/* --- distribution ---------------------------------------------------------------------------- */
+/* --- distribution ----------------------------------------------------------------------------- */
 
 uint64_t amped_stream_share(uint64_t count, int rank, int nranks) {
   const uint64_t n = (uint64_t)nranks;
@@ -137,7 +137,7 @@ amped_status amped_stream_entries_hold(const amped_comm *comm, const amped_state
   return AMPED_OK;
 }
 
-/* --- errors ---------------------------------------------------------------------------------- */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 amped_status amped_stream_entries_enter(const amped_comm *comm, const amped_stream_rows *rows,
                                         const amped_sptensor *mine, const bool *held) {

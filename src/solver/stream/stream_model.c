@@ -87,7 +87,7 @@ void amped_stream_model_destroy(amped_stream_model *s) {
   amped_free(s);
 }
 
-/* --- history of a mode's rows ---------------------------------------------------------------- */
+/* --- history of a mode's rows ----------------------------------------------------------------- */
 
 /* Element (i, c) of E[e e^T] in a mode (NOW), or of E[e ~e^T] (CROSS). */
 static double mean_of(const amped_stream_model *s, int kind, int mode, uint64_t i, uint64_t c) {
