@@ -28,10 +28,10 @@ static void find_base(als *a, int mode);
 static void make_rows(als *a, int mode, amped_mode_times *times);
 
 /* A sweep, function by function:
- *   find_gram, find_base  with --implicit: sums of p p^T over all cells, from the other modes'
- * grams make_rows             of each mode: amped_mode_update calls begin_rows, which assembles and
- * solves the normal equations of own rows, reduce_rows for rows that several ranks share, and sends
- * the new rows Collective; the status is agreed. */
+ *   find_gram, find_base  with --implicit: the sum of p p^T over all cells, from grams.
+ *   make_rows             the rows of each mode. amped_mode_update calls begin_rows, which
+ * assembles and solves normal equations, and reduce_rows, which adds up the equations of rows that
+ * several ranks share. Then it sends the new rows. Collective; the status is agreed. */
 static amped_status sweep(void *self, const amped_row_fit *fit, const int *order,
                           amped_complete_sums *sums, amped_mode_times *times) {
   als *a = self;

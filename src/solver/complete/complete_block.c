@@ -34,9 +34,9 @@ static amped_status reduce_rows(void *self, int mode);
 static void take(blocks *b, int first, int count, amped_mode_times *times);
 
 /* A sweep, function by function, for each block of columns:
- *   take               residuals without the block's columns, which become the targets
+ *   take               residuals without the block's columns, which become the targets.
  *   amped_mode_update  of each mode: begin_rows solves for the block's entries of own rows,
- *                      reduce_rows for rows that several ranks share, and sends the new entries
+ *                      reduce_rows for rows that several ranks share, and sends the new entries.
  * Collective; the status is agreed. */
 static amped_status sweep(void *self, const amped_row_fit *fit, const int *order,
                           amped_complete_sums *sums, amped_mode_times *times) {

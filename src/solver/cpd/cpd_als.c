@@ -48,13 +48,13 @@ static amped_status find_fit(als *a, amped_sweep *s);
 static amped_status judge_step(als *a, amped_sweep *s);
 
 /* A sweep, function by function:
- *   take_step      with --accelerate: go beyond the current model, with a test by mode 0's MTTKRP
- *   amped_mode_update, for each mode; it computes MTTKRP and calls
- *     begin_mode   V = Hadamard product of the other grams, and the matrices of the row update
- *     make_rows    own rows, part by part, and their gram
- *     finish_mode  the gram summed over ranks; columns to unit length, their lengths as weights
- *   find_fit       the fit, from the last MTTKRP and the grams
- *   judge_step     with --accelerate: go back if the fit fell
+ *   take_step      with --accelerate: go beyond the current model, with a test by mode 0's MTTKRP.
+ *   amped_mode_update, for each mode; it computes MTTKRP and calls:
+ *     begin_mode   V = Hadamard product of the other grams, and the matrices of the row update.
+ *     make_rows    own rows, part by part, and their gram.
+ *     finish_mode  the gram summed over ranks; columns to unit length, their lengths as weights.
+ *   find_fit       the fit, from the last MTTKRP and the grams.
+ *   judge_step     with --accelerate: go back if the fit fell.
  * Collective. A failure is agreed, or is this rank's own; the caller agrees after the sweep. */
 static amped_status sweep(void *self, amped_sweep *s) {
   als *a = self;

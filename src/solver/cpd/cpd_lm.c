@@ -75,10 +75,10 @@ static amped_status try_step(lm *a, amped_sweep *s, double *mttkrp);
 static void keep_part(lm *a, double value);
 
 /* A sweep, function by function:
- *   keep_part      the residual at x, from the recorded fit
- *   find_gradient  MTTKRPs of all modes, unless x has not changed
- *   solve          (H + mu I) STEP = -GRADIENT by conjugate gradients, H the Gauss-Newton matrix
- *   try_step       x + STEP, if it fits better, with a smaller mu; else x, with a larger one
+ *   keep_part      the residual at x, from the recorded fit.
+ *   find_gradient  MTTKRPs of all modes, unless x has not changed.
+ *   solve          (H + mu I) STEP = -GRADIENT by conjugate gradients, H the Gauss-Newton matrix.
+ *   try_step       x + STEP, if it fits better, with a smaller mu; else x, with a larger one.
  * Collective. The status is this rank's own. */
 static amped_status sweep(void *self, amped_sweep *s) {
   lm *a = self;

@@ -75,12 +75,12 @@ static amped_status make_unit(rbs *r);
 static amped_status find_change(rbs *r);
 
 /* A sweep is an epoch, function by function:
- *   amped_rbs_sample_draw  the epoch's random blocks or groups of slices
- *   make_even              the weights go into the factors
- *   run_step, for each     read its cells, update the rows of its indices in all modes
- *   make_unit              columns to unit length, their lengths as weights
- *   find_change            how far rows moved: the stop rule
- *   amped_cell_sample_fit  the fit of random cells
+ *   amped_rbs_sample_draw  the epoch's random blocks or groups of slices.
+ *   make_even              the weights go into the factors.
+ *   run_step, for each     read its cells, update the rows of its indices in all modes.
+ *   make_unit              columns to unit length, their lengths as weights.
+ *   find_change            how far rows moved: the stop rule.
+ *   amped_cell_sample_fit  the fit of random cells.
  * Collective. A failure is agreed. */
 static amped_status sweep(void *self, amped_sweep *s) {
   rbs *r = self;

@@ -356,8 +356,7 @@ static amped_status find_change(const work *w) {
   return AMPED_OK;
 }
 
-/* --- parts of a batch --------------------------------------------------------------------------  */
- */
+/* --- parts of a batch ------------------------------------------------------------------------- */
 
 /* Collective; the status is agreed. Errors at all entries; held: only at held-out entries. */
 static amped_status find_errors(const work *w, bool held, amped_errors *out) {
