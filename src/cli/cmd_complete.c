@@ -399,9 +399,11 @@ static void warn_of_zeros(const amped_completion_result *result) {
   const amped_completion *c = &result->completion;
   if (amped_completion_is_additive(c, &result->model))
     amped_warn(
-        "the components are almost zero: the model is %s alone; a smaller --reg or a larger --rank "
+        "the components are almost zero: the model is %s; a smaller --reg or a larger --rank "
         "may find more",
-        c->biased ? "mean and biases" : "its mean");
+        c->biased        ? "mean and biases alone"
+        : c->mean != 0.0 ? "its mean alone"
+                         : "zero everywhere");
 }
 
 /* Collective: write the best model. */

@@ -194,7 +194,9 @@ static amped_status sort_labels(amped_external_sort *x, amped_sptensor *t) {
     (void)snprintf(where, sizeof where, "mode %d", m + 1);
     AMPED_GO(done, amped_label_order_warn(labels, where, ""));
     AMPED_GO(done, amped_label_sort(labels, n.places[m]));
-    amped_say("mode %d: labels sorted as %s", m + 1, kinds[amped_label_kind_of(labels)]);
+    const char *form = amped_label_form_of(labels);
+    amped_say("mode %d: labels sorted as %s%s%s%s", m + 1, kinds[amped_label_kind_of(labels)],
+              form != NULL ? " (" : "", form != NULL ? form : "", form != NULL ? ")" : "");
   }
   renumber(&n, t);
   status = amped_external_sort_change(x, t->dims, renumber, &n);

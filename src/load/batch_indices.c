@@ -116,12 +116,31 @@ bool amped_batch_indices_knew(const amped_batch_indices *x, int mode, const ampe
 
 /* --- translation ------------------------------------------------------------------------------ */
 
-/* Marks the labels that the list uses: (*out)[label] = 1. The caller frees *out. */
-static amped_status mark_used(const amped_labels *labels, const amped_sptensor *list, int mode,
-                              unsigned char **out) {
-  AMPED_TRY(amped_calloc(out, labels->count, 1, "labels of a batch"));
-  for (uint64_t k = 0; k < list->nnz; k++)
-    (*out)[list->indices[mode][k]] = 1;
+/* Are the labels of two modes one list? */
+static bool is_one_list(const amped_labels *a, const amped_labels *b) {
+  if (a->count == 0 || a->count != b->count)
+    return false;
+  const uint64_t bytes = a->offsets[a->count];
+  return memcmp(a->offsets, b->offsets, (a->count + 1) * sizeof *a->offsets) == 0 &&
+         memcmp(a->bytes, b->bytes, bytes) == 0;
+}
+
+/* Do two modes share their labels (--same-labels), in the state and in the batch? */
+static bool is_one_set(const amped_batch_indices *x, const amped_labels *labels, int a, int b) {
+  const amped_labels ours = amped_batch_indices_labels(x, a);
+  const amped_labels theirs = amped_batch_indices_labels(x, b);
+  return is_one_list(&ours, &theirs) && is_one_list(&labels[a], &labels[b]);
+}
+
+/* Marks the labels that the list uses in a mode, or in a mode with the same set of labels:
+ * (*out)[label] = 1. The caller frees *out. */
+static amped_status mark_used(const amped_batch_indices *x, const amped_labels *labels,
+                              const amped_sptensor *list, int mode, unsigned char **out) {
+  AMPED_TRY(amped_calloc(out, labels[mode].count, 1, "labels of a batch"));
+  for (int m = 0; m < x->order; m++)
+    if (m == mode || is_one_set(x, labels, m, mode))
+      for (uint64_t k = 0; k < list->nnz; k++)
+        (*out)[list->indices[m][k]] = 1;
   return AMPED_OK;
 }
 
@@ -181,12 +200,11 @@ static amped_status check_distinct(const amped_batch_indices *x, const char *nam
 }
 
 static amped_status turn_labels(amped_batch_indices *x, const char *name, int mode,
-                                const amped_labels *labels, amped_sptensor *list) {
-  unsigned char *used = NULL;
+                                const amped_labels *labels, const unsigned char *used,
+                                amped_sptensor *list) {
   uint64_t *map = NULL;
   uint64_t *indices = list->indices[mode];
   amped_status status = AMPED_OK;
-  AMPED_GO(done, mark_used(labels, list, mode, &used));
   AMPED_GO(done, check_distinct(x, name, mode, labels, used));
   AMPED_GO(done, amped_alloc(&map, labels->count, sizeof *map, "labels of a batch"));
   for (uint64_t i = 0; i < labels->count; i++)
@@ -196,7 +214,6 @@ static amped_status turn_labels(amped_batch_indices *x, const char *name, int mo
   for (uint64_t k = 0; k < list->nnz; k++)
     indices[k] = map[indices[k]];
 done:
-  amped_free(used);
   amped_free(map);
   return status;
 }
@@ -221,16 +238,25 @@ static uint64_t largest(const amped_sptensor *list, int mode) {
 
 amped_status amped_batch_indices_turn(amped_batch_indices *x, const char *name,
                                       const amped_labels *labels, amped_sptensor *list) {
+  unsigned char *used[AMPED_MAX_ORDER] = {NULL};
+  amped_status status = AMPED_OK;
   amped_batch_indices_drop(x);
+  for (int m = 0; m < x->order; m++)
+    if (labels[m].count > 0)
+      AMPED_GO(done, mark_used(x, labels, list, m, &used[m]));
   for (int m = 0; m < x->order; m++) {
     if (labels[m].count > 0)
-      AMPED_TRY(turn_labels(x, name, m, &labels[m], list));
+      AMPED_GO(done, turn_labels(x, name, m, &labels[m], used[m], list));
     else if (x->labelled[m])
-      AMPED_TRY(turn_numbers(x, m, &labels[m], list));
+      AMPED_GO(done, turn_numbers(x, m, &labels[m], list));
     const uint64_t end = list->nnz > 0 ? largest(list, m) + 1 : 0;
-    list->dims[m] = end > x->dims[m] ? end : x->dims[m];
+    const uint64_t all = x->dims[m] + x->staged[m].count; /* also those of the mode's set */
+    list->dims[m] = end > all ? end : all;
   }
-  return AMPED_OK;
+done:
+  for (int m = 0; m < x->order; m++)
+    amped_free(used[m]);
+  return status;
 }
 
 /* --- labels ----------------------------------------------------------------------------------- */

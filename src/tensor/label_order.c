@@ -162,14 +162,22 @@ static bool take_separator(const char **at, char *out) {
   return take_char(at, "-/. ");
 }
 
-/* Reads a year of four digits. After a slash two suffice, as in POSIX: 69 .. 99 are 1969 ..
+/* First of the years of two digits that belong to 1900 and so on, as in POSIX: 69 .. 99 are 1969 ..
  * 1999. */
-static bool take_year(const char **at, char separator, int *out) {
+#define OLD_YEARS 69
+
+/* Years of two digits from `old` on are 19xx, the others 20xx. */
+static int whole_year(int year, int old) {
+  return year + (year >= old ? 1900 : 2000);
+}
+
+/* Reads a year of four digits; after a slash two suffice. */
+static bool take_year(const char **at, char separator, int old, int *out) {
   if (take_digits(at, 4, 4, out))
     return true;
   if (separator != '/' || !take_digits(at, 2, 2, out))
     return false;
-  *out += *out >= 69 ? 1900 : 2000;
+  *out = whole_year(*out, old);
   return true;
 }
 
@@ -202,20 +210,29 @@ static bool form_year_part(const char *p, double *key) {
   return within(n, 1, week ? 53 : 4);
 }
 
-/* 5.1.2013, 05/01/2013 14:00, 5 Jan 2013. */
-static bool form_day_first(const char *p, double *key) {
+/* 5.1.2013, 05/01/2013 14:00, 5 Jan 2013, 5/1/13. */
+static bool day_first(const char *p, int old, double *key) {
   int y = 0;
   int m = 0;
   int d = 0;
   bool named = false;
   char first = '\0';
   return take_digits(&p, 1, 2, &d) && take_separator(&p, &first) && take_month(&p, &named, &m) &&
-         take_char(&p, (char[]){first, '\0'}) && take_year(&p, first, &y) &&
+         take_char(&p, (char[]){first, '\0'}) && take_year(&p, first, old, &y) &&
          end_date(p, y, m, d, key);
 }
 
+static bool form_day_first(const char *p, double *key) {
+  return day_first(p, OLD_YEARS, key);
+}
+
+/* Years from 50 on are 19xx. */
+static bool form_day_first_old(const char *p, double *key) {
+  return day_first(p, 50, key);
+}
+
 /* 1/5/2013, Jan 5, 2013; numbers only with slashes between them. */
-static bool form_month_first(const char *p, double *key) {
+static bool month_first(const char *p, int old, double *key) {
   int y = 0;
   int m = 0;
   int d = 0;
@@ -226,7 +243,25 @@ static bool form_month_first(const char *p, double *key) {
   if (named ? !(take_char(&p, ",") ? take_char(&p, " ") : take_char(&p, (char[]){first, '\0'}))
             : first != '/' || !take_char(&p, "/"))
     return false;
-  return take_year(&p, first, &y) && end_date(p, y, m, d, key);
+  return take_year(&p, first, old, &y) && end_date(p, y, m, d, key);
+}
+
+static bool form_month_first(const char *p, double *key) {
+  return month_first(p, OLD_YEARS, key);
+}
+
+static bool form_month_first_old(const char *p, double *key) {
+  return month_first(p, 50, key);
+}
+
+/* 13/1/5, a year of two digits first. */
+static bool form_short_year_first(const char *p, double *key) {
+  int y = 0;
+  int m = 0;
+  int d = 0;
+  return take_digits(&p, 2, 2, &y) && take_char(&p, "/") && take_digits(&p, 1, 2, &m) &&
+         take_char(&p, "/") && take_digits(&p, 1, 2, &d) &&
+         end_date(p, whole_year(y, OLD_YEARS), m, d, key);
 }
 
 /* 01-05-2013, read as American dates with dashes. */
@@ -235,7 +270,7 @@ static bool form_month_dash(const char *p, double *key) {
   int m = 0;
   int d = 0;
   return take_digits(&p, 1, 2, &m) && take_char(&p, "-") && take_digits(&p, 1, 2, &d) &&
-         take_char(&p, "-") && take_year(&p, '-', &y) && end_date(p, y, m, d, key);
+         take_char(&p, "-") && take_year(&p, '-', OLD_YEARS, &y) && end_date(p, y, m, d, key);
 }
 
 /* Jan 2013, 1/2013. */
@@ -289,40 +324,64 @@ static bool form_number(const char *p, double *key) {
 
 typedef bool take_form(const char *text, double *key);
 
-/* Forms in order of precedence: the first form that fits all labels is used. `other`: a form that
- * the same labels may have in another order. */
+/* Another form that the same labels may have in another order, and the end of a warning about it:
+ * "the labels ...". */
+typedef struct other_form {
+  take_form *take;
+  const char *guess;
+} other_form;
+
+#define MOST_OTHERS 3
+
+/* Forms in order of precedence: the first form that fits all labels is used. */
 static const struct {
   amped_label_kind kind;
+  const char *name; /* for the user; NULL: the kind says all */
   take_form *take;
-  take_form *other;
-  const char *guess; /* end of a warning: "the labels ..." */
+  other_form others[MOST_OTHERS]; /* ended by zeros, if fewer */
 } forms[] = {
     {.kind = AMPED_LABELS_DATES,
+     .name = "month.year",
      .take = form_month_point_year,
-     .other = form_number,
-     .guess = "are taken as month.year, not as numbers; if that is wrong, write them with more or "
-              "fewer decimals"},
+     .others = {{.take = form_number,
+                 .guess = "are taken as month.year, not as numbers; if that is wrong, write them "
+                          "with more or fewer decimals"}}},
     {.kind = AMPED_LABELS_DATES,
+     .name = "year.month",
      .take = form_year_point_month,
-     .other = form_number,
-     .guess = "are taken as year.month, not as numbers; if that is wrong, write them with more "
-              "decimals"},
+     .others = {{.take = form_number,
+                 .guess = "are taken as year.month, not as numbers; if that is wrong, write them "
+                          "with more decimals"}}},
     {.kind = AMPED_LABELS_NUMBERS, .take = form_number},
-    {.kind = AMPED_LABELS_DATES, .take = form_year_first},
-    {.kind = AMPED_LABELS_DATES, .take = form_year_part},
+    {.kind = AMPED_LABELS_DATES, .name = "year-month-day", .take = form_year_first},
+    {.kind = AMPED_LABELS_DATES, .name = "year-week or year-quarter", .take = form_year_part},
     {.kind = AMPED_LABELS_DATES,
+     .name = "month/day/year",
      .take = form_month_first,
-     .other = form_day_first,
-     .guess = "do not show which number is the day, and are taken as month/day/year; if that is "
-              "wrong, write them as year-month-day"},
+     .others = {{.take = form_day_first,
+                 .guess = "do not show which number is the day, and are taken as month/day/year; "
+                          "if that is wrong, write them as year-month-day"},
+                {.take = form_short_year_first,
+                 .guess = "do not show which number is the year, and are taken as month/day/year; "
+                          "if that is wrong, write them as year-month-day"},
+                {.take = form_month_first_old,
+                 .guess = "have years of two digits, which are taken as 1969 to 2068; if that is "
+                          "wrong, write years with four digits"}}},
     {.kind = AMPED_LABELS_DATES,
+     .name = "day-month-year",
      .take = form_day_first,
-     .other = form_month_dash,
-     .guess = "do not show which number is the day, and are taken as day-month-year; if that is "
-              "wrong, write them as year-month-day"},
-    {.kind = AMPED_LABELS_DATES, .take = form_month_year},
-    {.kind = AMPED_LABELS_DATES, .take = form_month},
-    {.kind = AMPED_LABELS_DATES, .take = form_weekday},
+     .others = {{.take = form_month_dash,
+                 .guess = "do not show which number is the day, and are taken as day-month-year; "
+                          "if that is wrong, write them as year-month-day"},
+                {.take = form_short_year_first,
+                 .guess = "do not show which number is the year, and are taken as day/month/year; "
+                          "if that is wrong, write them as year-month-day"},
+                {.take = form_day_first_old,
+                 .guess = "have years of two digits, which are taken as 1969 to 2068; if that is "
+                          "wrong, write years with four digits"}}},
+    {.kind = AMPED_LABELS_DATES, .name = "month-year", .take = form_month_year},
+    {.kind = AMPED_LABELS_DATES, .name = "names of months", .take = form_month},
+    {.kind = AMPED_LABELS_DATES, .name = "days of the week", .take = form_weekday},
     {.kind = AMPED_LABELS_TIMES, .take = form_time},
 };
 
@@ -363,6 +422,11 @@ amped_label_kind amped_label_kind_of(const amped_labels *labels) {
   return form < FORMS ? forms[form].kind : AMPED_LABELS_TEXT;
 }
 
+const char *amped_label_form_of(const amped_labels *labels) {
+  const size_t form = form_of(labels);
+  return form < FORMS ? forms[form].name : NULL;
+}
+
 /* A label's keys in the form taken, and in the other form. */
 typedef struct reading {
   double taken, other;
@@ -376,31 +440,43 @@ static int compare_readings(const void *a, const void *b) {
   return (x->other > y->other) - (x->other < y->other);
 }
 
-amped_status amped_label_order_is_guess(const amped_labels *labels, bool *guess) {
+/* *differs: all labels have the other form too, and in another order. readings: [labels]. */
+static void compare_forms(const amped_labels *labels, take_form *taken, take_form *other,
+                          reading *readings, bool *differs) {
   char text[FORM_BYTES];
-  reading *readings = NULL;
   bool both = true;
+  *differs = false;
+  for (uint64_t i = 0; i < labels->count && both; i++)
+    both = text_of(labels, i, text) && taken(text, &readings[i].taken) &&
+           other(text, &readings[i].other);
+  if (!both)
+    return;
+  qsort(readings, labels->count, sizeof *readings, compare_readings);
+  for (uint64_t i = 1; i < labels->count; i++)
+    *differs = *differs || readings[i].other < readings[i - 1].other;
+}
+
+amped_status amped_label_order_guess(const amped_labels *labels, const char **guess) {
+  reading *readings = NULL;
   const size_t form = form_of(labels);
-  *guess = false;
-  if (form == FORMS || forms[form].other == NULL)
+  bool differs = false;
+  *guess = NULL;
+  if (form == FORMS || forms[form].others[0].take == NULL)
     return AMPED_OK;
   AMPED_TRY(amped_alloc(&readings, labels->count, sizeof *readings, "the order of labels"));
-  for (uint64_t i = 0; i < labels->count && both; i++)
-    both = text_of(labels, i, text) && forms[form].take(text, &readings[i].taken) &&
-           forms[form].other(text, &readings[i].other);
-  if (both)
-    qsort(readings, labels->count, sizeof *readings, compare_readings);
-  for (uint64_t i = 1; i < labels->count && both; i++)
-    *guess = *guess || readings[i].other < readings[i - 1].other;
+  for (int k = 0; k < MOST_OTHERS && forms[form].others[k].take != NULL && !differs; k++) {
+    compare_forms(labels, forms[form].take, forms[form].others[k].take, readings, &differs);
+    *guess = differs ? forms[form].others[k].guess : NULL;
+  }
   amped_free(readings);
   return AMPED_OK;
 }
 
 amped_status amped_label_order_warn(const amped_labels *labels, const char *where, const char *of) {
-  bool guess = false;
-  AMPED_TRY(amped_label_order_is_guess(labels, &guess));
-  if (guess)
-    amped_warn("%s: the labels%s %s", where, of, forms[form_of(labels)].guess);
+  const char *guess = NULL;
+  AMPED_TRY(amped_label_order_guess(labels, &guess));
+  if (guess != NULL)
+    amped_warn("%s: the labels%s %s", where, of, guess);
   return AMPED_OK;
 }
 

@@ -21,9 +21,14 @@ typedef enum amped_label_kind {
  * day and which the month (3/4/2013), slashes mean month first, other separators day first. */
 amped_label_kind amped_label_kind_of(const amped_labels *labels);
 
-/* *guess: all labels have two forms, and the two orders differ: dates with slashes that could be
- * month first or day first; months such as 11.2024 that could be numbers. */
-amped_status amped_label_order_is_guess(const amped_labels *labels, bool *guess);
+/* The form in which dates are read, such as "month/day/year"; NULL: the kind has no forms. Static
+ * text. */
+const char *amped_label_form_of(const amped_labels *labels);
+
+/* *guess: the end of a warning, "the labels ...", if all labels have two forms and the two orders
+ * differ: dates that could be day, month or year first, years of two digits that could be of two
+ * centuries, months such as 11.2024 that could be numbers. NULL: there is no doubt. Static text. */
+amped_status amped_label_order_guess(const amped_labels *labels, const char **guess);
 
 /* Warn if the order is a guess: "WHERE: the labelsOF are taken as ...". of: "", or such as " of
  * mode 3". */

@@ -23,6 +23,23 @@ static bool same_name(const amped_labels *a, const amped_labels *b) {
   return a->name != NULL && b->name != NULL && strcmp(a->name, b->name) == 0;
 }
 
+/* Is the mode called by its column's place in a table without a header? */
+static bool has_place(const amped_labels *labels) {
+  return labels->name != NULL && !has_name(labels);
+}
+
+/* Are the modes of both sides the same columns of tables without headers, in any order? */
+static bool are_same_places(const amped_index_side *a, const amped_index_side *b) {
+  for (int m = 0; m < a->order; m++) {
+    bool found = false;
+    for (int k = 0; k < b->order && has_place(&a->labels[m]); k++)
+      found = found || same_name(&a->labels[m], &b->labels[k]);
+    if (!found)
+      return false;
+  }
+  return true;
+}
+
 /* Refuse a mode named like another mode of the known side: indices would be read from the wrong
  * column, unnoticed. */
 static amped_status check_name(const amped_index_side *known, const amped_index_side *file,
@@ -30,18 +47,20 @@ static amped_status check_name(const amped_index_side *known, const amped_index_
   char theirs[128];
   char ours[128];
   const amped_labels *labels = &file->labels[mode];
-  if (!has_name(labels) || same_name(labels, &known->labels[mode]))
+  if (same_name(labels, &known->labels[mode]) ||
+      !(has_name(labels) || are_same_places(file, known)))
     return AMPED_OK;
   for (int other = 0; other < known->order; other++)
     if (same_name(labels, &known->labels[other]))
       return amped_error(AMPED_BAD_INPUT, file->path,
                          "mode %d is called %s, but that is mode %d of %s, whose mode %d is %s; "
-                         "name the columns in that order with --keys",
+                         "name the columns in that order with --keys%s",
                          mode + 1, amped_format_name(theirs, sizeof theirs, labels), other + 1,
                          known->path, mode + 1,
                          known->labels[mode].name != NULL
                              ? amped_format_name(ours, sizeof ours, &known->labels[mode])
-                             : "without name");
+                             : "without name",
+                         has_name(labels) ? "" : ", or say --keys=1,2,... if they stand in order");
   return AMPED_OK;
 }
 
@@ -58,12 +77,20 @@ amped_status amped_index_match_check(const amped_index_side *known, const amped_
 void amped_index_match_warn_names(const amped_index_side *known, const amped_index_side *file) {
   char theirs[128];
   char ours[128];
-  for (int m = 0; m < file->order; m++)
-    if (has_name(&file->labels[m]) && has_name(&known->labels[m]) &&
-        !same_name(&file->labels[m], &known->labels[m]))
-      amped_warn("%s: %s is taken for %s of %s, by its place; check that they are the same",
-                 file->path, amped_format_name(theirs, sizeof theirs, &file->labels[m]),
-                 amped_format_name(ours, sizeof ours, &known->labels[m]), known->path);
+  for (int m = 0; m < file->order; m++) {
+    const amped_labels *a = &file->labels[m];
+    const amped_labels *b = &known->labels[m];
+    if (same_name(a, b) || b->name == NULL || has_name(a) != has_name(b))
+      continue;
+    (void)snprintf(theirs, sizeof theirs, "%d", m + 1); /* a column's place */
+    if (a->name != NULL)
+      (void)amped_format_name(theirs, sizeof theirs, a);
+    else if (strcmp(theirs, b->name) == 0)
+      continue;
+    amped_warn("%s: %s%s is taken for %s%s of %s, by its place; check that they are the same",
+               file->path, has_name(a) ? "" : "mode ", theirs, has_name(b) ? "" : "column ",
+               amped_format_name(ours, sizeof ours, b), known->path);
+  }
 }
 
 /* --- numbers ---------------------------------------------------------------------------------- */

@@ -31,7 +31,8 @@ typedef struct amped_index_side {
 } amped_index_side;
 
 /* Compare the modes of both sides. AMPED_BAD_INPUT, with both paths, if the orders differ or a mode
- * of the file has the name of another mode of the known side. */
+ * of the file has the name of another mode of the known side. A number, the place of a column in a
+ * table without a header, counts as a name if both sides have the same columns. */
 amped_status amped_index_match_check(const amped_index_side *known, const amped_index_side *file);
 
 /* Warn of each mode that has one name in the file and another on the known side, after a check. */

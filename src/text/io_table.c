@@ -387,7 +387,8 @@ static amped_status conclude(reader *r) {
     else
       AMPED_TRY(amped_labels_copy(&t->labels[set], &t->labels[m]));
     t->dims[m] = t->labels[m].count;
-    if (!r->options->no_header || !amped_table_header_in_place(&r->header))
+    if (!r->options->no_header || !amped_table_header_in_place(&r->header) ||
+        (r->options->known_modes && r->options->keys == NULL))
       AMPED_TRY(amped_strdup(&t->labels[m].name, r->header.modes[m]));
   }
   warn_of_times(r, t, rows);
