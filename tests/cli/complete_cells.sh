@@ -79,7 +79,7 @@ for bias in full none; do
 done
 # A warning says that components are zero, or almost; components that vanish beside biases are named, too.
 awk 'BEGIN { srand(3); for (n = 0; n < 500; n++) print 1 + int(rand() * 40), 1 + int(60 ^ rand()), 1 + int(rand() * 4), 1 }' >log.tns
-expect 0 "warning: the components are almost zero: the model is its mean alone" on 2 complete log.tns --implicit=1 --rank=2 --reg=1e6 --of=2 -o zero.h5
+expect 0 "warning: the components are almost zero: the model is zero everywhere" on 2 complete log.tns --implicit=1 --rank=2 --reg=1e6 --of=2 -o zero.h5
 
 expect 0 "warning: zero.h5: its components are almost zero, so that its lists mean little" "$amped" recommend zero.h5 --for=1:1 --of=2 -n 1
 expect 0 "warning: the components are almost zero: the model is mean and biases alone" on 1 complete train.tns --rank=2 --reg=1e6 -o zero.h5 --overwrite

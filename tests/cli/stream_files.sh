@@ -306,4 +306,17 @@ for round in $(few 6 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20); do
   alone 0 'learnt 1 batch;' stream grown/s.st limit.tns --duplicates=last
 done
 
+
+# --same-labels: a label has one index in both modes, whichever mode brings it.
+awk 'BEGIN { print "head,relation,tail,value"
+  for (i = 0; i < 60; i++) print "e" i % 7 ",r" i % 3 ",e" int(i / 7) % 7 "," i % 5 }' >graph.csv
+printf 'head,relation,tail,value\ne1,r1,e8,2\n' >tail.csv
+printf 'head,relation,tail,value\ne9,r1,e9,1\ne7,r0,e2,3\n' >both.csv
+set="--same-labels=head,tail --value=value --duplicates=mean"
+expect 0 "" "$amped" complete graph.csv $set --rank=2 --reg=0.1 --iters=5 --state=graph.state --nowrite
+expect 0 "new rows 1, 0, 1" "$amped" stream graph.state tail.csv $set
+expect 0 "new rows 2, 0, 2" "$amped" stream graph.state both.csv $set -o graph.h5
+for part in offsets bytes; do
+  same "$part of labels" "$(h5dump -d /labels/mode_0/$part graph.h5 | sed 1,2d)" "$(h5dump -d /labels/mode_2/$part graph.h5 | sed 1,2d)"
+done
 finish

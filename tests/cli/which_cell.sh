@@ -195,4 +195,26 @@ for seed in ${AMPED_SEEDS:-11 22 33}; do
   refused "mode 1 is called item" stream s.state swapped.csv $value
   expect 0 "warning: other.csv: client is taken for user of s.state, by its place" "$amped" stream s.state other.csv $value
 done
+
+# Columns of a table without a header are called by their places, which tell the same columns in another
+# order. Columns that stand in the model's order are named so by --keys.
+sed 1d named-train.csv >bare-train.csv
+sed 1d named-test.csv >bare-test.csv
+bare="--no-header --value=4"
+expect 0 "" "$amped" complete bare-train.csv $fit $bare --keys=3,1,2 -o bare.h5 --state=bare.state --overwrite
+for command in "predict bare.h5 bare-test.csv $bare" "stream bare.state bare-test.csv $bare" \
+  "recommend bare.h5 --for=1 --of=2 --exclude=bare-test.csv $bare" \
+  "complete bare-train.csv $fit $bare --keys=3,1,2 --test=bare-test.csv --nowrite"; do
+  case $command in
+    *--keys*) expect 0 "test: rmse" "$amped" $command ;;
+    *) refused "mode 1 is called 1, but that is mode 2 of bare" $command ;;
+  esac
+done
+awk -F, '{ print $3 "," $1 "," $2 "," $4 }' bare-test.csv >turned.csv
+expect 0 "rmse" "$amped" predict bare.h5 bare-test.csv $bare --keys=3,1,2
+sed -n 's/^rmse *//p' out >named.rmse
+expect 0 "rmse" "$amped" predict bare.h5 turned.csv $bare --keys=1,2,3
+same "rmse of columns in the model's order" "$(sed -n 's/^rmse *//p' out)" "$(cat named.rmse)"
+expect 0 "" "$amped" convert turned.csv turned.h5 $bare --overwrite
+expect 0 "warning: turned.h5: mode 1 is taken for column 3 of bare.h5, by its place" "$amped" predict bare.h5 turned.h5
 finish
