@@ -250,7 +250,7 @@ amped_status amped_batch_indices_turn(amped_batch_indices *x, const char *name,
     else if (x->labelled[m])
       AMPED_GO(done, turn_numbers(x, m, &labels[m], list));
     const uint64_t end = list->nnz > 0 ? largest(list, m) + 1 : 0;
-    const uint64_t all = x->dims[m] + x->staged[m].count; /* also those of the mode's set */
+    const uint64_t all = x->dims[m] + x->staged[m].count; /* also labels of its set */
     list->dims[m] = end > all ? end : all;
   }
 done:
