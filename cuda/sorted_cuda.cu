@@ -228,12 +228,6 @@ static amped_status make_synthetic(amped_tensor_part *part, const amped_syntheti
   return amped_synthetic_cuda_load(t, part->device, part->plan, mode, &part->copies);
 }
 
-/* Synthetic nonzeros are made in device memory. */
-static uint64_t require_synthetic(const amped_plan *plan) {
-  (void)plan;
-  return 0;
-}
-
 const amped_format_ops amped_sorted_cuda = {
     .name = "sorted",
     .require = require,
@@ -247,7 +241,6 @@ const amped_format_ops amped_sorted_cuda = {
     .sort = sort,
     .require_collect = require_collect,
     .make_synthetic = make_synthetic,
-    .require_synthetic = require_synthetic,
     .mttkrp_begin = mttkrp_begin,
     .mttkrp_wait = mttkrp_wait,
     .products = products,
@@ -271,7 +264,6 @@ const amped_format_ops amped_atomic_cuda = {
     .sort = sort,
     .require_collect = require_collect_atomic,
     .make_synthetic = make_synthetic,
-    .require_synthetic = require_synthetic,
     .mttkrp_begin = mttkrp_begin,
     .mttkrp_wait = mttkrp_wait,
     .products = products,

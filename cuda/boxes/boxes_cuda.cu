@@ -212,12 +212,6 @@ static amped_status make_synthetic(amped_tensor_part *part, const amped_syntheti
   return amped_synthetic_cuda_load(t, part->device, part->plan, mode, &part->copies);
 }
 
-/* Synthetic nonzeros are made in device memory. */
-static uint64_t require_synthetic(const amped_plan *plan) {
-  (void)plan;
-  return 0;
-}
-
 /* --- MTTKRP ----------------------------------------------------------------------------------- */
 
 static amped_status mttkrp_begin(amped_tensor_part *part, int mode) {
@@ -301,7 +295,6 @@ const amped_format_ops amped_boxes_cuda = {
     .sort = sort,
     .require_collect = require_collect,
     .make_synthetic = make_synthetic,
-    .require_synthetic = require_synthetic,
     .mttkrp_begin = mttkrp_begin,
     .mttkrp_wait = mttkrp_wait,
     .partial_rows = partial_rows,

@@ -119,5 +119,11 @@ amped_status amped_worker_prepare(amped_worker *worker, const amped_plan *plan) 
 
 amped_status amped_worker_resize(amped_worker *worker) {
   AMPED_TRY(worker->backend->factors->resize(worker->factors));
-  return worker->format->resize(worker->tensor);
+  return worker->format->resize != NULL ? worker->format->resize(worker->tensor) : AMPED_OK;
+}
+
+uint64_t amped_worker_spare(const amped_worker *worker) {
+  return worker->tensor != NULL && worker->format->spare != NULL
+             ? worker->format->spare(worker->tensor)
+             : UINT64_MAX;
 }

@@ -344,11 +344,12 @@ typedef struct amped_partial_rows {
   void *arriving; /* space for the parts of own rows from all ranks, rank after rank */
 } amped_partial_rows;
 
-/* Operations of a tensor format. A format has all of them except:
+/* Operations of a tensor format. A format has all of them except those that say what NULL means,
+ * and
  * - row_fit, row_past, row_steps and dense_blocks: optional;
  * - collect, sort, require_collect: NULL if the format takes ordered copies only;
  * - go_on: NULL if the format caches nothing;
- * - make_synthetic and require_synthetic: NULL if the format takes files only;
+ * - make_synthetic: NULL if the format takes files only;
  * - partial_rows, add_arrived and stage_partial: NULL if sums of a row are complete on its owner,
  *   except for split iDps;
  * - products: NULL makes a fit near 1 less accurate (docs/numerics.md).
@@ -370,7 +371,8 @@ typedef struct amped_format_ops {
   amped_status (*create)(amped_device *device, amped_factor_set *factors, const amped_plan *plan,
                          uint64_t factor_bytes, amped_tensor_part **out);
   void (*destroy)(amped_tensor_part *part); /* NULL is allowed */
-  /* Bytes of device memory that remain of the user's limit; UINT64_MAX without a limit. */
+  /* Bytes of device memory that remain of the user's limit; UINT64_MAX, and NULL here, without a
+   * limit. Call amped_worker_spare. */
   uint64_t (*spare)(const amped_tensor_part *part);
 
   /* insert stores nonzeros offset .. offset+batch->count of this rank's shard of mode's copy; the
@@ -386,7 +388,7 @@ typedef struct amped_format_ops {
   amped_status (*insert_cells)(amped_tensor_part *part, uint64_t first, uint64_t count,
                                const void *cells);
   /* After finish of all copies: adopt a changed plan->ncomps and plan->ld, at most as large as at
-   * create. The nonzeros stay. */
+   * create. The nonzeros stay. NULL: nothing is to be done. */
   amped_status (*resize)(amped_tensor_part *part);
 
   /* Unsorted loading, instead of all inserts of mode. collect takes nonzeros of this rank's shard
@@ -405,7 +407,8 @@ typedef struct amped_format_ops {
   /* Synthetic tensors, instead of all inserts of mode: make this rank's nonzeros here, in the order
    * of synthetic.h. The amount of memory does not change them. finish follows. */
   amped_status (*make_synthetic)(amped_tensor_part *part, const amped_synthetic *tensor, int mode);
-  /* Bytes of host memory that make_synthetic takes, in addition to the bytes of require. */
+  /* Bytes of host memory that make_synthetic takes, in addition to the bytes of require. NULL: 0.
+   */
   uint64_t (*require_synthetic)(const amped_plan *plan);
 
   /* output = MTTKRP of mode over this rank's nonzeros. When wait returns, the output's rows of
@@ -480,8 +483,7 @@ extern const amped_backend amped_backend_cuda;
 const amped_backend *amped_backend_find(const char *name);
 const amped_backend *amped_backend_list(int i);
 
-/* The backend's format with one copy for all modes; mixes: the format in which some modes have
- * copies of their own. NULL: the backend has none. */
+/* The backend's format with one copy for all modes; NULL: the backend has none. */
 const amped_format_ops *amped_backend_one_copy(const amped_backend *backend);
 
 /* Worker: the device, factor set and tensor part of one rank. A member is NULL before it is made
@@ -511,6 +513,9 @@ amped_status amped_worker_require_collect(const amped_worker *worker, const ampe
                                           uint64_t *device_bytes, uint64_t *host_bytes);
 /* Allocate factors (zero) and memory for the nonzeros. The plan outlives the worker. */
 amped_status amped_worker_prepare(amped_worker *worker, const amped_plan *plan);
+/* Bytes of device memory that remain of the user's limit; UINT64_MAX without a limit, or before
+ * prepare. */
+uint64_t amped_worker_spare(const amped_worker *worker);
 /* After all modes are finished: adopt the plan's new number of components, which is at most the
  * number at prepare. */
 amped_status amped_worker_resize(amped_worker *worker);

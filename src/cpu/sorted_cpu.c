@@ -107,11 +107,6 @@ static amped_status cpu_create(amped_device *device, amped_factor_set *factors,
   return status;
 }
 
-static uint64_t cpu_spare(const amped_tensor_part *part) {
-  (void)part;
-  return UINT64_MAX;
-}
-
 /* Uses fewer threads if the reader has some of them (load/slab_reader.h). */
 static amped_status cpu_insert(amped_tensor_part *part, int mode, uint64_t offset,
                                const amped_batch *batch) {
@@ -146,11 +141,6 @@ static amped_status cpu_finish(amped_tensor_part *part, int mode) {
 }
 
 /* Nothing to do: the fix-up buffer is sized for the most components. */
-static amped_status cpu_resize(amped_tensor_part *part) {
-  (void)part;
-  return AMPED_OK;
-}
-
 /* Compute all tiles at once, each with its own output, then add the outputs up. */
 static void sum_tiles_apart(amped_tensor_part *part, int mode) {
   const int count = part->tilings[mode].count;
@@ -224,10 +214,8 @@ const amped_format_ops amped_sorted_cpu = {
     .require = cpu_require,
     .create = cpu_create,
     .destroy = cpu_destroy,
-    .spare = cpu_spare,
     .insert = cpu_insert,
     .finish = cpu_finish,
-    .resize = cpu_resize,
     .collect = cpu_collect,
     .sort = cpu_sort,
     .require_collect = cpu_require_collect,

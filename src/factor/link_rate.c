@@ -123,8 +123,7 @@ amped_status amped_link_rate_measure(const amped_context *context, amped_link_ra
 
 amped_status amped_link_rate_device(const amped_context *context, double *rate) {
   const amped_worker *worker = context->worker;
-  const uint64_t spare =
-      worker->tensor != NULL ? worker->format->spare(worker->tensor) : UINT64_MAX;
+  const uint64_t spare = amped_worker_spare(worker);
   *rate = 0.0;
   if (worker->backend->device->link_rate == NULL)
     return AMPED_OK;

@@ -18,7 +18,7 @@ static amped_status measure_gather(const amped_session *session, uint64_t rows, 
   const amped_worker *worker = &session->worker;
   AMPED_MPI(&session->comm, MPI_Barrier(session->comm.mpi));
   amped_status status = worker->backend->device->gather_rate(
-      worker->device, &session->plan, worker->format->spare(worker->tensor), rows, rate);
+      worker->device, &session->plan, amped_worker_spare(worker), rows, rate);
   AMPED_TRY(amped_comm_agree(&session->comm, status));
   *rate = amped_comm_spread(&session->comm, *rate).min;
   if (*rate == 0.0)
@@ -48,8 +48,8 @@ amped_status amped_ceilings_read(const amped_session *session, double *per_sec) 
   const amped_worker *worker = &session->worker;
   amped_trace_begin(AMPED_PHASE_CEILING, AMPED_NO_NUMBER);
   AMPED_MPI(&session->comm, MPI_Barrier(session->comm.mpi));
-  amped_status status = worker->backend->device->read_rate(
-      worker->device, worker->format->spare(worker->tensor), per_sec);
+  amped_status status =
+      worker->backend->device->read_rate(worker->device, amped_worker_spare(worker), per_sec);
   status = amped_comm_agree(&session->comm, status);
   if (status == AMPED_OK)
     *per_sec = amped_comm_spread(&session->comm, *per_sec).min;
@@ -62,7 +62,7 @@ amped_status amped_ceilings_multiply(const amped_session *session, double *per_s
   amped_trace_begin(AMPED_PHASE_CEILING, AMPED_NO_NUMBER);
   AMPED_MPI(&session->comm, MPI_Barrier(session->comm.mpi));
   amped_status status = worker->backend->device->multiply_rate(
-      worker->device, session->plan.value_type, worker->format->spare(worker->tensor), per_sec);
+      worker->device, session->plan.value_type, amped_worker_spare(worker), per_sec);
   status = amped_comm_agree(&session->comm, status);
   if (status == AMPED_OK)
     *per_sec = amped_comm_spread(&session->comm, *per_sec).min;

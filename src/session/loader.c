@@ -46,7 +46,8 @@ static amped_status need_synthetic(amped_session *session, uint64_t *device_byte
     return amped_error(AMPED_USAGE, NULL,
                        "--kernel=%s takes no synthetic tensor; write one with amped_mpi generate",
                        session->worker.format->name);
-  *host_bytes += session->worker.format->require_synthetic(&session->plan);
+  if (session->worker.format->require_synthetic != NULL)
+    *host_bytes += session->worker.format->require_synthetic(&session->plan);
   return AMPED_OK;
 }
 

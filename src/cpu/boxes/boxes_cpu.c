@@ -132,17 +132,6 @@ static amped_status cpu_create(amped_device *device, amped_factor_set *factors,
   return status;
 }
 
-static uint64_t cpu_spare(const amped_tensor_part *part) {
-  (void)part;
-  return UINT64_MAX;
-}
-
-/* Nothing to do: memory is sized for the most components. */
-static amped_status cpu_resize(amped_tensor_part *part) {
-  (void)part;
-  return AMPED_OK;
-}
-
 /* --- loading ---------------------------------------------------------------------------------- */
 
 /* Uses fewer threads if the reader has some of them (load/slab_reader.h). */
@@ -275,10 +264,8 @@ const amped_format_ops amped_boxes_cpu = {
     .require = cpu_require,
     .create = cpu_create,
     .destroy = cpu_destroy,
-    .spare = cpu_spare,
     .insert = cpu_insert,
     .finish = cpu_finish,
-    .resize = cpu_resize,
     .collect = cpu_collect,
     .sort = cpu_sort,
     .require_collect = cpu_require_collect,

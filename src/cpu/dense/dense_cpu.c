@@ -133,11 +133,6 @@ static amped_status cpu_create(amped_device *device, amped_factor_set *factors,
   return status;
 }
 
-static uint64_t cpu_spare(const amped_tensor_part *part) {
-  (void)part;
-  return UINT64_MAX;
-}
-
 static amped_status cpu_insert_cells(amped_tensor_part *part, uint64_t first, uint64_t count,
                                      const void *cells) {
   const uint64_t size = amped_cell_bytes(part->plan->dense.type);
@@ -288,7 +283,6 @@ const amped_format_ops amped_dense_cpu = {
     .require = cpu_require,
     .create = cpu_create,
     .destroy = cpu_destroy,
-    .spare = cpu_spare,
     .insert_cells = cpu_insert_cells,
     .finish = cpu_finish,
     .resize = cpu_resize,

@@ -60,11 +60,6 @@ static amped_status create(amped_device *device, amped_factor_set *factors, cons
   return AMPED_OK;
 }
 
-static uint64_t spare(const amped_tensor_part *part) {
-  (void)part;
-  return UINT64_MAX;
-}
-
 static amped_status insert(amped_tensor_part *part, int mode, uint64_t offset,
                            const amped_batch *batch) {
   const amped_plan *plan = part->plan;
@@ -134,7 +129,6 @@ static const amped_format_ops list_format = {.name = "list",
                                              .require = require,
                                              .create = create,
                                              .destroy = destroy,
-                                             .spare = spare,
                                              .insert = insert,
                                              .finish = finish,
                                              .resize = resize,
