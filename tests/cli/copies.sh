@@ -49,7 +49,7 @@ expect 0 "in the copy of mode 3" on 2 b.h5 --copies=one --plan
 
 # Any input, any readers, any threads: the same bits; on GPUs those are asked for.
 always=
-test "$backend" = cuda && always=--deterministic
+test "$backend" = cuda && always="--deterministic --device-memory=1G" # other tests run beside it
 "$amped" convert b.h5 list.h5 --copies=none -q || fail "convert to a list"
 "$amped" convert b.h5 b.tns -q || fail "convert to text"
 bits() {
