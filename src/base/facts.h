@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 
-#define AMPED_FACTS_WORDS 1024 /* bytes of a line, with its end */
+#define AMPED_FACTS_WORDS 8192 /* bytes of a line, with its end: more than a path takes */
 
 /* A zeroed list is empty, and has no JSON object. */
 typedef struct amped_facts {
@@ -21,7 +21,8 @@ void amped_facts_begin(amped_facts *facts, const char *event);
 void amped_facts_free(amped_facts *facts);
 
 /* Add a member and words. Takes the reference to value. If value is NULL, memory ran out, and
- * amped_facts_write says so. Words that do not fit in a line are cut. */
+ * amped_facts_write says so. Words that do not fit in a line are cut. A format that ends with \n
+ * prints the line. */
 void amped_fact(amped_facts *facts, const char *key, json_t *value, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* Add a member without words. */
@@ -32,9 +33,18 @@ void amped_fact_words(amped_facts *facts, const char *format, ...)
 /* Add the members of `part` as one object, and its words. Frees part. */
 void amped_facts_take(amped_facts *facts, const char *key, amped_facts *part);
 
+/* Append a value to the list that is the member `key`; the first call begins the list. Takes the
+ * reference. If value is NULL, memory ran out. */
+void amped_fact_item(amped_facts *facts, const char *key, json_t *value);
+/* Print the words of a row of a table, append its members to the list `key` as one object, and free
+ * the row. */
+void amped_facts_row(amped_facts *facts, const char *key, amped_facts *row);
+
 /* Print the words as a line, if there are any, and begin the next line. */
 void amped_facts_say(amped_facts *facts);
 /* Write the object to --json's stream (json.h) and free the list. json may be NULL. */
 amped_status amped_facts_write(amped_facts *facts, amped_json *json);
+/* The object as text, which the caller frees with free. Frees the list. NULL: memory ran out. */
+char *amped_facts_text(amped_facts *facts);
 
 #endif

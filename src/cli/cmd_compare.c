@@ -240,12 +240,12 @@ static amped_status write_json(const amped_options *o, const amped_ktensor *a,
     return AMPED_OK;
   for (int i = 0; i < match->count; i++)
     AMPED_TRY(amped_json_line(json, json_pair(&match->pairs[i], a->order)));
-  return amped_json_line(
-      json, json_pack("{s:s, s:o, s:o, s:i, s:i, s:i, s:f, s:f, s:o}", "event", "compare", "a",
-                      amped_json_text(o->args[0], strlen(o->args[0])), "b",
-                      amped_json_text(o->args[1], strlen(o->args[1])), "components_a", a->ncomps,
-                      "components_b", b->ncomps, "matched", match->count, "score", match->score,
-                      "congruence", match->congruence, "modes", json_modes(rows, a->order)));
+  return amped_json_line(json, json_pack("{s:s, s:o, s:o, s:i, s:i, s:i, s:f, s:f, s:o}", "event",
+                                         "compare", "a", amped_json_string(o->args[0]), "b",
+                                         amped_json_string(o->args[1]), "components_a", a->ncomps,
+                                         "components_b", b->ncomps, "matched", match->count,
+                                         "score", match->score, "congruence", match->congruence,
+                                         "modes", json_modes(rows, a->order)));
 }
 
 /* If there is an error about both models, add the names of both files to it. */

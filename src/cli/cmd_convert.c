@@ -468,9 +468,8 @@ static json_t *json_record(const amped_options *o, const amped_sptensor *t, cons
   json_t *object = json_pack(
       "{s:s, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:f, "
       "s:o, s:o}",
-      "event", "convert", "input", amped_json_text(in, strlen(in)), "output",
-      amped_json_text(out, strlen(out)), "order", t->order, "dims",
-      amped_json_counts(t->dims, t->order), "mode_names", json_names(t), "nnz",
+      "event", "convert", "input", amped_json_string(in), "output", amped_json_string(out), "order",
+      t->order, "dims", amped_json_counts(t->dims, t->order), "mode_names", json_names(t), "nnz",
       amped_json_count(r->nnz), "nnz_read", amped_json_count(r->nnz_read), "duplicates",
       amped_json_count(r->duplicates), drops_zeros(o) ? "zeros_dropped" : "zeros_kept",
       amped_json_count(r->zeros), "norm", amped_json_number(r->norm), "input_bytes",
@@ -616,11 +615,10 @@ static amped_status convert_result(const amped_options *o, amped_json *json) {
               c->biased ? " and biases are" : " is");
   AMPED_GO(out, amped_table_named(out) ? tell_tables(out) : tell_files(out, k.order));
   if (json != NULL)
-    status =
-        amped_json_line(json, json_pack("{s:s, s:o, s:o, s:i, s:o, s:i}", "event", "convert",
-                                        "input", amped_json_text(in, strlen(in)), "output",
-                                        amped_json_text(out, strlen(out)), "order", k.order, "dims",
-                                        amped_json_counts(k.dims, k.order), "ncomps", k.ncomps));
+    status = amped_json_line(
+        json, json_pack("{s:s, s:o, s:o, s:i, s:o, s:i}", "event", "convert", "input",
+                        amped_json_string(in), "output", amped_json_string(out), "order", k.order,
+                        "dims", amped_json_counts(k.dims, k.order), "ncomps", k.ncomps));
 out:
   amped_completion_free(&completion);
   amped_ktensor_free(&k);

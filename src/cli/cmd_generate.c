@@ -227,12 +227,11 @@ static amped_status write_all(const job *j, amped_sptensor *t, const amped_ktens
   if (json == NULL)
     return AMPED_OK;
   return amped_json_line(
-      json,
-      json_pack("{s:s, s:o, s:i, s:o, s:o, s:f, s:f, s:o, s:f, s:f, s:o}", "event", "generate",
-                "output", amped_json_text(j->path, strlen(j->path)), "order", t->order, "dims",
-                amped_json_counts(t->dims, t->order), "nnz", amped_json_count(t->nnz), "norm", norm,
-                "noise_sd", noise_sd, "seed", amped_json_count(j->spec.seed), "make_sec", make_sec,
-                "write_sec", write_sec, "options", json_options(j)));
+      json, json_pack("{s:s, s:o, s:i, s:o, s:o, s:f, s:f, s:o, s:f, s:f, s:o}", "event",
+                      "generate", "output", amped_json_string(j->path), "order", t->order, "dims",
+                      amped_json_counts(t->dims, t->order), "nnz", amped_json_count(t->nnz), "norm",
+                      norm, "noise_sd", noise_sd, "seed", amped_json_count(j->spec.seed),
+                      "make_sec", make_sec, "write_sec", write_sec, "options", json_options(j)));
 }
 
 /* --- a dense tensor --------------------------------------------------------------------------- */
@@ -279,8 +278,8 @@ static amped_status write_dense(const job *j, const amped_generated_cells *g,
 static json_t *json_dense(const job *j, const amped_generated_cells *g,
                           const amped_dense_info *info, double sec) {
   return json_pack("{s:s, s:o, s:i, s:o, s:o, s:s, s:o, s:f, s:f, s:o, s:f, s:o}", "event",
-                   "generate", "output", amped_json_text(j->path, strlen(j->path)), "order",
-                   info->order, "dims", amped_json_counts(info->dims, info->order), "cells",
+                   "generate", "output", amped_json_string(j->path), "order", info->order, "dims",
+                   amped_json_counts(info->dims, info->order), "cells",
                    amped_json_count(info->cells), "cell_type", amped_cell_name(info->type), "nnz",
                    amped_json_count(info->nnz), "norm", sqrt(info->norm_squared), "noise_sd",
                    g->noise_sd, "seed", amped_json_count(j->o->seed), "write_sec", sec, "options",

@@ -32,7 +32,7 @@ static json_t *json_text(const char *text, bool parse) {
   bool no_memory = false;
   json_t *value = parse ? amped_json_loads(text, &error, &no_memory) : NULL;
   if (value == NULL && !no_memory)
-    value = text[0] != '\0' ? amped_json_text(text, strlen(text)) : json_null();
+    value = text[0] != '\0' ? amped_json_string(text) : json_null();
   return value;
 }
 

@@ -301,10 +301,9 @@ static json_t *json_of(const job *j) {
   const bool clipped = j->has_values && j->o->clip.given;
   return json_pack(
       "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "event", "predict", "result",
-      amped_json_text(j->o->args[0], strlen(j->o->args[0])), "input",
-      amped_json_text(j->o->args[1], strlen(j->o->args[1])), "output",
-      out != NULL ? amped_json_text(out, strlen(out)) : json_null(), "cells",
-      amped_json_count(j->cells.nnz), "cold", amped_json_count(j->cold_cells), "rmse",
+      amped_json_string(j->o->args[0]), "input", amped_json_string(j->o->args[1]), "output",
+      amped_json_string(out), "cells", amped_json_count(j->cells.nnz), "cold",
+      amped_json_count(j->cold_cells), "rmse",
       amped_json_number(root_mean(&j->all.squares, j->all.count)), "mae",
       amped_json_number(mean_size(&j->all)), "rmse_clipped",
       amped_json_number(clipped ? root_mean(&j->all.clipped, j->all.count) : (double)NAN),

@@ -170,7 +170,7 @@ static void warn(const report *r) {
 /* --- JSON ------------------------------------------------------------------------------------ */
 
 static json_t *text_or_null(const char *text) {
-  return *text != '\0' ? amped_json_text(text, strlen(text)) : json_null();
+  return *text != '\0' ? amped_json_string(text) : json_null();
 }
 
 static json_t *json_answer(int yes) {

@@ -190,9 +190,8 @@ static json_t *json_record(const amped_options *o, const amped_dense_info *info,
   const char *in = o->args[0];
   const char *out = o->args[1];
   return json_pack("{s:s, s:o, s:o, s:i, s:o, s:o, s:o, s:s, s:o, s:o}", "event", "convert",
-                   "input", amped_json_text(in, strlen(in)), "output",
-                   amped_json_text(out, strlen(out)), "order", info->order, "dims",
-                   amped_json_counts(info->dims, info->order), "cells",
+                   "input", amped_json_string(in), "output", amped_json_string(out), "order",
+                   info->order, "dims", amped_json_counts(info->dims, info->order), "cells",
                    amped_json_count(info->cells), "nnz", amped_json_count(info->nnz), "cell_type",
                    amped_cell_name(info->type), "norm", amped_json_number(sqrt(info->norm_squared)),
                    "not_finite", amped_json_count(zeroed));

@@ -109,8 +109,7 @@ static json_t *json_dense(const amped_dense_source *source, const amped_dense_in
   char hash[32];
   (void)snprintf(hash, sizeof hash, "%016" PRIx64, info->hash);
   return json_pack("{s:s, s:o, s:o, s:b, s:i, s:o, s:o, s:o, s:o, s:f, s:s, s:s, s:o, s:s}", "kind",
-                   "dense", "file", amped_json_text(path, strlen(path)), "dataset",
-                   dataset != NULL ? amped_json_text(dataset, strlen(dataset)) : json_null(),
+                   "dense", "file", amped_json_string(path), "dataset", amped_json_string(dataset),
                    "matlab", (int)amped_dense_source_is_matlab(source), "order", info->order,
                    "dims", amped_json_counts(info->dims, info->order), "cells",
                    amped_json_count(info->cells), "nnz", amped_json_count(info->nnz), "not_finite",

@@ -92,9 +92,9 @@ static amped_status tell_resumed(amped_checkpoint *c, const amped_solver_state *
     amped_say("resume: there is no %s yet; starting from the beginning", file);
   if (c->session->json == NULL)
     return AMPED_OK;
-  return amped_json_line(c->session->json, json_pack("{s:s, s:I, s:o}", "event", "resume", "sweep",
-                                                     (json_int_t)state->sweeps, "file",
-                                                     amped_json_text(file, strlen(file))));
+  return amped_json_line(c->session->json,
+                         json_pack("{s:s, s:I, s:o}", "event", "resume", "sweep",
+                                   (json_int_t)state->sweeps, "file", amped_json_string(file)));
 }
 
 static amped_status read_file(amped_checkpoint *c, amped_ktensor *k, amped_solver_state *state) {
@@ -193,7 +193,7 @@ static amped_status end_writing(amped_checkpoint *c) {
   return amped_json_line(c->session->json,
                          json_pack("{s:s, s:I, s:f, s:o}", "event", "checkpoint", "sweep",
                                    (json_int_t)sweep, "seconds", c->write_sec, "file",
-                                   amped_json_text(file, strlen(file))));
+                                   amped_json_string(file)));
 }
 
 /* Collective: copy the second set on rank 0, for a solver that can swap its two sets in place. */

@@ -19,7 +19,7 @@ static json_t *json_regs(const amped_complete_options *o) {
 }
 
 static json_t *json_file(const char *path) {
-  return path != NULL ? amped_json_text(path, strlen(path)) : json_null();
+  return amped_json_string(path);
 }
 
 /* The options that determine a result, as JSON text that the caller frees. NULL: out of memory. */
@@ -34,12 +34,11 @@ static char *options_text(const amped_session *session, const amped_complete_pro
       "s:o, s:f, s:o, s:s, s:s, s:s, s:i, s:s}",
       "rank", session->plan.ncomps - (p->fit.biased ? 1 : 0), "iters", (json_int_t)p->iters, "tol",
       p->tol, "patience", c->patience, "time", c->seconds, "seed", amped_json_count(seed), "starts",
-      o->starts, "init", amped_json_text(init, strlen(init)), "reg", json_regs(c), "reg_power",
-      c->reg_power, "reg_bias", c->reg_bias, "bias", biases[c->bias], "context",
-      amped_json_text(c->context_modes, strlen(c->context_modes)), "nonnegative",
-      c->nonnegative ? 1 : 0, "holdout", c->holdout, "split_seed", amped_json_count(c->split_seed),
-      "validate", json_file(c->validate), "test", json_file(c->test), "weights",
-      json_file(c->weights), "implicit", c->implicit, "of",
+      o->starts, "init", amped_json_string(init), "reg", json_regs(c), "reg_power", c->reg_power,
+      "reg_bias", c->reg_bias, "bias", biases[c->bias], "context",
+      amped_json_string(c->context_modes), "nonnegative", c->nonnegative ? 1 : 0, "holdout",
+      c->holdout, "split_seed", amped_json_count(c->split_seed), "validate", json_file(c->validate),
+      "test", json_file(c->test), "weights", json_file(c->weights), "implicit", c->implicit, "of",
       c->implicit > 0.0 ? json_integer(p->ranked + 1) : json_null(), "order",
       c->random_order ? "random" : "cyclic", "backend", session->worker.backend->name, "precision",
       amped_vtype_name(o->precision), "nranks", session->comm.nranks, "placement",

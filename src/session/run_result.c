@@ -17,11 +17,11 @@ static char *options_text(const amped_session *session, const amped_cpd_options 
   json_t *object = json_pack(
       "{s:i, s:I, s:f, s:o, s:i, s:o, s:s, s:s, s:i, s:s, s:s, s:s, s:s?, s:s?}", "rank",
       session->plan.ncomps, "iters", (json_int_t)cpd->iters, "tol", cpd->tol, "seed",
-      amped_json_count(seed), "starts", o->starts, "init", amped_json_text(init, strlen(init)),
-      "backend", session->worker.backend->name, "precision", amped_vtype_name(o->precision),
-      "nranks", session->comm.nranks, "read", session->read_parallel ? "parallel" : "root",
-      "placement", amped_placement_names[o->plan.placement], "method",
-      amped_cpd_method_of(cpd)->name, "accelerate", amped_accelerate_name(cpd->accelerate), "rows",
+      amped_json_count(seed), "starts", o->starts, "init", amped_json_string(init), "backend",
+      session->worker.backend->name, "precision", amped_vtype_name(o->precision), "nranks",
+      session->comm.nranks, "read", session->read_parallel ? "parallel" : "root", "placement",
+      amped_placement_names[o->plan.placement], "method", amped_cpd_method_of(cpd)->name,
+      "accelerate", amped_accelerate_name(cpd->accelerate), "rows",
       amped_row_rule_key(&cpd->rule, session->plan.order, rows));
   char *text = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
   json_decref(object);

@@ -138,11 +138,10 @@ amped_status amped_stream_report_batch(amped_session *session, const amped_strea
             "{s:s, s:I, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, "
             "s:o}, s:I, s:I, s:f, s:f, s:{s:f, s:f, s:f, s:f, s:f}, s:o}",
             "event", "batch", "batch", (json_int_t)h->batches, "name",
-            amped_json_text(t->batch->name, strlen(t->batch->name)), "learnt",
-            (json_int_t)l->learnt, "held", (json_int_t)l->held, "dropped", (json_int_t)l->dropped,
-            "dims", json_numbers(h->dims, h->order), "new_rows",
-            json_numbers(t->batch->new_rows, h->order), "touched",
-            json_numbers(l->touched, h->order), "growing",
+            amped_json_string(t->batch->name), "learnt", (json_int_t)l->learnt, "held",
+            (json_int_t)l->held, "dropped", (json_int_t)l->dropped, "dims",
+            json_numbers(h->dims, h->order), "new_rows", json_numbers(t->batch->new_rows, h->order),
+            "touched", json_numbers(l->touched, h->order), "growing",
             l->growing >= 0 ? json_integer(l->growing) : json_null(), "before",
             json_errors(&l->before), "after", json_errors(&l->after), "held_out",
             json_errors(&l->held_after), "all_held_out", json_errors(t->so_far), "sums", "before",
@@ -169,10 +168,9 @@ amped_status amped_stream_report_skipped(amped_session *session, const amped_sou
         "file of their own",
         batch->name, number, earlier->nnz, batch->nnz);
   if (session->json != NULL)
-    status =
-        amped_json_line(session->json, json_pack("{s:s, s:o, s:I}", "event", "skipped", "name",
-                                                 amped_json_text(batch->name, strlen(batch->name)),
-                                                 "batch", (json_int_t)number));
+    status = amped_json_line(session->json, json_pack("{s:s, s:o, s:I}", "event", "skipped", "name",
+                                                      amped_json_string(batch->name), "batch",
+                                                      (json_int_t)number));
   return amped_comm_agree(&session->comm, status);
 }
 

@@ -109,8 +109,7 @@ static void say_row(const amped_summary_row *r) {
 static json_t *json_row(const amped_summary_row *r) {
   return json_pack("{s:i, s:f, s:I, s:f, s:o, s:o}", "rank", r->ncomps, r->metric, r->value,
                    "sweeps", (json_int_t)r->sweeps, "seconds", r->seconds, "corcondia",
-                   amped_json_number(r->corcondia), "output",
-                   r->path != NULL ? amped_json_text(r->path, strlen(r->path)) : json_null());
+                   amped_json_number(r->corcondia), "output", amped_json_string(r->path));
 }
 
 amped_status amped_summary_ranks(amped_session *session, const amped_summary_row *rows, int count) {

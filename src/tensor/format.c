@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/printable.h"
 
@@ -49,15 +50,19 @@ json_t *amped_json_count(uint64_t n) {
 json_t *amped_json_counts(const uint64_t *counts, int n) {
   json_t *array = json_array();
   for (int i = 0; i < n; i++)
-    if (json_array_append_new(array, amped_json_count(counts[i])) != 0) {
-      json_decref(array);
-      return NULL;
-    }
+    amped_json_append(&array, amped_json_count(counts[i]));
   return array;
 }
 
 json_t *amped_json_number(double x) {
   return isfinite(x) ? json_real(x) : json_null();
+}
+
+json_t *amped_json_numbers(const double *numbers, int n) {
+  json_t *array = json_array();
+  for (int i = 0; i < n; i++)
+    amped_json_append(&array, amped_json_number(numbers[i]));
+  return array;
 }
 
 json_t *amped_json_text(const char *text, uint64_t length) {
@@ -72,8 +77,10 @@ json_t *amped_json_text(const char *text, uint64_t length) {
   return value;
 }
 
+json_t *amped_json_string(const char *text) {
+  return text != NULL ? amped_json_text(text, strlen(text)) : json_null();
+}
+
 json_t *amped_json_mode_name(const amped_labels *labels) {
-  if (labels->name == NULL)
-    return json_null();
-  return amped_json_text(labels->name, strlen(labels->name));
+  return amped_json_string(labels->name);
 }

@@ -59,9 +59,9 @@ static amped_status tell(const amped_plot *f, const char *input, amped_json *jso
     amped_say("%s: drawn by gnuplot", f->name);
   if (json == NULL)
     return AMPED_OK;
-  return amped_json_line(json, json_pack("{s:s, s:o, s:o}", "event", "plot", "input",
-                                         amped_json_text(input, strlen(input)), "output",
-                                         amped_json_text(f->name, strlen(f->name))));
+  return amped_json_line(json,
+                         json_pack("{s:s, s:o, s:o}", "event", "plot", "input",
+                                   amped_json_string(input), "output", amped_json_string(f->name)));
 }
 
 /* Check that all of several inputs are runs, and that the output is none of them. */
