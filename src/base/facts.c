@@ -87,6 +87,13 @@ amped_status amped_facts_write(amped_facts *facts, amped_json *json) {
   return status;
 }
 
+amped_status amped_facts_end(amped_facts *facts, amped_json *json, amped_status status) {
+  if (status == AMPED_OK)
+    return amped_facts_write(facts, json);
+  amped_facts_free(facts);
+  return status;
+}
+
 char *amped_facts_text(amped_facts *facts) {
   char *text = facts->json != NULL ? json_dumps(facts->json, JSON_COMPACT) : NULL;
   amped_facts_free(facts);

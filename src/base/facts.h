@@ -44,6 +44,8 @@ void amped_facts_row(amped_facts *facts, const char *key, amped_facts *row);
 void amped_facts_say(amped_facts *facts);
 /* Write the object to --json's stream (json.h) and free the list. json may be NULL. */
 amped_status amped_facts_write(amped_facts *facts, amped_json *json);
+/* The same if status is AMPED_OK; otherwise free the list and return status. */
+amped_status amped_facts_end(amped_facts *facts, amped_json *json, amped_status status);
 /* The object as text, which the caller frees with free. Frees the list. NULL: memory ran out. */
 char *amped_facts_text(amped_facts *facts);
 

@@ -105,6 +105,11 @@ START_TEST(a_missing_value_is_an_error) {
   ck_assert_ptr_null(facts.json);
   ck_assert_int_eq(amped_json_open("facts.json", &json), AMPED_OK);
   ck_assert_int_eq(amped_facts_write(&facts, json), AMPED_FAILED);
+  amped_facts_begin(&facts, "end");
+  ck_assert_int_eq(amped_facts_end(&facts, json, AMPED_USAGE), AMPED_USAGE);
+  ck_assert_ptr_null(facts.json);
+  amped_facts_begin(&facts, "end");
+  ck_assert_int_eq(amped_facts_end(&facts, json, AMPED_OK), AMPED_OK);
   ck_assert_int_eq(amped_json_close(json, AMPED_OK), AMPED_OK);
   (void)remove("facts.json");
 }
