@@ -84,3 +84,11 @@ json_t *amped_json_string(const char *text) {
 json_t *amped_json_mode_name(const amped_labels *labels) {
   return amped_json_string(labels->name);
 }
+
+json_t *amped_json_label(const amped_labels *labels, uint64_t place) {
+  uint64_t length = 0;
+  if (labels->count == 0)
+    return json_null();
+  const char *text = amped_label(labels, place, &length);
+  return amped_json_text(text, length);
+}

@@ -37,5 +37,7 @@ json_t *amped_json_numbers(const double *numbers, int n);
 json_t *amped_json_text(const char *text, uint64_t length);
 json_t *amped_json_string(const char *text);
 json_t *amped_json_mode_name(const amped_labels *labels);
+/* A label; null if the mode has none. */
+json_t *amped_json_label(const amped_labels *labels, uint64_t place);
 
 #endif
