@@ -43,13 +43,6 @@ double amped_json_number_of(const json_t *object, const char *name) {
   return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
-void amped_json_append(json_t **list, json_t *value) {
-  if (json_array_append_new(*list, value) == 0)
-    return;
-  json_decref(*list);
-  *list = NULL;
-}
-
 int amped_json_put(const json_t *object, size_t flags, FILE *stream) {
   char *text = json_dumps(object, flags);
   const int result = text != NULL ? amped_printable_put(stream, text, strlen(text)) : EOF;

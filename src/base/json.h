@@ -20,10 +20,6 @@ json_t *amped_json_loads(const char *text, json_error_t *error, bool *no_memory)
 /* The number called `name`; NaN if there is none, or if object is NULL. */
 double amped_json_number_of(const json_t *object, const char *name);
 
-/* Append a value to a list. Takes the reference to it. If value is NULL, or if memory runs out, the
- * list is freed and becomes NULL, and stays NULL. */
-void amped_json_append(json_t **list, json_t *value);
-
 /* json_dumpf in printable form (base/printable.h), which means the same: in JSON text such
  * characters occur only in strings, where \uXXXX stands for them. Returns 0, or EOF. */
 int amped_json_put(const json_t *object, size_t flags, FILE *stream);

@@ -1,6 +1,5 @@
 /* info --system: prints the libraries, GPUs, cores and memory that the ranks of a job find. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,10 +2,8 @@
 #include "cli/cpd_sampling.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/facts.h"
-#include "base/log.h"
 #include "base/system_memory.h"
 #include "cli/commands.h"
 #include "plan/dense_passes.h"

@@ -2,8 +2,6 @@
 #include "cli/info_state.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/facts.h"
 #include "base/printable.h"

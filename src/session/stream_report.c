@@ -1,7 +1,6 @@
 /* Lines and JSON of a stream: its state, each batch, and the end. */
 #include "session/stream_report.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

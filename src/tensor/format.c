@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/printable.h"
 
@@ -47,10 +46,18 @@ json_t *amped_json_count(uint64_t n) {
   return n <= INT64_MAX ? json_integer((json_int_t)n) : json_real((double)n);
 }
 
+/* Append a value to a list, which becomes NULL, and stays so, if memory is too small. */
+static void append(json_t **list, json_t *value) {
+  if (json_array_append_new(*list, value) == 0)
+    return;
+  json_decref(*list);
+  *list = NULL;
+}
+
 json_t *amped_json_counts(const uint64_t *counts, int n) {
   json_t *array = json_array();
   for (int i = 0; i < n; i++)
-    amped_json_append(&array, amped_json_count(counts[i]));
+    append(&array, amped_json_count(counts[i]));
   return array;
 }
 
@@ -61,7 +68,7 @@ json_t *amped_json_number(double x) {
 json_t *amped_json_numbers(const double *numbers, int n) {
   json_t *array = json_array();
   for (int i = 0; i < n; i++)
-    amped_json_append(&array, amped_json_number(numbers[i]));
+    append(&array, amped_json_number(numbers[i]));
   return array;
 }
 

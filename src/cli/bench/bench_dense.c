@@ -2,7 +2,6 @@
 #include "cli/bench/bench_dense.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "base/log.h"
 #include "base/mem.h"

@@ -3,7 +3,6 @@
  * same bytes or rows and nothing else. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/draft.h"
