@@ -156,12 +156,10 @@ static void rates_facts(const amped_session *session, const result *results, amp
     const result *r = &results[m];
     amped_facts *row = &modes[m];
     const double ceiling = 1e3 * r->ceiling_sec;
-    amped_fact(row, "gnnz_per_second", json_real(r->gnnz_per_sec), "%4d  %8.3f", m + 1,
-               r->gnnz_per_sec);
-    amped_fact(row, "gathered_gb_per_second", json_real(r->gathered_gb_per_sec), "  %13.1f",
-               r->gathered_gb_per_sec);
-    amped_fact(row, "bytes_per_nonzero", json_real(r->bytes_per_nonzero), "  %9.2f",
-               r->bytes_per_nonzero);
+    amped_fact_words(row, "%4d", m + 1);
+    amped_bench_cell(row, "gnnz_per_second", r->gnnz_per_sec, 1.0, 8, 3);
+    amped_bench_cell(row, "gathered_gb_per_second", r->gathered_gb_per_sec, 1.0, 13, 1);
+    amped_bench_cell(row, "bytes_per_nonzero", r->bytes_per_nonzero, 1.0, 9, 2);
     amped_fact(row, "ceiling_ms", amped_bench_json_known(ceiling > 0.0, ceiling), "  %10.3f",
                ceiling);
     amped_fact(row, "ceiling_percent", json_percent(r->ceiling_sec, r->compute.max), "  %21s",
