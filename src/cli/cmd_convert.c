@@ -45,7 +45,7 @@ typedef struct record {
   uint64_t nnz;
   uint64_t hash;
   double norm;
-  amped_facts facts; /* of the finished steps, for --json */
+  amped_facts facts; /* steps that are done, for --json */
 } record;
 
 static bool is_standard(const char *path) {
