@@ -9,6 +9,7 @@
 
 void amped_facts_begin(amped_facts *facts, const char *event) {
   facts->words[0] = '\0';
+  facts->waits = false;
   facts->json = json_object();
   if (event != NULL)
     amped_fact_json(facts, "event", json_string(event));
@@ -33,7 +34,10 @@ void amped_fact_json(amped_facts *facts, const char *key, json_t *value) {
 
 static void add_words(amped_facts *facts, const char *format, va_list arguments) {
   const size_t used = strlen(facts->words);
+  const size_t length = strlen(format);
   (void)vsnprintf(facts->words + used, sizeof facts->words - used, format, arguments);
+  if (!facts->waits && length > 0 && format[length - 1] == '\n')
+    amped_facts_say(facts);
 }
 
 void amped_fact_words(amped_facts *facts, const char *format, ...) {
@@ -63,6 +67,20 @@ void amped_facts_join(amped_facts *facts, amped_facts *part) {
   amped_facts_free(part);
 }
 
+void amped_fact_item(amped_facts *facts, const char *key, json_t *value) {
+  json_t *list = json_object_get(facts->json, key);
+  if (list == NULL)
+    amped_fact_json(facts, key, list = json_array());
+  if (json_array_append_new(list, value) != 0)
+    amped_fact_json(facts, key, NULL);
+}
+
+void amped_facts_row(amped_facts *facts, const char *key, amped_facts *row) {
+  amped_facts_say(row);
+  amped_fact_item(facts, key, json_incref(row->json));
+  amped_facts_free(row);
+}
+
 void amped_facts_say(amped_facts *facts) {
   for (const char *line = facts->words; *line != '\0';) {
     const size_t length = strcspn(line, "\n");
@@ -77,4 +95,17 @@ amped_status amped_facts_write(amped_facts *facts, amped_json *json) {
   facts->json = NULL;
   amped_facts_free(facts);
   return status;
+}
+
+amped_status amped_facts_end(amped_facts *facts, amped_json *json, amped_status status) {
+  if (status == AMPED_OK)
+    return amped_facts_write(facts, json);
+  amped_facts_free(facts);
+  return status;
+}
+
+char *amped_facts_text(amped_facts *facts) {
+  char *text = facts->json != NULL ? json_dumps(facts->json, JSON_COMPACT) : NULL;
+  amped_facts_free(facts);
+  return text;
 }

@@ -6,11 +6,12 @@
 
 #include "base/json.h"
 
-#define AMPED_FACTS_WORDS 1024 /* bytes of a line, with its end */
+#define AMPED_FACTS_WORDS 8192 /* bytes of a line, with its end: more than a path takes */
 
 /* A zeroed list is empty, and has no JSON object. */
 typedef struct amped_facts {
   json_t *json; /* NULL: memory ran out */
+  bool waits;   /* lines wait for amped_facts_say; begin sets false */
   char words[AMPED_FACTS_WORDS];
 } amped_facts;
 
@@ -21,7 +22,8 @@ void amped_facts_begin(amped_facts *facts, const char *event);
 void amped_facts_free(amped_facts *facts);
 
 /* Add a member and words. Takes the reference to value. If value is NULL, memory ran out, and
- * amped_facts_write says so. Words that do not fit in a line are cut. */
+ * amped_facts_write says so. Words that do not fit in a line are cut. A format that ends with \n
+ * prints the line, unless the list waits. */
 void amped_fact(amped_facts *facts, const char *key, json_t *value, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* Add a member without words. */
@@ -35,9 +37,21 @@ void amped_facts_take(amped_facts *facts, const char *key, amped_facts *part);
 /* Add the members of `part` beside the others, and its words. Frees part. */
 void amped_facts_join(amped_facts *facts, amped_facts *part);
 
-/* Print the words, a line for each of their lines, and begin again without words. */
+/* Append a value to the list that is the member `key`; the first call begins the list. Takes the
+ * reference. If value is NULL, memory ran out. */
+void amped_fact_item(amped_facts *facts, const char *key, json_t *value);
+/* Print the words of a row of a table, append its members to the list `key` as one object, and free
+ * the row. */
+void amped_facts_row(amped_facts *facts, const char *key, amped_facts *row);
+
+/* Print the words, if there are any, a line for each of their lines, and begin again without words.
+ */
 void amped_facts_say(amped_facts *facts);
 /* Write the object to --json's stream (json.h) and free the list. json may be NULL. */
 amped_status amped_facts_write(amped_facts *facts, amped_json *json);
+/* The same if status is AMPED_OK; otherwise free the list and return status. */
+amped_status amped_facts_end(amped_facts *facts, amped_json *json, amped_status status);
+/* The object as text, which the caller frees with free. Frees the list. NULL: memory ran out. */
+char *amped_facts_text(amped_facts *facts);
 
 #endif

@@ -1,10 +1,10 @@
 /* compare: matches the components of two results, and prints how similar they are. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/commands.h"
 #include "cli/result_argument.h"
 #include "tensor/format.h"
+#include "base/facts.h"
 #include "base/json.h"
 #include "session/output_guard.h"
 #include "formats/completion_file.h"
@@ -123,36 +123,48 @@ static const char *only_in(const char *model, uint64_t count, char *buffer, size
   return buffer;
 }
 
-static void say_mode(const amped_ktensor *a, const amped_ktensor *b, const alignment *rows,
-                     int mode) {
+static void mode_facts(const amped_ktensor *a, const amped_ktensor *b, const alignment *rows,
+                       int mode, amped_facts *f) {
   const amped_labels *of_a = &a->labels[mode];
   const amped_labels *of_b = &b->labels[mode];
+  const bool by_labels = rows->joins[mode].rows != NULL;
   const uint64_t shared = rows->joins[mode].shared;
   char text[128], left[64], right[64];
   (void)amped_format_mode(text, sizeof text, mode, of_a->count > 0 ? of_a : of_b);
-  if (rows->joins[mode].rows != NULL)
-    amped_say("%s: by labels%s, %" PRIu64 " shared%s%s", text,
-              !rows->numbers[mode] ? ""
-              : of_a->count > 0    ? ", which are indices of B"
-                                   : ", which are indices of A",
-              shared, only_in("A", a->dims[mode] - shared, left, sizeof left),
-              only_in("B", b->dims[mode] - shared, right, sizeof right));
-  else if (of_a->count > 0 && of_b->count > 0)
-    amped_say("%s: by index, because labels repeat", text);
+  amped_fact(f, "by", json_string(by_labels ? "labels" : "index"), "%s: by %s", text,
+             by_labels ? "labels" : "index");
+  if (by_labels) {
+    amped_fact_words(f, "%s",
+                     !rows->numbers[mode] ? ""
+                     : of_a->count > 0    ? ", which are indices of B"
+                                          : ", which are indices of A");
+    amped_fact(f, "shared", amped_json_count(shared), ", %" PRIu64 " shared%s%s", shared,
+               only_in("A", a->dims[mode] - shared, left, sizeof left),
+               only_in("B", b->dims[mode] - shared, right, sizeof right));
+  } else if (of_a->count > 0 && of_b->count > 0)
+    amped_fact_words(f, ", because labels repeat");
   else if (of_a->count > 0 || of_b->count > 0)
-    amped_say("%s: by index, because %s has no labels", text, of_a->count > 0 ? "B" : "A");
+    amped_fact_words(f, ", because %s has no labels", of_a->count > 0 ? "B" : "A");
   else
-    amped_say("%s: by index, because there are no labels", text);
+    amped_fact_words(f, ", because there are no labels");
 }
 
-static void say_alignment(const amped_ktensor *a, const amped_ktensor *b, const alignment *rows) {
+static void alignment_facts(const amped_ktensor *a, const amped_ktensor *b, const alignment *rows,
+                            amped_facts *f) {
   bool labels = false;
   for (int m = 0; m < a->order; m++)
     labels = labels || a->labels[m].count > 0 || b->labels[m].count > 0;
-  for (int m = 0; m < a->order && labels; m++)
-    say_mode(a, b, rows, m);
+  for (int m = 0; m < a->order; m++) {
+    amped_facts mode;
+    amped_facts_begin(&mode, NULL);
+    if (labels)
+      mode_facts(a, b, rows, m, &mode);
+    else
+      amped_fact_json(&mode, "by", json_string("index"));
+    amped_facts_row(f, "modes", &mode);
+  }
   if (!labels)
-    amped_say("rows are matched by index, because there are no labels");
+    amped_fact_words(f, "rows are matched by index, because there are no labels\n");
 }
 
 /* Pairs with a lesser congruence have no sign in common that means anything. */
@@ -173,25 +185,42 @@ static int opposite_pairs(const amped_ktensor *a, const amped_ktensor *b,
   return count;
 }
 
-static void say_match(const amped_ktensor *a, const amped_ktensor *b, const amped_match *match) {
-  char line[128 + 16 * AMPED_MAX_ORDER];
-  int at = snprintf(line, sizeof line, "%5s  %5s  %12s  %12s  %8s  %10s", "A", "B", "weight A",
-                    "weight B", "score", "congruence");
-  for (int m = 0; m < a->order; m++)
-    at += snprintf(line + at, sizeof line - (size_t)at, "   mode %d", m + 1);
-  amped_say("%s", line);
+/* Print the table of pairs, and write a line of JSON for each. */
+static amped_status tell_pairs(const amped_match *match, int order, amped_json *json) {
+  amped_facts f = {.json = NULL};
+  amped_fact_words(&f, "%5s  %5s  %12s  %12s  %8s  %10s", "A", "B", "weight A", "weight B", "score",
+                   "congruence");
+  for (int m = 0; m < order; m++)
+    amped_fact_words(&f, "   mode %d", m + 1);
+  amped_facts_say(&f);
   for (int i = 0; i < match->count; i++) {
     const amped_match_pair *p = &match->pairs[i];
-    at = snprintf(line, sizeof line, "%5d  %5d  %12.6g  %12.6g  %8.6f  %10.6f", p->a, p->b,
-                  p->weight_a, p->weight_b, p->score, p->congruence);
-    for (int m = 0; m < a->order; m++)
-      at += snprintf(line + at, sizeof line - (size_t)at, "  %+.4f", p->cosines[m]);
-    amped_say("%s", line);
+    amped_facts_begin(&f, "match");
+    amped_fact(&f, "a", json_integer(p->a), "%5d", p->a);
+    amped_fact(&f, "b", json_integer(p->b), "  %5d", p->b);
+    amped_fact(&f, "weight_a", amped_json_number(p->weight_a), "  %12.6g", p->weight_a);
+    amped_fact(&f, "weight_b", amped_json_number(p->weight_b), "  %12.6g", p->weight_b);
+    amped_fact(&f, "score", json_real(p->score), "  %8.6f", p->score);
+    amped_fact(&f, "congruence", json_real(p->congruence), "  %10.6f", p->congruence);
+    amped_fact_json(&f, "penalty", json_real(p->penalty));
+    amped_fact_json(&f, "cosines", amped_json_numbers(p->cosines, order));
+    for (int m = 0; m < order; m++)
+      amped_fact_words(&f, "  %+.4f", p->cosines[m]);
+    amped_facts_say(&f);
+    AMPED_TRY(amped_facts_write(&f, json));
   }
+  return AMPED_OK;
+}
+
+static void score_facts(const amped_ktensor *a, const amped_ktensor *b, const amped_match *match,
+                        amped_facts *f) {
   if (a->ncomps != b->ncomps)
-    amped_say("%d components of %s have no partner", abs(a->ncomps - b->ncomps),
-              a->ncomps > b->ncomps ? "A" : "B");
-  amped_say("factor match score %.6f (%.6f without weights)", match->score, match->congruence);
+    amped_fact_words(f, "%d components of %s have no partner\n", abs(a->ncomps - b->ncomps),
+                     a->ncomps > b->ncomps ? "A" : "B");
+  amped_fact_json(f, "matched", json_integer(match->count));
+  amped_fact(f, "score", json_real(match->score), "factor match score %.6f", match->score);
+  amped_fact(f, "congruence", json_real(match->congruence), " (%.6f without weights)\n",
+             match->congruence);
   const int opposite = opposite_pairs(a, b, match);
   if (opposite > 0)
     amped_warn(
@@ -200,52 +229,24 @@ static void say_match(const amped_ktensor *a, const amped_ktensor *b, const ampe
         opposite, match->count);
 }
 
-static void say_models(const amped_options *o, const amped_ktensor *a, const amped_ktensor *b) {
+static void model_facts(const char *path, const amped_ktensor *k, const char *key,
+                        const char *count, const char *name, amped_facts *f) {
   char dims[AMPED_DIMS_TEXT];
-  amped_say("A: %s, %s, %d components", o->args[0], amped_format_dims(dims, a->order, a->dims),
-            a->ncomps);
-  amped_say("B: %s, %s, %d components", o->args[1], amped_format_dims(dims, b->order, b->dims),
-            b->ncomps);
+  amped_fact(f, key, amped_json_string(path), "%s: %s, %s", name, path,
+             amped_format_dims(dims, k->order, k->dims));
+  amped_fact(f, count, json_integer(k->ncomps), ", %d components\n", k->ncomps);
 }
 
-static json_t *json_pair(const amped_match_pair *p, int order) {
-  json_t *cosines = json_array();
-  for (int m = 0; m < order; m++)
-    (void)json_array_append_new(cosines, json_real(p->cosines[m]));
-  return json_pack("{s:s, s:i, s:i, s:o, s:o, s:f, s:f, s:f, s:o}", "event", "match", "a", p->a,
-                   "b", p->b, "weight_a", amped_json_number(p->weight_a), "weight_b",
-                   amped_json_number(p->weight_b), "congruence", p->congruence, "penalty",
-                   p->penalty, "score", p->score, "cosines", cosines);
-}
-
-static json_t *json_modes(const alignment *rows, int order) {
-  json_t *modes = json_array();
-  for (int m = 0; m < order; m++) {
-    const amped_label_join *join = &rows->joins[m];
-    json_t *mode = join->rows != NULL ? json_pack("{s:s, s:o}", "by", "labels", "shared",
-                                                  amped_json_count(join->shared))
-                                      : json_pack("{s:s}", "by", "index");
-    if (json_array_append_new(modes, mode) != 0) {
-      json_decref(modes);
-      return NULL;
-    }
-  }
-  return modes;
-}
-
-static amped_status write_json(const amped_options *o, const amped_ktensor *a,
-                               const amped_ktensor *b, const alignment *rows,
-                               const amped_match *match, amped_json *json) {
-  if (json == NULL)
-    return AMPED_OK;
-  for (int i = 0; i < match->count; i++)
-    AMPED_TRY(amped_json_line(json, json_pair(&match->pairs[i], a->order)));
-  return amped_json_line(
-      json, json_pack("{s:s, s:o, s:o, s:i, s:i, s:i, s:f, s:f, s:o}", "event", "compare", "a",
-                      amped_json_text(o->args[0], strlen(o->args[0])), "b",
-                      amped_json_text(o->args[1], strlen(o->args[1])), "components_a", a->ncomps,
-                      "components_b", b->ncomps, "matched", match->count, "score", match->score,
-                      "congruence", match->congruence, "modes", json_modes(rows, a->order)));
+static amped_status tell(const amped_options *o, const amped_ktensor *a, const amped_ktensor *b,
+                         const alignment *rows, const amped_match *match, amped_json *json) {
+  amped_facts f;
+  amped_facts_begin(&f, "compare");
+  model_facts(o->args[0], a, "a", "components_a", "A", &f);
+  model_facts(o->args[1], b, "b", "components_b", "B", &f);
+  alignment_facts(a, b, rows, &f);
+  const amped_status status = tell_pairs(match, a->order, json);
+  score_facts(a, b, match, &f);
+  return amped_facts_end(&f, json, status);
 }
 
 /* If there is an error about both models, add the names of both files to it. */
@@ -291,12 +292,9 @@ static amped_status compare(const amped_options *o, amped_json *json) {
   amped_ktensor_balance(&b);
   AMPED_GO(out, name_files(o, find_match(&a, &b, &rows, &match)));
   renumber(places_a, places_b, &match);
-  say_models(o, &a, &b);
-  say_alignment(&a, &b, &rows);
-  say_match(&a, &b, &match);
+  status = tell(o, &a, &b, &rows, &match, json);
   if (beside)
     amped_say("note: the score is about components; means and biases are not compared");
-  status = write_json(o, &a, &b, &rows, &match, json);
 out:
   amped_match_free(&match);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)

@@ -23,6 +23,7 @@
 #include "text/io_table.h"
 #include "text/io_table_write.h"
 #include "text/io_tns.h"
+#include "base/facts.h"
 #include "base/json.h"
 #include "session/output_guard.h"
 #include "base/mem.h"
@@ -35,22 +36,16 @@
 #include "load/dense_source.h"
 #include "base/timer.h"
 
-/* Facts of the conversion, for the report at the end. */
+/* Facts of the conversion. */
 typedef struct record {
   uint64_t input_bytes;   /* 0: unknown (standard input) */
   amped_file_stamp input; /* stamp of a file that can be read again */
-  uint64_t nnz_read;
   uint64_t duplicates;
-  uint64_t zeros;           /* stored zeros, dropped or kept */
-  uint64_t not_finite;      /* cells of a dense input that became 0 */
-  amped_dense_info cells;   /* facts of a dense output */
-  uint64_t temporary_bytes; /* most bytes on disk at a time; 0: all was in memory */
+  uint64_t zeros; /* stored zeros, dropped or kept */
   uint64_t nnz;
   uint64_t hash;
   double norm;
-  double read_sec;
-  double order_sec; /* sorting and merging by mode 0 */
-  double write_sec;
+  amped_facts facts; /* steps that are done, for --json */
 } record;
 
 static bool is_standard(const char *path) {
@@ -110,25 +105,26 @@ static amped_status check_copies(const amped_options *o, amped_format format) {
   return AMPED_OK;
 }
 
-static void say_input(const amped_options *o, const amped_sptensor *t, const record *r) {
+static void input_facts(const amped_options *o, const amped_sptensor *t, uint64_t nnz, double sec,
+                        record *r) {
+  amped_facts *f = &r->facts;
   char dims[AMPED_DIMS_TEXT];
-  char name[128];
-  char bytes[32];
-  char rate[32];
-  double sec = r->read_sec > 0.0 ? r->read_sec : 1e-9;
-  amped_say("read %s: %s, %" PRIu64 " nonzeros", input_name(o),
-            amped_format_dims(dims, t->order, t->dims), r->nnz_read);
+  char text[128];
+  const double least = sec > 0.0 ? sec : 1e-9;
+  amped_fact(f, "input", amped_json_string(o->args[0]), "read %s: %s", input_name(o),
+             amped_format_dims(dims, t->order, t->dims));
+  amped_fact(f, "nnz_read", amped_json_count(nnz), ", %" PRIu64 " nonzeros\n", nnz);
   for (int m = 0; m < t->order; m++)
     if (t->labels[m].count > 0)
-      amped_say("  mode %d: %" PRIu64 " labels%s%s", m + 1, t->labels[m].count,
-                t->labels[m].name != NULL ? " of " : "",
-                amped_format_name(name, sizeof name, &t->labels[m]));
-  amped_format_count(rate, (double)r->nnz_read / sec);
+      amped_fact_words(f, "  mode %d: %" PRIu64 " labels%s%s\n", m + 1, t->labels[m].count,
+                       t->labels[m].name != NULL ? " of " : "",
+                       amped_format_name(text, sizeof text, &t->labels[m]));
+  amped_fact(f, "input_bytes", amped_json_count(r->input_bytes), "  %s",
+             r->input_bytes > 0 ? amped_format_bytes(text, r->input_bytes) : "");
+  amped_fact(f, "read_sec", json_real(sec), "%sin %.2f s: ", r->input_bytes > 0 ? " " : "", sec);
   if (r->input_bytes > 0)
-    amped_say("  %s in %.2f s: %.1f MB/s, %s nonzeros/s", amped_format_bytes(bytes, r->input_bytes),
-              r->read_sec, (double)r->input_bytes / sec * 1e-6, rate);
-  else
-    amped_say("  in %.2f s: %s nonzeros/s", r->read_sec, rate);
+    amped_fact_words(f, "%.1f MB/s, ", (double)r->input_bytes / least * 1e-6);
+  amped_fact_words(f, "%s nonzeros/s\n", amped_format_count(text, (double)nnz / least));
 }
 
 /* Can the input be read again? */
@@ -149,16 +145,17 @@ static amped_status read_input(const amped_options *o, const amped_external_sort
                                amped_sptensor *t, record *r) {
   const char *path = o->args[0];
   amped_read_options how = o->read;
+  uint64_t not_finite = 0;
   double began = amped_time();
   how.overflow = amped_external_sort_overflow(x);
   if (!is_standard(path))
     AMPED_TRY(amped_file_check_readable(path, &r->input_bytes));
   r->input = stamp_of(path);
-  AMPED_TRY(o->convert.sparse ? amped_convert_read_dense(o, how.overflow, t, &r->not_finite)
+  AMPED_TRY(o->convert.sparse ? amped_convert_read_dense(o, how.overflow, t, &not_finite)
                               : amped_io_read(path, &how, t));
-  r->read_sec = amped_time() - began;
-  r->nnz_read = t->nnz + amped_external_sort_tell(x).nnz_read;
-  say_input(o, t, r);
+  input_facts(o, t, t->nnz + amped_external_sort_tell(x).nnz_read, amped_time() - began, r);
+  if (o->convert.sparse)
+    amped_fact_json(&r->facts, "not_finite", amped_json_count(not_finite));
   return AMPED_OK;
 }
 
@@ -213,9 +210,10 @@ static bool counts_rows(const amped_options *o) {
          format == AMPED_FORMAT_TABLE && o->read.value == NULL;
 }
 
-static void say_duplicates(const amped_options *o, const record *r) {
+static void duplicates_facts(const amped_options *o, record *r) {
   const amped_duplicates policy = amped_read_duplicates(&o->read);
   const bool sum = policy == AMPED_DUPLICATES_SUM;
+  amped_fact_json(&r->facts, "duplicates", amped_json_count(r->duplicates));
   if (r->duplicates == 0)
     return;
   if (sum && counts_rows(o))
@@ -228,7 +226,9 @@ static void say_duplicates(const amped_options *o, const record *r) {
 }
 
 /* Report r->zeros zeros, dropped or kept. Fails if no nonzero is left. */
-static amped_status say_zeros(const amped_options *o, const record *r) {
+static amped_status zeros_facts(const amped_options *o, record *r) {
+  amped_fact_json(&r->facts, drops_zeros(o) ? "zeros_dropped" : "zeros_kept",
+                  amped_json_count(r->zeros));
   if (r->zeros > 0 && !drops_zeros(o))
     amped_warn("%s: %" PRIu64 " stored value%s zero and kept; --drop-zeros leaves zeros out",
                input_name(o), r->zeros, r->zeros == 1 ? " is" : "s are");
@@ -373,12 +373,13 @@ static amped_status order_nonzeros(const amped_options *o, amped_external_sort *
   if (o->convert.labels_sorted)
     AMPED_TRY(sort_labels(x, t));
   AMPED_TRY(amped_external_sort_used(x) ? order_on_disk(o, x, t, r) : order_in_memory(o, t, r));
-  say_duplicates(o, r);
-  AMPED_TRY(say_zeros(o, r));
+  duplicates_facts(o, r);
+  AMPED_TRY(zeros_facts(o, r));
   if (o->convert.compact)
     AMPED_TRY(compact(x, t));
-  r->order_sec = amped_time() - began;
-  amped_say("%" PRIu64 " nonzeros, norm %.10g", r->nnz, r->norm);
+  amped_fact_json(&r->facts, "order_sec", json_real(amped_time() - began));
+  amped_fact(&r->facts, "nnz", amped_json_count(r->nnz), "%" PRIu64 " nonzeros", r->nnz);
+  amped_fact(&r->facts, "norm", amped_json_number(r->norm), ", norm %.10g\n", r->norm);
   return amped_external_sort_used(x) ? AMPED_OK : say_empty_slices(t);
 }
 
@@ -400,33 +401,42 @@ static amped_status write_from_disk(amped_external_sort *x, const amped_sptensor
   return AMPED_OK;
 }
 
+static amped_status write_tensor(const amped_options *o, amped_format format,
+                                 amped_external_sort *x, amped_sptensor *t, amped_facts *f) {
+  const char *path = o->args[1];
+  if (format == AMPED_FORMAT_TNS)
+    warn_of_labels(path, t->order, t->labels);
+  if (o->session.cells.made) {
+    amped_dense_info cells;
+    AMPED_TRY(amped_convert_write_cells(o, x, t, &cells));
+    amped_fact_json(f, "cells", amped_json_count(cells.cells));
+    amped_fact_json(f, "cell_type", json_string(amped_cell_name(cells.type)));
+    return AMPED_OK;
+  }
+  if (amped_external_sort_used(x))
+    return write_from_disk(x, t);
+  if (format == AMPED_FORMAT_HDF5)
+    return amped_tensor_file_write(path, t, !o->convert.no_copies);
+  if (format == AMPED_FORMAT_TABLE)
+    return amped_table_write_tensor(path, t);
+  return amped_tns_write(path, t, t->labels[0].from_zero ? AMPED_TNS_SAYS_1 : AMPED_TNS_FROM_1);
+}
+
 static amped_status write_output(const amped_options *o, amped_format format,
                                  amped_external_sort *x, amped_sptensor *t, record *r) {
   const char *path = o->args[1];
   struct stat st;
   char bytes[32] = "";
   char rate[32];
-  double began = amped_time();
-  if (format == AMPED_FORMAT_TNS)
-    warn_of_labels(path, t->order, t->labels);
-  if (o->session.cells.made)
-    AMPED_TRY(amped_convert_write_cells(o, x, t, &r->cells));
-  else if (amped_external_sort_used(x))
-    AMPED_TRY(write_from_disk(x, t));
-  else if (format == AMPED_FORMAT_HDF5)
-    AMPED_TRY(amped_tensor_file_write(path, t, !o->convert.no_copies));
-  else if (format == AMPED_FORMAT_TABLE)
-    AMPED_TRY(amped_table_write_tensor(path, t));
-  else
-    AMPED_TRY(
-        amped_tns_write(path, t, t->labels[0].from_zero ? AMPED_TNS_SAYS_1 : AMPED_TNS_FROM_1));
-  r->temporary_bytes = amped_external_sort_tell(x).temporary_bytes;
-  r->write_sec = amped_time() - began;
+  const double began = amped_time();
+  AMPED_TRY(write_tensor(o, format, x, t, &r->facts));
+  const double sec = amped_time() - began;
   if (!is_standard(path) && stat(path, &st) == 0 && S_ISREG(st.st_mode))
     amped_format_bytes(bytes, (uint64_t)st.st_size);
-  amped_format_count(rate, (double)r->nnz / (r->write_sec > 0.0 ? r->write_sec : 1e-9));
-  amped_say("wrote %s: %s%sin %.2f s, %s nonzeros/s", is_standard(path) ? "standard output" : path,
-            bytes, *bytes != '\0' ? " " : "", r->write_sec, rate);
+  amped_fact(&r->facts, "output", amped_json_string(path), "wrote %s: %s%s",
+             is_standard(path) ? "standard output" : path, bytes, *bytes != '\0' ? " " : "");
+  amped_fact(&r->facts, "write_sec", json_real(sec), "in %.2f s, %s nonzeros/s\n", sec,
+             amped_format_count(rate, (double)r->nnz / (sec > 0.0 ? sec : 1e-9)));
   return AMPED_OK;
 }
 
@@ -435,51 +445,6 @@ static uint64_t peak_bytes(void) {
   if (getrusage(RUSAGE_SELF, &usage) != 0)
     return 0;
   return (uint64_t)usage.ru_maxrss * 1024;
-}
-
-static json_t *json_names(const amped_sptensor *t) {
-  json_t *array = json_array();
-  for (int m = 0; m < t->order; m++)
-    if (json_array_append_new(array, amped_json_mode_name(&t->labels[m])) != 0) {
-      json_decref(array);
-      return NULL;
-    }
-  return array;
-}
-
-/* Add the facts of dense inputs and outputs to a JSON object. Takes the object; NULL: out of
- * memory. */
-static json_t *json_dense(const amped_options *o, const record *r, json_t *object) {
-  int failed = 0;
-  if (object == NULL)
-    return NULL;
-  if (o->convert.sparse)
-    failed = json_object_set_new(object, "not_finite", amped_json_count(r->not_finite));
-  if (o->session.cells.made)
-    failed = json_object_set_new(object, "cells", amped_json_count(r->cells.cells)) |
-             json_object_set_new(object, "cell_type", json_string(amped_cell_name(r->cells.type)));
-  if (failed == 0)
-    return object;
-  json_decref(object);
-  return NULL;
-}
-
-static json_t *json_record(const amped_options *o, const amped_sptensor *t, const record *r) {
-  const char *in = o->args[0];
-  const char *out = o->args[1];
-  json_t *object = json_pack(
-      "{s:s, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:f, "
-      "s:o, s:o}",
-      "event", "convert", "input", amped_json_text(in, strlen(in)), "output",
-      amped_json_text(out, strlen(out)), "order", t->order, "dims",
-      amped_json_counts(t->dims, t->order), "mode_names", json_names(t), "nnz",
-      amped_json_count(r->nnz), "nnz_read", amped_json_count(r->nnz_read), "duplicates",
-      amped_json_count(r->duplicates), drops_zeros(o) ? "zeros_dropped" : "zeros_kept",
-      amped_json_count(r->zeros), "norm", amped_json_number(r->norm), "input_bytes",
-      amped_json_count(r->input_bytes), "read_sec", r->read_sec, "order_sec", r->order_sec,
-      "write_sec", r->write_sec, "peak_memory_bytes", amped_json_count(peak_bytes()),
-      "temporary_bytes", amped_json_count(r->temporary_bytes));
-  return json_dense(o, r, object);
 }
 
 /* Bytes of memory for sorting: --memory, or three quarters of the free memory. No bound if the free
@@ -495,17 +460,25 @@ static uint64_t memory_of(const amped_options *o) {
 
 static amped_status convert_steps(const amped_options *o, amped_format format,
                                   const amped_output *found, amped_external_sort *x,
-                                  amped_sptensor *t, amped_json *json) {
-  record r = {.input_bytes = 0};
+                                  amped_sptensor *t, record *r) {
+  amped_facts *f = &r->facts;
   char text[32];
-  AMPED_TRY(read_input(o, x, t, &r));
-  AMPED_TRY(order_nonzeros(o, x, t, &r));
-  AMPED_TRY(amped_output_compare(found, r.hash, 0));
-  AMPED_TRY(write_output(o, format, x, t, &r));
-  if (r.temporary_bytes > 0)
-    amped_say_verbose("temporary files took %s", amped_format_bytes(text, r.temporary_bytes));
-  amped_say_verbose("peak memory %s", amped_format_bytes(text, peak_bytes()));
-  return json != NULL ? amped_json_line(json, json_record(o, t, &r)) : AMPED_OK;
+  AMPED_TRY(read_input(o, x, t, r));
+  AMPED_TRY(order_nonzeros(o, x, t, r));
+  AMPED_TRY(amped_output_compare(found, r->hash, 0));
+  AMPED_TRY(write_output(o, format, x, t, r));
+  const uint64_t disk = amped_external_sort_tell(x).temporary_bytes;
+  const uint64_t peak = peak_bytes();
+  amped_fact_json(f, "temporary_bytes", amped_json_count(disk));
+  if (disk > 0)
+    amped_say_verbose("temporary files took %s", amped_format_bytes(text, disk));
+  amped_fact_json(f, "peak_memory_bytes", amped_json_count(peak));
+  amped_say_verbose("peak memory %s", amped_format_bytes(text, peak));
+  amped_fact_json(f, "order", json_integer(t->order));
+  amped_fact_json(f, "dims", amped_json_counts(t->dims, t->order));
+  for (int m = 0; m < t->order; m++)
+    amped_fact_item(f, "mode_names", amped_json_mode_name(&t->labels[m]));
+  return AMPED_OK;
 }
 
 /* How lists are sorted that do not fit in memory. If the output is dense, this command writes it,
@@ -528,6 +501,7 @@ static amped_status convert_tensor(const amped_options *o, amped_format format,
   char *folder = NULL;
   amped_sptensor t = {.order = 0};
   amped_external_sort *x = NULL;
+  record r = {.input_bytes = 0};
   amped_status status = AMPED_OK;
   if (o->convert.temporary != NULL)
     AMPED_TRY(amped_strdup(&folder, o->convert.temporary));
@@ -535,7 +509,8 @@ static amped_status convert_tensor(const amped_options *o, amped_format format,
     AMPED_TRY(amped_file_folder(o->args[1], &folder));
   const amped_external_sort_spec spec = sort_spec(o, format, folder);
   AMPED_GO(done, amped_external_sort_create(&spec, &x));
-  status = convert_steps(o, format, found, x, &t, json);
+  amped_facts_begin(&r.facts, "convert");
+  status = amped_facts_end(&r.facts, json, convert_steps(o, format, found, x, &t, &r));
   amped_sptensor_free(&t);
 done:
   amped_external_sort_free(x);
@@ -602,13 +577,20 @@ static amped_status convert_result(const amped_options *o, amped_json *json) {
   char dims[AMPED_DIMS_TEXT];
   amped_ktensor k = {.order = 0};
   amped_completion completion = {.order = 0};
+  amped_facts f;
   amped_status status = AMPED_OK;
+  amped_facts_begin(&f, "convert");
   AMPED_GO(out, amped_result_file_read(in, &k));
   AMPED_GO(out, amped_completion_file_read(in, k.order, k.dims, true, &completion));
   const amped_completion *c = completion.order > 0 ? &completion : NULL;
   if (c != NULL)
     amped_completion_unscale(&completion, &k);
-  amped_say("read %s: %s, %d components", in, amped_format_dims(dims, k.order, k.dims), k.ncomps);
+  amped_fact_json(&f, "output", amped_json_string(out));
+  amped_fact_json(&f, "order", json_integer(k.order));
+  amped_fact(&f, "input", amped_json_string(in), "read %s: ", in);
+  amped_fact(&f, "dims", amped_json_counts(k.dims, k.order), "%s, ",
+             amped_format_dims(dims, k.order, k.dims));
+  amped_fact(&f, "ncomps", json_integer(k.ncomps), "%d components\n", k.ncomps);
   AMPED_GO(out, check_result_files(o, k.order, c));
   AMPED_GO(out, amped_io_result_write(out, &k, c));
   if (!amped_table_named(out))
@@ -617,16 +599,10 @@ static amped_status convert_result(const amped_options *o, amped_json *json) {
     amped_say("a completion model: its mean%s added, all in the units of the values",
               c->biased ? " and biases are" : " is");
   AMPED_GO(out, amped_table_named(out) ? tell_tables(out) : tell_files(out, k.order));
-  if (json != NULL)
-    status =
-        amped_json_line(json, json_pack("{s:s, s:o, s:o, s:i, s:o, s:i}", "event", "convert",
-                                        "input", amped_json_text(in, strlen(in)), "output",
-                                        amped_json_text(out, strlen(out)), "order", k.order, "dims",
-                                        amped_json_counts(k.dims, k.order), "ncomps", k.ncomps));
 out:
   amped_completion_free(&completion);
   amped_ktensor_free(&k);
-  return status;
+  return amped_facts_end(&f, json, status);
 }
 
 /* Find out what the input is. The content of an HDF5 file decides. */

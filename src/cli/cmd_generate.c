@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/file_lock.h"
 #include "text/io_tns.h"
+#include "base/facts.h"
 #include "base/json.h"
 #include "session/output_guard.h"
 #include "base/mem.h"
@@ -159,34 +160,51 @@ static amped_status make(const job *j, amped_sptensor *t, amped_ktensor *model, 
   return amped_planted_create(&spec, t, model, noise_sd);
 }
 
-static json_t *json_dense_options(const job *j) {
-  const amped_generated_spec *d = &j->dense;
-  return json_pack("{s:b, s:o, s:i, s:f, s:f, s:b, s:s, s:o}", "dense", 1, "dims",
-                   amped_json_counts(d->dims, d->order), "planted", d->ncomps, "noise", d->noise,
-                   "collinear", d->collinear, "signed", (int)d->is_signed, "type",
-                   amped_cell_name(d->type), "seed", amped_json_count(d->seed));
+static void dense_options(const amped_generated_spec *d, amped_facts *f) {
+  amped_fact_json(f, "dense", json_true());
+  amped_fact_json(f, "dims", amped_json_counts(d->dims, d->order));
+  amped_fact_json(f, "planted", json_integer(d->ncomps));
+  amped_fact_json(f, "noise", json_real(d->noise));
+  amped_fact_json(f, "collinear", json_real(d->collinear));
+  amped_fact_json(f, "signed", json_boolean(d->is_signed));
+  amped_fact_json(f, "type", json_string(amped_cell_name(d->type)));
+  amped_fact_json(f, "seed", amped_json_count(d->seed));
 }
 
-static json_t *json_options(const job *j) {
-  const amped_options *o = j->o;
-  if (o->session.cells.made)
-    return json_dense_options(j);
-  json_t *skew = json_array();
-  for (int m = 0; m < j->spec.order; m++)
-    (void)json_array_append_new(skew, json_real(j->spec.skew[m]));
-  return json_pack("{s:o, s:o, s:o, s:f, s:i, s:f, s:f, s:f, s:o, s:s?}", "dims",
-                   amped_json_counts(j->spec.dims, j->spec.order), "nnz",
-                   amped_json_count(j->spec.nnz), "skew", skew, "power", j->spec.power, "planted",
-                   o->generate.planted, "observed", o->generate.observed, "factor_mean",
-                   o->generate.factor_mean, "noise", o->generate.noise, "seed",
-                   amped_json_count(o->seed), "shape", o->session.shape.name);
+static void sparse_options(const job *j, amped_facts *f) {
+  const amped_generate_options *g = &j->o->generate;
+  amped_fact_json(f, "dims", amped_json_counts(j->spec.dims, j->spec.order));
+  amped_fact_json(f, "nnz", amped_json_count(j->spec.nnz));
+  amped_fact_json(f, "skew", amped_json_numbers(j->spec.skew, j->spec.order));
+  amped_fact_json(f, "power", json_real(j->spec.power));
+  amped_fact_json(f, "planted", json_integer(g->planted));
+  amped_fact_json(f, "observed", json_real(g->observed));
+  amped_fact_json(f, "factor_mean", json_real(g->factor_mean));
+  amped_fact_json(f, "noise", json_real(g->noise));
+  amped_fact_json(f, "seed", amped_json_count(j->o->seed));
+  amped_fact_json(f, "shape", amped_json_string(j->o->session.shape.name));
+}
+
+/* Begin a list with the options that determine the tensor. */
+static void begin_options(const job *j, amped_facts *f) {
+  amped_facts_begin(f, NULL);
+  if (j->o->session.cells.made)
+    dense_options(&j->dense, f);
+  else
+    sparse_options(j, f);
+}
+
+static void noise_facts(double noise_sd, amped_facts *f) {
+  amped_fact_json(f, "noise_sd", json_real(noise_sd));
+  if (noise_sd > 0.0)
+    amped_fact_words(f, "  with noise of standard deviation %.6g\n", noise_sd);
 }
 
 static amped_status write_model(const job *j, const amped_ktensor *model, double norm,
                                 uint64_t hash) {
-  json_t *options = json_options(j);
-  char *text = options != NULL ? json_dumps(options, JSON_COMPACT) : NULL;
-  json_decref(options);
+  amped_facts options;
+  begin_options(j, &options);
+  char *text = amped_facts_text(&options);
   if (text == NULL)
     return amped_error(AMPED_FAILED, j->model_path, "out of memory for its record");
   amped_run_record record = {.input = j->path,
@@ -204,45 +222,33 @@ static amped_status write_model(const job *j, const amped_ktensor *model, double
 }
 
 static amped_status write_all(const job *j, amped_sptensor *t, const amped_ktensor *model,
-                              double noise_sd, amped_json *json, double make_sec) {
+                              double noise_sd, double make_sec, amped_facts *f) {
   char dims[AMPED_DIMS_TEXT];
-  double began = amped_time();
+  const double began = amped_time();
   const amped_sptensor_facts facts = amped_sptensor_facts_of(t);
   const double norm = sqrt(facts.norm_squared);
-  const uint64_t hash = facts.hash;
-  amped_say("made %s, %" PRIu64 " nonzeros, norm %.10g, seed %" PRIu64 ", in %.2f s",
-            amped_format_dims(dims, t->order, t->dims), t->nnz, norm, j->spec.seed, make_sec);
-  if (noise_sd > 0.0)
-    amped_say("  with noise of standard deviation %.6g", noise_sd);
-  AMPED_TRY(amped_output_compare(&j->found, hash, 0));
-  AMPED_TRY(amped_output_compare(&j->found_model, hash, j->o->generate.planted));
+  amped_fact_json(f, "order", json_integer(t->order));
+  amped_fact(f, "dims", amped_json_counts(t->dims, t->order), "made %s",
+             amped_format_dims(dims, t->order, t->dims));
+  amped_fact(f, "nnz", amped_json_count(t->nnz), ", %" PRIu64 " nonzeros", t->nnz);
+  amped_fact(f, "norm", json_real(norm), ", norm %.10g", norm);
+  amped_fact(f, "seed", amped_json_count(j->spec.seed), ", seed %" PRIu64, j->spec.seed);
+  amped_fact(f, "make_sec", json_real(make_sec), ", in %.2f s\n", make_sec);
+  noise_facts(noise_sd, f);
+  AMPED_TRY(amped_output_compare(&j->found, facts.hash, 0));
+  AMPED_TRY(amped_output_compare(&j->found_model, facts.hash, j->o->generate.planted));
   if (j->format == AMPED_FORMAT_HDF5)
     AMPED_TRY(amped_tensor_file_write(j->path, t, true));
   else
     AMPED_TRY(amped_tns_write(j->path, t, AMPED_TNS_FROM_1));
-  double write_sec = amped_time() - began;
-  amped_say("wrote %s in %.2f s", is_standard(j->path) ? "standard output" : j->path, write_sec);
-  if (j->o->generate.planted > 0)
-    AMPED_TRY(write_model(j, model, norm, hash));
-  if (json == NULL)
-    return AMPED_OK;
-  return amped_json_line(
-      json,
-      json_pack("{s:s, s:o, s:i, s:o, s:o, s:f, s:f, s:o, s:f, s:f, s:o}", "event", "generate",
-                "output", amped_json_text(j->path, strlen(j->path)), "order", t->order, "dims",
-                amped_json_counts(t->dims, t->order), "nnz", amped_json_count(t->nnz), "norm", norm,
-                "noise_sd", noise_sd, "seed", amped_json_count(j->spec.seed), "make_sec", make_sec,
-                "write_sec", write_sec, "options", json_options(j)));
+  const double sec = amped_time() - began;
+  amped_fact(f, "output", amped_json_string(j->path), "wrote %s",
+             is_standard(j->path) ? "standard output" : j->path);
+  amped_fact(f, "write_sec", json_real(sec), " in %.2f s\n", sec);
+  return j->o->generate.planted > 0 ? write_model(j, model, norm, facts.hash) : AMPED_OK;
 }
 
 /* --- a dense tensor --------------------------------------------------------------------------- */
-
-static void say_model(const amped_generated_cells *g) {
-  if (g->spec.ncomps > 1)
-    amped_say("  cosines of a factor's columns: %.3f to %.3f", g->least_cosine, g->most_cosine);
-  if (g->noise_sd > 0.0)
-    amped_say("  with noise of standard deviation %.6g", g->noise_sd);
-}
 
 /* Compute and write all cells, piece by piece. */
 static amped_status put_cells(const amped_generated_cells *g, amped_dense_writer *w) {
@@ -276,41 +282,39 @@ static amped_status write_dense(const job *j, const amped_generated_cells *g,
   return status;
 }
 
-static json_t *json_dense(const job *j, const amped_generated_cells *g,
-                          const amped_dense_info *info, double sec) {
-  return json_pack("{s:s, s:o, s:i, s:o, s:o, s:s, s:o, s:f, s:f, s:o, s:f, s:o}", "event",
-                   "generate", "output", amped_json_text(j->path, strlen(j->path)), "order",
-                   info->order, "dims", amped_json_counts(info->dims, info->order), "cells",
-                   amped_json_count(info->cells), "cell_type", amped_cell_name(info->type), "nnz",
-                   amped_json_count(info->nnz), "norm", sqrt(info->norm_squared), "noise_sd",
-                   g->noise_sd, "seed", amped_json_count(j->o->seed), "write_sec", sec, "options",
-                   json_options(j));
-}
-
-static amped_status write_all_dense(const job *j, const amped_generated_cells *g,
-                                    amped_json *json) {
+static amped_status write_all_dense(const job *j, const amped_generated_cells *g, amped_facts *f) {
   const double began = amped_time();
+  const amped_dense_info *made = &g->info;
   amped_dense_info info;
   char dims[AMPED_DIMS_TEXT];
   char bytes[32];
-  amped_say("making %s, %" PRIu64 " cells of %s, %s, seed %" PRIu64,
-            amped_format_dims(dims, g->info.order, g->info.dims), g->info.cells,
-            amped_cell_name(g->info.type),
-            amped_format_bytes(bytes, g->info.cells * amped_cell_bytes(g->info.type)), j->o->seed);
-  say_model(g);
+  amped_fact_json(f, "order", json_integer(made->order));
+  amped_fact(f, "dims", amped_json_counts(made->dims, made->order), "making %s",
+             amped_format_dims(dims, made->order, made->dims));
+  amped_fact(f, "cells", amped_json_count(made->cells), ", %" PRIu64 " cells", made->cells);
+  amped_fact(f, "cell_type", json_string(amped_cell_name(made->type)), " of %s, %s",
+             amped_cell_name(made->type),
+             amped_format_bytes(bytes, made->cells * amped_cell_bytes(made->type)));
+  amped_fact(f, "seed", amped_json_count(j->o->seed), ", seed %" PRIu64 "\n", j->o->seed);
+  if (g->spec.ncomps > 1)
+    amped_fact_words(f, "  cosines of a factor's columns: %.3f to %.3f\n", g->least_cosine,
+                     g->most_cosine);
+  noise_facts(g->noise_sd, f);
   AMPED_TRY(write_dense(j, g, &info));
   const double sec = amped_time() - began;
-  amped_say("wrote %s, norm %.10g, in %.2f s", j->path, sqrt(info.norm_squared), sec);
-  if (g->spec.ncomps > 0)
-    AMPED_TRY(write_model(j, &g->model, sqrt(info.norm_squared), info.hash));
-  return json != NULL ? amped_json_line(json, json_dense(j, g, &info, sec)) : AMPED_OK;
+  const double norm = sqrt(info.norm_squared);
+  amped_fact_json(f, "nnz", amped_json_count(info.nnz));
+  amped_fact(f, "output", amped_json_string(j->path), "wrote %s", j->path);
+  amped_fact(f, "norm", json_real(norm), ", norm %.10g", norm);
+  amped_fact(f, "write_sec", json_real(sec), ", in %.2f s\n", sec);
+  return g->spec.ncomps > 0 ? write_model(j, &g->model, norm, info.hash) : AMPED_OK;
 }
 
-static amped_status run_dense(const job *j, amped_json *json) {
+static amped_status run_dense(const job *j, amped_facts *f) {
   amped_generated_cells g;
   amped_status status = amped_generated_cells_create(&j->dense, &g);
   if (status == AMPED_OK)
-    status = write_all_dense(j, &g, json);
+    status = write_all_dense(j, &g, f);
   amped_generated_cells_free(&g);
   return status;
 }
@@ -323,19 +327,27 @@ static amped_status check_json(const job *j, const amped_json *json) {
   return j->model_path != NULL ? amped_json_apart(json, j->model_path) : AMPED_OK;
 }
 
-static amped_status run(const job *j, amped_json *json) {
-  if (j->o->session.cells.made)
-    return run_dense(j, json);
+static amped_status run_sparse(const job *j, amped_facts *f) {
   amped_sptensor t = {.order = 0};
   amped_ktensor model = {.order = 0};
   double noise_sd = 0.0;
   double began = amped_time();
   amped_status status = make(j, &t, &model, &noise_sd);
   if (status == AMPED_OK)
-    status = write_all(j, &t, &model, noise_sd, json, amped_time() - began);
+    status = write_all(j, &t, &model, noise_sd, amped_time() - began, f);
   amped_sptensor_free(&t);
   amped_ktensor_free(&model);
   return status;
+}
+
+static amped_status run(const job *j, amped_json *json) {
+  amped_facts facts;
+  amped_facts options;
+  amped_facts_begin(&facts, "generate");
+  amped_status status = j->o->session.cells.made ? run_dense(j, &facts) : run_sparse(j, &facts);
+  begin_options(j, &options);
+  amped_facts_take(&facts, "options", &options);
+  return amped_facts_end(&facts, json, status);
 }
 
 amped_status amped_cmd_generate(const amped_options *o) {

@@ -7,9 +7,11 @@
 #include "cli/completion_text.h"
 #include "cli/info_dense.h"
 #include "cli/info_state.h"
+#include "cli/info_text.h"
 #include "load/dense_source.h"
 #include "tensor/form.h"
 #include "tensor/format.h"
+#include "base/facts.h"
 #include "base/json.h"
 #include "session/output_guard.h"
 #include "base/mem.h"
@@ -32,7 +34,7 @@ static json_t *json_text(const char *text, bool parse) {
   bool no_memory = false;
   json_t *value = parse ? amped_json_loads(text, &error, &no_memory) : NULL;
   if (value == NULL && !no_memory)
-    value = text[0] != '\0' ? amped_json_text(text, strlen(text)) : json_null();
+    value = text[0] != '\0' ? amped_json_string(text) : json_null();
   return value;
 }
 
@@ -42,11 +44,6 @@ static double density(const amped_tensor_info *info) {
   return amped_form_density(info->order, info->dims, info->nnz);
 }
 
-/* Should the dense form be suggested? */
-static bool may_be_dense(const amped_tensor_info *info) {
-  return amped_form_dense_is_faster(density(info));
-}
-
 static uint64_t nonzero_bytes(const amped_tensor_info *info) {
   uint64_t bytes = (uint64_t)info->value_type;
   for (int m = 0; m < info->order; m++)
@@ -54,174 +51,90 @@ static uint64_t nonzero_bytes(const amped_tensor_info *info) {
   return bytes;
 }
 
-static void say_copies(const amped_tensor_info *info) {
-  if (info->has_hash)
-    amped_say("norm         %.9g", sqrt(info->norm_squared));
-  if (!info->has_copies) {
-    amped_say("copies       none: a plain coordinate list (amped_mpi convert adds them)");
-    return;
-  }
-  for (int m = 0; m < info->order; m++) {
-    const amped_partition *p = &info->partitions[m];
-    amped_say("copy %d       %" PRIu64 " iDps of %" PRIu64 " ind%s", m + 1, p->idp_count, p->width,
-              p->width == 1 ? "ex" : "ices");
-  }
-}
-
-static void say_tensor(const char *path, const amped_tensor_info *info) {
-  char text[AMPED_DIMS_TEXT];
-  amped_say("tensor       %s", path);
-  amped_say("order        %d", info->order);
-  amped_say("dimensions   %s", amped_format_dims(text, info->order, info->dims));
-  amped_say("nonzeros     %" PRIu64 " (density %.3g)", info->nnz, density(info));
-  amped_say("values       %s, %" PRIu64 " bytes per nonzero with indices",
-            amped_vtype_name(info->value_type), nonzero_bytes(info));
-  if (info->duplicates != AMPED_DUPLICATES_UNKNOWN)
-    amped_say("duplicates   %s", amped_duplicates_name(info->duplicates));
-  say_copies(info);
-  if (may_be_dense(info))
-    amped_info_say_form(density(info));
-}
-
-static void say_labels(int mode, const amped_labels *labels) {
-  char name[128];
-  char first[64];
-  char last[64];
-  if (labels->count == 0)
-    return;
-  amped_say("labels %d     %s%s%s ... %s", mode + 1, amped_format_name(name, sizeof name, labels),
-            labels->name != NULL ? ": " : "", amped_label_text(labels, 0, first, sizeof first),
-            amped_label_text(labels, labels->count - 1, last, sizeof last));
-}
-
-static json_t *json_copies(const amped_tensor_info *info) {
-  json_t *array = json_array();
+static void copies_facts(const amped_tensor_info *info, amped_facts *f) {
+  amped_fact_json(f, "copies", json_array());
+  if (!info->has_copies)
+    amped_fact_words(f,
+                     "copies       none: a plain coordinate list (amped_mpi convert adds them)\n");
   for (int m = 0; info->has_copies && m < info->order; m++) {
     const amped_partition *p = &info->partitions[m];
-    json_t *copy = json_pack("{s:i, s:o, s:o}", "mode", m, "width", amped_json_count(p->width),
-                             "idps", amped_json_count(p->idp_count));
-    if (json_array_append_new(array, copy) != 0) {
-      json_decref(array);
-      return NULL;
-    }
+    amped_facts copy;
+    amped_facts_begin(&copy, NULL);
+    amped_fact(&copy, "mode", json_integer(m), "copy %d       ", m + 1);
+    amped_fact(&copy, "idps", amped_json_count(p->idp_count), "%" PRIu64 " iDps", p->idp_count);
+    amped_fact(&copy, "width", amped_json_count(p->width), " of %" PRIu64 " ind%s", p->width,
+               p->width == 1 ? "ex" : "ices");
+    amped_facts_row(f, "copies", &copy);
   }
-  return array;
 }
 
-static json_t *json_tensor(const char *path, const amped_tensor_info *info) {
+static void tensor_facts(const char *path, const amped_tensor_info *info, amped_facts *f) {
+  const char *type = amped_vtype_name(info->value_type);
+  const char *duplicates = amped_duplicates_name(info->duplicates);
+  const double norm = sqrt(info->norm_squared);
+  char text[AMPED_DIMS_TEXT];
   char hash[32];
-  json_t *object =
-      json_pack("{s:s, s:o, s:i, s:o, s:o, s:f, s:s, s:o, s:s?, s:o}", "kind", "tensor", "file",
-                json_text(path, false), "order", info->order, "dims",
-                amped_json_counts(info->dims, info->order), "nnz", amped_json_count(info->nnz),
-                "density", density(info), "value_type", amped_vtype_name(info->value_type),
-                "bytes_per_nonzero", amped_json_count(nonzero_bytes(info)), "duplicates",
-                amped_duplicates_name(info->duplicates), "copies", json_copies(info));
-  if (object != NULL && may_be_dense(info) && !amped_info_json_form(density(info), object)) {
-    json_decref(object);
-    return NULL;
+  amped_fact(f, "kind", json_string("tensor"), "tensor       ");
+  amped_fact(f, "file", amped_json_string(path), "%s\n", amped_io_name(path));
+  amped_fact(f, "order", json_integer(info->order), "order        %d\n", info->order);
+  amped_fact(f, "dims", amped_json_counts(info->dims, info->order), "dimensions   %s\n",
+             amped_format_dims(text, info->order, info->dims));
+  amped_fact(f, "nnz", amped_json_count(info->nnz), "nonzeros     %" PRIu64, info->nnz);
+  amped_fact(f, "density", json_real(density(info)), " (density %.3g)\n", density(info));
+  amped_fact(f, "value_type", json_string(type), "values       %s", type);
+  amped_fact(f, "bytes_per_nonzero", amped_json_count(nonzero_bytes(info)),
+             ", %" PRIu64 " bytes per nonzero with indices\n", nonzero_bytes(info));
+  amped_fact_json(f, "duplicates", amped_json_string(duplicates));
+  if (info->duplicates != AMPED_DUPLICATES_UNKNOWN)
+    amped_fact_words(f, "duplicates   %s\n", duplicates);
+  if (info->has_hash) {
+    (void)snprintf(hash, sizeof hash, "%016" PRIx64, info->hash);
+    amped_fact_json(f, "hash", json_string(hash));
+    amped_fact(f, "norm", json_real(norm), "norm         %.9g\n", norm);
   }
-  if (object == NULL || !info->has_hash)
-    return object;
-  (void)snprintf(hash, sizeof hash, "%016" PRIx64, info->hash);
-  if (json_object_set_new(object, "norm", json_real(sqrt(info->norm_squared))) == 0 &&
-      json_object_set_new(object, "hash", json_string(hash)) == 0)
-    return object;
-  json_decref(object);
-  return NULL;
+  copies_facts(info, f);
+  if (amped_form_dense_is_faster(density(info)))
+    amped_info_form(f, density(info));
 }
 
-/* Report a mode's labels as a line of text and in two JSON arrays. names gets the mode's name, or
- * null. counts gets `count`, which is 0 if there are no labels. labels: at least the first and the
- * last of `count`. */
-static amped_status tell_mode(int mode, const amped_labels *labels, uint64_t count, json_t *names,
-                              json_t *counts) {
-  say_labels(mode, labels);
-  if (json_array_append_new(names, json_text(labels->name != NULL ? labels->name : "", false)) !=
-          0 ||
-      json_array_append_new(counts, amped_json_count(count)) != 0)
-    return amped_error(AMPED_FAILED, NULL, "out of memory for a JSON line");
-  return AMPED_OK;
-}
-
-static amped_status tell_labels(amped_tensor_file *file, json_t *names, json_t *counts) {
-  amped_status status = AMPED_OK;
-  for (int m = 0; m < amped_tensor_file_info(file)->order && status == AMPED_OK; m++) {
+static amped_status labels_facts(amped_tensor_file *file, amped_facts *f) {
+  const amped_tensor_info *info = amped_tensor_file_info(file);
+  for (int m = 0; m < info->order; m++) {
     amped_labels labels;
     AMPED_TRY(amped_tensor_file_label_edges(file, m, &labels));
-    status = tell_mode(m, &labels, labels.count > 0 ? amped_tensor_file_info(file)->dims[m] : 0,
-                       names, counts);
+    amped_info_labels(f, m, &labels, labels.count > 0 ? info->dims[m] : 0);
     amped_labels_free(&labels);
   }
-  return status;
-}
-
-/* Print that a verified file has no content hash: an earlier build or another program wrote it. */
-static void say_unsealed(const char *what) {
-  amped_say("             %s no content hash: only checksums protect them", what);
-}
-
-static amped_status verify(amped_tensor_file *file, double *sec, bool *sealed) {
-  const amped_tensor_info *info = amped_tensor_file_info(file);
-  char rate[32];
-  double began = amped_time();
-  AMPED_TRY(amped_tensor_file_verify(file));
-  AMPED_TRY(amped_tensor_file_sealed(file, sealed));
-  *sealed = *sealed && info->has_hash;
-  *sec = amped_time() - began;
-  double read = (double)info->nnz * (info->has_copies ? info->order : 1);
-  amped_say("verified     in %.2f s, %s nonzeros/s", *sec,
-            amped_format_count(rate, *sec > 0.0 ? read / *sec : 0.0));
-  if (!*sealed)
-    say_unsealed(info->has_hash ? "labels and tables have" : "the nonzeros have");
   return AMPED_OK;
 }
 
-/* Returns false if memory is short. */
-static bool json_verified(const amped_options *o, json_t *object, double sec, bool sealed) {
-  return !o->info.verify ||
-         (json_object_set_new(object, "verify_sec", json_real(sec)) == 0 &&
-          json_object_set_new(object, "content_hash", json_boolean(sealed)) == 0);
-}
-
-/* Complete and write the line of a tensor. Takes the object. */
-static amped_status end_line(const amped_options *o, amped_json *json, json_t *object,
-                             json_t *names, json_t *counts, double sec, bool sealed) {
-  if (json_object_set(object, "mode_names", names) == 0 &&
-      json_object_set(object, "labels", counts) == 0 && json_verified(o, object, sec, sealed))
-    return amped_json_line(json, object);
-  json_decref(object);
-  return amped_json_line(json, NULL);
-}
-
-static amped_status info_tensor_file(const amped_options *o, amped_tensor_file *file,
-                                     amped_json *json) {
+static amped_status verify(amped_tensor_file *file, amped_facts *f) {
   const amped_tensor_info *info = amped_tensor_file_info(file);
-  double sec = 0.0;
+  const double read = (double)info->nnz * (info->has_copies ? info->order : 1);
+  const double began = amped_time();
   bool sealed = false;
-  json_t *object = json_tensor(o->args[0], info);
-  json_t *names = json_array();
-  json_t *counts = json_array();
-  amped_status status = AMPED_OK;
-  say_tensor(o->args[0], info);
-  AMPED_GO(done, tell_labels(file, names, counts));
-  if (o->info.verify)
-    AMPED_GO(done, verify(file, &sec, &sealed));
-  status = end_line(o, json, object, names, counts, sec, sealed);
-  object = NULL;
-done:
-  json_decref(object);
-  json_decref(names);
-  json_decref(counts);
-  return status;
+  char rate[32];
+  AMPED_TRY(amped_tensor_file_verify(file));
+  AMPED_TRY(amped_tensor_file_sealed(file, &sealed));
+  const double sec = amped_time() - began;
+  amped_fact(f, "verify_sec", json_real(sec), "verified     in %.2f s, %s nonzeros/s\n", sec,
+             amped_format_count(rate, sec > 0.0 ? read / sec : 0.0));
+  amped_info_sealed(f, sealed && info->has_hash,
+                    info->has_hash ? "labels and tables have" : "the nonzeros have");
+  return AMPED_OK;
 }
 
 static amped_status info_tensor(const amped_options *o, amped_json *json) {
   amped_tensor_file *file = NULL;
+  amped_facts f;
   AMPED_TRY(amped_tensor_file_open(o->args[0], &file));
-  amped_status status = info_tensor_file(o, file, json);
+  amped_facts_begin(&f, NULL);
+  tensor_facts(o->args[0], amped_tensor_file_info(file), &f);
+  amped_status status = labels_facts(file, &f);
+  if (status == AMPED_OK && o->info.verify)
+    status = verify(file, &f);
   amped_tensor_file_close(file);
-  return status;
+  return amped_facts_end(&f, json, status);
 }
 
 /* --- text and tables ------------------------------------------------------------------------- */
@@ -250,42 +163,30 @@ static amped_status look(void *context, amped_sptensor *t, double fraction) {
   return AMPED_OK;
 }
 
-static void say_stream(const amped_options *o, const amped_sptensor *t, const stream_facts *f,
-                       amped_tensor_info *info) {
-  info->order = t->order;
-  info->nnz = f->nnz;
-  info->value_type = f->wide ? AMPED_F64 : AMPED_F32;
-  for (int m = 0; m < t->order; m++) {
-    info->dims[m] = t->dims[m];
-    info->index_types[m] = amped_itype_for(t->dims[m]);
-  }
-  say_tensor(amped_io_name(o->args[0]), info);
-  amped_say("repeats      not looked for (amped_mpi convert finds them)");
-  amped_say("range        %.6g ... %.6g", f->least, f->most);
-  if (f->zeros > 0)
-    amped_say("zeros        %" PRIu64 " of the nonzeros have the value 0", f->zeros);
-}
-
 static amped_status tell_text(const amped_options *o, const amped_sptensor *t,
-                              const stream_facts *f, double sec, amped_json *json) {
-  amped_tensor_info info = {.order = 0};
-  say_stream(o, t, f, &info);
-  json_t *object = json_tensor(o->args[0], &info);
-  json_t *names = json_array();
-  json_t *counts = json_array();
-  amped_status status = AMPED_OK;
+                              const stream_facts *found, double sec, amped_json *json) {
+  amped_tensor_info info = {
+      .order = t->order, .nnz = found->nnz, .value_type = found->wide ? AMPED_F64 : AMPED_F32};
+  amped_facts f;
+  for (int m = 0; m < t->order; m++) {
+    info.dims[m] = t->dims[m];
+    info.index_types[m] = amped_itype_for(t->dims[m]);
+  }
+  amped_facts_begin(&f, NULL);
+  tensor_facts(o->args[0], &info, &f);
+  amped_fact_words(&f, "repeats      not looked for (amped_mpi convert finds them)\n");
+  amped_fact_words(&f, "range        %.6g ... %.6g\n", found->least, found->most);
+  if (found->zeros > 0)
+    amped_fact_words(&f, "zeros        %" PRIu64 " of the nonzeros have the value 0\n",
+                     found->zeros);
   for (int m = 0; m < t->order; m++)
-    AMPED_GO(done, tell_mode(m, &t->labels[m], t->labels[m].count, names, counts));
+    amped_info_labels(&f, m, &t->labels[m], t->labels[m].count);
   /* A text has been read whole by now, with a check of every line. */
-  if (o->info.verify)
-    amped_say("verified     in %.2f s", sec);
-  status = end_line(o, json, object, names, counts, sec, false);
-  object = NULL;
-done:
-  json_decref(object);
-  json_decref(names);
-  json_decref(counts);
-  return status;
+  if (o->info.verify) {
+    amped_fact(&f, "verify_sec", json_real(sec), "verified     in %.2f s\n", sec);
+    amped_fact_json(&f, "content_hash", json_false());
+  }
+  return amped_facts_write(&f, json);
 }
 
 static amped_status info_text(const amped_options *o, amped_json *json) {
@@ -341,10 +242,13 @@ static amped_status read_label_edges(const char *path, amped_ktensor *k) {
   return AMPED_OK;
 }
 
-static void say_text(const char *what, const char *text) {
+/* Add a text, with a line if it is not empty. what: the first word of the line. */
+static void text_facts(const char *what, const char *key, const char *text, bool parse,
+                       amped_facts *f) {
   char line[TEXT_BYTES];
+  amped_fact_json(f, key, json_text(text, parse));
   if (*text != '\0')
-    amped_say("%-12s %s", what, amped_printable_text(line, sizeof line, text));
+    amped_fact_words(f, "%-12s %s\n", what, amped_printable_text(line, sizeof line, text));
 }
 
 static void range_of(const double *list, uint64_t count, double *least, double *most) {
@@ -356,48 +260,6 @@ static void range_of(const double *list, uint64_t count, double *least, double *
   }
 }
 
-/* Print the metric after the last sweep, and the range over starts. A completion model prints its
- * own errors instead: its best sweep need not be the last. */
-static void say_metric(const amped_result_metric *m, bool completion) {
-  if (m->sweeps.count > 0 && !completion)
-    amped_say("%-12s %.9g after %" PRIu64 " sweeps", m->name, m->sweeps.last, m->sweeps.count);
-  if (m->starts.count > 0)
-    amped_say("best of      %" PRIu64 " starts, %ss %.9g to %.9g", m->starts.count, m->name,
-              m->starts.least, m->starts.most);
-}
-
-static const char *kind_of(const record *r) {
-  return strcmp(r->format, "checkpoint") == 0 ? "checkpoint" : "result";
-}
-
-static int components_of(const amped_ktensor *k, const record *r) {
-  return k->ncomps - (r->last_column[0] != '\0' ? 1 : 0);
-}
-
-static void say_result(const char *path, const amped_ktensor *k, const record *r) {
-  char text[AMPED_DIMS_TEXT];
-  char corcondia[AMPED_CORCONDIA_TEXT];
-  double least = 0.0;
-  double most = 0.0;
-  range_of(k->weights, (uint64_t)k->ncomps, &least, &most);
-  amped_say("%-12s %s", kind_of(r), path);
-  say_text("of", r->input);
-  amped_say("components   %d%s", components_of(k, r),
-            r->last_column[0] != '\0' ? ", and a column of biases" : "");
-  amped_say("dimensions   %s", amped_format_dims(text, k->order, k->dims));
-  amped_say("weights      %.6g ... %.6g", most, least);
-  if (r->completion.order > 0)
-    amped_completion_say(&r->completion, r->metric.name);
-  say_metric(&r->metric, r->completion.order > 0);
-  if (!isnan(r->corcondia))
-    amped_say("core cons.   %s", amped_corcondia_text(corcondia, r->corcondia));
-  say_text("stopped on", r->stop_reason);
-  say_text("options", r->options);
-  say_text("written by", r->version);
-  for (int m = 0; m < k->order; m++)
-    say_labels(m, &k->labels[m]);
-}
-
 /* The metric's value for the model in the file. */
 static double value_of(const record *r) {
   const double validate = amped_completion_error(&r->completion, AMPED_COMPLETION_VALIDATE);
@@ -407,47 +269,75 @@ static double value_of(const record *r) {
                           : amped_completion_error(&r->completion, AMPED_COMPLETION_TRAIN);
 }
 
-static json_t *json_result(const char *path, const amped_ktensor *k, const record *r) {
+/* The metric after the last sweep, and its range over starts. The line of a completion model has
+ * its errors instead: its best sweep need not be the last. */
+static void metric_facts(const record *r, amped_facts *f) {
   const amped_result_metric *m = &r->metric;
-  json_t *value = m->sweeps.count > 0 ? json_real(value_of(r)) : json_null();
-  return json_pack("{s:s, s:o, s:i, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kind",
-                   kind_of(r), "file", json_text(path, false), "ncomps", components_of(k, r),
-                   "dims", amped_json_counts(k->dims, k->order), "metric", m->name, m->name, value,
-                   "sweeps", amped_json_count(m->sweeps.count), "starts",
-                   amped_json_count(m->starts.count), "corcondia", amped_json_number(r->corcondia),
-                   "stop_reason", json_text(r->stop_reason, false), "input",
-                   json_text(r->input, false), "version", json_text(r->version, false), "options",
-                   json_text(r->options, true));
+  const bool known = m->sweeps.count > 0;
+  amped_fact_json(f, "metric", json_string(m->name));
+  amped_fact_json(f, m->name, known ? json_real(value_of(r)) : json_null());
+  amped_fact_json(f, "sweeps", amped_json_count(m->sweeps.count));
+  if (known && r->completion.order == 0)
+    amped_fact_words(f, "%-12s %.9g after %" PRIu64 " sweeps\n", m->name, value_of(r),
+                     m->sweeps.count);
+  amped_fact_json(f, "starts", amped_json_count(m->starts.count));
+  if (m->starts.count > 0)
+    amped_fact_words(f, "best of      %" PRIu64 " starts, %ss %.9g to %.9g\n", m->starts.count,
+                     m->name, m->starts.least, m->starts.most);
+}
+
+static void result_facts(const char *path, const amped_ktensor *k, const record *r,
+                         amped_facts *f) {
+  const char *kind = strcmp(r->format, "checkpoint") == 0 ? "checkpoint" : "result";
+  const bool biases = r->last_column[0] != '\0';
+  const int components = k->ncomps - (biases ? 1 : 0);
+  char text[AMPED_DIMS_TEXT];
+  char corcondia[AMPED_CORCONDIA_TEXT];
+  double least = 0.0;
+  double most = 0.0;
+  range_of(k->weights, (uint64_t)k->ncomps, &least, &most);
+  amped_fact(f, "kind", json_string(kind), "%-12s ", kind);
+  amped_fact(f, "file", amped_json_string(path), "%s\n", path);
+  text_facts("of", "input", r->input, false, f);
+  amped_fact(f, "ncomps", json_integer(components), "components   %d%s\n", components,
+             biases ? ", and a column of biases" : "");
+  amped_fact(f, "dims", amped_json_counts(k->dims, k->order), "dimensions   %s\n",
+             amped_format_dims(text, k->order, k->dims));
+  amped_fact_words(f, "weights      %.6g ... %.6g\n", most, least);
+  if (r->completion.order > 0)
+    amped_completion_facts(&r->completion, r->metric.name, f);
+  metric_facts(r, f);
+  amped_fact_json(f, "corcondia", amped_json_number(r->corcondia));
+  if (!isnan(r->corcondia))
+    amped_fact_words(f, "core cons.   %s\n", amped_corcondia_text(corcondia, r->corcondia));
+  text_facts("stopped on", "stop_reason", r->stop_reason, false, f);
+  text_facts("options", "options", r->options, true, f);
+  text_facts("written by", "version", r->version, false, f);
 }
 
 static amped_status info_result(const amped_options *o, amped_json *json) {
   const char *path = o->args[0];
-  double began = amped_time();
+  const double began = amped_time();
   amped_ktensor k = {.order = 0};
+  amped_facts f;
   record *r = NULL;
-  json_t *object = NULL;
   bool sealed = false;
   amped_status status = AMPED_OK;
+  amped_facts_begin(&f, NULL);
   AMPED_GO(done, amped_calloc(&r, 1, sizeof *r, "the record of a result"));
   AMPED_GO(done, amped_result_file_scan(path, NULL, &k));
   AMPED_GO(done, read_label_edges(path, &k));
   AMPED_GO(done, read_record(path, &k, r));
   amped_completion_weigh(&r->completion, &k);
-  say_result(path, &k, r);
+  result_facts(path, &k, r, &f);
+  for (int m = 0; m < k.order; m++)
+    amped_info_label_line(&f, m, &k.labels[m]);
   if (o->info.verify) {
     AMPED_GO(done, amped_result_file_verify(path, &sealed));
-    amped_say("verified     in %.2f s", amped_time() - began);
-    if (!sealed)
-      say_unsealed("some datasets have");
+    const double sec = amped_time() - began;
+    amped_fact(&f, "verify_sec", json_real(sec), "verified     in %.2f s\n", sec);
+    amped_info_sealed(&f, sealed, "some datasets have");
   }
-  object = json_result(path, &k, r);
-  if (object != NULL &&
-      ((r->completion.order > 0 && !amped_completion_json(&r->completion, object)) ||
-       !json_verified(o, object, amped_time() - began, sealed))) {
-    json_decref(object);
-    object = NULL;
-  }
-  status = amped_json_line(json, object);
 done:
   if (r != NULL) {
     amped_result_metric_free(&r->metric);
@@ -455,7 +345,7 @@ done:
   }
   amped_free(r);
   amped_ktensor_free(&k);
-  return status;
+  return amped_facts_end(&f, json, status);
 }
 
 typedef enum kind { TEXT, TENSOR, DENSE, RESULT, STATE } kind;

@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/result_argument.h"
+#include "base/facts.h"
 #include "base/file.h"
 #include "base/file_lock.h"
 #include "base/json.h"
@@ -279,41 +280,34 @@ static void refuse_counts(job *j) {
   j->has_values = j->has_values && !(j->c.implicit > 0.0);
 }
 
-static void say_errors(const job *j) {
-  const uint64_t n = j->cells.nnz;
-  amped_say("%" PRIu64 " cell%s of %s", n, n == 1 ? "" : "s", name_of(j));
-  if (j->cold_cells > 0)
-    amped_say("%" PRIu64 " of these cells have an index that the model does not know",
-              j->cold_cells);
-  if (!j->has_values)
-    return;
-  amped_say("rmse         %.9g", root_mean(&j->all.squares, n));
-  amped_say("mae          %.9g", mean_size(&j->all));
-  if (j->o->clip.given)
-    amped_say("rmse clipped %.9g", root_mean(&j->all.clipped, n));
-  if (j->cold_cells > 0)
-    amped_say("rmse of cells with an index that the model does not know %.9g",
-              root_mean(&j->cold_errors.squares, j->cold_errors.count));
+/* Add an error, with a line if it is known. */
+static void error_facts(const char *key, const char *what, bool known, double error,
+                        amped_facts *f) {
+  amped_fact_json(f, key, known ? amped_json_number(error) : json_null());
+  if (known)
+    amped_fact_words(f, "%s %.9g\n", what, error);
 }
 
-static json_t *json_of(const job *j) {
-  const char *out = j->o->output;
-  const bool clipped = j->has_values && j->o->clip.given;
-  return json_pack(
-      "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "event", "predict", "result",
-      amped_json_text(j->o->args[0], strlen(j->o->args[0])), "input",
-      amped_json_text(j->o->args[1], strlen(j->o->args[1])), "output",
-      out != NULL ? amped_json_text(out, strlen(out)) : json_null(), "cells",
-      amped_json_count(j->cells.nnz), "cold", amped_json_count(j->cold_cells), "rmse",
-      amped_json_number(root_mean(&j->all.squares, j->all.count)), "mae",
-      amped_json_number(mean_size(&j->all)), "rmse_clipped",
-      amped_json_number(clipped ? root_mean(&j->all.clipped, j->all.count) : (double)NAN),
-      "rmse_cold", amped_json_number(root_mean(&j->cold_errors.squares, j->cold_errors.count)));
+static void cells_facts(const job *j, amped_facts *f) {
+  const uint64_t n = j->cells.nnz;
+  amped_fact(f, "cells", amped_json_count(n), "%" PRIu64 " cell%s of %s\n", n, n == 1 ? "" : "s",
+             name_of(j));
+  amped_fact_json(f, "cold", amped_json_count(j->cold_cells));
+  if (j->cold_cells > 0)
+    amped_fact_words(f, "%" PRIu64 " of these cells have an index that the model does not know\n",
+                     j->cold_cells);
+  error_facts("rmse", "rmse        ", j->has_values, root_mean(&j->all.squares, n), f);
+  error_facts("mae", "mae         ", j->has_values, mean_size(&j->all), f);
+  error_facts("rmse_clipped", "rmse clipped", j->has_values && j->o->clip.given,
+              root_mean(&j->all.clipped, n), f);
+  error_facts("rmse_cold", "rmse of cells with an index that the model does not know",
+              j->has_values && j->cold_cells > 0,
+              root_mean(&j->cold_errors.squares, j->cold_errors.count), f);
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-static amped_status steps(job *j, amped_json *json) {
+static amped_status steps(job *j, amped_facts *f) {
   const char *model = j->o->args[0];
   amped_output found = {.compared = false};
   if (j->o->output != NULL && !is_standard(j->o->output))
@@ -326,10 +320,11 @@ static amped_status steps(job *j, amped_json *json) {
   refuse_counts(j);
   AMPED_TRY(read_cells(j));
   AMPED_TRY(predict(j));
-  say_errors(j);
-  if (j->o->output != NULL)
-    AMPED_TRY(write_output(j, &found));
-  return json != NULL ? amped_json_line(json, json_of(j)) : AMPED_OK;
+  amped_fact_json(f, "result", amped_json_string(model));
+  amped_fact_json(f, "input", amped_json_string(j->o->args[1]));
+  amped_fact_json(f, "output", amped_json_string(j->o->output));
+  cells_facts(j, f);
+  return j->o->output != NULL ? write_output(j, &found) : AMPED_OK;
 }
 
 static amped_status check_output(job *j, amped_file_lock *lock) {
@@ -358,6 +353,7 @@ static amped_status check_output(job *j, amped_file_lock *lock) {
 
 amped_status amped_cmd_predict(const amped_options *o) {
   job j = {.o = o, .out = AMPED_FORMAT_TABLE};
+  amped_facts facts;
   amped_json *json = NULL;
   amped_file_lock lock = {NULL, -1};
   amped_status status = AMPED_OK;
@@ -366,9 +362,10 @@ amped_status amped_cmd_predict(const amped_options *o) {
   AMPED_GO(done, find_values(&j));
   AMPED_GO(done, amped_output_json(o->json, o->overwrite, &json));
   status = o->output != NULL ? amped_json_apart(json, o->output) : AMPED_OK;
+  amped_facts_begin(&facts, "predict");
   if (status == AMPED_OK)
-    status = steps(&j, json);
-  status = amped_json_close(json, status);
+    status = steps(&j, &facts);
+  status = amped_json_close(json, amped_facts_end(&facts, json, status));
 done:
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_free(j.own[m]);

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/file_lock.h"
 #include "base/heartbeat.h"
+#include "base/facts.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/printable.h"
@@ -219,29 +220,22 @@ static void say_target(const job *j, uint64_t index, const amped_best_item *item
               amped_label_text(&j->k.labels[j->ranking.of], items[i].index, label, sizeof label));
 }
 
-static json_t *json_label(const amped_labels *labels, uint64_t index) {
-  uint64_t length = 0;
-  if (labels->count == 0)
-    return json_null();
-  const char *text = amped_label(labels, index, &length);
-  return amped_json_text(text, length);
-}
-
-static json_t *json_target(const job *j, uint64_t index, const amped_best_item *items,
-                           uint64_t count) {
-  json_t *list = json_array();
+static amped_status write_target(const job *j, uint64_t index, const amped_best_item *items,
+                                 uint64_t count, amped_json *json) {
+  amped_facts f;
+  amped_facts item;
+  amped_facts_begin(&f, "recommend");
+  amped_fact_json(&f, "index", amped_json_count(index));
+  amped_fact_json(&f, "label", amped_json_label(&j->k.labels[j->ranking.target], index));
+  amped_fact_json(&f, "recommended", json_array());
   for (uint64_t i = 0; i < count; i++) {
-    json_t *item = json_pack("{s:o, s:o, s:o}", "index", amped_json_count(items[i].index), "label",
-                             json_label(&j->k.labels[j->ranking.of], items[i].index), "value",
-                             amped_json_number(items[i].value));
-    if (json_array_append_new(list, item) != 0) {
-      json_decref(list);
-      return NULL;
-    }
+    amped_facts_begin(&item, NULL);
+    amped_fact_json(&item, "index", amped_json_count(items[i].index));
+    amped_fact_json(&item, "label", amped_json_label(&j->k.labels[j->ranking.of], items[i].index));
+    amped_fact_json(&item, "value", amped_json_number(items[i].value));
+    amped_facts_row(&f, "recommended", &item);
   }
-  return json_pack("{s:s, s:o, s:o, s:o}", "event", "recommend", "index", amped_json_count(index),
-                   "label", json_label(&j->k.labels[j->ranking.target], index), "recommended",
-                   list);
+  return amped_facts_write(&f, json);
 }
 
 static amped_status tell_target(const job *j, uint64_t index, const amped_best_item *items,
@@ -250,7 +244,7 @@ static amped_status tell_target(const job *j, uint64_t index, const amped_best_i
     say_target(j, index, items, count);
   for (uint64_t i = 0; i < count && j->table != NULL; i++)
     AMPED_TRY(amped_table_ranking_row(j->table, index, i + 1, items[i].index, items[i].value));
-  return json != NULL ? amped_json_line(json, json_target(j, index, items, count)) : AMPED_OK;
+  return json != NULL ? write_target(j, index, items, count, json) : AMPED_OK;
 }
 
 static amped_status rank_all(job *j, amped_json *json) {

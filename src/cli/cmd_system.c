@@ -1,6 +1,5 @@
 /* info --system: prints the libraries, GPUs, cores and memory that the ranks of a job find. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +7,7 @@
 #include "base/version.h"
 #include "cli/commands.h"
 #include "tensor/format.h"
+#include "base/facts.h"
 #include "base/json.h"
 #include "session/output_guard.h"
 #include "session/lib_versions.h"
@@ -22,76 +22,122 @@ typedef struct report {
   const amped_node_info *places; /* [comm->nranks] */
 } report;
 
-/* --- text ------------------------------------------------------------------------------------ */
+/* --- facts ------------------------------------------------------------------------------------ */
 
 static const char *answer(int yes) {
   return yes < 0 ? "not asked" : yes > 0 ? "yes" : "no";
 }
 
-static void say_job(const report *r) {
-  const amped_comm *comm = r->comm;
-  const amped_lib_versions *l = &r->libraries;
+static json_t *json_answer(int yes) {
+  return yes < 0 ? json_null() : json_boolean(yes);
+}
+
+static json_t *text_or_null(const char *text) {
+  return *text != '\0' ? amped_json_string(text) : json_null();
+}
+
+static const char *plural(int n) {
+  return n == 1 ? "" : "s";
+}
+
+static void mpi_facts(const amped_comm *comm, amped_facts *f) {
+  amped_facts mpi;
   int version = 0;
   int subversion = 0;
   AMPED_MPI(comm, MPI_Get_version(&version, &subversion));
-  amped_say("amped_mpi    %s%s%s, %d rank%s on %d node%s", amped_version(),
-            *amped_revision() ? ", " : "", amped_revision(), comm->nranks,
-            comm->nranks == 1 ? "" : "s", comm->nodes, comm->nodes == 1 ? "" : "s");
-  amped_say("MPI          %s, standard %d.%d", comm->library, version, subversion);
-  amped_say("CUDA-aware   %s (MPI's header: %s; MPI now: %s)",
-            comm->cuda_aware ? "yes" : "no: rows of GPUs go through host memory",
-            answer(comm->cuda_built), answer(comm->cuda_now));
+  amped_facts_begin(&mpi, NULL);
+  amped_fact(&mpi, "library", text_or_null(comm->library), "MPI          %s", comm->library);
+  amped_fact(&mpi, "standard", json_integer(version), ", standard %d", version);
+  amped_fact(&mpi, "substandard", json_integer(subversion), ".%d\n", subversion);
+  amped_fact(&mpi, "cuda_aware", json_boolean(comm->cuda_aware), "CUDA-aware   %s",
+             comm->cuda_aware ? "yes" : "no: rows of GPUs go through host memory");
+  amped_fact(&mpi, "cuda_built", json_answer(comm->cuda_built), " (MPI's header: %s",
+             answer(comm->cuda_built));
+  amped_fact(&mpi, "cuda_now", json_answer(comm->cuda_now), "; MPI now: %s)\n",
+             answer(comm->cuda_now));
+  amped_fact_json(&mpi, "all_gather_chosen_by", text_or_null(comm->chosen));
   if (comm->chosen[0] != '\0')
-    amped_say("all-gather   chosen by %s", comm->chosen);
-  amped_say("HDF5         %s%s%s", l->hdf5,
-            strcmp(l->hdf5, l->hdf5_built) != 0 ? ", built with " : "",
-            strcmp(l->hdf5, l->hdf5_built) != 0 ? l->hdf5_built : "");
-  amped_say("BLAS         %s%s%s", *l->blas ? l->blas : "of unknown kind",
-            *l->blas_file ? ", " : "", l->blas_file);
+    amped_fact_words(&mpi, "all-gather   chosen by %s\n", comm->chosen);
+  amped_facts_take(f, "mpi", &mpi);
+}
+
+static void job_facts(const report *r, amped_facts *f) {
+  const amped_comm *comm = r->comm;
+  const amped_lib_versions *l = &r->libraries;
+  const bool other = strcmp(l->hdf5, l->hdf5_built) != 0;
+  amped_fact_json(f, "kind", json_string("system"));
+  amped_fact(f, "version", json_string(amped_version()), "amped_mpi    %s", amped_version());
+  amped_fact(f, "revision", text_or_null(amped_revision()), "%s%s", *amped_revision() ? ", " : "",
+             amped_revision());
+  amped_fact(f, "nranks", json_integer(comm->nranks), ", %d rank%s", comm->nranks,
+             plural(comm->nranks));
+  amped_fact_words(f, " on %d node%s\n", comm->nodes, plural(comm->nodes));
+  mpi_facts(comm, f);
+  amped_fact(f, "hdf5", json_string(l->hdf5), "HDF5         %s", l->hdf5);
+  amped_fact(f, "hdf5_built", json_string(l->hdf5_built), "%s%s\n", other ? ", built with " : "",
+             other ? l->hdf5_built : "");
+  amped_fact(f, "blas", text_or_null(l->blas), "BLAS         %s",
+             *l->blas ? l->blas : "of unknown kind");
+  amped_fact(f, "blas_file", text_or_null(l->blas_file), "%s%s\n", *l->blas_file ? ", " : "",
+             l->blas_file);
   amped_blas_warn_of_kernels();
 }
 
-/* Print "built without CUDA", or the CUDA versions on the first rank with GPUs. */
-static void say_cuda(const report *r) {
+/* "Built without CUDA", or the CUDA versions on the first rank with GPUs. */
+static void cuda_facts(const report *r, amped_facts *f) {
   const amped_gpus *gpus = NULL;
+  amped_facts cuda;
+  if (!amped_node_info_has_gpus()) {
+    amped_fact(f, "cuda", json_null(), "CUDA         built without CUDA: computes on CPU cores\n");
+    return;
+  }
   for (int p = 0; p < r->comm->nranks && gpus == NULL; p++)
     if (r->places[p].gpus.visible > 0)
       gpus = &r->places[p].gpus;
-  if (!amped_node_info_has_gpus())
-    amped_say("CUDA         built without CUDA: computes on CPU cores");
-  else if (gpus == NULL)
-    amped_say("CUDA         no rank has a GPU: %s", r->places[0].no_gpus);
-  else
-    amped_say("CUDA         runtime %s, driver %s%sfor up to %s", gpus->runtime, gpus->driver,
-              *gpus->driver ? ", " : "", gpus->newest);
+  amped_facts_begin(&cuda, NULL);
+  if (gpus == NULL) {
+    amped_fact_words(&cuda, "CUDA         no rank has a GPU: %s\n", r->places[0].no_gpus);
+  } else {
+    amped_fact(&cuda, "runtime", json_string(gpus->runtime), "CUDA         runtime %s",
+               gpus->runtime);
+    amped_fact(&cuda, "driver", text_or_null(gpus->driver), ", driver %s%s", gpus->driver,
+               *gpus->driver ? ", " : "");
+    amped_fact(&cuda, "driver_serves", json_string(gpus->newest), "for up to %s\n", gpus->newest);
+  }
+  amped_facts_take(f, "cuda", &cuda);
 }
 
-/* Append the GPUs with this kind of link, such as "; direct to 1, 2", to a text of `at` characters.
- * Returns the new number of characters. */
-static size_t add_links(char *line, size_t size, size_t at, const amped_gpus *gpus, int i,
-                        amped_gpu_link link, const char *what) {
+/* Add the GPUs with this kind of link, such as "; direct to 1, 2". */
+static void link_words(const amped_gpus *gpus, int i, amped_gpu_link link, const char *what,
+                       amped_facts *f) {
   bool first = true;
-  for (int j = 0; j < gpus->count && at < size; j++) {
+  for (int j = 0; j < gpus->count; j++) {
     if (j == i || gpus->gpu[i].links[j] != link)
       continue;
-    at +=
-        (size_t)snprintf(line + at, size - at, "%s%s %d", first ? "; " : ",", first ? what : "", j);
+    amped_fact_words(f, "%s%s %d", first ? "; " : ",", first ? what : "", j);
     first = false;
   }
-  return at;
 }
 
-static void say_gpu(const amped_gpus *gpus, int i) {
+static void gpu_facts(const amped_gpus *gpus, int i, amped_facts *f) {
+  static const char *const names[] = {NULL, "host", "peer", "nvlink"};
   const amped_gpu *g = &gpus->gpu[i];
-  char line[1024] = "";
   char bytes[32];
-  size_t at = 0;
-  at = add_links(line, sizeof line, at, gpus, i, AMPED_LINK_ATOMIC, "NVLink to");
-  at = add_links(line, sizeof line, at, gpus, i, AMPED_LINK_PEER, "direct to");
-  at = add_links(line, sizeof line, at, gpus, i, AMPED_LINK_NONE, "through the host to");
-  (void)add_links(line, sizeof line, at, gpus, i, AMPED_LINK_UNKNOWN, "not known to");
-  amped_say("  GPU %-2d     %s at %s, %s, compute capability %s, %s%s", i, g->name, g->address,
-            amped_format_bytes(bytes, g->memory_bytes), g->capability, g->identity, line);
+  amped_fact(f, "name", json_string(g->name), "  GPU %-2d     %s", i, g->name);
+  amped_fact(f, "pci", json_string(g->address), " at %s", g->address);
+  amped_fact(f, "memory_bytes", amped_json_count(g->memory_bytes), ", %s",
+             amped_format_bytes(bytes, g->memory_bytes));
+  amped_fact(f, "compute_capability", json_string(g->capability), ", compute capability %s",
+             g->capability);
+  amped_fact(f, "uuid", json_string(g->identity), ", %s", g->identity);
+  for (int j = 0; j < gpus->count; j++)
+    amped_fact_item(f, "links",
+                    j == i || g->links[j] == AMPED_LINK_UNKNOWN ? json_null()
+                                                                : json_string(names[g->links[j]]));
+  link_words(gpus, i, AMPED_LINK_ATOMIC, "NVLink to", f);
+  link_words(gpus, i, AMPED_LINK_PEER, "direct to", f);
+  link_words(gpus, i, AMPED_LINK_NONE, "through the host to", f);
+  link_words(gpus, i, AMPED_LINK_UNKNOWN, "not known to", f);
 }
 
 /* Join all GPUs that a node's ranks see. Ranks of a node need not have consecutive numbers. The
@@ -104,47 +150,70 @@ static amped_status join_node(const report *r, int node, amped_gpus **out) {
   return AMPED_OK;
 }
 
-static void say_node(const report *r, int node, const amped_gpus *gpus) {
-  const amped_node_info *place = &r->places[node];
-  char total[32];
-  char limit[32];
-  char text[64] = "";
-  if (place->limit_bytes > 0)
-    (void)snprintf(text, sizeof text, ", of which the control group may take %s",
-                   amped_format_bytes(limit, place->limit_bytes));
-  amped_say("node         %s: %d rank%s, %s of memory%s", place->host, place->local_size,
-            place->local_size == 1 ? "" : "s", amped_format_bytes(total, place->total_bytes), text);
-  for (int i = 0; i < gpus->count; i++)
-    say_gpu(gpus, i);
-}
-
-/* Describe a rank's GPU by its number on the node: "GPU 1, 70 GiB free, 4 visible
- * (CUDA_VISIBLE_DEVICES=...)". */
-static void describe_gpu(char *text, size_t size, const amped_node_info *p,
-                         const amped_gpus *node) {
+static void node_facts(const report *r, int node, const amped_gpus *gpus, amped_facts *f) {
+  const amped_node_info *p = &r->places[node];
+  amped_facts gpu;
   char bytes[32];
-  if (p->gpus.own < 0 || p->gpus.own >= p->gpus.count)
-    (void)snprintf(text, size, "no GPU");
+  amped_fact_json(f, "first_rank", json_integer(node));
+  amped_fact(f, "host", text_or_null(p->host), "node         %s", p->host);
+  amped_fact(f, "ranks", json_integer(p->local_size), ": %d rank%s", p->local_size,
+             plural(p->local_size));
+  amped_fact(f, "memory_bytes", amped_json_count(p->total_bytes), ", %s of memory",
+             amped_format_bytes(bytes, p->total_bytes));
+  if (p->limit_bytes > 0)
+    amped_fact(f, "memory_limit_bytes", amped_json_count(p->limit_bytes),
+               ", of which the control group may take %s",
+               amped_format_bytes(bytes, p->limit_bytes));
   else
-    (void)snprintf(text, size, "GPU %d, %s free, %d visible%s%s%s",
-                   amped_gpus_find(node, p->gpus.gpu[p->gpus.own].identity),
-                   amped_format_bytes(bytes, p->gpus.own_free_bytes), p->gpus.visible,
-                   *p->chosen ? " (CUDA_VISIBLE_DEVICES=" : "", p->chosen, *p->chosen ? ")" : "");
+    amped_fact_json(f, "memory_limit_bytes", json_null());
+  amped_facts_say(f);
+  amped_fact_json(f, "gpus", json_array());
+  for (int i = 0; i < gpus->count; i++) {
+    amped_facts_begin(&gpu, NULL);
+    gpu_facts(gpus, i, &gpu);
+    amped_facts_row(f, "gpus", &gpu);
+  }
 }
 
-static void say_rank(const report *r, int rank, const amped_gpus *node) {
-  const amped_node_info *p = &r->places[rank];
-  char gpu[256];
+/* A rank's GPU by its number on the node: "GPU 1, 70 GiB free, 4 visible
+ * (CUDA_VISIBLE_DEVICES=...)". */
+static void own_gpu_facts(const amped_node_info *p, const amped_gpus *node, amped_facts *f) {
+  const amped_gpus *g = &p->gpus;
+  const bool gpu = g->own >= 0 && g->own < g->count;
+  const int own = gpu ? amped_gpus_find(node, g->gpu[g->own].identity) : -1;
   char bytes[32];
-  char lock[64] = "";
-  char limit[32];
-  describe_gpu(gpu, sizeof gpu, p, node);
+  amped_fact_json(f, "gpu", gpu ? json_integer(own) : json_null());
+  amped_fact_json(f, "gpu_free_bytes", gpu ? amped_json_count(g->own_free_bytes) : json_null());
+  amped_fact_json(f, "gpus_visible", json_integer(g->visible));
+  amped_fact_json(f, "cuda_visible_devices", text_or_null(p->chosen));
+  amped_fact_json(f, "no_gpu", text_or_null(p->no_gpus));
+  if (gpu)
+    amped_fact_words(f, "GPU %d, %s free, %d visible%s%s%s", own,
+                     amped_format_bytes(bytes, g->own_free_bytes), g->visible,
+                     *p->chosen ? " (CUDA_VISIBLE_DEVICES=" : "", p->chosen, *p->chosen ? ")" : "");
+  else
+    amped_fact_words(f, "no GPU");
+}
+
+static void rank_facts(const report *r, int rank, const amped_gpus *node, amped_facts *f) {
+  const amped_node_info *p = &r->places[rank];
+  char bytes[32];
+  amped_fact(f, "rank", json_integer(rank), "rank %-3d     ", rank);
+  amped_fact_json(f, "node", json_integer(p->node));
+  amped_fact(f, "host", text_or_null(p->host), "%s", p->host);
+  amped_fact(f, "local_rank", json_integer(p->local_rank), ", local rank %d: ", p->local_rank);
+  own_gpu_facts(p, node, f);
+  amped_fact(f, "cores", json_integer(p->cores), "; %d core%s", p->cores, plural(p->cores));
+  amped_fact(f, "core_list", text_or_null(p->core_list), " (%s)", p->core_list);
+  amped_fact(f, "threads", json_integer(p->threads), ", %d thread%s", p->threads,
+             plural(p->threads));
+  amped_fact(f, "memory_free_bytes", amped_json_count(p->free_bytes), "; %s of memory free",
+             amped_format_bytes(bytes, p->free_bytes));
   if (p->lock_bytes != UINT64_MAX)
-    (void)snprintf(lock, sizeof lock, ", %s of it may be locked",
-                   amped_format_bytes(limit, p->lock_bytes));
-  amped_say("rank %-3d     %s, local rank %d: %s; %d core%s (%s), %d thread%s; %s of memory free%s",
-            rank, p->host, p->local_rank, gpu, p->cores, p->cores == 1 ? "" : "s", p->core_list,
-            p->threads, p->threads == 1 ? "" : "s", amped_format_bytes(bytes, p->free_bytes), lock);
+    amped_fact(f, "memory_lock_bytes", amped_json_count(p->lock_bytes), ", %s of it may be locked",
+               amped_format_bytes(bytes, p->lock_bytes));
+  else
+    amped_fact_json(f, "memory_lock_bytes", json_null());
 }
 
 /* Warn about set-ups that fail or are slow on these ranks. */
@@ -167,127 +236,45 @@ static void warn(const report *r) {
     }
 }
 
-/* --- JSON ------------------------------------------------------------------------------------ */
-
-static json_t *text_or_null(const char *text) {
-  return *text != '\0' ? amped_json_text(text, strlen(text)) : json_null();
-}
-
-static json_t *json_answer(int yes) {
-  return yes < 0 ? json_null() : json_boolean(yes);
-}
-
-static json_t *json_gpu(const amped_gpus *gpus, int i) {
-  static const char *const names[] = {NULL, "host", "peer", "nvlink"};
-  const amped_gpu *g = &gpus->gpu[i];
-  json_t *links = json_array();
-  for (int j = 0; j < gpus->count; j++)
-    (void)json_array_append_new(links, j == i || g->links[j] == AMPED_LINK_UNKNOWN
-                                           ? json_null()
-                                           : json_string(names[g->links[j]]));
-  return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "name", g->name, "uuid", g->identity, "pci",
-                   g->address, "compute_capability", g->capability, "memory_bytes",
-                   amped_json_count(g->memory_bytes), "links", links);
-}
-
-static json_t *json_node(const report *r, int node, const amped_gpus *gpus) {
-  const amped_node_info *p = &r->places[node];
-  json_t *list = json_array();
-  for (int i = 0; i < gpus->count; i++)
-    (void)json_array_append_new(list, json_gpu(gpus, i));
-  return json_pack(
-      "{s:i, s:o, s:i, s:o, s:o, s:o}", "first_rank", node, "host", text_or_null(p->host), "ranks",
-      p->local_size, "memory_bytes", amped_json_count(p->total_bytes), "memory_limit_bytes",
-      p->limit_bytes > 0 ? amped_json_count(p->limit_bytes) : json_null(), "gpus", list);
-}
-
-static json_t *json_rank(const report *r, int rank, const amped_gpus *node) {
-  const amped_node_info *p = &r->places[rank];
-  bool gpu = p->gpus.own >= 0 && p->gpus.own < p->gpus.count;
-  json_t *own =
-      gpu ? json_integer(amped_gpus_find(node, p->gpus.gpu[p->gpus.own].identity)) : json_null();
-  return json_pack("{s:i, s:i, s:i, s:o, s:o, s:o, s:i, s:o, s:o, s:i, s:o, s:i, s:o, s:o}", "rank",
-                   rank, "node", p->node, "local_rank", p->local_rank, "host",
-                   text_or_null(p->host), "gpu", own, "gpu_free_bytes",
-                   gpu ? amped_json_count(p->gpus.own_free_bytes) : json_null(), "gpus_visible",
-                   p->gpus.visible, "cuda_visible_devices", text_or_null(p->chosen), "no_gpu",
-                   text_or_null(p->no_gpus), "cores", p->cores, "core_list",
-                   text_or_null(p->core_list), "threads", p->threads, "memory_free_bytes",
-                   amped_json_count(p->free_bytes), "memory_lock_bytes",
-                   p->lock_bytes != UINT64_MAX ? amped_json_count(p->lock_bytes) : json_null());
-}
-
-static json_t *json_cuda(const report *r) {
-  if (!amped_node_info_has_gpus())
-    return json_null();
-  for (int p = 0; p < r->comm->nranks; p++) {
-    const amped_gpus *gpus = &r->places[p].gpus;
-    if (gpus->visible > 0)
-      return json_pack("{s:s, s:o, s:s}", "runtime", gpus->runtime, "driver",
-                       text_or_null(gpus->driver), "driver_serves", gpus->newest);
-  }
-  return json_object();
-}
-
-/* JSON of the whole report. Takes both lists. */
-static json_t *json_report(const report *r, json_t *nodes, json_t *ranks) {
-  const amped_comm *comm = r->comm;
-  const amped_lib_versions *l = &r->libraries;
-  int version = 0;
-  int subversion = 0;
-  AMPED_MPI(comm, MPI_Get_version(&version, &subversion));
-  json_t *mpi =
-      json_pack("{s:o, s:i, s:i, s:b, s:o, s:o, s:o}", "library", text_or_null(comm->library),
-                "standard", version, "substandard", subversion, "cuda_aware",
-                comm->cuda_aware ? 1 : 0, "cuda_built", json_answer(comm->cuda_built), "cuda_now",
-                json_answer(comm->cuda_now), "all_gather_chosen_by", text_or_null(comm->chosen));
-  return json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:i, s:o, s:o}", "kind", "system",
-                   "version", amped_version(), "revision", text_or_null(amped_revision()), "mpi",
-                   mpi, "hdf5", l->hdf5, "hdf5_built", l->hdf5_built, "blas", text_or_null(l->blas),
-                   "blas_file", text_or_null(l->blas_file), "cuda", json_cuda(r), "nranks",
-                   comm->nranks, "nodes", nodes, "ranks", ranks);
-}
-
 /* --- the command ----------------------------------------------------------------------------- */
 
-/* Rank 0: print and write the report, node by node. */
-static amped_status tell(const report *r, amped_json *json) {
-  json_t *nodes = json_array();
-  json_t *ranks = json_array();
-  amped_gpus *gpus = NULL;
-  amped_status status = AMPED_OK;
-  say_job(r);
-  say_cuda(r);
+/* Rank 0: print the report, node by node. */
+static amped_status tell(const report *r, amped_facts *f) {
+  amped_facts part;
+  job_facts(r, f);
+  cuda_facts(r, f);
   for (int node = 0; node < r->comm->nranks; node++) {
+    amped_gpus *gpus = NULL;
     if (r->places[node].node != node)
       continue;
-    AMPED_GO(failed, join_node(r, node, &gpus));
-    say_node(r, node, gpus);
-    (void)json_array_append_new(nodes, json_node(r, node, gpus));
+    AMPED_TRY(join_node(r, node, &gpus));
+    amped_facts_begin(&part, NULL);
+    node_facts(r, node, gpus, &part);
+    amped_facts_row(f, "nodes", &part);
     for (int p = node; p < r->comm->nranks; p++)
       if (r->places[p].node == node) {
-        say_rank(r, p, gpus);
-        (void)json_array_append_new(ranks, json_rank(r, p, gpus));
+        amped_facts_begin(&part, NULL);
+        rank_facts(r, p, gpus, &part);
+        amped_facts_row(f, "ranks", &part);
       }
     amped_free(gpus);
   }
   warn(r);
-  return amped_json_line(json, json_report(r, nodes, ranks));
-failed:
-  json_decref(nodes);
-  json_decref(ranks);
-  return status;
+  return AMPED_OK;
 }
 
 /* Collective; the status is agreed. Gather the facts, and report them on rank 0. */
 static amped_status report_system(const amped_comm *comm, amped_json *json) {
   report r = {.comm = comm};
   amped_node_info *places = NULL;
+  amped_facts facts;
   amped_status status = comm->rank == 0 ? amped_lib_versions_get(&r.libraries) : AMPED_OK;
   AMPED_TRY(amped_comm_agree(comm, status));
   AMPED_TRY(amped_node_info_gather(comm, &places));
   r.places = places;
-  status = amped_comm_agree(comm, comm->rank == 0 ? tell(&r, json) : AMPED_OK);
+  amped_facts_begin(&facts, NULL);
+  status = comm->rank == 0 ? tell(&r, &facts) : AMPED_OK;
+  status = amped_comm_agree(comm, amped_facts_end(&facts, json, status));
   amped_free(places);
   return status;
 }

@@ -8,6 +8,7 @@
 #include "cli/result_argument.h"
 #include "tensor/format.h"
 #include "base/best.h"
+#include "base/facts.h"
 #include "base/json.h"
 #include "session/output_guard.h"
 #include "base/mem.h"
@@ -245,47 +246,38 @@ static void say_band(const amped_ktensor *k, const leading *all, const layout *c
   }
 }
 
-static void say_component(const amped_ktensor *k, const leading *all, int width, int place, int r) {
-  layout columns = choose_layout(k, all, (uint64_t)r, width);
-  amped_say("component %d of %d, weight %.6g", place, k->ncomps, k->weights[r]);
+static void mode_facts(const amped_ktensor *k, const leading *l, int mode, uint64_t r,
+                       amped_facts *f) {
+  amped_facts part;
+  amped_fact_json(f, "mode", json_integer(mode));
+  amped_fact_json(f, "name", amped_json_mode_name(&k->labels[mode]));
+  amped_fact_json(f, "leading", json_array());
+  for (uint64_t i = 0; i < l->counts[r]; i++) {
+    const item *x = &l->items[r * l->capacity + i];
+    amped_facts_begin(&part, NULL);
+    amped_fact_json(&part, "index", amped_json_count(x->index));
+    amped_fact_json(&part, "label", amped_json_label(&k->labels[mode], place_of(l, x->index)));
+    amped_fact_json(&part, "entry", json_real(x->value));
+    amped_facts_row(f, "leading", &part);
+  }
+}
+
+static amped_status tell_component(const amped_ktensor *k, const leading *all, int width, int place,
+                                   int r, amped_json *json) {
+  const layout columns = choose_layout(k, all, (uint64_t)r, width);
+  amped_facts f;
+  amped_facts_begin(&f, "component");
+  amped_fact(&f, "component", json_integer(place), "component %d of %d", place, k->ncomps);
+  amped_fact(&f, "weight", json_real(k->weights[r]), ", weight %.6g\n", k->weights[r]);
   for (int i = 0; i < columns.bands; i++)
     say_band(k, all, &columns, i > 0 ? columns.ends[i - 1] : 0, columns.ends[i], (uint64_t)r);
-}
-
-/* ---- JSON ---------------------------------------------------------------------------------- */
-
-static json_t *json_item(const amped_labels *labels, const leading *l, const item *x) {
-  json_t *label = json_null();
-  if (labels->count > 0) {
-    uint64_t length = 0;
-    const char *text = amped_label(labels, place_of(l, x->index), &length);
-    label = amped_json_text(text, length);
+  for (int m = 0; m < k->order && json != NULL; m++) {
+    amped_facts mode;
+    amped_facts_begin(&mode, NULL);
+    mode_facts(k, &all[m], m, (uint64_t)r, &mode);
+    amped_facts_row(&f, "modes", &mode);
   }
-  return json_pack("{s:o, s:o, s:f}", "index", amped_json_count(x->index), "label", label, "entry",
-                   x->value);
-}
-
-static json_t *json_mode(const amped_ktensor *k, const leading *l, int mode, uint64_t r) {
-  json_t *items = json_array();
-  for (uint64_t i = 0; i < l->counts[r]; i++)
-    if (json_array_append_new(
-            items, json_item(&k->labels[mode], l, &l->items[r * l->capacity + i])) != 0) {
-      json_decref(items);
-      return NULL;
-    }
-  return json_pack("{s:i, s:o, s:o}", "mode", mode, "name", amped_json_mode_name(&k->labels[mode]),
-                   "leading", items);
-}
-
-static json_t *json_component(const amped_ktensor *k, const leading *all, int place, int r) {
-  json_t *modes = json_array();
-  for (int m = 0; m < k->order; m++)
-    if (json_array_append_new(modes, json_mode(k, &all[m], m, (uint64_t)r)) != 0) {
-      json_decref(modes);
-      return NULL;
-    }
-  return json_pack("{s:s, s:i, s:f, s:o}", "event", "component", "component", place, "weight",
-                   k->weights[r], "modes", modes);
+  return amped_facts_write(&f, json);
 }
 
 static amped_status say_result(const char *path, const amped_ktensor *k,
@@ -316,9 +308,7 @@ static amped_status tell_components(const amped_options *o, int width, const amp
   for (int i = 0; i < (asked->count > 0 ? asked->count : k->ncomps); i++) {
     int place = asked->count > 0 ? asked->numbers[i] : i + 1;
     amped_say("%s", "");
-    say_component(k, all, width, place, order[place - 1]);
-    if (json != NULL)
-      AMPED_TRY(amped_json_line(json, json_component(k, all, place, order[place - 1])));
+    AMPED_TRY(tell_component(k, all, width, place, order[place - 1], json));
   }
   return AMPED_OK;
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/facts.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/system_memory.h"
@@ -186,18 +187,6 @@ static amped_status copy_all(const amped_options *o, amped_dense_source *source,
   return status;
 }
 
-static json_t *json_record(const amped_options *o, const amped_dense_info *info, uint64_t zeroed) {
-  const char *in = o->args[0];
-  const char *out = o->args[1];
-  return json_pack("{s:s, s:o, s:o, s:i, s:o, s:o, s:o, s:s, s:o, s:o}", "event", "convert",
-                   "input", amped_json_text(in, strlen(in)), "output",
-                   amped_json_text(out, strlen(out)), "order", info->order, "dims",
-                   amped_json_counts(info->dims, info->order), "cells",
-                   amped_json_count(info->cells), "nnz", amped_json_count(info->nnz), "cell_type",
-                   amped_cell_name(info->type), "norm", amped_json_number(sqrt(info->norm_squared)),
-                   "not_finite", amped_json_count(zeroed));
-}
-
 static amped_status copy(const amped_options *o, const amped_output *found,
                          amped_dense_source *source, amped_dense_info *info) {
   amped_dense_output *output = NULL;
@@ -229,7 +218,18 @@ amped_status amped_convert_copy_cells(const amped_options *o, const amped_output
   amped_dense_source_close(source);
   AMPED_TRY(status);
   say_zeroed(zeroed, o->args[0]);
-  amped_say("wrote %s: %" PRIu64 " cells are not 0 (density %.3g), norm %.10g", o->args[1],
-            info.nnz, (double)info.nnz / (double)info.cells, sqrt(info.norm_squared));
-  return json != NULL ? amped_json_line(json, json_record(o, &info, zeroed)) : AMPED_OK;
+  const double norm = sqrt(info.norm_squared);
+  amped_facts f;
+  amped_facts_begin(&f, "convert");
+  amped_fact_json(&f, "input", amped_json_string(o->args[0]));
+  amped_fact_json(&f, "order", json_integer(info.order));
+  amped_fact_json(&f, "dims", amped_json_counts(info.dims, info.order));
+  amped_fact_json(&f, "cells", amped_json_count(info.cells));
+  amped_fact_json(&f, "cell_type", json_string(amped_cell_name(info.type)));
+  amped_fact_json(&f, "not_finite", amped_json_count(zeroed));
+  amped_fact(&f, "output", amped_json_string(o->args[1]), "wrote %s", o->args[1]);
+  amped_fact(&f, "nnz", amped_json_count(info.nnz), ": %" PRIu64 " cells are not 0 (density %.3g)",
+             info.nnz, (double)info.nnz / (double)info.cells);
+  amped_fact(&f, "norm", amped_json_number(norm), ", norm %.10g\n", norm);
+  return amped_facts_write(&f, json);
 }

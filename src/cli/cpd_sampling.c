@@ -2,9 +2,8 @@
 #include "cli/cpd_sampling.h"
 
 #include <inttypes.h>
-#include <string.h>
 
-#include "base/log.h"
+#include "base/facts.h"
 #include "base/system_memory.h"
 #include "cli/commands.h"
 #include "plan/dense_passes.h"
@@ -68,40 +67,40 @@ void amped_cpd_sampling_require(const amped_worker *worker, const amped_options 
 
 /* --- reports ---------------------------------------------------------------------------------- */
 
-static void say(const amped_plan *plan, const amped_rbs_settings *s) {
+static void facts_of(const amped_plan *plan, const amped_rbs_settings *s, amped_facts *f) {
   const amped_block_shape most = amped_rbs_sample_most(&s->shape);
+  const double share = amped_rbs_epoch_share(s);
   char dims[AMPED_DIMS_TEXT];
+  amped_fact_json(f, "sample", json_string(s->shape.slices ? "slices" : "blocks"));
+  amped_fact_json(f, "block", amped_json_count(s->block));
+  amped_fact(f, "count", amped_json_count(s->shape.count), "sampling: %" PRIu64, s->shape.count);
+  amped_fact_json(f, "passes_an_epoch", json_real(share));
   if (s->shape.slices)
-    amped_say("sampling: %" PRIu64 " groups of about %" PRIu64
-              " random slices of mode %d; an epoch, a sweep below, visits all",
-              s->shape.count, s->block, s->shape.mode + 1);
+    amped_fact_words(f,
+                     " groups of about %" PRIu64
+                     " random slices of mode %d; an epoch, a sweep below, visits all\n",
+                     s->block, s->shape.mode + 1);
   else
-    amped_say("sampling: %" PRIu64 " blocks of at most %s random indices; an epoch, a sweep below, "
-              "visits them, %.3g %% of the cells",
-              s->shape.count, amped_format_dims(dims, plan->order, most.dims),
-              100.0 * amped_rbs_epoch_share(s));
-  amped_say("epochs: at most %" PRIu64 ", steps restricted after %" PRIu64 "; fits of %" PRIu64
-            " random cells; then %" PRIu64 " sweeps over the whole tensor",
-            s->epochs, s->search, AMPED_SAMPLED_CELLS, s->polish);
-}
-
-static json_t *json(const amped_rbs_settings *s) {
-  return json_pack("{s:s, s:s, s:I, s:I, s:f, s:I, s:I, s:I}", "event", "sampling", "sample",
-                   s->shape.slices ? "slices" : "blocks", "block", (json_int_t)s->block, "count",
-                   (json_int_t)s->shape.count, "passes_an_epoch", amped_rbs_epoch_share(s),
-                   "epochs", (json_int_t)s->epochs, "search", (json_int_t)s->search, "polish",
-                   (json_int_t)s->polish);
+    amped_fact_words(f,
+                     " blocks of at most %s random indices; an epoch, a sweep below, visits them, "
+                     "%.3g %% of the cells\n",
+                     amped_format_dims(dims, plan->order, most.dims), 100.0 * share);
+  amped_fact(f, "epochs", amped_json_count(s->epochs), "epochs: at most %" PRIu64, s->epochs);
+  amped_fact(f, "search", amped_json_count(s->search), ", steps restricted after %" PRIu64,
+             s->search);
+  amped_fact_words(f, "; fits of %" PRIu64 " random cells", AMPED_SAMPLED_CELLS);
+  amped_fact(f, "polish", amped_json_count(s->polish),
+             "; then %" PRIu64 " sweeps over the whole tensor\n", s->polish);
 }
 
 amped_status amped_cpd_sampling_set(amped_session *session, const amped_options *o,
                                     amped_rbs_settings *settings) {
   const amped_plan *plan = &session->plan;
-  amped_status status = AMPED_OK;
+  amped_facts f;
   if (!amped_cpd_samples(o))
     return AMPED_OK;
   AMPED_TRY(amped_comm_agree(&session->comm, amped_rbs_settings_make(&o->rbs, plan, settings)));
-  say(plan, settings);
-  if (session->json != NULL)
-    status = amped_json_line(session->json, json(settings));
-  return amped_comm_agree(&session->comm, status);
+  amped_facts_begin(&f, "sampling");
+  facts_of(plan, settings, &f);
+  return amped_comm_agree(&session->comm, amped_facts_write(&f, session->json));
 }

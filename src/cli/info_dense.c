@@ -5,31 +5,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/facts.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/printable.h"
 #include "base/timer.h"
+#include "cli/info_text.h"
 #include "load/dense_source.h"
 #include "tensor/dense_stats.h"
-#include "tensor/form.h"
 #include "tensor/format.h"
 
 #define PIECE (UINT64_C(1) << 20)
-
-void amped_info_say_form(double density) {
-  amped_say("form         %s", amped_form_text(density));
-}
-
-static json_t *form_name(bool dense) {
-  return json_string(dense ? "dense" : "sparse");
-}
-
-bool amped_info_json_form(double density, json_t *object) {
-  return json_object_set_new(object, "faster", form_name(amped_form_dense_is_faster(density))) ==
-             0 &&
-         json_object_set_new(object, "smaller", form_name(amped_form_dense_is_smaller(density))) ==
-             0;
-}
 
 /* --- counting --------------------------------------------------------------------------------- */
 
@@ -72,52 +58,47 @@ static double density(const amped_dense_info *info) {
   return (double)info->nnz / (double)info->cells;
 }
 
-static bool is_fortran(const amped_dense_info *info) {
-  return !amped_dense_info_is_c(info);
-}
-
-static void say_dense(const amped_dense_source *source, const amped_dense_info *info) {
+static void dense_facts(const amped_dense_source *source, const amped_dense_info *info,
+                        amped_facts *f) {
+  const char *path = amped_dense_source_path(source);
   const char *dataset = amped_dense_source_dataset(source);
   const uint64_t zeroed = amped_dense_source_zeroed(source);
+  const bool matlab = amped_dense_source_is_matlab(source);
+  const bool fortran = !amped_dense_info_is_c(info);
+  const double norm = sqrt(info->norm_squared);
   char text[AMPED_DIMS_TEXT];
   char bytes[32];
   char name[256];
-  amped_say("tensor       %s, dense", amped_dense_source_path(source));
-  if (dataset != NULL)
-    amped_say("dataset      %s%s", amped_printable_text(name, sizeof name, dataset),
-              amped_dense_source_is_matlab(source)
-                  ? " of MATLAB: its first dimension is the last mode here"
-                  : "");
-  amped_say("order        %d", info->order);
-  amped_say("dimensions   %s", amped_format_dims(text, info->order, info->dims));
-  amped_say("cells        %" PRIu64 " of %s, %s", info->cells, amped_cell_name(info->type),
-            amped_format_bytes(bytes, info->cells * amped_cell_bytes(info->type)));
-  amped_say("nonzeros     %" PRIu64 " (density %.3g)", info->nnz, density(info));
-  if (zeroed > 0)
-    amped_say("not finite   %" PRIu64
-              " cell%s, or missing (amped_mpi convert --nan=zero makes them 0)",
-              zeroed, zeroed == 1 ? "" : "s");
-  amped_say("layout       %s, the %s index changes fastest", is_fortran(info) ? "Fortran" : "C",
-            is_fortran(info) ? "first" : "last");
-  amped_say("norm         %.9g", sqrt(info->norm_squared));
-  amped_info_say_form(density(info));
-}
-
-static json_t *json_dense(const amped_dense_source *source, const amped_dense_info *info) {
-  const char *path = amped_dense_source_path(source);
-  const char *dataset = amped_dense_source_dataset(source);
   char hash[32];
+  amped_fact_json(f, "kind", json_string("dense"));
+  amped_fact(f, "file", amped_json_string(path), "tensor       %s, dense\n", path);
+  amped_fact_json(f, "dataset", amped_json_string(dataset));
+  amped_fact_json(f, "matlab", json_boolean(matlab));
+  if (dataset != NULL)
+    amped_fact_words(f, "dataset      %s%s\n", amped_printable_text(name, sizeof name, dataset),
+                     matlab ? " of MATLAB: its first dimension is the last mode here" : "");
+  amped_fact(f, "order", json_integer(info->order), "order        %d\n", info->order);
+  amped_fact(f, "dims", amped_json_counts(info->dims, info->order), "dimensions   %s\n",
+             amped_format_dims(text, info->order, info->dims));
+  amped_fact(f, "cells", amped_json_count(info->cells), "cells        %" PRIu64, info->cells);
+  amped_fact(f, "cell_type", json_string(amped_cell_name(info->type)), " of %s, %s\n",
+             amped_cell_name(info->type),
+             amped_format_bytes(bytes, info->cells * amped_cell_bytes(info->type)));
+  amped_fact(f, "nnz", amped_json_count(info->nnz), "nonzeros     %" PRIu64, info->nnz);
+  amped_fact(f, "density", json_real(density(info)), " (density %.3g)\n", density(info));
+  amped_fact_json(f, "not_finite", amped_json_count(zeroed));
+  if (zeroed > 0)
+    amped_fact_words(f,
+                     "not finite   %" PRIu64
+                     " cell%s, or missing (amped_mpi convert --nan=zero makes them 0)\n",
+                     zeroed, zeroed == 1 ? "" : "s");
+  amped_fact(f, "layout", json_string(fortran ? "fortran" : "c"),
+             "layout       %s, the %s index changes fastest\n", fortran ? "Fortran" : "C",
+             fortran ? "first" : "last");
+  amped_fact(f, "norm", amped_json_number(norm), "norm         %.9g\n", norm);
   (void)snprintf(hash, sizeof hash, "%016" PRIx64, info->hash);
-  return json_pack("{s:s, s:o, s:o, s:b, s:i, s:o, s:o, s:o, s:o, s:f, s:s, s:s, s:o, s:s}", "kind",
-                   "dense", "file", amped_json_text(path, strlen(path)), "dataset",
-                   dataset != NULL ? amped_json_text(dataset, strlen(dataset)) : json_null(),
-                   "matlab", (int)amped_dense_source_is_matlab(source), "order", info->order,
-                   "dims", amped_json_counts(info->dims, info->order), "cells",
-                   amped_json_count(info->cells), "nnz", amped_json_count(info->nnz), "not_finite",
-                   amped_json_count(amped_dense_source_zeroed(source)), "density", density(info),
-                   "cell_type", amped_cell_name(info->type), "layout",
-                   is_fortran(info) ? "fortran" : "c", "norm",
-                   amped_json_number(sqrt(info->norm_squared)), "hash", hash);
+  amped_fact_json(f, "hash", json_string(hash));
+  amped_info_form(f, density(info));
 }
 
 static amped_status tell(const amped_options *o, amped_dense_source *source, amped_json *json) {
@@ -126,15 +107,12 @@ static amped_status tell(const amped_options *o, amped_dense_source *source, amp
   if (!info.has_stats || o->info.verify)
     AMPED_TRY(count_cells(source, &info));
   const double sec = amped_time() - began;
-  say_dense(source, &info);
+  amped_facts f;
+  amped_facts_begin(&f, NULL);
+  dense_facts(source, &info, &f);
   if (o->info.verify)
-    amped_say("verified     in %.2f s", sec);
-  json_t *object = json_dense(source, &info);
-  if (object != NULL && amped_info_json_form(density(&info), object) &&
-      (!o->info.verify || json_object_set_new(object, "verify_sec", json_real(sec)) == 0))
-    return amped_json_line(json, object);
-  json_decref(object);
-  return amped_json_line(json, NULL);
+    amped_fact(&f, "verify_sec", json_real(sec), "verified     in %.2f s\n", sec);
+  return amped_facts_write(&f, json);
 }
 
 amped_status amped_info_dense(const amped_options *o, amped_json *json) {

@@ -10,6 +10,7 @@
 #include "session/checkpoint_file.h"
 #include "tensor/format.h"
 #include "base/file_lock.h"
+#include "base/facts.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/heartbeat.h"
@@ -85,16 +86,16 @@ agree:
 
 static amped_status tell_resumed(amped_checkpoint *c, const amped_solver_state *state) {
   const char *file = c->options->file;
+  amped_facts f;
+  amped_facts_begin(&f, "resume");
+  amped_fact_json(&f, "sweep", amped_json_count(state->sweeps));
+  amped_fact_json(&f, "file", amped_json_string(file));
   if (state->sweeps > 0)
-    amped_say("resume: %s, after sweep %" PRIu64 ", %s %.8f", file, state->sweeps, state->metric,
-              state->history[state->sweeps - 1]);
+    amped_fact_words(&f, "resume: %s, after sweep %" PRIu64 ", %s %.8f\n", file, state->sweeps,
+                     state->metric, state->history[state->sweeps - 1]);
   else
-    amped_say("resume: there is no %s yet; starting from the beginning", file);
-  if (c->session->json == NULL)
-    return AMPED_OK;
-  return amped_json_line(c->session->json, json_pack("{s:s, s:I, s:o}", "event", "resume", "sweep",
-                                                     (json_int_t)state->sweeps, "file",
-                                                     amped_json_text(file, strlen(file))));
+    amped_fact_words(&f, "resume: there is no %s yet; starting from the beginning\n", file);
+  return amped_facts_write(&f, c->session->json);
 }
 
 static amped_status read_file(amped_checkpoint *c, amped_ktensor *k, amped_solver_state *state) {
@@ -179,6 +180,7 @@ static void *write_in_thread(void *argument) {
  * written. */
 static amped_status end_writing(amped_checkpoint *c) {
   const char *file = c->options->file;
+  amped_facts f;
   if (!c->writing)
     return AMPED_OK;
   (void)pthread_join(c->thread, NULL);
@@ -187,13 +189,11 @@ static amped_status end_writing(amped_checkpoint *c) {
   amped_solver_state_free(&c->state);
   AMPED_TRY(c->written);
   c->keep_previous = false;
-  amped_say("checkpoint: %s holds sweep %" PRIu64 ", written in %.2f s", file, sweep, c->write_sec);
-  if (c->session->json == NULL)
-    return AMPED_OK;
-  return amped_json_line(c->session->json,
-                         json_pack("{s:s, s:I, s:f, s:o}", "event", "checkpoint", "sweep",
-                                   (json_int_t)sweep, "seconds", c->write_sec, "file",
-                                   amped_json_text(file, strlen(file))));
+  amped_facts_begin(&f, "checkpoint");
+  amped_fact(&f, "file", amped_json_string(file), "checkpoint: %s", file);
+  amped_fact(&f, "sweep", amped_json_count(sweep), " holds sweep %" PRIu64, sweep);
+  amped_fact(&f, "seconds", json_real(c->write_sec), ", written in %.2f s\n", c->write_sec);
+  return amped_facts_write(&f, c->session->json);
 }
 
 /* Collective: copy the second set on rank 0, for a solver that can swap its two sets in place. */

@@ -5,22 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
-#include "base/mem.h"
+#include "base/facts.h"
 #include "solver/complete/row_counts.h"
 #include "tensor/format.h"
-
-/* --reg as a JSON list; empty: auto. */
-static json_t *json_regs(const amped_complete_options *o) {
-  json_t *list = json_array();
-  for (int i = 0; i < o->reg_count; i++)
-    (void)json_array_append_new(list, json_real(o->reg[i]));
-  return list;
-}
-
-static json_t *json_file(const char *path) {
-  return path != NULL ? amped_json_text(path, strlen(path)) : json_null();
-}
 
 /* The options that determine a result, as JSON text that the caller frees. NULL: out of memory. */
 static char *options_text(const amped_session *session, const amped_complete_problem *p,
@@ -28,25 +15,36 @@ static char *options_text(const amped_session *session, const amped_complete_pro
   static const char *const biases[] = {"auto", "full", "mean", "none"};
   const amped_session_options *o = session->options;
   const amped_complete_options *c = p->options;
-  const char *init = o->init != NULL ? o->init : "random";
-  json_t *object = json_pack(
-      "{s:i, s:I, s:f, s:i, s:f, s:o, s:i, s:o, s:o, s:f, s:f, s:s, s:o, s:b, s:f, s:o, s:o, s:o, "
-      "s:o, s:f, s:o, s:s, s:s, s:s, s:i, s:s}",
-      "rank", session->plan.ncomps - (p->fit.biased ? 1 : 0), "iters", (json_int_t)p->iters, "tol",
-      p->tol, "patience", c->patience, "time", c->seconds, "seed", amped_json_count(seed), "starts",
-      o->starts, "init", amped_json_text(init, strlen(init)), "reg", json_regs(c), "reg_power",
-      c->reg_power, "reg_bias", c->reg_bias, "bias", biases[c->bias], "context",
-      amped_json_text(c->context_modes, strlen(c->context_modes)), "nonnegative",
-      c->nonnegative ? 1 : 0, "holdout", c->holdout, "split_seed", amped_json_count(c->split_seed),
-      "validate", json_file(c->validate), "test", json_file(c->test), "weights",
-      json_file(c->weights), "implicit", c->implicit, "of",
-      c->implicit > 0.0 ? json_integer(p->ranked + 1) : json_null(), "order",
-      c->random_order ? "random" : "cyclic", "backend", session->worker.backend->name, "precision",
-      amped_vtype_name(o->precision), "nranks", session->comm.nranks, "placement",
-      amped_placement_names[o->plan.placement]);
-  char *text = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
-  json_decref(object);
-  return text;
+  const bool implicit = c->implicit > 0.0;
+  amped_facts f;
+  amped_facts_begin(&f, NULL);
+  amped_fact_json(&f, "rank", json_integer(session->plan.ncomps - (p->fit.biased ? 1 : 0)));
+  amped_fact_json(&f, "iters", amped_json_count(p->iters));
+  amped_fact_json(&f, "tol", json_real(p->tol));
+  amped_fact_json(&f, "patience", json_integer(c->patience));
+  amped_fact_json(&f, "time", json_real(c->seconds));
+  amped_fact_json(&f, "seed", amped_json_count(seed));
+  amped_fact_json(&f, "starts", json_integer(o->starts));
+  amped_fact_json(&f, "init", amped_json_string(o->init != NULL ? o->init : "random"));
+  amped_fact_json(&f, "reg", amped_json_numbers(c->reg, c->reg_count)); /* empty: auto */
+  amped_fact_json(&f, "reg_power", json_real(c->reg_power));
+  amped_fact_json(&f, "reg_bias", json_real(c->reg_bias));
+  amped_fact_json(&f, "bias", json_string(biases[c->bias]));
+  amped_fact_json(&f, "context", amped_json_string(c->context_modes));
+  amped_fact_json(&f, "nonnegative", json_boolean(c->nonnegative));
+  amped_fact_json(&f, "holdout", json_real(c->holdout));
+  amped_fact_json(&f, "split_seed", amped_json_count(c->split_seed));
+  amped_fact_json(&f, "validate", amped_json_string(c->validate));
+  amped_fact_json(&f, "test", amped_json_string(c->test));
+  amped_fact_json(&f, "weights", amped_json_string(c->weights));
+  amped_fact_json(&f, "implicit", json_real(c->implicit));
+  amped_fact_json(&f, "of", implicit ? json_integer(p->ranked + 1) : json_null());
+  amped_fact_json(&f, "order", json_string(c->random_order ? "random" : "cyclic"));
+  amped_fact_json(&f, "backend", json_string(session->worker.backend->name));
+  amped_fact_json(&f, "precision", json_string(amped_vtype_name(o->precision)));
+  amped_fact_json(&f, "nranks", json_integer(session->comm.nranks));
+  amped_fact_json(&f, "placement", json_string(amped_placement_names[o->plan.placement]));
+  return amped_facts_text(&f);
 }
 
 /* Rank 0: create the result, all of it except the factors. */

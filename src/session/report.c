@@ -63,11 +63,8 @@ static amped_status tell_start(amped_session *session, const amped_binding *bind
                                char (*places)[PLACE_BYTES]) {
   const amped_session_options *o = session->options;
   const amped_comm *comm = &session->comm;
-  json_t *list = json_array();
   amped_facts f;
   char ncomps[8 * AMPED_MAX_NCOMPS_COUNT];
-  for (int p = 0; p < comm->nranks; p++)
-    (void)json_array_append_new(list, amped_json_text(places[p], strlen(places[p])));
   amped_facts_begin(&f, "start");
   amped_fact(&f, "version", json_string(amped_version()), "amped_mpi %s: ", amped_version());
   amped_fact_json(&f, "revision", json_string(amped_revision()));
@@ -85,7 +82,8 @@ static amped_status tell_start(amped_session *session, const amped_binding *bind
   amped_fact(&f, "nodes", json_integer(comm->nodes), " of %d node%s", comm->nodes,
              comm->nodes == 1 ? "" : "s");
   amped_fact_json(&f, "cuda_aware", json_boolean(comm->cuda_aware));
-  amped_fact_json(&f, "ranks", list);
+  for (int p = 0; p < comm->nranks; p++)
+    amped_fact_item(&f, "ranks", amped_json_text(places[p], strlen(places[p])));
   amped_facts_say(&f);
   if (session->worker.tf32)
     amped_say("products: cells and factors are rounded to TF32 (10 bits); the last fit is exact");
@@ -186,14 +184,13 @@ static void add_mode(const amped_session *session, int mode, const rank_need *ne
   const amped_plan *plan = &session->plan;
   const amped_mode_plan *m = &plan->modes[mode];
   const double imbalance = amped_plan_imbalance(plan, mode);
-  json_t *copy = json_array();
-  json_t *streamed = json_array();
   uint64_t least = UINT64_MAX;
   uint64_t most = 0;
   uint64_t most_bytes = 0;
   double all_bytes = 0.0;
   char text[4][32];
   char place[96];
+  amped_facts_begin(f, NULL);
   for (int p = 0; p < plan->nranks; p++) {
     const amped_requirement *r = &needs[p].required;
     const uint64_t bytes = r->copy_bytes[mode];
@@ -201,10 +198,9 @@ static void add_mode(const amped_session *session, int mode, const rank_need *ne
     most = m->copy.rank_nnz[p] > most ? m->copy.rank_nnz[p] : most;
     most_bytes = bytes > most_bytes ? bytes : most_bytes;
     all_bytes += (double)bytes;
-    (void)json_array_append_new(copy, amped_json_count(bytes));
-    (void)json_array_append_new(streamed, amped_json_count(r->streamed_bytes[mode]));
+    amped_fact_item(f, "copy_bytes", amped_json_count(bytes));
+    amped_fact_item(f, "streamed_bytes", amped_json_count(r->streamed_bytes[mode]));
   }
-  amped_facts_begin(f, NULL);
   amped_fact(f, "dim", amped_json_count(m->rows.dim), "%4d  %12" PRIu64, mode + 1, m->rows.dim);
   amped_fact_json(f, "width", amped_json_count(m->rows.width));
   amped_fact(f, "idps", amped_json_count(m->rows.idp_count), "  %7" PRIu64, m->rows.idp_count);
@@ -217,10 +213,9 @@ static void add_mode(const amped_session *session, int mode, const rank_need *ne
                   json_real(amped_plan_unsplit_imbalance(plan, mode)));
   amped_fact_json(f, "split_idps", amped_json_count(m->copy.split_count));
   amped_fact_json(f, "rank_rows", amped_json_counts(m->rows.rank_rows, plan->nranks));
-  amped_fact(f, "copy_bytes", copy, "  %12s  %9.2f", amped_format_bytes(text[2], most_bytes),
-             all_bytes / (double)plan->nnz);
-  amped_fact(f, "streamed_bytes", streamed, "  %s",
-             describe_place(place, sizeof place, plan, mode, needs));
+  amped_fact_words(f, "  %12s  %9.2f  %s", amped_format_bytes(text[2], most_bytes),
+                   all_bytes / (double)plan->nnz,
+                   describe_place(place, sizeof place, plan, mode, needs));
 }
 
 static void add_rank(const amped_session *session, int p, const rank_need *n, amped_facts *f) {
@@ -432,89 +427,84 @@ static void say_memory(const amped_plan *plan, const rank_need *needs) {
               amped_format_bytes(text[1], worst->host_budget));
 }
 
-/* Append a part's members to a list, and print its words if asked. */
-static void append(json_t *list, amped_facts *part, bool says) {
-  if (says)
-    amped_facts_say(part);
-  (void)json_array_append_new(list, json_incref(part->json));
-  amped_facts_free(part);
+/* Append a row to the list `key`; print its words if asked. */
+static void append(amped_facts *f, const char *key, amped_facts *row, bool says) {
+  if (!says)
+    row->words[0] = '\0';
+  amped_facts_row(f, key, row);
 }
 
-/* Facts of the copies of a sparse tensor; null for a dense one. */
-static json_t *json_copies(const amped_session *session, const rank_need *needs, bool says) {
+/* The copies of a sparse tensor. */
+static void add_copies(const amped_session *session, const rank_need *needs, bool says,
+                       amped_facts *f) {
   const amped_plan *plan = &session->plan;
   const amped_copies_choice *c = &session->choice;
   const bool chosen = c->all_sec > 0.0;
-  json_t *choices = json_array();
   uint64_t streamed = 0;
-  amped_facts part;
-  for (int i = 0; i < c->count; i++) {
-    add_choice(session, i, &part);
-    append(choices, &part, says);
-  }
+  amped_facts row;
   for (int p = 0; p < plan->nranks; p++)
     for (int m = 0; m < plan->order; m++)
       streamed += needs[p].required.streamed_bytes[m];
-  amped_facts_begin(&part, NULL);
-  amped_fact_json(&part, "kept", json_string(plan->boxed < 0 ? "all" : "one"));
-  amped_fact_json(&part, "bytes", json_real(all_copy_bytes(plan, needs)));
-  amped_fact_json(&part, "all_bytes", json_real(amped_plan_packed_bytes(plan)));
-  amped_fact_json(&part, "streamed_bytes", amped_json_count(streamed));
-  amped_fact_json(&part, "predicted_ms", chosen ? json_real(c->sec * 1e3) : json_null());
-  amped_fact_json(&part, "all_predicted_ms", chosen ? json_real(c->all_sec * 1e3) : json_null());
-  amped_fact_json(&part, "choices", choices);
-  return part.json;
+  amped_facts_begin(f, NULL);
+  amped_fact_json(f, "kept", json_string(plan->boxed < 0 ? "all" : "one"));
+  amped_fact_json(f, "bytes", json_real(all_copy_bytes(plan, needs)));
+  amped_fact_json(f, "all_bytes", json_real(amped_plan_packed_bytes(plan)));
+  amped_fact_json(f, "streamed_bytes", amped_json_count(streamed));
+  amped_fact_json(f, "predicted_ms", chosen ? json_real(c->sec * 1e3) : json_null());
+  amped_fact_json(f, "all_predicted_ms", chosen ? json_real(c->all_sec * 1e3) : json_null());
+  amped_fact_json(f, "choices", json_array());
+  for (int i = 0; i < c->count; i++) {
+    add_choice(session, i, &row);
+    append(f, "choices", &row, says);
+  }
 }
 
 /* The tables of a sparse plan: its modes and ranks. */
 static void add_tables(const amped_session *session, const rank_need *needs, bool says,
                        amped_facts *f) {
   const amped_plan *plan = &session->plan;
-  json_t *modes = json_array();
-  json_t *ranks = json_array();
-  amped_facts part;
+  amped_facts row;
   char text[32];
   if (says)
     amped_say("mode           dim     iDps     rows/rank   least nnz      most nnz   imbalance    "
               "bytes/rank  bytes/nnz  copy");
   for (int m = 0; m < plan->order; m++) {
-    add_mode(session, m, needs, &part);
-    append(modes, &part, says);
+    add_mode(session, m, needs, &row);
+    append(f, "modes", &row, says);
   }
   if (says)
     say_splits(plan);
   for (int p = 0; p < plan->nranks; p++) {
-    add_rank(session, p, &needs[p], &part);
-    append(ranks, &part, says && p < LISTED_RANKS);
+    add_rank(session, p, &needs[p], &row);
+    append(f, "ranks", &row, says && p < LISTED_RANKS);
   }
   if (says && plan->nranks > LISTED_RANKS)
     amped_say("(and %d more ranks)", plan->nranks - LISTED_RANKS);
   if (says)
     amped_say("factors and MTTKRP result: %s on every rank",
               amped_format_bytes(text, amped_plan_factor_bytes(plan)));
-  amped_fact_json(f, "modes", modes);
-  amped_fact_json(f, "ranks", ranks);
 }
 
 static amped_status tell_plan(amped_session *session, const rank_need *needs) {
   const amped_plan *plan = &session->plan;
   const bool tables = !session->is_dense && (session->options->plan_only || amped_log_is_verbose());
   amped_facts f;
-  amped_facts slabs;
+  amped_facts part;
   amped_facts_begin(&f, "plan");
   amped_fact_json(&f, "placement", json_string(amped_placement_names[plan->placement]));
   amped_fact_json(&f, "nnz", amped_json_count(plan->nnz));
   amped_fact_json(&f, "norm",
                   plan->norm_squared > 0.0 ? json_real(sqrt(plan->norm_squared)) : json_null());
   if (session->is_dense) {
-    add_slabs(session, needs, &slabs);
-    amped_facts_take(&f, "dense", &slabs);
+    add_slabs(session, needs, &part);
+    amped_facts_take(&f, "dense", &part);
     amped_facts_say(&f);
     amped_fact_json(&f, "copies", json_null());
   } else {
     say_copies(session, needs, tables);
     amped_fact_json(&f, "dense", json_null());
-    amped_fact_json(&f, "copies", json_copies(session, needs, tables));
+    add_copies(session, needs, tables, &part);
+    amped_facts_take(&f, "copies", &part);
   }
   add_tables(session, needs, tables, &f);
   say_rank_bound(plan, session->options->ncomps);

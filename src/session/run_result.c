@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/facts.h"
 #include "solver/cpd/cpd_methods.h"
 #include "tensor/format.h"
 
@@ -12,20 +13,25 @@
 static char *options_text(const amped_session *session, const amped_cpd_options *cpd,
                           uint64_t seed) {
   const amped_session_options *o = session->options;
-  const char *init = o->init != NULL ? o->init : "random";
   char rows[AMPED_ROW_RULE_TEXT];
-  json_t *object = json_pack(
-      "{s:i, s:I, s:f, s:o, s:i, s:o, s:s, s:s, s:i, s:s, s:s, s:s, s:s?, s:s?}", "rank",
-      session->plan.ncomps, "iters", (json_int_t)cpd->iters, "tol", cpd->tol, "seed",
-      amped_json_count(seed), "starts", o->starts, "init", amped_json_text(init, strlen(init)),
-      "backend", session->worker.backend->name, "precision", amped_vtype_name(o->precision),
-      "nranks", session->comm.nranks, "read", session->read_parallel ? "parallel" : "root",
-      "placement", amped_placement_names[o->plan.placement], "method",
-      amped_cpd_method_of(cpd)->name, "accelerate", amped_accelerate_name(cpd->accelerate), "rows",
-      amped_row_rule_key(&cpd->rule, session->plan.order, rows));
-  char *text = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
-  json_decref(object);
-  return text;
+  amped_facts f;
+  amped_facts_begin(&f, NULL);
+  amped_fact_json(&f, "rank", json_integer(session->plan.ncomps));
+  amped_fact_json(&f, "iters", amped_json_count(cpd->iters));
+  amped_fact_json(&f, "tol", json_real(cpd->tol));
+  amped_fact_json(&f, "seed", amped_json_count(seed));
+  amped_fact_json(&f, "starts", json_integer(o->starts));
+  amped_fact_json(&f, "init", amped_json_string(o->init != NULL ? o->init : "random"));
+  amped_fact_json(&f, "backend", json_string(session->worker.backend->name));
+  amped_fact_json(&f, "precision", json_string(amped_vtype_name(o->precision)));
+  amped_fact_json(&f, "nranks", json_integer(session->comm.nranks));
+  amped_fact_json(&f, "read", json_string(session->read_parallel ? "parallel" : "root"));
+  amped_fact_json(&f, "placement", json_string(amped_placement_names[o->plan.placement]));
+  amped_fact_json(&f, "method", json_string(amped_cpd_method_of(cpd)->name));
+  amped_fact_json(&f, "accelerate", amped_json_string(amped_accelerate_name(cpd->accelerate)));
+  amped_fact_json(&f, "rows",
+                  amped_json_string(amped_row_rule_key(&cpd->rule, session->plan.order, rows)));
+  return amped_facts_text(&f);
 }
 
 /* Rank 0: allocate the model, and fill all of the result except the factors. */

@@ -1,11 +1,10 @@
 /* Lines and JSON of a stream: its state, each batch, and the end. */
 #include "session/stream_report.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/facts.h"
 #include "base/log.h"
 #include "session/report.h"
 #include "solver/complete/entry_set.h"
@@ -21,21 +20,17 @@ static const char *list_numbers(const uint64_t *numbers, int order, char *text, 
   return text;
 }
 
-static json_t *json_numbers(const uint64_t *numbers, int order) {
-  json_t *list = json_array();
-  for (int m = 0; m < order; m++)
-    (void)json_array_append_new(list, json_integer((json_int_t)numbers[m]));
-  return list;
-}
-
 /* JSON of the errors at some entries; null if there are none. */
 static json_t *json_errors(const amped_errors *e) {
+  amped_facts f;
   if (e->count == 0)
     return json_null();
-  return json_pack("{s:I, s:o, s:o, s:o}", "count", (json_int_t)e->count, "rmse",
-                   amped_json_number(amped_errors_rmse(e)), "clipped",
-                   amped_json_number(amped_errors_clipped_rmse(e)), "mae",
-                   amped_json_number(e->absolute / (double)e->count));
+  amped_facts_begin(&f, NULL);
+  amped_fact_json(&f, "count", amped_json_count(e->count));
+  amped_fact_json(&f, "rmse", amped_json_number(amped_errors_rmse(e)));
+  amped_fact_json(&f, "clipped", amped_json_number(amped_errors_clipped_rmse(e)));
+  amped_fact_json(&f, "mae", amped_json_number(e->absolute / (double)e->count));
+  return f.json;
 }
 
 static json_t *json_state_errors(const amped_state_errors *e) {
@@ -55,110 +50,137 @@ amped_status amped_stream_report_state(amped_session *session, const amped_state
   const amped_spread device = amped_comm_spread(comm, (double)device_bytes);
   uint64_t state = 0;
   uint64_t journal = 0;
-  char rows[192];
-  char bytes[3][32];
-  amped_status status = AMPED_OK;
+  char text[192];
+  amped_facts f;
   if (comm->rank == 0)
     amped_state_file_sizes(file, &state, &journal);
-  amped_say("state: %" PRIu64 " batch%s of %" PRIu64 " entries; rows %s; reg %.4g, forget %g",
-            head->batches, head->batches == 1 ? "" : "es", head->nnz,
-            list_numbers(head->dims, head->order, rows, sizeof rows), head->reg, head->forget);
-  amped_say("memory: %s of rows a rank at most%s, with room to grow; files: %s and a journal of %s",
-            amped_format_bytes(bytes[0], (uint64_t)(device.max > 0.0 ? device.max : host.max)),
-            device.max > 0.0 ? ", on its GPU" : "", amped_format_bytes(bytes[1], state),
-            amped_format_bytes(bytes[2], journal));
-  if (session->json != NULL)
-    status = amped_json_line(
-        session->json,
-        json_pack("{s:s, s:I, s:I, s:o, s:i, s:b, s:f, s:f, s:f, s:f, s:f, s:s, s:I, s:I, s:I, "
-                  "s:I}",
-                  "event", "state", "batches", (json_int_t)head->batches, "entries",
-                  (json_int_t)head->nnz, "dims", json_numbers(head->dims, head->order), "rank",
-                  head->ncomps - (head->biased ? 1 : 0), "biased", head->biased ? 1 : 0, "mean",
-                  head->mean, "scale", head->scale, "reg", head->reg, "forget", head->forget,
-                  "holdout", head->holdout, "history", amped_history_names[head->history],
-                  "device_bytes", (json_int_t)device.max, "host_bytes", (json_int_t)host.max,
-                  "state_bytes", (json_int_t)state, "journal_bytes", (json_int_t)journal));
-  return amped_comm_agree(comm, status);
+  amped_facts_begin(&f, "state");
+  amped_fact_json(&f, "rank", json_integer(head->ncomps - (head->biased ? 1 : 0)));
+  amped_fact_json(&f, "biased", json_boolean(head->biased));
+  amped_fact_json(&f, "mean", json_real(head->mean));
+  amped_fact_json(&f, "scale", json_real(head->scale));
+  amped_fact_json(&f, "holdout", json_real(head->holdout));
+  amped_fact_json(&f, "history", json_string(amped_history_names[head->history]));
+  amped_fact(&f, "batches", amped_json_count(head->batches), "state: %" PRIu64 " batch%s",
+             head->batches, head->batches == 1 ? "" : "es");
+  amped_fact(&f, "entries", amped_json_count(head->nnz), " of %" PRIu64 " entries", head->nnz);
+  amped_fact(&f, "dims", amped_json_counts(head->dims, head->order), "; rows %s",
+             list_numbers(head->dims, head->order, text, sizeof text));
+  amped_fact(&f, "reg", json_real(head->reg), "; reg %.4g", head->reg);
+  amped_fact(&f, "forget", json_real(head->forget), ", forget %g\n", head->forget);
+  amped_fact_json(&f, "device_bytes", amped_json_count((uint64_t)device.max));
+  amped_fact_json(&f, "host_bytes", amped_json_count((uint64_t)host.max));
+  amped_fact_words(&f, "memory: %s of rows a rank at most%s, with room to grow",
+                   amped_format_bytes(text, (uint64_t)(device.max > 0.0 ? device.max : host.max)),
+                   device.max > 0.0 ? ", on its GPU" : "");
+  amped_fact(&f, "state_bytes", amped_json_count(state), "; files: %s",
+             amped_format_bytes(text, state));
+  amped_fact(&f, "journal_bytes", amped_json_count(journal), " and a journal of %s\n",
+             amped_format_bytes(text, journal));
+  return amped_comm_agree(comm, amped_facts_write(&f, session->json));
 }
 
-/* Format an rmse: ", held out 0.89"; "" if there are no entries. */
-static const char *error_text(const char *name, const amped_errors *e, char *text, size_t size) {
+/* Add errors, with an rmse such as ", held out 0.89"; null and nothing if there are no entries. */
+static void errors_fact(amped_facts *f, const char *key, const char *name, const amped_errors *e) {
   char error[AMPED_ERROR_TEXT];
-  text[0] = '\0';
+  amped_fact_json(f, key, json_errors(e));
   if (e->count > 0)
-    (void)snprintf(text, size, ", %s %s", name, amped_format_error(error, amped_errors_rmse(e)));
-  return text;
+    amped_fact_words(f, ", %s %s", name, amped_format_error(error, amped_errors_rmse(e)));
 }
 
-static void say_batch(const amped_stream_told *t, const amped_spread *s) {
+static void sums_facts(const amped_state_head *h, amped_facts *f) {
+  amped_facts sums;
+  amped_facts_begin(&sums, NULL);
+  amped_fact_json(&sums, "before", json_state_errors(&h->errors[AMPED_STATE_BEFORE]));
+  amped_fact_json(&sums, "after", json_state_errors(&h->errors[AMPED_STATE_AFTER]));
+  amped_fact_json(&sums, "held_out", json_state_errors(&h->errors[AMPED_STATE_HELD]));
+  amped_facts_take(f, "sums", &sums);
+}
+
+static void counts_facts(const amped_stream_told *t, amped_facts *f) {
   const amped_learnt *l = t->learnt;
-  char rows[192];
-  char held[64];
-  char so_far[64];
-  char before[AMPED_ERROR_TEXT];
-  char after[AMPED_ERROR_TEXT];
-  amped_say("batch %" PRIu64 "  %s: %" PRIu64 " entries; new rows %s; rmse %s before, %s "
-            "after%s%s  %.4f s (load %.4f, rows %.4f, exchange %.4f, errors %.4f, write %.4f; a "
-            "sweep %.4g ms)",
-            t->head->batches, t->batch->name, l->learnt + l->held + l->dropped,
-            list_numbers(t->batch->new_rows, t->head->order, rows, sizeof rows),
-            amped_format_error(before, amped_errors_rmse(&l->before)),
-            amped_format_error(after, amped_errors_rmse(&l->after)),
-            error_text("held out", &l->held_after, held, sizeof held),
-            error_text("all held out so far", t->so_far, so_far, sizeof so_far), s[5].max,
-            amped_report_part(s[0].mean), amped_report_part(s[1].mean),
-            amped_report_part(s[2].mean), amped_report_part(s[3].mean),
-            amped_report_part(s[4].mean), 1e3 * s[6].max);
-  if (l->dropped > 0)
-    amped_say("%s: %" PRIu64 " entries within the old dimensions are dropped, because "
-              "--history=published learns only new indices",
-              t->batch->name, l->dropped);
+  const amped_state_head *h = t->head;
+  char text[192];
+  amped_fact(f, "batch", amped_json_count(h->batches), "batch %" PRIu64, h->batches);
+  amped_fact(f, "name", amped_json_string(t->batch->name), "  %s", t->batch->name);
+  amped_fact_json(f, "learnt", amped_json_count(l->learnt));
+  amped_fact_json(f, "held", amped_json_count(l->held));
+  amped_fact_json(f, "dropped", amped_json_count(l->dropped));
+  amped_fact_words(f, ": %" PRIu64 " entries", l->learnt + l->held + l->dropped);
+  amped_fact_json(f, "dims", amped_json_counts(h->dims, h->order));
+  amped_fact(f, "new_rows", amped_json_counts(t->batch->new_rows, h->order), "; new rows %s",
+             list_numbers(t->batch->new_rows, h->order, text, sizeof text));
+  amped_fact_json(f, "touched", amped_json_counts(l->touched, h->order));
+  amped_fact_json(f, "growing", l->growing >= 0 ? json_integer(l->growing) : json_null());
 }
 
-static json_t *json_times(const amped_batch_times *t) {
-  return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "entries", t->entries, "rows",
-                   t->rows, "plan", t->plan, "memory", t->memory, "copies", t->copies, "fits",
-                   t->fits, "start", t->start, "moves", t->moves, "end", t->end);
+static void errors_facts(const amped_stream_told *t, amped_facts *f) {
+  const amped_learnt *l = t->learnt;
+  char text[AMPED_ERROR_TEXT];
+  amped_fact(f, "before", json_errors(&l->before), "; rmse %s before",
+             amped_format_error(text, amped_errors_rmse(&l->before)));
+  amped_fact(f, "after", json_errors(&l->after), ", %s after",
+             amped_format_error(text, amped_errors_rmse(&l->after)));
+  errors_fact(f, "held_out", "held out", &l->held_after);
+  errors_fact(f, "all_held_out", "all held out so far", t->so_far);
+  sums_facts(t->head, f);
+}
+
+/* Times that the line does not have. */
+static void beside_facts(const amped_batch_times *t, amped_facts *f) {
+  amped_facts part;
+  amped_facts_begin(&part, NULL);
+  amped_fact_json(&part, "entries", json_real(t->entries));
+  amped_fact_json(&part, "rows", json_real(t->rows));
+  amped_fact_json(&part, "plan", json_real(t->plan));
+  amped_fact_json(&part, "memory", json_real(t->memory));
+  amped_fact_json(&part, "copies", json_real(t->copies));
+  amped_fact_json(&part, "fits", json_real(t->fits));
+  amped_fact_json(&part, "start", json_real(t->start));
+  amped_fact_json(&part, "moves", json_real(t->moves));
+  amped_fact_json(&part, "end", json_real(t->end));
+  amped_facts_take(f, "seconds_beside", &part);
+}
+
+/* Collective. */
+static void times_facts(const amped_comm *comm, const amped_stream_told *t, amped_facts *f) {
+  enum { PARTS = 5, TOTAL = PARTS, SWEEP, TIMES };
+  static const char *const names[PARTS] = {"load", "rows", "exchange", "errors", "write"};
+  const amped_learnt *l = t->learnt;
+  const double times[TIMES] = {l->load_sec,  l->rows_sec,  l->exchange_sec, l->evaluate_sec,
+                               t->write_sec, t->total_sec, l->sweep_sec};
+  amped_spread s[TIMES];
+  amped_facts part;
+  amped_comm_spreads(comm, TIMES, times, s);
+  amped_fact(f, "seconds", json_real(s[TOTAL].max), "  %.4f s (", s[TOTAL].max);
+  amped_facts_begin(&part, NULL);
+  for (int i = 0; i < PARTS; i++)
+    amped_fact(&part, names[i], json_real(s[i].mean), "%s%s %.4f", i > 0 ? ", " : "", names[i],
+               amped_report_part(s[i].mean));
+  amped_facts_take(f, "seconds_of", &part);
+  amped_fact(f, "sweep_seconds", json_real(s[SWEEP].max), "; a sweep %.4g ms)\n",
+             1e3 * s[SWEEP].max);
+  beside_facts(&l->times, f);
 }
 
 amped_status amped_stream_report_batch(amped_session *session, const amped_stream_told *t) {
-  const amped_learnt *l = t->learnt;
-  const amped_state_head *h = t->head;
-  const double times[] = {l->load_sec,  l->rows_sec,  l->exchange_sec, l->evaluate_sec,
-                          t->write_sec, t->total_sec, l->sweep_sec};
-  amped_spread s[7];
-  amped_status status = AMPED_OK;
-  amped_comm_spreads(&session->comm, 7, times, s);
-  say_batch(t, s);
-  if (session->json != NULL)
-    status = amped_json_line(
-        session->json,
-        json_pack(
-            "{s:s, s:I, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, "
-            "s:o}, s:I, s:I, s:f, s:f, s:{s:f, s:f, s:f, s:f, s:f}, s:o}",
-            "event", "batch", "batch", (json_int_t)h->batches, "name",
-            amped_json_text(t->batch->name, strlen(t->batch->name)), "learnt",
-            (json_int_t)l->learnt, "held", (json_int_t)l->held, "dropped", (json_int_t)l->dropped,
-            "dims", json_numbers(h->dims, h->order), "new_rows",
-            json_numbers(t->batch->new_rows, h->order), "touched",
-            json_numbers(l->touched, h->order), "growing",
-            l->growing >= 0 ? json_integer(l->growing) : json_null(), "before",
-            json_errors(&l->before), "after", json_errors(&l->after), "held_out",
-            json_errors(&l->held_after), "all_held_out", json_errors(t->so_far), "sums", "before",
-            json_state_errors(&h->errors[AMPED_STATE_BEFORE]), "after",
-            json_state_errors(&h->errors[AMPED_STATE_AFTER]), "held_out",
-            json_state_errors(&h->errors[AMPED_STATE_HELD]), "state_bytes",
-            (json_int_t)t->state_bytes, "journal_bytes", (json_int_t)t->journal_bytes, "seconds",
-            s[5].max, "sweep_seconds", s[6].max, "seconds_of", "load", s[0].mean, "rows", s[1].mean,
-            "exchange", s[2].mean, "errors", s[3].mean, "write", s[4].mean, "seconds_beside",
-            json_times(&l->times)));
-  return amped_comm_agree(&session->comm, status);
+  amped_facts f;
+  amped_facts_begin(&f, "batch");
+  counts_facts(t, &f);
+  errors_facts(t, &f);
+  amped_fact_json(&f, "state_bytes", amped_json_count(t->state_bytes));
+  amped_fact_json(&f, "journal_bytes", amped_json_count(t->journal_bytes));
+  times_facts(&session->comm, t, &f);
+  if (t->learnt->dropped > 0)
+    amped_say("%s: %" PRIu64 " entries within the old dimensions are dropped, because "
+              "--history=published learns only new indices",
+              t->batch->name, t->learnt->dropped);
+  return amped_comm_agree(&session->comm, amped_facts_write(&f, session->json));
 }
 
 amped_status amped_stream_report_skipped(amped_session *session, const amped_source_batch *batch,
                                          uint64_t number, const amped_state_batch *earlier) {
-  amped_status status = AMPED_OK;
+  amped_facts f;
   if (earlier->hash == batch->hash)
     amped_say("%s was learnt before, as batch %" PRIu64 " (%s); it is skipped", batch->name, number,
               earlier->name);
@@ -168,28 +190,24 @@ amped_status amped_stream_report_skipped(amped_session *session, const amped_sou
         " now; it is skipped, as the old entries would count twice; stream late entries as a "
         "file of their own",
         batch->name, number, earlier->nnz, batch->nnz);
-  if (session->json != NULL)
-    status =
-        amped_json_line(session->json, json_pack("{s:s, s:o, s:I}", "event", "skipped", "name",
-                                                 amped_json_text(batch->name, strlen(batch->name)),
-                                                 "batch", (json_int_t)number));
-  return amped_comm_agree(&session->comm, status);
+  amped_facts_begin(&f, "skipped");
+  amped_fact_json(&f, "name", amped_json_string(batch->name));
+  amped_fact_json(&f, "batch", amped_json_count(number));
+  return amped_comm_agree(&session->comm, amped_facts_write(&f, session->json));
 }
 
 amped_status amped_stream_report_end(amped_session *session, const amped_state_head *head,
                                      const amped_stream_counts *counts, double seconds) {
-  char skipped[48] = "";
-  amped_status status = AMPED_OK;
+  amped_facts f;
+  amped_facts_begin(&f, "end");
+  amped_fact(&f, "learnt", amped_json_count(counts->learnt), "learnt %" PRIu64 " batch%s",
+             counts->learnt, counts->learnt == 1 ? "" : "es");
+  amped_fact_json(&f, "skipped", amped_json_count(counts->skipped));
   if (counts->skipped > 0)
-    (void)snprintf(skipped, sizeof skipped, ", %" PRIu64 " skipped", counts->skipped);
-  amped_say("learnt %" PRIu64 " batch%s%s; %s holds %" PRIu64 " of %" PRIu64 " entries; %.2f s",
-            counts->learnt, counts->learnt == 1 ? "" : "es", skipped, session->options->input,
-            head->batches, head->nnz, seconds);
-  if (session->json != NULL)
-    status = amped_json_line(
-        session->json,
-        json_pack("{s:s, s:I, s:I, s:I, s:I, s:f}", "event", "end", "learnt",
-                  (json_int_t)counts->learnt, "skipped", (json_int_t)counts->skipped, "batches",
-                  (json_int_t)head->batches, "entries", (json_int_t)head->nnz, "seconds", seconds));
-  return amped_comm_agree(&session->comm, status);
+    amped_fact_words(&f, ", %" PRIu64 " skipped", counts->skipped);
+  amped_fact(&f, "batches", amped_json_count(head->batches), "; %s holds %" PRIu64,
+             session->options->input, head->batches);
+  amped_fact(&f, "entries", amped_json_count(head->nnz), " of %" PRIu64 " entries", head->nnz);
+  amped_fact(&f, "seconds", json_real(seconds), "; %.2f s\n", seconds);
+  return amped_comm_agree(&session->comm, amped_facts_write(&f, session->json));
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/facts.h"
 #include "base/mem.h"
 #include "formats/result_file.h"
 #include "tensor/format.h"
@@ -13,16 +13,21 @@
 /* The options that, with the batches, determine the result, as JSON text that the caller frees.
  * NULL: out of memory. */
 static char *options_text(const amped_session *session, const amped_state_head *head) {
-  json_t *object = json_pack(
-      "{s:i, s:I, s:I, s:f, s:f, s:f, s:f, s:b, s:s, s:s, s:s, s:i}", "rank",
-      head->ncomps - (head->biased ? 1 : 0), "batches", (json_int_t)head->batches, "entries",
-      (json_int_t)head->nnz, "reg", head->reg, "reg_power", head->reg_power, "reg_bias",
-      head->reg_bias, "forget", head->forget, "nonnegative", head->nonnegative ? 1 : 0, "history",
-      amped_history_names[head->history], "backend", session->worker.backend->name, "precision",
-      amped_vtype_name(head->type), "nranks", session->comm.nranks);
-  char *text = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
-  json_decref(object);
-  return text;
+  amped_facts f;
+  amped_facts_begin(&f, NULL);
+  amped_fact_json(&f, "rank", json_integer(head->ncomps - (head->biased ? 1 : 0)));
+  amped_fact_json(&f, "batches", amped_json_count(head->batches));
+  amped_fact_json(&f, "entries", amped_json_count(head->nnz));
+  amped_fact_json(&f, "reg", json_real(head->reg));
+  amped_fact_json(&f, "reg_power", json_real(head->reg_power));
+  amped_fact_json(&f, "reg_bias", json_real(head->reg_bias));
+  amped_fact_json(&f, "forget", json_real(head->forget));
+  amped_fact_json(&f, "nonnegative", json_boolean(head->nonnegative));
+  amped_fact_json(&f, "history", json_string(amped_history_names[head->history]));
+  amped_fact_json(&f, "backend", json_string(session->worker.backend->name));
+  amped_fact_json(&f, "precision", json_string(amped_vtype_name(head->type)));
+  amped_fact_json(&f, "nranks", json_integer(session->comm.nranks));
+  return amped_facts_text(&f);
 }
 
 /* Rows that are read together. */

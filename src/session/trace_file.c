@@ -135,7 +135,7 @@ static amped_status put_names(amped_trace_file *f, int rank, const header *h) {
   char name[PLACE_BYTES + 32];
   (void)snprintf(name, sizeof name, "rank %d (%s)", rank, h->place);
   AMPED_TRY(put(f, json_pack("{s:s, s:s, s:i, s:{s:o}}", "ph", "M", "name", "process_name", "pid",
-                             rank, "args", "name", amped_json_text(name, strlen(name)))));
+                             rank, "args", "name", amped_json_string(name))));
   AMPED_TRY(put(f, json_pack("{s:s, s:s, s:i, s:{s:i}}", "ph", "M", "name", "process_sort_index",
                              "pid", rank, "args", "sort_index", rank)));
   for (int lane = 0; lane < AMPED_LANES; lane++)

@@ -21,6 +21,7 @@ amped_status amped_solver_result_create(const amped_context *context, const ampe
   if (start != NULL && start->sweeps > most)
     most = start->sweeps;
   amped_facts_begin(&result->facts, NULL);
+  result->facts.waits = true; /* until the best start is known */
   AMPED_TRY(amped_calloc(&result->weights, n, sizeof(double), "the weights"));
   AMPED_TRY(amped_alloc(&result->history, most, sizeof(double), "the sweeps' metric"));
   if (start == NULL)

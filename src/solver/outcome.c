@@ -45,10 +45,11 @@ void amped_outcome_steps(amped_facts *facts, const char *how, double accepted, d
   amped_facts steps;
   amped_facts_begin(&steps, NULL);
   amped_fact_json(&steps, "accelerate", how != NULL ? json_string(how) : json_null());
-  amped_fact_words(&steps, "%s", how != NULL ? "accelerated steps" : "steps");
-  amped_fact(&steps, "accepted", json_integer((json_int_t)accepted), ": %.0f accepted", accepted);
-  amped_fact(&steps, "refused", json_integer((json_int_t)refused), ", %.0f refused\n", refused);
-  amped_facts_take(facts, "steps", &steps);
+  amped_fact(&steps, "accepted", json_integer((json_int_t)accepted), "%.0f accepted", accepted);
+  amped_fact(&steps, "refused", json_integer((json_int_t)refused), ", %.0f refused", refused);
+  amped_fact_words(facts, "%s: %s\n", how != NULL ? "accelerated steps" : "steps", steps.words);
+  amped_fact_json(facts, "steps", json_incref(steps.json));
+  amped_facts_free(&steps);
 }
 
 /* A JSON number: an integer if x is one. */

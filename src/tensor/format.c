@@ -46,18 +46,30 @@ json_t *amped_json_count(uint64_t n) {
   return n <= INT64_MAX ? json_integer((json_int_t)n) : json_real((double)n);
 }
 
+/* Append a value to a list, which becomes NULL, and stays so, if memory is too small. */
+static void append(json_t **list, json_t *value) {
+  if (json_array_append_new(*list, value) == 0)
+    return;
+  json_decref(*list);
+  *list = NULL;
+}
+
 json_t *amped_json_counts(const uint64_t *counts, int n) {
   json_t *array = json_array();
   for (int i = 0; i < n; i++)
-    if (json_array_append_new(array, amped_json_count(counts[i])) != 0) {
-      json_decref(array);
-      return NULL;
-    }
+    append(&array, amped_json_count(counts[i]));
   return array;
 }
 
 json_t *amped_json_number(double x) {
   return isfinite(x) ? json_real(x) : json_null();
+}
+
+json_t *amped_json_numbers(const double *numbers, int n) {
+  json_t *array = json_array();
+  for (int i = 0; i < n; i++)
+    append(&array, amped_json_number(numbers[i]));
+  return array;
 }
 
 json_t *amped_json_text(const char *text, uint64_t length) {
@@ -72,8 +84,18 @@ json_t *amped_json_text(const char *text, uint64_t length) {
   return value;
 }
 
+json_t *amped_json_string(const char *text) {
+  return text != NULL ? amped_json_text(text, strlen(text)) : json_null();
+}
+
 json_t *amped_json_mode_name(const amped_labels *labels) {
-  if (labels->name == NULL)
+  return amped_json_string(labels->name);
+}
+
+json_t *amped_json_label(const amped_labels *labels, uint64_t place) {
+  uint64_t length = 0;
+  if (labels->count == 0)
     return json_null();
-  return amped_json_text(labels->name, strlen(labels->name));
+  const char *text = amped_label(labels, place, &length);
+  return amped_json_text(text, length);
 }

@@ -28,12 +28,16 @@ const char *amped_format_mode(char *buffer, size_t size, int mode, const amped_l
 const char *amped_format_error(char *buffer, double error);
 
 /* JSON values; NULL if memory is too small. A count above 2^63 - 1, the largest JSON integer,
- * becomes a float. A number that is not finite, and a missing name of a mode, become null. jansson
- * requires UTF-8: a text that is not UTF-8 is written in printable form. */
+ * becomes a float. A number that is not finite, a string NULL, and a missing name of a mode become
+ * null. jansson requires UTF-8: a text that is not UTF-8 is written in printable form. */
 json_t *amped_json_count(uint64_t n);
 json_t *amped_json_counts(const uint64_t *counts, int n);
 json_t *amped_json_number(double x);
+json_t *amped_json_numbers(const double *numbers, int n);
 json_t *amped_json_text(const char *text, uint64_t length);
+json_t *amped_json_string(const char *text);
 json_t *amped_json_mode_name(const amped_labels *labels);
+/* A label; null if the mode has none. */
+json_t *amped_json_label(const amped_labels *labels, uint64_t place);
 
 #endif

@@ -2,7 +2,6 @@
 #include "cli/bench/bench_dense.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -205,95 +204,91 @@ static double pass_rate(const result *r, int mode) {
   return isnan(seconds) ? 0.0 : amped_bench_per(r->tensor_bytes, seconds);
 }
 
-#define CELL 32
-
-static const char *cell(char text[CELL], double x) {
-  (void)snprintf(text, CELL, isnan(x) ? "-" : "%.3f", x);
-  return text;
-}
-
-static void say_modes(const sweeps *w, const result *r) {
-  char text[3][CELL];
+static void modes_facts(const sweeps *w, const result *r, amped_facts *f) {
   amped_say("milliseconds of the slowest rank, medians over %d sweeps:", w->repeat * w->period);
   amped_say("mode  contracting the tensor  GB/s of its cells  from a contraction    exchange");
   for (int m = 0; m < w->order; m++) {
     const mode_result *of = &r->modes[m];
-    amped_say("%4d  %22s  %17s  %18s  %10.3f", m + 1, cell(text[0], 1e3 * of->contracts_sec),
-              cell(text[1], isnan(of->contracts_sec) ? of->contracts_sec : 1e-9 * pass_rate(r, m)),
-              cell(text[2], 1e3 * of->reads_sec), 1e3 * of->exchange_sec);
+    const double rate = pass_rate(r, m);
+    amped_facts row;
+    amped_facts_begin(&row, NULL);
+    amped_fact(&row, "mode", json_integer(m), "%4d", m + 1);
+    amped_bench_cell(&row, "contracts_ms", 1e3 * of->contracts_sec, 1.0, 22, 3);
+    amped_bench_cell(&row, "contracts_gb_per_second", rate > 0.0 ? 1e-9 * rate : (double)NAN, 1.0,
+                     17, 3);
+    amped_bench_cell(&row, "reads_ms", 1e3 * of->reads_sec, 1.0, 18, 3);
+    amped_bench_cell(&row, "exchange_ms", 1e3 * of->exchange_sec, 1.0, 10, 3);
+    amped_facts_row(f, "modes", &row);
   }
 }
 
-static void say_sweep(const result *r) {
-  const double ceiling = ceiling_of(r);
+static void sweep_facts(const result *r, amped_facts *f) {
+  const double read = r->passes * r->tensor_bytes;
+  const double rate = 1e-9 * amped_bench_per(read, r->sweep_sec);
   char a[32];
   char b[32];
-  amped_say("a sweep: %.3f ms, mttkrp %.3f (kernels %.3f); %.4g passes read %s, %.1f GB/s",
-            1e3 * r->sweep_sec, 1e3 * r->mttkrp_sec, 1e3 * r->compute_sec, r->passes,
-            amped_format_bytes(a, (uint64_t)(r->passes * r->tensor_bytes)),
-            1e-9 * amped_bench_per(r->passes * r->tensor_bytes, r->sweep_sec));
+  amped_fact(f, "sweep_ms", json_real(1e3 * r->sweep_sec), "a sweep: %.3f ms", 1e3 * r->sweep_sec);
+  amped_fact(f, "mttkrp_ms", json_real(1e3 * r->mttkrp_sec), ", mttkrp %.3f", 1e3 * r->mttkrp_sec);
+  amped_fact(f, "compute_ms", json_real(1e3 * r->compute_sec), " (kernels %.3f)",
+             1e3 * r->compute_sec);
+  amped_fact(f, "passes_a_sweep", json_real(r->passes), "; %.4g passes", r->passes);
+  amped_fact(f, "sweep_bytes_read", json_real(read), " read %s",
+             amped_format_bytes(a, (uint64_t)read));
+  amped_fact(f, "gb_per_second", json_real(rate), ", %.1f GB/s\n", rate);
+  amped_fact_json(f, "streamed_bytes", json_real(r->streamed_bytes));
+  amped_fact_json(f, "tensor_bytes", json_real(r->tensor_bytes));
   if (r->streamed_bytes > 0.0)
-    amped_say("%s of the tensor's %s are streamed in every pass",
-              amped_format_bytes(a, (uint64_t)r->streamed_bytes),
-              amped_format_bytes(b, (uint64_t)r->tensor_bytes));
-  if (ceiling > 0.0)
-    amped_say("ceiling: %.3f ms a sweep (%s), of which this is %.1f %%; %s with contractions at "
-              "%.1f GB/s, and multiply-adds at %.1f G/s, of the slowest rank",
-              1e3 * ceiling, ceiling_name(r), 100.0 * amped_bench_per(ceiling, r->sweep_sec),
-              amped_format_bytes(a, (uint64_t)r->moved_bytes), 1e-9 * r->read_rate,
-              1e-9 * r->multiply_rate);
-  else
-    amped_say("ceiling: not known, because no memory is left to measure it");
+    amped_fact_words(f, "%s of the tensor's %s are streamed in every pass\n",
+                     amped_format_bytes(a, (uint64_t)r->streamed_bytes),
+                     amped_format_bytes(b, (uint64_t)r->tensor_bytes));
 }
 
-static json_t *json_modes(const sweeps *w, const result *r) {
-  json_t *modes = json_array();
-  for (int m = 0; m < w->order; m++) {
-    const mode_result *of = &r->modes[m];
-    const double rate = pass_rate(r, m);
-    (void)json_array_append_new(
-        modes,
-        json_pack("{s:i, s:o, s:o, s:o, s:f}", "mode", m, "contracts_ms",
-                  amped_json_number(1e3 * of->contracts_sec), "contracts_gb_per_second",
-                  amped_bench_json_known(rate > 0.0, 1e-9 * rate), "reads_ms",
-                  amped_json_number(1e3 * of->reads_sec), "exchange_ms", 1e3 * of->exchange_sec));
-  }
-  return modes;
-}
-
-static json_t *json_ceiling(const result *r) {
+static void ceiling_facts(const result *r, amped_facts *f) {
   const double ceiling = ceiling_of(r);
-  return json_pack(
-      "{s:o, s:s, s:o, s:f, s:f, s:f, s:o, s:o}", "ms",
-      amped_bench_json_known(ceiling > 0.0, 1e3 * ceiling), "of", ceiling_name(r), "percent",
-      amped_bench_json_known(ceiling > 0.0, 100.0 * amped_bench_per(ceiling, r->sweep_sec)),
-      "memory_ms", 1e3 * r->bytes_sec, "arithmetic_ms", 1e3 * r->multiply_sec, "link_ms",
-      1e3 * r->link_sec, "read_bytes_per_second",
-      amped_bench_json_known(r->read_rate > 0.0, r->read_rate), "multiply_adds_per_second",
-      amped_bench_json_known(r->multiply_rate > 0.0, r->multiply_rate));
+  const double percent = 100.0 * amped_bench_per(ceiling, r->sweep_sec);
+  const bool known = ceiling > 0.0;
+  char bytes[32];
+  amped_fact_json(f, "ms", amped_bench_json_known(known, 1e3 * ceiling));
+  amped_fact_json(f, "of", json_string(ceiling_name(r)));
+  amped_fact_json(f, "percent", amped_bench_json_known(known, percent));
+  amped_fact_json(f, "memory_ms", json_real(1e3 * r->bytes_sec));
+  amped_fact_json(f, "arithmetic_ms", json_real(1e3 * r->multiply_sec));
+  amped_fact_json(f, "link_ms", json_real(1e3 * r->link_sec));
+  amped_fact_json(f, "read_bytes_per_second",
+                  amped_bench_json_known(r->read_rate > 0.0, r->read_rate));
+  amped_fact_json(f, "multiply_adds_per_second",
+                  amped_bench_json_known(r->multiply_rate > 0.0, r->multiply_rate));
+  if (known)
+    amped_fact_words(
+        f,
+        "ceiling: %.3f ms a sweep (%s), of which this is %.1f %%; %s with contractions "
+        "at %.1f GB/s, and multiply-adds at %.1f G/s, of the slowest rank\n",
+        1e3 * ceiling, ceiling_name(r), percent,
+        amped_format_bytes(bytes, (uint64_t)r->moved_bytes), 1e-9 * r->read_rate,
+        1e-9 * r->multiply_rate);
+  else
+    amped_fact_words(f, "ceiling: not known, because no memory is left to measure it\n");
 }
 
 static amped_status tell(const sweeps *w, const result *r) {
   const amped_plan *plan = &w->session->plan;
-  say_modes(w, r);
-  say_sweep(r);
-  if (w->session->json == NULL)
-    return AMPED_OK;
-  return amped_json_line(
-      w->session->json,
-      json_pack("{s:s, s:o, s:s, s:s, s:i, s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, "
-                "s:f, s:o, s:o}",
-                "event", "bench", "dims", amped_json_counts(plan->dims, plan->order), "cell_type",
-                amped_cell_name(plan->dense.type), "contracts",
-                amped_dense_tree_name(plan->dense.tree), "slab_mode", plan->dense.slab_mode,
-                "products", w->session->worker.tf32 ? "tf32" : "exact", "repeat", w->repeat,
-                "passes_a_sweep", r->passes, "distribute_seconds", w->session->distribute_sec,
-                "tensor_bytes", r->tensor_bytes, "streamed_bytes", r->streamed_bytes,
-                "sweep_bytes_read", r->passes * r->tensor_bytes, "sweep_bytes_moved",
-                r->moved_bytes, "gb_per_second",
-                1e-9 * amped_bench_per(r->passes * r->tensor_bytes, r->sweep_sec), "sweep_ms",
-                1e3 * r->sweep_sec, "mttkrp_ms", 1e3 * r->mttkrp_sec, "compute_ms",
-                1e3 * r->compute_sec, "ceiling", json_ceiling(r), "modes", json_modes(w, r)));
+  amped_facts f;
+  amped_facts ceiling;
+  amped_facts_begin(&f, "bench");
+  amped_fact_json(&f, "dims", amped_json_counts(plan->dims, plan->order));
+  amped_fact_json(&f, "cell_type", json_string(amped_cell_name(plan->dense.type)));
+  amped_fact_json(&f, "contracts", json_string(amped_dense_tree_name(plan->dense.tree)));
+  amped_fact_json(&f, "slab_mode", json_integer(plan->dense.slab_mode));
+  amped_fact_json(&f, "products", json_string(w->session->worker.tf32 ? "tf32" : "exact"));
+  amped_fact_json(&f, "repeat", json_integer(w->repeat));
+  amped_fact_json(&f, "distribute_seconds", json_real(w->session->distribute_sec));
+  amped_fact_json(&f, "sweep_bytes_moved", json_real(r->moved_bytes));
+  modes_facts(w, r, &f);
+  sweep_facts(r, &f);
+  amped_facts_begin(&ceiling, NULL);
+  ceiling_facts(r, &ceiling);
+  amped_facts_take(&f, "ceiling", &ceiling);
+  return amped_facts_write(&f, w->session->json);
 }
 
 /* --- the command ------------------------------------------------------------------------------ */

@@ -1,6 +1,7 @@
 /* Times the passes of bench, and takes medians. */
 #include "cli/bench/bench_passes.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "base/timer.h"
 #include "base/trace.h"
 #include "solver/mode_update.h"
+#include "tensor/format.h"
 
 /* --- passes ---------------------------------------------------------------------------------- */
 
@@ -97,10 +99,24 @@ double amped_bench_per(double a, double b) {
 }
 
 json_t *amped_bench_json_spread(amped_spread s) {
-  return json_pack("{s:f, s:f, s:f, s:i}", "min", 1e3 * s.min, "mean", 1e3 * s.mean, "max",
-                   1e3 * s.max, "max_rank", s.max_rank);
+  amped_facts f;
+  amped_facts_begin(&f, NULL);
+  amped_fact_json(&f, "min", json_real(1e3 * s.min));
+  amped_fact_json(&f, "mean", json_real(1e3 * s.mean));
+  amped_fact_json(&f, "max", json_real(1e3 * s.max));
+  amped_fact_json(&f, "max_rank", json_integer(s.max_rank));
+  return f.json;
 }
 
 json_t *amped_bench_json_known(bool known, double x) {
   return known ? json_real(x) : json_null();
+}
+
+void amped_bench_cell(amped_facts *row, const char *key, double x, double unit, int width,
+                      int digits) {
+  amped_fact_json(row, key, amped_json_number(x));
+  if (isfinite(x))
+    amped_fact_words(row, "  %*.*f", width, digits, unit * x);
+  else
+    amped_fact_words(row, "  %*s", width, "-");
 }

@@ -3,7 +3,7 @@
 #ifndef AMPED_BENCH_PASSES_H
 #define AMPED_BENCH_PASSES_H
 
-#include "base/json.h"
+#include "base/facts.h"
 #include "session/session.h"
 
 /* Seconds of one step in one pass on this rank. */
@@ -54,5 +54,9 @@ double amped_bench_per(double a, double b);
 json_t *amped_bench_json_spread(amped_spread s);
 /* JSON of a number; null if it is not known. */
 json_t *amped_bench_json_known(bool known, double x);
+/* Add a number to a row of a table: two blanks, and unit * x with `digits` digits, aligned right in
+ * `width` characters. A number that is not finite is not known: null, and "-". */
+void amped_bench_cell(amped_facts *row, const char *key, double x, double unit, int width,
+                      int digits);
 
 #endif

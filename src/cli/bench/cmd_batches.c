@@ -267,58 +267,61 @@ static amped_status learn_all(batches *b) {
 
 /* --- reports --------------------------------------------------------------------------------- */
 
-static void say_results(const batches *b, const amped_spread *s, const uint64_t *touched) {
-  char rows[AMPED_DIMS_TEXT];
-  char touches[AMPED_DIMS_TEXT];
-  amped_say("known before: %" PRIu64 " entries of %s rows, one batch of %.3f s", b->base_nnz,
-            amped_format_dims(rows, b->head.order, b->head.dims), b->base_sec);
-  amped_say(
-      "milliseconds, median of %d batches of %" PRIu64 " entries over %d rank%s:", b->o->repeat,
-      b->o->batch_nnz, b->session.comm.nranks, b->session.comm.nranks == 1 ? "" : "s");
+static void phases_facts(const amped_spread *s, amped_facts *f) {
   amped_say("%-16s  %10s  %10s  %10s", "phase", "least", "mean", "most");
-  for (int p = 0; p < PHASES; p++)
-    amped_say("%s%-*s  %10.3f  %10.3f  %10.3f", phases[p].inside ? "  " : "",
-              phases[p].inside ? 14 : 16, phases[p].name, 1e3 * s[p].min, 1e3 * s[p].mean,
-              1e3 * s[p].max);
-  amped_say("a batch of %" PRIu64 " entries touches %s rows: %.3f ms, a sweep %.3f ms",
-            b->o->batch_nnz, amped_format_dims(touches, b->head.order, touched), 1e3 * s[ALL].max,
-            1e3 * s[SWEEP].max);
+  for (int p = 0; p < PHASES; p++) {
+    amped_facts row;
+    amped_facts_begin(&row, NULL);
+    amped_fact(&row, "phase", json_string(phases[p].name), "%s%-*s", phases[p].inside ? "  " : "",
+               phases[p].inside ? 14 : 16, phases[p].name);
+    amped_fact(&row, "ms", amped_bench_json_spread(s[p]), "  %10.3f  %10.3f  %10.3f",
+               1e3 * s[p].min, 1e3 * s[p].mean, 1e3 * s[p].max);
+    amped_facts_row(f, "phases", &row);
+  }
 }
 
-static json_t *json_phases(const amped_spread *s) {
-  json_t *list = json_array();
-  for (int p = 0; p < PHASES; p++)
-    (void)json_array_append_new(list, json_pack("{s:s, s:o}", "phase", phases[p].name, "ms",
-                                                amped_bench_json_spread(s[p])));
-  return list;
-}
-
-static amped_status write_json(const batches *b, const amped_spread *s, const uint64_t *touched) {
+static void batches_facts(const batches *b, const amped_spread *s, const uint64_t *touched,
+                          amped_facts *f) {
   const amped_state_head *h = &b->head;
-  if (b->session.json == NULL)
-    return AMPED_OK;
-  return amped_json_line(
-      b->session.json,
-      json_pack("{s:s, s:s, s:b, s:i, s:s?, s:o, s:i, s:I, s:i, s:I, s:f, s:o, s:f, s:f, s:o}",
-                "event", "batches", "history", amped_history_names[h->history], "biased",
-                (int)h->biased, "components", b->o->session.ncomps, "shape",
-                b->o->session.shape.name, "dims", amped_json_counts(h->dims, h->order), "passes",
-                b->o->repeat, "entries", (json_int_t)b->o->batch_nnz, "sweeps", b->o->stream.sweeps,
-                "known_entries", (json_int_t)b->base_nnz, "known_seconds", b->base_sec, "touched",
-                amped_json_counts(touched, h->order), "batch_ms", 1e3 * s[ALL].max, "sweep_ms",
-                1e3 * s[SWEEP].max, "phases", json_phases(s)));
+  const double batch = 1e3 * s[ALL].max;
+  const double sweep = 1e3 * s[SWEEP].max;
+  char text[AMPED_DIMS_TEXT];
+  amped_fact_json(f, "history", json_string(amped_history_names[h->history]));
+  amped_fact_json(f, "biased", json_boolean(h->biased));
+  amped_fact_json(f, "components", json_integer(b->o->session.ncomps));
+  amped_fact_json(f, "shape", amped_json_string(b->o->session.shape.name));
+  amped_fact_json(f, "sweeps", json_integer(b->o->stream.sweeps));
+  amped_fact(f, "known_entries", amped_json_count(b->base_nnz), "known before: %" PRIu64 " entries",
+             b->base_nnz);
+  amped_fact(f, "dims", amped_json_counts(h->dims, h->order), " of %s rows",
+             amped_format_dims(text, h->order, h->dims));
+  amped_fact(f, "known_seconds", json_real(b->base_sec), ", one batch of %.3f s\n", b->base_sec);
+  amped_fact(f, "passes", json_integer(b->o->repeat), "milliseconds, median of %d batches",
+             b->o->repeat);
+  amped_fact(f, "entries", amped_json_count(b->o->batch_nnz), " of %" PRIu64 " entries",
+             b->o->batch_nnz);
+  amped_fact_words(f, " over %d rank%s:\n", b->session.comm.nranks,
+                   b->session.comm.nranks == 1 ? "" : "s");
+  phases_facts(s, f);
+  amped_fact_words(f, "a batch of %" PRIu64 " entries", b->o->batch_nnz);
+  amped_fact(f, "touched", amped_json_counts(touched, h->order), " touches %s rows",
+             amped_format_dims(text, h->order, touched));
+  amped_fact(f, "batch_ms", json_real(batch), ": %.3f ms", batch);
+  amped_fact(f, "sweep_ms", json_real(sweep), ", a sweep %.3f ms\n", sweep);
 }
 
 /* Collective; the status is agreed. Print and write the medians. */
 static amped_status tell(batches *b) {
   amped_spread s[PHASES];
   uint64_t touched[AMPED_MAX_ORDER] = {0};
+  amped_facts f;
   for (int p = 0; p < PHASES; p++)
     s[p] = amped_comm_spread(&b->session.comm, amped_bench_median_of(b->seconds[p], b->timed));
   for (int m = 0; m < b->head.order; m++)
     touched[m] = (uint64_t)amped_bench_median_of(b->touched[m], b->timed);
-  say_results(b, s, touched);
-  return amped_comm_agree(&b->session.comm, write_json(b, s, touched));
+  amped_facts_begin(&f, "batches");
+  batches_facts(b, s, touched, &f);
+  return amped_comm_agree(&b->session.comm, amped_facts_write(&f, b->session.json));
 }
 
 /* --- the command ----------------------------------------------------------------------------- */

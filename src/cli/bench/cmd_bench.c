@@ -13,6 +13,7 @@
 #include "session/prepare.h"
 #include "session/report.h"
 #include "solver/mode_update.h"
+#include "tensor/format.h"
 
 /* Results of one mode, the same on every rank. */
 typedef struct result {
@@ -30,8 +31,13 @@ typedef struct result {
 } result;
 
 /* Members of a sample that are reported for every rank, in this order. */
-static const size_t fields[] = {AMPED_BENCH_MEMBER(copy), AMPED_BENCH_MEMBER(compute),
-                                AMPED_BENCH_MEMBER(exchange), AMPED_BENCH_MEMBER(wall)};
+static const struct {
+  size_t member;
+  const char *key;
+} fields[] = {{AMPED_BENCH_MEMBER(copy), "host_to_device_ms"},
+              {AMPED_BENCH_MEMBER(compute), "compute_ms"},
+              {AMPED_BENCH_MEMBER(exchange), "exchange_ms"},
+              {AMPED_BENCH_MEMBER(wall), "all_ms"}};
 #define FIELDS ((int)(sizeof fields / sizeof fields[0]))
 
 /* Bytes that a pass over mode accesses on this rank, cached or not: nonzeros, factor rows and the
@@ -56,7 +62,7 @@ static result result_of(amped_session *session, const amped_bench_passes *passes
   amped_spread s[FIELDS];
   result r;
   for (int f = 0; f < FIELDS; f++) {
-    mine[f] = amped_bench_median(passes, mode, fields[f]);
+    mine[f] = amped_bench_median(passes, mode, fields[f].member);
     s[f] = amped_comm_spread(&session->comm, mine[f]);
   }
   AMPED_MPI(&session->comm,
@@ -93,55 +99,95 @@ static const char *percent(char *text, size_t size, double ceiling_sec, double c
   return text;
 }
 
-static void say_times(const amped_session *session, const amped_options *o, const result *results) {
+static json_t *json_percent(double ceiling_sec, double compute_sec) {
+  return amped_bench_json_known(ceiling_sec > 0.0,
+                                100.0 * amped_bench_per(ceiling_sec, compute_sec));
+}
+
+static void spread_fact(amped_facts *row, const char *key, amped_spread s) {
+  amped_fact(row, key, amped_bench_json_spread(s), "  %8.3f %8.3f %8.3f", 1e3 * s.min, 1e3 * s.mean,
+             1e3 * s.max);
+}
+
+static void times_facts(const amped_session *session, const amped_options *o, const result *results,
+                        amped_facts *modes) {
   amped_say("milliseconds, median of %d passes, least / mean / most over %d rank%s:", o->repeat,
             session->comm.nranks, session->comm.nranks == 1 ? "" : "s");
   amped_say("mode  %-26s  %-26s  %-26s  %10s", "host to device", "compute", "exchange",
             "all (most)");
   for (int m = 0; m < session->plan.order; m++) {
     const result *r = &results[m];
-    amped_say("%4d  %8.3f %8.3f %8.3f  %8.3f %8.3f %8.3f  %8.3f %8.3f %8.3f  %10.3f", m + 1,
-              1e3 * r->copy.min, 1e3 * r->copy.mean, 1e3 * r->copy.max, 1e3 * r->compute.min,
-              1e3 * r->compute.mean, 1e3 * r->compute.max, 1e3 * r->exchange.min,
-              1e3 * r->exchange.mean, 1e3 * r->exchange.max, 1e3 * r->wall.max);
+    amped_facts *row = &modes[m];
+    amped_fact(row, "mode", json_integer(m), "%4d", m + 1);
+    spread_fact(row, "host_to_device_ms", r->copy);
+    spread_fact(row, "compute_ms", r->compute);
+    spread_fact(row, "exchange_ms", r->exchange);
+    amped_fact(row, "all_ms", amped_bench_json_spread(r->wall), "  %10.3f\n", 1e3 * r->wall.max);
   }
 }
 
-static void say_exchange(const amped_session *session, const result *results) {
+static void exchange_facts(const amped_session *session, const result *results,
+                           amped_facts *modes) {
+  const bool several = session->comm.nranks > 1;
   char text[32];
-  if (session->comm.nranks == 1)
-    return;
-  amped_say("mode  exchange: a rank receives          ms            GB/s");
+  if (several)
+    amped_say("mode  exchange: a rank receives          ms            GB/s");
   for (int m = 0; m < session->plan.order; m++) {
     const result *r = &results[m];
-    char rate[32] = "beside compute";
+    const double gb = r->exchange_gb_per_sec;
+    amped_fact_json(&modes[m], "exchange_bytes", amped_json_count(r->exchange_bytes));
+    amped_fact_json(&modes[m], "exchange_gb_per_second", amped_bench_json_known(gb > 0.0, gb));
+    if (!several)
+      continue;
+    amped_fact_words(&modes[m], "%4d  %26s  %10.3f", m + 1,
+                     amped_format_bytes(text, r->exchange_bytes), 1e3 * r->exchange.min);
     if (session->plan.modes[m].rows.parts == 1)
-      (void)snprintf(rate, sizeof rate, "%.3f", r->exchange_gb_per_sec);
-    amped_say("%4d  %26s  %10.3f  %14s", m + 1, amped_format_bytes(text, r->exchange_bytes),
-              1e3 * r->exchange.min, rate);
+      amped_fact_words(&modes[m], "  %14.3f\n", gb);
+    else
+      amped_fact_words(&modes[m], "  %14s\n", "beside compute");
   }
 }
 
-static void say_rates(const amped_session *session, const result *results,
-                      const amped_ceilings *ceilings) {
-  char text[2][32];
+static void rates_facts(const amped_session *session, const result *results, amped_facts *modes) {
+  char text[32];
   amped_say("mode    Gnnz/s  gathered GB/s  bytes/nnz  ceiling ms  of the gather ceiling"
             "  of memory bandwidth");
   for (int m = 0; m < session->plan.order; m++) {
     const result *r = &results[m];
-    amped_say("%4d  %8.3f  %13.1f  %9.2f  %10.3f  %21s  %19s", m + 1, r->gnnz_per_sec,
-              r->gathered_gb_per_sec, r->bytes_per_nonzero, 1e3 * r->ceiling_sec,
-              percent(text[0], sizeof text[0], r->ceiling_sec, r->compute.max),
-              percent(text[1], sizeof text[1], r->moved_sec, r->compute.max));
+    amped_facts *row = &modes[m];
+    const double ceiling = 1e3 * r->ceiling_sec;
+    amped_fact_words(row, "%4d", m + 1);
+    amped_bench_cell(row, "gnnz_per_second", r->gnnz_per_sec, 1.0, 8, 3);
+    amped_bench_cell(row, "gathered_gb_per_second", r->gathered_gb_per_sec, 1.0, 13, 1);
+    amped_bench_cell(row, "bytes_per_nonzero", r->bytes_per_nonzero, 1.0, 9, 2);
+    amped_fact(row, "ceiling_ms", amped_bench_json_known(ceiling > 0.0, ceiling), "  %10.3f",
+               ceiling);
+    amped_fact(row, "ceiling_percent", json_percent(r->ceiling_sec, r->compute.max), "  %21s",
+               percent(text, sizeof text, r->ceiling_sec, r->compute.max));
+    amped_fact(row, "bandwidth_percent", json_percent(r->moved_sec, r->compute.max), "  %19s\n",
+               percent(text, sizeof text, r->moved_sec, r->compute.max));
   }
-  for (int i = 0; i < ceilings->count; i++)
-    if (ceilings->gather[i].rows_per_sec > 0.0)
-      amped_say("gather ceiling: %.3f Grow/s from a table of %" PRIu64 " rows of %" PRIu64 " bytes",
-                1e-9 * ceilings->gather[i].rows_per_sec, ceilings->gather[i].rows,
-                amped_plan_row_bytes(&session->plan));
-  if (ceilings->read_rate > 0.0)
-    amped_say("memory bandwidth: %.1f GB/s read in order%s; caches can beat it",
-              1e-9 * ceilings->read_rate, session->comm.nranks > 1 ? " on the slowest rank" : "");
+}
+
+static void ceilings_facts(const amped_session *session, const amped_ceilings *c, amped_facts *f) {
+  amped_fact_json(f, "ceilings", json_array());
+  for (int i = 0; i < c->count; i++) {
+    const double rate = c->gather[i].rows_per_sec;
+    amped_facts row;
+    amped_facts_begin(&row, NULL);
+    amped_fact_json(&row, "rows", amped_json_count(c->gather[i].rows));
+    amped_fact_json(&row, "rows_per_second", amped_bench_json_known(rate > 0.0, rate));
+    if (rate > 0.0)
+      amped_fact_words(
+          &row, "gather ceiling: %.3f Grow/s from a table of %" PRIu64 " rows of %" PRIu64 " bytes",
+          1e-9 * rate, c->gather[i].rows, amped_plan_row_bytes(&session->plan));
+    amped_facts_row(f, "ceilings", &row);
+  }
+  amped_fact_json(f, "read_bytes_per_second",
+                  amped_bench_json_known(c->read_rate > 0.0, c->read_rate));
+  if (c->read_rate > 0.0)
+    amped_fact_words(f, "memory bandwidth: %.1f GB/s read in order%s; caches can beat it\n",
+                     1e-9 * c->read_rate, session->comm.nranks > 1 ? " on the slowest rank" : "");
 }
 
 /* Multiplications and additions of MTTKRP in one mode: `order` per nonzero and component. */
@@ -149,58 +195,19 @@ static double flops_of(const amped_plan *plan) {
   return (double)plan->nnz * plan->order * plan->ncomps;
 }
 
-static json_t *json_ranks(const amped_session *session, const result *r) {
-  json_t *list = json_array();
-  for (int p = 0; p < session->comm.nranks; p++) {
-    const double *of = r->ranks + (ptrdiff_t)p * FIELDS;
-    (void)json_array_append_new(list, json_pack("{s:f, s:f, s:f, s:f}", "host_to_device_ms",
-                                                1e3 * of[0], "compute_ms", 1e3 * of[1],
-                                                "exchange_ms", 1e3 * of[2], "all_ms", 1e3 * of[3]));
-  }
-  return list;
+static void run_facts(const amped_session *session, const amped_options *o, amped_facts *f) {
+  amped_fact_json(f, "flops", json_real(session->plan.order * flops_of(&session->plan)));
+  amped_fact_json(f, "tables_seconds", json_real(session->tables_sec));
+  amped_fact_json(f, "plan_seconds", json_real(session->plan_sec));
+  amped_fact_json(f, "distribute_seconds", json_real(session->distribute_sec));
+  amped_fact_json(f, "kernel", json_string(session->worker.format->name));
+  amped_fact_json(f, "shape", amped_json_string(o->session.shape.name));
+  amped_fact_json(f, "passes", json_integer(o->repeat));
+  amped_fact_json(f, "nnz", amped_json_count(session->plan.nnz));
 }
 
-static json_t *json_modes(const amped_session *session, const result *results) {
-  json_t *modes = json_array();
-  for (int m = 0; m < session->plan.order; m++) {
-    const result *r = &results[m];
-    bool known = r->ceiling_sec > 0.0 && r->compute.max > 0.0;
-    (void)json_array_append_new(
-        modes,
-        json_pack(
-            "{s:i, s:f, s:o, s:I, s:o, s:f, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:o, s:o, s:o}",
-            "mode", m, "result_norm", r->norm, "ranks", json_ranks(session, r), "exchange_bytes",
-            (json_int_t)r->exchange_bytes, "exchange_gb_per_second",
-            amped_bench_json_known(r->exchange_gb_per_sec > 0.0, r->exchange_gb_per_sec),
-            "host_to_device_bytes", r->streamed_bytes, "host_to_device_ms",
-            amped_bench_json_spread(r->copy), "compute_ms", amped_bench_json_spread(r->compute),
-            "exchange_ms", amped_bench_json_spread(r->exchange), "all_ms",
-            amped_bench_json_spread(r->wall), "gnnz_per_second", r->gnnz_per_sec,
-            "gathered_gb_per_second", r->gathered_gb_per_sec, "bytes_per_nonzero",
-            r->bytes_per_nonzero, "ceiling_ms", amped_bench_json_known(known, 1e3 * r->ceiling_sec),
-            "ceiling_percent",
-            amped_bench_json_known(known, 100.0 * amped_bench_per(r->ceiling_sec, r->compute.max)),
-            "bandwidth_percent",
-            amped_bench_json_known(r->moved_sec > 0.0,
-                                   100.0 * amped_bench_per(r->moved_sec, r->compute.max))));
-  }
-  return modes;
-}
-
-static json_t *json_ceilings(const amped_ceilings *c) {
-  json_t *list = json_array();
-  for (int i = 0; i < c->count; i++)
-    (void)json_array_append_new(
-        list, json_pack("{s:I, s:o}", "rows", (json_int_t)c->gather[i].rows, "rows_per_second",
-                        amped_bench_json_known(c->gather[i].rows_per_sec > 0.0,
-                                               c->gather[i].rows_per_sec)));
-  return list;
-}
-
-/* Print the results of all modes, and write them as JSON. */
-static amped_status tell(amped_session *session, const amped_options *o, const result *results,
-                         const amped_ceilings *ceilings) {
-  int order = session->plan.order;
+static void sum_facts(const amped_session *session, const result *results, amped_facts *f) {
+  const int order = session->plan.order;
   double total = 0.0;
   double compute = 0.0;
   double bound = 0.0;
@@ -213,27 +220,48 @@ static amped_status tell(amped_session *session, const amped_options *o, const r
     known = known && results[m].ceiling_sec > 0.0;
   }
   bound = known ? bound : 0.0;
-  say_times(session, o, results);
-  say_rates(session, results, ceilings);
-  say_exchange(session, results);
-  amped_say("all modes: %.3f ms (compute %.3f), %.3f Gnnz/s, %s of the gather ceiling", 1e3 * total,
-            1e3 * compute, amped_bench_per((double)session->plan.nnz * order * 1e-9, total),
-            percent(text, sizeof text, bound, compute));
-  if (session->json == NULL)
-    return AMPED_OK;
-  return amped_json_line(
-      session->json,
-      json_pack("{s:s, s:f, s:f, s:f, s:f, s:s, s:s?, s:i, s:I, s:f, s:f, s:o, s:o, s:o, s:o}",
-                "event", "bench", "flops", order * flops_of(&session->plan), "tables_seconds",
-                session->tables_sec, "plan_seconds", session->plan_sec, "distribute_seconds",
-                session->distribute_sec, "kernel", session->worker.format->name, "shape",
-                o->session.shape.name, "passes", o->repeat, "nnz", (json_int_t)session->plan.nnz,
-                "all_modes_ms", 1e3 * total, "all_modes_compute_ms", 1e3 * compute,
-                "all_modes_ceiling_percent",
-                amped_bench_json_known(known, 100.0 * amped_bench_per(bound, compute)), "ceilings",
-                json_ceilings(ceilings), "read_bytes_per_second",
-                amped_bench_json_known(ceilings->read_rate > 0.0, ceilings->read_rate), "modes",
-                json_modes(session, results)));
+  amped_fact(f, "all_modes_ms", json_real(1e3 * total), "all modes: %.3f ms", 1e3 * total);
+  amped_fact(f, "all_modes_compute_ms", json_real(1e3 * compute), " (compute %.3f)", 1e3 * compute);
+  amped_fact_words(f, ", %.3f Gnnz/s",
+                   amped_bench_per((double)session->plan.nnz * order * 1e-9, total));
+  amped_fact(f, "all_modes_ceiling_percent", json_percent(bound, compute),
+             ", %s of the gather ceiling\n", percent(text, sizeof text, bound, compute));
+}
+
+/* Rank 0: add a mode's median times on every rank. */
+static void ranks_facts(const amped_session *session, const result *r, amped_facts *f) {
+  for (int p = 0; p < session->comm.nranks; p++) {
+    amped_facts rank;
+    amped_facts_begin(&rank, NULL);
+    for (int i = 0; i < FIELDS; i++)
+      amped_fact_json(&rank, fields[i].key, json_real(1e3 * r->ranks[p * FIELDS + i]));
+    amped_facts_row(f, "ranks", &rank);
+  }
+}
+
+/* Print the results of all modes, and write them as JSON. */
+static amped_status tell(amped_session *session, const amped_options *o, const result *results,
+                         const amped_ceilings *ceilings) {
+  const int order = session->plan.order;
+  amped_facts f;
+  amped_facts modes[AMPED_MAX_ORDER];
+  amped_facts_begin(&f, "bench");
+  for (int m = 0; m < order; m++)
+    amped_facts_begin(&modes[m], NULL);
+  run_facts(session, o, &f);
+  times_facts(session, o, results, modes);
+  rates_facts(session, results, modes);
+  ceilings_facts(session, ceilings, &f);
+  exchange_facts(session, results, modes);
+  sum_facts(session, results, &f);
+  for (int m = 0; m < order; m++) {
+    amped_fact_json(&modes[m], "result_norm", json_real(results[m].norm));
+    amped_fact_json(&modes[m], "host_to_device_bytes", json_real(results[m].streamed_bytes));
+    if (session->json != NULL)
+      ranks_facts(session, &results[m], &modes[m]);
+    amped_facts_row(&f, "modes", &modes[m]);
+  }
+  return amped_facts_write(&f, session->json);
 }
 
 /* Collective: find the Frobenius norm of MTTKRP's result in mode. */

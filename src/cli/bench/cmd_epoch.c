@@ -14,6 +14,7 @@
 #include "solver/complete/complete_methods.h"
 #include "solver/complete/complete_problem.h"
 #include "solver/complete/complete_start.h"
+#include "tensor/format.h"
 
 /* A penalty that makes every row's fit unique. */
 #define REG 1.0
@@ -210,13 +211,6 @@ static amped_status time_mttkrp(epoch *e, result *results) {
 
 /* --- reports --------------------------------------------------------------------------------- */
 
-#define CELL 32
-
-static const char *cell(char text[CELL], int digits, double x) {
-  (void)snprintf(text, CELL, isfinite(x) ? "%.*f" : "-", digits, x);
-  return text;
-}
-
 /* The larger of the two bounds, in seconds. */
 static double bound_of(const result *r) {
   return fmax(r->gather_sec, r->multiply_sec);
@@ -245,96 +239,98 @@ static result sum_of(const result *results, int steps) {
   return all;
 }
 
-static void say_step(const char *name, const result *r) {
-  char text[6][CELL];
-  amped_say("%4s  %9.3f %9.3f %9.3f  %9.3f  %9.3f  %9s  %9s  %9s  %5s  %8.3f  %8s", name,
-            1e3 * r->rows.min, 1e3 * r->rows.mean, 1e3 * r->rows.max, 1e3 * r->exchange.max,
-            1e3 * r->wall.max, cell(text[0], 3, 1e3 * r->assembly_sec),
-            cell(text[1], 3, 1e3 * r->solve_sec), cell(text[2], 3, 1e3 * r->mttkrp_sec),
-            cell(text[3], 2, r->assembly_sec / r->mttkrp_sec), 1e-9 * r->nnz / r->wall.max,
-            cell(text[4], 2, 1e-6 * r->made_rows / r->solve_sec));
+/* Print a row of the table of times. */
+static void step_facts(const char *name, const result *r, amped_facts *row) {
+  amped_fact(row, "rows_ms", amped_bench_json_spread(r->rows), "%4s  %9.3f %9.3f %9.3f", name,
+             1e3 * r->rows.min, 1e3 * r->rows.mean, 1e3 * r->rows.max);
+  amped_fact(row, "exchange_ms", amped_bench_json_spread(r->exchange), "  %9.3f",
+             1e3 * r->exchange.max);
+  amped_fact(row, "all_ms", amped_bench_json_spread(r->wall), "  %9.3f", 1e3 * r->wall.max);
+  amped_bench_cell(row, "assembly_ms", 1e3 * r->assembly_sec, 1.0, 9, 3);
+  amped_bench_cell(row, "solve_ms", 1e3 * r->solve_sec, 1.0, 9, 3);
+  amped_bench_cell(row, "mttkrp_ms", 1e3 * r->mttkrp_sec, 1.0, 9, 3);
+  amped_bench_cell(row, "assembly_over_mttkrp", r->assembly_sec / r->mttkrp_sec, 1.0, 5, 2);
+  amped_bench_cell(row, "gnnz_per_second", 1e-9 * r->nnz / r->wall.max, 1.0, 8, 3);
+  amped_fact_json(row, "rows", json_real(r->made_rows));
+  amped_bench_cell(row, "solved_rows_per_second", r->made_rows / r->solve_sec, 1e-6, 8, 2);
+  amped_facts_say(row);
 }
 
-static void say_bound(const char *name, const result *r) {
-  char text[3][CELL];
-  amped_say("%4s  %10s  %13s  %24s", name, cell(text[0], 3, 1e3 * r->gather_sec),
-            cell(text[1], 3, 1e3 * r->multiply_sec), cell(text[2], 2, r->rows.max / bound_of(r)));
+/* Add a row of the table of bounds. */
+static void bound_facts(const char *name, const result *r, amped_facts *row) {
+  amped_fact_words(row, "%4s", name);
+  amped_bench_cell(row, "gather_bound_ms", 1e3 * r->gather_sec, 1.0, 10, 3);
+  amped_bench_cell(row, "multiply_bound_ms", 1e3 * r->multiply_sec, 1.0, 13, 3);
+  amped_bench_cell(row, "times_bound", r->rows.max / bound_of(r), 1.0, 24, 2);
 }
 
-static void say_results(const epoch *e, const result *results, int steps, const result *all) {
+static void times_facts(const epoch *e, const result *results, int steps, const result *all,
+                        amped_facts *modes, amped_facts *f) {
   char name[16];
   amped_say("milliseconds, median of %d sweeps over %d rank%s; rows are made by assembling and "
             "solving:",
             e->o->repeat, e->session.comm.nranks, e->session.comm.nranks == 1 ? "" : "s");
   amped_say("mode  %-29s  %9s  %9s  %9s  %9s  %9s  %5s  %8s  %8s", "rows: least, mean, most",
             "exchange", "all", "assembly", "solve", "mttkrp", "ratio", "Gnnz/s", "Mrows/s");
-  for (int i = 0; i < steps && steps > 1; i++) {
-    (void)snprintf(name, sizeof name, "%d", i + 1);
-    say_step(name, &results[i]);
+  for (int m = 0; m < steps && steps > 1; m++) {
+    (void)snprintf(name, sizeof name, "%d", m + 1);
+    step_facts(name, &results[m], &modes[m]);
   }
-  say_step("all", all);
+  step_facts("all", all, f);
 }
 
-static void say_bounds(const epoch *e, const result *results, const result *all,
-                       const amped_ceilings *ceilings, double multiply_rate) {
+static void bounds_facts(const epoch *e, const result *results, const result *all,
+                         const amped_ceilings *ceilings, double multiply_rate, amped_facts *modes,
+                         amped_facts *f) {
   char name[16];
   amped_say("mode  gathers ms  multiplies ms  rows, times larger bound");
   for (int m = 0; m < e->session.plan.order; m++) {
     (void)snprintf(name, sizeof name, "%d", m + 1);
-    say_bound(name, &results[m]);
+    bound_facts(name, &results[m], &modes[m]);
+    amped_facts_row(f, "modes", &modes[m]);
   }
-  say_bound("all", all);
+  bound_facts("all", all, f);
+  amped_facts_say(f);
   for (int i = 0; i < ceilings->count; i++)
     if (ceilings->gather[i].rows_per_sec > 0.0)
       amped_say("gather ceiling: %.3f Grow/s from a table of %" PRIu64 " rows of %d elements",
                 1e-9 * ceilings->gather[i].rows_per_sec, ceilings->gather[i].rows,
                 components_of(e) + (e->fit.biased ? 1 : 0));
-  amped_say("arithmetic ceiling: %.1f G multiply-adds/s on the slowest rank", 1e-9 * multiply_rate);
+  amped_fact_words(f, "arithmetic ceiling: %.1f G multiply-adds/s on the slowest rank\n",
+                   1e-9 * multiply_rate);
 }
 
-static json_t *json_known(double x) {
-  return amped_bench_json_known(isfinite(x), x);
-}
-
-/* Add the numbers of a step to a JSON object. */
-static json_t *json_step(json_t *object, const result *r) {
-  const struct {
-    const char *key;
-    double value;
-  } numbers[] = {{"assembly_ms", 1e3 * r->assembly_sec},
-                 {"solve_ms", 1e3 * r->solve_sec},
-                 {"mttkrp_ms", 1e3 * r->mttkrp_sec},
-                 {"assembly_over_mttkrp", r->assembly_sec / r->mttkrp_sec},
-                 {"gnnz_per_second", 1e-9 * r->nnz / r->wall.max},
-                 {"rows", r->made_rows},
-                 {"solved_rows_per_second", r->made_rows / r->solve_sec},
-                 {"gather_bound_ms", 1e3 * r->gather_sec},
-                 {"multiply_bound_ms", 1e3 * r->multiply_sec},
-                 {"times_bound", r->rows.max / bound_of(r)}};
-  (void)json_object_set_new(object, "all_ms", amped_bench_json_spread(r->wall));
-  (void)json_object_set_new(object, "rows_ms", amped_bench_json_spread(r->rows));
-  (void)json_object_set_new(object, "exchange_ms", amped_bench_json_spread(r->exchange));
-  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-    (void)json_object_set_new(object, numbers[i].key, json_known(numbers[i].value));
-  return object;
-}
-
-static amped_status write_json(const epoch *e, const result *results, int steps, const result *all,
-                               double multiply_rate) {
+static amped_status tell(const epoch *e, const result *results, int steps, const result *all,
+                         const amped_ceilings *ceilings, double multiply_rate) {
   static const char *const biases[] = {
       [AMPED_BIAS_FULL] = "full", [AMPED_BIAS_MEAN] = "mean", [AMPED_BIAS_NONE] = "none"};
-  if (e->session.json == NULL)
-    return AMPED_OK;
-  json_t *modes = json_array();
-  for (int i = 0; i < steps && steps > 1; i++)
-    (void)json_array_append_new(modes, json_step(json_pack("{s:i}", "mode", i), &results[i]));
-  json_t *line = json_pack(
-      "{s:s, s:s, s:s, s:i, s:s?, s:i, s:I, s:f, s:o, s:o}", "event", "epoch", "method",
-      e->method->name, "bias", biases[e->bias], "components", components_of(e), "shape",
-      e->o->session.shape.name, "passes", e->o->repeat, "nnz", (json_int_t)e->session.plan.nnz,
-      "epoch_ms", 1e3 * all->wall.max, "multiply_adds_per_second",
-      json_known(multiply_rate > 0.0 ? multiply_rate : (double)NAN), "modes", modes);
-  return amped_json_line(e->session.json, json_step(line, all));
+  const double ms = 1e3 * all->wall.max;
+  amped_facts f;
+  amped_facts modes[AMPED_MAX_ORDER];
+  amped_facts_begin(&f, "epoch");
+  for (int m = 0; m < steps; m++) {
+    amped_facts_begin(&modes[m], NULL);
+    amped_fact_json(&modes[m], "mode", json_integer(m));
+  }
+  amped_fact_json(&f, "bias", json_string(biases[e->bias]));
+  amped_fact_json(&f, "shape", amped_json_string(e->o->session.shape.name));
+  amped_fact_json(&f, "passes", json_integer(e->o->repeat));
+  amped_fact_json(&f, "nnz", amped_json_count(e->session.plan.nnz));
+  amped_fact_json(&f, "multiply_adds_per_second",
+                  amped_bench_json_known(multiply_rate > 0.0, multiply_rate));
+  times_facts(e, results, steps, all, modes, &f);
+  if (steps > 1)
+    bounds_facts(e, results, all, ceilings, multiply_rate, modes, &f);
+  else {
+    amped_fact_json(&f, "modes", json_array());
+    bound_facts("all", all, &f); /* not known: null, and no line */
+    f.words[0] = '\0';
+  }
+  amped_fact(&f, "method", json_string(e->method->name), "an epoch of %s", e->method->name);
+  amped_fact(&f, "components", json_integer(components_of(e)), " with %d components",
+             components_of(e));
+  amped_fact(&f, "epoch_ms", json_real(ms), ": %.3f ms\n", ms);
+  return amped_facts_write(&f, e->session.json);
 }
 
 /* --- the command ----------------------------------------------------------------------------- */
@@ -364,12 +360,8 @@ static amped_status measure(epoch *e) {
     AMPED_TRY(time_mttkrp(e, results));
   }
   const result all = sum_of(results, steps);
-  say_results(e, results, steps, &all);
-  if (steps > 1)
-    say_bounds(e, results, &all, &ceilings, multiply_rate);
-  amped_say("an epoch of %s with %d components: %.3f ms", e->method->name, components_of(e),
-            1e3 * all.wall.max);
-  return amped_comm_agree(&e->session.comm, write_json(e, results, steps, &all, multiply_rate));
+  return amped_comm_agree(&e->session.comm,
+                          tell(e, results, steps, &all, &ceilings, multiply_rate));
 }
 
 amped_status amped_cmd_epoch(const amped_options *o) {

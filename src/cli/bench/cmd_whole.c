@@ -3,7 +3,6 @@
  * same bytes or rows and nothing else. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/draft.h"
@@ -14,6 +13,7 @@
 #include "base/mem.h"
 #include "base/timer.h"
 #include "base/trace.h"
+#include "cli/bench/bench_passes.h"
 #include "cli/commands.h"
 #include "cli/cpd_outputs.h"
 #include "factor/link_rate.h"
@@ -285,56 +285,39 @@ static amped_status find_bounds(whole *w) {
 
 /* --- reports --------------------------------------------------------------------------------- */
 
-#define CELL 32
-
-static const char *cell(char text[CELL], int digits, double x) {
-  (void)snprintf(text, CELL, isfinite(x) ? "%.*f" : "-", digits, x);
-  return text;
-}
-
-/* Print a row, unless neither its time nor its bound is known. */
-static void say_part(const part *p, const char *name, bool inside) {
-  char text[6][CELL];
-  if (!isfinite(p->seconds) && !isfinite(p->bound_sec))
-    return;
-  amped_say("%s%-*s  %10s  %9s  %9s  %10s  %10s  %11s", inside ? "  " : "", inside ? 14 : 16, name,
-            cell(text[0], 4, p->seconds), cell(text[1], 3, 1e-9 * p->bytes),
-            cell(text[2], 3, 1e-9 * p->bytes / p->seconds), cell(text[3], 4, p->bound_sec),
-            cell(text[4], 3, 1e-9 * p->bytes / p->bound_sec),
-            cell(text[5], 2, p->seconds / p->bound_sec));
-}
-
-static void say_parts(const whole *w) {
-  const part *parts = w->parts;
-  const double each = 1e3 / (double)w->solved.sweeps;
-  amped_say("a whole run with %" PRIu64 " sweeps: seconds of the slowest rank, bytes of all ranks",
-            w->solved.sweeps);
-  amped_say("%-16s  %10s  %9s  %9s  %10s  %10s  %11s", "part", "s", "GB", "GB/s", "bound, s",
-            "bound GB/s", "times bound");
-  for (int i = 0; i < PARTS; i++)
-    say_part(&parts[i], names[i].name, names[i].inside);
-  amped_say("a sweep: %.3f ms, mttkrp %.3f, all else %.3f", each * parts[SWEEPS].seconds,
-            each * parts[MTTKRP].seconds, each * parts[REST].seconds);
-}
-
-static json_t *json_part(const part *p, const char *name) {
-  return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "part", name, "seconds",
-                   amped_json_number(p->seconds), "bytes", amped_json_number(p->bytes),
-                   "bytes_per_second", amped_json_number(p->bytes / p->seconds), "bound_seconds",
-                   amped_json_number(p->bound_sec), "bound_bytes_per_second",
-                   amped_json_number(p->bytes / p->bound_sec), "times_bound",
-                   amped_json_number(p->seconds / p->bound_sec));
+/* Add a part, with a line unless neither its time nor its bound is known. */
+static void part_facts(const part *p, const char *name, bool inside, amped_facts *f) {
+  amped_facts row;
+  amped_facts_begin(&row, NULL);
+  amped_fact(&row, "part", json_string(name), "%s%-*s", inside ? "  " : "", inside ? 14 : 16, name);
+  amped_bench_cell(&row, "seconds", p->seconds, 1.0, 10, 4);
+  amped_bench_cell(&row, "bytes", p->bytes, 1e-9, 9, 3);
+  amped_bench_cell(&row, "bytes_per_second", p->bytes / p->seconds, 1e-9, 9, 3);
+  amped_bench_cell(&row, "bound_seconds", p->bound_sec, 1.0, 10, 4);
+  amped_bench_cell(&row, "bound_bytes_per_second", p->bytes / p->bound_sec, 1e-9, 10, 3);
+  amped_bench_cell(&row, "times_bound", p->seconds / p->bound_sec, 1.0, 11, 2);
+  if (!isfinite(p->seconds) && !isfinite(p->bound_sec)) /* no line */
+    row.words[0] = '\0';
+  amped_facts_row(f, "parts", &row);
 }
 
 static amped_status tell(const whole *w) {
-  if (w->session.json == NULL)
-    return AMPED_OK;
-  json_t *parts = json_array();
+  const part *parts = w->parts;
+  const double each = 1e3 / (double)w->solved.sweeps;
+  amped_facts f;
+  amped_facts_begin(&f, "whole");
+  amped_fact_json(&f, "nnz", amped_json_count(w->session.plan.nnz));
+  amped_fact(&f, "sweeps", amped_json_count(w->solved.sweeps),
+             "a whole run with %" PRIu64
+             " sweeps: seconds of the slowest rank, bytes of all ranks\n",
+             w->solved.sweeps);
+  amped_say("%-16s  %10s  %9s  %9s  %10s  %10s  %11s", "part", "s", "GB", "GB/s", "bound, s",
+            "bound GB/s", "times bound");
   for (int i = 0; i < PARTS; i++)
-    (void)json_array_append_new(parts, json_part(&w->parts[i], names[i].name));
-  return amped_json_line(w->session.json, json_pack("{s:s, s:I, s:I, s:o}", "event", "whole", "nnz",
-                                                    (json_int_t)w->session.plan.nnz, "sweeps",
-                                                    (json_int_t)w->solved.sweeps, "parts", parts));
+    part_facts(&parts[i], names[i].name, names[i].inside, &f);
+  amped_say("a sweep: %.3f ms, mttkrp %.3f, all else %.3f", each * parts[SWEEPS].seconds,
+            each * parts[MTTKRP].seconds, each * parts[REST].seconds);
+  return amped_facts_write(&f, w->session.json);
 }
 
 /* --- the command ----------------------------------------------------------------------------- */
@@ -345,7 +328,6 @@ static amped_status run(whole *w) {
   AMPED_TRY(save(w));
   find_times(w);
   AMPED_TRY(find_bounds(w));
-  say_parts(w);
   AMPED_TRY(amped_comm_agree(&w->session.comm, tell(w)));
   return amped_session_finish(&w->session, AMPED_OK);
 }

@@ -7,6 +7,7 @@
 #include "cli/result_argument.h"
 #include "cli/plot/plot_run.h"
 #include "cli/plot/plot_runs.h"
+#include "base/facts.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "session/output_guard.h"
@@ -53,15 +54,15 @@ static amped_status choose_output(const amped_options *o, char **out) {
 }
 
 static amped_status tell(const amped_plot *f, const char *input, amped_json *json) {
+  amped_facts facts;
+  amped_facts_begin(&facts, "plot");
+  amped_fact_json(&facts, "input", amped_json_string(input));
+  amped_fact(&facts, "output", amped_json_string(f->name), "%s: ", f->name);
   if (f->form == AMPED_PLOT_SCRIPT)
-    amped_say("%s: the script and its data; gnuplot %s draws it", f->name, f->name);
+    amped_fact_words(&facts, "the script and its data; gnuplot %s draws it\n", f->name);
   else
-    amped_say("%s: drawn by gnuplot", f->name);
-  if (json == NULL)
-    return AMPED_OK;
-  return amped_json_line(json, json_pack("{s:s, s:o, s:o}", "event", "plot", "input",
-                                         amped_json_text(input, strlen(input)), "output",
-                                         amped_json_text(f->name, strlen(f->name))));
+    amped_fact_words(&facts, "drawn by gnuplot\n");
+  return amped_facts_write(&facts, json);
 }
 
 /* Check that all of several inputs are runs, and that the output is none of them. */

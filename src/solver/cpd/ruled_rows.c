@@ -298,19 +298,16 @@ amped_status amped_ruled_rows_measure(amped_ruled_rows *r) {
 
 void amped_ruled_rows_tell(const amped_ruled_rows *r, double objective, amped_facts *facts) {
   const int order = r->context->plan->order;
-  json_t *zeros = json_array();
   amped_facts rows;
-  if (!r->is_measured) {
-    json_decref(zeros);
+  if (!r->is_measured)
     return;
-  }
   amped_facts_begin(&rows, NULL);
+  rows.waits = true;
   for (int m = 0; m < order; m++) {
-    (void)json_array_append_new(zeros, json_real(r->zeros[m]));
+    amped_fact_item(&rows, "zeros", json_real(r->zeros[m]));
     amped_fact_words(&rows, "%s%.3g %%",
                      m > 0 ? ", " : "zeros in the factors: ", 100.0 * r->zeros[m]);
   }
-  amped_fact_json(&rows, "zeros", zeros);
   amped_fact(&rows, "optimality", json_real(r->optimality),
              "; conditions of an optimum hold to %.2e\n", r->optimality);
   if (!isnan(objective))

@@ -39,6 +39,53 @@ START_TEST(a_part_is_an_object_inside) {
   has_members(&facts, "{\"step\":{\"beta\":1.5}}");
 }
 
+START_TEST(a_line_break_ends_the_line) {
+  amped_facts facts;
+  amped_facts_begin(&facts, NULL);
+  amped_fact_words(&facts, "one, ");
+  amped_fact(&facts, "n", json_integer(2), "two %s\n", "2");
+  ck_assert_str_eq(facts.words, "");
+  amped_fact_words(&facts, "%s", "three\n"); /* only the format decides */
+  ck_assert_str_eq(facts.words, "three\n");
+  has_members(&facts, "{\"n\":2}");
+}
+
+START_TEST(rows_make_a_list) {
+  amped_facts facts;
+  amped_facts row;
+  amped_facts_begin(&facts, "table");
+  for (int i = 0; i < 2; i++) {
+    amped_facts_begin(&row, NULL);
+    amped_fact(&row, "i", json_integer(i), "%4d", i);
+    amped_facts_row(&facts, "rows", &row);
+    ck_assert_ptr_null(row.json);
+    amped_fact_item(&facts, "numbers", json_integer(i));
+  }
+  has_members(&facts, "{\"event\":\"table\",\"rows\":[{\"i\":0},{\"i\":1}],\"numbers\":[0,1]}");
+}
+
+START_TEST(a_missing_item_is_an_error) {
+  amped_facts facts;
+  amped_facts_begin(&facts, NULL);
+  amped_fact_item(&facts, "numbers", json_integer(1));
+  amped_fact_item(&facts, "numbers", NULL);
+  ck_assert_ptr_null(facts.json);
+  amped_fact_item(&facts, "numbers", json_integer(1)); /* does nothing */
+  ck_assert_ptr_null(facts.json);
+  amped_facts_free(&facts);
+}
+
+START_TEST(the_object_as_text) {
+  amped_facts facts;
+  amped_facts_begin(&facts, NULL);
+  amped_fact_json(&facts, "rank", json_integer(4));
+  char *text = amped_facts_text(&facts);
+  ck_assert_str_eq(text, "{\"rank\":4}");
+  free(text);
+  amped_fact_json(&facts, "rank", json_integer(4));
+  ck_assert_ptr_null(amped_facts_text(&facts));
+}
+
 START_TEST(long_words_are_cut) {
   amped_facts facts;
   amped_facts_begin(&facts, NULL);
@@ -58,9 +105,15 @@ START_TEST(a_missing_value_is_an_error) {
   ck_assert_ptr_null(facts.json);
   ck_assert_int_eq(amped_json_open("facts.json", &json), AMPED_OK);
   ck_assert_int_eq(amped_facts_write(&facts, json), AMPED_FAILED);
+  amped_facts_begin(&facts, "end");
+  ck_assert_int_eq(amped_facts_end(&facts, json, AMPED_USAGE), AMPED_USAGE);
+  ck_assert_ptr_null(facts.json);
+  amped_facts_begin(&facts, "end");
+  ck_assert_int_eq(amped_facts_end(&facts, json, AMPED_OK), AMPED_OK);
   ck_assert_int_eq(amped_json_close(json, AMPED_OK), AMPED_OK);
   (void)remove("facts.json");
 }
 
 TESTING_MAIN("facts", words_and_members_keep_their_order, a_part_is_an_object_inside,
-             long_words_are_cut, a_missing_value_is_an_error)
+             a_line_break_ends_the_line, rows_make_a_list, a_missing_item_is_an_error,
+             the_object_as_text, long_words_are_cut, a_missing_value_is_an_error)
