@@ -68,10 +68,9 @@ void amped_facts_join(amped_facts *facts, amped_facts *part) {
 }
 
 void amped_fact_item(amped_facts *facts, const char *key, json_t *value) {
-  json_t *list = json_object_get(facts->json, key);
-  if (list == NULL)
-    amped_fact_json(facts, key, list = json_array());
-  if (json_array_append_new(list, value) != 0)
+  if (json_object_get(facts->json, key) == NULL)
+    amped_fact_json(facts, key, json_array());
+  if (json_array_append_new(json_object_get(facts->json, key), value) != 0)
     amped_fact_json(facts, key, NULL);
 }
 

@@ -271,7 +271,7 @@ fresh full.state
 expect 0 'day7.tns was learnt before, as batch 2' on 2 stream live.state day7.tns day7.tns --json=r.json
 same "batches skipped" "$(field skipped r.json)" 1
 if awk -v sweep="$(sed -n 's/.*"sweep_seconds":\([^,]*\),.*/\1/p' r.json)" \
-  -v all="$(sed -n 's/.*"seconds":\([^,]*\),"sweep.*/\1/p' r.json)" 'BEGIN { exit !(sweep > 0 && 3 * sweep <= all) }'; then
+  -v all="$(sed -n 's/.*"seconds":\([^,]*\),"seconds_of.*/\1/p' r.json)" 'BEGIN { exit !(sweep > 0 && 3 * sweep <= all) }'; then
   pass
 else
   fail "seconds of a sweep"
