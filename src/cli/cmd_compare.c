@@ -200,9 +200,9 @@ static amped_status tell_pairs(const amped_match *match, int order, amped_json *
     amped_fact(&f, "b", json_integer(p->b), "  %5d", p->b);
     amped_fact(&f, "weight_a", amped_json_number(p->weight_a), "  %12.6g", p->weight_a);
     amped_fact(&f, "weight_b", amped_json_number(p->weight_b), "  %12.6g", p->weight_b);
-    amped_fact(&f, "score", json_real(p->score), "  %8.6f", p->score);
-    amped_fact(&f, "congruence", json_real(p->congruence), "  %10.6f", p->congruence);
-    amped_fact_json(&f, "penalty", json_real(p->penalty));
+    amped_fact(&f, "score", amped_json_number(p->score), "  %8.6f", p->score);
+    amped_fact(&f, "congruence", amped_json_number(p->congruence), "  %10.6f", p->congruence);
+    amped_fact_json(&f, "penalty", amped_json_number(p->penalty));
     amped_fact_json(&f, "cosines", amped_json_numbers(p->cosines, order));
     for (int m = 0; m < order; m++)
       amped_fact_words(&f, "  %+.4f", p->cosines[m]);
@@ -218,8 +218,8 @@ static void score_facts(const amped_ktensor *a, const amped_ktensor *b, const am
     amped_fact_words(f, "%d components of %s have no partner\n", abs(a->ncomps - b->ncomps),
                      a->ncomps > b->ncomps ? "A" : "B");
   amped_fact_json(f, "matched", json_integer(match->count));
-  amped_fact(f, "score", json_real(match->score), "factor match score %.6f", match->score);
-  amped_fact(f, "congruence", json_real(match->congruence), " (%.6f without weights)\n",
+  amped_fact(f, "score", amped_json_number(match->score), "factor match score %.6f", match->score);
+  amped_fact(f, "congruence", amped_json_number(match->congruence), " (%.6f without weights)\n",
              match->congruence);
   const int opposite = opposite_pairs(a, b, match);
   if (opposite > 0)

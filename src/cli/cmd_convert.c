@@ -121,7 +121,8 @@ static void input_facts(const amped_options *o, const amped_sptensor *t, uint64_
                        amped_format_name(text, sizeof text, &t->labels[m]));
   amped_fact(f, "input_bytes", amped_json_count(r->input_bytes), "  %s",
              r->input_bytes > 0 ? amped_format_bytes(text, r->input_bytes) : "");
-  amped_fact(f, "read_sec", json_real(sec), "%sin %.2f s: ", r->input_bytes > 0 ? " " : "", sec);
+  amped_fact(f, "read_sec", amped_json_number(sec), "%sin %.2f s: ", r->input_bytes > 0 ? " " : "",
+             sec);
   if (r->input_bytes > 0)
     amped_fact_words(f, "%.1f MB/s, ", (double)r->input_bytes / least * 1e-6);
   amped_fact_words(f, "%s nonzeros/s\n", amped_format_count(text, (double)nnz / least));
@@ -377,7 +378,7 @@ static amped_status order_nonzeros(const amped_options *o, amped_external_sort *
   AMPED_TRY(zeros_facts(o, r));
   if (o->convert.compact)
     AMPED_TRY(compact(x, t));
-  amped_fact_json(&r->facts, "order_sec", json_real(amped_time() - began));
+  amped_fact_json(&r->facts, "order_sec", amped_json_number(amped_time() - began));
   amped_fact(&r->facts, "nnz", amped_json_count(r->nnz), "%" PRIu64 " nonzeros", r->nnz);
   amped_fact(&r->facts, "norm", amped_json_number(r->norm), ", norm %.10g\n", r->norm);
   return amped_external_sort_used(x) ? AMPED_OK : say_empty_slices(t);
@@ -435,7 +436,7 @@ static amped_status write_output(const amped_options *o, amped_format format,
     amped_format_bytes(bytes, (uint64_t)st.st_size);
   amped_fact(&r->facts, "output", amped_json_string(path), "wrote %s: %s%s",
              is_standard(path) ? "standard output" : path, bytes, *bytes != '\0' ? " " : "");
-  amped_fact(&r->facts, "write_sec", json_real(sec), "in %.2f s, %s nonzeros/s\n", sec,
+  amped_fact(&r->facts, "write_sec", amped_json_number(sec), "in %.2f s, %s nonzeros/s\n", sec,
              amped_format_count(rate, (double)r->nnz / (sec > 0.0 ? sec : 1e-9)));
   return AMPED_OK;
 }

@@ -247,10 +247,10 @@ static void add_times(const amped_solver_result *r, amped_facts *f) {
   amped_fact_words(f, "; %.4f s a sweep: mttkrp %.4f, solve %.4f, exchange %.4f", t->total / n,
                    amped_report_part(t->mttkrp / n), amped_report_part(t->solve / n),
                    amped_report_part(t->exchange / n));
-  amped_fact_json(f, "seconds", json_real(t->total));
-  amped_fact_json(f, "mttkrp_seconds", json_real(t->mttkrp));
-  amped_fact_json(f, "solve_seconds", json_real(t->solve));
-  amped_fact_json(f, "exchange_seconds", json_real(t->exchange));
+  amped_fact_json(f, "seconds", amped_json_number(t->total));
+  amped_fact_json(f, "mttkrp_seconds", amped_json_number(t->mttkrp));
+  amped_fact_json(f, "solve_seconds", amped_json_number(t->solve));
+  amped_fact_json(f, "exchange_seconds", amped_json_number(t->exchange));
 }
 
 static amped_status tell_end(job *j, amped_start *best, double corcondia,
@@ -266,7 +266,7 @@ static amped_status tell_end(job *j, amped_start *best, double corcondia,
     amped_fact_words(&f, "R = %d: ", j->session->plan.ncomps);
   amped_fact_json(&f, "seed", amped_json_count(best->seed));
   amped_fact_json(&f, "reason", json_string(r->stop_reason));
-  amped_fact_json(&f, "fit", json_real(amped_start_value(best)));
+  amped_fact_json(&f, "fit", amped_json_number(amped_start_value(best)));
   amped_fact(&f, "sweeps", amped_json_count(r->sweeps), "%s", outcome.text);
   amped_say_quiet("%s%s%s", f.words, path != NULL ? "; result: " : "", path != NULL ? path : "");
   add_times(r, &f);

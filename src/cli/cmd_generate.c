@@ -164,8 +164,8 @@ static void dense_options(const amped_generated_spec *d, amped_facts *f) {
   amped_fact_json(f, "dense", json_true());
   amped_fact_json(f, "dims", amped_json_counts(d->dims, d->order));
   amped_fact_json(f, "planted", json_integer(d->ncomps));
-  amped_fact_json(f, "noise", json_real(d->noise));
-  amped_fact_json(f, "collinear", json_real(d->collinear));
+  amped_fact_json(f, "noise", amped_json_number(d->noise));
+  amped_fact_json(f, "collinear", amped_json_number(d->collinear));
   amped_fact_json(f, "signed", json_boolean(d->is_signed));
   amped_fact_json(f, "type", json_string(amped_cell_name(d->type)));
   amped_fact_json(f, "seed", amped_json_count(d->seed));
@@ -176,11 +176,11 @@ static void sparse_options(const job *j, amped_facts *f) {
   amped_fact_json(f, "dims", amped_json_counts(j->spec.dims, j->spec.order));
   amped_fact_json(f, "nnz", amped_json_count(j->spec.nnz));
   amped_fact_json(f, "skew", amped_json_numbers(j->spec.skew, j->spec.order));
-  amped_fact_json(f, "power", json_real(j->spec.power));
+  amped_fact_json(f, "power", amped_json_number(j->spec.power));
   amped_fact_json(f, "planted", json_integer(g->planted));
-  amped_fact_json(f, "observed", json_real(g->observed));
-  amped_fact_json(f, "factor_mean", json_real(g->factor_mean));
-  amped_fact_json(f, "noise", json_real(g->noise));
+  amped_fact_json(f, "observed", amped_json_number(g->observed));
+  amped_fact_json(f, "factor_mean", amped_json_number(g->factor_mean));
+  amped_fact_json(f, "noise", amped_json_number(g->noise));
   amped_fact_json(f, "seed", amped_json_count(j->o->seed));
   amped_fact_json(f, "shape", amped_json_string(j->o->session.shape.name));
 }
@@ -195,7 +195,7 @@ static void begin_options(const job *j, amped_facts *f) {
 }
 
 static void noise_facts(double noise_sd, amped_facts *f) {
-  amped_fact_json(f, "noise_sd", json_real(noise_sd));
+  amped_fact_json(f, "noise_sd", amped_json_number(noise_sd));
   if (noise_sd > 0.0)
     amped_fact_words(f, "  with noise of standard deviation %.6g\n", noise_sd);
 }
@@ -231,9 +231,9 @@ static amped_status write_all(const job *j, amped_sptensor *t, const amped_ktens
   amped_fact(f, "dims", amped_json_counts(t->dims, t->order), "made %s",
              amped_format_dims(dims, t->order, t->dims));
   amped_fact(f, "nnz", amped_json_count(t->nnz), ", %" PRIu64 " nonzeros", t->nnz);
-  amped_fact(f, "norm", json_real(norm), ", norm %.10g", norm);
+  amped_fact(f, "norm", amped_json_number(norm), ", norm %.10g", norm);
   amped_fact(f, "seed", amped_json_count(j->spec.seed), ", seed %" PRIu64, j->spec.seed);
-  amped_fact(f, "make_sec", json_real(make_sec), ", in %.2f s\n", make_sec);
+  amped_fact(f, "make_sec", amped_json_number(make_sec), ", in %.2f s\n", make_sec);
   noise_facts(noise_sd, f);
   AMPED_TRY(amped_output_compare(&j->found, facts.hash, 0));
   AMPED_TRY(amped_output_compare(&j->found_model, facts.hash, j->o->generate.planted));
@@ -244,7 +244,7 @@ static amped_status write_all(const job *j, amped_sptensor *t, const amped_ktens
   const double sec = amped_time() - began;
   amped_fact(f, "output", amped_json_string(j->path), "wrote %s",
              is_standard(j->path) ? "standard output" : j->path);
-  amped_fact(f, "write_sec", json_real(sec), " in %.2f s\n", sec);
+  amped_fact(f, "write_sec", amped_json_number(sec), " in %.2f s\n", sec);
   return j->o->generate.planted > 0 ? write_model(j, model, norm, facts.hash) : AMPED_OK;
 }
 
@@ -305,8 +305,8 @@ static amped_status write_all_dense(const job *j, const amped_generated_cells *g
   const double norm = sqrt(info.norm_squared);
   amped_fact_json(f, "nnz", amped_json_count(info.nnz));
   amped_fact(f, "output", amped_json_string(j->path), "wrote %s", j->path);
-  amped_fact(f, "norm", json_real(norm), ", norm %.10g", norm);
-  amped_fact(f, "write_sec", json_real(sec), ", in %.2f s\n", sec);
+  amped_fact(f, "norm", amped_json_number(norm), ", norm %.10g", norm);
+  amped_fact(f, "write_sec", amped_json_number(sec), ", in %.2f s\n", sec);
   return g->spec.ncomps > 0 ? write_model(j, &g->model, norm, info.hash) : AMPED_OK;
 }
 

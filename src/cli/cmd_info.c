@@ -80,7 +80,7 @@ static void tensor_facts(const char *path, const amped_tensor_info *info, amped_
   amped_fact(f, "dims", amped_json_counts(info->dims, info->order), "dimensions   %s\n",
              amped_format_dims(text, info->order, info->dims));
   amped_fact(f, "nnz", amped_json_count(info->nnz), "nonzeros     %" PRIu64, info->nnz);
-  amped_fact(f, "density", json_real(density(info)), " (density %.3g)\n", density(info));
+  amped_fact(f, "density", amped_json_number(density(info)), " (density %.3g)\n", density(info));
   amped_fact(f, "value_type", json_string(type), "values       %s", type);
   amped_fact(f, "bytes_per_nonzero", amped_json_count(nonzero_bytes(info)),
              ", %" PRIu64 " bytes per nonzero with indices\n", nonzero_bytes(info));
@@ -90,7 +90,7 @@ static void tensor_facts(const char *path, const amped_tensor_info *info, amped_
   if (info->has_hash) {
     (void)snprintf(hash, sizeof hash, "%016" PRIx64, info->hash);
     amped_fact_json(f, "hash", json_string(hash));
-    amped_fact(f, "norm", json_real(norm), "norm         %.9g\n", norm);
+    amped_fact(f, "norm", amped_json_number(norm), "norm         %.9g\n", norm);
   }
   copies_facts(info, f);
   if (amped_form_dense_is_faster(density(info)))
@@ -117,8 +117,8 @@ static amped_status verify(amped_tensor_file *file, amped_facts *f) {
   AMPED_TRY(amped_tensor_file_verify(file));
   AMPED_TRY(amped_tensor_file_sealed(file, &sealed));
   const double sec = amped_time() - began;
-  amped_fact(f, "verify_sec", json_real(sec), "verified     in %.2f s, %s nonzeros/s\n", sec,
-             amped_format_count(rate, sec > 0.0 ? read / sec : 0.0));
+  amped_fact(f, "verify_sec", amped_json_number(sec), "verified     in %.2f s, %s nonzeros/s\n",
+             sec, amped_format_count(rate, sec > 0.0 ? read / sec : 0.0));
   amped_info_sealed(f, sealed && info->has_hash,
                     info->has_hash ? "labels and tables have" : "the nonzeros have");
   return AMPED_OK;
@@ -183,7 +183,7 @@ static amped_status tell_text(const amped_options *o, const amped_sptensor *t,
     amped_info_labels(&f, m, &t->labels[m], t->labels[m].count);
   /* A text has been read whole by now, with a check of every line. */
   if (o->info.verify) {
-    amped_fact(&f, "verify_sec", json_real(sec), "verified     in %.2f s\n", sec);
+    amped_fact(&f, "verify_sec", amped_json_number(sec), "verified     in %.2f s\n", sec);
     amped_fact_json(&f, "content_hash", json_false());
   }
   return amped_facts_write(&f, json);
@@ -275,7 +275,7 @@ static void metric_facts(const record *r, amped_facts *f) {
   const amped_result_metric *m = &r->metric;
   const bool known = m->sweeps.count > 0;
   amped_fact_json(f, "metric", json_string(m->name));
-  amped_fact_json(f, m->name, known ? json_real(value_of(r)) : json_null());
+  amped_fact_json(f, m->name, known ? amped_json_number(value_of(r)) : json_null());
   amped_fact_json(f, "sweeps", amped_json_count(m->sweeps.count));
   if (known && r->completion.order == 0)
     amped_fact_words(f, "%-12s %.9g after %" PRIu64 " sweeps\n", m->name, value_of(r),
@@ -335,7 +335,7 @@ static amped_status info_result(const amped_options *o, amped_json *json) {
   if (o->info.verify) {
     AMPED_GO(done, amped_result_file_verify(path, &sealed));
     const double sec = amped_time() - began;
-    amped_fact(&f, "verify_sec", json_real(sec), "verified     in %.2f s\n", sec);
+    amped_fact(&f, "verify_sec", amped_json_number(sec), "verified     in %.2f s\n", sec);
     amped_info_sealed(&f, sealed, "some datasets have");
   }
 done:

@@ -257,7 +257,7 @@ static void mode_facts(const amped_ktensor *k, const leading *l, int mode, uint6
     amped_facts_begin(&part, NULL);
     amped_fact_json(&part, "index", amped_json_count(x->index));
     amped_fact_json(&part, "label", amped_json_label(&k->labels[mode], place_of(l, x->index)));
-    amped_fact_json(&part, "entry", json_real(x->value));
+    amped_fact_json(&part, "entry", amped_json_number(x->value));
     amped_facts_row(f, "leading", &part);
   }
 }
@@ -268,7 +268,7 @@ static amped_status tell_component(const amped_ktensor *k, const leading *all, i
   amped_facts f;
   amped_facts_begin(&f, "component");
   amped_fact(&f, "component", json_integer(place), "component %d of %d", place, k->ncomps);
-  amped_fact(&f, "weight", json_real(k->weights[r]), ", weight %.6g\n", k->weights[r]);
+  amped_fact(&f, "weight", amped_json_number(k->weights[r]), ", weight %.6g\n", k->weights[r]);
   for (int i = 0; i < columns.bands; i++)
     say_band(k, all, &columns, i > 0 ? columns.ends[i - 1] : 0, columns.ends[i], (uint64_t)r);
   for (int m = 0; m < k->order && json != NULL; m++) {

@@ -48,18 +48,18 @@ static void context_facts(const amped_completion *c, amped_facts *f) {
 void amped_completion_facts(const amped_completion *c, const char *metric, amped_facts *f) {
   char text[AMPED_COMPLETION_TEXT];
   amped_fact(f, "model", json_string("completion"), "model        completion: ");
-  amped_fact(f, "mean", json_real(c->mean), "mean %.9g", c->mean);
-  amped_fact(f, "scale", json_real(c->scale), ", scale %.9g", c->scale);
+  amped_fact(f, "mean", amped_json_number(c->mean), "mean %.9g", c->mean);
+  amped_fact(f, "scale", amped_json_number(c->scale), ", scale %.9g", c->scale);
   amped_fact(f, "biased", json_boolean(c->biased), ", %s biases\n", c->biased ? "with" : "without");
-  amped_fact(f, "reg", json_real(c->reg), "lambda       %.9g\n", c->reg);
-  amped_fact_json(f, "implicit", c->implicit > 0.0 ? json_real(c->implicit) : json_null());
+  amped_fact(f, "reg", amped_json_number(c->reg), "lambda       %.9g\n", c->reg);
+  amped_fact_json(f, "implicit", c->implicit > 0.0 ? amped_json_number(c->implicit) : json_null());
   if (c->implicit > 0.0)
     amped_fact_words(f,
                      "implicit     entries are ones of weight 1 + %.9g times their value, other "
                      "cells zeros\n",
                      c->implicit);
   context_facts(c, f);
-  amped_fact_json(f, "holdout", json_real(c->holdout));
+  amped_fact_json(f, "holdout", amped_json_number(c->holdout));
   amped_fact_json(f, "split_seed", amped_json_count(c->split_seed));
   if (c->holdout > 0.0)
     amped_fact_words(f, "held out     %.6g %% of the entries, seed %" PRIu64 "\n",

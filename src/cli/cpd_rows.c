@@ -82,9 +82,9 @@ amped_status amped_cpd_rows_tell_start(amped_session *session, const amped_row_r
   amped_fact(&f, "nonnegative", json_modes(rule, order), "%s%s",
              rule->nonnegative != 0 ? "; no negative entries in the factors of modes " : "",
              amped_row_rule_modes(rule, order, modes));
-  amped_fact_json(&f, "ridge", json_real(rule->ridge));
-  amped_fact_json(&f, "l1", json_real(rule->l1));
-  amped_fact_json(&f, "negative_share", json_real(share));
+  amped_fact_json(&f, "ridge", amped_json_number(rule->ridge));
+  amped_fact_json(&f, "l1", amped_json_number(rule->l1));
+  amped_fact_json(&f, "negative_share", amped_json_number(share));
   amped_facts_say(&f);
   if (all && share > 0.0)
     amped_warn("the tensor has negative values, %.3g %% of its squared norm, which a nonnegative "

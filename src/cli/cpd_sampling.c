@@ -74,7 +74,7 @@ static void facts_of(const amped_plan *plan, const amped_rbs_settings *s, amped_
   amped_fact_json(f, "sample", json_string(s->shape.slices ? "slices" : "blocks"));
   amped_fact_json(f, "block", amped_json_count(s->block));
   amped_fact(f, "count", amped_json_count(s->shape.count), "sampling: %" PRIu64, s->shape.count);
-  amped_fact_json(f, "passes_an_epoch", json_real(share));
+  amped_fact_json(f, "passes_an_epoch", amped_json_number(share));
   if (s->shape.slices)
     amped_fact_words(f,
                      " groups of about %" PRIu64

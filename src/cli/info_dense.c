@@ -85,7 +85,7 @@ static void dense_facts(const amped_dense_source *source, const amped_dense_info
              amped_cell_name(info->type),
              amped_format_bytes(bytes, info->cells * amped_cell_bytes(info->type)));
   amped_fact(f, "nnz", amped_json_count(info->nnz), "nonzeros     %" PRIu64, info->nnz);
-  amped_fact(f, "density", json_real(density(info)), " (density %.3g)\n", density(info));
+  amped_fact(f, "density", amped_json_number(density(info)), " (density %.3g)\n", density(info));
   amped_fact_json(f, "not_finite", amped_json_count(zeroed));
   if (zeroed > 0)
     amped_fact_words(f,
@@ -111,7 +111,7 @@ static amped_status tell(const amped_options *o, amped_dense_source *source, amp
   amped_facts_begin(&f, NULL);
   dense_facts(source, &info, &f);
   if (o->info.verify)
-    amped_fact(&f, "verify_sec", json_real(sec), "verified     in %.2f s\n", sec);
+    amped_fact(&f, "verify_sec", amped_json_number(sec), "verified     in %.2f s\n", sec);
   return amped_facts_write(&f, json);
 }
 

@@ -40,15 +40,15 @@ static void model_facts(const amped_state_head *h, amped_facts *f) {
              h->nonnegative ? ", nonnegative" : "");
   amped_fact(f, "value_type", json_string(amped_vtype_name(h->type)), ", %s\n",
              amped_vtype_name(h->type));
-  amped_fact(f, "mean", json_real(h->mean), "model        mean %.9g", h->mean);
-  amped_fact(f, "scale", json_real(h->scale), ", scale %.9g\n", h->scale);
-  amped_fact(f, "reg", json_real(h->reg), "lambda       %.9g", h->reg);
-  amped_fact(f, "reg_power", json_real(h->reg_power), " x n^%g", h->reg_power);
-  amped_fact(f, "reg_bias", json_real(h->reg_bias), ", of biases %.9g\n", h->reg_bias);
+  amped_fact(f, "mean", amped_json_number(h->mean), "model        mean %.9g", h->mean);
+  amped_fact(f, "scale", amped_json_number(h->scale), ", scale %.9g\n", h->scale);
+  amped_fact(f, "reg", amped_json_number(h->reg), "lambda       %.9g", h->reg);
+  amped_fact(f, "reg_power", amped_json_number(h->reg_power), " x n^%g", h->reg_power);
+  amped_fact(f, "reg_bias", amped_json_number(h->reg_bias), ", of biases %.9g\n", h->reg_bias);
   amped_fact(f, "history", json_string(history), "history      %s", history);
   amped_fact(f, "history_length", amped_json_count(h->history_length),
              ", %" PRIu64 " number%s a row", h->history_length, h->history_length == 1 ? "" : "s");
-  amped_fact(f, "forget", json_real(h->forget), "; forget %g\n", h->forget);
+  amped_fact(f, "forget", amped_json_number(h->forget), "; forget %g\n", h->forget);
   amped_fact(f, "duplicates", json_string(duplicates), "duplicates   %s\n", duplicates);
   if (isfinite(h->least) || isfinite(h->most))
     amped_fact_words(f, "clipped      to %g ... %g\n", h->least, h->most);
@@ -125,7 +125,7 @@ static amped_status verify(amped_state_file *file, amped_facts *f) {
   bool sealed = false;
   AMPED_TRY(amped_state_file_verify(file, &sealed));
   const double sec = amped_time() - began;
-  amped_fact(f, "verify_sec", json_real(sec), "verified     in %.2f s\n", sec);
+  amped_fact(f, "verify_sec", amped_json_number(sec), "verified     in %.2f s\n", sec);
   amped_info_sealed(f, sealed, "some datasets have");
   return AMPED_OK;
 }

@@ -192,7 +192,7 @@ static amped_status end_writing(amped_checkpoint *c) {
   amped_facts_begin(&f, "checkpoint");
   amped_fact(&f, "file", amped_json_string(file), "checkpoint: %s", file);
   amped_fact(&f, "sweep", amped_json_count(sweep), " holds sweep %" PRIu64, sweep);
-  amped_fact(&f, "seconds", json_real(c->write_sec), ", written in %.2f s\n", c->write_sec);
+  amped_fact(&f, "seconds", amped_json_number(c->write_sec), ", written in %.2f s\n", c->write_sec);
   return amped_facts_write(&f, c->session->json);
 }
 

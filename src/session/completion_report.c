@@ -33,9 +33,9 @@ static json_t *json_path(const char *path) {
 /* Facts of the values, or of the weights of an implicit fit. */
 static void add_values(const amped_complete_problem *p, const char *contexts, amped_facts *f) {
   const bool implicit = p->fit.implicit > 0.0;
-  amped_fact_json(f, "mean", json_real(p->mean));
-  amped_fact_json(f, "scale", json_real(p->scale));
-  amped_fact_json(f, "implicit", implicit ? json_real(p->fit.implicit) : json_null());
+  amped_fact_json(f, "mean", amped_json_number(p->mean));
+  amped_fact_json(f, "scale", amped_json_number(p->scale));
+  amped_fact_json(f, "implicit", implicit ? amped_json_number(p->fit.implicit) : json_null());
   amped_fact_json(f, "of", implicit ? json_integer(p->ranked + 1) : json_null());
   if (implicit)
     amped_fact_words(f,
@@ -74,7 +74,7 @@ amped_status amped_completion_report_problem(amped_session *session,
   add_values(p, contexts, &f);
   amped_fact_json(&f, "biased", json_boolean(p->fit.biased));
   amped_fact_json(&f, "weights", json_path(o->weights));
-  amped_fact_json(&f, "weight", json_real(p->weight));
+  amped_fact_json(&f, "weight", amped_json_number(p->weight));
   amped_fact_json(&f, "ranked", amped_json_count(ranked));
   amped_fact_json(&f, "block", json_integer(o->block));
   if (o->block > 0)
@@ -97,7 +97,7 @@ amped_status amped_completion_report_run(amped_session *session, const amped_com
   amped_fact(&f, "run", json_integer(run + 1), ", run %d", run + 1);
   amped_fact(&f, "runs", json_integer(amped_complete_runs(p)), " of %d", amped_complete_runs(p));
   amped_fact_json(&f, "start", json_integer(start + 1));
-  amped_fact(&f, "reg", json_real(reg), ": reg %g%s", reg,
+  amped_fact(&f, "reg", amped_json_number(reg), ": reg %g%s", reg,
              p->options->reg_count == 0 ? ", which falls later" : "");
   amped_fact_json(&f, "seed", amped_json_count(seed));
   if (init != NULL)
@@ -170,19 +170,19 @@ amped_status amped_completion_report_sweep(amped_session *session, const amped_s
              amped_format_error(text, d->train));
   add_errors(d, false, &f);
   add_other_words(d, &f);
-  amped_fact(&f, "reg", json_real(d->reg), "  reg %.4g", d->reg);
-  amped_fact_json(&f, "step", sums->step > 0.0 ? json_real(sums->step) : json_null());
+  amped_fact(&f, "reg", amped_json_number(d->reg), "  reg %.4g", d->reg);
+  amped_fact_json(&f, "step", sums->step > 0.0 ? amped_json_number(sums->step) : json_null());
   amped_fact_json(&f, "undone", json_boolean(sums->undone));
   if (sums->step > 0.0)
     amped_fact_words(&f, "  step %.4g%s", sums->step, sums->undone ? " (undone)" : "");
   amped_fact(&f, "objective", amped_json_number(sums->objective), "  objective %.6e",
              sums->objective);
-  amped_fact(&f, "seconds", json_real(t[TOTAL].max), "  %.4f s", t[TOTAL].max);
+  amped_fact(&f, "seconds", amped_json_number(t[TOTAL].max), "  %.4f s", t[TOTAL].max);
   amped_fact_words(&f, " (rows %.4f, exchange %.4f, errors %.4f)",
                    amped_report_part(t[ROWS].mean + t[SOLVE].mean),
                    amped_report_part(t[EXCHANGE].mean), amped_report_part(t[ERRORS].mean));
   amped_report_sweep_times(&f, &t[ROWS], t[SOLVE].mean, t[EXCHANGE].mean);
-  amped_fact_json(&f, "evaluate_seconds", json_real(t[ERRORS].mean));
+  amped_fact_json(&f, "evaluate_seconds", amped_json_number(t[ERRORS].mean));
   if (amped_report_has_line(s->number, every))
     amped_facts_say(&f);
   return amped_comm_agree(&session->comm, amped_facts_write(&f, session->json));
@@ -230,11 +230,11 @@ amped_status amped_completion_report_end(amped_session *session, const amped_com
              amped_format_error(text, b->value), validates ? "" : " on training");
   amped_fact(&f, "sweep", amped_json_count(b->number), " in sweep %" PRIu64, b->number);
   amped_fact(&f, "run", json_integer(b->sweep.run + 1), " of run %d", b->sweep.run + 1);
-  amped_fact(&f, "reg", json_real(b->sweep.reg), " (reg %.4g", b->sweep.reg);
+  amped_fact(&f, "reg", amped_json_number(b->sweep.reg), " (reg %.4g", b->sweep.reg);
   amped_fact(&f, "seed", amped_json_count(seed), ", seed %" PRIu64 ")", seed);
   amped_fact(&f, "reason", json_string(b->stop_reason), ", which ended on %s", b->stop_reason);
   amped_say_quiet("%s%s%s", f.words, path != NULL ? "; result: " : "", path != NULL ? path : "");
-  amped_fact(&f, "seconds", json_real(seconds), "; %.2f s\n", seconds);
+  amped_fact(&f, "seconds", amped_json_number(seconds), "; %.2f s\n", seconds);
   amped_fact(&f, "train", amped_json_number(b->sweep.train), "train: rmse %s",
              amped_format_error(text, b->sweep.train));
   if (p->fit.implicit > 0.0)

@@ -208,9 +208,9 @@ static void add_mode(const amped_session *session, int mode, const rank_need *ne
              m->rows.block_rows);
   amped_fact(f, "rank_nnz", amped_json_counts(m->copy.rank_nnz, plan->nranks), "  %12s  %12s",
              amped_format_count(text[0], (double)least), amped_format_count(text[1], (double)most));
-  amped_fact(f, "imbalance_percent", json_real(imbalance), "  %9.3f %%", imbalance);
+  amped_fact(f, "imbalance_percent", amped_json_number(imbalance), "  %9.3f %%", imbalance);
   amped_fact_json(f, "unsplit_imbalance_percent",
-                  json_real(amped_plan_unsplit_imbalance(plan, mode)));
+                  amped_json_number(amped_plan_unsplit_imbalance(plan, mode)));
   amped_fact_json(f, "split_idps", amped_json_count(m->copy.split_count));
   amped_fact_json(f, "rank_rows", amped_json_counts(m->rows.rank_rows, plan->nranks));
   amped_fact_words(f, "  %12s  %9.2f  %s", amped_format_bytes(text[2], most_bytes),
@@ -331,7 +331,7 @@ static void add_slabs(const amped_session *session, const rank_need *needs, ampe
   amped_fact_json(f, "slab_mode", json_integer(d->slab_mode));
   amped_fact_json(f, "outside", json_boolean(d->outside));
   amped_fact_json(f, "contracts", json_string(amped_dense_tree_name(d->tree)));
-  amped_fact_json(f, "passes_a_sweep", json_real(passes));
+  amped_fact_json(f, "passes_a_sweep", amped_json_number(passes));
   amped_fact_json(f, "resident_bytes", amped_json_count(b.all - b.streamed));
   amped_fact_json(f, "streamed_bytes", amped_json_count(b.streamed));
   if (d->outside)
@@ -363,10 +363,10 @@ static void add_choice(const amped_session *session, int i, amped_facts *f) {
   amped_facts_begin(f, NULL);
   amped_fact(f, "kept", json_string(c->best[i].one ? "one" : "all"), "choice %d: %s", i + 1,
              describe_copies(c->best[i].one));
-  amped_fact(f, "rank_bytes", json_real(c->best[i].bytes), ": %s a rank",
+  amped_fact(f, "rank_bytes", amped_json_number(c->best[i].bytes), ": %s a rank",
              amped_format_bytes(text, (uint64_t)c->best[i].bytes));
-  amped_fact_json(f, "rank_streamed_bytes", json_real(c->best[i].streamed_bytes));
-  amped_fact_json(f, "predicted_ms", timed ? json_real(ms) : json_null());
+  amped_fact_json(f, "rank_streamed_bytes", amped_json_number(c->best[i].streamed_bytes));
+  amped_fact_json(f, "predicted_ms", timed ? amped_json_number(ms) : json_null());
   if (timed)
     amped_fact_words(f, ", %s streamed, %.3g ms a sweep",
                      amped_format_bytes(text, (uint64_t)c->best[i].streamed_bytes), ms);
@@ -447,11 +447,12 @@ static void add_copies(const amped_session *session, const rank_need *needs, boo
       streamed += needs[p].required.streamed_bytes[m];
   amped_facts_begin(f, NULL);
   amped_fact_json(f, "kept", json_string(plan->boxed < 0 ? "all" : "one"));
-  amped_fact_json(f, "bytes", json_real(all_copy_bytes(plan, needs)));
-  amped_fact_json(f, "all_bytes", json_real(amped_plan_packed_bytes(plan)));
+  amped_fact_json(f, "bytes", amped_json_number(all_copy_bytes(plan, needs)));
+  amped_fact_json(f, "all_bytes", amped_json_number(amped_plan_packed_bytes(plan)));
   amped_fact_json(f, "streamed_bytes", amped_json_count(streamed));
-  amped_fact_json(f, "predicted_ms", chosen ? json_real(c->sec * 1e3) : json_null());
-  amped_fact_json(f, "all_predicted_ms", chosen ? json_real(c->all_sec * 1e3) : json_null());
+  amped_fact_json(f, "predicted_ms", chosen ? amped_json_number(c->sec * 1e3) : json_null());
+  amped_fact_json(f, "all_predicted_ms",
+                  chosen ? amped_json_number(c->all_sec * 1e3) : json_null());
   amped_fact_json(f, "choices", json_array());
   for (int i = 0; i < c->count; i++) {
     add_choice(session, i, &row);
@@ -494,7 +495,8 @@ static amped_status tell_plan(amped_session *session, const rank_need *needs) {
   amped_fact_json(&f, "placement", json_string(amped_placement_names[plan->placement]));
   amped_fact_json(&f, "nnz", amped_json_count(plan->nnz));
   amped_fact_json(&f, "norm",
-                  plan->norm_squared > 0.0 ? json_real(sqrt(plan->norm_squared)) : json_null());
+                  plan->norm_squared > 0.0 ? amped_json_number(sqrt(plan->norm_squared))
+                                           : json_null());
   if (session->is_dense) {
     add_slabs(session, needs, &part);
     amped_facts_take(&f, "dense", &part);
@@ -564,7 +566,7 @@ static void add_verbose(amped_session *session, const amped_link_rate *rate, amp
 
 /* A rate in GB/s; null if it was not measured. */
 static json_t *json_rate(double rate) {
-  return rate > 0.0 ? json_real(1e-9 * rate) : json_null();
+  return rate > 0.0 ? amped_json_number(1e-9 * rate) : json_null();
 }
 
 amped_status amped_report_exchange(amped_session *session) {
@@ -678,8 +680,8 @@ void amped_report_sweep_times(amped_facts *f, const amped_spread *mttkrp, double
   amped_fact_json(f, "mttkrp_seconds",
                   json_pack("{s:f, s:f, s:f, s:i}", "min", mttkrp->min, "mean", mttkrp->mean, "max",
                             mttkrp->max, "max_rank", mttkrp->max_rank));
-  amped_fact_json(f, "solve_seconds", json_real(solve));
-  amped_fact_json(f, "exchange_seconds", json_real(exchange));
+  amped_fact_json(f, "solve_seconds", amped_json_number(solve));
+  amped_fact_json(f, "exchange_seconds", amped_json_number(exchange));
 }
 
 amped_status amped_report_sweep(amped_session *session, const amped_sweep *s, uint64_t every) {
@@ -698,13 +700,13 @@ amped_status amped_report_sweep(amped_session *session, const amped_sweep *s, ui
   amped_facts f;
   amped_comm_spreads(comm, TIMES, times, t);
   amped_report_sweep_head(&f, s);
-  amped_fact(&f, s->metric, json_real(s->value), "  %s %.8f  change ", s->metric, s->value);
+  amped_fact(&f, s->metric, amped_json_number(s->value), "  %s %.8f  change ", s->metric, s->value);
   if (s->number > 1)
-    amped_fact(&f, "change", json_real(s->change), "%+.2e", s->change);
+    amped_fact(&f, "change", amped_json_number(s->change), "%+.2e", s->change);
   else
     amped_fact(&f, "change", json_null(), "%9s", "-"); /* the width of a number */
-  amped_fact_json(&f, amped_metric_key_of(s->metric, "noise").text, json_real(s->noise));
-  amped_fact(&f, "seconds", json_real(t[TOTAL].max), "  %.4f s", t[TOTAL].max);
+  amped_fact_json(&f, amped_metric_key_of(s->metric, "noise").text, amped_json_number(s->noise));
+  amped_fact(&f, "seconds", amped_json_number(t[TOTAL].max), "  %.4f s", t[TOTAL].max);
   amped_fact_words(&f, " (mttkrp %.4f, solve %.4f, exchange %.4f)",
                    amped_report_part(t[MTTKRP].mean), amped_report_part(t[SOLVE].mean),
                    amped_report_part(t[EXCHANGE].mean));

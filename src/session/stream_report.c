@@ -57,17 +57,17 @@ amped_status amped_stream_report_state(amped_session *session, const amped_state
   amped_facts_begin(&f, "state");
   amped_fact_json(&f, "rank", json_integer(head->ncomps - (head->biased ? 1 : 0)));
   amped_fact_json(&f, "biased", json_boolean(head->biased));
-  amped_fact_json(&f, "mean", json_real(head->mean));
-  amped_fact_json(&f, "scale", json_real(head->scale));
-  amped_fact_json(&f, "holdout", json_real(head->holdout));
+  amped_fact_json(&f, "mean", amped_json_number(head->mean));
+  amped_fact_json(&f, "scale", amped_json_number(head->scale));
+  amped_fact_json(&f, "holdout", amped_json_number(head->holdout));
   amped_fact_json(&f, "history", json_string(amped_history_names[head->history]));
   amped_fact(&f, "batches", amped_json_count(head->batches), "state: %" PRIu64 " batch%s",
              head->batches, head->batches == 1 ? "" : "es");
   amped_fact(&f, "entries", amped_json_count(head->nnz), " of %" PRIu64 " entries", head->nnz);
   amped_fact(&f, "dims", amped_json_counts(head->dims, head->order), "; rows %s",
              list_numbers(head->dims, head->order, text, sizeof text));
-  amped_fact(&f, "reg", json_real(head->reg), "; reg %.4g", head->reg);
-  amped_fact(&f, "forget", json_real(head->forget), ", forget %g\n", head->forget);
+  amped_fact(&f, "reg", amped_json_number(head->reg), "; reg %.4g", head->reg);
+  amped_fact(&f, "forget", amped_json_number(head->forget), ", forget %g\n", head->forget);
   amped_fact_json(&f, "device_bytes", amped_json_count((uint64_t)device.max));
   amped_fact_json(&f, "host_bytes", amped_json_count((uint64_t)host.max));
   amped_fact_words(&f, "memory: %s of rows a rank at most%s, with room to grow",
@@ -130,15 +130,15 @@ static void errors_facts(const amped_stream_told *t, amped_facts *f) {
 static void beside_facts(const amped_batch_times *t, amped_facts *f) {
   amped_facts part;
   amped_facts_begin(&part, NULL);
-  amped_fact_json(&part, "entries", json_real(t->entries));
-  amped_fact_json(&part, "rows", json_real(t->rows));
-  amped_fact_json(&part, "plan", json_real(t->plan));
-  amped_fact_json(&part, "memory", json_real(t->memory));
-  amped_fact_json(&part, "copies", json_real(t->copies));
-  amped_fact_json(&part, "fits", json_real(t->fits));
-  amped_fact_json(&part, "start", json_real(t->start));
-  amped_fact_json(&part, "moves", json_real(t->moves));
-  amped_fact_json(&part, "end", json_real(t->end));
+  amped_fact_json(&part, "entries", amped_json_number(t->entries));
+  amped_fact_json(&part, "rows", amped_json_number(t->rows));
+  amped_fact_json(&part, "plan", amped_json_number(t->plan));
+  amped_fact_json(&part, "memory", amped_json_number(t->memory));
+  amped_fact_json(&part, "copies", amped_json_number(t->copies));
+  amped_fact_json(&part, "fits", amped_json_number(t->fits));
+  amped_fact_json(&part, "start", amped_json_number(t->start));
+  amped_fact_json(&part, "moves", amped_json_number(t->moves));
+  amped_fact_json(&part, "end", amped_json_number(t->end));
   amped_facts_take(f, "seconds_beside", &part);
 }
 
@@ -152,13 +152,13 @@ static void times_facts(const amped_comm *comm, const amped_stream_told *t, ampe
   amped_spread s[TIMES];
   amped_facts part;
   amped_comm_spreads(comm, TIMES, times, s);
-  amped_fact(f, "seconds", json_real(s[TOTAL].max), "  %.4f s (", s[TOTAL].max);
+  amped_fact(f, "seconds", amped_json_number(s[TOTAL].max), "  %.4f s (", s[TOTAL].max);
   amped_facts_begin(&part, NULL);
   for (int i = 0; i < PARTS; i++)
-    amped_fact(&part, names[i], json_real(s[i].mean), "%s%s %.4f", i > 0 ? ", " : "", names[i],
-               amped_report_part(s[i].mean));
+    amped_fact(&part, names[i], amped_json_number(s[i].mean), "%s%s %.4f", i > 0 ? ", " : "",
+               names[i], amped_report_part(s[i].mean));
   amped_facts_take(f, "seconds_of", &part);
-  amped_fact(f, "sweep_seconds", json_real(s[SWEEP].max), "; a sweep %.4g ms)\n",
+  amped_fact(f, "sweep_seconds", amped_json_number(s[SWEEP].max), "; a sweep %.4g ms)\n",
              1e3 * s[SWEEP].max);
   beside_facts(&l->times, f);
 }
@@ -208,6 +208,6 @@ amped_status amped_stream_report_end(amped_session *session, const amped_state_h
   amped_fact(&f, "batches", amped_json_count(head->batches), "; %s holds %" PRIu64,
              session->options->input, head->batches);
   amped_fact(&f, "entries", amped_json_count(head->nnz), " of %" PRIu64 " entries", head->nnz);
-  amped_fact(&f, "seconds", json_real(seconds), "; %.2f s\n", seconds);
+  amped_fact(&f, "seconds", amped_json_number(seconds), "; %.2f s\n", seconds);
   return amped_comm_agree(&session->comm, amped_facts_write(&f, session->json));
 }

@@ -18,10 +18,10 @@ static char *options_text(const amped_session *session, const amped_state_head *
   amped_fact_json(&f, "rank", json_integer(head->ncomps - (head->biased ? 1 : 0)));
   amped_fact_json(&f, "batches", amped_json_count(head->batches));
   amped_fact_json(&f, "entries", amped_json_count(head->nnz));
-  amped_fact_json(&f, "reg", json_real(head->reg));
-  amped_fact_json(&f, "reg_power", json_real(head->reg_power));
-  amped_fact_json(&f, "reg_bias", json_real(head->reg_bias));
-  amped_fact_json(&f, "forget", json_real(head->forget));
+  amped_fact_json(&f, "reg", amped_json_number(head->reg));
+  amped_fact_json(&f, "reg_power", amped_json_number(head->reg_power));
+  amped_fact_json(&f, "reg_bias", amped_json_number(head->reg_bias));
+  amped_fact_json(&f, "forget", amped_json_number(head->forget));
   amped_fact_json(&f, "nonnegative", json_boolean(head->nonnegative));
   amped_fact_json(&f, "history", json_string(amped_history_names[head->history]));
   amped_fact_json(&f, "backend", json_string(session->worker.backend->name));

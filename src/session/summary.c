@@ -46,10 +46,10 @@ static void start_facts(const amped_multistart *s, int i, amped_facts *f) {
   amped_facts row;
   amped_facts_begin(&row, NULL);
   amped_fact(&row, "seed", amped_json_count(one->seed), "%5d  %20" PRIu64, i + 1, one->seed);
-  amped_fact(&row, r->metric, json_real(amped_start_value(one)), "  %10.8f",
+  amped_fact(&row, r->metric, amped_json_number(amped_start_value(one)), "  %10.8f",
              amped_start_value(one));
   amped_fact(&row, "sweeps", amped_json_count(r->sweeps), "  %6" PRIu64, r->sweeps);
-  amped_fact(&row, "seconds", json_real(r->times.total), "  %9.3f", r->times.total);
+  amped_fact(&row, "seconds", amped_json_number(r->times.total), "  %9.3f", r->times.total);
   amped_fact(&row, "reason", json_string(r->stop_reason), "  %-10s", r->stop_reason);
   amped_fact_words(&row, "  %.6f%s", s->match[i * s->count + s->best],
                    i == s->best ? "  <- best" : "");
@@ -61,12 +61,12 @@ static void ranges_facts(const amped_multistart *s, amped_facts *f) {
   range values;
   range scores;
   find_ranges(s, &values, &scores);
-  amped_fact(f, amped_metric_key_of(metric, "min").text, json_real(values.least),
+  amped_fact(f, amped_metric_key_of(metric, "min").text, amped_json_number(values.least),
              "%ss of %d starts: %.8f", metric, s->count, values.least);
-  amped_fact(f, amped_metric_key_of(metric, "max").text, json_real(values.most), " to %.8f",
+  amped_fact(f, amped_metric_key_of(metric, "max").text, amped_json_number(values.most), " to %.8f",
              values.most);
-  amped_fact(f, amped_metric_key_of(metric, "mean").text, json_real(mean(&values)), ", mean %.8f\n",
-             mean(&values));
+  amped_fact(f, amped_metric_key_of(metric, "mean").text, amped_json_number(mean(&values)),
+             ", mean %.8f\n", mean(&values));
   amped_fact_json(f, "match_mean", amped_json_number(mean(&scores)));
   if (scores.count > 0)
     amped_fact_words(f, "factor match score of two starts: %.6f to %.6f, mean %.6f\n", scores.least,
@@ -95,9 +95,9 @@ static void row_facts(const amped_summary_row *r, amped_facts *f) {
   amped_facts row;
   amped_facts_begin(&row, NULL);
   amped_fact(&row, "rank", json_integer(r->ncomps), "%4d", r->ncomps);
-  amped_fact(&row, r->metric, json_real(r->value), "  %10.8f", r->value);
+  amped_fact(&row, r->metric, amped_json_number(r->value), "  %10.8f", r->value);
   amped_fact(&row, "sweeps", amped_json_count(r->sweeps), "  %6" PRIu64, r->sweeps);
-  amped_fact(&row, "seconds", json_real(r->seconds), "  %9.3f", r->seconds);
+  amped_fact(&row, "seconds", amped_json_number(r->seconds), "  %9.3f", r->seconds);
   amped_fact(&row, "corcondia", amped_json_number(r->corcondia), "  %12s",
              amped_corcondia_text(corcondia, r->corcondia));
   amped_fact(&row, "output", amped_json_string(r->path), "  %s", r->path != NULL ? r->path : "-");

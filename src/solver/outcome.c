@@ -1,5 +1,6 @@
 /* Outcome: the text about a solver's end. */
 #include "solver/outcome.h"
+#include "tensor/format.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -54,7 +55,7 @@ void amped_outcome_steps(amped_facts *facts, const char *how, double accepted, d
 
 /* A JSON number: an integer if x is one. */
 static json_t *whole_if_possible(double x) {
-  return x == floor(x) ? json_integer((json_int_t)x) : json_real(x);
+  return x == floor(x) ? json_integer((json_int_t)x) : amped_json_number(x);
 }
 
 void amped_outcome_passes(amped_facts *facts, const amped_solver_result *result, double passes,
@@ -63,7 +64,7 @@ void amped_outcome_passes(amped_facts *facts, const amped_solver_result *result,
   amped_facts_begin(&list, NULL);
   amped_fact_json(&list, "total", whole_if_possible(passes));
   if (name != NULL)
-    amped_fact_json(&list, name, json_real(rate));
+    amped_fact_json(&list, name, amped_json_number(rate));
   amped_fact_json(&list, "of_fits", json_integer((json_int_t)result->residuals));
   amped_facts_take(facts, "passes", &list);
 }

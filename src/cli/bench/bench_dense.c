@@ -227,16 +227,18 @@ static void sweep_facts(const result *r, amped_facts *f) {
   const double rate = 1e-9 * amped_bench_per(read, r->sweep_sec);
   char a[32];
   char b[32];
-  amped_fact(f, "sweep_ms", json_real(1e3 * r->sweep_sec), "a sweep: %.3f ms", 1e3 * r->sweep_sec);
-  amped_fact(f, "mttkrp_ms", json_real(1e3 * r->mttkrp_sec), ", mttkrp %.3f", 1e3 * r->mttkrp_sec);
-  amped_fact(f, "compute_ms", json_real(1e3 * r->compute_sec), " (kernels %.3f)",
+  amped_fact(f, "sweep_ms", amped_json_number(1e3 * r->sweep_sec), "a sweep: %.3f ms",
+             1e3 * r->sweep_sec);
+  amped_fact(f, "mttkrp_ms", amped_json_number(1e3 * r->mttkrp_sec), ", mttkrp %.3f",
+             1e3 * r->mttkrp_sec);
+  amped_fact(f, "compute_ms", amped_json_number(1e3 * r->compute_sec), " (kernels %.3f)",
              1e3 * r->compute_sec);
-  amped_fact(f, "passes_a_sweep", json_real(r->passes), "; %.4g passes", r->passes);
-  amped_fact(f, "sweep_bytes_read", json_real(read), " read %s",
+  amped_fact(f, "passes_a_sweep", amped_json_number(r->passes), "; %.4g passes", r->passes);
+  amped_fact(f, "sweep_bytes_read", amped_json_number(read), " read %s",
              amped_format_bytes(a, (uint64_t)read));
-  amped_fact(f, "gb_per_second", json_real(rate), ", %.1f GB/s\n", rate);
-  amped_fact_json(f, "streamed_bytes", json_real(r->streamed_bytes));
-  amped_fact_json(f, "tensor_bytes", json_real(r->tensor_bytes));
+  amped_fact(f, "gb_per_second", amped_json_number(rate), ", %.1f GB/s\n", rate);
+  amped_fact_json(f, "streamed_bytes", amped_json_number(r->streamed_bytes));
+  amped_fact_json(f, "tensor_bytes", amped_json_number(r->tensor_bytes));
   if (r->streamed_bytes > 0.0)
     amped_fact_words(f, "%s of the tensor's %s are streamed in every pass\n",
                      amped_format_bytes(a, (uint64_t)r->streamed_bytes),
@@ -251,9 +253,9 @@ static void ceiling_facts(const result *r, amped_facts *f) {
   amped_fact_json(f, "ms", amped_bench_json_known(known, 1e3 * ceiling));
   amped_fact_json(f, "of", json_string(ceiling_name(r)));
   amped_fact_json(f, "percent", amped_bench_json_known(known, percent));
-  amped_fact_json(f, "memory_ms", json_real(1e3 * r->bytes_sec));
-  amped_fact_json(f, "arithmetic_ms", json_real(1e3 * r->multiply_sec));
-  amped_fact_json(f, "link_ms", json_real(1e3 * r->link_sec));
+  amped_fact_json(f, "memory_ms", amped_json_number(1e3 * r->bytes_sec));
+  amped_fact_json(f, "arithmetic_ms", amped_json_number(1e3 * r->multiply_sec));
+  amped_fact_json(f, "link_ms", amped_json_number(1e3 * r->link_sec));
   amped_fact_json(f, "read_bytes_per_second",
                   amped_bench_json_known(r->read_rate > 0.0, r->read_rate));
   amped_fact_json(f, "multiply_adds_per_second",
@@ -281,8 +283,8 @@ static amped_status tell(const sweeps *w, const result *r) {
   amped_fact_json(&f, "slab_mode", json_integer(plan->dense.slab_mode));
   amped_fact_json(&f, "products", json_string(w->session->worker.tf32 ? "tf32" : "exact"));
   amped_fact_json(&f, "repeat", json_integer(w->repeat));
-  amped_fact_json(&f, "distribute_seconds", json_real(w->session->distribute_sec));
-  amped_fact_json(&f, "sweep_bytes_moved", json_real(r->moved_bytes));
+  amped_fact_json(&f, "distribute_seconds", amped_json_number(w->session->distribute_sec));
+  amped_fact_json(&f, "sweep_bytes_moved", amped_json_number(r->moved_bytes));
   modes_facts(w, r, &f);
   sweep_facts(r, &f);
   amped_facts_begin(&ceiling, NULL);

@@ -101,15 +101,15 @@ double amped_bench_per(double a, double b) {
 json_t *amped_bench_json_spread(amped_spread s) {
   amped_facts f;
   amped_facts_begin(&f, NULL);
-  amped_fact_json(&f, "min", json_real(1e3 * s.min));
-  amped_fact_json(&f, "mean", json_real(1e3 * s.mean));
-  amped_fact_json(&f, "max", json_real(1e3 * s.max));
+  amped_fact_json(&f, "min", amped_json_number(1e3 * s.min));
+  amped_fact_json(&f, "mean", amped_json_number(1e3 * s.mean));
+  amped_fact_json(&f, "max", amped_json_number(1e3 * s.max));
   amped_fact_json(&f, "max_rank", json_integer(s.max_rank));
   return f.json;
 }
 
 json_t *amped_bench_json_known(bool known, double x) {
-  return known ? json_real(x) : json_null();
+  return known ? amped_json_number(x) : json_null();
 }
 
 void amped_bench_cell(amped_facts *row, const char *key, double x, double unit, int width,

@@ -295,7 +295,8 @@ static void batches_facts(const batches *b, const amped_spread *s, const uint64_
              b->base_nnz);
   amped_fact(f, "dims", amped_json_counts(h->dims, h->order), " of %s rows",
              amped_format_dims(text, h->order, h->dims));
-  amped_fact(f, "known_seconds", json_real(b->base_sec), ", one batch of %.3f s\n", b->base_sec);
+  amped_fact(f, "known_seconds", amped_json_number(b->base_sec), ", one batch of %.3f s\n",
+             b->base_sec);
   amped_fact(f, "passes", json_integer(b->o->repeat), "milliseconds, median of %d batches",
              b->o->repeat);
   amped_fact(f, "entries", amped_json_count(b->o->batch_nnz), " of %" PRIu64 " entries",
@@ -306,8 +307,8 @@ static void batches_facts(const batches *b, const amped_spread *s, const uint64_
   amped_fact_words(f, "a batch of %" PRIu64 " entries", b->o->batch_nnz);
   amped_fact(f, "touched", amped_json_counts(touched, h->order), " touches %s rows",
              amped_format_dims(text, h->order, touched));
-  amped_fact(f, "batch_ms", json_real(batch), ": %.3f ms", batch);
-  amped_fact(f, "sweep_ms", json_real(sweep), ", a sweep %.3f ms\n", sweep);
+  amped_fact(f, "batch_ms", amped_json_number(batch), ": %.3f ms", batch);
+  amped_fact(f, "sweep_ms", amped_json_number(sweep), ", a sweep %.3f ms\n", sweep);
 }
 
 /* Collective; the status is agreed. Print and write the medians. */

@@ -196,10 +196,10 @@ static double flops_of(const amped_plan *plan) {
 }
 
 static void run_facts(const amped_session *session, const amped_options *o, amped_facts *f) {
-  amped_fact_json(f, "flops", json_real(session->plan.order * flops_of(&session->plan)));
-  amped_fact_json(f, "tables_seconds", json_real(session->tables_sec));
-  amped_fact_json(f, "plan_seconds", json_real(session->plan_sec));
-  amped_fact_json(f, "distribute_seconds", json_real(session->distribute_sec));
+  amped_fact_json(f, "flops", amped_json_number(session->plan.order * flops_of(&session->plan)));
+  amped_fact_json(f, "tables_seconds", amped_json_number(session->tables_sec));
+  amped_fact_json(f, "plan_seconds", amped_json_number(session->plan_sec));
+  amped_fact_json(f, "distribute_seconds", amped_json_number(session->distribute_sec));
   amped_fact_json(f, "kernel", json_string(session->worker.format->name));
   amped_fact_json(f, "shape", amped_json_string(o->session.shape.name));
   amped_fact_json(f, "passes", json_integer(o->repeat));
@@ -220,8 +220,9 @@ static void sum_facts(const amped_session *session, const result *results, amped
     known = known && results[m].ceiling_sec > 0.0;
   }
   bound = known ? bound : 0.0;
-  amped_fact(f, "all_modes_ms", json_real(1e3 * total), "all modes: %.3f ms", 1e3 * total);
-  amped_fact(f, "all_modes_compute_ms", json_real(1e3 * compute), " (compute %.3f)", 1e3 * compute);
+  amped_fact(f, "all_modes_ms", amped_json_number(1e3 * total), "all modes: %.3f ms", 1e3 * total);
+  amped_fact(f, "all_modes_compute_ms", amped_json_number(1e3 * compute), " (compute %.3f)",
+             1e3 * compute);
   amped_fact_words(f, ", %.3f Gnnz/s",
                    amped_bench_per((double)session->plan.nnz * order * 1e-9, total));
   amped_fact(f, "all_modes_ceiling_percent", json_percent(bound, compute),
@@ -234,7 +235,7 @@ static void ranks_facts(const amped_session *session, const result *r, amped_fac
     amped_facts rank;
     amped_facts_begin(&rank, NULL);
     for (int i = 0; i < FIELDS; i++)
-      amped_fact_json(&rank, fields[i].key, json_real(1e3 * r->ranks[p * FIELDS + i]));
+      amped_fact_json(&rank, fields[i].key, amped_json_number(1e3 * r->ranks[p * FIELDS + i]));
     amped_facts_row(f, "ranks", &rank);
   }
 }
@@ -255,8 +256,9 @@ static amped_status tell(amped_session *session, const amped_options *o, const r
   exchange_facts(session, results, modes);
   sum_facts(session, results, &f);
   for (int m = 0; m < order; m++) {
-    amped_fact_json(&modes[m], "result_norm", json_real(results[m].norm));
-    amped_fact_json(&modes[m], "host_to_device_bytes", json_real(results[m].streamed_bytes));
+    amped_fact_json(&modes[m], "result_norm", amped_json_number(results[m].norm));
+    amped_fact_json(&modes[m], "host_to_device_bytes",
+                    amped_json_number(results[m].streamed_bytes));
     if (session->json != NULL)
       ranks_facts(session, &results[m], &modes[m]);
     amped_facts_row(&f, "modes", &modes[m]);

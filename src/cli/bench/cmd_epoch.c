@@ -251,7 +251,7 @@ static void step_facts(const char *name, const result *r, amped_facts *row) {
   amped_bench_cell(row, "mttkrp_ms", 1e3 * r->mttkrp_sec, 1.0, 9, 3);
   amped_bench_cell(row, "assembly_over_mttkrp", r->assembly_sec / r->mttkrp_sec, 1.0, 5, 2);
   amped_bench_cell(row, "gnnz_per_second", 1e-9 * r->nnz / r->wall.max, 1.0, 8, 3);
-  amped_fact_json(row, "rows", json_real(r->made_rows));
+  amped_fact_json(row, "rows", amped_json_number(r->made_rows));
   amped_bench_cell(row, "solved_rows_per_second", r->made_rows / r->solve_sec, 1e-6, 8, 2);
   amped_facts_say(row);
 }
@@ -329,7 +329,7 @@ static amped_status tell(const epoch *e, const result *results, int steps, const
   amped_fact(&f, "method", json_string(e->method->name), "an epoch of %s", e->method->name);
   amped_fact(&f, "components", json_integer(components_of(e)), " with %d components",
              components_of(e));
-  amped_fact(&f, "epoch_ms", json_real(ms), ": %.3f ms\n", ms);
+  amped_fact(&f, "epoch_ms", amped_json_number(ms), ": %.3f ms\n", ms);
   return amped_facts_write(&f, e->session.json);
 }
 

@@ -9,6 +9,7 @@
 #include "base/trace.h"
 #include "solver/outcome.h"
 #include "solver/unit_model.h"
+#include "tensor/format.h"
 
 /* Numbers of a checkpoint; the weights of x' follow. */
 enum { LENGTH, ACCEPTED, REFUSED, LAST_REFUSED, WEIGHTS };
@@ -295,7 +296,7 @@ bool amped_acceleration_is_undone(const amped_acceleration *a) {
 void amped_acceleration_tell_step(const amped_acceleration *a, amped_facts *facts) {
   if (a->beta > 0.0)
     amped_fact_words(facts, "  step %.2f%s", a->beta, a->refused ? " refused" : "");
-  amped_fact_json(facts, "beta", json_real(a->beta));
+  amped_fact_json(facts, "beta", amped_json_number(a->beta));
   amped_fact_json(facts, "refused", json_boolean(a->refused));
 }
 

@@ -14,6 +14,7 @@
 #include "solver/normal_equations.h"
 #include "solver/outcome.h"
 #include "solver/unit_model.h"
+#include "tensor/format.h"
 
 /* Initial damping, and its bounds, relative to the largest diagonal entry of all V. */
 #define FIRST_DAMPING 1e-3
@@ -95,7 +96,8 @@ static amped_status sweep(void *self, amped_sweep *s) {
   amped_trace_end();
   AMPED_TRY(amped_fit_check("the gradient", a->steepness, "sweep", s->number));
   s->times.mttkrp = amped_time() - at;
-  amped_fact(&s->facts, "mu", json_real(a->numbers[DAMPING]), "  mu %.1e", a->numbers[DAMPING]);
+  amped_fact(&s->facts, "mu", amped_json_number(a->numbers[DAMPING]), "  mu %.1e",
+             a->numbers[DAMPING]);
   at = amped_time();
   amped_trace_begin(AMPED_PHASE_SOLVE, AMPED_NO_NUMBER);
   AMPED_TRY(solve(a, &iterations));

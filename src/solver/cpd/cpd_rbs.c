@@ -103,9 +103,9 @@ static amped_status sweep(void *self, amped_sweep *s) {
                                               r->own, &s->value, &s->noise);
   amped_trace_end();
   const double lambda = amped_rbs_lambda(r->settings, epoch, steps - 1);
-  amped_fact(&s->facts, "moved", json_real(r->numbers[CHANGE]), "  rows move by %.1e",
+  amped_fact(&s->facts, "moved", amped_json_number(r->numbers[CHANGE]), "  rows move by %.1e",
              r->numbers[CHANGE]);
-  amped_fact(&s->facts, "lambda", json_real(lambda), ", restricted by %.2g", lambda);
+  amped_fact(&s->facts, "lambda", amped_json_number(lambda), ", restricted by %.2g", lambda);
   s->times.total = amped_time() - began;
   AMPED_NEXT(status, amped_fit_check("the fit", s->value, "epoch", s->number));
   return status;

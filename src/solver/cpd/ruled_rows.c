@@ -11,6 +11,7 @@
 #include "solver/mode_update.h"
 #include "solver/normal_equations.h"
 #include "solver/unit_model.h"
+#include "tensor/format.h"
 
 /* Rows that are measured at a time. */
 #define ROWS 4096
@@ -304,14 +305,14 @@ void amped_ruled_rows_tell(const amped_ruled_rows *r, double objective, amped_fa
   amped_facts_begin(&rows, NULL);
   rows.waits = true;
   for (int m = 0; m < order; m++) {
-    amped_fact_item(&rows, "zeros", json_real(r->zeros[m]));
+    amped_fact_item(&rows, "zeros", amped_json_number(r->zeros[m]));
     amped_fact_words(&rows, "%s%.3g %%",
                      m > 0 ? ", " : "zeros in the factors: ", 100.0 * r->zeros[m]);
   }
-  amped_fact(&rows, "optimality", json_real(r->optimality),
+  amped_fact(&rows, "optimality", amped_json_number(r->optimality),
              "; conditions of an optimum hold to %.2e\n", r->optimality);
   if (!isnan(objective))
     amped_fact_words(&rows, "objective: %.9g\n", objective);
-  amped_fact_json(&rows, "objective", isfinite(objective) ? json_real(objective) : json_null());
+  amped_fact_json(&rows, "objective", amped_json_number(objective));
   amped_facts_take(facts, "rows", &rows);
 }
