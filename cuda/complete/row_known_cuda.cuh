@@ -12,9 +12,8 @@
 #ifndef AMPED_ROW_KNOWN_CUDA_CUH
 #define AMPED_ROW_KNOWN_CUDA_CUH
 
-#include <cuda_pipeline.h>
-
 #include "cuda/complete/fit_columns_cuda.cuh"
+#include "cuda/complete/row_history_cuda.cuh"
 #include "cuda/complete/warp_solve_cuda.cuh"
 #include "cuda/device/ptx_cuda.cuh"
 
@@ -24,12 +23,11 @@ namespace {
 constexpr unsigned most_known = 8;
 
 template <int W> struct known_desk {
-  static constexpr int numbers = W * (W + 1) / 2 + 2 * W + 3; /* numbers of a history, at most */
-  float columns[W][36];              /* row j: column j of L D, one element per lane */
-  float past[(numbers + 6) / 4 * 4]; /* history, from the 16-byte line in which it begins */
-  float one[64];                     /* 1 in the middle, else 0 */
-  float right[W];                    /* y, of L y = right side */
-  float sums[W];                     /* the same for the sums of p */
+  float columns[W][36];          /* row j: column j of L D, one element per lane */
+  float past[history_floats<W>]; /* history */
+  float one[64];                 /* 1 in the middle, else 0 */
+  float right[W];                /* y, of L y = right side */
+  float sums[W];                 /* the same for the sums of p */
   float x[W];
   float product[32]; /* products of the inputs' rows at a nonzero */
 };
@@ -41,26 +39,6 @@ template <int W> struct known_row {
   float right, sum;              /* right side, and sum of p */
   double target, count, squares; /* the same in all lanes */
 };
-
-/* Start to load a row's history into shared memory; zeros if nothing is kept. */
-template <int W>
-__device__ inline void ask_known(known_desk<W> *desk, const float *past, bool is_kept,
-                                 unsigned length, unsigned lane) {
-  const unsigned before = (unsigned)(reinterpret_cast<uintptr_t>(past) % 16);
-  const unsigned bytes = before + length * (unsigned)sizeof(float);
-  const char *const from = reinterpret_cast<const char *>(past) - before;
-  char *const to = reinterpret_cast<char *>(desk->past);
-  if (is_kept) {
-#pragma unroll 1
-    for (unsigned at = 16 * lane; at < bytes; at += 16 * 32)
-      __pipeline_memcpy_async(to + at, from + at, 16, bytes - at < 16 ? 16 - (bytes - at) : 0);
-  } else {
-#pragma unroll 1
-    for (unsigned at = 16 * lane; at < bytes; at += 16 * 32)
-      write4(desk->past + at / sizeof(float), 0.0F, 0.0F, 0.0F, 0.0F);
-  }
-  __pipeline_commit();
-}
 
 /* Factor the first n columns, with one row per lane, and eliminate the right side and the sums of
  * p. Both are then in the workspace. */
@@ -259,8 +237,8 @@ __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
           __shfl_sync(all_lanes, reinterpret_cast<unsigned long long>(past_of_lane), i));
     };
     const auto ask = [&](int i) {
-      ask_known(desk, past_of(i), __shfl_sync(all_lanes, keep_of_lane, i) > 0.0, p.slot_length,
-                lane);
+      ask_history<32>(desk->past, past_of(i), __shfl_sync(all_lanes, keep_of_lane, i) > 0.0,
+                      p.slot_length, lane);
     };
     int next = __ffs((int)left) - 1;
     load(next);
@@ -273,7 +251,7 @@ __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
       const uint64_t row = __shfl_sync(all_lanes, row_of_lane, i);
       const double keep = __shfl_sync(all_lanes, keep_of_lane, i);
       float *const to_past = past_of(i);
-      float *const past = desk->past + reinterpret_cast<uintptr_t>(to_past) % 16 / sizeof(float);
+      float *const past = history_in(desk->past, to_past);
       const nonzero<float, I, N> mine = decode<float, I, N>(p, raw, k);
       const unsigned takes_part =
           __ballot_sync(all_lanes, lane < nonzeros && !(held >> (k % 32) & 1U));

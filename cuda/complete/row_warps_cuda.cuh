@@ -192,13 +192,9 @@ template <int W> struct warp_memory {
 
 /* More shared memory of a warp, if rows have a history. */
 template <int W> struct warp_history {
-  static constexpr int most = W * (W + 1) / 2 + 2 * W + 3; /* numbers of a row's history, at most */
-  alignas(16) float numbers[(most + 6) / 4 * 4];           /* history, from the 16-byte line in
-                                                              which it begins */
-  float *rows[32];                                         /* histories of 32 pieces, from a
-                                                              multiple of 32 on */
-  double keep[32];                                         /* factors of these histories; 0 if a
-                                                              piece is no whole row */
+  alignas(16) float numbers[history_floats<W>]; /* history of a row */
+  float *rows[32];                              /* histories of 32 pieces, from a multiple of 32 */
+  double keep[32]; /* factors of these histories; 0 if a piece is no whole row */
 };
 
 /* Warps per thread block, as shared memory allows. */
@@ -222,28 +218,7 @@ __device__ inline void find_histories(const P &p, warp_history<W> *past,
 
 /* Address of piece i's history in shared memory, once it is loaded. */
 template <int W> __device__ inline float *numbers_of(warp_history<W> *past, unsigned i) {
-  return past->numbers + reinterpret_cast<uintptr_t>(past->rows[i]) % 16 / sizeof(float);
-}
-
-/* Start to load piece i's history; zeros if nothing is kept. */
-template <int W>
-__device__ inline void ask_history(warp_history<W> *past, unsigned i, unsigned length,
-                                   unsigned lane) {
-  if (past->keep[i] > 0.0) {
-    const char *const row = reinterpret_cast<const char *>(past->rows[i]);
-    const unsigned before = (unsigned)(reinterpret_cast<uintptr_t>(row) % 16);
-    const unsigned bytes = before + length * (unsigned)sizeof(float);
-    char *const to = reinterpret_cast<char *>(past->numbers);
-#pragma unroll 1
-    for (unsigned at = 16 * lane; at < bytes; at += 16 * 32)
-      __pipeline_memcpy_async(to + at, row - before + at, 16,
-                              bytes - at < 16 ? 16 - (bytes - at) : 0);
-  } else {
-#pragma unroll 1
-    for (unsigned k = lane; k < length; k += 32)
-      numbers_of(past, i)[k] = 0.0F;
-  }
-  __pipeline_commit();
+  return history_in(past->numbers, past->rows[i]);
 }
 
 /* Add the history of piece i, times its `keep`, to the piece's own equations, except n. *squares:
@@ -533,7 +508,9 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
       found = at / 32;
       find_histories<W>(p, past_of(), pieces, 32 * found, end, lane);
     }
-    ask_history<W>(past_of(), at % 32, p.slot_length, lane);
+    warp_history<W> *const past = past_of();
+    ask_history<32>(past->numbers, past->rows[at % 32], past->keep[at % 32] > 0.0, p.slot_length,
+                    lane);
   };
   if constexpr (has_history)
     begin_history(begin);

@@ -12,33 +12,10 @@
 #ifndef AMPED_ROW_WIDE_CUDA_CUH
 #define AMPED_ROW_WIDE_CUDA_CUH
 
-#include <cuda_pipeline.h>
-
+#include "cuda/complete/row_history_cuda.cuh"
 #include "cuda/complete/wide_solve_cuda.cuh"
 
 namespace {
-
-/* Load `length` numbers of a row's history into the memory of the folded sums; zeros if nothing is
- * kept. Returns their address. They are there after a barrier of all threads. */
-template <int P, int N, typename I>
-__device__ inline float *recall(wide_desk<P, N, I> &d, const float *row, unsigned length,
-                                bool is_kept, unsigned thread) {
-  constexpr unsigned W = wide_shape<P>::columns;
-  static_assert(sizeof d.folds >= sizeof(float) * (W * (W + 1) / 2 + 2 * W + 3 + 6), "no room");
-  const unsigned before = (unsigned)(reinterpret_cast<uintptr_t>(row) % 16);
-  const unsigned bytes = before + length * (unsigned)sizeof(float);
-  const char *const from = reinterpret_cast<const char *>(row) - before;
-  char *const to = reinterpret_cast<char *>(d.folds);
-#pragma unroll 1
-  for (unsigned at = 16 * thread; at < bytes; at += 16 * W)
-    if (is_kept)
-      __pipeline_memcpy_async(to + at, from + at, 16, bytes - at < 16 ? 16 - (bytes - at) : 0);
-    else
-      *reinterpret_cast<float4 *>(to + at) = make_float4(0.0F, 0.0F, 0.0F, 0.0F);
-  __pipeline_commit();
-  __pipeline_wait_prior(0);
-  return reinterpret_cast<float *>(to + before);
-}
 
 /* Thread blocks that must fit on a multiprocessor, which limits registers per thread. */
 template <int P, int N> struct wide_tuning { static constexpr int blocks = P == 4 ? 3 : 4; };
@@ -333,7 +310,12 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
         const double keep = p.history_keep[own_row];
         const float by = (float)keep;
         const equation_places places = places_of(p.components, p.biased);
-        float *const from = recall<P, N, I>(d, kept, p.slot_length, keep > 0.0, coordinate);
+        /* The history is loaded into the memory of the folded sums. */
+        float *const from = history_in(reinterpret_cast<float *>(d.folds), kept);
+        static_assert(sizeof d.folds >= sizeof(float) * history_floats<W>, "no room");
+        ask_history<W>(reinterpret_cast<float *>(d.folds), kept, keep > 0.0, p.slot_length,
+                       coordinate);
+        __pipeline_wait_prior(0);
         __syncthreads();
         /* Units on the diagonal hold each sum twice. */
         for_numbers<P>(w, lane, [&](int u, int half, int e, unsigned i, unsigned j) {
