@@ -147,6 +147,42 @@ __device__ inline void begin_known(known_desk<W> *desk, float *past, double keep
   q->squares = (double)past[at.squares];
 }
 
+/* Add lane of_lane's nonzero to the equations: the products of its rows, and its target. */
+template <int W, int N, typename I, bool biased>
+__device__ __forceinline__ void add_known(const fit_problem<float, I> &p, known_desk<W> *desk,
+                                          const nonzero<float, I, N> &mine, float target,
+                                          int of_lane, unsigned column, unsigned ld, unsigned n,
+                                          known_row<W> *q, unsigned lane) {
+  float x = 1.0F;
+#pragma unroll
+  for (int m = 0; m < N; m++)
+    if (N < most_inputs || m < (int)p.inputs) {
+      const I position = __shfl_sync(all_lanes, mine.input[m], of_lane);
+      const float v = __ldg(row_at(p.factors[m], position, ld) + column);
+      x = m == 0 ? v : x * v;
+    }
+  x = lane < n ? x : 0.0F;
+  const float y = __shfl_sync(all_lanes, target, of_lane);
+  q->right = fmaf(y, x, q->right);
+  q->squares += (double)(y * y);
+  if (biased) {
+    q->sum += x;
+    q->target += (double)y;
+  }
+  q->diagonal = fmaf(x, x, q->diagonal);
+  desk->product[lane] = x;
+  __syncwarp();
+#pragma unroll
+  for (int j = 0; j < W; j += 4) {
+    float other[4];
+    read4(desk->product + j, other);
+#pragma unroll
+    for (int c = 0; c < 4; c++)
+      q->a[j + c] = fmaf(x, other[c], q->a[j + c]);
+  }
+  __syncwarp();
+}
+
 /* Store the equations as the row's history. q: the lane's row, without a weight on the diagonal. */
 template <int W, bool biased>
 __device__ inline void leave_known(float *past, float *to, unsigned n, const known_row<W> &q,
@@ -187,6 +223,7 @@ constexpr unsigned known_warps = 4;
 template <int W, int N, typename I, bool biased>
 __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
     fit_known(const fit_problem<float, I> p) {
+  /* Step 1: take the warp's strip, and clear its workspace. */
   extern __shared__ __align__(16) unsigned char shared[];
   const unsigned lane = threadIdx.x % 32;
   known_desk<W> *const desk = reinterpret_cast<known_desk<W> *>(shared) + threadIdx.x / 32;
@@ -210,7 +247,7 @@ __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
   __syncwarp();
 
   for (unsigned from = 0; from < end; from += 32) {
-    /* One piece per lane. */
+    /* Step 2: take 32 pieces, one per lane, and find rows of few nonzeros. */
     const amped_row_piece_cuda &piece = pieces[from + lane < end ? from + lane : end - 1];
     const bool is_few = piece.slot == AMPED_NO_SLOT && piece.count <= p.few;
     unsigned left = __ballot_sync(all_lanes, from + lane < end && is_few);
@@ -244,6 +281,7 @@ __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
     load(next);
     ask(next);
     while (left != 0) {
+      /* Step 3: decode row i's nonzeros, one per lane, and request the next row's. */
       const int i = next;
       left &= left - 1;
       next = left != 0 ? __ffs((int)left) - 1 : i;
@@ -272,6 +310,8 @@ __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
           ask(next);
         continue;
       }
+
+      /* Step 4: add up the equations: the history, then each nonzero. */
       known_row<W> q;
       q.count = (double)__popc(takes_part) + keep * (double)past[places_of(n, biased).count];
       const double weight = penalty_of(p, q.count);
@@ -279,35 +319,10 @@ __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
       begin_known<W, biased>(desk, past, keep, n, p.slot_length, on_diagonal, &q, lane);
       for (unsigned parts = takes_part; parts != 0; parts &= parts - 1) {
         const int of_lane = __ffs((int)parts) - 1;
-        float x = 1.0F;
-#pragma unroll
-        for (int m = 0; m < N; m++)
-          if (N < most_inputs || m < (int)p.inputs) {
-            const I position = __shfl_sync(all_lanes, mine.input[m], of_lane);
-            const float v = __ldg(row_at(p.factors[m], position, ld) + column);
-            x = m == 0 ? v : x * v;
-          }
-        x = lane < n ? x : 0.0F;
-        const float y = __shfl_sync(all_lanes, target, of_lane);
-        q.right = fmaf(y, x, q.right);
-        q.squares += (double)(y * y);
-        if (biased) {
-          q.sum += x;
-          q.target += (double)y;
-        }
-        q.diagonal = fmaf(x, x, q.diagonal);
-        desk->product[lane] = x;
-        __syncwarp();
-#pragma unroll
-        for (int j = 0; j < W; j += 4) {
-          float other[4];
-          read4(desk->product + j, other);
-#pragma unroll
-          for (int c = 0; c < 4; c++)
-            q.a[j + c] = fmaf(x, other[c], q.a[j + c]);
-        }
-        __syncwarp();
+        add_known<W, N, I, biased>(p, desk, mine, target, of_lane, column, ld, n, &q, lane);
       }
+
+      /* Step 5: request the next history; rows that are absorbed end here. */
       if (p.absorbs)
         leave_known<W, biased>(past, to_past, n, q, p.slot_length, lane);
       __syncwarp();
@@ -317,6 +332,8 @@ __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
         all_count += q.count;
         continue;
       }
+
+      /* Step 6: solve. */
       const float targets = q.right;
       q.right = lane < n ? (float)((double)targets + weight * p.prior) : 0.0F;
       float bias = 0.0F;
@@ -325,8 +342,10 @@ __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
           p.failed[first_piece + from + (unsigned)i] = 1;
         continue;
       }
+
+      /* Step 7: store the row, and add up its sums: tt - 2 x g + x H x. The equations give
+       * H x = g + weight (prior - x). */
       all_count += q.count;
-      /* Sum of squares: tt - 2 x g + x H x. The equations give H x = g + weight (prior - x). */
       float *const to = p.own + row * ld;
       if (lane < n) {
         const double x = (double)desk->x[lane];
