@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "cuda/boxes/box_arrived_cuda.h"
+#include "cuda/boxes/box_incoming_cuda.h"
 #include "cuda/boxes/box_form_cuda.h"
 #include "cuda/boxes/box_mttkrp_cuda.h"
 #include "cuda/dense/factor_rows_cuda.h"

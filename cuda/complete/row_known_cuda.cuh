@@ -12,9 +12,8 @@
 #ifndef AMPED_ROW_KNOWN_CUDA_CUH
 #define AMPED_ROW_KNOWN_CUDA_CUH
 
-#include <cuda_pipeline.h>
-
 #include "cuda/complete/fit_columns_cuda.cuh"
+#include "cuda/complete/row_history_cuda.cuh"
 #include "cuda/complete/warp_solve_cuda.cuh"
 #include "cuda/device/ptx_cuda.cuh"
 
@@ -24,12 +23,11 @@ namespace {
 constexpr unsigned most_known = 8;
 
 template <int W> struct known_desk {
-  static constexpr int numbers = W * (W + 1) / 2 + 2 * W + 3; /* numbers of a history, at most */
-  float columns[W][36];              /* row j: column j of L D, one element per lane */
-  float past[(numbers + 6) / 4 * 4]; /* history, from the 16-byte line in which it begins */
-  float one[64];                     /* 1 in the middle, else 0 */
-  float right[W];                    /* y, of L y = right side */
-  float sums[W];                     /* the same for the sums of p */
+  float columns[W][36];          /* row j: column j of L D, one element per lane */
+  float past[history_floats<W>]; /* history */
+  float one[64];                 /* 1 in the middle, else 0 */
+  float right[W];                /* y, of L y = right side */
+  float sums[W];                 /* the same for the sums of p */
   float x[W];
   float product[32]; /* products of the inputs' rows at a nonzero */
 };
@@ -41,26 +39,6 @@ template <int W> struct known_row {
   float right, sum;              /* right side, and sum of p */
   double target, count, squares; /* the same in all lanes */
 };
-
-/* Start to load a row's history into shared memory; zeros if nothing is kept. */
-template <int W>
-__device__ inline void ask_known(known_desk<W> *desk, const float *past, bool is_kept,
-                                 unsigned length, unsigned lane) {
-  const unsigned before = (unsigned)(reinterpret_cast<uintptr_t>(past) % 16);
-  const unsigned bytes = before + length * (unsigned)sizeof(float);
-  const char *const from = reinterpret_cast<const char *>(past) - before;
-  char *const to = reinterpret_cast<char *>(desk->past);
-  if (is_kept) {
-#pragma unroll 1
-    for (unsigned at = 16 * lane; at < bytes; at += 16 * 32)
-      __pipeline_memcpy_async(to + at, from + at, 16, bytes - at < 16 ? 16 - (bytes - at) : 0);
-  } else {
-#pragma unroll 1
-    for (unsigned at = 16 * lane; at < bytes; at += 16 * 32)
-      write4(desk->past + at / sizeof(float), 0.0F, 0.0F, 0.0F, 0.0F);
-  }
-  __pipeline_commit();
-}
 
 /* Factor the first n columns, with one row per lane, and eliminate the right side and the sums of
  * p. Both are then in the workspace. */
@@ -169,6 +147,42 @@ __device__ inline void begin_known(known_desk<W> *desk, float *past, double keep
   q->squares = (double)past[at.squares];
 }
 
+/* Add lane of_lane's nonzero to the equations: the products of its rows, and its target. */
+template <int W, int N, typename I, bool biased>
+__device__ __forceinline__ void add_known(const fit_problem<float, I> &p, known_desk<W> *desk,
+                                          const nonzero<float, I, N> &mine, float target,
+                                          int of_lane, unsigned column, unsigned ld, unsigned n,
+                                          known_row<W> *q, unsigned lane) {
+  float x = 1.0F;
+#pragma unroll
+  for (int m = 0; m < N; m++)
+    if (N < most_inputs || m < (int)p.inputs) {
+      const I position = __shfl_sync(all_lanes, mine.input[m], of_lane);
+      const float v = __ldg(row_at(p.factors[m], position, ld) + column);
+      x = m == 0 ? v : x * v;
+    }
+  x = lane < n ? x : 0.0F;
+  const float y = __shfl_sync(all_lanes, target, of_lane);
+  q->right = fmaf(y, x, q->right);
+  q->squares += (double)(y * y);
+  if (biased) {
+    q->sum += x;
+    q->target += (double)y;
+  }
+  q->diagonal = fmaf(x, x, q->diagonal);
+  desk->product[lane] = x;
+  __syncwarp();
+#pragma unroll
+  for (int j = 0; j < W; j += 4) {
+    float other[4];
+    read4(desk->product + j, other);
+#pragma unroll
+    for (int c = 0; c < 4; c++)
+      q->a[j + c] = fmaf(x, other[c], q->a[j + c]);
+  }
+  __syncwarp();
+}
+
 /* Store the equations as the row's history. q: the lane's row, without a weight on the diagonal. */
 template <int W, bool biased>
 __device__ inline void leave_known(float *past, float *to, unsigned n, const known_row<W> &q,
@@ -209,6 +223,7 @@ constexpr unsigned known_warps = 4;
 template <int W, int N, typename I, bool biased>
 __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
     fit_known(const fit_problem<float, I> p) {
+  /* Step 1: take the warp's strip, and clear its workspace. */
   extern __shared__ __align__(16) unsigned char shared[];
   const unsigned lane = threadIdx.x % 32;
   known_desk<W> *const desk = reinterpret_cast<known_desk<W> *>(shared) + threadIdx.x / 32;
@@ -232,7 +247,7 @@ __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
   __syncwarp();
 
   for (unsigned from = 0; from < end; from += 32) {
-    /* One piece per lane. */
+    /* Step 2: take 32 pieces, one per lane, and find rows of few nonzeros. */
     const amped_row_piece_cuda &piece = pieces[from + lane < end ? from + lane : end - 1];
     const bool is_few = piece.slot == AMPED_NO_SLOT && piece.count <= p.few;
     unsigned left = __ballot_sync(all_lanes, from + lane < end && is_few);
@@ -259,13 +274,14 @@ __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
           __shfl_sync(all_lanes, reinterpret_cast<unsigned long long>(past_of_lane), i));
     };
     const auto ask = [&](int i) {
-      ask_known(desk, past_of(i), __shfl_sync(all_lanes, keep_of_lane, i) > 0.0, p.slot_length,
-                lane);
+      ask_history<32>(desk->past, past_of(i), __shfl_sync(all_lanes, keep_of_lane, i) > 0.0,
+                      p.slot_length, lane);
     };
     int next = __ffs((int)left) - 1;
     load(next);
     ask(next);
     while (left != 0) {
+      /* Step 3: decode row i's nonzeros, one per lane, and request the next row's. */
       const int i = next;
       left &= left - 1;
       next = left != 0 ? __ffs((int)left) - 1 : i;
@@ -273,7 +289,7 @@ __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
       const uint64_t row = __shfl_sync(all_lanes, row_of_lane, i);
       const double keep = __shfl_sync(all_lanes, keep_of_lane, i);
       float *const to_past = past_of(i);
-      float *const past = desk->past + reinterpret_cast<uintptr_t>(to_past) % 16 / sizeof(float);
+      float *const past = history_in(desk->past, to_past);
       const nonzero<float, I, N> mine = decode<float, I, N>(p, raw, k);
       const unsigned takes_part =
           __ballot_sync(all_lanes, lane < nonzeros && !(held >> (k % 32) & 1U));
@@ -294,6 +310,8 @@ __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
           ask(next);
         continue;
       }
+
+      /* Step 4: add up the equations: the history, then each nonzero. */
       known_row<W> q;
       q.count = (double)__popc(takes_part) + keep * (double)past[places_of(n, biased).count];
       const double weight = penalty_of(p, q.count);
@@ -301,35 +319,10 @@ __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
       begin_known<W, biased>(desk, past, keep, n, p.slot_length, on_diagonal, &q, lane);
       for (unsigned parts = takes_part; parts != 0; parts &= parts - 1) {
         const int of_lane = __ffs((int)parts) - 1;
-        float x = 1.0F;
-#pragma unroll
-        for (int m = 0; m < N; m++)
-          if (N < most_inputs || m < (int)p.inputs) {
-            const I position = __shfl_sync(all_lanes, mine.input[m], of_lane);
-            const float v = __ldg(row_at(p.factors[m], position, ld) + column);
-            x = m == 0 ? v : x * v;
-          }
-        x = lane < n ? x : 0.0F;
-        const float y = __shfl_sync(all_lanes, target, of_lane);
-        q.right = fmaf(y, x, q.right);
-        q.squares += (double)(y * y);
-        if (biased) {
-          q.sum += x;
-          q.target += (double)y;
-        }
-        q.diagonal = fmaf(x, x, q.diagonal);
-        desk->product[lane] = x;
-        __syncwarp();
-#pragma unroll
-        for (int j = 0; j < W; j += 4) {
-          float other[4];
-          read4(desk->product + j, other);
-#pragma unroll
-          for (int c = 0; c < 4; c++)
-            q.a[j + c] = fmaf(x, other[c], q.a[j + c]);
-        }
-        __syncwarp();
+        add_known<W, N, I, biased>(p, desk, mine, target, of_lane, column, ld, n, &q, lane);
       }
+
+      /* Step 5: request the next history; rows that are absorbed end here. */
       if (p.absorbs)
         leave_known<W, biased>(past, to_past, n, q, p.slot_length, lane);
       __syncwarp();
@@ -339,6 +332,8 @@ __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
         all_count += q.count;
         continue;
       }
+
+      /* Step 6: solve. */
       const float targets = q.right;
       q.right = lane < n ? (float)((double)targets + weight * p.prior) : 0.0F;
       float bias = 0.0F;
@@ -347,8 +342,10 @@ __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
           p.failed[first_piece + from + (unsigned)i] = 1;
         continue;
       }
+
+      /* Step 7: store the row, and add up its sums: tt - 2 x g + x H x. The equations give
+       * H x = g + weight (prior - x). */
       all_count += q.count;
-      /* Sum of squares: tt - 2 x g + x H x. The equations give H x = g + weight (prior - x). */
       float *const to = p.own + row * ld;
       if (lane < n) {
         const double x = (double)desk->x[lane];

@@ -192,13 +192,9 @@ template <int W> struct warp_memory {
 
 /* More shared memory of a warp, if rows have a history. */
 template <int W> struct warp_history {
-  static constexpr int most = W * (W + 1) / 2 + 2 * W + 3; /* numbers of a row's history, at most */
-  alignas(16) float numbers[(most + 6) / 4 * 4];           /* history, from the 16-byte line in
-                                                              which it begins */
-  float *rows[32];                                         /* histories of 32 pieces, from a
-                                                              multiple of 32 on */
-  double keep[32];                                         /* factors of these histories; 0 if a
-                                                              piece is no whole row */
+  alignas(16) float numbers[history_floats<W>]; /* history of a row */
+  float *rows[32];                              /* histories of 32 pieces, from a multiple of 32 */
+  double keep[32]; /* factors of these histories; 0 if a piece is no whole row */
 };
 
 /* Warps per thread block, as shared memory allows. */
@@ -222,28 +218,7 @@ __device__ inline void find_histories(const P &p, warp_history<W> *past,
 
 /* Address of piece i's history in shared memory, once it is loaded. */
 template <int W> __device__ inline float *numbers_of(warp_history<W> *past, unsigned i) {
-  return past->numbers + reinterpret_cast<uintptr_t>(past->rows[i]) % 16 / sizeof(float);
-}
-
-/* Start to load piece i's history; zeros if nothing is kept. */
-template <int W>
-__device__ inline void ask_history(warp_history<W> *past, unsigned i, unsigned length,
-                                   unsigned lane) {
-  if (past->keep[i] > 0.0) {
-    const char *const row = reinterpret_cast<const char *>(past->rows[i]);
-    const unsigned before = (unsigned)(reinterpret_cast<uintptr_t>(row) % 16);
-    const unsigned bytes = before + length * (unsigned)sizeof(float);
-    char *const to = reinterpret_cast<char *>(past->numbers);
-#pragma unroll 1
-    for (unsigned at = 16 * lane; at < bytes; at += 16 * 32)
-      __pipeline_memcpy_async(to + at, row - before + at, 16,
-                              bytes - at < 16 ? 16 - (bytes - at) : 0);
-  } else {
-#pragma unroll 1
-    for (unsigned k = lane; k < length; k += 32)
-      numbers_of(past, i)[k] = 0.0F;
-  }
-  __pipeline_commit();
+  return history_in(past->numbers, past->rows[i]);
 }
 
 /* Add the history of piece i, times its `keep`, to the piece's own equations, except n. *squares:
@@ -334,6 +309,125 @@ __device__ inline piece_span span_of(const P &p, const amped_row_piece_cuda *pie
   return {base, count, next < end ? (unsigned)(pieces[next].first - p.first) : base + count};
 }
 
+template <int W> __device__ __forceinline__ void clear(warp_equations<W> *q) {
+#pragma unroll
+  for (int i = 0; i < fit_shape<W>::tiles; i++)
+#pragma unroll
+    for (int j = 0; j < 4; j++)
+      q->h[i][j] = 0.0F;
+#pragma unroll
+  for (int c = 0; c < fit_shape<W>::blocks; c++)
+    q->targets[c] = q->sums[c] = 0.0F;
+}
+
+/* Add the sums of some nonzeros to those in shared memory. They are the equations after the last
+ * fold, and begin again after others. */
+template <int W, bool biased>
+__device__ __forceinline__ void fold(float (*folds)[32], warp_equations<W> *q, bool is_first,
+                                     bool is_last, unsigned lane) {
+  constexpr int blocks = fit_shape<W>::blocks;
+  constexpr int tiles = fit_shape<W>::tiles;
+  const auto fold_in = [&](int i, float &x) {
+    const float sum = is_first ? x : folds[i][lane] + x;
+    folds[i][lane] = sum;
+    x = is_last ? sum : 0.0F;
+  };
+#pragma unroll
+  for (int i = 0; i < tiles; i++)
+#pragma unroll
+    for (int u = 0; u < 4; u++)
+      fold_in(4 * i + u, q->h[i][u]);
+#pragma unroll
+  for (int c = 0; c < blocks; c++) {
+    fold_in(4 * tiles + c, q->targets[c]);
+    if (biased)
+      fold_in(4 * tiles + blocks + c, q->sums[c]);
+  }
+}
+
+/* Targets and sums of p: add up the shares of the four lanes of one g. */
+template <int W, bool biased> __device__ __forceinline__ void add_lanes(warp_equations<W> *q) {
+#pragma unroll
+  for (int c = 0; c < fit_shape<W>::blocks; c++)
+    for (int i = 1; i < 4; i *= 2) {
+      q->targets[c] += __shfl_xor_sync(all_lanes, q->targets[c], i);
+      if (biased)
+        q->sums[c] += __shfl_xor_sync(all_lanes, q->sums[c], i);
+    }
+}
+
+/* Add a solved row's sums to the strip's. Sum of squares: tt - x g + weight (prior - x) x, because
+ * M x = right and M = H + weight. */
+template <int W, typename P>
+__device__ __forceinline__ void add_row_sums(const P &p, const warp_equations<W> &q, const float *x,
+                                             float bias, double weight, bool biased,
+                                             lane_sums *sums, unsigned lane) {
+  constexpr int blocks = fit_shape<W>::blocks;
+  const unsigned g = lane / 4;
+  const unsigned t = lane % 4;
+  double squares = sums->squares;
+  double penalty = 0.0;
+#pragma unroll
+  for (int first = 0; first < blocks; first += 4) {
+    const int c = first + (int)t; /* one component per lane */
+    const auto of_lane = [&](const float *v) {
+      float own = v[first];
+#pragma unroll
+      for (int i = 1; i < 4 && first + i < blocks; i++)
+        own = t == (unsigned)i ? v[first + i] : own;
+      return (double)own;
+    };
+    const double own = of_lane(x);
+    const double off = own - p.prior;
+    if (c < blocks && column_of<W>(c, g) < p.components) {
+      squares -= own * (of_lane(q.targets) + weight * off);
+      penalty += off * off;
+    }
+  }
+  penalty *= weight;
+  if (lane == 0) {
+    if (biased)
+      squares -= (double)bias * (q.target + p.reg_bias * (double)bias);
+    penalty += p.told_bias * (double)bias * (double)bias;
+    sums->all_count += q.count;
+  }
+  sums->all_squares += squares;
+  sums->all_penalty += penalty;
+}
+
+/* Store a row: its components, its bias, and zeros up to the row's end. */
+template <int W, typename P>
+__device__ __forceinline__ void store_row(const P &p, float *to, float *x, float bias, bool biased,
+                                          unsigned lane) {
+  constexpr int blocks = fit_shape<W>::blocks;
+  const unsigned g = lane / 4;
+  const unsigned t = lane % 4;
+  const unsigned ld = (unsigned)p.ld;
+#pragma unroll
+  for (int c = 0; c < blocks; c++)
+    if (biased && column_of<W>(c, g) == p.components)
+      x[c] = bias;
+  if (t == 0 && p.is_block) {
+#pragma unroll
+    for (int c = 0; c < blocks; c++)
+      if (column_of<W>(c, g) < p.components + (biased ? 1U : 0U))
+        to[column_of<W>(c, g)] = x[c];
+  } else if (t == 0) {
+    if constexpr (W == 16) {
+      if (2 * g < ld)
+        reinterpret_cast<float2 *>(to)[g] = make_float2(x[0], x[1]);
+    } else {
+#pragma unroll
+      for (int i = 0; i < W / 32; i++)
+        if (32 * i + 4 * g < ld)
+          reinterpret_cast<float4 *>(to)[8 * i + g] =
+              make_float4(x[4 * i], x[4 * i + 1], x[4 * i + 2], x[4 * i + 3]);
+    }
+  }
+  if (biased && p.components == (unsigned)W && lane == 0)
+    to[W] = bias;
+}
+
 /* Fit the pieces of a strip, one warp per strip. N: number of inputs, or most_inputs for any
  * number. weighs: nonzeros have weights, or the fit is implicit. has_history: rows have histories;
  * kernels of their own, because this doubles the code. leaves_out: other kernels fit rows of few
@@ -345,6 +439,7 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
   constexpr int tiles = fit_shape<W>::tiles;
   constexpr int held_inputs = N < most_inputs ? N : 1; /* most_inputs: inputs are multiplied as they
                                                           arrive */
+  /* Step 1: take the warp's strip. */
   extern __shared__ __align__(16) unsigned char shared[];
   const unsigned lane = threadIdx.x % 32;
   const unsigned g = lane / 4;
@@ -533,11 +628,14 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
       found = at / 32;
       find_histories<W>(p, past_of(), pieces, 32 * found, end, lane);
     }
-    ask_history<W>(past_of(), at % 32, p.slot_length, lane);
+    warp_history<W> *const past = past_of();
+    ask_history<32>(past->numbers, past->rows[at % 32], past->keep[at % 32] > 0.0, p.slot_length,
+                    lane);
   };
   if constexpr (has_history)
     begin_history(begin);
 
+  /* Step 2: request the first piece's nonzeros, and the rows of the first eight. */
   unsigned following = leaves_out ? next_piece(p, pieces, begin + 1, end, false, lane) : begin + 1;
   piece_span here = span_of(p, pieces, begin, following, end);
   load(here.base);
@@ -555,14 +653,9 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
       if (following < end)
         next = span_of(p, pieces, following, after, end);
     };
-#pragma unroll
-    for (int i = 0; i < tiles; i++)
-#pragma unroll
-      for (int j = 0; j < 4; j++)
-        q.h[i][j] = 0.0F;
-#pragma unroll
-    for (int c = 0; c < blocks; c++)
-      q.targets[c] = q.sums[c] = 0.0F;
+
+    /* Step 3: add up the products of the piece, eight nonzeros at a time. */
+    clear(&q);
     sums->count = sums->target = sums->squares = 0.0;
     seen = 0;
     for (unsigned j = 0; j < here.count;) {
@@ -608,34 +701,15 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
       if (here.count > fold_nonzeros) {
         const bool is_first_fold = stop == fold_nonzeros;
         const bool is_last_fold = j >= here.count;
-        const auto fold_in = [&](int i, float &x) {
-          const float sum = is_first_fold ? x : memory->fold[i][lane] + x;
-          memory->fold[i][lane] = sum;
-          x = is_last_fold ? sum : 0.0F;
-        };
-#pragma unroll
-        for (int i = 0; i < tiles; i++)
-#pragma unroll
-          for (int u = 0; u < 4; u++)
-            fold_in(4 * i + u, q.h[i][u]);
-#pragma unroll
-        for (int c = 0; c < blocks; c++) {
-          fold_in(4 * tiles + c, q.targets[c]);
-          if (biased)
-            fold_in(4 * tiles + blocks + c, q.sums[c]);
-        }
+        fold<W, biased>(memory->fold, &q, is_first_fold, is_last_fold, lane);
       }
     }
     here = next;
     const uint64_t row = pieces[at].row;
     const unsigned slot = pieces[at].slot;
-#pragma unroll
-    for (int c = 0; c < blocks; c++)
-      for (int i = 1; i < 4; i *= 2) {
-        q.targets[c] += __shfl_xor_sync(all_lanes, q.targets[c], i);
-        if (biased)
-          q.sums[c] += __shfl_xor_sync(all_lanes, q.sums[c], i);
-      }
+
+    /* Step 4: add up the lanes' shares, and the history. */
+    add_lanes<W, biased>(&q);
     q.count = weighs ? sum_of_lanes(sums->count) : (double)seen;
     q.target = biased ? sum_of_lanes(sums->target) : 0.0;
 
@@ -658,6 +732,9 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
           sums->all_count += q.count;
       }
     }
+
+    /* Step 5: put the equations into the workspace, and request the next history. Pieces of long
+     * rows, and rows that only leave a history, end here. */
     const double weight = penalty_of(p, q.count);
     if (works && !leaves) {
       if (p.base != nullptr)
@@ -681,6 +758,8 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
       store_slot<W>(p.slots + (uint64_t)slot * p.slot_length, q, p.components, biased, lane);
       continue;
     }
+
+    /* Step 6: solve, and add up the row's sums. */
     float x[blocks];
     float bias = 0.0F;
     if (works) {
@@ -695,35 +774,7 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
           p.failed[first_piece + at] = 1;
         continue;
       }
-      /* Sum of squares: tt - x g + weight (prior - x) x, because M x = right and M = H + weight. */
-      double squares = sums->squares;
-      double penalty = 0.0;
-#pragma unroll
-      for (int first = 0; first < blocks; first += 4) {
-        const int c = first + (int)t; /* one component per lane */
-        const auto of_lane = [&](const float *v) {
-          float own = v[first];
-#pragma unroll
-          for (int i = 1; i < 4 && first + i < blocks; i++)
-            own = t == (unsigned)i ? v[first + i] : own;
-          return (double)own;
-        };
-        const double own = of_lane(x);
-        const double off = own - p.prior;
-        if (c < blocks && column_of<W>(c, g) < p.components) {
-          squares -= own * (of_lane(q.targets) + weight * off);
-          penalty += off * off;
-        }
-      }
-      penalty *= weight;
-      if (lane == 0) {
-        if (biased)
-          squares -= (double)bias * (q.target + p.reg_bias * (double)bias);
-        penalty += p.told_bias * (double)bias * (double)bias;
-        sums->all_count += q.count;
-      }
-      sums->all_squares += squares;
-      sums->all_penalty += penalty;
+      add_row_sums<W>(p, q, x, bias, weight, biased, sums, lane);
     } else {
 #pragma unroll
       for (int c = 0; c < blocks; c++)
@@ -733,30 +784,9 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
         sums->all_penalty += p.of_empty.penalty;
       }
     }
-    float *const to = p.own + row * ld;
-#pragma unroll
-    for (int c = 0; c < blocks; c++)
-      if (biased && column_of<W>(c, g) == p.components)
-        x[c] = bias;
-    if (t == 0 && p.is_block) {
-#pragma unroll
-      for (int c = 0; c < blocks; c++)
-        if (column_of<W>(c, g) < p.components + (biased ? 1U : 0U))
-          to[column_of<W>(c, g)] = x[c];
-    } else if (t == 0) {
-      if constexpr (W == 16) {
-        if (2 * g < ld)
-          reinterpret_cast<float2 *>(to)[g] = make_float2(x[0], x[1]);
-      } else {
-#pragma unroll
-        for (int i = 0; i < W / 32; i++)
-          if (32 * i + 4 * g < ld)
-            reinterpret_cast<float4 *>(to)[8 * i + g] =
-                make_float4(x[4 * i], x[4 * i + 1], x[4 * i + 2], x[4 * i + 3]);
-      }
-    }
-    if (biased && p.components == (unsigned)W && lane == 0)
-      to[W] = bias;
+
+    /* Step 7: store the row. */
+    store_row<W>(p, p.own + row * ld, x, bias, biased, lane);
   }
   const double all_squares = sum_of_lanes(sums->all_squares);
   const double all_penalty = sum_of_lanes(sums->all_penalty);

@@ -12,36 +12,139 @@
 #ifndef AMPED_ROW_WIDE_CUDA_CUH
 #define AMPED_ROW_WIDE_CUDA_CUH
 
-#include <cuda_pipeline.h>
-
+#include "cuda/complete/row_history_cuda.cuh"
 #include "cuda/complete/wide_solve_cuda.cuh"
 
 namespace {
 
-/* Load `length` numbers of a row's history into the memory of the folded sums; zeros if nothing is
- * kept. Returns their address. They are there after a barrier of all threads. */
-template <int P, int N, typename I>
-__device__ inline float *recall(wide_desk<P, N, I> &d, const float *row, unsigned length,
-                                bool is_kept, unsigned thread) {
-  constexpr unsigned W = wide_shape<P>::columns;
-  static_assert(sizeof d.folds >= sizeof(float) * (W * (W + 1) / 2 + 2 * W + 3 + 6), "no room");
-  const unsigned before = (unsigned)(reinterpret_cast<uintptr_t>(row) % 16);
-  const unsigned bytes = before + length * (unsigned)sizeof(float);
-  const char *const from = reinterpret_cast<const char *>(row) - before;
-  char *const to = reinterpret_cast<char *>(d.folds);
-#pragma unroll 1
-  for (unsigned at = 16 * thread; at < bytes; at += 16 * W)
-    if (is_kept)
-      __pipeline_memcpy_async(to + at, from + at, 16, bytes - at < 16 ? 16 - (bytes - at) : 0);
-    else
-      *reinterpret_cast<float4 *>(to + at) = make_float4(0.0F, 0.0F, 0.0F, 0.0F);
-  __pipeline_commit();
-  __pipeline_wait_prior(0);
-  return reinterpret_cast<float *>(to + before);
-}
-
 /* Thread blocks that must fit on a multiprocessor, which limits registers per thread. */
 template <int P, int N> struct wide_tuning { static constexpr int blocks = P == 4 ? 3 : 4; };
+
+/* Write a piece's sums to its slot, as packed equations (row_fit.h). totals: n, targets, squares.
+ */
+template <int P, int N, typename I>
+__device__ __forceinline__ void store_slot(const fit_problem<float, I> &p,
+                                           const wide_desk<P, N, I> &d, const float (*h)[2][4],
+                                           const double *totals, unsigned slot, unsigned w,
+                                           unsigned lane, unsigned row, unsigned coordinate) {
+  constexpr int W = 32 * P;
+  const unsigned column = column_at<W>(coordinate);
+  double *const to = p.slots + (uint64_t)slot * p.slot_length;
+  const equation_places places = places_of(p.components, p.biased);
+  for_numbers<P>(w, lane, [&](int u, int half, int e, unsigned i, unsigned j) {
+    const unsigned r = column_at<W>(i);
+    const unsigned c = column_at<W>(j);
+    if ((i >= j || i / 16 != j / 16) && r < p.components && c < p.components)
+      to[place_of_pair(r, c)] = (double)h[u][half][e];
+  });
+  if (column < p.components) {
+    to[places.targets + column] = (double)d.targets[coordinate];
+    if (p.biased)
+      to[places.sum + column] = (double)d.sums[coordinate];
+  }
+  if (row == 0) {
+    to[places.count] = totals[0];
+    if (p.biased)
+      to[places.target] = totals[1];
+    to[places.squares] = totals[2];
+  }
+}
+
+/* Add the row's history, times what is kept of it, to its sums; with `absorbs`, store all of it as
+ * the row's history. own_squares: the thread's share of the squares. */
+template <int P, int N, typename I>
+__device__ __forceinline__ void add_history(const fit_problem<float, I> &p, wide_desk<P, N, I> &d,
+                                            float (*h)[2][4], double *totals, double *own_squares,
+                                            uint64_t own_row, unsigned w, unsigned lane,
+                                            unsigned row, unsigned coordinate) {
+  constexpr int W = 32 * P;
+  const unsigned column = column_at<W>(coordinate);
+  const bool is_there = column < p.components;
+  float *const kept = history_of(p, own_row);
+  const double keep = p.history_keep[own_row];
+  const float by = (float)keep;
+  const equation_places places = places_of(p.components, p.biased);
+  /* The history is loaded into the memory of the folded sums. */
+  float *const from = history_in(reinterpret_cast<float *>(d.folds), kept);
+  static_assert(sizeof d.folds >= sizeof(float) * history_floats<W>, "no room");
+  ask_history<W>(reinterpret_cast<float *>(d.folds), kept, keep > 0.0, p.slot_length, coordinate);
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  /* Units on the diagonal hold each sum twice. */
+  for_numbers<P>(w, lane, [&](int u, int half, int e, unsigned i, unsigned j) {
+    const unsigned r = column_at<W>(i);
+    const unsigned c = column_at<W>(j);
+    if (r < p.components && c < p.components && (i >= j || i / 16 != j / 16 || !p.absorbs)) {
+      float *const old = from + place_of_pair(r, c);
+      h[u][half][e] = fmaf(by, *old, h[u][half][e]);
+      if (p.absorbs)
+        *old = h[u][half][e];
+    }
+  });
+  totals[0] += keep * (double)from[places.count];
+  if (p.biased)
+    totals[1] += keep * (double)from[places.target];
+  totals[2] += keep * (double)from[places.squares];
+  if (row == 0)
+    *own_squares += keep * (double)from[places.squares];
+  if (is_there) {
+    d.targets[coordinate] = fmaf(by, from[places.targets + column], d.targets[coordinate]);
+    if (p.biased)
+      d.sums[coordinate] = fmaf(by, from[places.sum + column], d.sums[coordinate]);
+  }
+  __syncthreads();
+  if (p.absorbs) {
+    if (is_there) {
+      from[places.targets + column] = d.targets[coordinate];
+      if (p.biased)
+        from[places.sum + column] = d.sums[coordinate];
+    }
+    if (row == 0) {
+      from[places.count] = (float)totals[0];
+      if (p.biased)
+        from[places.target] = (float)totals[1];
+      from[places.squares] = (float)totals[2];
+      d.count_of_strip += totals[0];
+    }
+    __syncthreads();
+    for (unsigned i = coordinate; i < p.slot_length; i += (unsigned)W)
+      kept[i] = from[i];
+  }
+}
+
+/* Add the sums over all cells (row_fit.h) to H. */
+template <int P, typename I>
+__device__ __forceinline__ void add_base(const fit_problem<float, I> &p, float (*h)[2][4],
+                                         unsigned w, unsigned lane) {
+  constexpr int W = 32 * P;
+  for_numbers<P>(w, lane, [&](int u, int half, int e, unsigned i, unsigned j) {
+    const unsigned r = column_at<W>(i);
+    const unsigned c = column_at<W>(j);
+    if (r < p.components && c < p.components)
+      h[u][half][e] += (float)__ldg(p.base + r * p.components + c);
+  });
+}
+
+/* Add the penalty to H's diagonal, which is in units (2 w, 2 w) and (2 w + 1, 2 w + 1); 1 after the
+ * components. Sets the least pivots. */
+template <int P, int N, typename I>
+__device__ __forceinline__ void add_weight(const fit_problem<float, I> &p, wide_desk<P, N, I> &d,
+                                           float (*h)[2][4], float weight, unsigned w,
+                                           unsigned lane) {
+  constexpr int W = 32 * P;
+#pragma unroll
+  for (int c = 0; c < 4; c++) {
+    float *const two = h[c < 2 ? 0 : P][c % 2] + 2 * (c % 2);
+    const unsigned i = lane / 4;
+    const float more = 32 * w + 4 * i + (unsigned)c < p.components ? weight : 1.0F;
+    if (lane % 4 == i / 2) {
+      two[0] += i % 2 == 0 ? more : 0.0F;
+      two[1] += i % 2 == 1 ? more : 0.0F;
+      d.least[32 * w + 8 * (unsigned)c + i] =
+          (i % 2 == 0 ? two[0] : two[1]) * (2.0F * (float)W * FLT_EPSILON);
+    }
+  }
+}
 
 /* Fit the pieces of a strip, one thread block per strip. has_history: rows have histories. A kernel
  * without them has few enough registers. */
@@ -54,6 +157,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
   constexpr int units = wide_shape<P>::units;
   constexpr int held_inputs = N < most_inputs ? N : 1; /* most_inputs: inputs are multiplied as they
                                                           arrive */
+  /* Step 1: take the strip, and clear its sums. */
   extern __shared__ __align__(16) unsigned char shared[];
   wide_desk<P, N, I> &d = *reinterpret_cast<wide_desk<P, N, I> *>(shared);
   const unsigned lane = threadIdx.x % 32;
@@ -153,11 +257,13 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
     }
   };
 
+  /* Step 2: request the first piece's nonzeros, and the rows of the first eight. */
   load(base);
   take(0);
   __syncthreads();
   ask(0);
   for (; piece < end;) {
+    /* Step 3: add up the products of the piece, eight nonzeros at a time. */
     float h[units][2][4];
     float targets[4]; /* sums for the lane's columns */
     float sums[4];
@@ -263,6 +369,8 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
       if (steps > round)
         fold(first == 0, behind >= steps);
     }
+
+    /* Step 4: add up the shares of lanes and warps. */
 #pragma unroll
     for (int c = 0; c < 4; c++) {
       for (int i = 8; i < 32; i *= 2) {
@@ -302,111 +410,32 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
       take(0);
     }
 
+    /* Step 5: pieces of long rows go to their slots; the history is added. */
     if (slot != AMPED_NO_SLOT) {
-      double *const to = p.slots + (uint64_t)slot * p.slot_length;
-      const equation_places places = places_of(p.components, p.biased);
-      for_numbers<P>(w, lane, [&](int u, int half, int e, unsigned i, unsigned j) {
-        const unsigned r = column_at<W>(i);
-        const unsigned c = column_at<W>(j);
-        if ((i >= j || i / 16 != j / 16) && r < p.components && c < p.components)
-          to[place_of_pair(r, c)] = (double)h[u][half][e];
-      });
-      if (is_there) {
-        to[places.targets + column] = (double)d.targets[coordinate];
-        if (p.biased)
-          to[places.sum + column] = (double)d.sums[coordinate];
-      }
-      if (row == 0) {
-        to[places.count] = totals[0];
-        if (p.biased)
-          to[places.target] = totals[1];
-        to[places.squares] = totals[2];
-      }
+      store_slot<P, N, I>(p, d, h, totals, slot, w, lane, row, coordinate);
       __syncthreads();
       ask(0);
       continue;
     }
     if constexpr (has_history) {
       const bool works = totals[0] > 0.0;
-      if (works) {
-        float *const kept = history_of(p, own_row);
-        const double keep = p.history_keep[own_row];
-        const float by = (float)keep;
-        const equation_places places = places_of(p.components, p.biased);
-        float *const from = recall<P, N, I>(d, kept, p.slot_length, keep > 0.0, coordinate);
-        __syncthreads();
-        /* Units on the diagonal hold each sum twice. */
-        for_numbers<P>(w, lane, [&](int u, int half, int e, unsigned i, unsigned j) {
-          const unsigned r = column_at<W>(i);
-          const unsigned c = column_at<W>(j);
-          if (r < p.components && c < p.components && (i >= j || i / 16 != j / 16 || !p.absorbs)) {
-            float *const old = from + place_of_pair(r, c);
-            h[u][half][e] = fmaf(by, *old, h[u][half][e]);
-            if (p.absorbs)
-              *old = h[u][half][e];
-          }
-        });
-        totals[0] += keep * (double)from[places.count];
-        if (p.biased)
-          totals[1] += keep * (double)from[places.target];
-        totals[2] += keep * (double)from[places.squares];
-        if (row == 0)
-          own_squares += keep * (double)from[places.squares];
-        if (is_there) {
-          d.targets[coordinate] = fmaf(by, from[places.targets + column], d.targets[coordinate]);
-          if (p.biased)
-            d.sums[coordinate] = fmaf(by, from[places.sum + column], d.sums[coordinate]);
-        }
-        __syncthreads();
-        if (p.absorbs) {
-          if (is_there) {
-            from[places.targets + column] = d.targets[coordinate];
-            if (p.biased)
-              from[places.sum + column] = d.sums[coordinate];
-          }
-          if (row == 0) {
-            from[places.count] = (float)totals[0];
-            if (p.biased)
-              from[places.target] = (float)totals[1];
-            from[places.squares] = (float)totals[2];
-            d.count_of_strip += totals[0];
-          }
-          __syncthreads();
-          for (unsigned i = coordinate; i < p.slot_length; i += (unsigned)W)
-            kept[i] = from[i];
-        }
-      }
+      if (works)
+        add_history<P, N, I>(p, d, h, totals, &own_squares, own_row, w, lane, row, coordinate);
       if (!works || p.absorbs) { /* the row stays */
         __syncthreads();
         ask(0);
         continue;
       }
     }
+
+    /* Step 6: solve, and add up the row's sums. */
     float x = 0.0F;
     float bias = 0.0F;
     if (totals[0] > 0.0) {
       const double weight = penalty_of(p, totals[0]);
-      if (p.base != nullptr) {
-        for_numbers<P>(w, lane, [&](int u, int half, int e, unsigned i, unsigned j) {
-          const unsigned r = column_at<W>(i);
-          const unsigned c = column_at<W>(j);
-          if (r < p.components && c < p.components)
-            h[u][half][e] += (float)__ldg(p.base + r * p.components + c);
-        });
-      }
-      /* The diagonal is in units (2 w, 2 w) and (2 w + 1, 2 w + 1). */
-#pragma unroll
-      for (int c = 0; c < 4; c++) {
-        float *const two = h[c < 2 ? 0 : P][c % 2] + 2 * (c % 2);
-        const unsigned i = lane / 4;
-        const float more = 32 * w + 4 * i + (unsigned)c < p.components ? (float)weight : 1.0F;
-        if (lane % 4 == i / 2) {
-          two[0] += i % 2 == 0 ? more : 0.0F;
-          two[1] += i % 2 == 1 ? more : 0.0F;
-          d.least[32 * w + 8 * (unsigned)c + i] =
-              (i % 2 == 0 ? two[0] : two[1]) * (2.0F * (float)W * FLT_EPSILON);
-        }
-      }
+      if (p.base != nullptr)
+        add_base<P>(p, h, w, lane);
+      add_weight<P, N, I>(p, d, h, (float)weight, w, lane);
       const double own_target = (double)d.targets[coordinate];
       factor_wide<P, N, I>(d, h, is_there ? (float)(own_target + weight * p.prior) : 0.0F,
                            p.biased ? d.sums[coordinate] : 0.0F, w, coordinate % 32);
@@ -470,6 +499,8 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
       __syncthreads();
       ask(0);
     }
+
+    /* Step 7: store the row. */
     float *const to = p.own + own_row * ld;
     if (p.biased && column == p.components)
       x = bias;

@@ -1,4 +1,4 @@
-/* A rank's slab of a dense tensor on a GPU. Twin of src/cpu/dense/dense_cpu.c.
+/* A rank's slab of a dense tensor on a GPU. Twin of src/cpu/dense/dense_part_cpu.c.
  *
  * Cells keep their file's type and order. T, the last contraction (dense_plan.h), is kept with the
  * versions of the factors in it. The slab is resident, or some of its rows are streamed from pinned

@@ -5,7 +5,7 @@
 
 #include "base/random.h"
 #include "cuda/device/rank_device_cuda.h"
-#include "cuda/factor/dense_cuda.h"
+#include "cuda/factor/row_algebra_cuda.h"
 
 extern "C" {
 #include "base/mem.h"

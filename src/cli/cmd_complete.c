@@ -141,19 +141,21 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
   return amped_cpd_outputs_compare(j->o, &j->outputs, amped_session_info(j->session)->hash);
 }
 
-static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *device_bytes,
-                         uint64_t *host_bytes) {
+static void solver_rows(const amped_plan *plan, const void *context, amped_memory_rows *rows) {
   const job *j = context;
-  uint64_t device = 0;
-  uint64_t host = 0;
-  row_fit_of(j)->require(j->session->worker.device, plan, j->weights != NULL, &device, &host);
-  *device_bytes += device;
-  *host_bytes += host + amped_row_counts_bytes(plan);
-  amped_complete_search_require(&j->session->comm, &j->session->worker, plan, &j->o->complete,
-                                j->session_options.biased, device_bytes, host_bytes);
+  const amped_worker *worker = &j->session->worker;
+  amped_memory_row *fits = amped_memory_row_add(rows, "row fits");
+  row_fit_of(j)->require(worker->device, plan, j->weights != NULL, &fits->device_bytes,
+                         &fits->host_bytes);
+  amped_memory_row_add(rows, "nonzeros per row")->host_bytes += amped_row_counts_bytes(plan);
+  amped_memory_row *solver = amped_memory_row_add(rows, "solver");
+  amped_complete_search_require(&j->session->comm, worker, plan, &j->o->complete,
+                                j->session_options.biased, &solver->device_bytes,
+                                &solver->host_bytes);
+  amped_memory_row *state = amped_memory_row_add(rows, "equations for a state");
   if (j->o->stream.state != NULL)
-    amped_stream_begin_require(&j->session->worker, plan, j->session_options.biased,
-                               j->o->stream.history, device_bytes, host_bytes);
+    amped_stream_begin_require(worker, plan, j->session_options.biased, j->o->stream.history,
+                               &state->device_bytes, &state->host_bytes);
 }
 
 /* --- the problem ----------------------------------------------------------------------------- */
@@ -631,7 +633,7 @@ amped_status amped_cmd_complete(const amped_options *o) {
   const amped_demand demand = {.result_bytes = o->checkpoint.file != NULL ? 3 * sizeof(double)
                                                : o->nowrite               ? 0
                                                                           : 2 * sizeof(double),
-                               .solver_bytes = solver_bytes,
+                               .solver_rows = solver_rows,
                                .whole_rows = true,
                                .centres = !(o->complete.implicit > 0.0),
                                .resident =

@@ -501,15 +501,19 @@ static bool left_outside(const amped_session *session, const amped_requirement *
   return amped_cpd_sampling_left_outside(session, j->o, required);
 }
 
-static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *device_bytes,
-                         uint64_t *host_bytes) {
+static void solver_rows(const amped_plan *plan, const void *context, amped_memory_rows *rows) {
   const job *j = context;
   const amped_options *o = j->o;
-  *host_bytes += amped_multistart_bytes(plan, o->session.starts, o->cpd.corcondia) +
-                 amped_residual_host_bytes(plan);
-  amped_cpd_method_of(&o->cpd)->require(&j->session->worker, plan, &o->cpd, device_bytes,
-                                        host_bytes);
-  amped_cpd_sampling_require(&j->session->worker, o, plan, device_bytes, host_bytes);
+  amped_memory_row_add(rows, "factors of finished starts")->host_bytes +=
+      amped_multistart_bytes(plan, o->session.starts, o->cpd.corcondia);
+  amped_memory_row_add(rows, "residual of a fit near 1")->host_bytes +=
+      amped_residual_host_bytes(plan);
+  amped_memory_row *solver = amped_memory_row_add(rows, "solver");
+  amped_cpd_method_of(&o->cpd)->require(&j->session->worker, plan, &o->cpd, &solver->device_bytes,
+                                        &solver->host_bytes);
+  amped_memory_row *sampling = amped_memory_row_add(rows, "block sampling");
+  amped_cpd_sampling_require(&j->session->worker, o, plan, &sampling->device_bytes,
+                             &sampling->host_bytes);
 }
 
 /* Advise the dense form if it would take less time for this sparse tensor. */
@@ -536,7 +540,7 @@ amped_status amped_cmd_cpd(const amped_options *options) {
                                                : o->nowrite && o->checkpoint.file == NULL
                                                    ? 0
                                                    : sizeof(double),
-                               .solver_bytes = solver_bytes,
+                               .solver_rows = solver_rows,
                                .watches_negative = o->cpd.rule.nonnegative != 0,
                                .takes_cells = true,
                                .left_outside = left_outside,

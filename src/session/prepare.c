@@ -118,32 +118,74 @@ static void warn_of_tiles(const amped_session *session) {
                "out --tiles");
 }
 
+static uint64_t smaller(uint64_t a, uint64_t b) {
+  return a < b ? a : b;
+}
+
+/* Rows of the tensor part. `device` and `host`: its bytes, of which copies are a part. */
+static void add_tensor_rows(const amped_session *session, uint64_t device, uint64_t host,
+                            amped_memory_rows *rows) {
+  const amped_requirement *r = &session->required;
+  amped_memory_row *copies = amped_memory_row_add(rows, session->is_dense ? "cells" : "copies");
+  amped_memory_row *making = amped_memory_row_add(rows, "workspace while copies are made");
+  amped_memory_row *rest = amped_memory_row_add(rows, "workspace of MTTKRP");
+  for (int m = 0; m < session->plan.order; m++) {
+    const uint64_t resident = r->copy_bytes[m] - smaller(r->copy_bytes[m], r->streamed_bytes[m]);
+    const uint64_t kept = smaller(resident, device - copies->device_bytes);
+    copies->device_bytes += kept;
+    copies->host_bytes += smaller(r->copy_bytes[m] - kept, host - copies->host_bytes);
+  }
+  making->host_bytes = smaller(r->passing_bytes, host - copies->host_bytes);
+  rest->device_bytes = device - copies->device_bytes;
+  rest->host_bytes = host - copies->host_bytes - making->host_bytes;
+}
+
+/* Collective, as the loader's `need` is. Add the row of what the loader takes. */
+static amped_status add_loader_row(amped_session *session, amped_memory_rows *rows) {
+  const amped_memory_row before = amped_memory_rows_sum(rows);
+  amped_memory_row *row = amped_memory_row_add(rows, "loading");
+  row->device_bytes = before.device_bytes; /* the loader compares the sum with the device */
+  const amped_status status =
+      amped_loader_of(session)->need(session, &row->device_bytes, &row->host_bytes);
+  row->device_bytes -= before.device_bytes;
+  return status;
+}
+
 /* Collective; the status is this rank's own. Find the bytes that this rank needs and may use, and
  * fill session->required. AMPED_FAILED if the device's memory is too small; *need is set even
  * then. */
 static amped_status find_need(amped_session *session, const amped_demand *demand,
                               amped_memory_need *need) {
   const amped_plan *plan = &session->plan;
-  uint64_t solver_host = 0;
-  session->worker.reserved = 0;
-  if (demand->solver_bytes != NULL)
-    demand->solver_bytes(plan, demand->context, &session->worker.reserved, &solver_host);
-  amped_status status = amped_worker_require(&session->worker, plan, &session->required);
-  if (status == AMPED_OK)
+  amped_worker *worker = &session->worker;
+  amped_memory_rows *rows = &need->rows;
+  rows->count = 0;
+  if (demand->solver_rows != NULL)
+    demand->solver_rows(plan, demand->context, rows);
+  worker->reserved = amped_memory_rows_sum(rows).device_bytes;
+  amped_status status = amped_worker_require(worker, plan, &session->required);
+  amped_memory_row *factors = amped_memory_row_add(rows, "factors and MTTKRP result");
+  uint64_t others = 0; /* device bytes in session->required that are not the tensor part's */
+  if (status == AMPED_OK) {
+    worker->backend->factors->require(worker->device, plan, &factors->device_bytes,
+                                      &factors->host_bytes);
+    others = worker->reserved + factors->device_bytes;
     warn_of_tiles(session);
-  if (status == AMPED_OK)
     status = check_resident(session, demand);
-  need->device_bytes = session->required.device_bytes;
-  need->host_bytes = session->required.host_bytes + solver_host;
-  amped_status loading =
-      amped_loader_of(session)->need(session, &need->device_bytes, &need->host_bytes);
+  }
+  add_tensor_rows(session, session->required.device_bytes - others,
+                  session->required.host_bytes - factors->host_bytes, rows);
+  const amped_status loading = add_loader_row(session, rows);
   if (status == AMPED_OK)
     status = loading;
-  need->host_bytes += amped_exchange_host_bytes(&session->comm, &session->worker, plan);
-  if (session->comm.rank == 0)
-    for (int m = 0; m < plan->order; m++)
-      need->host_bytes += plan->dims[m] * (uint64_t)plan->ncomps * demand->result_bytes;
-  need->device_budget = session->worker.backend->device->memory(session->worker.device);
+  amped_memory_row_add(rows, "exchange")->host_bytes +=
+      amped_exchange_host_bytes(&session->comm, worker, plan);
+  amped_memory_row *result = amped_memory_row_add(rows, "result and checkpoint");
+  for (int m = 0; m < plan->order && session->comm.rank == 0; m++)
+    result->host_bytes += plan->dims[m] * (uint64_t)plan->ncomps * demand->result_bytes;
+  need->device_bytes = amped_memory_rows_sum(rows).device_bytes;
+  need->host_bytes = amped_memory_rows_sum(rows).host_bytes;
+  need->device_budget = worker->backend->device->memory(worker->device);
   need->host_budget = amped_mem_available();
   return status;
 }
@@ -275,7 +317,7 @@ static double largest(const amped_session *session, double value) {
 
 /* Collective; the status is agreed. Find the cost of the current plan. */
 static amped_status find_cost(amped_session *session, const amped_demand *demand, plan_cost *cost) {
-  amped_memory_need need = {0, 0, 0, 0};
+  amped_memory_need need = {.rows = {.count = 0}};
   amped_status status = find_need(session, demand, &need);
   const uint64_t budget = amped_mem_node_available();
   const uint64_t node = sum_node(session, need.host_bytes);
@@ -398,7 +440,7 @@ amped_status amped_session_refuse_cells(const amped_session *session, const char
 }
 
 amped_status amped_session_prepare(amped_session *session, const amped_demand *demand) {
-  amped_memory_need need = {0, 0, 0, 0};
+  amped_memory_need need = {.rows = {.count = 0}};
   amped_trace_begin(AMPED_PHASE_START, AMPED_NO_NUMBER);
   if (!demand->takes_cells)
     AMPED_TRY(amped_session_refuse_cells(session, demand->part));

@@ -6,15 +6,15 @@
 #ifndef AMPED_PREPARE_H
 #define AMPED_PREPARE_H
 
+#include "session/memory_rows.h"
 #include "session/session.h"
 
 /* Demand: the needs and checks of a command, which prepare takes into account. */
 typedef struct amped_demand {
   /* Bytes of rank 0's host memory per element of the factors, for the command's result. */
   uint64_t result_bytes;
-  /* Adds the bytes of device and host memory that the solver takes on this rank; NULL: none. */
-  void (*solver_bytes)(const amped_plan *plan, const void *context, uint64_t *device_bytes,
-                       uint64_t *host_bytes);
+  /* Adds rows of the memory that the solver takes on this rank; NULL: none. */
+  void (*solver_rows)(const amped_plan *plan, const void *context, amped_memory_rows *rows);
   /* All nonzeros of a row must lie together: copies get no tiles. */
   bool whole_rows;
   /* Name of the option that visits nonzeros in any order, so that none may be streamed; NULL:

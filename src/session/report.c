@@ -409,13 +409,16 @@ static void say_copies(const amped_session *session, const rank_need *needs, boo
 }
 
 /* Bytes of memory of the rank that needs most. */
-static void say_memory(const amped_plan *plan, const rank_need *needs) {
+static void say_memory(const amped_session *session, const rank_need *needs) {
   const amped_memory_need *worst = &needs[0].need;
+  int rank = 0;
   char text[4][32];
-  for (int p = 1; p < plan->nranks; p++)
+  for (int p = 1; p < session->plan.nranks; p++)
     if (needs[p].need.device_bytes + needs[p].need.host_bytes >
-        worst->device_bytes + worst->host_bytes)
+        worst->device_bytes + worst->host_bytes) {
       worst = &needs[p].need;
+      rank = p;
+    }
   if (worst->device_bytes > 0)
     amped_say("memory: at most %s of %s on a device, %s on the host of a rank (%s free)",
               amped_format_bytes(text[0], worst->device_bytes),
@@ -425,6 +428,8 @@ static void say_memory(const amped_plan *plan, const rank_need *needs) {
   else
     amped_say("memory: at most %s a rank (%s free)", amped_format_bytes(text[0], worst->host_bytes),
               amped_format_bytes(text[1], worst->host_budget));
+  if (session->options->plan_only && amped_log_is_verbose())
+    amped_memory_rows_say(&worst->rows, rank);
 }
 
 /* Append a row to the list `key`; print its words if asked. */
@@ -510,7 +515,7 @@ static amped_status tell_plan(amped_session *session, const rank_need *needs) {
   }
   add_tables(session, needs, tables, &f);
   say_rank_bound(plan, session->options->ncomps);
-  say_memory(plan, needs);
+  say_memory(session, needs);
   return amped_facts_write(&f, session->json);
 }
 

@@ -7,6 +7,7 @@
 #define AMPED_REPORT_H
 
 #include "solver/iterate.h"
+#include "session/memory_rows.h"
 #include "session/session.h"
 #include "tensor/dense_stats.h"
 
@@ -17,8 +18,9 @@ typedef struct amped_metric_key {
 
 amped_metric_key amped_metric_key_of(const char *metric, const char *what);
 
-/* Bytes that one rank needs, and bytes that it may use. */
+/* Bytes that one rank needs, the sum of its rows, and bytes that it may use. */
 typedef struct amped_memory_need {
+  amped_memory_rows rows;
   uint64_t device_bytes, device_budget;
   uint64_t host_bytes, host_budget; /* the budget is the whole node's */
 } amped_memory_need;

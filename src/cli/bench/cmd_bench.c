@@ -330,19 +330,17 @@ static amped_status measure(amped_session *session, const amped_options *o) {
 
 /* Adds the bytes that the benchmark takes. Only a dense tensor needs some: MTTKRP alone takes
  * none. */
-static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *device_bytes,
-                         uint64_t *host_bytes) {
+static void solver_rows(const amped_plan *plan, const void *context, amped_memory_rows *rows) {
   const amped_session *session = context;
+  amped_memory_row *solver = amped_memory_row_add(rows, "solver");
   if (session->is_dense)
-    amped_bench_dense_bytes(plan, context, device_bytes, host_bytes);
+    amped_bench_dense_bytes(plan, context, &solver->device_bytes, &solver->host_bytes);
 }
 
 amped_status amped_cmd_bench(const amped_options *o) {
   amped_session session;
-  const amped_demand demand = {.solver_bytes = solver_bytes,
-                               .context = &session,
-                               .takes_cells = true,
-                               .takes_one_copy = true};
+  const amped_demand demand = {
+      .solver_rows = solver_rows, .context = &session, .takes_cells = true, .takes_one_copy = true};
   if (o->whole)
     return amped_cmd_whole(o);
   if (o->epoch)

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/timer.h"
 #include "base/trace.h"
-#include "cpu/factor/arrived_cpu.h"
+#include "cpu/factor/partial_rows_cpu.h"
 #include "cpu/boxes/box_mttkrp_cpu.h"
 #include "cpu/load/coo_buffer_cpu.h"
 #include "cpu/device/device_cpu.h"

@@ -1,59 +1,20 @@
 /* Block fits of every backend against slow, obvious sums: residuals from whole factors, dense
  * equations of every row, in long double. The test plays all ranks of a plan: it adds up what they
  * share, and exchanges columns, by hand. */
-#include "tests/lib/testing_backend.h"
-
-#define MOST_RANKS 4
-
-/* Sweeps of a problem by all ranks. The problem's factors are those of the sweep in hand. */
-typedef struct team {
-  problem *p;
-  int nranks;
-  bench ranks[MOST_RANKS];
-  amped_plan columns[MOST_RANKS];
-  amped_factor_set *sets[MOST_RANKS];
-  amped_block_fit *fits[MOST_RANKS];
-  amped_row_fit fit;
-  uint64_t below; /* of what is held out */
-  int width, first, count;
-  double visits; /* passes over a copy since its targets were made */
-} team;
-
-#define TENTH (UINT64_MAX / 10)
-#define SEED 5
+#include "tests/lib/testing_fits.h"
 
 static const amped_block_fit_ops *ops_of(const team *t) {
   ck_assert_ptr_nonnull(t->ranks[0].w.format->block_fit);
   return t->ranks[0].w.format->block_fit;
 }
 
-static uint64_t components_of(const team *t) {
-  return (uint64_t)t->p->ncomps - (t->fit.biased ? 1 : 0);
-}
-
-static amped_row_fit fit_of(bool biased) {
-  amped_row_fit fit = {
-      .biased = biased, .mean = 0.75, .scale = 1.25, .reg = 0.3, .reg_power = 0.5, .reg_bias = 3.0};
-  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
-    fit.pull[m] = m == 2 ? 10.0 : 1.0;
-    fit.prior[m] = m == 2 ? 1.0 : 0.0;
-  }
-  return fit;
-}
-
 static void team_open(team *t, problem *p, int nranks, setup how, const amped_row_fit *fit,
                       uint64_t below, int width) {
-  *t = (team){.p = p, .nranks = nranks, .fit = *fit, .below = below, .width = width};
-  how.nranks = nranks;
-  how.needs.whole_rows = true;
+  team_load(t, p, nranks, how, fit, below, false);
+  team_hold_out(t);
+  t->width = width;
   for (int r = 0; r < nranks; r++) {
-    bench *s = &t->ranks[r];
-    uint64_t held = 0;
-    how.rank = r;
-    bench_plan(s, p, &how);
-    bench_load(s);
-    check_ok(s->w.format->row_fit->prepare(s->w.tensor, false));
-    check_ok(s->w.format->row_fit->hold_out(s->w.tensor, NULL, SEED, below, &held));
+    const bench *s = &t->ranks[r];
     t->columns[r] = s->plan;
     amped_plan_set_ncomps(&t->columns[r], amped_block_row_length(width));
     check_ok(s->w.backend->factors->create(s->w.device, &t->columns[r], &t->sets[r]));
@@ -61,22 +22,15 @@ static void team_open(team *t, problem *p, int nranks, setup how, const amped_ro
   }
 }
 
-static void team_close(team *t) {
+static void blocks_close(team *t) {
   for (int r = 0; r < t->nranks; r++) {
     ops_of(t)->destroy(t->fits[r]);
     t->ranks[r].w.backend->factors->destroy(t->sets[r]);
-    bench_close(&t->ranks[r]);
   }
+  team_close(t);
 }
 
 /* --- slow equations ----------------------------------------------------------------------------*/
-
-static bool is_held(const team *t, uint64_t k) {
-  uint64_t index[AMPED_MAX_ORDER];
-  for (int m = 0; m < t->p->t.order; m++)
-    index[m] = t->p->t.indices[m][k];
-  return amped_held_out(t->p->t.order, index, SEED, t->below);
-}
 
 static double entry(const team *t, int mode, uint64_t index, uint64_t c) {
   return t->p->factors[mode][index * (uint64_t)t->p->ncomps + c];
@@ -89,26 +43,6 @@ static long double product(const team *t, int mode, uint64_t k, uint64_t c) {
     if (m != mode)
       p *= entry(t, m, t->p->t.indices[m][k], c);
   return p;
-}
-
-/* One row's sums over nonzeros: n unknowns, the columns in hand and the bias. */
-typedef struct slow_row {
-  uint64_t count;
-  long double *m; /* [n][n] */
-  long double *right;
-  long double squares;
-  long double size; /* of the terms of one target, the largest */
-} slow_row;
-
-typedef struct slow {
-  uint64_t n, rows;
-  slow_row *row;
-} slow;
-
-static void *long_doubles(uint64_t count) {
-  long double *out = NULL;
-  check_ok(amped_calloc(&out, count, sizeof *out, "a test"));
-  return out;
 }
 
 static long double target_of(const team *t, int mode, uint64_t k, long double *size) {
@@ -130,13 +64,8 @@ static long double target_of(const team *t, int mode, uint64_t k, long double *s
 }
 
 static slow slow_create(const team *t, int mode) {
-  slow s = {.n = (uint64_t)t->count + (t->fit.biased ? 1 : 0), .rows = t->p->t.dims[mode]};
+  slow s = slow_alloc((uint64_t)t->count + (t->fit.biased ? 1 : 0), t->p->t.dims[mode]);
   long double *x = long_doubles(s.n);
-  check_ok(amped_calloc(&s.row, s.rows, sizeof *s.row, "a test"));
-  for (uint64_t i = 0; i < s.rows; i++) {
-    s.row[i].m = long_doubles(s.n * s.n);
-    s.row[i].right = long_doubles(s.n);
-  }
   for (uint64_t k = 0; k < t->p->t.nnz; k++) {
     slow_row *row = &s.row[t->p->t.indices[mode][k]];
     long double size = 0.0L;
@@ -145,25 +74,13 @@ static slow slow_create(const team *t, int mode) {
       continue;
     for (uint64_t i = 0; i < s.n; i++)
       x[i] = i < (uint64_t)t->count ? product(t, mode, k, (uint64_t)t->first + i) : 1.0L;
-    for (uint64_t i = 0; i < s.n; i++) {
-      for (uint64_t c = 0; c < s.n; c++)
-        row->m[i * s.n + c] += x[i] * x[c];
-      row->right[i] += y * x[i];
-    }
+    slow_add(&s, row, x, 1.0L, y);
     row->squares += y * y;
     row->size = size > row->size ? size : row->size;
     row->count++;
   }
   amped_free(x);
   return s;
-}
-
-static void slow_free(slow *s) {
-  for (uint64_t i = 0; i < s->rows; i++) {
-    amped_free(s->row[i].m);
-    amped_free(s->row[i].right);
-  }
-  amped_free(s->row);
 }
 
 static double weight_of(const team *t, int mode, uint64_t count) {
@@ -249,32 +166,14 @@ static void row_is_nonnegative(const team *t, int mode, const slow *s, uint64_t 
 
 /* --- all ranks ---------------------------------------------------------------------------------*/
 
-static void reduce_equations(team *t, int mode) {
-  const uint64_t length = amped_equation_length(t->count, t->fit.biased);
-  const amped_mode_plan *m = &t->ranks[0].plan.modes[mode];
-  for (uint64_t s = 0; s < m->copy.split_count; s++) {
-    const uint64_t rows = m->copy.splits[s + 1].row - m->copy.splits[s].row;
-    const int owner = m->rows.owner[m->copy.splits[s].idp];
-    double *sum = doubles(rows * length);
-    double *part = doubles(rows * length);
-    for (int r = 0; r < t->nranks; r++) {
-      const amped_mode_plan *own = &t->ranks[r].plan.modes[mode];
-      uint64_t first = 0;
-      uint64_t end = 0;
-      amped_plan_shared_idps(own, r, &first, &end);
-      if (s < first || s >= end)
-        continue;
-      check_ok(ops_of(t)->get_equations(t->fits[r], mode, own->copy.row[m->copy.splits[s].idp],
-                                        rows, part));
-      for (uint64_t i = 0; i < rows * length; i++)
-        sum[i] += part[i];
-    }
-    check_ok(ops_of(t)->put_equations(
-        t->fits[owner], mode,
-        m->rows.position[m->copy.splits[s].idp] - (uint64_t)owner * m->rows.block_rows, rows, sum));
-    amped_free(part);
-    amped_free(sum);
-  }
+static amped_status get_equations(const team *t, int rank, int mode, uint64_t row, uint64_t rows,
+                                  double *out) {
+  return ops_of(t)->get_equations(t->fits[rank], mode, row, rows, out);
+}
+
+static amped_status put_equations(const team *t, int rank, int mode, uint64_t row, uint64_t rows,
+                                  double *in) {
+  return ops_of(t)->put_equations(t->fits[rank], mode, row, rows, in);
 }
 
 static amped_row_fit_sums fit_mode(team *t, int mode) {
@@ -286,7 +185,8 @@ static amped_row_fit_sums fit_mode(team *t, int mode) {
       check_ok(ops_of(t)->wait(t->fits[r], mode, part, &times, &sums));
     ck_assert(times.copy_sec >= 0.0 && times.compute_sec >= 0.0);
   }
-  reduce_equations(t, mode);
+  reduce_shared(t, mode, amped_equation_length(t->count, t->fit.biased), get_equations,
+                put_equations);
   for (int r = 0; r < t->nranks; r++)
     check_ok(ops_of(t)->solve_shared(t->fits[r], mode, &sums));
   return sums;
@@ -419,10 +319,8 @@ static void sweeps_are_right(problem *p, int nranks, setup how, const amped_row_
   team_open(&t, p, nranks, how, fit, below, width);
   sweep_is_right(&t, false);
   sweep_is_right(&t, true);
-  team_close(&t);
+  blocks_close(&t);
 }
-
-static const uint64_t odd_dims[AMPED_MAX_ORDER] = {13, 7, 29, 1, 5, 3, 11, 19};
 
 /* R and B: whole blocks, a rest, one block. */
 static void orders_and_widths(amped_vtype type) {
@@ -464,19 +362,10 @@ START_TEST(blocks_of_many_columns) {
 START_TEST(rows_of_every_length) {
   static const uint64_t lengths[] = {0, 1, 15, 16, 17, 2, 0, 17000, 64, 63, 65, 0};
   for (int i = 0; i < 4; i++) {
-    const uint64_t dims[] = {sizeof lengths / sizeof lengths[0], 41, 23};
-    uint64_t nnz = 0;
     problem p;
-    amped_row_fit fit = fit_of(i % 2 > 0);
-    for (uint64_t r = 0; r < dims[0]; r++)
-      nnz += lengths[r];
-    problem_create(&p, 3, dims, nnz, 3 + i % 2, i / 2 == 0 ? AMPED_F32 : AMPED_F64);
-    for (uint64_t r = 0, k = 0; r < dims[0]; r++)
-      for (uint64_t q = 0; q < lengths[r]; q++)
-        p.t.indices[0][k++] = r;
-    check_ok(amped_sptensor_sort(&p.t, 0));
-    amped_partition_free(&p.info.partitions[0]);
-    check_ok(amped_partition_create(&p.info.partitions[0], dims[0], p.t.indices[0], nnz));
+    const amped_row_fit fit = fit_of(i % 2 > 0);
+    rows_problem(&p, lengths, sizeof lengths / sizeof lengths[0], 3 + i % 2,
+                 i / 2 == 0 ? AMPED_F32 : AMPED_F64);
     sweeps_are_right(&p, 1, alone(), &fit, TENTH, 1);
     sweeps_are_right(&p, 2, alone(), &fit, 0, 2);
     problem_free(&p);
@@ -485,22 +374,12 @@ START_TEST(rows_of_every_length) {
 }
 
 START_TEST(blocks_of_split_idps) {
-  static const uint64_t dims[] = {7001, 3, 300, 41};
   for (int type = 0; type < 2; type++) {
     problem p;
     const amped_row_fit fit = fit_of(type > 0);
-    problem_create(&p, 4, dims, 9000, 3 + type, type == 0 ? AMPED_F32 : AMPED_F64);
-    for (uint64_t k = 0; k < p.t.nnz; k++)
-      if (k % 5 < 3)
-        p.t.indices[0][k] = 0;
-    check_ok(amped_sptensor_sort(&p.t, 0));
-    amped_partition_free(&p.info.partitions[0]);
-    check_ok(amped_partition_create(&p.info.partitions[0], dims[0], p.t.indices[0], p.t.nnz));
+    split_problem(&p, 9000, 3 + type, type == 0 ? AMPED_F32 : AMPED_F64);
     for (int nranks = 2; nranks <= 4; nranks++) {
-      setup how = alone();
-      how.placement = nranks == 4 ? AMPED_PLACEMENT_EQUAL : AMPED_PLACEMENT_GREEDY;
-      how.index_type = nranks == 3 ? AMPED_U64 : AMPED_U32;
-      how.parts = nranks == 3 ? 4 : 0;
+      const setup how = split_setup(nranks);
       sweeps_are_right(&p, nranks, how, &fit, TENTH, nranks == 4 ? 2 : 1);
     }
     problem_free(&p);
@@ -577,7 +456,7 @@ START_TEST(rows_without_a_penalty) {
     }
     take(&t, 0, 0);
     factors_are_whole(&t);
-    team_close(&t);
+    blocks_close(&t);
     problem_free(&p);
   }
   check_no_leak();
@@ -602,7 +481,7 @@ START_TEST(blocks_have_the_same_bits_on_any_number_of_threads) {
           exchange(&t, m);
         }
       }
-      team_close(&t);
+      blocks_close(&t);
       if (want == NULL) {
         want = doubles(4 * 4);
         memcpy(want, p.factors[0], 4 * 4 * sizeof *want);
@@ -649,7 +528,7 @@ START_TEST(short_memory_is_an_error) {
     amped_status_clear();
   }
   ck_assert_int_gt(failed, 1);
-  team_close(&t);
+  blocks_close(&t);
   problem_free(&p);
   check_no_leak();
 }

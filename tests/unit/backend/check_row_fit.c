@@ -1,65 +1,16 @@
 /* Row fits of every backend against slow, obvious sums: dense equations of every row in long
  * double. The test plays all ranks of a plan, and adds up what they share by hand. */
-#include "tests/lib/testing_backend.h"
-
-#define MOST_RANKS 4
+#include "tests/lib/testing_fits.h"
 
 /* The history of a rank's own rows, in the backend's memory. */
-typedef struct past {
+typedef struct history {
   amped_row_history rows;
   amped_list_part *places, *equations; /* which have it */
-} past;
-
-/* Some row fits of a problem by all ranks. */
-typedef struct team {
-  problem *p;
-  int nranks;
-  bench ranks[MOST_RANKS];
-  amped_row_fit fit;
-  uint64_t seed, below;        /* the choice of held-out entries */
-  const uint32_t *const *keys; /* by which it is chosen; NULL: indices */
-  bool weighted;               /* weights are weight_at */
-  double *base;                /* sums of the mode in hand, where fit.implicit > 0 */
-  /* Of the mode in hand, in place of fit.history; NULL: none. */
-  past *histories; /* [nranks] */
-} team;
+} history;
 
 static const amped_row_fit_ops *ops_of(const bench *s) {
   ck_assert_ptr_nonnull(s->w.format->row_fit);
   return s->w.format->row_fit;
-}
-
-static uint64_t components_of(const team *t) {
-  return (uint64_t)t->p->ncomps - (t->fit.biased ? 1 : 0);
-}
-
-static amped_row_fit fit_of(bool biased) {
-  amped_row_fit fit = {
-      .biased = biased, .mean = 0.75, .scale = 1.25, .reg = 0.3, .reg_power = 0.5, .reg_bias = 3.0};
-  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
-    fit.pull[m] = m == 2 ? 10.0 : 1.0;
-    fit.prior[m] = m == 2 ? 1.0 : 0.0;
-  }
-  return fit;
-}
-
-#define TENTH (UINT64_MAX / 10)
-
-static bool is_held(const team *t, uint64_t k) {
-  uint64_t index[AMPED_MAX_ORDER];
-  for (int m = 0; m < t->p->t.order; m++) {
-    index[m] = t->p->t.indices[m][k];
-    if (t->keys != NULL && t->keys[m] != NULL)
-      index[m] = t->keys[m][index[m]];
-  }
-  return amped_held_out(t->p->t.order, index, t->seed, t->below);
-}
-
-static uint64_t count_held(const team *t) {
-  uint64_t count = 0;
-  for (uint64_t k = 0; k < t->p->t.nnz; k++)
-    count += is_held(t, k);
-  return count;
 }
 
 /* A nonzero's weight depends on its coordinate alone: 0, 0.5, 1, ... 2. */
@@ -106,36 +57,17 @@ static uint64_t weigh_all(const team *t, const bench *s) {
 
 static void team_open_weighted(team *t, problem *p, int nranks, setup how, const amped_row_fit *fit,
                                uint64_t below, bool weighted) {
-  uint64_t held = 0;
   uint64_t placed = 0;
-  *t = (team){
-      .p = p, .nranks = nranks, .fit = *fit, .seed = 5, .below = below, .weighted = weighted};
-  how.nranks = nranks;
-  how.needs.whole_rows = true;
-  for (int r = 0; r < nranks; r++) {
-    bench *s = &t->ranks[r];
-    uint64_t own = 0;
-    how.rank = r;
-    bench_plan(s, p, &how);
-    bench_load(s);
-    check_ok(ops_of(s)->prepare(s->w.tensor, weighted));
-    placed += weighted ? weigh_all(t, s) : p->t.nnz;
-    check_ok(ops_of(s)->hold_out(s->w.tensor, NULL, t->seed, below, &own));
-    held += own;
-  }
-  ck_assert_uint_eq(placed, p->t.nnz * (weighted ? 1 : (uint64_t)nranks));
-  ck_assert_uint_eq(held, count_held(t));
+  team_load(t, p, nranks, how, fit, below, weighted);
+  for (int r = 0; r < nranks && weighted; r++)
+    placed += weigh_all(t, &t->ranks[r]);
+  ck_assert_uint_eq(placed, weighted ? p->t.nnz : 0);
+  team_hold_out(t);
 }
 
 static void team_open(team *t, problem *p, int nranks, setup how, const amped_row_fit *fit,
                       uint64_t below) {
   team_open_weighted(t, p, nranks, how, fit, below, false);
-}
-
-static void team_close(team *t) {
-  amped_free(t->base);
-  for (int r = 0; r < t->nranks; r++)
-    bench_close(&t->ranks[r]);
 }
 
 /* --- history -----------------------------------------------------------------------------------*/
@@ -163,24 +95,6 @@ static double history_number(const team *t, uint64_t i, uint64_t k) {
   return rounded(diagonal || count || squares ? 40.0 * (double)n + x : x, t->p->value_type);
 }
 
-/* Numbers in the backend's memory: indices and values of a list part. */
-static amped_list_part *put_numbers(const bench *b, uint64_t count, uint64_t *indices, void *values,
-                                    amped_vtype type, amped_nonzeros *out) {
-  const amped_list_shape shape = {.order = 1,
-                                  .dims = {UINT64_MAX},
-                                  .index_types = {AMPED_U64},
-                                  .value_type = type,
-                                  .capacity = count,
-                                  .nranks = 1,
-                                  .window = count};
-  void *const arrays[] = {indices};
-  amped_list_part *list = NULL;
-  check_ok(b->w.backend->lists->create(b->w.device, &shape, &list));
-  check_ok(b->w.backend->lists->append(list, count, arrays, values));
-  b->w.backend->lists->view(list, 0, count, out);
-  return list;
-}
-
 /* Own rows of every rank, in the opposite order. */
 static void histories_open(team *t, int mode) {
   const uint64_t length = length_of(t);
@@ -189,7 +103,7 @@ static void histories_open(team *t, int mode) {
     const bench *b = &t->ranks[r];
     const amped_plan *plan = &b->plan;
     const uint64_t rows = plan->modes[mode].rows.block_rows;
-    past *h = &t->histories[r];
+    history *h = &t->histories[r];
     amped_nonzeros places;
     amped_nonzeros numbers;
     uint64_t *at = NULL;
@@ -246,26 +160,6 @@ static void histories_close(team *t) {
 }
 
 /* --- slow equations ----------------------------------------------------------------------------*/
-
-/* Of one row: components and the bias are n unknowns. */
-typedef struct slow_row {
-  uint64_t count;
-  double n;       /* sum of weights; of implicit fits, count */
-  long double *m; /* [n][n] sums of products, where the bias counts as a component whose p is 1 */
-  long double *right;
-  long double squares;
-} slow_row;
-
-typedef struct slow {
-  uint64_t n, rows;
-  slow_row *row; /* by index */
-} slow;
-
-static void *long_doubles(uint64_t count) {
-  long double *out = NULL;
-  check_ok(amped_calloc(&out, count, sizeof *out, "a test"));
-  return out;
-}
 
 static double target_of(const team *t, int mode, uint64_t k) {
   const problem *p = t->p;
@@ -325,26 +219,18 @@ static slow_term term_of(const team *t, int mode, uint64_t k) {
 
 static slow slow_create(const team *t, int mode) {
   const uint64_t n = (uint64_t)t->p->ncomps;
-  slow s = {.n = n, .rows = t->p->t.dims[mode]};
+  slow s = slow_alloc(n, t->p->t.dims[mode]);
   long double *p = long_doubles(n);
-  check_ok(amped_calloc(&s.row, s.rows, sizeof *s.row, "a test"));
-  for (uint64_t i = 0; i < s.rows; i++) {
-    s.row[i].m = long_doubles(n * n);
-    s.row[i].right = long_doubles(n);
+  for (uint64_t i = 0; i < s.rows; i++)
     for (uint64_t c = 0; c < n * n && t->fit.implicit > 0.0; c++)
       s.row[i].m[c] = (long double)t->base[c];
-  }
   for (uint64_t k = 0; k < t->p->t.nnz; k++) {
     slow_row *row = &s.row[t->p->t.indices[mode][k]];
     const slow_term term = term_of(t, mode, k);
     if (is_held(t, k))
       continue;
     products_of(t, mode, k, p);
-    for (uint64_t i = 0; i < n; i++) {
-      for (uint64_t c = 0; c < n; c++)
-        row->m[i * n + c] += term.weight * p[i] * p[c];
-      row->right[i] += term.target * p[i];
-    }
+    slow_add(&s, row, p, term.weight, term.target);
     row->squares += term.square;
     row->count++;
     row->n += weight_at(t, k);
@@ -381,14 +267,6 @@ static void slow_add_histories(const team *t, slow *s) {
     row->squares += keep * (long double)history_number(t, i, k++);
     row->count += keep > 0.0L ? s->n : 0; /* it has no dual */
   }
-}
-
-static void slow_free(slow *s) {
-  for (uint64_t i = 0; i < s->rows; i++) {
-    amped_free(s->row[i].m);
-    amped_free(s->row[i].right);
-  }
-  amped_free(s->row);
 }
 
 static double weight_of(const team *t, int mode, const slow_row *row) {
@@ -481,35 +359,16 @@ static void row_is_right(const team *t, int mode, const slow *s, uint64_t index,
 
 /* --- all rows of all ranks ---------------------------------------------------------------------*/
 
-/* Split iDps: equations of shared rows are added up on their owners. */
-static void reduce_equations(team *t, int mode) {
-  const uint64_t length = amped_equation_length((int)components_of(t), t->fit.biased);
-  const amped_mode_plan *m = &t->ranks[0].plan.modes[mode];
-  for (uint64_t s = 0; s < m->copy.split_count; s++) {
-    const uint64_t rows = m->copy.splits[s + 1].row - m->copy.splits[s].row;
-    const int owner = m->rows.owner[m->copy.splits[s].idp];
-    double *sum = doubles(rows * length);
-    double *part = doubles(rows * length);
-    for (int r = 0; r < t->nranks; r++) {
-      const bench *b = &t->ranks[r];
-      uint64_t first = 0;
-      uint64_t end = 0;
-      amped_plan_shared_idps(&b->plan.modes[mode], r, &first, &end);
-      if (s < first || s >= end)
-        continue;
-      check_ok(ops_of(b)->get_equations(
-          b->w.tensor, mode, b->plan.modes[mode].copy.row[m->copy.splits[s].idp], rows, part));
-      for (uint64_t i = 0; i < rows * length; i++)
-        sum[i] += part[i];
-    }
-    check_ok(ops_of(&t->ranks[owner])
-                 ->put_equations(t->ranks[owner].w.tensor, mode,
-                                 m->rows.position[m->copy.splits[s].idp] -
-                                     (uint64_t)owner * m->rows.block_rows,
-                                 rows, sum));
-    amped_free(part);
-    amped_free(sum);
-  }
+static amped_status get_equations(const team *t, int rank, int mode, uint64_t row, uint64_t rows,
+                                  double *out) {
+  const bench *b = &t->ranks[rank];
+  return ops_of(b)->get_equations(b->w.tensor, mode, row, rows, out);
+}
+
+static amped_status put_equations(const team *t, int rank, int mode, uint64_t row, uint64_t rows,
+                                  double *in) {
+  const bench *b = &t->ranks[rank];
+  return ops_of(b)->put_equations(b->w.tensor, mode, row, rows, in);
 }
 
 /* New rows of mode on all ranks. */
@@ -526,31 +385,11 @@ static amped_row_fit_sums fit_mode(team *t, int mode) {
       check_ok(ops_of(b)->wait(b->w.tensor, mode, part, &times, &sums));
     ck_assert(times.copy_sec >= 0.0 && times.compute_sec >= 0.0);
   }
-  reduce_equations(t, mode);
+  reduce_shared(t, mode, amped_equation_length((int)components_of(t), t->fit.biased), get_equations,
+                put_equations);
   for (int r = 0; r < t->nranks; r++)
     check_ok(ops_of(&t->ranks[r])->solve_shared(t->ranks[r].w.tensor, mode, &sums));
   return sums;
-}
-
-/* Rows of mode by index, from their owners. The owners' padding rows are still zero. */
-static double *gather_rows(const team *t, int mode) {
-  const uint64_t n = (uint64_t)t->p->ncomps;
-  double *out = doubles(t->p->t.dims[mode] * n);
-  for (int r = 0; r < t->nranks; r++) {
-    const bench *b = &t->ranks[r];
-    const amped_mode_plan *m = &b->plan.modes[mode];
-    double *block = doubles(m->rows.block_rows * n);
-    check_ok(b->w.backend->factors->get_rows(b->w.factors, mode, block_first(&b->plan, mode),
-                                             m->rows.block_rows, block));
-    padding_is_zero(b, mode, block);
-    for (uint64_t i = 0; i < m->rows.dim; i++)
-      if (m->rows.owner[i / m->rows.width] == r)
-        memcpy(out + i * n,
-               block + (amped_plan_position(&b->plan, mode, i) - block_first(&b->plan, mode)) * n,
-               n * sizeof *out);
-    amped_free(block);
-  }
-  return out;
 }
 
 static void sums_are_right(const team *t, int mode, const slow *s, const double *rows,
@@ -739,8 +578,6 @@ static void fit_is_right(problem *p, int nranks, setup how, const amped_row_fit 
   fit_is_right_weighted(p, nranks, how, fit, below, false);
 }
 
-static const uint64_t odd_dims[AMPED_MAX_ORDER] = {13, 7, 29, 1, 5, 3, 11, 19};
-
 static void orders_and_widths(amped_vtype type) {
   static const int widths[] = {1, 3, 8, 17, 32, 33};
   for (int order = 3; order <= 6; order++)
@@ -784,16 +621,6 @@ START_TEST(rows_with_weights) {
 
 static const uint64_t small_dims[AMPED_MAX_ORDER] = {7, 5, 9, 1, 4, 2, 2, 2};
 
-/* After new indices. */
-static void sort_again(problem *p) {
-  for (int m = 0; m < p->t.order; m++) {
-    check_ok(amped_sptensor_sort(&p->t, m));
-    amped_partition_free(&p->info.partitions[m]);
-    check_ok(
-        amped_partition_create(&p->info.partitions[m], p->t.dims[m], p->t.indices[m], p->t.nnz));
-  }
-}
-
 /* Of no coordinate twice, without negative values: sums over all cells are sums of squares only
  * then. The last index of even modes is empty. */
 static void problem_create_implicit(problem *p, int order, const uint64_t *dims, uint64_t nnz,
@@ -808,7 +635,8 @@ static void problem_create_implicit(problem *p, int order, const uint64_t *dims,
     }
     p->t.values[k] = k % 11 == 0 ? 0.0 : fabs(p->t.values[k]);
   }
-  sort_again(p);
+  for (int m = 0; m < p->t.order; m++)
+    sort_again(p, m);
 }
 
 static amped_row_fit implicit_fit(void) {
@@ -837,23 +665,6 @@ START_TEST(rows_of_implicit_fits) {
 }
 
 /* --- rows of every length ----------------------------------------------------------------------*/
-
-/* A problem of order 3 whose rows of mode 0 have these numbers of nonzeros. */
-static void rows_problem(problem *p, const uint64_t *lengths, uint64_t count, int ncomps,
-                         amped_vtype type) {
-  uint64_t dims[] = {count, 41, 31};
-  uint64_t nnz = 0;
-  uint64_t k = 0;
-  for (uint64_t i = 0; i < count; i++)
-    nnz += lengths[i];
-  problem_create(p, 3, dims, nnz, ncomps, type);
-  for (uint64_t i = 0; i < count; i++)
-    for (uint64_t j = 0; j < lengths[i]; j++)
-      p->t.indices[0][k++] = i;
-  check_ok(amped_sptensor_sort(&p->t, 0));
-  amped_partition_free(&p->info.partitions[0]);
-  check_ok(amped_partition_create(&p->info.partitions[0], count, p->t.indices[0], nnz));
-}
 
 START_TEST(rows_of_every_length) {
   static const int widths[] = {1, 8, 33};
@@ -951,22 +762,12 @@ START_TEST(rows_of_the_most_components) {
 }
 
 START_TEST(rows_of_split_idps) {
-  static const uint64_t dims[] = {7001, 3, 300, 41};
   for (int type = 0; type < 2; type++) {
     problem p;
     amped_row_fit fit = fit_of(type > 0);
-    problem_create(&p, 4, dims, 20000, 5 + 3 * type, type == 0 ? AMPED_F32 : AMPED_F64);
-    for (uint64_t k = 0; k < p.t.nnz; k++)
-      if (k % 5 < 3)
-        p.t.indices[0][k] = 0;
-    check_ok(amped_sptensor_sort(&p.t, 0));
-    amped_partition_free(&p.info.partitions[0]);
-    check_ok(amped_partition_create(&p.info.partitions[0], dims[0], p.t.indices[0], p.t.nnz));
+    split_problem(&p, 20000, 5 + 3 * type, type == 0 ? AMPED_F32 : AMPED_F64);
     for (int nranks = 2; nranks <= 4; nranks++) {
-      setup how = alone();
-      how.placement = nranks == 4 ? AMPED_PLACEMENT_EQUAL : AMPED_PLACEMENT_GREEDY;
-      how.index_type = nranks == 3 ? AMPED_U64 : AMPED_U32;
-      how.parts = nranks == 3 ? 4 : 0;
+      const setup how = split_setup(nranks);
       fit_is_right_weighted(&p, nranks, how, &fit, nranks == 2 ? 0 : TENTH, nranks == 3);
     }
     problem_free(&p);
@@ -1175,7 +976,8 @@ START_TEST(implicit_rows_of_split_idps) {
       p.t.indices[1][k] = k < 600 ? k % 30 : k / 38;
       p.t.indices[2][k] = k < 600 ? k / 30 : 7;
     }
-    sort_again(&p);
+    for (int m = 0; m < p.t.order; m++)
+      sort_again(&p, m);
     fit_is_right(&p, 3, alone(), &fit, TENTH);
     problem_free(&p);
   }
@@ -1555,11 +1357,8 @@ START_TEST(rows_of_least_norm) {
       if (p.t.indices[0][k] == 5)
         for (int m = 1; m < 3; m++)
           p.t.indices[m][k] = 2;
-    for (int m = 1; m < 3; m++) {
-      check_ok(amped_sptensor_sort(&p.t, m));
-      amped_partition_free(&p.info.partitions[m]);
-      check_ok(amped_partition_create(&p.info.partitions[m], p.t.dims[m], p.t.indices[m], p.t.nnz));
-    }
+    for (int m = 1; m < 3; m++)
+      sort_again(&p, m);
     team_open(&t, &p, 1, alone(), &fit, 0);
     const amped_row_fit_sums sums = fit_mode(&t, 0);
     slow s = slow_create(&t, 0);

@@ -1,6 +1,6 @@
 /* The past of a batch's rows, on every backend: equations and sums against their slow formulas, for
  * widths of all paddings, with and without bias, of a rank among others. */
-#include "tests/lib/testing_backend.h"
+#include "tests/lib/testing_fits.h"
 
 enum { MODE = 1 };
 
@@ -32,24 +32,6 @@ static double more_of(uint64_t i) {
 
 /* --- life --------------------------------------------------------------------------------------
  */
-
-/* Numbers in the backend's memory: indices and values of a list part. */
-static amped_list_part *put_numbers(const bench *b, uint64_t count, uint64_t *indices, void *values,
-                                    amped_vtype type, amped_nonzeros *out) {
-  const amped_list_shape shape = {.order = 1,
-                                  .dims = {UINT64_MAX},
-                                  .index_types = {AMPED_U64},
-                                  .value_type = type,
-                                  .capacity = count,
-                                  .nranks = 1,
-                                  .window = count};
-  void *const arrays[] = {indices};
-  amped_list_part *list = NULL;
-  check_ok(b->w.backend->lists->create(b->w.device, &shape, &list));
-  check_ok(b->w.backend->lists->append(list, count, arrays, values));
-  b->w.backend->lists->view(list, 0, count, out);
-  return list;
-}
 
 static void put_counts(past *p) {
   amped_nonzeros places;

@@ -1,47 +1,11 @@
 /* Row steps of every backend against a slow, obvious descent: every piece of every row, one nonzero
  * after the other, in long double. The test plays all ranks of a plan, and adds up what they share
  * by hand. */
-#include "tests/lib/testing_backend.h"
-
-#define MOST_RANKS 4
-
-/* A problem's row steps by all ranks. */
-typedef struct team {
-  problem *p;
-  int nranks;
-  bench ranks[MOST_RANKS];
-  amped_row_fit fit;
-  uint64_t seed, below; /* of what is held out */
-  double step;
-  uint64_t epoch;
-} team;
-
-#define TENTH (UINT64_MAX / 10)
+#include "tests/lib/testing_fits.h"
 
 static const amped_row_step_ops *ops_of(const bench *s) {
   ck_assert_ptr_nonnull(s->w.format->row_steps);
   return s->w.format->row_steps;
-}
-
-static uint64_t components_of(const team *t) {
-  return (uint64_t)t->p->ncomps - (t->fit.biased ? 1 : 0);
-}
-
-static amped_row_fit fit_of(bool biased) {
-  amped_row_fit fit = {
-      .biased = biased, .mean = 0.75, .scale = 1.25, .reg = 0.3, .reg_power = 0.5, .reg_bias = 3.0};
-  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
-    fit.pull[m] = m == 2 ? 10.0 : 1.0;
-    fit.prior[m] = m == 2 ? 1.0 : 0.0;
-  }
-  return fit;
-}
-
-static bool is_held(const team *t, uint64_t k) {
-  uint64_t index[AMPED_MAX_ORDER];
-  for (int m = 0; m < t->p->t.order; m++)
-    index[m] = t->p->t.indices[m][k];
-  return amped_held_out(t->p->t.order, index, t->seed, t->below);
 }
 
 /* Split rows: all ranks learn how many nonzeros each has. */
@@ -75,45 +39,25 @@ static void share_counts(team *t, int mode) {
 
 static void team_open(team *t, problem *p, int nranks, setup how, const amped_row_fit *fit,
                       uint64_t below) {
-  *t = (team){
-      .p = p, .nranks = nranks, .fit = *fit, .seed = 5, .below = below, .step = 0.7, .epoch = 3};
-  how.nranks = nranks;
-  how.needs.whole_rows = true;
-  for (int r = 0; r < nranks; r++) {
-    bench *s = &t->ranks[r];
-    uint64_t held = 0;
-    how.rank = r;
-    bench_plan(s, p, &how);
-    bench_load(s);
-    check_ok(s->w.format->row_fit->prepare(s->w.tensor, false));
-    check_ok(ops_of(s)->prepare(s->w.tensor));
-    check_ok(ops_of(s)->prepare(s->w.tensor));
-    check_ok(s->w.format->row_fit->hold_out(s->w.tensor, NULL, t->seed, below, &held));
-  }
+  team_load(t, p, nranks, how, fit, below, false);
+  t->step = 0.7;
+  t->epoch = 3;
+  for (int r = 0; r < 2 * nranks; r++) /* twice: nothing is left to prepare */
+    check_ok(ops_of(&t->ranks[r / 2])->prepare(t->ranks[r / 2].w.tensor));
+  team_hold_out(t);
   for (int m = 0; m < p->t.order; m++)
     share_counts(t, m);
-}
-
-static void team_close(team *t) {
-  for (int r = 0; r < t->nranks; r++)
-    bench_close(&t->ranks[r]);
 }
 
 /* --- a slow descent ----------------------------------------------------------------------------*/
 
 /* What is known of a row, in long double. */
-typedef struct slow_row {
+typedef struct descent {
   uint64_t count;     /* nonzeros that take part, of all ranks */
   long double weight; /* L / n */
   long double *sum;   /* [n] of results times their nonzeros */
   long double error;  /* how far floating point may be off, in all entries together */
-} slow_row;
-
-static void *long_doubles(uint64_t count) {
-  long double *out = NULL;
-  check_ok(amped_calloc(&out, count, sizeof *out, "a test"));
-  return out;
-}
+} descent;
 
 static const double *row_of(const team *t, int mode, uint64_t index) {
   return t->p->factors[mode] + index * (uint64_t)t->p->ncomps;
@@ -143,7 +87,7 @@ static long double weight_of(const team *t, int mode, uint64_t count) {
 }
 
 /* One step at nonzero k: x is the row, e the length. Returns the size of what is added up. */
-static long double step_at(const team *t, int mode, uint64_t k, const slow_row *row,
+static long double step_at(const team *t, int mode, uint64_t k, const descent *row,
                            const long double *p, long double e, long double *x) {
   const uint64_t n = components_of(t);
   const long double prior = t->fit.prior[mode];
@@ -180,7 +124,7 @@ static long double step_at(const team *t, int mode, uint64_t k, const slow_row *
 
 /* Nonzeros of a row on one rank, in the copy's order: one piece. */
 static void walk_piece(const team *t, int mode, uint64_t index, const uint64_t *list,
-                       uint64_t count, uint64_t pieces, uint64_t piece, slow_row *row) {
+                       uint64_t count, uint64_t pieces, uint64_t piece, descent *row) {
   const uint64_t n = (uint64_t)t->p->ncomps;
   const uint64_t length = (count - piece + pieces - 1) / pieces;
   const amped_step_order order = amped_step_order_of(t->epoch);
@@ -218,7 +162,7 @@ static void walk_piece(const team *t, int mode, uint64_t index, const uint64_t *
 }
 
 /* A rank's part of the rows of mode. */
-static void walk_rank(const team *t, int mode, int rank, slow_row *rows) {
+static void walk_rank(const team *t, int mode, int rank, descent *rows) {
   const problem *p = t->p;
   char *part = mark_shard(&t->ranks[rank], mode); /* orders the nonzeros as the copy is ordered */
   uint64_t *list = doubles(p->t.nnz);
@@ -235,9 +179,9 @@ static void walk_rank(const team *t, int mode, int rank, slow_row *rows) {
   amped_free(part);
 }
 
-static slow_row *slow_create(const team *t, int mode) {
+static descent *descents_create(const team *t, int mode) {
   const uint64_t dim = t->p->t.dims[mode];
-  slow_row *rows = NULL;
+  descent *rows = NULL;
   check_ok(amped_calloc(&rows, dim, sizeof *rows, "a test"));
   for (uint64_t i = 0; i < dim; i++)
     rows[i].sum = long_doubles((uint64_t)t->p->ncomps);
@@ -250,7 +194,7 @@ static slow_row *slow_create(const team *t, int mode) {
   return rows;
 }
 
-static void slow_free(const team *t, int mode, slow_row *rows) {
+static void descents_free(const team *t, int mode, descent *rows) {
   for (uint64_t i = 0; i < t->p->t.dims[mode]; i++)
     amped_free(rows[i].sum);
   amped_free(rows);
@@ -258,34 +202,16 @@ static void slow_free(const team *t, int mode, slow_row *rows) {
 
 /* --- a pass of all ranks -----------------------------------------------------------------------*/
 
-static void reduce_rows(team *t, int mode) {
-  const uint64_t length = amped_step_row_length(&t->ranks[0].plan);
-  const amped_mode_plan *m = &t->ranks[0].plan.modes[mode];
-  for (uint64_t s = 0; s < m->copy.split_count; s++) {
-    const uint64_t rows = m->copy.splits[s + 1].row - m->copy.splits[s].row;
-    const int owner = m->rows.owner[m->copy.splits[s].idp];
-    double *sum = doubles(rows * length);
-    double *part = doubles(rows * length);
-    for (int r = 0; r < t->nranks; r++) {
-      const bench *b = &t->ranks[r];
-      uint64_t first = 0;
-      uint64_t end = 0;
-      amped_plan_shared_idps(&b->plan.modes[mode], r, &first, &end);
-      if (s < first || s >= end)
-        continue;
-      check_ok(ops_of(b)->get_rows(
-          b->w.tensor, mode, b->plan.modes[mode].copy.row[m->copy.splits[s].idp], rows, part));
-      for (uint64_t i = 0; i < rows * length; i++)
-        sum[i] += part[i];
-    }
-    check_ok(ops_of(&t->ranks[owner])
-                 ->put_rows(t->ranks[owner].w.tensor, mode,
-                            m->rows.position[m->copy.splits[s].idp] -
-                                (uint64_t)owner * m->rows.block_rows,
-                            rows, sum));
-    amped_free(part);
-    amped_free(sum);
-  }
+static amped_status get_shared(const team *t, int rank, int mode, uint64_t row, uint64_t rows,
+                               double *out) {
+  const bench *b = &t->ranks[rank];
+  return ops_of(b)->get_rows(b->w.tensor, mode, row, rows, out);
+}
+
+static amped_status put_shared(const team *t, int rank, int mode, uint64_t row, uint64_t rows,
+                               double *in) {
+  const bench *b = &t->ranks[rank];
+  return ops_of(b)->put_rows(b->w.tensor, mode, row, rows, in);
 }
 
 static amped_row_step_sums pass(team *t, int mode) {
@@ -298,38 +224,17 @@ static amped_row_step_sums pass(team *t, int mode) {
       check_ok(ops_of(b)->wait(b->w.tensor, mode, part, &times, &sums));
     ck_assert(times.copy_sec >= 0.0 && times.compute_sec >= 0.0);
   }
-  reduce_rows(t, mode);
+  reduce_shared(t, mode, amped_step_row_length(&t->ranks[0].plan), get_shared, put_shared);
   for (int r = 0; r < t->nranks; r++)
     check_ok(ops_of(&t->ranks[r])->finish(t->ranks[r].w.tensor, mode, &sums));
   return sums;
 }
 
-/* Rows of mode by index, from their owners. */
-static double *gather_rows(const team *t, int mode) {
-  const uint64_t n = (uint64_t)t->p->ncomps;
-  double *out = doubles(t->p->t.dims[mode] * n);
-  for (int r = 0; r < t->nranks; r++) {
-    const bench *b = &t->ranks[r];
-    const amped_mode_plan *m = &b->plan.modes[mode];
-    double *block = doubles(m->rows.block_rows * n);
-    check_ok(b->w.backend->factors->get_rows(b->w.factors, mode, block_first(&b->plan, mode),
-                                             m->rows.block_rows, block));
-    padding_is_zero(b, mode, block);
-    for (uint64_t i = 0; i < m->rows.dim; i++)
-      if (m->rows.owner[i / m->rows.width] == r)
-        memcpy(out + i * n,
-               block + (amped_plan_position(&b->plan, mode, i) - block_first(&b->plan, mode)) * n,
-               n * sizeof *out);
-    amped_free(block);
-  }
-  return out;
-}
-
-static void rows_are_right(const team *t, int mode, const slow_row *rows, const double *got) {
+static void rows_are_right(const team *t, int mode, const descent *rows, const double *got) {
   const uint64_t n = (uint64_t)t->p->ncomps;
   for (uint64_t i = 0; i < t->p->t.dims[mode]; i++)
     for (uint64_t c = 0; c < n; c++) {
-      const slow_row *row = &rows[i];
+      const descent *row = &rows[i];
       const bool stays = row->count > 0 && !(t->step > 0.0);
       const double prior = c < components_of(t) ? t->fit.prior[mode] : 0.0;
       const long double count = (long double)row->count;
@@ -341,7 +246,7 @@ static void rows_are_right(const team *t, int mode, const slow_row *rows, const 
     }
 }
 
-static void sums_are_right(const team *t, int mode, const slow_row *rows, const double *got,
+static void sums_are_right(const team *t, int mode, const descent *rows, const double *got,
                            const amped_row_step_sums *sums) {
   const uint64_t n = (uint64_t)t->p->ncomps;
   uint64_t count = 0;
@@ -364,7 +269,7 @@ static void sums_are_right(const team *t, int mode, const slow_row *rows, const 
 /* Passes over all modes, each from the factors of the problem. */
 static void passes_are_right(team *t) {
   for (int m = 0; m < t->p->t.order; m++) {
-    slow_row *rows = slow_create(t, m);
+    descent *rows = descents_create(t, m);
     const amped_row_step_sums sums = pass(t, m);
     double *got = gather_rows(t, m);
     rows_are_right(t, m, rows, got);
@@ -372,7 +277,7 @@ static void passes_are_right(team *t) {
     for (int r = 0; r < t->nranks; r++)
       put_factor(&t->ranks[r], m);
     amped_free(got);
-    slow_free(t, m, rows);
+    descents_free(t, m, rows);
     t->epoch++;
   }
 }
@@ -419,8 +324,6 @@ static void steps_are_right(problem *p, int nranks, setup how, const amped_row_f
   team_close(&t);
 }
 
-static const uint64_t odd_dims[AMPED_MAX_ORDER] = {13, 7, 29, 1, 5, 3, 11, 19};
-
 static void orders_and_widths(amped_vtype type) {
   static const int widths[] = {1, 7, 16, 33, 64};
   for (int order = 3; order <= 6; order++)
@@ -446,23 +349,6 @@ START_TEST(rows_in_double_of_all_orders_and_widths) {
 
 /* --- rows of every length ----------------------------------------------------------------------*/
 
-/* A problem of order 3 whose rows of mode 0 have these numbers of nonzeros. */
-static void rows_problem(problem *p, const uint64_t *lengths, uint64_t count, int ncomps,
-                         amped_vtype type) {
-  uint64_t dims[] = {count, 41, 23};
-  uint64_t nnz = 0;
-  uint64_t k = 0;
-  for (uint64_t i = 0; i < count; i++)
-    nnz += lengths[i];
-  problem_create(p, 3, dims, nnz, ncomps, type);
-  for (uint64_t i = 0; i < count; i++)
-    for (uint64_t j = 0; j < lengths[i]; j++)
-      p->t.indices[0][k++] = i;
-  check_ok(amped_sptensor_sort(&p->t, 0));
-  amped_partition_free(&p->info.partitions[0]);
-  check_ok(amped_partition_create(&p->info.partitions[0], count, p->t.indices[0], nnz));
-}
-
 START_TEST(rows_of_every_length) {
   static const uint64_t lengths[] = {0, 1, 2, 3, 17000, 0, 2047, 2048, 2049, 4096, 4097, 0};
   for (int type = 0; type < 2; type++) {
@@ -478,22 +364,12 @@ START_TEST(rows_of_every_length) {
 }
 
 START_TEST(rows_of_split_idps) {
-  static const uint64_t dims[] = {7001, 3, 300, 41};
   for (int type = 0; type < 2; type++) {
     problem p;
     const amped_row_fit fit = fit_of(type > 0);
-    problem_create(&p, 4, dims, 12000, 5 + 3 * type, type == 0 ? AMPED_F32 : AMPED_F64);
-    for (uint64_t k = 0; k < p.t.nnz; k++)
-      if (k % 5 < 3)
-        p.t.indices[0][k] = 0;
-    check_ok(amped_sptensor_sort(&p.t, 0));
-    amped_partition_free(&p.info.partitions[0]);
-    check_ok(amped_partition_create(&p.info.partitions[0], dims[0], p.t.indices[0], p.t.nnz));
+    split_problem(&p, 12000, 5 + 3 * type, type == 0 ? AMPED_F32 : AMPED_F64);
     for (int nranks = 2; nranks <= 4; nranks++) {
-      setup how = alone();
-      how.placement = nranks == 4 ? AMPED_PLACEMENT_EQUAL : AMPED_PLACEMENT_GREEDY;
-      how.index_type = nranks == 3 ? AMPED_U64 : AMPED_U32;
-      how.parts = nranks == 3 ? 4 : 0;
+      const setup how = split_setup(nranks);
       steps_are_right(&p, nranks, how, &fit, nranks == 2 ? 0 : TENTH);
     }
     problem_free(&p);

@@ -67,18 +67,17 @@ typedef struct whole {
 
 /* --- the run --------------------------------------------------------------------------------- */
 
-static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *device_bytes,
-                         uint64_t *host_bytes) {
+static void solver_rows(const amped_plan *plan, const void *context, amped_memory_rows *rows) {
   (void)context;
-  (void)device_bytes;
-  *host_bytes += amped_residual_host_bytes(plan);
+  amped_memory_row_add(rows, "residual of a fit near 1")->host_bytes +=
+      amped_residual_host_bytes(plan);
 }
 
 /* Do all that cpd does before the first sweep. */
 static amped_status load(whole *w) {
   amped_session *session = &w->session;
   const amped_demand demand = {.result_bytes = sizeof(double),
-                               .solver_bytes = solver_bytes,
+                               .solver_rows = solver_rows,
                                .takes_one_copy = true,
                                .part = "--whole"};
   amped_status status = AMPED_OK;

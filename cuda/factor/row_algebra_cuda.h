@@ -6,8 +6,8 @@
  * in a workspace of bounded size.
  *
  * Every function waits for its work. The order of additions depends only on the sizes. */
-#ifndef AMPED_DENSE_CUDA_H
-#define AMPED_DENSE_CUDA_H
+#ifndef AMPED_ROW_ALGEBRA_CUDA_H
+#define AMPED_ROW_ALGEBRA_CUDA_H
 
 #include "cuda/device/rank_device_cuda.h"
 

@@ -1,6 +1,6 @@
 /* Incoming partial sums from all ranks (amped_partial_rows), added up. */
-#ifndef AMPED_ARRIVED_CPU_H
-#define AMPED_ARRIVED_CPU_H
+#ifndef AMPED_PARTIAL_ROWS_CPU_H
+#define AMPED_PARTIAL_ROWS_CPU_H
 
 #include "plan/plan.h"
 

@@ -1,8 +1,8 @@
 /* Incoming nonzeros of an ordered copy: they are collected from a file until they are sorted into
  * boxes. They lie in device memory if they and their sort fit there. Otherwise they lie in pinned
  * host memory, which kernels read across the link. Every function waits for its work. */
-#ifndef AMPED_BOX_ARRIVED_CUDA_H
-#define AMPED_BOX_ARRIVED_CUDA_H
+#ifndef AMPED_BOX_INCOMING_CUDA_H
+#define AMPED_BOX_INCOMING_CUDA_H
 
 #include "cuda/sorted/copies_cuda.h"
 

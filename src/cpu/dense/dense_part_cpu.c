@@ -6,7 +6,7 @@
 
 #include "base/timer.h"
 #include "base/trace.h"
-#include "cpu/factor/arrived_cpu.h"
+#include "cpu/factor/partial_rows_cpu.h"
 #include "cpu/dense/dense_block_cpu.h"
 #include "cpu/dense/dense_products_cpu.h"
 #include "cpu/device/device_cpu.h"

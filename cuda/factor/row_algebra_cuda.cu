@@ -1,5 +1,5 @@
 /* Dense work on factor rows: conversion, solve, gram and scaling, by cuBLAS or in one pass. */
-#include "cuda/factor/dense_cuda.h"
+#include "cuda/factor/row_algebra_cuda.h"
 
 #include "cuda/device/cublas_cuda.h"
 #include "cuda/factor/row_descent_cuda.h"

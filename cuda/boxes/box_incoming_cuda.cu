@@ -1,5 +1,5 @@
 /* Collects the nonzeros of an ordered copy from a file, then sorts them into boxes on the GPU. */
-#include "cuda/boxes/box_arrived_cuda.h"
+#include "cuda/boxes/box_incoming_cuda.h"
 
 #include "cuda/load/sort_boxed_cuda.cuh"
 

@@ -62,16 +62,14 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
                      worker->backend->name, worker->format->name);
 }
 
-static void solver_bytes(const amped_plan *plan, const void *context, uint64_t *device_bytes,
-                         uint64_t *host_bytes) {
+static void solver_rows(const amped_plan *plan, const void *context, amped_memory_rows *rows) {
   const epoch *e = context;
-  uint64_t device = 0;
-  uint64_t host = 0;
-  row_fit_of(e)->require(e->session.worker.device, plan, false, &device, &host);
-  *device_bytes += device;
-  *host_bytes += host;
-  e->method->require(&e->session.comm, &e->session.worker, plan, &e->o->complete,
-                     e->session_options.biased, device_bytes, host_bytes);
+  const amped_worker *worker = &e->session.worker;
+  amped_memory_row *fits = amped_memory_row_add(rows, "row fits");
+  row_fit_of(e)->require(worker->device, plan, false, &fits->device_bytes, &fits->host_bytes);
+  amped_memory_row *solver = amped_memory_row_add(rows, "solver");
+  e->method->require(&e->session.comm, worker, plan, &e->o->complete, e->session_options.biased,
+                     &solver->device_bytes, &solver->host_bytes);
 }
 
 /* Collective: set the mean and scale of all values, as complete does. */
@@ -366,7 +364,7 @@ static amped_status measure(epoch *e) {
 
 amped_status amped_cmd_epoch(const amped_options *o) {
   epoch e = {.o = o, .session_options = o->session};
-  const amped_demand demand = {.solver_bytes = solver_bytes,
+  const amped_demand demand = {.solver_rows = solver_rows,
                                .whole_rows = true,
                                .check = check_plan,
                                .part = "--complete",

@@ -1,5 +1,5 @@
 /* Incoming partial sums from all ranks, added up on CPU cores. */
-#include "cpu/factor/arrived_cpu.h"
+#include "cpu/factor/partial_rows_cpu.h"
 
 void amped_arrived_cpu(const amped_plan *plan, int mode, const void *arriving, void *output,
                        int threads) {

@@ -1,0 +1,45 @@
+#!/bin/sh
+# --plan -v: the rows of a rank's memory add up to their sum, which --json has, for every rank that
+# may need most.
+. "$(dirname "$0")/../lib/lib.sh"
+cd "$scratch" || exit 99
+
+"$amped" generate s.h5 --dims=60x50x40 --nnz=9k --planted=3 --seed=7 -q || fail "generate s.h5"
+"$amped" generate d.h5 --dense --dims=40x30x20 --planted=3 --noise=0.1 -q || fail "generate d.h5"
+
+# rows_add_up NAMES OPTION...: the table has these rows, each name a pattern.
+rows_add_up() {
+  names=$1
+  shift
+  for ranks in 1 3; do
+    on $ranks "$@" --rank=4 --plan -v --json=plan.json --overwrite >plan.txt 2>err.txt || fail "$*: $(cat err.txt)"
+    sed -n '/^memory of rank/,/^  sum/p' plan.txt >rows.txt
+    awk '/^memory of rank/ { rank = $4; next }
+      $1 == "sum" { sums++; right = device == $(NF - 1) && host == $NF; next }
+      { device += $(NF - 1); host += $NF }
+      END { printf "%d %.0f %.0f\n", rank, device, host; exit !(sums == 1 && right && host > 0) }' rows.txt >sum.txt
+    same "$*: rows on $ranks" $? 0
+    read -r rank device host <sum.txt
+    for word in device host; do
+      eval "want=\$$word"
+      same "$*: $word on $ranks" "$(grep -o "\"${word}_bytes\": *[0-9]*" plan.json | grep -o '[0-9]*$' | sed -n "$((rank + 1))p")" "$want"
+    done
+    for name in $names; do
+      grep -q "^  $name.* [0-9]* *[0-9]*\$" rows.txt && pass || fail "$*: no row of $name on $ranks"
+    done
+  done
+}
+
+rows_add_up "factors copies loading result residual" s.h5
+rows_add_up "factors copies solver" s.h5 --method=lm
+rows_add_up "factors copies factors.of.finished.starts" s.h5 --starts=3
+rows_add_up "factors copies" s.h5 --copies=one
+rows_add_up "factors cells loading" d.h5
+rows_add_up "row.fits factors copies solver nonzeros.per.row" complete s.h5
+rows_add_up "row.fits equations.for.a.state" complete s.h5 --state=s.state
+
+# Without -v there is no table.
+on 1 s.h5 --rank=4 --plan >plan.txt 2>/dev/null
+grep -q "^memory of rank" plan.txt && fail "a table without -v" || pass
+
+finish
