@@ -5,14 +5,14 @@
 . "$(dirname "$0")/../lib/lib.sh"
 cd "$srcdir" || exit 99
 
-build-aux/house floors >"$scratch/floors"
-build-aux/house includes >"$scratch/includes"
+tests/house floors >"$scratch/floors"
+tests/house includes >"$scratch/includes"
 same "folders without a floor" "" \
   "$(find src cuda -name '*.[ch]' -o -name '*.cu' | sed 's|/[^/]*$||' | sort -u | while read -r folder; do
     grep -q "^$folder " "$scratch/floors" || echo "$folder"
   done)"
 same "includes of what is not there" "" \
   "$(cut -d' ' -f2 "$scratch/includes" | sort -u | while read -r header; do [ -f "$header" ] || echo "$header"; done)"
-same "includes that point up" "" "$(build-aux/house up)"
-same "modules that include each other" "" "$(build-aux/house circles)"
+same "includes that point up" "" "$(tests/house up)"
+same "modules that include each other" "" "$(tests/house circles)"
 finish
