@@ -1,5 +1,5 @@
 /* State head: packing into words, range checks, and attributes of STATE. */
-#include "hdf5/state_head.h"
+#include "state/state_head.h"
 
 #include <math.h>
 #include <stdio.h>
