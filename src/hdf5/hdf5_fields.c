@@ -113,7 +113,7 @@ amped_status amped_fields_put(amped_hdf5 *file, const amped_field *fields, size_
   for (const amped_field *f = fields; f < fields + count; f++) {
     if (f->type != AMPED_FIELD_TEXT)
       AMPED_TRY(put_numbers(file, f, order, record));
-    else if (f->missing == NULL || strcmp(text_of(f, record), f->missing) != 0)
+    else if (!f->is_optional || text_of(f, record) != NULL)
       AMPED_TRY(amped_hdf5_put_text(file, "/", f->name, text_of(f, record)));
   }
   return AMPED_OK;
@@ -136,10 +136,9 @@ static amped_status get_numbers(amped_hdf5 *file, const amped_field *f, int orde
   return AMPED_OK;
 }
 
-static amped_status get_text(amped_hdf5 *file, const amped_field *f, bool exists, void *record) {
+static amped_status get_text(amped_hdf5 *file, const amped_field *f, void *record) {
   char *text = NULL;
-  AMPED_TRY(exists ? amped_hdf5_get_text(file, "/", f->name, &text)
-                   : amped_strdup(&text, f->missing));
+  AMPED_TRY(amped_hdf5_get_text(file, "/", f->name, &text));
   memcpy((char *)record + f->offset, &text, sizeof text);
   return AMPED_OK;
 }
@@ -148,12 +147,11 @@ amped_status amped_fields_get(amped_hdf5 *file, const amped_field *fields, size_
                               void *record) {
   for (const amped_field *f = fields; f < fields + count; f++) {
     bool exists = true;
-    if (f->is_optional || f->missing != NULL)
+    if (f->is_optional)
       AMPED_TRY(amped_hdf5_has_attribute(file, "/", f->name, &exists));
-    if (f->type == AMPED_FIELD_TEXT)
-      AMPED_TRY(get_text(file, f, exists, record));
-    else if (exists)
-      AMPED_TRY(get_numbers(file, f, order, record));
+    if (exists)
+      AMPED_TRY(f->type == AMPED_FIELD_TEXT ? get_text(file, f, record)
+                                            : get_numbers(file, f, order, record));
   }
   return AMPED_OK;
 }

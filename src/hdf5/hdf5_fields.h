@@ -27,10 +27,9 @@ typedef struct amped_field {
   amped_field_type type;
   size_t offset;
   bool is_list;
-  double least, most;  /* range of a number; most 0: any. A negative `least` of an int is subtracted
-                          in the file */
-  bool is_optional;    /* a number that is 0 in memory if it is missing in the file */
-  const char *missing; /* optional text: its value in memory if it is missing in the file */
+  double least, most; /* range of a number; most 0: any. A negative `least` of an int is subtracted
+                         in the file */
+  bool is_optional;   /* may be missing in the file, and is 0 or NULL in memory then */
 } amped_field;
 
 /* The first members of a row of the table. */
