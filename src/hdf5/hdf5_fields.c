@@ -20,8 +20,9 @@ static size_t place(const amped_field *f, int mode) {
 
 /* --- words ------------------------------------------------------------------------------------ */
 
-static int lift_of(const amped_field *f) {
-  return f->least < 0.0 ? (int)f->least : 0;
+/* Number that the file holds as 0: an int's `least` if it is negative. */
+static int base_of(const amped_field *f) {
+  return f->type == AMPED_FIELD_INT && f->least < 0.0 ? (int)f->least : 0;
 }
 
 uint64_t amped_field_word(const amped_field *f, const void *record, int mode) {
@@ -32,7 +33,7 @@ uint64_t amped_field_word(const amped_field *f, const void *record, int mode) {
   switch (f->type) {
   case AMPED_FIELD_INT:
     memcpy(&number, at, sizeof number);
-    return (uint64_t)((int64_t)number - lift_of(f));
+    return (uint64_t)((int64_t)number - base_of(f));
   case AMPED_FIELD_BOOL:
     memcpy(&truth, at, sizeof truth);
     return truth;
@@ -44,7 +45,7 @@ uint64_t amped_field_word(const amped_field *f, const void *record, int mode) {
 
 void amped_field_set(const amped_field *f, int mode, uint64_t word, void *record) {
   char *at = (char *)record + place(f, mode);
-  const int number = word <= INT32_MAX ? (int)word + lift_of(f) : INT32_MAX;
+  const int number = word <= INT32_MAX ? (int)word + base_of(f) : INT32_MAX;
   const bool truth = word != 0;
   const void *from = f->type == AMPED_FIELD_INT    ? (const void *)&number
                      : f->type == AMPED_FIELD_BOOL ? (const void *)&truth
@@ -62,7 +63,7 @@ static double real_of(uint64_t word) {
 
 /* A count is compared as an integer: 2^63 + 1 has no double. */
 static bool is_in_range(const amped_field *f, uint64_t word) {
-  const double number = f->type == AMPED_FIELD_INT ? (double)word + lift_of(f) : real_of(word);
+  const double number = f->type == AMPED_FIELD_INT ? (double)word + base_of(f) : real_of(word);
   return f->type == AMPED_FIELD_COUNT ? word >= (uint64_t)f->least && word <= (uint64_t)f->most
                                       : number >= f->least && number <= f->most;
 }

@@ -27,8 +27,8 @@ typedef struct amped_field {
   amped_field_type type;
   size_t offset;
   bool is_list;
-  double least, most; /* range of a number; most 0: any. A negative `least` of an int is subtracted
-                         in the file */
+  double least, most; /* range of a number; most 0: any. An int with a negative `least` is stored
+                         as its distance from it */
   bool is_optional;   /* may be missing in the file, and is 0 or NULL in memory then */
 } amped_field;
 
