@@ -19,7 +19,7 @@
 #include "formats/completion_file.h"
 #include "hdf5/hdf5_probe.h"
 #include "formats/result_file.h"
-#include "hdf5/state_file.h"
+#include "state/state_file.h"
 #include "formats/tensor_file.h"
 #include "solver/cpd/corcondia.h"
 #include "text/io.h"

@@ -11,7 +11,7 @@
 #include "base/trace.h"
 #include "cli/commands.h"
 #include "hdf5/hdf5_probe.h"
-#include "hdf5/state_file.h"
+#include "state/state_file.h"
 #include "session/output_guard.h"
 #include "session/report.h"
 #include "session/stream_needs.h"

@@ -7,7 +7,7 @@
 #include "base/printable.h"
 #include "base/timer.h"
 #include "cli/info_text.h"
-#include "hdf5/state_file.h"
+#include "state/state_file.h"
 #include "tensor/format.h"
 
 /* Root mean square error of a set of entries; NaN: the set is empty. */

@@ -1,4 +1,4 @@
-/* Info state: info about the state of a stream (hdf5/state_file.h). */
+/* Info state: info about the state of a stream (state/state_file.h). */
 #ifndef AMPED_INFO_STATE_H
 #define AMPED_INFO_STATE_H
 

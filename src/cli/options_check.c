@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/option_rules.h"
-#include "hdf5/state_names.h"
+#include "state/state_names.h"
 
 /* Check that two outputs have different names, and that neither has the name of the other's
  * lock. */

@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "hdf5/hdf5_probe.h"
 #include "formats/result_file.h"
-#include "hdf5/state_file.h"
+#include "state/state_file.h"
 #include "text/io_format.h"
 
 static amped_status refuse(const char *command, const char *path) {

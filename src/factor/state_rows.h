@@ -1,12 +1,12 @@
 /* State rows: moves rows of a stream's state between the ranks that own them and rank 0, which has
- * the file (hdf5/state_file.h). Rows are sent in pieces of amped_state_piece_rows, so no rank holds
- * more than one piece in addition to its own rows; rank 0 holds two.
+ * the file (state/state_file.h). Rows are sent in pieces of amped_state_piece_rows, so no rank
+ * holds more than one piece in addition to its own rows; rank 0 holds two.
  *
  * All functions are collective and their statuses agreed. `file` is rank 0's; NULL elsewhere. */
 #ifndef AMPED_STATE_ROWS_H
 #define AMPED_STATE_ROWS_H
 
-#include "hdf5/state_file.h"
+#include "state/state_file.h"
 #include "mpi/comm.h"
 
 /* Own rows that a rank contributes; no other rank contributes the same row. Borrowed. */

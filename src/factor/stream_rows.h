@@ -2,7 +2,7 @@
  * (backend/row_store.h). Every rank has the factors of all rows. Only a row's owner has its history
  * and the number of the batch that touched it last (plan/touched.h).
  *
- * Numbers have the state's type (hdf5/state_file.h). Not collective. */
+ * Numbers have the state's type (state/state_file.h). Not collective. */
 #ifndef AMPED_STREAM_ROWS_H
 #define AMPED_STREAM_ROWS_H
 
@@ -15,7 +15,7 @@ typedef struct amped_stream_rows {
   uint64_t ncomps, length; /* numbers in a row's factor and in its history */
   amped_vtype type;
   uint64_t dims[AMPED_MAX_ORDER];
-  uint64_t width;                /* width of a model history's sums (hdf5/state_file.h), otherwise
+  uint64_t width;                /* width of a model history's sums (state/state_file.h), otherwise
                                     0 */
   double *sums[AMPED_MAX_ORDER]; /* [width][width], in host memory on every rank */
   const amped_row_store_ops *ops;

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/system_memory.h"
+#include "hdf5/hdf5_fields.h"
 #include "hdf5/hdf5_probe.h"
 
 #define MODEL "completion"
@@ -15,6 +16,22 @@
 static const amped_hdf5_type f64 = {AMPED_FLOAT, AMPED_F64};
 
 static const amped_hdf5_type u8 = {AMPED_UNSIGNED, AMPED_U8};
+
+#define FIELD(name, kind, member) AMPED_FIELD(name, kind, amped_completion, member)
+
+/* Attributes of the model. */
+static const amped_field fields[] = {
+    {FIELD("mean", REAL, mean), .least = -AMPED_FINITE, .most = AMPED_FINITE},
+    {FIELD("scale", REAL, scale), .least = AMPED_ABOVE_0, .most = AMPED_FINITE},
+    {FIELD("biased", BOOL, biased)},
+    {FIELD("context", BOOL, context), .is_list = true},
+    {FIELD("reg", REAL, reg), .most = AMPED_FINITE},
+    {FIELD("implicit", REAL, implicit), .is_optional = true, .most = AMPED_FINITE},
+    {FIELD("split_seed", COUNT, split_seed)},
+    {FIELD("holdout", REAL, holdout), .most = 1.0},
+    {FIELD("best_sweep", COUNT, best_sweep)},
+};
+#define FIELDS (sizeof fields / sizeof fields[0])
 
 /* Name of a mode's dataset, such as "/bias/2". */
 typedef struct object_name {
@@ -43,24 +60,6 @@ static object_name errors_name(const amped_hdf5_metric *metric, amped_completion
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-static amped_status put_attributes(amped_hdf5 *file, const amped_completion *c) {
-  const uint64_t biased = c->biased;
-  uint64_t context[AMPED_MAX_ORDER];
-  for (int m = 0; m < c->order; m++)
-    context[m] = c->context[m];
-  AMPED_TRY(amped_hdf5_put_text(file, "/", "amped_model", MODEL));
-  AMPED_TRY(amped_hdf5_put_double(file, "/", "mean", c->mean));
-  AMPED_TRY(amped_hdf5_put_double(file, "/", "scale", c->scale));
-  AMPED_TRY(amped_hdf5_put_u64(file, "/", "biased", 0, &biased));
-  AMPED_TRY(amped_hdf5_put_u64(file, "/", "context", (uint64_t)c->order, context));
-  AMPED_TRY(amped_hdf5_put_double(file, "/", "reg", c->reg));
-  if (c->implicit > 0.0)
-    AMPED_TRY(amped_hdf5_put_double(file, "/", "implicit", c->implicit));
-  AMPED_TRY(amped_hdf5_put_u64(file, "/", "split_seed", 0, &c->split_seed));
-  AMPED_TRY(amped_hdf5_put_double(file, "/", "holdout", c->holdout));
-  return amped_hdf5_put_u64(file, "/", "best_sweep", 0, &c->best_sweep);
-}
-
 static amped_status put_lengths(amped_hdf5 *file, const amped_completion *c, const int *order) {
   const uint64_t n = (uint64_t)c->ncomps;
   const uint64_t dims[2] = {(uint64_t)c->order, n};
@@ -73,7 +72,8 @@ static amped_status put_lengths(amped_hdf5 *file, const amped_completion *c, con
 
 amped_status amped_completion_put(amped_hdf5 *file, const amped_hdf5_metric *metric,
                                   const amped_completion *c, const int *order) {
-  AMPED_TRY(put_attributes(file, c));
+  AMPED_TRY(amped_hdf5_put_text(file, "/", "amped_model", MODEL));
+  AMPED_TRY(amped_fields_put(file, fields, FIELDS, c->order, c));
   if (c->ncomps > 0)
     AMPED_TRY(put_lengths(file, c, order));
   if (c->biased)
@@ -118,37 +118,15 @@ amped_status amped_completion_is(amped_hdf5 *file, bool *out) {
                              "attribute amped_model is not " MODEL "; use the build that made it");
 }
 
-static amped_status get_finite(amped_hdf5 *file, const char *name, double least, double most,
-                               double *out) {
-  AMPED_TRY(amped_hdf5_get_double(file, "/", name, out));
-  if (isfinite(*out) && *out >= least && *out <= most)
-    return AMPED_OK;
-  return amped_error(AMPED_BAD_INPUT, file->path,
-                     "attribute %s is not a number in its range; make the file again", name);
-}
-
 static amped_status get_attributes(amped_hdf5 *file, amped_completion *c) {
-  uint64_t biased = 0;
-  uint64_t context[AMPED_MAX_ORDER];
-  bool implicit = false;
   bool hashed = false;
-  AMPED_TRY(get_finite(file, "mean", -INFINITY, INFINITY, &c->mean));
-  AMPED_TRY(get_finite(file, "scale", 0x1p-1074, INFINITY, &c->scale));
-  AMPED_TRY(amped_hdf5_get_u64(file, "/", "biased", 1, &biased));
-  c->biased = biased != 0;
-  AMPED_TRY(amped_hdf5_get_u64(file, "/", "context", (uint64_t)c->order, context));
-  for (int m = 0; m < c->order; m++)
-    c->context[m] = context[m] != 0;
-  AMPED_TRY(get_finite(file, "reg", 0.0, INFINITY, &c->reg));
-  AMPED_TRY(amped_hdf5_has_attribute(file, "/", "implicit", &implicit));
-  if (implicit)
-    AMPED_TRY(get_finite(file, "implicit", 0.0, INFINITY, &c->implicit));
+  AMPED_TRY(amped_fields_get(file, fields, FIELDS, c->order, c));
+  const char *wrong = amped_fields_wrong(fields, FIELDS, c->order, c);
+  if (wrong != NULL)
+    return amped_error(AMPED_BAD_INPUT, file->path,
+                       "attribute %s is not a number in its range; make the file again", wrong);
   AMPED_TRY(amped_hdf5_has_attribute(file, "/", "input_hash", &hashed));
-  if (hashed)
-    AMPED_TRY(amped_hdf5_get_u64(file, "/", "input_hash", 1, &c->input_hash));
-  AMPED_TRY(amped_hdf5_get_u64(file, "/", "split_seed", 1, &c->split_seed));
-  AMPED_TRY(get_finite(file, "holdout", 0.0, 1.0, &c->holdout));
-  return amped_hdf5_get_u64(file, "/", "best_sweep", 1, &c->best_sweep);
+  return hashed ? amped_hdf5_get_u64(file, "/", "input_hash", 1, &c->input_hash) : AMPED_OK;
 }
 
 /* Read all values of an open dataset of one dimension; each must be finite. */

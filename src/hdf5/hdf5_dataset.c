@@ -613,6 +613,17 @@ void amped_hdf5_dataset_close(amped_hdf5_dataset *d) {
   d->cached_bytes = 0;
 }
 
+amped_status amped_hdf5_dataset_get(amped_hdf5 *file, const char *name, amped_hdf5_type type,
+                                    int ndims, uint64_t rows, uint64_t columns, void *out) {
+  amped_hdf5_dataset d;
+  AMPED_TRY(amped_hdf5_dataset_open(file, name, ndims, &d));
+  amped_status status = amped_hdf5_dataset_expect(&d, type, rows, columns);
+  if (status == AMPED_OK)
+    status = amped_hdf5_dataset_read(&d, type, 0, rows, out);
+  amped_hdf5_dataset_close(&d);
+  return status;
+}
+
 uint64_t amped_hdf5_slab_rows(uint64_t columns) {
   uint64_t rows = AMPED_HDF5_CHUNK / (columns > 0 ? columns : 1);
   return rows > 0 ? rows : 1;

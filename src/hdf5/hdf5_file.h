@@ -166,6 +166,9 @@ amped_status amped_hdf5_array_read(amped_hdf5_dataset *dataset, amped_hdf5_type 
 amped_status amped_hdf5_dataset_expect(const amped_hdf5_dataset *dataset, amped_hdf5_type type,
                                        uint64_t rows, uint64_t columns);
 void amped_hdf5_dataset_close(amped_hdf5_dataset *dataset);
+/* Open, expect, read and close in one call, for a small dataset. */
+amped_status amped_hdf5_dataset_get(amped_hdf5 *file, const char *name, amped_hdf5_type type,
+                                    int ndims, uint64_t rows, uint64_t columns, void *out);
 
 /* Create a dataset; append rows in order; finish after the last row. Each append has whole chunks
  * of amped_hdf5_slab_rows rows, except the last. */

@@ -56,7 +56,7 @@ amped_status amped_checkpoint_open(amped_session *session, const amped_checkpoin
                                   .nnz = info->nnz,
                                   .hash = info->hash,
                                   .ncomps = session->plan.ncomps,
-                                  .biased = session->options->biased,
+                                  .last_column = session->options->biased ? "biases" : NULL,
                                   .precision = session->options->precision,
                                   .seed = session->options->seed,
                                   .metric = solver->metric,

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/version.h"
+#include "hdf5/hdf5_fields.h"
 #include "hdf5/hdf5_probe.h"
 #include "solver/cpd/row_rule.h"
 #include "tensor/format.h"
@@ -23,25 +24,23 @@
 
 static const amped_hdf5_type f64 = {AMPED_FLOAT, AMPED_F64};
 
-/* --- writing --------------------------------------------------------------------------------- */
+#define FIELD(name, kind, member) AMPED_FIELD(name, kind, amped_checkpoint_key, member)
 
-static amped_status write_key(amped_hdf5 *file, const amped_checkpoint_key *key) {
-  AMPED_TRY(amped_hdf5_put_format(file, "checkpoint", CHECKPOINT_VERSION));
-  AMPED_TRY(amped_hdf5_put_text(file, "/", "version", amped_version()));
-  AMPED_TRY(amped_hdf5_put_text(file, "/", "init", key->init));
-  if (key->method != NULL)
-    AMPED_TRY(amped_hdf5_put_text(file, "/", "method", key->method));
-  if (key->accelerate != NULL)
-    AMPED_TRY(amped_hdf5_put_text(file, "/", "accelerate", key->accelerate));
-  if (key->rows != NULL)
-    AMPED_TRY(amped_hdf5_put_text(file, "/", "rows", key->rows));
-  if (key->biased)
-    AMPED_TRY(amped_hdf5_put_text(file, "/", "last_column", "biases"));
-  AMPED_TRY(amped_hdf5_put_u64(file, "/", "seed", 0, &key->seed));
-  AMPED_TRY(amped_hdf5_put_u64(file, "/", "input_dims", (uint64_t)key->order, key->dims));
-  AMPED_TRY(amped_hdf5_put_u64(file, "/", "nnz", 0, &key->nnz));
-  return amped_hdf5_put_u64(file, "/", "input_hash", 0, &key->hash);
-}
+/* Attributes of a key. Its other members follow from the datasets. */
+static const amped_field fields[] = {
+    {FIELD("init", TEXT, init)},
+    {FIELD("method", TEXT, method), .is_optional = true},
+    {FIELD("accelerate", TEXT, accelerate), .is_optional = true},
+    {FIELD("rows", TEXT, rows), .is_optional = true},
+    {FIELD("last_column", TEXT, last_column), .is_optional = true},
+    {FIELD("seed", COUNT, seed)},
+    {FIELD("input_dims", COUNT, dims), .is_list = true},
+    {FIELD("nnz", COUNT, nnz)},
+    {FIELD("input_hash", COUNT, hash)},
+};
+#define FIELDS (sizeof fields / sizeof fields[0])
+
+/* --- writing --------------------------------------------------------------------------------- */
 
 static amped_status write_grams(amped_hdf5 *file, const amped_solver_state *state) {
   const uint64_t n = (uint64_t)state->ncomps;
@@ -59,7 +58,9 @@ static amped_status write_all(amped_hdf5 *file, const amped_checkpoint_key *key,
                               const amped_ktensor *k, const amped_solver_state *state) {
   const uint64_t n = (uint64_t)state->ncomps;
   const amped_hdf5_metric metric = amped_hdf5_metric_of(key->metric);
-  AMPED_TRY(write_key(file, key));
+  AMPED_TRY(amped_hdf5_put_format(file, "checkpoint", CHECKPOINT_VERSION));
+  AMPED_TRY(amped_hdf5_put_text(file, "/", "version", amped_version()));
+  AMPED_TRY(amped_fields_put(file, fields, FIELDS, key->order, key));
   AMPED_TRY(amped_hdf5_metric_put(file, &metric));
   AMPED_TRY(amped_hdf5_dataset_write(file, "/weights", f64, 1, &n, state->weights));
   AMPED_TRY(amped_result_put_factors(file, "/factors", k, NULL, NULL, key->precision));
@@ -111,26 +112,9 @@ uint64_t amped_checkpoint_file_bytes(const char *path, int order, const uint64_t
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* The key of a checkpoint file, and the strings that it borrows. */
-typedef struct found_key {
-  amped_checkpoint_key key;
-  char *init;               /* string of key.init */
-  char *method;             /* string of key.method */
-  char *accelerate;         /* string of key.accelerate */
-  char *rows;               /* string of key.rows */
-  amped_hdf5_metric metric; /* string of key.metric */
-} found_key;
-
-/* Read an optional text of the root group. *out stays NULL if there is none. */
-static amped_status get_optional(amped_hdf5 *file, const char *name, char **out) {
-  bool exists = false;
-  AMPED_TRY(amped_hdf5_has_attribute(file, "/", name, &exists));
-  return exists ? amped_hdf5_get_text(file, "/", name, out) : AMPED_OK;
-}
-
-/* Read the key. It is compared before any factor is read. */
-static amped_status read_key(amped_hdf5 *file, found_key *out) {
-  amped_checkpoint_key *key = &out->key;
+/* Read the key, whose metric is the name in *metric. It is compared before any factor is read. */
+static amped_status read_key(amped_hdf5 *file, amped_checkpoint_key *key,
+                             amped_hdf5_metric *metric) {
   amped_hdf5_dataset d;
   char *format = NULL;
   char name[AMPED_HDF5_NAME];
@@ -149,21 +133,9 @@ static amped_status read_key(amped_hdf5 *file, found_key *out) {
   key->precision = (amped_vtype)d.type.bytes;
   key->ncomps = d.dims[1] <= AMPED_MAX_NCOMPS ? (int)d.dims[1] : 0;
   amped_hdf5_dataset_close(&d);
-  AMPED_TRY(amped_hdf5_get_u64(file, "/", "input_dims", (uint64_t)key->order, key->dims));
-  AMPED_TRY(amped_hdf5_get_u64(file, "/", "nnz", 1, &key->nnz));
-  AMPED_TRY(amped_hdf5_get_u64(file, "/", "input_hash", 1, &key->hash));
-  AMPED_TRY(amped_hdf5_get_u64(file, "/", "seed", 1, &key->seed));
-  AMPED_TRY(amped_hdf5_get_text(file, "/", "init", &out->init));
-  key->init = out->init;
-  AMPED_TRY(get_optional(file, "method", &out->method));
-  key->method = out->method;
-  AMPED_TRY(get_optional(file, "accelerate", &out->accelerate));
-  key->accelerate = out->accelerate;
-  AMPED_TRY(get_optional(file, "rows", &out->rows));
-  key->rows = out->rows;
-  AMPED_TRY(amped_hdf5_has_attribute(file, "/", "last_column", &key->biased));
-  AMPED_TRY(amped_hdf5_metric_get(file, &out->metric));
-  key->metric = out->metric.name;
+  AMPED_TRY(amped_fields_get(file, fields, FIELDS, key->order, key));
+  AMPED_TRY(amped_hdf5_metric_get(file, metric));
+  key->metric = metric->name;
   return AMPED_OK;
 }
 
@@ -244,16 +216,8 @@ static amped_status read_state(amped_hdf5 *file, const amped_checkpoint_key *key
   return status;
 }
 
-static const char *rows_of(const amped_checkpoint_key *key) {
-  return key->rows != NULL ? key->rows : "plain";
-}
-
-static const char *method_of(const amped_checkpoint_key *key) {
-  return key->method != NULL ? key->method : "als";
-}
-
-static const char *accelerate_of(const amped_checkpoint_key *key) {
-  return key->accelerate != NULL ? key->accelerate : "none";
+static const char *text_or(const char *text, const char *missing) {
+  return text != NULL ? text : missing;
 }
 
 /* Returns "" if both keys are of the same run; otherwise a text with the difference and the
@@ -263,7 +227,10 @@ static const char *difference(const amped_checkpoint_key *found, const amped_che
   char dims[AMPED_DIMS_TEXT];
   char theirs[AMPED_ROW_RULE_TEXT];
   char ours[AMPED_ROW_RULE_TEXT];
-  const int components = found->ncomps - (found->biased ? 1 : 0);
+  const char *const method = text_or(found->method, "als");
+  const char *const accelerate = text_or(found->accelerate, "none");
+  const char *const rows[] = {text_or(found->rows, "plain"), text_or(key->rows, "plain")};
+  const int components = found->ncomps - (found->last_column != NULL ? 1 : 0);
   bool same = found->order == key->order;
   text[0] = '\0';
   for (int m = 0; same && m < key->order; m++)
@@ -282,16 +249,15 @@ static const char *difference(const amped_checkpoint_key *found, const amped_che
         text, size,
         "belongs to a solver with the metric %s, not %s; name another file with --checkpoint",
         found->metric, key->metric);
-  else if (strcmp(method_of(found), method_of(key)) != 0)
-    (void)snprintf(text, size, "began with --method=%.20s; use that or another file",
-                   method_of(found));
-  else if (strcmp(accelerate_of(found), accelerate_of(key)) != 0)
+  else if (strcmp(method, text_or(key->method, "als")) != 0)
+    (void)snprintf(text, size, "began with --method=%.20s; use that or another file", method);
+  else if (strcmp(accelerate, text_or(key->accelerate, "none")) != 0)
     (void)snprintf(text, size, "began with --accelerate=%.20s; use that or another file",
-                   accelerate_of(found));
-  else if (strcmp(rows_of(found), rows_of(key)) != 0)
+                   accelerate);
+  else if (strcmp(rows[0], rows[1]) != 0)
     (void)snprintf(text, size, "began with rows that are %.200s, not %.200s; use another file",
-                   amped_row_rule_key_told(rows_of(found), theirs),
-                   amped_row_rule_key_told(rows_of(key), ours));
+                   amped_row_rule_key_told(rows[0], theirs),
+                   amped_row_rule_key_told(rows[1], ours));
   else if (found->ncomps != key->ncomps)
     (void)snprintf(text, size, "has %d components; use --rank=%d or another file", components,
                    components);
@@ -323,22 +289,20 @@ static amped_status read_factors(const char *path, const amped_checkpoint_key *k
 static amped_status read_one(const char *path, const amped_checkpoint_key *key, amped_ktensor *k,
                              amped_solver_state *state, bool *refused) {
   amped_hdf5 file = {.open = false};
-  found_key found = {.init = NULL};
+  amped_checkpoint_key found = {.order = 0};
+  amped_hdf5_metric metric;
   char text[512];
   amped_status status = AMPED_OK;
   *refused = false;
   AMPED_GO(done, amped_hdf5_open(path, &file));
-  AMPED_GO(done, read_key(&file, &found));
-  *refused = difference(&found.key, key, text, sizeof text)[0] != '\0';
+  AMPED_GO(done, read_key(&file, &found, &metric));
+  *refused = difference(&found, key, text, sizeof text)[0] != '\0';
   if (*refused)
     status = amped_error(AMPED_BAD_INPUT, path, "%s", text);
   else
     status = read_state(&file, key, state);
 done:
-  amped_free(found.init);
-  amped_free(found.method);
-  amped_free(found.accelerate);
-  amped_free(found.rows);
+  amped_fields_free(fields, FIELDS, &found);
   amped_hdf5_close(&file);
   if (status == AMPED_OK)
     status = read_factors(path, key, k);

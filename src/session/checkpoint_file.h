@@ -12,7 +12,7 @@
 #include "solver/solver_state.h"
 #include "tensor/ktensor.h"
 
-/* Key: a run can resume from a checkpoint only if both have the same key. Strings are borrowed. */
+/* Key: a run can resume from a checkpoint only if both have the same key. Texts are borrowed. */
 typedef struct amped_checkpoint_key {
   int order;
   uint64_t dims[AMPED_MAX_ORDER];
@@ -21,15 +21,15 @@ typedef struct amped_checkpoint_key {
   int ncomps;
   amped_vtype precision;
   uint64_t seed;
-  const char *init;       /* "random" or a file's name */
-  const char *metric;     /* name of the solver's metric; static text */
-  bool has_grams;         /* the solver's state has grams, and so does the file */
-  bool has_numbers;       /* the same for numbers */
-  bool keeps_second;      /* the same for a second set of factors */
-  const char *method;     /* name, if several methods have this metric; NULL: the first one */
-  const char *accelerate; /* how the solver is accelerated; NULL: not */
-  const char *rows;       /* key of the row rule (row_rule.h); NULL: plain */
-  bool biased;            /* the last column of factors is a bias, not a component */
+  const char *init;        /* "random" or a file's name */
+  const char *metric;      /* name of the solver's metric; static text */
+  bool has_grams;          /* the solver's state has grams, and so does the file */
+  bool has_numbers;        /* the same for numbers */
+  bool keeps_second;       /* the same for a second set of factors */
+  const char *method;      /* name, if several methods have this metric; NULL: the first one */
+  const char *accelerate;  /* how the solver is accelerated; NULL: not */
+  const char *rows;        /* key of the row rule (row_rule.h); NULL: plain */
+  const char *last_column; /* "biases"; NULL: a component */
 } amped_checkpoint_key;
 
 /* The generation from which a checkpoint was read. */

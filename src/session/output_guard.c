@@ -11,8 +11,8 @@
 #include "base/mem.h"
 #include "hdf5/hdf5_probe.h"
 #include "formats/dense_file.h"
-#include "hdf5/state_journal.h"
-#include "hdf5/state_names.h"
+#include "state/state_journal.h"
+#include "state/state_names.h"
 #include "formats/tensor_file.h"
 
 /* Bytes at the beginning and at the end of a file in which a mark is searched. */

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "factor/state_rows.h"
-#include "hdf5/state_base.h"
+#include "state/state_base.h"
 #include "solver/complete/complete_als.h"
 #include "solver/stream/stream_entries.h"
 #include "solver/stream/stream_model.h"

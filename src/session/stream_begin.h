@@ -3,7 +3,7 @@
 #ifndef AMPED_STREAM_BEGIN_H
 #define AMPED_STREAM_BEGIN_H
 
-#include "hdf5/state_file.h"
+#include "state/state_file.h"
 #include "session/session.h"
 #include "solver/complete/complete_search.h"
 

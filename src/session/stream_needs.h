@@ -2,7 +2,7 @@
 #ifndef AMPED_STREAM_NEEDS_H
 #define AMPED_STREAM_NEEDS_H
 
-#include "hdf5/state_head.h"
+#include "state/state_head.h"
 #include "session/session.h"
 
 /* Not collective; the same on every rank. Returns AMPED_USAGE if the backend cannot keep rows of

@@ -3,7 +3,7 @@
 #ifndef AMPED_STREAM_REPORT_H
 #define AMPED_STREAM_REPORT_H
 
-#include "hdf5/state_head.h"
+#include "state/state_head.h"
 #include "load/batch_source.h"
 #include "session/session.h"
 #include "solver/stream/stream.h"

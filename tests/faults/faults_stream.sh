@@ -1,6 +1,6 @@
 #!/bin/sh
 # Faults in a stream: killed in each phase of a batch, it goes on to the bits of one run; signals end it
-# after the batch in hand; a full disk leaves the batch before. (tests/unit/hdf5/check_state_file.c: every
+# after the batch in hand; a full disk leaves the batch before. (tests/unit/state/check_state_file.c: every
 # write of a state.)
 . "$(dirname "$0")/../lib/lib.sh"
 . "$(dirname "$0")/faults_lib.sh"

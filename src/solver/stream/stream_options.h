@@ -3,7 +3,7 @@
 #define AMPED_STREAM_OPTIONS_H
 
 #include "base/option.h"
-#include "hdf5/state_head.h"
+#include "state/state_head.h"
 #include "load/batch_source.h"
 
 typedef struct amped_stream_options {

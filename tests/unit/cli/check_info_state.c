@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "cli/commands.h"
-#include "hdf5/state_file.h"
+#include "state/state_file.h"
 #include "tests/lib/testing.h"
 
 static char path[256];

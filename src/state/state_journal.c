@@ -1,5 +1,5 @@
 /* State journal: a header, then records with hashes, then a mark per batch. */
-#include "hdf5/state_journal.h"
+#include "state/state_journal.h"
 
 #include <errno.h>
 #include <fcntl.h>

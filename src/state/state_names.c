@@ -1,5 +1,5 @@
 /* State names: STATE, its journal, and the previous ones of both. */
-#include "hdf5/state_names.h"
+#include "state/state_names.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* State base: the HDF5 file STATE, its checks on opening, its reader and its writer. */
-#include "hdf5/state_base.h"
+#include "state/state_base.h"
 
 #include <errno.h>
 #include <fcntl.h>

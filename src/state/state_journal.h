@@ -11,7 +11,7 @@
 #ifndef AMPED_STATE_JOURNAL_H
 #define AMPED_STATE_JOURNAL_H
 
-#include "hdf5/state_head.h"
+#include "state/state_head.h"
 #include "tensor/sptensor.h"
 
 /* First word of a journal, as a number and as its bytes. */

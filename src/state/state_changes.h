@@ -5,7 +5,7 @@
 #ifndef AMPED_STATE_CHANGES_H
 #define AMPED_STATE_CHANGES_H
 
-#include "hdf5/state_base.h"
+#include "state/state_base.h"
 
 /* Changed rows of a mode: row numbers and offsets of their entries. The first `sorted` rows are
  * distinct and ascend. Later ones are in order of arrival: the last of equal rows counts. */

@@ -1,5 +1,5 @@
 /* State changes: lists of rows, labels, held-out entries and batches in the journals. */
-#include "hdf5/state_changes.h"
+#include "state/state_changes.h"
 
 #include <string.h>
 

@@ -22,7 +22,7 @@
 #ifndef AMPED_STATE_FILE_H
 #define AMPED_STATE_FILE_H
 
-#include "hdf5/state_head.h"
+#include "state/state_head.h"
 #include "tensor/held_entries.h"
 
 /* Changes of a batch in addition to rows. Borrowed. */

@@ -1,6 +1,6 @@
 /* State file: opening with recovery, reading, merging journals into a new STATE, and writing
  * batches. */
-#include "hdf5/state_file.h"
+#include "state/state_file.h"
 
 #include <errno.h>
 #include <math.h>
@@ -17,10 +17,10 @@
 #include "base/system_memory.h"
 #include "base/target.h"
 #include "hdf5/hdf5_probe.h"
-#include "hdf5/state_base.h"
-#include "hdf5/state_changes.h"
-#include "hdf5/state_journal.h"
-#include "hdf5/state_names.h"
+#include "state/state_base.h"
+#include "state/state_changes.h"
+#include "state/state_journal.h"
+#include "state/state_names.h"
 
 /* Target size of the rows processed per call. */
 #define PIECE_BYTES (UINT64_C(4) << 20)

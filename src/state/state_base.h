@@ -7,7 +7,7 @@
 #define AMPED_STATE_BASE_H
 
 #include "base/draft.h"
-#include "hdf5/state_head.h"
+#include "state/state_head.h"
 #include "tensor/sptensor.h"
 
 /* Parts of a row. Each part is one dataset per mode: /factors/k, /history/k, /touched/k. */

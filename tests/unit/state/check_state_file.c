@@ -1,7 +1,7 @@
 /* State file: rows, labels, held-out entries and batches come back after any number of batches; a
  * stream that is killed at any write leaves the state of the batch before or after; damage and
  * hostile bytes are refused; and so is a second stream. */
-#include "hdf5/state_file.h"
+#include "state/state_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,8 @@
 
 #include "base/log.h"
 #include "base/random.h"
-#include "hdf5/state_base.h"
-#include "hdf5/state_journal.h"
+#include "state/state_base.h"
+#include "state/state_journal.h"
 #include "tests/lib/testing_hdf5.h"
 #include "tests/lib/testing_hostile.h"
 

@@ -1,0 +1,240 @@
+/* State head: packing into words, range checks, and attributes of STATE. */
+#include "state/state_head.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/version.h"
+#include "hdf5/hdf5_fields.h"
+
+/* Versions 1 and 2 are read. */
+#define STATE_VERSION 2
+
+/* Most numbers in a row of an HDF5 dataset (hdf5_file.h). */
+#define MOST_COLUMNS (UINT64_C(1) << 20)
+
+const char *const amped_history_names[3] = {"equations", "model", "published"};
+
+static const amped_hdf5_type f64 = {AMPED_FLOAT, AMPED_F64};
+static const amped_hdf5_type u64 = {AMPED_UNSIGNED, AMPED_U64};
+
+#define FIELD(name, kind, member) AMPED_FIELD(name, kind, amped_state_head, member)
+
+/* Ranges that depend on other numbers are in wrong_number. */
+static const amped_field numbers[] = {
+    {FIELD("order", INT, order), .least = AMPED_MIN_ORDER, .most = AMPED_MAX_ORDER},
+    {FIELD("ncomps", INT, ncomps), .least = 1, .most = AMPED_MAX_NCOMPS + 1},
+    {FIELD("value_bytes", INT, type)},
+    {FIELD("history", INT, history)},
+    {FIELD("history_length", COUNT, history_length)},
+    {FIELD("biased", BOOL, biased)},
+    {FIELD("nonnegative", BOOL, nonnegative)},
+    {FIELD("zero_based", BOOL, zero_based)},
+    {FIELD("mean", REAL, mean), .least = -AMPED_FINITE, .most = AMPED_FINITE},
+    {FIELD("scale", REAL, scale), .least = AMPED_ABOVE_0, .most = AMPED_FINITE},
+    {FIELD("reg", REAL, reg), .most = AMPED_FINITE},
+    {FIELD("reg_power", REAL, reg_power), .most = 1.0},
+    {FIELD("reg_bias", REAL, reg_bias), .most = AMPED_FINITE},
+    {FIELD("forget", REAL, forget), .least = AMPED_ABOVE_0, .most = 1.0},
+    {FIELD("least", REAL, least)},
+    {FIELD("most", REAL, most)},
+    {FIELD("seed", COUNT, seed)},
+    {FIELD("split_seed", COUNT, split_seed)},
+    {FIELD("holdout", REAL, holdout), .most = AMPED_BELOW_1},
+    {FIELD("keep", COUNT, keep)},
+    {FIELD("growing", INT, growing), .least = -1, .most = AMPED_MAX_ORDER - 1},
+    {FIELD("batches", COUNT, batches)},
+    {FIELD("nnz", COUNT, nnz)},
+    {FIELD("duplicates", INT, duplicates), .least = AMPED_DUPLICATES_SUM,
+     .most = AMPED_DUPLICATES_ERROR},
+    {FIELD("squares", REAL, squares), .most = AMPED_FINITE}, /* new in version 2 */
+};
+#define NUMBERS (sizeof numbers / sizeof numbers[0])
+
+static const amped_field lists[] = {
+    {FIELD("dims", COUNT, dims), .is_list = true, .least = 1, .most = AMPED_MAX_DIM},
+    {FIELD("first_dims", COUNT, first), .is_list = true, .least = 1, .most = AMPED_MAX_DIM},
+    {FIELD("prior", REAL, prior), .is_list = true, .least = -AMPED_FINITE, .most = AMPED_FINITE},
+    {FIELD("pull", REAL, pull), .is_list = true, .least = AMPED_ABOVE_0, .most = AMPED_FINITE},
+};
+#define LISTS (sizeof lists / sizeof lists[0])
+
+/* Words: the numbers of version 1, the lists with AMPED_MAX_ORDER elements each, the errors, the
+ * number of version 2. */
+_Static_assert(NUMBERS + LISTS * AMPED_MAX_ORDER + 4 * AMPED_STATE_ERRORS == AMPED_STATE_WORDS,
+               "all words have a place");
+_Static_assert(sizeof(amped_state_errors) == 4 * sizeof(uint64_t), "errors are words");
+
+uint64_t amped_state_head_version(const amped_state_head *h) {
+  return isnan(h->squares) ? 1 : STATE_VERSION;
+}
+
+static size_t numbers_of(uint64_t version) {
+  return version > 1 ? NUMBERS : NUMBERS - 1;
+}
+
+int amped_state_head_words(const amped_state_head *h) {
+  return amped_state_head_version(h) > 1 ? AMPED_STATE_WORDS : AMPED_STATE_WORDS - 1;
+}
+
+void amped_state_head_pack(const amped_state_head *h, uint64_t words[AMPED_STATE_WORDS]) {
+  uint64_t *to = words;
+  memset(words, 0, AMPED_STATE_WORDS * sizeof *words);
+  for (size_t i = 0; i < NUMBERS - 1; i++)
+    *to++ = amped_field_word(&numbers[i], h, 0);
+  for (size_t i = 0; i < LISTS; i++, to += AMPED_MAX_ORDER)
+    for (int m = 0; m < h->order; m++)
+      to[m] = amped_field_word(&lists[i], h, m);
+  memcpy(to, h->errors, sizeof h->errors);
+  words[AMPED_STATE_WORDS - 1] = amped_field_word(&numbers[NUMBERS - 1], h, 0);
+}
+
+static void unpack(const uint64_t *words, amped_state_head *h) {
+  const uint64_t *from = words;
+  memset(h, 0, sizeof *h);
+  for (size_t i = 0; i < NUMBERS - 1; i++)
+    amped_field_set(&numbers[i], 0, *from++, h);
+  for (size_t i = 0; i < LISTS; i++, from += AMPED_MAX_ORDER)
+    for (int m = 0; m < h->order && m < AMPED_MAX_ORDER; m++)
+      amped_field_set(&lists[i], m, from[m], h);
+  memcpy(h->errors, from, sizeof h->errors);
+  amped_field_set(&numbers[NUMBERS - 1], 0, words[AMPED_STATE_WORDS - 1], h);
+}
+
+uint64_t amped_state_sums_width(const amped_state_head *h) {
+  return h->history == AMPED_HISTORY_MODEL ? (uint64_t)h->ncomps + 1 : 0;
+}
+
+/* --- checks ----------------------------------------------------------------------------------- */
+
+static bool is_sum(double x) {
+  return isfinite(x) && x >= 0.0;
+}
+
+static bool has_history(const amped_state_head *h) {
+  const uint64_t n = (uint64_t)h->ncomps;
+  switch (h->history) {
+  case AMPED_HISTORY_EQUATIONS:
+    return h->history_length >= 1 && h->history_length <= n * n + 4 * n + 4 &&
+           h->history_length <= MOST_COLUMNS;
+  case AMPED_HISTORY_MODEL:
+    return h->history_length == 1;
+  case AMPED_HISTORY_PUBLISHED:
+    return h->history_length == 0;
+  }
+  return false;
+}
+
+/* Returns the name of a number that is out of its range; NULL: none. */
+static const char *wrong_number(const amped_state_head *h) {
+  const char *wrong = amped_fields_wrong(numbers, numbers_of(amped_state_head_version(h)), 1, h);
+  if (wrong == NULL)
+    wrong = amped_fields_wrong(lists, LISTS, h->order, h);
+  if (wrong != NULL)
+    return wrong;
+  for (int m = 0; m < h->order; m++)
+    if (h->first[m] > h->dims[m])
+      return "first_dims";
+  for (int e = 0; e < AMPED_STATE_ERRORS; e++) {
+    const amped_state_errors *s = &h->errors[e];
+    if (!is_sum(s->squares) || !is_sum(s->absolute) || !is_sum(s->clipped))
+      return "errors";
+  }
+  return h->type != AMPED_F32 && h->type != AMPED_F64 ? "value_bytes"
+         : !has_history(h)                            ? "history"
+         : !(h->least <= h->most)                     ? "least"
+         : h->growing >= h->order                     ? "growing"
+                                                      : NULL;
+}
+
+amped_status amped_state_head_check(const amped_state_head *h, const char *path,
+                                    amped_status status) {
+  const char *wrong = wrong_number(h);
+  if (wrong == NULL)
+    return AMPED_OK;
+  return amped_error(status, path, "the state's %s is not in its range; %s", wrong,
+                     status == AMPED_BAD_INPUT ? "the file is damaged, make it again"
+                                               : "it cannot be written");
+}
+
+amped_status amped_state_head_unpack(const uint64_t words[AMPED_STATE_WORDS], const char *path,
+                                     amped_state_head *out) {
+  unpack(words, out);
+  return amped_state_head_check(out, path, AMPED_BAD_INPUT);
+}
+
+/* --- attributes ------------------------------------------------------------------------------- */
+
+static const uint64_t table[2] = {AMPED_STATE_ERRORS, 3};
+
+static amped_status put_errors(amped_hdf5 *file, const amped_state_head *h) {
+  uint64_t counts[AMPED_STATE_ERRORS];
+  double sums[AMPED_STATE_ERRORS][3];
+  for (int e = 0; e < AMPED_STATE_ERRORS; e++) {
+    counts[e] = h->errors[e].count;
+    sums[e][0] = h->errors[e].squares;
+    sums[e][1] = h->errors[e].absolute;
+    sums[e][2] = h->errors[e].clipped;
+  }
+  AMPED_TRY(amped_hdf5_make_group(file, "/errors"));
+  AMPED_TRY(amped_hdf5_dataset_write(file, "/errors/counts", u64, 1, table, counts));
+  return amped_hdf5_dataset_write(file, "/errors/sums", f64, 2, table, sums);
+}
+
+static amped_status get_errors(amped_hdf5 *file, amped_state_head *h) {
+  uint64_t counts[AMPED_STATE_ERRORS];
+  double sums[AMPED_STATE_ERRORS][3];
+  AMPED_TRY(amped_hdf5_dataset_get(file, "/errors/counts", u64, 1, table[0], 1, counts));
+  AMPED_TRY(amped_hdf5_dataset_get(file, "/errors/sums", f64, 2, table[0], table[1], sums));
+  for (int e = 0; e < AMPED_STATE_ERRORS; e++)
+    h->errors[e] = (amped_state_errors){counts[e], sums[e][0], sums[e][1], sums[e][2]};
+  return AMPED_OK;
+}
+
+amped_status amped_state_head_put(amped_hdf5 *file, const amped_state_head *h) {
+  const uint64_t version = amped_state_head_version(h);
+  AMPED_TRY(amped_hdf5_put_format(file, "state", version));
+  AMPED_TRY(amped_hdf5_put_text(file, "/", "version", amped_version()));
+  AMPED_TRY(amped_fields_put(file, numbers, numbers_of(version), 1, h));
+  AMPED_TRY(amped_fields_put(file, lists, LISTS, h->order, h));
+  return put_errors(file, h);
+}
+
+/* *version: the file's version, which can be read. */
+static amped_status check_format(amped_hdf5 *file, uint64_t *version) {
+  char *format = NULL;
+  bool exists = false;
+  AMPED_TRY(amped_hdf5_has_attribute(file, "/", "amped_format", &exists));
+  if (exists)
+    AMPED_TRY(amped_hdf5_get_text(file, "/", "amped_format", &format));
+  const bool is_state = exists && strcmp(format, "state") == 0;
+  amped_free(format);
+  if (!is_state)
+    return amped_error(
+        AMPED_BAD_INPUT, file->path,
+        "is not the state of a stream; begin one with amped_mpi complete --state=FILE");
+  AMPED_TRY(amped_hdf5_get_u64(file, "/", "amped_version", 1, version));
+  return *version >= 1 && *version <= STATE_VERSION
+             ? AMPED_OK
+             : amped_error(AMPED_BAD_INPUT, file->path,
+                           "is a state of version %" PRIu64
+                           ", not 1 or %d; use the build that made it",
+                           *version, STATE_VERSION);
+}
+
+amped_status amped_state_head_get(amped_hdf5 *file, amped_state_head *out) {
+  uint64_t version = 0;
+  memset(out, 0, sizeof *out);
+  out->squares = (double)NAN;
+  AMPED_TRY(check_format(file, &version));
+  AMPED_TRY(amped_fields_get(file, numbers, numbers_of(version), 1, out));
+  if (version > 1 && isnan(out->squares))
+    out->squares = (double)INFINITY; /* refused */
+  if (out->order < AMPED_MIN_ORDER || out->order > AMPED_MAX_ORDER)
+    return amped_state_head_check(out, file->path, AMPED_BAD_INPUT);
+  AMPED_TRY(amped_fields_get(file, lists, LISTS, out->order, out));
+  AMPED_TRY(get_errors(file, out));
+  return amped_state_head_check(out, file->path, AMPED_BAD_INPUT);
+}
