@@ -17,19 +17,19 @@ static const amped_hdf5_type f64 = {AMPED_FLOAT, AMPED_F64};
 
 static const amped_hdf5_type u8 = {AMPED_UNSIGNED, AMPED_U8};
 
-#define FIELD(name, kind, member) AMPED_FIELD(name, kind, amped_completion, member)
+#define AT(kind, member) AMPED_FIELD_AT(kind, amped_completion, member)
 
 /* Attributes of the model. */
 static const amped_field fields[] = {
-    {FIELD("mean", REAL, mean), .least = -AMPED_FINITE, .most = AMPED_FINITE},
-    {FIELD("scale", REAL, scale), .least = AMPED_ABOVE_0, .most = AMPED_FINITE},
-    {FIELD("biased", BOOL, biased)},
-    {FIELD("context", BOOL, context), .is_list = true},
-    {FIELD("reg", REAL, reg), .most = AMPED_FINITE},
-    {FIELD("implicit", REAL, implicit), .is_optional = true, .most = AMPED_FINITE},
-    {FIELD("split_seed", COUNT, split_seed)},
-    {FIELD("holdout", REAL, holdout), .most = 1.0},
-    {FIELD("best_sweep", COUNT, best_sweep)},
+    {.name = "mean", .at = AT(REAL, mean), .least = -AMPED_FINITE, .most = AMPED_FINITE},
+    {.name = "scale", .at = AT(REAL, scale), .least = AMPED_ABOVE_0, .most = AMPED_FINITE},
+    {.name = "biased", .at = AT(BOOL, biased)},
+    {.name = "context", .at = AT(BOOL, context), .is_list = true},
+    {.name = "reg", .at = AT(REAL, reg), .most = AMPED_FINITE},
+    {.name = "implicit", .at = AT(REAL, implicit), .is_optional = true, .most = AMPED_FINITE},
+    {.name = "split_seed", .at = AT(COUNT, split_seed)},
+    {.name = "holdout", .at = AT(REAL, holdout), .most = 1.0},
+    {.name = "best_sweep", .at = AT(COUNT, best_sweep)},
 };
 #define FIELDS (sizeof fields / sizeof fields[0])
 

@@ -22,19 +22,22 @@ typedef enum amped_field_type {
   AMPED_FIELD_TEXT  /* char *, read into memory of amped_alloc */
 } amped_field_type;
 
-typedef struct amped_field {
-  const char *name;
+/* Type and place of a member. */
+typedef struct amped_field_at {
   amped_field_type type;
   size_t offset;
+} amped_field_at;
+#define AMPED_FIELD_AT(kind, record, member)                                                       \
+  { AMPED_FIELD_##kind, offsetof(record, member) }
+
+typedef struct amped_field {
+  const char *name;
+  amped_field_at at;
   bool is_list;
   double least, most; /* range of a number; most 0: any. An int with a negative `least` is stored
                          as its distance from it */
   bool is_optional;   /* may be missing in the file, and is 0 or NULL in memory then */
 } amped_field;
-
-/* The first members of a row of the table. */
-#define AMPED_FIELD(text, kind, record, member)                                                    \
-  .name = (text), .type = AMPED_FIELD_##kind, .offset = offsetof(record, member)
 
 /* Bounds of real numbers: finite, above 0, below 1. */
 #define AMPED_FINITE DBL_MAX

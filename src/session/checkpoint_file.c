@@ -24,19 +24,19 @@
 
 static const amped_hdf5_type f64 = {AMPED_FLOAT, AMPED_F64};
 
-#define FIELD(name, kind, member) AMPED_FIELD(name, kind, amped_checkpoint_key, member)
+#define AT(kind, member) AMPED_FIELD_AT(kind, amped_checkpoint_key, member)
 
 /* Attributes of a key. Its other members follow from the datasets. */
 static const amped_field fields[] = {
-    {FIELD("init", TEXT, init)},
-    {FIELD("method", TEXT, method), .is_optional = true},
-    {FIELD("accelerate", TEXT, accelerate), .is_optional = true},
-    {FIELD("rows", TEXT, rows), .is_optional = true},
-    {FIELD("last_column", TEXT, last_column), .is_optional = true},
-    {FIELD("seed", COUNT, seed)},
-    {FIELD("input_dims", COUNT, dims), .is_list = true},
-    {FIELD("nnz", COUNT, nnz)},
-    {FIELD("input_hash", COUNT, hash)},
+    {.name = "init", .at = AT(TEXT, init)},
+    {.name = "method", .at = AT(TEXT, method), .is_optional = true},
+    {.name = "accelerate", .at = AT(TEXT, accelerate), .is_optional = true},
+    {.name = "rows", .at = AT(TEXT, rows), .is_optional = true},
+    {.name = "last_column", .at = AT(TEXT, last_column), .is_optional = true},
+    {.name = "seed", .at = AT(COUNT, seed)},
+    {.name = "input_dims", .at = AT(COUNT, dims), .is_list = true},
+    {.name = "nnz", .at = AT(COUNT, nnz)},
+    {.name = "input_hash", .at = AT(COUNT, hash)},
 };
 #define FIELDS (sizeof fields / sizeof fields[0])
 

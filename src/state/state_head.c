@@ -20,44 +20,58 @@ const char *const amped_history_names[3] = {"equations", "model", "published"};
 static const amped_hdf5_type f64 = {AMPED_FLOAT, AMPED_F64};
 static const amped_hdf5_type u64 = {AMPED_UNSIGNED, AMPED_U64};
 
-#define FIELD(name, kind, member) AMPED_FIELD(name, kind, amped_state_head, member)
+#define AT(kind, member) AMPED_FIELD_AT(kind, amped_state_head, member)
 
 /* Ranges that depend on other numbers are in wrong_number. */
 static const amped_field numbers[] = {
-    {FIELD("order", INT, order), .least = AMPED_MIN_ORDER, .most = AMPED_MAX_ORDER},
-    {FIELD("ncomps", INT, ncomps), .least = 1, .most = AMPED_MAX_NCOMPS + 1},
-    {FIELD("value_bytes", INT, type)},
-    {FIELD("history", INT, history)},
-    {FIELD("history_length", COUNT, history_length)},
-    {FIELD("biased", BOOL, biased)},
-    {FIELD("nonnegative", BOOL, nonnegative)},
-    {FIELD("zero_based", BOOL, zero_based)},
-    {FIELD("mean", REAL, mean), .least = -AMPED_FINITE, .most = AMPED_FINITE},
-    {FIELD("scale", REAL, scale), .least = AMPED_ABOVE_0, .most = AMPED_FINITE},
-    {FIELD("reg", REAL, reg), .most = AMPED_FINITE},
-    {FIELD("reg_power", REAL, reg_power), .most = 1.0},
-    {FIELD("reg_bias", REAL, reg_bias), .most = AMPED_FINITE},
-    {FIELD("forget", REAL, forget), .least = AMPED_ABOVE_0, .most = 1.0},
-    {FIELD("least", REAL, least)},
-    {FIELD("most", REAL, most)},
-    {FIELD("seed", COUNT, seed)},
-    {FIELD("split_seed", COUNT, split_seed)},
-    {FIELD("holdout", REAL, holdout), .most = AMPED_BELOW_1},
-    {FIELD("keep", COUNT, keep)},
-    {FIELD("growing", INT, growing), .least = -1, .most = AMPED_MAX_ORDER - 1},
-    {FIELD("batches", COUNT, batches)},
-    {FIELD("nnz", COUNT, nnz)},
-    {FIELD("duplicates", INT, duplicates), .least = AMPED_DUPLICATES_SUM,
+    {.name = "order", .at = AT(INT, order), .least = AMPED_MIN_ORDER, .most = AMPED_MAX_ORDER},
+    {.name = "ncomps", .at = AT(INT, ncomps), .least = 1, .most = AMPED_MAX_NCOMPS + 1},
+    {.name = "value_bytes", .at = AT(INT, type)},
+    {.name = "history", .at = AT(INT, history)},
+    {.name = "history_length", .at = AT(COUNT, history_length)},
+    {.name = "biased", .at = AT(BOOL, biased)},
+    {.name = "nonnegative", .at = AT(BOOL, nonnegative)},
+    {.name = "zero_based", .at = AT(BOOL, zero_based)},
+    {.name = "mean", .at = AT(REAL, mean), .least = -AMPED_FINITE, .most = AMPED_FINITE},
+    {.name = "scale", .at = AT(REAL, scale), .least = AMPED_ABOVE_0, .most = AMPED_FINITE},
+    {.name = "reg", .at = AT(REAL, reg), .most = AMPED_FINITE},
+    {.name = "reg_power", .at = AT(REAL, reg_power), .most = 1.0},
+    {.name = "reg_bias", .at = AT(REAL, reg_bias), .most = AMPED_FINITE},
+    {.name = "forget", .at = AT(REAL, forget), .least = AMPED_ABOVE_0, .most = 1.0},
+    {.name = "least", .at = AT(REAL, least)},
+    {.name = "most", .at = AT(REAL, most)},
+    {.name = "seed", .at = AT(COUNT, seed)},
+    {.name = "split_seed", .at = AT(COUNT, split_seed)},
+    {.name = "holdout", .at = AT(REAL, holdout), .most = AMPED_BELOW_1},
+    {.name = "keep", .at = AT(COUNT, keep)},
+    {.name = "growing", .at = AT(INT, growing), .least = -1, .most = AMPED_MAX_ORDER - 1},
+    {.name = "batches", .at = AT(COUNT, batches)},
+    {.name = "nnz", .at = AT(COUNT, nnz)},
+    {.name = "duplicates",
+     .at = AT(INT, duplicates),
+     .least = AMPED_DUPLICATES_SUM,
      .most = AMPED_DUPLICATES_ERROR},
-    {FIELD("squares", REAL, squares), .most = AMPED_FINITE}, /* new in version 2 */
+    {.name = "squares", .at = AT(REAL, squares), .most = AMPED_FINITE}, /* new in version 2 */
 };
 #define NUMBERS (sizeof numbers / sizeof numbers[0])
 
 static const amped_field lists[] = {
-    {FIELD("dims", COUNT, dims), .is_list = true, .least = 1, .most = AMPED_MAX_DIM},
-    {FIELD("first_dims", COUNT, first), .is_list = true, .least = 1, .most = AMPED_MAX_DIM},
-    {FIELD("prior", REAL, prior), .is_list = true, .least = -AMPED_FINITE, .most = AMPED_FINITE},
-    {FIELD("pull", REAL, pull), .is_list = true, .least = AMPED_ABOVE_0, .most = AMPED_FINITE},
+    {.name = "dims", .at = AT(COUNT, dims), .is_list = true, .least = 1, .most = AMPED_MAX_DIM},
+    {.name = "first_dims",
+     .at = AT(COUNT, first),
+     .is_list = true,
+     .least = 1,
+     .most = AMPED_MAX_DIM},
+    {.name = "prior",
+     .at = AT(REAL, prior),
+     .is_list = true,
+     .least = -AMPED_FINITE,
+     .most = AMPED_FINITE},
+    {.name = "pull",
+     .at = AT(REAL, pull),
+     .is_list = true,
+     .least = AMPED_ABOVE_0,
+     .most = AMPED_FINITE},
 };
 #define LISTS (sizeof lists / sizeof lists[0])
 

@@ -17,19 +17,26 @@ typedef struct record {
   const char *name, *note;
 } record;
 
-#define FIELD(name, kind, member) AMPED_FIELD(name, kind, record, member)
+#define AT(kind, member) AMPED_FIELD_AT(kind, record, member)
 static const amped_field fields[] = {
-    {FIELD("count", COUNT, count), .least = 1, .most = AMPED_MAX_DIM},
-    {FIELD("many", COUNT, many), .is_list = true},
-    {FIELD("level", INT, level), .least = -1, .most = 7},
-    {FIELD("on", BOOL, on)},
-    {FIELD("each", BOOL, each), .is_list = true},
-    {FIELD("share", REAL, share), .most = AMPED_BELOW_1},
-    {FIELD("extra", REAL, extra), .is_optional = true, .least = -AMPED_FINITE,
+    {.name = "count", .at = AT(COUNT, count), .least = 1, .most = AMPED_MAX_DIM},
+    {.name = "many", .at = AT(COUNT, many), .is_list = true},
+    {.name = "level", .at = AT(INT, level), .least = -1, .most = 7},
+    {.name = "on", .at = AT(BOOL, on)},
+    {.name = "each", .at = AT(BOOL, each), .is_list = true},
+    {.name = "share", .at = AT(REAL, share), .most = AMPED_BELOW_1},
+    {.name = "extra",
+     .at = AT(REAL, extra),
+     .is_optional = true,
+     .least = -AMPED_FINITE,
      .most = AMPED_FINITE},
-    {FIELD("pulls", REAL, pulls), .is_list = true, .least = AMPED_ABOVE_0, .most = AMPED_FINITE},
-    {FIELD("name", TEXT, name)},
-    {FIELD("note", TEXT, note), .is_optional = true},
+    {.name = "pulls",
+     .at = AT(REAL, pulls),
+     .is_list = true,
+     .least = AMPED_ABOVE_0,
+     .most = AMPED_FINITE},
+    {.name = "name", .at = AT(TEXT, name)},
+    {.name = "note", .at = AT(TEXT, note), .is_optional = true},
 };
 #define FIELDS (sizeof fields / sizeof fields[0])
 
@@ -114,7 +121,7 @@ START_TEST(only_optional_fields_may_be_missing) {
 END_TEST
 
 START_TEST(words_are_numbers_and_back) {
-  for (size_t i = 0; i < FIELDS && fields[i].type != AMPED_FIELD_TEXT; i++)
+  for (size_t i = 0; i < FIELDS && fields[i].at.type != AMPED_FIELD_TEXT; i++)
     for (int m = 0; m < (fields[i].is_list ? ORDER : 1); m++) {
       record r = {.count = 0};
       const uint64_t word = amped_field_word(&fields[i], &good, m);
