@@ -12,9 +12,10 @@ namespace {
  * line in which it begins. */
 template <int W> constexpr int history_floats = (W * (W + 1) / 2 + 2 * W + 3 + 6) / 4 * 4;
 
-/* Address of the history's numbers in `memory`, to which it is loaded. */
-__device__ inline float *history_in(float *memory, const float *history) {
-  return memory + reinterpret_cast<uintptr_t>(history) % 16 / sizeof(float);
+/* Floats from the beginning of that line to the history. (A function that returned the address
+ * itself would cost spills.) */
+__device__ inline uintptr_t history_offset(const float *history) {
+  return reinterpret_cast<uintptr_t>(history) % 16 / sizeof(float);
 }
 
 /* Start to load `length` numbers, by that many threads; zeros if nothing is kept. They are there

@@ -289,7 +289,7 @@ __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
       const uint64_t row = __shfl_sync(all_lanes, row_of_lane, i);
       const double keep = __shfl_sync(all_lanes, keep_of_lane, i);
       float *const to_past = past_of(i);
-      float *const past = history_in(desk->past, to_past);
+      float *const past = desk->past + history_offset(to_past);
       const nonzero<float, I, N> mine = decode<float, I, N>(p, raw, k);
       const unsigned takes_part =
           __ballot_sync(all_lanes, lane < nonzeros && !(held >> (k % 32) & 1U));

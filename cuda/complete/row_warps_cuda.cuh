@@ -218,7 +218,7 @@ __device__ inline void find_histories(const P &p, warp_history<W> *past,
 
 /* Address of piece i's history in shared memory, once it is loaded. */
 template <int W> __device__ inline float *numbers_of(warp_history<W> *past, unsigned i) {
-  return history_in(past->numbers, past->rows[i]);
+  return past->numbers + history_offset(past->rows[i]);
 }
 
 /* Add the history of piece i, times its `keep`, to the piece's own equations, except n. *squares:

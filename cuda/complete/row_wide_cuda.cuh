@@ -65,7 +65,7 @@ __device__ __forceinline__ void add_history(const fit_problem<float, I> &p, wide
   const float by = (float)keep;
   const equation_places places = places_of(p.components, p.biased);
   /* The history is loaded into the memory of the folded sums. */
-  float *const from = history_in(reinterpret_cast<float *>(d.folds), kept);
+  float *const from = reinterpret_cast<float *>(d.folds) + history_offset(kept);
   static_assert(sizeof d.folds >= sizeof(float) * history_floats<W>, "no room");
   ask_history<W>(reinterpret_cast<float *>(d.folds), kept, keep > 0.0, p.slot_length, coordinate);
   __pipeline_wait_prior(0);
