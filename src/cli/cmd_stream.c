@@ -18,6 +18,7 @@
 #include "session/stream_report.h"
 #include "session/stream_result.h"
 #include "solver/stream/stream.h"
+#include "tensor/label_order.h"
 #include "tensor/held_entries.h"
 
 /* The data of the command, for the functions below. */
@@ -212,6 +213,30 @@ static void tell_others(const job *j) {
               j->o->args[0], others, others == 1 ? "" : "es", others == 1 ? "was" : "were", input);
 }
 
+/* Rank 0: warn if the last index of the mode of --by is not its last label by meaning. New rows
+ * begin as copies of the last index, so that a table with the newest rows first makes forecasts
+ * from the oldest. */
+static amped_status warn_of_order(const job *j) {
+  const amped_labels labels = amped_batch_source_labels(j->source, j->by);
+  uint64_t *order = NULL;
+  char text[2][128];
+  if (labels.count == 0 || amped_label_kind_of(&labels) == AMPED_LABELS_TEXT)
+    return AMPED_OK;
+  AMPED_TRY(amped_alloc(&order, labels.count, sizeof *order, "the order of labels"));
+  const amped_status status = amped_label_order(&labels, order);
+  const uint64_t last = order[labels.count - 1];
+  if (status == AMPED_OK && last != labels.count - 1)
+    amped_warn(
+        "%s: its last index of mode %d is %s, although %s comes later: new rows begin as copies "
+        "of %s, and the errors before are forecasts from it; begin a state from a tensor that "
+        "convert --label-order=sorted wrote",
+        j->o->args[0], j->by + 1,
+        amped_label_text(&labels, labels.count - 1, text[0], sizeof text[0]),
+        amped_label_text(&labels, last, text[1], sizeof text[1]), text[0]);
+  amped_free(order);
+  return status;
+}
+
 /* Collective: open the source of batches, with the state's labels and dims. */
 static amped_status open_source(job *j) {
   const amped_comm *comm = &j->session->comm;
@@ -240,8 +265,9 @@ static amped_status open_source(job *j) {
   if (comm->rank == 0 && (j->o->stream.by != NULL || j->o->stream.has_boxes))
     tell_others(j);
   j->by = comm->rank == 0 ? find_by(j) : -1;
+  status = j->by >= 0 ? warn_of_order(j) : AMPED_OK;
   amped_comm_broadcast(comm, &j->by, sizeof j->by);
-  return AMPED_OK;
+  return amped_comm_agree(comm, status);
 }
 
 /* Rank 0: find the earlier batch that --by cut from the same indices of INPUT; 0: there is none.

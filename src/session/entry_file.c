@@ -147,10 +147,24 @@ static amped_status check_found(const entry_file *f) {
   return AMPED_OK;
 }
 
+/* The sum of the hashes of a slab's cells with their values. */
+static uint64_t hash_slab(const entry_file *f, uint64_t count) {
+  const int order = f->session->plan.order;
+  uint64_t hash = 0;
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t index[AMPED_MAX_ORDER];
+    for (int m = 0; m < order; m++)
+      index[m] = f->indices[(uint64_t)m * SLAB + i];
+    hash += amped_nonzero_hash(order, index, f->values[i]);
+  }
+  return hash;
+}
+
 /* Copy this rank's entries out of a slab: out->count entries of the file, from out->first on. */
 static amped_status take_slab(const entry_file *f, uint64_t first, uint64_t count, void *context) {
   amped_entry_set *out = context;
   const amped_plan *plan = &f->session->plan;
+  out->hash += hash_slab(f, count);
   for (uint64_t i = 0; i < count; i++) {
     if (first + i < out->first || first + i >= out->first + out->count)
       continue;
@@ -241,12 +255,7 @@ static amped_status weigh_slab(const entry_file *f, uint64_t first, uint64_t cou
   (void)first;
   for (int m = 0; m < order; m++)
     indices[m] = f->indices + (uint64_t)m * SLAB;
-  for (uint64_t i = 0; i < count; i++) {
-    uint64_t index[AMPED_MAX_ORDER];
-    for (int m = 0; m < order; m++)
-      index[m] = indices[m][i];
-    w->hash += amped_nonzero_hash(order, index, f->values[i]);
-  }
+  w->hash += hash_slab(f, count);
   return worker->format->row_fit->weigh(worker->tensor, count, indices, f->values, &w->placed);
 }
 

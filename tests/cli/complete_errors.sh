@@ -31,6 +31,23 @@ same "components" "$(field ncomps info.json)" 3
 alone 3 "ck.h5: has 3 components; use --rank=3" complete t.h5 --rank=2 --reg=1 --checkpoint=ck.h5 --resume --nowrite -q
 # shellcheck disable=SC2086
 alone 3 "ck.h5: .*with other options: --reg-bias differs" $run --iters=500 --reg-bias=2 --resume
+# Other entries to validate or to test, of the same number; the same in another order of rows.
+"$amped" convert t.h5 t.tns -q || fail "convert to text"
+awk 'NR % 7 == 0 { print $1, $2, $3, $4 + 0.25 }' t.tns >v1.tns
+awk '{ print $1, $2, $3, $4 + 1 }' v1.tns >v2.tns
+tac v1.tns >v3.tns
+judged="complete fresh.h5 --rank=2 --reg=1 --tol=0 --patience=2000 --checkpoint=judged.h5 --nowrite -q"
+awk 'NR % 7 != 0' t.tns >fresh.tns
+expect 0 "" "$amped" convert fresh.tns fresh.h5 -q
+for option in validate test; do
+  rm -f judged.h5
+  # shellcheck disable=SC2086
+  alone 0 "" $judged --holdout=0 --iters=20 --checkpoint-every=20 --$option=v1.tns
+  # shellcheck disable=SC2086
+  alone 3 "judged.h5: .*with other options: --$option differs" $judged --holdout=0 --iters=40 --$option=v2.tns --resume
+  # shellcheck disable=SC2086
+  alone 0 "" $judged --holdout=0 --iters=40 --$option=v3.tns --resume
+done
 sweeps=$(field sweeps info.json) # writing takes longer than a sweep: not all of them have a checkpoint
 if test "$sweeps" -gt 1; then
   # shellcheck disable=SC2086

@@ -273,16 +273,28 @@ static void turn_sweep(tape *t, amped_complete_sweep *w) {
   turn_ranks(t, &w->test_ranks);
 }
 
+/* older: the number of earlier versions, which is accepted as well. */
 typedef struct option_number {
   const char *option;
-  double number;
+  double number, older;
 } option_number;
 
-static void turn_option(tape *t, const char *option, double mine, const char **differs) {
+static void turn_older_option(tape *t, const char *option, double mine, double older,
+                              const char **differs) {
   double x = mine;
   turn(t, &x);
-  if (x != mine && option != NULL && *differs == NULL)
+  if (x != mine && x != older && option != NULL && *differs == NULL)
     *differs = option;
+}
+
+static void turn_option(tape *t, const char *option, double mine, const char **differs) {
+  turn_older_option(t, option, mine, mine, differs);
+}
+
+/* A row about a set of entries; 0 without a set. Earlier versions stored the number of entries. */
+static option_number entries_option(const char *option, const amped_entry_set *set) {
+  return set == NULL ? (option_number){option, 0.0, 0.0}
+                     : (option_number){option, (double)(set->hash >> 11), (double)set->total};
 }
 
 /* Options that a resumed search must share with the interrupted one. *differs: the first option
@@ -296,29 +308,30 @@ static void turn_options(tape *t, const search *s, const char **differs) {
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     turn_option(t, "--context", p->fit.prior[m], differs);
   const option_number others[] = {
-      {"--reg-power", o->reg_power},
-      {"--reg-bias", o->reg_bias},
-      {"--bias", o->bias},
-      {"--nonnegative", o->nonnegative},
-      {"--holdout", o->holdout},
-      {"--split-seed", (double)o->split_seed},
-      {"--order", o->random_order},
-      {"--method", o->method},
-      {"--block", o->block},
-      {"--patience", o->patience},
-      {"--tol", p->tol},
-      {"--starts", p->starts},
-      {"--holdout", (double)p->held},
-      {"--validate", p->validate != NULL ? (double)p->validate->total : 0.0},
-      {"--test", p->test != NULL ? (double)p->test->total : 0.0},
-      {NULL, p->mean}, /* stored but not compared: sums over tensor and weights, whose rounding
-                          depends on the ranks */
-      {NULL, p->scale},
-      {"--weights", (double)(p->weights_hash >> 11)},
-      {"--implicit", p->fit.implicit},
-      {"--of", p->ranked}};
+      {.option = "--reg-power", .number = o->reg_power},
+      {.option = "--reg-bias", .number = o->reg_bias},
+      {.option = "--bias", .number = o->bias},
+      {.option = "--nonnegative", .number = o->nonnegative},
+      {.option = "--holdout", .number = o->holdout},
+      {.option = "--split-seed", .number = (double)o->split_seed},
+      {.option = "--order", .number = o->random_order},
+      {.option = "--method", .number = o->method},
+      {.option = "--block", .number = o->block},
+      {.option = "--patience", .number = o->patience},
+      {.option = "--tol", .number = p->tol},
+      {.option = "--starts", .number = p->starts},
+      {.option = "--holdout", .number = (double)p->held},
+      entries_option("--validate", p->validate),
+      entries_option("--test", p->test),
+      {.option = NULL, .number = p->mean}, /* stored but not compared: sums over tensor and weights,
+                          whose rounding depends on the ranks */
+      {.option = NULL, .number = p->scale},
+      {.option = "--weights", .number = (double)(p->weights_hash >> 11)},
+      {.option = "--implicit", .number = p->fit.implicit},
+      {.option = "--of", .number = p->ranked}};
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-    turn_option(t, others[i].option, others[i].number, differs);
+    turn_older_option(t, others[i].option, others[i].number,
+                      others[i].older != 0.0 ? others[i].older : others[i].number, differs);
 }
 
 static const char *const reasons[] = {"patience", "iterations", "time"};

@@ -18,6 +18,8 @@ typedef struct amped_entry_set {
   uint64_t *positions[AMPED_MAX_ORDER]; /* [count] */
   uint64_t *sorted[AMPED_MAX_ORDER];    /* [count] entries by their position in this mode */
   double *values;                       /* [count] values, mapped by the plan's map, in double */
+  uint64_t hash;                        /* hash of all entries as given, in any order; the same on
+                                           every rank */
 } amped_entry_set;
 
 /* Errors at entries. An entry is cold if one of its rows was never trained: the row equals the
