@@ -175,14 +175,12 @@ static amped_status save_partial(job *j, const amped_solver_state *state) {
                              .metric = state->metric,
                              .history = state->history,
                              .sweeps = state->sweeps};
+  amped_facts f;
   AMPED_TRY(save(j, &record, state->weights, path));
-  if (j->session->json == NULL)
-    return amped_comm_agree(comm, AMPED_OK);
-  return amped_comm_agree(
-      comm,
-      amped_json_line(j->session->json, json_pack("{s:s, s:I, s:o}", "event", "partial", "sweep",
-                                                  (json_int_t)state->sweeps, "output",
-                                                  amped_json_text(path, strlen(path)))));
+  amped_facts_begin(&f, "partial");
+  amped_fact_json(&f, "sweep", amped_json_count(state->sweeps));
+  amped_fact_json(&f, "output", amped_json_string(path));
+  return amped_comm_agree(comm, amped_facts_write(&f, j->session->json));
 }
 
 /* Collective: has a signal reached any rank? False if the run does not catch signals. */
@@ -276,12 +274,10 @@ static amped_status tell_end(job *j, amped_start *best, double corcondia,
   if (!isnan(corcondia))
     amped_fact_words(&f, "core consistency %s\n", amped_corcondia_text(text, corcondia));
   amped_fact_json(&f, "congruence", amped_json_number(degeneracy->congruence));
+  amped_fact_json(&f, "output", amped_json_string(path));
   if (path != NULL)
-    amped_fact(&f, "output", amped_json_text(path, strlen(path)),
-               "result: %s%s (amped_mpi top %s shows it)", path,
-               j->o->output == NULL ? " in the current folder" : "", path);
-  else
-    amped_fact_json(&f, "output", json_null());
+    amped_fact_words(&f, "result: %s%s (amped_mpi top %s shows it)", path,
+                     j->o->output == NULL ? " in the current folder" : "", path);
   amped_facts_say(&f);
   note_degeneracy(j, r->weights, degeneracy);
   return amped_facts_write(&f, j->session->json);

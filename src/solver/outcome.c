@@ -45,9 +45,9 @@ amped_outcome amped_outcome_of(const amped_solver_result *result, double tol) {
 void amped_outcome_steps(amped_facts *facts, const char *how, double accepted, double refused) {
   amped_facts steps;
   amped_facts_begin(&steps, NULL);
-  amped_fact_json(&steps, "accelerate", how != NULL ? json_string(how) : json_null());
-  amped_fact(&steps, "accepted", json_integer((json_int_t)accepted), "%.0f accepted", accepted);
-  amped_fact(&steps, "refused", json_integer((json_int_t)refused), ", %.0f refused", refused);
+  amped_fact_json(&steps, "accelerate", amped_json_string(how));
+  amped_fact(&steps, "accepted", amped_json_count((uint64_t)accepted), "%.0f accepted", accepted);
+  amped_fact(&steps, "refused", amped_json_count((uint64_t)refused), ", %.0f refused", refused);
   amped_fact_words(facts, "%s: %s\n", how != NULL ? "accelerated steps" : "steps", steps.words);
   amped_fact_json(facts, "steps", json_incref(steps.json));
   amped_facts_free(&steps);
@@ -55,16 +55,16 @@ void amped_outcome_steps(amped_facts *facts, const char *how, double accepted, d
 
 /* A JSON number: an integer if x is one. */
 static json_t *whole_if_possible(double x) {
-  return x == floor(x) ? json_integer((json_int_t)x) : amped_json_number(x);
+  return x == floor(x) ? amped_json_count((uint64_t)x) : amped_json_number(x);
 }
 
 void amped_outcome_passes(amped_facts *facts, const amped_solver_result *result, double passes,
                           const char *name, double rate) {
   amped_facts list;
   amped_facts_begin(&list, NULL);
-  amped_fact_json(&list, "total", whole_if_possible(passes));
+  amped_fact_json(&list, "total", whole_if_possible(passes + (double)result->residuals));
   if (name != NULL)
     amped_fact_json(&list, name, amped_json_number(rate));
-  amped_fact_json(&list, "of_fits", json_integer((json_int_t)result->residuals));
+  amped_fact_json(&list, "of_fits", amped_json_count(result->residuals));
   amped_facts_take(facts, "passes", &list);
 }

@@ -352,18 +352,15 @@ static void tell_passes(const als *a, amped_facts *facts) {
   const amped_solver_result *r = a->result;
   const amped_plan *plan = a->context->plan;
   const uint64_t order = (uint64_t)plan->order;
-  const uint64_t anew = amped_dense_count_passes(&plan->dense, plan->order, 0, order);
-  if (a->acceleration != NULL)
-    amped_outcome_passes(facts, r,
-                         (double)((r->sweeps - r->earlier) * anew +
-                                  amped_acceleration_repeated(a->acceleration) + r->residuals),
-                         "a_sweep", (double)anew);
-  else
-    amped_outcome_passes(facts, r,
-                         (double)(amped_dense_count_passes(&plan->dense, plan->order,
-                                                           r->earlier * order, r->sweeps * order) +
-                                  r->residuals),
-                         "a_sweep", amped_dense_passes(&plan->dense, plan->order));
+  uint64_t passes =
+      amped_dense_count_passes(&plan->dense, plan->order, r->earlier * order, r->sweeps * order);
+  double a_sweep = amped_dense_passes(&plan->dense, plan->order);
+  if (a->acceleration != NULL) {
+    const uint64_t anew = amped_dense_count_passes(&plan->dense, plan->order, 0, order);
+    passes = (r->sweeps - r->earlier) * anew + amped_acceleration_repeated(a->acceleration);
+    a_sweep = (double)anew;
+  }
+  amped_outcome_passes(facts, r, (double)passes, "a_sweep", a_sweep);
 }
 
 static void tell(const void *self, amped_facts *facts) {

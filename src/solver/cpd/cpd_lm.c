@@ -101,8 +101,8 @@ static amped_status sweep(void *self, amped_sweep *s) {
   at = amped_time();
   amped_trace_begin(AMPED_PHASE_SOLVE, AMPED_NO_NUMBER);
   AMPED_TRY(solve(a, &iterations));
-  amped_fact(&s->facts, "iterations", json_integer((json_int_t)iterations),
-             ", %" PRIu64 " iterations", iterations);
+  amped_fact(&s->facts, "iterations", amped_json_count(iterations), ", %" PRIu64 " iterations",
+             iterations);
   amped_trace_end();
   s->times.solve = amped_time() - at;
   AMPED_TRY(try_step(a, s, &s->times.mttkrp));
@@ -576,7 +576,7 @@ static void tell(const void *self, amped_facts *facts) {
   const lm *a = self;
   amped_outcome_steps(facts, NULL, a->numbers[ACCEPTED], a->numbers[REFUSED]);
   if (a->context->worker->format->needs.cells)
-    amped_outcome_passes(facts, a->result, (double)(a->passes + a->result->residuals), NULL, 0.0);
+    amped_outcome_passes(facts, a->result, (double)a->passes, NULL, 0.0);
 }
 
 const amped_solver amped_cpd_lm_solver = {.metric = "fit",

@@ -754,11 +754,10 @@ static void tell_passes(const rbs *r, amped_facts *facts) {
   const uint64_t all = result->sweeps - r->settings->polish; /* epochs, with an earlier run's */
   const uint64_t epochs = all > result->earlier ? all - result->earlier : 0;
   const uint64_t first = all > result->earlier ? all : result->earlier; /* first whole sweep */
-  const uint64_t whole =
-      plan->dense.outside
-          ? (result->sweeps - first) * (order - 1)
-          : result->residuals + amped_dense_count_passes(&plan->dense, plan->order, first * order,
-                                                         result->sweeps * order);
+  const uint64_t whole = plan->dense.outside
+                             ? (result->sweeps - first) * (order - 1)
+                             : amped_dense_count_passes(&plan->dense, plan->order, first * order,
+                                                        result->sweeps * order);
   const double share = amped_rbs_epoch_share(r->settings);
   amped_outcome_passes(facts, result, (double)epochs * share + (double)whole, "an_epoch", share);
 }
