@@ -29,9 +29,10 @@ static void make_rows(als *a, int mode, amped_mode_times *times);
 
 /* A sweep, function by function:
  *   find_gram, find_base  with --implicit: the sum of p p^T over all cells, from grams.
- *   make_rows             the rows of each mode. amped_mode_update calls begin_rows, which
- * assembles and solves normal equations, and reduce_rows, which adds up the equations of rows that
- * several ranks share. Then it sends the new rows. Collective; the status is agreed. */
+ *   make_rows             of each mode, by amped_mode_update, which calls:
+ *     begin_rows          normal equations of own rows, and their solutions.
+ *     reduce_rows         sums of the equations of rows that several ranks share.
+ * Collective; the status is agreed. */
 static amped_status sweep(void *self, const amped_row_fit *fit, const int *order,
                           amped_complete_sums *sums, amped_mode_times *times) {
   als *a = self;

@@ -279,22 +279,23 @@ typedef struct option_number {
   double number, older;
 } option_number;
 
-static void turn_older_option(tape *t, const char *option, double mine, double older,
-                              const char **differs) {
-  double x = mine;
+static option_number number_of_option(const char *option, double number) {
+  return (option_number){.option = option, .number = number, .older = number};
+}
+
+/* A set of entries as a number; 0 without a set. Earlier versions stored the number of entries. */
+static option_number number_of_entries(const char *option, const amped_entry_set *set) {
+  return set == NULL ? number_of_option(option, 0.0)
+                     : (option_number){.option = option,
+                                       .number = (double)(set->hash >> 11),
+                                       .older = (double)set->total};
+}
+
+static void turn_option(tape *t, option_number mine, const char **differs) {
+  double x = mine.number;
   turn(t, &x);
-  if (x != mine && x != older && option != NULL && *differs == NULL)
-    *differs = option;
-}
-
-static void turn_option(tape *t, const char *option, double mine, const char **differs) {
-  turn_older_option(t, option, mine, mine, differs);
-}
-
-/* A row about a set of entries; 0 without a set. Earlier versions stored the number of entries. */
-static option_number entries_option(const char *option, const amped_entry_set *set) {
-  return set == NULL ? (option_number){option, 0.0, 0.0}
-                     : (option_number){option, (double)(set->hash >> 11), (double)set->total};
+  if (x != mine.number && x != mine.older && mine.option != NULL && *differs == NULL)
+    *differs = mine.option;
 }
 
 /* Options that a resumed search must share with the interrupted one. *differs: the first option
@@ -302,36 +303,35 @@ static option_number entries_option(const char *option, const amped_entry_set *s
 static void turn_options(tape *t, const search *s, const char **differs) {
   const amped_complete_problem *p = s->problem;
   const amped_complete_options *o = p->options;
-  turn_option(t, "--reg", o->reg_count, differs);
+  turn_option(t, number_of_option("--reg", o->reg_count), differs);
   for (int i = 0; i < AMPED_MAX_REGS; i++)
-    turn_option(t, "--reg", i < o->reg_count ? o->reg[i] : 0.0, differs);
+    turn_option(t, number_of_option("--reg", i < o->reg_count ? o->reg[i] : 0.0), differs);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    turn_option(t, "--context", p->fit.prior[m], differs);
+    turn_option(t, number_of_option("--context", p->fit.prior[m]), differs);
   const option_number others[] = {
-      {.option = "--reg-power", .number = o->reg_power},
-      {.option = "--reg-bias", .number = o->reg_bias},
-      {.option = "--bias", .number = o->bias},
-      {.option = "--nonnegative", .number = o->nonnegative},
-      {.option = "--holdout", .number = o->holdout},
-      {.option = "--split-seed", .number = (double)o->split_seed},
-      {.option = "--order", .number = o->random_order},
-      {.option = "--method", .number = o->method},
-      {.option = "--block", .number = o->block},
-      {.option = "--patience", .number = o->patience},
-      {.option = "--tol", .number = p->tol},
-      {.option = "--starts", .number = p->starts},
-      {.option = "--holdout", .number = (double)p->held},
-      entries_option("--validate", p->validate),
-      entries_option("--test", p->test),
-      {.option = NULL, .number = p->mean}, /* stored but not compared: sums over tensor and weights,
+      number_of_option("--reg-power", o->reg_power),
+      number_of_option("--reg-bias", o->reg_bias),
+      number_of_option("--bias", o->bias),
+      number_of_option("--nonnegative", o->nonnegative),
+      number_of_option("--holdout", o->holdout),
+      number_of_option("--split-seed", (double)o->split_seed),
+      number_of_option("--order", o->random_order),
+      number_of_option("--method", o->method),
+      number_of_option("--block", o->block),
+      number_of_option("--patience", o->patience),
+      number_of_option("--tol", p->tol),
+      number_of_option("--starts", p->starts),
+      number_of_option("--holdout", (double)p->held),
+      number_of_entries("--validate", p->validate),
+      number_of_entries("--test", p->test),
+      number_of_option(NULL, p->mean), /* stored but not compared: sums over tensor and weights,
                           whose rounding depends on the ranks */
-      {.option = NULL, .number = p->scale},
-      {.option = "--weights", .number = (double)(p->weights_hash >> 11)},
-      {.option = "--implicit", .number = p->fit.implicit},
-      {.option = "--of", .number = p->ranked}};
+      number_of_option(NULL, p->scale),
+      number_of_option("--weights", (double)(p->weights_hash >> 11)),
+      number_of_option("--implicit", p->fit.implicit),
+      number_of_option("--of", p->ranked)};
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-    turn_older_option(t, others[i].option, others[i].number,
-                      others[i].older != 0.0 ? others[i].older : others[i].number, differs);
+    turn_option(t, others[i], differs);
 }
 
 static const char *const reasons[] = {"patience", "iterations", "time"};
