@@ -132,7 +132,8 @@ amped_status amped_hdf5_get_u64(amped_hdf5 *file, const char *group, const char 
 amped_status amped_hdf5_get_double(amped_hdf5 *file, const char *group, const char *name,
                                    double *out);
 /* Read 0 to `most` numbers of any integer or floating-point type, or one number as text, as files
- * of others have them. *count = their number; 0 for any other attribute. AMPED_BAD_INPUT if there are more. */
+ * of others have them. *count = their number; 0 for any other attribute. AMPED_BAD_INPUT if there
+ * are more. */
 amped_status amped_hdf5_get_numbers(amped_hdf5 *file, const char *group, const char *name, int most,
                                     double *out, int *count);
 amped_status amped_hdf5_get_text(amped_hdf5 *file, const char *group, const char *name, char **out);

@@ -118,8 +118,7 @@ static bool key_index(parser *p, int m, const amped_cell *cell, const key *k, ui
   if (p->fresh[set].count > before && !amped_csv_is_utf8(k->string, k->string + k->length)) {
     char excerpt[AMPED_EXCERPT_BYTES];
     amped_piece_fail(
-        p->piece, cell->begin,
-        "column \"%.100s\": \"%s\" is not UTF-8 text; convert the file",
+        p->piece, cell->begin, "column \"%.100s\": \"%s\" is not UTF-8 text; convert the file",
         r->header.modes[m], amped_number_excerpt(excerpt, k->string, k->string + k->length));
     return false;
   }

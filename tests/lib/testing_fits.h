@@ -234,7 +234,7 @@ typedef struct slow_row {
   long double *m; /* [n][n] sums of products; the bias is a component whose p is 1 */
   long double *right;
   long double squares;
-  long double size; /* of the terms of one target, the largest */
+  long double size; /* largest of the terms of one target */
 } slow_row;
 
 /* Equations of n unknowns for every row. */
