@@ -1,4 +1,4 @@
-/* Host memory: allocation, the count of live blocks, and the test hook. */
+/* Host memory: allocation, the counts of live blocks and bytes, and the test hook. */
 #include "base/mem.h"
 
 #include <stdatomic.h>
@@ -15,6 +15,8 @@
 #include "base/types.h"
 
 static _Atomic int64_t live_blocks;
+static _Atomic int64_t live_bytes;
+static _Atomic int64_t peak_bytes;
 static _Atomic int64_t fail_after = -1;
 
 /* Does the test hook make this allocation fail? */
@@ -46,6 +48,21 @@ static void advise(void *block, uint64_t bytes) {
     (void)madvise((char *)block - skipped, bytes + skipped, MADV_HUGEPAGE);
 }
 
+/* Add bytes of a block to the counts, sign 1, or take them off, sign -1. The C library says how
+ * large it made the block. */
+static void count_bytes(void *block, int sign) {
+#ifdef __GLIBC__
+  const int64_t bytes = sign * (int64_t)malloc_usable_size(block);
+  const int64_t now = atomic_fetch_add(&live_bytes, bytes) + bytes;
+  int64_t peak = atomic_load(&peak_bytes);
+  while (now > peak && !atomic_compare_exchange_weak(&peak_bytes, &peak, now))
+    continue;
+#else
+  (void)block;
+  (void)sign;
+#endif
+}
+
 static amped_status allocate(void *out, uint64_t count, size_t size, const char *what, int zero) {
   uint64_t bytes = 0;
   void *block = NULL;
@@ -60,6 +77,7 @@ static amped_status allocate(void *out, uint64_t count, size_t size, const char 
     return out_of_memory(count, size, what);
   advise(block, bytes);
   atomic_fetch_add(&live_blocks, 1);
+  count_bytes(block, 1);
   memcpy(out, &block, sizeof block);
   return AMPED_OK;
 }
@@ -80,7 +98,9 @@ amped_status amped_realloc(void *inout, uint64_t count, size_t size, const char 
     return amped_alloc(inout, count, size, what);
   if (!amped_mul(count, size, &bytes) || bytes > PTRDIFF_MAX)
     return out_of_memory(count, size, what);
+  count_bytes(old, -1);
   void *block = must_fail() ? NULL : realloc(old, bytes > 0 ? bytes : 1);
+  count_bytes(block != NULL ? block : old, 1);
   if (block == NULL)
     return out_of_memory(count, size, what);
   advise(block, bytes);
@@ -92,6 +112,7 @@ void amped_free(void *block) {
   if (block == NULL)
     return;
   atomic_fetch_sub(&live_blocks, 1);
+  count_bytes(block, -1);
   free(block);
 }
 
@@ -132,6 +153,18 @@ void amped_mem_keep(void) {
 
 int64_t amped_mem_live(void) {
   return atomic_load(&live_blocks);
+}
+
+int64_t amped_mem_bytes(void) {
+  return atomic_load(&live_bytes);
+}
+
+int64_t amped_mem_peak(void) {
+  return atomic_load(&peak_bytes);
+}
+
+void amped_mem_restart_peak(void) {
+  atomic_store(&peak_bytes, atomic_load(&live_bytes));
 }
 
 void amped_mem_fail_at(int64_t k) {

@@ -1,5 +1,5 @@
-/* Host memory: checked allocation, a count of live blocks, and a test hook that fails the k-th
- * allocation.
+/* Host memory: checked allocation, counts of live blocks and bytes, and a test hook that fails the
+ * k-th allocation.
  *
  * amped_alloc takes `count` elements of `size` bytes and stores the pointer through `out`, the
  * address of any pointer variable. For 0 bytes it stores NULL. The multiplication is checked.
@@ -37,6 +37,12 @@ void amped_mem_keep(void);
 
 /* Blocks allocated and not yet freed: 0 at the end of a program or test that does not leak. */
 int64_t amped_mem_live(void);
+
+/* Bytes of these blocks as the C library rounds them, and their maximum since the process or the
+ * last restart_peak began. 0 if the C library is not GNU's. */
+int64_t amped_mem_bytes(void);
+int64_t amped_mem_peak(void);
+void amped_mem_restart_peak(void);
 
 /* For tests: the k-th allocation from now on (0 is the next) fails; a negative k switches this
  * off. */

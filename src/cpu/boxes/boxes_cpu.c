@@ -13,7 +13,7 @@
 #include "cpu/boxes/box_mttkrp_cpu.h"
 #include "cpu/load/coo_buffer_cpu.h"
 #include "cpu/device/device_cpu.h"
-#include "cpu/device/huge_pages.h"
+#include "base/huge_pages.h"
 #include "cpu/load/synthetic_cpu.h"
 
 struct amped_tensor_part {

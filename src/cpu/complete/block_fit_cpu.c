@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "cpu/complete/block_targets_cpu.h"
 #include "cpu/device/cpu_dispatch.h"
-#include "cpu/device/huge_pages.h"
+#include "base/huge_pages.h"
 #include "cpu/complete/row_fit_cpu.h"
 
 struct amped_block_fit {

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/timer.h"
 #include "base/trace.h"
-#include "cpu/device/huge_pages.h"
+#include "base/huge_pages.h"
 #include "cpu/complete/row_equations_cpu.h"
 #include "cpu/complete/row_solve_cpu.h"
 

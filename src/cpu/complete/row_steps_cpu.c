@@ -10,7 +10,7 @@
 #include "base/timer.h"
 #include "base/trace.h"
 #include "cpu/sorted/bundle_decode.h"
-#include "cpu/device/huge_pages.h"
+#include "base/huge_pages.h"
 #include "cpu/complete/row_fit_cpu.h"
 #include "cpu/complete/row_walk_cpu.h"
 #include "cpu/device/subnormals.h"

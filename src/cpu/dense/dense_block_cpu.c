@@ -9,7 +9,7 @@
 #include "backend/block_sizes.h"
 #include "base/mem.h"
 #include "cpu/device/device_cpu.h"
-#include "cpu/device/huge_pages.h"
+#include "base/huge_pages.h"
 #include "cpu/factor/row_descent_cpu.h"
 #include "cpu/dense/slab_cpu.h"
 

@@ -10,7 +10,7 @@
 #include "cpu/dense/dense_block_cpu.h"
 #include "cpu/dense/dense_products_cpu.h"
 #include "cpu/device/device_cpu.h"
-#include "cpu/device/huge_pages.h"
+#include "base/huge_pages.h"
 #include "cpu/dense/slab_cpu.h"
 
 /* Bytes of cells that a thread copies at a time. */

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "cpu/device/device_cpu.h"
-#include "cpu/device/huge_pages.h"
+#include "base/huge_pages.h"
 
 struct amped_factor_past {
   const amped_plan *plan;

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "cpu/device/device_cpu.h"
-#include "cpu/device/huge_pages.h"
+#include "base/huge_pages.h"
 #include "cpu/factor/row_descent_cpu.h"
 
 /* Rows that a thread converts to double and multiplies at a time. */

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "cpu/device/device_cpu.h"
-#include "cpu/device/huge_pages.h"
+#include "base/huge_pages.h"
 
 /* Rows per step of a thread. */
 #define ROWS UINT64_C(256)

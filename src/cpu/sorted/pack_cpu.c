@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "cpu/device/huge_pages.h"
+#include "base/huge_pages.h"
 
 /* Nonzeros per word of row bits. Threads write whole words, so their ranges begin at multiples of
  * it. */
