@@ -16,23 +16,20 @@ void amped_buffer_add(amped_buffers *b, amped_buffer_kind kind, void *pointer, u
   b->list[b->count++] = (amped_buffer){kind, pointer, count, size, b->what};
 }
 
-static uint64_t bytes_of(const amped_buffer *buffer) {
+uint64_t amped_buffer_bytes(const amped_buffer *buffer) {
+  const uint64_t bound = buffer->kind == AMPED_BUFFER_PART ? AMPED_BUFFER_ALIGNMENT : 1;
   uint64_t bytes = 0;
-  return amped_mul(buffer->count, buffer->size, &bytes) && bytes < TOO_MANY ? bytes : TOO_MANY;
-}
-
-uint64_t amped_buffer_part_bytes(const amped_buffer *buffer) {
-  return amped_ceil_div(bytes_of(buffer), AMPED_BUFFER_ALIGNMENT) * AMPED_BUFFER_ALIGNMENT;
+  if (!amped_mul(buffer->count, buffer->size, &bytes) || bytes > TOO_MANY)
+    return TOO_MANY;
+  return amped_ceil_div(bytes, bound) * bound;
 }
 
 void amped_buffers_require(amped_buffers b, uint64_t *device_bytes, uint64_t *host_bytes) {
   for (int i = 0; i < b.count; i++) {
-    const amped_buffer *buffer = &b.list[i];
-    const bool part = buffer->kind == AMPED_BUFFER_PART;
-    const bool device = part || buffer->kind == AMPED_BUFFER_DEVICE;
+    const amped_buffer_kind kind = b.list[i].kind;
+    const bool device = kind == AMPED_BUFFER_DEVICE || kind == AMPED_BUFFER_PART;
     uint64_t *sum = device ? device_bytes : host_bytes;
-    if (!amped_add(*sum, part ? amped_buffer_part_bytes(buffer) : bytes_of(buffer), sum) ||
-        *sum > TOO_MANY)
+    if (!amped_add(*sum, amped_buffer_bytes(&b.list[i]), sum) || *sum > TOO_MANY)
       *sum = TOO_MANY;
   }
 }

@@ -73,7 +73,7 @@ static amped_buffers buffers(amped_acceleration *a, const amped_plan *plan) {
 
 void amped_acceleration_require(const amped_worker *worker, const amped_plan *plan,
                                 uint64_t *device_bytes, uint64_t *host_bytes) {
-  worker->backend->factor_pasts->require(plan, device_bytes, host_bytes);
+  worker->backend->factor_pasts->require(worker->device, plan, device_bytes, host_bytes);
   amped_buffers_require(buffers(&(amped_acceleration){0}, plan), device_bytes, host_bytes);
 }
 

@@ -158,8 +158,8 @@ static amped_buffers buffers(lm *a, const amped_plan *plan) {
 
 void amped_cpd_lm_require(const amped_worker *worker, const amped_plan *plan,
                           uint64_t *device_bytes, uint64_t *host_bytes) {
-  worker->backend->row_vectors->require(plan, VECTORS, device_bytes, host_bytes);
-  worker->backend->factor_pasts->require(plan, device_bytes, host_bytes);
+  worker->backend->row_vectors->require(worker->device, plan, VECTORS, device_bytes, host_bytes);
+  worker->backend->factor_pasts->require(worker->device, plan, device_bytes, host_bytes);
   amped_buffers_require(buffers(&(lm){0}, plan), device_bytes, host_bytes);
 }
 
