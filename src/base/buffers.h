@@ -55,12 +55,13 @@ typedef struct amped_buffers {
   amped_buffer list[AMPED_BUFFERS_MAX];
 } amped_buffers;
 
-/* Add a buffer to the list: `pointer` is the address of any pointer variable. AMPED_BUFFER takes
- * the variable itself and the size of what it points to. */
+/* Add a buffer to the list. The macros take a kind without its prefix and the pointer variable;
+ * AMPED_BUFFER finds the size of an element, which AMPED_BUFFER_OF is told. */
+#define AMPED_BUFFER(b, kind, p, count) AMPED_BUFFER_OF(b, kind, p, count, sizeof *(p))
+#define AMPED_BUFFER_OF(b, kind, p, count, size)                                                   \
+  amped_buffer_add(b, AMPED_BUFFER_##kind, &(p), count, size)
 void amped_buffer_add(amped_buffers *b, amped_buffer_kind kind, void *pointer, uint64_t count,
                       uint64_t size);
-#define AMPED_BUFFER(b, kind, p, count)                                                            \
-  amped_buffer_add(b, AMPED_BUFFER_##kind, &(p), count, sizeof *(p))
 
 /* Add the buffers' bytes. A sum of 2^63 bytes or more counts as 2^63. */
 void amped_buffers_require(amped_buffers b, uint64_t *device_bytes, uint64_t *host_bytes);

@@ -15,8 +15,7 @@
 #include "base/types.h"
 
 static _Atomic int64_t live_blocks;
-static _Atomic int64_t live_bytes;
-static _Atomic int64_t peak_bytes;
+static struct { _Atomic int64_t bytes, peak; } counts[AMPED_MEM_KINDS];
 static _Atomic int64_t fail_after = -1;
 
 /* Does the test hook make this allocation fail? */
@@ -48,18 +47,20 @@ static void advise(void *block, uint64_t bytes) {
     (void)madvise((char *)block - skipped, bytes + skipped, MADV_HUGEPAGE);
 }
 
-/* Add bytes of a block to the counts, sign 1, or take them off, sign -1. The C library says how
- * large it made the block. */
-static void count_bytes(void *block, int sign) {
-#ifdef __GLIBC__
-  const int64_t bytes = sign * (int64_t)malloc_usable_size(block);
-  const int64_t now = atomic_fetch_add(&live_bytes, bytes) + bytes;
-  int64_t peak = atomic_load(&peak_bytes);
-  while (now > peak && !atomic_compare_exchange_weak(&peak_bytes, &peak, now))
+void amped_mem_count(amped_mem_kind kind, int64_t bytes) {
+  const int64_t now = atomic_fetch_add(&counts[kind].bytes, bytes) + bytes;
+  int64_t peak = atomic_load(&counts[kind].peak);
+  while (now > peak && !atomic_compare_exchange_weak(&counts[kind].peak, &peak, now))
     continue;
+}
+
+/* Bytes of a block as the C library rounds them; 0 if it is not GNU's. */
+static int64_t bytes_of(void *block) {
+#ifdef __GLIBC__
+  return (int64_t)malloc_usable_size(block);
 #else
   (void)block;
-  (void)sign;
+  return 0;
 #endif
 }
 
@@ -77,7 +78,7 @@ static amped_status allocate(void *out, uint64_t count, size_t size, const char 
     return out_of_memory(count, size, what);
   advise(block, bytes);
   atomic_fetch_add(&live_blocks, 1);
-  count_bytes(block, 1);
+  amped_mem_count(AMPED_MEM_HOST, bytes_of(block));
   memcpy(out, &block, sizeof block);
   return AMPED_OK;
 }
@@ -98,11 +99,11 @@ amped_status amped_realloc(void *inout, uint64_t count, size_t size, const char 
     return amped_alloc(inout, count, size, what);
   if (!amped_mul(count, size, &bytes) || bytes > PTRDIFF_MAX)
     return out_of_memory(count, size, what);
-  count_bytes(old, -1);
+  const int64_t before = bytes_of(old);
   void *block = must_fail() ? NULL : realloc(old, bytes > 0 ? bytes : 1);
-  count_bytes(block != NULL ? block : old, 1);
   if (block == NULL)
     return out_of_memory(count, size, what);
+  amped_mem_count(AMPED_MEM_HOST, bytes_of(block) - before);
   advise(block, bytes);
   memcpy(inout, &block, sizeof block);
   return AMPED_OK;
@@ -112,7 +113,7 @@ void amped_free(void *block) {
   if (block == NULL)
     return;
   atomic_fetch_sub(&live_blocks, 1);
-  count_bytes(block, -1);
+  amped_mem_count(AMPED_MEM_HOST, -bytes_of(block));
   free(block);
 }
 
@@ -155,16 +156,12 @@ int64_t amped_mem_live(void) {
   return atomic_load(&live_blocks);
 }
 
-int64_t amped_mem_bytes(void) {
-  return atomic_load(&live_bytes);
+int64_t amped_mem_bytes(amped_mem_kind kind) {
+  return atomic_load(&counts[kind].bytes);
 }
 
-int64_t amped_mem_peak(void) {
-  return atomic_load(&peak_bytes);
-}
-
-void amped_mem_restart_peak(void) {
-  atomic_store(&peak_bytes, atomic_load(&live_bytes));
+int64_t amped_mem_peak(amped_mem_kind kind) {
+  return atomic_load(&counts[kind].peak);
 }
 
 void amped_mem_fail_at(int64_t k) {

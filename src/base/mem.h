@@ -38,11 +38,13 @@ void amped_mem_keep(void);
 /* Blocks allocated and not yet freed: 0 at the end of a program or test that does not leak. */
 int64_t amped_mem_live(void);
 
-/* Bytes of these blocks as the C library rounds them, and their maximum since the process or the
- * last restart_peak began. 0 if the C library is not GNU's. */
-int64_t amped_mem_bytes(void);
-int64_t amped_mem_peak(void);
-void amped_mem_restart_peak(void);
+/* Bytes in use, and their maximum since the process began. Host: blocks as a GNU C library rounds
+ * them, pinned memory. Device: memory of a GPU. count adds memory of other allocators; bytes < 0
+ * are freed. */
+typedef enum amped_mem_kind { AMPED_MEM_HOST, AMPED_MEM_DEVICE, AMPED_MEM_KINDS } amped_mem_kind;
+int64_t amped_mem_bytes(amped_mem_kind kind);
+int64_t amped_mem_peak(amped_mem_kind kind);
+void amped_mem_count(amped_mem_kind kind, int64_t bytes);
 
 /* For tests: the k-th allocation from now on (0 is the next) fails; a negative k switches this
  * off. */

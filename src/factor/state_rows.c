@@ -22,8 +22,8 @@ static amped_buffers buffers(piece *p) {
   amped_buffers b = {.what = "rows of a state"};
   AMPED_BUFFER(&b, HOST, p->indices, p->rows);
   AMPED_BUFFER(&b, HOST, p->touched, p->rows);
-  amped_buffer_add(&b, AMPED_BUFFER_HOST, &p->factor, p->rows, p->factor_row);
-  amped_buffer_add(&b, AMPED_BUFFER_HOST, &p->history, p->rows, p->history_row);
+  AMPED_BUFFER_OF(&b, HOST, p->factor, p->rows, p->factor_row);
+  AMPED_BUFFER_OF(&b, HOST, p->history, p->rows, p->history_row);
   return b;
 }
 

@@ -64,14 +64,14 @@ static amped_buffers buffers(amped_tensor_part *part, const amped_plan *plan, in
   b.what = "the sums of parts of tiles";
   AMPED_BUFFER(&b, LARGE, part->slots, largest(plan, amped_box_walk_slot_rows) * plan->ld);
   b.what = "the sums of threads";
-  amped_buffer_add(&b, AMPED_BUFFER_LARGE, &part->own, (uint64_t)threads,
-                   largest(plan, amped_box_mttkrp_own_bytes));
+  AMPED_BUFFER_OF(&b, LARGE, part->own, (uint64_t)threads,
+                  largest(plan, amped_box_mttkrp_own_bytes));
   b.what = "shared rows";
-  amped_buffer_add(&b, AMPED_BUFFER_LARGE, &part->shared, shared_rows(plan), row_bytes);
+  AMPED_BUFFER_OF(&b, LARGE, part->shared, shared_rows(plan), row_bytes);
   b.what = "sums for other ranks";
-  amped_buffer_add(&b, AMPED_BUFFER_SPREAD, &part->sums, partial, row_bytes);
+  AMPED_BUFFER_OF(&b, SPREAD, part->sums, partial, row_bytes);
   b.what = "sums of other ranks";
-  amped_buffer_add(&b, AMPED_BUFFER_SPREAD, &part->arriving, partial, row_bytes);
+  AMPED_BUFFER_OF(&b, SPREAD, part->arriving, partial, row_bytes);
   return b;
 }
 

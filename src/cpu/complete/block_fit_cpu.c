@@ -30,11 +30,10 @@ struct amped_block_fit {
 static amped_buffers buffers(amped_block_fit *o, const amped_plan *plan, int width, int threads) {
   amped_buffers b = {.what = "the targets of block fits", .threads = threads};
   for (int m = 0; m < plan->order; m++)
-    amped_buffer_add(&b, AMPED_BUFFER_SPREAD, &o->kept[m], plan->modes[m].copy.rank_nnz[plan->rank],
-                     plan->value_type);
+    AMPED_BUFFER_OF(&b, SPREAD, o->kept[m], plan->modes[m].copy.rank_nnz[plan->rank],
+                    plan->value_type);
   b.what = "the products of a column";
-  amped_buffer_add(&b, AMPED_BUFFER_LARGE, &o->table, amped_block_targets_table_bytes(plan, width),
-                   1);
+  AMPED_BUFFER_OF(&b, LARGE, o->table, amped_block_targets_table_bytes(plan, width), 1);
   return b;
 }
 

@@ -57,13 +57,12 @@ static amped_buffers buffers(amped_row_fit_cpu *f, const amped_plan *plan, bool 
     const uint64_t nnz = plan->modes[m].copy.rank_nnz[plan->rank];
     AMPED_BUFFER(&b, ZEROED, f->held[m], amped_row_fit_cpu_held_words(nnz));
     AMPED_BUFFER(&b, HOST, f->long_rows[m], nnz / AMPED_ROW_PIECE);
-    amped_buffer_add(&b, AMPED_BUFFER_HOST, &f->weights[m], weighted ? nnz : 0, plan->value_type);
+    AMPED_BUFFER_OF(&b, HOST, f->weights[m], weighted ? nnz : 0, plan->value_type);
   }
-  AMPED_BUFFER(&b, HOST, f->unit_sums, most_units(plan));
+  AMPED_BUFFER_OF(&b, HOST, f->unit_sums, most_units(plan), sizeof(unit_sums));
   AMPED_BUFFER(&b, HOST, f->desks, desks);
   AMPED_BUFFER(&b, HOST, f->empty, n + 1);
-  amped_buffer_add(&b, AMPED_BUFFER_LARGE, &f->work, desks,
-                   amped_row_desk_elements(n) * sizeof *f->work);
+  AMPED_BUFFER_OF(&b, LARGE, f->work, desks, amped_row_desk_elements(n) * sizeof *f->work);
   return b;
 }
 

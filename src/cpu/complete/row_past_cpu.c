@@ -61,7 +61,7 @@ static amped_buffers buffers(amped_row_past_cpu *past, const amped_plan *plan) {
   for (int m = 0; m < plan->order; m++) {
     const uint64_t rows = plan->modes[m].rows.rank_rows[plan->rank];
     AMPED_BUFFER(&b, HOST, past->count[m], rows);
-    amped_buffer_add(&b, AMPED_BUFFER_HOST, &past->before[m], rows, n * plan->value_type);
+    AMPED_BUFFER_OF(&b, HOST, past->before[m], rows, n * plan->value_type);
   }
   return b;
 }

@@ -162,10 +162,10 @@ static amped_buffers buffers(amped_row_steps_cpu *s, const amped_plan *plan, int
   for (int m = 0; m < plan->order; m++) {
     AMPED_BUFFER(&b, HOST, s->begins[m], amped_plan_copy_rows(plan, m) + 1);
     AMPED_BUFFER(&b, ZEROED, s->whole[m], shared_rows(plan, m));
-    amped_buffer_add(&b, AMPED_BUFFER_LARGE, &s->kept[m], own_bytes(plan, m), 1);
+    AMPED_BUFFER_OF(&b, LARGE, s->kept[m], own_bytes(plan, m), 1);
   }
   AMPED_BUFFER(&b, HOST, s->desks, (uint64_t)threads);
-  amped_buffer_add(&b, AMPED_BUFFER_LARGE, &s->work, (uint64_t)threads, work);
+  AMPED_BUFFER_OF(&b, LARGE, s->work, (uint64_t)threads, work);
   AMPED_BUFFER(&b, HOST, s->pieces, LISTED);
   AMPED_BUFFER(&b, HOST, s->results, LISTED * (uint64_t)plan->ncomps);
   AMPED_BUFFER(&b, HOST, s->counts, LISTED);

@@ -84,17 +84,17 @@ static amped_buffers buffers(amped_dense_blocks *o, const amped_plan *plan,
   (void)amped_block_sizes_find(plan, shape, &s); /* cpu_require has checked the sizes */
   AMPED_BUFFER(&b, ZEROED, o->dense, shape->count);
   AMPED_BUFFER(&b, ZEROED, o->slabs, shape->count);
-  amped_buffer_add(&b, AMPED_BUFFER_SPREAD, &o->cells, shape->brought ? 0 : s.cells,
-                   amped_cell_bytes(plan->dense.type));
-  amped_buffer_add(&b, AMPED_BUFFER_SPREAD, &o->t, s.t, (uint64_t)plan->value_type);
-  amped_buffer_add(&b, AMPED_BUFFER_SPREAD, &o->sums, s.most_rows, row_bytes);
+  AMPED_BUFFER_OF(&b, SPREAD, o->cells, shape->brought ? 0 : s.cells,
+                  amped_cell_bytes(plan->dense.type));
+  AMPED_BUFFER_OF(&b, SPREAD, o->t, s.t, (uint64_t)plan->value_type);
+  AMPED_BUFFER_OF(&b, SPREAD, o->sums, s.most_rows, row_bytes);
   for (int m = 0; m < plan->order; m++) {
     AMPED_BUFFER(&b, ZEROED, o->first[m], shape->count + 1);
-    amped_buffer_add(&b, AMPED_BUFFER_SPREAD, &o->rows[m], s.rows[m], row_bytes);
+    AMPED_BUFFER_OF(&b, SPREAD, o->rows[m], s.rows[m], row_bytes);
   }
   AMPED_BUFFER(&b, HOST, o->dense_rows, (uint64_t)threads * dense_elements(plan));
   AMPED_BUFFER(&b, HOST, o->moved, most_chunks(plan, shape));
-  amped_buffer_add(&b, AMPED_BUFFER_LARGE, &o->workspace, workspace_bytes(plan, shape, threads), 1);
+  AMPED_BUFFER_OF(&b, LARGE, o->workspace, workspace_bytes(plan, shape, threads), 1);
   return b;
 }
 

@@ -55,23 +55,21 @@ static amped_buffers buffers(amped_tensor_part *part, const amped_plan *plan, in
   if (plan->dense.outside)
     return b;
   b.what = "the cells of the tensor";
-  amped_buffer_add(&b, AMPED_BUFFER_SPREAD, &part->cells, plan->dense.cells,
-                   amped_cell_bytes(plan->dense.type));
+  AMPED_BUFFER_OF(&b, SPREAD, part->cells, plan->dense.cells, amped_cell_bytes(plan->dense.type));
   b.what = "a contraction of the tensor";
-  amped_buffer_add(&b, AMPED_BUFFER_SPREAD, &part->t,
-                   amped_dense_largest(&plan->dense, plan->order, plan->ncomps),
-                   (uint64_t)plan->value_type);
+  AMPED_BUFFER_OF(&b, SPREAD, part->t, amped_dense_largest(&plan->dense, plan->order, plan->ncomps),
+                  (uint64_t)plan->value_type);
   b.what = "sums for other ranks";
-  amped_buffer_add(&b, AMPED_BUFFER_SPREAD, &part->sums, partial_rows(plan), row_bytes);
+  AMPED_BUFFER_OF(&b, SPREAD, part->sums, partial_rows(plan), row_bytes);
   b.what = "sums of other ranks";
-  amped_buffer_add(&b, AMPED_BUFFER_SPREAD, &part->arriving, partial_rows(plan), row_bytes);
+  AMPED_BUFFER_OF(&b, SPREAD, part->arriving, partial_rows(plan), row_bytes);
   b.what = "a factor in index order";
   for (int m = 0; m < plan->order; m++)
-    amped_buffer_add(&b, AMPED_BUFFER_SPREAD, &part->gathered[m],
-                     is_gathered(plan, m) ? plan->dims[m] : 0, row_bytes);
+    AMPED_BUFFER_OF(&b, SPREAD, part->gathered[m], is_gathered(plan, m) ? plan->dims[m] : 0,
+                    row_bytes);
   b.what = "the workspace of contractions";
-  amped_buffer_add(&b, AMPED_BUFFER_LARGE, &part->workspace,
-                   amped_slab_cpu_workspace(plan, &plan->dense, threads), 1);
+  AMPED_BUFFER_OF(&b, LARGE, part->workspace, amped_slab_cpu_workspace(plan, &plan->dense, threads),
+                  1);
   return b;
 }
 

@@ -17,8 +17,8 @@ struct amped_factor_past {
 static amped_buffers buffers(amped_factor_past *past, const amped_plan *plan, int threads) {
   amped_buffers b = {.what = "the previous factors", .threads = threads};
   for (int m = 0; m < plan->order; m++)
-    amped_buffer_add(&b, AMPED_BUFFER_SPREAD, &past->rows[m], amped_plan_factor_rows(plan, m),
-                     amped_plan_row_bytes(plan));
+    AMPED_BUFFER_OF(&b, SPREAD, past->rows[m], amped_plan_factor_rows(plan, m),
+                    amped_plan_row_bytes(plan));
   AMPED_BUFFER(&b, HOST, past->sums, (uint64_t)threads * (uint64_t)plan->ncomps);
   return b;
 }

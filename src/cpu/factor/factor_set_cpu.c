@@ -39,10 +39,9 @@ static amped_buffers buffers(amped_factor_set *f, const amped_plan *plan, int th
   amped_buffers b = {.what = "a factor", .threads = threads};
   const uint64_t row_bytes = amped_plan_row_bytes(plan);
   for (int m = 0; m < plan->order; m++)
-    amped_buffer_add(&b, AMPED_BUFFER_SPREAD, &f->factors[m], amped_plan_factor_rows(plan, m),
-                     row_bytes);
+    AMPED_BUFFER_OF(&b, SPREAD, f->factors[m], amped_plan_factor_rows(plan, m), row_bytes);
   b.what = "the MTTKRP result";
-  amped_buffer_add(&b, AMPED_BUFFER_SPREAD, &f->output, amped_plan_output_rows(plan), row_bytes);
+  AMPED_BUFFER_OF(&b, SPREAD, f->output, amped_plan_output_rows(plan), row_bytes);
   b.what = "a dense workspace";
   AMPED_BUFFER(&b, HOST, f->dense, (uint64_t)threads * dense_elements(plan));
   return b;

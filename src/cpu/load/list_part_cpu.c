@@ -42,15 +42,14 @@ static amped_buffers buffers(amped_list_part *p, const amped_list_shape *shape, 
   const uint64_t window = deals(shape) ? shape->window : 0;
   for (int m = 0; m < shape->order; m++) {
     const uint64_t bytes = amped_list_index_bytes(shape, m);
-    amped_buffer_add(&b, AMPED_BUFFER_HOST, &p->indices[m], shape->capacity, bytes);
-    amped_buffer_add(&b, AMPED_BUFFER_HOST, &p->arriving[m], arriving, bytes);
+    AMPED_BUFFER_OF(&b, HOST, p->indices[m], shape->capacity, bytes);
+    AMPED_BUFFER_OF(&b, HOST, p->arriving[m], arriving, bytes);
   }
-  amped_buffer_add(&b, AMPED_BUFFER_HOST, &p->values, shape->capacity, shape->value_type);
-  amped_buffer_add(&b, AMPED_BUFFER_HOST, &p->arriving[AMPED_MAX_ORDER], arriving,
-                   shape->value_type);
+  AMPED_BUFFER_OF(&b, HOST, p->values, shape->capacity, shape->value_type);
+  AMPED_BUFFER_OF(&b, HOST, p->arriving[AMPED_MAX_ORDER], arriving, shape->value_type);
   AMPED_BUFFER(&b, HOST, p->receivers, window);
   AMPED_BUFFER(&b, HOST, p->places, window);
-  amped_buffer_add(&b, AMPED_BUFFER_HOST, &p->sent, window, sizeof(uint64_t));
+  AMPED_BUFFER_OF(&b, HOST, p->sent, window, sizeof(uint64_t));
   AMPED_BUFFER(&b, HOST, p->thread_counts,
                deals(shape) ? (uint64_t)shape->nranks * (uint64_t)threads : 0);
   return b;

@@ -18,14 +18,12 @@ static amped_buffers buffers(amped_cpu_copy *copy, const amped_packing *p, amped
                              amped_vtype value_type, uint64_t nnz, uint64_t rows) {
   amped_buffers b = {.what = "a tensor copy"};
   for (int i = 0; i < p->planes; i++)
-    amped_buffer_add(&b, AMPED_BUFFER_LARGE, &copy->planes[i], nnz, p->plane_bytes[i]);
-  amped_buffer_add(&b, AMPED_BUFFER_LARGE, &copy->values, p->coded ? 0 : nnz, value_type);
+    AMPED_BUFFER_OF(&b, LARGE, copy->planes[i], nnz, p->plane_bytes[i]);
+  AMPED_BUFFER_OF(&b, LARGE, copy->values, p->coded ? 0 : nnz, value_type);
   AMPED_BUFFER(&b, LARGE, copy->row_bits, bit_words(nnz));
   AMPED_BUFFER(&b, LARGE, copy->fibre_bits, bit_words(nnz));
-  amped_buffer_add(&b, AMPED_BUFFER_LARGE, &copy->row_list, amped_packing_list_rows(nnz, rows),
-                   index_type);
-  amped_buffer_add(&b, AMPED_BUFFER_LARGE, &copy->row_table, amped_packing_packs(p, nnz),
-                   index_type);
+  AMPED_BUFFER_OF(&b, LARGE, copy->row_list, amped_packing_list_rows(nnz, rows), index_type);
+  AMPED_BUFFER_OF(&b, LARGE, copy->row_table, amped_packing_packs(p, nnz), index_type);
   return b;
 }
 

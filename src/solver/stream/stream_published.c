@@ -49,12 +49,12 @@ static amped_buffers buffers(work *w) {
   for (int m = 0; m < w->rows->order; m++) {
     const uint64_t bytes = w->rows->ncomps * w->rows->type;
     most = w->rows->dims[m] > most ? w->rows->dims[m] : most;
-    amped_buffer_add(&b, AMPED_BUFFER_HOST, &w->now[m], w->rows->dims[m], bytes);
-    amped_buffer_add(&b, AMPED_BUFFER_HOST, &w->before[m], w->old_dims[m], bytes);
+    AMPED_BUFFER_OF(&b, HOST, w->now[m], w->rows->dims[m], bytes);
+    AMPED_BUFFER_OF(&b, HOST, w->before[m], w->old_dims[m], bytes);
     for (int g = 0; g < GRAMS; g++)
       AMPED_BUFFER(&b, ZEROED, w->grams[g][m], n * n);
   }
-  amped_buffer_add(&b, AMPED_BUFFER_HOST, &w->sums, most, n * sizeof *w->sums);
+  AMPED_BUFFER_OF(&b, HOST, w->sums, most, n * sizeof *w->sums);
   AMPED_BUFFER(&b, HOST, w->product, n * n);
   AMPED_BUFFER(&b, HOST, w->past, n * n);
   for (int i = 0; i < 4; i++)
