@@ -127,11 +127,11 @@ static inline memory memory_now(void) {
 }
 
 /* An object that was made since `before` takes at most what its require said. The object's own
- * record is not counted: 2 KiB; nor is the rounding of a block of host memory: 96 bytes. */
+ * record is not counted: 4 KiB; nor is the rounding of a block of host memory: 96 bytes. */
 static inline void memory_within(const char *object, memory before, uint64_t device_bytes,
                                  uint64_t host_bytes) {
   const memory now = memory_now();
-  const int64_t host = now.bytes[AMPED_MEM_HOST] - before.bytes[AMPED_MEM_HOST] - 2048 -
+  const int64_t host = now.bytes[AMPED_MEM_HOST] - before.bytes[AMPED_MEM_HOST] - 4096 -
                        96 * (now.blocks - before.blocks);
   const int64_t device = now.bytes[AMPED_MEM_DEVICE] - before.bytes[AMPED_MEM_DEVICE];
   ck_assert_msg(host <= (int64_t)host_bytes && device <= (int64_t)device_bytes,
