@@ -36,8 +36,8 @@ struct amped_dense_blocks {
   amped_dense_part_cuda part;
   const amped_plan *plan;
   amped_block_shape shape;
-  uint64_t cell_bytes, t_bytes;     /* of d_cells and d_t, per block */
-  uint64_t sums_bytes;              /* of contraction.d_sums */
+  uint64_t cell_bytes, t_bytes;     /* sizes of d_cells and d_t, per block */
+  uint64_t sums_bytes;              /* size of contraction.d_sums */
   uint64_t count;                   /* number of current blocks */
   amped_dense_plan *dense;          /* [shape.count] dimensions of each block */
   uint64_t *first[AMPED_MAX_ORDER]; /* [shape.count + 1] first row of each block among all
