@@ -56,7 +56,7 @@ typedef struct amped_buffers {
 } amped_buffers;
 
 /* Add a buffer to the list. The macros take a kind without its prefix and the pointer variable;
- * AMPED_BUFFER finds the size of an element, which AMPED_BUFFER_OF is told. */
+ * AMPED_BUFFER finds the size of an element, which AMPED_BUFFER_OF takes. */
 #define AMPED_BUFFER(b, kind, p, count) AMPED_BUFFER_OF(b, kind, p, count, sizeof *(p))
 #define AMPED_BUFFER_OF(b, kind, p, count, size)                                                   \
   amped_buffer_add(b, AMPED_BUFFER_##kind, &(p), count, size)
