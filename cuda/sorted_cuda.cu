@@ -74,7 +74,7 @@ static void destroy(amped_tensor_part *part) {
     return;
   (void)cudaStreamSynchronize(part->device->stream);
   amped_row_fit_cuda_free(part->row_fit);
-  amped_row_past_cuda_free(part->row_past);
+  amped_row_past_cuda_free(part->row_past, part->plan);
   amped_row_steps_cuda_free(part->row_steps);
   amped_copies_cuda_destroy(&part->copies);
   amped_coo_buffer_cuda_free(&part->buffer);

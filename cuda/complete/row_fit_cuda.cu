@@ -7,6 +7,7 @@
 
 #include "cuda/complete/held_out_cuda.h"
 #include "cuda/complete/shared_rows_cuda.h"
+#include "cuda/device/buffers_cuda.h"
 #include "cuda/device/staged_cuda.h"
 #include "cuda/factor/factor_set_cuda.h"
 
@@ -19,12 +20,6 @@ namespace {
 
 /* Bytes of summed equations that are uploaded at a time. */
 constexpr uint64_t put_bytes = UINT64_C(64) << 20;
-
-constexpr uint64_t alignment = AMPED_CUDA_ALIGNMENT;
-
-uint64_t aligned(uint64_t bytes) {
-  return amped_ceil_div(bytes, alignment) * alignment;
-}
 
 /* Doubles of a matrix row in the CPU's equations. */
 uint64_t equations_width(uint64_t components) {
@@ -57,30 +52,22 @@ uint64_t put_rows(const amped_plan *plan) {
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
-/* Device bytes of a copy's arrays, each a multiple of AMPED_CUDA_ALIGNMENT. */
-struct copy_bytes {
-  uint64_t pieces, strips, long_rows, held, gaps, failed, weights, all;
-};
-
-copy_bytes bytes_of(const amped_plan *plan, int mode, bool weighted, uint64_t pieces,
-                    uint64_t strips, uint64_t long_rows) {
+amped_buffers copy_buffers(amped_row_copy_cuda *c, const amped_plan *plan, int mode, bool weighted,
+                           uint64_t pieces, uint64_t strips, uint64_t long_rows) {
   const amped_mode_plan *m = &plan->modes[mode];
-  copy_bytes b = {};
-  b.pieces = aligned(pieces * sizeof(amped_row_piece_cuda));
-  b.strips = aligned(strips * sizeof(uint64_t));
-  b.long_rows = aligned(long_rows * sizeof(amped_long_row_cuda));
-  b.held = aligned(amped_packing_bit_words(m->copy.rank_nnz[plan->rank] + 32) * sizeof(uint32_t));
-  b.gaps = aligned(amped_packing_bit_words(m->rows.block_rows) * sizeof(uint32_t));
-  b.failed = aligned(pieces);
-  b.weights = weighted ? aligned(m->copy.rank_nnz[plan->rank] * plan->value_type) : 0;
-  b.all = b.pieces + b.strips + b.long_rows + b.held + b.gaps + b.failed + b.weights;
+  const uint64_t nnz = m->copy.rank_nnz[plan->rank];
+  amped_buffers b = {};
+  b.what = "row fits";
+  AMPED_BUFFER_OF(&b, ARENA, c->d_memory, 0, 1);
+  AMPED_BUFFER(&b, PART, c->d_pieces, pieces);
+  AMPED_BUFFER(&b, PART, c->d_strip_ends, strips);
+  AMPED_BUFFER(&b, PART, c->d_long_rows, long_rows);
+  AMPED_BUFFER(&b, PART, c->d_held, amped_packing_bit_words(nnz + 32));
+  AMPED_BUFFER(&b, PART, c->d_gaps, amped_packing_bit_words(m->rows.block_rows));
+  AMPED_BUFFER(&b, PART, c->d_failed, pieces);
+  AMPED_BUFFER_OF(&b, PART, c->d_weights, weighted ? nnz : 0, plan->value_type);
   return b;
 }
-
-/* Device bytes that the part needs in addition to its copies' arrays. */
-struct common_bytes {
-  uint64_t slots, shared, put, scratch, sums, positions, errors, base, empty, all;
-};
 
 uint64_t shared_rows_of(const amped_plan *plan, int mode) {
   uint64_t first = 0;
@@ -90,35 +77,41 @@ uint64_t shared_rows_of(const amped_plan *plan, int mode) {
   return m->copy.splits != nullptr ? m->copy.splits[end].row - m->copy.splits[first].row : 0;
 }
 
-common_bytes bytes_beside(const amped_plan *plan, uint64_t slots, uint64_t strips) {
-  common_bytes b = {};
-  uint64_t shared = 0;
+amped_buffers buffers(amped_row_fit_cuda *f, const amped_plan *plan, uint64_t slots,
+                      uint64_t strips) {
   const uint64_t equations = equation_bytes(plan);
-  for (int m = 0; m < plan->order; m++) {
-    const uint64_t rows = shared_rows_of(plan, m);
-    shared = rows > shared ? rows : shared;
-    b.positions += aligned(rows * sizeof(uint64_t));
-  }
-  b.slots = aligned(slots * equations);
-  b.shared = aligned(shared * equations);
-  b.put = shared > 0 || plan->nranks > 1 ? aligned(put_rows(plan) * equations) : 0;
-  b.scratch = scratch_bytes(plan);
-  b.sums = aligned((strips + AMPED_FIT_BLOCKS + 2) * sizeof(amped_row_fit_sums));
-  b.errors = aligned(AMPED_ERROR_BLOCKS * sizeof(amped_moments));
-  b.base = aligned((uint64_t)plan->ncomps * (uint64_t)plan->ncomps * sizeof(double));
-  b.empty = aligned(((uint64_t)plan->ncomps + 1) * sizeof(double));
-  b.all =
-      b.slots + b.shared + b.put + b.scratch + b.sums + b.positions + b.errors + b.base + b.empty;
+  const uint64_t n = (uint64_t)plan->ncomps;
+  uint64_t shared = 0;
+  amped_buffers b = {};
+  b.what = "row fits";
+  for (int m = 0; m < plan->order; m++)
+    shared = shared_rows_of(plan, m) > shared ? shared_rows_of(plan, m) : shared;
+  AMPED_BUFFER_OF(&b, ARENA, f->d_memory, 0, 1);
+  AMPED_BUFFER_OF(&b, PART, f->d_slots, slots, equations);
+  AMPED_BUFFER_OF(&b, PART, f->d_shared, shared, equations);
+  AMPED_BUFFER_OF(&b, PART, f->d_put, shared > 0 || plan->nranks > 1 ? put_rows(plan) : 0,
+                  equations);
+  AMPED_BUFFER_OF(&b, PART, f->d_scratch, scratch_bytes(plan), 1);
+  AMPED_BUFFER(&b, PART, f->d_result, strips + AMPED_FIT_BLOCKS + 2);
+  AMPED_BUFFER_OF(&b, PART, f->d_errors, AMPED_ERROR_BLOCKS, sizeof(amped_moments));
+  AMPED_BUFFER(&b, PART, f->d_base, n * n);
+  AMPED_BUFFER(&b, PART, f->d_empty, n + 1);
+  for (int m = 0; m < plan->order; m++)
+    AMPED_BUFFER(&b, PART, f->d_positions[m], shared_rows_of(plan, m));
+  AMPED_BUFFER(&b, PINNED, f->result, 2);
   return b;
 }
 
 void fit_require(const amped_device *device, const amped_plan *plan, bool weighted,
                  uint64_t *device_bytes, uint64_t *host_bytes) {
   amped_layout_cuda layout = {};
+  amped_row_fit_cuda none = {};
+  amped_row_copy_cuda copy = {};
   uint64_t slots = 0;
   uint64_t strips = 0;
   uint64_t host = 0;
   (void)device;
+  *host_bytes = 0;
   *device_bytes =
       amped_file_indices_cuda_bytes(plan) + (weighted ? amped_weigh_cuda_bytes(plan) : 0);
   for (int m = 0; m < plan->order; m++) {
@@ -129,14 +122,16 @@ void fit_require(const amped_device *device, const amped_plan *plan, bool weight
                          most.long_rows * sizeof(amped_long_row_cuda) +
                          mode->copy.rank_nnz[plan->rank] / 8 +
                          amped_plan_copy_rows(plan, m) * plan->index_type;
-    *device_bytes += bytes_of(plan, m, weighted, most.pieces, most.pieces, most.long_rows).all;
+    amped_buffers_require(
+        copy_buffers(&copy, plan, m, weighted, most.pieces, most.pieces, most.long_rows),
+        device_bytes, host_bytes);
     slots = most.slots > slots ? most.slots : slots;
     strips = most.pieces > strips ? most.pieces : strips;
     host = own > host ? own : host;
   }
-  *device_bytes += bytes_beside(plan, slots, strips).all;
+  amped_buffers_require(buffers(&none, plan, slots, strips), device_bytes, host_bytes);
   const uint64_t indices = amped_file_indices_cuda_bytes(plan);
-  *host_bytes = host > indices ? host : indices;
+  *host_bytes += host > indices ? host : indices;
 }
 
 /* Host arrays of a copy while it is cut. */
@@ -192,21 +187,8 @@ amped_status upload_copy(amped_tensor_part *part, int mode, bool weighted, const
   const cudaStream_t stream = part->device->stream;
   amped_row_copy_cuda *copy = &part->row_fit->copies[mode];
   const amped_row_pieces_cuda *p = &copy->host;
-  const copy_bytes b = bytes_of(plan, mode, weighted, p->count, p->strips, p->long_count);
-  AMPED_TRY(amped_cuda_malloc(&copy->d_memory, b.all, "row fits"));
-  char *at = static_cast<char *>(copy->d_memory);
-  const auto next = [&](uint64_t bytes) {
-    char *const here = at;
-    at += bytes;
-    return static_cast<void *>(here);
-  };
-  copy->d_pieces = static_cast<amped_row_piece_cuda *>(next(b.pieces));
-  copy->d_strip_ends = static_cast<uint64_t *>(next(b.strips));
-  copy->d_long_rows = static_cast<amped_long_row_cuda *>(next(b.long_rows));
-  copy->d_held = static_cast<uint32_t *>(next(b.held));
-  copy->d_gaps = static_cast<uint32_t *>(next(b.gaps));
-  copy->d_failed = static_cast<uint8_t *>(next(b.failed));
-  copy->d_weights = weighted ? next(b.weights) : nullptr;
+  AMPED_TRY(amped_buffers_cuda_allocate(
+      copy_buffers(copy, plan, mode, weighted, p->count, p->strips, p->long_count)));
   if (weighted)
     AMPED_TRY(make_weights(part, mode, copy->d_weights));
   AMPED_TRY(upload(copy->d_pieces, p->pieces, p->count * sizeof *p->pieces, stream));
@@ -267,15 +249,15 @@ amped_status make_copy(amped_tensor_part *part, int mode, bool weighted) {
   return status;
 }
 
-amped_status make_positions(amped_tensor_part *part, int mode, char *d_memory) {
+amped_status make_positions(amped_tensor_part *part, int mode) {
   const amped_plan *plan = part->plan;
   const uint64_t rows = shared_rows_of(plan, mode);
   uint64_t *host = nullptr;
-  part->row_fit->d_positions[mode] = reinterpret_cast<uint64_t *>(d_memory);
   AMPED_TRY(amped_alloc(&host, rows, sizeof *host, "shared rows"));
   for (uint64_t i = 0; i < rows; i++)
     host[i] = amped_plan_row_position(plan, mode, plan->modes[mode].rows.block_rows + i);
-  amped_status status = upload(d_memory, host, rows * sizeof *host, part->device->stream);
+  amped_status status =
+      upload(part->row_fit->d_positions[mode], host, rows * sizeof *host, part->device->stream);
   if (status == AMPED_OK)
     status = amped_cuda_check(cudaStreamSynchronize(part->device->stream), "cudaStreamSynchronize");
   amped_free(host);
@@ -291,26 +273,13 @@ amped_status make_common(amped_tensor_part *part) {
     slots = f->copies[m].host.slots > slots ? f->copies[m].host.slots : slots;
     strips = f->copies[m].host.strips > strips ? f->copies[m].host.strips : strips;
   }
-  const common_bytes b = bytes_beside(plan, slots, strips);
-  AMPED_TRY(amped_cuda_malloc(&f->d_memory, b.all, "row fits"));
-  char *at = static_cast<char *>(f->d_memory);
-  f->d_slots = reinterpret_cast<double *>(at);
-  f->d_shared = reinterpret_cast<double *>(at += b.slots);
-  f->d_put = reinterpret_cast<double *>(at += b.shared);
-  f->d_scratch = reinterpret_cast<double *>(at += b.put);
-  f->d_result = reinterpret_cast<amped_row_fit_sums *>(at += b.scratch);
+  AMPED_TRY(amped_buffers_cuda_allocate(buffers(f, plan, slots, strips)));
   f->d_sums = f->d_result + 2;
-  f->d_errors = at += b.sums;
-  f->d_base = reinterpret_cast<double *>(at += b.errors);
-  f->d_empty = reinterpret_cast<double *>(at += b.base);
-  at += b.empty;
-  for (int m = 0; m < plan->order; m++) {
-    AMPED_TRY(make_positions(part, m, at));
-    at += aligned(shared_rows_of(plan, m) * sizeof(uint64_t));
-  }
+  for (int m = 0; m < plan->order; m++)
+    AMPED_TRY(make_positions(part, m));
   for (int i = 0; i < AMPED_MAX_PARTS; i++)
     AMPED_CUDA(cudaEventCreateWithFlags(&f->parts[i], cudaEventDisableTiming));
-  return amped_cuda_host_alloc((void **)&f->result, 2 * sizeof *f->result, "row fits");
+  return AMPED_OK;
 }
 
 amped_status fit_prepare(amped_tensor_part *part, bool weighted) {

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "cuda/device/buffers_cuda.h"
 #include "cuda/device/grid_cuda.cuh"
 #include "cuda/factor/factor_set_cuda.h"
 
@@ -76,34 +77,38 @@ uint64_t right_numbers(const amped_plan *plan) {
   return (uint64_t)plan->ncomps * width_of(plan);
 }
 
-void past_require(const amped_plan *plan, uint64_t *device_bytes, uint64_t *) {
-  *device_bytes += sums_bytes(plan) + most_own_rows(plan) * sizeof(double) +
-                   (left_numbers(plan) + right_numbers(plan)) * sizeof(double);
-  for (int m = 0; m < plan->order; m++)
-    *device_bytes +=
-        own_rows(plan, m) * (sizeof(double) + (uint64_t)plan->ncomps * plan->value_type);
+amped_buffers buffers(amped_row_past_cuda *p, const amped_plan *plan) {
+  amped_buffers b = {};
+  b.what = what;
+  AMPED_BUFFER_OF(&b, DEVICE, p->d_sums, sums_bytes(plan), 1);
+  AMPED_BUFFER(&b, DEVICE, p->d_more, most_own_rows(plan));
+  AMPED_BUFFER(&b, DEVICE, p->d_recipe, left_numbers(plan) + right_numbers(plan));
+  for (int m = 0; m < plan->order; m++) {
+    AMPED_BUFFER(&b, DEVICE, p->d_count[m], own_rows(plan, m));
+    AMPED_BUFFER_OF(&b, DEVICE, p->d_before[m], own_rows(plan, m),
+                    (uint64_t)plan->ncomps * plan->value_type);
+  }
+  return b;
+}
+
+void past_require(const amped_plan *plan, uint64_t *device_bytes, uint64_t *host_bytes) {
+  amped_row_past_cuda none = {};
+  amped_buffers_require(buffers(&none, plan), device_bytes, host_bytes);
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-/* Allocate device memory, unless it is there already. */
-template <typename P> amped_status make(P **d_block, uint64_t bytes) {
-  return *d_block != nullptr || bytes == 0
-             ? AMPED_OK
-             : amped_cuda_malloc(reinterpret_cast<void **>(d_block), bytes, what);
-}
-
-amped_status make_room(amped_tensor_part *part, int mode) {
-  const amped_plan *plan = part->plan;
-  const uint64_t rows = own_rows(plan, mode);
-  if (part->row_past == nullptr)
-    AMPED_TRY(amped_calloc(&part->row_past, 1, sizeof *part->row_past, what));
-  amped_row_past_cuda *p = part->row_past;
-  AMPED_TRY(make(&p->d_sums, sums_bytes(plan)));
-  AMPED_TRY(make(&p->d_more, most_own_rows(plan) * sizeof(double)));
-  AMPED_TRY(make(&p->d_recipe, (left_numbers(plan) + right_numbers(plan)) * sizeof(double)));
-  AMPED_TRY(make(&p->d_count[mode], rows * sizeof(double)));
-  return make(&p->d_before[mode], rows * (uint64_t)plan->ncomps * plan->value_type);
+/* Allocate the history of all modes, once. */
+amped_status make_room(amped_tensor_part *part) {
+  if (part->row_past != nullptr)
+    return AMPED_OK;
+  AMPED_TRY(amped_calloc(&part->row_past, 1, sizeof *part->row_past, what));
+  const amped_status status = amped_buffers_cuda_allocate(buffers(part->row_past, part->plan));
+  if (status != AMPED_OK) {
+    amped_row_past_cuda_free(part->row_past, part->plan);
+    part->row_past = nullptr;
+  }
+  return status;
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */
@@ -166,7 +171,7 @@ amped_status begin_typed(amped_tensor_part *part, int mode, const amped_row_hist
 }
 
 amped_status past_begin(amped_tensor_part *part, int mode, const amped_row_history *counts) {
-  AMPED_TRY(make_room(part, mode));
+  AMPED_TRY(make_room(part));
   return part->plan->value_type == AMPED_F32 ? begin_typed<float>(part, mode, counts)
                                              : begin_typed<double>(part, mode, counts);
 }
@@ -255,7 +260,9 @@ amped_status past_recall(amped_tensor_part *part, int mode, const amped_row_reci
       .prior = recipe->prior,
       .reg_bias = recipe->reg_bias};
   const uint64_t equations = amped_ceil_div(most * s.length * plan->value_type, 16) * 16;
-  AMPED_TRY(make(&p->d_history, most * (sizeof(double) + sizeof(uint64_t)) + equations));
+  if (p->d_history == nullptr)
+    AMPED_TRY(amped_cuda_malloc(&p->d_history,
+                                most * (sizeof(double) + sizeof(uint64_t)) + equations, what));
   double *const d_keep = static_cast<double *>(p->d_history);
   uint64_t *const d_at = reinterpret_cast<uint64_t *>(d_keep + most);
   *out = {d_at + most, d_at, d_keep};
@@ -415,16 +422,10 @@ amped_status past_grow(amped_tensor_part *part, int mode, const amped_row_histor
 
 } // namespace
 
-void amped_row_past_cuda_free(amped_row_past_cuda *p) {
+void amped_row_past_cuda_free(amped_row_past_cuda *p, const amped_plan *plan) {
   if (p == nullptr)
     return;
-  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
-    amped_cuda_free(p->d_count[m]);
-    amped_cuda_free(p->d_before[m]);
-  }
-  amped_cuda_free(p->d_more);
-  amped_cuda_free(p->d_sums);
-  amped_cuda_free(p->d_recipe);
+  amped_buffers_cuda_free(buffers(p, plan));
   amped_cuda_free(p->d_history);
   amped_free(p);
 }

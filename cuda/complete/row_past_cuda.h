@@ -11,7 +11,8 @@ extern "C" {
 
 extern const amped_row_past_ops amped_row_past_cuda_ops;
 
-void amped_row_past_cuda_free(amped_row_past_cuda *past); /* NULL is allowed */
+void amped_row_past_cuda_free(amped_row_past_cuda *past,
+                              const amped_plan *plan); /* NULL is allowed */
 
 #ifdef __cplusplus
 }

@@ -9,6 +9,7 @@
 #include "cuda/complete/row_state_cuda.h"
 #include "cuda/complete/shared_rows_cuda.h"
 #include "cuda/complete/step_kernels_cuda.h"
+#include "cuda/device/buffers_cuda.h"
 #include "cuda/factor/factor_set_cuda.h"
 
 extern "C" {
@@ -21,10 +22,6 @@ const char what[] = "row steps";
 
 /* Rows of summed results that are uploaded at a time. */
 constexpr uint64_t put_at_a_time = 4096;
-
-uint64_t aligned(uint64_t bytes) {
-  return amped_ceil_div(bytes, (uint64_t)AMPED_CUDA_ALIGNMENT) * AMPED_CUDA_ALIGNMENT;
-}
 
 /* State of one copy. */
 struct step_copy {
@@ -70,35 +67,31 @@ uint64_t own_bytes(const amped_plan *plan, int mode) {
   return plan->modes[mode].rows.block_rows * amped_plan_row_bytes(plan);
 }
 
-struct copy_bytes {
-  uint64_t begins, counts, whole, pieces, rows, kept, all;
-};
-
-copy_bytes bytes_of(const amped_plan *plan, int mode, uint64_t entries, uint64_t pieces,
-                    uint64_t rows) {
-  copy_bytes b = {};
-  b.begins = aligned((entries + 1) * sizeof(uint64_t));
-  b.counts = aligned(entries * sizeof(uint64_t));
-  b.whole = aligned(shared_rows_of(plan, mode) * sizeof(uint64_t));
-  b.pieces = aligned(pieces * sizeof(amped_step_piece_cuda));
-  b.rows = aligned(rows * sizeof(amped_step_row_cuda));
-  b.kept = aligned(own_bytes(plan, mode));
-  b.all = b.begins + b.counts + b.whole + b.pieces + b.rows + b.kept;
+amped_buffers copy_buffers(step_copy *c, const amped_plan *plan, int mode, uint64_t entries,
+                           uint64_t pieces, uint64_t rows) {
+  amped_buffers b = {};
+  b.what = what;
+  AMPED_BUFFER_OF(&b, ARENA, c->d_memory, 0, 1);
+  AMPED_BUFFER(&b, PART, c->d_begins, entries + 1);
+  AMPED_BUFFER(&b, PART, c->d_counts, entries);
+  AMPED_BUFFER(&b, PART, c->d_whole, shared_rows_of(plan, mode));
+  AMPED_BUFFER(&b, PART, c->d_pieces, pieces);
+  AMPED_BUFFER(&b, PART, c->d_rows, rows);
+  AMPED_BUFFER_OF(&b, PART, c->d_kept, own_bytes(plan, mode), 1);
   return b;
 }
 
-struct common_bytes {
-  uint64_t results, shared, put, sums, all;
-};
-
-common_bytes bytes_beside(const amped_plan *plan, uint64_t pieces, uint64_t shared) {
-  common_bytes b = {};
-  const uint64_t row = amped_step_row_length(plan) * sizeof(double);
-  b.results = aligned(pieces * row);
-  b.shared = aligned(shared * row);
-  b.put = plan->nranks > 1 ? aligned(put_at_a_time * row) : 0;
-  b.sums = aligned(3 * AMPED_STEP_BLOCKS * sizeof(amped_row_step_sums));
-  b.all = b.results + b.shared + b.put + b.sums;
+amped_buffers buffers(amped_row_steps_cuda *s, const amped_plan *plan, uint64_t pieces,
+                      uint64_t shared) {
+  amped_buffers b = {};
+  const uint64_t row = amped_step_row_length(plan);
+  b.what = what;
+  AMPED_BUFFER_OF(&b, ARENA, s->d_memory, 0, 1);
+  AMPED_BUFFER(&b, PART, s->d_results, pieces * row);
+  AMPED_BUFFER(&b, PART, s->d_shared, shared * row);
+  AMPED_BUFFER(&b, PART, s->d_put, plan->nranks > 1 ? put_at_a_time * row : 0);
+  AMPED_BUFFER(&b, PART, s->d_sums, 3 * AMPED_STEP_BLOCKS);
+  AMPED_BUFFER(&b, HOST, s->sums, 3 * AMPED_STEP_BLOCKS);
   return b;
 }
 
@@ -111,23 +104,27 @@ uint64_t most_pieces(const amped_plan *plan, int mode) {
 
 void steps_require(const amped_device *, const amped_plan *plan, uint64_t *device_bytes,
                    uint64_t *host_bytes) {
+  amped_row_steps_cuda none = {};
+  step_copy copy = {};
   uint64_t pieces = 0;
   uint64_t shared = 0;
   uint64_t host = 0;
   *device_bytes = 0;
+  *host_bytes = 0;
   for (int m = 0; m < plan->order; m++) {
     const uint64_t entries = amped_plan_copy_rows(plan, m);
     const uint64_t most = most_pieces(plan, m);
     const uint64_t own = plan->modes[m].copy.rank_nnz[plan->rank] / 8 +
                          entries * (sizeof(uint64_t) + plan->index_type) +
                          most * (sizeof(amped_step_piece_cuda) + sizeof(amped_step_row_cuda));
-    *device_bytes += bytes_of(plan, m, entries, most, most).all;
+    amped_buffers_require(copy_buffers(&copy, plan, m, entries, most, most), device_bytes,
+                          host_bytes);
     pieces = most > pieces ? most : pieces;
     shared = shared_rows_of(plan, m) > shared ? shared_rows_of(plan, m) : shared;
     host = own > host ? own : host;
   }
-  *device_bytes += bytes_beside(plan, pieces, shared).all;
-  *host_bytes = host + 3 * AMPED_STEP_BLOCKS * sizeof(amped_row_step_sums);
+  amped_buffers_require(buffers(&none, plan, pieces, shared), device_bytes, host_bytes);
+  *host_bytes += host;
 }
 
 /* Host arrays of a copy while they are made. */
@@ -191,19 +188,13 @@ amped_status upload(void *to, const void *from, uint64_t bytes, cudaStream_t str
 
 amped_status upload_copy(amped_tensor_part *part, int mode, const copy_arrays *a, step_copy *copy) {
   const cudaStream_t stream = part->device->stream;
-  const copy_bytes b = bytes_of(part->plan, mode, copy->entries, copy->pieces, copy->rows);
-  AMPED_TRY(amped_cuda_malloc(&copy->d_memory, b.all, what));
-  char *at = static_cast<char *>(copy->d_memory);
-  copy->d_begins = reinterpret_cast<uint64_t *>(at);
-  copy->d_counts = reinterpret_cast<uint64_t *>(at += b.begins);
-  copy->d_whole = reinterpret_cast<uint64_t *>(at += b.counts);
-  copy->d_pieces = reinterpret_cast<amped_step_piece_cuda *>(at += b.whole);
-  copy->d_rows = reinterpret_cast<amped_step_row_cuda *>(at += b.pieces);
-  copy->d_kept = at += b.rows;
+  AMPED_TRY(amped_buffers_cuda_allocate(
+      copy_buffers(copy, part->plan, mode, copy->entries, copy->pieces, copy->rows)));
   AMPED_TRY(upload(copy->d_begins, a->begins, (copy->entries + 1) * sizeof *a->begins, stream));
   AMPED_TRY(upload(copy->d_pieces, a->pieces, copy->pieces * sizeof *a->pieces, stream));
   AMPED_TRY(upload(copy->d_rows, a->long_rows, copy->rows * sizeof *a->long_rows, stream));
-  AMPED_CUDA(cudaMemsetAsync(copy->d_whole, 0, b.whole, stream));
+  AMPED_CUDA(cudaMemsetAsync(copy->d_whole, 0,
+                             shared_rows_of(part->plan, mode) * sizeof *copy->d_whole, stream));
   AMPED_CUDA(cudaStreamSynchronize(stream));
   return AMPED_OK;
 }
@@ -239,14 +230,7 @@ amped_status make_common(amped_tensor_part *part) {
     pieces = copy->pieces > pieces ? copy->pieces : pieces;
     shared = copy->rows - copy->own_rows > shared ? copy->rows - copy->own_rows : shared;
   }
-  const common_bytes b = bytes_beside(part->plan, pieces, shared);
-  AMPED_TRY(amped_cuda_malloc(&s->d_memory, b.all, what));
-  char *at = static_cast<char *>(s->d_memory);
-  s->d_results = reinterpret_cast<double *>(at);
-  s->d_shared = reinterpret_cast<double *>(at += b.results);
-  s->d_put = reinterpret_cast<double *>(at += b.shared);
-  s->d_sums = reinterpret_cast<amped_row_step_sums *>(at + b.put);
-  return amped_alloc(&s->sums, 3 * AMPED_STEP_BLOCKS, sizeof *s->sums, what);
+  return amped_buffers_cuda_allocate(buffers(s, part->plan, pieces, shared));
 }
 
 amped_status make(amped_tensor_part *part) {

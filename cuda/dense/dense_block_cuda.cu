@@ -7,6 +7,7 @@
 #include "cuda/dense/block_cells_cuda.h"
 #include "cuda/dense/block_rows_cuda.h"
 #include "cuda/dense/cell_block_cuda.h"
+#include "cuda/device/buffers_cuda.h"
 #include "cuda/factor/factor_set_cuda.h"
 #include "cuda/factor/row_descent_cuda.h"
 
@@ -29,21 +30,14 @@ uint64_t aligned(uint64_t bytes) {
   return amped_ceil_div(bytes, alignment) * alignment;
 }
 
-/* Bytes of the blocks' device memory. */
-struct room {
-  uint64_t cells, t; /* per block */
-  uint64_t rows[AMPED_MAX_ORDER], indices[AMPED_MAX_ORDER];
-  uint64_t sums, numbers, wide, matrices, partials, vectors, moved, places, first, pieces;
-  amped_cell_room_bytes_cuda contraction;
-};
-
 } // namespace
 
 struct amped_dense_blocks {
   amped_dense_part_cuda part;
   const amped_plan *plan;
   amped_block_shape shape;
-  room bytes;
+  uint64_t cell_bytes, t_bytes;     /* sizes of d_cells and d_t, per block */
+  uint64_t sums_bytes;              /* size of contraction.d_sums */
   uint64_t count;                   /* number of current blocks */
   amped_dense_plan *dense;          /* [shape.count] dimensions of each block */
   uint64_t *first[AMPED_MAX_ORDER]; /* [shape.count + 1] first row of each block among all
@@ -88,57 +82,68 @@ uint64_t larger(uint64_t a, uint64_t b) {
   return a > b ? a : b;
 }
 
-amped_status find_room(const amped_device *device, const amped_plan *plan,
-                       const amped_block_shape *shape, room *r) {
-  const uint64_t row_bytes = amped_plan_row_bytes(plan);
-  const uint64_t n = (uint64_t)plan->ncomps;
-  const uint64_t order = (uint64_t)plan->order;
-  const amped_dense_plan largest = amped_block_largest(plan, shape);
-  const uint64_t longest = longest_of(plan->dims, plan->order);
-  amped_block_sizes s = {};
-  *r = {};
-  if (!amped_block_sizes_find(plan, shape, &s))
-    return amped_block_sizes_refuse(plan);
-  r->cells = aligned(s.cells / shape->count * amped_cell_bytes(plan->dense.type));
-  r->t = aligned(s.t / shape->count * plan->value_type);
-  for (int m = 0; m < plan->order; m++) {
-    r->rows[m] = s.rows[m] * row_bytes;
-    r->indices[m] = shape->brought ? 0 : s.rows[m] * sizeof(uint64_t);
-    r->partials = larger(r->partials,
-                         amped_block_grams_cuda_room(shape->count, shape->dims[m], plan->ncomps) *
-                             sizeof(double));
-  }
-  r->sums = s.most_rows * row_bytes;
-  r->numbers = larger(larger(longest, s.most_rows), order * most_cells) * sizeof(uint64_t);
-  r->wide = larger(larger(longest, s.most_rows) * n, most_cells) * sizeof(double);
-  r->matrices = 2 * shape->count * n * n * sizeof(double);
-  r->vectors = (shape->count + 2 * n) * sizeof(double);
-  r->moved =
-      2 *
-      larger(amped_block_rows_cuda_most_parts(shape->count), amped_misfit_cuda_parts(most_cells)) *
-      sizeof(double);
-  r->places = shape->count * sizeof(amped_block_place_cuda);
-  r->first = (shape->count + 1) * sizeof(uint64_t);
-  r->contraction = amped_cell_block_cuda_room(device, plan, &largest);
-  return AMPED_OK;
+uint64_t cell_bytes_of(const amped_plan *plan, const amped_block_shape *shape,
+                       const amped_block_sizes *s) {
+  return aligned(s->cells / shape->count * amped_cell_bytes(plan->dense.type));
 }
 
-uint64_t device_bytes_of(const room *r, const amped_plan *plan, const amped_block_shape *shape) {
-  uint64_t bytes = shape->count * (r->cells + r->t) + 2 * r->sums + r->numbers + r->wide +
-                   r->matrices + r->partials + r->vectors + r->moved + r->places + r->pieces +
-                   r->contraction.sums + r->contraction.operand + r->contraction.split;
-  for (int m = 0; m < plan->order; m++)
-    bytes += r->rows[m] + r->indices[m] + r->first;
-  return bytes;
+uint64_t t_bytes_of(const amped_plan *plan, const amped_block_shape *shape,
+                    const amped_block_sizes *s) {
+  return aligned(s->t / shape->count * plan->value_type);
+}
+
+/* The sizes have been checked. */
+amped_buffers buffers(amped_dense_blocks *o, const amped_device *device, const amped_plan *plan,
+                      const amped_block_shape *shape) {
+  const uint64_t n = (uint64_t)plan->ncomps;
+  const uint64_t count = shape->count;
+  const uint64_t row_bytes = amped_plan_row_bytes(plan);
+  const amped_dense_plan largest = amped_block_largest(plan, shape);
+  const amped_cell_room_bytes_cuda room = amped_cell_block_cuda_room(device, plan, &largest);
+  amped_block_sizes s = {};
+  uint64_t partials = 0;
+  amped_buffers b = {};
+  (void)amped_block_sizes_find(plan, shape, &s);
+  const uint64_t rows = larger(longest_of(plan->dims, plan->order), s.most_rows);
+  const uint64_t numbers = larger(rows, (uint64_t)plan->order * most_cells);
+  const uint64_t moved =
+      2 * larger(amped_block_rows_cuda_most_parts(count), amped_misfit_cuda_parts(most_cells));
+  b.what = what;
+  AMPED_BUFFER(&b, ZEROED, o->dense, count);
+  AMPED_BUFFER(&b, HOST, o->numbers, numbers);
+  AMPED_BUFFER(&b, ZEROED, o->places, count);
+  AMPED_BUFFER(&b, HOST, o->moved, moved);
+  for (int m = 0; m < plan->order; m++) {
+    AMPED_BUFFER(&b, ZEROED, o->first[m], count + 1);
+    AMPED_BUFFER_OF(&b, DEVICE, o->d_rows[m], s.rows[m], row_bytes);
+    AMPED_BUFFER(&b, DEVICE, o->d_indices[m], shape->brought ? 0 : s.rows[m]);
+    AMPED_BUFFER(&b, DEVICE, o->d_first[m], count + 1);
+    partials = larger(partials, amped_block_grams_cuda_room(count, shape->dims[m], plan->ncomps));
+  }
+  AMPED_BUFFER(&b, DEVICE, o->d_cells, count * cell_bytes_of(plan, shape, &s));
+  AMPED_BUFFER(&b, DEVICE, o->d_t, count * t_bytes_of(plan, shape, &s));
+  AMPED_BUFFER_OF(&b, DEVICE, o->d_sums, s.most_rows, row_bytes);
+  AMPED_BUFFER_OF(&b, DEVICE, o->d_before, s.most_rows, row_bytes);
+  AMPED_BUFFER(&b, DEVICE, o->d_numbers, numbers);
+  AMPED_BUFFER(&b, DEVICE, o->d_wide, larger(rows * n, most_cells));
+  AMPED_BUFFER(&b, DEVICE, o->d_matrices, 2 * count * n * n);
+  AMPED_BUFFER(&b, DEVICE, o->d_partials, partials);
+  AMPED_BUFFER(&b, DEVICE, o->d_vectors, count + 2 * n);
+  AMPED_BUFFER(&b, DEVICE, o->d_moved, moved);
+  AMPED_BUFFER(&b, DEVICE, o->d_places, count);
+  AMPED_BUFFER_OF(&b, DEVICE, o->contraction.d_sums, room.sums, 1);
+  AMPED_BUFFER_OF(&b, DEVICE, o->contraction.d_operand, room.operand, 1);
+  AMPED_BUFFER_OF(&b, DEVICE, o->contraction.d_split, room.split, 1);
+  return b;
 }
 
 amped_status require(const amped_device *device, const amped_plan *plan,
                      const amped_block_shape *shape, uint64_t *device_bytes, uint64_t *host_bytes) {
-  room r;
-  AMPED_TRY(find_room(device, plan, shape, &r));
-  *device_bytes += device_bytes_of(&r, plan, shape);
-  *host_bytes += r.numbers + r.places + r.moved + shape->count * sizeof(amped_dense_plan) +
-                 (uint64_t)plan->order * r.first;
+  amped_dense_blocks none = {};
+  amped_block_sizes s;
+  if (!amped_block_sizes_find(plan, shape, &s))
+    return amped_block_sizes_refuse(plan);
+  amped_buffers_require(buffers(&none, device, plan, shape), device_bytes, host_bytes);
   return AMPED_OK;
 }
 
@@ -166,69 +171,25 @@ void destroy(amped_dense_blocks *b) {
   if (b == nullptr)
     return;
   (void)cudaStreamSynchronize(b->part.device->stream);
-  void *const blocks[] = {b->d_cells,
-                          b->d_t,
-                          b->d_sums,
-                          b->d_before,
-                          b->d_numbers,
-                          b->d_wide,
-                          b->d_matrices,
-                          b->d_partials,
-                          b->d_vectors,
-                          b->d_moved,
-                          b->d_places,
-                          b->d_pieces,
-                          b->contraction.d_sums,
-                          b->contraction.d_operand,
-                          b->contraction.d_split};
-  for (void *d_block : blocks)
-    amped_cuda_free(d_block);
-  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
-    amped_cuda_free(b->d_rows[m]);
-    amped_cuda_free(b->d_indices[m]);
-    amped_cuda_free(b->d_first[m]);
-    amped_free(b->first[m]);
-  }
-  amped_free(b->dense);
-  amped_free(b->numbers);
-  amped_free(b->places);
-  amped_free(b->moved);
+  amped_buffers_cuda_free(buffers(b, b->part.device, b->plan, &b->shape));
+  amped_cuda_free(b->d_pieces);
   amped_free(b);
 }
 
-template <typename T> amped_status take_memory(T **out, uint64_t bytes) {
-  return amped_cuda_malloc((void **)out, bytes, what);
-}
-
 amped_status allocate(amped_dense_blocks *b) {
-  const uint64_t count = b->shape.count;
-  const room *r = &b->bytes;
-  AMPED_TRY(amped_calloc(&b->dense, count, sizeof *b->dense, what));
-  AMPED_TRY(amped_alloc(&b->numbers, r->numbers, 1, what));
-  AMPED_TRY(amped_calloc(&b->places, count, sizeof *b->places, what));
-  AMPED_TRY(amped_alloc(&b->moved, r->moved, 1, what));
-  for (int m = 0; m < b->plan->order; m++) {
-    AMPED_TRY(amped_calloc(&b->first[m], count + 1, sizeof *b->first[m], what));
-    AMPED_TRY(take_memory(&b->d_rows[m], r->rows[m]));
-    AMPED_TRY(take_memory(&b->d_indices[m], r->indices[m]));
-    AMPED_TRY(take_memory(&b->d_first[m], r->first));
-    AMPED_CUDA(cudaMemsetAsync(b->d_rows[m], 0, r->rows[m], b->part.device->stream));
-  }
-  AMPED_TRY(take_memory(&b->d_cells, count * r->cells));
-  AMPED_TRY(take_memory(&b->d_t, count * r->t));
-  AMPED_TRY(take_memory(&b->d_sums, r->sums));
-  AMPED_TRY(take_memory(&b->d_before, r->sums));
-  AMPED_TRY(take_memory(&b->d_numbers, r->numbers));
-  AMPED_TRY(take_memory(&b->d_wide, r->wide));
-  AMPED_TRY(take_memory(&b->d_matrices, r->matrices));
-  AMPED_TRY(take_memory(&b->d_partials, r->partials));
-  AMPED_TRY(take_memory(&b->d_vectors, r->vectors));
-  AMPED_TRY(take_memory(&b->d_moved, r->moved));
-  AMPED_TRY(take_memory(&b->d_places, r->places));
-  AMPED_TRY(take_memory(&b->contraction.d_sums, r->contraction.sums));
-  AMPED_TRY(take_memory(&b->contraction.d_operand, r->contraction.operand));
-  AMPED_TRY(take_memory(&b->contraction.d_split, r->contraction.split));
-  AMPED_CUDA(cudaMemsetAsync(b->d_sums, 0, r->sums, b->part.device->stream));
+  const cudaStream_t stream = b->part.device->stream;
+  const uint64_t row_bytes = amped_plan_row_bytes(b->plan);
+  const amped_dense_plan largest = amped_block_largest(b->plan, &b->shape);
+  amped_block_sizes s;
+  if (!amped_block_sizes_find(b->plan, &b->shape, &s))
+    return amped_block_sizes_refuse(b->plan);
+  b->cell_bytes = cell_bytes_of(b->plan, &b->shape, &s);
+  b->t_bytes = t_bytes_of(b->plan, &b->shape, &s);
+  b->sums_bytes = amped_cell_block_cuda_room(b->part.device, b->plan, &largest).sums;
+  AMPED_TRY(amped_buffers_cuda_allocate(buffers(b, b->part.device, b->plan, &b->shape)));
+  for (int m = 0; m < b->plan->order; m++)
+    AMPED_CUDA(cudaMemsetAsync(b->d_rows[m], 0, s.rows[m] * row_bytes, stream));
+  AMPED_CUDA(cudaMemsetAsync(b->d_sums, 0, s.most_rows * row_bytes, stream));
   return wait(b);
 }
 
@@ -264,13 +225,12 @@ amped_status find_slab(amped_dense_blocks *b) {
   b->slab.piece = slab->layout.piece;
   if (pieces == 0)
     return AMPED_OK;
-  b->bytes.pieces = pieces * sizeof *blocks;
-  AMPED_TRY(take_memory(&b->d_pieces, b->bytes.pieces));
+  AMPED_TRY(amped_cuda_malloc((void **)&b->d_pieces, pieces * sizeof *blocks, what));
   AMPED_TRY(amped_alloc(&blocks, pieces, sizeof *blocks, what));
   for (uint64_t i = 0; i < pieces && status == AMPED_OK; i++)
     status = amped_pinned_cuda_wait(&slab->pinned, i, (void **)&blocks[i]);
   if (status == AMPED_OK)
-    status = to_device(b, b->d_pieces, blocks, b->bytes.pieces);
+    status = to_device(b, b->d_pieces, blocks, pieces * sizeof *blocks);
   if (status == AMPED_OK)
     status = wait(b);
   amped_free(blocks);
@@ -286,9 +246,7 @@ amped_status create(amped_tensor_part *part, const amped_block_shape *shape,
   b->part = amped_dense_part_cuda_of(part);
   b->plan = b->part.plan;
   b->shape = *shape;
-  amped_status status = find_room(b->part.device, b->plan, shape, &b->bytes);
-  if (status == AMPED_OK)
-    status = allocate(b);
+  amped_status status = allocate(b);
   if (status == AMPED_OK)
     status = put_constants(b);
   if (status == AMPED_OK)
@@ -376,7 +334,7 @@ void describe(amped_dense_blocks *b, uint64_t block) {
     p->first[k] = b->first[m][block];
     d->cells *= d->dims[m];
   }
-  p->begin = block * b->bytes.cells;
+  p->begin = block * b->cell_bytes;
 }
 
 amped_status pack(amped_dense_blocks *b) {
@@ -414,13 +372,13 @@ amped_status take(amped_dense_blocks *b, const amped_block_sets *sets, const voi
  * more. */
 amped_status keep_room(amped_dense_blocks *b, const amped_dense_plan *dense) {
   const amped_cell_room_bytes_cuda r = amped_cell_block_cuda_room(b->part.device, b->plan, dense);
-  if (r.sums <= b->bytes.contraction.sums)
+  if (r.sums <= b->sums_bytes)
     return AMPED_OK;
   AMPED_TRY(wait(b));
   amped_cuda_free(b->contraction.d_sums);
   b->contraction.d_sums = nullptr;
-  b->bytes.contraction.sums = r.sums;
-  return take_memory(&b->contraction.d_sums, r.sums);
+  b->sums_bytes = r.sums;
+  return amped_cuda_malloc((void **)&b->contraction.d_sums, r.sums, what);
 }
 
 amped_status sum_block(amped_dense_blocks *b, uint64_t block, int place, bool contracts) {
@@ -431,7 +389,7 @@ amped_status sum_block(amped_dense_blocks *b, uint64_t block, int place, bool co
   cells.d_cells = b->d_cells + b->places[block].begin;
   for (int m = 0; m < b->plan->order; m++)
     cells.d_rows[m] = at(b, b->d_rows[m], b->first[m][block]);
-  cells.d_t = b->d_t + block * b->bytes.t;
+  cells.d_t = b->d_t + block * b->t_bytes;
   AMPED_TRY(keep_room(b, cells.dense));
   if (contracts)
     AMPED_TRY(amped_cell_block_cuda_contract(&cells, b->kept.from, b->kept.end, &b->contraction));

@@ -13,6 +13,7 @@
 
 extern "C" {
 #include "base/log.h"
+#include "base/mem.h"
 }
 
 /* Memory left free for MPI's contexts, cuBLAS's own tables, and allocation granularity:
@@ -180,6 +181,8 @@ namespace {
 struct shelf {
   cudaError_t (*get)(void **out, uint64_t bytes);
   cudaError_t (*put)(void *block);
+  amped_mem_kind kind;
+  std::map<void *, uint64_t> asked; /* bytes of all blocks in use, as requested */
   std::map<void *, uint64_t> lent;
   std::multimap<uint64_t, void *> waiting;
 };
@@ -193,8 +196,18 @@ cudaError_t get_host(void **out, uint64_t bytes) {
 
 std::mutex keeping;
 int keepers;
-shelf of_device = {.get = get_device, .put = cudaFree, .lent = {}, .waiting = {}};
-shelf of_host = {.get = get_host, .put = cudaFreeHost, .lent = {}, .waiting = {}};
+shelf of_device = {.get = get_device,
+                   .put = cudaFree,
+                   .kind = AMPED_MEM_DEVICE,
+                   .asked = {},
+                   .lent = {},
+                   .waiting = {}};
+shelf of_host = {.get = get_host,
+                 .put = cudaFreeHost,
+                 .kind = AMPED_MEM_HOST,
+                 .asked = {},
+                 .lent = {},
+                 .waiting = {}};
 
 void give_back(shelf *s) {
   for (const auto &block : s->waiting)
@@ -235,8 +248,24 @@ cudaError_t take(shelf *s, void **out, uint64_t bytes) {
   return code;
 }
 
+/* Take a block and count its bytes. */
+cudaError_t take_counted(shelf *s, void **out, uint64_t bytes) {
+  const cudaError_t code = take(s, out, bytes);
+  const std::lock_guard<std::mutex> guard(keeping);
+  if (code == cudaSuccess) {
+    s->asked[*out] = bytes;
+    amped_mem_count(s->kind, (int64_t)bytes);
+  }
+  return code;
+}
+
 void lay_back(shelf *s, void *block) {
   const std::lock_guard<std::mutex> guard(keeping);
+  const auto asked = s->asked.find(block);
+  if (asked != s->asked.end()) {
+    amped_mem_count(s->kind, -(int64_t)asked->second);
+    s->asked.erase(asked);
+  }
   const auto lent = s->lent.find(block);
   if (keepers == 0 || lent == s->lent.end() || cudaDeviceSynchronize() != cudaSuccess) {
     if (lent != s->lent.end())
@@ -271,7 +300,7 @@ void amped_cuda_stop_keeping(void) {
 amped_status amped_cuda_malloc(void **out, uint64_t bytes, const char *what) {
   char text[32];
   *out = nullptr;
-  cudaError_t code = bytes > 0 ? take(&of_device, out, bytes) : cudaSuccess;
+  cudaError_t code = bytes > 0 ? take_counted(&of_device, out, bytes) : cudaSuccess;
   if (code == cudaSuccess)
     return AMPED_OK;
   *out = nullptr;
@@ -300,7 +329,7 @@ amped_status amped_cuda_no_host_memory(cudaError_t code, uint64_t bytes, const c
 
 amped_status amped_cuda_host_alloc(void **out, uint64_t bytes, const char *what) {
   *out = nullptr;
-  cudaError_t code = bytes > 0 ? take(&of_host, out, bytes) : cudaSuccess;
+  cudaError_t code = bytes > 0 ? take_counted(&of_host, out, bytes) : cudaSuccess;
   if (code == cudaSuccess)
     return AMPED_OK;
   *out = nullptr;

@@ -5,6 +5,7 @@
 
 extern "C" {
 #include "base/log.h"
+#include "base/mem.h"
 }
 
 /* Memory comes in multiples of this size, which is a multiple of every GPU's own page. */
@@ -126,12 +127,14 @@ amped_status amped_growing_cuda_grow(amped_growing_cuda *g, uint64_t bytes, cons
                        "more GPUs, fewer components (--rank), or --backend=cpu",
                        amped_format_bytes(text[0], want - g->bytes), what,
                        amped_format_bytes(text[1], g->bytes), (int)code);
+  amped_mem_count(AMPED_MEM_DEVICE, (int64_t)(want - g->bytes));
   g->bytes = want;
   return AMPED_OK;
 }
 
 void amped_growing_cuda_free(amped_growing_cuda *g) {
   driver d = {};
+  amped_mem_count(AMPED_MEM_DEVICE, -(int64_t)g->bytes);
   if (g->d_block != nullptr && find_all(&d)) {
     if (g->bytes > 0)
       (void)d.unmap(address_of(g, 0), g->bytes);

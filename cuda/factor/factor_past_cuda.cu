@@ -1,6 +1,7 @@
 /* Copies of the factors before a step, for extrapolation and step lengths. */
 #include "cuda/factor/factor_past_cuda.h"
 
+#include "cuda/device/buffers_cuda.h"
 #include "cuda/device/grid_cuda.cuh"
 #include "cuda/device/rank_device_cuda.h"
 #include "cuda/factor/factor_set_cuda.h"
@@ -37,37 +38,38 @@ uint64_t factor_bytes(const amped_plan *plan, int mode) {
   return amped_plan_factor_rows(plan, mode) * amped_plan_row_bytes(plan);
 }
 
-void past_require(const amped_plan *plan, uint64_t *device_bytes, uint64_t *host_bytes) {
+amped_buffers buffers(amped_factor_past *past, const amped_plan *plan) {
+  amped_buffers b = {};
+  b.what = what;
   for (int m = 0; m < plan->order; m++)
-    *device_bytes += factor_bytes(plan, m);
-  *device_bytes += numbers_of(plan) * sizeof(double);
-  *host_bytes += strips * (uint64_t)plan->ncomps * sizeof(double);
+    AMPED_BUFFER_OF(&b, DEVICE, past->d_rows[m], factor_bytes(plan, m), 1);
+  AMPED_BUFFER(&b, DEVICE, past->d_now, numbers_of(plan));
+  AMPED_BUFFER(&b, HOST, past->h_sums, strips * (uint64_t)plan->ncomps);
+  return b;
+}
+
+void past_require(const amped_device *, const amped_plan *plan, uint64_t *device_bytes,
+                  uint64_t *host_bytes) {
+  amped_factor_past none = {};
+  amped_buffers_require(buffers(&none, plan), device_bytes, host_bytes);
 }
 
 void past_destroy(amped_factor_past *past) {
   if (past == nullptr)
     return;
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    amped_cuda_free(past->d_rows[m]);
-  amped_cuda_free(past->d_now);
-  amped_free(past->h_sums);
+  amped_buffers_cuda_free(buffers(past, past->plan));
   amped_free(past);
 }
 
 amped_status allocate(amped_factor_past *past) {
   const amped_plan *plan = past->plan;
-  const uint64_t n = (uint64_t)plan->ncomps;
-  void *numbers = nullptr;
-  for (int m = 0; m < plan->order; m++) {
-    AMPED_TRY(amped_cuda_malloc(&past->d_rows[m], factor_bytes(plan, m), what));
+  AMPED_TRY(amped_buffers_cuda_allocate(buffers(past, plan)));
+  past->d_then = past->d_now + plan->ncomps;
+  past->d_sums = past->d_then + plan->ncomps;
+  for (int m = 0; m < plan->order; m++)
     AMPED_CUDA(
         cudaMemsetAsync(past->d_rows[m], 0, factor_bytes(plan, m), past->device->stream_dense));
-  }
-  AMPED_TRY(amped_cuda_malloc(&numbers, numbers_of(plan) * sizeof(double), what));
-  past->d_now = static_cast<double *>(numbers);
-  past->d_then = past->d_now + n;
-  past->d_sums = past->d_then + n;
-  return amped_alloc(&past->h_sums, strips * n, sizeof *past->h_sums, what);
+  return AMPED_OK;
 }
 
 amped_status wait_for(const amped_factor_past *past) {

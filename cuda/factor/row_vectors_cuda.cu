@@ -1,6 +1,7 @@
 /* Vectors of a rank's rows of all modes: combinations and products. */
 #include "cuda/factor/row_vectors_cuda.h"
 
+#include "cuda/device/buffers_cuda.h"
 #include "cuda/device/cublas_cuda.h"
 #include "cuda/device/grid_cuda.cuh"
 #include "cuda/device/rank_device_cuda.h"
@@ -21,7 +22,7 @@ struct amped_row_vectors {
   uint64_t begins[AMPED_MAX_ORDER]; /* first element of each mode's rows in a vector */
   uint64_t chunk;                   /* rows that are widened at once */
   int parts;                        /* number of partial products */
-  double *d_block;                  /* memory of the next arrays */
+  void *d_block;                    /* memory of the next arrays */
   double *d_rows;                   /* [count][length] */
   double *d_wide;                   /* [chunk][ncomps], twice */
   double *d_matrix;                 /* [ncomps][ncomps] */
@@ -66,22 +67,29 @@ amped_row_vectors sized(const amped_plan *plan, int count) {
   return v;
 }
 
-uint64_t numbers_of(const amped_row_vectors *v) {
-  return (uint64_t)v->count * v->length + 2 * v->chunk * (uint64_t)v->plan->ncomps +
-         (1 + (uint64_t)v->parts) * area_of(v->plan) + dot_blocks;
+amped_buffers buffers(amped_row_vectors *v) {
+  amped_buffers b = {};
+  const uint64_t n = (uint64_t)v->plan->ncomps;
+  b.what = what;
+  AMPED_BUFFER_OF(&b, ARENA, v->d_block, 0, 1);
+  AMPED_BUFFER(&b, PART, v->d_rows, (uint64_t)v->count * v->length);
+  AMPED_BUFFER(&b, PART, v->d_wide, 2 * v->chunk * n);
+  AMPED_BUFFER(&b, PART, v->d_matrix, n * n);
+  AMPED_BUFFER(&b, PART, v->d_partials, (uint64_t)v->parts * n * n);
+  AMPED_BUFFER(&b, PART, v->d_dots, dot_blocks);
+  return b;
 }
 
-void vectors_require(const amped_plan *plan, int count, uint64_t *device_bytes,
-                     uint64_t *host_bytes) {
-  const amped_row_vectors v = sized(plan, count);
-  (void)host_bytes;
-  *device_bytes += numbers_of(&v) * sizeof(double);
+void vectors_require(const amped_device *, const amped_plan *plan, int count,
+                     uint64_t *device_bytes, uint64_t *host_bytes) {
+  amped_row_vectors v = sized(plan, count);
+  amped_buffers_require(buffers(&v), device_bytes, host_bytes);
 }
 
 void vectors_destroy(amped_row_vectors *v) {
   if (v == nullptr)
     return;
-  amped_cuda_free(v->d_block);
+  amped_buffers_cuda_free(buffers(v));
   amped_free(v);
 }
 
@@ -91,15 +99,7 @@ amped_status wait_for(const amped_row_vectors *v) {
 }
 
 amped_status allocate(amped_row_vectors *v) {
-  const uint64_t n = (uint64_t)v->plan->ncomps;
-  void *block = nullptr;
-  AMPED_TRY(amped_cuda_malloc(&block, numbers_of(v) * sizeof(double), what));
-  v->d_block = static_cast<double *>(block);
-  v->d_rows = v->d_block;
-  v->d_wide = v->d_rows + (uint64_t)v->count * v->length;
-  v->d_matrix = v->d_wide + 2 * v->chunk * n;
-  v->d_partials = v->d_matrix + n * n;
-  v->d_dots = v->d_partials + (uint64_t)v->parts * n * n;
+  AMPED_TRY(amped_buffers_cuda_allocate(buffers(v)));
   AMPED_CUDA(cudaMemsetAsync(v->d_rows, 0, (uint64_t)v->count * v->length * sizeof(double),
                              v->device->stream_dense));
   return wait_for(v);

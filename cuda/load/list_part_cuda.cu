@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "cuda/device/buffers_cuda.h"
 #include "cuda/device/grid_cuda.cuh"
 #include "cuda/device/rank_device_cuda.h"
 #include "cuda/device/sort_cuda.h"
@@ -273,87 +274,66 @@ struct amped_list_part {
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
-static void require(const amped_device *, const amped_list_shape *shape, uint64_t *device_bytes,
-                    uint64_t *host_bytes) {
+/* CUB's query of bytes does not fail for sizes that fit an int. */
+static amped_buffers buffers(amped_list_part *p, const amped_list_shape *shape) {
+  const amped_buffer_kind passing = shape->device_mpi ? AMPED_BUFFER_DEVICE : AMPED_BUFFER_PINNED;
   size_t temporary = 0;
-  uint64_t transit = 0;
-  *device_bytes = shape->capacity * amped_list_nonzero_bytes(shape) +
-                  sum_blocks * sizeof(amped_dd) +
-                  (value_slots + AMPED_MAX_CODES + 2) * sizeof(double);
-  *host_bytes = 0;
+  amped_buffers b = {};
+  b.what = "the nonzeros of a list";
+  for (int m = 0; m < shape->order; m++)
+    AMPED_BUFFER_OF(&b, DEVICE, p->d_indices[m], shape->capacity, amped_list_index_bytes(shape, m));
+  AMPED_BUFFER_OF(&b, DEVICE, p->d_values, shape->capacity, shape->value_type);
+  AMPED_BUFFER_OF(&b, DEVICE, p->d_sums, sum_blocks, sizeof(amped_dd));
+  AMPED_BUFFER_OF(&b, DEVICE, p->d_hash, 1, sizeof(word));
+  AMPED_BUFFER_OF(&b, DEVICE, p->d_slots, value_slots, sizeof(word));
+  AMPED_BUFFER_OF(&b, DEVICE, p->d_found, 1, sizeof(unsigned));
+  AMPED_BUFFER_OF(&b, DEVICE, p->d_distinct, AMPED_MAX_CODES, sizeof(double));
   if (!deals(shape))
-    return;
-  /* CUB's query of bytes does not fail for sizes that fit an int. */
+    return b;
+  b.what = "the nonzeros in transit";
   (void)sort_bytes(shape->window, &temporary);
-  *device_bytes += shape->window * 4 * sizeof(unsigned) + temporary;
-  transit = shape->window * sizeof(uint64_t) + shape->arriving * amped_list_nonzero_bytes(shape);
-  *(shape->device_mpi ? device_bytes : host_bytes) += transit;
+  AMPED_BUFFER_OF(&b, DEVICE, p->d_temporary, temporary, 1);
+  for (int i = 0; i < 2; i++) {
+    AMPED_BUFFER_OF(&b, DEVICE, p->d_keys[i], shape->window, sizeof(unsigned));
+    AMPED_BUFFER_OF(&b, DEVICE, p->d_order[i], shape->window, sizeof(unsigned));
+  }
+  amped_buffer_add(&b, passing, &p->sent, shape->window, sizeof(uint64_t));
+  for (int m = 0; m < shape->order; m++)
+    amped_buffer_add(&b, passing, &p->arriving[m], shape->arriving,
+                     amped_list_index_bytes(shape, m));
+  amped_buffer_add(&b, passing, &p->arriving[last_array], shape->arriving, shape->value_type);
+  return b;
 }
 
-static void free_transit(const amped_list_part *p, void *block) {
-  if (p->shape.device_mpi)
-    amped_cuda_free(block);
-  else
-    amped_cuda_host_free(block);
+static void require(const amped_device *, const amped_list_shape *shape, uint64_t *device_bytes,
+                    uint64_t *host_bytes) {
+  amped_list_part none = {};
+  *device_bytes = 0;
+  *host_bytes = 0;
+  amped_buffers_require(buffers(&none, shape), device_bytes, host_bytes);
 }
 
 static void destroy(amped_list_part *p) {
   if (p == nullptr)
     return;
   (void)cudaStreamSynchronize(p->stream);
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    amped_cuda_free(p->d_indices[m]);
-  void *const blocks[] = {p->d_values,   p->d_wide,   p->d_tables,   p->d_sums,    p->d_hash,
-                          p->d_slots,    p->d_found,  p->d_distinct, p->d_of_idps, p->d_cuts,
-                          p->d_starts,   p->d_firsts, p->d_keys[0],  p->d_keys[1], p->d_order[0],
-                          p->d_order[1], p->d_counts, p->d_temporary};
+  amped_buffers_cuda_free(buffers(p, &p->shape));
+  void *const blocks[] = {p->d_wide,   p->d_tables, p->d_of_idps, p->d_cuts,
+                          p->d_starts, p->d_firsts, p->d_counts};
   for (void *block : blocks)
     amped_cuda_free(block);
-  free_transit(p, p->sent);
-  for (int a = 0; a <= last_array; a++)
-    free_transit(p, p->arriving[a]);
   amped_free(p->h_table);
   amped_free(p->h_starts);
   amped_free(p);
 }
 
-static amped_status alloc_transit(const amped_list_part *p, void **block, uint64_t bytes) {
-  static const char what[] = "the nonzeros in transit";
-  return p->shape.device_mpi ? amped_cuda_malloc(block, bytes, what)
-                             : amped_cuda_host_alloc(block, bytes, what);
-}
-
-static amped_status allocate_dealing(amped_list_part *p) {
-  static const char what[] = "the nonzeros in transit";
-  const amped_list_shape *shape = &p->shape;
-  AMPED_TRY(sort_bytes(shape->window, &p->temporary_bytes));
-  AMPED_TRY(amped_cuda_malloc(&p->d_temporary, p->temporary_bytes, what));
-  for (int i = 0; i < 2; i++) {
-    AMPED_TRY(amped_cuda_malloc(&p->d_keys[i], shape->window * sizeof(unsigned), what));
-    AMPED_TRY(amped_cuda_malloc(&p->d_order[i], shape->window * sizeof(unsigned), what));
-  }
-  AMPED_TRY(alloc_transit(p, &p->sent, shape->window * sizeof(uint64_t)));
-  for (int m = 0; m < shape->order; m++)
-    AMPED_TRY(
-        alloc_transit(p, &p->arriving[m], shape->arriving * amped_list_index_bytes(shape, m)));
-  return alloc_transit(p, &p->arriving[last_array], shape->arriving * shape->value_type);
-}
-
 static amped_status allocate(amped_list_part *p) {
-  static const char what[] = "the nonzeros of a list";
-  const amped_list_shape *shape = &p->shape;
-  for (int m = 0; m < shape->order; m++)
-    AMPED_TRY(amped_cuda_malloc(&p->d_indices[m],
-                                shape->capacity * amped_list_index_bytes(shape, m), what));
-  AMPED_TRY(amped_cuda_malloc(&p->d_values, shape->capacity * shape->value_type, what));
-  AMPED_TRY(amped_cuda_malloc(&p->d_sums, sum_blocks * sizeof(amped_dd), what));
-  AMPED_TRY(amped_cuda_malloc(&p->d_hash, sizeof(word), what));
-  AMPED_TRY(amped_cuda_malloc(&p->d_slots, value_slots * sizeof(word), what));
-  AMPED_TRY(amped_cuda_malloc(&p->d_found, sizeof(unsigned), what));
-  AMPED_TRY(amped_cuda_malloc(&p->d_distinct, AMPED_MAX_CODES * sizeof(double), what));
+  if (deals(&p->shape))
+    AMPED_TRY(sort_bytes(p->shape.window, &p->temporary_bytes));
+  AMPED_TRY(amped_buffers_cuda_allocate(buffers(p, &p->shape)));
   AMPED_CUDA(cudaMemsetAsync(p->d_slots, 0xff, value_slots * sizeof(word), p->stream));
   AMPED_CUDA(cudaMemsetAsync(p->d_found, 0, sizeof(unsigned), p->stream));
-  return deals(shape) ? allocate_dealing(p) : AMPED_OK;
+  return AMPED_OK;
 }
 
 static amped_status create(amped_device *device, const amped_list_shape *shape,

@@ -19,7 +19,8 @@ struct amped_factor_set;
 
 typedef struct amped_factor_past_ops {
   /* Adds the bytes that create takes. */
-  void (*require)(const amped_plan *plan, uint64_t *device_bytes, uint64_t *host_bytes);
+  void (*require)(const struct amped_device *device, const amped_plan *plan, uint64_t *device_bytes,
+                  uint64_t *host_bytes);
   /* Make previous factors of zeros. Device, factors and plan outlive them; the number of components
    * stays. destroy accepts NULL. */
   amped_status (*create)(struct amped_device *device, struct amped_factor_set *factors,

@@ -1,4 +1,4 @@
-/* Host memory: allocation, the count of live blocks, and the test hook. */
+/* Host memory: allocation, the counts of live blocks and bytes, and the test hook. */
 #include "base/mem.h"
 
 #include <stdatomic.h>
@@ -15,6 +15,7 @@
 #include "base/types.h"
 
 static _Atomic int64_t live_blocks;
+static struct { _Atomic int64_t bytes, peak; } counts[AMPED_MEM_KINDS];
 static _Atomic int64_t fail_after = -1;
 
 /* Does the test hook make this allocation fail? */
@@ -46,6 +47,23 @@ static void advise(void *block, uint64_t bytes) {
     (void)madvise((char *)block - skipped, bytes + skipped, MADV_HUGEPAGE);
 }
 
+void amped_mem_count(amped_mem_kind kind, int64_t bytes) {
+  const int64_t now = atomic_fetch_add(&counts[kind].bytes, bytes) + bytes;
+  int64_t peak = atomic_load(&counts[kind].peak);
+  while (now > peak && !atomic_compare_exchange_weak(&counts[kind].peak, &peak, now))
+    continue;
+}
+
+/* Bytes of a block as the C library rounds them; 0 if it is not GNU's. */
+static int64_t bytes_of(void *block) {
+#ifdef __GLIBC__
+  return (int64_t)malloc_usable_size(block);
+#else
+  (void)block;
+  return 0;
+#endif
+}
+
 static amped_status allocate(void *out, uint64_t count, size_t size, const char *what, int zero) {
   uint64_t bytes = 0;
   void *block = NULL;
@@ -60,6 +78,7 @@ static amped_status allocate(void *out, uint64_t count, size_t size, const char 
     return out_of_memory(count, size, what);
   advise(block, bytes);
   atomic_fetch_add(&live_blocks, 1);
+  amped_mem_count(AMPED_MEM_HOST, bytes_of(block));
   memcpy(out, &block, sizeof block);
   return AMPED_OK;
 }
@@ -80,9 +99,11 @@ amped_status amped_realloc(void *inout, uint64_t count, size_t size, const char 
     return amped_alloc(inout, count, size, what);
   if (!amped_mul(count, size, &bytes) || bytes > PTRDIFF_MAX)
     return out_of_memory(count, size, what);
+  const int64_t before = bytes_of(old);
   void *block = must_fail() ? NULL : realloc(old, bytes > 0 ? bytes : 1);
   if (block == NULL)
     return out_of_memory(count, size, what);
+  amped_mem_count(AMPED_MEM_HOST, bytes_of(block) - before);
   advise(block, bytes);
   memcpy(inout, &block, sizeof block);
   return AMPED_OK;
@@ -92,6 +113,7 @@ void amped_free(void *block) {
   if (block == NULL)
     return;
   atomic_fetch_sub(&live_blocks, 1);
+  amped_mem_count(AMPED_MEM_HOST, -bytes_of(block));
   free(block);
 }
 
@@ -132,6 +154,14 @@ void amped_mem_keep(void) {
 
 int64_t amped_mem_live(void) {
   return atomic_load(&live_blocks);
+}
+
+int64_t amped_mem_bytes(amped_mem_kind kind) {
+  return atomic_load(&counts[kind].bytes);
+}
+
+int64_t amped_mem_peak(amped_mem_kind kind) {
+  return atomic_load(&counts[kind].peak);
 }
 
 void amped_mem_fail_at(int64_t k) {

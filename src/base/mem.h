@@ -1,5 +1,5 @@
-/* Host memory: checked allocation, a count of live blocks, and a test hook that fails the k-th
- * allocation.
+/* Host memory: checked allocation, counts of live blocks and bytes, and a test hook that fails the
+ * k-th allocation.
  *
  * amped_alloc takes `count` elements of `size` bytes and stores the pointer through `out`, the
  * address of any pointer variable. For 0 bytes it stores NULL. The multiplication is checked.
@@ -37,6 +37,14 @@ void amped_mem_keep(void);
 
 /* Blocks allocated and not yet freed: 0 at the end of a program or test that does not leak. */
 int64_t amped_mem_live(void);
+
+/* Bytes in use, and their maximum since the process began. Host: blocks as a GNU C library rounds
+ * them, pinned memory. Device: memory of a GPU. count adds memory of other allocators; bytes < 0
+ * are freed. */
+typedef enum amped_mem_kind { AMPED_MEM_HOST, AMPED_MEM_DEVICE, AMPED_MEM_KINDS } amped_mem_kind;
+int64_t amped_mem_bytes(amped_mem_kind kind);
+int64_t amped_mem_peak(amped_mem_kind kind);
+void amped_mem_count(amped_mem_kind kind, int64_t bytes);
 
 /* For tests: the k-th allocation from now on (0 is the next) fails; a negative k switches this
  * off. */

@@ -69,9 +69,9 @@ static void cpu_destroy(amped_tensor_part *part) {
   amped_codebook_cpu_free(&part->codebook);
   amped_free(part->fixup);
   amped_free(part->outputs);
-  amped_row_fit_cpu_free(part->row_fit);
-  amped_row_past_cpu_free(part->row_past);
-  amped_row_steps_cpu_free(part->row_steps);
+  amped_row_fit_cpu_free(part->row_fit, part->plan);
+  amped_row_past_cpu_free(part->row_past, part->plan);
+  amped_row_steps_cpu_free(part->row_steps, part->plan);
   amped_free(part);
 }
 

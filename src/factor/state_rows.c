@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/buffers.h"
 #include "base/mem.h"
 
 #define TAG_ROWS 7301
@@ -17,11 +18,13 @@ typedef struct piece {
   unsigned char *factor, *history; /* history is NULL if the state has none */
 } piece;
 
-static void free_piece(piece *p) {
-  amped_free(p->indices);
-  amped_free(p->touched);
-  amped_free(p->factor);
-  amped_free(p->history);
+static amped_buffers buffers(piece *p) {
+  amped_buffers b = {.what = "rows of a state"};
+  AMPED_BUFFER(&b, HOST, p->indices, p->rows);
+  AMPED_BUFFER(&b, HOST, p->touched, p->rows);
+  AMPED_BUFFER_OF(&b, HOST, p->factor, p->rows, p->factor_row);
+  AMPED_BUFFER_OF(&b, HOST, p->history, p->rows, p->history_row);
+  return b;
 }
 
 static amped_status make_piece(const amped_state_head *head, piece *p) {
@@ -29,10 +32,7 @@ static amped_status make_piece(const amped_state_head *head, piece *p) {
   p->rows = amped_state_piece_rows(head);
   p->factor_row = (uint64_t)head->ncomps * (uint64_t)head->type;
   p->history_row = head->history_length * (uint64_t)head->type;
-  AMPED_TRY(amped_alloc(&p->indices, p->rows, sizeof *p->indices, "rows of a state"));
-  AMPED_TRY(amped_alloc(&p->touched, p->rows, sizeof *p->touched, "rows of a state"));
-  AMPED_TRY(amped_alloc(&p->factor, p->rows, p->factor_row, "rows of a state"));
-  return amped_alloc(&p->history, p->rows, p->history_row, "rows of a state");
+  return amped_buffers_allocate(buffers(p));
 }
 
 static void send_array(const amped_comm *comm, const void *data, uint64_t bytes) {
@@ -199,8 +199,8 @@ amped_status amped_state_rows_put(const amped_comm *comm, amped_state_file *file
     status = is_new ? put_all(comm, file, m, head->dims[m], mine, &p, &whole)
                     : put_touched(comm, file, m, mine, &p);
 done:
-  free_piece(&p);
-  free_piece(&whole);
+  amped_buffers_free(buffers(&p));
+  amped_buffers_free(buffers(&whole));
   return status;
 }
 
@@ -234,7 +234,7 @@ amped_status amped_state_rows_read(const amped_comm *comm, amped_state_file *fil
                read_piece(comm, file, m, first, left < p.rows ? left : p.rows, &p, take, context));
     }
 done:
-  free_piece(&p);
+  amped_buffers_free(buffers(&p));
   return status;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/buffers.h"
 #include "base/mem.h"
 #include "base/trace.h"
 
@@ -63,20 +64,21 @@ uint64_t amped_redistribute_host_bytes(const amped_plan *plan) {
 
 /* --- buffers --------------------------------------------------------------------------------- */
 
-static amped_status allocate(amped_redistribute *d) {
-  static const char what[] = "the nonzeros in transit";
+static amped_buffers buffers(amped_redistribute *d) {
+  amped_buffers b = {.what = "the nonzeros in transit"};
   const uint64_t nranks = (uint64_t)d->comm->nranks;
   const uint64_t splits = most_splits(d->plan);
-  AMPED_TRY(amped_calloc(&d->numbers, splits, sizeof *d->numbers, what));
-  AMPED_TRY(amped_calloc(&d->in_slab, splits, sizeof *d->in_slab, what));
-  AMPED_TRY(amped_calloc(&d->in_slabs, splits, sizeof *d->in_slabs, what));
-  AMPED_TRY(amped_calloc(&d->passed, splits, sizeof *d->passed, what));
-  AMPED_TRY(amped_calloc(&d->counts, nranks, sizeof *d->counts, what));
-  AMPED_TRY(amped_calloc(&d->arriving, nranks, sizeof *d->arriving, what));
-  AMPED_TRY(amped_calloc(&d->send_counts, nranks, sizeof *d->send_counts, what));
-  AMPED_TRY(amped_calloc(&d->send_places, nranks, sizeof *d->send_places, what));
-  AMPED_TRY(amped_calloc(&d->receive_counts, nranks, sizeof *d->receive_counts, what));
-  return amped_calloc(&d->receive_places, nranks, sizeof *d->receive_places, what);
+  AMPED_BUFFER(&b, ZEROED, d->numbers, splits);
+  AMPED_BUFFER(&b, ZEROED, d->in_slab, splits);
+  AMPED_BUFFER(&b, ZEROED, d->in_slabs, splits);
+  AMPED_BUFFER(&b, ZEROED, d->passed, splits);
+  AMPED_BUFFER(&b, ZEROED, d->counts, nranks);
+  AMPED_BUFFER(&b, ZEROED, d->arriving, nranks);
+  AMPED_BUFFER(&b, ZEROED, d->send_counts, nranks);
+  AMPED_BUFFER(&b, ZEROED, d->send_places, nranks);
+  AMPED_BUFFER(&b, ZEROED, d->receive_counts, nranks);
+  AMPED_BUFFER(&b, ZEROED, d->receive_places, nranks);
+  return b;
 }
 
 amped_status amped_redistribute_create(const amped_comm *comm, amped_input *input,
@@ -93,22 +95,13 @@ amped_status amped_redistribute_create(const amped_comm *comm, amped_input *inpu
   d->lists = worker->backend->lists;
   d->part = amped_list_source_part(source);
   d->window = amped_list_source_window(source);
-  return allocate(d);
+  return amped_buffers_allocate(buffers(d));
 }
 
 void amped_redistribute_destroy(amped_redistribute *d) {
   if (d == NULL)
     return;
-  amped_free(d->numbers);
-  amped_free(d->in_slab);
-  amped_free(d->in_slabs);
-  amped_free(d->passed);
-  amped_free(d->counts);
-  amped_free(d->arriving);
-  amped_free(d->send_counts);
-  amped_free(d->send_places);
-  amped_free(d->receive_counts);
-  amped_free(d->receive_places);
+  amped_buffers_free(buffers(d));
   for (int a = 0; a <= AMPED_MAX_ORDER; a++)
     amped_free(d->fetched[a]);
   amped_free(d);

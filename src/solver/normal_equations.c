@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/buffers.h"
 #include "base/mem.h"
 
 /* LAPACK, Fortran interface (column-major; our matrices are symmetric). */
@@ -251,19 +252,21 @@ amped_status amped_row_matrices_find(amped_row_matrices *a, amped_vtype precisio
   return status;
 }
 
+static amped_buffers buffers(amped_row_matrices *a) {
+  amped_buffers b = {.what = "a matrix of row updates"};
+  const uint64_t area = (uint64_t)a->ncomps * (uint64_t)a->ncomps;
+  AMPED_BUFFER(&b, HOST, a->p, area);
+  AMPED_BUFFER(&b, HOST, a->keep, area);
+  AMPED_BUFFER(&b, HOST, a->turn, area);
+  AMPED_BUFFER(&b, ZEROED, a->zero, area);
+  return b;
+}
+
 amped_status amped_row_matrices_create(int ncomps, amped_row_matrices *a) {
-  const uint64_t n = (uint64_t)ncomps;
   *a = (amped_row_matrices){.ncomps = ncomps};
-  AMPED_TRY(amped_alloc(&a->p, n * n, sizeof *a->p, "a matrix of row updates"));
-  AMPED_TRY(amped_alloc(&a->keep, n * n, sizeof *a->keep, "a matrix of row updates"));
-  AMPED_TRY(amped_alloc(&a->turn, n * n, sizeof *a->turn, "a matrix of row updates"));
-  return amped_calloc(&a->zero, n * n, sizeof *a->zero, "a matrix of row updates");
+  return amped_buffers_allocate(buffers(a));
 }
 
 void amped_row_matrices_free(amped_row_matrices *a) {
-  amped_free(a->p);
-  amped_free(a->keep);
-  amped_free(a->turn);
-  amped_free(a->zero);
-  *a = (amped_row_matrices){.ncomps = 0};
+  amped_buffers_free(buffers(a));
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/buffers.h"
 #include "base/mem.h"
 
 /* Elements of the row buffer, which takes 2 MiB. */
@@ -41,19 +42,14 @@ bool amped_residual_is_possible(const amped_context *context) {
   return context->worker->format->products != NULL;
 }
 
-static amped_status allocate(work *w) {
+static amped_buffers buffers(work *w) {
+  amped_buffers b = {.what = what};
   const amped_plan *plan = w->context->plan;
-  AMPED_TRY(amped_alloc(&w->rows, BUFFER, sizeof *w->rows, what));
-  AMPED_TRY(amped_alloc(&w->weights, (uint64_t)plan->ncomps, sizeof *w->weights, what));
-  AMPED_TRY(amped_alloc(&w->gram, triangle(plan), sizeof *w->gram, what));
-  return amped_alloc(&w->grams, triangle(plan), sizeof *w->grams, what);
-}
-
-static void release(work *w) {
-  amped_free(w->rows);
-  amped_free(w->weights);
-  amped_free(w->gram);
-  amped_free(w->grams);
+  AMPED_BUFFER(&b, HOST, w->rows, BUFFER);
+  AMPED_BUFFER(&b, HOST, w->weights, (uint64_t)plan->ncomps);
+  AMPED_BUFFER(&b, HOST, w->gram, triangle(plan));
+  AMPED_BUFFER(&b, HOST, w->grams, triangle(plan));
+  return b;
 }
 
 /* --- |M|^2 ------------------------------------------------------------------------------------ */
@@ -211,9 +207,9 @@ static amped_status measure(work *w, const double *weights, amped_residual *out)
 amped_status amped_residual_measure(const amped_context *context, const double *weights,
                                     amped_residual *out) {
   work w = {.context = context};
-  amped_status status = amped_comm_agree(context->comm, allocate(&w));
+  amped_status status = amped_comm_agree(context->comm, amped_buffers_allocate(buffers(&w)));
   if (status == AMPED_OK)
     status = measure(&w, weights, out);
-  release(&w);
+  amped_buffers_free(buffers(&w));
   return status;
 }

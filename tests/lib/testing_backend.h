@@ -114,6 +114,32 @@ static inline void problem_free(problem *p) {
   amped_sptensor_free(&p->t);
 }
 
+/* --- memory ------------------------------------------------------------------------------------*/
+
+typedef struct memory {
+  int64_t bytes[AMPED_MEM_KINDS], blocks;
+} memory;
+
+static inline memory memory_now(void) {
+  amped_mem_keep(); /* the C library would round blocks to pages */
+  return (memory){{amped_mem_bytes(AMPED_MEM_HOST), amped_mem_bytes(AMPED_MEM_DEVICE)},
+                  amped_mem_live()};
+}
+
+/* An object that was made since `before` takes at most what its require said. The object's own
+ * record is not counted: 4 KiB; nor is the rounding of a block of host memory: 96 bytes. */
+static inline void memory_within(const char *object, memory before, uint64_t device_bytes,
+                                 uint64_t host_bytes) {
+  const memory now = memory_now();
+  const int64_t host = now.bytes[AMPED_MEM_HOST] - before.bytes[AMPED_MEM_HOST] - 4096 -
+                       96 * (now.blocks - before.blocks);
+  const int64_t device = now.bytes[AMPED_MEM_DEVICE] - before.bytes[AMPED_MEM_DEVICE];
+  ck_assert_msg(host <= (int64_t)host_bytes && device <= (int64_t)device_bytes,
+                "%s: %" PRId64 " bytes of host and %" PRId64
+                " of device memory are more than %" PRIu64 " and %" PRIu64,
+                object, host, device, host_bytes, device_bytes);
+}
+
 /* --- one rank ----------------------------------------------------------------------------------*/
 
 static inline uint64_t block_first(const amped_plan *plan, int mode) {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "backend/scatter.h"
-#include "cpu/device/huge_pages.h"
+#include "base/huge_pages.h"
 
 static const char what[] = "the copy for all modes";
 

@@ -13,7 +13,7 @@
 #include "cpu/boxes/box_mttkrp_cpu.h"
 #include "cpu/load/coo_buffer_cpu.h"
 #include "cpu/device/device_cpu.h"
-#include "cpu/device/huge_pages.h"
+#include "base/buffers.h"
 #include "cpu/load/synthetic_cpu.h"
 
 struct amped_tensor_part {
@@ -57,10 +57,26 @@ static uint64_t shared_rows(const amped_plan *plan) {
   return m->copy.output_rows - m->rows.block_rows;
 }
 
+static amped_buffers buffers(amped_tensor_part *part, const amped_plan *plan, int threads) {
+  amped_buffers b = {.threads = threads};
+  const uint64_t row_bytes = amped_plan_row_bytes(plan);
+  const uint64_t partial = largest(plan, partial_rows);
+  b.what = "the sums of parts of tiles";
+  AMPED_BUFFER(&b, LARGE, part->slots, largest(plan, amped_box_walk_slot_rows) * plan->ld);
+  b.what = "the sums of threads";
+  AMPED_BUFFER_OF(&b, LARGE, part->own, (uint64_t)threads,
+                  largest(plan, amped_box_mttkrp_own_bytes));
+  b.what = "shared rows";
+  AMPED_BUFFER_OF(&b, LARGE, part->shared, shared_rows(plan), row_bytes);
+  b.what = "sums for other ranks";
+  AMPED_BUFFER_OF(&b, SPREAD, part->sums, partial, row_bytes);
+  b.what = "sums of other ranks";
+  AMPED_BUFFER_OF(&b, SPREAD, part->arriving, partial, row_bytes);
+  return b;
+}
+
 static amped_status cpu_require(const amped_device *device, const amped_plan *plan,
                                 uint64_t factor_bytes, amped_requirement *out) {
-  const uint64_t row_bytes = amped_plan_row_bytes(plan);
-  const uint64_t threads = (uint64_t)device->threads;
   uint64_t making = amped_box_copy_making_bytes(plan, device->threads);
   (void)factor_bytes;
   out->copy_bytes[plan->boxed] = amped_box_copy_bytes(plan);
@@ -72,9 +88,7 @@ static amped_status cpu_require(const amped_device *device, const amped_plan *pl
   }
   out->passing_bytes = making;
   out->host_bytes = out->copy_bytes[plan->boxed] + making + amped_codebook_cpu_bytes(plan) +
-                    largest(plan, amped_box_walk_slot_rows) * plan->ld * sizeof(double) +
-                    largest(plan, amped_box_mttkrp_own_bytes) * threads +
-                    (shared_rows(plan) + 2 * largest(plan, partial_rows)) * row_bytes;
+                    amped_buffers_bytes(buffers(&(amped_tensor_part){0}, plan, device->threads));
   return AMPED_OK;
 }
 
@@ -88,30 +102,16 @@ static void cpu_destroy(amped_tensor_part *part) {
   amped_box_copy_free(&part->copy);
   amped_codebook_cpu_free(&part->codebook);
   amped_coo_buffer_cpu_free(&part->coo_buffer);
-  amped_huge_pages_free(part->slots);
-  amped_huge_pages_free(part->own);
-  amped_huge_pages_free(part->shared);
-  amped_huge_pages_free(part->sums);
-  amped_huge_pages_free(part->arriving);
+  amped_buffers_free(buffers(part, part->plan, 0));
   amped_free(part);
 }
 
 static amped_status allocate(amped_tensor_part *part) {
   const amped_plan *plan = part->plan;
-  const uint64_t row_bytes = amped_plan_row_bytes(plan);
-  const uint64_t partial = largest(plan, partial_rows);
   AMPED_TRY(amped_codebook_cpu_create(&part->codebook, plan));
   AMPED_TRY(amped_box_copy_create(&part->copy, plan));
-  AMPED_TRY(amped_huge_pages_alloc(&part->slots, largest(plan, amped_box_walk_slot_rows) * plan->ld,
-                                   sizeof(double), "the sums of parts of tiles"));
   part->own_bytes = largest(plan, amped_box_mttkrp_own_bytes);
-  AMPED_TRY(amped_huge_pages_alloc(&part->own, (uint64_t)part->threads, part->own_bytes,
-                                   "the sums of threads"));
-  AMPED_TRY(amped_huge_pages_alloc(&part->shared, shared_rows(plan), row_bytes, "shared rows"));
-  AMPED_TRY(amped_huge_pages_calloc(&part->sums, partial, row_bytes, part->threads,
-                                    "sums for other ranks"));
-  return amped_huge_pages_calloc(&part->arriving, partial, row_bytes, part->threads,
-                                 "sums of other ranks");
+  return amped_buffers_allocate(buffers(part, plan, part->threads));
 }
 
 static amped_status cpu_create(amped_device *device, amped_factor_set *factors,

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "cpu/complete/block_targets_cpu.h"
 #include "cpu/device/cpu_dispatch.h"
-#include "cpu/device/huge_pages.h"
+#include "base/buffers.h"
 #include "cpu/complete/row_fit_cpu.h"
 
 struct amped_block_fit {
@@ -27,21 +27,28 @@ struct amped_block_fit {
 
 /* --- creation and destruction ------------------------------------------------------------------*/
 
+static amped_buffers buffers(amped_block_fit *o, const amped_plan *plan, int width, int threads) {
+  amped_buffers b = {.what = "the targets of block fits", .threads = threads};
+  for (int m = 0; m < plan->order; m++)
+    AMPED_BUFFER_OF(&b, SPREAD, o->kept[m], plan->modes[m].copy.rank_nnz[plan->rank],
+                    plan->value_type);
+  b.what = "the products of a column";
+  AMPED_BUFFER_OF(&b, LARGE, o->table, amped_block_targets_table_bytes(plan, width), 1);
+  return b;
+}
+
 static void block_require(const amped_device *device, const amped_plan *plan, int width,
                           uint64_t *device_bytes, uint64_t *host_bytes) {
-  (void)device;
   *device_bytes = 0;
-  *host_bytes = sizeof(amped_block_fit) + amped_block_targets_table_bytes(plan, width);
-  for (int m = 0; m < plan->order; m++)
-    *host_bytes += plan->modes[m].copy.rank_nnz[plan->rank] * plan->value_type;
+  *host_bytes = sizeof(amped_block_fit);
+  amped_buffers_require(buffers(&(amped_block_fit){0}, plan, width, device->threads), device_bytes,
+                        host_bytes);
 }
 
 static void block_destroy(amped_block_fit *b) {
   if (b == NULL)
     return;
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    amped_huge_pages_free(b->kept[m]);
-  amped_huge_pages_free(b->table);
+  amped_buffers_free(buffers(b, b->part->plan, 0, 0));
   amped_free(b);
 }
 
@@ -54,23 +61,12 @@ static amped_status block_create(amped_tensor_part *part, amped_factor_set *set,
   b->set = set;
   b->columns = columns;
   b->width = (uint64_t)width;
-  for (int m = 0; m < part->plan->order; m++) {
-    const amped_status status =
-        amped_huge_pages_calloc(&b->kept[m], part->copies[m].nnz, part->plan->value_type,
-                                part->threads, "the targets of block fits");
-    if (status != AMPED_OK) {
-      block_destroy(b);
-      return status;
-    }
-  }
-  const amped_status status = amped_huge_pages_alloc(
-      &b->table, amped_block_targets_table_bytes(part->plan, width), 1, "the products of a column");
-  if (status != AMPED_OK) {
+  const amped_status status = amped_buffers_allocate(buffers(b, part->plan, width, part->threads));
+  if (status == AMPED_OK)
+    *out = b;
+  else
     block_destroy(b);
-    return status;
-  }
-  *out = b;
-  return AMPED_OK;
+  return status;
 }
 
 /* --- columns -----------------------------------------------------------------------------------*/

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/timer.h"
 #include "base/trace.h"
-#include "cpu/device/huge_pages.h"
+#include "base/buffers.h"
 #include "cpu/complete/row_equations_cpu.h"
 #include "cpu/complete/row_solve_cpu.h"
 
@@ -48,84 +48,75 @@ static uint64_t most_units(const amped_plan *plan) {
   return units;
 }
 
+static amped_buffers buffers(amped_row_fit_cpu *f, const amped_plan *plan, bool weighted,
+                             int threads) {
+  amped_buffers b = {.what = "row fits"};
+  const uint64_t n = (uint64_t)plan->ncomps;
+  const uint64_t desks = (uint64_t)threads + 1;
+  for (int m = 0; m < plan->order; m++) {
+    const uint64_t nnz = plan->modes[m].copy.rank_nnz[plan->rank];
+    AMPED_BUFFER(&b, ZEROED, f->held[m], amped_row_fit_cpu_held_words(nnz));
+    AMPED_BUFFER(&b, HOST, f->long_rows[m], nnz / AMPED_ROW_PIECE);
+    AMPED_BUFFER_OF(&b, HOST, f->weights[m], weighted ? nnz : 0, plan->value_type);
+  }
+  AMPED_BUFFER_OF(&b, HOST, f->unit_sums, most_units(plan), sizeof(unit_sums));
+  AMPED_BUFFER(&b, HOST, f->desks, desks);
+  AMPED_BUFFER(&b, HOST, f->empty, n + 1);
+  AMPED_BUFFER_OF(&b, LARGE, f->work, desks, amped_row_desk_elements(n) * sizeof *f->work);
+  return b;
+}
+
 static void fit_require(const amped_device *device, const amped_plan *plan, bool weighted,
                         uint64_t *device_bytes, uint64_t *host_bytes) {
   *device_bytes = 0;
-  *host_bytes = most_units(plan) * sizeof(unit_sums) + amped_row_fit_cpu_hold_out_bytes(plan) +
-                ((uint64_t)device->threads + 1) *
-                    (amped_row_desk_elements((uint64_t)plan->ncomps) * sizeof(double) +
-                     sizeof(amped_row_desk));
-  for (int m = 0; m < plan->order; m++) {
-    const uint64_t nnz = plan->modes[m].copy.rank_nnz[plan->rank];
-    *host_bytes += amped_row_fit_cpu_held_words(nnz) * sizeof(uint64_t) +
-                   nnz / AMPED_ROW_PIECE * sizeof(amped_long_row) +
-                   (weighted ? nnz * plan->value_type : 0);
-  }
+  *host_bytes = amped_row_fit_cpu_hold_out_bytes(plan);
+  amped_buffers_require(buffers(&(amped_row_fit_cpu){0}, plan, weighted, device->threads),
+                        device_bytes, host_bytes);
 }
 
-void amped_row_fit_cpu_free(amped_row_fit_cpu *f) {
+void amped_row_fit_cpu_free(amped_row_fit_cpu *f, const amped_plan *plan) {
   if (f == NULL)
     return;
-  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
-    amped_free(f->held[m]);
-    amped_free(f->weights[m]);
-    amped_free(f->long_rows[m]);
-  }
+  amped_buffers_free(buffers(f, plan, false, 0));
   amped_free(f->indices);
-  amped_free(f->empty);
-  amped_free(f->unit_sums);
-  amped_free(f->desks);
-  amped_huge_pages_free(f->work);
   amped_free(f);
 }
 
 /* List the rows that are longer than a piece. */
-static amped_status find_long_rows(const amped_cpu_copy *copy, amped_long_row **out,
-                                   uint64_t *count) {
+static void find_long_rows(const amped_cpu_copy *copy, amped_long_row *out, uint64_t *count) {
   uint64_t entry = 0;
-  AMPED_TRY(amped_alloc(out, copy->nnz / AMPED_ROW_PIECE, sizeof **out, "the long rows of a copy"));
   for (uint64_t k = 0; k < copy->nnz; entry++) {
     const uint64_t end = amped_cpu_copy_next_row(copy, k + 1);
     if (end - k > AMPED_ROW_PIECE)
-      (*out)[(*count)++] = (amped_long_row){row_of(copy, entry), k, end};
+      out[(*count)++] = (amped_long_row){row_of(copy, entry), k, end};
     k = end;
   }
-  return AMPED_OK;
 }
 
-/* Allocate a copy's weights and set each to -1, which means "not yet set". */
-static amped_status make_weights(const amped_cpu_copy *copy, int threads, void **out) {
-  AMPED_TRY(amped_alloc(out, copy->nnz, copy->value_type, "the weights of nonzeros"));
+/* Set each weight of a copy to -1, which means "not yet set". */
+static void clear_weights(const amped_cpu_copy *copy, int threads, void *weights) {
 #pragma omp parallel for schedule(static) num_threads(threads)
   for (uint64_t k = 0; k < copy->nnz; k++)
-    amped_value_put(*out, copy->value_type, k, -1.0);
-  return AMPED_OK;
+    amped_value_put(weights, copy->value_type, k, -1.0);
 }
 
 static amped_status allocate(amped_tensor_part *part, bool weighted) {
   amped_row_fit_cpu *f = part->row_fit;
-  static const char what[] = "row fits";
+  AMPED_TRY(amped_buffers_allocate(buffers(f, part->plan, weighted, part->threads)));
   for (int m = 0; m < part->plan->order; m++) {
     const amped_cpu_copy *copy = &part->copies[m];
-    AMPED_TRY(amped_calloc(&f->held[m], amped_row_fit_cpu_held_words(copy->nnz), sizeof *f->held[m],
-                           what));
-    AMPED_TRY(find_long_rows(copy, &f->long_rows[m], &f->long_count[m]));
+    find_long_rows(copy, f->long_rows[m], &f->long_count[m]);
     if (weighted)
-      AMPED_TRY(make_weights(copy, part->threads, &f->weights[m]));
+      clear_weights(copy, part->threads, f->weights[m]);
   }
-  AMPED_TRY(amped_alloc(&f->unit_sums, most_units(part->plan), sizeof(unit_sums), what));
-  AMPED_TRY(amped_alloc(&f->desks, (uint64_t)part->threads + 1, sizeof *f->desks, what));
-  AMPED_TRY(amped_alloc(&f->empty, (uint64_t)part->plan->ncomps + 1, sizeof *f->empty, what));
-  return amped_huge_pages_alloc(
-      &f->work, (uint64_t)part->threads + 1,
-      amped_row_desk_elements((uint64_t)part->plan->ncomps) * sizeof *f->work, what);
+  return AMPED_OK;
 }
 
 static amped_status fit_prepare(amped_tensor_part *part, bool weighted) {
   AMPED_TRY(amped_calloc(&part->row_fit, 1, sizeof *part->row_fit, "row fits"));
   const amped_status status = allocate(part, weighted);
   if (status != AMPED_OK) {
-    amped_row_fit_cpu_free(part->row_fit);
+    amped_row_fit_cpu_free(part->row_fit, part->plan);
     part->row_fit = NULL;
   }
   return status;

@@ -14,7 +14,7 @@
 
 extern const amped_row_fit_ops amped_row_fit_cpu_ops;
 
-void amped_row_fit_cpu_free(amped_row_fit_cpu *f); /* NULL is allowed */
+void amped_row_fit_cpu_free(amped_row_fit_cpu *f, const amped_plan *plan); /* NULL is allowed */
 
 /* Number of units of this rank's copy of mode. unit_sums holds one amped_errors, amped_moments or
  * amped_row_fit_sums per unit. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/blas.h"
+#include "base/buffers.h"
 #include "base/mem.h"
 
 /* Maximum count of a row's numbers that are computed in double and then stored together. */
@@ -53,49 +54,46 @@ static void get_before(const amped_tensor_part *part, int mode, uint64_t first, 
 
 /* --- creation and destruction ----------------------------------------------------------------- */
 
-void amped_row_past_cpu_free(amped_row_past_cpu *past) {
+static amped_buffers buffers(amped_row_past_cpu *past, const amped_plan *plan) {
+  amped_buffers b = {.what = what};
+  const uint64_t n = (uint64_t)plan->ncomps;
+  AMPED_BUFFER(&b, HOST, past->buffer, 4 * PIECE * (n + 1));
+  for (int m = 0; m < plan->order; m++) {
+    const uint64_t rows = plan->modes[m].rows.rank_rows[plan->rank];
+    AMPED_BUFFER(&b, HOST, past->count[m], rows);
+    AMPED_BUFFER_OF(&b, HOST, past->before[m], rows, n * plan->value_type);
+  }
+  return b;
+}
+
+void amped_row_past_cpu_free(amped_row_past_cpu *past, const amped_plan *plan) {
   if (past == NULL)
     return;
-  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
-    amped_free(past->count[m]);
-    amped_free(past->before[m]);
-  }
-  amped_free(past->buffer);
+  amped_buffers_free(buffers(past, plan));
   amped_free(past->history);
   amped_free(past);
 }
 
-static uint64_t buffer_numbers(const amped_plan *plan) {
-  return 4 * PIECE * ((uint64_t)plan->ncomps + 1);
-}
-
 static void past_require(const amped_plan *plan, uint64_t *device_bytes, uint64_t *host_bytes) {
-  (void)device_bytes;
-  *host_bytes += buffer_numbers(plan) * sizeof(double);
-  for (int m = 0; m < plan->order; m++)
-    *host_bytes += plan->modes[m].rows.rank_rows[plan->rank] *
-                   (sizeof(double) + (uint64_t)plan->ncomps * plan->value_type);
+  amped_buffers_require(buffers(&(amped_row_past_cpu){0}, plan), device_bytes, host_bytes);
 }
 
-static amped_status make_room(amped_tensor_part *part, int mode) {
-  const uint64_t n = (uint64_t)part->plan->ncomps;
-  const uint64_t rows = own_rows(part, mode);
-  if (part->row_past == NULL)
-    AMPED_TRY(amped_calloc(&part->row_past, 1, sizeof *part->row_past, what));
-  amped_row_past_cpu *past = part->row_past;
-  if (past->buffer == NULL) {
-    AMPED_TRY(amped_blas_check_room());
-    AMPED_TRY(amped_alloc(&past->buffer, buffer_numbers(part->plan), sizeof *past->buffer, what));
+/* Allocate the history of all modes, once. */
+static amped_status make_room(amped_tensor_part *part) {
+  if (part->row_past != NULL)
+    return AMPED_OK;
+  AMPED_TRY(amped_blas_check_room());
+  AMPED_TRY(amped_calloc(&part->row_past, 1, sizeof *part->row_past, what));
+  const amped_status status = amped_buffers_allocate(buffers(part->row_past, part->plan));
+  if (status != AMPED_OK) {
+    amped_row_past_cpu_free(part->row_past, part->plan);
+    part->row_past = NULL;
   }
-  if (past->count[mode] == NULL)
-    AMPED_TRY(amped_alloc(&past->count[mode], rows, sizeof(double), what));
-  return past->before[mode] != NULL
-             ? AMPED_OK
-             : amped_alloc(&past->before[mode], rows, n * part->plan->value_type, what);
+  return status;
 }
 
 static amped_status past_begin(amped_tensor_part *part, int mode, const amped_row_history *counts) {
-  AMPED_TRY(make_room(part, mode));
+  AMPED_TRY(make_room(part));
   const uint64_t row_bytes = (uint64_t)part->plan->ncomps * part->plan->value_type;
   double *n = part->row_past->count[mode];
   char *before = part->row_past->before[mode];

@@ -6,6 +6,7 @@
 
 extern const amped_row_past_ops amped_row_past_cpu_ops;
 
-void amped_row_past_cpu_free(amped_row_past_cpu *past); /* NULL is allowed */
+void amped_row_past_cpu_free(amped_row_past_cpu *past,
+                             const amped_plan *plan); /* NULL is allowed */
 
 #endif

@@ -10,7 +10,7 @@
 #include "base/timer.h"
 #include "base/trace.h"
 #include "cpu/sorted/bundle_decode.h"
-#include "cpu/device/huge_pages.h"
+#include "base/buffers.h"
 #include "cpu/complete/row_fit_cpu.h"
 #include "cpu/complete/row_walk_cpu.h"
 #include "cpu/device/subnormals.h"
@@ -155,34 +155,37 @@ static uint64_t most_squares(const amped_plan *plan) {
   return units;
 }
 
-static void steps_require(const amped_device *device, const amped_plan *plan,
-                          uint64_t *device_bytes, uint64_t *host_bytes) {
+static amped_buffers buffers(amped_row_steps_cpu *s, const amped_plan *plan, int threads) {
+  amped_buffers b = {.what = what};
   desk none;
-  *device_bytes = 0;
-  *host_bytes =
-      (uint64_t)device->threads * (lay_out(NULL, plan, &none) * sizeof(double) + sizeof(desk)) +
-      LISTED * (sizeof(piece) + sizeof(uint64_t) + (uint64_t)plan->ncomps * sizeof(double)) +
-      most_units(plan) * sizeof(amped_row_step_sums) + most_squares(plan) * sizeof(double);
-  for (int m = 0; m < plan->order; m++)
-    *host_bytes += (amped_plan_copy_rows(plan, m) + 1 + shared_rows(plan, m)) * sizeof(uint64_t) +
-                   own_bytes(plan, m);
+  const uint64_t work = lay_out(NULL, plan, &none) * sizeof *s->work;
+  for (int m = 0; m < plan->order; m++) {
+    AMPED_BUFFER(&b, HOST, s->begins[m], amped_plan_copy_rows(plan, m) + 1);
+    AMPED_BUFFER(&b, ZEROED, s->whole[m], shared_rows(plan, m));
+    AMPED_BUFFER_OF(&b, LARGE, s->kept[m], own_bytes(plan, m), 1);
+  }
+  AMPED_BUFFER(&b, HOST, s->desks, (uint64_t)threads);
+  AMPED_BUFFER_OF(&b, LARGE, s->work, (uint64_t)threads, work);
+  AMPED_BUFFER(&b, HOST, s->pieces, LISTED);
+  AMPED_BUFFER(&b, HOST, s->results, LISTED * (uint64_t)plan->ncomps);
+  AMPED_BUFFER(&b, HOST, s->counts, LISTED);
+  AMPED_BUFFER(&b, HOST, s->unit_sums, most_units(plan));
+  AMPED_BUFFER(&b, HOST, s->squares, most_squares(plan));
+  return b;
 }
 
-void amped_row_steps_cpu_free(amped_row_steps_cpu *s) {
+static void steps_require(const amped_device *device, const amped_plan *plan,
+                          uint64_t *device_bytes, uint64_t *host_bytes) {
+  *device_bytes = 0;
+  *host_bytes = 0;
+  amped_buffers_require(buffers(&(amped_row_steps_cpu){0}, plan, device->threads), device_bytes,
+                        host_bytes);
+}
+
+void amped_row_steps_cpu_free(amped_row_steps_cpu *s, const amped_plan *plan) {
   if (s == NULL)
     return;
-  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
-    amped_free(s->begins[m]);
-    amped_free(s->whole[m]);
-    amped_huge_pages_free(s->kept[m]);
-  }
-  amped_free(s->desks);
-  amped_huge_pages_free(s->work);
-  amped_free(s->pieces);
-  amped_free(s->results);
-  amped_free(s->counts);
-  amped_free(s->unit_sums);
-  amped_free(s->squares);
+  amped_buffers_free(buffers(s, plan, 0));
   amped_free(s);
 }
 
@@ -196,24 +199,11 @@ static void find_begins(const amped_cpu_copy *copy, uint64_t *begins) {
 }
 
 static amped_status allocate(amped_tensor_part *part) {
-  const amped_plan *plan = part->plan;
   amped_row_steps_cpu *s = part->row_steps;
-  const uint64_t threads = (uint64_t)part->threads;
-  desk none;
-  const uint64_t elements = lay_out(NULL, plan, &none);
-  for (int m = 0; m < plan->order; m++) {
-    AMPED_TRY(amped_alloc(&s->begins[m], part->copies[m].rows + 1, sizeof *s->begins[m], what));
+  AMPED_TRY(amped_buffers_allocate(buffers(s, part->plan, part->threads)));
+  for (int m = 0; m < part->plan->order; m++)
     find_begins(&part->copies[m], s->begins[m]);
-    AMPED_TRY(amped_calloc(&s->whole[m], shared_rows(plan, m), sizeof *s->whole[m], what));
-    AMPED_TRY(amped_huge_pages_alloc(&s->kept[m], own_bytes(plan, m), 1, what));
-  }
-  AMPED_TRY(amped_alloc(&s->desks, threads, sizeof *s->desks, what));
-  AMPED_TRY(amped_huge_pages_alloc(&s->work, threads, elements * sizeof *s->work, what));
-  AMPED_TRY(amped_alloc(&s->pieces, LISTED, sizeof *s->pieces, what));
-  AMPED_TRY(amped_alloc(&s->results, LISTED * (uint64_t)plan->ncomps, sizeof *s->results, what));
-  AMPED_TRY(amped_alloc(&s->counts, LISTED, sizeof *s->counts, what));
-  AMPED_TRY(amped_alloc(&s->unit_sums, most_units(plan), sizeof *s->unit_sums, what));
-  return amped_alloc(&s->squares, most_squares(plan), sizeof *s->squares, what);
+  return AMPED_OK;
 }
 
 static amped_status steps_prepare(amped_tensor_part *part) {
@@ -222,7 +212,7 @@ static amped_status steps_prepare(amped_tensor_part *part) {
   AMPED_TRY(amped_calloc(&part->row_steps, 1, sizeof *part->row_steps, what));
   const amped_status status = allocate(part);
   if (status != AMPED_OK) {
-    amped_row_steps_cpu_free(part->row_steps);
+    amped_row_steps_cpu_free(part->row_steps, part->plan);
     part->row_steps = NULL;
   }
   return status;

@@ -10,6 +10,6 @@
 
 extern const amped_row_step_ops amped_row_steps_cpu_ops;
 
-void amped_row_steps_cpu_free(amped_row_steps_cpu *s); /* NULL is allowed */
+void amped_row_steps_cpu_free(amped_row_steps_cpu *s, const amped_plan *plan); /* NULL is allowed */
 
 #endif

@@ -9,7 +9,7 @@
 #include "backend/block_sizes.h"
 #include "base/mem.h"
 #include "cpu/device/device_cpu.h"
-#include "cpu/device/huge_pages.h"
+#include "base/buffers.h"
 #include "cpu/factor/row_descent_cpu.h"
 #include "cpu/dense/slab_cpu.h"
 
@@ -76,21 +76,36 @@ static uint64_t most_chunks(const amped_plan *plan, const amped_block_shape *sha
   return shape->count * most;
 }
 
+static amped_buffers buffers(amped_dense_blocks *o, const amped_plan *plan,
+                             const amped_block_shape *shape, int threads) {
+  amped_buffers b = {.what = what, .threads = threads};
+  const uint64_t row_bytes = amped_plan_row_bytes(plan);
+  amped_block_sizes s = {0};
+  (void)amped_block_sizes_find(plan, shape, &s); /* cpu_require has checked the sizes */
+  AMPED_BUFFER(&b, ZEROED, o->dense, shape->count);
+  AMPED_BUFFER(&b, ZEROED, o->slabs, shape->count);
+  AMPED_BUFFER_OF(&b, SPREAD, o->cells, shape->brought ? 0 : s.cells,
+                  amped_cell_bytes(plan->dense.type));
+  AMPED_BUFFER_OF(&b, SPREAD, o->t, s.t, (uint64_t)plan->value_type);
+  AMPED_BUFFER_OF(&b, SPREAD, o->sums, s.most_rows, row_bytes);
+  for (int m = 0; m < plan->order; m++) {
+    AMPED_BUFFER(&b, ZEROED, o->first[m], shape->count + 1);
+    AMPED_BUFFER_OF(&b, SPREAD, o->rows[m], s.rows[m], row_bytes);
+  }
+  AMPED_BUFFER(&b, HOST, o->dense_rows, (uint64_t)threads * dense_elements(plan));
+  AMPED_BUFFER(&b, HOST, o->moved, most_chunks(plan, shape));
+  AMPED_BUFFER_OF(&b, LARGE, o->workspace, workspace_bytes(plan, shape, threads), 1);
+  return b;
+}
+
 static amped_status cpu_require(const amped_device *device, const amped_plan *plan,
                                 const amped_block_shape *shape, uint64_t *device_bytes,
                                 uint64_t *host_bytes) {
-  const uint64_t row_bytes = amped_plan_row_bytes(plan);
   amped_block_sizes s;
-  (void)device_bytes;
   if (!amped_block_sizes_find(plan, shape, &s))
     return amped_block_sizes_refuse(plan);
-  *host_bytes += (shape->brought ? 0 : s.cells * amped_cell_bytes(plan->dense.type)) +
-                 s.t * (uint64_t)plan->value_type + s.most_rows * row_bytes +
-                 workspace_bytes(plan, shape, device->threads) +
-                 (uint64_t)device->threads * dense_elements(plan) * sizeof(double) +
-                 most_chunks(plan, shape) * sizeof(amped_rows_moved);
-  for (int m = 0; m < plan->order; m++)
-    *host_bytes += s.rows[m] * row_bytes;
+  amped_buffers_require(buffers(&(amped_dense_blocks){0}, plan, shape, device->threads),
+                        device_bytes, host_bytes);
   return AMPED_OK;
 }
 
@@ -99,43 +114,8 @@ static amped_status cpu_require(const amped_device *device, const amped_plan *pl
 static void cpu_destroy(amped_dense_blocks *b) {
   if (b == NULL)
     return;
-  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
-    amped_huge_pages_free(b->rows[m]);
-    amped_free(b->first[m]);
-  }
-  amped_huge_pages_free(b->cells);
-  amped_huge_pages_free(b->sums);
-  amped_huge_pages_free(b->t);
-  amped_huge_pages_free(b->workspace);
-  amped_free(b->dense_rows);
-  amped_free(b->moved);
-  amped_free(b->slabs);
-  amped_free(b->dense);
+  amped_buffers_free(buffers(b, b->plan, &b->shape, b->part.threads));
   amped_free(b);
-}
-
-static amped_status allocate(amped_dense_blocks *b) {
-  const amped_plan *plan = b->plan;
-  const uint64_t count = b->shape.count;
-  const uint64_t row_bytes = amped_plan_row_bytes(plan);
-  const int threads = b->part.threads;
-  amped_block_sizes s = {0};
-  (void)amped_block_sizes_find(plan, &b->shape, &s); /* cpu_require has checked the sizes */
-  AMPED_TRY(amped_calloc(&b->dense, count, sizeof *b->dense, what));
-  AMPED_TRY(amped_calloc(&b->slabs, count, sizeof *b->slabs, what));
-  if (!b->shape.brought)
-    AMPED_TRY(amped_huge_pages_calloc(&b->cells, s.cells, amped_cell_bytes(plan->dense.type),
-                                      threads, what));
-  AMPED_TRY(amped_huge_pages_calloc(&b->t, s.t, (uint64_t)plan->value_type, threads, what));
-  AMPED_TRY(amped_huge_pages_calloc(&b->sums, s.most_rows, row_bytes, threads, what));
-  for (int m = 0; m < plan->order; m++) {
-    AMPED_TRY(amped_calloc(&b->first[m], count + 1, sizeof *b->first[m], what));
-    AMPED_TRY(amped_huge_pages_calloc(&b->rows[m], s.rows[m], row_bytes, threads, what));
-  }
-  AMPED_TRY(
-      amped_alloc(&b->dense_rows, (uint64_t)threads * dense_elements(plan), sizeof(double), what));
-  AMPED_TRY(amped_alloc(&b->moved, most_chunks(plan, &b->shape), sizeof *b->moved, what));
-  return amped_huge_pages_alloc(&b->workspace, workspace_bytes(plan, &b->shape, threads), 1, what);
 }
 
 static amped_status cpu_create(amped_tensor_part *part, const amped_block_shape *shape,
@@ -148,7 +128,7 @@ static amped_status cpu_create(amped_tensor_part *part, const amped_block_shape 
   b->shape = *shape;
   b->largest = amped_block_largest(b->plan, shape);
   b->thread_bytes = thread_bytes(b->plan, shape);
-  amped_status status = allocate(b);
+  amped_status status = amped_buffers_allocate(buffers(b, b->plan, shape, b->part.threads));
   if (status == AMPED_OK)
     *out = b;
   else

@@ -10,7 +10,7 @@
 #include "cpu/dense/dense_block_cpu.h"
 #include "cpu/dense/dense_products_cpu.h"
 #include "cpu/device/device_cpu.h"
-#include "cpu/device/huge_pages.h"
+#include "base/buffers.h"
 #include "cpu/dense/slab_cpu.h"
 
 /* Bytes of cells that a thread copies at a time. */
@@ -49,9 +49,32 @@ static uint64_t slab_bytes(const amped_plan *plan) {
   return plan->dense.cells * amped_cell_bytes(plan->dense.type);
 }
 
+static amped_buffers buffers(amped_tensor_part *part, const amped_plan *plan, int threads) {
+  amped_buffers b = {.threads = threads};
+  const uint64_t row_bytes = amped_plan_row_bytes(plan);
+  if (plan->dense.outside)
+    return b;
+  b.what = "the cells of the tensor";
+  AMPED_BUFFER_OF(&b, SPREAD, part->cells, plan->dense.cells, amped_cell_bytes(plan->dense.type));
+  b.what = "a contraction of the tensor";
+  AMPED_BUFFER_OF(&b, SPREAD, part->t, amped_dense_largest(&plan->dense, plan->order, plan->ncomps),
+                  (uint64_t)plan->value_type);
+  b.what = "sums for other ranks";
+  AMPED_BUFFER_OF(&b, SPREAD, part->sums, partial_rows(plan), row_bytes);
+  b.what = "sums of other ranks";
+  AMPED_BUFFER_OF(&b, SPREAD, part->arriving, partial_rows(plan), row_bytes);
+  b.what = "a factor in index order";
+  for (int m = 0; m < plan->order; m++)
+    AMPED_BUFFER_OF(&b, SPREAD, part->gathered[m], is_gathered(plan, m) ? plan->dims[m] : 0,
+                    row_bytes);
+  b.what = "the workspace of contractions";
+  AMPED_BUFFER_OF(&b, LARGE, part->workspace, amped_slab_cpu_workspace(plan, &plan->dense, threads),
+                  1);
+  return b;
+}
+
 static amped_status cpu_require(const amped_device *device, const amped_plan *plan,
                                 uint64_t factor_bytes, amped_requirement *out) {
-  const uint64_t row_bytes = amped_plan_row_bytes(plan);
   uint64_t t = amped_dense_largest(&plan->dense, plan->order, plan->ncomps);
   (void)factor_bytes;
   if (plan->dense.outside)
@@ -62,11 +85,7 @@ static amped_status cpu_require(const amped_device *device, const amped_plan *pl
                        "components or ranks with memory for a part each",
                        plan->ncomps);
   out->copy_bytes[0] = out->read_bytes[0] = slab_bytes(plan);
-  out->host_bytes = slab_bytes(plan) + t + 2 * partial_rows(plan) * row_bytes +
-                    amped_slab_cpu_workspace(plan, &plan->dense, device->threads);
-  for (int m = 0; m < plan->order; m++)
-    if (is_gathered(plan, m))
-      out->host_bytes += plan->dims[m] * row_bytes;
+  out->host_bytes = amped_buffers_bytes(buffers(&(amped_tensor_part){0}, plan, device->threads));
   return AMPED_OK;
 }
 
@@ -75,38 +94,8 @@ static amped_status cpu_require(const amped_device *device, const amped_plan *pl
 static void cpu_destroy(amped_tensor_part *part) {
   if (part == NULL)
     return;
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    amped_huge_pages_free(part->gathered[m]);
-  amped_huge_pages_free(part->cells);
-  amped_huge_pages_free(part->t);
-  amped_huge_pages_free(part->sums);
-  amped_huge_pages_free(part->arriving);
-  amped_huge_pages_free(part->workspace);
+  amped_buffers_free(buffers(part, part->plan, 0));
   amped_free(part);
-}
-
-static amped_status allocate(amped_tensor_part *part) {
-  const amped_plan *plan = part->plan;
-  const uint64_t row_bytes = amped_plan_row_bytes(plan);
-  if (plan->dense.outside)
-    return AMPED_OK;
-  AMPED_TRY(amped_huge_pages_calloc(&part->cells, plan->dense.cells,
-                                    amped_cell_bytes(plan->dense.type), part->threads,
-                                    "the cells of the tensor"));
-  AMPED_TRY(amped_huge_pages_calloc(
-      &part->t, amped_dense_largest(&plan->dense, plan->order, plan->ncomps),
-      (uint64_t)plan->value_type, part->threads, "a contraction of the tensor"));
-  AMPED_TRY(amped_huge_pages_calloc(&part->sums, partial_rows(plan), row_bytes, part->threads,
-                                    "sums for other ranks"));
-  AMPED_TRY(amped_huge_pages_calloc(&part->arriving, partial_rows(plan), row_bytes, part->threads,
-                                    "sums of other ranks"));
-  for (int m = 0; m < plan->order; m++)
-    if (is_gathered(plan, m))
-      AMPED_TRY(amped_huge_pages_calloc(&part->gathered[m], plan->dims[m], row_bytes, part->threads,
-                                        "a factor in index order"));
-  return amped_huge_pages_alloc(&part->workspace,
-                                amped_slab_cpu_workspace(plan, &plan->dense, part->threads), 1,
-                                "the workspace of contractions");
 }
 
 static amped_status cpu_create(amped_device *device, amped_factor_set *factors,
@@ -119,7 +108,7 @@ static amped_status cpu_create(amped_device *device, amped_factor_set *factors,
   part->plan = plan;
   part->factors = factors;
   part->threads = device->threads;
-  amped_status status = allocate(part);
+  amped_status status = amped_buffers_allocate(buffers(part, plan, device->threads));
   part->slab = (amped_slab_cpu){.plan = plan,
                                 .dense = &plan->dense,
                                 .threads = device->threads,

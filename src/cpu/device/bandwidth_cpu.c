@@ -4,7 +4,7 @@
 #include "cpu/device/bandwidth_cpu.h"
 
 #include "base/system_memory.h"
-#include "cpu/device/huge_pages.h"
+#include "base/huge_pages.h"
 #include "cpu/device/cpu_dispatch.h"
 #include "backend/synthetic.h"
 #include "base/timer.h"

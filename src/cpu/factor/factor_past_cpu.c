@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "cpu/device/device_cpu.h"
-#include "cpu/device/huge_pages.h"
+#include "base/buffers.h"
 
 struct amped_factor_past {
   const amped_plan *plan;
@@ -14,29 +14,26 @@ struct amped_factor_past {
   double *sums; /* [threads][ncomps] */
 };
 
-static void past_require(const amped_plan *plan, uint64_t *device_bytes, uint64_t *host_bytes) {
-  (void)device_bytes;
+static amped_buffers buffers(amped_factor_past *past, const amped_plan *plan, int threads) {
+  amped_buffers b = {.what = "the previous factors", .threads = threads};
   for (int m = 0; m < plan->order; m++)
-    *host_bytes += amped_plan_factor_rows(plan, m) * amped_plan_row_bytes(plan);
+    AMPED_BUFFER_OF(&b, SPREAD, past->rows[m], amped_plan_factor_rows(plan, m),
+                    amped_plan_row_bytes(plan));
+  AMPED_BUFFER(&b, HOST, past->sums, (uint64_t)threads * (uint64_t)plan->ncomps);
+  return b;
+}
+
+static void past_require(const amped_device *device, const amped_plan *plan, uint64_t *device_bytes,
+                         uint64_t *host_bytes) {
+  amped_buffers_require(buffers(&(amped_factor_past){0}, plan, device->threads), device_bytes,
+                        host_bytes);
 }
 
 static void past_destroy(amped_factor_past *past) {
   if (past == NULL)
     return;
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    amped_huge_pages_free(past->rows[m]);
-  amped_free(past->sums);
+  amped_buffers_free(buffers(past, past->plan, 0));
   amped_free(past);
-}
-
-static amped_status allocate(amped_factor_past *past) {
-  const amped_plan *plan = past->plan;
-  for (int m = 0; m < plan->order; m++)
-    AMPED_TRY(amped_huge_pages_calloc(&past->rows[m], amped_plan_factor_rows(plan, m),
-                                      amped_plan_row_bytes(plan), past->threads,
-                                      "the previous factors"));
-  return amped_alloc(&past->sums, (uint64_t)past->threads * (uint64_t)plan->ncomps, sizeof(double),
-                     "the previous factors");
 }
 
 static amped_status past_create(amped_device *device, amped_factor_set *factors,
@@ -47,7 +44,7 @@ static amped_status past_create(amped_device *device, amped_factor_set *factors,
   past->plan = plan;
   past->factors = factors;
   past->threads = device->threads;
-  const amped_status status = allocate(past);
+  const amped_status status = amped_buffers_allocate(buffers(past, plan, device->threads));
   if (status == AMPED_OK)
     *out = past;
   else

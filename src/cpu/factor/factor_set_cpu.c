@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "cpu/device/device_cpu.h"
-#include "cpu/device/huge_pages.h"
+#include "base/buffers.h"
 #include "cpu/factor/row_descent_cpu.h"
 
 /* Rows that a thread converts to double and multiplies at a time. */
@@ -35,31 +35,29 @@ static uint64_t dense_elements(const amped_plan *plan) {
   return amped_ceil_div(2 * DENSE_ROWS * n + n * n, 8) * 8;
 }
 
+static amped_buffers buffers(amped_factor_set *f, const amped_plan *plan, int threads) {
+  amped_buffers b = {.what = "a factor", .threads = threads};
+  const uint64_t row_bytes = amped_plan_row_bytes(plan);
+  for (int m = 0; m < plan->order; m++)
+    AMPED_BUFFER_OF(&b, SPREAD, f->factors[m], amped_plan_factor_rows(plan, m), row_bytes);
+  b.what = "the MTTKRP result";
+  AMPED_BUFFER_OF(&b, SPREAD, f->output, amped_plan_output_rows(plan), row_bytes);
+  b.what = "a dense workspace";
+  AMPED_BUFFER(&b, HOST, f->dense, (uint64_t)threads * dense_elements(plan));
+  return b;
+}
+
 static void cpu_require(const amped_device *device, const amped_plan *plan, uint64_t *device_bytes,
                         uint64_t *host_bytes) {
   *device_bytes = 0;
-  *host_bytes = amped_plan_factor_bytes(plan) +
-                (uint64_t)device->threads * dense_elements(plan) * sizeof(double);
+  *host_bytes = 0;
+  amped_buffers_require(buffers(&(amped_factor_set){0}, plan, device->threads), device_bytes,
+                        host_bytes);
 }
 
 static void cpu_destroy(amped_factor_set *f) {
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    amped_huge_pages_free(f->factors[m]);
-  amped_huge_pages_free(f->output);
-  amped_free(f->dense);
+  amped_buffers_free(buffers(f, f->plan, f->threads));
   amped_free(f);
-}
-
-static amped_status allocate(amped_factor_set *f) {
-  const amped_plan *plan = f->plan;
-  uint64_t row_bytes = amped_plan_row_bytes(plan);
-  for (int m = 0; m < plan->order; m++)
-    AMPED_TRY(amped_huge_pages_calloc(&f->factors[m], amped_plan_factor_rows(plan, m), row_bytes,
-                                      f->threads, "a factor"));
-  AMPED_TRY(amped_huge_pages_calloc(&f->output, amped_plan_output_rows(plan), row_bytes, f->threads,
-                                    "the MTTKRP result"));
-  return amped_alloc(&f->dense, (uint64_t)f->threads * f->dense_elements, sizeof(double),
-                     "a dense workspace");
 }
 
 static amped_status cpu_create(amped_device *device, const amped_plan *plan,
@@ -72,7 +70,7 @@ static amped_status cpu_create(amped_device *device, const amped_plan *plan,
   f->dense_elements = dense_elements(plan);
   for (int m = 0; m < plan->order; m++)
     touch(f, m);
-  amped_status status = allocate(f);
+  amped_status status = amped_buffers_allocate(buffers(f, plan, device->threads));
   if (status == AMPED_OK)
     *out = f;
   else

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "cpu/device/device_cpu.h"
-#include "cpu/device/huge_pages.h"
+#include "base/buffers.h"
 
 /* Rows per step of a thread. */
 #define ROWS UINT64_C(256)
@@ -39,27 +39,24 @@ static uint64_t room_of(const amped_plan *plan) {
   return (2 * ROWS + (uint64_t)plan->ncomps) * (uint64_t)plan->ncomps;
 }
 
-static void vectors_require(const amped_plan *plan, int count, uint64_t *device_bytes,
-                            uint64_t *host_bytes) {
-  (void)device_bytes;
-  *host_bytes += (uint64_t)count * length_of(plan) * sizeof(double);
+static amped_buffers buffers(amped_row_vectors *v, const amped_plan *plan, int count, int threads) {
+  amped_buffers b = {.what = what, .threads = threads};
+  AMPED_BUFFER(&b, HOST, v->room, (uint64_t)threads * room_of(plan));
+  AMPED_BUFFER(&b, SPREAD, v->rows, (uint64_t)count * length_of(plan));
+  return b;
+}
+
+static void vectors_require(const amped_device *device, const amped_plan *plan, int count,
+                            uint64_t *device_bytes, uint64_t *host_bytes) {
+  amped_buffers_require(buffers(&(amped_row_vectors){0}, plan, count, device->threads),
+                        device_bytes, host_bytes);
 }
 
 static void vectors_destroy(amped_row_vectors *v) {
   if (v == NULL)
     return;
-  amped_huge_pages_free(v->rows);
-  amped_free(v->room);
+  amped_buffers_free(buffers(v, v->plan, 0, 0));
   amped_free(v);
-}
-
-static amped_status allocate(amped_row_vectors *v) {
-  void *rows = NULL;
-  AMPED_TRY(amped_alloc(&v->room, (uint64_t)v->threads * room_of(v->plan), sizeof(double), what));
-  AMPED_TRY(amped_huge_pages_calloc(&rows, (uint64_t)v->count * v->length, sizeof(double),
-                                    v->threads, what));
-  v->rows = rows;
-  return AMPED_OK;
 }
 
 static amped_status vectors_create(amped_device *device, amped_factor_set *factors,
@@ -77,7 +74,7 @@ static amped_status vectors_create(amped_device *device, amped_factor_set *facto
     v->begins[m] = at;
     at += own_rows(plan, m) * (uint64_t)plan->ncomps;
   }
-  const amped_status status = allocate(v);
+  const amped_status status = amped_buffers_allocate(buffers(v, plan, count, device->threads));
   if (status == AMPED_OK)
     *out = v;
   else

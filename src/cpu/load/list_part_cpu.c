@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend/scatter.h"
+#include "base/buffers.h"
 #include "base/mem.h"
 #include "cpu/device/device_cpu.h"
 
@@ -35,50 +36,40 @@ static bool deals(const amped_list_shape *shape) {
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
+static amped_buffers buffers(amped_list_part *p, const amped_list_shape *shape, int threads) {
+  amped_buffers b = {.what = "the nonzeros of a list"};
+  const uint64_t arriving = deals(shape) ? shape->arriving : 0;
+  const uint64_t window = deals(shape) ? shape->window : 0;
+  for (int m = 0; m < shape->order; m++) {
+    const uint64_t bytes = amped_list_index_bytes(shape, m);
+    AMPED_BUFFER_OF(&b, HOST, p->indices[m], shape->capacity, bytes);
+    AMPED_BUFFER_OF(&b, HOST, p->arriving[m], arriving, bytes);
+  }
+  AMPED_BUFFER_OF(&b, HOST, p->values, shape->capacity, shape->value_type);
+  AMPED_BUFFER_OF(&b, HOST, p->arriving[AMPED_MAX_ORDER], arriving, shape->value_type);
+  AMPED_BUFFER(&b, HOST, p->receivers, window);
+  AMPED_BUFFER(&b, HOST, p->places, window);
+  AMPED_BUFFER_OF(&b, HOST, p->sent, window, sizeof(uint64_t));
+  AMPED_BUFFER(&b, HOST, p->thread_counts,
+               deals(shape) ? (uint64_t)shape->nranks * (uint64_t)threads : 0);
+  return b;
+}
+
 static void require(const amped_device *device, const amped_list_shape *shape,
                     uint64_t *device_bytes, uint64_t *host_bytes) {
-  (void)device;
   *device_bytes = 0;
-  *host_bytes = shape->capacity * amped_list_nonzero_bytes(shape);
-  if (deals(shape))
-    *host_bytes += shape->arriving * amped_list_nonzero_bytes(shape) +
-                   shape->window * (sizeof(int) + sizeof(uint32_t) + sizeof(uint64_t));
+  *host_bytes = 0;
+  amped_buffers_require(buffers(&(amped_list_part){0}, shape, device->threads), device_bytes,
+                        host_bytes);
 }
 
 static void destroy(amped_list_part *p) {
   if (p == NULL)
     return;
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    amped_free(p->indices[m]);
-  for (int a = 0; a <= AMPED_MAX_ORDER; a++)
-    amped_free(p->arriving[a]);
-  amped_free(p->values);
+  amped_buffers_free(buffers(p, &p->shape, 0));
   amped_free(p->idp_receivers);
   amped_free(p->thread_splits);
-  amped_free(p->thread_counts);
-  amped_free(p->receivers);
-  amped_free(p->places);
-  amped_free(p->sent);
   amped_free(p);
-}
-
-static amped_status allocate(amped_list_part *p) {
-  static const char what[] = "the nonzeros of a list";
-  const amped_list_shape *shape = &p->shape;
-  for (int m = 0; m < shape->order; m++)
-    AMPED_TRY(amped_alloc(&p->indices[m], shape->capacity, amped_list_index_bytes(shape, m), what));
-  AMPED_TRY(amped_alloc(&p->values, shape->capacity, shape->value_type, what));
-  if (!deals(shape))
-    return AMPED_OK;
-  for (int m = 0; m < shape->order; m++)
-    AMPED_TRY(
-        amped_alloc(&p->arriving[m], shape->arriving, amped_list_index_bytes(shape, m), what));
-  AMPED_TRY(amped_alloc(&p->arriving[AMPED_MAX_ORDER], shape->arriving, shape->value_type, what));
-  AMPED_TRY(amped_alloc(&p->receivers, shape->window, sizeof *p->receivers, what));
-  AMPED_TRY(amped_alloc(&p->places, shape->window, sizeof *p->places, what));
-  AMPED_TRY(amped_alloc(&p->thread_counts, (uint64_t)shape->nranks * (uint64_t)p->threads,
-                        sizeof *p->thread_counts, what));
-  return amped_alloc(&p->sent, shape->window, sizeof(uint64_t), what);
 }
 
 static amped_status create(amped_device *device, const amped_list_shape *shape,
@@ -88,7 +79,7 @@ static amped_status create(amped_device *device, const amped_list_shape *shape,
   AMPED_TRY(amped_calloc(&p, 1, sizeof *p, "the nonzeros of a list"));
   p->shape = *shape;
   p->threads = device->threads;
-  amped_status status = allocate(p);
+  amped_status status = amped_buffers_allocate(buffers(p, &p->shape, p->threads));
   if (status == AMPED_OK)
     *out = p;
   else

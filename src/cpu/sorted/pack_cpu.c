@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "cpu/device/huge_pages.h"
+#include "base/buffers.h"
 
 /* Nonzeros per word of row bits. Threads write whole words, so their ranges begin at multiples of
  * it. */
@@ -14,42 +14,37 @@ static uint64_t bit_words(uint64_t nnz) {
   return amped_packing_bit_words(nnz) + 1;
 }
 
+static amped_buffers buffers(amped_cpu_copy *copy, const amped_packing *p, amped_itype index_type,
+                             amped_vtype value_type, uint64_t nnz, uint64_t rows) {
+  amped_buffers b = {.what = "a tensor copy"};
+  for (int i = 0; i < p->planes; i++)
+    AMPED_BUFFER_OF(&b, LARGE, copy->planes[i], nnz, p->plane_bytes[i]);
+  AMPED_BUFFER_OF(&b, LARGE, copy->values, p->coded ? 0 : nnz, value_type);
+  AMPED_BUFFER(&b, LARGE, copy->row_bits, bit_words(nnz));
+  AMPED_BUFFER(&b, LARGE, copy->fibre_bits, bit_words(nnz));
+  AMPED_BUFFER_OF(&b, LARGE, copy->row_list, amped_packing_list_rows(nnz, rows), index_type);
+  AMPED_BUFFER_OF(&b, LARGE, copy->row_table, amped_packing_packs(p, nnz), index_type);
+  return b;
+}
+
 amped_status amped_cpu_copy_create(amped_cpu_copy *copy, const amped_plan *plan, int mode,
                                    uint64_t nnz, uint64_t rows) {
-  static const char what[] = "a tensor copy";
-  const amped_packing *p = &plan->modes[mode].copy.packing;
-  copy->packing = p;
+  copy->packing = &plan->modes[mode].copy.packing;
   copy->index_type = plan->index_type;
   copy->value_type = plan->value_type;
   copy->nnz = nnz;
-  for (int i = 0; i < p->planes; i++)
-    AMPED_TRY(amped_huge_pages_alloc(&copy->planes[i], nnz, p->plane_bytes[i], what));
-  if (!p->coded)
-    AMPED_TRY(amped_huge_pages_alloc(&copy->values, nnz, plan->value_type, what));
-  AMPED_TRY(amped_huge_pages_alloc(&copy->row_bits, bit_words(nnz), sizeof *copy->row_bits, what));
-  AMPED_TRY(
-      amped_huge_pages_alloc(&copy->fibre_bits, bit_words(nnz), sizeof *copy->fibre_bits, what));
-  AMPED_TRY(amped_huge_pages_alloc(&copy->row_list, amped_packing_list_rows(nnz, rows),
-                                   plan->index_type, what));
-  return amped_huge_pages_alloc(&copy->row_table, amped_packing_packs(p, nnz), plan->index_type,
-                                what);
+  return amped_buffers_allocate(
+      buffers(copy, copy->packing, copy->index_type, copy->value_type, nnz, rows));
 }
 
 uint64_t amped_cpu_copy_bytes(const amped_plan *plan, int mode, uint64_t nnz, uint64_t rows) {
-  const amped_packing *p = &plan->modes[mode].copy.packing;
-  return nnz * amped_packing_nonzero_bytes(p, plan->value_type) +
-         2 * bit_words(nnz) * sizeof(uint32_t) +
-         (amped_packing_list_rows(nnz, rows) + amped_packing_packs(p, nnz)) * plan->index_type;
+  return amped_buffers_bytes(buffers(&(amped_cpu_copy){0}, &plan->modes[mode].copy.packing,
+                                     plan->index_type, plan->value_type, nnz, rows));
 }
 
 void amped_cpu_copy_free(amped_cpu_copy *copy) {
-  for (int i = 0; i < AMPED_MAX_PLANES; i++)
-    amped_huge_pages_free(copy->planes[i]);
-  amped_huge_pages_free(copy->values);
-  amped_huge_pages_free(copy->row_bits);
-  amped_huge_pages_free(copy->fibre_bits);
-  amped_huge_pages_free(copy->row_list);
-  amped_huge_pages_free(copy->row_table);
+  if (copy->packing != NULL)
+    amped_buffers_free(buffers(copy, copy->packing, copy->index_type, copy->value_type, 0, 0));
   memset(copy, 0, sizeof *copy);
 }
 

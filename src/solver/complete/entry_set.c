@@ -4,34 +4,33 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/buffers.h"
 #include "base/mem.h"
 
 /* Rows of a factor that are copied together, and entries per chunk. */
 #define ROWS 512
 #define CHUNK (UINT64_C(1) << 14)
 
-amped_status amped_entry_set_create(amped_entry_set *set, int order, uint64_t count) {
-  static const char what[] = "the entries of a file";
-  memset(set, 0, sizeof *set);
-  set->order = order;
-  set->count = count;
-  amped_status status = amped_alloc(&set->values, count, sizeof *set->values, what);
-  for (int m = 0; m < order && status == AMPED_OK; m++) {
-    status = amped_alloc(&set->positions[m], count, sizeof *set->positions[m], what);
-    if (status == AMPED_OK)
-      status = amped_alloc(&set->sorted[m], count, sizeof *set->sorted[m], what);
+static amped_buffers buffers(amped_entry_set *set, int order, uint64_t count) {
+  amped_buffers b = {.what = "the entries of a file"};
+  AMPED_BUFFER(&b, HOST, set->values, count);
+  for (int m = 0; m < order; m++) {
+    AMPED_BUFFER(&b, HOST, set->positions[m], count);
+    AMPED_BUFFER(&b, HOST, set->sorted[m], count);
   }
+  return b;
+}
+
+amped_status amped_entry_set_create(amped_entry_set *set, int order, uint64_t count) {
+  *set = (amped_entry_set){.order = order, .count = count};
+  const amped_status status = amped_buffers_allocate(buffers(set, order, count));
   if (status != AMPED_OK)
     amped_entry_set_free(set);
   return status;
 }
 
 void amped_entry_set_free(amped_entry_set *set) {
-  amped_free(set->values);
-  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
-    amped_free(set->positions[m]);
-    amped_free(set->sorted[m]);
-  }
+  amped_buffers_free(buffers(set, set->order, 0));
   memset(set, 0, sizeof *set);
 }
 
@@ -89,19 +88,14 @@ typedef struct walk {
   bool *cold;       /* [CHUNK] */
 } walk;
 
-static amped_status walk_open(walk *w) {
+static amped_buffers walk_buffers(walk *w) {
+  amped_buffers b = {.what = "products of rows"};
   const uint64_t n = (uint64_t)w->context->plan->ncomps;
-  AMPED_TRY(amped_alloc(&w->rows, ROWS * n, sizeof *w->rows, "a buffer of rows"));
-  AMPED_TRY(amped_alloc(&w->products, CHUNK * n, sizeof *w->products, "products of rows"));
-  AMPED_TRY(amped_alloc(&w->biases, CHUNK, sizeof *w->biases, "products of rows"));
-  return amped_alloc(&w->cold, CHUNK, sizeof *w->cold, "products of rows");
-}
-
-static void walk_close(walk *w) {
-  amped_free(w->rows);
-  amped_free(w->products);
-  amped_free(w->biases);
-  amped_free(w->cold);
+  AMPED_BUFFER(&b, HOST, w->rows, ROWS * n);
+  AMPED_BUFFER(&b, HOST, w->products, CHUNK * n);
+  AMPED_BUFFER(&b, HOST, w->biases, CHUNK);
+  AMPED_BUFFER(&b, HOST, w->cold, CHUNK);
+  return b;
 }
 
 /* Multiply a row into an entry's products. row = NULL: use the prior. */
@@ -185,12 +179,12 @@ amped_status amped_entry_set_errors(const amped_context *context, const amped_en
             .fit = fit,
             .components = context->plan->ncomps - (fit->biased ? 1 : 0)};
   memset(out, 0, sizeof *out);
-  amped_status status = walk_open(&w);
+  amped_status status = amped_buffers_allocate(walk_buffers(&w));
   for (uint64_t first = 0; first < set->count && status == AMPED_OK; first += CHUNK) {
     const uint64_t left = set->count - first;
     status = take_chunk(&w, first, left < CHUNK ? left : CHUNK, least, most, out);
   }
-  walk_close(&w);
+  amped_buffers_free(walk_buffers(&w));
   AMPED_TRY(amped_comm_agree(context->comm, status));
   amped_errors_sum(context->comm, &out->all);
   amped_errors_sum(context->comm, &out->cold);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/buffers.h"
 #include "base/mem.h"
 #include "base/random.h"
 #include "base/sort.h"
@@ -32,26 +33,17 @@ typedef struct part {
   double *weights;                      /* [SLAB] */
 } part;
 
-static amped_status make_part(part *p, int order) {
-  AMPED_TRY(amped_alloc(&p->hashes, PART, sizeof *p->hashes, what));
-  AMPED_TRY(amped_alloc(&p->numbers, PART, sizeof *p->numbers, what));
-  AMPED_TRY(amped_alloc(&p->found, PART, sizeof *p->found, what));
-  AMPED_TRY(amped_alloc(&p->filter, FILTER_BITS / 64, sizeof *p->filter, what));
+static amped_buffers buffers(part *p, int order) {
+  amped_buffers b = {.what = what};
+  AMPED_BUFFER(&b, HOST, p->hashes, PART);
+  AMPED_BUFFER(&b, HOST, p->numbers, PART);
+  AMPED_BUFFER(&b, HOST, p->found, PART);
+  AMPED_BUFFER(&b, HOST, p->filter, FILTER_BITS / 64);
   for (int m = 0; m < order; m++)
-    AMPED_TRY(amped_alloc(&p->positions[m], SLAB, sizeof *p->positions[m], what));
-  AMPED_TRY(amped_alloc(&p->held, SLAB, sizeof *p->held, what));
-  return amped_alloc(&p->weights, SLAB, sizeof *p->weights, what);
-}
-
-static void free_part(part *p) {
-  amped_free(p->hashes);
-  amped_free(p->numbers);
-  amped_free(p->found);
-  amped_free(p->filter);
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    amped_free(p->positions[m]);
-  amped_free(p->held);
-  amped_free(p->weights);
+    AMPED_BUFFER(&b, HOST, p->positions[m], SLAB);
+  AMPED_BUFFER(&b, HOST, p->held, SLAB);
+  AMPED_BUFFER(&b, HOST, p->weights, SLAB);
+  return b;
 }
 
 /* Hash of an entry or nonzero, from the positions of its rows. An entry with a missing row has no
@@ -169,7 +161,7 @@ amped_status amped_learnt_entries_drop(const amped_context *context, amped_entry
   part p = {.first = 0};
   bool *struck = NULL;
   *dropped = *held_out = 0;
-  amped_status status = make_part(&p, set->order);
+  amped_status status = amped_buffers_allocate(buffers(&p, set->order));
   if (status == AMPED_OK)
     status = amped_calloc(&struck, set->count, sizeof *struck, what);
   AMPED_GO(done, amped_comm_agree(context->comm, status));
@@ -180,7 +172,7 @@ amped_status amped_learnt_entries_drop(const amped_context *context, amped_entry
   *dropped = all - set->total;
 done:
   amped_free(struck);
-  free_part(&p);
+  amped_buffers_free(buffers(&p, set->order));
   return status;
 }
 
@@ -212,7 +204,7 @@ amped_status amped_entries_in_common(const amped_context *context, const amped_e
   part p = {.first = 0};
   bool *found = NULL;
   *common = 0;
-  amped_status status = make_part(&p, set->order);
+  amped_status status = amped_buffers_allocate(buffers(&p, set->order));
   if (status == AMPED_OK)
     status = amped_calloc(&found, set->count, sizeof *found, what);
   AMPED_GO(done, amped_comm_agree(context->comm, status));
@@ -222,6 +214,6 @@ amped_status amped_entries_in_common(const amped_context *context, const amped_e
   amped_comm_sum_u64(context->comm, common, 1);
 done:
   amped_free(found);
-  free_part(&p);
+  amped_buffers_free(buffers(&p, set->order));
   return status;
 }

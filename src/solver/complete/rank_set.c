@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/buffers.h"
 #include "base/mem.h"
 #include "base/random.h"
 #include "base/sort.h"
@@ -384,19 +385,14 @@ typedef struct ranking {
       *above; /* [count] indices as high or higher among this rank's rows, without trained ones */
 } ranking;
 
-static amped_status ranking_open(ranking *r) {
+static amped_buffers ranking_buffers(ranking *r) {
+  amped_buffers b = {.what = "products of rows"};
   const uint64_t count = r->set->count;
-  AMPED_TRY(amped_alloc(&r->rows, ROWS * r->n, sizeof *r->rows, "a buffer of rows"));
-  AMPED_TRY(amped_alloc(&r->products, count * r->n, sizeof *r->products, "products of rows"));
-  AMPED_TRY(amped_alloc(&r->models, count, sizeof *r->models, "models of entries"));
-  return amped_calloc(&r->above, count, sizeof *r->above, "ranks of entries");
-}
-
-static void ranking_close(ranking *r) {
-  amped_free(r->rows);
-  amped_free(r->products);
-  amped_free(r->models);
-  amped_free(r->above);
+  AMPED_BUFFER(&b, HOST, r->rows, ROWS * r->n);
+  AMPED_BUFFER(&b, HOST, r->products, count * r->n);
+  AMPED_BUFFER(&b, HOST, r->models, count);
+  AMPED_BUFFER(&b, ZEROED, r->above, count);
+  return b;
 }
 
 /* Function for item i of a list of positions, and its row; NULL: the prior. */
@@ -471,7 +467,7 @@ static amped_status compare_block(ranking *r) {
 
 static amped_status count_above(ranking *r, const amped_row_fit *fit) {
   const amped_rank_set *s = r->set;
-  AMPED_TRY(ranking_open(r));
+  AMPED_TRY(amped_buffers_allocate(ranking_buffers(r)));
   for (uint64_t e = 0; e < s->count * r->n; e++)
     r->products[e] = 1.0;
   for (int m = 0; m < s->order; m++) {
@@ -500,7 +496,7 @@ amped_status amped_rank_set_find(const amped_context *context, const amped_rank_
         out->at[above]++;
     }
   }
-  ranking_close(&r);
+  amped_buffers_free(ranking_buffers(&r));
   return status;
 }
 

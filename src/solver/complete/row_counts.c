@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/buffers.h"
 #include "base/mem.h"
 
 /* Nonzeros per slab. */
@@ -18,24 +19,17 @@ typedef struct slab {
   double *weights;
 } slab;
 
-static void free_slab(slab *s) {
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    amped_free(s->positions[m]);
-  amped_free(s->held);
-  amped_free(s->weights);
-}
-
-static amped_status make_slab(const amped_plan *plan, slab *s) {
-  memset(s, 0, sizeof *s);
+static amped_buffers buffers(const amped_plan *plan, slab *s) {
+  amped_buffers b = {.what = "a slab of nonzeros"};
   for (int m = 0; m < plan->order; m++)
-    AMPED_TRY(amped_alloc(&s->positions[m], SLAB, sizeof *s->positions[m], "a slab of nonzeros"));
-  AMPED_TRY(amped_alloc(&s->held, SLAB, sizeof *s->held, "a slab of nonzeros"));
-  return amped_alloc(&s->weights, SLAB, sizeof *s->weights, "a slab of nonzeros");
+    AMPED_BUFFER(&b, HOST, s->positions[m], SLAB);
+  AMPED_BUFFER(&b, HOST, s->held, SLAB);
+  AMPED_BUFFER(&b, HOST, s->weights, SLAB);
+  return b;
 }
 
 uint64_t amped_row_counts_bytes(const amped_plan *plan) {
-  uint64_t bytes =
-      SLAB * ((uint64_t)plan->order * sizeof(uint64_t) + sizeof(bool) + sizeof(double));
+  uint64_t bytes = amped_buffers_bytes(buffers(plan, &(slab){0}));
   for (int m = 0; m < plan->order; m++)
     bytes += amped_plan_factor_rows(plan, m) * sizeof(double);
   return bytes;
@@ -59,8 +53,8 @@ static amped_status count_own(const amped_context *context, slab *s, amped_row_c
 
 static amped_status find(const amped_context *context, amped_row_counts *out) {
   const amped_plan *plan = context->plan;
-  slab s;
-  amped_status status = make_slab(plan, &s);
+  slab s = {0};
+  amped_status status = amped_buffers_allocate(buffers(plan, &s));
   for (int m = 0; m < plan->order && status == AMPED_OK; m++) {
     status = amped_calloc(&out->all[m], amped_plan_factor_rows(plan, m), sizeof *out->all[m],
                           "the nonzero counts of rows");
@@ -68,7 +62,7 @@ static amped_status find(const amped_context *context, amped_row_counts *out) {
   }
   if (status == AMPED_OK)
     status = count_own(context, &s, out);
-  free_slab(&s);
+  amped_buffers_free(buffers(plan, &s));
   return status;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/buffers.h"
 #include "base/mem.h"
 #include "base/trace.h"
 #include "solver/outcome.h"
@@ -56,41 +57,39 @@ const char *amped_accelerate_name(amped_accelerate how) {
 
 /* --- life ------------------------------------------------------------------------------------- */
 
+static amped_buffers buffers(amped_acceleration *a, const amped_plan *plan) {
+  amped_buffers b = {.what = what};
+  const uint64_t n = (uint64_t)plan->ncomps;
+  for (int m = 0; m < plan->order; m++)
+    AMPED_BUFFER(&b, HOST, a->grams[m], n * n);
+  AMPED_BUFFER(&b, ZEROED, a->numbers, number_count(plan));
+  AMPED_BUFFER(&b, HOST, a->now, n);
+  AMPED_BUFFER(&b, HOST, a->then, n);
+  AMPED_BUFFER(&b, HOST, a->lengths, n);
+  AMPED_BUFFER(&b, HOST, a->v, n * n);
+  AMPED_BUFFER(&b, ZEROED, a->zero, n * n);
+  AMPED_BUFFER(&b, ZEROED, a->identity, n * n);
+  return b;
+}
+
 void amped_acceleration_require(const amped_worker *worker, const amped_plan *plan,
                                 uint64_t *device_bytes, uint64_t *host_bytes) {
-  const uint64_t n = (uint64_t)plan->ncomps;
-  worker->backend->factor_pasts->require(plan, device_bytes, host_bytes);
-  *host_bytes += ((uint64_t)plan->order + 3) * n * n * sizeof(double);
+  worker->backend->factor_pasts->require(worker->device, plan, device_bytes, host_bytes);
+  amped_buffers_require(buffers(&(amped_acceleration){0}, plan), device_bytes, host_bytes);
 }
 
 void amped_acceleration_destroy(amped_acceleration *a) {
   if (a == NULL)
     return;
   ops_of(a)->destroy(a->past);
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    amped_free(a->grams[m]);
-  amped_free(a->numbers);
-  amped_free(a->now);
-  amped_free(a->then);
-  amped_free(a->lengths);
-  amped_free(a->v);
-  amped_free(a->zero);
-  amped_free(a->identity);
+  amped_buffers_free(buffers(a, a->context->plan));
   amped_free(a);
 }
 
 static amped_status allocate(amped_acceleration *a) {
   const amped_plan *plan = a->context->plan;
   const uint64_t n = (uint64_t)plan->ncomps;
-  for (int m = 0; m < plan->order; m++)
-    AMPED_TRY(amped_alloc(&a->grams[m], n * n, sizeof(double), what));
-  AMPED_TRY(amped_calloc(&a->numbers, number_count(plan), sizeof(double), what));
-  AMPED_TRY(amped_alloc(&a->now, n, sizeof(double), what));
-  AMPED_TRY(amped_alloc(&a->then, n, sizeof(double), what));
-  AMPED_TRY(amped_alloc(&a->lengths, n, sizeof(double), what));
-  AMPED_TRY(amped_alloc(&a->v, n * n, sizeof(double), what));
-  AMPED_TRY(amped_calloc(&a->zero, n * n, sizeof(double), what));
-  AMPED_TRY(amped_calloc(&a->identity, n * n, sizeof(double), what));
+  AMPED_TRY(amped_buffers_allocate(buffers(a, plan)));
   for (uint64_t r = 0; r < n; r++)
     a->identity[r * n + r] = 1.0;
   return ops_of(a)->create(a->context->worker->device, a->context->worker->factors, plan, &a->past);

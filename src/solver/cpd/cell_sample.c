@@ -5,40 +5,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buffers.h"
 #include "base/mem.h"
 #include "base/random.h"
 
 static const char what[] = "a sample of cells";
 
-uint64_t amped_cell_sample_bytes(const amped_plan *plan) {
-  return AMPED_SAMPLED_CELLS * ((uint64_t)plan->order * sizeof(uint64_t) + sizeof(double) +
-                                (plan->dense.outside ? 3 * sizeof(uint64_t) : 0));
+static amped_buffers buffers(const amped_plan *plan, amped_cell_sample *s) {
+  amped_buffers b = {.what = what};
+  const uint64_t outside = plan->dense.outside ? AMPED_SAMPLED_CELLS : 0;
+  AMPED_BUFFER(&b, HOST, s->cells, AMPED_SAMPLED_CELLS);
+  for (int m = 0; m < plan->order; m++)
+    AMPED_BUFFER(&b, HOST, s->indices[m], AMPED_SAMPLED_CELLS);
+  AMPED_BUFFER(&b, HOST, s->draws, outside);
+  AMPED_BUFFER(&b, HOST, s->kept, outside);
+  AMPED_BUFFER(&b, HOST, s->slices, outside);
+  return b;
 }
 
-void amped_cell_sample_free(amped_cell_sample *s) {
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    amped_free(s->indices[m]);
-  amped_free(s->cells);
-  amped_free(s->draws);
-  amped_free(s->slices);
-  amped_free(s->kept);
-  memset(s, 0, sizeof *s);
+uint64_t amped_cell_sample_bytes(const amped_plan *plan) {
+  return amped_buffers_bytes(buffers(plan, &(amped_cell_sample){0}));
+}
+
+void amped_cell_sample_free(const amped_plan *plan, amped_cell_sample *s) {
+  amped_buffers_free(buffers(plan, s));
 }
 
 /* Draw i of a mode's index. No other random numbers of a run use these streams. */
 static uint64_t draw(uint64_t seed, int mode, uint64_t i, uint64_t dim) {
   return amped_random_u64(seed, UINT64_MAX - (uint64_t)mode, i) % dim;
-}
-
-static amped_status allocate(const amped_plan *plan, amped_cell_sample *s) {
-  AMPED_TRY(amped_alloc(&s->cells, AMPED_SAMPLED_CELLS, sizeof *s->cells, what));
-  for (int m = 0; m < plan->order; m++)
-    AMPED_TRY(amped_alloc(&s->indices[m], AMPED_SAMPLED_CELLS, sizeof *s->indices[m], what));
-  if (!plan->dense.outside)
-    return AMPED_OK;
-  AMPED_TRY(amped_alloc(&s->draws, AMPED_SAMPLED_CELLS, sizeof *s->draws, what));
-  AMPED_TRY(amped_alloc(&s->kept, AMPED_SAMPLED_CELLS, sizeof *s->kept, what));
-  return amped_alloc(&s->slices, AMPED_SAMPLED_CELLS, sizeof *s->slices, what);
 }
 
 /* Add the cell of draw i to this rank's cells. */
@@ -160,7 +155,7 @@ amped_status amped_cell_sample_draw(const amped_context *context, amped_dense_bl
   const amped_dense_block_ops *ops = context->worker->format->dense_blocks;
   memset(out, 0, sizeof *out);
   out->seed = seed;
-  amped_status status = allocate(context->plan, out);
+  amped_status status = amped_buffers_allocate(buffers(context->plan, out));
   if (context->plan->dense.outside)
     return amped_comm_agree(context->comm,
                             status == AMPED_OK ? order_draws(context->plan, out) : status);

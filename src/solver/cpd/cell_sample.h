@@ -33,7 +33,8 @@ amped_status amped_cell_sample_draw(const amped_context *context, amped_dense_bl
 void amped_cell_sample_see(const amped_context *context, amped_cell_sample *sample,
                            const uint64_t *slices, uint64_t count, const void *cells);
 amped_status amped_cell_sample_end(const amped_context *context, amped_cell_sample *sample);
-void amped_cell_sample_free(amped_cell_sample *sample); /* accepts a zeroed struct */
+void amped_cell_sample_free(const amped_plan *plan,
+                            amped_cell_sample *sample); /* accepts a zeroed struct */
 
 /* For a checkpoint, if cells stay in their file. gather: collective, after end; cells = cells of
  * all ranks in the order of draws, [AMPED_SAMPLED_CELLS]. recall: in place of see, take the cells

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/buffers.h"
 #include "base/mem.h"
 #include "solver/mode_update.h"
 #include "solver/normal_equations.h"
@@ -44,23 +45,15 @@ static void order_modes(core *c) {
   }
 }
 
-static amped_status allocate(core *c) {
+static amped_buffers buffers(core *c) {
+  amped_buffers b = {.what = "the core consistency"};
   const uint64_t n = (uint64_t)c->context->plan->ncomps;
-  static const char what[] = "the core consistency";
   for (int m = 0; m < c->context->plan->order; m++)
-    AMPED_TRY(amped_alloc(&c->inverses[m], n * n, sizeof(double), what));
-  AMPED_TRY(amped_alloc(&c->turned, n * n, sizeof(double), what));
-  AMPED_TRY(amped_alloc(&c->product, n * n, sizeof(double), what));
-  return amped_alloc(&c->fibres, n * n, sizeof(double), what);
-}
-
-static void release(core *c) {
-  amped_saved_factors_free(&c->saved);
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    amped_free(c->inverses[m]);
-  amped_free(c->turned);
-  amped_free(c->product);
-  amped_free(c->fibres);
+    AMPED_BUFFER(&b, HOST, c->inverses[m], n * n);
+  AMPED_BUFFER(&b, HOST, c->turned, n * n);
+  AMPED_BUFFER(&b, HOST, c->product, n * n);
+  AMPED_BUFFER(&b, HOST, c->fibres, n * n);
+  return b;
 }
 
 /* Invert A S, with S = diag(weights^(1/N)): weights are spread evenly over modes. The transposed
@@ -150,7 +143,7 @@ amped_status amped_corcondia(const amped_context *context, const double *weights
   *dependent = -1;
   amped_trace_begin(AMPED_PHASE_REPORT, AMPED_NO_NUMBER);
   order_modes(&c);
-  AMPED_GO(done, amped_comm_agree(context->comm, allocate(&c)));
+  AMPED_GO(done, amped_comm_agree(context->comm, amped_buffers_allocate(buffers(&c))));
   AMPED_GO(done, amped_saved_factors_take(context, weights, &c.saved));
   for (int m = 0; m < context->plan->order; m++) {
     bool truncated = false;
@@ -162,7 +155,8 @@ amped_status amped_corcondia(const amped_context *context, const double *weights
   *percent = 100.0 * (1.0 - c.squares / context->plan->ncomps);
   status = amped_saved_factors_restore(context, &c.saved);
 done:
-  release(&c);
+  amped_saved_factors_free(&c.saved);
+  amped_buffers_free(buffers(&c));
   amped_trace_end();
   return status;
 }

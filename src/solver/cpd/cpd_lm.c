@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/mem.h"
+#include "base/buffers.h"
 #include "base/timer.h"
 #include "base/trace.h"
 #include "plan/dense_passes.h"
@@ -137,52 +137,44 @@ static void combine(lm *a, int mode, int to, const amped_row_term *terms, int co
 
 /* --- life ------------------------------------------------------------------------------------- */
 
+static amped_buffers buffers(lm *a, const amped_plan *plan) {
+  amped_buffers b = {.what = what};
+  const uint64_t n = (uint64_t)plan->ncomps;
+  const uint64_t order = (uint64_t)plan->order;
+  for (int m = 0; m < plan->order; m++) {
+    AMPED_BUFFER(&b, ZEROED, a->grams[m], n * n);
+    AMPED_BUFFER(&b, HOST, a->shared[m], n * n);
+    AMPED_BUFFER(&b, HOST, a->inverse[m], n * n);
+  }
+  AMPED_BUFFER(&b, HOST, a->crosses, order * n * n);
+  AMPED_BUFFER(&b, HOST, a->kept_grams, order * n * n);
+  AMPED_BUFFER(&b, HOST, a->v, n * n);
+  AMPED_BUFFER(&b, HOST, a->w, n * n);
+  AMPED_BUFFER(&b, HOST, a->keep, n * n);
+  AMPED_BUFFER(&b, HOST, a->lengths, n);
+  AMPED_BUFFER(&b, HOST, a->others, n);
+  AMPED_BUFFER(&b, HOST, a->room, 2 * n);
+  AMPED_BUFFER(&b, HOST, a->kept_weights, n);
+  return b;
+}
+
 void amped_cpd_lm_require(const amped_worker *worker, const amped_plan *plan,
                           uint64_t *device_bytes, uint64_t *host_bytes) {
-  const uint64_t n = (uint64_t)plan->ncomps;
-  worker->backend->row_vectors->require(plan, VECTORS, device_bytes, host_bytes);
-  worker->backend->factor_pasts->require(plan, device_bytes, host_bytes);
-  *host_bytes += (5 * (uint64_t)plan->order + 3) * n * n * sizeof(double);
+  worker->backend->row_vectors->require(worker->device, plan, VECTORS, device_bytes, host_bytes);
+  worker->backend->factor_pasts->require(worker->device, plan, device_bytes, host_bytes);
+  amped_buffers_require(buffers(&(lm){0}, plan), device_bytes, host_bytes);
 }
 
 static amped_status allocate(lm *a) {
   const amped_plan *plan = a->context->plan;
   const amped_worker *worker = a->context->worker;
-  const uint64_t n = (uint64_t)plan->ncomps;
-  const uint64_t order = (uint64_t)plan->order;
-  for (int m = 0; m < plan->order; m++) {
-    AMPED_TRY(amped_calloc(&a->grams[m], n * n, sizeof(double), what));
-    AMPED_TRY(amped_alloc(&a->shared[m], n * n, sizeof(double), what));
-    AMPED_TRY(amped_alloc(&a->inverse[m], n * n, sizeof(double), what));
-  }
-  AMPED_TRY(amped_alloc(&a->crosses, order * n * n, sizeof(double), what));
-  AMPED_TRY(amped_alloc(&a->kept_grams, order * n * n, sizeof(double), what));
-  AMPED_TRY(amped_alloc(&a->v, n * n, sizeof(double), what));
-  AMPED_TRY(amped_alloc(&a->w, n * n, sizeof(double), what));
-  AMPED_TRY(amped_alloc(&a->keep, n * n, sizeof(double), what));
-  AMPED_TRY(amped_alloc(&a->lengths, n, sizeof(double), what));
-  AMPED_TRY(amped_alloc(&a->others, n, sizeof(double), what));
-  AMPED_TRY(amped_alloc(&a->room, 2 * n, sizeof(double), what));
-  AMPED_TRY(amped_alloc(&a->kept_weights, n, sizeof(double), what));
+  AMPED_TRY(amped_buffers_allocate(buffers(a, plan)));
   AMPED_TRY(vector_ops(a)->create(worker->device, worker->factors, plan, VECTORS, &a->vectors));
   return past_ops(a)->create(worker->device, worker->factors, plan, &a->past);
 }
 
 static void release(lm *a) {
-  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
-    amped_free(a->grams[m]);
-    amped_free(a->shared[m]);
-    amped_free(a->inverse[m]);
-  }
-  amped_free(a->crosses);
-  amped_free(a->kept_grams);
-  amped_free(a->v);
-  amped_free(a->w);
-  amped_free(a->keep);
-  amped_free(a->lengths);
-  amped_free(a->others);
-  amped_free(a->room);
-  amped_free(a->kept_weights);
+  amped_buffers_free(buffers(a, a->context->plan));
   vector_ops(a)->destroy(a->vectors);
   past_ops(a)->destroy(a->past);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/mem.h"
+#include "base/buffers.h"
 #include "base/timer.h"
 #include "base/trace.h"
 #include "mpi/allgather.h"
@@ -132,17 +132,35 @@ static uint64_t longest_mode(const amped_plan *plan) {
   return most;
 }
 
+static amped_buffers buffers(rbs *r, const amped_plan *plan, const amped_rbs_settings *settings) {
+  amped_buffers b = {.what = what};
+  const uint64_t count = amped_rbs_sample_most(&settings->shape).count;
+  const uint64_t n = (uint64_t)plan->ncomps;
+  const uint64_t ranks = (uint64_t)plan->nranks;
+  for (int m = 0; m < plan->order; m++) {
+    AMPED_BUFFER(&b, HOST, r->unit_grams[m], n * n);
+    AMPED_BUFFER(&b, HOST, r->grams[m], count * n * n);
+  }
+  AMPED_BUFFER(&b, ZEROED, r->numbers, number_count(plan));
+  AMPED_BUFFER(&b, HOST, r->v, count * n * n);
+  AMPED_BUFFER(&b, HOST, r->p, count * n * n);
+  AMPED_BUFFER(&b, HOST, r->keep, count * n * n);
+  AMPED_BUFFER(&b, HOST, r->weight, count);
+  AMPED_BUFFER(&b, HOST, r->scale, n);
+  AMPED_BUFFER(&b, HOST, r->lengths, n);
+  AMPED_BUFFER(&b, HOST, r->rows, longest_mode(plan) * n);
+  AMPED_BUFFER(&b, HOST, r->sums, polishes_outside(settings, plan) ? longest_mode(plan) * n : 0);
+  AMPED_BUFFER(&b, HOST, r->part_first, ranks);
+  AMPED_BUFFER(&b, HOST, r->part_count, ranks);
+  return b;
+}
+
 amped_status amped_cpd_rbs_require(const amped_worker *worker, const amped_plan *plan,
                                    const amped_rbs_settings *settings, uint64_t *device_bytes,
                                    uint64_t *host_bytes) {
   const amped_block_shape most = amped_rbs_sample_most(&settings->shape);
-  const uint64_t n = (uint64_t)plan->ncomps;
-  const uint64_t matrices = (uint64_t)plan->order + ((uint64_t)plan->order + 3) * most.count;
-  *host_bytes += amped_rbs_sample_bytes(&settings->shape) + amped_cell_sample_bytes(plan) +
-                 number_count(plan) * sizeof(double) +
-                 (most.count + matrices * n * n + (longest_mode(plan) + 2) * n) * sizeof(double);
-  if (polishes_outside(settings, plan))
-    *host_bytes += longest_mode(plan) * n * sizeof(double);
+  amped_buffers_require(buffers(&(rbs){0}, plan, settings), device_bytes, host_bytes);
+  *host_bytes += amped_rbs_sample_bytes(&settings->shape) + amped_cell_sample_bytes(plan);
   if (most.brought)
     *host_bytes += amped_slice_reader_bytes(plan, most.dims[settings->shape.mode]);
   return worker->format->dense_blocks->require(worker->device, plan, &most, device_bytes,
@@ -150,30 +168,13 @@ amped_status amped_cpd_rbs_require(const amped_worker *worker, const amped_plan 
 }
 
 static amped_status allocate(rbs *r) {
+  const amped_comm *comm = r->context->comm;
   const amped_plan *plan = r->context->plan;
   const amped_block_shape most = amped_rbs_sample_most(&r->settings->shape);
-  const uint64_t n = (uint64_t)plan->ncomps;
-  const uint64_t ranks = (uint64_t)plan->nranks;
-  const uint64_t elements = most.count * n * n;
-  for (int m = 0; m < plan->order; m++) {
-    AMPED_TRY(amped_alloc(&r->unit_grams[m], n * n, sizeof(double), what));
-    AMPED_TRY(amped_alloc(&r->grams[m], elements, sizeof(double), what));
-  }
-  AMPED_TRY(amped_calloc(&r->numbers, number_count(plan), sizeof(double), what));
-  AMPED_TRY(amped_alloc(&r->v, elements, sizeof(double), what));
-  AMPED_TRY(amped_alloc(&r->p, elements, sizeof(double), what));
-  AMPED_TRY(amped_alloc(&r->keep, elements, sizeof(double), what));
-  AMPED_TRY(amped_alloc(&r->weight, most.count, sizeof(double), what));
-  AMPED_TRY(amped_alloc(&r->scale, n, sizeof(double), what));
-  AMPED_TRY(amped_alloc(&r->lengths, n, sizeof(double), what));
-  AMPED_TRY(amped_alloc(&r->rows, longest_mode(plan) * n, sizeof(double), what));
-  AMPED_TRY(amped_alloc(&r->part_first, ranks, sizeof(uint64_t), what));
-  AMPED_TRY(amped_alloc(&r->part_count, ranks, sizeof(uint64_t), what));
-  AMPED_TRY(amped_allgather_create(r->context->comm, r->context->comm->mpi, n * sizeof(double),
-                                   &r->gather));
+  AMPED_TRY(amped_buffers_allocate(buffers(r, plan, r->settings)));
+  AMPED_TRY(
+      amped_allgather_create(comm, comm->mpi, (uint64_t)plan->ncomps * sizeof(double), &r->gather));
   AMPED_TRY(amped_rbs_sample_create(&r->settings->shape, &r->sample));
-  if (polishes_outside(r->settings, plan))
-    AMPED_TRY(amped_alloc(&r->sums, longest_mode(plan) * n, sizeof(double), what));
   if (most.brought)
     AMPED_TRY(amped_slice_reader_create(r->source, r->context->worker,
                                         most.dims[r->settings->shape.mode], &r->reader));
@@ -181,25 +182,11 @@ static amped_status allocate(rbs *r) {
 }
 
 static void release(rbs *r) {
-  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
-    amped_free(r->unit_grams[m]);
-    amped_free(r->grams[m]);
-  }
-  amped_free(r->numbers);
-  amped_free(r->v);
-  amped_free(r->p);
-  amped_free(r->keep);
-  amped_free(r->weight);
-  amped_free(r->scale);
-  amped_free(r->lengths);
-  amped_free(r->rows);
-  amped_free(r->sums);
-  amped_free(r->part_first);
-  amped_free(r->part_count);
+  amped_buffers_free(buffers(r, r->context->plan, r->settings));
   amped_allgather_destroy(r->gather);
   amped_slice_reader_destroy(r->reader);
   amped_rbs_sample_free(&r->sample);
-  amped_cell_sample_free(&r->cells);
+  amped_cell_sample_free(r->context->plan, &r->cells);
   r->ops->destroy(r->blocks);
 }
 

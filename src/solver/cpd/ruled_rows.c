@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/buffers.h"
 #include "base/mem.h"
 #include "base/trace.h"
 #include "solver/mode_update.h"
@@ -41,38 +42,29 @@ static const char what[] = "the rows' rule";
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-uint64_t amped_ruled_rows_bytes(const amped_plan *plan) {
-  const uint64_t n = (uint64_t)plan->ncomps;
-  return ((uint64_t)plan->order + 3 + n + 2 * ROWS) * n * sizeof(double) + n +
-         ROWS * SUMS * sizeof(double);
-}
-
-static amped_status allocate(amped_ruled_rows *r) {
-  const amped_plan *plan = r->context->plan;
+static amped_buffers buffers(amped_ruled_rows *r, const amped_plan *plan) {
+  amped_buffers b = {.what = what};
   const uint64_t n = (uint64_t)plan->ncomps;
   for (int m = 0; m < plan->order; m++)
-    AMPED_TRY(amped_calloc(&r->sizes[m], n, sizeof(double), what));
-  AMPED_TRY(amped_calloc(&r->shrink, n, sizeof(double), what));
-  AMPED_TRY(amped_calloc(&r->gone, n, sizeof *r->gone, what));
-  AMPED_TRY(amped_alloc(&r->room, 2 * n, sizeof(double), what));
-  AMPED_TRY(amped_alloc(&r->v, n * n, sizeof(double), what));
-  AMPED_TRY(amped_alloc(&r->rows, ROWS * n, sizeof(double), what));
-  AMPED_TRY(amped_alloc(&r->output, ROWS * n, sizeof(double), what));
-  return amped_alloc(&r->sums, ROWS * SUMS, sizeof(double), what);
+    AMPED_BUFFER(&b, ZEROED, r->sizes[m], n);
+  AMPED_BUFFER(&b, ZEROED, r->shrink, n);
+  AMPED_BUFFER(&b, ZEROED, r->gone, n);
+  AMPED_BUFFER(&b, HOST, r->room, 2 * n);
+  AMPED_BUFFER(&b, HOST, r->v, n * n);
+  AMPED_BUFFER(&b, HOST, r->rows, ROWS * n);
+  AMPED_BUFFER(&b, HOST, r->output, ROWS * n);
+  AMPED_BUFFER(&b, HOST, r->sums, ROWS * SUMS);
+  return b;
+}
+
+uint64_t amped_ruled_rows_bytes(const amped_plan *plan) {
+  return amped_buffers_bytes(buffers(&(amped_ruled_rows){0}, plan));
 }
 
 void amped_ruled_rows_destroy(amped_ruled_rows *r) {
   if (r == NULL)
     return;
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    amped_free(r->sizes[m]);
-  amped_free(r->shrink);
-  amped_free(r->gone);
-  amped_free(r->room);
-  amped_free(r->v);
-  amped_free(r->rows);
-  amped_free(r->output);
-  amped_free(r->sums);
+  amped_buffers_free(buffers(r, r->context->plan));
   amped_free(r);
 }
 
@@ -86,7 +78,7 @@ amped_status amped_ruled_rows_create(const amped_context *context, const amped_r
   r->rule = rule;
   r->weights = weights;
   memcpy(r->grams, grams, (size_t)context->plan->order * sizeof *grams);
-  const amped_status status = allocate(r);
+  const amped_status status = amped_buffers_allocate(buffers(r, context->plan));
   if (status == AMPED_OK)
     *out = r;
   else

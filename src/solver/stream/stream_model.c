@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/buffers.h"
 #include "base/mem.h"
 #include "solver/complete/row_counts.h"
 
@@ -32,24 +33,35 @@ static amped_tensor_part *part_of(const amped_stream_model *s) {
 
 /* --- life ------------------------------------------------------------------------------------- */
 
+static amped_buffers buffers(amped_stream_model *s, const amped_plan *plan) {
+  amped_buffers b = {.what = what};
+  const uint64_t n = (uint64_t)plan->ncomps;
+  const uint64_t width = n + 1;
+  for (int m = 0; m < plan->order; m++)
+    for (int k = 0; k < SUMS; k++)
+      AMPED_BUFFER(&b, HOST, s->sums[k][m], width * width);
+  AMPED_BUFFER(&b, HOST, s->change, 2 * width * width);
+  AMPED_BUFFER(&b, HOST, s->left, n * width / 2);
+  AMPED_BUFFER(&b, HOST, s->right, n * width);
+  return b;
+}
+
 void amped_stream_model_require(const amped_worker *worker, const amped_plan *plan,
                                 uint64_t *device_bytes, uint64_t *host_bytes) {
   worker->format->row_past->require(plan, device_bytes, host_bytes);
+  amped_buffers_require(buffers(&(amped_stream_model){0}, plan), device_bytes, host_bytes);
   *host_bytes += amped_row_counts_bytes(plan);
 }
 
 static amped_status make(amped_stream_model *s) {
-  const uint64_t square = s->width * s->width;
-  for (int m = 0; m < s->context->plan->order; m++) {
+  const amped_plan *plan = s->context->plan;
+  AMPED_TRY(amped_buffers_allocate(buffers(s, plan)));
+  for (int m = 0; m < plan->order; m++) {
     AMPED_TRY(ops_of(s)->begin(part_of(s), m, &s->pasts[m]));
-    for (int k = 0; k < SUMS; k++) {
-      AMPED_TRY(amped_alloc(&s->sums[k][m], square, sizeof(double), what));
-      memcpy(s->sums[k][m], s->kept[m], square * sizeof(double));
-    }
+    for (int k = 0; k < SUMS; k++)
+      memcpy(s->sums[k][m], s->kept[m], s->width * s->width * sizeof(double));
   }
-  AMPED_TRY(amped_alloc(&s->change, 2 * square, sizeof(double), what));
-  AMPED_TRY(amped_alloc(&s->left, s->ncomps * s->width / 2, sizeof(double), what));
-  return amped_alloc(&s->right, s->ncomps * s->width, sizeof(double), what);
+  return AMPED_OK;
 }
 
 amped_status amped_stream_model_create(const amped_context *context, const amped_row_fit *fit,
@@ -78,12 +90,7 @@ amped_status amped_stream_model_create(const amped_context *context, const amped
 void amped_stream_model_destroy(amped_stream_model *s) {
   if (s == NULL)
     return;
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    for (int k = 0; k < SUMS; k++)
-      amped_free(s->sums[k][m]);
-  amped_free(s->change);
-  amped_free(s->left);
-  amped_free(s->right);
+  amped_buffers_free(buffers(s, s->context->plan));
   amped_free(s);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/blas.h"
+#include "base/buffers.h"
 #include "base/mem.h"
 #include "base/timer.h"
 #include "base/trace.h"
@@ -41,41 +42,29 @@ typedef struct work {
 
 static const char what[] = "a batch, with all rows of the stream";
 
-static amped_status make_room(work *w) {
-  const uint64_t square = (uint64_t)w->components * (uint64_t)w->components;
+static amped_buffers buffers(work *w) {
+  amped_buffers b = {.what = what};
+  const uint64_t n = (uint64_t)w->components;
   uint64_t most = 0;
-  uint64_t sums = 0;
-  AMPED_TRY(amped_blas_check_room());
   for (int m = 0; m < w->rows->order; m++) {
     const uint64_t bytes = w->rows->ncomps * w->rows->type;
     most = w->rows->dims[m] > most ? w->rows->dims[m] : most;
-    AMPED_TRY(amped_alloc(&w->now[m], w->rows->dims[m], bytes, what));
-    AMPED_TRY(amped_alloc(&w->before[m], w->old_dims[m], bytes, what));
+    AMPED_BUFFER_OF(&b, HOST, w->now[m], w->rows->dims[m], bytes);
+    AMPED_BUFFER_OF(&b, HOST, w->before[m], w->old_dims[m], bytes);
     for (int g = 0; g < GRAMS; g++)
-      AMPED_TRY(amped_calloc(&w->grams[g][m], square, sizeof(double), what));
+      AMPED_BUFFER(&b, ZEROED, w->grams[g][m], n * n);
   }
-  if (!amped_mul(most, (uint64_t)w->components, &sums))
-    return amped_error(AMPED_FAILED, NULL, "%" PRIu64 " rows are too many for any machine", most);
-  AMPED_TRY(amped_alloc(&w->sums, sums, sizeof *w->sums, what));
-  AMPED_TRY(amped_alloc(&w->product, square, sizeof *w->product, what));
-  AMPED_TRY(amped_alloc(&w->past, square, sizeof *w->past, what));
+  AMPED_BUFFER_OF(&b, HOST, w->sums, most, n * sizeof *w->sums);
+  AMPED_BUFFER(&b, HOST, w->product, n * n);
+  AMPED_BUFFER(&b, HOST, w->past, n * n);
   for (int i = 0; i < 4; i++)
-    AMPED_TRY(amped_alloc(&w->of[i / 2][i % 2], square, sizeof(double), what));
-  return AMPED_OK;
+    AMPED_BUFFER(&b, HOST, w->of[i / 2][i % 2], n * n);
+  return b;
 }
 
-static void free_room(work *w) {
-  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
-    amped_free(w->now[m]);
-    amped_free(w->before[m]);
-    for (int g = 0; g < GRAMS; g++)
-      amped_free(w->grams[g][m]);
-  }
-  amped_free(w->sums);
-  amped_free(w->product);
-  amped_free(w->past);
-  for (int i = 0; i < 4; i++)
-    amped_free(w->of[i / 2][i % 2]);
+static amped_status make_room(work *w) {
+  AMPED_TRY(amped_blas_check_room());
+  return amped_buffers_allocate(buffers(w));
 }
 
 uint64_t amped_stream_published_bytes(const amped_state_head *head) {
@@ -308,6 +297,6 @@ amped_status amped_stream_published_learn(const amped_comm *comm, const amped_st
   *sweep_sec = (amped_time() - began) / sweeps;
   status = amped_comm_agree(comm, take_rows(&w, number));
 done:
-  free_room(&w);
+  amped_buffers_free(buffers(&w));
   return status;
 }

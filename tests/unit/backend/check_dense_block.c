@@ -107,7 +107,9 @@ static void open_blocks(rank_blocks *r, const team *t, int p, uint64_t count, bo
   sets_create(&r->s, r->plan, count, empty);
   check_ok(r->ops->require(r->w->device, r->plan, &r->s.shape, &bytes[0], &bytes[1]));
   ck_assert(bytes[0] + bytes[1] > 0);
+  const memory before = memory_now();
   check_ok(r->ops->create(r->w->tensor, &r->s.shape, &r->blocks));
+  memory_within("dense blocks", before, bytes[0], bytes[1]);
   for (int m = 0; m < r->plan->order; m++) {
     r->rows[m] = doubles(all_rows(r, m) * n + 1);
     for (uint64_t i = 0; i < all_rows(r, m); i++)

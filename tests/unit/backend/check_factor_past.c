@@ -170,7 +170,7 @@ START_TEST(its_memory_is_told) {
   bench_plan(&b, &tensor, &how);
   for (int m = 0; m < 3; m++)
     bytes += amped_plan_factor_rows(&b.plan, m) * amped_plan_row_bytes(&b.plan);
-  b.w.backend->factor_pasts->require(&b.plan, &device, &host);
+  b.w.backend->factor_pasts->require(b.w.device, &b.plan, &device, &host);
   ck_assert_uint_ge(device + host, bytes);
   ck_assert_uint_le(device + host, bytes + (UINT64_C(1) << 20));
   bench_close(&b);

@@ -77,7 +77,12 @@ static void past_begin(past *p, bool biased) {
   put_counts(p);
   get_rows(p, p->before);
   check_ok(p->b.w.format->row_fit->prepare(p->b.w.tensor, false));
+  uint64_t device = 0;
+  uint64_t host = 0;
+  const memory before_begin = memory_now();
+  p->b.w.format->row_past->require(plan, &device, &host);
   check_ok(p->b.w.format->row_past->begin(p->b.w.tensor, MODE, &p->counts));
+  memory_within("rows before a batch", before_begin, device, host);
 }
 
 static void past_end(past *p) {

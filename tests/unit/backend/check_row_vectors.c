@@ -197,7 +197,7 @@ START_TEST(their_memory_is_told) {
   uint64_t host = 0;
   problem_create(&tensor, MODES, dims, 300, 9, AMPED_F64);
   bench_plan(&b, &tensor, &how);
-  b.w.backend->row_vectors->require(&b.plan, 6, &device, &host);
+  b.w.backend->row_vectors->require(b.w.device, &b.plan, 6, &device, &host);
   ck_assert_uint_ge(device + host, 707 * 9 * 6 * sizeof(double));
   ck_assert_uint_le(device + host, UINT64_C(128) << 20);
   bench_close(&b);

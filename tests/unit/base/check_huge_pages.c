@@ -1,6 +1,6 @@
 /* Huge pages: where it begins, that it is zeroed to the last byte, and what happens when there is
  * none. */
-#include "cpu/device/huge_pages.h"
+#include "base/huge_pages.h"
 #include "tests/lib/testing.h"
 
 static bool all_zero(const char *data, uint64_t bytes) {

@@ -1,5 +1,5 @@
 /* Large memory of CPU cores: aligned allocation on large pages. */
-#include "cpu/device/huge_pages.h"
+#include "base/huge_pages.h"
 
 #include <string.h>
 #include <sys/mman.h>
