@@ -7,7 +7,7 @@
 #include "cuda/device/cublas_cuda.h"
 #include "cuda/device/gpus_cuda.h"
 #include "cuda/device/rank_device_cuda.h"
-#include "cuda/factor/factor_past_cuda.h"
+#include "cuda/factor/factor_history_cuda.h"
 #include "cuda/factor/row_vectors_cuda.h"
 #include "cuda/factor/factor_set_cuda.h"
 #include "cuda/load/list_part_cuda.h"
@@ -161,7 +161,7 @@ const amped_backend amped_backend_cuda = {
     .one_copy_is_exact = false,
     .device = &device_ops,
     .factors = &amped_factor_set_cuda,
-    .factor_pasts = &amped_factor_past_cuda,
+    .factor_histories = &amped_factor_history_cuda,
     .row_vectors = &amped_row_vectors_cuda,
     .lists = &amped_list_part_cuda,
     .row_stores = &amped_row_store_cuda,

@@ -6,7 +6,7 @@
 #include "cuda/atomic/atomic_cuda.h"
 #include "cuda/complete/block_fit_cuda.h"
 #include "cuda/complete/row_fit_cuda.h"
-#include "cuda/complete/row_past_cuda.h"
+#include "cuda/complete/row_history_cuda.h"
 #include "cuda/complete/row_steps_cuda.h"
 #include "cuda/factor/factor_set_cuda.h"
 #include "cuda/load/synthetic_cuda.h"
@@ -74,7 +74,7 @@ static void destroy(amped_tensor_part *part) {
     return;
   (void)cudaStreamSynchronize(part->device->stream);
   amped_row_fit_cuda_free(part->row_fit);
-  amped_row_past_cuda_free(part->row_past, part->plan);
+  amped_row_history_cuda_free(part->row_history, part->plan);
   amped_row_steps_cuda_free(part->row_steps);
   amped_copies_cuda_destroy(&part->copies);
   amped_coo_buffer_cuda_free(&part->buffer);
@@ -246,7 +246,7 @@ const amped_format_ops amped_sorted_cuda = {
     .products = products,
     .row_fit = &amped_row_fit_cuda_ops,
     .block_fit = &amped_block_fit_cuda_ops,
-    .row_past = &amped_row_past_cuda_ops,
+    .row_history = &amped_row_history_cuda_ops,
     .row_steps = &amped_row_steps_cuda_ops,
 };
 

@@ -33,8 +33,8 @@ typedef struct box_way {
   uint64_t *of_span; /* [spans + 1] first bundle of each span; host memory */
   void *d_turns;
   void *d_firsts;
-  amped_box_hot_cuda hot;
-  void *d_hot;       /* memory block of the arrays in `hot` */
+  amped_box_frequent_cuda frequent;
+  void *d_frequent;  /* memory block of the arrays in `frequent` */
   uint64_t most_nnz; /* nonzeros of the most frequent row; set for fixed sums only */
 } box_way;
 
@@ -85,14 +85,14 @@ static uint64_t most_rows(const amped_plan *plan) {
 }
 
 /* Bounds for a mode: frequent rows, and their parts. Every addition has at least one nonzero. */
-static uint64_t most_hot(const amped_plan *plan) {
+static uint64_t most_frequent(const amped_plan *plan) {
   const uint64_t rows = most_rows(plan);
-  const uint64_t hot = own_nnz(plan) / AMPED_BOX_TERMS;
-  return hot < rows ? hot : rows;
+  const uint64_t frequent = own_nnz(plan) / AMPED_BOX_TERMS;
+  return frequent < rows ? frequent : rows;
 }
 
 static uint64_t most_parts(const amped_plan *plan) {
-  return most_hot(plan) > 0 ? own_nnz(plan) / AMPED_BOX_PART : 0;
+  return most_frequent(plan) > 0 ? own_nnz(plan) / AMPED_BOX_PART : 0;
 }
 
 static uint64_t parts_bytes(const amped_plan *plan, uint64_t parts, bool fixed) {
@@ -104,7 +104,7 @@ static uint64_t shared_rows(const amped_plan *plan) {
   return m->copy.output_rows - m->rows.block_rows;
 }
 
-static uint64_t hot_words(const amped_plan *plan, int mode) {
+static uint64_t frequent_words(const amped_plan *plan, int mode) {
   return amped_box_rows_cuda(plan, mode) / 32 + 1;
 }
 
@@ -149,8 +149,8 @@ static uint64_t index_bytes(const amped_plan *plan, int mode, const amped_layout
   if (mode != plan->boxed || nnz == 0)
     return 0;
   for (int m = 0; m < plan->order; m++) {
-    bytes += (2 * pieces + 1) * sizeof(uint32_t) + hot_words(plan, m) * 2 * sizeof(uint32_t) +
-             most_hot(plan) * (sizeof(uint64_t) + 2 * sizeof(uint32_t));
+    bytes += (2 * pieces + 1) * sizeof(uint32_t) + frequent_words(plan, m) * 2 * sizeof(uint32_t) +
+             most_frequent(plan) * (sizeof(uint64_t) + 2 * sizeof(uint32_t));
   }
   return bytes + amped_box_slots_cuda(plan) * sizeof(uint64_t) +
          most_rows(plan) * sizeof(uint32_t) + shared_rows(plan) * sizeof(uint64_t) +
@@ -185,7 +185,7 @@ static void free_way(box_way *w) {
   amped_free(w->of_span);
   amped_cuda_free(w->d_turns);
   amped_cuda_free(w->d_firsts);
-  amped_cuda_free(w->d_hot);
+  amped_cuda_free(w->d_frequent);
   memset(w, 0, sizeof *w);
 }
 
@@ -388,7 +388,7 @@ static amped_status begin_adding(void *self) {
   if (own_nnz(c->plan) == 0)
     return AMPED_OK;
   AMPED_CUDA(
-      cudaMemsetAsync(s->d_parts, 0, parts_bytes(c->plan, a->hot.parts, s->fixed), c->stream));
+      cudaMemsetAsync(s->d_parts, 0, parts_bytes(c->plan, a->frequent.parts, s->fixed), c->stream));
   if (s->fixed) {
     AMPED_CUDA(cudaMemsetAsync(s->d_fixed, 0, rows * c->plan->ld * sizeof(int64_t), c->stream));
     return amped_box_scales_cuda(a, &s->d_found->largest, s->way->most_nnz,
@@ -406,7 +406,7 @@ amped_status amped_box_cuda_begin(amped_copies_cuda *c, int mode, const void *co
   for (int m = 0; m < c->plan->order; m++)
     s->args.factors[m] = factors[m];
   s->args.output = output;
-  s->args.hot = s->way->hot;
+  s->args.frequent = s->way->frequent;
   s->args.parts = s->d_parts;
   s->args.fixed = static_cast<int64_t *>(s->d_fixed);
   s->args.scales = static_cast<const double *>(s->d_scales);
@@ -421,33 +421,33 @@ const char *amped_box_cuda_way(const amped_copies_cuda *c, int mode) {
 
 /* Totals of the row counters: their sum, the largest, the number above AMPED_BOX_TERMS. */
 struct counted {
-  unsigned long long sum, most, hot;
+  unsigned long long sum, most, frequent;
 };
 
 static __global__ void sum_counters(const uint32_t *adds, uint64_t rows, counted *out) {
   unsigned long long sum = 0;
   unsigned long long most = 0;
-  unsigned long long hot = 0;
+  unsigned long long frequent = 0;
   for (uint64_t i = thread_number(); i < rows; i += grid_threads()) {
     sum += adds[i];
     most = adds[i] > most ? adds[i] : most;
-    hot += adds[i] > AMPED_BOX_TERMS ? 1U : 0U;
+    frequent += adds[i] > AMPED_BOX_TERMS ? 1U : 0U;
   }
   for (int by = 16; by > 0; by /= 2) {
     sum += __shfl_down_sync(0xffffffffU, sum, (unsigned)by);
-    hot += __shfl_down_sync(0xffffffffU, hot, (unsigned)by);
+    frequent += __shfl_down_sync(0xffffffffU, frequent, (unsigned)by);
     const unsigned long long other = __shfl_down_sync(0xffffffffU, most, (unsigned)by);
     most = other > most ? other : most;
   }
   if (threadIdx.x % 32 == 0) {
     atomicAdd(&out->sum, sum);
-    atomicAdd(&out->hot, hot);
+    atomicAdd(&out->frequent, frequent);
     atomicMax(&out->most, most);
   }
 }
 
-static __global__ void mark_hot(const uint32_t *adds, uint64_t rows, uint64_t words,
-                                uint32_t *bits) {
+static __global__ void mark_frequent(const uint32_t *adds, uint64_t rows, uint64_t words,
+                                     uint32_t *bits) {
   for (uint64_t w = thread_number(); w < words; w += grid_threads()) {
     uint32_t word = 0;
     for (uint64_t b = 0; b < 32 && 32 * w + b < rows; b++)
@@ -510,7 +510,7 @@ done:
 }
 
 /* List the frequent rows from their bits; all arrays are host memory. */
-static void list_hot(const uint32_t *bits, uint64_t words, uint32_t *before, uint64_t *rows) {
+static void list_frequent(const uint32_t *bits, uint64_t words, uint32_t *before, uint64_t *rows) {
   uint64_t count = 0;
   for (uint64_t w = 0; w < words; w++) {
     before[w] = (uint32_t)count;
@@ -521,25 +521,25 @@ static void list_hot(const uint32_t *bits, uint64_t words, uint32_t *before, uin
 
 /* firsts: on entry each frequent row's additions; on return [count + 1] the parts before each
  * row. */
-static void cut_hot(uint32_t *firsts, uint32_t *longs, amped_box_hot_cuda *hot) {
-  for (uint64_t i = 0; i < hot->count; i++) {
+static void cut_frequent(uint32_t *firsts, uint32_t *longs, amped_box_frequent_cuda *frequent) {
+  for (uint64_t i = 0; i < frequent->count; i++) {
     const uint32_t parts = firsts[i] / AMPED_BOX_PART;
-    firsts[i] = (uint32_t)hot->parts;
-    hot->parts += parts;
+    firsts[i] = (uint32_t)frequent->parts;
+    frequent->parts += parts;
     if (parts > AMPED_BOX_LONG)
-      longs[hot->long_rows++] = (uint32_t)i;
+      longs[frequent->long_rows++] = (uint32_t)i;
   }
-  firsts[hot->count] = (uint32_t)hot->parts;
+  firsts[frequent->count] = (uint32_t)frequent->parts;
 }
 
 /* Arrays of a mode's `count` frequent rows, in one block of memory. */
-typedef struct hot_arrays {
+typedef struct frequent_arrays {
   uint32_t *bits, *before, *firsts, *longs;
   uint64_t *rows;
-} hot_arrays;
+} frequent_arrays;
 
-static hot_arrays hot_arrays_at(void *block, uint64_t words, uint64_t count) {
-  hot_arrays h;
+static frequent_arrays frequent_arrays_at(void *block, uint64_t words, uint64_t count) {
+  frequent_arrays h;
   h.rows = static_cast<uint64_t *>(block);
   h.bits = reinterpret_cast<uint32_t *>(h.rows + count);
   h.before = h.bits + words;
@@ -548,55 +548,57 @@ static hot_arrays hot_arrays_at(void *block, uint64_t words, uint64_t count) {
   return h;
 }
 
-static uint64_t hot_bytes(uint64_t words, uint64_t count) {
+static uint64_t frequent_bytes(uint64_t words, uint64_t count) {
   return count * sizeof(uint64_t) + (2 * words + 2 * count + 1) * sizeof(uint32_t);
 }
 
 /* h, d: the same arrays on the host and on the device. */
-static amped_status fill_hot(const amped_copies_cuda *c, const uint32_t *d_adds, uint64_t rows,
-                             uint64_t words, const hot_arrays *h, const hot_arrays *d,
-                             amped_box_hot_cuda *hot) {
-  mark_hot<<<blocks_for(words), block_threads, 0, c->stream>>>(d_adds, rows, words, d->bits);
-  AMPED_CUDA_LAUNCHED("the kernel that marks hot rows");
+static amped_status fill_frequent(const amped_copies_cuda *c, const uint32_t *d_adds, uint64_t rows,
+                                  uint64_t words, const frequent_arrays *h,
+                                  const frequent_arrays *d, amped_box_frequent_cuda *frequent) {
+  mark_frequent<<<blocks_for(words), block_threads, 0, c->stream>>>(d_adds, rows, words, d->bits);
+  AMPED_CUDA_LAUNCHED("the kernel that marks frequent rows");
   AMPED_TRY(copy_now(c, h->bits, d->bits, words * sizeof *h->bits, cudaMemcpyDeviceToHost));
-  list_hot(h->bits, words, h->before, h->rows);
-  AMPED_TRY(copy_now(c, d->rows, h->rows, hot->count * sizeof *h->rows, cudaMemcpyHostToDevice));
-  take_counters<<<blocks_for(hot->count), block_threads, 0, c->stream>>>(d_adds, d->rows,
-                                                                         hot->count, d->firsts);
-  AMPED_CUDA_LAUNCHED("the kernel that takes counters");
+  list_frequent(h->bits, words, h->before, h->rows);
   AMPED_TRY(
-      copy_now(c, h->firsts, d->firsts, hot->count * sizeof *h->firsts, cudaMemcpyDeviceToHost));
-  cut_hot(h->firsts, h->longs, hot);
-  return copy_now(c, d->rows, h->rows, hot_bytes(words, hot->count), cudaMemcpyHostToDevice);
+      copy_now(c, d->rows, h->rows, frequent->count * sizeof *h->rows, cudaMemcpyHostToDevice));
+  take_counters<<<blocks_for(frequent->count), block_threads, 0, c->stream>>>(
+      d_adds, d->rows, frequent->count, d->firsts);
+  AMPED_CUDA_LAUNCHED("the kernel that takes counters");
+  AMPED_TRY(copy_now(c, h->firsts, d->firsts, frequent->count * sizeof *h->firsts,
+                     cudaMemcpyDeviceToHost));
+  cut_frequent(h->firsts, h->longs, frequent);
+  return copy_now(c, d->rows, h->rows, frequent_bytes(words, frequent->count),
+                  cudaMemcpyHostToDevice);
 }
 
 /* Make the list of a mode's frequent rows from the number of additions to each row. */
-static amped_status keep_hot(amped_copies_cuda *c, int mode, const uint32_t *d_adds, uint64_t count,
-                             box_way *way) {
-  const uint64_t words = hot_words(c->plan, mode);
-  const uint64_t bytes = hot_bytes(words, count);
+static amped_status keep_frequent(amped_copies_cuda *c, int mode, const uint32_t *d_adds,
+                                  uint64_t count, box_way *way) {
+  const uint64_t words = frequent_words(c->plan, mode);
+  const uint64_t bytes = frequent_bytes(words, count);
   void *block = nullptr;
-  amped_cuda_free(way->d_hot);
-  way->d_hot = nullptr;
-  way->hot = {};
+  amped_cuda_free(way->d_frequent);
+  way->d_frequent = nullptr;
+  way->frequent = {};
   if (count == 0)
     return AMPED_OK;
-  AMPED_TRY(amped_cuda_malloc(&way->d_hot, bytes, what));
+  AMPED_TRY(amped_cuda_malloc(&way->d_frequent, bytes, what));
   AMPED_TRY(amped_calloc(&block, bytes, 1, what));
-  const hot_arrays h = hot_arrays_at(block, words, count);
-  const hot_arrays d = hot_arrays_at(way->d_hot, words, count);
-  amped_box_hot_cuda hot = {};
-  hot.count = count;
+  const frequent_arrays h = frequent_arrays_at(block, words, count);
+  const frequent_arrays d = frequent_arrays_at(way->d_frequent, words, count);
+  amped_box_frequent_cuda frequent = {};
+  frequent.count = count;
   amped_status status =
-      fill_hot(c, d_adds, amped_box_rows_cuda(c->plan, mode), words, &h, &d, &hot);
-  hot.d_bits = d.bits;
-  hot.d_before = d.before;
-  hot.d_rows = d.rows;
-  hot.d_firsts = d.firsts;
-  hot.d_longs = d.longs;
+      fill_frequent(c, d_adds, amped_box_rows_cuda(c->plan, mode), words, &h, &d, &frequent);
+  frequent.d_bits = d.bits;
+  frequent.d_before = d.before;
+  frequent.d_rows = d.rows;
+  frequent.d_firsts = d.firsts;
+  frequent.d_longs = d.longs;
   amped_free(block);
   if (status == AMPED_OK)
-    way->hot = hot;
+    way->frequent = frequent;
   return status;
 }
 
@@ -646,7 +648,7 @@ static amped_status count_way(amped_copies_cuda *c, int mode, uint32_t *d_adds, 
     way->most_nnz = n.most == UINT32_MAX ? own_nnz(c->plan) : n.most;
   }
   AMPED_TRY(count_rows(c, mode, way, AMPED_BOX_COUNT_ADDS, d_adds, d_counted, &n));
-  return keep_hot(c, mode, d_adds, n.hot, way);
+  return keep_frequent(c, mode, d_adds, n.frequent, way);
 }
 
 /* Make each mode's traversal if there is none yet. Frequent rows are listed anew in every call:

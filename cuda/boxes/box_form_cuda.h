@@ -3,8 +3,8 @@
  *
  * Nonzeros are appended box by box (sort_boxed_cuda.cuh). After the last one, they are cut into
  * pieces, and each mode gets its traversal of the pieces. A traversal is the order of the mode's
- * bundles, whether bundles are sorted by rows, and the frequent ("hot") rows. Rows are counted on
- * the GPU, in a pass over the copy. */
+ * bundles, whether bundles are sorted by rows, and the frequent ("frequent") rows. Rows are counted
+ * on the GPU, in a pass over the copy. */
 #ifndef AMPED_BOX_FORM_CUDA_H
 #define AMPED_BOX_FORM_CUDA_H
 

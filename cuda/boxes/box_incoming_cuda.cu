@@ -5,38 +5,38 @@
 
 /* Nonzeros as batches deliver them, an input of sort_copy_cuda.cuh. Rows and positions are already
  * computed; the key is the row, and the sort is stable. */
-struct arrived_nonzeros {
+struct incoming_nonzeros {
   int mode;
   bool wide, doubles;                    /* rows and positions have 64 bits; values have 64 bits */
   const void *arrays[AMPED_CUDA_ARRAYS]; /* rows, positions in the other modes, values */
 };
 
-static __device__ uint64_t arrived_index(const arrived_nonzeros *a, int array, uint64_t k) {
+static __device__ uint64_t incoming_index(const incoming_nonzeros *a, int array, uint64_t k) {
   return a->wide ? static_cast<const uint64_t *>(a->arrays[array])[k]
                  : static_cast<const uint32_t *>(a->arrays[array])[k];
 }
 
-static __device__ bool sort_copy_row(const arrived_nonzeros *a, uint64_t k, uint64_t *row) {
-  *row = arrived_index(a, 0, k);
+static __device__ bool sort_copy_row(const incoming_nonzeros *a, uint64_t k, uint64_t *row) {
+  *row = incoming_index(a, 0, k);
   return true;
 }
 
-static __device__ uint64_t sort_copy_word(const arrived_nonzeros *, int, uint64_t row, uint64_t) {
+static __device__ uint64_t sort_copy_word(const incoming_nonzeros *, int, uint64_t row, uint64_t) {
   return row;
 }
 
-static __device__ uint64_t sort_copy_position(const arrived_nonzeros *a, int mode, uint64_t k) {
-  return arrived_index(a, mode < a->mode ? mode + 1 : mode, k);
+static __device__ uint64_t sort_copy_position(const incoming_nonzeros *a, int mode, uint64_t k) {
+  return incoming_index(a, mode < a->mode ? mode + 1 : mode, k);
 }
 
 /* Values are the last array. */
-static __device__ double sort_copy_value(const arrived_nonzeros *a, uint64_t k) {
+static __device__ double sort_copy_value(const incoming_nonzeros *a, uint64_t k) {
   const void *values = a->arrays[AMPED_CUDA_ARRAYS - 1];
   return a->doubles ? static_cast<const double *>(values)[k]
                     : (double)static_cast<const float *>(values)[k];
 }
 
-void amped_box_arrived_cuda_free(amped_box_arrived_cuda *a) {
+void amped_box_incoming_cuda_free(amped_box_incoming_cuda *a) {
   if (a->on_device)
     amped_cuda_free(a->block);
   else
@@ -48,7 +48,8 @@ static uint64_t own_nnz(const amped_plan *plan) {
   return plan->modes[plan->boxed].copy.rank_nnz[plan->rank];
 }
 
-static amped_status create(amped_box_arrived_cuda *a, const amped_plan *plan, uint64_t room_bytes) {
+static amped_status create(amped_box_incoming_cuda *a, const amped_plan *plan,
+                           uint64_t room_bytes) {
   static const char what[] = "the nonzeros of a copy";
   const uint64_t nnz = own_nnz(plan);
   const uint64_t least =
@@ -67,7 +68,7 @@ static uint64_t row_at(const amped_plan *plan, const amped_batch *batch, uint64_
                                        : static_cast<const uint64_t *>(batch->rows)[k];
 }
 
-static bool rows_ascend(const amped_box_arrived_cuda *a, const amped_plan *plan,
+static bool rows_ascend(const amped_box_incoming_cuda *a, const amped_plan *plan,
                         const amped_batch *batch) {
   const uint64_t limit = plan->modes[plan->boxed].copy.output_rows;
   uint64_t before = a->last_row;
@@ -80,9 +81,9 @@ static bool rows_ascend(const amped_box_arrived_cuda *a, const amped_plan *plan,
   return ascend && before < limit;
 }
 
-amped_status amped_box_arrived_cuda_add(amped_box_arrived_cuda *a, const amped_plan *plan,
-                                        uint64_t offset, const amped_batch *batch,
-                                        uint64_t room_bytes, cudaStream_t stream) {
+amped_status amped_box_incoming_cuda_add(amped_box_incoming_cuda *a, const amped_plan *plan,
+                                         uint64_t offset, const amped_batch *batch,
+                                         uint64_t room_bytes, cudaStream_t stream) {
   if (batch->count == 0)
     return AMPED_OK;
   assert(offset == a->count && batch->count <= own_nnz(plan) - offset);
@@ -103,13 +104,13 @@ amped_status amped_box_arrived_cuda_add(amped_box_arrived_cuda *a, const amped_p
   return AMPED_OK;
 }
 
-amped_status amped_box_arrived_cuda_sort(amped_box_arrived_cuda *a, const amped_plan *plan,
-                                         uint64_t room_bytes, amped_copies_cuda *copies,
-                                         cudaStream_t stream) {
+amped_status amped_box_incoming_cuda_sort(amped_box_incoming_cuda *a, const amped_plan *plan,
+                                          uint64_t room_bytes, amped_copies_cuda *copies,
+                                          cudaStream_t stream) {
   const uint64_t rows = plan->modes[plan->boxed].copy.output_rows;
   const uint64_t taken = a->on_device ? a->arrays.bytes : 0;
   const uint8_t row_bits = (uint8_t)(amped_bits_for(rows) > 0 ? amped_bits_for(rows) : 1);
-  amped_sort_copy_cuda<arrived_nonzeros> sort = {};
+  amped_sort_copy_cuda<incoming_nonzeros> sort = {};
   sort.plan = plan;
   sort.mode = plan->boxed;
   sort.total = a->count;
@@ -125,6 +126,6 @@ amped_status amped_box_arrived_cuda_sort(amped_box_arrived_cuda *a, const amped_
         amped_arrays_cuda_at(&a->arrays, a->block, plan->order, 0);
   amped_status status = amped_sort_on_gpu(&sort, room_bytes > taken ? room_bytes - taken : 0,
                                           copies, stream, (uint64_t *)nullptr);
-  amped_box_arrived_cuda_free(a);
+  amped_box_incoming_cuda_free(a);
   return status;
 }

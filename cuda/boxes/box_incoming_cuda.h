@@ -11,27 +11,27 @@ extern "C" {
 #endif
 
 /* All zero: no nonzeros yet. */
-typedef struct amped_box_arrived_cuda {
+typedef struct amped_box_incoming_cuda {
   uint64_t count;
   bool on_device;
   void *block;
   amped_arrays_cuda arrays;
   uint64_t last_row; /* row of the last nonzero */
-} amped_box_arrived_cuda;
+} amped_box_incoming_cuda;
 
 /* Append the batch as nonzeros offset .. offset + batch->count of the plan's one copy. The first
  * call allocates memory for all nonzeros of the copy; room_bytes: free device memory. Returns
  * AMPED_BAD_INPUT if rows descend. */
-amped_status amped_box_arrived_cuda_add(amped_box_arrived_cuda *a, const amped_plan *plan,
-                                        uint64_t offset, const amped_batch *batch,
-                                        uint64_t room_bytes, cudaStream_t stream);
+amped_status amped_box_incoming_cuda_add(amped_box_incoming_cuda *a, const amped_plan *plan,
+                                         uint64_t offset, const amped_batch *batch,
+                                         uint64_t room_bytes, cudaStream_t stream);
 
 /* Sort the nonzeros into boxes, append these to copies, and free the nonzeros, also after a
  * failure. */
-amped_status amped_box_arrived_cuda_sort(amped_box_arrived_cuda *a, const amped_plan *plan,
-                                         uint64_t room_bytes, amped_copies_cuda *copies,
-                                         cudaStream_t stream);
-void amped_box_arrived_cuda_free(amped_box_arrived_cuda *a);
+amped_status amped_box_incoming_cuda_sort(amped_box_incoming_cuda *a, const amped_plan *plan,
+                                          uint64_t room_bytes, amped_copies_cuda *copies,
+                                          cudaStream_t stream);
+void amped_box_incoming_cuda_free(amped_box_incoming_cuda *a);
 
 #ifdef __cplusplus
 }

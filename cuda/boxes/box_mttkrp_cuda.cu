@@ -38,13 +38,14 @@ add_parts(const T *parts, uint32_t first, uint32_t end, uint32_t by, uint64_t ld
 
 /* Store frequent rows of few parts; a thread adds up one element. */
 template <typename T>
-__global__ void store_short(const T *parts, const amped_box_hot_cuda hot, uint64_t ld, T *sums) {
-  for (uint64_t e = thread_number(); e < hot.count * ld; e += grid_threads()) {
+__global__ void store_short(const T *parts, const amped_box_frequent_cuda frequent, uint64_t ld,
+                            T *sums) {
+  for (uint64_t e = thread_number(); e < frequent.count * ld; e += grid_threads()) {
     const uint64_t i = e / ld;
-    const uint32_t first = hot.d_firsts[i];
-    const uint32_t end = hot.d_firsts[i + 1];
+    const uint32_t first = frequent.d_firsts[i];
+    const uint32_t end = frequent.d_firsts[i + 1];
     if (end - first <= AMPED_BOX_LONG)
-      sums[hot.d_rows[i] * ld + e % ld] = (T)add_parts(parts, first, end, 1, ld, e % ld);
+      sums[frequent.d_rows[i] * ld + e % ld] = (T)add_parts(parts, first, end, 1, ld, e % ld);
   }
 }
 
@@ -52,43 +53,44 @@ constexpr unsigned long_threads = 1024;
 
 /* Store frequent rows of many parts; a warp adds up every 32nd part, 32 columns at a time. */
 template <typename T>
-__global__ void store_long(const T *parts, const amped_box_hot_cuda hot, uint64_t ld, T *sums) {
+__global__ void store_long(const T *parts, const amped_box_frequent_cuda frequent, uint64_t ld,
+                           T *sums) {
   __shared__ typename sum_of_parts<T>::type of_warp[long_threads];
   const unsigned lane = threadIdx.x % 32;
   const unsigned warp = threadIdx.x / 32;
-  for (uint64_t n = blockIdx.x; n < hot.long_rows; n += gridDim.x) {
-    const uint32_t i = hot.d_longs[n];
+  for (uint64_t n = blockIdx.x; n < frequent.long_rows; n += gridDim.x) {
+    const uint32_t i = frequent.d_longs[n];
     for (uint64_t column = 0; column < ld; column += 32) {
       const uint64_t c = column + lane;
       of_warp[threadIdx.x] = 0;
       if (c < ld)
-        of_warp[threadIdx.x] =
-            add_parts(parts, hot.d_firsts[i] + warp, hot.d_firsts[i + 1], long_threads / 32, ld, c);
+        of_warp[threadIdx.x] = add_parts(parts, frequent.d_firsts[i] + warp,
+                                         frequent.d_firsts[i + 1], long_threads / 32, ld, c);
       __syncthreads();
       typename sum_of_parts<T>::type sum = 0;
       for (unsigned w = 0; w < long_threads / 32 && warp == 0; w++)
         sum += of_warp[32 * w + lane];
       if (warp == 0 && c < ld)
-        sums[hot.d_rows[i] * ld + c] = (T)sum;
+        sums[frequent.d_rows[i] * ld + c] = (T)sum;
       __syncthreads();
     }
   }
 }
 
-template <typename T> amped_status store_hot(const amped_box_mttkrp_args *a, void *sums) {
+template <typename T> amped_status store_frequent(const amped_box_mttkrp_args *a, void *sums) {
   const uint64_t ld = a->plan->ld;
   const T *parts = static_cast<const T *>(a->parts);
-  if (a->hot.count == 0)
+  if (a->frequent.count == 0)
     return AMPED_OK;
-  store_short<<<blocks_for(a->hot.count * ld), block_threads, 0, a->stream>>>(
-      parts, a->hot, ld, static_cast<T *>(sums));
-  AMPED_CUDA_LAUNCHED("the kernel that stores hot rows");
-  if (a->hot.long_rows == 0)
+  store_short<<<blocks_for(a->frequent.count * ld), block_threads, 0, a->stream>>>(
+      parts, a->frequent, ld, static_cast<T *>(sums));
+  AMPED_CUDA_LAUNCHED("the kernel that stores frequent rows");
+  if (a->frequent.long_rows == 0)
     return AMPED_OK;
   const uint64_t most = 2 * (uint64_t)a->multiprocessors;
-  store_long<<<(unsigned)(a->hot.long_rows < most ? a->hot.long_rows : most), long_threads, 0,
-               a->stream>>>(parts, a->hot, ld, static_cast<T *>(sums));
-  AMPED_CUDA_LAUNCHED("the kernel that stores hot rows of many parts");
+  store_long<<<(unsigned)(a->frequent.long_rows < most ? a->frequent.long_rows : most),
+               long_threads, 0, a->stream>>>(parts, a->frequent, ld, static_cast<T *>(sums));
+  AMPED_CUDA_LAUNCHED("the kernel that stores frequent rows of many parts");
   return AMPED_OK;
 }
 
@@ -152,10 +154,10 @@ constexpr unsigned maxima_threads = 1024;
 amped_status amped_box_end_cuda(const amped_box_mttkrp_args *a) {
   const uint64_t ld = a->plan->ld;
   if (a->fixed == nullptr)
-    return a->plan->value_type == AMPED_F32 ? store_hot<float>(a, a->output)
-                                            : store_hot<double>(a, a->output);
+    return a->plan->value_type == AMPED_F32 ? store_frequent<float>(a, a->output)
+                                            : store_frequent<double>(a, a->output);
   const uint64_t elements = amped_box_rows_cuda(a->plan, a->mode) * ld;
-  AMPED_TRY(store_hot<int64_t>(a, a->fixed));
+  AMPED_TRY(store_frequent<int64_t>(a, a->fixed));
   store_fixed<<<blocks_for(elements), block_threads, 0, a->stream>>>(
       a->fixed, elements, ld, a->scales, static_cast<float *>(a->output));
   AMPED_CUDA_LAUNCHED("the kernel that stores fixed sums");

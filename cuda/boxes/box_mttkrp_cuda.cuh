@@ -21,7 +21,7 @@ namespace {
 
 constexpr unsigned box_threads = 256;
 constexpr unsigned box_sort_threads = 512;
-constexpr unsigned hot_flag = 0x80000000U;
+constexpr unsigned frequent_flag = 0x80000000U;
 constexpr unsigned no_row = 0xffffffffU;
 constexpr int any_inputs = AMPED_MAX_ORDER - 1;
 
@@ -58,8 +58,8 @@ template <typename T, typename I> struct box_problem {
   uint64_t first;                  /* the number that the planes' first nonzero has in the copy */
   unsigned bundles, most, buckets; /* buckets: 0 if bundles are not sorted */
   amped_box_job job;
-  const uint32_t *hot_bits;
-  const uint32_t *hot_before;
+  const uint32_t *frequent_bits;
+  const uint32_t *frequent_before;
   const uint32_t *part_firsts;
   uint32_t first_bundle; /* number of the launch's first bundle, counted over all spans */
   uint32_t *adds;
@@ -75,7 +75,7 @@ template <typename T, typename I> struct box_room {
   T *values;        /* [most] */
   I *bases;         /* [pieces * order] */
   I *positions;     /* [inputs * most] */
-  uint32_t *rows;   /* [most] row in the tile; for a frequent row hot_flag and a part */
+  uint32_t *rows;   /* [most] row in the tile; for a frequent row frequent_flag and a part */
   uint32_t *begins; /* [pieces + 1] nonzeros of the bundle before each piece */
   uint32_t *buckets;
   uint16_t *order; /* [most] */
@@ -121,15 +121,15 @@ template <typename T, typename I>
 __device__ inline uint32_t word_of(const box_problem<T, I> &p, I tile, uint32_t row,
                                    const stretches &s, unsigned place) {
   const I at = tile + row;
-  const uint32_t word = __ldg(p.hot_bits + at / 32);
+  const uint32_t word = __ldg(p.frequent_bits + at / 32);
   const uint32_t bit = 1U << at % 32;
   if ((word & bit) == 0)
     return row;
   const uint32_t *firsts =
-      p.part_firsts + __ldg(p.hot_before + at / 32) + (unsigned)__popc(word & (bit - 1U));
+      p.part_firsts + __ldg(p.frequent_before + at / 32) + (unsigned)__popc(word & (bit - 1U));
   const uint32_t first = __ldg(firsts);
   const uint32_t turn = (s.first + place / s.each) * golden_turn;
-  return hot_flag | (first + (uint32_t)((uint64_t)turn * (__ldg(firsts + 1) - first) >> 32));
+  return frequent_flag | (first + (uint32_t)((uint64_t)turn * (__ldg(firsts + 1) - first) >> 32));
 }
 
 /* --- decoding --------------------------------------------------------------------------------- */
@@ -242,7 +242,7 @@ __device__ inline void decode_one(const box_problem<T, I> &p, const box_room<T, 
     }
   uint32_t row =
       (uint32_t)((I)box_field(p, k, w, p.shifts[p.inputs], p.bits[p.inputs]) & p.masks[p.inputs]);
-  if (p.hot_bits != nullptr && p.buckets == 0)
+  if (p.frequent_bits != nullptr && p.buckets == 0)
     row = word_of(p, r.bases[p.inputs * AMPED_BOX_BUNDLE_PIECES + piece], row, s, i);
   r.rows[i] = row;
   if (p.x.packing.coded)
@@ -296,7 +296,7 @@ __device__ inline void put_in_order(const box_problem<T, I> &p, const box_room<T
   for (unsigned i = threadIdx.x; i < nnz; i += blockDim.x) {
     const unsigned place = atomicAdd(&r.buckets[r.rows[i] & mask], 1U);
     r.order[place] = (uint16_t)i;
-    if (p.hot_bits != nullptr)
+    if (p.frequent_bits != nullptr)
       r.rows[i] = word_of(p, tile, r.rows[i], s, place);
   }
   __syncthreads();
@@ -409,10 +409,10 @@ __device__ inline void add_stretch(const box_problem<T, I> &p, const box_room<T,
   sum_type sum = {};
   unsigned current = no_row;
   const auto flush = [&]() {
-    const bool hot = (current & hot_flag) != 0;
-    const uint64_t row = hot ? current & ~hot_flag : tile + current;
+    const bool frequent = (current & frequent_flag) != 0;
+    const uint64_t row = frequent ? current & ~frequent_flag : tile + current;
     if (current != no_row)
-      add_atomically(hot ? p.parts : p.sums, row, p.stride, vector_of_row, sum);
+      add_atomically(frequent ? p.parts : p.sums, row, p.stride, vector_of_row, sum);
   };
   for (unsigned i = begin; i < end; i += ahead) {
     unsigned rows[ahead];
@@ -557,9 +557,9 @@ template <typename T, typename I> box_problem<T, I> problem_of(const amped_box_m
   p.bundles = (unsigned)a->bundles;
   p.most = (unsigned)a->most;
   p.job = a->job;
-  p.hot_bits = a->job == AMPED_BOX_ADD && a->hot.count > 0 ? a->hot.d_bits : nullptr;
-  p.hot_before = a->hot.d_before;
-  p.part_firsts = a->hot.d_firsts;
+  p.frequent_bits = a->job == AMPED_BOX_ADD && a->frequent.count > 0 ? a->frequent.d_bits : nullptr;
+  p.frequent_before = a->frequent.d_before;
+  p.part_firsts = a->frequent.d_firsts;
   p.adds = a->adds;
   p.ticket = a->ticket;
   p.scales = a->fixed != nullptr ? a->scales : nullptr;

@@ -1,13 +1,13 @@
 /* MTTKRP over a box copy on the GPU. Twin of src/cpu/boxes/box_mttkrp_cpu.h.
  *
- * Persistent thread blocks draw bundles in the order of a traversal (box_walk_cuda.h). Sums are
- * added to the output atomically, in no fixed order; the caller zeroes the output. All pointers
+ * Persistent thread blocks draw bundles in the order of a traversal (box_traversal_cuda.h). Sums
+ * are added to the output atomically, in no fixed order; the caller zeroes the output. All pointers
  * except the plan are device memory. Work is enqueued on `stream`.
  *
- * Frequent ("hot") rows get many additions. Such a row has several partial sums, its parts, in a
- * buffer next to the output, and groups of lanes alternate between them. Thread blocks therefore do
- * not all wait for one address, and no sum of floats gets too many terms. amped_box_end_cuda adds
- * the parts in double, and stores the row.
+ * Frequent ("frequent") rows get many additions. Such a row has several partial sums, its parts, in
+ * a buffer next to the output, and groups of lanes alternate between them. Thread blocks therefore
+ * do not all wait for one address, and no sum of floats gets too many terms. amped_box_end_cuda
+ * adds the parts in double, and stores the row.
  *
  * Additions per part. A row with A additions has S = A / AMPED_BOX_PART parts, rounded down, so a
  * part gets 256 .. 383 on average. The stretches of a tile are numbered bundle by bundle. Stretch t
@@ -24,7 +24,7 @@
 #ifndef AMPED_BOX_MTTKRP_CUDA_H
 #define AMPED_BOX_MTTKRP_CUDA_H
 
-#include "cuda/boxes/box_walk_cuda.h"
+#include "cuda/boxes/box_traversal_cuda.h"
 #include "cuda/device/device_cuda.h"
 #include "cuda/sorted/pack_cuda.h"
 
@@ -45,7 +45,7 @@ extern "C" {
 #define AMPED_BOX_BUCKETS 4096
 
 /* Rows with many additions. All zero: none. */
-typedef struct amped_box_hot_cuda {
+typedef struct amped_box_frequent_cuda {
   uint64_t count;
   uint64_t parts;           /* number of parts, over all frequent rows */
   uint64_t long_rows;       /* number of rows with more than AMPED_BOX_LONG parts */
@@ -54,7 +54,7 @@ typedef struct amped_box_hot_cuda {
   const uint64_t *d_rows;   /* [count] the frequent rows */
   const uint32_t *d_firsts; /* [count + 1] parts before each frequent row */
   const uint32_t *d_longs;  /* [long_rows] index in d_rows */
-} amped_box_hot_cuda;
+} amped_box_frequent_cuda;
 
 /* Task of a launch, for the consecutive nonzeros of a row. */
 typedef enum amped_box_job {
@@ -85,8 +85,8 @@ typedef struct amped_box_mttkrp_args {
   uint64_t most;            /* nonzeros of the largest bundle */
   bool sorts;               /* sort bundles by rows before adding */
 
-  amped_box_hot_cuda hot;
-  void *parts;      /* hot.parts rows of ld elements of the sums' type */
+  amped_box_frequent_cuda frequent;
+  void *parts;      /* frequent.parts rows of ld elements of the sums' type */
   uint32_t *adds;   /* [rows] counters of the counting jobs, saturating at UINT32_MAX */
   uint32_t *ticket; /* a counter for each 32 vectors of a row */
   int64_t *fixed;   /* integer sums, in place of the output; NULL: sums are floating point */

@@ -1,7 +1,7 @@
 /* Kernels that pack plain nonzeros into boxes, and unpack them. */
 #include "cuda/boxes/box_pack_cuda.h"
 
-#include "cuda/boxes/box_walk_cuda.h"
+#include "cuda/boxes/box_traversal_cuda.h"
 #include "cuda/device/grid_cuda.cuh"
 
 namespace {

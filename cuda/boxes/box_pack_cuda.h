@@ -40,7 +40,8 @@ typedef struct amped_box_pack_args {
 
 amped_status amped_box_pack_cuda(const amped_box_pack_args *args);
 
-/* Unpack pieces (box_walk_cuda.h) into plain nonzeros, whose rows are positions in the factor. */
+/* Unpack pieces (box_traversal_cuda.h) into plain nonzeros, whose rows are positions in the factor.
+ */
 typedef struct amped_box_unpack_args {
   const amped_plan *plan; /* host memory */
   const amped_linear *linear;

@@ -22,10 +22,10 @@ struct amped_tensor_part {
   amped_factor_set *factors;
   const amped_plan *plan;
   amped_copies_cuda copies;
-  amped_coo_buffer_cuda buffer;   /* during collect: nonzeros in any order */
-  amped_box_arrived_cuda arrived; /* during insert: nonzeros in the copy's order */
-  void *d_sums, *d_arriving;      /* memory of partial_rows: this rank's sums, and partial sums
-                                     from other ranks */
+  amped_coo_buffer_cuda buffer;    /* during collect: nonzeros in any order */
+  amped_box_incoming_cuda arrived; /* during insert: nonzeros in the copy's order */
+  void *d_sums, *d_arriving;       /* memory of partial_rows: this rank's sums, and partial sums
+                                      from other ranks */
 };
 
 /* --- sizes ------------------------------------------------------------------------------------ */
@@ -107,7 +107,7 @@ static void destroy(amped_tensor_part *part) {
   (void)cudaStreamSynchronize(part->device->stream);
   amped_copies_cuda_destroy(&part->copies);
   amped_coo_buffer_cuda_free(&part->buffer);
-  amped_box_arrived_cuda_free(&part->arrived);
+  amped_box_incoming_cuda_free(&part->arrived);
   amped_cuda_free(part->d_sums);
   amped_cuda_free(part->d_arriving);
   amped_free(part);
@@ -171,14 +171,14 @@ static amped_status insert(amped_tensor_part *part, int mode, uint64_t offset,
                            const amped_batch *batch) {
   (void)mode;
   amped_copies_cuda_lend(&part->copies);
-  return amped_box_arrived_cuda_add(&part->arrived, part->plan, offset, batch, room_of(part),
-                                    part->device->stream);
+  return amped_box_incoming_cuda_add(&part->arrived, part->plan, offset, batch, room_of(part),
+                                     part->device->stream);
 }
 
 static amped_status finish(amped_tensor_part *part, int mode) {
   if (part->arrived.count > 0) {
-    AMPED_TRY(amped_box_arrived_cuda_sort(&part->arrived, part->plan, room_of(part), &part->copies,
-                                          part->device->stream));
+    AMPED_TRY(amped_box_incoming_cuda_sort(&part->arrived, part->plan, room_of(part), &part->copies,
+                                           part->device->stream));
     AMPED_TRY(amped_copies_cuda_take_back(&part->copies));
   }
   return amped_copies_cuda_loaded(&part->copies, mode);
@@ -239,7 +239,7 @@ static amped_partial_rows partial_rows(amped_tensor_part *part, int mode) {
   return {part->d_sums, part->d_arriving};
 }
 
-static amped_status add_arrived(amped_tensor_part *part, int mode) {
+static amped_status add_incoming(amped_tensor_part *part, int mode) {
   const amped_plan *plan = part->plan;
   if (!is_partial(plan, mode))
     return AMPED_OK;
@@ -298,7 +298,7 @@ const amped_format_ops amped_boxes_cuda = {
     .mttkrp_begin = mttkrp_begin,
     .mttkrp_wait = mttkrp_wait,
     .partial_rows = partial_rows,
-    .add_arrived = add_arrived,
+    .add_incoming = add_incoming,
     .stage_partial = stage_partial,
     .products = products,
 };

@@ -46,15 +46,15 @@ void describe_block(block_problem<T, I> *p, const amped_block_kernel_cuda_args *
 /* --- strips ---------------------------------------------------------------------------------- */
 
 /* A warp's traversal of a strip, 32 nonzeros at a time. */
-struct strip_walk {
+struct strip_traversal {
   uint64_t piece, end; /* piece of nonzero `base`; the piece after the strip */
   uint64_t base, last; /* first of the current nonzeros; the nonzero after the strip */
   unsigned begins;     /* one bit per lane, except lane 0: its nonzero begins a piece */
   unsigned here;       /* number of current nonzeros, at most 32 */
 };
 
-template <typename P> __device__ inline strip_walk walk_of(const P &p, uint64_t strip) {
-  strip_walk w = {};
+template <typename P> __device__ inline strip_traversal traversal_of(const P &p, uint64_t strip) {
+  strip_traversal w = {};
   w.piece = strip > 0 ? p.strip_ends[strip - 1] : 0;
   w.end = p.strip_ends[strip];
   w.base = p.pieces[w.piece].first;
@@ -63,7 +63,7 @@ template <typename P> __device__ inline strip_walk walk_of(const P &p, uint64_t 
 }
 
 /* Find the lanes whose nonzeros begin a piece. Returns false if the strip has no more nonzeros. */
-template <typename P> __device__ inline bool look(const P &p, strip_walk *w, unsigned lane) {
+template <typename P> __device__ inline bool look(const P &p, strip_traversal *w, unsigned lane) {
   if (w->base >= w->last)
     return false;
   w->here = w->last - w->base < 32 ? (unsigned)(w->last - w->base) : 32U;
@@ -80,12 +80,12 @@ template <typename P> __device__ inline bool look(const P &p, strip_walk *w, uns
 }
 
 /* Piece of this lane's nonzero. Lanes after the last nonzero get its piece. */
-__device__ inline uint64_t piece_of(const strip_walk &w, unsigned lane) {
+__device__ inline uint64_t piece_of(const strip_traversal &w, unsigned lane) {
   return w.piece + (uint64_t)__popc(w.begins & ((2U << lane) - 1U));
 }
 
 /* Move on by 32 nonzeros. ends: the last of the current nonzeros ends its piece. */
-__device__ inline void advance(strip_walk *w, bool ends) {
+__device__ inline void advance(strip_traversal *w, bool ends) {
   w->piece += (uint64_t)__popc(w->begins) + (ends ? 1 : 0);
   w->base += 32;
 }
@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(32 * strip_warps) renew_targets(const block_pr
   const uint64_t number = (uint64_t)blockIdx.x * strip_warps + threadIdx.x / 32;
   if (number >= p.strips)
     return;
-  strip_walk w = walk_of(p, p.first_strip + number);
+  strip_traversal w = traversal_of(p, p.first_strip + number);
   while (look(p, &w, lane)) {
     const amped_row_piece_cuda piece = p.pieces[piece_of(w, lane)];
     if (lane < w.here) {
@@ -350,7 +350,7 @@ __device__ inline void fold(open_row *r, int values) {
 /* Handle a round of nonzeros among which pieces end or begin. on: one bit per lane whose nonzero
  * takes part. */
 template <typename T, typename I>
-__device__ void close_pieces(const block_problem<T, I> &p, const strip_walk &w,
+__device__ void close_pieces(const block_problem<T, I> &p, const strip_traversal &w,
                              const amped_row_piece_cuda &piece, column_sums<T> s, unsigned on,
                              open_row *open, amped_row_fit_sums *sums, unsigned lane) {
   const int values = p.biased ? 5 : 3;
@@ -387,7 +387,7 @@ __global__ void __launch_bounds__(32 * strip_warps) fit_column(const block_probl
   if (number >= p.strips)
     return;
   const uint64_t strip = p.first_strip + number;
-  strip_walk w = walk_of(p, strip);
+  strip_traversal w = traversal_of(p, strip);
   open_row open = {};
   amped_row_fit_sums sums = {0, 0.0, 0.0, 0};
   while (look(p, &w, lane)) {

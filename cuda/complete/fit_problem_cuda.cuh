@@ -110,15 +110,15 @@ void describe_fit(fit_problem<T, I> *p, const amped_row_kernel_cuda_args *a) {
   p->scratch_stride = a->scratch_bytes / sizeof(double);
 }
 
-/* First piece of a strip, in at .. end, that is a whole row of at most p.few nonzeros. is_few =
+/* First piece of a strip, in at .. end, that is a whole row of at most p.few nonzeros. is_dual =
  * false: the first other piece. Returns `end` if there is none. */
 template <typename P>
 __device__ inline unsigned next_piece(const P &p, const amped_row_piece_cuda *pieces, unsigned at,
-                                      unsigned end, bool is_few, unsigned lane) {
+                                      unsigned end, bool is_dual, unsigned lane) {
   for (; at < end; at += 32) {
     const amped_row_piece_cuda &piece = pieces[at + lane < end ? at + lane : end - 1];
-    const bool has_few = piece.slot == AMPED_NO_SLOT && piece.count <= p.few;
-    const unsigned found = __ballot_sync(all_lanes, at + lane < end && has_few == is_few);
+    const bool has_dual = piece.slot == AMPED_NO_SLOT && piece.count <= p.few;
+    const unsigned found = __ballot_sync(all_lanes, at + lane < end && has_dual == is_dual);
     if (found != 0)
       return at + (unsigned)__ffs((int)found) - 1;
   }

@@ -32,7 +32,7 @@ __host__ __device__ inline uint64_t matrix_doubles(uint64_t components) {
 }
 
 /* Doubles of a row's workspace: two matrices and six vectors. */
-__host__ __device__ inline uint64_t desk_doubles(uint64_t components) {
+__host__ __device__ inline uint64_t workspace_doubles(uint64_t components) {
   return 2 * matrix_doubles(components) + 6 * (components + 2);
 }
 
@@ -42,7 +42,7 @@ inline uint64_t product_bytes(uint64_t components) {
 
 /* Workspace for the equations of one row: n unknowns, of which the bias is the last. Rows of
  * matrices are ld doubles long. */
-struct row_desk {
+struct row_workspace {
   unsigned n, ld;
   double *m;       /* lower triangle of the matrix; add_penalty adds the penalty to it */
   double *l;       /* workspace of the same size */
@@ -82,11 +82,11 @@ __device__ inline double most_of_block(double x) {
 }
 
 template <typename P>
-__device__ inline row_desk desk_of(const P &p, double *shared, bool is_shared) {
+__device__ inline row_workspace workspace_of(const P &p, double *shared, bool is_shared) {
   double *base = is_shared ? shared : p.scratch + blockIdx.x * p.scratch_stride;
   const uint64_t matrix = matrix_doubles(p.components);
   const unsigned n = p.components + (p.biased ? 1 : 0);
-  row_desk d = {};
+  row_workspace d = {};
   d.n = n;
   d.ld = p.components + 2;
   d.m = base;
@@ -100,7 +100,7 @@ __device__ inline row_desk desk_of(const P &p, double *shared, bool is_shared) {
   return d;
 }
 
-template <typename P> __device__ inline void clear_desk(const P &p, row_desk *d) {
+template <typename P> __device__ inline void clear_workspace(const P &p, row_workspace *d) {
   for (unsigned i = threadIdx.x; i < d->n * d->ld; i += fit_threads)
     d->m[i] = 0.0;
   for (unsigned i = threadIdx.x; i < d->ld; i += fit_threads)
@@ -114,7 +114,7 @@ template <typename P> __device__ inline void clear_desk(const P &p, row_desk *d)
 /* Compute the equations of a piece in the workspace. products: `chunk` rows in shared memory. */
 template <typename T, typename I>
 __device__ void assemble(const fit_problem<T, I> &p, const amped_row_piece_cuda &piece,
-                         double *products, row_desk *d) {
+                         double *products, row_workspace *d) {
   __shared__ I positions[most_inputs][chunk];
   __shared__ fit_term terms[chunk];
   const unsigned comps = p.components;
@@ -122,7 +122,7 @@ __device__ void assemble(const fit_problem<T, I> &p, const amped_row_piece_cuda 
   const unsigned warp = threadIdx.x / 32;
   const unsigned lane = threadIdx.x % 32;
   __shared__ unsigned filled;
-  clear_desk(p, d);
+  clear_workspace(p, d);
   for (unsigned done = 0; done < piece.count; done += chunk) {
     /* The first warp decodes the nonzeros and packs together all that take part. */
     if (warp == 0) {
@@ -187,7 +187,7 @@ __device__ void assemble(const fit_problem<T, I> &p, const amped_row_piece_cuda 
 
 /* Write the workspace's equations in packed form (row_fit.h), to a slot or to a row's history. */
 template <typename P, typename T>
-__device__ void store_equations(const P &p, const row_desk &d, T *to) {
+__device__ void store_equations(const P &p, const row_workspace &d, T *to) {
   const unsigned comps = p.components;
   const equation_places at = places_of(comps, p.biased);
   for (unsigned i = threadIdx.x / 32; i < comps; i += fit_threads / 32)
@@ -207,10 +207,11 @@ __device__ void store_equations(const P &p, const row_desk &d, T *to) {
 }
 
 /* Load packed equations (row_fit.h) into the workspace. */
-template <typename P> __device__ void load_equations(const P &p, const double *from, row_desk *d) {
+template <typename P>
+__device__ void load_equations(const P &p, const double *from, row_workspace *d) {
   const unsigned comps = p.components;
   const equation_places at = places_of(comps, p.biased);
-  clear_desk(p, d);
+  clear_workspace(p, d);
   for (unsigned i = threadIdx.x / 32; i < comps; i += fit_threads / 32)
     for (unsigned j = threadIdx.x % 32; j <= i; j += 32)
       d->m[i * d->ld + j] = from[place_of_pair(i, j)];
@@ -228,7 +229,7 @@ template <typename P> __device__ void load_equations(const P &p, const double *f
 
 /* Add the history of a row of the block, times its `keep`, to the workspace's equations. */
 template <typename T, typename I>
-__device__ void add_history(const fit_problem<T, I> &p, uint64_t row, row_desk *d) {
+__device__ void add_history(const fit_problem<T, I> &p, uint64_t row, row_workspace *d) {
   const T *const from = history_of(p, row);
   const double keep = p.history_keep[row];
   const unsigned comps = p.components;
@@ -254,7 +255,7 @@ __device__ void add_history(const fit_problem<T, I> &p, uint64_t row, row_desk *
 
 /* Add the penalty and, for implicit fits, the sums over all cells to the matrix, and make the right
  * side. */
-template <typename P> __device__ void add_penalty(const P &p, row_desk *d) {
+template <typename P> __device__ void add_penalty(const P &p, row_workspace *d) {
   d->weight = penalty_of(p, d->count);
   for (unsigned i = threadIdx.x / 32; i < p.components && p.base != nullptr; i += fit_threads / 32)
     for (unsigned j = threadIdx.x % 32; j <= i; j += 32)
@@ -270,7 +271,7 @@ template <typename P> __device__ void add_penalty(const P &p, row_desk *d) {
   __syncthreads();
 }
 
-__device__ inline double element(const row_desk &d, unsigned i, unsigned j) {
+__device__ inline double element(const row_workspace &d, unsigned i, unsigned j) {
   return i >= j ? d.m[i * d.ld + j] : d.m[j * d.ld + i];
 }
 
@@ -393,7 +394,7 @@ __device__ __noinline__ bool solve_cholesky(double *l, unsigned ld, unsigned n, 
   return true;
 }
 
-__device__ bool solve_primal(row_desk *d) {
+__device__ bool solve_primal(row_workspace *d) {
   for (unsigned i = threadIdx.x; i < d->n * d->ld; i += fit_threads)
     d->l[i] = d->m[i];
   for (unsigned i = threadIdx.x; i < d->n; i += fit_threads)
@@ -404,7 +405,7 @@ __device__ bool solve_primal(row_desk *d) {
 
 /* Fill l with rows b of B, so that the matrix is B^T B, by Cholesky with pivoting. Returns the
  * number of rows, the rank. */
-__device__ __noinline__ unsigned split_matrix(row_desk *d) {
+__device__ __noinline__ unsigned split_matrix(row_workspace *d) {
   double *const diagonal = d->column;
   double most = 0.0;
   for (unsigned i = threadIdx.x; i < d->n; i += fit_threads)
@@ -435,7 +436,7 @@ __device__ __noinline__ unsigned split_matrix(row_desk *d) {
 }
 
 /* y = (B B^T)^-1 y. B: the first `rank` rows of l. Overwrites the matrix m. */
-__device__ __noinline__ bool solve_rows(row_desk *d, unsigned rank) {
+__device__ __noinline__ bool solve_rows(row_workspace *d, unsigned rank) {
   for (unsigned i = threadIdx.x / 32; i < rank; i += fit_threads / 32)
     for (unsigned j = threadIdx.x % 32; j <= i; j += 32) {
       double sum = 0.0;
@@ -449,7 +450,7 @@ __device__ __noinline__ bool solve_rows(row_desk *d, unsigned rank) {
 
 /* Sum of w (t - model)^2 with the row x. The penalty in the matrix is subtracted. rank: rows of B,
  * if solving has overwritten the matrix; else -1. */
-template <typename P> __device__ double squares_of(const P &p, const row_desk &d, int rank) {
+template <typename P> __device__ double squares_of(const P &p, const row_workspace &d, int rank) {
   double sum = 0.0;
   for (unsigned i = threadIdx.x; i < d.n; i += fit_threads) {
     double product = (i == p.components ? -p.reg_bias : -d.weight) * d.x[i];
@@ -471,7 +472,7 @@ template <typename P> __device__ double squares_of(const P &p, const row_desk &d
 }
 
 /* x = the solution nearest to the prior or, with weight 0, of least norm. Returns the rank. */
-template <typename P> __device__ int solve_least(const P &p, row_desk *d) {
+template <typename P> __device__ int solve_least(const P &p, row_workspace *d) {
   const double prior = d->weight > 0.0 ? p.prior : 0.0;
   for (unsigned i = threadIdx.x; i < d->n; i += fit_threads) {
     double sum = d->right[i];
@@ -503,7 +504,7 @@ template <typename P> __device__ int solve_least(const P &p, row_desk *d) {
 }
 
 /* Largest residual of the optimality conditions (row_fit.h). z: the gradient. */
-template <typename P> __device__ double residual_of(const P &p, const row_desk &d) {
+template <typename P> __device__ double residual_of(const P &p, const row_workspace &d) {
   double most = 0.0;
   for (unsigned i = threadIdx.x; i < d.n; i += fit_threads) {
     const double diagonal = d.m[i * d.ld + i];
@@ -515,7 +516,7 @@ template <typename P> __device__ double residual_of(const P &p, const row_desk &
 }
 
 /* Coordinate descent from the row in x, for a nonnegative row. */
-template <typename P> __device__ void solve_nonnegative(const P &p, row_desk *d) {
+template <typename P> __device__ void solve_nonnegative(const P &p, row_workspace *d) {
   double most = 0.0;
   for (unsigned i = threadIdx.x; i < d->n; i += fit_threads)
     if (i < p.components && !(d->x[i] > 0.0))
@@ -558,7 +559,7 @@ template <typename T> __device__ inline double most_number() {
 /* Solve the equations in the workspace and store the row. Adds to *sums, which only thread 0
  * uses. */
 template <typename T, typename I>
-__device__ __noinline__ void solve_row(const fit_problem<T, I> &p, row_desk *d, uint64_t row,
+__device__ __noinline__ void solve_row(const fit_problem<T, I> &p, row_workspace *d, uint64_t row,
                                        amped_row_fit_sums *sums) {
   T *const to = p.own + row * p.ld;
   const unsigned columns = p.components + (p.biased ? 1 : 0);
@@ -609,7 +610,7 @@ __device__ __noinline__ void solve_row(const fit_problem<T, I> &p, row_desk *d, 
  * With `absorbs`, the sum becomes the row's history, and the row is not solved. A row without
  * entries keeps its history. */
 template <typename T, typename I>
-__device__ void make_row(const fit_problem<T, I> &p, row_desk *d, uint64_t row,
+__device__ void make_row(const fit_problem<T, I> &p, row_workspace *d, uint64_t row,
                          amped_row_fit_sums *sums) {
   if (p.history == nullptr) {
     solve_row(p, d, row, sums);
@@ -639,7 +640,7 @@ template <typename T, typename I>
 __global__ void __launch_bounds__(fit_threads)
     fit_pieces(const __grid_constant__ fit_problem<T, I> p, bool is_shared) {
   extern __shared__ double shared[];
-  row_desk d = desk_of(p, shared + chunk * (p.components + 2), is_shared);
+  row_workspace d = workspace_of(p, shared + chunk * (p.components + 2), is_shared);
   amped_row_fit_sums sums = {0.0, 0.0, 0.0, 0};
   const uint64_t step = p.only_failed ? (uint64_t)gridDim.x * fit_threads : gridDim.x;
   for (uint64_t at =
@@ -673,7 +674,7 @@ template <typename T, typename I>
 __global__ void __launch_bounds__(fit_threads)
     finish_rows(const __grid_constant__ fit_problem<T, I> p, bool is_shared) {
   extern __shared__ double shared[];
-  row_desk d = desk_of(p, shared, is_shared);
+  row_workspace d = workspace_of(p, shared, is_shared);
   amped_row_fit_sums sums = {0.0, 0.0, 0.0, 0};
   for (uint64_t i = p.first_row + blockIdx.x; i < p.end_row; i += gridDim.x) {
     const amped_long_row_cuda row = p.long_rows[i];
@@ -689,7 +690,7 @@ template <typename T, typename I>
 __global__ void __launch_bounds__(fit_threads)
     solve_equations(const __grid_constant__ fit_problem<T, I> p, bool is_shared) {
   extern __shared__ double shared[];
-  row_desk d = desk_of(p, shared, is_shared);
+  row_workspace d = workspace_of(p, shared, is_shared);
   amped_row_fit_sums sums = {0.0, 0.0, 0.0, 0};
   for (uint64_t i = p.first_row + blockIdx.x; i < p.end_row; i += gridDim.x) {
     load_equations(p, p.equations + (i - p.first_row) * p.slot_length, &d);
@@ -728,12 +729,12 @@ __global__ void __launch_bounds__(fit_threads)
 
 template <typename T>
 __global__ void __launch_bounds__(fit_threads)
-    fill_gaps(T *own, uint64_t ld, unsigned columns, const double *empty, const uint32_t *gaps,
-              uint64_t rows) {
+    fill_empty_rows(T *own, uint64_t ld, unsigned columns, const double *empty,
+                    const uint32_t *empty_rows, uint64_t rows) {
   const uint64_t step = (uint64_t)gridDim.x * (fit_threads / 32);
   for (uint64_t word = (uint64_t)blockIdx.x * (fit_threads / 32) + threadIdx.x / 32;
        word * 32 < rows; word += step)
-    for (uint32_t bits = gaps[word]; bits != 0; bits &= bits - 1) {
+    for (uint32_t bits = empty_rows[word]; bits != 0; bits &= bits - 1) {
       const uint64_t row = word * 32 + (uint64_t)(__ffs((int)bits) - 1);
       for (unsigned c = threadIdx.x % 32; c < columns; c += 32)
         own[row * ld + c] = (T)empty[c];
@@ -765,9 +766,9 @@ amped_status launch(const amped_row_kernel_cuda_args *a, K kernel, uint64_t item
   fit_problem<T, I> p = {};
   describe_fit(&p, a);
   const uint64_t products = with_products ? product_bytes(p.components) : 0;
-  const uint64_t desk = desk_doubles(p.components) * sizeof(double);
-  const bool is_shared = products + desk <= most_shared;
-  const uint64_t bytes = products + (is_shared ? desk : 0);
+  const uint64_t workspace = workspace_doubles(p.components) * sizeof(double);
+  const bool is_shared = products + workspace <= most_shared;
+  const uint64_t bytes = products + (is_shared ? workspace : 0);
   const uint64_t most = is_shared ? AMPED_FIT_BLOCKS : amped_row_scratch_cuda_blocks(a->components);
   const uint64_t blocks = items < most ? items : most;
   if (items == 0)
@@ -799,8 +800,8 @@ template <typename T, typename I> amped_status solve_of(const amped_row_kernel_c
 
 uint64_t amped_row_scratch_cuda_bytes(int components) {
   const uint64_t n = (uint64_t)components;
-  const uint64_t desk = desk_doubles(n) * sizeof(double);
-  return product_bytes(n) + desk <= most_shared ? 0 : amped_ceil_div(desk, 256) * 256;
+  const uint64_t workspace = workspace_doubles(n) * sizeof(double);
+  return product_bytes(n) + workspace <= most_shared ? 0 : amped_ceil_div(workspace, 256) * 256;
 }
 
 uint64_t amped_row_scratch_cuda_blocks(int components) {
@@ -844,8 +845,8 @@ amped_status amped_row_blocks_finish(const amped_row_kernel_cuda_args *a) {
   return FOR_TYPES(finish_of, a);
 }
 
-amped_status amped_row_gaps_cuda(const amped_row_kernel_cuda_args *a, const uint32_t *gaps,
-                                 uint64_t rows) {
+amped_status amped_empty_rows_cuda(const amped_row_kernel_cuda_args *a, const uint32_t *empty_rows,
+                                   uint64_t rows) {
   const uint64_t words = amped_ceil_div(rows, UINT64_C(32));
   const uint64_t wanted = amped_ceil_div(words, (uint64_t)(fit_threads / 32));
   const unsigned blocks = (unsigned)(wanted < 4096 ? wanted : 4096);
@@ -853,11 +854,11 @@ amped_status amped_row_gaps_cuda(const amped_row_kernel_cuda_args *a, const uint
   if (blocks == 0)
     return AMPED_OK;
   if (a->value_type == AMPED_F32)
-    fill_gaps<<<blocks, fit_threads, 0, a->stream>>>((float *)a->own, a->ld, columns, a->empty,
-                                                     gaps, rows);
+    fill_empty_rows<<<blocks, fit_threads, 0, a->stream>>>((float *)a->own, a->ld, columns,
+                                                           a->empty, empty_rows, rows);
   else
-    fill_gaps<<<blocks, fit_threads, 0, a->stream>>>((double *)a->own, a->ld, columns, a->empty,
-                                                     gaps, rows);
+    fill_empty_rows<<<blocks, fit_threads, 0, a->stream>>>((double *)a->own, a->ld, columns,
+                                                           a->empty, empty_rows, rows);
   AMPED_CUDA_LAUNCHED("the kernel of empty rows");
   return AMPED_OK;
 }

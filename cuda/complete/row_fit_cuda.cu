@@ -63,7 +63,7 @@ amped_buffers copy_buffers(amped_row_copy_cuda *c, const amped_plan *plan, int m
   AMPED_BUFFER(&b, PART, c->d_strip_ends, strips);
   AMPED_BUFFER(&b, PART, c->d_long_rows, long_rows);
   AMPED_BUFFER(&b, PART, c->d_held, amped_packing_bit_words(nnz + 32));
-  AMPED_BUFFER(&b, PART, c->d_gaps, amped_packing_bit_words(m->rows.block_rows));
+  AMPED_BUFFER(&b, PART, c->d_empty_rows, amped_packing_bit_words(m->rows.block_rows));
   AMPED_BUFFER(&b, PART, c->d_failed, pieces);
   AMPED_BUFFER_OF(&b, PART, c->d_weights, weighted ? nnz : 0, plan->value_type);
   return b;
@@ -138,7 +138,7 @@ void fit_require(const amped_device *device, const amped_plan *plan, bool weight
 struct copy_arrays {
   uint32_t *bits;
   char *rows;
-  uint32_t *gaps;
+  uint32_t *empty_rows;
 };
 
 amped_status fetch_rows(amped_tensor_part *part, int mode, copy_arrays *a) {
@@ -147,8 +147,9 @@ amped_status fetch_rows(amped_tensor_part *part, int mode, copy_arrays *a) {
   const uint64_t words = amped_packing_bit_words(copy->nnz);
   AMPED_TRY(amped_alloc(&a->bits, words, sizeof *a->bits, "the rows of a copy"));
   AMPED_TRY(amped_alloc(&a->rows, copy->rows, part->plan->index_type, "the rows of a copy"));
-  AMPED_TRY(amped_calloc(&a->gaps, amped_packing_bit_words(part->plan->modes[mode].rows.block_rows),
-                         sizeof *a->gaps, "the rows of a copy"));
+  AMPED_TRY(amped_calloc(&a->empty_rows,
+                         amped_packing_bit_words(part->plan->modes[mode].rows.block_rows),
+                         sizeof *a->empty_rows, "the rows of a copy"));
   if (copy->nnz == 0)
     return AMPED_OK;
   AMPED_TRY(amped_staged_cuda_get(a->bits, copy->d_bits, words * sizeof *a->bits, stream));
@@ -194,9 +195,9 @@ amped_status upload_copy(amped_tensor_part *part, int mode, bool weighted, const
   AMPED_TRY(upload(copy->d_pieces, p->pieces, p->count * sizeof *p->pieces, stream));
   AMPED_TRY(upload(copy->d_strip_ends, p->strip_ends, p->strips * sizeof *p->strip_ends, stream));
   AMPED_TRY(upload(copy->d_long_rows, p->long_rows, p->long_count * sizeof *p->long_rows, stream));
-  AMPED_TRY(upload(copy->d_gaps, a->gaps,
-                   amped_packing_bit_words(plan->modes[mode].rows.block_rows) * sizeof *a->gaps,
-                   stream));
+  AMPED_TRY(upload(
+      copy->d_empty_rows, a->empty_rows,
+      amped_packing_bit_words(plan->modes[mode].rows.block_rows) * sizeof *a->empty_rows, stream));
   AMPED_CUDA(cudaStreamSynchronize(stream));
   return AMPED_OK;
 }
@@ -236,8 +237,8 @@ amped_status make_copy(amped_tensor_part *part, int mode, bool weighted) {
     status = amped_row_pieces_cuda_make(&copy->host, plan, &part->copies.layout, mode, a.bits,
                                         a.rows, equation_bytes(plan));
   if (status == AMPED_OK) {
-    copy->gap_count =
-        amped_row_pieces_cuda_gaps(plan, mode, a.rows, part->copies.copies[mode].rows, a.gaps);
+    copy->empty_count = amped_row_pieces_cuda_empty_rows(
+        plan, mode, a.rows, part->copies.copies[mode].rows, a.empty_rows);
     copy->shared_count = copy->host.long_count - copy->host.part_long[plan->modes[mode].rows.parts];
     status = upload_copy(part, mode, weighted, &a);
   }
@@ -245,7 +246,7 @@ amped_status make_copy(amped_tensor_part *part, int mode, bool weighted) {
     status = keep_runs(copy);
   amped_free(a.bits);
   amped_free(a.rows);
-  amped_free(a.gaps);
+  amped_free(a.empty_rows);
   return status;
 }
 
@@ -392,8 +393,8 @@ amped_status begin_pass(void *self) {
   if (copy->host.count > 0)
     AMPED_CUDA(cudaMemsetAsync(copy->d_failed, 0, copy->host.count, stream));
   if (s->args.fit->history == nullptr)
-    AMPED_TRY(
-        amped_row_gaps_cuda(&s->args, copy->d_gaps, s->part->plan->modes[s->mode].rows.block_rows));
+    AMPED_TRY(amped_empty_rows_cuda(&s->args, copy->d_empty_rows,
+                                    s->part->plan->modes[s->mode].rows.block_rows));
   return s->part->copies.layout.nnz[s->mode] > 0 ? AMPED_OK : finish_pass(s);
 }
 
@@ -547,9 +548,9 @@ amped_status amped_row_fit_cuda_wait(amped_tensor_part *part, int mode, int bloc
   AMPED_TRY(amped_copies_cuda_finish(&part->copies, mode, times));
   AMPED_CUDA(cudaStreamSynchronize(part->device->stream));
   add_sums(sums, f->result);
-  const uint64_t gaps = f->copies[mode].gap_count;
-  sums->squares += (double)gaps * f->of_empty.squares;
-  sums->penalty += (double)gaps * f->of_empty.penalty;
+  const uint64_t empty_rows = f->copies[mode].empty_count;
+  sums->squares += (double)empty_rows * f->of_empty.squares;
+  sums->penalty += (double)empty_rows * f->of_empty.penalty;
   return AMPED_OK;
 }
 

@@ -107,9 +107,10 @@ amped_status amped_row_blocks_sum(const amped_row_kernel_cuda_args *args);
 /* Solve and store rows first_row .. end_row of the block from equations[0 ..]. */
 amped_status amped_row_blocks_solve(const amped_row_kernel_cuda_args *args);
 
-/* Store `empty` in each row of the block whose bit in `gaps` is set. rows: rows of the block. */
-amped_status amped_row_gaps_cuda(const amped_row_kernel_cuda_args *args, const uint32_t *gaps,
-                                 uint64_t rows);
+/* Store `empty` in each row of the block whose bit in `empty_rows` is set. rows: rows of the block.
+ */
+amped_status amped_empty_rows_cuda(const amped_row_kernel_cuda_args *args,
+                                   const uint32_t *empty_rows, uint64_t rows);
 
 /* *out = sum of sums[0 .. count], added in a fixed order. */
 amped_status amped_row_sums_cuda(const amped_row_fit_sums *sums, uint64_t count,

@@ -338,17 +338,17 @@ done:
 }
 
 /* Entries of the row list that a thread handles together. */
-#define GAP_ROWS (UINT64_C(1) << 14)
+#define LISTED_ROWS (UINT64_C(1) << 14)
 
-static void take_out(uint32_t *gaps, uint64_t word, uint32_t rows) {
+static void take_out(uint32_t *empty_rows, uint64_t word, uint32_t rows) {
 #pragma omp atomic
-  gaps[word] &= ~rows;
+  empty_rows[word] &= ~rows;
 }
 
-/* Clear the gaps' bits of entries first .. end of the row list. The list ascends, so most rows of a
+/* Clear the bits of entries first .. end of the row list. The list ascends, so most rows of a
  * word are neighbours. */
 static void take_out_rows(const amped_plan *plan, const void *rows, uint64_t first, uint64_t end,
-                          uint64_t block_rows, uint32_t *gaps) {
+                          uint64_t block_rows, uint32_t *empty_rows) {
   uint64_t word = 0;
   uint32_t of_word = 0;
   for (uint64_t i = first; i < end; i++) {
@@ -356,42 +356,42 @@ static void take_out_rows(const amped_plan *plan, const void *rows, uint64_t fir
     if (row >= block_rows)
       break; /* shared rows come last */
     if (row / 32 != word) {
-      take_out(gaps, word, of_word);
+      take_out(empty_rows, word, of_word);
       word = row / 32;
       of_word = 0;
     }
     of_word |= UINT32_C(1) << row % 32;
   }
   if (of_word != 0)
-    take_out(gaps, word, of_word);
+    take_out(empty_rows, word, of_word);
 }
 
-uint64_t amped_row_pieces_cuda_gaps(const amped_plan *plan, int mode, const void *rows,
-                                    uint64_t row_count, uint32_t *gaps) {
+uint64_t amped_row_pieces_cuda_empty_rows(const amped_plan *plan, int mode, const void *rows,
+                                          uint64_t row_count, uint32_t *empty_rows) {
   const amped_mode_plan *m = &plan->modes[mode];
   const uint64_t block = (uint64_t)plan->rank * m->rows.block_rows;
   const uint64_t own = m->rows.rank_rows[plan->rank];
   uint64_t count = 0;
 #pragma omp parallel for schedule(static)
   for (uint64_t i = 0; i < own / 32; i++)
-    gaps[i] = UINT32_MAX;
+    empty_rows[i] = UINT32_MAX;
   if (own % 32 > 0)
-    gaps[own / 32] = (UINT32_C(1) << own % 32) - 1;
+    empty_rows[own / 32] = (UINT32_C(1) << own % 32) - 1;
 #pragma omp parallel for schedule(static)
-  for (uint64_t i = 0; i < row_count; i += GAP_ROWS)
-    take_out_rows(plan, rows, i, i + GAP_ROWS < row_count ? i + GAP_ROWS : row_count,
-                  m->rows.block_rows, gaps);
+  for (uint64_t i = 0; i < row_count; i += LISTED_ROWS)
+    take_out_rows(plan, rows, i, i + LISTED_ROWS < row_count ? i + LISTED_ROWS : row_count,
+                  m->rows.block_rows, empty_rows);
   for (uint64_t s = 0; s < m->copy.split_count; s++) {
     const uint64_t idp = m->copy.splits[s].idp;
     if (m->rows.owner[idp] == plan->rank)
       for (uint64_t i = m->copy.splits[s].row; i < m->copy.splits[s + 1].row; i++) {
         const uint64_t row = m->rows.position[idp] - block + i - m->copy.splits[s].row;
-        gaps[row / 32] &= ~(UINT32_C(1) << row % 32);
+        empty_rows[row / 32] &= ~(UINT32_C(1) << row % 32);
       }
   }
 #pragma omp parallel for schedule(static) reduction(+ : count)
   for (uint64_t i = 0; i < amped_packing_bit_words(own); i++)
-    count += (uint64_t)__builtin_popcount(gaps[i]);
+    count += (uint64_t)__builtin_popcount(empty_rows[i]);
   return count;
 }
 

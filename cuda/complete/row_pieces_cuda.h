@@ -72,11 +72,11 @@ amped_status amped_row_pieces_cuda_make(amped_row_pieces_cuda *out, const amped_
                                         uint64_t slot_bytes);
 void amped_row_pieces_cuda_free(amped_row_pieces_cuda *pieces);
 
-/* Find the rows of the block that have no nonzeros on any rank. gaps: one bit per row of the block,
- * zeroed; the bits of these rows are set. rows: the copy's row list, of row_count entries. Returns
- * the number of these rows. */
-uint64_t amped_row_pieces_cuda_gaps(const amped_plan *plan, int mode, const void *rows,
-                                    uint64_t row_count, uint32_t *gaps);
+/* Find the rows of the block that have no nonzeros on any rank. empty_rows: one bit per row of the
+ * block, zeroed; the bits of these rows are set. rows: the copy's row list, of row_count entries.
+ * Returns the number of these rows. */
+uint64_t amped_row_pieces_cuda_empty_rows(const amped_plan *plan, int mode, const void *rows,
+                                          uint64_t row_count, uint32_t *empty_rows);
 
 #ifdef __cplusplus
 }

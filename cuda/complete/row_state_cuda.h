@@ -20,9 +20,9 @@ typedef struct amped_row_copy_cuda {
   uint64_t *run_first;   /* [runs] host: first nonzero of each run */
   uint64_t *shared_rows; /* [shared_count] host: the last long rows, which other ranks share */
   uint64_t shared_count;
-  uint32_t *d_held; /* one bit per nonzero: held out */
-  uint32_t *d_gaps; /* one bit per row of the block: no nonzeros on any rank */
-  uint64_t gap_count;
+  uint32_t *d_held;       /* one bit per nonzero: held out */
+  uint32_t *d_empty_rows; /* one bit per row of the block: no nonzeros on any rank */
+  uint64_t empty_count;
   void *d_weights; /* weights of all nonzeros, plan->value_type; NULL: all are 1 */
   uint8_t *d_failed;
 } amped_row_copy_cuda;

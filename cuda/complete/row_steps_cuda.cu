@@ -307,7 +307,7 @@ amped_status put_empty(amped_tensor_part *part, const amped_step_kernel_cuda_arg
 }
 
 /* Set the block's rows without nonzeros to the prior. */
-amped_status fill_gaps(amped_tensor_part *part, const amped_step_kernel_cuda_args *a) {
+amped_status fill_empty_rows(amped_tensor_part *part, const amped_step_kernel_cuda_args *a) {
   amped_row_kernel_cuda_args g = {};
   AMPED_TRY(put_empty(part, a));
   g.fit = a->fit;
@@ -317,7 +317,7 @@ amped_status fill_gaps(amped_tensor_part *part, const amped_step_kernel_cuda_arg
   g.own = static_cast<char *>(a->factor) + a->block_first * amped_plan_row_bytes(part->plan);
   g.empty = part->row_fit->d_empty;
   g.stream = a->stream;
-  return amped_row_gaps_cuda(&g, part->row_fit->copies[a->mode].d_gaps, a->block_rows);
+  return amped_empty_rows_cuda(&g, part->row_fit->copies[a->mode].d_empty_rows, a->block_rows);
 }
 
 /* A pass over a copy, as its callbacks get it. */
@@ -328,7 +328,7 @@ struct step_pass {
 
 amped_status begin_pass(void *self) {
   step_pass *s = static_cast<step_pass *>(self);
-  AMPED_TRY(fill_gaps(s->part, &s->args));
+  AMPED_TRY(fill_empty_rows(s->part, &s->args));
   if (s->args.entries > 0)
     return AMPED_OK;
   AMPED_CUDA(cudaMemsetAsync(s->args.sums, 0, 3 * AMPED_STEP_BLOCKS * sizeof(amped_row_step_sums),
@@ -341,8 +341,8 @@ amped_status pass_span(void *self, const amped_span_cuda *span, void *d_block) {
   s->part->row_steps->packed =
       amped_copies_cuda_packed(&s->part->copies, s->args.mode, span, d_block, span->first);
   AMPED_TRY(amped_step_counts_cuda(&s->args, true));
-  return s->part->plan->value_type == AMPED_F32 ? amped_step_walk_f32(&s->args)
-                                                : amped_step_walk_f64(&s->args);
+  return s->part->plan->value_type == AMPED_F32 ? amped_step_traversal_f32(&s->args)
+                                                : amped_step_traversal_f64(&s->args);
 }
 
 amped_status steps_begin(amped_tensor_part *part, int mode, const amped_row_fit *fit, double step,

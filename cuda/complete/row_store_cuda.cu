@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "cuda/device/grid_cuda.cuh"
-#include "cuda/device/growing_cuda.h"
+#include "cuda/device/growable_cuda.h"
 #include "cuda/device/rank_device_cuda.h"
 #include "cuda/device/staged_cuda.h"
 #include "cuda/factor/factor_set_cuda.h"
@@ -31,9 +31,9 @@ struct kept {
 
 struct mode_rows {
   uint64_t dim;
-  amped_growing_cuda factor;  /* [dim][ncomps] */
-  amped_growing_cuda history; /* [own rows][length], by slot */
-  amped_growing_cuda touched; /* [own rows] uint64_t: number of the last batch */
+  amped_growable_cuda factor;  /* [dim][ncomps] */
+  amped_growable_cuda history; /* [own rows][length], by slot */
+  amped_growable_cuda touched; /* [own rows] uint64_t: number of the last batch */
   /* Current batch: */
   uint64_t count;
   kept rows, positions; /* [count] uint64_t */
@@ -106,13 +106,13 @@ amped_status wait_for(const amped_row_store *s) {
 }
 
 /* Grow memory to `count` rows of `bytes` each, with zeros from row `old` on. */
-amped_status extend(const amped_row_store *s, amped_growing_cuda *g, uint64_t old, uint64_t count,
+amped_status extend(const amped_row_store *s, amped_growable_cuda *g, uint64_t old, uint64_t count,
                     uint64_t bytes) {
   uint64_t all = 0;
   if (!amped_mul(count, bytes, &all) || all > UINT64_MAX / 2)
     return amped_error(AMPED_FAILED, nullptr, "%" PRIu64 " rows are too many for any machine",
                        count);
-  AMPED_TRY(amped_growing_cuda_grow(g, all, what));
+  AMPED_TRY(amped_growable_cuda_grow(g, all, what));
   if (count > old && bytes > 0)
     AMPED_CUDA(
         cudaMemsetAsync((char *)g->d_block + old * bytes, 0, (count - old) * bytes, stream_of(s)));
@@ -142,9 +142,9 @@ void require(const amped_row_shape *shape, const uint64_t *dims, bool grows, uin
   *host_bytes = *device_bytes;
   for (int m = 0; m < shape->order; m++) {
     const uint64_t own = amped_stream_own_rows(dims[m], shape->rank, shape->nranks);
-    *device_bytes += amped_growing_cuda_bytes(dims[m] * row_bytes(shape)) +
-                     amped_growing_cuda_bytes(own * history_bytes(shape)) +
-                     amped_growing_cuda_bytes(own * sizeof(uint64_t)) +
+    *device_bytes += amped_growable_cuda_bytes(dims[m] * row_bytes(shape)) +
+                     amped_growable_cuda_bytes(own * history_bytes(shape)) +
+                     amped_growable_cuda_bytes(own * sizeof(uint64_t)) +
                      (grows ? 0 : 4 * kept_bytes(dims[m] * sizeof(uint64_t)));
   }
 }
@@ -163,9 +163,9 @@ void destroy(amped_row_store *s) {
     return;
   (void)cudaStreamSynchronize(stream_of(s));
   for (mode_rows &m : s->modes) {
-    amped_growing_cuda_free(&m.factor);
-    amped_growing_cuda_free(&m.history);
-    amped_growing_cuda_free(&m.touched);
+    amped_growable_cuda_free(&m.factor);
+    amped_growable_cuda_free(&m.history);
+    amped_growable_cuda_free(&m.touched);
     kept *const all[] = {&m.rows, &m.positions, &m.at, &m.keep, &m.indices};
     for (kept *k : all)
       free_kept(k);
@@ -183,9 +183,9 @@ amped_status allocate(amped_row_store *s, const uint64_t *dims) {
   AMPED_TRY(amped_alloc(&s->sums, ERROR_BLOCKS, sizeof *s->sums, what));
   AMPED_TRY(amped_cuda_malloc((void **)&s->d_sums, ERROR_BLOCKS * sizeof *s->d_sums, what));
   for (int m = 0; m < s->shape.order; m++) {
-    AMPED_TRY(amped_growing_cuda_create(&s->modes[m].factor, &s->device->gpu));
-    AMPED_TRY(amped_growing_cuda_create(&s->modes[m].history, &s->device->gpu));
-    AMPED_TRY(amped_growing_cuda_create(&s->modes[m].touched, &s->device->gpu));
+    AMPED_TRY(amped_growable_cuda_create(&s->modes[m].factor, &s->device->gpu));
+    AMPED_TRY(amped_growable_cuda_create(&s->modes[m].history, &s->device->gpu));
+    AMPED_TRY(amped_growable_cuda_create(&s->modes[m].touched, &s->device->gpu));
   }
   return grow(s, dims);
 }
@@ -373,20 +373,21 @@ amped_status get(amped_row_store *s, int mode, uint64_t count, const uint64_t *i
   const mode_rows *m = &s->modes[mode];
   const uint64_t words = count * sizeof(uint64_t);
   const uint64_t factor_bytes = count * row_bytes(&s->shape);
-  const uint64_t past_bytes = count * history_bytes(&s->shape);
-  AMPED_TRY(keep_room(&s->piece, 2 * words + factor_bytes + past_bytes));
+  const uint64_t bytes_of_histories = count * history_bytes(&s->shape);
+  AMPED_TRY(keep_room(&s->piece, 2 * words + factor_bytes + bytes_of_histories));
   uint64_t *const d_indices = static_cast<uint64_t *>(s->piece.d_block);
   uint64_t *const d_touched = d_indices + count;
-  char *const d_past = reinterpret_cast<char *>(d_touched + count); /* starts at a multiple of 8
+  char *const d_history = reinterpret_cast<char *>(d_touched + count); /* starts at a multiple of 8
                                                                        bytes */
-  char *const d_factors = d_past + past_bytes;
+  char *const d_factors = d_history + bytes_of_histories;
   AMPED_TRY(copy_in(s, d_indices, indices, words));
   AMPED_TRY(gather<uint64_t>(s, count, 1, d_indices, true, m->touched.d_block, d_touched));
-  AMPED_TRY(gather_numbers(s, count, s->shape.length, d_indices, true, m->history.d_block, d_past));
+  AMPED_TRY(
+      gather_numbers(s, count, s->shape.length, d_indices, true, m->history.d_block, d_history));
   AMPED_TRY(
       gather_numbers(s, count, s->shape.ncomps, d_indices, false, m->factor.d_block, d_factors));
   AMPED_TRY(copy_out(s, touched, d_touched, words));
-  AMPED_TRY(copy_out(s, histories, d_past, past_bytes));
+  AMPED_TRY(copy_out(s, histories, d_history, bytes_of_histories));
   AMPED_TRY(copy_out(s, factors, d_factors, factor_bytes));
   return wait_for(s);
 }

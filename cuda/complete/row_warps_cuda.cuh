@@ -23,13 +23,13 @@
  *
  * The nonzeros of the next piece are requested while the current row is solved. Rows of few
  * nonzeros are left out here and have kernels of their own: without a history if rows are short
- * (row_few_cuda.cuh); with a history if they have up to 32 components (row_known_cuda.cuh). Each
+ * (row_dual_cuda.cuh); with a history if they have up to 32 components (row_short_cuda.cuh). Each
  * strip leaves its sums in a place of its own, so results have the same bits every time. */
 #ifndef AMPED_ROW_WARPS_CUDA_CUH
 #define AMPED_ROW_WARPS_CUDA_CUH
 
-#include "cuda/complete/row_few_cuda.cuh"
-#include "cuda/complete/row_known_cuda.cuh"
+#include "cuda/complete/row_dual_cuda.cuh"
+#include "cuda/complete/row_short_cuda.cuh"
 
 namespace {
 
@@ -92,9 +92,9 @@ template <int W> struct warp_equations {
 /* Put H, the right side and the sums into the workspace, and add `weight` to H's diagonal; 1 after
  * the components. right, sums: by component c, the same in all lanes of one g. */
 template <int W>
-__device__ inline void put_on_desk(solve_desk<W> *desk, const float (*h)[4], float weight,
-                                   unsigned components, const float *right, const float *sums,
-                                   bool biased, unsigned lane) {
+__device__ inline void put_on_workspace(solve_workspace<W> *workspace, const float (*h)[4],
+                                        float weight, unsigned components, const float *right,
+                                        const float *sums, bool biased, unsigned lane) {
   const unsigned g = lane / 4;
   const unsigned t = lane % 4;
   __syncwarp();
@@ -104,15 +104,15 @@ __device__ inline void put_on_desk(solve_desk<W> *desk, const float (*h)[4], flo
     for (int b = 0; b < 2 * m + 2; b++)
 #pragma unroll
       for (int i = 0; i < 2; i++)
-        *reinterpret_cast<float2 *>(&desk->a[16U * m + g + 8U * i][8U * b + 2 * t]) =
+        *reinterpret_cast<float2 *>(&workspace->a[16U * m + g + 8U * i][8U * b + 2 * t]) =
             make_float2(h[tile_at(m, b)][2 * i], h[tile_at(m, b)][2 * i + 1]);
   if (t < 2)
 #pragma unroll
     for (int c = 0; c < fit_shape<W>::blocks; c++)
-      desk->a[W + t][8U * (unsigned)c + g] = t == 0 ? right[c] : biased ? sums[c] : 0.0F;
+      workspace->a[W + t][8U * (unsigned)c + g] = t == 0 ? right[c] : biased ? sums[c] : 0.0F;
   __syncwarp();
   for (unsigned i = lane; i < (unsigned)W; i += 32)
-    desk->a[i][i] += column_at<W>(i) < components ? weight : 1.0F;
+    workspace->a[i][i] += column_at<W>(i) < components ? weight : 1.0F;
   __syncwarp();
 }
 
@@ -184,7 +184,7 @@ struct lane_sums {
 /* A warp's shared memory. Sums of nonzeros are folded in the memory of the workspace. */
 template <int W> struct warp_memory {
   union {
-    solve_desk<W> desk;
+    solve_workspace<W> workspace;
     float fold[fit_shape<W>::numbers][32];
   };
   lane_sums sums[32];
@@ -204,35 +204,35 @@ template <int W> __device__ __host__ constexpr int warps_of(bool has_history) {
 
 /* Find the histories of pieces first .. first + 32 of a strip. */
 template <int W, typename P>
-__device__ inline void find_histories(const P &p, warp_history<W> *past,
+__device__ inline void find_histories(const P &p, warp_history<W> *history,
                                       const amped_row_piece_cuda *pieces, unsigned first,
                                       unsigned end, unsigned lane) {
   if (first + lane < end) {
     const amped_row_piece_cuda &piece = pieces[first + lane];
     const bool is_row = piece.slot == AMPED_NO_SLOT;
-    past->rows[lane] = is_row ? history_of(p, piece.row) : nullptr;
-    past->keep[lane] = is_row ? p.history_keep[piece.row] : 0.0;
+    history->rows[lane] = is_row ? history_of(p, piece.row) : nullptr;
+    history->keep[lane] = is_row ? p.history_keep[piece.row] : 0.0;
   }
   __syncwarp();
 }
 
 /* Address of piece i's history in shared memory, once it is loaded. */
-template <int W> __device__ inline float *numbers_of(warp_history<W> *past, unsigned i) {
-  return past->numbers + history_offset(past->rows[i]);
+template <int W> __device__ inline float *numbers_of(warp_history<W> *history, unsigned i) {
+  return history->numbers + history_offset(history->rows[i]);
 }
 
 /* Add the history of piece i, times its `keep`, to the piece's own equations, except n. *squares:
  * the lane's. H's upper triangle stays as it is, so that one lane alone has each element. leaves:
  * H's sums replace the history in shared memory. */
 template <int W>
-__device__ inline void add_history(warp_history<W> *past, unsigned i, unsigned n, bool biased,
+__device__ inline void add_history(warp_history<W> *history, unsigned i, unsigned n, bool biased,
                                    bool leaves, warp_equations<W> *q, double *squares,
                                    unsigned lane) {
   const unsigned g = lane / 4;
   const unsigned t = lane % 4;
-  const double keep = past->keep[i];
+  const double keep = history->keep[i];
   const float by = (float)keep;
-  float *const from = numbers_of(past, i);
+  float *const from = numbers_of(history, i);
   const equation_places at = places_of(n, biased);
   const auto take = [&](unsigned place, float *own) { *own = fmaf(by, from[place], *own); };
 #pragma unroll
@@ -269,11 +269,11 @@ __device__ inline void add_history(warp_history<W> *past, unsigned i, unsigned n
 
 /* Store piece i's equations as its history. add_history has put H into shared memory. */
 template <int W>
-__device__ inline void leave_history(warp_history<W> *past, unsigned i, unsigned n, bool biased,
+__device__ inline void leave_history(warp_history<W> *history, unsigned i, unsigned n, bool biased,
                                      const warp_equations<W> &q, double squares, unsigned length,
                                      unsigned lane) {
-  float *const from = numbers_of(past, i);
-  float *const to = past->rows[i];
+  float *const from = numbers_of(history, i);
+  float *const to = history->rows[i];
   const equation_places at = places_of(n, biased);
 #pragma unroll
   for (int c = 0; c < fit_shape<W>::blocks; c++) {
@@ -615,7 +615,7 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
 
   /* Load the history of the strip's piece `at`. The history before it must not be needed any
    * more. */
-  const auto past_of = [&]() {
+  const auto warp_histories = [&]() {
     return reinterpret_cast<warp_history<W> *>(shared +
                                                warps_of<W>(has_history) * sizeof(warp_memory<W>)) +
            threadIdx.x / 32;
@@ -626,11 +626,11 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     __syncwarp();
     if (at / 32 != found) {
       found = at / 32;
-      find_histories<W>(p, past_of(), pieces, 32 * found, end, lane);
+      find_histories<W>(p, warp_histories(), pieces, 32 * found, end, lane);
     }
-    warp_history<W> *const past = past_of();
-    ask_history<32>(past->numbers, past->rows[at % 32], past->keep[at % 32] > 0.0, p.slot_length,
-                    lane);
+    warp_history<W> *const history = warp_histories();
+    ask_history<32>(history->numbers, history->rows[at % 32], history->keep[at % 32] > 0.0,
+                    p.slot_length, lane);
   };
   if constexpr (has_history)
     begin_history(begin);
@@ -718,16 +718,19 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     if (has_history && works) {
       __pipeline_wait_prior(0);
       __syncwarp();
-      q.count += past_of()->keep[at % 32] *
-                 (double)numbers_of(past_of(), at % 32)[places_of(p.components, biased).count];
+      q.count +=
+          warp_histories()->keep[at % 32] *
+          (double)numbers_of(warp_histories(), at % 32)[places_of(p.components, biased).count];
     }
     const bool leaves = has_history && p.absorbs;
     if constexpr (has_history) {
       if (works)
-        add_history<W>(past_of(), at % 32, p.components, biased, leaves, &q, &sums->squares, lane);
+        add_history<W>(warp_histories(), at % 32, p.components, biased, leaves, &q, &sums->squares,
+                       lane);
       if (works && leaves) {
         const double squares = sum_of_lanes(sums->squares);
-        leave_history<W>(past_of(), at % 32, p.components, biased, q, squares, p.slot_length, lane);
+        leave_history<W>(warp_histories(), at % 32, p.components, biased, q, squares, p.slot_length,
+                         lane);
         if (lane == 0)
           sums->all_count += q.count;
       }
@@ -745,7 +748,8 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
         right[c] = column_of<W>(c, g) < p.components
                        ? (float)((double)q.targets[c] + weight * p.prior)
                        : 0.0F;
-      put_on_desk<W>(&memory->desk, q.h, (float)weight, p.components, right, q.sums, biased, lane);
+      put_on_workspace<W>(&memory->workspace, q.h, (float)weight, p.components, right, q.sums,
+                          biased, lane);
     }
     if constexpr (has_history) {
       if (following < end)
@@ -763,11 +767,12 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     float x[blocks];
     float bias = 0.0F;
     if (works) {
-      const bool good = solve_on_desk<W>(&memory->desk, biased, (float)(q.count + p.reg_bias),
-                                         (float)q.target, &bias, W / 4, lane);
+      const bool good =
+          solve_on_workspace<W>(&memory->workspace, biased, (float)(q.count + p.reg_bias),
+                                (float)q.target, &bias, W / 4, lane);
 #pragma unroll
       for (int c = 0; c < blocks; c++)
-        x[c] = memory->desk.x[8U * (unsigned)c + g];
+        x[c] = memory->workspace.x[8U * (unsigned)c + g];
       __syncwarp();
       if (!good) {
         if (lane == 0)
@@ -802,14 +807,14 @@ amped_status launch_rows(const amped_row_kernel_cuda_args *args) {
   fit_problem<float, I> p = {};
   describe_fit(&p, args);
   if constexpr (leaves_out)
-    p.few = !has_history ? most_few<W> : leaves_known(args) ? most_known : 0;
+    p.few = !has_history ? most_dual<W> : leaves_short(args) ? most_short : 0;
   AMPED_TRY(launch_strips(fit_rows<W, N, I, biased, weighs, has_history, leaves_out>, p,
                           warps_of<W>(has_history), bytes, args->stream, "the row-fit kernel"));
   if constexpr (leaves_out && has_history) {
     if (p.few > 0)
-      return launch_known<W, N, I, biased>(p, args->stream);
+      return launch_short<W, N, I, biased>(p, args->stream);
   } else if constexpr (leaves_out)
-    return launch_few<W, N, I, biased>(p, args->stream);
+    return launch_dual<W, N, I, biased>(p, args->stream);
   return AMPED_OK;
 }
 
@@ -818,8 +823,8 @@ amped_status launch_warps(const amped_row_kernel_cuda_args *args) {
   if constexpr (has_history)
     return launch_rows<W, N, I, biased, weighs, true, W <= 32>(args);
   else {
-    if constexpr (has_few<W>(weighs)) {
-      if (leaves_few<W>(args))
+    if constexpr (has_dual<W>(weighs)) {
+      if (leaves_dual<W>(args))
         return launch_rows<W, N, I, biased, weighs, false, true>(args);
     }
     return launch_rows<W, N, I, biased, weighs, false, false>(args);

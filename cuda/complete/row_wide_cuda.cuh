@@ -24,7 +24,7 @@ template <int P, int N> struct wide_tuning { static constexpr int blocks = P == 
  */
 template <int P, int N, typename I>
 __device__ __forceinline__ void store_slot(const fit_problem<float, I> &p,
-                                           const wide_desk<P, N, I> &d, const float (*h)[2][4],
+                                           const wide_workspace<P, N, I> &d, const float (*h)[2][4],
                                            const double *totals, unsigned slot, unsigned w,
                                            unsigned lane, unsigned row, unsigned coordinate) {
   constexpr int W = 32 * P;
@@ -53,10 +53,10 @@ __device__ __forceinline__ void store_slot(const fit_problem<float, I> &p,
 /* Add the row's history, times what is kept of it, to its sums; with `absorbs`, store all of it as
  * the row's history. own_squares: the thread's share of the squares. */
 template <int P, int N, typename I>
-__device__ __forceinline__ void add_history(const fit_problem<float, I> &p, wide_desk<P, N, I> &d,
-                                            float (*h)[2][4], double *totals, double *own_squares,
-                                            uint64_t own_row, unsigned w, unsigned lane,
-                                            unsigned row, unsigned coordinate) {
+__device__ __forceinline__ void
+add_history(const fit_problem<float, I> &p, wide_workspace<P, N, I> &d, float (*h)[2][4],
+            double *totals, double *own_squares, uint64_t own_row, unsigned w, unsigned lane,
+            unsigned row, unsigned coordinate) {
   constexpr int W = 32 * P;
   const unsigned column = column_at<W>(coordinate);
   const bool is_there = column < p.components;
@@ -128,9 +128,9 @@ __device__ __forceinline__ void add_base(const fit_problem<float, I> &p, float (
 /* Add the penalty to H's diagonal, which is in units (2 w, 2 w) and (2 w + 1, 2 w + 1); 1 after the
  * components. Sets the least pivots. */
 template <int P, int N, typename I>
-__device__ __forceinline__ void add_weight(const fit_problem<float, I> &p, wide_desk<P, N, I> &d,
-                                           float (*h)[2][4], float weight, unsigned w,
-                                           unsigned lane) {
+__device__ __forceinline__ void add_weight(const fit_problem<float, I> &p,
+                                           wide_workspace<P, N, I> &d, float (*h)[2][4],
+                                           float weight, unsigned w, unsigned lane) {
   constexpr int W = 32 * P;
 #pragma unroll
   for (int c = 0; c < 4; c++) {
@@ -159,7 +159,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
                                                           arrive */
   /* Step 1: take the strip, and clear its sums. */
   extern __shared__ __align__(16) unsigned char shared[];
-  wide_desk<P, N, I> &d = *reinterpret_cast<wide_desk<P, N, I> *>(shared);
+  wide_workspace<P, N, I> &d = *reinterpret_cast<wide_workspace<P, N, I> *>(shared);
   const unsigned lane = threadIdx.x % 32;
   /* Warps with a high w have more to do when rows are solved, so w rotates from thread block to
    * thread block. */
@@ -528,7 +528,7 @@ __global__ void __launch_bounds__(32 * P, wide_tuning<P, N>::blocks)
 
 template <int P, int N, typename I, bool has_history>
 amped_status launch_wide(const amped_row_kernel_cuda_args *args) {
-  constexpr int bytes = (int)sizeof(wide_desk<P, N, I>);
+  constexpr int bytes = (int)sizeof(wide_workspace<P, N, I>);
   const auto kernel = fit_wide_rows<P, N, I, has_history>;
   fit_problem<float, I> p = {};
   describe_fit(&p, args);

@@ -58,8 +58,8 @@ amped_status amped_step_counts_cuda(const amped_step_kernel_cuda_args *args, boo
 /* A pass: own rows take their steps, and pieces leave results; then long rows become the means of
  * their results, and the results of shared rows are added up. float and double have files of their
  * own. */
-amped_status amped_step_walk_f32(const amped_step_kernel_cuda_args *args);
-amped_status amped_step_walk_f64(const amped_step_kernel_cuda_args *args);
+amped_status amped_step_traversal_f32(const amped_step_kernel_cuda_args *args);
+amped_status amped_step_traversal_f64(const amped_step_kernel_cuda_args *args);
 /* Set own rows first .. first + count of the block from their sums over all ranks, rows
  * [count][ncomps + 1]. args->sums gets its sums in the place of a traversal's. */
 amped_status amped_step_put_f32(const amped_step_kernel_cuda_args *args, uint64_t first,

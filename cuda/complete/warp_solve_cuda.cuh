@@ -17,7 +17,7 @@
 namespace {
 
 /* A warp's workspace in shared memory. Rows W and W + 1 of a: the right side, and the sums of p. */
-template <int W> struct solve_desk {
+template <int W> struct solve_workspace {
   float a[W + 2][W + 4];
   float block[4][4];        /* current block on the diagonal */
   float factors[W / 4][12]; /* each block: 1 over the diagonal; then (1,0) (2,0) (2,1) (3,0) (3,1)
@@ -88,9 +88,11 @@ template <int W> __device__ inline unsigned first_row_of(unsigned lane) {
 /* Factor the matrix in the workspace in place: the first `fours` blocks of four columns. The two
  * more rows become solutions. */
 template <int W>
-__device__ inline void factor_on_desk(solve_desk<W> *desk, unsigned fours, unsigned lane) {
+__device__ inline void factor_on_workspace(solve_workspace<W> *workspace, unsigned fours,
+                                           unsigned lane) {
   constexpr int sets = W == 64 ? 2 : 1;
-  float *const row[2] = {desk->a[first_row_of<W>(lane)], desk->a[W == 64 ? 32 + lane : 0]};
+  float *const row[2] = {workspace->a[first_row_of<W>(lane)],
+                         workspace->a[W == 64 ? 32 + lane : 0]};
 #pragma unroll 1
   for (unsigned p = 0; p < fours; p++) {
     float own[2][4];
@@ -106,7 +108,7 @@ __device__ inline void factor_on_desk(solve_desk<W> *desk, unsigned fours, unsig
 #pragma unroll
       for (int i = 0; i < 4; i++) {
         float other[4];
-        read4(&desk->a[4 * p + i][4 * q], other);
+        read4(&workspace->a[4 * p + i][4 * q], other);
 #pragma unroll
         for (int s = 0; s < sets; s++)
           own[s][i] = minus_products(own[s][i], l[s], other);
@@ -114,21 +116,21 @@ __device__ inline void factor_on_desk(solve_desk<W> *desk, unsigned fours, unsig
     }
     if (p == 0) { /* lanes 0 to 3 may have the two more rows instead */
       if (lane < 4)
-        *reinterpret_cast<float4 *>(desk->block[lane]) =
-            *reinterpret_cast<const float4 *>(desk->a[lane]);
+        *reinterpret_cast<float4 *>(workspace->block[lane]) =
+            *reinterpret_cast<const float4 *>(workspace->a[lane]);
     } else if (lane / 4 == p % 8) {
       if (sets == 2 && p >= 8)
-        write4(desk->block[lane % 4], own[1][0], own[1][1], own[1][2], own[1][3]);
+        write4(workspace->block[lane % 4], own[1][0], own[1][1], own[1][2], own[1][3]);
       else
-        write4(desk->block[lane % 4], own[0][0], own[0][1], own[0][2], own[0][3]);
+        write4(workspace->block[lane % 4], own[0][0], own[0][1], own[0][2], own[0][3]);
     }
     __syncwarp();
-    const factor4 f = factor_of(desk->block);
+    const factor4 f = factor_of(workspace->block);
     if (lane == 0) {
-      write4(desk->factors[p], f.s[0], f.s[1], f.s[2], f.s[3]);
-      write4(desk->factors[p] + 4, f.l10, f.l20, f.l21, f.l30);
-      desk->factors[p][8] = f.l31;
-      desk->factors[p][9] = f.l32;
+      write4(workspace->factors[p], f.s[0], f.s[1], f.s[2], f.s[3]);
+      write4(workspace->factors[p] + 4, f.l10, f.l20, f.l21, f.l30);
+      workspace->factors[p][8] = f.l31;
+      workspace->factors[p][9] = f.l32;
     }
 #pragma unroll
     for (int s = 0; s < sets; s++) {
@@ -143,7 +145,7 @@ __device__ inline void factor_on_desk(solve_desk<W> *desk, unsigned fours, unsig
  * rest2: the right side at unknowns `lane` and, of 64, 32 + lane. x in the workspace becomes the
  * solution. Returns false if it is not finite. */
 template <int W>
-__device__ inline bool solve_transposed(solve_desk<W> *desk, float rest, float rest2,
+__device__ inline bool solve_transposed(solve_workspace<W> *workspace, float rest, float rest2,
                                         unsigned fours, unsigned lane) {
   constexpr bool two = W == 64;
   const unsigned own = W == 16 ? lane % 16 : lane;
@@ -157,21 +159,21 @@ __device__ inline bool solve_transposed(solve_desk<W> *desk, float rest, float r
 #pragma unroll
     for (int i = 0; i < 4; i++)
       x[i] = __shfl_sync(all_lanes, two && p >= 8 ? rest2 : rest, (4 * p + i) % 32);
-    read4(desk->factors[p], f);
-    read4(desk->factors[p] + 4, l);
-    const float l31 = desk->factors[p][8];
-    const float l32 = desk->factors[p][9];
+    read4(workspace->factors[p], f);
+    read4(workspace->factors[p] + 4, l);
+    const float l31 = workspace->factors[p][8];
+    const float l32 = workspace->factors[p][9];
     x[3] *= f[3];
     x[2] = fmaf(-x[3], l32, x[2]) * f[2];
     x[1] = fmaf(-x[3], l31, fmaf(-x[2], l[2], x[1])) * f[1];
     x[0] = fmaf(-x[3], l[3], fmaf(-x[2], l[1], fmaf(-x[1], l[0], x[0]))) * f[0];
     if (lane == 0)
-      write4(desk->x + 4 * p, x[0], x[1], x[2], x[3]);
+      write4(workspace->x + 4 * p, x[0], x[1], x[2], x[3]);
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-      rest = fmaf(-desk->a[4 * p + i][own], x[i], rest);
+      rest = fmaf(-workspace->a[4 * p + i][own], x[i], rest);
       if (two)
-        rest2 = fmaf(-desk->a[4 * p + i][own2], x[i], rest2);
+        rest2 = fmaf(-workspace->a[4 * p + i][own2], x[i], rest2);
       good = good && fabsf(x[i]) <= FLT_MAX;
     }
   }
@@ -181,8 +183,8 @@ __device__ inline bool solve_transposed(solve_desk<W> *desk, float rest, float r
 /* Solve with the factor itself in the same way, for at most 32 unknowns. rest: the right side at
  * unknown `lane`. Returns the solution there. */
 template <int W>
-__device__ inline float solve_with_factor(const solve_desk<W> *desk, float rest, unsigned fours,
-                                          unsigned lane) {
+__device__ inline float solve_with_factor(const solve_workspace<W> *workspace, float rest,
+                                          unsigned fours, unsigned lane) {
   static_assert(W <= 32, "a lane has one unknown");
   const unsigned own = lane % W;
 #pragma unroll 1
@@ -194,11 +196,11 @@ __device__ inline float solve_with_factor(const solve_desk<W> *desk, float rest,
 #pragma unroll
     for (int i = 0; i < 4; i++)
       x[i] = __shfl_sync(all_lanes, rest, (int)(4 * p) + i);
-    read4(desk->factors[p], f);
-    read4(desk->factors[p] + 4, l);
-    read4(&desk->a[own][4 * p], a);
-    const float l31 = desk->factors[p][8];
-    const float l32 = desk->factors[p][9];
+    read4(workspace->factors[p], f);
+    read4(workspace->factors[p] + 4, l);
+    read4(&workspace->a[own][4 * p], a);
+    const float l31 = workspace->factors[p][8];
+    const float l32 = workspace->factors[p][9];
     x[0] *= f[0];
     x[1] = fmaf(-x[0], l[0], x[1]) * f[1];
     x[2] = fmaf(-x[1], l[2], fmaf(-x[0], l[1], x[2])) * f[2];
@@ -217,28 +219,29 @@ __device__ inline float solve_with_factor(const solve_desk<W> *desk, float rest,
  * right side, and only a diagonal element in their rows. Returns false, in all lanes, if a pivot is
  * too small to be trusted. */
 template <int W>
-__device__ inline bool solve_on_desk(solve_desk<W> *desk, bool biased, float corner, float target,
-                                     float *bias, unsigned fours, unsigned lane) {
+__device__ inline bool solve_on_workspace(solve_workspace<W> *workspace, bool biased, float corner,
+                                          float target, float *bias, unsigned fours,
+                                          unsigned lane) {
   constexpr bool two = W == 64;
   constexpr float least = 2.0F * (float)W * FLT_EPSILON; /* least pivot, relative to its diagonal
                                                             element */
   const unsigned own = W == 16 ? lane % 16 : lane;
   const unsigned own2 = two ? 32 + lane : own; /* the second row's */
-  const float diagonal = desk->a[own][own];
-  const float diagonal2 = desk->a[own2][own2];
+  const float diagonal = workspace->a[own][own];
+  const float diagonal2 = workspace->a[own2][own2];
   __syncwarp();
-  factor_on_desk(desk, fours, lane);
+  factor_on_workspace(workspace, fours, lane);
   /* s is 1 over the root of the pivot. */
-  const float s = desk->factors[own / 4][own % 4];
-  const float s2 = desk->factors[own2 / 4][own2 % 4];
+  const float s = workspace->factors[own / 4][own % 4];
+  const float s2 = workspace->factors[own2 / 4][own2 % 4];
   bool good = (own / 4 >= fours || s * s * diagonal * least < 1.0F) &&
               (own2 / 4 >= fours || s2 * s2 * diagonal2 * least < 1.0F);
-  float rest = desk->a[W][own];
-  float rest2 = two ? desk->a[W][own2] : 0.0F;
+  float rest = workspace->a[W][own];
+  float rest2 = two ? workspace->a[W][own2] : 0.0F;
   *bias = 0.0F;
   if (biased) {
-    const float z = desk->a[W + 1][own];
-    const float z2 = two ? desk->a[W + 1][own2] : 0.0F;
+    const float z = workspace->a[W + 1][own];
+    const float z2 = two ? workspace->a[W + 1][own2] : 0.0F;
     float zz = fmaf(z, z, z2 * z2);
     float zy = fmaf(z, rest, z2 * rest2);
 #pragma unroll
@@ -252,7 +255,7 @@ __device__ inline bool solve_on_desk(solve_desk<W> *desk, bool biased, float cor
     rest = fmaf(-*bias, z, rest);
     rest2 = fmaf(-*bias, z2, rest2);
   }
-  good = solve_transposed(desk, rest, rest2, fours, lane) && good;
+  good = solve_transposed(workspace, rest, rest2, fours, lane) && good;
   good = good && fabsf(*bias) <= FLT_MAX;
   __syncwarp();
   return __all_sync(all_lanes, good);

@@ -34,7 +34,7 @@ template <int P> __host__ __device__ constexpr unsigned panel_at(unsigned k) {
 }
 
 /* The shared memory of a thread block. */
-template <int P, int N, typename I> struct wide_desk {
+template <int P, int N, typename I> struct wide_workspace {
   static constexpr int columns = wide_shape<P>::columns;
   uint4 parts[2][wide_shape<P>::blocks][32]; /* high parts of two numbers, and low parts */
   union {
@@ -219,8 +219,8 @@ __device__ inline void factor_row(float *v, const float (*l)[8], const float *by
  * the two more rows. After panel k, all units of warps before k / 4 are done. Warp k / 4 has the
  * unit on the diagonal, and writes its factor to shared memory. */
 template <int P, int N, typename I>
-__device__ inline void factor_wide(wide_desk<P, N, I> &d, float (*h)[2][4], float right, float sum,
-                                   unsigned w, unsigned lane) {
+__device__ inline void factor_wide(wide_workspace<P, N, I> &d, float (*h)[2][4], float right,
+                                   float sum, unsigned w, unsigned lane) {
   constexpr unsigned columns = wide_shape<P>::columns;
   const unsigned row = 32 * w + lane;
   const unsigned spot = spot_of(lane);
@@ -296,7 +296,7 @@ __device__ inline void factor_wide(wide_desk<P, N, I> &d, float (*h)[2][4], floa
 
 /* Solve L^T x = rest. Returns the thread's element of x. */
 template <int P, int N, typename I>
-__device__ inline float solve_back(wide_desk<P, N, I> &d, float rest, unsigned row) {
+__device__ inline float solve_back(wide_workspace<P, N, I> &d, float rest, unsigned row) {
   float own = 0.0F;
 #pragma unroll 1
   for (unsigned k = wide_shape<P>::blocks; k-- > 0;) {

@@ -116,7 +116,7 @@ amped_buffers buffers(amped_dense_blocks *o, const amped_device *device, const a
   for (int m = 0; m < plan->order; m++) {
     AMPED_BUFFER(&b, ZEROED, o->first[m], count + 1);
     AMPED_BUFFER_OF(&b, DEVICE, o->d_rows[m], s.rows[m], row_bytes);
-    AMPED_BUFFER(&b, DEVICE, o->d_indices[m], shape->brought ? 0 : s.rows[m]);
+    AMPED_BUFFER(&b, DEVICE, o->d_indices[m], shape->given ? 0 : s.rows[m]);
     AMPED_BUFFER(&b, DEVICE, o->d_first[m], count + 1);
     partials = larger(partials, amped_block_grams_cuda_room(count, shape->dims[m], plan->ncomps));
   }

@@ -511,7 +511,7 @@ static amped_partial_rows partial_rows(amped_tensor_part *part, int mode) {
   return {part->d_partial, part->d_arriving};
 }
 
-static amped_status add_arrived(amped_tensor_part *part, int mode) {
+static amped_status add_incoming(amped_tensor_part *part, int mode) {
   const amped_plan *plan = part->plan;
   if (!is_gathered(plan, mode))
     return AMPED_OK;
@@ -578,7 +578,7 @@ const amped_format_ops amped_dense_format_cuda = {
     .mttkrp_wait = mttkrp_wait,
     .go_on = go_on,
     .partial_rows = partial_rows,
-    .add_arrived = add_arrived,
+    .add_incoming = add_incoming,
     .stage_partial = stage_partial,
     .products = products,
     .dense_blocks = &amped_dense_block_cuda,

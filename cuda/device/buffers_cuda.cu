@@ -1,4 +1,4 @@
-/* Buffers of a struct: walks of lists with device and pinned memory. */
+/* Buffers of a struct: traversals of lists with device and pinned memory. */
 #include "cuda/device/buffers_cuda.h"
 
 #include <cstring>

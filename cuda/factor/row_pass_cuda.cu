@@ -51,10 +51,10 @@ template <typename T, unsigned tiles> size_t shared_bytes(bool solves, bool keep
 }
 
 /* A lane's traversal of 16 rows of ld elements, 16 bytes at a time. */
-template <typename T> struct walk {
+template <typename T> struct traversal {
   static constexpr unsigned each = 16 / sizeof(T);
   unsigned ld, row, column, rows_on, columns_on;
-  __device__ explicit walk(unsigned elements) : ld(elements) {
+  __device__ explicit traversal(unsigned elements) : ld(elements) {
     row = threadIdx.x % 32 * each / ld;
     column = threadIdx.x % 32 * each % ld;
     rows_on = 32 * each / ld;
@@ -75,7 +75,7 @@ template <typename T> struct walk {
 /* Copy rows first .. first+15 of the array to shared memory, with zeros for rows that do not
  * exist. */
 template <typename T>
-__device__ void fetch(const walk<T> &w, const T *from, uint64_t first, uint64_t rows,
+__device__ void fetch(const traversal<T> &w, const T *from, uint64_t first, uint64_t rows,
                       unsigned to_pitch, T *to) {
   w.over_tile([&](unsigned i, unsigned j) {
     const bool there = first + i < rows;
@@ -85,7 +85,7 @@ __device__ void fetch(const walk<T> &w, const T *from, uint64_t first, uint64_t 
 }
 
 template <typename T>
-__device__ void store(const walk<T> &w, const T *from, unsigned from_pitch, uint64_t first,
+__device__ void store(const traversal<T> &w, const T *from, unsigned from_pitch, uint64_t first,
                       uint64_t rows, T *to) {
   w.over_tile([&](unsigned i, unsigned j) {
     if (first + i < rows)
@@ -214,7 +214,7 @@ __global__ void __launch_bounds__(warps * 32, tiles > 4 ? 1 : 2) pass_over(const
   double *const square = reinterpret_cast<double *>(shared + warps * sizeof(room<T, tiles>));
   double *const keep = square + p::width * p::square;
   const T *const source = solves ? r.from : r.to;
-  const walk<T> w(r.ld);
+  const traversal<T> w(r.ld);
   const uint64_t step = (uint64_t)gridDim.x * warps * tile_rows;
   uint64_t first = ((uint64_t)blockIdx.x * warps + threadIdx.x / 32) * tile_rows;
   double gram[tiles * (tiles + 1) / 2][2] = {};

@@ -261,10 +261,10 @@ struct amped_list_part {
   uint64_t *h_starts;
   /* The window that was distributed last: */
   uint64_t first, count;
-  void *d_keys[2];         /* [window] */
-  void *d_order[2];        /* [window] */
-  const unsigned *d_dealt; /* the window's nonzeros sorted by rank: one of d_order */
-  void *d_counts;          /* [nranks or splits] */
+  void *d_keys[2];               /* [window] */
+  void *d_order[2];              /* [window] */
+  const unsigned *d_distributed; /* the window's nonzeros sorted by rank: one of d_order */
+  void *d_counts;                /* [nranks or splits] */
   uint64_t counts_room;
   void *d_temporary;
   size_t temporary_bytes;
@@ -543,7 +543,7 @@ static amped_status upload_receivers(amped_list_part *p, const amped_mode_plan *
   return status;
 }
 
-static amped_status deal_by(amped_list_part *p, const amped_plan *plan, int mode) {
+static amped_status distribute_by(amped_list_part *p, const amped_plan *plan, int mode) {
   const uint64_t nranks = (uint64_t)p->shape.nranks;
   p->plan = plan;
   p->mode = mode;
@@ -666,13 +666,13 @@ static amped_status deal(amped_list_part *p, uint64_t first, uint64_t count, uin
     AMPED_TRY(number_splits(p, count, &r, numbers, &pairs));
   AMPED_TRY(count_of_keys(p, keys_of(&pairs), count, 0, r.nranks, counts));
   AMPED_TRY(sort_keys(p, r.nranks, &pairs));
-  p->d_dealt = order_of(&pairs);
+  p->d_distributed = order_of(&pairs);
   return AMPED_OK;
 }
 
 template <typename T> static void launch_gather(const amped_list_part *p, const void *d_array) {
   gather<<<blocks_for(p->count), block_threads, 0, p->stream>>>(
-      static_cast<const T *>(d_array) + p->first, p->d_dealt, (unsigned)p->count,
+      static_cast<const T *>(d_array) + p->first, p->d_distributed, (unsigned)p->count,
       static_cast<T *>(p->sent));
 }
 
@@ -708,7 +708,7 @@ const amped_list_ops amped_list_part_cuda = {
     .count = count_window,
     .hash = add_hash,
     .view = view,
-    .deal_by = deal_by,
+    .distribute_by = distribute_by,
     .count_splits = count_splits,
     .deal = deal,
     .dealt = dealt,

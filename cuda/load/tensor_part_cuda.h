@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 typedef struct amped_row_fit_cuda amped_row_fit_cuda;
-typedef struct amped_row_past_cuda amped_row_past_cuda;
+typedef struct amped_row_history_cuda amped_row_history_cuda;
 typedef struct amped_row_steps_cuda amped_row_steps_cuda;
 
 struct amped_tensor_part {
@@ -19,10 +19,10 @@ struct amped_tensor_part {
   amped_factor_set *factors;
   const amped_plan *plan;
   amped_copies_cuda copies;
-  amped_coo_buffer_cuda buffer;    /* nonzeros of the mode that is being collected */
-  amped_row_fit_cuda *row_fit;     /* NULL before it is prepared */
-  amped_row_past_cuda *row_past;   /* history of rows; NULL before it begins */
-  amped_row_steps_cuda *row_steps; /* NULL before they are prepared */
+  amped_coo_buffer_cuda buffer;        /* nonzeros of the mode that is being collected */
+  amped_row_fit_cuda *row_fit;         /* NULL before it is prepared */
+  amped_row_history_cuda *row_history; /* history of rows; NULL before it begins */
+  amped_row_steps_cuda *row_steps;     /* NULL before they are prepared */
 };
 
 #ifdef __cplusplus

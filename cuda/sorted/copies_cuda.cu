@@ -694,7 +694,7 @@ static amped_status zero_packed(const amped_copies_cuda *c, const amped_mttkrp_t
   const amped_work_cuda *work = &copy->work.work;
   if (!work->tiled && copy->nnz > 0) {
     const amped_packed_cuda packed = packed_of(c, task->mode, copy);
-    return amped_mttkrp_cuda_zero_gaps(task->args, &packed, copy->rows, task->output_bytes);
+    return amped_mttkrp_cuda_zero_empty_rows(task->args, &packed, copy->rows, task->output_bytes);
   }
   AMPED_CUDA(cudaMemsetAsync(task->args->output, 0, task->output_bytes, c->stream));
   if (work->cut.outputs > 1)

@@ -4,7 +4,7 @@
 
 namespace {
 
-constexpr unsigned gap_rows = 4096;
+constexpr unsigned block_span = 4096;
 
 /* sum = the sum of all outputs, in double. */
 template <typename T>
@@ -37,14 +37,14 @@ __device__ inline uint64_t first_from(const I *rows, uint64_t count, uint64_t ro
   return from;
 }
 
-/* Zero the rows that are not in the list. A thread block covers gap_rows rows. */
+/* Zero the rows that are not in the list. A thread block covers block_span rows. */
 template <typename I>
 __global__ void __launch_bounds__(AMPED_BLOCK_THREADS)
-    zero_gaps(const I *list, uint64_t count, uint64_t rows, unsigned stride, uint4 *output) {
-  __shared__ uint32_t listed[gap_rows / 32];
-  const uint64_t first = (uint64_t)blockIdx.x * gap_rows;
-  const uint64_t end = first + gap_rows < rows ? first + gap_rows : rows;
-  for (unsigned i = threadIdx.x; i < gap_rows / 32; i += AMPED_BLOCK_THREADS)
+    zero_empty_rows(const I *list, uint64_t count, uint64_t rows, unsigned stride, uint4 *output) {
+  __shared__ uint32_t listed[block_span / 32];
+  const uint64_t first = (uint64_t)blockIdx.x * block_span;
+  const uint64_t end = first + block_span < rows ? first + block_span : rows;
+  for (unsigned i = threadIdx.x; i < block_span / 32; i += AMPED_BLOCK_THREADS)
     listed[i] = 0;
   const uint64_t begin = first_from(list, count, first);
   __syncthreads();
@@ -79,22 +79,22 @@ amped_status amped_mttkrp_cuda_sum(const amped_mttkrp_cuda_args *args) {
   return AMPED_OK;
 }
 
-amped_status amped_mttkrp_cuda_zero_gaps(const amped_mttkrp_cuda_args *args,
-                                         const amped_packed_cuda *copy, uint64_t listed,
-                                         uint64_t output_bytes) {
+amped_status amped_mttkrp_cuda_zero_empty_rows(const amped_mttkrp_cuda_args *args,
+                                               const amped_packed_cuda *copy, uint64_t listed,
+                                               uint64_t output_bytes) {
   const uint64_t row_bytes = args->ld * args->value_type;
   const unsigned stride = (unsigned)(row_bytes / sizeof(uint4));
   const uint64_t rows = output_bytes / row_bytes;
-  const uint64_t blocks = amped_ceil_div(rows, (uint64_t)gap_rows);
+  const uint64_t blocks = amped_ceil_div(rows, (uint64_t)block_span);
   uint4 *const output = static_cast<uint4 *>(args->output);
   if (blocks > INT32_MAX)
     return amped_error(AMPED_FAILED, "CUDA",
                        "%" PRIu64 " rows are too many for one launch; use more GPUs", rows);
   if (copy->index_type == AMPED_U32)
-    zero_gaps<<<(unsigned)blocks, AMPED_BLOCK_THREADS, 0, args->stream>>>(
+    zero_empty_rows<<<(unsigned)blocks, AMPED_BLOCK_THREADS, 0, args->stream>>>(
         static_cast<const index32 *>(copy->rows), listed, rows, stride, output);
   else
-    zero_gaps<<<(unsigned)blocks, AMPED_BLOCK_THREADS, 0, args->stream>>>(
+    zero_empty_rows<<<(unsigned)blocks, AMPED_BLOCK_THREADS, 0, args->stream>>>(
         static_cast<const index64 *>(copy->rows), listed, rows, stride, output);
   AMPED_CUDA_LAUNCHED("the kernel that zeroes rows without nonzeros");
   return AMPED_OK;

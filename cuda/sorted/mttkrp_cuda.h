@@ -23,7 +23,7 @@ extern "C" {
 #define AMPED_LAUNCH_NNZ (UINT64_C(1) << 31)
 
 /* The work on one copy, and the flags by which its thread blocks signal each other that work is
- * done. d_arrived, d_finished, d_ticket and d_done are zeroed once. */
+ * done. d_incoming, d_finished, d_ticket and d_done are zeroed once. */
 typedef struct amped_work_cuda {
   amped_cut_cuda cut;
   uint64_t blocks;
@@ -34,7 +34,7 @@ typedef struct amped_work_cuda {
                       them */
   const amped_block_cuda *d_blocks;
   void *d_carries;      /* one carry row per block */
-  uint32_t *d_arrived;  /* [blocks * cut.columns] */
+  uint32_t *d_incoming; /* [blocks * cut.columns] */
   uint32_t *d_finished; /* [blocks * cut.columns] */
   uint32_t *d_ticket;   /* one counter */
   /* Parts of the rows (plan.h): the host can wait for the end of each. One part if the host can
@@ -68,9 +68,9 @@ typedef struct amped_mttkrp_cuda_args {
 
 /* Zero the output's rows that are not in the copy's row list. listed: number of entries of the
  * list, whose rows ascend. */
-amped_status amped_mttkrp_cuda_zero_gaps(const amped_mttkrp_cuda_args *args,
-                                         const amped_packed_cuda *copy, uint64_t listed,
-                                         uint64_t output_bytes);
+amped_status amped_mttkrp_cuda_zero_empty_rows(const amped_mttkrp_cuda_args *args,
+                                               const amped_packed_cuda *copy, uint64_t listed,
+                                               uint64_t output_bytes);
 
 /* Add up the several outputs of a copy, after its last blocks. */
 amped_status amped_mttkrp_cuda_sum(const amped_mttkrp_cuda_args *args);

@@ -639,7 +639,7 @@ void describe_work(sorted_problem<T, I> *p, const amped_mttkrp_cuda_args *args) 
   p->first_block = args->first_block;
   p->tiled = work->tiled;
   p->carries = static_cast<vector *>(work->d_carries);
-  p->arrived = work->d_arrived;
+  p->arrived = work->d_incoming;
   p->finished = work->d_finished;
   p->ticket = work->d_ticket;
   p->ticket_base = work->tickets;

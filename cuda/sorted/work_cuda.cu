@@ -62,8 +62,8 @@ static amped_status allocate(amped_copy_work_cuda *s, const amped_work_cuda_args
   w->d_outputs = s->d_memory;
   w->d_carries = at;
   w->d_blocks = (const amped_block_cuda *)(at + m.carries);
-  w->d_arrived = (uint32_t *)(at + m.carries + m.blocks);
-  w->d_finished = w->d_arrived + flags;
+  w->d_incoming = (uint32_t *)(at + m.carries + m.blocks);
+  w->d_finished = w->d_incoming + flags;
   w->d_ticket = w->d_finished + flags;
   w->d_done = w->d_ticket + 1;
   if (w->parts > 1) {
@@ -71,7 +71,7 @@ static amped_status allocate(amped_copy_work_cuda *s, const amped_work_cuda_args
                                     "the schedule of a copy"));
     memset(w->turns, 0, AMPED_MAX_PARTS * sizeof *w->turns);
   }
-  AMPED_CUDA(cudaMemsetAsync(w->d_arrived, 0, m.flags, a->stream));
+  AMPED_CUDA(cudaMemsetAsync(w->d_incoming, 0, m.flags, a->stream));
   return AMPED_OK;
 }
 

@@ -6,7 +6,7 @@
  *     factor set   all factors (whole, in position order, plan->ld elements per row of
  *                  plan->value_type) and one MTTKRP result ("output": output_rows rows, the rank's
  *                  own block, then its shared rows, same row layout)
- *     factor past  the previous factors (factor_past.h)
+ *     factor history  the previous factors (factor_history.h)
  *     list part    a rank's nonzeros of a coordinate list, while it is loaded
  *     tensor part  this rank's nonzeros, in one tensor format: the sorted copies, or another
  *     row store    all rows of a stream (row_store.h); optional
@@ -24,10 +24,10 @@
 
 #include "backend/block_fit.h"
 #include "backend/dense_block.h"
-#include "backend/factor_past.h"
+#include "backend/factor_history.h"
 #include "backend/gpu_info.h"
 #include "backend/row_descent.h"
-#include "backend/row_past.h"
+#include "backend/row_history.h"
 #include "backend/row_steps.h"
 #include "backend/row_store.h"
 #include "backend/row_vectors.h"
@@ -315,7 +315,7 @@ typedef struct amped_list_ops {
 
   /* Distribute all following windows in this mode, or AMPED_BY_COORDINATE. The plan is borrowed
    * until the next call. */
-  amped_status (*deal_by)(amped_list_part *part, const amped_plan *plan, int mode);
+  amped_status (*distribute_by)(amped_list_part *part, const amped_plan *plan, int mode);
   /* counts[k] += nonzeros of the mode's split iDp k in the window. */
   amped_status (*count_splits)(amped_list_part *part, uint64_t first, uint64_t count,
                                uint64_t *counts);
@@ -346,11 +346,11 @@ typedef struct amped_partial_rows {
 
 /* Operations of a tensor format. A format has all of them except those that say what NULL means,
  * and
- * - row_fit, row_past, row_steps and dense_blocks: optional;
+ * - row_fit, row_history, row_steps and dense_blocks: optional;
  * - collect, sort, require_collect: NULL if the format takes ordered copies only;
  * - go_on: NULL if the format caches nothing;
  * - make_synthetic: NULL if the format takes files only;
- * - partial_rows, add_arrived and stage_partial: NULL if sums of a row are complete on its owner,
+ * - partial_rows, add_incoming and stage_partial: NULL if sums of a row are complete on its owner,
  *   except for split iDps;
  * - products: NULL makes a fit near 1 less accurate (docs/numerics.md).
  *
@@ -424,11 +424,11 @@ typedef struct amped_format_ops {
    * interrupted run had them, so that sums have the same bits. NULL: the format caches nothing. */
   void (*go_on)(amped_tensor_part *part, uint64_t sweeps);
 
-  /* partial_rows: partial sums on this rank, after the wait for mode's last part. add_arrived: own
+  /* partial_rows: partial sums on this rank, after the wait for mode's last part. add_incoming: own
    * rows of the output = sums over ranks of the incoming parts, in rank order and in double; no
    * effect if the output is complete. The arrays do not move until the next begin. */
   amped_partial_rows (*partial_rows)(amped_tensor_part *part, int mode);
-  amped_status (*add_arrived)(amped_tensor_part *part, int mode);
+  amped_status (*add_incoming)(amped_tensor_part *part, int mode);
   /* Exchange of partial sums through the host: make all copies between host memory and these arrays
    * (offsets from sums, or from arriving if `in`). NULL if device_pointers is false. */
   amped_status (*stage_partial)(amped_tensor_part *part, int mode, const amped_host_copy *copies,
@@ -448,7 +448,7 @@ typedef struct amped_format_ops {
 
   const amped_row_fit_ops *row_fit;          /* NULL: the format has no row fits */
   const amped_block_fit_ops *block_fit;      /* NULL: none; requires row_fit */
-  const amped_row_past_ops *row_past;        /* NULL: none; requires row_fit */
+  const amped_row_history_ops *row_history;  /* NULL: none; requires row_fit */
   const amped_row_step_ops *row_steps;       /* NULL: none; requires row_fit */
   const amped_dense_block_ops *dense_blocks; /* NULL: the format has no dense blocks */
 } amped_format_ops;
@@ -466,7 +466,7 @@ typedef struct amped_backend {
   bool one_copy_is_exact; /* one copy for all modes has deterministic sums in double, too */
   const amped_device_ops *device;
   const amped_factor_ops *factors;
-  const amped_factor_past_ops *factor_pasts;
+  const amped_factor_history_ops *factor_histories;
   const amped_row_vector_ops *row_vectors;
   const amped_list_ops *lists;
   const amped_row_store_ops *row_stores;  /* NULL: the backend has none, and no streams */

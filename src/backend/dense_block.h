@@ -26,9 +26,9 @@ typedef struct amped_dense_blocks amped_dense_blocks;
 typedef struct amped_block_shape {
   uint64_t count;
   uint64_t dims[AMPED_MAX_ORDER];
-  bool brought; /* cells always come from take's caller */
-  int kept;     /* a mode with few indices in a block, never contracted first by itself: that result
-                   would be as large as one slice per component; -1: none */
+  bool given; /* cells always come from take's caller */
+  int kept;   /* a mode with few indices in a block, never contracted first by itself: that result
+                 would be as large as one slice per component; -1: none */
 } amped_block_shape;
 
 /* The indices of blocks 0 .. count - 1 in mode m. Block b has indices[m][first[m][b]] ..

@@ -44,7 +44,7 @@ typedef struct job {
   amped_rank_set *validate_ranks, *test_ranks;
   amped_summary_row rows[AMPED_MAX_NCOMPS_COUNT];
   int finished;                 /* rows that are filled */
-  bool start_told;              /* rank 0: --init was checked for entries held out here */
+  bool start_reported;          /* rank 0: --init was checked for entries held out here */
   amped_checkpoint *checkpoint; /* NULL: none */
   amped_state_file *state;      /* the state of --state, on rank 0; locked until it is written */
 } job;
@@ -126,7 +126,7 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
     return amped_error(AMPED_USAGE, NULL,
                        "--state does not run on --backend=%s; use --backend=cpu, or leave it out",
                        worker->backend->name);
-  if (j->o->stream.history == AMPED_HISTORY_MODEL && worker->format->row_past == NULL)
+  if (j->o->stream.history == AMPED_HISTORY_MODEL && worker->format->row_history == NULL)
     return amped_error(AMPED_USAGE, NULL,
                        "--history=model does not run on --backend=%s; use --backend=cpu",
                        worker->backend->name);
@@ -326,11 +326,11 @@ static void warn_of_learnt(job *j, const amped_completion *model) {
   const bool same_split = model->order > 0 && model->holdout == p->options->holdout &&
                           model->split_seed == p->options->split_seed;
   const bool judged = by_hash || p->validate != NULL || p->test != NULL;
-  if (judged && !j->start_told && !(same_input && (same_split || !by_hash)))
+  if (judged && !j->start_reported && !(same_input && (same_split || !by_hash)))
     amped_warn("%s: its model may have learnt entries that are held out here, because its tensor, "
                "--holdout or --split-seed was different: reported errors may be too low",
                j->session_options.init);
-  j->start_told = true;
+  j->start_reported = true;
 }
 
 /* Rank 0: read --init. *out gets components and biases side by side, in the column lengths from

@@ -98,7 +98,7 @@ typedef struct job {
   amped_labels *labels;   /* [AMPED_MAX_ORDER], on rank 0 */
   bool *has_labels;       /* labels are read */
   amped_rbs_settings rbs; /* settings of --method=rbs for the current R */
-  bool noise_told;
+  bool noise_reported;
   char rows_text[AMPED_ROW_RULE_TEXT];
   const char *rows_key;         /* key of the row rule, for checkpoints */
   amped_checkpoint *checkpoint; /* NULL: none */
@@ -317,7 +317,7 @@ static amped_status sweep(job *j, int number, amped_solver_result *result) {
   amped_saved_factors before = {.order = 0};
   amped_iterate_options als_options = {.iters = o->cpd.iters,
                                        .tol = o->cpd.tol,
-                                       .noise_told = &j->noise_told,
+                                       .noise_reported = &j->noise_reported,
                                        .after_sweep = after_sweep,
                                        .context = j};
   bool resumed = false;

@@ -443,7 +443,8 @@ static amped_status learn(job *j, const amped_source_batch *batch) {
   const double began = amped_time();
   amped_learnt learnt;
   amped_errors so_far = {0};
-  amped_stream_told told = {.batch = batch, .learnt = &learnt, .head = &j->head, .so_far = &so_far};
+  amped_stream_progress told = {
+      .batch = batch, .learnt = &learnt, .head = &j->head, .so_far = &so_far};
   amped_status status = AMPED_OK;
   amped_trace_begin(AMPED_PHASE_BATCH, (int64_t)j->head.batches + 1);
   AMPED_GO(done, amped_stream_learn(&stream, batch->input, j->by, &learnt));

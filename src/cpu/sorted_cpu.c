@@ -9,17 +9,18 @@
 #include "cpu/sorted/products_cpu.h"
 #include "cpu/complete/block_fit_cpu.h"
 #include "cpu/complete/row_fit_cpu.h"
-#include "cpu/complete/row_past_cpu.h"
+#include "cpu/complete/row_history_cpu.h"
 #include "cpu/complete/row_steps_cpu.h"
 #include "cpu/load/synthetic_cpu.h"
 #include "cpu/sorted/tensor_part_cpu.h"
 
-/* Rows of fix-up buffer for mode: strips of one walk, or of all tiles if they run side by side. */
+/* Rows of fix-up buffer for mode: strips of one traversal, or of all tiles if they run side by
+ * side. */
 static uint64_t mode_strips(const amped_plan *plan, int mode) {
   const amped_cpu_tiling t = amped_cpu_tiling_choose(plan, mode);
   const uint64_t nnz = plan->modes[mode].copy.rank_nnz[plan->rank];
-  const uint64_t walk = amped_cpu_most_strips(nnz);
-  return t.apart ? (uint64_t)t.count * walk : walk;
+  const uint64_t traversal = amped_cpu_most_strips(nnz);
+  return t.apart ? (uint64_t)t.count * traversal : traversal;
 }
 
 static uint64_t most_strips(const amped_plan *plan) {
@@ -70,7 +71,7 @@ static void cpu_destroy(amped_tensor_part *part) {
   amped_free(part->fixup);
   amped_free(part->outputs);
   amped_row_fit_cpu_free(part->row_fit, part->plan);
-  amped_row_past_cpu_free(part->row_past, part->plan);
+  amped_row_history_cpu_free(part->row_history, part->plan);
   amped_row_steps_cpu_free(part->row_steps, part->plan);
   amped_free(part);
 }
@@ -146,18 +147,19 @@ static void sum_tiles_apart(amped_tensor_part *part, int mode) {
   const int count = part->tilings[mode].count;
   const uint64_t bytes =
       part->plan->modes[mode].copy.output_rows * amped_plan_row_bytes(part->plan);
-  amped_cpu_mttkrp walks[AMPED_CPU_MOST_TILES];
+  amped_cpu_mttkrp traversals[AMPED_CPU_MOST_TILES];
   double *fixup = part->fixup;
   for (int t = 0; t < count; t++) {
-    amped_cpu_mttkrp *const m = &walks[t];
-    *m = amped_tensor_part_cpu_walk(part, mode, t);
+    amped_cpu_mttkrp *const m = &traversals[t];
+    *m = amped_tensor_part_cpu_traversal(part, mode, t);
     m->adds = false;
     m->out = (char *)part->outputs + (uint64_t)t * bytes;
     m->fixup = fixup;
     fixup += amped_cpu_strips(m->copy->packing, m->copy->nnz) * m->ld;
   }
-  amped_mttkrp_cpu(walks, count, part->threads);
-  amped_mttkrp_cpu_join(walks, count, amped_factor_set_cpu_output(part->factors), part->threads);
+  amped_mttkrp_cpu(traversals, count, part->threads);
+  amped_mttkrp_cpu_join(traversals, count, amped_factor_set_cpu_output(part->factors),
+                        part->threads);
 }
 
 static amped_status cpu_mttkrp_begin(amped_tensor_part *part, int mode) {
@@ -166,7 +168,7 @@ static amped_status cpu_mttkrp_begin(amped_tensor_part *part, int mode) {
   if (tiling->apart)
     sum_tiles_apart(part, mode);
   for (int t = 0; t < tiling->count && !tiling->apart; t++) {
-    const amped_cpu_mttkrp m = amped_tensor_part_cpu_walk(part, mode, t);
+    const amped_cpu_mttkrp m = amped_tensor_part_cpu_traversal(part, mode, t);
     amped_mttkrp_cpu(&m, 1, part->threads);
   }
   part->mttkrp_sec = amped_time() - began;
@@ -182,7 +184,7 @@ static amped_status cpu_products(amped_tensor_part *part, int mode, double scale
   *out = (amped_products){{0.0, 0.0}, {0.0, 0.0}};
   for (int t = 0; t < part->tilings[mode].count; t++) {
     amped_products sums;
-    p.mttkrp = amped_tensor_part_cpu_walk(part, mode, t);
+    p.mttkrp = amped_tensor_part_cpu_traversal(part, mode, t);
     amped_products_cpu(&p, part->threads, &sums);
     out->xx = amped_dd_add(out->xx, sums.xx);
     out->xm = amped_dd_add(out->xm, sums.xm);
@@ -226,6 +228,6 @@ const amped_format_ops amped_sorted_cpu = {
     .products = cpu_products,
     .row_fit = &amped_row_fit_cpu_ops,
     .block_fit = &amped_block_fit_cpu_ops,
-    .row_past = &amped_row_past_cpu_ops,
+    .row_history = &amped_row_history_cpu_ops,
     .row_steps = &amped_row_steps_cpu_ops,
 };

@@ -157,7 +157,7 @@ amped_status amped_row_scatter_sum(amped_row_scatter *s, int mode) {
     return AMPED_OK;
   amped_trace_begin(AMPED_PHASE_EXCHANGE, mode);
   AMPED_TRY(send_rows(s, mode, &parts));
-  AMPED_TRY(format->add_arrived(s->worker->tensor, mode));
+  AMPED_TRY(format->add_incoming(s->worker->tensor, mode));
   amped_trace_end();
   return AMPED_OK;
 }

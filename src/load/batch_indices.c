@@ -199,9 +199,9 @@ static amped_status check_distinct(const amped_batch_indices *x, const char *nam
   return status;
 }
 
-static amped_status turn_labels(amped_batch_indices *x, const char *name, int mode,
-                                const amped_labels *labels, const unsigned char *used,
-                                amped_sptensor *list) {
+static amped_status translate_labels(amped_batch_indices *x, const char *name, int mode,
+                                     const amped_labels *labels, const unsigned char *used,
+                                     amped_sptensor *list) {
   uint64_t *map = NULL;
   uint64_t *indices = list->indices[mode];
   amped_status status = AMPED_OK;
@@ -219,8 +219,8 @@ done:
 }
 
 /* Translates indices that are labels of the state. */
-static amped_status turn_numbers(amped_batch_indices *x, int mode, const amped_labels *labels,
-                                 amped_sptensor *list) {
+static amped_status translate_numbers(amped_batch_indices *x, int mode, const amped_labels *labels,
+                                      amped_sptensor *list) {
   char text[AMPED_NUMBER_BYTES];
   uint64_t *indices = list->indices[mode];
   for (uint64_t k = 0; k < list->nnz; k++)
@@ -236,8 +236,8 @@ static uint64_t largest(const amped_sptensor *list, int mode) {
   return most;
 }
 
-amped_status amped_batch_indices_turn(amped_batch_indices *x, const char *name,
-                                      const amped_labels *labels, amped_sptensor *list) {
+amped_status amped_batch_indices_translate(amped_batch_indices *x, const char *name,
+                                           const amped_labels *labels, amped_sptensor *list) {
   unsigned char *used[AMPED_MAX_ORDER] = {NULL};
   amped_status status = AMPED_OK;
   amped_batch_indices_drop(x);
@@ -246,9 +246,9 @@ amped_status amped_batch_indices_turn(amped_batch_indices *x, const char *name,
       AMPED_GO(done, mark_used(x, labels, list, m, &used[m]));
   for (int m = 0; m < x->order; m++) {
     if (labels[m].count > 0)
-      AMPED_GO(done, turn_labels(x, name, m, &labels[m], used[m], list));
+      AMPED_GO(done, translate_labels(x, name, m, &labels[m], used[m], list));
     else if (x->labelled[m])
-      AMPED_GO(done, turn_numbers(x, m, &labels[m], list));
+      AMPED_GO(done, translate_numbers(x, m, &labels[m], list));
     const uint64_t end = list->nnz > 0 ? largest(list, m) + 1 : 0;
     const uint64_t all = x->dims[m] + x->staged[m].count; /* also labels of its set */
     list->dims[m] = end > all ? end : all;

@@ -44,8 +44,8 @@ bool amped_batch_indices_knew(const amped_batch_indices *x, int mode, const ampe
 /* Translate a list's indices into the state's. labels: the labels of its indices, one per mode.
  * list->dims become the state's dims with the list included. AMPED_BAD_INPUT if labels repeat, or
  * if they are no indices and the state has no labels. */
-amped_status amped_batch_indices_turn(amped_batch_indices *x, const char *name,
-                                      const amped_labels *labels, amped_sptensor *list);
+amped_status amped_batch_indices_translate(amped_batch_indices *x, const char *name,
+                                           const amped_labels *labels, amped_sptensor *list);
 
 /* The staged labels of a mode; borrowed until the next turn, accept or drop. */
 amped_labels amped_batch_indices_staged(const amped_batch_indices *x, int mode);

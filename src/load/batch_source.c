@@ -343,7 +343,7 @@ static amped_status turn(amped_batch_source *s, const char *name, amped_sptensor
   const amped_labels *labels = s->cut != NULL ? amped_batch_cut_labels(s->cut) : list->labels;
   if (s->cut == NULL)
     AMPED_TRY(amped_batch_indices_check(&s->indices, name, list->order, labels));
-  AMPED_TRY(amped_batch_indices_turn(&s->indices, name, labels, list));
+  AMPED_TRY(amped_batch_indices_translate(&s->indices, name, labels, list));
   AMPED_TRY(check_growth(s, name, list));
   for (int m = 0; m < list->order; m++)
     amped_labels_free(&list->labels[m]);

@@ -320,7 +320,7 @@ static amped_status walk_end(loader *l, walk *w) {
 }
 
 /* Traverses a copy; shared: its split iDps only. The status is this rank's own. */
-static amped_status walk_slabs(loader *l, bool shared) {
+static amped_status traverse_slabs(loader *l, bool shared) {
   const int rank = l->comm->rank;
   walk w;
   walk_begin(l, &w, shared);
@@ -347,10 +347,10 @@ static amped_status load_mode(loader *l, int mode) {
   l->offset = 0;
   l->hash = 0;
   amped_trace_begin(AMPED_PHASE_DISTRIBUTE, mode);
-  amped_status status = walk_slabs(l, false);
+  amped_status status = traverse_slabs(l, false);
   AMPED_TRY(amped_comm_agree(l->comm, status)); /* if a reader failed, others have only a part */
   if (l->plan->modes[mode].copy.split_count > 0) {
-    status = walk_slabs(l, true);
+    status = traverse_slabs(l, true);
     AMPED_TRY(amped_comm_agree(l->comm, status));
   }
   if (l->offset == own_nnz(l))

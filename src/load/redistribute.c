@@ -226,7 +226,7 @@ static amped_status set_mode(amped_redistribute *d, int mode) {
     for (uint64_t k = 0; k < copy->split_count; k++)
       d->passed[k] = copy->splits[k].first;
   }
-  return d->lists->deal_by(d->part, d->plan, mode);
+  return d->lists->distribute_by(d->part, d->plan, mode);
 }
 
 /* Collective: numbers[k] = number of the first nonzero of split k in this rank's share of the turn.

@@ -17,7 +17,7 @@ amped_status amped_stream_needs_backend(const amped_session *session, const char
 amped_status amped_stream_needs_history(const amped_session *session, amped_history history,
                                         const char *path) {
   const amped_worker *worker = &session->worker;
-  if (history != AMPED_HISTORY_MODEL || worker->format->row_past != NULL)
+  if (history != AMPED_HISTORY_MODEL || worker->format->row_history != NULL)
     return AMPED_OK;
   return amped_error(AMPED_USAGE, path,
                      "has a model history, which does not run on --backend=%s; use --backend=cpu",

@@ -97,7 +97,7 @@ static void sums_facts(const amped_state_head *h, amped_facts *f) {
   amped_facts_take(f, "sums", &sums);
 }
 
-static void counts_facts(const amped_stream_told *t, amped_facts *f) {
+static void counts_facts(const amped_stream_progress *t, amped_facts *f) {
   const amped_learnt *l = t->learnt;
   const amped_state_head *h = t->head;
   char text[192];
@@ -114,7 +114,7 @@ static void counts_facts(const amped_stream_told *t, amped_facts *f) {
   amped_fact_json(f, "growing", l->growing >= 0 ? json_integer(l->growing) : json_null());
 }
 
-static void errors_facts(const amped_stream_told *t, amped_facts *f) {
+static void errors_facts(const amped_stream_progress *t, amped_facts *f) {
   const amped_learnt *l = t->learnt;
   char text[AMPED_ERROR_TEXT];
   amped_fact(f, "before", json_errors(&l->before), "; rmse %s before",
@@ -143,7 +143,7 @@ static void beside_facts(const amped_batch_times *t, amped_facts *f) {
 }
 
 /* Collective. */
-static void times_facts(const amped_comm *comm, const amped_stream_told *t, amped_facts *f) {
+static void times_facts(const amped_comm *comm, const amped_stream_progress *t, amped_facts *f) {
   enum { PARTS = 5, TOTAL = PARTS, SWEEP, TIMES };
   static const char *const names[PARTS] = {"load", "rows", "exchange", "errors", "write"};
   const amped_learnt *l = t->learnt;
@@ -163,7 +163,7 @@ static void times_facts(const amped_comm *comm, const amped_stream_told *t, ampe
   beside_facts(&l->times, f);
 }
 
-amped_status amped_stream_report_batch(amped_session *session, const amped_stream_told *t) {
+amped_status amped_stream_report_batch(amped_session *session, const amped_stream_progress *t) {
   amped_facts f;
   amped_facts_begin(&f, "batch");
   counts_facts(t, &f);

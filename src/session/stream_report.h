@@ -14,15 +14,15 @@ amped_status amped_stream_report_state(amped_session *session, const amped_state
                                        const amped_state_file *file);
 
 /* The results of a batch. */
-typedef struct amped_stream_told {
+typedef struct amped_stream_progress {
   const amped_source_batch *batch;
   const amped_learnt *learnt;
   const amped_state_head *head; /* state after the batch */
   const amped_errors *so_far;   /* errors of the model at all held-out entries of the state */
   double write_sec, total_sec;  /* seconds on this rank */
   uint64_t state_bytes, journal_bytes; /* rank 0: sizes on disk after the batch */
-} amped_stream_told;
-amped_status amped_stream_report_batch(amped_session *session, const amped_stream_told *told);
+} amped_stream_progress;
+amped_status amped_stream_report_batch(amped_session *session, const amped_stream_progress *told);
 
 /* Reports that a batch is skipped because it was learnt before, as batch `number`. Warns if it had
  * other entries then. earlier: read on rank 0. */

@@ -34,12 +34,12 @@ static amped_status measure_residual(amped_fit *f, uint64_t sweep, double spread
   double began = amped_time();
   AMPED_TRY(amped_residual_measure(context, f->result->weights, &residual));
   f->result->residuals++;
-  if (!f->told_pass)
+  if (!f->shown_pass)
     amped_say_verbose("  sweep %" PRIu64
                       ": near a fit of 1 rounding hides the residual; while the fit is so high, a "
                       "pass over all nonzeros (%.3g s) computes it",
                       sweep, amped_time() - began);
-  f->told_pass = true;
+  f->shown_pass = true;
   *part = residual.part;
   *noise = noise_of(residual.part, residual.error) + unit_of(context->plan) * (1.0 + sqrt(spread));
   return AMPED_OK;
@@ -86,7 +86,7 @@ amped_status amped_fit_finish(amped_fit *f, double *value) {
   double noise = 0.0;
   if (!f->context->worker->tf32)
     return AMPED_OK;
-  f->told_pass = true;
+  f->shown_pass = true;
   AMPED_TRY(measure_residual(f, f->result->sweeps, 0.0, &part, &noise));
   amped_say("fit by exact products: %.8f; by products in TF32: %.8f", 1.0 - sqrt(part), *value);
   *value = 1.0 - sqrt(part);

@@ -11,7 +11,7 @@ typedef struct amped_fit {
   const amped_context *context;
   amped_solver_result *result; /* read: weights of the model; written: number of passes */
   double *v;                   /* workspace, [ncomps][ncomps] */
-  bool told_pass;
+  bool shown_pass;
 } amped_fit;
 
 /* Collective. *part = |X - M|^2 / |X|^2, with inner = <X, M>; NaN if factors overflow. *noise = the

@@ -58,9 +58,10 @@ static void tell_noise(const amped_context *context, const amped_iterate_options
   const double change = fabs(s->change);
   const bool single = context->plan->value_type == AMPED_F32;
   const bool tf32 = context->worker->tf32;
-  if (*options->noise_told || !(tol < s->noise && change < s->noise && change >= tol && tol > 0.0))
+  if (*options->noise_reported ||
+      !(tol < s->noise && change < s->noise && change >= tol && tol > 0.0))
     return;
-  *options->noise_told = true;
+  *options->noise_reported = true;
   amped_warn("--tol=%g is too small for the %s here: near %.6f rounding in %s changes it by about "
              "%.0e, so that sweeps may run to --iters in vain; use --tol=%.0e%s",
              tol, s->metric, s->value,

@@ -62,7 +62,7 @@ typedef struct amped_iterate_options {
   double tol;     /* stop when |change of the metric| < tol; 0: never */
   /* State to resume; the context has the factors that belong to it. NULL: a new run. */
   const amped_solver_state *start;
-  bool *noise_told; /* set with the warning that tol is below the noise, which is given once */
+  bool *noise_reported; /* set with the warning that tol is below the noise, which is given once */
   /* Called on every rank after each sweep; collective, the status is agreed. NULL: no call. */
   amped_status (*after_sweep)(void *context, const amped_sweep *sweep);
   void *context;

@@ -202,9 +202,9 @@ static inline amped_batch make_batch(const bench *s, int mode, void **blocks) {
   for (int a = 0; a < plan->order; a++)
     check_ok(amped_calloc(&blocks[a], nnz, plan->index_type, "a test"));
   check_ok(amped_calloc(&blocks[plan->order], nnz, plan->value_type, "a test"));
-  for (char walk = 1; walk <= 2; walk++)
+  for (char traversal = 1; traversal <= 2; traversal++)
     for (uint64_t k = 0; k < s->p->t.nnz; k++)
-      if (part[k] == walk)
+      if (part[k] == traversal)
         add_to_batch(s, mode, k, blocks, &batch);
   ck_assert_uint_eq(batch.count, nnz);
   for (uint64_t k = 0; k < nnz; k++) {

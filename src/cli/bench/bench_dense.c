@@ -63,9 +63,11 @@ static amped_status after_sweep(void *context, const amped_sweep *s) {
 
 static amped_status run(sweeps *w, uint64_t seed) {
   const amped_context context = amped_session_context(w->session);
-  bool noise_told = true;
-  const amped_iterate_options options = {
-      .iters = count_of(w), .noise_told = &noise_told, .after_sweep = after_sweep, .context = w};
+  bool noise_reported = true;
+  const amped_iterate_options options = {.iters = count_of(w),
+                                         .noise_reported = &noise_reported,
+                                         .after_sweep = after_sweep,
+                                         .context = w};
   amped_solver_result solved;
   amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
   AMPED_TRY(amped_factors_random(&context, seed));

@@ -57,7 +57,7 @@ typedef struct whole {
   amped_session session;
   amped_cpd_outputs outputs;            /* rank 0: path of the result */
   amped_labels labels[AMPED_MAX_ORDER]; /* on rank 0 */
-  bool noise_told;
+  bool noise_reported;
   amped_solver_result solved;
   uint64_t result_bytes; /* on rank 0 */
   /* Ends of the parts: amped_time() on this rank, after a collective call. */
@@ -98,7 +98,7 @@ static amped_status after_sweep(void *context, const amped_sweep *sweep) {
 static amped_status decompose(whole *w) {
   const amped_context context = amped_session_context(&w->session);
   const amped_iterate_options options = {.iters = (uint64_t)w->o->repeat,
-                                         .noise_told = &w->noise_told,
+                                         .noise_reported = &w->noise_reported,
                                          .after_sweep = after_sweep,
                                          .context = w};
   amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);

@@ -11,10 +11,10 @@ typedef struct amped_box_bundle {
   amped_bundle bundle;
   uint64_t fields[AMPED_BUNDLE]; /* output mode's fields */
   uintptr_t sums[AMPED_BUNDLE];  /* address of each nonzero's sums */
-  uint64_t hot; /* bit j: nonzero j's sums are in double, not in the values' type */
+  uint64_t frequent; /* bit j: nonzero j's sums are in double, not in the values' type */
 } amped_box_bundle;
 
-/* Shape shared by all bundles of a walk. */
+/* Shape shared by all bundles of a traversal. */
 typedef struct amped_box_shape {
   int inputs;
   int modes[AMPED_MAX_ORDER]; /* [inputs] the inputs' modes */

@@ -23,8 +23,8 @@ typedef struct amped_box_piece {
   bool shared;                    /* true: its rows of the copy's mode are shared rows */
   uint64_t base[AMPED_MAX_ORDER]; /* base position of its box per mode; a nonzero's fields are added
                                      to it */
-  uint16_t most[AMPED_MAX_ORDER]; /* most nonzeros of any one row per mode, once a walk has counted
-                                     them */
+  uint16_t most[AMPED_MAX_ORDER]; /* most nonzeros of any one row per mode, once a traversal has
+                                     counted them */
 } amped_box_piece;
 
 /* A box copy. Owns its arrays; amped_box_copy_free frees them. */

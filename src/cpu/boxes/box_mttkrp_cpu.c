@@ -11,7 +11,7 @@
 #define CACHE_LINE 64
 
 uint64_t amped_box_mttkrp_own_bytes(const amped_plan *plan, int mode) {
-  const uint64_t elements = amped_box_walk_own_rows(plan, mode) * plan->ld;
+  const uint64_t elements = amped_box_traversal_own_rows(plan, mode) * plan->ld;
   return amped_ceil_div(elements * (sizeof(double) + sizeof(float)), CACHE_LINE) * CACHE_LINE;
 }
 
@@ -55,7 +55,7 @@ typedef struct trip {
 
 static void begin_piece(trip *t) {
   const amped_box_mttkrp *m = t->j->m;
-  t->piece = &m->copy->pieces[m->walk->order[t->turn++]];
+  t->piece = &m->copy->pieces[m->traversal->order[t->turn++]];
   t->k = t->piece->first;
   t->end = t->k + t->piece->count;
   t->terms = t->piece->most[m->mode];
@@ -67,16 +67,16 @@ static void begin_piece(trip *t) {
 }
 
 /* Direct the nonzeros of frequent rows to their sums in double, which lie one after another. */
-static void find_hot(const trip *t, amped_box_bundle *b) {
-  const amped_box_walk *w = t->j->m->walk;
+static void find_frequent(const trip *t, amped_box_bundle *b) {
+  const amped_box_traversal *w = t->j->m->traversal;
   const uint64_t base = t->piece->base[t->j->m->mode];
-  const uint64_t before = amped_box_walk_hot(w, t->u->row);
+  const uint64_t before = amped_box_traversal_frequent(w, t->u->row);
   for (int i = 0; i < b->bundle.count; i++) {
     const uint64_t row = base + b->fields[i];
-    if (w->hot[row / 64] >> row % 64 & 1) {
-      b->hot |= UINT64_C(1) << i;
-      b->sums[i] =
-          (uintptr_t)(t->j->doubles + (amped_box_walk_hot(w, row) - before) * t->j->shape.ld);
+    if (w->frequent[row / 64] >> row % 64 & 1) {
+      b->frequent |= UINT64_C(1) << i;
+      b->sums[i] = (uintptr_t)(t->j->doubles +
+                               (amped_box_traversal_frequent(w, row) - before) * t->j->shape.ld);
     }
   }
 }
@@ -89,9 +89,9 @@ static bool next_bundle(trip *t, amped_box_bundle *b, uint64_t *terms) {
   if (t->k == t->end)
     begin_piece(t);
   t->j->decode(&t->view, &t->to, t->k, t->end, &b->bundle, b->fields, b->sums);
-  b->hot = 0;
-  if (t->u->way == AMPED_BOX_HOT)
-    find_hot(t, b);
+  b->frequent = 0;
+  if (t->u->way == AMPED_BOX_FREQUENT)
+    find_frequent(t, b);
   t->k += (uint64_t)b->bundle.count;
   *terms = t->terms < AMPED_BUNDLE ? t->terms : AMPED_BUNDLE;
   t->terms -= *terms;
@@ -130,7 +130,7 @@ static double *doubles_of(const job *j, const amped_box_unit *u) {
 static void begin_sums(trip *t) {
   const job *j = t->j;
   const amped_box_unit *u = t->u;
-  const uint64_t rows = u->way == AMPED_BOX_HOT ? u->hot : u->rows;
+  const uint64_t rows = u->way == AMPED_BOX_FREQUENT ? u->frequent : u->rows;
   clear_rows(j->m, u->clear, u->until);
   t->sums = out_row(j->m, u->row);
   t->to.bytes = row_bytes_of(j->m);
@@ -158,15 +158,15 @@ static void put_doubles(const amped_box_mttkrp *m, uint64_t row, uint64_t rows,
 static void end_sums(trip *t) {
   const job *j = t->j;
   const amped_box_unit *u = t->u;
-  const amped_box_walk *w = j->m->walk;
+  const amped_box_traversal *w = j->m->traversal;
   if (u->way == AMPED_BOX_FLUSHED) {
     flush(u, j->shape.ld, (float *)t->sums, doubles_of(j, u));
     if (u->slot == AMPED_NO_ROW)
       put_doubles(j->m, u->row, u->rows, j->doubles);
   }
   uint64_t n = 0;
-  for (uint64_t row = u->row; u->way == AMPED_BOX_HOT && n < u->hot; row++)
-    if (w->hot[row / 64] >> row % 64 & 1)
+  for (uint64_t row = u->row; u->way == AMPED_BOX_FREQUENT && n < u->frequent; row++)
+    if (w->frequent[row / 64] >> row % 64 & 1)
       put_doubles(j->m, row, 1, j->doubles + n++ * j->shape.ld);
 }
 
@@ -194,9 +194,9 @@ static void sum_unit(const job *j, const amped_box_unit *u) {
     }
     sum += terms[turn];
     if (u->way != AMPED_BOX_DOUBLE)
-      j->kernel(&j->shape, b, ahead, all & ~b->hot);
-    if (u->way == AMPED_BOX_DOUBLE || b->hot != 0)
-      j->double_kernel(&j->shape, b, ahead, u->way == AMPED_BOX_DOUBLE ? all : b->hot);
+      j->kernel(&j->shape, b, ahead, all & ~b->frequent);
+    if (u->way == AMPED_BOX_DOUBLE || b->frequent != 0)
+      j->double_kernel(&j->shape, b, ahead, u->way == AMPED_BOX_DOUBLE ? all : b->frequent);
   }
   end_sums(&t);
 }
@@ -221,7 +221,7 @@ static void join(const amped_box_mttkrp *m, const amped_box_join *j) {
 /* True if a box's range of mode's rows is too large for a core's caches. */
 static bool is_large(const amped_box_copy *c, int mode) {
   const uint64_t range = UINT64_C(1) << c->plan->linear.low_bits[mode];
-  const uint64_t rows = amped_box_walk_rows(c->plan, mode);
+  const uint64_t rows = amped_box_traversal_rows(c->plan, mode);
   return (range < rows ? range : rows) * amped_plan_row_bytes(c->plan) > AMPED_CACHED_BYTES;
 }
 
@@ -250,7 +250,7 @@ static amped_cpu_copy view_of(const amped_box_copy *c) {
 
 void amped_box_mttkrp_cpu(const amped_box_mttkrp *m, int threads) {
   const amped_plan *plan = m->copy->plan;
-  const amped_box_walk *w = m->walk;
+  const amped_box_traversal *w = m->traversal;
   const amped_box_shape shape = shape_of(m);
   const job all = {.m = m,
                    .shape = shape,
@@ -266,7 +266,7 @@ void amped_box_mttkrp_cpu(const amped_box_mttkrp *m, int threads) {
   {
     job own = all;
     own.doubles = (double *)(m->own + (uint64_t)omp_get_thread_num() * m->own_bytes);
-    own.floats = (float *)(own.doubles + amped_box_walk_own_rows(plan, m->mode) * plan->ld);
+    own.floats = (float *)(own.doubles + amped_box_traversal_own_rows(plan, m->mode) * plan->ld);
 #pragma omp for schedule(dynamic)
     for (uint64_t i = 0; i < w->unit_count; i++)
       sum_unit(&own, &w->units[i]);

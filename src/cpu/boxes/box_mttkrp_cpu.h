@@ -1,12 +1,13 @@
 /* MTTKRP and fit sums on CPU cores over a box copy.
  *
- * Threads take the units of a walk dynamically (box_walk_cpu.h). Rows without nonzeros become zero.
- * There are no atomic additions, and any number of threads gives the same bits. The error of an
- * output element stays below 1e-5 of the sum of |x| prod |a|, for rows of any length. */
+ * Threads take the units of a traversal dynamically (box_traversal_cpu.h). Rows without nonzeros
+ * become zero. There are no atomic additions, and any number of threads gives the same bits. The
+ * error of an output element stays below 1e-5 of the sum of |x| prod |a|, for rows of any length.
+ */
 #ifndef AMPED_BOX_MTTKRP_CPU_H
 #define AMPED_BOX_MTTKRP_CPU_H
 
-#include "cpu/boxes/box_walk_cpu.h"
+#include "cpu/boxes/box_traversal_cpu.h"
 #include "cpu/sorted/codebook_cpu.h"
 #include "cpu/factor/model_cpu.h"
 
@@ -18,12 +19,12 @@ typedef struct amped_box_factors {
 
 typedef struct amped_box_mttkrp {
   const amped_box_copy *copy;
-  const amped_box_walk *walk; /* walk of mode */
+  const amped_box_traversal *traversal; /* traversal of mode */
   int mode;
   const amped_codebook_cpu *codebook;
   amped_box_factors factors; /* all modes' rows except mode's */
-  void *out;                 /* walk->rows rows of plan->ld elements of plan->value_type */
-  double *slots;             /* workspace: amped_box_walk_slot_rows */
+  void *out;                 /* traversal->rows rows of plan->ld elements of plan->value_type */
+  double *slots;             /* workspace: amped_box_traversal_slot_rows */
   char *own;                 /* workspace: own_bytes per thread */
   uint64_t own_bytes;
 } amped_box_mttkrp;

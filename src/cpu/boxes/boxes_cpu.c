@@ -22,9 +22,9 @@ struct amped_tensor_part {
   int threads;
   amped_codebook_cpu codebook;
   amped_box_copy copy;
-  amped_box_walk walks[AMPED_MAX_ORDER];
+  amped_box_traversal traversals[AMPED_MAX_ORDER];
   amped_coo_buffer_cpu coo_buffer;
-  double *slots; /* slots, own and own_bytes have the size of the largest walk */
+  double *slots; /* slots, own and own_bytes have the size of the largest traversal */
   char *own;
   uint64_t own_bytes;
   void *shared;          /* shared rows of the copy's mode, copied from the factor */
@@ -62,7 +62,7 @@ static amped_buffers buffers(amped_tensor_part *part, const amped_plan *plan, in
   const uint64_t row_bytes = amped_plan_row_bytes(plan);
   const uint64_t partial = largest(plan, partial_rows);
   b.what = "the sums of parts of tiles";
-  AMPED_BUFFER(&b, LARGE, part->slots, largest(plan, amped_box_walk_slot_rows) * plan->ld);
+  AMPED_BUFFER(&b, LARGE, part->slots, largest(plan, amped_box_traversal_slot_rows) * plan->ld);
   b.what = "the sums of threads";
   AMPED_BUFFER_OF(&b, LARGE, part->own, (uint64_t)threads,
                   largest(plan, amped_box_mttkrp_own_bytes));
@@ -81,10 +81,10 @@ static amped_status cpu_require(const amped_device *device, const amped_plan *pl
   (void)factor_bytes;
   out->copy_bytes[plan->boxed] = amped_box_copy_bytes(plan);
   for (int m = 0; m < plan->order; m++) {
-    const uint64_t walking = amped_box_walk_making_bytes(plan, m, device->threads);
+    const uint64_t walking = amped_box_traversal_making_bytes(plan, m, device->threads);
     making = walking > making ? walking : making;
     out->read_bytes[m] = amped_box_copy_bytes(plan);
-    out->copy_bytes[plan->boxed] += amped_box_walk_bytes(plan, m);
+    out->copy_bytes[plan->boxed] += amped_box_traversal_bytes(plan, m);
   }
   out->passing_bytes = making;
   out->host_bytes = out->copy_bytes[plan->boxed] + making + amped_codebook_cpu_bytes(plan) +
@@ -98,7 +98,7 @@ static void cpu_destroy(amped_tensor_part *part) {
   if (part == NULL)
     return;
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    amped_box_walk_free(&part->walks[m]);
+    amped_box_traversal_free(&part->traversals[m]);
   amped_box_copy_free(&part->copy);
   amped_codebook_cpu_free(&part->codebook);
   amped_coo_buffer_cpu_free(&part->coo_buffer);
@@ -174,7 +174,7 @@ static amped_status cpu_finish(amped_tensor_part *part, int mode) {
   (void)mode;
   AMPED_TRY(amped_box_copy_finish(&part->copy, part->threads));
   for (int m = 0; m < part->plan->order; m++)
-    AMPED_TRY(amped_box_walk_create(&part->walks[m], &part->copy, m, part->threads));
+    AMPED_TRY(amped_box_traversal_create(&part->traversals[m], &part->copy, m, part->threads));
   return AMPED_OK;
 }
 
@@ -206,7 +206,7 @@ static amped_status cpu_mttkrp_begin(amped_tensor_part *part, int mode) {
   const double began = amped_time();
   const amped_box_mttkrp m = {
       .copy = &part->copy,
-      .walk = &part->walks[mode],
+      .traversal = &part->traversals[mode],
       .mode = mode,
       .codebook = &part->codebook,
       .factors = factors_of(part),
@@ -235,10 +235,10 @@ static amped_partial_rows cpu_partial_rows(amped_tensor_part *part, int mode) {
   return (amped_partial_rows){part->sums, part->arriving};
 }
 
-static amped_status cpu_add_arrived(amped_tensor_part *part, int mode) {
+static amped_status cpu_add_incoming(amped_tensor_part *part, int mode) {
   if (is_partial(part->plan, mode))
-    amped_arrived_cpu(part->plan, mode, part->arriving, amped_factor_set_cpu_output(part->factors),
-                      part->threads);
+    amped_partial_rows_cpu(part->plan, mode, part->arriving,
+                           amped_factor_set_cpu_output(part->factors), part->threads);
   return AMPED_OK;
 }
 
@@ -274,6 +274,6 @@ const amped_format_ops amped_boxes_cpu = {
     .mttkrp_begin = cpu_mttkrp_begin,
     .mttkrp_wait = cpu_mttkrp_wait,
     .partial_rows = cpu_partial_rows,
-    .add_arrived = cpu_add_arrived,
+    .add_incoming = cpu_add_incoming,
     .products = cpu_products,
 };

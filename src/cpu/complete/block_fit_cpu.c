@@ -132,11 +132,11 @@ static amped_status block_take(amped_block_fit *b, bool biased, int first, int c
 
 /* --- rows --------------------------------------------------------------------------------------*/
 
-/* Job of a walk over mode's copy, with targets for values and columns for rows. */
+/* Job of a traversal over mode's copy, with targets for values and columns for rows. */
 static amped_row_job job_of(amped_block_fit *b, int mode) {
   amped_tensor_part *part = b->part;
   const amped_plan *plan = part->plan;
-  amped_cpu_mttkrp m = amped_tensor_part_cpu_walk(part, mode, 0);
+  amped_cpu_mttkrp m = amped_tensor_part_cpu_traversal(part, mode, 0);
   const void *rows = amped_factor_set_cpu_rows(b->set, mode);
   b->targets = (amped_block_targets){.kept = b->kept[mode],
                                      .width = b->width,

@@ -1,5 +1,5 @@
-/* Block fits on CPU cores (backend/block_fit.h): the row fits' walk over a copy (row_fit_cpu.h),
- * with stored targets instead of values, and columns instead of whole rows. */
+/* Block fits on CPU cores (backend/block_fit.h): the row fits' traversal over a copy
+ * (row_fit_cpu.h), with stored targets instead of values, and columns instead of whole rows. */
 #ifndef AMPED_BLOCK_FIT_CPU_H
 #define AMPED_BLOCK_FIT_CPU_H
 

@@ -114,7 +114,7 @@ typedef double loose_doubles_8 __attribute__((vector_size(64), aligned(8), may_a
 typedef struct column_work {
   double before, start;
   const amped_row_job *job;
-  amped_row_desk *desk;
+  amped_row_workspace *workspace;
   const amped_column_fields *fields;
   const uint64_t *held;
   void *kept;
@@ -173,7 +173,7 @@ AMPED_INLINE void find_places(const column_work *w, column_places *c, int inputs
   const char *kept = (const char *)w->kept + (k + AHEAD) * size;
   uint32_t some[AMPED_BUNDLE];
   if (!is_short) {
-    c->bundle = amped_row_bundle(w->job, w->desk, k / AMPED_BUNDLE);
+    c->bundle = amped_row_bundle(w->job, w->workspace, k / AMPED_BUNDLE);
     return;
   }
   for (int j = 0; j < AMPED_BUNDLE; j += 16)
@@ -482,7 +482,7 @@ static void *kept_at(const amped_row_job *j, uint64_t bundle) {
 
 /* Compute targets from the values and all columns but the current ones, which are set to zero in
  * the workspace's copy of the row. */
-static void make_targets(const amped_row_job *j, amped_row_desk *d, uint64_t position,
+static void make_targets(const amped_row_job *j, amped_row_workspace *d, uint64_t position,
                          uint64_t first, uint64_t end) {
   const amped_block_targets *t = j->targets;
   const amped_vtype type = j->m.value_type;
@@ -504,7 +504,7 @@ static void make_targets(const amped_row_job *j, amped_row_desk *d, uint64_t pos
 }
 
 /* Update targets by the row's own `before`, with its sign turned, and `start`. */
-static void change_targets(const amped_row_job *j, amped_row_desk *d, const char *row,
+static void change_targets(const amped_row_job *j, amped_row_workspace *d, const char *row,
                            uint64_t first, uint64_t end) {
   const amped_block_targets *t = j->targets;
   const amped_vtype type = j->m.value_type;
@@ -528,13 +528,13 @@ static double total(const double *lanes) {
 
 /* Add up the equations of a block of one column. Targets are updated first, unless they were just
  * computed. */
-static void add_column(const amped_row_job *j, amped_row_desk *d, const char *row, uint64_t first,
-                       uint64_t end) {
+static void add_column(const amped_row_job *j, amped_row_workspace *d, const char *row,
+                       uint64_t first, uint64_t end) {
   const amped_block_targets *t = j->targets;
   column_function *const add = find_functions(j->m.value_type).column;
   amped_row_equations *e = &d->equations;
   column_work w = {.job = j,
-                   .desk = d,
+                   .workspace = d,
                    .fields = &t->fields,
                    .held = j->part->row_fit->held[j->mode],
                    .kept = t->kept};
@@ -552,7 +552,7 @@ static void add_column(const amped_row_job *j, amped_row_desk *d, const char *ro
   e->count = s.count;
 }
 
-bool amped_block_targets_renew(const amped_row_job *j, amped_row_desk *d, uint64_t row,
+bool amped_block_targets_renew(const amped_row_job *j, amped_row_workspace *d, uint64_t row,
                                uint64_t first, uint64_t end, bool wide) {
   const amped_block_targets *t = j->targets;
   const uint64_t position = amped_plan_row_position(j->part->plan, j->mode, row);

@@ -31,7 +31,7 @@ typedef struct amped_block_targets {
   bool renewed;           /* a first block: targets are computed from the factors */
   uint64_t first, count;  /* current columns */
   uint64_t components;    /* components of the factors */
-  amped_cpu_mttkrp whole; /* walk with the factors themselves, and the copy's values */
+  amped_cpu_mttkrp whole; /* traversal with the factors themselves, and the copy's values */
   const void *factor;     /* mode's factor */
   amped_column_fields fields;
 } amped_block_targets;
@@ -41,8 +41,8 @@ typedef struct amped_block_targets {
  * pay. */
 uint64_t amped_block_targets_table_bytes(const amped_plan *plan, int width);
 
-/* Set t->fields for a walk m over mode's copy with columns for rows. table: memory for the table,
- * of the size above; NULL: no table. */
+/* Set t->fields for a traversal m over mode's copy with columns for rows. table: memory for the
+ * table, of the size above; NULL: no table. */
 void amped_block_targets_find(amped_block_targets *t, const amped_plan *plan, int mode,
                               const amped_cpu_mttkrp *m, void *table);
 
@@ -52,7 +52,7 @@ void amped_block_targets_multiply(const amped_row_job *j);
 /* Update the targets of nonzeros first .. end, all of this row, for the current block. wide: all
  * sums are in double. Returns true if the workspace then has their equations: for blocks of one
  * column, if `wide` is false and there are no weights. */
-bool amped_block_targets_renew(const amped_row_job *j, amped_row_desk *d, uint64_t row,
+bool amped_block_targets_renew(const amped_row_job *j, amped_row_workspace *d, uint64_t row,
                                uint64_t first, uint64_t end, bool wide);
 
 #endif

@@ -142,7 +142,7 @@ static amped_moments moments_of_unit(const amped_cpu_mttkrp *m, const amped_row_
 }
 
 amped_status amped_row_fit_cpu_moments(amped_tensor_part *part, amped_moments *out) {
-  const amped_cpu_mttkrp m = amped_tensor_part_cpu_walk(part, 0, 0);
+  const amped_cpu_mttkrp m = amped_tensor_part_cpu_traversal(part, 0, 0);
   const uint64_t units = amped_row_fit_cpu_units(part->plan, 0);
   amped_moments *sums = part->row_fit->unit_sums;
 #pragma omp parallel for schedule(static) num_threads(part->threads)
@@ -274,7 +274,7 @@ amped_status amped_row_fit_cpu_errors(amped_tensor_part *part, int mode, bool he
                                       const amped_row_fit *fit, double least, double most,
                                       amped_errors *out) {
   const amped_plan *plan = part->plan;
-  const error_job j = {.m = amped_tensor_part_cpu_walk(part, mode, 0),
+  const error_job j = {.m = amped_tensor_part_cpu_traversal(part, mode, 0),
                        .plan = plan,
                        .mode = mode,
                        .factor = amped_factor_set_cpu_rows(part->factors, mode),

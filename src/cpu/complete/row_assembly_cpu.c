@@ -20,7 +20,7 @@ static uint64_t room_for(uint64_t components) {
 
 /* Lay out a workspace's arrays from `base` on. Returns their total size in doubles. base = NULL:
  * only computes the size. */
-static uint64_t lay_out(double *base, uint64_t components, amped_row_desk *d) {
+static uint64_t lay_out(double *base, uint64_t components, amped_row_workspace *d) {
   const uint64_t width = width_for(components);
   const uint64_t room = room_for(components);
   const uint64_t sizes[] = {2 * sizeof(amped_bundle) / sizeof(double),
@@ -39,7 +39,7 @@ static uint64_t lay_out(double *base, uint64_t components, amped_row_desk *d) {
     arrays[i] = base == NULL ? NULL : base + total;
     total += amped_ceil_div(sizes[i], 8) * 8;
   }
-  *d = (amped_row_desk){
+  *d = (amped_row_workspace){
       .bundles = (amped_bundle *)(void *)arrays[0],
       .numbers = {UINT64_MAX, UINT64_MAX},
       .products = (char *)arrays[1],
@@ -50,14 +50,14 @@ static uint64_t lay_out(double *base, uint64_t components, amped_row_desk *d) {
   return total;
 }
 
-uint64_t amped_row_desk_elements(uint64_t components) {
-  amped_row_desk d;
+uint64_t amped_row_workspace_elements(uint64_t components) {
+  amped_row_workspace d;
   return lay_out(NULL, components, &d);
 }
 
 amped_row_job amped_row_job_make(amped_tensor_part *part, int mode) {
   const amped_plan *plan = part->plan;
-  const amped_cpu_mttkrp m = amped_tensor_part_cpu_walk(part, mode, 0);
+  const amped_cpu_mttkrp m = amped_tensor_part_cpu_traversal(part, mode, 0);
   return amped_row_job_of_block(part, mode, &m, amped_factor_set_cpu_rows(part->factors, mode),
                                 (uint64_t)plan->ncomps - (part->row_fit->fit.biased ? 1 : 0), NULL,
                                 NULL);
@@ -92,8 +92,9 @@ amped_row_job amped_row_job_of_block(amped_tensor_part *part, int mode, const am
   for (int i = 0; i < j.source.inputs; i++)
     j.fetches = j.fetches || j.m.fetch[i];
   for (int t = 0; t <= part->threads; t++) {
-    amped_row_desk *d = &part->row_fit->desks[t];
-    lay_out(part->row_fit->work + (uint64_t)t * amped_row_desk_elements((uint64_t)plan->ncomps),
+    amped_row_workspace *d = &part->row_fit->workspaces[t];
+    lay_out(part->row_fit->work +
+                (uint64_t)t * amped_row_workspace_elements((uint64_t)plan->ncomps),
             components, d);
     d->equations.biased = fit->biased;
     if (j.weights == NULL && !(fit->implicit > 0.0))
@@ -140,7 +141,8 @@ static amped_vtype type_of(const amped_row_job *j, bool wide) {
   return wide ? AMPED_F64 : j->m.value_type;
 }
 
-static const amped_bundle *decode_at(const amped_row_job *j, amped_row_desk *d, uint64_t number) {
+static const amped_bundle *decode_at(const amped_row_job *j, amped_row_workspace *d,
+                                     uint64_t number) {
   amped_bundle *b = &d->bundles[number % 2];
   if (d->numbers[number % 2] != number)
     j->decode(&j->m, number * AMPED_BUNDLE, j->m.copy->nnz, b);
@@ -149,7 +151,7 @@ static const amped_bundle *decode_at(const amped_row_job *j, amped_row_desk *d, 
 }
 
 /* Decode bundle `number` and prefetch its rows. */
-static void fetch_ahead(const amped_row_job *j, amped_row_desk *d, uint64_t number) {
+static void fetch_ahead(const amped_row_job *j, amped_row_workspace *d, uint64_t number) {
   if (number * AMPED_BUNDLE >= j->m.copy->nnz || d->numbers[number % 2] == number)
     return;
   const amped_bundle *b = decode_at(j, d, number);
@@ -159,22 +161,23 @@ static void fetch_ahead(const amped_row_job *j, amped_row_desk *d, uint64_t numb
         __builtin_prefetch((const char *)b->rows[i][k] + byte);
 }
 
-const amped_bundle *amped_row_bundle(const amped_row_job *j, amped_row_desk *d, uint64_t number) {
+const amped_bundle *amped_row_bundle(const amped_row_job *j, amped_row_workspace *d,
+                                     uint64_t number) {
   const amped_bundle *b = decode_at(j, d, number);
   if (j->fetches)
     fetch_ahead(j, d, number + 1);
   return b;
 }
 
-static void flush(const amped_row_job *j, amped_row_desk *d, bool wide) {
+static void flush(const amped_row_job *j, amped_row_workspace *d, bool wide) {
   (wide ? j->wide : j->narrow).add(d->products, &d->terms, d->filled, &d->equations);
   d->filled = 0;
 }
 
 /* Replace targets by weights, weighted targets and squares, for the nonzeros `take` from `first`
  * on. Targets are y, or for implicit fits the values v. */
-static void weigh(const amped_row_job *j, const amped_row_desk *d, amped_vtype type, uint64_t first,
-                  uint64_t take) {
+static void weigh(const amped_row_job *j, const amped_row_workspace *d, amped_vtype type,
+                  uint64_t first, uint64_t take) {
   const amped_row_terms *t = &d->terms;
   for (uint64_t i = d->filled; take != 0; i++, take &= take - 1) {
     const double y = number_at(t->targets, type, i);
@@ -194,7 +197,7 @@ static void weigh(const amped_row_job *j, const amped_row_desk *d, amped_vtype t
 
 /* Write the nonzeros first .. end to the workspace. add: add them to the equations whenever a chunk
  * is full. */
-static void collect(const amped_row_job *j, amped_row_desk *d, uint64_t first, uint64_t end,
+static void collect(const amped_row_job *j, amped_row_workspace *d, uint64_t first, uint64_t end,
                     bool wide, bool add) {
   const uint64_t size = (uint64_t)type_of(j, wide);
   const uint64_t *held = j->part->row_fit->held[j->mode];
@@ -215,7 +218,7 @@ static void collect(const amped_row_job *j, amped_row_desk *d, uint64_t first, u
 
 /* Scale products and targets by the square roots of the weights, so that unit weights give the same
  * sums. */
-static void take_roots(const amped_row_job *j, const amped_row_desk *d, uint64_t count) {
+static void take_roots(const amped_row_job *j, const amped_row_workspace *d, uint64_t count) {
   double *products = (double *)(void *)d->products;
   double *targets = d->terms.targets;
   double *weights = d->terms.weights;
@@ -228,7 +231,7 @@ static void take_roots(const amped_row_job *j, const amped_row_desk *d, uint64_t
   }
 }
 
-uint64_t amped_row_collect(const amped_row_job *j, amped_row_desk *d, uint64_t first,
+uint64_t amped_row_collect(const amped_row_job *j, amped_row_workspace *d, uint64_t first,
                            uint64_t end) {
   d->filled = 0;
   collect(j, d, first, end, true, false);
@@ -248,8 +251,8 @@ static void clear(amped_row_equations *e) {
   e->count = e->target = e->squares = 0.0;
 }
 
-void amped_row_assemble(const amped_row_job *j, amped_row_desk *d, uint64_t first, uint64_t end,
-                        bool wide) {
+void amped_row_assemble(const amped_row_job *j, amped_row_workspace *d, uint64_t first,
+                        uint64_t end, bool wide) {
   clear(&d->equations);
   collect(j, d, first, end, wide, true);
   flush(j, d, wide);
@@ -257,7 +260,7 @@ void amped_row_assemble(const amped_row_job *j, amped_row_desk *d, uint64_t firs
       amped_row_weight(j, first, end, amped_row_count(j->part->row_fit, j->mode, first, end));
 }
 
-bool amped_row_renew(const amped_row_job *j, amped_row_desk *d, uint64_t row, uint64_t first,
+bool amped_row_renew(const amped_row_job *j, amped_row_workspace *d, uint64_t row, uint64_t first,
                      uint64_t end, bool wide) {
   return j->renew != NULL && j->renew(j, d, row, first, end, wide);
 }
@@ -276,11 +279,11 @@ static void add_equations(amped_row_equations *to, const amped_row_equations *fr
 }
 
 /* Add the pieces in their order, so that the result does not depend on the number of threads. */
-amped_row_desk *amped_row_assemble_long(const amped_row_job *j, const amped_long_row *row,
-                                        bool wide) {
+amped_row_workspace *amped_row_assemble_long(const amped_row_job *j, const amped_long_row *row,
+                                             bool wide) {
   const uint64_t threads = (uint64_t)j->part->threads;
-  amped_row_desk *desks = j->part->row_fit->desks;
-  amped_row_desk *sum = &desks[threads];
+  amped_row_workspace *workspaces = j->part->row_fit->workspaces;
+  amped_row_workspace *sum = &workspaces[threads];
   clear(&sum->equations);
   for (uint64_t first = row->first; first < row->end; first += threads * AMPED_ROW_PIECE) {
     const uint64_t left = amped_ceil_div(row->end - first, AMPED_ROW_PIECE);
@@ -292,13 +295,13 @@ amped_row_desk *amped_row_assemble_long(const amped_row_job *j, const amped_long
         const uint64_t from = first + p * AMPED_ROW_PIECE;
         const uint64_t to = from + AMPED_ROW_PIECE;
         const uint64_t last = to < row->end ? to : row->end;
-        if (!amped_row_renew(j, &desks[p], row->row, from, last, wide))
-          amped_row_assemble(j, &desks[p], from, last, wide);
+        if (!amped_row_renew(j, &workspaces[p], row->row, from, last, wide))
+          amped_row_assemble(j, &workspaces[p], from, last, wide);
       }
 #pragma omp for schedule(static)
       for (uint64_t r = 0; r < j->source.width; r++)
         for (uint64_t p = 0; p < pieces; p++)
-          add_equations(&sum->equations, &desks[p].equations, r);
+          add_equations(&sum->equations, &workspaces[p].equations, r);
     }
   }
   return sum;

@@ -196,7 +196,7 @@ void amped_row_equations_unpack(const double *in, uint64_t n, amped_row_equation
 /* --- stored equations --------------------------------------------------------------------------*/
 
 /* Apply EACH to every number, in packing order. */
-#define WALK(EACH)                                                                                 \
+#define TRAVERSAL(EACH)                                                                            \
   for (uint64_t i = 0; i < n; i++)                                                                 \
     for (uint64_t c = 0; c <= i; c++)                                                              \
       EACH(e->products[c * e->width + i]);                                                         \
@@ -217,10 +217,10 @@ void amped_row_equations_recall(const void *kept, amped_vtype type, double keep,
                                 amped_row_equations *e) {
   if (type == AMPED_F32) {
     const float *at = kept;
-    WALK(RECALL);
+    TRAVERSAL(RECALL);
   } else {
     const double *at = kept;
-    WALK(RECALL);
+    TRAVERSAL(RECALL);
   }
 }
 
@@ -228,9 +228,9 @@ void amped_row_equations_keep(const amped_row_equations *e, uint64_t n, amped_vt
                               void *kept) {
   if (type == AMPED_F32) {
     float *at = kept;
-    WALK(KEEP_FLOAT);
+    TRAVERSAL(KEEP_FLOAT);
   } else {
     double *at = kept;
-    WALK(KEEP_DOUBLE);
+    TRAVERSAL(KEEP_DOUBLE);
   }
 }

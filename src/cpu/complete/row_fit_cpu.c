@@ -52,7 +52,7 @@ static amped_buffers buffers(amped_row_fit_cpu *f, const amped_plan *plan, bool 
                              int threads) {
   amped_buffers b = {.what = "row fits"};
   const uint64_t n = (uint64_t)plan->ncomps;
-  const uint64_t desks = (uint64_t)threads + 1;
+  const uint64_t workspaces = (uint64_t)threads + 1;
   for (int m = 0; m < plan->order; m++) {
     const uint64_t nnz = plan->modes[m].copy.rank_nnz[plan->rank];
     AMPED_BUFFER(&b, ZEROED, f->held[m], amped_row_fit_cpu_held_words(nnz));
@@ -60,9 +60,10 @@ static amped_buffers buffers(amped_row_fit_cpu *f, const amped_plan *plan, bool 
     AMPED_BUFFER_OF(&b, HOST, f->weights[m], weighted ? nnz : 0, plan->value_type);
   }
   AMPED_BUFFER_OF(&b, HOST, f->unit_sums, most_units(plan), sizeof(unit_sums));
-  AMPED_BUFFER(&b, HOST, f->desks, desks);
+  AMPED_BUFFER(&b, HOST, f->workspaces, workspaces);
   AMPED_BUFFER(&b, HOST, f->empty, n + 1);
-  AMPED_BUFFER_OF(&b, LARGE, f->work, desks, amped_row_desk_elements(n) * sizeof *f->work);
+  AMPED_BUFFER_OF(&b, LARGE, f->work, workspaces,
+                  amped_row_workspace_elements(n) * sizeof *f->work);
   return b;
 }
 
@@ -133,7 +134,7 @@ static uint64_t columns_of(const amped_row_job *j) {
 }
 
 /* Store d->row as a row of the block, and round d->row to the stored type. */
-static void store_row(const amped_row_job *j, amped_row_desk *d, uint64_t row) {
+static void store_row(const amped_row_job *j, amped_row_workspace *d, uint64_t row) {
   void *place = place_of(j, row);
   for (uint64_t c = 0; c < columns_of(j); c++) {
     amped_value_put(place, j->m.value_type, c, d->row[c]);
@@ -141,13 +142,13 @@ static void store_row(const amped_row_job *j, amped_row_desk *d, uint64_t row) {
   }
 }
 
-static void load_row(const amped_row_job *j, amped_row_desk *d, uint64_t row) {
+static void load_row(const amped_row_job *j, amped_row_workspace *d, uint64_t row) {
   d->row[j->source.components] = 0.0;
   for (uint64_t c = 0; c < columns_of(j); c++)
     d->row[c] = amped_value_get(place_of(j, row), j->m.value_type, c);
 }
 
-static void set_prior(const amped_row_job *j, const amped_row_desk *d) {
+static void set_prior(const amped_row_job *j, const amped_row_workspace *d) {
   for (uint64_t c = 0; c < j->source.components; c++)
     d->row[c] = j->fit->prior[j->mode];
   d->row[j->source.components] = 0.0;
@@ -164,7 +165,7 @@ static amped_row_penalty penalty_of(const amped_row_job *j, double count) {
 }
 
 /* True if the factors' type can hold the row. Sums of very large numbers overflow. */
-static bool is_finite(const amped_row_job *j, const amped_row_desk *d) {
+static bool is_finite(const amped_row_job *j, const amped_row_workspace *d) {
   const double most = j->m.value_type == AMPED_F32 ? (double)FLT_MAX : DBL_MAX;
   bool finite = true;
   for (uint64_t c = 0; c <= j->source.components; c++)
@@ -184,7 +185,7 @@ static double penalty_on(const amped_row_penalty *p, const double *row) {
 
 /* Store d->row and add its penalty and count to sums; the caller adds its squares. A row that is
  * not finite becomes its prior. */
-static void finish_row(const amped_row_job *j, amped_row_desk *d, const amped_row_penalty *p,
+static void finish_row(const amped_row_job *j, amped_row_workspace *d, const amped_row_penalty *p,
                        uint64_t row, double count, bool unsure, amped_row_fit_sums *sums) {
   if (!is_finite(j, d)) {
     set_prior(j, d);
@@ -221,14 +222,14 @@ static bool has_history(const amped_row_job *j, uint64_t row) {
 }
 
 /* Add the row's history to the workspace's equations, which then are the ones to solve. */
-static void add_history(const amped_row_job *j, amped_row_desk *d, uint64_t row) {
+static void add_history(const amped_row_job *j, amped_row_workspace *d, uint64_t row) {
   if (has_history(j, row))
     amped_row_equations_recall(history_of(j, row), j->m.value_type, j->fit->history->keep[row],
                                j->source.components, &d->equations);
 }
 
 /* Store the equations as the row's new history. */
-static void absorb(const amped_row_job *j, const amped_row_desk *d, uint64_t row,
+static void absorb(const amped_row_job *j, const amped_row_workspace *d, uint64_t row,
                    amped_row_fit_sums *sums) {
   amped_row_equations_keep(&d->equations, j->source.components, j->m.value_type,
                            history_of(j, row));
@@ -239,7 +240,7 @@ static void absorb(const amped_row_job *j, const amped_row_desk *d, uint64_t row
 
 /* Solve the workspace's equations for a row, and store it. first .. end: its nonzeros, to assemble
  * again in double if sums of floats are too inexact; empty if the equations come from elsewhere. */
-static void solve_equations(const amped_row_job *j, amped_row_desk *d, uint64_t row, bool wide,
+static void solve_equations(const amped_row_job *j, amped_row_workspace *d, uint64_t row, bool wide,
                             uint64_t first, uint64_t end, amped_row_fit_sums *sums) {
   const amped_row_equations *e = &d->equations;
   const amped_row_penalty p = penalty_of(j, e->count);
@@ -266,7 +267,7 @@ static void solve_equations(const amped_row_job *j, amped_row_desk *d, uint64_t 
 
 /* Solve a row with fewer nonzeros than components by its dual system; n is its weight. Returns
  * false if the matrix is singular. */
-static bool solve_dual(const amped_row_job *j, amped_row_desk *d, uint64_t row, uint64_t first,
+static bool solve_dual(const amped_row_job *j, amped_row_workspace *d, uint64_t row, uint64_t first,
                        uint64_t end, double n, amped_row_fit_sums *sums) {
   const uint64_t count = amped_row_collect(j, d, first, end);
   const amped_row_penalty p = penalty_of(j, n);
@@ -287,7 +288,7 @@ static bool solve_dual(const amped_row_job *j, amped_row_desk *d, uint64_t row, 
  * sums. The row is the prior; for implicit fits it is fitted to zeros and the penalty. */
 static void find_empty(const amped_row_job *j) {
   amped_row_fit_cpu *f = j->part->row_fit;
-  amped_row_desk *d = &f->desks[j->part->threads];
+  amped_row_workspace *d = &f->workspaces[j->part->threads];
   const amped_row_penalty p = penalty_of(j, 0.0);
   f->of_empty = (amped_row_fit_sums){0};
   set_prior(j, d);
@@ -313,7 +314,7 @@ static void find_empty(const amped_row_job *j) {
   }
 }
 
-static void store_empty(const amped_row_job *j, amped_row_desk *d, uint64_t row,
+static void store_empty(const amped_row_job *j, amped_row_workspace *d, uint64_t row,
                         amped_row_fit_sums *sums) {
   const amped_row_fit_cpu *f = j->part->row_fit;
   memcpy(d->row, f->empty, (j->source.components + 1) * sizeof *d->row);
@@ -334,7 +335,7 @@ static bool is_wide(const amped_row_job *j) {
 }
 
 /* Finish a row whose nonzeros all have weight 0. With a history it stays as it is. */
-static void pass_row(const amped_row_job *j, amped_row_desk *d, uint64_t row,
+static void pass_row(const amped_row_job *j, amped_row_workspace *d, uint64_t row,
                      amped_row_fit_sums *sums) {
   if (j->fit->history == NULL)
     store_empty(j, d, row, sums);
@@ -342,7 +343,7 @@ static void pass_row(const amped_row_job *j, amped_row_desk *d, uint64_t row,
 
 /* Finish a row from its own equations in the workspace: add its history, then absorb or solve.
  * first .. end: see solve_equations. */
-static void end_row(const amped_row_job *j, amped_row_desk *d, uint64_t row, uint64_t first,
+static void end_row(const amped_row_job *j, amped_row_workspace *d, uint64_t row, uint64_t first,
                     uint64_t end, amped_row_fit_sums *sums) {
   if (!(d->equations.count > 0.0)) {
     pass_row(j, d, row, sums);
@@ -356,7 +357,7 @@ static void end_row(const amped_row_job *j, amped_row_desk *d, uint64_t row, uin
 }
 
 /* Fit a row of the MTTKRP result to its nonzeros first .. end, or write its equations to j->out. */
-static void work_row(const amped_row_job *j, amped_row_desk *d, uint64_t row, uint64_t first,
+static void work_row(const amped_row_job *j, amped_row_workspace *d, uint64_t row, uint64_t first,
                      uint64_t end, amped_row_fit_sums *sums) {
   const bool there = amped_row_renew(j, d, row, first, end, is_wide(j));
   if (j->out != NULL) {
@@ -385,7 +386,7 @@ static void work_row(const amped_row_job *j, amped_row_desk *d, uint64_t row, ui
 
 static void work_long_row(const amped_row_job *j, const amped_long_row *row,
                           amped_row_fit_sums *sums) {
-  amped_row_desk *d = amped_row_assemble_long(j, row, is_wide(j));
+  amped_row_workspace *d = amped_row_assemble_long(j, row, is_wide(j));
   if (j->out != NULL) {
     amped_row_equations_pack(&d->equations, j->source.components, out_of(j, row->row));
   } else {
@@ -412,7 +413,7 @@ static void split_range(const amped_plan *plan, int mode, uint64_t *first, uint6
 
 /* Store the values of a row without nonzeros in rows first .. end of the block. Rows of split iDps
  * are skipped. With a history no row changes. */
-static void fill_rows(const amped_row_job *j, amped_row_desk *d, uint64_t first, uint64_t end,
+static void fill_rows(const amped_row_job *j, amped_row_workspace *d, uint64_t first, uint64_t end,
                       amped_row_fit_sums *sums) {
   uint64_t from = 0;
   uint64_t to = 0;
@@ -430,7 +431,7 @@ static void fill_rows(const amped_row_job *j, amped_row_desk *d, uint64_t first,
 
 /* Fit the rows whose first nonzero is in the unit, except long rows. Also store the rows without
  * nonzeros before them. */
-static void work_unit(const amped_row_job *j, amped_row_desk *d, uint64_t unit,
+static void work_unit(const amped_row_job *j, amped_row_workspace *d, uint64_t unit,
                       amped_row_fit_sums *sums) {
   const amped_cpu_copy *copy = j->m.copy;
   const uint64_t begin = unit * AMPED_ROW_UNIT;
@@ -465,7 +466,7 @@ static void work(const amped_row_job *j, amped_row_fit_sums *sums) {
   amped_row_fit_sums *of_units = f->unit_sums;
 #pragma omp parallel num_threads(j->part->threads)
   {
-    amped_row_desk *d = &f->desks[omp_get_thread_num()];
+    amped_row_workspace *d = &f->workspaces[omp_get_thread_num()];
 #pragma omp for schedule(dynamic)
     for (uint64_t u = 0; u < units; u++)
       work_unit(j, d, u, &of_units[u]);
@@ -493,7 +494,7 @@ static void fill_end(const amped_row_job *j, amped_row_fit_sums *sums) {
     else
       high = middle;
   }
-  fill_rows(j, j->part->row_fit->desks, low > 0 ? row_of(copy, low - 1) + 1 : 0,
+  fill_rows(j, j->part->row_fit->workspaces, low > 0 ? row_of(copy, low - 1) + 1 : 0,
             plan->modes[j->mode].rows.rank_rows[plan->rank], sums);
 }
 
@@ -558,7 +559,7 @@ void amped_row_fit_cpu_put(const amped_row_job *j, uint64_t row, uint64_t count,
     amped_row_fit_sums sums[PUT_ROWS] = {{0}};
 #pragma omp parallel for schedule(dynamic) num_threads(j->part->threads)
     for (uint64_t i = 0; i < rows; i++) {
-      amped_row_desk *d = &j->part->row_fit->desks[omp_get_thread_num()];
+      amped_row_workspace *d = &j->part->row_fit->workspaces[omp_get_thread_num()];
       amped_row_equations_unpack(equations + (first + i) * length, j->source.components,
                                  &d->equations);
       end_row(j, d, row + first + i, 0, 0, &sums[i]);

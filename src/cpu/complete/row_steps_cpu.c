@@ -12,7 +12,7 @@
 #include "cpu/sorted/bundle_decode.h"
 #include "base/buffers.h"
 #include "cpu/complete/row_fit_cpu.h"
-#include "cpu/complete/row_walk_cpu.h"
+#include "cpu/complete/row_traversal_cpu.h"
 #include "cpu/device/subnormals.h"
 
 /* UNIT: row-list entries per unit of work. LISTED: pieces that are listed at a time. GROUP: listed
@@ -48,17 +48,17 @@ typedef struct lane {
 } lane;
 
 /* A thread's workspace. */
-typedef struct desk {
+typedef struct workspace {
   lane lanes[AMPED_WALKERS];
   double *result; /* [ncomps] */
   char apart[128];
-} desk;
+} workspace;
 
 struct amped_row_steps_cpu {
   uint64_t *begins[AMPED_MAX_ORDER]; /* [rows + 1] per copy: first nonzero of each entry */
   uint64_t *whole[AMPED_MAX_ORDER];  /* [shared rows] n, summed over all ranks */
   void *kept[AMPED_MAX_ORDER];       /* own rows' values, saved by keep */
-  desk *desks;                       /* [threads] */
+  workspace *workspaces;             /* [threads] */
   double *work;                      /* memory of the workspaces' arrays */
   piece *pieces;                     /* [LISTED] */
   double *results;                   /* [LISTED][ncomps] a piece's new row */
@@ -82,7 +82,7 @@ typedef struct job {
   amped_cpu_mttkrp m;
   amped_row_source source;
   amped_row_kernels rows;
-  amped_row_walk_kernels kernels;
+  amped_row_traversal_kernels kernels;
   amped_bundle_picker *pick;
   const uint64_t *held;
   uint64_t block_rows;             /* own rows; shared rows follow them */
@@ -97,7 +97,7 @@ static uint64_t width_for(const amped_plan *plan) {
 
 /* Lay out a workspace's arrays from `base` on. Returns their total size in doubles. base = NULL:
  * only computes the size. */
-static uint64_t lay_out(double *base, const amped_plan *plan, desk *d) {
+static uint64_t lay_out(double *base, const amped_plan *plan, workspace *d) {
   const uint64_t width = width_for(plan);
   const uint64_t sizes[] = {amped_ceil_div(sizeof(amped_bundle), sizeof(double)),
                             AMPED_STEPS * width,
@@ -157,14 +157,14 @@ static uint64_t most_squares(const amped_plan *plan) {
 
 static amped_buffers buffers(amped_row_steps_cpu *s, const amped_plan *plan, int threads) {
   amped_buffers b = {.what = what};
-  desk none;
+  workspace none;
   const uint64_t work = lay_out(NULL, plan, &none) * sizeof *s->work;
   for (int m = 0; m < plan->order; m++) {
     AMPED_BUFFER(&b, HOST, s->begins[m], amped_plan_copy_rows(plan, m) + 1);
     AMPED_BUFFER(&b, ZEROED, s->whole[m], shared_rows(plan, m));
     AMPED_BUFFER_OF(&b, LARGE, s->kept[m], own_bytes(plan, m), 1);
   }
-  AMPED_BUFFER(&b, HOST, s->desks, (uint64_t)threads);
+  AMPED_BUFFER(&b, HOST, s->workspaces, (uint64_t)threads);
   AMPED_BUFFER_OF(&b, LARGE, s->work, (uint64_t)threads, work);
   AMPED_BUFFER(&b, HOST, s->pieces, LISTED);
   AMPED_BUFFER(&b, HOST, s->results, LISTED * (uint64_t)plan->ncomps);
@@ -243,9 +243,9 @@ static job job_make(amped_tensor_part *part, int mode) {
            .s = s,
            .fit = &s->fit,
            .mode = mode,
-           .m = amped_tensor_part_cpu_walk(part, mode, 0),
+           .m = amped_tensor_part_cpu_traversal(part, mode, 0),
            .rows = amped_row_kernels_find(plan->value_type, false),
-           .kernels = amped_row_walk_kernels_find(plan->value_type),
+           .kernels = amped_row_traversal_kernels_find(plan->value_type),
            .pick = amped_bundle_picker_find(),
            .held = part->row_fit->held[mode],
            .block_rows = plan->modes[mode].rows.block_rows};
@@ -260,7 +260,8 @@ static job job_make(amped_tensor_part *part, int mode) {
                          .per_scale = 1.0 / s->fit.scale};
   find_split_range(plan, &j);
   for (int t = 0; t < part->threads; t++)
-    (void)lay_out(s->work + (uint64_t)t * lay_out(NULL, plan, &s->desks[t]), plan, &s->desks[t]);
+    (void)lay_out(s->work + (uint64_t)t * lay_out(NULL, plan, &s->workspaces[t]), plan,
+                  &s->workspaces[t]);
   return j;
 }
 
@@ -438,7 +439,7 @@ static void find_result(const job *j, const lane *l, double *x) {
     load_row(j, row_of(j, l->piece.entry), x);
 }
 
-/* Pieces that one thread walks, and the place of their results. */
+/* Pieces that one thread traverses, and the place of their results. */
 typedef struct tasks {
   const piece *pieces;
   uint64_t count;
@@ -448,7 +449,7 @@ typedef struct tasks {
   amped_row_step_sums *sums;
 } tasks;
 
-static void end_piece(const job *j, desk *d, lane *l, const tasks *t) {
+static void end_piece(const job *j, workspace *d, lane *l, const tasks *t) {
   double *x =
       t->results != NULL ? t->results + l->number * (uint64_t)j->part->plan->ncomps : d->result;
   l->busy = false;
@@ -461,7 +462,7 @@ static void end_piece(const job *j, desk *d, lane *l, const tasks *t) {
 }
 
 /* Make sure that the lane has a prepared nonzero, unless no pieces are left. */
-static void refill(const job *j, desk *d, lane *l, tasks *t) {
+static void refill(const job *j, workspace *d, lane *l, tasks *t) {
   for (;;) {
     if (l->busy && l->used < l->filled)
       return;
@@ -478,8 +479,9 @@ static void refill(const job *j, desk *d, lane *l, tasks *t) {
   }
 }
 
-/* Walk the pieces. Lanes advance side by side while each has a piece, then one after another. */
-static void walk_pieces(const job *j, desk *d, tasks *t) {
+/* Traverse the pieces. Lanes advance side by side while each has a piece, then one after another.
+ */
+static void traverse_pieces(const job *j, workspace *d, tasks *t) {
   const double least = -j->fit->prior[j->mode];
   for (;;) {
     amped_walker walkers[AMPED_WALKERS];
@@ -496,14 +498,15 @@ static void walk_pieces(const job *j, desk *d, tasks *t) {
     if (busy == 0)
       return;
     if (busy == AMPED_WALKERS)
-      j->kernels.walk(walkers, AMPED_WALKERS, steps, j->source.width, j->fit->nonnegative, least);
+      j->kernels.traversal(walkers, AMPED_WALKERS, steps, j->source.width, j->fit->nonnegative,
+                           least);
     for (int i = 0; i < AMPED_WALKERS; i++) {
       lane *l = &d->lanes[i];
       const uint64_t left = l->filled - l->used;
       if (!l->busy)
         continue;
       if (busy < AMPED_WALKERS)
-        j->kernels.walk(&walkers[i], 1, left, j->source.width, j->fit->nonnegative, least);
+        j->kernels.traversal(&walkers[i], 1, left, j->source.width, j->fit->nonnegative, least);
       l->walker = walkers[i];
       l->used += busy < AMPED_WALKERS ? left : steps;
     }
@@ -514,7 +517,7 @@ static void walk_pieces(const job *j, desk *d, tasks *t) {
 
 /* Update the unit's own rows that have one piece. Rows without nonzeros, also before them, become
  * the prior. */
-static void work_unit(const job *j, desk *d, uint64_t unit, uint64_t end,
+static void work_unit(const job *j, workspace *d, uint64_t unit, uint64_t end,
                       amped_row_step_sums *sums) {
   piece pieces[UNIT];
   tasks t = {.pieces = pieces, .sums = sums};
@@ -532,7 +535,7 @@ static void work_unit(const job *j, desk *d, uint64_t unit, uint64_t end,
       pieces[t.count++] = (piece){.entry = e, .pieces = 1, .count = n};
     }
   }
-  walk_pieces(j, d, &t);
+  traverse_pieces(j, d, &t);
 }
 
 /* A list of pieces of long rows, and the partial sum of the current row. */
@@ -562,7 +565,7 @@ static void end_row(list *a, const piece *p) {
   a->taken = 0.0;
 }
 
-/* Walk all listed pieces in parallel, then add up their results in the order of the list. */
+/* Traverse all listed pieces in parallel, then add up their results in the order of the list. */
 static void work_list(list *a) {
   const job *j = a->j;
   const uint64_t n = (uint64_t)j->part->plan->ncomps;
@@ -576,7 +579,7 @@ static void work_list(list *a) {
                .results = s->results + first * n,
                .counts = s->counts + first};
     const unsigned before = amped_subnormals_off();
-    walk_pieces(j, &s->desks[omp_get_thread_num()], &t);
+    traverse_pieces(j, &s->workspaces[omp_get_thread_num()], &t);
     amped_subnormals_restore(before);
   }
   for (uint64_t k = 0; k < a->count; k++) {
@@ -632,7 +635,7 @@ static void work_own(const job *j, list *a) {
 #pragma omp parallel for schedule(dynamic) num_threads(j->part->threads)
   for (uint64_t u = 0; u < units; u++) {
     const unsigned before = amped_subnormals_off();
-    work_unit(j, &j->s->desks[omp_get_thread_num()], u, entries, &j->s->unit_sums[u]);
+    work_unit(j, &j->s->workspaces[omp_get_thread_num()], u, entries, &j->s->unit_sums[u]);
     amped_subnormals_restore(before);
   }
   for (uint64_t u = 0; u < units; u++)
@@ -722,7 +725,7 @@ static amped_status steps_put_rows(amped_tensor_part *part, int mode, uint64_t r
                                    const double *rows) {
   const job j = job_make(part, mode);
   const uint64_t n = (uint64_t)part->plan->ncomps;
-  double *x = part->row_steps->desks[0].result;
+  double *x = part->row_steps->workspaces[0].result;
   for (uint64_t i = 0; i < count; i++) {
     const double *sum = rows + i * (n + 1);
     if (j.s->step > 0.0)
@@ -769,7 +772,8 @@ static double squares_of(const job *j, const lane *l, const amped_bundle *b, uin
   return squares;
 }
 
-static double squares_of_unit(const job *j, amped_bundle_decoder *decode, desk *d, uint64_t unit) {
+static double squares_of_unit(const job *j, amped_bundle_decoder *decode, workspace *d,
+                              uint64_t unit) {
   const amped_cpu_copy *copy = j->m.copy;
   const uint64_t first = unit * AMPED_ROW_UNIT;
   const uint64_t end = first + AMPED_ROW_UNIT < copy->nnz ? first + AMPED_ROW_UNIT : copy->nnz;
@@ -812,7 +816,7 @@ static amped_status steps_squares(amped_tensor_part *part, int mode, const amped
 #pragma omp parallel for schedule(dynamic) num_threads(part->threads)
   for (uint64_t u = 0; u < units; u++) {
     const unsigned before = amped_subnormals_off();
-    s->squares[u] = squares_of_unit(&j, decode, &s->desks[omp_get_thread_num()], u);
+    s->squares[u] = squares_of_unit(&j, decode, &s->workspaces[omp_get_thread_num()], u);
     amped_subnormals_restore(before);
   }
   for (uint64_t u = 0; u < units; u++)

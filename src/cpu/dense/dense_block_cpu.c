@@ -84,7 +84,7 @@ static amped_buffers buffers(amped_dense_blocks *o, const amped_plan *plan,
   (void)amped_block_sizes_find(plan, shape, &s); /* cpu_require has checked the sizes */
   AMPED_BUFFER(&b, ZEROED, o->dense, shape->count);
   AMPED_BUFFER(&b, ZEROED, o->slabs, shape->count);
-  AMPED_BUFFER_OF(&b, SPREAD, o->cells, shape->brought ? 0 : s.cells,
+  AMPED_BUFFER_OF(&b, SPREAD, o->cells, shape->given ? 0 : s.cells,
                   amped_cell_bytes(plan->dense.type));
   AMPED_BUFFER_OF(&b, SPREAD, o->t, s.t, (uint64_t)plan->value_type);
   AMPED_BUFFER_OF(&b, SPREAD, o->sums, s.most_rows, row_bytes);

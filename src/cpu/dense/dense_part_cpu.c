@@ -238,10 +238,10 @@ static amped_partial_rows cpu_partial_rows(amped_tensor_part *part, int mode) {
   return (amped_partial_rows){part->sums, part->arriving};
 }
 
-static amped_status cpu_add_arrived(amped_tensor_part *part, int mode) {
+static amped_status cpu_add_incoming(amped_tensor_part *part, int mode) {
   if (is_gathered(part->plan, mode))
-    amped_arrived_cpu(part->plan, mode, part->arriving, amped_factor_set_cpu_output(part->factors),
-                      part->threads);
+    amped_partial_rows_cpu(part->plan, mode, part->arriving,
+                           amped_factor_set_cpu_output(part->factors), part->threads);
   return AMPED_OK;
 }
 
@@ -279,7 +279,7 @@ const amped_format_ops amped_dense_cpu = {
     .mttkrp_begin = cpu_mttkrp_begin,
     .mttkrp_wait = cpu_mttkrp_wait,
     .partial_rows = cpu_partial_rows,
-    .add_arrived = cpu_add_arrived,
+    .add_incoming = cpu_add_incoming,
     .products = cpu_products,
     .dense_blocks = &amped_dense_block_cpu,
 };

@@ -11,7 +11,7 @@ struct amped_device {
 
 /* Tables of the CPU backend's parts. */
 extern const amped_factor_ops amped_factor_set_cpu;
-extern const amped_factor_past_ops amped_factor_past_cpu;
+extern const amped_factor_history_ops amped_factor_history_cpu;
 extern const amped_row_vector_ops amped_row_vectors_cpu;
 extern const amped_list_ops amped_list_part_cpu;
 extern const amped_format_ops amped_sorted_cpu;

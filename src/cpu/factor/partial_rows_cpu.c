@@ -1,8 +1,8 @@
 /* Incoming partial sums from all ranks, added up on CPU cores. */
 #include "cpu/factor/partial_rows_cpu.h"
 
-void amped_arrived_cpu(const amped_plan *plan, int mode, const void *arriving, void *output,
-                       int threads) {
+void amped_partial_rows_cpu(const amped_plan *plan, int mode, const void *arriving, void *output,
+                            int threads) {
   const uint64_t elements = plan->modes[mode].rows.block_rows * plan->ld;
 #pragma omp parallel for schedule(static) num_threads(threads)
   for (uint64_t e = 0; e < elements; e++) {

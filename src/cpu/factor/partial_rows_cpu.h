@@ -6,7 +6,7 @@
 
 /* Own rows of mode's output = sums over ranks of `arriving`, in rank order and in double. arriving
  * has one block of mode's rows per rank. */
-void amped_arrived_cpu(const amped_plan *plan, int mode, const void *arriving, void *output,
-                       int threads);
+void amped_partial_rows_cpu(const amped_plan *plan, int mode, const void *arriving, void *output,
+                            int threads);
 
 #endif

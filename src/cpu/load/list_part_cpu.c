@@ -195,7 +195,7 @@ static amped_status add_hash(amped_list_part *p, uint64_t first, uint64_t count,
 
 /* --- distribution to ranks -------------------------------------------------------------------- */
 
-static amped_status deal_by(amped_list_part *p, const amped_plan *plan, int mode) {
+static amped_status distribute_by(amped_list_part *p, const amped_plan *plan, int mode) {
   static const char what[] = "the split iDps";
   const int nranks = p->shape.nranks;
   uint64_t of_threads = 0;
@@ -377,7 +377,7 @@ const amped_list_ops amped_list_part_cpu = {
     .count = count_window,
     .hash = add_hash,
     .view = view,
-    .deal_by = deal_by,
+    .distribute_by = distribute_by,
     .count_splits = count_splits,
     .deal = deal,
     .dealt = dealt,

@@ -7,7 +7,7 @@
 #include "cpu/sorted/pack_cpu.h"
 #include "tensor/dictionary.h"
 
-/* Arguments of a walk over a copy. All memory is host memory of the caller. */
+/* Arguments of a traversal over a copy. All memory is host memory of the caller. */
 typedef struct amped_cpu_mttkrp {
   const amped_cpu_copy *copy;
   bool adds;                            /* add to the rows of out, instead of storing them */

@@ -128,7 +128,7 @@ static void zero_others(const amped_cpu_mttkrp *m, uint64_t first, uint64_t end)
   zero_rows(m, first, end);
 }
 
-/* This thread's part of a walk. Every thread of the team calls it. There is no barrier at its
+/* This thread's part of a traversal. Every thread of the team calls it. There is no barrier at its
  * end. */
 static void sum_own_strips(const amped_cpu_mttkrp *m, amped_bundle_decoder *decoder) {
   const amped_cpu_copy *copy = m->copy;

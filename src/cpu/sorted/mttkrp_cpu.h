@@ -21,10 +21,11 @@ uint64_t amped_cpu_strips(const amped_packing *p, uint64_t nnz);
 /* Upper bound on the number of strips of a copy with at most nnz nonzeros. */
 uint64_t amped_cpu_most_strips(uint64_t nnz);
 
-/* Compute `count` walks side by side. Each has its own output and fix-up buffer. Cannot fail. */
+/* Compute `count` traversals side by side. Each has its own output and fix-up buffer. Cannot fail.
+ */
 void amped_mttkrp_cpu(const amped_cpu_mttkrp *m, int count, int threads);
 
-/* out = sum of the outputs of `count` walks, in their order, in double. */
+/* out = sum of the outputs of `count` traversals, in their order, in double. */
 void amped_mttkrp_cpu_join(const amped_cpu_mttkrp *m, int count, void *out, int threads);
 
 #endif

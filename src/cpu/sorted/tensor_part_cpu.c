@@ -1,9 +1,9 @@
-/* The tensor part of the sorted copies: arguments of a walk. */
+/* The tensor part of the sorted copies: arguments of a traversal. */
 #include "cpu/sorted/tensor_part_cpu.h"
 
 #include "cpu/device/cpu_dispatch.h"
 
-amped_cpu_mttkrp amped_tensor_part_cpu_walk(amped_tensor_part *part, int mode, int tile) {
+amped_cpu_mttkrp amped_tensor_part_cpu_traversal(amped_tensor_part *part, int mode, int tile) {
   const amped_plan *plan = part->plan;
   const amped_cpu_tiling *tiling = &part->tilings[mode];
   amped_cpu_mttkrp m = {.copy = part->tiles[mode] != NULL ? &part->tiles[mode][tile]

@@ -9,7 +9,7 @@
 #include "cpu/sorted/tiles_cpu.h"
 
 typedef struct amped_row_fit_cpu amped_row_fit_cpu;
-typedef struct amped_row_past_cpu amped_row_past_cpu;
+typedef struct amped_row_history_cpu amped_row_history_cpu;
 typedef struct amped_row_steps_cpu amped_row_steps_cpu;
 
 struct amped_tensor_part {
@@ -22,14 +22,14 @@ struct amped_tensor_part {
   amped_coo_buffer_cpu coo_buffer;        /* for the mode being collected */
   amped_codebook_cpu codebook;
   double *fixup;
-  void *outputs;                  /* outputs of tiles, if each has its own */
-  double mttkrp_sec;              /* time of the last MTTKRP */
-  amped_row_fit_cpu *row_fit;     /* NULL unless prepared */
-  amped_row_past_cpu *row_past;   /* NULL until its begin is called */
-  amped_row_steps_cpu *row_steps; /* NULL unless prepared */
+  void *outputs;                      /* outputs of tiles, if each has its own */
+  double mttkrp_sec;                  /* time of the last MTTKRP */
+  amped_row_fit_cpu *row_fit;         /* NULL unless prepared */
+  amped_row_history_cpu *row_history; /* NULL until its begin is called */
+  amped_row_steps_cpu *row_steps;     /* NULL unless prepared */
 };
 
-/* Arguments of a walk over a tile of mode's copy, or over the whole copy. */
-amped_cpu_mttkrp amped_tensor_part_cpu_walk(amped_tensor_part *part, int mode, int tile);
+/* Arguments of a traversal over a tile of mode's copy, or over the whole copy. */
+amped_cpu_mttkrp amped_tensor_part_cpu_traversal(amped_tensor_part *part, int mode, int tile);
 
 #endif

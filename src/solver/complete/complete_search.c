@@ -521,9 +521,9 @@ static amped_status after_sweep(void *context, const amped_sweep *sweep) {
 }
 
 static amped_status run(search *s, int number) {
-  bool noise_told = true;
+  bool noise_reported = true;
   const amped_iterate_options options = {.iters = s->problem->iters,
-                                         .noise_told = &noise_told,
+                                         .noise_reported = &noise_reported,
                                          .start = s->resume,
                                          .after_sweep = after_sweep,
                                          .context = s};

@@ -25,7 +25,7 @@ struct amped_acceleration {
   const amped_context *context;
   amped_accelerate how;
   amped_acceleration_model model;
-  amped_factor_past *past;
+  amped_factor_history *history;
   double *numbers;                /* [WEIGHTS + ncomps] */
   double *grams[AMPED_MAX_ORDER]; /* grams of x, while y is the current model */
   double *now, *then, *lengths;   /* [ncomps] */
@@ -41,11 +41,11 @@ static uint64_t number_count(const amped_plan *plan) {
   return WEIGHTS + (uint64_t)plan->ncomps;
 }
 
-static const amped_factor_past_ops *ops_of(const amped_acceleration *a) {
-  return a->context->worker->backend->factor_pasts;
+static const amped_factor_history_ops *ops_of(const amped_acceleration *a) {
+  return a->context->worker->backend->factor_histories;
 }
 
-static double *past_weights(amped_acceleration *a) {
+static double *history_weights(amped_acceleration *a) {
   return a->numbers + WEIGHTS;
 }
 
@@ -74,14 +74,14 @@ static amped_buffers buffers(amped_acceleration *a, const amped_plan *plan) {
 
 void amped_acceleration_require(const amped_worker *worker, const amped_plan *plan,
                                 uint64_t *device_bytes, uint64_t *host_bytes) {
-  worker->backend->factor_pasts->require(worker->device, plan, device_bytes, host_bytes);
+  worker->backend->factor_histories->require(worker->device, plan, device_bytes, host_bytes);
   amped_buffers_require(buffers(&(amped_acceleration){0}, plan), device_bytes, host_bytes);
 }
 
 void amped_acceleration_destroy(amped_acceleration *a) {
   if (a == NULL)
     return;
-  ops_of(a)->destroy(a->past);
+  ops_of(a)->destroy(a->history);
   amped_buffers_free(buffers(a, a->context->plan));
   amped_free(a);
 }
@@ -92,14 +92,16 @@ static amped_status allocate(amped_acceleration *a) {
   AMPED_TRY(amped_buffers_allocate(buffers(a, plan)));
   for (uint64_t r = 0; r < n; r++)
     a->identity[r * n + r] = 1.0;
-  return ops_of(a)->create(a->context->worker->device, a->context->worker->factors, plan, &a->past);
+  return ops_of(a)->create(a->context->worker->device, a->context->worker->factors, plan,
+                           &a->history);
 }
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
 /* Set mode's factor to y: column r becomes a->now[r] * current + a->then[r] * previous. */
 static amped_status extrapolate(amped_acceleration *a, int mode) {
-  return ops_of(a)->step(a->past, mode, a->now, a->then, (a->model.nonnegative >> mode & 1) != 0);
+  return ops_of(a)->step(a->history, mode, a->now, a->then,
+                         (a->model.nonnegative >> mode & 1) != 0);
 }
 
 /* Set the coefficients of all columns. */
@@ -113,7 +115,7 @@ static void set_both(amped_acceleration *a, double now, double then) {
 static amped_status step_all(amped_acceleration *a, double now, double then) {
   set_both(a, now, then);
   for (int m = 0; m < a->context->plan->order; m++)
-    AMPED_TRY(ops_of(a)->step(a->past, m, a->now, a->then, false));
+    AMPED_TRY(ops_of(a)->step(a->history, m, a->now, a->then, false));
   return AMPED_OK;
 }
 
@@ -126,7 +128,7 @@ static void keep_grams(amped_acceleration *a) {
 }
 
 static void keep_weights(amped_acceleration *a) {
-  memcpy(past_weights(a), a->model.weights, (size_t)a->context->plan->ncomps * sizeof(double));
+  memcpy(history_weights(a), a->model.weights, (size_t)a->context->plan->ncomps * sizeof(double));
 }
 
 /* Collective. Make x the current model again; it also stays in the previous factors. */
@@ -135,7 +137,7 @@ static amped_status refuse(amped_acceleration *a) {
   const size_t n = (size_t)plan->ncomps;
   AMPED_TRY(step_all(a, 0.0, 1.0));
   AMPED_TRY(step_all(a, 1.0, 0.0));
-  memcpy(a->model.weights, past_weights(a), n * sizeof(double));
+  memcpy(a->model.weights, history_weights(a), n * sizeof(double));
   for (int m = 0; m < plan->order; m++)
     memcpy(a->model.grams[m], a->grams[m], n * n * sizeof(double));
   a->refused = true;
@@ -154,9 +156,9 @@ static amped_status find_length(amped_acceleration *a, double *length) {
   for (int m = 0; m < plan->order; m++) {
     for (int r = 0; r < n; r++) {
       a->now[r] = m == 0 ? a->model.weights[r] : 1.0;
-      a->then[r] = m == 0 ? past_weights(a)[r] : 1.0;
+      a->then[r] = m == 0 ? history_weights(a)[r] : 1.0;
     }
-    AMPED_NEXT(status, ops_of(a)->distance(a->past, m, a->now, a->then, a->lengths));
+    AMPED_NEXT(status, ops_of(a)->distance(a->history, m, a->now, a->then, a->lengths));
   }
   for (int r = 0; r < n; r++)
     sum += a->lengths[r];
@@ -205,7 +207,7 @@ static amped_status extrapolate_power(amped_acceleration *a, amped_status status
   double weight = 0.0;
   for (int r = 0; r < n; r++) {
     a->now[r] = (1.0 + a->beta) * a->model.weights[r] * a->lengths[r];
-    a->then[r] = -a->beta * past_weights(a)[r] * a->lengths[r];
+    a->then[r] = -a->beta * history_weights(a)[r] * a->lengths[r];
     weight = fmax(weight, a->now[r] - a->then[r]);
   }
   keep_weights(a);

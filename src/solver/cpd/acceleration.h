@@ -4,8 +4,8 @@
  *
  * in all modes at once. The columns of modes 1, 2, ... have unit length, and mode 0 includes the
  * weights. Every rank makes y on all rows, so no row is sent. One set of factors is enough: during
- * a sweep from y, x is kept as the previous factors (factor_past.h). The next step uses x, whether
- * y is accepted or not.
+ * a sweep from y, x is kept as the previous factors (factor_history.h). The next step uses x,
+ * whether y is accepted or not.
  *
  *   line search  beta = (number of the sweep)^(1/3) - 1. y is accepted if it is no worse than x.
  * The sweep's first MTTKRP decides: it uses y's factors of modes 1, 2, ..., so its inner product

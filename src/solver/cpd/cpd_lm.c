@@ -49,7 +49,7 @@ typedef struct lm {
   double tol;
   amped_fit fit;
   amped_row_vectors *vectors;
-  amped_factor_past *past;
+  amped_factor_history *history;
   amped_status own; /* this rank's first failure on which the ranks have not agreed yet */
   double numbers[NUMBERS];
   double part;                       /* |X - M|^2 / |X|^2 at x */
@@ -116,8 +116,8 @@ static const amped_row_vector_ops *vector_ops(const lm *a) {
   return a->context->worker->backend->row_vectors;
 }
 
-static const amped_factor_past_ops *past_ops(const lm *a) {
-  return a->context->worker->backend->factor_pasts;
+static const amped_factor_history_ops *history_ops(const lm *a) {
+  return a->context->worker->backend->factor_histories;
 }
 
 static size_t area(const lm *a) {
@@ -161,7 +161,7 @@ static amped_buffers buffers(lm *a, const amped_plan *plan) {
 void amped_cpd_lm_require(const amped_worker *worker, const amped_plan *plan,
                           uint64_t *device_bytes, uint64_t *host_bytes) {
   worker->backend->row_vectors->require(worker->device, plan, VECTORS, device_bytes, host_bytes);
-  worker->backend->factor_pasts->require(worker->device, plan, device_bytes, host_bytes);
+  worker->backend->factor_histories->require(worker->device, plan, device_bytes, host_bytes);
   amped_buffers_require(buffers(&(lm){0}, plan), device_bytes, host_bytes);
 }
 
@@ -170,13 +170,13 @@ static amped_status allocate(lm *a) {
   const amped_worker *worker = a->context->worker;
   AMPED_TRY(amped_buffers_allocate(buffers(a, plan)));
   AMPED_TRY(vector_ops(a)->create(worker->device, worker->factors, plan, VECTORS, &a->vectors));
-  return past_ops(a)->create(worker->device, worker->factors, plan, &a->past);
+  return history_ops(a)->create(worker->device, worker->factors, plan, &a->history);
 }
 
 static void release(lm *a) {
   amped_buffers_free(buffers(a, a->context->plan));
   vector_ops(a)->destroy(a->vectors);
-  past_ops(a)->destroy(a->past);
+  history_ops(a)->destroy(a->history);
 }
 
 /* --- the model -------------------------------------------------------------------------------- */
@@ -447,15 +447,15 @@ static amped_status foretell(lm *a, double *fall) {
 /* --- parts of a sweep ------------------------------------------------------------------------- */
 
 /* Combine current and previous factors, in all modes and columns, with the coefficients now and
- * then (factor_past.h). */
-static void change_past(lm *a, double now, double then) {
+ * then (factor_history.h). */
+static void change_history(lm *a, double now, double then) {
   const int n = a->context->plan->ncomps;
   for (int r = 0; r < n; r++) {
     a->room[r] = now;
     a->room[n + r] = then;
   }
   for (int m = 0; m < a->context->plan->order; m++)
-    AMPED_NEXT(a->own, past_ops(a)->step(a->past, m, a->room, a->room + n, false));
+    AMPED_NEXT(a->own, history_ops(a)->step(a->history, m, a->room, a->room + n, false));
 }
 
 /* Move the factors to x + STEP, with unit columns. The previous factors keep x. */
@@ -464,7 +464,7 @@ static amped_status move(lm *a) {
   const amped_context *context = a->context;
   const amped_plan *plan = context->plan;
   const amped_worker *worker = context->worker;
-  change_past(a, 1.0, 0.0);
+  change_history(a, 1.0, 0.0);
   memcpy(a->kept_weights, a->result->weights, (size_t)plan->ncomps * sizeof(double));
   for (int m = 0; m < plan->order; m++)
     memcpy(a->kept_grams + (size_t)m * area(a), a->grams[m], area(a) * sizeof(double));
@@ -483,7 +483,7 @@ static amped_status move(lm *a) {
 
 static void move_back(lm *a) {
   const amped_plan *plan = a->context->plan;
-  change_past(a, 0.0, 1.0);
+  change_history(a, 0.0, 1.0);
   memcpy(a->result->weights, a->kept_weights, (size_t)plan->ncomps * sizeof(double));
   for (int m = 0; m < plan->order; m++)
     memcpy(a->grams[m], a->kept_grams + (size_t)m * area(a), area(a) * sizeof(double));

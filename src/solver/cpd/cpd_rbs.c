@@ -161,7 +161,7 @@ amped_status amped_cpd_rbs_require(const amped_worker *worker, const amped_plan 
   const amped_block_shape most = amped_rbs_sample_most(&settings->shape);
   amped_buffers_require(buffers(&(rbs){0}, plan, settings), device_bytes, host_bytes);
   *host_bytes += amped_rbs_sample_bytes(&settings->shape) + amped_cell_sample_bytes(plan);
-  if (most.brought)
+  if (most.given)
     *host_bytes += amped_slice_reader_bytes(plan, most.dims[settings->shape.mode]);
   return worker->format->dense_blocks->require(worker->device, plan, &most, device_bytes,
                                                host_bytes);
@@ -175,7 +175,7 @@ static amped_status allocate(rbs *r) {
   AMPED_TRY(
       amped_allgather_create(comm, comm->mpi, (uint64_t)plan->ncomps * sizeof(double), &r->gather));
   AMPED_TRY(amped_rbs_sample_create(&r->settings->shape, &r->sample));
-  if (most.brought)
+  if (most.given)
     AMPED_TRY(amped_slice_reader_create(r->source, r->context->worker,
                                         most.dims[r->settings->shape.mode], &r->reader));
   return r->ops->create(r->context->worker->tensor, &most, &r->blocks);

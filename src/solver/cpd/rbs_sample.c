@@ -223,7 +223,7 @@ void amped_rbs_sample_sets(const amped_rbs_sample *s, uint64_t step, int rank,
 amped_block_shape amped_rbs_sample_most(const amped_rbs_shape *shape) {
   const uint64_t ranks = (uint64_t)shape->nranks;
   amped_block_shape most = {
-      .count = 1, .brought = shape->slices && shape->rank_rows == NULL, .kept = -1};
+      .count = 1, .given = shape->slices && shape->rank_rows == NULL, .kept = -1};
   if (shape->slices)
     most.kept = shape->mode;
   else

@@ -56,7 +56,7 @@ uint64_t amped_rbs_sample_steps(const amped_rbs_shape *shape);
 void amped_rbs_sample_sets(const amped_rbs_sample *sample, uint64_t step, int rank,
                            amped_block_sets *out);
 
-/* Largest shape of any rank's blocks in a step. Slices that any rank can take are `brought`. */
+/* Largest shape of any rank's blocks in a step. Slices that any rank can take are `given`. */
 amped_block_shape amped_rbs_sample_most(const amped_rbs_shape *shape);
 
 #endif

@@ -32,7 +32,7 @@ struct amped_ruled_rows {
   double *v;                      /* [ncomps][ncomps] */
   double *rows, *output;          /* [ROWS][ncomps] */
   double *sums;                   /* [ROWS][SUMS] */
-  bool told_gone;
+  bool reported_gone;
   bool is_measured;
   double zeros[AMPED_MAX_ORDER]; /* share of zeros among a factor's entries */
   double optimality;
@@ -113,12 +113,12 @@ amped_status amped_ruled_rows_begin(amped_ruled_rows *r, bool is_start) {
 
 /* Warn about components that have become zero, once and with the first of them. */
 static void tell_gone(amped_ruled_rows *r) {
-  for (int c = 0; c < r->context->plan->ncomps && !r->told_gone; c++)
+  for (int c = 0; c < r->context->plan->ncomps && !r->reported_gone; c++)
     if (!(r->weights[c] > 0.0)) {
       amped_warn("component %d has become zero and stays zero; others may follow; try fewer "
                  "components, a smaller penalty or another --seed",
                  c + 1);
-      r->told_gone = true;
+      r->reported_gone = true;
     }
 }
 

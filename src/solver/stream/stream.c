@@ -195,7 +195,7 @@ static amped_status take_entries(work *w, int growing) {
       out->growing = find_growing(w);
   }
   amped_comm_broadcast(comm, &out->growing, sizeof out->growing);
-  AMPED_TRY(amped_stream_entries_deal(comm, w->all, &w->dealt, &w->mine));
+  AMPED_TRY(amped_stream_entries_distribute(comm, w->all, &w->dealt, &w->mine));
   memcpy(w->dealt.dims, amped_input_info(w->input)->dims, sizeof w->dealt.dims);
   AMPED_TRY(
       amped_stream_entries_hold(comm, w->s->head, &w->s->labels, w->all, w->mine->nnz, &w->held));
@@ -463,7 +463,7 @@ amped_status amped_stream_errors(const amped_stream *stream, const amped_sptenso
                                  amped_errors *out) {
   amped_sptensor dealt;
   const amped_sptensor *mine = NULL;
-  AMPED_TRY(amped_stream_entries_deal(stream->comm, entries, &dealt, &mine));
+  AMPED_TRY(amped_stream_entries_distribute(stream->comm, entries, &dealt, &mine));
   amped_status status = amped_stream_entries_enter(stream->comm, stream->rows, mine, NULL);
   if (status == AMPED_OK)
     status = amped_stream_entries_errors(stream->comm, stream->rows, stream->head, false, out);

@@ -272,13 +272,13 @@ void amped_stream_batch_destroy(amped_stream_batch *b) {
 static void find_some(const amped_row_plan *rows, const amped_touched *t, uint64_t first,
                       uint64_t end, uint64_t *positions) {
   uint64_t begin = 0; /* range of the current iDp's numbers; none yet */
-  uint64_t past = 0;
+  uint64_t history = 0;
   uint64_t position = 0;
   for (uint64_t k = first; k < end; k++) {
     const uint64_t number = amped_touched_number(t, k);
-    if (number < begin || number >= past) {
+    if (number < begin || number >= history) {
       begin = number / rows->width * rows->width;
-      past = begin + rows->width;
+      history = begin + rows->width;
       position = rows->position[number / rows->width];
     }
     positions[k] = position + (number - begin);
@@ -345,10 +345,10 @@ static amped_status take_rows(const amped_stream_batch *b, const amped_stream_ro
 
 /* Collective. Update mode's rows, or with `absorb` their history. The status is this rank's own: a
  * rank that fails makes only the collective calls. */
-static amped_status work(amped_stream_batch *b, int mode, const amped_row_history *past,
+static amped_status work(amped_stream_batch *b, int mode, const amped_row_history *history,
                          amped_mode_times *times) {
   double solve_sec = 0.0;
-  b->fit.history = past;
+  b->fit.history = history;
   return amped_complete_als.update(b->als, &b->fit, mode, times, &solve_sec);
 }
 
@@ -356,12 +356,12 @@ static amped_status work(amped_stream_batch *b, int mode, const amped_row_histor
  * agreed if there is a model; otherwise it is this rank's own. */
 static amped_status solve_rows(amped_stream_batch *b, int mode, amped_status status,
                                amped_mode_times *times) {
-  amped_row_history past = b->histories[mode];
+  amped_row_history history = b->histories[mode];
   const double began = amped_time();
   if (b->model != NULL)
-    AMPED_NEXT(status, amped_stream_model_recall(b->model, mode, &past));
+    AMPED_NEXT(status, amped_stream_model_recall(b->model, mode, &history));
   times->solve += amped_time() - began;
-  AMPED_ALSO(status, work(b, mode, status == AMPED_OK ? &past : &b->histories[mode], times));
+  AMPED_ALSO(status, work(b, mode, status == AMPED_OK ? &history : &b->histories[mode], times));
   const double solved = amped_time();
   if (b->model != NULL)
     status = amped_stream_model_renew(b->model, mode, status);

@@ -109,8 +109,8 @@ static amped_status deal(const amped_comm *comm, const amped_sptensor *list, amp
   return AMPED_OK;
 }
 
-amped_status amped_stream_entries_deal(const amped_comm *comm, const amped_sptensor *list,
-                                       amped_sptensor *dealt, const amped_sptensor **mine) {
+amped_status amped_stream_entries_distribute(const amped_comm *comm, const amped_sptensor *list,
+                                             amped_sptensor *dealt, const amped_sptensor **mine) {
   memset(dealt, 0, sizeof *dealt);
   *mine = comm->nranks > 1 ? dealt : list;
   return comm->nranks > 1 ? deal(comm, list, dealt) : AMPED_OK;

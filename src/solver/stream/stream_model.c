@@ -14,7 +14,7 @@ struct amped_stream_model {
   const amped_context *context;
   amped_row_fit fit;
   uint64_t ncomps, width;
-  amped_row_history pasts[AMPED_MAX_ORDER];
+  amped_row_history histories[AMPED_MAX_ORDER];
   double *kept[AMPED_MAX_ORDER]; /* S */
   double *sums[SUMS][AMPED_MAX_ORDER];
   double *change;       /* [width][2 width] X, then sum of n d d^T (stream_model.h) */
@@ -23,8 +23,8 @@ struct amped_stream_model {
 
 static const char what[] = "the histories of a batch's rows";
 
-static const amped_row_past_ops *ops_of(const amped_stream_model *s) {
-  return s->context->worker->format->row_past;
+static const amped_row_history_ops *ops_of(const amped_stream_model *s) {
+  return s->context->worker->format->row_history;
 }
 
 static amped_tensor_part *part_of(const amped_stream_model *s) {
@@ -48,7 +48,7 @@ static amped_buffers buffers(amped_stream_model *s, const amped_plan *plan) {
 
 void amped_stream_model_require(const amped_worker *worker, const amped_plan *plan,
                                 uint64_t *device_bytes, uint64_t *host_bytes) {
-  worker->format->row_past->require(plan, device_bytes, host_bytes);
+  worker->format->row_history->require(plan, device_bytes, host_bytes);
   amped_buffers_require(buffers(&(amped_stream_model){0}, plan), device_bytes, host_bytes);
   *host_bytes += amped_row_counts_bytes(plan);
 }
@@ -57,7 +57,7 @@ static amped_status make(amped_stream_model *s) {
   const amped_plan *plan = s->context->plan;
   AMPED_TRY(amped_buffers_allocate(buffers(s, plan)));
   for (int m = 0; m < plan->order; m++) {
-    AMPED_TRY(ops_of(s)->begin(part_of(s), m, &s->pasts[m]));
+    AMPED_TRY(ops_of(s)->begin(part_of(s), m, &s->histories[m]));
     for (int k = 0; k < SUMS; k++)
       memcpy(s->sums[k][m], s->kept[m], s->width * s->width * sizeof(double));
   }
@@ -65,7 +65,7 @@ static amped_status make(amped_stream_model *s) {
 }
 
 amped_status amped_stream_model_create(const amped_context *context, const amped_row_fit *fit,
-                                       const amped_row_history *pasts, double *const *sums,
+                                       const amped_row_history *histories, double *const *sums,
                                        amped_stream_model **out) {
   amped_stream_model *s = NULL;
   amped_status status = amped_calloc(&s, 1, sizeof *s, what);
@@ -74,7 +74,7 @@ amped_status amped_stream_model_create(const amped_context *context, const amped
     const uint64_t n = (uint64_t)context->plan->ncomps;
     *s = (amped_stream_model){.context = context, .fit = *fit, .ncomps = n, .width = n + 1};
     for (int m = 0; m < context->plan->order; m++) {
-      s->pasts[m] = pasts[m];
+      s->histories[m] = histories[m];
       s->kept[m] = sums[m];
     }
     status = make(s);
@@ -144,7 +144,7 @@ static void make_matrices(const amped_stream_model *s, int mode) {
 }
 
 /* True if all modes have a history. A history that has decayed to zero does not count. */
-static bool has_past(const amped_stream_model *s) {
+static bool has_history(const amped_stream_model *s) {
   bool has = true;
   for (int m = 0; m < s->context->plan->order; m++)
     has = has && s->kept[m][s->width * s->width - 1] > 0.0;
@@ -161,7 +161,7 @@ amped_status amped_stream_model_recall(amped_stream_model *s, int mode, amped_ro
                                    .reg_bias = s->fit.reg_bias};
   memset(s->left, 0, s->ncomps * s->width / 2 * sizeof *s->left);
   memset(s->right, 0, s->ncomps * s->width * sizeof *s->right);
-  if (has_past(s))
+  if (has_history(s))
     make_matrices(s, mode);
   return ops_of(s)->recall(part_of(s), mode, &recipe, out);
 }
@@ -191,7 +191,7 @@ amped_status amped_stream_model_absorb(amped_stream_model *s) {
   AMPED_TRY(amped_row_counts_find(s->context, &counts));
   amped_status status = AMPED_OK;
   for (int m = 0; m < s->context->plan->order && status == AMPED_OK; m++) {
-    status = ops_of(s)->grow(part_of(s), m, &s->pasts[m], counts.own[m], s->change);
+    status = ops_of(s)->grow(part_of(s), m, &s->histories[m], counts.own[m], s->change);
     status = amped_comm_sum_agreed(s->context->comm, status, s->change, (int)square);
     for (uint64_t i = 0; i < square; i++)
       s->kept[m][i] = s->sums[NOW][m][i] + s->change[i];

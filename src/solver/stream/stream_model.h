@@ -9,10 +9,10 @@
  *     h    prod E[a]                   tau  prod E[~a] ~a_i + ~b_i + sum E[~b - b]
  *
  * with d = sum over l of E[(~b - b) a] times the other modes' E[a]. The history also includes the
- * amount by which penalties shrank the row when it was fitted (backend/row_past.h). All these terms
- * are parts of E[e e^T] and E[e ~e^T], with e = (a, b, 1), or (a, 1) without biases. The sum S of n
- * e e^T over all rows of a mode is kept from batch to batch. A batch changes few rows, so with d =
- * e - ~e
+ * amount by which penalties shrank the row when it was fitted (backend/row_history.h). All these
+ * terms are parts of E[e e^T] and E[e ~e^T], with e = (a, b, 1), or (a, 1) without biases. The sum
+ * S of n e e^T over all rows of a mode is kept from batch to batch. A batch changes few rows, so
+ * with d = e - ~e
  *
  *     sum n e ~e^T = S + X         X = sum over touched rows of n d ~e^T
  *     sum n e e^T  = S + X + X^T + sum over touched rows of n d d^T
@@ -41,7 +41,7 @@ typedef struct amped_stream_model amped_stream_model;
  * their arrays must outlive the model. sums: S of each mode, decayed for this batch; it must also
  * outlive the model. *out is NULL on failure. */
 amped_status amped_stream_model_create(const amped_context *context, const amped_row_fit *fit,
-                                       const amped_row_history *pasts, double *const *sums,
+                                       const amped_row_history *histories, double *const *sums,
                                        amped_stream_model **out);
 void amped_stream_model_destroy(amped_stream_model *model); /* NULL is allowed */
 

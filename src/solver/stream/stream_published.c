@@ -35,7 +35,7 @@ typedef struct work {
   double *grams[GRAMS][AMPED_MAX_ORDER];
   double *sums;     /* [longest mode][components] MTTKRP of the current mode */
   double *product;  /* a denominator */
-  double *past;     /* [R][R] matrix by which ~A is multiplied */
+  double *history;  /* [R][R] matrix by which ~A is multiplied */
   double *of[2][2]; /* for old and new rows: inverse of the denominator; projection on the part that
                        stays */
 } work;
@@ -56,7 +56,7 @@ static amped_buffers buffers(work *w) {
   }
   AMPED_BUFFER_OF(&b, HOST, w->sums, most, n * sizeof *w->sums);
   AMPED_BUFFER(&b, HOST, w->product, n * n);
-  AMPED_BUFFER(&b, HOST, w->past, n * n);
+  AMPED_BUFFER(&b, HOST, w->history, n * n);
   for (int i = 0; i < 4; i++)
     AMPED_BUFFER(&b, HOST, w->of[i / 2][i % 2], n * n);
   return b;
@@ -137,13 +137,13 @@ static amped_status invert(const work *w, int mode) {
   bool singular = false;
   amped_hadamard(w->rows->order, n, (const double *const *)w->grams[NOW], mode, w->product);
   AMPED_TRY(amped_inverse(n, w->head->type, w->product, w->of[1][0], w->of[1][1], &singular));
-  amped_hadamard(w->rows->order, n, (const double *const *)w->grams[OLD], mode, w->past);
+  amped_hadamard(w->rows->order, n, (const double *const *)w->grams[OLD], mode, w->history);
   for (int i = 0; i < n * n; i++)
-    w->product[i] -= (1.0 - forget) * w->past[i];
+    w->product[i] -= (1.0 - forget) * w->history[i];
   AMPED_TRY(amped_inverse(n, w->head->type, w->product, w->of[0][0], w->of[0][1], &singular));
   amped_hadamard(w->rows->order, n, (const double *const *)w->grams[BEFORE], mode, w->product);
   cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, forget, w->product, n,
-              w->of[0][0], n, 0.0, w->past, n);
+              w->of[0][0], n, 0.0, w->history, n);
   return AMPED_OK;
 }
 
@@ -185,8 +185,8 @@ static void solve_piece(const work *w, int mode, uint64_t i, uint64_t count, dou
               w->of[is_new][0], n, 1.0, out, n);
   if (!is_new) {
     get_rows(w, w->before[mode], i, count, row);
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, n, n, 1.0, row, n, w->past, n, 1.0,
-                out, n);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, n, n, 1.0, row, n, w->history, n,
+                1.0, out, n);
   }
   amped_values_put(w->now[mode], w->rows->type, i * numbers, count * numbers, out);
 }

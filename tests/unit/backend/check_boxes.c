@@ -183,7 +183,7 @@ static void rows_are_accurate(problem *p, int nranks, setup how) {
 /* Half of the nonzeros, some 150 000, lie in one row of the last mode. */
 START_TEST(long_rows_are_accurate) {
   static const uint64_t shapes[][3] = {{46, 9000, 300},         /* all rows long */
-                                       {400000, 300000, 70000}, /* one hot row among many */
+                                       {400000, 300000, 70000}, /* one frequent row among many */
                                        {3000, 2, 60000}};
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
     for (int nranks = 1; nranks <= 2; nranks++) {
@@ -198,7 +198,7 @@ START_TEST(long_rows_are_accurate) {
 
 /* A quarter of the nonzeros in one row of mode, an eighth in each of two, which come in turn, and
  * an eighth in 20 others. */
-static void make_hot(problem *p, int mode) {
+static void make_frequent(problem *p, int mode) {
   const uint64_t dim = p->t.dims[mode];
   for (uint64_t k = 0; k < p->t.nnz; k++) {
     uint64_t *i = &p->t.indices[mode][k];
@@ -214,16 +214,16 @@ static void make_hot(problem *p, int mode) {
 }
 
 /* Hot rows of few parts and of many, in every type of sums, and rows of more than 32 vectors. */
-START_TEST(hot_rows_are_accurate) {
+START_TEST(frequent_rows_are_accurate) {
   static const uint64_t dims[] = {90000, 40000, 3000};
   for (int n = 0; n < 6; n++) {
     problem p;
     const bool fixed = n % 3 == 1;
     problem_create(&p, 3, dims, n == 3 ? 60000 : 200000, n == 3 ? 132 : 4,
                    n % 3 == 2 ? AMPED_F64 : AMPED_F32);
-    make_hot(&p, n % 3);
+    make_frequent(&p, n % 3);
     if (n >= 4)
-      make_hot(&p, (n + 1) % 3);
+      make_frequent(&p, (n + 1) % 3);
     even_out(&p);
     rows_are_accurate(&p, 1 + n % 2, fixed ? deterministic() : boxed());
     problem_free(&p);
@@ -340,6 +340,6 @@ START_TEST(too_many_bits_are_refused) {
 
 TESTING_MAIN("boxes", every_mode_in_float, every_mode_in_double, few_nonzeros, one_row_has_all,
              coded_values, streamed_copies, fewer_components, long_rows_are_accurate,
-             hot_rows_are_accurate, the_same_bits_on_any_number_of_threads,
+             frequent_rows_are_accurate, the_same_bits_on_any_number_of_threads,
              deterministic_sums_are_right, one_copy_takes_less_than_all, short_memory_is_an_error,
              wrong_nonzeros_are_refused, too_many_bits_are_refused)

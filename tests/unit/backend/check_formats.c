@@ -204,7 +204,7 @@ static amped_context context_of(fixture *f) {
 static void fits_of(const char *format, double *fits) {
   fixture f;
   bool told = false;
-  const amped_iterate_options options = {.iters = SWEEPS, .noise_told = &told};
+  const amped_iterate_options options = {.iters = SWEEPS, .noise_reported = &told};
   amped_solver_result result;
   fixture_open(&f, format);
   const amped_context context = context_of(&f);

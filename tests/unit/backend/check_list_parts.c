@@ -144,8 +144,8 @@ static int receiver_of(const fixture *f, int mode, uint64_t k, uint64_t *numbers
 }
 
 /* order[i] = the window's nonzero at place i, counts[p] = how many rank p gets. */
-static void deal_slowly(const fixture *f, int mode, uint64_t first, uint64_t count,
-                        uint64_t *numbers, uint64_t *order, uint64_t *counts) {
+static void distribute_slowly(const fixture *f, int mode, uint64_t first, uint64_t count,
+                              uint64_t *numbers, uint64_t *order, uint64_t *counts) {
   int receivers[WINDOW];
   uint64_t place = 0;
   for (uint64_t i = 0; i < count; i++)
@@ -169,7 +169,7 @@ static void *dealt(const fixture *f, int array, uint64_t count, uint64_t bytes) 
   return out;
 }
 
-static void dealt_is_right(const fixture *f, uint64_t count, const uint64_t *order) {
+static void distribution_is_right(const fixture *f, uint64_t count, const uint64_t *order) {
   const amped_sptensor *t = &f->p.t;
   for (int m = 0; m < t->order; m++) {
     const amped_itype type = amped_itype_for(t->dims[m]);
@@ -185,12 +185,12 @@ static void dealt_is_right(const fixture *f, uint64_t count, const uint64_t *ord
   amped_free(values);
 }
 
-static void windows_are_dealt(const fixture *f, int mode) {
+static void windows_are_distributed(const fixture *f, int mode) {
   uint64_t *numbers[2] = {NULL, NULL};
   uint64_t order[WINDOW];
   uint64_t counts[2][8];
   const uint64_t splits = mode == AMPED_BY_COORDINATE ? 0 : f->plan.modes[mode].copy.split_count;
-  check_ok(f->ops->deal_by(f->part, &f->plan, mode));
+  check_ok(f->ops->distribute_by(f->part, &f->plan, mode));
   for (int i = 0; i < 2; i++) {
     check_ok(amped_calloc(&numbers[i], splits, sizeof(uint64_t), "a test"));
     for (uint64_t k = 0; k < splits; k++)
@@ -203,14 +203,14 @@ static void windows_are_dealt(const fixture *f, int mode) {
     check_ok(f->ops->count_splits(f->part, first, count, before));
     for (uint64_t k = 0; k < splits; k++)
       before[k] += numbers[0][k];
-    deal_slowly(f, mode, first, count, numbers[1], order, counts[1]);
+    distribute_slowly(f, mode, first, count, numbers[1], order, counts[1]);
     check_ok(f->ops->deal(f->part, first, count, numbers[0], counts[0]));
     if (splits > 0) {
       ck_assert_mem_eq(numbers[0], numbers[1], splits * sizeof(uint64_t));
       ck_assert_mem_eq(numbers[0], before, splits * sizeof(uint64_t));
     }
     ck_assert_mem_eq(counts[0], counts[1], (size_t)f->plan.nranks * sizeof(uint64_t));
-    dealt_is_right(f, count, order);
+    distribution_is_right(f, count, order);
     amped_free(before);
   }
   for (int i = 0; i < 2; i++)
@@ -245,7 +245,7 @@ START_TEST(lists_of_all_orders_types_and_ranks) {
       uint64_t splits = 0;
       for (int mode = AMPED_BY_COORDINATE; nranks > 1 && mode < order; mode++) {
         splits += mode >= 0 ? f.plan.modes[mode].copy.split_count : 0;
-        windows_are_dealt(&f, mode);
+        windows_are_distributed(&f, mode);
       }
       ck_assert(nranks == 1 || splits > 1);
       fixture_close(&f);

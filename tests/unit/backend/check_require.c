@@ -1,9 +1,9 @@
 /* Objects of every backend: they take no more memory than their require says. Dense blocks are in
  * check_dense_block. */
 #include "backend/block_fit.h"
-#include "backend/factor_past.h"
+#include "backend/factor_history.h"
 #include "backend/row_fit.h"
-#include "backend/row_past.h"
+#include "backend/row_history.h"
 #include "backend/row_steps.h"
 #include "backend/row_store.h"
 #include "backend/row_vectors.h"
@@ -27,8 +27,8 @@ static void vectors(const bench *s) {
 }
 
 static void previous_factors(const bench *s) {
-  const amped_factor_past_ops *ops = s->w.backend->factor_pasts;
-  amped_factor_past *made = NULL;
+  const amped_factor_history_ops *ops = s->w.backend->factor_histories;
+  amped_factor_history *made = NULL;
   uint64_t device = 0;
   uint64_t host = 0;
   const memory before = memory_now();

@@ -123,8 +123,8 @@ static long double step_at(const team *t, int mode, uint64_t k, const descent *r
 }
 
 /* Nonzeros of a row on one rank, in the copy's order: one piece. */
-static void walk_piece(const team *t, int mode, uint64_t index, const uint64_t *list,
-                       uint64_t count, uint64_t pieces, uint64_t piece, descent *row) {
+static void traverse_piece(const team *t, int mode, uint64_t index, const uint64_t *list,
+                           uint64_t count, uint64_t pieces, uint64_t piece, descent *row) {
   const uint64_t n = (uint64_t)t->p->ncomps;
   const uint64_t length = (count - piece + pieces - 1) / pieces;
   const amped_step_order order = amped_step_order_of(t->epoch);
@@ -162,7 +162,7 @@ static void walk_piece(const team *t, int mode, uint64_t index, const uint64_t *
 }
 
 /* A rank's part of the rows of mode. */
-static void walk_rank(const team *t, int mode, int rank, descent *rows) {
+static void traversal_rank(const team *t, int mode, int rank, descent *rows) {
   const problem *p = t->p;
   char *part = mark_shard(&t->ranks[rank], mode); /* orders the nonzeros as the copy is ordered */
   uint64_t *list = doubles(p->t.nnz);
@@ -173,7 +173,7 @@ static void walk_rank(const team *t, int mode, int rank, descent *rows) {
       if (part[k] != 0)
         list[count++] = k;
     for (uint64_t q = 0; q < amped_step_pieces(count) && rows[index].count > 0; q++)
-      walk_piece(t, mode, index, list, count, amped_step_pieces(count), q, &rows[index]);
+      traverse_piece(t, mode, index, list, count, amped_step_pieces(count), q, &rows[index]);
   }
   amped_free(list);
   amped_free(part);
@@ -190,7 +190,7 @@ static descent *descents_create(const team *t, int mode) {
   for (uint64_t i = 0; i < dim; i++)
     rows[i].weight = weight_of(t, mode, rows[i].count) / fmaxl(1.0L, rows[i].count);
   for (int r = 0; r < t->nranks; r++)
-    walk_rank(t, mode, r, rows);
+    traversal_rank(t, mode, r, rows);
   return rows;
 }
 

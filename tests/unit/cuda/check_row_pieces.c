@@ -180,11 +180,11 @@ static void parts_are_right(const made_up *u, const amped_row_pieces_cuda *p) {
   }
 }
 
-static void gaps_are_right(const made_up *u) {
+static void empty_rows_are_right(const made_up *u) {
   const amped_row_plan *rows = &u->plan.modes[0].rows;
   uint32_t *gaps = NULL;
   check_ok(amped_calloc(&gaps, amped_packing_bit_words(rows->block_rows), sizeof *gaps, "a test"));
-  ck_assert_uint_eq(amped_row_pieces_cuda_gaps(&u->plan, 0, u->list, u->count, gaps),
+  ck_assert_uint_eq(amped_row_pieces_cuda_empty_rows(&u->plan, 0, u->list, u->count, gaps),
                     rows->block_rows - u->own);
   for (uint64_t i = 0; i < u->own; i++)
     ck_assert_uint_eq(gaps[u->rows[i] / 32] >> u->rows[i] % 32 & 1, 0);
@@ -227,7 +227,7 @@ static void rows_are_cut(uint64_t trial, uint64_t count, uint64_t shared, int pa
   pieces_cover_rows(&u, &p, part_of_piece);
   runs_cover_pieces(&u, &p, part_of_piece);
   parts_are_right(&u, &p);
-  gaps_are_right(&u);
+  empty_rows_are_right(&u);
   threads_agree(&u, &p);
   amped_free(part_of_piece);
   amped_row_pieces_cuda_free(&p);

@@ -28,7 +28,7 @@ static amped_partial_rows partial_rows(amped_tensor_part *part, int mode) {
   return (amped_partial_rows){all.sums, all.arriving};
 }
 
-static amped_status add_arrived(amped_tensor_part *part, int mode) {
+static amped_status add_incoming(amped_tensor_part *part, int mode) {
   const uint64_t elements = all.plan->modes[mode].rows.block_rows * all.plan->ld;
   (void)part;
   for (uint64_t e = 0; e < elements; e++) {
@@ -99,7 +99,7 @@ static void visit(const uint64_t *dims, bool staged, uint64_t message_bytes) {
   const amped_format_ops format = {
       .name = "made up",
       .partial_rows = partial_rows,
-      .add_arrived = add_arrived,
+      .add_incoming = add_incoming,
       .stage_partial = stage_partial,
   };
   amped_backend backend = amped_backend_cpu;

@@ -1,12 +1,13 @@
-/* The kernels of row steps, as templates. step_walk_f32.cu and step_walk_f64.cu instantiate them.
+/* The kernels of row steps, as templates. step_traversal_f32.cu and step_traversal_f64.cu
+ * instantiate them.
  *
  * A group is `lanes` neighbouring lanes of a warp, which share a row: lane l has its chunks l, l +
  * lanes, ... of 16 bytes. The groups of a warp go in step. In a round each lane decodes one of the
  * group's next visits. Then the group makes these visits one by one, while the rows of the next
  * visits are loaded. At the end of a row a group takes another row; if none is left, it goes on
  * with steps of length 0. */
-#ifndef AMPED_STEP_WALK_CUDA_CUH
-#define AMPED_STEP_WALK_CUDA_CUH
+#ifndef AMPED_STEP_TRAVERSAL_CUDA_CUH
+#define AMPED_STEP_TRAVERSAL_CUDA_CUH
 
 #include <cfloat>
 
@@ -415,7 +416,7 @@ template <typename T, int chunks> constexpr int walkers = all_fit<T, chunks> ? 5
 
 template <typename T, int N, int lanes, int chunks>
 __global__ void __launch_bounds__(step_threads, all_fit<T, chunks> ? walkers<T, chunks> : 1)
-    walk_rows(const step_problem<T> p) {
+    traverse_rows(const step_problem<T> p) {
   constexpr int ahead = chunks == 1 ? 4 : 1;   /* visits whose rows are being loaded */
   constexpr int unrolled = chunks > 2 ? 2 : 8; /* visits in a row without a branch */
   constexpr unsigned groups = step_threads / lanes;
@@ -601,31 +602,31 @@ unsigned step_blocks(uint64_t tasks, unsigned per_block) {
 }
 
 template <typename T, int lanes, int chunks>
-amped_status launch_walk(const amped_step_kernel_cuda_args *a) {
+amped_status launch_traversal(const amped_step_kernel_cuda_args *a) {
   const step_problem<T> p = describe_steps<T>(a);
   const unsigned wanted = step_blocks(a->piece_count + a->own_entries, step_threads / lanes);
   const unsigned most = (unsigned)(a->multiprocessors * walkers<T, chunks>);
   const unsigned blocks = wanted < most ? wanted : most;
   if (a->inputs == 2)
-    walk_rows<T, 2, lanes, chunks><<<blocks, step_threads, 0, a->stream>>>(p);
+    traverse_rows<T, 2, lanes, chunks><<<blocks, step_threads, 0, a->stream>>>(p);
   else
-    walk_rows<T, most_inputs, lanes, chunks><<<blocks, step_threads, 0, a->stream>>>(p);
+    traverse_rows<T, most_inputs, lanes, chunks><<<blocks, step_threads, 0, a->stream>>>(p);
   AMPED_CUDA_LAUNCHED("the kernel of row steps");
   return AMPED_OK;
 }
 
 /* Launch a pass, with the narrowest group that holds a row. */
-template <typename T> amped_status walk(const amped_step_kernel_cuda_args *a) {
+template <typename T> amped_status traversal(const amped_step_kernel_cuda_args *a) {
   constexpr int size = chunk<T>::size;
   const int n = a->ncomps - (a->fit->biased ? 1 : 0);
   const step_problem<T> p = describe_steps<T>(a);
   AMPED_CUDA(cudaMemsetAsync(a->sums, 0, 3 * AMPED_STEP_BLOCKS * sizeof *a->sums, a->stream));
   if (a->piece_count > 0 || (a->step > 0.0 && a->own_entries > 0))
-    AMPED_TRY(n <= 8 * size    ? (launch_walk<T, 8, 1>(a))
-              : n <= 16 * size ? (launch_walk<T, 16, 1>(a))
-              : n <= 32 * size ? (launch_walk<T, 32, 1>(a))
-              : n <= 64 * size ? (launch_walk<T, 32, 2>(a))
-                               : (launch_walk<T, 32, AMPED_MAX_NCOMPS / 32 / size>(a)));
+    AMPED_TRY(n <= 8 * size    ? (launch_traversal<T, 8, 1>(a))
+              : n <= 16 * size ? (launch_traversal<T, 16, 1>(a))
+              : n <= 32 * size ? (launch_traversal<T, 32, 1>(a))
+              : n <= 64 * size ? (launch_traversal<T, 32, 2>(a))
+                               : (launch_traversal<T, 32, AMPED_MAX_NCOMPS / 32 / size>(a)));
   visit_rows<T><<<step_blocks(a->own_entries, step_threads / 32), step_threads, 0, a->stream>>>(p);
   AMPED_CUDA_LAUNCHED("the kernel of rows that stay");
   if (a->row_count > 0) {

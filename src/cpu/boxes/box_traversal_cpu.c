@@ -1,5 +1,5 @@
-/* Box walk: order of pieces, units of work and the way each unit adds up. */
-#include "cpu/boxes/box_walk_cpu.h"
+/* Box traversal: order of pieces, units of work and the way each unit adds up. */
+#include "cpu/boxes/box_traversal_cpu.h"
 
 #include <omp.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static const char what[] = "the traversal of boxes";
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
-uint64_t amped_box_walk_rows(const amped_plan *plan, int mode) {
+uint64_t amped_box_traversal_rows(const amped_plan *plan, int mode) {
   return mode == plan->boxed ? plan->modes[mode].copy.output_rows
                              : amped_plan_factor_rows(plan, mode);
 }
@@ -48,7 +48,7 @@ static uint64_t own_nnz(const amped_plan *plan) {
 }
 
 static uint64_t tile_rows(const amped_plan *plan, int mode) {
-  return least(UINT64_C(1) << plan->linear.low_bits[mode], amped_box_walk_rows(plan, mode));
+  return least(UINT64_C(1) << plan->linear.low_bits[mode], amped_box_traversal_rows(plan, mode));
 }
 
 /* Nonzeros per unit. A tile with twice as many is cut. */
@@ -59,13 +59,13 @@ static uint64_t unit_nnz(const amped_plan *plan, int mode) {
 
 /* Upper bound on the number of units. */
 static uint64_t most_units(const amped_plan *plan, int mode) {
-  const uint64_t tiles =
-      amped_ceil_div(amped_box_walk_rows(plan, mode), UINT64_C(1) << plan->linear.low_bits[mode]);
+  const uint64_t tiles = amped_ceil_div(amped_box_traversal_rows(plan, mode),
+                                        UINT64_C(1) << plan->linear.low_bits[mode]);
   return least(tiles, amped_box_copy_most_pieces(plan)) + own_nnz(plan) / unit_nnz(plan, mode);
 }
 
-static uint64_t hot_words(const amped_plan *plan, int mode) {
-  return amped_box_walk_rows(plan, mode) / 64 + 1;
+static uint64_t frequent_words(const amped_plan *plan, int mode) {
+  return amped_box_traversal_rows(plan, mode) / 64 + 1;
 }
 
 /* Bytes of a thread's counters: per row of a tile, one for the unit and one for the piece. */
@@ -79,14 +79,14 @@ static int counting_threads(const amped_plan *plan, int mode, int threads) {
   return pays < (uint64_t)threads ? (int)pays : threads;
 }
 
-uint64_t amped_box_walk_bytes(const amped_plan *plan, int mode) {
-  const uint64_t hot = plan->value_type == AMPED_F32 ? sizeof(uint64_t) + sizeof(uint32_t) : 0;
+uint64_t amped_box_traversal_bytes(const amped_plan *plan, int mode) {
+  const uint64_t frequent = plan->value_type == AMPED_F32 ? sizeof(uint64_t) + sizeof(uint32_t) : 0;
   return amped_box_copy_most_pieces(plan) * sizeof(uint64_t) +
          most_units(plan, mode) * (sizeof(amped_box_unit) + sizeof(amped_box_join)) +
-         hot_words(plan, mode) * hot;
+         frequent_words(plan, mode) * frequent;
 }
 
-uint64_t amped_box_walk_making_bytes(const amped_plan *plan, int mode, int threads) {
+uint64_t amped_box_traversal_making_bytes(const amped_plan *plan, int mode, int threads) {
   const uint64_t sorting =
       amped_box_copy_most_pieces(plan) * (2 * sizeof(uint64_t) + AMPED_SORT_SCRATCH);
   const uint64_t counting =
@@ -94,27 +94,27 @@ uint64_t amped_box_walk_making_bytes(const amped_plan *plan, int mode, int threa
   return most(sorting, counting);
 }
 
-uint64_t amped_box_walk_slot_rows(const amped_plan *plan, int mode) {
+uint64_t amped_box_traversal_slot_rows(const amped_plan *plan, int mode) {
   return own_nnz(plan) / unit_nnz(plan, mode) * tile_rows(plan, mode);
 }
 
-uint64_t amped_box_walk_own_rows(const amped_plan *plan, int mode) {
+uint64_t amped_box_traversal_own_rows(const amped_plan *plan, int mode) {
   const uint64_t nnz = 2 * unit_nnz(plan, mode); /* most nonzeros of a tile that is not cut */
   return plan->value_type == AMPED_F64 ? 0 : least(tile_rows(plan, mode), nnz / NNZ_A_FLUSHED_ROW);
 }
 
-void amped_box_walk_free(amped_box_walk *w) {
+void amped_box_traversal_free(amped_box_traversal *w) {
   amped_free(w->order);
   amped_free(w->units);
   amped_free(w->joins);
-  amped_free(w->hot);
-  amped_free(w->hot_before);
+  amped_free(w->frequent);
+  amped_free(w->frequent_before);
   memset(w, 0, sizeof *w);
 }
 
 /* --- order of the pieces ---------------------------------------------------------------------- */
 
-static amped_status sort_pieces(amped_box_walk *w, const amped_box_copy *c, int mode) {
+static amped_status sort_pieces(amped_box_traversal *w, const amped_box_copy *c, int mode) {
   const uint8_t *const low_bits = c->plan->linear.low_bits;
   const int other = amped_plan_longest_other(c->plan, mode);
   amped_status status = AMPED_OK;
@@ -144,9 +144,9 @@ done:
 
 /* --- units ------------------------------------------------------------------------------------ */
 
-/* State while the units of a walk are made. */
+/* State while the units of a traversal are made. */
 typedef struct maker {
-  amped_box_walk *w;
+  amped_box_traversal *w;
   amped_box_copy *c;
   int mode;
   uint64_t slots; /* rows of slots so far */
@@ -254,14 +254,14 @@ static uint64_t count_piece(const maker *k, const amped_box_unit *u, amped_box_p
   return changes;
 }
 
-static void mark_hot(const maker *k, amped_box_unit *u, const counters *n) {
+static void mark_frequent(const maker *k, amped_box_unit *u, const counters *n) {
   for (uint64_t r = 0; r < u->rows; r++)
     if (n->of_unit[r] > AMPED_FLOAT_TERMS) {
       const uint64_t row = u->row + r;
       const uint64_t bit = UINT64_C(1) << row % 64;
 #pragma omp atomic
-      k->w->hot[row / 64] |= bit;
-      u->hot++;
+      k->w->frequent[row / 64] |= bit;
+      u->frequent++;
     }
 }
 
@@ -285,9 +285,9 @@ static uint64_t count_unit(const maker *k, amped_box_unit *u, const counters *n)
   else if (u->slot != AMPED_NO_ROW)
     u->way = cheap ? AMPED_BOX_FLUSHED : AMPED_BOX_DOUBLE;
   else if (top > AMPED_FLOAT_TERMS)
-    u->way = cheap ? AMPED_BOX_FLUSHED : AMPED_BOX_HOT;
-  if (u->way == AMPED_BOX_HOT)
-    mark_hot(k, u, n);
+    u->way = cheap ? AMPED_BOX_FLUSHED : AMPED_BOX_FREQUENT;
+  if (u->way == AMPED_BOX_FREQUENT)
+    mark_frequent(k, u, n);
   return changes;
 }
 
@@ -308,37 +308,39 @@ static amped_status count_rows(const maker *k, int threads) {
 }
 
 /* Count the frequent rows before each word. Returns false if there are none. */
-static bool number_hot(amped_box_walk *w, uint64_t words) {
+static bool number_frequent(amped_box_traversal *w, uint64_t words) {
   uint64_t before = 0;
   for (uint64_t i = 0; i < words; i++) {
-    w->hot_before[i] = (uint32_t)before;
-    before += (uint64_t)__builtin_popcountll(w->hot[i]);
+    w->frequent_before[i] = (uint32_t)before;
+    before += (uint64_t)__builtin_popcountll(w->frequent[i]);
   }
   return before > 0;
 }
 
 static amped_status choose_ways(maker *k, int threads) {
   const amped_plan *plan = k->c->plan;
-  const uint64_t words = plan->value_type == AMPED_F32 ? hot_words(plan, k->mode) : 0;
-  amped_box_walk *w = k->w;
-  AMPED_TRY(amped_calloc(&w->hot, words, sizeof *w->hot, what));
-  AMPED_TRY(amped_alloc(&w->hot_before, words, sizeof *w->hot_before, what));
+  const uint64_t words = plan->value_type == AMPED_F32 ? frequent_words(plan, k->mode) : 0;
+  amped_box_traversal *w = k->w;
+  AMPED_TRY(amped_calloc(&w->frequent, words, sizeof *w->frequent, what));
+  AMPED_TRY(amped_alloc(&w->frequent_before, words, sizeof *w->frequent_before, what));
   AMPED_TRY(count_rows(k, threads));
-  if (!number_hot(w, words)) {
-    amped_free(w->hot);
-    amped_free(w->hot_before);
-    w->hot = NULL;
-    w->hot_before = NULL;
+  if (!number_frequent(w, words)) {
+    amped_free(w->frequent);
+    amped_free(w->frequent_before);
+    w->frequent = NULL;
+    w->frequent_before = NULL;
   }
   return AMPED_OK;
 }
 
-/* --- the whole walk --------------------------------------------------------------------------- */
+/* --- the whole traversal
+ * --------------------------------------------------------------------------- */
 
-amped_status amped_box_walk_create(amped_box_walk *w, amped_box_copy *c, int mode, int threads) {
+amped_status amped_box_traversal_create(amped_box_traversal *w, amped_box_copy *c, int mode,
+                                        int threads) {
   const uint64_t units = most_units(c->plan, mode);
   maker k = {w, c, mode, 0};
-  w->rows = amped_box_walk_rows(c->plan, mode);
+  w->rows = amped_box_traversal_rows(c->plan, mode);
   AMPED_TRY(amped_alloc(&w->order, c->piece_count, sizeof *w->order, what));
   AMPED_TRY(amped_alloc(&w->units, units, sizeof *w->units, what));
   AMPED_TRY(amped_alloc(&w->joins, units, sizeof *w->joins, what));

@@ -1,11 +1,11 @@
-/* Row walk: the inner loops of row steps (backend/row_steps.h) on CPU cores. A walker is a row that
- * steps through the nonzeros of a piece. Each step depends on the step before; therefore several
- * walkers advance side by side, so that the processor works on one while another waits.
+/* Row traversal: the inner loops of row steps (backend/row_steps.h) on CPU cores. A walker is a row
+ * that steps through the nonzeros of a piece. Each step depends on the step before; therefore
+ * several walkers advance side by side, so that the processor works on one while another waits.
  *
  * Rows are stored without the prior: each element minus c (backend/row_steps.h). Elements have the
  * factors' type. */
-#ifndef AMPED_ROW_WALK_CPU_H
-#define AMPED_ROW_WALK_CPU_H
+#ifndef AMPED_ROW_TRAVERSAL_CPU_H
+#define AMPED_ROW_TRAVERSAL_CPU_H
 
 #include "base/types.h"
 
@@ -36,8 +36,8 @@ typedef struct amped_walker {
 
 /* Advance each walker by `count` steps; count_walkers is AMPED_WALKERS or 1. clip: entries below
  * `least` become `least`. Moves products and numbers on. */
-typedef void amped_row_walk(amped_walker *walkers, int count_walkers, uint64_t count,
-                            uint64_t width, bool clip, double least);
+typedef void amped_row_traversal(amped_walker *walkers, int count_walkers, uint64_t count,
+                                 uint64_t width, bool clip, double least);
 
 /* Constants shared by all steps of a piece. */
 typedef struct amped_step_rule {
@@ -56,13 +56,13 @@ typedef void amped_row_numbers(const amped_step_rule *rule, const void *products
 typedef double amped_row_errors(const void *products, const void *targets, uint64_t count,
                                 uint64_t width, const void *row, double bias);
 
-typedef struct amped_row_walk_kernels {
-  amped_row_walk *walk;
+typedef struct amped_row_traversal_kernels {
+  amped_row_traversal *traversal;
   amped_row_numbers *numbers;
   amped_row_errors *errors;
-} amped_row_walk_kernels;
+} amped_row_traversal_kernels;
 
 /* Find the best instances for this processor. */
-amped_row_walk_kernels amped_row_walk_kernels_find(amped_vtype type);
+amped_row_traversal_kernels amped_row_traversal_kernels_find(amped_vtype type);
 
 #endif

@@ -1,4 +1,4 @@
-/* Body of row_walk_cpu.c for elements of type VALUE in vectors of type VECTOR. LOOSE is the
+/* Body of row_traversal_cpu.c for elements of type VALUE in vectors of type VECTOR. LOOSE is the
  * unaligned vector type, MASK the integer vector of comparisons. STEP(x) is the function name for
  * these types; STEP(total) and STEP(totals) must exist. No include guard. */
 
@@ -20,10 +20,10 @@ AMPED_INLINE VALUE STEP(gain)(const VALUE *n, VALUE product, VALUE *bias) {
   return NUMBER(n, GAIN) * error;
 }
 
-/* Walk rows of `vectors` vectors, kept in registers. walkers, vectors and clip are compile-time
+/* Traverse rows of `vectors` vectors, kept in registers. walkers, vectors and clip are compile-time
  * constants of the caller. */
-AMPED_INLINE void STEP(walk_short)(amped_walker *w, int walkers, int vectors, uint64_t count,
-                                   bool clip, VALUE least) {
+AMPED_INLINE void STEP(traverse_short)(amped_walker *w, int walkers, int vectors, uint64_t count,
+                                       bool clip, VALUE least) {
   VECTOR row[AMPED_WALKERS][4];
   VECTOR sum[AMPED_WALKERS][4];
   VALUE bias[AMPED_WALKERS][2];
@@ -78,9 +78,9 @@ AMPED_INLINE void STEP(walk_short)(amped_walker *w, int walkers, int vectors, ui
   }
 }
 
-/* Walk rows of any number of vectors, kept in memory. */
-AMPED_INLINE void STEP(walk_long)(amped_walker *w, int walkers, uint64_t count, uint64_t width,
-                                  bool clip, VALUE least) {
+/* Traverse rows of any number of vectors, kept in memory. */
+AMPED_INLINE void STEP(traverse_long)(amped_walker *w, int walkers, uint64_t count, uint64_t width,
+                                      bool clip, VALUE least) {
   const uint64_t vectors = width / (uint64_t)LANES;
   for (uint64_t k = 0; k < count; k++)
     for (int i = 0; i < walkers; i++) {
@@ -110,25 +110,25 @@ AMPED_INLINE void STEP(walk_long)(amped_walker *w, int walkers, uint64_t count, 
     }
 }
 
-AMPED_INLINE void STEP(walk_any)(amped_walker *w, int walkers, uint64_t count, uint64_t width,
-                                 bool clip, VALUE least) {
+AMPED_INLINE void STEP(traverse_any)(amped_walker *w, int walkers, uint64_t count, uint64_t width,
+                                     bool clip, VALUE least) {
   if (width == (uint64_t)LANES)
-    STEP(walk_short)(w, walkers, 1, count, clip, least);
+    STEP(traverse_short)(w, walkers, 1, count, clip, least);
   else if (width == 2 * (uint64_t)LANES)
-    STEP(walk_short)(w, walkers, 2, count, clip, least);
+    STEP(traverse_short)(w, walkers, 2, count, clip, least);
   else if (width == 4 * (uint64_t)LANES)
-    STEP(walk_short)(w, walkers, 4, count, clip, least);
+    STEP(traverse_short)(w, walkers, 4, count, clip, least);
   else
-    STEP(walk_long)(w, walkers, count, width, clip, least);
+    STEP(traverse_long)(w, walkers, count, width, clip, least);
 }
 
-AMPED_INLINE void STEP(walk)(amped_walker *w, int walkers, uint64_t count, uint64_t width,
-                             bool clip, double least) {
+AMPED_INLINE void STEP(traversal)(amped_walker *w, int walkers, uint64_t count, uint64_t width,
+                                  bool clip, double least) {
   if (walkers == AMPED_WALKERS && !clip)
-    STEP(walk_any)(w, AMPED_WALKERS, count, width, false, 0);
+    STEP(traverse_any)(w, AMPED_WALKERS, count, width, false, 0);
   else
     for (int i = 0; i < walkers; i++)
-      STEP(walk_any)(w + i, 1, count, width, clip, (VALUE)least);
+      STEP(traverse_any)(w + i, 1, count, width, clip, (VALUE)least);
 }
 
 /* *square = |p|^2, lane by lane; with_sums: *sum = p, lane by lane. */

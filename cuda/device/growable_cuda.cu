@@ -1,5 +1,5 @@
 /* Growable device memory, with the driver's functions for virtual memory. */
-#include "cuda/device/growing_cuda.h"
+#include "cuda/device/growable_cuda.h"
 
 #include <cuda.h>
 
@@ -47,14 +47,14 @@ bool find_all(driver *d) {
          find("cuMemSetAccess", &d->set_access);
 }
 
-CUmemLocation location_of(const amped_growing_cuda *g) {
+CUmemLocation location_of(const amped_growable_cuda *g) {
   CUmemLocation location = {};
   location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   location.id = g->ordinal;
   return location;
 }
 
-CUdeviceptr address_of(const amped_growing_cuda *g, uint64_t at) {
+CUdeviceptr address_of(const amped_growable_cuda *g, uint64_t at) {
   return reinterpret_cast<CUdeviceptr>(g->d_block) + at;
 }
 
@@ -63,7 +63,7 @@ uint64_t whole_pages(uint64_t bytes) {
 }
 
 /* Map `bytes` more, after the existing memory. */
-CUresult add(const driver *d, const amped_growing_cuda *g, uint64_t bytes) {
+CUresult add(const driver *d, const amped_growable_cuda *g, uint64_t bytes) {
   CUmemAllocationProp kind = {};
   CUmemAccessDesc access = {};
   CUmemGenericAllocationHandle memory = 0;
@@ -91,7 +91,7 @@ amped_status no_driver() {
 
 } // namespace
 
-amped_status amped_growing_cuda_create(amped_growing_cuda *g, const amped_device_cuda *device) {
+amped_status amped_growable_cuda_create(amped_growable_cuda *g, const amped_device_cuda *device) {
   driver d = {};
   size_t now_free = 0;
   size_t total = 0;
@@ -106,12 +106,12 @@ amped_status amped_growing_cuda_create(amped_growing_cuda *g, const amped_device
   return AMPED_OK;
 }
 
-uint64_t amped_growing_cuda_bytes(uint64_t bytes) {
+uint64_t amped_growable_cuda_bytes(uint64_t bytes) {
   return bytes > 0 ? whole_pages(bytes + bytes / 16) : 0;
 }
 
-amped_status amped_growing_cuda_grow(amped_growing_cuda *g, uint64_t bytes, const char *what) {
-  const uint64_t want = amped_growing_cuda_bytes(bytes);
+amped_status amped_growable_cuda_grow(amped_growable_cuda *g, uint64_t bytes, const char *what) {
+  const uint64_t want = amped_growable_cuda_bytes(bytes);
   driver d = {};
   char text[2][32];
   if (bytes <= g->bytes)
@@ -132,7 +132,7 @@ amped_status amped_growing_cuda_grow(amped_growing_cuda *g, uint64_t bytes, cons
   return AMPED_OK;
 }
 
-void amped_growing_cuda_free(amped_growing_cuda *g) {
+void amped_growable_cuda_free(amped_growable_cuda *g) {
   driver d = {};
   amped_mem_count(AMPED_MEM_DEVICE, -(int64_t)g->bytes);
   if (g->d_block != nullptr && find_all(&d)) {

@@ -23,11 +23,11 @@
 namespace {
 
 /* Nonzeros of such a row, at most. */
-template <int W> constexpr unsigned most_few = W / 2;
+template <int W> constexpr unsigned most_dual = W / 2;
 
-template <int W> struct few_desk {
-  solve_desk<W / 2> desk;
-  float products[most_few<W>][W + 4];
+template <int W> struct dual_workspace {
+  solve_workspace<W / 2> workspace;
+  float products[most_dual<W>][W + 4];
   float row[W];
 };
 
@@ -41,7 +41,7 @@ constexpr float corrected_trace = 200000.0F;
  * 32 runs of four columns. Zeros are stored for columns after the components, and for nonzeros that
  * take no part, up to a multiple of 8. */
 template <int W>
-__device__ inline void keep_products(few_desk<W> *few, const float *products, unsigned number,
+__device__ inline void keep_products(dual_workspace<W> *few, const float *products, unsigned number,
                                      bool takes_part, unsigned components, unsigned lane) {
 #pragma unroll
   for (int q = 0; q < W / 32; q++) {
@@ -58,8 +58,8 @@ __device__ inline void keep_products(few_desk<W> *few, const float *products, un
  * of_bias to each element of two nonzeros that take part. right: the lane's element of the right
  * side. */
 template <int W>
-__device__ inline void put_few(few_desk<W> *few, unsigned eights, float weight, float of_bias,
-                               unsigned takes_part, float right, unsigned lane) {
+__device__ inline void put_dual(dual_workspace<W> *few, unsigned eights, float weight,
+                                float of_bias, unsigned takes_part, float right, unsigned lane) {
   constexpr int D = W / 2;
   const unsigned g = lane / 4;
   const unsigned t = lane % 4;
@@ -115,11 +115,11 @@ __device__ inline void put_few(few_desk<W> *few, unsigned eights, float weight, 
           x[j] = k[tile_at(m, n)][2 * i + j] + (both ? of_bias : 0.0F) +
                  (row == column + (unsigned)j ? weight : 0.0F);
         }
-        *reinterpret_cast<float2 *>(&few->desk.a[row][column]) = make_float2(x[0], x[1]);
+        *reinterpret_cast<float2 *>(&few->workspace.a[row][column]) = make_float2(x[0], x[1]);
       }
   if (lane < (unsigned)D) {
-    few->desk.a[D][lane] = right;
-    few->desk.a[D + 1][lane] = 0.0F;
+    few->workspace.a[D][lane] = right;
+    few->workspace.a[D + 1][lane] = 0.0F;
   }
   __syncwarp();
 }
@@ -127,7 +127,8 @@ __device__ inline void put_few(few_desk<W> *few, unsigned eights, float weight, 
 /* x = P^T z, with z in the workspace: the lane's columns, lane and 32 + lane of W. Returns the sum
  * of z. */
 template <int W>
-__device__ inline float row_of(const few_desk<W> *few, unsigned fours, unsigned lane, float *x) {
+__device__ inline float row_of(const dual_workspace<W> *few, unsigned fours, unsigned lane,
+                               float *x) {
   float all = 0.0F;
 #pragma unroll
   for (int q = 0; q < W / 32; q++)
@@ -135,7 +136,7 @@ __device__ inline float row_of(const few_desk<W> *few, unsigned fours, unsigned 
 #pragma unroll 1
   for (unsigned j = 0; j < 4 * fours; j += 4) {
     float z[4];
-    read4(&few->desk.x[j], z);
+    read4(&few->workspace.x[j], z);
 #pragma unroll
     for (unsigned i = 0; i < 4; i++) {
       all += z[i];
@@ -149,12 +150,13 @@ __device__ inline float row_of(const few_desk<W> *few, unsigned fours, unsigned 
 
 /* Element `lane` of right - P x. */
 template <int W>
-__device__ inline float remainder_of(few_desk<W> *few, const float *x, float right, unsigned lane) {
+__device__ inline float remainder_of(dual_workspace<W> *few, const float *x, float right,
+                                     unsigned lane) {
 #pragma unroll
   for (unsigned q = 0; q < W / 32; q++)
     few->row[32 * q + lane] = x[q];
   __syncwarp();
-  const float *const products = few->products[lane % most_few<W>];
+  const float *const products = few->products[lane % most_dual<W>];
 #pragma unroll 4
   for (unsigned c = 0; c < W; c += 4) {
     float of_nonzero[4];
@@ -173,10 +175,10 @@ __device__ inline float remainder_of(few_desk<W> *few, const float *x, float rig
  * nonzero, or 0. Adds the lane's share to *squares and *penalty. Returns false, in all lanes, if
  * the equations are too near to singular. */
 template <int W, typename P>
-__device__ inline bool solve_few(const P &p, few_desk<W> *few, unsigned count, unsigned takes_part,
-                                 unsigned seen, float target, uint64_t row, bool biased,
-                                 double *squares, double *penalty, unsigned lane) {
-  constexpr unsigned D = most_few<W>;
+__device__ inline bool solve_dual(const P &p, dual_workspace<W> *few, unsigned count,
+                                  unsigned takes_part, unsigned seen, float target, uint64_t row,
+                                  bool biased, double *squares, double *penalty, unsigned lane) {
+  constexpr unsigned D = most_dual<W>;
   const double weight = penalty_of(p, (double)seen);
   const double of_bias = biased ? weight / p.reg_bias : 0.0;
   const float prior = (float)p.prior;
@@ -190,21 +192,21 @@ __device__ inline bool solve_few(const P &p, few_desk<W> *few, unsigned count, u
         sum += few->products[lane][c];
     right -= takes_part >> lane & 1U ? prior * sum : 0.0F;
   }
-  put_few<W>(few, (count + 7) / 8, (float)weight, (float)of_bias, takes_part, right, lane);
+  put_dual<W>(few, (count + 7) / 8, (float)weight, (float)of_bias, takes_part, right, lane);
   const unsigned fours = (count + 3) / 4;
-  const float trace = sum_of_lanes(lane < count ? few->desk.a[lane][lane] : 0.0F);
+  const float trace = sum_of_lanes(lane < count ? few->workspace.a[lane][lane] : 0.0F);
   if (trace > corrected_trace * (float)weight ||
-      !solve_on_desk<(int)D>(&few->desk, false, 1.0F, 0.0F, &bias, fours, lane))
+      !solve_on_workspace<(int)D>(&few->workspace, false, 1.0F, 0.0F, &bias, fours, lane))
     return false;
   float x[W / 32];
   float all = row_of<W>(few, fours, lane, x);
-  float z = lane < D ? few->desk.x[lane] : 0.0F;
+  float z = lane < D ? few->workspace.x[lane] : 0.0F;
 #pragma unroll 1
   for (float trusted = trusted_trace; trace > trusted * (float)weight; trusted *= 30.0F) {
     const float rest = remainder_of<W>(few, x, right, lane) - (float)weight * z -
                        (takes_part >> lane & 1U ? (float)of_bias * all : 0.0F);
-    const float half = solve_with_factor<(int)D>(&few->desk, rest, fours, lane);
-    if (!solve_transposed<(int)D>(&few->desk, half, 0.0F, fours, lane))
+    const float half = solve_with_factor<(int)D>(&few->workspace, rest, fours, lane);
+    if (!solve_transposed<(int)D>(&few->workspace, half, 0.0F, fours, lane))
       return false;
     __syncwarp();
     float more[W / 32];
@@ -212,7 +214,7 @@ __device__ inline bool solve_few(const P &p, few_desk<W> *few, unsigned count, u
 #pragma unroll
     for (int q = 0; q < W / 32; q++)
       x[q] += more[q];
-    z += lane < D ? few->desk.x[lane] : 0.0F;
+    z += lane < D ? few->workspace.x[lane] : 0.0F;
     __syncwarp();
   }
   float *const to = p.own + row * p.ld;
@@ -236,28 +238,28 @@ __device__ inline bool solve_few(const P &p, few_desk<W> *few, unsigned count, u
 
 /* True if rows of few nonzeros have a kernel of their own, in addition to the kernel of all
  * rows. */
-template <int W> __host__ __device__ constexpr bool has_few(bool weighs) {
+template <int W> __host__ __device__ constexpr bool has_dual(bool weighs) {
   return W >= 32 && !weighs;
 }
 
 /* True if rows of few nonzeros go to this kernel. False if rows are long on average: the search for
  * short rows slows the others down by 7 %. */
-template <int W> bool leaves_few(const amped_row_kernel_cuda_args *args) {
+template <int W> bool leaves_dual(const amped_row_kernel_cuda_args *args) {
   return args->base == nullptr && (!args->fit->biased || args->fit->reg_bias > 0.0) &&
          args->mean_nonzeros <= (double)W;
 }
 
-constexpr unsigned few_warps = 4;
+constexpr unsigned dual_warps = 4;
 
 /* Solve and store the rows of few nonzeros, one strip per warp. Their sums are added to the
  * strip's. */
 template <int W, int N, typename I, bool biased>
-__global__ void __launch_bounds__(32 * few_warps, W == 32 ? 8 : 3)
-    fit_few(const fit_problem<float, I> p) {
+__global__ void __launch_bounds__(32 * dual_warps, W == 32 ? 8 : 3)
+    fit_dual(const fit_problem<float, I> p) {
   extern __shared__ __align__(16) unsigned char shared[];
   const unsigned lane = threadIdx.x % 32;
-  few_desk<W> *const few = reinterpret_cast<few_desk<W> *>(shared) + threadIdx.x / 32;
-  const uint64_t number = (uint64_t)blockIdx.x * few_warps + threadIdx.x / 32;
+  dual_workspace<W> *const few = reinterpret_cast<dual_workspace<W> *>(shared) + threadIdx.x / 32;
+  const uint64_t number = (uint64_t)blockIdx.x * dual_warps + threadIdx.x / 32;
   if (number >= p.strips)
     return;
   const uint64_t strip = p.first_strip + number;
@@ -331,8 +333,8 @@ __global__ void __launch_bounds__(32 * few_warps, W == 32 ? 8 : 3)
         to[c] = (float)p.empty[c];
       squares += lane == 0 ? p.of_empty.squares : 0.0;
       penalty += lane == 0 ? p.of_empty.penalty : 0.0;
-    } else if (solve_few<W>(p, few, nonzeros, takes_part, seen, target, row, biased, &squares,
-                            &penalty, lane)) {
+    } else if (solve_dual<W>(p, few, nonzeros, takes_part, seen, target, row, biased, &squares,
+                             &penalty, lane)) {
       count += (double)seen;
     } else if (lane == 0) {
       p.failed[first_piece + piece] = 1;
@@ -343,10 +345,11 @@ __global__ void __launch_bounds__(32 * few_warps, W == 32 ? 8 : 3)
 }
 
 template <int W, int N, typename I, bool biased>
-amped_status launch_few(const fit_problem<float, I> &p, cudaStream_t stream) {
-  static_assert(sizeof(few_desk<W>) % 16 == 0, "desks lie one behind another");
-  return launch_strips(fit_few<W, N, I, biased>, p, few_warps, (unsigned)sizeof(few_desk<W>),
-                       stream, "the kernel of rows of few nonzeros");
+amped_status launch_dual(const fit_problem<float, I> &p, cudaStream_t stream) {
+  static_assert(sizeof(dual_workspace<W>) % 16 == 0, "workspaces lie one behind another");
+  return launch_strips(fit_dual<W, N, I, biased>, p, dual_warps,
+                       (unsigned)sizeof(dual_workspace<W>), stream,
+                       "the kernel of rows of few nonzeros");
 }
 
 } // namespace

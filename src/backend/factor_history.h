@@ -5,39 +5,40 @@
  * by column. Every rank has all rows of both, so no communication is needed. Products and sums are
  * in double, and rounded once to the factors' type.
  *
- * The CPU and GPU versions (src/cpu/factor/factor_past_cpu.c, cuda/factor/factor_past_cuda.cu)
- * share this contract and one test, tests/unit/backend/check_factor_past.c. Not collective. */
-#ifndef AMPED_FACTOR_PAST_H
-#define AMPED_FACTOR_PAST_H
+ * The CPU and GPU versions (src/cpu/factor/factor_history_cpu.c,
+ * cuda/factor/factor_history_cuda.cu) share this contract and one test,
+ * tests/unit/backend/check_factor_history.c. Not collective. */
+#ifndef AMPED_FACTOR_HISTORY_H
+#define AMPED_FACTOR_HISTORY_H
 
 #include "plan/plan.h"
 
-typedef struct amped_factor_past amped_factor_past;
+typedef struct amped_factor_history amped_factor_history;
 
 struct amped_device;
 struct amped_factor_set;
 
-typedef struct amped_factor_past_ops {
+typedef struct amped_factor_history_ops {
   /* Adds the bytes that create takes. */
   void (*require)(const struct amped_device *device, const amped_plan *plan, uint64_t *device_bytes,
                   uint64_t *host_bytes);
   /* Make previous factors of zeros. Device, factors and plan outlive them; the number of components
    * stays. destroy accepts NULL. */
   amped_status (*create)(struct amped_device *device, struct amped_factor_set *factors,
-                         const amped_plan *plan, amped_factor_past **out);
-  void (*destroy)(amped_factor_past *past);
+                         const amped_plan *plan, amped_factor_history **out);
+  void (*destroy)(amped_factor_history *history);
 
   /* For all rows of mode: column c of the factor = now[c] * current + then[c] * previous column c;
    * the old current factor becomes the previous factor. A term with coefficient 0 is left out. So
    * (1, 0) saves the factor, and (0, 1) swaps the two, to the bit. nonnegative: negative results
    * become 0. now and then: [ncomps], host memory. */
-  amped_status (*step)(amped_factor_past *past, int mode, const double *now, const double *then,
-                       bool nonnegative);
+  amped_status (*step)(amped_factor_history *history, int mode, const double *now,
+                       const double *then, bool nonnegative);
 
   /* squares[c] += sum over own rows of mode of (now[c] * current - then[c] * previous)^2 in column
    * c. The order of additions depends on sizes and threads only. */
-  amped_status (*distance)(amped_factor_past *past, int mode, const double *now, const double *then,
-                           double *squares);
-} amped_factor_past_ops;
+  amped_status (*distance)(amped_factor_history *history, int mode, const double *now,
+                           const double *then, double *squares);
+} amped_factor_history_ops;
 
 #endif

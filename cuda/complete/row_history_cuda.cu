@@ -1,5 +1,6 @@
-/* History of a batch's rows, from one count per row and a model, on a GPU (backend/row_past.h). */
-#include "cuda/complete/row_past_cuda.h"
+/* History of a batch's rows, from one count per row and a model, on a GPU (backend/row_history.h).
+ */
+#include "cuda/complete/row_history_cuda.h"
 
 #include <cstring>
 
@@ -13,7 +14,7 @@ extern "C" {
 
 static const char what[] = "the histories of a batch's rows";
 
-struct amped_row_past_cuda {
+struct amped_row_history_cuda {
   double *d_count[AMPED_MAX_ORDER]; /* [own rows] n */
   void *d_before[AMPED_MAX_ORDER];  /* [own rows][ncomps] of the factors' type */
   double *d_more;                   /* [own rows of the largest mode] */
@@ -77,7 +78,7 @@ uint64_t right_numbers(const amped_plan *plan) {
   return (uint64_t)plan->ncomps * width_of(plan);
 }
 
-amped_buffers buffers(amped_row_past_cuda *p, const amped_plan *plan) {
+amped_buffers buffers(amped_row_history_cuda *p, const amped_plan *plan) {
   amped_buffers b = {};
   b.what = what;
   AMPED_BUFFER_OF(&b, DEVICE, p->d_sums, sums_bytes(plan), 1);
@@ -91,8 +92,8 @@ amped_buffers buffers(amped_row_past_cuda *p, const amped_plan *plan) {
   return b;
 }
 
-void past_require(const amped_plan *plan, uint64_t *device_bytes, uint64_t *host_bytes) {
-  amped_row_past_cuda none = {};
+void history_require(const amped_plan *plan, uint64_t *device_bytes, uint64_t *host_bytes) {
+  amped_row_history_cuda none = {};
   amped_buffers_require(buffers(&none, plan), device_bytes, host_bytes);
 }
 
@@ -100,13 +101,13 @@ void past_require(const amped_plan *plan, uint64_t *device_bytes, uint64_t *host
 
 /* Allocate the history of all modes, once. */
 amped_status make_room(amped_tensor_part *part) {
-  if (part->row_past != nullptr)
+  if (part->row_history != nullptr)
     return AMPED_OK;
-  AMPED_TRY(amped_calloc(&part->row_past, 1, sizeof *part->row_past, what));
-  const amped_status status = amped_buffers_cuda_allocate(buffers(part->row_past, part->plan));
+  AMPED_TRY(amped_calloc(&part->row_history, 1, sizeof *part->row_history, what));
+  const amped_status status = amped_buffers_cuda_allocate(buffers(part->row_history, part->plan));
   if (status != AMPED_OK) {
-    amped_row_past_cuda_free(part->row_past, part->plan);
-    part->row_past = nullptr;
+    amped_row_history_cuda_free(part->row_history, part->plan);
+    part->row_history = nullptr;
   }
   return status;
 }
@@ -129,8 +130,8 @@ template <typename T> rows_of<T> find_rows(const amped_tensor_part *part, int mo
           plan->ld,
           static_cast<const T *>(amped_factor_set_cuda_rows(part->factors, mode)) +
               first * plan->ld,
-          static_cast<T *>(part->row_past->d_before[mode]),
-          part->row_past->d_count[mode]};
+          static_cast<T *>(part->row_history->d_before[mode]),
+          part->row_history->d_count[mode]};
 }
 
 /* Count that row fits keep per row (amped_row_history): n = keep[i] * numbers[at[i]]. */
@@ -170,7 +171,7 @@ amped_status begin_typed(amped_tensor_part *part, int mode, const amped_row_hist
   return wait_for(part);
 }
 
-amped_status past_begin(amped_tensor_part *part, int mode, const amped_row_history *counts) {
+amped_status history_begin(amped_tensor_part *part, int mode, const amped_row_history *counts) {
   AMPED_TRY(make_room(part));
   return part->plan->value_type == AMPED_F32 ? begin_typed<float>(part, mode, counts)
                                              : begin_typed<double>(part, mode, counts);
@@ -241,14 +242,14 @@ amped_status recall_typed(amped_tensor_part *part, int mode, const equations_sha
   return wait_for(part);
 }
 
-amped_status past_recall(amped_tensor_part *part, int mode, const amped_row_recipe *recipe,
-                         amped_row_history *out) {
+amped_status history_recall(amped_tensor_part *part, int mode, const amped_row_recipe *recipe,
+                            amped_row_history *out) {
   const amped_plan *plan = part->plan;
   const cudaStream_t stream = part->device->stream;
   const uint64_t most = most_own_rows(plan);
   const uint64_t left = left_numbers(plan);
   const uint64_t right = right_numbers(plan);
-  amped_row_past_cuda *p = part->row_past;
+  amped_row_history_cuda *p = part->row_history;
   const equations_shape s = {
       .length = amped_equation_length(plan->ncomps - (recipe->biased ? 1 : 0), recipe->biased),
       .triangle = left,
@@ -277,7 +278,7 @@ amped_status past_recall(amped_tensor_part *part, int mode, const amped_row_reci
 
 /* --- sums ------------------------------------------------------------------------------------ */
 
-/* Element c of e, and of ~e (row_past.h). */
+/* Element c of e, and of ~e (row_history.h). */
 template <typename T> __device__ double now_of(const rows_of<T> &r, uint64_t i, uint64_t c) {
   return c < r.ncomps ? (double)r.now[i * r.ld + c] : 1.0;
 }
@@ -357,7 +358,7 @@ amped_status add_up(const amped_tensor_part *part, const TERMS &terms, uint64_t 
   const uint64_t tiles =
       amped_ceil_div(rows, (uint64_t)tile) * amped_ceil_div(columns, (uint64_t)tile);
   const uint64_t chunks = chunks_of(part->plan, count);
-  double *const d_sums = part->row_past->d_sums;
+  double *const d_sums = part->row_history->d_sums;
   double *const d_out = d_sums + chunks * rows * columns;
   memset(out, 0, rows * columns * sizeof *out);
   if (count == 0)
@@ -379,7 +380,7 @@ amped_status change_typed(const amped_tensor_part *part, int mode, double *out) 
   return add_up(part, terms, terms.r.count, 2 * width_of(part->plan), out);
 }
 
-amped_status past_change(amped_tensor_part *part, int mode, double *out) {
+amped_status history_change(amped_tensor_part *part, int mode, double *out) {
   return part->plan->value_type == AMPED_F32 ? change_typed<float>(part, mode, out)
                                              : change_typed<double>(part, mode, out);
 }
@@ -402,7 +403,7 @@ template <typename T>
 amped_status grow_typed(amped_tensor_part *part, int mode, const amped_row_history *counts,
                         const double *more, double *out) {
   const cudaStream_t stream = part->device->stream;
-  double *const d_more = part->row_past->d_more;
+  double *const d_more = part->row_history->d_more;
   const growth_terms<T> terms = {find_rows<T>(part, mode), d_more};
   const uint64_t count = terms.r.count;
   if (count > 0) {
@@ -414,15 +415,15 @@ amped_status grow_typed(amped_tensor_part *part, int mode, const amped_row_histo
   return add_up(part, terms, count, width_of(part->plan), out);
 }
 
-amped_status past_grow(amped_tensor_part *part, int mode, const amped_row_history *counts,
-                       const double *more, double *out) {
+amped_status history_grow(amped_tensor_part *part, int mode, const amped_row_history *counts,
+                          const double *more, double *out) {
   return part->plan->value_type == AMPED_F32 ? grow_typed<float>(part, mode, counts, more, out)
                                              : grow_typed<double>(part, mode, counts, more, out);
 }
 
 } // namespace
 
-void amped_row_past_cuda_free(amped_row_past_cuda *p, const amped_plan *plan) {
+void amped_row_history_cuda_free(amped_row_history_cuda *p, const amped_plan *plan) {
   if (p == nullptr)
     return;
   amped_buffers_cuda_free(buffers(p, plan));
@@ -430,8 +431,8 @@ void amped_row_past_cuda_free(amped_row_past_cuda *p, const amped_plan *plan) {
   amped_free(p);
 }
 
-const amped_row_past_ops amped_row_past_cuda_ops = {.require = past_require,
-                                                    .begin = past_begin,
-                                                    .recall = past_recall,
-                                                    .change = past_change,
-                                                    .grow = past_grow};
+const amped_row_history_ops amped_row_history_cuda_ops = {.require = history_require,
+                                                          .begin = history_begin,
+                                                          .recall = history_recall,
+                                                          .change = history_change,
+                                                          .grow = history_grow};

@@ -20,20 +20,20 @@
 namespace {
 
 /* Nonzeros of such a row, at most. */
-constexpr unsigned most_known = 8;
+constexpr unsigned most_short = 8;
 
-template <int W> struct known_desk {
-  float columns[W][36];          /* row j: column j of L D, one element per lane */
-  float past[history_floats<W>]; /* history */
-  float one[64];                 /* 1 in the middle, else 0 */
-  float right[W];                /* y, of L y = right side */
-  float sums[W];                 /* the same for the sums of p */
+template <int W> struct short_workspace {
+  float columns[W][36];             /* row j: column j of L D, one element per lane */
+  float history[history_floats<W>]; /* history */
+  float one[64];                    /* 1 in the middle, else 0 */
+  float right[W];                   /* y, of L y = right side */
+  float sums[W];                    /* the same for the sums of p */
   float x[W];
   float product[32]; /* products of the inputs' rows at a nonzero */
 };
 
 /* A lane's row of the equations. */
-template <int W> struct known_row {
+template <int W> struct short_row {
   float a[W];                    /* row of the matrix */
   float diagonal;                /* its diagonal element, before the factorization */
   float right, sum;              /* right side, and sum of p */
@@ -43,7 +43,7 @@ template <int W> struct known_row {
 /* Factor the first n columns, with one row per lane, and eliminate the right side and the sums of
  * p. Both are then in the workspace. */
 template <int W, bool biased>
-__device__ inline void factor_known(known_desk<W> *desk, known_row<W> *q, unsigned n,
+__device__ inline void factor_short(short_workspace<W> *workspace, short_row<W> *q, unsigned n,
                                     unsigned lane) {
   float *const a = q->a;
   float y[4] = {};
@@ -52,7 +52,7 @@ __device__ inline void factor_known(known_desk<W> *desk, known_row<W> *q, unsign
   for (int j = 0; j < W; j++) {
     if ((unsigned)(j / 4 * 4) >= n)
       continue;
-    float *const column = desk->columns[j];
+    float *const column = workspace->columns[j];
     column[lane] = a[j];
     __syncwarp();
     float of_others[W];
@@ -70,9 +70,9 @@ __device__ inline void factor_known(known_desk<W> *desk, known_row<W> *q, unsign
       q->sum = fmaf(factor, z[j % 4], q->sum);
     }
     if (j % 4 == 3 && lane == 0) {
-      write4(desk->right + j - 3, y[0], y[1], y[2], y[3]);
+      write4(workspace->right + j - 3, y[0], y[1], y[2], y[3]);
       if (biased)
-        write4(desk->sums + j - 3, z[0], z[1], z[2], z[3]);
+        write4(workspace->sums + j - 3, z[0], z[1], z[2], z[3]);
     }
   }
   __syncwarp();
@@ -82,19 +82,19 @@ __device__ inline void factor_known(known_desk<W> *desk, known_row<W> *q, unsign
  * corner, q->target: diagonal element and right side of the bias's equation. Returns false, in all
  * lanes, if a pivot is too small to be trusted. */
 template <int W, bool biased>
-__device__ inline bool solve_known(known_desk<W> *desk, known_row<W> *q, float corner, float *bias,
-                                   unsigned n, unsigned lane) {
+__device__ inline bool solve_short(short_workspace<W> *workspace, short_row<W> *q, float corner,
+                                   float *bias, unsigned n, unsigned lane) {
   constexpr float least = 2.0F * (float)W * FLT_EPSILON; /* least pivot, relative to its diagonal
                                                             element */
-  factor_known<W, biased>(desk, q, n, lane);
+  factor_short<W, biased>(workspace, q, n, lane);
   const bool is_there = lane < n;
-  const float pivot = desk->columns[lane % W][lane];
+  const float pivot = workspace->columns[lane % W][lane];
   const float inverse = is_there ? reciprocal(pivot) : 0.0F;
   bool good = !is_there || pivot > q->diagonal * least;
-  float rest = is_there ? desk->right[lane] : 0.0F;
+  float rest = is_there ? workspace->right[lane] : 0.0F;
   *bias = 0.0F;
   if (biased) {
-    const float z = is_there ? desk->sums[lane] : 0.0F;
+    const float z = is_there ? workspace->sums[lane] : 0.0F;
     const float of_bias = corner - sum_of_lanes(z * z * inverse);
     good = good && of_bias > corner * least;
     *bias = ((float)q->target - sum_of_lanes(z * rest * inverse)) / of_bias;
@@ -103,7 +103,7 @@ __device__ inline bool solve_known(known_desk<W> *desk, known_row<W> *q, float c
   float below[W]; /* the lane's column */
 #pragma unroll
   for (int i = 0; i < W; i += 4)
-    read4(desk->columns[lane % W] + i, below + i);
+    read4(workspace->columns[lane % W] + i, below + i);
   float x[4] = {};
 #pragma unroll
   for (int i = W - 1; i >= 0; i--) {
@@ -112,28 +112,29 @@ __device__ inline bool solve_known(known_desk<W> *desk, known_row<W> *q, float c
     x[i % 4] = __shfl_sync(all_lanes, rest * inverse, i);
     rest = fmaf(-below[i], x[i % 4], rest);
     if (i % 4 == 0 && lane == 0)
-      write4(desk->x + i, x[0], x[1], x[2], x[3]);
+      write4(workspace->x + i, x[0], x[1], x[2], x[3]);
   }
   __syncwarp();
-  good = good && (!is_there || fabsf(desk->x[lane]) <= FLT_MAX) && fabsf(*bias) <= FLT_MAX;
+  good = good && (!is_there || fabsf(workspace->x[lane]) <= FLT_MAX) && fabsf(*bias) <= FLT_MAX;
   return __all_sync(all_lanes, good);
 }
 
 /* Set the lane's row to the history, times `keep`, with `weight` added to the diagonal. */
 template <int W, bool biased>
-__device__ inline void begin_known(known_desk<W> *desk, float *past, double keep, unsigned n,
-                                   unsigned length, float weight, known_row<W> *q, unsigned lane) {
+__device__ inline void begin_short(short_workspace<W> *workspace, float *history, double keep,
+                                   unsigned n, unsigned length, float weight, short_row<W> *q,
+                                   unsigned lane) {
   const equation_places at = places_of(n, biased);
   if (keep != 1.0) { /* also if keep is 0: the history is all zeros then */
     const float by = (float)keep;
     __syncwarp(); /* all lanes have read the count */
 #pragma unroll 1
     for (unsigned k = lane; k < length; k += 32)
-      past[k] *= by;
+      history[k] *= by;
     __syncwarp();
   }
   const bool is_there = lane < n;
-  float *const own = is_there ? past + place_of_pair(lane, 0) : desk->one + 32 - lane;
+  float *const own = is_there ? history + place_of_pair(lane, 0) : workspace->one + 32 - lane;
   if (is_there)
     own[lane] += weight;
   __syncwarp();
@@ -141,18 +142,18 @@ __device__ inline void begin_known(known_desk<W> *desk, float *past, double keep
   for (int j = 0; j < W; j++)
     q->a[j] = own[j];
   q->diagonal = own[lane];
-  q->right = is_there ? past[at.targets + lane] : 0.0F;
-  q->sum = biased && is_there ? past[at.sum + lane] : 0.0F;
-  q->target = biased ? (double)past[at.target] : 0.0;
-  q->squares = (double)past[at.squares];
+  q->right = is_there ? history[at.targets + lane] : 0.0F;
+  q->sum = biased && is_there ? history[at.sum + lane] : 0.0F;
+  q->target = biased ? (double)history[at.target] : 0.0;
+  q->squares = (double)history[at.squares];
 }
 
 /* Add lane of_lane's nonzero to the equations: the products of its rows, and its target. */
 template <int W, int N, typename I, bool biased>
-__device__ __forceinline__ void add_known(const fit_problem<float, I> &p, known_desk<W> *desk,
-                                          const nonzero<float, I, N> &mine, float target,
-                                          int of_lane, unsigned column, unsigned ld, unsigned n,
-                                          known_row<W> *q, unsigned lane) {
+__device__ __forceinline__ void
+add_short(const fit_problem<float, I> &p, short_workspace<W> *workspace,
+          const nonzero<float, I, N> &mine, float target, int of_lane, unsigned column, unsigned ld,
+          unsigned n, short_row<W> *q, unsigned lane) {
   float x = 1.0F;
 #pragma unroll
   for (int m = 0; m < N; m++)
@@ -170,12 +171,12 @@ __device__ __forceinline__ void add_known(const fit_problem<float, I> &p, known_
     q->target += (double)y;
   }
   q->diagonal = fmaf(x, x, q->diagonal);
-  desk->product[lane] = x;
+  workspace->product[lane] = x;
   __syncwarp();
 #pragma unroll
   for (int j = 0; j < W; j += 4) {
     float other[4];
-    read4(desk->product + j, other);
+    read4(workspace->product + j, other);
 #pragma unroll
     for (int c = 0; c < 4; c++)
       q->a[j + c] = fmaf(x, other[c], q->a[j + c]);
@@ -185,49 +186,50 @@ __device__ __forceinline__ void add_known(const fit_problem<float, I> &p, known_
 
 /* Store the equations as the row's history. q: the lane's row, without a weight on the diagonal. */
 template <int W, bool biased>
-__device__ inline void leave_known(float *past, float *to, unsigned n, const known_row<W> &q,
+__device__ inline void leave_short(float *history, float *to, unsigned n, const short_row<W> &q,
                                    unsigned length, unsigned lane) {
   const equation_places at = places_of(n, biased);
-  float *const own = past + place_of_pair(lane, 0);
+  float *const own = history + place_of_pair(lane, 0);
 #pragma unroll
   for (unsigned j = 0; j < (unsigned)W; j++)
     if (lane < n && j <= lane)
       own[j] = q.a[j];
   if (lane < n) {
-    past[at.targets + lane] = q.right;
+    history[at.targets + lane] = q.right;
     if (biased)
-      past[at.sum + lane] = q.sum;
+      history[at.sum + lane] = q.sum;
   }
   if (lane == 0) {
-    past[at.count] = (float)q.count;
+    history[at.count] = (float)q.count;
     if (biased)
-      past[at.target] = (float)q.target;
-    past[at.squares] = (float)q.squares;
+      history[at.target] = (float)q.target;
+    history[at.squares] = (float)q.squares;
   }
   __syncwarp();
 #pragma unroll 4
   for (unsigned k = lane; k < length; k += 32)
-    to[k] = past[k];
+    to[k] = history[k];
   __syncwarp();
 }
 
 /* True if rows of few nonzeros go to this kernel. */
-inline bool leaves_known(const amped_row_kernel_cuda_args *args) {
+inline bool leaves_short(const amped_row_kernel_cuda_args *args) {
   return args->weights == nullptr && !(args->fit->implicit > 0.0);
 }
 
-constexpr unsigned known_warps = 4;
+constexpr unsigned short_warps = 4;
 
 /* Solve the rows of few nonzeros or, with `absorbs`, store their equations as histories; one strip
  * per warp. Their sums are added to the strip's. */
 template <int W, int N, typename I, bool biased>
-__global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
-    fit_known(const fit_problem<float, I> p) {
+__global__ void __launch_bounds__(32 * short_warps, W == 16 ? 8 : 5)
+    fit_short(const fit_problem<float, I> p) {
   /* Step 1: take the warp's strip, and clear its workspace. */
   extern __shared__ __align__(16) unsigned char shared[];
   const unsigned lane = threadIdx.x % 32;
-  known_desk<W> *const desk = reinterpret_cast<known_desk<W> *>(shared) + threadIdx.x / 32;
-  const uint64_t number = (uint64_t)blockIdx.x * known_warps + threadIdx.x / 32;
+  short_workspace<W> *const workspace =
+      reinterpret_cast<short_workspace<W> *>(shared) + threadIdx.x / 32;
+  const uint64_t number = (uint64_t)blockIdx.x * short_warps + threadIdx.x / 32;
   if (number >= p.strips)
     return;
   const uint64_t strip = p.first_strip + number;
@@ -240,24 +242,24 @@ __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
   double all_count = 0.0;
   double all_squares = 0.0; /* the lane's share, like all_penalty */
   double all_penalty = 0.0;
-  for (unsigned k = lane; k < sizeof desk->past / sizeof(float); k += 32)
-    desk->past[k] = 0.0F; /* lanes read numbers after a row's end, and do not use them */
-  desk->one[lane] = 0.0F;
-  desk->one[32 + lane] = lane == 0 ? 1.0F : 0.0F;
+  for (unsigned k = lane; k < sizeof workspace->history / sizeof(float); k += 32)
+    workspace->history[k] = 0.0F; /* lanes read numbers after a row's end, and do not use them */
+  workspace->one[lane] = 0.0F;
+  workspace->one[32 + lane] = lane == 0 ? 1.0F : 0.0F;
   __syncwarp();
 
   for (unsigned from = 0; from < end; from += 32) {
     /* Step 2: take 32 pieces, one per lane, and find rows of few nonzeros. */
     const amped_row_piece_cuda &piece = pieces[from + lane < end ? from + lane : end - 1];
-    const bool is_few = piece.slot == AMPED_NO_SLOT && piece.count <= p.few;
-    unsigned left = __ballot_sync(all_lanes, from + lane < end && is_few);
+    const bool is_dual = piece.slot == AMPED_NO_SLOT && piece.count <= p.few;
+    unsigned left = __ballot_sync(all_lanes, from + lane < end && is_dual);
     if (left == 0)
       continue;
     const unsigned first_of_lane = (unsigned)(piece.first - p.first);
     const unsigned count_of_lane = piece.count;
     const uint64_t row_of_lane = piece.row;
-    float *const past_of_lane = is_few ? history_of(p, row_of_lane) : nullptr;
-    const double keep_of_lane = is_few ? p.history_keep[row_of_lane] : 0.0;
+    float *const history_of_lane = is_dual ? history_of(p, row_of_lane) : nullptr;
+    const double keep_of_lane = is_dual ? p.history_keep[row_of_lane] : 0.0;
 
     raw_nonzero<float, N> raw;
     unsigned held = 0;
@@ -269,13 +271,13 @@ __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
       raw = load_nonzero<float, I, N>(p, k);
       held = p.held != nullptr ? __ldg(p.held + k / 32) : 0U;
     };
-    const auto past_of = [&](int i) {
+    const auto history_of_row = [&](int i) {
       return reinterpret_cast<float *>(
-          __shfl_sync(all_lanes, reinterpret_cast<unsigned long long>(past_of_lane), i));
+          __shfl_sync(all_lanes, reinterpret_cast<unsigned long long>(history_of_lane), i));
     };
     const auto ask = [&](int i) {
-      ask_history<32>(desk->past, past_of(i), __shfl_sync(all_lanes, keep_of_lane, i) > 0.0,
-                      p.slot_length, lane);
+      ask_history<32>(workspace->history, history_of_row(i),
+                      __shfl_sync(all_lanes, keep_of_lane, i) > 0.0, p.slot_length, lane);
     };
     int next = __ffs((int)left) - 1;
     load(next);
@@ -288,8 +290,8 @@ __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
       const unsigned nonzeros = __shfl_sync(all_lanes, count_of_lane, i);
       const uint64_t row = __shfl_sync(all_lanes, row_of_lane, i);
       const double keep = __shfl_sync(all_lanes, keep_of_lane, i);
-      float *const to_past = past_of(i);
-      float *const past = desk->past + history_offset(to_past);
+      float *const to_past = history_of_row(i);
+      float *const history = workspace->history + history_offset(to_past);
       const nonzero<float, I, N> mine = decode<float, I, N>(p, raw, k);
       const unsigned takes_part =
           __ballot_sync(all_lanes, lane < nonzeros && !(held >> (k % 32) & 1U));
@@ -312,19 +314,19 @@ __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
       }
 
       /* Step 4: add up the equations: the history, then each nonzero. */
-      known_row<W> q;
-      q.count = (double)__popc(takes_part) + keep * (double)past[places_of(n, biased).count];
+      short_row<W> q;
+      q.count = (double)__popc(takes_part) + keep * (double)history[places_of(n, biased).count];
       const double weight = penalty_of(p, q.count);
       const float on_diagonal = p.absorbs ? 0.0F : (float)weight;
-      begin_known<W, biased>(desk, past, keep, n, p.slot_length, on_diagonal, &q, lane);
+      begin_short<W, biased>(workspace, history, keep, n, p.slot_length, on_diagonal, &q, lane);
       for (unsigned parts = takes_part; parts != 0; parts &= parts - 1) {
         const int of_lane = __ffs((int)parts) - 1;
-        add_known<W, N, I, biased>(p, desk, mine, target, of_lane, column, ld, n, &q, lane);
+        add_short<W, N, I, biased>(p, workspace, mine, target, of_lane, column, ld, n, &q, lane);
       }
 
       /* Step 5: request the next history; rows that are absorbed end here. */
       if (p.absorbs)
-        leave_known<W, biased>(past, to_past, n, q, p.slot_length, lane);
+        leave_short<W, biased>(history, to_past, n, q, p.slot_length, lane);
       __syncwarp();
       if (left != 0)
         ask(next);
@@ -337,7 +339,7 @@ __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
       const float targets = q.right;
       q.right = lane < n ? (float)((double)targets + weight * p.prior) : 0.0F;
       float bias = 0.0F;
-      if (!solve_known<W, biased>(desk, &q, (float)(q.count + p.reg_bias), &bias, n, lane)) {
+      if (!solve_short<W, biased>(workspace, &q, (float)(q.count + p.reg_bias), &bias, n, lane)) {
         if (lane == 0)
           p.failed[first_piece + from + (unsigned)i] = 1;
         continue;
@@ -348,7 +350,7 @@ __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
       all_count += q.count;
       float *const to = p.own + row * ld;
       if (lane < n) {
-        const double x = (double)desk->x[lane];
+        const double x = (double)workspace->x[lane];
         const double off = x - p.prior;
         to[lane] = (float)x;
         all_squares -= x * ((double)targets + weight * off);
@@ -369,10 +371,11 @@ __global__ void __launch_bounds__(32 * known_warps, W == 16 ? 8 : 5)
 }
 
 template <int W, int N, typename I, bool biased>
-amped_status launch_known(const fit_problem<float, I> &p, cudaStream_t stream) {
-  static_assert(sizeof(known_desk<W>) % 16 == 0, "desks lie one behind another");
-  return launch_strips(fit_known<W, N, I, biased>, p, known_warps, (unsigned)sizeof(known_desk<W>),
-                       stream, "the kernel of rows with a history");
+amped_status launch_short(const fit_problem<float, I> &p, cudaStream_t stream) {
+  static_assert(sizeof(short_workspace<W>) % 16 == 0, "workspaces lie one behind another");
+  return launch_strips(fit_short<W, N, I, biased>, p, short_warps,
+                       (unsigned)sizeof(short_workspace<W>), stream,
+                       "the kernel of rows with a history");
 }
 
 } // namespace

@@ -1,6 +1,6 @@
-/* Box copies and walks: a copy holds every nonzero, in pieces of one box each; a walk visits each
- * piece once, and its units share no row but through joins. */
-#include "cpu/boxes/box_walk_cpu.h"
+/* Box copies and traversals: a copy holds every nonzero, in pieces of one box each; a traversal
+ * visits each piece once, and its units share no row but through joins. */
+#include "cpu/boxes/box_traversal_cpu.h"
 #include "tests/lib/testing_backend.h"
 
 #define WAYS 4
@@ -134,7 +134,8 @@ START_TEST(copies_are_the_same_on_any_number_of_threads) {
 }
 END_TEST
 
-/* --- walks -------------------------------------------------------------------------------------*/
+/* --- traversals
+ * -------------------------------------------------------------------------------------*/
 
 /* Every row is zeroed by one unit or join. */
 static void clear(char *cleared, uint64_t first, uint64_t end) {
@@ -143,7 +144,7 @@ static void clear(char *cleared, uint64_t first, uint64_t end) {
       ck_abort_msg("row %" PRIu64 " is zeroed twice", r);
 }
 
-static void unit_is_right(const boxes *b, const amped_box_walk *w, int mode,
+static void unit_is_right(const boxes *b, const amped_box_traversal *w, int mode,
                           const amped_box_unit *u, char *visited) {
   const amped_plan *plan = &b->s.plan;
   uint64_t nnz = 0;
@@ -156,23 +157,23 @@ static void unit_is_right(const boxes *b, const amped_box_walk *w, int mode,
   }
   ck_assert_uint_eq(u->nnz, nnz);
   ck_assert_uint_le(u->row + u->rows, w->rows);
-  const uint64_t own = amped_box_walk_own_rows(plan, mode);
+  const uint64_t own = amped_box_traversal_own_rows(plan, mode);
   if (u->way == AMPED_BOX_FLUSHED)
     ck_assert_uint_le(u->rows, own);
-  if (u->way == AMPED_BOX_HOT)
-    ck_assert(u->hot > 0 && u->hot <= own);
+  if (u->way == AMPED_BOX_FREQUENT)
+    ck_assert(u->frequent > 0 && u->frequent <= own);
   if (u->slot != AMPED_NO_ROW)
-    ck_assert_uint_le(u->slot + u->rows, amped_box_walk_slot_rows(plan, mode));
+    ck_assert_uint_le(u->slot + u->rows, amped_box_traversal_slot_rows(plan, mode));
   ck_assert(u->way != AMPED_BOX_DOUBLE || u->slot != AMPED_NO_ROW);
 }
 
-static void walk_is_right(boxes *b, int mode, uint64_t *ways) {
-  amped_box_walk w;
+static void traversal_is_right(boxes *b, int mode, uint64_t *ways) {
+  amped_box_traversal w;
   char *visited = NULL;
   char *cleared = NULL;
   uint64_t parts = 0;
   memset(&w, 0, sizeof w);
-  check_ok(amped_box_walk_create(&w, &b->copy, mode, 2));
+  check_ok(amped_box_traversal_create(&w, &b->copy, mode, 2));
   check_ok(amped_calloc(&visited, b->copy.piece_count, 1, "a test"));
   check_ok(amped_calloc(&cleared, w.rows, 1, "a test"));
   for (uint64_t i = 0; i < w.unit_count; i++) {
@@ -196,11 +197,11 @@ static void walk_is_right(boxes *b, int mode, uint64_t *ways) {
     ck_assert_ptr_null(memchr(cleared, 0, w.rows));
   amped_free(visited);
   amped_free(cleared);
-  amped_box_walk_free(&w);
+  amped_box_traversal_free(&w);
 }
 
 /* Half of the nonzeros are in one row of the last mode: together the shapes need every way. */
-START_TEST(walks_visit_every_piece_once) {
+START_TEST(traversals_visit_every_piece_once) {
   static const uint64_t shapes[][3] = {
       {46, 9000, 300}, {400000, 300000, 70000}, {3000, 2, 60000}, {2, 3, 2}, {90, 1, 700}};
   uint64_t ways[WAYS] = {0};
@@ -211,7 +212,7 @@ START_TEST(walks_visit_every_piece_once) {
       problem_create(&p, 3, shapes[i], 300000, 1, AMPED_F32);
       open_boxes(&b, &p, nranks - 1, nranks, 2);
       for (int mode = 0; mode < 3; mode++)
-        walk_is_right(&b, mode, ways);
+        traversal_is_right(&b, mode, ways);
       close_boxes(&b);
       problem_free(&p);
     }
@@ -221,5 +222,5 @@ START_TEST(walks_visit_every_piece_once) {
 }
 END_TEST
 
-TESTING_MAIN("box_walk", copies_hold_every_nonzero_in_its_box,
-             copies_are_the_same_on_any_number_of_threads, walks_visit_every_piece_once)
+TESTING_MAIN("box_traversal", copies_hold_every_nonzero_in_its_box,
+             copies_are_the_same_on_any_number_of_threads, traversals_visit_every_piece_once)

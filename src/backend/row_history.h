@@ -6,10 +6,10 @@
  * factor, with a 1 appended. e is the current row. Sums are in double, in an order that depends on
  * the plan only. Not collective.
  *
- * The CPU and GPU versions (src/cpu/complete/row_past_cpu.c, cuda/complete/row_past_cuda.cu) share
- * this contract and one test, tests/unit/backend/check_row_past.c. */
-#ifndef AMPED_ROW_PAST_H
-#define AMPED_ROW_PAST_H
+ * The CPU and GPU versions (src/cpu/complete/row_history_cpu.c, cuda/complete/row_history_cuda.cu)
+ * share this contract and one test, tests/unit/backend/check_row_history.c. */
+#ifndef AMPED_ROW_HISTORY_H
+#define AMPED_ROW_HISTORY_H
 
 #include "backend/row_fit.h"
 
@@ -22,7 +22,7 @@ typedef struct amped_row_recipe {
   double reg, reg_power, prior, reg_bias;
 } amped_row_recipe;
 
-typedef struct amped_row_past_ops {
+typedef struct amped_row_history_ops {
   /* Adds the bytes of begin for all modes, and of sums over them; recall takes more. */
   void (*require)(const amped_plan *plan, uint64_t *device_bytes, uint64_t *host_bytes);
 
@@ -51,6 +51,6 @@ typedef struct amped_row_past_ops {
    * 1][ncomps + 1]. */
   amped_status (*grow)(struct amped_tensor_part *part, int mode, const amped_row_history *counts,
                        const double *more, double *out);
-} amped_row_past_ops;
+} amped_row_history_ops;
 
 #endif

@@ -1,5 +1,5 @@
 /* Cuts a box copy into pieces, and orders the pieces of each mode's traversal into bundles. */
-#include "cuda/boxes/box_walk_cuda.h"
+#include "cuda/boxes/box_traversal_cuda.h"
 
 #include <string.h>
 

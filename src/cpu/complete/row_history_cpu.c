@@ -1,6 +1,6 @@
 /* History of a batch's rows on CPU cores: one count per row, the rest from the model
- * (backend/row_past.h). */
-#include "cpu/complete/row_past_cpu.h"
+ * (backend/row_history.h). */
+#include "cpu/complete/row_history_cpu.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -16,7 +16,7 @@
 /* Rows that are summed by one matrix product. */
 #define PIECE UINT64_C(256)
 
-struct amped_row_past_cpu {
+struct amped_row_history_cpu {
   double *count[AMPED_MAX_ORDER]; /* [own rows] n */
   void *before[AMPED_MAX_ORDER];  /* [own rows][ncomps] of the factors' type */
   double *buffer;                 /* workspace: [PIECE][width] d; [PIECE][2 width] n ~e, n d; ~a */
@@ -49,54 +49,56 @@ static void get_now(const amped_tensor_part *part, int mode, uint64_t first, uin
 static void get_before(const amped_tensor_part *part, int mode, uint64_t first, uint64_t count,
                        double *to) {
   const uint64_t n = (uint64_t)part->plan->ncomps;
-  amped_values_get(part->row_past->before[mode], part->plan->value_type, first * n, count * n, to);
+  amped_values_get(part->row_history->before[mode], part->plan->value_type, first * n, count * n,
+                   to);
 }
 
 /* --- creation and destruction ----------------------------------------------------------------- */
 
-static amped_buffers buffers(amped_row_past_cpu *past, const amped_plan *plan) {
+static amped_buffers buffers(amped_row_history_cpu *history, const amped_plan *plan) {
   amped_buffers b = {.what = what};
   const uint64_t n = (uint64_t)plan->ncomps;
-  AMPED_BUFFER(&b, HOST, past->buffer, 4 * PIECE * (n + 1));
+  AMPED_BUFFER(&b, HOST, history->buffer, 4 * PIECE * (n + 1));
   for (int m = 0; m < plan->order; m++) {
     const uint64_t rows = plan->modes[m].rows.rank_rows[plan->rank];
-    AMPED_BUFFER(&b, HOST, past->count[m], rows);
-    AMPED_BUFFER_OF(&b, HOST, past->before[m], rows, n * plan->value_type);
+    AMPED_BUFFER(&b, HOST, history->count[m], rows);
+    AMPED_BUFFER_OF(&b, HOST, history->before[m], rows, n * plan->value_type);
   }
   return b;
 }
 
-void amped_row_past_cpu_free(amped_row_past_cpu *past, const amped_plan *plan) {
-  if (past == NULL)
+void amped_row_history_cpu_free(amped_row_history_cpu *history, const amped_plan *plan) {
+  if (history == NULL)
     return;
-  amped_buffers_free(buffers(past, plan));
-  amped_free(past->history);
-  amped_free(past);
+  amped_buffers_free(buffers(history, plan));
+  amped_free(history->history);
+  amped_free(history);
 }
 
-static void past_require(const amped_plan *plan, uint64_t *device_bytes, uint64_t *host_bytes) {
-  amped_buffers_require(buffers(&(amped_row_past_cpu){0}, plan), device_bytes, host_bytes);
+static void history_require(const amped_plan *plan, uint64_t *device_bytes, uint64_t *host_bytes) {
+  amped_buffers_require(buffers(&(amped_row_history_cpu){0}, plan), device_bytes, host_bytes);
 }
 
 /* Allocate the history of all modes, once. */
 static amped_status make_room(amped_tensor_part *part) {
-  if (part->row_past != NULL)
+  if (part->row_history != NULL)
     return AMPED_OK;
   AMPED_TRY(amped_blas_check_room());
-  AMPED_TRY(amped_calloc(&part->row_past, 1, sizeof *part->row_past, what));
-  const amped_status status = amped_buffers_allocate(buffers(part->row_past, part->plan));
+  AMPED_TRY(amped_calloc(&part->row_history, 1, sizeof *part->row_history, what));
+  const amped_status status = amped_buffers_allocate(buffers(part->row_history, part->plan));
   if (status != AMPED_OK) {
-    amped_row_past_cpu_free(part->row_past, part->plan);
-    part->row_past = NULL;
+    amped_row_history_cpu_free(part->row_history, part->plan);
+    part->row_history = NULL;
   }
   return status;
 }
 
-static amped_status past_begin(amped_tensor_part *part, int mode, const amped_row_history *counts) {
+static amped_status history_begin(amped_tensor_part *part, int mode,
+                                  const amped_row_history *counts) {
   AMPED_TRY(make_room(part));
   const uint64_t row_bytes = (uint64_t)part->plan->ncomps * part->plan->value_type;
-  double *n = part->row_past->count[mode];
-  char *before = part->row_past->before[mode];
+  double *n = part->row_history->count[mode];
+  char *before = part->row_history->before[mode];
   for (uint64_t i = 0; i < own_rows(part, mode); i++) {
     n[i] = counts->keep[i] > 0.0
                ? counts->keep[i] *
@@ -154,22 +156,22 @@ static amped_status make_history(const amped_tensor_part *part, uint64_t length,
   *most = 0;
   for (int m = 0; m < part->plan->order; m++)
     *most = own_rows(part, m) > *most ? own_rows(part, m) : *most;
-  return part->row_past->history != NULL
+  return part->row_history->history != NULL
              ? AMPED_OK
-             : amped_alloc(&part->row_past->history, *most,
+             : amped_alloc(&part->row_history->history, *most,
                            sizeof(double) + sizeof(uint64_t) + length * part->plan->value_type,
                            what);
 }
 
-static amped_status past_recall(amped_tensor_part *part, int mode, const amped_row_recipe *recipe,
-                                amped_row_history *out) {
+static amped_status history_recall(amped_tensor_part *part, int mode,
+                                   const amped_row_recipe *recipe, amped_row_history *out) {
   const amped_plan *plan = part->plan;
   const uint64_t length =
       amped_equation_length(plan->ncomps - (recipe->biased ? 1 : 0), recipe->biased);
-  const double *n = part->row_past->count[mode];
+  const double *n = part->row_history->count[mode];
   uint64_t most = 0;
   AMPED_TRY(make_history(part, length, &most));
-  double *keep = part->row_past->history;
+  double *keep = part->row_history->history;
   uint64_t *at = (uint64_t *)(void *)(keep + most);
   *out = (amped_row_history){at + most, at, keep};
 #pragma omp parallel for schedule(static) num_threads(part->threads)
@@ -205,7 +207,7 @@ static void find_change(const amped_tensor_part *part, int mode, uint64_t first,
     d[i * width + n] = 0.0;
   }
   for (uint64_t i = 0; i < count; i++) {
-    const double weight = part->row_past->count[mode][first + i];
+    const double weight = part->row_history->count[mode][first + i];
     for (uint64_t c = 0; c < width; c++) {
       scaled[i * 2 * width + c] = weight * (c < n ? before[i * n + c] : 1.0);
       scaled[i * 2 * width + width + c] = weight * d[i * width + c];
@@ -213,10 +215,10 @@ static void find_change(const amped_tensor_part *part, int mode, uint64_t first,
   }
 }
 
-static amped_status past_change(amped_tensor_part *part, int mode, double *out) {
+static amped_status history_change(amped_tensor_part *part, int mode, double *out) {
   const uint64_t width = (uint64_t)part->plan->ncomps + 1;
   const uint64_t rows = own_rows(part, mode);
-  double *d = part->row_past->buffer;
+  double *d = part->row_history->buffer;
   double *scaled = d + PIECE * width;
   memset(out, 0, 2 * width * width * sizeof *out);
   for (uint64_t first = 0; first < rows; first += PIECE) {
@@ -230,7 +232,7 @@ static amped_status past_change(amped_tensor_part *part, int mode, double *out) 
 /* Set the stored count of row i to n + more. Returns the increase after rounding. */
 static double grow_row(const amped_tensor_part *part, int mode, const amped_row_history *counts,
                        uint64_t i, double more) {
-  const double n = part->row_past->count[mode][i];
+  const double n = part->row_history->count[mode][i];
   const amped_vtype type = part->plan->value_type;
   if (!(more > 0.0))
     return 0.0;
@@ -238,12 +240,12 @@ static double grow_row(const amped_tensor_part *part, int mode, const amped_row_
   return amped_value_get(counts->equations, type, counts->at[i]) - n;
 }
 
-static amped_status past_grow(amped_tensor_part *part, int mode, const amped_row_history *counts,
-                              const double *more, double *out) {
+static amped_status history_grow(amped_tensor_part *part, int mode, const amped_row_history *counts,
+                                 const double *more, double *out) {
   const uint64_t n = (uint64_t)part->plan->ncomps;
   const uint64_t width = n + 1;
   const uint64_t rows = own_rows(part, mode);
-  double *e = part->row_past->buffer;
+  double *e = part->row_history->buffer;
   double *scaled = e + PIECE * width;
   memset(out, 0, width * width * sizeof *out);
   for (uint64_t first = 0; first < rows; first += PIECE) {
@@ -263,8 +265,8 @@ static amped_status past_grow(amped_tensor_part *part, int mode, const amped_row
   return AMPED_OK;
 }
 
-const amped_row_past_ops amped_row_past_cpu_ops = {.require = past_require,
-                                                   .begin = past_begin,
-                                                   .recall = past_recall,
-                                                   .change = past_change,
-                                                   .grow = past_grow};
+const amped_row_history_ops amped_row_history_cpu_ops = {.require = history_require,
+                                                         .begin = history_begin,
+                                                         .recall = history_recall,
+                                                         .change = history_change,
+                                                         .grow = history_grow};

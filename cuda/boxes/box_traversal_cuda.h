@@ -1,5 +1,5 @@
 /* Box traversal: the pieces of a box copy on a GPU, and the order in which each mode's MTTKRP takes
- * them. Twin of src/cpu/boxes/box_walk_cpu.h.
+ * them. Twin of src/cpu/boxes/box_traversal_cpu.h.
  *
  * A piece is at most AMPED_BOX_PIECE nonzeros of one box. They lie in one span of the layout, and
  * either all in own rows of the copy's mode or all in shared rows. A tile is the boxes of one range
@@ -8,8 +8,8 @@
  * direction alternates from tile to tile.
  *
  * Host memory, owned by the structs. Pure functions of their arguments, without CUDA. */
-#ifndef AMPED_BOX_WALK_CUDA_H
-#define AMPED_BOX_WALK_CUDA_H
+#ifndef AMPED_BOX_TRAVERSAL_CUDA_H
+#define AMPED_BOX_TRAVERSAL_CUDA_H
 
 #ifdef __cplusplus
 extern "C" {

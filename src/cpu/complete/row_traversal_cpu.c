@@ -1,5 +1,5 @@
-/* Row walk on CPU cores: instances of row_walk_body.h per processor and type. */
-#include "cpu/complete/row_walk_cpu.h"
+/* Row traversal on CPU cores: instances of row_traversal_body.h per processor and type. */
+#include "cpu/complete/row_traversal_cpu.h"
 
 #include <float.h>
 #include <string.h>
@@ -80,7 +80,7 @@ DEFINE_TOTALS(64)
 #define LOOSE loose_floats_64
 #define MASK floats_mask_64
 #define STEP(x) x##_floats_64
-#include "cpu/complete/row_walk_body.h"
+#include "cpu/complete/row_traversal_body.h"
 #undef VECTOR
 #undef LOOSE
 #undef MASK
@@ -90,7 +90,7 @@ DEFINE_TOTALS(64)
 #define LOOSE loose_floats_32
 #define MASK floats_mask_32
 #define STEP(x) x##_floats_32
-#include "cpu/complete/row_walk_body.h"
+#include "cpu/complete/row_traversal_body.h"
 #undef VECTOR
 #undef LOOSE
 #undef MASK
@@ -100,7 +100,7 @@ DEFINE_TOTALS(64)
 #define LOOSE loose_floats_16
 #define MASK floats_mask_16
 #define STEP(x) x##_floats_16
-#include "cpu/complete/row_walk_body.h"
+#include "cpu/complete/row_traversal_body.h"
 #undef VALUE
 #undef VECTOR
 #undef LOOSE
@@ -112,7 +112,7 @@ DEFINE_TOTALS(64)
 #define LOOSE loose_doubles_64
 #define MASK doubles_mask_64
 #define STEP(x) x##_doubles_64
-#include "cpu/complete/row_walk_body.h"
+#include "cpu/complete/row_traversal_body.h"
 #undef VECTOR
 #undef LOOSE
 #undef MASK
@@ -122,7 +122,7 @@ DEFINE_TOTALS(64)
 #define LOOSE loose_doubles_32
 #define MASK doubles_mask_32
 #define STEP(x) x##_doubles_32
-#include "cpu/complete/row_walk_body.h"
+#include "cpu/complete/row_traversal_body.h"
 #undef VECTOR
 #undef LOOSE
 #undef MASK
@@ -132,7 +132,7 @@ DEFINE_TOTALS(64)
 #define LOOSE loose_doubles_16
 #define MASK doubles_mask_16
 #define STEP(x) x##_doubles_16
-#include "cpu/complete/row_walk_body.h"
+#include "cpu/complete/row_traversal_body.h"
 #undef VALUE
 #undef VECTOR
 #undef LOOSE
@@ -141,9 +141,9 @@ DEFINE_TOTALS(64)
 
 /* Instances: processor x type. */
 #define DEFINE_OF(CPU, TYPE, BYTES)                                                                \
-  AMPED_TARGET_##CPU static void walk_##TYPE##_##CPU(amped_walker *w, int walkers, uint64_t count, \
-                                                     uint64_t width, bool clip, double least) {    \
-    walk_##TYPE##s_##BYTES(w, walkers, count, width, clip, least);                                 \
+  AMPED_TARGET_##CPU static void traversal_##TYPE##_##CPU(                                         \
+      amped_walker *w, int walkers, uint64_t count, uint64_t width, bool clip, double least) {     \
+    traversal_##TYPE##s_##BYTES(w, walkers, count, width, clip, least);                            \
   }                                                                                                \
   AMPED_TARGET_##CPU static void numbers_##TYPE##_##CPU(                                           \
       const amped_step_rule *rule, const void *products, const void *targets, uint64_t count,      \
@@ -163,22 +163,22 @@ DEFINE_TOTALS(64)
   DEFINE_BYTES(CPU, double, BYTES_##CPU)
 AMPED_CPU_DISPATCH(DEFINE)
 
-amped_row_walk_kernels amped_row_walk_kernels_find(amped_vtype type) {
+amped_row_traversal_kernels amped_row_traversal_kernels_find(amped_vtype type) {
 #define ROW(CPU)                                                                                   \
   {.here = AMPED_HAS_##CPU,                                                                        \
    .type = AMPED_F32,                                                                              \
-   .kernels = {.walk = walk_float_##CPU,                                                           \
+   .kernels = {.traversal = traversal_float_##CPU,                                                 \
                .numbers = numbers_float_##CPU,                                                     \
                .errors = errors_float_##CPU}},                                                     \
       {.here = AMPED_HAS_##CPU,                                                                    \
        .type = AMPED_F64,                                                                          \
-       .kernels = {.walk = walk_double_##CPU,                                                      \
+       .kernels = {.traversal = traversal_double_##CPU,                                            \
                    .numbers = numbers_double_##CPU,                                                \
                    .errors = errors_double_##CPU}},
   const struct {
     bool here;
     amped_vtype type;
-    amped_row_walk_kernels kernels;
+    amped_row_traversal_kernels kernels;
   } rows[] = {AMPED_CPU_DISPATCH(ROW)};
   size_t i = 0;
   while (!rows[i].here || rows[i].type != type)

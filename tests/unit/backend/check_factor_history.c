@@ -4,23 +4,23 @@
 
 enum { MODE = 1, LARGEST = 40 };
 
-typedef struct past {
+typedef struct history {
   bench b;
   uint64_t rows; /* of all ranks */
   uint64_t ncomps;
-  double *now, *then; /* [rows][ncomps] what the factor and the past ought to be */
-  amped_factor_past *past;
-} past;
+  double *now, *then; /* [rows][ncomps] what the factor and the history ought to be */
+  amped_factor_history *history;
+} history;
 
-static const amped_factor_past_ops *ops(const past *p) {
-  return p->b.w.backend->factor_pasts;
+static const amped_factor_history_ops *ops(const history *p) {
+  return p->b.w.backend->factor_histories;
 }
 
-static void put(const past *p, const double *rows) {
+static void put(const history *p, const double *rows) {
   check_ok(p->b.w.backend->factors->put_rows(p->b.w.factors, MODE, 0, p->rows, rows));
 }
 
-static double *get(const past *p) {
+static double *get(const history *p) {
   double *rows = doubles(p->rows * p->ncomps);
   check_ok(p->b.w.backend->factors->get_rows(p->b.w.factors, MODE, 0, p->rows, rows));
   return rows;
@@ -32,7 +32,7 @@ static void fill(double *by, uint64_t ncomps, uint64_t seed) {
     by[c] = c % 3 == 0 ? 0.0 : 2.0 * amped_random_double(seed, 0, c) - 1.0;
 }
 
-static void past_open(past *p, problem *tensor, const setup *how) {
+static void history_open(history *p, problem *tensor, const setup *how) {
   memset(p, 0, sizeof *p);
   bench_plan(&p->b, tensor, how);
   check_ok(amped_worker_prepare(&p->b.w, &p->b.plan));
@@ -41,19 +41,19 @@ static void past_open(past *p, problem *tensor, const setup *how) {
   p->now = random_rows(p->rows, tensor->ncomps, tensor->value_type, 5);
   p->then = doubles(p->rows * p->ncomps);
   put(p, p->now);
-  check_ok(ops(p)->create(p->b.w.device, p->b.w.factors, &p->b.plan, &p->past));
+  check_ok(ops(p)->create(p->b.w.device, p->b.w.factors, &p->b.plan, &p->history));
 }
 
-static void past_close(past *p) {
-  ops(p)->destroy(p->past);
+static void history_close(history *p) {
+  ops(p)->destroy(p->history);
   bench_close(&p->b);
   amped_free(p->now);
   amped_free(p->then);
 }
 
-/* The factor, and by a change of places the past, are what they ought to be: to the rounding of
+/* The factor, and by a change of places the history, are what they ought to be: to the rounding of
  * two products and a sum of numbers below 4, and of the result. */
-static void check_rows(const past *p, const char *what) {
+static void check_rows(const history *p, const char *what) {
   const double tolerance = 16.0 * p->b.p->eps;
   double *got = get(p);
   for (uint64_t e = 0; e < p->rows * p->ncomps; e++)
@@ -61,9 +61,9 @@ static void check_rows(const past *p, const char *what) {
   amped_free(got);
 }
 
-static void step(past *p, const double *now, const double *then, bool nonnegative) {
+static void step(history *p, const double *now, const double *then, bool nonnegative) {
   const uint64_t version = p->b.w.backend->factors->version(p->b.w.factors, MODE);
-  check_ok(ops(p)->step(p->past, MODE, now, then, nonnegative));
+  check_ok(ops(p)->step(p->history, MODE, now, then, nonnegative));
   ck_assert_uint_gt(p->b.w.backend->factors->version(p->b.w.factors, MODE), version);
   for (uint64_t e = 0; e < p->rows * p->ncomps; e++) {
     const double x = p->now[e];
@@ -75,14 +75,14 @@ static void step(past *p, const double *now, const double *then, bool nonnegativ
 
 /* Own rows alone count, and sums are added. Terms are at most 64, as those of rows in float have
  * their rounding. */
-static void check_distance(const past *p, const double *now, const double *then) {
+static void check_distance(const history *p, const double *now, const double *then) {
   const uint64_t first = block_first(&p->b.plan, MODE);
   const uint64_t own = p->b.plan.modes[MODE].rows.rank_rows[p->b.plan.rank];
   const double tolerance = 128.0 * (double)own * p->b.p->eps;
   double got[LARGEST];
   for (uint64_t c = 0; c < p->ncomps; c++)
     got[c] = 100.0;
-  check_ok(ops(p)->distance(p->past, MODE, now, then, got));
+  check_ok(ops(p)->distance(p->history, MODE, now, then, got));
   for (uint64_t c = 0; c < p->ncomps; c++) {
     double want = 100.0;
     for (uint64_t i = first; i < first + own; i++) {
@@ -94,12 +94,12 @@ static void check_distance(const past *p, const double *now, const double *then)
 }
 
 static void check_steps(problem *tensor, const setup *how) {
-  past p;
+  history p;
   double ones[LARGEST];
   double zeros[LARGEST] = {0.0};
   double now[LARGEST];
   double then[LARGEST];
-  past_open(&p, tensor, how);
+  history_open(&p, tensor, how);
   for (uint64_t c = 0; c < p.ncomps; c++)
     ones[c] = 1.0;
   step(&p, ones, zeros, false);
@@ -112,8 +112,8 @@ static void check_steps(problem *tensor, const setup *how) {
     check_rows(&p, "a step");
   }
   step(&p, zeros, ones, false);
-  check_rows(&p, "the past");
-  past_close(&p);
+  check_rows(&p, "the history");
+  history_close(&p);
 }
 
 START_TEST(steps_are_sums_of_two_models) {
@@ -140,20 +140,20 @@ START_TEST(places_are_changed_to_the_bit) {
   const double zero[] = {0.0, 0.0, 0.0};
   const setup how = alone();
   problem tensor;
-  past p;
+  history p;
   problem_create(&tensor, 3, dims, 100, 3, AMPED_F32);
-  past_open(&p, &tensor, &how);
-  check_ok(ops(&p)->step(p.past, MODE, one, zero, false));
+  history_open(&p, &tensor, &how);
+  check_ok(ops(&p)->step(p.history, MODE, one, zero, false));
   for (uint64_t e = 0; e < p.rows * p.ncomps; e++)
     p.then[e] = (double)NAN;
   put(&p, p.then);
-  check_ok(ops(&p)->step(p.past, MODE, zero, one, false));
-  check_ok(ops(&p)->step(p.past, MODE, one, zero, false));
-  check_ok(ops(&p)->step(p.past, MODE, zero, one, false));
+  check_ok(ops(&p)->step(p.history, MODE, zero, one, false));
+  check_ok(ops(&p)->step(p.history, MODE, one, zero, false));
+  check_ok(ops(&p)->step(p.history, MODE, zero, one, false));
   double *got = get(&p);
   ck_assert(memcmp(got, p.now, p.rows * p.ncomps * sizeof *got) == 0);
   amped_free(got);
-  past_close(&p);
+  history_close(&p);
   problem_free(&tensor);
   check_no_leak();
 }
@@ -170,12 +170,12 @@ START_TEST(its_memory_is_told) {
   bench_plan(&b, &tensor, &how);
   for (int m = 0; m < 3; m++)
     bytes += amped_plan_factor_rows(&b.plan, m) * amped_plan_row_bytes(&b.plan);
-  b.w.backend->factor_pasts->require(b.w.device, &b.plan, &device, &host);
+  b.w.backend->factor_histories->require(b.w.device, &b.plan, &device, &host);
   ck_assert_uint_ge(device + host, bytes);
   ck_assert_uint_le(device + host, bytes + (UINT64_C(1) << 20));
   bench_close(&b);
   problem_free(&tensor);
 }
 
-TESTING_MAIN("factor past", steps_are_sums_of_two_models, places_are_changed_to_the_bit,
+TESTING_MAIN("factor history", steps_are_sums_of_two_models, places_are_changed_to_the_bit,
              its_memory_is_told)

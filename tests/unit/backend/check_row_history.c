@@ -1,11 +1,11 @@
-/* The past of a batch's rows, on every backend: equations and sums against their slow formulas, for
- * widths of all paddings, with and without bias, of a rank among others. */
+/* The history of a batch's rows, on every backend: equations and sums against their slow formulas,
+ * for widths of all paddings, with and without bias, of a rank among others. */
 #include "tests/lib/testing_fits.h"
 
 enum { MODE = 1 };
 
-/* A past of MODE's own rows, whose numbers lie in the opposite order. */
-typedef struct past {
+/* A history of MODE's own rows, whose numbers lie in the opposite order. */
+typedef struct history {
   bench b;
   bool biased;
   uint64_t count, ncomps;
@@ -13,7 +13,7 @@ typedef struct past {
   double *left, *right;
   amped_list_part *places, *numbers; /* which have `counts` */
   amped_row_history counts;
-} past;
+} history;
 
 static double some(uint64_t a, uint64_t b) {
   return amped_random_double(3, a, b) - 0.4;
@@ -33,7 +33,7 @@ static double more_of(uint64_t i) {
 /* --- life --------------------------------------------------------------------------------------
  */
 
-static void put_counts(past *p) {
+static void put_counts(history *p) {
   amped_nonzeros places;
   amped_nonzeros numbers;
   uint64_t *at = doubles(p->count);
@@ -54,13 +54,13 @@ static void put_counts(past *p) {
   amped_free(values);
 }
 
-static void get_rows(const past *p, double *rows) {
+static void get_rows(const history *p, double *rows) {
   check_ok(p->b.w.backend->factors->get_rows(p->b.w.factors, MODE, block_first(&p->b.plan, MODE),
                                              p->count, rows));
 }
 
 /* The bench is loaded; *p is zero but for it. */
-static void past_begin(past *p, bool biased) {
+static void history_begin(history *p, bool biased) {
   const amped_plan *plan = &p->b.plan;
   p->biased = biased;
   p->count = plan->modes[MODE].rows.rank_rows[plan->rank];
@@ -80,12 +80,12 @@ static void past_begin(past *p, bool biased) {
   uint64_t device = 0;
   uint64_t host = 0;
   const memory before_begin = memory_now();
-  p->b.w.format->row_past->require(plan, &device, &host);
-  check_ok(p->b.w.format->row_past->begin(p->b.w.tensor, MODE, &p->counts));
+  p->b.w.format->row_history->require(plan, &device, &host);
+  check_ok(p->b.w.format->row_history->begin(p->b.w.tensor, MODE, &p->counts));
   memory_within("rows before a batch", before_begin, device, host);
 }
 
-static void past_end(past *p) {
+static void history_end(history *p) {
   amped_free(p->n);
   amped_free(p->before);
   amped_free(p->left);
@@ -95,7 +95,7 @@ static void past_end(past *p) {
 }
 
 /* Rows move: e is another one than before. Returns them. */
-static double *move_rows(const past *p) {
+static double *move_rows(const history *p) {
   double *rows = doubles(p->count * p->ncomps);
   for (uint64_t i = 0; i < p->count * p->ncomps; i++)
     rows[i] = rounded(p->before[i] + 0.3 * some(4, i), p->b.plan.value_type);
@@ -104,7 +104,7 @@ static double *move_rows(const past *p) {
   return rows;
 }
 
-static void fetch(const past *p, const void *from, uint64_t bytes, void *to) {
+static void fetch(const history *p, const void *from, uint64_t bytes, void *to) {
   check_ok(p->b.w.backend->lists->fetch(p->numbers, from, bytes, to));
 }
 
@@ -112,7 +112,7 @@ static void fetch(const past *p, const void *from, uint64_t bytes, void *to) {
  */
 
 /* A sum of ncomps + 1 products, in double, which then is rounded. */
-static void number_is_right(const past *p, double got, long double want, long double size,
+static void number_is_right(const history *p, double got, long double want, long double size,
                             uint64_t row, uint64_t k) {
   const double eps = p->b.plan.value_type == AMPED_F32 ? FLT_EPSILON : DBL_EPSILON;
   near(got, (double)want,
@@ -121,7 +121,7 @@ static void number_is_right(const past *p, double got, long double want, long do
 }
 
 /* The penalties of its rows. */
-static amped_row_recipe recipe_of(const past *p) {
+static amped_row_recipe recipe_of(const history *p) {
   return (amped_row_recipe){.biased = p->biased,
                             .left = p->left,
                             .right = p->right,
@@ -132,7 +132,7 @@ static amped_row_recipe recipe_of(const past *p) {
 }
 
 /* What they took from number i of the row. */
-static long double taken(const past *p, uint64_t row, uint64_t i) {
+static long double taken(const history *p, uint64_t row, uint64_t i) {
   const amped_row_recipe r = recipe_of(p);
   const long double before = p->before[row * p->ncomps + i];
   return p->biased && i + 1 == p->ncomps
@@ -140,7 +140,7 @@ static long double taken(const past *p, uint64_t row, uint64_t i) {
              : r.reg * powl(p->n[row], r.reg_power) * (before - r.prior);
 }
 
-static void row_is_right(const past *p, uint64_t row, const void *equations) {
+static void row_is_right(const history *p, uint64_t row, const void *equations) {
   const uint64_t n = p->ncomps;
   const uint64_t triangle = n * (n + 1) / 2;
   const double *before = p->before + row * n;
@@ -168,7 +168,7 @@ static void row_is_right(const past *p, uint64_t row, const void *equations) {
   ck_assert_uint_eq(k + 1, amped_equation_length((int)n - (p->biased ? 1 : 0), p->biased));
 }
 
-static void equations_are_right(const past *p) {
+static void equations_are_right(const history *p) {
   const amped_row_recipe recipe = recipe_of(p);
   const uint64_t length = amped_equation_length((int)p->ncomps - (p->biased ? 1 : 0), p->biased);
   const uint64_t bytes = length * p->b.plan.value_type;
@@ -176,7 +176,7 @@ static void equations_are_right(const past *p) {
   double *keep = doubles(p->count);
   void *equations = doubles(length);
   amped_row_history got;
-  check_ok(p->b.w.format->row_past->recall(p->b.w.tensor, MODE, &recipe, &got));
+  check_ok(p->b.w.format->row_history->recall(p->b.w.tensor, MODE, &recipe, &got));
   fetch(p, got.at, p->count * sizeof *at, at);
   fetch(p, got.keep, p->count * sizeof *keep, keep);
   for (uint64_t i = 0; i < p->count; i++) {
@@ -195,20 +195,20 @@ static void equations_are_right(const past *p) {
  */
 
 /* Element c of a row with a 1 behind it. */
-static long double element(const past *p, const double *rows, uint64_t i, uint64_t c) {
+static long double element(const history *p, const double *rows, uint64_t i, uint64_t c) {
   return c < p->ncomps ? (long double)rows[i * p->ncomps + c] : 1.0L;
 }
 
 /* A sum over rows, in double. */
-static void sum_is_right(const past *p, double got, long double want, long double size, uint64_t a,
-                         uint64_t b) {
+static void sum_is_right(const history *p, double got, long double want, long double size,
+                         uint64_t a, uint64_t b) {
   near(got, (double)want, (double)(size * (long double)(p->count + 4) * DBL_EPSILON), "sums", a, b);
 }
 
-static void change_is_right(const past *p, const double *rows) {
+static void change_is_right(const history *p, const double *rows) {
   const uint64_t width = p->ncomps + 1;
   double *got = doubles(2 * width * width);
-  check_ok(p->b.w.format->row_past->change(p->b.w.tensor, MODE, got));
+  check_ok(p->b.w.format->row_history->change(p->b.w.tensor, MODE, got));
   for (uint64_t a = 0; a < width; a++)
     for (uint64_t c = 0; c < 2 * width; c++) {
       long double sum = 0.0L;
@@ -226,7 +226,7 @@ static void change_is_right(const past *p, const double *rows) {
   amped_free(got);
 }
 
-static void growth_is_right(past *p, const double *rows) {
+static void growth_is_right(history *p, const double *rows) {
   const uint64_t width = p->ncomps + 1;
   const amped_vtype type = p->b.plan.value_type;
   double *more = doubles(p->count);
@@ -235,7 +235,7 @@ static void growth_is_right(past *p, const double *rows) {
   void *numbers = doubles(p->count);
   for (uint64_t i = 0; i < p->count; i++)
     more[i] = more_of(i);
-  check_ok(p->b.w.format->row_past->grow(p->b.w.tensor, MODE, &p->counts, more, got));
+  check_ok(p->b.w.format->row_history->grow(p->b.w.tensor, MODE, &p->counts, more, got));
   fetch(p, p->counts.equations, p->count * type, numbers);
   for (uint64_t i = 0; i < p->count; i++) {
     const double now = amped_value_get(numbers, type, p->count - 1 - i);
@@ -262,25 +262,25 @@ static void growth_is_right(past *p, const double *rows) {
 /* --- cases -------------------------------------------------------------------------------------
  */
 
-static void past_is_right(problem *p, const setup *how, bool biased) {
-  past s;
+static void history_is_right(problem *p, const setup *how, bool biased) {
+  history s;
   memset(&s, 0, sizeof s);
   bench_plan(&s.b, p, how);
   bench_load(&s.b);
-  if (s.b.w.format->row_past != NULL) {
-    past_begin(&s, biased);
+  if (s.b.w.format->row_history != NULL) {
+    history_begin(&s, biased);
     equations_are_right(&s);
     double *rows = move_rows(&s);
     change_is_right(&s, rows);
     equations_are_right(&s); /* of what the rows were */
     growth_is_right(&s, rows);
     amped_free(rows);
-    past_end(&s);
+    history_end(&s);
   }
   bench_close(&s.b);
 }
 
-START_TEST(a_past_has_its_equations_and_sums) {
+START_TEST(a_history_has_its_equations_and_sums) {
   static const int widths[] = {1, 5, 16, 33, 64, 130};
   static const uint64_t dims[] = {30, 1500, 20};
   for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)
@@ -292,7 +292,7 @@ START_TEST(a_past_has_its_equations_and_sums) {
       how.rank = kind / 2;
       how.needs.whole_rows = true;
       problem_create(&p, 3, dims, 300, widths[w] + biased, kind < 2 ? AMPED_F32 : AMPED_F64);
-      past_is_right(&p, &how, biased);
+      history_is_right(&p, &how, biased);
       problem_free(&p);
     }
   check_no_leak();
@@ -302,24 +302,24 @@ END_TEST
 START_TEST(short_memory_is_an_error) {
   static const uint64_t dims[] = {30, 71, 20};
   problem p;
-  past s;
+  history s;
   setup how = alone();
   how.needs.whole_rows = true;
   problem_create(&p, 3, dims, 200, 5, AMPED_F32);
   memset(&s, 0, sizeof s);
   bench_plan(&s.b, &p, &how);
   bench_load(&s.b);
-  if (s.b.w.format->row_past != NULL) {
+  if (s.b.w.format->row_history != NULL) {
     amped_status status = AMPED_FAILED;
-    past_begin(&s, false);
+    history_begin(&s, false);
     for (int64_t k = 0; status != AMPED_OK; k++) {
       amped_mem_fail_at(k);
-      status = s.b.w.format->row_past->begin(s.b.w.tensor, 2, &s.counts);
+      status = s.b.w.format->row_history->begin(s.b.w.tensor, 2, &s.counts);
       amped_mem_fail_at(-1);
       amped_status_clear();
     }
     equations_are_right(&s);
-    past_end(&s);
+    history_end(&s);
   }
   bench_close(&s.b);
   problem_free(&p);
@@ -327,4 +327,4 @@ START_TEST(short_memory_is_an_error) {
 }
 END_TEST
 
-TESTING_MAIN("row_past", a_past_has_its_equations_and_sums, short_memory_is_an_error)
+TESTING_MAIN("row_history", a_history_has_its_equations_and_sums, short_memory_is_an_error)
