@@ -326,7 +326,7 @@ typedef struct amped_list_ops {
                        uint64_t *counts);
   /* *out = indices in mode, or values, of the window that deal sorted: MPI's send buffer. Valid
    * until the next call. */
-  amped_status (*dealt)(amped_list_part *part, int array, void **out);
+  amped_status (*distributed)(amped_list_part *part, int array, void **out);
   /* Receive buffer of MPI for indices in mode, or values, from all ranks. */
   void *(*arriving)(amped_list_part *part, int array);
 

@@ -77,7 +77,7 @@ amped_status amped_entry_set_finish(const amped_context *context, amped_entry_se
 /* --- errors ----------------------------------------------------------------------------------- */
 
 /* Traversal of a chunk of entries. */
-typedef struct walk {
+typedef struct traversal {
   const amped_context *context;
   const amped_entry_set *set;
   const amped_row_fit *fit;
@@ -86,9 +86,9 @@ typedef struct walk {
   double *products; /* [CHUNK][components] */
   double *biases;   /* [CHUNK] */
   bool *cold;       /* [CHUNK] */
-} walk;
+} traversal;
 
-static amped_buffers walk_buffers(walk *w) {
+static amped_buffers traversal_buffers(traversal *w) {
   amped_buffers b = {.what = "products of rows"};
   const uint64_t n = (uint64_t)w->context->plan->ncomps;
   AMPED_BUFFER(&b, HOST, w->rows, ROWS * n);
@@ -99,7 +99,7 @@ static amped_buffers walk_buffers(walk *w) {
 }
 
 /* Multiply a row into an entry's products. row = NULL: use the prior. */
-static void take_row(walk *w, int mode, uint64_t entry, const double *row) {
+static void take_row(traversal *w, int mode, uint64_t entry, const double *row) {
   const double prior = w->fit->prior[mode];
   double *products = w->products + entry * (uint64_t)w->components;
   bool trained = false;
@@ -117,7 +117,7 @@ static void take_row(walk *w, int mode, uint64_t entry, const double *row) {
 
 /* Apply take_row to mode's rows of the chunk's entries. Rows are copied in stretches that begin and
  * end with a row that is needed. */
-static amped_status take_mode(walk *w, int mode, uint64_t first, uint64_t count) {
+static amped_status take_mode(traversal *w, int mode, uint64_t first, uint64_t count) {
   const uint64_t n = (uint64_t)w->context->plan->ncomps;
   const uint64_t *positions = w->set->positions[mode] + first;
   const uint64_t *sorted = w->set->sorted[mode] + first;
@@ -142,8 +142,8 @@ static void add_error(amped_errors *sum, double error, double clipped) {
   sum->clipped += clipped * clipped;
 }
 
-static amped_status take_chunk(walk *w, uint64_t first, uint64_t count, double least, double most,
-                               amped_entry_errors *out) {
+static amped_status take_chunk(traversal *w, uint64_t first, uint64_t count, double least,
+                               double most, amped_entry_errors *out) {
   const uint64_t n = (uint64_t)w->components;
   for (uint64_t i = 0; i < count * n; i++)
     w->products[i] = 1.0;
@@ -174,17 +174,17 @@ void amped_errors_sum(const amped_comm *comm, amped_errors *e) {
 amped_status amped_entry_set_errors(const amped_context *context, const amped_entry_set *set,
                                     const amped_row_fit *fit, double least, double most,
                                     amped_entry_errors *out) {
-  walk w = {.context = context,
-            .set = set,
-            .fit = fit,
-            .components = context->plan->ncomps - (fit->biased ? 1 : 0)};
+  traversal w = {.context = context,
+                 .set = set,
+                 .fit = fit,
+                 .components = context->plan->ncomps - (fit->biased ? 1 : 0)};
   memset(out, 0, sizeof *out);
-  amped_status status = amped_buffers_allocate(walk_buffers(&w));
+  amped_status status = amped_buffers_allocate(traversal_buffers(&w));
   for (uint64_t first = 0; first < set->count && status == AMPED_OK; first += CHUNK) {
     const uint64_t left = set->count - first;
     status = take_chunk(&w, first, left < CHUNK ? left : CHUNK, least, most, out);
   }
-  amped_buffers_free(walk_buffers(&w));
+  amped_buffers_free(traversal_buffers(&w));
   AMPED_TRY(amped_comm_agree(context->comm, status));
   amped_errors_sum(context->comm, &out->all);
   amped_errors_sum(context->comm, &out->cold);

@@ -27,9 +27,10 @@ typedef struct work {
   const amped_stream *s;
   amped_input *input;
   uint64_t old_dims[AMPED_MAX_ORDER];
-  const amped_sptensor *all;  /* rank 0: entries of the input; elsewhere NULL */
-  const amped_sptensor *mine; /* this rank's part of the entries: `all` on one rank, else `dealt` */
-  amped_sptensor dealt;
+  const amped_sptensor *all; /* rank 0: entries of the input; elsewhere NULL */
+  const amped_sptensor
+      *mine; /* this rank's part of the entries: `all` on one rank, else `distributed` */
+  amped_sptensor distributed;
   const amped_sptensor *learn; /* this rank's training entries: `mine`, or `some` if not all are
                                   learnt */
   amped_sptensor some;
@@ -195,8 +196,8 @@ static amped_status take_entries(work *w, int growing) {
       out->growing = find_growing(w);
   }
   amped_comm_broadcast(comm, &out->growing, sizeof out->growing);
-  AMPED_TRY(amped_stream_entries_distribute(comm, w->all, &w->dealt, &w->mine));
-  memcpy(w->dealt.dims, amped_input_info(w->input)->dims, sizeof w->dealt.dims);
+  AMPED_TRY(amped_stream_entries_distribute(comm, w->all, &w->distributed, &w->mine));
+  memcpy(w->distributed.dims, amped_input_info(w->input)->dims, sizeof w->distributed.dims);
   AMPED_TRY(
       amped_stream_entries_hold(comm, w->s->head, &w->s->labels, w->all, w->mine->nnz, &w->held));
   AMPED_TRY(amped_comm_agree(comm, choose_entries(w, found)));
@@ -453,7 +454,7 @@ amped_status amped_stream_learn(const amped_stream *stream, amped_input *batch, 
   amped_stream_batch_destroy(w.batch);
   amped_sptensor_free(&w.some);
   amped_free(w.held);
-  amped_stream_entries_free(stream->comm, &w.dealt);
+  amped_stream_entries_free(stream->comm, &w.distributed);
   amped_trace_end();
   out->times.end += amped_time() - learnt;
   return status;
@@ -461,12 +462,12 @@ amped_status amped_stream_learn(const amped_stream *stream, amped_input *batch, 
 
 amped_status amped_stream_errors(const amped_stream *stream, const amped_sptensor *entries,
                                  amped_errors *out) {
-  amped_sptensor dealt;
+  amped_sptensor distributed;
   const amped_sptensor *mine = NULL;
-  AMPED_TRY(amped_stream_entries_distribute(stream->comm, entries, &dealt, &mine));
+  AMPED_TRY(amped_stream_entries_distribute(stream->comm, entries, &distributed, &mine));
   amped_status status = amped_stream_entries_enter(stream->comm, stream->rows, mine, NULL);
   if (status == AMPED_OK)
     status = amped_stream_entries_errors(stream->comm, stream->rows, stream->head, false, out);
-  amped_stream_entries_free(stream->comm, &dealt);
+  amped_stream_entries_free(stream->comm, &distributed);
   return status;
 }
