@@ -17,11 +17,18 @@ void amped_buffer_add(amped_buffers *b, amped_buffer_kind kind, void *pointer, u
 }
 
 uint64_t amped_buffer_bytes(const amped_buffer *buffer) {
-  const uint64_t bound = buffer->kind == AMPED_BUFFER_PART ? AMPED_BUFFER_ALIGNMENT : 1;
   uint64_t bytes = 0;
   if (!amped_mul(buffer->count, buffer->size, &bytes) || bytes > TOO_MANY)
     return TOO_MANY;
-  return amped_ceil_div(bytes, bound) * bound;
+  switch (buffer->kind) {
+  case AMPED_BUFFER_PART:
+    return amped_ceil_div(bytes, AMPED_BUFFER_ALIGNMENT) * AMPED_BUFFER_ALIGNMENT;
+  case AMPED_BUFFER_LARGE:
+  case AMPED_BUFFER_SPREAD:
+    return amped_huge_pages_bytes(bytes);
+  default:
+    return bytes;
+  }
 }
 
 void amped_buffers_require(amped_buffers b, uint64_t *device_bytes, uint64_t *host_bytes) {
