@@ -21,7 +21,7 @@ static uint64_t bound_of(uint64_t bytes) {
   return bytes >= LARGE ? PAGE : LINE;
 }
 
-/* Bytes of the data, in whole large pages if there are so many. */
+/* Bytes of the data; whole large pages, if there are at least LARGE. */
 static uint64_t data_bytes(uint64_t bytes) {
   return bytes >= LARGE ? amped_ceil_div(bytes, PAGE) * PAGE : bytes;
 }

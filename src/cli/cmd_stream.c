@@ -484,16 +484,14 @@ static amped_status tell_stopped(const job *j) {
 static amped_status write_result(const job *j) {
   const char *path = j->o->output;
   amped_labels labels[AMPED_MAX_ORDER];
-  amped_status status = AMPED_OK;
   if (path == NULL)
     return AMPED_OK;
   memset(labels, 0, sizeof labels);
   amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
   for (int m = 0; m < j->head.order && j->session->comm.rank == 0; m++)
     labels[m] = amped_batch_source_labels(j->source, m); /* borrowed */
-  if (j->session->comm.rank == 0)
-    status = amped_stream_result_write(j->session, &j->head, &j->rows, labels, first_hash(j), path);
-  AMPED_TRY(amped_comm_agree(&j->session->comm, status));
+  AMPED_TRY(amped_stream_result_write(j->session, &j->head, &j->rows, labels,
+                                      j->session->comm.rank == 0 ? first_hash(j) : 0, path));
   amped_trace_end();
   amped_say("result: %s (amped_mpi top %s shows it)", path, path);
   return AMPED_OK;

@@ -163,14 +163,14 @@ class Model:
             for i in range(old[m], len(self.rows[m])) if learns and self.published else set(index[~out, m]):
                 if i >= old[m] and m == first:
                     self.rows[m][i] = self.rows[m][old[m] - 1]
-            for i in range(old[m], len(self.rows[m])) if learns and self.published else set(index[~out, m]):
-                at_prior = (self.rows[m][i, :-1] == self.prior[m]).all() and self.rows[m][i, -1] == 0
-                if i >= old[m] and m != first if self.published else at_prior:
-                    self.rows[m][i, :-1] += [noise(self.seed, m, int(i) * self.R + c) for c in range(self.R)]
+        if self.published and learns:
+            self.start(lambda m: range(old[m], len(self.rows[m])) if m != first else [])
+        told = {"before": (values - self.predict(index)) ** 2}
+        if not self.published:
+            self.start(lambda m: [i for i in set(index[~out, m]) if self.is_at_prior(m, i)])
         if self.modelled:
             self.before = [r.copy() for r in self.rows]
             self.n = [forget * np.append(n, np.zeros(len(r) - len(n))) for n, r in zip(self.n, self.rows)]
-        told = {"before": (values - self.predict(index)) ** 2}
         told["dropped"] = int(inside.sum())
         y = (values[~out & ~inside] - self.mean) / self.scale
         order = [m for m in range(self.order) if m != first]
@@ -191,6 +191,14 @@ class Model:
         cells = np.array(list(self.held), dtype=np.int64).reshape(-1, self.order)
         told["all_held_out"] = (np.array(list(self.held.values())) - self.predict(cells)) ** 2
         return told
+
+    def is_at_prior(self, m, i):
+        return (self.rows[m][i, :-1] == self.prior[m]).all() and self.rows[m][i, -1] == 0
+
+    def start(self, rows_of):
+        for m in range(self.order):
+            for i in rows_of(m):
+                self.rows[m][i, :-1] += [noise(self.seed, m, int(i) * self.R + c) for c in range(self.R)]
 
     def absorb(self, index, y, forget, batch):
         for m in range(self.order):

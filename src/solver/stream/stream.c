@@ -49,10 +49,9 @@ static amped_status find_change(const work *w);
 /* A batch, function by function:
  *   load         its entries go to their owners; rows for new indices; the batch's tensor.
  *   find_errors  errors of the model that has not seen the batch.
- *   fit          sweeps over the rows that the batch touches.
- *   find_errors  errors after them, also at the entries that are held out.
- *   find_change  the rows that the state must store.
- * Collective; the status is agreed. */
+ *   fit          starts of rows that have learnt nothing; sweeps over the rows that the batch
+ * touches. find_errors  errors after them, also at the entries that are held out. find_change  the
+ * rows that the state must store. Collective; the status is agreed. */
 static amped_status learn(work *w, int growing) {
   const amped_stream *s = w->s;
   AMPED_TRY(load(w, growing));
@@ -286,8 +285,9 @@ static amped_status set_new(const work *w, int mode, uint64_t most, char *buffer
   return AMPED_OK;
 }
 
-/* Set new rows, and touched rows that have learnt nothing yet, to their starts. */
-static amped_status start_rows(work *w) {
+/* Set new rows to their prior, or, in the growing mode, to the last old row; for a published
+ * history to their starts. */
+static amped_status set_rows(work *w) {
   amped_stream_rows *rows = w->s->rows;
   const uint64_t bytes = rows->ncomps * rows->type;
   const uint64_t most = bytes < PIECE ? PIECE / bytes : 1;
@@ -300,8 +300,6 @@ static amped_status start_rows(work *w) {
     status = set_new(w, m, most, buffer);
   }
   amped_free(buffer);
-  if (status == AMPED_OK && w->batch != NULL)
-    status = amped_stream_batch_start(w->batch, w->s->head, rows);
   return status;
 }
 
@@ -370,7 +368,8 @@ static amped_status find_errors(const work *w, bool held, amped_errors *out) {
   return status;
 }
 
-/* Collective; the status is agreed. Run the sweeps over the batch. */
+/* Collective; the status is agreed. Start rows that have learnt nothing, and run the sweeps over
+ * the batch. */
 static amped_status fit(work *w) {
   const amped_stream *s = w->s;
   amped_mode_times times = {0.0, 0.0, 0.0, 0.0, 0.0};
@@ -381,6 +380,8 @@ static amped_status fit(work *w) {
   for (int m = 0; m < s->rows->order; m++)
     if (m != w->out->growing)
       order[n++] = m;
+  if (w->batch != NULL)
+    AMPED_TRY(amped_stream_batch_start(w->batch, s->head, s->rows));
   const uint64_t number = s->head->batches + 1;
   const amped_status status =
       is_published(w)
@@ -433,7 +434,7 @@ static amped_status load(work *w, int growing) {
                                         &w->batch));
   const double loaded = amped_time();
   amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
-  AMPED_TRY(amped_comm_agree(s->comm, start_rows(w)));
+  AMPED_TRY(amped_comm_agree(s->comm, set_rows(w)));
   forget_sums(w);
   AMPED_TRY(amped_stream_entries_enter(s->comm, s->rows, w->mine, w->held));
   amped_trace_end();

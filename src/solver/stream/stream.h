@@ -3,9 +3,10 @@
  * A row's history is its normal equations (backend/row_fit.h), made with the factors at the time
  * when its entries came. A batch, of any coordinates, is learnt in three steps:
  *
- *   1. Modes grow to the batch's dims. A new row starts as its prior. A new row with training
- * entries starts like the last old row if its mode is the growing mode; otherwise as its prior plus
- * a little noise. An old row with training entries that is still at its prior also gets noise.
+ *   1. Modes grow to the batch's dims. A new row is its prior; with training entries in the growing
+ * mode, it is a copy of the last old row. The errors before learning belong to this model. Then
+ * a row with training entries that has learnt nothing yet, and equals its prior, gets a little
+ * noise.
  *   2. `sweeps` times, the growing mode first, then the others in order: each row with entries
  * solves forget^d * (its history) + (equations of its entries). d is the number of batches since
  * the row was touched last. Other rows stay unchanged.

@@ -40,8 +40,8 @@ const amped_touched *amped_stream_batch_touched(const amped_stream_batch *batch,
 
 /* Returns the start of a mode's rows that have learnt nothing. */
 amped_row_start amped_stream_batch_start_of(const amped_state_head *head, int mode);
-/* Set touched rows that have learnt nothing to their start. Call it before learn, when the stream
- * has all rows of the batch. */
+/* Collective; the status is agreed. Set touched rows that have learnt nothing to their start. Call
+ * it before learn, when the stream has all rows of the batch. */
 amped_status amped_stream_batch_start(amped_stream_batch *batch, const amped_state_head *head,
                                       const amped_stream_rows *rows);
 
