@@ -157,11 +157,13 @@ const amped_command amped_commands[] = {
                 &amped_backend_option_rows,    &amped_plan_option_rows,
                 &amped_plan_only_option_rows,  &amped_watch_option_rows,
                 &amped_read_option_rows,       &amped_dims_option_rows,
-                &amped_duplicates_option_rows},
+                &amped_duplicates_option_rows, &amped_dataset_option_rows},
      .texts = complete_texts,
      .help =
-         "INPUT is any input of cpd. An entry that INPUT lacks is unknown, not zero. The model of "
-         "an entry is a mean, a bias of each of its indices, and R components.\n\nPenalties "
+         "INPUT is any input of cpd. An entry that INPUT lacks is unknown, not zero. In a dense "
+         "array NaN is missing, as is what netCDF's attributes call missing; a cell of 0 is "
+         "observed. The model of an entry is a mean, a bias of each of its indices, and R "
+         "components.\n\nPenalties "
          "(--reg) keep rows of few entries from fitting noise. The error (rmse: root mean square) "
          "on held-out entries chooses --reg and the best sweep, whose model is the "
          "result.\n\n--history says what a state keeps of old entries. equations: the normal "
