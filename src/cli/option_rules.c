@@ -369,6 +369,23 @@ const amped_option_rule amped_option_rules[] = {
      .excludes = "skew",
      .why = "--skew does not apply to --planted tensors; leave out one of them"},
 
+    /* predict: at cells of a file, or at all cells */
+    {.command = "predict",
+     .needs = "FILES|output",
+     .why = "the cells are missing; name a file of them, or all cells with -o OUT.npy"},
+    {.command = "predict",
+     .when = "cold|TEXT|dims",
+     .needs = "FILES",
+     .why = "{1} is for a file of cells; name one after the result, or leave out {1}"},
+    {.command = "predict",
+     .when = "observed|type",
+     .excludes = "FILES",
+     .why = "{1} is for an array of all cells; leave it out, or leave out the file of cells"},
+    {.command = "predict",
+     .when = "dataset",
+     .needs = "FILES|observed",
+     .why = "--dataset is for a file of cells, or for --observed; leave it out"},
+
     /* convert, also by the kind of its input */
     {.command = "convert",
      .when = "dense",
