@@ -34,8 +34,8 @@ static const amped_option convert_rows[] = {
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("error", "zero", "missing"),
      .numbers = AMPED_OPTION_NUMBERS(AMPED_MISSING_REFUSE, AMPED_MISSING_ZERO, AMPED_MISSING_KEEP),
-     .help = "NaN and other missing cells of a dense tensor: stop; make them and infinite cells 0; "
-             "or, with --sparse, leave them out and write all others, also zeros",
+     .help = "cells of a dense tensor that are not finite, or missing: stop; make them 0; or leave "
+             "missing ones out and write zeros, too (with --sparse)",
      .initial = "error",
      AMPED_OPTION_FIELD(amped_convert_options, missing)},
     {.name = "memory",

@@ -15,7 +15,7 @@ typedef struct amped_convert_options {
   bool compact;
   bool labels_sorted;
   bool sparse;                 /* write a dense tensor as a sparse one */
-  amped_missing_cells missing; /* of a dense tensor that is read */
+  amped_missing_cells missing; /* policy for missing cells of a dense input */
   uint64_t memory;             /* bytes; 0: a share of the free memory */
   const char *temporary;       /* folder; NULL: the output's */
 } amped_convert_options;

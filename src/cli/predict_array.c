@@ -23,7 +23,7 @@
 typedef struct array {
   const amped_options *o;
   const amped_predictor *p;
-  amped_dense_info info;              /* of the output */
+  amped_dense_info info;              /* info of the output */
   amped_dense_source *observed;       /* NULL: no cell is observed */
   uint64_t piece;                     /* cells that are read and written together */
   uint64_t *known[AMPED_MAX_ORDER];   /* per mode, for each index: the index, or COLD */

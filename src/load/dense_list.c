@@ -69,9 +69,10 @@ static amped_status get_block(const list *l, uint64_t first, uint64_t count, con
 
 static amped_status add_block(list *l, uint64_t first, uint64_t count, const double *values) {
   for (uint64_t i = 0; i < count; i++) {
+    const bool missing = isnan(values[i]);
     l->counts.zeros += values[i] == 0.0;
-    l->counts.missing += isnan(values[i]);
-    if (l->observed ? !isnan(values[i]) : values[i] != 0.0)
+    l->counts.missing += missing;
+    if (l->observed ? !missing : values[i] != 0.0)
       AMPED_TRY(add_cell(l, first + i, values[i]));
   }
   return AMPED_OK;

@@ -8,10 +8,10 @@
 
 typedef struct amped_dense_source amped_dense_source;
 
-/* What reading does with missing cells: NaN, and what a file says is missing. */
+/* Policy for missing cells: NaN, and cells that the file calls missing. */
 typedef enum amped_missing_cells {
   AMPED_MISSING_REFUSE, /* an error, as for infinite cells */
-  AMPED_MISSING_ZERO,   /* they and infinite cells are read as 0, and are counted */
+  AMPED_MISSING_ZERO,   /* missing and infinite cells are read as 0, and are counted */
   AMPED_MISSING_KEEP    /* cells are read as they are; amped_dense_source_values finds them */
 } amped_missing_cells;
 

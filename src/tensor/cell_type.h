@@ -45,8 +45,8 @@ uint64_t amped_cells_equal(const void *cells, amped_cell_type type, uint64_t cou
 uint64_t amped_cells_outside(const void *cells, amped_cell_type type, uint64_t count, double least,
                              double most);
 
-/* Of `count` doubles that amped_cells_get made of cells of this type, replace by NaN those that
- * equal `value` as in amped_cells_equal, and those that are outside as in amped_cells_outside. */
+/* Replace doubles by NaN: those that equal `value` as in amped_cells_equal, or are outside as in
+ * amped_cells_outside. The doubles are cells of this type, from amped_cells_get. */
 void amped_cells_blank_equal(amped_cell_type type, uint64_t count, double value, double *values);
 void amped_cells_blank_outside(amped_cell_type type, uint64_t count, double least, double most,
                                double *values);
