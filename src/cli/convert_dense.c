@@ -172,20 +172,12 @@ amped_status amped_convert_write_cells(const amped_options *o, const amped_exter
 
 /* --- cells of a dense tensor ------------------------------------------------------------------ */
 
-/* Cells that are read together. Layouts other than C's are read in strides, faster in larger
- * pieces. The source takes the same memory again to bring them into C's order. */
-static uint64_t piece_of(const amped_options *o, const amped_dense_info *info) {
-  const uint64_t memory = o->convert.memory > 0 ? o->convert.memory : amped_mem_available() / 4;
-  uint64_t pieces = memory / (2 * amped_cell_bytes(info->type)) / AMPED_DENSE_OUTPUT_PIECE;
-  pieces = pieces == 0 || amped_dense_info_is_c(info) ? 1 : pieces;
-  const uint64_t piece = pieces * AMPED_DENSE_OUTPUT_PIECE;
-  return piece < info->cells ? piece : info->cells;
-}
-
 static amped_status copy_all(const amped_options *o, amped_dense_source *source,
                              amped_dense_output *output) {
   const amped_dense_info *info = amped_dense_source_info(source);
-  const uint64_t piece = piece_of(o, info);
+  const uint64_t memory = o->convert.memory > 0 ? o->convert.memory : amped_mem_available() / 4;
+  /* The source takes the same memory again to bring cells into C's order. */
+  const uint64_t piece = amped_dense_output_piece(info, memory, 2 * amped_cell_bytes(info->type));
   amped_status status = AMPED_OK;
   void *buffer = NULL;
   AMPED_TRY(amped_alloc(&buffer, piece, amped_cell_bytes(info->type), "cells"));

@@ -107,18 +107,12 @@ static amped_status describe(array *a) {
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* Cells that are read together. Layouts other than C's are read in strides, faster in larger
- * pieces; the source takes the same memory again to bring them into C's order. */
+/* Cells of a piece. The observed array takes its memory twice to bring cells into C's order. */
 static uint64_t piece_of(const array *a) {
-  uint64_t pieces = 1;
-  if (a->observed != NULL && !amped_dense_info_is_c(amped_dense_source_info(a->observed))) {
-    const uint64_t read = amped_cell_bytes(amped_dense_source_info(a->observed)->type);
-    const uint64_t bytes = 2 * read + amped_cell_bytes(a->info.type);
-    pieces = amped_mem_available() / 4 / bytes / AMPED_DENSE_OUTPUT_PIECE;
-    pieces = pieces > 0 ? pieces : 1;
-  }
-  const uint64_t piece = pieces * AMPED_DENSE_OUTPUT_PIECE;
-  return piece < a->info.cells ? piece : a->info.cells;
+  const amped_dense_info *read =
+      a->observed != NULL ? amped_dense_source_info(a->observed) : &a->info;
+  const uint64_t bytes = 2 * amped_cell_bytes(read->type) + amped_cell_bytes(a->info.type);
+  return amped_dense_output_piece(read, amped_mem_available() / 4, bytes);
 }
 
 static amped_status make_room(array *a) {

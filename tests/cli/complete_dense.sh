@@ -22,6 +22,9 @@ for ranks in 1 3; do
 done
 expect 0 "305 of 702 cells are observed, and 151 of these are 0; 397 are missing" \
   on 1 complete xlf8.npy --rank=2 --nowrite --plan
+expect 0 "" on 3 complete fill_i2.h5 --rank=2 --reg=0.3 --iters=12 -q -o fill.h5
+expect 0 "" reference same list3.h5 fill.h5
+
 # predict: the model's value at every cell, and observed cells as they are.
 expect 0 "predicted and 0 observed" "$amped" predict list3.h5 -o full.npy --type=double
 expect 0 "" reference array list3.h5 full.npy f8
