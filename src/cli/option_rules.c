@@ -369,6 +369,23 @@ const amped_option_rule amped_option_rules[] = {
      .excludes = "skew",
      .why = "--skew does not apply to --planted tensors; leave out one of them"},
 
+    /* predict: at cells of a file, or at all cells */
+    {.command = "predict",
+     .needs = "FILES|output",
+     .why = "the cells are missing; name a file of them, or all cells with -o OUT.npy"},
+    {.command = "predict",
+     .when = "cold|TEXT|dims",
+     .needs = "FILES",
+     .why = "{1} is for a file of cells; name one after the result, or leave out {1}"},
+    {.command = "predict",
+     .when = "observed|type",
+     .excludes = "FILES",
+     .why = "{1} is for an array of all cells; leave it out, or leave out the file of cells"},
+    {.command = "predict",
+     .when = "dataset",
+     .needs = "FILES|observed",
+     .why = "--dataset is for a file of cells, or for --observed; leave it out"},
+
     /* convert, also by the kind of its input */
     {.command = "convert",
      .when = "dense",
@@ -379,19 +396,29 @@ const amped_option_rule amped_option_rules[] = {
      .excludes = "drop-zeros|copies",
      .why = "--dense writes all cells; --drop-zeros and --copies are for sparse tensors"},
     {.command = "convert",
+     .when = "nan=missing",
+     .needs = "sparse",
+     .why = "--nan=missing leaves cells out of a list; add --sparse, or use --nan=zero"},
+    {.command = "convert",
      .when = "compact",
      .excludes = "same-labels",
      .why = "--compact would separate indices that --same-labels joins; leave out one of the two"},
     {.command = "convert",
      .input = "dense",
      .needs = "dense|sparse",
-     .why = "is a dense tensor; give --dense to write it as one, or --sparse to write the cells "
-            "that are not 0"},
+     .why = "is a dense tensor; give --dense to write it as one, --sparse to write the cells that "
+            "are not 0, or --sparse --nan=missing to write all cells that are not missing"},
     {.command = "convert",
      .input = "dense",
-     .when = "TEXT|dims|drop-zeros",
-     .why = "is a dense tensor; the options of reading text and tables, --dims, --duplicates and "
-            "--drop-zeros are for sparse ones"},
+     .when = "TEXT|dims",
+     .why =
+         "is a dense tensor; the options of reading text and tables, --dims and --duplicates are "
+         "for sparse ones"},
+    {.command = "convert",
+     .input = "dense",
+     .when = "drop-zeros",
+     .needs = "nan=missing",
+     .why = "is a dense tensor; --drop-zeros is for sparse ones, and for --sparse --nan=missing"},
     {.command = "convert",
      .input = "dense",
      .when = "compact|label-order|temporary",
