@@ -16,12 +16,14 @@ reason() { sed -n '/"event":"end"/s/.*"reason":"\([^"]*\)".*/\1/p' "$1"; }
 
 # ends RANKS FILE AT OPTION...: a run with --stop-fit of the fit after sweep AT of a run of 12 sweeps ends after the
 # first sweep with such a fit, and has the same fits until then.
+few_bytes=
+test "$backend" = cpu || few_bytes=--device-memory=100M # as other programs on the GPU leave it
 ends() {
   ranks=$1
   file=$2
   at=$3
   shift 3
-  run="$file --rank=3 --precision=double --deterministic --tol=0 --nowrite -q $*"
+  run="$file --rank=3 --precision=double --deterministic --tol=0 --nowrite -q $few_bytes $*"
   # shellcheck disable=SC2086
   expect 0 "" on "$ranks" $run --iters=12 --json=all.json
   goal=$(fits all.json | sed -n "${at}p")
