@@ -1,5 +1,5 @@
-# Shared by the scripts of this folder, which source it: options, runs, tables, plots. POSIX sh, awk,
-# and Python 3 for JSON.
+# Shared by the scripts of this folder and by jobs/thesis, which source it: options, runs, tables, plots.
+# POSIX sh, awk, and Python 3 for JSON.
 #
 # A script calls `paper_begin "$0" "$@"`, then for each run `bench RANKS TENSOR OPTION...` and `get`,
 # `total` or `rank_compute`, which read what that run told; `table`, `row` and `plot` write; and
@@ -31,7 +31,7 @@ END
 }
 
 die() {
-  echo "jobs/paper/$name: $*" >&2
+  echo "${job:-jobs/paper/$name}: $*" >&2
   exit 2
 }
 
@@ -200,7 +200,7 @@ table() {
     echo "# machine: $machine"
     echo "# command: $command"
     echo "# date: $date"
-    echo "# tensors: R = 32, float32, ${nnz:+at most $nnz nonzeros${full_dims:+, full dimensions}, }shapes and skew as the paper's, synthetic"
+    echo "# tensors: ${tensors_are:-R = 32, float32, ${nnz:+at most $nnz nonzeros${full_dims:+, full dimensions}, }shapes and skew as the paper\'s, synthetic}"
     echo "$2"
   } >"$csv"
 }
@@ -218,14 +218,16 @@ note() {
 }
 
 # plot KIND FIRST LAST YLABEL TITLE: draw columns FIRST to LAST of the table over its first one.
-# KIND: bars, logbars, stacked (bars) or lines. What `redraw` needs is left in the table.
+# KIND: bars, logbars, stacked (bars), lines or loglines. What `redraw` needs is left in the table.
 plot() {
   note "plot: $1 $2 $3|$4|$5"
   draw "$@"
 }
 
 draw() {
-  if command -v gnuplot >/dev/null 2>&1; then
+  if test -z "$(filled "$2" "$3")"; then
+    echo "$csv (no plot: the table has no number)"
+  elif command -v gnuplot >/dev/null 2>&1; then
     gnuplot_plot "$@"
   elif python3 -c 'import matplotlib' >/dev/null 2>&1; then
     python3 "$folder/plot.py" "$csv" "$@" "$(footer)" "$(
@@ -292,7 +294,7 @@ listed() {
     # shellcheck disable=SC2046 # four words
     set -- "$1" "$2" "$3" $(style $((i - $2 + 1)) "$(series "$i")")
     case $1 in
-      lines) using="1:(column($i)) linecolor rgb '$4' linewidth $5 dashtype $6 pointtype $7" ;;
+      *lines) using="1:(column($i)) linecolor rgb '$4' linewidth $5 dashtype $6 pointtype $7" ;;
       *) using="(column($i)):xtic(1) linecolor rgb '$4'" ;;
     esac
     printf "%s%s using %s title columnheader(%d)" "$comma" "$(quoted "$csv")" "$using" "$i"
@@ -300,14 +302,19 @@ listed() {
   done
 }
 
+# The numbers of the table's first column, which stand below the axis.
+abscissas() {
+  grep -v '^#' "$csv" | awk -F , 'NR > 1 { printf "%s%s", (NR > 2 ? ", " : ""), $1 }'
+}
+
 gnuplot_plot() {
-  look="set style data linespoints; set xtics 1; set xlabel 'ranks'; set offsets 0.1, 0.1; set autoscale xfix; set pointsize 1.2"
+  look="set style data linespoints; set xtics ($(abscissas)); set xlabel $(quoted "$(series 1)"); set offsets 0.1, 0.1; set autoscale xfix; set pointsize 1.2"
   case $1 in
     *bars) look="set style data histograms; set style histogram clustered gap 1" ;;
     stacked) look="set style data histograms; set style histogram rowstacked; set boxwidth 0.7" ;;
   esac
   case $1 in
-    logbars) look="$look; set logscale y" ;;
+    log*) look="$look; set logscale y" ;;
   esac
   case $1 in
     *bars) look="$look; set style fill solid 1.0 border rgb 'white'" ;;
@@ -315,7 +322,7 @@ gnuplot_plot() {
   esac
   range='[0:*]'
   case $1$4 in
-    logbars*) range='[*:*]' ;;
+    log*) range='[*:*]' ;;
     stacked%*) range='[0:100]' ;;
   esac
   margin=$((4 + $(footer | wc -l)))
@@ -381,7 +388,7 @@ paper_begin() {
 
 paper_end() {
   if test "$failures" -gt 0; then
-    echo "jobs/paper/$name: $failures runs failed (nan in the table)" >&2
+    echo "${job:-jobs/paper/$name}: $failures runs failed (nan in the table)" >&2
     exit 1
   fi
 }

@@ -81,6 +81,16 @@ const amped_option_rule amped_option_rules[] = {
      .excludes = "shape|whole|complete|stream",
      .why = "--products=tf32 is for dense tensors, and this is for sparse ones; leave it out"},
 
+    /* a fit that ends the run */
+    {.command = "cpd",
+     .when = "stop-fit",
+     .excludes = "shape",
+     .why = "the fit of a shape's tensor means nothing; leave out --stop-fit"},
+    {.command = "cpd",
+     .when = "stop-fit",
+     .excludes = "products=tf32",
+     .why = "--products=tf32 rounds the fit that --stop-fit waits for; leave out one of the two"},
+
     /* methods of cpd */
     {.command = "cpd",
      .when = SAMPLING,

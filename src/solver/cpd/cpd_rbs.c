@@ -477,6 +477,10 @@ static void view(const void *self, amped_solver_state *state) {
   memcpy(state->grams, r->unit_grams, sizeof state->grams);
 }
 
+/* The reason to stop of epochs whose sampled fit reached the goal, if sweeps over all cells, which
+ * came next, did not reach it. */
+static const char goal_of_samples[] = "stop-fit of sampled cells";
+
 static const char *stop(const void *self) {
   const rbs *r = self;
   if (r->restricted && r->numbers[CHANGE] < r->tol)
@@ -514,6 +518,22 @@ static amped_status after_polish(void *context, const amped_sweep *sweep) {
   return r->options->after_sweep(r->options->context, &own);
 }
 
+/* Options of the polish. Only its own sweeps, which have exact fits, count for the goal. */
+static amped_iterate_options polish_options(const rbs *r) {
+  amped_iterate_options own = *r->options;
+  own.goal_after = (uint64_t)r->numbers[EPOCHS];
+  own.iters = own.goal_after + r->settings->polish;
+  own.tol = 0.0;
+  return own;
+}
+
+/* The reason to stop of a run, from the reasons of its epochs and of its polish. */
+static const char *reason_of(const char *epochs, const char *polish) {
+  if (strcmp(polish, AMPED_GOAL) == 0)
+    return polish;
+  return strcmp(epochs, AMPED_GOAL) == 0 ? goal_of_samples : epochs;
+}
+
 /* Run ALS from the model of the last epoch, or from a checkpoint of the polish. */
 static amped_status polish(rbs *r) {
   const amped_plan *plan = r->context->plan;
@@ -524,18 +544,16 @@ static amped_status polish(rbs *r) {
                               .sweeps = result->sweeps,
                               .metric = result->metric,
                               .history = result->history};
-  amped_iterate_options als = *r->options;
   view(r, &state);
   if (r->numbers[EPOCHS] == 0.0)
     r->numbers[EPOCHS] = (double)result->sweeps;
-  als.iters = (uint64_t)r->numbers[EPOCHS] + r->settings->polish;
-  als.tol = 0.0;
+  amped_iterate_options als = polish_options(r);
   als.start = &state;
   als.after_sweep = r->options->after_sweep != NULL ? after_polish : NULL;
   als.context = r;
   AMPED_TRY(amped_cpd_run(r->context, r->how, NULL, &als, &polished));
   polished.earlier = result->earlier;
-  polished.stop_reason = result->stop_reason;
+  polished.stop_reason = reason_of(result->stop_reason, polished.stop_reason);
   add_times(&polished.times, &result->times);
   amped_solver_result_free(result);
   *result = polished;
@@ -722,14 +740,12 @@ static const amped_solver outside_solver = {.metric = "fit",
                                             .stop = never_stop};
 
 static amped_status polish_outside(rbs *r) {
-  amped_iterate_options own = *r->options;
   const char *reason = r->result->stop_reason;
   if (r->numbers[EPOCHS] == 0.0)
     r->numbers[EPOCHS] = (double)r->result->sweeps;
-  own.iters = (uint64_t)r->numbers[EPOCHS] + r->settings->polish;
-  own.tol = 0.0;
+  const amped_iterate_options own = polish_options(r);
   AMPED_TRY(amped_iterate(r->context, &outside_solver, r, &own, r->result));
-  r->result->stop_reason = reason;
+  r->result->stop_reason = reason_of(reason, r->result->stop_reason);
   return AMPED_OK;
 }
 
@@ -738,7 +754,8 @@ static void tell_passes(const rbs *r, amped_facts *facts) {
   const amped_plan *plan = r->context->plan;
   const amped_solver_result *result = r->result;
   const uint64_t order = (uint64_t)plan->order;
-  const uint64_t all = result->sweeps - r->settings->polish; /* epochs, with an earlier run's */
+  const bool polished = r->numbers[EPOCHS] > 0.0;
+  const uint64_t all = polished ? (uint64_t)r->numbers[EPOCHS] : result->sweeps; /* all epochs */
   const uint64_t epochs = all > result->earlier ? all - result->earlier : 0;
   const uint64_t first = all > result->earlier ? all : result->earlier; /* first whole sweep */
   const uint64_t whole = plan->dense.outside
@@ -774,7 +791,9 @@ static amped_status begin(rbs *r) {
 static amped_status run_epochs(rbs *r, const amped_iterate_options *own) {
   if (r->numbers[EPOCHS] == 0.0)
     return amped_iterate(r->context, &amped_cpd_rbs_solver, r, own, r->result);
-  r->result->stop_reason = stop(r) != NULL ? stop(r) : "--epochs reached";
+  const double fit = r->result->history[(uint64_t)r->numbers[EPOCHS] - 1];
+  const char *reason = own->goal > 0.0 && fit >= own->goal ? AMPED_GOAL : stop(r);
+  r->result->stop_reason = reason != NULL ? reason : "--epochs reached";
   return AMPED_OK;
 }
 
