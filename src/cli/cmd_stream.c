@@ -36,6 +36,8 @@ typedef struct job {
   bool are_indices[AMPED_MAX_ORDER]; /* rank 0: labels.h's, of the state; the source's are wider */
   int by;                            /* mode of --by; -1: none */
   amped_output found;                /* rank 0: the file that the result would replace */
+  uint64_t twin;      /* rank 0: an earlier batch of a file that has INPUT's entries */
+  size_t twin_length; /* bytes of that file's name; twin 0: none */
   amped_stream_counts counts;
   amped_file_lock output_lock; /* rank 0: lock of -o */
 } job;
@@ -196,21 +198,20 @@ static int find_by(const job *j) {
   return by != NULL && amped_parse_int(by, 1, j->head.order, &mode) ? mode - 1 : -1;
 }
 
-/* Rank 0: print a note if earlier batches did not come from cutting INPUT. A cut skips only entries
+/* Rank 0: warn if earlier batches did not come from cutting INPUT. A cut skips only entries
  * of the first fit, so entries of those batches are learnt again. Batches of a cut are named "INPUT
  * (...)". */
 static void tell_others(const job *j) {
   const char *input = j->request.paths[0];
-  const size_t length = strlen(input);
   uint64_t others = 0;
   for (uint64_t number = 2; number <= j->head.batches; number++) {
     const char *name = amped_state_file_batch(j->file, number).name;
-    others += strncmp(name, input, length) != 0 || strncmp(name + length, " (", 2) != 0;
+    others += amped_batch_cut_behind_file(name, input) == NULL;
   }
   if (others > 0)
-    amped_say("%s: %" PRIu64 " earlier batch%s %s not cut from %s; entries that they share with "
-              "this file are learnt again",
-              j->o->args[0], others, others == 1 ? "" : "es", others == 1 ? "was" : "were", input);
+    amped_warn("%s: %" PRIu64 " earlier batch%s %s not cut from %s; entries that they share with "
+               "this file are learnt again",
+               j->o->args[0], others, others == 1 ? "" : "es", others == 1 ? "was" : "were", input);
 }
 
 /* Rank 0: warn if the last index of the mode of --by is not its last label by meaning. New rows
@@ -270,25 +271,59 @@ static amped_status open_source(job *j) {
   return amped_comm_agree(comm, status);
 }
 
-/* Rank 0: find the earlier batch that --by cut from the same indices of INPUT; 0: there is none.
- * Its entries have changed since, as its hash is another. */
+/* The name of a batch of --by behind INPUT. */
+static const char *behind_input(const job *j, const amped_source_batch *batch) {
+  return batch->name + strlen(j->request.paths[0]);
+}
+
+/* Was the earlier batch cut by --by from the same indices of INPUT, or of a file that holds INPUT's
+ * entries? */
+static bool is_same_cut(const job *j, const char *earlier, const char *behind) {
+  const char *same = amped_batch_cut_behind_file(earlier, j->request.paths[0]);
+  if (same == NULL && j->twin > 0) {
+    const char *twin = amped_state_file_batch(j->file, j->twin).name;
+    same = strncmp(earlier, twin, j->twin_length) == 0 ? earlier + j->twin_length : NULL;
+  }
+  return same != NULL && strcmp(same, behind) == 0;
+}
+
+/* Rank 0: find the earlier batch that --by cut from the same indices; 0: there is none. Its entries
+ * have changed since, as its hash is another. */
 static uint64_t find_same_cut(const job *j, const amped_source_batch *batch) {
   uint64_t number = j->head.batches;
   if (j->request.kind != AMPED_BATCH_BY)
     return 0;
-  while (number > 1 && strcmp(amped_state_file_batch(j->file, number).name, batch->name) != 0)
+  while (number > 1 &&
+         !is_same_cut(j, amped_state_file_batch(j->file, number).name, behind_input(j, batch)))
     number--;
   return number > 1 ? number : 0;
 }
 
+/* Rank 0: an earlier batch has the entries of this one. If it was cut from the same indices of
+ * another file, this file has come in the place of INPUT: a copy that grows under new names. */
+static void find_twin(job *j, const amped_source_batch *batch, uint64_t number) {
+  const char *earlier = amped_state_file_batch(j->file, number).name;
+  if (j->request.kind != AMPED_BATCH_BY)
+    return;
+  const char *behind = behind_input(j, batch);
+  const size_t length = strlen(earlier);
+  const size_t tail = strlen(behind);
+  if (length <= tail || strcmp(earlier + length - tail, behind) != 0)
+    return;
+  j->twin = number;
+  j->twin_length = length - tail;
+}
+
 /* Collective: find the earlier batch with these entries, or one that --by cut from the same
  * indices, and report that this one is skipped. *number 0: there is none. */
-static amped_status find_before(const job *j, const amped_source_batch *batch, uint64_t *number) {
+static amped_status find_before(job *j, const amped_source_batch *batch, uint64_t *number) {
   amped_state_batch earlier = {.name = "", .hash = batch->hash, .nnz = batch->nnz};
   *number = 0;
   if (j->session->comm.rank == 0) {
     *number = amped_state_file_find(j->file, batch->hash, &earlier.name);
-    if (*number == 0)
+    if (*number > 0)
+      find_twin(j, batch, *number);
+    else
       *number = find_same_cut(j, batch);
     if (*number > 0)
       earlier = amped_state_file_batch(j->file, *number);

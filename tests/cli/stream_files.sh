@@ -233,6 +233,14 @@ rows=$(grep -c ',7.5.2023,' by-user.csv)
 alone 0 'learnt 1 batch, 6 skipped' stream days.st grows.csv --value=v --by=day
 grep -q "(day 7.5.2023) was learnt before, as batch 5, with $rows entries, and has $((rows + 1)) now" "$scratch/err" &&
   pass || fail "no warning that a day is skipped"
+# So it does if the table lies in another folder, or has another name, and other days as they were.
+mkdir other
+for table in other/grows.csv ./grows.csv "$PWD/grows.csv" other/next-night.csv; do
+  { cat by-user.csv && printf 'u1,i4,7.5.2023,3\nu1,i1,10.5.2023,2\nu2,i2,9.5.2023,4\n'; } >table.csv
+  mv table.csv "$table"
+  alone 0 'learnt 0 batches, 7 skipped' stream days.st "$table" --value=v --by=day
+  same "warnings of $table" "$(grep -c 'was learnt before, as batch' "$scratch/err")" 2
+done
 # The first fit lacks ten of its days' rows.
 { sed -n 1p first.csv && sed 1d first.csv | sed 1,10d; } >early.csv
 alone 0 '' complete early.csv --value=v --rank=2 --reg=1 --nowrite --state=days.st --overwrite
