@@ -112,6 +112,7 @@ static amped_status find_weights(job *j) {
  * values. */
 static void set_read_of_weights(job *j) {
   j->of_weights = *read_options_of(j, j->weights);
+  j->of_weights.are_weights = true;
   j->of_weights.reads_weights = j->of_weights.weights != NULL;
   j->of_weights.duplicates = j->plain.duplicates;
 }

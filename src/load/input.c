@@ -87,9 +87,9 @@ static amped_status refuse_more(void *context, amped_sptensor *t, double fractio
 }
 
 /* Merges repeated coordinates. `counts`: every row of a table counts 1, so that merged values are
- * numbers of equal rows. */
+ * numbers of equal rows. `advises`: a warning of sums names other rules. */
 static amped_status treat_duplicates(const char *path, amped_duplicates policy, bool counts,
-                                     amped_sptensor *t) {
+                                     bool advises, amped_sptensor *t) {
   uint64_t found = 0;
   if (amped_sptensor_may_repeat(t)) {
     AMPED_TRY(amped_sptensor_sort(t, 0));
@@ -102,7 +102,7 @@ static amped_status treat_duplicates(const char *path, amped_duplicates policy, 
   else if (found > 0)
     amped_warn("%s: %" PRIu64 " duplicate%s of coordinates; %s%s", path, found,
                found == 1 ? "" : "s", amped_duplicates_deed(policy),
-               policy == AMPED_DUPLICATES_SUM
+               policy == AMPED_DUPLICATES_SUM && advises
                    ? "; for ratings and measurements give --duplicates=mean, or last"
                    : "");
   return AMPED_OK;
@@ -122,9 +122,10 @@ amped_status amped_input_read_list(const char *path, const amped_read_options *r
     return amped_dense_list_load(path, read->dataset, options.overflow, out);
   amped_status status = amped_io_read(path, &options, out);
   if (status == AMPED_OK && format != AMPED_FORMAT_HDF5 && out->nnz > 0)
-    status = treat_duplicates(
-        path, amped_read_duplicates(read),
-        format == AMPED_FORMAT_TABLE && read->value == NULL && !read->reads_weights, out);
+    status = treat_duplicates(path, amped_read_duplicates(read),
+                              format == AMPED_FORMAT_TABLE && read->value == NULL &&
+                                  !read->reads_weights,
+                              !read->are_weights, out);
   if (status != AMPED_OK)
     amped_sptensor_free(out);
   return status;
