@@ -249,6 +249,19 @@ static amped_status load_entries(job *j, const char *option, const char *path, a
   return drop_learnt(j, option, path, out);
 }
 
+/* Collective: note which entries have rows that are trained. */
+static amped_status find_trained(job *j) {
+  const amped_context context = amped_session_context(j->session);
+  amped_row_counts counts;
+  if (j->problem.validate == NULL && j->problem.test == NULL)
+    return AMPED_OK;
+  AMPED_TRY(amped_row_counts_find(&context, &counts));
+  amped_entry_set_train(&context, &j->validate, &counts);
+  amped_entry_set_train(&context, &j->test, &counts);
+  amped_row_counts_free(&counts);
+  return AMPED_OK;
+}
+
 /* Collective: refuse entries whose value is not above 0, as ranked entries must be events. */
 static amped_status check_events(const job *j, const amped_entry_set *set, const char *path) {
   uint64_t zeros = 0;
@@ -335,6 +348,7 @@ static amped_status set_problem(job *j) {
   AMPED_TRY(load_entries(j, "--validate", o->complete.validate, &j->validate, &p->validate));
   AMPED_TRY(load_entries(j, "--test", o->complete.test, &j->test, &p->test));
   AMPED_TRY(warn_of_common(j));
+  AMPED_TRY(find_trained(j));
   if (p->fit.implicit > 0.0)
     AMPED_TRY(set_ranks(j));
   return amped_completion_report_problem(j->session, p);

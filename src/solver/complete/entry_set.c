@@ -14,6 +14,8 @@
 static amped_buffers buffers(amped_entry_set *set, int order, uint64_t count) {
   amped_buffers b = {.what = "the entries of a file"};
   AMPED_BUFFER(&b, HOST, set->values, count);
+  AMPED_BUFFER(&b, HOST, set->cells, count);
+  AMPED_BUFFER(&b, ZEROED, set->trained, count);
   for (int m = 0; m < order; m++) {
     AMPED_BUFFER(&b, HOST, set->positions[m], count);
     AMPED_BUFFER(&b, HOST, set->sorted[m], count);
@@ -74,6 +76,14 @@ amped_status amped_entry_set_finish(const amped_context *context, amped_entry_se
   return amped_comm_agree(context->comm, status);
 }
 
+void amped_entry_set_train(const amped_context *context, amped_entry_set *set,
+                           const amped_row_counts *counts) {
+  for (int m = 0; m < context->plan->order; m++)
+    for (uint64_t i = 0; i < set->count; i++)
+      if (set->positions[m][i] != AMPED_NO_ROW && counts->all[m][set->positions[m][i]] > 0.0)
+        set->trained[i] = (uint8_t)(set->trained[i] | 1U << m);
+}
+
 /* --- errors ----------------------------------------------------------------------------------- */
 
 /* Traversal of a chunk of entries. */
@@ -98,11 +108,12 @@ static amped_buffers traversal_buffers(traversal *w) {
   return b;
 }
 
-/* Multiply a row into an entry's products. row = NULL: use the prior. */
-static void take_row(traversal *w, int mode, uint64_t entry, const double *row) {
+/* Multiply a row into the products of an entry of the chunk. row = NULL: use the prior. known: the
+ * row has training nonzeros. */
+static void take_row(traversal *w, int mode, uint64_t entry, bool known, const double *row) {
   const double prior = w->fit->prior[mode];
   double *products = w->products + entry * (uint64_t)w->components;
-  bool trained = false;
+  bool trained = known;
   for (int r = 0; r < w->components; r++) {
     const double x = row != NULL ? row[r] : prior;
     trained = trained || x != prior;
@@ -129,7 +140,7 @@ static amped_status take_mode(traversal *w, int mode, uint64_t first, uint64_t c
       AMPED_TRY(w->context->worker->backend->factors->get_rows(
           w->context->worker->factors, mode, begin, positions[sorted[j - 1]] - begin + 1, w->rows));
     for (uint64_t k = i; k < j; k++)
-      take_row(w, mode, sorted[k],
+      take_row(w, mode, sorted[k], (w->set->trained[first + sorted[k]] >> mode & 1) != 0,
                begin != AMPED_NO_ROW ? w->rows + (positions[sorted[k]] - begin) * n : NULL);
   }
   return AMPED_OK;
