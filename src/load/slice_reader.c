@@ -22,8 +22,8 @@ struct amped_slice_reader {
   uint64_t count;
   amped_status status;
   uint64_t total;
-  double seconds;      /* of reading */
-  double began, ended; /* of the last group */
+  double seconds;      /* spent reading */
+  double began, ended; /* reading the last group */
   double waited;       /* the caller's seconds, while a group was read */
   /* Under the lock. */
   pthread_mutex_t lock;
