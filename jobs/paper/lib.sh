@@ -19,7 +19,8 @@ Options [defaults]:
   --nnz=N            shrink each tensor to at most N nonzeros, dimensions along with it
                      [the paper's sizes]
   --full-dims        with --nnz: keep the dimensions
-  --ranks=A,B,...    numbers of ranks, from 1; the last is the paper's "4 GPUs" [1,2,3,4]
+  --ranks=A,B,...    numbers of ranks, from 1; the last is the paper's "4 GPUs" [1,2,3,4, or up to
+                     the GPUs of this machine if it has fewer]
   --tensors=A,B,...  shapes of bench [amazon,patents,reddit,twitch]
   --backend=NAME     auto, cuda or cpu [auto]
   --repeat=N         timed passes [5]
@@ -44,7 +45,7 @@ number() {
 }
 
 paper_options() {
-  nnz='' full_dims='' ranks="1 2 3 4" tensors="amazon patents reddit twitch" backend=auto repeat=5
+  nnz='' full_dims='' ranks='' tensors="amazon patents reddit twitch" backend=auto repeat=5
   file_nnz=10000000 out=paper mpirun=mpirun amped=${AMPED_MPI:-amped_mpi}
   for argument in "$@"; do
     value=${argument#*=}
@@ -63,6 +64,7 @@ paper_options() {
       *) die "$argument is no option, or has a wrong value; see --help" ;;
     esac
   done
+  test -n "$ranks" || ranks=$(default_ranks)
   test -z "$full_dims" || test -n "$nnz" || die "--full-dims goes with --nnz"
   for most in $ranks; do
     test -n "$(number "$most")" || die "--ranks: whole numbers are expected"
@@ -71,6 +73,18 @@ paper_options() {
   for tensor in $tensors; do
     test -n "$(full_nnz "$tensor")" || die "--tensors: $tensor is none of the paper's"
   done
+}
+
+# The paper's numbers of GPUs, as far as this machine has them. CPU ranks need none.
+default_ranks() {
+  gpus=4
+  test "$backend" = cpu || gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU ' || true)
+  case $gpus in
+    1) echo 1 ;;
+    2) echo 1 2 ;;
+    3) echo 1 2 3 ;;
+    *) echo 1 2 3 4 ;;
+  esac
 }
 
 # The paper's table 3.

@@ -28,6 +28,10 @@ for link in $(sed -n 's/.*](\([a-zA-Z_/-]*\.[a-z]*\)).*/\1/p' "$source/README.md
   test -f "$root/share/doc/amped_mpi/$link" && pass || fail "README.md links to $link"
 done
 expect 0 "usage" "$root/share/amped_mpi/jobs/frostt" --help
+# The jobs by which docs/papers.md draws figures are installed.
+for job in $(grep -o 'jobs/[a-z-]*' "$source/docs/papers.md" | sort -u); do
+  test ! -f "$source/$job" || test -x "$root/share/amped_mpi/$job" && pass || fail "docs/papers.md names $job"
+done
 
 version=$(sed -n 's/^AC_INIT(\[amped_mpi\], \[\(.*\)\])$/\1/p' "$source/configure.ac")
 test -n "$version" && pass || fail "configure.ac has no version"

@@ -3,7 +3,8 @@
 # where the past is forgotten. Table: a row for each run, the paper's figures beside them; streams reach the noise of
 # what was planted, and the published recursion does not.
 . "$(dirname "$0")/../lib/lib.sh"
-table=$(cd "$(dirname "$0")/../.." && pwd)/jobs/stream-table
+jobs=$(cd "$(dirname "$0")/../.." && pwd)/jobs
+table=$jobs/stream-table
 cd "$scratch" || exit 99
 
 AMPED_MPI=$amped AMPED_R="8 16" AMPED_RANKS="1 2" AMPED_OPTIONS=--backend=$backend MPIRUN="$mpirun ${AMPED_MPIRUN_FLAGS-}"
@@ -34,23 +35,26 @@ expect 1 "^| yelp | 2000 | equations | 1 rank | - | - | - | - | - |" env AMPED_R
 same "status of a wrong name" $? 2
 expect 0 "no tensor is called 'nosuch'" cat no.txt
 
+# Jobs write beside the user, never into the source.
+same "jobs that write into docs/figures" "$(grep -ls docs/figures "$jobs"/* "$jobs"/paper/*)" ""
+
 # --- plots ----------------------------------------------------------------------------------------------
 test "$backend" = cpu || finish
 command -v gnuplot >/dev/null 2>&1 && command -v python3 >/dev/null 2>&1 || {
   echo "skipped: plots (no gnuplot, or no python3)"
   finish
 }
-expect 0 "stream_forget.svg" env MPIRUN= AMPED_ENTRIES=300 AMPED_DIMS=3000x2000 "$(dirname "$table")/stream-plot" --out=plots
-same "batches of the time" "$(grep -c '^[0-9]' plots/stream_time.csv)" 20
-same "entries of a batch" "$(grep '^[0-9]' plots/stream_time.csv | awk -F , '$7 < 200 || $7 > 400' | wc -l | tr -d ' ')" 0
-test "$(grep -c ',yes$' plots/stream_time.csv)" -gt 0 && pass || fail "no journal became a new STATE"
-same "new states in the picture" "$(grep -c '>new STATE<' plots/stream_time.svg)" "$(grep -c ',yes$' plots/stream_time.csv)"
-same "batches of three streams" "$(grep -c '^[01]' plots/stream_forget.csv)" 102
+expect 0 "stream_forget.svg" env MPIRUN= AMPED_ENTRIES=300 AMPED_DIMS=3000x2000 "$jobs/stream-plot"
+same "batches of the time" "$(grep -c '^[0-9]' figures/stream_time.csv)" 20
+same "entries of a batch" "$(grep '^[0-9]' figures/stream_time.csv | awk -F , '$7 < 200 || $7 > 400' | wc -l | tr -d ' ')" 0
+test "$(grep -c ',yes$' figures/stream_time.csv)" -gt 0 && pass || fail "no journal became a new STATE"
+same "new states in the picture" "$(grep -c '>new STATE<' figures/stream_time.svg)" "$(grep -c ',yes$' figures/stream_time.csv)"
+same "batches of three streams" "$(grep -c '^[01]' figures/stream_forget.csv)" 102
 if awk -F , '$2 > 20 { sum[$1] += $3 } END { exit !(sum["0.5"] > 0 && sum["0.5"] < 0.7 * sum["1"] && sum["0.8"] < sum["1"]) }' \
-  plots/stream_forget.csv; then
+  figures/stream_forget.csv; then
   pass
 else
-  fail "forecasts of what drifts: $(tail -1 plots/stream_forget.csv)"
+  fail "forecasts of what drifts: $(tail -1 figures/stream_forget.csv)"
 fi
 
 finish

@@ -565,16 +565,17 @@ static void tell_reading(const rbs *r) {
   const amped_comm *comm = r->context->comm;
   char size[32];
   double seconds = 0.0;
+  double waited = 0.0;
   double bytes = 0.0;
   if (r->reader == NULL)
     return;
-  bytes = (double)amped_slice_reader_total(r->reader, &seconds);
+  bytes = (double)amped_slice_reader_total(r->reader, &seconds, &waited);
   seconds = amped_comm_spread(comm, seconds).max;
+  waited = amped_comm_spread(comm, waited).max;
   amped_comm_sum(comm, &bytes, 1);
   amped_say("slices: %s read in %.2f s (%.3g GB/s), of which computing waited for %.2f s",
             amped_format_bytes(size, (uint64_t)bytes), seconds,
-            1e-9 * bytes / (seconds > 0.0 ? seconds : 1e-9),
-            amped_comm_spread(comm, r->result->times.copy).max);
+            1e-9 * bytes / (seconds > 0.0 ? seconds : 1e-9), waited);
 }
 
 /* --- a checkpoint ----------------------------------------------------------------------------- */
