@@ -36,7 +36,7 @@ typedef struct amped_read_options {
   const char *keys;            /* tables: comma-separated columns; NULL: all except `value` */
   const char *value;           /* tables: value column; NULL: each row counts 1 */
   const char *weights;         /* tables: column that is not a key, or NULL */
-  bool are_weights;            /* the values are weights: those of a repeated cell are added up */
+  bool are_weights;            /* the values are weights, which add up if a cell is repeated */
   bool reads_weights;          /* read `weights` as the values; the value column is not a key */
   char separator;              /* tables: character between cells; 0: guessed from the first row */
   bool no_header;              /* tables: columns are called 1, 2, 3, ... */

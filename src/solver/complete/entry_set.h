@@ -41,7 +41,7 @@ void amped_entry_set_free(amped_entry_set *set);
  * and sets total. */
 amped_status amped_entry_set_finish(const amped_context *context, amped_entry_set *set);
 
-/* Set `trained`, which is 0 before: counts are those of the context's nonzeros. */
+/* Set `trained`, which is 0 before: counts: the numbers of the context's nonzeros. */
 void amped_entry_set_train(const amped_context *context, amped_entry_set *set,
                            const amped_row_counts *counts);
 
