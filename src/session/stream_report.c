@@ -103,6 +103,7 @@ static void counts_facts(const amped_stream_progress *t, amped_facts *f) {
   char text[192];
   amped_fact(f, "batch", amped_json_count(h->batches), "batch %" PRIu64, h->batches);
   amped_fact(f, "name", amped_json_string(t->batch->name), "  %s", t->batch->name);
+  amped_fact_json(f, "known", amped_json_count(t->batch->known));
   amped_fact_json(f, "learnt", amped_json_count(l->learnt));
   amped_fact_json(f, "held", amped_json_count(l->held));
   amped_fact_json(f, "dropped", amped_json_count(l->dropped));
@@ -171,6 +172,10 @@ amped_status amped_stream_report_batch(amped_session *session, const amped_strea
   amped_fact_json(&f, "state_bytes", amped_json_count(t->state_bytes));
   amped_fact_json(&f, "journal_bytes", amped_json_count(t->journal_bytes));
   times_facts(&session->comm, t, &f);
+  if (t->batch->known > 0)
+    amped_say("%s: is a snapshot; %" PRIu64 " of its %" PRIu64
+              " entries were learnt before and are left out",
+              t->batch->name, t->batch->known, t->batch->known + t->batch->nnz);
   if (t->learnt->dropped > 0)
     amped_say("%s: %" PRIu64 " entries within the old dimensions are dropped, because "
               "--history=published learns only new indices",
@@ -181,7 +186,10 @@ amped_status amped_stream_report_batch(amped_session *session, const amped_strea
 amped_status amped_stream_report_skipped(amped_session *session, const amped_source_batch *batch,
                                          uint64_t number, const amped_state_batch *earlier) {
   amped_facts f;
-  if (earlier->hash == batch->hash)
+  if (batch->same_as == number && number > 1)
+    amped_say("%s has the entries of batches 1 to %" PRIu64 ", which were learnt; it is skipped",
+              batch->name, number);
+  else if (earlier->hash == batch->hash)
     amped_say("%s was learnt before, as batch %" PRIu64 " (%s); it is skipped", batch->name, number,
               earlier->name);
   else
