@@ -458,6 +458,7 @@ static amped_status learn(job *j, const amped_source_batch *batch) {
                                .rows = &j->rows,
                                .head = &j->head,
                                .sweeps = j->o->stream.sweeps,
+                               .random_order = j->o->stream.random_order,
                                .labels = {.all = all, .added = added}};
   if (j->session->comm.rank == 0)
     find_labels(j, batch, all, added);

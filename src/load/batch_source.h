@@ -68,8 +68,8 @@ typedef struct amped_source_batch {
   uint64_t hash;      /* amped_sptensor_hash, with the state's indices */
   uint64_t nnz;
   uint64_t known;   /* entries of a snapshot that are left out, because they were learnt */
-  uint64_t same_as; /* the entries are those of batches 1 to same_as together; 0: no. All entries of
-                       such a batch stay, and `known` is 0 */
+  uint64_t same_as; /* batches 1 to same_as together have the same entries, all of which stay; 0:
+                       they have others */
   double squares;   /* sum of squares of its values */
   uint64_t dims[AMPED_MAX_ORDER]; /* dims of the state with this batch; the input's are the same */
   uint64_t new_rows[AMPED_MAX_ORDER];  /* dims minus the state's */

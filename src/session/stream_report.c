@@ -97,6 +97,19 @@ static void sums_facts(const amped_state_head *h, amped_facts *f) {
   amped_facts_take(f, "sums", &sums);
 }
 
+/* The order of modes; if it is random, of each sweep. */
+static void order_facts(const amped_learnt *l, amped_facts *f) {
+  int modes[AMPED_MAX_ORDER];
+  uint64_t numbers[AMPED_MAX_ORDER];
+  amped_fact_json(f, "order", json_string(l->order.random ? "random" : "cyclic"));
+  for (int s = 0; s < l->sweeps && l->order.random; s++) {
+    amped_mode_order_of(&l->order, (uint64_t)s, modes);
+    for (int m = 0; m < l->order.count; m++)
+      numbers[m] = (uint64_t)modes[m];
+    amped_fact_item(f, "orders", amped_json_counts(numbers, l->order.count));
+  }
+}
+
 static void counts_facts(const amped_stream_progress *t, amped_facts *f) {
   const amped_learnt *l = t->learnt;
   const amped_state_head *h = t->head;
@@ -112,6 +125,7 @@ static void counts_facts(const amped_stream_progress *t, amped_facts *f) {
   amped_fact(f, "new_rows", amped_json_counts(t->batch->new_rows, h->order), "; new rows %s",
              list_numbers(t->batch->new_rows, h->order, text, sizeof text));
   amped_fact_json(f, "touched", amped_json_counts(l->touched, h->order));
+  order_facts(l, f);
   amped_fact_json(f, "growing", l->growing >= 0 ? json_integer(l->growing) : json_null());
 }
 

@@ -19,6 +19,7 @@ typedef struct amped_stream_options {
   uint64_t max_rows;  /* maximum number of rows per mode; 0: not given */
   double forget;      /* 0: not given */
   int sweeps;
+  bool random_order; /* modes in a new random order in each sweep */
 } amped_stream_options;
 
 extern const amped_option_group amped_state_option_rows;   /* --state, --keep-validation */
