@@ -10,7 +10,7 @@ typedef struct amped_mode_order {
   int count;
   int modes[AMPED_MAX_ORDER]; /* order of every sweep, unless random */
   bool random;                /* each sweep has a random permutation of them */
-  uint64_t seed, stream;      /* of the random numbers (base/random.h) */
+  uint64_t seed, stream;      /* random numbers (base/random.h) */
 } amped_mode_order;
 
 /* Set out[0 .. count) to the modes of a sweep, the first to be updated first. */
