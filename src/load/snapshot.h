@@ -23,10 +23,9 @@ void amped_past_free(amped_past *past);
 
 /* How a list relates to the batches of a state. */
 typedef struct amped_snapshot {
-  uint64_t inside; /* entries within the state's dimensions */
-  uint64_t
-      same_as; /* the list has the entries of batches 1 to same_as, and no others; 0: of none */
-  bool is_one; /* it is a snapshot of all batches */
+  uint64_t inside;  /* entries within the state's dimensions */
+  uint64_t same_as; /* batches 1 to same_as together have the same entries; 0: none have */
+  bool is_one;      /* a snapshot of all batches */
 } amped_snapshot;
 
 /* Compare a list, in the state's indices, with the batches. dims: the state's. */
