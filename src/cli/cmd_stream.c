@@ -32,6 +32,7 @@ typedef struct job {
   amped_stream_rows rows;
   amped_sptensor held; /* rank 0: the held-out entries that the state keeps */
   bool has_held;       /* held was read */
+  amped_past past;     /* rank 0: hashes of the batches that the state has */
   amped_batch_source *source;
   bool are_indices[AMPED_MAX_ORDER]; /* rank 0: labels.h's, of the state; the source's are wider */
   int by;                            /* mode of --by; -1: none */
@@ -56,6 +57,7 @@ static void set_request(job *j) {
                                      .by = s->by,
                                      .batch = s->batch > 0 ? s->batch : 1,
                                      .boxes = s->boxes,
+                                     .snapshots = s->snapshots,
                                      .max_rows = s->max_rows,
                                      .read = &o->read};
 }
@@ -238,11 +240,22 @@ static amped_status warn_of_order(const job *j) {
   return status;
 }
 
+/* Rank 0: list the hashes of the state's batches. */
+static amped_status list_past(job *j) {
+  for (uint64_t number = 1; number <= j->head.batches; number++) {
+    const amped_state_batch batch = amped_state_file_batch(j->file, number);
+    AMPED_TRY(amped_past_add(&j->past, batch.hash, batch.nnz));
+  }
+  return AMPED_OK;
+}
+
 /* Collective: open the source of batches, with the state's labels and dims. */
 static amped_status open_source(job *j) {
   const amped_comm *comm = &j->session->comm;
-  amped_batch_target target = {
-      .path = j->o->args[0], .order = j->head.order, .duplicates = j->head.duplicates};
+  amped_batch_target target = {.path = j->o->args[0],
+                               .order = j->head.order,
+                               .past = &j->past,
+                               .duplicates = j->head.duplicates};
   amped_labels labels[AMPED_MAX_ORDER];
   amped_status status = AMPED_OK;
   memset(labels, 0, sizeof labels);
@@ -252,6 +265,8 @@ static amped_status open_source(job *j) {
     target.first_nnz = amped_state_file_batch(j->file, 1).nnz;
   if (comm->rank == 0)
     target.earlier = amped_state_file_names(j->file);
+  if (comm->rank == 0)
+    status = list_past(j);
   for (int m = 0; m < j->head.order && comm->rank == 0 && status == AMPED_OK; m++)
     status = amped_state_file_labels(j->file, m, &labels[m]);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
@@ -314,8 +329,9 @@ static void find_twin(job *j, const amped_source_batch *batch, uint64_t number) 
   j->twin_length = length - tail;
 }
 
-/* Collective: find the earlier batch with these entries, or one that --by cut from the same
- * indices, and report that this one is skipped. *number 0: there is none. */
+/* Collective: find the earlier batch with these entries, or the last of several that have them
+ * together, or one that --by cut from the same indices, and report that this one is skipped.
+ * *number 0: there is none. */
 static amped_status find_before(job *j, const amped_source_batch *batch, uint64_t *number) {
   amped_state_batch earlier = {.name = "", .hash = batch->hash, .nnz = batch->nnz};
   *number = 0;
@@ -324,6 +340,8 @@ static amped_status find_before(job *j, const amped_source_batch *batch, uint64_
     if (*number > 0)
       find_twin(j, batch, *number);
     else
+      *number = batch->same_as;
+    if (*number == 0)
       *number = find_same_cut(j, batch);
     if (*number > 0)
       earlier = amped_state_file_batch(j->file, *number);
@@ -386,21 +404,24 @@ static amped_status read_held(job *j) {
   return AMPED_OK;
 }
 
-/* Rank 0: warn if half of the held-out cells of a batch were held out of earlier ones, with the
- * same values. Which cells are held out depends on the cells alone, so a batch that repeats old
- * rows holds the same ones out. */
+/* Rank 0: report how many held-out cells of a batch were held out of earlier ones; warn if half
+ * were, with the same values. Which cells are held out depends on the cells alone, so a batch that
+ * repeats old rows holds the same ones out. */
 static amped_status warn_of_repeats(const job *j, const amped_source_batch *batch,
                                     const amped_sptensor *of_batch) {
-  uint64_t cells = 0;
-  uint64_t common = 0;
-  AMPED_TRY(amped_held_entries_common(&j->held, of_batch, j->head.split_seed, j->head.keep, &cells,
-                                      &common));
-  if (common >= 3 && 2 * common >= cells)
+  amped_held_cells cells;
+  AMPED_TRY(
+      amped_held_entries_compare(&j->held, of_batch, j->head.split_seed, j->head.keep, &cells));
+  if (cells.same >= 3 && 2 * cells.same >= cells.compared)
     amped_warn(
         "%s: of %" PRIu64 " cells that are compared, a sample of all, earlier batches had %" PRIu64
         " with the same value; if the file repeats rows, they are learnt twice: give new rows "
         "only",
-        batch->name, cells, common);
+        batch->name, cells.compared, cells.same);
+  else if (cells.known > 0)
+    amped_say("%s: of %" PRIu64 " cells that are compared, a sample of all, %" PRIu64
+              " were known; their entries are learnt like others",
+              batch->name, cells.compared, cells.known);
   return AMPED_OK;
 }
 
@@ -472,6 +493,7 @@ static amped_status learn(job *j, const amped_source_batch *batch) {
                                .rows = &j->rows,
                                .head = &j->head,
                                .sweeps = j->o->stream.sweeps,
+                               .random_order = j->o->stream.random_order,
                                .labels = {.all = all, .added = added}};
   if (j->session->comm.rank == 0)
     find_labels(j, batch, all, added);
@@ -617,6 +639,7 @@ amped_status amped_cmd_stream(const amped_options *o) {
   amped_state_file_close(j.file);
   amped_file_lock_release(&j.output_lock);
   amped_sptensor_free(&j.held);
+  amped_past_free(&j.past);
   amped_stream_rows_free(&j.rows);
   amped_session_close(&session);
   return status;

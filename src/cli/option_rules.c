@@ -303,6 +303,16 @@ const amped_option_rule amped_option_rules[] = {
      .needs = "by",
      .why = "--batch counts indices of --by; add --by"},
     {.command = "stream",
+     .when = "snapshots",
+     .excludes = "by|boxes",
+     .why =
+         "--by and --boxes cut one INPUT, and --snapshots takes whole files; leave out one of the "
+         "two"},
+    {.command = "stream",
+     .when = "snapshots",
+     .needs = "FILES|follow",
+     .why = "--snapshots is about batches; give files, or --follow=DIR, or leave it out"},
+    {.command = "stream",
      .needs = "FILES|follow|output|plan",
      .why = "a batch is missing; give files, INPUT with --by or --boxes, or --follow=DIR; see "
             "amped_mpi stream --help"},

@@ -127,12 +127,12 @@ class Model:
             M, right = M[:-1, :-1], right[:-1]
         self.rows[mode][i, : len(right)] = np.linalg.solve(M, right)
 
-    def recur(self, index, y, old, sweeps, forget, order):
+    def recur(self, index, y, old, forget, orders):
         """The recursion of the paper (cuSTC, Algorithm 1), on dense arrays, of entries outside the old box."""
         others = lambda mode, of: np.prod([of(l) for l in range(self.order) if l != mode], axis=0)
         past = [r[:n, :-1].copy() for r, n in zip(self.rows, old)]
         now = lambda l: self.rows[l][:, :-1]
-        for _ in range(sweeps):
+        for order in orders:
             for m in order:
                 p = y[:, None] * others(m, lambda l: now(l)[index[:, l]])
                 right = np.zeros_like(now(m))
@@ -144,7 +144,7 @@ class Model:
                 new[: old[m]] = np.linalg.solve(full - (1 - forget) * kept, right[: old[m]].T).T
                 self.rows[m][:, :-1] = new
 
-    def learn(self, index, values, batch, sweeps, forget, growing):
+    def learn(self, index, values, batch, sweeps, forget, growing, orders):
         out = np.array([is_held(i, self.split, self.share) for i in index], dtype=bool)
         for i, v in zip(index[out], values[out]):
             self.held[tuple(i)] = v
@@ -174,10 +174,10 @@ class Model:
         told["dropped"] = int(inside.sum())
         y = (values[~out & ~inside] - self.mean) / self.scale
         order = [m for m in range(self.order) if m != first]
-        order = order if first < 0 else [first] + order
+        orders = orders or [order if first < 0 else [first] + order] * sweeps
         if learns and self.published:
-            self.recur(index[~out & ~inside], y, old, sweeps, forget, order)
-        for _ in range(sweeps if learns and not self.published else 0):
+            self.recur(index[~out & ~inside], y, old, forget, orders)
+        for order in orders if learns and not self.published else []:
             for m in order:
                 if self.modelled:
                     self.imagine(m)
@@ -261,7 +261,7 @@ def main(state, first, lines, result, sweeps, forget, growing, tolerance, *batch
         index, values = read(batch)
         cells.append(index)
         squares_of_all += (values**2).sum()
-        errors = model.learn(index, values, k + 2, int(sweeps), float(forget), growing)
+        errors = model.learn(index, values, k + 2, int(sweeps), float(forget), growing, told[k].get("orders"))
         assert told[k]["dropped"] == errors.pop("dropped"), told[k]["dropped"]
         for name, squares in errors.items():
             if len(squares) == 0:

@@ -368,21 +368,30 @@ static amped_status find_errors(const work *w, bool held, amped_errors *out) {
   return status;
 }
 
+/* The order of modes in the sweeps over batch `number`. Starts of rows take the streams of random
+ * numbers below AMPED_MAX_ORDER, and batches the others. */
+static amped_mode_order order_of(const work *w, uint64_t number) {
+  amped_mode_order order = {
+      .random = w->s->random_order, .seed = w->s->head->seed, .stream = AMPED_MAX_ORDER + number};
+  if (w->out->growing >= 0)
+    order.modes[order.count++] = w->out->growing;
+  for (int m = 0; m < w->s->rows->order; m++)
+    if (m != w->out->growing)
+      order.modes[order.count++] = m;
+  return order;
+}
+
 /* Collective; the status is agreed. Start rows that have learnt nothing, and run the sweeps over
  * the batch. */
 static amped_status fit(work *w) {
   const amped_stream *s = w->s;
   amped_mode_times times = {0.0, 0.0, 0.0, 0.0, 0.0};
-  int order[AMPED_MAX_ORDER];
-  int n = 0;
-  if (w->out->growing >= 0)
-    order[n++] = w->out->growing;
-  for (int m = 0; m < s->rows->order; m++)
-    if (m != w->out->growing)
-      order[n++] = m;
   if (w->batch != NULL)
     AMPED_TRY(amped_stream_batch_start(w->batch, s->head, s->rows));
   const uint64_t number = s->head->batches + 1;
+  const amped_mode_order *order = &w->out->order;
+  w->out->sweeps = s->sweeps;
+  w->out->order = order_of(w, number);
   const amped_status status =
       is_published(w)
           ? amped_stream_published_learn(s->comm, s->head, s->rows, w->old_dims, w->learn, number,

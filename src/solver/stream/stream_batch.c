@@ -402,8 +402,9 @@ static amped_status absorb(amped_stream_batch *b, int order, amped_status status
 
 amped_status amped_stream_batch_learn(amped_stream_batch *b, const amped_state_head *head,
                                       amped_stream_rows *rows, uint64_t number, int sweeps,
-                                      const int *order, amped_mode_times *times,
+                                      const amped_mode_order *order, amped_mode_times *times,
                                       double *sweep_sec) {
+  int modes[AMPED_MAX_ORDER];
   amped_status status = AMPED_OK;
   double at = amped_time();
   amped_trace_begin(AMPED_PHASE_ROWS, AMPED_NO_NUMBER);
@@ -415,8 +416,9 @@ amped_status amped_stream_batch_learn(amped_stream_batch *b, const amped_state_h
   const double began = amped_time();
   for (int s = 0; s < sweeps; s++) {
     amped_trace_begin(AMPED_PHASE_SWEEP, s + 1);
+    amped_mode_order_of(order, (uint64_t)s, modes);
     for (int k = 0; k < rows->order; k++) {
-      status = solve_rows(b, order[k], status, times);
+      status = solve_rows(b, modes[k], status, times);
       if (b->model != NULL)
         AMPED_TRY(status);
     }
