@@ -46,9 +46,9 @@ const amped_context *amped_stream_batch_context(const amped_stream_batch *batch)
 
 /* Returns the start of a mode's rows that have learnt nothing. */
 amped_row_start amped_stream_batch_start_of(const amped_state_head *head, int mode);
-/* Give the stream's rows, which has all rows of the batch, the list of touched rows. Those that
- * have learnt nothing get their start, except in a published history, where new rows have one. Call
- * it before the batch is learnt. */
+/* Give the stream's rows, which has all rows of the batch, the list of touched rows. Rows that have
+ * learnt nothing get their start; new rows of a published history have one already. Call it before
+ * the batch is learnt. */
 amped_status amped_stream_batch_start(amped_stream_batch *batch, const amped_state_head *head,
                                       const amped_stream_rows *rows);
 
