@@ -13,7 +13,7 @@ typedef struct amped_label_join {
 } amped_label_join;
 
 /* Join the labels of a and b. If the labels of both are indices, one counted from 0 and one from 1,
- * those of the same index match. Free out->rows with amped_free. */
+ * equal indices match. Free out->rows with amped_free. */
 amped_status amped_label_join_find(const amped_labels *a, const amped_labels *b,
                                    amped_label_join *out);
 
