@@ -73,6 +73,28 @@ for way in "" "--precision=double" "--nonnegative" "--memory=20K --block=6 --pol
     close "1e$e $way" "$(field fit scale.json)" "$right" 1e-3
   done
 done
+# Values times a power of 2: the same factors and fits to the bit, and weights times that power. The mean
+# square of one tensor has an even exponent, the other's has an odd one.
+"$python" -c "
+import numpy as np
+x = np.load('a.npy').astype('f4')
+x /= np.sqrt((x.astype(float) ** 2).mean())
+for share in 9, 15:
+    for k in 0, -97, -1, 1, 90:
+        np.save('p%d.%d.npy' % (share, k), np.ldexp(x * np.float32(share / 8), k))" && pass || fail "no scaled tensors"
+for way in "--block=6" "--precision=double --block=6" "--sample=slices --block=7" "--memory=20K --block=6 --polish=2"; do
+  for share in 9 15; do
+    for k in 0 -97 -1 1 90; do
+      # shellcheck disable=SC2086
+      expect 0 "" on 1 p$share.$k.npy --rank=3 --method=rbs --epochs=6 --search=3 $way -o p$k.h5 -q --overwrite
+      expect 0 "" "$python" -c "
+import h5py, numpy as np, sys
+a, b = h5py.File('p0.h5'), h5py.File('p$k.h5')
+same = all((a[d][...] == b[d][...]).all() for d in ('fit', 'factors/0', 'factors/1', 'factors/2'))
+sys.exit(0 if same and (np.ldexp(a['weights'][...], $k) == b['weights'][...]).all() else 1)"
+    done
+  done
+done
 
 # Slices of a file that is larger than --memory. Ranks share a group, so their number changes nothing
 # but the order of sums.

@@ -210,12 +210,13 @@ static bool is_cut(const rbs *r, int mode) {
 
 /* --- lengths of columns ----------------------------------------------------------------------- */
 
-/* Unit of the tensor: a power of 2 near the root mean square of its cells. In this unit factors
+/* Unit of the tensor: the power of 2 below the root mean square of its cells. In this unit factors
  * have the same sizes for every scale of the values, so neither sums nor grams leave the range of
- * floats. Steps scale with the tensor, because the start has its norm. */
+ * floats. Values times a power of 2 give the same factors to the bit. Steps scale with the tensor,
+ * because the start has its norm. */
 static double unit_of(const amped_plan *plan) {
   const double mean = plan->norm_squared / (double)plan->nnz;
-  return mean > 0.0 && isfinite(mean) ? ldexp(1.0, ilogb(mean) / 2) : 1.0;
+  return mean > 0.0 && isfinite(mean) ? ldexp(1.0, ilogb(sqrt(mean))) : 1.0;
 }
 
 /* Scale whole factors to unit columns, and multiply the lengths into the weights. */
