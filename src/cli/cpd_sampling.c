@@ -90,7 +90,7 @@ static void facts_of(const amped_plan *plan, const amped_rbs_settings *s, amped_
              s->search);
   amped_fact_words(f, "; fits of %" PRIu64 " random cells", AMPED_SAMPLED_CELLS);
   amped_fact(f, "polish", amped_json_count(s->polish),
-             "; then %" PRIu64 " sweeps over the whole tensor\n", s->polish);
+             "; then at most %" PRIu64 " sweeps over the whole tensor\n", s->polish);
 }
 
 amped_status amped_cpd_sampling_set(amped_session *session, const amped_options *o,

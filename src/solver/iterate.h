@@ -60,6 +60,8 @@ typedef struct amped_solver {
 typedef struct amped_iterate_options {
   uint64_t iters; /* maximum number of sweeps */
   double tol;     /* stop when |change of the metric| < tol; 0: never */
+  /* First sweeps whose metric is an estimate: tol is for changes between later sweeps. */
+  uint64_t estimated;
   /* State to resume; the context has the factors that belong to it. NULL: a new run. */
   const amped_solver_state *start;
   bool *noise_reported; /* set with the warning that tol is below the noise, which is given once */
@@ -76,6 +78,7 @@ typedef struct amped_solver_result {
   double moved;    /* change of the last metric by finish */
   uint64_t sweeps;
   uint64_t earlier;        /* sweeps of options->start, included in `sweeps` */
+  uint64_t estimated;      /* of the options of the last amped_iterate */
   const char *stop_reason; /* "tolerance", "iterations" or the solver's; static text */
   uint64_t residuals;      /* passes over all nonzeros only for the metric, in this run */
   bool singular;           /* a gram matrix was singular, within rounding */
@@ -96,7 +99,8 @@ void amped_solver_result_free(amped_solver_result *result);
 double amped_solver_result_value(const amped_solver_result *result);
 bool amped_solver_result_is_better(const amped_solver_result *a, const amped_solver_result *b);
 
-/* The loop's own stop rule: the last sweep changed the metric by less than tol. */
+/* The loop's own stop rule: the last sweep changed the metric by less than tol, and neither value
+ * is an estimate. */
 bool amped_solver_result_has_converged(const amped_solver_result *result, double tol);
 
 /* Collective; the status is agreed; a status from after_sweep is passed on. The caller has created

@@ -22,6 +22,10 @@
 /* Maximum number of values that are summed over ranks in one call. */
 #define MOST_SUMMED (UINT64_C(1) << 28)
 
+/* Share of --tol by which the fit of all cells changes at the end of the polish: rows that move by
+ * 1e-3 change a fit by about 1e-5, the default of ALS. */
+#define POLISH_TOL 0.01
+
 static const char what[] = "randomised block sampling";
 
 /* Numbers of a checkpoint. If cells stay in their file, the cells of the sample follow. */
@@ -64,6 +68,7 @@ typedef struct rbs {
   amped_rows_moved moved[AMPED_MAX_ORDER];
   double *numbers;  /* numbers of a checkpoint; CHANGE is the largest change of a mode */
   bool restricted;  /* steps of the last epoch were restricted */
+  bool warned;      /* always true: the polish gives no warning about its tolerance */
   amped_status own; /* this rank's first failure on which the ranks have not agreed yet */
 } rbs;
 
@@ -515,6 +520,19 @@ static amped_status after_polish(void *context, const amped_sweep *sweep) {
   return r->options->after_sweep(r->options->context, &own);
 }
 
+/* Options of the polish: sweeps until the fit of all cells changes by less than POLISH_TOL --tol.
+ * Fits of epochs are estimates. No warning is about this tolerance, which is not the user's. */
+static amped_iterate_options polish_options(rbs *r) {
+  amped_iterate_options own = *r->options;
+  if (r->numbers[EPOCHS] == 0.0)
+    r->numbers[EPOCHS] = (double)r->result->sweeps;
+  own.estimated = (uint64_t)r->numbers[EPOCHS];
+  own.iters = own.estimated + r->settings->polish;
+  own.tol = POLISH_TOL * r->tol;
+  own.noise_reported = &r->warned;
+  return own;
+}
+
 /* Run ALS from the model of the last epoch, or from a checkpoint of the polish. */
 static amped_status polish(rbs *r) {
   const amped_plan *plan = r->context->plan;
@@ -525,12 +543,8 @@ static amped_status polish(rbs *r) {
                               .sweeps = result->sweeps,
                               .metric = result->metric,
                               .history = result->history};
-  amped_iterate_options als = *r->options;
+  amped_iterate_options als = polish_options(r);
   view(r, &state);
-  if (r->numbers[EPOCHS] == 0.0)
-    r->numbers[EPOCHS] = (double)result->sweeps;
-  als.iters = (uint64_t)r->numbers[EPOCHS] + r->settings->polish;
-  als.tol = 0.0;
   als.start = &state;
   als.after_sweep = r->options->after_sweep != NULL ? after_polish : NULL;
   als.context = r;
@@ -708,30 +722,34 @@ static amped_status sweep_outside(void *self, amped_sweep *s) {
   return amped_fit_check("the fit", s->value, "sweep", s->number);
 }
 
-static const char *never_stop(const void *self) {
-  (void)self;
-  return NULL;
-}
-
 static const amped_solver outside_solver = {.metric = "fit",
                                             .facts_name = "sampling",
                                             .higher_is_better = true,
                                             .has_grams = true,
                                             .has_numbers = true,
                                             .sweep = sweep_outside,
-                                            .view = view,
-                                            .stop = never_stop};
+                                            .view = view};
 
 static amped_status polish_outside(rbs *r) {
-  amped_iterate_options own = *r->options;
+  const amped_iterate_options own = polish_options(r);
   const char *reason = r->result->stop_reason;
-  if (r->numbers[EPOCHS] == 0.0)
-    r->numbers[EPOCHS] = (double)r->result->sweeps;
-  own.iters = (uint64_t)r->numbers[EPOCHS] + r->settings->polish;
-  own.tol = 0.0;
   AMPED_TRY(amped_iterate(r->context, &outside_solver, r, &own, r->result));
   r->result->stop_reason = reason;
   return AMPED_OK;
+}
+
+/* Number of epochs, with an earlier run's. */
+static uint64_t epochs_of(const rbs *r) {
+  return r->numbers[EPOCHS] > 0.0 ? (uint64_t)r->numbers[EPOCHS] : r->result->sweeps;
+}
+
+static void tell_polish(const rbs *r, amped_facts *facts) {
+  const uint64_t sweeps = r->result->sweeps - epochs_of(r);
+  amped_fact(facts, "polished", amped_json_count(sweeps),
+             "polish: %" PRIu64 " sweep%s over all cells", sweeps, sweeps == 1 ? "" : "s");
+  if (amped_solver_result_has_converged(r->result, POLISH_TOL * r->tol))
+    amped_fact_words(facts, ", until the fit changed by less than %g", POLISH_TOL * r->tol);
+  amped_fact_words(facts, "\n");
 }
 
 /* Add the passes over the cells in this run: parts for epochs, and whole ones. */
@@ -739,7 +757,7 @@ static void tell_passes(const rbs *r, amped_facts *facts) {
   const amped_plan *plan = r->context->plan;
   const amped_solver_result *result = r->result;
   const uint64_t order = (uint64_t)plan->order;
-  const uint64_t all = result->sweeps - r->settings->polish; /* epochs, with an earlier run's */
+  const uint64_t all = epochs_of(r);
   const uint64_t epochs = all > result->earlier ? all - result->earlier : 0;
   const uint64_t first = all > result->earlier ? all : result->earlier; /* first whole sweep */
   const uint64_t whole = plan->dense.outside
@@ -791,7 +809,8 @@ amped_status amped_cpd_rbs(const amped_context *context, const amped_cpd_options
            .ops = context->worker->format->dense_blocks,
            .result = result,
            .seed = how->sampling->seed,
-           .tol = options->tol};
+           .tol = options->tol,
+           .warned = true};
   own.iters = settings->epochs + settings->polish; /* size of the history */
   own.tol = 0.0;
   amped_status status = amped_solver_result_create(context, &amped_cpd_rbs_solver, &own, result);
@@ -805,6 +824,7 @@ amped_status amped_cpd_rbs(const amped_context *context, const amped_cpd_options
     status = r.reader != NULL ? polish_outside(&r) : polish(&r);
   if (status == AMPED_OK) {
     tell_reading(&r);
+    tell_polish(&r, &result->facts);
     tell_passes(&r, &result->facts);
   }
   release(&r);

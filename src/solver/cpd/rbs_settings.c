@@ -10,6 +10,10 @@
 #define SLICES 30
 #define INDICES_OF_COMPONENT 2
 
+/* Default of --polish: the sweeps that ALS has by default. They end when the fit no longer rises.
+ */
+#define POLISH 50
+
 /* Factor of lambda per step: the search begins with short steps, which become long
  * (docs/decisions/064-short-steps-first.md). */
 #define SEARCH_FALL 0.6
@@ -94,7 +98,7 @@ amped_status amped_rbs_settings_make(const amped_rbs_options *o, const amped_pla
   AMPED_TRY(s.shape.slices ? find_slices(plan, &s) : find_blocks(plan, &s));
   s.epochs = o->epochs >= 0 ? (uint64_t)o->epochs : s.shape.slices ? 6 : 200;
   s.search = o->search >= 0 ? (uint64_t)o->search : s.epochs / (s.shape.slices ? 2 : 4);
-  s.polish = o->polish >= 0 ? (uint64_t)o->polish : plan->dense.outside ? 0 : 2;
+  s.polish = o->polish >= 0 ? (uint64_t)o->polish : plan->dense.outside ? 0 : POLISH;
   *out = s;
   if (s.search <= s.epochs)
     return AMPED_OK;
