@@ -147,6 +147,8 @@ def step(x, factors, sets, order, lams, moved, nonnegative):
 
 def restricted(run, epoch, i):
     steps = run["count"] if run["sample"] == "slices" else 1
+    if epoch == 0 and i == 0:
+        return LEAST
     if epoch < run["search"]:
         return max(LEAST, 0.6 ** (epoch * steps + i))
     return min(100.0, 0.01 * 1.12 ** ((epoch - run["search"]) * steps + i))

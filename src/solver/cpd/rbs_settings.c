@@ -14,9 +14,13 @@
  */
 #define POLISH 50
 
-/* Factor of lambda per step: the search begins with short steps, which become long
- * (docs/decisions/064-short-steps-first.md). */
+/* Factor of lambda per step: after the first step the search has short steps, which become long
+ * (docs/decisions/064-short-steps-first.md, 074-a-whole-step-first.md). */
 #define SEARCH_FALL 0.6
+
+/* Epochs of blocks after which lambda is near 0. Longer searches of real tensors add noise, and
+ * components that cancel each other. */
+#define SEARCH UINT64_C(20)
 
 /* The restricted phase (Vervliet and De Lathauwer 2016). */
 #define FIRST_LAMBDA 0.01
@@ -31,15 +35,21 @@ static int shortest_mode(const amped_plan *plan) {
   return shortest;
 }
 
-/* Default number of blocks per mode: BLOCKS, or one per rank if there are more ranks; fewer if
- * blocks would have too few indices. 0: fewer than two such blocks, or fewer than ranks. */
+/* Number of blocks per mode that --sample=auto asks for: BLOCKS, or one per rank if there are more
+ * ranks. */
+static uint64_t wanted_blocks(const amped_plan *plan) {
+  const uint64_t ranks = (uint64_t)plan->nranks;
+  return ranks > BLOCKS ? ranks : BLOCKS;
+}
+
+/* Default number of blocks per mode: the wanted number, fewer if blocks would have too few indices.
+ * 0: fewer than two such blocks, or fewer than ranks. */
 static uint64_t usual_blocks(const amped_plan *plan) {
   const uint64_t least = INDICES_OF_COMPONENT * (uint64_t)plan->ncomps;
   const uint64_t most = plan->dims[shortest_mode(plan)] / least;
-  const uint64_t ranks = (uint64_t)plan->nranks;
-  const uint64_t wanted = ranks > BLOCKS ? ranks : BLOCKS;
+  const uint64_t wanted = wanted_blocks(plan);
   const uint64_t count = most < wanted ? most : wanted;
-  return count < 2 || count < ranks ? 0 : count;
+  return count < 2 || count < (uint64_t)plan->nranks ? 0 : count;
 }
 
 static amped_status refuse_usual(const amped_plan *plan) {
@@ -84,6 +94,12 @@ static amped_status find_slices(const amped_plan *plan, amped_rbs_settings *s) {
   return AMPED_OK;
 }
 
+/* Default of --search: half of the epochs of slices; of blocks a quarter, at most SEARCH. */
+static uint64_t usual_search(const amped_rbs_settings *s) {
+  const uint64_t share = s->epochs / (s->shape.slices ? 2 : 4);
+  return s->shape.slices || share < SEARCH ? share : SEARCH;
+}
+
 amped_status amped_rbs_settings_make(const amped_rbs_options *o, const amped_plan *plan,
                                      amped_rbs_settings *out) {
   amped_rbs_settings s = {.block = o->block};
@@ -94,10 +110,11 @@ amped_status amped_rbs_settings_make(const amped_rbs_options *o, const amped_pla
       .rank_rows = plan->dense.outside ? NULL : plan->modes[plan->dense.slab_mode].rows.rank_rows};
   memcpy(s.shape.dims, plan->dims, sizeof s.shape.dims);
   s.shape.slices = o->sampler == AMPED_SAMPLE_SLICES || plan->dense.outside ||
-                   (o->sampler == AMPED_SAMPLE_AUTO && o->block == 0 && usual_blocks(plan) == 0);
+                   (o->sampler == AMPED_SAMPLE_AUTO && o->block == 0 &&
+                    usual_blocks(plan) < wanted_blocks(plan));
   AMPED_TRY(s.shape.slices ? find_slices(plan, &s) : find_blocks(plan, &s));
   s.epochs = o->epochs >= 0 ? (uint64_t)o->epochs : s.shape.slices ? 6 : 200;
-  s.search = o->search >= 0 ? (uint64_t)o->search : s.epochs / (s.shape.slices ? 2 : 4);
+  s.search = o->search >= 0 ? (uint64_t)o->search : usual_search(&s);
   s.polish = o->polish >= 0 ? (uint64_t)o->polish : plan->dense.outside ? 0 : POLISH;
   *out = s;
   if (s.search <= s.epochs)
@@ -114,6 +131,8 @@ double amped_rbs_epoch_share(const amped_rbs_settings *s) {
 
 double amped_rbs_lambda(const amped_rbs_settings *s, uint64_t epoch, uint64_t step) {
   const uint64_t steps = amped_rbs_sample_steps(&s->shape);
+  if (epoch == 0 && step == 0)
+    return AMPED_RBS_LEAST;
   if (epoch < s->search)
     return fmax(AMPED_RBS_LEAST, pow(SEARCH_FALL, (double)(epoch * steps + step)));
   const uint64_t restricted = (epoch - s->search) * steps + step;
