@@ -78,7 +78,7 @@ typedef struct amped_solver_result {
   double moved;    /* change of the last metric by finish */
   uint64_t sweeps;
   uint64_t earlier;        /* sweeps of options->start, included in `sweeps` */
-  uint64_t estimated;      /* of the options of the last amped_iterate */
+  uint64_t estimated;      /* first sweeps whose metric is an estimate, as in the options */
   const char *stop_reason; /* "tolerance", "iterations" or the solver's; static text */
   uint64_t residuals;      /* passes over all nonzeros only for the metric, in this run */
   bool singular;           /* a gram matrix was singular, within rounding */

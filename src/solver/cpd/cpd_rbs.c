@@ -122,8 +122,8 @@ bool amped_cpd_rbs_is_possible(const amped_worker *worker) {
   return worker->format->dense_blocks != NULL;
 }
 
-static uint64_t number_count(const amped_plan *plan) {
-  return NUMBERS + (plan->dense.outside ? AMPED_SAMPLED_CELLS : 0);
+static uint64_t number_count(const amped_plan *plan, const amped_rbs_settings *settings) {
+  return NUMBERS + (plan->dense.outside ? settings->fit_cells : 0);
 }
 
 static bool polishes_outside(const amped_rbs_settings *settings, const amped_plan *plan) {
@@ -146,7 +146,7 @@ static amped_buffers buffers(rbs *r, const amped_plan *plan, const amped_rbs_set
     AMPED_BUFFER(&b, HOST, r->unit_grams[m], n * n);
     AMPED_BUFFER(&b, HOST, r->grams[m], count * n * n);
   }
-  AMPED_BUFFER(&b, ZEROED, r->numbers, number_count(plan));
+  AMPED_BUFFER(&b, ZEROED, r->numbers, number_count(plan, settings));
   AMPED_BUFFER(&b, HOST, r->v, count * n * n);
   AMPED_BUFFER(&b, HOST, r->p, count * n * n);
   AMPED_BUFFER(&b, HOST, r->keep, count * n * n);
@@ -479,7 +479,7 @@ static void view(const void *self, amped_solver_state *state) {
   const rbs *r = self;
   state->weights = r->result->weights;
   state->numbers = r->numbers;
-  state->number_count = number_count(r->context->plan);
+  state->number_count = number_count(r->context->plan, r->settings);
   memcpy(state->grams, r->unit_grams, sizeof state->grams);
 }
 
@@ -515,7 +515,7 @@ static amped_status after_polish(void *context, const amped_sweep *sweep) {
   amped_sweep own = *sweep;
   amped_solver_state state = *sweep->state;
   state.numbers = r->numbers;
-  state.number_count = number_count(r->context->plan);
+  state.number_count = number_count(r->context->plan, r->settings);
   own.state = &state;
   return r->options->after_sweep(r->options->context, &own);
 }
@@ -594,12 +594,12 @@ static amped_status check_numbers(const rbs *r, const amped_solver_state *start)
           "give the same --sample, --block, --search and --memory, or begin a new one",
           found[SLICES] != 0.0 ? "groups of slices" : "blocks", found[COUNT], found[SEARCH],
           found[OUTSIDE] != 0.0 ? ", cells in their file" : "");
-  if (start->number_count == number_count(r->context->plan))
+  if (start->number_count == number_count(r->context->plan, r->settings))
     return AMPED_OK;
   return amped_error(AMPED_BAD_INPUT, NULL,
                      "the checkpoint holds %" PRIu64 " numbers instead of %" PRIu64
                      "; begin a new one",
-                     start->number_count, number_count(r->context->plan));
+                     start->number_count, number_count(r->context->plan, r->settings));
 }
 
 /* Restore the sample of cells, which the slices of the first epoch gave, from a checkpoint. */
@@ -773,7 +773,7 @@ static void tell_passes(const rbs *r, amped_facts *facts) {
 static amped_status begin(rbs *r) {
   const amped_rbs_settings *s = r->settings;
   AMPED_TRY(amped_comm_agree(r->context->comm, allocate(r)));
-  AMPED_TRY(amped_cell_sample_draw(r->context, r->blocks, r->seed, &r->cells));
+  AMPED_TRY(amped_cell_sample_draw(r->context, r->blocks, r->seed, s->fit_cells, &r->cells));
   r->numbers[SLICES] = s->shape.slices;
   r->numbers[COUNT] = (double)s->shape.count;
   r->numbers[SEARCH] = (double)s->search;

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "solver/cpd/cell_sample.h"
+
 /* Defaults: blocks per mode, and slices per group. A block has at least INDICES_OF_COMPONENT
  * indices per component. */
 #define BLOCKS 8
@@ -21,6 +23,11 @@
 /* Epochs of blocks after which lambda is near 0. Longer searches of real tensors add noise, and
  * components that cancel each other. */
 #define SEARCH UINT64_C(20)
+
+/* The fit of an epoch takes a share of the cells that the epoch reads, so that it costs less than
+ * the steps; at least LEAST_FIT_CELLS. */
+#define FIT_SHARE (1.0 / 16.0)
+#define LEAST_FIT_CELLS UINT64_C(4096)
 
 /* The restricted phase (Vervliet and De Lathauwer 2016). */
 #define FIRST_LAMBDA 0.01
@@ -100,6 +107,13 @@ static uint64_t usual_search(const amped_rbs_settings *s) {
   return s->shape.slices || share < SEARCH ? share : SEARCH;
 }
 
+static uint64_t fit_cells_of(const amped_plan *plan, const amped_rbs_settings *s) {
+  const double share = FIT_SHARE * amped_rbs_epoch_share(s) * (double)plan->nnz;
+  if (s->shape.slices || share >= (double)AMPED_SAMPLED_CELLS)
+    return AMPED_SAMPLED_CELLS;
+  return share > (double)LEAST_FIT_CELLS ? (uint64_t)share : LEAST_FIT_CELLS;
+}
+
 amped_status amped_rbs_settings_make(const amped_rbs_options *o, const amped_plan *plan,
                                      amped_rbs_settings *out) {
   amped_rbs_settings s = {.block = o->block};
@@ -116,6 +130,7 @@ amped_status amped_rbs_settings_make(const amped_rbs_options *o, const amped_pla
   s.epochs = o->epochs >= 0 ? (uint64_t)o->epochs : s.shape.slices ? 6 : 200;
   s.search = o->search >= 0 ? (uint64_t)o->search : usual_search(&s);
   s.polish = o->polish >= 0 ? (uint64_t)o->polish : plan->dense.outside ? 0 : POLISH;
+  s.fit_cells = fit_cells_of(plan, &s);
   *out = s;
   if (s.search <= s.epochs)
     return AMPED_OK;

@@ -8,10 +8,11 @@
 
 typedef struct amped_rbs_settings {
   amped_rbs_shape shape;
-  uint64_t block;  /* indices of a block in the shortest mode, or slices per group, about */
-  uint64_t epochs; /* maximum number of epochs */
-  uint64_t search; /* epochs without restricted steps, included in `epochs` */
-  uint64_t polish; /* sweeps of ALS after the epochs */
+  uint64_t block;     /* indices of a block in the shortest mode, or slices per group, about */
+  uint64_t epochs;    /* maximum number of epochs */
+  uint64_t search;    /* epochs without restricted steps, included in `epochs` */
+  uint64_t polish;    /* maximum number of sweeps of ALS after the epochs */
+  uint64_t fit_cells; /* number of random cells whose fit an epoch reports (cell_sample.h) */
 } amped_rbs_settings;
 
 /* Make the settings for a tensor whose slabs the ranks hold, or whose cells stay in their file. The
