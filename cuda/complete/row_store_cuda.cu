@@ -290,16 +290,16 @@ template <typename T, bool IN> __global__ void move_rows(const travel<T> t) {
   }
 }
 
-/* Give the rows that are at the prior, with bias 0, their start (amped_row_start). One warp per
- * row. */
+/* Give the rows that are at the prior, with bias 0, their start (amped_row_start), except those
+ * that have learnt entries. One warp per row. */
 template <typename T>
 __global__ void start_rows(uint64_t count, const uint64_t *rows, uint64_t ncomps, int mode,
-                           const amped_row_start start, T *factor) {
+                           const amped_row_start start, const uint64_t *learnt, T *factor) {
   const uint64_t components = ncomps - (start.biased ? 1 : 0);
   const unsigned lane = threadIdx.x % 32;
   for (uint64_t k = thread_number() / 32; k < count; k += grid_threads() / 32) {
     T *const row = factor + rows[k] * ncomps;
-    bool is_at_prior = true;
+    bool is_at_prior = learnt == nullptr || (learnt[k / 64] >> (k % 64) & 1) == 0;
     for (uint64_t c = lane; c < ncomps; c += 32)
       is_at_prior = is_at_prior && row[c] == (c < components ? (T)start.prior : (T)0);
     if (!__all_sync(0xffffffffU, is_at_prior))
@@ -392,6 +392,19 @@ amped_status get(amped_row_store *s, int mode, uint64_t count, const uint64_t *i
   return wait_for(s);
 }
 
+amped_status get_touched(amped_row_store *s, int mode, uint64_t count, const uint64_t *indices,
+                         uint64_t *touched) {
+  const uint64_t words = count * sizeof(uint64_t);
+  AMPED_TRY(keep_room(&s->piece, 2 * words));
+  uint64_t *const d_indices = static_cast<uint64_t *>(s->piece.d_block);
+  uint64_t *const d_touched = d_indices + count;
+  AMPED_TRY(copy_in(s, d_indices, indices, words));
+  AMPED_TRY(
+      gather<uint64_t>(s, count, 1, d_indices, true, s->modes[mode].touched.d_block, d_touched));
+  AMPED_TRY(copy_out(s, touched, d_touched, words));
+  return wait_for(s);
+}
+
 amped_status touch_all(amped_row_store *s, int mode, uint64_t number) {
   const uint64_t own = own_rows(s, s->modes[mode].dim);
   if (own == 0)
@@ -453,20 +466,30 @@ amped_status move(amped_row_store *s, amped_factor_set *factors, int mode, bool 
 }
 
 template <typename T>
-amped_status start_numbers(const amped_row_store *s, int mode, const amped_row_start *start) {
+amped_status start_numbers(const amped_row_store *s, int mode, const amped_row_start *start,
+                           const uint64_t *d_learnt) {
   const mode_rows *m = &s->modes[mode];
-  if (m->count == 0)
-    return AMPED_OK;
   start_rows<T><<<blocks_for(m->count * 32), block_threads, 0, stream_of(s)>>>(
       m->count, static_cast<const uint64_t *>(m->rows.d_block), s->shape.ncomps, mode, *start,
-      static_cast<T *>(m->factor.d_block));
+      d_learnt, static_cast<T *>(m->factor.d_block));
   AMPED_CUDA_LAUNCHED("the kernel of new rows");
   return wait_for(s);
 }
 
-amped_status start(amped_row_store *s, int mode, const amped_row_start *how) {
-  return s->shape.type == AMPED_F32 ? start_numbers<float>(s, mode, how)
-                                    : start_numbers<double>(s, mode, how);
+amped_status start(amped_row_store *s, int mode, const amped_row_start *how,
+                   const uint64_t *learnt) {
+  const uint64_t count = s->modes[mode].count;
+  const uint64_t bytes = (count / 64 + 1) * sizeof *learnt;
+  const uint64_t *d_learnt = nullptr;
+  if (count == 0)
+    return AMPED_OK;
+  if (learnt != nullptr) {
+    AMPED_TRY(keep_room(&s->piece, bytes));
+    AMPED_TRY(copy_in(s, s->piece.d_block, learnt, bytes));
+    d_learnt = static_cast<const uint64_t *>(s->piece.d_block);
+  }
+  return s->shape.type == AMPED_F32 ? start_numbers<float>(s, mode, how, d_learnt)
+                                    : start_numbers<double>(s, mode, how, d_learnt);
 }
 
 touched_rows touched_of(const amped_row_store *s, int mode, uint64_t number) {
@@ -668,6 +691,7 @@ const amped_row_store_ops amped_row_store_cuda = {
     .get = get,
     .put_factors = put_factors,
     .get_factors = get_factors,
+    .get_touched = get_touched,
     .touch_all = touch_all,
     .begin = begin,
     .start = start,

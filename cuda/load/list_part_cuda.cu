@@ -676,7 +676,7 @@ template <typename T> static void launch_gather(const amped_list_part *p, const 
       static_cast<T *>(p->sent));
 }
 
-static amped_status dealt(amped_list_part *p, int array, void **out) {
+static amped_status distributed(amped_list_part *p, int array, void **out) {
   const bool values = array == AMPED_LIST_VALUES;
   const uint64_t bytes =
       values ? (uint64_t)p->shape.value_type : amped_list_index_bytes(&p->shape, array);
@@ -711,7 +711,7 @@ const amped_list_ops amped_list_part_cuda = {
     .distribute_by = distribute_by,
     .count_splits = count_splits,
     .deal = deal,
-    .dealt = dealt,
+    .distributed = distributed,
     .arriving = arriving,
     .fetch = fetch,
 };

@@ -1,5 +1,5 @@
-# Shared by the scripts of this folder, which source it: options, runs, tables, plots. POSIX sh, awk,
-# and Python 3 for JSON.
+# Shared by the scripts of this folder and by jobs/thesis, which source it: options, runs, tables, plots.
+# POSIX sh, awk, and Python 3 for JSON.
 #
 # A script calls `paper_begin "$0" "$@"`, then for each run `bench RANKS TENSOR OPTION...` and `get`,
 # `total` or `rank_compute`, which read what that run told; `table`, `row` and `plot` write; and
@@ -19,7 +19,8 @@ Options [defaults]:
   --nnz=N            shrink each tensor to at most N nonzeros, dimensions along with it
                      [the paper's sizes]
   --full-dims        with --nnz: keep the dimensions
-  --ranks=A,B,...    numbers of ranks, from 1; the last is the paper's "4 GPUs" [1,2,3,4]
+  --ranks=A,B,...    numbers of ranks, from 1; the last is the paper's "4 GPUs" [1,2,3,4, or up to
+                     the GPUs of this machine if it has fewer]
   --tensors=A,B,...  shapes of bench [amazon,patents,reddit,twitch]
   --backend=NAME     auto, cuda or cpu [auto]
   --repeat=N         timed passes [5]
@@ -31,7 +32,7 @@ END
 }
 
 die() {
-  echo "jobs/paper/$name: $*" >&2
+  echo "${job:-jobs/paper/$name}: $*" >&2
   exit 2
 }
 
@@ -44,7 +45,7 @@ number() {
 }
 
 paper_options() {
-  nnz='' full_dims='' ranks="1 2 3 4" tensors="amazon patents reddit twitch" backend=auto repeat=5
+  nnz='' full_dims='' ranks='' tensors="amazon patents reddit twitch" backend=auto repeat=5
   file_nnz=10000000 out=paper mpirun=mpirun amped=${AMPED_MPI:-amped_mpi}
   for argument in "$@"; do
     value=${argument#*=}
@@ -63,6 +64,7 @@ paper_options() {
       *) die "$argument is no option, or has a wrong value; see --help" ;;
     esac
   done
+  test -n "$ranks" || ranks=$(default_ranks)
   test -z "$full_dims" || test -n "$nnz" || die "--full-dims goes with --nnz"
   for most in $ranks; do
     test -n "$(number "$most")" || die "--ranks: whole numbers are expected"
@@ -71,6 +73,18 @@ paper_options() {
   for tensor in $tensors; do
     test -n "$(full_nnz "$tensor")" || die "--tensors: $tensor is none of the paper's"
   done
+}
+
+# The paper's numbers of GPUs, as far as this machine has them. CPU ranks need none.
+default_ranks() {
+  gpus=4
+  test "$backend" = cpu || gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU ' || true)
+  case $gpus in
+    1) echo 1 ;;
+    2) echo 1 2 ;;
+    3) echo 1 2 3 ;;
+    *) echo 1 2 3 4 ;;
+  esac
 }
 
 # The paper's table 3.
@@ -200,7 +214,7 @@ table() {
     echo "# machine: $machine"
     echo "# command: $command"
     echo "# date: $date"
-    echo "# tensors: R = 32, float32, ${nnz:+at most $nnz nonzeros${full_dims:+, full dimensions}, }shapes and skew as the paper's, synthetic"
+    echo "# tensors: ${tensors_are:-R = 32, float32, ${nnz:+at most $nnz nonzeros${full_dims:+, full dimensions}, }shapes and skew as the paper\'s, synthetic}"
     echo "$2"
   } >"$csv"
 }
@@ -218,14 +232,16 @@ note() {
 }
 
 # plot KIND FIRST LAST YLABEL TITLE: draw columns FIRST to LAST of the table over its first one.
-# KIND: bars, logbars, stacked (bars) or lines. What `redraw` needs is left in the table.
+# KIND: bars, logbars, stacked (bars), lines or loglines. What `redraw` needs is left in the table.
 plot() {
   note "plot: $1 $2 $3|$4|$5"
   draw "$@"
 }
 
 draw() {
-  if command -v gnuplot >/dev/null 2>&1; then
+  if test -z "$(filled "$2" "$3")"; then
+    echo "$csv (no plot: the table has no number)"
+  elif command -v gnuplot >/dev/null 2>&1; then
     gnuplot_plot "$@"
   elif python3 -c 'import matplotlib' >/dev/null 2>&1; then
     python3 "$folder/plot.py" "$csv" "$@" "$(footer)" "$(
@@ -292,7 +308,7 @@ listed() {
     # shellcheck disable=SC2046 # four words
     set -- "$1" "$2" "$3" $(style $((i - $2 + 1)) "$(series "$i")")
     case $1 in
-      lines) using="1:(column($i)) linecolor rgb '$4' linewidth $5 dashtype $6 pointtype $7" ;;
+      *lines) using="1:(column($i)) linecolor rgb '$4' linewidth $5 dashtype $6 pointtype $7" ;;
       *) using="(column($i)):xtic(1) linecolor rgb '$4'" ;;
     esac
     printf "%s%s using %s title columnheader(%d)" "$comma" "$(quoted "$csv")" "$using" "$i"
@@ -300,14 +316,19 @@ listed() {
   done
 }
 
+# The numbers of the table's first column, which stand below the axis.
+abscissas() {
+  grep -v '^#' "$csv" | awk -F , 'NR > 1 { printf "%s%s", (NR > 2 ? ", " : ""), $1 }'
+}
+
 gnuplot_plot() {
-  look="set style data linespoints; set xtics 1; set xlabel 'ranks'; set offsets 0.1, 0.1; set autoscale xfix; set pointsize 1.2"
+  look="set style data linespoints; set xtics ($(abscissas)); set xlabel $(quoted "$(series 1)"); set offsets 0.1, 0.1; set autoscale xfix; set pointsize 1.2"
   case $1 in
     *bars) look="set style data histograms; set style histogram clustered gap 1" ;;
     stacked) look="set style data histograms; set style histogram rowstacked; set boxwidth 0.7" ;;
   esac
   case $1 in
-    logbars) look="$look; set logscale y" ;;
+    log*) look="$look; set logscale y" ;;
   esac
   case $1 in
     *bars) look="$look; set style fill solid 1.0 border rgb 'white'" ;;
@@ -315,7 +336,7 @@ gnuplot_plot() {
   esac
   range='[0:*]'
   case $1$4 in
-    logbars*) range='[*:*]' ;;
+    log*) range='[*:*]' ;;
     stacked%*) range='[0:100]' ;;
   esac
   margin=$((4 + $(footer | wc -l)))
@@ -381,7 +402,7 @@ paper_begin() {
 
 paper_end() {
   if test "$failures" -gt 0; then
-    echo "jobs/paper/$name: $failures runs failed (nan in the table)" >&2
+    echo "${job:-jobs/paper/$name}: $failures runs failed (nan in the table)" >&2
     exit 1
   fi
 }

@@ -16,13 +16,13 @@ columns = range(int(first) - 1, int(last))
 style = dict(zip(columns, (line.split() for line in styles.splitlines())))
 columns = [c for c in columns if any(r[c] != "nan" for r in rows)]
 fig, ax = plt.subplots(figsize=(10, 6.4))
-if kind == "lines":
+if kind.endswith("lines"):
     for c in columns:
         colour, width, dash, marker = style[c]
         ax.plot([float(r[0]) for r in rows], [value(r, c) for r in rows], label=header[c], color=colour,
                 linewidth=float(width), linestyle="-" if dash == "1" else "--", marker="osDv^x+*"[int(marker) % 8])
     ax.set_xticks([float(r[0]) for r in rows])
-    ax.set_xlabel("ranks")
+    ax.set_xlabel(header[0])
 else:
     below = [0.0] * len(rows)
     width = 0.7 if kind == "stacked" else 0.8 / len(columns)
@@ -37,9 +37,9 @@ else:
                    label=header[c], color=style[c][0])
     many = {"rotation": 25, "ha": "right"} if len(rows) > 6 else {}
     ax.set_xticks(range(len(rows)), [r[0] for r in rows], **many)
-    if kind == "logbars":
-        ax.set_yscale("log")
-if kind != "logbars":
+if kind.startswith("log"):
+    ax.set_yscale("log")
+else:
     ax.set_ylim(bottom=0)
 ax.grid(axis="y")
 ax.set_axisbelow(True)

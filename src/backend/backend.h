@@ -223,9 +223,9 @@ typedef struct amped_factor_ops {
   amped_status (*solve)(amped_factor_set *factors, int mode, uint64_t first, uint64_t end,
                         const double *p, const double *keep, amped_row_sums *sums);
   /* Update the same rows by row descent, from the same rows of output. Sums as for solve. Rows
-   * first
-   * .. end may end with padding rows, which stay 0: a rule by which a row without nonzeros is not 0
-   * must leave them out. */
+   * first .. end may end with padding rows, which stay 0, since their row of output is 0. An
+   * implementation of a rule that would change them leaves them out: own rows are rank_rows of the
+   * plan. */
   amped_status (*descend)(amped_factor_set *factors, int mode, uint64_t first, uint64_t end,
                           const amped_row_descent *descent, amped_row_sums *sums);
   /* sums[c] = sum of the absolute values in column c, over own rows. */
@@ -326,7 +326,7 @@ typedef struct amped_list_ops {
                        uint64_t *counts);
   /* *out = indices in mode, or values, of the window that deal sorted: MPI's send buffer. Valid
    * until the next call. */
-  amped_status (*dealt)(amped_list_part *part, int array, void **out);
+  amped_status (*distributed)(amped_list_part *part, int array, void **out);
   /* Receive buffer of MPI for indices in mode, or values, from all ranks. */
   void *(*arriving)(amped_list_part *part, int array);
 

@@ -13,7 +13,8 @@
  *
  * and a_r = 0 if V(r,r) <= 0. Passes end after PASSES passes, or if a pass changes the row by at
  * most SHARE times the first pass's change (Euclidean length). All arithmetic is in double. A row
- * depends only on its own numbers and V: on no other row, part of a block or rank. */
+ * depends only on its own numbers and V: on no other row, part of a block or rank. Padding rows
+ * stay 0 (`descend` in backend.h). */
 #ifndef AMPED_ROW_DESCENT_H
 #define AMPED_ROW_DESCENT_H
 

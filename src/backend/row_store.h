@@ -81,6 +81,9 @@ typedef struct amped_row_store_ops {
                               const void *factors);
   amped_status (*get_factors)(amped_row_store *store, int mode, uint64_t first, uint64_t count,
                               void *factors);
+  /* Copy only the batch numbers of own rows at these indices to host memory. */
+  amped_status (*get_touched)(amped_row_store *store, int mode, uint64_t count,
+                              const uint64_t *indices, uint64_t *touched);
   /* Mark all own rows of a mode as touched by batch `number`. */
   amped_status (*touch_all)(amped_row_store *store, int mode, uint64_t number);
 
@@ -89,8 +92,10 @@ typedef struct amped_row_store_ops {
   amped_status (*begin)(amped_row_store *store, const amped_plan *plan,
                         const amped_row_list *lists);
   /* Give the batch's rows of a mode a start, if they equal their prior with bias 0: if all rows of
-   * an entry are zeros, they would stay zeros. */
-  amped_status (*start)(amped_row_store *store, int mode, const amped_row_start *start);
+   * an entry are zeros, they would stay zeros. Rows whose bit of `learnt` is 1, bit k % 64 of word
+   * k / 64 for row k of the list, stay as they are. Host memory; NULL: all bits are 0. */
+  amped_status (*start)(amped_row_store *store, int mode, const amped_row_start *start,
+                        const uint64_t *learnt);
   /* Copy the batch's rows of a mode from the store into the factor of the plan's set (in), or back.
    * Padding stays. */
   amped_status (*move)(amped_row_store *store, struct amped_factor_set *factors, int mode, bool in);

@@ -16,29 +16,44 @@ void amped_buffer_add(amped_buffers *b, amped_buffer_kind kind, void *pointer, u
   b->list[b->count++] = (amped_buffer){kind, pointer, count, size, b->what};
 }
 
-uint64_t amped_buffer_bytes(const amped_buffer *buffer) {
-  const uint64_t bound = buffer->kind == AMPED_BUFFER_PART ? AMPED_BUFFER_ALIGNMENT : 1;
+static uint64_t data_bytes(const amped_buffer *buffer) {
   uint64_t bytes = 0;
-  if (!amped_mul(buffer->count, buffer->size, &bytes) || bytes > TOO_MANY)
+  return amped_mul(buffer->count, buffer->size, &bytes) && bytes < TOO_MANY ? bytes : TOO_MANY;
+}
+
+static void add(uint64_t *sum, uint64_t bytes) {
+  if (!amped_add(*sum, bytes, sum) || *sum > TOO_MANY)
+    *sum = TOO_MANY;
+}
+
+uint64_t amped_buffer_bytes(const amped_buffer *buffer) {
+  const uint64_t bytes = data_bytes(buffer);
+  if (bytes == TOO_MANY)
     return TOO_MANY;
-  return amped_ceil_div(bytes, bound) * bound;
+  switch (buffer->kind) {
+  case AMPED_BUFFER_PART:
+    return amped_ceil_div(bytes, AMPED_BUFFER_ALIGNMENT) * AMPED_BUFFER_ALIGNMENT;
+  case AMPED_BUFFER_LARGE:
+  case AMPED_BUFFER_SPREAD:
+    return amped_huge_pages_bytes(bytes);
+  default:
+    return bytes;
+  }
 }
 
 void amped_buffers_require(amped_buffers b, uint64_t *device_bytes, uint64_t *host_bytes) {
   for (int i = 0; i < b.count; i++) {
     const amped_buffer_kind kind = b.list[i].kind;
     const bool device = kind == AMPED_BUFFER_DEVICE || kind == AMPED_BUFFER_PART;
-    uint64_t *sum = device ? device_bytes : host_bytes;
-    if (!amped_add(*sum, amped_buffer_bytes(&b.list[i]), sum) || *sum > TOO_MANY)
-      *sum = TOO_MANY;
+    add(device ? device_bytes : host_bytes, amped_buffer_bytes(&b.list[i]));
   }
 }
 
 uint64_t amped_buffers_bytes(amped_buffers b) {
-  uint64_t device_bytes = 0;
-  uint64_t host_bytes = 0;
-  amped_buffers_require(b, &device_bytes, &host_bytes);
-  return host_bytes;
+  uint64_t sum = 0;
+  for (int i = 0; i < b.count; i++)
+    add(&sum, data_bytes(&b.list[i]));
+  return sum;
 }
 
 static amped_status allocate(const amped_buffer *o, int threads) {

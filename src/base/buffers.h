@@ -65,9 +65,11 @@ void amped_buffer_add(amped_buffers *b, amped_buffer_kind kind, void *pointer, u
 
 /* Add the buffers' bytes. A sum of 2^63 bytes or more counts as 2^63. */
 void amped_buffers_require(amped_buffers b, uint64_t *device_bytes, uint64_t *host_bytes);
-uint64_t amped_buffers_bytes(amped_buffers b); /* for lists without buffers of a GPU */
+/* Returns the bytes of the data, without padding and rounding. */
+uint64_t amped_buffers_bytes(amped_buffers b);
 
-/* Bytes of a buffer, of a part with its padding; 2^63 if they are more. */
+/* Bytes of a buffer, with the padding of a part and the rounding of large pages; 2^63 if they are
+ * more. */
 uint64_t amped_buffer_bytes(const amped_buffer *buffer);
 
 /* Allocate and free the host's buffers, pinned ones excepted. */

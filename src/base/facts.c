@@ -86,6 +86,10 @@ void amped_facts_say(amped_facts *facts) {
     amped_say("%.*s", (int)length, line);
     line += length + (line[length] == '\n');
   }
+  amped_facts_silence(facts);
+}
+
+void amped_facts_silence(amped_facts *facts) {
   facts->words[0] = '\0';
 }
 

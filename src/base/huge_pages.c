@@ -17,9 +17,21 @@ typedef struct origin {
   void *block;
 } origin;
 
+static uint64_t bound_of(uint64_t bytes) {
+  return bytes >= LARGE ? PAGE : LINE;
+}
+
+/* Bytes of the data; whole large pages, if there are at least LARGE. */
+static uint64_t data_bytes(uint64_t bytes) {
+  return bytes >= LARGE ? amped_ceil_div(bytes, PAGE) * PAGE : bytes;
+}
+
+uint64_t amped_huge_pages_bytes(uint64_t bytes) {
+  return bytes > 0 ? data_bytes(bytes) + sizeof(origin) + bound_of(bytes) : 0;
+}
+
 amped_status amped_huge_pages_alloc(void *out, uint64_t count, uint64_t size, const char *what) {
   uint64_t bytes = 0;
-  uint64_t bound = LINE;
   char *block = NULL;
   char *data = NULL;
   memcpy(out, &data, sizeof data);
@@ -27,16 +39,13 @@ amped_status amped_huge_pages_alloc(void *out, uint64_t count, uint64_t size, co
     return amped_alloc(out, count, size, what); /* fails, and reports the size */
   if (bytes == 0)
     return AMPED_OK;
-  if (bytes >= LARGE) {
-    bound = PAGE;
-    bytes = amped_ceil_div(bytes, PAGE) * PAGE;
-  }
-  AMPED_TRY(amped_alloc(&block, bytes + sizeof(origin) + bound, 1, what));
+  const uint64_t bound = bound_of(bytes);
+  AMPED_TRY(amped_alloc(&block, amped_huge_pages_bytes(bytes), 1, what));
   data = block + sizeof(origin);
   data += (bound - (uintptr_t)data % bound) % bound;
   ((origin *)data)[-1] = (origin){block};
   if (bound == PAGE)
-    (void)madvise(data, bytes, MADV_HUGEPAGE); /* advice, which the system may ignore */
+    (void)madvise(data, data_bytes(bytes), MADV_HUGEPAGE); /* advice, which the system may ignore */
   memcpy(out, &data, sizeof data);
   return AMPED_OK;
 }

@@ -14,5 +14,7 @@ amped_status amped_huge_pages_alloc(void *out, uint64_t count, uint64_t size, co
 amped_status amped_huge_pages_calloc(void *out, uint64_t count, uint64_t size, int threads,
                                      const char *what);
 void amped_huge_pages_free(void *data);
+/* Returns the bytes that an allocation of `bytes` takes, with the rounding. */
+uint64_t amped_huge_pages_bytes(uint64_t bytes);
 
 #endif

@@ -50,10 +50,6 @@ void amped_log_speaker(bool speaks) {
   state.silent = !speaks;
 }
 
-bool amped_log_speaks(void) {
-  return !state.silent;
-}
-
 void amped_log_to_stderr(void) {
   state.to_stderr = true;
 }

@@ -22,7 +22,6 @@ void amped_log_open(void);
 
 void amped_log_verbosity(amped_verbosity verbosity);
 void amped_log_speaker(bool speaks);
-bool amped_log_speaks(void);
 void amped_log_to_stderr(void);
 /* Before MPI starts. */
 void amped_log_progress(amped_progress_when when);

@@ -1,4 +1,4 @@
-/* complete: fits a model to the observed entries of a sparse tensor, and writes the best one. */
+/* complete: fits a model to the observed entries of a tensor, and writes the best one. */
 #include <math.h>
 #include <string.h>
 
@@ -33,6 +33,7 @@ typedef struct job {
   amped_session_options session_options; /* the user's options, with the column of biases */
   amped_read_options read;               /* the user's options, with the column of weights */
   amped_read_options plain;              /* defaults, as if the user gave no reading option */
+  amped_read_options of_input;           /* options for reading INPUT */
   amped_read_options of_weights;         /* options for reading the weights: a file or a column */
   const char *weights;                   /* file of weights; INPUT for a column of it; NULL: none */
   amped_session *session;
@@ -55,22 +56,31 @@ static const amped_row_fit_ops *row_fit_of(const job *j) {
 
 /* --- checks before a nonzero is read --------------------------------------------------------- */
 
-static bool is_hdf5(const char *path, const amped_read_options *read) {
+static bool has_format(const char *path, const amped_read_options *read, amped_format wanted) {
   amped_format format = AMPED_FORMAT_TNS;
   const bool known = amped_io_input_format(path, read, &format) == AMPED_OK;
   amped_status_clear();
-  return known && format == AMPED_FORMAT_HDF5;
+  return known && format == wanted;
+}
+
+static bool is_hdf5(const char *path, const amped_read_options *read) {
+  return has_format(path, read, AMPED_FORMAT_HDF5);
+}
+
+/* Is it a file of numbers, to which no option for reading text and tables applies? */
+static bool is_binary(const char *path, const amped_read_options *read) {
+  return is_hdf5(path, read) || has_format(path, read, AMPED_FORMAT_NPY);
 }
 
 /* Options for reading `path`. The user's reading options are for texts and tables. If any input
- * file is a text or table, HDF5 files are read with the defaults. */
+ * file is a text or table, HDF5 and npy files are read with the defaults. */
 static const amped_read_options *read_options_of(const job *j, const char *path) {
   const amped_options *o = j->o;
   const char *const files[] = {o->args[0], o->complete.validate, o->complete.test, j->weights};
   bool others = false;
   for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
-    others = others || (files[i] != NULL && !is_hdf5(files[i], &o->read));
-  return others && is_hdf5(path, &o->read) ? &j->plain : &j->read;
+    others = others || (files[i] != NULL && !is_binary(files[i], &o->read));
+  return others && is_binary(path, &o->read) ? &j->plain : &j->read;
 }
 
 /* Find out whether --weights names a column or a file. It is a column if INPUT is a table and the
@@ -102,6 +112,7 @@ static amped_status find_weights(job *j) {
  * values. */
 static void set_read_of_weights(job *j) {
   j->of_weights = *read_options_of(j, j->weights);
+  j->of_weights.are_weights = true;
   j->of_weights.reads_weights = j->of_weights.weights != NULL;
   j->of_weights.duplicates = j->plain.duplicates;
 }
@@ -231,11 +242,24 @@ static amped_status load_entries(job *j, const char *option, const char *path, a
   if (path == NULL)
     return AMPED_OK;
   amped_read_options read = *read_options_of(j, path);
-  if (!is_hdf5(path, &j->o->read))
+  if (!is_binary(path, &j->o->read))
     read.duplicates = AMPED_DUPLICATES_KEEP;
   *in_problem = out;
   AMPED_TRY(amped_entry_file_load(j->session, j->labels, option, path, &read, out));
   return drop_learnt(j, option, path, out);
+}
+
+/* Collective: note which entries have rows that are trained. */
+static amped_status find_trained(job *j) {
+  const amped_context context = amped_session_context(j->session);
+  amped_row_counts counts;
+  if (j->problem.validate == NULL && j->problem.test == NULL)
+    return AMPED_OK;
+  AMPED_TRY(amped_row_counts_find(&context, &counts));
+  amped_entry_set_train(&context, &j->validate, &counts);
+  amped_entry_set_train(&context, &j->test, &counts);
+  amped_row_counts_free(&counts);
+  return AMPED_OK;
 }
 
 /* Collective: refuse entries whose value is not above 0, as ranked entries must be events. */
@@ -280,6 +304,20 @@ static void warn_of_constant(const job *j) {
                j->session->options->input, j->problem.learnt, j->start.level * j->problem.scale);
 }
 
+/* Warn if INPUT has all cells of its dimensions. With --implicit every cell is known anyway. */
+static void warn_of_whole(const job *j) {
+  const amped_tensor_info *info = amped_session_info(j->session);
+  uint64_t cells = 1;
+  bool fits = true;
+  for (int m = 0; m < info->order; m++)
+    fits = fits && amped_mul(cells, info->dims[m], &cells);
+  if (fits && info->nnz == cells && info->duplicates != AMPED_DUPLICATES_KEEP &&
+      !(j->o->complete.implicit > 0.0))
+    amped_warn("%s: no cell is missing, so that there is nothing to fill in; amped_mpi cpd fits "
+               "all cells, and faster",
+               j->session->options->input);
+}
+
 /* Collective: set everything that the runs have in common. */
 static amped_status set_problem(job *j) {
   const amped_options *o = j->o;
@@ -305,10 +343,12 @@ static amped_status set_problem(job *j) {
   AMPED_TRY(amped_complete_problem_hold_out(&context, input, j->labels, p));
   AMPED_TRY(amped_complete_problem_set_scale(&context, input, j->weights, p, &j->start));
   warn_of_constant(j);
+  warn_of_whole(j);
   set_clip(j);
   AMPED_TRY(load_entries(j, "--validate", o->complete.validate, &j->validate, &p->validate));
   AMPED_TRY(load_entries(j, "--test", o->complete.test, &j->test, &p->test));
   AMPED_TRY(warn_of_common(j));
+  AMPED_TRY(find_trained(j));
   if (p->fit.implicit > 0.0)
     AMPED_TRY(set_ranks(j));
   return amped_completion_report_problem(j->session, p);
@@ -549,7 +589,10 @@ static amped_status begin(job *j) {
     set_read_of_weights(j);
   j->session_options = o->session;
   j->session_options.biased = o->complete.bias == AMPED_BIAS_FULL;
-  j->session_options.read = read_options_of(j, o->args[0]);
+  j->session_options.lists_cells = true;
+  j->of_input = *read_options_of(j, o->args[0]);
+  j->of_input.dataset = o->session.dataset;
+  j->session_options.read = &j->of_input;
   if (j->session_options.biased && o->session.ncomps == AMPED_MAX_NCOMPS)
     return amped_error(AMPED_USAGE, NULL,
                        "--rank=%d: with biases at most %d components are possible; lower --rank, "

@@ -230,10 +230,10 @@ static void duplicates_facts(const amped_options *o, record *r) {
 static amped_status zeros_facts(const amped_options *o, record *r) {
   amped_fact_json(&r->facts, drops_zeros(o) ? "zeros_dropped" : "zeros_kept",
                   amped_json_count(r->zeros));
-  if (r->zeros > 0 && !drops_zeros(o))
+  if (r->zeros > 0 && o->convert.missing != AMPED_MISSING_KEEP && !drops_zeros(o))
     amped_warn("%s: %" PRIu64 " stored value%s zero and kept; --drop-zeros leaves zeros out",
                input_name(o), r->zeros, r->zeros == 1 ? " is" : "s are");
-  else if (r->zeros > 0)
+  else if (r->zeros > 0 && drops_zeros(o))
     amped_say("dropped %" PRIu64 " zero%s", r->zeros, plural(r->zeros));
   if (r->nnz == 0)
     return amped_error(AMPED_BAD_INPUT, input_name(o),

@@ -255,7 +255,8 @@ static amped_status tell_end(job *j, amped_start *best, double corcondia,
                              const amped_degeneracy *degeneracy, const char *path) {
   amped_solver_result *r = &best->result;
   /* with samples, --tol is not about the fit */
-  const amped_outcome outcome = amped_outcome_of(r, amped_cpd_samples(j->o) ? 0.0 : j->o->cpd.tol);
+  const amped_outcome outcome =
+      amped_outcome_of(r, amped_cpd_samples(j->o) ? 0.0 : j->o->cpd.tol, j->o->cpd.stop_fit);
   char text[AMPED_CORCONDIA_TEXT];
   amped_facts f;
   amped_facts_begin(&f, "end");
@@ -317,6 +318,7 @@ static amped_status sweep(job *j, int number, amped_solver_result *result) {
   amped_saved_factors before = {.order = 0};
   amped_iterate_options als_options = {.iters = o->cpd.iters,
                                        .tol = o->cpd.tol,
+                                       .goal = o->cpd.stop_fit,
                                        .noise_reported = &j->noise_reported,
                                        .after_sweep = after_sweep,
                                        .context = j};
@@ -347,13 +349,19 @@ done:
   return status;
 }
 
-/* Run all starts. Returns AMPED_STOPPED if a signal came before the last start was done. */
+/* Run all starts, or those until the first that reaches --stop-fit. Returns AMPED_STOPPED if a
+ * signal came before the last start was done. */
 static amped_status run_starts(job *j, amped_multistart *starts) {
   const amped_context context = amped_session_context(j->session);
-  for (int number = 1; number <= j->o->session.starts; number++) {
+  const int asked = j->o->session.starts;
+  bool is_enough = false;
+  for (int number = 1; number <= asked && !is_enough; number++) {
     amped_solver_result result;
     AMPED_TRY(sweep(j, number, &result));
+    is_enough = amped_solver_result_has_reached(&result, j->o->cpd.stop_fit);
     AMPED_TRY(amped_multistart_add(&context, starts, j->o->seed + (uint64_t)number - 1, &result));
+    if (is_enough && number < asked)
+      amped_say("start %d of %d reached --stop-fit; no other start is made", number, asked);
   }
   return AMPED_OK;
 }

@@ -1,20 +1,23 @@
-/* predict: evaluates a model at given cells, and compares it with their values. */
+/* predict: evaluates a model at given cells, and compares it with their values; or writes its
+ * values at all cells. */
 #include <math.h>
 #include <omp.h>
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/predict_array.h"
+#include "cli/prediction_errors.h"
 #include "cli/result_argument.h"
 #include "base/facts.h"
 #include "base/file.h"
 #include "base/file_lock.h"
 #include "base/json.h"
-#include "base/kahan.h"
 #include "base/mem.h"
 #include "base/system_memory.h"
 #include "formats/completion_file.h"
 #include "hdf5/hdf5_probe.h"
 #include "formats/result_file.h"
+#include "load/dense_list.h"
 #include "formats/tensor_file.h"
 #include "session/output_guard.h"
 #include "tensor/format.h"
@@ -23,13 +26,6 @@
 #include "text/io_table_write.h"
 #include "text/io_tns.h"
 #include "text/model_cells.h"
-
-/* Sums over some cells: squares and sizes of errors. clipped: squares after predictions were cut to
- * --clip. */
-typedef struct errors {
-  uint64_t count;
-  amped_kahan squares, sizes, clipped;
-} errors;
 
 typedef struct job {
   const amped_options *o;
@@ -43,17 +39,25 @@ typedef struct job {
   uint64_t *own[AMPED_MAX_ORDER]; /* indices as read; cells has the model's */
   uint64_t cold[AMPED_MAX_ORDER]; /* per mode, cells whose index the model does not know */
   uint64_t cold_cells;
-  errors all, cold_errors;
+  amped_prediction_errors all, cold_errors;
 } job;
 
 static const char *name_of(const job *j) {
   return amped_io_name(j->o->args[1]);
 }
 
+/* Is every cell predicted, because no file names cells? */
+static bool is_array(const job *j) {
+  return j->o->nargs < 2;
+}
+
 /* ---- the cells ------------------------------------------------------------------------------ */
 
 static amped_status find_values(job *j) {
+  const char *observed = j->o->predict.observed;
   amped_format format = AMPED_FORMAT_TNS;
+  if (is_array(j))
+    return observed != NULL && amped_io_is_hdf5(observed) ? amped_hdf5_probe(observed) : AMPED_OK;
   AMPED_TRY(amped_io_input_format(j->o->args[1], &j->o->read, &format));
   j->is_text = format == AMPED_FORMAT_TNS;
   j->has_values = format != AMPED_FORMAT_TABLE || j->o->read.value != NULL;
@@ -125,12 +129,25 @@ static amped_status check_values(const job *j) {
   return AMPED_OK;
 }
 
+/* Read COORDS: a list, or the cells of a dense tensor that are not missing. */
+static amped_status read_list(const job *j, const amped_read_options *read, amped_sptensor *t) {
+  const char *path = j->o->args[1];
+  const char *dataset = j->o->session.dataset;
+  bool is_dense = false;
+  if (read->format == AMPED_READ_AUTO)
+    AMPED_TRY(amped_dense_source_is(path, dataset, &is_dense));
+  if (!is_dense)
+    return amped_io_read(path, read, t);
+  AMPED_TRY(amped_io_check(path, AMPED_FORMAT_NPY, read));
+  return amped_dense_list_load(path, dataset, NULL, t);
+}
+
 static amped_status read_cells(job *j) {
   amped_sptensor *t = &j->cells;
   amped_read_options read = j->o->read;
   read.known_modes = true;
   read.from_zero = j->k.labels[0].from_zero;
-  AMPED_TRY(amped_io_read(j->o->args[1], &read, t));
+  AMPED_TRY(read_list(j, &read, t));
   if (j->is_text && t->order + 1 == j->k.order)
     return refuse_no_values(j);
   AMPED_TRY(check_values(j));
@@ -152,13 +169,6 @@ static amped_status read_cells(job *j) {
 
 /* ---- the values ----------------------------------------------------------------------------- */
 
-static void add_error(errors *e, double difference, double clipped) {
-  e->count++;
-  amped_kahan_add(&e->squares, difference * difference);
-  amped_kahan_add(&e->sizes, fabs(difference));
-  amped_kahan_add(&e->clipped, clipped * clipped);
-}
-
 /* Replace values by predictions, and add up the errors in the order of the cells. */
 static amped_status predict(job *j) {
   amped_sptensor *t = &j->cells;
@@ -169,9 +179,9 @@ static amped_status predict(job *j) {
   for (uint64_t i = 0; i < t->nnz; i++) {
     const double told = amped_clip(&j->o->clip, values[i]);
     if (j->has_values)
-      add_error(&j->all, t->values[i] - values[i], t->values[i] - told);
+      amped_prediction_errors_add(&j->all, t->values[i] - values[i], t->values[i] - told);
     if (j->has_values && j->cold_cells > 0 && is_cold(j, i))
-      add_error(&j->cold_errors, t->values[i] - values[i], t->values[i] - told);
+      amped_prediction_errors_add(&j->cold_errors, t->values[i] - values[i], t->values[i] - told);
     if (!isfinite(told)) {
       status = amped_error(AMPED_FAILED, j->o->args[0],
                            "cell %" PRIu64 ": the model's value is not finite; its factors are too "
@@ -261,14 +271,6 @@ static amped_status write_output(job *j, const amped_output *found) {
 
 /* ---- the report ----------------------------------------------------------------------------- */
 
-static double root_mean(const amped_kahan *sum, uint64_t count) {
-  return count > 0 ? sqrt(amped_kahan_value(sum) / (double)count) : (double)NAN;
-}
-
-static double mean_size(const errors *e) {
-  return e->count > 0 ? amped_kahan_value(&e->sizes) / (double)e->count : (double)NAN;
-}
-
 /* Compute no errors for a model of --implicit: it has 1 for events, so its distance from counts is
  * not an error. */
 static void refuse_counts(job *j) {
@@ -280,14 +282,6 @@ static void refuse_counts(job *j) {
   j->has_values = j->has_values && !(j->c.implicit > 0.0);
 }
 
-/* Add an error, with a line if it is known. */
-static void error_facts(const char *key, const char *what, bool known, double error,
-                        amped_facts *f) {
-  amped_fact_json(f, key, known ? amped_json_number(error) : json_null());
-  if (known)
-    amped_fact_words(f, "%s %.9g\n", what, error);
-}
-
 static void cells_facts(const job *j, amped_facts *f) {
   const uint64_t n = j->cells.nnz;
   amped_fact(f, "cells", amped_json_count(n), "%" PRIu64 " cell%s of %s\n", n, n == 1 ? "" : "s",
@@ -296,13 +290,10 @@ static void cells_facts(const job *j, amped_facts *f) {
   if (j->cold_cells > 0)
     amped_fact_words(f, "%" PRIu64 " of these cells have an index that the model does not know\n",
                      j->cold_cells);
-  error_facts("rmse", "rmse        ", j->has_values, root_mean(&j->all.squares, n), f);
-  error_facts("mae", "mae         ", j->has_values, mean_size(&j->all), f);
-  error_facts("rmse_clipped", "rmse clipped", j->has_values && j->o->clip.given,
-              root_mean(&j->all.clipped, n), f);
-  error_facts("rmse_cold", "rmse of cells with an index that the model does not know",
-              j->has_values && j->cold_cells > 0,
-              root_mean(&j->cold_errors.squares, j->cold_errors.count), f);
+  amped_prediction_errors_facts(&j->all, j->has_values, j->o->clip.given, f);
+  amped_prediction_error_fact(
+      "rmse_cold", "rmse of cells with an index that the model does not know",
+      j->has_values && j->cold_cells > 0, amped_prediction_errors_rmse(&j->cold_errors), f);
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */
@@ -317,6 +308,11 @@ static amped_status steps(job *j, amped_facts *f) {
   AMPED_TRY(amped_result_argument_read("predict", model, &j->k));
   AMPED_TRY(amped_completion_file_read(model, j->k.order, j->k.dims, true, &j->c));
   AMPED_TRY(amped_predictor_create(&j->k, &j->c, &j->p));
+  if (is_array(j)) {
+    amped_fact_json(f, "result", amped_json_string(model));
+    amped_fact_json(f, "output", amped_json_string(j->o->output));
+    return amped_predict_array(j->o, &j->p, &found, f);
+  }
   refuse_counts(j);
   AMPED_TRY(read_cells(j));
   AMPED_TRY(predict(j));
@@ -334,6 +330,8 @@ static amped_status check_output(job *j, amped_file_lock *lock) {
                        "--clip=data: a result does not hold the range of its data; give LO:HI");
   if (path == NULL)
     return AMPED_OK;
+  if (is_array(j))
+    AMPED_TRY(amped_predict_array_check(j->o));
   if (is_standard(path) && j->o->json != NULL && is_standard(j->o->json))
     return amped_error(AMPED_USAGE, NULL,
                        "the values and --json=- would mix on standard output; name a file for "
@@ -344,9 +342,11 @@ static amped_status check_output(job *j, amped_file_lock *lock) {
     return AMPED_OK;
   }
   AMPED_TRY(amped_io_format(path, &j->out));
-  if (j->out == AMPED_FORMAT_NPY)
+  if (j->out == AMPED_FORMAT_NPY && !is_array(j))
     return amped_error(AMPED_USAGE, path,
-                       "is for dense tensors; values of cells go to .csv, .tsv, .tns or .h5");
+                       "is for the values of all cells; leave out %s, or name .csv, .tsv, .tns or "
+                       ".h5",
+                       j->o->args[1]);
   AMPED_TRY(amped_file_check_writable(path));
   return amped_file_lock_take(path, lock);
 }

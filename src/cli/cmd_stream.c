@@ -32,10 +32,13 @@ typedef struct job {
   amped_stream_rows rows;
   amped_sptensor held; /* rank 0: the held-out entries that the state keeps */
   bool has_held;       /* held was read */
+  amped_past past;     /* rank 0: hashes of the batches that the state has */
   amped_batch_source *source;
   bool are_indices[AMPED_MAX_ORDER]; /* rank 0: labels.h's, of the state; the source's are wider */
   int by;                            /* mode of --by; -1: none */
   amped_output found;                /* rank 0: the file that the result would replace */
+  uint64_t twin;      /* rank 0: an earlier batch of a file that has INPUT's entries */
+  size_t twin_length; /* bytes of that file's name; twin 0: none */
   amped_stream_counts counts;
   amped_file_lock output_lock; /* rank 0: lock of -o */
 } job;
@@ -54,6 +57,7 @@ static void set_request(job *j) {
                                      .by = s->by,
                                      .batch = s->batch > 0 ? s->batch : 1,
                                      .boxes = s->boxes,
+                                     .snapshots = s->snapshots,
                                      .max_rows = s->max_rows,
                                      .read = &o->read};
 }
@@ -196,21 +200,20 @@ static int find_by(const job *j) {
   return by != NULL && amped_parse_int(by, 1, j->head.order, &mode) ? mode - 1 : -1;
 }
 
-/* Rank 0: print a note if earlier batches did not come from cutting INPUT. A cut skips only entries
+/* Rank 0: warn if earlier batches did not come from cutting INPUT. A cut skips only entries
  * of the first fit, so entries of those batches are learnt again. Batches of a cut are named "INPUT
  * (...)". */
 static void tell_others(const job *j) {
   const char *input = j->request.paths[0];
-  const size_t length = strlen(input);
   uint64_t others = 0;
   for (uint64_t number = 2; number <= j->head.batches; number++) {
     const char *name = amped_state_file_batch(j->file, number).name;
-    others += strncmp(name, input, length) != 0 || strncmp(name + length, " (", 2) != 0;
+    others += amped_batch_cut_behind_file(name, input) == NULL;
   }
   if (others > 0)
-    amped_say("%s: %" PRIu64 " earlier batch%s %s not cut from %s; entries that they share with "
-              "this file are learnt again",
-              j->o->args[0], others, others == 1 ? "" : "es", others == 1 ? "was" : "were", input);
+    amped_warn("%s: %" PRIu64 " earlier batch%s %s not cut from %s; entries that they share with "
+               "this file are learnt again",
+               j->o->args[0], others, others == 1 ? "" : "es", others == 1 ? "was" : "were", input);
 }
 
 /* Rank 0: warn if the last index of the mode of --by is not its last label by meaning. New rows
@@ -237,11 +240,22 @@ static amped_status warn_of_order(const job *j) {
   return status;
 }
 
+/* Rank 0: list the hashes of the state's batches. */
+static amped_status list_past(job *j) {
+  for (uint64_t number = 1; number <= j->head.batches; number++) {
+    const amped_state_batch batch = amped_state_file_batch(j->file, number);
+    AMPED_TRY(amped_past_add(&j->past, batch.hash, batch.nnz));
+  }
+  return AMPED_OK;
+}
+
 /* Collective: open the source of batches, with the state's labels and dims. */
 static amped_status open_source(job *j) {
   const amped_comm *comm = &j->session->comm;
-  amped_batch_target target = {
-      .path = j->o->args[0], .order = j->head.order, .duplicates = j->head.duplicates};
+  amped_batch_target target = {.path = j->o->args[0],
+                               .order = j->head.order,
+                               .past = &j->past,
+                               .duplicates = j->head.duplicates};
   amped_labels labels[AMPED_MAX_ORDER];
   amped_status status = AMPED_OK;
   memset(labels, 0, sizeof labels);
@@ -251,6 +265,8 @@ static amped_status open_source(job *j) {
     target.first_nnz = amped_state_file_batch(j->file, 1).nnz;
   if (comm->rank == 0)
     target.earlier = amped_state_file_names(j->file);
+  if (comm->rank == 0)
+    status = list_past(j);
   for (int m = 0; m < j->head.order && comm->rank == 0 && status == AMPED_OK; m++)
     status = amped_state_file_labels(j->file, m, &labels[m]);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
@@ -270,24 +286,61 @@ static amped_status open_source(job *j) {
   return amped_comm_agree(comm, status);
 }
 
-/* Rank 0: find the earlier batch that --by cut from the same indices of INPUT; 0: there is none.
- * Its entries have changed since, as its hash is another. */
+/* The name of a batch of --by behind INPUT. */
+static const char *behind_input(const job *j, const amped_source_batch *batch) {
+  return batch->name + strlen(j->request.paths[0]);
+}
+
+/* Was the earlier batch cut by --by from the same indices of INPUT, or of a file that holds INPUT's
+ * entries? */
+static bool is_same_cut(const job *j, const char *earlier, const char *behind) {
+  const char *same = amped_batch_cut_behind_file(earlier, j->request.paths[0]);
+  if (same == NULL && j->twin > 0) {
+    const char *twin = amped_state_file_batch(j->file, j->twin).name;
+    same = strncmp(earlier, twin, j->twin_length) == 0 ? earlier + j->twin_length : NULL;
+  }
+  return same != NULL && strcmp(same, behind) == 0;
+}
+
+/* Rank 0: find the earlier batch that --by cut from the same indices; 0: there is none. Its entries
+ * have changed since, as its hash is another. */
 static uint64_t find_same_cut(const job *j, const amped_source_batch *batch) {
   uint64_t number = j->head.batches;
   if (j->request.kind != AMPED_BATCH_BY)
     return 0;
-  while (number > 1 && strcmp(amped_state_file_batch(j->file, number).name, batch->name) != 0)
+  while (number > 1 &&
+         !is_same_cut(j, amped_state_file_batch(j->file, number).name, behind_input(j, batch)))
     number--;
   return number > 1 ? number : 0;
 }
 
-/* Collective: find the earlier batch with these entries, or one that --by cut from the same
- * indices, and report that this one is skipped. *number 0: there is none. */
-static amped_status find_before(const job *j, const amped_source_batch *batch, uint64_t *number) {
+/* Rank 0: an earlier batch has the entries of this one. If it was cut from the same indices of
+ * another file, this file has come in the place of INPUT: a copy that grows under new names. */
+static void find_twin(job *j, const amped_source_batch *batch, uint64_t number) {
+  const char *earlier = amped_state_file_batch(j->file, number).name;
+  if (j->request.kind != AMPED_BATCH_BY)
+    return;
+  const char *behind = behind_input(j, batch);
+  const size_t length = strlen(earlier);
+  const size_t tail = strlen(behind);
+  if (length <= tail || strcmp(earlier + length - tail, behind) != 0)
+    return;
+  j->twin = number;
+  j->twin_length = length - tail;
+}
+
+/* Collective: find the earlier batch with these entries, or the last of several that have them
+ * together, or one that --by cut from the same indices, and report that this one is skipped.
+ * *number 0: there is none. */
+static amped_status find_before(job *j, const amped_source_batch *batch, uint64_t *number) {
   amped_state_batch earlier = {.name = "", .hash = batch->hash, .nnz = batch->nnz};
   *number = 0;
   if (j->session->comm.rank == 0) {
     *number = amped_state_file_find(j->file, batch->hash, &earlier.name);
+    if (*number > 0)
+      find_twin(j, batch, *number);
+    else
+      *number = batch->same_as;
     if (*number == 0)
       *number = find_same_cut(j, batch);
     if (*number > 0)
@@ -351,21 +404,24 @@ static amped_status read_held(job *j) {
   return AMPED_OK;
 }
 
-/* Rank 0: warn if half of the held-out cells of a batch were held out of earlier ones, with the
- * same values. Which cells are held out depends on the cells alone, so a batch that repeats old
- * rows holds the same ones out. */
+/* Rank 0: report how many held-out cells of a batch were held out of earlier ones; warn if half
+ * were, with the same values. Which cells are held out depends on the cells alone, so a batch that
+ * repeats old rows holds the same ones out. */
 static amped_status warn_of_repeats(const job *j, const amped_source_batch *batch,
                                     const amped_sptensor *of_batch) {
-  uint64_t cells = 0;
-  uint64_t common = 0;
-  AMPED_TRY(amped_held_entries_common(&j->held, of_batch, j->head.split_seed, j->head.keep, &cells,
-                                      &common));
-  if (common >= 3 && 2 * common >= cells)
+  amped_held_cells cells;
+  AMPED_TRY(
+      amped_held_entries_compare(&j->held, of_batch, j->head.split_seed, j->head.keep, &cells));
+  if (cells.same >= 3 && 2 * cells.same >= cells.compared)
     amped_warn(
         "%s: of %" PRIu64 " cells that are compared, a sample of all, earlier batches had %" PRIu64
         " with the same value; if the file repeats rows, they are learnt twice: give new rows "
         "only",
-        batch->name, cells, common);
+        batch->name, cells.compared, cells.same);
+  else if (cells.known > 0)
+    amped_say("%s: of %" PRIu64 " cells that are compared, a sample of all, %" PRIu64
+              " were known; their entries are learnt like others",
+              batch->name, cells.compared, cells.known);
   return AMPED_OK;
 }
 
@@ -437,6 +493,7 @@ static amped_status learn(job *j, const amped_source_batch *batch) {
                                .rows = &j->rows,
                                .head = &j->head,
                                .sweeps = j->o->stream.sweeps,
+                               .random_order = j->o->stream.random_order,
                                .labels = {.all = all, .added = added}};
   if (j->session->comm.rank == 0)
     find_labels(j, batch, all, added);
@@ -484,16 +541,14 @@ static amped_status tell_stopped(const job *j) {
 static amped_status write_result(const job *j) {
   const char *path = j->o->output;
   amped_labels labels[AMPED_MAX_ORDER];
-  amped_status status = AMPED_OK;
   if (path == NULL)
     return AMPED_OK;
   memset(labels, 0, sizeof labels);
   amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
   for (int m = 0; m < j->head.order && j->session->comm.rank == 0; m++)
     labels[m] = amped_batch_source_labels(j->source, m); /* borrowed */
-  if (j->session->comm.rank == 0)
-    status = amped_stream_result_write(j->session, &j->head, &j->rows, labels, first_hash(j), path);
-  AMPED_TRY(amped_comm_agree(&j->session->comm, status));
+  AMPED_TRY(amped_stream_result_write(j->session, &j->head, &j->rows, labels,
+                                      j->session->comm.rank == 0 ? first_hash(j) : 0, path));
   amped_trace_end();
   amped_say("result: %s (amped_mpi top %s shows it)", path, path);
   return AMPED_OK;
@@ -584,6 +639,7 @@ amped_status amped_cmd_stream(const amped_options *o) {
   amped_state_file_close(j.file);
   amped_file_lock_release(&j.output_lock);
   amped_sptensor_free(&j.held);
+  amped_past_free(&j.past);
   amped_stream_rows_free(&j.rows);
   amped_session_close(&session);
   return status;

@@ -4,6 +4,7 @@
 
 #include "base/option.h"
 #include "base/types.h"
+#include "load/dense_source.h"
 
 /* The least value of --memory, in bytes. */
 #define AMPED_LEAST_MEMORY (UINT64_C(1) << 20)
@@ -13,10 +14,10 @@ typedef struct amped_convert_options {
   bool no_copies;
   bool compact;
   bool labels_sorted;
-  bool sparse;           /* write a dense tensor as a sparse one */
-  bool nan_zero;         /* cells that are not finite become 0 */
-  uint64_t memory;       /* bytes; 0: a share of the free memory */
-  const char *temporary; /* folder; NULL: the output's */
+  bool sparse;                 /* write a dense tensor as a sparse one */
+  amped_missing_cells missing; /* policy for missing cells of a dense input */
+  uint64_t memory;             /* bytes; 0: a share of the free memory */
+  const char *temporary;       /* folder; NULL: the output's */
 } amped_convert_options;
 
 typedef struct amped_generate_options {

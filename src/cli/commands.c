@@ -86,6 +86,9 @@ static const amped_option_text plot_texts[] = {
 
 static const amped_option_text predict_texts[] = {
     {.name = "output", .help = "write the predictions to this file", .initially = "none"},
+    {.name = "type",
+     .help = "without COORDS: type of the cells that are written",
+     .initially = "float, if it holds the cells of --observed"},
     {.name = "clip",
      .help = "cut predictions to this range, and report both errors",
      .initially = "no cut"},
@@ -157,11 +160,13 @@ const amped_command amped_commands[] = {
                 &amped_backend_option_rows,    &amped_plan_option_rows,
                 &amped_plan_only_option_rows,  &amped_watch_option_rows,
                 &amped_read_option_rows,       &amped_dims_option_rows,
-                &amped_duplicates_option_rows},
+                &amped_duplicates_option_rows, &amped_dataset_option_rows},
      .texts = complete_texts,
      .help =
-         "INPUT is any input of cpd. An entry that INPUT lacks is unknown, not zero. The model of "
-         "an entry is a mean, a bias of each of its indices, and R components.\n\nPenalties "
+         "INPUT is any input of cpd. An entry that INPUT lacks is unknown, not zero. In a dense "
+         "array NaN is missing, as is what netCDF's attributes call missing; a cell of 0 is "
+         "observed. The model of an entry is a mean, a bias of each of its indices, and R "
+         "components.\n\nPenalties "
          "(--reg) keep rows of few entries from fitting noise. The error (rmse: root mean square) "
          "on held-out entries chooses --reg and the best sweep, whose model is the "
          "result.\n\n--history says what a state keeps of old entries. equations: the normal "
@@ -321,12 +326,13 @@ const amped_command amped_commands[] = {
      .example = "amped_mpi plot ratings.cpd.h5 -o ratings.svg",
      .run = amped_cmd_plot},
     {.name = "predict",
-     .arguments = "RESULT COORDS",
-     .min_args = 2,
+     .arguments = "RESULT [COORDS]",
+     .min_args = 1,
      .max_args = 2,
-     .summary = "predict the values at given cells, and report the error of given values",
+     .summary = "predict the values at given cells, or at all cells, and report errors",
      .groups = {&amped_predict_option_rows, &amped_clip_option_rows, &amped_output_option_rows,
-                &amped_read_option_rows, &amped_dims_option_rows, &amped_threads_option_rows},
+                &amped_cell_type_option_rows, &amped_read_option_rows, &amped_dims_option_rows,
+                &amped_dataset_option_rows, &amped_threads_option_rows},
      .texts = predict_texts,
      .help = "RESULT is a result of complete or cpd. COORDS is any input of convert. If it has "
              "values, the errors of the model at these cells are reported: rmse (root mean square) "
@@ -336,7 +342,9 @@ const amped_command amped_commands[] = {
              "has; if only one has, its labels must be numbers.\n\nOUT is a table with "
              "labels (.csv .tsv), text without labels (.tns), each also .gz or .zst, or a tensor "
              "file (.h5); - is standard output (a table). Cells keep their order, except "
-             "in .h5. With --clip the cut values are written.",
+             "in .h5. With --clip the cut values are written.\n\nWithout COORDS, OUT is a dense "
+             "array (.npy .h5) with the value of every cell. With --observed=ARRAY, cells that are "
+             "not missing there are kept, and the errors are those at these cells.",
      .example = "amped_mpi predict ratings.completion.h5 wanted.csv -o guesses.csv",
      .run = amped_cmd_predict},
     {.name = "recommend",

@@ -39,8 +39,7 @@ static amped_status open_source(const amped_options *o, amped_dense_source **out
   char dims[AMPED_DIMS_TEXT];
   AMPED_TRY(amped_dense_source_open(o->args[0], o->session.dataset, out));
   const amped_dense_info *info = amped_dense_source_info(*out);
-  if (o->convert.nan_zero)
-    amped_dense_source_nan_zero(*out);
+  amped_dense_source_set_missing(*out, o->convert.missing);
   amped_say("dense tensor %s: %s, %" PRIu64 " cells of %s", o->args[0],
             amped_format_dims(dims, info->order, info->dims), info->cells,
             amped_cell_name(info->type));
@@ -49,24 +48,37 @@ static amped_status open_source(const amped_options *o, amped_dense_source **out
   return AMPED_OK;
 }
 
-static void say_zeroed(uint64_t zeroed, const char *path) {
+/* lost: observed zeros that a list leaves out like cells that became 0. */
+static void say_zeroed(uint64_t zeroed, uint64_t lost, const char *path) {
+  char also[128] = "";
+  if (lost > 0)
+    (void)snprintf(
+        also, sizeof also,
+        ", and %" PRIu64 " observed zeros are left out with them; --nan=missing keeps these", lost);
   if (zeroed > 0)
-    amped_warn("%s: %" PRIu64 " cell%s not finite and became 0", path, zeroed,
-               zeroed == 1 ? " was" : "s were");
+    amped_warn("%s: %" PRIu64 " cell%s not finite and became 0%s", path, zeroed,
+               zeroed == 1 ? " was" : "s were", also);
 }
 
 amped_status amped_convert_read_dense(const amped_options *o, const amped_overflow *overflow,
-                                      amped_sptensor *out, uint64_t *zeroed) {
+                                      amped_sptensor *out, uint64_t *not_finite) {
+  const bool observed = o->convert.missing == AMPED_MISSING_KEEP;
   amped_dense_source *source = NULL;
+  amped_dense_counts counts = {.zeros = 0};
   AMPED_TRY(open_source(o, &source));
-  amped_status status = amped_dense_list_read(source, overflow, out);
-  *zeroed = amped_dense_source_zeroed(source);
+  amped_status status = amped_dense_list_read(source, overflow, out, &counts);
+  if (status == AMPED_OK && observed)
+    amped_dense_list_say(o->args[0], amped_dense_source_info(source), &counts);
+  *not_finite = observed ? counts.missing : amped_dense_source_zeroed(source);
   amped_dense_source_close(source);
   AMPED_TRY(status);
-  say_zeroed(*zeroed, o->args[0]);
-  return out->nnz > 0 ? AMPED_OK
-                      : amped_error(AMPED_BAD_INPUT, o->args[0],
-                                    "has only zeros; give a tensor with nonzero cells");
+  if (!observed)
+    say_zeroed(*not_finite, counts.zeros - *not_finite, o->args[0]);
+  return out->nnz > 0
+             ? AMPED_OK
+             : amped_error(AMPED_BAD_INPUT, o->args[0],
+                           observed ? "has only missing cells; give a tensor with observed cells"
+                                    : "has only zeros; give a tensor with nonzero cells");
 }
 
 /* --- cells of a list -------------------------------------------------------------------------- */
@@ -160,20 +172,12 @@ amped_status amped_convert_write_cells(const amped_options *o, const amped_exter
 
 /* --- cells of a dense tensor ------------------------------------------------------------------ */
 
-/* Cells that are read together. Layouts other than C's are read in strides, faster in larger
- * pieces. The source takes the same memory again to bring them into C's order. */
-static uint64_t piece_of(const amped_options *o, const amped_dense_info *info) {
-  const uint64_t memory = o->convert.memory > 0 ? o->convert.memory : amped_mem_available() / 4;
-  uint64_t pieces = memory / (2 * amped_cell_bytes(info->type)) / AMPED_DENSE_OUTPUT_PIECE;
-  pieces = pieces == 0 || amped_dense_info_is_c(info) ? 1 : pieces;
-  const uint64_t piece = pieces * AMPED_DENSE_OUTPUT_PIECE;
-  return piece < info->cells ? piece : info->cells;
-}
-
 static amped_status copy_all(const amped_options *o, amped_dense_source *source,
                              amped_dense_output *output) {
   const amped_dense_info *info = amped_dense_source_info(source);
-  const uint64_t piece = piece_of(o, info);
+  const uint64_t memory = o->convert.memory > 0 ? o->convert.memory : amped_mem_available() / 4;
+  /* The source takes the same memory again to bring cells into C's order. */
+  const uint64_t piece = amped_dense_output_piece(info, memory, 2 * amped_cell_bytes(info->type));
   amped_status status = AMPED_OK;
   void *buffer = NULL;
   AMPED_TRY(amped_alloc(&buffer, piece, amped_cell_bytes(info->type), "cells"));
@@ -217,7 +221,7 @@ amped_status amped_convert_copy_cells(const amped_options *o, const amped_output
   const uint64_t zeroed = amped_dense_source_zeroed(source);
   amped_dense_source_close(source);
   AMPED_TRY(status);
-  say_zeroed(zeroed, o->args[0]);
+  say_zeroed(zeroed, 0, o->args[0]);
   const double norm = sqrt(info.norm_squared);
   amped_facts f;
   amped_facts_begin(&f, "convert");

@@ -12,10 +12,10 @@
  * --sparse or other options do not fit the input or each other. */
 amped_status amped_convert_is_dense(const amped_options *options, bool *out);
 
-/* For --sparse: read the input as a list (load/dense_list.h). *zeroed: number of cells that were
- * not finite. Free *out with amped_sptensor_free, even after a failure. */
+/* For --sparse: read the input as a list (load/dense_list.h). *not_finite: number of cells
+ * that were not finite or missing. Free *out with amped_sptensor_free, even after a failure. */
 amped_status amped_convert_read_dense(const amped_options *options, const amped_overflow *overflow,
-                                      amped_sptensor *out, uint64_t *zeroed);
+                                      amped_sptensor *out, uint64_t *not_finite);
 
 /* For --dense with a list as input: write the cells. The nonzeros must be in order, without
  * duplicates. They are t's, or on disk if the sort was used. *info: facts of the cells. */

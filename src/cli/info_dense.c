@@ -43,7 +43,7 @@ static amped_status count_cells(amped_dense_source *source, amped_dense_info *in
   memset(&stats, 0, sizeof stats);
   void *cells = NULL;
   AMPED_TRY(amped_alloc(&cells, piece, amped_cell_bytes(info->type), "cells"));
-  amped_dense_source_nan_zero(source);
+  amped_dense_source_set_missing(source, AMPED_MISSING_ZERO);
   amped_status status = count_pieces(source, cells, piece, &stats);
   amped_free(cells);
   AMPED_TRY(status);
@@ -90,7 +90,7 @@ static void dense_facts(const amped_dense_source *source, const amped_dense_info
   if (zeroed > 0)
     amped_fact_words(f,
                      "not finite   %" PRIu64
-                     " cell%s, or missing (amped_mpi convert --nan=zero makes them 0)\n",
+                     " cell%s, or missing (amped_mpi complete takes the other cells)\n",
                      zeroed, zeroed == 1 ? "" : "s");
   amped_fact(f, "layout", json_string(fortran ? "fortran" : "c"),
              "layout       %s, the %s index changes fastest\n", fortran ? "Fortran" : "C",

@@ -11,6 +11,13 @@ static const amped_option predict_rows[] = {
              "average row",
      .initial = "refuse",
      AMPED_OPTION_FIELD(amped_predict_options, cold)},
+    {.name = "observed",
+     .type = AMPED_OPTION_TEXT,
+     .value = "ARRAY",
+     .help = "without COORDS: keep the cells of this dense tensor that are not missing",
+     .initially = "predict every cell",
+     .expected_text = "a file's name, such as image.npy",
+     AMPED_OPTION_FIELD(amped_predict_options, observed)},
 };
 
 static bool parse_at(void *options, const char *text) {

@@ -6,7 +6,8 @@
 #include "base/types.h"
 
 typedef struct amped_predict_options {
-  bool cold; /* predict cells with indices that are not in the model */
+  bool cold;            /* predict cells with indices that are not in the model */
+  const char *observed; /* dense tensor whose observed cells an array of predictions keeps; NULL */
 } amped_predict_options;
 
 typedef struct amped_recommend_options {
@@ -17,7 +18,7 @@ typedef struct amped_recommend_options {
   const char *exclude;             /* a tensor; NULL: none */
 } amped_recommend_options;
 
-extern const amped_option_group amped_predict_option_rows;   /* --cold */
+extern const amped_option_group amped_predict_option_rows;   /* --cold, --observed */
 extern const amped_option_group amped_of_option_rows;        /* --of, also an option of complete */
 extern const amped_option_group amped_recommend_option_rows; /* --for, --at, --exclude */
 

@@ -81,6 +81,16 @@ const amped_option_rule amped_option_rules[] = {
      .excludes = "shape|whole|complete|stream",
      .why = "--products=tf32 is for dense tensors, and this is for sparse ones; leave it out"},
 
+    /* a fit that ends the run */
+    {.command = "cpd",
+     .when = "stop-fit",
+     .excludes = "shape",
+     .why = "the fit of a shape's tensor means nothing; leave out --stop-fit"},
+    {.command = "cpd",
+     .when = "stop-fit",
+     .excludes = "products=tf32",
+     .why = "--products=tf32 rounds the fit that --stop-fit waits for; leave out one of the two"},
+
     /* methods of cpd */
     {.command = "cpd",
      .when = SAMPLING,
@@ -293,6 +303,16 @@ const amped_option_rule amped_option_rules[] = {
      .needs = "by",
      .why = "--batch counts indices of --by; add --by"},
     {.command = "stream",
+     .when = "snapshots",
+     .excludes = "by|boxes",
+     .why =
+         "--by and --boxes cut one INPUT, and --snapshots takes whole files; leave out one of the "
+         "two"},
+    {.command = "stream",
+     .when = "snapshots",
+     .needs = "FILES|follow",
+     .why = "--snapshots is about batches; give files, or --follow=DIR, or leave it out"},
+    {.command = "stream",
      .needs = "FILES|follow|output|plan",
      .why = "a batch is missing; give files, INPUT with --by or --boxes, or --follow=DIR; see "
             "amped_mpi stream --help"},
@@ -369,6 +389,23 @@ const amped_option_rule amped_option_rules[] = {
      .excludes = "skew",
      .why = "--skew does not apply to --planted tensors; leave out one of them"},
 
+    /* predict: at cells of a file, or at all cells */
+    {.command = "predict",
+     .needs = "FILES|output",
+     .why = "the cells are missing; name a file of them, or all cells with -o OUT.npy"},
+    {.command = "predict",
+     .when = "cold|TEXT|dims",
+     .needs = "FILES",
+     .why = "{1} is for a file of cells; name one after the result, or leave out {1}"},
+    {.command = "predict",
+     .when = "observed|type",
+     .excludes = "FILES",
+     .why = "{1} is for an array of all cells; leave it out, or leave out the file of cells"},
+    {.command = "predict",
+     .when = "dataset",
+     .needs = "FILES|observed",
+     .why = "--dataset is for a file of cells, or for --observed; leave it out"},
+
     /* convert, also by the kind of its input */
     {.command = "convert",
      .when = "dense",
@@ -379,19 +416,29 @@ const amped_option_rule amped_option_rules[] = {
      .excludes = "drop-zeros|copies",
      .why = "--dense writes all cells; --drop-zeros and --copies are for sparse tensors"},
     {.command = "convert",
+     .when = "nan=missing",
+     .needs = "sparse",
+     .why = "--nan=missing leaves cells out of a list; add --sparse, or use --nan=zero"},
+    {.command = "convert",
      .when = "compact",
      .excludes = "same-labels",
      .why = "--compact would separate indices that --same-labels joins; leave out one of the two"},
     {.command = "convert",
      .input = "dense",
      .needs = "dense|sparse",
-     .why = "is a dense tensor; give --dense to write it as one, or --sparse to write the cells "
-            "that are not 0"},
+     .why = "is a dense tensor; give --dense to write it as one, --sparse to write the cells that "
+            "are not 0, or --sparse --nan=missing to write all cells that are not missing"},
     {.command = "convert",
      .input = "dense",
-     .when = "TEXT|dims|drop-zeros",
-     .why = "is a dense tensor; the options of reading text and tables, --dims, --duplicates and "
-            "--drop-zeros are for sparse ones"},
+     .when = "TEXT|dims",
+     .why =
+         "is a dense tensor; the options of reading text and tables, --dims and --duplicates are "
+         "for sparse ones"},
+    {.command = "convert",
+     .input = "dense",
+     .when = "drop-zeros",
+     .needs = "nan=missing",
+     .why = "is a dense tensor; --drop-zeros is for sparse ones, and for --sparse --nan=missing"},
     {.command = "convert",
      .input = "dense",
      .when = "compact|label-order|temporary",

@@ -161,14 +161,14 @@ static amped_status check_model(const amped_options *o) {
   if (!predicts && !recommends)
     return AMPED_OK;
   AMPED_TRY(check_replaced(o, "--output", o->output));
-  const char *exclude = o->recommend.exclude;
-  for (int i = 0; i < 2 && recommends && exclude != NULL && strcmp(exclude, "-") != 0; i++) {
+  const char *read = predicts ? o->predict.observed : o->recommend.exclude;
+  for (int i = 0; i < 2 && read != NULL && strcmp(read, "-") != 0; i++) {
     const char *file = i == 0 ? o->output : o->json;
-    if (amped_file_is_one(file, exclude))
+    if (amped_file_is_one(file, read))
       return amped_error(AMPED_USAGE, file,
-                         "is the tensor of --exclude as well and would be overwritten; name "
-                         "another with %s",
-                         i == 0 ? "--output" : "--json");
+                         "is the tensor of --%s as well and would be overwritten; name another "
+                         "with %s",
+                         predicts ? "observed" : "exclude", i == 0 ? "--output" : "--json");
   }
   return AMPED_OK;
 }

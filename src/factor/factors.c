@@ -19,16 +19,16 @@ static amped_status alloc_buffer(const amped_plan *plan, double **out) {
 }
 
 /* Traversal of one rank's rows in position order. It returns their file indices, piece by piece. */
-typedef struct row_walk {
+typedef struct row_traversal {
   const amped_mode_plan *m;
   int rank;
   bool late;     /* in the iDps that are placed after all others (amped_plan_is_late) */
   uint64_t idp;  /* next iDp */
   uint64_t skip; /* rows of it already visited */
-} row_walk;
+} row_traversal;
 
 /* Advance to the rank's next iDp. Returns false at the end. */
-static bool find_idp(row_walk *w) {
+static bool find_idp(row_traversal *w) {
   const amped_row_plan *rows = &w->m->rows;
   for (;;) {
     while (w->idp < rows->idp_count &&
@@ -50,7 +50,7 @@ static uint64_t rows_from(const amped_mode_plan *m, uint64_t index, uint64_t mos
 
 /* Visit the next consecutive file indices. Returns their number, at most `most`, and the first
  * index; 0 at the end. */
-static uint64_t next_rows(row_walk *w, uint64_t most, uint64_t *index) {
+static uint64_t next_rows(row_traversal *w, uint64_t most, uint64_t *index) {
   if (!find_idp(w))
     return 0;
   *index = w->idp * w->m->rows.width + w->skip;
@@ -102,9 +102,9 @@ static void passage_close(const amped_context *context, passage *p) {
 }
 
 /* List the file indices of the traversal's next `count` rows in p->index. */
-static void list_rows(row_walk *walk, uint64_t count, const passage *p) {
+static void list_rows(row_traversal *traversal, uint64_t count, const passage *p) {
   for (uint64_t done = 0, got = 0, index = 0; done < count; done += got) {
-    got = next_rows(walk, count - done, &index);
+    got = next_rows(traversal, count - done, &index);
     for (uint64_t i = 0; i < got; i++)
       p->index[done + i] = index + i;
   }
@@ -116,10 +116,11 @@ static amped_status make_block(const amped_context *context, int mode, amped_row
   const uint64_t n = (uint64_t)plan->ncomps;
   const uint64_t begin = (uint64_t)plan->rank * plan->modes[mode].rows.block_rows;
   const uint64_t rows = plan->modes[mode].rows.rank_rows[plan->rank];
-  row_walk walk = {.m = &plan->modes[mode], .rank = plan->rank, .late = false, .idp = 0, .skip = 0};
+  row_traversal traversal = {
+      .m = &plan->modes[mode], .rank = plan->rank, .late = false, .idp = 0, .skip = 0};
   for (uint64_t first = 0; first < rows; first += buffer_rows(plan)) {
     const uint64_t count = rows - first < buffer_rows(plan) ? rows - first : buffer_rows(plan);
-    list_rows(&walk, count, p);
+    list_rows(&traversal, count, p);
 #pragma omp parallel for schedule(static)
     for (uint64_t i = 0; i < count; i++)
       make(self, mode, p->index[i], p->rows + i * n);
@@ -219,12 +220,13 @@ static amped_status get_block(const amped_context *context, int mode, int rank, 
   uint64_t n = (uint64_t)plan->ncomps;
   uint64_t begin = (uint64_t)rank * plan->modes[mode].rows.block_rows;
   uint64_t rows = plan->modes[mode].rows.rank_rows[rank];
-  row_walk walk = {.m = &plan->modes[mode], .rank = rank, .late = false, .idp = 0, .skip = 0};
+  row_traversal traversal = {
+      .m = &plan->modes[mode], .rank = rank, .late = false, .idp = 0, .skip = 0};
   for (uint64_t first = 0; first < rows; first += buffer_rows(plan)) {
     uint64_t count = rows - first < buffer_rows(plan) ? rows - first : buffer_rows(plan);
     AMPED_TRY(context->worker->backend->factors->get_rows(context->worker->factors, mode,
                                                           begin + first, count, p->rows));
-    list_rows(&walk, count, p);
+    list_rows(&traversal, count, p);
     spread(p, count, n, out);
   }
   return AMPED_OK;

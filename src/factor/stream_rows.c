@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "base/buffers.h"
 #include "base/mem.h"
+#include "plan/touched.h"
 
 static amped_row_shape shape_of(const amped_state_head *head, int rank, int nranks) {
   return (amped_row_shape){.order = head->order,
@@ -41,6 +43,56 @@ void amped_stream_rows_free(amped_stream_rows *r) {
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_free(r->sums[m]);
   memset(r, 0, sizeof *r);
+}
+
+/* Rows that are asked about together. */
+#define PIECE (UINT64_C(1) << 16)
+
+/* Own rows of a piece, their places in the list, and their batch numbers. */
+typedef struct work {
+  uint64_t *own, *places, *touched;
+} work;
+
+static amped_buffers buffers(work *w, uint64_t count) {
+  amped_buffers b = {.what = "a stream's rows"};
+  AMPED_BUFFER(&b, HOST, w->own, count);
+  AMPED_BUFFER(&b, HOST, w->places, count);
+  AMPED_BUFFER(&b, HOST, w->touched, count);
+  return b;
+}
+
+/* Find the own rows among rows first .. end of the list, and return their number. */
+static uint64_t find_own(const amped_stream_rows *rows, uint64_t first, uint64_t end,
+                         const uint64_t *indices, const work *w) {
+  uint64_t n = 0;
+  for (uint64_t k = first; k < end; k++) {
+    const uint64_t row = indices != NULL ? indices[k] : k;
+    if (amped_stream_owner(row, rows->nranks) != rows->rank)
+      continue;
+    w->own[n] = row;
+    w->places[n++] = k;
+  }
+  return n;
+}
+
+amped_status amped_stream_rows_touched(const amped_comm *comm, const amped_stream_rows *rows,
+                                       int mode, uint64_t count, const uint64_t *indices,
+                                       uint64_t *bits) {
+  const uint64_t most = count < PIECE ? count : PIECE;
+  work w = {NULL};
+  memset(bits, 0, (count / 64 + 1) * sizeof *bits);
+  amped_status status = amped_buffers_allocate(buffers(&w, most));
+  for (uint64_t first = 0; first < count && status == AMPED_OK; first += most) {
+    const uint64_t end = count - first < most ? count : first + most;
+    const uint64_t own = find_own(rows, first, end, indices, &w);
+    status = rows->ops->get_touched(rows->store, mode, own, w.own, w.touched);
+    for (uint64_t i = 0; i < own && status == AMPED_OK; i++)
+      bits[w.places[i] / 64] |= (uint64_t)(w.touched[i] > 0) << (w.places[i] % 64);
+  }
+  amped_buffers_free(buffers(&w, most));
+  AMPED_TRY(amped_comm_agree(comm, status));
+  amped_comm_or_u64(comm, bits, count / 64 + 1);
+  return AMPED_OK;
 }
 
 void amped_stream_rows_require(const amped_worker *worker, const amped_state_head *head, int rank,

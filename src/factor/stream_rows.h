@@ -36,6 +36,14 @@ void amped_stream_rows_require(const amped_worker *worker, const amped_state_hea
 /* Add rows of zeros: new dims, none smaller than before. If memory is too small, dims stay. */
 amped_status amped_stream_rows_grow(amped_stream_rows *rows, const uint64_t *dims);
 
+/* Collective; the status is agreed. Which of these rows of a mode has some batch touched? On every
+ * rank, bit k % 64 of word k / 64 of `bits`, which has count / 64 + 1 words, becomes 1 if row
+ * indices[k] was touched, and otherwise 0. indices: ascending, the same on every rank; NULL: rows
+ * 0 .. count - 1. */
+amped_status amped_stream_rows_touched(const amped_comm *comm, const amped_stream_rows *rows,
+                                       int mode, uint64_t count, const uint64_t *indices,
+                                       uint64_t *bits);
+
 /* Store rows of a state (state_rows.h). context: an amped_stream_rows with the head's dims. */
 amped_state_take amped_stream_rows_take;
 

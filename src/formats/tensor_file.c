@@ -394,8 +394,8 @@ static amped_status open_any(amped_tensor_file *f) {
       return open_copies(f);
     if (dense && !list)
       return amped_error(AMPED_BAD_INPUT, f->path,
-                         "holds a dense tensor, and a sparse one is needed; make one with "
-                         "amped_mpi convert --sparse");
+                         "holds a dense tensor, and a list of cells is needed; make one with "
+                         "amped_mpi convert --sparse --nan=missing");
   }
   AMPED_TRY(amped_hdf5_has_attribute(&f->hdf5, "/", "binsparse", &described));
   if (!described)

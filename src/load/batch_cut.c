@@ -229,14 +229,24 @@ static amped_status make_room(amped_batch_cut *c) {
 /* Space for the text of a label in the name of a batch. */
 #define LABEL_BYTES 80
 
-/* Prints the beginning of the names of slices: "FILE (MODE ". */
+const char *amped_batch_cut_behind_file(const char *name, const char *path) {
+  const char *folder_end = strrchr(path, '/');
+  const char *file = folder_end != NULL ? folder_end + 1 : path;
+  const size_t length = strlen(file);
+  for (const char *at = strstr(name, file); at != NULL; at = strstr(at + 1, file))
+    if ((at == name || at[-1] == '/') && strncmp(at + length, " (", 2) == 0)
+      return at + length;
+  return NULL;
+}
+
+/* Prints the beginning of what names of slices have behind FILE: " (MODE ". */
 static void print_beginning(const amped_batch_cut *c, char *text, size_t size) {
   const amped_labels *labels = &c->labels[c->mode];
   char mode[80];
   (void)snprintf(mode, sizeof mode, "mode %d", c->mode + 1);
   if (labels->name != NULL)
     (void)amped_printable_text(mode, sizeof mode, labels->name);
-  (void)snprintf(text, size, "%s (%s ", amped_input_path(c->input), mode);
+  (void)snprintf(text, size, " (%s ", mode);
 }
 
 /* Names of labels as batches have them, and the index of each. */
@@ -298,15 +308,16 @@ static bool find_slice(const label_names *n, const char *text, size_t length, ui
 /* Marks the indices of earlier slices. order: the index that comes k-th; NULL: k. */
 static amped_status mark_slices(amped_batch_cut *c, const uint64_t *order, const uint64_t *place,
                                 const label_names *n) {
-  char beginning[PATH_MAX + LABEL_BYTES];
+  char beginning[LABEL_BYTES + sizeof " ( "];
   print_beginning(c, beginning, sizeof beginning);
   const size_t skipped = strlen(beginning);
   for (uint64_t k = 1; k < c->earlier->count; k++) { /* the first fit is no slice */
-    const char *name = c->earlier->bytes + c->earlier->offsets[k];
-    const size_t length = strlen(name);
+    const char *name = amped_batch_cut_behind_file(c->earlier->bytes + c->earlier->offsets[k],
+                                                   amped_input_path(c->input));
+    const size_t length = name != NULL ? strlen(name) : 0;
     uint64_t begin = 0;
     uint64_t end = 0;
-    if (strncmp(name, beginning, skipped) != 0 || length < skipped + 2 || name[length - 1] != ')' ||
+    if (length < skipped + 2 || strncmp(name, beginning, skipped) != 0 || name[length - 1] != ')' ||
         !find_slice(n, name + skipped, length - skipped - 1, &begin, &end))
       continue;
     for (uint64_t p = place[begin]; p <= place[end]; p++)

@@ -44,6 +44,10 @@ void amped_batch_cut_close(amped_batch_cut *cut);
  * caller's (amped_free). */
 amped_status amped_batch_cut_next(amped_batch_cut *cut, amped_sptensor *out, char **name);
 
+/* Names of cut batches are "FILE (...)". If `name` has the file of `path`, in whatever folder,
+ * returns its part behind FILE; otherwise NULL. */
+const char *amped_batch_cut_behind_file(const char *name, const char *path);
+
 /* The input's labels, one per mode. */
 const amped_labels *amped_batch_cut_labels(const amped_batch_cut *cut);
 

@@ -29,6 +29,7 @@ struct amped_batch_source {
   const char *path; /* path of the state */
   bool from_zero;   /* texts count indices from 0, unless the user says otherwise */
   amped_duplicates duplicates;
+  amped_past *past;
   uint64_t dims[AMPED_MAX_ORDER]; /* dims of the state, on every rank */
   int order;
   amped_batch_indices indices; /* rank 0 */
@@ -142,6 +143,7 @@ amped_status amped_batch_source_open(const amped_comm *comm, const amped_batch_r
   s->order = target->order;
   s->from_zero = comm->rank == 0 && target->labels[0].from_zero;
   s->duplicates = target->duplicates;
+  s->past = target->past;
   memcpy(s->dims, target->dims, sizeof s->dims);
   status = begin(s, target);
 done:
@@ -338,12 +340,31 @@ static amped_status check_growth(const amped_batch_source *s, const char *name,
   return AMPED_OK;
 }
 
-/* Rank 0: translates a list to the state's indices. */
-static amped_status turn(amped_batch_source *s, const char *name, amped_sptensor *list) {
+/* Rank 0: compares a file's list with what the state has learnt. Only the rest of a snapshot is
+ * kept. */
+static amped_status take_rest(const amped_batch_source *s, const char *name, amped_sptensor *list,
+                              amped_source_batch *out) {
+  if (s->past == NULL || s->cut != NULL)
+    return AMPED_OK;
+  const amped_snapshot found = amped_snapshot_of(s->past, s->dims, list);
+  out->same_as = found.same_as;
+  if (found.same_as > 0)
+    return AMPED_OK;
+  if (!found.is_one)
+    return s->request->snapshots ? amped_snapshot_refuse(&found, s->past, name, s->path) : AMPED_OK;
+  out->known = found.inside;
+  amped_snapshot_cut(s->dims, list);
+  return AMPED_OK;
+}
+
+/* Rank 0: translates a list to the state's indices, and leaves out what a snapshot repeats. */
+static amped_status turn(amped_batch_source *s, const char *name, amped_sptensor *list,
+                         amped_source_batch *out) {
   const amped_labels *labels = s->cut != NULL ? amped_batch_cut_labels(s->cut) : list->labels;
   if (s->cut == NULL)
     AMPED_TRY(amped_batch_indices_check(&s->indices, name, list->order, labels));
   AMPED_TRY(amped_batch_indices_translate(&s->indices, name, labels, list));
+  AMPED_TRY(take_rest(s, name, list, out));
   AMPED_TRY(check_growth(s, name, list));
   for (int m = 0; m < list->order; m++)
     amped_labels_free(&list->labels[m]);
@@ -376,6 +397,8 @@ static amped_status make_batch(amped_batch_source *s, amped_sptensor *list,
   }
   amped_comm_broadcast(comm, &out->hash, sizeof out->hash);
   amped_comm_broadcast(comm, &out->nnz, sizeof out->nnz);
+  amped_comm_broadcast(comm, &out->known, sizeof out->known);
+  amped_comm_broadcast(comm, &out->same_as, sizeof out->same_as);
   amped_comm_broadcast(comm, &out->squares, sizeof out->squares);
   amped_comm_broadcast(comm, out->dims, sizeof out->dims);
   for (int m = 0; m < s->order; m++)
@@ -421,7 +444,7 @@ amped_status amped_batch_source_next(amped_batch_source *s, amped_source_batch *
   if (out->name == NULL)
     return AMPED_OK;
   if (s->comm->rank == 0)
-    status = turn(s, out->name, &list);
+    status = turn(s, out->name, &list, out);
   AMPED_GO(fail, amped_comm_agree(s->comm, status));
   AMPED_GO(fail, make_batch(s, &list, out));
   return AMPED_OK;
@@ -435,6 +458,8 @@ amped_status amped_batch_source_accept(amped_batch_source *s, const amped_source
   amped_status status = AMPED_OK;
   if (s->comm->rank == 0)
     status = amped_batch_indices_accept(&s->indices, batch->dims);
+  if (s->comm->rank == 0 && s->past != NULL && status == AMPED_OK)
+    status = amped_past_add(s->past, batch->hash, batch->nnz);
   memcpy(s->dims, batch->dims, sizeof s->dims);
   return amped_comm_agree(s->comm, status);
 }

@@ -6,12 +6,16 @@
  * indices counted from 1. Indices without labels are the state's; larger indices make the state
  * grow, if the mode has no labels.
  *
+ * Files of FILES and FOLLOW may be snapshots (load/snapshot.h). Their batch has only the entries
+ * that the state has not learnt.
+ *
  * AMPED_BAD_INPUT: a batch of another order; indices without labels, if the state has labels; names
  * of modes in other places; repeated labels. A file without entries is skipped, with a notice. */
 #ifndef AMPED_BATCH_SOURCE_H
 #define AMPED_BATCH_SOURCE_H
 
 #include "load/batch_cut.h"
+#include "load/snapshot.h"
 
 typedef enum amped_batch_kind {
   AMPED_BATCH_FILES, /* each file is a batch: any input of convert */
@@ -31,6 +35,7 @@ typedef struct amped_batch_request {
   const char *by; /* BY: the mode's name, or its number from 1 */
   uint64_t batch; /* BY: at least 1 */
   amped_boxes boxes;
+  bool snapshots;    /* FILES, FOLLOW: a file that is no snapshot is refused (AMPED_BAD_INPUT) */
   uint64_t max_rows; /* limit of rows per mode; 0: twice the sum of the mode's rows and the batch's
                         entries */
   const amped_read_options *read; /* options for texts and tables; not applied to HDF5 files */
@@ -49,6 +54,8 @@ typedef struct amped_batch_target {
   const amped_labels *labels;      /* [order], on rank 0 during the call; NULL on other ranks */
   const amped_labels *earlier;     /* names of the state's batches, on rank 0 during the call; NULL:
                                       none */
+  amped_past *past; /* rank 0: the state's batches, borrowed until close; accept adds the batch.
+                       NULL: no file is compared with them */
   /* Rule for repeated coordinates of a text or table, if the user gives none. */
   amped_duplicates duplicates;
 } amped_batch_target;
@@ -60,7 +67,10 @@ typedef struct amped_source_batch {
   char *name;         /* for messages, and for the state's list of batches */
   uint64_t hash;      /* amped_sptensor_hash, with the state's indices */
   uint64_t nnz;
-  double squares;                 /* sum of squares of its values */
+  uint64_t known;   /* entries of a snapshot that are left out, because they were learnt */
+  uint64_t same_as; /* batches 1 to same_as together have the same entries, all of which stay; 0:
+                       they have others */
+  double squares;   /* sum of squares of its values */
   uint64_t dims[AMPED_MAX_ORDER]; /* dims of the state with this batch; the input's are the same */
   uint64_t new_rows[AMPED_MAX_ORDER];  /* dims minus the state's */
   amped_labels added[AMPED_MAX_ORDER]; /* rank 0: labels of new rows; borrowed from the source until

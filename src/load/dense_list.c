@@ -1,6 +1,8 @@
-/* Dense list: reads a dense file piece by piece and keeps the nonzero cells. */
+/* Dense list: reads a dense file piece by piece, and keeps nonzero or observed cells. */
 #include "load/dense_list.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -13,11 +15,14 @@
 
 /* The list during reading. */
 typedef struct list {
+  const amped_dense_source *source;
   const amped_dense_info *info;
   const amped_overflow *overflow;
+  bool observed; /* the list has all cells that are not missing */
   amped_sptensor *t;
   uint64_t capacity;
   amped_dense_stats stats;
+  amped_dense_counts counts;
 } list;
 
 static amped_status grow(list *l, uint64_t most) {
@@ -53,16 +58,35 @@ static amped_status add_cell(list *l, uint64_t cell, double value) {
   return AMPED_OK;
 }
 
+/* Get the values of a block; NaN: missing. */
+static amped_status get_block(const list *l, uint64_t first, uint64_t count, const void *cells,
+                              double *values) {
+  if (l->observed)
+    return amped_dense_source_values(l->source, l->info->layout, first, count, cells, values);
+  amped_cells_get(cells, l->info->type, 0, count, values);
+  return AMPED_OK;
+}
+
+static amped_status add_block(list *l, uint64_t first, uint64_t count, const double *values) {
+  for (uint64_t i = 0; i < count; i++) {
+    const bool missing = isnan(values[i]);
+    l->counts.zeros += values[i] == 0.0;
+    l->counts.missing += missing;
+    if (l->observed ? !missing : values[i] != 0.0)
+      AMPED_TRY(add_cell(l, first + i, values[i]));
+  }
+  return AMPED_OK;
+}
+
 static amped_status add_cells(list *l, uint64_t first, uint64_t count, const void *cells) {
   const amped_dense_slab whole = {0, 0, l->info->dims[0]};
   double values[BLOCK];
   amped_dense_stats_add(&l->stats, l->info, &whole, first, count, cells);
   for (uint64_t begin = 0; begin < count; begin += BLOCK) {
     const uint64_t n = count - begin < BLOCK ? count - begin : BLOCK;
-    amped_cells_get(cells, l->info->type, begin, n, values);
-    for (uint64_t i = 0; i < n; i++)
-      if (values[i] != 0.0)
-        AMPED_TRY(add_cell(l, first + begin + i, values[i]));
+    const char *block = (const char *)cells + begin * amped_cell_bytes(l->info->type);
+    AMPED_TRY(get_block(l, first + begin, n, block, values));
+    AMPED_TRY(add_block(l, first + begin, n, values));
   }
   return AMPED_OK;
 }
@@ -87,11 +111,42 @@ static amped_status read_pieces(amped_dense_source *source, list *l) {
 }
 
 amped_status amped_dense_list_read(amped_dense_source *source, const amped_overflow *overflow,
-                                   amped_sptensor *out) {
-  list l = {.info = amped_dense_source_info(source), .overflow = overflow, .t = out};
+                                   amped_sptensor *out, amped_dense_counts *counts) {
+  list l = {.source = source,
+            .info = amped_dense_source_info(source),
+            .overflow = overflow,
+            .observed = amped_dense_source_missing(source) == AMPED_MISSING_KEEP,
+            .t = out};
   AMPED_TRY(amped_sptensor_create(out, l.info->order, 0));
   memcpy(out->dims, l.info->dims, sizeof out->dims);
   out->duplicates = AMPED_DUPLICATES_NONE;
   AMPED_TRY(read_pieces(source, &l));
+  *counts = l.counts;
   return amped_dense_info_check(l.info, l.stats.nnz, l.stats.hash, amped_dense_source_path(source));
+}
+
+void amped_dense_list_say(const char *path, const amped_dense_info *info,
+                          const amped_dense_counts *counts) {
+  amped_say("%s: %" PRIu64 " of %" PRIu64 " cells are observed, and %" PRIu64
+            " of these are 0; %" PRIu64 " are missing",
+            path, info->cells - counts->missing, info->cells, counts->zeros, counts->missing);
+}
+
+amped_status amped_dense_list_load(const char *path, const char *dataset,
+                                   const amped_overflow *overflow, amped_sptensor *out) {
+  amped_dense_source *source = NULL;
+  amped_dense_counts counts = {.zeros = 0};
+  memset(out, 0, sizeof *out);
+  AMPED_TRY(amped_dense_source_open(path, dataset, &source));
+  amped_dense_source_set_missing(source, AMPED_MISSING_KEEP);
+  amped_status status = amped_dense_list_read(source, overflow, out, &counts);
+  if (status == AMPED_OK)
+    amped_dense_list_say(path, amped_dense_source_info(source), &counts);
+  amped_dense_source_close(source);
+  if (status == AMPED_OK && out->nnz == 0)
+    status = amped_error(AMPED_BAD_INPUT, path,
+                         "all of its cells are missing; give an array that has observed cells");
+  if (status != AMPED_OK)
+    amped_sptensor_free(out);
+  return status;
 }

@@ -61,6 +61,14 @@ amped_status amped_dense_output_append(amped_dense_output *o, uint64_t count, co
   return AMPED_OK;
 }
 
+uint64_t amped_dense_output_piece(const amped_dense_info *read, uint64_t memory,
+                                  uint64_t cell_bytes) {
+  const uint64_t most = memory / cell_bytes / AMPED_DENSE_OUTPUT_PIECE;
+  const uint64_t pieces = most == 0 || amped_dense_info_is_c(read) ? 1 : most;
+  const uint64_t piece = pieces * AMPED_DENSE_OUTPUT_PIECE;
+  return piece < read->cells ? piece : read->cells;
+}
+
 const amped_dense_info *amped_dense_output_info(amped_dense_output *o) {
   if (o->hdf5 != NULL)
     return amped_dense_writer_info(o->hdf5);

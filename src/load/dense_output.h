@@ -21,6 +21,11 @@ amped_status amped_dense_output_create(const char *path, const amped_dense_info 
 #define AMPED_DENSE_OUTPUT_PIECE (UINT64_C(1) << 20)
 amped_status amped_dense_output_append(amped_dense_output *output, uint64_t count,
                                        const void *cells);
+/* Cells to read from a file of this info and to append, in one piece: a multiple of
+ * AMPED_DENSE_OUTPUT_PIECE, at most all cells. Layouts other than C's are read in strides, faster
+ * in larger pieces, which may take `memory` at cell_bytes per cell. */
+uint64_t amped_dense_output_piece(const amped_dense_info *read, uint64_t memory,
+                                  uint64_t cell_bytes);
 /* Info of the file, with statistics of the cells appended so far. Borrowed. */
 const amped_dense_info *amped_dense_output_info(amped_dense_output *output);
 /* Both free the output. publish: all cells must be appended. */

@@ -17,7 +17,7 @@ struct amped_dense_source {
   char *path;
   amped_dense_file *hdf5; /* NULL: npy is used */
   amped_npy *npy;
-  bool nan_zero;
+  amped_missing_cells missing;
   uint64_t zeroed;
 };
 
@@ -82,8 +82,12 @@ bool amped_dense_source_is_matlab(const amped_dense_source *s) {
   return s->hdf5 != NULL && amped_dense_file_is_matlab(s->hdf5);
 }
 
-void amped_dense_source_nan_zero(amped_dense_source *s) {
-  s->nan_zero = true;
+void amped_dense_source_set_missing(amped_dense_source *s, amped_missing_cells missing) {
+  s->missing = missing;
+}
+
+amped_missing_cells amped_dense_source_missing(const amped_dense_source *s) {
+  return s->missing;
 }
 
 uint64_t amped_dense_source_zeroed(const amped_dense_source *s) {
@@ -135,11 +139,15 @@ static amped_status refuse_cell(const amped_dense_source *s, const box *b, const
   return amped_dense_not_finite(info->order, index, value, s->path);
 }
 
+static const amped_hdf5_convention *convention_of(const amped_dense_source *s) {
+  return s->hdf5 != NULL ? amped_dense_file_convention(s->hdf5) : NULL;
+}
+
 /* Number of the first cell that is not finite, or that the file says is missing; count: none. */
 static uint64_t first_bad(const amped_dense_source *s, const void *cells, amped_cell_type type,
                           uint64_t count) {
   uint64_t bad = amped_cells_not_finite(cells, type, count);
-  const amped_hdf5_convention *c = s->hdf5 != NULL ? amped_dense_file_convention(s->hdf5) : NULL;
+  const amped_hdf5_convention *c = convention_of(s);
   for (int i = 0; c != NULL && i < c->missing; i++)
     bad = amped_cells_equal(cells, type, bad, c->values[i]);
   return c != NULL && c->has_range ? amped_cells_outside(cells, type, bad, c->least, c->most) : bad;
@@ -148,14 +156,14 @@ static uint64_t first_bad(const amped_dense_source *s, const void *cells, amped_
 static amped_status check_cells(amped_dense_source *s, const box *b, void *cells) {
   const amped_dense_info *info = amped_dense_source_info(s);
   const uint64_t bytes = amped_cell_bytes(info->type);
-  for (uint64_t at = 0; at < b->cells;) {
+  for (uint64_t at = 0; at < b->cells && s->missing != AMPED_MISSING_KEEP;) {
     char *const piece = (char *)cells + at * bytes;
     const uint64_t count = b->cells - at < PIECE ? b->cells - at : PIECE;
     const uint64_t bad = first_bad(s, piece, info->type, count);
     at += bad;
     if (bad == count)
       continue;
-    if (!s->nan_zero)
+    if (s->missing == AMPED_MISSING_REFUSE)
       return refuse_cell(s, b, cells, at);
     memset(piece + bad * bytes, 0, bytes);
     s->zeroed++;
@@ -238,5 +246,24 @@ amped_status amped_dense_source_read_c(amped_dense_source *s, uint64_t first, ui
     first += b.cells;
     count -= b.cells;
   }
+  return AMPED_OK;
+}
+
+amped_status amped_dense_source_values(const amped_dense_source *s, const int *layout,
+                                       uint64_t first, uint64_t count, const void *cells,
+                                       double *values) {
+  const amped_dense_info *info = amped_dense_source_info(s);
+  const amped_hdf5_convention *c = convention_of(s);
+  uint64_t index[AMPED_MAX_ORDER];
+  amped_cells_get(cells, info->type, 0, count, values);
+  for (int i = 0; c != NULL && i < c->missing; i++)
+    amped_cells_blank_equal(info->type, count, c->values[i], values);
+  if (c != NULL && c->has_range)
+    amped_cells_blank_outside(info->type, count, c->least, c->most, values);
+  for (uint64_t i = 0; i < count; i++)
+    if (isinf(values[i])) {
+      amped_dense_index(info->order, info->dims, layout, first + i, index);
+      return amped_dense_not_finite(info->order, index, values[i], s->path);
+    }
   return AMPED_OK;
 }

@@ -8,6 +8,13 @@
 
 typedef struct amped_dense_source amped_dense_source;
 
+/* Policy for missing cells: NaN, and cells that the file calls missing. */
+typedef enum amped_missing_cells {
+  AMPED_MISSING_REFUSE, /* an error, as for infinite cells */
+  AMPED_MISSING_ZERO,   /* missing and infinite cells are read as 0, and are counted */
+  AMPED_MISSING_KEEP    /* cells are read as they are; amped_dense_source_values finds them */
+} amped_missing_cells;
+
 /* Can a dense source open this file? The caller has probed it if its suffix means HDF5
  * (amped_io_is_hdf5). Decided by the suffix .npy, or by the contents of an HDF5
  * file. dataset: the user's name, or NULL. AMPED_USAGE if a dataset is named and
@@ -27,21 +34,30 @@ const char *amped_dense_source_dataset(const amped_dense_source *source);
 /* Is it a MATLAB file, with reversed modes? */
 bool amped_dense_source_is_matlab(const amped_dense_source *source);
 
-/* nan_zero: from now on read non-finite cells as 0, and count them. zeroed: their number. */
-void amped_dense_source_nan_zero(amped_dense_source *source);
+/* Read like this from now on; at first missing cells are refused. zeroed: number of cells that were
+ * read as 0 because they are missing or infinite. */
+void amped_dense_source_set_missing(amped_dense_source *source, amped_missing_cells missing);
+amped_missing_cells amped_dense_source_missing(const amped_dense_source *source);
 uint64_t amped_dense_source_zeroed(const amped_dense_source *source);
 
-/* Read cells first .. first + count, in memory order, of the slab with slab_mode restricted to
- * slab_first .. slab_first + slab_count, into the caller's memory. AMPED_BAD_INPUT, with the index,
- * if a cell is not finite. */
+/* Both reads return AMPED_BAD_INPUT, with the index, if a cell is refused.
+ *
+ * Read cells first .. first + count, in memory order, of the slab with slab_mode restricted to
+ * slab_first .. slab_first + slab_count, into the caller's memory. */
 amped_status amped_dense_source_read(amped_dense_source *source, int slab_mode, uint64_t slab_first,
                                      uint64_t slab_count, uint64_t first, uint64_t count,
                                      void *cells);
 
 /* Read cells first .. first + count of the whole tensor, numbered in C's order of the modes, into
- * the caller's memory. AMPED_BAD_INPUT, with the index, if a cell is not finite. If the file has
- * another layout, it is read in strides: use large ranges. */
+ * the caller's memory. If the file has another layout, it is read in strides: use large ranges. */
 amped_status amped_dense_source_read_c(amped_dense_source *source, uint64_t first, uint64_t count,
                                        void *cells);
+
+/* Get the values of `count` cells of the whole tensor that were read with AMPED_MISSING_KEEP: NaN
+ * for a missing cell. first: number of cells[0] in the order of `layout`. AMPED_BAD_INPUT, with the
+ * index, if a cell is infinite. */
+amped_status amped_dense_source_values(const amped_dense_source *source, const int *layout,
+                                       uint64_t first, uint64_t count, const void *cells,
+                                       double *values);
 
 #endif

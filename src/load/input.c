@@ -6,6 +6,7 @@
 
 #include "text/io.h"
 #include "base/log.h"
+#include "load/dense_list.h"
 #include "base/mem.h"
 #include "base/system_memory.h"
 #include "tensor/repeats.h"
@@ -61,8 +62,16 @@ static void describe_memory(amped_input *input) {
 /* The file that is being read into memory. */
 typedef struct reading {
   const char *path;
+  bool is_dense;
   uint64_t free_bytes; /* free memory */
 } reading;
+
+/* Is the input a dense tensor? An HDF5 file must have been probed. */
+static amped_status find_dense(const char *path, const amped_read_options *read, bool *is_dense) {
+  *is_dense = false;
+  return read->format == AMPED_READ_AUTO ? amped_dense_source_is(path, read->dataset, is_dense)
+                                         : AMPED_OK;
+}
 
 /* Overflow handler: reports an error before the system kills the process. */
 static amped_status refuse_more(void *context, amped_sptensor *t, double fraction) {
@@ -72,14 +81,15 @@ static amped_status refuse_more(void *context, amped_sptensor *t, double fractio
   return amped_error(AMPED_FAILED, r->path,
                      "has more than %" PRIu64
                      " nonzeros, too many for the %s of memory that rank 0 may use; make a tensor "
-                     "file of it with amped_mpi convert, which sorts on disk",
-                     t->nnz, amped_format_bytes(have, r->free_bytes));
+                     "file of it with amped_mpi convert%s, which sorts on disk",
+                     t->nnz, amped_format_bytes(have, r->free_bytes),
+                     r->is_dense ? " --sparse --nan=missing" : "");
 }
 
 /* Merges repeated coordinates. `counts`: every row of a table counts 1, so that merged values are
- * numbers of equal rows. */
+ * numbers of equal rows. `advises`: a warning of sums names other rules. */
 static amped_status treat_duplicates(const char *path, amped_duplicates policy, bool counts,
-                                     amped_sptensor *t) {
+                                     bool advises, amped_sptensor *t) {
   uint64_t found = 0;
   if (amped_sptensor_may_repeat(t)) {
     AMPED_TRY(amped_sptensor_sort(t, 0));
@@ -92,7 +102,7 @@ static amped_status treat_duplicates(const char *path, amped_duplicates policy, 
   else if (found > 0)
     amped_warn("%s: %" PRIu64 " duplicate%s of coordinates; %s%s", path, found,
                found == 1 ? "" : "s", amped_duplicates_deed(policy),
-               policy == AMPED_DUPLICATES_SUM
+               policy == AMPED_DUPLICATES_SUM && advises
                    ? "; for ratings and measurements give --duplicates=mean, or last"
                    : "");
   return AMPED_OK;
@@ -100,29 +110,50 @@ static amped_status treat_duplicates(const char *path, amped_duplicates policy, 
 
 amped_status amped_input_read_list(const char *path, const amped_read_options *read,
                                    amped_sptensor *out) {
-  reading r = {path, amped_mem_available() / 4 * 3}; /* the rest is for buffers */
+  reading r = {.path = path, .free_bytes = amped_mem_available() / 4 * 3}; /* rest: buffers */
   const amped_overflow overflow = {.memory = r.free_bytes, .take = refuse_more, .context = &r};
   amped_read_options options = *read;
   amped_format format = AMPED_FORMAT_HDF5;
   memset(out, 0, sizeof *out);
   options.overflow = r.free_bytes > 0 ? &overflow : NULL;
   AMPED_TRY(amped_io_input_format(path, read, &format));
+  AMPED_TRY(find_dense(path, read, &r.is_dense));
+  if (r.is_dense)
+    return amped_dense_list_load(path, read->dataset, options.overflow, out);
   amped_status status = amped_io_read(path, &options, out);
   if (status == AMPED_OK && format != AMPED_FORMAT_HDF5 && out->nnz > 0)
-    status = treat_duplicates(
-        path, amped_read_duplicates(read),
-        format == AMPED_FORMAT_TABLE && read->value == NULL && !read->reads_weights, out);
+    status = treat_duplicates(path, amped_read_duplicates(read),
+                              format == AMPED_FORMAT_TABLE && read->value == NULL &&
+                                  !read->reads_weights,
+                              !read->are_weights, out);
   if (status != AMPED_OK)
     amped_sptensor_free(out);
   return status;
 }
 
+/* Refuse what does not apply to a dense tensor. */
+static amped_status check_dense(const char *path, const amped_read_options *read, bool parallel) {
+  if (read->duplicates > AMPED_DUPLICATES_SUM)
+    return amped_error(AMPED_USAGE, path,
+                       "is a dense tensor, whose cells do not repeat; leave out --duplicates");
+  if (parallel)
+    return amped_error(AMPED_USAGE, path,
+                       "is a dense tensor, whose observed cells rank 0 reads; leave out "
+                       "--read=parallel, or make a list with amped_mpi convert --sparse "
+                       "--nan=missing");
+  return AMPED_OK;
+}
+
 static amped_status open_here(amped_input *input, const amped_read_options *read, bool parallel) {
   amped_format format = AMPED_FORMAT_HDF5;
+  bool is_dense = false;
   AMPED_TRY(amped_io_input_format(input->path, read, &format));
   AMPED_TRY(amped_io_check(input->path, format, read));
+  AMPED_TRY(find_dense(input->path, read, &is_dense));
+  if (is_dense)
+    AMPED_TRY(check_dense(input->path, read, parallel));
   input->rule = amped_read_duplicates(read);
-  if (format == AMPED_FORMAT_HDF5) {
+  if (format == AMPED_FORMAT_HDF5 && !is_dense) {
     if (read->duplicates > AMPED_DUPLICATES_SUM)
       return amped_error(AMPED_USAGE, input->path,
                          "is read without a search for repeated coordinates; give --duplicates to "

@@ -1,7 +1,8 @@
 /* Input: the file that a tensor is loaded from.
  *
  * An HDF5 file, with ordered copies or with one coordinate list, is read slab by slab. Any other
- * format of io.h is read whole, as one list, into the host memory of rank 0. Only a list with
+ * format of io.h is read whole, as one list, into the host memory of rank 0. So is a dense tensor:
+ * the list has its cells that are not missing, also zeros (dense_list.h). Only a list with
  * repeated coordinates is sorted and merged there, by the rule read->duplicates.
  *
  * Ranks that read hold the file open: rank 0, or with `parallel` all ranks. Unless marked

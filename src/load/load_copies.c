@@ -189,7 +189,7 @@ typedef struct place {
   uint64_t slab;
 } place;
 
-typedef struct walk {
+typedef struct traversal {
   place here;                /* the next slab */
   place ahead;               /* after the last slab whose receive is posted */
   bool *wanted;              /* [slabs] slabs that this rank reads */
@@ -197,7 +197,7 @@ typedef struct walk {
   int out;                   /* set for the next slab that this rank reads */
   int in;                    /* set for the next shard that arrives */
   amped_status status;       /* status of this rank */
-} walk;
+} traversal;
 
 static bool at_end(const loader *l, const place *at) {
   return at->cursor.passed == l->info->nnz;
@@ -224,7 +224,7 @@ static uint64_t sum_counts(const loader *l, const uint64_t *counts) {
 }
 
 /* Starts reading this rank's slabs, except slabs without nonzeros of this traversal. */
-static amped_status open_reader(loader *l, walk *w) {
+static amped_status open_reader(loader *l, traversal *w) {
   place at = w->here;
   bool reads = false;
   AMPED_TRY(amped_calloc(&w->wanted, amped_ceil_div(l->info->nnz, AMPED_SLAB_NNZ),
@@ -265,7 +265,7 @@ static void send_failure(loader *l) {
       AMPED_MPI(l->comm, MPI_Send(&failed, FAILED_BYTES, MPI_BYTE, p, TAG_SHARD, l->comm->mpi));
 }
 
-static void read_and_send(loader *l, walk *w, amped_shard_cursor cursor) {
+static void read_and_send(loader *l, traversal *w, amped_shard_cursor cursor) {
   const amped_slab *slab = NULL;
   if (w->status == AMPED_OK && !l->stopped)
     w->status = amped_slab_reader_next(w->reader, &slab);
@@ -277,7 +277,7 @@ static void read_and_send(loader *l, walk *w, amped_shard_cursor cursor) {
 }
 
 /* Posts the receive of the next shard that another rank reads. */
-static void post_receive(loader *l, walk *w, int set) {
+static void post_receive(loader *l, traversal *w, int set) {
   l->arrivals[set] = MPI_REQUEST_NULL;
   while (!at_end(l, &w->ahead)) {
     int reader = reader_of(l, w->ahead.slab);
@@ -291,7 +291,7 @@ static void post_receive(loader *l, walk *w, int set) {
   }
 }
 
-static void receive_shard(loader *l, walk *w, uint64_t count) {
+static void receive_shard(loader *l, traversal *w, uint64_t count) {
   MPI_Status got;
   int bytes = 0;
   AMPED_MPI(l->comm, MPI_Wait(&l->arrivals[w->in], &got));
@@ -303,15 +303,15 @@ static void receive_shard(loader *l, walk *w, uint64_t count) {
   w->in = 1 - w->in;
 }
 
-static void walk_begin(loader *l, walk *w, bool shared) {
-  *w = (walk){.here = {.cursor = {.shared = shared}}};
+static void traversal_begin(loader *l, traversal *w, bool shared) {
+  *w = (traversal){.here = {.cursor = {.shared = shared}}};
   w->ahead = w->here;
   w->status = open_reader(l, w);
   post_receive(l, w, 0);
   post_receive(l, w, 1);
 }
 
-static amped_status walk_end(loader *l, walk *w) {
+static amped_status traversal_end(loader *l, traversal *w) {
   for (int s = 0; s < l->out_sets && l->sends[s] != NULL; s++)
     AMPED_MPI(l->comm, MPI_Waitall(l->comm->nranks, l->sends[s], MPI_STATUSES_IGNORE));
   amped_slab_reader_close(w->reader);
@@ -322,8 +322,8 @@ static amped_status walk_end(loader *l, walk *w) {
 /* Traverses a copy; shared: its split iDps only. The status is this rank's own. */
 static amped_status traverse_slabs(loader *l, bool shared) {
   const int rank = l->comm->rank;
-  walk w;
-  walk_begin(l, &w, shared);
+  traversal w;
+  traversal_begin(l, &w, shared);
   while (!at_end(l, &w.here)) {
     place slab = w.here;
     w.here = count_slab(l, slab, l->counts);
@@ -337,7 +337,7 @@ static amped_status traverse_slabs(loader *l, bool shared) {
     l->progress += count;
     amped_progress_update(l->progress);
   }
-  return walk_end(l, &w);
+  return traversal_end(l, &w);
 }
 
 /* --- copies ----------------------------------------------------------------------------------- */

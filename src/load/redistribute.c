@@ -184,7 +184,7 @@ static MPI_Datatype mpi_type(uint64_t bytes) {
 static void exchange_array(const amped_redistribute *d, int array, uint64_t count) {
   const MPI_Datatype type = mpi_type(element_bytes(d, array));
   void *sent = NULL;
-  amped_status status = count > 0 ? d->lists->dealt(d->part, array, &sent) : AMPED_OK;
+  amped_status status = count > 0 ? d->lists->distributed(d->part, array, &sent) : AMPED_OK;
   if (status != AMPED_OK)
     amped_comm_abort(d->comm, status);
   AMPED_MPI(d->comm, MPI_Alltoallv(sent, d->send_counts, d->send_places, type,

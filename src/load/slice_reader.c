@@ -22,7 +22,9 @@ struct amped_slice_reader {
   uint64_t count;
   amped_status status;
   uint64_t total;
-  double seconds;
+  double seconds;      /* spent reading */
+  double began, ended; /* reading the last group */
+  double waited;       /* the caller's seconds, while a group was read */
   /* Under the lock. */
   pthread_mutex_t lock;
   pthread_cond_t changed;
@@ -70,7 +72,7 @@ static amped_status read_run(amped_slice_reader *r, uint64_t first, uint64_t cou
 }
 
 static void read_group(amped_slice_reader *r) {
-  const double began = amped_time();
+  r->began = amped_time();
   amped_trace_begin(AMPED_PHASE_READ, AMPED_NO_NUMBER);
   for (uint64_t i = 0, n = 0; i < r->count && r->status == AMPED_OK; i += n) {
     for (n = 1; i + n < r->count && r->indices[i + n] == r->indices[i] + n; n++)
@@ -78,7 +80,8 @@ static void read_group(amped_slice_reader *r) {
     r->status = read_run(r, i, n);
   }
   amped_trace_end();
-  r->seconds += amped_time() - began;
+  r->ended = amped_time();
+  r->seconds += r->ended - r->began;
   r->total += r->count * r->slice_bytes;
 }
 
@@ -154,16 +157,20 @@ void amped_slice_reader_begin(amped_slice_reader *r, const uint64_t *indices, ui
 }
 
 amped_status amped_slice_reader_wait(amped_slice_reader *r, const void **cells) {
+  const double asked = amped_time();
   (void)pthread_mutex_lock(&r->lock);
   while (r->reading)
     (void)pthread_cond_wait(&r->changed, &r->lock);
   (void)pthread_mutex_unlock(&r->lock);
+  if (asked < r->ended)
+    r->waited += r->ended - (asked > r->began ? asked : r->began);
   *cells = r->buffers[r->next];
   r->next = 1 - r->next;
   return r->status;
 }
 
-uint64_t amped_slice_reader_total(const amped_slice_reader *r, double *seconds) {
+uint64_t amped_slice_reader_total(const amped_slice_reader *r, double *seconds, double *waited) {
   *seconds = r->seconds;
+  *waited = r->waited;
   return r->total;
 }

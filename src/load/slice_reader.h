@@ -28,7 +28,9 @@ void amped_slice_reader_begin(amped_slice_reader *reader, const uint64_t *indice
  * after this call. AMPED_BAD_INPUT if a cell is not finite. */
 amped_status amped_slice_reader_wait(amped_slice_reader *reader, const void **cells);
 
-/* Bytes read so far, and the seconds that the thread took. */
-uint64_t amped_slice_reader_total(const amped_slice_reader *reader, double *seconds);
+/* Bytes read so far. seconds: spent reading. waited: spent reading while wait held the caller, at
+ * most `seconds`. */
+uint64_t amped_slice_reader_total(const amped_slice_reader *reader, double *seconds,
+                                  double *waited);
 
 #endif

@@ -35,7 +35,7 @@ static uint64_t find_dim(const uint64_t *counts, uint64_t count, int nranks, uin
 }
 
 /* Elements that a thread processes at a time; likewise words of 64 bits. */
-#define WALK (UINT64_C(1) << 14)
+#define SHARE (UINT64_C(1) << 14)
 #define WORDS (UINT64_C(1) << 10)
 /* Numbers computed before they are stored. */
 #define LINE UINT64_C(512)
@@ -247,7 +247,7 @@ static bool is_new_row(const sorted *s, uint64_t k) {
 static void count_rows(const sorted *s, int nranks, census *c) {
 #pragma omp parallel for schedule(static)
   for (uint64_t i = 0; i < c->pieces; i++)
-    for (uint64_t k = i * WALK; k < end_of(i, WALK, s->order.count); k++)
+    for (uint64_t k = i * SHARE; k < end_of(i, SHARE, s->order.count); k++)
       if (is_new_row(s, k))
         c->table[(i + 1) * c->nranks + (uint64_t)amped_stream_owner(row_at(s, k), nranks)]++;
 }
@@ -256,7 +256,7 @@ static void list_rows(const sorted *s, int nranks, amped_touched *t, census *c) 
 #pragma omp parallel for schedule(static)
   for (uint64_t i = 0; i < c->pieces; i++) {
     uint64_t at = c->rows[i];
-    for (uint64_t k = i * WALK; k < end_of(i, WALK, s->order.count); k++) {
+    for (uint64_t k = i * SHARE; k < end_of(i, SHARE, s->order.count); k++) {
       if (!is_new_row(s, k))
         continue;
       const uint64_t row = row_at(s, k);
@@ -284,7 +284,7 @@ amped_status amped_touched_of_indices(amped_touched *t, const uint64_t *indices,
   uint64_t *scratch = NULL;
   census c;
   *t = (amped_touched){.count = 0};
-  amped_status status = open_census(&c, amped_ceil_div(count, WALK), nranks);
+  amped_status status = open_census(&c, amped_ceil_div(count, SHARE), nranks);
   if (status == AMPED_OK)
     status = amped_alloc(&scratch, count, 2 * sizeof *scratch, what);
   if (status == AMPED_OK)

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "base/log.h"
@@ -23,11 +22,6 @@ static const char *list_contexts(const amped_complete_problem *p, int order, cha
     if (p->fit.prior[m] != 0.0)
       at += (size_t)snprintf(text + at, size - at, "%s%d", at > 0 ? ", " : "", m + 1);
   return text;
-}
-
-/* The name of a file; null: none. */
-static json_t *json_path(const char *path) {
-  return path != NULL ? amped_json_text(path, strlen(path)) : json_null();
 }
 
 /* Facts of the values, or of the weights of an implicit fit. */
@@ -73,7 +67,7 @@ amped_status amped_completion_report_problem(amped_session *session,
   amped_fact_json(&f, "test", amped_json_count(test));
   add_values(p, contexts, &f);
   amped_fact_json(&f, "biased", json_boolean(p->fit.biased));
-  amped_fact_json(&f, "weights", json_path(o->weights));
+  amped_fact_json(&f, "weights", amped_json_string(o->weights));
   amped_fact_json(&f, "weight", amped_json_number(p->weight));
   amped_fact_json(&f, "ranked", amped_json_count(ranked));
   amped_fact_json(&f, "block", json_integer(o->block));
@@ -244,7 +238,7 @@ amped_status amped_completion_report_end(amped_session *session, const amped_com
                      p->options->weights != NULL ? ", by weight" : "");
   amped_fact_json(&f, "objective", amped_json_number(b->sweep.sums.objective));
   add_errors(&b->sweep, true, &f);
-  amped_fact_json(&f, "output", json_path(path));
+  amped_fact_json(&f, "output", amped_json_string(path));
   amped_facts_say(&f);
   say_errors(p, "validate", &b->sweep.validate);
   say_errors(p, "test", &b->sweep.test);

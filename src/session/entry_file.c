@@ -13,6 +13,7 @@
 #include "tensor/completion.h"
 #include "tensor/sptensor.h"
 #include "text/index_match.h"
+#include "text/intern.h"
 
 /* Entries that are read and sent at a time. */
 #define SLAB (UINT64_C(1) << 16)
@@ -72,6 +73,24 @@ static void end(entry_file *f) {
   amped_input_close(f->input);
 }
 
+/* An index that the tensor does not have, as a number of its own, so that cells can be compared: of
+ * the file's label or index. */
+#define UNKNOWN (UINT64_C(1) << 63)
+static uint64_t unknown_of(const entry_file *f, int mode, uint64_t index) {
+  char text[64];
+  const amped_labels *labels = &f->labels[mode];
+  if (labels->count > 0 && index < labels->count) {
+    const uint64_t begin = labels->offsets[index];
+    return UNKNOWN | amped_intern_hash(labels->bytes + begin, labels->offsets[index + 1] - begin);
+  }
+  const char *number = amped_label_text(labels, index, text, sizeof text);
+  return UNKNOWN | amped_intern_hash(number, strlen(number));
+}
+
+static bool is_unknown(uint64_t index) {
+  return index >= UNKNOWN;
+}
+
 /* Format a cell of the slab as the file has it, by labels or by indices from 1: "(u1, v7, 12)". */
 static void cell_text(const entry_file *f, uint64_t i, char *text, size_t size) {
   const amped_tensor_info *info = amped_input_info(f->input);
@@ -93,7 +112,7 @@ static amped_status check_entry(const entry_file *f, uint64_t i) {
   const int order = f->session->plan.order;
   int beyond = 0;
   char cell[AMPED_MAX_ORDER * 68];
-  while (f->weighs && beyond < order && f->indices[(uint64_t)beyond * SLAB + i] != AMPED_NO_ROW)
+  while (f->weighs && beyond < order && !is_unknown(f->indices[(uint64_t)beyond * SLAB + i]))
     beyond++;
   const bool known = !f->weighs || beyond == order;
   if (known && value >= (f->weighs ? 0.0 : -f->most) && value <= f->most)
@@ -125,11 +144,9 @@ static amped_status read_slab(entry_file *f, uint64_t first, uint64_t count) {
     uint64_t *indices = f->indices + (uint64_t)m * SLAB;
     amped_indices_get(f->read_indices[m], info->index_types[m], 0, count, indices);
     for (uint64_t i = 0; i < count; i++) {
-      indices[i] = amped_index_match_find(&f->rows[m], indices[i]);
-      if (indices[i] == AMPED_INDEX_UNKNOWN)
-        indices[i] = AMPED_NO_ROW;
-      else
-        f->found[m]++;
+      const uint64_t found = amped_index_match_find(&f->rows[m], indices[i]);
+      f->found[m] += found != AMPED_INDEX_UNKNOWN;
+      indices[i] = found != AMPED_INDEX_UNKNOWN ? found : unknown_of(f, m, indices[i]);
     }
   }
   for (uint64_t i = 0; i < count; i++)
@@ -170,10 +187,12 @@ static amped_status take_slab(const entry_file *f, uint64_t first, uint64_t coun
       continue;
     const uint64_t to = first + i - out->first;
     out->values[to] = amped_value_map_to(plan->map, f->values[i]);
+    out->cells[to] = amped_mix64((uint64_t)out->order);
     for (int m = 0; m < out->order; m++) {
       const uint64_t index = f->indices[(uint64_t)m * SLAB + i];
+      out->cells[to] = amped_hash_index(out->cells[to], index);
       out->positions[m][to] =
-          index == AMPED_NO_ROW ? AMPED_NO_ROW : amped_plan_position(plan, m, index);
+          is_unknown(index) ? AMPED_NO_ROW : amped_plan_position(plan, m, index);
     }
   }
   return AMPED_OK;
@@ -277,6 +296,25 @@ static amped_status check_cells(const entry_file *f, uint64_t placed) {
   return amped_comm_agree(&f->session->comm, status);
 }
 
+/* Were entries of the same cell made one entry? */
+static bool are_merged(amped_duplicates d) {
+  return d == AMPED_DUPLICATES_SUM || d == AMPED_DUPLICATES_MEAN || d == AMPED_DUPLICATES_LAST;
+}
+
+/* Refuse several weights of a cell of which the tensor had several values, too: which weight
+ * belongs to which value is not known any more. The same on every rank. */
+static amped_status check_repeats(const entry_file *f, const char *path) {
+  const amped_duplicates d = amped_session_info(f->session)->duplicates;
+  amped_status status = AMPED_OK;
+  if (f->session->comm.rank == 0 && are_merged(d) && are_merged(amped_input_duplicates(f->input)))
+    status = amped_error(AMPED_BAD_INPUT, path,
+                         "has several weights of a cell, of which %s has several rows, and %s "
+                         "without the weights; give each cell one row: the weighted mean of its "
+                         "values, and the sum of its weights",
+                         f->session->options->input, amped_duplicates_deed(d));
+  return amped_comm_agree(&f->session->comm, status);
+}
+
 amped_status amped_entry_file_weigh(const amped_session *session, const amped_labels *labels,
                                     const char *path, const amped_read_options *read,
                                     uint64_t *hash) {
@@ -287,6 +325,7 @@ amped_status amped_entry_file_weigh(const amped_session *session, const amped_la
   amped_status status = AMPED_OK;
   *hash = 0;
   AMPED_GO(done, open_file(&f, labels, "--weights", path, read));
+  AMPED_GO(done, check_repeats(&f, path));
   AMPED_GO(done, read_all(&f, weigh_slab, &w));
   status = check_cells(&f, w.placed);
   *hash = w.hash;

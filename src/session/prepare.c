@@ -433,9 +433,8 @@ amped_status amped_session_refuse_cells(const amped_session *session, const char
   if (!session->is_dense)
     return AMPED_OK;
   return amped_error(AMPED_USAGE, session->options->input,
-                     "is a dense tensor, which %s%s%s does not take; write the cells that were "
-                     "observed, with their zeros, as text or a table (amped_mpi convert --sparse "
-                     "leaves all zeros out)",
+                     "is a dense tensor, which %s%s%s does not take; make a list of the cells that "
+                     "are not missing, with amped_mpi convert --sparse --nan=missing",
                      session->options->command, part != NULL ? " " : "", part != NULL ? part : "");
 }
 

@@ -435,7 +435,7 @@ static void say_memory(const amped_session *session, const rank_need *needs) {
 /* Append a row to the list `key`; print its words if asked. */
 static void append(amped_facts *f, const char *key, amped_facts *row, bool says) {
   if (!says)
-    row->words[0] = '\0';
+    amped_facts_silence(row);
   amped_facts_row(f, key, row);
 }
 

@@ -19,6 +19,8 @@ static char *options_text(const amped_session *session, const amped_cpd_options 
   amped_fact_json(&f, "rank", json_integer(session->plan.ncomps));
   amped_fact_json(&f, "iters", amped_json_count(cpd->iters));
   amped_fact_json(&f, "tol", amped_json_number(cpd->tol));
+  amped_fact_json(&f, "stop_fit",
+                  amped_json_number(cpd->stop_fit > 0.0 ? cpd->stop_fit : (double)NAN));
   amped_fact_json(&f, "seed", amped_json_count(seed));
   amped_fact_json(&f, "starts", json_integer(o->starts));
   amped_fact_json(&f, "init", amped_json_string(o->init != NULL ? o->init : "random"));

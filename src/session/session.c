@@ -124,10 +124,10 @@ const amped_tensor_info *amped_session_info(const amped_session *session) {
                                                     : amped_input_info(session->input);
 }
 
-/* Rank 0: is the input, which was probed, a dense tensor? */
+/* Rank 0: is the input, which was probed, loaded as a dense tensor? */
 static amped_status look_for_dense(const amped_session_options *o, bool *is_dense) {
   *is_dense = o->cells.made;
-  if (o->own_input || o->shape.name != NULL || o->cells.made)
+  if (o->own_input || o->shape.name != NULL || o->cells.made || o->lists_cells)
     return AMPED_OK;
   return amped_dense_source_is(o->input, o->dataset, is_dense);
 }

@@ -36,7 +36,7 @@ typedef struct amped_session {
   amped_comm comm;
   amped_worker worker;
   amped_input *input;          /* NULL if the tensor is synthetic or dense */
-  bool is_dense;               /* the input is a dense tensor */
+  bool is_dense;               /* the input is loaded as a dense tensor */
   bool read_parallel;          /* every rank reads its part of the input */
   amped_dense_source *dense;   /* the open dense input, on ranks that read it; else NULL */
   amped_generated_cells cells; /* generator of this rank's slab of options->cells, in memory */

@@ -97,12 +97,26 @@ static void sums_facts(const amped_state_head *h, amped_facts *f) {
   amped_facts_take(f, "sums", &sums);
 }
 
+/* The order of modes; if it is random, of each sweep. */
+static void order_facts(const amped_learnt *l, amped_facts *f) {
+  int modes[AMPED_MAX_ORDER];
+  uint64_t numbers[AMPED_MAX_ORDER];
+  amped_fact_json(f, "order", json_string(l->order.random ? "random" : "cyclic"));
+  for (int s = 0; s < l->sweeps && l->order.random; s++) {
+    amped_mode_order_of(&l->order, (uint64_t)s, modes);
+    for (int m = 0; m < l->order.count; m++)
+      numbers[m] = (uint64_t)modes[m];
+    amped_fact_item(f, "orders", amped_json_counts(numbers, l->order.count));
+  }
+}
+
 static void counts_facts(const amped_stream_progress *t, amped_facts *f) {
   const amped_learnt *l = t->learnt;
   const amped_state_head *h = t->head;
   char text[192];
   amped_fact(f, "batch", amped_json_count(h->batches), "batch %" PRIu64, h->batches);
   amped_fact(f, "name", amped_json_string(t->batch->name), "  %s", t->batch->name);
+  amped_fact_json(f, "known", amped_json_count(t->batch->known));
   amped_fact_json(f, "learnt", amped_json_count(l->learnt));
   amped_fact_json(f, "held", amped_json_count(l->held));
   amped_fact_json(f, "dropped", amped_json_count(l->dropped));
@@ -111,6 +125,7 @@ static void counts_facts(const amped_stream_progress *t, amped_facts *f) {
   amped_fact(f, "new_rows", amped_json_counts(t->batch->new_rows, h->order), "; new rows %s",
              list_numbers(t->batch->new_rows, h->order, text, sizeof text));
   amped_fact_json(f, "touched", amped_json_counts(l->touched, h->order));
+  order_facts(l, f);
   amped_fact_json(f, "growing", l->growing >= 0 ? json_integer(l->growing) : json_null());
 }
 
@@ -171,6 +186,10 @@ amped_status amped_stream_report_batch(amped_session *session, const amped_strea
   amped_fact_json(&f, "state_bytes", amped_json_count(t->state_bytes));
   amped_fact_json(&f, "journal_bytes", amped_json_count(t->journal_bytes));
   times_facts(&session->comm, t, &f);
+  if (t->batch->known > 0)
+    amped_say("%s: is a snapshot; %" PRIu64 " of its %" PRIu64
+              " entries were learnt before and are left out",
+              t->batch->name, t->batch->known, t->batch->known + t->batch->nnz);
   if (t->learnt->dropped > 0)
     amped_say("%s: %" PRIu64 " entries within the old dimensions are dropped, because "
               "--history=published learns only new indices",
@@ -181,7 +200,10 @@ amped_status amped_stream_report_batch(amped_session *session, const amped_strea
 amped_status amped_stream_report_skipped(amped_session *session, const amped_source_batch *batch,
                                          uint64_t number, const amped_state_batch *earlier) {
   amped_facts f;
-  if (earlier->hash == batch->hash)
+  if (batch->same_as == number && number > 1)
+    amped_say("%s has the entries of batches 1 to %" PRIu64 ", which were learnt; it is skipped",
+              batch->name, number);
+  else if (earlier->hash == batch->hash)
     amped_say("%s was learnt before, as batch %" PRIu64 " (%s); it is skipped", batch->name, number,
               earlier->name);
   else

@@ -5,8 +5,8 @@
 #include "factor/stream_rows.h"
 #include "session/session.h"
 
-/* Rank 0; not collective. Writes the file `path`. labels: one per mode, borrowed. hash: of the
- * stream's first tensor. */
+/* Collective; the status is agreed. Rank 0 writes the file `path`. labels: one per mode, borrowed,
+ * and hash: of the stream's first tensor; both are read on rank 0 only. */
 amped_status amped_stream_result_write(const amped_session *session, const amped_state_head *head,
                                        const amped_stream_rows *rows, const amped_labels *labels,
                                        uint64_t hash, const char *path);

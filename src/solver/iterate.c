@@ -79,6 +79,10 @@ bool amped_solver_result_has_converged(const amped_solver_result *r, double tol)
          fabs(r->history[r->sweeps - 1] - r->history[r->sweeps - 2]) < tol;
 }
 
+bool amped_solver_result_has_reached(const amped_solver_result *r, double goal) {
+  return goal > 0.0 && r->sweeps > 0 && r->history[r->sweeps - 1] >= goal;
+}
+
 static void add_times(amped_sweep_times *sum, const amped_sweep_times *t) {
   sum->mttkrp += t->mttkrp;
   sum->copy += t->copy;
@@ -122,11 +126,14 @@ done:
   return status;
 }
 
-static const char *reason_to_stop(const amped_solver *solver, const void *self, double tol,
+static const char *reason_to_stop(const amped_solver *solver, const void *self,
+                                  const amped_iterate_options *options,
                                   const amped_solver_result *result) {
+  if (result->sweeps > options->estimated && amped_solver_result_has_reached(result, options->goal))
+    return AMPED_GOAL;
   if (solver->stop != NULL)
     return solver->stop(self);
-  return amped_solver_result_has_converged(result, tol) ? "tolerance" : NULL;
+  return amped_solver_result_has_converged(result, options->tol) ? "tolerance" : NULL;
 }
 
 static amped_status finish(const amped_context *context, const amped_solver *solver, void *self,
@@ -141,10 +148,10 @@ static amped_status finish(const amped_context *context, const amped_solver *sol
 amped_status amped_iterate(const amped_context *context, const amped_solver *solver, void *self,
                            const amped_iterate_options *options, amped_solver_result *result) {
   result->estimated = options->estimated;
-  const char *reason = reason_to_stop(solver, self, options->tol, result);
+  const char *reason = reason_to_stop(solver, self, options, result);
   while (result->sweeps < options->iters && reason == NULL) {
     AMPED_TRY(next_sweep(context, solver, self, options, result));
-    reason = reason_to_stop(solver, self, options->tol, result);
+    reason = reason_to_stop(solver, self, options, result);
   }
   result->stop_reason = reason != NULL ? reason : "iterations";
   if (solver->finish != NULL && result->sweeps > 0)

@@ -9,6 +9,9 @@
 #include "factor/context.h"
 #include "solver/solver_state.h"
 
+/* The reason to stop of a run that reached its goal. */
+#define AMPED_GOAL "stop-fit"
+
 /* Wall seconds of this rank in one sweep. */
 typedef struct amped_sweep_times {
   double mttkrp, copy, solve, exchange, total;
@@ -60,7 +63,8 @@ typedef struct amped_solver {
 typedef struct amped_iterate_options {
   uint64_t iters; /* maximum number of sweeps */
   double tol;     /* stop when |change of the metric| < tol; 0: never */
-  /* First sweeps whose metric is an estimate: tol is for changes between later sweeps. */
+  double goal;    /* stop when the metric, of which higher is better, is at least this; 0: never */
+  /* First sweeps whose metric is an estimate: goal and tol are about later sweeps only. */
   uint64_t estimated;
   /* State to resume; the context has the factors that belong to it. NULL: a new run. */
   const amped_solver_state *start;
@@ -79,7 +83,7 @@ typedef struct amped_solver_result {
   uint64_t sweeps;
   uint64_t earlier;        /* sweeps of options->start, included in `sweeps` */
   uint64_t estimated;      /* first sweeps whose metric is an estimate, as in the options */
-  const char *stop_reason; /* "tolerance", "iterations" or the solver's; static text */
+  const char *stop_reason; /* "tolerance", "iterations", AMPED_GOAL or the solver's; static text */
   uint64_t residuals;      /* passes over all nonzeros only for the metric, in this run */
   bool singular;           /* a gram matrix was singular, within rounding */
   double objective;        /* objective after the last sweep, if there are penalties; else NaN */
@@ -102,6 +106,10 @@ bool amped_solver_result_is_better(const amped_solver_result *a, const amped_sol
 /* The loop's own stop rule: the last sweep changed the metric by less than tol, and neither value
  * is an estimate. */
 bool amped_solver_result_has_converged(const amped_solver_result *result, double tol);
+
+/* True if there is a goal, and the metric of the last sweep reaches it. This rule comes before
+ * the rules of the loop and of the solver. */
+bool amped_solver_result_has_reached(const amped_solver_result *result, double goal);
 
 /* Collective; the status is agreed; a status from after_sweep is passed on. The caller has created
  * the result. */

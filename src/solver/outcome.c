@@ -17,28 +17,42 @@ static const char *format_change(char *buffer, size_t size, double change, doubl
   return buffer;
 }
 
-amped_outcome amped_outcome_of(const amped_solver_result *result, double tol) {
+/* Why a run ended that did not reach its goal. */
+static void write_why(const amped_solver_result *result, double tol, char *why, size_t size) {
   const uint64_t n = result->sweeps;
   const bool converged = strcmp(result->stop_reason, "tolerance") == 0;
-  const char *metric = result->metric;
-  amped_outcome out;
-  char why[128];
   char number[32];
   size_t at = 0;
+  why[0] = '\0';
   if (!converged)
-    at = (size_t)snprintf(why, sizeof why, "%s%s",
+    at = (size_t)snprintf(why, size, "%s%s",
                           strcmp(result->stop_reason, "iterations") == 0 ? "--iters reached"
                                                                          : result->stop_reason,
                           n > 1 ? "; " : "");
-  if (n > 1 && at < sizeof why) {
+  if (n > 1 && at < size) {
     const double change = result->history[n - 1] - result->moved - result->history[n - 2];
-    at += (size_t)snprintf(why + at, sizeof why - at, "%s changed by %s", metric,
+    at += (size_t)snprintf(why + at, size - at, "%s changed by %s", result->metric,
                            format_change(number, sizeof number, fabs(change), tol));
   }
-  if (n > 1 && tol > 0.0 && at < sizeof why)
-    (void)snprintf(why + at, sizeof why - at, converged ? " < %g = --tol" : ", --tol=%g", tol);
-  (void)snprintf(out.text, sizeof out.text, "%s %.8f after %" PRIu64 " sweep%s (%s)", metric,
-                 amped_solver_result_value(result), n, n == 1 ? "" : "s", why);
+  if (n > 1 && tol > 0.0 && at < size)
+    (void)snprintf(why + at, size - at, converged ? " < %g = --tol" : ", --tol=%g", tol);
+}
+
+amped_outcome amped_outcome_of(const amped_solver_result *result, double tol, double goal) {
+  const uint64_t n = result->sweeps;
+  amped_outcome out;
+  char why[128];
+  char missed[48] = "";
+  if (strcmp(result->stop_reason, AMPED_GOAL) == 0) {
+    (void)snprintf(why, sizeof why, "at least --stop-fit=%.15g", goal);
+  } else {
+    write_why(result, tol, why, sizeof why);
+    if (goal > 0.0 && !amped_solver_result_has_reached(result, goal))
+      (void)snprintf(missed, sizeof missed, ", below --stop-fit=%.15g", goal);
+  }
+  (void)snprintf(out.text, sizeof out.text, "%s %.8f after %" PRIu64 " sweep%s (%s%s)",
+                 result->metric, amped_solver_result_value(result), n, n == 1 ? "" : "s", why,
+                 missed);
   return out;
 }
 

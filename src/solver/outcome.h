@@ -5,11 +5,12 @@
 #include "solver/iterate.h"
 
 typedef struct amped_outcome {
-  char text[192];
+  char text[256];
 } amped_outcome;
 
-/* "fit 0.51234567 after 12 sweeps (fit changed by 9.60e-06 < 1e-05 = --tol)". */
-amped_outcome amped_outcome_of(const amped_solver_result *result, double tol);
+/* "fit 0.51234567 after 12 sweeps (fit changed by 9.60e-06 < 1e-05 = --tol)". tol, goal: of the
+ * run (iterate.h); 0: not mentioned. */
+amped_outcome amped_outcome_of(const amped_solver_result *result, double tol, double goal);
 
 /* Add facts of a result. how: method of accelerated steps; NULL: the solver's own steps. */
 void amped_outcome_steps(amped_facts *facts, const char *how, double accepted, double refused);

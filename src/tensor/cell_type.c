@@ -120,14 +120,45 @@ static uint64_t find_cell(const void *cells, amped_cell_type type, uint64_t coun
   return count;
 }
 
-uint64_t amped_cells_equal(const void *cells, amped_cell_type type, uint64_t count, double value) {
-  const double rounded = type == AMPED_CELL_F32 ? (double)(float)value : value;
+/* A range of values, rounded as cells of a type are. */
+typedef struct range {
+  double least, most;
+} range;
+
+static range round_range(amped_cell_type type, double least, double most) {
+  const bool single = type == AMPED_CELL_F32;
+  return (range){single ? (double)(float)least : least, single ? (double)(float)most : most};
+}
+
+/* The range of the doubles that equal a value. */
+static range equal_range(amped_cell_type type, double value) {
   const double half = type == AMPED_CELL_F16 ? fabs(value) / 2048.0 : 0.0; /* rounding of F16 */
-  return find_cell(cells, type, count, rounded - half, rounded + half, true);
+  const range r = round_range(type, value, value);
+  return (range){r.least - half, r.most + half};
+}
+
+uint64_t amped_cells_equal(const void *cells, amped_cell_type type, uint64_t count, double value) {
+  const range r = equal_range(type, value);
+  return find_cell(cells, type, count, r.least, r.most, true);
 }
 
 uint64_t amped_cells_outside(const void *cells, amped_cell_type type, uint64_t count, double least,
                              double most) {
-  return find_cell(cells, type, count, type == AMPED_CELL_F32 ? (double)(float)least : least,
-                   type == AMPED_CELL_F32 ? (double)(float)most : most, false);
+  const range r = round_range(type, least, most);
+  return find_cell(cells, type, count, r.least, r.most, false);
+}
+
+static void blank(range r, uint64_t count, bool within, double *values) {
+  for (uint64_t i = 0; i < count; i++)
+    if ((values[i] >= r.least && values[i] <= r.most) == within)
+      values[i] = (double)NAN;
+}
+
+void amped_cells_blank_equal(amped_cell_type type, uint64_t count, double value, double *values) {
+  blank(equal_range(type, value), count, true, values);
+}
+
+void amped_cells_blank_outside(amped_cell_type type, uint64_t count, double least, double most,
+                               double *values) {
+  blank(round_range(type, least, most), count, false, values);
 }

@@ -45,6 +45,12 @@ uint64_t amped_cells_equal(const void *cells, amped_cell_type type, uint64_t cou
 uint64_t amped_cells_outside(const void *cells, amped_cell_type type, uint64_t count, double least,
                              double most);
 
+/* Replace doubles by NaN: those that equal `value` as in amped_cells_equal, or are outside as in
+ * amped_cells_outside. The doubles are cells of this type, from amped_cells_get. */
+void amped_cells_blank_equal(amped_cell_type type, uint64_t count, double value, double *values);
+void amped_cells_blank_outside(amped_cell_type type, uint64_t count, double least, double most,
+                               double *values);
+
 /* The double equal to the half float with these bits. */
 double amped_half_to_double(uint16_t bits);
 

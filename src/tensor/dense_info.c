@@ -57,18 +57,24 @@ amped_status amped_dense_missing(int order, const uint64_t *index, double value,
   char line[PLACE_BYTES];
   return amped_error(
       AMPED_BAD_INPUT, where,
-      "the cell at (%s) is %g, which means a missing cell there (_FillValue, "
-      "missing_value or valid_range); list the known cells for amped_mpi complete, or take 0 for "
-      "missing ones with amped_mpi convert --nan=zero",
+      "the cell at (%s) is %g, which means a missing cell there (_FillValue, missing_value or "
+      "valid_range); amped_mpi complete and convert --sparse --nan=missing take the other cells, "
+      "and amped_mpi convert --nan=zero makes missing cells 0",
       place_of(order, index, line), value);
 }
 
 amped_status amped_dense_not_finite(int order, const uint64_t *index, double value,
                                     const char *where) {
   char line[PLACE_BYTES];
+  if (value != value)
+    return amped_error(
+        AMPED_BAD_INPUT, where,
+        "the cell at (%s) is not a number; if it is missing, use amped_mpi complete, "
+        "or convert --sparse --nan=missing; if it is 0, amped_mpi convert --nan=zero",
+        place_of(order, index, line));
   return amped_error(AMPED_BAD_INPUT, where,
-                     "the cell at (%s) is %s; correct it where the file was made; if it is 0, use "
-                     "amped_mpi convert --nan=zero; if it is unknown, list the known cells for "
-                     "amped_mpi complete",
-                     place_of(order, index, line), value != value ? "not a number" : "infinite");
+                     "the cell at (%s) is infinite; correct it where the file was made, and write "
+                     "NaN if it is missing, for amped_mpi complete; amped_mpi convert --nan=zero "
+                     "makes it 0",
+                     place_of(order, index, line));
 }

@@ -113,12 +113,11 @@ static bool has_value(double value, const amped_sptensor *more, const entry *sor
   return found;
 }
 
-amped_status amped_held_entries_common(const amped_sptensor *kept, const amped_sptensor *more,
-                                       uint64_t seed, uint64_t most, uint64_t *cells,
-                                       uint64_t *common) {
+amped_status amped_held_entries_compare(const amped_sptensor *kept, const amped_sptensor *more,
+                                        uint64_t seed, uint64_t most, amped_held_cells *out) {
   entry *sorted = NULL;
   uint64_t k = 0;
-  *cells = *common = 0;
+  memset(out, 0, sizeof *out);
   if (more->nnz == 0 || most == 0)
     return AMPED_OK;
   AMPED_TRY(sort_all(more, seed, &sorted));
@@ -133,8 +132,10 @@ amped_status amped_held_entries_common(const amped_sptensor *kept, const amped_s
       if (order >= 0)
         break;
     }
-    ++*cells;
-    *common += k < kept->nnz && order == 0 && has_value(kept->values[k], more, sorted, n);
+    const bool known = k < kept->nnz && order == 0;
+    out->compared++;
+    out->known += known;
+    out->same += known && has_value(kept->values[k], more, sorted, n);
   }
   amped_free(sorted);
   return AMPED_OK;

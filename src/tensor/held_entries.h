@@ -17,11 +17,16 @@ uint64_t amped_held_hash(int order, const uint64_t *index, uint64_t seed);
 amped_status amped_held_entries_add(amped_sptensor *kept, const amped_sptensor *more, uint64_t seed,
                                     uint64_t most);
 
-/* Count the cells of `more`, each once, that lie in the range of the sample's hashes: *cells; and
- * how many of them `kept` has already, with the same value: *common. The range ends at the last
- * hash if there are `most` entries, so that both numbers are a sample of all held-out cells. */
-amped_status amped_held_entries_common(const amped_sptensor *kept, const amped_sptensor *more,
-                                       uint64_t seed, uint64_t most, uint64_t *cells,
-                                       uint64_t *common);
+/* Cells of a list, each counted once, that lie in the range of a sample's hashes. */
+typedef struct amped_held_cells {
+  uint64_t compared;
+  uint64_t known; /* cells that the sample has already */
+  uint64_t same;  /* cells that it has with the same value */
+} amped_held_cells;
+
+/* Count the cells of `more`. The range ends at the last hash if there are `most` entries, so that
+ * all counts are of a sample of all held-out cells. */
+amped_status amped_held_entries_compare(const amped_sptensor *kept, const amped_sptensor *more,
+                                        uint64_t seed, uint64_t most, amped_held_cells *out);
 
 #endif

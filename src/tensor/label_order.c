@@ -284,7 +284,8 @@ static bool form_month_year(const char *p, double *key) {
 }
 
 /* 11.2024, 2024.11: a point, and a year from 1900 to 2099. Labels of these forms are decimal
- * numbers, too. */
+ * numbers, too. 2024.1 beside 2024.02 is a number that was 2024.10, so that a table's months have
+ * either two digits each, or no zero before them. */
 static bool form_month_point_year(const char *p, double *key) {
   int y = 0;
   int m = 0;
@@ -292,11 +293,21 @@ static bool form_month_point_year(const char *p, double *key) {
          within(y, 1900, 2099) && end_date(p, y, m, 1, key);
 }
 
-static bool form_year_point_month(const char *p, double *key) {
+/* The month has `digits` digits, or more without a zero before it. */
+static bool year_point_month(const char *p, int digits, double *key) {
   int y = 0;
   int m = 0;
   return take_digits(&p, 4, 4, &y) && within(y, 1900, 2099) && take_char(&p, ".") &&
-         take_digits(&p, 1, 2, &m) && *p == '\0' && end_date(p, y, m, 1, key);
+         (digits == 2 || *p != '0') && take_digits(&p, digits, 2, &m) && *p == '\0' &&
+         end_date(p, y, m, 1, key);
+}
+
+static bool form_year_point_two_digits(const char *p, double *key) {
+  return year_point_month(p, 2, key);
+}
+
+static bool form_year_point_month(const char *p, double *key) {
+  return year_point_month(p, 1, key);
 }
 
 static bool form_month(const char *p, double *key) {
@@ -346,6 +357,7 @@ static const struct {
      .others = {{.take = form_number,
                  .guess = "are taken as month.year, not as numbers; if that is wrong, write them "
                           "with more or fewer decimals"}}},
+    {.kind = AMPED_LABELS_DATES, .name = "year.month", .take = form_year_point_two_digits},
     {.kind = AMPED_LABELS_DATES,
      .name = "year.month",
      .take = form_year_point_month,

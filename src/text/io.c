@@ -49,9 +49,9 @@ amped_status amped_io_read(const char *path, const amped_read_options *options,
     status = amped_table_read(path, options, out);
     break;
   case AMPED_FORMAT_NPY:
-    status = amped_error(
-        AMPED_USAGE, path,
-        "a dense tensor, but a list of nonzeros is needed; amped_mpi convert --sparse makes one");
+    status = amped_error(AMPED_USAGE, path,
+                         "a dense tensor, but a list of cells is needed; amped_mpi convert "
+                         "--sparse --nan=missing makes one");
     break;
   case AMPED_FORMAT_HDF5:
     status = amped_tensor_file_load(path, options->may_be_empty, options->overflow, out);

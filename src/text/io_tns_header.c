@@ -7,8 +7,8 @@
 
 #include "text/io_number.h"
 
-/* Fields in the longest correct line. */
-#define MOST_FIELDS (AMPED_MAX_ORDER + 1)
+/* Fields in the longest correct line: order, dims and nnz. */
+#define MOST_FIELDS (AMPED_MAX_ORDER + 2)
 
 typedef struct line {
   const char *path;

@@ -36,15 +36,17 @@ typedef struct amped_read_options {
   const char *keys;            /* tables: comma-separated columns; NULL: all except `value` */
   const char *value;           /* tables: value column; NULL: each row counts 1 */
   const char *weights;         /* tables: column that is not a key, or NULL */
+  bool are_weights;            /* the values are weights, which add up if a cell is repeated */
   bool reads_weights;          /* read `weights` as the values; the value column is not a key */
   char separator;              /* tables: character between cells; 0: guessed from the first row */
   bool no_header;              /* tables: columns are called 1, 2, 3, ... */
   const char *empty;           /* tables: label of empty keys; NULL: refused */
   const char *same_labels;     /* tables: comma-separated keys that share labels, or NULL */
   amped_duplicates duplicates; /* the user's choice, or UNKNOWN; see amped_read_duplicates */
-  bool known_modes;  /* set by the program: the modes belong to a tensor, model or state */
-  bool from_zero;    /* set by the program: a text that does not give its index base has 0 */
-  bool may_be_empty; /* set by the program: a file without nonzeros is accepted */
+  bool known_modes;    /* set by the program: the modes belong to a tensor, model or state */
+  bool from_zero;      /* set by the program: a text that does not give its index base has 0 */
+  const char *dataset; /* set by the program: dataset of a dense tensor; NULL: the only one */
+  bool may_be_empty;   /* set by the program: a file without nonzeros is accepted */
   const amped_overflow *overflow; /* set by the program; NULL: memory has no limit */
 } amped_read_options;
 

@@ -59,6 +59,30 @@ for ranks in 1 3; do
   expect 0 "test: rmse" on $ranks complete train.tns --rank=2 --reg=1 --iters=5 --validate=in.tns --test=four.tns -o half.h5 --overwrite
   same "warnings for other entries" "$(grep -c 'choose the sweep' err)" 0
 done
+# So does a cell with a label or an index that INPUT does not have; other such cells are other cells.
+{ echo user,item,week,v && awk -v OFS=, '{ print "u" $1, "i" $2, "w" $3, $4 }' train.tns; } >train.csv
+u=u$(awk 'NR == 1 { print $1 }' train.tns)
+printf 'user,item,week,v\nnew,i1,w1,2\nnew,i2,w1,3\n%s,other,w2,4\n' "$u" >cold1.csv
+printf 'user,item,week,v\nnewer,i1,w1,2\nnew,i2,w1,3\n%s,other,w2,4\n%s,another,w2,4\n' "$u" "$u" >cold2.csv
+printf '900 1 1 2\n900 2 1 3\n1 800 2 4\n' >cold1.tns
+printf '901 1 1 2\n900 2 1 3\n1 800 2 4\n2 800 2 4\n' >cold2.tns
+for ranks in 1 3; do
+  expect 0 "warning: cold2.csv: 2 of its 4 entries are also in cold1.csv" on $ranks complete train.csv --value=v --rank=2 --reg=1 \
+    --iters=5 --validate=cold1.csv --test=cold2.csv -o half.h5 --overwrite
+  expect 0 "warning: cold2.tns: 2 of its 4 entries are also in cold1.tns" on $ranks complete train.tns --rank=2 --reg=1 \
+    --iters=5 --validate=cold1.tns --test=cold2.tns -o half.h5 --overwrite
+done
+expect 0 "" on 1 complete train.csv --value=v --rank=2 --reg=1 --iters=3 --tol=0 --patience=99 --validate=cold1.csv --checkpoint=cold.ck --checkpoint-every=1 --nowrite
+sed 's/^new,/newest,/' cold1.csv >cold3.csv
+expect 3 "with other options: --validate differs" on 1 complete train.csv --value=v --rank=2 --reg=1 --iters=5 --tol=0 --patience=99 --validate=cold3.csv --checkpoint=cold.ck --resume --nowrite
+# Nonnegative rows that are 0 and trained are not cold.
+awk 'BEGIN { srand(4); for (u = 1; u <= 20; u++) for (i = 1; i <= 8; i++) if (rand() < 0.5)
+  print u, i, 1 + int(rand() * 3), 3 + sin(1.7 * u) * (i < 5 ? 1 : -1) + rand() }' >signs.tns
+sed -n '1~9p' signs.tns | awk '{ $4 += 0.5; print }' >signs.test.tns
+awk '{ key = $1 " " $2 " " $3 } NR == FNR { test[key]; next } !(key in test)' signs.test.tns signs.tns >signs.train.tns
+expect 0 "test: rmse" on 2 complete signs.train.tns --rank=1 --reg=0.3 --nonnegative --bias=mean --holdout=0 --test=signs.test.tns \
+  -o signs.h5
+same "cold entries of trained rows" "$(grep -c 'never trained' out)" 0
 # Repeated cells of a test are judged as they are.
 (cat apart.tns && cat apart.tns) >twice.tns
 expect 0 "to test: 200 entries" on 1 complete train.tns --rank=2 --reg=1 --iters=5 --test=twice.tns -o twice.h5

@@ -131,6 +131,13 @@ for f in twice doubled; do
   expect 0 "" on 1 complete table.csv $keys --weights=$f.csv $same_run -o $f.h5
 done
 equal twice.h5 doubled.h5 factors/0 bias/1
+grep -q 'duplicates=mean' err && fail "advice that --weights does not heed" || pass
+# If values come twice as well, which weight belongs to which value is not known.
+{ cut -d, -f1-4 table.csv; sed -n '3,5p' table.csv | cut -d, -f1-4; } >again.csv
+for how in mean last sum; do
+  # shellcheck disable=SC2086
+  expect 3 "twice.csv: has several weights of a cell" on 2 complete again.csv $keys --weights=twice.csv --duplicates=$how $same_run -o again.h5
+done
 
 # --- what is told ---------------------------------------------------------------------------------------
 expect 0 "weights: sure, [0-9.]* of [0-9]* entries" "$amped" complete table.csv --value=stars --weights=sure --rank=2 \

@@ -126,7 +126,7 @@ expect 2 "two.h5: " on 2 two.h5 --dataset=/z --rank=2 --nowrite
 for option in --placement=equal --overlap=2 --load=list --dims=3,3,3; do
   expect 2 "a.npy: .*leave" on 2 a.npy --rank=2 --nowrite $option
 done
-expect 2 "a.npy: is a dense tensor" on 2 complete a.npy --rank=2 --nowrite
+expect 0 "a.npy: no cell is missing" on 2 complete a.npy --rank=2 --nowrite
 
 # A signal ends a run after a sweep; the run goes on from its checkpoint.
 begin 2 '"sweep":3,' a.npy --rank=4 --iters=1000000 --tol=0 --checkpoint=s.h5 --nowrite

@@ -17,7 +17,7 @@ root=$scratch/root/opt/amped
 for file in bin/amped_mpi share/man/man1/amped_mpi.1 share/bash-completion/completions/amped_mpi \
   share/doc/amped_mpi/README.md share/doc/amped_mpi/CHANGELOG.md \
   share/doc/amped_mpi/examples/load_result.py share/amped_mpi/jobs/frostt share/amped_mpi/jobs/estimate \
-  share/amped_mpi/jobs/paper/all share/amped_mpi/jobs/paper/lib.sh; do
+  share/amped_mpi/jobs/thesis share/amped_mpi/jobs/paper/all share/amped_mpi/jobs/paper/lib.sh; do
   test -f "$root/$file" && pass || fail "$file is not installed"
 done
 for program in bin/amped_mpi share/amped_mpi/jobs/frostt share/amped_mpi/jobs/paper/all; do
@@ -28,6 +28,10 @@ for link in $(sed -n 's/.*](\([a-zA-Z_/-]*\.[a-z]*\)).*/\1/p' "$source/README.md
   test -f "$root/share/doc/amped_mpi/$link" && pass || fail "README.md links to $link"
 done
 expect 0 "usage" "$root/share/amped_mpi/jobs/frostt" --help
+# The jobs by which docs/papers.md draws figures are installed.
+for job in $(grep -o 'jobs/[a-z-]*' "$source/docs/papers.md" | sort -u); do
+  test ! -f "$source/$job" || test -x "$root/share/amped_mpi/$job" && pass || fail "docs/papers.md names $job"
+done
 
 version=$(sed -n 's/^AC_INIT(\[amped_mpi\], \[\(.*\)\])$/\1/p' "$source/configure.ac")
 test -n "$version" && pass || fail "configure.ac has no version"

@@ -76,6 +76,18 @@ same "a second figure measures nothing" "$(sh "$paper/overhead" --nnz=20k --rank
   --tensors=amazon,twitch --repeat=1 --backend=cpu --out=plots \
   --mpirun="$mpirun ${AMPED_MPIRUN_FLAGS-}" 2>&1 | grep -c '^+')" 0
 
+# Without --ranks, a machine with two GPUs is measured on one and two; CPU ranks are four.
+mkdir two
+printf '#!/bin/sh\necho "GPU 0: A (UUID: a)"\necho "GPU 1: A (UUID: b)"\n' >two/nvidia-smi
+chmod +x two/nvidia-smi
+for t in "auto 2" "cpu 4"; do
+  # shellcheck disable=SC2086 # two words
+  set -- $t
+  PATH=$scratch/two:$PATH expect 0 "" sh "$paper/overhead" --nnz=20k --tensors=amazon --repeat=1 --backend="$1" \
+    --out="by_$1" --mpirun="$mpirun ${AMPED_MPIRUN_FLAGS-}"
+  expect 0 "^# machine: $2 x" cat "by_$1/overhead.csv"
+done
+
 # --- errors ---------------------------------------------------------------------------------------
 refused() { # refused PATTERN ARGUMENT...: status 2 and a line that says why
   pattern=$1

@@ -106,6 +106,11 @@ expect 0 "" "$amped" convert a.npy a.h5 --dense
 expect 0 "slices of mode 1 are read from it" on 2 a.npy --rank=3 --method=rbs --memory=20K -o o.npy.h5 --seed=3
 expect 0 "a pass over it finds its norm" on 2 a.npy --rank=3 --method=rbs --memory=20K -o o.npy.h5 --seed=3
 expect 0 "slices: 1.* read in" on 2 a.h5 --rank=3 --method=rbs --memory=20K -o o.h5 --seed=3
+# Computing waits for no longer than reading takes; rounding of both is 0.01 s.
+expect 0 "" "$amped" generate wide.h5 --dense --dims=40x300x300 --planted=2 --seed=1
+expect 0 "slices: .* read in" on 1 wide.h5 --rank=2 --method=rbs --memory=1M --block=4 --epochs=3 --nowrite
+if sed -n 's/^slices: .* read in \([0-9.]*\) s .* waited for \([0-9.]*\) s$/\1 \2/p' out |
+  awk '{ n++; bad += $2 > $1 + 0.011 } END { exit !(n == 1 && !bad) }'; then pass; else fail "waiting: $(grep ^slices: out)"; fi
 expect 0 "a pass over it checks its content hash" on 2 a.h5 --rank=3 --method=rbs --memory=20K --nowrite
 expect 0 "match score 1.000000" "$amped" compare o.npy.h5 o.h5
 expect 0 "blocks of" on 2 a.h5 --rank=3 --method=rbs --memory=20K --sample=blocks --nowrite

@@ -146,7 +146,7 @@ def step(x, factors, sets, order, lams, moved, nonnegative):
 
 def restricted(run, epoch, i):
     steps = run["count"] if run["sample"] == "slices" else 1
-    if epoch == 0 and i == 0:
+    if epoch == 0 and run["sample"] == "blocks":
         return LEAST
     if epoch < run["search"]:
         return max(LEAST, 0.6 ** (epoch * steps + i))

@@ -90,6 +90,18 @@ if test -n "$python"; then
   against_numpy none.state 3 3 0.5 auto "$days"
   against_numpy mean.state 2 3 1 auto "day8.tns wide.tns day7.tns"
   against_numpy full.state 4 3 0.8 auto "crowd.tns day7.tns"
+  # Modes in a random order, of which the JSON lines tell; it is another one in each sweep.
+  for begun in full.state published.state model.state; do
+    against_numpy $begun 2 3 0.9 auto "day7.tns day8.tns day9.tns" --order=random
+    orders=$("$python" -c 'import json
+lines = [json.loads(x) for x in open("r.json")]
+orders = [o for x in lines if x["event"] == "batch" for o in x["orders"]]
+print(len(orders), len(set(map(tuple, orders))) > 2, all(sorted(o) == [0, 1, 2] for o in orders))')
+    same "orders of $begun" "$orders" "9 True True"
+    cp r.json orders.json
+    against_numpy $begun 1 3 0.9 auto "day7.tns day8.tns day9.tns" --order=random
+    same "orders on one rank" "$(grep -o '"orders":[^}]*]]' r.json)" "$(grep -o '"orders":[^}]*]]' orders.json)"
+  done
   # Cut from one input: along days, two at a time; by boxes, of which the second has no new day.
   cat first.tns day7.tns day8.tns day10.tns >all.tns
   cat day7.tns day8.tns >two.tns
@@ -123,25 +135,27 @@ model_of() { "$amped" convert "$1" model.csv --overwrite -q && cat model.csv; }
 same_bits() { # same_bits WHAT
   if cmp -s want.csv got.csv; then pass; else fail "$1: other bits"; fi
 }
-bits_of() { # bits_of STATE RANKS: in one run, twice, and in six
+bits_of() { # bits_of STATE RANKS OPTION...: in one run, twice, and in six
   begun=$1 n=$2
+  shift 2
   fresh "$begun"
   # shellcheck disable=SC2086
-  expect 0 'learnt 6 batches' on $n stream live.state $days --forget=0.9 -o r.h5 --overwrite
+  expect 0 'learnt 6 batches' on $n stream live.state $days --forget=0.9 "$@" -o r.h5 --overwrite
   model_of r.h5 >want.csv
   fresh "$begun"
   # shellcheck disable=SC2086
-  expect 0 'learnt 6 batches' on $n stream live.state $days --forget=0.9 -o r.h5 --overwrite
+  expect 0 'learnt 6 batches' on $n stream live.state $days --forget=0.9 "$@" -o r.h5 --overwrite
   model_of r.h5 >got.csv
   same_bits "$begun twice on $n ranks"
   fresh "$begun"
   for day in $days; do
-    expect 0 'learnt 1 batch;' on $n stream live.state "$day" --forget=0.9 --json=one.json --overwrite
+    expect 0 'learnt 1 batch;' on $n stream live.state "$day" --forget=0.9 "$@" --json=one.json --overwrite
   done
   expect 0 'learnt 0 batches' on $n stream live.state -o r.h5 --overwrite
   model_of r.h5 >got.csv
   same_bits "$begun, six runs on $n ranks"
 }
+bits_of full.state 2 --order=random
 for n in 1 3; do
   bits_of full.state $n
   bits_of published.state $n

@@ -127,12 +127,12 @@ class Model:
             M, right = M[:-1, :-1], right[:-1]
         self.rows[mode][i, : len(right)] = np.linalg.solve(M, right)
 
-    def recur(self, index, y, old, sweeps, forget, order):
+    def recur(self, index, y, old, forget, orders):
         """The recursion of the paper (cuSTC, Algorithm 1), on dense arrays, of entries outside the old box."""
         others = lambda mode, of: np.prod([of(l) for l in range(self.order) if l != mode], axis=0)
         past = [r[:n, :-1].copy() for r, n in zip(self.rows, old)]
         now = lambda l: self.rows[l][:, :-1]
-        for _ in range(sweeps):
+        for order in orders:
             for m in order:
                 p = y[:, None] * others(m, lambda l: now(l)[index[:, l]])
                 right = np.zeros_like(now(m))
@@ -144,7 +144,7 @@ class Model:
                 new[: old[m]] = np.linalg.solve(full - (1 - forget) * kept, right[: old[m]].T).T
                 self.rows[m][:, :-1] = new
 
-    def learn(self, index, values, batch, sweeps, forget, growing):
+    def learn(self, index, values, batch, sweeps, forget, growing, orders):
         out = np.array([is_held(i, self.split, self.share) for i in index], dtype=bool)
         for i, v in zip(index[out], values[out]):
             self.held[tuple(i)] = v
@@ -163,21 +163,21 @@ class Model:
             for i in range(old[m], len(self.rows[m])) if learns and self.published else set(index[~out, m]):
                 if i >= old[m] and m == first:
                     self.rows[m][i] = self.rows[m][old[m] - 1]
-            for i in range(old[m], len(self.rows[m])) if learns and self.published else set(index[~out, m]):
-                at_prior = (self.rows[m][i, :-1] == self.prior[m]).all() and self.rows[m][i, -1] == 0
-                if i >= old[m] and m != first if self.published else at_prior:
-                    self.rows[m][i, :-1] += [noise(self.seed, m, int(i) * self.R + c) for c in range(self.R)]
+        if self.published and learns:
+            self.start(lambda m: range(old[m], len(self.rows[m])) if m != first else [])
+        told = {"before": (values - self.predict(index)) ** 2}
+        if not self.published:
+            self.start(lambda m: [i for i in set(index[~out, m]) if self.is_at_prior(m, i)])
         if self.modelled:
             self.before = [r.copy() for r in self.rows]
             self.n = [forget * np.append(n, np.zeros(len(r) - len(n))) for n, r in zip(self.n, self.rows)]
-        told = {"before": (values - self.predict(index)) ** 2}
         told["dropped"] = int(inside.sum())
         y = (values[~out & ~inside] - self.mean) / self.scale
         order = [m for m in range(self.order) if m != first]
-        order = order if first < 0 else [first] + order
+        orders = orders or [order if first < 0 else [first] + order] * sweeps
         if learns and self.published:
-            self.recur(index[~out & ~inside], y, old, sweeps, forget, order)
-        for _ in range(sweeps if learns and not self.published else 0):
+            self.recur(index[~out & ~inside], y, old, forget, orders)
+        for order in orders if learns and not self.published else []:
             for m in order:
                 if self.modelled:
                     self.imagine(m)
@@ -191,6 +191,14 @@ class Model:
         cells = np.array(list(self.held), dtype=np.int64).reshape(-1, self.order)
         told["all_held_out"] = (np.array(list(self.held.values())) - self.predict(cells)) ** 2
         return told
+
+    def is_at_prior(self, m, i):
+        return (self.rows[m][i, :-1] == self.prior[m]).all() and self.rows[m][i, -1] == 0
+
+    def start(self, rows_of):
+        for m in range(self.order):
+            for i in rows_of(m):
+                self.rows[m][i, :-1] += [noise(self.seed, m, int(i) * self.R + c) for c in range(self.R)]
 
     def absorb(self, index, y, forget, batch):
         for m in range(self.order):
@@ -253,7 +261,7 @@ def main(state, first, lines, result, sweeps, forget, growing, tolerance, *batch
         index, values = read(batch)
         cells.append(index)
         squares_of_all += (values**2).sum()
-        errors = model.learn(index, values, k + 2, int(sweeps), float(forget), growing)
+        errors = model.learn(index, values, k + 2, int(sweeps), float(forget), growing, told[k].get("orders"))
         assert told[k]["dropped"] == errors.pop("dropped"), told[k]["dropped"]
         for name, squares in errors.items():
             if len(squares) == 0:

@@ -322,7 +322,7 @@ static amped_status tell(const epoch *e, const result *results, int steps, const
   else {
     amped_fact_json(&f, "modes", json_array());
     bound_facts("all", all, &f); /* not known: null, and no line */
-    f.words[0] = '\0';
+    amped_facts_silence(&f);
   }
   amped_fact(&f, "method", json_string(e->method->name), "an epoch of %s", e->method->name);
   amped_fact(&f, "components", json_integer(components_of(e)), " with %d components",

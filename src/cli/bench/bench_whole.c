@@ -296,7 +296,7 @@ static void part_facts(const part *p, const char *name, bool inside, amped_facts
   amped_bench_cell(&row, "bound_bytes_per_second", p->bytes / p->bound_sec, 1e-9, 10, 3);
   amped_bench_cell(&row, "times_bound", p->seconds / p->bound_sec, 1.0, 11, 2);
   if (!isfinite(p->seconds) && !isfinite(p->bound_sec)) /* no line */
-    row.words[0] = '\0';
+    amped_facts_silence(&row);
   amped_facts_row(f, "parts", &row);
 }
 

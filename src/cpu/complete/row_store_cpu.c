@@ -198,6 +198,13 @@ static amped_status get(amped_row_store *s, int mode, uint64_t count, const uint
   return AMPED_OK;
 }
 
+static amped_status get_touched(amped_row_store *s, int mode, uint64_t count,
+                                const uint64_t *indices, uint64_t *touched) {
+  for (uint64_t i = 0; i < count; i++)
+    touched[i] = s->modes[mode].touched[slot_of(s, indices[i])];
+  return AMPED_OK;
+}
+
 static amped_status touch_all(amped_row_store *s, int mode, uint64_t number) {
   const uint64_t own = amped_stream_own_rows(s->modes[mode].dim, s->shape.rank, s->shape.nranks);
   for (uint64_t i = 0; i < own; i++)
@@ -230,13 +237,15 @@ static bool is_at_prior(const amped_row_store *s, const amped_row_start *start, 
   return is;
 }
 
-static amped_status start_rows(amped_row_store *s, int mode, const amped_row_start *start) {
+static amped_status start_rows(amped_row_store *s, int mode, const amped_row_start *start,
+                               const uint64_t *learnt) {
   const amped_row_list *list = &s->modes[mode].list;
   const uint64_t components = s->shape.ncomps - (start->biased ? 1 : 0);
 #pragma omp parallel for schedule(static)
   for (uint64_t k = 0; k < list->count; k++) {
     void *row = factor_of(s, mode, list->rows[k]);
-    if (is_at_prior(s, start, row))
+    const bool stays = learnt != NULL && (learnt[k / 64] >> (k % 64) & 1) != 0;
+    if (!stays && is_at_prior(s, start, row))
       for (uint64_t c = 0; c < components; c++)
         amped_value_put(row, s->shape.type, c,
                         amped_row_start_entry(start, components, mode, list->rows[k], c));
@@ -376,6 +385,7 @@ const amped_row_store_ops amped_row_store_cpu = {
     .get = get,
     .put_factors = put_factors,
     .get_factors = get_factors,
+    .get_touched = get_touched,
     .touch_all = touch_all,
     .begin = begin,
     .start = start_rows,

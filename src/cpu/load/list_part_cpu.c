@@ -354,7 +354,7 @@ static amped_status deal(amped_list_part *p, uint64_t first, uint64_t count, uin
 
 AMPED_DEFINE_SCATTER(uint32_t)
 
-static amped_status dealt(amped_list_part *p, int array, void **out) {
+static amped_status distributed(amped_list_part *p, int array, void **out) {
   const bool values = array == AMPED_LIST_VALUES;
   const uint64_t bytes =
       values ? (uint64_t)p->shape.value_type : amped_list_index_bytes(&p->shape, array);
@@ -380,7 +380,7 @@ const amped_list_ops amped_list_part_cpu = {
     .distribute_by = distribute_by,
     .count_splits = count_splits,
     .deal = deal,
-    .dealt = dealt,
+    .distributed = distributed,
     .arriving = arriving,
     .fetch = fetch,
 };

@@ -6,10 +6,10 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/random.h"
 #include "base/timer.h"
 #include "base/trace.h"
 #include "solver/complete/complete_methods.h"
+#include "solver/mode_order.h"
 
 /* Initial penalties of --reg=auto, one per run. */
 static const double firsts[] = {4.0, 2.0, 1.0, 0.5, 0.25, 0.06, 0.01, 0.001};
@@ -86,18 +86,13 @@ void amped_complete_best_free(amped_complete_best *b) {
 /* Order of the modes in this sweep: a random permutation by the run's seed, or 0, 1, 2 and so
  * on. */
 static void find_order(const search *s, int *order) {
-  const int n = s->context->plan->order;
-  const uint64_t seed = s->problem->seed + (uint64_t)s->sweep.start;
-  for (int m = 0; m < n; m++)
-    order[m] = m;
-  for (int m = n - 1; m > 0 && s->problem->options->random_order; m--) {
-    const uint64_t draw =
-        amped_random_u64(seed, AMPED_MAX_ORDER, s->sweeps * AMPED_MAX_ORDER + (uint64_t)m);
-    const int other = (int)(draw % (uint64_t)(m + 1));
-    const int swap = order[m];
-    order[m] = order[other];
-    order[other] = swap;
-  }
+  amped_mode_order all = {.count = s->context->plan->order,
+                          .random = s->problem->options->random_order,
+                          .seed = s->problem->seed + (uint64_t)s->sweep.start,
+                          .stream = AMPED_MAX_ORDER};
+  for (int m = 0; m < all.count; m++)
+    all.modes[m] = m;
+  amped_mode_order_of(&all, s->sweeps, order);
 }
 
 static amped_status held_errors(search *s, double least, double most, amped_entry_errors *out) {

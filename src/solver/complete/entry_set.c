@@ -14,6 +14,8 @@
 static amped_buffers buffers(amped_entry_set *set, int order, uint64_t count) {
   amped_buffers b = {.what = "the entries of a file"};
   AMPED_BUFFER(&b, HOST, set->values, count);
+  AMPED_BUFFER(&b, HOST, set->cells, count);
+  AMPED_BUFFER(&b, ZEROED, set->trained, count);
   for (int m = 0; m < order; m++) {
     AMPED_BUFFER(&b, HOST, set->positions[m], count);
     AMPED_BUFFER(&b, HOST, set->sorted[m], count);
@@ -74,10 +76,18 @@ amped_status amped_entry_set_finish(const amped_context *context, amped_entry_se
   return amped_comm_agree(context->comm, status);
 }
 
+void amped_entry_set_train(const amped_context *context, amped_entry_set *set,
+                           const amped_row_counts *counts) {
+  for (int m = 0; m < context->plan->order; m++)
+    for (uint64_t i = 0; i < set->count; i++)
+      if (set->positions[m][i] != AMPED_NO_ROW && counts->all[m][set->positions[m][i]] > 0.0)
+        set->trained[i] = (uint8_t)(set->trained[i] | 1U << m);
+}
+
 /* --- errors ----------------------------------------------------------------------------------- */
 
 /* Traversal of a chunk of entries. */
-typedef struct walk {
+typedef struct traversal {
   const amped_context *context;
   const amped_entry_set *set;
   const amped_row_fit *fit;
@@ -86,9 +96,9 @@ typedef struct walk {
   double *products; /* [CHUNK][components] */
   double *biases;   /* [CHUNK] */
   bool *cold;       /* [CHUNK] */
-} walk;
+} traversal;
 
-static amped_buffers walk_buffers(walk *w) {
+static amped_buffers traversal_buffers(traversal *w) {
   amped_buffers b = {.what = "products of rows"};
   const uint64_t n = (uint64_t)w->context->plan->ncomps;
   AMPED_BUFFER(&b, HOST, w->rows, ROWS * n);
@@ -98,11 +108,12 @@ static amped_buffers walk_buffers(walk *w) {
   return b;
 }
 
-/* Multiply a row into an entry's products. row = NULL: use the prior. */
-static void take_row(walk *w, int mode, uint64_t entry, const double *row) {
+/* Multiply a row into the products of an entry of the chunk. row = NULL: use the prior. known: the
+ * row has training nonzeros. */
+static void take_row(traversal *w, int mode, uint64_t entry, bool known, const double *row) {
   const double prior = w->fit->prior[mode];
   double *products = w->products + entry * (uint64_t)w->components;
-  bool trained = false;
+  bool trained = known;
   for (int r = 0; r < w->components; r++) {
     const double x = row != NULL ? row[r] : prior;
     trained = trained || x != prior;
@@ -117,7 +128,7 @@ static void take_row(walk *w, int mode, uint64_t entry, const double *row) {
 
 /* Apply take_row to mode's rows of the chunk's entries. Rows are copied in stretches that begin and
  * end with a row that is needed. */
-static amped_status take_mode(walk *w, int mode, uint64_t first, uint64_t count) {
+static amped_status take_mode(traversal *w, int mode, uint64_t first, uint64_t count) {
   const uint64_t n = (uint64_t)w->context->plan->ncomps;
   const uint64_t *positions = w->set->positions[mode] + first;
   const uint64_t *sorted = w->set->sorted[mode] + first;
@@ -129,7 +140,7 @@ static amped_status take_mode(walk *w, int mode, uint64_t first, uint64_t count)
       AMPED_TRY(w->context->worker->backend->factors->get_rows(
           w->context->worker->factors, mode, begin, positions[sorted[j - 1]] - begin + 1, w->rows));
     for (uint64_t k = i; k < j; k++)
-      take_row(w, mode, sorted[k],
+      take_row(w, mode, sorted[k], (w->set->trained[first + sorted[k]] >> mode & 1) != 0,
                begin != AMPED_NO_ROW ? w->rows + (positions[sorted[k]] - begin) * n : NULL);
   }
   return AMPED_OK;
@@ -142,8 +153,8 @@ static void add_error(amped_errors *sum, double error, double clipped) {
   sum->clipped += clipped * clipped;
 }
 
-static amped_status take_chunk(walk *w, uint64_t first, uint64_t count, double least, double most,
-                               amped_entry_errors *out) {
+static amped_status take_chunk(traversal *w, uint64_t first, uint64_t count, double least,
+                               double most, amped_entry_errors *out) {
   const uint64_t n = (uint64_t)w->components;
   for (uint64_t i = 0; i < count * n; i++)
     w->products[i] = 1.0;
@@ -174,17 +185,17 @@ void amped_errors_sum(const amped_comm *comm, amped_errors *e) {
 amped_status amped_entry_set_errors(const amped_context *context, const amped_entry_set *set,
                                     const amped_row_fit *fit, double least, double most,
                                     amped_entry_errors *out) {
-  walk w = {.context = context,
-            .set = set,
-            .fit = fit,
-            .components = context->plan->ncomps - (fit->biased ? 1 : 0)};
+  traversal w = {.context = context,
+                 .set = set,
+                 .fit = fit,
+                 .components = context->plan->ncomps - (fit->biased ? 1 : 0)};
   memset(out, 0, sizeof *out);
-  amped_status status = amped_buffers_allocate(walk_buffers(&w));
+  amped_status status = amped_buffers_allocate(traversal_buffers(&w));
   for (uint64_t first = 0; first < set->count && status == AMPED_OK; first += CHUNK) {
     const uint64_t left = set->count - first;
     status = take_chunk(&w, first, left < CHUNK ? left : CHUNK, least, most, out);
   }
-  amped_buffers_free(walk_buffers(&w));
+  amped_buffers_free(traversal_buffers(&w));
   AMPED_TRY(amped_comm_agree(context->comm, status));
   amped_errors_sum(context->comm, &out->all);
   amped_errors_sum(context->comm, &out->cold);

@@ -8,6 +8,7 @@
 #define AMPED_ENTRY_SET_H
 
 #include "factor/context.h"
+#include "solver/complete/row_counts.h"
 
 typedef struct amped_entry_set {
   int order;
@@ -17,14 +18,17 @@ typedef struct amped_entry_set {
                                            entries */
   uint64_t *positions[AMPED_MAX_ORDER]; /* [count] */
   uint64_t *sorted[AMPED_MAX_ORDER];    /* [count] entries by their position in this mode */
+  uint64_t *cells;                      /* [count] hashes of the cells; rows that the model does not
+                                           have count by the file's label or index */
+  uint8_t *trained;                     /* [count] bit m: row of mode m has training nonzeros */
   double *values;                       /* [count] values, mapped by the plan's map, in double */
   uint64_t hash;                        /* hash of all entries as given, in any order; the same on
                                            every rank */
 } amped_entry_set;
 
-/* Errors at entries. An entry is cold if one of its rows was never trained: the row equals the
- * prior, with bias 0, or is missing. Cold entries are predicted with the prior, and are in both
- * sums. */
+/* Errors at entries. An entry is cold if one of its rows was never trained: its bit of `trained` is
+ * 0, and the row equals the prior, with bias 0, or is missing. Cold entries are predicted with the
+ * prior, and are in both sums. */
 typedef struct amped_entry_errors {
   amped_errors all, cold;
 } amped_entry_errors;
@@ -36,6 +40,10 @@ void amped_entry_set_free(amped_entry_set *set);
 /* Collective; the status is agreed. Call it once, when all entries are filled in. Sorts the entries
  * and sets total. */
 amped_status amped_entry_set_finish(const amped_context *context, amped_entry_set *set);
+
+/* Set `trained`, which is 0 before: counts: the numbers of the context's nonzeros. */
+void amped_entry_set_train(const amped_context *context, amped_entry_set *set,
+                           const amped_row_counts *counts);
 
 /* Collective; the status is agreed. *out = errors of the context's factors at all entries, the same
  * on every rank, in units of values in memory. The model is clipped to least .. most in the sum

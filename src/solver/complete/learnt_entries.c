@@ -61,14 +61,16 @@ static uint64_t place_of(const part *p, const amped_entry_set *set, uint64_t i) 
   return number >= p->first && number - p->first < p->count ? number - p->first : PART;
 }
 
-/* Collective. Gather the hashes of all ranks' entries of the part. */
-static void share_hashes(const amped_comm *comm, const amped_entry_set *set, part *p) {
+/* Collective. Gather the hashes of all ranks' entries of the part. cells: of their cells; else of
+ * their positions. */
+static void share_hashes(const amped_comm *comm, const amped_entry_set *set, bool cells, part *p) {
   memset(p->hashes, 0, p->count * sizeof *p->hashes);
   memset(p->found, 0, p->count * sizeof *p->found);
   memset(p->filter, 0, FILTER_BITS / 8);
   for (uint64_t i = 0; i < set->count; i++)
     if (place_of(p, set, i) < PART)
-      p->hashes[place_of(p, set, i)] = hash_of(set->order, set->positions, i);
+      p->hashes[place_of(p, set, i)] =
+          cells ? set->cells[i] : hash_of(set->order, set->positions, i);
   amped_comm_sum_u64(comm, p->hashes, amped_comm_count(comm, p->count));
   for (uint64_t i = 0; i < p->count; i++) {
     p->numbers[i] = i;
@@ -130,7 +132,7 @@ static amped_status find_learnt(const amped_context *context, amped_entry_set *s
                                 bool *struck, uint64_t *held_out) {
   for (p->first = 0; p->first < set->total; p->first += PART) {
     p->count = set->total - p->first < PART ? set->total - p->first : PART;
-    share_hashes(context->comm, set, p);
+    share_hashes(context->comm, set, false, p);
     AMPED_TRY(amped_comm_agree(context->comm, look_through(context, p)));
     amped_comm_sum_u64(context->comm, p->found, amped_comm_count(context->comm, p->count));
     *held_out += strike(p, set, struck);
@@ -146,6 +148,8 @@ static void close_up(const amped_comm *comm, amped_entry_set *set, const bool *s
       continue;
     for (int m = 0; m < set->order; m++)
       set->positions[m][kept] = set->positions[m][i];
+    set->cells[kept] = set->cells[i];
+    set->trained[kept] = set->trained[i];
     set->values[kept++] = set->values[i];
   }
   set->count = kept;
@@ -176,25 +180,16 @@ done:
   return status;
 }
 
-/* True if the model has all rows of the set's own entry i. */
-static bool has_rows(const amped_entry_set *set, uint64_t i) {
-  bool all = true;
-  for (int m = 0; m < set->order; m++)
-    all = all && set->positions[m][i] != AMPED_NO_ROW;
-  return all;
-}
-
 /* Collective; the status is agreed. found = [set->count], true for entries whose cell `other` has.
  */
 static amped_status find_common(const amped_context *context, const amped_entry_set *set,
                                 const amped_entry_set *other, part *p, bool *found) {
   for (p->first = 0; p->first < other->total; p->first += PART) {
     p->count = other->total - p->first < PART ? other->total - p->first : PART;
-    share_hashes(context->comm, other, p);
+    share_hashes(context->comm, other, true, p);
     AMPED_TRY(amped_comm_agree(context->comm, sort_hashes(p)));
     for (uint64_t i = 0; i < set->count; i++)
-      found[i] = found[i] || (has_rows(set, i) &&
-                              find_hash(p, hash_of(set->order, set->positions, i)) < p->count);
+      found[i] = found[i] || find_hash(p, set->cells[i]) < p->count;
   }
   return AMPED_OK;
 }

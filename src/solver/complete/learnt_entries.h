@@ -14,8 +14,7 @@ amped_status amped_learnt_entries_drop(const amped_context *context, amped_entry
                                        uint64_t *dropped, uint64_t *held_out);
 
 /* Collective; the status is agreed. *common = the number of entries of `set`, on all ranks, whose
- * cell `other` has, too. An entry with an index that the tensor does not have is not counted. Takes
- * as much memory as amped_learnt_entries_drop. */
+ * cell `other` has, too. Takes as much memory as amped_learnt_entries_drop. */
 amped_status amped_entries_in_common(const amped_context *context, const amped_entry_set *set,
                                      const amped_entry_set *other, uint64_t *common);
 

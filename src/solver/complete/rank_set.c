@@ -73,21 +73,21 @@ static amped_status find_indices(const amped_plan *plan, int mode, uint64_t **ou
 }
 
 /* Traversal of this rank's nonzeros, slab by slab. */
-typedef struct walk {
+typedef struct traversal {
   const amped_context *context;
   uint64_t nnz;
   uint64_t *positions[AMPED_MAX_ORDER]; /* [SLAB] */
   bool *held;                           /* [SLAB] */
   uint64_t *index_of[AMPED_MAX_ORDER];  /* file indices of all modes; NULL: not needed */
-} walk;
+} traversal;
 
-static amped_status walk_open(walk *w) {
+static amped_status traversal_open(traversal *w) {
   for (int m = 0; m < w->context->plan->order; m++)
     AMPED_TRY(amped_alloc(&w->positions[m], SLAB, sizeof(uint64_t), "a slab of nonzeros"));
   return amped_alloc(&w->held, SLAB, sizeof *w->held, "a slab of nonzeros");
 }
 
-static void walk_close(walk *w) {
+static void traversal_close(traversal *w) {
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
     amped_free(w->positions[m]);
     amped_free(w->index_of[m]);
@@ -95,7 +95,7 @@ static void walk_close(walk *w) {
   amped_free(w->held);
 }
 
-static amped_status walk_take(walk *w, uint64_t first, uint64_t *count) {
+static amped_status traversal_take(traversal *w, uint64_t first, uint64_t *count) {
   const amped_worker *worker = w->context->worker;
   *count = w->nnz - first < SLAB ? w->nnz - first : SLAB;
   return worker->format->row_fit->view(worker->tensor, first, *count, w->positions, w->held, NULL);
@@ -119,13 +119,13 @@ static bool is_chosen(uint64_t hash, uint64_t total) {
   return total <= AMPED_RANKED || (double)hash < ldexp(AMPED_RANKED / (double)total, 64);
 }
 
-static amped_status choose_held(amped_rank_set *s, walk *w, uint64_t total) {
+static amped_status choose_held(amped_rank_set *s, traversal *w, uint64_t total) {
   uint64_t room = 0;
   uint64_t count = 0;
   for (int m = 0; m < s->order && total > AMPED_RANKED; m++)
     AMPED_TRY(find_indices(w->context->plan, m, &w->index_of[m]));
   for (uint64_t first = 0; first < w->nnz; first += count) {
-    AMPED_TRY(walk_take(w, first, &count));
+    AMPED_TRY(traversal_take(w, first, &count));
     for (uint64_t i = 0; i < count; i++) {
       uint64_t position[AMPED_MAX_ORDER];
       uint64_t hash = amped_mix64(SEED);
@@ -301,7 +301,7 @@ static amped_status sort_pairs(amped_rank_set *s) {
   return AMPED_OK;
 }
 
-static amped_status find_pairs(amped_rank_set *s, walk *w) {
+static amped_status find_pairs(amped_rank_set *s, traversal *w) {
   key_table t = {.count = 0};
   uint64_t count = 0;
   amped_status status = AMPED_OK;
@@ -309,7 +309,7 @@ static amped_status find_pairs(amped_rank_set *s, walk *w) {
     return AMPED_OK;
   AMPED_GO(done, make_keys(s, &t));
   for (uint64_t first = 0; first < w->nnz; first += count) {
-    AMPED_GO(done, walk_take(w, first, &count));
+    AMPED_GO(done, traversal_take(w, first, &count));
     for (uint64_t i = 0; i < count; i++)
       if (!w->held[i])
         AMPED_GO(done, take_pairs(s, &t, w->positions, i));
@@ -322,13 +322,13 @@ done:
 
 /* --- a set ------------------------------------------------------------------------------------ */
 
-static amped_status choose(amped_rank_set *s, walk *w, uint64_t total,
+static amped_status choose(amped_rank_set *s, traversal *w, uint64_t total,
                            const amped_entry_set *entries) {
-  AMPED_TRY(walk_open(w));
+  AMPED_TRY(traversal_open(w));
   return entries != NULL ? choose_entries(s, entries) : choose_held(s, w, total);
 }
 
-static amped_status look_up(amped_rank_set *s, walk *w) {
+static amped_status look_up(amped_rank_set *s, traversal *w) {
   AMPED_TRY(sort_entries(s));
   return find_pairs(s, w);
 }
@@ -336,7 +336,7 @@ static amped_status look_up(amped_rank_set *s, walk *w) {
 amped_status amped_rank_set_create(const amped_context *context, int mode, uint64_t total,
                                    const amped_entry_set *entries, amped_rank_set **out) {
   const amped_plan *plan = context->plan;
-  walk w = {.context = context, .nnz = plan->modes[0].copy.rank_nnz[plan->rank]};
+  traversal w = {.context = context, .nnz = plan->modes[0].copy.rank_nnz[plan->rank]};
   amped_rank_set *s = NULL;
   *out = NULL;
   amped_status status = amped_calloc(&s, 1, sizeof *s, "entries to rank");
@@ -347,7 +347,7 @@ amped_status amped_rank_set_create(const amped_context *context, int mode, uint6
   AMPED_GO(done, share_entries(context->comm, s));
   status = amped_comm_agree(context->comm, look_up(s, &w));
 done:
-  walk_close(&w);
+  traversal_close(&w);
   if (status == AMPED_OK)
     *out = s;
   else

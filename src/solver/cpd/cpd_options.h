@@ -25,6 +25,7 @@ typedef struct amped_cpd_options {
   uint64_t iters;                            /* maximum number of sweeps; 0: not given */
   double tol; /* stop when the fit changes by less (completion: when the error falls by a smaller
                  share); 0: never; below 0: not given */
+  double stop_fit; /* stop when the fit is at least this; 0: not given */
   amped_accelerate accelerate;
   const char *nonnegative; /* modes as named by the user, or "all"; NULL: none */
   amped_row_rule rule;     /* before the tensor's modes are known: all modes, if any are named */
@@ -34,6 +35,6 @@ typedef struct amped_cpd_options {
 
 extern const amped_option_group amped_sweep_option_rows; /* --iters, --tol, --every */
 extern const amped_option_group
-    amped_cpd_option_rows; /* --accelerate, --nonnegative, --corcondia, .. */
+    amped_cpd_option_rows; /* --method, --stop-fit, --accelerate, --nonnegative, .. */
 
 #endif

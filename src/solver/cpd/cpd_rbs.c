@@ -483,6 +483,10 @@ static void view(const void *self, amped_solver_state *state) {
   memcpy(state->grams, r->unit_grams, sizeof state->grams);
 }
 
+/* The reason to stop of epochs whose sampled fit reached the goal, if sweeps over all cells, which
+ * came next, did not reach it. */
+static const char goal_of_samples[] = "stop-fit of sampled cells";
+
 static const char *stop(const void *self) {
   const rbs *r = self;
   if (r->restricted && r->numbers[CHANGE] < r->tol)
@@ -533,6 +537,13 @@ static amped_iterate_options polish_options(rbs *r) {
   return own;
 }
 
+/* The reason to stop of a run, from the reasons of its epochs and of its polish. */
+static const char *reason_of(const char *epochs, const char *polish) {
+  if (strcmp(polish, AMPED_GOAL) == 0)
+    return polish;
+  return strcmp(epochs, AMPED_GOAL) == 0 ? goal_of_samples : epochs;
+}
+
 /* Run ALS from the model of the last epoch, or from a checkpoint of the polish. */
 static amped_status polish(rbs *r) {
   const amped_plan *plan = r->context->plan;
@@ -550,7 +561,7 @@ static amped_status polish(rbs *r) {
   als.context = r;
   AMPED_TRY(amped_cpd_run(r->context, r->how, NULL, &als, &polished));
   polished.earlier = result->earlier;
-  polished.stop_reason = result->stop_reason;
+  polished.stop_reason = reason_of(result->stop_reason, polished.stop_reason);
   add_times(&polished.times, &result->times);
   amped_solver_result_free(result);
   *result = polished;
@@ -562,16 +573,17 @@ static void tell_reading(const rbs *r) {
   const amped_comm *comm = r->context->comm;
   char size[32];
   double seconds = 0.0;
+  double waited = 0.0;
   double bytes = 0.0;
   if (r->reader == NULL)
     return;
-  bytes = (double)amped_slice_reader_total(r->reader, &seconds);
+  bytes = (double)amped_slice_reader_total(r->reader, &seconds, &waited);
   seconds = amped_comm_spread(comm, seconds).max;
+  waited = amped_comm_spread(comm, waited).max;
   amped_comm_sum(comm, &bytes, 1);
   amped_say("slices: %s read in %.2f s (%.3g GB/s), of which computing waited for %.2f s",
             amped_format_bytes(size, (uint64_t)bytes), seconds,
-            1e-9 * bytes / (seconds > 0.0 ? seconds : 1e-9),
-            amped_comm_spread(comm, r->result->times.copy).max);
+            1e-9 * bytes / (seconds > 0.0 ? seconds : 1e-9), waited);
 }
 
 /* --- a checkpoint ----------------------------------------------------------------------------- */
@@ -734,7 +746,7 @@ static amped_status polish_outside(rbs *r) {
   const amped_iterate_options own = polish_options(r);
   const char *reason = r->result->stop_reason;
   AMPED_TRY(amped_iterate(r->context, &outside_solver, r, &own, r->result));
-  r->result->stop_reason = reason;
+  r->result->stop_reason = reason_of(reason, r->result->stop_reason);
   return AMPED_OK;
 }
 
@@ -793,7 +805,9 @@ static amped_status begin(rbs *r) {
 static amped_status run_epochs(rbs *r, const amped_iterate_options *own) {
   if (r->numbers[EPOCHS] == 0.0)
     return amped_iterate(r->context, &amped_cpd_rbs_solver, r, own, r->result);
-  r->result->stop_reason = stop(r) != NULL ? stop(r) : "--epochs reached";
+  const double fit = r->result->history[(uint64_t)r->numbers[EPOCHS] - 1];
+  const char *reason = own->goal > 0.0 && fit >= own->goal ? AMPED_GOAL : stop(r);
+  r->result->stop_reason = reason != NULL ? reason : "--epochs reached";
   return AMPED_OK;
 }
 

@@ -8,9 +8,9 @@
  *
  *     new rows = (W + l t old rows) (V + l t I)^-1,    t = trace(V) / R
  *
- * W is the block's MTTKRP, V the Hadamard product of the grams of its rows. The first step
- * has l = 1e-6: it fits its cells, so that components of the start separate. In the search l then
- * falls from 0.6 to 1e-6, so that blocks agree on components before each block fits its own cells.
+ * W is the block's MTTKRP, V the Hadamard product of the grams of its rows. In the search l falls
+ * from 1 to 1e-6, so that blocks agree on components before each block fits its own cells. The
+ * first step of blocks has l = 1e-6: it fits its cells, so that components of the start separate.
  * Afterwards l grows and steps become small; this averages out the noise by which blocks differ.
  * Rows of the slices' own mode have all their cells in the group, and keep the smallest l.
  *

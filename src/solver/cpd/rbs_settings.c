@@ -16,8 +16,9 @@
  */
 #define POLISH 50
 
-/* Factor of lambda per step: after the first step the search has short steps, which become long
- * (docs/decisions/064-short-steps-first.md, 074-a-whole-step-first.md). */
+/* Factor of lambda per step: the search begins with short steps, which become long
+ * (docs/decisions/064-short-steps-first.md). The first step of blocks is long
+ * (074-a-whole-step-first.md). */
 #define SEARCH_FALL 0.6
 
 /* Epochs of blocks after which lambda is near 0. Longer searches of real tensors add noise, and
@@ -146,7 +147,7 @@ double amped_rbs_epoch_share(const amped_rbs_settings *s) {
 
 double amped_rbs_lambda(const amped_rbs_settings *s, uint64_t epoch, uint64_t step) {
   const uint64_t steps = amped_rbs_sample_steps(&s->shape);
-  if (epoch == 0 && step == 0)
+  if (epoch == 0 && !s->shape.slices)
     return AMPED_RBS_LEAST;
   if (epoch < s->search)
     return fmax(AMPED_RBS_LEAST, pow(SEARCH_FALL, (double)(epoch * steps + step)));

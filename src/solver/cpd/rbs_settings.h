@@ -24,9 +24,9 @@ amped_status amped_rbs_settings_make(const amped_rbs_options *options, const amp
 /* Share of the cells that an epoch reads. */
 double amped_rbs_epoch_share(const amped_rbs_settings *settings);
 
-/* Weight of the proximal term in a step of an epoch, both counted from 0. The first step of a run
- * has AMPED_RBS_LEAST, so that the components of a start separate. In the search the weight falls
- * from 0.6 to AMPED_RBS_LEAST. Afterwards it grows up to 100. */
+/* Weight of the proximal term in a step of an epoch, both counted from 0. In the search it falls
+ * from 1 to AMPED_RBS_LEAST. Afterwards it grows up to 100. The first step of blocks has
+ * AMPED_RBS_LEAST, so that the components of a start separate. */
 double amped_rbs_lambda(const amped_rbs_settings *settings, uint64_t epoch, uint64_t step);
 
 /* Smallest of these weights. */

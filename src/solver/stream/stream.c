@@ -27,9 +27,10 @@ typedef struct work {
   const amped_stream *s;
   amped_input *input;
   uint64_t old_dims[AMPED_MAX_ORDER];
-  const amped_sptensor *all;  /* rank 0: entries of the input; elsewhere NULL */
-  const amped_sptensor *mine; /* this rank's part of the entries: `all` on one rank, else `dealt` */
-  amped_sptensor dealt;
+  const amped_sptensor *all; /* rank 0: entries of the input; elsewhere NULL */
+  const amped_sptensor
+      *mine; /* this rank's part of the entries: `all` on one rank, else `distributed` */
+  amped_sptensor distributed;
   const amped_sptensor *learn; /* this rank's training entries: `mine`, or `some` if not all are
                                   learnt */
   amped_sptensor some;
@@ -48,10 +49,9 @@ static amped_status find_change(const work *w);
 /* A batch, function by function:
  *   load         its entries go to their owners; rows for new indices; the batch's tensor.
  *   find_errors  errors of the model that has not seen the batch.
- *   fit          sweeps over the rows that the batch touches.
- *   find_errors  errors after them, also at the entries that are held out.
- *   find_change  the rows that the state must store.
- * Collective; the status is agreed. */
+ *   fit          starts of rows that have learnt nothing; sweeps over the rows that the batch
+ * touches. find_errors  errors after them, also at the entries that are held out. find_change  the
+ * rows that the state must store. Collective; the status is agreed. */
 static amped_status learn(work *w, int growing) {
   const amped_stream *s = w->s;
   AMPED_TRY(load(w, growing));
@@ -195,8 +195,8 @@ static amped_status take_entries(work *w, int growing) {
       out->growing = find_growing(w);
   }
   amped_comm_broadcast(comm, &out->growing, sizeof out->growing);
-  AMPED_TRY(amped_stream_entries_distribute(comm, w->all, &w->dealt, &w->mine));
-  memcpy(w->dealt.dims, amped_input_info(w->input)->dims, sizeof w->dealt.dims);
+  AMPED_TRY(amped_stream_entries_distribute(comm, w->all, &w->distributed, &w->mine));
+  memcpy(w->distributed.dims, amped_input_info(w->input)->dims, sizeof w->distributed.dims);
   AMPED_TRY(
       amped_stream_entries_hold(comm, w->s->head, &w->s->labels, w->all, w->mine->nnz, &w->held));
   AMPED_TRY(amped_comm_agree(comm, choose_entries(w, found)));
@@ -285,8 +285,9 @@ static amped_status set_new(const work *w, int mode, uint64_t most, char *buffer
   return AMPED_OK;
 }
 
-/* Set new rows, and touched rows that have learnt nothing yet, to their starts. */
-static amped_status start_rows(work *w) {
+/* Set new rows to their prior, or, in the growing mode, to the last old row; for a published
+ * history to their starts. */
+static amped_status set_rows(work *w) {
   amped_stream_rows *rows = w->s->rows;
   const uint64_t bytes = rows->ncomps * rows->type;
   const uint64_t most = bytes < PIECE ? PIECE / bytes : 1;
@@ -299,8 +300,6 @@ static amped_status start_rows(work *w) {
     status = set_new(w, m, most, buffer);
   }
   amped_free(buffer);
-  if (status == AMPED_OK && w->batch != NULL)
-    status = amped_stream_batch_start(w->batch, w->s->head, rows);
   return status;
 }
 
@@ -369,18 +368,30 @@ static amped_status find_errors(const work *w, bool held, amped_errors *out) {
   return status;
 }
 
-/* Collective; the status is agreed. Run the sweeps over the batch. */
+/* The order of modes in the sweeps over batch `number`. Starts of rows take the streams of random
+ * numbers below AMPED_MAX_ORDER, and batches the others. */
+static amped_mode_order order_of(const work *w, uint64_t number) {
+  amped_mode_order order = {
+      .random = w->s->random_order, .seed = w->s->head->seed, .stream = AMPED_MAX_ORDER + number};
+  if (w->out->growing >= 0)
+    order.modes[order.count++] = w->out->growing;
+  for (int m = 0; m < w->s->rows->order; m++)
+    if (m != w->out->growing)
+      order.modes[order.count++] = m;
+  return order;
+}
+
+/* Collective; the status is agreed. Start rows that have learnt nothing, and run the sweeps over
+ * the batch. */
 static amped_status fit(work *w) {
   const amped_stream *s = w->s;
   amped_mode_times times = {0.0, 0.0, 0.0, 0.0, 0.0};
-  int order[AMPED_MAX_ORDER];
-  int n = 0;
-  if (w->out->growing >= 0)
-    order[n++] = w->out->growing;
-  for (int m = 0; m < s->rows->order; m++)
-    if (m != w->out->growing)
-      order[n++] = m;
+  if (w->batch != NULL)
+    AMPED_TRY(amped_stream_batch_start(w->batch, s->head, s->rows));
   const uint64_t number = s->head->batches + 1;
+  const amped_mode_order *order = &w->out->order;
+  w->out->sweeps = s->sweeps;
+  w->out->order = order_of(w, number);
   const amped_status status =
       is_published(w)
           ? amped_stream_published_learn(s->comm, s->head, s->rows, w->old_dims, w->learn, number,
@@ -432,7 +443,7 @@ static amped_status load(work *w, int growing) {
                                         &w->batch));
   const double loaded = amped_time();
   amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
-  AMPED_TRY(amped_comm_agree(s->comm, start_rows(w)));
+  AMPED_TRY(amped_comm_agree(s->comm, set_rows(w)));
   forget_sums(w);
   AMPED_TRY(amped_stream_entries_enter(s->comm, s->rows, w->mine, w->held));
   amped_trace_end();
@@ -453,7 +464,7 @@ amped_status amped_stream_learn(const amped_stream *stream, amped_input *batch, 
   amped_stream_batch_destroy(w.batch);
   amped_sptensor_free(&w.some);
   amped_free(w.held);
-  amped_stream_entries_free(stream->comm, &w.dealt);
+  amped_stream_entries_free(stream->comm, &w.distributed);
   amped_trace_end();
   out->times.end += amped_time() - learnt;
   return status;
@@ -461,12 +472,12 @@ amped_status amped_stream_learn(const amped_stream *stream, amped_input *batch, 
 
 amped_status amped_stream_errors(const amped_stream *stream, const amped_sptensor *entries,
                                  amped_errors *out) {
-  amped_sptensor dealt;
+  amped_sptensor distributed;
   const amped_sptensor *mine = NULL;
-  AMPED_TRY(amped_stream_entries_distribute(stream->comm, entries, &dealt, &mine));
+  AMPED_TRY(amped_stream_entries_distribute(stream->comm, entries, &distributed, &mine));
   amped_status status = amped_stream_entries_enter(stream->comm, stream->rows, mine, NULL);
   if (status == AMPED_OK)
     status = amped_stream_entries_errors(stream->comm, stream->rows, stream->head, false, out);
-  amped_stream_entries_free(stream->comm, &dealt);
+  amped_stream_entries_free(stream->comm, &distributed);
   return status;
 }

@@ -3,12 +3,13 @@
  * A row's history is its normal equations (backend/row_fit.h), made with the factors at the time
  * when its entries came. A batch, of any coordinates, is learnt in three steps:
  *
- *   1. Modes grow to the batch's dims. A new row starts as its prior. A new row with training
- * entries starts like the last old row if its mode is the growing mode; otherwise as its prior plus
- * a little noise. An old row with training entries that is still at its prior also gets noise.
- *   2. `sweeps` times, the growing mode first, then the others in order: each row with entries
- * solves forget^d * (its history) + (equations of its entries). d is the number of batches since
- * the row was touched last. Other rows stay unchanged.
+ *   1. Modes grow to the batch's dims. A new row is its prior; with training entries in the growing
+ * mode, it is a copy of the last old row. The errors before learning belong to this model. Then
+ * a row with training entries that has learnt nothing yet, and equals its prior, gets a little
+ * noise.
+ *   2. `sweeps` times, the growing mode first, then the others in order, or in a random order: each
+ * row with entries solves forget^d * (its history) + (equations of its entries). d is the number of
+ * batches since the row was touched last. Other rows stay unchanged.
  *   3. With the new factors, these sums become the row's history.
  *
  * The growing mode is named by the caller. If the caller names none, it is the first mode in which
@@ -39,6 +40,8 @@ typedef struct amped_learnt {
   uint64_t dropped;                  /* published history: number of entries in the old box */
   uint64_t touched[AMPED_MAX_ORDER]; /* rows with training entries; published history: all rows */
   int growing;                       /* growing mode; -1: none */
+  int sweeps;                        /* sweeps that were made; 0 if nothing is learnt */
+  amped_mode_order order;            /* order of modes in them */
   amped_errors before, after;        /* errors at all entries of the batch */
   amped_errors held_after;           /* errors at held-out entries, after learning */
   double sweep_sec;                  /* this rank's mean seconds per sweep, with exchange */
@@ -57,6 +60,7 @@ typedef struct amped_stream {
   amped_stream_rows *rows;
   const amped_state_head *head; /* head of the state before the current batch */
   int sweeps;                   /* sweeps per batch, at least 1 */
+  bool random_order;            /* modes in a new random order in each sweep, by the state's seed */
   amped_stream_labels labels;   /* rank 0: the state's, and those that the batch adds */
 } amped_stream;
 

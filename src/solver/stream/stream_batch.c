@@ -324,13 +324,31 @@ amped_row_start amped_stream_batch_start_of(const amped_state_head *head, int mo
                            .nonnegative = head->nonnegative};
 }
 
+/* Collective; the status is agreed. Set the batch's rows of a mode that have learnt nothing to
+ * their start. Only a nonnegative row may equal its prior and have learnt entries: others are asked
+ * no further. */
+static amped_status start_mode(const amped_stream_batch *b, const amped_state_head *head,
+                               const amped_stream_rows *rows, int mode) {
+  const amped_row_start start = amped_stream_batch_start_of(head, mode);
+  const amped_touched *t = &b->touched[mode];
+  uint64_t *learnt = NULL;
+  amped_status status = AMPED_OK;
+  if (head->nonnegative) {
+    status = amped_alloc(&learnt, t->count / 64 + 1, sizeof *learnt, "a batch's rows");
+    AMPED_GO(done, amped_comm_agree(b->comm, status));
+    AMPED_GO(done, amped_stream_rows_touched(b->comm, rows, mode, t->count, t->rows, learnt));
+  }
+  status = amped_comm_agree(b->comm, rows->ops->start(rows->store, mode, &start, learnt));
+done:
+  amped_free(learnt);
+  return status;
+}
+
 amped_status amped_stream_batch_start(amped_stream_batch *b, const amped_state_head *head,
                                       const amped_stream_rows *rows) {
-  AMPED_TRY(show_rows(b, rows));
-  for (int m = 0; m < rows->order; m++) {
-    const amped_row_start start = amped_stream_batch_start_of(head, m);
-    AMPED_TRY(rows->ops->start(rows->store, m, &start));
-  }
+  AMPED_TRY(amped_comm_agree(b->comm, show_rows(b, rows)));
+  for (int m = 0; m < rows->order; m++)
+    AMPED_TRY(start_mode(b, head, rows, m));
   return AMPED_OK;
 }
 
@@ -384,8 +402,9 @@ static amped_status absorb(amped_stream_batch *b, int order, amped_status status
 
 amped_status amped_stream_batch_learn(amped_stream_batch *b, const amped_state_head *head,
                                       amped_stream_rows *rows, uint64_t number, int sweeps,
-                                      const int *order, amped_mode_times *times,
+                                      const amped_mode_order *order, amped_mode_times *times,
                                       double *sweep_sec) {
+  int modes[AMPED_MAX_ORDER];
   amped_status status = AMPED_OK;
   double at = amped_time();
   amped_trace_begin(AMPED_PHASE_ROWS, AMPED_NO_NUMBER);
@@ -397,8 +416,9 @@ amped_status amped_stream_batch_learn(amped_stream_batch *b, const amped_state_h
   const double began = amped_time();
   for (int s = 0; s < sweeps; s++) {
     amped_trace_begin(AMPED_PHASE_SWEEP, s + 1);
+    amped_mode_order_of(order, (uint64_t)s, modes);
     for (int k = 0; k < rows->order; k++) {
-      status = solve_rows(b, order[k], status, times);
+      status = solve_rows(b, modes[k], status, times);
       if (b->model != NULL)
         AMPED_TRY(status);
     }

@@ -8,6 +8,7 @@
 #include "factor/stream_rows.h"
 #include "load/list_source.h"
 #include "plan/touched.h"
+#include "solver/mode_order.h"
 #include "solver/mode_update.h"
 
 typedef struct amped_stream_batch amped_stream_batch;
@@ -40,16 +41,18 @@ const amped_touched *amped_stream_batch_touched(const amped_stream_batch *batch,
 
 /* Returns the start of a mode's rows that have learnt nothing. */
 amped_row_start amped_stream_batch_start_of(const amped_state_head *head, int mode);
-/* Set touched rows that have learnt nothing to their start. Call it before learn, when the stream
- * has all rows of the batch. */
+/* Collective; the status is agreed. Set touched rows that have learnt nothing to their start. Call
+ * it before learn, when the stream has all rows of the batch. */
 amped_status amped_stream_batch_start(amped_stream_batch *batch, const amped_state_head *head,
                                       const amped_stream_rows *rows);
 
-/* Collective; the status is agreed. Make new rows `sweeps` times, the modes in this order. Then the
+/* Collective; the status is agreed. Make new rows `sweeps` times, the modes in each sweep's
+ * order. Then the
  * stream's rows and histories include the batch, as batch `number`. *sweep_sec: this rank's mean
  * seconds per sweep. A failure within a sweep ends the job. */
 amped_status amped_stream_batch_learn(amped_stream_batch *batch, const amped_state_head *head,
                                       amped_stream_rows *rows, uint64_t number, int sweeps,
-                                      const int *order, amped_mode_times *times, double *sweep_sec);
+                                      const amped_mode_order *order, amped_mode_times *times,
+                                      double *sweep_sec);
 
 #endif

@@ -77,10 +77,10 @@ static void show_first(const amped_comm *comm, const amped_sptensor *list, amped
     mine->indices[m] = list->indices[m];
 }
 
-void amped_stream_entries_free(const amped_comm *comm, amped_sptensor *dealt) {
+void amped_stream_entries_free(const amped_comm *comm, amped_sptensor *distributed) {
   if (comm->rank == 0)
-    memset(dealt, 0, sizeof *dealt);
-  amped_sptensor_free(dealt);
+    memset(distributed, 0, sizeof *distributed);
+  amped_sptensor_free(distributed);
 }
 
 static amped_status deal(const amped_comm *comm, const amped_sptensor *list, amped_sptensor *mine) {
@@ -110,10 +110,11 @@ static amped_status deal(const amped_comm *comm, const amped_sptensor *list, amp
 }
 
 amped_status amped_stream_entries_distribute(const amped_comm *comm, const amped_sptensor *list,
-                                             amped_sptensor *dealt, const amped_sptensor **mine) {
-  memset(dealt, 0, sizeof *dealt);
-  *mine = comm->nranks > 1 ? dealt : list;
-  return comm->nranks > 1 ? deal(comm, list, dealt) : AMPED_OK;
+                                             amped_sptensor *distributed,
+                                             const amped_sptensor **mine) {
+  memset(distributed, 0, sizeof *distributed);
+  *mine = comm->nranks > 1 ? distributed : list;
+  return comm->nranks > 1 ? deal(comm, list, distributed) : AMPED_OK;
 }
 
 amped_status amped_stream_entries_hold(const amped_comm *comm, const amped_state_head *head,

@@ -22,8 +22,9 @@ uint64_t amped_stream_share(uint64_t count, int rank, int nranks);
  * which must outlive it. Call free afterwards, except after a failure. free accepts a zeroed
  * struct, and is not collective. */
 amped_status amped_stream_entries_distribute(const amped_comm *comm, const amped_sptensor *list,
-                                             amped_sptensor *dealt, const amped_sptensor **mine);
-void amped_stream_entries_free(const amped_comm *comm, amped_sptensor *dealt);
+                                             amped_sptensor *distributed,
+                                             const amped_sptensor **mine);
+void amped_stream_entries_free(const amped_comm *comm, amped_sptensor *distributed);
 
 /* Collective; the status is agreed. *held = marks of the entries that are held out: rank 0's of its
  * whole list, of `count` entries; others' of their part, of `own`. NULL: no entry is held out. The

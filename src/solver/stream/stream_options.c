@@ -88,6 +88,19 @@ static const amped_option rows[] = {
      .help = "learn files that appear in this folder, in order of name, until a signal",
      .expected_text = "a folder",
      AMPED_OPTION_FIELD(amped_stream_options, follow)},
+    {.name = "order",
+     .type = AMPED_OPTION_WORD,
+     .words = AMPED_OPTION_WORDS("cyclic", "random"),
+     .help = "order of modes in a sweep: the growing mode first, or a new random order by the "
+             "state's seed",
+     .initial = "cyclic",
+     AMPED_OPTION_FIELD(amped_stream_options, random_order)},
+    {.name = "snapshots",
+     .type = AMPED_OPTION_FLAG,
+     .help =
+         "each batch is a later version of the whole tensor: learn only what is new, and refuse "
+         "it if its old part is not what was learnt",
+     AMPED_OPTION_FIELD(amped_stream_options, snapshots)},
     {.name = "max-rows",
      .type = AMPED_OPTION_COUNT,
      .least = 1,

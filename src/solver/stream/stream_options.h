@@ -15,9 +15,11 @@ typedef struct amped_stream_options {
   bool has_boxes;
   amped_boxes boxes;
   const char *follow; /* a folder, or NULL */
+  bool snapshots;     /* batches are snapshots (load/snapshot.h) */
   uint64_t max_rows;  /* maximum number of rows per mode; 0: not given */
   double forget;      /* 0: not given */
   int sweeps;
+  bool random_order; /* modes in a new random order in each sweep */
 } amped_stream_options;
 
 extern const amped_option_group amped_state_option_rows;   /* --state, --keep-validation */

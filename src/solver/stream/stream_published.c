@@ -274,7 +274,7 @@ static amped_status prepare(work *w) {
 amped_status amped_stream_published_learn(const amped_comm *comm, const amped_state_head *head,
                                           amped_stream_rows *rows, const uint64_t *old_dims,
                                           const amped_sptensor *mine, uint64_t number, int sweeps,
-                                          const int *order, amped_mode_times *times,
+                                          const amped_mode_order *order, amped_mode_times *times,
                                           double *sweep_sec) {
   work w = {.comm = comm,
             .head = head,
@@ -282,6 +282,7 @@ amped_status amped_stream_published_learn(const amped_comm *comm, const amped_st
             .old_dims = old_dims,
             .components = head->ncomps,
             .mine = mine};
+  int modes[AMPED_MAX_ORDER];
   double began = 0.0;
   amped_status status = AMPED_OK;
   AMPED_GO(done, amped_comm_agree(comm, prepare(&w)));
@@ -290,8 +291,9 @@ amped_status amped_stream_published_learn(const amped_comm *comm, const amped_st
   began = amped_time();
   for (int s = 0; s < sweeps; s++) {
     amped_trace_begin(AMPED_PHASE_SWEEP, s + 1);
+    amped_mode_order_of(order, (uint64_t)s, modes);
     for (int k = 0; k < rows->order; k++)
-      AMPED_GO(done, update(&w, order[k], times));
+      AMPED_GO(done, update(&w, modes[k], times));
     amped_trace_end();
   }
   *sweep_sec = (amped_time() - began) / sweeps;

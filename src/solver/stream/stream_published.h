@@ -15,6 +15,7 @@
 
 #include "factor/stream_rows.h"
 #include "mpi/comm.h"
+#include "solver/mode_order.h"
 #include "solver/mode_update.h"
 
 /* Bytes of host memory that learning takes on a rank, in addition to the rows and the batch's
@@ -22,13 +23,13 @@
 uint64_t amped_stream_published_bytes(const amped_state_head *head);
 
 /* Collective; the status is agreed. Learn all ranks' entries as batch `number`: make new rows
- * `sweeps` times, the modes in this order. mine: this rank's entries. The rows already have the
- * batch's dims, and new rows their start. The model has no biases. *sweep_sec: this rank's mean
+ * `sweeps` times, the modes in each sweep's order. mine: this rank's entries. The rows already have
+ * the batch's dims, and new rows their start. The model has no biases. *sweep_sec: this rank's mean
  * seconds per sweep. */
 amped_status amped_stream_published_learn(const amped_comm *comm, const amped_state_head *head,
                                           amped_stream_rows *rows, const uint64_t *old_dims,
                                           const amped_sptensor *mine, uint64_t number, int sweeps,
-                                          const int *order, amped_mode_times *times,
+                                          const amped_mode_order *order, amped_mode_times *times,
                                           double *sweep_sec);
 
 #endif

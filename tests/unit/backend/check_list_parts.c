@@ -159,11 +159,11 @@ static void distribute_slowly(const fixture *f, int mode, uint64_t first, uint64
   }
 }
 
-/* The array of the dealt window, in host memory. */
-static void *dealt(const fixture *f, int array, uint64_t count, uint64_t bytes) {
+/* The array of the distributed window, in host memory. */
+static void *distributed(const fixture *f, int array, uint64_t count, uint64_t bytes) {
   void *sent = NULL;
   void *out = NULL;
-  check_ok(f->ops->dealt(f->part, array, &sent));
+  check_ok(f->ops->distributed(f->part, array, &sent));
   check_ok(amped_alloc(&out, count, bytes, "a test"));
   check_ok(f->ops->fetch(f->part, sent, count * bytes, out));
   return out;
@@ -173,13 +173,13 @@ static void distribution_is_right(const fixture *f, uint64_t count, const uint64
   const amped_sptensor *t = &f->p.t;
   for (int m = 0; m < t->order; m++) {
     const amped_itype type = amped_itype_for(t->dims[m]);
-    void *indices = dealt(f, m, count, type);
+    void *indices = distributed(f, m, count, type);
     for (uint64_t i = 0; i < count; i++)
       ck_assert_uint_eq(amped_index_get(indices, type, i), t->indices[m][order[i]]);
     amped_free(indices);
     ck_assert_ptr_nonnull(f->ops->arriving(f->part, m));
   }
-  void *values = dealt(f, AMPED_LIST_VALUES, count, f->p.value_type);
+  void *values = distributed(f, AMPED_LIST_VALUES, count, f->p.value_type);
   for (uint64_t i = 0; i < count; i++)
     ck_assert(amped_value_get(values, f->p.value_type, i) == t->values[order[i]]);
   amped_free(values);

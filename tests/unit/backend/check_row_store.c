@@ -234,6 +234,19 @@ static void rows_are_right(fixture *f, int mode) {
                                : i < first_dims[mode] ? touched_by(mode, i)
                                                       : 0);
   }
+  uint64_t count = 0;
+  uint64_t *own = doubles(f->dims[mode] + 1);
+  uint64_t *all = doubles(f->dims[mode] + 1);
+  for (uint64_t i = 0; i < f->dims[mode]; i++)
+    if (is_own(f, i))
+      own[count++] = i;
+  check_ok(f->ops->get_touched(f->store, mode, count, own, all));
+  for (uint64_t k = 0; k < count; k++)
+    ck_assert_uint_eq(all[k], is_touched(mode, own[k])    ? 20
+                              : own[k] < first_dims[mode] ? touched_by(mode, own[k])
+                                                          : 0);
+  amped_free(own);
+  amped_free(all);
 }
 
 START_TEST(rows_travel_with_a_batch) {
@@ -258,8 +271,8 @@ START_TEST(rows_travel_with_a_batch) {
   check_no_leak();
 }
 
-/* Of the touched rows, those at their prior start; row 2 is one, but of the last mode its bias is
- * not 0. */
+/* Of the touched rows, those at their prior start; row 2 is one, but of the first mode it has
+ * learnt entries, and of the last mode its bias is not 0. */
 START_TEST(rows_that_have_learnt_nothing_start) {
   for (int type = AMPED_F32; type <= AMPED_F64; type += AMPED_F64 - AMPED_F32) {
     const amped_row_start start = {.prior = 0.25, .seed = 11, .biased = true, .nonnegative = true};
@@ -273,9 +286,13 @@ START_TEST(rows_that_have_learnt_nothing_start) {
         amped_value_put(row, f.shape.type, c, c + 1 < NCOMPS ? 0.25 : m == ORDER - 1 ? 1.0 : 0.0);
       for (uint64_t i = 1; i < 3; i++)
         check_ok(f.ops->put_factors(f.store, m, i, 1, row));
-      check_ok(f.ops->start(f.store, m, &start));
+      uint64_t learnt[4] = {0};
+      for (uint64_t k = 0; k < b.touched[m].count; k++)
+        learnt[k / 64] |= (uint64_t)(b.touched[m].rows[k] == 2) << (k % 64);
+      check_ok(f.ops->start(f.store, m, &start, m == 0 ? learnt : NULL));
       for (uint64_t i = 0; i < f.dims[m]; i++) {
-        const bool starts = i > 0 && i < 3 && is_touched(m, i) && m < ORDER - 1;
+        const bool stays = m == 0 && i == 2;
+        const bool starts = i > 0 && i < 3 && is_touched(m, i) && m < ORDER - 1 && !stays;
         if (i == 0 || i > 2) {
           factor_is(&f, m, i, 1.0);
           continue;

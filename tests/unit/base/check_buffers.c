@@ -1,5 +1,6 @@
 /* Lists of buffers: their bytes, their life, and failures. */
 #include "base/buffers.h"
+#include "base/huge_pages.h"
 #include "tests/lib/testing.h"
 
 typedef struct work {
@@ -49,9 +50,10 @@ START_TEST(bytes_are_added_up) {
   work w = {NULL};
   uint64_t device = 7;
   uint64_t host = 5;
+  const uint64_t bytes = 10 * 17 + 2 * amped_huge_pages_bytes(80);
   amped_buffers b = buffers(&w, 10);
   amped_buffers_require(b, &device, &host);
-  ck_assert_uint_eq(host, 5 + 10 * 33);
+  ck_assert_uint_eq(host, 5 + bytes);
   ck_assert_uint_eq(amped_buffers_bytes(b), 10 * 33);
   ck_assert_uint_eq(device, 7);
   AMPED_BUFFER_OF(&b, ARENA, w.rows, 0, 1);
@@ -61,7 +63,7 @@ START_TEST(bytes_are_added_up) {
   AMPED_BUFFER(&b, PINNED, w.spread, 1);
   amped_buffers_require(b, &device, &host);
   ck_assert_uint_eq(device, 7 + 512 + 256 + 8);
-  ck_assert_uint_eq(host, 5 + 2 * 10 * 33 + 8);
+  ck_assert_uint_eq(host, 5 + 2 * bytes + 8);
 }
 
 START_TEST(too_many_bytes_do_not_wrap) {

@@ -285,6 +285,66 @@ START_TEST(the_same_contents_have_the_same_hash) {
 }
 END_TEST
 
+/* A state of two batches, {1 1 1 5} and {2 2 1 6}, and files that do or do not hold them. */
+START_TEST(only_the_rest_of_a_snapshot_is_a_batch) {
+  world w;
+  amped_past past = {.count = 0};
+  put_file("later.tns", "4 1 1 8\n2 2 1 6\n1 1 3 7\n1 1 1 5\n");
+  put_file("same.tns", "2 2 1 6\n1 1 1 5\n");
+  put_file("less.tns", "1 1 1 5\n4 1 1 8\n");
+  put_file("other.tns", "1 1 1 5\n2 2 1 6.5\n4 1 1 8\n");
+  for (int snapshots = 0; snapshots < 2; snapshots++) {
+    begin(&w, false);
+    w.request.snapshots = snapshots > 0;
+    w.target.past = &past;
+    if (comm.rank == 0) {
+      check_ok(amped_past_add(&past, amped_nonzero_hash(3, (uint64_t[]){0, 0, 0}, 5.0), 1));
+      check_ok(amped_past_add(&past, amped_nonzero_hash(3, (uint64_t[]){1, 1, 0}, 6.0), 1));
+    }
+    w.paths[0] = in_folder("same.tns");
+    w.paths[1] = in_folder("later.tns");
+    w.paths[2] = in_folder("later.tns");
+    w.paths[3] = in_folder("other.tns");
+    check_ok(open_source(&w));
+    check_ok(next(&w));
+    ck_assert_uint_eq(w.batch.same_as, 2);
+    ck_assert_uint_eq(w.batch.known, 0);
+    check_ok(next(&w));
+    check_entries(&w, 2, (const double[][4]){{3, 0, 0, 8}, {0, 0, 2, 7}});
+    check_dims(&w, 4, 2, 3, 1, 0, 1);
+    ck_assert_uint_eq(w.batch.same_as, 0);
+    ck_assert_uint_eq(w.batch.known, 2);
+    ck_assert_double_eq(w.batch.squares, 113.0);
+    check_ok(amped_batch_source_accept(w.source, &w.batch));
+    check_ok(next(&w));
+    ck_assert_uint_eq(w.batch.same_as, 3);
+    if (snapshots > 0)
+      ck_assert_int_eq(next(&w), AMPED_BAD_INPUT);
+    else {
+      check_ok(next(&w));
+      ck_assert_uint_eq(w.batch.nnz, 3);
+      ck_assert_uint_eq(w.batch.known, 0);
+    }
+    amped_past_free(&past);
+    end(&w);
+  }
+  begin(&w, false);
+  w.request.snapshots = true;
+  w.target.past = &past;
+  if (comm.rank == 0)
+    check_ok(amped_past_add(&past, 0, 1));
+  w.paths[0] = in_folder("less.tns");
+  check_ok(open_source(&w));
+  ck_assert_int_eq(next(&w), AMPED_BAD_INPUT);
+  amped_past_free(&past);
+  end(&w);
+  remove_file("later.tns");
+  remove_file("same.tns");
+  remove_file("less.tns");
+  remove_file("other.tns");
+}
+END_TEST
+
 START_TEST(empty_batches_are_passed_over) {
   world w;
   put_file("a.tns", "");
@@ -703,6 +763,7 @@ int main(void) {
                                 the_state_says_where_indices_begin,
                                 labels_grow_when_a_batch_was_learnt,
                                 the_same_contents_have_the_same_hash,
+                                only_the_rest_of_a_snapshot_is_a_batch,
                                 empty_batches_are_passed_over,
                                 duplicates_are_treated,
                                 what_is_no_batch_is_refused_on_all_ranks,

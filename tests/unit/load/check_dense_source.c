@@ -201,9 +201,12 @@ static void check_list(amped_dense_source *s, const amped_dense_info *info) {
     amped_sptensor t;
     sink all = {.info = info};
     const amped_overflow overflow = {.memory = memory, .take = take, .context = &all};
-    check_ok(amped_dense_list_read(s, &overflow, &t));
+    amped_dense_counts counts;
+    check_ok(amped_dense_list_read(s, &overflow, &t, &counts));
     check_nonzeros(&all, &t);
     ck_assert_uint_eq(all.nnz, nnz);
+    ck_assert_uint_eq(counts.zeros, info->cells - nnz);
+    ck_assert_uint_eq(counts.missing, 0);
     ck_assert(memory > 1 || all.taken == nnz - 1);
     for (int m = 0; m < info->order; m++)
       ck_assert_uint_eq(t.dims[m], info->dims[m]);
@@ -244,7 +247,7 @@ START_TEST(cells_that_are_not_finite_become_zeros_where_that_is_asked_for) {
   cells[59] = (double)NAN;
   write_fortran(path, &info, cells);
   check_ok(amped_dense_source_open(path, NULL, &s));
-  amped_dense_source_nan_zero(s);
+  amped_dense_source_set_missing(s, AMPED_MISSING_ZERO);
   check_ok(amped_dense_source_read(s, 0, 0, 3, 0, 60, read));
   ck_assert_uint_eq(amped_dense_source_zeroed(s), 4);
   for (int i = 0; i < 60; i++)
@@ -255,7 +258,46 @@ START_TEST(cells_that_are_not_finite_become_zeros_where_that_is_asked_for) {
   check_no_leak();
 }
 
+START_TEST(observed_cells_are_listed_with_their_zeros) {
+  const uint64_t dims[3] = {3, 4, 5};
+  const char *path = testing_path("missing.npy");
+  const amped_dense_info info = testing_dense_info(AMPED_CELL_F64, 3, dims);
+  amped_dense_source *s = NULL;
+  double *cells = testing_cells(&info);
+  amped_sptensor t;
+  for (int i = 0; i < 60; i++)
+    cells[i] = i % 3 == 0 ? (double)NAN : i % 3 == 1 ? 0.0 : (double)i;
+  for (int infinite = 0; infinite < 2; infinite++) {
+    amped_dense_counts counts;
+    cells[59] = infinite ? (double)INFINITY : 59.0;
+    write_fortran(path, &info, cells);
+    if (!infinite) {
+      check_ok(amped_dense_source_open(path, NULL, &s));
+      amped_dense_source_set_missing(s, AMPED_MISSING_KEEP);
+      check_ok(amped_dense_list_read(s, NULL, &t, &counts));
+      ck_assert_uint_eq(counts.zeros, 20);
+      ck_assert_uint_eq(counts.missing, 20);
+      ck_assert_uint_eq(t.nnz, 40);
+      for (uint64_t k = 0; k < t.nnz; k++) {
+        const uint64_t i = (t.indices[2][k] * 4 + t.indices[1][k]) * 3 + t.indices[0][k];
+        ck_assert(t.values[k] == cells[i]);
+      }
+      amped_dense_source_close(s);
+      amped_sptensor_free(&t);
+    }
+    const amped_status status = amped_dense_list_load(path, NULL, NULL, &t);
+    ck_assert_int_eq(status, infinite ? AMPED_BAD_INPUT : AMPED_OK);
+    amped_status_clear();
+    ck_assert_uint_eq(t.nnz, infinite ? 0 : 40);
+    amped_sptensor_free(&t);
+  }
+  free(cells);
+  (void)remove(path);
+  check_no_leak();
+}
+
 TESTING_MAIN("dense_source", ranges_of_slabs_are_the_cells_of_their_indices,
              the_first_cell_that_is_not_finite_is_named, a_dataset_needs_a_dense_hdf5_file,
              lists_and_other_orders_have_the_same_cells,
-             cells_that_are_not_finite_become_zeros_where_that_is_asked_for)
+             cells_that_are_not_finite_become_zeros_where_that_is_asked_for,
+             observed_cells_are_listed_with_their_zeros)

@@ -87,14 +87,12 @@ START_TEST(common_cells_are_counted) {
       amped_sptensor kept = {.order = ORDER};
       amped_sptensor old;
       amped_sptensor more;
-      uint64_t cells = 0;
-      uint64_t common = 0;
-      uint64_t want_cells = 0;
-      uint64_t want_common = 0;
+      amped_held_cells found;
+      amped_held_cells want = {.compared = 0};
       make_entries(0, 20, &old);
       make_entries(firsts[f], 30, &more);
       check_ok(amped_held_entries_add(&kept, &old, SEED, mosts[k]));
-      check_ok(amped_held_entries_common(&kept, &more, SEED, mosts[k], &cells, &common));
+      check_ok(amped_held_entries_compare(&kept, &more, SEED, mosts[k], &found));
       uint64_t last = 0;
       for (uint64_t i = 0; i < kept.nnz; i++) {
         uint64_t index[ORDER];
@@ -106,6 +104,7 @@ START_TEST(common_cells_are_counted) {
         uint64_t other[ORDER];
         bool repeats = false;
         bool is_kept = false;
+        bool is_same = false;
         index_of(&more, n, index);
         for (uint64_t i = 0; i < n; i++) {
           index_of(&more, i, other);
@@ -113,21 +112,24 @@ START_TEST(common_cells_are_counted) {
         }
         for (uint64_t i = 0; i < kept.nnz; i++) {
           index_of(&kept, i, other);
+          is_kept = is_kept || memcmp(index, other, sizeof index) == 0;
           for (uint64_t e = 0; e < more.nnz; e++) {
             uint64_t third[ORDER];
             index_of(&more, e, third);
-            is_kept = is_kept ||
+            is_same = is_same ||
                       (memcmp(index, other, sizeof index) == 0 &&
                        memcmp(index, third, sizeof index) == 0 && kept.values[i] == more.values[e]);
           }
         }
         if (repeats || (kept.nnz == mosts[k] && amped_held_hash(ORDER, index, SEED) > last))
           continue;
-        want_cells++;
-        want_common += is_kept;
+        want.compared++;
+        want.known += is_kept;
+        want.same += is_same;
       }
-      ck_assert_uint_eq(cells, want_cells);
-      ck_assert_uint_eq(common, want_common);
+      ck_assert_uint_eq(found.compared, want.compared);
+      ck_assert_uint_eq(found.known, want.known);
+      ck_assert_uint_eq(found.same, want.same);
       amped_sptensor_free(&more);
       amped_sptensor_free(&old);
       amped_sptensor_free(&kept);

@@ -322,10 +322,11 @@ static void print_header(char **p, sample *s, uint64_t kind, uint64_t bits) {
 /* Kinds of headers: none; dims nnz; Matrix Market; extended FROSTT; ParTI; Tensor Toolbox without
  * its word, and with it; order, dims and nnz in a line; dims alone; our own comments. */
 #define KINDS 10
+#define ORDERS (AMPED_MAX_ORDER - AMPED_MIN_ORDER + 1)
 
 static void make_sample(sample *s, uint64_t seed, uint64_t kind, uint64_t base, amped_sptensor *t) {
   char *p = s->text;
-  s->order = 3 + (int)(seed % 3);
+  s->order = AMPED_MIN_ORDER + (int)(seed / KINDS % ORDERS);
   s->nnz = 16 + amped_random_u64(seed, 1, 0) % 300;
   for (int m = 0; m < s->order; m++)
     s->dims[m] = 5 + amped_random_u64(seed, 2, (uint64_t)m) % 40;
@@ -351,8 +352,8 @@ static void make_sample(sample *s, uint64_t seed, uint64_t kind, uint64_t base, 
 START_TEST(headers_of_all_kinds_are_no_nonzeros) {
   static const char *const names[] = {"in.tns", "in.tns.gz", "in.tns.zst"};
   sample *s = malloc(sizeof *s);
-  for (uint64_t seed = 0; seed < 12 * KINDS; seed++) {
-    const uint64_t base = seed / KINDS % 2;
+  for (uint64_t seed = 0; seed < 2 * KINDS * ORDERS; seed++) {
+    const uint64_t base = seed / KINDS / ORDERS;
     const char *path = testing_path(names[seed / KINDS % 3]);
     amped_read_options options = {.index_base = base == 0 ? AMPED_BASE_0 : AMPED_BASE_AUTO};
     amped_sptensor want = {0};

@@ -1,0 +1,306 @@
+/* Predicted array: cells are computed in blocks, and appended to the output in pieces. */
+#include "cli/predict_array.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/system_memory.h"
+#include "cli/prediction_errors.h"
+#include "load/dense_output.h"
+#include "load/dense_source.h"
+#include "tensor/format.h"
+
+/* Cells that are computed together. */
+#define BLOCK (UINT64_C(1) << 16)
+
+/* Doubles hold all integers up to this one. */
+#define EXACT 9007199254740992.0
+
+typedef struct array {
+  const amped_options *o;
+  const amped_predictor *p;
+  amped_dense_info info;              /* info of the output */
+  amped_dense_source *observed;       /* NULL: no cell is observed */
+  uint64_t piece;                     /* cells that are read and written together */
+  uint64_t *known[AMPED_MAX_ORDER];   /* per mode, for each index: the index, or COLD */
+  uint64_t learnt[AMPED_MAX_ORDER];   /* per mode, indices with a learnt entry */
+  uint64_t *indices[AMPED_MAX_ORDER]; /* [BLOCK] */
+  double *values;                     /* [BLOCK] predictions */
+  double *kept;                       /* [BLOCK] observed values; NaN: missing */
+  char *read;                         /* [piece] cells of the observed array */
+  char *cells;                        /* [piece] cells of the output */
+  amped_prediction_errors errors;     /* at observed cells */
+} array;
+
+amped_status amped_predict_array_check(const amped_options *o) {
+  if (amped_dense_output_is(o->output))
+    return AMPED_OK;
+  return amped_error(AMPED_USAGE, o->output,
+                     "cannot hold the value of every cell; name OUT.npy or OUT.h5, or name the "
+                     "cells to predict: amped_mpi predict RESULT COORDS");
+}
+
+/* --- what is written -------------------------------------------------------------------------- */
+
+/* Can a float hold all values of this type? */
+static bool fits_float(amped_cell_type type) {
+  return amped_cell_bytes(type) < 4 || type == AMPED_CELL_F32;
+}
+
+/* Choose the type of the output's cells: --type, or float unless observed cells need double. */
+static amped_status find_type(array *a) {
+  const amped_vtype asked = a->o->session.cells.type;
+  const bool needs_double =
+      a->observed != NULL && !fits_float(amped_dense_source_info(a->observed)->type);
+  a->info.type = asked == AMPED_F64 || needs_double ? AMPED_CELL_F64 : AMPED_CELL_F32;
+  if (asked != AMPED_F32 || !needs_double)
+    return AMPED_OK;
+  return amped_error(AMPED_USAGE, NULL,
+                     "--type=float would round the observed cells of %s, which are %s; leave it "
+                     "out",
+                     a->o->predict.observed,
+                     amped_cell_name(amped_dense_source_info(a->observed)->type));
+}
+
+static amped_status open_observed(array *a) {
+  const char *path = a->o->predict.observed;
+  const amped_ktensor *k = a->p->k;
+  char own[AMPED_DIMS_TEXT];
+  char model[AMPED_DIMS_TEXT];
+  if (path == NULL)
+    return AMPED_OK;
+  AMPED_TRY(amped_dense_source_open(path, a->o->session.dataset, &a->observed));
+  amped_dense_source_set_missing(a->observed, AMPED_MISSING_KEEP);
+  const amped_dense_info *info = amped_dense_source_info(a->observed);
+  bool same = info->order == k->order;
+  for (int m = 0; m < k->order && same; m++)
+    same = info->dims[m] == k->dims[m];
+  return same ? AMPED_OK
+              : amped_error(AMPED_BAD_INPUT, path,
+                            "is %s, and the model of %s is %s; name the array that it completes",
+                            amped_format_dims(own, info->order, info->dims), a->o->args[0],
+                            amped_format_dims(model, k->order, k->dims));
+}
+
+static amped_status describe(array *a) {
+  const amped_ktensor *k = a->p->k;
+  a->info.order = k->order;
+  memcpy(a->info.dims, k->dims, sizeof a->info.dims);
+  for (int m = 0; m < k->order; m++) {
+    a->info.layout[m] = m;
+    if (k->labels[m].count > 0 && !k->labels[m].are_indices)
+      amped_warn("%s: the labels of mode %d are left out; predict at cells of a table holds them",
+                 a->o->output, m + 1);
+  }
+  AMPED_TRY(open_observed(a));
+  AMPED_TRY(find_type(a));
+  if (!amped_dense_info_count(&a->info))
+    return amped_error(AMPED_BAD_INPUT, a->o->args[0],
+                       "its model has more cells than 63 bits count; name the cells to predict: "
+                       "amped_mpi predict RESULT COORDS");
+  return AMPED_OK;
+}
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+/* Cells of a piece. The observed array takes its memory twice to bring cells into C's order. */
+static uint64_t piece_of(const array *a) {
+  const amped_dense_info *read =
+      a->observed != NULL ? amped_dense_source_info(a->observed) : &a->info;
+  const uint64_t bytes = 2 * amped_cell_bytes(read->type) + amped_cell_bytes(a->info.type);
+  return amped_dense_output_piece(read, amped_mem_available() / 4, bytes);
+}
+
+static amped_status make_room(array *a) {
+  a->piece = piece_of(a);
+  for (int m = 0; m < a->info.order; m++)
+    AMPED_TRY(amped_alloc(&a->indices[m], BLOCK, sizeof **a->indices, "cells"));
+  AMPED_TRY(amped_alloc(&a->values, BLOCK, sizeof *a->values, "the predictions"));
+  AMPED_TRY(amped_alloc(&a->cells, a->piece, amped_cell_bytes(a->info.type), "cells"));
+  if (a->observed == NULL)
+    return AMPED_OK;
+  AMPED_TRY(amped_alloc(&a->kept, BLOCK, sizeof *a->kept, "observed cells"));
+  return amped_alloc(&a->read, a->piece,
+                     amped_cell_bytes(amped_dense_source_info(a->observed)->type),
+                     "observed cells");
+}
+
+/* Find the indices of which the model learnt an entry. */
+static amped_status find_known(array *a) {
+  for (int m = 0; m < a->info.order; m++) {
+    AMPED_TRY(amped_alloc(&a->known[m], a->info.dims[m], sizeof **a->known, "known indices"));
+    for (uint64_t i = 0; i < a->info.dims[m]; i++) {
+      a->known[m][i] = amped_predictor_known(a->p, m, i);
+      a->learnt[m] += a->known[m][i] != AMPED_PREDICTOR_COLD;
+    }
+  }
+  return AMPED_OK;
+}
+
+static void free_all(array *a) {
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
+    amped_free(a->known[m]);
+    amped_free(a->indices[m]);
+  }
+  amped_free(a->values);
+  amped_free(a->kept);
+  amped_free(a->read);
+  amped_free(a->cells);
+  amped_dense_source_close(a->observed);
+}
+
+/* --- cells ------------------------------------------------------------------------------------ */
+
+/* Fill values with the predictions at cells first .. first + count. */
+static void predict_block(array *a, uint64_t first, uint64_t count) {
+  const amped_dense_info *info = &a->info;
+#pragma omp parallel for schedule(static)
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t index[AMPED_MAX_ORDER];
+    amped_dense_index(info->order, info->dims, info->layout, first + i, index);
+    for (int m = 0; m < info->order; m++)
+      a->indices[m][i] = a->known[m][index[m]];
+  }
+  amped_predictor_values(a->p, a->indices, count, a->values);
+}
+
+static const char *place_of(const array *a, uint64_t cell, char *text, size_t size) {
+  uint64_t index[AMPED_MAX_ORDER];
+  size_t at = 0;
+  amped_dense_index(a->info.order, a->info.dims, a->info.layout, cell, index);
+  for (int m = 0; m < a->info.order && at < size; m++)
+    at += (size_t)snprintf(text + at, size - at, "%s%" PRIu64, m > 0 ? ", " : "", index[m] + 1);
+  return text;
+}
+
+/* Check that the output can hold an observed value. */
+static amped_status check_kept(const array *a, uint64_t cell, double value) {
+  char place[AMPED_DIMS_TEXT];
+  if (!amped_cell_is_integer(amped_dense_source_info(a->observed)->type) || fabs(value) < EXACT)
+    return AMPED_OK;
+  return amped_error(AMPED_BAD_INPUT, a->o->predict.observed,
+                     "the cell at (%s) is %.0f, and a float holds integers below 2^53 only; leave "
+                     "out --observed",
+                     place_of(a, cell, place, sizeof place), value);
+}
+
+/* Check that the output can hold a prediction. */
+static amped_status check_prediction(const array *a, uint64_t cell, double value) {
+  const bool single = a->info.type == AMPED_CELL_F32;
+  char place[AMPED_DIMS_TEXT];
+  if (fabs(value) <= (single ? (double)FLT_MAX : DBL_MAX))
+    return AMPED_OK;
+  return amped_error(AMPED_FAILED, a->o->args[0], "the model's value at (%s) is %g, which %s; %s",
+                     place_of(a, cell, place, sizeof place), value,
+                     isfinite(value) ? "float32 does not hold" : "is not finite",
+                     isfinite(value) ? "use --type=double" : "its factors are too large");
+}
+
+/* Put a block's predictions and observed values into the cells of the output. */
+static amped_status put_block(array *a, uint64_t first, uint64_t count, void *cells) {
+  const amped_vtype type = a->info.type == AMPED_CELL_F32 ? AMPED_F32 : AMPED_F64;
+  for (uint64_t i = 0; i < count; i++) {
+    const double cut = amped_clip(&a->o->clip, a->values[i]);
+    const bool keeps = a->observed != NULL && !isnan(a->kept[i]);
+    const double value = keeps ? a->kept[i] : cut;
+    AMPED_TRY(keeps ? check_kept(a, first + i, value) : check_prediction(a, first + i, value));
+    if (keeps)
+      amped_prediction_errors_add(&a->errors, value - a->values[i], value - cut);
+    amped_value_put(cells, type, i, value);
+  }
+  return AMPED_OK;
+}
+
+/* Fill the cells of a piece: first .. first + count. */
+static amped_status fill_piece(array *a, uint64_t first, uint64_t count) {
+  const uint64_t bytes = amped_cell_bytes(a->info.type);
+  if (a->observed != NULL)
+    AMPED_TRY(amped_dense_source_read_c(a->observed, first, count, a->read));
+  for (uint64_t at = 0; at < count; at += BLOCK) {
+    const uint64_t n = count - at < BLOCK ? count - at : BLOCK;
+    if (a->observed != NULL)
+      AMPED_TRY(amped_dense_source_values(
+          a->observed, a->info.layout, first + at, n,
+          a->read + at * amped_cell_bytes(amped_dense_source_info(a->observed)->type), a->kept));
+    predict_block(a, first + at, n);
+    AMPED_TRY(put_block(a, first + at, n, a->cells + at * bytes));
+  }
+  return AMPED_OK;
+}
+
+static amped_status write_pieces(array *a, amped_dense_output *output) {
+  const uint64_t all = a->info.cells;
+  amped_status status = AMPED_OK;
+  amped_progress_begin("predicting", all, "cells");
+  for (uint64_t first = 0; first < all && status == AMPED_OK; first += a->piece) {
+    const uint64_t n = all - first < a->piece ? all - first : a->piece;
+    status = fill_piece(a, first, n);
+    if (status == AMPED_OK)
+      status = amped_dense_output_append(output, n, a->cells);
+    amped_progress_update(first + n);
+  }
+  amped_progress_end();
+  return status;
+}
+
+static amped_status write_output(array *a, const amped_output *found) {
+  amped_dense_output *output = NULL;
+  AMPED_TRY(amped_dense_output_create(a->o->output, &a->info, &output));
+  amped_status status = write_pieces(a, output);
+  if (status == AMPED_OK)
+    status = amped_output_compare(found, amped_dense_output_info(output)->hash, 0);
+  if (status == AMPED_OK)
+    return amped_dense_output_publish(output);
+  amped_dense_output_discard(output);
+  return status;
+}
+
+/* --- the report ------------------------------------------------------------------------------- */
+
+/* Number of cells with an index that the model does not know. */
+static uint64_t cold_cells(const array *a) {
+  uint64_t warm = 1;
+  for (int m = 0; m < a->info.order; m++)
+    warm *= a->learnt[m];
+  return a->info.cells - warm;
+}
+
+static void report(const array *a, amped_facts *f) {
+  const uint64_t kept = a->errors.count;
+  const uint64_t cold = cold_cells(a);
+  const bool implicit = a->p->c != NULL && a->p->c->implicit > 0.0;
+  amped_fact_json(f, "cells", amped_json_count(a->info.cells));
+  amped_fact_json(f, "cell_type", json_string(amped_cell_name(a->info.type)));
+  amped_fact_json(f, "observed", amped_json_count(kept));
+  amped_fact_json(f, "cold", amped_json_count(cold));
+  for (int m = 0; m < a->info.order && cold > 0; m++)
+    if (a->learnt[m] < a->info.dims[m])
+      amped_fact_words(f,
+                       "mode %d: %" PRIu64 " of %" PRIu64
+                       " indices have no learnt entry, and count as the mean of the others\n",
+                       m + 1, a->info.dims[m] - a->learnt[m], a->info.dims[m]);
+  if (kept > 0 && !implicit)
+    amped_fact_words(f, "the model at the %" PRIu64 " observed cells:\n", kept);
+  amped_prediction_errors_facts(&a->errors, kept > 0 && !implicit, a->o->clip.given, f);
+  amped_fact_words(
+      f, "wrote %s: %" PRIu64 " cells of %s, %" PRIu64 " predicted and %" PRIu64 " observed\n",
+      a->o->output, a->info.cells, amped_cell_name(a->info.type), a->info.cells - kept, kept);
+}
+
+amped_status amped_predict_array(const amped_options *o, const amped_predictor *p,
+                                 const amped_output *found, amped_facts *f) {
+  array a = {.o = o, .p = p};
+  amped_status status = AMPED_OK;
+  AMPED_GO(done, describe(&a));
+  AMPED_GO(done, find_known(&a));
+  AMPED_GO(done, make_room(&a));
+  AMPED_GO(done, write_output(&a, found));
+  report(&a, f);
+done:
+  free_all(&a);
+  return status;
+}

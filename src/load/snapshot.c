@@ -1,0 +1,89 @@
+/* Snapshot: comparison of a list with the batches of a state, and removal of what was learnt. */
+#include "load/snapshot.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+amped_status amped_past_add(amped_past *p, uint64_t hash, uint64_t nnz) {
+  if (p->count == p->room) {
+    const uint64_t room = p->room > 0 ? 2 * p->room : 64;
+    AMPED_TRY(amped_realloc(&p->hashes, room, sizeof *p->hashes, "the batches of a state"));
+    AMPED_TRY(amped_realloc(&p->nnz, room, sizeof *p->nnz, "the batches of a state"));
+    p->room = room;
+  }
+  p->hashes[p->count] = hash + (p->count > 0 ? p->hashes[p->count - 1] : 0);
+  p->nnz[p->count] = nnz + (p->count > 0 ? p->nnz[p->count - 1] : 0);
+  p->count++;
+  return AMPED_OK;
+}
+
+void amped_past_free(amped_past *p) {
+  amped_free(p->hashes);
+  amped_free(p->nnz);
+  memset(p, 0, sizeof *p);
+}
+
+static bool is_inside(const amped_sptensor *t, uint64_t k, const uint64_t *dims) {
+  bool inside = true;
+  for (int m = 0; m < t->order && inside; m++)
+    inside = t->indices[m][k] < dims[m];
+  return inside;
+}
+
+static uint64_t hash_at(const amped_sptensor *t, uint64_t k) {
+  uint64_t index[AMPED_MAX_ORDER];
+  for (int m = 0; m < t->order; m++)
+    index[m] = t->indices[m][k];
+  return amped_nonzero_hash(t->order, index, t->values[k]);
+}
+
+/* Returns n if batches 1 to n have this hash and number of entries, the largest such n; 0: none. */
+static uint64_t find_same(const amped_past *p, uint64_t hash, uint64_t nnz) {
+  uint64_t n = p->count;
+  while (n > 0 && (p->hashes[n - 1] != hash || p->nnz[n - 1] != nnz))
+    n--;
+  return n;
+}
+
+amped_snapshot amped_snapshot_of(const amped_past *p, const uint64_t *dims,
+                                 const amped_sptensor *list) {
+  uint64_t all = 0;
+  uint64_t within = 0;
+  uint64_t inside = 0;
+#pragma omp parallel for schedule(static) reduction(+ : all, within, inside)
+  for (uint64_t k = 0; k < list->nnz; k++) {
+    const uint64_t hash = hash_at(list, k);
+    const bool is = is_inside(list, k, dims);
+    all += hash;
+    within += is ? hash : 0;
+    inside += is;
+  }
+  return (amped_snapshot){.inside = inside,
+                          .same_as = find_same(p, all, list->nnz),
+                          .is_one = p->count > 0 && find_same(p, within, inside) == p->count};
+}
+
+void amped_snapshot_cut(const uint64_t *dims, amped_sptensor *t) {
+  uint64_t kept = 0;
+  for (uint64_t k = 0; k < t->nnz; k++) {
+    if (is_inside(t, k, dims))
+      continue;
+    for (int m = 0; m < t->order; m++)
+      t->indices[m][kept] = t->indices[m][k];
+    t->values[kept++] = t->values[k];
+  }
+  t->nnz = kept;
+}
+
+amped_status amped_snapshot_refuse(const amped_snapshot *found, const amped_past *p,
+                                   const char *name, const char *path) {
+  const uint64_t learnt = p->count > 0 ? p->nnz[p->count - 1] : 0;
+  return amped_error(
+      AMPED_BAD_INPUT, name,
+      "is no snapshot (--snapshots): it has %" PRIu64
+      " entries within the dimensions of %s, which learnt %" PRIu64 "%s; give new entries only, "
+      "without --snapshots, or begin a new state from it with amped_mpi complete --state",
+      found->inside, path, learnt,
+      found->inside == learnt ? ", of other cells or with other values" : "");
+}

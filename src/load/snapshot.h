@@ -1,0 +1,43 @@
+/* Snapshot: a later version of a tensor that a state has learnt. It has all entries of the state's
+ * batches, and new entries outside of the state's dimensions.
+ *
+ * A list is recognised by the number and the hash (amped_sptensor_hash) of its entries within these
+ * dimensions: both must equal the sums over all batches. The sums depend neither on the order of
+ * entries nor on their division into batches. So a snapshot has exactly the cells that were learnt,
+ * with the same values. Host memory of rank 0; not collective. */
+#ifndef AMPED_SNAPSHOT_H
+#define AMPED_SNAPSHOT_H
+
+#include "tensor/sptensor.h"
+
+/* The batches of a state. Start from {0}. Element k belongs to batches 1 to k + 1 together. */
+typedef struct amped_past {
+  uint64_t count;
+  uint64_t *hashes, *nnz; /* [count] sums modulo 2^64; the arrays have spare capacity */
+  uint64_t room;
+} amped_past;
+
+/* Add the next batch. */
+amped_status amped_past_add(amped_past *past, uint64_t hash, uint64_t nnz);
+void amped_past_free(amped_past *past);
+
+/* How a list relates to the batches of a state. */
+typedef struct amped_snapshot {
+  uint64_t inside;  /* entries within the state's dimensions */
+  uint64_t same_as; /* batches 1 to same_as together have the same entries; 0: none have */
+  bool is_one;      /* a snapshot of all batches */
+} amped_snapshot;
+
+/* Compare a list, in the state's indices, with the batches. dims: the state's. */
+amped_snapshot amped_snapshot_of(const amped_past *past, const uint64_t *dims,
+                                 const amped_sptensor *list);
+
+/* Remove the entries within dims. The order of the others stays. */
+void amped_snapshot_cut(const uint64_t *dims, amped_sptensor *list);
+
+/* Returns AMPED_BAD_INPUT, with one line, for a list that is no snapshot. name, path: of the list
+ * and the state. */
+amped_status amped_snapshot_refuse(const amped_snapshot *found, const amped_past *past,
+                                   const char *name, const char *path);
+
+#endif
