@@ -21,9 +21,9 @@
  * (074-a-whole-step-first.md). */
 #define SEARCH_FALL 0.6
 
-/* Epochs of blocks after which lambda is near 0. Longer searches of real tensors add noise, and
+/* Steps of the search, after which lambda is near 0. Longer searches of real tensors add noise, and
  * components that cancel each other. */
-#define SEARCH UINT64_C(20)
+#define SEARCH_STEPS UINT64_C(20)
 
 /* The fit of an epoch takes a share of the cells that the epoch reads, so that it costs less than
  * the steps; at least LEAST_FIT_CELLS. */
@@ -102,10 +102,10 @@ static amped_status find_slices(const amped_plan *plan, amped_rbs_settings *s) {
   return AMPED_OK;
 }
 
-/* Default of --search: half of the epochs of slices; of blocks a quarter, at most SEARCH. */
+/* Default of --search: epochs of SEARCH_STEPS steps, at most half of the epochs. */
 static uint64_t usual_search(const amped_rbs_settings *s) {
-  const uint64_t share = s->epochs / (s->shape.slices ? 2 : 4);
-  return s->shape.slices || share < SEARCH ? share : SEARCH;
+  const uint64_t wanted = amped_ceil_div(SEARCH_STEPS, amped_rbs_sample_steps(&s->shape));
+  return wanted < s->epochs / 2 ? wanted : s->epochs / 2;
 }
 
 static uint64_t fit_cells_of(const amped_plan *plan, const amped_rbs_settings *s) {
