@@ -7,7 +7,6 @@
 #include "base/system_memory.h"
 #include "cli/commands.h"
 #include "plan/dense_passes.h"
-#include "solver/cpd/cell_sample.h"
 #include "tensor/format.h"
 
 /* Share of the free memory that a tensor may take before it stays in its file. */
@@ -88,9 +87,10 @@ static void facts_of(const amped_plan *plan, const amped_rbs_settings *s, amped_
   amped_fact(f, "epochs", amped_json_count(s->epochs), "epochs: at most %" PRIu64, s->epochs);
   amped_fact(f, "search", amped_json_count(s->search), ", steps restricted after %" PRIu64,
              s->search);
-  amped_fact_words(f, "; fits of %" PRIu64 " random cells", AMPED_SAMPLED_CELLS);
+  amped_fact(f, "fit_cells", amped_json_count(s->fit_cells), "; fits of %" PRIu64 " random cells",
+             s->fit_cells);
   amped_fact(f, "polish", amped_json_count(s->polish),
-             "; then %" PRIu64 " sweeps over the whole tensor\n", s->polish);
+             "; then at most %" PRIu64 " sweeps over the whole tensor\n", s->polish);
 }
 
 amped_status amped_cpd_sampling_set(amped_session *session, const amped_options *o,

@@ -75,7 +75,8 @@ static void tell_noise(const amped_context *context, const amped_iterate_options
 }
 
 bool amped_solver_result_has_converged(const amped_solver_result *r, double tol) {
-  return r->sweeps > 1 && fabs(r->history[r->sweeps - 1] - r->history[r->sweeps - 2]) < tol;
+  return r->sweeps > r->estimated + 1 &&
+         fabs(r->history[r->sweeps - 1] - r->history[r->sweeps - 2]) < tol;
 }
 
 bool amped_solver_result_has_reached(const amped_solver_result *r, double goal) {
@@ -128,8 +129,7 @@ done:
 static const char *reason_to_stop(const amped_solver *solver, const void *self,
                                   const amped_iterate_options *options,
                                   const amped_solver_result *result) {
-  if (result->sweeps > options->goal_after &&
-      amped_solver_result_has_reached(result, options->goal))
+  if (result->sweeps > options->estimated && amped_solver_result_has_reached(result, options->goal))
     return AMPED_GOAL;
   if (solver->stop != NULL)
     return solver->stop(self);
@@ -147,6 +147,7 @@ static amped_status finish(const amped_context *context, const amped_solver *sol
 
 amped_status amped_iterate(const amped_context *context, const amped_solver *solver, void *self,
                            const amped_iterate_options *options, amped_solver_result *result) {
+  result->estimated = options->estimated;
   const char *reason = reason_to_stop(solver, self, options, result);
   while (result->sweeps < options->iters && reason == NULL) {
     AMPED_TRY(next_sweep(context, solver, self, options, result));

@@ -64,7 +64,8 @@ typedef struct amped_iterate_options {
   uint64_t iters; /* maximum number of sweeps */
   double tol;     /* stop when |change of the metric| < tol; 0: never */
   double goal;    /* stop when the metric, of which higher is better, is at least this; 0: never */
-  uint64_t goal_after; /* sweeps whose metric does not count for the goal */
+  /* First sweeps whose metric is an estimate: goal and tol are about later sweeps only. */
+  uint64_t estimated;
   /* State to resume; the context has the factors that belong to it. NULL: a new run. */
   const amped_solver_state *start;
   bool *noise_reported; /* set with the warning that tol is below the noise, which is given once */
@@ -81,6 +82,7 @@ typedef struct amped_solver_result {
   double moved;    /* change of the last metric by finish */
   uint64_t sweeps;
   uint64_t earlier;        /* sweeps of options->start, included in `sweeps` */
+  uint64_t estimated;      /* first sweeps whose metric is an estimate, as in the options */
   const char *stop_reason; /* "tolerance", "iterations", AMPED_GOAL or the solver's; static text */
   uint64_t residuals;      /* passes over all nonzeros only for the metric, in this run */
   bool singular;           /* a gram matrix was singular, within rounding */
@@ -101,7 +103,8 @@ void amped_solver_result_free(amped_solver_result *result);
 double amped_solver_result_value(const amped_solver_result *result);
 bool amped_solver_result_is_better(const amped_solver_result *a, const amped_solver_result *b);
 
-/* The loop's own stop rule: the last sweep changed the metric by less than tol. */
+/* The loop's own stop rule: the last sweep changed the metric by less than tol, and neither value
+ * is an estimate. */
 bool amped_solver_result_has_converged(const amped_solver_result *result, double tol);
 
 /* True if there is a goal, and the metric of the last sweep reaches it. This rule comes before

@@ -12,7 +12,6 @@ import sys
 import numpy as np
 
 LEAST = 1e-6
-SAMPLED = 1 << 16
 MOST_ORDER = 8
 
 
@@ -42,8 +41,8 @@ def shuffled(seed, epoch, mode, first, count):
     return np.array(to, dtype=int)
 
 
-def sampled_cells(x, seed):
-    i = np.arange(SAMPLED)
+def sampled_cells(x, seed, count):
+    i = np.arange(count)
     index = tuple(
         (random_u64(seed, (1 << 64) - 1 - m, i) % np.uint64(n)).astype(int)
         for m, n in enumerate(x.shape))
@@ -147,6 +146,8 @@ def step(x, factors, sets, order, lams, moved, nonnegative):
 
 def restricted(run, epoch, i):
     steps = run["count"] if run["sample"] == "slices" else 1
+    if epoch == 0 and run["sample"] == "blocks":
+        return LEAST
     if epoch < run["search"]:
         return max(LEAST, 0.6 ** (epoch * steps + i))
     return min(100.0, 0.01 * 1.12 ** ((epoch - run["search"]) * steps + i))
@@ -183,7 +184,7 @@ def model_of(factors, weights, index=None):
 
 def epochs_of(x, factors, run):
     """Of each epoch: factors, weights, the sample's fit, and what moved."""
-    index, cells = sampled_cells(x, run["seed"])
+    index, cells = sampled_cells(x, run["seed"], run["fit_cells"])
     factors, weights = make_unit(factors)
     weights = weights * (np.linalg.norm(x) / np.linalg.norm(model_of(factors, weights)))
     for epoch in range(run["epochs"]):

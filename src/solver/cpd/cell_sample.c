@@ -13,10 +13,10 @@ static const char what[] = "a sample of cells";
 
 static amped_buffers buffers(const amped_plan *plan, amped_cell_sample *s) {
   amped_buffers b = {.what = what};
-  const uint64_t outside = plan->dense.outside ? AMPED_SAMPLED_CELLS : 0;
-  AMPED_BUFFER(&b, HOST, s->cells, AMPED_SAMPLED_CELLS);
+  const uint64_t outside = plan->dense.outside ? s->drawn : 0;
+  AMPED_BUFFER(&b, HOST, s->cells, s->drawn);
   for (int m = 0; m < plan->order; m++)
-    AMPED_BUFFER(&b, HOST, s->indices[m], AMPED_SAMPLED_CELLS);
+    AMPED_BUFFER(&b, HOST, s->indices[m], s->drawn);
   AMPED_BUFFER(&b, HOST, s->draws, outside);
   AMPED_BUFFER(&b, HOST, s->kept, outside);
   AMPED_BUFFER(&b, HOST, s->slices, outside);
@@ -24,7 +24,7 @@ static amped_buffers buffers(const amped_plan *plan, amped_cell_sample *s) {
 }
 
 uint64_t amped_cell_sample_bytes(const amped_plan *plan) {
-  return amped_buffers_bytes(buffers(plan, &(amped_cell_sample){0}));
+  return amped_buffers_bytes(buffers(plan, &(amped_cell_sample){.drawn = AMPED_SAMPLED_CELLS}));
 }
 
 void amped_cell_sample_free(const amped_plan *plan, amped_cell_sample *s) {
@@ -48,7 +48,7 @@ static void keep(const amped_plan *plan, amped_cell_sample *s, uint64_t i) {
 /* Keep the draws that lie in this rank's slab. */
 static void keep_own(const amped_plan *plan, amped_cell_sample *s) {
   const amped_dense_plan *d = &plan->dense;
-  for (uint64_t i = 0; i < AMPED_SAMPLED_CELLS; i++) {
+  for (uint64_t i = 0; i < s->drawn; i++) {
     const uint64_t place = draw(s->seed, d->slab_mode, i, plan->dims[d->slab_mode]);
     if (place >= d->first && place - d->first < d->count)
       keep(plan, s, i);
@@ -71,11 +71,11 @@ static int by_slice(const void *a, const void *b) {
 static amped_status order_draws(const amped_plan *plan, amped_cell_sample *s) {
   const int mode = plan->dense.slab_mode;
   slice_draw *pairs = NULL;
-  AMPED_TRY(amped_alloc(&pairs, AMPED_SAMPLED_CELLS, sizeof *pairs, what));
-  for (uint64_t i = 0; i < AMPED_SAMPLED_CELLS; i++)
+  AMPED_TRY(amped_alloc(&pairs, s->drawn, sizeof *pairs, what));
+  for (uint64_t i = 0; i < s->drawn; i++)
     pairs[i] = (slice_draw){draw(s->seed, mode, i, plan->dims[mode]), i};
-  qsort(pairs, AMPED_SAMPLED_CELLS, sizeof *pairs, by_slice);
-  for (uint64_t i = 0; i < AMPED_SAMPLED_CELLS; i++) {
+  qsort(pairs, s->drawn, sizeof *pairs, by_slice);
+  for (uint64_t i = 0; i < s->drawn; i++) {
     s->slices[i] = pairs[i].slice;
     s->draws[i] = pairs[i].draw;
   }
@@ -86,7 +86,7 @@ static amped_status order_draws(const amped_plan *plan, amped_cell_sample *s) {
 /* First place of a slice, or of the next one, in the ordered draws. */
 static uint64_t first_of(const amped_cell_sample *s, uint64_t slice) {
   uint64_t begin = 0;
-  uint64_t end = AMPED_SAMPLED_CELLS;
+  uint64_t end = s->drawn;
   while (begin < end) {
     const uint64_t middle = begin + (end - begin) / 2;
     if (s->slices[middle] < slice)
@@ -112,8 +112,7 @@ void amped_cell_sample_see(const amped_context *context, amped_cell_sample *s,
   const amped_plan *plan = context->plan;
   const uint64_t slice = plan->nnz / plan->dims[plan->dense.slab_mode];
   for (uint64_t g = 0; g < count; g++)
-    for (uint64_t i = first_of(s, slices[g]); i < AMPED_SAMPLED_CELLS && s->slices[i] == slices[g];
-         i++) {
+    for (uint64_t i = first_of(s, slices[g]); i < s->drawn && s->slices[i] == slices[g]; i++) {
       keep(plan, s, s->draws[i]);
       amped_cells_get(cells, plan->dense.type, g * slice + cell_of(plan, s), 1,
                       &s->cells[s->count - 1]);
@@ -122,17 +121,16 @@ void amped_cell_sample_see(const amped_context *context, amped_cell_sample *s,
 
 void amped_cell_sample_gather(const amped_context *context, const amped_cell_sample *s,
                               double *cells) {
-  memset(cells, 0, AMPED_SAMPLED_CELLS * sizeof *cells);
+  memset(cells, 0, s->drawn * sizeof *cells);
   for (uint64_t i = 0; i < s->count; i++)
     cells[s->kept[i]] = s->cells[i];
-  amped_comm_sum(context->comm, cells, (int)AMPED_SAMPLED_CELLS);
+  amped_comm_sum(context->comm, cells, (int)s->drawn);
 }
 
 void amped_cell_sample_recall(const amped_context *context, amped_cell_sample *s,
                               const uint64_t *slices, uint64_t count, const double *cells) {
   for (uint64_t g = 0; g < count; g++)
-    for (uint64_t i = first_of(s, slices[g]); i < AMPED_SAMPLED_CELLS && s->slices[i] == slices[g];
-         i++) {
+    for (uint64_t i = first_of(s, slices[g]); i < s->drawn && s->slices[i] == slices[g]; i++) {
       keep(context->plan, s, s->draws[i]);
       s->cells[s->count - 1] = cells[s->draws[i]];
     }
@@ -147,14 +145,15 @@ static amped_status find_squares(const amped_context *context, amped_cell_sample
   return amped_error(AMPED_FAILED, NULL,
                      "all of %" PRIu64 " cells that were drawn at random are 0: such a tensor is "
                      "sparse; amped_mpi convert --sparse makes a list of it, or use --method=als",
-                     AMPED_SAMPLED_CELLS);
+                     s->drawn);
 }
 
 amped_status amped_cell_sample_draw(const amped_context *context, amped_dense_blocks *blocks,
-                                    uint64_t seed, amped_cell_sample *out) {
+                                    uint64_t seed, uint64_t drawn, amped_cell_sample *out) {
   const amped_dense_block_ops *ops = context->worker->format->dense_blocks;
   memset(out, 0, sizeof *out);
   out->seed = seed;
+  out->drawn = drawn;
   amped_status status = amped_buffers_allocate(buffers(context->plan, out));
   if (context->plan->dense.outside)
     return amped_comm_agree(context->comm,
@@ -180,6 +179,6 @@ amped_status amped_cell_sample_fit(const amped_context *context, amped_dense_blo
                                  weights, &squares));
   AMPED_TRY(amped_comm_sum_agreed(context->comm, status, &squares, 1));
   *fit = 1.0 - sqrt(squares / s->squares);
-  *error = (1.0 - *fit) / sqrt(2.0 * (double)AMPED_SAMPLED_CELLS);
+  *error = (1.0 - *fit) / sqrt(2.0 * (double)s->drawn);
   return AMPED_OK;
 }

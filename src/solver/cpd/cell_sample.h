@@ -6,10 +6,11 @@
 
 #include "factor/context.h"
 
-/* Number of cells that are drawn, on all ranks together. */
+/* Maximum number of cells that are drawn, on all ranks together. */
 #define AMPED_SAMPLED_CELLS (UINT64_C(1) << 16)
 
 typedef struct amped_cell_sample {
+  uint64_t drawn; /* number of cells on all ranks together */
   uint64_t count; /* number of this rank's cells */
   uint64_t *indices[AMPED_MAX_ORDER];
   double *cells;
@@ -20,13 +21,14 @@ typedef struct amped_cell_sample {
   uint64_t seed;
 } amped_cell_sample;
 
-/* Bytes of host memory that draw takes. */
+/* Bytes of host memory that draw takes at most. */
 uint64_t amped_cell_sample_bytes(const amped_plan *plan);
 
-/* Collective; the status is agreed. Draw cells from the slabs of all ranks; if cells stay in their
- * file, from slices that see will bring. Returns AMPED_FAILED if all cells of the slabs are 0. */
+/* Collective; the status is agreed. Draw `drawn` cells from the slabs of all ranks; if cells stay
+ * in their file, from slices that see will bring. Returns AMPED_FAILED if all cells of the slabs
+ * are 0. */
 amped_status amped_cell_sample_draw(const amped_context *context, amped_dense_blocks *blocks,
-                                    uint64_t seed, amped_cell_sample *out);
+                                    uint64_t seed, uint64_t drawn, amped_cell_sample *out);
 /* see: take the sample's cells from slices with these indices; cells: their values in the file's
  * layout. Each slice is seen once. end: collective, the status is agreed, after all slices. Returns
  * AMPED_FAILED as above. */
@@ -37,7 +39,7 @@ void amped_cell_sample_free(const amped_plan *plan,
                             amped_cell_sample *sample); /* accepts a zeroed struct */
 
 /* For a checkpoint, if cells stay in their file. gather: collective, after end; cells = cells of
- * all ranks in the order of draws, [AMPED_SAMPLED_CELLS]. recall: in place of see, take the cells
+ * all ranks in the order of draws, [drawn]. recall: in place of see, take the cells
  * of these slices from that array. */
 void amped_cell_sample_gather(const amped_context *context, const amped_cell_sample *sample,
                               double *cells);

@@ -22,6 +22,10 @@
 /* Maximum number of values that are summed over ranks in one call. */
 #define MOST_SUMMED (UINT64_C(1) << 28)
 
+/* Share of --tol by which the fit of all cells changes at the end of the polish: rows that move by
+ * 1e-3 change a fit by about 1e-5, the default of ALS. */
+#define POLISH_TOL 0.01
+
 static const char what[] = "randomised block sampling";
 
 /* Numbers of a checkpoint. If cells stay in their file, the cells of the sample follow. */
@@ -64,6 +68,7 @@ typedef struct rbs {
   amped_rows_moved moved[AMPED_MAX_ORDER];
   double *numbers;  /* numbers of a checkpoint; CHANGE is the largest change of a mode */
   bool restricted;  /* steps of the last epoch were restricted */
+  bool warned;      /* always true: the polish gives no warning about its tolerance */
   amped_status own; /* this rank's first failure on which the ranks have not agreed yet */
 } rbs;
 
@@ -117,8 +122,8 @@ bool amped_cpd_rbs_is_possible(const amped_worker *worker) {
   return worker->format->dense_blocks != NULL;
 }
 
-static uint64_t number_count(const amped_plan *plan) {
-  return NUMBERS + (plan->dense.outside ? AMPED_SAMPLED_CELLS : 0);
+static uint64_t number_count(const amped_plan *plan, const amped_rbs_settings *settings) {
+  return NUMBERS + (plan->dense.outside ? settings->fit_cells : 0);
 }
 
 static bool polishes_outside(const amped_rbs_settings *settings, const amped_plan *plan) {
@@ -141,7 +146,7 @@ static amped_buffers buffers(rbs *r, const amped_plan *plan, const amped_rbs_set
     AMPED_BUFFER(&b, HOST, r->unit_grams[m], n * n);
     AMPED_BUFFER(&b, HOST, r->grams[m], count * n * n);
   }
-  AMPED_BUFFER(&b, ZEROED, r->numbers, number_count(plan));
+  AMPED_BUFFER(&b, ZEROED, r->numbers, number_count(plan, settings));
   AMPED_BUFFER(&b, HOST, r->v, count * n * n);
   AMPED_BUFFER(&b, HOST, r->p, count * n * n);
   AMPED_BUFFER(&b, HOST, r->keep, count * n * n);
@@ -210,12 +215,13 @@ static bool is_cut(const rbs *r, int mode) {
 
 /* --- lengths of columns ----------------------------------------------------------------------- */
 
-/* Unit of the tensor: a power of 2 near the root mean square of its cells. In this unit factors
+/* Unit of the tensor: the power of 2 below the root mean square of its cells. In this unit factors
  * have the same sizes for every scale of the values, so neither sums nor grams leave the range of
- * floats. Steps scale with the tensor, because the start has its norm. */
+ * floats. Values times a power of 2 give the same factors to the bit. Steps scale with the tensor,
+ * because the start has its norm. */
 static double unit_of(const amped_plan *plan) {
   const double mean = plan->norm_squared / (double)plan->nnz;
-  return mean > 0.0 && isfinite(mean) ? ldexp(1.0, ilogb(mean) / 2) : 1.0;
+  return mean > 0.0 && isfinite(mean) ? ldexp(1.0, ilogb(sqrt(mean))) : 1.0;
 }
 
 /* Scale whole factors to unit columns, and multiply the lengths into the weights. */
@@ -473,7 +479,7 @@ static void view(const void *self, amped_solver_state *state) {
   const rbs *r = self;
   state->weights = r->result->weights;
   state->numbers = r->numbers;
-  state->number_count = number_count(r->context->plan);
+  state->number_count = number_count(r->context->plan, r->settings);
   memcpy(state->grams, r->unit_grams, sizeof state->grams);
 }
 
@@ -513,17 +519,21 @@ static amped_status after_polish(void *context, const amped_sweep *sweep) {
   amped_sweep own = *sweep;
   amped_solver_state state = *sweep->state;
   state.numbers = r->numbers;
-  state.number_count = number_count(r->context->plan);
+  state.number_count = number_count(r->context->plan, r->settings);
   own.state = &state;
   return r->options->after_sweep(r->options->context, &own);
 }
 
-/* Options of the polish. Only its own sweeps, which have exact fits, count for the goal. */
-static amped_iterate_options polish_options(const rbs *r) {
+/* Options of the polish: sweeps until the fit of all cells changes by less than POLISH_TOL --tol.
+ * Fits of epochs are estimates. No warning is about this tolerance, which is not the user's. */
+static amped_iterate_options polish_options(rbs *r) {
   amped_iterate_options own = *r->options;
-  own.goal_after = (uint64_t)r->numbers[EPOCHS];
-  own.iters = own.goal_after + r->settings->polish;
-  own.tol = 0.0;
+  if (r->numbers[EPOCHS] == 0.0)
+    r->numbers[EPOCHS] = (double)r->result->sweeps;
+  own.estimated = (uint64_t)r->numbers[EPOCHS];
+  own.iters = own.estimated + r->settings->polish;
+  own.tol = POLISH_TOL * r->tol;
+  own.noise_reported = &r->warned;
   return own;
 }
 
@@ -544,10 +554,8 @@ static amped_status polish(rbs *r) {
                               .sweeps = result->sweeps,
                               .metric = result->metric,
                               .history = result->history};
-  view(r, &state);
-  if (r->numbers[EPOCHS] == 0.0)
-    r->numbers[EPOCHS] = (double)result->sweeps;
   amped_iterate_options als = polish_options(r);
+  view(r, &state);
   als.start = &state;
   als.after_sweep = r->options->after_sweep != NULL ? after_polish : NULL;
   als.context = r;
@@ -598,12 +606,12 @@ static amped_status check_numbers(const rbs *r, const amped_solver_state *start)
           "give the same --sample, --block, --search and --memory, or begin a new one",
           found[SLICES] != 0.0 ? "groups of slices" : "blocks", found[COUNT], found[SEARCH],
           found[OUTSIDE] != 0.0 ? ", cells in their file" : "");
-  if (start->number_count == number_count(r->context->plan))
+  if (start->number_count == number_count(r->context->plan, r->settings))
     return AMPED_OK;
   return amped_error(AMPED_BAD_INPUT, NULL,
                      "the checkpoint holds %" PRIu64 " numbers instead of %" PRIu64
                      "; begin a new one",
-                     start->number_count, number_count(r->context->plan));
+                     start->number_count, number_count(r->context->plan, r->settings));
 }
 
 /* Restore the sample of cells, which the slices of the first epoch gave, from a checkpoint. */
@@ -726,28 +734,34 @@ static amped_status sweep_outside(void *self, amped_sweep *s) {
   return amped_fit_check("the fit", s->value, "sweep", s->number);
 }
 
-static const char *never_stop(const void *self) {
-  (void)self;
-  return NULL;
-}
-
 static const amped_solver outside_solver = {.metric = "fit",
                                             .facts_name = "sampling",
                                             .higher_is_better = true,
                                             .has_grams = true,
                                             .has_numbers = true,
                                             .sweep = sweep_outside,
-                                            .view = view,
-                                            .stop = never_stop};
+                                            .view = view};
 
 static amped_status polish_outside(rbs *r) {
-  const char *reason = r->result->stop_reason;
-  if (r->numbers[EPOCHS] == 0.0)
-    r->numbers[EPOCHS] = (double)r->result->sweeps;
   const amped_iterate_options own = polish_options(r);
+  const char *reason = r->result->stop_reason;
   AMPED_TRY(amped_iterate(r->context, &outside_solver, r, &own, r->result));
   r->result->stop_reason = reason_of(reason, r->result->stop_reason);
   return AMPED_OK;
+}
+
+/* Number of epochs, with an earlier run's. */
+static uint64_t epochs_of(const rbs *r) {
+  return r->numbers[EPOCHS] > 0.0 ? (uint64_t)r->numbers[EPOCHS] : r->result->sweeps;
+}
+
+static void tell_polish(const rbs *r, amped_facts *facts) {
+  const uint64_t sweeps = r->result->sweeps - epochs_of(r);
+  amped_fact(facts, "polished", amped_json_count(sweeps),
+             "polish: %" PRIu64 " sweep%s over all cells", sweeps, sweeps == 1 ? "" : "s");
+  if (amped_solver_result_has_converged(r->result, POLISH_TOL * r->tol))
+    amped_fact_words(facts, ", until the fit changed by less than %g", POLISH_TOL * r->tol);
+  amped_fact_words(facts, "\n");
 }
 
 /* Add the passes over the cells in this run: parts for epochs, and whole ones. */
@@ -755,8 +769,7 @@ static void tell_passes(const rbs *r, amped_facts *facts) {
   const amped_plan *plan = r->context->plan;
   const amped_solver_result *result = r->result;
   const uint64_t order = (uint64_t)plan->order;
-  const bool polished = r->numbers[EPOCHS] > 0.0;
-  const uint64_t all = polished ? (uint64_t)r->numbers[EPOCHS] : result->sweeps; /* all epochs */
+  const uint64_t all = epochs_of(r);
   const uint64_t epochs = all > result->earlier ? all - result->earlier : 0;
   const uint64_t first = all > result->earlier ? all : result->earlier; /* first whole sweep */
   const uint64_t whole = plan->dense.outside
@@ -772,7 +785,7 @@ static void tell_passes(const rbs *r, amped_facts *facts) {
 static amped_status begin(rbs *r) {
   const amped_rbs_settings *s = r->settings;
   AMPED_TRY(amped_comm_agree(r->context->comm, allocate(r)));
-  AMPED_TRY(amped_cell_sample_draw(r->context, r->blocks, r->seed, &r->cells));
+  AMPED_TRY(amped_cell_sample_draw(r->context, r->blocks, r->seed, s->fit_cells, &r->cells));
   r->numbers[SLICES] = s->shape.slices;
   r->numbers[COUNT] = (double)s->shape.count;
   r->numbers[SEARCH] = (double)s->search;
@@ -810,7 +823,8 @@ amped_status amped_cpd_rbs(const amped_context *context, const amped_cpd_options
            .ops = context->worker->format->dense_blocks,
            .result = result,
            .seed = how->sampling->seed,
-           .tol = options->tol};
+           .tol = options->tol,
+           .warned = true};
   own.iters = settings->epochs + settings->polish; /* size of the history */
   own.tol = 0.0;
   amped_status status = amped_solver_result_create(context, &amped_cpd_rbs_solver, &own, result);
@@ -824,6 +838,7 @@ amped_status amped_cpd_rbs(const amped_context *context, const amped_cpd_options
     status = r.reader != NULL ? polish_outside(&r) : polish(&r);
   if (status == AMPED_OK) {
     tell_reading(&r);
+    tell_polish(&r, &result->facts);
     tell_passes(&r, &result->facts);
   }
   release(&r);

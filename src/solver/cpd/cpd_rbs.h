@@ -9,7 +9,8 @@
  *     new rows = (W + l t old rows) (V + l t I)^-1,    t = trace(V) / R
  *
  * W is the block's MTTKRP, V the Hadamard product of the grams of its rows. In the search l falls
- * from 1 to 1e-6, so that blocks agree on components before each block fits its own cells.
+ * from 1 to 1e-6, so that blocks agree on components before each block fits its own cells. The
+ * first step of blocks has l = 1e-6: it fits its cells, so that components of the start separate.
  * Afterwards l grows and steps become small; this averages out the noise by which blocks differ.
  * Rows of the slices' own mode have all their cells in the group, and keep the smallest l.
  *
@@ -21,7 +22,7 @@
  * columns have the same length in all modes, so that blocks do not drift apart in scale. The metric
  * is the fit of a sample of cells (cell_sample.h). The run stops if steps are restricted and rows
  * of every mode move by less than tol, relative to their size, on the average of an epoch. Sweeps
- * of ALS follow (cpd_als.h).
+ * of ALS follow (cpd_als.h) until the fit of all cells changes by less than tol / 100.
  *
  * If a mode is nonnegative, the rows of a block come from row descent (row_descent.h). */
 #ifndef AMPED_CPD_RBS_H

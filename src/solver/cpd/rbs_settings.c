@@ -4,15 +4,31 @@
 #include <math.h>
 #include <string.h>
 
+#include "solver/cpd/cell_sample.h"
+
 /* Defaults: blocks per mode, and slices per group. A block has at least INDICES_OF_COMPONENT
  * indices per component. */
 #define BLOCKS 8
 #define SLICES 30
 #define INDICES_OF_COMPONENT 2
 
+/* Default of --polish: the sweeps that ALS has by default. They end when the fit no longer rises.
+ */
+#define POLISH 50
+
 /* Factor of lambda per step: the search begins with short steps, which become long
- * (docs/decisions/064-short-steps-first.md). */
+ * (docs/decisions/064-short-steps-first.md). The first step of blocks is long
+ * (074-a-whole-step-first.md). */
 #define SEARCH_FALL 0.6
+
+/* Steps of the search, after which lambda is near 0. Longer searches of real tensors add noise, and
+ * components that cancel each other. */
+#define SEARCH_STEPS UINT64_C(20)
+
+/* The fit of an epoch takes a share of the cells that the epoch reads, so that it costs less than
+ * the steps; at least LEAST_FIT_CELLS. */
+#define FIT_SHARE (1.0 / 16.0)
+#define LEAST_FIT_CELLS UINT64_C(4096)
 
 /* The restricted phase (Vervliet and De Lathauwer 2016). */
 #define FIRST_LAMBDA 0.01
@@ -27,15 +43,21 @@ static int shortest_mode(const amped_plan *plan) {
   return shortest;
 }
 
-/* Default number of blocks per mode: BLOCKS, or one per rank if there are more ranks; fewer if
- * blocks would have too few indices. 0: fewer than two such blocks, or fewer than ranks. */
+/* Number of blocks per mode that --sample=auto asks for: BLOCKS, or one per rank if there are more
+ * ranks. */
+static uint64_t wanted_blocks(const amped_plan *plan) {
+  const uint64_t ranks = (uint64_t)plan->nranks;
+  return ranks > BLOCKS ? ranks : BLOCKS;
+}
+
+/* Default number of blocks per mode: the wanted number, fewer if blocks would have too few indices.
+ * 0: fewer than two such blocks, or fewer than ranks. */
 static uint64_t usual_blocks(const amped_plan *plan) {
   const uint64_t least = INDICES_OF_COMPONENT * (uint64_t)plan->ncomps;
   const uint64_t most = plan->dims[shortest_mode(plan)] / least;
-  const uint64_t ranks = (uint64_t)plan->nranks;
-  const uint64_t wanted = ranks > BLOCKS ? ranks : BLOCKS;
+  const uint64_t wanted = wanted_blocks(plan);
   const uint64_t count = most < wanted ? most : wanted;
-  return count < 2 || count < ranks ? 0 : count;
+  return count < 2 || count < (uint64_t)plan->nranks ? 0 : count;
 }
 
 static amped_status refuse_usual(const amped_plan *plan) {
@@ -80,6 +102,19 @@ static amped_status find_slices(const amped_plan *plan, amped_rbs_settings *s) {
   return AMPED_OK;
 }
 
+/* Default of --search: epochs of SEARCH_STEPS steps, at most half of the epochs. */
+static uint64_t usual_search(const amped_rbs_settings *s) {
+  const uint64_t wanted = amped_ceil_div(SEARCH_STEPS, amped_rbs_sample_steps(&s->shape));
+  return wanted < s->epochs / 2 ? wanted : s->epochs / 2;
+}
+
+static uint64_t fit_cells_of(const amped_plan *plan, const amped_rbs_settings *s) {
+  const double share = FIT_SHARE * amped_rbs_epoch_share(s) * (double)plan->nnz;
+  if (s->shape.slices || share >= (double)AMPED_SAMPLED_CELLS)
+    return AMPED_SAMPLED_CELLS;
+  return share > (double)LEAST_FIT_CELLS ? (uint64_t)share : LEAST_FIT_CELLS;
+}
+
 amped_status amped_rbs_settings_make(const amped_rbs_options *o, const amped_plan *plan,
                                      amped_rbs_settings *out) {
   amped_rbs_settings s = {.block = o->block};
@@ -90,11 +125,13 @@ amped_status amped_rbs_settings_make(const amped_rbs_options *o, const amped_pla
       .rank_rows = plan->dense.outside ? NULL : plan->modes[plan->dense.slab_mode].rows.rank_rows};
   memcpy(s.shape.dims, plan->dims, sizeof s.shape.dims);
   s.shape.slices = o->sampler == AMPED_SAMPLE_SLICES || plan->dense.outside ||
-                   (o->sampler == AMPED_SAMPLE_AUTO && o->block == 0 && usual_blocks(plan) == 0);
+                   (o->sampler == AMPED_SAMPLE_AUTO && o->block == 0 &&
+                    usual_blocks(plan) < wanted_blocks(plan));
   AMPED_TRY(s.shape.slices ? find_slices(plan, &s) : find_blocks(plan, &s));
   s.epochs = o->epochs >= 0 ? (uint64_t)o->epochs : s.shape.slices ? 6 : 200;
-  s.search = o->search >= 0 ? (uint64_t)o->search : s.epochs / (s.shape.slices ? 2 : 4);
-  s.polish = o->polish >= 0 ? (uint64_t)o->polish : plan->dense.outside ? 0 : 2;
+  s.search = o->search >= 0 ? (uint64_t)o->search : usual_search(&s);
+  s.polish = o->polish >= 0 ? (uint64_t)o->polish : plan->dense.outside ? 0 : POLISH;
+  s.fit_cells = fit_cells_of(plan, &s);
   *out = s;
   if (s.search <= s.epochs)
     return AMPED_OK;
@@ -110,6 +147,8 @@ double amped_rbs_epoch_share(const amped_rbs_settings *s) {
 
 double amped_rbs_lambda(const amped_rbs_settings *s, uint64_t epoch, uint64_t step) {
   const uint64_t steps = amped_rbs_sample_steps(&s->shape);
+  if (epoch == 0 && !s->shape.slices)
+    return AMPED_RBS_LEAST;
   if (epoch < s->search)
     return fmax(AMPED_RBS_LEAST, pow(SEARCH_FALL, (double)(epoch * steps + step)));
   const uint64_t restricted = (epoch - s->search) * steps + step;

@@ -8,10 +8,11 @@
 
 typedef struct amped_rbs_settings {
   amped_rbs_shape shape;
-  uint64_t block;  /* indices of a block in the shortest mode, or slices per group, about */
-  uint64_t epochs; /* maximum number of epochs */
-  uint64_t search; /* epochs without restricted steps, included in `epochs` */
-  uint64_t polish; /* sweeps of ALS after the epochs */
+  uint64_t block;     /* indices of a block in the shortest mode, or slices per group, about */
+  uint64_t epochs;    /* maximum number of epochs */
+  uint64_t search;    /* epochs without restricted steps, included in `epochs` */
+  uint64_t polish;    /* maximum number of sweeps of ALS after the epochs */
+  uint64_t fit_cells; /* number of random cells whose fit an epoch reports (cell_sample.h) */
 } amped_rbs_settings;
 
 /* Make the settings for a tensor whose slabs the ranks hold, or whose cells stay in their file. The
@@ -24,7 +25,8 @@ amped_status amped_rbs_settings_make(const amped_rbs_options *options, const amp
 double amped_rbs_epoch_share(const amped_rbs_settings *settings);
 
 /* Weight of the proximal term in a step of an epoch, both counted from 0. In the search it falls
- * from 1 to AMPED_RBS_LEAST. Afterwards it grows up to 100. */
+ * from 1 to AMPED_RBS_LEAST. Afterwards it grows up to 100. The first step of blocks has
+ * AMPED_RBS_LEAST, so that the components of a start separate. */
 double amped_rbs_lambda(const amped_rbs_settings *settings, uint64_t epoch, uint64_t step);
 
 /* Smallest of these weights. */
