@@ -412,6 +412,8 @@ static amped_status write_tensor(const amped_options *o, amped_format format,
     AMPED_TRY(amped_convert_write_cells(o, x, t, &cells));
     amped_fact_json(f, "cells", amped_json_count(cells.cells));
     amped_fact_json(f, "cell_type", json_string(amped_cell_name(cells.type)));
+    if (amped_external_sort_used(x) || t->nnz < cells.cells)
+      amped_say("%s: cells that %s does not have are 0 there, not missing", path, o->args[0]);
     return AMPED_OK;
   }
   if (amped_external_sort_used(x))
@@ -420,7 +422,7 @@ static amped_status write_tensor(const amped_options *o, amped_format format,
     return amped_tensor_file_write(path, t, !o->convert.no_copies);
   if (format == AMPED_FORMAT_TABLE)
     return amped_table_write_tensor(path, t);
-  return amped_tns_write(path, t, t->labels[0].from_zero ? AMPED_TNS_SAYS_1 : AMPED_TNS_FROM_1);
+  return amped_tns_write(path, t, false);
 }
 
 static amped_status write_output(const amped_options *o, amped_format format,

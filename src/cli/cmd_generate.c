@@ -240,7 +240,7 @@ static amped_status write_all(const job *j, amped_sptensor *t, const amped_ktens
   if (j->format == AMPED_FORMAT_HDF5)
     AMPED_TRY(amped_tensor_file_write(j->path, t, true));
   else
-    AMPED_TRY(amped_tns_write(j->path, t, AMPED_TNS_FROM_1));
+    AMPED_TRY(amped_tns_write(j->path, t, false));
   const double sec = amped_time() - began;
   amped_fact(f, "output", amped_json_string(j->path), "wrote %s",
              is_standard(j->path) ? "standard output" : j->path);

@@ -259,11 +259,9 @@ static amped_status write_output(job *j, const amped_output *found) {
     AMPED_TRY(amped_sptensor_sort(&j->cells, 0));
     AMPED_TRY(amped_tensor_file_write(path, &j->cells, true));
   } else
-    AMPED_TRY(
-        j->out == AMPED_FORMAT_TNS
-            ? amped_tns_write(path, &j->cells,
-                              j->cells.labels[0].from_zero ? AMPED_TNS_SAYS_0 : AMPED_TNS_FROM_1)
-            : amped_table_write_tensor(path, &j->cells));
+    AMPED_TRY(j->out == AMPED_FORMAT_TNS
+                  ? amped_tns_write(path, &j->cells, j->cells.labels[0].from_zero)
+                  : amped_table_write_tensor(path, &j->cells));
   amped_say("wrote %" PRIu64 " values to %s", j->cells.nnz,
             is_standard(path) ? "standard output" : path);
   return AMPED_OK;

@@ -13,6 +13,7 @@
 #include "load/dense_output.h"
 #include "load/dense_source.h"
 #include "tensor/format.h"
+#include "text/index_match.h"
 
 /* Cells that are computed together. */
 #define BLOCK (UINT64_C(1) << 16)
@@ -66,6 +67,33 @@ static amped_status find_type(array *a) {
                      amped_cell_name(amped_dense_source_info(a->observed)->type));
 }
 
+/* Check that each index of the observed array is the model's row of that number, and say how they
+ * were matched. */
+static amped_status match_rows(const array *a, const amped_dense_info *info) {
+  const amped_ktensor *k = a->p->k;
+  amped_labels none[AMPED_MAX_ORDER];
+  const amped_index_side model = {a->o->args[0], k->order, k->dims, k->labels};
+  const amped_index_side cells = {a->o->predict.observed, info->order, info->dims, none};
+  char name[128];
+  for (int m = 0; m < k->order; m++)
+    none[m] = (amped_labels){.from_zero = k->labels[m].from_zero};
+  for (int m = 0; m < k->order; m++) {
+    amped_index_match match;
+    bool same = true;
+    AMPED_TRY(amped_index_match_create(&model, &cells, m, &match));
+    amped_index_match_say(&model, &cells, m, &match);
+    for (uint64_t i = 0; i < info->dims[m]; i++)
+      same = same && amped_index_match_find(&match, i) == i;
+    amped_index_match_free(&match);
+    if (!same)
+      return amped_error(AMPED_BAD_INPUT, cells.path,
+                         "its indices of %s are other rows of %s, by their labels; complete the "
+                         "array itself, or predict at cells of a table",
+                         amped_format_mode(name, sizeof name, m, &k->labels[m]), model.path);
+  }
+  return AMPED_OK;
+}
+
 static amped_status open_observed(array *a) {
   const char *path = a->o->predict.observed;
   const amped_ktensor *k = a->p->k;
@@ -79,7 +107,7 @@ static amped_status open_observed(array *a) {
   bool same = info->order == k->order;
   for (int m = 0; m < k->order && same; m++)
     same = info->dims[m] == k->dims[m];
-  return same ? AMPED_OK
+  return same ? match_rows(a, info)
               : amped_error(AMPED_BAD_INPUT, path,
                             "is %s, and the model of %s is %s; name the array that it completes",
                             amped_format_dims(own, info->order, info->dims), a->o->args[0],
@@ -92,7 +120,12 @@ static amped_status describe(array *a) {
   memcpy(a->info.dims, k->dims, sizeof a->info.dims);
   for (int m = 0; m < k->order; m++) {
     a->info.layout[m] = m;
-    if (k->labels[m].count > 0 && !k->labels[m].are_indices)
+    if (k->labels[m].are_indices)
+      amped_warn("%s: mode %d has only the %" PRIu64
+                 " indices that --compact kept, in the model's order; predict at cells of a text "
+                 "has them all",
+                 a->o->output, m + 1, k->dims[m]);
+    else if (k->labels[m].count > 0)
       amped_warn("%s: the labels of mode %d are left out; predict at cells of a table holds them",
                  a->o->output, m + 1);
   }

@@ -95,9 +95,16 @@ static uint64_t index_of(const amped_batch_indices *x, int mode, const char *tex
   return id == AMPED_INTERN_NONE ? AMPED_INDEX_UNKNOWN : id;
 }
 
-/* Prints index i of a batch without labels, in the user's numbering. */
-static uint64_t number_text(const amped_labels *labels, uint64_t i, char *text) {
-  return (uint64_t)amped_number_print_u64(text, amped_label_number(labels, i));
+/* Prints index i of a batch without labels, as the state counts. */
+static uint64_t number_text(const amped_batch_indices *x, uint64_t i, char *text) {
+  return (uint64_t)amped_number_print_u64(text, x->from_zero ? i : i + 1);
+}
+
+/* Label i of a batch, as the state counts. */
+static uint64_t label_text(const amped_batch_indices *x, int mode, const amped_labels *labels,
+                           uint64_t i, char buffer[AMPED_LABEL_DIGITS], const char **text) {
+  const bool counts = !x->labelled[mode] || x->are_indices[mode];
+  return amped_label_as_counted(labels, i, counts ? x->from_zero : labels->from_zero, buffer, text);
 }
 
 bool amped_batch_indices_knew(const amped_batch_indices *x, int mode, const amped_labels *labels,
@@ -108,9 +115,9 @@ bool amped_batch_indices_knew(const amped_batch_indices *x, int mode, const ampe
   if (labels->count == 0 && !x->labelled[mode])
     return i < x->known[mode];
   if (labels->count > 0)
-    text = amped_label(labels, i, &length);
+    length = label_text(x, mode, labels, i, number, &text);
   else
-    length = number_text(labels, i, number);
+    length = number_text(x, i, number);
   return index_of(x, mode, text, length) < x->known[mode];
 }
 
@@ -164,8 +171,9 @@ static amped_status find_or_stage(amped_batch_indices *x, int mode, const char *
 
 static amped_status index_of_label(amped_batch_indices *x, const char *name, int mode,
                                    const amped_labels *labels, uint64_t i, uint64_t *out) {
-  uint64_t length = 0;
-  const char *text = amped_label(labels, i, &length);
+  char buffer[AMPED_LABEL_DIGITS];
+  const char *text = NULL;
+  const uint64_t length = label_text(x, mode, labels, i, buffer, &text);
   AMPED_TRY(find_or_stage(x, mode, text, length, out));
   return *out != AMPED_INDEX_UNKNOWN
              ? AMPED_OK
@@ -219,12 +227,11 @@ done:
 }
 
 /* Translates indices that are labels of the state. */
-static amped_status translate_numbers(amped_batch_indices *x, int mode, const amped_labels *labels,
-                                      amped_sptensor *list) {
+static amped_status translate_numbers(amped_batch_indices *x, int mode, amped_sptensor *list) {
   char text[AMPED_NUMBER_BYTES];
   uint64_t *indices = list->indices[mode];
   for (uint64_t k = 0; k < list->nnz; k++)
-    AMPED_TRY(find_or_stage(x, mode, text, number_text(labels, indices[k], text), &indices[k]));
+    AMPED_TRY(find_or_stage(x, mode, text, number_text(x, indices[k], text), &indices[k]));
   return AMPED_OK;
 }
 
@@ -248,7 +255,7 @@ amped_status amped_batch_indices_translate(amped_batch_indices *x, const char *n
     if (labels[m].count > 0)
       AMPED_GO(done, translate_labels(x, name, m, &labels[m], used[m], list));
     else if (x->labelled[m])
-      AMPED_GO(done, translate_numbers(x, m, &labels[m], list));
+      AMPED_GO(done, translate_numbers(x, m, list));
     const uint64_t end = list->nnz > 0 ? largest(list, m) + 1 : 0;
     const uint64_t all = x->dims[m] + x->staged[m].count; /* also labels of its set */
     list->dims[m] = end > all ? end : all;

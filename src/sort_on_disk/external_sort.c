@@ -460,12 +460,11 @@ static amped_status append_text(void *context, amped_sptensor *t, bool last) {
   return amped_tns_writer_append(context, t);
 }
 
-static amped_status write_text(amped_external_sort *x, const amped_labels *labels) {
+static amped_status write_text(amped_external_sort *x) {
   const char *path = x->spec.output != NULL ? x->spec.output : "-";
   amped_tns_writer *w = NULL;
   amped_status status = AMPED_OK;
-  AMPED_TRY(amped_tns_writer_create(path, x->info.order, x->info.dims, x->info.nnz,
-                                    labels[0].from_zero ? AMPED_TNS_SAYS_1 : AMPED_TNS_FROM_1, &w));
+  AMPED_TRY(amped_tns_writer_create(path, x->info.order, x->info.dims, x->info.nnz, false, &w));
   AMPED_GO(fail, for_all(x, x->ordered, append_text, w));
   return amped_tns_writer_finish(w);
 fail:
@@ -497,5 +496,5 @@ amped_status amped_external_sort_write(amped_external_sort *x, const amped_label
   AMPED_TRY(check_room(x, fragments, final_need(x, info, labels)));
   if (tensor_file)
     return write_tensor(x, labels, used);
-  return x->spec.format == AMPED_FORMAT_TABLE ? write_table(x, labels) : write_text(x, labels);
+  return x->spec.format == AMPED_FORMAT_TABLE ? write_table(x, labels) : write_text(x);
 }

@@ -125,16 +125,25 @@ typedef struct range {
   double least, most;
 } range;
 
+/* The cell nearest to x: halves have 11 bits, and no unit below 2^-24. */
+static double round_cell(amped_cell_type type, double x) {
+  int exponent = 0;
+  if (type == AMPED_CELL_F32)
+    return (double)(float)x;
+  if (type != AMPED_CELL_F16 || !isfinite(x))
+    return x;
+  (void)frexp(x, &exponent);
+  const double unit = ldexp(1.0, exponent < -13 ? -24 : exponent - 11);
+  return nearbyint(x / unit) * unit;
+}
+
 static range round_range(amped_cell_type type, double least, double most) {
-  const bool single = type == AMPED_CELL_F32;
-  return (range){single ? (double)(float)least : least, single ? (double)(float)most : most};
+  return (range){round_cell(type, least), round_cell(type, most)};
 }
 
 /* The range of the doubles that equal a value. */
 static range equal_range(amped_cell_type type, double value) {
-  const double half = type == AMPED_CELL_F16 ? fabs(value) / 2048.0 : 0.0; /* rounding of F16 */
-  const range r = round_range(type, value, value);
-  return (range){r.least - half, r.most + half};
+  return round_range(type, value, value);
 }
 
 uint64_t amped_cells_equal(const void *cells, amped_cell_type type, uint64_t count, double value) {

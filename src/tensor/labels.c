@@ -35,6 +35,24 @@ const char *amped_label(const amped_labels *labels, uint64_t i, uint64_t *length
   return labels->bytes + labels->offsets[i];
 }
 
+uint64_t amped_label_as_counted(const amped_labels *labels, uint64_t i, bool from_zero,
+                                char buffer[AMPED_LABEL_DIGITS], const char **text) {
+  uint64_t length = 0;
+  uint64_t n = 0;
+  *text = amped_label(labels, i, &length);
+  if (!labels->are_indices || labels->from_zero == from_zero || length == 0 || length > 19)
+    return length;
+  for (uint64_t k = 0; k < length; k++) {
+    if ((*text)[k] < '0' || (*text)[k] > '9')
+      return length;
+    n = 10 * n + (uint64_t)((*text)[k] - '0');
+  }
+  if (n == 0 && from_zero)
+    return length;
+  *text = buffer;
+  return (uint64_t)snprintf(buffer, AMPED_LABEL_DIGITS, "%" PRIu64, from_zero ? n - 1 : n + 1);
+}
+
 /* A hash below 2^32: FNV-1a (Fowler, Noll, Vo), mixed. */
 static uint64_t hash_of(const char *text, uint64_t length) {
   uint64_t hash = UINT64_C(0xCBF29CE484222325);

@@ -28,6 +28,13 @@ amped_status amped_labels_copy(const amped_labels *from, amped_labels *to);
 /* Label i, not null-terminated, and its length in bytes. i < count. */
 const char *amped_label(const amped_labels *labels, uint64_t i, uint64_t *length);
 
+/* Label i, not null-terminated, and its length in bytes, as a tensor has it whose indices are
+ * counted from 0 or 1: a label that is an index, and is counted otherwise, becomes its number
+ * there. i < count. *text may lie in `buffer`. */
+#define AMPED_LABEL_DIGITS 24
+uint64_t amped_label_as_counted(const amped_labels *labels, uint64_t i, bool from_zero,
+                                char buffer[AMPED_LABEL_DIGITS], const char **text);
+
 /* Key of index i: what it is recognised by in any order of the user's file. It is i if the mode has
  * no labels; the user's index, from 0, if labels are indices below 2^32; otherwise a hash of the
  * label, below 2^32. */

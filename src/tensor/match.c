@@ -95,11 +95,16 @@ static double penalty(double a, double b) {
   return isfinite(larger) ? 1.0 - fabs(a - b) / larger : 0.0;
 }
 
+/* Are both components zero? Then they are equal, whatever their columns. */
+static bool are_zero(const search *s, uint64_t a, uint64_t b) {
+  return s->weights_a[a] == 0.0 && s->weights_b[b] == 0.0;
+}
+
 static double congruence(const search *s, int order, uint64_t a, uint64_t b) {
   double product = 1.0;
   for (int m = 0; m < order; m++)
     product *= fabs(s->cosines[m][a * s->nb + b]);
-  return product;
+  return are_zero(s, a, b) ? 1.0 : product;
 }
 
 static int compare_candidates(const void *x, const void *y) {
@@ -126,7 +131,7 @@ static void take(const search *s, int order, const candidate *c, amped_match *ou
   pair->weight_a = s->weights_a[a];
   pair->weight_b = s->weights_b[b];
   for (int m = 0; m < order; m++)
-    pair->cosines[m] = s->cosines[m][a * s->nb + b];
+    pair->cosines[m] = are_zero(s, a, b) ? 1.0 : s->cosines[m][a * s->nb + b];
   pair->congruence = congruence(s, order, a, b);
   pair->penalty = penalty(pair->weight_a, pair->weight_b);
   pair->score = c->score;

@@ -133,8 +133,10 @@ static amped_status by_number(const amped_index_side *known, const amped_index_s
   out->rule = AMPED_INDEX_BY_NUMBER;
   AMPED_TRY(amped_alloc(&out->rows, labels->count, sizeof *out->rows, "the rows of labels"));
   for (uint64_t i = 0; i < labels->count; i++) {
-    uint64_t length = 0;
-    const char *text = amped_label(labels, i, &length);
+    char buffer[AMPED_LABEL_DIGITS];
+    const char *text = NULL;
+    const uint64_t length =
+        amped_label_as_counted(labels, i, known->labels[mode].from_zero, buffer, &text);
     if (!amped_index_is_number(&known->labels[mode], text, length))
       return no_number(known, file, mode, i);
     out->rows[i] = amped_index_of_number(&known->labels[mode], out->dim, text, length);
@@ -165,11 +167,13 @@ static amped_status by_label(const amped_index_side *known, const amped_index_si
   return join.rows != NULL ? AMPED_OK : labels_repeat(known, file, mode);
 }
 
+/* Indices of both sides are from 0 in memory, however they are counted; labels are counted as on
+ * the known side. */
 static amped_status by_id(const amped_index_side *known, const amped_index_side *file, int mode,
                           amped_index_match *out) {
   const amped_labels *labels = &known->labels[mode];
   out->rule = AMPED_INDEX_BY_ID;
-  out->from_zero = file->labels[mode].from_zero;
+  out->from_zero = labels->from_zero;
   for (uint64_t i = 0; i < labels->count; i++) {
     uint64_t length = 0;
     uint64_t id = 0;
@@ -253,6 +257,17 @@ uint64_t amped_index_match_find(const amped_index_match *match, uint64_t index) 
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
+/* Warn if both sides have indices in a mode, and count them from 0 and from 1. */
+static void warn_of_base(const amped_index_side *known, const amped_index_side *file, int mode) {
+  const amped_labels *ours = &known->labels[mode];
+  const amped_labels *theirs = &file->labels[mode];
+  const bool indices =
+      (ours->count == 0 || ours->are_indices) && (theirs->count == 0 || theirs->are_indices);
+  if (indices && theirs->from_zero != ours->from_zero)
+    amped_warn("%s: mode %d: its first index is called %d, that of %s %d", file->path, mode + 1,
+               theirs->from_zero ? 0 : 1, known->path, ours->from_zero ? 0 : 1);
+}
+
 void amped_index_match_say(const amped_index_side *known, const amped_index_side *file, int mode,
                            const amped_index_match *match) {
   char name[128];
@@ -260,17 +275,14 @@ void amped_index_match_say(const amped_index_side *known, const amped_index_side
   (void)amped_format_mode(name, sizeof name, mode, &(theirs ? file : known)->labels[mode]);
   if (theirs)
     amped_say("%s: %s: its labels are taken as indices of %s, from %d, because there are no labels",
-              file->path, name, known->path, known->labels[mode].from_zero ? 0 : 1);
+              file->path, name, known->path,
+              (file->labels[mode].are_indices ? file : known)->labels[mode].from_zero ? 0 : 1);
   else if (match->rule == AMPED_INDEX_BY_ID)
     amped_say("%s: %s: its indices are looked up among the labels of %s, which are numbers",
               file->path, name, known->path);
   else if (match->rule == AMPED_INDEX_SAME && known->labels[mode].count > 0)
     amped_say("%s: %s: by index, because %s has no labels", file->path, name, file->path);
-  else if (file->labels[mode].count == 0 &&
-           file->labels[mode].from_zero != known->labels[mode].from_zero)
-    amped_warn("%s: mode %d: its first index is called %d, that of %s %d", file->path, mode + 1,
-               file->labels[mode].from_zero ? 0 : 1, known->path,
-               known->labels[mode].from_zero ? 0 : 1);
+  warn_of_base(known, file, mode);
 }
 
 amped_status amped_index_match_refuse(const amped_index_side *known, const amped_index_side *file,

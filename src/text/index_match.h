@@ -4,7 +4,8 @@
  * Every command that reads a second file uses it. In each mode:
  *
  * - If both sides have labels, indices with the same label match.
- * - If only the file has labels, they are indices, counted from 0 or 1 as on the known side.
+ * - If only the file has labels, they are indices, counted from 0 or 1 as on the known side; labels
+ * that --compact kept are counted as their file says.
  * - If only the known side has labels, kept by --compact, the file's indices are looked up among
  *   these labels.
  * - If only the known side has other labels, and some are numbers (7, 007, 7.0), an index is
@@ -51,7 +52,7 @@ typedef struct amped_index_match {
   uint64_t dim;     /* dimension of the known side */
   uint64_t *rows;   /* BY_LABEL, BY_NUMBER: [labels of the file] index of each */
   uint64_t shared;  /* number of rows that are not AMPED_INDEX_UNKNOWN */
-  bool from_zero;   /* BY_ID: the file counts from 0 */
+  bool from_zero;   /* BY_ID: labels of the known side count from 0 */
   amped_intern ids; /* BY_ID: labels of the known side */
 } amped_index_match;
 

@@ -15,8 +15,8 @@
  * - dims and nnz alone (io_tns_claim.h).
  * - Our own comments "# dims: 3 4 5" and "# nnz: 4".
  *
- * Writing: "# dims:" and "# nnz:" comments, then one line "i j k value" per nonzero. Indices start
- * at 1; values are the shortest decimals that read back exactly. */
+ * Writing: "# dims:", "# nnz:" and "# base:" comments, then one line "i j k value" per nonzero.
+ * Indices start at 0 or 1; values are the shortest decimals that read back exactly. */
 #ifndef AMPED_IO_TNS_H
 #define AMPED_IO_TNS_H
 
@@ -28,19 +28,12 @@ amped_status amped_tns_read(const char *path, const amped_read_options *options,
  * there is none. Reads the file again; amped_tns_read must have accepted it. */
 amped_status amped_tns_line(const char *path, const amped_read_options *options, int mode,
                             uint64_t index, uint64_t *line);
-/* First index of a text. A comment states it if other files of the same user count from 0. */
-typedef enum amped_tns_base {
-  AMPED_TNS_FROM_1, /* no comment, as in most texts */
-  AMPED_TNS_SAYS_1,
-  AMPED_TNS_SAYS_0
-} amped_tns_base;
-
-amped_status amped_tns_write(const char *path, const amped_sptensor *t, amped_tns_base base);
+amped_status amped_tns_write(const char *path, const amped_sptensor *t, bool from_zero);
 
 /* Writer of a tensor that arrives in pieces. finish and discard free it; discard accepts NULL. */
 typedef struct amped_tns_writer amped_tns_writer;
 amped_status amped_tns_writer_create(const char *path, int order, const uint64_t *dims,
-                                     uint64_t nnz, amped_tns_base base, amped_tns_writer **out);
+                                     uint64_t nnz, bool from_zero, amped_tns_writer **out);
 amped_status amped_tns_writer_append(amped_tns_writer *w, const amped_sptensor *t);
 amped_status amped_tns_writer_finish(amped_tns_writer *w);
 void amped_tns_writer_discard(amped_tns_writer *w);

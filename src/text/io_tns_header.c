@@ -136,6 +136,8 @@ static amped_status take_percent(amped_tns_header *h, line *l, const char *p) {
                               "integer, general: all indices and a value in a line",
                               unknown[i]);
   h->market = true;
+  h->base_said = true;
+  h->base = 1;
   return AMPED_OK;
 }
 
@@ -144,9 +146,10 @@ static amped_status take_sptensor(amped_tns_header *h, const line *l) {
   char excerpt[AMPED_EXCERPT_BYTES];
   h->sptensor = true;
   h->expect = AMPED_TNS_ORDER;
+  h->base_said = true;
+  h->base = 1;
   if (l->count == 1)
     return AMPED_OK;
-  h->base_said = true;
   h->base = field_is(l, 1, "indices-start-at-one") ? 1 : 0;
   if (l->count == 2 && (h->base == 1 || field_is(l, 1, "indices-start-at-zero")))
     return AMPED_OK;

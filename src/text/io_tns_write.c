@@ -38,7 +38,7 @@ static uint64_t format_rows(const amped_tns_writer *w, const amped_sptensor *t, 
 }
 
 static amped_status write_header(const amped_tns_writer *w, int order, const uint64_t *dims,
-                                 uint64_t nnz, amped_tns_base base) {
+                                 uint64_t nnz, bool from_zero) {
   char text[64 + AMPED_MAX_ORDER * AMPED_NUMBER_BYTES + AMPED_NUMBER_BYTES];
   char *p = stpcpy(text, "# dims:");
   for (int m = 0; m < order; m++) {
@@ -48,25 +48,24 @@ static amped_status write_header(const amped_tns_writer *w, int order, const uin
   p = stpcpy(p, "\n# nnz: ");
   p += amped_number_print_u64(p, nnz);
   *p++ = '\n';
-  if (base != AMPED_TNS_FROM_1)
-    p = stpcpy(p, base == AMPED_TNS_SAYS_0 ? "# base: 0\n" : "# base: 1\n");
+  p = stpcpy(p, from_zero ? "# base: 0\n" : "# base: 1\n");
   return amped_stream_write(w->stream, text, (uint64_t)(p - text));
 }
 
 amped_status amped_tns_writer_create(const char *path, int order, const uint64_t *dims,
-                                     uint64_t nnz, amped_tns_base base, amped_tns_writer **out) {
+                                     uint64_t nnz, bool from_zero, amped_tns_writer **out) {
   amped_tns_writer *w = NULL;
   amped_status status = AMPED_OK;
   *out = NULL;
   AMPED_TRY(amped_calloc(&w, 1, sizeof *w, "a text file"));
   amped_progress_begin("writing", nnz, "nonzeros");
-  w->first = base == AMPED_TNS_SAYS_0 ? 0 : 1;
+  w->first = from_zero ? 0 : 1;
   w->npieces = omp_get_max_threads();
   w->piece_bytes = ROWS_PER_PIECE * ((uint64_t)order + 1) * AMPED_NUMBER_BYTES;
   AMPED_GO(fail, amped_alloc(&w->text, (uint64_t)w->npieces, w->piece_bytes, "text"));
   AMPED_GO(fail, amped_alloc(&w->lengths, (uint64_t)w->npieces, sizeof *w->lengths, "text"));
   AMPED_GO(fail, amped_stream_create(path, &w->stream));
-  AMPED_GO(fail, write_header(w, order, dims, nnz, base));
+  AMPED_GO(fail, write_header(w, order, dims, nnz, from_zero));
   *out = w;
   return AMPED_OK;
 fail:
@@ -115,10 +114,10 @@ void amped_tns_writer_discard(amped_tns_writer *w) {
   amped_progress_end();
 }
 
-amped_status amped_tns_write(const char *path, const amped_sptensor *t, amped_tns_base base) {
+amped_status amped_tns_write(const char *path, const amped_sptensor *t, bool from_zero) {
   amped_tns_writer *w = NULL;
   amped_status status = AMPED_OK;
-  AMPED_TRY(amped_tns_writer_create(path, t->order, t->dims, t->nnz, base, &w));
+  AMPED_TRY(amped_tns_writer_create(path, t->order, t->dims, t->nnz, from_zero, &w));
   AMPED_GO(fail, amped_tns_writer_append(w, t));
   return amped_tns_writer_finish(w);
 fail:

@@ -24,11 +24,14 @@ static amped_status are_distinct(const amped_labels *labels, bool *distinct) {
   return status;
 }
 
-static amped_status find_rows(const amped_labels *a, const amped_intern *b, amped_label_join *out) {
+/* from_zero: b counts indices from 0; labels of a that are indices are looked up so. */
+static amped_status find_rows(const amped_labels *a, const amped_intern *b, bool from_zero,
+                              amped_label_join *out) {
   AMPED_TRY(amped_alloc(&out->rows, a->count, sizeof *out->rows, "the shared labels"));
   for (uint64_t i = 0; i < a->count; i++) {
-    uint64_t length = 0;
-    const char *text = amped_label(a, i, &length);
+    char buffer[AMPED_LABEL_DIGITS];
+    const char *text = NULL;
+    const uint64_t length = amped_label_as_counted(a, i, from_zero, buffer, &text);
     uint64_t id = amped_intern_find(b, amped_intern_hash(text, length), text, length);
     out->rows[i] = id == AMPED_INTERN_NONE ? AMPED_MATCH_NO_ROW : id;
     out->shared += id != AMPED_INTERN_NONE;
@@ -45,7 +48,7 @@ amped_status amped_label_join_find(const amped_labels *a, const amped_labels *b,
   AMPED_GO(done, are_distinct(a, &distinct_a));
   AMPED_GO(done, number(b, &in, &distinct_b));
   if (distinct_a && distinct_b)
-    status = find_rows(a, &in, out);
+    status = find_rows(a, &in, b->are_indices ? b->from_zero : a->from_zero, out);
 done:
   amped_intern_free(&in);
   return status;

@@ -12,7 +12,8 @@ typedef struct amped_label_join {
   uint64_t shared; /* number of labels that both have */
 } amped_label_join;
 
-/* Join the labels of a and b. Free out->rows with amped_free. */
+/* Join the labels of a and b. If the labels of both are indices, one counted from 0 and one from 1,
+ * equal indices match. Free out->rows with amped_free. */
 amped_status amped_label_join_find(const amped_labels *a, const amped_labels *b,
                                    amped_label_join *out);
 

@@ -94,4 +94,8 @@ for command in top info; do
 done
 expect 0 "" "$amped" complete seen.h5 --rank=2 --reg=1 --iters=5 -q -o biased.h5
 expect 0 "note: the score is about components; means and biases are not compared" "$amped" compare biased.h5 seen.planted.h5
+# Components that are zero are equal.
+expect 0 "" "$amped" generate zeros.h5 --dims=8x7x6 --nnz=60 --seed=3 -q
+expect 0 "has become zero" "$amped" cpd zeros.h5 --rank=3 --l1=50 --iters=5 -o zeros.cpd.h5
+expect 0 "factor match score 1.0000" "$amped" compare zeros.cpd.h5 zeros.cpd.h5
 finish

@@ -156,6 +156,12 @@ refused 2 "--dataset=b needs" on 1 complete list.tns --rank=1 --dataset=b -o out
 refused 2 "add --sparse" "$amped" convert xlf8.npy out.h5 --dense --nan=missing
 refused 2 "add --sparse" "$amped" convert list.tns out.h5 --nan=missing
 refused 3 "small.npy: is 12 x 9 x 6, and the model of list3.h5 is 13 x 9 x 6" "$amped" predict list3.h5 -o out.npy --observed=small.npy
+# Labels say which row an index is: rows of a table stand in another order than the array's.
+expect 0 "" "$amped" generate every.h5 --dense --dims=5x4x3 --seed=2
+expect 0 "" "$amped" convert every.h5 rows.csv --sparse --nan=missing
+{ sed -n 1p rows.csv && sed 1d rows.csv | tac; } >turned.csv
+expect 0 "" "$amped" complete turned.csv --value=value --rank=2 --reg=0.1 --iters=3 -o turned.h5
+refused 3 "a number could mean either" "$amped" predict turned.h5 -o out.npy --observed=every.h5
 refused 2 "--type=float would round" "$amped" predict list3.h5 -o out.npy --observed=xlf8.npy --type=float
 refused 3 "big.h5: the cell at .* below 2^53" "$amped" predict list3.h5 -o out.npy --observed=big.h5
 refused 2 "name OUT.npy or OUT.h5" "$amped" predict list3.h5 -o out.csv

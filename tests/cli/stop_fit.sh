@@ -93,7 +93,7 @@ same "each R ends for itself" "$(reason ranks.json | grep -c stop-fit)" 2
 
 # --- block sampling -------------------------------------------------------------------------------
 # Epochs end by the fit of sampled cells, sweeps over all cells by the exact fit.
-rbs="d.h5 --method=rbs --rank=3 --block=10 --precision=double --tol=0 --epochs=40 --nowrite -q"
+rbs="d.h5 --method=rbs --rank=3 --seed=2 --block=10 --precision=double --tol=0 --epochs=40 --nowrite -q"
 # shellcheck disable=SC2086
 expect 0 "" on 1 $rbs --polish=0 --json=all.json
 goal=$(fits all.json | sed -n 20p)

@@ -162,6 +162,16 @@ for n in 1 3; do
   bits_of model.state $n
 done
 
+# A published history has the same bits on any number of threads; its cores share rows and entries.
+for threads in 1 2 5; do
+  fresh published.state
+  # shellcheck disable=SC2086
+  alone 0 'learnt 7 batches' stream live.state $days crowd.tns --threads=$threads -o r.h5 --overwrite
+  model_of r.h5 >got.csv
+  test $threads = 1 && cp got.csv want.csv
+  same_bits "published, $threads threads"
+done
+
 # --- killed, and stopped ------------------------------------------------------------------------------
 # Batches enough that the stream is killed among them; if it is not, nothing is lost but the test.
 many=

@@ -4,8 +4,8 @@
 . "$(dirname "$0")/../lib/lib.sh"
 cd "$scratch" || exit 99
 
-# Three versions of a tensor: s1.tns within s2.tns within s3.tns; add2.tns and add3.tns are what they add. Old rows
-# come in another order. late.tns has a cell within the first two, with value 7.
+# Three versions of a tensor: s1.tns within s2.tns within s3.tns; add2.tns and add3.tns are what they add. Their rows
+# come in other orders. late.tns has a cell within the first two, with value 7.
 awk 'function random() { seed = (seed * 16807) % 2147483647; return seed / 2147483647 }
   BEGIN {
     seed = 11
@@ -21,7 +21,7 @@ awk 'function random() { seed = (seed * 16807) % 2147483647; return seed / 21474
     print "2 2 2 7" >"late.tns"
   }'
 cat add2.tns s1.tns >s2.tns
-cat s1.tns add2.tns | sort -k4 | cat - add3.tns >s3.tns
+cat s1.tns add2.tns add3.tns | sort -k4 >s3.tns
 lines() { cat "$@" | wc -l | tr -d ' '; }
 first=$(lines s1.tns) second=$(lines s2.tns) third=$(lines s3.tns)
 

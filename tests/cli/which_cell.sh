@@ -111,6 +111,30 @@ for seed in ${AMPED_SEEDS:-11 22 33}; do
   excluded "ids" train-id.tns
   judged "ids, tensor files" train-id.h5 test-id.h5
   judged "ids from 0, remembered" train-id0.h5 test-id0.tns
+  # A header or a file's own base says what an id is, on either side; a text of convert says it as well.
+  { echo "# base: 1" && cat test-id.tns; } >says1.tns
+  { echo "# base: 0" && cat test-id0.tns; } >says0.tns
+  { printf '%%%%MatrixMarket tensor coordinate real general\n' && awk '
+      { for (m = 1; m < 4; m++) if ($m > d[m]) d[m] = $m; line[NR] = $0 }
+      END { print d[1], d[2], d[3], NR; for (k = 1; k <= NR; k++) print line[k] }' test-id.tns; } >market.tns
+  expect 0 "" "$amped" convert test-0.h5 said.tns --overwrite -q
+  judged "indices from 0, a text of convert" train-0.h5 said.tns
+  for cells in says1.tns market.tns test-id.h5; do
+    judged "ids from 0, $cells from 1" train-id0.h5 $cells
+  done
+  for cells in says0.tns test-id0.h5; do
+    judged "ids from 1, $cells from 0" train-id.h5 $cells
+  done
+  expect 0 "" "$amped" convert train-id0.tns plain-id0.h5 --index-base=0 --overwrite -q
+  judged "indices from 0, ids from 1" plain-id0.h5 test-id.h5
+  judged "indices from 1, ids from 0" train-id.tns test-id0.h5
+  # shellcheck disable=SC2086
+  for base in "" 0; do expect 0 "" "$amped" complete train-id$base.h5 $fit -o id$base.h5 --overwrite; done
+  expect 0 "factor match score 1.0000" "$amped" compare id.h5 id0.h5
+  for cells in says1.tns says0.tns; do
+    expect 0 "" "$amped" recommend id0.h5 --for=1 --of=2 -n 5 --exclude=$cells -o $cells.csv --overwrite
+  done
+  cmp -s says1.tns.csv says0.tns.csv && pass || fail "--exclude in two index bases"
   value=--value=stars
   judged "names" named-train.csv named-test.csv $value
   excluded "names" named-train.csv

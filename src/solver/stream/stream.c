@@ -35,7 +35,7 @@ typedef struct work {
                                   learnt */
   amped_sptensor some;
   bool *held; /* marks of held-out entries: rank 0's of all, others' of theirs; NULL: none */
-  amped_stream_batch *batch; /* NULL if nothing is learnt, and for a published history */
+  amped_stream_batch *batch; /* NULL if nothing is learnt */
   amped_learnt *out;
 } work;
 
@@ -244,7 +244,7 @@ static void forget_sums(const work *w) {
 
 /* Touched rows of a mode; NULL: no rows, or all rows. */
 static const amped_touched *touched_of(const work *w, int mode) {
-  return w->batch != NULL ? amped_stream_batch_touched(w->batch, mode) : NULL;
+  return w->batch != NULL && !changes_all(w) ? amped_stream_batch_touched(w->batch, mode) : NULL;
 }
 
 /* Number of touched rows below `row`. */
@@ -394,8 +394,8 @@ static amped_status fit(work *w) {
   w->out->order = order_of(w, number);
   const amped_status status =
       is_published(w)
-          ? amped_stream_published_learn(s->comm, s->head, s->rows, w->old_dims, w->learn, number,
-                                         s->sweeps, order, &times, &w->out->sweep_sec)
+          ? amped_stream_published_learn(w->batch, s->head, s->rows, w->old_dims, number, s->sweeps,
+                                         order, &times, &w->out->sweep_sec)
           : amped_stream_batch_learn(w->batch, s->head, s->rows, number, s->sweeps, order, &times,
                                      &w->out->sweep_sec);
   w->out->rows_sec = times.mttkrp + times.solve;
@@ -437,7 +437,7 @@ static amped_status load(work *w, int growing) {
   AMPED_TRY(amped_comm_agree(s->comm, check_growth(w)));
   AMPED_TRY(
       amped_comm_agree(s->comm, amped_stream_rows_grow(s->rows, amped_input_info(w->input)->dims)));
-  if (w->out->learnt > 0 && !is_published(w))
+  if (w->out->learnt > 0)
     AMPED_TRY(amped_stream_batch_create(s->comm, s->worker, s->head, s->rows,
                                         amped_input_path(w->input), w->learn, &w->out->times,
                                         &w->batch));

@@ -35,6 +35,14 @@ const amped_touched *amped_stream_batch_touched(const amped_stream_batch *b, int
   return &b->touched[mode];
 }
 
+const uint64_t *amped_stream_batch_positions(const amped_stream_batch *b, int mode) {
+  return b->positions[mode];
+}
+
+const amped_context *amped_stream_batch_context(const amped_stream_batch *b) {
+  return &b->context;
+}
+
 /* --- numbers of rows -------------------------------------------------------------------------- */
 
 /* Collective; the status is agreed. Find the touched rows of a mode by bits. Each rank marks the
@@ -151,6 +159,11 @@ static amped_row_fit fit_of(const amped_state_head *head) {
   return fit;
 }
 
+/* Are rows fitted, each by its own equations? A published history needs MTTKRP alone. */
+static bool fits_rows(const amped_state_head *head) {
+  return head->history != AMPED_HISTORY_PUBLISHED;
+}
+
 static amped_status make_plan(amped_stream_batch *b, const amped_state_head *head) {
   amped_plan_request request = {.ncomps = head->ncomps,
                                 .value_type = head->type,
@@ -198,6 +211,8 @@ static amped_status load(amped_stream_batch *b, const amped_state_head *head,
   AMPED_TRY(amped_load_list(&job, &norm_squared, &seconds));
   amped_trace_end();
   lap(at, &b->times->copies);
+  if (!fits_rows(head))
+    return AMPED_OK;
   const amped_status status = b->worker.format->row_fit->prepare(b->worker.tensor, false);
   lap(at, &b->times->fits);
   return amped_comm_agree(b->comm, status);
@@ -217,7 +232,8 @@ static amped_status open_batch(amped_stream_batch *b, const amped_state_head *he
   amped_list_source_close(source);
   AMPED_TRY(status);
   b->context = (amped_context){b->comm, &b->plan, &b->worker, b->exchange};
-  return amped_complete_als.create(&b->context, NULL, &b->fit, &b->als);
+  return fits_rows(head) ? amped_complete_als.create(&b->context, NULL, &b->fit, &b->als)
+                         : AMPED_OK;
 }
 
 amped_status amped_stream_batch_create(const amped_comm *comm, const amped_worker *worker,
@@ -248,7 +264,8 @@ void amped_stream_batch_destroy(amped_stream_batch *b) {
   if (b == NULL)
     return;
   amped_stream_model_destroy(b->model);
-  amped_complete_als.destroy(b->als);
+  if (b->als != NULL)
+    amped_complete_als.destroy(b->als);
   amped_exchange_destroy(b->exchange);
   b->worker.device = NULL; /* borrowed */
   amped_worker_close(&b->worker);
@@ -347,7 +364,7 @@ done:
 amped_status amped_stream_batch_start(amped_stream_batch *b, const amped_state_head *head,
                                       const amped_stream_rows *rows) {
   AMPED_TRY(amped_comm_agree(b->comm, show_rows(b, rows)));
-  for (int m = 0; m < rows->order; m++)
+  for (int m = 0; m < rows->order && fits_rows(head); m++)
     AMPED_TRY(start_mode(b, head, rows, m));
   return AMPED_OK;
 }

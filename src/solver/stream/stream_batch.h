@@ -1,6 +1,6 @@
 /* Stream batch: learns new rows and histories of the rows that a batch touches. The batch is a
  * tensor of these rows only, on all ranks, with its own plan, factors and copies. Rows keep their
- * owners. */
+ * owners. A published history takes the tensor, and learns it itself (stream_published.h). */
 #ifndef AMPED_STREAM_BATCH_H
 #define AMPED_STREAM_BATCH_H
 
@@ -39,10 +39,16 @@ void amped_stream_batch_destroy(amped_stream_batch *batch); /* NULL is allowed *
 /* Returns the rows of a mode that the batch touches; the same on every rank. */
 const amped_touched *amped_stream_batch_touched(const amped_stream_batch *batch, int mode);
 
+/* Positions of these rows in the batch's factors, from start on; and what MTTKRP works with.
+ * Borrowed. */
+const uint64_t *amped_stream_batch_positions(const amped_stream_batch *batch, int mode);
+const amped_context *amped_stream_batch_context(const amped_stream_batch *batch);
+
 /* Returns the start of a mode's rows that have learnt nothing. */
 amped_row_start amped_stream_batch_start_of(const amped_state_head *head, int mode);
-/* Collective; the status is agreed. Set touched rows that have learnt nothing to their start. Call
- * it before learn, when the stream has all rows of the batch. */
+/* Collective; the status is agreed. Give the stream's rows, which have all rows of the batch, the
+ * list of touched rows. Touched rows that have learnt nothing get their start; new rows of a
+ * published history have one already. Call it before learn. */
 amped_status amped_stream_batch_start(amped_stream_batch *batch, const amped_state_head *head,
                                       const amped_stream_rows *rows);
 

@@ -108,7 +108,7 @@ START_TEST(a_truncated_compressed_file_is_told) {
   for (size_t i = 0; i < 2; i++) {
     amped_sptensor back = {0};
     const char *path = testing_path(names[i]);
-    check_ok(amped_tns_write(path, &t, AMPED_TNS_FROM_1));
+    check_ok(amped_tns_write(path, &t, false));
     ck_assert_int_eq(truncate(path, 500), 0);
     check_fails(AMPED_BAD_INPUT, "truncated", amped_io_read(path, &o, &back));
     ck_assert_ptr_null(back.values);

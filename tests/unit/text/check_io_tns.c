@@ -723,14 +723,13 @@ START_TEST(what_is_written_reads_back_the_same) {
   for (size_t i = 0; i < 3; i++) {
     amped_sptensor back = {0};
     const char *path = testing_path(names[i]);
-    check_ok(amped_tns_write(path, &t, AMPED_TNS_FROM_1));
+    check_ok(amped_tns_write(path, &t, false));
     check_ok(amped_tns_read(path, &no_options, &back));
     check_same(&back, &t);
     amped_sptensor_free(&back);
     unlink(path);
   }
-  check_fails(AMPED_FAILED, "No such file",
-              amped_tns_write("no/such/out.tns", &t, AMPED_TNS_FROM_1));
+  check_fails(AMPED_FAILED, "No such file", amped_tns_write("no/such/out.tns", &t, false));
   amped_sptensor_free(&t);
   check_no_leak();
 }
@@ -740,7 +739,7 @@ START_TEST(written_text_is_plain) {
   char text[200] = "";
   const char *path = testing_path("plain.tns");
   check_ok(read_text("# dims: 4 5 6\n2 1 3 1.50\n1 2 3 -4\n", &no_options, &t));
-  check_ok(amped_tns_write(path, &t, AMPED_TNS_FROM_1));
+  check_ok(amped_tns_write(path, &t, false));
   FILE *file = fopen(path, "r");
   ck_assert_uint_gt(fread(text, 1, sizeof text - 1, file), 0);
   (void)fclose(file);
