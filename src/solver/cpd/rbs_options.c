@@ -33,7 +33,7 @@ static const amped_option rows[] = {
      .unsaid = -1.0,
      .value = "N",
      .help = "with rbs: epochs before steps are restricted",
-     .initially = "20 steps, at most half",
+     .initially = "20, at most 1/2; slices: 1",
      AMPED_OPTION_FIELD(amped_rbs_options, search)},
     {.name = "polish",
      .type = AMPED_OPTION_INT,

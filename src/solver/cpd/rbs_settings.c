@@ -21,9 +21,10 @@
  * (074-a-whole-step-first.md). */
 #define SEARCH_FALL 0.6
 
-/* Steps of the search, after which lambda is near 0. Longer searches of real tensors add noise, and
- * components that cancel each other. */
-#define SEARCH_STEPS UINT64_C(20)
+/* Epochs of the search. After 20 epochs of blocks lambda is near 0. Longer searches of real tensors
+ * add noise, and components that cancel each other. */
+#define SEARCH_BLOCKS UINT64_C(20)
+#define SEARCH_SLICES UINT64_C(1)
 
 /* The fit of an epoch takes a share of the cells that the epoch reads, so that it costs less than
  * the steps; at least LEAST_FIT_CELLS. */
@@ -102,9 +103,9 @@ static amped_status find_slices(const amped_plan *plan, amped_rbs_settings *s) {
   return AMPED_OK;
 }
 
-/* Default of --search: epochs of SEARCH_STEPS steps, at most half of the epochs. */
+/* Default of --search: at most half of the epochs. */
 static uint64_t usual_search(const amped_rbs_settings *s) {
-  const uint64_t wanted = amped_ceil_div(SEARCH_STEPS, amped_rbs_sample_steps(&s->shape));
+  const uint64_t wanted = s->shape.slices ? SEARCH_SLICES : SEARCH_BLOCKS;
   return wanted < s->epochs / 2 ? wanted : s->epochs / 2;
 }
 

@@ -1,5 +1,6 @@
 /* RBS samples: every index is in one set, sets ascend, are even and a rank's own; the same again
  * from the same seed and epoch; the numbers that settings choose or refuse. */
+#include "solver/cpd/cell_sample.h"
 #include "solver/cpd/rbs_settings.h"
 #include "tests/lib/testing.h"
 
@@ -136,13 +137,22 @@ static const amped_rbs_options usual = {.epochs = -1, .search = -1, .polish = -1
 
 START_TEST(settings_follow_from_sizes) {
   amped_rbs_settings s;
-  amped_plan plan = plan_of(1, 2, false);
+  amped_rbs_options o = usual;
+  amped_plan plan = plan_of(1, 1, false); /* 8 blocks of 2 indices fit into 20 */
   check_ok(amped_rbs_settings_make(&usual, &plan, &s));
-  ck_assert(!s.shape.slices && s.shape.count == 5 && s.block == 4 && s.polish == 2);
+  ck_assert(!s.shape.slices && s.shape.count == 8 && s.block == 2);
+  plan = plan_of(1, 2, false); /* 8 blocks of 4 do not fit, but 5 do */
+  check_ok(amped_rbs_settings_make(&usual, &plan, &s));
+  ck_assert(s.shape.slices);
+  o.sampler = AMPED_SAMPLE_BLOCKS;
+  check_ok(amped_rbs_settings_make(&o, &plan, &s));
+  ck_assert(!s.shape.slices && s.shape.count == 5 && s.block == 4 && s.polish == 50);
+  ck_assert(s.search == 20 && s.fit_cells == 4096);
   ck_assert_double_eq_tol(amped_rbs_epoch_share(&s), 1.0 / 25.0, 1e-15);
-  ck_assert_double_eq(amped_rbs_lambda(&s, 0, 0), 1.0);
+  ck_assert_double_eq(amped_rbs_lambda(&s, 0, 0), AMPED_RBS_LEAST);
+  ck_assert_double_eq(amped_rbs_lambda(&s, 1, 0), 0.6);
   ck_assert_double_eq_tol(amped_rbs_lambda(&s, 2, 0), 0.36, 1e-15);
-  ck_assert_double_eq(amped_rbs_lambda(&s, s.search - 1, 0), AMPED_RBS_LEAST);
+  ck_assert_double_eq_tol(amped_rbs_lambda(&s, s.search - 1, 0), pow(0.6, 19), 1e-15);
   ck_assert_double_eq(amped_rbs_lambda(&s, s.search, 0), 0.01);
   ck_assert_double_eq_tol(amped_rbs_lambda(&s, s.search + 2, 0), 0.01 * 1.12 * 1.12, 1e-15);
   ck_assert_double_eq(amped_rbs_lambda(&s, s.search + 900, 0), 100.0);
@@ -150,7 +160,9 @@ START_TEST(settings_follow_from_sizes) {
   check_ok(amped_rbs_settings_make(&usual, &plan, &s));
   ck_assert(s.shape.slices && s.shape.mode == 2 && s.shape.count == 4 && s.block == 30);
   ck_assert_double_eq(amped_rbs_epoch_share(&s), 1.0);
-  ck_assert_double_eq_tol(amped_rbs_lambda(&s, 1, 1), pow(0.6, 5), 1e-15);
+  ck_assert(s.search == 1 && s.fit_cells == AMPED_SAMPLED_CELLS);
+  ck_assert_double_eq(amped_rbs_lambda(&s, 0, 0), 1.0);
+  ck_assert_double_eq_tol(amped_rbs_lambda(&s, 0, 3), pow(0.6, 3), 1e-15);
   ck_assert_double_eq_tol(amped_rbs_lambda(&s, s.search, 2), 0.01 * 1.12 * 1.12, 1e-15);
   ck_assert_double_eq_tol(amped_rbs_lambda(&s, s.search + 1, 0), 0.01 * pow(1.12, 4), 1e-15);
   plan = plan_of(3, 2, true);
