@@ -30,9 +30,9 @@ typedef struct job {
   amped_state_file *file; /* on rank 0 */
   amped_state_head head;  /* numbers after the last batch */
   amped_stream_rows rows;
-  amped_sptensor held; /* rank 0: the held-out entries that the state keeps */
-  bool has_held;       /* held was read */
-  amped_past past;     /* rank 0: hashes of the batches that the state has */
+  amped_sptensor held;   /* rank 0: the held-out entries that the state keeps */
+  bool has_held;         /* held was read */
+  amped_batch_sums sums; /* rank 0: hashes of the batches that the state has */
   amped_batch_source *source;
   bool are_indices[AMPED_MAX_ORDER]; /* rank 0: labels.h's, of the state; the source's are wider */
   int by;                            /* mode of --by; -1: none */
@@ -244,7 +244,7 @@ static amped_status warn_of_order(const job *j) {
 static amped_status list_past(job *j) {
   for (uint64_t number = 1; number <= j->head.batches; number++) {
     const amped_state_batch batch = amped_state_file_batch(j->file, number);
-    AMPED_TRY(amped_past_add(&j->past, batch.hash, batch.nnz));
+    AMPED_TRY(amped_batch_sums_add(&j->sums, batch.hash, batch.nnz));
   }
   return AMPED_OK;
 }
@@ -254,7 +254,7 @@ static amped_status open_source(job *j) {
   const amped_comm *comm = &j->session->comm;
   amped_batch_target target = {.path = j->o->args[0],
                                .order = j->head.order,
-                               .past = &j->past,
+                               .sums = &j->sums,
                                .duplicates = j->head.duplicates};
   amped_labels labels[AMPED_MAX_ORDER];
   amped_status status = AMPED_OK;
@@ -639,7 +639,7 @@ amped_status amped_cmd_stream(const amped_options *o) {
   amped_state_file_close(j.file);
   amped_file_lock_release(&j.output_lock);
   amped_sptensor_free(&j.held);
-  amped_past_free(&j.past);
+  amped_batch_sums_free(&j.sums);
   amped_stream_rows_free(&j.rows);
   amped_session_close(&session);
   return status;

@@ -29,7 +29,7 @@ struct amped_batch_source {
   const char *path; /* path of the state */
   bool from_zero;   /* texts count indices from 0, unless the user says otherwise */
   amped_duplicates duplicates;
-  amped_past *past;
+  amped_batch_sums *sums;
   uint64_t dims[AMPED_MAX_ORDER]; /* dims of the state, on every rank */
   int order;
   amped_batch_indices indices; /* rank 0 */
@@ -143,7 +143,7 @@ amped_status amped_batch_source_open(const amped_comm *comm, const amped_batch_r
   s->order = target->order;
   s->from_zero = comm->rank == 0 && target->labels[0].from_zero;
   s->duplicates = target->duplicates;
-  s->past = target->past;
+  s->sums = target->sums;
   memcpy(s->dims, target->dims, sizeof s->dims);
   status = begin(s, target);
 done:
@@ -344,14 +344,14 @@ static amped_status check_growth(const amped_batch_source *s, const char *name,
  * kept. */
 static amped_status take_rest(const amped_batch_source *s, const char *name, amped_sptensor *list,
                               amped_source_batch *out) {
-  if (s->past == NULL || s->cut != NULL)
+  if (s->sums == NULL || s->cut != NULL)
     return AMPED_OK;
-  const amped_snapshot found = amped_snapshot_of(s->past, s->dims, list);
+  const amped_snapshot found = amped_snapshot_of(s->sums, s->dims, list);
   out->same_as = found.same_as;
   if (found.same_as > 0)
     return AMPED_OK;
   if (!found.is_one)
-    return s->request->snapshots ? amped_snapshot_refuse(&found, s->past, name, s->path) : AMPED_OK;
+    return s->request->snapshots ? amped_snapshot_refuse(&found, s->sums, name, s->path) : AMPED_OK;
   out->known = found.inside;
   amped_snapshot_cut(s->dims, list);
   return AMPED_OK;
@@ -458,8 +458,8 @@ amped_status amped_batch_source_accept(amped_batch_source *s, const amped_source
   amped_status status = AMPED_OK;
   if (s->comm->rank == 0)
     status = amped_batch_indices_accept(&s->indices, batch->dims);
-  if (s->comm->rank == 0 && s->past != NULL && status == AMPED_OK)
-    status = amped_past_add(s->past, batch->hash, batch->nnz);
+  if (s->comm->rank == 0 && s->sums != NULL && status == AMPED_OK)
+    status = amped_batch_sums_add(s->sums, batch->hash, batch->nnz);
   memcpy(s->dims, batch->dims, sizeof s->dims);
   return amped_comm_agree(s->comm, status);
 }

@@ -54,8 +54,8 @@ typedef struct amped_batch_target {
   const amped_labels *labels;      /* [order], on rank 0 during the call; NULL on other ranks */
   const amped_labels *earlier;     /* names of the state's batches, on rank 0 during the call; NULL:
                                       none */
-  amped_past *past; /* rank 0: the state's batches, borrowed until close; accept adds the batch.
-                       NULL: no file is compared with them */
+  amped_batch_sums *sums; /* rank 0: the state's batches, borrowed until close; accept adds the
+                       batch. NULL: no file is compared with them */
   /* Rule for repeated coordinates of a text or table, if the user gives none. */
   amped_duplicates duplicates;
 } amped_batch_target;

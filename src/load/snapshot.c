@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-amped_status amped_past_add(amped_past *p, uint64_t hash, uint64_t nnz) {
+amped_status amped_batch_sums_add(amped_batch_sums *p, uint64_t hash, uint64_t nnz) {
   if (p->count == p->room) {
     const uint64_t room = p->room > 0 ? 2 * p->room : 64;
     AMPED_TRY(amped_realloc(&p->hashes, room, sizeof *p->hashes, "the batches of a state"));
@@ -18,7 +18,7 @@ amped_status amped_past_add(amped_past *p, uint64_t hash, uint64_t nnz) {
   return AMPED_OK;
 }
 
-void amped_past_free(amped_past *p) {
+void amped_batch_sums_free(amped_batch_sums *p) {
   amped_free(p->hashes);
   amped_free(p->nnz);
   memset(p, 0, sizeof *p);
@@ -39,14 +39,14 @@ static uint64_t hash_at(const amped_sptensor *t, uint64_t k) {
 }
 
 /* Returns n if batches 1 to n have this hash and number of entries, the largest such n; 0: none. */
-static uint64_t find_same(const amped_past *p, uint64_t hash, uint64_t nnz) {
+static uint64_t find_same(const amped_batch_sums *p, uint64_t hash, uint64_t nnz) {
   uint64_t n = p->count;
   while (n > 0 && (p->hashes[n - 1] != hash || p->nnz[n - 1] != nnz))
     n--;
   return n;
 }
 
-amped_snapshot amped_snapshot_of(const amped_past *p, const uint64_t *dims,
+amped_snapshot amped_snapshot_of(const amped_batch_sums *p, const uint64_t *dims,
                                  const amped_sptensor *list) {
   uint64_t all = 0;
   uint64_t within = 0;
@@ -76,7 +76,7 @@ void amped_snapshot_cut(const uint64_t *dims, amped_sptensor *t) {
   t->nnz = kept;
 }
 
-amped_status amped_snapshot_refuse(const amped_snapshot *found, const amped_past *p,
+amped_status amped_snapshot_refuse(const amped_snapshot *found, const amped_batch_sums *p,
                                    const char *name, const char *path) {
   const uint64_t learnt = p->count > 0 ? p->nnz[p->count - 1] : 0;
   return amped_error(

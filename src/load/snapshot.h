@@ -11,15 +11,15 @@
 #include "tensor/sptensor.h"
 
 /* The batches of a state. Start from {0}. Element k belongs to batches 1 to k + 1 together. */
-typedef struct amped_past {
+typedef struct amped_batch_sums {
   uint64_t count;
   uint64_t *hashes, *nnz; /* [count] sums modulo 2^64; the arrays have spare capacity */
   uint64_t room;
-} amped_past;
+} amped_batch_sums;
 
 /* Add the next batch. */
-amped_status amped_past_add(amped_past *past, uint64_t hash, uint64_t nnz);
-void amped_past_free(amped_past *past);
+amped_status amped_batch_sums_add(amped_batch_sums *sums, uint64_t hash, uint64_t nnz);
+void amped_batch_sums_free(amped_batch_sums *sums);
 
 /* How a list relates to the batches of a state. */
 typedef struct amped_snapshot {
@@ -29,7 +29,7 @@ typedef struct amped_snapshot {
 } amped_snapshot;
 
 /* Compare a list, in the state's indices, with the batches. dims: the state's. */
-amped_snapshot amped_snapshot_of(const amped_past *past, const uint64_t *dims,
+amped_snapshot amped_snapshot_of(const amped_batch_sums *sums, const uint64_t *dims,
                                  const amped_sptensor *list);
 
 /* Remove the entries within dims. The order of the others stays. */
@@ -37,7 +37,7 @@ void amped_snapshot_cut(const uint64_t *dims, amped_sptensor *list);
 
 /* Returns AMPED_BAD_INPUT, with one line, for a list that is no snapshot. name, path: of the list
  * and the state. */
-amped_status amped_snapshot_refuse(const amped_snapshot *found, const amped_past *past,
+amped_status amped_snapshot_refuse(const amped_snapshot *found, const amped_batch_sums *sums,
                                    const char *name, const char *path);
 
 #endif

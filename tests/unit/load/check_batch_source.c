@@ -288,7 +288,7 @@ END_TEST
 /* A state of two batches, {1 1 1 5} and {2 2 1 6}, and files that do or do not hold them. */
 START_TEST(only_the_rest_of_a_snapshot_is_a_batch) {
   world w;
-  amped_past past = {.count = 0};
+  amped_batch_sums sums = {.count = 0};
   put_file("later.tns", "4 1 1 8\n2 2 1 6\n1 1 3 7\n1 1 1 5\n");
   put_file("same.tns", "2 2 1 6\n1 1 1 5\n");
   put_file("less.tns", "1 1 1 5\n4 1 1 8\n");
@@ -296,10 +296,10 @@ START_TEST(only_the_rest_of_a_snapshot_is_a_batch) {
   for (int snapshots = 0; snapshots < 2; snapshots++) {
     begin(&w, false);
     w.request.snapshots = snapshots > 0;
-    w.target.past = &past;
+    w.target.sums = &sums;
     if (comm.rank == 0) {
-      check_ok(amped_past_add(&past, amped_nonzero_hash(3, (uint64_t[]){0, 0, 0}, 5.0), 1));
-      check_ok(amped_past_add(&past, amped_nonzero_hash(3, (uint64_t[]){1, 1, 0}, 6.0), 1));
+      check_ok(amped_batch_sums_add(&sums, amped_nonzero_hash(3, (uint64_t[]){0, 0, 0}, 5.0), 1));
+      check_ok(amped_batch_sums_add(&sums, amped_nonzero_hash(3, (uint64_t[]){1, 1, 0}, 6.0), 1));
     }
     w.paths[0] = in_folder("same.tns");
     w.paths[1] = in_folder("later.tns");
@@ -325,18 +325,18 @@ START_TEST(only_the_rest_of_a_snapshot_is_a_batch) {
       ck_assert_uint_eq(w.batch.nnz, 3);
       ck_assert_uint_eq(w.batch.known, 0);
     }
-    amped_past_free(&past);
+    amped_batch_sums_free(&sums);
     end(&w);
   }
   begin(&w, false);
   w.request.snapshots = true;
-  w.target.past = &past;
+  w.target.sums = &sums;
   if (comm.rank == 0)
-    check_ok(amped_past_add(&past, 0, 1));
+    check_ok(amped_batch_sums_add(&sums, 0, 1));
   w.paths[0] = in_folder("less.tns");
   check_ok(open_source(&w));
   ck_assert_int_eq(next(&w), AMPED_BAD_INPUT);
-  amped_past_free(&past);
+  amped_batch_sums_free(&sums);
   end(&w);
   remove_file("later.tns");
   remove_file("same.tns");
