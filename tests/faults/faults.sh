@@ -60,7 +60,9 @@ complete="complete t.h5 --rank=3 --reg=1 --iters=3 --holdout=20% --deterministic
 # shellcheck disable=SC2086
 expect 0 "" on 2 $complete -o model.h5
 cp model.h5 t.completion.h5
-for phase in "write .completion.h5.tmp 1 0" "read t.h5 $((reads - 2)) 0"; do
+# shellcheck disable=SC2086
+reads_of_complete=$(calls read t.h5 2 $complete --nowrite)
+for phase in "write .completion.h5.tmp 1 0" "read t.h5 $((reads_of_complete - 2)) 0"; do
   # shellcheck disable=SC2086
   with "KILL $phase" 2 $complete >out 2>err </dev/null
   same "status after KILL in $phase" $? 137

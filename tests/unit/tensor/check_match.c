@@ -172,13 +172,19 @@ START_TEST(the_fewer_components_are_matched_either_way) {
   check_no_leak();
 }
 
-START_TEST(zero_components_match_nothing) {
+/* Two components that are zero are equal; one that is zero matches no other. */
+START_TEST(zero_components_match_each_other) {
   amped_ktensor a, b;
   amped_match match;
   make_model(&a, 1, ncomps);
   make_model(&b, 1, ncomps);
   for (uint64_t i = 0; i < dims[1]; i++)
     a.factors[1][i * ncomps + 2] = b.factors[1][i * ncomps + 2] = 0.0;
+  check_ok(amped_match_find(&a, &b, NULL, &match));
+  ck_assert_double_eq_tol(match.score, 1.0, tolerance);
+  amped_match_free(&match);
+  for (uint64_t i = 0; i < dims[1]; i++)
+    b.factors[1][i * ncomps + 2] = 1.0;
   check_ok(amped_match_find(&a, &b, NULL, &match));
   ck_assert_double_eq_tol(match.score, 0.75, tolerance);
   for (int i = 0; i < ncomps; i++)
@@ -270,5 +276,5 @@ START_TEST(other_shapes_and_failing_memory_are_refused) {
 
 TESTING_MAIN("match", permutations_signs_and_scales_do_not_count, columns_of_any_length_match,
              weights_are_penalised, the_highest_score_is_taken_first,
-             the_fewer_components_are_matched_either_way, zero_components_match_nothing,
+             the_fewer_components_are_matched_either_way, zero_components_match_each_other,
              rows_are_matched_as_told, other_shapes_and_failing_memory_are_refused)

@@ -743,7 +743,7 @@ START_TEST(written_text_is_plain) {
   FILE *file = fopen(path, "r");
   ck_assert_uint_gt(fread(text, 1, sizeof text - 1, file), 0);
   (void)fclose(file);
-  ck_assert_str_eq(text, "# dims: 4 5 6\n# nnz: 2\n2 1 3 1.5\n1 2 3 -4\n");
+  ck_assert_str_eq(text, "# dims: 4 5 6\n# nnz: 2\n# base: 1\n2 1 3 1.5\n1 2 3 -4\n");
   unlink(path);
   amped_sptensor_free(&t);
   check_no_leak();
