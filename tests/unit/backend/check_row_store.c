@@ -286,7 +286,7 @@ START_TEST(rows_that_have_learnt_nothing_start) {
         amped_value_put(row, f.shape.type, c, c + 1 < NCOMPS ? 0.25 : m == ORDER - 1 ? 1.0 : 0.0);
       for (uint64_t i = 1; i < 3; i++)
         check_ok(f.ops->put_factors(f.store, m, i, 1, row));
-      uint64_t learnt[4] = {0};
+      uint64_t learnt[32] = {0}; /* bits of at most 1100 rows */
       for (uint64_t k = 0; k < b.touched[m].count; k++)
         learnt[k / 64] |= (uint64_t)(b.touched[m].rows[k] == 2) << (k % 64);
       check_ok(f.ops->start(f.store, m, &start, m == 0 ? learnt : NULL));
