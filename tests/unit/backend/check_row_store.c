@@ -271,8 +271,8 @@ START_TEST(rows_travel_with_a_batch) {
   check_no_leak();
 }
 
-/* Of the touched rows, those at their prior start; row 2 is one, but of the first mode it has
- * learnt entries, and of the last mode its bias is not 0. */
+/* Touched rows that are at their prior start; row 2 is one, but in the first mode it has learnt
+ * entries, and in the last mode its bias is not 0. */
 START_TEST(rows_that_have_learnt_nothing_start) {
   for (int type = AMPED_F32; type <= AMPED_F64; type += AMPED_F64 - AMPED_F32) {
     const amped_row_start start = {.prior = 0.25, .seed = 11, .biased = true, .nonnegative = true};
