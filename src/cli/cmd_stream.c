@@ -31,7 +31,7 @@ typedef struct job {
   amped_state_head head;  /* numbers after the last batch */
   amped_stream_rows rows;
   amped_sptensor entries[AMPED_STATE_LISTS]; /* rank 0: the state's lists */
-  bool has_entries;                          /* they were read */
+  bool has_entries;                          /* the lists were read */
   amped_batch_sums sums;                     /* rank 0: hashes of the batches that the state has */
   amped_batch_source *source;
   bool are_indices[AMPED_MAX_ORDER]; /* rank 0: labels.h's, of the state; the source's are wider */

@@ -15,7 +15,7 @@
 /* Entries that are read at a time. */
 #define SLAB (UINT64_C(1) << 16)
 
-/* Most entries in a state's sample. Of fewer entries, it has all. */
+/* Most entries in a state's sample. It has all entries if there are no more. */
 #define SAMPLE (UINT64_C(1) << 16)
 
 /* Workspace. The store has only this rank's own rows, numbered by their place in the block. It is

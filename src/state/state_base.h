@@ -76,7 +76,7 @@ amped_status amped_state_writer_rows(amped_state_writer *w, uint64_t count,
                                      const void *const parts[AMPED_STATE_PARTS]);
 /* Write everything except the rows, then read the draft back and check it. labels: [order], each
  * with count dims[m] or 0. sums: [order] as read; NULL if the head has no sums. entries: [lists];
- * those of the sample are not used in versions without it. */
+ * the sample is not used in versions without one. */
 amped_status amped_state_writer_finish(amped_state_writer *w, const amped_state_head *head,
                                        const amped_labels *labels, const double *const *sums,
                                        const amped_sptensor entries[AMPED_STATE_LISTS],

@@ -16,7 +16,7 @@ typedef struct amped_state_places {
 
 /* Part of a list: `count` labels of a mode, or `count` entries of a list, at offset `at`. */
 typedef struct amped_state_piece {
-  int mode; /* of labels */
+  int mode; /* mode of labels */
   uint64_t count, at;
 } amped_state_piece;
 typedef struct amped_state_pieces {
