@@ -20,11 +20,11 @@ constexpr unsigned whole_warp = 0xffffffffU;
 /* --- which nonzeros are held out ------------------------------------------------------------- */
 
 /* Mark the held-out nonzeros of a batch, which begins at a word of the bits. Each warp writes one
- * word. *all += their number. */
+ * word. *all += their number. weights: of all nonzeros of the copy; null: all are 1. */
 template <typename T, typename I>
 __global__ void __launch_bounds__(threads)
-    mark_held(const batch_problem<T, I> p, file_indices<I> indices, uint64_t seed, uint64_t below,
-              unsigned long long *all) {
+    mark_held(const batch_problem<T, I> p, file_indices<I> indices, const T *weights, uint64_t seed,
+              uint64_t below, unsigned long long *all) {
   const uint64_t step = (uint64_t)gridDim.x * threads;
   for (uint64_t k = (uint64_t)blockIdx.x * threads + threadIdx.x; k - threadIdx.x % 32 < p.count;
        k += step) {
@@ -34,7 +34,8 @@ __global__ void __launch_bounds__(threads)
       for (int m = 0, input = 0; m < p.order; m++)
         keys[m] = m == p.mode ? indices.of[m][position_of(p, p.rows[k])]
                               : indices.of[m][p.inputs[input++][k]];
-      held = amped_held_out(p.order, keys, seed, below);
+      held = amped_held_out(p.order, keys, seed, below) &&
+             (weights == nullptr || weights[p.first + k] > T(0));
     }
     const unsigned word = __ballot_sync(whole_warp, held);
     if (threadIdx.x % 32 == 0) {
@@ -55,7 +56,8 @@ struct hold_out_job {
 template <typename T, typename I>
 amped_status mark_batch(const hold_out_job *j, uint64_t first, const amped_batch *batch) {
   mark_held<T, I><<<blocks_of(batch->count), threads, 0, j->part->device->stream>>>(
-      problem_of<T, I>(j->part, j->mode, first, batch), indices_of<I>(j->part), j->seed, j->below,
+      problem_of<T, I>(j->part, j->mode, first, batch), indices_of<I>(j->part),
+      static_cast<const T *>(j->part->row_fit->copies[j->mode].d_weights), j->seed, j->below,
       (unsigned long long *)j->d_count);
   AMPED_CUDA_LAUNCHED("the kernel of held-out nonzeros");
   return AMPED_OK;

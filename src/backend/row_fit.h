@@ -150,9 +150,9 @@ typedef struct amped_row_fit_ops {
   amped_status (*weigh)(struct amped_tensor_part *part, uint64_t count,
                         const uint64_t *const *indices, const double *weights, uint64_t *placed);
 
-  /* Hold out nonzeros from now on, as amped_held_out selects them; below = 0: none. keys[m]: the
-   * key of each index of mode m, in host memory; NULL, or keys NULL: the index. *held = their
-   * number in this rank's copy of mode 0. */
+  /* Hold out nonzeros of positive weight from now on, as amped_held_out selects them; below = 0:
+   * none. keys[m]: the key of each index of mode m, in host memory; NULL, or keys NULL: the index.
+   * *held = their number in this rank's copy of mode 0. */
   amped_status (*hold_out)(struct amped_tensor_part *part, const uint32_t *const *keys,
                            uint64_t seed, uint64_t below, uint64_t *held);
   /* Add the sums over this rank's nonzeros of mode 0's copy to *out, and lower its minima. */

@@ -181,11 +181,18 @@ static amped_status prepare(job *j) {
                                                      &j->problem.weights_hash);
 }
 
-static void set_clip(job *j) {
+/* The same on all ranks. */
+static amped_status set_clip(job *j) {
   const amped_clip_option *c = &j->o->clip;
   const amped_dictionary *d = &amped_session_info(j->session)->dictionary;
+  if (c->given && c->to_data && j->problem.ignored > 0)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--clip=data: the range of the data would be that of the %" PRIu64
+                       " entries of weight 0, too; give a range, --clip=LO:HI",
+                       j->problem.ignored);
   j->problem.least = !c->given ? -INFINITY : c->to_data ? d->values[0] : c->least;
   j->problem.most = !c->given ? INFINITY : c->to_data ? d->values[d->count - 1] : c->most;
+  return AMPED_OK;
 }
 
 /* Collective: remove training entries from a set of validation or test entries. Rank 0 warns of
@@ -304,7 +311,8 @@ static void warn_of_constant(const job *j) {
                j->session->options->input, j->problem.learnt, j->start.level * j->problem.scale);
 }
 
-/* Warn if INPUT has all cells of its dimensions. With --implicit every cell is known anyway. */
+/* Warn if INPUT has all cells of its dimensions. With --implicit every cell is known anyway, and a
+ * weight of 0 makes a cell unknown. */
 static void warn_of_whole(const job *j) {
   const amped_tensor_info *info = amped_session_info(j->session);
   uint64_t cells = 1;
@@ -312,7 +320,7 @@ static void warn_of_whole(const job *j) {
   for (int m = 0; m < info->order; m++)
     fits = fits && amped_mul(cells, info->dims[m], &cells);
   if (fits && info->nnz == cells && info->duplicates != AMPED_DUPLICATES_KEEP &&
-      !(j->o->complete.implicit > 0.0))
+      !(j->o->complete.implicit > 0.0) && j->problem.ignored == 0)
     amped_warn("%s: no cell is missing, so that there is nothing to fill in; amped_mpi cpd fits "
                "all cells, and faster",
                j->session->options->input);
@@ -344,7 +352,7 @@ static amped_status set_problem(job *j) {
   AMPED_TRY(amped_complete_problem_set_scale(&context, input, j->weights, p, &j->start));
   warn_of_constant(j);
   warn_of_whole(j);
-  set_clip(j);
+  AMPED_TRY(amped_comm_agree(&j->session->comm, set_clip(j)));
   AMPED_TRY(load_entries(j, "--validate", o->complete.validate, &j->validate, &p->validate));
   AMPED_TRY(load_entries(j, "--test", o->complete.test, &j->test, &p->test));
   AMPED_TRY(warn_of_common(j));

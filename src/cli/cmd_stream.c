@@ -11,6 +11,7 @@
 #include "base/trace.h"
 #include "cli/commands.h"
 #include "hdf5/hdf5_probe.h"
+#include "load/dense_source.h"
 #include "state/state_file.h"
 #include "session/output_guard.h"
 #include "session/report.h"
@@ -20,6 +21,10 @@
 #include "solver/stream/stream.h"
 #include "tensor/entry_sample.h"
 #include "tensor/label_order.h"
+
+/* Values that differ by less than this share of the values' scale are the same: tables are rounded
+ * when they are exported. */
+#define SAME 0.01
 
 /* The data of the command, for the functions below. */
 typedef struct job {
@@ -415,39 +420,63 @@ static amped_status read_entries(job *j) {
   return AMPED_OK;
 }
 
-/* Rank 0: report how many cells of a batch were in earlier ones; warn if half were, with the same
- * values. A state of an old version has no sample of its entries; there held-out cells are
- * compared: which they are depends on the cells alone, so a batch that repeats old rows holds the
- * same ones out. */
-static amped_status warn_of_repeats(const job *j, const amped_source_batch *batch,
-                                    const amped_learnt *learnt) {
+/* Rank 0: count the cells of a batch that were in earlier ones. A state of an old version has no
+ * sample of its entries; there held-out cells are compared: which they are depends on the cells
+ * alone, so a batch that repeats old rows holds the same ones out. Values that were rounded anew
+ * are the same. */
+static amped_status count_repeats(const job *j, const amped_source_batch *batch,
+                                  const amped_learnt *learnt, amped_known_cells *out) {
   const bool has_sample = j->head.sample > 0;
   const amped_state_list list = has_sample ? AMPED_STATE_SAMPLE : AMPED_STATE_HELD_OUT;
   const amped_sptensor *more = has_sample ? &batch->sample : &learnt->held_out;
-  amped_known_cells cells;
   AMPED_TRY(amped_entry_sample_compare(&j->entries[list], more, j->head.split_seed,
-                                       amped_state_list_most(&j->head, list), &cells));
-  const char *which = cells.all && has_sample ? "" : " that are compared, a sample of all";
-  if (cells.same >= 3 && 2 * cells.same >= cells.compared)
-    amped_warn("%s: of %" PRIu64 " cells%s, earlier batches had %" PRIu64
-               " with the same value; if the file repeats rows, they are learnt twice, and the "
-               "error before is of rows that were learnt: give new rows only",
-               batch->name, cells.compared, which, cells.same);
-  else if (cells.known > 0)
-    amped_say("%s: of %" PRIu64 " cells%s, %" PRIu64
-              " were known; their entries are learnt like others",
-              batch->name, cells.compared, which, cells.known);
+                                       amped_state_list_most(&j->head, list), SAME * j->head.scale,
+                                       out));
+  out->all = out->all && has_sample;
   return AMPED_OK;
 }
 
-/* Collective: compare the batch's cells with the state's, before the batch is written. */
+/* Is the batch a file with a dense array? */
+static bool is_array(const job *j, const amped_source_batch *batch) {
+  bool is_one = false;
+  if (j->request.kind == AMPED_BATCH_FILES || j->request.kind == AMPED_BATCH_FOLLOW)
+    (void)amped_dense_source_is(batch->name, j->request.read->dataset, &is_one);
+  amped_status_clear();
+  return is_one;
+}
+
+/* Rank 0: report the known cells; warn if half of the cells are known with the same values, or in
+ * an array, whose cells always begin at index 1. */
+static void tell_repeats(const job *j, const amped_source_batch *batch,
+                         const amped_known_cells *cells) {
+  const char *which = cells->all ? "" : " that are compared, a sample of all";
+  if (cells->same >= 3 && 2 * cells->same >= cells->compared)
+    amped_warn("%s: of %" PRIu64 " cells%s, earlier batches had %" PRIu64
+               " with the same value; if the file repeats rows, they are learnt twice, and the "
+               "error before is of rows that were learnt: give new rows only",
+               batch->name, cells->compared, which, cells->same);
+  else if (cells->known >= 3 && 2 * cells->known >= cells->compared && is_array(j, batch))
+    amped_warn("%s: of %" PRIu64 " cells%s, %" PRIu64
+               " were known with other values: an array begins at index 1 of each mode; if it has "
+               "new indices, give them as a table, or the whole array as it has grown",
+               batch->name, cells->compared, which, cells->known);
+  else if (cells->known > 0)
+    amped_say("%s: of %" PRIu64 " cells%s, %" PRIu64
+              " were known; their entries are learnt like others",
+              batch->name, cells->compared, which, cells->known);
+}
+
+/* Collective: compare the batch's cells with the state's, before the batch is written. *out: rank
+ * 0's. */
 static amped_status compare_cells(job *j, const amped_source_batch *batch,
-                                  const amped_learnt *learnt) {
+                                  const amped_learnt *learnt, amped_known_cells *out) {
   amped_status status = AMPED_OK;
   if (j->session->comm.rank == 0) {
     status = read_entries(j);
     if (status == AMPED_OK)
-      status = warn_of_repeats(j, batch, learnt);
+      status = count_repeats(j, batch, learnt, out);
+    if (status == AMPED_OK)
+      tell_repeats(j, batch, out);
   }
   return amped_comm_agree(&j->session->comm, status);
 }
@@ -520,13 +549,14 @@ static amped_status learn(job *j, const amped_source_batch *batch) {
   const double began = amped_time();
   amped_learnt learnt;
   amped_errors so_far = {0};
+  amped_known_cells cells = {.compared = 0};
   amped_stream_progress told = {
-      .batch = batch, .learnt = &learnt, .head = &j->head, .so_far = &so_far};
+      .batch = batch, .learnt = &learnt, .head = &j->head, .so_far = &so_far, .cells = &cells};
   amped_status status = AMPED_OK;
   amped_trace_begin(AMPED_PHASE_BATCH, (int64_t)j->head.batches + 1);
   AMPED_GO(done, amped_stream_learn(&stream, batch->input, j->by, &learnt));
   AMPED_GO(done, amped_comm_agree(stream.comm, check_errors(j, batch, &learnt)));
-  AMPED_GO(done, compare_cells(j, batch, &learnt));
+  AMPED_GO(done, compare_cells(j, batch, &learnt, &cells));
   const double learnt_at = amped_time();
   amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
   AMPED_GO(done, write_batch(j, batch, &learnt));

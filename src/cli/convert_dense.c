@@ -43,8 +43,6 @@ static amped_status open_source(const amped_options *o, amped_dense_source **out
   amped_say("dense tensor %s: %s, %" PRIu64 " cells of %s", o->args[0],
             amped_format_dims(dims, info->order, info->dims), info->cells,
             amped_cell_name(info->type));
-  if (amped_dense_source_is_matlab(*out))
-    amped_say("  a file of MATLAB: its first dimension is the last mode here");
   return AMPED_OK;
 }
 

@@ -76,7 +76,7 @@ static void dense_facts(const amped_dense_source *source, const amped_dense_info
   amped_fact_json(f, "matlab", json_boolean(matlab));
   if (dataset != NULL)
     amped_fact_words(f, "dataset      %s%s\n", amped_printable_text(name, sizeof name, dataset),
-                     matlab ? " of MATLAB: its first dimension is the last mode here" : "");
+                     matlab ? " of MATLAB" : "");
   amped_fact(f, "order", json_integer(info->order), "order        %d\n", info->order);
   amped_fact(f, "dims", amped_json_counts(info->dims, info->order), "dimensions   %s\n",
              amped_format_dims(text, info->order, info->dims));

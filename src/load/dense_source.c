@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "formats/dense_file.h"
 #include "text/io_format.h"
@@ -39,6 +40,19 @@ amped_status amped_dense_source_is(const char *path, const char *dataset, bool *
   return *out || dataset == NULL ? AMPED_OK : refuse_dataset(path, dataset);
 }
 
+/* MATLAB's files have their dimensions in the other order; equal dimensions do not show that. */
+static void tell_of_matlab(const amped_dense_source *s) {
+  static const char words[] = "%s: a file of MATLAB: its first dimension is the last mode here";
+  const amped_dense_info *info = amped_dense_source_info(s);
+  bool looks_equal = true;
+  for (int m = 0; m < info->order; m++)
+    looks_equal = looks_equal && info->dims[m] == info->dims[info->order - 1 - m];
+  if (looks_equal)
+    amped_warn(words, s->path);
+  else
+    amped_say(words, s->path);
+}
+
 amped_status amped_dense_source_open(const char *path, const char *dataset,
                                      amped_dense_source **out) {
   amped_dense_source *s = NULL;
@@ -50,6 +64,8 @@ amped_status amped_dense_source_open(const char *path, const char *dataset,
   AMPED_GO(fail, amped_strdup(&s->path, path));
   AMPED_GO(fail, is_npy(path) ? amped_npy_open(path, &s->npy)
                               : amped_dense_file_open(path, dataset, &s->hdf5));
+  if (amped_dense_source_is_matlab(s))
+    tell_of_matlab(s);
   *out = s;
   return AMPED_OK;
 fail:

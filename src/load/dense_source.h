@@ -21,8 +21,9 @@ typedef enum amped_missing_cells {
  * the file is not an HDF5 file of dense tensors. */
 amped_status amped_dense_source_is(const char *path, const char *dataset, bool *out);
 
-/* Open, as amped_dense_file_open and amped_npy_open do. AMPED_USAGE if a dataset is named and the
- * file is not HDF5. *out is NULL on failure. */
+/* Open, as amped_dense_file_open and amped_npy_open do. A line says that a file is of MATLAB, with
+ * reversed modes. AMPED_USAGE if a dataset is named and the file is not HDF5. *out is NULL on
+ * failure. */
 amped_status amped_dense_source_open(const char *path, const char *dataset,
                                      amped_dense_source **out);
 void amped_dense_source_close(amped_dense_source *source); /* NULL is allowed */

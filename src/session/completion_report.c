@@ -60,8 +60,13 @@ amped_status amped_completion_report_problem(amped_session *session,
   if (p->test != NULL)
     amped_fact_words(&f, "to test: %" PRIu64 " entries of %s\n", test, o->test);
   if (o->weights != NULL)
-    amped_fact_words(&f, "weights: %s, %.6g of %" PRIu64 " entries that are learnt\n", o->weights,
-                     p->weight, p->learnt);
+    amped_fact_words(&f, "weights: %s, %.6g in all for the %" PRIu64 " entries that are learnt",
+                     o->weights, p->weight, p->learnt);
+  if (p->ignored > 0)
+    amped_fact_words(&f, "; %" PRIu64 " entries of weight 0 are neither learnt nor held out",
+                     p->ignored);
+  if (o->weights != NULL)
+    amped_fact_words(&f, "\n");
   amped_fact_json(&f, "train", amped_json_count(p->learnt));
   amped_fact_json(&f, "validate", amped_json_count(validate));
   amped_fact_json(&f, "test", amped_json_count(test));
@@ -69,6 +74,7 @@ amped_status amped_completion_report_problem(amped_session *session,
   amped_fact_json(&f, "biased", json_boolean(p->fit.biased));
   amped_fact_json(&f, "weights", amped_json_string(o->weights));
   amped_fact_json(&f, "weight", amped_json_number(p->weight));
+  amped_fact_json(&f, "ignored", amped_json_count(p->ignored));
   amped_fact_json(&f, "ranked", amped_json_count(ranked));
   amped_fact_json(&f, "block", json_integer(o->block));
   if (o->block > 0)

@@ -252,11 +252,12 @@ static amped_status get_rows(void *context, int mode, uint64_t first, uint64_t c
 /* --- lists of entries --------------------------------------------------------------------------
  */
 
-/* Add the entries of a slab to the lists. held: room for those that are held out. */
+/* Add the entries of a slab to the lists. held: room for those that are held out. Entries of weight
+ * 0 are not, and their weights are not known here, so that a weighted fit leaves none. */
 static amped_status add_slab(work *w, const amped_sptensor *slab, amped_sptensor *held) {
   held->nnz = 0;
   for (uint64_t k = 0; k < slab->nnz; k++)
-    if (amped_stream_entry_is_held(&w->head, &w->labels, slab, k)) {
+    if (!w->head.weighted && amped_stream_entry_is_held(&w->head, &w->labels, slab, k)) {
       for (int m = 0; m < slab->order; m++)
         held->indices[m][held->nnz] = slab->indices[m][k];
       held->values[held->nnz++] = slab->values[k];

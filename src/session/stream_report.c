@@ -110,6 +110,16 @@ static void order_facts(const amped_learnt *l, amped_facts *f) {
   }
 }
 
+/* Cells of the batch that were compared with earlier ones, and how many were known. */
+static void cells_facts(const amped_known_cells *cells, amped_facts *f) {
+  amped_facts part;
+  amped_facts_begin(&part, NULL);
+  amped_fact_json(&part, "compared", amped_json_count(cells->compared));
+  amped_fact_json(&part, "repeated", amped_json_count(cells->known));
+  amped_fact_json(&part, "same", amped_json_count(cells->same));
+  amped_facts_take(f, "cells", &part);
+}
+
 static void counts_facts(const amped_stream_progress *t, amped_facts *f) {
   const amped_learnt *l = t->learnt;
   const amped_state_head *h = t->head;
@@ -117,6 +127,7 @@ static void counts_facts(const amped_stream_progress *t, amped_facts *f) {
   amped_fact(f, "batch", amped_json_count(h->batches), "batch %" PRIu64, h->batches);
   amped_fact(f, "name", amped_json_string(t->batch->name), "  %s", t->batch->name);
   amped_fact_json(f, "known", amped_json_count(t->batch->known));
+  cells_facts(t->cells, f);
   amped_fact_json(f, "learnt", amped_json_count(l->learnt));
   amped_fact_json(f, "held", amped_json_count(l->held));
   amped_fact_json(f, "dropped", amped_json_count(l->dropped));

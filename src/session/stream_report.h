@@ -7,6 +7,7 @@
 #include "load/batch_source.h"
 #include "session/session.h"
 #include "solver/stream/stream.h"
+#include "tensor/entry_sample.h"
 
 /* Reports the state before the first batch, the memory of its rows, and on rank 0 the sizes of its
  * files. */
@@ -17,9 +18,10 @@ amped_status amped_stream_report_state(amped_session *session, const amped_state
 typedef struct amped_stream_progress {
   const amped_source_batch *batch;
   const amped_learnt *learnt;
-  const amped_state_head *head; /* state after the batch */
-  const amped_errors *so_far;   /* errors of the model at all held-out entries of the state */
-  double write_sec, total_sec;  /* seconds on this rank */
+  const amped_state_head *head;   /* state after the batch */
+  const amped_errors *so_far;     /* errors of the model at all held-out entries of the state */
+  const amped_known_cells *cells; /* rank 0: cells of the batch that earlier ones had */
+  double write_sec, total_sec;    /* seconds on this rank */
   uint64_t state_bytes, journal_bytes; /* rank 0: sizes on disk after the batch */
 } amped_stream_progress;
 amped_status amped_stream_report_batch(amped_session *session, const amped_stream_progress *told);

@@ -1,6 +1,7 @@
 /* Entry sample: merging new entries into the sorted sample. */
 #include "tensor/entry_sample.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -136,16 +137,19 @@ amped_status amped_entry_sample_add(amped_sptensor *kept, const amped_sptensor *
   return AMPED_OK;
 }
 
-/* True if an entry of the cell of entry n has this value. Entries of a cell are neighbours. */
-static bool has_value(double value, const entry *sorted, uint64_t count, uint64_t n) {
+/* True if an entry of the cell of entry n has this value, up to the tolerance. Entries of a cell
+ * are neighbours. */
+static bool has_value(double value, double tolerance, const entry *sorted, uint64_t count,
+                      uint64_t n) {
   bool found = false;
   for (uint64_t i = n; i < count && compare_cells(&sorted[n], &sorted[i]) == 0; i++)
-    found = found || sorted[i].list->values[sorted[i].number] == value;
+    found = found || fabs(sorted[i].list->values[sorted[i].number] - value) <= tolerance;
   return found;
 }
 
 amped_status amped_entry_sample_compare(const amped_sptensor *kept, const amped_sptensor *more,
-                                        uint64_t seed, uint64_t most, amped_known_cells *out) {
+                                        uint64_t seed, uint64_t most, double tolerance,
+                                        amped_known_cells *out) {
   entry *sorted = NULL;
   uint64_t count = 0;
   uint64_t k = 0;
@@ -168,7 +172,7 @@ amped_status amped_entry_sample_compare(const amped_sptensor *kept, const amped_
     const bool known = k < kept->nnz && order == 0;
     out->compared++;
     out->known += known;
-    out->same += known && has_value(kept->values[k], sorted, count, n);
+    out->same += known && has_value(kept->values[k], tolerance, sorted, count, n);
   }
 done:
   amped_free(sorted);

@@ -22,13 +22,14 @@ amped_status amped_entry_sample_add(amped_sptensor *kept, const amped_sptensor *
 typedef struct amped_known_cells {
   uint64_t compared;
   uint64_t known; /* cells that the sample has already */
-  uint64_t same;  /* cells that it has with the same value */
+  uint64_t same;  /* cells that it has with the same value, up to the tolerance */
   bool all;       /* the sample has every cell so far, so that all cells are compared */
 } amped_known_cells;
 
 /* Count the cells of `more`. The range ends at the last hash if there are `most` entries, so that
- * all counts are of a sample of all cells. */
+ * all counts are of a sample of all cells. tolerance: in units of the values, at least 0. */
 amped_status amped_entry_sample_compare(const amped_sptensor *kept, const amped_sptensor *more,
-                                        uint64_t seed, uint64_t most, amped_known_cells *out);
+                                        uint64_t seed, uint64_t most, double tolerance,
+                                        amped_known_cells *out);
 
 #endif

@@ -197,6 +197,7 @@ def compare(tns, start, result, reg, power, reg_bias, context, share, seed, swee
         return compare_implicit(index, values, factors, factors2, result, out, o, float(what),
                                 int(how[1]) - 1, sweeps, tolerance)
     w = read_weights(what, index) if kind else np.ones(len(values))
+    out &= w > 0
     at = np.flatnonzero(~out)
     if kind == "repeats":
         at, w = np.repeat(at, w[at].astype(int)), np.ones(len(values))

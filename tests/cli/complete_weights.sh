@@ -139,8 +139,52 @@ for how in mean last sum; do
   expect 3 "twice.csv: has several weights of a cell" on 2 complete again.csv $keys --weights=twice.csv --duplicates=$how $same_run -o again.h5
 done
 
+# --- entries of weight 0 are as if they were not there, whatever their values are ----------------------------
+$python - <<'PY'
+import numpy as np
+
+g = np.random.default_rng(8)
+a, b, c = (g.normal(size=(n, 2)) for n in (14, 12, 9))
+x = np.einsum("ir,jr,kr->ijk", a, b, c) + 0.05 * g.normal(size=(14, 12, 9))
+gone = g.random(x.shape) < 0.3
+np.save("gaps.npy", np.where(gone, np.nan, x))
+np.save("masked.npy", np.where(gone, -999, x))
+np.save("mask.npy", np.where(gone, 0.0, 1.0))
+cells = [(i, j, k, float("%.9g" % x[i, j, k]), not gone[i, j, k]) for i, j, k in np.ndindex(x.shape)]
+g.shuffle(cells)
+for name, keep in ("gaps.csv", False), ("masked.csv", True):
+    with open(name, "w") as f:
+        print("a,b,c,v,w", file=f)
+        for i, j, k, v, w in cells:
+            if w or keep:
+                print("a%d,b%d,c%d,%.9g,%d" % (i, j, k, v if w else 77, w), file=f)
+PY
+zeros=$($python -c 'import numpy; print(int((numpy.load("mask.npy") == 0).sum()))')
+masked_run="--rank=2 --bias=none --reg=0.01 --iters=30 --precision=double --overwrite"
+for n in 1 3; do
+  for kind in npy csv; do
+    value=$(test $kind = csv && echo --value=v)
+    weights=$(test $kind = csv && echo w || echo mask.npy)
+    # shellcheck disable=SC2086
+    expect 0 "" on $n complete gaps.$kind $value $(test $kind = csv && echo --keys=a,b,c) $masked_run -o gaps.h5 --json=gaps.json
+    # shellcheck disable=SC2086
+    expect 0 "weights: $weights, [0-9]* in all for the [0-9]* entries that are learnt; $zeros entries of weight 0 are neither" \
+      on $n complete masked.$kind $value --weights=$weights $masked_run -o masked.h5 --json=masked.json
+    same "advice to fit masked cells" "$(grep -c 'no cell is missing' err)" 0
+    same "$kind: entries that validate" "$(events completion validate masked.json)" "$(events completion validate gaps.json)"
+    same "$kind: entries that are learnt" "$(events completion train masked.json)" "$(events completion train gaps.json)"
+    # Labels of a table are numbered as they come, so that the starts differ.
+    test $kind = csv || close "rmse" "$(events end rmse masked.json)" "$(events end rmse gaps.json)" 1e-7
+  done
+done
+expect 2 "--clip=data: the range of the data would be that of the $zeros entries of weight 0" "$amped" complete masked.csv --value=v --weights=w \
+  --rank=2 --clip=data --nowrite
+# Such entries are held out neither of a state.
+expect 0 "" on 2 complete masked.csv --value=v --weights=w --rank=2 --bias=none --reg=0.01 --iters=5 --nowrite --state=masked.state
+same "held-out entries of the state" "$("$amped" info masked.state | grep -c 'held out')" 0
+
 # --- what is told ---------------------------------------------------------------------------------------
-expect 0 "weights: sure, [0-9.]* of [0-9]* entries" "$amped" complete table.csv --value=stars --weights=sure --rank=2 \
+expect 0 "weights: sure, [0-9.]* in all for the [0-9]* entries" "$amped" complete table.csv --value=stars --weights=sure --rank=2 \
   --reg=1 --iters=2 --nowrite --json=told.json
 same "weights in JSON" "$(events completion weights told.json)" '"sure"'
 expect 0 "ndcg [0-9.]* \*  train [0-9.]*  hits [0-9.]*  test [0-9.]*" "$amped" complete a.tns --implicit=2 --of=1 --rank=3 --reg=1 \
@@ -202,7 +246,7 @@ refuse 3 "strange.csv: has a weight whose index in mode 1" --weights=strange.csv
 refuse 3 "a weight of -0.5" --weights=negative.csv
 refuse 3 "a weight of 1e+300" --weights=huge.csv
 refuse 3 "nan.csv" --weights=nan.csv
-refuse 3 "none is left to train" --weights=zeros.csv
+refuse 3 "zeros.csv gives weight 0 to all or most" --weights=zeros.csv
 refuse 3 "order 4, the tensor 3" --weights=b.h5
 refuse 3 "missing.csv" --weights=missing.csv
 refuse 3 'no column "nothing"; --weights takes some of' --weights=nothing

@@ -43,6 +43,9 @@ def good(folder):
         f["x"].attrs["MATLAB_class"] = np.bytes_("double")
     with open(folder + "/matlab.mat", "r+b") as f:
         f.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\0\2IM")
+    with h5py.File(folder + "/cube.mat", "w") as f:
+        f["x"] = x[:5, :4, :5].astype("<f8").transpose()
+        f["x"].attrs["MATLAB_class"] = np.bytes_("double")
     with h5py.File(folder + "/two.h5", "w") as f:
         f["a"] = x.astype("<f4")
         f["b"] = x.astype("<f8") + 1.0

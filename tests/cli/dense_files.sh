@@ -41,9 +41,14 @@ expect 0 "" "$amped" convert le_f8.fortran.npy five.h5 --dense
 expect 0 "" reference same le_f8.npy five.h5
 expect 0 "" "$amped" convert five.npy order5.npy --dense --memory=1M
 expect 0 "" reference same five.npy order5.npy
-expect 0 "of MATLAB: its first dimension is the last" "$amped" convert matlab.mat m.h5 --dense
+expect 0 "matlab.mat: a file of MATLAB: its first dimension is the last" "$amped" convert matlab.mat m.h5 --dense
+expect 0 "a file of MATLAB: its first dimension is the last" on 2 complete matlab.mat --rank=2 --iters=2 --bias=none -o matlab.h5
+expect 0 "a file of MATLAB: its first dimension is the last" "$amped" predict matlab.h5 matlab.mat
+rm -f matlab.h5
 expect 0 "" reference same matlab.mat:x m.h5
 expect 0 "dataset      /x of MATLAB" "$amped" info matlab.mat
+# Dimensions that read the same backwards do not show it: a warning, also with -q.
+expect 0 "warning: cube.mat: a file of MATLAB: its first dimension is the last" on 2 cube.mat --rank=2 --iters=2 --nowrite -q
 expect 0 "fit" on 2 matlab.mat --rank=2 --iters=2 -o matlab.h5
 expect 0 "" "$amped" convert two.h5 t.h5 --dense --dataset=b
 expect 0 "" reference same two.h5:b t.h5

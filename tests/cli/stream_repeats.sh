@@ -77,6 +77,27 @@ for seed in 1 2 3; do
   same "seed $seed: lines about new rows" "$(grep -c ' cells' err)" 0
 done
 
+# Values that were rounded anew are the same; JSON has the numbers that lines have.
+awk -F, -v OFS=, 'NR > 1 { $4 = sprintf("%.2f", $4 + 0.0049) } { print }' grown.csv >rounded.csv
+expect 0 "" on 1 $begin --holdout=0 --state=st0 --overwrite
+expect 0 "batch 2" on 3 stream st0 rounded.csv $stream --json=r.json
+same "rows that were rounded" "$(count rounded.csv)" "$((300 + grown)) 299"
+same "cells in JSON" "$(grep -o '"cells":{[^}]*}' r.json)" "\"cells\":{\"compared\":$((300 + grown)),\"repeated\":300,\"same\":299}"
+
+# An array begins at index 1 of each mode, whatever it has.
+$python - <<'PY'
+import numpy as np
+g = np.random.default_rng(1)
+x = np.einsum("ir,jr,kr->ijk", *(g.random((n, 2)) for n in (9, 8, 12)))
+np.save("first.npy", x[:, :, :8])
+np.save("slab.npy", x[:, :, 8:])
+np.save("whole.npy", x)
+PY
+expect 0 "" on 1 complete first.npy --rank=2 --reg=0.01 --iters=5 --bias=none --nowrite --state=array
+cp array array2
+expect 0 "warning: slab.npy: of 288 cells, 288 were known with other values: an array begins at index 1" on 2 stream array slab.npy
+expect 0 "whole.npy: is a snapshot; 576 of its 864 entries were learnt" on 1 stream array2 whole.npy
+
 # A stream has no weights.
 expect 0 "" on 1 complete old.csv --value=stars --keys=user,item,day --weights=w --rank=2 --reg=0.2 --iters=5 --nowrite --state=weighted
 expect 0 "warning: weighted: its first fit had weights; entries of later batches have weight 1" on 1 \

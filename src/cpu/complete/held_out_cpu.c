@@ -63,6 +63,7 @@ typedef struct hold_out_job {
   int mode;
   const amped_cpu_copy *copy;
   const uint64_t *const *key_of; /* keys of the positions */
+  const void *weights;           /* NULL: all are 1 */
   uint64_t seed, below;
   uint64_t *held;
 } hold_out_job;
@@ -87,7 +88,8 @@ static uint64_t hold_out_unit(const hold_out_job *j, uint64_t unit) {
         keys[m] = j->key_of[m][amped_packed_field(words, p->shifts[input], p->bits[input])];
         input++;
       }
-    if (amped_held_out(j->plan->order, keys, j->seed, j->below)) {
+    if (amped_held_out(j->plan->order, keys, j->seed, j->below) &&
+        (j->weights == NULL || amped_value_get(j->weights, j->plan->value_type, k) > 0.0)) {
       j->held[k / 64] |= UINT64_C(1) << k % 64;
       count++;
     }
@@ -105,7 +107,14 @@ amped_status amped_row_fit_cpu_hold_out(amped_tensor_part *part, const uint32_t 
     AMPED_TRY(amped_row_fit_cpu_find_indices(part, keys));
   for (int m = 0; m < plan->order; m++) {
     const uint64_t units = amped_row_fit_cpu_units(plan, m);
-    const hold_out_job j = {plan, m, &part->copies[m], f->indices_of, seed, below, f->held[m]};
+    const hold_out_job j = {.plan = plan,
+                            .mode = m,
+                            .copy = &part->copies[m],
+                            .key_of = f->indices_of,
+                            .weights = f->weights[m],
+                            .seed = seed,
+                            .below = below,
+                            .held = f->held[m]};
     uint64_t count = 0;
     if (part->copies[m].nnz > 0)
       memset(f->held[m], 0, amped_row_fit_cpu_held_words(part->copies[m].nnz) * sizeof *f->held[m]);

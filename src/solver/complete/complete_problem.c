@@ -136,7 +136,13 @@ amped_status amped_complete_problem_hold_out(const amped_context *context, const
   amped_status status = AMPED_OK;
   AMPED_TRY(mark_held(context, labels, p));
   amped_comm_sum_u64(context->comm, &p->held, 1);
-  if (c->holdout > 0.0 && p->held == 0)
+  if (c->holdout > 0.0 && p->held == 0 && c->weights != NULL)
+    status = amped_error(AMPED_BAD_INPUT, input,
+                         "none of its %" PRIu64 " entries is held out to validate, as %s gives "
+                         "weight 0 to all or most of them; correct the weights, or use a larger "
+                         "--holdout or --validate=FILE",
+                         nnz, c->weights);
+  else if (c->holdout > 0.0 && p->held == 0)
     status = amped_error(AMPED_BAD_INPUT, input,
                          "none of its %" PRIu64
                          " entries is held out to validate; use a larger --holdout, another "
@@ -244,6 +250,7 @@ amped_status amped_complete_problem_set_scale(const amped_context *context, cons
   AMPED_TRY(amped_complete_moments_find(context, &m));
   AMPED_TRY(amped_comm_agree(context->comm, check_values(p, &m, plan->nnz, input, weights)));
   p->learnt = m.count;
+  p->ignored = plan->nnz - p->held - m.count;
   p->weight = m.weight;
   if (fit->implicit > 0.0) {
     set_cells(plan, m.sum, p);

@@ -24,6 +24,7 @@ typedef struct amped_complete_problem {
   double mean, scale;              /* mean and scale of the model, in the values' units */
   bool constant;                   /* all training values are equal */
   uint64_t learnt, held;           /* numbers of training and of held-out nonzeros */
+  uint64_t ignored;                /* number of nonzeros of weight 0, which are neither */
   const amped_entry_set *validate; /* validation entries; NULL: held-out nonzeros */
   const amped_entry_set *test;     /* test entries; NULL: none */
   double weight;                   /* total weight of the training entries */
