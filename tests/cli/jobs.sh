@@ -1,6 +1,6 @@
 #!/bin/sh
 # Every job of jobs/: --help prints the job's head, and the pages that it names have its figures. An unknown argument is
-# refused. The tables and figures of cpd's methods (fit-table, rbs-table, rbs-figure) run on small tensors.
+# refused, and so is a missing program. The tables and figures of cpd's methods (fit-table, rbs-table, rbs-figure) run on small tensors.
 . "$(dirname "$0")/../lib/lib.sh"
 jobs=$srcdir/jobs
 cd "$scratch" || exit 99
@@ -9,7 +9,7 @@ export AMPED_MPI AMPED_STARTS MPIRUN
 
 for job in "$jobs"/* "$jobs"/paper/*; do
   case $job in
-    */help.sh | */paper/lib.sh | *.py) continue ;; # sourced or started by jobs
+    */help.sh | */program.sh | */paper/lib.sh | *.py) continue ;; # sourced or started by jobs
   esac
   test -f "$job" || continue
   case $(head -n 1 "$job") in
@@ -52,6 +52,21 @@ table() {
   same "rows of $1" "$(grep -c '^| t.h5' "$1")" 1
   same "columns of $1" "$(grep '^| t.h5' "$1" | awk -F '|' '{ print NF - 2 }')" "$2"
 }
+# The program: AMPED_MPI, also by a path from here; ./amped_mpi; amped_mpi in PATH.
+mkdir bin
+printf '#!/bin/sh\necho here >>"%s/used"\nexec "%s" "$@"\n' "$scratch" "$amped" >bin/amped_mpi
+chmod +x bin/amped_mpi
+for way in "AMPED_MPI=bin/amped_mpi" "AMPED_MPI= PATH=$scratch/bin:$PATH"; do
+  rm -f used
+  expect 0 "" env $way AMPED_STARTS=1 "$jobs/rbs-table" t.h5:2
+  same "starts of bin/amped_mpi by $way" "$(wc -l <used | tr -d ' ')" 2
+done
+rm used
+(cd bin && AMPED_MPI='' AMPED_STARTS=1 "$jobs/rbs-table" ../t.h5:2 >/dev/null)
+same "starts of ./amped_mpi" "$(wc -l <used | tr -d ' ')" 2
+AMPED_MPI=nosuch "$jobs/rbs-table" t.h5:2 >said 2>&1
+same "status without a program" $? 2
+expect 0 "rbs-table: nosuch: no such program" cat said
 expect 0 "" "$jobs/fit-table" t.h5:2:0.9
 cp out fits
 table fits 5
