@@ -1,6 +1,6 @@
 #!/bin/sh
 # Every job of jobs/: --help prints the job's head, and the pages that it names have its figures. An unknown argument is
-# refused, and so is a missing program. The tables and figures of cpd's methods (fit-table, rbs-table, rbs-figure) run on small tensors.
+# refused, and so is a missing program. The tables and figures of cpd's methods (fit-table, rbs-table, rbs-figure), of completion and of copies run on small tensors.
 . "$(dirname "$0")/../lib/lib.sh"
 jobs=$srcdir/jobs
 cd "$scratch" || exit 99
@@ -83,5 +83,23 @@ if command -v gnuplot >/dev/null 2>&1 && command -v python3 >/dev/null 2>&1; the
   AMPED_BLOCKS="2 4" AMPED_RANK=2 expect 0 "figures/rbs.svg" "$jobs/rbs-figure" --cube=40
   same "runs of the figure" "$(grep -v '^#' figures/rbs.csv | sed 1d | cut -d , -f 1 | uniq | tr '\n' ',')" "ALS,Q = 2,Q = 4,"
   expect 0 "</svg>" cat figures/rbs.svg
+
+  # A tensor in place of the real one.
+  mkdir texts
+  "$amped" generate r.h5 --dims=20x18x16 --planted=2 --factor-mean=1 --observed=0.3 --noise=0.1 -q || fail "generate"
+  "$amped" convert r.h5 texts/tiny.tns.gz -q || fail "convert"
+  AMPED_DATA=texts expect 0 "figures/completion.svg" "$jobs/completion-plot" tiny 2
+  test "$(grep -v '^#' figures/completion.csv | sed 1d | cut -d , -f 1 | uniq | wc -l)" -gt 3 && pass || fail "methods of completion.csv"
+  expect 0 "</svg>" cat figures/completion.svg
+
+  # Copies over the memory of a GPU: a program that passes --device-memory over; nothing runs with 1G.
+  printf '#!/bin/sh\nfor a in "$@"; do\n  shift\n  case $a in --device-memory=1G) exit 1 ;; --device-memory=*) ;; *) set -- "$@" "$a" ;; esac\ndone\nexec "%s" "$@"\n' \
+    "$amped" >claims
+  chmod +x claims
+  AMPED_MPI=./claims expect 0 "figures/copies.svg" "$jobs/copies-figure" --nnz=2k --keep=kept amazon=1G,2G twitch=3G
+  same "rows of copies.csv" "$(grep -v '^#' figures/copies.csv | sed 1d | cut -d , -f 1,2 | tr '\n' ' ')" "amazon,2 twitch,3 "
+  same "numbers of copies.csv" "$(grep -c '^[a-z]*,[23],[0-9.]*,[0-9.]*,[0-9.]*$' figures/copies.csv)" 2
+  AMPED_MPI=nosuch expect 0 "again/copies.svg" "$jobs/copies-figure" --runs=kept --out=again
+  cmp -s figures/copies.csv again/copies.csv && pass || fail "--runs draws other numbers"
 fi
 finish
