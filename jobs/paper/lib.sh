@@ -27,7 +27,7 @@ Options [defaults]:
   --file-nnz=N       nonzeros of the files of the figure of preprocessing, at most [10M]
   --out=DIR          where tables, plots and runs/ go [paper]
   --mpirun=COMMAND   starts ranks; -np N follows [mpirun]
-AMPED_MPI names the program [amped_mpi in PATH].
+AMPED_MPI names the program [./amped_mpi, or amped_mpi in PATH].
 END
 }
 
@@ -46,7 +46,7 @@ number() {
 
 paper_options() {
   nnz='' full_dims='' ranks='' tensors="amazon patents reddit twitch" backend=auto repeat=5
-  file_nnz=10000000 out=paper mpirun=mpirun amped=${AMPED_MPI:-amped_mpi}
+  file_nnz=10000000 out=paper mpirun=mpirun
   for argument in "$@"; do
     value=${argument#*=}
     case $argument in
@@ -369,7 +369,7 @@ END
 # What all scripts need to know of the machine: from a small run on the most ranks.
 paper_probe() {
   command -v "${mpirun%% *}" >/dev/null 2>&1 || die "$mpirun: no such command; see --mpirun"
-  command -v "$amped" >/dev/null 2>&1 || die "$amped: no such program; set AMPED_MPI"
+  . "$folder/../program.sh"
   command -v python3 >/dev/null 2>&1 || die "python3: no such command; install Python 3"
   revision=$("$amped" --version | sed -n '1s/^amped_mpi [^ ]* *(\(.*\))$/\1/p')
   revision=${revision:-$("$amped" --version | sed -n '1s/^amped_mpi //p')}

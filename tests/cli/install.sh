@@ -17,7 +17,7 @@ root=$scratch/root/opt/amped
 for file in bin/amped_mpi share/man/man1/amped_mpi.1 share/bash-completion/completions/amped_mpi \
   share/doc/amped_mpi/README.md share/doc/amped_mpi/CHANGELOG.md \
   share/doc/amped_mpi/examples/load_result.py share/amped_mpi/jobs/frostt share/amped_mpi/jobs/estimate \
-  share/amped_mpi/jobs/thesis share/amped_mpi/jobs/paper/all share/amped_mpi/jobs/paper/lib.sh; do
+  share/amped_mpi/jobs/program.sh share/amped_mpi/jobs/thesis share/amped_mpi/jobs/paper/all share/amped_mpi/jobs/paper/lib.sh; do
   test -f "$root/$file" && pass || fail "$file is not installed"
 done
 for program in bin/amped_mpi share/amped_mpi/jobs/frostt share/amped_mpi/jobs/paper/all; do

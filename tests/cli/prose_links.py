@@ -33,6 +33,11 @@ for page in pages:
                 report(page, number, f"dead link {target}")
             elif anchor and place.endswith(".md") and anchor not in anchors(place):
                 report(page, number, f"dead link {target}: no such heading")
+        # A function named after a link to a source file is in that file.
+        for path, function in re.findall(r"\]\((\S+\.(?:c|h|cu|cuh))\) `(\w+)`", line):
+            place = os.path.normpath(os.path.join(os.path.dirname(page), path))
+            if os.path.exists(place) and not re.search(rf"\b{function}\(", open(place, encoding="utf-8").read()):
+                report(page, number, f"{place} has no function {function}")
 
 FOLDERS = [os.path.basename(p.rstrip("/")) for p in glob.glob("src/*/")]
 PATH = re.compile(r"(?<![\w/.$-])((?:src|cuda|docs|tests|jobs|examples|packaging|build-aux|" + "|".join(FOLDERS) +
