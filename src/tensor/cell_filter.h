@@ -21,8 +21,9 @@ amped_status amped_cell_filter_create(amped_sptensor *t, const bool *is_key, int
                                       amped_cell_filter *out);
 void amped_cell_filter_free(amped_cell_filter *filter);
 
-/* The cells that agree with cell i of these indices ([order][]) are *first .. first + the result.
- * AMPED_PREDICTOR_COLD agrees with nothing that the filter should hold. */
+/* Find the cells that agree with cell i of these indices ([order][]) in all key modes. They are
+ * *first .. first + the result. AMPED_PREDICTOR_COLD is an index like any other: a filter should
+ * have no cell with it. */
 uint64_t amped_cell_filter_find(const amped_cell_filter *filter, uint64_t *const *indices,
                                 uint64_t i, uint64_t *first);
 

@@ -21,10 +21,10 @@ typedef struct amped_cell_ranks {
   uint64_t count;                     /* cells */
   uint64_t *indices[AMPED_MAX_ORDER]; /* [count] borrowed. Mode `of`: candidates. Other modes: below
                                          dims, or AMPED_PREDICTOR_COLD for the average row */
-  const amped_cell_filter *filter;    /* of the same `of`; NULL: none */
+  const amped_cell_filter *filter;    /* filter of mode `of`; NULL: none */
 } amped_cell_ranks;
 
-/* What the ranks were found among. */
+/* Numbers of candidates. */
 typedef struct amped_cell_ranks_found {
   uint64_t candidates; /* indices of the mode with a learnt entry */
   uint64_t removed;    /* candidates that the filter removed, over all cells */
