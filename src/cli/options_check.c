@@ -154,21 +154,28 @@ static amped_status check_biases(const amped_options *o) {
                      o->session.ncomps, AMPED_MAX_NCOMPS - 1);
 }
 
-/* Check that the output of predict and recommend replaces no input. */
+/* Check that no output of predict, recommend, evaluate and similar replaces an input. */
 static amped_status check_model(const amped_options *o) {
-  const bool predicts = strcmp(o->command->name, "predict") == 0;
-  const bool recommends = strcmp(o->command->name, "recommend") == 0;
-  if (!predicts && !recommends)
+  const struct {
+    const char *command, *option, *read;
+  } rows[] = {{"predict", "observed", o->predict.observed},
+              {"recommend", "exclude", o->recommend.exclude},
+              {"evaluate", "exclude", o->recommend.exclude},
+              {"similar", NULL, NULL}};
+  size_t r = 0;
+  while (r < sizeof rows / sizeof rows[0] && strcmp(o->command->name, rows[r].command) != 0)
+    r++;
+  if (r == sizeof rows / sizeof rows[0])
     return AMPED_OK;
   AMPED_TRY(check_replaced(o, "--output", o->output));
-  const char *read = predicts ? o->predict.observed : o->recommend.exclude;
+  const char *read = rows[r].read;
   for (int i = 0; i < 2 && read != NULL && strcmp(read, "-") != 0; i++) {
     const char *file = i == 0 ? o->output : o->json;
     if (amped_file_is_one(file, read))
       return amped_error(AMPED_USAGE, file,
                          "is the tensor of --%s as well and would be overwritten; name another "
                          "with %s",
-                         predicts ? "observed" : "exclude", i == 0 ? "--output" : "--json");
+                         rows[r].option, i == 0 ? "--output" : "--json");
   }
   return AMPED_OK;
 }
