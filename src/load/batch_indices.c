@@ -44,6 +44,7 @@ amped_status amped_batch_indices_create(const char *path, int order, const uint6
   out->path = path;
   out->order = order;
   out->from_zero = labels[0].from_zero;
+  out->by = -1;
   for (int m = 0; m < order && status == AMPED_OK; m++) {
     out->dims[m] = dims[m];
     out->known[m] = known[m];
@@ -216,7 +217,12 @@ static amped_status translate_labels(amped_batch_indices *x, const char *name, i
   AMPED_GO(done, check_distinct(x, name, mode, labels, used));
   AMPED_GO(done, amped_alloc(&map, labels->count, sizeof *map, "labels of a batch"));
   for (uint64_t i = 0; i < labels->count; i++)
-    if (used[i] != 0)
+    map[i] = AMPED_INDEX_UNKNOWN;
+  for (uint64_t k = 0; k < list->nnz && mode == x->by; k++)
+    if (map[indices[k]] == AMPED_INDEX_UNKNOWN)
+      AMPED_GO(done, index_of_label(x, name, mode, labels, indices[k], &map[indices[k]]));
+  for (uint64_t i = 0; i < labels->count; i++)
+    if (used[i] != 0 && map[i] == AMPED_INDEX_UNKNOWN)
       AMPED_GO(done, index_of_label(x, name, mode, labels, i, &map[i]));
 #pragma omp parallel for schedule(static)
   for (uint64_t k = 0; k < list->nnz; k++)

@@ -15,6 +15,7 @@ typedef struct amped_batch_indices {
   uint64_t dims[AMPED_MAX_ORDER];  /* dims of the state */
   uint64_t known[AMPED_MAX_ORDER]; /* dims of the state's first fit */
   bool from_zero;                  /* the user's files count indices from 0 */
+  int by; /* mode in whose order lists come: new labels are numbered so; -1 */
   bool labelled[AMPED_MAX_ORDER];
   bool are_indices[AMPED_MAX_ORDER];    /* labels are numbers of indices; a batch may have these
                                            instead */

@@ -86,6 +86,7 @@ static amped_status open_cut(amped_batch_source *s, const amped_batch_target *ta
                                        .boxes = &r->boxes,
                                        .known_nnz = target->first_nnz,
                                        .earlier = target->earlier};
+  s->indices.by = mode;
   return amped_batch_cut_open(s->input, &s->indices, &cut, &s->cut);
 }
 

@@ -241,6 +241,14 @@ for table in other/grows.csv ./grows.csv "$PWD/grows.csv" other/next-night.csv; 
   alone 0 'learnt 0 batches, 7 skipped' stream days.st "$table" --value=v --by=day
   same "warnings of $table" "$(grep -c 'was learnt before, as batch' "$scratch/err")" 2
 done
+# The order of rows does not matter to forecasts, if a slice has several days: new days are numbered by time.
+{ sed -n 1p by-user.csv && sed 1d by-user.csv | sort -t , -k 3,3r -k 4,4; } >turned.csv
+for table in by-user turned; do
+  alone 0 '' complete first.csv --value=v --rank=2 --reg=1 --precision=double --nowrite --state=$table.st --overwrite
+  alone 0 'learnt 3 batches' stream $table.st $table.csv --value=v --by=day --batch=2 --json=$table.json
+  sed -n 's/.*"before":{"count":[0-9]*,"rmse":\([0-9.]\{8\}\).*,"after".*"held_out".*/\1/p' $table.json >$table.before
+done
+same "forecasts of days in another order" "$(cat turned.before)" "$(cat by-user.before)"
 # The first fit lacks ten of its days' rows.
 { sed -n 1p first.csv && sed 1d first.csv | sed 1,10d; } >early.csv
 alone 0 '' complete early.csv --value=v --rank=2 --reg=1 --nowrite --state=days.st --overwrite
