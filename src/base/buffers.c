@@ -1,4 +1,4 @@
-/* Buffers of a struct: the list and its walks. */
+/* Buffers of a struct: the list, and what follows from it. */
 #include "base/buffers.h"
 
 #include <assert.h>

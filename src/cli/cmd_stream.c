@@ -241,7 +241,7 @@ static amped_status warn_of_order(const job *j) {
 }
 
 /* Rank 0: list the hashes of the state's batches. */
-static amped_status list_past(job *j) {
+static amped_status list_sums(job *j) {
   for (uint64_t number = 1; number <= j->head.batches; number++) {
     const amped_state_batch batch = amped_state_file_batch(j->file, number);
     AMPED_TRY(amped_batch_sums_add(&j->sums, batch.hash, batch.nnz));
@@ -266,7 +266,7 @@ static amped_status open_source(job *j) {
   if (comm->rank == 0)
     target.earlier = amped_state_file_names(j->file);
   if (comm->rank == 0)
-    status = list_past(j);
+    status = list_sums(j);
   for (int m = 0; m < j->head.order && comm->rank == 0 && status == AMPED_OK; m++)
     status = amped_state_file_labels(j->file, m, &labels[m]);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)

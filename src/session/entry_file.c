@@ -77,14 +77,15 @@ static void end(entry_file *f) {
  * the file's label or index. */
 #define UNKNOWN (UINT64_C(1) << 63)
 static uint64_t unknown_of(const entry_file *f, int mode, uint64_t index) {
-  char text[64];
+  char number[64];
   const amped_labels *labels = &f->labels[mode];
-  if (labels->count > 0 && index < labels->count) {
-    const uint64_t begin = labels->offsets[index];
-    return UNKNOWN | amped_intern_hash(labels->bytes + begin, labels->offsets[index + 1] - begin);
-  }
-  const char *number = amped_label_text(labels, index, text, sizeof text);
-  return UNKNOWN | amped_intern_hash(number, strlen(number));
+  const char *text = number;
+  uint64_t length = 0;
+  if (labels->count > 0)
+    text = amped_label(labels, index, &length);
+  else
+    length = strlen(amped_label_text(labels, index, number, sizeof number));
+  return UNKNOWN | amped_intern_hash(text, length);
 }
 
 static bool is_unknown(uint64_t index) {

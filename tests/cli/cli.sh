@@ -54,7 +54,7 @@ expect 2 "did you mean --rank" $mpirun -np 3 "$amped" good.h5 --rnak=3
 
 # --- help and version -----------------------------------------------------------------------------
 expect 0 "Usage" "$amped" --help
-for c in cpd complete bench convert info top compare plot predict recommend evaluate similar generate; do
+for c in $("$amped" --complete commands); do
   expect 0 "Usage.* $c " "$amped" $c --help
   same "options that $c has twice" "$("$amped" $c --help | sed -n 's/^  \(    \|-., \)--\([a-z0-9-]*\).*/\2/p' | sort | uniq -d)" ""
   grep -q "$c" "$scratch/out" || fail "help of $c"

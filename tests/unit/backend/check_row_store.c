@@ -271,8 +271,8 @@ START_TEST(rows_travel_with_a_batch) {
   check_no_leak();
 }
 
-/* Of the touched rows, those at their prior start; row 2 is one, but of the first mode it has
- * learnt entries, and of the last mode its bias is not 0. */
+/* Touched rows that are at their prior start; row 2 is one, but in the first mode it has learnt
+ * entries, and in the last mode its bias is not 0. */
 START_TEST(rows_that_have_learnt_nothing_start) {
   for (int type = AMPED_F32; type <= AMPED_F64; type += AMPED_F64 - AMPED_F32) {
     const amped_row_start start = {.prior = 0.25, .seed = 11, .biased = true, .nonnegative = true};
@@ -286,7 +286,7 @@ START_TEST(rows_that_have_learnt_nothing_start) {
         amped_value_put(row, f.shape.type, c, c + 1 < NCOMPS ? 0.25 : m == ORDER - 1 ? 1.0 : 0.0);
       for (uint64_t i = 1; i < 3; i++)
         check_ok(f.ops->put_factors(f.store, m, i, 1, row));
-      uint64_t learnt[4] = {0};
+      uint64_t learnt[32] = {0}; /* bits of at most 1100 rows */
       for (uint64_t k = 0; k < b.touched[m].count; k++)
         learnt[k / 64] |= (uint64_t)(b.touched[m].rows[k] == 2) << (k % 64);
       check_ok(f.ops->start(f.store, m, &start, m == 0 ? learnt : NULL));

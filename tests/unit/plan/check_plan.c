@@ -427,8 +427,8 @@ START_TEST(counts_above_32_bits_add_up) {
   check_no_leak();
 }
 
-/* Of modes without a copy rows alone are distributed out: consecutive indices, in the file's order,
- * as many a rank; none of them is split or cut into parts. */
+/* Modes without a copy have rows alone, which are distributed as consecutive indices, in the file's
+ * order, as many a rank; none of them is split or cut into parts. */
 static void rows_alone(const amped_plan *plan, int mode) {
   const amped_mode_plan *m = &plan->modes[mode];
   const uint64_t even = amped_ceil_div(m->rows.idp_count, (uint64_t)plan->nranks) * m->rows.width;
