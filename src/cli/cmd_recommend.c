@@ -16,6 +16,7 @@
 #include "hdf5/hdf5_probe.h"
 #include "formats/result_file.h"
 #include "session/output_guard.h"
+#include "state/state_file.h"
 #include "tensor/format.h"
 #include "tensor/mode_names.h"
 #include "tensor/ranking.h"
@@ -24,6 +25,7 @@
 #include "text/model_cells.h"
 
 #define LABEL_BYTES 256
+#define MODE_BYTES 128
 
 typedef struct job {
   const amped_options *o;
@@ -31,9 +33,10 @@ typedef struct job {
   amped_completion c;
   amped_predictor p;
   amped_ranking ranking;
-  bool is_table;               /* --exclude names a table */
-  uint64_t first, end;         /* range of targets */
-  uint64_t *seen_begin, *seen; /* excluded pairs of the ranking */
+  uint64_t first, end; /* range of targets */
+  uint64_t pairs;      /* excluded pairs of a target and an index of --of */
+  uint64_t *pair_target, *pair_of;
+  uint64_t *seen_begin, *seen; /* the same pairs, sorted, for the ranking */
   amped_best_item *items;      /* best items of a block of targets */
   uint64_t served;             /* labels with a recommendation */
   uint64_t *counts;
@@ -107,17 +110,18 @@ static amped_status find_of(job *j) {
 static amped_status find_at(job *j) {
   for (int m = 0; m < j->k.order; m++)
     j->ranking.at[m] = AMPED_PREDICTOR_COLD;
-  for (int i = 0; i < j->o->recommend.at_count; i++) {
-    const char *text = j->o->recommend.at[i];
+  for (int i = 0; i < j->o->recommend.at.count; i++) {
+    const char *text = j->o->recommend.at.texts[i];
     const char *label = NULL;
+    char name[MODE_BYTES];
     int mode = 0;
     AMPED_TRY(split(j, "--at", text, &mode, &label));
     if (label == NULL)
       return amped_error(AMPED_USAGE, NULL, "--at=%s names no label; use --at=MODE:LABEL", text);
     if (mode == j->ranking.target || mode == j->ranking.of ||
         j->ranking.at[mode] != AMPED_PREDICTOR_COLD)
-      return amped_error(AMPED_USAGE, NULL, "--at=%s: mode %d is named twice; leave out one", text,
-                         mode + 1);
+      return amped_error(AMPED_USAGE, NULL, "--at=%s: %s is named twice; leave out one", text,
+                         amped_format_mode(name, sizeof name, mode, &j->k.labels[mode]));
     AMPED_TRY(find_label(j, "--at", mode, label, &j->ranking.at[mode]));
   }
   return AMPED_OK;
@@ -125,57 +129,83 @@ static amped_status find_at(job *j) {
 
 /* ---- what was seen -------------------------------------------------------------------------- */
 
-/* Does the entry stand for an event? With a model of --implicit, a value of 0 does not. */
-static bool is_event(const job *j, const amped_sptensor *t, uint64_t i) {
-  const bool has_values = !j->is_table || j->o->read.value != NULL;
-  return !(j->c.implicit > 0.0) || !has_values || t->values[i] != 0.0;
+/* A tensor of --exclude, and its entries by what they exclude. */
+typedef struct exclusion {
+  const char *path;
+  bool has_values;
+  amped_sptensor t;
+  uint64_t zeros;     /* with a model of --implicit: entries of value 0, which are no events */
+  uint64_t unknown;   /* an index of --for or --of is not the model's */
+  uint64_t elsewhere; /* labels that --at does not name */
+  uint64_t kept;      /* pairs that exclude something */
+} exclusion;
+
+/* Does the entry lie at the labels of --at? */
+static bool is_at(const job *j, const amped_sptensor *t, uint64_t i) {
+  for (int m = 0; m < t->order; m++)
+    if (j->ranking.at[m] != AMPED_PREDICTOR_COLD && t->indices[m][i] != j->ranking.at[m])
+      return false;
+  return true;
 }
 
-/* Keep the pairs of indices that are in the model, and return their number. */
-static uint64_t keep_known(const job *j, amped_sptensor *t) {
-  uint64_t *target = t->indices[j->ranking.target];
-  uint64_t *of = t->indices[j->ranking.of];
-  uint64_t kept = 0;
-  uint64_t zeros = 0;
-  uint64_t unknown = 0;
+/* Append the pairs of indices of entries that exclude something. */
+static amped_status take_pairs(job *j, exclusion *e) {
+  const amped_sptensor *t = &e->t;
+  const uint64_t *target = t->indices[j->ranking.target];
+  const uint64_t *of = t->indices[j->ranking.of];
+  uint64_t room = 0;
+  if (!amped_add(j->pairs, t->nnz, &room))
+    return amped_error(AMPED_BAD_INPUT, e->path, "has too many entries for 64-bit sizes");
+  AMPED_TRY(amped_realloc(&j->pair_target, room, sizeof *j->pair_target, "entries to exclude"));
+  AMPED_TRY(amped_realloc(&j->pair_of, room, sizeof *j->pair_of, "entries to exclude"));
   for (uint64_t i = 0; i < t->nnz; i++) {
-    if (!is_event(j, t, i)) {
-      zeros++;
-      continue;
+    if (j->c.implicit > 0.0 && e->has_values && t->values[i] == 0.0) {
+      e->zeros++;
+    } else if (target[i] == AMPED_PREDICTOR_COLD || of[i] == AMPED_PREDICTOR_COLD) {
+      e->unknown++;
+    } else if (!is_at(j, t, i)) {
+      e->elsewhere++;
+    } else {
+      j->pair_target[j->pairs] = target[i];
+      j->pair_of[j->pairs++] = of[i];
+      e->kept++;
     }
-    if (target[i] != AMPED_PREDICTOR_COLD && of[i] != AMPED_PREDICTOR_COLD) {
-      target[kept] = target[i];
-      of[kept++] = of[i];
-    } else
-      unknown++;
   }
-  if (unknown > 0)
-    (10 * unknown >= 9 * t->nnz ? amped_warn : amped_say)(
+  return AMPED_OK;
+}
+
+static void say_exclusion(const exclusion *e) {
+  const uint64_t nnz = e->t.nnz;
+  if (e->unknown > 0)
+    (10 * e->unknown >= 9 * nnz ? amped_warn : amped_say)(
         "%s: %" PRIu64 " of its %" PRIu64
         " entries have an index that the model does not have, and exclude nothing",
-        amped_io_name(j->o->recommend.exclude), unknown, t->nnz);
-  if (zeros > 0)
+        e->path, e->unknown, nnz);
+  if (e->zeros > 0)
     amped_say("%s: %" PRIu64
               " entries have the value 0, which means that nothing happened, and are ignored",
-              amped_io_name(j->o->recommend.exclude), zeros);
-  return kept;
+              e->path, e->zeros);
+  if (e->elsewhere > 0)
+    (e->kept == 0 ? amped_warn : amped_say)("%s: %" PRIu64 " of its %" PRIu64
+                                            " entries have other labels than --at, and exclude "
+                                            "nothing",
+                                            e->path, e->elsewhere, nnz);
 }
 
-static amped_status list_seen(job *j, amped_sptensor *t) {
+/* Sort the pairs by target and index, for the ranking. */
+static amped_status list_seen(job *j) {
   const uint64_t targets = j->k.dims[j->ranking.target];
-  const uint64_t count = keep_known(j, t);
-  uint64_t *target = t->indices[j->ranking.target];
-  uint64_t *of = t->indices[j->ranking.of];
-  const amped_sort_field fields[2] = {{target, amped_sort_bits(target, count)},
-                                      {of, amped_sort_bits(of, count)}};
-  void *const arrays[2] = {target, of};
+  const uint64_t count = j->pairs;
+  const amped_sort_field fields[2] = {{j->pair_target, amped_sort_bits(j->pair_target, count)},
+                                      {j->pair_of, amped_sort_bits(j->pair_of, count)}};
+  void *const arrays[2] = {j->pair_target, j->pair_of};
   AMPED_TRY(amped_sort(count, fields, 2, 0, arrays, 2));
   AMPED_TRY(
       amped_calloc(&j->seen_begin, targets + 1, sizeof *j->seen_begin, "the entries to exclude"));
   AMPED_TRY(amped_alloc(&j->seen, count, sizeof *j->seen, "the entries to exclude"));
   for (uint64_t i = 0; i < count; i++) {
-    j->seen_begin[target[i] + 1]++;
-    j->seen[i] = of[i];
+    j->seen_begin[j->pair_target[i] + 1]++;
+    j->seen[i] = j->pair_of[i];
   }
   for (uint64_t i = 0; i < targets; i++)
     j->seen_begin[i + 1] += j->seen_begin[i];
@@ -184,27 +214,51 @@ static amped_status list_seen(job *j, amped_sptensor *t) {
   return AMPED_OK;
 }
 
-static amped_status read_seen(job *j) {
-  const char *path = j->o->recommend.exclude;
+/* Options for reading a tensor of --exclude: the user's, except for an HDF5 file beside a text or
+ * table, to which they belong. */
+static amped_status read_options_of(const job *j, const char *path, amped_read_options *out,
+                                    amped_format *format) {
+  const amped_text_list *list = &j->o->recommend.exclude;
+  bool others = false;
+  for (int i = 0; i < list->count; i++) {
+    AMPED_TRY(amped_io_input_format(list->texts[i], &j->o->read, format));
+    others = others || *format != AMPED_FORMAT_HDF5;
+  }
+  AMPED_TRY(amped_io_input_format(path, &j->o->read, format));
+  amped_options plain;
+  amped_options_default(&plain);
+  *out = others && *format == AMPED_FORMAT_HDF5 ? plain.read : j->o->read;
+  out->known_modes = true;
+  out->from_zero = j->k.labels[0].from_zero;
+  return AMPED_OK;
+}
+
+static amped_status exclude(job *j, const char *path) {
   bool needed[AMPED_MAX_ORDER] = {false};
-  amped_sptensor t = {.order = 0};
-  amped_read_options read = j->o->read;
-  amped_status status = AMPED_OK;
-  if (path == NULL)
-    return AMPED_OK;
+  exclusion e = {.path = amped_io_name(path), .t = {.order = 0}};
+  amped_read_options read;
   amped_format format = AMPED_FORMAT_TNS;
-  read.known_modes = true;
-  read.from_zero = j->k.labels[0].from_zero;
-  needed[j->ranking.target] = needed[j->ranking.of] = true;
-  AMPED_GO(done, amped_io_input_format(path, &read, &format));
-  j->is_table = format == AMPED_FORMAT_TABLE;
-  AMPED_GO(done, amped_io_read(path, &read, &t));
-  AMPED_GO(done, amped_model_cells_translate(j->o->args[0], &j->k, amped_io_name(path),
-                                             read.keys != NULL, needed, &t));
-  status = list_seen(j, &t);
+  amped_status status = AMPED_OK;
+  for (int m = 0; m < j->k.order; m++)
+    needed[m] =
+        m == j->ranking.target || m == j->ranking.of || j->ranking.at[m] != AMPED_PREDICTOR_COLD;
+  AMPED_TRY(read_options_of(j, path, &read, &format));
+  AMPED_GO(done, amped_io_read(path, &read, &e.t));
+  e.has_values = format != AMPED_FORMAT_TABLE || read.value != NULL;
+  AMPED_GO(done, amped_model_cells_translate(j->o->args[0], &j->k, e.path, read.keys != NULL,
+                                             needed, &e.t));
+  AMPED_GO(done, take_pairs(j, &e));
+  say_exclusion(&e);
 done:
-  amped_sptensor_free(&t);
+  amped_sptensor_free(&e.t);
   return status;
+}
+
+static amped_status read_seen(job *j) {
+  const amped_text_list *list = &j->o->recommend.exclude;
+  for (int i = 0; i < list->count; i++)
+    AMPED_TRY(exclude(j, list->texts[i]));
+  return list->count > 0 ? list_seen(j) : AMPED_OK;
 }
 
 /* ---- reports -------------------------------------------------------------------------------- */
@@ -336,14 +390,48 @@ static amped_status check_output(const amped_options *o, amped_file_lock *lock) 
   return amped_file_lock_take(path, lock);
 }
 
-/* Probe all HDF5 inputs before one is read. */
-static amped_status probe_inputs(const amped_options *o) {
+/* A state holds sums of its entries, not their cells. */
+static amped_status refuse_state(const char *path) {
+  amped_state_file *file = NULL;
+  char name[LABEL_BYTES];
+  AMPED_TRY(amped_state_file_open(path, false, &file));
+  const amped_state_batch first = amped_state_file_batch(file, 1);
+  const uint64_t batches = amped_state_file_head(file)->batches;
+  const amped_status status = amped_error(
+      AMPED_BAD_INPUT, path,
+      "is the state of a stream, which keeps sums of entries but not their cells; name "
+      "the files of its %" PRIu64 " batch%s instead, with an --exclude for each; the "
+      "first is %s",
+      batches, batches == 1 ? "" : "es", amped_printable_text(name, sizeof name, first.name));
+  amped_state_file_close(file);
+  return status;
+}
+
+/* Is it a state, whatever its name? */
+static bool is_state(const char *path) {
+  bool is = false;
+  const bool looked =
+      amped_hdf5_probe(path) == AMPED_OK && amped_state_file_is(path, &is) == AMPED_OK;
+  amped_status_clear();
+  return looked && is;
+}
+
+/* Probe a tensor of --exclude if it is HDF5, before an HDF5 file is read. */
+static amped_status probe_excluded(const amped_options *o, const char *path) {
   amped_format format = AMPED_FORMAT_TNS;
+  const amped_status status = amped_io_input_format(path, &o->read, &format);
+  const bool is_hdf5 = status == AMPED_OK && format == AMPED_FORMAT_HDF5;
+  if ((is_hdf5 || status == AMPED_BAD_INPUT) && is_state(path))
+    return refuse_state(path);
+  return is_hdf5 ? amped_hdf5_probe(path) : amped_io_input_format(path, &o->read, &format);
+}
+
+static amped_status probe_inputs(const amped_options *o) {
+  const amped_text_list *list = &o->recommend.exclude;
   AMPED_TRY(amped_result_argument_is("recommend", o->args[0]));
-  if (o->recommend.exclude == NULL)
-    return AMPED_OK;
-  AMPED_TRY(amped_io_input_format(o->recommend.exclude, &o->read, &format));
-  return format == AMPED_FORMAT_HDF5 ? amped_hdf5_probe(o->recommend.exclude) : AMPED_OK;
+  for (int i = 0; i < list->count; i++)
+    AMPED_TRY(probe_excluded(o, list->texts[i]));
+  return AMPED_OK;
 }
 
 amped_status amped_cmd_recommend(const amped_options *o) {
@@ -362,6 +450,8 @@ done:
   amped_table_ranking_discard(j.table);
   amped_free(j.items);
   amped_free(j.counts);
+  amped_free(j.pair_target);
+  amped_free(j.pair_of);
   amped_free(j.seen_begin);
   amped_free(j.seen);
   amped_predictor_free(&j.p);

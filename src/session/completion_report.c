@@ -41,6 +41,11 @@ static void add_values(const amped_complete_problem *p, const char *contexts, am
   amped_fact(f, "context", json_string(contexts), "; context modes: %s\n", contexts);
 }
 
+/* Entries whose label or index the tensor does not have, for each mode; null: no file. */
+static json_t *json_new(const amped_entry_set *set) {
+  return set != NULL ? amped_json_counts(set->unknown, set->order) : json_null();
+}
+
 amped_status amped_completion_report_problem(amped_session *session,
                                              const amped_complete_problem *p) {
   const amped_complete_options *o = p->options;
@@ -58,13 +63,16 @@ amped_status amped_completion_report_problem(amped_session *session,
   if (p->validate != NULL)
     amped_fact_words(&f, "to validate: %" PRIu64 " entries of %s\n", validate, o->validate);
   if (p->test != NULL)
-    amped_fact_words(&f, "to test: %" PRIu64 " entries of %s\n", test, o->test);
+    amped_fact_words(&f, "to test: %" PRIu64 " entries of %s%s\n", test, o->test.texts[0],
+                     o->test.count > 1 ? " and other files" : "");
   if (o->weights != NULL)
     amped_fact_words(&f, "weights: %s, %.6g of %" PRIu64 " entries that are learnt\n", o->weights,
                      p->weight, p->learnt);
   amped_fact_json(&f, "train", amped_json_count(p->learnt));
   amped_fact_json(&f, "validate", amped_json_count(validate));
   amped_fact_json(&f, "test", amped_json_count(test));
+  amped_fact_json(&f, "new_validate", json_new(p->validate));
+  amped_fact_json(&f, "new_test", json_new(p->test));
   add_values(p, contexts, &f);
   amped_fact_json(&f, "biased", json_boolean(p->fit.biased));
   amped_fact_json(&f, "weights", amped_json_string(o->weights));

@@ -154,14 +154,24 @@ static amped_status read_slab(entry_file *f, uint64_t first, uint64_t count) {
   return AMPED_OK;
 }
 
-/* Rank 0, after all slabs: refuse a file that shares no index of some mode with the tensor. */
+/* Rank 0, after all slabs: refuse a file that shares no index of two modes with the tensor, or none
+ * of one mode in which it spells labels of the tensor otherwise. Entries of a new month, or of new
+ * users, share no index of one mode. */
 static amped_status check_found(const entry_file *f) {
   const amped_index_side known = tensor_side(f);
   const amped_index_side file = file_side(f);
-  for (int m = 0; m < file.order; m++)
-    if (f->found[m] == 0)
-      return amped_index_match_refuse(&known, &file, m, amped_input_info(f->input)->nnz);
-  return AMPED_OK;
+  const uint64_t nnz = amped_input_info(f->input)->nnz;
+  int cold = -1; /* the first mode of which no index is shared */
+  int count = 0;
+  for (int m = file.order - 1; m >= 0; m--)
+    if (f->found[m] == 0) {
+      cold = m;
+      count++;
+    }
+  bool refused = count > 1;
+  if (count == 1)
+    AMPED_TRY(amped_index_match_respelt(&known, &file, cold, &refused));
+  return refused ? amped_index_match_refuse(&known, &file, cold, nnz) : AMPED_OK;
 }
 
 /* The sum of the hashes of a slab's cells with their values. */
@@ -346,6 +356,10 @@ amped_status amped_entry_file_load(const amped_session *session, const amped_lab
   AMPED_GO(done, open_file(&f, labels, option, path, read));
   AMPED_GO(done, amped_comm_agree(&session->comm, make_room(&f, out)));
   AMPED_GO(done, read_all(&f, take_slab, out));
+  out->given = amped_input_info(f.input)->nnz;
+  for (int m = 0; m < out->order; m++)
+    out->unknown[m] = out->given - f.found[m]; /* rank 0 has read them */
+  amped_comm_broadcast(&session->comm, out->unknown, sizeof out->unknown);
   status = amped_entry_set_finish(&context, out);
 done:
   if (status != AMPED_OK)

@@ -251,6 +251,58 @@ uint64_t amped_index_match_find(const amped_index_match *match, uint64_t index) 
   return id == AMPED_INTERN_NONE ? AMPED_INDEX_UNKNOWN : id;
 }
 
+/* --- spelling --------------------------------------------------------------------------------- */
+
+/* Longest label whose spelling is compared. */
+#define SPELT 256
+
+/* The common form of all spellings of a label: a number as %.17g, letters in lower case, without
+ * blanks around them. Returns its length; 0: the label is empty or too long. */
+static uint64_t common_form(const amped_labels *labels, uint64_t i, char form[SPELT]) {
+  uint64_t length = 0;
+  double value = 0.0;
+  const char *text = amped_label(labels, i, &length);
+  while (length > 0 && (*text == ' ' || *text == '\t')) {
+    text++;
+    length--;
+  }
+  while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t'))
+    length--;
+  if (length >= SPELT)
+    return 0;
+  for (uint64_t k = 0; k < length; k++)
+    form[k] = text[k] >= 'A' && text[k] <= 'Z' ? (char)(text[k] + 'a' - 'A') : text[k];
+  form[length] = '\0';
+  if (length > 0 && amped_number_decimal(form, &value) == form + length)
+    length = (uint64_t)snprintf(form, SPELT, "%.17g", value);
+  return length;
+}
+
+amped_status amped_index_match_respelt(const amped_index_side *known, const amped_index_side *file,
+                                       int mode, bool *out) {
+  const amped_labels *ours = &known->labels[mode];
+  const amped_labels *theirs = &file->labels[mode];
+  amped_intern forms = {0};
+  char form[SPELT];
+  amped_status status = AMPED_OK;
+  *out = false;
+  if (theirs->count == 0)
+    return AMPED_OK;
+  for (uint64_t i = 0; i < ours->count && status == AMPED_OK; i++) {
+    uint64_t id = 0;
+    const uint64_t length = common_form(ours, i, form);
+    if (length > 0)
+      status = amped_intern_add(&forms, amped_intern_hash(form, length), form, length, &id);
+  }
+  for (uint64_t i = 0; i < theirs->count && status == AMPED_OK && !*out; i++) {
+    const uint64_t length = common_form(theirs, i, form);
+    *out = length > 0 && amped_intern_find(&forms, amped_intern_hash(form, length), form, length) !=
+                             AMPED_INTERN_NONE;
+  }
+  amped_intern_free(&forms);
+  return status;
+}
+
 /* --- lines ------------------------------------------------------------------------------------ */
 
 void amped_index_match_say(const amped_index_side *known, const amped_index_side *file, int mode,

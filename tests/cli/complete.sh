@@ -174,7 +174,7 @@ same "cold entries" "$(tail -1 labels.json | sed 's/.*"cold":{"count":\([0-9]*\)
 awk -v a="$(part validate clipped labels.json)" -v b="$(part validate rmse labels.json)" \
   'BEGIN { exit !(a <= b && a > 0) }' && pass || fail "errors of the clipped model"
 if awk -v l="$entries" 'BEGIN { exit !(l > 50) }'; then pass; else fail "few entries"; fi
-printf 'user,item,week,stars\nx,v1,w1,3\n' >none.csv
+printf 'user,item,week,stars\nx,y,w1,3\n' >none.csv
 # shellcheck disable=SC2086
 alone 3 "has a label of mode 1" complete train.h5 --rank=3 --validate=none.csv $keys --reg=1 --nowrite -q
 

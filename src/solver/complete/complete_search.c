@@ -68,7 +68,7 @@ amped_status amped_complete_search_check(const amped_worker *worker,
 void amped_complete_search_require(const amped_comm *comm, const amped_worker *worker,
                                    const amped_plan *plan, const amped_complete_options *options,
                                    bool biased, uint64_t *device_bytes, uint64_t *host_bytes) {
-  const uint64_t sets = options->implicit > 0.0 ? 1 + (options->test != NULL) : 0;
+  const uint64_t sets = options->implicit > 0.0 ? 1 + (options->test.count > 0) : 0;
   *host_bytes += amped_saved_factors_bytes(plan) + sets * amped_rank_set_bytes(plan);
   amped_complete_method_find(options)->require(comm, worker, plan, options, biased, device_bytes,
                                                host_bytes);
