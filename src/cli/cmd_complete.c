@@ -23,6 +23,7 @@
 #include "session/stream_begin.h"
 #include "session/summary.h"
 #include "session/checkpoint_file.h"
+#include "solver/complete/complete_baselines.h"
 #include "solver/complete/complete_start.h"
 #include "solver/complete/row_counts.h"
 #include "text/io_format.h"
@@ -41,6 +42,7 @@ typedef struct job {
   amped_labels labels[AMPED_MAX_ORDER]; /* on rank 0 */
   amped_complete_problem problem;
   amped_complete_start start;
+  amped_complete_baselines baselines;
   amped_entry_set validate, test;
   amped_rank_set *validate_ranks, *test_ranks;
   amped_summary_row rows[AMPED_MAX_NCOMPS_COUNT];
@@ -521,6 +523,19 @@ static amped_status check_room(const job *j) {
   return amped_comm_agree(&j->session->comm, status);
 }
 
+/* Collective: find the errors without components, with which the model's are compared. */
+static amped_status find_baselines(job *j) {
+  amped_complete_problem *p = &j->problem;
+  const bool judged = p->validate != NULL || p->held > 0 || p->test != NULL;
+  if (!judged || p->fit.implicit > 0.0)
+    return AMPED_OK;
+  AMPED_TRY(amped_session_set_ncomps(j->session, amped_complete_baseline_columns(p)));
+  const amped_context context = amped_session_context(j->session);
+  AMPED_TRY(amped_complete_baselines_find(&context, p, &j->baselines));
+  p->baselines = &j->baselines;
+  return AMPED_OK;
+}
+
 /* Complete with all numbers of components, in the user's order. */
 static amped_status complete_all(job *j) {
   const int count = j->o->session.ncomps_count;
@@ -528,6 +543,7 @@ static amped_status complete_all(job *j) {
   AMPED_TRY(amped_session_labels(j->session, j->labels));
   AMPED_TRY(check_room(j));
   AMPED_TRY(set_problem(j));
+  AMPED_TRY(find_baselines(j));
   AMPED_TRY(amped_comm_agree(&j->session->comm, amped_signals_catch()));
   for (int i = 0; i < count && status == AMPED_OK; i++)
     status = complete(j, i);

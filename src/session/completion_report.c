@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "session/report.h"
+#include "solver/complete/complete_baselines.h"
 #include "tensor/format.h"
 
 static uint64_t of_validation(const amped_complete_problem *p) {
@@ -211,6 +212,30 @@ static void say_errors(const amped_complete_problem *p, const char *name,
             cold);
 }
 
+/* Print the errors of models without components at the same entries. */
+static void say_baselines(const char *name, const amped_entry_errors *mean,
+                          const amped_entry_errors *biases) {
+  char text[2][AMPED_ERROR_TEXT];
+  char more[64] = "";
+  if (mean->all.count == 0)
+    return;
+  if (biases->all.count > 0)
+    (void)snprintf(more, sizeof more, ", of mean and biases %s",
+                   amped_format_error(text[0], amped_errors_rmse(&biases->all)));
+  amped_say("%s: without components, rmse of the mean %s%s", name,
+            amped_format_error(text[1], amped_errors_rmse(&mean->all)), more);
+}
+
+/* JSON of a model without components. */
+static void add_baseline(const char *key, const amped_complete_errors *e, amped_facts *f) {
+  const amped_rank_sums none = {.count = 0};
+  amped_facts part;
+  amped_facts_begin(&part, NULL);
+  amped_fact_json(&part, "validate", json_errors(&e->validate, &none, false));
+  amped_fact_json(&part, "test", json_errors(&e->test, &none, false));
+  amped_facts_take(f, key, &part);
+}
+
 static void say_ranks(const char *name, const amped_rank_sums *r) {
   if (r->count > 0)
     amped_say("%s: ndcg %.6f, hit rate %.6f at 10 on %" PRIu64 " entries", name, amped_rank_ndcg(r),
@@ -222,6 +247,7 @@ amped_status amped_completion_report_end(amped_session *session, const amped_com
                                          const char *path) {
   const int components = session->plan.ncomps - (p->fit.biased ? 1 : 0);
   const char *metric = amped_complete_solver_of(p)->metric;
+  const amped_complete_baselines *base = p->baselines;
   const uint64_t seed = p->seed + (uint64_t)b->sweep.start;
   const bool validates = b->sweep.validate.all.count > 0 || b->sweep.validate_ranks.count > 0;
   char text[AMPED_ERROR_TEXT];
@@ -246,10 +272,18 @@ amped_status amped_completion_report_end(amped_session *session, const amped_com
                      p->options->weights != NULL ? ", by weight" : "");
   amped_fact_json(&f, "objective", amped_json_number(b->sweep.sums.objective));
   add_errors(&b->sweep, true, &f);
+  if (base != NULL)
+    add_baseline("mean_alone", &base->mean, &f);
+  if (base != NULL && p->fit.biased)
+    add_baseline("biases_alone", &base->biases, &f);
   amped_fact_json(&f, "output", amped_json_string(path));
   amped_facts_say(&f);
   say_errors(p, "validate", &b->sweep.validate);
+  if (base != NULL)
+    say_baselines("validate", &base->mean.validate, &base->biases.validate);
   say_errors(p, "test", &b->sweep.test);
+  if (base != NULL)
+    say_baselines("test", &base->mean.test, &base->biases.test);
   say_ranks("validate", &b->sweep.validate_ranks);
   say_ranks("test", &b->sweep.test_ranks);
   if (path != NULL)

@@ -23,7 +23,7 @@ typedef struct amped_entry_set {
   uint8_t *trained;                     /* [count] bit m: row of mode m has training nonzeros */
   double *values;                       /* [count] values, mapped by the plan's map, in double */
   uint64_t given;                       /* number of entries in the file, of all ranks */
-  uint64_t unknown[AMPED_MAX_ORDER];    /* entries with a label or index that the tensor lacks */
+  uint64_t unknown[AMPED_MAX_ORDER];    /* entries with a new label or index */
   uint64_t hash;                        /* hash of all entries as given, in any order; the same on
                                            every rank */
 } amped_entry_set;
