@@ -21,7 +21,7 @@ static void make_zeros(const void *self, int mode, uint64_t index, double *row) 
   memset(row, 0, (size_t)context->plan->ncomps * sizeof *row);
 }
 
-/* Fit biases: each mode's are optimal for those of the other modes. */
+/* Fit biases, mode by mode: each mode's biases are optimal while the others stay. */
 static amped_status fit_biases(const amped_context *context, const amped_complete_options *options,
                                const amped_row_fit *fit) {
   const amped_complete_method *als = &amped_complete_als;

@@ -9,8 +9,8 @@ typedef struct amped_complete_errors {
   amped_entry_errors validate, test;
 } amped_complete_errors;
 
-/* Collective; the status is agreed. Validation entries are those of a file or, without one, the
- * nonzeros that are held out. */
+/* Collective; the status is agreed. Validation entries come from a file; without one, they are
+ * the nonzeros that are held out. */
 amped_status amped_complete_errors_find(const amped_context *context,
                                         const amped_complete_problem *problem,
                                         const amped_row_fit *fit, amped_complete_errors *out);
