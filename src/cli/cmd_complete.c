@@ -316,7 +316,7 @@ static amped_status set_problem(job *j) {
   AMPED_TRY(find_trained(j));
   if (p->fit.implicit > 0.0)
     AMPED_TRY(set_ranks(j));
-  return amped_completion_report_problem(j->session, p);
+  return amped_completion_report_problem(j->session, p, j->labels);
 }
 
 /* --- runs ------------------------------------------------------------------------------------ */

@@ -50,10 +50,9 @@ static bool is_standard(const char *path) {
 /* ---- modes and labels ----------------------------------------------------------------------- */
 
 static amped_status no_mode(const job *j, const char *option, const char *text) {
-  return amped_error(
-      AMPED_USAGE, j->o->args[0],
-      "has no mode for %s=%s; use a name that amped_mpi info shows, or a number from 1 to %d",
-      option, text, j->k.order);
+  char names[AMPED_MODES_TEXT];
+  return amped_error(AMPED_USAGE, j->o->args[0], "has no mode for %s=%s; %s", option, text,
+                     amped_mode_names(names, j->k.labels, j->k.order));
 }
 
 /* Split "MODE:LABEL". MODE may contain colons: the first colon that ends a mode's name or number
@@ -71,17 +70,20 @@ static amped_status split(const job *j, const char *option, const char *text, in
 
 static amped_status find_label(const job *j, const char *option, int mode, const char *label,
                                uint64_t *index) {
+  const int first = j->k.labels[mode].from_zero ? 0 : 1;
+  char name[MODE_BYTES];
+  (void)amped_format_mode(name, sizeof name, mode, &j->k.labels[mode]);
   amped_model_index(&j->k.labels[mode], j->k.dims[mode], label, strlen(label), index);
   if (*index != AMPED_PREDICTOR_COLD)
     return AMPED_OK;
   if (j->k.labels[mode].count == 0)
     return amped_error(AMPED_BAD_INPUT, j->o->args[0],
-                       "%s: mode %d has no index %s; number it from 1 to %" PRIu64, option,
-                       mode + 1, label, j->k.dims[mode]);
+                       "%s: %s has no index %s; its indices are %d to %" PRIu64, option, name,
+                       label, first, j->k.dims[mode] - 1 + (uint64_t)first);
   return amped_error(AMPED_BAD_INPUT, j->o->args[0],
-                     "%s: mode %d has no label %s; name one of the model's (amped_mpi convert %s "
+                     "%s: %s has no label %s; name one of the model's (amped_mpi convert %s "
                      "OUT.csv lists them)",
-                     option, mode + 1, label, j->o->args[0]);
+                     option, name, label, j->o->args[0]);
 }
 
 static amped_status find_target(job *j) {

@@ -10,23 +10,37 @@
 #include "solver/complete/complete_baselines.h"
 #include "tensor/format.h"
 
+/* Bytes of the names of all context modes. */
+#define CONTEXTS (AMPED_MAX_ORDER * 66)
+
 static uint64_t of_validation(const amped_complete_problem *p) {
   return p->validate != NULL ? p->validate->total : p->held;
 }
 
-/* Format the modes with a context prior, counted from 1: "3, 4", or "none". */
-static const char *list_contexts(const amped_complete_problem *p, int order, char *text,
-                                 size_t size) {
+/* Format the modes with a context prior: "3, 4" by number, or "month, hour" by the names in labels;
+ * "none". labels NULL: by number. */
+static const char *list_contexts(const amped_complete_problem *p, int order,
+                                 const amped_labels *labels, char *text, size_t size) {
+  char name[64];
   size_t at = 0;
   (void)snprintf(text, size, "none");
-  for (int m = 0; m < order && at < size; m++)
-    if (p->fit.prior[m] != 0.0)
-      at += (size_t)snprintf(text + at, size - at, "%s%d", at > 0 ? ", " : "", m + 1);
+  for (int m = 0; m < order && at < size; m++) {
+    if (p->fit.prior[m] == 0.0)
+      continue;
+    (void)snprintf(name, sizeof name, "%d", m + 1);
+    if (labels != NULL && amped_labels_are_named(&labels[m]))
+      (void)amped_format_name(name, sizeof name, &labels[m]);
+    at += (size_t)snprintf(text + at, size - at, "%s%s", at > 0 ? ", " : "", name);
+  }
   return text;
 }
 
 /* Facts of the values, or of the weights of an implicit fit. */
-static void add_values(const amped_complete_problem *p, const char *contexts, amped_facts *f) {
+static void add_values(const amped_complete_problem *p, int order, const amped_labels *labels,
+                       amped_facts *f) {
+  char numbers[64];
+  char names[CONTEXTS];
+  char mode[128];
   const bool implicit = p->fit.implicit > 0.0;
   amped_fact_json(f, "mean", amped_json_number(p->mean));
   amped_fact_json(f, "scale", amped_json_number(p->scale));
@@ -35,11 +49,13 @@ static void add_values(const amped_complete_problem *p, const char *contexts, am
   if (implicit)
     amped_fact_words(f,
                      "implicit: entries are ones of weight 1 + %g times their value, other "
-                     "cells zeros of weight 1; indices of mode %d are ranked",
-                     p->fit.implicit, p->ranked + 1);
+                     "cells zeros of weight 1; indices of %s are ranked",
+                     p->fit.implicit,
+                     amped_format_mode(mode, sizeof mode, p->ranked, &labels[p->ranked]));
   else
     amped_fact_words(f, "values: mean %.6g, scale %.6g", p->mean, p->scale);
-  amped_fact(f, "context", json_string(contexts), "; context modes: %s\n", contexts);
+  amped_fact(f, "context", json_string(list_contexts(p, order, NULL, numbers, sizeof numbers)),
+             "; context modes: %s\n", list_contexts(p, order, labels, names, sizeof names));
 }
 
 /* Entries whose label or index the tensor does not have, for each mode; null: no file. */
@@ -48,14 +64,13 @@ static json_t *json_new(const amped_entry_set *set) {
 }
 
 amped_status amped_completion_report_problem(amped_session *session,
-                                             const amped_complete_problem *p) {
+                                             const amped_complete_problem *p,
+                                             const amped_labels *labels) {
   const amped_complete_options *o = p->options;
   const uint64_t validate = of_validation(p);
   const uint64_t test = p->test != NULL ? p->test->total : 0;
   const uint64_t ranked = p->validate_ranks != NULL ? amped_rank_set_count(p->validate_ranks) : 0;
-  char contexts[64];
   amped_facts f;
-  list_contexts(p, session->plan.order, contexts, sizeof contexts);
   amped_facts_begin(&f, "completion");
   if (p->held > 0)
     amped_fact_words(
@@ -74,7 +89,7 @@ amped_status amped_completion_report_problem(amped_session *session,
   amped_fact_json(&f, "test", amped_json_count(test));
   amped_fact_json(&f, "new_validate", json_new(p->validate));
   amped_fact_json(&f, "new_test", json_new(p->test));
-  add_values(p, contexts, &f);
+  add_values(p, session->plan.order, labels, &f);
   amped_fact_json(&f, "biased", json_boolean(p->fit.biased));
   amped_fact_json(&f, "weights", amped_json_string(o->weights));
   amped_fact_json(&f, "weight", amped_json_number(p->weight));

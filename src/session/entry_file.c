@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "load/input.h"
 #include "tensor/completion.h"
+#include "tensor/format.h"
 #include "tensor/sptensor.h"
 #include "text/index_match.h"
 #include "text/intern.h"
@@ -112,6 +113,7 @@ static amped_status check_entry(const entry_file *f, uint64_t i) {
   const int order = f->session->plan.order;
   int beyond = 0;
   char cell[AMPED_MAX_ORDER * 68];
+  char mode[128];
   while (f->weighs && beyond < order && !is_unknown(f->indices[(uint64_t)beyond * SLAB + i]))
     beyond++;
   const bool known = !f->weighs || beyond == order;
@@ -120,9 +122,10 @@ static amped_status check_entry(const entry_file *f, uint64_t i) {
   cell_text(f, i, cell, sizeof cell);
   if (!known)
     return amped_error(AMPED_BAD_INPUT, path,
-                       "has a weight whose index in mode %d is outside %s: cell %s; give each "
+                       "has a weight whose index in %s is outside %s: cell %s; give each "
                        "entry of that tensor one weight, and no other cell",
-                       beyond + 1, f->session->options->input, cell);
+                       amped_format_mode(mode, sizeof mode, beyond, &f->of_tensor[beyond]),
+                       f->session->options->input, cell);
   if (f->weighs)
     return amped_error(
         AMPED_BAD_INPUT, path,

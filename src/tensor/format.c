@@ -48,8 +48,7 @@ const char *amped_format_counts(char *buffer, int order, const amped_labels *lab
   buffer[0] = '\0';
   for (int m = 0; m < order && used < AMPED_COUNTS_TEXT; m++) {
     char name[128];
-    const char *text = labels[m].name != NULL ? labels[m].name : "";
-    const bool named = text[strspn(text, "0123456789")] != '\0';
+    const bool named = amped_labels_are_named(&labels[m]);
     if (counts[m] == 0)
       continue;
     if (named)

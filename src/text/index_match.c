@@ -14,18 +14,13 @@
 
 /* --- names of modes --------------------------------------------------------------------------- */
 
-/* Has the mode a name? A number is none: it is a column's place in a table without a header. */
-static bool has_name(const amped_labels *labels) {
-  return labels->name != NULL && labels->name[strspn(labels->name, "0123456789")] != '\0';
-}
-
 static bool same_name(const amped_labels *a, const amped_labels *b) {
   return a->name != NULL && b->name != NULL && strcmp(a->name, b->name) == 0;
 }
 
 /* Is the mode called by its column's place in a table without a header? */
 static bool has_place(const amped_labels *labels) {
-  return labels->name != NULL && !has_name(labels);
+  return labels->name != NULL && !amped_labels_are_named(labels);
 }
 
 /* Are the modes of both sides the same columns of tables without headers, in any order? */
@@ -48,19 +43,20 @@ static amped_status check_name(const amped_index_side *known, const amped_index_
   char ours[128];
   const amped_labels *labels = &file->labels[mode];
   if (same_name(labels, &known->labels[mode]) ||
-      !(has_name(labels) || are_same_places(file, known)))
+      !(amped_labels_are_named(labels) || are_same_places(file, known)))
     return AMPED_OK;
   for (int other = 0; other < known->order; other++)
     if (same_name(labels, &known->labels[other]))
-      return amped_error(AMPED_BAD_INPUT, file->path,
-                         "mode %d is called %s, but that is mode %d of %s, whose mode %d is %s; "
-                         "name the columns in that order with --keys%s",
-                         mode + 1, amped_format_name(theirs, sizeof theirs, labels), other + 1,
-                         known->path, mode + 1,
-                         known->labels[mode].name != NULL
-                             ? amped_format_name(ours, sizeof ours, &known->labels[mode])
-                             : "without name",
-                         has_name(labels) ? "" : ", or say --keys=1,2,... if they stand in order");
+      return amped_error(
+          AMPED_BAD_INPUT, file->path,
+          "mode %d is called %s, but that is mode %d of %s, whose mode %d is %s; "
+          "name the columns in that order with --keys%s",
+          mode + 1, amped_format_name(theirs, sizeof theirs, labels), other + 1, known->path,
+          mode + 1,
+          known->labels[mode].name != NULL
+              ? amped_format_name(ours, sizeof ours, &known->labels[mode])
+              : "without name",
+          amped_labels_are_named(labels) ? "" : ", or say --keys=1,2,... if they stand in order");
   return AMPED_OK;
 }
 
@@ -80,7 +76,8 @@ void amped_index_match_warn_names(const amped_index_side *known, const amped_ind
   for (int m = 0; m < file->order; m++) {
     const amped_labels *a = &file->labels[m];
     const amped_labels *b = &known->labels[m];
-    if (same_name(a, b) || b->name == NULL || has_name(a) != has_name(b))
+    if (same_name(a, b) || b->name == NULL ||
+        amped_labels_are_named(a) != amped_labels_are_named(b))
       continue;
     (void)snprintf(theirs, sizeof theirs, "%d", m + 1); /* a column's place */
     if (a->name != NULL)
@@ -88,8 +85,9 @@ void amped_index_match_warn_names(const amped_index_side *known, const amped_ind
     else if (strcmp(theirs, b->name) == 0)
       continue;
     amped_warn("%s: %s%s is taken for %s%s of %s, by its place; check that they are the same",
-               file->path, has_name(a) ? "" : "mode ", theirs, has_name(b) ? "" : "column ",
-               amped_format_name(ours, sizeof ours, b), known->path);
+               file->path, amped_labels_are_named(a) ? "" : "mode ", theirs,
+               amped_labels_are_named(b) ? "" : "column ", amped_format_name(ours, sizeof ours, b),
+               known->path);
   }
 }
 
@@ -320,7 +318,7 @@ void amped_index_match_say(const amped_index_side *known, const amped_index_side
     amped_say("%s: %s: by index, because %s has no labels", file->path, name, file->path);
   else if (file->labels[mode].count == 0 &&
            file->labels[mode].from_zero != known->labels[mode].from_zero)
-    amped_warn("%s: mode %d: its first index is called %d, that of %s %d", file->path, mode + 1,
+    amped_warn("%s: %s: its first index is called %d, that of %s %d", file->path, name,
                file->labels[mode].from_zero ? 0 : 1, known->path,
                known->labels[mode].from_zero ? 0 : 1);
 }

@@ -215,7 +215,7 @@ refuse 2 "--reg" --reg=nan
 refuse 2 "--holdout" --holdout=100%
 refuse 2 "--clip" --clip=5:1
 refuse 2 "no mode 4" --context=4
-refuse 2 "no mode month" --context=month
+refuse 2 "no mode month; its modes are user, item, week, or 1 to 3" --context=month
 expect 2 "is an input of this run" "$amped" complete train.h5 --rank=3 --test=later.h5 -o later.h5 -q
 refuse 2 "would be overwritten" --test=later.h5 --json=later.h5
 refuse 2 "at most 1023" --rank=1024

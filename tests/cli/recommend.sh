@@ -112,16 +112,16 @@ done
 # Errors, each in one line.
 expect 2 "--for .* or --of .* is missing" "$amped" recommend m.h5
 expect 2 "--for .* or --of .* is missing" "$amped" recommend m.h5 --for=who
-expect 2 "has no mode for --for=whom" "$amped" recommend m.h5 --for=whom --of=what
+expect 2 "has no mode for --for=whom; its modes are who, what, when, or 1 to 3$" "$amped" recommend m.h5 --for=whom --of=what
 expect 2 "has no mode for --of=4" "$amped" recommend m.h5 --for=who --of=4
 expect 2 "name one mode" "$amped" recommend m.h5 --for=who --of=1
 expect 2 "named twice" "$amped" recommend m.h5 --for=who --of=what --at=what:b1
 expect 2 "named twice" "$amped" recommend m.h5 --for=who --of=what --at=when:c1 --at=3:c2
 expect 2 "MODE:LABEL" "$amped" recommend m.h5 --for=who --of=what --at=when
 expect 2 "has no mode for --at" "$amped" recommend m.h5 --for=who --of=what --at=whence:c1
-expect 3 "m.h5: --for: mode 1 has no label a150" "$amped" recommend m.h5 --for=who:a150 --of=what
-expect 3 "m.h5: --at: mode 3 has no label c9" "$amped" recommend m.h5 --for=who:a1 --of=what --at=when:c9
-expect 3 "ties.h5: --for: mode 1 has no index 4" "$amped" recommend ties.h5 --for=1:4 --of=2
+expect 3 "m.h5: --for: mode 1 (who) has no label a150" "$amped" recommend m.h5 --for=who:a150 --of=what
+expect 3 "m.h5: --at: mode 3 (when) has no label c9" "$amped" recommend m.h5 --for=who:a1 --of=what --at=when:c9
+expect 3 "ties.h5: --for: mode 1 has no index 4; its indices are 1 to 3" "$amped" recommend ties.h5 --for=1:4 --of=2
 for count in 0 1000000000; do
   expect 2 "a whole number from 1 to 1000000 is expected" "$amped" recommend m.h5 --for=who --of=what -n $count
 done
