@@ -11,12 +11,10 @@
 #include "base/mem.h"
 #include "formats/completion_file.h"
 #include "formats/result_file.h"
-#include "hdf5/hdf5_probe.h"
 #include "session/output_guard.h"
 #include "tensor/cell_ranks.h"
 #include "tensor/format.h"
 #include "text/io.h"
-#include "text/model_cells.h"
 
 typedef struct job {
   const amped_options *o;
@@ -51,8 +49,6 @@ static bool takes(job *j, uint64_t i) {
     return false;
   }
   for (int m = 0; m < t->order; m++) {
-    if (m == j->of)
-      continue;
     t->indices[m][i] = amped_predictor_known(&j->p, m, t->indices[m][i]);
     j->cold_of[m] += t->indices[m][i] == AMPED_PREDICTOR_COLD;
     cold = cold || t->indices[m][i] == AMPED_PREDICTOR_COLD;
@@ -61,12 +57,12 @@ static bool takes(job *j, uint64_t i) {
   return !cold || j->o->evaluate.cold;
 }
 
-static void keep_ranked(job *j, amped_format format) {
+static void keep_ranked(job *j, bool has_values) {
   amped_sptensor *t = &j->cells;
   const uint64_t all = t->nnz;
   t->nnz = 0;
   for (uint64_t i = 0; i < all; i++) {
-    if (!amped_known_cells_event(j->o, &j->c, format, t, i)) {
+    if (!amped_known_cells_is_event(&j->c, has_values, t->values[i])) {
       j->zeros++;
       continue;
     }
@@ -81,36 +77,31 @@ static void keep_ranked(job *j, amped_format format) {
 
 static amped_status read_cells(job *j) {
   amped_sptensor *t = &j->cells;
-  amped_read_options read = j->o->read;
-  amped_format format = AMPED_FORMAT_TNS;
+  char name[128];
+  bool has_values = false;
   bool needed[AMPED_MAX_ORDER] = {false};
-  read.known_modes = true;
-  read.from_zero = j->k.labels[0].from_zero;
   needed[j->of] = true;
-  AMPED_TRY(amped_io_input_format(j->o->args[1], &read, &format));
-  AMPED_TRY(amped_io_read(j->o->args[1], &read, t));
-  AMPED_TRY(
-      amped_model_cells_translate(j->o->args[0], &j->k, name_of(j), read.keys != NULL, needed, t));
-  keep_ranked(j, format);
+  AMPED_TRY(amped_known_cells_read(j->o, j->o->args[1], &j->k, needed, t, &has_values));
+  keep_ranked(j, has_values);
   if (t->nnz > 0)
     return AMPED_OK;
   return amped_error(AMPED_BAD_INPUT, name_of(j),
                      "has no cell to rank: of %" PRIu64 " cells %" PRIu64
-                     " have an unknown label of mode %d and %" PRIu64
+                     " have an unknown label of %s and %" PRIu64
                      " one of another mode; give cells of labels that %s has learnt%s",
-                     j->given, j->unknown, j->of + 1, j->cold, j->o->args[0],
-                     j->cold > 0 ? ", or add --cold=predict" : "");
+                     j->given, j->unknown,
+                     amped_format_mode(name, sizeof name, j->of, &j->k.labels[j->of]), j->cold,
+                     j->o->args[0], j->cold > 0 ? ", or add --cold=predict" : "");
 }
 
 /* Read the entries to exclude: by the mode of --for, or by all modes except --of. */
 static amped_status read_filter(job *j) {
   const amped_model_mode named = {.path = j->o->args[0], .k = &j->k, .option = "--for"};
-  const char *path = j->o->recommend.exclude;
+  amped_known_cells_wanted wanted = {.kept = {false}};
   bool is_key[AMPED_MAX_ORDER] = {false};
-  bool needed[AMPED_MAX_ORDER] = {false};
   amped_sptensor t = {.order = 0};
   int by = -1;
-  if (path == NULL)
+  if (j->o->recommend.exclude.count == 0)
     return AMPED_OK;
   if (j->o->evaluate.by != NULL)
     AMPED_TRY(amped_model_mode_find(&named, j->o->evaluate.by, &by));
@@ -118,9 +109,9 @@ static amped_status read_filter(job *j) {
     return amped_error(AMPED_USAGE, NULL, "--for and --of name one mode; name two");
   for (int m = 0; m < j->k.order; m++) {
     is_key[m] = by >= 0 ? m == by : m != j->of;
-    needed[m] = is_key[m] || m == j->of;
+    wanted.kept[m] = is_key[m] || m == j->of;
   }
-  AMPED_TRY(amped_known_cells_read(j->o, path, &j->k, &j->c, needed, &t));
+  AMPED_TRY(amped_known_cells_join(j->o, &j->k, &j->c, &wanted, &t));
   amped_status status = amped_cell_filter_create(&t, is_key, j->of, &j->filter);
   amped_sptensor_free(&t);
   return status;
@@ -171,7 +162,7 @@ static void rank_facts(const job *j, amped_facts *f) {
   const uint64_t n = j->cells.nnz;
   const double mean = amped_ranks_mean(j->ranks, n);
   const double reciprocal = amped_ranks_reciprocal(j->ranks, n);
-  const char *exclude = j->o->recommend.exclude;
+  const amped_text_list *exclude = &j->o->recommend.exclude;
   amped_fact_json(f, "mode", json_integer(j->of));
   amped_fact_json(f, "name", amped_json_mode_name(&j->k.labels[j->of]));
   amped_fact_json(f, "cells", amped_json_count(j->given));
@@ -181,10 +172,13 @@ static void rank_facts(const job *j, amped_facts *f) {
              ", each among %" PRIu64 " labels of %s\n", j->found.candidates,
              amped_format_mode(name, sizeof name, j->of, &j->k.labels[j->of]));
   left_out_facts(j, f);
-  amped_fact_json(f, "exclude", amped_json_string(exclude));
+  amped_fact_json(f, "exclude", json_array());
+  for (int i = 0; i < exclude->count; i++)
+    amped_fact_item(f, "exclude", amped_json_string(exclude->texts[i]));
   amped_fact_json(f, "excluded", amped_json_count(j->found.removed));
-  if (exclude != NULL)
-    amped_fact_words(f, "%s excludes %.4g labels of a cell on average\n", amped_io_name(exclude),
+  if (exclude->count > 0)
+    amped_fact_words(f, "%s%s %.4g labels of a cell on average\n", amped_io_name(exclude->texts[0]),
+                     exclude->count > 1 ? " and other files exclude" : " excludes",
                      (double)j->found.removed / (double)n);
   cells_fact(f, "tied", j->found.tied, " with the value of other labels: the mean of their ranks");
   amped_fact(f, "mrr", amped_json_number(reciprocal), "MRR        %.4f\n", reciprocal);
@@ -208,7 +202,7 @@ static amped_status steps(job *j, amped_facts *f) {
   amped_cell_ranks request = {.p = &j->p,
                               .of = j->of,
                               .count = j->cells.nnz,
-                              .filter = j->o->recommend.exclude != NULL ? &j->filter : NULL};
+                              .filter = j->o->recommend.exclude.count > 0 ? &j->filter : NULL};
   memcpy(request.indices, j->cells.indices, sizeof request.indices);
   AMPED_TRY(amped_alloc(&j->ranks, j->cells.nnz, sizeof *j->ranks, "the ranks of cells"));
   AMPED_TRY(amped_cell_ranks_find(&request, model, j->ranks, &j->found));
@@ -218,19 +212,13 @@ static amped_status steps(job *j, amped_facts *f) {
   return AMPED_OK;
 }
 
-/* Probe all HDF5 inputs before one is read. */
-static amped_status probe_inputs(const amped_options *o) {
-  const char *const files[] = {o->args[1], o->recommend.exclude};
-  amped_format format = AMPED_FORMAT_TNS;
-  if (files[1] != NULL && strcmp(files[0], "-") == 0 && strcmp(files[1], "-") == 0)
-    return amped_error(AMPED_USAGE, NULL,
-                       "CELLS and --exclude are both standard input; name a file for one");
-  AMPED_TRY(amped_result_argument_is("evaluate", o->args[0]));
-  for (int i = 0; i < 2 && files[i] != NULL; i++) {
-    AMPED_TRY(amped_io_input_format(files[i], &o->read, &format));
-    if (format == AMPED_FORMAT_HDF5)
-      AMPED_TRY(amped_hdf5_probe(files[i]));
-  }
+/* Refuse standard input for two of the files. */
+static amped_status check_standard_input(const amped_options *o) {
+  const amped_text_list *exclude = &o->recommend.exclude;
+  for (int i = 0; i < exclude->count && strcmp(o->args[1], "-") == 0; i++)
+    if (strcmp(exclude->texts[i], "-") == 0)
+      return amped_error(AMPED_USAGE, NULL,
+                         "CELLS and --exclude are both standard input; name a file for one");
   return AMPED_OK;
 }
 
@@ -239,7 +227,9 @@ amped_status amped_cmd_evaluate(const amped_options *o) {
   amped_facts facts;
   amped_json *json = NULL;
   amped_status status = AMPED_OK;
-  AMPED_GO(done, probe_inputs(o));
+  AMPED_GO(done, check_standard_input(o));
+  AMPED_GO(done, amped_result_argument_is("evaluate", o->args[0]));
+  AMPED_GO(done, amped_known_cells_probe(o));
   AMPED_GO(done, amped_output_json(o->json, o->overwrite, &json));
   amped_facts_begin(&facts, "evaluate");
   status = steps(&j, &facts);

@@ -9,12 +9,10 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "formats/completion_file.h"
-#include "hdf5/hdf5_probe.h"
 #include "formats/result_file.h"
 #include "session/output_guard.h"
 #include "tensor/format.h"
 #include "tensor/ranking.h"
-#include "text/io.h"
 
 typedef struct job {
   const amped_options *o;
@@ -57,17 +55,18 @@ static amped_status find_at(job *j) {
   const amped_model_mode by = named_by(j, "--at");
   for (int m = 0; m < j->k.order; m++)
     j->ranking.at[m] = AMPED_PREDICTOR_COLD;
-  for (int i = 0; i < j->o->recommend.at_count; i++) {
-    const char *text = j->o->recommend.at[i];
+  for (int i = 0; i < j->o->recommend.at.count; i++) {
+    const char *text = j->o->recommend.at.texts[i];
     const char *label = NULL;
+    char name[128];
     int mode = 0;
     AMPED_TRY(amped_model_mode_split(&by, text, &mode, &label));
     if (label == NULL)
       return amped_error(AMPED_USAGE, NULL, "--at=%s names no label; use --at=MODE:LABEL", text);
     if (mode == j->ranking.target || mode == j->ranking.of ||
         j->ranking.at[mode] != AMPED_PREDICTOR_COLD)
-      return amped_error(AMPED_USAGE, NULL, "--at=%s: mode %d is named twice; leave out one", text,
-                         mode + 1);
+      return amped_error(AMPED_USAGE, NULL, "--at=%s: %s is named twice; leave out one", text,
+                         amped_format_mode(name, sizeof name, mode, &j->k.labels[mode]));
     AMPED_TRY(amped_model_mode_index(&by, mode, label, &j->ranking.at[mode]));
   }
   return AMPED_OK;
@@ -75,6 +74,7 @@ static amped_status find_at(job *j) {
 
 /* ---- what was seen -------------------------------------------------------------------------- */
 
+/* Sort these cells by target and index, for the ranking. */
 static amped_status list_seen(job *j, amped_sptensor *t) {
   const uint64_t targets = j->k.dims[j->ranking.target];
   const uint64_t count = t->nnz;
@@ -99,12 +99,16 @@ static amped_status list_seen(job *j, amped_sptensor *t) {
 }
 
 static amped_status read_seen(job *j) {
-  bool needed[AMPED_MAX_ORDER] = {false};
+  amped_known_cells_wanted wanted = {.kept = {false}};
   amped_sptensor t = {.order = 0};
-  if (j->o->recommend.exclude == NULL)
+  if (j->o->recommend.exclude.count == 0)
     return AMPED_OK;
-  needed[j->ranking.target] = needed[j->ranking.of] = true;
-  AMPED_TRY(amped_known_cells_read(j->o, j->o->recommend.exclude, &j->k, &j->c, needed, &t));
+  wanted.kept[j->ranking.target] = wanted.kept[j->ranking.of] = true;
+  for (int m = 0; m < j->k.order; m++) {
+    wanted.at[m] = j->ranking.at[m];
+    wanted.fixed[m] = j->ranking.at[m] != AMPED_PREDICTOR_COLD;
+  }
+  AMPED_TRY(amped_known_cells_join(j->o, &j->k, &j->c, &wanted, &t));
   amped_status status = list_seen(j, &t);
   amped_sptensor_free(&t);
   return status;
@@ -168,23 +172,14 @@ static amped_status steps(job *j, amped_json *json) {
   return rank_all(j, json);
 }
 
-/* Probe all HDF5 inputs before one is read. */
-static amped_status probe_inputs(const amped_options *o) {
-  amped_format format = AMPED_FORMAT_TNS;
-  AMPED_TRY(amped_result_argument_is("recommend", o->args[0]));
-  if (o->recommend.exclude == NULL)
-    return AMPED_OK;
-  AMPED_TRY(amped_io_input_format(o->recommend.exclude, &o->read, &format));
-  return format == AMPED_FORMAT_HDF5 ? amped_hdf5_probe(o->recommend.exclude) : AMPED_OK;
-}
-
 amped_status amped_cmd_recommend(const amped_options *o) {
   job j = {.o = o};
   amped_json *json = NULL;
   amped_file_lock lock = {NULL, -1};
   amped_status status = AMPED_OK;
   AMPED_GO(done, amped_ranking_report_check(o, "recommendations are", &lock));
-  AMPED_GO(done, probe_inputs(o));
+  AMPED_GO(done, amped_result_argument_is("recommend", o->args[0]));
+  AMPED_GO(done, amped_known_cells_probe(o));
   AMPED_GO(done, amped_output_json(o->json, o->overwrite, &json));
   status = o->output != NULL ? amped_json_apart(json, o->output) : AMPED_OK;
   if (status == AMPED_OK)

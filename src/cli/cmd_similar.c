@@ -61,6 +61,7 @@ static void weigh(const job *j, double *row) {
 /* Give each row of the mode unit length. *zeros = learnt rows of zeros, which have no direction. */
 static amped_status scale_rows(job *j, uint64_t *zeros) {
   const uint64_t n = (uint64_t)j->k.ncomps;
+  char name[128];
   for (uint64_t i = 0; i < j->k.dims[j->mode]; i++) {
     double *row = j->rows.factors[0] + i * n;
     double squares = 0.0;
@@ -69,9 +70,9 @@ static amped_status scale_rows(job *j, uint64_t *zeros) {
       squares += row[r] * row[r];
     if (!isfinite(squares))
       return amped_error(AMPED_FAILED, j->o->args[0],
-                         "a row of mode %d has an entry that is not finite, or too large for its "
+                         "a row of %s has an entry that is not finite, or too large for its "
                          "weight; leave out --weighted, or make the result again",
-                         j->mode + 1);
+                         amped_format_mode(name, sizeof name, j->mode, &j->k.labels[j->mode]));
     const bool learnt = amped_predictor_knows(&j->p, j->mode, i);
     *zeros += learnt && squares == 0.0;
     j->known.observed[0][i] = j->known.observed[1][i] = learnt && squares > 0.0;
@@ -109,12 +110,14 @@ static amped_status make_rows(job *j, uint64_t *zeros) {
 /* Refuse one label whose row cannot be compared. */
 static amped_status refuse_unknown(const job *j) {
   char label[256];
+  char name[128];
   const amped_labels *labels = &j->k.labels[j->mode];
   if (j->end - j->first > 1 || amped_predictor_knows(&j->pairs, 0, j->first))
     return AMPED_OK;
   return amped_error(AMPED_BAD_INPUT, j->o->args[0],
-                     "--for: %s of mode %d has %s, so nothing is similar to it; name another label",
-                     amped_label_text(labels, j->first, label, sizeof label), j->mode + 1,
+                     "--for: %s of %s has %s, so nothing is similar to it; name another label",
+                     amped_label_text(labels, j->first, label, sizeof label),
+                     amped_format_mode(name, sizeof name, j->mode, labels),
                      amped_predictor_knows(&j->p, j->mode, j->first) ? "a row of zeros"
                                                                      : "no learnt entry");
 }

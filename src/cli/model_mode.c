@@ -3,15 +3,15 @@
 
 #include <string.h>
 
+#include "tensor/format.h"
 #include "tensor/mode_names.h"
 #include "tensor/predictor.h"
 #include "text/model_cells.h"
 
 static amped_status no_mode(const amped_model_mode *m, const char *text) {
-  return amped_error(
-      AMPED_USAGE, m->path,
-      "has no mode for %s=%s; use a name that amped_mpi info shows, or a number from 1 to %d",
-      m->option, text, m->k->order);
+  char names[AMPED_MODES_TEXT];
+  return amped_error(AMPED_USAGE, m->path, "has no mode for %s=%s; %s", m->option, text,
+                     amped_mode_names(names, m->k->labels, m->k->order));
 }
 
 amped_status amped_model_mode_find(const amped_model_mode *m, const char *text, int *mode) {
@@ -34,15 +34,18 @@ amped_status amped_model_mode_split(const amped_model_mode *m, const char *text,
 amped_status amped_model_mode_index(const amped_model_mode *m, int mode, const char *label,
                                     uint64_t *index) {
   const amped_labels *labels = &m->k->labels[mode];
+  const uint64_t first = labels->from_zero ? 0 : 1;
+  char name[128];
   amped_model_index(labels, m->k->dims[mode], label, strlen(label), index);
   if (*index != AMPED_PREDICTOR_COLD)
     return AMPED_OK;
+  (void)amped_format_mode(name, sizeof name, mode, labels);
   if (labels->count == 0)
     return amped_error(AMPED_BAD_INPUT, m->path,
-                       "%s: mode %d has no index %s; number it from 1 to %" PRIu64, m->option,
-                       mode + 1, label, m->k->dims[mode]);
+                       "%s: %s has no index %s; its indices are %" PRIu64 " to %" PRIu64, m->option,
+                       name, label, first, m->k->dims[mode] - 1 + first);
   return amped_error(AMPED_BAD_INPUT, m->path,
-                     "%s: mode %d has no label %s; name one of the model's (amped_mpi convert %s "
+                     "%s: %s has no label %s; name one of the model's (amped_mpi convert %s "
                      "OUT.csv lists them)",
-                     m->option, mode + 1, label, m->path);
+                     m->option, name, label, m->path);
 }

@@ -1,8 +1,6 @@
 /* The option rows of predict, recommend, evaluate and similar. */
 #include "cli/model_options.h"
 
-#include <string.h>
-
 static const amped_option predict_rows[] = {
     {.name = "cold",
      .type = AMPED_OPTION_WORD,
@@ -13,20 +11,13 @@ static const amped_option predict_rows[] = {
      AMPED_OPTION_FIELD(amped_predict_options, cold)},
     {.name = "observed",
      .type = AMPED_OPTION_TEXT,
+     .once = true,
      .value = "ARRAY",
      .help = "without COORDS: keep the cells of this dense tensor that are not missing",
      .initially = "predict every cell",
      .expected_text = "a file's name, such as image.npy",
      AMPED_OPTION_FIELD(amped_predict_options, observed)},
 };
-
-static bool parse_at(void *options, const char *text) {
-  amped_recommend_options *o = options;
-  if (o->at_count == AMPED_MAX_ORDER || strchr(text, ':') == NULL)
-    return false;
-  o->at[o->at_count++] = text;
-  return true;
-}
 
 static const amped_option of_rows[] = {
     {.name = "of",
@@ -50,21 +41,20 @@ static const amped_option for_rows[] = {
 
 static const amped_option recommend_rows[] = {
     {.name = "at",
-     .type = AMPED_OPTION_CUSTOM,
-     .parse = parse_at,
+     .type = AMPED_OPTION_TEXTS,
      .value = "MODE:LABEL",
-     .help = "fix another mode at this label; repeat for more modes",
+     .help = "fix another mode at this label",
      .initially = "the average row",
-     .expected_text = "MODE:LABEL, once for each other mode"},
+     .expected_text = "MODE:LABEL",
+     AMPED_OPTION_FIELD(amped_recommend_options, at)},
 };
 
 static const amped_option exclude_rows[] = {
     {.name = "exclude",
-     .type = AMPED_OPTION_TEXT,
+     .type = AMPED_OPTION_TEXTS,
      .value = "TENSOR",
-     .help = "leave out what this tensor already has for the label",
+     .help = "leave out what this tensor has for the label, and for the labels of --at",
      .initially = "nothing",
-     .expected_text = "a file's name",
      AMPED_OPTION_FIELD(amped_recommend_options, exclude)},
 };
 

@@ -6,7 +6,6 @@
 
 #include "base/number_list.h"
 #include "base/option.h"
-#include "base/types.h"
 
 typedef struct amped_predict_options {
   bool cold;            /* predict cells with indices that are not in the model */
@@ -15,11 +14,10 @@ typedef struct amped_predict_options {
 
 /* Options of recommend, some of which evaluate and similar share. */
 typedef struct amped_recommend_options {
-  const char *target; /* --for: MODE or MODE:LABEL */
-  const char *of;     /* --of: MODE */
-  int at_count;
-  const char *at[AMPED_MAX_ORDER]; /* --at: MODE:LABEL */
-  const char *exclude;             /* a tensor; NULL: none */
+  const char *target;      /* --for: MODE or MODE:LABEL */
+  const char *of;          /* --of: MODE */
+  amped_text_list at;      /* --at: MODE:LABEL */
+  amped_text_list exclude; /* tensors */
 } amped_recommend_options;
 
 typedef struct amped_evaluate_options {

@@ -9,6 +9,7 @@
 static const amped_option json_rows[] = {
     {.name = "json",
      .type = AMPED_OPTION_TEXT,
+     .once = true,
      .value = "FILE",
      .help =
          "also write JSON lines to FILE; with -, to standard output, and text to standard error",
@@ -49,6 +50,7 @@ static const amped_option output_rows[] = {
     {.name = "output",
      .letter = 'o',
      .type = AMPED_OPTION_TEXT,
+     .once = true,
      .value = "FILE",
      .help = "output file",
      .initially = "none",

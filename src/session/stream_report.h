@@ -18,6 +18,7 @@ typedef struct amped_stream_progress {
   const amped_source_batch *batch;
   const amped_learnt *learnt;
   const amped_state_head *head; /* state after the batch */
+  const amped_labels *labels;   /* [order] on rank 0; names of the modes are read */
   const amped_errors *so_far;   /* errors of the model at all held-out entries of the state */
   double write_sec, total_sec;  /* seconds on this rank */
   uint64_t state_bytes, journal_bytes; /* rank 0: sizes on disk after the batch */

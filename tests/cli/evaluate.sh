@@ -149,8 +149,8 @@ expect 0 "" "$amped" similar m.h5 --for=when:c1 -n 10
 same "no label is similar to itself" "$(grep -c '^  ' out)" 3
 expect 2 "--for .* is missing" "$amped" similar m.h5
 expect 2 "has no mode for --for=whom" "$amped" similar m.h5 --for=whom
-expect 3 "mode 1 has no label a150" "$amped" similar m.h5 --for=who:a150
-expect 3 "b7 of mode 2 has no learnt entry" "$amped" similar m.h5 --for=what:b7
+expect 3 "mode 1 (who) has no label a150" "$amped" similar m.h5 --for=who:a150
+expect 3 "b7 of mode 2 (what) has no learnt entry" "$amped" similar m.h5 --for=what:b7
 expect 2 "similar labels are written as a table; name OUT.csv" "$amped" similar m.h5 --for=who -o never.h5
 expect 2 "would mix" "$amped" similar m.h5 --for=who -o - --json=-
 expect 1 "exists" "$amped" similar m.h5 --for=who -o known.csv
@@ -162,7 +162,7 @@ import h5py
 with h5py.File("plain.h5", "a") as f:
     f["factors/0"][5] = 0
 PY
-expect 3 "a5 of mode 1 has a row of zeros" "$amped" similar plain.h5 --for=who:a5
+expect 3 "a5 of mode 1 (who) has a row of zeros" "$amped" similar plain.h5 --for=who:a5
 expect 0 "1 of 150 indices have a row of zeros, so they are in no list" "$amped" similar plain.h5 --for=who -o all.csv --overwrite
 expect 0 "" on 1 test.h5 --rank=1 --iters=2 -o r1.h5 -q
 expect 0 "has one component" "$amped" similar r1.h5 --for=who:a1 -n 1
