@@ -39,9 +39,9 @@ static const char *name_of(const job *j) {
 
 /* ---- the cells ------------------------------------------------------------------------------ */
 
-/* Make indices without a learnt entry cold. Is the cell ranked? */
+/* Is the cell ranked? */
 static bool takes(job *j, uint64_t i) {
-  amped_sptensor *t = &j->cells;
+  const amped_sptensor *t = &j->cells;
   const uint64_t of = t->indices[j->of][i];
   bool cold = false;
   if (of == AMPED_PREDICTOR_COLD || !amped_predictor_knows(&j->p, j->of, of)) {
@@ -49,9 +49,9 @@ static bool takes(job *j, uint64_t i) {
     return false;
   }
   for (int m = 0; m < t->order; m++) {
-    t->indices[m][i] = amped_predictor_known(&j->p, m, t->indices[m][i]);
-    j->cold_of[m] += t->indices[m][i] == AMPED_PREDICTOR_COLD;
-    cold = cold || t->indices[m][i] == AMPED_PREDICTOR_COLD;
+    const bool known = amped_predictor_known(&j->p, m, t->indices[m][i]) != AMPED_PREDICTOR_COLD;
+    j->cold_of[m] += !known;
+    cold = cold || !known;
   }
   j->cold += cold;
   return !cold || j->o->evaluate.cold;

@@ -85,7 +85,8 @@ static void fill_row(const work *w, uint64_t i, double *row) {
   for (int m = 0; m < k->order; m++) {
     if (m == q->of)
       continue;
-    const double *other = amped_predictor_row(q->p, m, q->indices[m][i]);
+    const double *other =
+        amped_predictor_row(q->p, m, amped_predictor_known(q->p, m, q->indices[m][i]));
     for (uint64_t r = 0; r + 1 < w->n; r++)
       row[r] *= other[r];
   }

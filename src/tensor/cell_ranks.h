@@ -20,7 +20,8 @@ typedef struct amped_cell_ranks {
   int of;                             /* the ranked mode */
   uint64_t count;                     /* cells */
   uint64_t *indices[AMPED_MAX_ORDER]; /* [count] borrowed. Mode `of`: candidates. Other modes: below
-                                         dims, or AMPED_PREDICTOR_COLD for the average row */
+                                         dims, or AMPED_PREDICTOR_COLD. The average row stands for
+                                         cold indices, and for those without a learnt entry */
   const amped_cell_filter *filter;    /* filter of mode `of`; NULL: none */
 } amped_cell_ranks;
 

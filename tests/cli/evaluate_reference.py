@@ -4,7 +4,8 @@
     evaluate_reference.py similar MODEL JSON TABLE|- MODE NUMBER [weighted] [one INDEX]
 
 Modes are counted from 0. Tables have labels, one column per mode in the order of the header, whose
-names are the model's. Rows of the model that are zero, with a bias of 0, have no learnt entry.
+names are the model's. Rows of the model that are zero, with a bias of 0, have no learnt entry: the
+average row stands for them, but a known cell is excluded by its own labels.
 """
 import csv
 import json
@@ -48,8 +49,8 @@ def ranks():
     keys = [k for k in range(order) if k != of] if by is None else [by]
     unknown = left = tied = removed = 0
     found = []
-    for cell in read(sys.argv[4]):
-        cell = [i if i is not None and learnt[k][i] else None for k, i in enumerate(cell)]
+    for given in read(sys.argv[4]):
+        cell = [i if i is not None and learnt[k][i] else None for k, i in enumerate(given)]
         if cell[of] is None:
             unknown += 1
             continue
@@ -65,7 +66,7 @@ def ranks():
         values = y + model.bias[of] + model.factors[of] @ product
         # Values that differ by rounding alone are ties, as equal rows are.
         values = np.round(values / np.abs(values).max(), 9)
-        out = {c[of] for c in known if c[of] is not None and all(c[k] is not None and c[k] == cell[k] for k in keys)}
+        out = {c[of] for c in known if c[of] is not None and all(c[k] is not None and c[k] == given[k] for k in keys)}
         out = {j for j in out if learnt[of][j]} - {cell[of]}
         others = [j for j in range(len(values)) if learnt[of][j] and j not in out and j != cell[of]]
         higher = (values[others] > values[cell[of]]).sum()
