@@ -83,6 +83,39 @@ expect 0 "" "$amped" convert test.csv test.h5 --duplicates=keep -q
 expect 0 "^MRR " "$amped" evaluate m.h5 test.h5 --of=what
 "$amped" evaluate m.h5 - --format=csv --of=what <test.csv >out 2>&1 && grep -q "^MRR " out && pass || fail "cells on standard input"
 
+# Several tensors to exclude: what any of them has, however often; tables beside a tensor file, to which options of
+# tables do not apply. The cell's own label stays if a tensor has the cell, too.
+sed -n '1,1200p' known.csv >part1.csv
+{ head -n 1 known.csv && sed -n '801,$p' known.csv; } | sed 's/$/,1/; 1s/,1$/,n/' >part2.csv
+expect 0 "" "$amped" convert part1.csv part1.h5 -q
+for cold in "" cold; do
+  # shellcheck disable=SC2086
+  expect 0 "" "$amped" evaluate m.h5 test.h5 --of=what --exclude=part1.h5 --exclude=part2.csv --exclude=test.h5 --value=n ${cold:+--cold=predict} --json=parts.json --overwrite
+  reference ranks m.h5 parts.json test.csv 1 exclude known.csv exclude test.csv $cold
+done
+expect 0 "^known.csv and other files exclude [0-9.]* labels of a cell on average" "$amped" evaluate m.h5 test.csv --of=what --exclude=known.csv --exclude=part1.csv --json=r.json --overwrite
+same "files in the record" "$(grep -o '"exclude": *\[[^]]*\]' r.json | tr -d ' ')" '"exclude":["known.csv","part1.csv"]'
+reference ranks m.h5 r.json test.csv 1 exclude known.csv
+expect 2 "part1.csv: is named twice with --exclude; leave out one" "$amped" evaluate m.h5 test.csv --of=what --exclude=part1.csv --exclude=./part1.csv
+expect 2 "both standard input" "$amped" evaluate m.h5 - --of=what --exclude=part1.csv --exclude=- --format=csv
+expect 2 "part2.csv: is named as a file of this run" "$amped" evaluate m.h5 test.csv --of=what --exclude=known.csv --exclude=part2.csv --json=part2.csv
+same "part2.csv is whole" "$(wc -l <part2.csv)" "$(($(wc -l <known.csv) - 799))"
+
+# A state holds no cells.
+expect 0 "" on 1 complete part2.csv --value=n --duplicates=mean --rank=1 --reg=1 --iters=2 --state=s.state --nowrite -q
+for state in s.state s.h5; do
+  test -e $state || expect 0 "" cp s.state $state
+  expect 3 "$state: is the state of a stream, which keeps sums .* with an --exclude for each; the first is part2.csv" \
+    "$amped" evaluate m.h5 test.csv --of=what --exclude=known.csv --exclude=$state
+done
+
+# A list of recommend, at the cell's other labels, and the ranks of its cells agree.
+expect 0 "" "$amped" recommend m.h5 --for=who:a1 --of=what --at=when:c1 --exclude=known.csv --exclude=test.csv -n 10 -o list.csv
+awk -F, 'NR == 1 { print "who,what,when" } NR > 1 { print $1 "," $3 ",c1" }' list.csv >listed.csv
+expect 0 "" "$amped" evaluate m.h5 listed.csv --of=what --exclude=known.csv --exclude=test.csv --at-ranks=1-10 --json=r.json --overwrite
+same "hit rates of a list" "$(grep -o '"hit_rate": *[0-9.]*' r.json | sed 's/.*: *//' | awk '{ printf "%.3f ", $1 }')" \
+  "0.100 0.200 0.300 0.400 0.500 0.600 0.700 0.800 0.900 1.000 "
+
 # Lines for readers.
 expect 0 "are ranked, each among 329 labels of mode 2 (what)" "$amped" evaluate m.h5 test.csv --of=what
 grep -q "cells without a learnt entry of the label of mode 2 (what): left out" out && pass || fail "unknown labels"
@@ -104,15 +137,15 @@ expect 0 "2 of 2 cells" "$amped" evaluate plays.h5 later.csv --keys=a,b,c --of=b
 expect 2 "--of .* is missing" "$amped" evaluate m.h5 test.csv
 expect 2 "name a tensor with --exclude" "$amped" evaluate m.h5 test.csv --of=what --for=who
 expect 2 "name one mode" "$amped" evaluate m.h5 test.csv --of=what --for=what --exclude=known.csv
-expect 2 "has no mode for --of=whom" "$amped" evaluate m.h5 test.csv --of=whom
-expect 2 "has no mode for --for=9" "$amped" evaluate m.h5 test.csv --of=what --for=9 --exclude=known.csv
+expect 2 "has no mode for --of=whom; its modes are who, what, when, or 1 to 3$" "$amped" evaluate m.h5 test.csv --of=whom
+expect 2 "has no mode for --for=9; its modes are" "$amped" evaluate m.h5 test.csv --of=what --for=9 --exclude=known.csv
 expect 2 "at-ranks=0: a list" "$amped" evaluate m.h5 test.csv --of=what --at-ranks=0
 expect 2 "both standard input" "$amped" evaluate m.h5 - --of=what --exclude=- --format=csv
 expect 2 "would be overwritten" "$amped" evaluate m.h5 test.csv --of=what --exclude=known.csv --json=known.csv
 expect 3 "is not a result" "$amped" evaluate test.h5 test.csv --of=what
 expect 3 "No such file" "$amped" evaluate m.h5 missing.csv --of=what
 printf 'who,what,when\na1,b1,c9\nnobody,b2,c1\n' >cold.csv
-expect 3 "cold.csv: has no cell to rank: .*--cold=predict" "$amped" evaluate m.h5 cold.csv --of=what
+expect 3 "cold.csv: has no cell to rank: .* mode 2 (what) .*--cold=predict" "$amped" evaluate m.h5 cold.csv --of=what
 printf 'who,what,when\na1,nothing,c1\n' >none.csv
 expect 3 "none.csv" "$amped" evaluate m.h5 none.csv --of=what
 printf '1 1 1 1 5\n' >four.tns
@@ -148,7 +181,7 @@ same "a table on standard output" "$(wc -l <out)" 988
 expect 0 "" "$amped" similar m.h5 --for=when:c1 -n 10
 same "no label is similar to itself" "$(grep -c '^  ' out)" 3
 expect 2 "--for .* is missing" "$amped" similar m.h5
-expect 2 "has no mode for --for=whom" "$amped" similar m.h5 --for=whom
+expect 2 "has no mode for --for=whom; its modes are" "$amped" similar m.h5 --for=whom
 expect 3 "mode 1 (who) has no label a150" "$amped" similar m.h5 --for=who:a150
 expect 3 "b7 of mode 2 (what) has no learnt entry" "$amped" similar m.h5 --for=what:b7
 expect 2 "similar labels are written as a table; name OUT.csv" "$amped" similar m.h5 --for=who -o never.h5
