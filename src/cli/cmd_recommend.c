@@ -116,18 +116,6 @@ static amped_status read_seen(job *j) {
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-/* Say how many indices can be in no list. */
-static void say_unlearnt(const job *j) {
-  char name[128];
-  uint64_t count = 0;
-  const int of = j->ranking.of;
-  for (uint64_t i = 0; i < j->k.dims[of]; i++)
-    count += !amped_predictor_knows(&j->p, of, i);
-  if (count > 0)
-    amped_say("%s: %" PRIu64 " of %" PRIu64 " indices have no learnt entry, so they are in no list",
-              amped_format_mode(name, sizeof name, of, &j->k.labels[of]), count, j->k.dims[of]);
-}
-
 static amped_status rank_all(const job *j, amped_json *json) {
   const amped_ranking_report report = {.o = j->o,
                                        .list = "recommended",
@@ -159,7 +147,7 @@ static amped_status steps(job *j, amped_json *json) {
   AMPED_TRY(find_of(j));
   AMPED_TRY(find_at(j));
   AMPED_TRY(amped_predictor_create(&j->k, &j->c, &j->p));
-  say_unlearnt(j);
+  amped_ranking_report_unlearnt(&j->p, j->ranking.of);
   j->ranking.p = &j->p;
   j->ranking.most = number < j->k.dims[j->ranking.of] ? number : j->k.dims[j->ranking.of];
   if (amped_completion_is_additive(&j->c, &j->k))

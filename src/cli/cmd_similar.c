@@ -125,17 +125,11 @@ static amped_status refuse_unknown(const job *j) {
 /* Count the labels that are in no list. */
 static void say_left_out(const job *j, uint64_t zeros) {
   char name[128];
-  const uint64_t dim = j->k.dims[j->mode];
-  uint64_t known = 0;
-  for (uint64_t i = 0; i < dim; i++)
-    known += j->known.observed[0][i];
-  (void)amped_format_mode(name, sizeof name, j->mode, &j->k.labels[j->mode]);
-  if (dim - known > zeros)
-    amped_say("%s: %" PRIu64 " of %" PRIu64 " indices have no learnt entry, so they are in no list",
-              name, dim - known - zeros, dim);
+  amped_ranking_report_unlearnt(&j->p, j->mode);
   if (zeros > 0)
     amped_say("%s: %" PRIu64 " of %" PRIu64 " indices have a row of zeros, so they are in no list",
-              name, zeros, dim);
+              amped_format_mode(name, sizeof name, j->mode, &j->k.labels[j->mode]), zeros,
+              j->k.dims[j->mode]);
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */

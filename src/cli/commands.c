@@ -382,7 +382,7 @@ const amped_command amped_commands[] = {
      .help = "RESULT is a result of complete or cpd. A mode that --for, --of and --at do not name "
              "counts with the mean of its rows. A label of a mode without labels is an index, "
              "counted as in the input. Of equal values the lower index comes first. Options that "
-             "describe a text or table are for the file of --exclude.\n\nOUT is a table (.csv "
+             "describe a text or table are for the files of --exclude.\n\nOUT is a table (.csv "
              ".tsv, also .gz or .zst) with a row for each recommendation, the best first.",
      .example = "amped_mpi recommend ratings.completion.h5 --for=user:U7 --of=item -n 5",
      .run = amped_cmd_recommend},
@@ -403,7 +403,7 @@ const amped_command amped_commands[] = {
          "1 / log2(1 + rank), with 0 beyond rank k. MRR: mean of 1 / rank.\n\nA cell is left out, "
          "and counted, if its ranked label has no learnt entry. Values of CELLS do not count, "
          "except that with a result of --implicit an entry of 0 is no event. Options that "
-         "describe a text or table are for CELLS and for the file of --exclude.",
+         "describe a text or table are for CELLS and for the files of --exclude.",
      .example = "amped_mpi evaluate facts.cpd.h5 test.csv --of=tail --exclude=train.csv",
      .run = amped_cmd_evaluate},
     {.name = "similar",

@@ -1,7 +1,8 @@
 /* Model mode: a mode of a model, or one of its labels, as an option names it: MODE or MODE:LABEL.
  *
  * MODE is a name or a number from 1, by the rule of tensor/mode_names.h. A label of a mode without
- * labels is the number of an index. The error lines name the option and the model's file. */
+ * labels is the number of an index. The error lines name the option and the model's file,
+ * and for a mode that does not exist the modes there are. */
 #ifndef AMPED_MODEL_MODE_H
 #define AMPED_MODEL_MODE_H
 

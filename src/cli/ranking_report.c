@@ -43,6 +43,17 @@ amped_status amped_ranking_report_check(const amped_options *o, const char *what
   return amped_file_lock_take(path, lock);
 }
 
+void amped_ranking_report_unlearnt(const amped_predictor *p, int mode) {
+  const amped_ktensor *k = p->k;
+  char name[128];
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < k->dims[mode]; i++)
+    count += !amped_predictor_knows(p, mode, i);
+  if (count > 0)
+    amped_say("%s: %" PRIu64 " of %" PRIu64 " indices have no learnt entry, so they are in no list",
+              amped_format_mode(name, sizeof name, mode, &k->labels[mode]), count, k->dims[mode]);
+}
+
 /* Workspace of a report. */
 typedef struct work {
   const amped_ranking_report *r;

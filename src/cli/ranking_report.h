@@ -31,6 +31,10 @@ amped_status amped_ranking_report_check(const amped_options *o, const char *what
 amped_status amped_ranking_report_write(const amped_ranking_report *report, amped_json *json,
                                         uint64_t *served);
 
+/* Say how many indices of the mode have no learnt entry, and so are in no list; nothing if all have
+ * one. */
+void amped_ranking_report_unlearnt(const amped_predictor *p, int mode);
+
 /* The name of the table for messages: its path, or "standard output". */
 const char *amped_ranking_report_name(const amped_options *o);
 

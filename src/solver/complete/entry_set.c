@@ -95,8 +95,12 @@ static void copy_entries(const amped_entry_set *from, uint64_t at, amped_entry_s
 amped_status amped_entry_set_append(const amped_context *context, amped_entry_set *set,
                                     const amped_entry_set *more) {
   amped_entry_set both;
-  amped_status status = amped_entry_set_create(&both, more->order, set->count + more->count);
-  AMPED_TRY(amped_comm_agree(context->comm, status));
+  const amped_status status = amped_comm_agree(
+      context->comm, amped_entry_set_create(&both, more->order, set->count + more->count));
+  if (status != AMPED_OK) {
+    amped_entry_set_free(&both);
+    return status;
+  }
   copy_entries(set, 0, &both);
   copy_entries(more, set->count, &both);
   both.hash = set->hash + more->hash;
