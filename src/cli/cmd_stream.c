@@ -18,9 +18,9 @@
 #include "session/stream_report.h"
 #include "session/stream_result.h"
 #include "solver/stream/stream.h"
+#include "tensor/entry_sample.h"
 #include "tensor/format.h"
 #include "tensor/label_order.h"
-#include "tensor/held_entries.h"
 
 /* The data of the command, for the functions below. */
 typedef struct job {
@@ -31,9 +31,9 @@ typedef struct job {
   amped_state_file *file; /* on rank 0 */
   amped_state_head head;  /* numbers after the last batch */
   amped_stream_rows rows;
-  amped_sptensor held;   /* rank 0: the held-out entries that the state keeps */
-  bool has_held;         /* held was read */
-  amped_batch_sums sums; /* rank 0: hashes of the batches that the state has */
+  amped_sptensor entries[AMPED_STATE_LISTS]; /* rank 0: the state's lists */
+  bool has_entries;                          /* the lists were read */
+  amped_batch_sums sums;                     /* rank 0: hashes of the batches that the state has */
   amped_batch_source *source;
   bool are_indices[AMPED_MAX_ORDER]; /* rank 0: labels.h's, of the state; the source's are wider */
   int by;                            /* mode of --by; -1: none */
@@ -149,6 +149,14 @@ static void warn_of_reg(const job *j) {
                j->o->args[0]);
 }
 
+/* Warn if the first fit had weights, which batches have not. */
+static void warn_of_weights(const job *j) {
+  if (learns(j) && j->head.weighted)
+    amped_warn("%s: its first fit had weights; entries of later batches have weight 1, so that "
+               "those of weight 0 must be left out of them",
+               j->o->args[0]);
+}
+
 /* Rank 0: the hash of the first batch, which identifies the stream. */
 static uint64_t first_hash(const job *j) {
   return amped_state_file_batch(j->file, 1).hash;
@@ -175,6 +183,7 @@ static amped_status open_state(job *j) {
   AMPED_TRY(amped_report_start(j->session));
   tell_duplicates(j);
   warn_of_reg(j);
+  warn_of_weights(j);
   return amped_stream_report_state(j->session, &j->head, j->file);
 }
 
@@ -257,6 +266,8 @@ static amped_status open_source(job *j) {
   amped_batch_target target = {.path = j->o->args[0],
                                .order = j->head.order,
                                .sums = &j->sums,
+                               .split_seed = j->head.split_seed,
+                               .sample = j->head.sample,
                                .duplicates = j->head.duplicates};
   amped_labels labels[AMPED_MAX_ORDER];
   amped_status status = AMPED_OK;
@@ -380,7 +391,7 @@ static amped_status write_batch(job *j, const amped_source_batch *batch,
   const amped_state_change change = {
       .head = &head,
       .added = batch->added,
-      .held = &learnt->held_out,
+      .entries = {&learnt->held_out, &batch->sample},
       .batch = {batch->name, batch->hash, batch->nnz},
       .sums = amped_state_sums_width(&head) > 0 ? (const double *const *)j->rows.sums : NULL};
   amped_state_rows mine = {.get = amped_stream_change_get,
@@ -398,65 +409,74 @@ static amped_status write_batch(job *j, const amped_source_batch *batch,
   return amped_batch_source_accept(j->source, batch);
 }
 
-/* Rank 0: read the held-out entries that the state keeps, once, before a batch is added. */
-static amped_status read_held(job *j) {
-  if (!j->has_held)
-    AMPED_TRY(amped_state_file_held(j->file, &j->held));
-  j->has_held = true;
+/* Rank 0: read the state's lists of entries, once, before a batch is added. */
+static amped_status read_entries(job *j) {
+  for (int l = 0; l < AMPED_STATE_LISTS && !j->has_entries; l++)
+    AMPED_TRY(amped_state_file_entries(j->file, (amped_state_list)l, &j->entries[l]));
+  j->has_entries = true;
   return AMPED_OK;
 }
 
-/* Rank 0: report how many held-out cells of a batch were held out of earlier ones; warn if half
- * were, with the same values. Which cells are held out depends on the cells alone, so a batch that
- * repeats old rows holds the same ones out. */
+/* Rank 0: report how many cells of a batch were in earlier ones; warn if half were, with the same
+ * values. A state of an old version has no sample of its entries; there held-out cells are
+ * compared: which they are depends on the cells alone, so a batch that repeats old rows holds the
+ * same ones out. */
 static amped_status warn_of_repeats(const job *j, const amped_source_batch *batch,
-                                    const amped_sptensor *of_batch) {
-  amped_held_cells cells;
-  AMPED_TRY(
-      amped_held_entries_compare(&j->held, of_batch, j->head.split_seed, j->head.keep, &cells));
+                                    const amped_learnt *learnt) {
+  const bool has_sample = j->head.sample > 0;
+  const amped_state_list list = has_sample ? AMPED_STATE_SAMPLE : AMPED_STATE_HELD_OUT;
+  const amped_sptensor *more = has_sample ? &batch->sample : &learnt->held_out;
+  amped_known_cells cells;
+  AMPED_TRY(amped_entry_sample_compare(&j->entries[list], more, j->head.split_seed,
+                                       amped_state_list_most(&j->head, list), &cells));
+  const char *which = cells.all && has_sample ? "" : " that are compared, a sample of all";
   if (cells.same >= 3 && 2 * cells.same >= cells.compared)
-    amped_warn(
-        "%s: of %" PRIu64 " cells that are compared, a sample of all, earlier batches had %" PRIu64
-        " with the same value; if the file repeats rows, they are learnt twice: give new rows "
-        "only",
-        batch->name, cells.compared, cells.same);
+    amped_warn("%s: of %" PRIu64 " cells%s, earlier batches had %" PRIu64
+               " with the same value; if the file repeats rows, they are learnt twice, and the "
+               "error before is of rows that were learnt: give new rows only",
+               batch->name, cells.compared, which, cells.same);
   else if (cells.known > 0)
-    amped_say("%s: of %" PRIu64 " cells that are compared, a sample of all, %" PRIu64
+    amped_say("%s: of %" PRIu64 " cells%s, %" PRIu64
               " were known; their entries are learnt like others",
-              batch->name, cells.compared, cells.known);
+              batch->name, cells.compared, which, cells.known);
   return AMPED_OK;
 }
 
-/* Collective: compare the batch's held-out entries with the state's, before the batch is written.
- */
-static amped_status compare_held(job *j, const amped_source_batch *batch,
-                                 const amped_learnt *learnt) {
+/* Collective: compare the batch's cells with the state's, before the batch is written. */
+static amped_status compare_cells(job *j, const amped_source_batch *batch,
+                                  const amped_learnt *learnt) {
   amped_status status = AMPED_OK;
   if (j->session->comm.rank == 0) {
-    status = read_held(j);
+    status = read_entries(j);
     if (status == AMPED_OK)
-      status = warn_of_repeats(j, batch, &learnt->held_out);
+      status = warn_of_repeats(j, batch, learnt);
   }
   return amped_comm_agree(&j->session->comm, status);
 }
 
-/* Rank 0: add a batch's held-out entries to those that the state keeps. */
-static amped_status keep_held(job *j, const amped_sptensor *of_batch) {
-  memcpy(j->held.dims, j->head.dims, sizeof j->held.dims);
-  return amped_held_entries_add(&j->held, of_batch, j->head.split_seed, j->head.keep);
+/* Rank 0: add a batch's entries to the state's lists. */
+static amped_status keep_entries(job *j, const amped_source_batch *batch,
+                                 const amped_learnt *learnt) {
+  const amped_sptensor *more[AMPED_STATE_LISTS] = {&learnt->held_out, &batch->sample};
+  for (int l = 0; l < AMPED_STATE_LISTS; l++) {
+    memcpy(j->entries[l].dims, j->head.dims, sizeof j->entries[l].dims);
+    AMPED_TRY(amped_entry_sample_add(&j->entries[l], more[l], j->head.split_seed,
+                                     amped_state_list_most(&j->head, (amped_state_list)l)));
+  }
+  return AMPED_OK;
 }
 
 /* Collective: find the model's error at all held-out entries that the state keeps. */
-static amped_status find_so_far(job *j, const amped_stream *stream, amped_learnt *learnt,
-                                amped_errors *out) {
+static amped_status find_so_far(job *j, const amped_stream *stream, const amped_source_batch *batch,
+                                amped_learnt *learnt, amped_errors *out) {
   const double began = amped_time();
   amped_status status = AMPED_OK;
   amped_trace_begin(AMPED_PHASE_ERRORS, AMPED_NO_NUMBER);
   if (stream->comm->rank == 0)
-    status = keep_held(j, &learnt->held_out);
+    status = keep_entries(j, batch, learnt);
   status = amped_comm_agree(stream->comm, status);
   if (status == AMPED_OK)
-    status = amped_stream_errors(stream, &j->held, out);
+    status = amped_stream_errors(stream, &j->entries[AMPED_STATE_HELD_OUT], out);
   amped_trace_end();
   learnt->evaluate_sec += amped_time() - began;
   return status;
@@ -508,7 +528,7 @@ static amped_status learn(job *j, const amped_source_batch *batch) {
   amped_trace_begin(AMPED_PHASE_BATCH, (int64_t)j->head.batches + 1);
   AMPED_GO(done, amped_stream_learn(&stream, batch->input, j->by, &learnt));
   AMPED_GO(done, amped_comm_agree(stream.comm, check_errors(j, batch, &learnt)));
-  AMPED_GO(done, compare_held(j, batch, &learnt));
+  AMPED_GO(done, compare_cells(j, batch, &learnt));
   const double learnt_at = amped_time();
   amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
   AMPED_GO(done, write_batch(j, batch, &learnt));
@@ -516,7 +536,7 @@ static amped_status learn(job *j, const amped_source_batch *batch) {
   told.write_sec = amped_time() - learnt_at;
   if (stream.comm->rank == 0)
     amped_state_file_sizes(j->file, &told.state_bytes, &told.journal_bytes);
-  AMPED_GO(done, find_so_far(j, &stream, &learnt, &so_far));
+  AMPED_GO(done, find_so_far(j, &stream, batch, &learnt, &so_far));
   told.total_sec = amped_time() - began;
   j->counts.learnt++;
   amped_signals_saved("the state holds the earlier batches");
@@ -640,7 +660,8 @@ amped_status amped_cmd_stream(const amped_options *o) {
   amped_batch_source_close(j.source);
   amped_state_file_close(j.file);
   amped_file_lock_release(&j.output_lock);
-  amped_sptensor_free(&j.held);
+  for (int l = 0; l < AMPED_STATE_LISTS; l++)
+    amped_sptensor_free(&j.entries[l]);
   amped_batch_sums_free(&j.sums);
   amped_stream_rows_free(&j.rows);
   amped_session_close(&session);

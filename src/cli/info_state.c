@@ -109,7 +109,7 @@ static amped_status labels_facts(amped_state_file *file, amped_facts *f) {
 static amped_status held_facts(amped_state_file *file, amped_facts *f) {
   const amped_state_head *h = amped_state_file_head(file);
   amped_sptensor held;
-  AMPED_TRY(amped_state_file_held(file, &held));
+  AMPED_TRY(amped_state_file_entries(file, AMPED_STATE_HELD_OUT, &held));
   const uint64_t count = held.nnz;
   amped_sptensor_free(&held);
   amped_fact_json(f, "held", amped_json_count(count));

@@ -23,7 +23,7 @@ static int list_inputs(const amped_options *o, const char **files) {
 }
 #define MOST_INPUTS (AMPED_MAX_TEXTS + 1)
 
-/* A state holds sums of its entries, not their cells. */
+/* A state holds sums of its entries, and of their cells no more than a sample. */
 static amped_status refuse_state(const char *path) {
   amped_state_file *file = NULL;
   char name[256];
@@ -32,7 +32,7 @@ static amped_status refuse_state(const char *path) {
   const uint64_t batches = amped_state_file_head(file)->batches;
   const amped_status status = amped_error(
       AMPED_BAD_INPUT, path,
-      "is the state of a stream, which keeps sums of entries but not their cells; name "
+      "is the state of a stream, which keeps sums of entries and a sample of their cells; name "
       "the files of its %" PRIu64 " batch%s instead, with an --exclude for each; the "
       "first is %s",
       batches, batches == 1 ? "" : "es", amped_printable_text(name, sizeof name, first.name));

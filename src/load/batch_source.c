@@ -16,6 +16,7 @@
 #include "base/signals.h"
 #include "hdf5/hdf5_probe.h"
 #include "hdf5/hdf5_prober.h"
+#include "tensor/entry_sample.h"
 #include "tensor/format.h"
 #include "tensor/mode_names.h"
 #include "text/io.h"
@@ -31,6 +32,7 @@ struct amped_batch_source {
   bool from_zero;   /* texts count indices from 0, unless the user says otherwise */
   amped_duplicates duplicates;
   amped_batch_sums *sums;
+  uint64_t split_seed, sample;
   uint64_t dims[AMPED_MAX_ORDER]; /* dims of the state, on every rank */
   int order;
   amped_batch_indices indices; /* rank 0 */
@@ -146,6 +148,8 @@ amped_status amped_batch_source_open(const amped_comm *comm, const amped_batch_r
   s->from_zero = comm->rank == 0 && target->labels[0].from_zero;
   s->duplicates = target->duplicates;
   s->sums = target->sums;
+  s->split_seed = target->split_seed;
+  s->sample = target->sample;
   memcpy(s->dims, target->dims, sizeof s->dims);
   status = begin(s, target);
 done:
@@ -170,6 +174,7 @@ void amped_batch_source_close(amped_batch_source *s) {
 
 void amped_batch_release(amped_source_batch *batch) {
   amped_input_close(batch->input);
+  amped_sptensor_free(&batch->sample);
   amped_free(batch->name);
   memset(batch, 0, sizeof *batch);
 }
@@ -391,14 +396,19 @@ static amped_status share_name(const amped_comm *comm, char **name) {
 static amped_status make_batch(amped_batch_source *s, amped_sptensor *list,
                                amped_source_batch *out) {
   const amped_comm *comm = s->comm;
+  amped_status status = AMPED_OK;
   if (comm->rank == 0) {
     out->hash = amped_sptensor_hash(list);
     out->nnz = list->nnz;
     out->squares = amped_sptensor_norm_squared(list);
+    out->sample.order = s->order;
+    if (s->sample > 0)
+      status = amped_entry_sample_add(&out->sample, list, s->split_seed, s->sample);
     memcpy(out->dims, list->dims, sizeof out->dims);
     for (int m = 0; m < s->order; m++)
       out->added[m] = amped_batch_indices_staged(&s->indices, m);
   }
+  AMPED_TRY(amped_comm_agree(comm, status));
   amped_comm_broadcast(comm, &out->hash, sizeof out->hash);
   amped_comm_broadcast(comm, &out->nnz, sizeof out->nnz);
   amped_comm_broadcast(comm, &out->known, sizeof out->known);

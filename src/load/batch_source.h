@@ -54,6 +54,7 @@ typedef struct amped_batch_target {
   const amped_labels *labels;      /* [order], on rank 0 during the call; NULL on other ranks */
   const amped_labels *earlier;     /* names of the state's batches, on rank 0 during the call; NULL:
                                       none */
+  uint64_t split_seed, sample;     /* the state's (state/state_head.h) */
   amped_batch_sums *sums; /* rank 0: the state's batches, borrowed until close; accept adds the
                        batch. NULL: no file is compared with them */
   /* Rule for repeated coordinates of a text or table, if the user gives none. */
@@ -73,6 +74,7 @@ typedef struct amped_source_batch {
   double squares;   /* sum of squares of its values */
   uint64_t dims[AMPED_MAX_ORDER]; /* dims of the state with this batch; the input's are the same */
   uint64_t new_rows[AMPED_MAX_ORDER];  /* dims minus the state's */
+  amped_sptensor sample;               /* rank 0: sample of its entries (tensor/entry_sample.h) */
   amped_labels added[AMPED_MAX_ORDER]; /* rank 0: labels of new rows; borrowed from the source until
                                           the next call */
 } amped_source_batch;

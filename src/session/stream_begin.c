@@ -1,4 +1,4 @@
-/* Makes the first state of a stream: head, row histories, rows and held-out entries. */
+/* Makes the first state of a stream: head, row histories, rows and lists of entries. */
 #include "session/stream_begin.h"
 
 #include <math.h>
@@ -15,6 +15,9 @@
 /* Entries that are read at a time. */
 #define SLAB (UINT64_C(1) << 16)
 
+/* Most entries in a state's sample. It has all entries if there are no more. */
+#define SAMPLE (UINT64_C(1) << 16)
+
 /* Workspace. The store has only this rank's own rows, numbered by their place in the block. It is
  * made for one rank (nranks = 1), so it counts every row as own. */
 typedef struct work {
@@ -28,9 +31,8 @@ typedef struct work {
   double *sums[AMPED_MAX_ORDER];        /* [width][width] sums, for a model history */
   amped_state_rows rows;
   uint64_t *indices[AMPED_MAX_ORDER];
-  amped_stream_labels labels; /* on rank 0 */
-  amped_sptensor held;        /* held-out entries, on rank 0 */
-  uint64_t room;              /* capacity of held, in entries */
+  amped_stream_labels labels;                /* on rank 0 */
+  amped_sptensor entries[AMPED_STATE_LISTS]; /* on rank 0 */
 } work;
 
 static const char what[] = "the state of a stream";
@@ -123,6 +125,8 @@ static void set_head(work *w, const amped_complete_problem *p, const amped_compl
                                .split_seed = p->options->split_seed,
                                .holdout = p->options->holdout,
                                .keep = keep,
+                               .sample = SAMPLE,
+                               .weighted = p->options->weights != NULL,
                                .growing = -1,
                                .squares = plan->norm_squared};
   memcpy(w->head.dims, plan->dims, sizeof w->head.dims);
@@ -245,22 +249,22 @@ static amped_status get_rows(void *context, int mode, uint64_t first, uint64_t c
   return AMPED_OK;
 }
 
-/* --- what is held out --------------------------------------------------------------------------
+/* --- lists of entries --------------------------------------------------------------------------
  */
 
-static amped_status add_held(work *w, const amped_sptensor *from, uint64_t k) {
-  amped_sptensor *to = &w->held;
-  if (to->nnz == w->room) {
-    const uint64_t room = w->room + w->room / 2 + SLAB;
-    for (int m = 0; m < from->order; m++)
-      AMPED_TRY(amped_realloc(&to->indices[m], room, sizeof *to->indices[m], what));
-    AMPED_TRY(amped_realloc(&to->values, room, sizeof *to->values, what));
-    w->room = room;
-  }
-  for (int m = 0; m < from->order; m++)
-    to->indices[m][to->nnz] = from->indices[m][k];
-  to->values[to->nnz++] = from->values[k];
-  return AMPED_OK;
+/* Add the entries of a slab to the lists. held: room for those that are held out. */
+static amped_status add_slab(work *w, const amped_sptensor *slab, amped_sptensor *held) {
+  held->nnz = 0;
+  for (uint64_t k = 0; k < slab->nnz; k++)
+    if (amped_stream_entry_is_held(&w->head, &w->labels, slab, k)) {
+      for (int m = 0; m < slab->order; m++)
+        held->indices[m][held->nnz] = slab->indices[m][k];
+      held->values[held->nnz++] = slab->values[k];
+    }
+  AMPED_TRY(amped_entry_sample_add(&w->entries[AMPED_STATE_HELD_OUT], held, w->head.split_seed,
+                                   w->head.keep));
+  return amped_entry_sample_add(&w->entries[AMPED_STATE_SAMPLE], slab, w->head.split_seed,
+                                w->head.sample);
 }
 
 static amped_status read_slab(work *w, uint64_t first, uint64_t count, void *const *arrays,
@@ -271,31 +275,32 @@ static amped_status read_slab(work *w, uint64_t first, uint64_t count, void *con
   for (int m = 0; m < info->order; m++)
     amped_indices_get(arrays[m], info->index_types[m], 0, count, slab->indices[m]);
   amped_values_get(values, info->value_type, 0, count, slab->values);
-  for (uint64_t k = 0; k < count; k++)
-    if (amped_stream_entry_is_held(&w->head, &w->labels, slab, k))
-      AMPED_TRY(add_held(w, slab, k));
+  slab->nnz = count;
   return AMPED_OK;
 }
 
-/* Rank 0: read the input again, and keep its held-out entries. */
-static amped_status find_held(work *w) {
+/* Rank 0: read the input again, and keep its held-out entries and a sample of all. */
+static amped_status find_entries(work *w) {
   const amped_tensor_info *info = amped_input_info(w->session->input);
   void *arrays[AMPED_MAX_ORDER + 1] = {NULL};
-  amped_sptensor slab;
+  amped_sptensor slab = {.order = 0};
+  amped_sptensor held = {.order = 0};
   amped_status status = AMPED_OK;
-  memset(&slab, 0, sizeof slab);
-  AMPED_TRY(amped_sptensor_create(&w->held, info->order, 0));
-  if (!(w->head.holdout > 0.0) || w->head.keep == 0)
-    return AMPED_OK;
+  for (int l = 0; l < AMPED_STATE_LISTS; l++)
+    w->entries[l].order = info->order;
   AMPED_GO(done, amped_sptensor_create(&slab, info->order, SLAB));
+  AMPED_GO(done, amped_sptensor_create(&held, info->order, SLAB));
   for (int m = 0; m < info->order; m++)
     AMPED_GO(done, amped_alloc(&arrays[m], SLAB, info->index_types[m], what));
   AMPED_GO(done, amped_alloc(&arrays[AMPED_MAX_ORDER], SLAB, info->value_type, what));
-  for (uint64_t first = 0; first < info->nnz; first += SLAB)
+  for (uint64_t first = 0; first < info->nnz; first += SLAB) {
     AMPED_GO(done, read_slab(w, first, info->nnz - first < SLAB ? info->nnz - first : SLAB, arrays,
                              arrays[AMPED_MAX_ORDER], &slab));
+    AMPED_GO(done, add_slab(w, &slab, &held));
+  }
 done:
   amped_sptensor_free(&slab);
+  amped_sptensor_free(&held);
   for (int m = 0; m <= AMPED_MAX_ORDER; m++)
     amped_free(arrays[m]);
   return status;
@@ -309,18 +314,18 @@ static amped_status list_all(work *w) {
   w->rows.context = w;
   for (int m = 0; m < w->head.order; m++)
     AMPED_TRY(list_rows(w, m));
-  return w->session->comm.rank == 0 ? find_held(w) : AMPED_OK;
+  return w->session->comm.rank == 0 ? find_entries(w) : AMPED_OK;
 }
 
 static amped_status commit(const work *w, amped_state_file *file, const amped_labels *labels) {
-  const amped_state_change change = {.head = &w->head,
-                                     .added = labels,
-                                     .held = &w->held,
-                                     .batch = {.name = w->session->options->input,
-                                               .hash = amped_session_info(w->session)->hash,
-                                               .nnz = w->session->plan.nnz},
-                                     .sums = w->sums[0] != NULL ? (const double *const *)w->sums
-                                                                : NULL};
+  const amped_state_change change = {
+      .head = &w->head,
+      .added = labels,
+      .entries = {&w->entries[AMPED_STATE_HELD_OUT], &w->entries[AMPED_STATE_SAMPLE]},
+      .batch = {.name = w->session->options->input,
+                .hash = amped_session_info(w->session)->hash,
+                .nnz = w->session->plan.nnz},
+      .sums = w->sums[0] != NULL ? (const double *const *)w->sums : NULL};
   uint64_t bytes = 0;
   uint64_t journal = 0;
   char text[32];
@@ -352,7 +357,8 @@ amped_status amped_stream_begin(const amped_session *session, const amped_comple
     status = commit(&w, file, labels);
   status = amped_comm_agree(comm, status);
 done:
-  amped_sptensor_free(&w.held);
+  for (int l = 0; l < AMPED_STATE_LISTS; l++)
+    amped_sptensor_free(&w.entries[l]);
   if (w.ops != NULL)
     w.ops->destroy(w.store);
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {

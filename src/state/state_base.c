@@ -32,6 +32,28 @@ static part_name name_of(const char *group, int mode) {
   return name;
 }
 
+/* A list of entries in the file, and its words. */
+static const struct list {
+  const char *group, *indices, *values;
+  const char *what, *limit;
+} lists[AMPED_STATE_LISTS] = {
+    [AMPED_STATE_HELD_OUT] = {.group = "/held",
+                              .indices = "/held/indices",
+                              .values = "/held/values",
+                              .what = "held-out entries",
+                              .limit = "keep"},
+    [AMPED_STATE_SAMPLE] = {.group = "/sample",
+                            .indices = "/sample/indices",
+                            .values = "/sample/values",
+                            .what = "entries in its sample",
+                            .limit = "sample"},
+};
+
+/* Versions 1 and 2 have no sample. */
+static bool has_list(const amped_state_head *head, amped_state_list list) {
+  return list == AMPED_STATE_HELD_OUT || amped_state_head_version(head) > 2;
+}
+
 uint64_t amped_state_columns(const amped_state_head *head, int part) {
   return part == AMPED_STATE_FACTOR    ? (uint64_t)head->ncomps
          : part == AMPED_STATE_HISTORY ? head->history_length
@@ -119,17 +141,20 @@ static amped_status check_list(amped_state_base *base, const char *name, amped_h
   return status;
 }
 
-static amped_status check_held(amped_state_base *base) {
-  base->held = UINT64_MAX;
-  AMPED_TRY(check_list(base, "/held/values", f64, &base->held));
+static amped_status check_entries(amped_state_base *base, amped_state_list list) {
+  const struct list *l = &lists[list];
+  const uint64_t most = amped_state_list_most(&base->head, list);
+  uint64_t *count = &base->entries[list];
+  if (!has_list(&base->head, list))
+    return AMPED_OK;
+  *count = UINT64_MAX;
+  AMPED_TRY(check_list(base, l->values, f64, count));
   for (int m = 0; m < base->head.order; m++)
-    AMPED_TRY(check_list(base, name_of("/held/indices", m).name, u64, &base->held));
-  return base->held <= base->head.keep
-             ? AMPED_OK
-             : amped_error(AMPED_BAD_INPUT, base->file.path,
-                           "has %" PRIu64 " held-out entries, more than keep says; make the file "
-                           "again",
-                           base->held);
+    AMPED_TRY(check_list(base, name_of(l->indices, m).name, u64, count));
+  return *count <= most ? AMPED_OK
+                        : amped_error(AMPED_BAD_INPUT, base->file.path,
+                                      "has %" PRIu64 " %s, more than %s says; make the file again",
+                                      *count, l->what, l->limit);
 }
 
 /* Open a mode's sums. The head must have sums. */
@@ -170,7 +195,9 @@ static amped_status check_extents(amped_state_base *base) {
   }
   AMPED_TRY(check_list(base, "/batches/hashes", u64, &batches));
   AMPED_TRY(check_list(base, "/batches/nnz", u64, &batches));
-  return check_held(base);
+  for (int l = 0; l < AMPED_STATE_LISTS; l++)
+    AMPED_TRY(check_entries(base, (amped_state_list)l));
+  return AMPED_OK;
 }
 
 /* Open a file that this process wrote, without a probe. */
@@ -275,18 +302,23 @@ amped_status amped_state_base_labels(amped_state_base *base, int mode, amped_lab
   return AMPED_OK;
 }
 
-amped_status amped_state_base_held(amped_state_base *base, amped_sptensor *out) {
+amped_status amped_state_base_entries(amped_state_base *base, amped_state_list list,
+                                      amped_sptensor *out) {
   const amped_state_head *h = &base->head;
+  const struct list *l = &lists[list];
+  uint64_t *count = &base->entries[list];
   amped_hdf5_dataset d = {.open = false};
   amped_status status = AMPED_OK;
-  AMPED_GO(done, open_list(base, "/held/values", f64, &base->held, &d));
-  AMPED_GO(done, amped_hdf5_dataset_read(&d, f64, 0, base->held, out->values));
-  AMPED_GO(done, check_finite(&d, 0, base->held, out->values));
+  if (!has_list(h, list))
+    return AMPED_OK;
+  AMPED_GO(done, open_list(base, l->values, f64, count, &d));
+  AMPED_GO(done, amped_hdf5_dataset_read(&d, f64, 0, *count, out->values));
+  AMPED_GO(done, check_finite(&d, 0, *count, out->values));
   for (int m = 0; m < h->order; m++) {
     amped_hdf5_dataset_close(&d);
-    AMPED_GO(done, open_list(base, name_of("/held/indices", m).name, u64, &base->held, &d));
-    AMPED_GO(done, amped_hdf5_dataset_read(&d, u64, 0, base->held, out->indices[m]));
-    AMPED_GO(done, check_below(&d, 0, base->held, out->indices[m], h->dims[m] - 1));
+    AMPED_GO(done, open_list(base, name_of(l->indices, m).name, u64, count, &d));
+    AMPED_GO(done, amped_hdf5_dataset_read(&d, u64, 0, *count, out->indices[m]));
+    AMPED_GO(done, check_below(&d, 0, *count, out->indices[m], h->dims[m] - 1));
   }
 done:
   amped_hdf5_dataset_close(&d);
@@ -351,20 +383,35 @@ done:
   return status;
 }
 
+static amped_status entries_sealed(amped_state_base *base, amped_state_list list, bool *out) {
+  bool one = true;
+  *out = true;
+  if (!has_list(&base->head, list))
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_is_sealed(&base->file, lists[list].values, out));
+  for (int m = 0; m < base->head.order; m++) {
+    AMPED_TRY(amped_hdf5_is_sealed(&base->file, name_of(lists[list].indices, m).name, &one));
+    *out = *out && one;
+  }
+  return AMPED_OK;
+}
+
 amped_status amped_state_base_sealed(amped_state_base *base, bool *out) {
-  static const char *const lists[] = {"/prior",       "/pull",         "/errors/counts",
-                                      "/errors/sums", "/held/values",  "/batches/hashes",
-                                      "/batches/nnz", "/batches/names"};
+  static const char *const others[] = {"/prior",         "/pull",        "/errors/counts",
+                                       "/errors/sums",   "/batches/nnz", "/batches/names",
+                                       "/batches/hashes"};
   bool all = true;
   bool one = false;
-  for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
-    AMPED_TRY(amped_hdf5_is_sealed(&base->file, lists[i], &one));
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+    AMPED_TRY(amped_hdf5_is_sealed(&base->file, others[i], &one));
+    all = all && one;
+  }
+  for (int l = 0; l < AMPED_STATE_LISTS; l++) {
+    AMPED_TRY(entries_sealed(base, (amped_state_list)l, &one));
     all = all && one;
   }
   for (int m = 0; m < base->head.order; m++) {
     AMPED_TRY(amped_hdf5_labels_sealed(&base->file, m, &one));
-    all = all && one;
-    AMPED_TRY(amped_hdf5_is_sealed(&base->file, name_of("/held/indices", m).name, &one));
     all = all && one;
     AMPED_TRY(amped_hdf5_is_sealed(&base->file, name_of("/sums", m).name, &one));
     all = all && one;
@@ -482,13 +529,17 @@ static amped_status write_sums(amped_state_writer *w, const double *const *sums)
   return AMPED_OK;
 }
 
-static amped_status write_held(amped_state_writer *w, const amped_sptensor *held) {
-  AMPED_TRY(amped_hdf5_make_group(&w->file, "/held"));
-  AMPED_TRY(amped_hdf5_make_group(&w->file, "/held/indices"));
+static amped_status write_entries(amped_state_writer *w, amped_state_list list,
+                                  const amped_sptensor *t) {
+  const struct list *l = &lists[list];
+  if (!has_list(&w->head, list))
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_make_group(&w->file, l->group));
+  AMPED_TRY(amped_hdf5_make_group(&w->file, l->indices));
   for (int m = 0; m < w->head.order; m++)
-    AMPED_TRY(amped_hdf5_dataset_write(&w->file, name_of("/held/indices", m).name, u64, 1,
-                                       &held->nnz, held->indices[m]));
-  return amped_hdf5_dataset_write(&w->file, "/held/values", f64, 1, &held->nnz, held->values);
+    AMPED_TRY(amped_hdf5_dataset_write(&w->file, name_of(l->indices, m).name, u64, 1, &t->nnz,
+                                       t->indices[m]));
+  return amped_hdf5_dataset_write(&w->file, l->values, f64, 1, &t->nnz, t->values);
 }
 
 static amped_status write_batches(amped_state_writer *w, const amped_state_batches *b) {
@@ -513,7 +564,7 @@ static amped_status read_back(amped_state_writer *w) {
 
 amped_status amped_state_writer_finish(amped_state_writer *w, const amped_state_head *head,
                                        const amped_labels *labels, const double *const *sums,
-                                       const amped_sptensor *held,
+                                       const amped_sptensor entries[AMPED_STATE_LISTS],
                                        const amped_state_batches *batches) {
   if (w->mode < w->head.order)
     return amped_error(AMPED_FAILED, w->draft.path,
@@ -522,7 +573,8 @@ amped_status amped_state_writer_finish(amped_state_writer *w, const amped_state_
   AMPED_TRY(amped_state_head_put(&w->file, head));
   AMPED_TRY(amped_hdf5_labels_write(&w->file, head->order, labels));
   AMPED_TRY(write_sums(w, sums));
-  AMPED_TRY(write_held(w, held));
+  for (int l = 0; l < AMPED_STATE_LISTS; l++)
+    AMPED_TRY(write_entries(w, (amped_state_list)l, &entries[l]));
   AMPED_TRY(write_batches(w, batches));
   AMPED_TRY(amped_hdf5_finish(&w->file));
   return read_back(w);

@@ -31,8 +31,8 @@ typedef struct amped_state_base {
   amped_hdf5 file;
   amped_state_head head;
   bool labelled[AMPED_MAX_ORDER];
-  uint64_t held; /* number of held-out entries */
-  int mode;      /* mode whose datasets are open; -1: none */
+  uint64_t entries[AMPED_STATE_LISTS]; /* number of entries in each list */
+  int mode;                            /* mode whose datasets are open; -1: none */
   amped_hdf5_dataset parts[AMPED_STATE_PARTS];
 } amped_state_base;
 
@@ -46,8 +46,9 @@ void amped_state_base_close(amped_state_base *base);
 amped_status amped_state_base_read(amped_state_base *base, int mode, uint64_t first, uint64_t count,
                                    void *const parts[AMPED_STATE_PARTS]);
 amped_status amped_state_base_labels(amped_state_base *base, int mode, amped_labels *out);
-/* Read the held-out entries into out's arrays, which have space for base->held entries. */
-amped_status amped_state_base_held(amped_state_base *base, amped_sptensor *out);
+/* Read the entries of a list into out's arrays, which have space for all of them. */
+amped_status amped_state_base_entries(amped_state_base *base, amped_state_list list,
+                                      amped_sptensor *out);
 amped_status amped_state_base_batches(amped_state_base *base, amped_state_batches *out);
 /* Read a mode's sums, [sums_width][sums_width]. The head must have sums. */
 amped_status amped_state_base_sums(amped_state_base *base, int mode, double *out);
@@ -74,10 +75,11 @@ amped_status amped_state_writer_open(const char *path, const amped_state_head *h
 amped_status amped_state_writer_rows(amped_state_writer *w, uint64_t count,
                                      const void *const parts[AMPED_STATE_PARTS]);
 /* Write everything except the rows, then read the draft back and check it. labels: [order], each
- * with count dims[m] or 0. sums: [order] as read; NULL if the head has no sums. */
+ * with count dims[m] or 0. sums: [order] as read; NULL if the head has no sums. entries: [lists];
+ * the sample is not used in versions without one. */
 amped_status amped_state_writer_finish(amped_state_writer *w, const amped_state_head *head,
                                        const amped_labels *labels, const double *const *sums,
-                                       const amped_sptensor *held,
+                                       const amped_sptensor entries[AMPED_STATE_LISTS],
                                        const amped_state_batches *batches);
 /* Flush the draft and rename it to PATH. previous: the old file becomes PATH.prev. */
 amped_status amped_state_writer_publish(amped_state_writer *w, bool previous);

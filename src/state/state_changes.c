@@ -1,4 +1,4 @@
-/* State changes: lists of rows, labels, held-out entries and batches in the journals. */
+/* State changes: lists of rows, labels, entries and batches in the journals. */
 #include "state/state_changes.h"
 
 #include <string.h>
@@ -31,7 +31,9 @@ amped_status amped_state_pieces_add(amped_state_pieces *p, int mode, uint64_t co
 void amped_state_changes_clear(amped_state_changes *c) {
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     c->rows[m].count = c->rows[m].sorted = c->sums[m] = 0;
-  c->labels.count = c->held.count = 0;
+  for (int l = 0; l < AMPED_STATE_LISTS; l++)
+    c->entries[l].count = 0;
+  c->labels.count = 0;
   c->batches.count = c->batches.names.count = 0;
 }
 
@@ -41,7 +43,8 @@ void amped_state_changes_free(amped_state_changes *c) {
     amped_free(c->rows[m].at);
   }
   amped_free(c->labels.list);
-  amped_free(c->held.list);
+  for (int l = 0; l < AMPED_STATE_LISTS; l++)
+    amped_free(c->entries[l].list);
   amped_state_batches_free(&c->batches);
   memset(c, 0, sizeof *c);
 }
@@ -56,9 +59,10 @@ amped_status amped_state_changes_join(amped_state_changes *to, const amped_state
   for (uint64_t i = 0; i < from->labels.count; i++)
     AMPED_TRY(amped_state_pieces_add(&to->labels, from->labels.list[i].mode,
                                      from->labels.list[i].count, from->labels.list[i].at));
-  for (uint64_t i = 0; i < from->held.count; i++)
-    AMPED_TRY(
-        amped_state_pieces_add(&to->held, 0, from->held.list[i].count, from->held.list[i].at));
+  for (int l = 0; l < AMPED_STATE_LISTS; l++)
+    for (uint64_t i = 0; i < from->entries[l].count; i++)
+      AMPED_TRY(amped_state_pieces_add(&to->entries[l], 0, from->entries[l].list[i].count,
+                                       from->entries[l].list[i].at));
   for (uint64_t i = 0; i < from->batches.count; i++)
     AMPED_TRY(amped_state_batches_add(
         &to->batches, from->batches.hashes[i], from->batches.nnz[i],

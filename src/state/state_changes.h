@@ -14,9 +14,9 @@ typedef struct amped_state_places {
   uint64_t *rows, *at;
 } amped_state_places;
 
-/* Part of a list: `count` labels of a mode, or `count` held-out entries, at offset `at`. */
+/* Part of a list: `count` labels of a mode, or `count` entries of a list, at offset `at`. */
 typedef struct amped_state_piece {
-  int mode;
+  int mode; /* mode of labels */
   uint64_t count, at;
 } amped_state_piece;
 typedef struct amped_state_pieces {
@@ -27,7 +27,8 @@ typedef struct amped_state_pieces {
 typedef struct amped_state_changes {
   amped_state_places rows[AMPED_MAX_ORDER];
   uint64_t sums[AMPED_MAX_ORDER]; /* offset of each mode's sums; 0: none */
-  amped_state_pieces labels, held;
+  amped_state_pieces labels;
+  amped_state_pieces entries[AMPED_STATE_LISTS];
   amped_state_batches batches;
 } amped_state_changes;
 

@@ -177,9 +177,10 @@ static amped_status see_labels(void *context, int mode, uint64_t count, uint64_t
   return amped_state_pieces_add(&f->news.labels, mode, count, place_in(f, place));
 }
 
-static amped_status see_held(void *context, uint64_t count, uint64_t place) {
+static amped_status see_entries(void *context, amped_state_list list, uint64_t count,
+                                uint64_t place) {
   amped_state_file *f = context;
-  return amped_state_pieces_add(&f->news.held, 0, count, place_in(f, place));
+  return amped_state_pieces_add(&f->news.entries[list], 0, count, place_in(f, place));
 }
 
 static amped_status see_batch(void *context, uint64_t hash, uint64_t nnz, const char *name) {
@@ -204,7 +205,7 @@ static amped_status replay(amped_state_file *f, int which) {
   const amped_journal_visit visit = {.row = see_row,
                                      .sums = see_sums,
                                      .labels = see_labels,
-                                     .held = see_held,
+                                     .entries = see_entries,
                                      .batch = see_batch,
                                      .commit = see_commit,
                                      .drop = see_drop,
@@ -570,43 +571,47 @@ amped_status amped_state_file_labels(amped_state_file *f, int mode, amped_labels
   return status;
 }
 
-static amped_status check_held(const amped_state_file *f, const amped_journal *j,
-                               const amped_sptensor *t) {
+static amped_status check_entries(const amped_state_file *f, const amped_journal *j,
+                                  const amped_sptensor *t) {
   for (int m = 0; m < t->order; m++)
     for (uint64_t i = 0; i < t->nnz; i++)
       if (t->indices[m][i] >= f->head.dims[m])
         return amped_error(AMPED_BAD_INPUT, j->path,
-                           "has a held-out entry beyond the state; restore the state and its "
+                           "has an entry beyond the state; restore the state and its "
                            "journal from a backup");
   return AMPED_OK;
 }
 
-/* Add held-out entries of a piece, or of the base if p is NULL. */
-static amped_status add_held(amped_state_file *f, const amped_state_piece *p, amped_sptensor *out) {
-  const uint64_t count = p != NULL ? p->count : f->base.held;
+/* Add entries of a piece of a list, or of the base if p is NULL. */
+static amped_status add_entries(amped_state_file *f, amped_state_list list,
+                                const amped_state_piece *p, amped_sptensor *out) {
+  const uint64_t count = p != NULL ? p->count : f->base.entries[list];
   amped_sptensor t;
   uint64_t at = p != NULL ? p->at : 0;
   const amped_journal *j = journal_of(f, &at);
-  AMPED_TRY(amped_mem_check(f->path, "its held-out entries",
+  AMPED_TRY(amped_mem_check(f->path, "its lists of entries",
                             count * ((uint64_t)f->head.order + 4) * sizeof(uint64_t)));
   AMPED_TRY(amped_sptensor_create(&t, f->head.order, count));
-  amped_status status =
-      p != NULL ? amped_journal_held(j, at, count, &t) : amped_state_base_held(&f->base, &t);
+  amped_status status = p != NULL ? amped_journal_entries(j, at, count, &t)
+                                  : amped_state_base_entries(&f->base, list, &t);
   if (status == AMPED_OK && p != NULL)
-    status = check_held(f, j, &t);
+    status = check_entries(f, j, &t);
   if (status == AMPED_OK)
-    status = amped_held_entries_add(out, &t, f->head.split_seed, f->head.keep);
+    status =
+        amped_entry_sample_add(out, &t, f->head.split_seed, amped_state_list_most(&f->head, list));
   amped_sptensor_free(&t);
   return status;
 }
 
-amped_status amped_state_file_held(amped_state_file *f, amped_sptensor *out) {
+amped_status amped_state_file_entries(amped_state_file *f, amped_state_list list,
+                                      amped_sptensor *out) {
+  const amped_state_pieces *pieces = &f->all.entries[list];
   amped_status status = AMPED_OK;
   memset(out, 0, sizeof *out);
   out->order = f->head.order;
-  AMPED_GO(done, add_held(f, NULL, out));
-  for (uint64_t i = 0; i < f->all.held.count; i++)
-    AMPED_GO(done, add_held(f, &f->all.held.list[i], out));
+  AMPED_GO(done, add_entries(f, list, NULL, out));
+  for (uint64_t i = 0; i < pieces->count; i++)
+    AMPED_GO(done, add_entries(f, list, &pieces->list[i], out));
   memcpy(out->dims, f->head.dims, sizeof out->dims);
 done:
   if (status != AMPED_OK)
@@ -663,8 +668,21 @@ static void free_sums(double *sums[AMPED_MAX_ORDER]) {
     amped_free(sums[m]);
 }
 
+/* Read all lists of entries; free with free_entries, also after a failure. */
+static amped_status read_entries(amped_state_file *f, amped_sptensor lists[AMPED_STATE_LISTS]) {
+  memset(lists, 0, AMPED_STATE_LISTS * sizeof *lists);
+  for (int l = 0; l < AMPED_STATE_LISTS; l++)
+    AMPED_TRY(amped_state_file_entries(f, (amped_state_list)l, &lists[l]));
+  return AMPED_OK;
+}
+
+static void free_entries(amped_sptensor lists[AMPED_STATE_LISTS]) {
+  for (int l = 0; l < AMPED_STATE_LISTS; l++)
+    amped_sptensor_free(&lists[l]);
+}
+
 amped_status amped_state_file_verify(amped_state_file *f, bool *sealed) {
-  amped_sptensor held;
+  amped_sptensor entries[AMPED_STATE_LISTS];
   double *sums[AMPED_MAX_ORDER] = {NULL};
   AMPED_TRY(read_all(f, NULL));
   amped_status status = read_sums(f, sums);
@@ -675,8 +693,9 @@ amped_status amped_state_file_verify(amped_state_file *f, bool *sealed) {
     AMPED_TRY(amped_state_file_labels(f, m, &labels));
     amped_labels_free(&labels);
   }
-  AMPED_TRY(amped_state_file_held(f, &held));
-  amped_sptensor_free(&held);
+  status = read_entries(f, entries);
+  free_entries(entries);
+  AMPED_TRY(status);
   return amped_state_base_sealed(&f->base, sealed);
 }
 
@@ -691,21 +710,21 @@ static amped_status rename_file(const char *from, const char *to) {
 /* Write everything of a new STATE except its rows. */
 static amped_status finish_state(amped_state_file *f, amped_state_writer *w) {
   amped_labels labels[AMPED_MAX_ORDER];
-  amped_sptensor held = {.order = 0};
+  amped_sptensor entries[AMPED_STATE_LISTS] = {{.order = 0}};
   double *sums[AMPED_MAX_ORDER] = {NULL};
   amped_status status = AMPED_OK;
   memset(labels, 0, sizeof labels);
   for (int m = 0; m < f->head.order; m++)
     AMPED_GO(done, amped_state_file_labels(f, m, &labels[m]));
-  AMPED_GO(done, amped_state_file_held(f, &held));
+  AMPED_GO(done, read_entries(f, entries));
   AMPED_GO(done, read_sums(f, sums));
-  status = amped_state_writer_finish(w, &f->head, labels, (const double *const *)sums, &held,
+  status = amped_state_writer_finish(w, &f->head, labels, (const double *const *)sums, entries,
                                      &f->all.batches);
 done:
   free_sums(sums);
   for (int m = 0; m < f->head.order; m++)
     amped_labels_free(&labels[m]);
-  amped_sptensor_free(&held);
+  free_entries(entries);
   return status;
 }
 
@@ -864,13 +883,18 @@ amped_status amped_state_file_drop(amped_state_file *f) {
   return f->journals[JOURNAL].open ? ended(f, amped_journal_cut(&f->journals[JOURNAL])) : AMPED_OK;
 }
 
-/* Select the held-out entries of a batch, or of the first fit, that are stored. */
-static amped_status keep_held(const amped_state_file *f, const amped_state_change *c,
-                              amped_sptensor *out) {
-  memset(out, 0, sizeof *out);
-  out->order = f->head.order;
-  return c->held == NULL ? AMPED_OK
-                         : amped_held_entries_add(out, c->held, f->head.split_seed, f->head.keep);
+/* Select the entries of a batch, or of the first fit, that are stored; free with free_entries, also
+ * after a failure. */
+static amped_status keep_entries(const amped_state_file *f, const amped_state_change *c,
+                                 amped_sptensor out[AMPED_STATE_LISTS]) {
+  memset(out, 0, AMPED_STATE_LISTS * sizeof *out);
+  for (int l = 0; l < AMPED_STATE_LISTS; l++) {
+    out[l].order = f->head.order;
+    if (c->entries[l] != NULL)
+      AMPED_TRY(amped_entry_sample_add(&out[l], c->entries[l], f->head.split_seed,
+                                       amped_state_list_most(&f->head, (amped_state_list)l)));
+  }
+  return AMPED_OK;
 }
 
 /* Remove the files of the state that this one replaces. */
@@ -896,17 +920,18 @@ static amped_status check_new_sums(const amped_state_file *f, const amped_state_
 
 static amped_status finish_new(amped_state_file *f, const amped_state_head *head,
                                const amped_state_change *c) {
-  amped_sptensor held;
+  amped_sptensor entries[AMPED_STATE_LISTS];
   for (int m = 0; m < head->order; m++)
     if (head->dims[m] != f->head.dims[m] ||
         (c->added[m].count > 0 && c->added[m].count != head->dims[m]))
       return wrong_batch(f, AMPED_FAILED, "lacks a label of a row that is new");
   AMPED_TRY(amped_state_batches_add(&f->all.batches, c->batch.hash, c->batch.nnz, c->batch.name,
                                     strlen(c->batch.name)));
-  AMPED_TRY(keep_held(f, c, &held));
-  amped_status status =
-      amped_state_writer_finish(f->writer, head, c->added, c->sums, &held, &f->all.batches);
-  amped_sptensor_free(&held);
+  amped_status status = keep_entries(f, c, entries);
+  if (status == AMPED_OK)
+    status =
+        amped_state_writer_finish(f->writer, head, c->added, c->sums, entries, &f->all.batches);
+  free_entries(entries);
   return status;
 }
 
@@ -928,7 +953,8 @@ static amped_status commit_new(amped_state_file *f, const amped_state_head *head
 
 static amped_status put_lists(amped_state_file *f, const amped_state_change *c) {
   amped_journal *j = &f->journals[JOURNAL];
-  amped_sptensor held;
+  amped_sptensor entries[AMPED_STATE_LISTS];
+  amped_status status = AMPED_OK;
   uint64_t place = 0;
   for (int m = 0; m < f->head.order; m++) {
     if (c->added[m].count == 0)
@@ -940,17 +966,19 @@ static amped_status put_lists(amped_state_file *f, const amped_state_change *c) 
     AMPED_TRY(amped_journal_put_sums(j, m, c->sums[m], &place));
     f->news.sums[m] = place | IN_JOURNAL;
   }
-  AMPED_TRY(keep_held(f, c, &held));
-  amped_status status = AMPED_OK;
-  if (held.nnz > 0)
-    AMPED_GO(done, amped_journal_put_held(j, &held, &place));
-  if (held.nnz > 0)
-    AMPED_GO(done, amped_state_pieces_add(&f->news.held, 0, held.nnz, place | IN_JOURNAL));
+  AMPED_GO(done, keep_entries(f, c, entries));
+  for (int l = 0; l < AMPED_STATE_LISTS; l++) {
+    if (entries[l].nnz == 0)
+      continue;
+    AMPED_GO(done, amped_journal_put_entries(j, (amped_state_list)l, &entries[l], &place));
+    AMPED_GO(done,
+             amped_state_pieces_add(&f->news.entries[l], 0, entries[l].nnz, place | IN_JOURNAL));
+  }
   AMPED_GO(done, amped_state_batches_add(&f->news.batches, c->batch.hash, c->batch.nnz,
                                          c->batch.name, strlen(c->batch.name)));
   status = amped_journal_put_batch(j, &c->batch);
 done:
-  amped_sptensor_free(&held);
+  free_entries(entries);
   return status;
 }
 

@@ -23,15 +23,15 @@
 #define AMPED_STATE_FILE_H
 
 #include "state/state_head.h"
-#include "tensor/held_entries.h"
+#include "tensor/entry_sample.h"
 
 /* Changes of a batch in addition to rows. Borrowed. */
 typedef struct amped_state_change {
   const amped_state_head *head; /* dims at least the old ones; batches and nnz are ignored */
   const amped_labels *added;    /* [order] labels of new rows, in order; no labels in a mode without
                                    labels. Mode names are used in the first fit only */
-  const amped_sptensor *held;   /* held-out entries; NULL or nnz 0: none. Its labels and dims are
-                                   ignored */
+  const amped_sptensor *entries[AMPED_STATE_LISTS]; /* entries for each list; NULL or nnz 0: none.
+                                                       Their labels and dims are ignored */
   amped_state_batch batch;
   const double *const *sums; /* [order]; NULL if the head has no sums */
 } amped_state_change;
@@ -93,11 +93,12 @@ amped_status amped_state_file_sums(amped_state_file *file, int mode, double *out
  * amped_labels_free. */
 amped_status amped_state_file_labels(amped_state_file *file, int mode, amped_labels *out);
 
-/* Read the stored held-out entries: the ones with the smallest hash over split_seed and indices
- * (tensor/held_entries.h), in ascending order of hash and indices. If a cell has several entries,
+/* Read the entries of a list: the ones with the smallest hash over split_seed and indices
+ * (tensor/entry_sample.h), in ascending order of hash and indices. If a cell has several entries,
  * the last one counts. Values are unchanged; dims are the state's. nnz may be 0. Free with
  * amped_sptensor_free. */
-amped_status amped_state_file_held(amped_state_file *file, amped_sptensor *out);
+amped_status amped_state_file_entries(amped_state_file *file, amped_state_list list,
+                                      amped_sptensor *out);
 
 /* Find the batch with this hash. Returns its number, from 1, and its name, owned by the file; 0 and
  * NULL if no such batch was learnt. */

@@ -9,8 +9,8 @@
 #include "base/version.h"
 #include "hdf5/hdf5_fields.h"
 
-/* Versions 1 and 2 are read. */
-#define STATE_VERSION 2
+/* Versions 1 to 3 are read. */
+#define STATE_VERSION 3
 
 /* Most numbers in a row of an HDF5 dataset (hdf5_file.h). */
 #define MOST_COLUMNS (UINT64_C(1) << 20)
@@ -52,8 +52,14 @@ static const amped_field numbers[] = {
      .least = AMPED_DUPLICATES_SUM,
      .most = AMPED_DUPLICATES_ERROR},
     {.name = "squares", .at = AT(REAL, squares), .most = AMPED_FINITE}, /* new in version 2 */
+    {.name = "sample", .at = AT(COUNT, sample)},                        /* new in version 3 */
+    {.name = "weighted", .at = AT(BOOL, weighted)},                     /* new in version 3 */
 };
 #define NUMBERS (sizeof numbers / sizeof numbers[0])
+
+/* Numbers of the versions 1, 2 and 3. */
+static const size_t numbers_of[STATE_VERSION + 1] = {0, NUMBERS - 3, NUMBERS - 2, NUMBERS};
+#define FIRST_NUMBERS (NUMBERS - 3)
 
 static const amped_field lists[] = {
     {.name = "dims", .at = AT(COUNT, dims), .is_list = true, .least = 1, .most = AMPED_MAX_DIM},
@@ -76,45 +82,50 @@ static const amped_field lists[] = {
 #define LISTS (sizeof lists / sizeof lists[0])
 
 /* Words: the numbers of version 1, the lists with AMPED_MAX_ORDER elements each, the errors, the
- * number of version 2. */
+ * numbers of versions 2 and 3. */
 _Static_assert(NUMBERS + LISTS * AMPED_MAX_ORDER + 4 * AMPED_STATE_ERRORS == AMPED_STATE_WORDS,
                "all words have a place");
 _Static_assert(sizeof(amped_state_errors) == 4 * sizeof(uint64_t), "errors are words");
 
 uint64_t amped_state_head_version(const amped_state_head *h) {
-  return isnan(h->squares) ? 1 : STATE_VERSION;
+  return isnan(h->squares) ? 1 : h->sample == 0 ? 2 : STATE_VERSION;
 }
 
-static size_t numbers_of(uint64_t version) {
-  return version > 1 ? NUMBERS : NUMBERS - 1;
+uint64_t amped_state_list_most(const amped_state_head *h, amped_state_list list) {
+  return list == AMPED_STATE_HELD_OUT ? h->keep : h->sample;
 }
 
 int amped_state_head_words(const amped_state_head *h) {
-  return amped_state_head_version(h) > 1 ? AMPED_STATE_WORDS : AMPED_STATE_WORDS - 1;
+  return AMPED_STATE_WORDS - (int)(NUMBERS - numbers_of[amped_state_head_version(h)]);
 }
 
 void amped_state_head_pack(const amped_state_head *h, uint64_t words[AMPED_STATE_WORDS]) {
   uint64_t *to = words;
   memset(words, 0, AMPED_STATE_WORDS * sizeof *words);
-  for (size_t i = 0; i < NUMBERS - 1; i++)
+  for (size_t i = 0; i < FIRST_NUMBERS; i++)
     *to++ = amped_field_word(&numbers[i], h, 0);
   for (size_t i = 0; i < LISTS; i++, to += AMPED_MAX_ORDER)
     for (int m = 0; m < h->order; m++)
       to[m] = amped_field_word(&lists[i], h, m);
   memcpy(to, h->errors, sizeof h->errors);
-  words[AMPED_STATE_WORDS - 1] = amped_field_word(&numbers[NUMBERS - 1], h, 0);
+  to += 4 * AMPED_STATE_ERRORS;
+  for (size_t i = FIRST_NUMBERS; i < NUMBERS; i++)
+    *to++ = amped_field_word(&numbers[i], h, 0);
 }
 
-static void unpack(const uint64_t *words, amped_state_head *h) {
+static void unpack(const uint64_t *words, uint64_t count, amped_state_head *h) {
   const uint64_t *from = words;
   memset(h, 0, sizeof *h);
-  for (size_t i = 0; i < NUMBERS - 1; i++)
+  h->squares = (double)NAN; /* unknown in version 1 */
+  for (size_t i = 0; i < FIRST_NUMBERS; i++)
     amped_field_set(&numbers[i], 0, *from++, h);
   for (size_t i = 0; i < LISTS; i++, from += AMPED_MAX_ORDER)
     for (int m = 0; m < h->order && m < AMPED_MAX_ORDER; m++)
       amped_field_set(&lists[i], m, from[m], h);
   memcpy(h->errors, from, sizeof h->errors);
-  amped_field_set(&numbers[NUMBERS - 1], 0, words[AMPED_STATE_WORDS - 1], h);
+  from += 4 * AMPED_STATE_ERRORS;
+  for (size_t i = FIRST_NUMBERS; i < NUMBERS && from < words + count; i++)
+    amped_field_set(&numbers[i], 0, *from++, h);
 }
 
 uint64_t amped_state_sums_width(const amped_state_head *h) {
@@ -143,7 +154,7 @@ static bool has_history(const amped_state_head *h) {
 
 /* Returns the name of a number that is out of its range; NULL: none. */
 static const char *wrong_number(const amped_state_head *h) {
-  const char *wrong = amped_fields_wrong(numbers, numbers_of(amped_state_head_version(h)), 1, h);
+  const char *wrong = amped_fields_wrong(numbers, numbers_of[amped_state_head_version(h)], 1, h);
   if (wrong == NULL)
     wrong = amped_fields_wrong(lists, LISTS, h->order, h);
   if (wrong != NULL)
@@ -163,19 +174,21 @@ static const char *wrong_number(const amped_state_head *h) {
                                                       : NULL;
 }
 
-amped_status amped_state_head_check(const amped_state_head *h, const char *path,
-                                    amped_status status) {
-  const char *wrong = wrong_number(h);
-  if (wrong == NULL)
-    return AMPED_OK;
-  return amped_error(status, path, "the state's %s is not in its range; %s", wrong,
+static amped_status out_of_range(const char *name, const char *path, amped_status status) {
+  return amped_error(status, path, "the state's %s is not in its range; %s", name,
                      status == AMPED_BAD_INPUT ? "the file is damaged, make it again"
                                                : "it cannot be written");
 }
 
-amped_status amped_state_head_unpack(const uint64_t words[AMPED_STATE_WORDS], const char *path,
+amped_status amped_state_head_check(const amped_state_head *h, const char *path,
+                                    amped_status status) {
+  const char *wrong = wrong_number(h);
+  return wrong == NULL ? AMPED_OK : out_of_range(wrong, path, status);
+}
+
+amped_status amped_state_head_unpack(const uint64_t *words, uint64_t count, const char *path,
                                      amped_state_head *out) {
-  unpack(words, out);
+  unpack(words, count, out);
   return amped_state_head_check(out, path, AMPED_BAD_INPUT);
 }
 
@@ -211,7 +224,7 @@ amped_status amped_state_head_put(amped_hdf5 *file, const amped_state_head *h) {
   const uint64_t version = amped_state_head_version(h);
   AMPED_TRY(amped_hdf5_put_format(file, "state", version));
   AMPED_TRY(amped_hdf5_put_text(file, "/", "version", amped_version()));
-  AMPED_TRY(amped_fields_put(file, numbers, numbers_of(version), 1, h));
+  AMPED_TRY(amped_fields_put(file, numbers, numbers_of[version], 1, h));
   AMPED_TRY(amped_fields_put(file, lists, LISTS, h->order, h));
   return put_errors(file, h);
 }
@@ -234,7 +247,7 @@ static amped_status check_format(amped_hdf5 *file, uint64_t *version) {
              ? AMPED_OK
              : amped_error(AMPED_BAD_INPUT, file->path,
                            "is a state of version %" PRIu64
-                           ", not 1 or %d; use the build that made it",
+                           ", not 1 to %d; use the build that made it",
                            *version, STATE_VERSION);
 }
 
@@ -243,9 +256,9 @@ amped_status amped_state_head_get(amped_hdf5 *file, amped_state_head *out) {
   memset(out, 0, sizeof *out);
   out->squares = (double)NAN;
   AMPED_TRY(check_format(file, &version));
-  AMPED_TRY(amped_fields_get(file, numbers, numbers_of(version), 1, out));
-  if (version > 1 && isnan(out->squares))
-    out->squares = (double)INFINITY; /* refused */
+  AMPED_TRY(amped_fields_get(file, numbers, numbers_of[version], 1, out));
+  if (amped_state_head_version(out) != version)
+    return out_of_range(isnan(out->squares) ? "squares" : "sample", file->path, AMPED_BAD_INPUT);
   if (out->order < AMPED_MIN_ORDER || out->order > AMPED_MAX_ORDER)
     return amped_state_head_check(out, file->path, AMPED_BAD_INPUT);
   AMPED_TRY(amped_fields_get(file, lists, LISTS, out->order, out));

@@ -18,6 +18,14 @@ typedef enum amped_history {
 } amped_history;
 extern const char *const amped_history_names[3]; /* "equations", ... */
 
+/* Lists of entries that a state keeps. Each has those with the smallest hashes (tensor/
+ * entry_sample.h). */
+typedef enum amped_state_list {
+  AMPED_STATE_HELD_OUT, /* held-out entries */
+  AMPED_STATE_SAMPLE,   /* entries of all batches, by which repeated ones are recognised */
+  AMPED_STATE_LISTS
+} amped_state_list;
+
 /* Sums of errors at entries over all batches, in units of the values. */
 typedef struct amped_state_errors {
   uint64_t count;
@@ -52,6 +60,9 @@ typedef struct amped_state_head {
   uint64_t split_seed; /* seed of the hold-out's choice */
   double holdout;      /* held-out share, from 0 to less than 1 */
   uint64_t keep;       /* most held-out entries stored */
+  uint64_t sample;     /* most entries in the sample of all entries; 0: there is none, in states of
+                          versions 1 and 2, which stay of their version */
+  bool weighted;       /* the first fit had weights */
   int growing;         /* mode that grows by slices; -1: none. May change */
   uint64_t batches;    /* batches learnt, including the first fit; set by the file */
   uint64_t nnz;        /* entries of all batches; set by the file */
@@ -69,14 +80,17 @@ typedef struct amped_state_batch {
 } amped_state_batch;
 
 /* Most 64-bit words in a packed head. */
-#define AMPED_STATE_WORDS 69
+#define AMPED_STATE_WORDS 71
 
-/* Number of words in this packed head: AMPED_STATE_WORDS, or one less (the last, `squares`) in
- * version 1. */
+/* Number of words in this packed head: AMPED_STATE_WORDS; without the last two (`sample` and
+ * `weighted`) in version 2, and without `squares` in version 1. */
 int amped_state_head_words(const amped_state_head *head);
 
-/* Version of the state's format: 1 or 2. */
+/* Version of the state's format: 1 to 3. */
 uint64_t amped_state_head_version(const amped_state_head *head);
+
+/* Most entries in a list. */
+uint64_t amped_state_list_most(const amped_state_head *head, amped_state_list list);
 
 /* Returns `status`, with one line, unless every number is in its range. */
 amped_status amped_state_head_check(const amped_state_head *head, const char *path,
@@ -87,9 +101,9 @@ amped_status amped_state_head_check(const amped_state_head *head, const char *pa
 uint64_t amped_state_sums_width(const amped_state_head *head);
 
 /* Convert a head to words and back. Equal heads have equal words. All AMPED_STATE_WORDS are
- * written, and read. Unpacking checks all numbers (AMPED_BAD_INPUT). */
+ * written; the first `count` are read. Unpacking checks all numbers (AMPED_BAD_INPUT). */
 void amped_state_head_pack(const amped_state_head *head, uint64_t words[AMPED_STATE_WORDS]);
-amped_status amped_state_head_unpack(const uint64_t words[AMPED_STATE_WORDS], const char *path,
+amped_status amped_state_head_unpack(const uint64_t *words, uint64_t count, const char *path,
                                      amped_state_head *out);
 
 /* Write the head to attributes and small datasets of STATE, and read it back. Reading checks all

@@ -32,6 +32,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are little-endi
 #define LABELS UINT64_C(0x534C424C44504D41) /* "AMPDLBLS": mode, count, bytes, lengths, text */
 #define SUMS UINT64_C(0x534D555344504D41)   /* "AMPDSUMS": mode, numbers */
 #define HELD UINT64_C(0x444C454844504D41)   /* "AMPDHELD": count, indices of each mode, values */
+#define SAMPLE UINT64_C(0x4C504D5344504D41) /* "AMPDSMPL": the same */
 #define BATCH UINT64_C(0x4843544244504D41)  /* "AMPDBTCH": hash, nnz, bytes of name, name */
 #define COMMIT UINT64_C(0x54494D4344504D41) /* "AMPDCMIT": hash chain so far, head */
 #define FRAME_BYTES (3 * WORD)
@@ -336,7 +337,7 @@ static bool scan_sums(scan *s, uint64_t bytes) {
   return s->status == AMPED_OK;
 }
 
-static bool scan_held(scan *s, uint64_t bytes) {
+static bool scan_entries(scan *s, amped_state_list list, uint64_t bytes) {
   const uint64_t entry = ((uint64_t)s->j->order + 1) * WORD;
   const uint64_t place = s->j->at;
   uint64_t count = 0;
@@ -349,7 +350,7 @@ static bool scan_held(scan *s, uint64_t bytes) {
       return false;
     look_at(s, value);
   }
-  s->status = s->visit->held(s->visit->context, count, place);
+  s->status = s->visit->entries(s->visit->context, list, count, place);
   return s->status == AMPED_OK;
 }
 
@@ -385,10 +386,8 @@ static bool ends_well(scan *s) {
 static bool scan_commit(scan *s, uint64_t bytes) {
   const uint64_t chain = s->j->chain;
   const uint64_t count = 1 + s->j->head_words;
-  const double unknown = (double)NAN;
   uint64_t words[1 + AMPED_STATE_WORDS];
   amped_state_head head;
-  memcpy(&words[AMPED_STATE_WORDS], &unknown, WORD); /* squares: unknown in version 1 */
   if (bytes != count * WORD || !take_words(s, count, words) || words[0] != chain || !ends_well(s))
     return false;
   if (s->is_strange)
@@ -397,7 +396,7 @@ static bool scan_commit(scan *s, uint64_t bytes) {
                             "; restore the state and its journal from a backup",
                             s->j->at);
   else
-    s->status = amped_state_head_unpack(words + 1, s->j->path, &head);
+    s->status = amped_state_head_unpack(words + 1, count - 1, s->j->path, &head);
   if (s->status == AMPED_OK)
     s->status = s->visit->commit(s->visit->context, &head);
   s->j->end = s->j->at;
@@ -419,7 +418,9 @@ static bool scan_record(scan *s) {
   case SUMS:
     return scan_sums(s, frame[1]) && ends_well(s);
   case HELD:
-    return scan_held(s, frame[1]) && ends_well(s);
+    return scan_entries(s, AMPED_STATE_HELD_OUT, frame[1]) && ends_well(s);
+  case SAMPLE:
+    return scan_entries(s, AMPED_STATE_SAMPLE, frame[1]) && ends_well(s);
   case BATCH:
     return scan_batch(s, frame[1]) && ends_well(s);
   case COMMIT:
@@ -498,8 +499,8 @@ amped_status amped_journal_labels(const amped_journal *j, uint64_t place, uint64
   return AMPED_OK;
 }
 
-amped_status amped_journal_held(const amped_journal *j, uint64_t place, uint64_t count,
-                                amped_sptensor *out) {
+amped_status amped_journal_entries(const amped_journal *j, uint64_t place, uint64_t count,
+                                   amped_sptensor *out) {
   place += WORD;
   for (int m = 0; m < j->order; m++, place += count * WORD)
     AMPED_TRY(read_at(j, place, count * WORD, out->indices[m]));
@@ -614,14 +615,16 @@ amped_status amped_journal_put_labels(amped_journal *j, int mode, const amped_la
   return end_record(j);
 }
 
-amped_status amped_journal_put_held(amped_journal *j, const amped_sptensor *held, uint64_t *place) {
-  const uint64_t n = held->nnz;
-  AMPED_TRY(begin_record(j, HELD, WORD + n * ((uint64_t)j->order + 1) * WORD));
+amped_status amped_journal_put_entries(amped_journal *j, amped_state_list list,
+                                       const amped_sptensor *entries, uint64_t *place) {
+  const uint64_t n = entries->nnz;
+  const uint64_t kind = list == AMPED_STATE_SAMPLE ? SAMPLE : HELD;
+  AMPED_TRY(begin_record(j, kind, WORD + n * ((uint64_t)j->order + 1) * WORD));
   *place = place_of(j);
   AMPED_TRY(put_words(j, 1, &n));
   for (int m = 0; m < j->order; m++)
-    AMPED_TRY(put_words(j, n, held->indices[m]));
-  AMPED_TRY(put(j, held->values, n * WORD));
+    AMPED_TRY(put_words(j, n, entries->indices[m]));
+  AMPED_TRY(put(j, entries->values, n * WORD));
   return end_record(j);
 }
 

@@ -57,7 +57,7 @@ typedef struct amped_journal_visit {
   amped_status (*row)(void *context, int mode, uint64_t index, uint64_t touched, uint64_t place);
   amped_status (*sums)(void *context, int mode, uint64_t place);
   amped_status (*labels)(void *context, int mode, uint64_t count, uint64_t place);
-  amped_status (*held)(void *context, uint64_t count, uint64_t place);
+  amped_status (*entries)(void *context, amped_state_list list, uint64_t count, uint64_t place);
   amped_status (*batch)(void *context, uint64_t hash, uint64_t nnz, const char *name);
   /* Called at a commit record: the batch before it is complete. */
   amped_status (*commit)(void *context, const amped_state_head *head);
@@ -71,7 +71,7 @@ amped_status amped_journal_scan(amped_journal *journal, const amped_journal_visi
                                 uint64_t *dropped);
 
 /* Read records at offsets returned by a scan or by writing. A row: its numbers; NULL: not wanted.
- * Labels: appended to `out`, whose arrays must be large enough. Held-out entries: `out` has arrays
+ * Labels: appended to `out`, whose arrays must be large enough. Entries of a list: `out` has arrays
  * of `count`. */
 amped_status amped_journal_row(const amped_journal *journal, uint64_t place, void *factor,
                                void *history, uint64_t *touched);
@@ -80,8 +80,8 @@ amped_status amped_journal_label_bytes(const amped_journal *journal, uint64_t pl
                                        uint64_t *bytes);
 amped_status amped_journal_labels(const amped_journal *journal, uint64_t place, uint64_t count,
                                   amped_labels *out);
-amped_status amped_journal_held(const amped_journal *journal, uint64_t place, uint64_t count,
-                                amped_sptensor *out);
+amped_status amped_journal_entries(const amped_journal *journal, uint64_t place, uint64_t count,
+                                   amped_sptensor *out);
 
 /* Truncate the file after the last whole batch, and append there from now on. */
 amped_status amped_journal_cut(amped_journal *journal);
@@ -95,8 +95,8 @@ amped_status amped_journal_put_sums(amped_journal *journal, int mode, const doub
                                     uint64_t *place);
 amped_status amped_journal_put_labels(amped_journal *journal, int mode, const amped_labels *labels,
                                       uint64_t *place);
-amped_status amped_journal_put_held(amped_journal *journal, const amped_sptensor *held,
-                                    uint64_t *place);
+amped_status amped_journal_put_entries(amped_journal *journal, amped_state_list list,
+                                       const amped_sptensor *entries, uint64_t *place);
 amped_status amped_journal_put_batch(amped_journal *journal, const amped_state_batch *batch);
 
 /* Flush the records, then write and flush the mark. */

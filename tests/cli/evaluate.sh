@@ -101,7 +101,7 @@ expect 2 "both standard input" "$amped" evaluate m.h5 - --of=what --exclude=part
 expect 2 "part2.csv: is named as a file of this run" "$amped" evaluate m.h5 test.csv --of=what --exclude=known.csv --exclude=part2.csv --json=part2.csv
 same "part2.csv is whole" "$(wc -l <part2.csv)" "$(($(wc -l <known.csv) - 799))"
 
-# A state holds no cells.
+# A state holds a sample of its cells.
 expect 0 "" on 1 complete part2.csv --value=n --duplicates=mean --rank=1 --reg=1 --iters=2 --state=s.state --nowrite -q
 for state in s.state s.h5; do
   test -e $state || expect 0 "" cp s.state $state

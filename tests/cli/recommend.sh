@@ -73,7 +73,7 @@ reference m.h5 heads.json - 2 0 1000 at 1 7 seen seen.csv
 printf 'who,what,when\na1,b3,c0\nnobody,b3,c1\n' >part3.csv
 expect 0 "warning: part3.csv: 1 of its 2 entries have other" "$amped" recommend m.h5 --for=who:a1 --of=what --at=when:c1 --exclude=part3.csv
 
-# A state knows no cells: the message names what to give instead, whatever the state is called.
+# A state has a sample of its cells: the message names what to give instead, whatever the state is called.
 expect 0 "" on 1 complete part2.csv --value=n --duplicates=mean --rank=1 --reg=1 --iters=2 --state=s.state --nowrite -q
 expect 3 "s.state: is the state of a stream, which keeps sums .* 1 batch instead, with an --exclude for each; the first is part2.csv" \
   "$amped" recommend m.h5 --for=who --of=what --exclude=seen.h5 --exclude=s.state

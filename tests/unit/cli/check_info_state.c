@@ -67,8 +67,11 @@ static void learn(amped_state_file *file, uint64_t b) {
                                   : m == 0 ? 1
                                            : 0,
                                   indices, zeros, zeros, touched));
-  const amped_state_change change = {
-      &head, added, &held, {b == 1 ? "a.csv" : "b.csv", b, 10}, sums};
+  const amped_state_change change = {.head = &head,
+                                     .added = added,
+                                     .entries = {&held},
+                                     .batch = {b == 1 ? "a.csv" : "b.csv", b, 10},
+                                     .sums = sums};
   check_ok(amped_state_file_commit(file, &change));
   amped_sptensor_free(&held);
 }

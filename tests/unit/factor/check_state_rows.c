@@ -106,7 +106,7 @@ static amped_state_rows rows_of(own *o) {
 static void learn(amped_state_file *file, uint64_t b) {
   const amped_state_head head = head_of(b);
   const amped_labels none[ORDER] = {{.count = 0}};
-  const amped_state_change change = {&head, none, NULL, {"batch", b, 1}, NULL};
+  const amped_state_change change = {.head = &head, .added = none, .batch = {"batch", b, 1}};
   own o = find_own(b);
   const amped_state_rows mine = rows_of(&o);
   check_ok(amped_state_rows_put(&comm, file, &head, b == 1, &mine));

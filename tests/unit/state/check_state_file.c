@@ -143,6 +143,8 @@ static amped_state_head head_of(const world *w, uint64_t b) {
   h.keep = 10;
   h.growing = (int)(b % 4) - 1;
   h.squares = w->history == AMPED_HISTORY_MODEL ? NAN : 2.5 * (double)b; /* NAN: of version 1 */
+  h.sample = w->history == AMPED_HISTORY_EQUATIONS ? 7 : 0;              /* 0: of version 2 */
+  h.weighted = h.sample > 0;
   for (int m = 0; m < ORDER; m++) {
     h.dims[m] = dim_of(w, m, b);
     h.first[m] = dim_of(w, m, 1);
@@ -175,12 +177,13 @@ static void make_labels(uint64_t first, uint64_t end, amped_labels *out) {
   }
 }
 
-/* Held-out entries of a batch: one of them is of a cell that the batch before had, too. */
-static void make_held(const world *w, uint64_t b, amped_sptensor *t) {
+/* Entries of a batch for a list: one of them is of a cell that the batch before had, too. */
+static void make_entries(const world *w, uint64_t b, uint64_t list, amped_sptensor *t) {
   check_ok(amped_sptensor_create(t, ORDER, 4));
   for (uint64_t i = 0; i < t->nnz; i++) {
     for (int m = 0; m < ORDER; m++)
-      t->indices[m][i] = mix(i == 0 ? b / 2 : b, (uint64_t)m, i, 3) % dim_of(w, m, i == 0 ? 1 : b);
+      t->indices[m][i] =
+          mix(i == 0 ? b / 2 : b, (uint64_t)m, i, 3 + list) % dim_of(w, m, i == 0 ? 1 : b);
     t->values[i] = (double)(b * 10 + i);
   }
 }
@@ -227,7 +230,7 @@ static void free_rows(rows *r) {
 static amped_status learn(const world *w, amped_state_file *file, uint64_t b) {
   const amped_state_head head = head_of(w, b);
   amped_labels added[ORDER];
-  amped_sptensor held;
+  amped_sptensor entries[AMPED_STATE_LISTS];
   amped_status status = AMPED_OK;
   for (int m = 0; m < ORDER && status == AMPED_OK; m++) {
     rows r = make_rows(w, dim_of(w, m, b));
@@ -244,19 +247,21 @@ static amped_status learn(const world *w, amped_state_file *file, uint64_t b) {
   }
   memset(added, 0, sizeof added);
   make_labels(dim_of(w, LABELLED, b - 1), dim_of(w, LABELLED, b), &added[LABELLED]);
-  make_held(w, b, &held);
+  for (uint64_t l = 0; l < AMPED_STATE_LISTS; l++)
+    make_entries(w, b, l, &entries[l]);
   double *sums[ORDER];
   for (int m = 0; m < ORDER; m++)
     sums[m] = make_sums(w, m, b);
-  const amped_state_change change = {&head,
-                                     added,
-                                     &held,
-                                     {name_of_batch(b), mix(b, 1, 2, 3), nnz_of(b)},
-                                     sums[0] != NULL ? (const double *const *)sums : NULL};
+  const amped_state_change change = {.head = &head,
+                                     .added = added,
+                                     .entries = {&entries[0], head.sample > 0 ? &entries[1] : NULL},
+                                     .batch = {name_of_batch(b), mix(b, 1, 2, 3), nnz_of(b)},
+                                     .sums = sums[0] != NULL ? (const double *const *)sums : NULL};
   if (status == AMPED_OK)
     status = amped_state_file_commit(file, &change);
   amped_labels_free(&added[LABELLED]);
-  amped_sptensor_free(&held);
+  for (uint64_t l = 0; l < AMPED_STATE_LISTS; l++)
+    amped_sptensor_free(&entries[l]);
   for (int m = 0; m < ORDER; m++)
     amped_free(sums[m]);
   return status;
@@ -319,16 +324,32 @@ static void check_labels(const world *w, amped_state_file *file, uint64_t b) {
   }
 }
 
-static void check_lists(const world *w, amped_state_file *file, uint64_t b) {
+static void check_entries(const world *w, amped_state_file *file, amped_state_list list,
+                          uint64_t b) {
   const amped_state_head head = head_of(w, b);
+  const uint64_t most = amped_state_list_most(&head, list);
   amped_sptensor expected = {.order = ORDER};
-  amped_sptensor held;
+  amped_sptensor found;
+  for (uint64_t i = 1; i <= b && most > 0; i++) {
+    amped_sptensor more;
+    make_entries(w, i, list, &more);
+    check_ok(amped_entry_sample_add(&expected, &more, head.split_seed, most));
+    amped_sptensor_free(&more);
+  }
+  check_ok(amped_state_file_entries(file, list, &found));
+  ck_assert_uint_eq(found.nnz, expected.nnz);
+  for (int m = 0; m < ORDER; m++) {
+    ck_assert_uint_eq(found.dims[m], dim_of(w, m, b));
+    ck_assert(found.nnz == 0 || memcmp(found.indices[m], expected.indices[m], found.nnz * 8) == 0);
+  }
+  ck_assert(found.nnz == 0 || memcmp(found.values, expected.values, found.nnz * 8) == 0);
+  amped_sptensor_free(&found);
+  amped_sptensor_free(&expected);
+}
+
+static void check_lists(const world *w, amped_state_file *file, uint64_t b) {
   const char *name = NULL;
   for (uint64_t i = 1; i <= b; i++) {
-    amped_sptensor more;
-    make_held(w, i, &more);
-    check_ok(amped_held_entries_add(&expected, &more, head.split_seed, head.keep));
-    amped_sptensor_free(&more);
     const amped_state_batch batch = amped_state_file_batch(file, i);
     ck_assert_str_eq(batch.name, name_of_batch(i));
     ck_assert_uint_eq(batch.nnz, nnz_of(i));
@@ -337,15 +358,8 @@ static void check_lists(const world *w, amped_state_file *file, uint64_t b) {
   }
   ck_assert_uint_eq(amped_state_file_find(file, 12345, &name), 0);
   ck_assert_ptr_null(name);
-  check_ok(amped_state_file_held(file, &held));
-  ck_assert_uint_eq(held.nnz, expected.nnz);
-  for (int m = 0; m < ORDER; m++) {
-    ck_assert_uint_eq(held.dims[m], dim_of(w, m, b));
-    ck_assert_mem_eq(held.indices[m], expected.indices[m], held.nnz * 8);
-  }
-  ck_assert_mem_eq(held.values, expected.values, held.nnz * 8);
-  amped_sptensor_free(&held);
-  amped_sptensor_free(&expected);
+  check_entries(w, file, AMPED_STATE_HELD_OUT, b);
+  check_entries(w, file, AMPED_STATE_SAMPLE, b);
 }
 
 /* Is it the state after batch b? */
@@ -833,6 +847,8 @@ START_TEST(strange_states_are_refused) {
       {"batches", 0, "0 batches"},
       {"batches", 2, "/batches/"},
       {"keep", 1, "held-out"},
+      {"sample", 1, "entries in its sample"},
+      {"sample", 0, "sample"},
       {"duplicates", 1, "duplicates"},
       {"duplicates", 7, "duplicates"},
       {"batches", UINT64_MAX, "batches"},
@@ -843,19 +859,12 @@ START_TEST(strange_states_are_refused) {
   } reals[] = {{"scale", 0.0},     {"scale", NAN},    {"mean", INFINITY}, {"reg", -1.0},
                {"forget", 0.0},    {"forget", 1.5},   {"least", NAN},     {"holdout", 1.0},
                {"reg_power", 2.0}, {"reg_bias", NAN}, {"squares", -1.0},  {"squares", NAN}};
-  static const char *const datasets[] = {"/factors/1",
-                                         "/history/2",
-                                         "/touched/0",
-                                         "/held/values",
-                                         "/held/indices/1",
-                                         "/batches/hashes",
-                                         "/batches/names",
-                                         "/batches/nnz",
-                                         "/prior",
-                                         "/pull",
-                                         "/errors/sums",
-                                         "/errors/counts",
-                                         "/labels/mode_1/offsets"};
+  static const char *const datasets[] = {
+      "/factors/1",        "/history/2",      "/touched/0",
+      "/held/values",      "/held/indices/1", "/sample/values",
+      "/sample/indices/2", "/batches/hashes", "/batches/names",
+      "/batches/nnz",      "/prior",          "/pull",
+      "/errors/sums",      "/errors/counts",  "/labels/mode_1/offsets"};
   amped_state_file *file = NULL;
   begin_files();
   check_ok(stream(&small, 1, 1));
@@ -1090,7 +1099,7 @@ END_TEST
 START_TEST(a_bad_batch_changes_nothing) {
   const amped_state_head head = head_of(&small, 2);
   const amped_labels none[ORDER] = {{.count = 0}};
-  const amped_state_change change = {&head, none, NULL, {"b", 1, 1}, NULL};
+  const amped_state_change change = {.head = &head, .added = none, .batch = {"b", 1, 1}};
   amped_state_file *file = NULL;
   rows r = make_rows(&small, 1);
   begin_files();

@@ -1,6 +1,6 @@
 /* Held entries: a bounded sample that depends on the entries alone, against the slow obvious one.
  */
-#include "tensor/held_entries.h"
+#include "tensor/entry_sample.h"
 
 #include "backend/row_fit.h"
 #include "tests/lib/testing.h"
@@ -32,7 +32,7 @@ static void check_sample(const amped_sptensor *all, const amped_sptensor *kept, 
     uint64_t below = 0;
     bool is_last = true;
     index_of(all, i, index);
-    const uint64_t hash = amped_held_hash(ORDER, index, SEED);
+    const uint64_t hash = amped_entry_sample_hash(ORDER, index, SEED);
     for (uint64_t k = 0; k < all->nnz; k++) {
       uint64_t other[ORDER];
       bool later = false;
@@ -42,7 +42,7 @@ static void check_sample(const amped_sptensor *all, const amped_sptensor *kept, 
         index_of(all, l, third);
         later = later || memcmp(third, other, sizeof third) == 0;
       }
-      below += !later && amped_held_hash(ORDER, other, SEED) < hash;
+      below += !later && amped_entry_sample_hash(ORDER, other, SEED) < hash;
       is_last = is_last && (k <= i || memcmp(other, index, sizeof index) != 0);
     }
     cells += is_last;
@@ -67,7 +67,7 @@ START_TEST(the_sample_depends_on_the_entries_alone) {
       for (uint64_t first = 0; first < all.nnz; first += step) {
         amped_sptensor more;
         make_entries(first, all.nnz - first < step ? all.nnz - first : step, &more);
-        check_ok(amped_held_entries_add(&kept, &more, SEED, mosts[k]));
+        check_ok(amped_entry_sample_add(&kept, &more, SEED, mosts[k]));
         amped_sptensor_free(&more);
       }
       check_sample(&all, &kept, mosts[k]);
@@ -87,17 +87,17 @@ START_TEST(common_cells_are_counted) {
       amped_sptensor kept = {.order = ORDER};
       amped_sptensor old;
       amped_sptensor more;
-      amped_held_cells found;
-      amped_held_cells want = {.compared = 0};
+      amped_known_cells found;
+      amped_known_cells want = {.compared = 0};
       make_entries(0, 20, &old);
       make_entries(firsts[f], 30, &more);
-      check_ok(amped_held_entries_add(&kept, &old, SEED, mosts[k]));
-      check_ok(amped_held_entries_compare(&kept, &more, SEED, mosts[k], &found));
+      check_ok(amped_entry_sample_add(&kept, &old, SEED, mosts[k]));
+      check_ok(amped_entry_sample_compare(&kept, &more, SEED, mosts[k], &found));
       uint64_t last = 0;
       for (uint64_t i = 0; i < kept.nnz; i++) {
         uint64_t index[ORDER];
         index_of(&kept, i, index);
-        last = amped_held_hash(ORDER, index, SEED);
+        last = amped_entry_sample_hash(ORDER, index, SEED);
       }
       for (uint64_t n = 0; n < more.nnz && mosts[k] > 0; n++) {
         uint64_t index[ORDER];
@@ -121,7 +121,7 @@ START_TEST(common_cells_are_counted) {
                        memcmp(index, third, sizeof index) == 0 && kept.values[i] == more.values[e]);
           }
         }
-        if (repeats || (kept.nnz == mosts[k] && amped_held_hash(ORDER, index, SEED) > last))
+        if (repeats || (kept.nnz == mosts[k] && amped_entry_sample_hash(ORDER, index, SEED) > last))
           continue;
         want.compared++;
         want.known += is_kept;
@@ -141,7 +141,7 @@ END_TEST
 /* What is held out has a hash below a bound. */
 START_TEST(the_hash_is_that_of_the_hold_out) {
   const uint64_t index[ORDER] = {5, 0, UINT64_MAX, 17};
-  const uint64_t hash = amped_held_hash(ORDER, index, SEED);
+  const uint64_t hash = amped_entry_sample_hash(ORDER, index, SEED);
   ck_assert(!amped_held_out(ORDER, index, SEED, hash));
   ck_assert(amped_held_out(ORDER, index, SEED, hash + 1));
 }
@@ -152,11 +152,11 @@ START_TEST(a_failure_changes_nothing) {
   amped_sptensor more;
   amped_status status = AMPED_FAILED;
   make_entries(0, 20, &more);
-  check_ok(amped_held_entries_add(&kept, &more, SEED, 10));
+  check_ok(amped_entry_sample_add(&kept, &more, SEED, 10));
   const double first = kept.values[0];
   for (int64_t k = 0; status != AMPED_OK; k++) {
     amped_mem_fail_at(k);
-    status = amped_held_entries_add(&kept, &more, SEED, 10);
+    status = amped_entry_sample_add(&kept, &more, SEED, 10);
     amped_mem_fail_at(-1);
     ck_assert_uint_eq(kept.nnz, 10);
     ck_assert(kept.values[0] == first);
@@ -168,5 +168,5 @@ START_TEST(a_failure_changes_nothing) {
 }
 END_TEST
 
-TESTING_MAIN("held_entries", the_sample_depends_on_the_entries_alone, common_cells_are_counted,
+TESTING_MAIN("entry_sample", the_sample_depends_on_the_entries_alone, common_cells_are_counted,
              the_hash_is_that_of_the_hold_out, a_failure_changes_nothing)

@@ -1,9 +1,12 @@
-/* Held entries: merging new entries into the sorted sample. */
-#include "tensor/held_entries.h"
+/* Entry sample: merging new entries into the sorted sample. */
+#include "tensor/entry_sample.h"
 
 #include <stdlib.h>
 
 #include "base/mem.h"
+
+/* Entries of a list that are added together: few of the later parts are sorted. */
+#define PART (UINT64_C(1) << 17)
 
 /* An entry of a list. */
 typedef struct entry {
@@ -12,7 +15,7 @@ typedef struct entry {
   uint64_t hash;
 } entry;
 
-uint64_t amped_held_hash(int order, const uint64_t *index, uint64_t seed) {
+uint64_t amped_entry_sample_hash(int order, const uint64_t *index, uint64_t seed) {
   uint64_t hash = amped_mix64(seed);
   for (int m = 0; m < order; m++)
     hash = amped_hash_index(hash, index[m]);
@@ -23,7 +26,7 @@ static entry entry_of(const amped_sptensor *list, uint64_t number, uint64_t seed
   uint64_t index[AMPED_MAX_ORDER];
   for (int m = 0; m < list->order; m++)
     index[m] = list->indices[m][number];
-  return (entry){list, number, amped_held_hash(list->order, index, seed)};
+  return (entry){list, number, amped_entry_sample_hash(list->order, index, seed)};
 }
 
 /* Compares the cells of two entries: negative, 0 or positive if a's cell comes before, equals or
@@ -47,12 +50,25 @@ static int compare(const void *a, const void *b) {
   return cells != 0 ? cells : x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Sorts all entries of a list. The caller frees *out. */
-static amped_status sort_all(const amped_sptensor *list, uint64_t seed, entry **out) {
-  AMPED_TRY(amped_alloc(out, list->nnz, sizeof **out, "held-out entries"));
-  for (uint64_t i = 0; i < list->nnz; i++)
-    (*out)[i] = entry_of(list, i, seed);
-  qsort(*out, list->nnz, sizeof **out, compare);
+/* The largest hash of a cell that an entry of the sample may have: the last one's if no more fit.
+ */
+static uint64_t last_hash(const amped_sptensor *kept, uint64_t seed, uint64_t most) {
+  return kept->nnz > 0 && kept->nnz >= most ? entry_of(kept, kept->nnz - 1, seed).hash : UINT64_MAX;
+}
+
+/* Sorts the entries first .. end of a list whose hashes are at most `last`. The caller frees *out.
+ */
+static amped_status sort_up_to(const amped_sptensor *list, uint64_t first, uint64_t end,
+                               uint64_t seed, uint64_t last, entry **out, uint64_t *count) {
+  *count = 0;
+  AMPED_TRY(amped_alloc(out, end - first, sizeof **out, "a sample of entries"));
+  for (uint64_t i = first; i < end; i++) {
+    const entry e = entry_of(list, i, seed);
+    if (e.hash <= last)
+      (*out)[(*count)++] = e;
+  }
+  if (*count > 0)
+    qsort(*out, *count, sizeof **out, compare);
   return AMPED_OK;
 }
 
@@ -79,18 +95,20 @@ static void merge(const amped_sptensor *kept, const entry *more, uint64_t count,
   }
 }
 
-amped_status amped_held_entries_add(amped_sptensor *kept, const amped_sptensor *more, uint64_t seed,
-                                    uint64_t most) {
+/* Add the entries first .. end. On failure `kept` does not change. */
+static amped_status add_part(amped_sptensor *kept, const amped_sptensor *more, uint64_t first,
+                             uint64_t end, uint64_t seed, uint64_t most) {
   amped_sptensor out = {.order = 0};
   entry *sorted = NULL;
+  uint64_t count = 0;
   amped_status status = AMPED_OK;
-  const uint64_t room = kept->nnz + more->nnz < most ? kept->nnz + more->nnz : most;
-  if (more->nnz == 0 && kept->nnz <= most)
-    return AMPED_OK;
-  AMPED_TRY(sort_all(more, seed, &sorted));
+  AMPED_TRY(sort_up_to(more, first, end, seed, last_hash(kept, seed, most), &sorted, &count));
+  if (count == 0 && kept->nnz <= most)
+    goto done;
+  const uint64_t room = kept->nnz + count < most ? kept->nnz + count : most;
   AMPED_GO(done, amped_sptensor_create(&out, kept->order, room));
   out.nnz = 0;
-  merge(kept, sorted, more->nnz, seed, most, &out);
+  merge(kept, sorted, count, seed, most, &out);
   for (int m = 0; m < kept->order; m++) {
     amped_free(kept->indices[m]);
     kept->indices[m] = out.indices[m];
@@ -105,24 +123,39 @@ done:
   return status;
 }
 
+amped_status amped_entry_sample_add(amped_sptensor *kept, const amped_sptensor *more, uint64_t seed,
+                                    uint64_t most) {
+  uint64_t first = 0;
+  if (more->nnz == 0 && kept->nnz <= most)
+    return AMPED_OK;
+  do { /* once for an empty list: `kept` may have too many */
+    const uint64_t end = more->nnz - first < PART ? more->nnz : first + PART;
+    AMPED_TRY(add_part(kept, more, first, end, seed, most));
+    first = end;
+  } while (first < more->nnz);
+  return AMPED_OK;
+}
+
 /* True if an entry of the cell of entry n has this value. Entries of a cell are neighbours. */
-static bool has_value(double value, const amped_sptensor *more, const entry *sorted, uint64_t n) {
+static bool has_value(double value, const entry *sorted, uint64_t count, uint64_t n) {
   bool found = false;
-  for (uint64_t i = n; i < more->nnz && compare_cells(&sorted[n], &sorted[i]) == 0; i++)
-    found = found || more->values[sorted[i].number] == value;
+  for (uint64_t i = n; i < count && compare_cells(&sorted[n], &sorted[i]) == 0; i++)
+    found = found || sorted[i].list->values[sorted[i].number] == value;
   return found;
 }
 
-amped_status amped_held_entries_compare(const amped_sptensor *kept, const amped_sptensor *more,
-                                        uint64_t seed, uint64_t most, amped_held_cells *out) {
+amped_status amped_entry_sample_compare(const amped_sptensor *kept, const amped_sptensor *more,
+                                        uint64_t seed, uint64_t most, amped_known_cells *out) {
   entry *sorted = NULL;
+  uint64_t count = 0;
   uint64_t k = 0;
-  memset(out, 0, sizeof *out);
+  amped_status status = AMPED_OK;
+  *out = (amped_known_cells){.all = kept->nnz < most};
   if (more->nnz == 0 || most == 0)
     return AMPED_OK;
-  AMPED_TRY(sort_all(more, seed, &sorted));
-  const uint64_t last = kept->nnz >= most ? entry_of(kept, kept->nnz - 1, seed).hash : UINT64_MAX;
-  for (uint64_t n = 0; n < more->nnz && sorted[n].hash <= last; n++) {
+  AMPED_GO(done,
+           sort_up_to(more, 0, more->nnz, seed, last_hash(kept, seed, most), &sorted, &count));
+  for (uint64_t n = 0; n < count; n++) {
     if (n > 0 && compare_cells(&sorted[n - 1], &sorted[n]) == 0)
       continue;
     int order = 1;
@@ -135,8 +168,9 @@ amped_status amped_held_entries_compare(const amped_sptensor *kept, const amped_
     const bool known = k < kept->nnz && order == 0;
     out->compared++;
     out->known += known;
-    out->same += known && has_value(kept->values[k], more, sorted, n);
+    out->same += known && has_value(kept->values[k], sorted, count, n);
   }
+done:
   amped_free(sorted);
-  return AMPED_OK;
+  return status;
 }
