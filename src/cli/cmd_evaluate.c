@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/known_cells.h"
+#include "cli/cell_files.h"
 #include "cli/model_mode.h"
 #include "cli/result_argument.h"
 #include "base/facts.h"
@@ -62,7 +62,7 @@ static void keep_ranked(job *j, bool has_values) {
   const uint64_t all = t->nnz;
   t->nnz = 0;
   for (uint64_t i = 0; i < all; i++) {
-    if (!amped_known_cells_is_event(&j->c, has_values, t->values[i])) {
+    if (!amped_cell_files_is_event(&j->c, has_values, t->values[i])) {
       j->zeros++;
       continue;
     }
@@ -81,7 +81,7 @@ static amped_status read_cells(job *j) {
   bool has_values = false;
   bool needed[AMPED_MAX_ORDER] = {false};
   needed[j->of] = true;
-  AMPED_TRY(amped_known_cells_read(j->o, j->o->args[1], &j->k, needed, t, &has_values));
+  AMPED_TRY(amped_cell_files_read(j->o, j->o->args[1], &j->k, needed, t, &has_values));
   keep_ranked(j, has_values);
   if (t->nnz > 0)
     return AMPED_OK;
@@ -97,7 +97,7 @@ static amped_status read_cells(job *j) {
 /* Read the entries to exclude: by the mode of --for, or by all modes except --of. */
 static amped_status read_filter(job *j) {
   const amped_model_mode named = {.path = j->o->args[0], .k = &j->k, .option = "--for"};
-  amped_known_cells_wanted wanted = {.kept = {false}};
+  amped_cell_files_wanted wanted = {.kept = {false}};
   bool is_key[AMPED_MAX_ORDER] = {false};
   amped_sptensor t = {.order = 0};
   int by = -1;
@@ -111,7 +111,7 @@ static amped_status read_filter(job *j) {
     is_key[m] = by >= 0 ? m == by : m != j->of;
     wanted.kept[m] = is_key[m] || m == j->of;
   }
-  AMPED_TRY(amped_known_cells_join(j->o, &j->k, &j->c, &wanted, &t));
+  AMPED_TRY(amped_cell_files_join(j->o, &j->k, &j->c, &wanted, &t));
   amped_status status = amped_cell_filter_create(&t, is_key, j->of, &j->filter);
   amped_sptensor_free(&t);
   return status;
@@ -229,7 +229,7 @@ amped_status amped_cmd_evaluate(const amped_options *o) {
   amped_status status = AMPED_OK;
   AMPED_GO(done, check_standard_input(o));
   AMPED_GO(done, amped_result_argument_is("evaluate", o->args[0]));
-  AMPED_GO(done, amped_known_cells_probe(o));
+  AMPED_GO(done, amped_cell_files_probe(o));
   AMPED_GO(done, amped_output_json(o->json, o->overwrite, &json));
   amped_facts_begin(&facts, "evaluate");
   status = steps(&j, &facts);

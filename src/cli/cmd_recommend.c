@@ -1,6 +1,6 @@
 /* recommend: ranks the indices of one mode for the indices of another. */
 #include "cli/commands.h"
-#include "cli/known_cells.h"
+#include "cli/cell_files.h"
 #include "cli/model_mode.h"
 #include "cli/ranking_report.h"
 #include "cli/result_argument.h"
@@ -99,7 +99,7 @@ static amped_status list_seen(job *j, amped_sptensor *t) {
 }
 
 static amped_status read_seen(job *j) {
-  amped_known_cells_wanted wanted = {.kept = {false}};
+  amped_cell_files_wanted wanted = {.kept = {false}};
   amped_sptensor t = {.order = 0};
   if (j->o->recommend.exclude.count == 0)
     return AMPED_OK;
@@ -108,7 +108,7 @@ static amped_status read_seen(job *j) {
     wanted.at[m] = j->ranking.at[m];
     wanted.fixed[m] = j->ranking.at[m] != AMPED_PREDICTOR_COLD;
   }
-  AMPED_TRY(amped_known_cells_join(j->o, &j->k, &j->c, &wanted, &t));
+  AMPED_TRY(amped_cell_files_join(j->o, &j->k, &j->c, &wanted, &t));
   amped_status status = list_seen(j, &t);
   amped_sptensor_free(&t);
   return status;
@@ -167,7 +167,7 @@ amped_status amped_cmd_recommend(const amped_options *o) {
   amped_status status = AMPED_OK;
   AMPED_GO(done, amped_ranking_report_check(o, "recommendations are", &lock));
   AMPED_GO(done, amped_result_argument_is("recommend", o->args[0]));
-  AMPED_GO(done, amped_known_cells_probe(o));
+  AMPED_GO(done, amped_cell_files_probe(o));
   AMPED_GO(done, amped_output_json(o->json, o->overwrite, &json));
   status = o->output != NULL ? amped_json_apart(json, o->output) : AMPED_OK;
   if (status == AMPED_OK)

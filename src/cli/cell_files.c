@@ -1,5 +1,5 @@
-/* Known cells: reading, translating, and joining what excludes something. */
-#include "cli/known_cells.h"
+/* Cell files: reading, translating, and joining what excludes something. */
+#include "cli/cell_files.h"
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -64,7 +64,7 @@ static amped_status probe_excluded(const amped_options *o, const char *path) {
   return probe_input(o, path);
 }
 
-amped_status amped_known_cells_probe(const amped_options *o) {
+amped_status amped_cell_files_probe(const amped_options *o) {
   const amped_text_list *list = &o->recommend.exclude;
   if (o->nargs > 1)
     AMPED_TRY(probe_input(o, o->args[1]));
@@ -75,9 +75,8 @@ amped_status amped_known_cells_probe(const amped_options *o) {
 
 /* ---- one file ------------------------------------------------------------------------------- */
 
-amped_status amped_known_cells_read(const amped_options *o, const char *path,
-                                    const amped_ktensor *k, const bool *needed, amped_sptensor *out,
-                                    bool *has_values) {
+amped_status amped_cell_files_read(const amped_options *o, const char *path, const amped_ktensor *k,
+                                   const bool *needed, amped_sptensor *out, bool *has_values) {
   const char *files[MOST_INPUTS];
   const int count = list_inputs(o, files);
   amped_format format = AMPED_FORMAT_TNS;
@@ -100,7 +99,7 @@ fail:
   return status;
 }
 
-bool amped_known_cells_is_event(const amped_completion *c, bool has_values, double value) {
+bool amped_cell_files_is_event(const amped_completion *c, bool has_values, double value) {
   return !(c->implicit > 0.0) || !has_values || value != 0.0;
 }
 
@@ -117,14 +116,14 @@ typedef struct exclusion {
   uint64_t joined;    /* entries that exclude something */
 } exclusion;
 
-static bool is_known(const amped_known_cells_wanted *w, const amped_sptensor *t, uint64_t i) {
+static bool is_known(const amped_cell_files_wanted *w, const amped_sptensor *t, uint64_t i) {
   for (int m = 0; m < t->order; m++)
     if (w->kept[m] && t->indices[m][i] == AMPED_PREDICTOR_COLD)
       return false;
   return true;
 }
 
-static bool is_at(const amped_known_cells_wanted *w, const amped_sptensor *t, uint64_t i) {
+static bool is_at(const amped_cell_files_wanted *w, const amped_sptensor *t, uint64_t i) {
   for (int m = 0; m < t->order; m++)
     if (w->fixed[m] && t->indices[m][i] != w->at[m])
       return false;
@@ -132,7 +131,7 @@ static bool is_at(const amped_known_cells_wanted *w, const amped_sptensor *t, ui
 }
 
 /* Append the wanted entries to the cells. */
-static amped_status join(const amped_known_cells_wanted *w, const amped_completion *c, exclusion *e,
+static amped_status join(const amped_cell_files_wanted *w, const amped_completion *c, exclusion *e,
                          amped_sptensor *out) {
   const amped_sptensor *t = &e->t;
   uint64_t room = 0;
@@ -143,7 +142,7 @@ static amped_status join(const amped_known_cells_wanted *w, const amped_completi
       AMPED_TRY(
           amped_realloc(&out->indices[m], room, sizeof *out->indices[m], "entries to exclude"));
   for (uint64_t i = 0; i < t->nnz; i++) {
-    if (!amped_known_cells_is_event(c, e->has_values, t->values[i])) {
+    if (!amped_cell_files_is_event(c, e->has_values, t->values[i])) {
       e->zeros++;
     } else if (!is_known(w, t, i)) {
       e->unknown++;
@@ -178,9 +177,9 @@ static void say_exclusion(const exclusion *e) {
                                               e->path, e->elsewhere, nnz);
 }
 
-amped_status amped_known_cells_join(const amped_options *o, const amped_ktensor *k,
-                                    const amped_completion *c,
-                                    const amped_known_cells_wanted *wanted, amped_sptensor *out) {
+amped_status amped_cell_files_join(const amped_options *o, const amped_ktensor *k,
+                                   const amped_completion *c, const amped_cell_files_wanted *wanted,
+                                   amped_sptensor *out) {
   const amped_text_list *list = &o->recommend.exclude;
   bool needed[AMPED_MAX_ORDER];
   amped_status status = AMPED_OK;
@@ -189,7 +188,7 @@ amped_status amped_known_cells_join(const amped_options *o, const amped_ktensor 
     needed[m] = wanted->kept[m] || wanted->fixed[m];
   for (int i = 0; i < list->count && status == AMPED_OK; i++) {
     exclusion e = {.path = amped_io_name(list->texts[i])};
-    status = amped_known_cells_read(o, list->texts[i], k, needed, &e.t, &e.has_values);
+    status = amped_cell_files_read(o, list->texts[i], k, needed, &e.t, &e.has_values);
     if (status == AMPED_OK)
       status = join(wanted, c, &e, out);
     if (status == AMPED_OK)
