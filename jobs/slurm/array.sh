@@ -9,6 +9,7 @@
 #SBATCH --job-name=amped-array
 #SBATCH --output=%x-%A_%a.out
 set -eu
+: "${SLURM_JOB_ID:?is not set: start this script with sbatch}"
 input=${1:-tensor.h5} components=${2:-"8 16 32"} seeds=${3:-"1 2 3"} # <- change 2
 
 # module load openmpi-cuda   what amped_mpi was built with

@@ -9,6 +9,7 @@
 #SBATCH --job-name=amped-container
 #SBATCH --output=%x-%j.out
 set -eu
+: "${SLURM_JOB_ID:?is not set: start this script with sbatch}"
 input=${1:-tensor.h5} image=${2:-amped.sif} # <- change 2: the tensor file and the image
 
 # module load apptainer
@@ -17,7 +18,7 @@ input=${1:-tensor.h5} image=${2:-amped.sif} # <- change 2: the tensor file and t
 # --nv brings the node's NVIDIA driver into the container. --gpus-per-node lets every rank see all GPUs
 # of its node. Ranks in containers of their own may not copy from one another's memory by the kernel.
 launcher=${LAUNCHER:-srun --mpi=pmix --cpu-bind=none --kill-on-bad-exit=1}
-export OMPI_MCA_btl_vader_single_copy_mechanism=none
+export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_smsc=^cma # Open MPI 4, and 5
 export OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK
 export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK # srun does not inherit it since Slurm 22.05
 

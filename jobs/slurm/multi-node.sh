@@ -7,6 +7,7 @@
 #SBATCH --job-name=amped-nodes
 #SBATCH --output=%x-%j.out
 set -eu
+: "${SLURM_JOB_ID:?is not set: start this script with sbatch}"
 input=${1:-tensor.h5} # <- change 2: the tensor file, on a file system that all nodes see
 
 # module load openmpi-cuda   what amped_mpi was built with

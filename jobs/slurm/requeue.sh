@@ -13,6 +13,7 @@
 #SBATCH --job-name=amped-requeue
 #SBATCH --output=%x-%j.out
 set -eu
+: "${SLURM_JOB_ID:?is not set: start this script with sbatch}"
 input=${1:-tensor.h5} # <- change 2: the tensor file
 
 # module load openmpi-cuda   what amped_mpi was built with

@@ -133,6 +133,15 @@ static bool set_text(const amped_option *row, void *options, const char *text) {
   return true;
 }
 
+static bool add_text(const amped_option *row, void *options, const char *text) {
+  assert(row->size == sizeof(amped_text_list));
+  amped_text_list *list = (void *)((char *)options + row->offset);
+  if (*text == '\0' || list->count == AMPED_MAX_TEXTS)
+    return false;
+  list->texts[list->count++] = text;
+  return true;
+}
+
 static bool set_flag(const amped_option *row, void *options) {
   put_int(row, options, row->size == sizeof(bool) ? 1 : row->on);
   return true;
@@ -154,6 +163,8 @@ bool amped_option_set(const amped_option *row, void *options, const char *text) 
     return set_word(row, options, text);
   case AMPED_OPTION_TEXT:
     return set_text(row, options, text);
+  case AMPED_OPTION_TEXTS:
+    return add_text(row, options, text);
   case AMPED_OPTION_CUSTOM:
     return row->parse(options, text);
   }
@@ -183,6 +194,7 @@ void amped_option_default(const amped_option *row, void *options) {
     break;
   case AMPED_OPTION_NAME:
   case AMPED_OPTION_TEXT:
+  case AMPED_OPTION_TEXTS:
   case AMPED_OPTION_CUSTOM:
     break;
   }
@@ -212,10 +224,11 @@ const char *amped_option_value(const amped_option *row, char *buffer) {
 
 const char *amped_option_help(const amped_option *row, char *buffer) {
   const char *initially = row->initially != NULL ? row->initially : row->initial;
+  const char *more = row->type == AMPED_OPTION_TEXTS ? "; repeat the option for more" : "";
   if (initially != NULL)
-    (void)snprintf(buffer, AMPED_OPTION_CHARS, "%s [%s]", row->help, initially);
+    (void)snprintf(buffer, AMPED_OPTION_CHARS, "%s%s [%s]", row->help, more, initially);
   else
-    (void)snprintf(buffer, AMPED_OPTION_CHARS, "%s", row->help);
+    (void)snprintf(buffer, AMPED_OPTION_CHARS, "%s%s", row->help, more);
   return buffer;
 }
 
@@ -252,6 +265,7 @@ const char *amped_option_expected(const amped_option *row, char *buffer) {
     join(row->words, ", ", " or ", buffer);
     break;
   case AMPED_OPTION_TEXT:
+  case AMPED_OPTION_TEXTS:
     (void)snprintf(buffer, AMPED_OPTION_CHARS, "a file's name");
     break;
   case AMPED_OPTION_FLAG:

@@ -18,6 +18,9 @@
  *   };
  *   const amped_option_group amped_start_option_rows = AMPED_OPTION_GROUP(rows);
  *
+ * If the user gives an option twice, the row decides: texts of TEXTS add up, a row with `once` is
+ * refused, and of all others the last value counts.
+ *
  * Invariants, tested by tests/unit/base/check_option.c: a field has the size that its type needs;
  * `initial` is a value that the row itself accepts; the texts of a row fit in AMPED_OPTION_CHARS.
  * Rows are constants. Texts that a field keeps are borrowed from the caller or from the row. */
@@ -37,8 +40,16 @@ typedef enum amped_option_type {
   AMPED_OPTION_WORD,  /* int, enum or bool; a word of `words` stands for its number */
   AMPED_OPTION_NAME,  /* const char *; a word of `words`, kept as text */
   AMPED_OPTION_TEXT,  /* const char *; any nonempty text */
+  AMPED_OPTION_TEXTS, /* amped_text_list; nonempty texts, one per use of the option */
   AMPED_OPTION_CUSTOM /* `parse` sets fields of the struct: for lists, and values of two kinds */
 } amped_option_type;
+
+/* Texts of an option that adds up, in the user's order. Borrowed. */
+#define AMPED_MAX_TEXTS 32
+typedef struct amped_text_list {
+  int count;
+  const char *texts[AMPED_MAX_TEXTS];
+} amped_text_list;
 
 typedef struct amped_option {
   const char *name; /* without dashes */
@@ -49,6 +60,7 @@ typedef struct amped_option {
   /* Allowed values. */
   double least, most;       /* bounds of INT, COUNT, BYTES and REAL, up to 2^53; most 0: no bound */
   const char *const *words; /* NULL-ended; TEXT and CUSTOM: some of the values, for the shell */
+  bool once;                /* a second use is refused: for names of files */
   const int *numbers;       /* numbers of WORD's words; NULL: 0, 1, ... */
   int on;                   /* value that FLAG stores in an enum */
   /* Returns false if the text is malformed or out of range; fields are then undefined. */
@@ -92,8 +104,9 @@ typedef struct amped_option_group {
 /* Set the field of a zeroed struct to its default. */
 void amped_option_default(const amped_option *row, void *options);
 
-/* Set the field to a text of the user; "" for a FLAG. Returns false if the text is malformed or out
- * of range. The field is then unchanged, except for CUSTOM. */
+/* Set the field to a text of the user, or add the text to the field of TEXTS; "" for a FLAG.
+ * Returns false if the text is malformed or out of range, or the list is full. The field is then
+ * unchanged, except for CUSTOM. */
 bool amped_option_set(const amped_option *row, void *options, const char *text);
 
 /* Texts about a row, in a caller's buffer of AMPED_OPTION_CHARS bytes, which is returned. value: as

@@ -15,6 +15,7 @@
 #include "session/checkpoint.h"
 #include "session/completion_report.h"
 #include "session/completion_result.h"
+#include "session/entry_checks.h"
 #include "session/entry_file.h"
 #include "session/init_file.h"
 #include "session/prepare.h"
@@ -22,8 +23,8 @@
 #include "session/stream_begin.h"
 #include "session/summary.h"
 #include "session/checkpoint_file.h"
+#include "solver/complete/complete_baselines.h"
 #include "solver/complete/complete_start.h"
-#include "solver/complete/learnt_entries.h"
 #include "solver/complete/row_counts.h"
 #include "text/io_format.h"
 
@@ -41,6 +42,7 @@ typedef struct job {
   amped_labels labels[AMPED_MAX_ORDER]; /* on rank 0 */
   amped_complete_problem problem;
   amped_complete_start start;
+  amped_complete_baselines baselines;
   amped_entry_set validate, test;
   amped_rank_set *validate_ranks, *test_ranks;
   amped_summary_row rows[AMPED_MAX_NCOMPS_COUNT];
@@ -56,31 +58,21 @@ static const amped_row_fit_ops *row_fit_of(const job *j) {
 
 /* --- checks before a nonzero is read --------------------------------------------------------- */
 
-static bool has_format(const char *path, const amped_read_options *read, amped_format wanted) {
+static bool is_hdf5(const char *path, const amped_read_options *read) {
   amped_format format = AMPED_FORMAT_TNS;
   const bool known = amped_io_input_format(path, read, &format) == AMPED_OK;
   amped_status_clear();
-  return known && format == wanted;
+  return known && format == AMPED_FORMAT_HDF5;
 }
 
-static bool is_hdf5(const char *path, const amped_read_options *read) {
-  return has_format(path, read, AMPED_FORMAT_HDF5);
-}
-
-/* Is it a file of numbers, to which no option for reading text and tables applies? */
-static bool is_binary(const char *path, const amped_read_options *read) {
-  return is_hdf5(path, read) || has_format(path, read, AMPED_FORMAT_NPY);
-}
-
-/* Options for reading `path`. The user's reading options are for texts and tables. If any input
- * file is a text or table, HDF5 and npy files are read with the defaults. */
+/* Options for reading `path`: the user's, or the defaults. */
 static const amped_read_options *read_options_of(const job *j, const char *path) {
   const amped_options *o = j->o;
-  const char *const files[] = {o->args[0], o->complete.validate, o->complete.test, j->weights};
-  bool others = false;
-  for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
-    others = others || (files[i] != NULL && !is_binary(files[i], &o->read));
-  return others && is_binary(path, &o->read) ? &j->plain : &j->read;
+  const amped_text_list *test = &o->complete.test;
+  const char *files[3 + AMPED_MAX_TEXTS] = {o->args[0], o->complete.validate, j->weights};
+  for (int i = 0; i < test->count; i++)
+    files[3 + i] = test->texts[i];
+  return amped_io_options_apply(path, files, 3 + test->count, &o->read) ? &j->read : &j->plain;
 }
 
 /* Find out whether --weights names a column or a file. It is a column if INPUT is a table and the
@@ -195,65 +187,45 @@ static amped_status set_clip(job *j) {
   return AMPED_OK;
 }
 
-/* Collective: remove training entries from a set of validation or test entries. Rank 0 warns of
- * them and of entries that are held out of INPUT. */
-static amped_status drop_learnt(const job *j, const char *option, const char *path,
-                                amped_entry_set *set) {
-  const amped_context context = amped_session_context(j->session);
-  const char *input = j->session->options->input;
-  const uint64_t all = set->total;
-  uint64_t dropped = 0;
-  uint64_t held_out = 0;
-  AMPED_TRY(amped_learnt_entries_drop(&context, set, &dropped, &held_out));
-  if (dropped > 0 && dropped == all)
-    return amped_comm_agree(
-        context.comm,
-        amped_error(AMPED_BAD_INPUT, path,
-                    "all of its %" PRIu64
-                    " entries are also in %s and are learnt, so that their error means nothing; "
-                    "name other entries with %s, or remove these from INPUT",
-                    all, input, option));
-  if (dropped > 0 && context.comm->rank == 0)
-    amped_warn("%s: %" PRIu64 " of its %" PRIu64
-               " entries are also in %s and are learnt: they are left out of the error",
-               path, dropped, all, input);
-  if (held_out > 0 && context.comm->rank == 0)
-    amped_warn(
-        "%s: %" PRIu64 " of its %" PRIu64
-        " entries are held out of %s and choose the sweep and the penalty: their error may be "
-        "a little too low; name entries that are not in INPUT",
-        path, held_out, all, input);
-  return AMPED_OK;
+/* Collective: load the entries of a file, and check them. All entries of a repeated cell are kept,
+ * as predict keeps them. */
+static amped_status load_file(job *j, const char *option, const char *path, amped_entry_set *out) {
+  amped_read_options read = *read_options_of(j, path);
+  if (amped_io_is_text(path, &j->o->read))
+    read.duplicates = AMPED_DUPLICATES_KEEP;
+  AMPED_TRY(amped_entry_file_load(j->session, j->labels, option, path, &read, out));
+  amped_entry_checks_new(j->session, j->labels, path, out, j->problem.fit.prior);
+  AMPED_TRY(amped_entry_checks_drop(j->session, option, path, out));
+  return j->problem.fit.implicit > 0.0 ? amped_entry_checks_events(j->session, path, out)
+                                       : AMPED_OK;
 }
 
-/* Collective: rank 0 warns of test entries that validate, and so choose the sweep, too. */
-static amped_status warn_of_common(const job *j) {
-  const amped_context context = amped_session_context(j->session);
-  const amped_complete_problem *p = &j->problem;
-  uint64_t common = 0;
-  if (p->validate == NULL || p->test == NULL)
-    return AMPED_OK;
-  AMPED_TRY(amped_entries_in_common(&context, p->test, p->validate, &common));
-  if (common > 0 && context.comm->rank == 0)
-    amped_warn("%s: %" PRIu64 " of its %" PRIu64
-               " entries are also in %s and choose the sweep and the penalty: their error may be a "
-               "little too low; name other entries with --test",
-               p->options->test, common, p->test->total, p->options->validate);
-  return AMPED_OK;
-}
-
-/* Load a set of validation or test entries. All entries of a repeated cell are kept, as predict
- * keeps them. */
-static amped_status load_entries(job *j, const char *option, const char *path, amped_entry_set *out,
-                                 const amped_entry_set **in_problem) {
+/* Collective: load the entries that validate. */
+static amped_status load_validate(job *j) {
+  const char *path = j->o->complete.validate;
   if (path == NULL)
     return AMPED_OK;
-  amped_read_options read = *read_options_of(j, path);
-  if (!is_binary(path, &j->o->read))
-    read.duplicates = AMPED_DUPLICATES_KEEP;
-  *in_problem = out;
-  AMPED_TRY(amped_entry_file_load(j->session, j->labels, option, path, &read, out));
-  return drop_learnt(j, option, path, out);
+  j->problem.validate = &j->validate;
+  return load_file(j, "--validate", path, &j->validate);
+}
+
+/* Collective: load the entries of all files of --test. */
+static amped_status load_test(job *j) {
+  const amped_context context = amped_session_context(j->session);
+  const amped_text_list *list = &j->o->complete.test;
+  for (int i = 0; i < list->count; i++) {
+    amped_entry_set set = {.order = 0};
+    j->problem.test = &j->test;
+    amped_status status = load_file(j, "--test", list->texts[i], &set);
+    if (status == AMPED_OK && j->problem.validate != NULL)
+      status = amped_entry_checks_common(j->session, list->texts[i], &set, j->o->complete.validate,
+                                         &j->validate);
+    if (status == AMPED_OK)
+      status = amped_entry_set_append(&context, &j->test, &set);
+    amped_entry_set_free(&set);
+    AMPED_TRY(status);
+  }
+  return AMPED_OK;
 }
 
 /* Collective: note which entries have rows that are trained. */
@@ -269,29 +241,10 @@ static amped_status find_trained(job *j) {
   return AMPED_OK;
 }
 
-/* Collective: refuse entries whose value is not above 0, as ranked entries must be events. */
-static amped_status check_events(const job *j, const amped_entry_set *set, const char *path) {
-  uint64_t zeros = 0;
-  for (uint64_t i = 0; set != NULL && i < set->count; i++)
-    zeros += !(set->values[i] > 0.0);
-  amped_comm_sum_u64(&j->session->comm, &zeros, 1);
-  if (zeros == 0)
-    return AMPED_OK;
-  return amped_comm_agree(
-      &j->session->comm,
-      amped_error(AMPED_BAD_INPUT, path,
-                  "has %" PRIu64
-                  " entries with a value of 0 or less, which mean that nothing happened; "
-                  "--implicit ranks only what happened: remove these entries",
-                  zeros));
-}
-
 /* Collective: make the sets of entries that implicit fits rank. */
 static amped_status set_ranks(job *j) {
   const amped_context context = amped_session_context(j->session);
   amped_complete_problem *p = &j->problem;
-  AMPED_TRY(check_events(j, p->validate, p->options->validate));
-  AMPED_TRY(check_events(j, p->test, p->options->test));
   if (p->validate != NULL || p->held > 0)
     AMPED_TRY(amped_rank_set_create(&context, p->ranked, p->held, p->validate, &j->validate_ranks));
   if (p->test != NULL)
@@ -353,13 +306,12 @@ static amped_status set_problem(job *j) {
   warn_of_constant(j);
   warn_of_whole(j);
   AMPED_TRY(amped_comm_agree(&j->session->comm, set_clip(j)));
-  AMPED_TRY(load_entries(j, "--validate", o->complete.validate, &j->validate, &p->validate));
-  AMPED_TRY(load_entries(j, "--test", o->complete.test, &j->test, &p->test));
-  AMPED_TRY(warn_of_common(j));
+  AMPED_TRY(load_validate(j));
+  AMPED_TRY(load_test(j));
   AMPED_TRY(find_trained(j));
   if (p->fit.implicit > 0.0)
     AMPED_TRY(set_ranks(j));
-  return amped_completion_report_problem(j->session, p);
+  return amped_completion_report_problem(j->session, p, j->labels);
 }
 
 /* --- runs ------------------------------------------------------------------------------------ */
@@ -566,6 +518,19 @@ static amped_status check_room(const job *j) {
   return amped_comm_agree(&j->session->comm, status);
 }
 
+/* Collective: find the errors without components, with which the model's are compared. */
+static amped_status find_baselines(job *j) {
+  amped_complete_problem *p = &j->problem;
+  const bool judged = p->validate != NULL || p->held > 0 || p->test != NULL;
+  if (!judged || p->fit.implicit > 0.0)
+    return AMPED_OK;
+  AMPED_TRY(amped_session_set_ncomps(j->session, amped_complete_baseline_columns(p)));
+  const amped_context context = amped_session_context(j->session);
+  AMPED_TRY(amped_complete_baselines_find(&context, p, &j->baselines));
+  p->baselines = &j->baselines;
+  return AMPED_OK;
+}
+
 /* Complete with all numbers of components, in the user's order. */
 static amped_status complete_all(job *j) {
   const int count = j->o->session.ncomps_count;
@@ -573,6 +538,7 @@ static amped_status complete_all(job *j) {
   AMPED_TRY(amped_session_labels(j->session, j->labels));
   AMPED_TRY(check_room(j));
   AMPED_TRY(set_problem(j));
+  AMPED_TRY(find_baselines(j));
   AMPED_TRY(amped_comm_agree(&j->session->comm, amped_signals_catch()));
   for (int i = 0; i < count && status == AMPED_OK; i++)
     status = complete(j, i);
@@ -626,7 +592,8 @@ static amped_status look_at_state(const amped_options *o) {
  * replaces. */
 static amped_status look(job *j) {
   AMPED_TRY(probe(j, j->o->complete.validate));
-  AMPED_TRY(probe(j, j->o->complete.test));
+  for (int i = 0; i < j->o->complete.test.count; i++)
+    AMPED_TRY(probe(j, j->o->complete.test.texts[i]));
   AMPED_TRY(probe(j, j->weights));
   if (j->o->checkpoint.resume)
     amped_hdf5_probe_with_previous(j->o->checkpoint.file);

@@ -182,18 +182,18 @@ static void renumber(const void *context, amped_sptensor *t) {
 static amped_status sort_labels(amped_external_sort *x, amped_sptensor *t) {
   static const char *const kinds[] = {"texts", "numbers", "dates", "times"};
   numbering n = {{NULL}};
-  char where[32];
+  char where[128];
   amped_status status = AMPED_OK;
   for (int m = 0; m < t->order; m++) {
     amped_labels *labels = &t->labels[m];
     if (labels->count == 0)
       continue;
     AMPED_GO(done, amped_alloc(&n.places[m], labels->count, sizeof **n.places, "labels"));
-    (void)snprintf(where, sizeof where, "mode %d", m + 1);
+    (void)amped_format_mode(where, sizeof where, m, labels);
     AMPED_GO(done, amped_label_order_warn(labels, where, ""));
     AMPED_GO(done, amped_label_sort(labels, n.places[m]));
     const char *form = amped_label_form_of(labels);
-    amped_say("mode %d: labels sorted as %s%s%s%s", m + 1, kinds[amped_label_kind_of(labels)],
+    amped_say("%s: labels sorted as %s%s%s%s", where, kinds[amped_label_kind_of(labels)],
               form != NULL ? " (" : "", form != NULL ? form : "", form != NULL ? ")" : "");
   }
   renumber(&n, t);
@@ -258,16 +258,18 @@ static amped_status count_used(const amped_sptensor *t, int mode, uint64_t *used
   return status;
 }
 
-static void say_empty(const uint64_t *dims, int mode, uint64_t used) {
-  amped_say_verbose("mode %d: %" PRIu64 " of %" PRIu64 " indices have no nonzero", mode + 1,
-                    dims[mode] - used, dims[mode]);
+static void say_empty(const amped_sptensor *t, int mode, uint64_t used) {
+  char where[128];
+  amped_say_verbose("%s: %" PRIu64 " of %" PRIu64 " indices have no nonzero",
+                    amped_format_mode(where, sizeof where, mode, &t->labels[mode]),
+                    t->dims[mode] - used, t->dims[mode]);
 }
 
 static amped_status say_empty_slices(const amped_sptensor *t) {
   for (int m = 0; m < t->order && amped_log_is_verbose(); m++) {
     uint64_t used = 0;
     AMPED_TRY(count_used(t, m, &used));
-    say_empty(t->dims, m, used);
+    say_empty(t, m, used);
   }
   return AMPED_OK;
 }
@@ -285,6 +287,7 @@ static amped_status compact(amped_external_sort *x, amped_sptensor *t) {
   const bool on_disk = amped_external_sort_used(x);
   uint64_t dims[AMPED_MAX_ORDER];
   amped_compaction c = {.count = {0}};
+  char where[128];
   amped_status status = AMPED_OK;
   memcpy(dims, t->dims, sizeof dims);
   AMPED_GO(done, on_disk ? amped_external_sort_look(x, add_to_compaction, &c)
@@ -292,8 +295,9 @@ static amped_status compact(amped_external_sort *x, amped_sptensor *t) {
   AMPED_GO(done, amped_compaction_labels(&c, t));
   for (int m = 0; m < t->order; m++)
     if (t->dims[m] < dims[m])
-      amped_say("mode %d: %" PRIu64 " of %" PRIu64 " indices have no nonzero and are left out",
-                m + 1, dims[m] - t->dims[m], dims[m]);
+      amped_say("%s: %" PRIu64 " of %" PRIu64 " indices have no nonzero and are left out",
+                amped_format_mode(where, sizeof where, m, &t->labels[m]), dims[m] - t->dims[m],
+                dims[m]);
   if (on_disk)
     status = amped_external_sort_change(x, t->dims, apply_compaction, &c);
   else
@@ -398,7 +402,7 @@ static amped_status write_from_disk(amped_external_sort *x, const amped_sptensor
   AMPED_TRY(amped_external_sort_write(x, t->labels, used));
   for (int m = 0; m < t->order; m++)
     if (used[m] > 0)
-      say_empty(t->dims, m, used[m]);
+      say_empty(t, m, used[m]);
   return AMPED_OK;
 }
 

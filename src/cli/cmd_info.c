@@ -305,7 +305,7 @@ static void result_facts(const char *path, const amped_ktensor *k, const record 
              amped_format_dims(text, k->order, k->dims));
   amped_fact_words(f, "weights      %.6g ... %.6g\n", most, least);
   if (r->completion.order > 0)
-    amped_completion_facts(&r->completion, r->metric.name, f);
+    amped_completion_facts(&r->completion, k->labels, r->metric.name, f);
   metric_facts(r, f);
   amped_fact_json(f, "corcondia", amped_json_number(r->corcondia));
   if (!isnan(r->corcondia))

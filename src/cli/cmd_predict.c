@@ -87,18 +87,19 @@ static amped_status refuse_no_values(const job *j) {
 /* Refuse the first cell that is not in the model. */
 static amped_status refuse_cold(const job *j) {
   char label[256];
+  char mode[128];
   uint64_t i = 0;
   int m = 0;
   while (!is_cold(j, i))
     i++;
   while (j->cells.indices[m][i] != AMPED_PREDICTOR_COLD)
     m++;
-  return amped_error(AMPED_BAD_INPUT, name_of(j),
-                     "cell %" PRIu64 ": %s of mode %d is not in the model of %s (%" PRIu64
-                     " such cells); leave them out, or add --cold=predict",
-                     i + 1,
-                     amped_label_text(&j->cells.labels[m], j->own[m][i], label, sizeof label),
-                     m + 1, j->o->args[0], j->cold_cells);
+  return amped_error(
+      AMPED_BAD_INPUT, name_of(j),
+      "cell %" PRIu64 ": %s of %s is not in the model of %s (%" PRIu64
+      " such cells); leave them out, or add --cold=predict",
+      i + 1, amped_label_text(&j->cells.labels[m], j->own[m][i], label, sizeof label),
+      amped_format_mode(mode, sizeof mode, m, &j->k.labels[m]), j->o->args[0], j->cold_cells);
 }
 
 /* Make indices cold of which the model learnt no entry. */

@@ -1,29 +1,18 @@
 /* recommend: ranks the indices of one mode for the indices of another. */
-#include <math.h>
-#include <string.h>
-
 #include "cli/commands.h"
+#include "cli/cell_files.h"
+#include "cli/model_mode.h"
+#include "cli/ranking_report.h"
 #include "cli/result_argument.h"
-#include "base/file.h"
 #include "base/file_lock.h"
-#include "base/heartbeat.h"
-#include "base/facts.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/printable.h"
 #include "base/sort.h"
 #include "formats/completion_file.h"
-#include "hdf5/hdf5_probe.h"
 #include "formats/result_file.h"
 #include "session/output_guard.h"
 #include "tensor/format.h"
-#include "tensor/mode_names.h"
 #include "tensor/ranking.h"
-#include "text/io.h"
-#include "text/io_table_write.h"
-#include "text/model_cells.h"
-
-#define LABEL_BYTES 256
 
 typedef struct job {
   const amped_options *o;
@@ -31,139 +20,64 @@ typedef struct job {
   amped_completion c;
   amped_predictor p;
   amped_ranking ranking;
-  bool is_table;               /* --exclude names a table */
   uint64_t first, end;         /* range of targets */
   uint64_t *seen_begin, *seen; /* excluded pairs of the ranking */
-  amped_best_item *items;      /* best items of a block of targets */
-  uint64_t served;             /* labels with a recommendation */
-  uint64_t *counts;
-  amped_table_ranking *table;
 } job;
-
-static bool is_standard(const char *path) {
-  return strcmp(path, "-") == 0;
-}
 
 /* ---- modes and labels ----------------------------------------------------------------------- */
 
-static amped_status no_mode(const job *j, const char *option, const char *text) {
-  return amped_error(
-      AMPED_USAGE, j->o->args[0],
-      "has no mode for %s=%s; use a name that amped_mpi info shows, or a number from 1 to %d",
-      option, text, j->k.order);
-}
-
-/* Split "MODE:LABEL". MODE may contain colons: the first colon that ends a mode's name or number
- * counts. *label is NULL if the whole text names a mode. */
-static amped_status split(const job *j, const char *option, const char *text, int *mode,
-                          const char **label) {
-  *label = NULL;
-  *mode = amped_mode_find(j->k.labels, j->k.order, text, strlen(text));
-  for (const char *at = strchr(text, ':'); *mode < 0 && at != NULL; at = strchr(at + 1, ':')) {
-    *mode = amped_mode_find(j->k.labels, j->k.order, text, (size_t)(at - text));
-    *label = at + 1;
-  }
-  return *mode >= 0 ? AMPED_OK : no_mode(j, option, text);
-}
-
-static amped_status find_label(const job *j, const char *option, int mode, const char *label,
-                               uint64_t *index) {
-  amped_model_index(&j->k.labels[mode], j->k.dims[mode], label, strlen(label), index);
-  if (*index != AMPED_PREDICTOR_COLD)
-    return AMPED_OK;
-  if (j->k.labels[mode].count == 0)
-    return amped_error(AMPED_BAD_INPUT, j->o->args[0],
-                       "%s: mode %d has no index %s; number it from 1 to %" PRIu64, option,
-                       mode + 1, label, j->k.dims[mode]);
-  return amped_error(AMPED_BAD_INPUT, j->o->args[0],
-                     "%s: mode %d has no label %s; name one of the model's (amped_mpi convert %s "
-                     "OUT.csv lists them)",
-                     option, mode + 1, label, j->o->args[0]);
+static amped_model_mode named_by(const job *j, const char *option) {
+  return (amped_model_mode){.path = j->o->args[0], .k = &j->k, .option = option};
 }
 
 static amped_status find_target(job *j) {
+  const amped_model_mode by = named_by(j, "--for");
   const char *label = NULL;
-  const char *text = j->o->recommend.target;
-  AMPED_TRY(split(j, "--for", text, &j->ranking.target, &label));
+  AMPED_TRY(amped_model_mode_split(&by, j->o->recommend.target, &j->ranking.target, &label));
   j->first = 0;
   j->end = j->k.dims[j->ranking.target];
   if (label == NULL)
     return AMPED_OK;
-  AMPED_TRY(find_label(j, "--for", j->ranking.target, label, &j->first));
+  AMPED_TRY(amped_model_mode_index(&by, j->ranking.target, label, &j->first));
   j->end = j->first + 1;
   return AMPED_OK;
 }
 
 static amped_status find_of(job *j) {
-  const char *text = j->o->recommend.of;
-  j->ranking.of = amped_mode_find(j->k.labels, j->k.order, text, strlen(text));
-  if (j->ranking.of < 0)
-    return no_mode(j, "--of", text);
+  const amped_model_mode by = named_by(j, "--of");
+  AMPED_TRY(amped_model_mode_find(&by, j->o->recommend.of, &j->ranking.of));
   if (j->ranking.of == j->ranking.target)
     return amped_error(AMPED_USAGE, NULL, "--for and --of name one mode; name two");
   return AMPED_OK;
 }
 
 static amped_status find_at(job *j) {
+  const amped_model_mode by = named_by(j, "--at");
   for (int m = 0; m < j->k.order; m++)
     j->ranking.at[m] = AMPED_PREDICTOR_COLD;
-  for (int i = 0; i < j->o->recommend.at_count; i++) {
-    const char *text = j->o->recommend.at[i];
+  for (int i = 0; i < j->o->recommend.at.count; i++) {
+    const char *text = j->o->recommend.at.texts[i];
     const char *label = NULL;
+    char name[128];
     int mode = 0;
-    AMPED_TRY(split(j, "--at", text, &mode, &label));
+    AMPED_TRY(amped_model_mode_split(&by, text, &mode, &label));
     if (label == NULL)
       return amped_error(AMPED_USAGE, NULL, "--at=%s names no label; use --at=MODE:LABEL", text);
     if (mode == j->ranking.target || mode == j->ranking.of ||
         j->ranking.at[mode] != AMPED_PREDICTOR_COLD)
-      return amped_error(AMPED_USAGE, NULL, "--at=%s: mode %d is named twice; leave out one", text,
-                         mode + 1);
-    AMPED_TRY(find_label(j, "--at", mode, label, &j->ranking.at[mode]));
+      return amped_error(AMPED_USAGE, NULL, "--at=%s: %s is named twice; leave out one", text,
+                         amped_format_mode(name, sizeof name, mode, &j->k.labels[mode]));
+    AMPED_TRY(amped_model_mode_index(&by, mode, label, &j->ranking.at[mode]));
   }
   return AMPED_OK;
 }
 
 /* ---- what was seen -------------------------------------------------------------------------- */
 
-/* Does the entry stand for an event? With a model of --implicit, a value of 0 does not. */
-static bool is_event(const job *j, const amped_sptensor *t, uint64_t i) {
-  const bool has_values = !j->is_table || j->o->read.value != NULL;
-  return !(j->c.implicit > 0.0) || !has_values || t->values[i] != 0.0;
-}
-
-/* Keep the pairs of indices that are in the model, and return their number. */
-static uint64_t keep_known(const job *j, amped_sptensor *t) {
-  uint64_t *target = t->indices[j->ranking.target];
-  uint64_t *of = t->indices[j->ranking.of];
-  uint64_t kept = 0;
-  uint64_t zeros = 0;
-  uint64_t unknown = 0;
-  for (uint64_t i = 0; i < t->nnz; i++) {
-    if (!is_event(j, t, i)) {
-      zeros++;
-      continue;
-    }
-    if (target[i] != AMPED_PREDICTOR_COLD && of[i] != AMPED_PREDICTOR_COLD) {
-      target[kept] = target[i];
-      of[kept++] = of[i];
-    } else
-      unknown++;
-  }
-  if (unknown > 0)
-    (10 * unknown >= 9 * t->nnz ? amped_warn : amped_say)(
-        "%s: %" PRIu64 " of its %" PRIu64
-        " entries have an index that the model does not have, and exclude nothing",
-        amped_io_name(j->o->recommend.exclude), unknown, t->nnz);
-  if (zeros > 0)
-    amped_say("%s: %" PRIu64
-              " entries have the value 0, which means that nothing happened, and are ignored",
-              amped_io_name(j->o->recommend.exclude), zeros);
-  return kept;
-}
-
+/* Sort these cells by target and index, for the ranking. */
 static amped_status list_seen(job *j, amped_sptensor *t) {
   const uint64_t targets = j->k.dims[j->ranking.target];
-  const uint64_t count = keep_known(j, t);
+  const uint64_t count = t->nnz;
   uint64_t *target = t->indices[j->ranking.target];
   uint64_t *of = t->indices[j->ranking.of];
   const amped_sort_field fields[2] = {{target, amped_sort_bits(target, count)},
@@ -185,114 +99,44 @@ static amped_status list_seen(job *j, amped_sptensor *t) {
 }
 
 static amped_status read_seen(job *j) {
-  const char *path = j->o->recommend.exclude;
-  bool needed[AMPED_MAX_ORDER] = {false};
+  amped_cell_files_wanted wanted = {.kept = {false}};
   amped_sptensor t = {.order = 0};
-  amped_read_options read = j->o->read;
-  amped_status status = AMPED_OK;
-  if (path == NULL)
+  if (j->o->recommend.exclude.count == 0)
     return AMPED_OK;
-  amped_format format = AMPED_FORMAT_TNS;
-  read.known_modes = true;
-  read.from_zero = j->k.labels[0].from_zero;
-  needed[j->ranking.target] = needed[j->ranking.of] = true;
-  AMPED_GO(done, amped_io_input_format(path, &read, &format));
-  j->is_table = format == AMPED_FORMAT_TABLE;
-  AMPED_GO(done, amped_io_read(path, &read, &t));
-  AMPED_GO(done, amped_model_cells_translate(j->o->args[0], &j->k, amped_io_name(path),
-                                             read.keys != NULL, needed, &t));
-  status = list_seen(j, &t);
-done:
+  wanted.kept[j->ranking.target] = wanted.kept[j->ranking.of] = true;
+  for (int m = 0; m < j->k.order; m++) {
+    wanted.at[m] = j->ranking.at[m];
+    wanted.fixed[m] = j->ranking.at[m] != AMPED_PREDICTOR_COLD;
+  }
+  AMPED_TRY(amped_cell_files_join(j->o, &j->k, &j->c, &wanted, &t));
+  amped_status status = list_seen(j, &t);
   amped_sptensor_free(&t);
   return status;
 }
 
-/* ---- reports -------------------------------------------------------------------------------- */
-
-static void say_target(const job *j, uint64_t index, const amped_best_item *items, uint64_t count) {
-  char target[LABEL_BYTES];
-  char label[LABEL_BYTES];
-  if (index > j->first)
-    amped_say("%s", "");
-  amped_say("%s", amped_label_text(&j->k.labels[j->ranking.target], index, target, sizeof target));
-  for (uint64_t i = 0; i < count; i++)
-    amped_say("  %4" PRIu64 "  %12.6g  %s", i + 1, items[i].value,
-              amped_label_text(&j->k.labels[j->ranking.of], items[i].index, label, sizeof label));
-}
-
-static amped_status write_target(const job *j, uint64_t index, const amped_best_item *items,
-                                 uint64_t count, amped_json *json) {
-  amped_facts f;
-  amped_facts item;
-  amped_facts_begin(&f, "recommend");
-  amped_fact_json(&f, "index", amped_json_count(index));
-  amped_fact_json(&f, "label", amped_json_label(&j->k.labels[j->ranking.target], index));
-  amped_fact_json(&f, "recommended", json_array());
-  for (uint64_t i = 0; i < count; i++) {
-    amped_facts_begin(&item, NULL);
-    amped_fact_json(&item, "index", amped_json_count(items[i].index));
-    amped_fact_json(&item, "label", amped_json_label(&j->k.labels[j->ranking.of], items[i].index));
-    amped_fact_json(&item, "value", amped_json_number(items[i].value));
-    amped_facts_row(&f, "recommended", &item);
-  }
-  return amped_facts_write(&f, json);
-}
-
-static amped_status tell_target(const job *j, uint64_t index, const amped_best_item *items,
-                                uint64_t count, amped_json *json) {
-  if (j->table == NULL)
-    say_target(j, index, items, count);
-  for (uint64_t i = 0; i < count && j->table != NULL; i++)
-    AMPED_TRY(amped_table_ranking_row(j->table, index, i + 1, items[i].index, items[i].value));
-  return json != NULL ? write_target(j, index, items, count, json) : AMPED_OK;
-}
-
-static amped_status rank_all(job *j, amped_json *json) {
-  const uint64_t block = amped_ranking_block(&j->ranking);
-  const uint64_t most = j->ranking.most;
-  AMPED_TRY(amped_alloc(&j->items, block * most, sizeof *j->items, "the best values"));
-  AMPED_TRY(amped_alloc(&j->counts, block, sizeof *j->counts, "the best values"));
-  for (uint64_t first = j->first; first < j->end; first += block) {
-    const uint64_t count = j->end - first < block ? j->end - first : block;
-    AMPED_TRY(amped_ranking_find(&j->ranking, first, count, j->items, j->counts));
-    for (uint64_t i = 0; i < count; i++)
-      j->served += j->counts[i] > 0;
-    for (uint64_t i = 0; i < count; i++)
-      AMPED_TRY(tell_target(j, first + i, j->items + i * most, j->counts[i], json));
-    amped_heartbeat_step();
-  }
-  return AMPED_OK;
-}
-
-static amped_status rank_to_table(job *j, amped_json *json) {
-  const char *path = j->o->output;
-  AMPED_TRY(
-      amped_table_ranking_create(path, j->k.labels, j->ranking.target, j->ranking.of, &j->table));
-  AMPED_TRY(rank_all(j, json));
-  amped_table_ranking *complete = j->table;
-  j->table = NULL;
-  AMPED_TRY(amped_table_ranking_finish(complete));
-  amped_say("wrote the recommendations for %" PRIu64 " label%s to %s", j->served,
-            j->served == 1 ? "" : "s", is_standard(path) ? "standard output" : path);
-  if (j->served < j->end - j->first)
-    amped_say("%" PRIu64 " label%s without a recommendation: nothing is left for them",
-              j->end - j->first - j->served, j->end - j->first - j->served == 1 ? "" : "s");
-  return AMPED_OK;
-}
-
-/* Say how many indices can be in no list. */
-static void say_unlearnt(const job *j) {
-  char name[128];
-  uint64_t count = 0;
-  const int of = j->ranking.of;
-  for (uint64_t i = 0; i < j->k.dims[of]; i++)
-    count += !amped_predictor_knows(&j->p, of, i);
-  if (count > 0)
-    amped_say("%s: %" PRIu64 " of %" PRIu64 " indices have no learnt entry, so they are in no list",
-              amped_format_mode(name, sizeof name, of, &j->k.labels[of]), count, j->k.dims[of]);
-}
-
 /* ---- the command ---------------------------------------------------------------------------- */
+
+static amped_status rank_all(const job *j, amped_json *json) {
+  const amped_ranking_report report = {.o = j->o,
+                                       .list = "recommended",
+                                       .labels = j->k.labels,
+                                       .target = j->ranking.target,
+                                       .of = j->ranking.of,
+                                       .ranking = &j->ranking,
+                                       .first = j->first,
+                                       .end = j->end};
+  const uint64_t all = j->end - j->first;
+  uint64_t served = 0;
+  AMPED_TRY(amped_ranking_report_write(&report, json, &served));
+  if (j->o->output == NULL)
+    return AMPED_OK;
+  amped_say("wrote the recommendations for %" PRIu64 " label%s to %s", served,
+            served == 1 ? "" : "s", amped_ranking_report_name(j->o));
+  if (served < all)
+    amped_say("%" PRIu64 " label%s without a recommendation: nothing is left for them",
+              all - served, all - served == 1 ? "" : "s");
+  return AMPED_OK;
+}
 
 static amped_status steps(job *j, amped_json *json) {
   const char *model = j->o->args[0];
@@ -303,7 +147,7 @@ static amped_status steps(job *j, amped_json *json) {
   AMPED_TRY(find_of(j));
   AMPED_TRY(find_at(j));
   AMPED_TRY(amped_predictor_create(&j->k, &j->c, &j->p));
-  say_unlearnt(j);
+  amped_ranking_report_unlearnt(&j->p, j->ranking.of);
   j->ranking.p = &j->p;
   j->ranking.most = number < j->k.dims[j->ranking.of] ? number : j->k.dims[j->ranking.of];
   if (amped_completion_is_additive(&j->c, &j->k))
@@ -313,37 +157,7 @@ static amped_status steps(job *j, amped_json *json) {
         j->c.biased ? ": biases alone rank, so that all lists are nearly the same"
                     : ", so that its lists mean little");
   AMPED_TRY(read_seen(j));
-  return j->o->output != NULL ? rank_to_table(j, json) : rank_all(j, json);
-}
-
-static amped_status check_output(const amped_options *o, amped_file_lock *lock) {
-  const char *path = o->output;
-  amped_output found;
-  if (path == NULL)
-    return AMPED_OK;
-  if (is_standard(path) && o->json != NULL && is_standard(o->json))
-    return amped_error(AMPED_USAGE, NULL,
-                       "the table and --json=- would mix on standard output; name a file for one");
-  if (is_standard(path)) {
-    amped_log_to_stderr();
-    return AMPED_OK;
-  }
-  if (!amped_table_named(path))
-    return amped_error(AMPED_USAGE, path,
-                       "recommendations are written as a table; name OUT.csv or OUT.tsv");
-  AMPED_TRY(amped_file_check_writable(path));
-  AMPED_TRY(amped_output_look(path, AMPED_OUTPUT_PLAIN, o->overwrite, &found));
-  return amped_file_lock_take(path, lock);
-}
-
-/* Probe all HDF5 inputs before one is read. */
-static amped_status probe_inputs(const amped_options *o) {
-  amped_format format = AMPED_FORMAT_TNS;
-  AMPED_TRY(amped_result_argument_is("recommend", o->args[0]));
-  if (o->recommend.exclude == NULL)
-    return AMPED_OK;
-  AMPED_TRY(amped_io_input_format(o->recommend.exclude, &o->read, &format));
-  return format == AMPED_FORMAT_HDF5 ? amped_hdf5_probe(o->recommend.exclude) : AMPED_OK;
+  return rank_all(j, json);
 }
 
 amped_status amped_cmd_recommend(const amped_options *o) {
@@ -351,17 +165,15 @@ amped_status amped_cmd_recommend(const amped_options *o) {
   amped_json *json = NULL;
   amped_file_lock lock = {NULL, -1};
   amped_status status = AMPED_OK;
-  AMPED_GO(done, check_output(o, &lock));
-  AMPED_GO(done, probe_inputs(o));
+  AMPED_GO(done, amped_ranking_report_check(o, "recommendations are", &lock));
+  AMPED_GO(done, amped_result_argument_is("recommend", o->args[0]));
+  AMPED_GO(done, amped_cell_files_probe(o));
   AMPED_GO(done, amped_output_json(o->json, o->overwrite, &json));
   status = o->output != NULL ? amped_json_apart(json, o->output) : AMPED_OK;
   if (status == AMPED_OK)
     status = steps(&j, json);
   status = amped_json_close(json, status);
 done:
-  amped_table_ranking_discard(j.table);
-  amped_free(j.items);
-  amped_free(j.counts);
   amped_free(j.seen_begin);
   amped_free(j.seen);
   amped_predictor_free(&j.p);

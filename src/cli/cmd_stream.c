@@ -20,6 +20,7 @@
 #include "session/stream_result.h"
 #include "solver/stream/stream.h"
 #include "tensor/entry_sample.h"
+#include "tensor/format.h"
 #include "tensor/label_order.h"
 
 /* Values that differ by less than this share of the values' scale are the same: tables are rounded
@@ -236,6 +237,7 @@ static void tell_others(const job *j) {
 static amped_status warn_of_order(const job *j) {
   const amped_labels labels = amped_batch_source_labels(j->source, j->by);
   uint64_t *order = NULL;
+  char mode[128];
   char text[2][128];
   if (labels.count == 0 || amped_label_kind_of(&labels) == AMPED_LABELS_TEXT)
     return AMPED_OK;
@@ -244,10 +246,10 @@ static amped_status warn_of_order(const job *j) {
   const uint64_t last = order[labels.count - 1];
   if (status == AMPED_OK && last != labels.count - 1)
     amped_warn(
-        "%s: its last index of mode %d is %s, although %s comes later: new rows begin as copies "
+        "%s: its last index of %s is %s, although %s comes later: new rows begin as copies "
         "of %s, and the errors before are forecasts from it; begin a state from a tensor that "
         "convert --label-order=sorted wrote",
-        j->o->args[0], j->by + 1,
+        j->o->args[0], amped_format_mode(mode, sizeof mode, j->by, &labels),
         amped_label_text(&labels, labels.count - 1, text[0], sizeof text[0]),
         amped_label_text(&labels, last, text[1], sizeof text[1]), text[0]);
   amped_free(order);
@@ -550,8 +552,12 @@ static amped_status learn(job *j, const amped_source_batch *batch) {
   amped_learnt learnt;
   amped_errors so_far = {0};
   amped_known_cells cells = {.compared = 0};
-  amped_stream_progress told = {
-      .batch = batch, .learnt = &learnt, .head = &j->head, .so_far = &so_far, .cells = &cells};
+  amped_stream_progress told = {.batch = batch,
+                                .learnt = &learnt,
+                                .head = &j->head,
+                                .labels = all,
+                                .so_far = &so_far,
+                                .cells = &cells};
   amped_status status = AMPED_OK;
   amped_trace_begin(AMPED_PHASE_BATCH, (int64_t)j->head.batches + 1);
   AMPED_GO(done, amped_stream_learn(&stream, batch->input, j->by, &learnt));

@@ -79,7 +79,9 @@ static const struct {
     {"verify", "info"},       {"system", "info --system"},
     {"diff", "compare"},      {"match", "compare"},
     {"score", "compare"},     {"guess", "predict"},
-    {"evaluate", "predict"},  {"rmse", "predict"},
+    {"mrr", "evaluate"},      {"rmse", "predict"},
+    {"hits", "evaluate"},     {"ndcg", "evaluate"},
+    {"nearest", "similar"},   {"cosine", "similar"},
     {"suggest", "recommend"}, {"rank", "recommend"},
     {"draw", "plot"},         {"figure", "plot"},
     {"graph", "plot"},        {"make", "generate"},
@@ -159,8 +161,15 @@ static amped_status refuse_option(const amped_command *command, const char *argu
 
 static amped_status apply(amped_options *o, const amped_option *row, const char *value) {
   char expected[AMPED_OPTION_CHARS];
+  const char *before = amped_options_said(o, row);
+  if (row->once && before != NULL)
+    return amped_error(AMPED_USAGE, NULL, "--%s is given twice, with %s and %s; give one",
+                       row->name, before, value);
   if (amped_options_set(o, row, value))
     return AMPED_OK;
+  if (row->type == AMPED_OPTION_TEXTS && *value != '\0')
+    return amped_error(AMPED_USAGE, NULL, "--%s is given more than %d times; join its files",
+                       row->name, AMPED_MAX_TEXTS);
   return amped_error(AMPED_USAGE, NULL, "--%s=%s: %s is expected; see amped_mpi %s --help",
                      row->name, value, amped_option_expected(row, expected), o->command->name);
 }

@@ -103,6 +103,27 @@ static const amped_option_text recommend_texts[] = {
     {.name = NULL},
 };
 
+static const amped_option_text evaluate_texts[] = {
+    {.name = "of",
+     .help = "mode whose label in each cell is ranked, by name or number",
+     .initially = "must be given"},
+    {.name = "exclude",
+     .help = "leave out of each ranking what this tensor has for the cell, except the cell itself",
+     .initially = "nothing"},
+    {.name = NULL},
+};
+
+static const amped_option_text similar_texts[] = {
+    {.name = "for",
+     .help = "mode, or one of its labels, to compare; modes by name or number",
+     .initially = "must be given"},
+    {.name = "output",
+     .help = "write the similar labels to this table; -: standard output",
+     .initially = "print them as text"},
+    {.name = "top", .help = "similar labels for each label"},
+    {.name = NULL},
+};
+
 static const amped_option_text generate_texts[] = {
     {.name = "dims", .help = "dimensions of the tensor", .initially = "the shape's"},
     {.name = "dense", .help = "make a dense tensor: all cells", .initially = "sparse"},
@@ -354,17 +375,52 @@ const amped_command amped_commands[] = {
      .min_args = 1,
      .max_args = 1,
      .summary = "list the labels with the highest predicted values, for one label or for all",
-     .groups = {&amped_recommend_option_rows, &amped_of_option_rows, &amped_top_option_rows,
-                &amped_output_option_rows, &amped_read_option_rows, &amped_dims_option_rows,
-                &amped_threads_option_rows},
+     .groups = {&amped_for_option_rows, &amped_recommend_option_rows, &amped_exclude_option_rows,
+                &amped_of_option_rows, &amped_top_option_rows, &amped_output_option_rows,
+                &amped_read_option_rows, &amped_dims_option_rows, &amped_threads_option_rows},
      .texts = recommend_texts,
      .help = "RESULT is a result of complete or cpd. A mode that --for, --of and --at do not name "
              "counts with the mean of its rows. A label of a mode without labels is an index, "
              "counted as in the input. Of equal values the lower index comes first. Options that "
-             "describe a text or table are for the file of --exclude.\n\nOUT is a table (.csv "
+             "describe a text or table are for the files of --exclude.\n\nOUT is a table (.csv "
              ".tsv, also .gz or .zst) with a row for each recommendation, the best first.",
      .example = "amped_mpi recommend ratings.completion.h5 --for=user:U7 --of=item -n 5",
      .run = amped_cmd_recommend},
+    {.name = "evaluate",
+     .arguments = "RESULT CELLS",
+     .min_args = 2,
+     .max_args = 2,
+     .summary = "rank the true label of each cell among all labels: hit rate, ndcg, MRR",
+     .groups = {&amped_of_option_rows, &amped_exclude_option_rows, &amped_evaluate_option_rows,
+                &amped_read_option_rows, &amped_dims_option_rows, &amped_threads_option_rows},
+     .texts = evaluate_texts,
+     .help =
+         "RESULT is a result of complete or cpd. CELLS is any input of convert: entries that were "
+         "not learnt, and that should have high values. In each cell the label of the ranked mode "
+         "competes with all labels of that mode that have a learnt entry, by the model's value; "
+         "the other labels are the cell's. The best rank is 1. Equal values share the mean of "
+         "their ranks.\n\nHit rate (hits@k): share of cells of rank k or better. ndcg: mean of "
+         "1 / log2(1 + rank), with 0 beyond rank k. MRR: mean of 1 / rank.\n\nA cell is left out, "
+         "and counted, if its ranked label has no learnt entry. Values of CELLS do not count, "
+         "except that with a result of --implicit an entry of 0 is no event. Options that "
+         "describe a text or table are for CELLS and for the files of --exclude.",
+     .example = "amped_mpi evaluate facts.cpd.h5 test.csv --of=tail --exclude=train.csv",
+     .run = amped_cmd_evaluate},
+    {.name = "similar",
+     .arguments = "RESULT",
+     .min_args = 1,
+     .max_args = 1,
+     .summary = "list the labels whose rows are most like a label's, for one label or for all",
+     .groups = {&amped_for_option_rows, &amped_similar_option_rows, &amped_top_option_rows,
+                &amped_output_option_rows, &amped_threads_option_rows},
+     .texts = similar_texts,
+     .help = "RESULT is a result of complete or cpd. Labels of one mode are compared by the cosine "
+             "of their rows of the factor: 1 for rows of one direction, 0 for rows that share no "
+             "component. Biases do not count. Of equal values the lower index comes first.\n\nOUT "
+             "is a table (.csv .tsv, also .gz or .zst) with a row for each pair, the most similar "
+             "first.",
+     .example = "amped_mpi similar ratings.completion.h5 --for=item:I12 -n 5",
+     .run = amped_cmd_similar},
     {.name = "generate",
      .arguments = "OUT",
      .min_args = 1,

@@ -63,6 +63,8 @@ amped_status amped_cmd_plot(const amped_options *o);
 amped_status amped_cmd_top(const amped_options *o);
 amped_status amped_cmd_predict(const amped_options *o);
 amped_status amped_cmd_recommend(const amped_options *o);
+amped_status amped_cmd_evaluate(const amped_options *o);
+amped_status amped_cmd_similar(const amped_options *o);
 amped_status amped_cmd_generate(const amped_options *o);
 
 #endif

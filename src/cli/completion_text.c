@@ -30,22 +30,23 @@ const char *amped_completion_errors_text(const amped_completion *c, char *buffer
   return buffer;
 }
 
-static void context_facts(const amped_completion *c, amped_facts *f) {
-  char text[8 * AMPED_MAX_ORDER] = "";
-  int used = 0;
-  int count = 0;
+static void context_facts(const amped_completion *c, const amped_labels *labels, amped_facts *f) {
+  char name[128];
+  bool first = true;
   for (int m = 0; m < c->order; m++) {
     amped_fact_item(f, "context", json_boolean(c->context[m]));
     if (!c->context[m])
       continue;
-    used += snprintf(text + used, sizeof text - (size_t)used, "%s%d", used > 0 ? ", " : "", m + 1);
-    count++;
+    amped_fact_words(f, "%s%s", first ? "context      " : ", ",
+                     amped_format_mode(name, sizeof name, m, &labels[m]));
+    first = false;
   }
-  if (count > 0)
-    amped_fact_words(f, "context      mode%s %s\n", count == 1 ? "" : "s", text);
+  if (!first)
+    amped_fact_words(f, "\n");
 }
 
-void amped_completion_facts(const amped_completion *c, const char *metric, amped_facts *f) {
+void amped_completion_facts(const amped_completion *c, const amped_labels *labels,
+                            const char *metric, amped_facts *f) {
   char text[AMPED_COMPLETION_TEXT];
   amped_fact(f, "model", json_string("completion"), "model        completion: ");
   amped_fact(f, "mean", amped_json_number(c->mean), "mean %.9g", c->mean);
@@ -58,7 +59,7 @@ void amped_completion_facts(const amped_completion *c, const char *metric, amped
                      "implicit     entries are ones of weight 1 + %.9g times their value, other "
                      "cells zeros\n",
                      c->implicit);
-  context_facts(c, f);
+  context_facts(c, labels, f);
   amped_fact_json(f, "holdout", amped_json_number(c->holdout));
   amped_fact_json(f, "split_seed", amped_json_count(c->split_seed));
   if (c->holdout > 0.0)

@@ -137,6 +137,7 @@ static amped_status find_info(const amped_options *o, const amped_external_sort 
   const bool on_disk = amped_external_sort_used(x);
   const bool is_float = on_disk ? amped_external_sort_tell(x).info->value_type == AMPED_F32
                                 : amped_sptensor_fits_float(t);
+  char mode[128];
   memset(info, 0, sizeof *info);
   info->order = t->order;
   info->type = is_float ? AMPED_CELL_F32 : AMPED_CELL_F64;
@@ -144,8 +145,8 @@ static amped_status find_info(const amped_options *o, const amped_external_sort 
     info->dims[m] = t->dims[m];
     info->layout[m] = m;
     if (t->labels[m].count > 0)
-      amped_warn("%s: the labels of mode %d are left out; a sparse .h5 holds them", o->args[1],
-                 m + 1);
+      amped_warn("%s: the labels of %s are left out; a sparse .h5 holds them", o->args[1],
+                 amped_format_mode(mode, sizeof mode, m, &t->labels[m]));
   }
   if (!amped_dense_info_count(info))
     return amped_error(AMPED_BAD_INPUT, amped_io_name(o->args[0]),

@@ -141,11 +141,14 @@ static amped_status check_suffix(const char *path) {
 /* Check that a result can be written to this path. */
 static amped_status look(const amped_options *o, amped_cpd_output *out) {
   AMPED_TRY(check_suffix(out->path));
-  const char *const inputs[] = {o->args[0], o->session.init, o->complete.validate, o->complete.test,
+  const char *const inputs[] = {o->args[0], o->session.init, o->complete.validate,
                                 o->complete.weights};
+  const amped_text_list *test = &o->complete.test;
   bool is_input = false;
   for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++)
     is_input = is_input || (inputs[i] != NULL && amped_file_same(out->path, inputs[i]));
+  for (int i = 0; i < test->count; i++)
+    is_input = is_input || amped_file_same(out->path, test->texts[i]);
   if (is_input)
     return amped_error(AMPED_USAGE, out->path,
                        "is an input of this run and would be overwritten; name another file with "

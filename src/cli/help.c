@@ -97,6 +97,10 @@ void amped_help_command(const amped_command *command) {
   printf("\nOptions [defaults]:\n");
   print_rows(rows, amped_command_rows(command, rows), command);
   print_option('h', "help", "", false, "print this and exit");
+  putchar('\n');
+  print_wrapped("If an option is given twice, the last value counts. Options that say so add up; a "
+                "second name of a file is refused.",
+                0, 0);
   if (command->help != NULL) {
     putchar('\n');
     print_wrapped(command->help, 0, 0);

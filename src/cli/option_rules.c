@@ -332,6 +332,19 @@ const amped_option_rule amped_option_rules[] = {
      .why = "options for reading text and tables are for the tensor of --exclude; name one, or "
             "leave them out"},
 
+    /* evaluate, similar */
+    {.command = "evaluate",
+     .needs = "of",
+     .why = "--of (the mode that is ranked) is missing; see amped_mpi evaluate --help"},
+    {.command = "evaluate",
+     .when = "for",
+     .needs = "exclude",
+     .why = "--for says which entries --exclude leaves out; name a tensor with --exclude, or leave "
+            "out --for"},
+    {.command = "similar",
+     .needs = "for",
+     .why = "--for (a mode, or one of its labels) is missing; see amped_mpi similar --help"},
+
     /* generate */
     {.command = "generate",
      .when = "dense",

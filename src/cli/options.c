@@ -9,6 +9,7 @@
 static const amped_option json_rows[] = {
     {.name = "json",
      .type = AMPED_OPTION_TEXT,
+     .once = true,
      .value = "FILE",
      .help =
          "also write JSON lines to FILE; with -, to standard output, and text to standard error",
@@ -49,6 +50,7 @@ static const amped_option output_rows[] = {
     {.name = "output",
      .letter = 'o',
      .type = AMPED_OPTION_TEXT,
+     .once = true,
      .value = "FILE",
      .help = "output file",
      .initially = "none",
@@ -177,7 +179,11 @@ static const struct {
     {&amped_clip_option_rows, offsetof(amped_options, clip)},
     {&amped_predict_option_rows, offsetof(amped_options, predict)},
     {&amped_of_option_rows, offsetof(amped_options, recommend)},
+    {&amped_for_option_rows, offsetof(amped_options, recommend)},
     {&amped_recommend_option_rows, offsetof(amped_options, recommend)},
+    {&amped_exclude_option_rows, offsetof(amped_options, recommend)},
+    {&amped_evaluate_option_rows, offsetof(amped_options, evaluate)},
+    {&amped_similar_option_rows, offsetof(amped_options, similar)},
     {&amped_log_option_rows, offsetof(amped_options, log)},
     {&amped_json_option_rows, 0},
     {&amped_overwrite_option_rows, 0},

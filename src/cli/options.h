@@ -58,6 +58,8 @@ typedef struct amped_options {
   amped_clip_option clip;
   amped_predict_options predict;
   amped_recommend_options recommend;
+  amped_evaluate_options evaluate;
+  amped_similar_options similar;
   int top;                      /* -n: number of labels to show, per mode or per label */
   int width;                    /* characters per line of top; 0: not given */
   amped_number_list components; /* components to show, numbered as in top; count 0: not given */

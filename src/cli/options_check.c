@@ -28,19 +28,31 @@ static amped_status check_apart(const char *option, const char *file, const char
 /* Refuse an output that is also read by the run. (The file of JSON lines is opened, and emptied,
  * before the input is read.) Standard input and standard output are both "-" but do not
  * conflict. */
+static amped_status check_not_read(const char *option, const char *file, const char *read) {
+  if (read == NULL || strcmp(read, "-") == 0 || !amped_file_is_one(file, read))
+    return AMPED_OK;
+  return amped_error(AMPED_USAGE, file,
+                     "is named as a file of this run and would be overwritten; name another "
+                     "with %s",
+                     option);
+}
+
 static amped_status check_replaced(const amped_options *o, const char *option, const char *file) {
-  const char *const others[] = {o->session.init, o->complete.validate, o->complete.test,
-                                o->complete.weights};
-  for (int i = 0; i < o->nargs + 4 && file != NULL; i++) {
-    const char *name = i < o->nargs ? o->args[i] : others[i - o->nargs];
-    if (name != NULL && strcmp(name, "-") != 0 && amped_file_is_one(file, name))
-      return amped_error(AMPED_USAGE, file,
-                         "is named as a file of this run and would be overwritten; name another "
-                         "with %s",
-                         option);
+  const char *const others[] = {o->session.init, o->complete.validate, o->complete.weights,
+                                o->predict.observed};
+  const amped_text_list *const lists[] = {&o->complete.test, &o->recommend.exclude};
+  if (file == NULL)
+    return AMPED_OK;
+  for (int i = 0; i < o->nargs; i++) {
+    AMPED_TRY(check_not_read(option, file, o->args[i]));
     if (o->command->writes && i == o->nargs - 1)
-      AMPED_TRY(check_apart(option, file, name));
+      AMPED_TRY(check_apart(option, file, o->args[i]));
   }
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+    AMPED_TRY(check_not_read(option, file, others[i]));
+  for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+    for (int k = 0; k < lists[i]->count; k++)
+      AMPED_TRY(check_not_read(option, file, lists[i]->texts[k]));
   return AMPED_OK;
 }
 
@@ -154,22 +166,22 @@ static amped_status check_biases(const amped_options *o) {
                      o->session.ncomps, AMPED_MAX_NCOMPS - 1);
 }
 
-/* Check that the output of predict and recommend replaces no input. */
+/* Check that no output of predict, recommend, evaluate and similar replaces an input. */
 static amped_status check_model(const amped_options *o) {
-  const bool predicts = strcmp(o->command->name, "predict") == 0;
-  const bool recommends = strcmp(o->command->name, "recommend") == 0;
-  if (!predicts && !recommends)
-    return AMPED_OK;
-  AMPED_TRY(check_replaced(o, "--output", o->output));
-  const char *read = predicts ? o->predict.observed : o->recommend.exclude;
-  for (int i = 0; i < 2 && read != NULL && strcmp(read, "-") != 0; i++) {
-    const char *file = i == 0 ? o->output : o->json;
-    if (amped_file_is_one(file, read))
-      return amped_error(AMPED_USAGE, file,
-                         "is the tensor of --%s as well and would be overwritten; name another "
-                         "with %s",
-                         predicts ? "observed" : "exclude", i == 0 ? "--output" : "--json");
-  }
+  static const char *const commands[] = {"predict", "recommend", "similar"};
+  for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+    if (strcmp(o->command->name, commands[i]) == 0)
+      return check_replaced(o, "--output", o->output);
+  return AMPED_OK;
+}
+
+/* Refuse a file that an option which adds up names twice: its entries would count twice. */
+static amped_status check_distinct(const char *option, const amped_text_list *list) {
+  for (int i = 0; i < list->count; i++)
+    for (int k = 0; k < i; k++)
+      if (amped_file_is_one(list->texts[i], list->texts[k]))
+        return amped_error(AMPED_USAGE, list->texts[i], "is named twice with %s; leave out one",
+                           option);
   return AMPED_OK;
 }
 
@@ -207,6 +219,8 @@ amped_status amped_options_check(amped_options *o) {
   if (strcmp(o->command->name, "complete") == 0)
     AMPED_TRY(amped_complete_options_check(&o->complete));
   AMPED_TRY(check_model(o));
+  AMPED_TRY(check_distinct("--test", &o->complete.test));
+  AMPED_TRY(check_distinct("--exclude", &o->recommend.exclude));
   AMPED_TRY(check_replaced(o, "--json", o->json));
   AMPED_TRY(check_replaced(o, "--trace", o->session.trace));
   AMPED_TRY(check_state(o));

@@ -116,18 +116,20 @@ static amped_status open_observed(array *a) {
 
 static amped_status describe(array *a) {
   const amped_ktensor *k = a->p->k;
+  char mode[128];
   a->info.order = k->order;
   memcpy(a->info.dims, k->dims, sizeof a->info.dims);
   for (int m = 0; m < k->order; m++) {
     a->info.layout[m] = m;
+    (void)amped_format_mode(mode, sizeof mode, m, &k->labels[m]);
     if (k->labels[m].are_indices)
-      amped_warn("%s: mode %d has only the %" PRIu64
+      amped_warn("%s: %s has only the %" PRIu64
                  " indices that --compact kept, in the model's order; predict at cells of a text "
                  "has them all",
-                 a->o->output, m + 1, k->dims[m]);
+                 a->o->output, mode, k->dims[m]);
     else if (k->labels[m].count > 0)
-      amped_warn("%s: the labels of mode %d are left out; predict at cells of a table holds them",
-                 a->o->output, m + 1);
+      amped_warn("%s: the labels of %s are left out; predict at cells of a table holds them",
+                 a->o->output, mode);
   }
   AMPED_TRY(open_observed(a));
   AMPED_TRY(find_type(a));
@@ -306,6 +308,7 @@ static void report(const array *a, amped_facts *f) {
   const uint64_t kept = a->errors.count;
   const uint64_t cold = cold_cells(a);
   const bool implicit = a->p->c != NULL && a->p->c->implicit > 0.0;
+  char mode[128];
   amped_fact_json(f, "cells", amped_json_count(a->info.cells));
   amped_fact_json(f, "cell_type", json_string(amped_cell_name(a->info.type)));
   amped_fact_json(f, "observed", amped_json_count(kept));
@@ -313,9 +316,10 @@ static void report(const array *a, amped_facts *f) {
   for (int m = 0; m < a->info.order && cold > 0; m++)
     if (a->learnt[m] < a->info.dims[m])
       amped_fact_words(f,
-                       "mode %d: %" PRIu64 " of %" PRIu64
+                       "%s: %" PRIu64 " of %" PRIu64
                        " indices have no learnt entry, and count as the mean of the others\n",
-                       m + 1, a->info.dims[m] - a->learnt[m], a->info.dims[m]);
+                       amped_format_mode(mode, sizeof mode, m, &a->p->k->labels[m]),
+                       a->info.dims[m] - a->learnt[m], a->info.dims[m]);
   if (kept > 0 && !implicit)
     amped_fact_words(f, "the model at the %" PRIu64 " observed cells:\n", kept);
   amped_prediction_errors_facts(&a->errors, kept > 0 && !implicit, a->o->clip.given, f);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "tensor/format.h"
 #include "text/index_match.h"
 #include "text/io_number.h"
 
@@ -18,6 +19,7 @@ static amped_status add(amped_intern *in, const char *text, uint64_t length, uin
 /* --- life ------------------------------------------------------------------------------------- */
 
 static amped_status take_mode(amped_batch_indices *x, int mode, const amped_labels *labels) {
+  char where[128];
   uint64_t length = 0;
   uint64_t id = 0;
   x->labelled[mode] = labels->count > 0;
@@ -29,9 +31,9 @@ static amped_status take_mode(amped_batch_indices *x, int mode, const amped_labe
     AMPED_TRY(add(&x->labels[mode], text, length, &id));
     if (id != i)
       return amped_error(AMPED_BAD_INPUT, x->path,
-                         "labels of mode %d repeat, so that a label does not identify a row; begin "
+                         "labels of %s repeat, so that a label does not identify a row; begin "
                          "a state from text (.tns), with indices",
-                         mode + 1);
+                         amped_format_mode(where, sizeof where, mode, labels));
   }
   return AMPED_OK;
 }
@@ -68,6 +70,7 @@ void amped_batch_indices_free(amped_batch_indices *x) {
 
 amped_status amped_batch_indices_check(amped_batch_indices *x, const char *name, int order,
                                        const amped_labels *labels) {
+  char where[128];
   amped_labels ours[AMPED_MAX_ORDER];
   const amped_index_side known = {x->path, x->order, x->dims, ours};
   const amped_index_side batch = {name, order, x->dims, labels};
@@ -80,9 +83,9 @@ amped_status amped_batch_indices_check(amped_batch_indices *x, const char *name,
   for (int m = 0; m < order; m++)
     if (x->labelled[m] && labels[m].count == 0 && !x->are_indices[m])
       return amped_error(AMPED_BAD_INPUT, name,
-                         "has no labels in mode %d, but the state of %s has labels: indices do not "
+                         "has no labels in %s, but the state of %s has labels: indices do not "
                          "identify rows; name a table, or a tensor file with labels",
-                         m + 1, x->path);
+                         amped_format_mode(where, sizeof where, m, &ours[m]), x->path);
   return AMPED_OK;
 }
 
@@ -155,8 +158,10 @@ static amped_status mark_used(const amped_batch_indices *x, const amped_labels *
 static amped_status refuse_label(const amped_batch_indices *x, const char *name, int mode,
                                  const amped_labels *labels, uint64_t i, const char *what) {
   char text[128];
+  char where[128];
+  const amped_labels ours = {.name = x->names[mode]};
   return amped_error(AMPED_BAD_INPUT, name, what, amped_label_text(labels, i, text, sizeof text),
-                     mode + 1, x->path);
+                     amped_format_mode(where, sizeof where, mode, &ours), x->path);
 }
 
 /* Finds the state's index of a text; stages a new label. */
@@ -180,9 +185,9 @@ static amped_status index_of_label(amped_batch_indices *x, const char *name, int
              ? AMPED_OK
              : refuse_label(x, name, mode, labels, i,
                             x->from_zero
-                                ? "label %s of mode %d is not an index from 0, and the state of %s "
+                                ? "label %s of %s is not an index from 0, and the state of %s "
                                   "has no labels in that mode; put indices into that column"
-                                : "label %s of mode %d is not an index from 1, and the state of %s "
+                                : "label %s of %s is not an index from 1, and the state of %s "
                                   "has no labels in that mode; put indices into that column");
 }
 
@@ -201,7 +206,7 @@ static amped_status check_distinct(const amped_batch_indices *x, const char *nam
     status = add(&seen, text, length, &id);
     if (status == AMPED_OK && id != count++)
       status = refuse_label(x, name, mode, labels, i,
-                            "label %s of mode %d occurs twice, and does not identify a row of %s; "
+                            "label %s of %s occurs twice, and does not identify a row of %s; "
                             "give each index its own label");
   }
   amped_intern_free(&seen);

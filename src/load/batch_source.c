@@ -17,6 +17,7 @@
 #include "hdf5/hdf5_probe.h"
 #include "hdf5/hdf5_prober.h"
 #include "tensor/entry_sample.h"
+#include "tensor/format.h"
 #include "tensor/mode_names.h"
 #include "text/io.h"
 #include "text/io_tns.h"
@@ -62,15 +63,15 @@ amped_status amped_batch_source_probe(const amped_batch_request *r) {
 /* Finds the mode of --by: by its name in the state, or its number from 1. */
 static amped_status find_mode(const amped_batch_source *s, int *mode) {
   const char *by = s->request->by;
+  char names[AMPED_MODES_TEXT];
   amped_labels labels[AMPED_MAX_ORDER];
   for (int m = 0; m < s->order; m++)
     labels[m] = amped_batch_indices_labels(&s->indices, m);
   *mode = amped_mode_find(labels, s->order, by, strlen(by));
   if (*mode >= 0)
     return AMPED_OK;
-  return amped_error(AMPED_USAGE, NULL,
-                     "--by: the state has no mode %.64s; name a mode, or number it from 1 to %d",
-                     by, s->order);
+  return amped_error(AMPED_USAGE, NULL, "--by: the state has no mode %.64s; %s", by,
+                     amped_mode_names(names, labels, s->order));
 }
 
 /* Rank 0: opens the cut of BY or BOXES. */
@@ -332,16 +333,18 @@ static amped_status check_growth(const amped_batch_source *s, const char *name,
   const char *path = s->cut != NULL ? s->request->paths[0] : name;
   for (int m = 0; m < s->order; m++) {
     const uint64_t most = most_rows(s, m, list->nnz);
+    const amped_labels labels = amped_batch_indices_labels(&s->indices, m);
+    char mode[128];
     if (list->dims[m] <= s->dims[m] || list->dims[m] <= most)
       continue;
-    return amped_error(AMPED_BAD_INPUT, name,
-                       "%sindex %" PRIu64 " of mode %d, which has %" PRIu64
-                       " rows in %s: a batch of %" PRIu64 " entries may grow it to %" PRIu64
-                       "%s; correct the index, or allow more rows with --max-rows=%" PRIu64,
-                       line_of(s, path, m, list->dims[m] - 1, line), list->dims[m], m + 1,
-                       s->dims[m], s->path, list->nnz, most,
-                       s->request->max_rows > 0 ? " (--max-rows)" : ", 2 x (rows + entries)",
-                       list->dims[m]);
+    return amped_error(
+        AMPED_BAD_INPUT, name,
+        "%sindex %" PRIu64 " of %s, which has %" PRIu64 " rows in %s: a batch of %" PRIu64
+        " entries may grow it to %" PRIu64
+        "%s; correct the index, or allow more rows with --max-rows=%" PRIu64,
+        line_of(s, path, m, list->dims[m] - 1, line), list->dims[m],
+        amped_format_mode(mode, sizeof mode, m, &labels), s->dims[m], s->path, list->nnz, most,
+        s->request->max_rows > 0 ? " (--max-rows)" : ", 2 x (rows + entries)", list->dims[m]);
   }
   return AMPED_OK;
 }

@@ -21,6 +21,7 @@ static bool parse_every(void *options, const char *text) {
 static const amped_option rows[] = {
     {.name = "checkpoint",
      .type = AMPED_OPTION_TEXT,
+     .once = true,
      .value = "FILE",
      .help = "save the run to FILE as it goes; a signal then saves it, with exit status 85",
      AMPED_OPTION_FIELD(amped_checkpoint_options, file)},

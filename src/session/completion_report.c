@@ -7,25 +7,40 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "session/report.h"
+#include "solver/complete/complete_baselines.h"
 #include "tensor/format.h"
+
+/* Bytes of the names of all context modes. */
+#define CONTEXTS (AMPED_MAX_ORDER * 66)
 
 static uint64_t of_validation(const amped_complete_problem *p) {
   return p->validate != NULL ? p->validate->total : p->held;
 }
 
-/* Format the modes with a context prior, counted from 1: "3, 4", or "none". */
-static const char *list_contexts(const amped_complete_problem *p, int order, char *text,
-                                 size_t size) {
+/* Format the modes with a context prior: "3, 4" by number, or "month, hour" by the names in labels;
+ * "none". labels NULL: by number. */
+static const char *list_contexts(const amped_complete_problem *p, int order,
+                                 const amped_labels *labels, char *text, size_t size) {
+  char name[64];
   size_t at = 0;
   (void)snprintf(text, size, "none");
-  for (int m = 0; m < order && at < size; m++)
-    if (p->fit.prior[m] != 0.0)
-      at += (size_t)snprintf(text + at, size - at, "%s%d", at > 0 ? ", " : "", m + 1);
+  for (int m = 0; m < order && at < size; m++) {
+    if (p->fit.prior[m] == 0.0)
+      continue;
+    (void)snprintf(name, sizeof name, "%d", m + 1);
+    if (labels != NULL && amped_labels_are_named(&labels[m]))
+      (void)amped_format_name(name, sizeof name, &labels[m]);
+    at += (size_t)snprintf(text + at, size - at, "%s%s", at > 0 ? ", " : "", name);
+  }
   return text;
 }
 
 /* Facts of the values, or of the weights of an implicit fit. */
-static void add_values(const amped_complete_problem *p, const char *contexts, amped_facts *f) {
+static void add_values(const amped_complete_problem *p, int order, const amped_labels *labels,
+                       amped_facts *f) {
+  char numbers[64];
+  char names[CONTEXTS];
+  char mode[128];
   const bool implicit = p->fit.implicit > 0.0;
   amped_fact_json(f, "mean", amped_json_number(p->mean));
   amped_fact_json(f, "scale", amped_json_number(p->scale));
@@ -34,22 +49,28 @@ static void add_values(const amped_complete_problem *p, const char *contexts, am
   if (implicit)
     amped_fact_words(f,
                      "implicit: entries are ones of weight 1 + %g times their value, other "
-                     "cells zeros of weight 1; indices of mode %d are ranked",
-                     p->fit.implicit, p->ranked + 1);
+                     "cells zeros of weight 1; indices of %s are ranked",
+                     p->fit.implicit,
+                     amped_format_mode(mode, sizeof mode, p->ranked, &labels[p->ranked]));
   else
     amped_fact_words(f, "values: mean %.6g, scale %.6g", p->mean, p->scale);
-  amped_fact(f, "context", json_string(contexts), "; context modes: %s\n", contexts);
+  amped_fact(f, "context", json_string(list_contexts(p, order, NULL, numbers, sizeof numbers)),
+             "; context modes: %s\n", list_contexts(p, order, labels, names, sizeof names));
+}
+
+/* Entries whose label or index the tensor does not have, for each mode; null: no file. */
+static json_t *json_new(const amped_entry_set *set) {
+  return set != NULL ? amped_json_counts(set->unknown, set->order) : json_null();
 }
 
 amped_status amped_completion_report_problem(amped_session *session,
-                                             const amped_complete_problem *p) {
+                                             const amped_complete_problem *p,
+                                             const amped_labels *labels) {
   const amped_complete_options *o = p->options;
   const uint64_t validate = of_validation(p);
   const uint64_t test = p->test != NULL ? p->test->total : 0;
   const uint64_t ranked = p->validate_ranks != NULL ? amped_rank_set_count(p->validate_ranks) : 0;
-  char contexts[64];
   amped_facts f;
-  list_contexts(p, session->plan.order, contexts, sizeof contexts);
   amped_facts_begin(&f, "completion");
   if (p->held > 0)
     amped_fact_words(
@@ -58,7 +79,8 @@ amped_status amped_completion_report_problem(amped_session *session,
   if (p->validate != NULL)
     amped_fact_words(&f, "to validate: %" PRIu64 " entries of %s\n", validate, o->validate);
   if (p->test != NULL)
-    amped_fact_words(&f, "to test: %" PRIu64 " entries of %s\n", test, o->test);
+    amped_fact_words(&f, "to test: %" PRIu64 " entries of %s%s\n", test, o->test.texts[0],
+                     o->test.count > 1 ? " and other files" : "");
   if (o->weights != NULL)
     amped_fact_words(&f, "weights: %s, %.6g in all for the %" PRIu64 " entries that are learnt",
                      o->weights, p->weight, p->learnt);
@@ -70,7 +92,9 @@ amped_status amped_completion_report_problem(amped_session *session,
   amped_fact_json(&f, "train", amped_json_count(p->learnt));
   amped_fact_json(&f, "validate", amped_json_count(validate));
   amped_fact_json(&f, "test", amped_json_count(test));
-  add_values(p, contexts, &f);
+  amped_fact_json(&f, "new_validate", json_new(p->validate));
+  amped_fact_json(&f, "new_test", json_new(p->test));
+  add_values(p, session->plan.order, labels, &f);
   amped_fact_json(&f, "biased", json_boolean(p->fit.biased));
   amped_fact_json(&f, "weights", amped_json_string(o->weights));
   amped_fact_json(&f, "weight", amped_json_number(p->weight));
@@ -209,6 +233,30 @@ static void say_errors(const amped_complete_problem *p, const char *name,
             cold);
 }
 
+/* Print the errors of models without components at the same entries. */
+static void say_baselines(const char *name, const amped_entry_errors *mean,
+                          const amped_entry_errors *biases) {
+  char text[2][AMPED_ERROR_TEXT];
+  char more[64] = "";
+  if (mean->all.count == 0)
+    return;
+  if (biases->all.count > 0)
+    (void)snprintf(more, sizeof more, ", of mean and biases %s",
+                   amped_format_error(text[0], amped_errors_rmse(&biases->all)));
+  amped_say("%s: without components, rmse of the mean %s%s", name,
+            amped_format_error(text[1], amped_errors_rmse(&mean->all)), more);
+}
+
+/* JSON of a model without components. */
+static void add_baseline(const char *key, const amped_complete_errors *e, amped_facts *f) {
+  const amped_rank_sums none = {.count = 0};
+  amped_facts part;
+  amped_facts_begin(&part, NULL);
+  amped_fact_json(&part, "validate", json_errors(&e->validate, &none, false));
+  amped_fact_json(&part, "test", json_errors(&e->test, &none, false));
+  amped_facts_take(f, key, &part);
+}
+
 static void say_ranks(const char *name, const amped_rank_sums *r) {
   if (r->count > 0)
     amped_say("%s: ndcg %.6f, hit rate %.6f at 10 on %" PRIu64 " entries", name, amped_rank_ndcg(r),
@@ -220,6 +268,7 @@ amped_status amped_completion_report_end(amped_session *session, const amped_com
                                          const char *path) {
   const int components = session->plan.ncomps - (p->fit.biased ? 1 : 0);
   const char *metric = amped_complete_solver_of(p)->metric;
+  const amped_complete_baselines *base = p->baselines;
   const uint64_t seed = p->seed + (uint64_t)b->sweep.start;
   const bool validates = b->sweep.validate.all.count > 0 || b->sweep.validate_ranks.count > 0;
   char text[AMPED_ERROR_TEXT];
@@ -244,10 +293,18 @@ amped_status amped_completion_report_end(amped_session *session, const amped_com
                      p->options->weights != NULL ? ", by weight" : "");
   amped_fact_json(&f, "objective", amped_json_number(b->sweep.sums.objective));
   add_errors(&b->sweep, true, &f);
+  if (base != NULL)
+    add_baseline("mean_alone", &base->mean, &f);
+  if (base != NULL && p->fit.biased)
+    add_baseline("biases_alone", &base->biases, &f);
   amped_fact_json(&f, "output", amped_json_string(path));
   amped_facts_say(&f);
   say_errors(p, "validate", &b->sweep.validate);
+  if (base != NULL)
+    say_baselines("validate", &base->mean.validate, &base->biases.validate);
   say_errors(p, "test", &b->sweep.test);
+  if (base != NULL)
+    say_baselines("test", &base->mean.test, &base->biases.test);
   say_ranks("validate", &b->sweep.validate_ranks);
   say_ranks("test", &b->sweep.test_ranks);
   if (path != NULL)

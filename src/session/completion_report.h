@@ -6,9 +6,11 @@
 #include "session/session.h"
 #include "solver/complete/complete_search.h"
 
-/* Report the training, validation and test entries, once before the runs. */
+/* Report the training, validation and test entries, once before the runs. labels: [order], the
+ * tensor's on rank 0; names of the modes are read. */
 amped_status amped_completion_report_problem(amped_session *session,
-                                             const amped_complete_problem *problem);
+                                             const amped_complete_problem *problem,
+                                             const amped_labels *labels);
 /* Report that a run begins. init: the source of its start; NULL: random. */
 amped_status amped_completion_report_run(amped_session *session,
                                          const amped_complete_problem *problem, int run, int start,

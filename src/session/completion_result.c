@@ -35,7 +35,9 @@ static char *options_text(const amped_session *session, const amped_complete_pro
   amped_fact_json(&f, "holdout", amped_json_number(c->holdout));
   amped_fact_json(&f, "split_seed", amped_json_count(c->split_seed));
   amped_fact_json(&f, "validate", amped_json_string(c->validate));
-  amped_fact_json(&f, "test", amped_json_string(c->test));
+  amped_fact_json(&f, "test", json_array());
+  for (int i = 0; i < c->test.count; i++)
+    amped_fact_item(&f, "test", amped_json_string(c->test.texts[i]));
   amped_fact_json(&f, "weights", amped_json_string(c->weights));
   amped_fact_json(&f, "implicit", amped_json_number(c->implicit));
   amped_fact_json(&f, "of", implicit ? json_integer(p->ranked + 1) : json_null());

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "load/input.h"
 #include "tensor/completion.h"
+#include "tensor/format.h"
 #include "tensor/sptensor.h"
 #include "text/index_match.h"
 #include "text/intern.h"
@@ -113,6 +114,7 @@ static amped_status check_entry(const entry_file *f, uint64_t i) {
   const int order = f->session->plan.order;
   int beyond = 0;
   char cell[AMPED_MAX_ORDER * 68];
+  char mode[128];
   while (f->weighs && beyond < order && !is_unknown(f->indices[(uint64_t)beyond * SLAB + i]))
     beyond++;
   const bool known = !f->weighs || beyond == order;
@@ -121,9 +123,10 @@ static amped_status check_entry(const entry_file *f, uint64_t i) {
   cell_text(f, i, cell, sizeof cell);
   if (!known)
     return amped_error(AMPED_BAD_INPUT, path,
-                       "has a weight whose index in mode %d is outside %s: cell %s; give each "
+                       "has a weight whose index in %s is outside %s: cell %s; give each "
                        "entry of that tensor one weight, and no other cell",
-                       beyond + 1, f->session->options->input, cell);
+                       amped_format_mode(mode, sizeof mode, beyond, &f->of_tensor[beyond]),
+                       f->session->options->input, cell);
   if (f->weighs)
     return amped_error(
         AMPED_BAD_INPUT, path,
@@ -155,14 +158,24 @@ static amped_status read_slab(entry_file *f, uint64_t first, uint64_t count) {
   return AMPED_OK;
 }
 
-/* Rank 0, after all slabs: refuse a file that shares no index of some mode with the tensor. */
+/* Rank 0, after all slabs: refuse a file that shares no index of two modes with the tensor, or none
+ * of one mode in which it spells labels of the tensor otherwise. Entries of a new month, or of new
+ * users, share no index of one mode. */
 static amped_status check_found(const entry_file *f) {
   const amped_index_side known = tensor_side(f);
   const amped_index_side file = file_side(f);
-  for (int m = 0; m < file.order; m++)
-    if (f->found[m] == 0)
-      return amped_index_match_refuse(&known, &file, m, amped_input_info(f->input)->nnz);
-  return AMPED_OK;
+  const uint64_t nnz = amped_input_info(f->input)->nnz;
+  int cold = -1; /* the first mode of which no index is shared */
+  int count = 0;
+  for (int m = file.order - 1; m >= 0; m--)
+    if (f->found[m] == 0) {
+      cold = m;
+      count++;
+    }
+  bool refused = count > 1;
+  if (count == 1)
+    AMPED_TRY(amped_index_match_respelt(&known, &file, cold, &refused));
+  return refused ? amped_index_match_refuse(&known, &file, cold, nnz) : AMPED_OK;
 }
 
 /* The sum of the hashes of a slab's cells with their values. */
@@ -347,6 +360,10 @@ amped_status amped_entry_file_load(const amped_session *session, const amped_lab
   AMPED_GO(done, open_file(&f, labels, option, path, read));
   AMPED_GO(done, amped_comm_agree(&session->comm, make_room(&f, out)));
   AMPED_GO(done, read_all(&f, take_slab, out));
+  out->given = amped_input_info(f.input)->nnz;
+  for (int m = 0; m < out->order; m++)
+    out->unknown[m] = out->given - f.found[m]; /* rank 0 has read them */
+  amped_comm_broadcast(&session->comm, out->unknown, sizeof out->unknown);
   status = amped_entry_set_finish(&context, out);
 done:
   if (status != AMPED_OK)

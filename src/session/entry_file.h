@@ -12,8 +12,8 @@
 
 /* Collective, after prepare; the status is agreed. labels: the tensor's, on rank 0. option: name of
  * the option, for messages. An HDF5 file must have been probed before MPI started. The caller frees
- * the set. AMPED_BAD_INPUT: the file cannot be read, has another order, or shares no label of some
- * mode. */
+ * the set. AMPED_BAD_INPUT: the file cannot be read, has another order, or shares no label of two
+ * modes. If it shares none of one mode, set->unknown says so (entry_checks.h). */
 amped_status amped_entry_file_load(const amped_session *session, const amped_labels *labels,
                                    const char *option, const char *path,
                                    const amped_read_options *read, amped_entry_set *out);
@@ -23,8 +23,8 @@ amped_status amped_entry_file_load(const amped_session *session, const amped_lab
  * weights, whatever the order of the file. A nonzero whose cell is not in the file gets no weight;
  * the moments show this.
  *
- * AMPED_BAD_INPUT: as above; or a weight is negative or too large for the factors' type; or a cell
- * is not an entry of the tensor, or is repeated. */
+ * AMPED_BAD_INPUT: the file cannot be read, or has another order; a weight is negative or too large
+ * for the factors' type; or a cell is not an entry of the tensor, or is repeated. */
 amped_status amped_entry_file_weigh(const amped_session *session, const amped_labels *labels,
                                     const char *path, const amped_read_options *read,
                                     uint64_t *hash);

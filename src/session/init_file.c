@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "formats/completion_file.h"
 #include "formats/result_file.h"
+#include "tensor/format.h"
 #include "text/index_match.h"
 
 /* Read --init=FILE. A wrong content hash means damage, or a change that the user made. */
@@ -31,9 +32,11 @@ static amped_status find_rows(const amped_index_side *file, const amped_index_si
   const uint64_t dim = tensor->dims[mode];
   amped_index_match match;
   uint64_t missing = 0;
+  char where[128];
+  (void)amped_format_mode(where, sizeof where, mode, &tensor->labels[mode]);
   *rows = NULL;
   if (file->labels[mode].count == 0 && tensor->labels[mode].count > 0 && file->dims[mode] == dim) {
-    amped_warn("%s: mode %d is matched by index, because it has no labels", file->path, mode + 1);
+    amped_warn("%s: %s is matched by index, because it has no labels", file->path, where);
     return AMPED_OK;
   }
   AMPED_TRY(amped_index_match_create(file, tensor, mode, &match));
@@ -49,9 +52,9 @@ static amped_status find_rows(const amped_index_side *file, const amped_index_si
   AMPED_TRY(status);
   if (missing > 0)
     return amped_error(AMPED_BAD_INPUT, file->path,
-                       "lacks %" PRIu64 " of the %" PRIu64 " rows of mode %d of %s; start from a "
+                       "lacks %" PRIu64 " of the %" PRIu64 " rows of %s of %s; start from a "
                        "model of the same tensor, or leave --init out",
-                       missing, dim, mode + 1, tensor->path);
+                       missing, dim, where, tensor->path);
   return AMPED_OK;
 }
 
@@ -110,6 +113,7 @@ static amped_status match_rows(const amped_session_options *o, const amped_plan 
 amped_status amped_init_file_read(const amped_session_options *o, const amped_plan *plan,
                                   const amped_labels *labels, int ncomps, amped_ktensor *start,
                                   amped_completion *model) {
+  char where[128];
   AMPED_TRY(read_any(o, start));
   if (start->order != plan->order)
     return amped_error(AMPED_BAD_INPUT, o->init,
@@ -122,10 +126,10 @@ amped_status amped_init_file_read(const amped_session_options *o, const amped_pl
   for (int m = 0; m < plan->order; m++)
     if (start->labels[m].count == 0 && start->dims[m] != plan->dims[m])
       return amped_error(AMPED_BAD_INPUT, o->init,
-                         "the factor of mode %d has %" PRIu64
-                         " rows, the tensor has dimension %" PRIu64
+                         "the factor of %s has %" PRIu64 " rows, the tensor has dimension %" PRIu64
                          "; it belongs to another tensor",
-                         m + 1, start->dims[m], plan->dims[m]);
+                         amped_format_mode(where, sizeof where, m, &labels[m]), start->dims[m],
+                         plan->dims[m]);
   if (model != NULL)
     AMPED_TRY(amped_completion_file_read(o->init, start->order, start->dims, true, model));
   return match_rows(o, plan, labels, start, model);

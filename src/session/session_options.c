@@ -78,6 +78,7 @@ static const amped_option session_rows[] = {
 static const amped_option watch_rows[] = {
     {.name = "trace",
      .type = AMPED_OPTION_CUSTOM,
+     .once = true,
      .parse = parse_trace,
      .value = "FILE",
      .help = "also write what each rank did when, for ui.perfetto.dev or chrome://tracing",
@@ -104,6 +105,7 @@ static const amped_option start_rows[] = {
      AMPED_OPTION_FIELD(amped_session_options, starts)},
     {.name = "init",
      .type = AMPED_OPTION_CUSTOM,
+     .once = true,
      .words = AMPED_OPTION_WORDS("random"),
      .parse = parse_init,
      .value = "random|FILE",

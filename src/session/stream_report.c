@@ -123,7 +123,8 @@ static void cells_facts(const amped_known_cells *cells, amped_facts *f) {
 static void counts_facts(const amped_stream_progress *t, amped_facts *f) {
   const amped_learnt *l = t->learnt;
   const amped_state_head *h = t->head;
-  char text[192];
+  const amped_count_words words = {.first = "", .next = "", .unnamed = " of"};
+  char text[AMPED_COUNTS_TEXT];
   amped_fact(f, "batch", amped_json_count(h->batches), "batch %" PRIu64, h->batches);
   amped_fact(f, "name", amped_json_string(t->batch->name), "  %s", t->batch->name);
   amped_fact_json(f, "known", amped_json_count(t->batch->known));
@@ -133,8 +134,9 @@ static void counts_facts(const amped_stream_progress *t, amped_facts *f) {
   amped_fact_json(f, "dropped", amped_json_count(l->dropped));
   amped_fact_words(f, ": %" PRIu64 " entries", l->learnt + l->held + l->dropped);
   amped_fact_json(f, "dims", amped_json_counts(h->dims, h->order));
-  amped_fact(f, "new_rows", amped_json_counts(t->batch->new_rows, h->order), "; new rows %s",
-             list_numbers(t->batch->new_rows, h->order, text, sizeof text));
+  (void)amped_format_counts(text, h->order, t->labels, t->batch->new_rows, &words);
+  amped_fact(f, "new_rows", amped_json_counts(t->batch->new_rows, h->order), "; %s%s",
+             *text != '\0' ? "new rows: " : "no new rows", text);
   amped_fact_json(f, "touched", amped_json_counts(l->touched, h->order));
   order_facts(l, f);
   amped_fact_json(f, "growing", l->growing >= 0 ? json_integer(l->growing) : json_null());

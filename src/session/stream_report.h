@@ -19,6 +19,7 @@ typedef struct amped_stream_progress {
   const amped_source_batch *batch;
   const amped_learnt *learnt;
   const amped_state_head *head;   /* state after the batch */
+  const amped_labels *labels;     /* [order] on rank 0; names of the modes are read */
   const amped_errors *so_far;     /* errors of the model at all held-out entries of the state */
   const amped_known_cells *cells; /* rank 0: cells of the batch that earlier ones had */
   double write_sec, total_sec;    /* seconds on this rank */

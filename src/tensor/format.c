@@ -42,6 +42,26 @@ const char *amped_format_mode(char *buffer, size_t size, int mode, const amped_l
   return buffer;
 }
 
+const char *amped_format_counts(char *buffer, int order, const amped_labels *labels,
+                                const uint64_t *counts, const amped_count_words *words) {
+  size_t used = 0;
+  buffer[0] = '\0';
+  for (int m = 0; m < order && used < AMPED_COUNTS_TEXT; m++) {
+    char name[128];
+    const bool named = amped_labels_are_named(&labels[m]);
+    if (counts[m] == 0)
+      continue;
+    if (named)
+      (void)amped_format_name(name, sizeof name, &labels[m]);
+    else
+      (void)amped_format_mode(name, sizeof name, m, &labels[m]);
+    used += (size_t)snprintf(buffer + used, AMPED_COUNTS_TEXT - used, "%s%" PRIu64 "%s%s %s",
+                             used > 0 ? ", " : "", counts[m], used > 0 ? words->next : words->first,
+                             named ? "" : words->unnamed, name);
+  }
+  return buffer;
+}
+
 json_t *amped_json_count(uint64_t n) {
   return n <= INT64_MAX ? json_integer((json_int_t)n) : json_real((double)n);
 }

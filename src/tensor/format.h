@@ -22,6 +22,17 @@ const char *amped_format_name(char *buffer, size_t size, const amped_labels *lab
 /* "mode 2 (item)", or "mode 2" if the mode has no name. mode counts from 0. */
 const char *amped_format_mode(char *buffer, size_t size, int mode, const amped_labels *labels);
 
+/* Numbers of things of the modes, without modes that have 0: "33 user, 1 month", or with words "33
+ * have a new user, 1 a new month". A mode whose name is missing, or a number, is
+ * "index of mode 2" if unnamed = " index of". Returns "" if all counts are 0. */
+#define AMPED_COUNTS_TEXT 1024
+typedef struct amped_count_words {
+  const char *first, *next; /* after the first number, and after the others */
+  const char *unnamed;      /* before "mode 2", if the mode has no name */
+} amped_count_words;
+const char *amped_format_counts(char *buffer, int order, const amped_labels *labels,
+                                const uint64_t *counts, const amped_count_words *words);
+
 /* Write an error of a model as text with at least six significant digits. Returns the buffer, which
  * has AMPED_ERROR_TEXT bytes. */
 #define AMPED_ERROR_TEXT 32

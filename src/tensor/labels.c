@@ -30,6 +30,10 @@ amped_status amped_labels_copy(const amped_labels *from, amped_labels *to) {
   return AMPED_OK;
 }
 
+bool amped_labels_are_named(const amped_labels *labels) {
+  return labels->name != NULL && labels->name[strspn(labels->name, "0123456789")] != '\0';
+}
+
 const char *amped_label(const amped_labels *labels, uint64_t i, uint64_t *length) {
   *length = labels->offsets[i + 1] - labels->offsets[i];
   return labels->bytes + labels->offsets[i];

@@ -25,6 +25,9 @@ void amped_labels_free(amped_labels *labels);
 /* Copy the labels, and their kind, to `to`, which must have none; its name stays. */
 amped_status amped_labels_copy(const amped_labels *from, amped_labels *to);
 
+/* Has the mode a name? A number is none: it is a column's place in a table without a header. */
+bool amped_labels_are_named(const amped_labels *labels);
+
 /* Label i, not null-terminated, and its length in bytes. i < count. */
 const char *amped_label(const amped_labels *labels, uint64_t i, uint64_t *length);
 

@@ -14,18 +14,13 @@
 
 /* --- names of modes --------------------------------------------------------------------------- */
 
-/* Has the mode a name? A number is none: it is a column's place in a table without a header. */
-static bool has_name(const amped_labels *labels) {
-  return labels->name != NULL && labels->name[strspn(labels->name, "0123456789")] != '\0';
-}
-
 static bool same_name(const amped_labels *a, const amped_labels *b) {
   return a->name != NULL && b->name != NULL && strcmp(a->name, b->name) == 0;
 }
 
 /* Is the mode called by its column's place in a table without a header? */
 static bool has_place(const amped_labels *labels) {
-  return labels->name != NULL && !has_name(labels);
+  return labels->name != NULL && !amped_labels_are_named(labels);
 }
 
 /* Are the modes of both sides the same columns of tables without headers, in any order? */
@@ -48,19 +43,20 @@ static amped_status check_name(const amped_index_side *known, const amped_index_
   char ours[128];
   const amped_labels *labels = &file->labels[mode];
   if (same_name(labels, &known->labels[mode]) ||
-      !(has_name(labels) || are_same_places(file, known)))
+      !(amped_labels_are_named(labels) || are_same_places(file, known)))
     return AMPED_OK;
   for (int other = 0; other < known->order; other++)
     if (same_name(labels, &known->labels[other]))
-      return amped_error(AMPED_BAD_INPUT, file->path,
-                         "mode %d is called %s, but that is mode %d of %s, whose mode %d is %s; "
-                         "name the columns in that order with --keys%s",
-                         mode + 1, amped_format_name(theirs, sizeof theirs, labels), other + 1,
-                         known->path, mode + 1,
-                         known->labels[mode].name != NULL
-                             ? amped_format_name(ours, sizeof ours, &known->labels[mode])
-                             : "without name",
-                         has_name(labels) ? "" : ", or say --keys=1,2,... if they stand in order");
+      return amped_error(
+          AMPED_BAD_INPUT, file->path,
+          "mode %d is called %s, but that is mode %d of %s, whose mode %d is %s; "
+          "name the columns in that order with --keys%s",
+          mode + 1, amped_format_name(theirs, sizeof theirs, labels), other + 1, known->path,
+          mode + 1,
+          known->labels[mode].name != NULL
+              ? amped_format_name(ours, sizeof ours, &known->labels[mode])
+              : "without name",
+          amped_labels_are_named(labels) ? "" : ", or say --keys=1,2,... if they stand in order");
   return AMPED_OK;
 }
 
@@ -80,7 +76,8 @@ void amped_index_match_warn_names(const amped_index_side *known, const amped_ind
   for (int m = 0; m < file->order; m++) {
     const amped_labels *a = &file->labels[m];
     const amped_labels *b = &known->labels[m];
-    if (same_name(a, b) || b->name == NULL || has_name(a) != has_name(b))
+    if (same_name(a, b) || b->name == NULL ||
+        amped_labels_are_named(a) != amped_labels_are_named(b))
       continue;
     (void)snprintf(theirs, sizeof theirs, "%d", m + 1); /* a column's place */
     if (a->name != NULL)
@@ -88,8 +85,9 @@ void amped_index_match_warn_names(const amped_index_side *known, const amped_ind
     else if (strcmp(theirs, b->name) == 0)
       continue;
     amped_warn("%s: %s%s is taken for %s%s of %s, by its place; check that they are the same",
-               file->path, has_name(a) ? "" : "mode ", theirs, has_name(b) ? "" : "column ",
-               amped_format_name(ours, sizeof ours, b), known->path);
+               file->path, amped_labels_are_named(a) ? "" : "mode ", theirs,
+               amped_labels_are_named(b) ? "" : "column ", amped_format_name(ours, sizeof ours, b),
+               known->path);
   }
 }
 
@@ -255,16 +253,69 @@ uint64_t amped_index_match_find(const amped_index_match *match, uint64_t index) 
   return id == AMPED_INTERN_NONE ? AMPED_INDEX_UNKNOWN : id;
 }
 
+/* --- spelling --------------------------------------------------------------------------------- */
+
+/* Longest label whose spelling is compared. */
+#define SPELT 256
+
+/* The common form of all spellings of a label: a number as %.17g, letters in lower case, without
+ * blanks around them. Returns its length; 0: the label is empty or too long. */
+static uint64_t common_form(const amped_labels *labels, uint64_t i, char form[SPELT]) {
+  uint64_t length = 0;
+  double value = 0.0;
+  const char *text = amped_label(labels, i, &length);
+  while (length > 0 && (*text == ' ' || *text == '\t')) {
+    text++;
+    length--;
+  }
+  while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t'))
+    length--;
+  if (length >= SPELT)
+    return 0;
+  for (uint64_t k = 0; k < length; k++)
+    form[k] = text[k] >= 'A' && text[k] <= 'Z' ? (char)(text[k] + 'a' - 'A') : text[k];
+  form[length] = '\0';
+  if (length > 0 && amped_number_decimal(form, &value) == form + length)
+    length = (uint64_t)snprintf(form, SPELT, "%.17g", value);
+  return length;
+}
+
+amped_status amped_index_match_respelt(const amped_index_side *known, const amped_index_side *file,
+                                       int mode, bool *out) {
+  const amped_labels *ours = &known->labels[mode];
+  const amped_labels *theirs = &file->labels[mode];
+  amped_intern forms = {0};
+  char form[SPELT];
+  amped_status status = AMPED_OK;
+  *out = false;
+  if (theirs->count == 0)
+    return AMPED_OK;
+  for (uint64_t i = 0; i < ours->count && status == AMPED_OK; i++) {
+    uint64_t id = 0;
+    const uint64_t length = common_form(ours, i, form);
+    if (length > 0)
+      status = amped_intern_add(&forms, amped_intern_hash(form, length), form, length, &id);
+  }
+  for (uint64_t i = 0; i < theirs->count && status == AMPED_OK && !*out; i++) {
+    const uint64_t length = common_form(theirs, i, form);
+    *out = length > 0 && amped_intern_find(&forms, amped_intern_hash(form, length), form, length) !=
+                             AMPED_INTERN_NONE;
+  }
+  amped_intern_free(&forms);
+  return status;
+}
+
 /* --- lines ------------------------------------------------------------------------------------ */
 
 /* Warn if both sides have indices in a mode, and count them from 0 and from 1. */
-static void warn_of_base(const amped_index_side *known, const amped_index_side *file, int mode) {
+static void warn_of_base(const amped_index_side *known, const amped_index_side *file, int mode,
+                         const char *name) {
   const amped_labels *ours = &known->labels[mode];
   const amped_labels *theirs = &file->labels[mode];
   const bool indices =
       (ours->count == 0 || ours->are_indices) && (theirs->count == 0 || theirs->are_indices);
   if (indices && theirs->from_zero != ours->from_zero)
-    amped_warn("%s: mode %d: its first index is called %d, that of %s %d", file->path, mode + 1,
+    amped_warn("%s: %s: its first index is called %d, that of %s %d", file->path, name,
                theirs->from_zero ? 0 : 1, known->path, ours->from_zero ? 0 : 1);
 }
 
@@ -282,7 +333,7 @@ void amped_index_match_say(const amped_index_side *known, const amped_index_side
               file->path, name, known->path);
   else if (match->rule == AMPED_INDEX_SAME && known->labels[mode].count > 0)
     amped_say("%s: %s: by index, because %s has no labels", file->path, name, file->path);
-  warn_of_base(known, file, mode);
+  warn_of_base(known, file, mode, name);
 }
 
 amped_status amped_index_match_refuse(const amped_index_side *known, const amped_index_side *file,

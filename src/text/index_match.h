@@ -70,6 +70,12 @@ uint64_t amped_index_match_find(const amped_index_match *match, uint64_t index);
 void amped_index_match_say(const amped_index_side *known, const amped_index_side *file, int mode,
                            const amped_index_match *match);
 
+/* Is a label of the file one of the known side's in another spelling: the same number (7,
+ * 007, 7.0), or the same letters in another case or with blanks around them? Ask it if no label is
+ * shared: then the labels are probably not new. False in a mode without labels on a side. */
+amped_status amped_index_match_respelt(const amped_index_side *known, const amped_index_side *file,
+                                       int mode, bool *out);
+
 /* AMPED_BAD_INPUT: none of the file's `count` entries has a known index in this mode. */
 amped_status amped_index_match_refuse(const amped_index_side *known, const amped_index_side *file,
                                       int mode, uint64_t count);

@@ -114,6 +114,21 @@ amped_status amped_io_input_format(const char *path, const amped_read_options *o
   return AMPED_OK;
 }
 
+bool amped_io_is_text(const char *path, const amped_read_options *options) {
+  amped_format format = AMPED_FORMAT_TNS;
+  const bool known = amped_io_input_format(path, options, &format) == AMPED_OK;
+  amped_status_clear();
+  return !known || format < AMPED_FORMAT_HDF5;
+}
+
+bool amped_io_options_apply(const char *path, const char *const *files, int count,
+                            const amped_read_options *options) {
+  bool texts = false;
+  for (int i = 0; i < count; i++)
+    texts = texts || (files[i] != NULL && amped_io_is_text(files[i], options));
+  return !texts || amped_io_is_text(path, options);
+}
+
 const char *amped_io_name(const char *path) {
   return strcmp(path, "-") == 0 ? "standard input" : path;
 }

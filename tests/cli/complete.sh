@@ -174,7 +174,7 @@ same "cold entries" "$(tail -1 labels.json | sed 's/.*"cold":{"count":\([0-9]*\)
 awk -v a="$(part validate clipped labels.json)" -v b="$(part validate rmse labels.json)" \
   'BEGIN { exit !(a <= b && a > 0) }' && pass || fail "errors of the clipped model"
 if awk -v l="$entries" 'BEGIN { exit !(l > 50) }'; then pass; else fail "few entries"; fi
-printf 'user,item,week,stars\nx,v1,w1,3\n' >none.csv
+printf 'user,item,week,stars\nx,y,w1,3\n' >none.csv
 # shellcheck disable=SC2086
 alone 3 "has a label of mode 1" complete train.h5 --rank=3 --validate=none.csv $keys --reg=1 --nowrite -q
 
@@ -215,7 +215,7 @@ refuse 2 "--reg" --reg=nan
 refuse 2 "--holdout" --holdout=100%
 refuse 2 "--clip" --clip=5:1
 refuse 2 "no mode 4" --context=4
-refuse 2 "no mode month" --context=month
+refuse 2 "no mode month; its modes are user, item, week, or 1 to 3" --context=month
 expect 2 "is an input of this run" "$amped" complete train.h5 --rank=3 --test=later.h5 -o later.h5 -q
 refuse 2 "would be overwritten" --test=later.h5 --json=later.h5
 refuse 2 "at most 1023" --rank=1024

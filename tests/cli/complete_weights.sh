@@ -256,7 +256,7 @@ refuse 2 "leave out --block" --implicit=1 --method=ccd
 refuse 2 "leave out --block" --implicit=1 --block=2
 refuse 2 "--implicit" --implicit=0
 refuse 2 "--implicit" --implicit=nan
-refuse 2 "no mode month" --implicit=1 --of=month
+refuse 2 "no mode month; its modes are user, item, week, or 1 to 3" --implicit=1 --of=month
 refuse 2 "no mode 4" --implicit=1 --of=4
 refuse 2 "--of names the mode" --of=2
 expect 2 "is an input of this run" "$amped" complete heavy.tns --weights=heavy.part.h5 --rank=2 -q \

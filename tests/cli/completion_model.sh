@@ -22,7 +22,7 @@ done
 # info: what it is, and the errors of the model, which are those of its best sweep.
 expect 0 "^model  *completion: mean 3.5, scale 1.25, with biases$" "$amped" info biased_labels.h5
 expect 0 "^lambda  *0.75" "$amped" info biased_labels.h5
-expect 0 "^context  *mode 3$" "$amped" info biased_labels.h5
+expect 0 "^context  *mode 3 (when)$" "$amped" info biased_labels.h5
 expect 0 "^held out  *5 % of the entries, seed 7$" "$amped" info biased_labels.h5
 expect 0 "^rmse  *0.5 train, 0.75 validate in the best sweep, 2 of 3$" "$amped" info biased_labels.h5
 expect 0 "^model  *completion: mean 3.5, scale 1.25, without biases$" "$amped" info labels.h5

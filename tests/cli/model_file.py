@@ -1,4 +1,4 @@
-"""Models for tests of predict and recommend, and their values, in numpy.
+"""Models for tests of predict, recommend, evaluate and similar, and their values, in numpy.
 
     model_file.py write FILE SEED DIMS RANK [biased] [labels] [plain]
 

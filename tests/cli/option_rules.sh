@@ -43,6 +43,7 @@ refused "leave out --duplicates" convert r.h5 x.csv --duplicates=sum
 refused "for sparse ones" convert d.h5 x.h5 --dense --label-order=first
 refused "all cells" convert s.h5 x.h5 --dense --copies=all
 refused "for the tensor of --exclude" recommend r.h5 --for=1 --of=2 --format=auto
+refused "name a tensor with --exclude" evaluate r.h5 s.h5 --of=2 --for=1
 refused "is a dense tensor, and --placement is for sparse ones" cpd d.h5 --rank=2 --nowrite --placement=greedy
 refused "is a dense tensor, and --duplicates is for sparse ones" cpd d.h5 --rank=2 --nowrite --duplicates=sum
 refused "leave out one of the two" cpd s.h5 --copies=one --tiles=auto

@@ -77,9 +77,16 @@ same "downloads that are not compared with a sum" "$(grep -c '^    wget ' "$def"
 same "sums that are none" "$(sed -n 's/^    [a-z]*_sha256=//p' "$def" | grep -v -c '^[0-9a-f]\{64\}$')" 0
 same "version of the image" "$(sed -n 's/^    version=//p' "$def")" "$version"
 
+# --- jobs for Slurm, outside of it ------------------------------------------------------------------
+for job in array container cpu multi-node one-node requeue; do
+  line=$(env -u SLURM_JOB_ID bash "$source/jobs/slurm/$job.sh" 2>&1)
+  same "status of $job.sh" $? 1
+  same "line of $job.sh" "${line#*: line *: }" "SLURM_JOB_ID: is not set: start this script with sbatch"
+done
+
 # --- jobs that build ------------------------------------------------------------------------------
 # quickstart, with a configure, a make and GPUs that are made up: it ends where make fails.
-mkdir -p tree/jobs tree/bin && cp "$source/jobs/quickstart" "$source/jobs/help.sh" tree/jobs
+mkdir -p tree/jobs tree/bin && cp "$source/jobs/quickstart" "$source/jobs/help.sh" "$source/jobs/local-mpi.sh" tree/jobs
 cat >tree/configure <<'END'
 #!/bin/sh
 echo "configured with: $*"

@@ -71,7 +71,7 @@ expect 0 "" cmp standard.csv two.csv
 
 # Cells that the model lacks.
 printf 'who,what,when,stars\na1,b1,c1,4\na99,b1,c1,3\nnobody,nothing,c2,2\n' >cold.csv
-expect 3 "cold.csv: cell 2: a99 of mode 1 is not in the model of biased.h5 (2 such cells)" "$amped" predict biased.h5 cold.csv --value=stars
+expect 3 "cold.csv: cell 2: a99 of mode 1 (who) is not in the model of biased.h5 (2 such cells)" "$amped" predict biased.h5 cold.csv --value=stars
 for m in biased plain; do
   expect 0 "2 of these cells have an index that the model does not know" "$amped" predict $m.h5 cold.csv --value=stars --cold=predict --json=cold.json -o cold.out.csv --overwrite
   reference $m.h5 cold.csv cold.json cold.out.csv

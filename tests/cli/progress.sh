@@ -32,15 +32,13 @@ lines "--every=1" 25 '^sweep ' out
 expect 2 "--every" "$amped" $run --every=0
 share=
 test "$backend" = cuda && share=--share-gpus
-if command -v script >/dev/null; then
+if has_terminals; then
   for start in "$mpirun ${AMPED_MPIRUN_FLAGS-} -np 2 $amped" "$amped"; do
     terminal "$start $run --iters=30 --backend=$backend $share --threads=1" >out
     lines "lines on a terminal" 30 'sweep  *[0-9]*  fit' out
     terminal "$start $run --iters=30 --backend=$backend $share --threads=1 >log"
     lines "lines of a log, started on a terminal" 21 'sweep  *[0-9]*  fit' log
   done
-else
-  echo "skipped: no script (bsdutils) to make a terminal"
 fi
 
 # --- reading: under mpirun a line after some seconds, elsewhere on a terminal alone -----------------

@@ -25,7 +25,7 @@ at_most() {
 }
 at_most 130 README.md
 at_most 150 docs/benchmarks.md
-for page in decompose ratings streaming dense choosing cluster restart python words exit-status; do
+for page in decompose ratings knowledge-graph streaming dense choosing cluster restart python words exit-status; do
   at_most 200 docs/$page.md
 done
 decisions=$(find docs/decisions -name "[0-9]*.md" | wc -l)

@@ -55,6 +55,31 @@ expect 0 "" "$amped" convert seen.csv seen.h5 -q
 expect 0 "" "$amped" recommend m.h5 --for=who:a5 --of=what --exclude=seen.h5 --json=list.json
 reference m.h5 list.json - 0 1 10 seen seen.csv one 5
 
+# Several tensors: what any of them has; tables beside a tensor file, to which options of tables do not apply.
+sed -n '1p;2,2000p' seen.csv >part1.csv
+{ head -n 1 seen.csv && sed -n '2001,$p' seen.csv; } | sed 's/$/,1/; 1s/,1$/,n/' >part2.csv
+expect 0 "" "$amped" convert part1.csv part1.h5 -q
+expect 0 "" "$amped" recommend m.h5 --for=who --of=what --exclude=part1.h5 --exclude=part2.csv --value=n -o parts.csv
+expect 0 "" cmp parts.csv rest.csv
+expect 2 "part1.csv: is named twice with --exclude; leave out one" "$amped" recommend m.h5 --for=who --of=what --exclude=part1.csv --exclude=./part1.csv
+expect 2 "part1.csv: is named as a file of this run" "$amped" recommend m.h5 --for=who --of=what --exclude=seen.h5 --exclude=part1.csv -o part1.csv --overwrite
+
+# With --at, what was seen at these labels alone, as the known tails of a head and a relation; a line counts the rest.
+expect 0 "seen.csv: [0-9]* of its 5336 entries have other labels than --at, and exclude nothing" \
+  "$amped" recommend m.h5 --for=who --of=what --at=when:c1 --exclude=seen.csv --json=seen_at.json -o rest_at.csv
+reference m.h5 seen_at.json rest_at.csv 0 1 10 at 2 1 seen seen.csv
+expect 0 "" "$amped" recommend m.h5 --for=when --of=who --at=what:b7 -n 1000 --exclude=part2.csv --exclude=part1.h5 --value=n --json=heads.json
+reference m.h5 heads.json - 2 0 1000 at 1 7 seen seen.csv
+printf 'who,what,when\na1,b3,c0\nnobody,b3,c1\n' >part3.csv
+expect 0 "warning: part3.csv: 1 of its 2 entries have other" "$amped" recommend m.h5 --for=who:a1 --of=what --at=when:c1 --exclude=part3.csv
+
+# A state has a sample of its cells: the message names what to give instead, whatever the state is called.
+expect 0 "" on 1 complete part2.csv --value=n --duplicates=mean --rank=1 --reg=1 --iters=2 --state=s.state --nowrite -q
+expect 3 "s.state: is the state of a stream, which keeps sums .* 1 batch instead, with an --exclude for each; the first is part2.csv" \
+  "$amped" recommend m.h5 --for=who --of=what --exclude=seen.h5 --exclude=s.state
+expect 0 "" cp s.state s.h5
+expect 3 "s.h5: is the state of a stream" "$amped" recommend m.h5 --for=who --of=what --exclude=s.h5
+
 # Ties: equal rows, far from each other, have equal values, and come by index.
 cat >ties.py <<'PY'
 import h5py, numpy as np
@@ -87,16 +112,16 @@ done
 # Errors, each in one line.
 expect 2 "--for .* or --of .* is missing" "$amped" recommend m.h5
 expect 2 "--for .* or --of .* is missing" "$amped" recommend m.h5 --for=who
-expect 2 "has no mode for --for=whom" "$amped" recommend m.h5 --for=whom --of=what
+expect 2 "has no mode for --for=whom; its modes are who, what, when, or 1 to 3$" "$amped" recommend m.h5 --for=whom --of=what
 expect 2 "has no mode for --of=4" "$amped" recommend m.h5 --for=who --of=4
 expect 2 "name one mode" "$amped" recommend m.h5 --for=who --of=1
 expect 2 "named twice" "$amped" recommend m.h5 --for=who --of=what --at=what:b1
 expect 2 "named twice" "$amped" recommend m.h5 --for=who --of=what --at=when:c1 --at=3:c2
 expect 2 "MODE:LABEL" "$amped" recommend m.h5 --for=who --of=what --at=when
 expect 2 "has no mode for --at" "$amped" recommend m.h5 --for=who --of=what --at=whence:c1
-expect 3 "m.h5: --for: mode 1 has no label a150" "$amped" recommend m.h5 --for=who:a150 --of=what
-expect 3 "m.h5: --at: mode 3 has no label c9" "$amped" recommend m.h5 --for=who:a1 --of=what --at=when:c9
-expect 3 "ties.h5: --for: mode 1 has no index 4" "$amped" recommend ties.h5 --for=1:4 --of=2
+expect 3 "m.h5: --for: mode 1 (who) has no label a150" "$amped" recommend m.h5 --for=who:a150 --of=what
+expect 3 "m.h5: --at: mode 3 (when) has no label c9" "$amped" recommend m.h5 --for=who:a1 --of=what --at=when:c9
+expect 3 "ties.h5: --for: mode 1 has no index 4; its indices are 1 to 3" "$amped" recommend ties.h5 --for=1:4 --of=2
 for count in 0 1000000000; do
   expect 2 "a whole number from 1 to 1000000 is expected" "$amped" recommend m.h5 --for=who --of=what -n $count
 done

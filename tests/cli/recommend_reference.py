@@ -2,7 +2,7 @@
 
     recommend_reference.py MODEL JSON TABLE|- FOR OF NUMBER [at MODE INDEX]... [seen EXCLUDED.csv] [one INDEX]
 
-Modes are counted from 0. EXCLUDED.csv has labels.
+Modes are counted from 0. EXCLUDED.csv has labels; with `at`, which comes first, only its rows at these indices count.
 """
 import csv
 import json
@@ -25,7 +25,8 @@ while words:
     else:
         with open(words[1], newline="") as f:
             for row in list(csv.reader(f))[1:]:
-                seen.add((places[target].get(row[target]), places[of].get(row[of])))
+                if all(places[k].get(row[k]) == i for k, i in at.items()):
+                    seen.add((places[target].get(row[target]), places[of].get(row[of])))
         words = words[2:]
 wanted = []
 for i in targets:

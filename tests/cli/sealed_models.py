@@ -18,7 +18,7 @@ COPY = "copy.state" if source.endswith("state") else "copy.h5"
 COMMANDS = {
     "result.h5": ["info FILE", "info FILE --verify", "top FILE", "convert FILE out.csv", "convert FILE out.npy",
                   "compare result.h5 FILE", "predict FILE ratings.csv --keys=user,item,week -o out.csv",
-                  "recommend FILE --for=user --of=item -n 3 -o out.csv",
+                  "recommend FILE --for=user --of=item -n 3 -o out.csv", "similar FILE --for=user -n 3 -o out.csv",
                   "t.h5 --rank=2 --iters=2 --tol=0 --init=FILE -o out.h5"],
     "model.h5": ["info FILE", "info FILE --verify", "top FILE", "convert FILE out.csv", "compare model.h5 FILE",
                  "predict FILE more.csv --value=stars --cold=predict -o out.csv",

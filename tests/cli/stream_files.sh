@@ -333,8 +333,8 @@ printf 'head,relation,tail,value\ne1,r1,e8,2\n' >tail.csv
 printf 'head,relation,tail,value\ne9,r1,e9,1\ne7,r0,e2,3\n' >both.csv
 set="--same-labels=head,tail --value=value --duplicates=mean"
 expect 0 "" "$amped" complete graph.csv $set --rank=2 --reg=0.1 --iters=5 --state=graph.state --nowrite
-expect 0 "new rows 1, 0, 1" "$amped" stream graph.state tail.csv $set
-expect 0 "new rows 2, 0, 2" "$amped" stream graph.state both.csv $set -o graph.h5
+expect 0 "; new rows: 1 head, 1 tail; " "$amped" stream graph.state tail.csv $set
+expect 0 "; new rows: 2 head, 2 tail; " "$amped" stream graph.state both.csv $set -o graph.h5
 for part in offsets bytes; do
   same "$part of labels" "$(h5dump -d /labels/mode_0/$part graph.h5 | sed 1,2d)" "$(h5dump -d /labels/mode_2/$part graph.h5 | sed 1,2d)"
 done

@@ -139,9 +139,9 @@ awk 'BEGIN { print "day,hour,place,n"; for (i = 0; i < 60000; i++)
   printf "%d/%d/2013,%d:00,place %d,%d\n", i * 7 % 12 + 1, int(i / 12) * 5 % 28 + 1, i * 11 % 24, i * 13 % 400, i % 9 + 1
 }' >days.csv
 expect 0 "" "$amped" convert days.csv first.h5 --value=n -q
-expect 0 "mode 1: labels sorted as dates" "$amped" convert days.csv sorted.h5 --value=n \
+expect 0 "mode 1 (day): labels sorted as dates" "$amped" convert days.csv sorted.h5 --value=n \
   --label-order=sorted
-expect 0 "mode 2: labels sorted as times" "$amped" convert first.h5 again.h5 --label-order=sorted
+expect 0 "mode 2 (hour): labels sorted as times" "$amped" convert first.h5 again.h5 --label-order=sorted
 expect 0 "sorting on disk" "$amped" convert days.csv disk.h5 --overwrite --value=n --label-order=sorted --memory=1M
 expect 0 "" cmp sorted.h5 disk.h5
 expect 0 "" cmp sorted.h5 again.h5
@@ -172,7 +172,7 @@ expect 0 "" "$amped" convert ids.tns c.h5 --overwrite --compact --drop-zeros -q
 expect 0 "" "$amped" convert ids.tns disk.h5 --overwrite --compact --drop-zeros --memory=1M -q
 expect 0 "" cmp c.h5 disk.h5
 printf 'user,item,week,stars\nann,tea,9,5\nbob,tea,9,0\n' >zeros.csv
-expect 0 "mode 1: 1 of 2" "$amped" convert zeros.csv x.h5 --overwrite --value=stars --compact --drop-zeros
+expect 0 "mode 1 (user): 1 of 2" "$amped" convert zeros.csv x.h5 --overwrite --value=stars --compact --drop-zeros
 expect 0 "" "$amped" convert ids.tns x.h5 --overwrite --compact --index-base=0 -q
 expect 0 "labels 1 *5 ... 999000006998" "$amped" info x.h5
 expect 2 "would separate" "$amped" convert graph.csv x.h5 --overwrite --compact --same-labels=head,tail

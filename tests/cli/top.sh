@@ -54,7 +54,7 @@ same "one line of 80" "$(grep -c 'mode 1: first .*mode 2: second .*mode 3: third
 expect 2 "from 40" "$amped" top wide.cpd.h5 --width=39
 
 # A terminal has a pager, and its width; a pipe has neither.
-if command -v script >/dev/null 2>&1; then
+if has_terminals; then
   cat >terminal.sh <<SH
 stty cols 60 rows 20
 TERM=xterm
@@ -69,8 +69,6 @@ SH
   expect 0 "" cmp paged.txt piped.txt
   same "a pager that is left early" "$(cat status.txt) $(grep -c '' early.txt)" "left early 1"
   absent json.txt dumb.txt
-else
-  echo "skipped: no script (Debian: bsdutils)"
 fi
 PAGER='cat >never.txt' "$amped" top wide.cpd.h5 >all.txt
 absent never.txt

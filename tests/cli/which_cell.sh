@@ -185,6 +185,7 @@ for seed in ${AMPED_SEEDS:-11 22 33}; do
   done
   sed '1!s/,/.0,/' named-train.csv >floats.csv
   refused "none of its" recommend m.h5 --for=1 --of=2 --exclude=floats.csv $value
+  sed '1!s/,/.0,/g' named-train.csv >floats.csv
   refused "none of its" complete named-train.csv $fit $value --test=floats.csv --nowrite
 
   # --init goes by label: no sweep is needed where the model is the run's own.

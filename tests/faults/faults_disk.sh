@@ -114,7 +114,7 @@ for k in $(steps "$n" 3); do
 done
 for command in "predict model.h5 t.tns -q -o p.h5" "predict model.h5 t.h5 -q -o p.csv" \
   "predict model.h5 t.tns -q -o p.tns.gz" "recommend model.h5 --for=1 --of=2 -n 5 -q -o p.csv" \
-  "recommend model.h5 --for=3 --of=1 -n 30 -q -o p.tsv"; do
+  "recommend model.h5 --for=3 --of=1 -n 30 -q -o p.tsv" "similar model.h5 --for=1 -q -o p.csv"; do
   file=${command##* }
   # shellcheck disable=SC2086
   n=$(calls write $file.tmp 0 $command)
@@ -228,7 +228,8 @@ n=$(calls read t.h5 0 info t.h5 --verify)
 for k in $(steps "$n" 5); do
   unreadable "EIO read t.h5 $k 0" 0 info t.h5 --verify
 done
-for command in "predict model.h5 t.tns -o x.csv" "recommend model.h5 --for=1 --of=2 -o x.csv --exclude=t.tns"; do
+for command in "predict model.h5 t.tns -o x.csv" "recommend model.h5 --for=1 --of=2 -o x.csv --exclude=t.tns" \
+  "evaluate model.h5 t.tns --of=2"; do
   for file in model.h5 t.tns; do
     # shellcheck disable=SC2086
     n=$(calls read $file 0 $command --overwrite)

@@ -8,12 +8,13 @@ OMPI_ALLOW_RUN_AS_ROOT=1
 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 OMPI_MCA_btl_tcp_if_include=lo
 OMPI_MCA_rmaps_base_oversubscribe=1
-OMPI_MCA_btl_vader_single_copy_mechanism=none
+OMPI_MCA_btl_vader_single_copy_mechanism=none # Open MPI 4
+OMPI_MCA_smsc=^cma                            # Open MPI 5
 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 OMPI_MCA_ess_singleton_isolated=1 # a program that is started without mpirun starts no daemon
 export OMPI_MCA_ess_singleton_isolated OMP_NUM_THREADS OMP_WAIT_POLICY OMPI_MCA_mpi_yield_when_idle OMPI_ALLOW_RUN_AS_ROOT \
   OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMPI_MCA_btl_tcp_if_include OMPI_MCA_rmaps_base_oversubscribe \
-  OMPI_MCA_btl_vader_single_copy_mechanism PRTE_MCA_rmaps_default_mapping_policy
+  OMPI_MCA_btl_vader_single_copy_mechanism OMPI_MCA_smsc PRTE_MCA_rmaps_default_mapping_policy
 # Tests on CPUs look for no network, no other devices and no rare collectives, which takes half of the time of a
 # start. GPUs keep the MPI's own choice: jobs/check-gpu sources this file before it names a backend.
 if [ "${AMPED_TEST_BACKEND-}" = cpu ]; then

@@ -50,6 +50,13 @@ enough() {
   turns=0
 }
 
+# Can `script` (Debian: bsdutils) make a terminal here? Without /dev/pts it cannot.
+has_terminals() {
+  script -qec true /dev/null </dev/null >/dev/null 2>&1 && return
+  echo "skipped: no terminal (command script, folder /dev/pts)"
+  return 1
+}
+
 # needs TOOL...: commands that the test requires.
 needs() {
   for tool in "$@"; do

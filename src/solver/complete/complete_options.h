@@ -38,10 +38,11 @@ typedef struct amped_complete_options {
   double holdout; /* held-out share of the nonzeros, below 1 */
   bool holdout_given;
   uint64_t split_seed;
-  const char *validate, *test; /* files, or NULL */
-  const char *weights;         /* a file, or a column of INPUT; or NULL */
-  double implicit;             /* A of implicit fits (row_fit.h); 0: only observed entries count */
-  bool random_order;           /* modes in a new random order in each sweep */
+  const char *validate; /* a file, or NULL */
+  amped_text_list test; /* files */
+  const char *weights;  /* a file, or a column of INPUT; or NULL */
+  double implicit;      /* A of implicit fits (row_fit.h); 0: only observed entries count */
+  bool random_order;    /* modes in a new random order in each sweep */
 } amped_complete_options;
 
 /* --method, --block, --bias, --nonnegative */

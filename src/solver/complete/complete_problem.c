@@ -30,6 +30,7 @@ static int place_by_length(const amped_plan *plan, int mode) {
  * items that recommend is asked for, because most data have more users than items. */
 static amped_status find_ranked(const char *of, const amped_plan *plan, const amped_labels *labels,
                                 int *ranked) {
+  char names[AMPED_MODES_TEXT];
   *ranked = 0;
   while (place_by_length(plan, *ranked) != 1)
     (*ranked)++;
@@ -38,9 +39,8 @@ static amped_status find_ranked(const char *of, const amped_plan *plan, const am
   *ranked = amped_mode_find(labels, plan->order, of, strlen(of));
   if (*ranked != AMPED_MODE_NONE)
     return AMPED_OK;
-  return amped_error(AMPED_USAGE, NULL,
-                     "--of: the tensor has no mode %.64s; name a mode, or number it from 1 to %d",
-                     of, plan->order);
+  return amped_error(AMPED_USAGE, NULL, "--of: the tensor has no mode %.64s; %s", of,
+                     amped_mode_names(names, labels, plan->order));
 }
 
 /* Find the context modes. auto, with biases: all modes except the two longest. If modes are

@@ -33,7 +33,8 @@ typedef struct amped_complete_problem {
   double cells;                    /* implicit fits: total weight of all cells */
   const amped_rank_set *validate_ranks, *test_ranks; /* implicit fits; NULL: none */
   const char *checkpoint; /* file of the resumed state, for messages; or NULL */
-  double least, most;     /* bounds to which model values are clipped; infinite: not clipped */
+  const struct amped_complete_baselines *baselines; /* errors without components; NULL: none */
+  double least, most; /* bounds to which model values are clipped; infinite: not clipped */
 } amped_complete_problem;
 
 /* Not collective. Find the context modes (--context) and the mode whose indices are ranked (--of).

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/timer.h"
 #include "base/trace.h"
+#include "solver/complete/complete_errors.h"
 #include "solver/complete/complete_methods.h"
 #include "solver/mode_order.h"
 
@@ -68,7 +69,7 @@ amped_status amped_complete_search_check(const amped_worker *worker,
 void amped_complete_search_require(const amped_comm *comm, const amped_worker *worker,
                                    const amped_plan *plan, const amped_complete_options *options,
                                    bool biased, uint64_t *device_bytes, uint64_t *host_bytes) {
-  const uint64_t sets = options->implicit > 0.0 ? 1 + (options->test != NULL) : 0;
+  const uint64_t sets = options->implicit > 0.0 ? 1 + (options->test.count > 0) : 0;
   *host_bytes += amped_saved_factors_bytes(plan) + sets * amped_rank_set_bytes(plan);
   amped_complete_method_find(options)->require(comm, worker, plan, options, biased, device_bytes,
                                                host_bytes);
@@ -95,22 +96,6 @@ static void find_order(const search *s, int *order) {
   amped_mode_order_of(&all, s->sweeps, order);
 }
 
-static amped_status held_errors(search *s, double least, double most, amped_entry_errors *out) {
-  const amped_worker *worker = s->context->worker;
-  memset(out, 0, sizeof *out);
-  amped_status status =
-      worker->format->row_fit->errors(worker->tensor, 0, true, &s->fit, least, most, &out->all);
-  AMPED_TRY(amped_comm_agree(s->context->comm, status));
-  amped_errors_sum(s->context->comm, &out->all);
-  return AMPED_OK;
-}
-
-/* Convert errors from units of values in memory to the values' own units. */
-static void give_units(const search *s, amped_entry_errors *e) {
-  e->all = amped_complete_errors_of(s->context->plan->map, &e->all);
-  e->cold = amped_complete_errors_of(s->context->plan->map, &e->cold);
-}
-
 /* Metric for a set of entries: NDCG for implicit fits, else the root mean square error. NaN without
  * entries. */
 static double number_of(const search *s, const amped_entry_errors *e,
@@ -129,19 +114,10 @@ static amped_status find_ranks(search *s) {
 }
 
 static amped_status find_errors(search *s) {
-  const amped_complete_problem *p = s->problem;
-  const amped_value_map map = s->context->plan->map;
-  const double least = amped_value_map_to(map, p->least);
-  const double most = amped_value_map_to(map, p->most);
-  amped_complete_sweep *w = &s->sweep;
-  if (p->validate != NULL)
-    AMPED_TRY(amped_entry_set_errors(s->context, p->validate, &s->fit, least, most, &w->validate));
-  else if (p->held > 0)
-    AMPED_TRY(held_errors(s, least, most, &w->validate));
-  if (p->test != NULL)
-    AMPED_TRY(amped_entry_set_errors(s->context, p->test, &s->fit, least, most, &w->test));
-  give_units(s, &w->validate);
-  give_units(s, &w->test);
+  amped_complete_errors errors;
+  AMPED_TRY(amped_complete_errors_find(s->context, s->problem, &s->fit, &errors));
+  s->sweep.validate = errors.validate;
+  s->sweep.test = errors.test;
   return AMPED_OK;
 }
 

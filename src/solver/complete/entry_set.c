@@ -72,8 +72,44 @@ amped_status amped_entry_set_finish(const amped_context *context, amped_entry_se
     }
   amped_free(scratch);
   set->total = set->count;
+  set->first = 0;
   amped_comm_sum_u64(context->comm, &set->total, 1);
+  AMPED_MPI(context->comm,
+            MPI_Exscan(&set->count, &set->first, 1, MPI_UINT64_T, MPI_SUM, context->comm->mpi));
+  if (context->comm->rank == 0)
+    set->first = 0;
   return amped_comm_agree(context->comm, status);
+}
+
+/* Copy all entries of `from` to the entries at, at + 1, ... of `to`. */
+static void copy_entries(const amped_entry_set *from, uint64_t at, amped_entry_set *to) {
+  if (from->count == 0)
+    return;
+  for (int m = 0; m < from->order; m++)
+    memcpy(to->positions[m] + at, from->positions[m], from->count * sizeof *to->positions[m]);
+  memcpy(to->cells + at, from->cells, from->count * sizeof *to->cells);
+  memcpy(to->trained + at, from->trained, from->count * sizeof *to->trained);
+  memcpy(to->values + at, from->values, from->count * sizeof *to->values);
+}
+
+amped_status amped_entry_set_append(const amped_context *context, amped_entry_set *set,
+                                    const amped_entry_set *more) {
+  amped_entry_set both;
+  const amped_status status = amped_comm_agree(
+      context->comm, amped_entry_set_create(&both, more->order, set->count + more->count));
+  if (status != AMPED_OK) {
+    amped_entry_set_free(&both);
+    return status;
+  }
+  copy_entries(set, 0, &both);
+  copy_entries(more, set->count, &both);
+  both.hash = set->hash + more->hash;
+  both.given = set->given + more->given;
+  for (int m = 0; m < more->order; m++)
+    both.unknown[m] = set->unknown[m] + more->unknown[m];
+  amped_entry_set_free(set);
+  *set = both;
+  return amped_entry_set_finish(context, set);
 }
 
 void amped_entry_set_train(const amped_context *context, amped_entry_set *set,

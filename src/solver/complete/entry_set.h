@@ -22,6 +22,8 @@ typedef struct amped_entry_set {
                                            have count by the file's label or index */
   uint8_t *trained;                     /* [count] bit m: row of mode m has training nonzeros */
   double *values;                       /* [count] values, mapped by the plan's map, in double */
+  uint64_t given;                       /* number of entries in the file, of all ranks */
+  uint64_t unknown[AMPED_MAX_ORDER];    /* entries with a new label or index */
   uint64_t hash;                        /* hash of all entries as given, in any order; the same on
                                            every rank */
 } amped_entry_set;
@@ -37,9 +39,14 @@ typedef struct amped_entry_errors {
 amped_status amped_entry_set_create(amped_entry_set *set, int order, uint64_t count);
 void amped_entry_set_free(amped_entry_set *set);
 
-/* Collective; the status is agreed. Call it once, when all entries are filled in. Sorts the entries
- * and sets total. */
+/* Collective; the status is agreed. Call it when all entries are filled in, or have changed. Sorts
+ * the entries, and sets total and first. */
 amped_status amped_entry_set_finish(const amped_context *context, amped_entry_set *set);
+
+/* Collective; the status is agreed. Append the entries of `more`, which is finished, to a finished
+ * or zeroed set. */
+amped_status amped_entry_set_append(const amped_context *context, amped_entry_set *set,
+                                    const amped_entry_set *more);
 
 /* Set `trained`, which is 0 before: counts: the numbers of the context's nonzeros. */
 void amped_entry_set_train(const amped_context *context, amped_entry_set *set,

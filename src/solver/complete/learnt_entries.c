@@ -140,8 +140,8 @@ static amped_status find_learnt(const amped_context *context, amped_entry_set *s
   return AMPED_OK;
 }
 
-/* Collective. Remove the struck entries, and number the others again. */
-static void close_up(const amped_comm *comm, amped_entry_set *set, const bool *struck) {
+/* Remove the struck entries of this rank. */
+static void close_up(amped_entry_set *set, const bool *struck) {
   uint64_t kept = 0;
   for (uint64_t i = 0; i < set->count; i++) {
     if (struck[i])
@@ -153,10 +153,6 @@ static void close_up(const amped_comm *comm, amped_entry_set *set, const bool *s
     set->values[kept++] = set->values[i];
   }
   set->count = kept;
-  set->first = 0;
-  AMPED_MPI(comm, MPI_Exscan(&kept, &set->first, 1, MPI_UINT64_T, MPI_SUM, comm->mpi));
-  if (comm->rank == 0)
-    set->first = 0;
 }
 
 amped_status amped_learnt_entries_drop(const amped_context *context, amped_entry_set *set,
@@ -171,7 +167,7 @@ amped_status amped_learnt_entries_drop(const amped_context *context, amped_entry
   AMPED_GO(done, amped_comm_agree(context->comm, status));
   AMPED_GO(done, find_learnt(context, set, &p, struck, held_out));
   amped_comm_sum_u64(context->comm, held_out, 1);
-  close_up(context->comm, set, struck);
+  close_up(set, struck);
   AMPED_GO(done, amped_entry_set_finish(context, set));
   *dropped = all - set->total;
 done:

@@ -12,6 +12,7 @@
 #include "plan/touched.h"
 #include "solver/stream/stream_batch.h"
 #include "solver/stream/stream_published.h"
+#include "tensor/format.h"
 
 void amped_learnt_free(amped_learnt *l) {
   amped_sptensor_free(&l->held_out);
@@ -409,19 +410,23 @@ static amped_status check_growth(const work *w) {
   const amped_state_head *h = w->s->head;
   const uint64_t *dims = amped_input_info(w->input)->dims;
   const uint64_t budget = amped_mem_node_available();
+  const amped_labels *labels = w->s->labels.all;
+  const amped_labels none = {.count = 0};
   char need[32];
   char have[32];
+  char mode[128];
   for (int m = 0; m < h->order; m++) {
     uint64_t bytes = UINT64_MAX;
     if (!amped_mul(dims[m], (uint64_t)h->ncomps * h->type, &bytes))
       bytes = UINT64_MAX;
     if (dims[m] > h->dims[m] && bytes > (budget > 0 ? budget : UINT64_MAX - 1))
-      return amped_error(AMPED_FAILED, amped_input_path(w->input),
-                         "gives mode %d %" PRIu64 " rows, and the state has %" PRIu64
-                         "; they need at least %s of memory and %s are free; correct that index, "
-                         "or begin a state from a table, whose labels may be any numbers",
-                         m + 1, dims[m], h->dims[m], amped_format_bytes(need, bytes),
-                         amped_format_bytes(have, budget));
+      return amped_error(
+          AMPED_FAILED, amped_input_path(w->input),
+          "gives %s %" PRIu64 " rows, and the state has %" PRIu64
+          "; they need at least %s of memory and %s are free; correct that index, "
+          "or begin a state from a table, whose labels may be any numbers",
+          amped_format_mode(mode, sizeof mode, m, labels != NULL ? &labels[m] : &none), dims[m],
+          h->dims[m], amped_format_bytes(need, bytes), amped_format_bytes(have, budget));
   }
   return AMPED_OK;
 }

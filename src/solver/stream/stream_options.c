@@ -18,6 +18,7 @@ static bool parse_boxes(void *options, const char *text) {
 static const amped_option state_rows[] = {
     {.name = "state",
      .type = AMPED_OPTION_CUSTOM,
+     .once = true,
      .parse = parse_state,
      .value = "FILE",
      .help = "also write a state, which amped_mpi stream keeps up to date",
@@ -84,6 +85,7 @@ static const amped_option rows[] = {
      .expected_text = "sizes such as 100x80x5,+10x8x0"},
     {.name = "follow",
      .type = AMPED_OPTION_TEXT,
+     .once = true,
      .value = "DIR",
      .help = "learn files that appear in this folder, in order of name, until a signal",
      .expected_text = "a folder",

@@ -21,6 +21,7 @@ typedef struct sample {
   bool second;
   const char *name;
   const char *text;
+  amped_text_list texts;
   int pair[2];
 } sample;
 
@@ -29,7 +30,7 @@ static bool parse_pair(void *options, const char *text) {
   return sscanf(text, "%dx%d", &s->pair[0], &s->pair[1]) == 2;
 }
 
-enum { FLAG, ON, INT, COUNT, BYTES, REAL, WORD, BOOL, NAME, TEXT, CUSTOM, ROWS };
+enum { FLAG, ON, INT, COUNT, BYTES, REAL, WORD, BOOL, NAME, TEXT, TEXTS, CUSTOM, ROWS };
 
 static const amped_option rows[ROWS] = {
     [FLAG] = {.name = "flag", .type = AMPED_OPTION_FLAG, AMPED_OPTION_FIELD(sample, flag)},
@@ -86,7 +87,14 @@ static const amped_option rows[ROWS] = {
     [TEXT] = {.name = "text",
               .type = AMPED_OPTION_TEXT,
               .value = "FILE",
+              .once = true,
               AMPED_OPTION_FIELD(sample, text)},
+    [TEXTS] = {.name = "texts",
+               .type = AMPED_OPTION_TEXTS,
+               .value = "FILE",
+               .help = "more files",
+               .initially = "none",
+               AMPED_OPTION_FIELD(sample, texts)},
     [CUSTOM] = {.name = "pair",
                 .type = AMPED_OPTION_CUSTOM,
                 .parse = parse_pair,
@@ -179,6 +187,15 @@ START_TEST(flags_texts_and_lists_set_their_fields) {
   ck_assert(sets(CUSTOM, &s, "5x6") && s.pair[0] == 5 && s.pair[1] == 6);
 }
 
+START_TEST(texts_of_a_list_add_up_until_it_is_full) {
+  sample s = untouched();
+  ck_assert(!sets(TEXTS, &s, "") && s.texts.count == 0);
+  for (int i = 0; i < AMPED_MAX_TEXTS; i++)
+    ck_assert(sets(TEXTS, &s, i == 1 ? "second" : "other") && s.texts.count == i + 1);
+  ck_assert_str_eq(s.texts.texts[1], "second");
+  ck_assert(!sets(TEXTS, &s, "more") && s.texts.count == AMPED_MAX_TEXTS);
+}
+
 START_TEST(defaults_are_what_rows_say) {
   sample s;
   memset(&s, 0, sizeof s);
@@ -198,6 +215,9 @@ START_TEST(users_are_told_what_rows_hold) {
   ck_assert_str_eq(amped_option_help(&rows[INT], text), "a number [5]");
   ck_assert_str_eq(amped_option_help(&rows[COUNT], text), "a count");
   ck_assert_str_eq(amped_option_help(&rows[BYTES], text), "a size [what there is]");
+  ck_assert_str_eq(amped_option_help(&rows[TEXTS], text),
+                   "more files; repeat the option for more [none]");
+  ck_assert_str_eq(amped_option_expected(&rows[TEXTS], text), "a file's name");
   ck_assert_str_eq(amped_option_help(&rows[WORD], text), "a colour [blue: as the sky]");
   ck_assert_str_eq(amped_option_expected(&rows[INT], text), "a whole number from 2 to 1000");
   ck_assert_str_eq(amped_option_expected(&rows[COUNT], text), "a whole number");
@@ -224,6 +244,8 @@ static bool is_size_of(const amped_option *row) {
   case AMPED_OPTION_NAME:
   case AMPED_OPTION_TEXT:
     return row->size == sizeof(char *);
+  case AMPED_OPTION_TEXTS:
+    return row->size == sizeof(amped_text_list) && row->initial == NULL;
   case AMPED_OPTION_CUSTOM:
     return row->parse != NULL;
   }
@@ -232,8 +254,8 @@ static bool is_size_of(const amped_option *row) {
 
 /* Options that differ from command to command; no command has two of one name (tests/cli/cli.sh).
  */
-static const char *const of_several[] = {"method", "block",    "memory", "nonnegative",
-                                         "copies", "observed", "order"};
+static const char *const of_several[] = {"method",   "block", "memory", "nonnegative", "copies",
+                                         "observed", "order", "for",    "cold"};
 
 static bool are_apart(const amped_option *a, const amped_option *b) {
   for (size_t i = 0; i < sizeof of_several / sizeof *of_several; i++)
@@ -398,7 +420,7 @@ START_TEST(shapes_that_the_shell_offers_are_there) {
 TESTING_MAIN("option", whole_numbers_have_suffixes_and_bounds, integers_end_with_their_type,
              counts_have_powers_of_1000, sizes_have_powers_of_1024, reals_have_bounds,
              words_stand_for_their_numbers, flags_texts_and_lists_set_their_fields,
-             defaults_are_what_rows_say, users_are_told_what_rows_hold,
-             every_row_of_the_program_is_whole, every_rule_names_options_that_exist,
-             options_begin_as_the_manual_says, lists_and_mixed_values_are_parsed,
-             shapes_that_the_shell_offers_are_there)
+             texts_of_a_list_add_up_until_it_is_full, defaults_are_what_rows_say,
+             users_are_told_what_rows_hold, every_row_of_the_program_is_whole,
+             every_rule_names_options_that_exist, options_begin_as_the_manual_says,
+             lists_and_mixed_values_are_parsed, shapes_that_the_shell_offers_are_there)

@@ -1,0 +1,245 @@
+/* evaluate: ranks the index of one mode in each given cell among all indices of that mode. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/cell_files.h"
+#include "cli/model_mode.h"
+#include "cli/result_argument.h"
+#include "base/facts.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "formats/completion_file.h"
+#include "formats/result_file.h"
+#include "session/output_guard.h"
+#include "tensor/cell_ranks.h"
+#include "tensor/format.h"
+#include "text/io.h"
+
+typedef struct job {
+  const amped_options *o;
+  amped_ktensor k;
+  amped_completion c;
+  amped_predictor p;
+  int of;
+  amped_sptensor cells; /* ranked cells, with the model's indices */
+  uint64_t given;       /* cells of the file that are events */
+  uint64_t zeros;       /* cells that are none */
+  uint64_t unknown;     /* cells left out: the index of mode `of` has no learnt entry */
+  uint64_t cold;        /* cells left out, or ranked with an average row: another index has none */
+  uint64_t cold_of[AMPED_MAX_ORDER]; /* the same for each mode */
+  amped_cell_filter filter;
+  double *ranks;
+  amped_cell_ranks_found found;
+} job;
+
+static const char *name_of(const job *j) {
+  return amped_io_name(j->o->args[1]);
+}
+
+/* ---- the cells ------------------------------------------------------------------------------ */
+
+/* Is the cell ranked? */
+static bool takes(job *j, uint64_t i) {
+  const amped_sptensor *t = &j->cells;
+  const uint64_t of = t->indices[j->of][i];
+  bool cold = false;
+  if (of == AMPED_PREDICTOR_COLD || !amped_predictor_knows(&j->p, j->of, of)) {
+    j->unknown++;
+    return false;
+  }
+  for (int m = 0; m < t->order; m++) {
+    const bool known = amped_predictor_known(&j->p, m, t->indices[m][i]) != AMPED_PREDICTOR_COLD;
+    j->cold_of[m] += !known;
+    cold = cold || !known;
+  }
+  j->cold += cold;
+  return !cold || j->o->evaluate.cold;
+}
+
+static void keep_ranked(job *j, bool has_values) {
+  amped_sptensor *t = &j->cells;
+  const uint64_t all = t->nnz;
+  t->nnz = 0;
+  for (uint64_t i = 0; i < all; i++) {
+    if (!amped_cell_files_is_event(&j->c, has_values, t->values[i])) {
+      j->zeros++;
+      continue;
+    }
+    j->given++;
+    if (!takes(j, i))
+      continue;
+    for (int m = 0; m < t->order; m++)
+      t->indices[m][t->nnz] = t->indices[m][i];
+    t->nnz++;
+  }
+}
+
+static amped_status read_cells(job *j) {
+  amped_sptensor *t = &j->cells;
+  char name[128];
+  bool has_values = false;
+  bool needed[AMPED_MAX_ORDER] = {false};
+  needed[j->of] = true;
+  AMPED_TRY(amped_cell_files_read(j->o, j->o->args[1], &j->k, needed, t, &has_values));
+  keep_ranked(j, has_values);
+  if (t->nnz > 0)
+    return AMPED_OK;
+  return amped_error(AMPED_BAD_INPUT, name_of(j),
+                     "has no cell to rank: of %" PRIu64 " cells %" PRIu64
+                     " have an unknown label of %s and %" PRIu64
+                     " one of another mode; give cells of labels that %s has learnt%s",
+                     j->given, j->unknown,
+                     amped_format_mode(name, sizeof name, j->of, &j->k.labels[j->of]), j->cold,
+                     j->o->args[0], j->cold > 0 ? ", or add --cold=predict" : "");
+}
+
+/* Read the entries to exclude: by the mode of --for, or by all modes except --of. */
+static amped_status read_filter(job *j) {
+  const amped_model_mode named = {.path = j->o->args[0], .k = &j->k, .option = "--for"};
+  amped_cell_files_wanted wanted = {.kept = {false}};
+  bool is_key[AMPED_MAX_ORDER] = {false};
+  amped_sptensor t = {.order = 0};
+  int by = -1;
+  if (j->o->recommend.exclude.count == 0)
+    return AMPED_OK;
+  if (j->o->evaluate.by != NULL)
+    AMPED_TRY(amped_model_mode_find(&named, j->o->evaluate.by, &by));
+  if (by == j->of)
+    return amped_error(AMPED_USAGE, NULL, "--for and --of name one mode; name two");
+  for (int m = 0; m < j->k.order; m++) {
+    is_key[m] = by >= 0 ? m == by : m != j->of;
+    wanted.kept[m] = is_key[m] || m == j->of;
+  }
+  AMPED_TRY(amped_cell_files_join(j->o, &j->k, &j->c, &wanted, &t));
+  amped_status status = amped_cell_filter_create(&t, is_key, j->of, &j->filter);
+  amped_sptensor_free(&t);
+  return status;
+}
+
+/* ---- the report ----------------------------------------------------------------------------- */
+
+/* Add a member, and, if it is not 0, a line that counts these cells. */
+static void cells_fact(amped_facts *f, const char *key, uint64_t n, const char *what) {
+  amped_fact_json(f, key, amped_json_count(n));
+  if (n > 0)
+    amped_fact_words(f, "%" PRIu64 " cell%s%s\n", n, n == 1 ? "" : "s", what);
+}
+
+/* Say which cells are left out. */
+static void left_out_facts(const job *j, amped_facts *f) {
+  char name[128];
+  char what[256];
+  const bool ranked = j->o->evaluate.cold;
+  cells_fact(f, "zeros", j->zeros, " of value 0, which means that nothing happened: left out");
+  (void)snprintf(what, sizeof what, " without a learnt entry of the label of %s: left out",
+                 amped_format_mode(name, sizeof name, j->of, &j->k.labels[j->of]));
+  cells_fact(f, "unknown", j->unknown, what);
+  amped_fact_json(f, "cold", amped_json_count(j->cold));
+  amped_fact_json(f, "cold_of", amped_json_counts(j->cold_of, j->k.order));
+  for (int m = 0; m < j->k.order; m++)
+    if (j->cold_of[m] > 0)
+      amped_fact_words(
+          f, "%" PRIu64 " cell%s without a learnt entry of the label of %s: %s\n", j->cold_of[m],
+          j->cold_of[m] == 1 ? "" : "s", amped_format_mode(name, sizeof name, m, &j->k.labels[m]),
+          ranked ? "ranked with the average row" : "left out (--cold=predict ranks them)");
+}
+
+/* A row of the table: hits at one rank. */
+static void hits_row(const job *j, int at, amped_facts *f) {
+  amped_facts row;
+  const double hits = amped_ranks_hit_rate(j->ranks, j->cells.nnz, at);
+  const double ndcg = amped_ranks_ndcg(j->ranks, j->cells.nnz, at);
+  amped_facts_begin(&row, NULL);
+  amped_fact(&row, "rank", json_integer(at), "%7d", at);
+  amped_fact(&row, "hit_rate", amped_json_number(hits), "  %10.4f", hits);
+  amped_fact(&row, "ndcg", amped_json_number(ndcg), "  %10.4f", ndcg);
+  amped_facts_row(f, "at", &row);
+}
+
+static void rank_facts(const job *j, amped_facts *f) {
+  char name[128];
+  const uint64_t n = j->cells.nnz;
+  const double mean = amped_ranks_mean(j->ranks, n);
+  const double reciprocal = amped_ranks_reciprocal(j->ranks, n);
+  const amped_text_list *exclude = &j->o->recommend.exclude;
+  amped_fact_json(f, "mode", json_integer(j->of));
+  amped_fact_json(f, "name", amped_json_mode_name(&j->k.labels[j->of]));
+  amped_fact_json(f, "cells", amped_json_count(j->given));
+  amped_fact(f, "ranked", amped_json_count(n), "%" PRIu64 " of %" PRIu64 " cells of %s are ranked",
+             n, j->given, name_of(j));
+  amped_fact(f, "candidates", amped_json_count(j->found.candidates),
+             ", each among %" PRIu64 " labels of %s\n", j->found.candidates,
+             amped_format_mode(name, sizeof name, j->of, &j->k.labels[j->of]));
+  left_out_facts(j, f);
+  amped_fact_json(f, "exclude", json_array());
+  for (int i = 0; i < exclude->count; i++)
+    amped_fact_item(f, "exclude", amped_json_string(exclude->texts[i]));
+  amped_fact_json(f, "excluded", amped_json_count(j->found.removed));
+  if (exclude->count > 0)
+    amped_fact_words(f, "%s%s %.4g labels of a cell on average\n", amped_io_name(exclude->texts[0]),
+                     exclude->count > 1 ? " and other files exclude" : " excludes",
+                     (double)j->found.removed / (double)n);
+  cells_fact(f, "tied", j->found.tied, " with the value of other labels: the mean of their ranks");
+  amped_fact(f, "mrr", amped_json_number(reciprocal), "MRR        %.4f\n", reciprocal);
+  amped_fact(f, "mean_rank", amped_json_number(mean), "mean rank  %.4g\n", mean);
+  amped_fact_words(f, "at rank    hit rate        ndcg\n");
+  for (int i = 0; i < j->o->evaluate.at_ranks.count; i++)
+    hits_row(j, j->o->evaluate.at_ranks.numbers[i], f);
+}
+
+/* ---- the command ---------------------------------------------------------------------------- */
+
+static amped_status steps(job *j, amped_facts *f) {
+  const char *model = j->o->args[0];
+  const amped_model_mode named = {.path = model, .k = &j->k, .option = "--of"};
+  AMPED_TRY(amped_result_argument_read("evaluate", model, &j->k));
+  AMPED_TRY(amped_completion_file_read(model, j->k.order, j->k.dims, true, &j->c));
+  AMPED_TRY(amped_model_mode_find(&named, j->o->recommend.of, &j->of));
+  AMPED_TRY(amped_predictor_create(&j->k, &j->c, &j->p));
+  AMPED_TRY(read_cells(j));
+  AMPED_TRY(read_filter(j));
+  amped_cell_ranks request = {.p = &j->p,
+                              .of = j->of,
+                              .count = j->cells.nnz,
+                              .filter = j->o->recommend.exclude.count > 0 ? &j->filter : NULL};
+  memcpy(request.indices, j->cells.indices, sizeof request.indices);
+  AMPED_TRY(amped_alloc(&j->ranks, j->cells.nnz, sizeof *j->ranks, "the ranks of cells"));
+  AMPED_TRY(amped_cell_ranks_find(&request, model, j->ranks, &j->found));
+  amped_fact_json(f, "result", amped_json_string(model));
+  amped_fact_json(f, "input", amped_json_string(j->o->args[1]));
+  rank_facts(j, f);
+  return AMPED_OK;
+}
+
+/* Refuse standard input for two of the files. */
+static amped_status check_standard_input(const amped_options *o) {
+  const amped_text_list *exclude = &o->recommend.exclude;
+  for (int i = 0; i < exclude->count && strcmp(o->args[1], "-") == 0; i++)
+    if (strcmp(exclude->texts[i], "-") == 0)
+      return amped_error(AMPED_USAGE, NULL,
+                         "CELLS and --exclude are both standard input; name a file for one");
+  return AMPED_OK;
+}
+
+amped_status amped_cmd_evaluate(const amped_options *o) {
+  job j = {.o = o};
+  amped_facts facts;
+  amped_json *json = NULL;
+  amped_status status = AMPED_OK;
+  AMPED_GO(done, check_standard_input(o));
+  AMPED_GO(done, amped_result_argument_is("evaluate", o->args[0]));
+  AMPED_GO(done, amped_cell_files_probe(o));
+  AMPED_GO(done, amped_output_json(o->json, o->overwrite, &json));
+  amped_facts_begin(&facts, "evaluate");
+  status = steps(&j, &facts);
+  status = amped_json_close(json, amped_facts_end(&facts, json, status));
+done:
+  amped_free(j.ranks);
+  amped_cell_filter_free(&j.filter);
+  amped_sptensor_free(&j.cells);
+  amped_predictor_free(&j.p);
+  amped_completion_free(&j.c);
+  amped_ktensor_free(&j.k);
+  return status;
+}

@@ -1,0 +1,46 @@
+"""Errors without components, as complete told them in JSON, against numpy.
+
+    baselines.py JSON TRAIN.csv VALIDATE.csv TEST.csv REG_BIAS [COLUMN of weights]
+
+The mean alone; and mean and biases: the exact minimum of sum w (y - biases)^2 + REG_BIAS sum b^2. Sweeps end when they
+change the objective by less than 1e-9 of it, so that biases are off by some sqrt(1e-9) of the scale.
+"""
+import csv
+import json
+import sys
+import numpy as np
+
+TOLERANCE = 3.2e-5
+lines, train, validate, test, reg = sys.argv[1:6]
+
+
+def read(path):
+    with open(path, newline="") as f:
+        rows = list(csv.reader(f))
+    return [r[:3] for r in rows[1:]], np.array([float(r[3]) for r in rows[1:]]), rows[0], rows[1:]
+
+
+cells, values, head, rows = read(train)
+weights = np.array([float(r[head.index(sys.argv[6])]) for r in rows]) if len(sys.argv) > 6 else np.ones(len(values))
+number = {}
+for cell in cells:
+    for mode, label in enumerate(cell):
+        number.setdefault((mode, label), len(number))
+mean = np.average(values, weights=weights)
+scale = np.sqrt(np.average((values - mean) ** 2, weights=weights))
+design = np.zeros((len(values), len(number)))
+for i, cell in enumerate(cells):
+    for place in enumerate(cell):
+        design[i, number[place]] = 1
+normal = design.T @ (weights[:, None] * design) + float(reg) * np.eye(len(number))
+biases = np.linalg.solve(normal, design.T @ (weights * (values - mean) / scale))
+with open(lines) as f:
+    end = [json.loads(line) for line in f if '"end"' in line][-1]
+for name, path in (("validate", validate), ("test", test)):
+    there, wanted, _, _ = read(path)
+    added = np.array([sum(biases[number[p]] for p in enumerate(cell) if p in number) for cell in there])
+    for key, model in (("mean_alone", mean), ("biases_alone", mean + scale * added)):
+        told, error = end[key][name], wanted - model
+        assert told["count"] == len(wanted), (key, name, told)
+        assert abs(told["rmse"] - np.sqrt(np.mean(error**2))) < TOLERANCE * scale, (key, name, told, np.sqrt(np.mean(error**2)))
+        assert abs(told["mae"] - np.mean(np.abs(error))) < TOLERANCE * scale, (key, name, told)
