@@ -132,12 +132,21 @@ amped_status amped_completion_report_run(amped_session *session, const amped_com
   return amped_comm_agree(&session->comm, amped_facts_write(&f, session->json));
 }
 
-/* JSON of the errors at a set of entries; null if the set is empty. */
+static json_t *json_ranks(const amped_rank_sums *ranks) {
+  return json_pack("{s:I, s:o, s:o}", "count", (json_int_t)ranks->count, "ndcg",
+                   amped_json_number(amped_rank_ndcg(ranks)), "hit_rate",
+                   amped_json_number(amped_rank_hit_rate(ranks)));
+}
+
+/* JSON of the errors at a set of entries, and of cold ones among them; null if the set is empty. */
 static json_t *json_errors(const amped_entry_errors *e, const amped_rank_sums *ranks,
-                           bool with_cold) {
-  if (ranks->count > 0)
-    return json_pack("{s:I, s:f, s:f}", "count", (json_int_t)ranks->count, "ndcg",
-                     amped_rank_ndcg(ranks), "hit_rate", amped_rank_hit_rate(ranks));
+                           const amped_rank_sums *cold, bool with_cold) {
+  if (ranks->count > 0) {
+    json_t *object = json_ranks(ranks);
+    if (object != NULL && with_cold)
+      (void)json_object_set_new(object, "cold", json_ranks(cold));
+    return object;
+  }
   if (e->all.count == 0)
     return json_null();
   json_t *object = json_pack("{s:I, s:o, s:o, s:o}", "count", (json_int_t)e->all.count, "rmse",
@@ -154,8 +163,9 @@ static json_t *json_errors(const amped_entry_errors *e, const amped_rank_sums *r
 /* The errors of the held-out and test entries of a sweep; words for those that the metric is not.
  */
 static void add_errors(const amped_complete_sweep *d, bool with_cold, amped_facts *f) {
-  amped_fact_json(f, "validate", json_errors(&d->validate, &d->validate_ranks, with_cold));
-  amped_fact_json(f, "test", json_errors(&d->test, &d->test_ranks, with_cold));
+  amped_fact_json(f, "validate",
+                  json_errors(&d->validate, &d->validate_ranks, &d->validate_cold, with_cold));
+  amped_fact_json(f, "test", json_errors(&d->test, &d->test_ranks, &d->test_cold, with_cold));
 }
 
 /* Words about ranks and the test, such as "  hits 0.87  test 0.5". */
@@ -252,15 +262,21 @@ static void add_baseline(const char *key, const amped_complete_errors *e, amped_
   const amped_rank_sums none = {.count = 0};
   amped_facts part;
   amped_facts_begin(&part, NULL);
-  amped_fact_json(&part, "validate", json_errors(&e->validate, &none, false));
-  amped_fact_json(&part, "test", json_errors(&e->test, &none, false));
+  amped_fact_json(&part, "validate", json_errors(&e->validate, &none, &none, false));
+  amped_fact_json(&part, "test", json_errors(&e->test, &none, &none, false));
   amped_facts_take(f, key, &part);
 }
 
-static void say_ranks(const char *name, const amped_rank_sums *r) {
+static void say_ranks(const char *name, const amped_rank_sums *r, const amped_rank_sums *cold) {
+  char words[128] = "";
+  if (cold->count > 0)
+    (void)snprintf(words, sizeof words,
+                   "; %" PRIu64 " of them have a row that was never trained: ndcg %.6f, hit rate "
+                   "%.6f",
+                   cold->count, amped_rank_ndcg(cold), amped_rank_hit_rate(cold));
   if (r->count > 0)
-    amped_say("%s: ndcg %.6f, hit rate %.6f at 10 on %" PRIu64 " entries", name, amped_rank_ndcg(r),
-              amped_rank_hit_rate(r), r->count);
+    amped_say("%s: ndcg %.6f, hit rate %.6f at 10 on %" PRIu64 " entries%s", name,
+              amped_rank_ndcg(r), amped_rank_hit_rate(r), r->count, words);
 }
 
 amped_status amped_completion_report_end(amped_session *session, const amped_complete_problem *p,
@@ -305,8 +321,8 @@ amped_status amped_completion_report_end(amped_session *session, const amped_com
   say_errors(p, "test", &b->sweep.test);
   if (base != NULL)
     say_baselines("test", &base->mean.test, &base->biases.test);
-  say_ranks("validate", &b->sweep.validate_ranks);
-  say_ranks("test", &b->sweep.test_ranks);
+  say_ranks("validate", &b->sweep.validate_ranks, &b->sweep.validate_cold);
+  say_ranks("test", &b->sweep.test_ranks, &b->sweep.test_cold);
   if (path != NULL)
     amped_say("result: %s (amped_mpi top %s shows it)", path, path);
   return amped_comm_agree(&session->comm, amped_facts_write(&f, session->json));

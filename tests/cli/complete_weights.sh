@@ -195,6 +195,32 @@ awk '/"event":"end"/ && /"ndcg":/ && /"hit_rate":/ && /"test":{"count":[1-9]/ { 
   pass || fail "ranks in JSON"
 expect 0 "implicit     entries are ones of weight 1 + 2" "$amped" info told.h5
 expect 0 '"implicit": *2.0' "$amped" info told.h5 --json=-
+# Test entries with a row that was never trained are counted apart, as those of ratings are.
+awk 'BEGIN { srand(2); print "user,song,plays"
+  for (n = 0; n < 900; n++) { u = int(rand() * 60); s = (u % 3) * 10 + int(rand() * 12); if (!seen[u, s]++) print "u" u ",s" s ",d" n % 2 "," 1 + int(rand() * 5) } }' |
+  sed '1s/.*/user,song,day,plays/' >plays.csv
+{ sed -n 1p plays.csv && sed 1d plays.csv | awk 'NR % 10 == 0'; } >known.csv
+awk 'NR == 1 || (NR - 1) % 10' plays.csv >learnt.csv
+{ cat known.csv && sed 1d known.csv | sed 's/^u/stranger/'; } >half.csv
+rank_run="--value=plays --keys=user,song,day --implicit=5 --of=song --rank=3 --reg=1 --iters=8 --overwrite"
+for n in 1 3; do
+  # shellcheck disable=SC2086
+  expect 0 "" on $n complete learnt.csv $rank_run --validate=known.csv --test=known.csv -o known.h5 --json=known.json
+  same "cold entries of known rows" "$(grep -c 'never trained' out)" 0
+  # shellcheck disable=SC2086
+  expect 0 "test: ndcg [0-9.]*, hit rate [0-9.]* at 10 on $((2 * $(sed 1d known.csv | wc -l))) entries; $(sed 1d known.csv | wc -l) of them have a row that was never trained: ndcg" \
+    on $n complete learnt.csv $rank_run --validate=known.csv --test=half.csv -o half.h5 --json=half.json
+  $python - <<'PY' || fail "numbers of cold entries"
+import json
+last = lambda p: [json.loads(line) for line in open(p) if '"event":"end"' in line][-1]["test"]
+a, b = last("known.json"), last("half.json")
+cold = b["cold"]
+assert a["cold"]["count"] == 0 and cold["count"] == a["count"] and b["count"] == 2 * a["count"], (a, b)
+assert abs(b["ndcg"] - (a["ndcg"] + cold["ndcg"]) / 2) < 1e-12, (a, b)
+assert abs(b["hit_rate"] - (a["hit_rate"] + cold["hit_rate"]) / 2) < 1e-12, (a, b)
+PY
+done
+
 # Many held out entries: a sample of about 4096 of them, the same on any number of ranks.
 for n in 1 3; do
   expect 0 "ranked: a sample of 4[01][0-9]* of the [0-9]* entries" on $n complete heavy.tns --implicit=1 --of=1 \

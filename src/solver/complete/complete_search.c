@@ -107,9 +107,11 @@ static amped_status find_ranks(search *s) {
   const amped_complete_problem *p = s->problem;
   amped_complete_sweep *w = &s->sweep;
   if (p->validate_ranks != NULL)
-    AMPED_TRY(amped_rank_set_find(s->context, p->validate_ranks, &s->fit, &w->validate_ranks));
+    AMPED_TRY(amped_rank_set_find(s->context, p->validate_ranks, &s->fit, &w->validate_ranks,
+                                  &w->validate_cold));
   if (p->test_ranks != NULL)
-    AMPED_TRY(amped_rank_set_find(s->context, p->test_ranks, &s->fit, &w->test_ranks));
+    AMPED_TRY(
+        amped_rank_set_find(s->context, p->test_ranks, &s->fit, &w->test_ranks, &w->test_cold));
   return AMPED_OK;
 }
 
@@ -130,6 +132,8 @@ static amped_status evaluate(search *s) {
   memset(&w->test, 0, sizeof w->test);
   memset(&w->validate_ranks, 0, sizeof w->validate_ranks);
   memset(&w->test_ranks, 0, sizeof w->test_ranks);
+  memset(&w->validate_cold, 0, sizeof w->validate_cold);
+  memset(&w->test_cold, 0, sizeof w->test_cold);
   w->train = s->context->plan->map.unit * p->fit.scale *
              sqrt(w->sums.squares / (implicit ? p->cells : w->sums.count));
   AMPED_TRY(implicit ? find_ranks(s) : find_errors(s));
@@ -346,7 +350,13 @@ static amped_status turn_all(tape *t, search *s, const char **differs) {
   turn_sweep(t, &b->sweep);
   turn_u64(t, &b->number);
   turn(t, &b->value);
-  return turn_end(t, b);
+  AMPED_TRY(turn_end(t, b));
+  /* Checkpoints of older versions end here, and so do those of fits that rank nothing. */
+  if ((t->reads && t->at == t->count) || !(s->problem->fit.implicit > 0.0))
+    return AMPED_OK;
+  turn_ranks(t, &b->sweep.validate_cold);
+  turn_ranks(t, &b->sweep.test_cold);
+  return AMPED_OK;
 }
 
 /* Write the state after a sweep to s->numbers. */

@@ -24,6 +24,7 @@ struct amped_rank_set {
   int order, mode;
   uint64_t count;                       /* number of entries, the same on all ranks */
   uint64_t *positions[AMPED_MAX_ORDER]; /* [count] rows of factors, or AMPED_NO_ROW */
+  uint64_t *is_cold;                    /* [count] 1: a row of the entry was never trained */
   uint64_t *sorted[AMPED_MAX_ORDER];    /* [count] entries by their position in this mode */
   uint64_t pairs, room;                 /* pairs of a training nonzero of this rank and an entry;
                                            their capacity */
@@ -37,7 +38,7 @@ uint64_t amped_rank_set_bytes(const amped_plan *plan) {
   uint64_t rows = 0;
   for (int m = 0; m < plan->order; m++)
     rows += amped_plan_factor_rows(plan, m);
-  return (rows + most * (2 * order + 4 + 2 * (uint64_t)plan->ncomps) + SLAB * order +
+  return (rows + most * (2 * order + 5 + 2 * (uint64_t)plan->ncomps) + SLAB * order +
           ROWS * (uint64_t)plan->ncomps) *
              sizeof(uint64_t) +
          SLAB + FILTER_BITS / 8;
@@ -50,6 +51,7 @@ void amped_rank_set_destroy(amped_rank_set *s) {
     amped_free(s->positions[m]);
     amped_free(s->sorted[m]);
   }
+  amped_free(s->is_cold);
   amped_free(s->pair_entry);
   amped_free(s->pair_position);
   amped_free(s);
@@ -102,15 +104,17 @@ static amped_status traversal_take(traversal *w, uint64_t first, uint64_t *count
 }
 
 /* Append an entry to this rank's growable lists. */
-static amped_status add_entry(amped_rank_set *s, uint64_t *room, const uint64_t *position) {
+static amped_status add_entry(amped_rank_set *s, uint64_t *room, const uint64_t *position,
+                              bool is_cold) {
   if (s->count == *room) {
     *room = *room > 0 ? 2 * *room : 1024;
     for (int m = 0; m < s->order; m++)
       AMPED_TRY(amped_realloc(&s->positions[m], *room, sizeof *s->positions[m], "entries to rank"));
+    AMPED_TRY(amped_realloc(&s->is_cold, *room, sizeof *s->is_cold, "entries to rank"));
   }
   for (int m = 0; m < s->order; m++)
     s->positions[m][s->count] = position[m];
-  s->count++;
+  s->is_cold[s->count++] = is_cold;
   return AMPED_OK;
 }
 
@@ -137,7 +141,7 @@ static amped_status choose_held(amped_rank_set *s, traversal *w, uint64_t total)
           hash = amped_hash_index(hash, w->index_of[m][position[m]]);
       }
       if (is_chosen(hash, total))
-        AMPED_TRY(add_entry(s, &room, position));
+        AMPED_TRY(add_entry(s, &room, position, false));
     }
   }
   return AMPED_OK;
@@ -147,10 +151,13 @@ static amped_status choose_entries(amped_rank_set *s, const amped_entry_set *ent
   uint64_t room = 0;
   for (uint64_t i = 0; i < entries->count; i++) {
     uint64_t position[AMPED_MAX_ORDER];
-    for (int m = 0; m < s->order; m++)
+    bool is_cold = false;
+    for (int m = 0; m < s->order; m++) {
       position[m] = entries->positions[m][i];
+      is_cold = is_cold || !(entries->trained[i] >> m & 1);
+    }
     if (is_chosen(amped_hash_index(amped_mix64(SEED), entries->first + i), entries->total))
-      AMPED_TRY(add_entry(s, &room, position));
+      AMPED_TRY(add_entry(s, &room, position, is_cold));
   }
   return AMPED_OK;
 }
@@ -158,7 +165,9 @@ static amped_status choose_entries(amped_rank_set *s, const amped_entry_set *ent
 /* Collective. Give the entries of all ranks to every rank. */
 static amped_status share_entries(const amped_comm *comm, amped_rank_set *s) {
   const uint64_t own = s->count;
-  uint64_t *all[AMPED_MAX_ORDER] = {NULL};
+  const int lists = s->order + 1;
+  uint64_t **mine[AMPED_MAX_ORDER + 1];
+  uint64_t *all[AMPED_MAX_ORDER + 1] = {NULL};
   uint64_t *counts = NULL;
   uint64_t before = 0;
   uint64_t total = 0;
@@ -171,21 +180,23 @@ static amped_status share_entries(const amped_comm *comm, amped_rank_set *s) {
     before += p < comm->rank ? counts[p] : 0;
     total += counts[p];
   }
-  for (int m = 0; m < s->order && status == AMPED_OK; m++)
-    status = amped_calloc(&all[m], total, sizeof *all[m], "entries to rank");
+  for (int l = 0; l < lists; l++)
+    mine[l] = l < s->order ? &s->positions[l] : &s->is_cold;
+  for (int l = 0; l < lists && status == AMPED_OK; l++)
+    status = amped_calloc(&all[l], total, sizeof *all[l], "entries to rank");
   AMPED_GO(done, amped_comm_agree(comm, status));
-  for (int m = 0; m < s->order; m++) {
+  for (int l = 0; l < lists; l++) {
     if (own > 0)
-      memcpy(all[m] + before, s->positions[m], own * sizeof *all[m]);
-    amped_comm_sum_u64(comm, all[m], amped_comm_count(comm, total));
-    amped_free(s->positions[m]);
-    s->positions[m] = all[m];
-    all[m] = NULL;
+      memcpy(all[l] + before, *mine[l], own * sizeof *all[l]);
+    amped_comm_sum_u64(comm, all[l], amped_comm_count(comm, total));
+    amped_free(*mine[l]);
+    *mine[l] = all[l];
+    all[l] = NULL;
   }
   s->count = total;
 done:
-  for (int m = 0; m < s->order; m++)
-    amped_free(all[m]);
+  for (int l = 0; l < lists; l++)
+    amped_free(all[l]);
   amped_free(counts);
   return status;
 }
@@ -482,18 +493,22 @@ static amped_status count_above(ranking *r, const amped_row_fit *fit) {
 }
 
 amped_status amped_rank_set_find(const amped_context *context, const amped_rank_set *set,
-                                 const amped_row_fit *fit, amped_rank_sums *out) {
+                                 const amped_row_fit *fit, amped_rank_sums *out,
+                                 amped_rank_sums *cold) {
   ranking r = {.context = context, .set = set, .n = (uint64_t)context->plan->ncomps};
-  memset(out, 0, sizeof *out);
-  out->count = set->count;
+  *out = (amped_rank_sums){.count = set->count};
+  *cold = (amped_rank_sums){.count = 0};
   amped_status status = amped_comm_agree(context->comm, count_above(&r, fit));
   if (status == AMPED_OK) {
     amped_comm_sum_u64(context->comm, r.above, amped_comm_count(context->comm, set->count));
     for (uint64_t i = 0; i < set->count; i++) {
       const uint64_t above = r.above[i] >> 63 != 0 ? 0 : r.above[i]; /* negative: an index was
                                                                         trained more than once */
-      if (above < AMPED_RANK_TOP)
+      cold->count += set->is_cold[i];
+      if (above < AMPED_RANK_TOP) {
         out->at[above]++;
+        cold->at[above] += set->is_cold[i];
+      }
     }
   }
   amped_buffers_free(ranking_buffers(&r));

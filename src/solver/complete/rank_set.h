@@ -27,8 +27,8 @@ typedef struct amped_rank_sums {
 uint64_t amped_rank_set_bytes(const amped_plan *plan);
 
 /* Collective; the status is agreed. entries = NULL: rank the tensor's held-out nonzeros, `total` on
- * all ranks. Otherwise rank these entries, which are borrowed during the call. destroy accepts
- * NULL. */
+ * all ranks. Otherwise rank these entries, whose `trained` is set, and which are borrowed during
+ * the call. destroy accepts NULL. */
 amped_status amped_rank_set_create(const amped_context *context, int mode, uint64_t total,
                                    const amped_entry_set *entries, amped_rank_set **out);
 void amped_rank_set_destroy(amped_rank_set *set);
@@ -36,9 +36,11 @@ void amped_rank_set_destroy(amped_rank_set *set);
 uint64_t amped_rank_set_count(const amped_rank_set *set);
 
 /* Collective; the status is agreed. *out = ranks by the context's factors, the same on every rank.
- * A row that is missing in the model is the prior. */
+ * A row that is missing in the model is the prior. *cold = those of cold entries (entry_set.h); of
+ * held-out nonzeros it is not known which are. */
 amped_status amped_rank_set_find(const amped_context *context, const amped_rank_set *set,
-                                 const amped_row_fit *fit, amped_rank_sums *out);
+                                 const amped_row_fit *fit, amped_rank_sums *out,
+                                 amped_rank_sums *cold);
 
 /* hit_rate: share of entries that are hits. ndcg: mean of 1 / log2(rank + 2), with 0 for entries
  * that are no hits: normalised discounted cumulative gain at 10, if one index is right. NaN without
