@@ -351,7 +351,7 @@ static amped_status turn_all(tape *t, search *s, const char **differs) {
   turn_u64(t, &b->number);
   turn(t, &b->value);
   AMPED_TRY(turn_end(t, b));
-  /* Checkpoints of older versions end here, and so do those of fits that rank nothing. */
+  /* A checkpoint of an older version ends here, and so does one of a fit that ranks nothing. */
   if ((t->reads && t->at == t->count) || !(s->problem->fit.implicit > 0.0))
     return AMPED_OK;
   turn_ranks(t, &b->sweep.validate_cold);

@@ -35,7 +35,7 @@ typedef struct amped_complete_sweep {
   double train;                      /* root mean square error of training, in the values' units */
   amped_entry_errors validate, test; /* count 0: no such entries */
   amped_rank_sums validate_ranks, test_ranks;
-  amped_rank_sums validate_cold, test_cold; /* of them, cold entries (entry_set.h) */
+  amped_rank_sums validate_cold, test_cold; /* ranks of cold entries (entry_set.h) alone */
   double evaluate_sec;
   bool is_best; /* best of all sweeps so far */
 } amped_complete_sweep;

@@ -36,8 +36,8 @@ void amped_rank_set_destroy(amped_rank_set *set);
 uint64_t amped_rank_set_count(const amped_rank_set *set);
 
 /* Collective; the status is agreed. *out = ranks by the context's factors, the same on every rank.
- * A row that is missing in the model is the prior. *cold = those of cold entries (entry_set.h); of
- * held-out nonzeros it is not known which are. */
+ * A row that is missing in the model is the prior. *cold = ranks of cold entries (entry_set.h)
+ * alone; held-out nonzeros do not say which are cold. */
 amped_status amped_rank_set_find(const amped_context *context, const amped_rank_set *set,
                                  const amped_row_fit *fit, amped_rank_sums *out,
                                  amped_rank_sums *cold);
