@@ -25,14 +25,13 @@
 #include "solver/complete/complete_start.h"
 #include "solver/complete/learnt_entries.h"
 #include "solver/complete/row_counts.h"
-#include "text/io_format.h"
+#include "text/io.h"
 
 /* The data of the command, for the functions below. */
 typedef struct job {
   const amped_options *o;
   amped_session_options session_options; /* the user's options, with the column of biases */
   amped_read_options read;               /* the user's options, with the column of weights */
-  amped_read_options plain;              /* defaults, as if the user gave no reading option */
   amped_read_options of_input;           /* options for reading INPUT */
   amped_read_options of_weights;         /* options for reading the weights: a file or a column */
   const char *weights;                   /* file of weights; INPUT for a column of it; NULL: none */
@@ -56,31 +55,15 @@ static const amped_row_fit_ops *row_fit_of(const job *j) {
 
 /* --- checks before a nonzero is read --------------------------------------------------------- */
 
-static bool has_format(const char *path, const amped_read_options *read, amped_format wanted) {
-  amped_format format = AMPED_FORMAT_TNS;
-  const bool known = amped_io_input_format(path, read, &format) == AMPED_OK;
-  amped_status_clear();
-  return known && format == wanted;
-}
-
 static bool is_hdf5(const char *path, const amped_read_options *read) {
-  return has_format(path, read, AMPED_FORMAT_HDF5);
+  return amped_io_has_format(path, read, AMPED_FORMAT_HDF5);
 }
 
-/* Is it a file of numbers, to which no option for reading text and tables applies? */
-static bool is_binary(const char *path, const amped_read_options *read) {
-  return is_hdf5(path, read) || has_format(path, read, AMPED_FORMAT_NPY);
-}
-
-/* Options for reading `path`. The user's reading options are for texts and tables. If any input
- * file is a text or table, HDF5 and npy files are read with the defaults. */
-static const amped_read_options *read_options_of(const job *j, const char *path) {
+/* Options for reading `path`, one of the command's files. */
+static amped_read_options read_options_of(const job *j, const char *path) {
   const amped_options *o = j->o;
   const char *const files[] = {o->args[0], o->complete.validate, o->complete.test, j->weights};
-  bool others = false;
-  for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
-    others = others || (files[i] != NULL && !is_binary(files[i], &o->read));
-  return others && is_binary(path, &o->read) ? &j->plain : &j->read;
+  return amped_io_options_of(path, files, (int)(sizeof files / sizeof files[0]), &j->read);
 }
 
 /* Find out whether --weights names a column or a file. It is a column if INPUT is a table and the
@@ -111,10 +94,10 @@ static amped_status find_weights(job *j) {
 /* Set how weights are read. Weights of a repeated cell are added, whatever is done with its
  * values. */
 static void set_read_of_weights(job *j) {
-  j->of_weights = *read_options_of(j, j->weights);
+  j->of_weights = read_options_of(j, j->weights);
   j->of_weights.are_weights = true;
   j->of_weights.reads_weights = j->of_weights.weights != NULL;
-  j->of_weights.duplicates = j->plain.duplicates;
+  j->of_weights.duplicates = AMPED_DUPLICATES_UNKNOWN;
 }
 
 /* Probe a file if it is HDF5. Call before MPI starts. */
@@ -241,8 +224,8 @@ static amped_status load_entries(job *j, const char *option, const char *path, a
                                  const amped_entry_set **in_problem) {
   if (path == NULL)
     return AMPED_OK;
-  amped_read_options read = *read_options_of(j, path);
-  if (!is_binary(path, &j->o->read))
+  amped_read_options read = read_options_of(j, path);
+  if (!is_hdf5(path, &read) && !amped_io_has_format(path, &read, AMPED_FORMAT_NPY))
     read.duplicates = AMPED_DUPLICATES_KEEP;
   *in_problem = out;
   AMPED_TRY(amped_entry_file_load(j->session, j->labels, option, path, &read, out));
@@ -580,9 +563,6 @@ static amped_status complete_all(job *j) {
 /* On every rank, before MPI starts: set up the reading and session options. */
 static amped_status begin(job *j) {
   const amped_options *o = j->o;
-  amped_options plain;
-  amped_options_default(&plain);
-  j->plain = plain.read;
   j->read = o->read;
   AMPED_TRY(find_weights(j));
   if (j->weights != NULL)
@@ -590,7 +570,7 @@ static amped_status begin(job *j) {
   j->session_options = o->session;
   j->session_options.biased = o->complete.bias == AMPED_BIAS_FULL;
   j->session_options.lists_cells = true;
-  j->of_input = *read_options_of(j, o->args[0]);
+  j->of_input = read_options_of(j, o->args[0]);
   j->of_input.dataset = o->session.dataset;
   j->session_options.read = &j->of_input;
   if (j->session_options.biased && o->session.ncomps == AMPED_MAX_NCOMPS)

@@ -81,14 +81,15 @@ static void keep_ranked(job *j, amped_format format) {
 
 static amped_status read_cells(job *j) {
   amped_sptensor *t = &j->cells;
-  amped_read_options read = j->o->read;
+  const char *const files[] = {j->o->args[1], j->o->recommend.exclude};
+  amped_read_options read = amped_io_options_of(files[0], files, 2, &j->o->read);
   amped_format format = AMPED_FORMAT_TNS;
   bool needed[AMPED_MAX_ORDER] = {false};
   read.known_modes = true;
   read.from_zero = j->k.labels[0].from_zero;
   needed[j->of] = true;
-  AMPED_TRY(amped_io_input_format(j->o->args[1], &read, &format));
-  AMPED_TRY(amped_io_read(j->o->args[1], &read, t));
+  AMPED_TRY(amped_io_input_format(files[0], &read, &format));
+  AMPED_TRY(amped_io_read(files[0], &read, t));
   AMPED_TRY(
       amped_model_cells_translate(j->o->args[0], &j->k, name_of(j), read.keys != NULL, needed, t));
   keep_ranked(j, format);

@@ -52,7 +52,8 @@ static void keep(const amped_options *o, const char *path, amped_format format,
 amped_status amped_known_cells_read(const amped_options *o, const char *path,
                                     const amped_ktensor *k, const amped_completion *c,
                                     const bool *needed, amped_sptensor *out) {
-  amped_read_options read = o->read;
+  const char *const files[] = {o->nargs > 1 ? o->args[1] : NULL, path};
+  amped_read_options read = amped_io_options_of(path, files, 2, &o->read);
   amped_format format = AMPED_FORMAT_TNS;
   amped_status status = AMPED_OK;
   *out = (amped_sptensor){.order = 0};

@@ -40,10 +40,7 @@ struct amped_batch_source {
 };
 
 static bool is_hdf5(const char *path, const amped_read_options *read) {
-  amped_format format = AMPED_FORMAT_TNS;
-  const bool known = amped_io_input_format(path, read, &format) == AMPED_OK;
-  amped_status_clear();
-  return known && format == AMPED_FORMAT_HDF5;
+  return amped_io_has_format(path, read, AMPED_FORMAT_HDF5);
 }
 
 amped_status amped_batch_source_probe(const amped_batch_request *r) {
@@ -90,12 +87,14 @@ static amped_status open_cut(amped_batch_source *s, const amped_batch_target *ta
   return amped_batch_cut_open(s->input, &s->indices, &cut, &s->cut);
 }
 
-/* Rank 0: the options for a file. The user's apply only to texts and tables. */
+/* Rank 0: the options for a file. Each of the user's options applies to the formats that it is for.
+ * The files of a folder are not known before they come. */
 static amped_read_options read_options(const amped_batch_source *s, const char *path) {
-  static const amped_read_options plain = {.index_base = AMPED_BASE_AUTO};
-  if (is_hdf5(path, s->request->read))
-    return plain;
-  amped_read_options read = *s->request->read;
+  const amped_batch_request *r = s->request;
+  amped_read_options read =
+      amped_io_options_of(path, r->paths, r->kind == AMPED_BATCH_FOLLOW ? 0 : r->count, r->read);
+  if (is_hdf5(path, &read))
+    return read;
   read.known_modes = true;
   if (read.duplicates == AMPED_DUPLICATES_UNKNOWN)
     read.duplicates = s->duplicates;
