@@ -219,6 +219,19 @@ same "warnings" "$(grep -c 'rows a label' err)" 1
 awk -F, -v OFS=, 'NR > 1 { $4 = int($4 / 100) } { print }' times.csv >periods.csv
 expect 0 "" "$amped" info periods.csv --value=rating
 same "warnings" "$(grep -c 'rows a label' err)" 0
+# A table whose name says text.
+printf 'user item week stars\nann tea 9 5\n' >words.txt
+expect 3 'words.txt: line 1: "user" is not a number: this is a table, .*--format=csv --separator=space' "$amped" info words.txt
+expect 0 "1 x 1 x 1" "$amped" info words.txt --format=csv --separator=space --value=stars
+printf '1\tann\t9\t5\n' >words.tns
+expect 3 'words.tns: line 1: "ann" is not a number: this is a table, .*--separator=tab' on 1 words.tns --rank=1 --nowrite
+expect 3 'words.tns: line 1: "ann" .*--separator=tab' "$amped" info words.tns --header=none
+printf 'Ann;9;5;3\n' >words.tns
+expect 3 '"Ann;9;5;3" is not a number: this is a table, .*--separator=semicolon' "$amped" info words.tns
+printf '1 1 1 3,5\n' >comma.tns
+expect 3 'field 4: "3,5" is not a number' "$amped" info comma.tns
+printf '1 1 1 NaN\n' >nan.tns
+expect 3 'field 4: value NaN is not finite' "$amped" info nan.tns
 # Names in quotes, as R writes them, where quotes are data.
 printf '"user"\t"film"\t"day"\t"n"\n"a"\t"x"\t"1"\t3\n' >quoted.tsv
 expect 2 "quoted.tsv: line 1: all names of columns are in quotes, .*--format=csv --separator=tab" "$amped" info quoted.tsv --value=n
