@@ -202,16 +202,67 @@ static amped_status check_names(const amped_table_header *h, const char *path, u
   return AMPED_OK;
 }
 
-/* Make all columns keys, except the values. `beside`: name of another column that is no key, if it
- * exists; or NULL. */
+static bool is_number(const char *begin, const char *end) {
+  double ignored = 0.0;
+  return begin < end && amped_number_decimal(begin, &ignored) == end;
+}
+
+/* Is this number not whole? */
+static bool is_fraction(const char *begin, const char *end) {
+  double x = 0.0;
+  return begin < end && amped_number_decimal(begin, &x) == end && x != floor(x);
+}
+
+/* Do the first rows of the chunk have numbers in this column? *fractions: they do, and half or more
+ * are not whole. Malformed rows are left to the parser. */
+static bool has_numbers(const amped_table_header *h, const amped_text_chunk *chunk, uint64_t column,
+                        bool *fractions) {
+  amped_piece piece = {.begin = chunk->begin, .end = chunk->end};
+  const char *p = chunk->begin;
+  int row = 0;
+  int broken = 0;
+  *fractions = false;
+  for (; row < LOOK_ROWS && p < chunk->end; row++) {
+    amped_cell cell = {0};
+    bool found = false;
+    for (uint64_t c = 0; c < h->count && !cell.last; c++) {
+      p = amped_csv_cell(&piece, p, h->form, &cell);
+      if (p == NULL)
+        return false;
+      found = found || (c == column && is_number(cell.begin, cell.end));
+      broken += c == column && is_fraction(cell.begin, cell.end);
+    }
+    if (!cell.last || !found)
+      return false;
+  }
+  *fractions = row > 0 && 2 * broken >= row;
+  return row > 0;
+}
+
+/* Has the column no name? pandas writes its index without a name, and reads it as "Unnamed: 0". */
+static bool has_no_name(const char *name) {
+  return *name == '\0' || strncmp(name, "Unnamed: ", 9) == 0;
+}
+
+/* Is it a row index, as pandas writes it: a column without a name that holds whole numbers? rows:
+ * the rows below the header. */
+static bool is_row_index(const amped_table_header *h, const amped_text_chunk *rows, uint64_t c) {
+  bool fractions = false;
+  return has_no_name(h->names[c]) && has_numbers(h, rows, c, &fractions) && !fractions;
+}
+
+/* Make all columns keys, except the values and row indices. `beside`: name of another column that
+ * is no key, if it exists; or NULL. rows: the rows below the header. */
 static amped_status all_keys(amped_table_header *h, const char *path, uint64_t line,
-                             const char *beside) {
+                             const char *beside, const amped_text_chunk *rows) {
   uint64_t keys = 0;
   h->trailing =
       h->count > 1 && *h->names[h->count - 1] == '\0' && h->roles[h->count - 1] != AMPED_ROLE_VALUE;
   for (uint64_t c = 0; c + h->trailing < h->count; c++) {
-    const bool is_key =
-        h->roles[c] != AMPED_ROLE_VALUE && (beside == NULL || strcmp(h->names[c], beside) != 0);
+    const bool may = h->roles[c] != AMPED_ROLE_VALUE;
+    const bool is_index = may && is_row_index(h, rows, c);
+    const bool is_key = may && !is_index && (beside == NULL || strcmp(h->names[c], beside) != 0);
+    h->indices += is_index;
     h->roles[c] = is_key ? 0 : h->roles[c];
     keys += is_key;
   }
@@ -236,8 +287,13 @@ static void warn_of_place(const amped_table_header *h, const char *path, const c
                path, option, name);
 }
 
-static amped_status assign_roles(amped_table_header *h, const char *path, uint64_t line,
+/* chunk: the text from the header on; `end`: the end of the header. */
+static amped_status assign_roles(amped_table_header *h, const char *path,
+                                 const amped_text_chunk *chunk, const char *end,
                                  const amped_read_options *options) {
+  const uint64_t line = chunk->line;
+  amped_text_chunk rows = *chunk;
+  rows.begin = end;
   AMPED_TRY(amped_alloc(&h->roles, h->count, sizeof *h->roles, "a table's header"));
   for (uint64_t c = 0; c < h->count; c++)
     h->roles[c] = AMPED_ROLE_NONE;
@@ -252,7 +308,7 @@ static amped_status assign_roles(amped_table_header *h, const char *path, uint64
   }
   return options->keys != NULL
              ? named_keys(h, path, line, options)
-             : all_keys(h, path, line, weights ? options->value : options->weights);
+             : all_keys(h, path, line, weights ? options->value : options->weights, &rows);
 }
 
 /* Join the label sets of the modes that --same-labels names. */
@@ -286,11 +342,6 @@ end:
   return status;
 }
 
-static bool is_number(const char *begin, const char *end) {
-  double ignored = 0.0;
-  return begin < end && amped_number_decimal(begin, &ignored) == end;
-}
-
 /* Returns a name that is a number; NULL: none. A row with such a name may be data, not a header. */
 static const char *numeric_name(const amped_table_header *h) {
   for (uint64_t c = 0; c < h->count; c++)
@@ -314,38 +365,6 @@ static bool is_value_name(const char *name) {
     if (strcasecmp(last, words[i]) == 0)
       return true;
   return false;
-}
-
-/* Is this number not whole? */
-static bool is_fraction(const char *begin, const char *end) {
-  double x = 0.0;
-  return begin < end && amped_number_decimal(begin, &x) == end && x != floor(x);
-}
-
-/* Do the first rows of the chunk have numbers in this column? *fractions: they do, and half or more
- * are not whole. Malformed rows are left to the parser. */
-static bool has_numbers(const amped_table_header *h, const amped_text_chunk *chunk, uint64_t column,
-                        bool *fractions) {
-  amped_piece piece = {.begin = chunk->begin, .end = chunk->end};
-  const char *p = chunk->begin;
-  int row = 0;
-  int broken = 0;
-  *fractions = false;
-  for (; row < LOOK_ROWS && p < chunk->end; row++) {
-    amped_cell cell = {0};
-    bool found = false;
-    for (uint64_t c = 0; c < h->count && !cell.last; c++) {
-      p = amped_csv_cell(&piece, p, h->form, &cell);
-      if (p == NULL)
-        return false;
-      found = found || (c == column && is_number(cell.begin, cell.end));
-      broken += c == column && is_fraction(cell.begin, cell.end);
-    }
-    if (!cell.last || !found)
-      return false;
-  }
-  *fractions = row > 0 && 2 * broken >= row;
-  return row > 0;
 }
 
 /* Refuse a wide table: `count` of its columns, of which names are the first ones, hold values. */
@@ -476,7 +495,7 @@ amped_status amped_table_header_read(amped_table_header *header, const char *pat
     AMPED_TRY(refuse_quotes(header, path, chunk->line));
   if (options->no_header)
     AMPED_TRY(number_columns(header));
-  AMPED_TRY(assign_roles(header, path, chunk->line, options));
+  AMPED_TRY(assign_roles(header, path, chunk, end, options));
   for (int m = 0; m < header->order; m++)
     header->sets[m] = m;
   if (options->same_labels != NULL)
@@ -514,17 +533,18 @@ void amped_table_header_tell(const amped_table_header *h, const char *path) {
   if (h->guessed)
     amped_say("%s: %s separate its cells (--separator says otherwise)", amped_io_name(path),
               separator_name(h->form.separator));
+  if (h->indices > 0)
+    amped_say("%s: %" PRIu64
+              " column%s without a name hold%s whole numbers, as a row index does, and "
+              "%s left out (--keys takes columns by name)",
+              amped_io_name(path), h->indices, h->indices == 1 ? "" : "s",
+              h->indices == 1 ? "s" : "", h->indices == 1 ? "is" : "are");
   if (h->value == NULL)
     amped_say("%s: every row counts 1, its keys are %s (--value=COL names a column of values)",
               amped_io_name(path), text);
   else
     amped_say("%s: its keys are %s, and its values are %s", amped_io_name(path), text,
               amped_printable_text(value, sizeof value, join(&h->value, 1, "", list)));
-}
-
-/* Has the column no name? pandas writes its index without a name, and reads it as "Unnamed: 0". */
-static bool has_no_name(const char *name) {
-  return *name == '\0' || strncmp(name, "Unnamed: ", 9) == 0;
 }
 
 void amped_table_header_warn(const amped_table_header *h, const char *path, int mode,

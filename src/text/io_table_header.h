@@ -17,6 +17,7 @@ typedef struct amped_table_header {
   bool guessed;       /* the separator is not a comma, and the user did not choose it */
   uint64_t count;     /* number of columns */
   bool trailing;      /* the last column has no name, and its cells must be empty */
+  uint64_t indices;   /* columns without a name that hold row numbers, which are left out */
   const char **names; /* null-terminated UTF-8 strings within text */
   char *text;
   int *roles;

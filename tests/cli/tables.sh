@@ -232,6 +232,23 @@ printf '1 1 1 3,5\n' >comma.tns
 expect 3 'field 4: "3,5" is not a number' "$amped" info comma.tns
 printf '1 1 1 NaN\n' >nan.tns
 expect 3 'field 4: value NaN is not finite' "$amped" info nan.tns
+# Row indices of pandas are left out, also of a second file; a column of words without a name is a key.
+printf ',Unnamed: 0,user,film,day,n\n0,0,a,x,d1,3\n1,1,b,y,d1,4\n2,5,a,y,d2,4\n' >index.csv
+cut -d, -f3- index.csv >no-index.csv
+cut -d, -f1,3- index.csv >one-index.csv
+expect 0 "index.csv: 2 columns without a name hold whole numbers, as a row index does, and are left out" "$amped" \
+  convert index.csv index.h5 --value=n
+expect 0 "" "$amped" convert no-index.csv no-index.h5 --value=n -q
+same "without row indices" "$(hash index.h5)" "$(hash no-index.h5)"
+same "labels without row indices" "$(labels index.h5)" "$(labels no-index.h5)"
+expect 0 "2 x 2 x 2, 3 nonzeros" on 2 one-index.csv --value=n --rank=1 --iters=2 -o index-model.h5
+expect 0 "rmse" "$amped" predict index-model.h5 index.csv --value=n
+expect 0 "rmse" "$amped" predict index-model.h5 no-index.csv --value=n
+expect 0 "3 x 2 x 2 x 2" "$amped" info one-index.csv --value=n --keys=,user,film,day
+expect 0 "3 x 2 x 2 x 2" "$amped" info index.csv --value=n "--keys=Unnamed: 0,user,film,day"
+sed '2,$s/^/r/' one-index.csv >words-index.csv
+expect 0 "warning: words-index.csv: column (no name) has 3 labels in 3 rows" "$amped" info words-index.csv --value=n
+expect 3 "2 key columns" sh -c 'cut -d, -f1-3 one-index.csv | "$0" info - --format=csv' "$amped"
 # Names in quotes, as R writes them, where quotes are data.
 printf '"user"\t"film"\t"day"\t"n"\n"a"\t"x"\t"1"\t3\n' >quoted.tsv
 expect 2 "quoted.tsv: line 1: all names of columns are in quotes, .*--format=csv --separator=tab" "$amped" info quoted.tsv --value=n
