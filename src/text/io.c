@@ -14,6 +14,7 @@ static const char *option_of_table(const amped_read_options *o) {
          : o->separator != '\0'   ? "--separator"
          : o->no_header           ? "--no-header"
          : o->empty != NULL       ? "--empty"
+         : o->skips_missing       ? "--missing"
          : o->same_labels != NULL ? "--same-labels"
                                   : NULL;
 }
@@ -60,7 +61,7 @@ amped_read_options amped_io_options_of(const char *path, const char *const *file
   if (!is_table && tables) {
     out.keys = out.value = out.weights = out.empty = out.same_labels = NULL;
     out.separator = '\0';
-    out.no_header = false;
+    out.no_header = out.skips_missing = false;
   }
   if (!is_text && !is_table && (texts || tables)) {
     out.format = AMPED_READ_AUTO;

@@ -213,30 +213,34 @@ static bool is_fraction(const char *begin, const char *end) {
   return begin < end && amped_number_decimal(begin, &x) == end && x != floor(x);
 }
 
-/* Do the first rows of the chunk have numbers in this column? *fractions: they do, and half or more
- * are not whole. Malformed rows are left to the parser. */
+/* Do the first rows of the chunk have numbers in this column, except missing ones? *fractions: they
+ * do, and half or more are not whole. Malformed rows are left to the parser. */
 static bool has_numbers(const amped_table_header *h, const amped_text_chunk *chunk, uint64_t column,
                         bool *fractions) {
   amped_piece piece = {.begin = chunk->begin, .end = chunk->end};
   const char *p = chunk->begin;
-  int row = 0;
+  int numbers = 0;
   int broken = 0;
   *fractions = false;
-  for (; row < LOOK_ROWS && p < chunk->end; row++) {
+  for (int row = 0; row < LOOK_ROWS && p < chunk->end; row++) {
     amped_cell cell = {0};
     bool found = false;
     for (uint64_t c = 0; c < h->count && !cell.last; c++) {
       p = amped_csv_cell(&piece, p, h->form, &cell);
       if (p == NULL)
         return false;
-      found = found || (c == column && is_number(cell.begin, cell.end));
-      broken += c == column && is_fraction(cell.begin, cell.end);
+      if (c != column)
+        continue;
+      const bool number = is_number(cell.begin, cell.end);
+      found = number || amped_csv_is_missing(&cell);
+      numbers += number;
+      broken += is_fraction(cell.begin, cell.end);
     }
     if (!cell.last || !found)
       return false;
   }
-  *fractions = row > 0 && 2 * broken >= row;
-  return row > 0;
+  *fractions = numbers > 0 && 2 * broken >= numbers;
+  return numbers > 0;
 }
 
 /* Has the column no name? pandas writes its index without a name, and reads it as "Unnamed: 0". */
@@ -287,6 +291,16 @@ static void warn_of_place(const amped_table_header *h, const char *path, const c
                path, option, name);
 }
 
+/* Values and weights of a table are read one after the other. A row without one of the two is left
+ * out of both. */
+static void find_other(amped_table_header *h, const char *name) {
+  for (uint64_t c = 0; c < h->count && h->other == NULL; c++)
+    if (h->roles[c] == AMPED_ROLE_NONE && strcmp(h->names[c], name) == 0) {
+      h->roles[c] = AMPED_ROLE_OTHER;
+      h->other = h->names[c];
+    }
+}
+
 /* chunk: the text from the header on; `end`: the end of the header. */
 static amped_status assign_roles(amped_table_header *h, const char *path,
                                  const amped_text_chunk *chunk, const char *end,
@@ -306,9 +320,12 @@ static amped_status assign_roles(amped_table_header *h, const char *path,
     h->value = h->names[c];
     warn_of_place(h, path, value_option(options), value, options);
   }
-  return options->keys != NULL
-             ? named_keys(h, path, line, options)
-             : all_keys(h, path, line, weights ? options->value : options->weights, &rows);
+  const char *other = weights ? options->value : options->weights;
+  AMPED_TRY(options->keys != NULL ? named_keys(h, path, line, options)
+                                  : all_keys(h, path, line, other, &rows));
+  if (options->skips_missing && other != NULL && (weights || !options->known_modes))
+    find_other(h, other);
+  return AMPED_OK;
 }
 
 /* Join the label sets of the modes that --same-labels names. */

@@ -7,9 +7,13 @@
 #include "text/io_format.h"
 #include "text/io_text.h"
 
-/* Role of a column: a mode 0 .. 7 whose labels are its strings, the value, or none. */
+/* Role of a column: a mode 0 .. 7 whose labels are its strings, the value, a value of another pass
+ * whose rows must be the same ones, or none. */
 #define AMPED_ROLE_VALUE AMPED_MAX_ORDER
-#define AMPED_ROLE_NONE (AMPED_MAX_ORDER + 1)
+#define AMPED_ROLE_OTHER (AMPED_MAX_ORDER + 1)
+#define AMPED_ROLE_NONE (AMPED_MAX_ORDER + 2)
+/* Number of roles that have a cell in each row. */
+#define AMPED_ROLES AMPED_ROLE_NONE
 
 /* Header of a table. Start from {0}. */
 typedef struct amped_table_header {
@@ -25,6 +29,7 @@ typedef struct amped_table_header {
   const char *modes[AMPED_MAX_ORDER]; /* names of the key columns */
   int sets[AMPED_MAX_ORDER];          /* first mode of the mode's set of labels */
   const char *value;                  /* name of the value column, or NULL */
+  const char *other;                  /* name of the other pass's value column, or NULL */
 } amped_table_header;
 
 /* Consume the header row of the first chunk, and find the columns that the options name. `quoted`:

@@ -43,7 +43,7 @@ static bool parse_separator(void *options, const char *text) {
 
 bool amped_read_options_of_table(const amped_read_options *o) {
   return o->keys != NULL || o->value != NULL || o->weights != NULL || o->separator != '\0' ||
-         o->no_header || o->empty != NULL || o->same_labels != NULL;
+         o->no_header || o->empty != NULL || o->skips_missing || o->same_labels != NULL;
 }
 
 amped_duplicates amped_read_duplicates(const amped_read_options *o) {
@@ -131,6 +131,13 @@ static const amped_option read_rows[] = {
      .initially = "an empty key is an error",
      .expected_text = "a label",
      AMPED_OPTION_FIELD(amped_read_options, empty)},
+    {.name = "missing",
+     .type = AMPED_OPTION_WORD,
+     .words = AMPED_OPTION_WORDS("error", "skip"),
+     .help =
+         "table rows with an empty key, or an empty or NA value: refuse them, or leave them out",
+     .initial = "error",
+     AMPED_OPTION_FIELD(amped_read_options, skips_missing)},
     {.name = "same-labels",
      .type = AMPED_OPTION_TEXT,
      .value = "COL,COL",

@@ -41,6 +41,7 @@ typedef struct amped_read_options {
   char separator;              /* tables: character between cells; 0: guessed from the first row */
   bool no_header;              /* tables: columns are called 1, 2, 3, ... */
   const char *empty;           /* tables: label of empty keys; NULL: refused */
+  bool skips_missing;          /* tables: leave out rows with an empty key or without a value */
   const char *same_labels;     /* tables: comma-separated keys that share labels, or NULL */
   amped_duplicates duplicates; /* the user's choice, or UNKNOWN; see amped_read_duplicates */
   bool known_modes;    /* set by the program: the modes belong to a tensor, model or state */

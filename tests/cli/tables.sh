@@ -249,6 +249,33 @@ expect 0 "3 x 2 x 2 x 2" "$amped" info index.csv --value=n "--keys=Unnamed: 0,us
 sed '2,$s/^/r/' one-index.csv >words-index.csv
 expect 0 "warning: words-index.csv: column (no name) has 3 labels in 3 rows" "$amped" info words-index.csv --value=n
 expect 3 "2 key columns" sh -c 'cut -d, -f1-3 one-index.csv | "$0" info - --format=csv' "$amped"
+# Missing cells: refused, or rows left out and counted. Values and weights leave out the same rows.
+printf 'user,film,day,n,w\na,x,d1,3,1\n,y,d1,4,1\nb,y,d1,,1\nb,x,d2,NA,2\nb,"",d1,1,1\nNA,x,d2,NaN,1\nNA,y,d2,2,\nNA,y,d1,5,2\n' >missing.csv
+printf 'user,film,day,n,w\na,x,d1,3,1\nNA,y,d2,2,1\nNA,y,d1,5,2\n' >there.csv
+expect 3 'line 3: column "user": the key is empty; .*--missing=skip' "$amped" convert missing.csv x.h5 --overwrite --keys=user,film,day --value=n
+sed 3d missing.csv >value.csv
+expect 3 'line 3: column "n": the value is empty; .*--missing=skip' "$amped" convert value.csv x.h5 --overwrite --keys=user,film,day --value=n
+sed 3d value.csv >value.csv.2 && mv value.csv.2 value.csv
+expect 3 'line 3: column "n": the value is NA; .*--missing=skip' on 1 value.csv --keys=user,film,day --value=n --rank=1 --nowrite
+expect 0 "missing.csv: 5 of 8 rows have a missing cell and are left out (user 1, film 1, n 3)" "$amped" convert missing.csv x.h5 \
+  --overwrite --keys=user,film,day --value=n --missing=skip
+expect 0 "" "$amped" convert there.csv there.h5 --keys=user,film,day --value=n -q
+same "rows without missing cells" "$(hash x.h5)" "$(hash there.h5)"
+same "their labels" "$(labels x.h5)" "$(labels there.h5)"
+expect 0 "3 of 8 rows .*(n 3)" "$amped" info missing.csv --keys=user,film,day --value=n --missing=skip --empty=none
+expect 0 "(user 1, film 1, n 3, w 1)" on 1 complete missing.csv --keys=user,film,day --value=n --weights=w --missing=skip \
+  --rank=1 --reg=1 --iters=1 --holdout=0 --nowrite
+expect 0 "weights: w, 3 of 2 entries" on 1 complete missing.csv --keys=user,film,day --value=n --weights=w --missing=skip --rank=1 --reg=1 \
+  --iters=1 --holdout=0 --nowrite
+awk 'BEGIN { print "a,b,c,n"; for (i = 0; i < 90000; i++) printf "%d,%d,%d,%s\n", i % 300, i % 70, i % 11, i % 7 ? i % 5 + 1 : "null" }' >many.csv
+awk -F, '$4 != "null"' many.csv >fewer.csv
+expect 0 "12858 of 90000 rows" "$amped" convert many.csv x.h5 --overwrite --value=n --missing=skip --memory=1M
+expect 0 "" "$amped" convert fewer.csv y.h5 --overwrite --value=n -q
+same "chunks with missing values" "$(hash x.h5)" "$(hash y.h5)"
+printf 'a,b,c,n\nx,y,z,NA\nx,y,z,\n' >none.csv
+expect 3 "has a missing cell in each of its 2 rows (n 2)" "$amped" info none.csv --value=n --missing=skip
+expect 2 "x.h5: --missing is for tables" "$amped" info x.h5 --missing=skip
+expect 2 'column "n" looks like values' "$amped" info missing.csv
 # Names in quotes, as R writes them, where quotes are data.
 printf '"user"\t"film"\t"day"\t"n"\n"a"\t"x"\t"1"\t3\n' >quoted.tsv
 expect 2 "quoted.tsv: line 1: all names of columns are in quotes, .*--format=csv --separator=tab" "$amped" info quoted.tsv --value=n
