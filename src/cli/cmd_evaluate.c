@@ -85,8 +85,7 @@ static amped_status read_cells(job *j) {
   amped_read_options read = amped_io_options_of(files[0], files, 2, &j->o->read);
   amped_format format = AMPED_FORMAT_TNS;
   bool needed[AMPED_MAX_ORDER] = {false};
-  read.known_modes = true;
-  read.from_zero = j->k.labels[0].from_zero;
+  amped_read_options_know(&read, j->k.order, j->k.labels);
   needed[j->of] = true;
   AMPED_TRY(amped_io_input_format(files[0], &read, &format));
   AMPED_TRY(amped_io_read(files[0], &read, t));

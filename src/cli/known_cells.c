@@ -57,8 +57,7 @@ amped_status amped_known_cells_read(const amped_options *o, const char *path,
   amped_format format = AMPED_FORMAT_TNS;
   amped_status status = AMPED_OK;
   *out = (amped_sptensor){.order = 0};
-  read.known_modes = true;
-  read.from_zero = k->labels[0].from_zero;
+  amped_read_options_know(&read, k->order, k->labels);
   AMPED_GO(fail, amped_io_input_format(path, &read, &format));
   AMPED_GO(fail, amped_io_read(path, &read, out));
   AMPED_GO(fail, amped_model_cells_translate(o->args[0], k, amped_io_name(path), read.keys != NULL,

@@ -27,7 +27,6 @@ struct amped_batch_source {
   const amped_comm *comm;
   const amped_batch_request *request;
   const char *path; /* path of the state */
-  bool from_zero;   /* texts count indices from 0, unless the user says otherwise */
   amped_duplicates duplicates;
   amped_batch_sums *sums;
   uint64_t dims[AMPED_MAX_ORDER]; /* dims of the state, on every rank */
@@ -95,10 +94,12 @@ static amped_read_options read_options(const amped_batch_source *s, const char *
       amped_io_options_of(path, r->paths, r->kind == AMPED_BATCH_FOLLOW ? 0 : r->count, r->read);
   if (is_hdf5(path, &read))
     return read;
-  read.known_modes = true;
   if (read.duplicates == AMPED_DUPLICATES_UNKNOWN)
     read.duplicates = s->duplicates;
-  read.from_zero = s->from_zero;
+  amped_labels labels[AMPED_MAX_ORDER];
+  for (int m = 0; m < s->order && s->comm->rank == 0; m++)
+    labels[m] = amped_batch_indices_labels(&s->indices, m);
+  amped_read_options_know(&read, s->order, s->comm->rank == 0 ? labels : NULL);
   return read;
 }
 
@@ -141,7 +142,6 @@ amped_status amped_batch_source_open(const amped_comm *comm, const amped_batch_r
   s->request = request;
   s->path = target->path;
   s->order = target->order;
-  s->from_zero = comm->rank == 0 && target->labels[0].from_zero;
   s->duplicates = target->duplicates;
   s->sums = target->sums;
   memcpy(s->dims, target->dims, sizeof s->dims);

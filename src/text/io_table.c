@@ -76,7 +76,8 @@ static bool reserve_scratch(parser *p, const amped_cell *cells) {
   return true;
 }
 
-/* Set keys[m] to the key in mode m's cell. Returns false, with piece->status, on failure. */
+/* Set keys[m] to the text of mode m's cell, or to the label of empty keys. Returns false, with
+ * piece->status, on failure. */
 static bool take_keys(parser *p, const amped_cell *cells, key *keys) {
   const reader *r = p->reader;
   if (!reserve_scratch(p, cells))
@@ -84,8 +85,7 @@ static bool take_keys(parser *p, const amped_cell *cells, key *keys) {
   char *scratch = p->scratch;
   for (int m = 0; m < r->header.order; m++) {
     key *k = &keys[m];
-    k->string = cells[m].begin;
-    k->length = (uint64_t)(cells[m].end - cells[m].begin);
+    *k = (key){.string = cells[m].begin, .length = (uint64_t)(cells[m].end - cells[m].begin)};
     if (cells[m].doubled) {
       k->length = amped_csv_unquote(&cells[m], scratch);
       k->string = scratch;
@@ -95,10 +95,41 @@ static bool take_keys(parser *p, const amped_cell *cells, key *keys) {
       k->string = r->options->empty;
       k->length = strlen(k->string);
     }
-    k->hash = amped_intern_hash(k->string, k->length);
-    amped_intern_prefetch(&r->labels[r->header.sets[m]], k->hash);
   }
   return true;
+}
+
+/* Texts of a row's periods. */
+typedef char period_texts[AMPED_MAX_ORDER][AMPED_PERIOD_BYTES];
+
+/* Replace time stamps by their periods, in modes that have some. `texts` holds them. Returns false,
+ * with piece->status, on failure. */
+static bool take_periods(parser *p, const amped_cell *cells, key *keys, period_texts texts) {
+  const amped_table_header *h = &p->reader->header;
+  char excerpt[AMPED_EXCERPT_BYTES];
+  for (int m = 0; m < h->order; m++) {
+    key *k = &keys[m];
+    if (h->periods[m] == AMPED_PERIOD_NONE || cells[m].begin == cells[m].end)
+      continue;
+    const char *wrong = amped_period_label(h->periods[m], k->string, k->length, texts[m]);
+    if (wrong != NULL) {
+      amped_piece_fail(
+          p->piece, cells[m].begin, "column \"%.100s\": \"%s\" %s%s", h->modes[m],
+          amped_number_excerpt(excerpt, k->string, k->string + k->length), wrong,
+          amped_csv_is_missing(&cells[m]) ? "; --missing=skip leaves out rows without one" : "");
+      return false;
+    }
+    k->string = texts[m];
+    k->length = strlen(texts[m]);
+  }
+  return true;
+}
+
+static void hash_keys(const reader *r, key *keys) {
+  for (int m = 0; m < r->header.order; m++) {
+    keys[m].hash = amped_intern_hash(keys[m].string, keys[m].length);
+    amped_intern_prefetch(&r->labels[r->header.sets[m]], keys[m].hash);
+  }
 }
 
 /* Set *index to the number of a key, with FRESH if the string is new. Returns false, with
@@ -210,9 +241,12 @@ static bool repeats_header(const reader *r, const key *keys) {
 static int missing_role(const reader *r, const amped_cell *cells) {
   if (!r->options->skips_missing)
     return AMPED_ROLE_NONE;
-  for (int m = 0; m < r->header.order; m++)
-    if (cells[m].begin == cells[m].end && r->options->empty == NULL)
+  for (int m = 0; m < r->header.order; m++) {
+    const bool is_empty = cells[m].begin == cells[m].end;
+    if (is_empty ? r->options->empty == NULL
+                 : r->header.periods[m] != AMPED_PERIOD_NONE && amped_csv_is_missing(&cells[m]))
       return m;
+  }
   if (r->header.value != NULL && amped_csv_is_missing(&cells[AMPED_ROLE_VALUE]))
     return AMPED_ROLE_VALUE;
   if (r->header.other != NULL && amped_csv_is_missing(&cells[AMPED_ROLE_OTHER]))
@@ -227,6 +261,7 @@ static const char *parse_row(parser *p, const char *begin, uint64_t *row) {
   const amped_sptensor *t = r->rows.tensor;
   amped_cell cells[AMPED_ROLES];
   key keys[AMPED_MAX_ORDER];
+  period_texts texts;
   uint64_t index[AMPED_MAX_ORDER];
   double value = 1.0;
   const char *next = cut_row(p, begin, cells);
@@ -243,6 +278,9 @@ static const char *parse_row(parser *p, const char *begin, uint64_t *row) {
     amped_piece_fail(p->piece, begin, "the row has the names of the columns again; remove it");
     return NULL;
   }
+  if (!take_periods(p, cells, keys, texts))
+    return NULL;
+  hash_keys(r, keys);
   for (int m = 0; m < t->order; m++)
     if (!key_index(p, m, &cells[m], &keys[m], &index[m]))
       return NULL;
@@ -458,6 +496,7 @@ static amped_status conclude(reader *r) {
     else
       AMPED_TRY(amped_labels_copy(&t->labels[set], &t->labels[m]));
     t->dims[m] = t->labels[m].count;
+    t->labels[m].period = r->header.periods[m];
     if (!r->options->no_header || !amped_table_header_in_place(&r->header) ||
         (r->options->known_modes && r->options->keys == NULL))
       AMPED_TRY(amped_strdup(&t->labels[m].name, r->header.modes[m]));
@@ -523,6 +562,7 @@ static amped_status find_in_chunk(parser *p, const amped_text_chunk *chunk, cons
                                   const uint64_t *index, uint64_t lines[2]) {
   amped_cell cells[AMPED_ROLES];
   key keys[AMPED_MAX_ORDER];
+  period_texts texts;
   uint64_t line = chunk->line;
   *p->piece = (amped_piece){.begin = chunk->begin, .end = chunk->end};
   for (const char *at = chunk->begin; at < chunk->end && lines[1] == 0;) {
@@ -532,7 +572,8 @@ static amped_status find_in_chunk(parser *p, const amped_text_chunk *chunk, cons
     else {
       at = cut_row(p, at, cells);
       const bool skips = at != NULL && missing_role(p->reader, cells) != AMPED_ROLE_NONE;
-      if (at == NULL || (!skips && !take_keys(p, cells, keys)))
+      if (at == NULL ||
+          (!skips && (!take_keys(p, cells, keys) || !take_periods(p, cells, keys, texts))))
         return amped_text_check(p->reader->path, chunk, p->piece, 1);
       if (!skips && has_labels(keys, t, index))
         lines[lines[0] == 0 ? 0 : 1] = line;

@@ -359,6 +359,57 @@ end:
   return status;
 }
 
+/* Set the period of one item of --date, COLUMN:PERIOD. */
+static amped_status set_date(amped_table_header *h, const char *item) {
+  char list[LIST_BYTES];
+  const char *colon = strrchr(item, ':');
+  const size_t length = colon != NULL ? (size_t)(colon - item) : strlen(item);
+  const amped_period period = colon != NULL ? amped_period_of_word(colon + 1) : AMPED_PERIOD_NONE;
+  int m = 0;
+  if (period == AMPED_PERIOD_NONE)
+    return amped_error(
+        AMPED_USAGE, NULL,
+        "--date: \"%.200s\" has no period after a colon; write COLUMN:year, or month, "
+        "week, day, hour, weekday or hour-of-day",
+        item);
+  while (m < h->order && (strlen(h->modes[m]) != length || memcmp(h->modes[m], item, length) != 0))
+    m++;
+  if (m == h->order)
+    return amped_error(AMPED_USAGE, NULL, "--date: \"%.*s\" is not a key; keys are %s",
+                       length < 200 ? (int)length : 200, item,
+                       join(h->modes, (uint64_t)h->order, ", ", list));
+  if (h->periods[m] != AMPED_PERIOD_NONE && h->periods[m] != period)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--date: %.200s is given as %s, and has the period %s; leave out one of the "
+                       "two (a copy of the column may have another period)",
+                       h->modes[m], colon + 1, amped_period_word(h->periods[m]));
+  h->periods[m] = period;
+  return AMPED_OK;
+}
+
+/* Find the periods of keys that are time stamps: from the known modes, and from --date. */
+static amped_status find_periods(amped_table_header *h, const amped_read_options *options) {
+  amped_table_header wanted = {.count = 0};
+  amped_status status = AMPED_OK;
+  for (int m = 0; m < h->order && h->order == options->known_order; m++)
+    h->periods[m] = options->periods[m];
+  if (options->dates != NULL)
+    AMPED_GO(end, option_names("--date", options->dates, &wanted));
+  for (uint64_t i = 0; i < wanted.count; i++)
+    AMPED_GO(end, set_date(h, wanted.names[i]));
+  for (int m = 0; m < h->order; m++)
+    if (h->periods[m] != h->periods[h->sets[m]]) {
+      status = amped_error(AMPED_USAGE, NULL,
+                           "--same-labels: %.200s and %.200s have different periods; give both the "
+                           "same one with --date",
+                           h->modes[h->sets[m]], h->modes[m]);
+      goto end;
+    }
+end:
+  amped_table_header_free(&wanted);
+  return status;
+}
+
 /* Returns a name that is a number; NULL: none. A row with such a name may be data, not a header. */
 static const char *numeric_name(const amped_table_header *h) {
   for (uint64_t c = 0; c < h->count; c++)
@@ -517,6 +568,7 @@ amped_status amped_table_header_read(amped_table_header *header, const char *pat
     header->sets[m] = m;
   if (options->same_labels != NULL)
     AMPED_TRY(join_sets(header, options->same_labels));
+  AMPED_TRY(find_periods(header, options));
   const bool named = options->value != NULL || options->weights != NULL;
   const bool chosen = options->keys != NULL || named;
   if (options->no_header)
@@ -562,6 +614,11 @@ void amped_table_header_tell(const amped_table_header *h, const char *path) {
   else
     amped_say("%s: its keys are %s, and its values are %s", amped_io_name(path), text,
               amped_printable_text(value, sizeof value, join(&h->value, 1, "", list)));
+  for (int m = 0; m < h->order; m++)
+    if (h->periods[m] != AMPED_PERIOD_NONE)
+      amped_say("%s: time stamps of %s are read as periods: %s", amped_io_name(path),
+                amped_printable_text(text, sizeof text, join(&h->modes[m], 1, "", list)),
+                amped_period_word(h->periods[m]));
 }
 
 void amped_table_header_warn(const amped_table_header *h, const char *path, int mode,
@@ -572,7 +629,8 @@ void amped_table_header_warn(const amped_table_header *h, const char *path, int 
   char name[LIST_BYTES];
   uint64_t count = 0;
   const bool all = labels == rows;
-  if (2 * labels <= rows || rows < (all && has_no_name(h->modes[mode]) ? 2 : ENOUGH_ROWS))
+  if (h->periods[mode] != AMPED_PERIOD_NONE || 2 * labels <= rows ||
+      rows < (all && has_no_name(h->modes[mode]) ? 2 : ENOUGH_ROWS))
     return;
   for (int m = 0; m < h->order; m++)
     if (m != mode)
@@ -582,7 +640,7 @@ void amped_table_header_warn(const amped_table_header *h, const char *path, int 
       "%s: column %s has %" PRIu64 " labels in %" PRIu64 " rows, %s; %s%s", amped_io_name(path),
       amped_printable_text(name, sizeof name, join(&h->modes[mode], 1, "", list)), labels, rows,
       all ? "one a row, as a row number has"
-          : "fewer than two rows a label, as times have: make periods of them (days, months)",
+          : "fewer than two rows a label, as times have: make periods of them (--date=COLUMN:day)",
       remedy ? "leave it out with --keys=" : "choose other columns with --keys",
       remedy ? amped_printable_text(text, sizeof text, join(others, count, ",", list)) : "");
 }

@@ -26,10 +26,11 @@ typedef struct amped_table_header {
   char *text;
   int *roles;
   int order;
-  const char *modes[AMPED_MAX_ORDER]; /* names of the key columns */
-  int sets[AMPED_MAX_ORDER];          /* first mode of the mode's set of labels */
-  const char *value;                  /* name of the value column, or NULL */
-  const char *other;                  /* name of the other pass's value column, or NULL */
+  const char *modes[AMPED_MAX_ORDER];    /* names of the key columns */
+  int sets[AMPED_MAX_ORDER];             /* first mode of the mode's set of labels */
+  amped_period periods[AMPED_MAX_ORDER]; /* keys are time stamps, and labels these periods */
+  const char *value;                     /* name of the value column, or NULL */
+  const char *other;                     /* name of the other pass's value column, or NULL */
 } amped_table_header;
 
 /* Consume the header row of the first chunk, and find the columns that the options name. `quoted`:

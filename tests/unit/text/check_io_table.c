@@ -273,7 +273,7 @@ START_TEST(bad_tables_are_named) {
        "line 3: column \"n\": the value is empty"},
       {"a,b,c,n\nx,y,z,1\nx,y,z,1O\n", NULL, "n", AMPED_BAD_INPUT,
        "line 3: column \"n\": \"1O\" is not a finite number"},
-      {"a,b,c,n\nx,y,z,nan\n", NULL, "n", AMPED_BAD_INPUT, "\"nan\" is not a finite number"},
+      {"a,b,c,n\nx,y,z,nan\n", NULL, "n", AMPED_BAD_INPUT, "the value is nan; fill it in, or leave such rows out with --missing=skip"},
       {"a,b,c,n\nx,y,z,1e999\n", NULL, "n", AMPED_BAD_INPUT, "\"1e999\" is not a finite number"},
       {"a,b,c\n\"p\nq\",y,z\nx,y\"y,z\n", NULL, NULL, AMPED_BAD_INPUT,
        "line 4: a quote inside a cell"},
