@@ -81,13 +81,9 @@ amped_status amped_cell_files_read(const amped_options *o, const char *path, con
   const int count = list_inputs(o, files);
   amped_format format = AMPED_FORMAT_TNS;
   amped_status status = AMPED_OK;
-  amped_options plain;
+  amped_read_options read = amped_io_options_of(path, files, count, &o->read);
   *out = (amped_sptensor){.order = 0};
-  amped_options_default(&plain);
-  amped_read_options read =
-      amped_io_options_apply(path, files, count, &o->read) ? o->read : plain.read;
-  read.known_modes = true;
-  read.from_zero = k->labels[0].from_zero;
+  amped_read_options_know(&read, k->order, k->labels);
   AMPED_GO(fail, amped_io_input_format(path, &read, &format));
   AMPED_GO(fail, amped_io_read(path, &read, out));
   AMPED_GO(fail, amped_model_cells_translate(o->args[0], k, amped_io_name(path), read.keys != NULL,

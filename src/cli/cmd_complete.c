@@ -26,14 +26,13 @@
 #include "solver/complete/complete_baselines.h"
 #include "solver/complete/complete_start.h"
 #include "solver/complete/row_counts.h"
-#include "text/io_format.h"
+#include "text/io.h"
 
 /* The data of the command, for the functions below. */
 typedef struct job {
   const amped_options *o;
   amped_session_options session_options; /* the user's options, with the column of biases */
   amped_read_options read;               /* the user's options, with the column of weights */
-  amped_read_options plain;              /* defaults, as if the user gave no reading option */
   amped_read_options of_input;           /* options for reading INPUT */
   amped_read_options of_weights;         /* options for reading the weights: a file or a column */
   const char *weights;                   /* file of weights; INPUT for a column of it; NULL: none */
@@ -59,20 +58,17 @@ static const amped_row_fit_ops *row_fit_of(const job *j) {
 /* --- checks before a nonzero is read --------------------------------------------------------- */
 
 static bool is_hdf5(const char *path, const amped_read_options *read) {
-  amped_format format = AMPED_FORMAT_TNS;
-  const bool known = amped_io_input_format(path, read, &format) == AMPED_OK;
-  amped_status_clear();
-  return known && format == AMPED_FORMAT_HDF5;
+  return amped_io_has_format(path, read, AMPED_FORMAT_HDF5);
 }
 
-/* Options for reading `path`: the user's, or the defaults. */
-static const amped_read_options *read_options_of(const job *j, const char *path) {
+/* Options for reading `path`, one of the command's files. */
+static amped_read_options read_options_of(const job *j, const char *path) {
   const amped_options *o = j->o;
   const amped_text_list *test = &o->complete.test;
   const char *files[3 + AMPED_MAX_TEXTS] = {o->args[0], o->complete.validate, j->weights};
   for (int i = 0; i < test->count; i++)
     files[3 + i] = test->texts[i];
-  return amped_io_options_apply(path, files, 3 + test->count, &o->read) ? &j->read : &j->plain;
+  return amped_io_options_of(path, files, 3 + test->count, &j->read);
 }
 
 /* Find out whether --weights names a column or a file. It is a column if INPUT is a table and the
@@ -103,10 +99,10 @@ static amped_status find_weights(job *j) {
 /* Set how weights are read. Weights of a repeated cell are added, whatever is done with its
  * values. */
 static void set_read_of_weights(job *j) {
-  j->of_weights = *read_options_of(j, j->weights);
+  j->of_weights = read_options_of(j, j->weights);
   j->of_weights.are_weights = true;
   j->of_weights.reads_weights = j->of_weights.weights != NULL;
-  j->of_weights.duplicates = j->plain.duplicates;
+  j->of_weights.duplicates = AMPED_DUPLICATES_UNKNOWN;
 }
 
 /* Probe a file if it is HDF5. Call before MPI starts. */
@@ -190,8 +186,8 @@ static amped_status set_clip(job *j) {
 /* Collective: load the entries of a file, and check them. All entries of a repeated cell are kept,
  * as predict keeps them. */
 static amped_status load_file(job *j, const char *option, const char *path, amped_entry_set *out) {
-  amped_read_options read = *read_options_of(j, path);
-  if (amped_io_is_text(path, &j->o->read))
+  amped_read_options read = read_options_of(j, path);
+  if (!is_hdf5(path, &read) && !amped_io_has_format(path, &read, AMPED_FORMAT_NPY))
     read.duplicates = AMPED_DUPLICATES_KEEP;
   AMPED_TRY(amped_entry_file_load(j->session, j->labels, option, path, &read, out));
   amped_entry_checks_new(j->session, j->labels, path, out, j->problem.fit.prior);
@@ -554,9 +550,6 @@ static amped_status complete_all(job *j) {
 /* On every rank, before MPI starts: set up the reading and session options. */
 static amped_status begin(job *j) {
   const amped_options *o = j->o;
-  amped_options plain;
-  amped_options_default(&plain);
-  j->plain = plain.read;
   j->read = o->read;
   AMPED_TRY(find_weights(j));
   if (j->weights != NULL)
@@ -564,7 +557,7 @@ static amped_status begin(job *j) {
   j->session_options = o->session;
   j->session_options.biased = o->complete.bias == AMPED_BIAS_FULL;
   j->session_options.lists_cells = true;
-  j->of_input = *read_options_of(j, o->args[0]);
+  j->of_input = read_options_of(j, o->args[0]);
   j->of_input.dataset = o->session.dataset;
   j->session_options.read = &j->of_input;
   if (j->session_options.biased && o->session.ncomps == AMPED_MAX_NCOMPS)

@@ -146,8 +146,7 @@ static amped_status read_list(const job *j, const amped_read_options *read, ampe
 static amped_status read_cells(job *j) {
   amped_sptensor *t = &j->cells;
   amped_read_options read = j->o->read;
-  read.known_modes = true;
-  read.from_zero = j->k.labels[0].from_zero;
+  amped_read_options_know(&read, j->k.order, j->k.labels);
   AMPED_TRY(read_list(j, &read, t));
   if (j->is_text && t->order + 1 == j->k.order)
     return refuse_no_values(j);

@@ -532,6 +532,7 @@ static void find_labels(const job *j, const amped_source_batch *batch,
     added[m] = batch->added[m];
     added[m].are_indices = all[m].are_indices;
     added[m].from_zero = all[m].from_zero;
+    added[m].period = all[m].period;
   }
 }
 

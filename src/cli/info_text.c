@@ -18,11 +18,14 @@ void amped_info_label_line(amped_facts *facts, int mode, const amped_labels *lab
   char name[128];
   char first[64];
   char last[64];
+  const bool periods = labels->period != AMPED_PERIOD_NONE;
   if (labels->count > 0)
-    amped_fact_words(facts, "labels %d     %s%s%s ... %s\n", mode + 1,
+    amped_fact_words(facts, "labels %d     %s%s%s ... %s%s%s%s\n", mode + 1,
                      amped_format_name(name, sizeof name, labels), labels->name != NULL ? ": " : "",
                      amped_label_text(labels, 0, first, sizeof first),
-                     amped_label_text(labels, labels->count - 1, last, sizeof last));
+                     amped_label_text(labels, labels->count - 1, last, sizeof last),
+                     periods ? " (" : "", periods ? amped_period_word(labels->period) : "",
+                     periods ? " of a time stamp)" : "");
 }
 
 void amped_info_labels(amped_facts *facts, int mode, const amped_labels *labels, uint64_t count) {

@@ -10,6 +10,7 @@
 
 #define INDEX_BASE "index_base" /* attribute of the root */
 #define INDICES "indices"       /* attribute of a mode's group */
+#define PERIOD "period"         /* attribute of a mode's group */
 
 static const amped_hdf5_type u8 = {AMPED_UNSIGNED, AMPED_U8};
 static const amped_hdf5_type u64 = {AMPED_UNSIGNED, AMPED_U64};
@@ -78,11 +79,30 @@ static amped_status read_base(amped_hdf5 *file, amped_labels *out) {
   return read_flag(file, "/", INDEX_BASE, 0, &out->from_zero);
 }
 
+/* Read the word of a period, if the mode has one. */
+static amped_status read_period(amped_hdf5 *file, const char *folder, amped_period *out) {
+  char *word = NULL;
+  bool exists = false;
+  AMPED_TRY(amped_hdf5_has_attribute(file, folder, PERIOD, &exists));
+  if (!exists)
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_get_text(file, folder, PERIOD, &word));
+  *out = amped_period_of_word(word);
+  amped_free(word);
+  return *out != AMPED_PERIOD_NONE
+             ? AMPED_OK
+             : amped_error(AMPED_BAD_INPUT, file->path,
+                           "attribute " PERIOD " of %s is no period that this program knows; read "
+                           "the file with a newer version",
+                           folder);
+}
+
 static amped_status read_attributes(amped_hdf5 *file, int mode, amped_labels *out) {
   char folder[AMPED_HDF5_NAME / 2];
   bool exists = false;
   (void)snprintf(folder, sizeof folder, "/labels/mode_%d", mode);
   AMPED_TRY(read_flag(file, folder, INDICES, 1, &out->are_indices));
+  AMPED_TRY(read_period(file, folder, &out->period));
   AMPED_TRY(amped_hdf5_has_attribute(file, folder, "name", &exists));
   return exists ? amped_hdf5_get_text(file, folder, "name", &out->name) : AMPED_OK;
 }
@@ -261,6 +281,8 @@ static amped_status write_mode(amped_hdf5 *file, int mode, const amped_labels *l
     AMPED_TRY(amped_hdf5_put_text(file, folder, "name", labels->name));
   if (labels->are_indices)
     AMPED_TRY(amped_hdf5_put_u64(file, folder, INDICES, 0, &one));
+  if (labels->period != AMPED_PERIOD_NONE)
+    AMPED_TRY(amped_hdf5_put_text(file, folder, PERIOD, amped_period_word(labels->period)));
   (void)snprintf(name, sizeof name, "%s/bytes", folder);
   AMPED_TRY(
       amped_hdf5_dataset_write(file, name, u8, 1, &labels->offsets[labels->count], labels->bytes));

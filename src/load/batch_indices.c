@@ -23,6 +23,7 @@ static amped_status take_mode(amped_batch_indices *x, int mode, const amped_labe
   uint64_t length = 0;
   uint64_t id = 0;
   x->labelled[mode] = labels->count > 0;
+  x->periods[mode] = labels->period;
   x->are_indices[mode] = labels->are_indices || amped_labels_number_indices(labels);
   if (labels->name != NULL)
     AMPED_TRY(amped_strdup(&x->names[mode], labels->name));
@@ -294,6 +295,7 @@ amped_labels amped_batch_indices_labels(const amped_batch_indices *x, int mode) 
   amped_labels labels = view(&x->labels[mode], x->names[mode]);
   labels.from_zero = x->from_zero;
   labels.are_indices = x->labelled[mode] && x->are_indices[mode];
+  labels.period = x->periods[mode];
   return labels;
 }
 

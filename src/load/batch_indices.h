@@ -17,12 +17,13 @@ typedef struct amped_batch_indices {
   bool from_zero;                  /* the user's files count indices from 0 */
   int by; /* mode in whose order lists come: new labels are numbered so; -1 */
   bool labelled[AMPED_MAX_ORDER];
-  bool are_indices[AMPED_MAX_ORDER];    /* labels are numbers of indices; a batch may have these
-                                           instead */
-  char *names[AMPED_MAX_ORDER];         /* names of modes, or NULL */
-  bool names_compared;                  /* a tensor was checked */
-  amped_intern labels[AMPED_MAX_ORDER]; /* labels of the state */
-  amped_intern staged[AMPED_MAX_ORDER]; /* new labels; staged label i has the index dims + i */
+  bool are_indices[AMPED_MAX_ORDER];     /* labels are numbers of indices; a batch may have these
+                                            instead */
+  amped_period periods[AMPED_MAX_ORDER]; /* labels are periods; a batch may have time stamps */
+  char *names[AMPED_MAX_ORDER];          /* names of modes, or NULL */
+  bool names_compared;                   /* a tensor was checked */
+  amped_intern labels[AMPED_MAX_ORDER];  /* labels of the state */
+  amped_intern staged[AMPED_MAX_ORDER];  /* new labels; staged label i has the index dims + i */
 } amped_batch_indices;
 
 /* labels: [order]. AMPED_BAD_INPUT if labels of a mode repeat, because they do not identify an

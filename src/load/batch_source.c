@@ -29,7 +29,6 @@ struct amped_batch_source {
   const amped_comm *comm;
   const amped_batch_request *request;
   const char *path; /* path of the state */
-  bool from_zero;   /* texts count indices from 0, unless the user says otherwise */
   amped_duplicates duplicates;
   amped_batch_sums *sums;
   uint64_t split_seed, sample;
@@ -43,10 +42,7 @@ struct amped_batch_source {
 };
 
 static bool is_hdf5(const char *path, const amped_read_options *read) {
-  amped_format format = AMPED_FORMAT_TNS;
-  const bool known = amped_io_input_format(path, read, &format) == AMPED_OK;
-  amped_status_clear();
-  return known && format == AMPED_FORMAT_HDF5;
+  return amped_io_has_format(path, read, AMPED_FORMAT_HDF5);
 }
 
 amped_status amped_batch_source_probe(const amped_batch_request *r) {
@@ -93,16 +89,20 @@ static amped_status open_cut(amped_batch_source *s, const amped_batch_target *ta
   return amped_batch_cut_open(s->input, &s->indices, &cut, &s->cut);
 }
 
-/* Rank 0: the options for a file. The user's apply only to texts and tables. */
+/* Rank 0: the options for a file. Each of the user's options applies to the formats that it is for.
+ * The files of a folder are not known before they come. */
 static amped_read_options read_options(const amped_batch_source *s, const char *path) {
-  static const amped_read_options plain = {.index_base = AMPED_BASE_AUTO};
-  if (is_hdf5(path, s->request->read))
-    return plain;
-  amped_read_options read = *s->request->read;
-  read.known_modes = true;
+  const amped_batch_request *r = s->request;
+  amped_read_options read =
+      amped_io_options_of(path, r->paths, r->kind == AMPED_BATCH_FOLLOW ? 0 : r->count, r->read);
+  if (is_hdf5(path, &read))
+    return read;
   if (read.duplicates == AMPED_DUPLICATES_UNKNOWN)
     read.duplicates = s->duplicates;
-  read.from_zero = s->from_zero;
+  amped_labels labels[AMPED_MAX_ORDER];
+  for (int m = 0; m < s->order && s->comm->rank == 0; m++)
+    labels[m] = amped_batch_indices_labels(&s->indices, m);
+  amped_read_options_know(&read, s->order, s->comm->rank == 0 ? labels : NULL);
   return read;
 }
 
@@ -145,7 +145,6 @@ amped_status amped_batch_source_open(const amped_comm *comm, const amped_batch_r
   s->request = request;
   s->path = target->path;
   s->order = target->order;
-  s->from_zero = comm->rank == 0 && target->labels[0].from_zero;
   s->duplicates = target->duplicates;
   s->sums = target->sums;
   s->split_seed = target->split_seed;

@@ -258,8 +258,7 @@ static amped_status open_file(entry_file *f, const amped_labels *labels, const c
   const amped_session *session = f->session;
   amped_status status = AMPED_OK;
   amped_read_options known = *read;
-  known.known_modes = true;
-  known.from_zero = session->comm.rank == 0 && labels[0].from_zero;
+  amped_read_options_know(&known, session->plan.order, session->comm.rank == 0 ? labels : NULL);
   f->of_tensor = labels;
   AMPED_TRY(amped_input_open(&session->comm, path, &known, false, &f->input));
   const int order = amped_input_info(f->input)->order;

@@ -102,7 +102,8 @@ static uint64_t label_bytes(const amped_labels *labels, const uint64_t *used, ui
 static amped_status keep_labels(amped_labels *labels, const uint64_t *used, uint64_t count) {
   amped_labels kept = {.count = count,
                        .from_zero = labels->from_zero,
-                       .are_indices = labels->count == 0 || labels->are_indices};
+                       .are_indices = labels->count == 0 || labels->are_indices,
+                       .period = labels->period};
   char id[ID_BYTES];
   uint64_t at = 0;
   uint64_t length = 0;

@@ -135,12 +135,21 @@ static double day_number(int y, int m, int d) {
          (153 * month + 2) / 5 + d - 1;
 }
 
+/* Reads an hour alone at the end of a label: T13. */
+static bool take_hour(const char *p, double *sec) {
+  int h = 0;
+  if (!take_char(&p, "T") || !take_digits(&p, 2, 2, &h) || *p != '\0' || h > 23)
+    return false;
+  *sec = h * 3600;
+  return true;
+}
+
 /* Reads the time that may follow a day, and computes the key of both. */
 static bool end_date(const char *p, int y, int m, int d, double *key) {
   double sec = 0.0;
   if (!within(m, 1, 12) || !within(d, 1, 31))
     return false;
-  if (*p != '\0') {
+  if (*p != '\0' && !take_hour(p, &sec)) {
     if (!take_char(&p, "Tt "))
       return false;
     if (!take_time(&p, &sec) || !take_zone(&p, &sec) || *p != '\0')
@@ -600,6 +609,7 @@ amped_status amped_label_sort(amped_labels *labels, uint64_t *place) {
   }
   sorted.offsets[labels->count] = at;
   sorted.name = labels->name;
+  sorted.period = labels->period;
   labels->name = NULL;
   amped_labels_free(labels);
   *labels = sorted;

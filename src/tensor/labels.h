@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "tensor/period.h"
 
 typedef struct amped_labels {
   uint64_t count;
@@ -18,6 +19,8 @@ typedef struct amped_labels {
   uint64_t *offsets; /* amped_alloc'd, count + 1 */
   bool from_zero;    /* the user's files count indices from 0, not 1; also without labels */
   bool are_indices;  /* the labels are the user's indices, some of which --compact removed */
+  amped_period
+      period; /* the labels are periods of time stamps, and the user's files may have these */
 } amped_labels;
 
 void amped_labels_free(amped_labels *labels);

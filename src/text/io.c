@@ -14,6 +14,8 @@ static const char *option_of_table(const amped_read_options *o) {
          : o->separator != '\0'   ? "--separator"
          : o->no_header           ? "--no-header"
          : o->empty != NULL       ? "--empty"
+         : o->skips_missing       ? "--missing"
+         : o->dates != NULL       ? "--date"
          : o->same_labels != NULL ? "--same-labels"
                                   : NULL;
 }
@@ -24,6 +26,8 @@ amped_status amped_io_check(const char *path, amped_format format, const amped_r
                      : o->dims_order > 0              ? "--dims"
                                                       : NULL;
   const char *table = option_of_table(o);
+  if (o->format != AMPED_READ_AUTO && format >= AMPED_FORMAT_HDF5)
+    return amped_error(AMPED_USAGE, path, "--format is for text and tables; leave it out");
   if (text != NULL && format != AMPED_FORMAT_TNS)
     return amped_error(AMPED_USAGE, path, "%s is for text tensors (.tns); leave it out", text);
   if (table != NULL && format != AMPED_FORMAT_TABLE)
@@ -32,6 +36,39 @@ amped_status amped_io_check(const char *path, amped_format format, const amped_r
     return amped_error(AMPED_USAGE, NULL, "--dims: %d dimensions; orders %d to %d are supported",
                        o->dims_order, AMPED_MIN_ORDER, AMPED_MAX_ORDER);
   return AMPED_OK;
+}
+
+/* Does one of the files have this format? True if the list is empty. */
+static bool any_has(const char *const *files, int count, const amped_read_options *o,
+                    amped_format wanted) {
+  bool any = count == 0;
+  for (int i = 0; i < count && !any; i++)
+    any = files[i] != NULL && amped_io_has_format(files[i], o, wanted);
+  return any;
+}
+
+amped_read_options amped_io_options_of(const char *path, const char *const *files, int count,
+                                       const amped_read_options *o) {
+  amped_read_options out = *o;
+  const bool is_text = amped_io_has_format(path, o, AMPED_FORMAT_TNS);
+  const bool is_table = amped_io_has_format(path, o, AMPED_FORMAT_TABLE);
+  const bool texts = any_has(files, count, o, AMPED_FORMAT_TNS);
+  const bool tables = any_has(files, count, o, AMPED_FORMAT_TABLE);
+  if (!is_text && texts) {
+    out.index_base = AMPED_BASE_AUTO;
+    out.header = AMPED_HEADER_AUTO;
+    out.dims_order = 0;
+  }
+  if (!is_table && tables) {
+    out.keys = out.value = out.weights = out.empty = out.dates = out.same_labels = NULL;
+    out.separator = '\0';
+    out.no_header = out.skips_missing = false;
+  }
+  if (!is_text && !is_table && (texts || tables)) {
+    out.format = AMPED_READ_AUTO;
+    out.duplicates = AMPED_DUPLICATES_UNKNOWN;
+  }
+  return out;
 }
 
 amped_status amped_io_read(const char *path, const amped_read_options *options,

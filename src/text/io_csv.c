@@ -88,6 +88,19 @@ uint64_t amped_csv_unquote(const amped_cell *cell, char *out) {
   return (uint64_t)(q - out);
 }
 
+/* Words that pandas reads as missing, and \N of databases. */
+static const char *const missing[] = {"",    "#N/A", "#N/A N/A", "#NA",  "-NaN", "-nan", "<NA>",
+                                      "N/A", "NA",   "NAN",      "NULL", "NaN",  "NaT",  "None",
+                                      "\\N", "n/a",  "nan",      "nat",  "null"};
+
+bool amped_csv_is_missing(const amped_cell *cell) {
+  const size_t length = (size_t)(cell->end - cell->begin);
+  for (size_t i = 0; i < sizeof missing / sizeof missing[0]; i++)
+    if (strlen(missing[i]) == length && memcmp(cell->begin, missing[i], length) == 0)
+      return true;
+  return false;
+}
+
 /* Number of bytes, 2 to 4, of the UTF-8 character beyond ASCII at p; 0: it is not valid. */
 static int character(const unsigned char *p, const unsigned char *end) {
   static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};

@@ -28,6 +28,10 @@ const char *amped_csv_cell(amped_piece *piece, const char *p, amped_csv_form for
  * length. */
 uint64_t amped_csv_unquote(const amped_cell *cell, char *out);
 
+/* Is the cell empty, or a word by which programs write that a value is missing (NA, NaN, null,
+ * ...)? Words are compared byte by byte: NAN and nan are missing, Nan is not. */
+bool amped_csv_is_missing(const amped_cell *cell);
+
 /* Is the text valid UTF-8 (no surrogates, no overlong forms) without zero bytes? */
 bool amped_csv_is_utf8(const char *begin, const char *end);
 

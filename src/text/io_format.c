@@ -99,12 +99,14 @@ static amped_status refuse_suffix(const char *path) {
 
 amped_status amped_io_input_format(const char *path, const amped_read_options *options,
                                    amped_format *out) {
+  const size_t named = find_format(path, without_compression(path));
+  const bool binary = named < FORMATS && formats[named].format >= AMPED_FORMAT_HDF5;
   const bool told = options->format != AMPED_READ_AUTO;
   const bool table =
       told ? options->format != AMPED_READ_TNS : amped_read_options_of_table(options);
-  if (!told && find_format(path, without_compression(path)) < FORMATS)
+  if (binary || (!told && named < FORMATS))
     return amped_io_format(path, out);
-  if (!told && amped_io_is_hdf5(path)) {
+  if (amped_io_is_hdf5(path)) {
     *out = AMPED_FORMAT_HDF5;
     return AMPED_OK;
   }
@@ -114,19 +116,11 @@ amped_status amped_io_input_format(const char *path, const amped_read_options *o
   return AMPED_OK;
 }
 
-bool amped_io_is_text(const char *path, const amped_read_options *options) {
-  amped_format format = AMPED_FORMAT_TNS;
+bool amped_io_has_format(const char *path, const amped_read_options *options, amped_format wanted) {
+  amped_format format = wanted;
   const bool known = amped_io_input_format(path, options, &format) == AMPED_OK;
   amped_status_clear();
-  return !known || format < AMPED_FORMAT_HDF5;
-}
-
-bool amped_io_options_apply(const char *path, const char *const *files, int count,
-                            const amped_read_options *options) {
-  bool texts = false;
-  for (int i = 0; i < count; i++)
-    texts = texts || (files[i] != NULL && amped_io_is_text(files[i], options));
-  return !texts || amped_io_is_text(path, options);
+  return known && format == wanted;
 }
 
 const char *amped_io_name(const char *path) {

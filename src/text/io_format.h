@@ -19,20 +19,14 @@ amped_status amped_io_format(const char *path, amped_format *out);
 /* Does the suffix mean HDF5, of this program or of netCDF and MATLAB? */
 bool amped_io_is_hdf5(const char *path);
 
-/* Find the format of an input, by the options or else by its name. Standard input, a pipe or a
- * device without such a suffix is text, or a table if an option for tables is given. */
+/* Find the format of an input. A name of HDF5 or npy always decides; otherwise the options do, or
+ * else the name. Standard input, a pipe or a device without such a suffix is text, or a table if an
+ * option for tables is given. */
 amped_status amped_io_input_format(const char *path, const amped_read_options *options,
                                    amped_format *out);
 
-/* Is the input a text or table? Also true if its format is unknown. */
-bool amped_io_is_text(const char *path, const amped_read_options *options);
-
-/* Do the options for reading texts and tables apply to this input? If an input of the command is a
- * text or table, they are meant for it, and do not apply to HDF5 and npy files beside it. If there
- * is none, they apply to all, so that the readers refuse them. files: [count] all inputs of the
- * command, NULL: none. */
-bool amped_io_options_apply(const char *path, const char *const *files, int count,
-                            const amped_read_options *options);
+/* Is this the format of the input? False if the format is unknown. Clears the recorded error. */
+bool amped_io_has_format(const char *path, const amped_read_options *options, amped_format wanted);
 
 /* Is it a .tsv table, whose cells have no quotes unless options say otherwise? */
 bool amped_io_is_tsv(const char *path);

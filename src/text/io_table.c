@@ -12,13 +12,17 @@
 #include "text/io_number.h"
 #include "text/io_rows.h"
 #include "text/io_table_header.h"
+#include "base/log.h"
 #include "base/mem.h"
+#include "base/printable.h"
 #include "tensor/label_order.h"
 
 /* Flag of an index that is the number of a new string within its piece: no mode has 2^63 labels. */
 #define FRESH (UINT64_C(1) << 63)
 /* Number of strings whose slots are prefetched while earlier strings are added. */
 #define AHEAD 16
+/* Bytes for the list of columns in a message. */
+#define LIST_BYTES 800
 
 typedef struct reader reader;
 
@@ -29,6 +33,7 @@ typedef struct parser {
   const reader *reader;
   amped_piece *piece;
   amped_intern fresh[AMPED_MAX_ORDER]; /* new strings of the piece, per set */
+  uint64_t skipped[AMPED_ROLES];       /* rows left out, by the first role that is missing */
   char *scratch;                       /* keys, with doubled quotes made single */
   uint64_t scratch_bytes;
 } parser;
@@ -71,7 +76,8 @@ static bool reserve_scratch(parser *p, const amped_cell *cells) {
   return true;
 }
 
-/* Set keys[m] to the key in mode m's cell. Returns false, with piece->status, on failure. */
+/* Set keys[m] to the text of mode m's cell, or to the label of empty keys. Returns false, with
+ * piece->status, on failure. */
 static bool take_keys(parser *p, const amped_cell *cells, key *keys) {
   const reader *r = p->reader;
   if (!reserve_scratch(p, cells))
@@ -79,8 +85,7 @@ static bool take_keys(parser *p, const amped_cell *cells, key *keys) {
   char *scratch = p->scratch;
   for (int m = 0; m < r->header.order; m++) {
     key *k = &keys[m];
-    k->string = cells[m].begin;
-    k->length = (uint64_t)(cells[m].end - cells[m].begin);
+    *k = (key){.string = cells[m].begin, .length = (uint64_t)(cells[m].end - cells[m].begin)};
     if (cells[m].doubled) {
       k->length = amped_csv_unquote(&cells[m], scratch);
       k->string = scratch;
@@ -90,10 +95,41 @@ static bool take_keys(parser *p, const amped_cell *cells, key *keys) {
       k->string = r->options->empty;
       k->length = strlen(k->string);
     }
-    k->hash = amped_intern_hash(k->string, k->length);
-    amped_intern_prefetch(&r->labels[r->header.sets[m]], k->hash);
   }
   return true;
+}
+
+/* Texts of a row's periods. */
+typedef char period_texts[AMPED_MAX_ORDER][AMPED_PERIOD_BYTES];
+
+/* Replace time stamps by their periods, in modes that have some. `texts` holds them. Returns false,
+ * with piece->status, on failure. */
+static bool take_periods(parser *p, const amped_cell *cells, key *keys, period_texts texts) {
+  const amped_table_header *h = &p->reader->header;
+  char excerpt[AMPED_EXCERPT_BYTES];
+  for (int m = 0; m < h->order; m++) {
+    key *k = &keys[m];
+    if (h->periods[m] == AMPED_PERIOD_NONE || cells[m].begin == cells[m].end)
+      continue;
+    const char *wrong = amped_period_label(h->periods[m], k->string, k->length, texts[m]);
+    if (wrong != NULL) {
+      amped_piece_fail(
+          p->piece, cells[m].begin, "column \"%.100s\": \"%s\" %s%s", h->modes[m],
+          amped_number_excerpt(excerpt, k->string, k->string + k->length), wrong,
+          amped_csv_is_missing(&cells[m]) ? "; --missing=skip leaves out rows without one" : "");
+      return false;
+    }
+    k->string = texts[m];
+    k->length = strlen(texts[m]);
+  }
+  return true;
+}
+
+static void hash_keys(const reader *r, key *keys) {
+  for (int m = 0; m < r->header.order; m++) {
+    keys[m].hash = amped_intern_hash(keys[m].string, keys[m].length);
+    amped_intern_prefetch(&r->labels[r->header.sets[m]], keys[m].hash);
+  }
 }
 
 /* Set *index to the number of a key, with FRESH if the string is new. Returns false, with
@@ -106,8 +142,8 @@ static bool key_index(parser *p, int m, const amped_cell *cell, const key *k, ui
     return true;
   if (k->length == 0) {
     amped_piece_fail(p->piece, cell->begin,
-                     "column \"%.100s\": the key is empty; fill it in, or name a label for "
-                     "empty keys with --empty=LABEL",
+                     "column \"%.100s\": the key is empty; fill it in, name a label for empty "
+                     "keys with --empty=LABEL, or leave such rows out with --missing=skip",
                      r->header.modes[m]);
     return false;
   }
@@ -138,8 +174,14 @@ static bool cell_value(parser *p, const amped_cell *cell, double *out) {
     end--;
   if (begin == end)
     amped_piece_fail(p->piece, cell->begin,
-                     "column \"%.100s\": the value is empty; fill it in or remove the row",
+                     "column \"%.100s\": the value is empty; fill it in, or leave such rows out "
+                     "with --missing=skip",
                      r->header.value);
+  else if (amped_csv_is_missing(&(amped_cell){.begin = begin, .end = end}))
+    amped_piece_fail(p->piece, cell->begin,
+                     "column \"%.100s\": the value is %s; fill it in, or leave such rows out with "
+                     "--missing=skip",
+                     r->header.value, amped_number_excerpt(excerpt, begin, end));
   else if (amped_number_decimal(begin, out) != end || !isfinite(*out))
     amped_piece_fail(p->piece, cell->begin,
                      "column \"%.100s\": \"%s\" is not a finite number; correct or remove the row",
@@ -194,22 +236,51 @@ static bool repeats_header(const reader *r, const key *keys) {
   return repeats;
 }
 
-/* Parse the row at `begin` into nonzero `row` of the tensor. Returns the start of the next row;
- * NULL, with piece->status, on failure. */
-static const char *parse_row(parser *p, const char *begin, uint64_t row) {
+/* The first role whose cell is missing, with --missing=skip; AMPED_ROLE_NONE: none. A key is
+ * missing if it is empty and empty keys have no label. */
+static int missing_role(const reader *r, const amped_cell *cells) {
+  if (!r->options->skips_missing)
+    return AMPED_ROLE_NONE;
+  for (int m = 0; m < r->header.order; m++) {
+    const bool is_empty = cells[m].begin == cells[m].end;
+    if (is_empty ? r->options->empty == NULL
+                 : r->header.periods[m] != AMPED_PERIOD_NONE && amped_csv_is_missing(&cells[m]))
+      return m;
+  }
+  if (r->header.value != NULL && amped_csv_is_missing(&cells[AMPED_ROLE_VALUE]))
+    return AMPED_ROLE_VALUE;
+  if (r->header.other != NULL && amped_csv_is_missing(&cells[AMPED_ROLE_OTHER]))
+    return AMPED_ROLE_OTHER;
+  return AMPED_ROLE_NONE;
+}
+
+/* Parse the row at `begin` into nonzero *row of the tensor, which advances unless the row is left
+ * out. Returns the start of the next row; NULL, with piece->status, on failure. */
+static const char *parse_row(parser *p, const char *begin, uint64_t *row) {
   const reader *r = p->reader;
   const amped_sptensor *t = r->rows.tensor;
-  amped_cell cells[AMPED_MAX_ORDER + 1];
+  amped_cell cells[AMPED_ROLES];
   key keys[AMPED_MAX_ORDER];
+  period_texts texts;
   uint64_t index[AMPED_MAX_ORDER];
   double value = 1.0;
   const char *next = cut_row(p, begin, cells);
-  if (next == NULL || !take_keys(p, cells, keys))
+  if (next == NULL)
+    return NULL;
+  const int missing = missing_role(r, cells);
+  if (missing != AMPED_ROLE_NONE) {
+    p->skipped[missing]++;
+    return next;
+  }
+  if (!take_keys(p, cells, keys))
     return NULL;
   if (repeats_header(r, keys)) {
     amped_piece_fail(p->piece, begin, "the row has the names of the columns again; remove it");
     return NULL;
   }
+  if (!take_periods(p, cells, keys, texts))
+    return NULL;
+  hash_keys(r, keys);
   for (int m = 0; m < t->order; m++)
     if (!key_index(p, m, &cells[m], &keys[m], &index[m]))
       return NULL;
@@ -217,8 +288,8 @@ static const char *parse_row(parser *p, const char *begin, uint64_t row) {
     return NULL;
   /* Store complete rows only: memory is reserved for no others. */
   for (int m = 0; m < t->order; m++)
-    t->indices[m][row] = index[m];
-  t->values[row] = value;
+    t->indices[m][*row] = index[m];
+  t->values[(*row)++] = value;
   return next;
 }
 
@@ -237,10 +308,9 @@ static void parse_piece(parser *p, const reader *r, amped_piece *piece) {
       at += *at == '\r' ? 2 : 1;
       continue;
     }
-    at = parse_row(p, at, row);
+    at = parse_row(p, at, &row);
     if (at == NULL)
       return;
-    row++;
   }
   piece->rows = row - piece->row;
 }
@@ -372,8 +442,48 @@ static void warn_of_times(const reader *r, const amped_sptensor *t, uint64_t row
       amped_table_header_warn(&r->header, r->path, m, t->labels[m].count, rows);
 }
 
+/* Name of the column with this role. */
+static const char *column_of(const amped_table_header *h, int role) {
+  return role == AMPED_ROLE_VALUE ? h->value : role == AMPED_ROLE_OTHER ? h->other : h->modes[role];
+}
+
+/* Count the rows that were left out, by column: "stars 10, user 2". */
+static uint64_t count_skipped(const reader *r, char list[LIST_BYTES]) {
+  uint64_t all = 0;
+  size_t used = 0;
+  list[0] = '\0';
+  for (int role = 0; role < AMPED_ROLES; role++) {
+    uint64_t count = 0;
+    for (int i = 0; i < AMPED_MAX_PIECES; i++)
+      count += r->parsers[i].skipped[role];
+    if (count > 0 && used < LIST_BYTES)
+      used += (size_t)snprintf(list + used, LIST_BYTES - used, "%s%.60s %" PRIu64,
+                               all > 0 ? ", " : "", column_of(&r->header, role), count);
+    all += count;
+  }
+  return all;
+}
+
+static amped_status tell_skipped(const reader *r, uint64_t rows) {
+  char list[LIST_BYTES];
+  char text[LIST_BYTES];
+  const uint64_t skipped = count_skipped(r, list);
+  if (skipped == 0)
+    return AMPED_OK;
+  (void)amped_printable_text(text, sizeof text, list);
+  if (rows == 0 && !r->options->may_be_empty)
+    return amped_error(AMPED_BAD_INPUT, amped_io_name(r->path),
+                       "has a missing cell in each of its %" PRIu64
+                       " rows (%s), and --missing=skip leaves no row",
+                       skipped, text);
+  amped_say("%s: %" PRIu64 " of %" PRIu64 " rows have a missing cell and are left out (%s)",
+            amped_io_name(r->path), skipped, rows + skipped, text);
+  return AMPED_OK;
+}
+
 static amped_status conclude(reader *r) {
   amped_sptensor *t = r->rows.tensor;
+  AMPED_TRY(tell_skipped(r, r->rows.taken + t->nnz));
   if (r->rows.taken + t->nnz == 0 && !r->options->may_be_empty)
     return amped_error(AMPED_BAD_INPUT, amped_io_name(r->path),
                        "holds no rows below its header; is this the right file?");
@@ -386,6 +496,7 @@ static amped_status conclude(reader *r) {
     else
       AMPED_TRY(amped_labels_copy(&t->labels[set], &t->labels[m]));
     t->dims[m] = t->labels[m].count;
+    t->labels[m].period = r->header.periods[m];
     if (!r->options->no_header || !amped_table_header_in_place(&r->header) ||
         (r->options->known_modes && r->options->keys == NULL))
       AMPED_TRY(amped_strdup(&t->labels[m].name, r->header.modes[m]));
@@ -449,8 +560,9 @@ static bool has_labels(const key *keys, const amped_sptensor *t, const uint64_t 
 
 static amped_status find_in_chunk(parser *p, const amped_text_chunk *chunk, const amped_sptensor *t,
                                   const uint64_t *index, uint64_t lines[2]) {
-  amped_cell cells[AMPED_MAX_ORDER + 1];
+  amped_cell cells[AMPED_ROLES];
   key keys[AMPED_MAX_ORDER];
+  period_texts texts;
   uint64_t line = chunk->line;
   *p->piece = (amped_piece){.begin = chunk->begin, .end = chunk->end};
   for (const char *at = chunk->begin; at < chunk->end && lines[1] == 0;) {
@@ -459,9 +571,11 @@ static amped_status find_in_chunk(parser *p, const amped_text_chunk *chunk, cons
       at += *at == '\r' ? 2 : 1;
     else {
       at = cut_row(p, at, cells);
-      if (at == NULL || !take_keys(p, cells, keys))
+      const bool skips = at != NULL && missing_role(p->reader, cells) != AMPED_ROLE_NONE;
+      if (at == NULL ||
+          (!skips && (!take_keys(p, cells, keys) || !take_periods(p, cells, keys, texts))))
         return amped_text_check(p->reader->path, chunk, p->piece, 1);
-      if (has_labels(keys, t, index))
+      if (!skips && has_labels(keys, t, index))
         lines[lines[0] == 0 ? 0 : 1] = line;
     }
     line += amped_text_count(begin, at, '\n');

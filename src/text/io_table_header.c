@@ -202,16 +202,71 @@ static amped_status check_names(const amped_table_header *h, const char *path, u
   return AMPED_OK;
 }
 
-/* Make all columns keys, except the values. `beside`: name of another column that is no key, if it
- * exists; or NULL. */
+static bool is_number(const char *begin, const char *end) {
+  double ignored = 0.0;
+  return begin < end && amped_number_decimal(begin, &ignored) == end;
+}
+
+/* Is this number not whole? */
+static bool is_fraction(const char *begin, const char *end) {
+  double x = 0.0;
+  return begin < end && amped_number_decimal(begin, &x) == end && x != floor(x);
+}
+
+/* Do the first rows of the chunk have numbers in this column, except missing ones? *fractions: they
+ * do, and half or more are not whole. Malformed rows are left to the parser. */
+static bool has_numbers(const amped_table_header *h, const amped_text_chunk *chunk, uint64_t column,
+                        bool *fractions) {
+  amped_piece piece = {.begin = chunk->begin, .end = chunk->end};
+  const char *p = chunk->begin;
+  int numbers = 0;
+  int broken = 0;
+  *fractions = false;
+  for (int row = 0; row < LOOK_ROWS && p < chunk->end; row++) {
+    amped_cell cell = {0};
+    bool found = false;
+    for (uint64_t c = 0; c < h->count && !cell.last; c++) {
+      p = amped_csv_cell(&piece, p, h->form, &cell);
+      if (p == NULL)
+        return false;
+      if (c != column)
+        continue;
+      const bool number = is_number(cell.begin, cell.end);
+      found = number || amped_csv_is_missing(&cell);
+      numbers += number;
+      broken += is_fraction(cell.begin, cell.end);
+    }
+    if (!cell.last || !found)
+      return false;
+  }
+  *fractions = numbers > 0 && 2 * broken >= numbers;
+  return numbers > 0;
+}
+
+/* Has the column no name? pandas writes its index without a name, and reads it as "Unnamed: 0". */
+static bool has_no_name(const char *name) {
+  return *name == '\0' || strncmp(name, "Unnamed: ", 9) == 0;
+}
+
+/* Is it a row index, as pandas writes it: a column without a name that holds whole numbers? rows:
+ * the rows below the header. */
+static bool is_row_index(const amped_table_header *h, const amped_text_chunk *rows, uint64_t c) {
+  bool fractions = false;
+  return has_no_name(h->names[c]) && has_numbers(h, rows, c, &fractions) && !fractions;
+}
+
+/* Make all columns keys, except the values and row indices. `beside`: name of another column that
+ * is no key, if it exists; or NULL. rows: the rows below the header. */
 static amped_status all_keys(amped_table_header *h, const char *path, uint64_t line,
-                             const char *beside) {
+                             const char *beside, const amped_text_chunk *rows) {
   uint64_t keys = 0;
   h->trailing =
       h->count > 1 && *h->names[h->count - 1] == '\0' && h->roles[h->count - 1] != AMPED_ROLE_VALUE;
   for (uint64_t c = 0; c + h->trailing < h->count; c++) {
-    const bool is_key =
-        h->roles[c] != AMPED_ROLE_VALUE && (beside == NULL || strcmp(h->names[c], beside) != 0);
+    const bool may = h->roles[c] != AMPED_ROLE_VALUE;
+    const bool is_index = may && is_row_index(h, rows, c);
+    const bool is_key = may && !is_index && (beside == NULL || strcmp(h->names[c], beside) != 0);
+    h->indices += is_index;
     h->roles[c] = is_key ? 0 : h->roles[c];
     keys += is_key;
   }
@@ -236,8 +291,23 @@ static void warn_of_place(const amped_table_header *h, const char *path, const c
                path, option, name);
 }
 
-static amped_status assign_roles(amped_table_header *h, const char *path, uint64_t line,
+/* Values and weights of a table are read one after the other. A row without one of the two is left
+ * out of both. */
+static void find_other(amped_table_header *h, const char *name) {
+  for (uint64_t c = 0; c < h->count && h->other == NULL; c++)
+    if (h->roles[c] == AMPED_ROLE_NONE && strcmp(h->names[c], name) == 0) {
+      h->roles[c] = AMPED_ROLE_OTHER;
+      h->other = h->names[c];
+    }
+}
+
+/* chunk: the text from the header on; `end`: the end of the header. */
+static amped_status assign_roles(amped_table_header *h, const char *path,
+                                 const amped_text_chunk *chunk, const char *end,
                                  const amped_read_options *options) {
+  const uint64_t line = chunk->line;
+  amped_text_chunk rows = *chunk;
+  rows.begin = end;
   AMPED_TRY(amped_alloc(&h->roles, h->count, sizeof *h->roles, "a table's header"));
   for (uint64_t c = 0; c < h->count; c++)
     h->roles[c] = AMPED_ROLE_NONE;
@@ -250,9 +320,12 @@ static amped_status assign_roles(amped_table_header *h, const char *path, uint64
     h->value = h->names[c];
     warn_of_place(h, path, value_option(options), value, options);
   }
-  return options->keys != NULL
-             ? named_keys(h, path, line, options)
-             : all_keys(h, path, line, weights ? options->value : options->weights);
+  const char *other = weights ? options->value : options->weights;
+  AMPED_TRY(options->keys != NULL ? named_keys(h, path, line, options)
+                                  : all_keys(h, path, line, other, &rows));
+  if (options->skips_missing && other != NULL && (weights || !options->known_modes))
+    find_other(h, other);
+  return AMPED_OK;
 }
 
 /* Join the label sets of the modes that --same-labels names. */
@@ -286,9 +359,55 @@ end:
   return status;
 }
 
-static bool is_number(const char *begin, const char *end) {
-  double ignored = 0.0;
-  return begin < end && amped_number_decimal(begin, &ignored) == end;
+/* Set the period of one item of --date, COLUMN:PERIOD. */
+static amped_status set_date(amped_table_header *h, const char *item) {
+  char list[LIST_BYTES];
+  const char *colon = strrchr(item, ':');
+  const size_t length = colon != NULL ? (size_t)(colon - item) : strlen(item);
+  const amped_period period = colon != NULL ? amped_period_of_word(colon + 1) : AMPED_PERIOD_NONE;
+  int m = 0;
+  if (period == AMPED_PERIOD_NONE)
+    return amped_error(
+        AMPED_USAGE, NULL,
+        "--date: \"%.200s\" has no period after a colon; write COLUMN:year, or month, "
+        "week, day, hour, weekday or hour-of-day",
+        item);
+  while (m < h->order && (strlen(h->modes[m]) != length || memcmp(h->modes[m], item, length) != 0))
+    m++;
+  if (m == h->order)
+    return amped_error(AMPED_USAGE, NULL, "--date: \"%.*s\" is not a key; keys are %s",
+                       length < 200 ? (int)length : 200, item,
+                       join(h->modes, (uint64_t)h->order, ", ", list));
+  if (h->periods[m] != AMPED_PERIOD_NONE && h->periods[m] != period)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--date: %.200s is given as %s, and has the period %s; leave out one of the "
+                       "two (a copy of the column may have another period)",
+                       h->modes[m], colon + 1, amped_period_word(h->periods[m]));
+  h->periods[m] = period;
+  return AMPED_OK;
+}
+
+/* Find the periods of keys that are time stamps: from the known modes, and from --date. */
+static amped_status find_periods(amped_table_header *h, const amped_read_options *options) {
+  amped_table_header wanted = {.count = 0};
+  amped_status status = AMPED_OK;
+  for (int m = 0; m < h->order && h->order == options->known_order; m++)
+    h->periods[m] = options->periods[m];
+  if (options->dates != NULL)
+    AMPED_GO(end, option_names("--date", options->dates, &wanted));
+  for (uint64_t i = 0; i < wanted.count; i++)
+    AMPED_GO(end, set_date(h, wanted.names[i]));
+  for (int m = 0; m < h->order; m++)
+    if (h->periods[m] != h->periods[h->sets[m]]) {
+      status = amped_error(AMPED_USAGE, NULL,
+                           "--same-labels: %.200s and %.200s have different periods; give both the "
+                           "same one with --date",
+                           h->modes[h->sets[m]], h->modes[m]);
+      goto end;
+    }
+end:
+  amped_table_header_free(&wanted);
+  return status;
 }
 
 /* Returns a name that is a number; NULL: none. A row with such a name may be data, not a header. */
@@ -314,38 +433,6 @@ static bool is_value_name(const char *name) {
     if (strcasecmp(last, words[i]) == 0)
       return true;
   return false;
-}
-
-/* Is this number not whole? */
-static bool is_fraction(const char *begin, const char *end) {
-  double x = 0.0;
-  return begin < end && amped_number_decimal(begin, &x) == end && x != floor(x);
-}
-
-/* Do the first rows of the chunk have numbers in this column? *fractions: they do, and half or more
- * are not whole. Malformed rows are left to the parser. */
-static bool has_numbers(const amped_table_header *h, const amped_text_chunk *chunk, uint64_t column,
-                        bool *fractions) {
-  amped_piece piece = {.begin = chunk->begin, .end = chunk->end};
-  const char *p = chunk->begin;
-  int row = 0;
-  int broken = 0;
-  *fractions = false;
-  for (; row < LOOK_ROWS && p < chunk->end; row++) {
-    amped_cell cell = {0};
-    bool found = false;
-    for (uint64_t c = 0; c < h->count && !cell.last; c++) {
-      p = amped_csv_cell(&piece, p, h->form, &cell);
-      if (p == NULL)
-        return false;
-      found = found || (c == column && is_number(cell.begin, cell.end));
-      broken += c == column && is_fraction(cell.begin, cell.end);
-    }
-    if (!cell.last || !found)
-      return false;
-  }
-  *fractions = row > 0 && 2 * broken >= row;
-  return row > 0;
 }
 
 /* Refuse a wide table: `count` of its columns, of which names are the first ones, hold values. */
@@ -476,11 +563,12 @@ amped_status amped_table_header_read(amped_table_header *header, const char *pat
     AMPED_TRY(refuse_quotes(header, path, chunk->line));
   if (options->no_header)
     AMPED_TRY(number_columns(header));
-  AMPED_TRY(assign_roles(header, path, chunk->line, options));
+  AMPED_TRY(assign_roles(header, path, chunk, end, options));
   for (int m = 0; m < header->order; m++)
     header->sets[m] = m;
   if (options->same_labels != NULL)
     AMPED_TRY(join_sets(header, options->same_labels));
+  AMPED_TRY(find_periods(header, options));
   const bool named = options->value != NULL || options->weights != NULL;
   const bool chosen = options->keys != NULL || named;
   if (options->no_header)
@@ -514,17 +602,23 @@ void amped_table_header_tell(const amped_table_header *h, const char *path) {
   if (h->guessed)
     amped_say("%s: %s separate its cells (--separator says otherwise)", amped_io_name(path),
               separator_name(h->form.separator));
+  if (h->indices > 0)
+    amped_say("%s: %" PRIu64
+              " column%s without a name hold%s whole numbers, as a row index does, and "
+              "%s left out (--keys takes columns by name)",
+              amped_io_name(path), h->indices, h->indices == 1 ? "" : "s",
+              h->indices == 1 ? "s" : "", h->indices == 1 ? "is" : "are");
   if (h->value == NULL)
     amped_say("%s: every row counts 1, its keys are %s (--value=COL names a column of values)",
               amped_io_name(path), text);
   else
     amped_say("%s: its keys are %s, and its values are %s", amped_io_name(path), text,
               amped_printable_text(value, sizeof value, join(&h->value, 1, "", list)));
-}
-
-/* Has the column no name? pandas writes its index without a name, and reads it as "Unnamed: 0". */
-static bool has_no_name(const char *name) {
-  return *name == '\0' || strncmp(name, "Unnamed: ", 9) == 0;
+  for (int m = 0; m < h->order; m++)
+    if (h->periods[m] != AMPED_PERIOD_NONE)
+      amped_say("%s: time stamps of %s are read as periods: %s", amped_io_name(path),
+                amped_printable_text(text, sizeof text, join(&h->modes[m], 1, "", list)),
+                amped_period_word(h->periods[m]));
 }
 
 void amped_table_header_warn(const amped_table_header *h, const char *path, int mode,
@@ -535,7 +629,8 @@ void amped_table_header_warn(const amped_table_header *h, const char *path, int 
   char name[LIST_BYTES];
   uint64_t count = 0;
   const bool all = labels == rows;
-  if (2 * labels <= rows || rows < (all && has_no_name(h->modes[mode]) ? 2 : ENOUGH_ROWS))
+  if (h->periods[mode] != AMPED_PERIOD_NONE || 2 * labels <= rows ||
+      rows < (all && has_no_name(h->modes[mode]) ? 2 : ENOUGH_ROWS))
     return;
   for (int m = 0; m < h->order; m++)
     if (m != mode)
@@ -545,7 +640,7 @@ void amped_table_header_warn(const amped_table_header *h, const char *path, int 
       "%s: column %s has %" PRIu64 " labels in %" PRIu64 " rows, %s; %s%s", amped_io_name(path),
       amped_printable_text(name, sizeof name, join(&h->modes[mode], 1, "", list)), labels, rows,
       all ? "one a row, as a row number has"
-          : "fewer than two rows a label, as times have: make periods of them (days, months)",
+          : "fewer than two rows a label, as times have: make periods of them (--date=COLUMN:day)",
       remedy ? "leave it out with --keys=" : "choose other columns with --keys",
       remedy ? amped_printable_text(text, sizeof text, join(others, count, ",", list)) : "");
 }

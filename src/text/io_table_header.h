@@ -7,9 +7,13 @@
 #include "text/io_format.h"
 #include "text/io_text.h"
 
-/* Role of a column: a mode 0 .. 7 whose labels are its strings, the value, or none. */
+/* Role of a column: a mode 0 .. 7 whose labels are its strings, the value, a value of another pass
+ * whose rows must be the same ones, or none. */
 #define AMPED_ROLE_VALUE AMPED_MAX_ORDER
-#define AMPED_ROLE_NONE (AMPED_MAX_ORDER + 1)
+#define AMPED_ROLE_OTHER (AMPED_MAX_ORDER + 1)
+#define AMPED_ROLE_NONE (AMPED_MAX_ORDER + 2)
+/* Number of roles that have a cell in each row. */
+#define AMPED_ROLES AMPED_ROLE_NONE
 
 /* Header of a table. Start from {0}. */
 typedef struct amped_table_header {
@@ -17,13 +21,16 @@ typedef struct amped_table_header {
   bool guessed;       /* the separator is not a comma, and the user did not choose it */
   uint64_t count;     /* number of columns */
   bool trailing;      /* the last column has no name, and its cells must be empty */
+  uint64_t indices;   /* columns without a name that hold row numbers, which are left out */
   const char **names; /* null-terminated UTF-8 strings within text */
   char *text;
   int *roles;
   int order;
-  const char *modes[AMPED_MAX_ORDER]; /* names of the key columns */
-  int sets[AMPED_MAX_ORDER];          /* first mode of the mode's set of labels */
-  const char *value;                  /* name of the value column, or NULL */
+  const char *modes[AMPED_MAX_ORDER];    /* names of the key columns */
+  int sets[AMPED_MAX_ORDER];             /* first mode of the mode's set of labels */
+  amped_period periods[AMPED_MAX_ORDER]; /* keys are time stamps, and labels these periods */
+  const char *value;                     /* name of the value column, or NULL */
+  const char *other;                     /* name of the other pass's value column, or NULL */
 } amped_table_header;
 
 /* Consume the header row of the first chunk, and find the columns that the options name. `quoted`:

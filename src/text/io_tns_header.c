@@ -49,12 +49,9 @@ static amped_status number_of(const line *l, int field, const char *what, uint64
   char excerpt[AMPED_EXCERPT_BYTES];
   if (end == l->fields[field][1] && *out <= AMPED_MAX_DIM)
     return AMPED_OK;
-  size_t length = (size_t)(l->fields[field][1] - l->fields[field][0]);
-  bool comma = memchr(l->fields[field][0], ',', length) != NULL;
-  return amped_text_error(l->path, l->number, "\"%s\" is not %s (a whole number up to 2^63); %s",
-                          amped_number_excerpt(excerpt, l->fields[field][0], l->fields[field][1]),
-                          what,
-                          comma ? "name a table .csv, or give --format=csv" : "correct the header");
+  return amped_text_error(
+      l->path, l->number, "\"%s\" is not %s (a whole number up to 2^63); correct the header",
+      amped_number_excerpt(excerpt, l->fields[field][0], l->fields[field][1]), what);
 }
 
 static amped_status check_order(const line *l, uint64_t order) {
@@ -231,6 +228,50 @@ static amped_status take_first_data(amped_tns_header *h, line *l) {
   return AMPED_OK;
 }
 
+/* Is the field a word? Names of values that are not finite are left to the parser. */
+static bool is_name(const char *begin, const char *end) {
+  static const char *const values[] = {"nan", "inf", "infinity"};
+  const size_t length = (size_t)(end - begin);
+  const unsigned char first = (unsigned char)*begin;
+  for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+    if (length == strlen(values[i]) && strncasecmp(begin, values[i], length) == 0)
+      return false;
+  return first == '"' || first == '_' || first >= 0x80 || (first >= 'A' && first <= 'Z') ||
+         (first >= 'a' && first <= 'z');
+}
+
+/* Is the field several cells of a table? A comma in a value after indices is a decimal comma. */
+static bool is_cells(const line *l, int field) {
+  const char *begin = l->fields[field][0];
+  const size_t length = (size_t)(l->fields[field][1] - begin);
+  return (field == 0 || field + 1 < l->count) &&
+         (memchr(begin, ',', length) != NULL || memchr(begin, ';', length) != NULL);
+}
+
+/* Name of the separator of a line that is the row of a table. */
+static const char *separator_of(const char *begin, const char *end) {
+  const size_t length = (size_t)(end - begin);
+  return memchr(begin, '\t', length) != NULL  ? "tab"
+         : memchr(begin, ';', length) != NULL ? "semicolon"
+         : memchr(begin, ',', length) != NULL ? "comma"
+                                              : "space";
+}
+
+/* Refuse a table in a file whose name says text. */
+static amped_status refuse_table(const line *l) {
+  char excerpt[AMPED_EXCERPT_BYTES];
+  const int last = l->count < MOST_FIELDS ? l->count - 1 : MOST_FIELDS - 1;
+  for (int i = 0; i <= last; i++)
+    if (is_name(l->fields[i][0], l->fields[i][1]) || is_cells(l, i))
+      return amped_text_error(l->path, l->number,
+                              "\"%s\" is not a number: this is a table, and text (.tns) has only "
+                              "indices and a value in "
+                              "a line; read it with --format=csv --separator=%s",
+                              amped_number_excerpt(excerpt, l->fields[i][0], l->fields[i][1]),
+                              separator_of(l->fields[0][0], l->fields[last][1]));
+  return AMPED_OK;
+}
+
 /* Is it "3 400" of extended FROSTT? No nonzero has two fields. */
 static bool is_order_nnz(const line *l) {
   uint64_t numbers[MOST_FIELDS];
@@ -242,8 +283,10 @@ static bool is_order_nnz(const line *l) {
 static amped_status take_first(amped_tns_header *h, line *l) {
   if (h->form == AMPED_HEADER_DIMS || h->form == AMPED_HEADER_DIMS_NNZ || h->market)
     return take_dims_nnz(h, l, 0, h->form != AMPED_HEADER_DIMS);
-  if (h->form == AMPED_HEADER_NONE)
+  if (h->form == AMPED_HEADER_NONE) {
+    AMPED_TRY(refuse_table(l));
     return take_first_data(h, l);
+  }
   if (field_is(l, 0, "sptensor"))
     return take_sptensor(h, l);
   if (field_is(l, 0, "tensor")) {
@@ -256,6 +299,7 @@ static amped_status take_first(amped_tns_header *h, line *l) {
     return amped_text_error(l->path, l->number,
                             "a ktensor is a model, no tensor; as a start for cpd --init, write "
                             "it with h5py (docs/file-format.md)");
+  AMPED_TRY(refuse_table(l));
   if (is_order_nnz(l))
     AMPED_TRY(take_nnz(h, l, 1));
   if (l->count == 1 || is_order_nnz(l))

@@ -43,7 +43,18 @@ static bool parse_separator(void *options, const char *text) {
 
 bool amped_read_options_of_table(const amped_read_options *o) {
   return o->keys != NULL || o->value != NULL || o->weights != NULL || o->separator != '\0' ||
-         o->no_header || o->empty != NULL || o->same_labels != NULL;
+         o->no_header || o->empty != NULL || o->skips_missing || o->dates != NULL ||
+         o->same_labels != NULL;
+}
+
+void amped_read_options_know(amped_read_options *o, int order, const amped_labels *labels) {
+  o->known_modes = true;
+  if (labels == NULL)
+    return;
+  o->from_zero = labels[0].from_zero;
+  o->known_order = order;
+  for (int m = 0; m < order; m++)
+    o->periods[m] = labels[m].period;
 }
 
 amped_duplicates amped_read_duplicates(const amped_read_options *o) {
@@ -131,6 +142,22 @@ static const amped_option read_rows[] = {
      .initially = "an empty key is an error",
      .expected_text = "a label",
      AMPED_OPTION_FIELD(amped_read_options, empty)},
+    {.name = "missing",
+     .type = AMPED_OPTION_WORD,
+     .words = AMPED_OPTION_WORDS("error", "skip"),
+     .help =
+         "table rows with an empty key, or an empty or NA value: refuse them, or leave them out",
+     .initial = "error",
+     AMPED_OPTION_FIELD(amped_read_options, skips_missing)},
+    {.name = "date",
+     .type = AMPED_OPTION_TEXT,
+     .value = "COL:PERIOD,...",
+     .help =
+         "make periods of a table key of time stamps (ISO 8601 or Unix time): year, month, week, "
+         "day, hour, weekday or hour-of-day",
+     .initially = "time stamps are labels as they are",
+     .expected_text = "a column and a period, such as time:month",
+     AMPED_OPTION_FIELD(amped_read_options, dates)},
     {.name = "same-labels",
      .type = AMPED_OPTION_TEXT,
      .value = "COL,COL",

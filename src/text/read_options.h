@@ -3,6 +3,7 @@
 #define AMPED_READ_OPTIONS_H
 
 #include "base/option.h"
+#include "tensor/labels.h"
 #include "tensor/overflow.h"
 
 typedef enum amped_index_base {
@@ -41,10 +42,14 @@ typedef struct amped_read_options {
   char separator;              /* tables: character between cells; 0: guessed from the first row */
   bool no_header;              /* tables: columns are called 1, 2, 3, ... */
   const char *empty;           /* tables: label of empty keys; NULL: refused */
+  bool skips_missing;          /* tables: leave out rows with an empty key or without a value */
+  const char *dates;           /* tables: COLUMN:PERIOD,... of time stamps, or NULL */
   const char *same_labels;     /* tables: comma-separated keys that share labels, or NULL */
   amped_duplicates duplicates; /* the user's choice, or UNKNOWN; see amped_read_duplicates */
-  bool known_modes;    /* set by the program: the modes belong to a tensor, model or state */
-  bool from_zero;      /* set by the program: a text that does not give its index base has 0 */
+  bool known_modes; /* set by the program: the modes belong to a tensor, model or state */
+  bool from_zero;   /* set by the program: a text that does not give its index base has 0 */
+  int known_order;  /* set by the program: number of known modes; 0: not on this rank */
+  amped_period periods[AMPED_MAX_ORDER]; /* set by the program: periods of the known modes */
   const char *dataset; /* set by the program: dataset of a dense tensor; NULL: the only one */
   bool may_be_empty;   /* set by the program: a file without nonzeros is accepted */
   const amped_overflow *overflow; /* set by the program; NULL: memory has no limit */
@@ -57,6 +62,10 @@ extern const amped_option_group amped_read_option_rows;       /* all other optio
 /* Policy for repeated coordinates: the user's choice, or SUM. Applied by code that orders nonzeros;
  * readers keep all. */
 amped_duplicates amped_read_duplicates(const amped_read_options *options);
+
+/* Set the options by which a second file is read like the known side: a tensor, a model or a state
+ * with these labels, [order]; NULL: on another rank than 0, which does not read. */
+void amped_read_options_know(amped_read_options *options, int order, const amped_labels *labels);
 
 /* Is an option given that only applies to tables? */
 bool amped_read_options_of_table(const amped_read_options *options);

@@ -285,7 +285,7 @@ expect 0 "fit" env SLURM_PROCID=1 "$amped" good.h5 --rank=2 --iters=1 --nowrite
 printf '1,4,3,1\n2,2,2,1\n' >numbers.csv
 expect 2 "should name the columns.*--no-header" "$amped" convert numbers.csv numbers.h5
 cp numbers.csv numbers.tns
-expect 3 "name a table .csv" "$amped" convert numbers.tns numbers.h5
+expect 3 "this is a table.*--format=csv --separator=comma" "$amped" convert numbers.tns numbers.h5
 printf '9223372036854775808 1 1 5\n1 2 2 1\n' >vast.tns
 expect 3 "leave out --copies=none" "$amped" convert vast.tns vast.h5 --copies=none
 expect 0 "" "$amped" convert vast.tns vast.h5

@@ -219,6 +219,63 @@ same "warnings" "$(grep -c 'rows a label' err)" 1
 awk -F, -v OFS=, 'NR > 1 { $4 = int($4 / 100) } { print }' times.csv >periods.csv
 expect 0 "" "$amped" info periods.csv --value=rating
 same "warnings" "$(grep -c 'rows a label' err)" 0
+# A table whose name says text.
+printf 'user item week stars\nann tea 9 5\n' >words.txt
+expect 3 'words.txt: line 1: "user" is not a number: this is a table, .*--format=csv --separator=space' "$amped" info words.txt
+expect 0 "1 x 1 x 1" "$amped" info words.txt --format=csv --separator=space --value=stars
+printf '1\tann\t9\t5\n' >words.tns
+expect 3 'words.tns: line 1: "ann" is not a number: this is a table, .*--separator=tab' on 1 words.tns --rank=1 --nowrite
+expect 3 'words.tns: line 1: "ann" .*--separator=tab' "$amped" info words.tns --header=none
+printf 'Ann;9;5;3\n' >words.tns
+expect 3 '"Ann;9;5;3" is not a number: this is a table, .*--separator=semicolon' "$amped" info words.tns
+printf '1 1 1 3,5\n' >comma.tns
+expect 3 'field 4: "3,5" is not a number' "$amped" info comma.tns
+printf '1 1 1 NaN\n' >nan.tns
+expect 3 'field 4: value NaN is not finite' "$amped" info nan.tns
+# Row indices of pandas are left out, also of a second file; a column of words without a name is a key.
+printf ',Unnamed: 0,user,film,day,n\n0,0,a,x,d1,3\n1,1,b,y,d1,4\n2,5,a,y,d2,4\n' >index.csv
+cut -d, -f3- index.csv >no-index.csv
+cut -d, -f1,3- index.csv >one-index.csv
+expect 0 "index.csv: 2 columns without a name hold whole numbers, as a row index does, and are left out" "$amped" \
+  convert index.csv index.h5 --value=n
+expect 0 "" "$amped" convert no-index.csv no-index.h5 --value=n -q
+same "without row indices" "$(hash index.h5)" "$(hash no-index.h5)"
+same "labels without row indices" "$(labels index.h5)" "$(labels no-index.h5)"
+expect 0 "2 x 2 x 2, 3 nonzeros" on 2 one-index.csv --value=n --rank=1 --iters=2 -o index-model.h5
+expect 0 "rmse" "$amped" predict index-model.h5 index.csv --value=n
+expect 0 "rmse" "$amped" predict index-model.h5 no-index.csv --value=n
+expect 0 "3 x 2 x 2 x 2" "$amped" info one-index.csv --value=n --keys=,user,film,day
+expect 0 "3 x 2 x 2 x 2" "$amped" info index.csv --value=n "--keys=Unnamed: 0,user,film,day"
+sed '2,$s/^/r/' one-index.csv >words-index.csv
+expect 0 "warning: words-index.csv: column (no name) has 3 labels in 3 rows" "$amped" info words-index.csv --value=n
+expect 3 "2 key columns" sh -c 'cut -d, -f1-3 one-index.csv | "$0" info - --format=csv' "$amped"
+# Missing cells: refused, or rows left out and counted. Values and weights leave out the same rows.
+printf 'user,film,day,n,w\na,x,d1,3,1\n,y,d1,4,1\nb,y,d1,,1\nb,x,d2,NA,2\nb,"",d1,1,1\nNA,x,d2,NaN,1\nNA,y,d2,2,\nNA,y,d1,5,2\n' >missing.csv
+printf 'user,film,day,n,w\na,x,d1,3,1\nNA,y,d2,2,1\nNA,y,d1,5,2\n' >there.csv
+expect 3 'line 3: column "user": the key is empty; .*--missing=skip' "$amped" convert missing.csv x.h5 --overwrite --keys=user,film,day --value=n
+sed 3d missing.csv >value.csv
+expect 3 'line 3: column "n": the value is empty; .*--missing=skip' "$amped" convert value.csv x.h5 --overwrite --keys=user,film,day --value=n
+sed 3d value.csv >value.csv.2 && mv value.csv.2 value.csv
+expect 3 'line 3: column "n": the value is NA; .*--missing=skip' on 1 value.csv --keys=user,film,day --value=n --rank=1 --nowrite
+expect 0 "missing.csv: 5 of 8 rows have a missing cell and are left out (user 1, film 1, n 3)" "$amped" convert missing.csv x.h5 \
+  --overwrite --keys=user,film,day --value=n --missing=skip
+expect 0 "" "$amped" convert there.csv there.h5 --keys=user,film,day --value=n -q
+same "rows without missing cells" "$(hash x.h5)" "$(hash there.h5)"
+same "their labels" "$(labels x.h5)" "$(labels there.h5)"
+expect 0 "3 of 8 rows .*(n 3)" "$amped" info missing.csv --keys=user,film,day --value=n --missing=skip --empty=none
+expect 0 "(user 1, film 1, n 3, w 1)" on 1 complete missing.csv --keys=user,film,day --value=n --weights=w --missing=skip \
+  --rank=1 --reg=1 --iters=1 --holdout=0 --nowrite
+expect 0 "weights: w, 3 of 2 entries" on 1 complete missing.csv --keys=user,film,day --value=n --weights=w --missing=skip --rank=1 --reg=1 \
+  --iters=1 --holdout=0 --nowrite
+awk 'BEGIN { print "a,b,c,n"; for (i = 0; i < 90000; i++) printf "%d,%d,%d,%s\n", i % 300, i % 70, i % 11, i % 7 ? i % 5 + 1 : "null" }' >many.csv
+awk -F, '$4 != "null"' many.csv >fewer.csv
+expect 0 "12858 of 90000 rows" "$amped" convert many.csv x.h5 --overwrite --value=n --missing=skip --memory=1M
+expect 0 "" "$amped" convert fewer.csv y.h5 --overwrite --value=n -q
+same "chunks with missing values" "$(hash x.h5)" "$(hash y.h5)"
+printf 'a,b,c,n\nx,y,z,NA\nx,y,z,\n' >none.csv
+expect 3 "has a missing cell in each of its 2 rows (n 2)" "$amped" info none.csv --value=n --missing=skip
+expect 2 "x.h5: --missing is for tables" "$amped" info x.h5 --missing=skip
+expect 2 'column "n" looks like values' "$amped" info missing.csv
 # Names in quotes, as R writes them, where quotes are data.
 printf '"user"\t"film"\t"day"\t"n"\n"a"\t"x"\t"1"\t3\n' >quoted.tsv
 expect 2 "quoted.tsv: line 1: all names of columns are in quotes, .*--format=csv --separator=tab" "$amped" info quoted.tsv --value=n
