@@ -26,7 +26,7 @@ for period in year month week day hour weekday hour-of-day; do
     hour-of-day) kind=times ;;
     *) kind=dates ;;
   esac
-  expect 0 "mode 3: labels sorted as $kind" "$amped" convert $period.h5 sorted.h5 --label-order=sorted --overwrite
+  expect 0 "mode 3 (.*): labels sorted as $kind" "$amped" convert $period.h5 sorted.h5 --label-order=sorted --overwrite
   expect 0 "labels 3 .*($period of a time stamp)" "$amped" info sorted.h5
 done
 expect 0 "labels 3 *time: 00:00 ... 23:00" "$amped" info sorted.h5

@@ -265,7 +265,7 @@ same "their labels" "$(labels x.h5)" "$(labels there.h5)"
 expect 0 "3 of 8 rows .*(n 3)" "$amped" info missing.csv --keys=user,film,day --value=n --missing=skip --empty=none
 expect 0 "(user 1, film 1, n 3, w 1)" on 1 complete missing.csv --keys=user,film,day --value=n --weights=w --missing=skip \
   --rank=1 --reg=1 --iters=1 --holdout=0 --nowrite
-expect 0 "weights: w, 3 of 2 entries" on 1 complete missing.csv --keys=user,film,day --value=n --weights=w --missing=skip --rank=1 --reg=1 \
+expect 0 "weights: w, 3 in all for the 2 entries" on 1 complete missing.csv --keys=user,film,day --value=n --weights=w --missing=skip --rank=1 --reg=1 \
   --iters=1 --holdout=0 --nowrite
 awk 'BEGIN { print "a,b,c,n"; for (i = 0; i < 90000; i++) printf "%d,%d,%d,%s\n", i % 300, i % 70, i % 11, i % 7 ? i % 5 + 1 : "null" }' >many.csv
 awk -F, '$4 != "null"' many.csv >fewer.csv
