@@ -76,7 +76,7 @@ static const amped_option_text convert_texts[] = {
 
 static const amped_option_text plot_texts[] = {
     {.name = "output",
-     .help = "picture OUT.svg or OUT.png, or OUT.gp for gnuplot",
+     .help = "picture OUT.svg, OUT.png or OUT.pdf, or OUT.gp for gnuplot",
      .initially = "the input's name with .svg"},
     {.name = "components",
      .help = "components to draw, numbered as in top: 1,4-6",
@@ -344,7 +344,7 @@ const amped_command amped_commands[] = {
          "of cpd or complete) gives the metric over sweeps and over time, the parts of a sweep's "
          "time, and the balance over ranks. A RUN.json of stream gives the errors, times and sizes "
          "of batches. Several RUN.json give the metric of each run, and its distance from the "
-         "best, over sweeps and over time.\n\ngnuplot draws .svg and .png and must be installed. "
+         "best, over sweeps and over time.\n\ngnuplot draws .svg, .png and .pdf and must be installed. "
          "OUT.gp is a file with script and data: gnuplot OUT.gp draws OUT.svg on any machine.",
      .example = "amped_mpi plot ratings.cpd.h5 -o ratings.svg",
      .run = amped_cmd_plot},

@@ -19,6 +19,24 @@ rows() {
     $0 == "END" { inside = 0 } inside && !/^#/ && NF > 0' "$1"
 }
 
+# pdf_offsets FILE: "right" if the last startxref leads to a table of offsets, and each of these to its object.
+pdf_offsets() {
+  python=$(plain_python)
+  test -n "$python" || { echo right; return; }
+  "$python" -c '
+import re, sys
+b = open(sys.argv[1], "rb").read()
+at = int(re.search(rb"startxref\s+(\d+)\s+%%EOF\s*\Z", b).group(1))
+table = re.match(rb"xref\s+0 (\d+)\s+", b[at:])
+n, first = int(table.group(1)), at + table.end()
+for i in range(1, n):
+    offset = int(b[first + 20 * i:][:10])
+    assert re.match(rb"%d 0 obj" % i, b[offset:offset + 20]), i
+trailer = b[first + 20 * n:]
+assert trailer.startswith(b"trailer") and (b"/Size %d" % n) in trailer and b"/Root" in trailer
+print("right")' "$1"
+}
+
 # A script needs no gnuplot, and holds all of the data: 4 fits, 3 weights, and for 3 components
 # 40 + 500 (the largest of 6 each) + 5 entries.
 mkdir empty
@@ -136,6 +154,11 @@ if command -v gnuplot >/dev/null 2>&1; then
     expect 0 "</svg>" tail -n 3 p.$in.svg
     expect 0 "" "$amped" plot $in -o p.$in.png -q
     same "p.$in.png is a picture" "$(dd if=p.$in.png bs=1 skip=1 count=3 2>/dev/null)" PNG
+    # A .pdf: the table of offsets leads to every object, also with the program's mark, so that a second plot replaces it.
+    for again in first second; do
+      expect 0 "p.$in.pdf: drawn" "$amped" plot $in -o p.$in.pdf
+    done
+    same "offsets of p.$in.pdf" "$(pdf_offsets p.$in.pdf)" right
     # The script draws the same picture, from any folder.
     mkdir moved.$in
     expect 0 "" "$amped" plot $in -o moved.$in/p.$in.gp -q
@@ -190,8 +213,8 @@ else
   echo "skipped: no gnuplot (Debian: gnuplot-nox)"
 fi
 
-expect 2 "svg or .png, scripts .gp" "$amped" plot t.cpd.h5 -o x.pdf
-expect 2 "svg or .png" "$amped" plot t.cpd.h5 -o "it's.svg"
+expect 2 "svg, .png or .pdf, scripts .gp" "$amped" plot t.cpd.h5 -o x.eps
+expect 2 "svg, .png or .pdf" "$amped" plot t.cpd.h5 -o "it's.svg"
 expect 2 "two outputs" "$amped" plot t.cpd.h5 -o x.gp --json=x.gp
 expect 1 "create its directory" "$amped" plot t.cpd.h5 -o nowhere/x.svg
 cp t.cpd.h5 own.svg

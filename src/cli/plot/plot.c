@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
@@ -14,27 +15,33 @@
 #include <zlib.h>
 
 #include "base/draft.h"
-#include "base/draft.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/printable.h"
 #include "session/output_guard.h"
 
-/* Most pixels of a side that gnuplot's png terminals accept. */
+/* Most pixels of a side: gnuplot's png terminals accept no more, and readers of PDF no page of more
+ * than 200 inches. A page has 96 pixels per inch, as in .svg. */
 #define PNG_MOST 32767
+#define PDF_MOST 19200
+#define PER_INCH 96.0
 
 /* Pixels of a character of the font, of a wide character, and between two ticks. */
 #define CHARACTER 7
 #define WIDE_CHARACTER 12
 #define GAP 10
 
-/* Bytes for a mark. */
+/* Bytes for a mark, and for what stays behind it. */
 #define MARK_BYTES 128
+#define TAIL_BYTES 64
+
+/* Bytes of the last chunk of a .png. */
+#define PNG_END 12
 
 /* Exit status of a child that found no gnuplot. */
 #define NO_GNUPLOT 127
 
-static const char *const suffixes[] = {".svg", ".png", ".gp"};
+static const char *const suffixes[] = {".svg", ".png", ".pdf", ".gp"};
 
 static const char *base_of(const char *path) {
   const char *slash = strrchr(path, '/');
@@ -67,9 +74,10 @@ amped_status amped_plot_open(const char *path, const char *input, bool overwrite
   while (form <= AMPED_PLOT_SCRIPT && !amped_file_has_suffix(base_of(path), suffixes[form]))
     form++;
   if (form > AMPED_PLOT_SCRIPT || !is_plain(path))
-    return amped_error(AMPED_USAGE, path,
-                       "pictures are .svg or .png, scripts .gp, in names without quotes; name "
-                       "another with -o");
+    return amped_error(
+        AMPED_USAGE, path,
+        "pictures are .svg, .png or .pdf, scripts .gp, in names without quotes; name "
+        "another with -o");
   f->form = (amped_plot_form)form;
   AMPED_TRY(amped_strdup(&f->name, path));
   if (amped_file_same(path, input))
@@ -88,27 +96,48 @@ amped_status amped_plot_open(const char *path, const char *input, bool overwrite
   return AMPED_OK;
 }
 
+/* Print the terminal that draws the picture. */
+static void print_terminal(const amped_plot *f) {
+  switch (f->form) {
+  case AMPED_PLOT_PNG:
+    fprintf(f->script,
+            "png = strstrt(GPVAL_TERMINALS, ' pngcairo ') ? 'pngcairo' : 'png'\n"
+            "set terminal @png noenhanced size %d,%d font ',8.5'\n",
+            f->width, f->height);
+    break;
+  case AMPED_PLOT_PDF:
+    fprintf(f->script,
+            "set terminal pdfcairo noenhanced size %.4fin,%.4fin font 'sans,7' fontscale 1\n",
+            f->width / PER_INCH, f->height / PER_INCH);
+    break;
+  default:
+    fprintf(f->script,
+            "set terminal svg noenhanced size %d,%d font 'sans,11' background rgb 'white'\n",
+            f->width, f->height);
+  }
+}
+
+static amped_status check_height(const amped_plot *f) {
+  const int most = f->form == AMPED_PLOT_PNG   ? PNG_MOST
+                   : f->form == AMPED_PLOT_PDF ? PDF_MOST
+                                               : INT_MAX;
+  if (f->height <= most)
+    return AMPED_OK;
+  return amped_error(AMPED_USAGE, f->name,
+                     "a %s of these components would be %d pixels high, and at most %d are "
+                     "possible; draw fewer with --components, or an .svg",
+                     suffixes[f->form], f->height, most);
+}
+
 amped_status amped_plot_begin(amped_plot *f, int width, int height, const char *title) {
   const char *base = base_of(f->name);
   f->width = width;
   f->height = height;
-  if (f->form == AMPED_PLOT_PNG && height > PNG_MOST)
-    return amped_error(AMPED_USAGE, f->name,
-                       "a .png of these components would be %d pixels high, and at most %d are "
-                       "possible; draw fewer with --components, or an .svg",
-                       height, PNG_MOST);
+  AMPED_TRY(check_height(f));
   fprintf(f->script,
           "# Data and script in one file, " AMPED_OUTPUT_PLOT_MARK ": gnuplot draws it.\n"
           "set encoding utf8\n");
-  if (f->form == AMPED_PLOT_PNG)
-    fprintf(f->script,
-            "png = strstrt(GPVAL_TERMINALS, ' pngcairo ') ? 'pngcairo' : 'png'\n"
-            "set terminal @png noenhanced size %d,%d font ',8.5'\n",
-            width, height);
-  else
-    fprintf(f->script,
-            "set terminal svg noenhanced size %d,%d font 'sans,11' background rgb 'white'\n", width,
-            height);
+  print_terminal(f);
   if (f->form == AMPED_PLOT_SCRIPT) /* ./ because a name that begins with < would be a command */
     fprintf(f->script, "set output './%.*s.svg'\n", (int)(strlen(base) - strlen(".gp")), base);
   fprintf(f->script, "set datafile separator \"\\t\"\n"
@@ -152,11 +181,16 @@ void amped_plot_panel_end(amped_plot *f) {
   fprintf(f->script, "unset label\n");
 }
 
+/* Points of a .png and a .pdf, pixels of an .svg. */
+static const char *heading_font(const amped_plot *f) {
+  return f->form == AMPED_PLOT_PNG   ? " font ',10'"
+         : f->form == AMPED_PLOT_PDF ? " font ',8.5'"
+                                     : " font ',13'";
+}
+
 void amped_plot_note(amped_plot *f, int x, int y, bool heading, const char *text) {
   fprintf(f->script, "set label '%s' at screen %.6f,%.6f left%s\n", text, across(f, x), up(f, y),
-          !heading                    ? ""
-          : f->form == AMPED_PLOT_PNG ? " font ',10'"
-                                      : " font ',13'");
+          heading ? heading_font(f) : "");
 }
 
 void amped_plot_key(amped_plot *f, const amped_plot_box *axes) {
@@ -315,36 +349,54 @@ static amped_status save(const amped_plot *f, int from) {
   return status;
 }
 
-/* Make the mark of a picture. In an .svg it is a comment at the end. In a .png it is a chunk of
- * text before the last chunk, which has 12 bytes. */
-static size_t make_mark(const amped_plot *f, unsigned char *mark, size_t *behind) {
-  static const char comment[] = "<!-- " AMPED_OUTPUT_PLOT_MARK " -->\n";
+/* Make the mark of a picture: a comment in an .svg and a .pdf, a chunk of text in a .png. Returns
+ * its length. */
+static size_t make_mark(const amped_plot *f, unsigned char *mark) {
   static const char text[] = "tEXtSoftware\0" AMPED_OUTPUT_PLOT_MARK;
-  static const unsigned char last[] = {0, 0, 0, 0, 'I', 'E', 'N', 'D', 0xae, 0x42, 0x60, 0x82};
+  const char *comment = f->form == AMPED_PLOT_PDF ? "% " AMPED_OUTPUT_PLOT_MARK "\n"
+                                                  : "<!-- " AMPED_OUTPUT_PLOT_MARK " -->\n";
   const size_t length = sizeof text - 1;
   const unsigned long crc = crc32(0, (const Bytef *)text, (uInt)length);
   const unsigned char head[] = {0, 0, 0, (unsigned char)(length - 4)};
   const unsigned char check[] = {(unsigned char)(crc >> 24), (unsigned char)(crc >> 16),
                                  (unsigned char)(crc >> 8), (unsigned char)crc};
-  *behind = f->form == AMPED_PLOT_PNG ? sizeof last : 0;
   if (f->form != AMPED_PLOT_PNG) {
-    memcpy(mark, comment, sizeof comment - 1);
-    return sizeof comment - 1;
+    memcpy(mark, comment, strlen(comment));
+    return strlen(comment);
   }
   memcpy(mark, head, sizeof head);
   memcpy(mark + sizeof head, text, length);
   memcpy(mark + sizeof head + length, check, sizeof check);
-  memcpy(mark + sizeof head + length + sizeof check, last, sizeof last);
-  return sizeof head + length + sizeof check + sizeof last;
+  return sizeof head + length + sizeof check;
+}
+
+/* Read the bytes that stay behind the mark, at most TAIL_BYTES: the last chunk of a .png; of a .pdf
+ * what follows the last table of offsets, which so stay right. Returns their number. */
+static size_t read_tail(const amped_plot *f, int picture, off_t end, char *tail) {
+  const off_t most = f->form == AMPED_PLOT_SVG   ? 0
+                     : f->form == AMPED_PLOT_PNG ? PNG_END
+                                                 : TAIL_BYTES;
+  const off_t first = end > most ? end - most : 0;
+  const ssize_t length = pread(picture, tail, (size_t)(end - first), first);
+  const char *from = f->form == AMPED_PLOT_PDF && length > 0
+                         ? memmem(tail, (size_t)length, "startxref", strlen("startxref"))
+                         : tail;
+  if (length <= 0 || from == NULL)
+    return 0;
+  const size_t kept = (size_t)length - (size_t)(from - tail);
+  memmove(tail, from, kept);
+  return kept;
 }
 
 /* Write the program's mark into the picture, so that a later plot may replace it. */
 static amped_status mark_picture(const amped_plot *f, int picture) {
-  unsigned char mark[MARK_BYTES];
-  size_t behind = 0;
-  const size_t length = make_mark(f, mark, &behind);
+  unsigned char mark[MARK_BYTES + TAIL_BYTES];
+  char tail[TAIL_BYTES];
   const off_t end = lseek(picture, 0, SEEK_END);
-  if (end >= (off_t)behind && pwrite(picture, mark, length, end - (off_t)behind) == (ssize_t)length)
+  const size_t behind = read_tail(f, picture, end, tail);
+  const size_t length = make_mark(f, mark);
+  memcpy(mark + length, tail, behind);
+  if (pwrite(picture, mark, length + behind, end - (off_t)behind) == (ssize_t)(length + behind))
     return AMPED_OK;
   return amped_error_errno(AMPED_FAILED, errno, f->name,
                            "cannot be drawn; try again when more memory is free");

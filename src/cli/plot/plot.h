@@ -1,9 +1,9 @@
 /* Plot: a picture that gnuplot draws from a script. The script contains the data.
  *
- * OUT.svg and OUT.png are pictures; OUT.gp is the script that draws OUT.svg, for another day or
- * another machine. No other file is written. Script and picture are in memory until gnuplot has
- * ended well, so a failure or a signal leaves nothing behind. Then amped_draft_publish gives the
- * output its name. Only serial commands may call this, because gnuplot is a child process. */
+ * OUT.svg, OUT.png and OUT.pdf are pictures; OUT.gp is the script that draws OUT.svg, for another
+ * day or another machine. No other file is written. Script and picture are in memory until gnuplot
+ * has ended well, so a failure or a signal leaves nothing behind. Then amped_draft_publish gives
+ * the output its name. Only serial commands may call this, because gnuplot is a child process. */
 #ifndef AMPED_PLOT_H
 #define AMPED_PLOT_H
 
@@ -27,7 +27,12 @@
 #define AMPED_PLOT_BLACK "'#000000'"
 #define AMPED_PLOT_GREY "'#b0b0b0'"
 
-typedef enum amped_plot_form { AMPED_PLOT_SVG, AMPED_PLOT_PNG, AMPED_PLOT_SCRIPT } amped_plot_form;
+typedef enum amped_plot_form {
+  AMPED_PLOT_SVG,
+  AMPED_PLOT_PNG,
+  AMPED_PLOT_PDF,
+  AMPED_PLOT_SCRIPT
+} amped_plot_form;
 
 typedef struct amped_plot {
   amped_plot_form form;
@@ -41,12 +46,13 @@ typedef struct amped_plot_box {
   int left, top, width, height;
 } amped_plot_box;
 
-/* path must end in .svg, .png or .gp (AMPED_USAGE otherwise) and must not be `input`. The output
- * guard decides what may be replaced. The caller calls amped_plot_close even after a failure. */
+/* path must end in .svg, .png, .pdf or .gp (AMPED_USAGE otherwise) and must not be `input`. The
+ * output guard decides what may be replaced. The caller calls amped_plot_close even after a
+ * failure. */
 amped_status amped_plot_open(const char *path, const char *input, bool overwrite, amped_plot *f);
 
 /* Print the head of the script: the size of the picture in pixels, and its title. AMPED_USAGE: a
- * .png cannot be that high. */
+ * .png or a .pdf cannot be that high. */
 amped_status amped_plot_begin(amped_plot *f, int width, int height, const char *title);
 
 /* Begin a block of data, which the script then calls $NAME. The caller prints its tab-separated
