@@ -334,17 +334,22 @@ const amped_command amped_commands[] = {
      .min_args = 1,
      .max_args = AMPED_MAX_ARGS,
      .summary = "draw a result, or the sweeps of runs",
-     .groups = {&amped_output_option_rows, &amped_components_option_rows},
+     .groups = {&amped_output_option_rows, &amped_components_option_rows, &amped_heat_option_rows},
      .texts = plot_texts,
      .help =
          "A RESULT gives the metric (cpd: fit) over sweeps, the weights, and one row per component "
          "with its factors. A component's share is its weight divided by the sum of all weights. "
-         "Modes with numbers, dates or times as labels are drawn in their order. In a mode of more "
-         "than 14 names each component shows its largest entries.\n\nA RUN.json (written by --json "
+         "Modes with numbers, dates or times as labels are lines in their order; a long line has "
+         "the "
+         "least and the largest entry of each column of pixels. In a mode of more than 14 names "
+         "each "
+         "component shows its largest entries. --heat=day,hour adds a map of the products of the "
+         "entries of day and hour.\n\nA RUN.json (written by --json "
          "of cpd or complete) gives the metric over sweeps and over time, the parts of a sweep's "
          "time, and the balance over ranks. A RUN.json of stream gives the errors, times and sizes "
          "of batches. Several RUN.json give the metric of each run, and its distance from the "
-         "best, over sweeps and over time.\n\ngnuplot draws .svg, .png and .pdf and must be installed. "
+         "best, over sweeps and over time.\n\ngnuplot draws .svg, .png and .pdf and must be "
+         "installed. "
          "OUT.gp is a file with script and data: gnuplot OUT.gp draws OUT.svg on any machine.",
      .example = "amped_mpi plot ratings.cpd.h5 -o ratings.svg",
      .run = amped_cmd_plot},

@@ -37,14 +37,14 @@ assert trailer.startswith(b"trailer") and (b"/Size %d" % n) in trailer and b"/Ro
 print("right")' "$1"
 }
 
-# A script needs no gnuplot, and holds all of the data: 4 fits, 3 weights, and for 3 components
-# 40 + 500 (the largest of 6 each) + 5 entries.
+# A script needs no gnuplot, and holds all of the data: 4 fits, 3 weights, and for 3 components 40 + 5 entries and the
+# least and the largest of 320 columns of pixels, which are one row if they are equal.
 mkdir empty
 expect 0 "t.gp: the script" env PATH="$scratch/empty" "$amped" plot t.cpd.h5 -o t.gp
-same "rows of data" "$(rows t.gp | wc -l | tr -d ' ')" $((4 + 3 + 3 * (40 + 500 + 5)))
+same "rows of data" "$(rows t.gp | wc -l | tr -d ' ')" \
+  $((4 + 3 + 3 * (40 + 5) + $(for c in 1 2 3; do rows t.gp component_${c}_mode_2; done | wc -l)))
 same "the last fit" "$(field fit run.json)" "$(rows t.gp metric | awk -v f="$(field fit run.json)" '
   { last = $2 } END { d = last - f; print (d < 1e-8 && d > -1e-8) ? f : last }')"
-expect 0 "each bar the largest of 6'" cat t.gp
 same "numbers, weights and shares of components" "$(grep -c \
   "^set label 'component [123]: weight [0-9.e+]*, share [0-9.]* %'" t.gp)" 3
 same "the sum of shares" "$(sed -n "s/.*, share \([0-9.]*\) %'.*/\1/p" t.gp |
@@ -105,8 +105,13 @@ expect 0 "components 1-6 of 9, by weight; the others with --components=7-9" \
 expect 2 "no component 4; its components are 1 to 3" "$amped" plot t.cpd.h5 -o x.svg --components=1-4
 expect 2 "1,4-6" "$amped" plot t.cpd.h5 -o x.svg --components=2-1
 expect 2 "components, which is for results" "$amped" plot run.json -o x.svg --components=1
+expect 2 "heat, which is for results" "$amped" plot run.json -o x.svg --heat=1,2
+expect 2 "is one mode; name two" "$amped" plot t.cpd.h5 -o x.svg --heat=1
+expect 2 "names one mode twice" "$amped" plot t.cpd.h5 -o x.svg --heat=2,2
+expect 2 "no mode for --heat=4" "$amped" plot t.cpd.h5 -o x.svg --heat=1,4
+expect 2 "no mode for --heat=day,1" "$amped" plot t.cpd.h5 -o x.svg --heat=day,1
 
-# Bars start at 0: the range of every panel of entries has it.
+# Bars and lines start at 0: the range of every panel of entries has it.
 same "ranges without 0" "$(sed -n 's/^set [xy]range \[\(-*[0-9.e+-]*\):\(-*[0-9.e+-]*\)\]$/\1 \2/p' t.gp |
   awk '$2 != 0.5 && $1 != 0.5 && ($1 > 0 || $2 < 0)' | wc -l | tr -d ' ')" 0
 

@@ -3,10 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <float.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -30,6 +33,9 @@
 #define CHARACTER 7
 #define WIDE_CHARACTER 12
 #define GAP 10
+
+/* Pixels that a title may take beyond its axes. */
+#define TITLE_ROOM 50
 
 /* Bytes for a mark, and for what stays behind it. */
 #define MARK_BYTES 128
@@ -164,17 +170,31 @@ static double up(const amped_plot *f, int y) {
   return 1.0 - (double)y / f->height;
 }
 
+/* Print the title of a panel. One that is too wide is broken at the blank nearest to its middle. */
+static void print_title(const amped_plot *f, const amped_plot_box *axes, const char *title) {
+  const char *middle = title + strlen(title) / 2;
+  const char *best = NULL;
+  for (const char *at = strchr(title, ' '); at != NULL; at = strchr(at + 1, ' '))
+    if (best == NULL || labs(at - middle) < labs(best - middle))
+      best = at;
+  if (best == NULL || amped_plot_text_width(title) <= axes->width + TITLE_ROOM)
+    fprintf(f->script, "set title '%s' offset 0,-0.6\n", title);
+  else
+    fprintf(f->script, "set title '%.*s'.\"\\n\".'%s' offset 0,-0.6\n", (int)(best - title), title,
+            best + 1);
+}
+
 void amped_plot_panel(amped_plot *f, const amped_plot_box *axes, const char *title) {
   fprintf(f->script,
           "set margins at screen %.6f, at screen %.6f, at screen %.6f, at screen %.6f\n"
-          "set title '%s' offset 0,-0.6\n"
           "unset key\nunset xlabel\nunset xzeroaxis\n"
           "set xrange [*:*]\nset yrange [*:*]\n"
-          "set xtics autofreq nomirror\nset ytics autofreq nomirror\n"
+          "set xtics autofreq nomirror norotate autojustify\nset ytics autofreq nomirror\n"
           "set format x '%%.6g'\nset format y '%%.6g'\n"
           "unset grid\nset grid ytics linetype 1 linecolor rgb '#dddddd'\n",
           across(f, axes->left), across(f, axes->left + axes->width),
-          up(f, axes->top + axes->height), up(f, axes->top), title);
+          up(f, axes->top + axes->height), up(f, axes->top));
+  print_title(f, axes, title);
 }
 
 void amped_plot_panel_end(amped_plot *f) {
@@ -193,6 +213,29 @@ void amped_plot_note(amped_plot *f, int x, int y, bool heading, const char *text
           heading ? heading_font(f) : "");
 }
 
+void amped_plot_name(amped_plot *f, int x, int y, bool upright, const char *text) {
+  fprintf(f->script, "set label '%s' at screen %.6f,%.6f center%s\n", text, across(f, x), up(f, y),
+          upright ? " rotate by 90" : "");
+}
+
+void amped_plot_colours(amped_plot *f, const amped_plot_box *bar, double least, double most) {
+  const double end = fmax(fmax(most, -least), DBL_MIN);
+  if (least < 0.0)
+    fprintf(f->script,
+            "set palette defined (-1 " AMPED_PLOT_VERMILION ", 0 '#ffffff', 1 " AMPED_PLOT_BLUE
+            ")\nset cbrange [%.6g:%.6g]\n",
+            -end, end);
+  else
+    fprintf(f->script,
+            "set palette defined (0 '#ffffff', 1 " AMPED_PLOT_BLUE ")\nset cbrange [0:%.6g]\n",
+            end > DBL_MIN ? end : 1.0);
+  fprintf(f->script,
+          "set colorbox vertical user origin screen %.6f,%.6f size screen %.6f,%.6f\n"
+          "set format cb '%%.3g'\nset cbtics scale 0.5\n",
+          across(f, bar->left), up(f, bar->top + bar->height), (double)bar->width / f->width,
+          (double)bar->height / f->height);
+}
+
 void amped_plot_key(amped_plot *f, const amped_plot_box *axes) {
   fprintf(f->script, "set key at screen %.6f,%.6f left top Left reverse samplen 1.5\n",
           across(f, axes->left + axes->width + 8), up(f, axes->top));
@@ -209,6 +252,14 @@ void amped_plot_whole_ticks(amped_plot *f, uint64_t first, uint64_t last, int wi
   /* "set xtics 2" alone would put ticks at fractions on a short axis. */
   fprintf(f->script, "set xtics %" PRIu64 ",%" PRIu64 ",%" PRIu64 " format '%%.0f'\n",
           step == 1 ? first : amped_ceil_div(first, step) * step, step, last);
+}
+
+double amped_plot_round_step(double x) {
+  const double power = pow(10.0, floor(log10(x)));
+  return x <= power         ? power
+         : x <= 2.0 * power ? 2.0 * power
+         : x <= 5.0 * power ? 5.0 * power
+                            : 10.0 * power;
 }
 
 void amped_plot_tick(amped_plot *f, bool first, const char *text, uint64_t at) {
