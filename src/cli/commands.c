@@ -146,7 +146,7 @@ const amped_command amped_commands[] = {
           &amped_on_signal_option_rows, &amped_plan_only_option_rows, &amped_watch_option_rows,
           &amped_shape_option_rows,     &amped_values_option_rows,    &amped_products_option_rows,
           &amped_read_option_rows,      &amped_dims_option_rows,      &amped_duplicates_option_rows,
-          &amped_dataset_option_rows,   &amped_copies_option_rows},
+          &amped_dataset_option_rows,   &amped_axis_option_rows,      &amped_copies_option_rows},
      .texts = cpd_texts,
      .help =
          "INPUT is a tensor file (.h5) that amped_mpi convert or generate made, a list of nonzeros "
@@ -183,7 +183,8 @@ const amped_command amped_commands[] = {
                 &amped_backend_option_rows,    &amped_plan_option_rows,
                 &amped_plan_only_option_rows,  &amped_watch_option_rows,
                 &amped_read_option_rows,       &amped_dims_option_rows,
-                &amped_duplicates_option_rows, &amped_dataset_option_rows},
+                &amped_duplicates_option_rows, &amped_dataset_option_rows,
+                &amped_axis_option_rows},
      .texts = complete_texts,
      .help =
          "INPUT is any input of cpd. An entry that INPUT lacks is unknown, not zero. In a dense "
@@ -268,7 +269,7 @@ const amped_command amped_commands[] = {
      .summary = "turn text, tables or arrays into a tensor file, or back; results into tables",
      .groups = {&amped_read_option_rows, &amped_dims_option_rows, &amped_duplicates_option_rows,
                 &amped_convert_option_rows, &amped_dense_option_rows, &amped_dataset_option_rows,
-                &amped_threads_option_rows},
+                &amped_axis_option_rows, &amped_threads_option_rows},
      .texts = convert_texts,
      .help =
          "IN is text (.tns .coo .txt: FROSTT), a table (.csv .tsv), each also .gz or .zst, or an "

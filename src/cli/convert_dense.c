@@ -69,6 +69,8 @@ amped_status amped_convert_read_dense(const amped_options *o, const amped_overfl
   amped_status status = amped_dense_list_read(source, overflow, out, &counts);
   if (status == AMPED_OK && observed)
     amped_dense_list_say(o->args[0], amped_dense_source_info(source), &counts);
+  if (status == AMPED_OK)
+    status = amped_dense_source_labels(source, &o->axes, out->labels);
   *not_finite = observed ? counts.missing : amped_dense_source_zeroed(source);
   amped_dense_source_close(source);
   AMPED_TRY(status);
@@ -145,9 +147,6 @@ static amped_status find_info(const amped_options *o, const amped_external_sort 
   for (int m = 0; m < t->order; m++) {
     info->dims[m] = t->dims[m];
     info->layout[m] = m;
-    if (t->labels[m].count > 0)
-      amped_warn("%s: the labels of mode %d are left out; a sparse .h5 holds them", o->args[1],
-                 m + 1);
   }
   if (!amped_dense_info_count(info))
     return amped_error(AMPED_BAD_INPUT, amped_io_name(o->args[0]),
@@ -160,6 +159,7 @@ amped_status amped_convert_write_cells(const amped_options *o, const amped_exter
   cells c = {.info = info};
   AMPED_TRY(find_info(o, x, t, info));
   AMPED_TRY(create_output(o, info, &c.output));
+  amped_dense_output_set_labels(c.output, t->labels);
   amped_status status = put_all(&c, x, t);
   amped_free(c.piece);
   if (status != AMPED_OK) {
@@ -192,12 +192,14 @@ static amped_status copy_all(const amped_options *o, amped_dense_source *source,
 }
 
 static amped_status copy(const amped_options *o, const amped_output *found,
-                         amped_dense_source *source, amped_dense_info *info) {
+                         amped_dense_source *source, const amped_labels *labels,
+                         amped_dense_info *info) {
   amped_dense_output *output = NULL;
   *info = *amped_dense_source_info(source);
   for (int m = 0; m < info->order; m++)
     info->layout[m] = m;
   AMPED_TRY(create_output(o, info, &output));
+  amped_dense_output_set_labels(output, labels);
   amped_status status = copy_all(o, source, output);
   if (status == AMPED_OK) {
     *info = *amped_dense_output_info(output);
@@ -216,8 +218,13 @@ amped_status amped_convert_copy_cells(const amped_options *o, const amped_output
                                       amped_json *json) {
   amped_dense_source *source = NULL;
   amped_dense_info info;
+  amped_labels labels[AMPED_MAX_ORDER] = {{.count = 0}};
   AMPED_TRY(open_source(o, &source));
-  amped_status status = copy(o, found, source, &info);
+  amped_status status = amped_dense_source_labels(source, &o->axes, labels);
+  if (status == AMPED_OK)
+    status = copy(o, found, source, labels, &info);
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_labels_free(&labels[m]);
   const uint64_t zeroed = amped_dense_source_zeroed(source);
   amped_dense_source_close(source);
   AMPED_TRY(status);

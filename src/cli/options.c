@@ -182,6 +182,7 @@ static const struct {
     {&amped_dims_option_rows, offsetof(amped_options, read)},
     {&amped_duplicates_option_rows, offsetof(amped_options, read)},
     {&amped_read_option_rows, offsetof(amped_options, read)},
+    {&amped_axis_option_rows, offsetof(amped_options, axes)},
     {&amped_convert_option_rows, offsetof(amped_options, convert)},
     {&amped_generate_option_rows, offsetof(amped_options, generate)},
     {&amped_info_option_rows, offsetof(amped_options, info)},

@@ -60,8 +60,9 @@ typedef struct amped_options {
   amped_recommend_options recommend;
   amped_evaluate_options evaluate;
   amped_similar_options similar;
-  int top;                      /* -n: number of labels to show, per mode or per label */
-  int width;                    /* characters per line of top; 0: not given */
+  int top;   /* -n: number of labels to show, per mode or per label */
+  int width; /* characters per line of top; 0: not given */
+  amped_axis_options axes;
   const char *heat;             /* two modes of plot's heat maps, with a comma; NULL: none */
   amped_number_list components; /* components to show, numbered as in top; count 0: not given */
   int repeat;                   /* bench: timed passes over all modes, sweeps or batches */

@@ -9,7 +9,8 @@
 #include "hdf5/hdf5_seal.h"
 
 #define INDEX_BASE "index_base" /* attribute of the root */
-#define INDICES "indices"       /* attribute of a mode's group */
+#define INDICES "indices"       /* attributes of a mode's group */
+#define ARRAY "array"
 
 static const amped_hdf5_type u8 = {AMPED_UNSIGNED, AMPED_U8};
 static const amped_hdf5_type u64 = {AMPED_UNSIGNED, AMPED_U64};
@@ -83,6 +84,7 @@ static amped_status read_attributes(amped_hdf5 *file, int mode, amped_labels *ou
   bool exists = false;
   (void)snprintf(folder, sizeof folder, "/labels/mode_%d", mode);
   AMPED_TRY(read_flag(file, folder, INDICES, 1, &out->are_indices));
+  AMPED_TRY(read_flag(file, folder, ARRAY, 1, &out->of_array));
   AMPED_TRY(amped_hdf5_has_attribute(file, folder, "name", &exists));
   return exists ? amped_hdf5_get_text(file, folder, "name", &out->name) : AMPED_OK;
 }
@@ -261,6 +263,8 @@ static amped_status write_mode(amped_hdf5 *file, int mode, const amped_labels *l
     AMPED_TRY(amped_hdf5_put_text(file, folder, "name", labels->name));
   if (labels->are_indices)
     AMPED_TRY(amped_hdf5_put_u64(file, folder, INDICES, 0, &one));
+  if (labels->of_array)
+    AMPED_TRY(amped_hdf5_put_u64(file, folder, ARRAY, 0, &one));
   (void)snprintf(name, sizeof name, "%s/bytes", folder);
   AMPED_TRY(
       amped_hdf5_dataset_write(file, name, u8, 1, &labels->offsets[labels->count], labels->bytes));

@@ -2,7 +2,8 @@
  * name of /labels/mode_k.
  *
  * The root's attribute index_base is 0 if the user's files count indices from 0. The attribute
- * indices of /labels/mode_k is 1 if the labels are the user's indices. */
+ * indices of /labels/mode_k is 1 if the labels are the user's indices, its attribute array is 1 if
+ * the mode is a dimension of an array. */
 #ifndef AMPED_HDF5_LABELS_H
 #define AMPED_HDF5_LABELS_H
 

@@ -18,6 +18,8 @@ typedef struct amped_labels {
   uint64_t *offsets; /* amped_alloc'd, count + 1 */
   bool from_zero;    /* the user's files count indices from 0, not 1; also without labels */
   bool are_indices;  /* the labels are the user's indices, some of which --compact removed */
+  bool of_array; /* the mode is a dimension of an array: its index is a place, whatever the label;
+                    also without labels */
 } amped_labels;
 
 void amped_labels_free(amped_labels *labels);

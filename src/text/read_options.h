@@ -4,6 +4,7 @@
 
 #include "base/option.h"
 #include "tensor/overflow.h"
+#include "text/axis_options.h"
 
 typedef enum amped_index_base {
   AMPED_BASE_AUTO = -1,
@@ -43,8 +44,10 @@ typedef struct amped_read_options {
   const char *empty;           /* tables: label of empty keys; NULL: refused */
   const char *same_labels;     /* tables: comma-separated keys that share labels, or NULL */
   amped_duplicates duplicates; /* the user's choice, or UNKNOWN; see amped_read_duplicates */
-  bool known_modes;    /* set by the program: the modes belong to a tensor, model or state */
-  bool from_zero;      /* set by the program: a text that does not give its index base has 0 */
+  bool known_modes; /* set by the program: the modes belong to a tensor, model or state */
+  bool from_zero;   /* set by the program: a text that does not give its index base has 0 */
+  const amped_axis_options
+      *axes;           /* set by the program: modes of a dense tensor; NULL: its file's */
   const char *dataset; /* set by the program: dataset of a dense tensor; NULL: the only one */
   bool may_be_empty;   /* set by the program: a file without nonzeros is accepted */
   const amped_overflow *overflow; /* set by the program; NULL: memory has no limit */

@@ -62,7 +62,7 @@ expect 0 "" "$amped" convert y.h5 plain.h5 --sparse --copies=none
 expect 0 "" "$amped" convert plain.h5 y.h5 --dense
 same "hash of cells of one list" "$(tells y.h5 --verify)" "$wanted"
 printf 'a,b,c,v\nx,y,z,0.1\nx,w,z,2\nx,w,z,3\nq,w,z,0\n' >t.csv
-expect 0 "the labels of mode 1 are left out" "$amped" convert t.csv c.npy --dense --value=v --json=c.json
+expect 0 "the labels of mode 1 (a) are left out" "$amped" convert t.csv c.npy --dense --value=v --json=c.json
 same "type of 0.1" "$(field cell_type c.json)" float64
 same "zeros, which are cells as others" "$(field zeros_dropped c.json)" 1
 expect 0 "" "$python" -c 'import numpy as np; x = np.load("c.npy"); assert x.tolist() == [[[0.1], [5.0]], [[0.0], [0.0]]]'

@@ -166,6 +166,7 @@ amped_status amped_plot_axis_create(const amped_ktensor *k, int mode, amped_plot
   (void)snprintf(number, sizeof number, "mode %d", mode + 1);
   const char *name = labels->name != NULL && *labels->name != '\0' ? labels->name : number;
   (void)amped_plot_text(axis->name, name, strlen(name));
+  axis->numbered = labels->count == 0 || amped_labels_number_indices(labels);
   if (labels->count == 0) {
     axis->ordered = true;
     return AMPED_OK;

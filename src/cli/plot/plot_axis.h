@@ -17,6 +17,7 @@ typedef struct amped_plot_axis {
   const amped_labels *labels; /* borrowed */
   uint64_t dim;
   bool ordered;
+  bool numbered;         /* labels add nothing to indices, or there are none */
   uint64_t *order;       /* index of each place, if labels are sorted; else NULL */
   int64_t *values;       /* for an ordered axis: values at which ticks are round numbers, or NULL */
   double *numbers;       /* labels that are numbers, but not all whole ones, ascending; or NULL */

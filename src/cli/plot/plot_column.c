@@ -45,9 +45,9 @@ static void print_range(amped_plot *f, char axis, double least, double most) {
 
 /* ---- ordered -------------------------------------------------------------------------------- */
 
-/* Is the axis drawn as a line? A few indices without labels are no order to follow. */
+/* Is the axis drawn as a line? A few indices that have only numbers are no order to follow. */
 static bool is_line(const amped_plot_axis *axis) {
-  return axis->dim > 1 && (axis->labels->count > 0 || axis->dim > AMPED_PLOT_NAMES);
+  return axis->dim > 1 && (!axis->numbered || axis->dim > AMPED_PLOT_NAMES);
 }
 
 int amped_plot_column_width(const amped_plot_axis *axis) {
