@@ -30,6 +30,8 @@ curves = np.stack([np.sin(2 * np.pi * t / 24) + .2 * rng.normal(size=t.size), 1 
 ort = ['東京都新宿区西新宿二丁目八番一号都庁', 'Zürich', 'a label that is much longer than its panel', "it's", '%s'] + \
       [f'n{i}' for i in range(20)]
 result('hours.h5', [curves, rng.normal(size=(25, 2)), np.ones((1, 2))], [hours, ort, ['one']], ['hour', 'Ort', 'one'])
+result('few.h5', [np.ones((3, 1)), np.ones((2, 1)), np.ones((1, 1))],
+       [['東京新宿', '都庁', 'Zürich'], ['a', '都庁'], None], ['Ort', 'x', None])
 wave = [f'{250 + 200 * i / 63:.6g}' for i in range(64)]
 result('wave.h5', [rng.random((64, 1)), rng.random((7, 1)), rng.normal(size=(3000, 1))],
        [wave, ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'], None], ['wavelength', 'day', None])
@@ -110,6 +112,21 @@ for end in svg pdf png; do
   expect 0 "" "$amped" plot hours.h5 -o heat.$end --heat=Ort,hour --overwrite
   expect 0 "" "$amped" plot hours.h5 -o heat.$end --heat=one,Ort --overwrite
 done
+
+# A character without font would be a box as large as the page in .png and .pdf: it is a question mark, with a warning.
+mkdir stub
+printf '#!/bin/sh\necho 20-7e a0-17f 2019\n' >stub/fc-list
+chmod +x stub/fc-list
+for end in png pdf; do
+  expect 0 "warning: fonts.$end: 16 characters have no font here, first U+6771, and are drawn as ?" \
+    env PATH="$scratch/stub:$PATH" "$amped" plot few.h5 -o fonts.$end --overwrite
+done
+same "no warning for .svg" "$(env PATH="$scratch/stub:$PATH" "$amped" plot few.h5 -o fonts.svg 2>&1 | grep -c font\ here)" 0
+printf '#!/bin/sh\nexit 1\n' >stub/fc-list # no answer: Latin, Greek and Cyrillic letters are assumed
+expect 0 "warning: fonts.pdf: 16 characters have no font here" \
+  env PATH="$scratch/stub:$PATH" "$amped" plot few.h5 -o fonts.pdf --overwrite
+printf '#!/bin/sh\necho 20-ffff\n' >stub/fc-list
+same "no warning with fonts" "$(env PATH="$scratch/stub:$PATH" "$amped" plot few.h5 -o fonts.pdf --overwrite 2>&1 | grep -c font\ here)" 0
 
 # A page of PDF has the size of the picture (72 points per inch, 96 pixels) and no more than readers take.
 same "page" "$("$python" -c '

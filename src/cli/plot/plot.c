@@ -19,8 +19,10 @@
 
 #include "base/draft.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/printable.h"
+#include "cli/plot/plot_fonts.h"
 #include "session/output_guard.h"
 
 /* Most pixels of a side: gnuplot's png terminals accept no more, and readers of PDF no page of more
@@ -44,8 +46,8 @@
 /* Bytes of the last chunk of a .png. */
 #define PNG_END 12
 
-/* Exit status of a child that found no gnuplot. */
-#define NO_GNUPLOT 127
+/* Exit status of a child that did not find its program. */
+#define NOT_THERE 127
 
 static const char *const suffixes[] = {".svg", ".png", ".pdf", ".gp"};
 
@@ -319,15 +321,27 @@ int amped_plot_text_width(const char *text) {
 
 /* ---- drawing -------------------------------------------------------------------------------- */
 
-/* In the child: become gnuplot with these three files, without the user's settings. It ends with
- * its parent. */
-static void become_gnuplot(int script, int picture, int complaints) {
+/* In the child: become this program with these three files. It ends with its parent. */
+static void become(const char *const *command, int in, int out, int complaints) {
   (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (dup2(script, STDIN_FILENO) < 0 || dup2(picture, STDOUT_FILENO) < 0 ||
+  if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
       dup2(complaints, STDERR_FILENO) < 0)
     _exit(1);
-  (void)execlp("gnuplot", "gnuplot", "-d", (char *)NULL);
-  _exit(errno == ENOENT ? NO_GNUPLOT : 1);
+  (void)execvp(command[0], (char *const *)command);
+  _exit(errno == ENOENT ? NOT_THERE : 1);
+}
+
+/* Run a program. Returns its exit status; -1 if it could not be started or was killed. */
+static int run_program(const char *const *command, int in, int out, int complaints) {
+  int ended = 0;
+  const pid_t child = fork();
+  if (child == 0)
+    become(command, in, out, complaints);
+  pid_t waited = 0;
+  do
+    waited = child > 0 ? waitpid(child, &ended, 0) : -1;
+  while (waited < 0 && child > 0 && errno == EINTR);
+  return waited >= 0 && WIFEXITED(ended) ? WEXITSTATUS(ended) : -1;
 }
 
 /* gnuplot's message about an error: its last line that is not empty. */
@@ -344,33 +358,102 @@ static const char *complaint(int fd, char *buffer, size_t size) {
 }
 
 static amped_status run_gnuplot(const amped_plot *f, int picture, int complaints) {
+  static const char *const gnuplot[] = {"gnuplot", "-d", NULL}; /* without the user's settings */
   char said[1024];
-  int ended = 0;
-  int script = fileno(f->script);
+  const int script = fileno(f->script);
   if (lseek(script, 0, SEEK_SET) != 0)
     return amped_error_errno(AMPED_FAILED, errno, f->name, "cannot be drawn; try again");
-  pid_t child = fork();
-  if (child == 0)
-    become_gnuplot(script, picture, complaints);
-  pid_t waited = 0;
-  do
-    waited = child > 0 ? waitpid(child, &ended, 0) : -1;
-  while (waited < 0 && child > 0 && errno == EINTR);
-  if (waited < 0)
-    return amped_error_errno(AMPED_FAILED, errno, f->name,
-                             "gnuplot cannot be started; write its script with -o OUT.gp");
-  if (WIFEXITED(ended) && WEXITSTATUS(ended) == NO_GNUPLOT)
+  const int status = run_program(gnuplot, script, picture, complaints);
+  if (status == NOT_THERE)
     return amped_error(AMPED_FAILED, f->name,
                        "is not drawn, as gnuplot is not installed; install it (Debian, Ubuntu: "
                        "apt-get install gnuplot-nox), or write its script with -o OUT.gp and run "
                        "gnuplot OUT.gp elsewhere");
-  if (!WIFEXITED(ended) || WEXITSTATUS(ended) != 0 || lseek(picture, 0, SEEK_END) <= 0)
+  if (status != 0 || lseek(picture, 0, SEEK_END) <= 0)
     return amped_error(AMPED_FAILED, f->name,
                        "gnuplot failed (%s); write its script with -o OUT.gp and look with gnuplot "
                        "OUT.gp",
                        complaint(complaints, said, sizeof said));
   return AMPED_OK;
 }
+
+/* ---- fonts ---------------------------------------------------------------------------------- */
+
+/* Read a file in memory. The caller frees *out with amped_free. */
+static amped_status read_memory(const amped_plot *f, int fd, char **out, uint64_t *length) {
+  const off_t end = lseek(fd, 0, SEEK_END);
+  *length = end > 0 ? (uint64_t)end : 0;
+  AMPED_TRY(amped_alloc(out, *length + 1, 1, "a plot"));
+  for (uint64_t at = 0; at < *length;) {
+    const ssize_t n = pread(fd, *out + at, *length - at, (off_t)at);
+    if (n <= 0)
+      return amped_error_errno(AMPED_FAILED, errno, f->name, "cannot be drawn; try again");
+    at += (uint64_t)n;
+  }
+  return AMPED_OK;
+}
+
+/* Ask fontconfig, which finds gnuplot's fonts, for their characters. Without an answer there are no
+ * ranges. */
+static amped_status find_fonts(const amped_plot *f, int complaints, amped_plot_fonts *fonts) {
+  static const char *const list[] = {"fc-list", "--format=%{charset}\n", NULL};
+  char *text = NULL;
+  uint64_t length = 0;
+  const int answer = open_memory(f->name);
+  if (answer < 0)
+    return AMPED_FAILED;
+  amped_status status = AMPED_OK;
+  if (run_program(list, answer, answer, complaints) == 0) {
+    status = read_memory(f, answer, &text, &length);
+    if (status == AMPED_OK)
+      status = amped_plot_fonts_parse(text, length, fonts);
+  }
+  amped_free(text);
+  (void)close(answer);
+  return status;
+}
+
+static bool is_ascii(const char *text, uint64_t length) {
+  bool is = true;
+  for (uint64_t i = 0; i < length && is; i++)
+    is = (unsigned char)text[i] < 0x80;
+  return is;
+}
+
+/* Replace characters of the script without font. */
+static amped_status replace(const amped_plot *f, int complaints, char *text, uint64_t length) {
+  amped_plot_fonts fonts = {.count = 0};
+  uint32_t first = 0;
+  amped_status status = find_fonts(f, complaints, &fonts);
+  const uint64_t count =
+      status == AMPED_OK ? amped_plot_fonts_replace(&fonts, text, &length, &first) : 0;
+  amped_free(fonts.ranges);
+  if (count == 0)
+    return status;
+  amped_warn("%s: %" PRIu64 " characters have no font here, first U+%04" PRIX32
+             ", and are drawn as ?; draw an .svg, or install a font",
+             f->name, count, first);
+  const int script = fileno(f->script);
+  return pwrite(script, text, length, 0) == (ssize_t)length && ftruncate(script, (off_t)length) == 0
+             ? AMPED_OK
+             : amped_error_errno(AMPED_FAILED, errno, f->name,
+                                 "cannot be drawn; try again when more memory is free");
+}
+
+/* A reader of an .svg finds its fonts itself. */
+static amped_status check_fonts(const amped_plot *f, int complaints) {
+  char *text = NULL;
+  uint64_t length = 0;
+  if (f->form != AMPED_PLOT_PNG && f->form != AMPED_PLOT_PDF)
+    return AMPED_OK;
+  amped_status status = read_memory(f, fileno(f->script), &text, &length);
+  if (status == AMPED_OK && !is_ascii(text, length))
+    status = replace(f, complaints, text, length);
+  amped_free(text);
+  return status;
+}
+
+/* ---- pictures ------------------------------------------------------------------------------- */
 
 /* Copy a file in memory to the disk. */
 static amped_status copy(int from, int to, const char *name) {
@@ -458,7 +541,9 @@ static amped_status draw_picture(const amped_plot *f) {
   if (picture < 0)
     return AMPED_FAILED;
   int complaints = open_memory(f->name);
-  amped_status status = complaints >= 0 ? run_gnuplot(f, picture, complaints) : AMPED_FAILED;
+  amped_status status = complaints >= 0 ? check_fonts(f, complaints) : AMPED_FAILED;
+  if (status == AMPED_OK)
+    status = run_gnuplot(f, picture, complaints);
   if (status == AMPED_OK)
     status = mark_picture(f, picture);
   if (status == AMPED_OK)

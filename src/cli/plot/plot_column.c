@@ -14,6 +14,9 @@
 #define BOTTOM 42
 #define TICKS 20 /* from the axis to the middle of the note below the ticks */
 
+/* Most bars: each has two pixels. */
+#define BARS 160
+
 /* Most places that are marked on a line. */
 #define MARKED 60
 
@@ -45,9 +48,9 @@ static void print_range(amped_plot *f, char axis, double least, double most) {
 
 /* ---- ordered -------------------------------------------------------------------------------- */
 
-/* Is the axis drawn as a line? A few indices that have only numbers are no order to follow. */
+/* Is the axis drawn as a line? Indices that have only numbers may be in no order, and are bars. */
 static bool is_line(const amped_plot_axis *axis) {
-  return axis->dim > 1 && (!axis->numbered || axis->dim > AMPED_PLOT_NAMES);
+  return axis->dim > 1 && (!axis->numbered || axis->dim > BARS);
 }
 
 int amped_plot_column_width(const amped_plot_axis *axis) {

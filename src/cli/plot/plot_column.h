@@ -1,9 +1,9 @@
 /* Plot column: one panel of a result, with a column of a factor.
  *
  * An ordered axis is drawn as a line through all places, and the largest are named below. A long
- * line has the least and the largest entry of each column of pixels. A few indices that have
- * only numbers are bars. Names stand one below another, each with a bar; the title says what the
- * panel leaves out. Bars are blue above 0, vermilion below. */
+ * line has the least and the largest entry of each column of pixels. Indices that have only numbers
+ * are bars if each bar gets two pixels. Names stand one below another, each with a bar; the title
+ * says what the panel leaves out. Bars are blue above 0, vermilion below. */
 #ifndef AMPED_PLOT_COLUMN_H
 #define AMPED_PLOT_COLUMN_H
 
