@@ -108,6 +108,15 @@ printf 'who,what,n\na,x,1\nb,y,2\na,z,3\n' | sed 's/,/,u,/' >table.csv
 expect 0 "" "$amped" convert table.csv table.h5 --dense --value=n -q
 expect 0 "labels 3     what: x ... z" "$amped" info table.h5
 
+# Files of other programs, whose labels are none of ours.
+"$python" -c '
+import h5py, numpy as np
+with h5py.File("foreign.h5", "w") as f:
+    f["entry/data"] = np.load("x.npy")
+    f["labels/site"] = np.arange(4)'
+expect 0 "" on 2 foreign.h5 --dataset=/entry/data --rank=2 --iters=5 -q $all
+same "labels of a result of another file" "$(labels foreign.cpd.h5)" "$kept"
+
 # What is refused, before a sweep and on all ranks.
 refused() {
   status=$1 message=$2
