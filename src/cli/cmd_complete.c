@@ -551,6 +551,7 @@ static amped_status complete_all(job *j) {
 static amped_status begin(job *j) {
   const amped_options *o = j->o;
   j->read = o->read;
+  j->read.axes = NULL; /* for INPUT alone */
   AMPED_TRY(find_weights(j));
   if (j->weights != NULL)
     set_read_of_weights(j);
@@ -559,6 +560,7 @@ static amped_status begin(job *j) {
   j->session_options.lists_cells = true;
   j->of_input = read_options_of(j, o->args[0]);
   j->of_input.dataset = o->session.dataset;
+  j->of_input.axes = &o->axes;
   j->session_options.read = &j->of_input;
   if (j->session_options.biased && o->session.ncomps == AMPED_MAX_NCOMPS)
     return amped_error(AMPED_USAGE, NULL,

@@ -140,7 +140,7 @@ static amped_status read_list(const job *j, const amped_read_options *read, ampe
   if (!is_dense)
     return amped_io_read(path, read, t);
   AMPED_TRY(amped_io_check(path, AMPED_FORMAT_NPY, read));
-  return amped_dense_list_load(path, dataset, NULL, t);
+  return amped_dense_list_load(path, dataset, NULL, NULL, t);
 }
 
 static amped_status read_cells(job *j) {

@@ -76,7 +76,7 @@ static const amped_option_text convert_texts[] = {
 
 static const amped_option_text plot_texts[] = {
     {.name = "output",
-     .help = "picture OUT.svg or OUT.png, or OUT.gp for gnuplot",
+     .help = "picture OUT.svg, OUT.png or OUT.pdf, or OUT.gp for gnuplot",
      .initially = "the input's name with .svg"},
     {.name = "components",
      .help = "components to draw, numbered as in top: 1,4-6",
@@ -146,7 +146,7 @@ const amped_command amped_commands[] = {
           &amped_on_signal_option_rows, &amped_plan_only_option_rows, &amped_watch_option_rows,
           &amped_shape_option_rows,     &amped_values_option_rows,    &amped_products_option_rows,
           &amped_read_option_rows,      &amped_dims_option_rows,      &amped_duplicates_option_rows,
-          &amped_dataset_option_rows,   &amped_copies_option_rows},
+          &amped_dataset_option_rows,   &amped_axis_option_rows,      &amped_copies_option_rows},
      .texts = cpd_texts,
      .help =
          "INPUT is a tensor file (.h5) that amped_mpi convert or generate made, a list of nonzeros "
@@ -183,7 +183,8 @@ const amped_command amped_commands[] = {
                 &amped_backend_option_rows,    &amped_plan_option_rows,
                 &amped_plan_only_option_rows,  &amped_watch_option_rows,
                 &amped_read_option_rows,       &amped_dims_option_rows,
-                &amped_duplicates_option_rows, &amped_dataset_option_rows},
+                &amped_duplicates_option_rows, &amped_dataset_option_rows,
+                &amped_axis_option_rows},
      .texts = complete_texts,
      .help =
          "INPUT is any input of cpd. An entry that INPUT lacks is unknown, not zero. In a dense "
@@ -268,7 +269,7 @@ const amped_command amped_commands[] = {
      .summary = "turn text, tables or arrays into a tensor file, or back; results into tables",
      .groups = {&amped_read_option_rows, &amped_dims_option_rows, &amped_duplicates_option_rows,
                 &amped_convert_option_rows, &amped_dense_option_rows, &amped_dataset_option_rows,
-                &amped_threads_option_rows},
+                &amped_axis_option_rows, &amped_threads_option_rows},
      .texts = convert_texts,
      .help =
          "IN is text (.tns .coo .txt: FROSTT), a table (.csv .tsv), each also .gz or .zst, or an "
@@ -334,17 +335,20 @@ const amped_command amped_commands[] = {
      .min_args = 1,
      .max_args = AMPED_MAX_ARGS,
      .summary = "draw a result, or the sweeps of runs",
-     .groups = {&amped_output_option_rows, &amped_components_option_rows},
+     .groups = {&amped_output_option_rows, &amped_components_option_rows, &amped_heat_option_rows},
      .texts = plot_texts,
      .help =
          "A RESULT gives the metric (cpd: fit) over sweeps, the weights, and one row per component "
          "with its factors. A component's share is its weight divided by the sum of all weights. "
-         "Modes with numbers, dates or times as labels are drawn in their order. In a mode of more "
-         "than 14 names each component shows its largest entries.\n\nA RUN.json (written by --json "
+         "Modes with numbers, dates or times as labels are lines in their order; a long line has "
+         "the least and the largest entry of each column of pixels. In a mode of more than 14 "
+         "names each component shows its largest entries. --heat=day,hour adds a map of the "
+         "products of the entries of day and hour.\n\nA RUN.json (written by --json "
          "of cpd or complete) gives the metric over sweeps and over time, the parts of a sweep's "
          "time, and the balance over ranks. A RUN.json of stream gives the errors, times and sizes "
          "of batches. Several RUN.json give the metric of each run, and its distance from the "
-         "best, over sweeps and over time.\n\ngnuplot draws .svg and .png and must be installed. "
+         "best, over sweeps and over time.\n\ngnuplot draws .svg, .png and .pdf and must be "
+         "installed. "
          "OUT.gp is a file with script and data: gnuplot OUT.gp draws OUT.svg on any machine.",
      .example = "amped_mpi plot ratings.cpd.h5 -o ratings.svg",
      .run = amped_cmd_plot},

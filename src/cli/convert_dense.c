@@ -67,6 +67,8 @@ amped_status amped_convert_read_dense(const amped_options *o, const amped_overfl
   amped_status status = amped_dense_list_read(source, overflow, out, &counts);
   if (status == AMPED_OK && observed)
     amped_dense_list_say(o->args[0], amped_dense_source_info(source), &counts);
+  if (status == AMPED_OK)
+    status = amped_dense_source_labels(source, &o->axes, out->labels);
   *not_finite = observed ? counts.missing : amped_dense_source_zeroed(source);
   amped_dense_source_close(source);
   AMPED_TRY(status);
@@ -137,16 +139,12 @@ static amped_status find_info(const amped_options *o, const amped_external_sort 
   const bool on_disk = amped_external_sort_used(x);
   const bool is_float = on_disk ? amped_external_sort_tell(x).info->value_type == AMPED_F32
                                 : amped_sptensor_fits_float(t);
-  char mode[128];
   memset(info, 0, sizeof *info);
   info->order = t->order;
   info->type = is_float ? AMPED_CELL_F32 : AMPED_CELL_F64;
   for (int m = 0; m < t->order; m++) {
     info->dims[m] = t->dims[m];
     info->layout[m] = m;
-    if (t->labels[m].count > 0)
-      amped_warn("%s: the labels of %s are left out; a sparse .h5 holds them", o->args[1],
-                 amped_format_mode(mode, sizeof mode, m, &t->labels[m]));
   }
   if (!amped_dense_info_count(info))
     return amped_error(AMPED_BAD_INPUT, amped_io_name(o->args[0]),
@@ -159,6 +157,7 @@ amped_status amped_convert_write_cells(const amped_options *o, const amped_exter
   cells c = {.info = info};
   AMPED_TRY(find_info(o, x, t, info));
   AMPED_TRY(create_output(o, info, &c.output));
+  amped_dense_output_set_labels(c.output, t->labels);
   amped_status status = put_all(&c, x, t);
   amped_free(c.piece);
   if (status != AMPED_OK) {
@@ -191,12 +190,14 @@ static amped_status copy_all(const amped_options *o, amped_dense_source *source,
 }
 
 static amped_status copy(const amped_options *o, const amped_output *found,
-                         amped_dense_source *source, amped_dense_info *info) {
+                         amped_dense_source *source, const amped_labels *labels,
+                         amped_dense_info *info) {
   amped_dense_output *output = NULL;
   *info = *amped_dense_source_info(source);
   for (int m = 0; m < info->order; m++)
     info->layout[m] = m;
   AMPED_TRY(create_output(o, info, &output));
+  amped_dense_output_set_labels(output, labels);
   amped_status status = copy_all(o, source, output);
   if (status == AMPED_OK) {
     *info = *amped_dense_output_info(output);
@@ -215,8 +216,13 @@ amped_status amped_convert_copy_cells(const amped_options *o, const amped_output
                                       amped_json *json) {
   amped_dense_source *source = NULL;
   amped_dense_info info;
+  amped_labels labels[AMPED_MAX_ORDER] = {{.count = 0}};
   AMPED_TRY(open_source(o, &source));
-  amped_status status = copy(o, found, source, &info);
+  amped_status status = amped_dense_source_labels(source, &o->axes, labels);
+  if (status == AMPED_OK)
+    status = copy(o, found, source, labels, &info);
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_labels_free(&labels[m]);
   const uint64_t zeroed = amped_dense_source_zeroed(source);
   amped_dense_source_close(source);
   AMPED_TRY(status);

@@ -59,7 +59,7 @@ static double density(const amped_dense_info *info) {
 }
 
 static void dense_facts(const amped_dense_source *source, const amped_dense_info *info,
-                        amped_facts *f) {
+                        const amped_labels *labels, amped_facts *f) {
   const char *path = amped_dense_source_path(source);
   const char *dataset = amped_dense_source_dataset(source);
   const uint64_t zeroed = amped_dense_source_zeroed(source);
@@ -80,6 +80,8 @@ static void dense_facts(const amped_dense_source *source, const amped_dense_info
   amped_fact(f, "order", json_integer(info->order), "order        %d\n", info->order);
   amped_fact(f, "dims", amped_json_counts(info->dims, info->order), "dimensions   %s\n",
              amped_format_dims(text, info->order, info->dims));
+  for (int m = 0; m < info->order; m++)
+    amped_info_labels(f, m, &labels[m], labels[m].count);
   amped_fact(f, "cells", amped_json_count(info->cells), "cells        %" PRIu64, info->cells);
   amped_fact(f, "cell_type", json_string(amped_cell_name(info->type)), " of %s, %s\n",
              amped_cell_name(info->type),
@@ -101,7 +103,8 @@ static void dense_facts(const amped_dense_source *source, const amped_dense_info
   amped_info_form(f, density(info));
 }
 
-static amped_status tell(const amped_options *o, amped_dense_source *source, amped_json *json) {
+static amped_status tell(const amped_options *o, amped_dense_source *source,
+                         const amped_labels *labels, amped_json *json) {
   amped_dense_info info = *amped_dense_source_info(source);
   const double began = amped_time();
   if (!info.has_stats || o->info.verify)
@@ -109,7 +112,7 @@ static amped_status tell(const amped_options *o, amped_dense_source *source, amp
   const double sec = amped_time() - began;
   amped_facts f;
   amped_facts_begin(&f, NULL);
-  dense_facts(source, &info, &f);
+  dense_facts(source, &info, labels, &f);
   if (o->info.verify)
     amped_fact(&f, "verify_sec", amped_json_number(sec), "verified     in %.2f s\n", sec);
   return amped_facts_write(&f, json);
@@ -118,7 +121,12 @@ static amped_status tell(const amped_options *o, amped_dense_source *source, amp
 amped_status amped_info_dense(const amped_options *o, amped_json *json) {
   amped_dense_source *source = NULL;
   AMPED_TRY(amped_dense_source_open(o->args[0], o->session.dataset, &source));
-  amped_status status = tell(o, source, json);
+  amped_labels labels[AMPED_MAX_ORDER] = {{.count = 0}};
+  amped_status status = amped_dense_source_labels(source, NULL, labels);
+  if (status == AMPED_OK)
+    status = tell(o, source, labels, json);
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_labels_free(&labels[m]);
   amped_dense_source_close(source);
   return status;
 }

@@ -22,6 +22,10 @@ const amped_option_rule amped_option_rules[] = {
      .why = "bench writes a result only with --whole; add that, or leave out --output"},
 
     /* one tensor: a file, --shape or --dense */
+    {.command = "cpd",
+     .when = "modes|axis",
+     .excludes = "shape",
+     .why = "--shape has no names and values of modes; leave out {1}"},
     {.command = "bench",
      .when = "type",
      .needs = "dense",
@@ -464,6 +468,10 @@ const amped_option_rule amped_option_rules[] = {
      .why = "is not a dense tensor; leave out --sparse"},
     {.command = "convert",
      .input = "sparse",
+     .when = "modes|axis",
+     .why = "is not a dense tensor; leave out {1}, which is for the modes of an array"},
+    {.command = "convert",
+     .input = "sparse",
      .when = "nan",
      .why = "is not a dense tensor; leave out --nan, which is for dense tensors"},
     {.command = "convert",
@@ -473,7 +481,8 @@ const amped_option_rule amped_option_rules[] = {
      .why = "--duplicates=keep: a cell of a dense tensor has one value; give another policy"},
     {.command = "convert",
      .input = "result",
-     .when = "TEXT|dims|drop-zeros|compact|label-order|copies|memory|temporary|dense|sparse|nan",
+     .when = "TEXT|dims|drop-zeros|compact|label-order|copies|memory|temporary|dense|sparse|nan|"
+             "modes|axis",
      .why = "is a result; leave out {1}, which is for tensors"},
     {.why = NULL},
 };

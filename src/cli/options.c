@@ -101,6 +101,16 @@ static const amped_option components_rows[] = {
      .expected_text = AMPED_NUMBER_LIST_EXPECTED},
 };
 
+static const amped_option heat_rows[] = {
+    {.name = "heat",
+     .type = AMPED_OPTION_TEXT,
+     .value = "MODE,MODE",
+     .help = "for each component a heat map over two modes, across and up, by name or number",
+     .initially = "none",
+     .expected_text = "two modes such as day,hour",
+     AMPED_OPTION_FIELD(amped_options, heat)},
+};
+
 static const amped_option bench_rows[] = {
     {.name = "repeat",
      .type = AMPED_OPTION_INT,
@@ -137,6 +147,7 @@ const amped_option_group amped_nowrite_option_rows = AMPED_OPTION_GROUP(nowrite_
 const amped_option_group amped_top_option_rows = AMPED_OPTION_GROUP(top_rows);
 const amped_option_group amped_width_option_rows = AMPED_OPTION_GROUP(width_rows);
 const amped_option_group amped_components_option_rows = AMPED_OPTION_GROUP(components_rows);
+const amped_option_group amped_heat_option_rows = AMPED_OPTION_GROUP(heat_rows);
 const amped_option_group amped_bench_option_rows = AMPED_OPTION_GROUP(bench_rows);
 
 /* ---- all groups ---------------------------------------------------------------------------- */
@@ -173,6 +184,7 @@ static const struct {
     {&amped_dims_option_rows, offsetof(amped_options, read)},
     {&amped_duplicates_option_rows, offsetof(amped_options, read)},
     {&amped_read_option_rows, offsetof(amped_options, read)},
+    {&amped_axis_option_rows, offsetof(amped_options, axes)},
     {&amped_convert_option_rows, offsetof(amped_options, convert)},
     {&amped_generate_option_rows, offsetof(amped_options, generate)},
     {&amped_info_option_rows, offsetof(amped_options, info)},
@@ -194,6 +206,7 @@ static const struct {
     {&amped_top_option_rows, 0},
     {&amped_width_option_rows, 0},
     {&amped_components_option_rows, 0},
+    {&amped_heat_option_rows, 0},
     {&amped_bench_option_rows, 0},
     {&amped_rbs_option_rows, offsetof(amped_options, rbs)}, /* some names occur elsewhere, too */
 };

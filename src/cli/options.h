@@ -60,8 +60,10 @@ typedef struct amped_options {
   amped_recommend_options recommend;
   amped_evaluate_options evaluate;
   amped_similar_options similar;
-  int top;                      /* -n: number of labels to show, per mode or per label */
-  int width;                    /* characters per line of top; 0: not given */
+  int top;   /* -n: number of labels to show, per mode or per label */
+  int width; /* characters per line of top; 0: not given */
+  amped_axis_options axes;
+  const char *heat;             /* two modes of plot's heat maps, with a comma; NULL: none */
   amped_number_list components; /* components to show, numbered as in top; count 0: not given */
   int repeat;                   /* bench: timed passes over all modes, sweeps or batches */
   bool whole;                   /* bench: a whole run */
@@ -80,6 +82,7 @@ extern const amped_option_group amped_nowrite_option_rows;
 extern const amped_option_group amped_top_option_rows;
 extern const amped_option_group amped_width_option_rows;
 extern const amped_option_group amped_components_option_rows;
+extern const amped_option_group amped_heat_option_rows;
 extern const amped_option_group amped_bench_option_rows;
 
 /* The groups that every command takes, NULL-ended. */

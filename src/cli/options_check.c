@@ -199,6 +199,7 @@ static void hand_down(amped_options *o) {
     o->args[0] = "a dense tensor in memory";
   o->session.command = o->command->name;
   o->session.input = o->args[0];
+  o->read.axes = &o->axes;
   o->session.read = &o->read;
   o->session.json = o->json;
   o->session.overwrite = o->overwrite;

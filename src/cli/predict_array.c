@@ -67,31 +67,40 @@ static amped_status find_type(array *a) {
                      amped_cell_name(amped_dense_source_info(a->observed)->type));
 }
 
-/* Check that each index of the observed array is the model's row of that number, and say how they
- * were matched. */
+/* Check that each index of a mode is the model's row of that number, and say how they were
+ * matched. */
+static amped_status match_mode(const amped_index_side *model, const amped_index_side *cells,
+                               int mode) {
+  amped_index_match match;
+  char name[128];
+  bool same = true;
+  AMPED_TRY(amped_index_match_create(model, cells, mode, &match));
+  amped_index_match_say(model, cells, mode, &match);
+  for (uint64_t i = 0; i < cells->dims[mode]; i++)
+    same = same && amped_index_match_find(&match, i) == i;
+  amped_index_match_free(&match);
+  if (same)
+    return AMPED_OK;
+  return amped_error(AMPED_BAD_INPUT, cells->path,
+                     "its indices of %s are other rows of %s, by their labels; complete the "
+                     "array itself, or predict at cells of a table",
+                     amped_format_mode(name, sizeof name, mode, &model->labels[mode]), model->path);
+}
+
+/* Check that each index of the observed array is the model's row of that number. */
 static amped_status match_rows(const array *a, const amped_dense_info *info) {
   const amped_ktensor *k = a->p->k;
-  amped_labels none[AMPED_MAX_ORDER];
+  amped_labels own[AMPED_MAX_ORDER] = {{.count = 0}};
   const amped_index_side model = {a->o->args[0], k->order, k->dims, k->labels};
-  const amped_index_side cells = {a->o->predict.observed, info->order, info->dims, none};
-  char name[128];
-  for (int m = 0; m < k->order; m++)
-    none[m] = (amped_labels){.from_zero = k->labels[m].from_zero};
-  for (int m = 0; m < k->order; m++) {
-    amped_index_match match;
-    bool same = true;
-    AMPED_TRY(amped_index_match_create(&model, &cells, m, &match));
-    amped_index_match_say(&model, &cells, m, &match);
-    for (uint64_t i = 0; i < info->dims[m]; i++)
-      same = same && amped_index_match_find(&match, i) == i;
-    amped_index_match_free(&match);
-    if (!same)
-      return amped_error(AMPED_BAD_INPUT, cells.path,
-                         "its indices of %s are other rows of %s, by their labels; complete the "
-                         "array itself, or predict at cells of a table",
-                         amped_format_mode(name, sizeof name, m, &k->labels[m]), model.path);
+  const amped_index_side cells = {a->o->predict.observed, info->order, info->dims, own};
+  amped_status status = amped_dense_source_labels(a->observed, NULL, own);
+  for (int m = 0; m < k->order && status == AMPED_OK; m++) {
+    own[m].from_zero = own[m].count > 0 ? own[m].from_zero : k->labels[m].from_zero;
+    status = match_mode(&model, &cells, m);
   }
-  return AMPED_OK;
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_labels_free(&own[m]);
+  return status;
 }
 
 static amped_status open_observed(array *a) {
@@ -121,15 +130,11 @@ static amped_status describe(array *a) {
   memcpy(a->info.dims, k->dims, sizeof a->info.dims);
   for (int m = 0; m < k->order; m++) {
     a->info.layout[m] = m;
-    (void)amped_format_mode(mode, sizeof mode, m, &k->labels[m]);
     if (k->labels[m].are_indices)
       amped_warn("%s: %s has only the %" PRIu64
                  " indices that --compact kept, in the model's order; predict at cells of a text "
                  "has them all",
-                 a->o->output, mode, k->dims[m]);
-    else if (k->labels[m].count > 0)
-      amped_warn("%s: the labels of %s are left out; predict at cells of a table holds them",
-                 a->o->output, mode);
+                 a->o->output, amped_format_mode(mode, sizeof mode, m, &k->labels[m]), k->dims[m]);
   }
   AMPED_TRY(open_observed(a));
   AMPED_TRY(find_type(a));
@@ -285,6 +290,7 @@ static amped_status write_pieces(array *a, amped_dense_output *output) {
 static amped_status write_output(array *a, const amped_output *found) {
   amped_dense_output *output = NULL;
   AMPED_TRY(amped_dense_output_create(a->o->output, &a->info, &output));
+  amped_dense_output_set_labels(output, a->p->k->labels);
   amped_status status = write_pieces(a, output);
   if (status == AMPED_OK)
     status = amped_output_compare(found, amped_dense_output_info(output)->hash, 0);

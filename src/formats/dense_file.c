@@ -8,6 +8,7 @@
 #include "formats/dense_layout.h"
 #include "hdf5/hdf5_probe.h"
 #include "formats/tensor_layout.h"
+#include "hdf5/hdf5_labels.h"
 
 /* Attribute that MATLAB adds to each dataset. */
 #define MATLAB "MATLAB_class"
@@ -243,6 +244,13 @@ amped_status amped_dense_file_is(const char *path, const char *dataset, bool *ou
   *out = status == AMPED_OK && (is == OURS || (is == FOREIGN && (dataset != NULL || c.count > 0)));
   amped_hdf5_close(&file);
   return status;
+}
+
+amped_status amped_dense_file_labels(amped_dense_file *f, int mode, amped_labels *out) {
+  kind is = OTHER;
+  memset(out, 0, sizeof *out);
+  AMPED_TRY(find_kind(&f->hdf5, &is));
+  return is == OURS ? amped_hdf5_labels_read(&f->hdf5, mode, f->info.dims[mode], out) : AMPED_OK;
 }
 
 const amped_dense_info *amped_dense_file_info(const amped_dense_file *f) {

@@ -2,7 +2,8 @@
  *
  * In our own files it is the dataset /dense: N dimensions in C order, chunks of whole rows up to
  * 2^20 cells, Fletcher-32 checksums. The root has the attributes of a tensor file: nnz counts the
- * cells that are not 0; norm and hash cover these cells, as in sptensor.h.
+ * cells that are not 0; norm and hash cover these cells, as in sptensor.h. Labels of modes are
+ * stored as in a tensor file (hdf5/hdf5_labels.h).
  *
  * In other files it is the dataset that the caller names, or the only one of 3 to 8 dimensions.
  * This includes MATLAB's files (v7.3), whose modes are reversed. Cells are integers or floats
@@ -13,6 +14,7 @@
 
 #include "hdf5/hdf5_arrays.h"
 #include "hdf5/hdf5_file.h"
+#include "tensor/labels.h"
 #include "tensor/dense_info.h"
 
 typedef struct amped_dense_file amped_dense_file;
@@ -29,6 +31,9 @@ void amped_dense_file_close(amped_dense_file *file); /* NULL is allowed */
 /* Shape of the tensor, and name of its dataset. Borrowed from file. */
 const amped_dense_info *amped_dense_file_info(const amped_dense_file *file);
 const char *amped_dense_file_dataset(const amped_dense_file *file);
+/* Read the labels of a mode; count is 0 if it has none, as in files of other programs. Free with
+ * amped_labels_free. */
+amped_status amped_dense_file_labels(amped_dense_file *file, int mode, amped_labels *out);
 /* Values that mean a missing cell. Borrowed. */
 const amped_hdf5_convention *amped_dense_file_convention(const amped_dense_file *file);
 /* Did MATLAB write the file? Its modes are reversed. */
@@ -50,6 +55,8 @@ amped_status amped_dense_writer_append(amped_dense_writer *writer, uint64_t coun
                                        const void *cells);
 /* Shape, with statistics of the cells appended so far. Borrowed. */
 const amped_dense_info *amped_dense_writer_info(amped_dense_writer *writer);
+/* Store these labels with the file when it is published: [order], borrowed until then. */
+void amped_dense_writer_set_labels(amped_dense_writer *writer, const amped_labels *labels);
 /* Flush the complete file, give it its name, and free the writer. All cells must have been
  * appended. */
 amped_status amped_dense_writer_publish(amped_dense_writer *writer);

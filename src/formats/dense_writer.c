@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "formats/dense_layout.h"
 #include "formats/tensor_layout.h"
+#include "hdf5/hdf5_labels.h"
 #include "tensor/dense_stats.h"
 
 /* Bytes for attributes and headers; bytes per chunk for its checksum and index entry. */
@@ -22,7 +23,8 @@ struct amped_dense_writer {
   amped_dense_stats stats;
   amped_hdf5_dataset cells;
   uint64_t appended;
-  char *chunk; /* cells of an incomplete chunk */
+  const amped_labels *labels; /* borrowed; NULL: none */
+  char *chunk;                /* cells of an incomplete chunk */
   uint64_t waiting;
 };
 
@@ -113,6 +115,10 @@ const amped_dense_info *amped_dense_writer_info(amped_dense_writer *w) {
   return &w->info;
 }
 
+void amped_dense_writer_set_labels(amped_dense_writer *w, const amped_labels *labels) {
+  w->labels = labels;
+}
+
 static amped_status write_root(amped_dense_writer *w) {
   const amped_dense_info *info = amped_dense_writer_info(w);
   const uint64_t order = (uint64_t)info->order;
@@ -148,6 +154,8 @@ static void free_writer(amped_dense_writer *w) {
 static amped_status finish(amped_dense_writer *w) {
   AMPED_TRY(amped_hdf5_dataset_finish(&w->cells));
   AMPED_TRY(write_root(w));
+  if (w->labels != NULL)
+    AMPED_TRY(amped_hdf5_labels_write(&w->hdf5, w->info.order, w->labels));
   AMPED_TRY(amped_hdf5_finish(&w->hdf5));
   AMPED_TRY(check_written(w));
   return amped_draft_publish(&w->draft, false);

@@ -9,8 +9,9 @@
 #include "hdf5/hdf5_seal.h"
 
 #define INDEX_BASE "index_base" /* attribute of the root */
-#define INDICES "indices"       /* attribute of a mode's group */
-#define PERIOD "period"         /* attribute of a mode's group */
+#define INDICES "indices"       /* attributes of a mode's group */
+#define PERIOD "period"
+#define ARRAY "array"
 
 static const amped_hdf5_type u8 = {AMPED_UNSIGNED, AMPED_U8};
 static const amped_hdf5_type u64 = {AMPED_UNSIGNED, AMPED_U64};
@@ -103,6 +104,7 @@ static amped_status read_attributes(amped_hdf5 *file, int mode, amped_labels *ou
   (void)snprintf(folder, sizeof folder, "/labels/mode_%d", mode);
   AMPED_TRY(read_flag(file, folder, INDICES, 1, &out->are_indices));
   AMPED_TRY(read_period(file, folder, &out->period));
+  AMPED_TRY(read_flag(file, folder, ARRAY, 1, &out->of_array));
   AMPED_TRY(amped_hdf5_has_attribute(file, folder, "name", &exists));
   return exists ? amped_hdf5_get_text(file, folder, "name", &out->name) : AMPED_OK;
 }
@@ -283,6 +285,8 @@ static amped_status write_mode(amped_hdf5 *file, int mode, const amped_labels *l
     AMPED_TRY(amped_hdf5_put_u64(file, folder, INDICES, 0, &one));
   if (labels->period != AMPED_PERIOD_NONE)
     AMPED_TRY(amped_hdf5_put_text(file, folder, PERIOD, amped_period_word(labels->period)));
+  if (labels->of_array)
+    AMPED_TRY(amped_hdf5_put_u64(file, folder, ARRAY, 0, &one));
   (void)snprintf(name, sizeof name, "%s/bytes", folder);
   AMPED_TRY(
       amped_hdf5_dataset_write(file, name, u8, 1, &labels->offsets[labels->count], labels->bytes));

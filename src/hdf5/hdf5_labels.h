@@ -2,8 +2,9 @@
  * name of /labels/mode_k.
  *
  * The root's attribute index_base is 0 if the user's files count indices from 0. The attribute
- * indices of /labels/mode_k is 1 if the labels are the user's indices. Its attribute period is the
- * word of the labels' period (tensor/period.h). */
+ * indices of /labels/mode_k is 1 if the labels are the user's indices, its attribute array is 1 if
+ * the mode is a dimension of an array. Its attribute period is the word of the labels' period
+ * (tensor/period.h). */
 #ifndef AMPED_HDF5_LABELS_H
 #define AMPED_HDF5_LABELS_H
 

@@ -133,13 +133,16 @@ void amped_dense_list_say(const char *path, const amped_dense_info *info,
 }
 
 amped_status amped_dense_list_load(const char *path, const char *dataset,
-                                   const amped_overflow *overflow, amped_sptensor *out) {
+                                   const amped_axis_options *axes, const amped_overflow *overflow,
+                                   amped_sptensor *out) {
   amped_dense_source *source = NULL;
   amped_dense_counts counts = {.zeros = 0};
   memset(out, 0, sizeof *out);
   AMPED_TRY(amped_dense_source_open(path, dataset, &source));
   amped_dense_source_set_missing(source, AMPED_MISSING_KEEP);
   amped_status status = amped_dense_list_read(source, overflow, out, &counts);
+  if (status == AMPED_OK)
+    status = amped_dense_source_labels(source, axes, out->labels);
   if (status == AMPED_OK)
     amped_dense_list_say(path, amped_dense_source_info(source), &counts);
   amped_dense_source_close(source);

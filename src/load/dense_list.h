@@ -23,9 +23,11 @@ amped_status amped_dense_list_read(amped_dense_source *source, const amped_overf
 void amped_dense_list_say(const char *path, const amped_dense_info *info,
                           const amped_dense_counts *counts);
 
-/* Open a file, read the list of its observed cells, and print their numbers. AMPED_BAD_INPUT also
- * if all cells are missing. */
+/* Open a file, read the list of its observed cells with the labels of its modes, and print their
+ * numbers. axes: the user's names and values, or NULL. AMPED_BAD_INPUT also if all cells are
+ * missing. */
 amped_status amped_dense_list_load(const char *path, const char *dataset,
-                                   const amped_overflow *overflow, amped_sptensor *out);
+                                   const amped_axis_options *axes, const amped_overflow *overflow,
+                                   amped_sptensor *out);
 
 #endif

@@ -2,14 +2,17 @@
 #include "load/dense_output.h"
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "formats/dense_file.h"
 #include "tensor/dense_stats.h"
+#include "tensor/format.h"
 #include "text/io_npy.h"
 
 struct amped_dense_output {
   amped_dense_writer *hdf5; /* NULL: npy is used */
   amped_npy_writer *npy;
+  char *path;
   amped_dense_info info;   /* for npy: description of the tensor */
   amped_dense_stats stats; /* for npy: statistics of its cells */
   uint64_t appended;
@@ -24,19 +27,25 @@ bool amped_dense_output_is(const char *path) {
          amped_file_has_suffix(path, ".hdf5");
 }
 
+static void free_output(amped_dense_output *o) {
+  amped_free(o->path);
+  amped_free(o);
+}
+
 amped_status amped_dense_output_create(const char *path, const amped_dense_info *info,
                                        amped_dense_output **out) {
   amped_dense_output *o = NULL;
   *out = NULL;
   AMPED_TRY(amped_calloc(&o, 1, sizeof *o, "a dense tensor's file"));
   o->info = *info;
-  amped_status status = amped_dense_output_is_npy(path)
-                            ? amped_npy_writer_create(path, info, &o->npy)
-                            : amped_dense_writer_create(path, info, &o->hdf5);
+  amped_status status = amped_strdup(&o->path, path);
+  if (status == AMPED_OK)
+    status = amped_dense_output_is_npy(path) ? amped_npy_writer_create(path, info, &o->npy)
+                                             : amped_dense_writer_create(path, info, &o->hdf5);
   if (status == AMPED_OK)
     *out = o;
   else
-    amped_free(o);
+    free_output(o);
   return status;
 }
 
@@ -76,10 +85,20 @@ const amped_dense_info *amped_dense_output_info(amped_dense_output *o) {
   return &o->info;
 }
 
+void amped_dense_output_set_labels(amped_dense_output *o, const amped_labels *labels) {
+  char name[128];
+  if (o->hdf5 != NULL)
+    amped_dense_writer_set_labels(o->hdf5, labels);
+  for (int m = 0; m < o->info.order && o->hdf5 == NULL; m++)
+    if (labels[m].count > 0 && !amped_labels_number_indices(&labels[m]))
+      amped_warn("%s: the labels of %s are left out; OUT.h5 holds them", o->path,
+                 amped_format_mode(name, sizeof name, m, &labels[m]));
+}
+
 amped_status amped_dense_output_publish(amped_dense_output *o) {
   amped_status status =
       o->hdf5 != NULL ? amped_dense_writer_publish(o->hdf5) : amped_npy_writer_publish(o->npy);
-  amped_free(o);
+  free_output(o);
   return status;
 }
 
@@ -88,5 +107,5 @@ void amped_dense_output_discard(amped_dense_output *o) {
     return;
   amped_dense_writer_discard(o->hdf5);
   amped_npy_writer_discard(o->npy);
-  amped_free(o);
+  free_output(o);
 }

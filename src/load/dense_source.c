@@ -90,6 +90,18 @@ const char *amped_dense_source_path(const amped_dense_source *s) {
   return s->path;
 }
 
+amped_status amped_dense_source_labels(amped_dense_source *s, const amped_axis_options *axes,
+                                       amped_labels *labels) {
+  const amped_dense_info *info = amped_dense_source_info(s);
+  memset(labels, 0, (size_t)info->order * sizeof *labels);
+  for (int m = 0; m < info->order && s->hdf5 != NULL; m++)
+    AMPED_TRY(amped_dense_file_labels(s->hdf5, m, &labels[m]));
+  AMPED_TRY(amped_axes_label(axes, s->path, info->order, info->dims, labels));
+  for (int m = 0; m < info->order; m++)
+    labels[m].of_array = true;
+  return AMPED_OK;
+}
+
 const char *amped_dense_source_dataset(const amped_dense_source *s) {
   return s->hdf5 != NULL ? amped_dense_file_dataset(s->hdf5) : NULL;
 }

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "tensor/dense_info.h"
+#include "text/axes.h"
 
 typedef struct amped_dense_source amped_dense_source;
 
@@ -30,6 +31,11 @@ void amped_dense_source_close(amped_dense_source *source); /* NULL is allowed */
 /* Borrowed. */
 const amped_dense_info *amped_dense_source_info(const amped_dense_source *source);
 const char *amped_dense_source_path(const amped_dense_source *source);
+/* Get names and labels of all modes from the file; the user may replace them. axes may be NULL.
+ * Errors as amped_axes_label. labels: [order]; free each with amped_labels_free, also after a
+ * failure. */
+amped_status amped_dense_source_labels(amped_dense_source *source, const amped_axis_options *axes,
+                                       amped_labels *labels);
 /* The path of the dataset; NULL if the file is not HDF5. Borrowed. */
 const char *amped_dense_source_dataset(const amped_dense_source *source);
 /* Is it a MATLAB file, with reversed modes? */

@@ -119,7 +119,8 @@ amped_status amped_input_read_list(const char *path, const amped_read_options *r
   AMPED_TRY(amped_io_input_format(path, read, &format));
   AMPED_TRY(find_dense(path, read, &r.is_dense));
   if (r.is_dense)
-    return amped_dense_list_load(path, read->dataset, options.overflow, out);
+    return amped_dense_list_load(path, read->dataset, read->axes, options.overflow, out);
+  AMPED_TRY(amped_axes_refuse(read->axes, path));
   amped_status status = amped_io_read(path, &options, out);
   if (status == AMPED_OK && format != AMPED_FORMAT_HDF5 && out->nnz > 0)
     status = treat_duplicates(path, amped_read_duplicates(read),
@@ -150,8 +151,8 @@ static amped_status open_here(amped_input *input, const amped_read_options *read
   AMPED_TRY(amped_io_input_format(input->path, read, &format));
   AMPED_TRY(amped_io_check(input->path, format, read));
   AMPED_TRY(find_dense(input->path, read, &is_dense));
-  if (is_dense)
-    AMPED_TRY(check_dense(input->path, read, parallel));
+  AMPED_TRY(is_dense ? check_dense(input->path, read, parallel)
+                     : amped_axes_refuse(read->axes, input->path));
   input->rule = amped_read_duplicates(read);
   if (format == AMPED_FORMAT_HDF5 && !is_dense) {
     if (read->duplicates > AMPED_DUPLICATES_SUM)

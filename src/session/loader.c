@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/timer.h"
 #include "base/trace.h"
 #include "load/list_stats.h"
@@ -99,6 +100,15 @@ static amped_status open_cells(amped_session *session) {
   return amped_tensor_info_of_cells(&session->dense_info, &session->made);
 }
 
+/* Rank 0: read names and labels of the modes now, so that an error costs no sweep. */
+static amped_status read_labels(amped_session *session) {
+  const amped_read_options *read = session->options->read;
+  const uint64_t order = (uint64_t)amped_dense_source_info(session->dense)->order;
+  AMPED_TRY(amped_calloc(&session->labels, order, sizeof *session->labels, "labels"));
+  return amped_dense_source_labels(session->dense, read != NULL ? read->axes : NULL,
+                                   session->labels);
+}
+
 /* Get the file's shape. Ranks that do not read get it from rank 0; ranks that read must see the
  * same. */
 static amped_status open_dense(amped_session *session) {
@@ -110,6 +120,8 @@ static amped_status open_dense(amped_session *session) {
     return amped_comm_agree(comm, open_cells(session));
   if (comm->rank == 0 || session->read_parallel)
     status = amped_dense_source_open(o->input, o->dataset, &session->dense);
+  if (status == AMPED_OK && comm->rank == 0)
+    status = read_labels(session);
   AMPED_TRY(amped_comm_agree(comm, status));
   memset(&own, 0, sizeof own);
   if (session->dense != NULL)

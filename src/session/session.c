@@ -259,6 +259,9 @@ void amped_session_close(amped_session *session) {
   amped_plan_destroy(&session->plan);
   amped_input_close(session->input);
   amped_tensor_info_free(&session->made);
+  for (int m = 0; session->labels != NULL && m < session->dense_info.order; m++)
+    amped_labels_free(&session->labels[m]);
+  amped_free(session->labels);
   (void)amped_json_close(session->json, AMPED_OK);
   amped_watchdog_leave(session->watchdog);
   amped_comm_stop(&session->comm);
@@ -268,6 +271,10 @@ void amped_session_close(amped_session *session) {
 amped_status amped_session_labels(const amped_session *session,
                                   amped_labels labels[AMPED_MAX_ORDER]) {
   amped_status status = AMPED_OK;
+  for (int m = 0; m < session->plan.order && session->labels != NULL; m++) {
+    labels[m] = session->labels[m];
+    session->labels[m] = (amped_labels){.count = 0};
+  }
   if (session->comm.rank == 0 && session->input != NULL)
     for (int m = 0; m < session->plan.order && status == AMPED_OK; m++)
       status = amped_input_labels(session->input, m, &labels[m]);

@@ -45,7 +45,8 @@ typedef struct amped_session {
   bool is_list;              /* the input is read as one list, still to be ordered */
   amped_list_source *list;   /* the list until it is loaded; else NULL */
   amped_synthetic synthetic; /* the tensor of options->shape.name */
-  amped_tensor_info made;    /* facts of a synthetic or dense tensor, or of a list */
+  amped_labels *labels;   /* [order] of a dense tensor, on rank 0 until they are taken; else NULL */
+  amped_tensor_info made; /* facts of a synthetic or dense tensor, or of a list */
   amped_plan plan;
   amped_exchange *exchange;
   amped_json *json;           /* on rank 0; NULL elsewhere */

@@ -28,6 +28,7 @@ amped_status amped_labels_copy(const amped_labels *from, amped_labels *to) {
   to->from_zero = from->from_zero;
   to->are_indices = from->are_indices;
   to->period = from->period;
+  to->of_array = from->of_array;
   return AMPED_OK;
 }
 

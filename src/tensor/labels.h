@@ -20,7 +20,9 @@ typedef struct amped_labels {
   bool from_zero;    /* the user's files count indices from 0, not 1; also without labels */
   bool are_indices;  /* the labels are the user's indices, some of which --compact removed */
   amped_period
-      period; /* the labels are periods of time stamps, and the user's files may have these */
+      period;    /* the labels are periods of time stamps, and the user's files may have these */
+  bool of_array; /* the mode is a dimension of an array: its index is a place, whatever the label;
+                    also without labels */
 } amped_labels;
 
 void amped_labels_free(amped_labels *labels);

@@ -228,6 +228,8 @@ amped_status amped_index_match_create(const amped_index_side *known, const amped
     status = ours->count > 0 ? by_label(known, file, mode, out) : by_number(known, file, mode, out);
   else if (ours->count > 0 && ours->are_indices)
     status = by_id(known, file, mode, out);
+  else if (ours->of_array && theirs->of_array && file->dims[mode] == known->dims[mode])
+    status = AMPED_OK; /* places of two arrays */
   else if (is_ambiguous(ours))
     status = no_row(known, file, mode);
   if (status != AMPED_OK)

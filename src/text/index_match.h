@@ -10,6 +10,8 @@
  *   these labels.
  * - If only the known side has other labels, and some are numbers (7, 007, 7.0), an index is
  * ambiguous and refused. It is accepted if every label is the number of its index.
+ * - If the known side has labels of an array's dimension, and the file is an array without labels,
+ *   indices match unchanged if both have the same dimension.
  * - In all other cases, indices match unchanged: neither side has labels, or only the known side
  *   has names.
  *

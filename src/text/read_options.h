@@ -5,6 +5,7 @@
 #include "base/option.h"
 #include "tensor/labels.h"
 #include "tensor/overflow.h"
+#include "text/axis_options.h"
 
 typedef enum amped_index_base {
   AMPED_BASE_AUTO = -1,
@@ -50,6 +51,8 @@ typedef struct amped_read_options {
   bool from_zero;   /* set by the program: a text that does not give its index base has 0 */
   int known_order;  /* set by the program: number of known modes; 0: not on this rank */
   amped_period periods[AMPED_MAX_ORDER]; /* set by the program: periods of the known modes */
+  const amped_axis_options
+      *axes;           /* set by the program: modes of a dense tensor; NULL: its file's */
   const char *dataset; /* set by the program: dataset of a dense tensor; NULL: the only one */
   bool may_be_empty;   /* set by the program: a file without nonzeros is accepted */
   const amped_overflow *overflow; /* set by the program; NULL: memory has no limit */

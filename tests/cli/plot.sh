@@ -19,14 +19,32 @@ rows() {
     $0 == "END" { inside = 0 } inside && !/^#/ && NF > 0' "$1"
 }
 
-# A script needs no gnuplot, and holds all of the data: 4 fits, 3 weights, and for 3 components
-# 40 + 500 (the largest of 6 each) + 5 entries.
+# pdf_offsets FILE: "right" if the last startxref leads to a table of offsets, and each of these to its object.
+pdf_offsets() {
+  python=$(plain_python)
+  test -n "$python" || { echo right; return; }
+  "$python" -c '
+import re, sys
+b = open(sys.argv[1], "rb").read()
+at = int(re.search(rb"startxref\s+(\d+)\s+%%EOF\s*\Z", b).group(1))
+table = re.match(rb"xref\s+0 (\d+)\s+", b[at:])
+n, first = int(table.group(1)), at + table.end()
+for i in range(1, n):
+    offset = int(b[first + 20 * i:][:10])
+    assert re.match(rb"%d 0 obj" % i, b[offset:offset + 20]), i
+trailer = b[first + 20 * n:]
+assert trailer.startswith(b"trailer") and (b"/Size %d" % n) in trailer and b"/Root" in trailer
+print("right")' "$1"
+}
+
+# A script needs no gnuplot, and holds all of the data: 4 fits, 3 weights, and for 3 components 40 + 5 entries and the
+# least and the largest of 320 columns of pixels, which are one row if they are equal.
 mkdir empty
 expect 0 "t.gp: the script" env PATH="$scratch/empty" "$amped" plot t.cpd.h5 -o t.gp
-same "rows of data" "$(rows t.gp | wc -l | tr -d ' ')" $((4 + 3 + 3 * (40 + 500 + 5)))
+same "rows of data" "$(rows t.gp | wc -l | tr -d ' ')" \
+  $((4 + 3 + 3 * (40 + 5) + $(for c in 1 2 3; do rows t.gp component_${c}_mode_2; done | wc -l)))
 same "the last fit" "$(field fit run.json)" "$(rows t.gp metric | awk -v f="$(field fit run.json)" '
   { last = $2 } END { d = last - f; print (d < 1e-8 && d > -1e-8) ? f : last }')"
-expect 0 "each bar the largest of 6'" cat t.gp
 same "numbers, weights and shares of components" "$(grep -c \
   "^set label 'component [123]: weight [0-9.e+]*, share [0-9.]* %'" t.gp)" 3
 same "the sum of shares" "$(sed -n "s/.*, share \([0-9.]*\) %'.*/\1/p" t.gp |
@@ -87,8 +105,13 @@ expect 0 "components 1-6 of 9, by weight; the others with --components=7-9" \
 expect 2 "no component 4; its components are 1 to 3" "$amped" plot t.cpd.h5 -o x.svg --components=1-4
 expect 2 "1,4-6" "$amped" plot t.cpd.h5 -o x.svg --components=2-1
 expect 2 "components, which is for results" "$amped" plot run.json -o x.svg --components=1
+expect 2 "heat, which is for results" "$amped" plot run.json -o x.svg --heat=1,2
+expect 2 "is one mode; name two" "$amped" plot t.cpd.h5 -o x.svg --heat=1
+expect 2 "names one mode twice" "$amped" plot t.cpd.h5 -o x.svg --heat=2,2
+expect 2 "no mode for --heat=4" "$amped" plot t.cpd.h5 -o x.svg --heat=1,4
+expect 2 "no mode for --heat=day,1" "$amped" plot t.cpd.h5 -o x.svg --heat=day,1
 
-# Bars start at 0: the range of every panel of entries has it.
+# Bars and lines start at 0: the range of every panel of entries has it.
 same "ranges without 0" "$(sed -n 's/^set [xy]range \[\(-*[0-9.e+-]*\):\(-*[0-9.e+-]*\)\]$/\1 \2/p' t.gp |
   awk '$2 != 0.5 && $1 != 0.5 && ($1 > 0 || $2 < 0)' | wc -l | tr -d ' ')" 0
 
@@ -136,6 +159,11 @@ if command -v gnuplot >/dev/null 2>&1; then
     expect 0 "</svg>" tail -n 3 p.$in.svg
     expect 0 "" "$amped" plot $in -o p.$in.png -q
     same "p.$in.png is a picture" "$(dd if=p.$in.png bs=1 skip=1 count=3 2>/dev/null)" PNG
+    # A .pdf: the table of offsets leads to every object, also with the program's mark, so that a second plot replaces it.
+    for again in first second; do
+      expect 0 "p.$in.pdf: drawn" "$amped" plot $in -o p.$in.pdf
+    done
+    same "offsets of p.$in.pdf" "$(pdf_offsets p.$in.pdf)" right
     # The script draws the same picture, from any folder.
     mkdir moved.$in
     expect 0 "" "$amped" plot $in -o moved.$in/p.$in.gp -q
@@ -190,8 +218,8 @@ else
   echo "skipped: no gnuplot (Debian: gnuplot-nox)"
 fi
 
-expect 2 "svg or .png, scripts .gp" "$amped" plot t.cpd.h5 -o x.pdf
-expect 2 "svg or .png" "$amped" plot t.cpd.h5 -o "it's.svg"
+expect 2 "svg, .png or .pdf, scripts .gp" "$amped" plot t.cpd.h5 -o x.eps
+expect 2 "svg, .png or .pdf" "$amped" plot t.cpd.h5 -o "it's.svg"
 expect 2 "two outputs" "$amped" plot t.cpd.h5 -o x.gp --json=x.gp
 expect 1 "create its directory" "$amped" plot t.cpd.h5 -o nowhere/x.svg
 cp t.cpd.h5 own.svg

@@ -93,7 +93,7 @@ mv whole.h5 model.h5
 for command in "convert t.tns n.h5 -q" "convert t.h5 n.tns.gz -q" "info t.h5 --verify" \
   "generate n.h5 --dims=5x4x3 --nnz=20 -q" "compare whole1.h5 whole2.h5" "top whole1.h5" \
   "convert t.tns n.h5 --dense -q" "convert t.h5 n.npy --dense -q" "convert d.npy n.h5 --dense -q" \
-  "convert d.npy n.h5 --sparse -q" "info d.npy" "generate n.h5 --dense --dims=5x4x3 -q" \
+  "convert d.npy n.h5 --sparse -q" "convert d.npy n.h5 --dense --modes=a,b,c --axis=b:1:2 -q" "info d.npy" "generate n.h5 --dense --dims=5x4x3 -q" \
   "predict whole1.h5 t.h5 -o n.h5 -q" "recommend whole1.h5 --for=1 --of=2 --exclude=t.h5 -o n.csv -q" \
   "predict model.h5 t.tns -o n.csv -q --cold=predict --clip=0:1" \
   "recommend model.h5 --for=1:2 --of=2 --at=3:1 --exclude=t.tns -o n.csv -q" \

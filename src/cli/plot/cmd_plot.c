@@ -19,7 +19,8 @@ static bool is_run(const char *path) {
   return amped_file_has_suffix(path, ".json");
 }
 
-static amped_status plot_result(amped_plot *f, const char *path, const amped_number_list *asked) {
+static amped_status plot_result(amped_plot *f, const char *path, const amped_number_list *asked,
+                                const char *heat) {
   amped_ktensor k = {.order = 0};
   amped_result_metric metric = {.sweeps = 0};
   amped_completion c = {.order = 0};
@@ -30,7 +31,7 @@ static amped_status plot_result(amped_plot *f, const char *path, const amped_num
   amped_completion_weigh(&c, &k);
   status = amped_result_argument_check(path, &k, asked);
   if (status == AMPED_OK)
-    status = amped_plot_result(f, path, &k, &metric, &c, asked);
+    status = amped_plot_result(f, path, &k, &metric, &c, asked, heat);
 out:
   amped_completion_free(&c);
   amped_result_metric_free(&metric);
@@ -85,7 +86,7 @@ static amped_status draw(amped_plot *f, const amped_options *o) {
   const char *in = o->args[0];
   if (o->nargs > 1)
     return amped_plot_runs(f, o->args, o->nargs);
-  return is_run(in) ? amped_plot_run(f, in) : plot_result(f, in, &o->components);
+  return is_run(in) ? amped_plot_run(f, in) : plot_result(f, in, &o->components, o->heat);
 }
 
 static amped_status plot(const amped_options *o, const char *path, amped_json *json) {
@@ -94,8 +95,9 @@ static amped_status plot(const amped_options *o, const char *path, amped_json *j
   amped_status status = AMPED_OK;
   if (o->nargs > 1)
     AMPED_TRY(check_runs(o, path));
-  if (is_run(in) && o->components.count > 0)
-    return amped_error(AMPED_USAGE, in, "is a run; leave out --components, which is for results");
+  if (is_run(in) && (o->components.count > 0 || o->heat != NULL))
+    return amped_error(AMPED_USAGE, in, "is a run; leave out --%s, which is for results",
+                       o->components.count > 0 ? "components" : "heat");
   AMPED_GO(out, amped_plot_open(path, in, o->overwrite, &f));
   AMPED_GO(out, amped_json_apart(json, path));
   AMPED_GO(out, draw(&f, o));

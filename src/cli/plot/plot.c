@@ -3,9 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <float.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <math.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -14,27 +18,38 @@
 #include <zlib.h>
 
 #include "base/draft.h"
-#include "base/draft.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/printable.h"
+#include "cli/plot/plot_fonts.h"
 #include "session/output_guard.h"
 
-/* Most pixels of a side that gnuplot's png terminals accept. */
+/* Most pixels of a side: gnuplot's png terminals accept no more, and readers of PDF no page of more
+ * than 200 inches. A page has 96 pixels per inch, as in .svg. */
 #define PNG_MOST 32767
+#define PDF_MOST 19200
+#define PER_INCH 96.0
 
 /* Pixels of a character of the font, of a wide character, and between two ticks. */
 #define CHARACTER 7
 #define WIDE_CHARACTER 12
 #define GAP 10
 
-/* Bytes for a mark. */
+/* Pixels that a title may take beyond its axes. */
+#define TITLE_ROOM 50
+
+/* Bytes for a mark, and for what stays behind it. */
 #define MARK_BYTES 128
+#define TAIL_BYTES 64
 
-/* Exit status of a child that found no gnuplot. */
-#define NO_GNUPLOT 127
+/* Bytes of the last chunk of a .png. */
+#define PNG_END 12
 
-static const char *const suffixes[] = {".svg", ".png", ".gp"};
+/* Exit status of a child that did not find its program. */
+#define NOT_THERE 127
+
+static const char *const suffixes[] = {".svg", ".png", ".pdf", ".gp"};
 
 static const char *base_of(const char *path) {
   const char *slash = strrchr(path, '/');
@@ -67,9 +82,10 @@ amped_status amped_plot_open(const char *path, const char *input, bool overwrite
   while (form <= AMPED_PLOT_SCRIPT && !amped_file_has_suffix(base_of(path), suffixes[form]))
     form++;
   if (form > AMPED_PLOT_SCRIPT || !is_plain(path))
-    return amped_error(AMPED_USAGE, path,
-                       "pictures are .svg or .png, scripts .gp, in names without quotes; name "
-                       "another with -o");
+    return amped_error(
+        AMPED_USAGE, path,
+        "pictures are .svg, .png or .pdf, scripts .gp, in names without quotes; name "
+        "another with -o");
   f->form = (amped_plot_form)form;
   AMPED_TRY(amped_strdup(&f->name, path));
   if (amped_file_same(path, input))
@@ -88,27 +104,48 @@ amped_status amped_plot_open(const char *path, const char *input, bool overwrite
   return AMPED_OK;
 }
 
+/* Print the terminal that draws the picture. */
+static void print_terminal(const amped_plot *f) {
+  switch (f->form) {
+  case AMPED_PLOT_PNG:
+    fprintf(f->script,
+            "png = strstrt(GPVAL_TERMINALS, ' pngcairo ') ? 'pngcairo' : 'png'\n"
+            "set terminal @png noenhanced size %d,%d font ',8.5'\n",
+            f->width, f->height);
+    break;
+  case AMPED_PLOT_PDF:
+    fprintf(f->script,
+            "set terminal pdfcairo noenhanced size %.4fin,%.4fin font 'sans,7' fontscale 1\n",
+            f->width / PER_INCH, f->height / PER_INCH);
+    break;
+  default:
+    fprintf(f->script,
+            "set terminal svg noenhanced size %d,%d font 'sans,11' background rgb 'white'\n",
+            f->width, f->height);
+  }
+}
+
+static amped_status check_height(const amped_plot *f) {
+  const int most = f->form == AMPED_PLOT_PNG   ? PNG_MOST
+                   : f->form == AMPED_PLOT_PDF ? PDF_MOST
+                                               : INT_MAX;
+  if (f->height <= most)
+    return AMPED_OK;
+  return amped_error(AMPED_USAGE, f->name,
+                     "a %s of these components would be %d pixels high, and at most %d are "
+                     "possible; draw fewer with --components, or an .svg",
+                     suffixes[f->form], f->height, most);
+}
+
 amped_status amped_plot_begin(amped_plot *f, int width, int height, const char *title) {
   const char *base = base_of(f->name);
   f->width = width;
   f->height = height;
-  if (f->form == AMPED_PLOT_PNG && height > PNG_MOST)
-    return amped_error(AMPED_USAGE, f->name,
-                       "a .png of these components would be %d pixels high, and at most %d are "
-                       "possible; draw fewer with --components, or an .svg",
-                       height, PNG_MOST);
+  AMPED_TRY(check_height(f));
   fprintf(f->script,
           "# Data and script in one file, " AMPED_OUTPUT_PLOT_MARK ": gnuplot draws it.\n"
           "set encoding utf8\n");
-  if (f->form == AMPED_PLOT_PNG)
-    fprintf(f->script,
-            "png = strstrt(GPVAL_TERMINALS, ' pngcairo ') ? 'pngcairo' : 'png'\n"
-            "set terminal @png noenhanced size %d,%d font ',8.5'\n",
-            width, height);
-  else
-    fprintf(f->script,
-            "set terminal svg noenhanced size %d,%d font 'sans,11' background rgb 'white'\n", width,
-            height);
+  print_terminal(f);
   if (f->form == AMPED_PLOT_SCRIPT) /* ./ because a name that begins with < would be a command */
     fprintf(f->script, "set output './%.*s.svg'\n", (int)(strlen(base) - strlen(".gp")), base);
   fprintf(f->script, "set datafile separator \"\\t\"\n"
@@ -135,28 +172,70 @@ static double up(const amped_plot *f, int y) {
   return 1.0 - (double)y / f->height;
 }
 
+/* Print the title of a panel. One that is too wide is broken at the blank nearest to its middle. */
+static void print_title(const amped_plot *f, const amped_plot_box *axes, const char *title) {
+  const char *middle = title + strlen(title) / 2;
+  const char *best = NULL;
+  for (const char *at = strchr(title, ' '); at != NULL; at = strchr(at + 1, ' '))
+    if (best == NULL || labs(at - middle) < labs(best - middle))
+      best = at;
+  if (best == NULL || amped_plot_text_width(title) <= axes->width + TITLE_ROOM)
+    fprintf(f->script, "set title '%s' offset 0,-0.6\n", title);
+  else
+    fprintf(f->script, "set title '%.*s'.\"\\n\".'%s' offset 0,-0.6\n", (int)(best - title), title,
+            best + 1);
+}
+
 void amped_plot_panel(amped_plot *f, const amped_plot_box *axes, const char *title) {
   fprintf(f->script,
           "set margins at screen %.6f, at screen %.6f, at screen %.6f, at screen %.6f\n"
-          "set title '%s' offset 0,-0.6\n"
           "unset key\nunset xlabel\nunset xzeroaxis\n"
           "set xrange [*:*]\nset yrange [*:*]\n"
-          "set xtics autofreq nomirror\nset ytics autofreq nomirror\n"
+          "set xtics autofreq nomirror norotate autojustify\nset ytics autofreq nomirror\n"
           "set format x '%%.6g'\nset format y '%%.6g'\n"
           "unset grid\nset grid ytics linetype 1 linecolor rgb '#dddddd'\n",
           across(f, axes->left), across(f, axes->left + axes->width),
-          up(f, axes->top + axes->height), up(f, axes->top), title);
+          up(f, axes->top + axes->height), up(f, axes->top));
+  print_title(f, axes, title);
 }
 
 void amped_plot_panel_end(amped_plot *f) {
   fprintf(f->script, "unset label\n");
 }
 
+/* Points of a .png and a .pdf, pixels of an .svg. */
+static const char *heading_font(const amped_plot *f) {
+  return f->form == AMPED_PLOT_PNG   ? " font ',10'"
+         : f->form == AMPED_PLOT_PDF ? " font ',8.5'"
+                                     : " font ',13'";
+}
+
 void amped_plot_note(amped_plot *f, int x, int y, bool heading, const char *text) {
   fprintf(f->script, "set label '%s' at screen %.6f,%.6f left%s\n", text, across(f, x), up(f, y),
-          !heading                    ? ""
-          : f->form == AMPED_PLOT_PNG ? " font ',10'"
-                                      : " font ',13'");
+          heading ? heading_font(f) : "");
+}
+
+void amped_plot_name(amped_plot *f, int x, int y, bool upright, const char *text) {
+  fprintf(f->script, "set label '%s' at screen %.6f,%.6f center%s\n", text, across(f, x), up(f, y),
+          upright ? " rotate by 90" : "");
+}
+
+void amped_plot_colours(amped_plot *f, const amped_plot_box *bar, double least, double most) {
+  const double end = fmax(fmax(most, -least), DBL_MIN);
+  if (least < 0.0)
+    fprintf(f->script,
+            "set palette defined (-1 " AMPED_PLOT_VERMILION ", 0 '#ffffff', 1 " AMPED_PLOT_BLUE
+            ")\nset cbrange [%.6g:%.6g]\n",
+            -end, end);
+  else
+    fprintf(f->script,
+            "set palette defined (0 '#ffffff', 1 " AMPED_PLOT_BLUE ")\nset cbrange [0:%.6g]\n",
+            end > DBL_MIN ? end : 1.0);
+  fprintf(f->script,
+          "set colorbox vertical user origin screen %.6f,%.6f size screen %.6f,%.6f\n"
+          "set format cb '%%.3g'\nset cbtics scale 0.5\n",
+          across(f, bar->left), up(f, bar->top + bar->height), (double)bar->width / f->width,
+          (double)bar->height / f->height);
 }
 
 void amped_plot_key(amped_plot *f, const amped_plot_box *axes) {
@@ -175,6 +254,14 @@ void amped_plot_whole_ticks(amped_plot *f, uint64_t first, uint64_t last, int wi
   /* "set xtics 2" alone would put ticks at fractions on a short axis. */
   fprintf(f->script, "set xtics %" PRIu64 ",%" PRIu64 ",%" PRIu64 " format '%%.0f'\n",
           step == 1 ? first : amped_ceil_div(first, step) * step, step, last);
+}
+
+double amped_plot_round_step(double x) {
+  const double power = pow(10.0, floor(log10(x)));
+  return x <= power         ? power
+         : x <= 2.0 * power ? 2.0 * power
+         : x <= 5.0 * power ? 5.0 * power
+                            : 10.0 * power;
 }
 
 void amped_plot_tick(amped_plot *f, bool first, const char *text, uint64_t at) {
@@ -234,15 +321,27 @@ int amped_plot_text_width(const char *text) {
 
 /* ---- drawing -------------------------------------------------------------------------------- */
 
-/* In the child: become gnuplot with these three files, without the user's settings. It ends with
- * its parent. */
-static void become_gnuplot(int script, int picture, int complaints) {
+/* In the child: become this program with these three files. It ends with its parent. */
+static void become(const char *const *command, int in, int out, int complaints) {
   (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (dup2(script, STDIN_FILENO) < 0 || dup2(picture, STDOUT_FILENO) < 0 ||
+  if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
       dup2(complaints, STDERR_FILENO) < 0)
     _exit(1);
-  (void)execlp("gnuplot", "gnuplot", "-d", (char *)NULL);
-  _exit(errno == ENOENT ? NO_GNUPLOT : 1);
+  (void)execvp(command[0], (char *const *)command);
+  _exit(errno == ENOENT ? NOT_THERE : 1);
+}
+
+/* Run a program. Returns its exit status; -1 if it could not be started or was killed. */
+static int run_program(const char *const *command, int in, int out, int complaints) {
+  int ended = 0;
+  const pid_t child = fork();
+  if (child == 0)
+    become(command, in, out, complaints);
+  pid_t waited = 0;
+  do
+    waited = child > 0 ? waitpid(child, &ended, 0) : -1;
+  while (waited < 0 && child > 0 && errno == EINTR);
+  return waited >= 0 && WIFEXITED(ended) ? WEXITSTATUS(ended) : -1;
 }
 
 /* gnuplot's message about an error: its last line that is not empty. */
@@ -259,33 +358,102 @@ static const char *complaint(int fd, char *buffer, size_t size) {
 }
 
 static amped_status run_gnuplot(const amped_plot *f, int picture, int complaints) {
+  static const char *const gnuplot[] = {"gnuplot", "-d", NULL}; /* without the user's settings */
   char said[1024];
-  int ended = 0;
-  int script = fileno(f->script);
+  const int script = fileno(f->script);
   if (lseek(script, 0, SEEK_SET) != 0)
     return amped_error_errno(AMPED_FAILED, errno, f->name, "cannot be drawn; try again");
-  pid_t child = fork();
-  if (child == 0)
-    become_gnuplot(script, picture, complaints);
-  pid_t waited = 0;
-  do
-    waited = child > 0 ? waitpid(child, &ended, 0) : -1;
-  while (waited < 0 && child > 0 && errno == EINTR);
-  if (waited < 0)
-    return amped_error_errno(AMPED_FAILED, errno, f->name,
-                             "gnuplot cannot be started; write its script with -o OUT.gp");
-  if (WIFEXITED(ended) && WEXITSTATUS(ended) == NO_GNUPLOT)
+  const int status = run_program(gnuplot, script, picture, complaints);
+  if (status == NOT_THERE)
     return amped_error(AMPED_FAILED, f->name,
                        "is not drawn, as gnuplot is not installed; install it (Debian, Ubuntu: "
                        "apt-get install gnuplot-nox), or write its script with -o OUT.gp and run "
                        "gnuplot OUT.gp elsewhere");
-  if (!WIFEXITED(ended) || WEXITSTATUS(ended) != 0 || lseek(picture, 0, SEEK_END) <= 0)
+  if (status != 0 || lseek(picture, 0, SEEK_END) <= 0)
     return amped_error(AMPED_FAILED, f->name,
                        "gnuplot failed (%s); write its script with -o OUT.gp and look with gnuplot "
                        "OUT.gp",
                        complaint(complaints, said, sizeof said));
   return AMPED_OK;
 }
+
+/* ---- fonts ---------------------------------------------------------------------------------- */
+
+/* Read a file in memory. The caller frees *out with amped_free. */
+static amped_status read_memory(const amped_plot *f, int fd, char **out, uint64_t *length) {
+  const off_t end = lseek(fd, 0, SEEK_END);
+  *length = end > 0 ? (uint64_t)end : 0;
+  AMPED_TRY(amped_alloc(out, *length + 1, 1, "a plot"));
+  for (uint64_t at = 0; at < *length;) {
+    const ssize_t n = pread(fd, *out + at, *length - at, (off_t)at);
+    if (n <= 0)
+      return amped_error_errno(AMPED_FAILED, errno, f->name, "cannot be drawn; try again");
+    at += (uint64_t)n;
+  }
+  return AMPED_OK;
+}
+
+/* Ask fontconfig, which finds gnuplot's fonts, for their characters. Without an answer there are no
+ * ranges. */
+static amped_status find_fonts(const amped_plot *f, int complaints, amped_plot_fonts *fonts) {
+  static const char *const list[] = {"fc-list", "--format=%{charset}\n", NULL};
+  char *text = NULL;
+  uint64_t length = 0;
+  const int answer = open_memory(f->name);
+  if (answer < 0)
+    return AMPED_FAILED;
+  amped_status status = AMPED_OK;
+  if (run_program(list, answer, answer, complaints) == 0) {
+    status = read_memory(f, answer, &text, &length);
+    if (status == AMPED_OK)
+      status = amped_plot_fonts_parse(text, length, fonts);
+  }
+  amped_free(text);
+  (void)close(answer);
+  return status;
+}
+
+static bool is_ascii(const char *text, uint64_t length) {
+  bool is = true;
+  for (uint64_t i = 0; i < length && is; i++)
+    is = (unsigned char)text[i] < 0x80;
+  return is;
+}
+
+/* Replace characters of the script without font. */
+static amped_status replace(const amped_plot *f, int complaints, char *text, uint64_t length) {
+  amped_plot_fonts fonts = {.count = 0};
+  uint32_t first = 0;
+  amped_status status = find_fonts(f, complaints, &fonts);
+  const uint64_t count =
+      status == AMPED_OK ? amped_plot_fonts_replace(&fonts, text, &length, &first) : 0;
+  amped_free(fonts.ranges);
+  if (count == 0)
+    return status;
+  amped_warn("%s: %" PRIu64 " characters have no font here, first U+%04" PRIX32
+             ", and are drawn as ?; draw an .svg, or install a font",
+             f->name, count, first);
+  const int script = fileno(f->script);
+  return pwrite(script, text, length, 0) == (ssize_t)length && ftruncate(script, (off_t)length) == 0
+             ? AMPED_OK
+             : amped_error_errno(AMPED_FAILED, errno, f->name,
+                                 "cannot be drawn; try again when more memory is free");
+}
+
+/* A reader of an .svg finds its fonts itself. */
+static amped_status check_fonts(const amped_plot *f, int complaints) {
+  char *text = NULL;
+  uint64_t length = 0;
+  if (f->form != AMPED_PLOT_PNG && f->form != AMPED_PLOT_PDF)
+    return AMPED_OK;
+  amped_status status = read_memory(f, fileno(f->script), &text, &length);
+  if (status == AMPED_OK && !is_ascii(text, length))
+    status = replace(f, complaints, text, length);
+  amped_free(text);
+  return status;
+}
+
+/* ---- pictures ------------------------------------------------------------------------------- */
 
 /* Copy a file in memory to the disk. */
 static amped_status copy(int from, int to, const char *name) {
@@ -315,36 +483,54 @@ static amped_status save(const amped_plot *f, int from) {
   return status;
 }
 
-/* Make the mark of a picture. In an .svg it is a comment at the end. In a .png it is a chunk of
- * text before the last chunk, which has 12 bytes. */
-static size_t make_mark(const amped_plot *f, unsigned char *mark, size_t *behind) {
-  static const char comment[] = "<!-- " AMPED_OUTPUT_PLOT_MARK " -->\n";
+/* Make the mark of a picture: a comment in an .svg and a .pdf, a chunk of text in a .png. Returns
+ * its length. */
+static size_t make_mark(const amped_plot *f, unsigned char *mark) {
   static const char text[] = "tEXtSoftware\0" AMPED_OUTPUT_PLOT_MARK;
-  static const unsigned char last[] = {0, 0, 0, 0, 'I', 'E', 'N', 'D', 0xae, 0x42, 0x60, 0x82};
+  const char *comment = f->form == AMPED_PLOT_PDF ? "% " AMPED_OUTPUT_PLOT_MARK "\n"
+                                                  : "<!-- " AMPED_OUTPUT_PLOT_MARK " -->\n";
   const size_t length = sizeof text - 1;
   const unsigned long crc = crc32(0, (const Bytef *)text, (uInt)length);
   const unsigned char head[] = {0, 0, 0, (unsigned char)(length - 4)};
   const unsigned char check[] = {(unsigned char)(crc >> 24), (unsigned char)(crc >> 16),
                                  (unsigned char)(crc >> 8), (unsigned char)crc};
-  *behind = f->form == AMPED_PLOT_PNG ? sizeof last : 0;
   if (f->form != AMPED_PLOT_PNG) {
-    memcpy(mark, comment, sizeof comment - 1);
-    return sizeof comment - 1;
+    memcpy(mark, comment, strlen(comment));
+    return strlen(comment);
   }
   memcpy(mark, head, sizeof head);
   memcpy(mark + sizeof head, text, length);
   memcpy(mark + sizeof head + length, check, sizeof check);
-  memcpy(mark + sizeof head + length + sizeof check, last, sizeof last);
-  return sizeof head + length + sizeof check + sizeof last;
+  return sizeof head + length + sizeof check;
+}
+
+/* Read the bytes that stay behind the mark, at most TAIL_BYTES: the last chunk of a .png; of a .pdf
+ * what follows the last table of offsets, which so stay right. Returns their number. */
+static size_t read_tail(const amped_plot *f, int picture, off_t end, char *tail) {
+  const off_t most = f->form == AMPED_PLOT_SVG   ? 0
+                     : f->form == AMPED_PLOT_PNG ? PNG_END
+                                                 : TAIL_BYTES;
+  const off_t first = end > most ? end - most : 0;
+  const ssize_t length = pread(picture, tail, (size_t)(end - first), first);
+  const char *from = f->form == AMPED_PLOT_PDF && length > 0
+                         ? memmem(tail, (size_t)length, "startxref", strlen("startxref"))
+                         : tail;
+  if (length <= 0 || from == NULL)
+    return 0;
+  const size_t kept = (size_t)length - (size_t)(from - tail);
+  memmove(tail, from, kept);
+  return kept;
 }
 
 /* Write the program's mark into the picture, so that a later plot may replace it. */
 static amped_status mark_picture(const amped_plot *f, int picture) {
-  unsigned char mark[MARK_BYTES];
-  size_t behind = 0;
-  const size_t length = make_mark(f, mark, &behind);
+  unsigned char mark[MARK_BYTES + TAIL_BYTES];
+  char tail[TAIL_BYTES];
   const off_t end = lseek(picture, 0, SEEK_END);
-  if (end >= (off_t)behind && pwrite(picture, mark, length, end - (off_t)behind) == (ssize_t)length)
+  const size_t behind = read_tail(f, picture, end, tail);
+  const size_t length = make_mark(f, mark);
+  memcpy(mark + length, tail, behind);
+  if (pwrite(picture, mark, length + behind, end - (off_t)behind) == (ssize_t)(length + behind))
     return AMPED_OK;
   return amped_error_errno(AMPED_FAILED, errno, f->name,
                            "cannot be drawn; try again when more memory is free");
@@ -355,7 +541,9 @@ static amped_status draw_picture(const amped_plot *f) {
   if (picture < 0)
     return AMPED_FAILED;
   int complaints = open_memory(f->name);
-  amped_status status = complaints >= 0 ? run_gnuplot(f, picture, complaints) : AMPED_FAILED;
+  amped_status status = complaints >= 0 ? check_fonts(f, complaints) : AMPED_FAILED;
+  if (status == AMPED_OK)
+    status = run_gnuplot(f, picture, complaints);
   if (status == AMPED_OK)
     status = mark_picture(f, picture);
   if (status == AMPED_OK)

@@ -2,16 +2,32 @@
 #include "cli/plot/plot_axis.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "tensor/label_order.h"
+#include "text/io_number.h"
 
 /* Pixels between two labels. */
 #define GAP 8
 
+/* Pixels of a line of text, and for a number between two ticks. */
+#define LINE 14
+#define NUMBER 60
+
+/* Pixels that a label may stand beyond the begin and the end of its axis. */
+#define BEYOND_BEGIN 56
+#define BEYOND_END 24
+
 /* Limit of ticks per panel; labels of more ticks would touch. */
 #define MOST_TICKS 64
+
+/* Characters of YYYY-MM-DD. */
+#define DATE 10
+
+/* Dates that span fewer days have ticks at days, others at months. */
+#define FEW_DAYS 120
 
 /* Steps between ticks, ascending; 0 ends a list. If all steps are too small, find_ticks tries them
  * times 1000, then times 10^6, and so on. */
@@ -20,8 +36,13 @@ static const uint64_t decimal[] = {1,        2,        5,        10,     20,    
                                    50000,    100000,   200000,   500000, 1000000, 2000000, 5000000,
                                    10000000, 20000000, 50000000, 0};
 static const uint64_t months[] = {1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 0};
+static const uint64_t days[] = {1, 7, 14, 28, 0};
 static const uint64_t clock_steps[] = {1,  2,   3,   4,   6,   12,  24,   48,
                                        60, 120, 180, 240, 360, 720, 1440, 0};
+
+static int64_t floor_div(int64_t a, int64_t b) {
+  return a / b - (a % b < 0);
+}
 
 /* Read a label that is a whole number of at most 15 digits. */
 static bool whole_number(const char *text, uint64_t length, int64_t *out) {
@@ -48,6 +69,24 @@ static bool month_number(const char *text, uint64_t length, int64_t *out) {
       month < 1 || month > 12)
     return false;
   *out = 12 * year + month - 1;
+  return true;
+}
+
+/* Read a label that begins with YYYY-MM-DD. *out: days since a Monday long ago, so that multiples
+ * of seven are Mondays. */
+static bool day_number(const char *text, uint64_t length, int64_t *out) {
+  int64_t month = 0;
+  int64_t day = 0;
+  if (length < DATE || !month_number(text, length, &month) ||
+      (length > DATE && text[DATE] != ' ' && text[DATE] != 'T') ||
+      !whole_number(text + 8, 2, &day) || day < 1 || day > 31)
+    return false;
+  /* Years begin in March, so that the leap day is the last of its year. */
+  const int64_t march = month - 2;
+  const int64_t year = floor_div(march, 12);
+  const int64_t in_year = (153 * (march - 12 * year) + 2) / 5 + day - 1;
+  *out =
+      365 * year + floor_div(year, 4) - floor_div(year, 100) + floor_div(year, 400) + in_year + 2;
   return true;
 }
 
@@ -78,6 +117,33 @@ static bool read_values(amped_plot_axis *axis,
   return true;
 }
 
+/* Read labels that are numbers with decimals. */
+static amped_status read_numbers(amped_plot_axis *axis) {
+  char text[AMPED_NUMBER_BYTES];
+  AMPED_TRY(amped_alloc(&axis->numbers, axis->dim, sizeof *axis->numbers, "the ticks of a plot"));
+  for (uint64_t i = 0; i < axis->dim; i++) {
+    uint64_t length = 0;
+    const char *label = amped_label(axis->labels, amped_plot_axis_index(axis, i), &length);
+    (void)snprintf(text, sizeof text, "%.*s", length < sizeof text ? (int)length : 0, label);
+    const char *end = amped_number_decimal(text, &axis->numbers[i]);
+    if (end != NULL && end != text && *end == '\0' && isfinite(axis->numbers[i]))
+      continue;
+    amped_free(axis->numbers); /* a spelling of its own: ticks are at places */
+    axis->numbers = NULL;
+    return AMPED_OK;
+  }
+  return AMPED_OK;
+}
+
+/* Read dates as days if they span few, otherwise as months. Returns false if they are neither. */
+static bool read_dates(amped_plot_axis *axis) {
+  axis->steps = days;
+  if (read_values(axis, day_number) && axis->values[axis->dim - 1] - axis->values[0] < FEW_DAYS)
+    return true;
+  axis->steps = months;
+  return read_values(axis, month_number);
+}
+
 static amped_status find_values(amped_plot_axis *axis, amped_label_kind kind) {
   axis->steps = kind == AMPED_LABELS_TIMES ? clock_steps : decimal;
   if (kind == AMPED_LABELS_TIMES)
@@ -85,13 +151,12 @@ static amped_status find_values(amped_plot_axis *axis, amped_label_kind kind) {
   AMPED_TRY(amped_alloc(&axis->values, axis->dim, sizeof *axis->values, "the ticks of a plot"));
   if (kind == AMPED_LABELS_NUMBERS && read_values(axis, whole_number))
     return AMPED_OK;
-  if (kind == AMPED_LABELS_DATES && read_values(axis, month_number)) {
-    axis->steps = months;
+  if (kind == AMPED_LABELS_DATES && read_dates(axis))
     return AMPED_OK;
-  }
+  axis->steps = decimal;
   amped_free(axis->values);
   axis->values = NULL;
-  return AMPED_OK;
+  return kind == AMPED_LABELS_NUMBERS ? read_numbers(axis) : AMPED_OK;
 }
 
 amped_status amped_plot_axis_create(const amped_ktensor *k, int mode, amped_plot_axis *axis) {
@@ -101,6 +166,7 @@ amped_status amped_plot_axis_create(const amped_ktensor *k, int mode, amped_plot
   (void)snprintf(number, sizeof number, "mode %d", mode + 1);
   const char *name = labels->name != NULL && *labels->name != '\0' ? labels->name : number;
   (void)amped_plot_text(axis->name, name, strlen(name));
+  axis->numbered = labels->count == 0 || amped_labels_number_indices(labels);
   if (labels->count == 0) {
     axis->ordered = true;
     return AMPED_OK;
@@ -117,14 +183,11 @@ amped_status amped_plot_axis_create(const amped_ktensor *k, int mode, amped_plot
 void amped_plot_axis_free(amped_plot_axis *axis) {
   amped_free(axis->order);
   amped_free(axis->values);
+  amped_free(axis->numbers);
   memset(axis, 0, sizeof *axis);
 }
 
 /* ---- ticks ---------------------------------------------------------------------------------- */
-
-static int64_t floor_div(int64_t a, int64_t b) {
-  return a / b - (a % b < 0);
-}
 
 /* Does a place have a tick? If there are values: has it reached or passed a multiple of the
  * step? */
@@ -139,18 +202,39 @@ static bool has_tick(const amped_plot_axis *axis, uint64_t place, uint64_t step)
   return floor_div(values[place], (int64_t)step) > floor_div(values[place - 1], (int64_t)step);
 }
 
-/* Find the places of ticks. Returns their number, or 0 if they touch. */
-static int place_ticks(const amped_plot_axis *axis, uint64_t step, int width, uint64_t *ticks) {
+/* The label of a tick. A date at midnight is a date alone. */
+static const char *tick_label(const amped_plot_axis *axis, uint64_t place, char *buffer) {
+  static const char *const midnights[] = {" 00:00", " 00:00:00", "T00:00", "T00:00:00",
+                                          "T00:00:00Z"};
+  int64_t day = 0;
+  (void)amped_plot_axis_label(axis, amped_plot_axis_index(axis, place), buffer);
+  if (axis->values == NULL || !day_number(buffer, strlen(buffer), &day))
+    return buffer;
+  for (size_t i = 0; i < sizeof midnights / sizeof midnights[0]; i++)
+    if (strcmp(buffer + DATE, midnights[i]) == 0)
+      buffer[DATE] = '\0';
+  return buffer;
+}
+
+/* Half of the pixels that a label takes along its axis. */
+static int half_of(const char *text, char side) {
+  return side == 'x' ? amped_plot_text_width(text) / 2 : LINE / 2;
+}
+
+/* Find the places of ticks. Returns their number, or 0 if they touch. A label that would leave the
+ * panel is omitted. */
+static int place_ticks(const amped_plot_axis *axis, uint64_t step, char side, int pixels,
+                       uint64_t *ticks) {
   char text[AMPED_PLOT_TEXT_BYTES];
   double free_from = -1e9;
   int count = 0;
   for (uint64_t i = 0; i < axis->dim; i++) {
     if (!has_tick(axis, i, step))
       continue;
-    double at = ((double)i + 0.5) * width / (double)axis->dim;
-    int half =
-        amped_plot_text_width(amped_plot_axis_label(axis, amped_plot_axis_index(axis, i), text)) /
-        2;
+    const double at = ((double)i + 0.5) * pixels / (double)axis->dim;
+    const int half = half_of(tick_label(axis, i, text), side);
+    if (at - half < -BEYOND_BEGIN || at + half > pixels + BEYOND_END)
+      continue;
     if (count == MOST_TICKS || at - half < free_from)
       return 0;
     free_from = at + half + GAP;
@@ -159,30 +243,58 @@ static int place_ticks(const amped_plot_axis *axis, uint64_t step, int width, ui
   return count;
 }
 
-static int find_ticks(const amped_plot_axis *axis, int width, uint64_t *ticks) {
+static int find_ticks(const amped_plot_axis *axis, char side, int pixels, uint64_t *ticks) {
   for (uint64_t scale = 1; scale < UINT64_C(1) << 50 && scale <= axis->dim; scale *= 1000)
     for (int i = 0; axis->steps[i] != 0; i++) {
-      int count = place_ticks(axis, scale * axis->steps[i], width, ticks);
+      int count = place_ticks(axis, scale * axis->steps[i], side, pixels, ticks);
       if (count > 0)
         return count;
     }
   return 0;
 }
 
-void amped_plot_axis_ticks(amped_plot *f, const amped_plot_axis *axis, int width) {
+/* The place, from 1, of a number on an axis of numbers; between places if no label is the number.
+ */
+static double place_of(const amped_plot_axis *axis, double number) {
+  uint64_t i = 1;
+  while (i + 1 < axis->dim && axis->numbers[i] < number)
+    i++;
+  const double before = axis->numbers[i - 1];
+  const double gap = axis->numbers[i] - before;
+  return (double)i + (gap > 0.0 ? (number - before) / gap : 0.0);
+}
+
+/* Print ticks at round numbers. Returns false if there would be fewer than two. */
+static bool print_numbers(amped_plot *f, const amped_plot_axis *axis, char side, int pixels) {
+  const double first = axis->numbers[0];
+  const double last = axis->numbers[axis->dim - 1];
+  const int room = side == 'x' ? NUMBER : LINE + GAP;
+  const double step = amped_plot_round_step((last - first) / fmax(1.0, pixels / room));
+  const double begin = ceil(first / step);
+  if (!(step > 0.0) || begin * step + step > last)
+    return false;
+  fprintf(f->script, "set %ctics (", side);
+  for (double i = begin; i * step <= last + 1e-9 * step && i < begin + MOST_TICKS; i++)
+    fprintf(f->script, "%s'%.6g' %.9g", i > begin ? ", " : "", i * step + 0.0,
+            place_of(axis, i * step));
+  fprintf(f->script, ")\n");
+  return true;
+}
+
+void amped_plot_axis_ticks(amped_plot *f, const amped_plot_axis *axis, char side, int pixels) {
   char text[AMPED_PLOT_TEXT_BYTES];
   uint64_t ticks[MOST_TICKS];
-  int count = find_ticks(axis, width, ticks);
+  if (axis->numbers != NULL && axis->dim > 1 && print_numbers(f, axis, side, pixels))
+    return;
+  int count = find_ticks(axis, side, pixels, ticks);
   if (count < 2 && axis->values != NULL) { /* too few round numbers: use places */
     amped_plot_axis places = *axis;
     places.values = NULL;
     places.steps = decimal;
-    count = find_ticks(&places, width, ticks);
+    count = find_ticks(&places, side, pixels, ticks);
   }
-  fprintf(f->script, "set xtics (");
+  fprintf(f->script, "set %ctics (", side);
   for (int i = 0; i < count; i++)
-    amped_plot_tick(f, i == 0,
-                    amped_plot_axis_label(axis, amped_plot_axis_index(axis, ticks[i]), text),
-                    ticks[i] + 1);
+    amped_plot_tick(f, i == 0, tick_label(axis, ticks[i], text), ticks[i] + 1);
   fprintf(f->script, ")\n");
 }

@@ -17,8 +17,10 @@ typedef struct amped_plot_axis {
   const amped_labels *labels; /* borrowed */
   uint64_t dim;
   bool ordered;
+  bool numbered;         /* labels add nothing to indices, or there are none */
   uint64_t *order;       /* index of each place, if labels are sorted; else NULL */
   int64_t *values;       /* for an ordered axis: values at which ticks are round numbers, or NULL */
+  double *numbers;       /* labels that are numbers, but not all whole ones, ascending; or NULL */
   const uint64_t *steps; /* possible steps between ticks, of the values or of places; 0-ended */
   char name[AMPED_PLOT_TEXT_BYTES];
 } amped_plot_axis;
@@ -34,8 +36,8 @@ uint64_t amped_plot_axis_index(const amped_plot_axis *axis, uint64_t place);
  * AMPED_PLOT_TEXT_BYTES. */
 const char *amped_plot_axis_label(const amped_plot_axis *axis, uint64_t index, char *buffer);
 
-/* Print ticks with labels for an axis of `width` pixels. They are at round numbers if possible, and
- * do not touch each other. Places count from 1 in the script. */
-void amped_plot_axis_ticks(amped_plot *f, const amped_plot_axis *axis, int width);
+/* Print ticks with labels for an axis of `pixels`, across ('x') or up ('y'). They are at round
+ * numbers if possible, and do not touch each other. Places count from 1 in the script. */
+void amped_plot_axis_ticks(amped_plot *f, const amped_plot_axis *axis, char side, int pixels);
 
 #endif

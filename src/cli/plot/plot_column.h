@@ -1,16 +1,18 @@
-/* Plot column: one panel of a result, with a column of a factor as bars from 0.
+/* Plot column: one panel of a result, with a column of a factor.
  *
- * On an ordered axis, bars stand side by side, and the largest are named below. Names stand one
- * below another, each with a bar. The title says what the panel leaves out. Bars above 0 are blue,
- * below 0 vermilion. */
+ * An ordered axis is drawn as a line through all places, and the largest are named below. A long
+ * line has the least and the largest entry of each column of pixels. Indices that have only numbers
+ * are bars if each bar gets two pixels. Names stand one below another, each with a bar; the title
+ * says what the panel leaves out. Bars are blue above 0, vermilion below. */
 #ifndef AMPED_PLOT_COLUMN_H
 #define AMPED_PLOT_COLUMN_H
 
 #include "cli/plot/plot_axis.h"
 
-/* Most bars of an ordered axis. A longer axis is cut into ranges, and each range shows its entry of
- * largest absolute value. */
-#define AMPED_PLOT_BARS 500
+/* Width in pixels of a panel, at least, and of the panel for this axis: a long order gets more, so
+ * that its rhythm can be seen. */
+#define AMPED_PLOT_PANEL_WIDTH 400
+int amped_plot_column_width(const amped_plot_axis *axis);
 
 /* Draw column r of mode's factor. outer: the panel with its axes, ticks and title. block: name of
  * its data. */

@@ -8,14 +8,20 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/completion_text.h"
+#include "cli/model_mode.h"
 #include "cli/plot/plot_column.h"
+#include "cli/plot/plot_heat.h"
 #include "tensor/format.h"
+#include "tensor/mode_names.h"
 
 /* Sizes in pixels: the title at the top, a panel, the line above the panels of a component. */
 #define HEAD 54
-#define PANEL_WIDTH 400
+#define PANEL_WIDTH AMPED_PLOT_PANEL_WIDTH
 #define PANEL_HEIGHT 280
 #define ROW_HEAD 26
+
+/* Pixels of the legend on the right of the errors of a completion model. */
+#define LEGEND 76
 
 /* Most characters of component numbers that are listed one by one. */
 #define LISTED 80
@@ -32,6 +38,8 @@ typedef struct job {
   amped_number_list shown;
   bool is_shown[AMPED_MAX_NCOMPS + 1];
   amped_plot_axis axes[AMPED_MAX_ORDER];
+  bool has_heat;
+  amped_plot_heat heat;
 } job;
 
 /* ---- which components ----------------------------------------------------------------------- */
@@ -62,6 +70,32 @@ static const char *list_numbers(const job *j, bool shown, char *text) {
     n = last;
   }
   return text;
+}
+
+/* Find the modes of --heat. A name may contain commas: the first comma that ends a mode counts. */
+static amped_status find_heat(job *j, const char *path, const char *text) {
+  const amped_model_mode model = {path, j->k, "--heat"};
+  int *modes = j->heat.modes;
+  const char *comma = strchr(text, ',');
+  modes[0] = AMPED_MODE_NONE;
+  for (; comma != NULL && modes[0] < 0; comma = strchr(comma, ',')) {
+    modes[0] = amped_mode_find(j->k->labels, j->k->order, text, (size_t)(comma - text));
+    comma++;
+    if (modes[0] >= 0)
+      AMPED_TRY(amped_model_mode_find(&model, comma, &modes[1]));
+  }
+  if (modes[0] < 0)
+    return amped_model_mode_find(&model, text, &modes[0]) != AMPED_OK
+               ? AMPED_USAGE
+               : amped_error(AMPED_USAGE, path, "--heat=%s is one mode; name two, with a comma",
+                             text);
+  if (modes[0] == modes[1])
+    return amped_error(AMPED_USAGE, path, "--heat=%s names one mode twice; name two", text);
+  j->has_heat = true;
+  j->heat.k = j->k;
+  for (int i = 0; i < 2; i++)
+    j->heat.axes[i] = &j->axes[modes[i]];
+  return AMPED_OK;
 }
 
 /* Find the norm of each component, for its share in the sum of all norms. In results of cpd,
@@ -108,7 +142,9 @@ static void draw_metric(const job *j, const amped_result_metric *metric,
 
 /* Draw the errors of a completion model: a curve for each set of entries. */
 static void draw_errors(const job *j, const char *metric, const amped_completion *c,
-                        const amped_plot_box *axes) {
+                        const amped_plot_box *panel) {
+  const amped_plot_box narrow = {panel->left, panel->top, panel->width - LEGEND, panel->height};
+  const amped_plot_box *axes = &narrow;
   static const char *const colours[] = {AMPED_PLOT_BLUE, AMPED_PLOT_VERMILION, AMPED_PLOT_GREEN};
   amped_plot *f = j->f;
   char text[AMPED_COMPLETION_TEXT];
@@ -128,8 +164,8 @@ static void draw_errors(const job *j, const char *metric, const amped_completion
     amped_plot_block_end(f);
   }
   amped_plot_whole_ticks(f, 1, sweeps, axes->width);
-  fprintf(f->script, "set key top right\nset xlabel 'sweep'\nset xrange [0.5:%" PRIu64 ".5]\n",
-          sweeps);
+  amped_plot_key(f, axes);
+  fprintf(f->script, "set xlabel 'sweep'\nset xrange [0.5:%" PRIu64 ".5]\n", sweeps);
   for (int s = 0; s < AMPED_COMPLETION_SETS; s++) {
     if (c->errors[s].count == 0)
       continue;
@@ -174,17 +210,39 @@ static void head_component(const job *j, int number, int top) {
 }
 
 static void draw_component(const job *j, int number, int top) {
+  int left = 0;
   head_component(j, number, top);
   for (int m = 0; m < j->k->order; m++) {
     char block[64];
-    const amped_plot_box outer = {m * PANEL_WIDTH, top + ROW_HEAD, PANEL_WIDTH,
+    const amped_plot_box outer = {left, top + ROW_HEAD, amped_plot_column_width(&j->axes[m]),
                                   PANEL_HEIGHT - ROW_HEAD};
+    left += outer.width;
     (void)snprintf(block, sizeof block, "component_%d_mode_%d", number, m + 1);
     amped_plot_column(j->f, j->k, m, j->order[number - 1], &j->axes[m], &outer, block);
+  }
+  if (j->has_heat) {
+    char block[64];
+    (void)snprintf(block, sizeof block, "component_%d_heat", number);
+    amped_plot_heat_draw(j->f, &j->heat, j->order[number - 1], left, top + ROW_HEAD, block);
   }
 }
 
 /* ---- the picture ---------------------------------------------------------------------------- */
+
+/* Width of the rows of components; two panels stand above them. */
+static int width_of(const job *j) {
+  int width = 0;
+  for (int m = 0; m < j->k->order; m++)
+    width += amped_plot_column_width(&j->axes[m]);
+  width += j->has_heat ? amped_plot_heat_width(&j->heat) : 0;
+  return width > 2 * PANEL_WIDTH ? width : 2 * PANEL_WIDTH;
+}
+
+/* Height of the row of a component. */
+static int height_of(const job *j) {
+  const int heat = j->has_heat ? ROW_HEAD + amped_plot_heat_height(&j->heat) : 0;
+  return heat > PANEL_HEIGHT ? heat : PANEL_HEIGHT;
+}
 
 /* Print the title, and a note about components that are not drawn, in the picture and as a line. */
 static amped_status head(const job *j, const char *path, int height) {
@@ -200,7 +258,7 @@ static amped_status head(const job *j, const char *path, int height) {
   (void)snprintf(title, sizeof title, "%s: %s, %d component%s",
                  amped_plot_text(name, base, strlen(base)),
                  amped_format_dims(dims, k->order, k->dims), k->ncomps, k->ncomps == 1 ? "" : "s");
-  AMPED_TRY(amped_plot_begin(j->f, k->order * PANEL_WIDTH, height, title));
+  AMPED_TRY(amped_plot_begin(j->f, width_of(j), height, title));
   if (j->shown.count == k->ncomps)
     return AMPED_OK;
   list_numbers(j, true, shown);
@@ -220,7 +278,7 @@ static amped_status head(const job *j, const char *path, int height) {
 static amped_status draw(job *j, const char *path, const amped_result_metric *metric,
                          const amped_completion *c) {
   const int rows = j->shown.count;
-  AMPED_TRY(head(j, path, HEAD + (rows + 1) * PANEL_HEIGHT));
+  AMPED_TRY(head(j, path, HEAD + PANEL_HEIGHT + rows * height_of(j)));
   amped_plot_box axes = {62, HEAD + 24, PANEL_WIDTH - 80, PANEL_HEIGHT - 84};
   if (metric->sweeps.count > 0) {
     if (c->order > 0)
@@ -231,13 +289,13 @@ static amped_status draw(job *j, const char *path, const amped_result_metric *me
   }
   draw_weights(j, &axes);
   for (int i = 0; i < rows; i++)
-    draw_component(j, j->shown.numbers[i], HEAD + (i + 1) * PANEL_HEIGHT);
+    draw_component(j, j->shown.numbers[i], HEAD + PANEL_HEIGHT + i * height_of(j));
   return AMPED_OK;
 }
 
 amped_status amped_plot_result(amped_plot *f, const char *path, const amped_ktensor *k,
                                const amped_result_metric *metric, const amped_completion *c,
-                               const amped_number_list *asked) {
+                               const amped_number_list *asked, const char *heat) {
   job *j = NULL;
   AMPED_TRY(amped_calloc(&j, 1, sizeof *j, "a plot"));
   j->f = f;
@@ -248,6 +306,8 @@ amped_status amped_plot_result(amped_plot *f, const char *path, const amped_kten
   amped_status status = AMPED_OK;
   for (int m = 0; m < k->order && status == AMPED_OK; m++)
     status = amped_plot_axis_create(k, m, &j->axes[m]);
+  if (status == AMPED_OK && heat != NULL)
+    status = find_heat(j, path, heat);
   if (status == AMPED_OK)
     status = draw(j, path, metric, c);
   for (int m = 0; m < k->order; m++)

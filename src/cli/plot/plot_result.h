@@ -14,9 +14,10 @@
  * that exist; count 0: the first ones. The metric's panel is omitted if there are no sweeps. For a
  * completion model it has a curve for each set of entries; c of order 0: no such model. Components
  * that are not drawn are named in the picture and in a line. *f must be open and empty; the caller
- * draws it. */
+ * draws it. heat: two modes with a comma, of which each component has a heat map; NULL: none.
+ * AMPED_USAGE if the result has no such modes. */
 amped_status amped_plot_result(amped_plot *f, const char *path, const amped_ktensor *k,
                                const amped_result_metric *metric, const amped_completion *c,
-                               const amped_number_list *asked);
+                               const amped_number_list *asked, const char *heat);
 
 #endif

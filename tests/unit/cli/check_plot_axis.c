@@ -39,7 +39,7 @@ static int ticks_of(const amped_plot_axis *axis, tick *ticks) {
   int count = 0;
   double free_from = -1e9;
   amped_plot f = {.script = open_memstream(&script, &size)};
-  amped_plot_axis_ticks(&f, axis, width);
+  amped_plot_axis_ticks(&f, axis, 'x', width);
   ck_assert_int_eq(fclose(f.script), 0);
   ck_assert_int_eq(strncmp(script, "set xtics (", 11), 0);
   for (const char *at = strchr(script, '\''); at != NULL; at = strchr(at, '\'')) {

@@ -285,7 +285,7 @@ START_TEST(observed_cells_are_listed_with_their_zeros) {
       amped_dense_source_close(s);
       amped_sptensor_free(&t);
     }
-    const amped_status status = amped_dense_list_load(path, NULL, NULL, &t);
+    const amped_status status = amped_dense_list_load(path, NULL, NULL, NULL, &t);
     ck_assert_int_eq(status, infinite ? AMPED_BAD_INPUT : AMPED_OK);
     amped_status_clear();
     ck_assert_uint_eq(t.nnz, infinite ? 0 : 40);
