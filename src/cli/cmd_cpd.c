@@ -530,6 +530,22 @@ static void say_form(const amped_session *session) {
               100.0 * density);
 }
 
+/* Are all values whole numbers above 0? False if there are too many distinct ones to know. */
+static bool are_counts(const amped_dictionary *d) {
+  bool whole = d->count > 1 && d->values[0] > 0.0;
+  for (uint64_t i = 0; i < d->count && whole; i++)
+    whole = d->values[i] == floor(d->values[i]);
+  return whole;
+}
+
+/* Advise components without signs for counts, of which they are parts. */
+static void say_counts(const amped_session *session, const amped_cpd_options *cpd) {
+  if (!session->is_dense && session->options->shape.name == NULL &&
+      amped_row_rule_is_plain(&cpd->rule) && are_counts(&amped_session_info(session)->dictionary))
+    amped_say("note: the values are whole numbers, such as counts; --nonnegative makes components "
+              "that are parts of them, without signs");
+}
+
 amped_status amped_cmd_cpd(const amped_options *options) {
   amped_session session;
   amped_options own = *options;
@@ -569,8 +585,10 @@ amped_status amped_cmd_cpd(const amped_options *options) {
     status = amped_comm_agree(
         &session.comm,
         amped_cpd_outputs_compare(o, &j.outputs, amped_session_info(&session)->hash));
-  if (status == AMPED_OK)
+  if (status == AMPED_OK) {
     say_form(&session);
+    say_counts(&session, &o->cpd);
+  }
   j.rows_key = amped_row_rule_key(&o->cpd.rule, session.plan.order, j.rows_text);
   if (status == AMPED_OK && o->session.shape.name != NULL)
     amped_warn("the random tensor like %s has repeated cells, and its norm counts each of them: "
