@@ -117,6 +117,15 @@ static inline uint64_t components_of(const team *t) {
   return (uint64_t)t->p->ncomps - (t->fit.biased ? 1 : 0);
 }
 
+/* A nonzero's weight depends on its coordinate alone: 0, 0.5, 1, ... 2. */
+static inline double weight_at(const team *t, uint64_t k) {
+  uint64_t hash = 77;
+  for (int m = 0; m < t->p->t.order; m++)
+    hash = amped_hash_index(hash, t->p->t.indices[m][k]);
+  return t->weighted ? 0.5 * (double)(hash % 5) : 1.0;
+}
+
+/* Entries of weight 0 are not held out. */
 static inline bool is_held(const team *t, uint64_t k) {
   uint64_t index[AMPED_MAX_ORDER];
   for (int m = 0; m < t->p->t.order; m++) {
@@ -124,7 +133,7 @@ static inline bool is_held(const team *t, uint64_t k) {
     if (t->keys != NULL && t->keys[m] != NULL)
       index[m] = t->keys[m][index[m]];
   }
-  return amped_held_out(t->p->t.order, index, t->seed, t->below);
+  return amped_held_out(t->p->t.order, index, t->seed, t->below) && weight_at(t, k) > 0.0;
 }
 
 static inline uint64_t count_held(const team *t) {

@@ -13,14 +13,6 @@ static const amped_row_fit_ops *ops_of(const bench *s) {
   return s->w.format->row_fit;
 }
 
-/* A nonzero's weight depends on its coordinate alone: 0, 0.5, 1, ... 2. */
-static double weight_at(const team *t, uint64_t k) {
-  uint64_t hash = 77;
-  for (int m = 0; m < t->p->t.order; m++)
-    hash = amped_hash_index(hash, t->p->t.indices[m][k]);
-  return t->weighted ? 0.5 * (double)(hash % 5) : 1.0;
-}
-
 static bool repeats_last(const team *t, uint64_t k) {
   bool same = k > 0;
   for (int m = 0; m < t->p->t.order; m++)

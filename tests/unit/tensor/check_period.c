@@ -10,9 +10,11 @@ static void check_label(amped_period period, const char *text, const char *label
                         const char *wrong) {
   char out[AMPED_PERIOD_BYTES] = "";
   const char *message = amped_period_label(period, text, strlen(text), out);
-  if (message == NULL)
-    ck_assert_str_eq(out, label != NULL ? label : wrong);
-  else if (label != NULL || strstr(message, wrong) == NULL)
+  if (message == NULL && label != NULL)
+    ck_assert_str_eq(out, label);
+  else if (message == NULL)
+    ck_abort_msg("%s became %s", text, out);
+  else if (label != NULL || wrong == NULL || strstr(message, wrong) == NULL)
     ck_abort_msg("%s %s", text, message);
 }
 
