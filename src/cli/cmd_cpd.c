@@ -49,23 +49,31 @@ static amped_status read_start(const amped_options *o, const amped_plan *plan,
   return amped_cpd_rows_check_start(&o->cpd.rule, start, o->session.init);
 }
 
+/* Is start `number`, from 1, normal? Uniform and normal starts alternate, because neither is better
+ * for all tensors. Starts of a nonnegative model are uniform. */
+static bool is_normal(const amped_options *o, int number) {
+  return o->session.init_normal || (number % 2 == 0 && o->cpd.rule.nonnegative == 0);
+}
+
 /* Set random factors. Report the number of the start if there are several. */
 static amped_status set_random(amped_session *session, const amped_options *o, int number) {
   const amped_context context = amped_session_context(session);
+  const bool normal = is_normal(o, number);
+  const char *kind = amped_init_word(normal);
   const uint64_t seed = o->seed + (uint64_t)number - 1;
   amped_status status = AMPED_OK;
   if (is_several(o))
-    amped_say("R = %d, start %d of %d: random, seed %" PRIu64, session->plan.ncomps, number,
-              o->session.starts, seed);
+    amped_say("R = %d, start %d of %d: %s, seed %" PRIu64, session->plan.ncomps, number,
+              o->session.starts, kind, seed);
   else
-    amped_say("start: random, seed %" PRIu64, seed);
+    amped_say("start: %s, seed %" PRIu64, kind, seed);
   if (session->json != NULL && is_several(o))
-    status = amped_json_line(session->json,
-                             json_pack("{s:s, s:i, s:i, s:i, s:o}", "event", "init", "rank",
-                                       session->plan.ncomps, "start", number, "starts",
-                                       o->session.starts, "seed", amped_json_count(seed)));
+    status = amped_json_line(session->json, json_pack("{s:s, s:i, s:i, s:i, s:s, s:o}", "event",
+                                                      "init", "rank", session->plan.ncomps, "start",
+                                                      number, "starts", o->session.starts, "init",
+                                                      kind, "seed", amped_json_count(seed)));
   AMPED_TRY(amped_comm_agree(&session->comm, status));
-  return amped_factors_random(&context, seed);
+  return normal ? amped_factors_normal(&context, seed) : amped_factors_random(&context, seed);
 }
 
 /* Set random factors, or the factors of --init. number: of the start, from 1. labels: the tensor's,
@@ -114,11 +122,13 @@ static amped_status record_starts(const amped_multistart *s, amped_run_starts *o
   const uint64_t n = (uint64_t)s->count;
   AMPED_TRY(amped_alloc(&out->seeds, n, sizeof *out->seeds, "the record of starts"));
   AMPED_TRY(amped_alloc(&out->sweeps, n, sizeof *out->sweeps, "the record of starts"));
+  AMPED_TRY(amped_alloc(&out->normal, n, sizeof *out->normal, "the record of starts"));
   AMPED_TRY(amped_alloc(&out->values, n, sizeof *out->values, "the record of starts"));
   out->count = n;
   out->match = s->match;
   for (int i = 0; i < s->count; i++) {
     out->seeds[i] = s->all[i].seed;
+    out->normal[i] = s->all[i].normal;
     out->sweeps[i] = s->all[i].result.sweeps;
     out->values[i] = amped_start_value(&s->all[i]);
   }
@@ -128,6 +138,7 @@ static amped_status record_starts(const amped_multistart *s, amped_run_starts *o
 static void free_starts_record(amped_run_starts *r) {
   amped_free(r->seeds);
   amped_free(r->sweeps);
+  amped_free(r->normal);
   amped_free(r->values);
 }
 
@@ -149,11 +160,18 @@ static amped_status save(job *j, const amped_run_record *record, const double *w
   return status;
 }
 
+/* The start of a model, as --init names it. normal: of a random start. */
+static const char *start_name(const job *j, bool normal) {
+  const char *file = j->o->session.init;
+  return file != NULL ? file : amped_init_word(normal);
+}
+
 /* Collective: save the best of the starts. */
 static amped_status save_best(job *j, const amped_multistart *starts, double corcondia,
                               const char *path) {
   amped_start *best = &starts->all[starts->best];
   amped_run_record record = {.seed = best->seed,
+                             .init = start_name(j, best->normal),
                              .stop_reason = best->result.stop_reason,
                              .metric = best->result.metric,
                              .history = best->result.history,
@@ -171,6 +189,7 @@ static amped_status save_partial(job *j, const amped_solver_state *state) {
   const amped_comm *comm = &j->session->comm;
   const char *path = j->outputs.partial.path;
   amped_run_record record = {.seed = j->o->seed,
+                             .init = start_name(j, is_normal(j->o, 1)),
                              .stop_reason = "signal",
                              .metric = state->metric,
                              .history = state->history,
@@ -264,6 +283,7 @@ static amped_status tell_end(job *j, amped_start *best, double corcondia,
   if (is_several(j->o))
     amped_fact_words(&f, "R = %d: ", j->session->plan.ncomps);
   amped_fact_json(&f, "seed", amped_json_count(best->seed));
+  amped_fact_json(&f, "init", amped_json_string(start_name(j, best->normal)));
   amped_fact_json(&f, "reason", json_string(r->stop_reason));
   amped_fact_json(&f, "fit", amped_json_number(amped_start_value(best)));
   amped_fact(&f, "sweeps", amped_json_count(r->sweeps), "%s", outcome.text);
@@ -359,7 +379,8 @@ static amped_status run_starts(job *j, amped_multistart *starts) {
     amped_solver_result result;
     AMPED_TRY(sweep(j, number, &result));
     is_enough = amped_solver_result_has_reached(&result, j->o->cpd.stop_fit);
-    AMPED_TRY(amped_multistart_add(&context, starts, j->o->seed + (uint64_t)number - 1, &result));
+    AMPED_TRY(amped_multistart_add(&context, starts, j->o->seed + (uint64_t)number - 1,
+                                   is_normal(j->o, number), &result));
     if (is_enough && number < asked)
       amped_say("start %d of %d reached --stop-fit; no other start is made", number, asked);
   }

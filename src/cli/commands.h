@@ -7,7 +7,7 @@
 #include "cli/options.h"
 
 /* Maximum number of option groups of a command, including the end of the list. */
-#define AMPED_MAX_GROUPS 24
+#define AMPED_MAX_GROUPS 26
 
 /* Text for an option in the --help of one command, if other commands share the option. */
 typedef struct amped_option_text {

@@ -120,6 +120,11 @@ const amped_option_rule amped_option_rules[] = {
      .excludes = "accelerate=linesearch|accelerate=momentum|nonnegative|PENALTY",
      .why = "{2} is for --method=als, and --method=lm cannot use it; leave out one of the two"},
     {.command = "cpd",
+     .when = "init=normal",
+     .excludes = "nonnegative",
+     .why = "--init=normal has entries of both signs, and --nonnegative begins with none below 0; "
+            "leave out --init or --nonnegative"},
+    {.command = "cpd",
      .when = "accelerate=linesearch|accelerate=momentum",
      .excludes = "PENALTY",
      .why = "--accelerate judges its steps by the residual only, and {2} adds to it; leave out one "
@@ -128,8 +133,8 @@ const amped_option_rule amped_option_rules[] = {
     /* several decompositions, starts */
     {.command = "bench", .when = "RANKS", .why = "bench takes one --rank"},
     {.when = "RANKS|STARTS",
-     .excludes = "init",
-     .why = "--init is one start with one R, and {1} needs several; leave out one of the two"},
+     .excludes = "INIT",
+     .why = "--init=FILE is one start with one R, and {1} needs several; leave out one of the two"},
     {.when = "RANKS|STARTS",
      .excludes = "on-signal=result",
      .why = "--on-signal=result is for one decomposition; a run of {1} always keeps finished "
@@ -140,7 +145,7 @@ const amped_option_rule amped_option_rules[] = {
          "--checkpoint holds one decomposition, and {1} makes more; leave out one of the two, or "
          "run a job for each (jobs/slurm/array.sh)"},
     {.when = "force-init",
-     .needs = "init",
+     .needs = "INIT",
      .why = "--force-init is for the file of --init; name one"},
     {.when = "checkpoint",
      .excludes = "plan",
@@ -511,6 +516,7 @@ static bool fact_holds(const amped_options *o, const char *term, size_t length, 
       {.name = "BATCHES", .holds = o->nargs > 2, .said = "other files"},
       {.name = "RANKS", .holds = o->session.ncomps_count > 1, .said = "several values of --rank"},
       {.name = "STARTS", .holds = o->session.starts > 1, .said = "--starts"},
+      {.name = "INIT", .holds = o->session.init != NULL, .said = "--init"},
       {.name = "VALIDATION", .holds = o->complete.holdout > 0.0, .said = "--holdout"},
       {.name = "PENALTY",
        .holds = amped_row_rule_penalises(&o->cpd.rule),

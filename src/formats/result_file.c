@@ -136,6 +136,7 @@ static amped_status write_starts(amped_hdf5 *file, const amped_hdf5_metric *metr
     return AMPED_OK;
   AMPED_TRY(amped_hdf5_make_group(file, "/starts"));
   AMPED_TRY(amped_hdf5_dataset_write(file, "/starts/seed", u64, 1, square, s->seeds));
+  AMPED_TRY(amped_hdf5_dataset_write(file, "/starts/normal", u64, 1, square, s->normal));
   AMPED_TRY(amped_hdf5_dataset_write(file, metric->starts, f64, 1, square, s->values));
   AMPED_TRY(amped_hdf5_dataset_write(file, "/starts/sweeps", u64, 1, square, s->sweeps));
   return amped_hdf5_dataset_write(file, "/starts/match", f64, 2, square, s->match);

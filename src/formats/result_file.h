@@ -17,6 +17,7 @@
 typedef struct amped_run_starts {
   uint64_t count;
   uint64_t *seeds, *sweeps; /* [count] */
+  uint64_t *normal;         /* [count] 1: begun from normal factors; 0: from uniform ones */
   double *values;           /* [count] metric after the last sweep */
   const double *match;      /* [count][count] factor match scores */
 } amped_run_starts;
@@ -30,6 +31,7 @@ typedef struct amped_run_record {
   uint64_t input_hash;
   const char *options;
   uint64_t seed;
+  const char *init;        /* start of this model: a word or file of --init; part of the options */
   const char *stop_reason; /* "tolerance", "iterations" */
   const char *metric;      /* name of the number that sweeps improve: hdf5_metric.h */
   const double *history;   /* [sweeps] metric; unused for a completion, which has its own lists */

@@ -10,6 +10,7 @@
 #include "base/version.h"
 #include "hdf5/hdf5_fields.h"
 #include "hdf5/hdf5_probe.h"
+#include "session/session_options.h"
 #include "solver/cpd/row_rule.h"
 #include "tensor/format.h"
 #include "base/draft.h"
@@ -220,6 +221,11 @@ static const char *text_or(const char *text, const char *missing) {
   return text != NULL ? text : missing;
 }
 
+/* Is it a start of --init that follows from the seed? */
+static bool is_random(const char *init) {
+  return strcmp(init, AMPED_INIT_RANDOM) == 0 || strcmp(init, AMPED_INIT_NORMAL) == 0;
+}
+
 /* Returns "" if both keys are of the same run; otherwise a text with the difference and the
  * remedy. */
 static const char *difference(const amped_checkpoint_key *found, const amped_checkpoint_key *key,
@@ -266,7 +272,7 @@ static const char *difference(const amped_checkpoint_key *found, const amped_che
                    found->precision == AMPED_F32 ? "float" : "double");
   else if (strcmp(found->init, key->init) != 0)
     (void)snprintf(text, size, "began from --init=%.200s; use that or another file", found->init);
-  else if (found->seed != key->seed && strcmp(key->init, "random") == 0)
+  else if (found->seed != key->seed && is_random(key->init))
     (void)snprintf(text, size, "began from --seed=%" PRIu64 "; use that or another file",
                    found->seed);
   return text;

@@ -25,7 +25,7 @@ static char *options_text(const amped_session *session, const amped_complete_pro
   amped_fact_json(&f, "time", amped_json_number(c->seconds));
   amped_fact_json(&f, "seed", amped_json_count(seed));
   amped_fact_json(&f, "starts", json_integer(o->starts));
-  amped_fact_json(&f, "init", amped_json_string(o->init != NULL ? o->init : "random"));
+  amped_fact_json(&f, "init", amped_json_string(amped_init_name(o)));
   amped_fact_json(&f, "reg", amped_json_numbers(c->reg, c->reg_count)); /* empty: auto */
   amped_fact_json(&f, "reg_power", amped_json_number(c->reg_power));
   amped_fact_json(&f, "reg_bias", amped_json_number(c->reg_bias));

@@ -36,9 +36,25 @@ static bool parse_trace(void *options, const char *text) {
   return *text != '\0' && strcmp(text, "-") != 0;
 }
 
+/* Parse the start of cpd. A file that is called like a word is named with a path: ./normal. */
 static bool parse_init(void *options, const char *text) {
-  ((amped_session_options *)options)->init = strcmp(text, "random") == 0 ? NULL : text;
+  amped_session_options *o = options;
+  o->init_normal = strcmp(text, AMPED_INIT_NORMAL) == 0;
+  o->init = o->init_normal || strcmp(text, AMPED_INIT_RANDOM) == 0 ? NULL : text;
   return *text != '\0';
+}
+
+/* Parse the start of complete, which has no choice between random starts. */
+static bool parse_complete_init(void *options, const char *text) {
+  return parse_init(options, text) && !((amped_session_options *)options)->init_normal;
+}
+
+const char *amped_init_word(bool normal) {
+  return normal ? AMPED_INIT_NORMAL : AMPED_INIT_RANDOM;
+}
+
+const char *amped_init_name(const amped_session_options *o) {
+  return o->init != NULL ? o->init : amped_init_word(o->init_normal);
 }
 
 static const amped_option session_rows[] = {
@@ -102,18 +118,34 @@ static const amped_option start_rows[] = {
      .help = "random starts with seeds --seed, --seed + 1, ...; the best is the result",
      .initial = "1",
      AMPED_OPTION_FIELD(amped_session_options, starts)},
-    {.name = "init",
-     .type = AMPED_OPTION_CUSTOM,
-     .words = AMPED_OPTION_WORDS("random"),
-     .parse = parse_init,
-     .value = "random|FILE",
-     .help = "start from random factors, or from a file with /weights and /factors/k",
-     .initial = "random",
-     .expected_text = "random or a file's name"},
     {.name = "force-init",
      .type = AMPED_OPTION_FLAG,
      .help = "use the file of --init even if its content hash does not match",
      AMPED_OPTION_FIELD(amped_session_options, force_init)},
+};
+
+static const amped_option init_rows[] = {
+    {.name = "init",
+     .type = AMPED_OPTION_CUSTOM,
+     .words = AMPED_OPTION_WORDS(AMPED_INIT_RANDOM, AMPED_INIT_NORMAL),
+     .parse = parse_init,
+     .value = "random|normal|FILE",
+     .help = "start from factors that are uniform on 0 to 1 (random), normal (both signs), or "
+             "those of a file with /weights and /factors/k",
+     .initial = AMPED_INIT_RANDOM,
+     .initially = "random; starts 2, 4, ... of several normal",
+     .expected_text = "random, normal or a file's name"},
+};
+
+static const amped_option complete_init_rows[] = {
+    {.name = "init",
+     .type = AMPED_OPTION_CUSTOM,
+     .words = AMPED_OPTION_WORDS(AMPED_INIT_RANDOM),
+     .parse = parse_complete_init,
+     .value = "random|FILE",
+     .help = "start from random factors, or from a file with /weights and /factors/k",
+     .initial = AMPED_INIT_RANDOM,
+     .expected_text = "random, or a file's name (./normal if it is called normal)"},
 };
 
 static const amped_option plan_only_rows[] = {
@@ -154,6 +186,8 @@ static const amped_option cell_type_rows[] = {
 const amped_option_group amped_session_option_rows = AMPED_OPTION_GROUP(session_rows);
 const amped_option_group amped_watch_option_rows = AMPED_OPTION_GROUP(watch_rows);
 const amped_option_group amped_start_option_rows = AMPED_OPTION_GROUP(start_rows);
+const amped_option_group amped_init_option_rows = AMPED_OPTION_GROUP(init_rows);
+const amped_option_group amped_complete_init_option_rows = AMPED_OPTION_GROUP(complete_init_rows);
 const amped_option_group amped_plan_only_option_rows = AMPED_OPTION_GROUP(plan_only_rows);
 const amped_option_group amped_dataset_option_rows = AMPED_OPTION_GROUP(dataset_rows);
 const amped_option_group amped_dense_option_rows = AMPED_OPTION_GROUP(dense_rows);

@@ -44,8 +44,10 @@ static void start_facts(const amped_multistart *s, int i, amped_facts *f) {
   const amped_start *one = &s->all[i];
   const amped_solver_result *r = &one->result;
   amped_facts row;
+  const char *kind = amped_init_word(one->normal);
   amped_facts_begin(&row, NULL);
-  amped_fact(&row, "seed", amped_json_count(one->seed), "%5d  %20" PRIu64, i + 1, one->seed);
+  amped_fact(&row, "init", json_string(kind), "%5d  %6s", i + 1, kind);
+  amped_fact(&row, "seed", amped_json_count(one->seed), "  %20" PRIu64, one->seed);
   amped_fact(&row, r->metric, amped_json_number(amped_start_value(one)), "  %10.8f",
              amped_start_value(one));
   amped_fact(&row, "sweeps", amped_json_count(r->sweeps), "  %6" PRIu64, r->sweeps);
@@ -78,7 +80,8 @@ amped_status amped_summary_starts(amped_session *session, const amped_multistart
   amped_facts_begin(&f, "starts");
   amped_fact_json(&f, "rank", json_integer(session->plan.ncomps));
   amped_fact_json(&f, "best", json_integer(s->best + 1));
-  amped_say("start                  seed  %10s  sweeps    seconds  stopped on  match with the best",
+  amped_say("start    kind                  seed  %10s  sweeps    seconds  stopped on  match with "
+            "the best",
             s->all[0].result.metric);
   for (int i = 0; i < s->count; i++) {
     start_facts(s, i, &f);

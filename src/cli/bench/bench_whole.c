@@ -126,6 +126,7 @@ static amped_status write_result(whole *w, const amped_run_result *result, amped
 static amped_status save(whole *w) {
   const amped_cpd_options options = {.iters = (uint64_t)w->o->repeat};
   const amped_run_record record = {.seed = w->o->seed,
+                                   .init = AMPED_INIT_RANDOM,
                                    .stop_reason = w->solved.stop_reason,
                                    .metric = w->solved.metric,
                                    .history = w->solved.history,

@@ -92,7 +92,12 @@ static void write_result(const char *path) {
                                    .metric = "fit",
                                    .history = fit,
                                    .sweeps = 2,
-                                   .starts = {2, seeds, sweeps, fits, match},
+                                   .starts = {.count = 2,
+                                              .seeds = seeds,
+                                              .sweeps = sweeps,
+                                              .normal = seeds,
+                                              .values = fits,
+                                              .match = match},
                                    .corcondia = &consistency};
   amped_ktensor k;
   make_model(&k);
