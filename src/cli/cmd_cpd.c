@@ -12,7 +12,9 @@
 #include "cli/cpd_outputs.h"
 #include "cli/cpd_rows.h"
 #include "cli/cpd_sampling.h"
+#include "cli/option_rules.h"
 #include "plan/dense_passes.h"
+#include "session/fixed_model.h"
 #include "session/init_file.h"
 #include "solver/cpd/corcondia.h"
 #include "solver/cpd/cpd_methods.h"
@@ -44,7 +46,7 @@ static bool is_several(const amped_options *o) {
  * columns may not fit in --precision. */
 static amped_status read_start(const amped_options *o, const amped_plan *plan,
                                const amped_labels *labels, amped_ktensor *start) {
-  AMPED_TRY(amped_init_file_read(&o->session, plan, labels, plan->ncomps, start, NULL));
+  AMPED_TRY(amped_init_file_read(&o->session, plan, labels, plan->ncomps, NULL, start, NULL));
   amped_ktensor_balance(start);
   return amped_cpd_rows_check_start(&o->cpd.rule, start, o->session.init);
 }
@@ -103,9 +105,11 @@ typedef struct job {
   amped_options *own; /* the same options; modes of row rules are filled in later */
   const amped_options *o;
   amped_cpd_outputs outputs;
-  amped_labels *labels;   /* [AMPED_MAX_ORDER], on rank 0 */
-  bool *has_labels;       /* labels are read */
-  amped_rbs_settings rbs; /* settings of --method=rbs for the current R */
+  amped_labels *labels;    /* [AMPED_MAX_ORDER], on rank 0 */
+  bool *has_labels;        /* labels are read */
+  amped_rbs_settings rbs;  /* settings of --method=rbs for the current R */
+  amped_fixed_model fixed; /* factors of --fix */
+  amped_ktensor start;     /* rank 0: start of --fix, until the first sweep */
   bool noise_reported;
   char rows_text[AMPED_ROW_RULE_TEXT];
   const char *rows_key;         /* key of the row rule, for checkpoints */
@@ -149,7 +153,7 @@ static amped_status save(job *j, const amped_run_record *record, const double *w
   amped_run_result result;
   amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
   amped_status status =
-      amped_run_result_gather(session, &j->o->cpd, record, weights, j->labels, &result);
+      amped_run_result_gather(session, &j->o->cpd, &j->fixed, record, weights, j->labels, &result);
   if (status == AMPED_OK) {
     if (session->comm.rank == 0)
       status = amped_cpd_outputs_write(path, &result.model, &result.record);
@@ -236,11 +240,22 @@ static amped_status after_sweep(void *context, const amped_sweep *sweep) {
   return amped_comm_agree(&j->session->comm, AMPED_STOPPED);
 }
 
+/* Collective: set the factors of --fix and the start of the others. */
+static amped_status set_fixed_start(job *j) {
+  const amped_context context = amped_session_context(j->session);
+  amped_say("start: %s", j->o->session.init);
+  const amped_status status = amped_factors_put(&context, &j->start);
+  amped_ktensor_free(&j->start);
+  return status;
+}
+
 /* --- reports --------------------------------------------------------------------------------- */
 
-/* The number of a column's component in the result, where weights descend. */
+/* The number of a column's component in the result: its weights descend, unless modes are fixed. */
 static int component_of(const job *j, const double *weights, int column) {
   int number = 1;
+  if (j->fixed.modes != 0)
+    return column + 1;
   for (int r = 0; r < j->session->plan.ncomps; r++)
     number += weights[r] > weights[column] || (weights[r] == weights[column] && r < column);
   return number;
@@ -330,7 +345,8 @@ static amped_status sweep(job *j, int number, amped_solver_result *result) {
   const amped_checkpoint_recipe recipe = {.method =
                                               o->cpd.method == AMPED_CPD_ALS ? NULL : method->name,
                                           .accelerate = amped_accelerate_name(o->cpd.accelerate),
-                                          .rows = j->rows_key};
+                                          .rows = j->rows_key,
+                                          .fixed = j->fixed.modes != 0 ? j->fixed.key : NULL};
   const amped_cpd_sampling sampling = {&j->rbs, session->outside ? session->dense : NULL,
                                        o->seed + (uint64_t)number - 1};
   amped_cpd_options how = o->cpd;
@@ -350,7 +366,8 @@ static amped_status sweep(job *j, int number, amped_solver_result *result) {
   if (o->checkpoint.resume)
     AMPED_GO(done, amped_checkpoint_resume(j->checkpoint, &state, &before, &resumed));
   if (!resumed)
-    AMPED_GO(done, set_start(session, o, j->labels, number));
+    AMPED_GO(done,
+             j->fixed.modes != 0 ? set_fixed_start(j) : set_start(session, o, j->labels, number));
   if (o->checkpoint.result_on_signal)
     AMPED_GO(done, amped_comm_agree(&session->comm, amped_signals_catch()));
   amped_trace_end();
@@ -417,7 +434,7 @@ static amped_status finish_starts(job *j, const char *path, amped_multistart *st
   double seconds = 0.0;
   amped_degeneracy degeneracy;
   AMPED_TRY(amped_multistart_choose(&context, starts));
-  AMPED_TRY(amped_degeneracy_find(&context, &degeneracy));
+  AMPED_TRY(amped_degeneracy_find(&context, &j->o->cpd.fixed, &degeneracy));
   amped_start *best = &starts->all[starts->best];
   if (starts->asked > 1)
     AMPED_TRY(amped_summary_starts(j->session, starts));
@@ -470,6 +487,20 @@ static amped_status check_room(const job *j) {
   return amped_comm_agree(&session->comm, status);
 }
 
+/* Collective: read the factors of --fix, and the start of the others. */
+static amped_status read_fixed(job *j) {
+  const amped_options *o = j->o;
+  const amped_comm *comm = &j->session->comm;
+  amped_status status = AMPED_OK;
+  const amped_fixed_request request = {
+      .modes = o->cpd.fixed.modes, .nonnegative = o->cpd.rule.nonnegative, .outside = true};
+  AMPED_TRY(amped_fixed_model_read(j->session, &request, j->labels, &j->fixed, &j->start, NULL));
+  if (comm->rank == 0)
+    status = amped_cpd_rows_check_start(&o->cpd.rule, &j->start, o->session.init);
+  j->own->cpd.fixed = amped_fixed_model_modes(&j->fixed);
+  return amped_comm_agree(comm, status);
+}
+
 /* Decompose with all numbers of components, in the user's order. */
 static amped_status decompose_all(job *j) {
   const amped_options *o = j->o;
@@ -477,6 +508,8 @@ static amped_status decompose_all(job *j) {
   /* Read before the first sweep, so that an error costs no sweep. */
   if ((!o->nowrite || o->session.init != NULL) && !*j->has_labels)
     AMPED_TRY(amped_session_labels(j->session, j->labels));
+  if (o->session.fix != NULL)
+    AMPED_TRY(read_fixed(j));
   AMPED_TRY(check_room(j));
   if (amped_cpd_method_of(&o->cpd)->described != NULL)
     amped_say("%s", amped_cpd_method_of(&o->cpd)->described);
@@ -506,6 +539,27 @@ static amped_status check_corcondia(const amped_options *o, const amped_plan *pl
                      AMPED_CORCONDIA_PASSES, plan->order, least);
 }
 
+/* Collective: find the modes of --fix. Row rules are about the others. */
+static amped_status find_fixed_modes(const job *j) {
+  const char *fix = j->o->session.fix;
+  const char *nonnegative = j->o->cpd.nonnegative;
+  amped_cpd_options *cpd = &j->own->cpd;
+  if (fix == NULL)
+    return AMPED_OK;
+  if (!*j->has_labels)
+    AMPED_TRY(amped_session_labels(j->session, j->labels));
+  *j->has_labels = true;
+  AMPED_TRY(amped_fixed_model_find_modes(j->session, fix, j->labels, &cpd->fixed.modes));
+  if (nonnegative != NULL && strcmp(nonnegative, "all") != 0 &&
+      (cpd->rule.nonnegative & cpd->fixed.modes) != 0)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--nonnegative=%s and --fix=%s name the same mode, whose factor stays as it "
+                       "is; name it with one of the two",
+                       nonnegative, fix);
+  cpd->rule.nonnegative &= ~cpd->fixed.modes;
+  return AMPED_OK;
+}
+
 /* Check the options against the plan, before any nonzero is read. The tensor's hash is known now:
  * check which files the run replaces. */
 static amped_status check_plan(const amped_worker *worker, const amped_plan *plan,
@@ -515,6 +569,7 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
   AMPED_TRY(check_corcondia(j->o, plan));
   AMPED_TRY(amped_cpd_sampling_check_plan(j->session, j->o, plan));
   AMPED_TRY(amped_cpd_rows_find_modes(j->session, &j->own->cpd, j->labels, j->has_labels));
+  AMPED_TRY(find_fixed_modes(j));
   if (j->session->is_dense && !amped_session_info(j->session)->has_hash)
     return AMPED_OK; /* the hash is known when the cells are read */
   return amped_cpd_outputs_compare(j->o, &j->outputs, amped_session_info(j->session)->hash);
@@ -533,6 +588,10 @@ static void solver_rows(const amped_plan *plan, const void *context, amped_memor
       amped_multistart_bytes(plan, o->session.starts, o->cpd.corcondia);
   amped_memory_row_add(rows, "residual of a fit near 1")->host_bytes +=
       amped_residual_host_bytes(plan);
+  amped_memory_row *fixed = amped_memory_row_add(rows, "fixed factors");
+  for (int m = 0; m < plan->order && plan->rank == 0; m++)
+    if (amped_fixed_modes_has(&o->cpd.fixed, m))
+      fixed->host_bytes += plan->dims[m] * (uint64_t)plan->ncomps * sizeof(double);
   amped_memory_row *solver = amped_memory_row_add(rows, "solver");
   amped_cpd_method_of(&o->cpd)->require(&j->session->worker, plan, &o->cpd, &solver->device_bytes,
                                         &solver->host_bytes);
@@ -549,6 +608,11 @@ static void say_form(const amped_session *session) {
     amped_say("note: %.3g %% of the cells are stored; amped_mpi convert --dense makes a dense "
               "tensor of it, which takes less time",
               100.0 * density);
+}
+
+static bool is_rank_given(const amped_options *o) {
+  char option[AMPED_OPTION_CHARS];
+  return amped_option_rules_find(o, "rank", option) != NULL;
 }
 
 amped_status amped_cmd_cpd(const amped_options *options) {
@@ -585,6 +649,8 @@ amped_status amped_cmd_cpd(const amped_options *options) {
     status = amped_comm_agree(
         &session.comm, session.comm.rank == 0 ? amped_cpd_outputs_lock(&j.outputs) : AMPED_OK);
   if (status == AMPED_OK)
+    status = amped_init_file_set_ncomps(&session.comm, is_rank_given(o), &own.session);
+  if (status == AMPED_OK)
     status = amped_session_prepare(&session, &demand);
   if (status == AMPED_OK && session.is_dense && !o->session.plan_only)
     status = amped_comm_agree(
@@ -601,6 +667,8 @@ amped_status amped_cmd_cpd(const amped_options *options) {
     status = o->session.plan_only ? amped_cpd_sampling_set(&session, o, &j.rbs) : decompose_all(&j);
   status = amped_session_finish(&session, status);
   amped_cpd_outputs_free(&j.outputs);
+  amped_fixed_model_free(&j.fixed);
+  amped_ktensor_free(&j.start);
   amped_session_close(&session);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_labels_free(&labels[m]);

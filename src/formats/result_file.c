@@ -149,8 +149,10 @@ static amped_status write_all(amped_hdf5 *file, const amped_ktensor *k,
   bool kept[AMPED_MAX_ORDER] = {false};
   amped_signs signs;
   amped_ktensor_order(k, order);
+  for (int r = 0; r < k->ncomps && record->fixed != 0; r++)
+    order[r] = r;
   for (int m = 0; m < k->order; m++)
-    kept[m] = (record->nonnegative >> m & 1) != 0 ||
+    kept[m] = record->fixed != 0 || (record->nonnegative >> m & 1) != 0 ||
               (record->completion != NULL && record->completion->context[m]);
   amped_signs_find_but(k, kept, &signs);
   AMPED_TRY(write_record(file, k, record));

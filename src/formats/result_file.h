@@ -39,11 +39,14 @@ typedef struct amped_run_record {
   const amped_completion *completion; /* NULL: a plain decomposition */
   amped_run_starts starts;
   const double *corcondia; /* NULL: not computed */
+  uint64_t fixed;          /* bit m: mode m's factor is another model's; all signs and the order of
+                              components stay if there are such modes */
   uint64_t nonnegative;    /* bit m: mode m has no negative entries, so its signs stay */
 } amped_run_record;
 
 /* Write a result. Components are in descending order of weight; equal weights keep their order.
- * Signs are normalised as in tensor/signs.h, except in context modes and nonnegative modes. */
+ * With fixed modes they stay in place, and so do signs. Otherwise signs are normalised as in
+ * tensor/signs.h, except in context modes and nonnegative modes. */
 amped_status amped_result_file_write(const char *path, const amped_ktensor *k,
                                      const amped_run_record *record);
 

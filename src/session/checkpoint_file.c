@@ -33,6 +33,7 @@ static const amped_field fields[] = {
     {.name = "method", .at = AT(TEXT, method), .is_optional = true},
     {.name = "accelerate", .at = AT(TEXT, accelerate), .is_optional = true},
     {.name = "rows", .at = AT(TEXT, rows), .is_optional = true},
+    {.name = "fixed", .at = AT(TEXT, fixed), .is_optional = true},
     {.name = "last_column", .at = AT(TEXT, last_column), .is_optional = true},
     {.name = "seed", .at = AT(COUNT, seed)},
     {.name = "input_dims", .at = AT(COUNT, dims), .is_list = true},
@@ -264,6 +265,12 @@ static const char *difference(const amped_checkpoint_key *found, const amped_che
     (void)snprintf(text, size, "began with rows that are %.200s, not %.200s; use another file",
                    amped_row_rule_key_told(rows[0], theirs),
                    amped_row_rule_key_told(rows[1], ours));
+  else if (strcmp(text_or(found->fixed, "no mode"), text_or(key->fixed, "no mode")) != 0)
+    (void)snprintf(
+        text, size,
+        "began with other fixed modes or factors (%.100s, not %.100s); use the same --fix "
+        "and the same file of --init, or another file",
+        text_or(found->fixed, "no mode"), text_or(key->fixed, "no mode"));
   else if (found->ncomps != key->ncomps)
     (void)snprintf(text, size, "has %d components; use --rank=%d or another file", components,
                    components);

@@ -122,6 +122,13 @@ static const amped_option start_rows[] = {
      .type = AMPED_OPTION_FLAG,
      .help = "use the file of --init even if its content hash does not match",
      AMPED_OPTION_FIELD(amped_session_options, force_init)},
+    {.name = "fix",
+     .type = AMPED_OPTION_TEXT,
+     .value = "MODE,...",
+     .help = "keep the factors of these modes (names or numbers) as they are in the file of --init",
+     .initially = "fit all modes",
+     .expected_text = "modes by name or by number from 1, such as 1,3",
+     AMPED_OPTION_FIELD(amped_session_options, fix)},
 };
 
 static const amped_option init_rows[] = {

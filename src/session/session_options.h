@@ -44,6 +44,7 @@ typedef struct amped_session_options {
   char sparse_option[32];         /* first given option that dense tensors do not have; "": none */
   const char *json;               /* file, "-" for standard output, or NULL */
   const char *init;               /* file of the factors to start from; NULL: random */
+  const char *fix;                /* modes whose factors stay as in that file; NULL: none */
   bool init_normal;               /* random factors are normal in every start, by the user's wish */
   bool overwrite;                 /* replace any file that has the name of an output */
   bool force_init;                /* use it even if its content hash is wrong */
@@ -75,7 +76,7 @@ const char *amped_init_word(bool normal);
 const char *amped_init_name(const amped_session_options *options);
 
 extern const amped_option_group amped_session_option_rows; /* --rank, --precision, --read, --load */
-extern const amped_option_group amped_start_option_rows;   /* --starts, --force-init */
+extern const amped_option_group amped_start_option_rows;   /* --starts, --force-init, --fix */
 extern const amped_option_group amped_init_option_rows;    /* --init of cpd */
 extern const amped_option_group amped_complete_init_option_rows; /* --init of complete */
 extern const amped_option_group amped_watch_option_rows;         /* --trace, --hang-timeout */

@@ -131,11 +131,12 @@ static amped_status save(whole *w) {
                                    .metric = w->solved.metric,
                                    .history = w->solved.history,
                                    .sweeps = w->solved.sweeps};
+  const amped_fixed_model none = {.modes = 0};
   amped_run_result result;
   amped_draft draft = {.open = false};
   amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
-  amped_status status = amped_run_result_gather(&w->session, &options, &record, w->solved.weights,
-                                                w->labels, &result);
+  amped_status status = amped_run_result_gather(&w->session, &options, &none, &record,
+                                                w->solved.weights, w->labels, &result);
   if (status == AMPED_OK) {
     if (w->session.comm.rank == 0)
       status = write_result(w, &result, &draft);

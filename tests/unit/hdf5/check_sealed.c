@@ -129,7 +129,7 @@ static void write_completion(const char *path) {
   c.best_sweep = 2;
   for (int s = 0; s < AMPED_COMPLETION_SETS; s++)
     check_ok(amped_completion_set_errors(&c, s, errors, 2));
-  check_ok(amped_completion_normalise(&c, &k));
+  check_ok(amped_completion_normalise(&c, 0, &k));
   check_ok(amped_result_file_write(path, &k, &record));
   amped_completion_free(&c);
   amped_ktensor_free(&k);
