@@ -461,6 +461,12 @@ done:
   return status;
 }
 
+/* Does a run print one line, in place of lines for its sweeps? */
+static bool is_brief(const job *j) {
+  return j->o->cpd.every == 0 &&
+         (j->o->session.ncomps_count > 1 || amped_complete_runs(&j->problem) > 1);
+}
+
 static amped_status begin_run(void *context, int run, int start, double reg) {
   job *j = context;
   amped_session *session = j->session;
@@ -468,7 +474,7 @@ static amped_status begin_run(void *context, int run, int start, double reg) {
   const char *init = j->session_options.init;
   amped_ktensor factors;
   amped_status status = AMPED_OK;
-  AMPED_TRY(amped_completion_report_run(session, &j->problem, run, start, reg, init));
+  AMPED_TRY(amped_completion_report_run(session, &j->problem, run, start, reg, init, !is_brief(j)));
   if (init == NULL)
     return amped_complete_start_fill(&here, &j->start, j->problem.seed + (uint64_t)start);
   if (j->fixed.modes != 0)
@@ -483,11 +489,20 @@ static amped_status begin_run(void *context, int run, int start, double reg) {
   return status;
 }
 
+static void end_run(void *context, int run, int start, double reg,
+                    const amped_solver_result *result) {
+  job *j = context;
+  if (is_brief(j))
+    amped_completion_report_run_end(j->session, &j->problem, run, start, reg,
+                                    j->session_options.init, result);
+}
+
 static amped_status after_sweep(void *context, const amped_sweep *sweep,
                                 const amped_complete_sweep *details) {
   job *j = context;
   uint64_t caught = amped_signals_caught() != NULL;
-  AMPED_TRY(amped_completion_report_sweep(j->session, sweep, details, j->o->cpd.every));
+  AMPED_TRY(amped_completion_report_sweep(j->session, sweep, details,
+                                          is_brief(j) ? AMPED_NO_LINES : j->o->cpd.every));
   if (j->checkpoint != NULL)
     return amped_checkpoint_sweep(j->checkpoint, sweep);
   amped_comm_sum_u64(&j->session->comm, &caught, 1);
@@ -546,6 +561,8 @@ static amped_status finish_search(job *j, int i, const amped_complete_best *best
                           .metric = amped_complete_solver_of(&j->problem)->metric,
                           .value = best->value,
                           .sweeps = best->number,
+                          .reason = best->stop_reason,
+                          .match = (double)NAN,
                           .seconds = seconds,
                           .corcondia = (double)NAN,
                           .path = path};
@@ -571,7 +588,8 @@ static amped_status tell_stopped(const job *j, int i, const amped_complete_best 
 /* Collective: search from the beginning, or from the last checkpoint. */
 static amped_status search(job *j, amped_complete_best *best, double *seconds) {
   const amped_checkpoint_options *o = &j->o->checkpoint;
-  const amped_complete_hooks hooks = {.begin = begin_run, .after_sweep = after_sweep, .context = j};
+  const amped_complete_hooks hooks = {
+      .begin = begin_run, .end = end_run, .after_sweep = after_sweep, .context = j};
   const amped_context context = amped_session_context(j->session);
   const amped_checkpoint_recipe recipe = {.method = NULL,
                                           .fixed = j->fixed.modes != 0 ? j->fixed.key : NULL};

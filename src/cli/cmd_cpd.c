@@ -42,6 +42,11 @@ static bool is_several(const amped_options *o) {
   return o->session.ncomps_count > 1 || o->session.starts > 1;
 }
 
+/* Does a decomposition print one line, in place of lines for its sweeps? */
+static bool is_brief(const amped_options *o) {
+  return is_several(o) && o->cpd.every == 0;
+}
+
 /* Rank 0: read the start of --init. Its columns are balanced: only their directions count, and long
  * columns may not fit in --precision. */
 static amped_status read_start(const amped_options *o, const amped_plan *plan,
@@ -64,10 +69,10 @@ static amped_status set_random(amped_session *session, const amped_options *o, i
   const char *kind = amped_init_word(normal);
   const uint64_t seed = o->seed + (uint64_t)number - 1;
   amped_status status = AMPED_OK;
-  if (is_several(o))
+  if (is_several(o) && !is_brief(o))
     amped_say("R = %d, start %d of %d: %s, seed %" PRIu64, session->plan.ncomps, number,
               o->session.starts, kind, seed);
-  else
+  else if (!is_several(o))
     amped_say("start: %s, seed %" PRIu64, kind, seed);
   if (session->json != NULL && is_several(o))
     status = amped_json_line(session->json, json_pack("{s:s, s:i, s:i, s:i, s:s, s:o}", "event",
@@ -220,7 +225,10 @@ static bool is_stopped(const job *j) {
 static amped_status after_sweep(void *context, const amped_sweep *sweep) {
   job *j = context;
   amped_status status = AMPED_OK;
-  AMPED_TRY(amped_report_sweep(j->session, sweep, j->o->cpd.every));
+  const bool brief = is_brief(j->o);
+  AMPED_TRY(amped_report_sweep(j->session, sweep, brief ? AMPED_NO_LINES : j->o->cpd.every));
+  if (brief)
+    amped_progress_update(sweep->number);
   if (j->checkpoint != NULL)
     status = amped_checkpoint_sweep(j->checkpoint, sweep);
   else if (is_stopped(j))
@@ -293,7 +301,10 @@ static amped_status tell_end(job *j, amped_start *best, double corcondia,
       amped_outcome_of(r, amped_cpd_samples(j->o) ? 0.0 : j->o->cpd.tol, j->o->cpd.stop_fit);
   char text[AMPED_CORCONDIA_TEXT];
   amped_facts f;
+  const bool one_line =
+      is_brief(j->o) && j->o->session.ncomps_count > 1; /* the table has the rest */
   amped_facts_begin(&f, "end");
+  f.waits = one_line;
   amped_fact_json(&f, "rank", json_integer(j->session->plan.ncomps));
   if (is_several(j->o))
     amped_fact_words(&f, "R = %d: ", j->session->plan.ncomps);
@@ -314,6 +325,8 @@ static amped_status tell_end(job *j, amped_start *best, double corcondia,
   if (path != NULL)
     amped_fact_words(&f, "result: %s%s (amped_mpi top %s shows it)", path,
                      j->o->output == NULL ? " in the current folder" : "", path);
+  if (one_line)
+    amped_facts_silence(&f);
   amped_facts_say(&f);
   note_degeneracy(j, r->weights, degeneracy);
   return amped_facts_write(&f, j->session->json);
@@ -335,6 +348,27 @@ static amped_status tell_stopped(const job *j, int ncomps, int starts_done) {
 }
 
 /* --- running --------------------------------------------------------------------------------- */
+
+/* Show the sweeps of a start that have no lines. */
+static void begin_progress(const job *j, int number) {
+  const amped_options *o = j->o;
+  char label[64];
+  (void)snprintf(label, sizeof label, "R = %d, start %d of %d", j->session->plan.ncomps, number,
+                 o->session.starts);
+  if (is_brief(o))
+    amped_progress_begin(label, amped_cpd_samples(o) ? 0 : o->cpd.iters, "sweeps");
+}
+
+/* The line of a start, if its sweeps have none. One start has the line of its result. */
+static void tell_run(const job *j, int number, const amped_solver_result *r) {
+  const amped_options *o = j->o;
+  const amped_outcome outcome =
+      amped_outcome_of(r, amped_cpd_samples(o) ? 0.0 : o->cpd.tol, o->cpd.stop_fit);
+  if (is_brief(o) && o->session.starts > 1)
+    amped_say("R = %d, start %d of %d: %s, seed %" PRIu64 ": %s, %.3f s", j->session->plan.ncomps,
+              number, o->session.starts, amped_init_word(is_normal(o, number)),
+              o->seed + (uint64_t)number - 1, outcome.text, r->times.total);
+}
 
 /* Run the sweeps of one start, from its beginning or from the last checkpoint. */
 static amped_status sweep(job *j, int number, amped_solver_result *result) {
@@ -373,7 +407,11 @@ static amped_status sweep(job *j, int number, amped_solver_result *result) {
   amped_trace_end();
   als_options.start = resumed ? &state : NULL;
   how.sampling = &sampling;
-  AMPED_GO(done, method->run(&context, &how, &before, &als_options, result));
+  begin_progress(j, number);
+  status = method->run(&context, &how, &before, &als_options, result);
+  if (is_brief(o))
+    amped_progress_end();
+  AMPED_GO(done, status);
   if (j->checkpoint != NULL)
     status = amped_checkpoint_wait(j->checkpoint);
   if (status != AMPED_OK)
@@ -395,6 +433,7 @@ static amped_status run_starts(job *j, amped_multistart *starts) {
   for (int number = 1; number <= asked && !is_enough; number++) {
     amped_solver_result result;
     AMPED_TRY(sweep(j, number, &result));
+    tell_run(j, number, &result);
     is_enough = amped_solver_result_has_reached(&result, j->o->cpd.stop_fit);
     AMPED_TRY(amped_multistart_add(&context, starts, j->o->seed + (uint64_t)number - 1,
                                    is_normal(j->o, number), &result));
@@ -437,7 +476,8 @@ static amped_status finish_starts(job *j, const char *path, amped_multistart *st
   AMPED_TRY(amped_degeneracy_find(&context, &j->o->cpd.fixed, &degeneracy));
   amped_start *best = &starts->all[starts->best];
   if (starts->asked > 1)
-    AMPED_TRY(amped_summary_starts(j->session, starts));
+    AMPED_TRY(amped_summary_starts(j->session, starts,
+                                   j->o->session.ncomps_count == 1 || !is_brief(j->o)));
   if (!stopped)
     AMPED_TRY(find_corcondia(j, best, &corcondia));
   if (!j->o->nowrite)
@@ -445,13 +485,15 @@ static amped_status finish_starts(job *j, const char *path, amped_multistart *st
   amped_report_memory(j->session);
   for (int i = 0; i < starts->count; i++)
     seconds += starts->all[i].result.times.total;
-  j->rows[j->finished++] = (amped_summary_row){context.plan->ncomps,
-                                               best->result.metric,
-                                               amped_start_value(best),
-                                               best->result.sweeps,
-                                               seconds,
-                                               corcondia,
-                                               path};
+  j->rows[j->finished++] = (amped_summary_row){.ncomps = context.plan->ncomps,
+                                               .metric = best->result.metric,
+                                               .value = amped_start_value(best),
+                                               .sweeps = best->result.sweeps,
+                                               .reason = best->result.stop_reason,
+                                               .match = amped_summary_match(starts),
+                                               .seconds = seconds,
+                                               .corcondia = corcondia,
+                                               .path = path};
   return amped_comm_agree(&j->session->comm, tell_end(j, best, corcondia, &degeneracy, path));
 }
 

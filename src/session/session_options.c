@@ -3,31 +3,21 @@
 
 #include <string.h>
 
-/* Parse a list of numbers of components. Each may occur once. */
+#include "base/number_list.h"
+
+/* Parse a list of numbers and ranges of components. */
 static bool parse_rank(void *options, const char *text) {
   amped_session_options *o = options;
+  amped_number_list list;
+  if (!amped_number_list_parse(text, &list) || list.count > AMPED_MAX_NCOMPS_COUNT)
+    return false;
   o->ncomps = 0;
-  o->ncomps_count = 0;
-  while (o->ncomps_count < AMPED_MAX_NCOMPS_COUNT) {
-    char number[32];
-    int ncomps = 0;
-    size_t n = strcspn(text, ",");
-    if (n >= sizeof number)
-      return false;
-    memcpy(number, text, n);
-    number[n] = '\0';
-    if (!amped_parse_int(number, 1, AMPED_MAX_NCOMPS, &ncomps))
-      return false;
-    for (int i = 0; i < o->ncomps_count; i++)
-      if (o->ncomps_list[i] == ncomps)
-        return false;
-    o->ncomps_list[o->ncomps_count++] = ncomps;
-    o->ncomps = ncomps > o->ncomps ? ncomps : o->ncomps;
-    if (text[n] == '\0')
-      return true;
-    text += n + 1;
+  o->ncomps_count = list.count;
+  for (int i = 0; i < list.count; i++) {
+    o->ncomps_list[i] = list.numbers[i];
+    o->ncomps = list.numbers[i] > o->ncomps ? list.numbers[i] : o->ncomps;
   }
-  return false;
+  return true;
 }
 
 /* Parse the name of the trace file. Standard output cannot take a trace. */
@@ -65,7 +55,8 @@ static const amped_option session_rows[] = {
      .value = "R,...",
      .help = "number of components R",
      .initial = "32",
-     .expected_text = "whole numbers from 1 to 1024, each once, separated by commas"},
+     .expected_text =
+         "numbers from 1 to 1024 and ranges such as 4,8 or 2-8, each number once, at most 64"},
     {.name = "precision",
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("float", "double"),

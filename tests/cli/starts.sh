@@ -97,7 +97,7 @@ expect 3 "seed=1" on 1 t.h5 --rank=2 --init=normal --seed=2 --iters=4 --checkpoi
 expect 0 "^resume" on 1 t.h5 --rank=2 --init=normal --iters=4 --checkpoint=n.h5 --resume --nowrite
 cp normal1.h5 normal
 expect 0 "start: ./normal" on 1 t.h5 --rank=4 --init=./normal --iters=1 --nowrite
-expect 0 "fits of 2 starts" on 2 t.h5 --rank=2,3 --starts=2 --iters=2
+expect 0 "fits of 2 starts" on 2 t.h5 --rank=2,3 --starts=2 --iters=2 --every=1
 test -f t.r2.cpd.h5 && test -f t.r3.cpd.h5 && pass || fail "default names"
 expect 0 "" on 1 t.h5 --rank=2,3 --iters=1 -q -o x.cpd.h5
 test -f x.r2.cpd.h5 && test -f x.r3.cpd.h5 && pass || fail "names for -o x.cpd.h5"
@@ -119,7 +119,7 @@ expect 0 " x" "$amped" top named.r1.cpd.h5
 
 # --- core consistency -----------------------------------------------------------------------------
 consistent() { # consistent TENSOR.h5 RANKS LIST PRECISION
-  expect 0 "core consistency" on "$2" "$1" --rank="$3" --corcondia --iters=12 --tol=0 --precision="$4" -o core.h5 --json=core.json
+  expect 0 "cor[ec]" on "$2" "$1" --rank="$3" --corcondia --iters=12 --tol=0 --precision="$4" -o core.h5 --json=core.json
   for f in core.h5 core.r*.h5; do
     test -f "$f" || continue
     if test -z "$python"; then
@@ -163,6 +163,10 @@ expect 2 "11 there are more" on 2 five.h5 --rank=11 --corcondia --nowrite
 expect 0 "R = 11: no core consistency" on 2 five.h5 --rank=11,2 --corcondia --iters=1 --nowrite
 expect 2 "is expected" "$amped" t.h5 --rank=4,4
 expect 2 "is expected" "$amped" t.h5 --rank=4,
+expect 2 "is expected" "$amped" t.h5 --rank=2-4,3
+expect 2 "is expected" "$amped" t.h5 --rank=4-2
+expect 2 "is expected" "$amped" t.h5 --rank=1-100
+expect 0 "R = 2, 3, 4, 8," on 1 t.h5 --rank=2-4,8 --plan
 expect 2 "is expected" "$amped" t.h5 --rank=4,0
 expect 2 "is expected" "$amped" t.h5 --starts=0
 expect 2 "one --rank" "$amped" bench t.h5 --rank=4,8

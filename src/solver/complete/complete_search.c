@@ -548,6 +548,9 @@ static amped_status run(search *s, int number) {
         s->context->comm, keep_errors(s, status == AMPED_OK ? result.stop_reason : "signal"));
     status = kept != AMPED_OK ? kept : status;
   }
+  if (status == AMPED_OK)
+    s->hooks->end(s->hooks->context, number, s->sweep.start,
+                  amped_complete_reg(s->problem->options, number, 1), &result);
   amped_solver_result_free(&result);
   return status;
 }
