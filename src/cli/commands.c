@@ -7,7 +7,8 @@
 
 static const amped_option_text cpd_texts[] = {
     {.name = "rank",
-     .help = "number of components R; a list such as 4,8,16 or 2-8 makes a result for each"},
+     .help = "number of components R; a list such as 4,8,16 or 2-8 makes a result for each",
+     .initially = "32; with --init=FILE as in FILE"},
     {.name = "output",
      .help = "result file; with several R, OUT.rR.h5 for each",
      .initially = "STEM.cpd.h5 in this folder"},
@@ -17,7 +18,8 @@ static const amped_option_text cpd_texts[] = {
 
 static const amped_option_text complete_texts[] = {
     {.name = "rank",
-     .help = "number of components R; a list such as 4,8,16 or 2-8 makes a result for each"},
+     .help = "number of components R; a list such as 4,8,16 or 2-8 makes a result for each",
+     .initially = "32; with --init=FILE as in FILE"},
     {.name = "iters", .help = "largest number of sweeps of each run", .initial = "200"},
     {.name = "tol",
      .help = "smallest fall of the error, as a share of it, that is progress; 0: any fall",

@@ -80,7 +80,6 @@ for fix in 1 2 3 4 1,2 1,4 2,3 2,4 1,2,3 1,3,4; do
   expect 0 "" on 2 four.npy --init=four.h5 --fix=$fix --iters=7 --tol=0 $double -o part.h5 --checkpoint=c.h5 --resume
   same_bits "resumed with --fix=$fix" whole.h5 part.h5
 done
-finish_on_gpus
 
 sed 's/^u13,i5,/u13,i99,/' new.csv >label.csv
 # --- complete: new users of a known model ---------------------------------------------------------
@@ -89,12 +88,14 @@ for bias in full mean none; do
   # shellcheck disable=SC2086
   expect 0 "" on 1 complete train.csv $fit --rank=3 --iters=20 --bias=$bias -o c.$bias.h5
   for ranks in 1 3; do
+    enough 3 && continue
     # shellcheck disable=SC2086
     expect 0 "" on $ranks complete new.csv $fit --init=c.$bias.h5 --fix=item,week --iters=2 -o fold.h5
     reference bits c.$bias.h5 fold.h5 1,2
     reference completion new.csv c.$bias.h5 fold.h5 0 0.5 1e-9
   done
 done
+finish_on_gpus
 # Blocks of columns reach the same rows by sweeps.
 # shellcheck disable=SC2086
 expect 0 "" on 2 complete new.csv $fit --init=c.full.h5 --fix=item,week --block=1 --iters=200 -o fold.h5
