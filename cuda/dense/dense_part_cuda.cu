@@ -485,8 +485,8 @@ static amped_status mttkrp_begin(amped_tensor_part *part, int mode) {
   return AMPED_OK;
 }
 
-static void go_on(amped_tensor_part *part, uint64_t sweeps) {
-  amped_dense_go_on(&part->kept, part->plan->order, sweeps);
+static void go_on(amped_tensor_part *part, uint64_t fixed, uint64_t sweeps) {
+  amped_dense_go_on(&part->kept, &part->plan->dense, part->plan->order, fixed, sweeps);
 }
 
 /* Wait for rows of a part of the block. The kernels finish all rows at the same time. */

@@ -420,9 +420,10 @@ typedef struct amped_format_ops {
   amped_status (*mttkrp_wait)(amped_tensor_part *part, int mode, int block_part,
                               amped_mttkrp_times *times);
 
-  /* Resume after `sweeps` sweeps over modes 0, 1, ...: rebuild cached contractions exactly as the
-   * interrupted run had them, so that sums have the same bits. NULL: the format caches nothing. */
-  void (*go_on)(amped_tensor_part *part, uint64_t sweeps);
+  /* Resume after `sweeps` sweeps over modes 0, 1, ... without those in `fixed` (bits): rebuild
+   * cached contractions exactly as the interrupted run had them, so that sums have the same bits.
+   * NULL: the format caches nothing. */
+  void (*go_on)(amped_tensor_part *part, uint64_t fixed, uint64_t sweeps);
 
   /* partial_rows: partial sums on this rank, after the wait for mode's last part. add_incoming: own
    * rows of the output = sums over ranks of the incoming parts, in rank order and in double; no

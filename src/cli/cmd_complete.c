@@ -1,5 +1,6 @@
 /* complete: fits a model to the observed entries of a tensor, and writes the best one. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -10,6 +11,7 @@
 #include "base/trace.h"
 #include "cli/commands.h"
 #include "cli/cpd_outputs.h"
+#include "cli/option_rules.h"
 #include "formats/completion_file.h"
 #include "hdf5/hdf5_probe.h"
 #include "session/checkpoint.h"
@@ -28,9 +30,22 @@
 #include "solver/complete/row_counts.h"
 #include "text/io.h"
 
+/* Parts of a model that new rows share with it. */
+typedef struct known_model {
+  bool completes; /* false: the model is a plain decomposition */
+  bool biased;
+  bool implicit;
+  bool context[AMPED_MAX_ORDER];
+  int order;
+  double mean, scale;
+} known_model;
+
 /* The data of the command, for the functions below. */
 typedef struct job {
-  const amped_options *o;
+  amped_options own;                     /* the user's options, with what --init says */
+  const amped_options *o;                /* the same */
+  known_model known;                     /* --fix: the model of --init */
+  char context[AMPED_OPTION_CHARS];      /* its context modes, as an option */
   amped_session_options session_options; /* the user's options, with the column of biases */
   amped_read_options read;               /* the user's options, with the column of weights */
   amped_read_options of_input;           /* options for reading INPUT */
@@ -45,6 +60,8 @@ typedef struct job {
   amped_entry_set validate, test;
   amped_rank_set *validate_ranks, *test_ranks;
   amped_summary_row rows[AMPED_MAX_NCOMPS_COUNT];
+  amped_fixed_model fixed;      /* factors of --fix */
+  amped_ktensor first;          /* rank 0: start of --fix; order 0: another start */
   int finished;                 /* rows that are filled */
   bool start_reported;          /* rank 0: --init was checked for entries held out here */
   amped_checkpoint *checkpoint; /* NULL: none */
@@ -151,6 +168,9 @@ static void solver_rows(const amped_plan *plan, const void *context, amped_memor
   amped_complete_search_require(&j->session->comm, worker, plan, &j->o->complete,
                                 j->session_options.biased, &solver->device_bytes,
                                 &solver->host_bytes);
+  amped_memory_row *fixed = amped_memory_row_add(rows, "fixed factors");
+  for (int m = 0; m < plan->order && plan->rank == 0 && j->o->session.fix != NULL; m++)
+    fixed->host_bytes += 2 * plan->dims[m] * (uint64_t)plan->ncomps * sizeof(double);
   amped_memory_row *state = amped_memory_row_add(rows, "equations for a state");
   if (j->o->stream.state != NULL)
     amped_stream_begin_require(worker, plan, j->session_options.biased, j->o->stream.history,
@@ -275,6 +295,69 @@ static void warn_of_whole(const job *j) {
                j->session->options->input);
 }
 
+/* Rank 0: warn if the model of --init may have learnt entries that are held out here, because its
+ * tensor or its hold-out differs. */
+static void warn_of_learnt(job *j, const amped_completion *model) {
+  const amped_complete_problem *p = &j->problem;
+  const bool by_hash = p->validate == NULL && p->options->holdout > 0.0;
+  const bool same_input =
+      model->order > 0 && model->input_hash == amped_session_info(j->session)->hash;
+  const bool same_split = model->order > 0 && model->holdout == p->options->holdout &&
+                          model->split_seed == p->options->split_seed;
+  const bool judged = by_hash || p->validate != NULL || p->test != NULL;
+  if (judged && !j->start_reported && !(same_input && (same_split || !by_hash)))
+    amped_warn("%s: its model may have learnt entries that are held out here, because its tensor, "
+               "--holdout or --split-seed was different: reported errors may be too low",
+               j->session_options.init);
+  j->start_reported = true;
+}
+
+/* Rank 0: components and biases side by side. */
+static amped_status widen(const job *j, const amped_ktensor *start, const amped_completion *model,
+                          amped_ktensor *out) {
+  const amped_plan *plan = &j->session->plan;
+  const uint64_t n = (uint64_t)plan->ncomps;
+  const uint64_t from = (uint64_t)start->ncomps;
+  AMPED_TRY(amped_ktensor_create(out, plan->order, plan->dims, plan->ncomps));
+  for (uint64_t r = 0; r < n; r++)
+    out->weights[r] = 1.0;
+  for (int m = 0; m < plan->order; m++)
+    for (uint64_t i = 0; i < plan->dims[m]; i++) {
+      memcpy(out->factors[m] + i * n, start->factors[m] + i * from, from * sizeof(double));
+      if (n > from)
+        out->factors[m][i * n + from] = model->order > 0 && model->biased ? model->bias[m][i] : 0.0;
+    }
+  return AMPED_OK;
+}
+
+/* Collective: read the factors of --fix, and the start of the others. The modes of the problem are
+ * known. */
+static amped_status read_fixed(job *j) {
+  const amped_options *o = j->o;
+  const amped_comm *comm = &j->session->comm;
+  amped_fixed_request request = {.nonnegative = o->complete.nonnegative ? AMPED_ALL_MODES : 0,
+                                 .outside = o->complete.implicit > 0.0,
+                                 .context = j->start.context};
+  amped_completion model = {.order = 0};
+  amped_ktensor start = {.order = 0};
+  AMPED_TRY(amped_fixed_model_find_modes(j->session, o->session.fix, j->labels, &request.modes));
+  amped_status status =
+      amped_fixed_model_read(j->session, &request, j->labels, &j->fixed, &start, &model);
+  if (status == AMPED_OK) {
+    if (comm->rank == 0) {
+      warn_of_learnt(j, &model);
+      status = widen(j, &start, &model, &j->first);
+    }
+    status = amped_comm_agree(comm, status);
+  }
+  j->problem.fixed = amped_fixed_model_modes(&j->fixed);
+  j->problem.mean = j->known.mean;
+  j->problem.scale = j->known.scale;
+  amped_completion_free(&model);
+  amped_ktensor_free(&start);
+  return status;
+}
+
 /* Collective: set everything that the runs have in common. */
 static amped_status set_problem(job *j) {
   const amped_options *o = j->o;
@@ -296,6 +379,8 @@ static amped_status set_problem(job *j) {
                                     .biased = j->session_options.biased,
                                     .nonnegative = o->complete.nonnegative};
   AMPED_TRY(amped_complete_problem_set_modes(&context, o->recommend.of, j->labels, p, &j->start));
+  if (o->session.fix != NULL)
+    AMPED_TRY(read_fixed(j));
   AMPED_TRY(prepare(j));
   AMPED_TRY(amped_complete_problem_hold_out(&context, input, j->labels, p));
   AMPED_TRY(amped_complete_problem_set_scale(&context, input, j->weights, p, &j->start));
@@ -312,23 +397,6 @@ static amped_status set_problem(job *j) {
 
 /* --- runs ------------------------------------------------------------------------------------ */
 
-/* Rank 0: warn if the model of --init may have learnt entries that are held out here, because its
- * tensor or its hold-out differs. */
-static void warn_of_learnt(job *j, const amped_completion *model) {
-  const amped_complete_problem *p = &j->problem;
-  const bool by_hash = p->validate == NULL && p->options->holdout > 0.0;
-  const bool same_input =
-      model->order > 0 && model->input_hash == amped_session_info(j->session)->hash;
-  const bool same_split = model->order > 0 && model->holdout == p->options->holdout &&
-                          model->split_seed == p->options->split_seed;
-  const bool judged = by_hash || p->validate != NULL || p->test != NULL;
-  if (judged && !j->start_reported && !(same_input && (same_split || !by_hash)))
-    amped_warn("%s: its model may have learnt entries that are held out here, because its tensor, "
-               "--holdout or --split-seed was different: reported errors may be too low",
-               j->session_options.init);
-  j->start_reported = true;
-}
-
 /* Rank 0: read --init. *out gets components and biases side by side, in the column lengths from
  * which sweeps continue. */
 static amped_status read_start(job *j, amped_ktensor *out) {
@@ -338,25 +406,21 @@ static amped_status read_start(job *j, amped_ktensor *out) {
   amped_ktensor start;
   amped_status status = AMPED_OK;
   memset(&start, 0, sizeof start);
-  AMPED_GO(done,
-           amped_init_file_read(&j->session_options, plan, j->labels, components, &start, &model));
+  AMPED_GO(done, amped_init_file_read(&j->session_options, plan, j->labels, components, NULL,
+                                      &start, &model));
   warn_of_learnt(j, &model);
-  amped_completion_stretch(&model, j->start.context, &start);
-  AMPED_GO(done, amped_ktensor_create(out, plan->order, plan->dims, plan->ncomps));
-  const uint64_t n = (uint64_t)plan->ncomps;
-  const uint64_t from = (uint64_t)components;
-  for (uint64_t r = 0; r < n; r++)
-    out->weights[r] = 1.0;
-  for (int m = 0; m < plan->order; m++)
-    for (uint64_t i = 0; i < plan->dims[m]; i++) {
-      memcpy(out->factors[m] + i * n, start.factors[m] + i * from, from * sizeof(double));
-      if (n > from)
-        out->factors[m][i * n + from] = model.order > 0 && model.biased ? model.bias[m][i] : 0.0;
-    }
+  amped_completion_stretch(&model, j->start.context, &start, NULL);
+  status = widen(j, &start, &model, out);
 done:
   amped_completion_free(&model);
   amped_ktensor_free(&start);
   return status;
+}
+
+/* Does a run print one line, in place of lines for its sweeps? */
+static bool is_brief(const job *j) {
+  return j->o->cpd.every == 0 &&
+         (j->o->session.ncomps_count > 1 || amped_complete_runs(&j->problem) > 1);
 }
 
 static amped_status begin_run(void *context, int run, int start, double reg) {
@@ -366,9 +430,11 @@ static amped_status begin_run(void *context, int run, int start, double reg) {
   const char *init = j->session_options.init;
   amped_ktensor factors;
   amped_status status = AMPED_OK;
-  AMPED_TRY(amped_completion_report_run(session, &j->problem, run, start, reg, init));
+  AMPED_TRY(amped_completion_report_run(session, &j->problem, run, start, reg, init, !is_brief(j)));
   if (init == NULL)
     return amped_complete_start_fill(&here, &j->start, j->problem.seed + (uint64_t)start);
+  if (j->fixed.modes != 0)
+    return amped_factors_put(&here, &j->first);
   memset(&factors, 0, sizeof factors);
   if (session->comm.rank == 0)
     status = read_start(j, &factors);
@@ -379,11 +445,20 @@ static amped_status begin_run(void *context, int run, int start, double reg) {
   return status;
 }
 
+static void end_run(void *context, int run, int start, double reg,
+                    const amped_solver_result *result) {
+  job *j = context;
+  if (is_brief(j))
+    amped_completion_report_run_end(j->session, &j->problem, run, start, reg,
+                                    j->session_options.init, result);
+}
+
 static amped_status after_sweep(void *context, const amped_sweep *sweep,
                                 const amped_complete_sweep *details) {
   job *j = context;
   uint64_t caught = amped_signals_caught() != NULL;
-  AMPED_TRY(amped_completion_report_sweep(j->session, sweep, details, j->o->cpd.every));
+  AMPED_TRY(amped_completion_report_sweep(j->session, sweep, details,
+                                          is_brief(j) ? AMPED_NO_LINES : j->o->cpd.every));
   if (j->checkpoint != NULL)
     return amped_checkpoint_sweep(j->checkpoint, sweep);
   amped_comm_sum_u64(&j->session->comm, &caught, 1);
@@ -409,7 +484,7 @@ static amped_status save(job *j, const amped_complete_best *best, const char *pa
   amped_completion_result result;
   amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
   amped_status status =
-      amped_completion_result_gather(j->session, &j->problem, best, j->labels, &result);
+      amped_completion_result_gather(j->session, &j->fixed, &j->problem, best, j->labels, &result);
   if (status == AMPED_OK && j->session->comm.rank == 0) {
     warn_of_zeros(&result);
     status = amped_cpd_outputs_write(path, &result.model, &result.record);
@@ -442,6 +517,8 @@ static amped_status finish_search(job *j, int i, const amped_complete_best *best
                           .metric = amped_complete_solver_of(&j->problem)->metric,
                           .value = best->value,
                           .sweeps = best->number,
+                          .reason = best->stop_reason,
+                          .match = (double)NAN,
                           .seconds = seconds,
                           .corcondia = (double)NAN,
                           .path = path};
@@ -467,9 +544,11 @@ static amped_status tell_stopped(const job *j, int i, const amped_complete_best 
 /* Collective: search from the beginning, or from the last checkpoint. */
 static amped_status search(job *j, amped_complete_best *best, double *seconds) {
   const amped_checkpoint_options *o = &j->o->checkpoint;
-  const amped_complete_hooks hooks = {.begin = begin_run, .after_sweep = after_sweep, .context = j};
+  const amped_complete_hooks hooks = {
+      .begin = begin_run, .end = end_run, .after_sweep = after_sweep, .context = j};
   const amped_context context = amped_session_context(j->session);
-  const amped_checkpoint_recipe recipe = {.method = NULL};
+  const amped_checkpoint_recipe recipe = {.method = NULL,
+                                          .fixed = j->fixed.modes != 0 ? j->fixed.key : NULL};
   amped_solver_state state = {.order = 0};
   bool resumed = false;
   amped_status status = AMPED_OK;
@@ -543,6 +622,89 @@ static amped_status complete_all(job *j) {
     status = told != AMPED_OK ? told : status;
   }
   return status;
+}
+
+/* --- what --init says ------------------------------------------------------------------------- */
+
+static bool is_given(const amped_options *o, const char *option) {
+  char text[AMPED_OPTION_CHARS];
+  return amped_option_rules_find(o, option, text) != NULL;
+}
+
+/* Rank 0: read the model's parts. A plain decomposition has no mean and no biases. */
+static amped_status read_known(const char *path, known_model *out) {
+  amped_ktensor shape = {.order = 0};
+  amped_completion c = {.order = 0};
+  AMPED_TRY(amped_result_file_scan(path, NULL, &shape));
+  const amped_status status = amped_completion_file_read(path, shape.order, shape.dims, false, &c);
+  if (status == AMPED_OK) {
+    *out = (known_model){.completes = c.order > 0,
+                         .biased = c.biased,
+                         .implicit = c.implicit > 0.0,
+                         .order = shape.order,
+                         .mean = c.mean,
+                         .scale = c.order > 0 ? c.scale : 1.0};
+    memcpy(out->context, c.context, sizeof out->context);
+  }
+  amped_completion_free(&c);
+  amped_ktensor_free(&shape);
+  return status;
+}
+
+/* Take the biases of the model, which the user may have named. */
+static amped_status take_bias(job *j) {
+  static const char *const names[] = {
+      [AMPED_BIAS_FULL] = "full", [AMPED_BIAS_MEAN] = "mean", [AMPED_BIAS_NONE] = "none"};
+  const known_model *k = &j->known;
+  const amped_bias bias = k->biased        ? AMPED_BIAS_FULL
+                          : k->mean != 0.0 ? AMPED_BIAS_MEAN
+                                           : AMPED_BIAS_NONE;
+  if (k->completes && k->implicit != (j->own.complete.implicit > 0.0))
+    return amped_error(AMPED_BAD_INPUT, j->own.session.init,
+                       k->implicit
+                           ? "is a model of --implicit; add that, as --fix keeps its factors"
+                           : "is no model of --implicit; leave that out, as --fix keeps its "
+                             "factors");
+  if (is_given(&j->own, "bias") && bias != j->own.complete.bias)
+    return amped_error(
+        AMPED_BAD_INPUT, j->own.session.init,
+        "is a model with --bias=%s, which --fix keeps; use that, or leave out --bias", names[bias]);
+  j->own.complete.bias = bias;
+  j->session_options.biased = bias == AMPED_BIAS_FULL;
+  return AMPED_OK;
+}
+
+/* Take the context modes of the model, unless the user names others. */
+static void take_context(job *j) {
+  int used = 0;
+  if (!j->known.completes || is_given(&j->own, "context"))
+    return;
+  for (int m = 0; m < j->known.order; m++)
+    if (j->known.context[m])
+      used += snprintf(j->context + used, sizeof j->context - (size_t)used, "%s%d",
+                       used > 0 ? "," : "", m + 1);
+  j->own.complete.context_modes = used > 0 ? j->context : "none";
+}
+
+/* Collective, before the plan is made; the status is agreed. Without --rank, the file of
+ * --init gives R. With --fix, its model gives mean, scale, biases and context modes. */
+static amped_status take_init(job *j) {
+  const amped_comm *comm = &j->session->comm;
+  amped_status status = AMPED_OK;
+  AMPED_TRY(amped_init_file_set_ncomps(comm, is_given(&j->own, "rank"), &j->own.session));
+  j->session_options.ncomps = j->own.session.ncomps;
+  j->session_options.ncomps_count = j->own.session.ncomps_count;
+  memcpy(j->session_options.ncomps_list, j->own.session.ncomps_list,
+         sizeof j->session_options.ncomps_list);
+  if (j->own.session.fix == NULL)
+    return AMPED_OK;
+  if (comm->rank == 0)
+    status = read_known(j->own.session.init, &j->known);
+  AMPED_TRY(amped_comm_agree(comm, status));
+  amped_comm_broadcast(comm, &j->known, sizeof j->known);
+  AMPED_TRY(amped_comm_agree(comm, take_bias(j)));
+  take_context(j);
+  return AMPED_OK;
 }
 
 /* --- the command ----------------------------------------------------------------------------- */
@@ -637,9 +799,10 @@ static void warn_of_sums(const job *j) {
                path);
 }
 
-amped_status amped_cmd_complete(const amped_options *o) {
+amped_status amped_cmd_complete(const amped_options *given) {
   amped_session session;
-  job j = {.session = &session, .o = o};
+  job j = {.session = &session, .own = *given};
+  const amped_options *o = j.o = &j.own;
   /* Factor sets that rank 0 holds. A result takes two: whole rows, then components. A checkpoint
    * takes two as well: the current and the best factors. The current ones are kept until the
    * end. */
@@ -661,6 +824,8 @@ amped_status amped_cmd_complete(const amped_options *o) {
   if (status == AMPED_OK)
     status = amped_comm_agree(&session.comm, session.comm.rank == 0 ? lock(&j) : AMPED_OK);
   if (status == AMPED_OK)
+    status = take_init(&j);
+  if (status == AMPED_OK)
     status = amped_session_prepare(&session, &demand);
   if (status == AMPED_OK) {
     warn_of_sums(&j);
@@ -675,6 +840,8 @@ amped_status amped_cmd_complete(const amped_options *o) {
   amped_rank_set_destroy(j.test_ranks);
   amped_state_file_close(j.state);
   amped_cpd_outputs_free(&j.outputs);
+  amped_fixed_model_free(&j.fixed);
+  amped_ktensor_free(&j.first);
   amped_session_close(&session);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_labels_free(&j.labels[m]);

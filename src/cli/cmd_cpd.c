@@ -12,7 +12,9 @@
 #include "cli/cpd_outputs.h"
 #include "cli/cpd_rows.h"
 #include "cli/cpd_sampling.h"
+#include "cli/option_rules.h"
 #include "plan/dense_passes.h"
+#include "session/fixed_model.h"
 #include "session/init_file.h"
 #include "solver/cpd/corcondia.h"
 #include "solver/cpd/cpd_methods.h"
@@ -40,32 +42,45 @@ static bool is_several(const amped_options *o) {
   return o->session.ncomps_count > 1 || o->session.starts > 1;
 }
 
+/* Does a decomposition print one line, in place of lines for its sweeps? */
+static bool is_brief(const amped_options *o) {
+  return is_several(o) && o->cpd.every == 0;
+}
+
 /* Rank 0: read the start of --init. Its columns are balanced: only their directions count, and long
  * columns may not fit in --precision. */
 static amped_status read_start(const amped_options *o, const amped_plan *plan,
                                const amped_labels *labels, amped_ktensor *start) {
-  AMPED_TRY(amped_init_file_read(&o->session, plan, labels, plan->ncomps, start, NULL));
+  AMPED_TRY(amped_init_file_read(&o->session, plan, labels, plan->ncomps, NULL, start, NULL));
   amped_ktensor_balance(start);
   return amped_cpd_rows_check_start(&o->cpd.rule, start, o->session.init);
+}
+
+/* Is start `number`, from 1, normal? Uniform and normal starts alternate, because neither is better
+ * for all tensors. Starts of a nonnegative model are uniform. */
+static bool is_normal(const amped_options *o, int number) {
+  return o->session.init_normal || (number % 2 == 0 && o->cpd.rule.nonnegative == 0);
 }
 
 /* Set random factors. Report the number of the start if there are several. */
 static amped_status set_random(amped_session *session, const amped_options *o, int number) {
   const amped_context context = amped_session_context(session);
+  const bool normal = is_normal(o, number);
+  const char *kind = amped_init_word(normal);
   const uint64_t seed = o->seed + (uint64_t)number - 1;
   amped_status status = AMPED_OK;
-  if (is_several(o))
-    amped_say("R = %d, start %d of %d: random, seed %" PRIu64, session->plan.ncomps, number,
-              o->session.starts, seed);
-  else
-    amped_say("start: random, seed %" PRIu64, seed);
+  if (is_several(o) && !is_brief(o))
+    amped_say("R = %d, start %d of %d: %s, seed %" PRIu64, session->plan.ncomps, number,
+              o->session.starts, kind, seed);
+  else if (!is_several(o))
+    amped_say("start: %s, seed %" PRIu64, kind, seed);
   if (session->json != NULL && is_several(o))
-    status = amped_json_line(session->json,
-                             json_pack("{s:s, s:i, s:i, s:i, s:o}", "event", "init", "rank",
-                                       session->plan.ncomps, "start", number, "starts",
-                                       o->session.starts, "seed", amped_json_count(seed)));
+    status = amped_json_line(session->json, json_pack("{s:s, s:i, s:i, s:i, s:s, s:o}", "event",
+                                                      "init", "rank", session->plan.ncomps, "start",
+                                                      number, "starts", o->session.starts, "init",
+                                                      kind, "seed", amped_json_count(seed)));
   AMPED_TRY(amped_comm_agree(&session->comm, status));
-  return amped_factors_random(&context, seed);
+  return normal ? amped_factors_normal(&context, seed) : amped_factors_random(&context, seed);
 }
 
 /* Set random factors, or the factors of --init. number: of the start, from 1. labels: the tensor's,
@@ -95,9 +110,11 @@ typedef struct job {
   amped_options *own; /* the same options; modes of row rules are filled in later */
   const amped_options *o;
   amped_cpd_outputs outputs;
-  amped_labels *labels;   /* [AMPED_MAX_ORDER], on rank 0 */
-  bool *has_labels;       /* labels are read */
-  amped_rbs_settings rbs; /* settings of --method=rbs for the current R */
+  amped_labels *labels;    /* [AMPED_MAX_ORDER], on rank 0 */
+  bool *has_labels;        /* labels are read */
+  amped_rbs_settings rbs;  /* settings of --method=rbs for the current R */
+  amped_fixed_model fixed; /* factors of --fix */
+  amped_ktensor start;     /* rank 0: start of --fix, until the first sweep */
   bool noise_reported;
   char rows_text[AMPED_ROW_RULE_TEXT];
   const char *rows_key;         /* key of the row rule, for checkpoints */
@@ -114,11 +131,13 @@ static amped_status record_starts(const amped_multistart *s, amped_run_starts *o
   const uint64_t n = (uint64_t)s->count;
   AMPED_TRY(amped_alloc(&out->seeds, n, sizeof *out->seeds, "the record of starts"));
   AMPED_TRY(amped_alloc(&out->sweeps, n, sizeof *out->sweeps, "the record of starts"));
+  AMPED_TRY(amped_alloc(&out->normal, n, sizeof *out->normal, "the record of starts"));
   AMPED_TRY(amped_alloc(&out->values, n, sizeof *out->values, "the record of starts"));
   out->count = n;
   out->match = s->match;
   for (int i = 0; i < s->count; i++) {
     out->seeds[i] = s->all[i].seed;
+    out->normal[i] = s->all[i].normal;
     out->sweeps[i] = s->all[i].result.sweeps;
     out->values[i] = amped_start_value(&s->all[i]);
   }
@@ -128,6 +147,7 @@ static amped_status record_starts(const amped_multistart *s, amped_run_starts *o
 static void free_starts_record(amped_run_starts *r) {
   amped_free(r->seeds);
   amped_free(r->sweeps);
+  amped_free(r->normal);
   amped_free(r->values);
 }
 
@@ -138,7 +158,7 @@ static amped_status save(job *j, const amped_run_record *record, const double *w
   amped_run_result result;
   amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
   amped_status status =
-      amped_run_result_gather(session, &j->o->cpd, record, weights, j->labels, &result);
+      amped_run_result_gather(session, &j->o->cpd, &j->fixed, record, weights, j->labels, &result);
   if (status == AMPED_OK) {
     if (session->comm.rank == 0)
       status = amped_cpd_outputs_write(path, &result.model, &result.record);
@@ -149,11 +169,18 @@ static amped_status save(job *j, const amped_run_record *record, const double *w
   return status;
 }
 
+/* The start of a model, as --init names it. normal: of a random start. */
+static const char *start_name(const job *j, bool normal) {
+  const char *file = j->o->session.init;
+  return file != NULL ? file : amped_init_word(normal);
+}
+
 /* Collective: save the best of the starts. */
 static amped_status save_best(job *j, const amped_multistart *starts, double corcondia,
                               const char *path) {
   amped_start *best = &starts->all[starts->best];
   amped_run_record record = {.seed = best->seed,
+                             .init = start_name(j, best->normal),
                              .stop_reason = best->result.stop_reason,
                              .metric = best->result.metric,
                              .history = best->result.history,
@@ -171,6 +198,7 @@ static amped_status save_partial(job *j, const amped_solver_state *state) {
   const amped_comm *comm = &j->session->comm;
   const char *path = j->outputs.partial.path;
   amped_run_record record = {.seed = j->o->seed,
+                             .init = start_name(j, is_normal(j->o, 1)),
                              .stop_reason = "signal",
                              .metric = state->metric,
                              .history = state->history,
@@ -197,7 +225,10 @@ static bool is_stopped(const job *j) {
 static amped_status after_sweep(void *context, const amped_sweep *sweep) {
   job *j = context;
   amped_status status = AMPED_OK;
-  AMPED_TRY(amped_report_sweep(j->session, sweep, j->o->cpd.every));
+  const bool brief = is_brief(j->o);
+  AMPED_TRY(amped_report_sweep(j->session, sweep, brief ? AMPED_NO_LINES : j->o->cpd.every));
+  if (brief)
+    amped_progress_update(sweep->number);
   if (j->checkpoint != NULL)
     status = amped_checkpoint_sweep(j->checkpoint, sweep);
   else if (is_stopped(j))
@@ -217,11 +248,22 @@ static amped_status after_sweep(void *context, const amped_sweep *sweep) {
   return amped_comm_agree(&j->session->comm, AMPED_STOPPED);
 }
 
+/* Collective: set the factors of --fix and the start of the others. */
+static amped_status set_fixed_start(job *j) {
+  const amped_context context = amped_session_context(j->session);
+  amped_say("start: %s", j->o->session.init);
+  const amped_status status = amped_factors_put(&context, &j->start);
+  amped_ktensor_free(&j->start);
+  return status;
+}
+
 /* --- reports --------------------------------------------------------------------------------- */
 
-/* The number of a column's component in the result, where weights descend. */
+/* The number of a column's component in the result: its weights descend, unless modes are fixed. */
 static int component_of(const job *j, const double *weights, int column) {
   int number = 1;
+  if (j->fixed.modes != 0)
+    return column + 1;
   for (int r = 0; r < j->session->plan.ncomps; r++)
     number += weights[r] > weights[column] || (weights[r] == weights[column] && r < column);
   return number;
@@ -259,11 +301,15 @@ static amped_status tell_end(job *j, amped_start *best, double corcondia,
       amped_outcome_of(r, amped_cpd_samples(j->o) ? 0.0 : j->o->cpd.tol, j->o->cpd.stop_fit);
   char text[AMPED_CORCONDIA_TEXT];
   amped_facts f;
+  const bool one_line =
+      is_brief(j->o) && j->o->session.ncomps_count > 1; /* the table has the rest */
   amped_facts_begin(&f, "end");
+  f.waits = one_line;
   amped_fact_json(&f, "rank", json_integer(j->session->plan.ncomps));
   if (is_several(j->o))
     amped_fact_words(&f, "R = %d: ", j->session->plan.ncomps);
   amped_fact_json(&f, "seed", amped_json_count(best->seed));
+  amped_fact_json(&f, "init", amped_json_string(start_name(j, best->normal)));
   amped_fact_json(&f, "reason", json_string(r->stop_reason));
   amped_fact_json(&f, "fit", amped_json_number(amped_start_value(best)));
   amped_fact(&f, "sweeps", amped_json_count(r->sweeps), "%s", outcome.text);
@@ -279,6 +325,8 @@ static amped_status tell_end(job *j, amped_start *best, double corcondia,
   if (path != NULL)
     amped_fact_words(&f, "result: %s%s (amped_mpi top %s shows it)", path,
                      j->o->output == NULL ? " in the current folder" : "", path);
+  if (one_line)
+    amped_facts_silence(&f);
   amped_facts_say(&f);
   note_degeneracy(j, r->weights, degeneracy);
   return amped_facts_write(&f, j->session->json);
@@ -301,6 +349,27 @@ static amped_status tell_stopped(const job *j, int ncomps, int starts_done) {
 
 /* --- running --------------------------------------------------------------------------------- */
 
+/* Show the sweeps of a start that have no lines. */
+static void begin_progress(const job *j, int number) {
+  const amped_options *o = j->o;
+  char label[64];
+  (void)snprintf(label, sizeof label, "R = %d, start %d of %d", j->session->plan.ncomps, number,
+                 o->session.starts);
+  if (is_brief(o))
+    amped_progress_begin(label, amped_cpd_samples(o) ? 0 : o->cpd.iters, "sweeps");
+}
+
+/* The line of a start, if its sweeps have none. One start has the line of its result. */
+static void tell_run(const job *j, int number, const amped_solver_result *r) {
+  const amped_options *o = j->o;
+  const amped_outcome outcome =
+      amped_outcome_of(r, amped_cpd_samples(o) ? 0.0 : o->cpd.tol, o->cpd.stop_fit);
+  if (is_brief(o) && o->session.starts > 1)
+    amped_say("R = %d, start %d of %d: %s, seed %" PRIu64 ": %s, %.3f s", j->session->plan.ncomps,
+              number, o->session.starts, amped_init_word(is_normal(o, number)),
+              o->seed + (uint64_t)number - 1, outcome.text, r->times.total);
+}
+
 /* Run the sweeps of one start, from its beginning or from the last checkpoint. */
 static amped_status sweep(job *j, int number, amped_solver_result *result) {
   amped_session *session = j->session;
@@ -310,7 +379,8 @@ static amped_status sweep(job *j, int number, amped_solver_result *result) {
   const amped_checkpoint_recipe recipe = {.method =
                                               o->cpd.method == AMPED_CPD_ALS ? NULL : method->name,
                                           .accelerate = amped_accelerate_name(o->cpd.accelerate),
-                                          .rows = j->rows_key};
+                                          .rows = j->rows_key,
+                                          .fixed = j->fixed.modes != 0 ? j->fixed.key : NULL};
   const amped_cpd_sampling sampling = {&j->rbs, session->outside ? session->dense : NULL,
                                        o->seed + (uint64_t)number - 1};
   amped_cpd_options how = o->cpd;
@@ -330,13 +400,18 @@ static amped_status sweep(job *j, int number, amped_solver_result *result) {
   if (o->checkpoint.resume)
     AMPED_GO(done, amped_checkpoint_resume(j->checkpoint, &state, &before, &resumed));
   if (!resumed)
-    AMPED_GO(done, set_start(session, o, j->labels, number));
+    AMPED_GO(done,
+             j->fixed.modes != 0 ? set_fixed_start(j) : set_start(session, o, j->labels, number));
   if (o->checkpoint.result_on_signal)
     AMPED_GO(done, amped_comm_agree(&session->comm, amped_signals_catch()));
   amped_trace_end();
   als_options.start = resumed ? &state : NULL;
   how.sampling = &sampling;
-  AMPED_GO(done, method->run(&context, &how, &before, &als_options, result));
+  begin_progress(j, number);
+  status = method->run(&context, &how, &before, &als_options, result);
+  if (is_brief(o))
+    amped_progress_end();
+  AMPED_GO(done, status);
   if (j->checkpoint != NULL)
     status = amped_checkpoint_wait(j->checkpoint);
   if (status != AMPED_OK)
@@ -358,8 +433,10 @@ static amped_status run_starts(job *j, amped_multistart *starts) {
   for (int number = 1; number <= asked && !is_enough; number++) {
     amped_solver_result result;
     AMPED_TRY(sweep(j, number, &result));
+    tell_run(j, number, &result);
     is_enough = amped_solver_result_has_reached(&result, j->o->cpd.stop_fit);
-    AMPED_TRY(amped_multistart_add(&context, starts, j->o->seed + (uint64_t)number - 1, &result));
+    AMPED_TRY(amped_multistart_add(&context, starts, j->o->seed + (uint64_t)number - 1,
+                                   is_normal(j->o, number), &result));
     if (is_enough && number < asked)
       amped_say("start %d of %d reached --stop-fit; no other start is made", number, asked);
   }
@@ -396,10 +473,11 @@ static amped_status finish_starts(job *j, const char *path, amped_multistart *st
   double seconds = 0.0;
   amped_degeneracy degeneracy;
   AMPED_TRY(amped_multistart_choose(&context, starts));
-  AMPED_TRY(amped_degeneracy_find(&context, &degeneracy));
+  AMPED_TRY(amped_degeneracy_find(&context, &j->o->cpd.fixed, &degeneracy));
   amped_start *best = &starts->all[starts->best];
   if (starts->asked > 1)
-    AMPED_TRY(amped_summary_starts(j->session, starts));
+    AMPED_TRY(amped_summary_starts(j->session, starts,
+                                   j->o->session.ncomps_count == 1 || !is_brief(j->o)));
   if (!stopped)
     AMPED_TRY(find_corcondia(j, best, &corcondia));
   if (!j->o->nowrite)
@@ -407,13 +485,15 @@ static amped_status finish_starts(job *j, const char *path, amped_multistart *st
   amped_report_memory(j->session);
   for (int i = 0; i < starts->count; i++)
     seconds += starts->all[i].result.times.total;
-  j->rows[j->finished++] = (amped_summary_row){context.plan->ncomps,
-                                               best->result.metric,
-                                               amped_start_value(best),
-                                               best->result.sweeps,
-                                               seconds,
-                                               corcondia,
-                                               path};
+  j->rows[j->finished++] = (amped_summary_row){.ncomps = context.plan->ncomps,
+                                               .metric = best->result.metric,
+                                               .value = amped_start_value(best),
+                                               .sweeps = best->result.sweeps,
+                                               .reason = best->result.stop_reason,
+                                               .match = amped_summary_match(starts),
+                                               .seconds = seconds,
+                                               .corcondia = corcondia,
+                                               .path = path};
   return amped_comm_agree(&j->session->comm, tell_end(j, best, corcondia, &degeneracy, path));
 }
 
@@ -449,6 +529,20 @@ static amped_status check_room(const job *j) {
   return amped_comm_agree(&session->comm, status);
 }
 
+/* Collective: read the factors of --fix, and the start of the others. */
+static amped_status read_fixed(job *j) {
+  const amped_options *o = j->o;
+  const amped_comm *comm = &j->session->comm;
+  amped_status status = AMPED_OK;
+  const amped_fixed_request request = {
+      .modes = o->cpd.fixed.modes, .nonnegative = o->cpd.rule.nonnegative, .outside = true};
+  AMPED_TRY(amped_fixed_model_read(j->session, &request, j->labels, &j->fixed, &j->start, NULL));
+  if (comm->rank == 0)
+    status = amped_cpd_rows_check_start(&o->cpd.rule, &j->start, o->session.init);
+  j->own->cpd.fixed = amped_fixed_model_modes(&j->fixed);
+  return amped_comm_agree(comm, status);
+}
+
 /* Decompose with all numbers of components, in the user's order. */
 static amped_status decompose_all(job *j) {
   const amped_options *o = j->o;
@@ -456,6 +550,8 @@ static amped_status decompose_all(job *j) {
   /* Read before the first sweep, so that an error costs no sweep. */
   if ((!o->nowrite || o->session.init != NULL) && !*j->has_labels)
     AMPED_TRY(amped_session_labels(j->session, j->labels));
+  if (o->session.fix != NULL)
+    AMPED_TRY(read_fixed(j));
   AMPED_TRY(check_room(j));
   if (amped_cpd_method_of(&o->cpd)->described != NULL)
     amped_say("%s", amped_cpd_method_of(&o->cpd)->described);
@@ -485,6 +581,27 @@ static amped_status check_corcondia(const amped_options *o, const amped_plan *pl
                      AMPED_CORCONDIA_PASSES, plan->order, least);
 }
 
+/* Collective: find the modes of --fix. Row rules are about the others. */
+static amped_status find_fixed_modes(const job *j) {
+  const char *fix = j->o->session.fix;
+  const char *nonnegative = j->o->cpd.nonnegative;
+  amped_cpd_options *cpd = &j->own->cpd;
+  if (fix == NULL)
+    return AMPED_OK;
+  if (!*j->has_labels)
+    AMPED_TRY(amped_session_labels(j->session, j->labels));
+  *j->has_labels = true;
+  AMPED_TRY(amped_fixed_model_find_modes(j->session, fix, j->labels, &cpd->fixed.modes));
+  if (nonnegative != NULL && strcmp(nonnegative, "all") != 0 &&
+      (cpd->rule.nonnegative & cpd->fixed.modes) != 0)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--nonnegative=%s and --fix=%s name the same mode, whose factor stays as it "
+                       "is; name it with one of the two",
+                       nonnegative, fix);
+  cpd->rule.nonnegative &= ~cpd->fixed.modes;
+  return AMPED_OK;
+}
+
 /* Check the options against the plan, before any nonzero is read. The tensor's hash is known now:
  * check which files the run replaces. */
 static amped_status check_plan(const amped_worker *worker, const amped_plan *plan,
@@ -494,6 +611,7 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
   AMPED_TRY(check_corcondia(j->o, plan));
   AMPED_TRY(amped_cpd_sampling_check_plan(j->session, j->o, plan));
   AMPED_TRY(amped_cpd_rows_find_modes(j->session, &j->own->cpd, j->labels, j->has_labels));
+  AMPED_TRY(find_fixed_modes(j));
   if (j->session->is_dense && !amped_session_info(j->session)->has_hash)
     return AMPED_OK; /* the hash is known when the cells are read */
   return amped_cpd_outputs_compare(j->o, &j->outputs, amped_session_info(j->session)->hash);
@@ -512,6 +630,10 @@ static void solver_rows(const amped_plan *plan, const void *context, amped_memor
       amped_multistart_bytes(plan, o->session.starts, o->cpd.corcondia);
   amped_memory_row_add(rows, "residual of a fit near 1")->host_bytes +=
       amped_residual_host_bytes(plan);
+  amped_memory_row *fixed = amped_memory_row_add(rows, "fixed factors");
+  for (int m = 0; m < plan->order && plan->rank == 0; m++)
+    if (amped_fixed_modes_has(&o->cpd.fixed, m))
+      fixed->host_bytes += plan->dims[m] * (uint64_t)plan->ncomps * sizeof(double);
   amped_memory_row *solver = amped_memory_row_add(rows, "solver");
   amped_cpd_method_of(&o->cpd)->require(&j->session->worker, plan, &o->cpd, &solver->device_bytes,
                                         &solver->host_bytes);
@@ -544,6 +666,11 @@ static void say_counts(const amped_session *session, const amped_cpd_options *cp
       amped_row_rule_is_plain(&cpd->rule) && are_counts(&amped_session_info(session)->dictionary))
     amped_say("note: the values are whole numbers, such as counts; --nonnegative makes components "
               "that are parts of them, without signs");
+}
+
+static bool is_rank_given(const amped_options *o) {
+  char option[AMPED_OPTION_CHARS];
+  return amped_option_rules_find(o, "rank", option) != NULL;
 }
 
 amped_status amped_cmd_cpd(const amped_options *options) {
@@ -580,6 +707,8 @@ amped_status amped_cmd_cpd(const amped_options *options) {
     status = amped_comm_agree(
         &session.comm, session.comm.rank == 0 ? amped_cpd_outputs_lock(&j.outputs) : AMPED_OK);
   if (status == AMPED_OK)
+    status = amped_init_file_set_ncomps(&session.comm, is_rank_given(o), &own.session);
+  if (status == AMPED_OK)
     status = amped_session_prepare(&session, &demand);
   if (status == AMPED_OK && session.is_dense && !o->session.plan_only)
     status = amped_comm_agree(
@@ -598,6 +727,8 @@ amped_status amped_cmd_cpd(const amped_options *options) {
     status = o->session.plan_only ? amped_cpd_sampling_set(&session, o, &j.rbs) : decompose_all(&j);
   status = amped_session_finish(&session, status);
   amped_cpd_outputs_free(&j.outputs);
+  amped_fixed_model_free(&j.fixed);
+  amped_ktensor_free(&j.start);
   amped_session_close(&session);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_labels_free(&labels[m]);

@@ -7,7 +7,8 @@
 
 static const amped_option_text cpd_texts[] = {
     {.name = "rank",
-     .help = "number of components R; a list such as 4,8,16 makes a result for each"},
+     .help = "number of components R; a list such as 4,8,16 or 2-8 makes a result for each",
+     .initially = "32; with --init=FILE as in FILE"},
     {.name = "output",
      .help = "result file; with several R, OUT.rR.h5 for each",
      .initially = "STEM.cpd.h5 in this folder"},
@@ -17,7 +18,8 @@ static const amped_option_text cpd_texts[] = {
 
 static const amped_option_text complete_texts[] = {
     {.name = "rank",
-     .help = "number of components R; a list such as 4,8,16 makes a result for each"},
+     .help = "number of components R; a list such as 4,8,16 or 2-8 makes a result for each",
+     .initially = "32; with --init=FILE as in FILE"},
     {.name = "iters", .help = "largest number of sweeps of each run", .initial = "200"},
     {.name = "tol",
      .help = "smallest fall of the error, as a share of it, that is progress; 0: any fall",
@@ -139,14 +141,15 @@ const amped_command amped_commands[] = {
      .parallel = true,
      .summary = "decompose a tensor into R components (CP)",
      .groups =
-         {&amped_session_option_rows,   &amped_start_option_rows,     &amped_sweep_option_rows,
-          &amped_cpd_option_rows,       &amped_rbs_option_rows,       &amped_seed_option_rows,
-          &amped_output_option_rows,    &amped_nowrite_option_rows,   &amped_threads_option_rows,
-          &amped_backend_option_rows,   &amped_plan_option_rows,      &amped_checkpoint_option_rows,
-          &amped_on_signal_option_rows, &amped_plan_only_option_rows, &amped_watch_option_rows,
-          &amped_shape_option_rows,     &amped_values_option_rows,    &amped_products_option_rows,
-          &amped_read_option_rows,      &amped_dims_option_rows,      &amped_duplicates_option_rows,
-          &amped_dataset_option_rows,   &amped_axis_option_rows,      &amped_copies_option_rows},
+         {&amped_session_option_rows,    &amped_start_option_rows,     &amped_init_option_rows,
+          &amped_sweep_option_rows,      &amped_cpd_option_rows,       &amped_rbs_option_rows,
+          &amped_seed_option_rows,       &amped_output_option_rows,    &amped_nowrite_option_rows,
+          &amped_threads_option_rows,    &amped_backend_option_rows,   &amped_plan_option_rows,
+          &amped_checkpoint_option_rows, &amped_on_signal_option_rows, &amped_plan_only_option_rows,
+          &amped_watch_option_rows,      &amped_shape_option_rows,     &amped_values_option_rows,
+          &amped_products_option_rows,   &amped_read_option_rows,      &amped_dims_option_rows,
+          &amped_duplicates_option_rows, &amped_dataset_option_rows,   &amped_axis_option_rows,
+          &amped_copies_option_rows},
      .texts = cpd_texts,
      .help =
          "INPUT is a tensor file (.h5) that amped_mpi convert or generate made, a list of nonzeros "
@@ -159,8 +162,10 @@ const amped_command amped_commands[] = {
          "tensor "
          "is made in memory, to measure the time of sweeps. It may have a cell more than once, and "
          "its fit means nothing.\n\nWith several values of --rank the tensor is read once, and a "
-         "table of fits ends the run. With --starts=K each result is the best of K starts. --init, "
-         "--checkpoint and --on-signal=result are for one R and one start.\n\nSIGTERM, SIGUSR1 and "
+         "table of fits ends the run. With --starts=K each result is the best of K starts, of "
+         "which every second is normal. Normal starts are better for knowledge graphs, uniform "
+         "ones for most other tensors. --init=FILE, --checkpoint and --on-signal=result are for "
+         "one R and one start.\n\nSIGTERM, SIGUSR1 and "
          "Ctrl-C end a run of several R or starts after a sweep, with the results so far and exit "
          "status 85.\n\nThe result replaces a result of the same input with the same R, but no "
          "other file; --overwrite replaces any file.\n\n--corcondia: 100 % for a sound model; near "
@@ -173,17 +178,29 @@ const amped_command amped_commands[] = {
      .max_args = 1,
      .parallel = true,
      .summary = "fit only the observed entries, to predict missing ones",
-     .groups = {&amped_session_option_rows,    &amped_start_option_rows,
-                &amped_sweep_option_rows,      &amped_complete_model_option_rows,
-                &amped_complete_option_rows,   &amped_state_option_rows,
-                &amped_history_option_rows,    &amped_of_option_rows,
-                &amped_clip_option_rows,       &amped_seed_option_rows,
-                &amped_output_option_rows,     &amped_nowrite_option_rows,
-                &amped_checkpoint_option_rows, &amped_threads_option_rows,
-                &amped_backend_option_rows,    &amped_plan_option_rows,
-                &amped_plan_only_option_rows,  &amped_watch_option_rows,
-                &amped_read_option_rows,       &amped_dims_option_rows,
-                &amped_duplicates_option_rows, &amped_dataset_option_rows,
+     .groups = {&amped_session_option_rows,
+                &amped_start_option_rows,
+                &amped_complete_init_option_rows,
+                &amped_sweep_option_rows,
+                &amped_complete_model_option_rows,
+                &amped_complete_option_rows,
+                &amped_state_option_rows,
+                &amped_history_option_rows,
+                &amped_of_option_rows,
+                &amped_clip_option_rows,
+                &amped_seed_option_rows,
+                &amped_output_option_rows,
+                &amped_nowrite_option_rows,
+                &amped_checkpoint_option_rows,
+                &amped_threads_option_rows,
+                &amped_backend_option_rows,
+                &amped_plan_option_rows,
+                &amped_plan_only_option_rows,
+                &amped_watch_option_rows,
+                &amped_read_option_rows,
+                &amped_dims_option_rows,
+                &amped_duplicates_option_rows,
+                &amped_dataset_option_rows,
                 &amped_axis_option_rows},
      .texts = complete_texts,
      .help =

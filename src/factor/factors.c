@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/random.h"
 
 /* Elements in a buffer of rows. */
 #define BUFFER_ELEMENTS (UINT64_C(1) << 20)
@@ -138,6 +139,24 @@ amped_status amped_factors_make(const amped_context *context, amped_row_maker *m
     status = make_block(context, m, make, self, &p);
   passage_close(context, &p);
   return exchange_all(context, status);
+}
+
+/* A normal start. */
+typedef struct normal {
+  int ncomps;
+  uint64_t seed;
+} normal;
+
+static void make_normal_row(const void *self, int mode, uint64_t index, double *row) {
+  const normal *n = self;
+  for (int r = 0; r < n->ncomps; r++)
+    row[r] =
+        amped_random_normal(n->seed, (uint64_t)mode, index * (uint64_t)n->ncomps + (uint64_t)r);
+}
+
+amped_status amped_factors_normal(const amped_context *context, uint64_t seed) {
+  return amped_factors_make(context, make_normal_row,
+                            &(normal){.ncomps = context->plan->ncomps, .seed = seed});
 }
 
 /* Consecutive rows of a buffer that are consecutive in the factor as well. */

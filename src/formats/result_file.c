@@ -136,6 +136,7 @@ static amped_status write_starts(amped_hdf5 *file, const amped_hdf5_metric *metr
     return AMPED_OK;
   AMPED_TRY(amped_hdf5_make_group(file, "/starts"));
   AMPED_TRY(amped_hdf5_dataset_write(file, "/starts/seed", u64, 1, square, s->seeds));
+  AMPED_TRY(amped_hdf5_dataset_write(file, "/starts/normal", u64, 1, square, s->normal));
   AMPED_TRY(amped_hdf5_dataset_write(file, metric->starts, f64, 1, square, s->values));
   AMPED_TRY(amped_hdf5_dataset_write(file, "/starts/sweeps", u64, 1, square, s->sweeps));
   return amped_hdf5_dataset_write(file, "/starts/match", f64, 2, square, s->match);
@@ -148,8 +149,10 @@ static amped_status write_all(amped_hdf5 *file, const amped_ktensor *k,
   bool kept[AMPED_MAX_ORDER] = {false};
   amped_signs signs;
   amped_ktensor_order(k, order);
+  for (int r = 0; r < k->ncomps && record->fixed != 0; r++)
+    order[r] = r;
   for (int m = 0; m < k->order; m++)
-    kept[m] = (record->nonnegative >> m & 1) != 0 ||
+    kept[m] = record->fixed != 0 || (record->nonnegative >> m & 1) != 0 ||
               (record->completion != NULL && record->completion->context[m]);
   amped_signs_find_but(k, kept, &signs);
   AMPED_TRY(write_record(file, k, record));

@@ -17,6 +17,7 @@
 typedef struct amped_run_starts {
   uint64_t count;
   uint64_t *seeds, *sweeps; /* [count] */
+  uint64_t *normal;         /* [count] 1: begun from normal factors; 0: from uniform ones */
   double *values;           /* [count] metric after the last sweep */
   const double *match;      /* [count][count] factor match scores */
 } amped_run_starts;
@@ -30,6 +31,7 @@ typedef struct amped_run_record {
   uint64_t input_hash;
   const char *options;
   uint64_t seed;
+  const char *init;        /* start of this model: a word or file of --init; part of the options */
   const char *stop_reason; /* "tolerance", "iterations" */
   const char *metric;      /* name of the number that sweeps improve: hdf5_metric.h */
   const double *history;   /* [sweeps] metric; unused for a completion, which has its own lists */
@@ -37,11 +39,14 @@ typedef struct amped_run_record {
   const amped_completion *completion; /* NULL: a plain decomposition */
   amped_run_starts starts;
   const double *corcondia; /* NULL: not computed */
+  uint64_t fixed;          /* bit m: mode m's factor is another model's; all signs and the order of
+                              components stay if there are such modes */
   uint64_t nonnegative;    /* bit m: mode m has no negative entries, so its signs stay */
 } amped_run_record;
 
 /* Write a result. Components are in descending order of weight; equal weights keep their order.
- * Signs are normalised as in tensor/signs.h, except in context modes and nonnegative modes. */
+ * With fixed modes they stay in place, and so do signs. Otherwise signs are normalised as in
+ * tensor/signs.h, except in context modes and nonnegative modes. */
 amped_status amped_result_file_write(const char *path, const amped_ktensor *k,
                                      const amped_run_record *record);
 

@@ -121,7 +121,7 @@ static amped_status make_model(amped_generated_cells *g) {
     g->model.weights[r] = 1.0;
   for (int m = 0; m < spec->order; m++)
     fill_factor(spec, m, g->model.factors[m]);
-  amped_ktensor_normalise(&g->model, NULL);
+  amped_ktensor_normalise(&g->model, 0, NULL);
   for (uint64_t i = 0; i < spec->dims[end]; i++)
     for (uint64_t r = 0; r < ncomps; r++)
       g->last[r * spec->dims[end] + i] = g->model.factors[end][i * ncomps + r];

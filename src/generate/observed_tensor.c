@@ -131,7 +131,7 @@ amped_status amped_observed_create(const amped_observed_spec *spec, amped_sptens
   out->duplicates = AMPED_DUPLICATES_NONE;
   memcpy(out->dims, spec->dims, sizeof out->dims);
   fill_model(spec, model);
-  amped_ktensor_normalise(model, NULL);
+  amped_ktensor_normalise(model, 0, NULL);
   draw_cells(spec, out);
   AMPED_GO(fail, amped_sptensor_sort(out, 0));
   fill_values(model, out);

@@ -166,7 +166,7 @@ amped_status amped_planted_create(const amped_planted_spec *spec, amped_sptensor
   memcpy(out->dims, spec->dims, sizeof out->dims);
   fill_model(spec, &l, model);
   fill_cells(spec, &l, model, out);
-  amped_ktensor_normalise(model, NULL);
+  amped_ktensor_normalise(model, 0, NULL);
   AMPED_GO(fail, amped_sptensor_sort(out, 0));
   AMPED_GO(fail, amped_sptensor_merge(out, AMPED_DUPLICATES_SUM, NULL, &overlaps));
   *noise_sd = amped_planted_noise_add(out, spec->noise, spec->seed);

@@ -50,11 +50,37 @@ bool amped_dense_serves(amped_dense_kept *kept, const amped_dense_plan *plan, in
   return false;
 }
 
-void amped_dense_go_on(amped_dense_kept *kept, int order, uint64_t sweeps) {
-  const uint64_t served = (uint64_t)order - 1; /* updates served by one contraction */
-  const uint64_t updates = sweeps * (uint64_t)order;
-  const uint64_t made_at = updates / served * served;
+static bool is_fixed(uint64_t fixed, int mode) {
+  return (fixed >> mode & 1) != 0;
+}
+
+uint64_t amped_dense_follow(amped_dense_kept *kept, const amped_dense_plan *plan, int order,
+                            uint64_t fixed, uint64_t *versions, uint64_t *clock) {
+  uint64_t contractions = 0;
+  for (int m = 0; m < order && *clock < (uint64_t)order; m++)
+    versions[m] = ++*clock;
+  for (int m = 0; m < order; m++)
+    if (!is_fixed(fixed, m)) {
+      contractions += !amped_dense_serves(kept, plan, order, m, versions);
+      versions[m] = ++*clock;
+    }
+  return contractions;
+}
+
+/* The sweeps so far are followed, and then one update more: it keeps the contraction that the
+ * interrupted run would use. */
+void amped_dense_go_on(amped_dense_kept *kept, const amped_dense_plan *plan, int order,
+                       uint64_t fixed, uint64_t sweeps) {
+  amped_dense_kept followed = {.from = 0};
+  uint64_t versions[AMPED_MAX_ORDER] = {0};
+  uint64_t clock = 0;
+  int first = 0;
+  while (is_fixed(fixed, first))
+    first++;
+  for (uint64_t s = 0; s < sweeps; s++)
+    (void)amped_dense_follow(&followed, plan, order, fixed, versions, &clock);
+  (void)amped_dense_serves(&followed, plan, order, first, versions);
   memset(kept, 0, sizeof *kept);
   kept->goes_on = true;
-  kept->next = (int)((made_at + served) % (uint64_t)order);
+  kept->next = plan->layout[followed.from];
 }

@@ -22,8 +22,15 @@ typedef struct amped_dense_kept {
 bool amped_dense_serves(amped_dense_kept *kept, const amped_dense_plan *plan, int order, int mode,
                         const uint64_t *versions);
 
-/* Resume after `sweeps` sweeps over modes 0, 1, ...: nothing is kept, and the next contraction
- * repeats the one that the interrupted run had. */
-void amped_dense_go_on(amped_dense_kept *kept, int order, uint64_t sweeps);
+/* Follow one sweep: the updates of all modes except those with a bit in `fixed`, in the order 0, 1,
+ * ... Returns the number of contractions that it makes. versions, *clock: the factors' versions and
+ * the latest of them; zeros before the first sweep. */
+uint64_t amped_dense_follow(amped_dense_kept *kept, const amped_dense_plan *plan, int order,
+                            uint64_t fixed, uint64_t *versions, uint64_t *clock);
+
+/* Resume after `sweeps` such sweeps: nothing is kept, and the next contraction repeats the one that
+ * the interrupted run had. */
+void amped_dense_go_on(amped_dense_kept *kept, const amped_dense_plan *plan, int order,
+                       uint64_t fixed, uint64_t sweeps);
 
 #endif

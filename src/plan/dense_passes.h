@@ -23,4 +23,9 @@ bool amped_dense_contracts(const amped_dense_plan *plan, int order, uint64_t upd
 uint64_t amped_dense_count_passes(const amped_dense_plan *plan, int order, uint64_t first,
                                   uint64_t end);
 
+/* Passes in sweeps first .. end that update all modes except those with a bit in `fixed`. The first
+ * update always contracts. */
+uint64_t amped_dense_free_passes(const amped_dense_plan *plan, int order, uint64_t fixed,
+                                 uint64_t first, uint64_t end);
+
 #endif

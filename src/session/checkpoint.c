@@ -66,8 +66,8 @@ amped_status amped_checkpoint_open(amped_session *session, const amped_checkpoin
                                   .method = recipe->method,
                                   .accelerate = recipe->accelerate,
                                   .rows = recipe->rows,
-                                  .init = session->options->init != NULL ? session->options->init
-                                                                         : "random"};
+                                  .fixed = recipe->fixed,
+                                  .init = amped_init_name(session->options)};
   memcpy(c->key.dims, info->dims, sizeof c->key.dims);
   c->last_time = amped_time();
   if (session->comm.rank == 0)

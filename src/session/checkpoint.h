@@ -18,6 +18,7 @@ typedef struct amped_checkpoint_recipe {
   const char *method;     /* NULL: the first method with its metric */
   const char *accelerate; /* NULL: no acceleration */
   const char *rows;       /* key of the row rule; NULL: plain */
+  const char *fixed;      /* key of the fixed modes; NULL: none */
 } amped_checkpoint_recipe;
 
 /* Collective, after the tensor is loaded. solver: its metric and grams are stored in the file. *out

@@ -10,6 +10,7 @@
 #include "base/version.h"
 #include "hdf5/hdf5_fields.h"
 #include "hdf5/hdf5_probe.h"
+#include "session/session_options.h"
 #include "solver/cpd/row_rule.h"
 #include "tensor/format.h"
 #include "base/draft.h"
@@ -32,6 +33,7 @@ static const amped_field fields[] = {
     {.name = "method", .at = AT(TEXT, method), .is_optional = true},
     {.name = "accelerate", .at = AT(TEXT, accelerate), .is_optional = true},
     {.name = "rows", .at = AT(TEXT, rows), .is_optional = true},
+    {.name = "fixed", .at = AT(TEXT, fixed), .is_optional = true},
     {.name = "last_column", .at = AT(TEXT, last_column), .is_optional = true},
     {.name = "seed", .at = AT(COUNT, seed)},
     {.name = "input_dims", .at = AT(COUNT, dims), .is_list = true},
@@ -220,6 +222,11 @@ static const char *text_or(const char *text, const char *missing) {
   return text != NULL ? text : missing;
 }
 
+/* Is it a start of --init that follows from the seed? */
+static bool is_random(const char *init) {
+  return strcmp(init, AMPED_INIT_RANDOM) == 0 || strcmp(init, AMPED_INIT_NORMAL) == 0;
+}
+
 /* Returns "" if both keys are of the same run; otherwise a text with the difference and the
  * remedy. */
 static const char *difference(const amped_checkpoint_key *found, const amped_checkpoint_key *key,
@@ -258,6 +265,12 @@ static const char *difference(const amped_checkpoint_key *found, const amped_che
     (void)snprintf(text, size, "began with rows that are %.200s, not %.200s; use another file",
                    amped_row_rule_key_told(rows[0], theirs),
                    amped_row_rule_key_told(rows[1], ours));
+  else if (strcmp(text_or(found->fixed, "no mode"), text_or(key->fixed, "no mode")) != 0)
+    (void)snprintf(
+        text, size,
+        "began with other fixed modes or factors (%.100s, not %.100s); use the same --fix "
+        "and the same file of --init, or another file",
+        text_or(found->fixed, "no mode"), text_or(key->fixed, "no mode"));
   else if (found->ncomps != key->ncomps)
     (void)snprintf(text, size, "has %d components; use --rank=%d or another file", components,
                    components);
@@ -266,7 +279,7 @@ static const char *difference(const amped_checkpoint_key *found, const amped_che
                    found->precision == AMPED_F32 ? "float" : "double");
   else if (strcmp(found->init, key->init) != 0)
     (void)snprintf(text, size, "began from --init=%.200s; use that or another file", found->init);
-  else if (found->seed != key->seed && strcmp(key->init, "random") == 0)
+  else if (found->seed != key->seed && is_random(key->init))
     (void)snprintf(text, size, "began from --seed=%" PRIu64 "; use that or another file",
                    found->seed);
   return text;

@@ -29,6 +29,7 @@ typedef struct amped_checkpoint_key {
   const char *method;      /* name, if several methods have this metric; NULL: the first one */
   const char *accelerate;  /* how the solver is accelerated; NULL: not */
   const char *rows;        /* key of the row rule (row_rule.h); NULL: plain */
+  const char *fixed;       /* fixed modes, and the hash of their factors; NULL: none */
   const char *last_column; /* "biases"; NULL: a component */
 } amped_checkpoint_key;
 

@@ -111,25 +111,51 @@ amped_status amped_completion_report_problem(amped_session *session,
   return amped_comm_agree(&session->comm, amped_facts_write(&f, session->json));
 }
 
-amped_status amped_completion_report_run(amped_session *session, const amped_complete_problem *p,
-                                         int run, int start, double reg, const char *init) {
+/* The facts that name a run. */
+static void run_facts(const amped_session *session, const amped_complete_problem *p, int run,
+                      int start, double reg, const char *init, amped_facts *f) {
   const int components = session->plan.ncomps - (p->fit.biased ? 1 : 0);
   const uint64_t seed = p->seed + (uint64_t)start;
+  amped_fact(f, "rank", json_integer(components), "R = %d", components);
+  amped_fact(f, "run", json_integer(run + 1), ", run %d", run + 1);
+  amped_fact(f, "runs", json_integer(amped_complete_runs(p)), " of %d", amped_complete_runs(p));
+  amped_fact_json(f, "start", json_integer(start + 1));
+  amped_fact(f, "reg", amped_json_number(reg), ": reg %g%s", reg,
+             p->options->reg_count == 0 ? ", which falls later" : "");
+  amped_fact_json(f, "seed", amped_json_count(seed));
+  if (init != NULL)
+    amped_fact_words(f, "; start: %s", init);
+  else
+    amped_fact_words(f, "; start: random, seed %" PRIu64, seed);
+}
+
+amped_status amped_completion_report_run(amped_session *session, const amped_complete_problem *p,
+                                         int run, int start, double reg, const char *init,
+                                         bool shows) {
   amped_facts f;
   amped_facts_begin(&f, "init");
-  amped_fact(&f, "rank", json_integer(components), "R = %d", components);
-  amped_fact(&f, "run", json_integer(run + 1), ", run %d", run + 1);
-  amped_fact(&f, "runs", json_integer(amped_complete_runs(p)), " of %d", amped_complete_runs(p));
-  amped_fact_json(&f, "start", json_integer(start + 1));
-  amped_fact(&f, "reg", amped_json_number(reg), ": reg %g%s", reg,
-             p->options->reg_count == 0 ? ", which falls later" : "");
-  amped_fact_json(&f, "seed", amped_json_count(seed));
-  if (init != NULL)
-    amped_fact_words(&f, "; start: %s", init);
-  else
-    amped_fact_words(&f, "; start: random, seed %" PRIu64, seed);
+  run_facts(session, p, run, start, reg, init, &f);
+  if (!shows)
+    amped_facts_silence(&f);
   amped_facts_say(&f);
   return amped_comm_agree(&session->comm, amped_facts_write(&f, session->json));
+}
+
+void amped_completion_report_run_end(const amped_session *session, const amped_complete_problem *p,
+                                     int run, int start, double reg, const char *init,
+                                     const amped_solver_result *r) {
+  char text[AMPED_ERROR_TEXT];
+  amped_facts f;
+  uint64_t best = 0;
+  for (uint64_t s = 1; s < r->sweeps; s++)
+    if (r->higher_is_better ? r->history[s] > r->history[best] : r->history[s] < r->history[best])
+      best = s;
+  amped_facts_begin(&f, NULL);
+  run_facts(session, p, run, start, reg, init, &f);
+  amped_fact_words(&f, ": %s %s in sweep %" PRIu64 " of %" PRIu64 ", which ended on %s", r->metric,
+                   amped_format_error(text, r->history[best]), best + 1, r->sweeps, r->stop_reason);
+  amped_facts_say(&f);
+  amped_facts_free(&f);
 }
 
 static json_t *json_ranks(const amped_rank_sums *ranks) {

@@ -11,10 +11,16 @@
 amped_status amped_completion_report_problem(amped_session *session,
                                              const amped_complete_problem *problem,
                                              const amped_labels *labels);
-/* Report that a run begins. init: the source of its start; NULL: random. */
+/* Report that a run begins. init: the source of its start; NULL: random. shows: as a line, too, not
+ * in JSON only. */
 amped_status amped_completion_report_run(amped_session *session,
                                          const amped_complete_problem *problem, int run, int start,
-                                         double reg, const char *init);
+                                         double reg, const char *init, bool shows);
+/* Print a line of a run that has ended, in place of lines for its sweeps. */
+void amped_completion_report_run_end(const amped_session *session,
+                                     const amped_complete_problem *problem, int run, int start,
+                                     double reg, const char *init,
+                                     const amped_solver_result *result);
 /* Report a sweep. every: print each `every`-th sweep; 0: print all on a terminal, and fewer and
  * fewer in a log. JSON has all of them. */
 amped_status amped_completion_report_sweep(amped_session *session, const amped_sweep *sweep,

@@ -25,7 +25,8 @@ static char *options_text(const amped_session *session, const amped_complete_pro
   amped_fact_json(&f, "time", amped_json_number(c->seconds));
   amped_fact_json(&f, "seed", amped_json_count(seed));
   amped_fact_json(&f, "starts", json_integer(o->starts));
-  amped_fact_json(&f, "init", amped_json_string(o->init != NULL ? o->init : "random"));
+  amped_fact_json(&f, "init", amped_json_string(amped_init_name(o)));
+  amped_fact_json(&f, "fix", amped_json_string(o->fix));
   amped_fact_json(&f, "reg", amped_json_numbers(c->reg, c->reg_count)); /* empty: auto */
   amped_fact_json(&f, "reg_power", amped_json_number(c->reg_power));
   amped_fact_json(&f, "reg_bias", amped_json_number(c->reg_bias));
@@ -77,6 +78,7 @@ static amped_status begin(const amped_session *session, const amped_complete_pro
                                  .seed = p->seed + (uint64_t)best->sweep.start,
                                  .stop_reason = best->stop_reason,
                                  .metric = amped_complete_solver_of(p)->metric,
+                                 .fixed = p->fixed.modes,
                                  .nonnegative = p->options->nonnegative ? UINT64_MAX : 0,
                                  .completion = c};
   r->options = options_text(session, p, r->record.seed);
@@ -85,8 +87,10 @@ static amped_status begin(const amped_session *session, const amped_complete_pro
                             : amped_error(AMPED_FAILED, NULL, "out of memory for the run's record");
 }
 
-/* Rank 0: split whole rows into components and biases. */
-static amped_status split(const amped_ktensor *rows, amped_completion_result *r) {
+/* Rank 0: split whole rows into components and biases. Fixed modes get the components and
+ * biases of their model. */
+static amped_status split(const amped_ktensor *rows, const amped_fixed_model *fixed,
+                          amped_completion_result *r) {
   const uint64_t n = (uint64_t)rows->ncomps;
   const uint64_t components = (uint64_t)r->model.ncomps;
   for (uint64_t k = 0; k < components; k++)
@@ -98,7 +102,10 @@ static amped_status split(const amped_ktensor *rows, amped_completion_result *r)
       if (n > components)
         r->completion.bias[m][i] = rows->factors[m][i * n + components];
     }
-  return amped_completion_normalise(&r->completion, &r->model);
+  AMPED_TRY(amped_completion_normalise(&r->completion, fixed->modes, &r->model));
+  amped_fixed_model_lend(fixed, &r->model);
+  r->fixed = fixed;
+  return amped_fixed_model_complete(fixed, &r->completion);
 }
 
 /* Rank 0: mark the rows that have a training entry. */
@@ -123,6 +130,7 @@ static amped_status find_observed(const amped_context *context, amped_completion
 }
 
 amped_status amped_completion_result_gather(const amped_session *session,
+                                            const amped_fixed_model *fixed,
                                             const amped_complete_problem *problem,
                                             const amped_complete_best *best,
                                             const amped_labels *labels,
@@ -142,7 +150,7 @@ amped_status amped_completion_result_gather(const amped_session *session,
   AMPED_GO(done, find_observed(&context, &out->completion));
   AMPED_GO(done, amped_factors_get(&context, &rows));
   if (writes)
-    status = split(&rows, out);
+    status = split(&rows, fixed, out);
   status = amped_comm_agree(&session->comm, status);
 done:
   amped_ktensor_free(&rows);
@@ -150,6 +158,8 @@ done:
 }
 
 void amped_completion_result_free(amped_completion_result *r) {
+  if (r->fixed != NULL)
+    amped_fixed_model_take_back(r->fixed, &r->model);
   memset(r->model.labels, 0, sizeof r->model.labels); /* labels are borrowed */
   amped_ktensor_free(&r->model);
   amped_completion_free(&r->completion);

@@ -4,6 +4,7 @@
 #define AMPED_COMPLETION_RESULT_H
 
 #include "formats/result_file.h"
+#include "session/fixed_model.h"
 #include "session/session.h"
 #include "solver/complete/complete_search.h"
 
@@ -13,13 +14,15 @@ typedef struct amped_completion_result {
   amped_ktensor model; /* on rank 0; columns have unit length */
   amped_completion completion;
   amped_run_record record;
-  char *options; /* text that the record points to */
+  char *options;                  /* text that the record points to */
+  const amped_fixed_model *fixed; /* has lent factors to the model; NULL: not */
 } amped_completion_result;
 
 /* Collective; the status is agreed. Brings the context's factors to rank 0; they must be the
- * factors of the best sweep. labels: one per mode, on rank 0, borrowed until free. free accepts a
- * zeroed result, and a result whose gathering failed. */
+ * factors of the best sweep. fixed: has the factors of fixed modes. labels: one per mode, on rank
+ * 0, borrowed until free. free accepts a zeroed result, and a result whose gathering failed. */
 amped_status amped_completion_result_gather(const amped_session *session,
+                                            const amped_fixed_model *fixed,
                                             const amped_complete_problem *problem,
                                             const amped_complete_best *best,
                                             const amped_labels *labels,

@@ -658,6 +658,8 @@ double amped_report_part(double seconds) {
 /* Is a line printed for this sweep? In a log: all sweeps up to 20, every 10th up to 200, every
  * 100th up to 2000, ... */
 static bool has_line(uint64_t sweep, uint64_t every) {
+  if (every == AMPED_NO_LINES)
+    return false;
   if (every > 0)
     return sweep == 1 || sweep % every == 0;
   if (amped_log_on_terminal())

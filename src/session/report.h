@@ -42,6 +42,8 @@ amped_status amped_report_sweep(amped_session *session, const amped_sweep *sweep
 void amped_report_sweep_head(amped_facts *facts, const amped_sweep *sweep);
 void amped_report_sweep_times(amped_facts *facts, const amped_spread *mttkrp, double solve,
                               double exchange);
+/* `every` of sweeps without a line. */
+#define AMPED_NO_LINES UINT64_MAX
 /* Is a line printed for this sweep? In a log with `every` 0, a note is printed at sweep 21, the
  * first without a line. */
 bool amped_report_has_line(uint64_t sweep, uint64_t every);

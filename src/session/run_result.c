@@ -11,7 +11,7 @@
 
 /* The options that determine a result, as JSON text that the caller frees. NULL: out of memory. */
 static char *options_text(const amped_session *session, const amped_cpd_options *cpd,
-                          uint64_t seed) {
+                          const amped_run_record *record) {
   const amped_session_options *o = session->options;
   char rows[AMPED_ROW_RULE_TEXT];
   amped_facts f;
@@ -21,9 +21,10 @@ static char *options_text(const amped_session *session, const amped_cpd_options 
   amped_fact_json(&f, "tol", amped_json_number(cpd->tol));
   amped_fact_json(&f, "stop_fit",
                   amped_json_number(cpd->stop_fit > 0.0 ? cpd->stop_fit : (double)NAN));
-  amped_fact_json(&f, "seed", amped_json_count(seed));
+  amped_fact_json(&f, "seed", amped_json_count(record->seed));
   amped_fact_json(&f, "starts", json_integer(o->starts));
-  amped_fact_json(&f, "init", amped_json_string(o->init != NULL ? o->init : "random"));
+  amped_fact_json(&f, "init", amped_json_string(record->init));
+  amped_fact_json(&f, "fix", amped_json_string(o->fix));
   amped_fact_json(&f, "backend", json_string(session->worker.backend->name));
   amped_fact_json(&f, "precision", json_string(amped_vtype_name(o->precision)));
   amped_fact_json(&f, "nranks", json_integer(session->comm.nranks));
@@ -43,7 +44,7 @@ static amped_status begin(const amped_session *session, const amped_cpd_options 
   AMPED_TRY(amped_ktensor_create(&r->model, plan->order, plan->dims, plan->ncomps));
   memcpy(r->model.weights, weights, (size_t)plan->ncomps * sizeof *weights);
   memcpy(r->model.labels, labels, sizeof r->model.labels); /* borrowed */
-  r->options = options_text(session, options, r->record.seed);
+  r->options = options_text(session, options, &r->record);
   if (r->options == NULL)
     return amped_error(AMPED_FAILED, NULL, "out of memory for the run's record");
   r->record.input = session->options->input;
@@ -55,19 +56,27 @@ static amped_status begin(const amped_session *session, const amped_cpd_options 
 }
 
 amped_status amped_run_result_gather(const amped_session *session, const amped_cpd_options *options,
-                                     const amped_run_record *record, const double *weights,
-                                     const amped_labels *labels, amped_run_result *out) {
+                                     const amped_fixed_model *fixed, const amped_run_record *record,
+                                     const double *weights, const amped_labels *labels,
+                                     amped_run_result *out) {
   const amped_context context = amped_session_context(session);
   amped_status status = AMPED_OK;
   memset(out, 0, sizeof *out);
   out->record = *record;
+  out->record.fixed = fixed->modes;
   if (session->comm.rank == 0)
     status = begin(session, options, weights, labels, out);
   AMPED_TRY(amped_comm_agree(&session->comm, status));
-  return amped_factors_get(&context, &out->model);
+  AMPED_TRY(amped_factors_get(&context, &out->model));
+  if (session->comm.rank == 0)
+    amped_fixed_model_lend(fixed, &out->model);
+  out->fixed = fixed;
+  return AMPED_OK;
 }
 
 void amped_run_result_free(amped_run_result *r) {
+  if (r->fixed != NULL)
+    amped_fixed_model_take_back(r->fixed, &r->model);
   memset(r->model.labels, 0, sizeof r->model.labels); /* labels are borrowed */
   amped_ktensor_free(&r->model);
   free(r->options);

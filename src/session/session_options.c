@@ -3,31 +3,21 @@
 
 #include <string.h>
 
-/* Parse a list of numbers of components. Each may occur once. */
+#include "base/number_list.h"
+
+/* Parse a list of numbers and ranges of components. */
 static bool parse_rank(void *options, const char *text) {
   amped_session_options *o = options;
+  amped_number_list list;
+  if (!amped_number_list_parse(text, &list) || list.count > AMPED_MAX_NCOMPS_COUNT)
+    return false;
   o->ncomps = 0;
-  o->ncomps_count = 0;
-  while (o->ncomps_count < AMPED_MAX_NCOMPS_COUNT) {
-    char number[32];
-    int ncomps = 0;
-    size_t n = strcspn(text, ",");
-    if (n >= sizeof number)
-      return false;
-    memcpy(number, text, n);
-    number[n] = '\0';
-    if (!amped_parse_int(number, 1, AMPED_MAX_NCOMPS, &ncomps))
-      return false;
-    for (int i = 0; i < o->ncomps_count; i++)
-      if (o->ncomps_list[i] == ncomps)
-        return false;
-    o->ncomps_list[o->ncomps_count++] = ncomps;
-    o->ncomps = ncomps > o->ncomps ? ncomps : o->ncomps;
-    if (text[n] == '\0')
-      return true;
-    text += n + 1;
+  o->ncomps_count = list.count;
+  for (int i = 0; i < list.count; i++) {
+    o->ncomps_list[i] = list.numbers[i];
+    o->ncomps = list.numbers[i] > o->ncomps ? list.numbers[i] : o->ncomps;
   }
-  return false;
+  return true;
 }
 
 /* Parse the name of the trace file. Standard output cannot take a trace. */
@@ -36,9 +26,25 @@ static bool parse_trace(void *options, const char *text) {
   return *text != '\0' && strcmp(text, "-") != 0;
 }
 
+/* Parse the start of cpd. A file that is called like a word is named with a path: ./normal. */
 static bool parse_init(void *options, const char *text) {
-  ((amped_session_options *)options)->init = strcmp(text, "random") == 0 ? NULL : text;
+  amped_session_options *o = options;
+  o->init_normal = strcmp(text, AMPED_INIT_NORMAL) == 0;
+  o->init = o->init_normal || strcmp(text, AMPED_INIT_RANDOM) == 0 ? NULL : text;
   return *text != '\0';
+}
+
+/* Parse the start of complete, which has no choice between random starts. */
+static bool parse_complete_init(void *options, const char *text) {
+  return parse_init(options, text) && !((amped_session_options *)options)->init_normal;
+}
+
+const char *amped_init_word(bool normal) {
+  return normal ? AMPED_INIT_NORMAL : AMPED_INIT_RANDOM;
+}
+
+const char *amped_init_name(const amped_session_options *o) {
+  return o->init != NULL ? o->init : amped_init_word(o->init_normal);
 }
 
 static const amped_option session_rows[] = {
@@ -49,7 +55,8 @@ static const amped_option session_rows[] = {
      .value = "R,...",
      .help = "number of components R",
      .initial = "32",
-     .expected_text = "whole numbers from 1 to 1024, each once, separated by commas"},
+     .expected_text =
+         "numbers from 1 to 1024 and ranges such as 4,8 or 2-8, each number once, at most 64"},
     {.name = "precision",
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("float", "double"),
@@ -103,19 +110,43 @@ static const amped_option start_rows[] = {
      .help = "random starts with seeds --seed, --seed + 1, ...; the best is the result",
      .initial = "1",
      AMPED_OPTION_FIELD(amped_session_options, starts)},
-    {.name = "init",
-     .type = AMPED_OPTION_CUSTOM,
-     .once = true,
-     .words = AMPED_OPTION_WORDS("random"),
-     .parse = parse_init,
-     .value = "random|FILE",
-     .help = "start from random factors, or from a file with /weights and /factors/k",
-     .initial = "random",
-     .expected_text = "random or a file's name"},
     {.name = "force-init",
      .type = AMPED_OPTION_FLAG,
      .help = "use the file of --init even if its content hash does not match",
      AMPED_OPTION_FIELD(amped_session_options, force_init)},
+    {.name = "fix",
+     .type = AMPED_OPTION_TEXT,
+     .value = "MODE,...",
+     .help = "keep the factors of these modes (names or numbers) as they are in the file of --init",
+     .initially = "fit all modes",
+     .expected_text = "modes by name or by number from 1, such as 1,3",
+     AMPED_OPTION_FIELD(amped_session_options, fix)},
+};
+
+static const amped_option init_rows[] = {
+    {.name = "init",
+     .type = AMPED_OPTION_CUSTOM,
+     .once = true,
+     .words = AMPED_OPTION_WORDS(AMPED_INIT_RANDOM, AMPED_INIT_NORMAL),
+     .parse = parse_init,
+     .value = "random|normal|FILE",
+     .help = "start from factors that are uniform on 0 to 1 (random), normal (both signs), or "
+             "those of a file with /weights and /factors/k",
+     .initial = AMPED_INIT_RANDOM,
+     .initially = "random; starts 2, 4, ... of several normal",
+     .expected_text = "random, normal or a file's name"},
+};
+
+static const amped_option complete_init_rows[] = {
+    {.name = "init",
+     .type = AMPED_OPTION_CUSTOM,
+     .once = true,
+     .words = AMPED_OPTION_WORDS(AMPED_INIT_RANDOM),
+     .parse = parse_complete_init,
+     .value = "random|FILE",
+     .help = "start from random factors, or from a file with /weights and /factors/k",
+     .initial = AMPED_INIT_RANDOM,
+     .expected_text = "random, or a file's name (./normal if it is called normal)"},
 };
 
 static const amped_option plan_only_rows[] = {
@@ -156,6 +187,8 @@ static const amped_option cell_type_rows[] = {
 const amped_option_group amped_session_option_rows = AMPED_OPTION_GROUP(session_rows);
 const amped_option_group amped_watch_option_rows = AMPED_OPTION_GROUP(watch_rows);
 const amped_option_group amped_start_option_rows = AMPED_OPTION_GROUP(start_rows);
+const amped_option_group amped_init_option_rows = AMPED_OPTION_GROUP(init_rows);
+const amped_option_group amped_complete_init_option_rows = AMPED_OPTION_GROUP(complete_init_rows);
 const amped_option_group amped_plan_only_option_rows = AMPED_OPTION_GROUP(plan_only_rows);
 const amped_option_group amped_dataset_option_rows = AMPED_OPTION_GROUP(dataset_rows);
 const amped_option_group amped_dense_option_rows = AMPED_OPTION_GROUP(dense_rows);

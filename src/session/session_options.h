@@ -25,6 +25,10 @@ typedef enum amped_readers {
   AMPED_READERS_ALL
 } amped_readers;
 
+/* Words of --init. */
+#define AMPED_INIT_RANDOM "random"
+#define AMPED_INIT_NORMAL "normal"
+
 /* A dense tensor that a command makes: bench in memory, convert and generate in a file. */
 typedef struct amped_cells_options {
   bool made;
@@ -40,6 +44,8 @@ typedef struct amped_session_options {
   char sparse_option[32];         /* first given option that dense tensors do not have; "": none */
   const char *json;               /* file, "-" for standard output, or NULL */
   const char *init;               /* file of the factors to start from; NULL: random */
+  const char *fix;                /* modes whose factors stay as in that file; NULL: none */
+  bool init_normal;               /* random factors are normal in every start, by the user's wish */
   bool overwrite;                 /* replace any file that has the name of an output */
   bool force_init;                /* use it even if its content hash is wrong */
   uint64_t seed;
@@ -65,12 +71,18 @@ typedef struct amped_session_options {
   amped_backend_options backend;
 } amped_session_options;
 
+/* The word for a random start; the file or word that --init means. */
+const char *amped_init_word(bool normal);
+const char *amped_init_name(const amped_session_options *options);
+
 extern const amped_option_group amped_session_option_rows; /* --rank, --precision, --read, --load */
-extern const amped_option_group amped_start_option_rows;   /* --starts, --init, --force-init */
-extern const amped_option_group amped_watch_option_rows;   /* --trace, --hang-timeout */
-extern const amped_option_group amped_plan_only_option_rows; /* --plan */
-extern const amped_option_group amped_dataset_option_rows;   /* --dataset */
-extern const amped_option_group amped_dense_option_rows;     /* --dense */
-extern const amped_option_group amped_cell_type_option_rows; /* --type */
+extern const amped_option_group amped_start_option_rows;   /* --starts, --force-init, --fix */
+extern const amped_option_group amped_init_option_rows;    /* --init of cpd */
+extern const amped_option_group amped_complete_init_option_rows; /* --init of complete */
+extern const amped_option_group amped_watch_option_rows;         /* --trace, --hang-timeout */
+extern const amped_option_group amped_plan_only_option_rows;     /* --plan */
+extern const amped_option_group amped_dataset_option_rows;       /* --dataset */
+extern const amped_option_group amped_dense_option_rows;         /* --dense */
+extern const amped_option_group amped_cell_type_option_rows;     /* --type */
 
 #endif

@@ -82,7 +82,7 @@ static amped_status split(const amped_state_head *head, const amped_stream_rows 
   for (int m = 0; m < head->order && status == AMPED_OK; m++)
     status = split_mode(head, rows, m, piece, touched[m], k, c);
   amped_free(piece);
-  return status == AMPED_OK ? amped_completion_normalise(c, k) : status;
+  return status == AMPED_OK ? amped_completion_normalise(c, 0, k) : status;
 }
 
 static void set_completion(const amped_state_head *head, amped_completion *c) {

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tensor/format.h"
@@ -40,12 +41,21 @@ static void find_ranges(const amped_multistart *s, range *values, range *scores)
   }
 }
 
-static void start_facts(const amped_multistart *s, int i, amped_facts *f) {
+double amped_summary_match(const amped_multistart *s) {
+  range values;
+  range scores;
+  find_ranges(s, &values, &scores);
+  return mean(&scores);
+}
+
+static void start_facts(const amped_multistart *s, int i, bool shows, amped_facts *f) {
   const amped_start *one = &s->all[i];
   const amped_solver_result *r = &one->result;
   amped_facts row;
+  const char *kind = amped_init_word(one->normal);
   amped_facts_begin(&row, NULL);
-  amped_fact(&row, "seed", amped_json_count(one->seed), "%5d  %20" PRIu64, i + 1, one->seed);
+  amped_fact(&row, "init", json_string(kind), "%5d  %6s", i + 1, kind);
+  amped_fact(&row, "seed", amped_json_count(one->seed), "  %20" PRIu64, one->seed);
   amped_fact(&row, r->metric, amped_json_number(amped_start_value(one)), "  %10.8f",
              amped_start_value(one));
   amped_fact(&row, "sweeps", amped_json_count(r->sweeps), "  %6" PRIu64, r->sweeps);
@@ -53,13 +63,16 @@ static void start_facts(const amped_multistart *s, int i, amped_facts *f) {
   amped_fact(&row, "reason", json_string(r->stop_reason), "  %-10s", r->stop_reason);
   amped_fact_words(&row, "  %.6f%s", s->match[i * s->count + s->best],
                    i == s->best ? "  <- best" : "");
+  if (!shows)
+    amped_facts_silence(&row);
   amped_facts_row(f, "starts", &row);
 }
 
-static void ranges_facts(const amped_multistart *s, amped_facts *f) {
+static void ranges_facts(const amped_multistart *s, bool shows, amped_facts *f) {
   const char *metric = s->all[0].result.metric;
   range values;
   range scores;
+  f->waits = true;
   find_ranges(s, &values, &scores);
   amped_fact(f, amped_metric_key_of(metric, "min").text, amped_json_number(values.least),
              "%ss of %d starts: %.8f", metric, s->count, values.least);
@@ -71,44 +84,81 @@ static void ranges_facts(const amped_multistart *s, amped_facts *f) {
   if (scores.count > 0)
     amped_fact_words(f, "factor match score of two starts: %.6f to %.6f, mean %.6f\n", scores.least,
                      scores.most, mean(&scores));
+  if (shows)
+    amped_facts_say(f);
+  else
+    amped_facts_silence(f);
 }
 
-amped_status amped_summary_starts(amped_session *session, const amped_multistart *s) {
+amped_status amped_summary_starts(amped_session *session, const amped_multistart *s, bool shows) {
   amped_facts f;
   amped_facts_begin(&f, "starts");
   amped_fact_json(&f, "rank", json_integer(session->plan.ncomps));
   amped_fact_json(&f, "best", json_integer(s->best + 1));
-  amped_say("start                  seed  %10s  sweeps    seconds  stopped on  match with the best",
-            s->all[0].result.metric);
+  if (shows)
+    amped_say(
+        "start    kind                  seed  %10s  sweeps    seconds  stopped on  match with "
+        "the best",
+        s->all[0].result.metric);
   for (int i = 0; i < s->count; i++) {
-    start_facts(s, i, &f);
+    start_facts(s, i, shows, &f);
     amped_fact_item(&f, "match", amped_json_numbers(s->match + i * s->count, s->count));
   }
-  ranges_facts(s, &f);
+  ranges_facts(s, shows, &f);
   return amped_comm_agree(&session->comm, amped_facts_write(&f, session->json));
 }
 
 /* --- numbers of components ------------------------------------------------------------------- */
 
+/* Words of a number from 0 to 1; "-" for NaN. */
+static const char *score_text(char *buffer, size_t size, double score) {
+  (void)snprintf(buffer, size, isnan(score) ? "-" : "%.6f", score);
+  return buffer;
+}
+
 static void row_facts(const amped_summary_row *r, amped_facts *f) {
   char corcondia[AMPED_CORCONDIA_TEXT];
+  char match[16];
   amped_facts row;
   amped_facts_begin(&row, NULL);
   amped_fact(&row, "rank", json_integer(r->ncomps), "%4d", r->ncomps);
   amped_fact(&row, r->metric, amped_json_number(r->value), "  %10.8f", r->value);
   amped_fact(&row, "sweeps", amped_json_count(r->sweeps), "  %6" PRIu64, r->sweeps);
+  amped_fact(&row, "reason", amped_json_string(r->reason), "  %-10s",
+             r->reason != NULL ? r->reason : "-");
   amped_fact(&row, "seconds", amped_json_number(r->seconds), "  %9.3f", r->seconds);
+  amped_fact(&row, "match_mean", amped_json_number(r->match), "  %9s",
+             score_text(match, sizeof match, r->match));
   amped_fact(&row, "corcondia", amped_json_number(r->corcondia), "  %12s",
              amped_corcondia_text(corcondia, r->corcondia));
   amped_fact(&row, "output", amped_json_string(r->path), "  %s", r->path != NULL ? r->path : "-");
+  amped_say_quiet("%s", row.words);
   amped_facts_row(f, "results", &row);
 }
 
+/* Note the numbers of components whose sweeps might go on. */
+static void note_iterations(const amped_summary_row *rows, int count) {
+  char list[8 * AMPED_MAX_NCOMPS_COUNT];
+  int used = 0;
+  for (int i = 0; i < count; i++)
+    if (rows[i].reason != NULL && strcmp(rows[i].reason, "iterations") == 0)
+      used += snprintf(list + used, sizeof list - (size_t)used, "%s%d", used > 0 ? ", " : "",
+                       rows[i].ncomps);
+  if (used > 0)
+    amped_say("note: R = %s reached --iters; more sweeps would improve the %s: give more --iters "
+              "before you compare",
+              list, rows[0].metric);
+}
+
 amped_status amped_summary_ranks(amped_session *session, const amped_summary_row *rows, int count) {
+  static const char head[] =
+      "   R  %10s  sweeps  stopped on    seconds  agreement     corcondia  file";
   amped_facts f;
   amped_facts_begin(&f, "ranks");
-  amped_say("   R  %10s  sweeps    seconds     corcondia  file", rows[0].metric);
+  amped_say(head, rows[0].metric);
+  amped_say_quiet(head, rows[0].metric);
   for (int i = 0; i < count; i++)
     row_facts(&rows[i], &f);
+  note_iterations(rows, count);
   return amped_comm_agree(&session->comm, amped_facts_write(&f, session->json));
 }

@@ -12,15 +12,23 @@ typedef struct amped_summary_row {
   const char *metric; /* name of the metric (iterate.h) */
   double value;       /* value of the best start */
   uint64_t sweeps;    /* sweeps of the best start */
+  const char *reason; /* reason to stop of the best start (iterate.h) */
+  double match;       /* mean factor match score of two starts; NaN: there was one start */
   double seconds;     /* seconds of all sweeps of all starts */
   double corcondia;   /* core consistency in per cent; NaN if it was not computed */
   const char *path;   /* borrowed; NULL: no file */
 } amped_summary_row;
 
-/* Collective; the status is agreed. Reports all starts; call after amped_multistart_choose. */
-amped_status amped_summary_starts(amped_session *session, const amped_multistart *starts);
+/* Mean factor match score of two starts, after amped_multistart_choose. NaN: there is one start. */
+double amped_summary_match(const amped_multistart *starts);
 
-/* Collective; the status is agreed. Reports all numbers of components, at the end of the run. */
+/* Collective; the status is agreed. Reports all starts; call after amped_multistart_choose. shows:
+ * as a table, too, not in JSON only. */
+amped_status amped_summary_starts(amped_session *session, const amped_multistart *starts,
+                                  bool shows);
+
+/* Collective; the status is agreed. Reports all numbers of components, at the end of the run, also
+ * with -q. */
 amped_status amped_summary_ranks(amped_session *session, const amped_summary_row *rows, int count);
 
 #endif

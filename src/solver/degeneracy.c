@@ -21,7 +21,8 @@ static void find_least(int n, const double *products, amped_degeneracy *out) {
         *out = (amped_degeneracy){.congruence = products[a * n + b], .first = b, .second = a};
 }
 
-amped_status amped_degeneracy_find(const amped_context *context, amped_degeneracy *out) {
+amped_status amped_degeneracy_find(const amped_context *context, const amped_fixed_modes *fixed,
+                                   amped_degeneracy *out) {
   const amped_plan *plan = context->plan;
   const int n = plan->ncomps;
   const uint64_t count = (uint64_t)n * (uint64_t)n;
@@ -37,6 +38,7 @@ amped_status amped_degeneracy_find(const amped_context *context, amped_degenerac
     products[i] = 1.0;
   for (int m = 0; m < plan->order; m++) {
     AMPED_GO(done, amped_unit_gram(context, m, AMPED_OK, gram));
+    amped_fixed_modes_add(fixed, m, n, gram);
     multiply(n, gram, products);
   }
   find_least(n, products, out);

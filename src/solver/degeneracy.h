@@ -5,6 +5,7 @@
 #define AMPED_DEGENERACY_H
 
 #include "factor/context.h"
+#include "solver/fixed_modes.h"
 
 /* Two components cancel if their congruence is below this. */
 #define AMPED_DEGENERATE (-0.85)
@@ -16,7 +17,9 @@ typedef struct amped_degeneracy {
   int first, second; /* columns of the factors */
 } amped_degeneracy;
 
-/* Collective; the status is agreed. Find that pair in the factors of the context. */
-amped_status amped_degeneracy_find(const amped_context *context, amped_degeneracy *out);
+/* Collective; the status is agreed. Find that pair in the factors of the context, and in
+ * rows of fixed modes outside the tensor. */
+amped_status amped_degeneracy_find(const amped_context *context, const amped_fixed_modes *fixed,
+                                   amped_degeneracy *out);
 
 #endif

@@ -5,12 +5,14 @@
 #ifndef AMPED_FIT_H
 #define AMPED_FIT_H
 
+#include "solver/fixed_modes.h"
 #include "solver/iterate.h"
 
 typedef struct amped_fit {
   const amped_context *context;
-  amped_solver_result *result; /* read: weights of the model; written: number of passes */
-  double *v;                   /* workspace, [ncomps][ncomps] */
+  const amped_fixed_modes *fixed; /* NULL: none */
+  amped_solver_result *result;    /* read: weights of the model; written: number of passes */
+  double *v;                      /* workspace, [ncomps][ncomps] */
   bool shown_pass;
 } amped_fit;
 

@@ -14,8 +14,12 @@
  * in a strip or thread by 2^20 times as much. */
 #define UNIT 0x1p-80
 
+/* The same, if a part of a gram is a double. */
+#define OUTSIDE_UNIT 0x1p-48
+
 typedef struct work {
   const amped_context *context;
+  const amped_fixed_modes *fixed;
   double *rows;
   double *weights; /* weights, scaled like X */
   amped_dd *gram;  /* gram of a mode: triangle of rows r and columns s >= r, row by row */
@@ -112,6 +116,17 @@ static amped_dd model_norm_squared(const work *w) {
   return sum;
 }
 
+/* Add mode's rows outside the tensor to its gram. */
+static void add_outside(const work *w, int mode) {
+  const uint64_t n = (uint64_t)w->context->plan->ncomps;
+  const double *outside = w->fixed != NULL ? w->fixed->outside[mode] : NULL;
+  for (uint64_t r = 0; r < n && outside != NULL; r++)
+    for (uint64_t s = r; s < n; s++) {
+      amped_dd *to = &w->gram[triangle_row(n, r) + s - r];
+      *to = amped_dd_add(*to, (amped_dd){outside[r * n + s], 0.0});
+    }
+}
+
 /* Collective; the status is this rank's own. Multiply the grams of all modes. */
 static amped_status multiply_grams(work *w) {
   const amped_plan *plan = w->context->plan;
@@ -121,6 +136,7 @@ static amped_status multiply_grams(work *w) {
       w->gram[i] = (amped_dd){0.0, 0.0};
     AMPED_NEXT(status, visit_own_rows(w, m));
     sum_over_ranks(w->context, w->gram, triangle(plan));
+    add_outside(w, m);
     for (uint64_t i = 0; i < triangle(plan); i++)
       w->grams[i] = m == 0 ? w->gram[i] : amped_dd_multiply(w->grams[i], w->gram[i]);
   }
@@ -171,6 +187,13 @@ static double choose_norm(const amped_plan *plan, double stated, amped_dd *seen)
   return unit * spread * stated;
 }
 
+static double unit_of(const work *w) {
+  bool outside = false;
+  for (int m = 0; m < w->context->plan->order && w->fixed != NULL; m++)
+    outside = outside || w->fixed->outside[m] != NULL;
+  return outside ? OUTSIDE_UNIT : UNIT;
+}
+
 static amped_status measure(work *w, const double *weights, amped_residual *out) {
   const amped_context *context = w->context;
   const amped_plan *plan = context->plan;
@@ -200,13 +223,13 @@ static amped_status measure(work *w, const double *weights, amped_residual *out)
   if (isnan(residual.hi))
     out->part = residual.hi;
   size /= sqrt(norm.hi);
-  out->error = UNIT * (1.0 + size) * (1.0 + size) + unknown / norm.hi;
+  out->error = unit_of(w) * (1.0 + size) * (1.0 + size) + unknown / norm.hi;
   return AMPED_OK;
 }
 
-amped_status amped_residual_measure(const amped_context *context, const double *weights,
-                                    amped_residual *out) {
-  work w = {.context = context};
+amped_status amped_residual_measure(const amped_context *context, const amped_fixed_modes *fixed,
+                                    const double *weights, amped_residual *out) {
+  work w = {.context = context, .fixed = fixed};
   amped_status status = amped_comm_agree(context->comm, amped_buffers_allocate(buffers(&w)));
   if (status == AMPED_OK)
     status = measure(&w, weights, out);

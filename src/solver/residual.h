@@ -8,6 +8,7 @@
 #define AMPED_RESIDUAL_H
 
 #include "factor/context.h"
+#include "solver/fixed_modes.h"
 
 typedef struct amped_residual {
   double part;  /* |X - M|^2 / |X|^2, at least 0 */
@@ -18,10 +19,11 @@ typedef struct amped_residual {
 bool amped_residual_is_possible(const amped_context *context);
 
 /* Collective, between sweeps; the status is agreed. The factors of all modes have arrived on every
- * rank, with columns of unit length or zero columns. The output is overwritten. The result is the
+ * rank, with columns of about unit length or zero columns. fixed: its rows outside the tensor
+ * count in |M|^2, in double; NULL: none. The output is overwritten. The result is the
  * same on every rank. */
-amped_status amped_residual_measure(const amped_context *context, const double *weights,
-                                    amped_residual *out);
+amped_status amped_residual_measure(const amped_context *context, const amped_fixed_modes *fixed,
+                                    const double *weights, amped_residual *out);
 
 /* Bytes of host memory that measure takes on every rank. */
 uint64_t amped_residual_host_bytes(const amped_plan *plan);

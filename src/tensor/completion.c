@@ -55,13 +55,13 @@ amped_status amped_completion_set_errors(amped_completion *c, amped_completion_s
 
 /* --- lengths of columns ---------------------------------------------------------------------- */
 
-amped_status amped_completion_normalise(amped_completion *c, amped_ktensor *k) {
+amped_status amped_completion_normalise(amped_completion *c, uint64_t kept, amped_ktensor *k) {
   amped_free(c->lengths);
   c->ncomps = 0;
   AMPED_TRY(amped_alloc(&c->lengths, (uint64_t)k->order * (uint64_t)k->ncomps, sizeof *c->lengths,
                         "the lengths of columns"));
   c->ncomps = k->ncomps;
-  amped_ktensor_normalise(k, c->lengths);
+  amped_ktensor_normalise(k, kept, c->lengths);
   return AMPED_OK;
 }
 
@@ -138,24 +138,31 @@ static void spread(const amped_ktensor *k, int r, const bool *context, columns *
     }
 }
 
-static void spread_all(amped_ktensor *k, const bool *context) {
+static void spread_all(amped_ktensor *k, const bool *context, double *by) {
   columns c;
   for (int m = 0; m < k->order; m++)
     measure_mode(k, m, c.lengths[m], c.means[m]);
   for (int r = 0; r < k->ncomps; r++)
     spread(k, r, context, &c);
-  for (int m = 0; m < k->order; m++)
+  for (int m = 0; m < k->order; m++) {
     scale_mode(k, m, c.by[m]);
+    if (by != NULL)
+      memcpy(by + m * k->ncomps, c.by[m], (size_t)k->ncomps * sizeof *by);
+  }
 }
 
-void amped_completion_stretch(const amped_completion *c, const bool *context, amped_ktensor *k) {
+void amped_completion_stretch(const amped_completion *c, const bool *context, amped_ktensor *k,
+                              double *by) {
+  const int elements = k->order * k->ncomps;
   bool ones = true;
   for (int r = 0; r < k->ncomps; r++)
     ones = ones && k->weights[r] == 1.0;
+  for (int i = 0; i < elements && by != NULL; i++)
+    by[i] = c->ncomps == k->ncomps ? c->lengths[i] : 1.0;
   for (int m = 0; m < k->order && c->ncomps == k->ncomps; m++)
     scale_mode(k, m, c->lengths + m * k->ncomps);
   if (c->ncomps == 0 && !ones)
-    spread_all(k, context);
+    spread_all(k, context, by);
   for (int r = 0; r < k->ncomps; r++)
     k->weights[r] = 1.0;
 }

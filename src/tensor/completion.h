@@ -67,16 +67,19 @@ amped_status amped_completion_begin_observed(amped_completion *c);
 amped_status amped_completion_set_errors(amped_completion *c, amped_completion_set set,
                                          const double *values, uint64_t count);
 
-/* Normalise k, whose weights must be 1, and store the lengths of its columns. */
-amped_status amped_completion_normalise(amped_completion *c, amped_ktensor *k);
+/* Normalise k, whose weights must be 1, and store the lengths of its columns. kept: bit m: columns
+ * of mode m stay as they are, and count as length 1. */
+amped_status amped_completion_normalise(amped_completion *c, uint64_t kept, amped_ktensor *k);
 
 /* Undo amped_completion_normalise, so that sweeps can continue from k: columns absorb the weights,
  * which become 1.
  *
  * If c has lengths, columns get them. If not (order 0: c is no model), the columns of a component
  * get equal lengths. In context modes they get the mean 1 instead, if their entries have mostly one
- * sign. If all weights are 1 already, k does not change. */
-void amped_completion_stretch(const amped_completion *c, const bool *context, amped_ktensor *k);
+ * sign. If all weights are 1 already, k does not change. by: [order][ncomps] gets the multipliers
+ * of columns; NULL: not wanted. */
+void amped_completion_stretch(const amped_completion *c, const bool *context, amped_ktensor *k,
+                              double *by);
 
 /* Multiply the weights by the scale, so that they are in the values' own units: the sizes of
  * components, which top, plot and compare show. Order 0: k stays as it is. */

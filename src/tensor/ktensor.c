@@ -37,7 +37,7 @@ void amped_ktensor_free(amped_ktensor *k) {
   memset(k, 0, sizeof *k);
 }
 
-static void balance_mode(amped_ktensor *k, int mode, int *exponents) {
+void amped_ktensor_balance_mode(amped_ktensor *k, int mode, int *exponents) {
   const uint64_t n = (uint64_t)k->ncomps;
   double most[AMPED_MAX_NCOMPS] = {0.0};
   double *factor = k->factors[mode];
@@ -56,7 +56,7 @@ static void balance_mode(amped_ktensor *k, int mode, int *exponents) {
 void amped_ktensor_balance(amped_ktensor *k) {
   int exponents[AMPED_MAX_NCOMPS];
   for (int m = 0; m < k->order; m++)
-    balance_mode(k, m, exponents);
+    amped_ktensor_balance_mode(k, m, exponents);
 }
 
 static void normalise_mode(amped_ktensor *k, int mode, double *lengths) {
@@ -77,15 +77,18 @@ static void normalise_mode(amped_ktensor *k, int mode, double *lengths) {
 }
 
 /* Columns are balanced first, so that the sum of a column's squares fits in a double. */
-void amped_ktensor_normalise(amped_ktensor *k, double *lengths) {
+void amped_ktensor_normalise(amped_ktensor *k, uint64_t kept, double *lengths) {
   int exponents[AMPED_MAX_ORDER][AMPED_MAX_NCOMPS];
   double of_mode[AMPED_MAX_NCOMPS];
   for (int m = 0; m < k->order; m++)
-    balance_mode(k, m, exponents[m]);
+    if ((kept >> m & 1) == 0)
+      amped_ktensor_balance_mode(k, m, exponents[m]);
   for (int m = 0; m < k->order; m++) {
-    normalise_mode(k, m, of_mode);
+    const bool stays = (kept >> m & 1) != 0;
+    if (!stays)
+      normalise_mode(k, m, of_mode);
     for (int r = 0; r < k->ncomps && lengths != NULL; r++)
-      lengths[m * k->ncomps + r] = ldexp(of_mode[r], exponents[m][r]);
+      lengths[m * k->ncomps + r] = stays ? 1.0 : ldexp(of_mode[r], exponents[m][r]);
   }
 }
 

@@ -27,10 +27,14 @@ void amped_ktensor_free(amped_ktensor *k);
  * zeros does not change. */
 void amped_ktensor_balance(amped_ktensor *k);
 
+/* Balance the columns of one mode. exponents: [ncomps], the powers of two. */
+void amped_ktensor_balance_mode(amped_ktensor *k, int mode, int *exponents);
+
 /* Normalise: scale every column to unit length; the weight absorbs the length. A column of zeros
  * does not change; its component's weight becomes 0. The model is the same except for rounding.
- * lengths: [order][ncomps] of the old columns; NULL: not wanted. */
-void amped_ktensor_normalise(amped_ktensor *k, double *lengths);
+ * kept: bit m: columns of mode m stay as they are, and count as length 1; 0: none. lengths:
+ * [order][ncomps] of the old columns; NULL: not wanted. */
+void amped_ktensor_normalise(amped_ktensor *k, uint64_t kept, double *lengths);
 
 /* order[0 .. ncomps) = the components in descending order of weight; equal weights keep their
  * order. */

@@ -103,7 +103,7 @@ fi
 # Options work together: several R, starts, core consistency, plans, checkpoints to the bit.
 expect 0 "tensor: 23 x 17 x 29, dense, 11339 cells of float64" on 2 a.npy --rank=3 --plan
 expect 0 "slabs of mode 3, .*1.5 passes" on 4 a.npy --rank=3 --plan
-expect 0 "core consistency" on 3 a.npy --rank=2,3 --starts=2 --corcondia --iters=20 -o several.h5
+expect 0 "corcondia" on 3 a.npy --rank=2,3 --starts=2 --corcondia --iters=20 -o several.h5
 # shellcheck disable=SC2086
 expect 0 "" on 2 a.npy --rank=4 $run --seed=5 -o whole.h5 -q
 expect 0 "" on 2 a.npy --rank=4 --iters=3 --tol=0 --precision=double --seed=5 --checkpoint=c.h5 --checkpoint-every=1 -o part.h5 -q

@@ -78,8 +78,28 @@ lines "--iters and --tol" 1 '^fit [0-9.]* after 3 sweeps (--iters reached; fit c
 on 1 t.h5 --rank=2 --iters=1 --tol=0 --nowrite -q >out 2>err || fail "one sweep"
 lines "one sweep has no change" 1 '^fit [0-9.]* after 1 sweep (--iters reached)$' out
 on 2 t.h5 --rank=2,3 --starts=2 --iters=2 -o many.h5 -q >out 2>err || fail "several"
-same "lines of -q for two R" "$(cat out err | wc -l)" 2
+same "lines of -q for two R, with a table" "$(cat out err | wc -l)" 5
+lines "the table of -q" 1 '^   2  0\.[0-9]* *2  iterations .* many.r2.h5$' out
 lines "R of each" 1 '^R = 3: fit .*; result: many.r3.h5$' out
+# Several runs: a line a run, unless --every asks for sweeps.
+on 2 t.h5 --rank=2-4 --starts=3 --iters=5 --tol=0 --nowrite >out 2>err || fail "a line a run"
+lines "sweeps" 0 '^sweep ' out
+lines "runs" 9 '^R = [234], start [123] of 3: [a-z]*, seed [123]: fit 0\.[0-9]* after 5 sweeps (--iters reached; fit changed by [0-9.e-]*), [0-9.]* s$' out
+lines "results" 3 '^R = [234]: fit ' out
+lines "rows of the table" 3 '^   [234]  0\.[0-9]*  *5  iterations  .*  [01]\.[0-9]* ' out
+lines "runs that ended early" 1 '^note: R = 2, 3, 4 reached --iters' out
+on 1 t.h5 --rank=2,3 --iters=5 --tol=0 --nowrite --json=lines.json >out 2>err || fail "a line an R"
+lines "runs of one start" 2 '^R = [23]: fit 0\.[0-9]* after 5 sweeps' out
+lines "no agreement of one start" 2 '^   [23]  0\.[0-9]*  *5  iterations  .*  *-  ' out
+same "sweeps in JSON" "$(grep -c '"event":"iteration"' lines.json)" 10
+on 1 t.h5 --rank=2,3 --starts=2 --iters=5 --tol=0 --nowrite --every=1 >out 2>err || fail "--every=1 of several"
+lines "sweeps with --every" 20 '^sweep ' out
+on 1 t.h5 --rank=3 --starts=2 --iters=5 --tol=0 --nowrite >out 2>err || fail "starts"
+lines "a line a start" 2 '^R = 3, start [12] of 2: ' out
+lines "the table of starts" 1 '^start  *kind ' out
+on 2 complete t.h5 --rank=2-3 --reg=1,2 --iters=3 --nowrite >out 2>err || fail "complete"
+lines "sweeps of complete" 0 '^sweep ' out
+lines "runs of complete" 4 '^R = [23], run [12] of 2: reg [12].*: rmse [0-9.]* in sweep [123] of 3, which ended on iterations$' out
 on 1 t.h5 --rank=2 --iters=2 --nowrite -q --json=- >out 2>err || fail "JSON on standard output"
 same "JSON alone on standard output" "$(grep -c -v "^{.*}\$" out)" 0
 lines "the last line is on standard error" 1 '^fit ' err

@@ -205,7 +205,7 @@ expect 0 "sampling: 1 groups of about 25 random slices of mode 1" on 2 a.npy --r
 expect 0 "sampling: 5 groups of about 6 random slices of mode 1" on 1 a.npy --rank=3 --method=rbs --sample=slices --block=6 --nowrite
 expect 0 "sampling: 4 blocks" on 2 a.npy --rank=3 --method=rbs --sample=blocks --plan
 expect 0 "sampling: 8 blocks" on 2 a.npy --rank=1 --method=rbs --plan
-expect 0 "core consistency" on 2 a.npy --rank=2,3 --method=rbs --corcondia --epochs=10 -o several.h5
+expect 0 "corcondia" on 2 a.npy --rank=2,3 --method=rbs --corcondia --epochs=10 -o several.h5
 expect 0 "" "$amped" info several.r2.h5
 
 # A signal ends a run after an epoch, with the model so far; a run from it goes on near there.

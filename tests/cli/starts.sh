@@ -38,9 +38,10 @@ for ranks in 1 3; do
   absent many.h5
   # shellcheck disable=SC2086
   expect 0 "" on $ranks t.h5 --rank=4 --starts=4 --seed=7 $run -o best.h5 --json=starts.json
-  for seed in 7 8 9 10; do
+  for seed in 7 8 9 10; do # starts 2 and 4 are normal
+    test $((seed % 2)) = 0 && init=normal || init=random
     # shellcheck disable=SC2086
-    expect 0 "" on $ranks t.h5 --rank=4 --seed=$seed $run -o seed$seed.h5
+    expect 0 "" on $ranks t.h5 --rank=4 --seed=$seed --init=$init $run -o seed$seed.h5
     numbers /fit seed$seed.h5 | tail -n 1
   done >fits.txt
   numbers /starts/fit best.h5 >recorded.txt
@@ -48,6 +49,11 @@ for ranks in 1 3; do
   at=$(awk '$1 > most { most = $1; at = NR } END { print at }' fits.txt)
   same "the best" "$(sed 's/.*"best":\([0-9]*\),.*/\1/' starts.json | grep -c "^$at\$")" 1
   same_bits "the best of 4 on $ranks ranks" best.h5 seed$((at + 6)).h5
+  same "kinds of the starts" "$(grep '"event":"starts"' starts.json | grep -o '"init":"[a-z]*"' | tr -d '\n')" \
+    '"init":"random""init":"normal""init":"random""init":"normal"'
+  same "kinds in the result" "$(numbers /starts/normal best.h5 | tr '\n' ' ')" "0 1 0 1 "
+  test $((at % 2)) = 0 && init=normal || init=random
+  expect 0 "\"init\": *\"$init\"" "$amped" info best.h5
   same "its seed" "$(h5dump -a /seed best.h5 | sed -n 's/.*): \([0-9]*\)$/\1/p')" $((at + 6))
   # Row 2 of the scores: comparison with start 1. The factors of the runs are floats, added up in
   # double; compare differs only in the order of additions.
@@ -68,7 +74,30 @@ same "a table for all R" "$(grep -c '"event":"ranks"' many.json)" 1
 same "an end for each R" "$(grep -c '"event":"end"' many.json)" 3
 same "an init for each R" "$(grep -c '"event":"init"' many.json)" 3
 expect 0 "starts" "$amped" info best.h5
-expect 0 "fits of 2 starts" on 2 t.h5 --rank=2,3 --starts=2 --iters=2
+
+# --- normal starts --------------------------------------------------------------------------------
+# Values of a normal start are the same on any number of ranks; a normal start differs from a uniform one.
+for ranks in 1 2 3; do
+  expect 0 "start: normal, seed 5" on $ranks t.h5 --rank=4 --seed=5 --init=normal --iters=1 --precision=double -o normal$ranks.h5
+  close "a normal start on $ranks ranks" "$(numbers /fit normal$ranks.h5)" "$(numbers /fit normal1.h5)" 1e-10
+done
+expect 0 "start: random, seed 5" on 1 t.h5 --rank=4 --seed=5 --init=random --iters=1 --precision=double -o random.h5
+test "$(numbers /fit random.h5)" != "$(numbers /fit normal1.h5)" && pass || fail "a normal start is the uniform one"
+# The table names the kind; --init=normal makes all starts normal, --nonnegative none.
+expect 0 "^ *2 *normal  *2 " on 2 t.h5 --rank=2 --starts=2 --iters=2 --nowrite
+expect 0 "start 2 of 2: normal, seed 2" on 1 t.h5 --rank=2 --starts=2 --iters=1 --nowrite
+expect 0 "^ *1 *normal  *1 " on 1 t.h5 --rank=2 --starts=2 --iters=1 --init=normal --nowrite
+expect 0 "^ *2 *random  *2 " on 1 t.h5 --rank=2 --starts=2 --iters=1 --nonnegative --nowrite
+expect 2 "leave out --init" "$amped" t.h5 --rank=2 --init=normal --nonnegative --nowrite
+expect 2 "a file's name" "$amped" complete t.h5 --rank=2 --init=normal --nowrite
+# A checkpoint of a normal start is none of a uniform one; a file of this name is named with a path.
+expect 0 "" on 1 t.h5 --rank=2 --init=normal --iters=2 --tol=0 --checkpoint=n.h5 --checkpoint-every=1 --nowrite -q
+expect 3 "init=normal" on 1 t.h5 --rank=2 --iters=4 --checkpoint=n.h5 --resume --nowrite
+expect 3 "seed=1" on 1 t.h5 --rank=2 --init=normal --seed=2 --iters=4 --checkpoint=n.h5 --resume --nowrite
+expect 0 "^resume" on 1 t.h5 --rank=2 --init=normal --iters=4 --checkpoint=n.h5 --resume --nowrite
+cp normal1.h5 normal
+expect 0 "start: ./normal" on 1 t.h5 --rank=4 --init=./normal --iters=1 --nowrite
+expect 0 "fits of 2 starts" on 2 t.h5 --rank=2,3 --starts=2 --iters=2 --every=1
 test -f t.r2.cpd.h5 && test -f t.r3.cpd.h5 && pass || fail "default names"
 expect 0 "" on 1 t.h5 --rank=2,3 --iters=1 -q -o x.cpd.h5
 test -f x.r2.cpd.h5 && test -f x.r3.cpd.h5 && pass || fail "names for -o x.cpd.h5"
@@ -90,7 +119,7 @@ expect 0 " x" "$amped" top named.r1.cpd.h5
 
 # --- core consistency -----------------------------------------------------------------------------
 consistent() { # consistent TENSOR.h5 RANKS LIST PRECISION
-  expect 0 "core consistency" on "$2" "$1" --rank="$3" --corcondia --iters=12 --tol=0 --precision="$4" -o core.h5 --json=core.json
+  expect 0 "cor[ec]" on "$2" "$1" --rank="$3" --corcondia --iters=12 --tol=0 --precision="$4" -o core.h5 --json=core.json
   for f in core.h5 core.r*.h5; do
     test -f "$f" || continue
     if test -z "$python"; then
@@ -134,6 +163,10 @@ expect 2 "11 there are more" on 2 five.h5 --rank=11 --corcondia --nowrite
 expect 0 "R = 11: no core consistency" on 2 five.h5 --rank=11,2 --corcondia --iters=1 --nowrite
 expect 2 "is expected" "$amped" t.h5 --rank=4,4
 expect 2 "is expected" "$amped" t.h5 --rank=4,
+expect 2 "is expected" "$amped" t.h5 --rank=2-4,3
+expect 2 "is expected" "$amped" t.h5 --rank=4-2
+expect 2 "is expected" "$amped" t.h5 --rank=1-100
+expect 0 "R = 2, 3, 4, 8," on 1 t.h5 --rank=2-4,8 --plan
 expect 2 "is expected" "$amped" t.h5 --rank=4,0
 expect 2 "is expected" "$amped" t.h5 --starts=0
 expect 2 "one --rank" "$amped" bench t.h5 --rank=4,8

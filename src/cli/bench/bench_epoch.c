@@ -119,13 +119,14 @@ static amped_status step_mode(void *self, int mode, amped_bench_sample *out) {
 
 static amped_status step_all(void *self, int step, amped_bench_sample *out) {
   epoch *e = self;
-  int order[AMPED_MAX_ORDER];
+  const amped_fixed_modes none = {.modes = 0};
+  amped_complete_modes modes = {.count = e->session.plan.order, .fixed = &none};
   amped_mode_times t = {0.0, 0.0, 0.0, 0.0, 0.0};
   amped_complete_sums sums;
   (void)step;
   for (int m = 0; m < e->session.plan.order; m++)
-    order[m] = m;
-  AMPED_TRY(e->method->sweep(e->made, &e->fit, order, &sums, &t));
+    modes.order[m] = m;
+  AMPED_TRY(e->method->sweep(e->made, &e->fit, &modes, &sums, &t));
   *out =
       (amped_bench_sample){.copy = t.copy, .compute = t.mttkrp + t.solve, .exchange = t.exchange};
   return AMPED_OK;

@@ -126,15 +126,17 @@ static amped_status write_result(whole *w, const amped_run_result *result, amped
 static amped_status save(whole *w) {
   const amped_cpd_options options = {.iters = (uint64_t)w->o->repeat};
   const amped_run_record record = {.seed = w->o->seed,
+                                   .init = AMPED_INIT_RANDOM,
                                    .stop_reason = w->solved.stop_reason,
                                    .metric = w->solved.metric,
                                    .history = w->solved.history,
                                    .sweeps = w->solved.sweeps};
+  const amped_fixed_model none = {.modes = 0};
   amped_run_result result;
   amped_draft draft = {.open = false};
   amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
-  amped_status status = amped_run_result_gather(&w->session, &options, &record, w->solved.weights,
-                                                w->labels, &result);
+  amped_status status = amped_run_result_gather(&w->session, &options, &none, &record,
+                                                w->solved.weights, w->labels, &result);
   if (status == AMPED_OK) {
     if (w->session.comm.rank == 0)
       status = write_result(w, &result, &draft);

@@ -219,8 +219,8 @@ static amped_status cpu_mttkrp_begin(amped_tensor_part *part, int mode) {
   return AMPED_OK;
 }
 
-static void cpu_go_on(amped_tensor_part *part, uint64_t sweeps) {
-  amped_dense_go_on(&part->slab.kept, part->plan->order, sweeps);
+static void cpu_go_on(amped_tensor_part *part, uint64_t fixed, uint64_t sweeps) {
+  amped_dense_go_on(&part->slab.kept, &part->plan->dense, part->plan->order, fixed, sweeps);
 }
 
 static amped_status cpu_mttkrp_wait(amped_tensor_part *part, int mode, int block_part,

@@ -23,7 +23,7 @@ typedef struct als {
 
 /* --- the loop --------------------------------------------------------------------------------- */
 
-static amped_status find_gram(als *a, int mode);
+static amped_status find_gram(als *a, int mode, const amped_fixed_modes *fixed);
 static void find_base(als *a, int mode);
 static void make_rows(als *a, int mode, amped_mode_times *times);
 
@@ -33,21 +33,22 @@ static void make_rows(als *a, int mode, amped_mode_times *times);
  *     begin_rows          normal equations of own rows, and their solutions.
  *     reduce_rows         sums of the equations of rows that several ranks share.
  * Collective; the status is agreed. */
-static amped_status sweep(void *self, const amped_row_fit *fit, const int *order,
+static amped_status sweep(void *self, const amped_row_fit *fit, const amped_complete_modes *modes,
                           amped_complete_sums *sums, amped_mode_times *times) {
   als *a = self;
   const amped_plan *plan = a->context->plan;
   double penalty = 0.0;
   double unsure = 0.0;
   a->fit = *fit;
-  for (int k = 1; k < plan->order && a->base != NULL; k++)
-    AMPED_TRY(find_gram(a, order[k]));
-  for (int k = 0; k < plan->order; k++) {
+  for (int m = 0; m < plan->order && a->base != NULL; m++)
+    if (m != modes->order[0])
+      AMPED_TRY(find_gram(a, m, modes->fixed));
+  for (int k = 0; k < modes->count; k++) {
     if (a->base != NULL && k > 0)
-      AMPED_TRY(find_gram(a, order[k - 1]));
+      AMPED_TRY(find_gram(a, modes->order[k - 1], modes->fixed));
     if (a->base != NULL)
-      find_base(a, order[k]);
-    make_rows(a, order[k], times);
+      find_base(a, modes->order[k]);
+    make_rows(a, modes->order[k], times);
     penalty += a->sums.penalty;
     unsure += (double)a->sums.unsure;
   }
@@ -166,8 +167,10 @@ static amped_status create(const amped_context *context, const amped_complete_op
 /* --- cells that are not observed -------------------------------------------------------------- */
 
 /* Collective; the status is agreed. Find the gram of mode's factor over all ranks. */
-static amped_status find_gram(als *a, int mode) {
-  return amped_unit_gram(a->context, mode, a->own, a->grams[mode]);
+static amped_status find_gram(als *a, int mode, const amped_fixed_modes *fixed) {
+  AMPED_TRY(amped_unit_gram(a->context, mode, a->own, a->grams[mode]));
+  amped_fixed_modes_add(fixed, mode, a->context->plan->ncomps, a->grams[mode]);
+  return AMPED_OK;
 }
 
 /* Find the sum of p p^T over all cells: the Hadamard product of the other modes' grams. */

@@ -27,15 +27,16 @@ static amped_status fit_biases(const amped_context *context, const amped_complet
   const amped_complete_method *als = &amped_complete_als;
   double before = INFINITY;
   void *made = NULL;
-  int order[AMPED_MAX_ORDER];
+  const amped_fixed_modes none = {.modes = 0};
+  amped_complete_modes modes = {.count = context->plan->order, .fixed = &none};
   amped_status status = AMPED_OK;
-  for (int m = 0; m < context->plan->order; m++)
-    order[m] = m;
+  for (int m = 0; m < modes.count; m++)
+    modes.order[m] = m;
   AMPED_TRY(als->create(context, options, fit, &made));
   for (int i = 0; i < SWEEPS && status == AMPED_OK; i++) {
     amped_complete_sums sums;
     amped_mode_times times = {0.0, 0.0, 0.0, 0.0, 0.0};
-    status = als->sweep(made, fit, order, &sums, &times);
+    status = als->sweep(made, fit, &modes, &sums, &times);
     amped_heartbeat_step();
     if (status != AMPED_OK || !(sums.objective < before * (1.0 - TOLERANCE)))
       break;

@@ -35,10 +35,10 @@ static void take(blocks *b, int first, int count, amped_mode_times *times);
 
 /* A sweep, function by function, for each block of columns:
  *   take               residuals without the block's columns, which become the targets.
- *   amped_mode_update  of each mode: begin_rows solves for the block's entries of own rows,
+ *   amped_mode_update  of each free mode: begin_rows solves for the block's entries of own rows,
  *                      reduce_rows for rows that several ranks share, and sends the new entries.
  * Collective; the status is agreed. */
-static amped_status sweep(void *self, const amped_row_fit *fit, const int *order,
+static amped_status sweep(void *self, const amped_row_fit *fit, const amped_complete_modes *modes,
                           amped_complete_sums *sums, amped_mode_times *times) {
   blocks *b = self;
   const amped_row_update update = {
@@ -47,15 +47,15 @@ static amped_status sweep(void *self, const amped_row_fit *fit, const int *order
   double penalty = 0.0;
   double unsure = 0.0;
   if (b->als != NULL)
-    return amped_complete_als.sweep(b->als, fit, order, sums, times);
+    return amped_complete_als.sweep(b->als, fit, modes, sums, times);
   b->problem = fit;
   b->solve_sec = 0.0;
   for (int first = 0; first < b->components; first += b->width) {
     const int left = b->components - first;
     take(b, first, left < b->width ? left : b->width, times);
-    for (int k = 0; k < b->plan.order; k++) {
+    for (int k = 0; k < modes->count; k++) {
       b->sums = (amped_row_fit_sums){.count = 0};
-      b->own = amped_mode_update(&b->columns, order[k], b->own, &update, times);
+      b->own = amped_mode_update(&b->columns, modes->order[k], b->own, &update, times);
       penalty += b->sums.penalty;
       unsure += (double)b->sums.unsure;
     }

@@ -12,6 +12,7 @@
 #define AMPED_COMPLETE_METHOD_H
 
 #include "solver/complete/complete_options.h"
+#include "solver/fixed_modes.h"
 #include "solver/mode_update.h"
 
 /* Results of a sweep, summed over all ranks. */
@@ -24,6 +25,13 @@ typedef struct amped_complete_sums {
   bool undone;      /* SGD: F rose, so factors and sums were reset to their values before the
                        sweep */
 } amped_complete_sums;
+
+/* Modes of a sweep: the free modes, in the order of their updates. */
+typedef struct amped_complete_modes {
+  int count;
+  int order[AMPED_MAX_ORDER];
+  const amped_fixed_modes *fixed; /* borrowed */
+} amped_complete_modes;
 
 typedef struct amped_complete_method {
   const char *name; /* name of the method; static text */
@@ -48,9 +56,9 @@ typedef struct amped_complete_method {
   /* Collective; the status is agreed. Called when the context has the factors of a start or of a
    * checkpoint. NULL: nothing to prepare. */
   amped_status (*begin)(void *self, const amped_row_fit *fit);
-  /* Collective; the status is agreed. Make new rows of all modes, in this order. Only fit->reg may
-   * change between sweeps. */
-  amped_status (*sweep)(void *self, const amped_row_fit *fit, const int *order,
+  /* Collective; the status is agreed. Make new rows of these modes, in this order. Only fit->reg
+   * may change between sweeps. */
+  amped_status (*sweep)(void *self, const amped_row_fit *fit, const amped_complete_modes *modes,
                         amped_complete_sums *sums, amped_mode_times *times);
   /* Collective. Make new rows of one mode only, as sweep does. *solve_sec: this rank's seconds of
    * solving, a part of times->compute; 0 unless fit->timed. Never with implicit fits. The status is

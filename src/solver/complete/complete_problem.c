@@ -230,7 +230,7 @@ static amped_status check_values(const amped_complete_problem *p, const amped_mo
 static void set_cells(const amped_plan *plan, double sum, amped_complete_problem *p) {
   double cells = 1.0;
   for (int m = 0; m < plan->order; m++)
-    cells *= (double)plan->dims[m];
+    cells *= (double)(plan->dims[m] + p->fixed.rows_outside[m]);
   p->cells = cells + p->fit.implicit * sum;
   p->fit.scale = 1.0;
 }
@@ -257,14 +257,17 @@ amped_status amped_complete_problem_set_scale(const amped_context *context, cons
   } else {
     const amped_complete_scale s =
         amped_complete_scale_of(&m, plan->map, p->options->bias != AMPED_BIAS_NONE);
-    fit->mean = s.mean;
-    fit->scale = s.scale;
-    p->constant = s.constant;
+    const bool known = p->fixed.modes != 0;
+    fit->mean = known ? amped_value_map_to(plan->map, p->mean) : s.mean;
+    fit->scale = known ? p->scale / plan->map.unit : s.scale;
+    p->constant = s.constant && !known; /* new rows may have equal values */
     start->level = s.level;
     start->positive = !(m.least < zero_of(plan));
   }
-  p->mean = amped_value_map_from(plan->map, fit->mean);
-  p->scale = plan->map.unit * fit->scale;
+  if (p->fixed.modes == 0) {
+    p->mean = amped_value_map_from(plan->map, fit->mean);
+    p->scale = plan->map.unit * fit->scale;
+  }
   return AMPED_OK;
 }
 

@@ -12,6 +12,7 @@
 #include "solver/complete/complete_start.h"
 #include "solver/complete/entry_set.h"
 #include "solver/complete/rank_set.h"
+#include "solver/fixed_modes.h"
 #include "tensor/labels.h"
 
 typedef struct amped_complete_problem {
@@ -21,6 +22,7 @@ typedef struct amped_complete_problem {
   uint64_t seed; /* seed of the first start */
   int starts;
   amped_row_fit fit;               /* all members except reg */
+  amped_fixed_modes fixed;         /* --fix; then the fixed model gives mean and scale */
   double mean, scale;              /* mean and scale of the model, in the values' units */
   bool constant;                   /* all training values are equal */
   uint64_t learnt, held;           /* numbers of training and of held-out nonzeros */
@@ -59,7 +61,8 @@ amped_status amped_complete_problem_hold_out(const amped_context *context, const
                                              const amped_labels *labels,
                                              amped_complete_problem *problem);
 
-/* Find mean and scale of the training values. weights: name of the file or column of weights;
+/* Find mean and scale of the training values; with fixed modes, those that the problem has stay.
+ * weights: name of the file or column of weights;
  * NULL: none. Returns AMPED_BAD_INPUT if values or weights are out of range. */
 amped_status amped_complete_problem_set_scale(const amped_context *context, const char *input,
                                               const char *weights, amped_complete_problem *problem,

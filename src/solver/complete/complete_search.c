@@ -84,16 +84,16 @@ void amped_complete_best_free(amped_complete_best *b) {
 
 /* --- one sweep -------------------------------------------------------------------------------- */
 
-/* Order of the modes in this sweep: a random permutation by the run's seed, or 0, 1, 2 and so
- * on. */
-static void find_order(const search *s, int *order) {
-  amped_mode_order all = {.count = s->context->plan->order,
-                          .random = s->problem->options->random_order,
-                          .seed = s->problem->seed + (uint64_t)s->sweep.start,
-                          .stream = AMPED_MAX_ORDER};
-  for (int m = 0; m < all.count; m++)
-    all.modes[m] = m;
-  amped_mode_order_of(&all, s->sweeps, order);
+/* The free modes, in their order in this sweep: a random permutation by the run's seed, or
+ * ascending. */
+static void find_modes(const search *s, amped_complete_modes *modes) {
+  amped_mode_order free = amped_fixed_modes_free(&s->problem->fixed, s->context->plan->order);
+  free.random = s->problem->options->random_order;
+  free.seed = s->problem->seed + (uint64_t)s->sweep.start;
+  free.stream = AMPED_MAX_ORDER;
+  modes->count = free.count;
+  modes->fixed = &s->problem->fixed;
+  amped_mode_order_of(&free, s->sweeps, modes->order);
 }
 
 /* Metric for a set of entries: NDCG for implicit fits, else the root mean square error. NaN without
@@ -401,13 +401,13 @@ static amped_status take_numbers(search *s) {
 
 static amped_status sweep(void *self, amped_sweep *out) {
   search *s = self;
-  int order[AMPED_MAX_ORDER];
+  amped_complete_modes modes;
   amped_mode_times t = {0.0, 0.0, 0.0, 0.0, 0.0};
   const double began = amped_time();
-  find_order(s, order);
+  find_modes(s, &modes);
   s->sweeps = out->number;
   s->sweep.reg = s->fit.reg = amped_complete_reg(s->problem->options, s->sweep.run, out->number);
-  AMPED_TRY(s->method->sweep(s->made, &s->fit, order, &s->sweep.sums, &t));
+  AMPED_TRY(s->method->sweep(s->made, &s->fit, &modes, &s->sweep.sums, &t));
   amped_trace_begin(AMPED_PHASE_FIT, (int64_t)out->number);
   amped_status status = evaluate(s);
   amped_trace_end();
@@ -534,6 +534,9 @@ static amped_status run(search *s, int number) {
         s->context->comm, keep_errors(s, status == AMPED_OK ? result.stop_reason : "signal"));
     status = kept != AMPED_OK ? kept : status;
   }
+  if (status == AMPED_OK)
+    s->hooks->end(s->hooks->context, number, s->sweep.start,
+                  amped_complete_reg(s->problem->options, number, 1), &result);
   amped_solver_result_free(&result);
   return status;
 }

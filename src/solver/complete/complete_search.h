@@ -51,10 +51,13 @@ typedef struct amped_complete_best {
   const char *stop_reason;
 } amped_complete_best;
 
-/* Collective callbacks of the command; their statuses are agreed. */
+/* Collective callbacks of the command; their statuses are agreed. reg: penalty of the first
+ * sweep. */
 typedef struct amped_complete_hooks {
   /* Fill the context's factors with the start's, and report the run in one line. */
   amped_status (*begin)(void *context, int run, int start, double reg);
+  /* Called when a run has ended by itself, with its sweeps' metrics and the reason. */
+  void (*end)(void *context, int run, int start, double reg, const amped_solver_result *result);
   /* Called after each sweep. AMPED_STOPPED ends the search; the best sweep so far is kept. */
   amped_status (*after_sweep)(void *context, const amped_sweep *sweep,
                               const amped_complete_sweep *details);

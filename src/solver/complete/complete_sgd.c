@@ -35,7 +35,7 @@ static const amped_row_step_ops *ops_of(const sgd *g);
 static amped_tensor_part *tensor_of(const sgd *g);
 static void set_reg(double *n, double reg);
 static double objective_of(const double *n);
-static amped_status pass(sgd *g, double step, const int *order, double *now,
+static amped_status pass(sgd *g, double step, const amped_complete_modes *modes, double *now,
                          amped_mode_times *times);
 static amped_status undo(sgd *g, amped_mode_times *times);
 
@@ -45,7 +45,7 @@ static amped_status undo(sgd *g, amped_mode_times *times);
  *   pass     steps along the gradients of all entries, mode by mode, and the objective after them.
  *   undo     back to the copy, if the objective rose; the next steps are then shorter.
  * Collective; the status is agreed. */
-static amped_status sweep(void *self, const amped_row_fit *fit, const int *order,
+static amped_status sweep(void *self, const amped_row_fit *fit, const amped_complete_modes *modes,
                           amped_complete_sums *sums, amped_mode_times *times) {
   sgd *g = self;
   double now[NUMBERS] = {0.0};
@@ -55,7 +55,7 @@ static amped_status sweep(void *self, const amped_row_fit *fit, const int *order
   set_reg(g->numbers, fit->reg);
   AMPED_NEXT(g->own, ops_of(g)->keep(tensor_of(g)));
   times->solve += amped_time() - began;
-  AMPED_TRY(pass(g, step, order, now, times));
+  AMPED_TRY(pass(g, step, modes, now, times));
   const bool falls = objective_of(now) <= objective_of(g->numbers);
   if (falls)
     for (int i = COUNT; i < NUMBERS; i++)
@@ -222,7 +222,7 @@ static void share_counts(sgd *g, int mode) {
 
 /* Collective; the status is agreed. A pass over all modes. now: sums over the factors after the
  * pass. */
-static amped_status pass(sgd *g, double step, const int *order, double *now,
+static amped_status pass(sgd *g, double step, const amped_complete_modes *modes, double *now,
                          amped_mode_times *times) {
   const amped_row_update update = {
       .work = {.begin = begin_rows, .wait = wait_rows, .reduce = reduce_rows, .self = g},
@@ -231,9 +231,9 @@ static amped_status pass(sgd *g, double step, const int *order, double *now,
   double squares = 0.0;
   g->step = step;
   g->rows_sec = 0.0;
-  for (int k = 0; k < g->context->plan->order; k++) {
+  for (int k = 0; k < modes->count; k++) {
     g->sums = (amped_row_step_sums){.count = 0};
-    g->own = amped_mode_update(g->context, order[k], g->own, &update, times);
+    g->own = amped_mode_update(g->context, modes->order[k], g->own, &update, times);
     sums[0] = (double)g->sums.count;
     sums[1] += g->sums.penalty;
     sums[2] += g->sums.bias_penalty;
@@ -267,18 +267,19 @@ static void set_reg(double *n, double reg) {
 static amped_status begin(void *self, const amped_row_fit *fit) {
   sgd *g = self;
   amped_complete_sums sums;
-  int order[AMPED_MAX_ORDER];
+  const amped_fixed_modes none = {.modes = 0};
+  amped_complete_modes modes = {.count = g->context->plan->order, .fixed = &none};
   amped_mode_times times = {0.0, 0.0, 0.0, 0.0, 0.0};
   for (int m = 0; m < g->context->plan->order; m++) {
-    order[m] = m;
+    modes.order[m] = m;
     share_counts(g, m);
   }
   if (g->numbers[STEP] > 0.0) /* resumed from a checkpoint */
     return amped_comm_agree(g->context->comm, g->own);
   g->fit = fit;
   for (int i = 0; i < AMPED_SGD_ALS_SWEEPS; i++)
-    AMPED_TRY(amped_complete_als.sweep(g->als, fit, order, &sums, &times));
-  AMPED_TRY(pass(g, 0.0, order, g->numbers, &times));
+    AMPED_TRY(amped_complete_als.sweep(g->als, fit, &modes, &sums, &times));
+  AMPED_TRY(pass(g, 0.0, &modes, g->numbers, &times));
   g->numbers[STEP] = AMPED_SGD_FIRST;
   return AMPED_OK;
 }

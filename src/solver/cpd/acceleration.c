@@ -114,8 +114,8 @@ static void set_both(amped_acceleration *a, double now, double then) {
 
 static amped_status step_all(amped_acceleration *a, double now, double then) {
   set_both(a, now, then);
-  for (int m = 0; m < a->context->plan->order; m++)
-    AMPED_TRY(ops_of(a)->step(a->history, m, a->now, a->then, false));
+  for (int i = 0; i < a->model.free.count; i++)
+    AMPED_TRY(ops_of(a)->step(a->history, a->model.free.modes[i], a->now, a->then, false));
   return AMPED_OK;
 }
 
@@ -153,12 +153,13 @@ static amped_status find_length(amped_acceleration *a, double *length) {
   amped_status status = AMPED_OK;
   double sum = 0.0;
   memset(a->lengths, 0, (size_t)n * sizeof(double));
-  for (int m = 0; m < plan->order; m++) {
+  for (int i = 0; i < a->model.free.count; i++) {
     for (int r = 0; r < n; r++) {
-      a->now[r] = m == 0 ? a->model.weights[r] : 1.0;
-      a->then[r] = m == 0 ? history_weights(a)[r] : 1.0;
+      a->now[r] = i == 0 ? a->model.weights[r] : 1.0;
+      a->then[r] = i == 0 ? history_weights(a)[r] : 1.0;
     }
-    AMPED_NEXT(status, ops_of(a)->distance(a->history, m, a->now, a->then, a->lengths));
+    AMPED_NEXT(status, ops_of(a)->distance(a->history, a->model.free.modes[i], a->now, a->then,
+                                           a->lengths));
   }
   for (int r = 0; r < n; r++)
     sum += a->lengths[r];
@@ -179,14 +180,15 @@ static double beta_of(amped_acceleration *a, uint64_t sweep, double length) {
   return before > 0.0 ? fmin(1.0, length / before) : 1.0;
 }
 
-/* Collective. Make modes 1, 2, ... of y; a->lengths = product of their columns' lengths. The status
- * is this rank's own, or agreed if *agreed becomes true. */
+/* Collective. Make the free modes of y except the first; a->lengths = product of their columns'
+ * lengths. The status is this rank's own, or agreed if *agreed becomes true. */
 static amped_status extrapolate_directions(amped_acceleration *a, bool *agreed) {
   const amped_plan *plan = a->context->plan;
   amped_status status = AMPED_OK;
   for (int r = 0; r < plan->ncomps; r++)
     a->lengths[r] = 1.0;
-  for (int m = 1; m < plan->order; m++) {
+  for (int i = 1; i < a->model.free.count; i++) {
+    const int m = a->model.free.modes[i];
     set_both(a, 1.0 + a->beta, -a->beta);
     AMPED_NEXT(status, extrapolate(a, m));
     status = amped_unit_gram(a->context, m, status, a->model.grams[m]);
@@ -200,10 +202,12 @@ static amped_status extrapolate_directions(amped_acceleration *a, bool *agreed) 
   return status;
 }
 
-/* Collective. Make mode 0 of y, with entries about as large as in unit columns. All its components
- * get the same weight. status: this rank's own so far. The returned status is agreed. */
+/* Collective. Make the first free mode of y, with entries about as large as in unit columns. All
+ * its components get the same weight. status: this rank's own so far. The returned status is
+ * agreed. */
 static amped_status extrapolate_power(amped_acceleration *a, amped_status status) {
   const int n = a->context->plan->ncomps;
+  const int first = a->model.free.modes[0];
   double weight = 0.0;
   for (int r = 0; r < n; r++) {
     a->now[r] = (1.0 + a->beta) * a->model.weights[r] * a->lengths[r];
@@ -216,8 +220,8 @@ static amped_status extrapolate_power(amped_acceleration *a, amped_status status
     a->then[r] /= weight > 0.0 ? weight : 1.0;
     a->model.weights[r] = weight;
   }
-  AMPED_NEXT(status, extrapolate(a, 0));
-  return amped_unit_gram(a->context, 0, status, a->model.grams[0]);
+  AMPED_NEXT(status, extrapolate(a, first));
+  return amped_unit_gram(a->context, first, status, a->model.grams[first]);
 }
 
 amped_status amped_acceleration_propose(amped_acceleration *a, uint64_t sweep) {
@@ -254,11 +258,12 @@ static amped_status find_part(amped_acceleration *a, double *part) {
   const amped_context *context = a->context;
   const amped_plan *plan = context->plan;
   const amped_worker *worker = context->worker;
+  const int first = a->model.free.modes[0];
   double sizes = 0.0;
   amped_row_sums sums = {a->v, 0.0};
   memset(a->v, 0, (size_t)plan->ncomps * (size_t)plan->ncomps * sizeof(double));
   const amped_status status = worker->backend->factors->solve(
-      worker->factors, 0, 0, plan->modes[0].rows.block_rows, a->zero, a->identity, &sums);
+      worker->factors, first, 0, plan->modes[first].rows.block_rows, a->zero, a->identity, &sums);
   AMPED_TRY(amped_comm_sum_agreed(context->comm, status, &sums.inner, 1));
   const double model = amped_unit_norm_squared(plan, a->model.weights,
                                                (const double *const *)a->model.grams, a->v, &sizes);

@@ -21,6 +21,7 @@
 #include "factor/saved_factors.h"
 #include "solver/cpd/cpd_options.h"
 #include "solver/iterate.h"
+#include "solver/mode_order.h"
 
 typedef struct amped_acceleration amped_acceleration;
 
@@ -36,7 +37,8 @@ void amped_acceleration_require(const amped_worker *worker, const amped_plan *pl
 typedef struct amped_acceleration_model {
   double *weights;
   double *const *grams;
-  uint64_t nonnegative; /* bit m: clip y's factor of mode m at 0, because x's is nonnegative */
+  uint64_t nonnegative;  /* bit m: clip y's factor of mode m at 0, because x's is nonnegative */
+  amped_mode_order free; /* modes with steps; the others are the same in x and y */
 } amped_acceleration_model;
 
 /* Collective; the status is agreed. start: state of a checkpoint, whose factors are the current
@@ -52,9 +54,9 @@ void amped_acceleration_destroy(amped_acceleration *a);
  * own if they refuse. */
 amped_status amped_acceleration_propose(amped_acceleration *a, uint64_t sweep);
 
-/* Collective, after MTTKRP of mode 0 at y. Compute |X - y|^2 / |X|^2, and refuse y if it is above
- * `part`, the value at x. *is_refused: the factors have changed, so MTTKRP must be repeated. Call
- * it only if is_tested is true for the sweep. */
+/* Collective, after MTTKRP of the first free mode at y. Compute |X - y|^2 / |X|^2, and refuse y if
+ * it is above `part`, the value at x. *is_refused: the factors have changed, so MTTKRP must be
+ * repeated. Call it only if is_tested is true for the sweep. */
 bool amped_acceleration_is_tested(const amped_acceleration *a);
 amped_status amped_acceleration_test(amped_acceleration *a, double part, bool *is_refused);
 

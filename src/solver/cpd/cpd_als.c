@@ -31,6 +31,8 @@ typedef struct als {
   amped_acceleration *acceleration; /* NULL: none */
   const amped_row_rule *rule;
   amped_ruled_rows *ruled; /* NULL: the rule is plain */
+  const amped_fixed_modes *fixed;
+  amped_mode_order free; /* modes that are updated; the first of them begins a sweep */
   double tol;
 } als;
 
@@ -48,8 +50,8 @@ static amped_status find_fit(als *a, amped_sweep *s);
 static amped_status judge_step(als *a, amped_sweep *s);
 
 /* A sweep, function by function:
- *   take_step      with --accelerate: go beyond the current model, with a test by mode 0's MTTKRP.
- *   amped_mode_update, for each mode; it computes MTTKRP and calls:
+ *   take_step      with --accelerate: go beyond the current model, with a test by the first MTTKRP.
+ *   amped_mode_update, for each free mode; it computes MTTKRP and calls:
  *     begin_mode   V = Hadamard product of the other grams, and the matrices of the row update.
  *     make_rows    own rows, part by part, and their gram.
  *     finish_mode  the gram summed over ranks; columns to unit length, their lengths as weights.
@@ -58,7 +60,6 @@ static amped_status judge_step(als *a, amped_sweep *s);
  * Collective. A failure is agreed, or is this rank's own; the caller agrees after the sweep. */
 static amped_status sweep(void *self, amped_sweep *s) {
   als *a = self;
-  const amped_plan *plan = a->context->plan;
   const amped_mode_work work = amped_mttkrp_work(a->context);
   amped_row_update update = {
       .work = work, .begin = begin_mode, .rows = make_rows, .finish = finish_mode, .self = a};
@@ -66,7 +67,8 @@ static amped_status sweep(void *self, amped_sweep *s) {
   double began = amped_time();
   if (a->acceleration != NULL)
     AMPED_TRY(take_step(a, s->number, &update.work, &t));
-  for (int m = 0; m < plan->order; m++) {
+  for (int i = 0; i < a->free.count; i++) {
+    const int m = a->free.modes[i];
     const amped_mode_times before = t;
     const double mode_began = amped_time();
     AMPED_TRY(check_grams(a, m));
@@ -126,6 +128,7 @@ static amped_status find_gram(als *a, int mode) {
   amped_trace_begin(AMPED_PHASE_GRAM, mode);
   amped_status status = worker->backend->factors->gram(worker->factors, mode, a->grams[mode]);
   status = sum_over_ranks(a, mode, status);
+  amped_fixed_modes_add(a->fixed, mode, a->context->plan->ncomps, a->grams[mode]);
   amped_trace_end();
   return status;
 }
@@ -275,8 +278,8 @@ static double last_value(const als *a) {
 }
 
 /* Collective; the status is agreed. Step from the current model. If the step was tested and
- * accepted, *work becomes the empty work, because mode 0's MTTKRP exists already. Other failures
- * wait in a->own. */
+ * accepted, *work becomes the empty work, because the first mode's MTTKRP exists already. Other
+ * failures wait in a->own. */
 static amped_status take_step(als *a, uint64_t number, amped_mode_work *work,
                               amped_mode_times *times) {
   const double miss = 1.0 - last_value(a);
@@ -289,7 +292,7 @@ static amped_status take_step(als *a, uint64_t number, amped_mode_work *work,
     return AMPED_OK;
   AMPED_TRY(a->own);
   began = amped_time();
-  AMPED_TRY(amped_mode_mttkrp(a->context, 0, &t));
+  AMPED_TRY(amped_mode_mttkrp(a->context, a->free.modes[0], &t));
   times->mttkrp += amped_time() - began;
   times->copy += t.copy_sec;
   times->compute += t.compute_sec;
@@ -325,16 +328,16 @@ static void view(const void *self, amped_solver_state *state) {
 }
 
 /* Set the grams: from the state if there is one, because new sums would have other bits. Otherwise
- * from the factors, except for mode 0, which is updated first. */
+ * from the factors, except for the mode that is updated first. */
 static amped_status begin(als *a, const amped_solver_state *start) {
   const size_t n = (size_t)a->context->plan->ncomps;
   const amped_worker *worker = a->context->worker;
   if (start != NULL && a->acceleration == NULL && worker->format->go_on != NULL)
-    worker->format->go_on(worker->tensor, start->sweeps);
+    worker->format->go_on(worker->tensor, a->fixed->modes, start->sweeps);
   for (int m = 0; m < a->context->plan->order; m++)
     if (start != NULL)
       memcpy(a->grams[m], start->grams[m], n * n * sizeof *a->grams[m]);
-    else if (m > 0)
+    else if (m != a->free.modes[0])
       AMPED_TRY(find_gram(a, m));
   return a->ruled != NULL
              ? amped_comm_agree(a->context->comm, amped_ruled_rows_begin(a->ruled, start == NULL))
@@ -351,13 +354,15 @@ static amped_status finish(void *self, double *value) {
 static void tell_passes(const als *a, amped_facts *facts) {
   const amped_solver_result *r = a->result;
   const amped_plan *plan = a->context->plan;
-  const uint64_t order = (uint64_t)plan->order;
+  const uint64_t fixed = a->fixed->modes;
+  const uint64_t sweeps = r->sweeps - r->earlier;
   uint64_t passes =
-      amped_dense_count_passes(&plan->dense, plan->order, r->earlier * order, r->sweeps * order);
-  double a_sweep = amped_dense_passes(&plan->dense, plan->order);
+      amped_dense_free_passes(&plan->dense, plan->order, fixed, r->earlier, r->sweeps);
+  double a_sweep = fixed == 0 ? amped_dense_passes(&plan->dense, plan->order)
+                              : (double)passes / (double)(sweeps > 0 ? sweeps : 1);
   if (a->acceleration != NULL) {
-    const uint64_t anew = amped_dense_count_passes(&plan->dense, plan->order, 0, order);
-    passes = (r->sweeps - r->earlier) * anew + amped_acceleration_repeated(a->acceleration);
+    const uint64_t anew = amped_dense_free_passes(&plan->dense, plan->order, fixed, 0, 1);
+    passes = sweeps * anew + amped_acceleration_repeated(a->acceleration);
     a_sweep = (double)anew;
   }
   amped_outcome_passes(facts, r, (double)passes, "a_sweep", a_sweep);
@@ -404,11 +409,15 @@ const amped_solver *amped_cpd_solver_of(amped_accelerate how) {
 static amped_status prepare(als *a, const amped_cpd_options *how, const amped_solver_state *start,
                             const amped_saved_factors *before) {
   const amped_context *context = a->context;
-  const amped_acceleration_model model = {a->result->weights, a->grams, how->rule.nonnegative};
+  const amped_acceleration_model model = {.weights = a->result->weights,
+                                          .grams = a->grams,
+                                          .nonnegative = how->rule.nonnegative,
+                                          .free = a->free};
   amped_status status = allocate(a);
-  a->fit = (amped_fit){.context = context, .result = a->result, .v = a->v};
+  a->fit = (amped_fit){.context = context, .result = a->result, .fixed = a->fixed, .v = a->v};
   if (status == AMPED_OK && !amped_row_rule_is_plain(a->rule))
-    status = amped_ruled_rows_create(context, a->rule, a->result->weights, a->grams, &a->ruled);
+    status = amped_ruled_rows_create(context, a->rule, a->fixed, a->result->weights, a->grams,
+                                     &a->ruled);
   AMPED_TRY(amped_comm_agree(context->comm, status));
   if (how->accelerate != AMPED_ACCELERATE_NONE)
     AMPED_TRY(amped_acceleration_create(context, how->accelerate, &model, start, before,
@@ -420,7 +429,12 @@ amped_status amped_cpd_run(const amped_context *context, const amped_cpd_options
                            const amped_saved_factors *before, const amped_iterate_options *options,
                            amped_solver_result *result) {
   const amped_solver *solver = amped_cpd_solver_of(how->accelerate);
-  als a = {.context = context, .result = result, .tol = options->tol, .rule = &how->rule};
+  als a = {.context = context,
+           .result = result,
+           .tol = options->tol,
+           .rule = &how->rule,
+           .fixed = &how->fixed,
+           .free = amped_fixed_modes_free(&how->fixed, context->plan->order)};
   amped_status status =
       amped_comm_agree(context->comm, amped_solver_result_create(context, solver, options, result));
   if (status == AMPED_OK)

@@ -25,7 +25,7 @@ static const amped_option sweep_rows[] = {
      .most = 10000000,
      .value = "N",
      .help = "print a line every N sweeps (--json: every sweep)",
-     .initially = "1; in a log 10 from sweep 20, 100 from 200",
+     .initially = "1; in a log 10 from sweep 20, 100 from 200; several runs: one line per run",
      AMPED_OPTION_FIELD(amped_cpd_options, every)},
 };
 

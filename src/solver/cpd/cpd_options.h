@@ -4,6 +4,7 @@
 
 #include "base/option.h"
 #include "solver/cpd/row_rule.h"
+#include "solver/fixed_modes.h"
 
 /* How sweeps are accelerated: acceleration.h. */
 typedef enum amped_accelerate {
@@ -29,6 +30,7 @@ typedef struct amped_cpd_options {
   amped_accelerate accelerate;
   const char *nonnegative; /* modes as named by the user, or "all"; NULL: none */
   amped_row_rule rule;     /* before the tensor's modes are known: all modes, if any are named */
+  amped_fixed_modes fixed; /* set by the command from --fix */
   bool corcondia;          /* also compute the core consistency */
   uint64_t every;          /* sweeps per line; 0: 1, but more in a log */
 } amped_cpd_options;

@@ -31,9 +31,10 @@ double amped_start_value(const amped_start *start) {
 }
 
 amped_status amped_multistart_add(const amped_context *context, amped_multistart *s, uint64_t seed,
-                                  amped_solver_result *result) {
+                                  bool normal, amped_solver_result *result) {
   amped_start *start = &s->all[s->count++];
   start->seed = seed;
+  start->normal = normal;
   start->result = *result;
   memset(result, 0, sizeof *result);
   if (s->asked == 1)

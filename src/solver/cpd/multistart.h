@@ -8,6 +8,7 @@
 
 typedef struct amped_start {
   uint64_t seed;
+  bool normal; /* begun from normal factors, not from uniform ones (factor/factors.h) */
   amped_solver_result result;
   amped_saved_factors saved; /* if several starts are asked for */
 } amped_start;
@@ -27,7 +28,7 @@ void amped_multistart_free(amped_multistart *starts);
 /* Collective; the status is agreed. Takes ownership of the result, whose factors are the
  * context's. */
 amped_status amped_multistart_add(const amped_context *context, amped_multistart *starts,
-                                  uint64_t seed, amped_solver_result *result);
+                                  uint64_t seed, bool normal, amped_solver_result *result);
 
 /* Collective, after the last start; the status is agreed. Computes the scores and finds the best
  * start; its factors become the context's. */

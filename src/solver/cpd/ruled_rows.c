@@ -23,6 +23,8 @@ enum { GRADIENT, OUTPUT, ZEROS, SUMS };
 struct amped_ruled_rows {
   const amped_context *context;
   const amped_row_rule *rule;
+  const amped_fixed_modes *fixed;
+  amped_mode_order free;
   double *weights;
   double *grams[AMPED_MAX_ORDER];
   double *sizes[AMPED_MAX_ORDER]; /* [ncomps] sums of absolute values in unit columns */
@@ -69,13 +71,15 @@ void amped_ruled_rows_destroy(amped_ruled_rows *r) {
 }
 
 amped_status amped_ruled_rows_create(const amped_context *context, const amped_row_rule *rule,
-                                     double *weights, double *const *grams,
-                                     amped_ruled_rows **out) {
+                                     const amped_fixed_modes *fixed, double *weights,
+                                     double *const *grams, amped_ruled_rows **out) {
   amped_ruled_rows *r = NULL;
   *out = NULL;
   AMPED_TRY(amped_calloc(&r, 1, sizeof *r, what));
   r->context = context;
   r->rule = rule;
+  r->fixed = fixed;
+  r->free = amped_fixed_modes_free(fixed, context->plan->order);
   r->weights = weights;
   memcpy(r->grams, grams, (size_t)context->plan->order * sizeof *grams);
   const amped_status status = amped_buffers_allocate(buffers(r, context->plan));
@@ -99,7 +103,8 @@ amped_status amped_ruled_rows_begin(amped_ruled_rows *r, bool is_start) {
   const amped_plan *plan = r->context->plan;
   double *const lengths = r->room;
   amped_status status = AMPED_OK;
-  for (int m = is_start ? 1 : 0; m < plan->order; m++) {
+  for (int i = is_start ? 1 : 0; i < r->free.count; i++) {
+    const int m = r->free.modes[i];
     if (is_start)
       AMPED_NEXT(status, amped_unit_columns(r->context, m, 0, amped_plan_factor_rows(plan, m),
                                             r->grams[m], lengths, lengths + plan->ncomps));
@@ -129,12 +134,21 @@ amped_status amped_ruled_rows_finish(amped_ruled_rows *r, int mode, amped_status
 
 /* --- updates ---------------------------------------------------------------------------------- */
 
-/* Find the lengths of a component's columns, and their sums of absolute values. */
+/* Find the lengths of a component's columns, and their sums of absolute values, in the order of the
+ * free modes. */
 static void share(const amped_ruled_rows *r, int c, double *lengths, double *sizes) {
-  const int order = r->context->plan->order;
-  for (int m = 0; m < order; m++)
-    sizes[m] = r->sizes[m][c];
-  amped_row_rule_share(r->rule, order, r->weights[c], sizes, lengths);
+  const double scale = r->fixed->scale != NULL ? r->fixed->scale[c] : 1.0;
+  for (int i = 0; i < r->free.count; i++)
+    sizes[i] = r->sizes[r->free.modes[i]][c];
+  amped_row_rule_share(r->rule, r->free.count, scale * r->weights[c], sizes, lengths);
+}
+
+/* Place of mode among the free modes. */
+static int place_of(const amped_ruled_rows *r, int mode) {
+  int place = 0;
+  while (r->free.modes[place] != mode)
+    place++;
+  return place;
 }
 
 static bool has_model(const amped_ruled_rows *r) {
@@ -155,6 +169,7 @@ static void forget(const amped_ruled_rows *r, int mode, int c, double *v) {
 
 void amped_ruled_rows_prepare(amped_ruled_rows *r, int mode, double *v) {
   const int n = r->context->plan->ncomps;
+  const int place = place_of(r, mode);
   double lengths[AMPED_MAX_ORDER];
   double sizes[AMPED_MAX_ORDER];
   if (!amped_row_rule_penalises(r->rule) || !has_model(r))
@@ -167,7 +182,7 @@ void amped_ruled_rows_prepare(amped_ruled_rows *r, int mode, double *v) {
       continue;
     }
     share(r, c, lengths, sizes);
-    const double others = r->weights[c] / lengths[mode];
+    const double others = r->weights[c] / lengths[place];
     v[c * n + c] += r->rule->ridge / (others * others);
     r->shrink[c] = r->rule->l1 / others;
   }
@@ -204,7 +219,7 @@ double amped_ruled_rows_penalty(const amped_ruled_rows *r) {
   for (int c = 0; c < plan->ncomps; c++)
     if (r->weights[c] > 0.0) {
       share(r, c, lengths, sizes);
-      sum += amped_row_rule_penalty(r->rule, plan->order, lengths, sizes);
+      sum += amped_row_rule_penalty(r->rule, r->free.count, lengths, sizes);
     }
   return sum;
 }
@@ -283,7 +298,9 @@ amped_status amped_ruled_rows_measure(amped_ruled_rows *r) {
   amped_trace_begin(AMPED_PHASE_FIT, AMPED_NO_NUMBER);
   r->optimality = 0.0;
   for (int m = 0; m < r->context->plan->order; m++)
-    AMPED_TRY(measure_mode(r, m));
+    r->zeros[m] = (double)NAN;
+  for (int i = 0; i < r->free.count; i++)
+    AMPED_TRY(measure_mode(r, r->free.modes[i]));
   amped_trace_end();
   r->is_measured = true;
   return AMPED_OK;
@@ -298,8 +315,11 @@ void amped_ruled_rows_tell(const amped_ruled_rows *r, double objective, amped_fa
   rows.waits = true;
   for (int m = 0; m < order; m++) {
     amped_fact_item(&rows, "zeros", amped_json_number(r->zeros[m]));
-    amped_fact_words(&rows, "%s%.3g %%",
-                     m > 0 ? ", " : "zeros in the factors: ", 100.0 * r->zeros[m]);
+    amped_fact_words(&rows, "%s", m > 0 ? ", " : "zeros in the factors: ");
+    if (isnan(r->zeros[m]))
+      amped_fact_words(&rows, "fixed");
+    else
+      amped_fact_words(&rows, "%.3g %%", 100.0 * r->zeros[m]);
   }
   amped_fact(&rows, "optimality", amped_json_number(r->optimality),
              "; conditions of an optimum hold to %.2e\n", r->optimality);

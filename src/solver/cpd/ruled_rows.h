@@ -1,31 +1,33 @@
 /* Ruled rows: the row update of a mode's factor under a row rule (row_rule.h), in place of the
  * plain one.
  *
- * The current model has unit columns and weights. A row b of the current mode includes the weights.
- * c_r is the product of the lengths of the other modes' columns, as the rule distributes them. The
- * factor's own row is b_r / c_r, so its penalties become ridge / c_r^2 on V's diagonal, and the
- * threshold l1 / c_r. Before the first update all weights are 0, and nothing is penalised. Later a
- * component of weight 0 is gone. */
+ * The current model has unit columns in free modes, and weights. A row b of the current mode
+ * includes the weights. c_r is the product of the lengths of the other free modes' columns, as the
+ * rule distributes them. The factor's own row is b_r / c_r, so its penalties become ridge / c_r^2
+ * on V's diagonal, and the threshold l1 / c_r. Before the first update all weights are 0, and
+ * nothing is penalised. Later a component of weight 0 is gone. */
 #ifndef AMPED_RULED_ROWS_H
 #define AMPED_RULED_ROWS_H
 
 #include "base/facts.h"
 #include "factor/context.h"
 #include "solver/cpd/row_rule.h"
+#include "solver/fixed_modes.h"
 
 typedef struct amped_ruled_rows amped_ruled_rows;
 
-/* The rule is borrowed. weights and grams: the current model's, owned by the solver. Only begin,
- * finish and measure are collective; the statuses of the other functions are this rank's own.
- * destroy accepts NULL. */
+/* The rule and `fixed` are borrowed; fixed modes are neither penalised nor measured. weights and
+ * grams: the current model's, owned by the solver. Only begin, finish and measure are collective;
+ * the statuses of the other functions are this rank's own. destroy accepts NULL. */
 amped_status amped_ruled_rows_create(const amped_context *context, const amped_row_rule *rule,
-                                     double *weights, double *const *grams, amped_ruled_rows **out);
+                                     const amped_fixed_modes *fixed, double *weights,
+                                     double *const *grams, amped_ruled_rows **out);
 void amped_ruled_rows_destroy(amped_ruled_rows *ruled);
 uint64_t amped_ruled_rows_bytes(const amped_plan *plan); /* host memory, on every rank */
 
 /* Collective, before the first sweep, when the grams are known. is_start: scale the columns of
- * modes 1, 2, ... to unit length, because penalties and the ends of descents depend on lengths. The
- * status is this rank's own. */
+ * all free modes except the first to unit length, because penalties and the ends of descents depend
+ * on lengths. The status is this rank's own. */
 amped_status amped_ruled_rows_begin(amped_ruled_rows *ruled, bool is_start);
 
 /* Before mode's update: add the penalties to v, the Hadamard product of the other grams. */
@@ -43,10 +45,10 @@ amped_status amped_ruled_rows_finish(amped_ruled_rows *ruled, int mode, amped_st
 double amped_ruled_rows_penalty(const amped_ruled_rows *ruled);
 
 /* Collective, after the last sweep; the status is agreed. Measure the model by MTTKRPs of all
- * modes: the share of zeros in each factor, and its optimality. This is the largest ratio, over
- * modes, of the length of the objective's gradient in the mode's rows to the length of MTTKRP's
- * rows. Parts of the gradient that point out of the nonnegative range, or that a threshold holds,
- * do not count. */
+ * free modes: the share of zeros in each factor, and its optimality. This is the largest ratio,
+ * over modes, of the length of the objective's gradient in the mode's rows to the length of
+ * MTTKRP's rows. Parts of the gradient that point out of the nonnegative range, or that a threshold
+ * holds, do not count. */
 amped_status amped_ruled_rows_measure(amped_ruled_rows *ruled);
 /* Add these measures, and the objective, if there is one (otherwise NaN). */
 void amped_ruled_rows_tell(const amped_ruled_rows *ruled, double objective, amped_facts *facts);

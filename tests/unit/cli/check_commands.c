@@ -331,7 +331,12 @@ START_TEST(results_of_any_metric_are_shown_and_drawn) {
                                    .metric = "rmse",
                                    .history = history,
                                    .sweeps = 2,
-                                   .starts = {2, seeds, seeds, starts, match}};
+                                   .starts = {.count = 2,
+                                              .seeds = seeds,
+                                              .sweeps = seeds,
+                                              .normal = seeds,
+                                              .values = starts,
+                                              .match = match}};
   check_ok(amped_result_file_write(path, &k, &record));
   amped_ktensor_free(&k);
 

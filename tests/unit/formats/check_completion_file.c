@@ -208,7 +208,7 @@ START_TEST(columns_of_unit_length_give_the_same_values) {
   for (uint64_t i = 0; i < dims[1]; i++)
     unit.factors[1][i * NCOMPS] = k.factors[1][i * NCOMPS] *= 1e-170;
   make_completion(&c, true);
-  amped_ktensor_normalise(&unit, NULL);
+  amped_ktensor_normalise(&unit, 0, NULL);
   for (int m = 0; m < ORDER; m++)
     for (uint64_t r = 0; r < NCOMPS; r++) {
       double square = 0.0;
@@ -241,14 +241,14 @@ START_TEST(lengths_of_columns_survive) {
     c.context[m] = true; /* no sign changes */
   for (int r = 0; r < NCOMPS; r++)
     k.weights[r] = 1.0;
-  check_ok(amped_completion_normalise(&c, &k));
+  check_ok(amped_completion_normalise(&c, 0, &k));
   amped_ktensor_order(&k, order);
   const amped_run_record record = record_of(&c);
   check_ok(amped_result_file_write(path, &k, &record));
   check_ok(amped_result_file_read(path, &read));
   check_ok(amped_completion_file_read(path, read.order, read.dims, true, &found));
   ck_assert_int_eq(found.ncomps, NCOMPS);
-  amped_completion_stretch(&found, context, &read);
+  amped_completion_stretch(&found, context, &read, NULL);
   for (uint64_t r = 0; r < NCOMPS; r++) {
     ck_assert(read.weights[r] == 1.0);
     for (int m = 0; m < ORDER; m++)
@@ -280,7 +280,7 @@ START_TEST(weights_are_spread_over_columns) {
       spread.factors[1][i * NCOMPS + r] = k.factors[1][i * NCOMPS + r];
     }
   spread.weights[3] = k.weights[3] = -2.0;
-  amped_completion_stretch(&none, context, &spread);
+  amped_completion_stretch(&none, context, &spread, NULL);
   for (uint64_t i = 0; i < 7 * 5 * 6; i++) {
     const uint64_t index[ORDER] = {i % 7, i / 7 % 5, 0, i / 35};
     ck_assert_double_eq_tol(value_of(&spread, &c, index), value_of(&k, &c, index), 1e-12);

@@ -119,6 +119,7 @@ START_TEST(starts_and_core_consistency_survive) {
   const uint64_t dims[] = {2, 3, 4};
   uint64_t seeds[] = {7, UINT64_C(1) << 62};
   uint64_t sweeps[] = {3, 50};
+  uint64_t normal[] = {0, 1};
   const double match[] = {1.0, 0.75, 0.75, 1.0};
   const double consistency = -1e27;
   const char *path = testing_path("starts.h5");
@@ -130,13 +131,19 @@ START_TEST(starts_and_core_consistency_survive) {
   check_metric(path, "fit", 3, 0);
   check_ok(amped_result_file_number(path, "corcondia", &number));
   ck_assert(isnan(number));
-  record.starts = (amped_run_starts){2, seeds, sweeps, start_values, match};
+  record.starts = (amped_run_starts){.count = 2,
+                                     .seeds = seeds,
+                                     .sweeps = sweeps,
+                                     .normal = normal,
+                                     .values = start_values,
+                                     .match = match};
   record.corcondia = &consistency;
   check_ok(amped_result_file_write(path, &k, &record));
   check_metric(path, "fit", 3, 2);
   check_list(path, "/starts/fit", start_values, 2);
   check_list(path, "/starts/seed", (double[]){7.0, 0x1p62}, 2);
   check_list(path, "/starts/sweeps", (double[]){3.0, 50.0}, 2);
+  check_list(path, "/starts/normal", (double[]){0.0, 1.0}, 2);
   check_ok(amped_result_file_number(path, "corcondia", &number));
   ck_assert_double_eq(number, consistency);
   amped_ktensor_free(&k);
@@ -149,12 +156,18 @@ START_TEST(a_metric_of_another_name_survives) {
   const uint64_t dims[] = {2, 3, 4};
   uint64_t seeds[] = {7, 8};
   uint64_t sweeps[] = {3, 50};
+  uint64_t normal[] = {0, 1};
   const double match[] = {1.0, 0.75, 0.75, 1.0};
   const char *path = testing_path("rmse.h5");
   amped_ktensor k;
   amped_run_record record = a_record();
   record.metric = "rmse";
-  record.starts = (amped_run_starts){2, seeds, sweeps, start_values, match};
+  record.starts = (amped_run_starts){.count = 2,
+                                     .seeds = seeds,
+                                     .sweeps = sweeps,
+                                     .normal = normal,
+                                     .values = start_values,
+                                     .match = match};
   make_model(&k, 3, dims, 2);
   check_ok(amped_result_file_write(path, &k, &record));
   check_metric(path, "rmse", 3, 2);

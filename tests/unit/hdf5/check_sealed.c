@@ -92,7 +92,12 @@ static void write_result(const char *path) {
                                    .metric = "fit",
                                    .history = fit,
                                    .sweeps = 2,
-                                   .starts = {2, seeds, sweeps, fits, match},
+                                   .starts = {.count = 2,
+                                              .seeds = seeds,
+                                              .sweeps = sweeps,
+                                              .normal = seeds,
+                                              .values = fits,
+                                              .match = match},
                                    .corcondia = &consistency};
   amped_ktensor k;
   make_model(&k);
@@ -124,7 +129,7 @@ static void write_completion(const char *path) {
   c.best_sweep = 2;
   for (int s = 0; s < AMPED_COMPLETION_SETS; s++)
     check_ok(amped_completion_set_errors(&c, s, errors, 2));
-  check_ok(amped_completion_normalise(&c, &k));
+  check_ok(amped_completion_normalise(&c, 0, &k));
   check_ok(amped_result_file_write(path, &k, &record));
   amped_completion_free(&c);
   amped_ktensor_free(&k);

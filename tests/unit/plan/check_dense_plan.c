@@ -128,7 +128,7 @@ START_TEST(a_run_that_goes_on_contracts_what_it_would_have) {
         for (uint64_t u = 0; u < sweeps * (uint64_t)order; u++)
           update(&whole, order, (int)(u % (uint64_t)order));
         begin_run(&part, order, tree);
-        amped_dense_go_on(&part.kept, order, sweeps);
+        amped_dense_go_on(&part.kept, &part.plan, order, 0, sweeps);
         for (int u = 0; u < 3 * order; u++)
           ck_assert_int_eq(update(&whole, order, u % order), update(&part, order, u % order));
       }
