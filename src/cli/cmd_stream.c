@@ -158,8 +158,11 @@ static void warn_of_reg(const job *j) {
 static void warn_of_weights(const job *j) {
   if (learns(j) && j->head.weighted)
     amped_warn("%s: its first fit had weights; entries of later batches have weight 1, so that "
-               "those of weight 0 must be left out of them",
-               j->o->args[0]);
+               "those of weight 0 must be left out of them%s",
+               j->o->args[0],
+               j->o->stream.by != NULL
+                   ? ", and --by leaves out all that the first fit had, also entries of weight 0"
+                   : "");
 }
 
 /* Rank 0: the hash of the first batch, which identifies the stream. */
@@ -536,6 +539,20 @@ static void find_labels(const job *j, const amped_source_batch *batch,
   }
 }
 
+/* Rank 0: say as what the new rows of the growing mode begin, if the user did not name the mode, or
+ * if it is not its last row. labels: of the state, before the batch. */
+static void tell_growing(const job *j, const amped_source_batch *batch, const amped_learnt *learnt,
+                         const amped_labels *labels) {
+  const int m = learnt->growing;
+  char mode[128];
+  char label[128];
+  if (m < 0 || (m == j->by && learnt->like + 1 == j->head.dims[m]))
+    return;
+  amped_say("%s: new rows of %s begin as copies of %s", batch->name,
+            amped_format_mode(mode, sizeof mode, m, &labels[m]),
+            amped_label_text(&labels[m], learnt->like, label, sizeof label));
+}
+
 /* Collective: learn a batch, write it and report it. */
 static amped_status learn(job *j, const amped_source_batch *batch) {
   amped_labels all[AMPED_MAX_ORDER] = {{0}};
@@ -563,6 +580,8 @@ static amped_status learn(job *j, const amped_source_batch *batch) {
   amped_trace_begin(AMPED_PHASE_BATCH, (int64_t)j->head.batches + 1);
   AMPED_GO(done, amped_stream_learn(&stream, batch->input, j->by, &learnt));
   AMPED_GO(done, amped_comm_agree(stream.comm, check_errors(j, batch, &learnt)));
+  if (stream.comm->rank == 0)
+    tell_growing(j, batch, &learnt, all);
   AMPED_GO(done, compare_cells(j, batch, &learnt, &cells));
   const double learnt_at = amped_time();
   amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);

@@ -442,6 +442,47 @@ static void warn_of_times(const reader *r, const amped_sptensor *t, uint64_t row
       amped_table_header_warn(&r->header, r->path, m, t->labels[m].count, rows);
 }
 
+/* Warn if the first row, taken as the header, looks like one of the facts: a column has its own
+ * name as a label. Then the first fact is lost. */
+static void warn_of_header(const reader *r, const amped_sptensor *t) {
+  if (r->options->no_header)
+    return;
+  for (int m = 0; m < t->order; m++) {
+    const char *name = r->header.modes[m];
+    const size_t length = strlen(name);
+    for (uint64_t i = 0; i < t->labels[m].count; i++) {
+      uint64_t bytes = 0;
+      const char *label = amped_label(&t->labels[m], i, &bytes);
+      if (bytes != length || memcmp(label, name, bytes) != 0)
+        continue;
+      amped_warn(
+          "%s: its first row is taken for the header, and column %.200s has its own name as a "
+          "label; if the table has no header, this row is lost: use --no-header",
+          amped_io_name(r->path), name);
+      return;
+    }
+  }
+}
+
+/* Warn if all time stamps of a column are in the years that follow 1970: days of a spreadsheet and
+ * minutes, read as seconds, are. */
+static void warn_of_early(const reader *r, const amped_sptensor *t) {
+  for (int m = 0; m < t->order; m++) {
+    const amped_period period = r->header.periods[m];
+    bool early = period != AMPED_PERIOD_NONE && period != AMPED_PERIOD_WEEKDAY &&
+                 period != AMPED_PERIOD_HOUR_OF_DAY && t->labels[m].count > 0;
+    for (uint64_t i = 0; i < t->labels[m].count && early; i++) {
+      uint64_t bytes = 0;
+      const char *label = amped_label(&t->labels[m], i, &bytes);
+      early = bytes >= 4 && memcmp(label, "197", 3) == 0 && label[3] <= '3';
+    }
+    if (early)
+      amped_warn("%s: all time stamps of %s are in the years 1970 to 1973; numbers are read as "
+                 "seconds since 1970: if they count days or minutes, write dates (2024-05-17)",
+                 amped_io_name(r->path), r->header.modes[m]);
+  }
+}
+
 /* Name of the column with this role. */
 static const char *column_of(const amped_table_header *h, int role) {
   return role == AMPED_ROLE_VALUE ? h->value : role == AMPED_ROLE_OTHER ? h->other : h->modes[role];
@@ -502,6 +543,8 @@ static amped_status conclude(reader *r) {
       AMPED_TRY(amped_strdup(&t->labels[m].name, r->header.modes[m]));
   }
   warn_of_times(r, t, rows);
+  warn_of_header(r, t);
+  warn_of_early(r, t);
   return amped_rows_finish(&r->rows);
 }
 

@@ -300,4 +300,17 @@ expect 0 "warning: place.csv: --value=3 is a name in the first line, which holds
 printf 'who,what,when,2001\nBob,tea,Feb,4\nCem,tea,Jan,5\n' >years.csv
 expect 0 "" "$amped" info years.csv --value=2001
 grep -q warning "$scratch/err" && fail "a warning of a year" || pass
+# A first row that is no header: a column has its own name as a label.
+printf 'anna,likes,tea\nbob,likes,anna\ncarl,hates,tea\nbob,likes,tea\n' >facts.csv
+expect 0 "warning: facts.csv: its first row is taken for the header, and column likes has its own name as a label" "$amped" \
+  convert facts.csv facts.h5 --overwrite
+expect 0 "wrote" "$amped" convert facts.csv facts.h5 --overwrite --no-header
+same "warnings of a table without a header" "$(grep -c 'taken for the header' err)" 0
+# Days of a spreadsheet, read as seconds.
+printf 'user,item,day,n\na,x,45842,1\nb,y,45843,2\na,y,45900,3\n' >days.csv
+expect 0 "warning: days.csv: all time stamps of day are in the years 1970 to 1973" "$amped" convert days.csv days.h5 --value=n \
+  --date=day:month --overwrite
+sed 's/45842/1717939800/' days.csv >seconds.csv
+expect 0 "wrote" "$amped" convert seconds.csv days.h5 --value=n --date=day:month --overwrite
+same "warnings of time stamps of which one is late" "$(grep -c '1970 to 1973' err)" 0
 finish

@@ -13,6 +13,7 @@
 #include "solver/stream/stream_batch.h"
 #include "solver/stream/stream_published.h"
 #include "tensor/format.h"
+#include "tensor/label_order.h"
 
 void amped_learnt_free(amped_learnt *l) {
   amped_sptensor_free(&l->held_out);
@@ -155,16 +156,30 @@ done:
   return status;
 }
 
-/* Rank 0: return the first mode in which all entries lie in new rows; -1: none. */
+/* Rank 0: do all entries lie in new rows of a mode? */
+static bool lies_in_new(const work *w, int mode) {
+  uint64_t k = 0;
+  while (k < w->all->nnz && w->all->indices[mode][k] >= w->old_dims[mode])
+    k++;
+  return k == w->all->nnz;
+}
+
+/* Rank 0: return the first mode in which all entries lie in new rows, and whose rows have an order;
+ * modes whose labels are dates or times come first. -1: none. */
 static int find_growing(const work *w) {
-  for (int m = 0; m < w->all->order; m++) {
-    uint64_t k = 0;
-    while (k < w->all->nnz && w->all->indices[m][k] >= w->old_dims[m])
-      k++;
-    if (k == w->all->nnz)
+  const amped_labels *labels = w->s->labels.all;
+  int growing = -1;
+  for (int m = w->all->order - 1; m >= 0; m--) {
+    const bool named = labels != NULL && labels[m].count > 0;
+    const amped_label_kind kind = named ? amped_label_kind_of(&labels[m]) : AMPED_LABELS_NUMBERS;
+    const bool is_time = kind != AMPED_LABELS_NUMBERS && kind != AMPED_LABELS_TEXT;
+    if (kind == AMPED_LABELS_TEXT || !lies_in_new(w, m))
+      continue;
+    if (is_time)
       return m;
+    growing = m;
   }
-  return -1;
+  return growing;
 }
 
 /* Choose this rank's training entries. Rank 0 also lists the held-out entries of all ranks. */
@@ -218,8 +233,8 @@ static void set_prior(const work *w, int mode, void *to) {
     amped_value_put(to, rows->type, c, c < components ? w->s->head->prior[mode] : 0.0);
 }
 
-/* Published history: set a new row to its start. like: the last row before the batch, which is
- * copied in the growing mode. */
+/* Published history: set a new row to its start. like: the row that is copied in the growing mode.
+ */
 static void set_start(const work *w, int mode, uint64_t row, const void *like, void *to) {
   const amped_stream_rows *rows = w->s->rows;
   const amped_row_start start = amped_stream_batch_start_of(w->s->head, mode);
@@ -253,8 +268,8 @@ static uint64_t touched_before(const amped_touched *t, uint64_t row) {
   return t != NULL ? amped_sort_find(t->rows, t->count, row) : 0;
 }
 
-/* Fill `piece` with the starts of new rows first .. first + count of a mode. like: the last row
- * before the batch. */
+/* Fill `piece` with the starts of new rows first .. first + count of a mode. like: the row that is
+ * copied in the growing mode. */
 static void set_piece(const work *w, int mode, uint64_t first, uint64_t count, const void *like,
                       char *piece) {
   const amped_touched *t = touched_of(w, mode);
@@ -277,7 +292,8 @@ static amped_status set_new(const work *w, int mode, uint64_t most, char *buffer
   const uint64_t dim = r->dims[mode];
   char *piece = buffer + r->ncomps * r->type;
   if (dim > w->old_dims[mode])
-    AMPED_TRY(r->ops->get_factors(r->store, mode, w->old_dims[mode] - 1, 1, buffer));
+    AMPED_TRY(r->ops->get_factors(
+        r->store, mode, mode == w->out->growing ? w->out->like : w->old_dims[mode] - 1, 1, buffer));
   for (uint64_t i = w->old_dims[mode]; i < dim; i += most) {
     const uint64_t count = dim - i < most ? dim - i : most;
     set_piece(w, mode, i, count, buffer, piece);
@@ -286,8 +302,30 @@ static amped_status set_new(const work *w, int mode, uint64_t most, char *buffer
   return AMPED_OK;
 }
 
-/* Set new rows to their prior, or, in the growing mode, to the last old row; for a published
- * history to their starts. */
+/* Collective; the status is agreed. Find the row that new rows of the growing mode copy: the last
+ * one that has learnt something, or the last one if none has. */
+static amped_status find_like(work *w) {
+  const int m = w->out->growing;
+  const uint64_t count = m >= 0 ? w->old_dims[m] : 0;
+  uint64_t *bits = NULL;
+  if (count == 0)
+    return AMPED_OK;
+  AMPED_TRY(amped_comm_agree(w->s->comm, amped_alloc(&bits, count / 64 + 1, sizeof *bits,
+                                                     "rows that have learnt something")));
+  const amped_status status =
+      amped_stream_rows_touched(w->s->comm, w->s->rows, m, count, NULL, bits);
+  w->out->like = count - 1;
+  for (uint64_t k = count; k > 0 && status == AMPED_OK; k--)
+    if (bits[(k - 1) / 64] >> (k - 1) % 64 & 1) {
+      w->out->like = k - 1;
+      break;
+    }
+  amped_free(bits);
+  return status;
+}
+
+/* Set new rows to their prior, or, in the growing mode, to the row `like`; for a published history
+ * to their starts. */
 static amped_status set_rows(work *w) {
   amped_stream_rows *rows = w->s->rows;
   const uint64_t bytes = rows->ncomps * rows->type;
@@ -448,6 +486,7 @@ static amped_status load(work *w, int growing) {
                                         &w->batch));
   const double loaded = amped_time();
   amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
+  AMPED_TRY(find_like(w));
   AMPED_TRY(amped_comm_agree(s->comm, set_rows(w)));
   forget_sums(w);
   AMPED_TRY(amped_stream_entries_enter(s->comm, s->rows, w->mine, w->held));
