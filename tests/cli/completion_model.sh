@@ -44,7 +44,7 @@ expect 0 "" "$amped" plot biased_labels.h5 -o model.gp
 same "training" "$(rows model.gp train | tr '\t\n' ', ')" "1,0.9 2,0.5 3,0.3 "
 same "validation" "$(rows model.gp validate | tr '\t\n' ', ')" "1,0.95 2,0.75 3,0.8 "
 same "curves" "$(grep -c '^plot \$train using .* title .train., \$validate using .* title .validate.' model.gp)" 1
-expect 0 "rmse 0.5 train, 0.75 validate in the best sweep" cat model.gp
+expect 0 "rmse 0.5 train, 0.75 validate'.*'in the best sweep, 2 of 3" cat model.gp
 if command -v gnuplot >/dev/null 2>&1; then
   expect 0 "" "$amped" plot biased_labels.h5 -o model.svg
   expect 0 "" test -s model.svg
