@@ -65,20 +65,21 @@ static amped_status turn_round(uint64_t **rows, uint64_t count, uint64_t dim) {
   return AMPED_OK;
 }
 
-/* Match a mode in which only one model has labels. Numeric labels are indices of the other model.
- * Other labels are ignored: rows are matched by index. */
+/* Match a mode in which only one model has labels. Numeric labels are indices of the other model,
+ * except for values of an array's axis. Other labels are ignored: rows are matched by index. */
 static amped_status align_numbers(const amped_index_side *a, const amped_index_side *b, int mode,
                                   alignment *rows) {
   const bool of_a = a->labels[mode].count > 0;
   amped_label_join *join = &rows->joins[mode];
   amped_index_match match;
-  if (!amped_index_like_labels(of_a ? &a->labels[mode] : &b->labels[mode]))
+  const amped_labels *labels = of_a ? &a->labels[mode] : &b->labels[mode];
+  if (!amped_index_like_labels(labels) || (labels->of_array && a->dims[mode] == b->dims[mode]))
     return AMPED_OK;
   AMPED_TRY(amped_index_match_create(of_a ? b : a, of_a ? a : b, mode, &match));
   *join = (amped_label_join){match.rows, match.shared};
   rows->numbers[mode] = true;
   if (join->shared == 0)
-    return share_none(of_a ? &a->labels[mode] : &b->labels[mode], mode);
+    return share_none(labels, mode);
   return of_a ? AMPED_OK : turn_round(&join->rows, b->labels[mode].count, a->dims[mode]);
 }
 

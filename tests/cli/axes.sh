@@ -147,4 +147,23 @@ expect 2 "is no dense array" on 2 list.h5 --rank=2 --iters=1 -q --nowrite --mode
 expect 2 "is no dense array" on 2 complete table.csv --rank=2 --iters=1 -q --nowrite --axis=who:1:2
 expect 2 "is not a dense tensor; leave out --axis" "$amped" convert table.csv t.h5 --axis=who:1:2
 expect 2 "has no names and values of modes" on 1 cpd --shape=nell2 --modes=a,b,c
+
+# Values of an axis are no indices: a fit with them is compared by place with one without.
+"$amped" generate plain.h5 --dense --dims=9x30x12 --planted=2 >/dev/null || fail "generate"
+expect 0 "" on 1 cpd plain.h5 --rank=2 --seed=3 -o without.h5 -q
+expect 0 "" on 1 cpd plain.h5 --rank=2 --seed=3 --modes=a,b,c --axis=b:11:40 -o with.h5 -q
+expect 0 "factor match score 1.000000" "$amped" compare without.h5 with.h5
+expect 0 "factor match score 1.000000" "$amped" compare with.h5 without.h5
+
+# A column of few pixels keeps each peak: of more indices than pixels, each cell is the largest of its range.
+$python - <<'PY'
+import numpy as np
+x = np.zeros((366, 24, 3)) + 0.01
+x[:, :, 0] += np.outer(np.arange(366) == 200, np.arange(24) == 7)
+np.save("peak.npy", x)
+PY
+expect 0 "" on 1 cpd peak.npy --rank=1 --modes=day,hour,what --axis=day:1:366 --axis=hour:0:23 -o peak.h5 -q
+expect 0 "" "$amped" plot peak.h5 --heat=day,hour -o peak.gp
+expect 0 "each cell the largest of its range" cat peak.gp
+
 finish

@@ -9,7 +9,7 @@ export AMPED_MPI AMPED_STARTS MPIRUN
 
 for job in "$jobs"/* "$jobs"/paper/*; do
   case $job in
-    */help.sh | */program.sh | */paper/lib.sh | *.py) continue ;; # sourced or started by jobs
+    */help.sh | */program.sh | */local-mpi.sh | */paper/lib.sh | *.py) continue ;; # sourced or started by jobs
   esac
   test -f "$job" || continue
   case $(head -n 1 "$job") in

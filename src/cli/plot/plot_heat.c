@@ -23,8 +23,9 @@
 #define NAME_GAP 10
 #define MODE_NAME 20
 
-/* Places per pixel up to which each place has a cell of its own. */
-#define FINEST 2
+/* Places per pixel up to which each place has a cell of its own. An image of more cells than pixels
+ * would lose some of them. */
+#define FINEST 1
 
 /* Fewer cells are rectangles, more an image, which takes less space in an .svg. Readers blur the
  * pixels of an image, so a cell is repeated until an image has the pixels of the picture. */
