@@ -149,7 +149,7 @@ if test "$backend" = cuda; then
     close "fit in $2M on $1 ranks" "$(field fit short.json)" "$(field fit free.json)" 1e-5
   done
   expect 0 "choice 1: .* a rank, .* streamed, .* ms a sweep" on 1 wide.h5 --rank=4 --plan --device-memory=100M
-  expect 2 "leave out one of them" on 1 b.h5 --copies=one --deterministic --precision=double --nowrite
+  expect 2 "leave out one of them" on 1 b.h5 --copies=one --deterministic --device-memory=1G --precision=double --nowrite
   rm -f wide.h5
 fi
 
