@@ -58,8 +58,9 @@ amped_status amped_dense_missing(int order, const uint64_t *index, double value,
   return amped_error(
       AMPED_BAD_INPUT, where,
       "the cell at (%s) is %g, which means a missing cell there (_FillValue, missing_value or "
-      "valid_range); amped_mpi complete and convert --sparse --nan=missing take the other cells, "
-      "and amped_mpi convert --nan=zero makes missing cells 0",
+      "valid_range); amped_mpi complete takes the other cells; amped_mpi convert --dense "
+      "--nan=zero "
+      "makes missing cells 0",
       place_of(order, index, line), value);
 }
 
@@ -70,11 +71,12 @@ amped_status amped_dense_not_finite(int order, const uint64_t *index, double val
     return amped_error(
         AMPED_BAD_INPUT, where,
         "the cell at (%s) is not a number; if it is missing, use amped_mpi complete, "
-        "or convert --sparse --nan=missing; if it is 0, amped_mpi convert --nan=zero",
+        "for which cells without a value are unknown; if it is 0, amped_mpi convert --dense "
+        "--nan=zero",
         place_of(order, index, line));
   return amped_error(AMPED_BAD_INPUT, where,
                      "the cell at (%s) is infinite; correct it where the file was made, and write "
-                     "NaN if it is missing, for amped_mpi complete; amped_mpi convert --nan=zero "
-                     "makes it 0",
+                     "NaN if it is missing, for amped_mpi complete; amped_mpi convert --dense "
+                     "--nan=zero makes it 0",
                      place_of(order, index, line));
 }
