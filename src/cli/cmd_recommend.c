@@ -138,6 +138,16 @@ static amped_status rank_all(const job *j, amped_json *json) {
   return AMPED_OK;
 }
 
+/* Warn if the model has learnt nothing of a label that the user named. */
+static void warn_of_unlearnt(const job *j, int mode, uint64_t index) {
+  char name[128];
+  char label[128];
+  if (index != AMPED_PREDICTOR_COLD && !amped_predictor_knows(&j->p, mode, index))
+    amped_warn("%s: %s of %s has no learnt entry; the list is that of an average one",
+               j->o->args[0], amped_label_text(&j->k.labels[mode], index, label, sizeof label),
+               amped_format_mode(name, sizeof name, mode, &j->k.labels[mode]));
+}
+
 static amped_status steps(job *j, amped_json *json) {
   const char *model = j->o->args[0];
   const uint64_t number = (uint64_t)j->o->top;
@@ -148,6 +158,10 @@ static amped_status steps(job *j, amped_json *json) {
   AMPED_TRY(find_at(j));
   AMPED_TRY(amped_predictor_create(&j->k, &j->c, &j->p));
   amped_ranking_report_unlearnt(&j->p, j->ranking.of);
+  for (int m = 0; m < j->k.order; m++)
+    warn_of_unlearnt(j, m, j->ranking.at[m]);
+  if (j->end == j->first + 1)
+    warn_of_unlearnt(j, j->ranking.target, j->first);
   j->ranking.p = &j->p;
   j->ranking.most = number < j->k.dims[j->ranking.of] ? number : j->k.dims[j->ranking.of];
   if (amped_completion_is_additive(&j->c, &j->k))

@@ -145,4 +145,14 @@ same "labels of a text" "$("$amped" recommend lists.h5 --for=user --of=item -n 1
 # Labels of which all is excluded are counted.
 expect 0 "for 1 label to left.csv" "$amped" recommend lists.h5 --for=user --of=item --exclude=lists.csv --value=stars -o left.csv
 expect 0 "2 labels without a recommendation" "$amped" recommend lists.h5 --for=user --of=item --exclude=lists.csv --value=stars -o left.csv --overwrite
+
+# A label that the user names, and of which nothing was learnt: the list is of an average one, as a line says.
+awk 'BEGIN { print "user,item,day,v"; for (u = 1; u < 9; u++) for (i = 1; i < 7; i++) print "u" u ",i" i ",d" (u + i) % 3 "," u * i % 5 "," 1
+  print "stranger,i1,d1,3,0"; print "u1,i1,late,3,0" }' | sed '1s/$/,w/' >weighted.csv
+expect 0 "" on 1 complete weighted.csv --value=v --weights=w --rank=1 --reg=1 --iters=3 --holdout=0 -o weighted.h5
+expect 0 "warning: weighted.h5: stranger of mode 1 (user) has no learnt entry; the list is that of an average one" \
+  "$amped" recommend weighted.h5 --for=user:stranger --of=item
+expect 0 "warning: weighted.h5: late of mode 3 (day) has no learnt entry" "$amped" recommend weighted.h5 --for=user:u2 --of=item --at=day:late
+expect 0 "u2" "$amped" recommend weighted.h5 --for=user:u2 --of=item --at=day:d1
+same "warnings of learnt labels" "$(grep -c 'no learnt entry;' err)" 0
 finish
