@@ -11,6 +11,9 @@
 
 /* ---- inputs --------------------------------------------------------------------------------- */
 
+/* Most files that list_inputs finds. */
+#define MOST_INPUTS (AMPED_MAX_TEXTS + 1)
+
 /* CELLS, if the command has it, and the files of --exclude. Returns their number. */
 static int list_inputs(const amped_options *o, const char **files) {
   const amped_text_list *list = &o->recommend.exclude;
@@ -21,7 +24,6 @@ static int list_inputs(const amped_options *o, const char **files) {
     files[count++] = list->texts[i];
   return count;
 }
-#define MOST_INPUTS (AMPED_MAX_TEXTS + 1)
 
 /* A state holds sums of its entries, and of their cells no more than a sample. */
 static amped_status refuse_state(const char *path) {

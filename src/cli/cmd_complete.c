@@ -626,11 +626,6 @@ static amped_status complete_all(job *j) {
 
 /* --- what --init says ------------------------------------------------------------------------- */
 
-static bool is_given(const amped_options *o, const char *option) {
-  char text[AMPED_OPTION_CHARS];
-  return amped_option_rules_find(o, option, text) != NULL;
-}
-
 /* Rank 0: read the model's parts. A plain decomposition has no mean and no biases. */
 static amped_status read_known(const char *path, known_model *out) {
   amped_ktensor shape = {.order = 0};
@@ -665,7 +660,7 @@ static amped_status take_bias(job *j) {
                            ? "is a model of --implicit; add that, as --fix keeps its factors"
                            : "is no model of --implicit; leave that out, as --fix keeps its "
                              "factors");
-  if (is_given(&j->own, "bias") && bias != j->own.complete.bias)
+  if (amped_option_rules_hold(&j->own, "bias") && bias != j->own.complete.bias)
     return amped_error(
         AMPED_BAD_INPUT, j->own.session.init,
         "is a model with --bias=%s, which --fix keeps; use that, or leave out --bias", names[bias]);
@@ -677,7 +672,7 @@ static amped_status take_bias(job *j) {
 /* Take the context modes of the model, unless the user names others. */
 static void take_context(job *j) {
   int used = 0;
-  if (!j->known.completes || is_given(&j->own, "context"))
+  if (!j->known.completes || amped_option_rules_hold(&j->own, "context"))
     return;
   for (int m = 0; m < j->known.order; m++)
     if (j->known.context[m])
@@ -691,7 +686,8 @@ static void take_context(job *j) {
 static amped_status take_init(job *j) {
   const amped_comm *comm = &j->session->comm;
   amped_status status = AMPED_OK;
-  AMPED_TRY(amped_init_file_set_ncomps(comm, is_given(&j->own, "rank"), &j->own.session));
+  AMPED_TRY(
+      amped_init_file_set_ncomps(comm, amped_option_rules_hold(&j->own, "rank"), &j->own.session));
   j->session_options.ncomps = j->own.session.ncomps;
   j->session_options.ncomps_count = j->own.session.ncomps_count;
   memcpy(j->session_options.ncomps_list, j->own.session.ncomps_list,

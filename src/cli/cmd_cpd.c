@@ -668,11 +668,6 @@ static void say_counts(const amped_session *session, const amped_cpd_options *cp
               "that are parts of them, without signs");
 }
 
-static bool is_rank_given(const amped_options *o) {
-  char option[AMPED_OPTION_CHARS];
-  return amped_option_rules_find(o, "rank", option) != NULL;
-}
-
 amped_status amped_cmd_cpd(const amped_options *options) {
   amped_session session;
   amped_options own = *options;
@@ -707,7 +702,8 @@ amped_status amped_cmd_cpd(const amped_options *options) {
     status = amped_comm_agree(
         &session.comm, session.comm.rank == 0 ? amped_cpd_outputs_lock(&j.outputs) : AMPED_OK);
   if (status == AMPED_OK)
-    status = amped_init_file_set_ncomps(&session.comm, is_rank_given(o), &own.session);
+    status =
+        amped_init_file_set_ncomps(&session.comm, amped_option_rules_hold(o, "rank"), &own.session);
   if (status == AMPED_OK)
     status = amped_session_prepare(&session, &demand);
   if (status == AMPED_OK && session.is_dense && !o->session.plan_only)

@@ -594,6 +594,11 @@ const char *amped_option_rules_find(const amped_options *o, const char *terms, c
   return NULL;
 }
 
+bool amped_option_rules_hold(const amped_options *o, const char *terms) {
+  char option[AMPED_OPTION_CHARS];
+  return amped_option_rules_find(o, terms, option) != NULL;
+}
+
 /* ---- rules ----------------------------------------------------------------------------------- */
 
 /* The message of a rule, with the options that were found. */

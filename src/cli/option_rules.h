@@ -51,4 +51,7 @@ void amped_option_rules_default(amped_options *options);
  * AMPED_OPTION_CHARS bytes; NULL if none holds. */
 const char *amped_option_rules_find(const amped_options *options, const char *terms, char *buffer);
 
+/* Does one of the terms hold? */
+bool amped_option_rules_hold(const amped_options *options, const char *terms);
+
 #endif

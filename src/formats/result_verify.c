@@ -95,7 +95,8 @@ static amped_status verify_factor(amped_hdf5 *file, int mode, bool *exists, bool
 }
 
 static amped_status verify_all(amped_hdf5 *file, bool *sealed) {
-  static const char *const lists[] = {"/weights", "/starts/seed", "/starts/normal", "/starts/sweeps"};
+  static const char *const lists[] = {"/weights", "/starts/seed", "/starts/normal",
+                                      "/starts/sweeps"};
   static const char *const matrices[] = {"/starts/match", "/grams"};
   amped_hdf5_metric metric;
   bool exists = true, completion = false;

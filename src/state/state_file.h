@@ -103,9 +103,9 @@ amped_status amped_state_file_entries(amped_state_file *file, amped_state_list l
 /* Find the batch with this hash. Returns its number, from 1, and its name, owned by the file; 0 and
  * NULL if no such batch was learnt. */
 uint64_t amped_state_file_find(const amped_state_file *file, uint64_t hash, const char **name);
-/* Batch `number`, from 1 to head->batches. The name is owned by the file. */
 /* Names of all batches, null-terminated. */
 const amped_labels *amped_state_file_names(const amped_state_file *file);
+/* Batch `number`, from 1 to head->batches. The name is owned by the file. */
 amped_state_batch amped_state_file_batch(const amped_state_file *file, uint64_t number);
 
 /* Put `count` rows of a mode, at most piece_rows, in arrays laid out as for reading; an array is

@@ -444,17 +444,13 @@ static void warn_of_times(const reader *r, const amped_sptensor *t, uint64_t row
 
 /* Warn if the first row, taken as the header, looks like one of the facts: a column has its own
  * name as a label. Then the first fact is lost. */
-static void warn_of_header(const reader *r, const amped_sptensor *t) {
-  if (r->options->no_header)
-    return;
-  for (int m = 0; m < t->order; m++) {
+static void warn_of_header(const reader *r) {
+  for (int m = 0; m < r->header.order && !r->options->no_header; m++) {
     const char *name = r->header.modes[m];
-    const size_t length = strlen(name);
-    for (uint64_t i = 0; i < t->labels[m].count; i++) {
-      uint64_t bytes = 0;
-      const char *label = amped_label(&t->labels[m], i, &bytes);
-      if (bytes != length || memcmp(label, name, bytes) != 0)
-        continue;
+    const amped_intern *labels = &r->labels[r->header.sets[m]];
+    const uint64_t length = strlen(name);
+    if (amped_intern_find(labels, amped_intern_hash(name, length), name, length) !=
+        AMPED_INTERN_NONE) {
       amped_warn(
           "%s: its first row is taken for the header, and column %.200s has its own name as a "
           "label; if the table has no header, this row is lost: use --no-header",
@@ -530,6 +526,7 @@ static amped_status conclude(reader *r) {
                        "holds no rows below its header; is this the right file?");
   const uint64_t rows = r->rows.taken + t->nnz;
   warn_of_row_numbers(r, rows);
+  warn_of_header(r);
   for (int m = 0; m < t->order; m++) {
     const int set = r->header.sets[m];
     if (set == m)
@@ -543,7 +540,6 @@ static amped_status conclude(reader *r) {
       AMPED_TRY(amped_strdup(&t->labels[m].name, r->header.modes[m]));
   }
   warn_of_times(r, t, rows);
-  warn_of_header(r, t);
   warn_of_early(r, t);
   return amped_rows_finish(&r->rows);
 }

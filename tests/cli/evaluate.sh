@@ -2,11 +2,7 @@
 # evaluate and similar: ranks, measures and cosines against numpy; ties, filters, labels in another
 # order, cold cells, orders 3 and 4; outputs; errors.
 . "$(dirname "$0")/../lib/lib.sh"
-python=$(find_python)
-if test -z "$python"; then
-  echo "skipped: no python3 with numpy and h5py (Debian: python3-numpy python3-h5py)"
-  exit 77
-fi
+needs_python
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$scratch" || exit 99
 PYTHONDONTWRITEBYTECODE=1

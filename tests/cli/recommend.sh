@@ -1,11 +1,7 @@
 #!/bin/sh
 # recommend: the best of a mode against a sort in numpy; labels; what was seen; ties; outputs; errors.
 . "$(dirname "$0")/../lib/lib.sh"
-python=$(find_python)
-if test -z "$python"; then
-  echo "skipped: no python3 with numpy and h5py (Debian: python3-numpy python3-h5py)"
-  exit 77
-fi
+needs_python
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$scratch" || exit 99
 PYTHONDONTWRITEBYTECODE=1

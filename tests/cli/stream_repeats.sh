@@ -105,7 +105,7 @@ expect 0 "warning: weighted: its first fit had weights; entries of later batches
 expect 0 "" on 1 stream weighted -o m.h5
 same "warnings of a run that learns nothing" "$(grep -c 'had weights' err)" 0
 
-# Of a big state, a sample is kept, of which repeated rows are a part.
+# A big state keeps a sample of its cells, and repeated rows are a part of it.
 $python - <<'PY'
 import numpy as np
 g = np.random.default_rng(4)

@@ -101,11 +101,11 @@ static double entry_of(const side *s, uint64_t cell) {
   return fabs(low) > fabs(high) ? low : high;
 }
 
-/* Write the products as a matrix, a line for each place up. least, most: their range. */
 static uint64_t times_of(const side *s) {
   return s->repeated > 0 ? s->repeated : 1;
 }
 
+/* Write the products as a matrix, a line for each place up. least, most: their range. */
 static void write_cells(amped_plot *f, const side *x, const side *y, const char *block,
                         double *least, double *most) {
   amped_plot_block(f, block, "product of the entries: across in a line, up from line to line");

@@ -291,9 +291,8 @@ static amped_status set_new(const work *w, int mode, uint64_t most, char *buffer
   const amped_stream_rows *r = w->s->rows;
   const uint64_t dim = r->dims[mode];
   char *piece = buffer + r->ncomps * r->type;
-  if (dim > w->old_dims[mode])
-    AMPED_TRY(r->ops->get_factors(
-        r->store, mode, mode == w->out->growing ? w->out->like : w->old_dims[mode] - 1, 1, buffer));
+  if (mode == w->out->growing && dim > w->old_dims[mode])
+    AMPED_TRY(r->ops->get_factors(r->store, mode, w->out->like, 1, buffer));
   for (uint64_t i = w->old_dims[mode]; i < dim; i += most) {
     const uint64_t count = dim - i < most ? dim - i : most;
     set_piece(w, mode, i, count, buffer, piece);

@@ -5,24 +5,13 @@
 #include "base/random.h"
 #include "tensor/ranking.h"
 #include "tests/lib/testing.h"
+#include "tests/lib/testing_models.h"
 
 enum { ORDER = 3, NCOMPS = 3 };
 static const uint64_t dims[ORDER] = {70, 131, 4};
 
-/* Entries are few: values tie, and sums of them are exact. */
 static void make_model(amped_ktensor *k, amped_completion *c, bool biased) {
-  check_ok(amped_ktensor_create(k, ORDER, dims, NCOMPS));
-  check_ok(amped_completion_create(c, ORDER, dims, biased));
-  for (int r = 0; r < NCOMPS; r++)
-    k->weights[r] = 4.0 - r;
-  for (int m = 0; m < ORDER; m++) {
-    for (uint64_t i = 0; i < dims[m] * NCOMPS; i++)
-      k->factors[m][i] = (double)(amped_random_u64(1, (uint64_t)m, i) % 5) - 2.0;
-    for (uint64_t i = 0; i < dims[m] && biased; i++)
-      c->bias[m][i] = (double)(amped_random_u64(2, (uint64_t)m, i) % 3);
-  }
-  c->mean = 3.5;
-  c->scale = 0.5;
+  testing_model(k, c, ORDER, dims, NCOMPS, biased);
 }
 
 /* Rows of zeros were never observed, in a completion that does not list its observed rows. */
