@@ -205,7 +205,7 @@ static amped_status touch_object(void *self, amped_hdf5 *file, const char *name,
   if (strcmp(last, "/heavy_rows") == 0) /* files of earlier builds have it; nothing reads it */
     return AMPED_OK;
   AMPED_TRY(touch_attributes(file, name));
-  const bool is_factor = ndims == 2 && strcmp(name, "/dense") != 0; /* or rows of one */
+  const bool is_factor = ndims == 2 && strcmp(name, "/dense") != 0;
   if (ndims == 1 || is_factor)
     return touch_dataset(file, name, ndims);
   return ndims >= AMPED_MIN_ORDER && ndims <= AMPED_MAX_ORDER ? touch_array(self, file, name, ndims)

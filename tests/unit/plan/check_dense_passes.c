@@ -45,7 +45,7 @@ static void go_on(const amped_dense_plan *plan, int order, uint64_t earlier, uin
 }
 
 START_TEST(the_pattern_is_that_of_kept_contractions) {
-  for (int order = 3; order <= AMPED_MAX_ORDER; order++)
+  for (int order = AMPED_MIN_ORDER; order <= AMPED_MAX_ORDER; order++)
     for (int tree = AMPED_TREE_ONE; tree <= AMPED_TREE_SPLIT; tree++)
       for (int reversed = 0; reversed < 2; reversed++) {
         amped_dense_plan plan;
