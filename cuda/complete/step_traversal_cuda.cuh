@@ -310,14 +310,16 @@ __device__ inline unsigned chunk_at(const step_problem<T> &p, int lane, int i) {
   return at < p.components ? at : 0U;
 }
 
-/* Load the lane's chunks of the first two inputs' rows. begins: addresses of chunk 0 in the
- * factors' first rows. */
+/* Load the lane's chunks of the first two inputs' rows; a matrix has one input. begins: addresses
+ * of chunk 0 in the factors' first rows. */
 template <typename T, int N, int lanes, int chunks>
 __device__ inline void load_rows(const step_problem<T> &p, const T *const *begins,
                                  const visit<T, N> &v, int from, int lane,
                                  chunk<T> (*rows)[chunks]) {
 #pragma unroll
   for (int m = 0; m < 2; m++) {
+    if (N > 2 && m >= p.inputs)
+      continue;
     const T *const row = row_of_visit<T, N, lanes>(p, begins[m], v, m, from);
     rows[m][0] = load_chunk(row);
 #pragma unroll
@@ -348,9 +350,11 @@ __device__ inline void step_row(const step_problem<T> &p, const visit<T, N> &v, 
   for (int i = 0; i < chunks; i++) {
     const unsigned at = (unsigned)((lane + i * lanes) * size);
 #pragma unroll
-    for (int c = 0; c < size; c++)
-      x[i * size + c] =
-          at + (unsigned)c < p.components ? rows[0][i].at[c] * rows[1][i].at[c] : (T)0;
+    for (int c = 0; c < size; c++) {
+      const T first = rows[0][i].at[c];
+      const T product = N == 2 || p.inputs > 1 ? first * rows[1][i].at[c] : first;
+      x[i * size + c] = at + (unsigned)c < p.components ? product : (T)0;
+    }
 #pragma unroll
     for (int m = 2; m < N; m++)
       if (m < p.inputs && at < p.components) {

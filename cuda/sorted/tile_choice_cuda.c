@@ -107,8 +107,9 @@ static double cost(const amped_tiles_cuda *t, const amped_plan *plan, int mode, 
 
 /* Returns the most bytes of a shared-memory tile; 0 if there are no kernels for such a plan. */
 static uint64_t smem_bytes(const amped_plan *plan, const amped_caches_cuda *caches) {
-  if (plan->index_type != AMPED_U32 || plan->order - 1 > AMPED_SMEM_INPUTS ||
-      caches->shared_bytes < SMEM_OTHER_BYTES + SMEM_ROW_BYTES)
+  const int inputs = plan->order - 1;
+  if (plan->index_type != AMPED_U32 || inputs < AMPED_SMEM_LEAST_INPUTS ||
+      inputs > AMPED_SMEM_INPUTS || caches->shared_bytes < SMEM_OTHER_BYTES + SMEM_ROW_BYTES)
     return 0;
   return caches->shared_bytes - SMEM_OTHER_BYTES;
 }

@@ -23,7 +23,8 @@ extern "C" {
 
 #define AMPED_MAX_TILES 1024
 
-/* Most inputs for which there are kernels with shared-memory tiles. */
+/* Fewest and most inputs for which there are kernels with shared-memory tiles. */
+#define AMPED_SMEM_LEAST_INPUTS 2
 #define AMPED_SMEM_INPUTS 3
 
 typedef struct amped_tiles_cuda {

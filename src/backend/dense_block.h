@@ -28,7 +28,8 @@ typedef struct amped_block_shape {
   uint64_t dims[AMPED_MAX_ORDER];
   bool given; /* cells always come from take's caller */
   int kept;   /* a mode with few indices in a block, never contracted first by itself: that result
-                 would be as large as one slice per component; -1: none */
+                 would be as large as one slice per component; -1: none. A matrix has none,
+                 because an update contracts its only other mode */
 } amped_block_shape;
 
 /* The indices of blocks 0 .. count - 1 in mode m. Block b has indices[m][first[m][b]] ..

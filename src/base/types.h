@@ -17,7 +17,7 @@
 #define AMPED_BOTH
 #endif
 
-#define AMPED_MIN_ORDER 3
+#define AMPED_MIN_ORDER 2
 #define AMPED_MAX_ORDER 8
 #define AMPED_MAX_NCOMPS 1024
 #define AMPED_MAX_DIM (UINT64_C(1) << 63)

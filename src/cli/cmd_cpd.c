@@ -573,6 +573,9 @@ static amped_status check_corcondia(const amped_options *o, const amped_plan *pl
   int least = o->session.ncomps;
   for (int i = 0; i < o->session.ncomps_count; i++)
     least = o->session.ncomps_list[i] < least ? o->session.ncomps_list[i] : least;
+  if (o->cpd.corcondia && plan->order == 2)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--corcondia is about 100 %% for any matrix and any R; leave it out");
   if (!o->cpd.corcondia || amped_corcondia_passes(plan->order, least) <= AMPED_CORCONDIA_PASSES)
     return AMPED_OK;
   return amped_error(AMPED_USAGE, NULL,
@@ -602,6 +605,18 @@ static amped_status find_fixed_modes(const job *j) {
   return AMPED_OK;
 }
 
+/* Check that the components of a matrix mean something: any invertible mix of them has the same
+ * fit, unless both factors are nonnegative. */
+static amped_status check_matrix(const amped_options *o, const amped_plan *plan) {
+  const amped_row_rule *rule = &o->cpd.rule;
+  if (plan->order > 2 ||
+      (amped_row_rule_is_nonnegative(rule, 0) && amped_row_rule_is_nonnegative(rule, 1)))
+    return AMPED_OK;
+  return amped_error(AMPED_USAGE, NULL,
+                     "the tensor is a matrix, whose components are not unique unless the factors "
+                     "of both modes are nonnegative; add --nonnegative");
+}
+
 /* Check the options against the plan, before any nonzero is read. The tensor's hash is known now:
  * check which files the run replaces. */
 static amped_status check_plan(const amped_worker *worker, const amped_plan *plan,
@@ -612,6 +627,7 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
   AMPED_TRY(amped_cpd_sampling_check_plan(j->session, j->o, plan));
   AMPED_TRY(amped_cpd_rows_find_modes(j->session, &j->own->cpd, j->labels, j->has_labels));
   AMPED_TRY(find_fixed_modes(j));
+  AMPED_TRY(check_matrix(j->o, plan));
   if (j->session->is_dense && !amped_session_info(j->session)->has_hash)
     return AMPED_OK; /* the hash is known when the cells are read */
   return amped_cpd_outputs_compare(j->o, &j->outputs, amped_session_info(j->session)->hash);

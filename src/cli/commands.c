@@ -289,15 +289,16 @@ const amped_command amped_commands[] = {
                 &amped_axis_option_rows, &amped_threads_option_rows},
      .texts = convert_texts,
      .help =
-         "IN is text (.tns .coo .txt: FROSTT), a table (.csv .tsv), each also .gz or .zst, or an "
-         "HDF5 file (.h5: a tensor file, binsparse COO, or a result); - is standard input. Text "
-         "may have a header of Tensor Toolbox and pyttb (sptensor, tensor), GenTen or ParTI. All "
-         "columns of a table are keys, except --value; without --value every row counts 1.\n\nOUT "
+         "IN is text (.tns .coo .txt: FROSTT; .mtx), a table (.csv .tsv), each also .gz or .zst, "
+         "or an HDF5 file (.h5: a tensor file, binsparse COO, or a result); - is standard input. "
+         "Text may have a header of Tensor Toolbox and pyttb (sptensor, tensor), Matrix Market, "
+         "GenTen or ParTI. All columns of a table are keys, except --value; without --value every "
+         "row counts 1.\n\nOUT "
          "is a tensor file (.h5), a table with labels (.csv .tsv) or text without labels (.tns); "
          "tables and text also .gz or .zst; - is standard output (text).\n\nA result becomes "
          "OUT.csv or OUT.tsv (component, mode, label, weight; the weights of the components in "
          "OUT.weights.csv), or, without labels, OUT.npy or OUT.txt: the files OUT.weights.npy, "
-         "OUT.mode0.npy, OUT.mode1.npy, ...\n\nA dense tensor is an array of 3 to 8 dimensions: "
+         "OUT.mode0.npy, OUT.mode1.npy, ...\n\nA dense tensor is an array of 2 to 8 dimensions: "
          ".npy, or a dataset of an .h5, .nc or .mat file (v7.3; modes come reversed). It needs "
          "--dense "
          "or --sparse. With --dense any input is written as .h5 or .npy with all cells; labels are "

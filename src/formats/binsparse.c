@@ -60,15 +60,19 @@ static bool is_custom(const json_t *keys) {
   return format != NULL && strcmp(format, "custom") == 0;
 }
 
+/* Binsparse's own name of a coordinate list of a matrix, ordered by rows. */
+static bool is_coo(const char *format) {
+  return strcmp(format, "COO") == 0 || strcmp(format, "COOR") == 0;
+}
+
 static amped_status check_format(const char *path, const json_t *keys) {
   const char *format = json_string_value(json_object_get(keys, "format"));
   if (format == NULL)
     return bad(path, "has no format; make the file again");
-  if (!is_custom(keys))
+  if (!is_custom(keys) && !is_coo(format))
     return amped_error(AMPED_BAD_INPUT, path,
-                       "holds a matrix or vector (binsparse format %.20s); tensors of %d to %d "
-                       "modes can be decomposed",
-                       format, AMPED_MIN_ORDER, AMPED_MAX_ORDER);
+                       "the binsparse format is %.20s; store the tensor as a coordinate list (COO)",
+                       format);
   return AMPED_OK;
 }
 
@@ -90,6 +94,10 @@ static bool level_is(const json_t *level, const char *name) {
 static amped_status check_levels(const char *path, const json_t *keys, int order) {
   const json_t *custom = json_object_get(keys, "custom");
   const json_t *level = json_object_get(custom, "level");
+  if (!is_custom(keys))
+    return order == 2 ? AMPED_OK
+                      : bad(path, "has the format of a matrix, and a shape that is "
+                                  "none; make the file again");
   if (!level_is(level, "sparse") || !level_is(json_object_get(level, "level"), "element") ||
       json_integer_value(json_object_get(level, "rank")) != order)
     return bad(path, "describes another layout than one sparse level of all modes (COO); store "

@@ -49,16 +49,22 @@ static amped_status find_kind(amped_hdf5 *file, kind *out) {
 
 /* --- which dataset ---------------------------------------------------------------------------- */
 
+/* Fewest dimensions of a dataset that is chosen without a name. Files that hold no dense tensor are
+ * full of matrices: indices, images, tables. */
+#define LEAST_CHOSEN 3
+
 typedef struct candidates {
   uint64_t count;
   char first[AMPED_HDF5_NAME];
   char names[512]; /* first few names, with commas */
 } candidates;
 
-static amped_status note_candidate(void *self, amped_hdf5 *file, const char *name) {
+static amped_status note_candidate(void *self, amped_hdf5 *file, const char *name, int ndims) {
   candidates *c = self;
   (void)file;
   const size_t used = strlen(c->names);
+  if (ndims < LEAST_CHOSEN)
+    return AMPED_OK;
   if (c->count++ == 0)
     (void)snprintf(c->first, sizeof c->first, "%s", name);
   if (c->count <= LISTED)
@@ -73,10 +79,10 @@ static amped_status not_there(const amped_dense_file *f, const char *dataset, co
     return amped_error(AMPED_USAGE, f->path,
                        "--dataset=%s: there is no such dataset, and none of %d to %d dimensions; "
                        "give another file",
-                       dataset, AMPED_MIN_ORDER, AMPED_MAX_ORDER);
+                       dataset, LEAST_CHOSEN, AMPED_MAX_ORDER);
   return amped_error(AMPED_USAGE, f->path,
                      "--dataset=%s: there is no such dataset; those of %d to %d dimensions are %s",
-                     dataset, AMPED_MIN_ORDER, AMPED_MAX_ORDER, c->names);
+                     dataset, LEAST_CHOSEN, AMPED_MAX_ORDER, c->names);
 }
 
 /* Find the path given by the user, whose first slash may be missing. */
@@ -97,13 +103,13 @@ static amped_status choose(amped_dense_file *f, const char *dataset, char *name,
   if (c.count == 0)
     return amped_error(
         AMPED_BAD_INPUT, f->path,
-        "holds no dense tensor: no dataset has %d to %d dimensions; store an array that has",
-        AMPED_MIN_ORDER, AMPED_MAX_ORDER);
+        "holds no dense tensor: no dataset has %d to %d dimensions; name a matrix with --dataset",
+        LEAST_CHOSEN, AMPED_MAX_ORDER);
   if (c.count > 1)
     return amped_error(AMPED_USAGE, f->path,
                        "has %" PRIu64 " datasets of %d to %d dimensions: %s; name one with "
                        "--dataset",
-                       c.count, AMPED_MIN_ORDER, AMPED_MAX_ORDER, c.names);
+                       c.count, LEAST_CHOSEN, AMPED_MAX_ORDER, c.names);
   (void)snprintf(name, room, "%s", c.first);
   return AMPED_OK;
 }
@@ -181,7 +187,8 @@ static amped_status open_any(amped_dense_file *f, const char *dataset) {
   AMPED_TRY(find_kind(&f->hdf5, &is));
   if (is == OTHER)
     return amped_error(AMPED_BAD_INPUT, f->path, "holds no dense tensor; name a file that does");
-  AMPED_TRY(choose(f, dataset, name, sizeof name));
+  AMPED_TRY(choose(f, dataset != NULL || is == FOREIGN ? dataset : AMPED_TENSOR_DENSE, name,
+                   sizeof name));
   if (is == OURS)
     AMPED_TRY(amped_tensor_check_version(&f->hdf5));
   AMPED_TRY(open_array(f, name));

@@ -5,10 +5,10 @@
  * cells that are not 0; norm and hash cover these cells, as in sptensor.h. Labels of modes are
  * stored as in a tensor file (hdf5/hdf5_labels.h).
  *
- * In other files it is the dataset that the caller names, or the only one of 3 to 8 dimensions.
- * This includes MATLAB's files (v7.3), whose modes are reversed. Cells are integers or floats
- * (cell_type.h), in any byte order. The file is untrusted: the probe must have passed it
- * (hdf5_probe.h). Not collective; one thread at a time. */
+ * In other files it is the dataset that the caller names, or the only one of 3 to 8 dimensions;
+ * a matrix must be named. This includes MATLAB's files (v7.3), whose modes are reversed. Cells are
+ * integers or floats (cell_type.h), in any byte order. The file is untrusted: the probe must have
+ * passed it (hdf5_probe.h). Not collective; one thread at a time. */
 #ifndef AMPED_DENSE_FILE_H
 #define AMPED_DENSE_FILE_H
 
@@ -24,8 +24,8 @@ typedef struct amped_dense_file amped_dense_file;
 amped_status amped_dense_file_is(const char *path, const char *dataset, bool *out);
 
 /* Open a dense tensor. dataset: its path, or NULL. AMPED_USAGE: several datasets qualify (all are
- * listed), or there is no such dataset. AMPED_BAD_INPUT: complex or other types, 1, 2 or more than
- * 8 dimensions, no cells, damage. *out is NULL on failure. */
+ * listed), or there is no such dataset. AMPED_BAD_INPUT: complex or other types, 1 or more than 8
+ * dimensions, no cells, damage. *out is NULL on failure. */
 amped_status amped_dense_file_open(const char *path, const char *dataset, amped_dense_file **out);
 void amped_dense_file_close(amped_dense_file *file); /* NULL is allowed */
 /* Shape of the tensor, and name of its dataset. Borrowed from file. */

@@ -401,8 +401,8 @@ static amped_status open_any(amped_tensor_file *f) {
   if (!described)
     return amped_error(AMPED_BAD_INPUT, f->path,
                        "holds no tensor: no dataset of 3 to 8 dimensions, and no attribute "
-                       "binsparse; name a tensor file (.h5, .hdf5, .mat, .nc), or make one with "
-                       "amped_mpi convert");
+                       "binsparse; name a tensor file (.h5, .hdf5, .mat, .nc), name a matrix with "
+                       "--dataset, or make a tensor with amped_mpi convert");
   AMPED_TRY(open_coo(f));
   if (ours)
     return read_sums(f);

@@ -79,17 +79,17 @@ amped_status amped_hdf5_objects(amped_hdf5 *file, amped_hdf5_object_visit *visit
 
 /* A visit of arrays alone. */
 typedef struct array_visit {
-  amped_hdf5_array_visit *visit;
+  amped_hdf5_object_visit *visit;
   void *self;
 } array_visit;
 
 static amped_status visit_array(void *self, amped_hdf5 *file, const char *name, int ndims) {
   const array_visit *v = self;
-  return ndims >= AMPED_MIN_ORDER && ndims <= AMPED_MAX_ORDER ? v->visit(v->self, file, name)
+  return ndims >= AMPED_MIN_ORDER && ndims <= AMPED_MAX_ORDER ? v->visit(v->self, file, name, ndims)
                                                               : AMPED_OK;
 }
 
-amped_status amped_hdf5_arrays(amped_hdf5 *file, amped_hdf5_array_visit *visit, void *self) {
+amped_status amped_hdf5_arrays(amped_hdf5 *file, amped_hdf5_object_visit *visit, void *self) {
   array_visit v = {.visit = visit, .self = self};
   return amped_hdf5_objects(file, visit_array, &v);
 }

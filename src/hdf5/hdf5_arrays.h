@@ -1,4 +1,4 @@
-/* Arrays: all datasets of 3 to 8 dimensions that are reachable by hard links in an HDF5 file, and
+/* Arrays: all datasets of 2 to 8 dimensions that are reachable by hard links in an HDF5 file, and
  * all its objects. Not collective; one thread at a time. */
 #ifndef AMPED_HDF5_ARRAYS_H
 #define AMPED_HDF5_ARRAYS_H
@@ -13,13 +13,9 @@ typedef amped_status amped_hdf5_object_visit(void *self, amped_hdf5 *file, const
 /* Call visit for each object below the root. Errors as for amped_hdf5_arrays. */
 amped_status amped_hdf5_objects(amped_hdf5 *file, amped_hdf5_object_visit *visit, void *self);
 
-/* Callback for an array. name: its path, or one of its paths; borrowed. A status other than
- * AMPED_OK ends the traversal. */
-typedef amped_status amped_hdf5_array_visit(void *self, amped_hdf5 *file, const char *name);
-
 /* Call visit for each array. AMPED_BAD_INPUT if the file has more than 65536 links. Paths of
  * AMPED_HDF5_NAME bytes or more are skipped. */
-amped_status amped_hdf5_arrays(amped_hdf5 *file, amped_hdf5_array_visit *visit, void *self);
+amped_status amped_hdf5_arrays(amped_hdf5 *file, amped_hdf5_object_visit *visit, void *self);
 
 #define AMPED_HDF5_MISSING 8 /* most values that mean a missing cell */
 

@@ -156,7 +156,7 @@ amped_status amped_hdf5_dataset_open(amped_hdf5 *file, const char *name, int ndi
  * the last rows returns AMPED_BAD_INPUT unless the hash agrees. */
 amped_status amped_hdf5_dataset_read(amped_hdf5_dataset *dataset, amped_hdf5_type type,
                                      uint64_t first, uint64_t count, void *buffer);
-/* Open an array: like a dataset, but of 3 to 8 dimensions, with rows of any length and without a
+/* Open an array: like a dataset, but of 2 to 8 dimensions, with rows of any length and without a
  * content hash. */
 amped_status amped_hdf5_array_open(amped_hdf5 *file, const char *name, amped_hdf5_dataset *out);
 /* Read the box first[m] .. first[m] + count[m] of all dimensions m, in C order of the box. */

@@ -159,11 +159,12 @@ static amped_status read_cells(amped_hdf5_dataset *d) {
   return status;
 }
 
-static amped_status touch_array(void *self, amped_hdf5 *file, const char *name) {
+static amped_status touch_array(void *self, amped_hdf5 *file, const char *name, int ndims) {
   amped_hdf5_dataset d;
   amped_hdf5_convention convention;
   bool exists = false;
   (void)self;
+  (void)ndims;
   amped_status status = amped_hdf5_array_open(file, name, &d);
   if (status == AMPED_OK)
     status = read_cells(&d);
@@ -204,9 +205,11 @@ static amped_status touch_object(void *self, amped_hdf5 *file, const char *name,
   if (strcmp(last, "/heavy_rows") == 0) /* files of earlier builds have it; nothing reads it */
     return AMPED_OK;
   AMPED_TRY(touch_attributes(file, name));
-  if (ndims >= AMPED_MIN_ORDER && ndims <= AMPED_MAX_ORDER)
-    return touch_array(self, file, name);
-  return ndims == 1 || ndims == 2 ? touch_dataset(file, name, ndims) : AMPED_OK;
+  const bool is_factor = ndims == 2 && strcmp(name, "/dense") != 0;
+  if (ndims == 1 || is_factor)
+    return touch_dataset(file, name, ndims);
+  return ndims >= AMPED_MIN_ORDER && ndims <= AMPED_MAX_ORDER ? touch_array(self, file, name, ndims)
+                                                              : AMPED_OK;
 }
 
 /* Open everything in a file of this program, and in a start for --init. In a file of others open

@@ -161,7 +161,7 @@ static const amped_option dataset_rows[] = {
      .type = AMPED_OPTION_TEXT,
      .value = "PATH",
      .help = "dataset of an HDF5 file of another program",
-     .initially = "the only one of 3 to 8 dimensions",
+     .initially = "the only one of 3 to 8 dimensions; a matrix must be named",
      .expected_text = "the path of a dataset, such as /group/x",
      AMPED_OPTION_FIELD(amped_session_options, dataset)},
 };

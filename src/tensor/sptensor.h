@@ -31,7 +31,7 @@ typedef struct amped_sptensor {
 amped_status amped_sptensor_create(amped_sptensor *t, int order, uint64_t nnz);
 void amped_sptensor_free(amped_sptensor *t);
 
-/* Check order 3..8, 1 <= nnz, 1 <= dims, every index below its dimension, every value finite.
+/* Check order 2..8, 1 <= nnz, 1 <= dims, every index below its dimension, every value finite.
  * AMPED_BAD_INPUT otherwise; the line names the file `where`. */
 amped_status amped_sptensor_validate(const amped_sptensor *t, const char *where);
 

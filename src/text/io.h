@@ -1,7 +1,8 @@
 /* Tensors in: picks a format by the options, or by the suffix of the name (io_format.h).
  *
- * .tns .coo .txt (and + .gz, .zst): FROSTT text (io_tns.h). .csv .tsv (and + .gz, .zst): tables
- * (io_table.h). .h5 .hdf5: tensor files (tensor_file.h). "-" is standard input. */
+ * .tns .coo .txt (and + .gz, .zst): FROSTT text (io_tns.h); .mtx: Matrix Market, likewise. .csv
+ * .tsv (and + .gz, .zst): tables (io_table.h). .h5 .hdf5: tensor files (tensor_file.h). "-" is
+ * standard input. */
 #ifndef AMPED_IO_H
 #define AMPED_IO_H
 

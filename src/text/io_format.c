@@ -21,6 +21,9 @@ static const struct {
 /* HDF5 files of MATLAB and netCDF are read, and not written. */
 static const char *const foreign[] = {".mat", ".nc", ".nc4"};
 
+/* Text of Matrix Market is read, and not written. */
+#define MARKET ".mtx"
+
 #define FORMATS (sizeof formats / sizeof formats[0])
 
 /* Does path[0 .. length) end with the suffix, in upper or lower case? */
@@ -93,8 +96,8 @@ static amped_status refuse_suffix(const char *path) {
     AMPED_TRY(amped_magic_check(path, bytes, known));
   return amped_error(
       AMPED_USAGE, path,
-      "unknown suffix; .tns, .coo, .txt, .csv and .tsv (also with .gz or .zst), .h5, .hdf5 and "
-      ".npy are known; for another name give --format=tns, csv or tsv");
+      "unknown suffix; .tns, .coo, .txt, .mtx, .csv and .tsv (also with .gz or .zst), .h5, .hdf5 "
+      "and .npy are known; for another name give --format=tns, csv or tsv");
 }
 
 amped_status amped_io_input_format(const char *path, const amped_read_options *options,
@@ -108,6 +111,10 @@ amped_status amped_io_input_format(const char *path, const amped_read_options *o
     return amped_io_format(path, out);
   if (amped_io_is_hdf5(path)) {
     *out = AMPED_FORMAT_HDF5;
+    return AMPED_OK;
+  }
+  if (!told && has_suffix(path, without_compression(path), MARKET)) {
+    *out = AMPED_FORMAT_TNS;
     return AMPED_OK;
   }
   if (!told && !is_stream(path))

@@ -68,7 +68,7 @@ static const amped_option dims_rows[] = {
      .value = "AxBxC...",
      .help = "dimensions of the tensor",
      .initially = "the largest indices of text input",
-     .expected_text = "3 to 8 dimensions such as 10x20x30"},
+     .expected_text = "2 to 8 dimensions such as 10x20x30"},
 };
 
 static const amped_option duplicates_rows[] = {

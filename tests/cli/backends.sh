@@ -4,7 +4,7 @@
 # their own. jobs/check-gpu runs it on a GPU, tests/cli/emulated.sh on the emulated one.
 #
 # backends.sh [PART...]: the functions below (all), AMPED_AT_ONCE of them side by side (all).
-parts="sorted rules methods copies dense sampling rows completion streams"
+parts="sorted rules methods copies dense sampling rows completion streams matrices"
 . "$(dirname "$0")/../lib/lib.sh"
 folder=$(pwd)
 close_results=$folder/tests/lib/close_results
@@ -102,6 +102,21 @@ make_dense() {
   "$amped" generate small.h5 --dense --dims=6x5x4 --planted=3 --noise=0.1 --type=double --seed=7 -q || fail "generate small.h5"
   "$amped" convert d.h5 d.npy --dense -q || fail "convert d.npy"
   "$amped" convert small.h5 small.npy --dense -q || fail "convert small.npy"
+}
+# Observed cells of a matrix, and two batches that follow. Whole numbers, all cells.
+make_matrix() {
+  awk 'function random() { seed = (seed * 16807) % 2147483647; return seed / 2147483647 }
+    BEGIN {
+      seed = 7
+      for (i = 0; i < 40; i++) { a[i] = random(); b[i] = random() }
+      for (i = 0; i < 40; i++)
+        for (j = 0; j < 30; j++)
+          if (random() < 0.4)
+            printf "%d %d %.4f\n", i + 1, j + 1, 3 + 2 * a[i] * b[j] + b[j] + 0.1 * random() \
+              >(i < 36 && j < 28 ? "seen.tns" : i < 36 ? "batch1.tns" : "batch2.tns")
+    }'
+  awk '{ print $1, $2, 1 + int($3) % 3 }' seen.tns >counts.tns
+  "$amped" generate m.h5 --dense --dims=33x21 --planted=3 --noise=0.1 --type=double --seed=5 -q || fail "generate m.h5"
 }
 # Observed cells, and two batches that follow, of which the second has new rows.
 make_observed() {
@@ -253,13 +268,14 @@ completion() {
 
 # --- streams ---------------------------------------------------------------------------------------
 # after_batches RANKS HISTORY: a first fit and two batches, on the backend.
+rank=4
 after_batches() {
   rm -f s.state*
-  expect 0 "" on "$1" complete seen.tns --iters=3 --tol=0 --precision=double -q --reg=1 --rank=4 --history="$2" --bias=none --state=s.state --nowrite
+  expect 0 "" on "$1" complete seen.tns --iters=3 --tol=0 --precision=double -q --reg=1 --rank=$rank --history="$2" --bias=none --state=s.state --nowrite
   expect 0 "" on "$1" stream s.state batch1.tns batch2.tns -q -o "$backend.h5" --overwrite
 }
-streams() {
-  make_observed
+# Every history: batches on GPUs, of 1 and 3 ranks, beside the CPU.
+same_batches() {
   for history in equations model published; do
     backend=cpu
     after_batches 1 $history
@@ -273,6 +289,14 @@ streams() {
         sed 's/^/  | /' differences.txt
       fi
     done
+  done
+}
+streams() {
+  make_observed
+  same_batches
+  for history in equations model published; do
+    backend=cuda
+    after_batches 3 $history
     # The same bits twice.
     mv cuda.h5 again.h5
     after_batches 3 $history
@@ -297,6 +321,42 @@ streams() {
   expect 1 'needs .* of GPU memory for its rows' "$amped" stream s.state batch1.tns --backend=cuda --device-memory=1M
 }
 
+# --- matrices --------------------------------------------------------------------------------------
+# shellcheck disable=SC2086
+matrices() {
+  make_matrix
+  "$amped" generate wide.h5 --dims=110x105 --nnz=2k --seed=4 -q || fail "generate wide.h5"
+  for r in 5 33 100; do
+    agree $exact wide.h5 $run --rank=$r --nonnegative
+  done
+  agree $rough counts.tns --iters=3 --tol=0 -q --overwrite --rank=5 --nonnegative
+  agree $exact counts.tns $run --rank=4 --nonnegative --copies=one
+  agree $exact m.h5 $run --rank=4 --nonnegative
+  rbs="--method=rbs --epochs=3 --search=2 --tol=0 --precision=double -q --overwrite --rank=2 --nonnegative"
+  ranks_of=1
+  agree $steps m.h5 $rbs --sample=blocks --block=6
+  agree $steps m.h5 $rbs --sample=slices --block=5
+  ranks_of="1 3"
+  agree $steps m.h5 $rbs --memory=8K --block=5
+  for method in als ccd sgd; do
+    agree $exact $fit --rank=4 --method=$method
+    agree $rough $float --rank=20 --method=$method
+  done
+  agree $exact $fit --rank=4 --bias=none
+  agree $exact $fit --rank=4 --block=2
+  agree $rough complete wide.h5 --iters=3 --tol=0 -q --overwrite --reg=1 --rank=40
+  agree $rough complete wide.h5 --iters=3 --tol=0 -q --overwrite --reg=1 --rank=90
+  agree $exact $fit --rank=4 --holdout=0 --weights=counts.tns
+  agree $exact complete counts.tns --implicit=10 --iters=3 --tol=0 --precision=double -q --overwrite --reg=1 --rank=4
+  rank=2
+  same_batches
+  gpu_only=--tiles=1K
+  agree $exact counts.tns $run --rank=4 --nonnegative
+  gpu_only=--residency=stream
+  agree $exact $fit --rank=4
+}
+
+float="complete seen.tns --iters=3 --tol=0 -q --overwrite --reg=1"
 fit="complete seen.tns --iters=3 --tol=0 --precision=double -q --overwrite --reg=1"
 "$1"
 finish

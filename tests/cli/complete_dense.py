@@ -54,7 +54,7 @@ def make(folder):
     y = x.copy()
     y[2, 3, 4] = np.inf
     np.save(folder + "/infinite.npy", y)
-    np.save(folder + "/picture.npy", x[:, :, 0])
+    np.save(folder + "/line.npy", x[:, 0, 0])
     np.save(folder + "/nothing.npy", np.full((3, 4, 5), np.nan))
     np.save(folder + "/small.npy", x[:12])
     big = np.where(gone, 1, 2**53 + 2).astype("i8")

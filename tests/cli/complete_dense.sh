@@ -146,7 +146,7 @@ refused() {
 refused 3 "infinite.npy: the cell at (3, 4, 5) is infinite.*NaN" on 2 complete infinite.npy --rank=1 -o out.completion.h5
 refused 3 "the cell at (3, 4, 5) is infinite" "$amped" convert infinite.npy out.h5 --sparse --nan=missing
 refused 3 "the cell at (3, 4, 5) is infinite" "$amped" predict list3.h5 -o out.npy --observed=infinite.npy
-refused 3 "picture.npy: has 2 dimensions; tensors of 3 to 8" on 2 complete picture.npy --rank=1 -o out.completion.h5
+refused 3 "line.npy: has 1 dimensions; tensors of 2 to 8" on 2 complete line.npy --rank=1 -o out.completion.h5
 refused 3 "all of its cells are missing" on 2 complete nothing.npy --rank=1 -o out.completion.h5
 refused 3 "only missing cells" "$amped" convert nothing.npy out.h5 --sparse --nan=missing
 refused 2 "leave out --read=parallel" on 2 complete xlf8.npy --rank=1 --read=parallel -o out.completion.h5

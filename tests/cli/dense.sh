@@ -118,7 +118,7 @@ expect 0 "" on 2 single.npy --rank=4 --iters=3 --trace=trace.json --nowrite -q
 expect 3 "nan.npy: .*3, 4, 5" on 2 nan.npy --rank=2 --nowrite
 expect 3 "zero.npy: its norm is zero" on 2 zero.npy --rank=2 --nowrite
 expect 3 "complex.npy: " on 2 complex.npy --rank=2 --nowrite
-expect 3 "matrix.npy: " on 2 matrix.npy --rank=2 --nowrite
+expect 2 "is a matrix, .*add --nonnegative" on 2 matrix.npy --rank=2 --nowrite
 expect 3 "short.npy: " on 2 short.npy --rank=2 --nowrite
 expect 2 "two.h5: .*/x.*/y" on 2 two.h5 --rank=2 --nowrite
 expect 0 "" on 2 two.h5 --dataset=/y --rank=2 --nowrite -q

@@ -132,7 +132,7 @@ def bad_npy(folder):
     np.save(note("complex.npy", "complex"), x.astype("<c8"))
     np.save(note("text.npy", "holds text"), x.astype("<U5"))
     np.save(note("date.npy", "no integers or floats"), np.zeros((2, 2, 2), "<M8[s]"))
-    np.save(note("matrix.npy", "2 dimensions"), x[0])
+    np.save(note("vector.npy", "1 dimensions"), x[0, 0])
     np.save(note("nine.npy", "9 dimensions"), np.zeros((1,) * 9))
     np.save(note("scalar.npy", "0 dimensions"), np.float64(3.0))
     np.save(note("empty.npy", "no cells"), np.zeros((3, 0, 4)))

@@ -87,7 +87,7 @@ expect 2 "lesser first" "$amped" predict biased.h5 cells.csv --value=stars --cli
 expect 2 "lesser first" "$amped" predict biased.h5 cells.csv --value=stars --clip=4
 expect 2 "give LO:HI" "$amped" predict biased.h5 cells.csv --value=stars --clip=data
 printf '1 1 1\n2 1 1\n' >bare3.tns
-expect 3 "orders 3 to 8 are supported, and a line has the indices of a cell and its value" \
+expect 3 "bare3.tns: has 3 numbers per line, but the model of biased.h5 has order 3: text needs 3 indices and a value" \
   "$amped" predict biased.h5 bare3.tns -o none.csv
 printf '1 1 1 1\n2 1 1 1\n' >bare4.tns
 expect 3 "bare4.tns: has 4 numbers per line, but the model of four.h5 has order 4: text needs 4 indices and a value" \

@@ -78,6 +78,8 @@ typedef struct box_work {
   TWO_OR_THREE(X, CPU, TYPES, V, S, 64)                                                            \
   ANY_LD(X, CPU, TYPES, V, S)
 #define ANY_LD(X, CPU, TYPES, V, S)                                                                \
+  X(CPU, TYPES, V, S, 0, 1, 0)                                                                     \
+  X(CPU, TYPES, V, S, 0, 1, 1)                                                                     \
   TWO_OR_THREE(X, CPU, TYPES, V, S, 0)                                                             \
   X(CPU, TYPES, V, S, 0, 0, 0)                                                                     \
   X(CPU, TYPES, V, S, 0, 0, 1)

@@ -47,6 +47,13 @@ AMPED_INLINE void NAME(columns_4)(box_work w, uint64_t c0, uint64_t run, SUM *su
   do {
     NEXT;
     const NAME(whole) *row = (const NAME(whole) *)ROW(0);
+    if (n == 1) {
+      a += x * row[0];
+      b += x * row[1];
+      c += x * row[2];
+      d += x * row[3];
+      continue; /* to the loop's condition */
+    }
     NAME(whole) p = x * row[0], q = x * row[1], r = x * row[2], s = x * row[3];
     for (int i = 1; i + 1 < n; i++) {
       row = (const NAME(whole) *)ROW(i);
@@ -76,6 +83,10 @@ AMPED_INLINE void NAME(columns_4)(box_work w, uint64_t c0, uint64_t run, SUM *su
     do {                                                                                           \
       NEXT;                                                                                        \
       VECTOR p = x * *(const VECTOR *)ROW(0);                                                      \
+      if (n == 1) {                                                                                \
+        a += p;                                                                                    \
+        continue;                                                                                  \
+      }                                                                                            \
       for (int i = 1; i + 1 < n; i++)                                                              \
         p *= *(const VECTOR *)ROW(i);                                                              \
       a += p * *(const VECTOR *)ROW(n - 1);                                                        \

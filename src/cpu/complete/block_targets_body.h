@@ -11,22 +11,21 @@
 AMPED_INLINE VALUE NAME(dot)(const amped_bundle *b, int inputs, int j, uint64_t offset,
                              const VALUE *own, uint64_t columns) {
   const VALUE *first = (const VALUE *)(b->rows[0][j] + offset);
-  const VALUE *second = (const VALUE *)(b->rows[1][j] + offset);
   VALUE sum = 0;
   uint64_t c = 0;
   if (columns >= TILE) {
     TILE_VECTOR sums = {0};
     for (; c + TILE <= columns; c += TILE) {
-      TILE_VECTOR x = AT(own, c) * AT(first, c) * AT(second, c);
-      for (int i = 2; i < inputs; i++)
+      TILE_VECTOR x = AT(own, c) * AT(first, c);
+      for (int i = 1; i < inputs; i++)
         x *= AT((const VALUE *)(b->rows[i][j] + offset), c);
       sums += x;
     }
     sum = TOTAL(sums);
   }
   for (; c < columns; c++) {
-    VALUE x = own[c] * first[c] * second[c];
-    for (int i = 2; i < inputs; i++)
+    VALUE x = own[c] * first[c];
+    for (int i = 1; i < inputs; i++)
       x *= ((const VALUE *)(b->rows[i][j] + offset))[c];
     sum += x;
   }

@@ -11,11 +11,10 @@
 AMPED_INLINE void NAME(columns)(const amped_bundle *b, int inputs, int j, uint64_t c, int n,
                                 VALUE *restrict p) {
   const FACTOR *restrict first = (const FACTOR *)b->rows[0][j] + c;
-  const FACTOR *restrict second = (const FACTOR *)b->rows[1][j] + c;
   VALUE x[TILE];
   for (int q = 0; q < n; q++)
-    x[q] = (VALUE)first[q] * (VALUE)second[q];
-  for (int i = 2; i < inputs; i++) {
+    x[q] = (VALUE)first[q];
+  for (int i = 1; i < inputs; i++) {
     const FACTOR *restrict next = (const FACTOR *)b->rows[i][j] + c;
     for (int q = 0; q < n; q++)
       x[q] *= (VALUE)next[q];

@@ -50,8 +50,9 @@ typedef struct bundle_work {
 #undef FMA
 #undef TILE
 
-/* Instances: processor x type x row length (0: any) x inputs (0: four or more) x reuse. An x86
- * processor without AVX2 is old and gets only the general instances. */
+/* Instances: processor x type x row length (0: any) x inputs (0: four or more) x reuse. A matrix
+ * has one input, any row length and no reuse. An x86 processor without AVX2 is old and gets only
+ * the general instances. */
 #if defined __x86_64__ && !defined __SANITIZE_ADDRESS__
 #define LDS_avx512 EACH_LD
 #define LDS_avx2 EACH_LD
@@ -68,6 +69,7 @@ typedef struct bundle_work {
   TWO_OR_THREE(X, CPU, TYPE, V, 128)                                                               \
   ANY_LD(X, CPU, TYPE, V)
 #define ANY_LD(X, CPU, TYPE, V)                                                                    \
+  X(CPU, TYPE, V, 0, 1, 0)                                                                         \
   TWO_OR_THREE(X, CPU, TYPE, V, 0)                                                                 \
   X(CPU, TYPE, V, 0, 0, 0)                                                                         \
   X(CPU, TYPE, V, 0, 0, 1)
@@ -116,8 +118,9 @@ amped_bundle_kernel *amped_bundle_kernel_find(amped_vtype value_type, uint64_t l
     amped_bundle_kernel *kernel;
   } rows[] = {AMPED_CPU_DISPATCH(ROW_ALL)};
   size_t i = 0;
-  while (!rows[i].here || rows[i].value_type != value_type || rows[i].reuse != reuse ||
-         (rows[i].ld != ld && rows[i].ld != 0) || (rows[i].inputs != inputs && rows[i].inputs != 0))
+  while (!rows[i].here || rows[i].value_type != value_type ||
+         rows[i].reuse != (reuse && inputs > 1) || (rows[i].ld != ld && rows[i].ld != 0) ||
+         (rows[i].inputs != inputs && rows[i].inputs != 0))
     i++;
   return rows[i].kernel;
 }

@@ -224,9 +224,9 @@ amped_block_shape amped_rbs_sample_most(const amped_rbs_shape *shape) {
   const uint64_t ranks = (uint64_t)shape->nranks;
   amped_block_shape most = {
       .count = 1, .given = shape->slices && shape->rank_rows == NULL, .kept = -1};
-  if (shape->slices)
+  if (shape->slices && shape->order > 2)
     most.kept = shape->mode;
-  else
+  if (!shape->slices)
     most.count = amped_ceil_div(shape->count, ranks);
   for (int m = 0; m < shape->order; m++) {
     most.dims[m] = shape->dims[m];

@@ -325,7 +325,7 @@ static void sweeps_are_right(problem *p, int nranks, setup how, const amped_row_
 /* R and B: whole blocks, a rest, one block. */
 static void orders_and_widths(amped_vtype type) {
   static const int shapes[][2] = {{1, 1}, {3, 1}, {5, 2}, {7, 3}, {5, 5}, {33, 16}, {9, 8}};
-  for (int order = 3; order <= 6; order++)
+  for (int order = AMPED_MIN_ORDER; order <= 6; order++)
     for (size_t w = 0; w < sizeof shapes / sizeof shapes[0]; w++)
       for (int biased = 0; biased < 2; biased++) {
         problem p;

@@ -235,7 +235,7 @@ static void part_is_viewed(const fixture *f) {
 static const uint64_t all_dims[] = {300, 70000, 5, 260, 2, 11};
 
 START_TEST(lists_of_all_orders_types_and_ranks) {
-  for (int order = 3; order <= 6; order++)
+  for (int order = AMPED_MIN_ORDER; order <= 6; order++)
     for (int nranks = 1; nranks <= 4; nranks++) {
       fixture f;
       fixture_open(&f, order, all_dims, nranks % 2 == 0 ? AMPED_F32 : AMPED_F64, order % 2 == 0,
@@ -247,7 +247,7 @@ START_TEST(lists_of_all_orders_types_and_ranks) {
         splits += mode >= 0 ? f.plan.modes[mode].copy.split_count : 0;
         windows_are_distributed(&f, mode);
       }
-      ck_assert(nranks == 1 || splits > 1);
+      ck_assert(nranks == 1 || order == 2 || splits > 1); /* a matrix has no short mode */
       fixture_close(&f);
     }
   check_no_leak();

@@ -277,7 +277,7 @@ static void pack_in_pieces(problem *p, setup how, uint64_t longest) {
 START_TEST(pieces_of_any_length_make_one_copy) {
   static const uint64_t dims[] = {300, 17, 1, 90};
   static const uint64_t longest[] = {1, 3, 31, 100, 1000, 5000};
-  for (int order = 3; order <= 4; order++)
+  for (int order = AMPED_MIN_ORDER; order <= 4; order++)
     for (int coded = 0; coded < 2; coded++) {
       problem p;
       problem_create(&p, order, dims, 2500, 1, AMPED_F64);
@@ -357,7 +357,7 @@ START_TEST(mttkrp_of_coded_copies) {
   static const uint64_t dims[][6] = {{5, 3, 400, 6, 2, 3}, {400, 90, 7, 5, 3, 2}};
   static const int widths[] = {8, 12, 16, 31, 32, 64, 128, 200};
   for (int shape = 0; shape < 2; shape++)
-    for (int order = 3; order <= 6; order++)
+    for (int order = AMPED_MIN_ORDER; order <= 6; order++)
       for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
         problem p;
         problem_create(&p, order, dims[shape], 800, widths[w],

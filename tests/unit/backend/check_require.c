@@ -138,7 +138,7 @@ static void of_a_plan(problem *p, const setup *how, bool weighted) {
 
 static void of_all_shapes(amped_vtype type) {
   static const int ncomps[] = {5, 33};
-  for (int order = 3; order <= 5; order++)
+  for (int order = AMPED_MIN_ORDER; order <= 5; order++)
     for (int k = 0; k < 2; k++) {
       problem p;
       setup how = alone();

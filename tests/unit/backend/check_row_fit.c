@@ -572,7 +572,7 @@ static void fit_is_right(problem *p, int nranks, setup how, const amped_row_fit 
 
 static void orders_and_widths(amped_vtype type) {
   static const int widths[] = {1, 3, 8, 17, 32, 33};
-  for (int order = 3; order <= 6; order++)
+  for (int order = AMPED_MIN_ORDER; order <= 6; order++)
     for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)
       for (int biased = 0; biased < 2; biased++) {
         problem p;
@@ -596,7 +596,7 @@ START_TEST(rows_in_double_of_all_orders_and_widths) {
 
 START_TEST(rows_with_weights) {
   static const int widths[] = {1, 3, 8, 17, 32, 33};
-  for (int order = 3; order <= 6; order++)
+  for (int order = AMPED_MIN_ORDER; order <= 6; order++)
     for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)
       for (int type = 0; type < 2; type++) {
         problem p;
@@ -642,13 +642,13 @@ static amped_row_fit implicit_fit(void) {
 /* Power 0: rows without nonzeros have a penalty, too. */
 START_TEST(rows_of_implicit_fits) {
   static const int widths[] = {1, 3, 8, 17, 32, 33};
-  for (int order = 3; order <= 6; order++)
+  for (int order = AMPED_MIN_ORDER; order <= 6; order++)
     for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)
       for (int type = 0; type < 2; type++) {
         problem p;
         amped_row_fit fit = implicit_fit();
         fit.reg_power = (order + (int)w) % 2 == 0 ? 0.0 : 0.5;
-        problem_create_implicit(&p, order, small_dims, 60, widths[w],
+        problem_create_implicit(&p, order, small_dims, order > 2 ? 60 : 24, widths[w],
                                 type == 0 ? AMPED_F32 : AMPED_F64);
         fit_is_right(&p, 1 + (order + (int)w) % 4, alone(), &fit, w % 2 > 0 ? TENTH : 0);
         problem_free(&p);
@@ -715,7 +715,7 @@ START_TEST(rows_of_many_components) {
 
 START_TEST(rows_of_many_components_of_all_orders) {
   static const int widths[] = {70, 121};
-  for (int order = 3; order <= 6; order++)
+  for (int order = AMPED_MIN_ORDER; order <= 6; order++)
     for (int w = 0; w < 2; w++)
       for (int implicit = 0; implicit < 2; implicit++) {
         problem p;
@@ -723,7 +723,7 @@ START_TEST(rows_of_many_components_of_all_orders) {
         amped_row_fit fit = implicit ? implicit_fit() : fit_of(true);
         how.index_type = (order + w) % 2 > 0 ? AMPED_U64 : AMPED_U32;
         if (implicit)
-          problem_create_implicit(&p, order, small_dims, 60, widths[w], AMPED_F32);
+          problem_create_implicit(&p, order, small_dims, order > 2 ? 60 : 24, widths[w], AMPED_F32);
         else
           problem_create(&p, order, odd_dims, 400, widths[w] + 1, AMPED_F32);
         fit_is_right_weighted(&p, 1, how, &fit, TENTH, !implicit && order % 2 > 0);
@@ -846,7 +846,7 @@ static void fit_with_history_is_right(problem *p, int nranks, setup how, const a
 
 START_TEST(rows_with_history) {
   static const int widths[] = {1, 3, 8, 17, 33};
-  for (int order = 3; order <= 5; order++)
+  for (int order = AMPED_MIN_ORDER; order <= 5; order++)
     for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)
       for (int type = 0; type < 2; type++) {
         problem p;

@@ -326,7 +326,7 @@ static void steps_are_right(problem *p, int nranks, setup how, const amped_row_f
 
 static void orders_and_widths(amped_vtype type) {
   static const int widths[] = {1, 7, 16, 33, 64};
-  for (int order = 3; order <= 6; order++)
+  for (int order = AMPED_MIN_ORDER; order <= 6; order++)
     for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)
       for (int biased = 0; biased < 2; biased++) {
         problem p;

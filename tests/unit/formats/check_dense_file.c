@@ -255,7 +255,7 @@ START_TEST(a_dataset_is_chosen_by_its_name) {
   check_fails(AMPED_USAGE, "no such dataset", amped_dense_file_open(path, "/", &file));
   check_fails(AMPED_USAGE, "no such dataset", amped_dense_file_open(path, "", &file));
   check_fails(AMPED_USAGE, "no such dataset", amped_dense_file_open(path, "/a/", &file));
-  check_fails(AMPED_BAD_INPUT, "1 dimensions, not 3 to 8",
+  check_fails(AMPED_BAD_INPUT, "1 dimensions, not 2 to 8",
               amped_dense_file_open(path, "g/v", &file));
   check_fails(AMPED_BAD_INPUT, "soft or external link", amped_dense_file_open(path, "/s", &file));
   check_ok(amped_dense_file_open(path, "b", &file));

@@ -588,7 +588,7 @@ START_TEST(boxes_are_parsed_strictly) {
                                       "3x2x3",
                                       "3x2x3,",
                                       "3x2x3,1x1x1",
-                                      "3x2,+1x1",
+                                      "3,+1",
                                       "3x2x3,+1x1",
                                       "3x2x3,+0x0x0",
                                       "0x2x3,+1x1x1",

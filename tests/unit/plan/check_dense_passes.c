@@ -72,7 +72,7 @@ static void fix(const amped_dense_plan *plan, int order, uint64_t fixed, uint64_
 }
 
 START_TEST(the_pattern_is_that_of_kept_contractions) {
-  for (int order = 3; order <= AMPED_MAX_ORDER; order++)
+  for (int order = AMPED_MIN_ORDER; order <= AMPED_MAX_ORDER; order++)
     for (int tree = AMPED_TREE_ONE; tree <= AMPED_TREE_SPLIT; tree++)
       for (int reversed = 0; reversed < 2; reversed++) {
         amped_dense_plan plan;

@@ -120,7 +120,7 @@ static int update(run *r, int order, int mode) {
 }
 
 START_TEST(a_run_that_goes_on_contracts_what_it_would_have) {
-  for (int order = 3; order <= 8; order++)
+  for (int order = AMPED_MIN_ORDER; order <= 8; order++)
     for (uint64_t sweeps = 1; sweeps < 9; sweeps++)
       for (int tree = AMPED_TREE_ONE; tree <= AMPED_TREE_SPLIT; tree++) {
         run whole, part;
@@ -136,7 +136,7 @@ START_TEST(a_run_that_goes_on_contracts_what_it_would_have) {
 END_TEST
 
 START_TEST(passes_are_those_of_the_tree) {
-  for (int order = 3; order <= 8; order++) {
+  for (int order = AMPED_MIN_ORDER; order <= 8; order++) {
     run r;
     begin_run(&r, order, AMPED_TREE_ONE);
     for (int u = 0; u < order * (order - 1); u++)

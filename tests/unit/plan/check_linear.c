@@ -88,7 +88,7 @@ static void all_come_back(int order, const uint64_t *sizes) {
 
 START_TEST(coordinates_of_all_shapes_come_back) {
   const uint64_t kinds[] = {1, 2, 3, 64, 65, 1 << 20, (1 << 20) + 1, UINT64_C(1) << 40};
-  for (int order = 3; order <= 8; order++)
+  for (int order = AMPED_MIN_ORDER; order <= 8; order++)
     for (uint64_t draw_number = 0; draw_number < 40; draw_number++) {
       uint64_t sizes[AMPED_MAX_ORDER];
       int bits = 0;

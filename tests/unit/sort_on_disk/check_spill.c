@@ -89,7 +89,7 @@ static void check_merge(const amped_sptensor *t, int mode, const int *modes, int
 START_TEST(merged_fragments_are_the_sorted_whole) {
   static const uint64_t spreads[] = {1, 3, 200};
   static const int all[] = {0, 1, 2, 3, 4};
-  for (int order = 3; order <= 5; order++)
+  for (int order = AMPED_MIN_ORDER; order <= 5; order++)
     for (size_t i = 0; i < sizeof spreads / sizeof spreads[0]; i++) {
       amped_sptensor t;
       make_tensor(&t, order, NNZ, spreads[i]);

@@ -834,7 +834,7 @@ START_TEST(strange_states_are_refused) {
     uint64_t value;
     const char *says;
   } attributes[] = {
-      {"order", 2, "order"},
+      {"order", 1, "order"},
       {"order", 1000, "order"},
       {"ncomps", 0, "ncomps"},
       {"ncomps", UINT64_MAX, "ncomps"},

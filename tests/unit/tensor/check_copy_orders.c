@@ -52,7 +52,7 @@ START_TEST(orders_are_those_of_the_sorted_copies) {
       {1, 1, 1, 1, 1, 1, 1, 1},
       {3, AMPED_MAX_DIM, AMPED_MAX_DIM, 1, UINT64_C(1) << 33, 2, UINT64_C(1) << 54, 9}};
   for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
-    for (int order = 3; order <= AMPED_MAX_ORDER; order++)
+    for (int order = AMPED_MIN_ORDER; order <= AMPED_MAX_ORDER; order++)
       for (uint64_t nnz = 1; nnz < 2000; nnz *= 10) {
         amped_sptensor t;
         make(&t, order, shapes[s], nnz);

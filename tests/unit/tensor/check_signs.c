@@ -38,7 +38,7 @@ static int count_negated(const amped_ktensor *k, const amped_signs *signs, int r
 START_TEST(leading_entries_are_positive_but_one_of_the_longest_mode) {
   static const uint64_t dims[] = {5, 2, 9, 3, 8, 9, 4, 1};
   static const int longest[] = {0, 0, 0, 2, 2, 2, 2, 2, 2};
-  for (int order = 3; order <= AMPED_MAX_ORDER; order++)
+  for (int order = AMPED_MIN_ORDER; order <= AMPED_MAX_ORDER; order++)
     for (unsigned pattern = 0; pattern < 1U << order; pattern++) {
       bool odd = false;
       amped_ktensor k;

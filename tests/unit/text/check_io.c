@@ -67,7 +67,7 @@ START_TEST(options_of_other_formats_are_refused) {
   check_fails(AMPED_USAGE, "--keys", amped_io_read("a.h5", &keys, &t));
   check_fails(AMPED_USAGE, "--value", amped_io_read("-", &value_of_text, &t));
   check_fails(AMPED_USAGE, "--value", amped_io_read("a.hdf5", &value, &t));
-  dims.dims_order = 2;
+  dims.dims_order = 1;
   check_fails(AMPED_USAGE, "--dims", amped_io_read("a.tns", &dims, &t));
   check_fails(AMPED_USAGE, "unknown suffix", amped_io_read("a.doc", &keys, &t));
   check_no_leak();
