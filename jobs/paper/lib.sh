@@ -135,7 +135,9 @@ told() {
   shift
   test ! -s "$result" || return 0
   echo "+ $*" >&2
-  if "$@" --json=- </dev/null >"$result.json" 2>"$result.log" &&
+  # To a file: mpirun's output may hold more than the program's.
+  rm -f "$result.json"
+  if "$@" --json="$result.json" </dev/null >"$result.log" 2>&1 &&
     flatten <"$result.json" >"$result.tmp" 2>>"$result.log"; then
     { echo "command $*" && cat "$result.tmp"; } >"$result"
     rm "$result.tmp"
