@@ -176,7 +176,8 @@ expect 0 "mode 1 (user): 1 of 2" "$amped" convert zeros.csv x.h5 --overwrite --v
 expect 0 "" "$amped" convert ids.tns x.h5 --overwrite --compact --index-base=0 -q
 expect 0 "labels 1 *5 ... 999000006998" "$amped" info x.h5
 expect 2 "would separate" "$amped" convert graph.csv x.h5 --overwrite --compact --same-labels=head,tail
-expect 1 "mode 1 has 999000006998 indices.*convert --compact" on 1 ids.tns --rank=2 --plan
+expect 1 "mode 1 has 999000006998 indices.*convert --compact" on 1 ids.tns --rank=2 --nowrite
+expect 0 "mode 1 has 999000006998 indices.*convert --compact" on 1 ids.tns --rank=2 --plan
 expect 0 "" on 2 c.h5 --rank=2 --iters=2 -o x.h5 --overwrite -q
 expect 2 "is a result.*--compact" "$amped" convert x.h5 y.npy --compact
 
