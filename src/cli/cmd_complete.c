@@ -719,6 +719,8 @@ static amped_status begin(job *j) {
   j->session_options = o->session;
   j->session_options.biased = o->complete.bias == AMPED_BIAS_FULL;
   j->session_options.lists_cells = true;
+  j->session_options.keeps_result =
+      (!o->nowrite || o->stream.state != NULL) && !o->session.plan_only;
   j->of_input = read_options_of(j, o->args[0]);
   j->of_input.dataset = o->session.dataset;
   j->of_input.axes = &o->axes;
