@@ -466,7 +466,7 @@ static bool are_of_column(const amped_read_options *o, int m, const char *column
 }
 
 /* Give a column several modes if the known modes are several periods of it: time for time_month and
- * time_hour-of-day. Nothing changes if the table has as many keys as there are modes. */
+ * time_hour-of-day. Nothing changes if the number of keys equals the number of modes. */
 static amped_status repeat_known(amped_table_header *h, const amped_read_options *o) {
   if (h->order >= o->known_order)
     return AMPED_OK;
