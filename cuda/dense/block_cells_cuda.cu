@@ -105,22 +105,12 @@ __device__ double model_at(const amped_model_cuda &m, uint64_t count, const uint
   return sum;
 }
 
-/* A thread takes a cell, and a thread block makes one part of the sums. */
 template <typename T>
 __global__ void __launch_bounds__(block_threads)
-    add_misfits(const amped_model_cuda m, uint64_t count, const uint64_t *positions,
-                const double *cells, double *sums) {
-  __shared__ double shared[block_threads];
-  const uint64_t i = thread_number();
-  const double miss = i < count ? cells[i] - model_at<T>(m, count, positions + i) : 0.0;
-  shared[threadIdx.x] = miss * miss;
-  for (unsigned half = block_threads / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (threadIdx.x < half)
-      shared[threadIdx.x] += shared[threadIdx.x + half];
-  }
-  if (threadIdx.x == 0)
-    sums[blockIdx.x] = shared[0];
+    subtract_model(const amped_model_cuda m, uint64_t count, const uint64_t *positions,
+                   double *cells) {
+  for (uint64_t i = thread_number(); i < count; i += grid_threads())
+    cells[i] -= model_at<T>(m, count, positions + i);
 }
 
 } // namespace
@@ -163,22 +153,17 @@ amped_status amped_block_cells_cuda_get(const amped_slab_cells_cuda *slab, uint6
   return AMPED_OK;
 }
 
-uint64_t amped_misfit_cuda_parts(uint64_t count) {
-  return amped_ceil_div(count, (uint64_t)block_threads);
-}
-
-amped_status amped_misfit_cuda(const amped_model_cuda *model, uint64_t count,
-                               const uint64_t *d_positions, const double *d_cells, double *d_sums,
-                               cudaStream_t stream) {
-  const unsigned blocks = (unsigned)amped_misfit_cuda_parts(count);
+amped_status amped_misses_cuda(const amped_model_cuda *model, uint64_t count,
+                               const uint64_t *d_positions, double *d_cells, cudaStream_t stream) {
+  const unsigned blocks = blocks_for(count);
   if (count == 0)
     return AMPED_OK;
   if (model->value_type == AMPED_F32)
-    add_misfits<float>
-        <<<blocks, block_threads, 0, stream>>>(*model, count, d_positions, d_cells, d_sums);
+    subtract_model<float>
+        <<<blocks, block_threads, 0, stream>>>(*model, count, d_positions, d_cells);
   else
-    add_misfits<double>
-        <<<blocks, block_threads, 0, stream>>>(*model, count, d_positions, d_cells, d_sums);
-  AMPED_CUDA_LAUNCHED("the kernel of a model's misfit");
+    subtract_model<double>
+        <<<blocks, block_threads, 0, stream>>>(*model, count, d_positions, d_cells);
+  AMPED_CUDA_LAUNCHED("the kernel of a model's misses");
   return AMPED_OK;
 }

@@ -53,12 +53,10 @@ typedef struct amped_model_cuda {
   const double *d_weights; /* [ncomps] */
 } amped_model_cuda;
 
-/* Sum the squares of d_cells[i] minus the model's value at row d_positions[m * count + i] of each
- * factor m. d_sums receives amped_misfit_cuda_parts(count) partial sums. */
-uint64_t amped_misfit_cuda_parts(uint64_t count);
-amped_status amped_misfit_cuda(const amped_model_cuda *model, uint64_t count,
-                               const uint64_t *d_positions, const double *d_cells, double *d_sums,
-                               cudaStream_t stream);
+/* Subtract from each d_cells[i] the model's value at row d_positions[m * count + i] of each factor
+ * m. */
+amped_status amped_misses_cuda(const amped_model_cuda *model, uint64_t count,
+                               const uint64_t *d_positions, double *d_cells, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

@@ -106,8 +106,7 @@ amped_buffers buffers(amped_dense_blocks *o, const amped_device *device, const a
   (void)amped_block_sizes_find(plan, shape, &s);
   const uint64_t rows = larger(longest_of(plan->dims, plan->order), s.most_rows);
   const uint64_t numbers = larger(rows, (uint64_t)plan->order * most_cells);
-  const uint64_t moved =
-      2 * larger(amped_block_rows_cuda_most_parts(count), amped_misfit_cuda_parts(most_cells));
+  const uint64_t moved = 2 * amped_block_rows_cuda_most_parts(count);
   b.what = what;
   AMPED_BUFFER(&b, ZEROED, o->dense, count);
   AMPED_BUFFER(&b, HOST, o->numbers, numbers);
@@ -543,19 +542,8 @@ amped_status get_cells(amped_dense_blocks *b, uint64_t count, const uint64_t *co
   return AMPED_OK;
 }
 
-amped_status add_misfit(amped_dense_blocks *b, const amped_model_cuda *model, uint64_t count,
-                        double *squares) {
-  const uint64_t parts = amped_misfit_cuda_parts(count);
-  AMPED_TRY(
-      amped_misfit_cuda(model, count, b->d_numbers, b->d_wide, b->d_moved, b->part.device->stream));
-  AMPED_TRY(to_host(b, b->moved, b->d_moved, parts * sizeof(double)));
-  for (uint64_t i = 0; i < parts; i++)
-    *squares += b->moved[i];
-  return AMPED_OK;
-}
-
-amped_status misfit(amped_dense_blocks *b, uint64_t count, const uint64_t *const *indices,
-                    const double *cells, const double *weights, double *squares) {
+amped_status misses(amped_dense_blocks *b, uint64_t count, const uint64_t *const *indices,
+                    const double *cells, const double *weights, double *out) {
   amped_model_cuda model = {};
   model.value_type = b->plan->value_type;
   model.order = b->plan->order;
@@ -564,14 +552,14 @@ amped_status misfit(amped_dense_blocks *b, uint64_t count, const uint64_t *const
   for (int m = 0; m < b->plan->order; m++)
     model.d_rows[m] = amped_factor_set_cuda_rows(b->part.factors, m);
   model.d_weights = b->d_matrices;
-  *squares = 0.0;
   AMPED_TRY(to_device(b, b->d_matrices, weights, (uint64_t)b->plan->ncomps * sizeof *weights));
   for (uint64_t i = 0; i < count; i += most_cells) {
     const uint64_t some = cells_from(i, count);
     for (int m = 0; m < b->plan->order; m++)
       AMPED_TRY(put_positions(b, m, some, indices[m] + i, (uint64_t)m * some));
     AMPED_TRY(to_device(b, b->d_wide, cells + i, some * sizeof *cells));
-    AMPED_TRY(add_misfit(b, &model, some, squares));
+    AMPED_TRY(amped_misses_cuda(&model, some, b->d_numbers, b->d_wide, b->part.device->stream));
+    AMPED_TRY(to_host(b, out + i, b->d_wide, some * sizeof *out));
   }
   return AMPED_OK;
 }
@@ -592,5 +580,5 @@ const amped_dense_block_ops amped_dense_block_cuda = {
     .get_rows = get_rows,
     .put_rows = put_rows,
     .get_cells = get_cells,
-    .misfit = misfit,
+    .misses = misses,
 };

@@ -86,11 +86,10 @@ typedef struct amped_dense_block_ops {
   /* Read cells of the part's slab, at indices[m][i] in mode m. */
   amped_status (*get_cells)(amped_dense_blocks *blocks, uint64_t count,
                             const uint64_t *const *indices, double *cells);
-  /* *squares = sum over i of (cells[i] - model)^2. The model's value at indices[m][i] is the sum
-   * over components of weights[r] times the factors' entries. The order of additions depends on
-   * count only. */
-  amped_status (*misfit)(amped_dense_blocks *blocks, uint64_t count, const uint64_t *const *indices,
-                         const double *cells, const double *weights, double *squares);
+  /* misses[i] = cells[i] - model. The model's value at indices[m][i] is the sum over components of
+   * weights[r] times the factors' entries. */
+  amped_status (*misses)(amped_dense_blocks *blocks, uint64_t count, const uint64_t *const *indices,
+                         const double *cells, const double *weights, double *misses);
 } amped_dense_block_ops;
 
 #endif

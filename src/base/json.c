@@ -16,6 +16,8 @@ struct amped_json {
   FILE *file;
   const char *path;
   amped_draft draft; /* for a file, not for standard output */
+  bool may_end;      /* a failed write is a warning */
+  bool ended;        /* a write failed: no more lines */
 };
 
 /* Opens the file. Its lines are visible as they are written. */
@@ -78,8 +80,29 @@ amped_status amped_json_apart(const amped_json *json, const char *path) {
                      "is named for two outputs of this run; name another with --json");
 }
 
+void amped_json_may_end(amped_json *json) {
+  if (json != NULL)
+    json->may_end = json->file != stdout;
+}
+
+/* A write failed. */
+static amped_status fail(amped_json *json, int error) {
+  if (!json->may_end)
+    return amped_error_errno(AMPED_FAILED, error, json->path,
+                             "cannot be written; free disk space or leave --json out");
+  if (!json->ended)
+    amped_warn("%s: cannot be written: %s; the run goes on without more lines of --json",
+               json->path, strerror(error));
+  json->ended = true;
+  return AMPED_OK;
+}
+
 amped_status amped_json_line(amped_json *json, json_t *object) {
   amped_status status = AMPED_OK;
+  if (json != NULL && json->ended) {
+    json_decref(object);
+    return AMPED_OK;
+  }
   errno = 0;
   bool failed = json != NULL && object != NULL &&
                 (amped_json_put(object, JSON_COMPACT, json->file) != 0 ||
@@ -87,8 +110,7 @@ amped_status amped_json_line(amped_json *json, json_t *object) {
   if (json != NULL && (object == NULL || (failed && errno == ENOMEM)))
     status = amped_error(AMPED_FAILED, json->path, "out of memory for a JSON line");
   else if (failed)
-    status = amped_error_errno(AMPED_FAILED, errno, json->path,
-                               "cannot be written; free disk space or leave --json out");
+    status = fail(json, errno);
   json_decref(object);
   return status;
 }
@@ -99,8 +121,7 @@ amped_status amped_json_close(amped_json *json, amped_status status) {
   if (json->file != stdout) {
     json->draft.fd = -1; /* owned by the stream */
     if (fclose(json->file) != 0 && status == AMPED_OK)
-      status = amped_error_errno(AMPED_FAILED, errno, json->path,
-                                 "cannot be written; free disk space or leave --json out");
+      status = fail(json, errno);
     amped_draft_close(&json->draft);
   }
   amped_free(json);

@@ -28,6 +28,11 @@ int amped_json_put(const json_t *object, size_t flags, FILE *stream);
  * stores NULL in *out, and writing to NULL does nothing. */
 amped_status amped_json_open(const char *path, amped_json **out);
 
+/* From here on a file that cannot be written, such as on a full disk, ends no run that has other
+ * outputs: a warning says so once, and later lines are left out. Standard output still fails. Does
+ * nothing if json is NULL. */
+void amped_json_may_end(amped_json *json);
+
 /* AMPED_USAGE if path is the file that receives the lines: no other output may replace it. */
 amped_status amped_json_apart(const amped_json *json, const char *path);
 

@@ -175,6 +175,9 @@ static void solver_rows(const amped_plan *plan, const void *context, amped_memor
   if (j->o->stream.state != NULL)
     amped_stream_begin_require(worker, plan, j->session_options.biased, j->o->stream.history,
                                &state->device_bytes, &state->host_bytes);
+  if (j->o->stream.state != NULL && plan->rank == 0)
+    amped_memory_row_add(rows, "entries for a state")->host_bytes +=
+        amped_stream_begin_entry_bytes(plan->order, plan->nnz, j->o->stream.keep);
 }
 
 /* --- the problem ----------------------------------------------------------------------------- */
@@ -716,6 +719,8 @@ static amped_status begin(job *j) {
   j->session_options = o->session;
   j->session_options.biased = o->complete.bias == AMPED_BIAS_FULL;
   j->session_options.lists_cells = true;
+  j->session_options.keeps_result =
+      (!o->nowrite || o->stream.state != NULL) && !o->session.plan_only;
   j->of_input = read_options_of(j, o->args[0]);
   j->of_input.dataset = o->session.dataset;
   j->of_input.axes = &o->axes;

@@ -706,6 +706,7 @@ amped_status amped_cmd_cpd(const amped_options *options) {
                                .check = check_plan,
                                .context = &j};
   amped_status status = AMPED_OK;
+  own.session.keeps_result = !o->nowrite && !o->session.plan_only;
   AMPED_TRY(amped_cpd_outputs_check_names(o));
   if (!o->checkpoint.result_on_signal && o->checkpoint.file == NULL && !is_several(o))
     amped_signals_advise(" (--checkpoint=FILE or --on-signal=result would save the sweeps)");

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/label_errors.h"
+#include "cli/model_mode.h"
 #include "cli/predict_array.h"
 #include "cli/prediction_errors.h"
 #include "cli/result_argument.h"
@@ -40,6 +42,7 @@ typedef struct job {
   uint64_t cold[AMPED_MAX_ORDER]; /* per mode, cells whose index the model does not know */
   uint64_t cold_cells;
   amped_prediction_errors all, cold_errors;
+  amped_label_errors by; /* with --by */
 } job;
 
 static const char *name_of(const job *j) {
@@ -180,6 +183,9 @@ static amped_status predict(job *j) {
     const double told = amped_clip(&j->o->clip, values[i]);
     if (j->has_values)
       amped_prediction_errors_add(&j->all, t->values[i] - values[i], t->values[i] - told);
+    if (j->by.of != NULL && t->indices[j->by.mode][i] != AMPED_PREDICTOR_COLD)
+      amped_prediction_errors_add(&j->by.of[t->indices[j->by.mode][i]], t->values[i] - values[i],
+                                  t->values[i] - told);
     if (j->has_values && j->cold_cells > 0 && is_cold(j, i))
       amped_prediction_errors_add(&j->cold_errors, t->values[i] - values[i], t->values[i] - told);
     if (!isfinite(told)) {
@@ -251,6 +257,12 @@ static bool is_standard(const char *path) {
 
 static amped_status write_output(job *j, const amped_output *found) {
   const char *path = j->o->output;
+  if (j->by.of != NULL) {
+    AMPED_TRY(amped_label_errors_write(&j->by, path));
+    amped_say("wrote the errors of %" PRIu64 " labels to %s", j->by.found,
+              is_standard(path) ? "standard output" : path);
+    return AMPED_OK;
+  }
   AMPED_TRY(dress_cells(j));
   if (j->out == AMPED_FORMAT_TNS && has_labels(&j->cells))
     amped_warn("%s: labels are left out; a table (OUT.csv) holds them", path);
@@ -294,6 +306,32 @@ static void cells_facts(const job *j, amped_facts *f) {
       j->has_values && j->cold_cells > 0, amped_prediction_errors_rmse(&j->cold_errors), f);
 }
 
+/* ---- errors by label ------------------------------------------------------------------------ */
+
+/* Begin the errors of each label of --by, if it is given. */
+static amped_status begin_labels(job *j) {
+  const char *model = j->o->args[0];
+  const amped_model_mode named = {.path = model, .k = &j->k, .option = "--by"};
+  int mode = 0;
+  if (j->o->predict.by == NULL)
+    return AMPED_OK;
+  AMPED_TRY(amped_model_mode_find(&named, j->o->predict.by, &mode));
+  if (!j->has_values)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--by: the cells have no values to compare with%s; give cells with values "
+                       "(--value=COLUMN)",
+                       j->c.implicit > 0.0 ? " (the model is of --implicit)" : "");
+  return amped_label_errors_create(&j->k.labels[mode], mode, j->k.dims[mode], &j->by);
+}
+
+static amped_status labels_facts(job *j, amped_facts *f) {
+  if (j->by.of == NULL)
+    return AMPED_OK;
+  AMPED_TRY(amped_label_errors_sort(&j->by));
+  amped_label_errors_facts(&j->by, (uint64_t)j->o->top, f);
+  return AMPED_OK;
+}
+
 /* ---- the command ---------------------------------------------------------------------------- */
 
 static amped_status steps(job *j, amped_facts *f) {
@@ -312,12 +350,14 @@ static amped_status steps(job *j, amped_facts *f) {
     return amped_predict_array(j->o, &j->p, &found, f);
   }
   refuse_counts(j);
+  AMPED_TRY(begin_labels(j));
   AMPED_TRY(read_cells(j));
   AMPED_TRY(predict(j));
   amped_fact_json(f, "result", amped_json_string(model));
   amped_fact_json(f, "input", amped_json_string(j->o->args[1]));
   amped_fact_json(f, "output", amped_json_string(j->o->output));
   cells_facts(j, f);
+  AMPED_TRY(labels_facts(j, f));
   return j->o->output != NULL ? write_output(j, &found) : AMPED_OK;
 }
 
@@ -335,6 +375,9 @@ static amped_status check_output(job *j, amped_file_lock *lock) {
                        "the values and --json=- would mix on standard output; name a file for "
                        "one");
   j->out = AMPED_FORMAT_TABLE;
+  if (j->o->predict.by != NULL && !is_standard(path) && !amped_table_named(path))
+    return amped_error(AMPED_USAGE, path,
+                       "errors by label are written as a table; name OUT.csv or OUT.tsv");
   if (is_standard(path)) {
     amped_log_to_stderr();
     return AMPED_OK;
@@ -368,6 +411,7 @@ done:
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_free(j.own[m]);
   amped_sptensor_free(&j.cells);
+  amped_label_errors_free(&j.by);
   amped_predictor_free(&j.p);
   amped_completion_free(&j.c);
   amped_ktensor_free(&j.k);

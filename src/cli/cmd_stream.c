@@ -704,6 +704,7 @@ amped_status amped_cmd_stream(const amped_options *o) {
            .output_lock = {NULL, -1}};
   amped_status status = AMPED_OK;
   j.session_options.own_input = true;
+  j.session_options.keeps_result = !o->session.plan_only;
   set_request(&j);
   if (amped_launcher_rank() <= 0)
     status = look(&j);

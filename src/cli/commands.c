@@ -88,6 +88,7 @@ static const amped_option_text plot_texts[] = {
 
 static const amped_option_text predict_texts[] = {
     {.name = "output", .help = "write the predictions to this file", .initially = "none"},
+    {.name = "top", .help = "with --by: labels to show"},
     {.name = "type",
      .help = "without COORDS: type of the cells that are written",
      .initially = "float, if it holds the cells of --observed"},
@@ -375,9 +376,9 @@ const amped_command amped_commands[] = {
      .min_args = 1,
      .max_args = 2,
      .summary = "predict the values at given cells, or at all cells, and report errors",
-     .groups = {&amped_predict_option_rows, &amped_clip_option_rows, &amped_output_option_rows,
-                &amped_cell_type_option_rows, &amped_read_option_rows, &amped_dims_option_rows,
-                &amped_dataset_option_rows, &amped_threads_option_rows},
+     .groups = {&amped_predict_option_rows, &amped_top_option_rows, &amped_clip_option_rows,
+                &amped_output_option_rows, &amped_cell_type_option_rows, &amped_read_option_rows,
+                &amped_dims_option_rows, &amped_dataset_option_rows, &amped_threads_option_rows},
      .texts = predict_texts,
      .help = "RESULT is a result of complete or cpd. COORDS is any input of convert. If it has "
              "values, the errors of the model at these cells are reported: rmse (root mean square) "
@@ -387,7 +388,10 @@ const amped_command amped_commands[] = {
              "has; if only one has, its labels must be numbers.\n\nOUT is a table with "
              "labels (.csv .tsv), text without labels (.tns), each also .gz or .zst, or a tensor "
              "file (.h5); - is standard output (a table). Cells keep their order, except "
-             "in .h5. With --clip the cut values are written.\n\nWithout COORDS, OUT is a dense "
+             "in .h5. With --clip the cut values are written.\n\nWith --by=MODE a "
+             "table has each label of the mode, its number of cells, rmse and mae, in descending "
+             "order of rmse; -n shows more of them, and OUT (.csv .tsv) has all instead of the "
+             "predictions.\n\nWithout COORDS, OUT is a dense "
              "array (.npy .h5) with the value of every cell. With --observed=ARRAY, cells that are "
              "not missing there are kept, and the errors are those at these cells.",
      .example = "amped_mpi predict ratings.completion.h5 wanted.csv -o guesses.csv",

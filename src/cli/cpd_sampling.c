@@ -89,8 +89,11 @@ static void facts_of(const amped_plan *plan, const amped_rbs_settings *s, amped_
              s->search);
   amped_fact(f, "fit_cells", amped_json_count(s->fit_cells), "; fits of %" PRIu64 " random cells",
              s->fit_cells);
-  amped_fact(f, "polish", amped_json_count(s->polish),
-             "; then at most %" PRIu64 " sweeps over the whole tensor\n", s->polish);
+  amped_fact_json(f, "polish", amped_json_count(s->polish));
+  if (s->polish > 0)
+    amped_fact_words(f, "; then at most %" PRIu64 " sweeps over the whole tensor\n", s->polish);
+  else
+    amped_fact_words(f, "; then one pass for the fit of all cells\n");
 }
 
 amped_status amped_cpd_sampling_set(amped_session *session, const amped_options *o,

@@ -9,6 +9,7 @@
 
 typedef struct amped_predict_options {
   bool cold;            /* predict cells with indices that are not in the model */
+  const char *by;       /* mode by whose labels errors are reported; NULL */
   const char *observed; /* dense tensor whose observed cells an array of predictions keeps; NULL */
 } amped_predict_options;
 
@@ -30,7 +31,7 @@ typedef struct amped_similar_options {
   bool weighted; /* rows times the components' weights */
 } amped_similar_options;
 
-extern const amped_option_group amped_predict_option_rows;   /* --cold, --observed */
+extern const amped_option_group amped_predict_option_rows;   /* --cold, --by, --observed */
 extern const amped_option_group amped_of_option_rows;        /* --of, also an option of complete */
 extern const amped_option_group amped_for_option_rows;       /* --for */
 extern const amped_option_group amped_recommend_option_rows; /* --at */

@@ -20,7 +20,7 @@ double amped_prediction_errors_rmse(const amped_prediction_errors *e) {
   return root_mean(&e->squares, e->count);
 }
 
-static double mean_size(const amped_prediction_errors *e) {
+double amped_prediction_errors_mae(const amped_prediction_errors *e) {
   return e->count > 0 ? amped_kahan_value(&e->sizes) / (double)e->count : (double)NAN;
 }
 
@@ -34,7 +34,7 @@ void amped_prediction_error_fact(const char *key, const char *what, bool known, 
 void amped_prediction_errors_facts(const amped_prediction_errors *e, bool known, bool cut,
                                    amped_facts *f) {
   amped_prediction_error_fact("rmse", "rmse        ", known, amped_prediction_errors_rmse(e), f);
-  amped_prediction_error_fact("mae", "mae         ", known, mean_size(e), f);
+  amped_prediction_error_fact("mae", "mae         ", known, amped_prediction_errors_mae(e), f);
   amped_prediction_error_fact("rmse_clipped", "rmse clipped", known && cut,
                               root_mean(&e->clipped, e->count), f);
 }

@@ -19,6 +19,9 @@ void amped_prediction_errors_add(amped_prediction_errors *errors, double error, 
 /* Root mean square error; NaN without a cell. */
 double amped_prediction_errors_rmse(const amped_prediction_errors *errors);
 
+/* Mean absolute error; NaN without a cell. */
+double amped_prediction_errors_mae(const amped_prediction_errors *errors);
+
 /* Add an error, with a line if it is known. */
 void amped_prediction_error_fact(const char *key, const char *what, bool known, double error,
                                  amped_facts *facts);

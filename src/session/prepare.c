@@ -151,6 +151,12 @@ static amped_status add_loader_row(amped_session *session, amped_memory_rows *ro
   return status;
 }
 
+/* Collective on a node: sum the need of its ranks, in bytes. */
+static uint64_t sum_node(const amped_session *session, uint64_t host_bytes) {
+  return amped_comm_node_sum(&session->comm,
+                             host_bytes < MOST_HOST_BYTES ? host_bytes : MOST_HOST_BYTES);
+}
+
 /* Collective; the status is this rank's own. Find the bytes that this rank needs and may use, and
  * fill session->required. AMPED_FAILED if the device's memory is too small; *need is set even
  * then. */
@@ -186,24 +192,19 @@ static amped_status find_need(amped_session *session, const amped_demand *demand
   need->device_bytes = amped_memory_rows_sum(rows).device_bytes;
   need->host_bytes = amped_memory_rows_sum(rows).host_bytes;
   need->device_budget = worker->backend->device->memory(worker->device);
-  need->host_budget = amped_mem_available();
+  need->node_ranks = amped_comm_node_sum(&session->comm, 1);
+  need->node_bytes = sum_node(session, need->host_bytes);
+  need->node_budget = need->node_ranks > 1 ? amped_mem_node_available() : amped_mem_available();
   return status;
 }
 
-/* Collective on a node: sum the need of its ranks, in bytes. */
-static uint64_t sum_node(const amped_session *session, uint64_t host_bytes) {
-  return amped_comm_node_sum(&session->comm,
-                             host_bytes < MOST_HOST_BYTES ? host_bytes : MOST_HOST_BYTES);
-}
-
-/* Collective on a node: compare the need of its ranks with the free memory. The status is this
+/* Compare the need of a node's ranks with its free memory. The status is this
  * rank's own; `status` of an earlier step is passed on. */
-static amped_status check_node(const amped_session *session, uint64_t host_bytes,
+static amped_status check_node(const amped_session *session, uint64_t node_bytes,
                                amped_status status) {
   char a[32];
   char b[32];
   uint64_t node_budget = amped_mem_node_available();
-  uint64_t node_bytes = sum_node(session, host_bytes);
   if (status != AMPED_OK || node_budget == 0 || node_bytes <= node_budget)
     return status;
   return amped_error(AMPED_FAILED, session->options->input,
@@ -225,6 +226,17 @@ static void advise_compacting(const amped_session *session) {
     }
 }
 
+/* Memory that is too small refuses no plan, which may be for another machine: keep the line. */
+static amped_status note_lacking(amped_status status, amped_memory_need *need) {
+  if (status != AMPED_FAILED)
+    return status;
+  const char *line = amped_status_message();
+  const size_t program = strncmp(line, "amped_mpi: ", 11) == 0 ? 11 : 0;
+  (void)snprintf(need->lacking, sizeof need->lacking, "%s", line + program);
+  amped_status_clear();
+  return AMPED_OK;
+}
+
 /* Collective; the status is agreed. Compare the need of the plan with the memory of every rank, its
  * process and its node. */
 static amped_status check_memory(amped_session *session, const amped_demand *demand,
@@ -232,8 +244,11 @@ static amped_status check_memory(amped_session *session, const amped_demand *dem
   amped_status status = find_need(session, demand, need);
   if (status == AMPED_OK)
     status = check_limit(session, need->host_bytes);
-  status = amped_comm_agree(&session->comm, check_node(session, need->host_bytes, status));
-  if (status != AMPED_OK && session->input != NULL)
+  status = check_node(session, need->node_bytes, status);
+  if (session->options->plan_only)
+    status = note_lacking(status, need);
+  status = amped_comm_agree(&session->comm, status);
+  if ((status != AMPED_OK || need->lacking[0] != '\0') && session->input != NULL)
     advise_compacting(session);
   return status;
 }
@@ -320,8 +335,7 @@ static amped_status find_cost(amped_session *session, const amped_demand *demand
   amped_memory_need need = {.rows = {.count = 0}};
   amped_status status = find_need(session, demand, &need);
   const uint64_t budget = amped_mem_node_available();
-  const uint64_t node = sum_node(session, need.host_bytes);
-  cost->lacking = status == AMPED_FAILED || (budget > 0 && node > budget) ||
+  cost->lacking = status == AMPED_FAILED || (budget > 0 && need.node_bytes > budget) ||
                   mapped_bytes(session, need.host_bytes) > amped_mem_limit_left();
   cost->streamed = status == AMPED_OK ? streamed_bytes(session) : 0;
   const double sec = amped_choice_seconds(&session->plan, session->required.streamed_bytes,

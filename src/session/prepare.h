@@ -42,8 +42,8 @@ typedef struct amped_demand {
 } amped_demand;
 
 /* Collective, after start; the status is agreed. Prints its steps and writes the JSON lines "start"
- * and "plan". With options->plan_only it returns after the plan. AMPED_FAILED, with a remedy, if
- * memory is too small. */
+ * and "plan". With options->plan_only it returns after the plan, with a warning if memory is
+ * too small. Otherwise AMPED_FAILED, with a remedy, if it is. */
 amped_status amped_session_prepare(amped_session *session, const amped_demand *demand);
 
 /* Returns AMPED_USAGE if the session's tensor is dense; the same on every rank. part: option that

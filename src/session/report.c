@@ -408,26 +408,49 @@ static void say_copies(const amped_session *session, const rank_need *needs, boo
     say_streamed(plan, needs);
 }
 
-/* Bytes of memory of the rank that needs most. */
+/* The need of the node whose ranks need most together. */
+static const amped_memory_need *largest_node(const amped_session *session, const rank_need *needs) {
+  const amped_memory_need *worst = &needs[0].need;
+  for (int p = 1; p < session->plan.nranks; p++)
+    if (needs[p].need.node_bytes > worst->node_bytes)
+      worst = &needs[p].need;
+  return worst;
+}
+
+/* The first line about memory that is too small, or NULL. */
+static const char *lacking_of(const amped_session *session, const rank_need *needs) {
+  for (int p = 0; p < session->plan.nranks; p++)
+    if (needs[p].need.lacking[0] != '\0')
+      return needs[p].need.lacking;
+  return NULL;
+}
+
+/* Bytes of memory of the rank that needs most; and bytes of the node that needs most. */
 static void say_memory(const amped_session *session, const rank_need *needs) {
   const amped_memory_need *worst = &needs[0].need;
+  const amped_memory_need *node = largest_node(session, needs);
   int rank = 0;
-  char text[4][32];
+  char text[3][32];
+  char together[64] = "";
   for (int p = 1; p < session->plan.nranks; p++)
     if (needs[p].need.device_bytes + needs[p].need.host_bytes >
         worst->device_bytes + worst->host_bytes) {
       worst = &needs[p].need;
       rank = p;
     }
+  if (node->node_ranks > 1)
+    (void)snprintf(together, sizeof together, ", %s for the %" PRIu64 " ranks of a node",
+                   amped_format_bytes(text[0], node->node_bytes), node->node_ranks);
   if (worst->device_bytes > 0)
-    amped_say("memory: at most %s of %s on a device, %s on the host of a rank (%s free)",
+    amped_say("memory: at most %s of %s on a device, %s on the host of a rank%s (%s free)",
               amped_format_bytes(text[0], worst->device_bytes),
               amped_format_bytes(text[1], worst->device_budget),
-              amped_format_bytes(text[2], worst->host_bytes),
-              amped_format_bytes(text[3], worst->host_budget));
+              amped_format_bytes(text[2], worst->host_bytes), together,
+              amped_format_bytes((char[32]){""}, node->node_budget));
   else
-    amped_say("memory: at most %s a rank (%s free)", amped_format_bytes(text[0], worst->host_bytes),
-              amped_format_bytes(text[1], worst->host_budget));
+    amped_say("memory: at most %s a rank%s (%s free)",
+              amped_format_bytes(text[0], worst->host_bytes), together,
+              amped_format_bytes(text[1], node->node_budget));
   if (session->options->plan_only && amped_log_is_verbose())
     amped_memory_rows_say(&worst->rows, rank);
 }
@@ -516,6 +539,13 @@ static amped_status tell_plan(amped_session *session, const rank_need *needs) {
   add_tables(session, needs, tables, &f);
   say_rank_bound(plan, session->options->ncomps);
   say_memory(session, needs);
+  const amped_memory_need *node = largest_node(session, needs);
+  const char *lacking = lacking_of(session, needs);
+  amped_fact_json(&f, "node_host_bytes", amped_json_count(node->node_bytes));
+  amped_fact_json(&f, "node_free_bytes", amped_json_count(node->node_budget));
+  amped_fact_json(&f, "lacking", lacking != NULL ? amped_json_string(lacking) : json_null());
+  if (lacking != NULL)
+    amped_warn("the plan does not fit this machine: %s", lacking);
   return amped_facts_write(&f, session->json);
 }
 

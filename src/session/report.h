@@ -22,7 +22,10 @@ amped_metric_key amped_metric_key_of(const char *metric, const char *what);
 typedef struct amped_memory_need {
   amped_memory_rows rows;
   uint64_t device_bytes, device_budget;
-  uint64_t host_bytes, host_budget; /* the budget is the whole node's */
+  uint64_t host_bytes;
+  uint64_t node_ranks, node_bytes; /* ranks of this rank's node, and what they need together */
+  uint64_t node_budget; /* bytes that the node has free; with one rank also its own limit */
+  char lacking[512];    /* with --plan: the line about memory that is too small, or "" */
 } amped_memory_need;
 
 amped_status amped_report_start(amped_session *session);

@@ -209,6 +209,8 @@ amped_status amped_session_start(amped_session *session, const amped_session_opt
   session->comm.in_order = o->backend.deterministic;
   if (status == AMPED_OK && session->comm.rank == 0)
     status = amped_json_open(o->json, &session->json);
+  if (o->keeps_result)
+    amped_json_may_end(session->json);
   AMPED_TRY(amped_comm_agree(&session->comm, status));
   if (session->watchdog != NULL)
     AMPED_TRY(amped_watchdog_watch(session->watchdog, &session->comm));

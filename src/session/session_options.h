@@ -52,11 +52,13 @@ typedef struct amped_session_options {
   int ncomps;                              /* the largest number in the list */
   int ncomps_list[AMPED_MAX_NCOMPS_COUNT]; /* in the user's order, each once */
   int ncomps_count;
-  int starts;       /* random starts for each number of components */
-  bool biased;      /* factors end with a column of biases. Set by the command; no option */
-  bool lists_cells; /* a dense input is read as the list of its cells that are not missing. Set by
-                       the command; no option */
-  bool own_input;   /* the command reads its input itself. Set by the command; no option */
+  int starts;        /* random starts for each number of components */
+  bool biased;       /* factors end with a column of biases. Set by the command; no option */
+  bool lists_cells;  /* a dense input is read as the list of its cells that are not missing. Set by
+                        the command; no option */
+  bool keeps_result; /* the run writes a result or a state, so that it goes on if the file of --json
+                        cannot be written. Set by the command; no option */
+  bool own_input;    /* the command reads its input itself. Set by the command; no option */
   amped_vtype precision;
   amped_readers readers;
   const char *dataset; /* name of the dense tensor in another program's HDF5 file; NULL: the only

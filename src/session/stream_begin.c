@@ -88,6 +88,13 @@ void amped_stream_begin_require(const amped_worker *worker, const amped_plan *pl
     *host_bytes += (dims[m] + plan->modes[m].rows.rank_rows[plan->rank]) * sizeof(uint64_t);
 }
 
+uint64_t amped_stream_begin_entry_bytes(int order, uint64_t nnz, uint64_t keep) {
+  const uint64_t sample = nnz < SAMPLE ? nnz : SAMPLE;
+  const uint64_t held = nnz < keep ? nnz : keep;
+  /* Read: as the file has them, as indices and values, and those that are held out. */
+  return (sample + held + 3 * SLAB) * ((uint64_t)order + 1) * sizeof(uint64_t);
+}
+
 uint64_t amped_stream_begin_bytes(const amped_plan *plan, bool biased, amped_history history) {
   amped_state_head head = {.order = plan->order,
                            .ncomps = plan->ncomps,

@@ -215,8 +215,13 @@ static bool form_year_part(const char *p, double *key) {
   const bool week = take_char(&p, "Ww");
   if ((!week && !take_char(&p, "Qq")) || !take_digits(&p, 1, 2, &n) || *p != '\0')
     return false;
-  *key = y * 100.0 + n;
-  return within(n, 1, week ? 53 : 4);
+  if (!within(n, 1, week ? 53 : 4))
+    return false;
+  /* Week 1 has the 4th of January, and begins on a Monday; day 0 of day_number is a Wednesday. */
+  const double fourth = day_number(y, 1, 4);
+  const double monday = fourth - fmod(fourth + 2.0, 7.0);
+  *key = DAY_SEC * (week ? monday + 7.0 * (n - 1) : day_number(y, 3 * n - 2, 1));
+  return true;
 }
 
 /* 5.1.2013, 05/01/2013 14:00, 5 Jan 2013, 5/1/13. */
@@ -584,6 +589,17 @@ amped_status amped_label_order(const amped_labels *labels, uint64_t *order) {
   for (uint64_t k = 0; k < labels->count; k++)
     order[k] = entries[k].number;
   amped_free(entries);
+  return AMPED_OK;
+}
+
+amped_status amped_label_values(const amped_labels *labels, double *values) {
+  const size_t form = form_of(labels);
+  char text[FORM_BYTES];
+  if (form == FORMS)
+    return amped_error(AMPED_FAILED, NULL, "labels that are texts have no values");
+  for (uint64_t i = 0; i < labels->count; i++)
+    if (text_of(labels, i, text))
+      (void)forms[form].take(text, &values[i]);
   return AMPED_OK;
 }
 

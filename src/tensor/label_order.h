@@ -37,6 +37,11 @@ amped_status amped_label_order_warn(const amped_labels *labels, const char *wher
 /* order[k] = the number of the label that comes k-th, for k < labels->count. */
 amped_status amped_label_order(const amped_labels *labels, uint64_t *order);
 
+/* values[i] = the value of label i: the number, or seconds of a date (from a fixed day on) or of a
+ * time of the day; names of months and days of the week count from 1. AMPED_FAILED if the kind is
+ * TEXT, which callers exclude. */
+amped_status amped_label_values(const amped_labels *labels, double *values);
+
 /* Sort labels into this order. place[i] = the new number of label i; the caller provides
  * [labels->count]. */
 amped_status amped_label_sort(amped_labels *labels, uint64_t *place);

@@ -15,7 +15,7 @@ static const char *option_of_table(const amped_read_options *o) {
          : o->no_header           ? "--no-header"
          : o->empty != NULL       ? "--empty"
          : o->skips_missing       ? "--missing"
-         : o->dates != NULL       ? "--date"
+         : o->dates.count > 0     ? "--date"
          : o->same_labels != NULL ? "--same-labels"
                                   : NULL;
 }
@@ -60,7 +60,8 @@ amped_read_options amped_io_options_of(const char *path, const char *const *file
     out.dims_order = 0;
   }
   if (!is_table && tables) {
-    out.keys = out.value = out.weights = out.empty = out.dates = out.same_labels = NULL;
+    out.keys = out.value = out.weights = out.empty = out.same_labels = NULL;
+    out.dates.count = 0;
     out.separator = '\0';
     out.no_header = out.skips_missing = false;
   }

@@ -114,7 +114,7 @@ static bool take_periods(parser *p, const amped_cell *cells, key *keys, period_t
     const char *wrong = amped_period_label(h->periods[m], k->string, k->length, texts[m]);
     if (wrong != NULL) {
       amped_piece_fail(
-          p->piece, cells[m].begin, "column \"%.100s\": \"%s\" %s%s", h->modes[m],
+          p->piece, cells[m].begin, "column \"%.100s\": \"%s\" %s%s", h->columns[m],
           amped_number_excerpt(excerpt, k->string, k->string + k->length), wrong,
           amped_csv_is_missing(&cells[m]) ? "; --missing=skip leaves out rows without one" : "");
       return false;
@@ -144,7 +144,7 @@ static bool key_index(parser *p, int m, const amped_cell *cell, const key *k, ui
     amped_piece_fail(p->piece, cell->begin,
                      "column \"%.100s\": the key is empty; fill it in, name a label for empty "
                      "keys with --empty=LABEL, or leave such rows out with --missing=skip",
-                     r->header.modes[m]);
+                     r->header.columns[m]);
     return false;
   }
   uint64_t before = p->fresh[set].count;
@@ -155,7 +155,7 @@ static bool key_index(parser *p, int m, const amped_cell *cell, const key *k, ui
     char excerpt[AMPED_EXCERPT_BYTES];
     amped_piece_fail(
         p->piece, cell->begin, "column \"%.100s\": \"%s\" is not UTF-8 text; convert the file",
-        r->header.modes[m], amped_number_excerpt(excerpt, k->string, k->string + k->length));
+        r->header.columns[m], amped_number_excerpt(excerpt, k->string, k->string + k->length));
     return false;
   }
   *index |= FRESH;
@@ -220,6 +220,9 @@ static const char *cut_row(parser *p, const char *begin, amped_cell *cells) {
                      header->count);
     return NULL;
   }
+  for (int m = 1; m < header->order; m++)
+    if (header->shares[m])
+      cells[m] = cells[m - 1];
   return at;
 }
 
@@ -228,7 +231,7 @@ static const char *cut_row(parser *p, const char *begin, amped_cell *cells) {
 static bool repeats_header(const reader *r, const key *keys) {
   bool repeats = !r->options->no_header;
   for (int m = 0; m < r->header.order && repeats; m++) {
-    const char *name = r->header.modes[m];
+    const char *name = r->header.columns[m];
     double number = 0.0;
     repeats = strlen(name) == keys[m].length && memcmp(name, keys[m].string, keys[m].length) == 0 &&
               amped_number_decimal(name, &number) == NULL;
@@ -446,7 +449,7 @@ static void warn_of_times(const reader *r, const amped_sptensor *t, uint64_t row
  * name as a label. Then the first fact is lost. */
 static void warn_of_header(const reader *r) {
   for (int m = 0; m < r->header.order && !r->options->no_header; m++) {
-    const char *name = r->header.modes[m];
+    const char *name = r->header.columns[m];
     const amped_intern *labels = &r->labels[r->header.sets[m]];
     const uint64_t length = strlen(name);
     if (amped_intern_find(labels, amped_intern_hash(name, length), name, length) !=
@@ -475,13 +478,15 @@ static void warn_of_early(const reader *r, const amped_sptensor *t) {
     if (early)
       amped_warn("%s: all time stamps of %s are in the years 1970 to 1973; numbers are read as "
                  "seconds since 1970: if they count days or minutes, write dates (2024-05-17)",
-                 amped_io_name(r->path), r->header.modes[m]);
+                 amped_io_name(r->path), r->header.columns[m]);
   }
 }
 
 /* Name of the column with this role. */
 static const char *column_of(const amped_table_header *h, int role) {
-  return role == AMPED_ROLE_VALUE ? h->value : role == AMPED_ROLE_OTHER ? h->other : h->modes[role];
+  return role == AMPED_ROLE_VALUE   ? h->value
+         : role == AMPED_ROLE_OTHER ? h->other
+                                    : h->columns[role];
 }
 
 /* Count the rows that were left out, by column: "stars 10, user 2". */

@@ -29,6 +29,7 @@ void amped_table_header_free(amped_table_header *header) {
   amped_free(header->names);
   amped_free(header->text);
   amped_free(header->roles);
+  amped_free(header->mode_names);
   *header = (amped_table_header){0};
 }
 
@@ -182,7 +183,7 @@ static amped_status named_keys(amped_table_header *h, const char *path, uint64_t
       goto end;
     }
     h->roles[c] = (int)m;
-    h->modes[m] = h->names[c];
+    h->modes[m] = h->columns[m] = h->names[c];
   }
   h->order = (int)wanted.count;
 end:
@@ -275,6 +276,7 @@ static amped_status all_keys(amped_table_header *h, const char *path, uint64_t l
     if (h->roles[c] != 0)
       continue;
     h->roles[c] = h->order;
+    h->columns[h->order] = h->names[c];
     h->modes[h->order++] = h->names[c];
   }
   return AMPED_OK;
@@ -359,8 +361,61 @@ end:
   return status;
 }
 
+/* Insert a mode after mode m, of the same column. */
+static amped_status repeat_mode(amped_table_header *h, int m) {
+  if (h->order == AMPED_MAX_ORDER)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--date: one more period of %.200s makes more than %d modes; leave out some "
+                       "columns with --keys",
+                       h->columns[m], AMPED_MAX_ORDER);
+  for (int k = h->order; k > m + 1; k--) {
+    h->columns[k] = h->columns[k - 1];
+    h->modes[k] = h->modes[k - 1];
+    h->periods[k] = h->periods[k - 1];
+    h->sets[k] = h->sets[k - 1];
+    h->shares[k] = h->shares[k - 1];
+  }
+  for (int k = 0; k <= h->order; k++)
+    h->sets[k] += h->sets[k] > m && k != m + 1;
+  for (uint64_t c = 0; c < h->count; c++)
+    h->roles[c] += h->roles[c] > m && h->roles[c] < h->order;
+  h->columns[m + 1] = h->modes[m + 1] = h->columns[m];
+  h->periods[m + 1] = AMPED_PERIOD_NONE;
+  h->sets[m + 1] = m + 1;
+  h->shares[m + 1] = true;
+  h->order++;
+  return AMPED_OK;
+}
+
+/* Find the mode for a period of a column: the one that has it, one without a period, or a new one
+ * after the others of this column. *out = h->order: there is no such column. known: modes that
+ * exist get no others. */
+static amped_status find_period_mode(amped_table_header *h, const char *column, size_t length,
+                                     amped_period period, bool known, int *out) {
+  int last = h->order;
+  *out = h->order;
+  for (int m = 0; m < h->order; m++) {
+    if (strlen(h->columns[m]) != length || memcmp(h->columns[m], column, length) != 0)
+      continue;
+    last = m;
+    if (*out == h->order && (h->periods[m] == period || h->periods[m] == AMPED_PERIOD_NONE))
+      *out = m;
+  }
+  if (*out < h->order || last == h->order)
+    return AMPED_OK;
+  if (known)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--date: %.200s is given as %s, and has the period %s; leave out one of the "
+                       "two (a copy of the column may have another period)",
+                       h->modes[last], amped_period_word(period),
+                       amped_period_word(h->periods[last]));
+  AMPED_TRY(repeat_mode(h, last));
+  *out = last + 1;
+  return AMPED_OK;
+}
+
 /* Set the period of one item of --date, COLUMN:PERIOD. */
-static amped_status set_date(amped_table_header *h, const char *item) {
+static amped_status set_date(amped_table_header *h, const char *item, bool known) {
   char list[LIST_BYTES];
   const char *colon = strrchr(item, ':');
   const size_t length = colon != NULL ? (size_t)(colon - item) : strlen(item);
@@ -372,42 +427,89 @@ static amped_status set_date(amped_table_header *h, const char *item) {
         "--date: \"%.200s\" has no period after a colon; write COLUMN:year, or month, "
         "week, day, hour, weekday or hour-of-day",
         item);
-  while (m < h->order && (strlen(h->modes[m]) != length || memcmp(h->modes[m], item, length) != 0))
-    m++;
+  AMPED_TRY(find_period_mode(h, item, length, period, known, &m));
   if (m == h->order)
     return amped_error(AMPED_USAGE, NULL, "--date: \"%.*s\" is not a key; keys are %s",
                        length < 200 ? (int)length : 200, item,
-                       join(h->modes, (uint64_t)h->order, ", ", list));
-  if (h->periods[m] != AMPED_PERIOD_NONE && h->periods[m] != period)
-    return amped_error(AMPED_USAGE, NULL,
-                       "--date: %.200s is given as %s, and has the period %s; leave out one of the "
-                       "two (a copy of the column may have another period)",
-                       h->modes[m], colon + 1, amped_period_word(h->periods[m]));
+                       join(h->columns, (uint64_t)h->order, ", ", list));
   h->periods[m] = period;
+  return AMPED_OK;
+}
+
+/* Set the periods of one --date: COLUMN:PERIOD,... */
+static amped_status set_dates(amped_table_header *h, const char *list, bool known) {
+  amped_table_header wanted;
+  amped_status status = option_names("--date", list, &wanted);
+  for (uint64_t i = 0; i < wanted.count; i++)
+    AMPED_NEXT(status, set_date(h, wanted.names[i], known));
+  amped_table_header_free(&wanted);
+  return status;
+}
+
+/* Length of the column's name in COLUMN_PERIOD; 0: it is no such name. */
+static size_t column_length(const char *name, amped_period period) {
+  const size_t length = name != NULL ? strlen(name) : 0;
+  const size_t end = period != AMPED_PERIOD_NONE ? strlen(amped_period_word(period)) + 1 : 0;
+  if (end == 0 || length <= end || name[length - end] != '_' ||
+      strcmp(name + length - end + 1, amped_period_word(period)) != 0)
+    return 0;
+  return length - end;
+}
+
+/* Are the known modes m and m + 1 periods of the column of this name? Without a header, of any. */
+static bool are_of_column(const amped_read_options *o, int m, const char *column) {
+  const size_t length = column_length(o->known_names[m], o->periods[m]);
+  return length > 0 && length == column_length(o->known_names[m + 1], o->periods[m + 1]) &&
+         strncmp(o->known_names[m], o->known_names[m + 1], length) == 0 &&
+         (o->no_header ||
+          (strlen(column) == length && strncmp(o->known_names[m], column, length) == 0));
+}
+
+/* Give a column several modes if the known modes are several periods of it: time for time_month and
+ * time_hour-of-day. Nothing changes if the number of keys equals the number of modes. */
+static amped_status repeat_known(amped_table_header *h, const amped_read_options *o) {
+  if (h->order >= o->known_order)
+    return AMPED_OK;
+  for (int m = 0; m + 1 < o->known_order && m < h->order; m++)
+    if (are_of_column(o, m, h->columns[m]))
+      AMPED_TRY(repeat_mode(h, m));
+  return AMPED_OK;
+}
+
+/* Name the modes of columns that have several: COLUMN_PERIOD. */
+static amped_status name_periods(amped_table_header *h) {
+  uint64_t bytes = 0;
+  for (int m = 0; m < h->order; m++)
+    bytes += strlen(h->columns[m]) + 1 + AMPED_PERIOD_BYTES;
+  AMPED_TRY(amped_alloc(&h->mode_names, bytes, 1, "a table's header"));
+  char *name = h->mode_names;
+  for (int m = 0; m < h->order; m++) {
+    if (!h->shares[m] && (m + 1 == h->order || !h->shares[m + 1]))
+      continue;
+    const size_t room = strlen(h->columns[m]) + 1 + AMPED_PERIOD_BYTES;
+    (void)snprintf(name, room, "%s_%s", h->columns[m], amped_period_word(h->periods[m]));
+    h->modes[m] = name;
+    name += room;
+  }
   return AMPED_OK;
 }
 
 /* Find the periods of keys that are time stamps: from the known modes, and from --date. */
 static amped_status find_periods(amped_table_header *h, const amped_read_options *options) {
-  amped_table_header wanted = {.count = 0};
-  amped_status status = AMPED_OK;
-  for (int m = 0; m < h->order && h->order == options->known_order; m++)
+  AMPED_TRY(repeat_known(h, options));
+  const bool known = h->order == options->known_order;
+  for (int m = 0; m < h->order && known; m++)
     h->periods[m] = options->periods[m];
-  if (options->dates != NULL)
-    AMPED_GO(end, option_names("--date", options->dates, &wanted));
-  for (uint64_t i = 0; i < wanted.count; i++)
-    AMPED_GO(end, set_date(h, wanted.names[i]));
+  for (int i = 0; i < options->dates.count; i++)
+    AMPED_TRY(set_dates(h, options->dates.texts[i], known));
+  AMPED_TRY(name_periods(h));
   for (int m = 0; m < h->order; m++)
-    if (h->periods[m] != h->periods[h->sets[m]]) {
-      status = amped_error(AMPED_USAGE, NULL,
-                           "--same-labels: %.200s and %.200s have different periods; give both the "
-                           "same one with --date",
-                           h->modes[h->sets[m]], h->modes[m]);
-      goto end;
-    }
-end:
-  amped_table_header_free(&wanted);
-  return status;
+    if (h->periods[m] != h->periods[h->sets[m]])
+      return amped_error(AMPED_USAGE, NULL,
+                         "--same-labels: %.200s and %.200s have different periods; give both the "
+                         "same one with --date",
+                         h->modes[h->sets[m]], h->modes[m]);
+  return AMPED_OK;
 }
 
 /* Returns a name that is a number; NULL: none. A row with such a name may be data, not a header. */
@@ -617,7 +719,7 @@ void amped_table_header_tell(const amped_table_header *h, const char *path) {
   for (int m = 0; m < h->order; m++)
     if (h->periods[m] != AMPED_PERIOD_NONE)
       amped_say("%s: time stamps of %s are read as periods: %s", amped_io_name(path),
-                amped_printable_text(text, sizeof text, join(&h->modes[m], 1, "", list)),
+                amped_printable_text(text, sizeof text, join(&h->columns[m], 1, "", list)),
                 amped_period_word(h->periods[m]));
 }
 

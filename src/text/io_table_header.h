@@ -7,7 +7,8 @@
 #include "text/io_format.h"
 #include "text/io_text.h"
 
-/* Role of a column: a mode 0 .. 7 whose labels are its strings, the value, a value of another pass
+/* Role of a column: a mode 0 .. 7 whose labels are its strings (the first one if the column has
+ * several periods), the value, a value of another pass
  * whose rows must be the same ones, or none. */
 #define AMPED_ROLE_VALUE AMPED_MAX_ORDER
 #define AMPED_ROLE_OTHER (AMPED_MAX_ORDER + 1)
@@ -26,7 +27,10 @@ typedef struct amped_table_header {
   char *text;
   int *roles;
   int order;
-  const char *modes[AMPED_MAX_ORDER];    /* names of the key columns */
+  const char *columns[AMPED_MAX_ORDER];  /* names of the key columns */
+  const char *modes[AMPED_MAX_ORDER];    /* names of their modes: of the column, or COLUMN_PERIOD */
+  bool shares[AMPED_MAX_ORDER];          /* the mode is another period of the column before it */
+  char *mode_names;                      /* texts of the names COLUMN_PERIOD */
   int sets[AMPED_MAX_ORDER];             /* first mode of the mode's set of labels */
   amped_period periods[AMPED_MAX_ORDER]; /* keys are time stamps, and labels these periods */
   const char *value;                     /* name of the value column, or NULL */

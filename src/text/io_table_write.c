@@ -276,23 +276,28 @@ struct amped_table_ranking {
   const amped_labels *target, *of;
 };
 
+/* Add the name of a mode; labels: its own. */
 static amped_status names_add_mode(names *n, const amped_labels *labels, int mode) {
   char numbered[32];
   (void)snprintf(numbered, sizeof numbered, "mode%d", mode + 1);
-  const char *name = labels[mode].name;
+  const char *name = labels->name;
   return names_add(n, name != NULL && *name != '\0' ? name : numbered);
+}
+
+static amped_status write_names(sheet *s, const names *n) {
+  for (int i = 0; i < n->count; i++)
+    AMPED_TRY(cell_text(s, n->texts[i]));
+  return end_row(s);
 }
 
 static amped_status write_ranking_header(sheet *s, const amped_labels *labels, int target, int of) {
   names n = {.count = 0};
   amped_status status = AMPED_OK;
-  AMPED_GO(done, names_add_mode(&n, labels, target));
+  AMPED_GO(done, names_add_mode(&n, &labels[target], target));
   AMPED_GO(done, names_add(&n, "rank"));
-  AMPED_GO(done, names_add_mode(&n, labels, of));
+  AMPED_GO(done, names_add_mode(&n, &labels[of], of));
   AMPED_GO(done, names_add(&n, "value"));
-  for (int i = 0; i < n.count; i++)
-    AMPED_GO(done, cell_text(s, n.texts[i]));
-  status = end_row(s);
+  status = write_names(s, &n);
 done:
   names_free(&n);
   return status;
@@ -332,6 +337,64 @@ amped_status amped_table_ranking_finish(amped_table_ranking *w) {
 }
 
 void amped_table_ranking_discard(amped_table_ranking *w) {
+  if (w != NULL)
+    sheet_discard(w->sheet);
+  amped_free(w);
+}
+
+/* ---- errors by label ------------------------------------------------------------------------ */
+
+struct amped_table_errors {
+  sheet *sheet;
+  const amped_labels *labels;
+};
+
+static amped_status write_errors_header(sheet *s, const amped_labels *labels, int mode) {
+  names n = {.count = 0};
+  amped_status status = AMPED_OK;
+  AMPED_GO(done, names_add_mode(&n, labels, mode));
+  AMPED_GO(done, names_add(&n, "cells"));
+  AMPED_GO(done, names_add(&n, "rmse"));
+  AMPED_GO(done, names_add(&n, "mae"));
+  status = write_names(s, &n);
+done:
+  names_free(&n);
+  return status;
+}
+
+amped_status amped_table_errors_create(const char *path, const amped_labels *labels, int mode,
+                                       amped_table_errors **out) {
+  amped_table_errors *w = NULL;
+  amped_status status = AMPED_OK;
+  *out = NULL;
+  AMPED_TRY(amped_calloc(&w, 1, sizeof *w, "a table"));
+  w->labels = labels;
+  AMPED_GO(fail, sheet_open(path, &w->sheet));
+  AMPED_GO(fail, write_errors_header(w->sheet, labels, mode));
+  *out = w;
+  return AMPED_OK;
+fail:
+  amped_table_errors_discard(w);
+  return status;
+}
+
+amped_status amped_table_errors_row(amped_table_errors *w, uint64_t index, uint64_t cells,
+                                    double rmse, double mae) {
+  AMPED_TRY(cell_label(w->sheet, w->labels, index));
+  AMPED_TRY(cell_count(w->sheet, cells));
+  AMPED_TRY(cell_number(w->sheet, rmse));
+  AMPED_TRY(cell_number(w->sheet, mae));
+  return end_row(w->sheet);
+}
+
+amped_status amped_table_errors_finish(amped_table_errors *w) {
+  amped_status status = sheet_finish(w->sheet);
+  w->sheet = NULL;
+  amped_table_errors_discard(w);
+  return status;
+}
+
+void amped_table_errors_discard(amped_table_errors *w) {
   if (w != NULL)
     sheet_discard(w->sheet);
   amped_free(w);

@@ -44,6 +44,16 @@ amped_status amped_table_ranking_row(amped_table_ranking *w, uint64_t target, ui
 amped_status amped_table_ranking_finish(amped_table_ranking *w);
 void amped_table_ranking_discard(amped_table_ranking *w);
 
+/* Writer of errors by label of a mode, one label per row, with the columns of the mode, "cells",
+ * "rmse" and "mae". Else as above; labels: of this mode. */
+typedef struct amped_table_errors amped_table_errors;
+amped_status amped_table_errors_create(const char *path, const amped_labels *labels, int mode,
+                                       amped_table_errors **out);
+amped_status amped_table_errors_row(amped_table_errors *w, uint64_t index, uint64_t cells,
+                                    double rmse, double mae);
+amped_status amped_table_errors_finish(amped_table_errors *w);
+void amped_table_errors_discard(amped_table_errors *w);
+
 /* Writer of a tensor that arrives in pieces, whose own labels are ignored. `labels`, one per mode,
  * is borrowed. finish and discard free the writer; discard accepts NULL. */
 typedef struct amped_table_writer amped_table_writer;

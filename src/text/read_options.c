@@ -43,7 +43,7 @@ static bool parse_separator(void *options, const char *text) {
 
 bool amped_read_options_of_table(const amped_read_options *o) {
   return o->keys != NULL || o->value != NULL || o->weights != NULL || o->separator != '\0' ||
-         o->no_header || o->empty != NULL || o->skips_missing || o->dates != NULL ||
+         o->no_header || o->empty != NULL || o->skips_missing || o->dates.count > 0 ||
          o->same_labels != NULL;
 }
 
@@ -53,8 +53,10 @@ void amped_read_options_know(amped_read_options *o, int order, const amped_label
     return;
   o->from_zero = labels[0].from_zero;
   o->known_order = order;
-  for (int m = 0; m < order; m++)
+  for (int m = 0; m < order; m++) {
     o->periods[m] = labels[m].period;
+    o->known_names[m] = labels[m].name;
+  }
 }
 
 amped_duplicates amped_read_duplicates(const amped_read_options *o) {
@@ -150,11 +152,11 @@ static const amped_option read_rows[] = {
      .initial = "error",
      AMPED_OPTION_FIELD(amped_read_options, skips_missing)},
     {.name = "date",
-     .type = AMPED_OPTION_TEXT,
+     .type = AMPED_OPTION_TEXTS,
      .value = "COL:PERIOD,...",
      .help =
          "make periods of a table key of time stamps (ISO 8601 or Unix time): year, month, week, "
-         "day, hour, weekday or hour-of-day",
+         "day, hour, weekday or hour-of-day; two periods of a column make two modes",
      .initially = "time stamps are labels as they are",
      .expected_text = "a column and a period, such as time:month",
      AMPED_OPTION_FIELD(amped_read_options, dates)},

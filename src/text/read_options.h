@@ -44,13 +44,16 @@ typedef struct amped_read_options {
   bool no_header;              /* tables: columns are called 1, 2, 3, ... */
   const char *empty;           /* tables: label of empty keys; NULL: refused */
   bool skips_missing;          /* tables: leave out rows with an empty key or without a value */
-  const char *dates;           /* tables: COLUMN:PERIOD,... of time stamps, or NULL */
+  amped_text_list dates;       /* tables: COLUMN:PERIOD,... of time stamps */
   const char *same_labels;     /* tables: comma-separated keys that share labels, or NULL */
   amped_duplicates duplicates; /* the user's choice, or UNKNOWN; see amped_read_duplicates */
   bool known_modes; /* set by the program: the modes belong to a tensor, model or state */
   bool from_zero;   /* set by the program: a text that does not give its index base has 0 */
   int known_order;  /* set by the program: number of known modes; 0: not on this rank */
-  amped_period periods[AMPED_MAX_ORDER]; /* set by the program: periods of the known modes */
+  /* Set by the program: periods and names of the known modes; names may be NULL, and are borrowed.
+   */
+  amped_period periods[AMPED_MAX_ORDER];
+  const char *known_names[AMPED_MAX_ORDER];
   const amped_axis_options
       *axes;           /* set by the program: modes of a dense tensor; NULL: its file's */
   const char *dataset; /* set by the program: dataset of a dense tensor; NULL: the only one */
@@ -67,7 +70,8 @@ extern const amped_option_group amped_read_option_rows;       /* all other optio
 amped_duplicates amped_read_duplicates(const amped_read_options *options);
 
 /* Set the options by which a second file is read like the known side: a tensor, a model or a state
- * with these labels, [order]; NULL: on another rank than 0, which does not read. */
+ * with these labels, [order], whose names are borrowed; NULL: on another rank than 0, which does
+ * not read. */
 void amped_read_options_know(amped_read_options *options, int order, const amped_labels *labels);
 
 /* Is an option given that only applies to tables? */

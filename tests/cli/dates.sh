@@ -77,6 +77,34 @@ expect 2 "--date: time is given as week, and has the period month" "$amped" pred
 # Another kind of second file has its own message, before any time stamp is read.
 expect 3 "has 4 modes, but m.h5 has 3" "$amped" predict m.h5 test.rows.csv -o x.csv
 
+# --- two periods of a column -------------------------------------------------------------------------
+# The column once, two periods: the same tensor as with the column twice. Second files have the column once, or a column
+# for each mode; their options and commands name the modes COLUMN_PERIOD.
+awk -F, 'NR == 1 { print "user,film,time,again,n" } NR > 1 { print $1 "," $2 "," $3 "," $3 "," $4 }' train.rows.csv >copied.csv
+expect 0 "" "$amped" convert copied.csv copied.h5 --value=n --date=time:month,again:weekday -q
+expect 0 "keys are user, film, time_month, time_weekday," "$amped" convert train.rows.csv both.h5 --value=n --date=time:month --date=time:weekday
+same "a column once" "$(hash both.h5)" "$(hash copied.h5)"
+expect 0 "" "$amped" convert train.rows.csv both2.h5 --value=n --date=time:month,time:weekday,time:month -q
+same "one --date" "$(hash both.h5)" "$(hash both2.h5)"
+expect 0 "labels 3 *time_month: 2024-01 ... 2024-04 (month of a time stamp)" "$amped" info both.h5
+expect 0 "labels 4 *time_weekday: .*(weekday of a time stamp)" "$amped" info both.h5
+expect 0 "" on 2 complete both.h5 --rank=2 --reg=1 --iters=3 --holdout=0 -o both.m.h5 --state=both.state -q
+expect 0 "rmse" "$amped" predict both.m.h5 train.rows.csv --value=n -o both.csv
+expect 0 "user,film,time_month,time_weekday,value" cat both.csv
+expect 0 "" "$amped" predict both.m.h5 both.csv --value=value -o again.csv -q
+expect 0 "" cmp both.csv again.csv
+sed 1d train.rows.csv >bare.csv
+expect 0 "" "$amped" predict both.m.h5 bare.csv --no-header --value=4 -o again.csv -q --overwrite
+sed 1d again.csv >bare.out
+expect 0 "" sh -c 'sed 1d both.csv | cmp - bare.out'
+expect 0 "" "$amped" recommend both.m.h5 --for=user:u1 --of=film --at=time_month:2024-01 --at=time_weekday:Mon
+expect 0 "new rows: 1 time_month" on 1 stream both.state test.rows.csv --value=n
+expect 3 '"2024-.*" is no time stamp' on 1 complete both.h5 --rank=1 --reg=1 --iters=3 --nowrite --test=test.months.csv --value=n
+expect 2 "--date: time is given as day, and has the period weekday" "$amped" predict both.m.h5 train.rows.csv --value=n --date=time:day
+expect 2 "same-labels: user and time_month have different periods" "$amped" info train.rows.csv --value=n --date=time:month,time:day --same-labels=user,time
+expect 3 'line 2: column "time": "x" is no time stamp' sh -c 'printf "user,film,time,n\na,b,x,1\n" | "$0" info - --value=n --date=time:month,time:day' "$amped"
+expect 2 "makes more than 8 modes" sh -c 'printf "a,b,c,d,e,f,g,time\n1,1,1,1,1,1,1,2024-01-01\n" | "$0" info - --format=csv --date=time:month,time:day' "$amped"
+
 # --- what is refused -----------------------------------------------------------------------------------
 # refused TEXT PERIOD STAMP: the message about a time stamp in line 3.
 refused() {

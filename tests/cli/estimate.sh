@@ -33,6 +33,12 @@ for case in "4000x3000x5000 7 float" "700x200x300x400 7 double" "300x140000x400 
     agree "factors of $case on $ranks" "$(bytes "$(echo "$line" | awk '{ print $3, $4 }')")" \
       "$(bytes "$(sed -n 's/^factors and MTTKRP result: \(.*\) on every rank/\1/p' plan.txt)")"
     planned=$(grep -o '"copy_bytes":\[[0-9]*' plan.json | awk -F'[' '{ n += $2 } END { print n }')
+    # Host of a GPU's node: without factors, copies and workspace, which are in its memory. The file has floats.
+    if test "$ranks-$3" = 1-float; then
+      on 1 t.h5 --rank="$2" --precision="$3" --plan -v >rows.txt 2>err.txt || fail "plan -v"
+      agree "host of $case" "$(bytes "$(echo "$line" | awk '{ print $7, $8 }')")" \
+        "$(awk '/^  (residual|loading|result)/ { n += $NF } END { print n }' rows.txt)"
+    fi
     agree "copies of $case on $ranks" "$(bytes "$(echo "$line" | awk '{ print $5, $6 }')")" "$planned"
   done
 done

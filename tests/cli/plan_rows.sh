@@ -36,7 +36,24 @@ rows_add_up "factors copies factors.of.finished.starts" s.h5 --starts=3
 rows_add_up "factors copies" s.h5 --copies=one
 rows_add_up "factors cells loading" d.h5
 rows_add_up "row.fits factors copies solver nonzeros.per.row" complete s.h5
-rows_add_up "row.fits equations.for.a.state" complete s.h5 --state=s.state
+rows_add_up "row.fits equations.for.a.state entries.for.a.state" complete s.h5 --state=s.state
+
+# The ranks of a node are compared with the node: what they need together stands beside what is free.
+on 3 s.h5 --rank=4 --plan --json=plan.json --overwrite >plan.txt 2>&1 || fail "$(cat plan.txt)"
+grep -q "^memory: at most .* a rank, .* for the 3 ranks of a node (.* free)$" plan.txt && pass || fail "$(grep memory: plan.txt)"
+same "a node's ranks" "$(grep -o '"node_host_bytes": *[0-9]*' plan.json | grep -o '[0-9]*$')" \
+  "$(grep -o '"host_bytes": *[0-9]*' plan.json | awk -F: '{ n += $2 } END { printf "%.0f", n }')"
+grep -q '"lacking": *null' plan.json && pass || fail "lacking"
+
+# A plan for another machine: it is printed, and a warning says what is missing here. The run is refused.
+printf '1 2 3 2\n9000000000 4 5 1\n2 2 2 1\n' >w.tns
+for ranks in 1 2; do
+  expect 0 "warning: the plan does not fit this machine: .*w.tns: rank 0: .*of host memory" \
+    on $ranks w.tns --rank=40 --plan --json=plan.json --overwrite
+  expect 0 "^memory: at most .* a rank.* free)$" on $ranks w.tns --rank=40 --plan
+  expect 0 '"lacking":"w.tns: rank 0: ' cat plan.json
+  expect 1 "w.tns: rank .*of host memory" on $ranks w.tns --rank=40 --nowrite
+done
 
 # Without -v there is no table.
 on 1 s.h5 --rank=4 --plan >plan.txt 2>/dev/null

@@ -128,6 +128,45 @@ expect 0 "warning: fonts.pdf: 16 characters have no font here" \
 printf '#!/bin/sh\necho 20-ffff\n' >stub/fc-list
 same "no warning with fonts" "$(env PATH="$scratch/stub:$PATH" "$amped" plot few.h5 -o fonts.pdf --overwrite 2>&1 | grep -c font\ here)" 0
 
+# Values that are not evenly spaced: each label stands at its value, the line ends at a gap, and a heat map is empty there.
+cat >gaps.py <<'END'
+import re, sys, datetime, h5py, numpy as np
+t = np.concatenate([np.arange(240), np.arange(408, 744)])
+wave = np.concatenate([np.arange(250, 300, 2.5), np.arange(300, 450.1, 10)])
+months = np.array([m for m in range(36) if m not in (7, 8, 9, 10, 20)])
+def even(x):  # the whole axis goes from 1/2 to n + 1/2, the first label is at 1
+    return 1 + (x - x[0]) / (x[-1] - x[0]) * (len(x) - 1)
+if sys.argv[1] == 'make':
+    exec(open('make.py').read().split('rng = ')[0])
+    hours = [(datetime.datetime(2015, 1, 1) + datetime.timedelta(hours=int(i))).isoformat(' ') for i in t]
+    result('gaps.h5', [np.sin(2 * np.pi * t / 24)[:, None], np.exp(-(wave - 330)**2 / 800)[:, None], 1 + np.arange(31.)[:, None]],
+           [hours, [f'{x:g}' for x in wave], [f'{2014 + m // 12}-{m % 12 + 1:02d}' for m in months]], ['hour', 'wavelength', 'month'])
+    sys.exit()
+text = open('gaps.gp', encoding='utf8').read()
+def block(name):
+    return text.split(f'${name} << END\n')[1].split('\nEND')[0].split('\n')[1:]
+days = np.array([(datetime.date(2014 + m // 12, m % 12 + 1, 1) - datetime.date(2014, 1, 1)).days for m in months])
+for mode, x, gaps in (1, t, [240]), (2, wave, []), (3, days, [7, 16]):
+    rows = block(f'component_1_mode_{mode}')
+    assert [i - k for k, i in enumerate(i for i, row in enumerate(rows) if not row)] == gaps, (mode, rows)
+    at = np.array([float(row.split('\t')[0]) for row in rows if row])
+    assert np.allclose(at, even(x), rtol=1e-7), mode
+heat = np.array([[float(x) for x in row.split('\t')] for row in block('component_1_heat')])
+columns = np.linspace(0.5, len(t) + 0.5, heat.shape[1] + 1)
+middle = (columns[1:] + columns[:-1]) / 2
+inside = (middle > even(t)[239] + 1) & (middle < even(t)[240] - 1)
+outside = (middle < even(t)[239]) | (middle > even(t)[240])
+row = heat[len(heat) // 2]
+assert inside.sum() > 50 and np.isnan(heat[:, inside]).all() and np.isfinite(row[outside]).all()
+print('right')
+END
+"$python" gaps.py make || fail "gaps.py"
+expect 0 "" "$amped" plot gaps.h5 -o gaps.gp --heat=hour,wavelength
+same "positions of uneven values" "$("$python" gaps.py look)" right
+expect 0 "" "$amped" plot gaps.h5 -o gaps.svg --heat=wavelength,month
+expect 0 "" "$amped" plot gaps.h5 -o months.gp --heat=wavelength,month
+expect 0 "array x0\[36\] = " cat months.gp
+
 # A page of PDF has the size of the picture (72 points per inch, 96 pixels) and no more than readers take.
 same "page" "$("$python" -c '
 import re, zlib

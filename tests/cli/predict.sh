@@ -159,4 +159,44 @@ expect 0 "" "$amped" predict compact.h5 ids.tns -o same.tns
 same "ids in text" "$(grep -v '^#' same.tns | cut -d' ' -f1-3 | tr '\n' ',')" "10 5 1,20 7 1,10 7 2,30 5 2,20 5 3,"
 expect 2 "mode 1 (u) of ids.csv has labels, which text of numbers cannot hold" "$amped" predict compact.h5 ids.csv -o none.tns
 absent none.tns
+
+# --by: errors by label, the largest first, are those of the predictions that -o writes.
+cat >by.py <<'END'
+import csv, json, sys
+import numpy as np
+cells, predictions, table, lines, column, n = sys.argv[1:]
+rows = lambda path: list(csv.reader(open(path)))[1:]
+column = int(column)
+groups = {}
+for cell, told in zip(rows(cells), rows(predictions)):
+    groups.setdefault(cell[column], []).append(float(cell[3]) - float(told[3]))
+want = {label: (len(e), np.sqrt(np.mean(np.square(e))), np.mean(np.abs(e))) for label, e in groups.items()}
+found = rows(table)
+assert sorted(want) == sorted(row[0] for row in found), found
+for label, *numbers in found:
+    assert np.allclose([float(x) for x in numbers], want[label], rtol=1e-6), label
+assert [float(row[2]) for row in found] == sorted((float(row[2]) for row in found), reverse=True)
+by = json.loads(open(lines).read())['by']
+assert by['found'] == len(found)
+assert [(x['label'], x['cells'], x['rmse']) for x in by['labels']] == [(r[0], int(r[1]), float(r[2])) for r in found[:int(n)]]
+END
+for mode in who:0 what:1 3:2; do
+  expect 0 "labels of mode .* with cells, by rmse" "$amped" predict biased.h5 cells.csv --value=stars --by=${mode%:*} -n 3 -o by.csv \
+    --json=by.json --overwrite
+  expect 0 "" "$python" by.py cells.csv biased.csv by.csv by.json "${mode#*:}" 3
+done
+expect 0 "^who,cells,rmse,mae$" "$amped" predict biased.h5 cells.csv --value=stars --by=who -o - -q
+expect 2 "no mode for --by=where; its modes are who, what, when" "$amped" predict biased.h5 cells.csv --value=stars --by=where
+expect 2 "the cells have no values" "$amped" predict biased.h5 keys.csv --by=who -o none.csv
+expect 2 "name OUT.csv or OUT.tsv" "$amped" predict biased.h5 cells.csv --value=stars --by=who -o none.tns
+expect 2 "n is for --by" "$amped" predict biased.h5 cells.csv --value=stars -n 3
+expect 2 "by is for a file of cells" "$amped" predict biased.h5 --by=who -o none.npy
+# Cells of unknown labels count for the labels of other modes only. A dense array is a file of cells, too.
+printf 'who,what,when,stars\na0,b0,c0,1\nnew,b0,c1,2\n' >new.csv
+expect 0 '"found":1,"labels":\[{"index":0,.*"cells":1,"label":"a0"' "$amped" predict biased.h5 new.csv --value=stars --by=who --cold=predict --json=- -q
+expect 0 '"cells":2,"label":"b0"' "$amped" predict biased.h5 new.csv --value=stars --by=what --cold=predict --json=- -q
+"$python" -c 'import numpy as np; np.save("dense.npy", np.arange(24.0).reshape(2, 3, 4))' || fail "dense.npy"
+expect 0 "" on 1 dense.npy --rank=1 -o dense.h5 -q
+expect 0 "2 of the 2 labels of mode 1 with cells" "$amped" predict dense.h5 dense.npy --by=1
+absent none.csv
 finish

@@ -176,7 +176,8 @@ expect 0 "mode 1 (user): 1 of 2" "$amped" convert zeros.csv x.h5 --overwrite --v
 expect 0 "" "$amped" convert ids.tns x.h5 --overwrite --compact --index-base=0 -q
 expect 0 "labels 1 *5 ... 999000006998" "$amped" info x.h5
 expect 2 "would separate" "$amped" convert graph.csv x.h5 --overwrite --compact --same-labels=head,tail
-expect 1 "mode 1 has 999000006998 indices.*convert --compact" on 1 ids.tns --rank=2 --plan
+expect 1 "mode 1 has 999000006998 indices.*convert --compact" on 1 ids.tns --rank=2 --nowrite
+expect 0 "mode 1 has 999000006998 indices.*convert --compact" on 1 ids.tns --rank=2 --plan
 expect 0 "" on 2 c.h5 --rank=2 --iters=2 -o x.h5 --overwrite -q
 expect 2 "is a result.*--compact" "$amped" convert x.h5 y.npy --compact
 
@@ -248,7 +249,7 @@ expect 0 "3 x 2 x 2 x 2" "$amped" info one-index.csv --value=n --keys=,user,film
 expect 0 "3 x 2 x 2 x 2" "$amped" info index.csv --value=n "--keys=Unnamed: 0,user,film,day"
 sed '2,$s/^/r/' one-index.csv >words-index.csv
 expect 0 "warning: words-index.csv: column (no name) has 3 labels in 3 rows" "$amped" info words-index.csv --value=n
-expect 3 "2 key columns" sh -c 'cut -d, -f1-3 one-index.csv | "$0" info - --format=csv' "$amped"
+expect 3 "1 key columns" sh -c 'cut -d, -f1-2 one-index.csv | "$0" info - --format=csv' "$amped"
 # Missing cells: refused, or rows left out and counted. Values and weights leave out the same rows.
 printf 'user,film,day,n,w\na,x,d1,3,1\n,y,d1,4,1\nb,y,d1,,1\nb,x,d2,NA,2\nb,"",d1,1,1\nNA,x,d2,NaN,1\nNA,y,d2,2,\nNA,y,d1,5,2\n' >missing.csv
 printf 'user,film,day,n,w\na,x,d1,3,1\nNA,y,d2,2,1\nNA,y,d1,5,2\n' >there.csv

@@ -168,6 +168,33 @@ if test "$(id -u)" = 0 && mount -t tmpfs -o size=8k none small 2>/dev/null; then
   expect 1 "small/n.h5.*\($remedy\)" "$amped" generate small/n.h5 --dims=30x20x40 --nnz=3k -q
   expect 1 "small/n.tns.*\($remedy\)" "$amped" convert t.h5 small/n.tns -q
   same "left on the full disk" "$(ls -A small)" ""
+  # A full disk under --json ends no run that writes a result or a state elsewhere: one warning, and the same result.
+  # goes_on COMMAND...: stderr has the warning once.
+  goes_on() {
+    "$@" >out 2>err </dev/null
+    same "status of a run whose --json is full" $? 0
+    same "one warning" "$(grep -c 'warning: small/j.json: cannot be written: No space left.*goes on' err)" 1
+    rm -f small/j.json
+  }
+  long="--rank=3 --iters=40 --tol=0 --overwrite -q"
+  # shellcheck disable=SC2086
+  expect 0 "" on 2 t.h5 $long -o whole.h5
+  # shellcheck disable=SC2086
+  goes_on on 2 t.h5 $long -o full.h5 --json=small/j.json
+  same_bits "with a full disk under --json" full.h5 whole.h5
+  search="complete t.h5 --rank=2 --reg=1 --holdout=20% --iters=40 --tol=0 --patience=1000000 --overwrite -q"
+  # shellcheck disable=SC2086
+  expect 0 "" on 2 $search -o whole.m.h5
+  # shellcheck disable=SC2086
+  goes_on on 2 $search -o full.m.h5 --state=full.state --json=small/j.json
+  expect 0 "factor match score 1.000000" "$amped" compare full.m.h5 whole.m.h5
+  for n in 1 2 3 4 5 6 7 8; do printf '%d 1 1 1\n1 2 %d 2\n' "$n" "$n" >batch$n.tns; done
+  goes_on on 2 stream full.state batch1.tns batch2.tns batch3.tns batch4.tns batch5.tns batch6.tns batch7.tns batch8.tns -q \
+    --json=small/j.json
+  expect 0 "batches *9, " "$amped" info full.state
+  # shellcheck disable=SC2086
+  expect 1 "small/j.json: cannot be written; free disk space or leave --json out" on 2 t.h5 $long --nowrite --json=small/j.json
+  rm -f small/j.json
   mount -o remount,ro small
   # shellcheck disable=SC2086
   expect 1 "small/r.h5.*\(Read-only\|not writable\)" on 2 $run -o small/r.h5
@@ -185,6 +212,9 @@ expect 1 "no/such/r.h5.*create its directory" on 2 $run -o no/such/r.h5
 if test -c /dev/full; then
   # shellcheck disable=SC2086
   expect 1 "/dev/full" on 2 $run --nowrite --json=/dev/full
+  # shellcheck disable=SC2086
+  expect 0 "warning: /dev/full: cannot be written" on 2 $run -o beside.h5 --json=/dev/full
+  expect 0 "verified" "$amped" info beside.h5 --verify
 fi
 if test "$(id -u)" != 0; then
   mkdir closed && chmod 555 closed

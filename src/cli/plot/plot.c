@@ -264,11 +264,11 @@ double amped_plot_round_step(double x) {
                             : 10.0 * power;
 }
 
-void amped_plot_tick(amped_plot *f, bool first, const char *text, uint64_t at) {
+void amped_plot_tick(amped_plot *f, bool first, const char *text, double at) {
   fprintf(f->script, "%s'", first ? "" : ", ");
   for (; *text != '\0'; text++) /* ticks are formats, so % is doubled */
     fprintf(f->script, "%s%c", *text == '%' ? "%" : "", *text);
-  fprintf(f->script, "' %" PRIu64, at);
+  fprintf(f->script, "' %.9g", at);
 }
 
 /* Replace a character that would end a text of the script. A typographic apostrophe ends none. */

@@ -90,7 +90,7 @@ void amped_plot_whole_ticks(amped_plot *f, uint64_t first, uint64_t last, int wi
 double amped_plot_round_step(double x);
 
 /* Print a tick of a list, "'text' at", after a comma unless it is the first. */
-void amped_plot_tick(amped_plot *f, bool first, const char *text, uint64_t at);
+void amped_plot_tick(amped_plot *f, bool first, const char *text, double at);
 
 /* Convert text to a cell of the data, or for '...' in the script: printable UTF-8 without quotes
  * and backslashes, cut at AMPED_PLOT_TEXT characters. The buffer has AMPED_PLOT_TEXT_BYTES. */

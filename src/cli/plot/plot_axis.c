@@ -23,6 +23,12 @@
 /* Limit of ticks per panel; labels of more ticks would touch. */
 #define MOST_TICKS 64
 
+/* Places whose positions are off by less than this stand evenly: months have 28 to 31 days. */
+#define EVEN 0.2
+
+/* A step is a gap if it is this much longer than the steps before and after it. */
+#define GAP_STEPS 1.5
+
 /* Characters of YYYY-MM-DD. */
 #define DATE 10
 
@@ -88,6 +94,44 @@ static bool day_number(const char *text, uint64_t length, int64_t *out) {
   *out =
       365 * year + floor_div(year, 4) - floor_div(year, 100) + floor_div(year, 400) + in_year + 2;
   return true;
+}
+
+double amped_plot_axis_at(const amped_plot_axis *axis, uint64_t place) {
+  return axis->at != NULL ? axis->at[place] : (double)place + 1.0;
+}
+
+static double step_from(const amped_plot_axis *axis, uint64_t place) {
+  return amped_plot_axis_at(axis, place + 1) - amped_plot_axis_at(axis, place);
+}
+
+/* The shorter of the steps before and after the step from place; infinity if there are none. */
+static double beside(const amped_plot_axis *axis, uint64_t place) {
+  const double before = place > 0 ? step_from(axis, place - 1) : INFINITY;
+  const double after = place + 2 < axis->dim ? step_from(axis, place + 1) : INFINITY;
+  return fmin(before, after);
+}
+
+bool amped_plot_axis_is_gap(const amped_plot_axis *axis, uint64_t place) {
+  if (axis->at == NULL || place + 1 >= axis->dim)
+    return false;
+  const double step = step_from(axis, place);
+  const bool longer_before = place == 0 || step > GAP_STEPS * step_from(axis, place - 1);
+  const bool longer_after = place + 2 >= axis->dim || step > GAP_STEPS * step_from(axis, place + 1);
+  return axis->dim > 2 && longer_before && longer_after;
+}
+
+/* Positions that a place covers of the step from `from`. */
+static double half_of_step(const amped_plot_axis *axis, uint64_t from) {
+  return 0.5 * (amped_plot_axis_is_gap(axis, from) ? beside(axis, from) : step_from(axis, from));
+}
+
+void amped_plot_axis_reach(const amped_plot_axis *axis, uint64_t place, double *low, double *high) {
+  const double at = amped_plot_axis_at(axis, place);
+  const uint64_t last = axis->dim - 1;
+  const double before = place > 0 ? half_of_step(axis, place - 1) : 0.0;
+  const double after = place < last ? half_of_step(axis, place) : before;
+  *low = fmax(at - (place > 0 ? before : after), 0.5);
+  *high = fmin(at + after, (double)axis->dim + 0.5);
 }
 
 uint64_t amped_plot_axis_index(const amped_plot_axis *axis, uint64_t place) {
@@ -159,6 +203,31 @@ static amped_status find_values(amped_plot_axis *axis, amped_label_kind kind) {
   return kind == AMPED_LABELS_NUMBERS ? read_numbers(axis) : AMPED_OK;
 }
 
+/* Place the sorted labels at their values, if these are not evenly spaced. */
+static amped_status find_positions(amped_plot_axis *axis) {
+  amped_status status = AMPED_OK;
+  double *values = NULL;
+  double most = 0.0;
+  if (axis->dim < 3)
+    return AMPED_OK;
+  AMPED_GO(done, amped_alloc(&values, axis->dim, sizeof *values, "the positions of labels"));
+  AMPED_GO(done, amped_alloc(&axis->at, axis->dim, sizeof *axis->at, "the positions of labels"));
+  AMPED_GO(done, amped_label_values(axis->labels, values));
+  const double first = values[axis->order[0]];
+  const double span = values[axis->order[axis->dim - 1]] - first;
+  for (uint64_t i = 0; i < axis->dim && span > 0.0; i++) {
+    axis->at[i] = 1.0 + (values[axis->order[i]] - first) / span * (double)(axis->dim - 1);
+    most = fmax(most, fabs(axis->at[i] - (double)(i + 1)));
+  }
+  if (!(most >= EVEN) || !isfinite(most)) {
+    amped_free(axis->at);
+    axis->at = NULL;
+  }
+done:
+  amped_free(values);
+  return status;
+}
+
 amped_status amped_plot_axis_create(const amped_ktensor *k, int mode, amped_plot_axis *axis) {
   char number[32];
   const amped_labels *labels = &k->labels[mode];
@@ -177,11 +246,16 @@ amped_status amped_plot_axis_create(const amped_ktensor *k, int mode, amped_plot
     return AMPED_OK;
   AMPED_TRY(amped_alloc(&axis->order, axis->dim, sizeof *axis->order, "the order of labels"));
   AMPED_TRY(amped_label_order(labels, axis->order));
-  return axis->ordered ? find_values(axis, kind) : AMPED_OK;
+  if (!axis->ordered)
+    return AMPED_OK;
+  if (!axis->numbered)
+    AMPED_TRY(find_positions(axis));
+  return find_values(axis, kind);
 }
 
 void amped_plot_axis_free(amped_plot_axis *axis) {
   amped_free(axis->order);
+  amped_free(axis->at);
   amped_free(axis->values);
   amped_free(axis->numbers);
   memset(axis, 0, sizeof *axis);
@@ -231,7 +305,7 @@ static int place_ticks(const amped_plot_axis *axis, uint64_t step, char side, in
   for (uint64_t i = 0; i < axis->dim; i++) {
     if (!has_tick(axis, i, step))
       continue;
-    const double at = ((double)i + 0.5) * pixels / (double)axis->dim;
+    const double at = (amped_plot_axis_at(axis, i) - 0.5) * pixels / (double)axis->dim;
     const int half = half_of(tick_label(axis, i, text), side);
     if (at - half < -BEYOND_BEGIN || at + half > pixels + BEYOND_END)
       continue;
@@ -253,15 +327,15 @@ static int find_ticks(const amped_plot_axis *axis, char side, int pixels, uint64
   return 0;
 }
 
-/* The place, from 1, of a number on an axis of numbers; between places if no label is the number.
- */
-static double place_of(const amped_plot_axis *axis, double number) {
+/* The position of a number on an axis of numbers; between places if no label is the number. */
+static double position_of(const amped_plot_axis *axis, double number) {
   uint64_t i = 1;
   while (i + 1 < axis->dim && axis->numbers[i] < number)
     i++;
   const double before = axis->numbers[i - 1];
-  const double gap = axis->numbers[i] - before;
-  return (double)i + (gap > 0.0 ? (number - before) / gap : 0.0);
+  const double step = axis->numbers[i] - before;
+  const double at = amped_plot_axis_at(axis, i - 1);
+  return at + (step > 0.0 ? (number - before) / step * (amped_plot_axis_at(axis, i) - at) : 0.0);
 }
 
 /* Print ticks at round numbers. Returns false if there would be fewer than two. */
@@ -276,7 +350,7 @@ static bool print_numbers(amped_plot *f, const amped_plot_axis *axis, char side,
   fprintf(f->script, "set %ctics (", side);
   for (double i = begin; i * step <= last + 1e-9 * step && i < begin + MOST_TICKS; i++)
     fprintf(f->script, "%s'%.6g' %.9g", i > begin ? ", " : "", i * step + 0.0,
-            place_of(axis, i * step));
+            position_of(axis, i * step));
   fprintf(f->script, ")\n");
   return true;
 }
@@ -295,6 +369,7 @@ void amped_plot_axis_ticks(amped_plot *f, const amped_plot_axis *axis, char side
   }
   fprintf(f->script, "set %ctics (", side);
   for (int i = 0; i < count; i++)
-    amped_plot_tick(f, i == 0, tick_label(axis, ticks[i], text), ticks[i] + 1);
+    amped_plot_tick(f, i == 0, tick_label(axis, ticks[i], text),
+                    amped_plot_axis_at(axis, ticks[i]));
   fprintf(f->script, ")\n");
 }

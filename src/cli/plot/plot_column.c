@@ -62,9 +62,18 @@ int amped_plot_column_width(const amped_plot_axis *axis) {
   return LEFT + (wanted < WIDEST ? (int)wanted : WIDEST) + RIGHT;
 }
 
-static void write_place(amped_plot *f, const amped_plot_entries *e, uint64_t place) {
+/* Write a place of the line. The line ends before gaps after `previous`; an empty line ends it. A
+ * first or a last place alone stays joined, as a line without length is not seen. */
+static void write_place(amped_plot *f, const amped_plot_entries *e, uint64_t previous,
+                        uint64_t place) {
   char text[AMPED_PLOT_TEXT_BYTES];
-  fprintf(f->script, "%" PRIu64 "\t%.6g\t%s\n", place + 1, amped_plot_entry_at(e, place),
+  bool gap = false;
+  for (uint64_t i = previous; i < place && place < e->axis->dim - 1; i++)
+    gap = gap || (i > 0 && amped_plot_axis_is_gap(e->axis, i));
+  if (gap)
+    fprintf(f->script, "\n");
+  fprintf(f->script, "%.9g\t%.6g\t%s\n", amped_plot_axis_at(e->axis, place),
+          amped_plot_entry_at(e, place),
           amped_plot_axis_label(e->axis, amped_plot_axis_index(e->axis, place), text));
 }
 
@@ -76,15 +85,17 @@ static void write_places(amped_plot *f, const amped_plot_entries *e, int columns
   const uint64_t ranges = (uint64_t)columns;
   uint64_t least = 0;
   uint64_t most = 0;
-  amped_plot_block(f, block, "place\tentry\tlabel");
-  for (uint64_t i = 0; dim <= 2 * ranges && i < dim; i++)
-    write_place(f, e, i);
+  uint64_t previous = 0;
+  amped_plot_block(f, block, "position\tentry\tlabel");
+  for (uint64_t i = 0; dim <= 2 * ranges && i < dim; previous = i++)
+    write_place(f, e, previous, i);
   for (uint64_t i = 0; dim > 2 * ranges && i < ranges; i++) {
     amped_plot_extremes(e, amped_plot_range_first(e, ranges, i),
                         amped_plot_range_first(e, ranges, i + 1), &least, &most);
-    write_place(f, e, least < most ? least : most);
+    write_place(f, e, previous, least < most ? least : most);
     if (least != most)
-      write_place(f, e, least < most ? most : least);
+      write_place(f, e, least < most ? least : most, least < most ? most : least);
+    previous = least < most ? most : least;
   }
   amped_plot_block_end(f);
   amped_plot_extremes(e, 0, dim, &least, &most);
@@ -166,9 +177,9 @@ static void draw_names(amped_plot *f, const amped_plot_entries *e, const amped_p
   print_range(f, 'x', least, most);
   fprintf(f->script, "set yrange [%d.5:0.5]\nset ytics scale 0 (", count > ROWS ? count : ROWS);
   for (int i = 0; i < count; i++)
-    amped_plot_tick(f, i == 0, texts[i], (uint64_t)i + 1);
+    amped_plot_tick(f, i == 0, texts[i], i + 1.0);
   if (count == 0) /* an empty list would be numbers */
-    amped_plot_tick(f, true, "", 1);
+    amped_plot_tick(f, true, "", 1.0);
   fprintf(f->script,
           ")\nunset grid\nset grid xtics linetype 1 linecolor rgb '#dddddd'\n"
           "set format x '%%.4g'\n"

@@ -36,6 +36,7 @@ typedef struct side {
   amped_plot_entries e;
   uint64_t cells;
   uint64_t repeated;                /* pixels of an image for a cell; 0: rectangles */
+  bool by_value;                    /* cells are equal ranges of positions, not of places */
   int names;                        /* number of names; 0: an order */
   uint64_t shown[AMPED_PLOT_NAMES]; /* indices of the names */
 } side;
@@ -88,14 +89,67 @@ static void choose(const amped_plot_heat *heat, int i, int r, int pixels, side *
   }
 }
 
-/* The entry of a cell's row or column. */
+/* In an image, places at uneven positions are drawn by pixels. */
+static void show_values(side *s, int pixels) {
+  s->by_value = s->names == 0 && s->e.axis->at != NULL;
+  if (s->by_value)
+    s->cells = (uint64_t)pixels;
+}
+
+/* The first place from this position on. */
+static uint64_t place_from(const amped_plot_axis *axis, double position) {
+  uint64_t begin = 0;
+  uint64_t end = axis->dim;
+  while (begin < end) {
+    const uint64_t middle = begin + (end - begin) / 2;
+    if (amped_plot_axis_at(axis, middle) < position)
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  return begin;
+}
+
+/* Find places first .. end - 1 of a cell, a range of positions: those in it, or the place that
+ * covers its middle. No place: the cell is in a gap. */
+static void places_in(const side *s, uint64_t cell, uint64_t *first, uint64_t *end) {
+  const amped_plot_axis *axis = s->e.axis;
+  const double width = (double)axis->dim / (double)s->cells;
+  const double begin = 0.5 + (double)cell * width;
+  const double middle = begin + 0.5 * width;
+  const uint64_t next = place_from(axis, begin);
+  double low = 0.0;
+  double high = 0.0;
+  *first = next;
+  *end = cell + 1 < s->cells ? place_from(axis, begin + width) : axis->dim;
+  if (*first < *end)
+    return;
+  for (uint64_t i = next > 0 ? next - 1 : 0; i <= next && i < axis->dim; i++) {
+    amped_plot_axis_reach(axis, i, &low, &high);
+    if (low <= middle && middle <= high) {
+      *first = i;
+      *end = i + 1;
+    }
+  }
+}
+
+/* The entry of a cell's row or column; NaN in a gap. */
 static double entry_of(const side *s, uint64_t cell) {
   uint64_t least = 0;
   uint64_t most = 0;
+  uint64_t first = 0;
+  uint64_t end = 0;
   if (s->names > 0)
     return amped_plot_entry(&s->e, s->shown[cell]);
-  amped_plot_extremes(&s->e, amped_plot_range_first(&s->e, s->cells, cell),
-                      amped_plot_range_first(&s->e, s->cells, cell + 1), &least, &most);
+  if (s->by_value)
+    places_in(s, cell, &first, &end);
+  else {
+    first = amped_plot_range_first(&s->e, s->cells, cell);
+    end = amped_plot_range_first(&s->e, s->cells, cell + 1);
+  }
+  if (first >= end)
+    return (double)NAN;
+  amped_plot_extremes(&s->e, first, end, &least, &most);
   const double low = amped_plot_entry_at(&s->e, least);
   const double high = amped_plot_entry_at(&s->e, most);
   return fabs(low) > fabs(high) ? low : high;
@@ -115,7 +169,10 @@ static void write_cells(amped_plot *f, const side *x, const side *y, const char 
     const double b = entry_of(y, j / times_of(y));
     for (uint64_t i = 0; i < x->cells * times_of(x); i++) {
       const double value = entry_of(x, i / times_of(x)) * b;
-      fprintf(f->script, "%s%.6g", i > 0 ? "\t" : "", value);
+      if (isnan(value))
+        fprintf(f->script, "%sNaN", i > 0 ? "\t" : "");
+      else
+        fprintf(f->script, "%s%.6g", i > 0 ? "\t" : "", value);
       *least = fmin(*least, value);
       *most = fmax(*most, value);
     }
@@ -130,8 +187,7 @@ static void print_side(amped_plot *f, const side *s, char axis, int pixels) {
   if (s->names > 0) {
     fprintf(f->script, "set %ctics scale 0%s (", axis, axis == 'x' ? " rotate by 90 right" : "");
     for (int i = 0; i < s->names; i++)
-      amped_plot_tick(f, i == 0, amped_plot_axis_label(s->e.axis, s->shown[i], text),
-                      (uint64_t)i + 1);
+      amped_plot_tick(f, i == 0, amped_plot_axis_label(s->e.axis, s->shown[i], text), i + 1.0);
     fprintf(f->script, ")\n");
   } else
     amped_plot_axis_ticks(f, s->e.axis, axis, pixels);
@@ -163,20 +219,51 @@ static void print_title(char *title, size_t size, const side *x, const side *y) 
                  x->e.axis->name, y->e.axis->name);
 }
 
+/* Rectangles at uneven positions have their own ranges. */
+static bool has_ranges(const side *s) {
+  return s->names == 0 && s->repeated == 0 && s->e.axis->at != NULL;
+}
+
+/* Print the begins and ends of such rectangles as two arrays of the script. */
+static void print_ranges(amped_plot *f, const side *s, char axis) {
+  double range[2];
+  for (int end = 0; end < 2; end++) {
+    fprintf(f->script, "array %c%d[%" PRIu64 "] = [", axis, end, s->cells);
+    for (uint64_t i = 0; i < s->cells; i++) {
+      amped_plot_axis_reach(s->e.axis, i, &range[0], &range[1]);
+      fprintf(f->script, "%s%.9g", i > 0 ? ", " : "", range[end]);
+    }
+    fprintf(f->script, "]\n");
+  }
+}
+
+/* Print begin and end of a rectangle as two columns of the plot. column: of its number. */
+static void print_edges(amped_plot *f, const side *s, char axis, int column) {
+  const double d = places_of(s);
+  if (has_ranges(s))
+    fprintf(f->script, ":(%c0[$%d+1]):(%c1[$%d+1])", axis, column, axis, column);
+  else
+    fprintf(f->script, ":(%.9g*$%d+0.5):(%.9g*($%d+1)+0.5)", d, column, d, column);
+}
+
 /* Print the plot. Cell i of a side is from place d i + 1/2 to d (i + 1) + 1/2, with d places per
  * cell or pixel of the image. */
 static void print_plot(amped_plot *f, const side *x, const side *y, const char *block) {
   const double dx = places_of(x) / (double)times_of(x);
   const double dy = places_of(y) / (double)times_of(y);
+  if (has_ranges(x))
+    print_ranges(f, x, 'x');
+  if (has_ranges(y))
+    print_ranges(f, y, 'y');
   fprintf(f->script, "unset grid\nplot $%s matrix using (%.9g*($1+0.5)+0.5):(%.9g*($2+0.5)+0.5)",
           block, dx, dy);
   if (x->repeated > 0)
     fprintf(f->script, ":3 with image\n");
-  else
-    fprintf(f->script,
-            ":(%.9g*$1+0.5):(%.9g*($1+1)+0.5):(%.9g*$2+0.5):(%.9g*($2+1)+0.5):3 "
-            "with boxxyerror fillcolor palette\n",
-            dx, dx, dy, dy);
+  else {
+    print_edges(f, x, 'x', 1);
+    print_edges(f, y, 'y', 2);
+    fprintf(f->script, ":3 with boxxyerror fillcolor palette\n");
+  }
 }
 
 void amped_plot_heat_draw(amped_plot *f, const amped_plot_heat *heat, int r, int left, int top,
@@ -191,6 +278,8 @@ void amped_plot_heat_draw(amped_plot *f, const amped_plot_heat *heat, int r, int
   choose(heat, 0, r, cells.width, &x);
   choose(heat, 1, r, cells.height, &y);
   if (x.cells * y.cells >= IMAGE_CELLS) {
+    show_values(&x, cells.width);
+    show_values(&y, cells.height);
     x.repeated = amped_ceil_div((uint64_t)cells.width, x.cells);
     y.repeated = amped_ceil_div((uint64_t)cells.height, y.cells);
   }

@@ -13,10 +13,8 @@
 #include "cpu/factor/row_descent_cpu.h"
 #include "cpu/dense/slab_cpu.h"
 
-/* CHUNK_ROWS: rows that a thread solves at a time. CHUNK_CELLS: cells whose misfit is summed
- * separately. */
+/* Rows that a thread solves at a time. */
 #define CHUNK_ROWS UINT64_C(64)
-#define CHUNK_CELLS UINT64_C(1024)
 
 static const char what[] = "blocks of the tensor";
 
@@ -509,24 +507,12 @@ static double model_value(const amped_dense_blocks *b, const uint64_t *const *in
   return sum;
 }
 
-static amped_status cpu_misfit(amped_dense_blocks *b, uint64_t count,
+static amped_status cpu_misses(amped_dense_blocks *b, uint64_t count,
                                const uint64_t *const *indices, const double *cells,
-                               const double *weights, double *squares) {
-  const uint64_t chunks = amped_ceil_div(count, CHUNK_CELLS);
-  double *sums = NULL;
-  *squares = 0.0;
-  AMPED_TRY(amped_alloc(&sums, chunks, sizeof *sums, "the residuals of cells"));
+                               const double *weights, double *misses) {
 #pragma omp parallel for schedule(static) num_threads(b->part.threads)
-  for (uint64_t c = 0; c < chunks; c++) {
-    sums[c] = 0.0;
-    for (uint64_t i = c * CHUNK_CELLS; i < (c + 1) * CHUNK_CELLS && i < count; i++) {
-      const double miss = cells[i] - model_value(b, indices, i, weights);
-      sums[c] += miss * miss;
-    }
-  }
-  for (uint64_t c = 0; c < chunks; c++)
-    *squares += sums[c];
-  amped_free(sums);
+  for (uint64_t i = 0; i < count; i++)
+    misses[i] = cells[i] - model_value(b, indices, i, weights);
   return AMPED_OK;
 }
 
@@ -544,5 +530,5 @@ const amped_dense_block_ops amped_dense_block_cpu = {
     .get_rows = cpu_get_rows,
     .put_rows = cpu_put_rows,
     .get_cells = cpu_get_cells,
-    .misfit = cpu_misfit,
+    .misses = cpu_misses,
 };

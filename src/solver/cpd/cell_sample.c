@@ -15,6 +15,7 @@ static amped_buffers buffers(const amped_plan *plan, amped_cell_sample *s) {
   amped_buffers b = {.what = what};
   const uint64_t outside = plan->dense.outside ? s->drawn : 0;
   AMPED_BUFFER(&b, HOST, s->cells, s->drawn);
+  AMPED_BUFFER(&b, HOST, s->misses, s->drawn);
   for (int m = 0; m < plan->order; m++)
     AMPED_BUFFER(&b, HOST, s->indices[m], s->drawn);
   AMPED_BUFFER(&b, HOST, s->draws, outside);
@@ -170,15 +171,28 @@ amped_status amped_cell_sample_end(const amped_context *context, amped_cell_samp
   return amped_comm_agree(context->comm, find_squares(context, s));
 }
 
+/* The fit is 1 - sqrt(q), with q = sum of e^2 / sum of x^2, a ratio of two sums over the same
+ * draws. Its variance is about the sum of (e^2 - q x^2)^2 / (sum of x^2)^2, the delta method's: it
+ * holds for cells of any distribution with fourth moments, e.g. counts of which a few are large. */
 amped_status amped_cell_sample_fit(const amped_context *context, amped_dense_blocks *blocks,
                                    const amped_cell_sample *s, const double *weights,
                                    amped_status status, double *fit, double *error) {
   const amped_dense_block_ops *ops = context->worker->format->dense_blocks;
   double squares = 0.0;
-  AMPED_NEXT(status, ops->misfit(blocks, s->count, (const uint64_t *const *)s->indices, s->cells,
-                                 weights, &squares));
+  double spread = 0.0;
+  AMPED_NEXT(status, ops->misses(blocks, s->count, (const uint64_t *const *)s->indices, s->cells,
+                                 weights, s->misses));
+  for (uint64_t i = 0; i < s->count && status == AMPED_OK; i++)
+    squares += s->misses[i] * s->misses[i];
   AMPED_TRY(amped_comm_sum_agreed(context->comm, status, &squares, 1));
-  *fit = 1.0 - sqrt(squares / s->squares);
-  *error = (1.0 - *fit) / sqrt(2.0 * (double)s->drawn);
+  const double part = squares / s->squares;
+  for (uint64_t i = 0; i < s->count; i++) {
+    const double x = s->cells[i];
+    const double off = (s->misses[i] * s->misses[i] - part * x * x) / s->squares;
+    spread += off * off;
+  }
+  amped_comm_sum(context->comm, &spread, 1);
+  *fit = 1.0 - sqrt(part);
+  *error = part > 0.0 ? sqrt(spread / part) / 2.0 : 0.0;
   return AMPED_OK;
 }

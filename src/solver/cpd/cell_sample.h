@@ -14,6 +14,7 @@ typedef struct amped_cell_sample {
   uint64_t count; /* number of this rank's cells */
   uint64_t *indices[AMPED_MAX_ORDER];
   double *cells;
+  double *misses; /* workspace: cells minus the model */
   double squares; /* sum of squares of all ranks' cells */
   /* Only if cells stay in their file. draws, slices: all draws and their slices, ordered by slice;
    * kept: draws of this rank's cells. */
@@ -47,7 +48,9 @@ void amped_cell_sample_recall(const amped_context *context, amped_cell_sample *s
                               const uint64_t *slices, uint64_t count, const double *cells);
 
 /* Collective. *fit = 1 - |X - M| / |X| over the cells, with the context's factors and these
- * weights. *error = its standard deviation from sampling. status: this rank's own so far. The
+ * weights. *error = its standard deviation from sampling, from the
+ * sampled cells: draws are independent. It is too small if a few cells that were not drawn hold
+ * most of |X|^2. status: this rank's own so far. The
  * returned status is agreed. */
 amped_status amped_cell_sample_fit(const amped_context *context, amped_dense_blocks *blocks,
                                    const amped_cell_sample *sample, const double *weights,

@@ -16,6 +16,7 @@
 #include "solver/fit.h"
 #include "solver/normal_equations.h"
 #include "solver/outcome.h"
+#include "solver/residual.h"
 #include "solver/unit_model.h"
 #include "tensor/format.h"
 
@@ -61,8 +62,8 @@ typedef struct rbs {
   double *scale, *lengths;             /* [ncomps] */
   double unit;                         /* model of the tensor = unit * model in the factors */
   double *rows;                        /* [longest mode][ncomps] */
-  double *sums;                        /* [longest mode][ncomps] sums of all groups, in a polish
-                                          with cells in a file */
+  double *sums;                        /* [longest mode][ncomps] sums of all groups, in a pass over
+                                          cells in a file */
   amped_allgather *gather;             /* gathers such rows */
   uint64_t *part_first, *part_count;   /* [nranks] */
   amped_rows_moved moved[AMPED_MAX_ORDER];
@@ -78,6 +79,7 @@ static void make_even(rbs *r);
 static amped_status run_step(rbs *r, uint64_t epoch, uint64_t step, amped_sweep_times *times);
 static amped_status make_unit(rbs *r);
 static amped_status find_change(rbs *r);
+static amped_status fit_of_all_cells(void *self, double *value);
 
 /* A sweep is an epoch, function by function:
  *   amped_rbs_sample_draw  the epoch's random blocks or groups of slices.
@@ -111,6 +113,7 @@ static amped_status sweep(void *self, amped_sweep *s) {
   amped_fact(&s->facts, "moved", amped_json_number(r->numbers[CHANGE]), "  rows move by %.1e",
              r->numbers[CHANGE]);
   amped_fact(&s->facts, "lambda", amped_json_number(lambda), ", restricted by %.2g", lambda);
+  amped_fact_words(&s->facts, "; fit of samples, +- %.0e", s->noise);
   s->times.total = amped_time() - began;
   AMPED_NEXT(status, amped_fit_check("the fit", s->value, "epoch", s->number));
   return status;
@@ -124,10 +127,6 @@ bool amped_cpd_rbs_is_possible(const amped_worker *worker) {
 
 static uint64_t number_count(const amped_plan *plan, const amped_rbs_settings *settings) {
   return NUMBERS + (plan->dense.outside ? settings->fit_cells : 0);
-}
-
-static bool polishes_outside(const amped_rbs_settings *settings, const amped_plan *plan) {
-  return settings->polish > 0 && plan->dense.outside;
 }
 
 static uint64_t longest_mode(const amped_plan *plan) {
@@ -154,7 +153,7 @@ static amped_buffers buffers(rbs *r, const amped_plan *plan, const amped_rbs_set
   AMPED_BUFFER(&b, HOST, r->scale, n);
   AMPED_BUFFER(&b, HOST, r->lengths, n);
   AMPED_BUFFER(&b, HOST, r->rows, longest_mode(plan) * n);
-  AMPED_BUFFER(&b, HOST, r->sums, polishes_outside(settings, plan) ? longest_mode(plan) * n : 0);
+  AMPED_BUFFER(&b, HOST, r->sums, plan->dense.outside ? longest_mode(plan) * n : 0);
   AMPED_BUFFER(&b, HOST, r->part_first, ranks);
   AMPED_BUFFER(&b, HOST, r->part_count, ranks);
   return b;
@@ -242,13 +241,12 @@ static amped_status make_unit(rbs *r) {
   return AMPED_OK;
 }
 
-/* Returns |M|^2 of the model in the factors, from the grams of all modes. weights = NULL: all are
- * 1. */
+/* Returns |M|^2 of a model with these weights, from the grams of all modes. */
 static double model_square(const rbs *r, double *const *grams, const double *weights) {
   const size_t n = (size_t)r->context->plan->ncomps;
   double square = 0.0;
   for (size_t i = 0; i < n * n; i++) {
-    double product = weights != NULL ? weights[i / n] * weights[i % n] : 1.0;
+    double product = weights[i / n] * weights[i % n];
     for (int m = 0; m < r->context->plan->order; m++)
       product *= grams[m][i];
     square += product;
@@ -501,7 +499,8 @@ const amped_solver amped_cpd_rbs_solver = {.metric = "fit",
                                            .has_numbers = true,
                                            .sweep = sweep,
                                            .view = view,
-                                           .stop = stop};
+                                           .stop = stop,
+                                           .finish = fit_of_all_cells};
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
@@ -684,20 +683,54 @@ static amped_status finish_mode(rbs *r, int mode, amped_sweep_times *times) {
   return AMPED_OK;
 }
 
-/* Returns the fit of the model, whose weights are in its factors. r->sums: sums of `mode`; r->rows:
+/* Returns the fit of a model that has these grams and weights. r->sums: sums of `mode`; r->rows:
  * its rows. *noise = rounding error of the fit. */
-static double exact_fit(const rbs *r, int mode, double *noise) {
+static double exact_fit(const rbs *r, int mode, double *const *grams, const double *weights,
+                        double *noise) {
   const amped_plan *plan = r->context->plan;
+  const uint64_t n = (uint64_t)plan->ncomps;
   const double eps = plan->value_type == AMPED_F32 ? FLT_EPSILON : DBL_EPSILON;
   double inner = 0.0;
   for (uint64_t i = 0; i < elements_of(r, mode); i++)
-    inner += r->sums[i] * r->rows[i];
-  inner *= r->unit;
-  const double square = model_square(r, r->grams, NULL) * r->unit * r->unit;
+    inner += r->sums[i] * r->rows[i] * weights[i % n];
+  const double square = model_square(r, grams, weights);
   const double part = (plan->norm_squared - 2.0 * inner + square) / plan->norm_squared;
   const double fit = amped_fit_of_part(part);
   *noise = eps / fmax(1.0 - fit, sqrt(eps));
   return fit;
+}
+
+/* Find the fit of the unit model by one pass over the file. */
+static amped_status fit_outside(rbs *r, double *value) {
+  const int mode = r->settings->shape.mode == 0 ? 1 : 0;
+  double noise = 0.0;
+  amped_sweep_times *times = &r->result->times;
+  const double began = amped_time();
+  amped_rbs_sample_in_order(&r->sample);
+  AMPED_TRY(pass_over_file(r, -1, mode, times));
+  share_rows(r, 0, mode); /* leaves the rows in r->rows */
+  *value = exact_fit(r, mode, r->unit_grams, r->result->weights, &noise);
+  times->total += amped_time() - began;
+  return r->own;
+}
+
+/* After the epochs: the fit of all cells, if no polish follows. Fits of epochs are of samples. */
+static amped_status fit_of_all_cells(void *self, double *value) {
+  rbs *r = self;
+  amped_residual residual = {0};
+  if (r->settings->polish > 0)
+    return AMPED_OK;
+  amped_trace_begin(AMPED_PHASE_FIT, (int64_t)r->result->sweeps);
+  r->result->residuals++;
+  amped_status status = AMPED_OK;
+  if (r->reader != NULL)
+    status = fit_outside(r, value);
+  else {
+    status = amped_residual_measure(r->context, NULL, r->result->weights, &residual);
+    *value = amped_fit_of_part(residual.part);
+  }
+  amped_trace_end();
+  return status;
 }
 
 /* Run a sweep of ALS in N - 1 passes over the file. The mode of slices comes first: a group has all
@@ -727,7 +760,9 @@ static amped_status sweep_outside(void *self, amped_sweep *s) {
       AMPED_TRY(finish_mode(r, m, &s->times));
       last = m;
     }
-  s->value = exact_fit(r, last, &s->noise);
+  for (size_t c = 0; c < n; c++)
+    weights[c] = r->unit;
+  s->value = exact_fit(r, last, r->grams, weights, &s->noise);
   AMPED_TRY(make_unit(r));
   memset(r->moved, 0, sizeof r->moved);
   s->times.total = amped_time() - began;
@@ -753,6 +788,16 @@ static amped_status polish_outside(rbs *r) {
 /* Number of epochs, with an earlier run's. */
 static uint64_t epochs_of(const rbs *r) {
   return r->numbers[EPOCHS] > 0.0 ? (uint64_t)r->numbers[EPOCHS] : r->result->sweeps;
+}
+
+/* Report that the last fit is exact, if no polish gives exact fits. */
+static void tell_exact(const rbs *r, amped_facts *facts) {
+  const double fit = amped_solver_result_value(r->result);
+  if (r->settings->polish > 0 || r->numbers[EPOCHS] > 0.0 || r->result->sweeps == 0)
+    return;
+  amped_fact(facts, "sampled_fit", amped_json_number(fit - r->result->moved),
+             "fit of all cells: %.8f, by one more pass; the last sample's fit was %.8f\n", fit,
+             fit - r->result->moved);
 }
 
 static void tell_polish(const rbs *r, amped_facts *facts) {
@@ -803,8 +848,13 @@ static amped_status begin(rbs *r) {
 
 /* Run the epochs that are left. */
 static amped_status run_epochs(rbs *r, const amped_iterate_options *own) {
-  if (r->numbers[EPOCHS] == 0.0)
-    return amped_iterate(r->context, &amped_cpd_rbs_solver, r, own, r->result);
+  if (r->numbers[EPOCHS] == 0.0) {
+    AMPED_TRY(amped_iterate(r->context, &amped_cpd_rbs_solver, r, own, r->result));
+    if (r->settings->polish == 0 && strcmp(r->result->stop_reason, AMPED_GOAL) == 0 &&
+        !amped_solver_result_has_reached(r->result, own->goal))
+      r->result->stop_reason = goal_of_samples;
+    return AMPED_OK;
+  }
   const double fit = r->result->history[(uint64_t)r->numbers[EPOCHS] - 1];
   const char *reason = own->goal > 0.0 && fit >= own->goal ? AMPED_GOAL : stop(r);
   r->result->stop_reason = reason != NULL ? reason : "--epochs reached";
@@ -838,6 +888,7 @@ amped_status amped_cpd_rbs(const amped_context *context, const amped_cpd_options
     status = r.reader != NULL ? polish_outside(&r) : polish(&r);
   if (status == AMPED_OK) {
     tell_reading(&r);
+    tell_exact(&r, &result->facts);
     tell_polish(&r, &result->facts);
     tell_passes(&r, &result->facts);
   }

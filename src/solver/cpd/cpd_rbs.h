@@ -22,7 +22,8 @@
  * columns have the same length in all modes, so that blocks do not drift apart in scale. The metric
  * is the fit of a sample of cells (cell_sample.h). The run stops if steps are restricted and rows
  * of every mode move by less than tol, relative to their size, on the average of an epoch. Sweeps
- * of ALS follow (cpd_als.h) until the fit of all cells changes by less than tol / 100.
+ * of ALS follow (cpd_als.h) until the fit of all cells changes by less than tol / 100. Without such
+ * sweeps one more pass finds the fit of all cells, so that a result's fit is never of samples.
  *
  * If a mode is nonnegative, the rows of a block come from row descent (row_descent.h). */
 #ifndef AMPED_CPD_RBS_H

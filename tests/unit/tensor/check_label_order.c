@@ -94,6 +94,32 @@ START_TEST(times_stand_by_hour) {
   check_order(AMPED_LABELS_TIMES, "12 AM|1 am|11:30am|12pm|1 PM", "1 PM|12pm|1 am|12 AM|11:30am");
 }
 
+/* Differences of neighbouring labels' values, in units. */
+static void check_steps(const char *text, double unit, int count, const double *wanted) {
+  double values[most_labels];
+  const amped_labels labels = labels_of(text);
+  ck_assert_int_eq((int)labels.count, count + 1);
+  check_ok(amped_label_values(&labels, values));
+  for (int i = 0; i < count; i++)
+    ck_assert_msg(values[i + 1] - values[i] == wanted[i] * unit, "%s: step %d is %g", text, i,
+                  (values[i + 1] - values[i]) / unit);
+  check_no_leak();
+}
+
+START_TEST(values_are_as_far_apart_as_what_they_mean) {
+  check_steps("250|255|270.5", 1.0, 2, (double[]){5, 15.5});
+  check_steps("9:00|9:30|13:30", 3600.0, 2, (double[]){0.5, 4});
+  check_steps("2013-02-28 23:00|2013-03-01 01:00", 3600.0, 1, (double[]){2});
+  check_steps("2019-12|2020-02|2020-03", 86400.0, 2, (double[]){62, 29});
+  check_steps("Mon|Tue|Fri", 1.0, 2, (double[]){1, 3});
+  /* 2020 has 53 weeks, 2019 and 2021 have 52; a quarter begins with its first day. */
+  check_steps("2019-W52|2020-W01|2020-W53|2021-W01|2021-W52|2022-W01", 7.0 * 86400.0, 5,
+              (double[]){1, 52, 1, 51, 1});
+  check_steps("2019-Q4|2020-Q1|2020-Q2|2020-Q4", 86400.0, 3, (double[]){92, 91, 183});
+  const amped_labels texts = labels_of("a|b");
+  check_fails(AMPED_FAILED, "have no values", amped_label_values(&texts, NULL));
+}
+
 START_TEST(texts_count_numbers_within_them) {
   check_order(AMPED_LABELS_TEXT, "", "");
   check_order(AMPED_LABELS_TEXT, "a|b|c", "c|a|b");
@@ -179,5 +205,6 @@ START_TEST(labels_are_sorted_with_their_numbers) {
 }
 
 TESTING_MAIN("label_order", numbers_stand_by_value, dates_stand_by_day, times_stand_by_hour,
-             texts_count_numbers_within_them, what_only_looks_like_a_number_is_text,
-             a_guess_of_dates_is_known, labels_are_sorted_with_their_numbers)
+             values_are_as_far_apart_as_what_they_mean, texts_count_numbers_within_them,
+             what_only_looks_like_a_number_is_text, a_guess_of_dates_is_known,
+             labels_are_sorted_with_their_numbers)
