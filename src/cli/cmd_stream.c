@@ -546,11 +546,15 @@ static void tell_growing(const job *j, const amped_source_batch *batch, const am
   const int m = learnt->growing;
   char mode[128];
   char label[128];
+  char first[96] = "";
   if (m < 0 || (m == j->by && learnt->like + 1 == j->head.dims[m]))
     return;
-  amped_say("%s: new rows of %s begin as copies of %s", batch->name,
+  if (learnt->first > 0)
+    (void)snprintf(first, sizeof first,
+                   "; the state had %" PRIu64 " of them without a learnt entry", learnt->first);
+  amped_say("%s: new rows of %s begin as copies of %s%s", batch->name,
             amped_format_mode(mode, sizeof mode, m, &labels[m]),
-            amped_label_text(&labels[m], learnt->like, label, sizeof label));
+            amped_label_text(&labels[m], learnt->like, label, sizeof label), first);
 }
 
 /* Collective: learn a batch, write it and report it. */

@@ -124,7 +124,12 @@ static void counts_facts(const amped_stream_progress *t, amped_facts *f) {
   const amped_learnt *l = t->learnt;
   const amped_state_head *h = t->head;
   const amped_count_words words = {.first = "", .next = "", .unnamed = " of"};
+  uint64_t rows[AMPED_MAX_ORDER]; /* rows that are new, and those that were there, but had learnt
+                                     nothing */
   char text[AMPED_COUNTS_TEXT];
+  memcpy(rows, t->batch->new_rows, sizeof rows);
+  if (l->growing >= 0)
+    rows[l->growing] += l->first;
   amped_fact(f, "batch", amped_json_count(h->batches), "batch %" PRIu64, h->batches);
   amped_fact(f, "name", amped_json_string(t->batch->name), "  %s", t->batch->name);
   amped_fact_json(f, "known", amped_json_count(t->batch->known));
@@ -134,8 +139,8 @@ static void counts_facts(const amped_stream_progress *t, amped_facts *f) {
   amped_fact_json(f, "dropped", amped_json_count(l->dropped));
   amped_fact_words(f, ": %" PRIu64 " entries", l->learnt + l->held + l->dropped);
   amped_fact_json(f, "dims", amped_json_counts(h->dims, h->order));
-  (void)amped_format_counts(text, h->order, t->labels, t->batch->new_rows, &words);
-  amped_fact(f, "new_rows", amped_json_counts(t->batch->new_rows, h->order), "; %s%s",
+  (void)amped_format_counts(text, h->order, t->labels, rows, &words);
+  amped_fact(f, "new_rows", amped_json_counts(rows, h->order), "; %s%s",
              *text != '\0' ? "new rows: " : "no new rows", text);
   amped_fact_json(f, "touched", amped_json_counts(l->touched, h->order));
   order_facts(l, f);
