@@ -83,7 +83,8 @@ static amped_status open_cut(amped_batch_source *s, const amped_batch_target *ta
   const amped_batch_cut_request cut = {.mode = mode,
                                        .batch = r->batch,
                                        .boxes = &r->boxes,
-                                       .known_nnz = target->first_nnz,
+                                       .known_nnz = target->known_nnz,
+                                       .learnt = target->learnt,
                                        .earlier = target->earlier};
   s->indices.by = mode;
   return amped_batch_cut_open(s->input, &s->indices, &cut, &s->cut);

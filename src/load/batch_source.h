@@ -41,8 +41,9 @@ typedef struct amped_batch_request {
   const amped_read_options *read; /* options for texts and tables; not applied to HDF5 files */
 } amped_batch_request;
 
-/* The state that learns the batches. BY and BOXES skip what its first fit had: BY, the first fit's
- * indices of the mode; BOXES, entries with all indices in the first fit. Later batches come again,
+/* The state that learns the batches. BY and BOXES skip what its first fit had: BY, indices of the
+ * mode that have learnt an entry (load/batch_cut.h); BOXES, entries with all indices in the first
+ * fit. Later batches come again,
  * and the caller recognises them by their hashes. Therefore a resumed stream has the same
  * batches. */
 typedef struct amped_batch_target {
@@ -50,7 +51,11 @@ typedef struct amped_batch_target {
   int order;
   uint64_t dims[AMPED_MAX_ORDER];
   uint64_t first[AMPED_MAX_ORDER]; /* dims of the state's first fit */
-  uint64_t first_nnz;              /* entries of the state's first fit; rank 0 */
+  uint64_t known_nnz;              /* entries of the state's first fit, and of batches that were no
+                                      cuts; rank 0 */
+  const uint64_t *const *learnt;   /* [order] BY, BOXES: bits of each mode's rows: which have learnt
+                                      an   entry; NULL, or NULL in a mode: all have. Rank 0; borrowed
+                                      until   close */
   const amped_labels *labels;      /* [order], on rank 0 during the call; NULL on other ranks */
   const amped_labels *earlier;     /* names of the state's batches, on rank 0 during the call; NULL:
                                       none */

@@ -39,6 +39,7 @@ typedef struct work {
   bool *held;       /* marks of held-out entries: rank 0's of all, others' of theirs; NULL: none */
   uint64_t *learnt; /* bits of the growing mode's old rows: which have learnt an entry; NULL: there
                        is no such mode */
+  uint64_t like;    /* row that new rows of that mode copy */
   amped_stream_batch *batch; /* NULL if nothing is learnt */
   amped_learnt *out;
 } work;
@@ -363,33 +364,45 @@ static amped_status find_like(work *w) {
   AMPED_TRY(amped_comm_agree(w->s->comm, amped_alloc(&w->learnt, count / 64 + 1, sizeof *w->learnt,
                                                      "rows that have learnt something")));
   AMPED_TRY(amped_stream_rows_touched(w->s->comm, w->s->rows, m, count, NULL, w->learnt));
-  w->out->like = count - 1;
-  for (uint64_t k = count; k > 0; k--)
-    if (has_learnt(w, k - 1)) {
-      w->out->like = k - 1;
-      break;
-    }
+  w->like = count - 1;
+  while (w->like > 0 && !has_learnt(w, w->like))
+    w->like--;
+  if (!has_learnt(w, w->like))
+    w->like = count - 1;
   return AMPED_OK;
 }
 
-/* Set touched old rows of the growing mode that have learnt nothing so far to the row `like`.
- * piece: memory for `most` rows. */
-static amped_status set_first(work *w, const char *like, uint64_t most, char *piece) {
+/* Note a row that rows with entries copy. */
+static void note_like(amped_learnt *out, uint64_t like) {
+  out->likes += out->likes == 0 || like != out->like;
+  out->like = like;
+}
+
+/* Set touched old rows of the growing mode that have learnt nothing so far to the last row before
+ * them that has, or to the first one. buffer: memory for most + 1 rows. */
+static amped_status set_first(work *w, uint64_t most, char *buffer) {
   const amped_stream_rows *r = w->s->rows;
   const int m = w->out->growing;
   const amped_touched *t = touched_of(w, m);
   const uint64_t end = touched_before(t, w->old_dims[m]);
   const uint64_t bytes = r->ncomps * r->type;
-  for (uint64_t i = 0; i < most && i < end; i++)
-    memcpy(piece + i * bytes, like, bytes);
-  for (uint64_t k = 0, n = 0; k<end; k += n> 0 ? n : 1) {
-    n = 0;
-    while (k + n < end && n < most && t->rows[k + n] == t->rows[k] + n &&
-           !has_learnt(w, t->rows[k + n]))
+  uint64_t like = 0;
+  while (like < w->like && !has_learnt(w, like))
+    like++;
+  for (uint64_t k = 0, n = 1, seen = 0; k<end; k += n> 0 ? n : 1) {
+    const uint64_t row = t->rows[k];
+    for (; seen < row; seen++)
+      like = has_learnt(w, seen) ? seen : like;
+    for (n = 0; k + n < end && n < most && t->rows[k + n] == row + n && !has_learnt(w, row + n);)
       n++;
-    if (n > 0)
-      AMPED_TRY(r->ops->put_factors(r->store, m, t->rows[k], n, piece));
+    if (n == 0)
+      continue;
+    AMPED_TRY(r->ops->get_factors(r->store, m, like, 1, buffer));
+    for (uint64_t i = 0; i < n; i++)
+      memcpy(buffer + (i + 1) * bytes, buffer, bytes);
+    AMPED_TRY(r->ops->put_factors(r->store, m, row, n, buffer + bytes));
     w->out->first += n;
+    note_like(w->out, like);
   }
   return AMPED_OK;
 }
@@ -399,9 +412,11 @@ static amped_status set_new(work *w, int mode, uint64_t most, char *buffer) {
   const amped_stream_rows *r = w->s->rows;
   const uint64_t dim = r->dims[mode];
   char *piece = buffer + r->ncomps * r->type;
-  if (mode == w->out->growing && w->old_dims[mode] > 0) {
-    AMPED_TRY(r->ops->get_factors(r->store, mode, w->out->like, 1, buffer));
-    AMPED_TRY(set_first(w, buffer, most, piece));
+  if (mode == w->out->growing && w->learnt != NULL)
+    AMPED_TRY(set_first(w, most, buffer));
+  if (mode == w->out->growing && dim > w->old_dims[mode]) {
+    AMPED_TRY(r->ops->get_factors(r->store, mode, w->like, 1, buffer));
+    note_like(w->out, w->like);
   }
   for (uint64_t i = w->old_dims[mode]; i < dim; i += most) {
     const uint64_t count = dim - i < most ? dim - i : most;
@@ -412,7 +427,7 @@ static amped_status set_new(work *w, int mode, uint64_t most, char *buffer) {
 }
 
 /* Set new rows to their prior, or, in the growing mode, to the row `like`; for a published history
- * to their starts. Old rows of the growing mode that learn their first entry become `like`, too. */
+ * to their starts. Old rows of the growing mode that learn their first entries are copies, too. */
 static amped_status set_rows(work *w) {
   amped_stream_rows *rows = w->s->rows;
   const uint64_t bytes = rows->ncomps * rows->type;
