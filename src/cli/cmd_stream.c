@@ -46,7 +46,7 @@ typedef struct job {
   int by;                            /* mode of --by; -1: none */
   uint64_t *learnt[AMPED_MAX_ORDER]; /* cuts: rows of each mode: which have entries in the state */
   amped_output found;                /* rank 0: the file that the result would replace */
-  bool told_others;                  /* rank 0: batches that were not cut from INPUT were told */
+  bool told_others;   /* rank 0: a warning had the batches that were not cut from INPUT */
   uint64_t twin;      /* rank 0: an earlier batch of a file that has INPUT's entries */
   size_t twin_length; /* bytes of that file's name; twin 0: none */
   amped_stream_counts counts;

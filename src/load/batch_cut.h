@@ -5,7 +5,7 @@
  * fit, or in a batch that was no cut. For boxes: entries with all indices within the dims of the
  * first fit. A slice has the next `batch` indices that occur and are not skipped, in the natural
  * order of their labels (tensor/label_order.h); without labels, in index order. Indices within the
- * dims of the first fit that had learnt nothing make slices of their own, which end where an index
+ * dims of the first fit that had learnt nothing make slices of their own, which end if an index
  * is skipped: so the name of a slice says which ones they were.
  *
  * A file with copies in that order is read slice by slice, and every file is read once per box;

@@ -223,7 +223,7 @@ static amped_status lies_in_new(const work *w, int mode, bool *out) {
   return status;
 }
 
-/* Collective; the status is agreed. *growing = the first mode in which all entries lie in new rows,
+/* Collective; the status is agreed. Find the first mode in which all entries lie in new rows,
  * and whose rows have an order; modes whose labels are dates or times come first. -1: none. */
 static amped_status find_growing(const work *w, int *growing) {
   const amped_labels *labels = w->s->labels.all;
