@@ -466,19 +466,37 @@ static void find_twin(job *j, const amped_source_batch *batch, uint64_t number) 
   j->twin_length = length;
 }
 
-/* Rank 0: find the earlier batch that --by cut from the same indices of INPUT, or of a file most of
- * whose cells this batch has; *number 0: there is none. Its entries have changed since, as its hash
- * is another. */
-static amped_status find_same_cut(job *j, const amped_source_batch *batch, uint64_t *number) {
-  const char *behind = behind_input(j, batch);
-  uint64_t other = 0; /* batch of the same indices of another file */
+/* Is an earlier batch of the same indices, cut by --by from INPUT or from a file that holds INPUT's
+ * entries? */
+static bool is_same_cut(const job *j, const char *earlier, const amped_source_batch *batch) {
+  const char *same = j->request.kind == AMPED_BATCH_BY ? behind_twin(j, earlier) : NULL;
+  return same != NULL && strcmp(same, behind_input(j, batch)) == 0;
+}
+
+static const char *without_folder(const char *path) {
+  const char *end = strrchr(path, '/');
+  return end != NULL ? end + 1 : path;
+}
+
+/* Has an earlier batch the name of this one: of the same indices of another file, or of a file of a
+ * folder? */
+static bool is_namesake(const job *j, const char *earlier, const amped_source_batch *batch) {
+  if (j->request.kind == AMPED_BATCH_BY)
+    return file_of_cut(earlier, behind_input(j, batch)) > 0;
+  return j->request.kind == AMPED_BATCH_FOLLOW &&
+         strcmp(without_folder(earlier), without_folder(batch->name)) == 0;
+}
+
+/* Rank 0: find the earlier batch of which this one is a changed version, as its hash is another: of
+ * the same cut; or of the same name, if most cells are known. *number 0: there is none. */
+static amped_status find_changed(job *j, const amped_source_batch *batch, uint64_t *number) {
+  uint64_t other = 0;
   amped_known_cells cells = {.compared = 0};
   for (uint64_t k = j->head.batches; k > 1 && *number == 0; k--) {
     const char *earlier = amped_state_file_batch(j->file, k).name;
-    const char *same = behind_twin(j, earlier);
-    if (same != NULL && strcmp(same, behind) == 0)
+    if (is_same_cut(j, earlier, batch))
       *number = k;
-    else if (other == 0 && file_of_cut(earlier, behind) > 0)
+    else if (other == 0 && is_namesake(j, earlier, batch))
       other = k;
   }
   if (*number > 0 || other == 0 || j->head.sample == 0)
@@ -492,7 +510,7 @@ static amped_status find_same_cut(job *j, const amped_source_batch *batch, uint6
 }
 
 /* Collective: find the earlier batch with these entries, or the last of several that have them
- * together, or one that --by cut from the same indices, and report that this one is skipped.
+ * together, or one of which this is a changed version, and report that this one is skipped.
  * *number 0: there is none. */
 static amped_status find_before(job *j, const amped_source_batch *batch, uint64_t *number) {
   amped_state_batch earlier = {.name = "", .hash = batch->hash, .nnz = batch->nnz};
@@ -504,8 +522,8 @@ static amped_status find_before(job *j, const amped_source_batch *batch, uint64_
       find_twin(j, batch, *number);
     else
       *number = batch->same_as;
-    if (*number == 0 && j->request.kind == AMPED_BATCH_BY)
-      status = find_same_cut(j, batch, number);
+    if (*number == 0)
+      status = find_changed(j, batch, number);
     if (*number > 0)
       earlier = amped_state_file_batch(j->file, *number);
     else if (status == AMPED_OK)

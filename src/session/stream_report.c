@@ -205,9 +205,9 @@ amped_status amped_stream_report_batch(amped_session *session, const amped_strea
   amped_fact_json(&f, "journal_bytes", amped_json_count(t->journal_bytes));
   times_facts(&session->comm, t, &f);
   if (t->batch->known > 0)
-    amped_say("%s: is a snapshot; %" PRIu64 " of its %" PRIu64
-              " entries were learnt before and are left out",
-              t->batch->name, t->batch->known, t->batch->known + t->batch->nnz);
+    amped_say("%s: %s; %" PRIu64 " of its %" PRIu64 " entries were learnt before and are left out",
+              t->batch->name, t->batch->begins ? "begins with earlier batches" : "is a snapshot",
+              t->batch->known, t->batch->known + t->batch->nnz);
   if (t->learnt->dropped > 0)
     amped_say("%s: %" PRIu64 " entries within the old dimensions are dropped, because "
               "--history=published learns only new indices",
@@ -218,7 +218,11 @@ amped_status amped_stream_report_batch(amped_session *session, const amped_strea
 amped_status amped_stream_report_skipped(amped_session *session, const amped_source_batch *batch,
                                          uint64_t number, const amped_state_batch *earlier) {
   amped_facts f;
-  if (batch->same_as == number && number > 1)
+  if (batch->same_as == number && batch->begins)
+    amped_say("%s has the entries of earlier batches, of which %" PRIu64
+              " is the last; it is skipped",
+              batch->name, number);
+  else if (batch->same_as == number && number > 1)
     amped_say("%s has the entries of batches 1 to %" PRIu64 ", which were learnt; it is skipped",
               batch->name, number);
   else if (earlier->hash == batch->hash)
