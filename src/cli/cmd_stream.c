@@ -266,7 +266,7 @@ static amped_status find_learnt(job *j) {
 }
 
 /* Rank 0: leave the cells out of the sample that have a row without a learnt entry. bits: the rows
- * of each mode that have learnt one. A full sample stays one, of as many cells as are left. */
+ * of each mode that have learnt one. A full sample stays full, with fewer cells. */
 static void drop_cells(job *j, uint64_t *const *bits) {
   amped_sptensor *t = &j->entries[AMPED_STATE_SAMPLE];
   const bool is_full = t->nnz == j->most[AMPED_STATE_SAMPLE];
