@@ -124,6 +124,21 @@ for history in equations model; do
   done
 done
 
+# compare and top leave them out: a fit with weights of 0 is the fit without these rows.
+for f in masked kept; do
+  weights=
+  test $f = kept || weights=--weights=w
+  # shellcheck disable=SC2086
+  expect 0 "" on 1 complete $f.csv --value=stars --keys=user,item,month $weights --rank=2 --reg=0.3 --iters=15 --context=month \
+    --precision=double --overwrite -o $f.h5 -q
+done
+expect 0 "mode 3 (month): by labels, 5 shared, 3 only in A, 3 of 8 in A have no learnt entry and are left out" \
+  "$amped" compare masked.h5 kept.h5 --json=c.json --overwrite
+close "score of a fit with weights of 0" "$(field score c.json)" 1 1e-3
+expect 0 '"unlearnt_a":0,"unlearnt_b":3' "$amped" compare kept.h5 masked.h5 --json=-
+expect 0 "mode 3 (month): 3 of 8 indices have no learnt entry, so they are in no list" "$amped" top masked.h5 -n 8
+same "lists with months of weight 0" "$(grep -c '2025-0[678]' out)" 0
+
 # A table that grows under another name is cut as it was: no slice is learnt twice, whatever --batch is.
 head -n 1 plain.csv >july.csv
 grep -v 2025-08 plain.csv | sed 1d >>july.csv
