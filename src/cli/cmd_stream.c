@@ -10,6 +10,7 @@
 #include "base/timer.h"
 #include "base/trace.h"
 #include "cli/commands.h"
+#include "cli/stream_cells.h"
 #include "hdf5/hdf5_probe.h"
 #include "load/dense_source.h"
 #include "state/state_file.h"
@@ -19,14 +20,9 @@
 #include "session/stream_report.h"
 #include "session/stream_result.h"
 #include "solver/stream/stream.h"
-#include "tensor/entry_sample.h"
 #include "tensor/format.h"
 #include "tensor/label_order.h"
 #include "tensor/mode_names.h"
-
-/* Values that differ by less than this share of the values' scale are the same: tables are rounded
- * when they are exported. */
-#define SAME 0.01
 
 /* The data of the command, for the functions below. */
 typedef struct job {
@@ -37,10 +33,8 @@ typedef struct job {
   amped_state_file *file; /* on rank 0 */
   amped_state_head head;  /* numbers after the last batch */
   amped_stream_rows rows;
-  amped_sptensor entries[AMPED_STATE_LISTS]; /* rank 0: the state's lists */
-  uint64_t most[AMPED_STATE_LISTS];          /* rank 0: most entries that a list keeps here */
-  bool has_entries;                          /* the lists were read */
-  amped_batch_sums sums;                     /* rank 0: hashes of the batches that the state has */
+  amped_stream_cells cells; /* rank 0: the cells that the state knows */
+  amped_batch_sums sums;    /* rank 0: hashes of the batches that the state has */
   amped_batch_source *source;
   bool are_indices[AMPED_MAX_ORDER]; /* rank 0: labels.h's, of the state; the source's are wider */
   int by;                            /* mode of --by; -1: none */
@@ -182,6 +176,7 @@ static amped_status open_state(job *j) {
     status = amped_state_file_open(j->o->args[0], learns(j) && !j->o->session.plan_only, &j->file);
   AMPED_TRY(amped_comm_agree(comm, status));
   AMPED_TRY(amped_state_head_share(comm, j->file, &j->head));
+  j->cells = (amped_stream_cells){.file = j->file, .head = &j->head, .are_read = false};
   AMPED_TRY(amped_comm_agree(comm, check_head(j)));
   AMPED_TRY(amped_comm_agree(comm, set_forget(j)));
   AMPED_TRY(amped_comm_agree(comm, set_clip(j)));
@@ -210,16 +205,6 @@ static amped_status read_rows(job *j) {
 
 /* --- the batches ----------------------------------------------------------------------------- */
 
-/* Rank 0: read the state's lists of entries, once, before a batch is added. */
-static amped_status read_entries(job *j) {
-  for (int l = 0; l < AMPED_STATE_LISTS && !j->has_entries; l++) {
-    AMPED_TRY(amped_state_file_entries(j->file, (amped_state_list)l, &j->entries[l]));
-    j->most[l] = amped_state_list_most(&j->head, (amped_state_list)l);
-  }
-  j->has_entries = true;
-  return AMPED_OK;
-}
-
 /* Rank 0: the mode of --by; -1: none, or the state has none of this name, which the source
  * refuses. */
 static int find_by(const job *j, const amped_labels *labels) {
@@ -230,7 +215,7 @@ static int find_by(const job *j, const amped_labels *labels) {
 /* Rank 0: mark the rows that have held-out entries: the state has these entries, too, although
  * their rows have not learnt them. */
 static void mark_held(job *j) {
-  const amped_sptensor *held = &j->entries[AMPED_STATE_HELD_OUT];
+  const amped_sptensor *held = &j->cells.entries[AMPED_STATE_HELD_OUT];
   for (int m = 0; m < held->order; m++)
     for (uint64_t k = 0; k < held->nnz; k++)
       j->learnt[m][held->indices[m][k] / 64] |= UINT64_C(1) << held->indices[m][k] % 64;
@@ -259,31 +244,10 @@ static amped_status find_learnt(job *j) {
     return AMPED_OK;
   AMPED_TRY(find_touched(j, j->learnt));
   if (comm->rank == 0)
-    status = read_entries(j);
+    status = amped_stream_cells_read(&j->cells);
   if (comm->rank == 0 && status == AMPED_OK)
     mark_held(j);
   return amped_comm_agree(comm, status);
-}
-
-/* Rank 0: leave the cells out of the sample that have a row without a learnt entry. bits: the rows
- * of each mode that have learnt one. A full sample stays full, with fewer cells. */
-static void drop_cells(job *j, uint64_t *const *bits) {
-  amped_sptensor *t = &j->entries[AMPED_STATE_SAMPLE];
-  const bool is_full = t->nnz == j->most[AMPED_STATE_SAMPLE];
-  uint64_t kept = 0;
-  for (uint64_t k = 0; k < t->nnz; k++) {
-    bool learnt = true;
-    for (int m = 0; m < t->order && learnt; m++)
-      learnt = (bits[m][t->indices[m][k] / 64] >> t->indices[m][k] % 64 & 1) != 0;
-    if (!learnt)
-      continue;
-    for (int m = 0; m < t->order; m++)
-      t->indices[m][kept] = t->indices[m][k];
-    t->values[kept++] = t->values[k];
-  }
-  t->nnz = kept;
-  if (is_full)
-    j->most[AMPED_STATE_SAMPLE] = kept;
 }
 
 /* Collective; the status is agreed. If the first fit had weights: leave cells whose weight was
@@ -295,11 +259,11 @@ static amped_status drop_unlearnt(job *j) {
   if (!j->head.weighted || j->head.sample == 0 || !learns(j))
     return AMPED_OK;
   if (comm->rank == 0)
-    status = read_entries(j);
+    status = amped_stream_cells_read(&j->cells);
   status = amped_comm_agree(comm, status);
   AMPED_NEXT(status, find_touched(j, bits));
   if (comm->rank == 0 && status == AMPED_OK)
-    drop_cells(j, bits);
+    amped_stream_cells_drop(&j->cells, bits);
   for (int m = 0; m < j->head.order; m++)
     amped_free(bits[m]);
   return status;
@@ -433,19 +397,6 @@ static void tell_others(job *j) {
                j->o->args[0], others, others == 1 ? "" : "es", others == 1 ? "was" : "were", input);
 }
 
-/* Rank 0: count the cells of a batch that the state has, by its sample of all cells. */
-static amped_status count_cells(job *j, const amped_source_batch *batch, amped_known_cells *out) {
-  AMPED_TRY(read_entries(j));
-  return amped_entry_sample_compare(&j->entries[AMPED_STATE_SAMPLE], &batch->sample,
-                                    j->head.split_seed, j->most[AMPED_STATE_SAMPLE],
-                                    SAME * j->head.scale, out);
-}
-
-/* Does a batch repeat what was learnt? Half of its cells are known with the same values. */
-static bool are_repeated(const amped_known_cells *cells) {
-  return cells->same >= 3 && 2 * cells->same >= cells->compared;
-}
-
 /* Bytes of the name of FILE in the name of an earlier batch that was cut from the same indices of
  * some file; 0: it was not. */
 static size_t file_of_cut(const char *earlier, const char *behind) {
@@ -501,8 +452,8 @@ static amped_status find_changed(job *j, const amped_source_batch *batch, uint64
   }
   if (*number > 0 || other == 0 || j->head.sample == 0)
     return AMPED_OK;
-  AMPED_TRY(count_cells(j, batch, &cells));
-  if (are_repeated(&cells)) {
+  AMPED_TRY(amped_stream_cells_count(&j->cells, batch, NULL, &cells));
+  if (amped_stream_cells_repeat(&cells)) {
     *number = other;
     find_twin(j, batch, other);
   }
@@ -580,21 +531,6 @@ static amped_status write_batch(job *j, const amped_source_batch *batch,
   return amped_batch_source_accept(j->source, batch);
 }
 
-/* Rank 0: count the cells of a batch that were in earlier ones. A state of an old version has no
- * sample of its entries; there held-out cells are compared: which they are depends on the cells
- * alone, so a batch that repeats old rows holds the same ones out. Values that were rounded anew
- * are the same. */
-static amped_status count_repeats(const job *j, const amped_source_batch *batch,
-                                  const amped_learnt *learnt, amped_known_cells *out) {
-  const bool has_sample = j->head.sample > 0;
-  const amped_state_list list = has_sample ? AMPED_STATE_SAMPLE : AMPED_STATE_HELD_OUT;
-  const amped_sptensor *more = has_sample ? &batch->sample : &learnt->held_out;
-  AMPED_TRY(amped_entry_sample_compare(&j->entries[list], more, j->head.split_seed, j->most[list],
-                                       SAME * j->head.scale, out));
-  out->all = out->all && has_sample;
-  return AMPED_OK;
-}
-
 /* Is the batch a file with a dense array? */
 static bool is_array(const job *j, const amped_source_batch *batch) {
   bool is_one = false;
@@ -604,51 +540,17 @@ static bool is_array(const job *j, const amped_source_batch *batch) {
   return is_one;
 }
 
-/* Rank 0: report the known cells; warn if half of the cells are known with the same values, or in
- * an array, whose cells always begin at index 1. */
-static void tell_repeats(const job *j, const amped_source_batch *batch,
-                         const amped_known_cells *cells) {
-  const char *which = cells->all ? "" : " that are compared, a sample of all";
-  if (are_repeated(cells))
-    amped_warn("%s: of %" PRIu64 " cells%s, earlier batches had %" PRIu64
-               " with the same value; if the file repeats rows, they are learnt twice, and the "
-               "error before is of rows that were learnt: give new rows only",
-               batch->name, cells->compared, which, cells->same);
-  else if (cells->known >= 3 && 2 * cells->known >= cells->compared && is_array(j, batch))
-    amped_warn("%s: of %" PRIu64 " cells%s, %" PRIu64
-               " were known with other values: an array begins at index 1 of each mode; if it has "
-               "new indices, give them as a table, or the whole array as it has grown",
-               batch->name, cells->compared, which, cells->known);
-  else if (cells->known > 0)
-    amped_say("%s: of %" PRIu64 " cells%s, %" PRIu64
-              " were known; their entries are learnt like others",
-              batch->name, cells->compared, which, cells->known);
-}
-
 /* Collective: compare the batch's cells with the state's, before the batch is written. *out: rank
  * 0's. */
 static amped_status compare_cells(job *j, const amped_source_batch *batch,
                                   const amped_learnt *learnt, amped_known_cells *out) {
   amped_status status = AMPED_OK;
   if (j->session->comm.rank == 0) {
-    status = read_entries(j);
+    status = amped_stream_cells_count(&j->cells, batch, &learnt->held_out, out);
     if (status == AMPED_OK)
-      status = count_repeats(j, batch, learnt, out);
-    if (status == AMPED_OK)
-      tell_repeats(j, batch, out);
+      amped_stream_cells_report(&j->cells, batch->name, is_array(j, batch), out);
   }
   return amped_comm_agree(&j->session->comm, status);
-}
-
-/* Rank 0: add a batch's entries to the state's lists. */
-static amped_status keep_entries(job *j, const amped_source_batch *batch,
-                                 const amped_learnt *learnt) {
-  const amped_sptensor *more[AMPED_STATE_LISTS] = {&learnt->held_out, &batch->sample};
-  for (int l = 0; l < AMPED_STATE_LISTS; l++) {
-    memcpy(j->entries[l].dims, j->head.dims, sizeof j->entries[l].dims);
-    AMPED_TRY(amped_entry_sample_add(&j->entries[l], more[l], j->head.split_seed, j->most[l]));
-  }
-  return AMPED_OK;
 }
 
 /* Collective: find the model's error at all held-out entries that the state keeps. */
@@ -658,10 +560,10 @@ static amped_status find_so_far(job *j, const amped_stream *stream, const amped_
   amped_status status = AMPED_OK;
   amped_trace_begin(AMPED_PHASE_ERRORS, AMPED_NO_NUMBER);
   if (stream->comm->rank == 0)
-    status = keep_entries(j, batch, learnt);
+    status = amped_stream_cells_add(&j->cells, batch, &learnt->held_out);
   status = amped_comm_agree(stream->comm, status);
   if (status == AMPED_OK)
-    status = amped_stream_errors(stream, &j->entries[AMPED_STATE_HELD_OUT], out);
+    status = amped_stream_errors(stream, &j->cells.entries[AMPED_STATE_HELD_OUT], out);
   amped_trace_end();
   learnt->evaluate_sec += amped_time() - began;
   return status;
@@ -874,8 +776,7 @@ amped_status amped_cmd_stream(const amped_options *o) {
   amped_batch_source_close(j.source);
   amped_state_file_close(j.file);
   amped_file_lock_release(&j.output_lock);
-  for (int l = 0; l < AMPED_STATE_LISTS; l++)
-    amped_sptensor_free(&j.entries[l]);
+  amped_stream_cells_free(&j.cells);
   amped_batch_sums_free(&j.sums);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_free(j.learnt[m]);
