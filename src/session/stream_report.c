@@ -218,16 +218,16 @@ amped_status amped_stream_report_batch(amped_session *session, const amped_strea
 amped_status amped_stream_report_skipped(amped_session *session, const amped_source_batch *batch,
                                          uint64_t number, const amped_state_batch *earlier) {
   amped_facts f;
-  if (batch->same_as == number && batch->begins)
+  if (earlier->hash == batch->hash)
+    amped_say("%s was learnt before, as batch %" PRIu64 " (%s); it is skipped", batch->name, number,
+              earlier->name);
+  else if (batch->same_as == number && batch->begins)
     amped_say("%s has the entries of earlier batches, of which %" PRIu64
               " is the last; it is skipped",
               batch->name, number);
-  else if (batch->same_as == number && number > 1)
+  else if (batch->same_as == number)
     amped_say("%s has the entries of batches 1 to %" PRIu64 ", which were learnt; it is skipped",
               batch->name, number);
-  else if (earlier->hash == batch->hash)
-    amped_say("%s was learnt before, as batch %" PRIu64 " (%s); it is skipped", batch->name, number,
-              earlier->name);
   else
     amped_warn(
         "%s was learnt before, as batch %" PRIu64 ", with %" PRIu64 " entries, and has %" PRIu64
