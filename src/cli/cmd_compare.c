@@ -14,6 +14,12 @@
 #include "text/index_match.h"
 #include "text/label_join.h"
 
+/* A result, and its rows without a learnt entry. They count as zeros. */
+typedef struct side {
+  amped_ktensor k;
+  uint64_t unlearnt[AMPED_MAX_ORDER]; /* their number */
+} side;
+
 /* How the rows of each mode are matched. */
 typedef struct alignment {
   amped_label_join joins[AMPED_MAX_ORDER]; /* matches by label; rows NULL: by index */
@@ -150,11 +156,24 @@ static void mode_facts(const amped_ktensor *a, const amped_ktensor *b, const ali
     amped_fact_words(f, ", because there are no labels");
 }
 
-static void alignment_facts(const amped_ktensor *a, const amped_ktensor *b, const alignment *rows,
+/* Rows of a mode of a result without a learnt entry. */
+static void unlearnt_facts(const side *of, const char *name, const char *key, int mode,
+                           amped_facts *f) {
+  amped_fact_json(f, key, amped_json_count(of->unlearnt[mode]));
+  if (of->unlearnt[mode] > 0)
+    amped_fact_words(f, ", %" PRIu64 " of %" PRIu64 " in %s have no learnt entry and are left out",
+                     of->unlearnt[mode], of->k.dims[mode], name);
+}
+
+static void alignment_facts(const side *of_a, const side *of_b, const alignment *rows,
                             amped_facts *f) {
+  const amped_ktensor *a = &of_a->k;
+  const amped_ktensor *b = &of_b->k;
   bool labels = false;
   for (int m = 0; m < a->order; m++)
     labels = labels || a->labels[m].count > 0 || b->labels[m].count > 0;
+  if (!labels)
+    amped_fact_words(f, "rows are matched by index, because there are no labels\n");
   for (int m = 0; m < a->order; m++) {
     amped_facts mode;
     amped_facts_begin(&mode, NULL);
@@ -162,10 +181,12 @@ static void alignment_facts(const amped_ktensor *a, const amped_ktensor *b, cons
       mode_facts(a, b, rows, m, &mode);
     else
       amped_fact_json(&mode, "by", json_string("index"));
+    if (!labels && of_a->unlearnt[m] + of_b->unlearnt[m] > 0)
+      amped_fact_words(&mode, "mode %d", m + 1);
+    unlearnt_facts(of_a, "A", "unlearnt_a", m, &mode);
+    unlearnt_facts(of_b, "B", "unlearnt_b", m, &mode);
     amped_facts_row(f, "modes", &mode);
   }
-  if (!labels)
-    amped_fact_words(f, "rows are matched by index, because there are no labels\n");
 }
 
 /* Pairs with a lesser congruence have no sign in common that means anything. */
@@ -238,13 +259,15 @@ static void model_facts(const char *path, const amped_ktensor *k, const char *ke
   amped_fact(f, count, json_integer(k->ncomps), ", %d components\n", k->ncomps);
 }
 
-static amped_status tell(const amped_options *o, const amped_ktensor *a, const amped_ktensor *b,
+static amped_status tell(const amped_options *o, const side *of_a, const side *of_b,
                          const alignment *rows, const amped_match *match, amped_json *json) {
+  const amped_ktensor *a = &of_a->k;
+  const amped_ktensor *b = &of_b->k;
   amped_facts f;
   amped_facts_begin(&f, "compare");
   model_facts(o->args[0], a, "a", "components_a", "A", &f);
   model_facts(o->args[1], b, "b", "components_b", "B", &f);
-  alignment_facts(a, b, rows, &f);
+  alignment_facts(of_a, of_b, rows, &f);
   const amped_status status = tell_pairs(match, a->order, json);
   score_facts(a, b, match, &f);
   return amped_facts_end(&f, json, status);
@@ -263,45 +286,52 @@ static amped_status name_files(const amped_options *o, amped_status status) {
   return status;
 }
 
-/* Read a result, with weights in the values' own units. *beside: it has a mean or biases, too. */
-static amped_status read_model(const char *path, amped_ktensor *k, bool *beside) {
+/* Read a result, with weights in the values' own units, and without rows that have learnt nothing.
+ * *beside: it has a mean or biases, too. */
+static amped_status read_model(const char *path, side *out, bool *beside) {
   amped_completion c = {.order = 0};
+  amped_ktensor *k = &out->k;
   AMPED_TRY(amped_result_argument_read("compare", path, k));
-  AMPED_TRY(amped_completion_file_read(path, k->order, k->dims, false, &c));
+  AMPED_TRY(amped_completion_file_read(path, k->order, k->dims, true, &c));
   amped_completion_weigh(&c, k);
+  amped_completion_blank(&c, k);
+  for (int m = 0; m < c.order; m++)
+    out->unlearnt[m] = amped_completion_unlearnt(&c, m);
   *beside = *beside || (c.order > 0 && (c.biased || c.mean != 0.0));
   amped_completion_free(&c);
   return AMPED_OK;
 }
 
 static amped_status compare(const amped_options *o, amped_json *json) {
-  amped_ktensor a = {.order = 0};
-  amped_ktensor b = {.order = 0};
+  side of_a = {.k = {.order = 0}};
+  side of_b = {.k = {.order = 0}};
+  amped_ktensor *a = &of_a.k;
+  amped_ktensor *b = &of_b.k;
   alignment rows = {.numbers = {false}};
   amped_match match = {.count = 0};
   int places_a[AMPED_MAX_NCOMPS];
   int places_b[AMPED_MAX_NCOMPS];
   bool beside = false;
   amped_status status = AMPED_OK;
-  AMPED_GO(out, read_model(o->args[0], &a, &beside));
-  AMPED_GO(out, read_model(o->args[1], &b, &beside));
-  AMPED_GO(out, name_files(o, align(o, &a, &b, &rows)));
+  AMPED_GO(out, read_model(o->args[0], &of_a, &beside));
+  AMPED_GO(out, read_model(o->args[1], &of_b, &beside));
+  AMPED_GO(out, name_files(o, align(o, a, b, &rows)));
   /* Number the components first: balancing changes the weights. */
-  number_components(&a, places_a);
-  number_components(&b, places_b);
-  amped_ktensor_balance(&a);
-  amped_ktensor_balance(&b);
-  AMPED_GO(out, name_files(o, find_match(&a, &b, &rows, &match)));
+  number_components(a, places_a);
+  number_components(b, places_b);
+  amped_ktensor_balance(a);
+  amped_ktensor_balance(b);
+  AMPED_GO(out, name_files(o, find_match(a, b, &rows, &match)));
   renumber(places_a, places_b, &match);
-  status = tell(o, &a, &b, &rows, &match, json);
+  status = tell(o, &of_a, &of_b, &rows, &match, json);
   if (beside)
     amped_say("note: the score is about components; means and biases are not compared");
 out:
   amped_match_free(&match);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_free(rows.joins[m].rows);
-  amped_ktensor_free(&a);
-  amped_ktensor_free(&b);
+  amped_ktensor_free(a);
+  amped_ktensor_free(b);
   return status;
 }
 

@@ -771,7 +771,6 @@ static amped_status lock(job *j) {
 static amped_status check_repeats(const job *j) {
   const char *path = j->o->args[0];
   const amped_duplicates d = amped_session_info(j->session)->duplicates;
-  const bool column = j->of_weights.reads_weights;
   amped_status status = AMPED_OK;
   if (d == AMPED_DUPLICATES_KEEP && (j->weights != NULL || j->o->complete.implicit > 0.0))
     status =
@@ -779,14 +778,9 @@ static amped_status check_repeats(const job *j) {
                     "has cells with several entries, which were all kept, and %s counts a cell "
                     "once; add them up with --duplicates=sum",
                     j->weights != NULL ? "--weights" : "--implicit");
-  else if (column && d != AMPED_DUPLICATES_NONE && d != AMPED_DUPLICATES_UNKNOWN)
-    status =
-        amped_error(AMPED_BAD_INPUT, path,
-                    "has several rows of a cell with weights of their own, and %s without the "
-                    "weights; give each cell one row: the weighted mean of its values, and the "
-                    "sum of its weights",
-                    amped_duplicates_deed(d));
-  return amped_comm_agree(&j->session->comm, j->session->comm.rank == 0 ? status : AMPED_OK);
+  AMPED_TRY(amped_comm_agree(&j->session->comm, j->session->comm.rank == 0 ? status : AMPED_OK));
+  return j->of_weights.reads_weights ? amped_entry_file_check_merged(j->session, path, d)
+                                     : AMPED_OK;
 }
 
 /* Warn if repeated coordinates were added up when the tensor file was made: sums are wrong for

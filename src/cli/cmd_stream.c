@@ -10,6 +10,7 @@
 #include "base/timer.h"
 #include "base/trace.h"
 #include "cli/commands.h"
+#include "cli/stream_cells.h"
 #include "hdf5/hdf5_probe.h"
 #include "load/dense_source.h"
 #include "state/state_file.h"
@@ -19,13 +20,9 @@
 #include "session/stream_report.h"
 #include "session/stream_result.h"
 #include "solver/stream/stream.h"
-#include "tensor/entry_sample.h"
 #include "tensor/format.h"
 #include "tensor/label_order.h"
-
-/* Values that differ by less than this share of the values' scale are the same: tables are rounded
- * when they are exported. */
-#define SAME 0.01
+#include "tensor/mode_names.h"
 
 /* The data of the command, for the functions below. */
 typedef struct job {
@@ -36,13 +33,14 @@ typedef struct job {
   amped_state_file *file; /* on rank 0 */
   amped_state_head head;  /* numbers after the last batch */
   amped_stream_rows rows;
-  amped_sptensor entries[AMPED_STATE_LISTS]; /* rank 0: the state's lists */
-  bool has_entries;                          /* the lists were read */
-  amped_batch_sums sums;                     /* rank 0: hashes of the batches that the state has */
+  amped_stream_cells cells; /* rank 0: the cells that the state knows */
+  amped_batch_sums sums;    /* rank 0: hashes of the batches that the state has */
   amped_batch_source *source;
   bool are_indices[AMPED_MAX_ORDER]; /* rank 0: labels.h's, of the state; the source's are wider */
   int by;                            /* mode of --by; -1: none */
+  uint64_t *learnt[AMPED_MAX_ORDER]; /* cuts: rows of each mode: which have entries in the state */
   amped_output found;                /* rank 0: the file that the result would replace */
+  bool told_others;   /* rank 0: a warning had the batches that were not cut from INPUT */
   uint64_t twin;      /* rank 0: an earlier batch of a file that has INPUT's entries */
   size_t twin_length; /* bytes of that file's name; twin 0: none */
   amped_stream_counts counts;
@@ -161,7 +159,7 @@ static void warn_of_weights(const job *j) {
                "those of weight 0 must be left out of them%s",
                j->o->args[0],
                j->o->stream.by != NULL
-                   ? ", and --by leaves out all that the first fit had, also entries of weight 0"
+                   ? ", and --by passes over all entries at indices that have learnt one"
                    : "");
 }
 
@@ -178,6 +176,7 @@ static amped_status open_state(job *j) {
     status = amped_state_file_open(j->o->args[0], learns(j) && !j->o->session.plan_only, &j->file);
   AMPED_TRY(amped_comm_agree(comm, status));
   AMPED_TRY(amped_state_head_share(comm, j->file, &j->head));
+  j->cells = (amped_stream_cells){.file = j->file, .head = &j->head, .are_read = false};
   AMPED_TRY(amped_comm_agree(comm, check_head(j)));
   AMPED_TRY(amped_comm_agree(comm, set_forget(j)));
   AMPED_TRY(amped_comm_agree(comm, set_clip(j)));
@@ -206,37 +205,78 @@ static amped_status read_rows(job *j) {
 
 /* --- the batches ----------------------------------------------------------------------------- */
 
-/* Rank 0: the mode of --by, which the source has checked; -1: none. */
-static int find_by(const job *j) {
+/* Rank 0: the mode of --by; -1: none, or the state has none of this name, which the source
+ * refuses. */
+static int find_by(const job *j, const amped_labels *labels) {
   const char *by = j->o->stream.by;
-  int mode = 0;
-  for (int m = 0; by != NULL && m < j->head.order; m++) {
-    const char *name = amped_batch_source_labels(j->source, m).name;
-    if (name != NULL && strcmp(name, by) == 0)
-      return m;
-  }
-  return by != NULL && amped_parse_int(by, 1, j->head.order, &mode) ? mode - 1 : -1;
+  return by != NULL ? amped_mode_find(labels, j->head.order, by, strlen(by)) : -1;
 }
 
-/* Rank 0: warn if earlier batches did not come from cutting INPUT. A cut skips only entries
- * of the first fit, so entries of those batches are learnt again. Batches of a cut are named "INPUT
- * (...)". */
-static void tell_others(const job *j) {
-  const char *input = j->request.paths[0];
-  uint64_t others = 0;
-  for (uint64_t number = 2; number <= j->head.batches; number++) {
-    const char *name = amped_state_file_batch(j->file, number).name;
-    others += amped_batch_cut_behind_file(name, input) == NULL;
-  }
-  if (others > 0)
-    amped_warn("%s: %" PRIu64 " earlier batch%s %s not cut from %s; entries that they share with "
-               "this file are learnt again",
-               j->o->args[0], others, others == 1 ? "" : "es", others == 1 ? "was" : "were", input);
+/* Rank 0: mark the rows that have held-out entries: the state has these entries, too, although
+ * their rows have not learnt them. */
+static void mark_held(job *j) {
+  const amped_sptensor *held = &j->cells.entries[AMPED_STATE_HELD_OUT];
+  for (int m = 0; m < held->order; m++)
+    for (uint64_t k = 0; k < held->nnz; k++)
+      j->learnt[m][held->indices[m][k] / 64] |= UINT64_C(1) << held->indices[m][k] % 64;
 }
 
-/* Rank 0: warn if the last index of the mode of --by is not its last label by meaning. New rows
- * begin as copies of the last index, so that a table with the newest rows first makes forecasts
- * from the oldest. */
+/* Collective; the status is agreed. bits[m] = rows of mode m that have learnt an entry, on every
+ * rank. The caller frees them. */
+static amped_status find_touched(const job *j, uint64_t *bits[AMPED_MAX_ORDER]) {
+  const amped_comm *comm = &j->session->comm;
+  amped_status status = AMPED_OK;
+  for (int m = 0; m < j->head.order; m++)
+    AMPED_NEXT(status, amped_alloc(&bits[m], j->head.dims[m] / 64 + 1, sizeof *bits[m],
+                                   "the rows of a state"));
+  status = amped_comm_agree(comm, status);
+  for (int m = 0; m < j->head.order; m++)
+    AMPED_NEXT(status,
+               amped_stream_rows_touched(comm, &j->rows, m, j->head.dims[m], NULL, bits[m]));
+  return status;
+}
+
+/* Collective; the status is agreed. For a cut: find which rows have entries in the state. */
+static amped_status find_learnt(job *j) {
+  const amped_comm *comm = &j->session->comm;
+  amped_status status = AMPED_OK;
+  if (j->request.kind != AMPED_BATCH_BY && j->request.kind != AMPED_BATCH_BOXES)
+    return AMPED_OK;
+  AMPED_TRY(find_touched(j, j->learnt));
+  if (comm->rank == 0)
+    status = amped_stream_cells_read(&j->cells);
+  if (comm->rank == 0 && status == AMPED_OK)
+    mark_held(j);
+  return amped_comm_agree(comm, status);
+}
+
+/* Collective; the status is agreed. If the first fit had weights: leave cells whose weight was
+ * certainly 0 out of the sample of known cells. */
+static amped_status drop_unlearnt(job *j) {
+  const amped_comm *comm = &j->session->comm;
+  uint64_t *bits[AMPED_MAX_ORDER] = {NULL};
+  amped_status status = AMPED_OK;
+  if (!j->head.weighted || j->head.sample == 0 || !learns(j))
+    return AMPED_OK;
+  if (comm->rank == 0)
+    status = amped_stream_cells_read(&j->cells);
+  status = amped_comm_agree(comm, status);
+  AMPED_NEXT(status, find_touched(j, bits));
+  if (comm->rank == 0 && status == AMPED_OK)
+    amped_stream_cells_drop(&j->cells, bits);
+  for (int m = 0; m < j->head.order; m++)
+    amped_free(bits[m]);
+  return status;
+}
+
+/* Has a row of the mode of --by entries in the state? */
+static bool has_learnt(const job *j, uint64_t row) {
+  return (j->learnt[j->by][row / 64] >> row % 64 & 1) != 0;
+}
+
+/* Rank 0: warn if the last learnt index of the mode of --by is not the last learnt label by
+ * meaning. New rows begin as copies of the last learnt index, so that a table with the newest rows
+ * first makes forecasts from the oldest. */
 static amped_status warn_of_order(const job *j) {
   const amped_labels labels = amped_batch_source_labels(j->source, j->by);
   uint64_t *order = NULL;
@@ -246,17 +286,32 @@ static amped_status warn_of_order(const job *j) {
     return AMPED_OK;
   AMPED_TRY(amped_alloc(&order, labels.count, sizeof *order, "the order of labels"));
   const amped_status status = amped_label_order(&labels, order);
-  const uint64_t last = order[labels.count - 1];
-  if (status == AMPED_OK && last != labels.count - 1)
+  uint64_t row = labels.count - 1;
+  uint64_t place = labels.count - 1;
+  while (row > 0 && !has_learnt(j, row))
+    row--;
+  while (status == AMPED_OK && place > 0 && !has_learnt(j, order[place]))
+    place--;
+  if (status == AMPED_OK && order[place] != row)
     amped_warn(
         "%s: its last index of %s is %s, although %s comes later: new rows begin as copies "
         "of %s, and the errors before are forecasts from it; begin a state from a tensor that "
         "convert --label-order=sorted wrote",
         j->o->args[0], amped_format_mode(mode, sizeof mode, j->by, &labels),
-        amped_label_text(&labels, labels.count - 1, text[0], sizeof text[0]),
-        amped_label_text(&labels, last, text[1], sizeof text[1]), text[0]);
+        amped_label_text(&labels, row, text[0], sizeof text[0]),
+        amped_label_text(&labels, order[place], text[1], sizeof text[1]), text[0]);
   amped_free(order);
   return status;
+}
+
+/* Rank 0: the number of entries of the first fit, and of batches that were no cuts. */
+static uint64_t known_nnz(const job *j) {
+  uint64_t nnz = 0;
+  for (uint64_t number = 1; number <= j->head.batches; number++) {
+    const amped_state_batch batch = amped_state_file_batch(j->file, number);
+    nnz += number == 1 || !amped_batch_cut_is(batch.name) ? batch.nnz : 0;
+  }
+  return nnz;
 }
 
 /* Rank 0: list the hashes of the state's batches. */
@@ -282,28 +337,30 @@ static amped_status open_source(job *j) {
   memset(labels, 0, sizeof labels);
   memcpy(target.dims, j->head.dims, sizeof target.dims);
   memcpy(target.first, j->head.first, sizeof target.first);
-  if (comm->rank == 0 && j->head.batches > 0)
-    target.first_nnz = amped_state_file_batch(j->file, 1).nnz;
-  if (comm->rank == 0)
+  if (comm->rank == 0) {
+    target.known_nnz = known_nnz(j);
     target.earlier = amped_state_file_names(j->file);
-  if (comm->rank == 0)
     status = list_sums(j);
+  }
   for (int m = 0; m < j->head.order && comm->rank == 0 && status == AMPED_OK; m++)
     status = amped_state_file_labels(j->file, m, &labels[m]);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     j->are_indices[m] = labels[m].are_indices;
   target.labels = comm->rank == 0 ? labels : NULL;
+  if (comm->rank == 0 && status == AMPED_OK)
+    j->by = find_by(j, labels);
   status = amped_comm_agree(comm, status);
+  AMPED_NEXT(status, find_learnt(j));
+  amped_comm_broadcast(comm, &j->by, sizeof j->by);
+  target.learnt =
+      comm->rank == 0 && j->learnt[0] != NULL ? (const uint64_t *const *)j->learnt : NULL;
   if (status == AMPED_OK)
     status = amped_batch_source_open(comm, &j->request, &target, &j->source);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_labels_free(&labels[m]);
   AMPED_TRY(status);
-  if (comm->rank == 0 && (j->o->stream.by != NULL || j->o->stream.has_boxes))
-    tell_others(j);
-  j->by = comm->rank == 0 ? find_by(j) : -1;
-  status = j->by >= 0 ? warn_of_order(j) : AMPED_OK;
-  amped_comm_broadcast(comm, &j->by, sizeof j->by);
+  if (comm->rank == 0 && j->by >= 0)
+    status = warn_of_order(j);
   return amped_comm_agree(comm, status);
 }
 
@@ -312,49 +369,103 @@ static const char *behind_input(const job *j, const amped_source_batch *batch) {
   return batch->name + strlen(j->request.paths[0]);
 }
 
-/* Was the earlier batch cut by --by from the same indices of INPUT, or of a file that holds INPUT's
- * entries? */
-static bool is_same_cut(const job *j, const char *earlier, const char *behind) {
+/* The part behind INPUT of the name of an earlier batch that was cut from INPUT, or from a file
+ * that holds INPUT's entries; otherwise NULL. */
+static const char *behind_twin(const job *j, const char *earlier) {
   const char *same = amped_batch_cut_behind_file(earlier, j->request.paths[0]);
   if (same == NULL && j->twin > 0) {
     const char *twin = amped_state_file_batch(j->file, j->twin).name;
     same = strncmp(earlier, twin, j->twin_length) == 0 ? earlier + j->twin_length : NULL;
   }
-  return same != NULL && strcmp(same, behind) == 0;
+  return same;
 }
 
-/* Rank 0: find the earlier batch that --by cut from the same indices; 0: there is none. Its entries
- * have changed since, as its hash is another. */
-static uint64_t find_same_cut(const job *j, const amped_source_batch *batch) {
-  uint64_t number = j->head.batches;
-  if (j->request.kind != AMPED_BATCH_BY)
-    return 0;
-  while (number > 1 &&
-         !is_same_cut(j, amped_state_file_batch(j->file, number).name, behind_input(j, batch)))
-    number--;
-  return number > 1 ? number : 0;
+/* Rank 0: before the first batch of a cut is learnt, warn if the state has no sample of its cells,
+ * and earlier batches did not come from cutting INPUT. A cut skips only entries of the first fit,
+ * so entries of those batches are learnt again. Batches of a cut are named "INPUT (...)". */
+static void tell_others(job *j) {
+  const char *input = j->request.paths[0];
+  uint64_t others = 0;
+  if (j->told_others || j->head.sample > 0 || (j->o->stream.by == NULL && !j->o->stream.has_boxes))
+    return;
+  j->told_others = true;
+  for (uint64_t number = 2; number <= j->head.batches; number++)
+    others += behind_twin(j, amped_state_file_batch(j->file, number).name) == NULL;
+  if (others > 0)
+    amped_warn("%s: %" PRIu64 " earlier batch%s %s not cut from %s; entries that they share with "
+               "this file are learnt again",
+               j->o->args[0], others, others == 1 ? "" : "es", others == 1 ? "was" : "were", input);
+}
+
+/* Bytes of the name of FILE in the name of an earlier batch that was cut from the same indices of
+ * some file; 0: it was not. */
+static size_t file_of_cut(const char *earlier, const char *behind) {
+  const size_t length = strlen(earlier);
+  const size_t tail = strlen(behind);
+  return length > tail && strcmp(earlier + length - tail, behind) == 0 ? length - tail : 0;
 }
 
 /* Rank 0: an earlier batch has the entries of this one. If it was cut from the same indices of
  * another file, this file has come in the place of INPUT: a copy that grows under new names. */
 static void find_twin(job *j, const amped_source_batch *batch, uint64_t number) {
   const char *earlier = amped_state_file_batch(j->file, number).name;
-  if (j->request.kind != AMPED_BATCH_BY)
-    return;
-  const char *behind = behind_input(j, batch);
-  const size_t length = strlen(earlier);
-  const size_t tail = strlen(behind);
-  if (length <= tail || strcmp(earlier + length - tail, behind) != 0)
+  const size_t length =
+      j->request.kind == AMPED_BATCH_BY ? file_of_cut(earlier, behind_input(j, batch)) : 0;
+  if (length == 0)
     return;
   j->twin = number;
-  j->twin_length = length - tail;
+  j->twin_length = length;
+}
+
+/* Is an earlier batch of the same indices, cut by --by from INPUT or from a file that holds INPUT's
+ * entries? */
+static bool is_same_cut(const job *j, const char *earlier, const amped_source_batch *batch) {
+  const char *same = j->request.kind == AMPED_BATCH_BY ? behind_twin(j, earlier) : NULL;
+  return same != NULL && strcmp(same, behind_input(j, batch)) == 0;
+}
+
+static const char *without_folder(const char *path) {
+  const char *end = strrchr(path, '/');
+  return end != NULL ? end + 1 : path;
+}
+
+/* Has an earlier batch the name of this one: of the same indices of another file, or of a file of a
+ * folder? */
+static bool is_namesake(const job *j, const char *earlier, const amped_source_batch *batch) {
+  if (j->request.kind == AMPED_BATCH_BY)
+    return file_of_cut(earlier, behind_input(j, batch)) > 0;
+  return j->request.kind == AMPED_BATCH_FOLLOW &&
+         strcmp(without_folder(earlier), without_folder(batch->name)) == 0;
+}
+
+/* Rank 0: find the earlier batch of which this one is a changed version, as its hash is another: of
+ * the same cut; or of the same name, if most cells are known. *number 0: there is none. */
+static amped_status find_changed(job *j, const amped_source_batch *batch, uint64_t *number) {
+  uint64_t other = 0;
+  amped_known_cells cells = {.compared = 0};
+  for (uint64_t k = j->head.batches; k > 1 && *number == 0; k--) {
+    const char *earlier = amped_state_file_batch(j->file, k).name;
+    if (is_same_cut(j, earlier, batch))
+      *number = k;
+    else if (other == 0 && is_namesake(j, earlier, batch))
+      other = k;
+  }
+  if (*number > 0 || other == 0 || j->head.sample == 0)
+    return AMPED_OK;
+  AMPED_TRY(amped_stream_cells_count(&j->cells, batch, NULL, &cells));
+  if (amped_stream_cells_repeat(&cells)) {
+    *number = other;
+    find_twin(j, batch, other);
+  }
+  return AMPED_OK;
 }
 
 /* Collective: find the earlier batch with these entries, or the last of several that have them
- * together, or one that --by cut from the same indices, and report that this one is skipped.
+ * together, or one of which this is a changed version, and report that this one is skipped.
  * *number 0: there is none. */
 static amped_status find_before(job *j, const amped_source_batch *batch, uint64_t *number) {
   amped_state_batch earlier = {.name = "", .hash = batch->hash, .nnz = batch->nnz};
+  amped_status status = AMPED_OK;
   *number = 0;
   if (j->session->comm.rank == 0) {
     *number = amped_state_file_find(j->file, batch->hash, &earlier.name);
@@ -363,10 +474,13 @@ static amped_status find_before(job *j, const amped_source_batch *batch, uint64_
     else
       *number = batch->same_as;
     if (*number == 0)
-      *number = find_same_cut(j, batch);
+      status = find_changed(j, batch, number);
     if (*number > 0)
       earlier = amped_state_file_batch(j->file, *number);
+    else if (status == AMPED_OK)
+      tell_others(j);
   }
+  AMPED_TRY(amped_comm_agree(&j->session->comm, status));
   amped_comm_broadcast(&j->session->comm, number, sizeof *number);
   return *number > 0 ? amped_stream_report_skipped(j->session, batch, *number, &earlier) : AMPED_OK;
 }
@@ -417,30 +531,6 @@ static amped_status write_batch(job *j, const amped_source_batch *batch,
   return amped_batch_source_accept(j->source, batch);
 }
 
-/* Rank 0: read the state's lists of entries, once, before a batch is added. */
-static amped_status read_entries(job *j) {
-  for (int l = 0; l < AMPED_STATE_LISTS && !j->has_entries; l++)
-    AMPED_TRY(amped_state_file_entries(j->file, (amped_state_list)l, &j->entries[l]));
-  j->has_entries = true;
-  return AMPED_OK;
-}
-
-/* Rank 0: count the cells of a batch that were in earlier ones. A state of an old version has no
- * sample of its entries; there held-out cells are compared: which they are depends on the cells
- * alone, so a batch that repeats old rows holds the same ones out. Values that were rounded anew
- * are the same. */
-static amped_status count_repeats(const job *j, const amped_source_batch *batch,
-                                  const amped_learnt *learnt, amped_known_cells *out) {
-  const bool has_sample = j->head.sample > 0;
-  const amped_state_list list = has_sample ? AMPED_STATE_SAMPLE : AMPED_STATE_HELD_OUT;
-  const amped_sptensor *more = has_sample ? &batch->sample : &learnt->held_out;
-  AMPED_TRY(amped_entry_sample_compare(&j->entries[list], more, j->head.split_seed,
-                                       amped_state_list_most(&j->head, list), SAME * j->head.scale,
-                                       out));
-  out->all = out->all && has_sample;
-  return AMPED_OK;
-}
-
 /* Is the batch a file with a dense array? */
 static bool is_array(const job *j, const amped_source_batch *batch) {
   bool is_one = false;
@@ -450,52 +540,17 @@ static bool is_array(const job *j, const amped_source_batch *batch) {
   return is_one;
 }
 
-/* Rank 0: report the known cells; warn if half of the cells are known with the same values, or in
- * an array, whose cells always begin at index 1. */
-static void tell_repeats(const job *j, const amped_source_batch *batch,
-                         const amped_known_cells *cells) {
-  const char *which = cells->all ? "" : " that are compared, a sample of all";
-  if (cells->same >= 3 && 2 * cells->same >= cells->compared)
-    amped_warn("%s: of %" PRIu64 " cells%s, earlier batches had %" PRIu64
-               " with the same value; if the file repeats rows, they are learnt twice, and the "
-               "error before is of rows that were learnt: give new rows only",
-               batch->name, cells->compared, which, cells->same);
-  else if (cells->known >= 3 && 2 * cells->known >= cells->compared && is_array(j, batch))
-    amped_warn("%s: of %" PRIu64 " cells%s, %" PRIu64
-               " were known with other values: an array begins at index 1 of each mode; if it has "
-               "new indices, give them as a table, or the whole array as it has grown",
-               batch->name, cells->compared, which, cells->known);
-  else if (cells->known > 0)
-    amped_say("%s: of %" PRIu64 " cells%s, %" PRIu64
-              " were known; their entries are learnt like others",
-              batch->name, cells->compared, which, cells->known);
-}
-
 /* Collective: compare the batch's cells with the state's, before the batch is written. *out: rank
  * 0's. */
 static amped_status compare_cells(job *j, const amped_source_batch *batch,
                                   const amped_learnt *learnt, amped_known_cells *out) {
   amped_status status = AMPED_OK;
   if (j->session->comm.rank == 0) {
-    status = read_entries(j);
+    status = amped_stream_cells_count(&j->cells, batch, &learnt->held_out, out);
     if (status == AMPED_OK)
-      status = count_repeats(j, batch, learnt, out);
-    if (status == AMPED_OK)
-      tell_repeats(j, batch, out);
+      amped_stream_cells_report(&j->cells, batch->name, is_array(j, batch), out);
   }
   return amped_comm_agree(&j->session->comm, status);
-}
-
-/* Rank 0: add a batch's entries to the state's lists. */
-static amped_status keep_entries(job *j, const amped_source_batch *batch,
-                                 const amped_learnt *learnt) {
-  const amped_sptensor *more[AMPED_STATE_LISTS] = {&learnt->held_out, &batch->sample};
-  for (int l = 0; l < AMPED_STATE_LISTS; l++) {
-    memcpy(j->entries[l].dims, j->head.dims, sizeof j->entries[l].dims);
-    AMPED_TRY(amped_entry_sample_add(&j->entries[l], more[l], j->head.split_seed,
-                                     amped_state_list_most(&j->head, (amped_state_list)l)));
-  }
-  return AMPED_OK;
 }
 
 /* Collective: find the model's error at all held-out entries that the state keeps. */
@@ -505,10 +560,10 @@ static amped_status find_so_far(job *j, const amped_stream *stream, const amped_
   amped_status status = AMPED_OK;
   amped_trace_begin(AMPED_PHASE_ERRORS, AMPED_NO_NUMBER);
   if (stream->comm->rank == 0)
-    status = keep_entries(j, batch, learnt);
+    status = amped_stream_cells_add(&j->cells, batch, &learnt->held_out);
   status = amped_comm_agree(stream->comm, status);
   if (status == AMPED_OK)
-    status = amped_stream_errors(stream, &j->entries[AMPED_STATE_HELD_OUT], out);
+    status = amped_stream_errors(stream, &j->cells.entries[AMPED_STATE_HELD_OUT], out);
   amped_trace_end();
   learnt->evaluate_sec += amped_time() - began;
   return status;
@@ -546,11 +601,17 @@ static void tell_growing(const job *j, const amped_source_batch *batch, const am
   const int m = learnt->growing;
   char mode[128];
   char label[128];
-  if (m < 0 || (m == j->by && learnt->like + 1 == j->head.dims[m]))
+  char first[96] = "";
+  if (m < 0 || learnt->likes == 0 || (m == j->by && learnt->like + 1 == j->head.dims[m]))
     return;
-  amped_say("%s: new rows of %s begin as copies of %s", batch->name,
+  if (learnt->first > 0)
+    (void)snprintf(first, sizeof first,
+                   "; the state had %" PRIu64 " of them without a learnt entry", learnt->first);
+  amped_say("%s: new rows of %s begin as copies of %s%s", batch->name,
             amped_format_mode(mode, sizeof mode, m, &labels[m]),
-            amped_label_text(&labels[m], learnt->like, label, sizeof label));
+            learnt->likes > 1 ? "the last learnt row before each"
+                              : amped_label_text(&labels[m], learnt->like, label, sizeof label),
+            first);
 }
 
 /* Collective: learn a batch, write it and report it. */
@@ -662,6 +723,7 @@ static amped_status learn_all(job *j) {
   AMPED_TRY(read_rows(j));
   amped_trace_end();
   amped_trace_begin(AMPED_PHASE_READ, AMPED_NO_NUMBER);
+  AMPED_TRY(drop_unlearnt(j));
   AMPED_TRY(open_source(j));
   amped_trace_end();
   AMPED_TRY(amped_comm_agree(&j->session->comm, amped_signals_catch()));
@@ -715,9 +777,10 @@ amped_status amped_cmd_stream(const amped_options *o) {
   amped_batch_source_close(j.source);
   amped_state_file_close(j.file);
   amped_file_lock_release(&j.output_lock);
-  for (int l = 0; l < AMPED_STATE_LISTS; l++)
-    amped_sptensor_free(&j.entries[l]);
+  amped_stream_cells_free(&j.cells);
   amped_batch_sums_free(&j.sums);
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_free(j.learnt[m]);
   amped_stream_rows_free(&j.rows);
   amped_session_close(&session);
   return status;

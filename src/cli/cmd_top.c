@@ -293,6 +293,13 @@ static amped_status say_result(const char *path, const amped_ktensor *k,
     amped_say("%s %.6g after %" PRIu64 " sweeps", metric.name, metric.sweeps.last,
               metric.sweeps.count);
   amped_result_metric_free(&metric);
+  for (int m = 0; m < k->order; m++) {
+    const uint64_t unlearnt = amped_completion_unlearnt(c, m);
+    if (unlearnt > 0)
+      amped_say("%s: %" PRIu64 " of %" PRIu64
+                " indices have no learnt entry, so they are in no list",
+                amped_format_mode(text, sizeof text, m, &k->labels[m]), unlearnt, k->dims[m]);
+  }
   return AMPED_OK;
 }
 
@@ -331,12 +338,14 @@ typedef struct finder {
   const amped_options *o;
   uint64_t ncomps;
   leading all[AMPED_MAX_ORDER];
+  amped_completion c; /* rows without a learnt entry are in no list */
 } finder;
 
 static amped_status begin(void *context, const amped_ktensor *k) {
   finder *s = context;
   s->ncomps = (uint64_t)k->ncomps;
   AMPED_TRY(amped_result_argument_check(s->o->args[0], k, &s->o->components));
+  AMPED_TRY(amped_completion_file_read(s->o->args[0], k->order, k->dims, true, &s->c));
   for (int m = 0; m < k->order; m++)
     AMPED_TRY(leading_create(k, m, s->o->top, &s->all[m]));
   return AMPED_OK;
@@ -345,8 +354,9 @@ static amped_status begin(void *context, const amped_ktensor *k) {
 static amped_status look_at_rows(void *context, int mode, uint64_t first, uint64_t count,
                                  const double *rows) {
   finder *s = context;
+  const uint8_t *observed = s->c.observed[mode];
   for (uint64_t i = 0; i < count; i++)
-    for (uint64_t r = 0; r < s->ncomps; r++)
+    for (uint64_t r = 0; r < s->ncomps && (observed == NULL || observed[first + i] != 0); r++)
       offer(&s->all[mode], r, first + i, rows[i * s->ncomps + r]);
   return AMPED_OK;
 }
@@ -354,7 +364,6 @@ static amped_status look_at_rows(void *context, int mode, uint64_t first, uint64
 static amped_status top(const amped_options *o, amped_json *json) {
   const char *path = o->args[0];
   amped_ktensor k = {.order = 0};
-  amped_completion c = {.order = 0};
   finder s = {.o = o};
   const amped_result_visit visit = {.begin = begin, .rows = look_at_rows, .context = &s};
   amped_status status = AMPED_OK;
@@ -366,13 +375,12 @@ static amped_status top(const amped_options *o, amped_json *json) {
     AMPED_GO(out,
              amped_result_file_labels(path, m, k.dims[m], l->places, l->nplaces, &k.labels[m]));
   }
-  AMPED_GO(out, amped_completion_file_read(path, k.order, k.dims, false, &c));
-  amped_completion_weigh(&c, &k);
-  status = tell(o, &k, &c, s.all, json);
+  amped_completion_weigh(&s.c, &k);
+  status = tell(o, &k, &s.c, s.all, json);
 out:
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     leading_free(&s.all[m]);
-  amped_completion_free(&c);
+  amped_completion_free(&s.c);
   amped_ktensor_free(&k);
   return status;
 }

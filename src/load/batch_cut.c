@@ -22,6 +22,10 @@
 /* No box: for an entry outside of all boxes, or after the last box. */
 #define NO_BOX UINT64_MAX
 
+/* Kinds of indices of the mode of slices. KNOWN: skipped. BARE: within the dims of the first fit,
+ * but without a learnt entry outside of cuts. */
+enum { NEW, BARE, KNOWN };
+
 struct amped_batch_cut {
   amped_input *input;
   amped_batch_indices *x;
@@ -29,8 +33,10 @@ struct amped_batch_cut {
   int mode; /* -1: boxes */
   uint64_t batch;
   amped_boxes boxes;
-  const amped_labels *earlier; /* until the cut is open */
-  uint64_t *cuts;              /* [dims[mode]] earlier batch of an index; 0: none. NULL: of all */
+  const amped_labels *earlier;   /* until the cut is open */
+  const uint64_t *const *learnt; /* bits of each mode's rows; NULL: all have learnt an entry */
+  uint64_t *cuts;                /* [dims[mode]] earlier batch of an index; 0: none. NULL: of all */
+  unsigned char *kinds;          /* slices: [dims[mode]] kind of an index */
   amped_labels labels[AMPED_MAX_ORDER];
   /* The nonzeros: in memory, in the order of mode; or read from a copy, a piece at a time. */
   amped_sptensor sorted;
@@ -41,8 +47,9 @@ struct amped_batch_cut {
   uint64_t first, count; /* range of the piece */
   uint64_t at;           /* slices: the next nonzero */
   uint64_t box;          /* boxes: the next one; NO_BOX: none */
-  uint64_t known_nnz;    /* entries of the state's first fit */
+  uint64_t known_nnz;    /* entries of the state's first fit, and of batches that were no cuts */
   uint64_t passed;       /* entries skipped because the first fit had their indices */
+  uint64_t bare;         /* boxes: such entries with a row that has learnt nothing */
   bool told;
   signed char *knew[AMPED_MAX_ORDER]; /* per label: 1 known, -1 not known, 0 not looked up yet */
 };
@@ -239,6 +246,11 @@ const char *amped_batch_cut_behind_file(const char *name, const char *path) {
   return NULL;
 }
 
+bool amped_batch_cut_is(const char *name) {
+  const size_t length = strlen(name);
+  return length > 0 && name[length - 1] == ')' && strstr(name, " (") != NULL;
+}
+
 /* Prints the beginning of what names of slices have behind FILE: " (MODE ". */
 static void print_beginning(const amped_batch_cut *c, char *text, size_t size) {
   const amped_labels *labels = &c->labels[c->mode];
@@ -305,25 +317,50 @@ static bool find_slice(const label_names *n, const char *text, size_t length, ui
   return false;
 }
 
-/* Marks the indices of earlier slices. order: the index that comes k-th; NULL: k. */
-static amped_status mark_slices(amped_batch_cut *c, const uint64_t *order, const uint64_t *place,
-                                const label_names *n) {
-  char beginning[LABEL_BYTES + sizeof " ( "];
-  print_beginning(c, beginning, sizeof beginning);
+/* Returns the part of a name behind FILE if a slice of this mode has it, for a slice of this input
+ * (own), or of another; otherwise NULL. beginning: of that part. */
+static const char *behind_slice(const amped_batch_cut *c, const char *name, const char *beginning,
+                                bool own) {
+  const char *same = amped_batch_cut_behind_file(name, amped_input_path(c->input));
+  const char *behind = own ? same : NULL;
+  for (const char *at = own || same != NULL ? NULL : strstr(name, beginning); at != NULL;
+       at = strstr(at + 1, beginning))
+    behind = at;
+  const size_t length = behind != NULL ? strlen(behind) : 0;
   const size_t skipped = strlen(beginning);
+  return length >= skipped + 2 && strncmp(behind, beginning, skipped) == 0 &&
+                 behind[length - 1] == ')'
+             ? behind
+             : NULL;
+}
+
+/* Is an index within the dims of the first fit? Slices have either such indices or others. */
+static bool is_old(const amped_batch_cut *c, uint64_t i) {
+  return c->kinds[i] != NEW;
+}
+
+/* Marks the indices of earlier slices, of this input (own) or of others, and returns their number.
+ * order: the index that comes k-th; NULL: k. */
+static uint64_t mark_slices(amped_batch_cut *c, const uint64_t *order, const uint64_t *place,
+                            const label_names *n, bool own) {
+  char beginning[LABEL_BYTES + sizeof " ( "];
+  uint64_t slices = 0;
+  print_beginning(c, beginning, sizeof beginning);
   for (uint64_t k = 1; k < c->earlier->count; k++) { /* the first fit is no slice */
-    const char *name = amped_batch_cut_behind_file(c->earlier->bytes + c->earlier->offsets[k],
-                                                   amped_input_path(c->input));
-    const size_t length = name != NULL ? strlen(name) : 0;
+    const char *name = behind_slice(c, c->earlier->bytes + c->earlier->offsets[k], beginning, own);
+    const char *text = name != NULL ? name + strlen(beginning) : NULL;
     uint64_t begin = 0;
     uint64_t end = 0;
-    if (length < skipped + 2 || strncmp(name, beginning, skipped) != 0 || name[length - 1] != ')' ||
-        !find_slice(n, name + skipped, length - skipped - 1, &begin, &end))
+    if (name == NULL || !find_slice(n, text, strlen(text) - 1, &begin, &end))
       continue;
-    for (uint64_t p = place[begin]; p <= place[end]; p++)
-      c->cuts[order != NULL ? order[p] : p] = k + 1;
+    slices++;
+    for (uint64_t p = place[begin]; p <= place[end]; p++) {
+      const uint64_t i = order != NULL ? order[p] : p;
+      if (is_old(c, i) == is_old(c, begin))
+        c->cuts[i] = k + 1;
+    }
   }
-  return AMPED_OK;
+  return slices;
 }
 
 /* Finds out which indices earlier slices had, by the names of their batches. */
@@ -339,12 +376,38 @@ static amped_status find_earlier(amped_batch_cut *c, const uint64_t *order) {
   for (uint64_t k = 0; k < dim; k++)
     place[order != NULL ? order[k] : k] = k;
   AMPED_GO(done, list_names(c, &n));
-  AMPED_GO(done, mark_slices(c, order, place, &n));
+  const uint64_t others = mark_slices(c, order, place, &n, false);
+  if (mark_slices(c, order, place, &n, true) == 0 && others > 0)
+    amped_say("%s: its slices come as earlier batches were cut, so that those that were learnt are "
+              "recognised",
+              amped_input_path(c->input));
+  for (uint64_t i = 0; i < dim; i++)
+    if (c->kinds[i] == KNOWN && c->cuts[i] > 0)
+      c->kinds[i] = BARE;
 done:
   amped_intern_free(&n.texts);
   amped_free(n.index);
   amped_free(place);
   return status;
+}
+
+/* Has a row of the state learnt an entry? */
+static bool has_learnt(const amped_batch_cut *c, int mode, uint64_t row) {
+  const uint64_t *bits = c->learnt != NULL ? c->learnt[mode] : NULL;
+  return bits == NULL || (bits[row / 64] >> row % 64 & 1) != 0;
+}
+
+/* Finds the kinds of the indices of c->mode, before earlier slices are known. */
+static amped_status find_kinds(amped_batch_cut *c) {
+  const uint64_t dim = c->info->dims[c->mode];
+  const uint64_t known = c->x->known[c->mode];
+  AMPED_TRY(amped_calloc(&c->kinds, dim, 1, "the indices of a batch"));
+  for (uint64_t i = 0; i < dim; i++) {
+    const uint64_t row = amped_batch_indices_of(c->x, c->mode, &c->labels[c->mode], i);
+    if (row < known)
+      c->kinds[i] = has_learnt(c, c->mode, row) ? KNOWN : BARE;
+  }
+  return AMPED_OK;
 }
 
 static amped_status begin(amped_batch_cut *c) {
@@ -354,6 +417,7 @@ static amped_status begin(amped_batch_cut *c) {
   if (c->mode < 0)
     return AMPED_OK; /* the first box makes a pass over all nonzeros, which checks them */
   uint64_t *order = NULL;
+  AMPED_TRY(find_kinds(c));
   AMPED_TRY(find_order(c, &order));
   amped_status status = find_earlier(c, order);
   if (status == AMPED_OK && c->info->has_copies)
@@ -377,6 +441,7 @@ amped_status amped_batch_cut_open(amped_input *input, amped_batch_indices *x,
   c->boxes = *request->boxes;
   c->known_nnz = request->known_nnz;
   c->earlier = request->earlier;
+  c->learnt = request->learnt;
   amped_status status = begin(c);
   c->earlier = NULL;
   if (status != AMPED_OK) {
@@ -397,6 +462,7 @@ void amped_batch_cut_close(amped_batch_cut *c) {
     amped_free(c->knew[m]);
   }
   amped_free(c->cuts);
+  amped_free(c->kinds);
   amped_free(c->raw_values);
   amped_free(c->values);
   amped_sptensor_free(&c->sorted);
@@ -425,33 +491,50 @@ static bool knew_all(amped_batch_cut *c, const uint64_t *index) {
   return all;
 }
 
-/* Gathers the next slice, from nonzero c->at on; nonzeros of an index are consecutive. The indices
- * of an earlier slice make one slice again. *begin and *end: the slice's first and last index. */
-static amped_status gather_slice(amped_batch_cut *c, gathered *g, uint64_t *begin, uint64_t *end) {
+/* Have all rows of an entry, which the first fit had, learnt an entry? */
+static bool has_learnt_all(const amped_batch_cut *c, const uint64_t *index) {
+  bool all = true;
+  for (int m = 0; m < c->info->order && all && c->learnt != NULL; m++)
+    all = has_learnt(c, m, amped_batch_indices_of(c->x, m, &c->labels[m], index[m]));
+  return all;
+}
+
+/* A slice under construction. */
+typedef struct slice {
+  uint64_t indices;    /* number of them */
+  uint64_t begin, end; /* first and last index */
+} slice;
+
+/* Does the slice end before index i? The indices of an earlier slice make one slice again. */
+static bool ends_before(const amped_batch_cut *c, const slice *s, uint64_t i) {
+  const uint64_t cut = c->cuts != NULL && s->indices > 0 ? c->cuts[s->begin] : 0;
+  if (s->indices == 0)
+    return false;
+  if (c->kinds[i] == KNOWN)
+    return c->kinds[s->begin] == BARE;
+  return c->kinds[i] != c->kinds[s->begin] || (c->cuts != NULL && c->cuts[i] != cut) ||
+         (cut == 0 && s->indices == c->batch);
+}
+
+/* Gathers the next slice, from nonzero c->at on; nonzeros of an index are consecutive. */
+static amped_status gather_slice(amped_batch_cut *c, gathered *g, slice *s) {
   uint64_t index[AMPED_MAX_ORDER];
-  uint64_t indices = 0;
-  uint64_t cut = 0; /* earlier batch of the slice */
   double value = 0.0;
-  bool passes = false;
   for (uint64_t last = UINT64_MAX; c->at < c->info->nnz; c->at++) {
     AMPED_TRY(get(c, c->at, index, &value));
     const uint64_t i = index[c->mode];
-    if (i != last) {
-      const uint64_t earlier = c->cuts != NULL ? c->cuts[i] : 0;
-      passes = knew(c, c->mode, i);
-      if (!passes && indices > 0 && (earlier != cut || (cut == 0 && indices == c->batch)))
-        break;
-      cut = passes ? cut : earlier;
-      if (!passes)
-        *(indices++ == 0 ? begin : end) = i;
+    const bool passes = c->kinds[i] == KNOWN;
+    if (i != last && ends_before(c, s, i))
+      break;
+    if (i != last && !passes) {
+      s->begin = s->indices++ == 0 ? i : s->begin;
+      s->end = i;
     }
     last = i;
     c->passed += passes;
     if (!passes)
       AMPED_TRY(append(g, index, value));
   }
-  if (indices == 1)
-    *end = *begin;
   return AMPED_OK;
 }
 
@@ -463,9 +546,10 @@ static amped_status gather_box(amped_batch_cut *c, gathered *g) {
     double value = 0.0;
     AMPED_TRY(get(c, k, index, &value));
     const uint64_t box = box_of(&c->boxes, index);
-    if (box == c->box && knew_all(c, index))
+    if (box == c->box && knew_all(c, index)) {
       c->passed++;
-    else if (box == c->box)
+      c->bare += !has_learnt_all(c, index);
+    } else if (box == c->box)
       AMPED_TRY(append(g, index, value));
     else if (box > c->box && box < next)
       next = box;
@@ -499,10 +583,9 @@ static amped_status name_slice(const amped_batch_cut *c, uint64_t begin, uint64_
 }
 
 static amped_status next_slice(amped_batch_cut *c, gathered *g, char **name) {
-  uint64_t begin = 0;
-  uint64_t end = 0;
-  AMPED_TRY(gather_slice(c, g, &begin, &end));
-  return g->t->nnz > 0 ? name_slice(c, begin, end, name) : AMPED_OK;
+  slice s = {.indices = 0};
+  AMPED_TRY(gather_slice(c, g, &s));
+  return g->t->nnz > 0 ? name_slice(c, s.begin, s.end, name) : AMPED_OK;
 }
 
 static amped_status next_box(amped_batch_cut *c, gathered *g, char **name) {
@@ -516,8 +599,8 @@ static amped_status next_box(amped_batch_cut *c, gathered *g, char **name) {
   return g->t->nnz > 0 ? make_name(c, what, name) : AMPED_OK;
 }
 
-/* Reports the skipped entries once, after the last batch. The state has the number of entries of
- * its first fit, but no list of them. If more entries are skipped, some are never learnt. */
+/* Reports the skipped entries once, after the last batch. The state has the numbers of entries of
+ * its batches, but no list of them. If more entries are skipped, some are never learnt. */
 static void tell_passed(amped_batch_cut *c) {
   const char *path = amped_input_path(c->input);
   const char *where = c->mode < 0 ? "in the first box" : "of indices in the first fit";
@@ -532,6 +615,11 @@ static void tell_passed(amped_batch_cut *c) {
                ": at least %" PRIu64
                " of them are never learnt; stream late entries as a file of their own",
                path, c->passed, where, c->x->path, c->known_nnz, c->passed - c->known_nnz);
+  if (c->bare > 0)
+    amped_warn("%s: %" PRIu64
+               " of these entries have an index of which %s has learnt no entry, and "
+               "are never learnt; stream them as a file of their own",
+               path, c->bare, c->x->path);
 }
 
 amped_status amped_batch_cut_next(amped_batch_cut *c, amped_sptensor *out, char **name) {

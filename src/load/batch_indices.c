@@ -112,18 +112,23 @@ static uint64_t label_text(const amped_batch_indices *x, int mode, const amped_l
   return amped_label_as_counted(labels, i, counts ? x->from_zero : labels->from_zero, buffer, text);
 }
 
-bool amped_batch_indices_knew(const amped_batch_indices *x, int mode, const amped_labels *labels,
-                              uint64_t i) {
+uint64_t amped_batch_indices_of(const amped_batch_indices *x, int mode, const amped_labels *labels,
+                                uint64_t i) {
   char number[AMPED_NUMBER_BYTES];
   const char *text = number;
   uint64_t length = 0;
   if (labels->count == 0 && !x->labelled[mode])
-    return i < x->known[mode];
+    return i;
   if (labels->count > 0)
     length = label_text(x, mode, labels, i, number, &text);
   else
     length = number_text(x, i, number);
-  return index_of(x, mode, text, length) < x->known[mode];
+  return index_of(x, mode, text, length);
+}
+
+bool amped_batch_indices_knew(const amped_batch_indices *x, int mode, const amped_labels *labels,
+                              uint64_t i) {
+  return amped_batch_indices_of(x, mode, labels, i) < x->known[mode];
 }
 
 /* --- translation ------------------------------------------------------------------------------ */

@@ -39,7 +39,11 @@ void amped_batch_indices_free(amped_batch_indices *x);
 amped_status amped_batch_indices_check(amped_batch_indices *x, const char *name, int order,
                                        const amped_labels *labels);
 
-/* Did the state's first fit have index i of a mode, with these labels? */
+/* The state's index of index i of a mode, with these labels; AMPED_INDEX_UNKNOWN (text/
+ * index_match.h): a label that the state has not. */
+uint64_t amped_batch_indices_of(const amped_batch_indices *x, int mode, const amped_labels *labels,
+                                uint64_t i);
+/* Did the dims of the state's first fit include it? */
 bool amped_batch_indices_knew(const amped_batch_indices *x, int mode, const amped_labels *labels,
                               uint64_t i);
 

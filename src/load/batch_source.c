@@ -25,6 +25,13 @@
 /* Pause between two scans of a folder. */
 static const struct timespec pause_between = {0, 200000000};
 
+/* A file of a followed folder, as it was when it was examined. */
+typedef struct examined {
+  bool exists;
+  struct stat st;
+  bool told; /* a warning said that it has changed since */
+} examined;
+
 struct amped_batch_source {
   const amped_comm *comm;
   const amped_batch_request *request;
@@ -39,6 +46,8 @@ struct amped_batch_source {
   amped_input *input;          /* BY, BOXES */
   amped_batch_cut *cut;        /* rank 0 */
   amped_intern taken;          /* FOLLOW: names of files that were examined */
+  examined *seen;              /* [taken.count] these files; the array has spare capacity */
+  uint64_t room;
 };
 
 static bool is_hdf5(const char *path, const amped_read_options *read) {
@@ -83,7 +92,8 @@ static amped_status open_cut(amped_batch_source *s, const amped_batch_target *ta
   const amped_batch_cut_request cut = {.mode = mode,
                                        .batch = r->batch,
                                        .boxes = &r->boxes,
-                                       .known_nnz = target->first_nnz,
+                                       .known_nnz = target->known_nnz,
+                                       .learnt = target->learnt,
                                        .earlier = target->earlier};
   s->indices.by = mode;
   return amped_batch_cut_open(s->input, &s->indices, &cut, &s->cut);
@@ -167,6 +177,7 @@ void amped_batch_source_close(amped_batch_source *s) {
   amped_input_close(s->input);
   amped_batch_indices_free(&s->indices);
   amped_intern_free(&s->taken);
+  amped_free(s->seen);
   amped_hdf5_prober_stop();
   amped_free(s);
 }
@@ -192,17 +203,6 @@ static bool is_unfinished(const char *name) {
          ends_with(name, ".part") || ends_with(name, ".lock");
 }
 
-static bool is_taken(const amped_batch_source *s, const char *name) {
-  const uint64_t n = strlen(name);
-  return amped_intern_find(&s->taken, amped_intern_hash(name, n), name, n) != AMPED_INTERN_NONE;
-}
-
-static amped_status take(amped_batch_source *s, const char *name) {
-  const uint64_t n = strlen(name);
-  uint64_t id = 0;
-  return amped_intern_add(&s->taken, amped_intern_hash(name, n), name, n, &id);
-}
-
 static amped_status join(const char *folder, const char *name, char **out) {
   const uint64_t bytes = strlen(folder) + strlen(name) + 2;
   AMPED_TRY(amped_alloc(out, bytes, 1, "a path"));
@@ -210,8 +210,53 @@ static amped_status join(const char *folder, const char *name, char **out) {
   return AMPED_OK;
 }
 
-/* Finds the first name, in order, that was not examined; "": none is left. */
-static amped_status first_name(const amped_batch_source *s, char name[NAME_MAX + 1]) {
+/* The number of a name that was examined; AMPED_INTERN_NONE: it was not. */
+static uint64_t find_taken(const amped_batch_source *s, const char *name) {
+  const uint64_t n = strlen(name);
+  return amped_intern_find(&s->taken, amped_intern_hash(name, n), name, n);
+}
+
+/* Notes a name that is examined now, and its file. */
+static amped_status take(amped_batch_source *s, const char *name, const examined *file) {
+  const uint64_t n = strlen(name);
+  uint64_t id = 0;
+  AMPED_TRY(amped_intern_add(&s->taken, amped_intern_hash(name, n), name, n, &id));
+  if (id == s->room) {
+    const uint64_t room = s->room > 0 ? 2 * s->room : 64;
+    AMPED_TRY(amped_realloc(&s->seen, room, sizeof *s->seen, "the files of a folder"));
+    s->room = room;
+  }
+  s->seen[id] = *file;
+  return AMPED_OK;
+}
+
+static bool has_changed(const struct stat *then, const struct stat *now) {
+  return now->st_size != then->st_size || now->st_mtim.tv_sec != then->st_mtim.tv_sec ||
+         now->st_mtim.tv_nsec != then->st_mtim.tv_nsec;
+}
+
+/* Must a file of the folder be examined? Yes, if its name is new, or if another file was moved to
+ * it. A file that changed in place may be incomplete: a warning says once that it is not read. */
+static bool is_next(amped_batch_source *s, int folder, const char *name) {
+  const uint64_t id = find_taken(s, name);
+  struct stat now;
+  if (id == AMPED_INTERN_NONE || fstatat(folder, name, &now, 0) != 0)
+    return id == AMPED_INTERN_NONE;
+  examined *file = &s->seen[id];
+  if (file->exists && !has_changed(&file->st, &now))
+    return false;
+  if (!file->exists || now.st_ino != file->st.st_ino || now.st_dev != file->st.st_dev)
+    return true;
+  if (!file->told)
+    amped_warn("%s: %s was read and has changed since, in place; it is not read again: move "
+               "complete files into the folder",
+               s->request->paths[0], name);
+  file->told = true;
+  return false;
+}
+
+/* Finds the first name, in order, that must be examined; "": none is left. */
+static amped_status first_name(amped_batch_source *s, char name[NAME_MAX + 1]) {
   const char *folder = s->request->paths[0];
   DIR *entries = opendir(folder);
   name[0] = '\0';
@@ -219,7 +264,7 @@ static amped_status first_name(const amped_batch_source *s, char name[NAME_MAX +
     return amped_error_errno(AMPED_BAD_INPUT, errno, folder, "cannot be followed");
   for (struct dirent *e = readdir(entries); e != NULL; e = readdir(entries))
     if (!is_unfinished(e->d_name) && (name[0] == '\0' || strcmp(e->d_name, name) < 0) &&
-        !is_taken(s, e->d_name))
+        is_next(s, dirfd(entries), e->d_name))
       (void)snprintf(name, NAME_MAX + 1, "%s", e->d_name);
   (void)closedir(entries);
   return AMPED_OK;
@@ -227,12 +272,11 @@ static amped_status first_name(const amped_batch_source *s, char name[NAME_MAX +
 
 /* Can this file be a batch? A file that cannot is reported once. Pipes are refused: no signal would
  * end the wait for their writer. */
-static bool is_batch(const amped_batch_source *s, const char *path) {
-  struct stat st;
+static bool is_batch(const amped_batch_source *s, const char *path, const examined *file) {
   amped_format format = AMPED_FORMAT_TNS;
-  if (stat(path, &st) != 0 || S_ISDIR(st.st_mode))
+  if (!file->exists || S_ISDIR(file->st.st_mode))
     return false;
-  if (!S_ISREG(st.st_mode)) {
+  if (!S_ISREG(file->st.st_mode)) {
     amped_say("%s: is not a regular file; it is skipped", path);
     return false;
   }
@@ -247,12 +291,14 @@ static bool is_batch(const amped_batch_source *s, const char *path) {
 static amped_status look_at_folder(amped_batch_source *s, char **path) {
   char name[NAME_MAX + 1];
   for (*path = NULL;;) {
+    examined file = {.told = false};
     AMPED_TRY(first_name(s, name));
     if (name[0] == '\0')
       return AMPED_OK;
-    AMPED_TRY(take(s, name));
     AMPED_TRY(join(s->request->paths[0], name, path));
-    if (is_batch(s, *path))
+    file.exists = stat(*path, &file.st) == 0;
+    AMPED_TRY(take(s, name, &file));
+    if (is_batch(s, *path, &file))
       return AMPED_OK;
     amped_free(*path);
     *path = NULL;
@@ -348,8 +394,24 @@ static amped_status check_growth(const amped_batch_source *s, const char *name,
   return AMPED_OK;
 }
 
+/* Rank 0: leaves out the batches of the state with which a list begins. If nothing else is there,
+ * all entries stay. */
+static amped_status take_behind(const amped_batch_source *s, amped_sptensor *list,
+                                amped_source_batch *out) {
+  amped_beginning found;
+  AMPED_TRY(amped_beginning_of(s->sums, list, &found));
+  out->begins = found.nnz > 0;
+  if (found.nnz == list->nnz) {
+    out->same_as = found.last;
+    return AMPED_OK;
+  }
+  out->known = found.nnz;
+  amped_beginning_cut(found.nnz, list);
+  return AMPED_OK;
+}
+
 /* Rank 0: compares a file's list with what the state has learnt. Only the rest of a snapshot is
- * kept. */
+ * kept, or what comes behind batches with which the file begins. */
 static amped_status take_rest(const amped_batch_source *s, const char *name, amped_sptensor *list,
                               amped_source_batch *out) {
   if (s->sums == NULL || s->cut != NULL)
@@ -359,7 +421,8 @@ static amped_status take_rest(const amped_batch_source *s, const char *name, amp
   if (found.same_as > 0)
     return AMPED_OK;
   if (!found.is_one)
-    return s->request->snapshots ? amped_snapshot_refuse(&found, s->sums, name, s->path) : AMPED_OK;
+    return s->request->snapshots ? amped_snapshot_refuse(&found, s->sums, name, s->path)
+                                 : take_behind(s, list, out);
   out->known = found.inside;
   amped_snapshot_cut(s->dims, list);
   return AMPED_OK;
@@ -412,6 +475,7 @@ static amped_status make_batch(amped_batch_source *s, amped_sptensor *list,
   amped_comm_broadcast(comm, &out->nnz, sizeof out->nnz);
   amped_comm_broadcast(comm, &out->known, sizeof out->known);
   amped_comm_broadcast(comm, &out->same_as, sizeof out->same_as);
+  amped_comm_broadcast(comm, &out->begins, sizeof out->begins);
   amped_comm_broadcast(comm, &out->squares, sizeof out->squares);
   amped_comm_broadcast(comm, out->dims, sizeof out->dims);
   for (int m = 0; m < s->order; m++)

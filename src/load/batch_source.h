@@ -6,8 +6,8 @@
  * indices counted from 1. Indices without labels are the state's; larger indices make the state
  * grow, if the mode has no labels.
  *
- * Files of FILES and FOLLOW may be snapshots (load/snapshot.h). Their batch has only the entries
- * that the state has not learnt.
+ * Files of FILES and FOLLOW may be snapshots, or begin with batches of the state (load/snapshot.h).
+ * Their batch has only the entries that the state has not learnt.
  *
  * AMPED_BAD_INPUT: a batch of another order; indices without labels, if the state has labels; names
  * of modes in other places; repeated labels. A file without entries is skipped, with a notice. */
@@ -22,9 +22,9 @@ typedef enum amped_batch_kind {
   AMPED_BATCH_BY,    /* one input, cut along a mode: `batch` indices at a time, in index order */
   AMPED_BATCH_BOXES, /* one input, as expanding boxes: a batch is what a box adds to the previous
                         ones */
-  AMPED_BATCH_FOLLOW /* files of a folder, in order of name, as they arrive; ends by a signal.
-                        Skipped: drafts, and names that begin with a dot or end in .tmp, .part or
-                        .lock */
+  AMPED_BATCH_FOLLOW /* files of a folder, in order of name, as they arrive; ends by a signal. A
+                        file that is moved to a name that came before comes again. Skipped: drafts,
+                        and names that begin with a dot or end in .tmp, .part or .lock */
 } amped_batch_kind;
 
 /* The user's request; borrowed until close. */
@@ -41,8 +41,9 @@ typedef struct amped_batch_request {
   const amped_read_options *read; /* options for texts and tables; not applied to HDF5 files */
 } amped_batch_request;
 
-/* The state that learns the batches. BY and BOXES skip what its first fit had: BY, the first fit's
- * indices of the mode; BOXES, entries with all indices in the first fit. Later batches come again,
+/* The state that learns the batches. BY and BOXES skip what its first fit had: BY, indices of the
+ * mode that have learnt an entry (load/batch_cut.h); BOXES, entries with all indices in the first
+ * fit. Later batches come again,
  * and the caller recognises them by their hashes. Therefore a resumed stream has the same
  * batches. */
 typedef struct amped_batch_target {
@@ -50,7 +51,11 @@ typedef struct amped_batch_target {
   int order;
   uint64_t dims[AMPED_MAX_ORDER];
   uint64_t first[AMPED_MAX_ORDER]; /* dims of the state's first fit */
-  uint64_t first_nnz;              /* entries of the state's first fit; rank 0 */
+  uint64_t known_nnz;              /* entries of the state's first fit, and of batches that were no
+                                      cuts; rank 0 */
+  const uint64_t *const *learnt;   /* [order] BY, BOXES: bits of each mode's rows: which have learnt
+                                      an   entry; NULL, or NULL in a mode: all have. Rank 0; borrowed
+                                      until   close */
   const amped_labels *labels;      /* [order], on rank 0 during the call; NULL on other ranks */
   const amped_labels *earlier;     /* names of the state's batches, on rank 0 during the call; NULL:
                                       none */
@@ -68,9 +73,11 @@ typedef struct amped_source_batch {
   char *name;         /* for messages, and for the state's list of batches */
   uint64_t hash;      /* amped_sptensor_hash, with the state's indices */
   uint64_t nnz;
-  uint64_t known;   /* entries of a snapshot that are left out, because they were learnt */
-  uint64_t same_as; /* batches 1 to same_as together have the same entries, all of which stay; 0:
-                       they have others */
+  uint64_t known;   /* entries that are left out, because they were learnt: of a snapshot, or of
+                       batches with which the file begins */
+  bool begins;      /* the file begins with such batches */
+  uint64_t same_as; /* batches 1 to same_as together have the same entries, all of which stay; or
+                       several batches, of which it is the last (begins); 0: they have others */
   double squares;   /* sum of squares of its values */
   uint64_t dims[AMPED_MAX_ORDER]; /* dims of the state with this batch; the input's are the same */
   uint64_t new_rows[AMPED_MAX_ORDER];  /* dims minus the state's */

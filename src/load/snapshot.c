@@ -64,6 +64,58 @@ amped_snapshot amped_snapshot_of(const amped_batch_sums *p, const uint64_t *dims
                           .is_one = p->count > 0 && find_same(p, within, inside) == p->count};
 }
 
+/* Least number of entries by which a beginning is recognised. */
+#define LEAST 3
+
+static uint64_t nnz_of(const amped_batch_sums *p, uint64_t k) {
+  return p->nnz[k] - (k > 0 ? p->nnz[k - 1] : 0);
+}
+
+static uint64_t hash_of(const amped_batch_sums *p, uint64_t k) {
+  return p->hashes[k] - (k > 0 ? p->hashes[k - 1] : 0);
+}
+
+/* Find the largest batch whose entries are the list's from `at` on; p->count: none. upto[k]: sum of
+ * the hashes of the first k entries. */
+static uint64_t batch_at(const amped_batch_sums *p, const uint64_t *upto, uint64_t nnz,
+                         uint64_t at) {
+  uint64_t found = p->count;
+  for (uint64_t k = 0; k < p->count; k++) {
+    const uint64_t n = nnz_of(p, k);
+    if (n > 0 && n <= nnz - at && upto[at + n] - upto[at] == hash_of(p, k) &&
+        (found == p->count || n > nnz_of(p, found)))
+      found = k;
+  }
+  return found;
+}
+
+amped_status amped_beginning_of(const amped_batch_sums *p, const amped_sptensor *list,
+                                amped_beginning *out) {
+  uint64_t *upto = NULL;
+  uint64_t k = 0;
+  *out = (amped_beginning){.nnz = 0};
+  AMPED_TRY(amped_alloc(&upto, list->nnz + 1, sizeof *upto, "the beginning of a batch"));
+  upto[0] = 0;
+#pragma omp parallel for schedule(static)
+  for (uint64_t i = 0; i < list->nnz; i++)
+    upto[i + 1] = hash_at(list, i);
+  for (uint64_t i = 0; i < list->nnz; i++)
+    upto[i + 1] += upto[i];
+  while ((k = batch_at(p, upto, list->nnz, out->nnz)) < p->count)
+    *out = (amped_beginning){out->nnz + nnz_of(p, k), k + 1};
+  if (out->nnz < LEAST)
+    *out = (amped_beginning){.nnz = 0};
+  amped_free(upto);
+  return AMPED_OK;
+}
+
+void amped_beginning_cut(uint64_t count, amped_sptensor *t) {
+  t->nnz -= count;
+  for (int m = 0; m < t->order; m++)
+    memmove(t->indices[m], t->indices[m] + count, t->nnz * sizeof *t->indices[m]);
+  memmove(t->values, t->values + count, t->nnz * sizeof *t->values);
+}
+
 void amped_snapshot_cut(const uint64_t *dims, amped_sptensor *t) {
   uint64_t kept = 0;
   for (uint64_t k = 0; k < t->nnz; k++) {

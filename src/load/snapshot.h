@@ -32,6 +32,19 @@ typedef struct amped_snapshot {
 amped_snapshot amped_snapshot_of(const amped_batch_sums *sums, const uint64_t *dims,
                                  const amped_sptensor *list);
 
+/* A list that begins with whole batches, one after another, as a file does to which rows were
+ * added. Their entries are in the order of the list, batches in any order. */
+typedef struct amped_beginning {
+  uint64_t nnz;  /* entries of these batches; 0: there is none. Fewer than 3 do not count, because
+                    they may have come again */
+  uint64_t last; /* the last of these batches, counted from 1 */
+} amped_beginning;
+amped_status amped_beginning_of(const amped_batch_sums *sums, const amped_sptensor *list,
+                                amped_beginning *out);
+
+/* Remove the first `count` entries. */
+void amped_beginning_cut(uint64_t count, amped_sptensor *list);
+
 /* Remove the entries within dims. The order of the others stays. */
 void amped_snapshot_cut(const uint64_t *dims, amped_sptensor *list);
 

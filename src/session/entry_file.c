@@ -314,18 +314,18 @@ static bool are_merged(amped_duplicates d) {
   return d == AMPED_DUPLICATES_SUM || d == AMPED_DUPLICATES_MEAN || d == AMPED_DUPLICATES_LAST;
 }
 
-/* Refuse several weights of a cell of which the tensor had several values, too: which weight
- * belongs to which value is not known any more. The same on every rank. */
-static amped_status check_repeats(const entry_file *f, const char *path) {
-  const amped_duplicates d = amped_session_info(f->session)->duplicates;
+amped_status amped_entry_file_check_merged(const amped_session *session, const char *path,
+                                           amped_duplicates of_weights) {
+  const char *input = session->options->input;
+  const amped_duplicates d = amped_session_info(session)->duplicates;
   amped_status status = AMPED_OK;
-  if (f->session->comm.rank == 0 && are_merged(d) && are_merged(amped_input_duplicates(f->input)))
+  if (session->comm.rank == 0 && are_merged(d) && are_merged(of_weights))
     status = amped_error(AMPED_BAD_INPUT, path,
                          "has several weights of a cell, of which %s has several rows, and %s "
                          "without the weights; give each cell one row: the weighted mean of its "
                          "values, and the sum of its weights",
-                         f->session->options->input, amped_duplicates_deed(d));
-  return amped_comm_agree(&f->session->comm, status);
+                         strcmp(path, input) == 0 ? "it" : input, amped_duplicates_deed(d));
+  return amped_comm_agree(&session->comm, status);
 }
 
 amped_status amped_entry_file_weigh(const amped_session *session, const amped_labels *labels,
@@ -338,7 +338,10 @@ amped_status amped_entry_file_weigh(const amped_session *session, const amped_la
   amped_status status = AMPED_OK;
   *hash = 0;
   AMPED_GO(done, open_file(&f, labels, "--weights", path, read));
-  AMPED_GO(done, check_repeats(&f, path));
+  AMPED_GO(done,
+           amped_entry_file_check_merged(session, path,
+                                         session->comm.rank == 0 ? amped_input_duplicates(f.input)
+                                                                 : AMPED_DUPLICATES_UNKNOWN));
   AMPED_GO(done, read_all(&f, weigh_slab, &w));
   status = check_cells(&f, w.placed);
   *hash = w.hash;

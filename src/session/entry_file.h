@@ -18,6 +18,12 @@ amped_status amped_entry_file_load(const amped_session *session, const amped_lab
                                    const char *option, const char *path,
                                    const amped_read_options *read, amped_entry_set *out);
 
+/* Collective; the status is agreed. Refuse weights of `path`, which may be the tensor's own file,
+ * if weights of repeated cells were merged and their values, too: AMPED_BAD_INPUT, because it is
+ * lost which weight belonged to which value. of_weights: how they were merged, on rank 0. */
+amped_status amped_entry_file_check_merged(const amped_session *session, const char *path,
+                                           amped_duplicates of_weights);
+
 /* Collective, after the part is prepared with weights (row_fit.h); the status is agreed. The file's
  * values become the weights of the tensor's nonzeros at the same cells. *hash identifies the
  * weights, whatever the order of the file. A nonzero whose cell is not in the file gets no weight;

@@ -124,7 +124,12 @@ static void counts_facts(const amped_stream_progress *t, amped_facts *f) {
   const amped_learnt *l = t->learnt;
   const amped_state_head *h = t->head;
   const amped_count_words words = {.first = "", .next = "", .unnamed = " of"};
+  uint64_t rows[AMPED_MAX_ORDER]; /* rows that are new, and those that were there, but had learnt
+                                     nothing */
   char text[AMPED_COUNTS_TEXT];
+  memcpy(rows, t->batch->new_rows, sizeof rows);
+  if (l->growing >= 0)
+    rows[l->growing] += l->first;
   amped_fact(f, "batch", amped_json_count(h->batches), "batch %" PRIu64, h->batches);
   amped_fact(f, "name", amped_json_string(t->batch->name), "  %s", t->batch->name);
   amped_fact_json(f, "known", amped_json_count(t->batch->known));
@@ -134,8 +139,8 @@ static void counts_facts(const amped_stream_progress *t, amped_facts *f) {
   amped_fact_json(f, "dropped", amped_json_count(l->dropped));
   amped_fact_words(f, ": %" PRIu64 " entries", l->learnt + l->held + l->dropped);
   amped_fact_json(f, "dims", amped_json_counts(h->dims, h->order));
-  (void)amped_format_counts(text, h->order, t->labels, t->batch->new_rows, &words);
-  amped_fact(f, "new_rows", amped_json_counts(t->batch->new_rows, h->order), "; %s%s",
+  (void)amped_format_counts(text, h->order, t->labels, rows, &words);
+  amped_fact(f, "new_rows", amped_json_counts(rows, h->order), "; %s%s",
              *text != '\0' ? "new rows: " : "no new rows", text);
   amped_fact_json(f, "touched", amped_json_counts(l->touched, h->order));
   order_facts(l, f);
@@ -200,9 +205,9 @@ amped_status amped_stream_report_batch(amped_session *session, const amped_strea
   amped_fact_json(&f, "journal_bytes", amped_json_count(t->journal_bytes));
   times_facts(&session->comm, t, &f);
   if (t->batch->known > 0)
-    amped_say("%s: is a snapshot; %" PRIu64 " of its %" PRIu64
-              " entries were learnt before and are left out",
-              t->batch->name, t->batch->known, t->batch->known + t->batch->nnz);
+    amped_say("%s: %s; %" PRIu64 " of its %" PRIu64 " entries were learnt before and are left out",
+              t->batch->name, t->batch->begins ? "begins with earlier batches" : "is a snapshot",
+              t->batch->known, t->batch->known + t->batch->nnz);
   if (t->learnt->dropped > 0)
     amped_say("%s: %" PRIu64 " entries within the old dimensions are dropped, because "
               "--history=published learns only new indices",
@@ -213,12 +218,16 @@ amped_status amped_stream_report_batch(amped_session *session, const amped_strea
 amped_status amped_stream_report_skipped(amped_session *session, const amped_source_batch *batch,
                                          uint64_t number, const amped_state_batch *earlier) {
   amped_facts f;
-  if (batch->same_as == number && number > 1)
-    amped_say("%s has the entries of batches 1 to %" PRIu64 ", which were learnt; it is skipped",
-              batch->name, number);
-  else if (earlier->hash == batch->hash)
+  if (earlier->hash == batch->hash)
     amped_say("%s was learnt before, as batch %" PRIu64 " (%s); it is skipped", batch->name, number,
               earlier->name);
+  else if (batch->same_as == number && batch->begins)
+    amped_say("%s has the entries of earlier batches, of which %" PRIu64
+              " is the last; it is skipped",
+              batch->name, number);
+  else if (batch->same_as == number)
+    amped_say("%s has the entries of batches 1 to %" PRIu64 ", which were learnt; it is skipped",
+              batch->name, number);
   else
     amped_warn(
         "%s was learnt before, as batch %" PRIu64 ", with %" PRIu64 " entries, and has %" PRIu64

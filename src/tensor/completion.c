@@ -172,6 +172,21 @@ void amped_completion_weigh(const amped_completion *c, amped_ktensor *k) {
     k->weights[r] *= c->scale;
 }
 
+uint64_t amped_completion_unlearnt(const amped_completion *c, int mode) {
+  uint64_t count = 0;
+  for (uint64_t i = 0; c->observed[mode] != NULL && i < c->dims[mode]; i++)
+    count += c->observed[mode][i] == 0;
+  return count;
+}
+
+void amped_completion_blank(const amped_completion *c, amped_ktensor *k) {
+  const uint64_t n = (uint64_t)k->ncomps;
+  for (int m = 0; m < c->order; m++)
+    for (uint64_t i = 0; c->observed[m] != NULL && i < c->dims[m]; i++)
+      if (c->observed[m][i] == 0)
+        memset(k->factors[m] + i * n, 0, n * sizeof(double));
+}
+
 void amped_completion_unscale(amped_completion *c, amped_ktensor *k) {
   amped_completion_weigh(c, k);
   for (int m = 0; m < c->order && c->biased; m++)

@@ -85,6 +85,13 @@ void amped_completion_stretch(const amped_completion *c, const bool *context, am
  * components, which top, plot and compare show. Order 0: k stays as it is. */
 void amped_completion_weigh(const amped_completion *c, amped_ktensor *k);
 
+/* Number of rows of a mode that have no learnt entry; 0 if the file does not say. */
+uint64_t amped_completion_unlearnt(const amped_completion *c, int mode);
+
+/* Set these rows of all modes to zeros, so that they take no part in lengths and products. Columns
+ * then are shorter than 1. */
+void amped_completion_blank(const amped_completion *c, amped_ktensor *k);
+
 /* Turn model and biases into the values' own units: weights and biases absorb the scale, which
  * becomes 1. */
 void amped_completion_unscale(amped_completion *c, amped_ktensor *k);

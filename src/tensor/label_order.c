@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/scan.h"
 
 /* Bytes of a text buffer: longer than any number, date or time. */
 #define FORM_BYTES 64
@@ -16,10 +17,6 @@
 #define DAY_SEC 86400
 
 /* ---- words of a label ------------------------------------------------------------------------ */
-
-static bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 static bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -30,18 +27,11 @@ static bool take_digits(const char **at, int least, int most, int *out) {
   const char *p = *at;
   int n = 0;
   *out = 0;
-  for (; is_digit(*p) && n < most; p++, n++)
+  for (; amped_is_digit(*p) && n < most; p++, n++)
     *out = *out * 10 + (*p - '0');
-  if (n < least || is_digit(*p))
+  if (n < least || amped_is_digit(*p))
     return false;
   *at = p;
-  return true;
-}
-
-static bool take_char(const char **at, const char *any) {
-  if (**at == '\0' || strchr(any, **at) == NULL)
-    return false;
-  (*at)++;
   return true;
 }
 
@@ -80,13 +70,13 @@ static bool take_time(const char **at, double *sec) {
   double rest = 0.0;
   if (!take_digits(at, 1, 2, &h) || h > 24)
     return false;
-  const bool minutes = take_char(at, ":");
+  const bool minutes = amped_take_char(at, ":");
   if (minutes && (!take_digits(at, 2, 2, &m) || m > 59))
     return false;
-  if (minutes && take_char(at, ":") && (!take_digits(at, 2, 2, &s) || s > 60))
+  if (minutes && amped_take_char(at, ":") && (!take_digits(at, 2, 2, &s) || s > 60))
     return false;
-  if (minutes && take_char(at, ".,"))
-    for (double unit = 0.1; is_digit(**at); (*at)++, unit /= 10)
+  if (minutes && amped_take_char(at, ".,"))
+    for (double unit = 0.1; amped_is_digit(**at); (*at)++, unit /= 10)
       rest += (**at - '0') * unit;
   const char *p = *at + (**at == ' ');
   const bool am = strncasecmp(p, "am", 2) == 0;
@@ -106,7 +96,7 @@ static bool take_zone(const char **at, double *sec) {
   int h = 0;
   int m = 0;
   const bool west = **at == '-';
-  if (take_char(at, "Zz") || !take_char(at, "+-"))
+  if (amped_take_char(at, "Zz") || !amped_take_char(at, "+-"))
     return true;
   const char *p = *at;
   if (!take_digits(&p, 2, 2, &h)) {
@@ -116,7 +106,7 @@ static bool take_zone(const char **at, double *sec) {
     m %= 100;
   } else {
     *at = p;
-    if (take_char(at, ":") && !take_digits(at, 2, 2, &m))
+    if (amped_take_char(at, ":") && !take_digits(at, 2, 2, &m))
       return false;
   }
   *sec += (west ? 1 : -1) * (h * 3600 + m * 60);
@@ -138,7 +128,7 @@ static double day_number(int y, int m, int d) {
 /* Reads an hour alone at the end of a label: T13. */
 static bool take_hour(const char *p, double *sec) {
   int h = 0;
-  if (!take_char(&p, "T") || !take_digits(&p, 2, 2, &h) || *p != '\0' || h > 23)
+  if (!amped_take_char(&p, "T") || !take_digits(&p, 2, 2, &h) || *p != '\0' || h > 23)
     return false;
   *sec = h * 3600;
   return true;
@@ -150,7 +140,7 @@ static bool end_date(const char *p, int y, int m, int d, double *key) {
   if (!within(m, 1, 12) || !within(d, 1, 31))
     return false;
   if (*p != '\0' && !take_hour(p, &sec)) {
-    if (!take_char(&p, "Tt "))
+    if (!amped_take_char(&p, "Tt "))
       return false;
     if (!take_time(&p, &sec) || !take_zone(&p, &sec) || *p != '\0')
       return false;
@@ -168,7 +158,7 @@ static bool take_month(const char **at, bool *named, int *out) {
 /* Reads the separator between parts of a date. */
 static bool take_separator(const char **at, char *out) {
   *out = **at;
-  return take_char(at, "-/. ");
+  return amped_take_char(at, "-/. ");
 }
 
 /* First of the years of two digits that belong to 1900 and so on, as in POSIX: 69 .. 99 are 1969 ..
@@ -201,7 +191,7 @@ static bool form_year_first(const char *p, double *key) {
     return false;
   if (*p == '\0')
     return end_date(p, y, m, d, key);
-  return take_char(&p, (char[]){first, '\0'}) && take_digits(&p, 1, 2, &d) &&
+  return amped_take_char(&p, (char[]){first, '\0'}) && take_digits(&p, 1, 2, &d) &&
          end_date(p, y, m, d, key);
 }
 
@@ -211,9 +201,9 @@ static bool form_year_part(const char *p, double *key) {
   int n = 0;
   if (!take_digits(&p, 4, 4, &y))
     return false;
-  (void)take_char(&p, "- ");
-  const bool week = take_char(&p, "Ww");
-  if ((!week && !take_char(&p, "Qq")) || !take_digits(&p, 1, 2, &n) || *p != '\0')
+  (void)amped_take_char(&p, "- ");
+  const bool week = amped_take_char(&p, "Ww");
+  if ((!week && !amped_take_char(&p, "Qq")) || !take_digits(&p, 1, 2, &n) || *p != '\0')
     return false;
   if (!within(n, 1, week ? 53 : 4))
     return false;
@@ -232,7 +222,7 @@ static bool day_first(const char *p, int old, double *key) {
   bool named = false;
   char first = '\0';
   return take_digits(&p, 1, 2, &d) && take_separator(&p, &first) && take_month(&p, &named, &m) &&
-         take_char(&p, (char[]){first, '\0'}) && take_year(&p, first, old, &y) &&
+         amped_take_char(&p, (char[]){first, '\0'}) && take_year(&p, first, old, &y) &&
          end_date(p, y, m, d, key);
 }
 
@@ -254,8 +244,9 @@ static bool month_first(const char *p, int old, double *key) {
   char first = '\0';
   if (!take_month(&p, &named, &m) || !take_separator(&p, &first) || !take_digits(&p, 1, 2, &d))
     return false;
-  if (named ? !(take_char(&p, ",") ? take_char(&p, " ") : take_char(&p, (char[]){first, '\0'}))
-            : first != '/' || !take_char(&p, "/"))
+  if (named ? !(amped_take_char(&p, ",") ? amped_take_char(&p, " ")
+                                         : amped_take_char(&p, (char[]){first, '\0'}))
+            : first != '/' || !amped_take_char(&p, "/"))
     return false;
   return take_year(&p, first, old, &y) && end_date(p, y, m, d, key);
 }
@@ -273,8 +264,8 @@ static bool form_short_year_first(const char *p, double *key) {
   int y = 0;
   int m = 0;
   int d = 0;
-  return take_digits(&p, 2, 2, &y) && take_char(&p, "/") && take_digits(&p, 1, 2, &m) &&
-         take_char(&p, "/") && take_digits(&p, 1, 2, &d) &&
+  return take_digits(&p, 2, 2, &y) && amped_take_char(&p, "/") && take_digits(&p, 1, 2, &m) &&
+         amped_take_char(&p, "/") && take_digits(&p, 1, 2, &d) &&
          end_date(p, whole_year(y, OLD_YEARS), m, d, key);
 }
 
@@ -283,8 +274,8 @@ static bool form_month_dash(const char *p, double *key) {
   int y = 0;
   int m = 0;
   int d = 0;
-  return take_digits(&p, 1, 2, &m) && take_char(&p, "-") && take_digits(&p, 1, 2, &d) &&
-         take_char(&p, "-") && take_year(&p, '-', OLD_YEARS, &y) && end_date(p, y, m, d, key);
+  return take_digits(&p, 1, 2, &m) && amped_take_char(&p, "-") && take_digits(&p, 1, 2, &d) &&
+         amped_take_char(&p, "-") && take_year(&p, '-', OLD_YEARS, &y) && end_date(p, y, m, d, key);
 }
 
 /* Jan 2013, 1/2013. */
@@ -303,7 +294,7 @@ static bool form_month_year(const char *p, double *key) {
 static bool form_month_point_year(const char *p, double *key) {
   int y = 0;
   int m = 0;
-  return take_digits(&p, 1, 2, &m) && take_char(&p, ".") && take_digits(&p, 4, 4, &y) &&
+  return take_digits(&p, 1, 2, &m) && amped_take_char(&p, ".") && take_digits(&p, 4, 4, &y) &&
          within(y, 1900, 2099) && end_date(p, y, m, 1, key);
 }
 
@@ -311,7 +302,7 @@ static bool form_month_point_year(const char *p, double *key) {
 static bool year_point_month(const char *p, int digits, double *key) {
   int y = 0;
   int m = 0;
-  return take_digits(&p, 4, 4, &y) && within(y, 1900, 2099) && take_char(&p, ".") &&
+  return take_digits(&p, 4, 4, &y) && within(y, 1900, 2099) && amped_take_char(&p, ".") &&
          (digits == 2 || *p != '0') && take_digits(&p, digits, 2, &m) && *p == '\0' &&
          end_date(p, y, m, 1, key);
 }
@@ -517,7 +508,7 @@ typedef struct entry {
 
 static uint64_t digits_at(const entry *e, uint64_t at) {
   uint64_t end = at;
-  while (end < e->length && is_digit(e->text[end]))
+  while (end < e->length && amped_is_digit(e->text[end]))
     end++;
   return end - at;
 }
@@ -539,7 +530,7 @@ static int compare_texts(const entry *a, const entry *b) {
   uint64_t i = 0;
   uint64_t k = 0;
   while (i < a->length && k < b->length) {
-    if (!is_digit(a->text[i]) || !is_digit(b->text[k])) {
+    if (!amped_is_digit(a->text[i]) || !amped_is_digit(b->text[k])) {
       if (a->text[i] != b->text[k])
         return (unsigned char)a->text[i] < (unsigned char)b->text[k] ? -1 : 1;
       i++;

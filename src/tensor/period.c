@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/scan.h"
+
 const char *const amped_period_words[] = {"year", "month",   "week",        "day",
                                           "hour", "weekday", "hour-of-day", NULL};
 
@@ -93,26 +95,15 @@ typedef struct stamp {
   bool has_time;
 } stamp;
 
-static bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 /* Read exactly `digits` digits. */
 static bool take_digits(const char **at, int digits, int *out) {
   *out = 0;
   for (int i = 0; i < digits; i++) {
-    if (!is_digit((*at)[i]))
+    if (!amped_is_digit((*at)[i]))
       return false;
     *out = *out * 10 + ((*at)[i] - '0');
   }
   *at += digits;
-  return true;
-}
-
-static bool take_char(const char **at, const char *any) {
-  if (**at == '\0' || strchr(any, **at) == NULL)
-    return false;
-  (*at)++;
   return true;
 }
 
@@ -139,16 +130,16 @@ static const char *take_seconds(const char *text, stamp *out) {
   const int64_t first = day_number(1, 1, 1);
   const int64_t end = day_number(3000, 1, 1);
   int64_t sec = 0;
-  for (; is_digit(*p); p++)
+  for (; amped_is_digit(*p); p++)
     if (sec < INT64_MAX / 100)
       sec = sec * 10 + (*p - '0');
-  if (!is_digit(p[-1]))
+  if (!amped_is_digit(p[-1]))
     return no_stamp;
   if (*p == '\0' && is_like_date(text))
     return two_forms;
   bool part = false;
   if (*p == '.')
-    for (p++; is_digit(*p); p++)
+    for (p++; amped_is_digit(*p); p++)
       part = part || *p != '0';
   if (*p != '\0')
     return no_stamp;
@@ -169,18 +160,18 @@ static bool take_time(const char **at, int *sec) {
   if (!take_digits(at, 2, &h))
     return false;
   const bool colon = **at == ':';
-  const bool minutes = colon || is_digit(**at);
+  const bool minutes = colon || amped_is_digit(**at);
   *at += colon;
   if (minutes && !take_digits(at, 2, &m))
     return false;
-  const bool seconds = minutes && (colon ? **at == ':' : is_digit(**at));
+  const bool seconds = minutes && (colon ? **at == ':' : amped_is_digit(**at));
   *at += seconds && colon;
   if (seconds && !take_digits(at, 2, &s))
     return false;
-  if (seconds && take_char(at, ".,")) {
-    if (!is_digit(**at))
+  if (seconds && amped_take_char(at, ".,")) {
+    if (!amped_is_digit(**at))
       return false;
-    while (is_digit(**at))
+    while (amped_is_digit(**at))
       (*at)++;
   }
   if (h > 24 || m > 59 || s > 60 || (h == 24 && (m > 0 || s > 0)))
@@ -194,19 +185,19 @@ static bool take_offset(const char **at, int *sec) {
   int h = 0;
   int m = 0;
   *sec = 0;
-  if (take_char(at, "Zz"))
+  if (amped_take_char(at, "Zz"))
     return true;
   if (strcmp(*at, " UTC") == 0 || strcmp(*at, "UTC") == 0) {
     *at += strlen(*at);
     return true;
   }
   const bool west = **at == '-';
-  if (!take_char(at, "+-"))
+  if (!amped_take_char(at, "+-"))
     return true;
   if (!take_digits(at, 2, &h))
     return false;
-  const bool colon = take_char(at, ":");
-  if ((colon || is_digit(**at)) && !take_digits(at, 2, &m))
+  const bool colon = amped_take_char(at, ":");
+  if ((colon || amped_is_digit(**at)) && !take_digits(at, 2, &m))
     return false;
   *sec = (west ? -1 : 1) * (h * 3600 + m * 60);
   return h < 24 && m < 60;
@@ -222,11 +213,12 @@ static const char *take_date(const char *text, stamp *out) {
   int offset = 0;
   if (!take_digits(&p, 4, &y))
     return no_stamp;
-  const bool dash = take_char(&p, "-");
-  if (!take_digits(&p, 2, &m) || (dash && !take_char(&p, "-")) || !take_digits(&p, 2, &d))
+  const bool dash = amped_take_char(&p, "-");
+  if (!take_digits(&p, 2, &m) || (dash && !amped_take_char(&p, "-")) || !take_digits(&p, 2, &d))
     return no_stamp;
   const bool has_time = *p != '\0';
-  if (has_time ? !take_char(&p, "Tt ") || !take_time(&p, &sec) || !take_offset(&p, &offset) : !dash)
+  if (has_time ? !amped_take_char(&p, "Tt ") || !take_time(&p, &sec) || !take_offset(&p, &offset)
+               : !dash)
     return no_stamp;
   if (*p != '\0')
     return no_stamp;
@@ -241,7 +233,7 @@ static const char *take_date(const char *text, stamp *out) {
 
 static bool is_number(const char *text) {
   const char *p = text + (*text == '-');
-  return is_digit(*p) && p[strspn(p, "0123456789.")] == '\0';
+  return amped_is_digit(*p) && p[strspn(p, "0123456789.")] == '\0';
 }
 
 /* ---- labels ---------------------------------------------------------------------------------- */
@@ -262,10 +254,10 @@ static bool is_label(amped_period period, const char *text) {
   case AMPED_PERIOD_YEAR:
     return take_digits(&p, 4, &y) && *p == '\0' && y >= 1;
   case AMPED_PERIOD_MONTH:
-    return take_digits(&p, 4, &y) && take_char(&p, "-") && take_digits(&p, 2, &n) && *p == '\0' &&
-           is_date(y, n, 1);
+    return take_digits(&p, 4, &y) && amped_take_char(&p, "-") && take_digits(&p, 2, &n) &&
+           *p == '\0' && is_date(y, n, 1);
   case AMPED_PERIOD_WEEK:
-    return take_digits(&p, 4, &y) && take_char(&p, "-") && take_char(&p, "W") &&
+    return take_digits(&p, 4, &y) && amped_take_char(&p, "-") && amped_take_char(&p, "W") &&
            take_digits(&p, 2, &n) && *p == '\0' && y >= 1 && n >= 1 && n <= weeks_of_year(y);
   case AMPED_PERIOD_WEEKDAY:
     return is_weekday(text);

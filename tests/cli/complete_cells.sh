@@ -118,7 +118,7 @@ expect 0 "" on 2 complete again.tns --implicit=1 --rank=2 --reg=1 --iters=2 --du
 awk 'BEGIN { print "a,b,c,v,w" } { print "a" $1 ",b" $2 ",c" $3 "," $4 ",1" }' dense.tns >once.csv
 (cat once.csv && sed -n '2,9s/,[^,]*,1$/,100,0/p' once.csv) >weighed.csv
 for rule in sum mean last; do
-  expect 3 "weighed.csv: has several rows of a cell with weights of their own" on 2 complete weighed.csv --value=v --weights=w --rank=1 --reg=1 \
+  expect 3 "weighed.csv: has several weights of a cell, of which it has several rows" on 2 complete weighed.csv --value=v --weights=w --rank=1 --reg=1 \
     --duplicates=$rule -o none.h5
 done
 expect 0 "" on 2 complete once.csv --value=v --weights=w --rank=1 --reg=1 --iters=2 -o once.h5 -q

@@ -152,7 +152,7 @@ class Model:
         inside = (index < old).all(axis=1) & ~out & self.published
         learns = (~out & ~inside).any()
         if growing == "auto":
-            news = [m for m in range(self.order) if (index[:, m] >= old[m]).all()]
+            news = [m for m in range(self.order) if all(i >= old[m] or self.is_bare(m, i) for i in index[:, m])]
             first = news[0] if news else -1
         else:
             first = int(growing) - 1
@@ -161,8 +161,9 @@ class Model:
             prior = np.array([[self.prior[m]] * self.R + [0.0]] * more).reshape(more, self.R + 1)
             self.rows[m] = np.vstack([self.rows[m], prior])
             for i in range(old[m], len(self.rows[m])) if learns and self.published else set(index[~out, m]):
-                if i >= old[m] and m == first:
-                    self.rows[m][i] = self.rows[m][old[m] - 1]
+                if m == first and (i >= old[m] or self.is_bare(m, i)):
+                    known = [k for k in range(old[m]) if not self.is_bare(m, k)]
+                    self.rows[m][i] = self.rows[m][max([k for k in known if k < i], default=known[0])]
         if self.published and learns:
             self.start(lambda m: range(old[m], len(self.rows[m])) if m != first else [])
         told = {"before": (values - self.predict(index)) ** 2}
@@ -191,6 +192,10 @@ class Model:
         cells = np.array(list(self.held), dtype=np.int64).reshape(-1, self.order)
         told["all_held_out"] = (np.array(list(self.held.values())) - self.predict(cells)) ** 2
         return told
+
+    def is_bare(self, m, i):
+        """A row within the state's dims that has learnt nothing."""
+        return not self.published and i not in self.touched[m]
 
     def is_at_prior(self, m, i):
         return (self.rows[m][i, :-1] == self.prior[m]).all() and self.rows[m][i, -1] == 0

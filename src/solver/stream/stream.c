@@ -36,7 +36,10 @@ typedef struct work {
   const amped_sptensor *learn; /* this rank's training entries: `mine`, or `some` if not all are
                                   learnt */
   amped_sptensor some;
-  bool *held; /* marks of held-out entries: rank 0's of all, others' of theirs; NULL: none */
+  bool *held;       /* marks of held-out entries: rank 0's of all, others' of theirs; NULL: none */
+  uint64_t *learnt; /* bits of the growing mode's old rows: which have learnt an entry; NULL: there
+                       is no such mode */
+  uint64_t like;    /* row that new rows of that mode copy */
   amped_stream_batch *batch; /* NULL if nothing is learnt */
   amped_learnt *out;
 } work;
@@ -156,30 +159,92 @@ done:
   return status;
 }
 
-/* Rank 0: do all entries lie in new rows of a mode? */
-static bool lies_in_new(const work *w, int mode) {
-  uint64_t k = 0;
-  while (k < w->all->nnz && w->all->indices[mode][k] >= w->old_dims[mode])
-    k++;
-  return k == w->all->nnz;
+/* Collective; the status is agreed. *out: has none of these old rows of a mode learnt an entry?
+ * count, rows: rank 0's, ascending and distinct. */
+static amped_status have_learnt_none(const work *w, int mode, uint64_t count, const uint64_t *rows,
+                                     bool *out) {
+  static const char what[] = "rows that have learnt something";
+  const amped_comm *comm = w->s->comm;
+  uint64_t *list = NULL;
+  uint64_t *bits = NULL;
+  amped_comm_broadcast(comm, &count, sizeof count);
+  amped_status status = amped_alloc(&list, count, sizeof *list, what);
+  AMPED_NEXT(status, amped_alloc(&bits, count / 64 + 1, sizeof *bits, what));
+  AMPED_GO(done, amped_comm_agree(comm, status));
+  if (comm->rank == 0)
+    memcpy(list, rows, count * sizeof *list);
+  amped_comm_broadcast(comm, list, count * sizeof *list);
+  AMPED_GO(done, amped_stream_rows_touched(comm, w->s->rows, mode, count, list, bits));
+  *out = true;
+  for (uint64_t k = 0; k < count; k += 64)
+    *out = *out && bits[k / 64] == 0;
+done:
+  amped_free(bits);
+  amped_free(list);
+  return status;
 }
 
-/* Rank 0: return the first mode in which all entries lie in new rows, and whose rows have an order;
- * modes whose labels are dates or times come first. -1: none. */
-static int find_growing(const work *w) {
+/* Rank 0: list the old rows of a mode that have entries. */
+static amped_status list_old(const work *w, int mode, amped_touched *out) {
+  uint64_t *old = NULL;
+  uint64_t count = 0;
+  AMPED_TRY(amped_alloc(&old, w->all->nnz, sizeof *old, "the rows of a batch"));
+  for (uint64_t k = 0; k < w->all->nnz; k++)
+    if (w->all->indices[mode][k] < w->old_dims[mode])
+      old[count++] = w->all->indices[mode][k];
+  const amped_status status = amped_touched_of_indices(out, old, count, 1);
+  amped_free(old);
+  return status;
+}
+
+/* Collective; the status is agreed. *out: do all entries lie in new rows of a mode? Old rows that
+ * have learnt no entry are new. The first old row decides in most batches, so it is asked alone. */
+static amped_status lies_in_new(const work *w, int mode, bool *out) {
+  const amped_comm *comm = w->s->comm;
+  amped_touched t = {.count = 0};
+  amped_status status = AMPED_OK;
+  uint64_t row = UINT64_MAX;
+  for (uint64_t k = 0; comm->rank == 0 && k < w->all->nnz && row == UINT64_MAX; k++)
+    if (w->all->indices[mode][k] < w->old_dims[mode])
+      row = w->all->indices[mode][k];
+  amped_comm_broadcast(comm, &row, sizeof row);
+  *out = row == UINT64_MAX;
+  if (*out)
+    return AMPED_OK;
+  AMPED_TRY(have_learnt_none(w, mode, 1, &row, out));
+  if (!*out)
+    return AMPED_OK;
+  if (comm->rank == 0)
+    status = list_old(w, mode, &t);
+  status = amped_comm_agree(comm, status);
+  if (status == AMPED_OK)
+    status = have_learnt_none(w, mode, t.count, t.rows, out);
+  amped_touched_free(&t);
+  return status;
+}
+
+/* Collective; the status is agreed. Find the first mode in which all entries lie in new rows,
+ * and whose rows have an order; modes whose labels are dates or times come first. -1: none. */
+static amped_status find_growing(const work *w, int *growing) {
   const amped_labels *labels = w->s->labels.all;
-  int growing = -1;
-  for (int m = w->all->order - 1; m >= 0; m--) {
+  int kinds[AMPED_MAX_ORDER] = {0};
+  *growing = -1;
+  for (int m = 0; m < w->s->rows->order; m++) {
     const bool named = labels != NULL && labels[m].count > 0;
-    const amped_label_kind kind = named ? amped_label_kind_of(&labels[m]) : AMPED_LABELS_NUMBERS;
-    const bool is_time = kind != AMPED_LABELS_NUMBERS && kind != AMPED_LABELS_TEXT;
-    if (kind == AMPED_LABELS_TEXT || !lies_in_new(w, m))
-      continue;
-    if (is_time)
-      return m;
-    growing = m;
+    kinds[m] = (int)(named ? amped_label_kind_of(&labels[m]) : AMPED_LABELS_NUMBERS);
   }
-  return growing;
+  amped_comm_broadcast(w->s->comm, kinds, sizeof kinds);
+  for (int numbers = 0; numbers < 2; numbers++)
+    for (int m = 0; m < w->s->rows->order; m++) {
+      bool is = false;
+      if (kinds[m] != AMPED_LABELS_TEXT && (kinds[m] == AMPED_LABELS_NUMBERS) == (numbers == 1))
+        AMPED_TRY(lies_in_new(w, m, &is));
+      if (is) {
+        *growing = m;
+        return AMPED_OK;
+      }
+    }
+  return AMPED_OK;
 }
 
 /* Choose this rank's training entries. Rank 0 also lists the held-out entries of all ranks. */
@@ -205,12 +270,10 @@ static amped_status take_entries(work *w, int growing) {
   amped_learnt *out = w->out;
   uint64_t found[FATES] = {0};
   out->growing = growing;
-  if (comm->rank == 0) {
+  if (comm->rank == 0)
     w->all = amped_input_list(w->input);
-    if (growing < 0)
-      out->growing = find_growing(w);
-  }
-  amped_comm_broadcast(comm, &out->growing, sizeof out->growing);
+  if (growing < 0)
+    AMPED_TRY(find_growing(w, &out->growing));
   AMPED_TRY(amped_stream_entries_distribute(comm, w->all, &w->distributed, &w->mine));
   memcpy(w->distributed.dims, amped_input_info(w->input)->dims, sizeof w->distributed.dims);
   AMPED_TRY(
@@ -286,13 +349,75 @@ static void set_piece(const work *w, int mode, uint64_t first, uint64_t count, c
     memcpy(piece + (t->rows[k] - first) * bytes, like, bytes);
 }
 
+/* Has an old row of the growing mode learnt an entry? */
+static bool has_learnt(const work *w, uint64_t row) {
+  return (w->learnt[row / 64] >> row % 64 & 1) != 0;
+}
+
+/* Collective; the status is agreed. Find the old rows of the growing mode that have learnt an
+ * entry, and the row that new rows copy: the last one of them, or the last one if there is none. */
+static amped_status find_like(work *w) {
+  const int m = w->out->growing;
+  const uint64_t count = m >= 0 ? w->old_dims[m] : 0;
+  if (count == 0)
+    return AMPED_OK;
+  AMPED_TRY(amped_comm_agree(w->s->comm, amped_alloc(&w->learnt, count / 64 + 1, sizeof *w->learnt,
+                                                     "rows that have learnt something")));
+  AMPED_TRY(amped_stream_rows_touched(w->s->comm, w->s->rows, m, count, NULL, w->learnt));
+  w->like = count - 1;
+  while (w->like > 0 && !has_learnt(w, w->like))
+    w->like--;
+  if (!has_learnt(w, w->like))
+    w->like = count - 1;
+  return AMPED_OK;
+}
+
+/* Note a row that rows with entries copy. */
+static void note_like(amped_learnt *out, uint64_t like) {
+  out->likes += out->likes == 0 || like != out->like;
+  out->like = like;
+}
+
+/* Set touched old rows of the growing mode that have learnt nothing so far to the last row before
+ * them that has, or to the first one. buffer: memory for most + 1 rows. */
+static amped_status set_first(work *w, uint64_t most, char *buffer) {
+  const amped_stream_rows *r = w->s->rows;
+  const int m = w->out->growing;
+  const amped_touched *t = touched_of(w, m);
+  const uint64_t end = touched_before(t, w->old_dims[m]);
+  const uint64_t bytes = r->ncomps * r->type;
+  uint64_t like = 0;
+  while (like < w->like && !has_learnt(w, like))
+    like++;
+  for (uint64_t k = 0, n = 1, seen = 0; k<end; k += n> 0 ? n : 1) {
+    const uint64_t row = t->rows[k];
+    for (; seen < row; seen++)
+      like = has_learnt(w, seen) ? seen : like;
+    for (n = 0; k + n < end && n < most && t->rows[k + n] == row + n && !has_learnt(w, row + n);)
+      n++;
+    if (n == 0)
+      continue;
+    AMPED_TRY(r->ops->get_factors(r->store, m, like, 1, buffer));
+    for (uint64_t i = 0; i < n; i++)
+      memcpy(buffer + (i + 1) * bytes, buffer, bytes);
+    AMPED_TRY(r->ops->put_factors(r->store, m, row, n, buffer + bytes));
+    w->out->first += n;
+    note_like(w->out, like);
+  }
+  return AMPED_OK;
+}
+
 /* Store the starts of all new rows of a mode. buffer: memory for most + 1 rows. */
-static amped_status set_new(const work *w, int mode, uint64_t most, char *buffer) {
+static amped_status set_new(work *w, int mode, uint64_t most, char *buffer) {
   const amped_stream_rows *r = w->s->rows;
   const uint64_t dim = r->dims[mode];
   char *piece = buffer + r->ncomps * r->type;
-  if (mode == w->out->growing && dim > w->old_dims[mode])
-    AMPED_TRY(r->ops->get_factors(r->store, mode, w->out->like, 1, buffer));
+  if (mode == w->out->growing && w->learnt != NULL)
+    AMPED_TRY(set_first(w, most, buffer));
+  if (mode == w->out->growing && dim > w->old_dims[mode]) {
+    AMPED_TRY(r->ops->get_factors(r->store, mode, w->like, 1, buffer));
+    note_like(w->out, w->like);
+  }
   for (uint64_t i = w->old_dims[mode]; i < dim; i += most) {
     const uint64_t count = dim - i < most ? dim - i : most;
     set_piece(w, mode, i, count, buffer, piece);
@@ -301,30 +426,8 @@ static amped_status set_new(const work *w, int mode, uint64_t most, char *buffer
   return AMPED_OK;
 }
 
-/* Collective; the status is agreed. Find the row that new rows of the growing mode copy: the last
- * one that has learnt something, or the last one if none has. */
-static amped_status find_like(work *w) {
-  const int m = w->out->growing;
-  const uint64_t count = m >= 0 ? w->old_dims[m] : 0;
-  uint64_t *bits = NULL;
-  if (count == 0)
-    return AMPED_OK;
-  AMPED_TRY(amped_comm_agree(w->s->comm, amped_alloc(&bits, count / 64 + 1, sizeof *bits,
-                                                     "rows that have learnt something")));
-  const amped_status status =
-      amped_stream_rows_touched(w->s->comm, w->s->rows, m, count, NULL, bits);
-  w->out->like = count - 1;
-  for (uint64_t k = count; k > 0 && status == AMPED_OK; k--)
-    if (bits[(k - 1) / 64] >> (k - 1) % 64 & 1) {
-      w->out->like = k - 1;
-      break;
-    }
-  amped_free(bits);
-  return status;
-}
-
 /* Set new rows to their prior, or, in the growing mode, to the row `like`; for a published history
- * to their starts. */
+ * to their starts. Old rows of the growing mode that learn their first entries are copies, too. */
 static amped_status set_rows(work *w) {
   amped_stream_rows *rows = w->s->rows;
   const uint64_t bytes = rows->ncomps * rows->type;
@@ -507,6 +610,7 @@ amped_status amped_stream_learn(const amped_stream *stream, amped_input *batch, 
   amped_stream_batch_destroy(w.batch);
   amped_sptensor_free(&w.some);
   amped_free(w.held);
+  amped_free(w.learnt);
   amped_stream_entries_free(stream->comm, &w.distributed);
   amped_trace_end();
   out->times.end += amped_time() - learnt;

@@ -4,19 +4,20 @@
  * when its entries came. A batch, of any coordinates, is learnt in three steps:
  *
  *   1. Modes grow to the batch's dims. A new row is its prior; with training entries in the growing
- * mode, it is a copy of the last old row that has learnt something. The errors before learning
- * belong to this model. Then a row with training entries that has learnt nothing yet, and equals
- * its prior, gets a little noise.
+ * mode, it is a copy of the last old row that has learnt something. An old row of that mode that
+ * has learnt nothing is a copy of the last row before it that has, or of the first one: a header
+ * declared it, or all its entries had weight 0. The errors before learning belong to this model.
+ * Then a row with training entries that has learnt nothing yet, and equals its prior, gets a little
+ * noise.
  *   2. `sweeps` times, the growing mode first, then the others in order, or in a random order: each
  * row with entries solves forget^d * (its history) + (equations of its entries). d is the number of
  * batches since the row was touched last. Other rows stay unchanged.
  *   3. With the new factors, these sums become the row's history.
  *
  * The growing mode is named by the caller. If the caller names none, it is the first mode in which
- * all entries of the batch lie in new rows, dates before numbers and indices, and never text; there
- * may be none. Entries are held out by the hash of
- * their labels, or indices (amped_stream_entry_is_held). They are not learnt; the error is measured
- * at them.
+ * all entries of the batch lie in rows that have learnt nothing, dates before numbers and indices,
+ * and never text; there may be none. Entries are held out by the hash of their labels, or indices
+ * (amped_stream_entry_is_held). They are not learnt; the error is measured at them.
  *
  * A model history keeps only n of the equations, and computes the rest from sums over rows
  * (stream_model.h).
@@ -41,7 +42,9 @@ typedef struct amped_learnt {
   uint64_t dropped;                  /* published history: number of entries in the old box */
   uint64_t touched[AMPED_MAX_ORDER]; /* rows with training entries; published history: all rows */
   int growing;                       /* growing mode; -1: none */
-  uint64_t like;                     /* row that new rows of that mode copy */
+  uint64_t first;                    /* old rows of that mode that learn their first entries */
+  uint64_t like;                     /* last row of that mode that new rows, or these rows, copy */
+  uint64_t likes;                    /* number of such rows */
   int sweeps;                        /* sweeps that were made; 0 if nothing is learnt */
   amped_mode_order order;            /* order of modes in them */
   amped_errors before, after;        /* errors at all entries of the batch */

@@ -345,6 +345,50 @@ START_TEST(only_the_rest_of_a_snapshot_is_a_batch) {
 }
 END_TEST
 
+/* A state of the batches {1 1 1 5, 2 2 1 6} and {1 2 1 7}: a file that begins with both gives the
+ * rest, and two entries may have come again. */
+START_TEST(only_what_comes_behind_batches_is_a_batch) {
+  world w;
+  amped_batch_sums sums = {.count = 0};
+  put_file("log.tns", "2 2 1 6\n1 1 1 5\n1 2 1 7\n1 1 2 9\n");
+  put_file("turned.tns", "1 1 2 9\n2 2 1 6\n1 1 1 5\n1 2 1 7\n");
+  put_file("pair.tns", "1 1 1 5\n2 2 1 6\n1 1 2 8\n");
+  begin(&w, false);
+  w.target.sums = &sums;
+  if (comm.rank == 0) {
+    const uint64_t hash = amped_nonzero_hash(3, (uint64_t[]){0, 0, 0}, 5.0) +
+                          amped_nonzero_hash(3, (uint64_t[]){1, 1, 0}, 6.0);
+    check_ok(amped_batch_sums_add(&sums, hash, 2));
+    check_ok(amped_batch_sums_add(&sums, amped_nonzero_hash(3, (uint64_t[]){0, 1, 0}, 7.0), 1));
+  }
+  w.paths[0] = in_folder("turned.tns");
+  w.paths[1] = in_folder("pair.tns");
+  w.paths[2] = in_folder("log.tns");
+  w.paths[3] = in_folder("log.tns");
+  check_ok(open_source(&w));
+  check_ok(next(&w));
+  ck_assert_uint_eq(w.batch.nnz, 4);
+  ck_assert(!w.batch.begins);
+  check_ok(next(&w));
+  ck_assert_uint_eq(w.batch.nnz, 3);
+  ck_assert_uint_eq(w.batch.known, 0);
+  check_ok(next(&w));
+  check_entries(&w, 1, (const double[][4]){{0, 0, 1, 9}});
+  ck_assert(w.batch.begins);
+  ck_assert_uint_eq(w.batch.known, 3);
+  ck_assert_uint_eq(w.batch.same_as, 0);
+  check_ok(amped_batch_source_accept(w.source, &w.batch));
+  check_ok(next(&w));
+  ck_assert_uint_eq(w.batch.nnz, 4);
+  ck_assert_uint_eq(w.batch.same_as, 3);
+  amped_batch_sums_free(&sums);
+  end(&w);
+  remove_file("log.tns");
+  remove_file("turned.tns");
+  remove_file("pair.tns");
+}
+END_TEST
+
 START_TEST(empty_batches_are_passed_over) {
   world w;
   put_file("a.tns", "");
@@ -764,6 +808,7 @@ int main(void) {
                                 labels_grow_when_a_batch_was_learnt,
                                 the_same_contents_have_the_same_hash,
                                 only_the_rest_of_a_snapshot_is_a_batch,
+                                only_what_comes_behind_batches_is_a_batch,
                                 empty_batches_are_passed_over,
                                 duplicates_are_treated,
                                 what_is_no_batch_is_refused_on_all_ranks,
