@@ -11,35 +11,77 @@
 #include "tensor/format.h"
 
 /* Bytes of the names of all context modes. */
-#define CONTEXTS (AMPED_MAX_ORDER * 66)
+#define MODES (AMPED_MAX_ORDER * 66)
 
 static uint64_t of_validation(const amped_complete_problem *p) {
   return p->validate != NULL ? p->validate->total : p->held;
 }
 
-/* Format the modes with a context prior: "3, 4" by number, or "month, hour" by the names in labels;
- * "none". labels NULL: by number. */
-static const char *list_contexts(const amped_complete_problem *p, int order,
-                                 const amped_labels *labels, char *text, size_t size) {
+/* Format the chosen modes: "3, 4" by number, or "month, hour" by the names in labels; "none".
+ * labels NULL: by number. */
+static const char *list_modes(const bool *chosen, int order, const amped_labels *labels,
+                              const char *between, char *text, size_t size) {
   char name[64];
   size_t at = 0;
   (void)snprintf(text, size, "none");
   for (int m = 0; m < order && at < size; m++) {
-    if (p->fit.prior[m] == 0.0)
+    if (!chosen[m])
       continue;
     (void)snprintf(name, sizeof name, "%d", m + 1);
     if (labels != NULL && amped_labels_are_named(&labels[m]))
       (void)amped_format_name(name, sizeof name, &labels[m]);
-    at += (size_t)snprintf(text + at, size - at, "%s%s", at > 0 ? ", " : "", name);
+    at += (size_t)snprintf(text + at, size - at, "%s%s", at > 0 ? between : "", name);
   }
   return text;
+}
+
+/* Does --holdout-by name modes? */
+static bool has_fibres(const amped_complete_problem *p) {
+  bool any = false;
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    any = any || p->fibres[m];
+  return any;
+}
+
+/* Facts of the held-out nonzeros. */
+static void add_held(const amped_session *session, const amped_complete_problem *p,
+                     const amped_labels *labels, amped_facts *f) {
+  char names[MODES];
+  const int order = session->plan.order;
+  const bool together = has_fibres(p);
+  if (p->held > 0)
+    amped_fact_words(f, "held out to validate: %" PRIu64 " of %" PRIu64 " entries", p->held,
+                     session->plan.nnz);
+  if (p->held > 0 && together)
+    amped_fact_words(f, ", all of the same %s together",
+                     list_modes(p->fibres, order, labels, " and ", names, sizeof names));
+  if (p->held > 0)
+    amped_fact_words(f, " (split seed %" PRIu64 ")\n", p->options->split_seed);
+  amped_fact_json(f, "holdout_by",
+                  together
+                      ? json_string(list_modes(p->fibres, order, NULL, ",", names, sizeof names))
+                      : json_null());
+}
+
+void amped_completion_report_gaps(const amped_session *session, const bool *fibres,
+                                  const amped_labels *labels) {
+  char names[MODES];
+  char option[MODES];
+  const int order = session->plan.order;
+  amped_warn("%s: its gaps are whole: most missing cells share their indices of modes %s with no "
+             "entry. Entries held out one by one have such neighbours, so their error is too low; "
+             "use --holdout-by=%s",
+             session->options->input,
+             list_modes(fibres, order, labels, " and ", names, sizeof names),
+             list_modes(fibres, order, labels, ",", option, sizeof option));
 }
 
 /* Facts of the values, or of the weights of an implicit fit. */
 static void add_values(const amped_complete_problem *p, int order, const amped_labels *labels,
                        amped_facts *f) {
   char numbers[64];
-  char names[CONTEXTS];
+  char names[MODES];
+  bool context[AMPED_MAX_ORDER] = {false};
   char mode[128];
   const bool implicit = p->fit.implicit > 0.0;
   amped_fact_json(f, "mean", amped_json_number(p->mean));
@@ -54,8 +96,11 @@ static void add_values(const amped_complete_problem *p, int order, const amped_l
                      amped_format_mode(mode, sizeof mode, p->ranked, &labels[p->ranked]));
   else
     amped_fact_words(f, "values: mean %.6g, scale %.6g", p->mean, p->scale);
-  amped_fact(f, "context", json_string(list_contexts(p, order, NULL, numbers, sizeof numbers)),
-             "; context modes: %s\n", list_contexts(p, order, labels, names, sizeof names));
+  for (int m = 0; m < order; m++)
+    context[m] = p->fit.prior[m] != 0.0;
+  amped_fact(
+      f, "context", json_string(list_modes(context, order, NULL, ", ", numbers, sizeof numbers)),
+      "; context modes: %s\n", list_modes(context, order, labels, ", ", names, sizeof names));
 }
 
 /* Entries whose label or index the tensor does not have, for each mode; null: no file. */
@@ -72,10 +117,7 @@ amped_status amped_completion_report_problem(amped_session *session,
   const uint64_t ranked = p->validate_ranks != NULL ? amped_rank_set_count(p->validate_ranks) : 0;
   amped_facts f;
   amped_facts_begin(&f, "completion");
-  if (p->held > 0)
-    amped_fact_words(
-        &f, "held out to validate: %" PRIu64 " of %" PRIu64 " entries (split seed %" PRIu64 ")\n",
-        p->held, session->plan.nnz, o->split_seed);
+  add_held(session, p, labels, &f);
   if (p->validate != NULL)
     amped_fact_words(&f, "to validate: %" PRIu64 " entries of %s\n", validate, o->validate);
   if (p->test != NULL)

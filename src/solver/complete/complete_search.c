@@ -254,6 +254,14 @@ typedef struct option_number {
   double number, older;
 } option_number;
 
+/* A set of modes as a whole number; 0: none. */
+static double modes_of(const bool modes[AMPED_MAX_ORDER]) {
+  double number = 0.0;
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    number += modes[m] ? ldexp(1.0, m) : 0.0;
+  return number;
+}
+
 static option_number number_of_option(const char *option, double number) {
   return (option_number){.option = option, .number = number, .older = number};
 }
@@ -288,7 +296,7 @@ static void turn_options(tape *t, const search *s, const char **differs) {
       number_of_option("--reg-bias", o->reg_bias),
       number_of_option("--bias", o->bias),
       number_of_option("--nonnegative", o->nonnegative),
-      number_of_option("--holdout", o->holdout),
+      number_of_option("--holdout or --holdout-by", o->holdout + modes_of(p->fibres)),
       number_of_option("--split-seed", (double)o->split_seed),
       number_of_option("--order", o->random_order),
       number_of_option("--method", o->method),
