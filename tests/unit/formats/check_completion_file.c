@@ -31,7 +31,7 @@ static void make_completion(amped_completion *c, bool biased) {
   c->reg = 0.75;
   c->split_seed = UINT64_C(0xFEDCBA9876543210);
   c->holdout = 0.05;
-  c->fibres[0] = c->fibres[2] = true;
+  c->fibres[1] = c->fibres[2] = true;
   c->best_sweep = 2;
   check_ok(amped_completion_set_errors(c, AMPED_COMPLETION_TRAIN, train, 3));
   check_ok(amped_completion_set_errors(c, AMPED_COMPLETION_VALIDATE, validate, 3));
