@@ -310,7 +310,8 @@ const amped_option_rule amped_option_rules[] = {
      .excludes = "implicit",
      .why =
          "--implicit learns from cells without an entry, and a batch cannot say which cells have "
-         "none; leave out --state"},
+         "none; leave out --state. Later fit old and new entries together, with --implicit and, if "
+         "no label is new, --init=RESULT"},
 
     /* stream */
     {.command = "stream",
