@@ -59,6 +59,7 @@ typedef struct job {
   amped_complete_start start;
   amped_complete_baselines baselines;
   amped_entry_set validate, test;
+  amped_row_counts counts; /* empty: neither --validate nor --test */
   amped_rank_set *validate_ranks, *test_ranks;
   amped_summary_row rows[AMPED_MAX_NCOMPS_COUNT];
   amped_fixed_model fixed;      /* factors of --fix */
@@ -209,7 +210,8 @@ static amped_status load_file(job *j, const char *option, const char *path, ampe
   if (!is_hdf5(path, &read) && !amped_io_has_format(path, &read, AMPED_FORMAT_NPY))
     read.duplicates = AMPED_DUPLICATES_KEEP;
   AMPED_TRY(amped_entry_file_load(j->session, j->labels, option, path, &read, out));
-  amped_entry_checks_new(j->session, j->labels, path, out, j->problem.fit.prior);
+  amped_entry_checks_new(j->session, j->labels, path, out,
+                         j->problem.fit.implicit > 0.0 ? j->problem.fit.prior : NULL);
   AMPED_TRY(amped_entry_checks_drop(j->session, option, path, out));
   return j->problem.fit.implicit > 0.0 ? amped_entry_checks_events(j->session, path, out)
                                        : AMPED_OK;
@@ -246,13 +248,12 @@ static amped_status load_test(job *j) {
 /* Collective: note which entries have rows that are trained. */
 static amped_status find_trained(job *j) {
   const amped_context context = amped_session_context(j->session);
-  amped_row_counts counts;
   if (j->problem.validate == NULL && j->problem.test == NULL)
     return AMPED_OK;
-  AMPED_TRY(amped_row_counts_find(&context, &counts));
-  amped_entry_set_train(&context, &j->validate, &counts);
-  amped_entry_set_train(&context, &j->test, &counts);
-  amped_row_counts_free(&counts);
+  AMPED_TRY(amped_row_counts_find(&context, &j->counts));
+  amped_entry_set_train(&context, &j->validate, &j->counts);
+  amped_entry_set_train(&context, &j->test, &j->counts);
+  j->problem.counts = &j->counts;
   return AMPED_OK;
 }
 
@@ -850,6 +851,7 @@ amped_status amped_cmd_complete(const amped_options *given) {
   status = amped_session_finish(&session, status);
   amped_entry_set_free(&j.validate);
   amped_entry_set_free(&j.test);
+  amped_row_counts_free(&j.counts);
   amped_rank_set_destroy(j.validate_ranks);
   amped_rank_set_destroy(j.test_ranks);
   amped_state_file_close(j.state);

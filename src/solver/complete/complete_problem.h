@@ -31,6 +31,7 @@ typedef struct amped_complete_problem {
                                       modes */
   const amped_entry_set *validate; /* validation entries; NULL: held-out nonzeros */
   const amped_entry_set *test;     /* test entries; NULL: none */
+  const amped_row_counts *counts;  /* training nonzeros per row; NULL: no entry sets */
   double weight;                   /* total weight of the training entries */
   uint64_t weights_hash;           /* hash of --weights; 0: none */
   int ranked;                      /* implicit fits: mode whose indices are ranked */
