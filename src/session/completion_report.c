@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "base/log.h"
@@ -12,6 +13,9 @@
 
 /* Bytes of the names of all context modes. */
 #define MODES (AMPED_MAX_ORDER * 66)
+
+/* Largest relative rise of the error on a plateau. */
+#define PLATEAU 1e-3
 
 static uint64_t of_validation(const amped_complete_problem *p) {
   return p->validate != NULL ? p->validate->total : p->held;
@@ -347,6 +351,29 @@ static void say_ranks(const char *name, const amped_rank_sums *r, const amped_ra
               amped_rank_ndcg(r), amped_rank_hit_rate(r), r->count, words);
 }
 
+/* Did the best run end on a plateau? Its validation error had not fallen in the last sweeps and had
+ * hardly risen, and its training error still fell. */
+static bool is_on_plateau(const amped_complete_problem *p, const amped_complete_best *b) {
+  const amped_completion_errors *train = &b->errors[AMPED_COMPLETION_TRAIN];
+  const amped_completion_errors *error = &b->errors[AMPED_COMPLETION_VALIDATE];
+  const uint64_t best = b->number - 1;
+  if (strcmp(b->stop_reason, "patience") != 0 || train->count == 0 || error->count != train->count)
+    return false;
+  const uint64_t last = error->count - 1;
+  return error->values[last] <= (1.0 + PLATEAU) * error->values[best] &&
+         train->values[last] < (1.0 - p->tol) * train->values[best];
+}
+
+/* Say how a run goes on that ended on a plateau. */
+static void say_plateau(const amped_complete_problem *p, const amped_complete_best *b) {
+  const int patience = p->options->patience;
+  if (is_on_plateau(p, b))
+    amped_say("note: the error had not fallen for %d sweeps, but had not risen by more than %g %% "
+              "either, and the training error still fell; it may fall again: --patience=%d goes "
+              "on, and --starts=4 tries other starts",
+              patience, 100.0 * PLATEAU, 4 * patience);
+}
+
 amped_status amped_completion_report_end(amped_session *session, const amped_complete_problem *p,
                                          const amped_complete_best *b, double seconds,
                                          const char *path) {
@@ -391,6 +418,7 @@ amped_status amped_completion_report_end(amped_session *session, const amped_com
     say_baselines("test", &base->mean.test, &base->biases.test);
   say_ranks("validate", &b->sweep.validate_ranks, &b->sweep.validate_cold);
   say_ranks("test", &b->sweep.test_ranks, &b->sweep.test_cold);
+  say_plateau(p, b);
   if (path != NULL)
     amped_say("result: %s (amped_mpi top %s shows it)", path, path);
   return amped_comm_agree(&session->comm, amped_facts_write(&f, session->json));

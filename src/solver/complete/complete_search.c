@@ -170,15 +170,26 @@ static amped_status keep_best(search *s, double value) {
   return AMPED_OK;
 }
 
+/* Does the run wait for its penalty to fall? While the penalty is high, components may be almost
+ * zero: then nothing moves, until it is low enough for them to grow. */
+static bool waits_for_penalty(const search *s) {
+  const double *train = s->errors[AMPED_COMPLETION_TRAIN];
+  const uint64_t n = s->sweeps;
+  if (s->problem->options->reg_count > 0)
+    return false;
+  return n <= AMPED_COMPLETE_HELD ||
+         (n <= AMPED_COMPLETE_WAIT &&
+          fabs(train[n - 1] - train[n - 2]) <= s->problem->tol * train[n - 2]);
+}
+
 static void count_stale(search *s) {
   const double value = choice_of(s, &s->sweep);
   const double tol = s->problem->tol;
   const bool fell =
       s->solver->higher_is_better ? value > s->mark * (1.0 + tol) : value < s->mark * (1.0 - tol);
-  const bool waits = s->problem->options->reg_count == 0 && s->sweeps <= AMPED_COMPLETE_HELD;
   if (fell)
     s->mark = value;
-  s->stale = fell || waits ? 0 : s->stale + 1;
+  s->stale = fell || waits_for_penalty(s) ? 0 : s->stale + 1;
 }
 
 /* --- the state as numbers --------------------------------------------------------------------- */
