@@ -418,6 +418,10 @@ amped_status amped_completion_report_end(amped_session *session, const amped_com
     say_baselines("test", &base->mean.test, &base->biases.test);
   say_ranks("validate", &b->sweep.validate_ranks, &b->sweep.validate_cold);
   say_ranks("test", &b->sweep.test_ranks, &b->sweep.test_cold);
+  if (b->sweep.validate_ranks.count > 0 || b->sweep.test_ranks.count > 0)
+    amped_say(
+        "these ranks leave out labels that are learnt with the entry's other labels, and keep "
+        "other held-out ones; amped_mpi evaluate --exclude leaves out what its files have");
   say_plateau(p, b);
   if (path != NULL)
     amped_say("result: %s (amped_mpi top %s shows it)", path, path);
