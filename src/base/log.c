@@ -24,7 +24,8 @@
 
 static struct {
   amped_verbosity verbosity;
-  bool silent; /* another rank writes */
+  bool answers; /* lines are what the user asked for */
+  bool silent;  /* another rank writes */
   bool to_stderr;
   amped_progress_when when;
   bool launched; /* by mpirun or srun */
@@ -44,6 +45,10 @@ void amped_log_open(void) {
 
 void amped_log_verbosity(amped_verbosity verbosity) {
   state.verbosity = verbosity;
+}
+
+void amped_log_answers(void) {
+  state.answers = true;
 }
 
 void amped_log_speaker(bool speaks) {
@@ -110,6 +115,15 @@ static void say(const char *format, va_list args) {
 }
 
 void amped_say(const char *format, ...) {
+  va_list args;
+  if (state.verbosity < AMPED_NORMAL && !state.answers)
+    return;
+  va_start(args, format);
+  say(format, args);
+  va_end(args);
+}
+
+void amped_note(const char *format, ...) {
   va_list args;
   if (state.verbosity < AMPED_NORMAL)
     return;

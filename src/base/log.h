@@ -21,15 +21,18 @@ typedef enum amped_progress_when {
 void amped_log_open(void);
 
 void amped_log_verbosity(amped_verbosity verbosity);
+/* From now on lines are what the user asked for, and amped_say prints them at quiet level, too. */
+void amped_log_answers(void);
 void amped_log_speaker(bool speaks);
 void amped_log_to_stderr(void);
 /* Before MPI starts. */
 void amped_log_progress(amped_progress_when when);
 
-/* say: a line at normal and verbose level. verbose: at verbose level only. quiet: at quiet level
- * only, unless the user closed the stream. warn: a warning ("amped_mpi: warning: ...") at all
- * levels. */
+/* say: a line at normal and verbose level. note: the same, also after amped_log_answers: what the
+ * user did not ask for. verbose: at verbose level only. quiet: at quiet level only, unless the user
+ * closed the stream. warn: a warning ("amped_mpi: warning: ...") at all levels. */
 void amped_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void amped_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void amped_say_verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void amped_say_quiet(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void amped_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));

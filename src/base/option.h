@@ -60,7 +60,7 @@ typedef struct amped_option {
   /* Allowed values. */
   double least, most;       /* bounds of INT, COUNT, BYTES and REAL, up to 2^53; most 0: no bound */
   const char *const *words; /* NULL-ended; TEXT and CUSTOM: some of the values, for the shell */
-  bool once;                /* a second use is refused: for names of files */
+  bool once;                /* a second use is refused: for names of files, modes and labels */
   const int *numbers;       /* numbers of WORD's words; NULL: 0, 1, ... */
   int on;                   /* value that FLAG stores in an enum */
   /* Returns false if the text is malformed or out of range; fields are then undefined. */

@@ -1,6 +1,7 @@
 /* Cell files: reading, translating, and joining what excludes something. */
 #include "cli/cell_files.h"
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/printable.h"
@@ -160,37 +161,47 @@ static amped_status join(const amped_cell_files_wanted *w, const amped_completio
 static void say_exclusion(const exclusion *e) {
   const uint64_t nnz = e->t.nnz;
   if (e->unknown > 0)
-    (10 * e->unknown >= 9 * nnz ? amped_warn : amped_say)(
+    (10 * e->unknown >= 9 * nnz ? amped_warn : amped_note)(
         "%s: %" PRIu64 " of its %" PRIu64
         " entries have an index that the model does not have, and exclude nothing",
         e->path, e->unknown, nnz);
   if (e->zeros > 0)
-    amped_say("%s: %" PRIu64
-              " entries have the value 0, which means that nothing happened, and are ignored",
-              e->path, e->zeros);
+    amped_note("%s: %" PRIu64
+               " entries have the value 0, which means that nothing happened, and are ignored",
+               e->path, e->zeros);
   if (e->elsewhere > 0)
-    (e->joined == 0 ? amped_warn : amped_say)("%s: %" PRIu64 " of its %" PRIu64
-                                              " entries have other labels than --at, and exclude "
-                                              "nothing",
-                                              e->path, e->elsewhere, nnz);
+    (e->joined == 0 ? amped_warn : amped_note)("%s: %" PRIu64 " of its %" PRIu64
+                                               " entries have other labels than --at, and exclude "
+                                               "nothing",
+                                               e->path, e->elsewhere, nnz);
+}
+
+/* Does this file of --exclude hold the command's CELLS? */
+static bool is_own(const amped_options *o, const char *path) {
+  return o->nargs > 1 && amped_file_same(path, o->args[1]);
 }
 
 amped_status amped_cell_files_join(const amped_options *o, const amped_ktensor *k,
                                    const amped_completion *c, const amped_cell_files_wanted *wanted,
-                                   amped_sptensor *out) {
+                                   amped_sptensor *out, uint64_t *own) {
   const amped_text_list *list = &o->recommend.exclude;
   bool needed[AMPED_MAX_ORDER];
   amped_status status = AMPED_OK;
+  *own = 0;
   *out = (amped_sptensor){.order = k->order};
   for (int m = 0; m < k->order; m++)
     needed[m] = wanted->kept[m] || wanted->fixed[m];
-  for (int i = 0; i < list->count && status == AMPED_OK; i++) {
-    exclusion e = {.path = amped_io_name(list->texts[i])};
-    status = amped_cell_files_read(o, list->texts[i], k, needed, &e.t, &e.has_values);
+  for (int i = 0; i < 2 * list->count && status == AMPED_OK; i++) {
+    const char *path = list->texts[i % list->count];
+    exclusion e = {.path = amped_io_name(path)};
+    if (is_own(o, path) != (i >= list->count))
+      continue;
+    status = amped_cell_files_read(o, path, k, needed, &e.t, &e.has_values);
     if (status == AMPED_OK)
       status = join(wanted, c, &e, out);
     if (status == AMPED_OK)
       say_exclusion(&e);
+    *own += i >= list->count ? e.joined : 0;
     amped_sptensor_free(&e.t);
   }
   if (status != AMPED_OK)

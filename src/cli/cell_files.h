@@ -33,9 +33,10 @@ typedef struct amped_cell_files_wanted {
 
 /* Read all files of --exclude, and join the wanted events. Lines count the other entries of each
  * file. *out has the indices of kept modes only (NULL in the others), and no values. A cell may
- * come several times. Free it with amped_sptensor_free. */
+ * come several times. Events of CELLS, if --exclude names it, come last: *own is their number. Free
+ * *out with amped_sptensor_free. */
 amped_status amped_cell_files_join(const amped_options *o, const amped_ktensor *k,
                                    const amped_completion *c, const amped_cell_files_wanted *wanted,
-                                   amped_sptensor *out);
+                                   amped_sptensor *out, uint64_t *own);
 
 #endif

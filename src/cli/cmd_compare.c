@@ -325,7 +325,7 @@ static amped_status compare(const amped_options *o, amped_json *json) {
   renumber(places_a, places_b, &match);
   status = tell(o, &of_a, &of_b, &rows, &match, json);
   if (beside)
-    amped_say("note: the score is about components; means and biases are not compared");
+    amped_note("note: the score is about components; means and biases are not compared");
 out:
   amped_match_free(&match);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)

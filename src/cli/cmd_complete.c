@@ -28,6 +28,7 @@
 #include "solver/complete/complete_baselines.h"
 #include "solver/complete/complete_start.h"
 #include "solver/complete/row_counts.h"
+#include "solver/complete/whole_gaps.h"
 #include "text/io.h"
 
 /* Parts of a model that new rows share with it. */
@@ -58,6 +59,7 @@ typedef struct job {
   amped_complete_start start;
   amped_complete_baselines baselines;
   amped_entry_set validate, test;
+  amped_row_counts counts; /* empty: neither --validate nor --test */
   amped_rank_set *validate_ranks, *test_ranks;
   amped_summary_row rows[AMPED_MAX_NCOMPS_COUNT];
   amped_fixed_model fixed;      /* factors of --fix */
@@ -132,8 +134,7 @@ static amped_status probe(const job *j, const char *path) {
 static amped_status check_plan(const amped_worker *worker, const amped_plan *plan,
                                const void *context) {
   const job *j = context;
-  bool modes[AMPED_MAX_ORDER];
-  int ranked = 0;
+  amped_complete_named named;
   if (worker->format->row_fit == NULL)
     return amped_error(AMPED_USAGE, NULL,
                        "complete does not run on --backend=%s; use --backend=cpu",
@@ -147,8 +148,7 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
                        "--history=model does not run on --backend=%s; use --backend=cpu",
                        worker->backend->name);
   AMPED_TRY(amped_complete_search_check(worker, &j->o->complete));
-  AMPED_TRY(
-      amped_complete_modes_find(&j->o->complete, j->o->recommend.of, plan, NULL, modes, &ranked));
+  AMPED_TRY(amped_complete_modes_find(&j->o->complete, j->o->recommend.of, plan, NULL, &named));
   if (j->o->clip.to_data && plan->dictionary->count == 0)
     return amped_error(AMPED_USAGE, NULL,
                        "--clip=data needs a tensor of few distinct values, at most %d; give a "
@@ -213,7 +213,8 @@ static amped_status load_file(job *j, const char *option, const char *path, ampe
   if (!is_hdf5(path, &read) && !amped_io_has_format(path, &read, AMPED_FORMAT_NPY))
     read.duplicates = AMPED_DUPLICATES_KEEP;
   AMPED_TRY(amped_entry_file_load(j->session, j->labels, option, path, &read, out));
-  amped_entry_checks_new(j->session, j->labels, path, out, j->problem.fit.prior);
+  amped_entry_checks_new(j->session, j->labels, path, out,
+                         j->problem.fit.implicit > 0.0 ? j->problem.fit.prior : NULL);
   AMPED_TRY(amped_entry_checks_drop(j->session, option, path, out));
   return j->problem.fit.implicit > 0.0 ? amped_entry_checks_events(j->session, path, out)
                                        : AMPED_OK;
@@ -250,13 +251,12 @@ static amped_status load_test(job *j) {
 /* Collective: note which entries have rows that are trained. */
 static amped_status find_trained(job *j) {
   const amped_context context = amped_session_context(j->session);
-  amped_row_counts counts;
   if (j->problem.validate == NULL && j->problem.test == NULL)
     return AMPED_OK;
-  AMPED_TRY(amped_row_counts_find(&context, &counts));
-  amped_entry_set_train(&context, &j->validate, &counts);
-  amped_entry_set_train(&context, &j->test, &counts);
-  amped_row_counts_free(&counts);
+  AMPED_TRY(amped_row_counts_find(&context, &j->counts));
+  amped_entry_set_train(&context, &j->validate, &j->counts);
+  amped_entry_set_train(&context, &j->test, &j->counts);
+  j->problem.counts = &j->counts;
   return AMPED_OK;
 }
 
@@ -298,6 +298,22 @@ static void warn_of_whole(const job *j) {
                j->session->options->input);
 }
 
+/* Collective: warn if entries are held out one by one, but gaps are whole fibres. */
+static amped_status warn_of_gaps(const job *j) {
+  const amped_context context = amped_session_context(j->session);
+  bool fibres[AMPED_MAX_ORDER];
+  bool any = false;
+  if (j->problem.held == 0 || j->o->complete.holdout_by != NULL || j->o->complete.implicit > 0.0 ||
+      amped_session_info(j->session)->duplicates == AMPED_DUPLICATES_KEEP)
+    return AMPED_OK;
+  AMPED_TRY(amped_whole_gaps_find(&context, &j->problem, fibres));
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    any = any || fibres[m];
+  if (any && j->session->comm.rank == 0)
+    amped_completion_report_gaps(j->session, fibres, j->labels);
+  return AMPED_OK;
+}
+
 /* Rank 0: warn if the model of --init may have learnt entries that are held out here, because its
  * tensor or its hold-out differs. */
 static void warn_of_learnt(job *j, const amped_completion *model) {
@@ -306,12 +322,14 @@ static void warn_of_learnt(job *j, const amped_completion *model) {
   const bool same_input =
       model->order > 0 && model->input_hash == amped_session_info(j->session)->hash;
   const bool same_split = model->order > 0 && model->holdout == p->options->holdout &&
-                          model->split_seed == p->options->split_seed;
+                          model->split_seed == p->options->split_seed &&
+                          memcmp(model->fibres, p->fibres, sizeof p->fibres) == 0;
   const bool judged = by_hash || p->validate != NULL || p->test != NULL;
   if (judged && !j->start_reported && !(same_input && (same_split || !by_hash)))
-    amped_warn("%s: its model may have learnt entries that are held out here, because its tensor, "
-               "--holdout or --split-seed was different: reported errors may be too low",
-               j->session_options.init);
+    amped_warn(
+        "%s: its model may have learnt entries that are held out here, because its tensor, "
+        "--holdout, --holdout-by or --split-seed was different: reported errors may be too low",
+        j->session_options.init);
   j->start_reported = true;
 }
 
@@ -389,6 +407,7 @@ static amped_status set_problem(job *j) {
   AMPED_TRY(amped_complete_problem_set_scale(&context, input, j->weights, p, &j->start));
   warn_of_constant(j);
   warn_of_whole(j);
+  AMPED_TRY(warn_of_gaps(j));
   AMPED_TRY(amped_comm_agree(&j->session->comm, set_clip(j)));
   AMPED_TRY(load_validate(j));
   AMPED_TRY(load_test(j));
@@ -831,6 +850,7 @@ amped_status amped_cmd_complete(const amped_options *given) {
   status = amped_session_finish(&session, status);
   amped_entry_set_free(&j.validate);
   amped_entry_set_free(&j.test);
+  amped_row_counts_free(&j.counts);
   amped_rank_set_destroy(j.validate_ranks);
   amped_rank_set_destroy(j.test_ranks);
   amped_state_file_close(j.state);

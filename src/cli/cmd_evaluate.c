@@ -5,13 +5,14 @@
 #include "cli/commands.h"
 #include "cli/cell_files.h"
 #include "cli/model_mode.h"
+#include "cli/model_outputs.h"
 #include "cli/result_argument.h"
 #include "base/facts.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/sort.h"
 #include "formats/completion_file.h"
 #include "formats/result_file.h"
-#include "session/output_guard.h"
 #include "tensor/cell_ranks.h"
 #include "tensor/format.h"
 #include "text/io.h"
@@ -25,6 +26,7 @@ typedef struct job {
   amped_sptensor cells; /* ranked cells, with the model's indices */
   uint64_t given;       /* cells of the file that are events */
   uint64_t zeros;       /* cells that are none */
+  uint64_t known;       /* cells left out: a file of --exclude other than CELLS has them */
   uint64_t unknown;     /* cells left out: the index of mode `of` has no learnt entry */
   uint64_t cold;        /* cells left out, or ranked with an average row: another index has none */
   uint64_t cold_of[AMPED_MAX_ORDER]; /* the same for each mode */
@@ -94,12 +96,71 @@ static amped_status read_cells(job *j) {
                      j->o->args[0], j->cold > 0 ? ", or add --cold=predict" : "");
 }
 
-/* Read the entries to exclude: by the mode of --for, or by all modes except --of. */
+/* Does the filter have the cell itself? */
+static bool has_cell(const job *j, const amped_cell_filter *filter, uint64_t i) {
+  uint64_t first = 0;
+  const uint64_t count = amped_cell_filter_find(filter, j->cells.indices, i, &first);
+  const uint64_t of = j->cells.indices[j->of][i];
+  const uint64_t at = amped_sort_find(filter->of + first, count, of);
+  return at < count && filter->of[first + at] == of;
+}
+
+/* Leave out cells that the filter has: they were known before, so that nothing is to be found. */
+static amped_status drop_known(job *j, const amped_cell_filter *filter) {
+  amped_sptensor *t = &j->cells;
+  const uint64_t all = t->nnz;
+  t->nnz = 0;
+  for (uint64_t i = 0; i < all; i++) {
+    if (has_cell(j, filter, i))
+      continue;
+    for (int m = 0; m < t->order; m++)
+      t->indices[m][t->nnz] = t->indices[m][i];
+    t->nnz++;
+  }
+  j->known = all - t->nnz;
+  if (t->nnz > 0)
+    return AMPED_OK;
+  return amped_error(AMPED_BAD_INPUT, name_of(j),
+                     "has no cell to rank: files of --exclude have all of its %" PRIu64
+                     " cells that could be ranked; give cells that are not known before, or "
+                     "exclude other files",
+                     all);
+}
+
+/* Copy the first `count` entries. */
+static amped_status copy_entries(const amped_sptensor *t, uint64_t count, amped_sptensor *out) {
+  *out = (amped_sptensor){.order = t->order, .nnz = count};
+  for (int m = 0; m < t->order; m++) {
+    if (t->indices[m] == NULL)
+      continue;
+    AMPED_TRY(amped_alloc(&out->indices[m], count, sizeof *out->indices[m], "entries to exclude"));
+    memcpy(out->indices[m], t->indices[m], count * sizeof *out->indices[m]);
+  }
+  return AMPED_OK;
+}
+
+/* Drop the cells that the first `count` entries to exclude have. */
+static amped_status drop_by(job *j, const amped_sptensor *t, uint64_t count, const bool *is_key) {
+  amped_cell_filter others = {.count = 0};
+  amped_sptensor copy = {.order = 0};
+  amped_status status = copy_entries(t, count, &copy);
+  if (status == AMPED_OK)
+    status = amped_cell_filter_create(&copy, is_key, j->of, &others);
+  if (status == AMPED_OK)
+    status = drop_known(j, &others);
+  amped_cell_filter_free(&others);
+  amped_sptensor_free(&copy);
+  return status;
+}
+
+/* Read the entries to exclude: by the mode of --for, or by all modes except --of. Cells that CELLS
+ * alone has stay; cells that another file has are known before, and are dropped. */
 static amped_status read_filter(job *j) {
   const amped_model_mode named = {.path = j->o->args[0], .k = &j->k, .option = "--for"};
   amped_cell_files_wanted wanted = {.kept = {false}};
   bool is_key[AMPED_MAX_ORDER] = {false};
   amped_sptensor t = {.order = 0};
+  uint64_t own = 0;
   int by = -1;
   if (j->o->recommend.exclude.count == 0)
     return AMPED_OK;
@@ -111,8 +172,10 @@ static amped_status read_filter(job *j) {
     is_key[m] = by >= 0 ? m == by : m != j->of;
     wanted.kept[m] = is_key[m] || m == j->of;
   }
-  AMPED_TRY(amped_cell_files_join(j->o, &j->k, &j->c, &wanted, &t));
-  amped_status status = amped_cell_filter_create(&t, is_key, j->of, &j->filter);
+  AMPED_TRY(amped_cell_files_join(j->o, &j->k, &j->c, &wanted, &t, &own));
+  amped_status status = drop_by(j, &t, t.nnz - own, is_key);
+  if (status == AMPED_OK)
+    status = amped_cell_filter_create(&t, is_key, j->of, &j->filter);
   amped_sptensor_free(&t);
   return status;
 }
@@ -135,6 +198,7 @@ static void left_out_facts(const job *j, amped_facts *f) {
   (void)snprintf(what, sizeof what, " without a learnt entry of the label of %s: left out",
                  amped_format_mode(name, sizeof name, j->of, &j->k.labels[j->of]));
   cells_fact(f, "unknown", j->unknown, what);
+  cells_fact(f, "known", j->known, " known before, because --exclude has them: left out");
   amped_fact_json(f, "cold", amped_json_count(j->cold));
   amped_fact_json(f, "cold_of", amped_json_counts(j->cold_of, j->k.order));
   for (int m = 0; m < j->k.order; m++)
@@ -225,16 +289,12 @@ static amped_status check_standard_input(const amped_options *o) {
 amped_status amped_cmd_evaluate(const amped_options *o) {
   job j = {.o = o};
   amped_facts facts;
-  amped_json *json = NULL;
-  amped_status status = AMPED_OK;
-  AMPED_GO(done, check_standard_input(o));
-  AMPED_GO(done, amped_result_argument_is("evaluate", o->args[0]));
-  AMPED_GO(done, amped_cell_files_probe(o));
-  AMPED_GO(done, amped_output_json(o->json, o->overwrite, &json));
+  amped_model_outputs outputs;
+  AMPED_TRY(check_standard_input(o));
+  AMPED_TRY(amped_model_outputs_open(o, NULL, &outputs));
   amped_facts_begin(&facts, "evaluate");
-  status = steps(&j, &facts);
-  status = amped_json_close(json, amped_facts_end(&facts, json, status));
-done:
+  amped_status status = steps(&j, &facts);
+  status = amped_model_outputs_close(&outputs, amped_facts_end(&facts, outputs.json, status));
   amped_free(j.ranks);
   amped_cell_filter_free(&j.filter);
   amped_sptensor_free(&j.cells);

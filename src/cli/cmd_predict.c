@@ -285,7 +285,7 @@ static amped_status write_output(job *j, const amped_output *found) {
  * not an error. */
 static void refuse_counts(job *j) {
   if (j->has_values && j->c.implicit > 0.0)
-    amped_say(
+    amped_note(
         "%s is a model of --implicit, whose values are 1 for what happened and 0 for what did not: "
         "no error is reported against the counts of %s; rank with amped_mpi recommend",
         j->o->args[0], name_of(j));

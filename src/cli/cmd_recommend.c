@@ -2,15 +2,14 @@
 #include "cli/commands.h"
 #include "cli/cell_files.h"
 #include "cli/model_mode.h"
+#include "cli/model_outputs.h"
 #include "cli/ranking_report.h"
 #include "cli/result_argument.h"
-#include "base/file_lock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/sort.h"
 #include "formats/completion_file.h"
 #include "formats/result_file.h"
-#include "session/output_guard.h"
 #include "tensor/format.h"
 #include "tensor/ranking.h"
 
@@ -101,6 +100,7 @@ static amped_status list_seen(job *j, amped_sptensor *t) {
 static amped_status read_seen(job *j) {
   amped_cell_files_wanted wanted = {.kept = {false}};
   amped_sptensor t = {.order = 0};
+  uint64_t own = 0;
   if (j->o->recommend.exclude.count == 0)
     return AMPED_OK;
   wanted.kept[j->ranking.target] = wanted.kept[j->ranking.of] = true;
@@ -108,7 +108,7 @@ static amped_status read_seen(job *j) {
     wanted.at[m] = j->ranking.at[m];
     wanted.fixed[m] = j->ranking.at[m] != AMPED_PREDICTOR_COLD;
   }
-  AMPED_TRY(amped_cell_files_join(j->o, &j->k, &j->c, &wanted, &t));
+  AMPED_TRY(amped_cell_files_join(j->o, &j->k, &j->c, &wanted, &t, &own));
   amped_status status = list_seen(j, &t);
   amped_sptensor_free(&t);
   return status;
@@ -176,23 +176,13 @@ static amped_status steps(job *j, amped_json *json) {
 
 amped_status amped_cmd_recommend(const amped_options *o) {
   job j = {.o = o};
-  amped_json *json = NULL;
-  amped_file_lock lock = {NULL, -1};
-  amped_status status = AMPED_OK;
-  AMPED_GO(done, amped_ranking_report_check(o, "recommendations are", &lock));
-  AMPED_GO(done, amped_result_argument_is("recommend", o->args[0]));
-  AMPED_GO(done, amped_cell_files_probe(o));
-  AMPED_GO(done, amped_output_json(o->json, o->overwrite, &json));
-  status = o->output != NULL ? amped_json_apart(json, o->output) : AMPED_OK;
-  if (status == AMPED_OK)
-    status = steps(&j, json);
-  status = amped_json_close(json, status);
-done:
+  amped_model_outputs outputs;
+  AMPED_TRY(amped_model_outputs_open(o, "recommendations are", &outputs));
+  const amped_status status = amped_model_outputs_close(&outputs, steps(&j, outputs.json));
   amped_free(j.seen_begin);
   amped_free(j.seen);
   amped_predictor_free(&j.p);
   amped_completion_free(&j.c);
   amped_ktensor_free(&j.k);
-  amped_file_lock_release(&lock);
   return status;
 }

@@ -4,13 +4,12 @@
 
 #include "cli/commands.h"
 #include "cli/model_mode.h"
+#include "cli/model_outputs.h"
 #include "cli/ranking_report.h"
 #include "cli/result_argument.h"
-#include "base/file_lock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "formats/completion_file.h"
-#include "session/output_guard.h"
 #include "tensor/format.h"
 #include "tensor/ranking.h"
 
@@ -127,9 +126,9 @@ static void say_left_out(const job *j, uint64_t zeros) {
   char name[128];
   amped_ranking_report_unlearnt(&j->p, j->mode);
   if (zeros > 0)
-    amped_say("%s: %" PRIu64 " of %" PRIu64 " indices have a row of zeros, so they are in no list",
-              amped_format_mode(name, sizeof name, j->mode, &j->k.labels[j->mode]), zeros,
-              j->k.dims[j->mode]);
+    amped_note("%s: %" PRIu64 " of %" PRIu64 " indices have a row of zeros, so they are in no list",
+               amped_format_mode(name, sizeof name, j->mode, &j->k.labels[j->mode]), zeros,
+               j->k.dims[j->mode]);
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */
@@ -179,17 +178,9 @@ static amped_status steps(job *j, amped_json *json) {
 
 amped_status amped_cmd_similar(const amped_options *o) {
   job j = {.o = o};
-  amped_json *json = NULL;
-  amped_file_lock lock = {NULL, -1};
-  amped_status status = AMPED_OK;
-  AMPED_GO(done, amped_ranking_report_check(o, "similar labels are", &lock));
-  AMPED_GO(done, amped_result_argument_is("similar", o->args[0]));
-  AMPED_GO(done, amped_output_json(o->json, o->overwrite, &json));
-  status = o->output != NULL ? amped_json_apart(json, o->output) : AMPED_OK;
-  if (status == AMPED_OK)
-    status = steps(&j, json);
-  status = amped_json_close(json, status);
-done:
+  amped_model_outputs outputs;
+  AMPED_TRY(amped_model_outputs_open(o, "similar labels are", &outputs));
+  const amped_status status = amped_model_outputs_close(&outputs, steps(&j, outputs.json));
   j.rows.factors[1] = NULL; /* the same array as factor 0 */
   amped_free(j.seen_begin);
   amped_free(j.seen);
@@ -199,6 +190,5 @@ done:
   amped_predictor_free(&j.p);
   amped_completion_free(&j.c);
   amped_ktensor_free(&j.k);
-  amped_file_lock_release(&lock);
   return status;
 }

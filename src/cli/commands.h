@@ -23,6 +23,7 @@ typedef struct amped_command {
   int min_args, max_args;
   bool parallel; /* runs on MPI ranks */
   bool writes;   /* the last argument is the file that it writes */
+  bool answers; /* its lines are what the user asked for: -q keeps them, unless they go to a file */
   const char *summary;
   const amped_option_group *groups[AMPED_MAX_GROUPS]; /* without the common groups; NULL-ended */
   const amped_option_text *texts;                     /* NULL: the texts of the rows */

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "tensor/format.h"
 
@@ -62,9 +63,12 @@ void amped_completion_facts(const amped_completion *c, const amped_labels *label
   context_facts(c, labels, f);
   amped_fact_json(f, "holdout", amped_json_number(c->holdout));
   amped_fact_json(f, "split_seed", amped_json_count(c->split_seed));
+  for (int m = 0; m < c->order; m++)
+    amped_fact_item(f, "holdout_by", json_boolean(c->fibres[m]));
   if (c->holdout > 0.0)
-    amped_fact_words(f, "held out     %.6g %% of the entries, seed %" PRIu64 "\n",
-                     100.0 * c->holdout, c->split_seed);
+    amped_fact_words(f, "held out     %.6g %% of the entries, seed %" PRIu64 "%s\n",
+                     100.0 * c->holdout, c->split_seed,
+                     memchr(c->fibres, 1, sizeof c->fibres) != NULL ? ", whole fibres" : "");
   for (int s = 0; s < AMPED_COMPLETION_SETS; s++)
     amped_fact_json(f, amped_completion_set_names[s],
                     amped_json_number(amped_completion_error(c, s)));

@@ -23,7 +23,9 @@ static const amped_option rows[] = {
      .type = AMPED_OPTION_FLAG,
      .on = AMPED_QUIET,
      .unsaid = AMPED_NORMAL,
-     .help = "print only warnings, errors, and the final line and file of cpd and complete",
+     .help =
+         "print only warnings, errors and answers: the final line and file of cpd and complete, "
+         "lists and numbers that are asked for",
      AMPED_OPTION_FIELD(amped_log_options, verbosity)},
 };
 

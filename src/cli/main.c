@@ -109,6 +109,8 @@ int main(int argc, char **argv) {
   if (status == AMPED_OK && !done) {
     input = options.nargs > 0 ? options.args[0] : NULL;
     amped_log_verbosity(options.log.verbosity);
+    if (options.command->answers && options.output == NULL && options.json == NULL)
+      amped_log_answers();
     amped_log_progress(options.log.progress);
     if (options.threads > 0)
       omp_set_num_threads(options.threads);

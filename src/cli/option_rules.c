@@ -257,6 +257,15 @@ const amped_option_rule amped_option_rules[] = {
      .excludes = "validate",
      .why = "--holdout and --validate both give entries to validate on; leave out one of the two"},
     {.command = "complete",
+     .when = "holdout-by",
+     .excludes = "validate|UNHELD",
+     .why = "--holdout-by says which entries --holdout chooses together, and with {2} it chooses "
+            "none; leave out one of the two"},
+    {.command = "complete",
+     .when = "holdout-by",
+     .excludes = "state",
+     .why = "--state goes on to hold out each entry by itself; leave out --holdout-by, or --state"},
+    {.command = "complete",
      .when = "of",
      .needs = "implicit",
      .why = "--of names the mode that --implicit ranks; add --implicit, or leave out --of"},
@@ -301,7 +310,8 @@ const amped_option_rule amped_option_rules[] = {
      .excludes = "implicit",
      .why =
          "--implicit learns from cells without an entry, and a batch cannot say which cells have "
-         "none; leave out --state"},
+         "none; leave out --state. Later fit old and new entries together, with --implicit and, if "
+         "no label is new, --init=RESULT"},
 
     /* stream */
     {.command = "stream",
@@ -547,6 +557,9 @@ static bool fact_holds(const amped_options *o, const char *term, size_t length, 
       {.name = "RANKS", .holds = o->session.ncomps_count > 1, .said = "several values of --rank"},
       {.name = "STARTS", .holds = o->session.starts > 1, .said = "--starts"},
       {.name = "INIT", .holds = o->session.init != NULL, .said = "--init"},
+      {.name = "UNHELD",
+       .holds = o->complete.holdout_given && !(o->complete.holdout > 0.0),
+       .said = "--holdout=0"},
       {.name = "VALIDATION", .holds = o->complete.holdout > 0.0, .said = "--holdout"},
       {.name = "PENALTY",
        .holds = amped_row_rule_penalises(&o->cpd.rule),

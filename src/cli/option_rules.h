@@ -9,6 +9,7 @@
  * - FILE, FILES, BATCHES: there are at least one, two, three files.
  * - RANKS, STARTS: there are several values of --rank, several starts.
  * - VALIDATION: --holdout holds out a share above 0.
+ * - UNHELD: --holdout=0 is given.
  * - PENALTY: --ridge or --l1 is above 0.
  * - TEXT: an option for reading text and tables is given, other than --dims.
  *

@@ -50,8 +50,9 @@ void amped_ranking_report_unlearnt(const amped_predictor *p, int mode) {
   for (uint64_t i = 0; i < k->dims[mode]; i++)
     count += !amped_predictor_knows(p, mode, i);
   if (count > 0)
-    amped_say("%s: %" PRIu64 " of %" PRIu64 " indices have no learnt entry, so they are in no list",
-              amped_format_mode(name, sizeof name, mode, &k->labels[mode]), count, k->dims[mode]);
+    amped_note("%s: %" PRIu64 " of %" PRIu64
+               " indices have no learnt entry, so they are in no list",
+               amped_format_mode(name, sizeof name, mode, &k->labels[mode]), count, k->dims[mode]);
 }
 
 /* Workspace of a report. */

@@ -29,6 +29,7 @@ static const amped_field fields[] = {
     {.name = "implicit", .at = AT(REAL, implicit), .is_optional = true, .most = AMPED_FINITE},
     {.name = "split_seed", .at = AT(COUNT, split_seed)},
     {.name = "holdout", .at = AT(REAL, holdout), .most = 1.0},
+    {.name = "holdout_by", .at = AT(BOOL, fibres), .is_list = true, .is_optional = true},
     {.name = "best_sweep", .at = AT(COUNT, best_sweep)},
 };
 #define FIELDS (sizeof fields / sizeof fields[0])

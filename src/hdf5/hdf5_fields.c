@@ -99,9 +99,12 @@ static amped_status put_numbers(amped_hdf5 *file, const amped_field *f, int orde
                                 const void *record) {
   const uint64_t count = f->is_list ? (uint64_t)order : 0;
   uint64_t words[AMPED_MAX_ORDER] = {0};
-  for (int m = 0; m < (f->is_list ? order : 1); m++)
+  bool any = false;
+  for (int m = 0; m < (f->is_list ? order : 1); m++) {
     words[m] = amped_field_word(f, record, m);
-  if (f->is_optional && words[0] == 0)
+    any = any || words[m] != 0;
+  }
+  if (f->is_optional && !any)
     return AMPED_OK;
   if (f->at.type != AMPED_FIELD_REAL)
     return amped_hdf5_put_u64(file, "/", f->name, count, words);

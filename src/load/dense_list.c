@@ -127,9 +127,9 @@ amped_status amped_dense_list_read(amped_dense_source *source, const amped_overf
 
 void amped_dense_list_say(const char *path, const amped_dense_info *info,
                           const amped_dense_counts *counts) {
-  amped_say("%s: %" PRIu64 " of %" PRIu64 " cells are observed, and %" PRIu64
-            " of these are 0; %" PRIu64 " are missing",
-            path, info->cells - counts->missing, info->cells, counts->zeros, counts->missing);
+  amped_note("%s: %" PRIu64 " of %" PRIu64 " cells are observed, and %" PRIu64
+             " of these are 0; %" PRIu64 " are missing",
+             path, info->cells - counts->missing, info->cells, counts->zeros, counts->missing);
 }
 
 amped_status amped_dense_list_load(const char *path, const char *dataset,

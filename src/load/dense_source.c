@@ -50,7 +50,7 @@ static void tell_of_matlab(const amped_dense_source *s) {
   if (looks_equal)
     amped_warn(words, s->path);
   else
-    amped_say(words, s->path);
+    amped_note(words, s->path);
 }
 
 amped_status amped_dense_source_open(const char *path, const char *dataset,

@@ -97,8 +97,8 @@ static amped_status treat_duplicates(const char *path, amped_duplicates policy, 
   }
   t->duplicates = amped_duplicates_after(t->duplicates, policy, found);
   if (found > 0 && counts && policy == AMPED_DUPLICATES_SUM)
-    amped_say("%s: %" PRIu64 " rows repeat earlier rows and are added to their counts", path,
-              found);
+    amped_note("%s: %" PRIu64 " rows repeat earlier rows and are added to their counts", path,
+               found);
   else if (found > 0)
     amped_warn("%s: %" PRIu64 " duplicate%s of coordinates; %s%s", path, found,
                found == 1 ? "" : "s", amped_duplicates_deed(policy),

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "base/log.h"
@@ -11,35 +12,80 @@
 #include "tensor/format.h"
 
 /* Bytes of the names of all context modes. */
-#define CONTEXTS (AMPED_MAX_ORDER * 66)
+#define MODES (AMPED_MAX_ORDER * 66)
+
+/* Largest relative rise of the error on a plateau. */
+#define PLATEAU 1e-3
 
 static uint64_t of_validation(const amped_complete_problem *p) {
   return p->validate != NULL ? p->validate->total : p->held;
 }
 
-/* Format the modes with a context prior: "3, 4" by number, or "month, hour" by the names in labels;
- * "none". labels NULL: by number. */
-static const char *list_contexts(const amped_complete_problem *p, int order,
-                                 const amped_labels *labels, char *text, size_t size) {
+/* Format the chosen modes: "3, 4" by number, or "month, hour" by the names in labels; "none".
+ * labels NULL: by number. */
+static const char *list_modes(const bool *chosen, int order, const amped_labels *labels,
+                              const char *between, char *text, size_t size) {
   char name[64];
   size_t at = 0;
   (void)snprintf(text, size, "none");
   for (int m = 0; m < order && at < size; m++) {
-    if (p->fit.prior[m] == 0.0)
+    if (!chosen[m])
       continue;
     (void)snprintf(name, sizeof name, "%d", m + 1);
     if (labels != NULL && amped_labels_are_named(&labels[m]))
       (void)amped_format_name(name, sizeof name, &labels[m]);
-    at += (size_t)snprintf(text + at, size - at, "%s%s", at > 0 ? ", " : "", name);
+    at += (size_t)snprintf(text + at, size - at, "%s%s", at > 0 ? between : "", name);
   }
   return text;
+}
+
+/* Does --holdout-by name modes? */
+static bool has_fibres(const amped_complete_problem *p) {
+  bool any = false;
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    any = any || p->fibres[m];
+  return any;
+}
+
+/* Facts of the held-out nonzeros. */
+static void add_held(const amped_session *session, const amped_complete_problem *p,
+                     const amped_labels *labels, amped_facts *f) {
+  char names[MODES];
+  const int order = session->plan.order;
+  const bool together = has_fibres(p);
+  if (p->held > 0)
+    amped_fact_words(f, "held out to validate: %" PRIu64 " of %" PRIu64 " entries", p->held,
+                     session->plan.nnz);
+  if (p->held > 0 && together)
+    amped_fact_words(f, ", all of the same %s together",
+                     list_modes(p->fibres, order, labels, " and ", names, sizeof names));
+  if (p->held > 0)
+    amped_fact_words(f, " (split seed %" PRIu64 ")\n", p->options->split_seed);
+  amped_fact_json(f, "holdout_by",
+                  together
+                      ? json_string(list_modes(p->fibres, order, NULL, ",", names, sizeof names))
+                      : json_null());
+}
+
+void amped_completion_report_gaps(const amped_session *session, const bool *fibres,
+                                  const amped_labels *labels) {
+  char names[MODES];
+  char option[MODES];
+  const int order = session->plan.order;
+  amped_warn("%s: its gaps are whole: most missing cells share their indices of modes %s with no "
+             "entry. Entries held out one by one have such neighbours, so their error is too low; "
+             "use --holdout-by=%s",
+             session->options->input,
+             list_modes(fibres, order, labels, " and ", names, sizeof names),
+             list_modes(fibres, order, labels, ",", option, sizeof option));
 }
 
 /* Facts of the values, or of the weights of an implicit fit. */
 static void add_values(const amped_complete_problem *p, int order, const amped_labels *labels,
                        amped_facts *f) {
   char numbers[64];
-  char names[CONTEXTS];
+  char names[MODES];
+  bool context[AMPED_MAX_ORDER] = {false};
   char mode[128];
   const bool implicit = p->fit.implicit > 0.0;
   amped_fact_json(f, "mean", amped_json_number(p->mean));
@@ -54,8 +100,11 @@ static void add_values(const amped_complete_problem *p, int order, const amped_l
                      amped_format_mode(mode, sizeof mode, p->ranked, &labels[p->ranked]));
   else
     amped_fact_words(f, "values: mean %.6g, scale %.6g", p->mean, p->scale);
-  amped_fact(f, "context", json_string(list_contexts(p, order, NULL, numbers, sizeof numbers)),
-             "; context modes: %s\n", list_contexts(p, order, labels, names, sizeof names));
+  for (int m = 0; m < order; m++)
+    context[m] = p->fit.prior[m] != 0.0;
+  amped_fact(
+      f, "context", json_string(list_modes(context, order, NULL, ", ", numbers, sizeof numbers)),
+      "; context modes: %s\n", list_modes(context, order, labels, ", ", names, sizeof names));
 }
 
 /* Entries whose label or index the tensor does not have, for each mode; null: no file. */
@@ -72,10 +121,7 @@ amped_status amped_completion_report_problem(amped_session *session,
   const uint64_t ranked = p->validate_ranks != NULL ? amped_rank_set_count(p->validate_ranks) : 0;
   amped_facts f;
   amped_facts_begin(&f, "completion");
-  if (p->held > 0)
-    amped_fact_words(
-        &f, "held out to validate: %" PRIu64 " of %" PRIu64 " entries (split seed %" PRIu64 ")\n",
-        p->held, session->plan.nnz, o->split_seed);
+  add_held(session, p, labels, &f);
   if (p->validate != NULL)
     amped_fact_words(&f, "to validate: %" PRIu64 " entries of %s\n", validate, o->validate);
   if (p->test != NULL)
@@ -305,6 +351,29 @@ static void say_ranks(const char *name, const amped_rank_sums *r, const amped_ra
               amped_rank_ndcg(r), amped_rank_hit_rate(r), r->count, words);
 }
 
+/* Did the best run end on a plateau? Its validation error had not fallen in the last sweeps and had
+ * hardly risen, and its training error still fell. */
+static bool is_on_plateau(const amped_complete_problem *p, const amped_complete_best *b) {
+  const amped_completion_errors *train = &b->errors[AMPED_COMPLETION_TRAIN];
+  const amped_completion_errors *error = &b->errors[AMPED_COMPLETION_VALIDATE];
+  const uint64_t best = b->number - 1;
+  if (strcmp(b->stop_reason, "patience") != 0 || train->count == 0 || error->count != train->count)
+    return false;
+  const uint64_t last = error->count - 1;
+  return error->values[last] <= (1.0 + PLATEAU) * error->values[best] &&
+         train->values[last] < (1.0 - p->tol) * train->values[best];
+}
+
+/* Say how a run goes on that ended on a plateau. */
+static void say_plateau(const amped_complete_problem *p, const amped_complete_best *b) {
+  const int patience = p->options->patience;
+  if (is_on_plateau(p, b))
+    amped_say("note: the error had not fallen for %d sweeps, but had not risen by more than %g %% "
+              "either, and the training error still fell; it may fall again: --patience=%d goes "
+              "on, and --starts=4 tries other starts",
+              patience, 100.0 * PLATEAU, 4 * patience);
+}
+
 amped_status amped_completion_report_end(amped_session *session, const amped_complete_problem *p,
                                          const amped_complete_best *b, double seconds,
                                          const char *path) {
@@ -349,6 +418,11 @@ amped_status amped_completion_report_end(amped_session *session, const amped_com
     say_baselines("test", &base->mean.test, &base->biases.test);
   say_ranks("validate", &b->sweep.validate_ranks, &b->sweep.validate_cold);
   say_ranks("test", &b->sweep.test_ranks, &b->sweep.test_cold);
+  if (b->sweep.validate_ranks.count > 0 || b->sweep.test_ranks.count > 0)
+    amped_say(
+        "these ranks leave out labels that are learnt with the entry's other labels, and keep "
+        "other held-out ones; amped_mpi evaluate --exclude leaves out what its files have");
+  say_plateau(p, b);
   if (path != NULL)
     amped_say("result: %s (amped_mpi top %s shows it)", path, path);
   return amped_comm_agree(&session->comm, amped_facts_write(&f, session->json));

@@ -11,6 +11,10 @@
 amped_status amped_completion_report_problem(amped_session *session,
                                              const amped_complete_problem *problem,
                                              const amped_labels *labels);
+/* Rank 0: warn that missing cells are whole fibres (solver/complete/whole_gaps.h), and name the
+ * option that holds out such fibres. */
+void amped_completion_report_gaps(const amped_session *session, const bool *fibres,
+                                  const amped_labels *labels);
 /* Report that a run begins. init: the source of its start; NULL: random. shows: as a line, too, not
  * in JSON only. */
 amped_status amped_completion_report_run(amped_session *session,

@@ -35,6 +35,7 @@ static char *options_text(const amped_session *session, const amped_complete_pro
   amped_fact_json(&f, "nonnegative", json_boolean(c->nonnegative));
   amped_fact_json(&f, "holdout", amped_json_number(c->holdout));
   amped_fact_json(&f, "split_seed", amped_json_count(c->split_seed));
+  amped_fact_json(&f, "holdout_by", amped_json_string(c->holdout_by));
   amped_fact_json(&f, "validate", amped_json_string(c->validate));
   amped_fact_json(&f, "test", json_array());
   for (int i = 0; i < c->test.count; i++)
@@ -66,6 +67,7 @@ static amped_status begin(const amped_session *session, const amped_complete_pro
   c->implicit = p->fit.implicit;
   c->split_seed = p->options->split_seed;
   c->holdout = p->options->holdout;
+  memcpy(c->fibres, p->fibres, sizeof c->fibres);
   c->best_sweep = best->number;
   for (int m = 0; m < plan->order; m++)
     c->context[m] = p->fit.prior[m] != 0.0;

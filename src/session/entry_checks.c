@@ -96,7 +96,7 @@ void amped_entry_checks_new(const amped_session *session, const amped_labels *la
   (void)snprintf(option, sizeof option, "%d", cold + 1);
   if (labels[cold].name != NULL)
     (void)amped_format_name(option, sizeof option, &labels[cold]);
-  if (prior[cold] != 0.0)
+  if (prior == NULL || prior[cold] != 0.0)
     amped_warn("%s: of its %" PRIu64 " entries %s: in %s none is known, and a new one predicts "
                "like an average one",
                path, given, counts, name);

@@ -22,7 +22,7 @@ amped_status amped_entry_checks_events(const amped_session *session, const char 
 
 /* Rank 0 says in which modes entries have labels or indices that the tensor does not have, and
  * warns if all have such labels in one mode. labels: the tensor's, on rank 0. prior: of the modes'
- * rows (row_fit.h). */
+ * rows (row_fit.h), if these stand for missing rows; NULL: mean rows do. */
 void amped_entry_checks_new(const amped_session *session, const amped_labels *labels,
                             const char *path, const amped_entry_set *set, const double *prior);
 

@@ -229,6 +229,19 @@ amped_status amped_state_head_put(amped_hdf5 *file, const amped_state_head *h) {
   return put_errors(file, h);
 }
 
+/* Refuse a file that is no state. Only models of --implicit have the attribute `implicit`. */
+static amped_status refuse_other(amped_hdf5 *file) {
+  bool implicit = false;
+  AMPED_TRY(amped_hdf5_has_attribute(file, "/", "implicit", &implicit));
+  return amped_error(
+      AMPED_BAD_INPUT, file->path,
+      implicit
+          ? "is a model of --implicit, which no stream continues: cells without an entry count "
+            "as zeros; fit old and new entries together with amped_mpi complete --implicit=A "
+            "(--init=RESULT begins from this model if no label is new)"
+          : "is not the state of a stream; begin one with amped_mpi complete --state=FILE");
+}
+
 /* *version: the file's version, which can be read. */
 static amped_status check_format(amped_hdf5 *file, uint64_t *version) {
   char *format = NULL;
@@ -239,9 +252,7 @@ static amped_status check_format(amped_hdf5 *file, uint64_t *version) {
   const bool is_state = exists && strcmp(format, "state") == 0;
   amped_free(format);
   if (!is_state)
-    return amped_error(
-        AMPED_BAD_INPUT, file->path,
-        "is not the state of a stream; begin one with amped_mpi complete --state=FILE");
+    return refuse_other(file);
   AMPED_TRY(amped_hdf5_get_u64(file, "/", "amped_version", 1, version));
   return *version >= 1 && *version <= STATE_VERSION
              ? AMPED_OK

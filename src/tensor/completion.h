@@ -49,6 +49,8 @@ typedef struct amped_completion {
   uint64_t input_hash; /* hash of the completed tensor (sptensor.h); 0: unknown */
   uint64_t split_seed; /* seed of the hold-out */
   double holdout;      /* held-out share of the entries, 0 to 1 */
+  bool fibres[AMPED_MAX_ORDER]; /* modes whose indices decided what was held out; all false: all
+                                   modes */
   uint64_t best_sweep; /* sweep of this model, at least 1. Every stored list of errors has at least
                           this many values */
   amped_completion_errors errors[AMPED_COMPLETION_SETS];

@@ -327,14 +327,15 @@ void amped_index_match_say(const amped_index_side *known, const amped_index_side
   const bool theirs = match->rule == AMPED_INDEX_BY_NUMBER;
   (void)amped_format_mode(name, sizeof name, mode, &(theirs ? file : known)->labels[mode]);
   if (theirs)
-    amped_say("%s: %s: its labels are taken as indices of %s, from %d, because there are no labels",
-              file->path, name, known->path,
-              (file->labels[mode].are_indices ? file : known)->labels[mode].from_zero ? 0 : 1);
+    amped_note(
+        "%s: %s: its labels are taken as indices of %s, from %d, because there are no labels",
+        file->path, name, known->path,
+        (file->labels[mode].are_indices ? file : known)->labels[mode].from_zero ? 0 : 1);
   else if (match->rule == AMPED_INDEX_BY_ID)
-    amped_say("%s: %s: its indices are looked up among the labels of %s, which are numbers",
-              file->path, name, known->path);
+    amped_note("%s: %s: its indices are looked up among the labels of %s, which are numbers",
+               file->path, name, known->path);
   else if (match->rule == AMPED_INDEX_SAME && known->labels[mode].count > 0)
-    amped_say("%s: %s: by index, because %s has no labels", file->path, name, file->path);
+    amped_note("%s: %s: by index, because %s has no labels", file->path, name, file->path);
   warn_of_base(known, file, mode, name);
 }
 

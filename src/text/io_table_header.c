@@ -702,25 +702,25 @@ void amped_table_header_tell(const amped_table_header *h, const char *path) {
   char value[LIST_BYTES];
   (void)amped_printable_text(text, sizeof text, join(h->modes, (uint64_t)h->order, ", ", list));
   if (h->guessed)
-    amped_say("%s: %s separate its cells (--separator says otherwise)", amped_io_name(path),
-              separator_name(h->form.separator));
+    amped_note("%s: %s separate its cells (--separator says otherwise)", amped_io_name(path),
+               separator_name(h->form.separator));
   if (h->indices > 0)
-    amped_say("%s: %" PRIu64
-              " column%s without a name hold%s whole numbers, as a row index does, and "
-              "%s left out (--keys takes columns by name)",
-              amped_io_name(path), h->indices, h->indices == 1 ? "" : "s",
-              h->indices == 1 ? "s" : "", h->indices == 1 ? "is" : "are");
+    amped_note("%s: %" PRIu64
+               " column%s without a name hold%s whole numbers, as a row index does, and "
+               "%s left out (--keys takes columns by name)",
+               amped_io_name(path), h->indices, h->indices == 1 ? "" : "s",
+               h->indices == 1 ? "s" : "", h->indices == 1 ? "is" : "are");
   if (h->value == NULL)
-    amped_say("%s: every row counts 1, its keys are %s (--value=COL names a column of values)",
-              amped_io_name(path), text);
+    amped_note("%s: every row counts 1, its keys are %s (--value=COL names a column of values)",
+               amped_io_name(path), text);
   else
-    amped_say("%s: its keys are %s, and its values are %s", amped_io_name(path), text,
-              amped_printable_text(value, sizeof value, join(&h->value, 1, "", list)));
+    amped_note("%s: its keys are %s, and its values are %s", amped_io_name(path), text,
+               amped_printable_text(value, sizeof value, join(&h->value, 1, "", list)));
   for (int m = 0; m < h->order; m++)
     if (h->periods[m] != AMPED_PERIOD_NONE)
-      amped_say("%s: time stamps of %s are read as periods: %s", amped_io_name(path),
-                amped_printable_text(text, sizeof text, join(&h->columns[m], 1, "", list)),
-                amped_period_word(h->periods[m]));
+      amped_note("%s: time stamps of %s are read as periods: %s", amped_io_name(path),
+                 amped_printable_text(text, sizeof text, join(&h->columns[m], 1, "", list)),
+                 amped_period_word(h->periods[m]));
 }
 
 void amped_table_header_warn(const amped_table_header *h, const char *path, int mode,

@@ -97,8 +97,8 @@ amped_status amped_tns_claim_settle(amped_tns_claim *c, const char *path, uint64
     give_up_first(t);
   c->open = false;
   *header = true;
-  amped_say("%s: line %" PRIu64 " (%s) is a header: dimensions, and the number of nonzeros that "
-            "follow (--header=none reads it as a nonzero)",
-            name, c->line, line_text(c, text));
+  amped_note("%s: line %" PRIu64 " (%s) is a header: dimensions, and the number of nonzeros that "
+             "follow (--header=none reads it as a nonzero)",
+             name, c->line, line_text(c, text));
   return AMPED_OK;
 }

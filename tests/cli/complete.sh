@@ -41,7 +41,7 @@ against_numpy() { # against_numpy TENSOR RANKS R REG POWER REG_BIAS CONTEXT HOLD
     --reg-bias="$reg_bias" --context="$context" --holdout="$holdout" --split-seed=5 --iters=3 --tol=0 \
     --precision=double -o result.h5 --overwrite -q "$@"
   if "$python" "$script" compare $t.tns start-$t.h5 result.h5 "$reg" "$power" "$reg_bias" "$context" \
-    "$holdout" 5 3 1e-9 "block=$block" >reference.txt 2>&1; then
+    "$holdout" 5 3 1e-9 "block=$block" ${by:+"by=$by"} >reference.txt 2>&1; then
     pass
   else
     fail "numpy, $t on $n ranks: $(tail -1 reference.txt)"
@@ -60,6 +60,11 @@ if test -n "$python"; then
   against_numpy b 4 3 2 1 0 none 0.1
   against_numpy a 3 4 0.1 0 1 none 0 --bias=none
   against_numpy c 2 5 1 0.5 3 3,4,5 0.05
+  by=1,3 # held out as whole fibres
+  against_numpy a 1 4 0.5 0.5 3 3 0.2 --holdout-by=3,1
+  by=1,2,4
+  against_numpy b 3 3 2 1 0 none 0.1 --holdout-by=1,2,4
+  by=
   against_numpy heavy 4 3 1 0.5 3 2 0.1 # an index with many nonzeros is split over ranks
   block=1
   against_numpy a 1 4 0.5 0.5 3 3 0.2 --method=ccd

@@ -130,6 +130,7 @@ awk '$4 > 0' zeros.tns >counts.tns
 expect 3 "entries with the value 0, .*remove these entries" on 1 complete zeros.tns --rank=2 --implicit=10 -o i.h5
 expect 3 "zeros.tns: .* with a value of 0 or less" on 1 complete counts.tns --rank=2 --implicit=10 --holdout=0 --validate=zeros.tns -o i.h5
 expect 0 "" on 1 complete counts.tns --rank=2 --implicit=10 --iters=5 -o i.h5
+expect 3 "i.h5: is a model of --implicit, which no stream continues: .*complete --implicit=A" "$amped" stream i.h5 counts.tns
 expect 0 "no error is reported against the counts" "$amped" predict i.h5 counts.tns --json=i.json
 same "no rmse" "$(grep -c '"rmse": *null' i.json)" 1
 expect 0 "entries have the value 0, which means that nothing happened" "$amped" recommend i.h5 --for=1:1 --of=2 -n 12 \

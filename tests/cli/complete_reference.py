@@ -4,14 +4,15 @@ columns (CCD++: 1), each against residuals that are made anew.
 
     complete_reference.py start START.h5 R DIM...       a random start
     complete_reference.py compare TENSOR.tns START.h5 RESULT.h5 REG POWER REG_BIAS CONTEXT HOLDOUT SEED
-      SWEEPS TOLERANCE [weights=WEIGHTS.tns | repeats=WEIGHTS.tns | implicit=A OF] [block=B]
+      SWEEPS TOLERANCE [weights=WEIGHTS.tns | repeats=WEIGHTS.tns | implicit=A OF] [block=B] [by=MODES]
 
 TENSOR.tns counts from 1. CONTEXT: modes from 1, separated by commas, or none. START and RESULT are files
 of amped_mpi; RESULT tells whether there are biases. Compares the values of the model at all nonzeros, in
 units of the scale, and the errors of training and of validation after each of SWEEPS sweeps.
 
 weights: WEIGHTS.tns has the same cells. repeats: an entry of weight n is there n times instead. implicit:
-all cells of a dense tensor are visited, and held out entries ranked among all indices of mode OF.
+all cells of a dense tensor are visited, and held out entries ranked among all indices of mode OF. by: modes
+from 1, separated by commas, whose indices decide what is held out.
 """
 import sys
 
@@ -186,7 +187,10 @@ def compare(tns, start, result, reg, power, reg_bias, context, share, seed, swee
         factors = [f[f"factors/{m}"][:].astype(float) for m in range(order)]
         spread(factors, f["weights"][:], [] if context == "none" else [int(m) - 1 for m in context.split(",")])
     biases = [np.zeros(d) for d in dims]
-    out = np.array([held(i, int(seed), float(share)) for i in index])
+    by = next((h[3:].split(",") for h in how if h.startswith("by=")), range(1, order + 1))
+    how = [h for h in how if not h.startswith("by=")]
+    fibre = index * np.isin(np.arange(1, order + 1), [int(m) for m in by])
+    out = np.array([held(i, int(seed), float(share)) for i in fibre])
     o = {"reg": float(reg), "power": float(power), "reg_bias": float(reg_bias), "biased": biased,
          "context": [] if context == "none" else [int(m) - 1 for m in context.split(",")]}
     width = next((int(h[6:]) for h in how if h.startswith("block=")), 1 << 20)

@@ -131,6 +131,25 @@ expect 0 "2 of 2 cells" "$amped" evaluate plays.h5 later.csv --keys=a,b,c --of=b
 
 # Errors, each in one line.
 expect 2 "--of .* is missing" "$amped" evaluate m.h5 test.csv
+# Cells that were known before are left out, and counted; CELLS itself excludes none of its cells.
+expect 0 "^[1-9][0-9]* cells known before, because --exclude has them: left out" "$amped" evaluate m.h5 test.csv --of=what --exclude=known.csv
+same "CELLS excludes none" "$("$amped" evaluate m.h5 test.csv --of=what --exclude=./test.csv | grep -c 'known before')" 0
+expect 3 "has no cell to rank: files of --exclude have all of its" "$amped" evaluate m.h5 test.csv --of=what --exclude=test.h5
+sed 's/$/,1/; 1s/,1$/,n/' test.csv >stars.csv
+# -q keeps what was asked for, and drops notes; not if it goes to a file.
+for command in "evaluate m.h5 test.csv --of=what" "similar m.h5 --for=who:a6" "recommend m.h5 --for=who:a6 --of=what" \
+  "top m.h5" "compare m.h5 m.h5" "info m.h5" "predict m.h5 stars.csv --value=n --cold=predict"; do
+  # shellcheck disable=SC2086
+  "$amped" $command -q >quiet.txt 2>&1
+  # shellcheck disable=SC2086
+  "$amped" $command >loud.txt 2>&1
+  same "$command -q" "$(grep -c . quiet.txt)" "$(grep -vc '^$\|its keys are\|so they are in no list\|^note: ' loud.txt)"
+  # shellcheck disable=SC2086
+  same "$command -q --json" "$("$amped" $command -q --json=q.json --overwrite 2>&1)" ""
+done
+expect 2 "is given twice, with who:a3 and who:a5; give one" "$amped" recommend m.h5 --for=who:a3 --for=who:a5 --of=what
+expect 2 "is given twice" "$amped" similar m.h5 --for=who --for=what
+expect 2 "is given twice" "$amped" evaluate m.h5 test.csv --of=what --of=who
 expect 2 "name a tensor with --exclude" "$amped" evaluate m.h5 test.csv --of=what --for=who
 expect 2 "name one mode" "$amped" evaluate m.h5 test.csv --of=what --for=what --exclude=known.csv
 expect 2 "has no mode for --of=whom; its modes are who, what, when, or 1 to 3$" "$amped" evaluate m.h5 test.csv --of=whom

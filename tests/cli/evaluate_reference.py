@@ -38,10 +38,12 @@ def mean_row(k):
 
 def ranks():
     of, words = int(sys.argv[5]), sys.argv[6:]
-    known, by, cold = [], None, False
+    known, by, cold, before, dropped = [], None, False, [], 0
     while words:
         if words[0] == "exclude":
-            known, words = known + read(words[1]), words[2:]
+            known = known + read(words[1])
+            before = before + (read(words[1]) if words[1] != sys.argv[4] else [])
+            words = words[2:]
         elif words[0] == "by":
             by, words = int(words[1]), words[2:]
         else:
@@ -58,6 +60,9 @@ def ranks():
             left += 1
             if not cold:
                 continue
+        if any(c[of] == cell[of] and all(c[k] is not None and c[k] == given[k] for k in keys) for c in before):
+            dropped += 1
+            continue
         product, y = model.weights.copy(), 0.0
         for k in range(order):
             if k != of:
@@ -76,11 +81,11 @@ def ranks():
     found = np.array(found)
     (record,) = told
     assert record["event"] == "evaluate" and record["mode"] == of, record
-    numbers = {"ranked": len(found), "unknown": unknown, "cold": left, "tied": tied, "excluded": removed,
+    numbers = {"known": dropped, "ranked": len(found), "unknown": unknown, "cold": left, "tied": tied, "excluded": removed,
                "candidates": learnt[of].sum()}
     for name, number in numbers.items():
         assert record[name] == number, (name, record[name], number)
-    assert record["cells"] == (len(found) + unknown + (0 if cold else left)), record
+    assert record["cells"] == (len(found) + dropped + unknown + (0 if cold else left)), record
     assert abs(record["mrr"] - (1 / found).mean()) < 1e-12, (record["mrr"], (1 / found).mean())
     assert abs(record["mean_rank"] - found.mean()) < 1e-9, (record["mean_rank"], found.mean())
     for row in record["at"]:

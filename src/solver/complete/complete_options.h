@@ -38,17 +38,18 @@ typedef struct amped_complete_options {
   double holdout; /* held-out share of the nonzeros, below 1 */
   bool holdout_given;
   uint64_t split_seed;
-  const char *validate; /* a file, or NULL */
-  amped_text_list test; /* files */
-  const char *weights;  /* a file, or a column of INPUT; or NULL */
-  double implicit;      /* A of implicit fits (row_fit.h); 0: only observed entries count */
-  bool random_order;    /* modes in a new random order in each sweep */
+  const char *holdout_by; /* modes of --holdout-by, separated by commas; NULL: none */
+  const char *validate;   /* a file, or NULL */
+  amped_text_list test;   /* files */
+  const char *weights;    /* a file, or a column of INPUT; or NULL */
+  double implicit;        /* A of implicit fits (row_fit.h); 0: only observed entries count */
+  bool random_order;      /* modes in a new random order in each sweep */
 } amped_complete_options;
 
 /* --method, --block, --bias, --nonnegative */
 extern const amped_option_group amped_complete_model_option_rows;
-/* --reg, --reg-power, --reg-bias, --context, --holdout, --split-seed, --validate, --test,
- * --weights, --implicit, --order, --patience, --time */
+/* --reg, --reg-power, --reg-bias, --context, --holdout, --split-seed, --holdout-by, --validate,
+ * --test, --weights, --implicit, --order, --patience, --time */
 extern const amped_option_group amped_complete_option_rows;
 
 /* Set the components that a method updates at a time: CCD++ one. */

@@ -56,24 +56,52 @@ static amped_status find_contexts(const amped_complete_options *c, const amped_p
              : amped_mode_list_find("--context", c->context_modes, labels, plan->order, context);
 }
 
+/* Find the modes of --holdout-by. */
+static amped_status find_fibres(const amped_complete_options *c, const amped_plan *plan,
+                                const amped_labels *labels, bool *fibres) {
+  const char *list = c->holdout_by;
+  int count = 1;
+  memset(fibres, 0, AMPED_MAX_ORDER * sizeof *fibres);
+  if (list == NULL)
+    return AMPED_OK;
+  AMPED_TRY(amped_mode_list_find("--holdout-by", list, labels, plan->order, fibres));
+  for (const char *at = list; *at != '\0'; at++)
+    count += *at == ',';
+  if (count == 1)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--holdout-by=%s would hold out all entries of an index, which then has "
+                       "learnt nothing; name two modes or more",
+                       list);
+  if (count >= plan->order)
+    return amped_error(
+        AMPED_USAGE, NULL,
+        "--holdout-by=%s names all modes, which hold out each entry by itself; leave "
+        "it out, or name fewer modes",
+        list);
+  return AMPED_OK;
+}
+
 amped_status amped_complete_modes_find(const amped_complete_options *options, const char *of,
                                        const amped_plan *plan, const amped_labels *labels,
-                                       bool context[AMPED_MAX_ORDER], int *ranked) {
-  AMPED_TRY(find_contexts(options, plan, labels, context));
-  return find_ranked(of, plan, labels, ranked);
+                                       amped_complete_named *out) {
+  AMPED_TRY(find_contexts(options, plan, labels, out->context));
+  AMPED_TRY(find_fibres(options, plan, labels, out->fibres));
+  return find_ranked(of, plan, labels, &out->ranked);
 }
 
 amped_status amped_complete_problem_set_modes(const amped_context *context, const char *of,
                                               const amped_labels *labels, amped_complete_problem *p,
                                               amped_complete_start *start) {
   const amped_comm *comm = context->comm;
+  amped_complete_named named = {.ranked = 0};
   amped_status status = AMPED_OK;
   if (comm->rank == 0)
-    status = amped_complete_modes_find(p->options, of, context->plan, labels, start->context,
-                                       &p->ranked);
+    status = amped_complete_modes_find(p->options, of, context->plan, labels, &named);
   AMPED_TRY(amped_comm_agree(comm, status));
-  amped_comm_broadcast(comm, start->context, sizeof start->context);
-  amped_comm_broadcast(comm, &p->ranked, sizeof p->ranked);
+  amped_comm_broadcast(comm, &named, sizeof named);
+  memcpy(start->context, named.context, sizeof start->context);
+  memcpy(p->fibres, named.fibres, sizeof p->fibres);
+  p->ranked = named.ranked;
   for (int m = 0; m < context->plan->order; m++) {
     p->fit.prior[m] = start->context[m] ? 1.0 : 0.0;
     p->fit.pull[m] = start->context[m] ? CONTEXT_PULL : 1.0;
@@ -83,10 +111,18 @@ amped_status amped_complete_problem_set_modes(const amped_context *context, cons
 
 /* --- held-out nonzeros ----------------------------------------------------------------------- */
 
+/* Does a mode's index decide what is held out? */
+static bool decides(const amped_complete_problem *p, int mode) {
+  bool any = false;
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    any = any || p->fibres[m];
+  return !any || p->fibres[mode];
+}
+
 /* Collective; the status is agreed. keys[m] = the keys of the indices of mode m, on every rank;
- * NULL: it has no labels. The caller frees them. */
+ * NULL: it has no labels. All keys are 0 in a mode that does not decide. The caller frees them. */
 static amped_status find_keys(const amped_context *context, const amped_labels *labels,
-                              uint32_t *keys[AMPED_MAX_ORDER]) {
+                              const amped_complete_problem *p, uint32_t *keys[AMPED_MAX_ORDER]) {
   const amped_comm *comm = context->comm;
   const amped_plan *plan = context->plan;
   bool labelled[AMPED_MAX_ORDER] = {false};
@@ -95,11 +131,11 @@ static amped_status find_keys(const amped_context *context, const amped_labels *
     labelled[m] = labels[m].count > 0;
   amped_comm_broadcast(comm, labelled, sizeof labelled);
   for (int m = 0; m < plan->order && status == AMPED_OK; m++)
-    if (labelled[m])
-      status = amped_alloc(&keys[m], plan->dims[m], sizeof *keys[m], "the keys of labels");
+    if (labelled[m] || !decides(p, m))
+      status = amped_calloc(&keys[m], plan->dims[m], sizeof *keys[m], "the keys of labels");
   AMPED_TRY(amped_comm_agree(comm, status));
   for (int m = 0; m < plan->order; m++) {
-    if (!labelled[m])
+    if (!labelled[m] || !decides(p, m))
       continue;
     if (comm->rank == 0) {
 #pragma omp parallel for schedule(static)
@@ -117,7 +153,7 @@ static amped_status mark_held(const amped_context *context, const amped_labels *
   const amped_worker *worker = context->worker;
   const amped_complete_options *c = p->options;
   uint32_t *keys[AMPED_MAX_ORDER] = {NULL};
-  amped_status status = c->holdout > 0.0 ? find_keys(context, labels, keys) : AMPED_OK;
+  amped_status status = c->holdout > 0.0 ? find_keys(context, labels, p, keys) : AMPED_OK;
   if (status == AMPED_OK)
     status = amped_comm_agree(context->comm,
                               worker->format->row_fit->hold_out(

@@ -27,8 +27,11 @@ typedef struct amped_complete_problem {
   bool constant;                   /* all training values are equal */
   uint64_t learnt, held;           /* numbers of training and of held-out nonzeros */
   uint64_t ignored;                /* number of nonzeros of weight 0, which are neither */
+  bool fibres[AMPED_MAX_ORDER];    /* modes whose indices decide what is held out; all false: all
+                                      modes */
   const amped_entry_set *validate; /* validation entries; NULL: held-out nonzeros */
   const amped_entry_set *test;     /* test entries; NULL: none */
+  const amped_row_counts *counts;  /* training nonzeros per row; NULL: no entry sets */
   double weight;                   /* total weight of the training entries */
   uint64_t weights_hash;           /* hash of --weights; 0: none */
   int ranked;                      /* implicit fits: mode whose indices are ranked */
@@ -39,22 +42,30 @@ typedef struct amped_complete_problem {
   double least, most; /* bounds to which model values are clipped; infinite: not clipped */
 } amped_complete_problem;
 
-/* Not collective. Find the context modes (--context) and the mode whose indices are ranked (--of).
- * of = NULL: the shorter of the two longest modes. labels: labels of all modes; NULL: names are not
- * known yet and are accepted. Returns AMPED_USAGE if there is no such mode. */
+/* Modes that options name. */
+typedef struct amped_complete_named {
+  bool context[AMPED_MAX_ORDER]; /* --context */
+  bool fibres[AMPED_MAX_ORDER];  /* --holdout-by; all false: not given */
+  int ranked;                    /* --of: the mode whose indices are ranked */
+} amped_complete_named;
+
+/* Not collective. Find the modes that options name. of = NULL: the shorter of the two longest
+ * modes. labels: labels of all modes; NULL: names are not known yet and are accepted. Returns
+ * AMPED_USAGE if there is no such mode, or if --holdout-by names one mode or all. */
 amped_status amped_complete_modes_find(const amped_complete_options *options, const char *of,
                                        const amped_plan *plan, const amped_labels *labels,
-                                       bool context[AMPED_MAX_ORDER], int *ranked);
+                                       amped_complete_named *out);
 
-/* Collective; the status is agreed. Find the context modes and the ranked mode with rank 0's
- * labels, and set them on every rank: the problem's ranked mode, the fit's priors and pulls, and
- * the start's context modes. */
+/* Collective; the status is agreed. Find the modes that options name with rank 0's labels, and set
+ * them on every rank: the problem's ranked mode and fibres, the fit's priors and pulls, and the
+ * start's context modes. */
 amped_status amped_complete_problem_set_modes(const amped_context *context, const char *of,
                                               const amped_labels *labels,
                                               amped_complete_problem *problem,
                                               amped_complete_start *start);
 
-/* Hold out nonzeros: the same in any order of the file and of rank 0's labels. input: name of the
+/* Hold out nonzeros: the same in any order of the file and of rank 0's labels. With `fibres`, all
+ * nonzeros that share the indices of these modes are held out together. input: name of the
  * input, for messages. Returns AMPED_BAD_INPUT if no nonzero is held out although some should be,
  * or if all are. */
 amped_status amped_complete_problem_hold_out(const amped_context *context, const char *input,

@@ -170,15 +170,26 @@ static amped_status keep_best(search *s, double value) {
   return AMPED_OK;
 }
 
+/* Does the run wait for its penalty to fall? While the penalty is high, components may be almost
+ * zero: then nothing moves, until it is low enough for them to grow. */
+static bool waits_for_penalty(const search *s) {
+  const double *train = s->errors[AMPED_COMPLETION_TRAIN];
+  const uint64_t n = s->sweeps;
+  if (s->problem->options->reg_count > 0)
+    return false;
+  return n <= AMPED_COMPLETE_HELD ||
+         (n <= AMPED_COMPLETE_WAIT &&
+          fabs(train[n - 1] - train[n - 2]) <= s->problem->tol * train[n - 2]);
+}
+
 static void count_stale(search *s) {
   const double value = choice_of(s, &s->sweep);
   const double tol = s->problem->tol;
   const bool fell =
       s->solver->higher_is_better ? value > s->mark * (1.0 + tol) : value < s->mark * (1.0 - tol);
-  const bool waits = s->problem->options->reg_count == 0 && s->sweeps <= AMPED_COMPLETE_HELD;
   if (fell)
     s->mark = value;
-  s->stale = fell || waits ? 0 : s->stale + 1;
+  s->stale = fell || waits_for_penalty(s) ? 0 : s->stale + 1;
 }
 
 /* --- the state as numbers --------------------------------------------------------------------- */
@@ -254,6 +265,14 @@ typedef struct option_number {
   double number, older;
 } option_number;
 
+/* A set of modes as a whole number; 0: none. */
+static double modes_of(const bool modes[AMPED_MAX_ORDER]) {
+  double number = 0.0;
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    number += modes[m] ? ldexp(1.0, m) : 0.0;
+  return number;
+}
+
 static option_number number_of_option(const char *option, double number) {
   return (option_number){.option = option, .number = number, .older = number};
 }
@@ -288,7 +307,7 @@ static void turn_options(tape *t, const search *s, const char **differs) {
       number_of_option("--reg-bias", o->reg_bias),
       number_of_option("--bias", o->bias),
       number_of_option("--nonnegative", o->nonnegative),
-      number_of_option("--holdout", o->holdout),
+      number_of_option("--holdout or --holdout-by", o->holdout + modes_of(p->fibres)),
       number_of_option("--split-seed", (double)o->split_seed),
       number_of_option("--order", o->random_order),
       number_of_option("--method", o->method),

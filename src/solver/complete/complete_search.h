@@ -10,7 +10,9 @@
  * training entries. For implicit fits the metric is NDCG instead (rank_set.h): higher is better.
  * The factors of the best sweep of all runs are kept: the best metric on validation or, without
  * validation, the lowest objective. A run stops if this number has not improved by the share `tol`
- * in `patience` sweeps. Sweeps before lambda begins to fall do not count. */
+ * in `patience` sweeps. With --reg=auto these sweeps do not count: sweeps before lambda begins to
+ * fall; and, until lambda is a quarter of its first value, sweeps in which the training error stays
+ * the same, up to `tol`. */
 #ifndef AMPED_COMPLETE_SEARCH_H
 #define AMPED_COMPLETE_SEARCH_H
 
@@ -24,6 +26,8 @@
 /* Number of sweeps before lambda falls, and its factor per sweep from then on. */
 #define AMPED_COMPLETE_HELD 10
 #define AMPED_COMPLETE_FALL 0.95
+/* Last sweep in which patience waits for the penalty, which is then a quarter of its first. */
+#define AMPED_COMPLETE_WAIT 37
 
 /* Results of a sweep, in addition to amped_sweep. Its value is the metric on validation or, without
  * validation, the training error. */

@@ -118,6 +118,11 @@ void amped_entry_set_train(const amped_context *context, amped_entry_set *set,
     for (uint64_t i = 0; i < set->count; i++)
       if (set->positions[m][i] != AMPED_NO_ROW && counts->all[m][set->positions[m][i]] > 0.0)
         set->trained[i] = (uint8_t)(set->trained[i] | 1U << m);
+  memset(set->untrained, 0, sizeof set->untrained);
+  for (int m = 0; m < context->plan->order; m++)
+    for (uint64_t i = 0; i < set->count; i++)
+      set->untrained[m] += !(set->trained[i] >> m & 1);
+  amped_comm_sum_u64(context->comm, set->untrained, AMPED_MAX_ORDER);
 }
 
 /* --- errors ----------------------------------------------------------------------------------- */
@@ -127,6 +132,7 @@ typedef struct traversal {
   const amped_context *context;
   const amped_entry_set *set;
   const amped_row_fit *fit;
+  const amped_mean_rows *means;
   int components;
   double *rows;     /* [ROWS][ncomps] */
   double *products; /* [CHUNK][components] */
@@ -144,22 +150,18 @@ static amped_buffers traversal_buffers(traversal *w) {
   return b;
 }
 
-/* Multiply a row into the products of an entry of the chunk. row = NULL: use the prior. known: the
- * row has training nonzeros. */
-static void take_row(traversal *w, int mode, uint64_t entry, bool known, const double *row) {
-  const double prior = w->fit->prior[mode];
+/* Multiply a row into the products of an entry of the chunk. row = NULL: the model has none.
+ * trained: the row has training nonzeros. */
+static void take_row(traversal *w, int mode, uint64_t entry, bool trained, const double *row) {
   double *products = w->products + entry * (uint64_t)w->components;
-  bool trained = known;
-  for (int r = 0; r < w->components; r++) {
-    const double x = row != NULL ? row[r] : prior;
-    trained = trained || x != prior;
-    products[r] *= x;
-  }
-  if (w->fit->biased && row != NULL) {
-    trained = trained || row[w->components] != 0.0;
-    w->biases[entry] += row[w->components];
-  }
-  w->cold[entry] = w->cold[entry] || !trained;
+  const bool known = row != NULL && amped_row_is_known(w->fit, mode, w->context->plan->ncomps,
+                                                       trained ? 1.0 : 0.0, row);
+  const double *x = known ? row : w->means->rows[mode];
+  for (int r = 0; r < w->components; r++)
+    products[r] *= x[r];
+  if (w->fit->biased)
+    w->biases[entry] += x[w->components];
+  w->cold[entry] = w->cold[entry] || !known;
 }
 
 /* Apply take_row to mode's rows of the chunk's entries. Rows are copied in stretches that begin and
@@ -219,11 +221,12 @@ void amped_errors_sum(const amped_comm *comm, amped_errors *e) {
 }
 
 amped_status amped_entry_set_errors(const amped_context *context, const amped_entry_set *set,
-                                    const amped_row_fit *fit, double least, double most,
-                                    amped_entry_errors *out) {
+                                    const amped_row_fit *fit, const amped_mean_rows *means,
+                                    double least, double most, amped_entry_errors *out) {
   traversal w = {.context = context,
                  .set = set,
                  .fit = fit,
+                 .means = means,
                  .components = context->plan->ncomps - (fit->biased ? 1 : 0)};
   memset(out, 0, sizeof *out);
   amped_status status = amped_buffers_allocate(traversal_buffers(&w));

@@ -8,6 +8,7 @@
 #define AMPED_ENTRY_SET_H
 
 #include "factor/context.h"
+#include "solver/complete/mean_rows.h"
 #include "solver/complete/row_counts.h"
 
 typedef struct amped_entry_set {
@@ -21,6 +22,7 @@ typedef struct amped_entry_set {
   uint64_t *cells;                      /* [count] hashes of the cells; rows that the model does not
                                            have count by the file's label or index */
   uint8_t *trained;                     /* [count] bit m: row of mode m has training nonzeros */
+  uint64_t untrained[AMPED_MAX_ORDER];  /* entries of all ranks without that bit */
   double *values;                       /* [count] values, mapped by the plan's map, in double */
   uint64_t given;                       /* number of entries in the file, of all ranks */
   uint64_t unknown[AMPED_MAX_ORDER];    /* entries with a new label or index */
@@ -29,8 +31,8 @@ typedef struct amped_entry_set {
 } amped_entry_set;
 
 /* Errors at entries. An entry is cold if one of its rows was never trained: its bit of `trained` is
- * 0, and the row equals the prior, with bias 0, or is missing. Cold entries are predicted with the
- * prior, and are in both sums. */
+ * 0, and the row equals the prior, with bias 0, or is missing. The mean row of its mode stands for
+ * such a row. Cold entries are in both sums. */
 typedef struct amped_entry_errors {
   amped_errors all, cold;
 } amped_entry_errors;
@@ -48,16 +50,17 @@ amped_status amped_entry_set_finish(const amped_context *context, amped_entry_se
 amped_status amped_entry_set_append(const amped_context *context, amped_entry_set *set,
                                     const amped_entry_set *more);
 
-/* Set `trained`, which is 0 before: counts: the numbers of the context's nonzeros. */
+/* Collective. Set `trained`, which is 0 before, and `untrained`. counts: the numbers of the
+ * context's nonzeros. */
 void amped_entry_set_train(const amped_context *context, amped_entry_set *set,
                            const amped_row_counts *counts);
 
 /* Collective; the status is agreed. *out = errors of the context's factors at all entries, the same
- * on every rank, in units of values in memory. The model is clipped to least .. most in the sum
- * `clipped`. */
+ * on every rank, in units of values in memory. means: of modes with untrained entries. The model is
+ * clipped to least .. most in the sum `clipped`. */
 amped_status amped_entry_set_errors(const amped_context *context, const amped_entry_set *set,
-                                    const amped_row_fit *fit, double least, double most,
-                                    amped_entry_errors *out);
+                                    const amped_row_fit *fit, const amped_mean_rows *means,
+                                    double least, double most, amped_entry_errors *out);
 
 /* Collective. Sum the errors over all ranks. */
 void amped_errors_sum(const amped_comm *comm, amped_errors *errors);

@@ -31,6 +31,7 @@ static void make_completion(amped_completion *c, bool biased) {
   c->reg = 0.75;
   c->split_seed = UINT64_C(0xFEDCBA9876543210);
   c->holdout = 0.05;
+  c->fibres[1] = c->fibres[2] = true;
   c->best_sweep = 2;
   check_ok(amped_completion_set_errors(c, AMPED_COMPLETION_TRAIN, train, 3));
   check_ok(amped_completion_set_errors(c, AMPED_COMPLETION_VALIDATE, validate, 3));
@@ -91,6 +92,7 @@ START_TEST(a_model_survives_with_its_values) {
     ck_assert_int_eq(found.order, ORDER);
     ck_assert(found.biased == (biased != 0));
     ck_assert_mem_eq(found.context, c.context, sizeof c.context);
+    ck_assert_mem_eq(found.fibres, c.fibres, sizeof c.fibres);
     ck_assert_uint_eq(found.split_seed, c.split_seed);
     ck_assert_uint_eq(found.best_sweep, 2);
     ck_assert(found.reg == 0.75 && found.holdout == 0.05);

@@ -1,0 +1,42 @@
+#!/bin/sh
+# Cold entries: complete's errors at --validate and --test are those that predict --cold=predict reports.
+. "$(dirname "$0")/../lib/lib.sh"
+needs_python
+cd "$scratch" || exit 99
+
+# Ratings with biases of users, items and months; the test has a new month, new users, new items, and a user
+# whose entries are all held out of nothing: all its cells have weight 0.
+awk 'BEGIN { srand(3); print "user,item,month,stars"
+  for (k = 0; k < 900; k++) { u = int(rand() * 30); i = int(rand() * 20); m = int(rand() * 6)
+    if (!seen[u, i, m]++) printf "u%d,i%d,m%d,%.3f\n", u, i, m, 3 + u % 4 / 2 - i % 3 / 2 + m / 3 + sin(u * i) / 3 + rand() / 5 } }' >rows
+{ head -n 1 rows; sed 1d rows | sort -u; } >all.csv
+awk -F, 'NR == 1 || ($3 != "m5" && $1 != "u7" && $2 != "i9" && NR % 11 != 3)' all.csv >train.csv
+awk -F, 'NR == 1 || $3 == "m5" || $1 == "u7" || $2 == "i9" || NR % 11 == 3' all.csv >test.csv
+awk -F, 'NR == 1 { print; next } { print $1 "," $2 "," $3 "," ($1 == "u3" ? 0 : 1) }' train.csv >weights.csv
+awk -F, 'NR == 1 || $1 == "u3"' train.csv >three.csv
+
+agrees() { # agrees WHAT FILE: the errors of complete at FILE are those of predict
+  expect 0 "" "$amped" predict model.h5 "$2" --value=stars --cold=predict --json=told.json --overwrite
+  if "$python" - >reason.txt 2>&1 <<'PY'
+import json
+test = [json.loads(line) for line in open("run.json")][-1]["test"]
+told = json.load(open("told.json"))
+pairs = [(test["rmse"], told["rmse"]), (test["mae"], told["mae"]), (test["cold"]["rmse"], told["rmse_cold"])]
+assert all(abs(a - b) < 1e-9 for a, b in pairs), pairs
+assert test["cold"]["count"] == told["cold"] > 0, (test, told)
+PY
+  then pass; else fail "$1: $(tail -n 1 reason.txt)"; fi
+}
+fit="--value=stars --rank=2 --reg=0.3 --iters=20 --holdout=0 --precision=double -o model.h5 --overwrite --json=run.json"
+for ranks in 1 3; do
+  for how in "--bias=full" "--bias=full --context=none" "--bias=mean" "--bias=none --context=month" "--method=ccd" "--nonnegative"; do
+    # shellcheck disable=SC2086
+    expect 0 "have a row that was never trained" on $ranks complete train.csv $fit $how --test=test.csv
+    agrees "$how, $ranks ranks" test.csv
+  done
+done
+# A row of weight 0 is in the model, and has learnt nothing.
+# shellcheck disable=SC2086
+expect 0 "" on 2 complete train.csv $fit --weights=weights.csv --test=three.csv
+agrees "weight 0" three.csv
+finish
