@@ -389,7 +389,7 @@ static amped_status set_first(work *w, uint64_t most, char *buffer) {
   uint64_t like = 0;
   while (like < w->like && !has_learnt(w, like))
     like++;
-  for (uint64_t k = 0, n = 1, seen = 0; k<end; k += n> 0 ? n : 1) {
+  for (uint64_t k = 0, n = 0, seen = 0; k < end; k += n == 0 ? 1 : n) {
     const uint64_t row = t->rows[k];
     for (; seen < row; seen++)
       like = has_learnt(w, seen) ? seen : like;
