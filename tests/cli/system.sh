@@ -104,6 +104,6 @@ expect 2 "missing; give one, or --system" "$amped" info
 expect 2 "has no option --system" "$amped" top x.h5 --system
 expect 1 "no/such" ranks 2 info --system --json=no/such/x.json
 expect 0 "" "$amped" info --system -q
-same "quiet output" "$(cat out err | grep -v "kernels of an old processor")" ""
+same "answer with -q" "$(grep -c '^rank 0' out)" 1
 
 finish

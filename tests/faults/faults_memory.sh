@@ -10,6 +10,7 @@ cd "$scratch" || exit 99
 "$amped" generate t.tns --dims=9x7x5 --nnz=60 --seed=3 -q || fail "generate"
 "$amped" convert t.tns t.h5 -q || fail "convert"
 cp t.tns two.tns
+head -n 5 t.tns >few.tns
 "$amped" convert t.tns d.npy --dense -q || fail "convert"
 saved="-q -o out.h5 --checkpoint=c.h5 --checkpoint-every=1"
 run="t.h5 --rank=3 --iters=2 --tol=0 --deterministic $saved"
@@ -97,7 +98,7 @@ for command in "convert t.tns n.h5 -q" "convert t.h5 n.tns.gz -q" "info t.h5 --v
   "predict whole1.h5 t.h5 -o n.h5 -q" "recommend whole1.h5 --for=1 --of=2 --exclude=t.h5 -o n.csv -q" \
   "predict model.h5 t.tns -o n.csv -q --cold=predict --clip=0:1" \
   "recommend model.h5 --for=1:2 --of=2 --at=3:1 --exclude=t.tns -o n.csv -q" \
-  "evaluate model.h5 t.tns --of=2 --exclude=t.h5 --exclude=two.tns -q" "similar model.h5 --for=1 -o n.csv -q" \
+  "evaluate model.h5 t.tns --of=2 --exclude=t.tns --exclude=few.tns -q" "similar model.h5 --for=1 -o n.csv -q" \
   "bench t.h5 --complete --rank=3 --repeat=1 --backend=$backend"; do
   # shellcheck disable=SC2086
   n=$(calls alloc - 0 $command)
