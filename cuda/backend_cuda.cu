@@ -153,7 +153,7 @@ static const amped_format_ops *const formats[] = {
 
 /* docs/benchmarks.md, "Other R": means over the papers' shapes. */
 static const amped_width_cost widths[] = {
-    {.bytes = 32, .sec = 0.67},  {.bytes = 64, .sec = 0.77},  {.bytes = 128, .sec = 1.0},
+    {.bytes = 32, .sec = 0.67},  {.bytes = 64, .sec = 0.77}, {.bytes = 128, .sec = 1.0},
     {.bytes = 256, .sec = 1.95}, {.bytes = 512, .sec = 3.9},
 };
 

@@ -206,8 +206,9 @@ typedef struct amped_factor_ops {
   /* Make a view: a factor set of the columns first .. first + plan->ncomps of another set, which
    * keeps the memory and outlives the view. The plan has the other plan's rows, and fewer
    * components; it outlives the view, too. All operations work on these columns only, and have the
-   * bits of a set of their own; rows, version and stage belong to the other set. require_view adds
-   * the bytes of a view, and place follows a resize of the other set. */
+   * bits of a set of their own; rows, version and stage belong to the other set. Views of a
+   * set share its workspace: require_view adds the bytes that they take together, for the plan of
+   * the widest. place follows a resize of the other set. */
   void (*require_view)(const amped_device *device, const amped_plan *plan, uint64_t *device_bytes,
                        uint64_t *host_bytes);
   amped_status (*view)(amped_factor_set *of, const amped_plan *plan, int first,

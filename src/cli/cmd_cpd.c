@@ -892,7 +892,7 @@ static int saved_starts(const amped_options *o, const amped_groups *groups) {
                               : (int)amped_ceil_div(columns, (uint64_t)groups->columns);
 }
 
-/* Add the bytes of the group that takes the most. A model by itself takes no view. */
+/* Add the bytes of the group that takes the most. */
 static void require_models(const job *j, const amped_plan *plan, uint64_t *device_bytes,
                            uint64_t *host_bytes) {
   const amped_worker *worker = &j->session->worker;
@@ -900,20 +900,22 @@ static void require_models(const job *j, const amped_plan *plan, uint64_t *devic
   const amped_groups *groups = &j->session->groups;
   uint64_t device = 0;
   uint64_t host = 0;
+  int widest = 0;
   for (int first = 0; first < groups->models; first = groups->ends[first]) {
     uint64_t sum[2] = {0, 0};
     for (int k = first; k < groups->ends[first]; k++) {
       amped_plan own = *plan;
       amped_plan_set_ncomps(&own, groups->ncomps[k]);
       amped_cpd_method_of(how)->require(worker, &own, how, &sum[0], &sum[1]);
-      if (groups->ends[first] > first + 1)
-        amped_columns_require(worker, plan, groups->ncomps[k], &sum[0], &sum[1]);
+      widest = groups->ncomps[k] > widest ? groups->ncomps[k] : widest;
     }
     device = sum[0] > device ? sum[0] : device;
     host = sum[1] > host ? sum[1] : host;
   }
   *device_bytes += device;
   *host_bytes += host;
+  if (groups->largest > 1)
+    amped_columns_require(worker, plan, widest, device_bytes, host_bytes);
 }
 
 static void solver_rows(const amped_plan *plan, const void *context, amped_memory_rows *rows) {

@@ -26,7 +26,8 @@ void amped_columns_close(amped_columns *columns);
  * content is the caller's to restore. */
 void amped_columns_place(amped_columns *columns, const amped_context *whole, int first);
 
-/* Adds the bytes of such a model on this rank, in addition to the factors. */
+/* Adds the bytes that such models take on this rank in addition to the factors, if the widest of
+ * them has ncomps components. */
 void amped_columns_require(const amped_worker *worker, const amped_plan *plan, int ncomps,
                            uint64_t *device_bytes, uint64_t *host_bytes);
 
