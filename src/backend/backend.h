@@ -503,16 +503,18 @@ const amped_format_ops *amped_backend_one_copy(const amped_backend *backend);
 
 /* Worker: the device, factor set and tensor part of one rank. A member is NULL before it is made
  * and after it is freed. */
-typedef struct amped_worker {
+typedef struct amped_worker amped_worker;
+struct amped_worker {
   const amped_backend *backend;
   const amped_format_ops *format;
   amped_device *device;
-  bool tf32;                         /* MTTKRPs round to TF32 */
-  uint64_t reserved;                 /* bytes of device memory that the solver allocates itself */
-  int columns_before, columns_after; /* of a view: the loaded factors' columns around its own */
+  bool tf32;                 /* MTTKRPs round to TF32 */
+  uint64_t reserved;         /* bytes of device memory that the solver allocates itself */
+  const amped_worker *whole; /* of a worker whose factors are a view: the worker of all columns */
+  int columns_before, columns_after; /* of a view: the whole's columns around its own */
   amped_factor_set *factors;
   amped_tensor_part *tensor;
-} amped_worker;
+};
 
 /* Open a device of the backend, and choose the format named in the options. AMPED_USAGE if the
  * backend does not have it, or if it cannot be deterministic. close frees every member; it accepts

@@ -14,6 +14,7 @@ static void follow(amped_columns *c, const amped_context *whole, int first) {
   amped_factor_set *const view = c->worker.factors;
   c->worker = *whole->worker;
   c->worker.factors = view;
+  c->worker.whole = whole->worker;
   c->worker.columns_before = first;
   c->worker.columns_after = whole->plan->ncomps - first - c->plan.ncomps;
   c->context = (amped_context){whole->comm, &c->plan, &c->worker, whole->exchange};

@@ -237,7 +237,11 @@ static amped_status leave(active_set *a) {
     if (!a->ends[i] && (h->is_wanted == NULL || h->is_wanted(h->context, a->numbers[i])))
       a->numbers[left++] = a->numbers[i];
   a->count = left;
-  return left > 0 && h->close_up != NULL ? h->close_up(h->context, a->numbers, left) : AMPED_OK;
+  if (left > 0 && h->close_up != NULL)
+    AMPED_TRY(h->close_up(h->context, a->numbers, left));
+  if (left > 0 && a->solver->go_on != NULL)
+    a->solver->go_on(model_of(a, 0)->self);
+  return AMPED_OK;
 }
 
 amped_status amped_iterate_all(const amped_solver *solver, int count,

@@ -64,6 +64,9 @@ typedef struct amped_solver {
   amped_status (*finish)(void *self, double *value);
   /* The same for models that end together, side by side. values[i] is the metric of models[i]. */
   amped_status (*finish_all)(void *const *models, int count, double *const *values);
+  /* Other models have left, and columns may have moved: this model, one of those that go on, makes
+   * the tensor format keep what it kept before. Not collective. NULL: nothing to do. */
+  void (*go_on)(const void *self);
   /* Add the solver's facts of the result, after finish; '\n' ends a line of words. NULL: none. */
   void (*tell)(const void *self, amped_facts *facts);
 } amped_solver;

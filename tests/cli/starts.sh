@@ -102,7 +102,7 @@ test -f t.r2.cpd.h5 && test -f t.r3.cpd.h5 && pass || fail "default names"
 expect 0 "" on 1 t.h5 --rank=2,3 --iters=1 -q -o x.cpd.h5
 test -f x.r2.cpd.h5 && test -f x.r3.cpd.h5 && pass || fail "names for -o x.cpd.h5"
 expect 0 "   3 .* -\$" on 1 t.h5 --rank=2,3 --starts=2 --iters=1 --nowrite
-expect 0 "the largest" on 2 t.h5 --rank=2,3 --starts=2 --plan
+expect 0 "4 models in 1 group" on 2 t.h5 --rank=2,3 --starts=2 --plan
 # The saved factors of the starts count as memory.
 expect 0 "" on 2 t.h5 --rank=2,3 --plan -q --json=one.json
 expect 0 "" on 2 t.h5 --rank=2,3 --starts=1000 --plan -q --json=thousand.json

@@ -27,7 +27,6 @@ typedef struct als {
   double *grams[AMPED_MAX_ORDER]; /* grams of unit columns after the mode's update; then <X, M> */
   double *v;                      /* Hadamard product of grams */
   amped_row_matrices matrices;    /* matrices of the current mode's update */
-  double *scale;                  /* [ncomps] */
   double inner;                   /* <X, M> of the mode that was updated last */
   amped_row_sums sums;            /* sums over this rank's rows of the current mode */
   amped_fit fit;
@@ -44,6 +43,7 @@ typedef struct als_set {
   als **models;
   int count;
   double *sums;     /* grams and <X, M> of all models, to be summed over ranks */
+  double *scale;    /* [columns], also of models that have left */
   amped_status own; /* this rank's first failure on which the ranks have not agreed yet */
   bool failed;      /* the ranks have agreed on a failure */
 } als_set;
@@ -140,8 +140,7 @@ static amped_status allocate(als *a) {
   for (int m = 0; m < a->context->plan->order; m++)
     AMPED_TRY(amped_alloc(&a->grams[m], n * n + 1, sizeof(double), "a gram matrix"));
   AMPED_TRY(amped_alloc(&a->v, n * n, sizeof(double), "a gram matrix"));
-  AMPED_TRY(amped_row_matrices_create(a->context->plan->ncomps, &a->matrices));
-  return amped_alloc(&a->scale, n, sizeof(double), "the weights");
+  return amped_row_matrices_create(a->context->plan->ncomps, &a->matrices);
 }
 
 static void release(als *a) {
@@ -149,7 +148,6 @@ static void release(als *a) {
     amped_free(a->grams[m]);
   amped_free(a->v);
   amped_row_matrices_free(&a->matrices);
-  amped_free(a->scale);
 }
 
 /* --- parts of a sweep ------------------------------------------------------------------------- */
@@ -191,14 +189,29 @@ static amped_status find_gram(als *a, int mode) {
   return status;
 }
 
-/* Scale the columns of mode's factor to unit length, in `rows` rows from `position` on. Their
- * lengths become weights; the gram is scaled with them. A zero column stays zero and gets weight 0.
- */
-static amped_status normalise(als *a, int mode, uint64_t position, uint64_t rows) {
-  const amped_context *context = a->context;
+/* Columns of the loaded factors, of which the model has some. */
+static int all_columns(const amped_context *context) {
+  const amped_worker *worker = context->worker;
+  return worker->columns_before + context->plan->ncomps + worker->columns_after;
+}
+
+/* Scale all models' columns of mode's factor to unit length, in `rows` rows from `position` on, in
+ * one pass. Their lengths become weights; the grams are scaled with them. A zero column stays zero
+ * and gets weight 0. */
+static amped_status normalise(als_set *set, int mode, uint64_t position, uint64_t rows) {
+  const amped_context *context = set->models[0]->context;
+  const amped_worker *worker = context->worker;
+  const amped_worker *whole = worker->whole != NULL ? worker->whole : worker;
   amped_trace_begin(AMPED_PHASE_NORMALISE, mode);
-  const amped_status status = amped_unit_columns(context, mode, position, rows, a->grams[mode],
-                                                 a->result->weights, a->scale);
+  for (int r = 0; r < all_columns(context); r++)
+    set->scale[r] = 1.0;
+  for (int k = 0; k < set->count; k++) {
+    als *a = set->models[k];
+    amped_unit_lengths(a->context->plan->ncomps, a->grams[mode], a->result->weights,
+                       set->scale + a->context->worker->columns_before);
+  }
+  const amped_status status =
+      whole->backend->factors->scale(whole->factors, mode, position, rows, set->scale);
   amped_trace_end();
   return status;
 }
@@ -299,13 +312,9 @@ static amped_status finish_mode(void *self, int mode, bool arrived, amped_status
   const uint64_t position = arrived ? 0 : (uint64_t)plan->rank * block;
   const uint64_t rows = arrived ? amped_plan_factor_rows(plan, mode) : block;
   AMPED_TRY(sum_over_ranks(set, mode, status));
-  set->own = AMPED_OK;
-  for (int k = 0; k < set->count; k++) {
-    als *a = set->models[k];
-    AMPED_NEXT(set->own, normalise(a, mode, position, rows));
-    if (a->ruled != NULL)
-      set->own = amped_ruled_rows_finish(a->ruled, mode, set->own);
-  }
+  set->own = normalise(set, mode, position, rows);
+  for (int k = 0; k < set->count && set->models[k]->ruled != NULL; k++)
+    set->own = amped_ruled_rows_finish(set->models[k]->ruled, mode, set->own);
   return AMPED_OK;
 }
 
@@ -428,13 +437,24 @@ static void view(const void *self, amped_solver_state *state) {
     amped_acceleration_view(a->acceleration, state);
 }
 
+/* Sweeps that are accelerated contract a dense tensor anew; others go on with what they kept. */
+static void go_on_after(const als *a, uint64_t sweeps) {
+  const amped_worker *worker = a->context->worker;
+  if (a->acceleration == NULL && worker->format->go_on != NULL)
+    worker->format->go_on(worker->tensor, a->fixed->modes, sweeps);
+}
+
+static void go_on(const void *self) {
+  const als *a = self;
+  go_on_after(a, a->result->sweeps);
+}
+
 /* Set the grams: from the state if there is one, because new sums would have other bits. Otherwise
  * from the factors, except for the mode that is updated first. */
 static amped_status begin(als *a, const amped_solver_state *start) {
   const size_t n = (size_t)a->context->plan->ncomps;
-  const amped_worker *worker = a->context->worker;
-  if (start != NULL && a->acceleration == NULL && worker->format->go_on != NULL)
-    worker->format->go_on(worker->tensor, a->fixed->modes, start->sweeps);
+  if (start != NULL)
+    go_on_after(a, start->sweeps);
   for (int m = 0; m < a->context->plan->order; m++)
     if (start != NULL)
       memcpy(a->grams[m], start->grams[m], n * n * sizeof *a->grams[m]);
@@ -490,6 +510,7 @@ const amped_solver amped_cpd_als_solver = {.metric = "fit",
                                            .sweep_all = sweep_all,
                                            .view = view,
                                            .finish_all = finish_all,
+                                           .go_on = go_on,
                                            .tell = tell};
 
 static const amped_solver accelerated = {.metric = "fit",
@@ -502,6 +523,7 @@ static const amped_solver accelerated = {.metric = "fit",
                                          .view = view,
                                          .stop = stop,
                                          .finish_all = finish_all,
+                                         .go_on = go_on,
                                          .tell = tell};
 
 const amped_solver *amped_cpd_solver_of(amped_accelerate how) {
@@ -538,6 +560,7 @@ static amped_buffers buffers(als_set *set, als **all, const amped_cpd_model *mod
     sums += n * n + 1;
   }
   AMPED_BUFFER(&b, HOST, set->sums, sums);
+  AMPED_BUFFER(&b, HOST, set->scale, (uint64_t)all_columns(models[0].context));
   AMPED_BUFFER(&b, HOST, set->models, (uint64_t)count);
   AMPED_BUFFER(&b, ZEROED, *all, (uint64_t)count);
   return b;

@@ -1,0 +1,106 @@
+#!/bin/sh
+# cpd --side-by-side: each of several models is what it is by itself, with the same lines in the same order,
+# for copies, one copy, streams and dense tensors, under row rules and with accelerated sweeps, on any
+# number of ranks. Models that end leave the others. The plan, signals, refused options.
+. "$(dirname "$0")/../lib/lib.sh"
+needs h5diff h5dump
+cd "$scratch" || exit 99
+
+"$amped" generate t.h5 --dims=120x40x50 --nnz=8k --skew=0.5 --seed=3 -q || fail "generate"
+"$amped" generate q.h5 --dims=12x9x8x7 --nnz=1200 --skew=0.6 --seed=2 -q || fail "generate"
+"$amped" generate d.h5 --dims=14x12x10 --dense --planted=3 --noise=0.2 --seed=2 -q || fail "generate"
+"$amped" generate exact.h5 --dims=14x12x10 --dense --planted=2 --seed=4 -q || fail "generate"
+
+# The sums of MTTKRP have another order if tiles or schedules of a GPU depend on the width.
+if test "$backend" = cpu; then tolerance=0; else tolerance=1e-12; fi
+
+# lines FILE: events of models with their numbers and fits, in order, without times.
+lines() {
+  grep -E '"event":"(init|iteration|starts|end|ranks)"' "$1" |
+    sed -E 's/"(seconds|[a-z]+_seconds|output)":("[^"]*"|\{[^}]*\}|[^,}]*),?//g; s/"(fit|change|noise|fit_noise|objective|beta|congruence|corcondia|match|match_mean|optimality|fit_min|fit_max|fit_mean)":(\[[^]]*\]|[^,}]*),?//g'
+}
+
+# equal WHAT A B: two results agree to the bit on CPUs, otherwise to the tolerance.
+equal() {
+  for set in weights fit factors/0 factors/1 factors/2; do
+    # shellcheck disable=SC2046
+    if h5diff $(test $tolerance = 0 || echo "-d $tolerance") "$2" "$3" /$set /$set >diff.txt 2>&1; then
+      pass
+    else
+      fail "$1, $set: $(head -3 diff.txt)"
+    fi
+  done
+}
+
+# beside RANKS TENSOR ARGUMENT...: models in groups of any size against models one by one.
+beside() {
+  ranks=$1
+  tensor=$2
+  shift 2
+  common="--rank=3,2,5 --starts=3 --precision=double --deterministic -q --overwrite"
+  # shellcheck disable=SC2086
+  expect 0 "" on "$ranks" "$tensor" $common "$@" --side-by-side=off -o off.h5 --json=off.json
+  for side in auto $(few 4 2 9); do
+    # shellcheck disable=SC2086
+    expect 0 "" on "$ranks" "$tensor" $common "$@" --side-by-side="$side" -o on.h5 --json=on.json
+    for r in 3 2 5; do
+      equal "R = $r of $tensor on $ranks ranks, $side: $*" on.r$r.h5 off.r$r.h5
+    done
+    test "$(grep -o '"largest":[0-9]*' on.json)" != '"largest":1' && pass || fail "$side: no model is beside another: $*"
+    lines off.json >off.txt
+    lines on.json >on.txt
+    if cmp -s off.txt on.txt; then pass; else fail "lines of $side: $(diff off.txt on.txt | head -4 | cut -c1-300)"; fi
+  done
+}
+
+for ranks in 1 3; do
+  beside $ranks t.h5 --iters=12
+done
+# Sweeps end at different numbers, so models leave one after the other.
+beside 2 t.h5 --tol=3e-4 --iters=40
+test "$(grep '"event":"starts"' off.json | grep -o '"sweeps":[0-9]*' | sort -u | wc -l)" -gt 2 && pass || fail "all models end together"
+beside 2 q.h5 --nonnegative --iters=6
+beside 1 t.h5 --ridge=0.5 --iters=5
+beside 2 t.h5 --l1=0.2 --iters=5
+beside 2 t.h5 --accelerate=linesearch --iters=9
+beside 1 t.h5 --accelerate=momentum --iters=9
+beside 2 t.h5 --copies=one --iters=4
+beside 1 d.h5 --iters=6
+beside 2 d.h5 --nonnegative --iters=4
+beside 1 exact.h5 --iters=30 # fits near 1: passes over the cells find them
+beside 2 t.h5 --corcondia --iters=3
+test "$backend" = cuda && beside 1 t.h5 --residency=stream --iters=3
+
+# In float, fits agree as well.
+expect 0 "" on 2 t.h5 --rank=4 --starts=5 --iters=10 -q -o f.h5 --side-by-side=off
+expect 0 "" on 2 t.h5 --rank=4 --starts=5 --iters=10 -q -o g.h5
+if h5diff -d 1e-5 f.h5 g.h5 /starts/fit /starts/fit >diff.txt 2>&1; then pass; else fail "fits in float: $(head -3 diff.txt)"; fi
+
+# --- a goal: later starts of the same R leave, as if they had not begun -----------------------------
+beside 2 d.h5 --stop-fit=0.7 --iters=30
+grep -q '"reason":"stop-fit"' on.json && pass || fail "no start reached the goal"
+expect 0 "no other start is made" on 1 d.h5 --rank=3 --starts=5 --stop-fit=0.5 --nowrite
+
+# --- the plan ---------------------------------------------------------------------------------------
+expect 0 "6 models in 1 group: at most 6 side by side, in 30 columns; predicted: [0-9.]* times less time" on 1 t.h5 --rank=5 --starts=6 --plan
+expect 0 "6 models in 3 groups: at most 2 side by side, in 10 columns" on 2 t.h5 --rank=5 --starts=6 --plan --side-by-side=2
+expect 0 "6 models one by one" on 1 t.h5 --rank=5 --starts=6 --plan --side-by-side=off
+expect 0 "6 models one by one" on 1 t.h5 --rank=5 --starts=6 --plan --method=lm
+expect 0 "4 models one by one" on 1 t.h5 --rank=600 --starts=4 --plan --side-by-side=2
+expect 0 "memory is planned for R = 9, the largest" on 1 t.h5 --rank=4,9 --plan --side-by-side=off
+expect 0 "" on 1 t.h5 --rank=4 --plan -q --json=plan.json
+grep -q '"side_by_side":null' plan.json && pass || fail "one model has groups"
+
+# --- refused ----------------------------------------------------------------------------------------
+expect 2 "is for several models" "$amped" t.h5 --rank=4 --side-by-side=2
+expect 2 "one model at a time" "$amped" t.h5 --rank=4,5 --side-by-side=2 --method=lm
+expect 2 "is expected" "$amped" t.h5 --rank=4,5 --side-by-side=1
+expect 2 "is expected" "$amped" t.h5 --rank=4,5 --side-by-side=1025
+
+# --- signals: models that have ended are results -----------------------------------------------------
+begin 2 '"event":"iteration"' t.h5 --rank=3 --starts=4 --iters=1000000 --tol=0 -o never.h5
+stop_by USR1
+same "status" $status 85
+grep -q "before a start was finished" err.txt && pass || fail "no line: $(cat err.txt)"
+absent never.h5
+finish
