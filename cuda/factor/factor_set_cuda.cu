@@ -48,10 +48,10 @@ template <typename T> __global__ void fill_random_rows(const random_rows r, T *f
 struct amped_factor_set {
   amped_device *device;
   const amped_plan *plan;
-  amped_factor_set *of; /* of a view: the set whose memory it uses; else NULL */
+  amped_factor_set *of; /* the set whose memory a view uses; else NULL */
   uint64_t first, ld;   /* first column; elements from row to row */
   void *d_room;         /* workspace of all views: rows of their own, twice */
-  uint64_t room_bytes;  /* of both halves */
+  uint64_t room_bytes;  /* bytes of both halves */
   amped_dense_cuda dense;
   void *d_factors[AMPED_MAX_ORDER];
   void *d_output;
@@ -76,7 +76,7 @@ static uint64_t own_rows(const amped_factor_set *f, int mode) {
 
 enum { FACTOR_ROOM, OUTPUT_ROOM };
 
-/* Returns the bytes of a half of the room: as many rows as a rank's largest block. */
+/* Returns the bytes of half the views' workspace: the rows of a rank's largest block. */
 static uint64_t half_bytes(const amped_plan *plan) {
   uint64_t rows = 1;
   for (int m = 0; m < plan->order; m++)
@@ -95,8 +95,8 @@ static void *column_at(const amped_factor_set *f, void *d_all, uint64_t row) {
   return (char *)d_all + (row * f->ld + f->first) * f->plan->value_type;
 }
 
-/* *d_rows = rows `row` .. row + count of d_all. Of a view: a copy of its columns, or zeros unless
- * it reads them. */
+/* *d_rows = rows `row` .. row + count of d_all. A view gets a copy of its columns, or zeros
+ * unless it reads them. */
 static amped_status take_rows(const amped_factor_set *f, int room, void *d_all, uint64_t row,
                               uint64_t count, bool reads, void **d_rows) {
   const amped_plan *plan = f->plan;
@@ -214,7 +214,7 @@ static void place(amped_factor_set *f, int first) {
   amped_dense_cuda_borrow(&f->dense, &f->of->dense, f->plan);
 }
 
-/* Make the room large enough for a view. */
+/* Make the views' workspace large enough for this view. */
 static amped_status widen_room(amped_factor_set *of, const amped_plan *plan) {
   const uint64_t bytes = 2 * half_bytes(plan);
   if (bytes <= of->room_bytes)

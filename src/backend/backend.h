@@ -478,7 +478,7 @@ typedef struct amped_backend {
   bool streams;         /* copies that do not fit are streamed; seconds of a sweep are predicted */
   bool orders_lists;    /* orders a list faster than more copies can be read */
   bool one_copy_is_exact;        /* one copy for all modes has deterministic sums in double, too */
-  amped_width_costs width_costs; /* of MTTKRP, for models side by side */
+  amped_width_costs width_costs; /* seconds of MTTKRP by width, for models side by side */
   const amped_device_ops *device;
   const amped_factor_ops *factors;
   const amped_factor_history_ops *factor_histories;
@@ -510,8 +510,8 @@ struct amped_worker {
   amped_device *device;
   bool tf32;                 /* MTTKRPs round to TF32 */
   uint64_t reserved;         /* bytes of device memory that the solver allocates itself */
-  const amped_worker *whole; /* of a worker whose factors are a view: the worker of all columns */
-  int columns_before, columns_after; /* of a view: the whole's columns around its own */
+  const amped_worker *whole; /* the worker of all columns, if the factors are a view; else NULL */
+  int columns_before, columns_after; /* columns of the whole around a view's; else 0 */
   amped_factor_set *factors;
   amped_tensor_part *tensor;
 };

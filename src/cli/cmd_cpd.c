@@ -79,7 +79,7 @@ typedef struct job {
   char rows_text[AMPED_ROW_RULE_TEXT];
   const char *rows_key;         /* key of the row rule, for checkpoints */
   amped_checkpoint *checkpoint; /* NULL: none */
-  amped_lines *lines;           /* of the models, in their order */
+  amped_lines *lines;           /* lines of the models, in their order */
   amped_multistart *starts;     /* [ncomps_count] */
   amped_summary_row rows[AMPED_MAX_NCOMPS_COUNT];
   int finished; /* rows that are filled */
@@ -90,7 +90,7 @@ typedef struct model {
   job *j;
   int index;                /* among all models of the run */
   int ncomps, number;       /* components; number of the start, from 1 */
-  amped_multistart *starts; /* where its result goes */
+  amped_multistart *starts; /* collects its result */
   amped_columns columns;    /* if it is one of several side by side */
   amped_context context;
   amped_iterate_options options;
@@ -750,7 +750,7 @@ static amped_status decompose(job *j) {
   for (int first = 0; first < groups->models && status == AMPED_OK; first = groups->ends[first]) {
     status = run_group(j, first);
     const bool stopped = status == AMPED_STOPPED && is_several(j->o);
-    const int at = finished; /* of a stopped run: the first number that is not complete */
+    const int at = finished; /* if the run stops: the first number that is not complete */
     const int done = stopped ? j->starts[at].count : 0;
     if (status == AMPED_OK || stopped) {
       const amped_status made = finish_results(j, groups->ends[first], stopped, &finished);
@@ -882,8 +882,8 @@ static bool left_outside(const amped_session *session, const amped_requirement *
   return amped_cpd_sampling_left_outside(session, j->o, required);
 }
 
-/* Sets of the plan's columns that saved starts take: those of one R, or of all models that are
- * side by side. */
+/* Sets of the plan's columns that saved starts take: the starts of one R, or all models, if some
+ * are side by side. */
 static int saved_starts(const amped_options *o, const amped_groups *groups) {
   uint64_t columns = 0;
   for (int i = 0; i < groups->models; i++)
@@ -964,7 +964,7 @@ static void say_counts(const amped_session *session, const amped_cpd_options *cp
               "that are parts of them, without signs");
 }
 
-/* Most models side by side; 0: as many as pay. */
+/* Most models side by side; 0: the number that costs the least time. */
 static int most_side_by_side(const amped_options *o) {
   return amped_cpd_method_of(&o->cpd)->run_all != NULL ? o->session.side_by_side : 1;
 }

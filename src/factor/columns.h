@@ -2,7 +2,8 @@
  *
  * Models side by side share one set of factors, so that one pass over the tensor and one exchange
  * serve all of them. Each has a context of its own: the plan with its number of components, and a
- * view of the factors (backend.h). Its exchange and its MTTKRP are those of all columns. */
+ * view of the factors (backend.h). Its exchange and its MTTKRP
+ * are common to all columns. */
 #ifndef AMPED_COLUMNS_H
 #define AMPED_COLUMNS_H
 

@@ -58,7 +58,7 @@ static void describe(amped_groups *g, amped_vtype type, const amped_width_costs 
 }
 
 /* The cheapest cut of the models from `first` on, if rest[k] is the cost of those from first + 1 +
- * k on. Returns the cost. Of equal costs the largest group wins. */
+ * k on. Returns the cost. If costs are equal, the largest group wins. */
 static double cut(amped_groups *g, int first, int most, int columns, amped_vtype type,
                   const amped_width_costs *costs, const double *rest) {
   double best = INFINITY;

@@ -32,7 +32,7 @@ typedef struct amped_demand {
   bool (*left_outside)(const amped_session *session, const amped_requirement *required,
                        const void *context);
   /* The command makes a model for each number of components and start: at most this number side by
-   * side; 0: as many as cost the least time. The session gets the groups. */
+   * side; 0: the number that costs the least time. The session gets the groups. */
   bool has_models;
   int side_by_side;
   /* The command needs only MTTKRP and products of copies, so that one copy may serve all modes. */

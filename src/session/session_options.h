@@ -53,7 +53,7 @@ typedef struct amped_session_options {
   int ncomps_list[AMPED_MAX_NCOMPS_COUNT]; /* in the user's order, each once */
   int ncomps_count;
   int starts;       /* random starts for each number of components */
-  int side_by_side; /* most models side by side; 0: as many as pay */
+  int side_by_side; /* most models side by side; 0: the number that costs the least time */
   bool biased;      /* factors end with a column of biases. Set by the command; no option */
   bool lists_cells; /* a dense input is read as the list of its cells that are not missing. Set by
                        the command; no option */

@@ -137,8 +137,8 @@ typedef struct amped_iterate_model {
 
 /* Hooks of a loop over several models, which have the numbers 0, 1, .. Zeroes: none. */
 typedef struct amped_iterate_hooks {
-  /* Collective; the status is agreed. The result of this model is complete, and its factors are
-   * those of the result. */
+  /* Collective; the status is agreed. The result of this model is complete, and so are its
+   * factors. */
   amped_status (*ended)(void *context, int model);
   /* After a sweep in which a model ended: is this model still wanted? If not, it leaves without a
    * result. The same on every rank; not collective. */

@@ -14,7 +14,7 @@
 
 struct amped_factor_set {
   const amped_plan *plan;
-  amped_factor_set *of; /* of a view: the set whose memory it uses; else NULL */
+  amped_factor_set *of; /* the set whose memory a view uses; else NULL */
   uint64_t first, ld;   /* first column; elements from row to row */
   int threads;
   void *factors[AMPED_MAX_ORDER];

@@ -33,7 +33,7 @@ amped_status amped_cpd_run(const amped_context *context, const amped_cpd_options
 
 /* A model of a run of several side by side; borrowed members, as for amped_cpd_run. */
 typedef struct amped_cpd_model {
-  const amped_context *context; /* of the whole factors, or of some columns (factor/columns.h) */
+  const amped_context *context; /* the whole factors', or some columns' (factor/columns.h) */
   const amped_saved_factors *before;
   const amped_iterate_options *options;
   amped_solver_result *result;
