@@ -124,7 +124,7 @@ static const amped_format_ops *const formats[] = {&amped_sorted_cpu, &amped_boxe
  * leave the cores' caches. */
 static const amped_width_cost widths[] = {
     {.bytes = 16, .sec = 0.35}, {.bytes = 32, .sec = 0.75},  {.bytes = 64, .sec = 0.8},
-    {.bytes = 128, .sec = 1.0}, {.bytes = 256, .sec = 1.95}, {.bytes = 512, .sec = 8.0},
+    {.bytes = 128, .sec = 1.0}, {.bytes = 256, .sec = 2.2}, {.bytes = 512, .sec = 8.0},
 };
 
 const amped_backend amped_backend_cpu = {
