@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hdf5/hdf5_probe.h"
 #include "session/checkpoint.h"
 #include "session/prepare.h"
 #include "cli/commands.h"
@@ -77,10 +76,11 @@ typedef struct job {
   amped_ktensor start;     /* rank 0: start of --fix, until the first sweep */
   bool noise_reported;
   char rows_text[AMPED_ROW_RULE_TEXT];
-  const char *rows_key;         /* key of the row rule, for checkpoints */
-  amped_checkpoint *checkpoint; /* NULL: none */
-  amped_lines *lines;           /* lines of the models, in their order */
-  amped_multistart *starts;     /* [ncomps_count] */
+  const char *rows_key;     /* key of the row rule, for checkpoints */
+  amped_checkpoint *writer; /* several models: the one whose checkpoint is being written */
+  amped_file_lock lock;     /* several models: of --checkpoint's FILE, on rank 0 */
+  amped_lines *lines;       /* lines of the models, in their order */
+  amped_multistart *starts; /* [ncomps_count] */
   amped_summary_row rows[AMPED_MAX_NCOMPS_COUNT];
   int finished; /* rows that are filled */
 } job;
@@ -93,8 +93,14 @@ typedef struct model {
   amped_multistart *starts; /* collects its result */
   amped_columns columns;    /* if it is one of several side by side */
   amped_context context;
+  bool is_alone; /* no model is beside it */
   amped_iterate_options options;
   amped_solver_result result;
+  char *file;                   /* of its checkpoint */
+  amped_checkpoint *checkpoint; /* NULL: none */
+  amped_checkpoint_model one;   /* if there are several models */
+  amped_solver_state state;     /* of the checkpoint from which it goes on, and the second */
+  amped_saved_factors before;   /* set of factors there */
 } model;
 
 static uint64_t seed_of(const model *m) {
@@ -203,6 +209,22 @@ static bool is_stopped(const job *j) {
   return caught > 0;
 }
 
+/* Collective, after a signal: save the checkpoints of these models after these sweeps, and stop. */
+static amped_status stop_models(const model *models, const int *numbers, int count,
+                                const amped_sweep *sweeps) {
+  const job *j = models->j;
+  const bool saves = is_several(j->o) && j->o->checkpoint.file != NULL;
+  amped_status status = AMPED_STOPPED;
+  for (int k = 0; k < count && saves; k++)
+    AMPED_TRY(amped_checkpoint_save_model(models[numbers[k]].checkpoint, sweeps[k].state));
+  if (saves && j->session->comm.rank == 0)
+    status = amped_error(AMPED_STOPPED, j->o->checkpoint.file,
+                         "names the checkpoints of %d models that had not ended; a signal stopped "
+                         "them; continue with --resume",
+                         count);
+  return amped_comm_agree(&j->session->comm, status);
+}
+
 /* Report a sweep, and stop after a signal. A single decomposition stops only if it has a checkpoint
  * or --on-signal=result; several decompositions always do. */
 static amped_status after_sweep(void *context, const amped_sweep *sweep) {
@@ -215,16 +237,18 @@ static amped_status after_sweep(void *context, const amped_sweep *sweep) {
   AMPED_TRY(amped_comm_agree(&j->session->comm, amped_lines_facts(j->lines, m->index, &f)));
   if (brief)
     amped_progress_update(sweep->number);
-  if (j->checkpoint != NULL)
-    status = amped_checkpoint_sweep(j->checkpoint, sweep);
-  else if (is_stopped(j))
-    status = AMPED_STOPPED;
+  if (m->checkpoint != NULL && is_several(j->o))
+    status = amped_checkpoint_sweep_model(m->checkpoint, sweep->state);
+  else if (m->checkpoint != NULL)
+    status = amped_checkpoint_sweep(m->checkpoint, sweep);
+  if (status == AMPED_OK && m->is_alone && is_stopped(j))
+    status = stop_models(m, &(int){0}, 1, sweep);
   if (status != AMPED_STOPPED || !j->o->checkpoint.result_on_signal)
     return status;
   AMPED_TRY(save_partial(j, sweep->state));
   if (j->session->comm.rank > 0)
     return amped_comm_agree(&j->session->comm, AMPED_STOPPED);
-  if (j->checkpoint != NULL) /* the checkpoint's error ends the run */
+  if (m->checkpoint != NULL) /* the checkpoint's error ends the run */
     amped_say("result so far: %s", j->outputs.partial.path);
   else
     (void)amped_error(AMPED_STOPPED, j->outputs.partial.path,
@@ -469,11 +493,10 @@ static bool is_wanted(void *context, int number) {
   return m->number <= m->starts->enough;
 }
 
-/* Run one model by itself, from its beginning or from the last checkpoint. */
-static amped_status run_alone(group *g) {
-  model *m = g->models;
+/* Collective: open the model's checkpoint, and read it if the run resumes. *resumed: there was
+ * one. */
+static amped_status open_checkpoint(model *m, bool *resumed) {
   job *j = m->j;
-  amped_session *session = j->session;
   const amped_options *o = j->o;
   const amped_cpd_method *method = amped_cpd_method_of(&o->cpd);
   const amped_checkpoint_recipe recipe = {.method =
@@ -481,41 +504,76 @@ static amped_status run_alone(group *g) {
                                           .accelerate = amped_accelerate_name(o->cpd.accelerate),
                                           .rows = j->rows_key,
                                           .fixed = j->fixed.modes != 0 ? j->fixed.key : NULL};
+  *resumed = false;
+  if (o->checkpoint.file == NULL)
+    return AMPED_OK;
+  AMPED_TRY(amped_comm_agree(&j->session->comm,
+                             amped_cpd_outputs_checkpoint(o, m->ncomps, m->number, &m->file)));
+  m->one = (amped_checkpoint_model){.context = &m->context,
+                                    .file = m->file,
+                                    .seed = seed_of(m),
+                                    .init = amped_init_word(is_normal_start(m)),
+                                    .is_quiet = is_brief(o),
+                                    .writer = &j->writer};
+  AMPED_TRY(amped_checkpoint_open_model(j->session, &o->checkpoint, method->solver(&o->cpd),
+                                        &recipe, is_several(o) ? &m->one : NULL, &m->checkpoint));
+  if (o->checkpoint.resume)
+    AMPED_TRY(amped_checkpoint_resume(m->checkpoint, &m->state, &m->before, resumed));
+  m->options.start = *resumed ? &m->state : NULL;
+  return AMPED_OK;
+}
+
+/* Collective: set the model's factors, at its beginning or as its checkpoint has them. */
+static amped_status begin_model(model *m) {
+  bool resumed = false;
+  AMPED_TRY(open_checkpoint(m, &resumed));
+  return resumed ? AMPED_OK : set_start(m);
+}
+
+/* Collective: the model has a reason to stop; keep it, so that a run that resumes has its result.
+ */
+static amped_status after_last(void *context, const amped_solver_state *state) {
+  const model *m = context;
+  return m->checkpoint != NULL && is_several(m->j->o)
+             ? amped_checkpoint_save_model(m->checkpoint, state)
+             : AMPED_OK;
+}
+
+static void close_model(model *m) {
+  amped_checkpoint_close(m->checkpoint);
+  amped_saved_factors_free(&m->before);
+  amped_solver_state_free(&m->state);
+  amped_columns_close(&m->columns);
+  amped_free(m->file);
+}
+
+/* Run one model by itself. */
+static amped_status run_alone(group *g) {
+  model *m = g->models;
+  job *j = m->j;
+  amped_session *session = j->session;
+  const amped_options *o = j->o;
   const amped_cpd_sampling sampling = {&j->rbs, session->outside ? session->dense : NULL,
                                        seed_of(m)};
   amped_cpd_options how = o->cpd;
-  amped_solver_state state = {.order = 0};
-  amped_saved_factors before = {.order = 0};
-  bool resumed = false;
-  amped_status status = AMPED_OK;
   amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
-  AMPED_GO(done, amped_checkpoint_open(session, &o->checkpoint, method->solver(&o->cpd), &recipe,
-                                       &j->checkpoint));
-  if (o->checkpoint.resume)
-    AMPED_GO(done, amped_checkpoint_resume(j->checkpoint, &state, &before, &resumed));
-  if (!resumed)
-    AMPED_GO(done, set_start(m));
+  AMPED_TRY(begin_model(m));
   if (o->checkpoint.result_on_signal)
-    AMPED_GO(done, amped_comm_agree(&session->comm, amped_signals_catch()));
+    AMPED_TRY(amped_comm_agree(&session->comm, amped_signals_catch()));
   amped_trace_end();
-  m->options.start = resumed ? &state : NULL;
   how.sampling = &sampling;
   begin_progress(m, 1);
-  status = method->run(&m->context, &how, &before, &m->options, &m->result);
+  amped_status status =
+      amped_cpd_method_of(&o->cpd)->run(&m->context, &how, &m->before, &m->options, &m->result);
   if (is_brief(o))
     amped_progress_end();
-  AMPED_GO(done, status);
-  if (j->checkpoint != NULL)
-    status = amped_checkpoint_wait(j->checkpoint);
+  AMPED_TRY(status);
+  if (m->checkpoint != NULL)
+    status = amped_checkpoint_wait(m->checkpoint);
   if (status == AMPED_OK)
     status = end_model(g, 0);
   if (status != AMPED_OK)
     amped_solver_result_free(&m->result);
-done:
-  amped_checkpoint_close(j->checkpoint);
-  j->checkpoint = NULL;
-  amped_saved_factors_free(&before);
-  amped_solver_state_free(&state);
   return status;
 }
 
@@ -573,19 +631,28 @@ static amped_status close_up(void *context, const int *numbers, int count) {
   return status;
 }
 
+/* Collective, after a sweep: stop after a signal. */
+static amped_status swept(void *context, const int *numbers, int count, const amped_sweep *sweeps) {
+  const group *g = context;
+  return is_stopped(g->j) ? stop_models(g->models, numbers, count, sweeps) : AMPED_OK;
+}
+
 /* Run several models side by side. */
 static amped_status run_together(group *g) {
   const job *j = g->j;
-  const amped_iterate_hooks hooks = {
-      .ended = end_model, .is_wanted = is_wanted, .close_up = close_up, .context = g};
+  const amped_iterate_hooks hooks = {.ended = end_model,
+                                     .swept = swept,
+                                     .is_wanted = is_wanted,
+                                     .close_up = close_up,
+                                     .context = g};
   amped_cpd_model list[AMPED_MAX_NCOMPS]; /* a model has a column at least */
   amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
   amped_status status = open_columns(g);
   for (int k = 0; k < g->count && status == AMPED_OK; k++) {
     model *m = &g->models[k];
-    status = set_start(m);
-    list[k] =
-        (amped_cpd_model){.context = &m->context, .options = &m->options, .result = &m->result};
+    status = begin_model(m);
+    list[k] = (amped_cpd_model){
+        .context = &m->context, .before = &m->before, .options = &m->options, .result = &m->result};
   }
   amped_trace_end();
   if (status == AMPED_OK) {
@@ -594,8 +661,6 @@ static amped_status run_together(group *g) {
     if (is_brief(j->o))
       amped_progress_end();
   }
-  for (int k = 0; k < g->count; k++)
-    amped_columns_close(&g->models[k].columns);
   return status;
 }
 
@@ -608,7 +673,8 @@ static amped_status run_group(job *j, int first) {
                                          .tol = o->cpd.tol,
                                          .goal = o->cpd.stop_fit,
                                          .noise_reported = &j->noise_reported,
-                                         .after_sweep = after_sweep};
+                                         .after_sweep = after_sweep,
+                                         .after_last = after_last};
   group g = {.j = j};
   int columns = 0;
   amped_status status =
@@ -632,12 +698,16 @@ static amped_status run_group(job *j, int first) {
   }
   if (status == AMPED_OK && g.count > 0)
     status = amped_session_set_ncomps(j->session, columns);
-  for (int k = 0; k < g.count; k++)
+  for (int k = 0; k < g.count; k++) {
     g.models[k].context = amped_session_context(j->session);
+    g.models[k].is_alone = g.count == 1;
+  }
   if (status == AMPED_OK && g.count == 1)
     status = amped_cpd_sampling_set(j->session, o, &j->rbs);
   if (status == AMPED_OK && g.count > 0)
     status = g.count == 1 ? run_alone(&g) : run_together(&g);
+  for (int k = 0; k < g.count; k++)
+    close_model(&g.models[k]);
   amped_free(g.models);
   return status;
 }
@@ -700,6 +770,8 @@ static amped_status finish_starts(job *j, const char *path, amped_multistart *st
 static amped_status create_starts(job *j) {
   const amped_session *session = j->session;
   const amped_session_options *o = &j->o->session;
+  if (session->comm.rank == 0 && is_several(j->o) && j->o->checkpoint.file != NULL)
+    AMPED_TRY(amped_file_lock_take(j->o->checkpoint.file, &j->lock));
   AMPED_TRY(
       amped_lines_open(session->groups.models, session->comm.rank == 0, session->json, &j->lines));
   AMPED_TRY(amped_calloc(&j->starts, (uint64_t)o->ncomps_count, sizeof *j->starts, "the starts"));
@@ -714,6 +786,7 @@ static void free_starts(job *j) {
     amped_multistart_free(&j->starts[i]);
   amped_free(j->starts);
   amped_lines_close(j->lines);
+  amped_file_lock_release(&j->lock);
 }
 
 /* Show the lines of the starts of the number of components i. They have ended, or the run stops. */
@@ -749,7 +822,8 @@ static amped_status decompose(job *j) {
   amped_status status = amped_comm_agree(comm, create_starts(j));
   for (int first = 0; first < groups->models && status == AMPED_OK; first = groups->ends[first]) {
     status = run_group(j, first);
-    const bool stopped = status == AMPED_STOPPED && is_several(j->o);
+    const bool stopped =
+        status == AMPED_STOPPED && is_several(j->o) && j->o->checkpoint.file == NULL;
     const int at = finished; /* if the run stops: the first number that is not complete */
     const int done = stopped ? j->starts[at].count : 0;
     if (status == AMPED_OK || stopped) {
@@ -998,8 +1072,8 @@ amped_status amped_cmd_cpd(const amped_options *options) {
     amped_signals_advise(" (--checkpoint=FILE or --on-signal=result would save the sweeps)");
   if (amped_launcher_rank() <= 0)
     status = amped_cpd_outputs_look(o, &j.outputs);
-  if (o->checkpoint.resume && amped_launcher_rank() <= 0)
-    amped_hdf5_probe_with_previous(o->checkpoint.file);
+  if (status == AMPED_OK && o->checkpoint.resume && amped_launcher_rank() <= 0)
+    status = amped_cpd_outputs_probe(o);
   status = amped_session_start(&session, &o->session, status);
   if (status == AMPED_OK)
     status = amped_comm_agree(

@@ -152,7 +152,8 @@ const amped_option_rule amped_option_rules[] = {
      .excludes = "on-signal=result",
      .why = "--on-signal=result is for one decomposition; a run of {1} always keeps finished "
             "results; leave out --on-signal"},
-    {.when = "RANKS|STARTS",
+    {.command = "complete",
+     .when = "RANKS|STARTS",
      .excludes = "checkpoint",
      .why =
          "--checkpoint holds one decomposition, and {1} makes more; leave out one of the two, or "

@@ -98,11 +98,12 @@ typedef struct active_set {
   const amped_iterate_model *all;
   const amped_iterate_hooks *hooks;
   int count;
-  int *numbers;        /* [count] ascending */
-  void **selves;       /* workspace, [count] */
-  double **values;     /* workspace, [count] */
-  bool *ends;          /* [count] has a reason to stop */
-  amped_sweep *sweeps; /* [count] */
+  int *numbers;               /* [count] ascending */
+  void **selves;              /* workspace, [count] */
+  double **values;            /* workspace, [count] */
+  bool *ends;                 /* [count] has a reason to stop */
+  amped_sweep *sweeps;        /* [count] */
+  amped_solver_state *states; /* [count] after these sweeps */
 } active_set;
 
 static const amped_iterate_model *model_of(const active_set *a, int i) {
@@ -116,27 +117,32 @@ static amped_buffers buffers(active_set *a, int count) {
   AMPED_BUFFER(&b, HOST, a->values, (uint64_t)count);
   AMPED_BUFFER(&b, HOST, a->ends, (uint64_t)count);
   AMPED_BUFFER(&b, ZEROED, a->sweeps, (uint64_t)count);
+  AMPED_BUFFER(&b, ZEROED, a->states, (uint64_t)count);
   return b;
+}
+
+static amped_solver_state state_of(const amped_solver *solver, const amped_iterate_model *m) {
+  amped_solver_state state = {.order = m->context->plan->order,
+                              .ncomps = m->context->plan->ncomps,
+                              .sweeps = m->result->sweeps,
+                              .metric = solver->metric,
+                              .history = m->result->history};
+  solver->view(m->self, &state);
+  return state;
 }
 
 /* Record a sweep of a model, and report it. */
 static amped_status take_sweep(const amped_solver *solver, const amped_iterate_model *m,
-                               amped_sweep *s) {
+                               amped_solver_state *state, amped_sweep *s) {
   amped_solver_result *const r = m->result;
-  const amped_plan *plan = m->context->plan;
   amped_status status = AMPED_OK;
   r->history[r->sweeps++] = s->value;
   r->objective = s->objective;
   add_times(&r->times, &s->times);
   if (s->number > 1)
     s->change = s->value - r->history[s->number - 2];
-  amped_solver_state state = {.order = plan->order,
-                              .ncomps = plan->ncomps,
-                              .sweeps = r->sweeps,
-                              .metric = solver->metric,
-                              .history = r->history};
-  solver->view(m->self, &state);
-  s->state = &state;
+  *state = state_of(solver, m);
+  s->state = state;
   amped_trace_begin(AMPED_PHASE_REPORT, AMPED_NO_NUMBER);
   if (m->options->after_sweep != NULL)
     status = m->options->after_sweep(m->options->context, s);
@@ -164,7 +170,9 @@ static amped_status next_sweep(active_set *a) {
                                             : a->solver->sweep(a->selves[0], a->sweeps)));
   amped_trace_end();
   for (int i = 0; i < a->count; i++)
-    AMPED_GO(done, take_sweep(a->solver, model_of(a, i), &a->sweeps[i]));
+    AMPED_GO(done, take_sweep(a->solver, model_of(a, i), &a->states[i], &a->sweeps[i]));
+  if (a->hooks->swept != NULL)
+    status = a->hooks->swept(a->hooks->context, a->numbers, a->count, a->sweeps);
 done:
   for (int i = 0; i < a->count; i++)
     amped_facts_free(&a->sweeps[i].facts);
@@ -197,6 +205,12 @@ static amped_status finish(const active_set *a, int count) {
 /* Collective; the status is agreed. Give their results to the models that have a reason to stop. */
 static amped_status end_models(active_set *a) {
   int ending = 0;
+  for (int i = 0; i < a->count; i++) {
+    const amped_iterate_model *m = model_of(a, i);
+    const amped_solver_state state = state_of(a->solver, m);
+    if (a->ends[i] && m->result->sweeps > 0 && m->options->after_last != NULL)
+      AMPED_TRY(m->options->after_last(m->options->context, &state));
+  }
   for (int i = 0; i < a->count; i++) {
     amped_solver_result *const r = model_of(a, i)->result;
     if (!a->ends[i] || r->sweeps == 0)

@@ -82,6 +82,9 @@ typedef struct amped_iterate_options {
   bool *noise_reported; /* set with the warning that tol is below the noise, which is given once */
   /* Called on every rank after each sweep; collective, the status is agreed. NULL: no call. */
   amped_status (*after_sweep)(void *context, const amped_sweep *sweep);
+  /* Called when the model has a reason to stop, before its result is finished; collective, the
+   * status is agreed. NULL: no call. */
+  amped_status (*after_last)(void *context, const amped_solver_state *state);
   void *context;
 } amped_iterate_options;
 
@@ -140,6 +143,9 @@ typedef struct amped_iterate_hooks {
   /* Collective; the status is agreed. The result of this model is complete, and so are its
    * factors. */
   amped_status (*ended)(void *context, int model);
+  /* Collective; the status is agreed. Called after after_sweep of all `count` models with these
+   * numbers, with their sweeps. */
+  amped_status (*swept)(void *context, const int *models, int count, const amped_sweep *sweeps);
   /* After a sweep in which a model ended: is this model still wanted? If not, it leaves without a
    * result. The same on every rank; not collective. */
   bool (*is_wanted)(void *context, int model);

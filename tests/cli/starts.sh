@@ -173,8 +173,7 @@ expect 2 "one --rank" "$amped" bench t.h5 --rank=4,8
 expect 2 "has no option" "$amped" bench t.h5 --starts=4
 expect 2 "leave out one" "$amped" t.h5 --rank=4,8 --init=best.h5
 expect 2 "leave out one" "$amped" t.h5 --rank=4 --starts=2 --init=best.h5
-expect 2 "a job for each" "$amped" t.h5 --rank=4,8 --checkpoint=c.h5
-expect 2 "a job for each" "$amped" t.h5 --starts=2 --checkpoint=c.h5 --resume
+expect 2 "a job for each" "$amped" complete t.h5 --starts=2 --checkpoint=c.h5 --resume
 expect 2 "overwritten" on 2 many.r3.h5 --rank=3,5 -o many.h5
 # A result and another output in one file are refused; the old file stays.
 cp many.r3.h5 OUT.r3.h5
