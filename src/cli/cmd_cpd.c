@@ -96,10 +96,10 @@ typedef struct model {
   bool is_alone; /* no model is beside it */
   amped_iterate_options options;
   amped_solver_result result;
-  char *file;                   /* of its checkpoint */
+  char *file;                   /* file of its checkpoint */
   amped_checkpoint *checkpoint; /* NULL: none */
   amped_checkpoint_model one;   /* if there are several models */
-  amped_solver_state state;     /* of the checkpoint from which it goes on, and the second */
+  amped_solver_state state;     /* state of the checkpoint from which it goes on, and the second */
   amped_saved_factors before;   /* set of factors there */
 } model;
 
