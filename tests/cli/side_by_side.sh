@@ -89,7 +89,9 @@ test "$backend" = cuda && beside 1 t.h5 --residency=stream --iters=3
 # In float, fits agree as well.
 expect 0 "" on 2 t.h5 --rank=4 --starts=5 --iters=10 -q -o f.h5 --side-by-side=off
 expect 0 "" on 2 t.h5 --rank=4 --starts=5 --iters=10 -q -o g.h5
-if h5diff -d 1e-5 f.h5 g.h5 /starts/fit /starts/fit >diff.txt 2>&1; then pass; else fail "fits in float: $(head -3 diff.txt)"; fi
+numbers /starts/fit f.h5 >a.txt
+numbers /starts/fit g.h5 >b.txt
+same "starts in float" "$(paste a.txt b.txt | awk '($1 - $2) ^ 2 <= 1e-10' | wc -l)" 5
 
 # --- a goal: later starts of the same R leave, as if they had not begun -----------------------------
 beside 2 d.h5 --stop-fit=0.7 --iters=30
