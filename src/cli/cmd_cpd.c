@@ -956,14 +956,17 @@ static bool left_outside(const amped_session *session, const amped_requirement *
   return amped_cpd_sampling_left_outside(session, j->o, required);
 }
 
-/* Sets of the plan's columns that saved starts take: the starts of one R, or all models, if some
- * are side by side. */
-static int saved_starts(const amped_options *o, const amped_groups *groups) {
-  uint64_t columns = 0;
-  for (int i = 0; i < groups->models; i++)
-    columns += (uint64_t)groups->ncomps[i];
-  return groups->largest == 1 ? o->session.starts
-                              : (int)amped_ceil_div(columns, (uint64_t)groups->columns);
+/* Sets of the plan's columns that saved starts take: while a group runs, the starts of its first R
+ * from the first on, and the starts of later R in the group. */
+static int saved_sets(const amped_options *o, const amped_groups *groups, int ncomps) {
+  uint64_t most = 0;
+  for (int first = 0; first < groups->models; first = groups->ends[first]) {
+    uint64_t columns = 0;
+    for (int k = first - first % o->session.starts; k < groups->ends[first]; k++)
+      columns += (uint64_t)groups->ncomps[k];
+    most = columns > most ? columns : most;
+  }
+  return (int)amped_ceil_div(most, (uint64_t)ncomps);
 }
 
 /* Add the bytes of the group that takes the most. */
@@ -997,8 +1000,8 @@ static void solver_rows(const amped_plan *plan, const void *context, amped_memor
   const amped_options *o = j->o;
   const amped_groups *groups = &j->session->groups;
   const bool saves = groups->models > 1 && (o->session.starts > 1 || groups->largest > 1);
-  amped_memory_row_add(rows, "factors of finished starts")->host_bytes +=
-      amped_multistart_bytes(plan, saves ? saved_starts(o, groups) : 0, o->cpd.corcondia);
+  amped_memory_row_add(rows, "factors of finished starts")->host_bytes += amped_multistart_bytes(
+      plan, saves ? saved_sets(o, groups, plan->ncomps) : 0, o->cpd.corcondia);
   amped_memory_row_add(rows, "residual of a fit near 1")->host_bytes +=
       amped_residual_host_bytes(plan);
   amped_memory_row *fixed = amped_memory_row_add(rows, "fixed factors");

@@ -445,12 +445,16 @@ static amped_status group_models(amped_session *session, const amped_demand *dem
                         is_auto ? &session->worker.backend->width_costs : &none);
     amped_plan_destroy(&session->plan);
     AMPED_TRY(make_plan(session, demand));
-    fits = !is_auto || groups->columns == least;
-    if (fits)
-      break;
+    if (!is_auto)
+      return AMPED_OK;
     AMPED_TRY(find_cost(session, demand, &wide));
     fits = wide.lacking == 0 && wide.streamed <= 2 * alone.streamed && keeps_tiles(session, tiles);
+    if (groups->columns == least)
+      break;
   }
+  if (!fits)
+    amped_groups_choose(groups, 1, AMPED_MAX_NCOMPS, session->plan.value_type,
+                        &session->worker.backend->width_costs);
   return AMPED_OK;
 }
 

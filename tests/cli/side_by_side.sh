@@ -152,6 +152,16 @@ expect 0 "memory is planned for R = 9, the largest" on 1 t.h5 --rank=4,9 --plan 
 expect 0 "" on 1 t.h5 --rank=4 --plan -q --json=plan.json
 grep -q '"side_by_side":null' plan.json && pass || fail "one model has groups"
 
+# On a GPU, groups are smaller if the tensor would leave the device.
+if test "$backend" = cuda; then
+  "$amped" generate rows.h5 --dims=300000x200000x1000 --nnz=400k --seed=1 -q || fail "generate"
+  for memory in 200M 400M; do
+    expect 0 "side by side" on 1 rows.h5 --rank=4 --starts=12 --plan --device-memory=$memory --json=$memory.json
+    same "bytes that are streamed within $memory" "$(field streamed_bytes $memory.json)" 0
+  done
+  if test "$(field columns 200M.json)" -lt "$(field columns 400M.json)"; then pass; else fail "groups ignore the memory"; fi
+fi
+
 # --- refused ----------------------------------------------------------------------------------------
 expect 2 "is for several models" "$amped" t.h5 --rank=4 --side-by-side=2
 expect 2 "one model at a time" "$amped" t.h5 --rank=4,5 --side-by-side=2 --method=lm
