@@ -157,7 +157,7 @@ if test "$backend" = cuda; then
   "$amped" generate rows.h5 --dims=300000x200000x1000 --nnz=400k --seed=1 -q || fail "generate"
   for memory in 200M 400M; do
     expect 0 "side by side" on 1 rows.h5 --rank=4 --starts=12 --plan --device-memory=$memory --json=$memory.json
-    same "bytes that are streamed within $memory" "$(field streamed_bytes $memory.json)" 0
+    same "bytes that are streamed within $memory" "$(grep -o '"streamed_bytes":[0-9]*' $memory.json | head -n 1)" '"streamed_bytes":0'
   done
   if test "$(field columns 200M.json)" -lt "$(field columns 400M.json)"; then pass; else fail "groups ignore the memory"; fi
 fi
