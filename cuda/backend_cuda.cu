@@ -151,6 +151,12 @@ static const amped_device_ops device_ops = {
 static const amped_format_ops *const formats[] = {
     &amped_sorted_cuda, &amped_atomic_cuda, &amped_dense_format_cuda, &amped_boxes_cuda, nullptr};
 
+/* docs/benchmarks.md, "Other R": means over the papers' shapes. */
+static const amped_width_cost widths[] = {
+    {.bytes = 32, .sec = 0.67},  {.bytes = 64, .sec = 0.77}, {.bytes = 128, .sec = 1.0},
+    {.bytes = 256, .sec = 1.95}, {.bytes = 512, .sec = 3.9},
+};
+
 const amped_backend amped_backend_cuda = {
     .name = "cuda",
     .device_pointers = true,
@@ -159,6 +165,7 @@ const amped_backend amped_backend_cuda = {
     .streams = true,
     .orders_lists = true,
     .one_copy_is_exact = false,
+    .width_costs = {.table = widths, .count = sizeof widths / sizeof widths[0]},
     .device = &device_ops,
     .factors = &amped_factor_set_cuda,
     .factor_histories = &amped_factor_history_cuda,

@@ -100,30 +100,31 @@ __device__ inline double term(double by, double x) {
 }
 
 template <typename T>
-__global__ void step_rows(T *factor, T *before, uint64_t rows, uint64_t ld, uint64_t ncomps,
-                          const double *now, const double *then, double least) {
+__global__ void step_rows(T *factor, uint64_t factor_ld, T *before, uint64_t rows, uint64_t ld,
+                          uint64_t ncomps, const double *now, const double *then, double least) {
   for (uint64_t e = thread_number(); e < rows * ncomps; e += grid_threads()) {
     const uint64_t i = e / ncomps;
     const uint64_t c = e - i * ncomps;
-    const T x = factor[i * ld + c];
+    const T x = factor[i * factor_ld + c];
     const double b = (double)before[i * ld + c];
     const double y = term(now[c], (double)x) + term(then[c], b);
-    factor[i * ld + c] = (T)(y < least ? least : y);
+    factor[i * factor_ld + c] = (T)(y < least ? least : y);
     before[i * ld + c] = x;
   }
 }
 
 /* Thread block b sums strip b; neighbouring threads have neighbouring columns. */
 template <typename T>
-__global__ void add_squares(const T *factor, const T *before, uint64_t rows, uint64_t ld,
-                            uint64_t ncomps, const double *now, const double *then, double *sums) {
+__global__ void add_squares(const T *factor, uint64_t factor_ld, const T *before, uint64_t rows,
+                            uint64_t ld, uint64_t ncomps, const double *now, const double *then,
+                            double *sums) {
   const uint64_t first = rows * blockIdx.x / gridDim.x;
   const uint64_t end = rows * (blockIdx.x + 1) / gridDim.x;
   for (uint64_t c = threadIdx.x; c < ncomps; c += blockDim.x) {
     double sum = 0.0;
     for (uint64_t i = first; i < end; i++) {
-      const double d =
-          term(now[c], (double)factor[i * ld + c]) - term(then[c], (double)before[i * ld + c]);
+      const double d = term(now[c], (double)factor[i * factor_ld + c]) -
+                       term(then[c], (double)before[i * ld + c]);
       sum += d * d;
     }
     sums[blockIdx.x * ncomps + c] = sum;
@@ -145,8 +146,10 @@ amped_status step_typed(amped_factor_history *history, int mode, bool nonnegativ
   T *const factor = static_cast<T *>(amped_factor_set_cuda.rows(history->factors, mode));
   step_rows<T><<<blocks_for(rows * (uint64_t)plan->ncomps), block_threads, 0,
                  history->device->stream_dense>>>(
-      factor, static_cast<T *>(history->d_rows[mode]), rows, plan->ld, (uint64_t)plan->ncomps,
-      history->d_now, history->d_then, nonnegative ? 0.0 : -INFINITY);
+      factor + amped_factor_set_cuda_at(history->factors, 0),
+      amped_factor_set_cuda_ld(history->factors), static_cast<T *>(history->d_rows[mode]), rows,
+      plan->ld, (uint64_t)plan->ncomps, history->d_now, history->d_then,
+      nonnegative ? 0.0 : -INFINITY);
   AMPED_CUDA_LAUNCHED("the kernel of a step");
   return wait_for(history);
 }
@@ -160,11 +163,13 @@ amped_status history_step(amped_factor_history *history, int mode, const double 
 
 template <typename T> amped_status distance_typed(amped_factor_history *history, int mode) {
   const amped_plan *plan = history->plan;
-  const uint64_t at = (uint64_t)plan->rank * plan->modes[mode].rows.block_rows * plan->ld;
+  const uint64_t first = (uint64_t)plan->rank * plan->modes[mode].rows.block_rows;
   const T *const factor =
-      static_cast<const T *>(amped_factor_set_cuda_rows(history->factors, mode)) + at;
+      static_cast<const T *>(amped_factor_set_cuda_rows(history->factors, mode)) +
+      amped_factor_set_cuda_at(history->factors, first);
   add_squares<T><<<(unsigned)strips, block_threads, 0, history->device->stream_dense>>>(
-      factor, static_cast<const T *>(history->d_rows[mode]) + at,
+      factor, amped_factor_set_cuda_ld(history->factors),
+      static_cast<const T *>(history->d_rows[mode]) + first * plan->ld,
       plan->modes[mode].rows.rank_rows[plan->rank], plan->ld, (uint64_t)plan->ncomps,
       history->d_now, history->d_then, history->d_sums);
   AMPED_CUDA_LAUNCHED("the kernel of a step's length");

@@ -127,7 +127,7 @@ __global__ void add_strips(const double *partials, unsigned strips, unsigned nco
 }
 
 /* The workspace: rows of a chunk, number of partial matrices, doubles of each section, and bytes of
- * everything (with cuBLAS's own section). */
+ * everything (with cuBLAS's own section). The bytes are enough for any smaller ncomps, too. */
 struct sections {
   uint64_t chunk;
   uint64_t batch;
@@ -158,7 +158,13 @@ sections sections_for(const amped_plan *plan) {
   s.wide = aligned_doubles(s.chunk * ncomps);
   s.square = aligned_doubles(ncomps * ncomps + 1);
   s.partials = aligned_doubles(s.batch * (ncomps * ncomps + 1));
-  s.bytes = (2 * s.wide + 2 * s.square + s.partials) * sizeof(double) + blas_bytes;
+  const uint64_t most_wide = least(rows * ncomps, wide_bytes / (2 * sizeof(double)));
+  const uint64_t most_partials =
+      most(s.partials, least(most_grams * (ncomps * ncomps + 1),
+                             gram_bytes / sizeof(double) + (uint64_t)most_grams));
+  s.bytes = (2 * aligned_doubles(most_wide) + 2 * s.square + aligned_doubles(most_partials)) *
+                sizeof(double) +
+            blas_bytes;
   return s;
 }
 
@@ -381,28 +387,39 @@ uint64_t amped_dense_cuda_bytes(const amped_plan *plan) {
   return sections_for(plan).bytes;
 }
 
-amped_status amped_dense_cuda_prepare(amped_dense_cuda *d, const amped_plan *plan) {
+/* Set sizes and sections of d_block for the plan. */
+static void cut_block(amped_dense_cuda *d, const amped_plan *plan) {
   const sections s = sections_for(plan);
-  amped_cuda_free(d->d_block);
-  d->d_block = nullptr;
   d->ncomps = plan->ncomps;
   d->ld = plan->ld;
   d->value_type = plan->value_type;
   d->is_short = amped_row_pass_is_short(plan);
   d->chunk = s.chunk;
   d->batch = (int)s.batch;
+  d->d_wide = reinterpret_cast<double *>(static_cast<char *>(d->d_block) + blas_bytes);
+  d->d_product = d->d_wide + s.wide;
+  d->d_square = d->d_product + s.wide;
+  d->d_keep = d->d_square + s.square;
+  d->d_partials = d->d_keep + s.square;
+}
+
+void amped_dense_cuda_borrow(amped_dense_cuda *d, const amped_dense_cuda *of,
+                             const amped_plan *plan) {
+  *d = *of;
+  cut_block(d, plan);
+}
+
+amped_status amped_dense_cuda_prepare(amped_dense_cuda *d, const amped_plan *plan) {
+  const sections s = sections_for(plan);
+  amped_cuda_free(d->d_block);
+  d->d_block = nullptr;
   amped_cuda_host_free(d->h_pinned);
   d->h_pinned = nullptr;
   AMPED_TRY(amped_cuda_host_alloc((void **)&d->h_pinned, 2 * s.square * sizeof(double),
                                   "matrices of components"));
   AMPED_TRY(amped_cuda_malloc(&d->d_block, s.bytes, "the dense workspace"));
-  char *block = static_cast<char *>(d->d_block);
-  AMPED_CUBLAS(cublasSetWorkspace(d->blas, block, blas_bytes));
-  d->d_wide = reinterpret_cast<double *>(block + blas_bytes);
-  d->d_product = d->d_wide + s.wide;
-  d->d_square = d->d_product + s.wide;
-  d->d_keep = d->d_square + s.square;
-  d->d_partials = d->d_keep + s.square;
+  AMPED_CUBLAS(cublasSetWorkspace(d->blas, d->d_block, blas_bytes));
+  cut_block(d, plan);
   return AMPED_OK;
 }
 

@@ -43,6 +43,10 @@ void amped_dense_cuda_destroy(amped_dense_cuda *dense);
  * it. */
 uint64_t amped_dense_cuda_bytes(const amped_plan *plan);
 amped_status amped_dense_cuda_prepare(amped_dense_cuda *dense, const amped_plan *plan);
+/* Use the workspace of another, which was prepared for a plan with at least as many components and
+ * the same rows. The borrower is not destroyed. */
+void amped_dense_cuda_borrow(amped_dense_cuda *dense, const amped_dense_cuda *of,
+                             const amped_plan *plan);
 
 /* Copy count rows from or to count x ncomps doubles in host memory. */
 amped_status amped_dense_cuda_put(amped_dense_cuda *dense, void *d_rows, uint64_t count,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/blas.h"
+#include "base/mem.h"
 
 /* Backends in order of preference, for --backend=auto. */
 static const amped_backend *const backends[] = {
@@ -120,6 +121,18 @@ amped_status amped_worker_prepare(amped_worker *worker, const amped_plan *plan) 
 amped_status amped_worker_resize(amped_worker *worker) {
   AMPED_TRY(worker->backend->factors->resize(worker->factors));
   return worker->format->resize != NULL ? worker->format->resize(worker->tensor) : AMPED_OK;
+}
+
+amped_status amped_worker_products(const amped_worker *worker, int mode, double scale,
+                                   const double *weights, int ncomps, amped_products *out) {
+  const size_t before = (size_t)worker->columns_before;
+  const size_t all = before + (size_t)ncomps + (size_t)worker->columns_after;
+  double *of_all = NULL;
+  AMPED_TRY(amped_calloc(&of_all, all, sizeof *of_all, "the weights"));
+  memcpy(of_all + before, weights, (size_t)ncomps * sizeof *weights);
+  const amped_status status = worker->format->products(worker->tensor, mode, scale, of_all, out);
+  amped_free(of_all);
+  return status;
 }
 
 uint64_t amped_worker_spare(const amped_worker *worker) {

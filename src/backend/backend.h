@@ -34,6 +34,7 @@
 #include "backend/synthetic.h"
 #include "base/double_double.h"
 #include "base/kahan.h"
+#include "plan/groups.h"
 #include "plan/overlap.h"
 
 /* Place of a rank's shard of a copy. */
@@ -201,6 +202,18 @@ typedef struct amped_factor_ops {
   /* Adopt a changed plan->ncomps and plan->ld, which are at most as large as at create. Factors
    * become zero. */
   amped_status (*resize)(amped_factor_set *factors);
+
+  /* Make a view: a factor set of the columns first .. first + plan->ncomps of another set, which
+   * keeps the memory and outlives the view. The plan has the other plan's rows, and fewer
+   * components; it outlives the view, too. All operations work on these columns only, and have the
+   * bits of a set of their own; rows, version and stage belong to the other set. Views of a
+   * set share its workspace: require_view adds the bytes that they take together, for the plan of
+   * the widest. place follows a resize of the other set. */
+  void (*require_view)(const amped_device *device, const amped_plan *plan, uint64_t *device_bytes,
+                       uint64_t *host_bytes);
+  amped_status (*view)(amped_factor_set *of, const amped_plan *plan, int first,
+                       amped_factor_set **out);
+  void (*place)(amped_factor_set *view, int first);
 
   /* Copy `count` rows of mode's factor, from `position` on, from or to count x ncomps doubles,
    * row-major, host memory. */
@@ -464,7 +477,8 @@ typedef struct amped_backend {
   bool shares_cores;    /* computes with the cores and the memory that ranks of a node share */
   bool streams;         /* copies that do not fit are streamed; seconds of a sweep are predicted */
   bool orders_lists;    /* orders a list faster than more copies can be read */
-  bool one_copy_is_exact; /* one copy for all modes has deterministic sums in double, too */
+  bool one_copy_is_exact;        /* one copy for all modes has deterministic sums in double, too */
+  amped_width_costs width_costs; /* seconds of MTTKRP by width, for models side by side */
   const amped_device_ops *device;
   const amped_factor_ops *factors;
   const amped_factor_history_ops *factor_histories;
@@ -489,15 +503,18 @@ const amped_format_ops *amped_backend_one_copy(const amped_backend *backend);
 
 /* Worker: the device, factor set and tensor part of one rank. A member is NULL before it is made
  * and after it is freed. */
-typedef struct amped_worker {
+typedef struct amped_worker amped_worker;
+struct amped_worker {
   const amped_backend *backend;
   const amped_format_ops *format;
   amped_device *device;
-  bool tf32;         /* MTTKRPs round to TF32 */
-  uint64_t reserved; /* bytes of device memory that the solver allocates itself */
+  bool tf32;                 /* MTTKRPs round to TF32 */
+  uint64_t reserved;         /* bytes of device memory that the solver allocates itself */
+  const amped_worker *whole; /* the worker of all columns, if the factors are a view; else NULL */
+  int columns_before, columns_after; /* columns of the whole around a view's; else 0 */
   amped_factor_set *factors;
   amped_tensor_part *tensor;
-} amped_worker;
+};
 
 /* Open a device of the backend, and choose the format named in the options. AMPED_USAGE if the
  * backend does not have it, or if it cannot be deterministic. close frees every member; it accepts
@@ -514,6 +531,11 @@ amped_status amped_worker_require_collect(const amped_worker *worker, const ampe
                                           uint64_t *device_bytes, uint64_t *host_bytes);
 /* Allocate factors (zero) and memory for the nonzeros. The plan outlives the worker. */
 amped_status amped_worker_prepare(amped_worker *worker, const amped_plan *plan);
+/* The format's products, for a worker whose factors may be a view: all other columns weigh 0.
+ * weights: [ncomps], of the worker's factors. */
+amped_status amped_worker_products(const amped_worker *worker, int mode, double scale,
+                                   const double *weights, int ncomps, amped_products *out);
+
 /* Bytes of device memory that remain of the user's limit; UINT64_MAX without a limit, or before
  * prepare. */
 uint64_t amped_worker_spare(const amped_worker *worker);

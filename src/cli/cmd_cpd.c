@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hdf5/hdf5_probe.h"
 #include "session/checkpoint.h"
 #include "session/prepare.h"
 #include "cli/commands.h"
@@ -13,9 +12,11 @@
 #include "cli/cpd_rows.h"
 #include "cli/cpd_sampling.h"
 #include "cli/option_rules.h"
+#include "factor/columns.h"
 #include "plan/dense_passes.h"
 #include "session/fixed_model.h"
 #include "session/init_file.h"
+#include "session/lines.h"
 #include "solver/cpd/corcondia.h"
 #include "solver/cpd/cpd_methods.h"
 #include "solver/degeneracy.h"
@@ -62,48 +63,6 @@ static bool is_normal(const amped_options *o, int number) {
   return o->session.init_normal || (number % 2 == 0 && o->cpd.rule.nonnegative == 0);
 }
 
-/* Set random factors. Report the number of the start if there are several. */
-static amped_status set_random(amped_session *session, const amped_options *o, int number) {
-  const amped_context context = amped_session_context(session);
-  const bool normal = is_normal(o, number);
-  const char *kind = amped_init_word(normal);
-  const uint64_t seed = o->seed + (uint64_t)number - 1;
-  amped_status status = AMPED_OK;
-  if (is_several(o) && !is_brief(o))
-    amped_say("R = %d, start %d of %d: %s, seed %" PRIu64, session->plan.ncomps, number,
-              o->session.starts, kind, seed);
-  else if (!is_several(o))
-    amped_say("start: %s, seed %" PRIu64, kind, seed);
-  if (session->json != NULL && is_several(o))
-    status = amped_json_line(session->json, json_pack("{s:s, s:i, s:i, s:i, s:s, s:o}", "event",
-                                                      "init", "rank", session->plan.ncomps, "start",
-                                                      number, "starts", o->session.starts, "init",
-                                                      kind, "seed", amped_json_count(seed)));
-  AMPED_TRY(amped_comm_agree(&session->comm, status));
-  return normal ? amped_factors_normal(&context, seed) : amped_factors_random(&context, seed);
-}
-
-/* Set random factors, or the factors of --init. number: of the start, from 1. labels: the tensor's,
- * on rank 0. */
-static amped_status set_start(amped_session *session, const amped_options *o,
-                              const amped_labels *labels, int number) {
-  const amped_context context = amped_session_context(session);
-  amped_ktensor start;
-  amped_status status = AMPED_OK;
-  if (o->session.init == NULL)
-    return set_random(session, o, number);
-  memset(&start, 0, sizeof start);
-  if (session->comm.rank == 0)
-    status = read_start(o, &session->plan, labels, &start);
-  status = amped_comm_agree(&session->comm, status);
-  if (status == AMPED_OK) {
-    amped_say("start: %s", o->session.init);
-    status = amped_factors_put(&context, &start);
-  }
-  amped_ktensor_free(&start);
-  return status;
-}
-
 /* The data of the command, for the functions below. */
 typedef struct job {
   amped_session *session;
@@ -117,11 +76,41 @@ typedef struct job {
   amped_ktensor start;     /* rank 0: start of --fix, until the first sweep */
   bool noise_reported;
   char rows_text[AMPED_ROW_RULE_TEXT];
-  const char *rows_key;         /* key of the row rule, for checkpoints */
-  amped_checkpoint *checkpoint; /* NULL: none */
+  const char *rows_key;     /* key of the row rule, for checkpoints */
+  amped_checkpoint *writer; /* several models: the one whose checkpoint is being written */
+  amped_file_lock lock;     /* several models: of --checkpoint's FILE, on rank 0 */
+  amped_lines *lines;       /* lines of the models, in their order */
+  amped_multistart *starts; /* [ncomps_count] */
   amped_summary_row rows[AMPED_MAX_NCOMPS_COUNT];
   int finished; /* rows that are filled */
 } job;
+
+/* A model of the run: one number of components, one start. */
+typedef struct model {
+  job *j;
+  int index;                /* among all models of the run */
+  int ncomps, number;       /* components; number of the start, from 1 */
+  amped_multistart *starts; /* collects its result */
+  amped_columns columns;    /* if it is one of several side by side */
+  amped_context context;
+  bool is_alone; /* no model is beside it */
+  amped_iterate_options options;
+  amped_solver_result result;
+  char *file;                   /* file of its checkpoint */
+  amped_checkpoint *checkpoint; /* NULL: none */
+  amped_checkpoint_model one;   /* if there are several models */
+  amped_solver_state state;     /* state of the checkpoint from which it goes on, and the second */
+  amped_saved_factors before;   /* set of factors there */
+} model;
+
+static uint64_t seed_of(const model *m) {
+  return m->j->o->seed + (uint64_t)m->number - 1;
+}
+
+/* The kind of the model's random start. */
+static bool is_normal_start(const model *m) {
+  return is_normal(m->j->o, m->number);
+}
 
 /* Rank 0: collect the results of several starts for the record. Empty for a single start. */
 static amped_status record_starts(const amped_multistart *s, amped_run_starts *out) {
@@ -220,25 +209,46 @@ static bool is_stopped(const job *j) {
   return caught > 0;
 }
 
+/* Collective, after a signal: save the checkpoints of these models after these sweeps, and stop. */
+static amped_status stop_models(const model *models, const int *numbers, int count,
+                                const amped_sweep *sweeps) {
+  const job *j = models->j;
+  const bool saves = is_several(j->o) && j->o->checkpoint.file != NULL;
+  amped_status status = AMPED_STOPPED;
+  for (int k = 0; k < count && saves; k++)
+    AMPED_TRY(amped_checkpoint_save_model(models[numbers[k]].checkpoint, sweeps[k].state));
+  if (saves && j->session->comm.rank == 0)
+    status = amped_error(AMPED_STOPPED, j->o->checkpoint.file,
+                         "names the checkpoints of %d models that had not ended; a signal stopped "
+                         "them; continue with --resume",
+                         count);
+  return amped_comm_agree(&j->session->comm, status);
+}
+
 /* Report a sweep, and stop after a signal. A single decomposition stops only if it has a checkpoint
  * or --on-signal=result; several decompositions always do. */
 static amped_status after_sweep(void *context, const amped_sweep *sweep) {
-  job *j = context;
+  const model *m = context;
+  job *j = m->j;
   amped_status status = AMPED_OK;
+  amped_facts f;
   const bool brief = is_brief(j->o);
-  AMPED_TRY(amped_report_sweep(j->session, sweep, brief ? AMPED_NO_LINES : j->o->cpd.every));
+  amped_report_sweep_facts(j->session, sweep, brief ? AMPED_NO_LINES : j->o->cpd.every, &f);
+  AMPED_TRY(amped_comm_agree(&j->session->comm, amped_lines_facts(j->lines, m->index, &f)));
   if (brief)
     amped_progress_update(sweep->number);
-  if (j->checkpoint != NULL)
-    status = amped_checkpoint_sweep(j->checkpoint, sweep);
-  else if (is_stopped(j))
-    status = AMPED_STOPPED;
+  if (m->checkpoint != NULL && is_several(j->o))
+    status = amped_checkpoint_sweep_model(m->checkpoint, sweep->state);
+  else if (m->checkpoint != NULL)
+    status = amped_checkpoint_sweep(m->checkpoint, sweep);
+  if (status == AMPED_OK && m->is_alone && is_stopped(j))
+    status = stop_models(m, &(int){0}, 1, sweep);
   if (status != AMPED_STOPPED || !j->o->checkpoint.result_on_signal)
     return status;
   AMPED_TRY(save_partial(j, sweep->state));
   if (j->session->comm.rank > 0)
     return amped_comm_agree(&j->session->comm, AMPED_STOPPED);
-  if (j->checkpoint != NULL) /* the checkpoint's error ends the run */
+  if (m->checkpoint != NULL) /* the checkpoint's error ends the run */
     amped_say("result so far: %s", j->outputs.partial.path);
   else
     (void)amped_error(AMPED_STOPPED, j->outputs.partial.path,
@@ -349,98 +359,357 @@ static amped_status tell_stopped(const job *j, int ncomps, int starts_done) {
 
 /* --- running --------------------------------------------------------------------------------- */
 
-/* Show the sweeps of a start that have no lines. */
-static void begin_progress(const job *j, int number) {
-  const amped_options *o = j->o;
+/* Report a random start, if it is one of several. */
+static amped_status tell_random(const model *m) {
+  const job *j = m->j;
+  const char *kind = amped_init_word(is_normal_start(m));
+  amped_facts f;
+  if (!is_several(j->o)) {
+    amped_say("start: %s, seed %" PRIu64, kind, seed_of(m));
+    return AMPED_OK;
+  }
+  amped_facts_begin(&f, "init");
+  if (!is_brief(j->o))
+    amped_fact_words(&f, "R = %d, start %d of %d: %s, seed %" PRIu64, m->ncomps, m->number,
+                     j->o->session.starts, kind, seed_of(m));
+  amped_fact_json(&f, "rank", json_integer(m->ncomps));
+  amped_fact_json(&f, "start", json_integer(m->number));
+  amped_fact_json(&f, "starts", json_integer(j->o->session.starts));
+  amped_fact_json(&f, "init", json_string(kind));
+  amped_fact_json(&f, "seed", amped_json_count(seed_of(m)));
+  return amped_lines_facts(j->lines, m->index, &f);
+}
+
+/* Set random factors. */
+static amped_status set_random(const model *m) {
+  AMPED_TRY(amped_comm_agree(m->context.comm, tell_random(m)));
+  return is_normal_start(m) ? amped_factors_normal(&m->context, seed_of(m))
+                            : amped_factors_random(&m->context, seed_of(m));
+}
+
+/* Set random factors, or the factors of --init or --fix. */
+static amped_status set_start(const model *m) {
+  job *j = m->j;
+  amped_ktensor start;
+  amped_status status = AMPED_OK;
+  if (j->fixed.modes != 0)
+    return set_fixed_start(j);
+  if (j->o->session.init == NULL)
+    return set_random(m);
+  memset(&start, 0, sizeof start);
+  if (m->context.comm->rank == 0)
+    status = read_start(j->o, m->context.plan, j->labels, &start);
+  status = amped_comm_agree(m->context.comm, status);
+  if (status == AMPED_OK) {
+    amped_say("start: %s", j->o->session.init);
+    status = amped_factors_put(&m->context, &start);
+  }
+  amped_ktensor_free(&start);
+  return status;
+}
+
+/* Show the sweeps of models that have no lines. */
+static void begin_progress(const model *models, int count) {
+  const amped_options *o = models->j->o;
   char label[64];
-  (void)snprintf(label, sizeof label, "R = %d, start %d of %d", j->session->plan.ncomps, number,
-                 o->session.starts);
+  if (count == 1)
+    (void)snprintf(label, sizeof label, "R = %d, start %d of %d", models->ncomps, models->number,
+                   o->session.starts);
+  else
+    (void)snprintf(label, sizeof label, "%d models side by side", count);
   if (is_brief(o))
     amped_progress_begin(label, amped_cpd_samples(o) ? 0 : o->cpd.iters, "sweeps");
 }
 
 /* The line of a start, if its sweeps have none. One start has the line of its result. */
-static void tell_run(const job *j, int number, const amped_solver_result *r) {
-  const amped_options *o = j->o;
+static amped_status tell_run(const model *m) {
+  const amped_options *o = m->j->o;
   const amped_outcome outcome =
-      amped_outcome_of(r, amped_cpd_samples(o) ? 0.0 : o->cpd.tol, o->cpd.stop_fit);
-  if (is_brief(o) && o->session.starts > 1)
-    amped_say("R = %d, start %d of %d: %s, seed %" PRIu64 ": %s, %.3f s", j->session->plan.ncomps,
-              number, o->session.starts, amped_init_word(is_normal(o, number)),
-              o->seed + (uint64_t)number - 1, outcome.text, r->times.total);
+      amped_outcome_of(&m->result, amped_cpd_samples(o) ? 0.0 : o->cpd.tol, o->cpd.stop_fit);
+  char words[sizeof outcome.text + 128];
+  if (!is_brief(o) || o->session.starts == 1)
+    return AMPED_OK;
+  (void)snprintf(words, sizeof words, "R = %d, start %d of %d: %s, seed %" PRIu64 ": %s, %.3f s",
+                 m->ncomps, m->number, o->session.starts, amped_init_word(is_normal_start(m)),
+                 seed_of(m), outcome.text, m->result.times.total);
+  return amped_lines_say(m->j->lines, m->index, words);
 }
 
-/* Run the sweeps of one start, from its beginning or from the last checkpoint. */
-static amped_status sweep(job *j, int number, amped_solver_result *result) {
-  amped_session *session = j->session;
+/* Rank 0: the line of a start that makes later starts of its R needless. */
+static amped_status tell_enough(const model *m) {
+  char words[128];
+  (void)snprintf(words, sizeof words, "start %d of %d reached --stop-fit; no other start is made",
+                 m->number, m->starts->asked);
+  return m->number < m->starts->asked ? amped_lines_say(m->j->lines, m->index, words) : AMPED_OK;
+}
+
+/* The models of a group that are side by side. */
+typedef struct group {
+  job *j;
+  int count;
+  model *models;
+} group;
+
+/* Are later starts of this model's R needless, because this one reached --stop-fit? Then they
+ * leave no line and no result. */
+static amped_status forget_later(const group *g, const model *m) {
+  amped_multistart_keep(m->starts, m->number);
+  for (int k = 0; k < g->count; k++)
+    if (g->models[k].starts == m->starts && g->models[k].number > m->number) {
+      amped_lines_drop(g->j->lines, g->models[k].index);
+      AMPED_TRY(amped_lines_end(g->j->lines, g->models[k].index));
+    }
+  return AMPED_OK;
+}
+
+/* A model has ended: report it, and add it to the starts of its R. A start after one that reached
+ * --stop-fit is forgotten. */
+static amped_status end_model(void *context, int number) {
+  const group *g = context;
+  model *m = &g->models[number];
+  amped_lines *lines = g->j->lines;
+  amped_status status = AMPED_OK;
+  if (m->number > m->starts->enough) {
+    amped_solver_result_free(&m->result);
+    return AMPED_OK;
+  }
+  const bool is_enough = amped_solver_result_has_reached(&m->result, g->j->o->cpd.stop_fit);
+  AMPED_GO(agree, tell_run(m));
+  if (is_enough)
+    AMPED_GO(agree, tell_enough(m));
+  if (is_enough)
+    AMPED_GO(agree, forget_later(g, m));
+  AMPED_GO(agree, amped_lines_end(lines, m->index));
+agree:
+  AMPED_TRY(amped_comm_agree(m->context.comm, status));
+  if (is_enough)
+    m->starts->enough = m->number;
+  return amped_multistart_add(&m->context, m->starts, m->number, seed_of(m), is_normal_start(m),
+                              &m->result);
+}
+
+static bool is_wanted(void *context, int number) {
+  const model *m = &((const group *)context)->models[number];
+  return m->number <= m->starts->enough;
+}
+
+/* Collective: open the model's checkpoint, and read it if the run resumes. *resumed: there was
+ * one. */
+static amped_status open_checkpoint(model *m, bool *resumed) {
+  job *j = m->j;
   const amped_options *o = j->o;
-  const amped_context context = amped_session_context(session);
   const amped_cpd_method *method = amped_cpd_method_of(&o->cpd);
   const amped_checkpoint_recipe recipe = {.method =
                                               o->cpd.method == AMPED_CPD_ALS ? NULL : method->name,
                                           .accelerate = amped_accelerate_name(o->cpd.accelerate),
                                           .rows = j->rows_key,
                                           .fixed = j->fixed.modes != 0 ? j->fixed.key : NULL};
-  const amped_cpd_sampling sampling = {&j->rbs, session->outside ? session->dense : NULL,
-                                       o->seed + (uint64_t)number - 1};
-  amped_cpd_options how = o->cpd;
-  amped_solver_state state = {.order = 0};
-  amped_saved_factors before = {.order = 0};
-  amped_iterate_options als_options = {.iters = o->cpd.iters,
-                                       .tol = o->cpd.tol,
-                                       .goal = o->cpd.stop_fit,
-                                       .noise_reported = &j->noise_reported,
-                                       .after_sweep = after_sweep,
-                                       .context = j};
-  bool resumed = false;
-  amped_status status = AMPED_OK;
-  amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
-  AMPED_GO(done, amped_checkpoint_open(session, &o->checkpoint, method->solver(&o->cpd), &recipe,
-                                       &j->checkpoint));
+  *resumed = false;
+  if (o->checkpoint.file == NULL)
+    return AMPED_OK;
+  AMPED_TRY(amped_comm_agree(&j->session->comm,
+                             amped_cpd_outputs_checkpoint(o, m->ncomps, m->number, &m->file)));
+  m->one = (amped_checkpoint_model){.context = &m->context,
+                                    .file = m->file,
+                                    .seed = seed_of(m),
+                                    .init = amped_init_word(is_normal_start(m)),
+                                    .is_quiet = is_brief(o),
+                                    .writer = &j->writer};
+  AMPED_TRY(amped_checkpoint_open_model(j->session, &o->checkpoint, method->solver(&o->cpd),
+                                        &recipe, is_several(o) ? &m->one : NULL, &m->checkpoint));
   if (o->checkpoint.resume)
-    AMPED_GO(done, amped_checkpoint_resume(j->checkpoint, &state, &before, &resumed));
-  if (!resumed)
-    AMPED_GO(done,
-             j->fixed.modes != 0 ? set_fixed_start(j) : set_start(session, o, j->labels, number));
+    AMPED_TRY(amped_checkpoint_resume(m->checkpoint, &m->state, &m->before, resumed));
+  m->options.start = *resumed ? &m->state : NULL;
+  return AMPED_OK;
+}
+
+/* Collective: set the model's factors, at its beginning or as its checkpoint has them. */
+static amped_status begin_model(model *m) {
+  bool resumed = false;
+  AMPED_TRY(open_checkpoint(m, &resumed));
+  return resumed ? AMPED_OK : set_start(m);
+}
+
+/* Collective: the model has a reason to stop; keep it, so that a run that resumes has its result.
+ */
+static amped_status after_last(void *context, const amped_solver_state *state) {
+  const model *m = context;
+  return m->checkpoint != NULL && is_several(m->j->o)
+             ? amped_checkpoint_save_model(m->checkpoint, state)
+             : AMPED_OK;
+}
+
+static void close_model(model *m) {
+  amped_checkpoint_close(m->checkpoint);
+  amped_saved_factors_free(&m->before);
+  amped_solver_state_free(&m->state);
+  amped_columns_close(&m->columns);
+  amped_free(m->file);
+}
+
+/* Run one model by itself. */
+static amped_status run_alone(group *g) {
+  model *m = g->models;
+  job *j = m->j;
+  amped_session *session = j->session;
+  const amped_options *o = j->o;
+  const amped_cpd_sampling sampling = {&j->rbs, session->outside ? session->dense : NULL,
+                                       seed_of(m)};
+  amped_cpd_options how = o->cpd;
+  amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
+  AMPED_TRY(begin_model(m));
   if (o->checkpoint.result_on_signal)
-    AMPED_GO(done, amped_comm_agree(&session->comm, amped_signals_catch()));
+    AMPED_TRY(amped_comm_agree(&session->comm, amped_signals_catch()));
   amped_trace_end();
-  als_options.start = resumed ? &state : NULL;
   how.sampling = &sampling;
-  begin_progress(j, number);
-  status = method->run(&context, &how, &before, &als_options, result);
+  begin_progress(m, 1);
+  amped_status status =
+      amped_cpd_method_of(&o->cpd)->run(&m->context, &how, &m->before, &m->options, &m->result);
   if (is_brief(o))
     amped_progress_end();
-  AMPED_GO(done, status);
-  if (j->checkpoint != NULL)
-    status = amped_checkpoint_wait(j->checkpoint);
+  AMPED_TRY(status);
+  if (m->checkpoint != NULL)
+    status = amped_checkpoint_wait(m->checkpoint);
+  if (status == AMPED_OK)
+    status = end_model(g, 0);
   if (status != AMPED_OK)
-    amped_solver_result_free(result);
-done:
-  amped_checkpoint_close(j->checkpoint);
-  j->checkpoint = NULL;
-  amped_saved_factors_free(&before);
-  amped_solver_state_free(&state);
+    amped_solver_result_free(&m->result);
   return status;
 }
 
-/* Run all starts, or those until the first that reaches --stop-fit. Returns AMPED_STOPPED if a
- * signal came before the last start was done. */
-static amped_status run_starts(job *j, amped_multistart *starts) {
-  const amped_context context = amped_session_context(j->session);
-  const int asked = j->o->session.starts;
-  bool is_enough = false;
-  for (int number = 1; number <= asked && !is_enough; number++) {
-    amped_solver_result result;
-    AMPED_TRY(sweep(j, number, &result));
-    tell_run(j, number, &result);
-    is_enough = amped_solver_result_has_reached(&result, j->o->cpd.stop_fit);
-    AMPED_TRY(amped_multistart_add(&context, starts, j->o->seed + (uint64_t)number - 1,
-                                   is_normal(j->o, number), &result));
-    if (is_enough && number < asked)
-      amped_say("start %d of %d reached --stop-fit; no other start is made", number, asked);
+/* Collective; the status is agreed. Make each model a block of the loaded columns, in order. */
+static amped_status open_columns(group *g) {
+  const amped_context whole = amped_session_context(g->j->session);
+  amped_status status = AMPED_OK;
+  for (int k = 0, first = 0; k < g->count; first += g->models[k++].ncomps) {
+    AMPED_NEXT(status,
+               amped_columns_open(&whole, first, g->models[k].ncomps, &g->models[k].columns));
+    g->models[k].context = g->models[k].columns.context;
   }
-  return AMPED_OK;
+  return amped_comm_agree(whole.comm, status);
+}
+
+/* Columns of these models. */
+static int width_of(const group *g, const int *numbers, int count) {
+  int columns = 0;
+  for (int k = 0; k < count; k++)
+    columns += g->models[numbers[k]].ncomps;
+  return columns;
+}
+
+/* Fewer columns are worth copying the factors through the host if they are at most this share. */
+#define WORTH_CLOSING 0.75
+
+/* Collective; the status is agreed. The models that go on close up, if that makes rows much
+ * shorter. Their factors keep the same bits. */
+static amped_status close_up(void *context, const int *numbers, int count) {
+  const group *g = context;
+  amped_session *session = g->j->session;
+  const int columns = width_of(g, numbers, count);
+  amped_saved_factors *saved = NULL;
+  if (columns > WORTH_CLOSING * session->plan.ncomps)
+    return AMPED_OK;
+  amped_status status = amped_comm_agree(
+      &session->comm, amped_calloc(&saved, (uint64_t)count, sizeof *saved, "the models' factors"));
+  for (int k = 0; k < count && status == AMPED_OK; k++) {
+    const model *m = &g->models[numbers[k]];
+    status = amped_saved_factors_take(&m->context, m->result.weights, &saved[k]);
+  }
+  if (status == AMPED_OK)
+    status = amped_session_set_ncomps(session, columns);
+  for (int k = 0, first = 0; k < count && status == AMPED_OK; k++) {
+    model *m = &g->models[numbers[k]];
+    const amped_context whole = amped_session_context(session);
+    amped_columns_place(&m->columns, &whole, first);
+    m->context = m->columns.context;
+    first += m->ncomps;
+    status = amped_saved_factors_restore(&m->context, &saved[k]);
+  }
+  for (int k = 0; k < count && saved != NULL; k++)
+    amped_saved_factors_free(&saved[k]);
+  amped_free(saved);
+  return status;
+}
+
+/* Collective, after a sweep: stop after a signal. */
+static amped_status swept(void *context, const int *numbers, int count, const amped_sweep *sweeps) {
+  const group *g = context;
+  return is_stopped(g->j) ? stop_models(g->models, numbers, count, sweeps) : AMPED_OK;
+}
+
+/* Run several models side by side. */
+static amped_status run_together(group *g) {
+  const job *j = g->j;
+  const amped_iterate_hooks hooks = {.ended = end_model,
+                                     .swept = swept,
+                                     .is_wanted = is_wanted,
+                                     .close_up = close_up,
+                                     .context = g};
+  amped_cpd_model list[AMPED_MAX_NCOMPS]; /* a model has a column at least */
+  amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
+  amped_status status = open_columns(g);
+  for (int k = 0; k < g->count && status == AMPED_OK; k++) {
+    model *m = &g->models[k];
+    status = begin_model(m);
+    list[k] = (amped_cpd_model){
+        .context = &m->context, .before = &m->before, .options = &m->options, .result = &m->result};
+  }
+  amped_trace_end();
+  if (status == AMPED_OK) {
+    begin_progress(g->models, g->count);
+    status = amped_cpd_method_of(&j->o->cpd)->run_all(&j->o->cpd, g->count, list, &hooks);
+    if (is_brief(j->o))
+      amped_progress_end();
+  }
+  return status;
+}
+
+/* Run the models from `first` on that are a group, except needless starts. Returns AMPED_STOPPED if
+ * a signal came before all had ended. */
+static amped_status run_group(job *j, int first) {
+  const amped_options *o = j->o;
+  const int end = j->session->groups.ends[first];
+  const amped_iterate_options options = {.iters = o->cpd.iters,
+                                         .tol = o->cpd.tol,
+                                         .goal = o->cpd.stop_fit,
+                                         .noise_reported = &j->noise_reported,
+                                         .after_sweep = after_sweep,
+                                         .after_last = after_last};
+  group g = {.j = j};
+  int columns = 0;
+  amped_status status =
+      amped_comm_agree(&j->session->comm, amped_calloc(&g.models, (uint64_t)(end - first),
+                                                       sizeof *g.models, "the models"));
+  for (int i = first; i < end && status == AMPED_OK; i++) {
+    model *m = &g.models[g.count];
+    *m = (model){.j = j,
+                 .index = i,
+                 .ncomps = j->session->groups.ncomps[i],
+                 .number = i % o->session.starts + 1,
+                 .starts = &j->starts[i / o->session.starts],
+                 .options = options};
+    m->options.context = m;
+    if (m->number > m->starts->enough) {
+      status = amped_comm_agree(&j->session->comm, amped_lines_end(j->lines, i));
+      continue;
+    }
+    columns += m->ncomps;
+    g.count++;
+  }
+  if (status == AMPED_OK && g.count > 0)
+    status = amped_session_set_ncomps(j->session, columns);
+  for (int k = 0; k < g.count; k++) {
+    g.models[k].context = amped_session_context(j->session);
+    g.models[k].is_alone = g.count == 1;
+  }
+  if (status == AMPED_OK && g.count == 1)
+    status = amped_cpd_sampling_set(j->session, o, &j->rbs);
+  if (status == AMPED_OK && g.count > 0)
+    status = g.count == 1 ? run_alone(&g) : run_together(&g);
+  for (int k = 0; k < g.count; k++)
+    close_model(&g.models[k]);
+  amped_free(g.models);
+  return status;
 }
 
 /* Find the core consistency in per cent. NaN if it is not asked for, or takes too many MTTKRPs. */
@@ -497,26 +766,75 @@ static amped_status finish_starts(job *j, const char *path, amped_multistart *st
   return amped_comm_agree(&j->session->comm, tell_end(j, best, corcondia, &degeneracy, path));
 }
 
-/* Decompose with one number of components. */
-static amped_status decompose(job *j, int i) {
-  const amped_comm *comm = &j->session->comm;
-  const int ncomps = j->o->session.ncomps_list[i];
-  amped_multistart starts = {.count = 0};
-  AMPED_TRY(amped_session_set_ncomps(j->session, ncomps));
-  AMPED_TRY(amped_cpd_sampling_set(j->session, j->o, &j->rbs));
-  amped_status status =
-      amped_comm_agree(comm, amped_multistart_create(j->o->session.starts, &starts));
-  if (status == AMPED_OK)
-    status = run_starts(j, &starts);
-  const bool stopped = status == AMPED_STOPPED && is_several(j->o);
-  const int done = starts.count;
-  if (status == AMPED_OK || (stopped && done > 0)) {
-    amped_status finished = finish_starts(j, j->outputs.results[i].path, &starts, stopped);
-    status = finished != AMPED_OK ? finished : status;
+/* Make the starts of every R, and the lines of all models. */
+static amped_status create_starts(job *j) {
+  const amped_session *session = j->session;
+  const amped_session_options *o = &j->o->session;
+  if (session->comm.rank == 0 && is_several(j->o) && j->o->checkpoint.file != NULL)
+    AMPED_TRY(amped_file_lock_take(j->o->checkpoint.file, &j->lock));
+  AMPED_TRY(
+      amped_lines_open(session->groups.models, session->comm.rank == 0, session->json, &j->lines));
+  AMPED_TRY(amped_calloc(&j->starts, (uint64_t)o->ncomps_count, sizeof *j->starts, "the starts"));
+  AMPED_TRY(amped_lines_allow(j->lines, o->starts));
+  for (int i = 0; i < o->ncomps_count; i++)
+    AMPED_TRY(amped_multistart_create(o->starts, session->groups.largest > 1, &j->starts[i]));
+  return AMPED_OK;
+}
+
+static void free_starts(job *j) {
+  for (int i = 0; j->starts != NULL && i < j->o->session.ncomps_count; i++)
+    amped_multistart_free(&j->starts[i]);
+  amped_free(j->starts);
+  amped_lines_close(j->lines);
+  amped_file_lock_release(&j->lock);
+}
+
+/* Show the lines of the starts of the number of components i. They have ended, or the run stops. */
+static amped_status show_lines(job *j, int i) {
+  const int starts = j->o->session.starts;
+  AMPED_TRY(amped_lines_allow(j->lines, (i + 1) * starts));
+  for (int k = i * starts; k < (i + 1) * starts; k++)
+    AMPED_TRY(amped_lines_end(j->lines, k));
+  return AMPED_OK;
+}
+
+/* Finish the results of numbers of components i, i + 1, .. whose starts are all among the first
+ * `models` models; or, if the run is stopped, the results with at least one start. */
+static amped_status finish_results(job *j, int models, bool stopped, int *i) {
+  const amped_session_options *o = &j->o->session;
+  for (; *i < o->ncomps_count && (stopped || (*i + 1) * o->starts <= models); ++*i) {
+    amped_multistart *starts = &j->starts[*i];
+    AMPED_TRY(amped_comm_agree(&j->session->comm, show_lines(j, *i)));
+    if (starts->count > 0) {
+      AMPED_TRY(amped_session_set_ncomps(j->session, o->ncomps_list[*i]));
+      AMPED_TRY(finish_starts(j, j->outputs.results[*i].path, starts, stopped));
+    }
+    amped_multistart_free(starts);
   }
-  amped_multistart_free(&starts);
-  if (stopped && status == AMPED_STOPPED)
-    status = amped_comm_agree(comm, comm->rank == 0 ? tell_stopped(j, ncomps, done) : status);
+  return amped_comm_agree(&j->session->comm, amped_lines_allow(j->lines, (*i + 1) * o->starts));
+}
+
+/* Decompose with all numbers of components and starts, in the user's order, group by group. */
+static amped_status decompose(job *j) {
+  const amped_comm *comm = &j->session->comm;
+  const amped_groups *groups = &j->session->groups;
+  int finished = 0; /* numbers of components */
+  amped_status status = amped_comm_agree(comm, create_starts(j));
+  for (int first = 0; first < groups->models && status == AMPED_OK; first = groups->ends[first]) {
+    status = run_group(j, first);
+    const bool stopped =
+        status == AMPED_STOPPED && is_several(j->o) && j->o->checkpoint.file == NULL;
+    const int at = finished; /* if the run stops: the first number that is not complete */
+    const int done = stopped ? j->starts[at].count : 0;
+    if (status == AMPED_OK || stopped) {
+      const amped_status made = finish_results(j, groups->ends[first], stopped, &finished);
+      status = made != AMPED_OK ? made : status;
+    }
+    if (stopped && status == AMPED_STOPPED)
+      status = amped_comm_agree(
+          comm, comm->rank == 0 ? tell_stopped(j, j->o->session.ncomps_list[at], done) : status);
+  }
+  free_starts(j);
   return status;
 }
 
@@ -558,8 +876,7 @@ static amped_status decompose_all(job *j) {
   AMPED_TRY(amped_cpd_rows_tell_start(j->session, &o->cpd.rule));
   if (is_several(o))
     AMPED_TRY(amped_comm_agree(&j->session->comm, amped_signals_catch()));
-  for (int i = 0; i < o->session.ncomps_count && status == AMPED_OK; i++)
-    status = decompose(j, i);
+  status = decompose(j);
   if (o->session.ncomps_count > 1 && j->finished > 0 &&
       (status == AMPED_OK || status == AMPED_STOPPED)) {
     amped_status told = amped_summary_ranks(j->session, j->rows, j->finished);
@@ -639,11 +956,52 @@ static bool left_outside(const amped_session *session, const amped_requirement *
   return amped_cpd_sampling_left_outside(session, j->o, required);
 }
 
+/* Sets of the plan's columns that saved starts take: while a group runs, the starts of its first R
+ * from the first on, and the starts of later R in the group. */
+static int saved_sets(const amped_options *o, const amped_groups *groups, int ncomps) {
+  uint64_t most = 0;
+  for (int first = 0; first < groups->models; first = groups->ends[first]) {
+    uint64_t columns = 0;
+    for (int k = first - first % o->session.starts; k < groups->ends[first]; k++)
+      columns += (uint64_t)groups->ncomps[k];
+    most = columns > most ? columns : most;
+  }
+  return (int)amped_ceil_div(most, (uint64_t)ncomps);
+}
+
+/* Add the bytes of the group that takes the most. */
+static void require_models(const job *j, const amped_plan *plan, uint64_t *device_bytes,
+                           uint64_t *host_bytes) {
+  const amped_worker *worker = &j->session->worker;
+  const amped_cpd_options *how = &j->o->cpd;
+  const amped_groups *groups = &j->session->groups;
+  uint64_t device = 0;
+  uint64_t host = 0;
+  int widest = 0;
+  for (int first = 0; first < groups->models; first = groups->ends[first]) {
+    uint64_t sum[2] = {0, 0};
+    for (int k = first; k < groups->ends[first]; k++) {
+      amped_plan own = *plan;
+      amped_plan_set_ncomps(&own, groups->ncomps[k]);
+      amped_cpd_method_of(how)->require(worker, &own, how, &sum[0], &sum[1]);
+      widest = groups->ncomps[k] > widest ? groups->ncomps[k] : widest;
+    }
+    device = sum[0] > device ? sum[0] : device;
+    host = sum[1] > host ? sum[1] : host;
+  }
+  *device_bytes += device;
+  *host_bytes += host;
+  if (groups->largest > 1)
+    amped_columns_require(worker, plan, widest, device_bytes, host_bytes);
+}
+
 static void solver_rows(const amped_plan *plan, const void *context, amped_memory_rows *rows) {
   const job *j = context;
   const amped_options *o = j->o;
-  amped_memory_row_add(rows, "factors of finished starts")->host_bytes +=
-      amped_multistart_bytes(plan, o->session.starts, o->cpd.corcondia);
+  const amped_groups *groups = &j->session->groups;
+  const bool saves = groups->models > 1 && (o->session.starts > 1 || groups->largest > 1);
+  amped_memory_row_add(rows, "factors of finished starts")->host_bytes += amped_multistart_bytes(
+      plan, saves ? saved_sets(o, groups, plan->ncomps) : 0, o->cpd.corcondia);
   amped_memory_row_add(rows, "residual of a fit near 1")->host_bytes +=
       amped_residual_host_bytes(plan);
   amped_memory_row *fixed = amped_memory_row_add(rows, "fixed factors");
@@ -651,8 +1009,7 @@ static void solver_rows(const amped_plan *plan, const void *context, amped_memor
     if (amped_fixed_modes_has(&o->cpd.fixed, m))
       fixed->host_bytes += plan->dims[m] * (uint64_t)plan->ncomps * sizeof(double);
   amped_memory_row *solver = amped_memory_row_add(rows, "solver");
-  amped_cpd_method_of(&o->cpd)->require(&j->session->worker, plan, &o->cpd, &solver->device_bytes,
-                                        &solver->host_bytes);
+  require_models(j, plan, &solver->device_bytes, &solver->host_bytes);
   amped_memory_row *sampling = amped_memory_row_add(rows, "block sampling");
   amped_cpd_sampling_require(&j->session->worker, o, plan, &sampling->device_bytes,
                              &sampling->host_bytes);
@@ -684,6 +1041,11 @@ static void say_counts(const amped_session *session, const amped_cpd_options *cp
               "that are parts of them, without signs");
 }
 
+/* Most models side by side; 0: the number that costs the least time. */
+static int most_side_by_side(const amped_options *o) {
+  return amped_cpd_method_of(&o->cpd)->run_all != NULL ? o->session.side_by_side : 1;
+}
+
 amped_status amped_cmd_cpd(const amped_options *options) {
   amped_session session;
   amped_options own = *options;
@@ -703,6 +1065,8 @@ amped_status amped_cmd_cpd(const amped_options *options) {
                                .takes_cells = true,
                                .left_outside = left_outside,
                                .takes_one_copy = true,
+                               .has_models = true,
+                               .side_by_side = most_side_by_side(o),
                                .check = check_plan,
                                .context = &j};
   amped_status status = AMPED_OK;
@@ -712,8 +1076,8 @@ amped_status amped_cmd_cpd(const amped_options *options) {
     amped_signals_advise(" (--checkpoint=FILE or --on-signal=result would save the sweeps)");
   if (amped_launcher_rank() <= 0)
     status = amped_cpd_outputs_look(o, &j.outputs);
-  if (o->checkpoint.resume && amped_launcher_rank() <= 0)
-    amped_hdf5_probe_with_previous(o->checkpoint.file);
+  if (status == AMPED_OK && o->checkpoint.resume && amped_launcher_rank() <= 0)
+    status = amped_cpd_outputs_probe(o);
   status = amped_session_start(&session, &o->session, status);
   if (status == AMPED_OK)
     status = amped_comm_agree(

@@ -142,15 +142,15 @@ const amped_command amped_commands[] = {
      .parallel = true,
      .summary = "decompose a tensor into R components (CP)",
      .groups =
-         {&amped_session_option_rows,    &amped_start_option_rows,     &amped_init_option_rows,
-          &amped_sweep_option_rows,      &amped_cpd_option_rows,       &amped_rbs_option_rows,
-          &amped_seed_option_rows,       &amped_output_option_rows,    &amped_nowrite_option_rows,
-          &amped_threads_option_rows,    &amped_backend_option_rows,   &amped_plan_option_rows,
-          &amped_checkpoint_option_rows, &amped_on_signal_option_rows, &amped_plan_only_option_rows,
-          &amped_watch_option_rows,      &amped_shape_option_rows,     &amped_values_option_rows,
-          &amped_products_option_rows,   &amped_read_option_rows,      &amped_dims_option_rows,
-          &amped_duplicates_option_rows, &amped_dataset_option_rows,   &amped_axis_option_rows,
-          &amped_copies_option_rows},
+         {&amped_session_option_rows,   &amped_start_option_rows,      &amped_side_option_rows,
+          &amped_init_option_rows,      &amped_sweep_option_rows,      &amped_cpd_option_rows,
+          &amped_rbs_option_rows,       &amped_seed_option_rows,       &amped_output_option_rows,
+          &amped_nowrite_option_rows,   &amped_threads_option_rows,    &amped_backend_option_rows,
+          &amped_plan_option_rows,      &amped_checkpoint_option_rows, &amped_on_signal_option_rows,
+          &amped_plan_only_option_rows, &amped_watch_option_rows,      &amped_shape_option_rows,
+          &amped_values_option_rows,    &amped_products_option_rows,   &amped_read_option_rows,
+          &amped_dims_option_rows,      &amped_duplicates_option_rows, &amped_dataset_option_rows,
+          &amped_axis_option_rows,      &amped_copies_option_rows},
      .texts = cpd_texts,
      .help =
          "INPUT is a tensor file (.h5) that amped_mpi convert or generate made, a list of nonzeros "
@@ -165,8 +165,9 @@ const amped_command amped_commands[] = {
          "its fit means nothing.\n\nWith several values of --rank the tensor is read once, and a "
          "table of fits ends the run. With --starts=K each result is the best of K starts, of "
          "which every second is normal. Normal starts are better for knowledge graphs, uniform "
-         "ones for most other tensors. --init=FILE, --checkpoint and --on-signal=result are for "
-         "one R and one start.\n\nSIGTERM, SIGUSR1 and "
+         "ones for most other tensors. These models are swept side by side, in one pass over the "
+         "tensor, as many as take the least time; the plan says how many. --init=FILE "
+         "and --on-signal=result are for one R and one start.\n\nSIGTERM, SIGUSR1 and "
          "Ctrl-C end a run of several R or starts after a sweep, with the results so far and exit "
          "status 85.\n\nThe result replaces a result of the same input with the same R, but no "
          "other file; --overwrite replaces any file.\n\n--corcondia: 100 % for a sound model; near "

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "base/mem.h"
 #include "formats/completion_file.h"
+#include "hdf5/hdf5_probe.h"
 #include "formats/result_file.h"
 #include "session/stream_begin.h"
 #include "session/trace_file.h"
@@ -77,48 +78,102 @@ static amped_status partial_path(const amped_options *o, char **out) {
   return status;
 }
 
-/* Has the result its own file? previous: the checkpoint's older generation. */
-static amped_status check_name(const amped_options *o, const char *path, const char *previous) {
-  const struct {
-    const char *option, *file;
-  } others[] = {{"--checkpoint", o->checkpoint.file},
-                {"--checkpoint", previous},
-                {"--json", o->json},
-                {"--trace", o->session.trace},
-                {"--state", o->stream.state}};
+static bool has_models(const amped_options *o) {
+  return strcmp(o->command->name, "cpd") == 0 && o->session.ncomps_count * o->session.starts > 1;
+}
+
+amped_status amped_cpd_outputs_checkpoint(const amped_options *o, int ncomps, int start,
+                                          char **out) {
+  char part[32];
+  if (!has_models(o))
+    return amped_strdup(out, o->checkpoint.file);
+  (void)snprintf(part, sizeof part, "r%d.s%d", ncomps, start);
+  return add_part(o->checkpoint.file, part, out);
+}
+
+/* Call act for the checkpoint of every model, until it fails. */
+static amped_status for_checkpoints(const amped_options *o,
+                                    amped_status (*act)(const amped_options *o, const char *path,
+                                                        void *context),
+                                    void *context) {
+  const int starts = has_models(o) ? o->session.starts : 1;
+  const int ranks = has_models(o) ? o->session.ncomps_count : 1;
   amped_status status = AMPED_OK;
-  for (size_t k = 0; k < sizeof others / sizeof others[0] && status == AMPED_OK; k++) {
-    if (amped_file_is_one(path, others[k].file))
-      status = amped_error(AMPED_USAGE, path,
-                           "is named for the result and for another output of this run; name "
-                           "another file with %s",
-                           others[k].option);
-    else if (amped_file_lock_is_between(path, others[k].file))
-      status = amped_error(AMPED_USAGE, others[k].file,
-                           "conflicts with the result %s: one has the name of the other's lock "
-                           "file; name another file with %s",
-                           path, others[k].option);
+  for (int i = 0; i < ranks * starts && o->checkpoint.file != NULL && status == AMPED_OK; i++) {
+    char *path = NULL;
+    AMPED_TRY(
+        amped_cpd_outputs_checkpoint(o, o->session.ncomps_list[i / starts], i % starts + 1, &path));
+    status = act(o, path, context);
+    amped_free(path);
   }
   return status;
 }
 
-amped_status amped_cpd_outputs_check_names(const amped_options *o) {
+static amped_status probe(const amped_options *o, const char *path, void *context) {
+  (void)o;
+  (void)context;
+  amped_hdf5_probe_with_previous(path);
+  return AMPED_OK;
+}
+
+amped_status amped_cpd_outputs_probe(const amped_options *o) {
+  return for_checkpoints(o, probe, NULL);
+}
+
+/* Has the result its own file, apart from this output? */
+static amped_status check_apart(const char *path, const char *option, const char *file) {
+  if (amped_file_is_one(path, file))
+    return amped_error(AMPED_USAGE, path,
+                       "is named for the result and for another output of this run; name "
+                       "another file with %s",
+                       option);
+  if (amped_file_lock_is_between(path, file))
+    return amped_error(AMPED_USAGE, file,
+                       "conflicts with the result %s: one has the name of the other's lock "
+                       "file; name another file with %s",
+                       path, option);
+  return AMPED_OK;
+}
+
+/* Is the result apart from both generations of a checkpoint? context: the result's path. */
+static amped_status check_checkpoint(const amped_options *o, const char *file, void *context) {
+  const char *path = context;
   char *previous = NULL;
+  (void)o;
+  AMPED_TRY(amped_file_previous(file, &previous));
+  amped_status status = check_apart(path, "--checkpoint", file);
+  if (status == AMPED_OK)
+    status = check_apart(path, "--checkpoint", previous);
+  amped_free(previous);
+  return status;
+}
+
+/* Has the result its own file? */
+static amped_status check_name(const amped_options *o, char *path) {
+  const struct {
+    const char *option, *file;
+  } others[] = {{"--checkpoint", o->checkpoint.file},
+                {"--json", o->json},
+                {"--trace", o->session.trace},
+                {"--state", o->stream.state}};
+  for (size_t k = 0; k < sizeof others / sizeof others[0]; k++)
+    AMPED_TRY(check_apart(path, others[k].option, others[k].file));
+  return for_checkpoints(o, check_checkpoint, path);
+}
+
+amped_status amped_cpd_outputs_check_names(const amped_options *o) {
   amped_status status = AMPED_OK;
   if (o->nowrite || o->session.plan_only)
     return AMPED_OK;
-  if (o->checkpoint.file != NULL)
-    AMPED_TRY(amped_file_previous(o->checkpoint.file, &previous));
   const int count = o->session.ncomps_count + (o->checkpoint.result_on_signal ? 1 : 0);
   for (int i = 0; i < count && status == AMPED_OK; i++) {
     char *path = NULL;
     status = i < o->session.ncomps_count ? output_path(o, o->session.ncomps_list[i], &path)
                                          : partial_path(o, &path);
     if (status == AMPED_OK)
-      status = check_name(o, path, previous);
+      status = check_name(o, path);
     amped_free(path);
   }
-  amped_free(previous);
   return status;
 }
 
@@ -157,14 +212,13 @@ static amped_status look(const amped_options *o, amped_cpd_output *out) {
   return amped_output_look(out->path, AMPED_OUTPUT_RESULT, o->overwrite, &out->found);
 }
 
-static amped_status look_at_checkpoint(const amped_options *o) {
+static amped_status look_at_checkpoint(const amped_options *o, const char *path, void *context) {
   amped_output found;
-  if (o->checkpoint.file == NULL)
-    return AMPED_OK;
-  AMPED_TRY(amped_file_check_writable(o->checkpoint.file));
+  (void)context;
+  AMPED_TRY(amped_file_check_writable(path));
   if (o->checkpoint.resume && !o->overwrite)
-    return amped_output_look_previous(o->checkpoint.file, AMPED_OUTPUT_CHECKPOINT);
-  return amped_output_look(o->checkpoint.file, AMPED_OUTPUT_CHECKPOINT, o->overwrite, &found);
+    return amped_output_look_previous(path, AMPED_OUTPUT_CHECKPOINT);
+  return amped_output_look(path, AMPED_OUTPUT_CHECKPOINT, o->overwrite, &found);
 }
 
 amped_status amped_cpd_outputs_look(const amped_options *o, amped_cpd_outputs *out) {
@@ -180,7 +234,7 @@ amped_status amped_cpd_outputs_look(const amped_options *o, amped_cpd_outputs *o
     AMPED_TRY(partial_path(o, &out->partial.path));
     AMPED_TRY(look(o, &out->partial));
   }
-  return look_at_checkpoint(o);
+  return for_checkpoints(o, look_at_checkpoint, NULL);
 }
 
 amped_status amped_cpd_outputs_place(const amped_options *o, amped_cpd_outputs *out) {
@@ -221,12 +275,28 @@ static uint64_t result_bytes(const amped_options *o, const amped_plan *plan, int
 
 /* Most bytes of a checkpoint. complete adds a column of biases, and stores the best sweep's factors
  * with the current ones. Accelerated sweeps also store the factors of the sweep before. */
-static uint64_t checkpoint_bytes(const amped_options *o, const amped_plan *plan) {
+static uint64_t checkpoint_bytes(const amped_options *o, const amped_plan *plan, const char *path,
+                                 int components) {
   const bool completes = strcmp(o->command->name, "complete") == 0;
   const bool has_two = completes || o->cpd.accelerate != AMPED_ACCELERATE_NONE;
-  const int ncomps = (has_two ? 2 : 1) * (o->session.ncomps + (completes ? 1 : 0));
-  return amped_checkpoint_file_bytes(o->checkpoint.file, plan->order, plan->dims, ncomps,
-                                     o->session.precision);
+  const int ncomps = (has_two ? 2 : 1) * (components + (completes ? 1 : 0));
+  return amped_checkpoint_file_bytes(path, plan->order, plan->dims, ncomps, o->session.precision);
+}
+
+/* Bytes of all models' checkpoints. */
+static amped_status all_checkpoint_bytes(const amped_options *o, const amped_plan *plan,
+                                         uint64_t *bytes) {
+  const bool several = has_models(o);
+  const int starts = several ? o->session.starts : 1;
+  *bytes = 0;
+  for (int i = 0; i < (several ? o->session.ncomps_count * starts : 1); i++) {
+    const int ncomps = several ? o->session.ncomps_list[i / starts] : o->session.ncomps;
+    char *path = NULL;
+    AMPED_TRY(amped_cpd_outputs_checkpoint(o, ncomps, i % starts + 1, &path));
+    *bytes += checkpoint_bytes(o, plan, path, ncomps);
+    amped_free(path);
+  }
+  return AMPED_OK;
 }
 
 amped_status amped_cpd_outputs_room(const amped_options *o, const amped_cpd_outputs *out,
@@ -237,9 +307,10 @@ amped_status amped_cpd_outputs_room(const amped_options *o, const amped_cpd_outp
     needs[count] = (amped_file_need){out->results[count].path,
                                      result_bytes(o, plan, o->session.ncomps_list[count], labels),
                                      "name another file with -o"};
-  if (o->checkpoint.file != NULL)
-    needs[count++] = (amped_file_need){o->checkpoint.file, checkpoint_bytes(o, plan),
-                                       "name another file with --checkpoint"};
+  if (o->checkpoint.file != NULL) {
+    needs[count] = (amped_file_need){o->checkpoint.file, 0, "name another file with --checkpoint"};
+    AMPED_TRY(all_checkpoint_bytes(o, plan, &needs[count++].bytes));
+  }
   if (o->session.trace != NULL)
     needs[count++] = (amped_file_need){o->session.trace, amped_trace_file_bytes(plan->nranks),
                                        "name another file with --trace"};

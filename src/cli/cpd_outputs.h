@@ -24,6 +24,13 @@ typedef struct amped_cpd_outputs {
   amped_cpd_output partial;                         /* for --on-signal=result; path NULL: none */
 } amped_cpd_outputs;
 
+/* The file of a model's checkpoint: --checkpoint itself, or FILE.rR.sK.h5 if the run makes several
+ * models. ncomps: R; start: K, from 1. The caller frees *out. */
+amped_status amped_cpd_outputs_checkpoint(const amped_options *o, int ncomps, int start,
+                                          char **out);
+/* Let a child process probe the checkpoints of all models, before MPI starts. */
+amped_status amped_cpd_outputs_probe(const amped_options *o);
+
 /* On every rank, before any file is opened: has each output its own file? */
 amped_status amped_cpd_outputs_check_names(const amped_options *o);
 

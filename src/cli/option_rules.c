@@ -136,6 +136,15 @@ const amped_option_rule amped_option_rules[] = {
 
     /* several decompositions, starts */
     {.command = "bench", .when = "RANKS", .why = "bench takes one --rank"},
+    {.command = "cpd",
+     .when = "side-by-side",
+     .needs = "RANKS|STARTS",
+     .why = "--side-by-side is for several models; add --starts or several values of --rank, or "
+            "leave it out"},
+    {.command = "cpd",
+     .when = "side-by-side",
+     .excludes = "method=lm|method=rbs",
+     .why = "{2} makes one model at a time; leave out --side-by-side"},
     {.when = "RANKS|STARTS",
      .excludes = "INIT",
      .why = "--init=FILE is one start with one R, and {1} needs several; leave out one of the two"},
@@ -143,7 +152,8 @@ const amped_option_rule amped_option_rules[] = {
      .excludes = "on-signal=result",
      .why = "--on-signal=result is for one decomposition; a run of {1} always keeps finished "
             "results; leave out --on-signal"},
-    {.when = "RANKS|STARTS",
+    {.command = "complete",
+     .when = "RANKS|STARTS",
      .excludes = "checkpoint",
      .why =
          "--checkpoint holds one decomposition, and {1} makes more; leave out one of the two, or "

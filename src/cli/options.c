@@ -159,6 +159,7 @@ static const struct {
 } parts[] = {
     {&amped_session_option_rows, offsetof(amped_options, session)},
     {&amped_start_option_rows, offsetof(amped_options, session)},
+    {&amped_side_option_rows, offsetof(amped_options, session)},
     {&amped_init_option_rows, offsetof(amped_options, session)},
     {&amped_complete_init_option_rows, offsetof(amped_options, session)},
     {&amped_watch_option_rows, offsetof(amped_options, session)},

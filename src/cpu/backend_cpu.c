@@ -120,6 +120,13 @@ static const amped_device_ops device_ops = {
 static const amped_format_ops *const formats[] = {&amped_sorted_cpu, &amped_boxes_cpu,
                                                   &amped_dense_cpu, NULL};
 
+/* `bench --shape=nell2 --nnz=2M --threads=1 --rank=R`, float and double. Rows longer than 256 bytes
+ * leave the cores' caches. */
+static const amped_width_cost widths[] = {
+    {.bytes = 16, .sec = 0.35}, {.bytes = 32, .sec = 0.75},  {.bytes = 64, .sec = 0.8},
+    {.bytes = 128, .sec = 1.0}, {.bytes = 256, .sec = 2.2}, {.bytes = 512, .sec = 8.0},
+};
+
 const amped_backend amped_backend_cpu = {
     .name = "cpu",
     .device_pointers = false,
@@ -128,6 +135,7 @@ const amped_backend amped_backend_cpu = {
     .streams = false,
     .orders_lists = false,
     .one_copy_is_exact = true,
+    .width_costs = {.table = widths, .count = sizeof widths / sizeof widths[0]},
     .device = &device_ops,
     .factors = &amped_factor_set_cpu,
     .factor_histories = &amped_factor_history_cpu,

@@ -23,6 +23,8 @@
 struct amped_checkpoint {
   amped_session *session;
   const amped_checkpoint_options *options;
+  const amped_checkpoint_model *model; /* NULL: the only one */
+  const char *file;
   amped_file_lock lock; /* lock of the file, on rank 0 */
   amped_checkpoint_key key;
   uint64_t sweeps, last_sweep; /* sweeps so far; their number at the last checkpoint */
@@ -40,10 +42,41 @@ struct amped_checkpoint {
   atomic_bool done;
 };
 
-amped_status amped_checkpoint_open(amped_session *session, const amped_checkpoint_options *o,
-                                   const amped_solver *solver,
-                                   const amped_checkpoint_recipe *recipe, amped_checkpoint **out) {
+static amped_context context_of(const amped_checkpoint *c) {
+  return c->model != NULL ? *c->model->context : amped_session_context(c->session);
+}
+
+static amped_checkpoint_key key_of(const amped_session *session, const amped_solver *solver,
+                                   const amped_checkpoint_recipe *recipe,
+                                   const amped_checkpoint_model *model) {
   const amped_tensor_info *info = amped_session_info(session);
+  const amped_session_options *o = session->options;
+  amped_checkpoint_key key = {.order = info->order,
+                              .nnz = info->nnz,
+                              .hash = info->hash,
+                              .ncomps = model != NULL ? model->context->plan->ncomps
+                                                      : session->plan.ncomps,
+                              .last_column = o->biased ? "biases" : NULL,
+                              .precision = o->precision,
+                              .seed = model != NULL ? model->seed : o->seed,
+                              .metric = solver->metric,
+                              .has_grams = solver->has_grams,
+                              .has_numbers = solver->has_numbers,
+                              .keeps_second = solver->keeps_second,
+                              .method = recipe->method,
+                              .accelerate = recipe->accelerate,
+                              .rows = recipe->rows,
+                              .fixed = recipe->fixed,
+                              .init = model != NULL ? model->init : amped_init_name(o)};
+  memcpy(key.dims, info->dims, sizeof key.dims);
+  return key;
+}
+
+amped_status amped_checkpoint_open_model(amped_session *session, const amped_checkpoint_options *o,
+                                         const amped_solver *solver,
+                                         const amped_checkpoint_recipe *recipe,
+                                         const amped_checkpoint_model *model,
+                                         amped_checkpoint **out) {
   amped_checkpoint *c = NULL;
   amped_status status = AMPED_OK;
   *out = NULL;
@@ -52,25 +85,11 @@ amped_status amped_checkpoint_open(amped_session *session, const amped_checkpoin
   AMPED_GO(agree, amped_calloc(&c, 1, sizeof *c, "the checkpoint"));
   c->session = session;
   c->options = o;
-  c->key = (amped_checkpoint_key){.order = info->order,
-                                  .nnz = info->nnz,
-                                  .hash = info->hash,
-                                  .ncomps = session->plan.ncomps,
-                                  .last_column = session->options->biased ? "biases" : NULL,
-                                  .precision = session->options->precision,
-                                  .seed = session->options->seed,
-                                  .metric = solver->metric,
-                                  .has_grams = solver->has_grams,
-                                  .has_numbers = solver->has_numbers,
-                                  .keeps_second = solver->keeps_second,
-                                  .method = recipe->method,
-                                  .accelerate = recipe->accelerate,
-                                  .rows = recipe->rows,
-                                  .fixed = recipe->fixed,
-                                  .init = amped_init_name(session->options)};
-  memcpy(c->key.dims, info->dims, sizeof c->key.dims);
+  c->model = model;
+  c->file = model != NULL ? model->file : o->file;
+  c->key = key_of(session, solver, recipe, model);
   c->last_time = amped_time();
-  if (session->comm.rank == 0)
+  if (session->comm.rank == 0 && model == NULL)
     AMPED_GO(agree, amped_file_lock_take(o->file, &c->lock));
   status = amped_signals_catch();
 agree:
@@ -82,11 +101,19 @@ agree:
   return status;
 }
 
+amped_status amped_checkpoint_open(amped_session *session, const amped_checkpoint_options *o,
+                                   const amped_solver *solver,
+                                   const amped_checkpoint_recipe *recipe, amped_checkpoint **out) {
+  return amped_checkpoint_open_model(session, o, solver, recipe, NULL, out);
+}
+
 /* --- resuming -------------------------------------------------------------------------------- */
 
 static amped_status tell_resumed(amped_checkpoint *c, const amped_solver_state *state) {
-  const char *file = c->options->file;
+  const char *file = c->file;
   amped_facts f;
+  if (state->sweeps == 0 && c->model != NULL && c->model->is_quiet)
+    return AMPED_OK;
   amped_facts_begin(&f, "resume");
   amped_fact_json(&f, "sweep", amped_json_count(state->sweeps));
   amped_fact_json(&f, "file", amped_json_string(file));
@@ -100,7 +127,7 @@ static amped_status tell_resumed(amped_checkpoint *c, const amped_solver_state *
 
 static amped_status read_file(amped_checkpoint *c, amped_ktensor *k, amped_solver_state *state) {
   amped_generation generation = AMPED_GENERATION_NONE;
-  AMPED_TRY(amped_checkpoint_file_read(c->options->file, &c->key, k, state, &generation));
+  AMPED_TRY(amped_checkpoint_file_read(c->file, &c->key, k, state, &generation));
   c->keep_previous = generation == AMPED_GENERATION_PREVIOUS;
   return tell_resumed(c, state);
 }
@@ -134,7 +161,7 @@ static amped_status share_state(const amped_comm *comm, const amped_checkpoint_k
 amped_status amped_checkpoint_resume(amped_checkpoint *c, amped_solver_state *state,
                                      amped_saved_factors *best, bool *found) {
   const amped_comm *comm = &c->session->comm;
-  const amped_context context = amped_session_context(c->session);
+  const amped_context context = context_of(c);
   amped_ktensor k;
   amped_status status = AMPED_OK;
   memset(&k, 0, sizeof k);
@@ -169,8 +196,7 @@ static void *write_in_thread(void *argument) {
   double began = amped_time();
   amped_heartbeat_join(c->heartbeat);
   omp_set_num_threads(1); /* the other threads compute */
-  c->written =
-      amped_checkpoint_file_write(c->options->file, c->keep_previous, &c->key, &c->k, &c->state);
+  c->written = amped_checkpoint_file_write(c->file, c->keep_previous, &c->key, &c->k, &c->state);
   c->write_sec = amped_time() - began;
   atomic_store(&c->done, true);
   return NULL;
@@ -179,21 +205,31 @@ static void *write_in_thread(void *argument) {
 /* Rank 0: wait until the thread is done, and join it. Does nothing if no checkpoint is being
  * written. */
 static amped_status end_writing(amped_checkpoint *c) {
-  const char *file = c->options->file;
+  const char *file = c->file;
   amped_facts f;
   if (!c->writing)
     return AMPED_OK;
   (void)pthread_join(c->thread, NULL);
   c->writing = false;
+  if (c->model != NULL)
+    *c->model->writer = NULL;
   const uint64_t sweep = c->state.sweeps;
   amped_solver_state_free(&c->state);
   AMPED_TRY(c->written);
   c->keep_previous = false;
   amped_facts_begin(&f, "checkpoint");
+  f.waits = true;
   amped_fact(&f, "file", amped_json_string(file), "checkpoint: %s", file);
   amped_fact(&f, "sweep", amped_json_count(sweep), " holds sweep %" PRIu64, sweep);
   amped_fact(&f, "seconds", amped_json_number(c->write_sec), ", written in %.2f s\n", c->write_sec);
+  if (c->model == NULL || !c->model->is_quiet)
+    amped_facts_say(&f);
   return amped_facts_write(&f, c->session->json);
+}
+
+/* Rank 0: wait until no other model is being written. */
+static amped_status end_others(const amped_checkpoint *c) {
+  return c->model != NULL && *c->model->writer != NULL ? end_writing(*c->model->writer) : AMPED_OK;
 }
 
 /* Collective: copy the second set on rank 0, for a solver that can swap its two sets in place. */
@@ -207,7 +243,7 @@ static amped_status get_in_place(amped_checkpoint *c, const amped_context *conte
 /* Collective: copy the solver's second set of factors to rank 0. Meanwhile it replaces the current
  * factors, which are restored afterwards. */
 static amped_status copy_second(amped_checkpoint *c, const amped_solver_state *state) {
-  const amped_context context = amped_session_context(c->session);
+  const amped_context context = context_of(c);
   const amped_plan *plan = context.plan;
   amped_saved_factors here;
   amped_status status = AMPED_OK;
@@ -230,12 +266,14 @@ static amped_status copy_second(amped_checkpoint *c, const amped_solver_state *s
 
 /* Collective: copy the factors and the state on rank 0, and start its thread. */
 static amped_status begin_writing(amped_checkpoint *c, const amped_solver_state *state) {
-  const amped_context context = amped_session_context(c->session);
+  const amped_context context = context_of(c);
   const amped_plan *plan = context.plan;
   const bool writes = context.comm->rank == 0;
   amped_status status = AMPED_OK;
   if (writes && c->k.order == 0)
     status = amped_ktensor_create(&c->k, plan->order, plan->dims, plan->ncomps);
+  if (writes)
+    AMPED_NEXT(status, end_others(c));
   if (writes && status == AMPED_OK)
     status = amped_solver_state_copy(&c->state, state);
   AMPED_TRY(amped_comm_agree(context.comm, status));
@@ -248,8 +286,10 @@ static amped_status begin_writing(amped_checkpoint *c, const amped_solver_state 
     c->heartbeat = amped_heartbeat_shown();
     int failed = pthread_create(&c->thread, NULL, write_in_thread, c);
     c->writing = failed == 0;
+    if (c->writing && c->model != NULL)
+      *c->model->writer = c;
     if (failed != 0)
-      status = amped_error_errno(AMPED_FAILED, failed, c->options->file,
+      status = amped_error_errno(AMPED_FAILED, failed, c->file,
                                  "cannot be written: no thread can be started");
   }
   return amped_comm_agree(context.comm, status);
@@ -274,7 +314,7 @@ static amped_status stop(amped_checkpoint *c, const amped_solver_state *state) {
     AMPED_TRY(amped_checkpoint_wait(c));
   }
   if (c->session->comm.rank == 0)
-    status = amped_error(AMPED_STOPPED, c->options->file,
+    status = amped_error(AMPED_STOPPED, c->file,
                          "holds the run after sweep %" PRIu64
                          "; a signal stopped it; continue with --resume",
                          state->sweeps);
@@ -299,6 +339,33 @@ amped_status amped_checkpoint_sweep(amped_checkpoint *c, const amped_sweep *swee
     status = begin_writing(c, sweep->state);
   amped_trace_end();
   return status;
+}
+
+amped_status amped_checkpoint_sweep_model(amped_checkpoint *c, const amped_solver_state *state) {
+  const amped_comm *comm = &c->session->comm;
+  amped_status status = AMPED_OK;
+  c->sweeps++;
+  amped_checkpoint *const writer = *c->model->writer;
+  if (writer != NULL && atomic_load(&writer->done))
+    status = end_writing(writer);
+  uint64_t votes[] = {status != AMPED_OK,
+                      comm->rank == 0 && *c->model->writer == NULL && is_due(c)};
+  amped_comm_sum_u64(comm, votes, 2);
+  if (votes[0] > 0)
+    return amped_comm_agree(comm, status);
+  amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
+  if (votes[1] > 0)
+    status = begin_writing(c, state);
+  amped_trace_end();
+  return status;
+}
+
+amped_status amped_checkpoint_save_model(amped_checkpoint *c, const amped_solver_state *state) {
+  if (c->last_sweep == c->sweeps) /* the file has it, or its thread is writing it */
+    return amped_checkpoint_wait(c);
+  AMPED_TRY(amped_comm_agree(&c->session->comm, end_writing(c)));
+  AMPED_TRY(begin_writing(c, state));
+  return amped_checkpoint_wait(c);
 }
 
 amped_status amped_checkpoint_wait(amped_checkpoint *c) {

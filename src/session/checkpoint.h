@@ -28,6 +28,23 @@ amped_status amped_checkpoint_open(amped_session *session, const amped_checkpoin
                                    const amped_solver *solver,
                                    const amped_checkpoint_recipe *recipe, amped_checkpoint **out);
 
+/* One of several models, each of which has a file of its own. */
+typedef struct amped_checkpoint_model {
+  const amped_context *context; /* borrowed, and read anew at every use */
+  const char *file;             /* borrowed; the caller holds the lock of options->file */
+  uint64_t seed;
+  const char *init; /* kind of its start */
+  bool is_quiet;    /* no lines about files that are written or missing */
+  /* The model that is writing, of all that share this: one thread at a time uses HDF5. */
+  amped_checkpoint **writer;
+} amped_checkpoint_model;
+
+/* The same for one of several models. `model` is borrowed. */
+amped_status
+amped_checkpoint_open_model(amped_session *session, const amped_checkpoint_options *options,
+                            const amped_solver *solver, const amped_checkpoint_recipe *recipe,
+                            const amped_checkpoint_model *model, amped_checkpoint **out);
+
 /* Collective: read the factors and the state of the last checkpoint on every rank. *best gets the
  * solver's second set of factors; best may be NULL if the solver keeps none. Without a checkpoint,
  * the user gets a line and *found is false. The caller frees the state and *best. */
@@ -37,6 +54,13 @@ amped_status amped_checkpoint_resume(amped_checkpoint *checkpoint, amped_solver_
 /* Collective, after each sweep: begin a checkpoint if one is due. After a signal to any rank, write
  * a checkpoint, wait for it, and return AMPED_STOPPED with a message. */
 amped_status amped_checkpoint_sweep(amped_checkpoint *checkpoint, const amped_sweep *sweep);
+
+/* Collective, for one of several models: after its sweep, begin a checkpoint if one is due; or save
+ * this state in any case, and wait until it is written. Signals are the caller's. */
+amped_status amped_checkpoint_sweep_model(amped_checkpoint *checkpoint,
+                                          const amped_solver_state *state);
+amped_status amped_checkpoint_save_model(amped_checkpoint *checkpoint,
+                                         const amped_solver_state *state);
 
 /* Collective: wait until the thread has written the checkpoint. */
 amped_status amped_checkpoint_wait(amped_checkpoint *checkpoint);

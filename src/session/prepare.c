@@ -270,7 +270,8 @@ static amped_status make_plan(amped_session *session, const amped_demand *demand
   const double began = amped_time();
   amped_copy_needs needs = session->worker.format->needs;
   needs.whole_rows = needs.whole_rows || demand->whole_rows;
-  const amped_plan_request request = {.ncomps = o->ncomps + (o->biased ? 1 : 0),
+  const int columns = session->groups.models > 0 ? session->groups.columns : o->ncomps;
+  const amped_plan_request request = {.ncomps = columns + (o->biased ? 1 : 0),
                                       .value_type = o->precision,
                                       .placement = o->plan.placement,
                                       .rank = session->comm.rank,
@@ -428,6 +429,49 @@ static amped_status choose_copies(amped_session *session, const amped_demand *de
   return change_copies(session, demand, choice->count == 0 || choice->best[0].one);
 }
 
+/* Are all modes tiled that `tiles` counts tiles of? */
+static bool keeps_tiles(const amped_session *session, const uint64_t *tiles) {
+  bool keeps = true;
+  for (int m = 0; m < session->plan.order; m++)
+    keeps = keeps && (tiles[m] < 2 || session->required.tiles[m] > 1);
+  return largest(session, keeps ? 0.0 : 1.0) == 0.0;
+}
+
+/* Collective; the status is agreed. Group models side by side, and make the plan for the widest
+ * group. Without the user's number the tensor stays where the narrowest plan has it: on the device,
+ * and in tiles. */
+static amped_status group_models(amped_session *session, const amped_demand *demand) {
+  amped_groups *groups = &session->groups;
+  const bool is_auto = demand->side_by_side == 0;
+  const int most = is_auto ? AMPED_MAX_NCOMPS : demand->side_by_side;
+  const int least = groups->columns;
+  const amped_width_costs none = {.count = 0};
+  uint64_t tiles[AMPED_MAX_ORDER];
+  plan_cost alone;
+  plan_cost wide;
+  bool fits = false;
+  if (groups->models < 2 || most == 1)
+    return AMPED_OK;
+  AMPED_TRY(find_cost(session, demand, &alone));
+  memcpy(tiles, session->required.tiles, sizeof tiles);
+  for (int columns = AMPED_MAX_NCOMPS; !fits; columns = groups->columns * 3 / 4) {
+    amped_groups_choose(groups, most, columns > least ? columns : least, session->plan.value_type,
+                        is_auto ? &session->worker.backend->width_costs : &none);
+    amped_plan_destroy(&session->plan);
+    AMPED_TRY(make_plan(session, demand));
+    if (!is_auto)
+      return AMPED_OK;
+    AMPED_TRY(find_cost(session, demand, &wide));
+    fits = wide.lacking == 0 && wide.streamed <= 2 * alone.streamed && keeps_tiles(session, tiles);
+    if (groups->columns == least)
+      break;
+  }
+  if (!fits)
+    amped_groups_choose(groups, 1, AMPED_MAX_NCOMPS, session->plan.value_type,
+                        &session->worker.backend->width_costs);
+  return AMPED_OK;
+}
+
 /* Collective: prepare the worker and the exchange for the plan, and load the tensor. */
 static amped_status fill(amped_session *session) {
   amped_trace_begin(AMPED_PHASE_PREPARE, AMPED_NO_NUMBER);
@@ -464,9 +508,15 @@ amped_status amped_session_prepare(amped_session *session, const amped_demand *d
   amped_trace_end();
   amped_trace_begin(AMPED_PHASE_PLAN, AMPED_NO_NUMBER);
   AMPED_TRY(find_tables(session, demand));
+  if (demand->has_models)
+    AMPED_TRY(amped_comm_agree(&session->comm,
+                               amped_groups_create(session->options->ncomps_list,
+                                                   session->options->ncomps_count,
+                                                   session->options->starts, &session->groups)));
   AMPED_TRY(make_plan(session, demand));
   AMPED_TRY(leave_outside(session, demand));
   AMPED_TRY(choose_copies(session, demand));
+  AMPED_TRY(group_models(session, demand));
   if (demand->centres)
     AMPED_TRY(map_values(session));
   if (demand->check != NULL)

@@ -31,6 +31,10 @@ typedef struct amped_demand {
    * slab. The same on every rank. NULL: the command cannot work from the file. */
   bool (*left_outside)(const amped_session *session, const amped_requirement *required,
                        const void *context);
+  /* The command makes a model for each number of components and start: at most this number side by
+   * side; 0: the number that costs the least time. The session gets the groups. */
+  bool has_models;
+  int side_by_side;
   /* The command needs only MTTKRP and products of copies, so that one copy may serve all modes. */
   bool takes_one_copy;
   /* The part of the command that has this demand, such as "--whole"; NULL: the whole command. */

@@ -87,8 +87,6 @@ static amped_status tell_start(amped_session *session, const amped_binding *bind
   amped_facts_say(&f);
   if (session->worker.tf32)
     amped_say("products: cells and factors are rounded to TF32 (10 bits); the last fit is exact");
-  if (o->ncomps_count > 1)
-    amped_say("memory is planned for R = %d, the largest", o->ncomps);
   say_places(session, places);
   if (binding->idle > 0)
     amped_say("note: mpirun bound %s to %d of %d cores and leaves the others idle; mpirun "
@@ -514,6 +512,31 @@ static void add_tables(const amped_session *session, const rank_need *needs, boo
               amped_format_bytes(text, amped_plan_factor_bytes(plan)));
 }
 
+/* The groups of models; null: the command makes one model. */
+static void add_groups(const amped_session *session, amped_facts *f) {
+  const amped_groups *g = &session->groups;
+  amped_facts part;
+  if (g->models < 2) {
+    amped_fact_json(f, "side_by_side", json_null());
+    return;
+  }
+  amped_facts_begin(&part, NULL);
+  amped_fact(&part, "models", json_integer(g->models), "%d models", g->models);
+  amped_fact_json(&part, "groups", json_integer(g->count));
+  amped_fact_json(&part, "largest", json_integer(g->largest));
+  amped_fact_json(&part, "columns", json_integer(g->columns));
+  amped_fact_json(&part, "saved", amped_json_number(g->saved));
+  if (g->largest == 1)
+    amped_fact_words(&part, " one by one");
+  else
+    amped_fact_words(&part, " in %d group%s: at most %d side by side, in %d columns", g->count,
+                     g->count == 1 ? "" : "s", g->largest, g->columns);
+  if (g->saved > 1.0 && g->largest > 1)
+    amped_fact_words(&part, "; predicted: %.1f times less time than one by one", g->saved);
+  amped_facts_take(f, "side_by_side", &part);
+  amped_facts_say(f);
+}
+
 static amped_status tell_plan(amped_session *session, const rank_need *needs) {
   const amped_plan *plan = &session->plan;
   const bool tables = !session->is_dense && (session->options->plan_only || amped_log_is_verbose());
@@ -536,6 +559,9 @@ static amped_status tell_plan(amped_session *session, const rank_need *needs) {
     add_copies(session, needs, tables, &part);
     amped_facts_take(&f, "copies", &part);
   }
+  add_groups(session, &f);
+  if (session->options->ncomps_count > 1 && session->groups.largest <= 1)
+    amped_say("memory is planned for R = %d, the largest", session->options->ncomps);
   add_tables(session, needs, tables, &f);
   say_rank_bound(plan, session->options->ncomps);
   say_memory(session, needs);
@@ -721,7 +747,8 @@ void amped_report_sweep_times(amped_facts *f, const amped_spread *mttkrp, double
   amped_fact_json(f, "exchange_seconds", amped_json_number(exchange));
 }
 
-amped_status amped_report_sweep(amped_session *session, const amped_sweep *s, uint64_t every) {
+void amped_report_sweep_facts(const amped_session *session, const amped_sweep *s, uint64_t every,
+                              amped_facts *out) {
   const amped_comm *comm = &session->comm;
   /* A sweep lasts as long as on the slowest rank. On every rank the parts sum to at most the sweep,
    * so their means over ranks do, too. The spread of mttkrp shows the balance. Its maximum is not
@@ -734,27 +761,33 @@ amped_status amped_report_sweep(amped_session *session, const amped_sweep *s, ui
                           [EXCHANGE] = s->times.exchange,
                           [TOTAL] = s->times.total};
   amped_spread t[TIMES];
-  amped_facts f;
   amped_comm_spreads(comm, TIMES, times, t);
-  amped_report_sweep_head(&f, s);
-  amped_fact(&f, s->metric, amped_json_number(s->value), "  %s %.8f  change ", s->metric, s->value);
+  amped_report_sweep_head(out, s);
+  amped_fact(out, s->metric, amped_json_number(s->value), "  %s %.8f  change ", s->metric,
+             s->value);
   if (s->number > 1)
-    amped_fact(&f, "change", amped_json_number(s->change), "%+.2e", s->change);
+    amped_fact(out, "change", amped_json_number(s->change), "%+.2e", s->change);
   else
-    amped_fact(&f, "change", json_null(), "%9s", "-"); /* the width of a number */
-  amped_fact_json(&f, amped_metric_key_of(s->metric, "noise").text, amped_json_number(s->noise));
-  amped_fact(&f, "seconds", amped_json_number(t[TOTAL].max), "  %.4f s", t[TOTAL].max);
-  amped_fact_words(&f, " (mttkrp %.4f, solve %.4f, exchange %.4f)",
+    amped_fact(out, "change", json_null(), "%9s", "-"); /* the width of a number */
+  amped_fact_json(out, amped_metric_key_of(s->metric, "noise").text, amped_json_number(s->noise));
+  amped_fact(out, "seconds", amped_json_number(t[TOTAL].max), "  %.4f s", t[TOTAL].max);
+  amped_fact_words(out, " (mttkrp %.4f, solve %.4f, exchange %.4f)",
                    amped_report_part(t[MTTKRP].mean), amped_report_part(t[SOLVE].mean),
                    amped_report_part(t[EXCHANGE].mean));
-  amped_report_sweep_times(&f, &t[MTTKRP], t[SOLVE].mean, t[EXCHANGE].mean);
-  amped_fact(&f, s->facts_name,
+  amped_report_sweep_times(out, &t[MTTKRP], t[SOLVE].mean, t[EXCHANGE].mean);
+  amped_fact(out, s->facts_name,
              json_object_size(s->facts.json) > 0 ? json_incref(s->facts.json) : json_null(), "%s",
              s->facts.words);
   if (!isnan(s->objective) && s->facts.words[0] == '\0')
-    amped_fact_words(&f, "  objective %.6g", s->objective);
-  amped_fact_json(&f, "objective", amped_json_number(s->objective));
-  if (amped_report_has_line(s->number, every))
-    amped_facts_say(&f);
-  return amped_comm_agree(comm, amped_facts_write(&f, session->json));
+    amped_fact_words(out, "  objective %.6g", s->objective);
+  amped_fact_json(out, "objective", amped_json_number(s->objective));
+  if (!amped_report_has_line(s->number, every))
+    amped_facts_silence(out);
+}
+
+amped_status amped_report_sweep(amped_session *session, const amped_sweep *s, uint64_t every) {
+  amped_facts f;
+  amped_report_sweep_facts(session, s, every, &f);
+  amped_facts_say(&f);
+  return amped_comm_agree(&session->comm, amped_facts_write(&f, session->json));
 }

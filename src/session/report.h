@@ -41,6 +41,9 @@ void amped_report_memory(amped_session *session);
 /* Reports a sweep. every: print each `every`-th sweep; 0: print all on a terminal, and fewer and
  * fewer in a log. JSON has all of them. */
 amped_status amped_report_sweep(amped_session *session, const amped_sweep *sweep, uint64_t every);
+/* Collective. The facts of such a report, for the caller to say and write; no words: no line. */
+void amped_report_sweep_facts(const amped_session *session, const amped_sweep *sweep,
+                              uint64_t every, amped_facts *out);
 /* The first facts of a sweep; and times that only JSON has. */
 void amped_report_sweep_head(amped_facts *facts, const amped_sweep *sweep);
 void amped_report_sweep_times(amped_facts *facts, const amped_spread *mttkrp, double solve,

@@ -259,6 +259,7 @@ void amped_session_close(amped_session *session) {
   amped_generated_cells_free(&session->cells);
   amped_worker_close(&session->worker);
   amped_plan_destroy(&session->plan);
+  amped_groups_free(&session->groups);
   amped_input_close(session->input);
   amped_tensor_info_free(&session->made);
   for (int m = 0; session->labels != NULL && m < session->dense_info.order; m++)

@@ -54,6 +54,7 @@ typedef struct amped_session {
   amped_watchdog *watchdog;   /* NULL without --hang-timeout */
   amped_requirement required; /* memory needs of this rank's backend */
   double opened_at;           /* amped_time() when MPI had started and the device was open */
+  amped_groups groups;        /* models side by side; no models: the command does not ask for any */
   amped_copies_choice choice; /* zeros if a copy for each mode fits, or if the user chose */
   double tables_sec;          /* seconds to read or count the iDp tables */
   double plan_sec;
@@ -73,7 +74,7 @@ amped_status amped_session_start(amped_session *session, const amped_session_opt
 amped_status amped_session_open_backend(amped_session *session);
 
 /* Collective, after prepare; the status is agreed. Sets another number of components, at most the
- * number in the options. The loaded tensor stays; the factors become zero. */
+ * plan's at prepare. The loaded tensor stays; the factors become zero. */
 amped_status amped_session_set_ncomps(amped_session *session, int ncomps);
 
 /* Collective; the status is agreed. Ends a run with this status, which is returned. Writes the

@@ -5,6 +5,9 @@
 
 #include "base/number_list.h"
 
+/* Words of --side-by-side, whose values are 0 and 1 models. */
+static const char *const side_words[] = {"auto", "off", NULL};
+
 /* Parse a list of numbers and ranges of components. */
 static bool parse_rank(void *options, const char *text) {
   amped_session_options *o = options;
@@ -101,6 +104,16 @@ static const amped_option watch_rows[] = {
      AMPED_OPTION_FIELD(amped_session_options, hang_timeout)},
 };
 
+/* Parse the number of models side by side. */
+static bool parse_side_by_side(void *options, const char *text) {
+  amped_session_options *o = options;
+  const int word = amped_parse_word(text, side_words);
+  if (word < 0)
+    return amped_parse_int(text, 2, AMPED_MAX_NCOMPS, &o->side_by_side);
+  o->side_by_side = word;
+  return true;
+}
+
 static const amped_option start_rows[] = {
     {.name = "starts",
      .type = AMPED_OPTION_INT,
@@ -121,6 +134,18 @@ static const amped_option start_rows[] = {
      .initially = "fit all modes",
      .expected_text = "modes by name or by number from 1, such as 1,3",
      AMPED_OPTION_FIELD(amped_session_options, fix)},
+};
+
+static const amped_option side_rows[] = {
+    {.name = "side-by-side",
+     .type = AMPED_OPTION_CUSTOM,
+     .words = side_words,
+     .parse = parse_side_by_side,
+     .value = "auto|off|N",
+     .help = "sweep at most N models of several R or starts together, in one pass over the tensor",
+     .initial = "auto",
+     .initially = "auto: as many as take the least time and fit",
+     .expected_text = "auto, off, or a whole number from 2 to 1024"},
 };
 
 static const amped_option init_rows[] = {
@@ -186,6 +211,7 @@ static const amped_option cell_type_rows[] = {
 
 const amped_option_group amped_session_option_rows = AMPED_OPTION_GROUP(session_rows);
 const amped_option_group amped_watch_option_rows = AMPED_OPTION_GROUP(watch_rows);
+const amped_option_group amped_side_option_rows = AMPED_OPTION_GROUP(side_rows);
 const amped_option_group amped_start_option_rows = AMPED_OPTION_GROUP(start_rows);
 const amped_option_group amped_init_option_rows = AMPED_OPTION_GROUP(init_rows);
 const amped_option_group amped_complete_init_option_rows = AMPED_OPTION_GROUP(complete_init_rows);

@@ -53,6 +53,7 @@ typedef struct amped_session_options {
   int ncomps_list[AMPED_MAX_NCOMPS_COUNT]; /* in the user's order, each once */
   int ncomps_count;
   int starts;        /* random starts for each number of components */
+  int side_by_side;  /* most models side by side; 0: the number that costs the least time */
   bool biased;       /* factors end with a column of biases. Set by the command; no option */
   bool lists_cells;  /* a dense input is read as the list of its cells that are not missing. Set by
                         the command; no option */
@@ -79,6 +80,7 @@ const char *amped_init_name(const amped_session_options *options);
 
 extern const amped_option_group amped_session_option_rows; /* --rank, --precision, --read, --load */
 extern const amped_option_group amped_start_option_rows;   /* --starts, --force-init, --fix */
+extern const amped_option_group amped_side_option_rows;    /* --side-by-side */
 extern const amped_option_group amped_init_option_rows;    /* --init of cpd */
 extern const amped_option_group amped_complete_init_option_rows; /* --init of complete */
 extern const amped_option_group amped_watch_option_rows;         /* --trace, --hang-timeout */

@@ -54,7 +54,7 @@ static void start_facts(const amped_multistart *s, int i, bool shows, amped_fact
   amped_facts row;
   const char *kind = amped_init_word(one->normal);
   amped_facts_begin(&row, NULL);
-  amped_fact(&row, "init", json_string(kind), "%5d  %6s", i + 1, kind);
+  amped_fact(&row, "init", json_string(kind), "%5d  %6s", one->number, kind);
   amped_fact(&row, "seed", amped_json_count(one->seed), "  %20" PRIu64, one->seed);
   amped_fact(&row, r->metric, amped_json_number(amped_start_value(one)), "  %10.8f",
              amped_start_value(one));

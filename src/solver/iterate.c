@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/buffers.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/trace.h"
@@ -91,72 +92,197 @@ static void add_times(amped_sweep_times *sum, const amped_sweep_times *t) {
   sum->total += t->total;
 }
 
-static amped_status next_sweep(const amped_context *context, const amped_solver *solver, void *self,
-                               const amped_iterate_options *options, amped_solver_result *result) {
-  const uint64_t i = result->sweeps;
-  amped_sweep s = {.number = i + 1,
-                   .metric = solver->metric,
-                   .facts_name = solver->facts_name,
-                   .change = (double)NAN,
-                   .objective = (double)NAN};
-  amped_status status = AMPED_OK;
-  amped_facts_begin(&s.facts, NULL);
-  amped_trace_begin(AMPED_PHASE_SWEEP, (int64_t)i + 1);
-  AMPED_GO(done, amped_comm_agree(context->comm, solver->sweep(self, &s)));
-  amped_trace_end();
-  result->history[result->sweeps++] = s.value;
-  result->objective = s.objective;
-  add_times(&result->times, &s.times);
-  if (i > 0)
-    s.change = s.value - result->history[i - 1];
-  amped_solver_state state = {.order = context->plan->order,
-                              .ncomps = context->plan->ncomps,
-                              .sweeps = result->sweeps,
+/* Models that still sweep, and their place among all. */
+typedef struct active_set {
+  const amped_solver *solver;
+  const amped_iterate_model *all;
+  const amped_iterate_hooks *hooks;
+  int count;
+  int *numbers;               /* [count] ascending */
+  void **selves;              /* workspace, [count] */
+  double **values;            /* workspace, [count] */
+  bool *ends;                 /* [count] has a reason to stop */
+  amped_sweep *sweeps;        /* [count] */
+  amped_solver_state *states; /* [count] after these sweeps */
+} active_set;
+
+static const amped_iterate_model *model_of(const active_set *a, int i) {
+  return &a->all[a->numbers[i]];
+}
+
+static amped_buffers buffers(active_set *a, int count) {
+  amped_buffers b = {.what = "the models side by side"};
+  AMPED_BUFFER(&b, HOST, a->numbers, (uint64_t)count);
+  AMPED_BUFFER(&b, HOST, a->selves, (uint64_t)count);
+  AMPED_BUFFER(&b, HOST, a->values, (uint64_t)count);
+  AMPED_BUFFER(&b, HOST, a->ends, (uint64_t)count);
+  AMPED_BUFFER(&b, ZEROED, a->sweeps, (uint64_t)count);
+  AMPED_BUFFER(&b, ZEROED, a->states, (uint64_t)count);
+  return b;
+}
+
+static amped_solver_state state_of(const amped_solver *solver, const amped_iterate_model *m) {
+  amped_solver_state state = {.order = m->context->plan->order,
+                              .ncomps = m->context->plan->ncomps,
+                              .sweeps = m->result->sweeps,
                               .metric = solver->metric,
-                              .history = result->history};
-  solver->view(self, &state);
-  s.state = &state;
+                              .history = m->result->history};
+  solver->view(m->self, &state);
+  return state;
+}
+
+/* Record a sweep of a model, and report it. */
+static amped_status take_sweep(const amped_solver *solver, const amped_iterate_model *m,
+                               amped_solver_state *state, amped_sweep *s) {
+  amped_solver_result *const r = m->result;
+  amped_status status = AMPED_OK;
+  r->history[r->sweeps++] = s->value;
+  r->objective = s->objective;
+  add_times(&r->times, &s->times);
+  if (s->number > 1)
+    s->change = s->value - r->history[s->number - 2];
+  *state = state_of(solver, m);
+  s->state = state;
   amped_trace_begin(AMPED_PHASE_REPORT, AMPED_NO_NUMBER);
-  if (options->after_sweep != NULL)
-    status = options->after_sweep(options->context, &s);
-  tell_noise(context, options, &s);
+  if (m->options->after_sweep != NULL)
+    status = m->options->after_sweep(m->options->context, s);
+  tell_noise(m->context, m->options, s);
   amped_trace_end();
-done:
-  amped_facts_free(&s.facts);
   return status;
 }
 
-static const char *reason_to_stop(const amped_solver *solver, const void *self,
-                                  const amped_iterate_options *options,
-                                  const amped_solver_result *result) {
-  if (result->sweeps > options->estimated && amped_solver_result_has_reached(result, options->goal))
-    return AMPED_GOAL;
-  if (solver->stop != NULL)
-    return solver->stop(self);
-  return amped_solver_result_has_converged(result, options->tol) ? "tolerance" : NULL;
+/* Collective; the status is agreed. A sweep of all active models. */
+static amped_status next_sweep(active_set *a) {
+  const amped_comm *comm = a->all[0].context->comm;
+  amped_status status = AMPED_OK;
+  for (int i = 0; i < a->count; i++) {
+    a->sweeps[i] = (amped_sweep){.number = model_of(a, i)->result->sweeps + 1,
+                                 .metric = a->solver->metric,
+                                 .facts_name = a->solver->facts_name,
+                                 .change = (double)NAN,
+                                 .objective = (double)NAN};
+    amped_facts_begin(&a->sweeps[i].facts, NULL);
+    a->selves[i] = model_of(a, i)->self;
+  }
+  amped_trace_begin(AMPED_PHASE_SWEEP, (int64_t)a->sweeps[0].number);
+  AMPED_GO(done, amped_comm_agree(comm, a->solver->sweep_all != NULL
+                                            ? a->solver->sweep_all(a->selves, a->count, a->sweeps)
+                                            : a->solver->sweep(a->selves[0], a->sweeps)));
+  amped_trace_end();
+  for (int i = 0; i < a->count; i++)
+    AMPED_GO(done, take_sweep(a->solver, model_of(a, i), &a->states[i], &a->sweeps[i]));
+  if (a->hooks->swept != NULL)
+    status = a->hooks->swept(a->hooks->context, a->numbers, a->count, a->sweeps);
+done:
+  for (int i = 0; i < a->count; i++)
+    amped_facts_free(&a->sweeps[i].facts);
+  return status;
 }
 
-static amped_status finish(const amped_context *context, const amped_solver *solver, void *self,
-                           amped_solver_result *result) {
-  double *last = &result->history[result->sweeps - 1];
-  const double before = *last;
-  AMPED_TRY(amped_comm_agree(context->comm, solver->finish(self, last)));
-  result->moved = *last - before;
+static const char *reason_to_stop(const amped_solver *solver, const amped_iterate_model *m) {
+  const amped_iterate_options *options = m->options;
+  const amped_solver_result *result = m->result;
+  const char *reason = NULL;
+  if (result->sweeps > options->estimated && amped_solver_result_has_reached(result, options->goal))
+    reason = AMPED_GOAL;
+  else if (solver->stop != NULL)
+    reason = solver->stop(m->self);
+  else if (amped_solver_result_has_converged(result, options->tol))
+    reason = "tolerance";
+  return reason == NULL && result->sweeps >= options->iters ? "iterations" : reason;
+}
+
+/* Collective; the status is agreed. Finish the first `count` of a->selves, which made sweeps. */
+static amped_status finish(const active_set *a, int count) {
+  const amped_comm *comm = a->all[0].context->comm;
+  if (count > 0 && a->solver->finish_all != NULL)
+    return amped_comm_agree(comm, a->solver->finish_all(a->selves, count, a->values));
+  for (int i = 0; i < count && a->solver->finish != NULL; i++)
+    AMPED_TRY(amped_comm_agree(comm, a->solver->finish(a->selves[i], a->values[i])));
   return AMPED_OK;
+}
+
+/* Collective; the status is agreed. Give their results to the models that have a reason to stop. */
+static amped_status end_models(active_set *a) {
+  int ending = 0;
+  for (int i = 0; i < a->count; i++) {
+    const amped_iterate_model *m = model_of(a, i);
+    const amped_solver_state state = state_of(a->solver, m);
+    if (a->ends[i] && m->result->sweeps > 0 && m->options->after_last != NULL)
+      AMPED_TRY(m->options->after_last(m->options->context, &state));
+  }
+  for (int i = 0; i < a->count; i++) {
+    amped_solver_result *const r = model_of(a, i)->result;
+    if (!a->ends[i] || r->sweeps == 0)
+      continue;
+    a->selves[ending] = model_of(a, i)->self;
+    a->values[ending++] = &r->history[r->sweeps - 1];
+    r->moved = -amped_solver_result_value(r);
+  }
+  AMPED_TRY(finish(a, ending));
+  for (int i = 0; i < a->count; i++) {
+    const amped_iterate_model *m = model_of(a, i);
+    if (!a->ends[i])
+      continue;
+    m->result->moved += amped_solver_result_value(m->result);
+    if (a->solver->tell != NULL)
+      a->solver->tell(m->self, &m->result->facts);
+    if (a->hooks->ended != NULL)
+      AMPED_TRY(a->hooks->ended(a->hooks->context, a->numbers[i]));
+  }
+  return AMPED_OK;
+}
+
+/* Collective; the status is agreed. Let models leave that have ended or are not wanted. */
+static amped_status leave(active_set *a) {
+  const amped_iterate_hooks *h = a->hooks;
+  bool is_any = false;
+  int left = 0;
+  for (int i = 0; i < a->count; i++) {
+    amped_solver_result *const r = model_of(a, i)->result;
+    r->stop_reason = reason_to_stop(a->solver, model_of(a, i));
+    a->ends[i] = r->stop_reason != NULL;
+    is_any = is_any || a->ends[i];
+  }
+  if (!is_any)
+    return AMPED_OK;
+  AMPED_TRY(end_models(a));
+  for (int i = 0; i < a->count; i++)
+    if (!a->ends[i] && (h->is_wanted == NULL || h->is_wanted(h->context, a->numbers[i])))
+      a->numbers[left++] = a->numbers[i];
+  a->count = left;
+  if (left > 0 && h->close_up != NULL)
+    AMPED_TRY(h->close_up(h->context, a->numbers, left));
+  if (left > 0 && a->solver->go_on != NULL)
+    a->solver->go_on(model_of(a, 0)->self);
+  return AMPED_OK;
+}
+
+amped_status amped_iterate_all(const amped_solver *solver, int count,
+                               const amped_iterate_model *models,
+                               const amped_iterate_hooks *hooks) {
+  active_set a = {.solver = solver, .all = models, .hooks = hooks, .count = count};
+  amped_status status =
+      amped_comm_agree(models[0].context->comm, amped_buffers_allocate(buffers(&a, count)));
+  for (int i = 0; i < count && status == AMPED_OK; i++) {
+    a.numbers[i] = i;
+    models[i].result->estimated = models[i].options->estimated;
+  }
+  if (status == AMPED_OK)
+    status = leave(&a);
+  while (status == AMPED_OK && a.count > 0) {
+    status = next_sweep(&a);
+    if (status == AMPED_OK)
+      status = leave(&a);
+  }
+  amped_buffers_free(buffers(&a, count));
+  return status;
 }
 
 amped_status amped_iterate(const amped_context *context, const amped_solver *solver, void *self,
                            const amped_iterate_options *options, amped_solver_result *result) {
-  result->estimated = options->estimated;
-  const char *reason = reason_to_stop(solver, self, options, result);
-  while (result->sweeps < options->iters && reason == NULL) {
-    AMPED_TRY(next_sweep(context, solver, self, options, result));
-    reason = reason_to_stop(solver, self, options, result);
-  }
-  result->stop_reason = reason != NULL ? reason : "iterations";
-  if (solver->finish != NULL && result->sweeps > 0)
-    AMPED_TRY(finish(context, solver, self, result));
-  if (solver->tell != NULL)
-    solver->tell(self, &result->facts);
-  return AMPED_OK;
+  const amped_iterate_hooks none = {.context = NULL};
+  const amped_iterate_model one = {
+      .context = context, .self = self, .options = options, .result = result};
+  return amped_iterate_all(solver, 1, &one, &none);
 }

@@ -1,7 +1,10 @@
 /* Iterate: the loop of every iterative solver: sweeps, the stop rule, a hook after each sweep.
  *
  * A solver gives the function of a sweep, and its metric: the number that sweeps improve, such as
- * "fit". The loop, reports and checkpoints know the metric by its name only. */
+ * "fit". The loop, reports and checkpoints know the metric by its name only.
+ *
+ * The loop improves one model, or several models side by side (factor/columns.h) if the solver can.
+ * Each of them has its own sweeps, stop rule and result, and leaves the others when it ends. */
 #ifndef AMPED_ITERATE_H
 #define AMPED_ITERATE_H
 
@@ -44,8 +47,11 @@ typedef struct amped_solver {
   bool has_numbers;  /* numbers are part of its state */
   bool keeps_second; /* its state has a second set of factors */
   /* Collective; the status is this rank's own. Sets value, noise and times, and adds facts; number
-   * is already set. */
+   * is already set. NULL: the solver has sweep_all. */
   amped_status (*sweep)(void *self, amped_sweep *sweep);
+  /* The same for `count` models side by side, at least one: one traversal of the tensor for all.
+   * NULL: the solver takes one model at a time. */
+  amped_status (*sweep_all)(void *const *models, int count, amped_sweep *sweeps);
   /* Set the state from which the next sweep begins: weights and, if the solver has them, grams and
    * numbers. They are borrowed. */
   void (*view)(const void *self, amped_solver_state *state);
@@ -56,6 +62,11 @@ typedef struct amped_solver {
   /* Called after the last sweep. *value = metric of the final model, if the sweeps' metrics are
    * less exact. Collective; the status is this rank's own. NULL: they are exact. */
   amped_status (*finish)(void *self, double *value);
+  /* The same for models that end together, side by side. values[i] is the metric of models[i]. */
+  amped_status (*finish_all)(void *const *models, int count, double *const *values);
+  /* Other models have left, and columns may have moved: this model, one of those that go on, makes
+   * the tensor format keep what it kept before. Not collective. NULL: nothing to do. */
+  void (*go_on)(const void *self);
   /* Add the solver's facts of the result, after finish; '\n' ends a line of words. NULL: none. */
   void (*tell)(const void *self, amped_facts *facts);
 } amped_solver;
@@ -71,6 +82,9 @@ typedef struct amped_iterate_options {
   bool *noise_reported; /* set with the warning that tol is below the noise, which is given once */
   /* Called on every rank after each sweep; collective, the status is agreed. NULL: no call. */
   amped_status (*after_sweep)(void *context, const amped_sweep *sweep);
+  /* Called when the model has a reason to stop, before its result is finished; collective, the
+   * status is agreed. NULL: no call. */
+  amped_status (*after_last)(void *context, const amped_solver_state *state);
   void *context;
 } amped_iterate_options;
 
@@ -115,5 +129,34 @@ bool amped_solver_result_has_reached(const amped_solver_result *result, double g
  * the result. */
 amped_status amped_iterate(const amped_context *context, const amped_solver *solver, void *self,
                            const amped_iterate_options *options, amped_solver_result *result);
+
+/* A model of a loop over several; borrowed members. */
+typedef struct amped_iterate_model {
+  const amped_context *context;
+  void *self; /* the solver's model */
+  const amped_iterate_options *options;
+  amped_solver_result *result; /* created */
+} amped_iterate_model;
+
+/* Hooks of a loop over several models, which have the numbers 0, 1, .. Zeroes: none. */
+typedef struct amped_iterate_hooks {
+  /* Collective; the status is agreed. The result of this model is complete, and so are its
+   * factors. */
+  amped_status (*ended)(void *context, int model);
+  /* Collective; the status is agreed. Called after after_sweep of all `count` models with these
+   * numbers, with their sweeps. */
+  amped_status (*swept)(void *context, const int *models, int count, const amped_sweep *sweeps);
+  /* After a sweep in which a model ended: is this model still wanted? If not, it leaves without a
+   * result. The same on every rank; not collective. */
+  bool (*is_wanted)(void *context, int model);
+  /* Collective; the status is agreed. Only these models go on; the columns of the others are free.
+   * Called after each sweep in which a model left, unless none goes on. */
+  amped_status (*close_up)(void *context, const int *models, int count);
+  void *context;
+} amped_iterate_hooks;
+
+/* Collective, like amped_iterate. The solver has sweep_all, or there is one model. */
+amped_status amped_iterate_all(const amped_solver *solver, int count,
+                               const amped_iterate_model *models, const amped_iterate_hooks *hooks);
 
 #endif

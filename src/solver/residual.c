@@ -207,8 +207,8 @@ static amped_status measure(work *w, const double *weights, amped_residual *out)
   }
   amped_status status = multiply_grams(w);
   AMPED_NEXT(status, put_shared_rows(w));
-  AMPED_NEXT(status, worker->format->products(worker->tensor, 0, ldexp(1.0, exponent), w->weights,
-                                              &products));
+  AMPED_NEXT(status, amped_worker_products(worker, 0, ldexp(1.0, exponent), w->weights,
+                                           plan->ncomps, &products));
   amped_dd sums[2] = {products.xx, products.xm};
   if (status != AMPED_OK) /* the other ranks see it in the sum */
     sums[0].hi = (double)NAN;

@@ -13,9 +13,8 @@ amped_status amped_unit_gram(const amped_context *context, int mode, amped_statu
                                context->plan->ncomps * context->plan->ncomps);
 }
 
-amped_status amped_unit_columns(const amped_context *context, int mode, uint64_t position,
-                                uint64_t rows, double *gram, double *lengths, double *scale) {
-  const size_t n = (size_t)context->plan->ncomps;
+void amped_unit_lengths(int ncomps, double *gram, double *lengths, double *scale) {
+  const size_t n = (size_t)ncomps;
   for (size_t r = 0; r < n; r++) {
     lengths[r] = sqrt(gram[r * n + r]);
     scale[r] = lengths[r] > 0.0 ? 1.0 / lengths[r] : 0.0;
@@ -23,6 +22,11 @@ amped_status amped_unit_columns(const amped_context *context, int mode, uint64_t
   for (size_t r = 0; r < n; r++)
     for (size_t s = 0; s < n; s++)
       gram[r * n + s] = gram[r * n + s] * scale[r] * scale[s];
+}
+
+amped_status amped_unit_columns(const amped_context *context, int mode, uint64_t position,
+                                uint64_t rows, double *gram, double *lengths, double *scale) {
+  amped_unit_lengths(context->plan->ncomps, gram, lengths, scale);
   return context->worker->backend->factors->scale(context->worker->factors, mode, position, rows,
                                                   scale);
 }

@@ -10,6 +10,10 @@
 amped_status amped_unit_gram(const amped_context *context, int mode, amped_status status,
                              double *gram);
 
+/* lengths[r] = length of column r of a factor with this gram over all ranks; scale[r] = its
+ * inverse, 0 for a zero column. The gram becomes the gram of the scaled columns. */
+void amped_unit_lengths(int ncomps, double *gram, double *lengths, double *scale);
+
 /* Scale the columns of mode's factor to unit length, in `rows` rows from `position` on. gram: the
  * factor's gram over all ranks, [ncomps][ncomps]; it is scaled, too. lengths[r] = old length of
  * column r; a zero column stays zero. scale: workspace, [ncomps]. Not collective; the status is

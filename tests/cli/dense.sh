@@ -137,6 +137,7 @@ same "passes of a run without sweeps" "$(field total run.json)" 0
 for option in --tiles=16M --keys=a --duplicates=keep --index-base=1 --dataset=/x; do
   expect 2 "leave" on 1 a.npy --rank=2 --nowrite $option
 done
-expect 2 "one decomposition" on 1 a.npy --rank=2 --nowrite --starts=2 --checkpoint=c.h5
+expect 0 "" on 1 a.npy --rank=2 --nowrite --starts=2 --iters=1 --checkpoint=starts.h5
+test -f starts.r2.s1.h5 && test -f starts.r2.s2.h5 && pass || fail "a start has no checkpoint"
 
 finish

@@ -33,7 +33,7 @@ help"
 
 # Unknown arguments, before anything is measured.
 for job in stream-table check-stream check-completion blco-table thesis fit-table rbs-table rbs-figure copies-figure stream-plot \
-  completion-plot install-packages; do
+  side-by-side completion-plot install-packages; do
   "$jobs/$job" --nosuch >said 2>&1
   same "status of $job --nosuch" $? 2
   expect 0 "nosuch" cat said

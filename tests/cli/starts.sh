@@ -102,7 +102,7 @@ test -f t.r2.cpd.h5 && test -f t.r3.cpd.h5 && pass || fail "default names"
 expect 0 "" on 1 t.h5 --rank=2,3 --iters=1 -q -o x.cpd.h5
 test -f x.r2.cpd.h5 && test -f x.r3.cpd.h5 && pass || fail "names for -o x.cpd.h5"
 expect 0 "   3 .* -\$" on 1 t.h5 --rank=2,3 --starts=2 --iters=1 --nowrite
-expect 0 "the largest" on 2 t.h5 --rank=2,3 --starts=2 --plan
+expect 0 "4 models in 1 group" on 2 t.h5 --rank=2,3 --starts=2 --plan
 # The saved factors of the starts count as memory.
 expect 0 "" on 2 t.h5 --rank=2,3 --plan -q --json=one.json
 expect 0 "" on 2 t.h5 --rank=2,3 --starts=1000 --plan -q --json=thousand.json
@@ -173,8 +173,7 @@ expect 2 "one --rank" "$amped" bench t.h5 --rank=4,8
 expect 2 "has no option" "$amped" bench t.h5 --starts=4
 expect 2 "leave out one" "$amped" t.h5 --rank=4,8 --init=best.h5
 expect 2 "leave out one" "$amped" t.h5 --rank=4 --starts=2 --init=best.h5
-expect 2 "a job for each" "$amped" t.h5 --rank=4,8 --checkpoint=c.h5
-expect 2 "a job for each" "$amped" t.h5 --starts=2 --checkpoint=c.h5 --resume
+expect 2 "a job for each" "$amped" complete t.h5 --starts=2 --checkpoint=c.h5 --resume
 expect 2 "overwritten" on 2 many.r3.h5 --rank=3,5 -o many.h5
 # A result and another output in one file are refused; the old file stays.
 cp many.r3.h5 OUT.r3.h5

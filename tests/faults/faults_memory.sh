@@ -43,8 +43,8 @@ checked() {
   # Blocks that were not freed, where the process ended by itself.
   leaks=$(awk '$5 == 0 && $4 != 0' "$report" 2>/dev/null)
   same "$what: leaks" "$leaks" ""
-  ls out.h5.tmp.* c.h5.tmp.* >/dev/null 2>&1 && fail "$what: half a file" || pass
-  for f in c.h5 c.h5.prev; do
+  ls out.h5.tmp.* c.*.tmp.* >/dev/null 2>&1 && fail "$what: half a file" || pass
+  for f in c.*h5 c.*prev; do
     test -e $f || continue
     "$amped" info $f >/dev/null 2>&1 && pass || fail "$what: $f is damaged"
   done
@@ -53,14 +53,14 @@ checked() {
 allocations_fail() { # lines of ranks, the rank whose allocations fail, a stride, --read
   while read -r ranks rank stride read; do
     test "${AMPED_FAULTS-}" = all && stride=1
-    rm -f out.h5 c.h5 c.h5.prev
+    rm -f out.h5 c.*
     # shellcheck disable=SC2086
     with "ENOMEM alloc - 1000000 $rank" "$ranks" $run --read=$read >/dev/null 2>&1 </dev/null
     n=$(awk -v r="$rank" '$2 == r { print $6 }' "$report")
     test "$n" -gt 50 && pass || fail "only $n allocations"
     mv out.h5 whole.h5
     for k in 0 $(seq $((stride / 2)) "$stride" $((n - 1))); do
-      rm -f out.h5 c.h5 c.h5.prev
+      rm -f out.h5 c.*
       # shellcheck disable=SC2086
       with "ENOMEM alloc - $k $rank" "$ranks" $run --read=$read >out 2>err </dev/null
       status=$?
@@ -76,7 +76,7 @@ allocations_fail <<'END'
 2 1 40 parallel
 END
 # Ranks that fail in a sweep of another method.
-for method in "t.h5 --method=lm" "d.npy --method=rbs --epochs=2 --polish=0" "t.h5 --nonnegative=1 --l1=0.1"; do
+for method in "t.h5 --starts=3" "t.h5 --method=lm" "d.npy --method=rbs --epochs=2 --polish=0" "t.h5 --nonnegative=1 --l1=0.1"; do
   run="$method --rank=3 --iters=2 --tol=0 --deterministic $saved"
   case $method in *rbs*) run="$method --rank=3 --deterministic $saved" ;; esac
   echo "2 1 40 root" >faults.txt

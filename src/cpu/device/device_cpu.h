@@ -21,5 +21,7 @@ extern const amped_format_ops amped_dense_cpu;
 /* Arrays of a factor set, in host memory: mode's factor, and the MTTKRP result. */
 const void *amped_factor_set_cpu_rows(const amped_factor_set *factors, int mode);
 void *amped_factor_set_cpu_output(amped_factor_set *factors);
+/* Element of both at which the set's first column of a row lies. */
+uint64_t amped_factor_set_cpu_at(const amped_factor_set *factors, uint64_t row);
 
 #endif

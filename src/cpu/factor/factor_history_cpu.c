@@ -68,12 +68,13 @@ static amped_status history_step(amped_factor_history *history, int mode, const 
 #pragma omp parallel for schedule(static) num_threads(history->threads)
   for (uint64_t i = 0; i < amped_plan_factor_rows(plan, mode); i++)
     for (uint64_t c = 0; c < n; c++) {
-      const uint64_t at = i * plan->ld + c;
+      const uint64_t at = amped_factor_set_cpu_at(history->factors, i) + c;
+      const uint64_t kept = i * plan->ld + c;
       const double x = amped_value_get(factor, type, at);
-      const double b = amped_value_get(before, type, at);
+      const double b = amped_value_get(before, type, kept);
       const double y = term(now[c], x) + term(then[c], b);
       amped_value_put(factor, type, at, y < least ? least : y);
-      amped_value_put(before, type, at, x);
+      amped_value_put(before, type, kept, x);
     }
   return AMPED_OK;
 }
@@ -83,9 +84,10 @@ static void add_squares(const amped_factor_history *history, int mode, uint64_t 
   const amped_plan *plan = history->plan;
   const void *const factor = amped_factor_set_cpu_rows(history->factors, mode);
   for (uint64_t c = 0; c < (uint64_t)plan->ncomps; c++) {
-    const uint64_t at = row * plan->ld + c;
+    const uint64_t at = amped_factor_set_cpu_at(history->factors, row) + c;
+    const uint64_t kept = row * plan->ld + c;
     const double d = term(now[c], amped_value_get(factor, plan->value_type, at)) -
-                     term(then[c], amped_value_get(history->rows[mode], plan->value_type, at));
+                     term(then[c], amped_value_get(history->rows[mode], plan->value_type, kept));
     sums[c] += d * d;
   }
 }

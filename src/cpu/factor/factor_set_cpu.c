@@ -14,6 +14,8 @@
 
 struct amped_factor_set {
   const amped_plan *plan;
+  amped_factor_set *of; /* the set whose memory a view uses; else NULL */
+  uint64_t first, ld;   /* first column; elements from row to row */
   int threads;
   void *factors[AMPED_MAX_ORDER];
   void *output;
@@ -25,7 +27,8 @@ struct amped_factor_set {
 
 /* Record a change of mode's factor. */
 static void touch(amped_factor_set *f, int mode) {
-  f->versions[mode] = ++f->clock;
+  amped_factor_set *const owner = f->of != NULL ? f->of : f;
+  owner->versions[mode] = ++owner->clock;
 }
 
 /* Doubles of dense workspace per thread: rows in, rows out, a gram. A multiple of 64 bytes, because
@@ -55,8 +58,17 @@ static void cpu_require(const amped_device *device, const amped_plan *plan, uint
                         host_bytes);
 }
 
+static void cpu_require_view(const amped_device *device, const amped_plan *plan,
+                             uint64_t *device_bytes, uint64_t *host_bytes) {
+  (void)device;
+  (void)plan;
+  (void)device_bytes;
+  (void)host_bytes;
+}
+
 static void cpu_destroy(amped_factor_set *f) {
-  amped_buffers_free(buffers(f, f->plan, f->threads));
+  if (f->of == NULL)
+    amped_buffers_free(buffers(f, f->plan, f->threads));
   amped_free(f);
 }
 
@@ -66,6 +78,7 @@ static amped_status cpu_create(amped_device *device, const amped_plan *plan,
   *out = NULL;
   AMPED_TRY(amped_calloc(&f, 1, sizeof *f, "the factors"));
   f->plan = plan;
+  f->ld = plan->ld;
   f->threads = device->threads;
   f->dense_elements = dense_elements(plan);
   for (int m = 0; m < plan->order; m++)
@@ -78,9 +91,27 @@ static amped_status cpu_create(amped_device *device, const amped_plan *plan,
   return status;
 }
 
+static void cpu_place(amped_factor_set *f, int first) {
+  f->first = (uint64_t)first;
+  f->ld = f->of->plan->ld;
+}
+
+/* The other set has more columns, so its workspace is large enough. */
+static amped_status cpu_view(amped_factor_set *of, const amped_plan *plan, int first,
+                             amped_factor_set **out) {
+  AMPED_TRY(amped_calloc(out, 1, sizeof **out, "the factors"));
+  **out = *of;
+  (*out)->plan = plan;
+  (*out)->of = of;
+  (*out)->dense_elements = dense_elements(plan);
+  cpu_place(*out, first);
+  return AMPED_OK;
+}
+
 /* Clear the factors. Workspaces are sized for the most components. */
 static amped_status cpu_resize(amped_factor_set *f) {
   const amped_plan *plan = f->plan;
+  f->ld = plan->ld;
   for (int m = 0; m < plan->order; m++) {
     memset(f->factors[m], 0, amped_plan_factor_rows(plan, m) * amped_plan_row_bytes(plan));
     touch(f, m);
@@ -89,12 +120,13 @@ static amped_status cpu_resize(amped_factor_set *f) {
 }
 
 /* Convert rows of a padded matrix to and from count x ncomps doubles. */
-static void rows_to_double(const amped_plan *plan, const void *from, uint64_t first, uint64_t count,
-                           double *rows) {
+static void rows_to_double(const amped_factor_set *f, const void *from, uint64_t first,
+                           uint64_t count, double *rows) {
+  const amped_plan *plan = f->plan;
   uint64_t n = (uint64_t)plan->ncomps;
   for (uint64_t i = 0; i < count; i++) {
     double *to = rows + i * n;
-    uint64_t at = (first + i) * plan->ld;
+    uint64_t at = (first + i) * f->ld + f->first;
     if (plan->value_type == AMPED_F64)
       memcpy(to, (const double *)from + at, n * sizeof *to);
     else
@@ -103,12 +135,13 @@ static void rows_to_double(const amped_plan *plan, const void *from, uint64_t fi
   }
 }
 
-static void rows_from_double(const amped_plan *plan, void *to, uint64_t first, uint64_t count,
+static void rows_from_double(const amped_factor_set *f, void *to, uint64_t first, uint64_t count,
                              const double *rows) {
+  const amped_plan *plan = f->plan;
   uint64_t n = (uint64_t)plan->ncomps;
   for (uint64_t i = 0; i < count; i++) {
     const double *from = rows + i * n;
-    uint64_t at = (first + i) * plan->ld;
+    uint64_t at = (first + i) * f->ld + f->first;
     if (plan->value_type == AMPED_F64)
       memcpy((double *)to + at, from, n * sizeof *from);
     else
@@ -120,13 +153,13 @@ static void rows_from_double(const amped_plan *plan, void *to, uint64_t first, u
 static amped_status cpu_put_rows(amped_factor_set *f, int mode, uint64_t position, uint64_t count,
                                  const double *rows) {
   touch(f, mode);
-  rows_from_double(f->plan, f->factors[mode], position, count, rows);
+  rows_from_double(f, f->factors[mode], position, count, rows);
   return AMPED_OK;
 }
 
 static amped_status cpu_get_rows(amped_factor_set *f, int mode, uint64_t position, uint64_t count,
                                  double *rows) {
-  rows_to_double(f->plan, f->factors[mode], position, count, rows);
+  rows_to_double(f, f->factors[mode], position, count, rows);
   return AMPED_OK;
 }
 
@@ -141,7 +174,8 @@ static amped_status cpu_fill_random(amped_factor_set *f, int mode, uint64_t seed
     const uint64_t count = rows->dim - first < rows->width ? rows->dim - first : rows->width;
     for (uint64_t r = 0; r < count && rows->owner[i] == plan->rank; r++)
       for (uint64_t c = 0; c < n; c++)
-        amped_value_put(f->factors[mode], plan->value_type, (rows->position[i] + r) * plan->ld + c,
+        amped_value_put(f->factors[mode], plan->value_type,
+                        (rows->position[i] + r) * f->ld + f->first + c,
                         amped_random_double(seed, (uint64_t)mode, (first + r) * n + c));
   }
   return AMPED_OK;
@@ -150,14 +184,14 @@ static amped_status cpu_fill_random(amped_factor_set *f, int mode, uint64_t seed
 static amped_status cpu_get_output(amped_factor_set *f, int mode, uint64_t row, uint64_t count,
                                    double *rows) {
   (void)mode;
-  rows_to_double(f->plan, f->output, row, count, rows);
+  rows_to_double(f, f->output, row, count, rows);
   return AMPED_OK;
 }
 
 static amped_status cpu_put_output(amped_factor_set *f, int mode, uint64_t row, uint64_t count,
                                    const double *rows) {
   (void)mode;
-  rows_from_double(f->plan, f->output, row, count, rows);
+  rows_from_double(f, f->output, row, count, rows);
   return AMPED_OK;
 }
 
@@ -215,23 +249,23 @@ static void solve_rows(const amped_factor_set *f, int mode, uint64_t first, uint
   const amped_plan *plan = f->plan;
   const int n = plan->ncomps;
   const uint64_t position = own_position(plan, mode) + first;
-  rows_to_double(plan, f->output, first, count, s->in);
+  rows_to_double(f, f->output, first, count, s->in);
   cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)count, n, n, 1.0, s->in, n, p, n, 0.0,
               s->out, n);
   if (keep != NULL) {
-    rows_to_double(plan, f->factors[mode], position, count, s->in);
+    rows_to_double(f, f->factors[mode], position, count, s->in);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)count, n, n, 1.0, s->in, n, keep, n,
                 1.0, s->out, n);
   }
-  rows_from_double(plan, f->factors[mode], position, count, s->out);
+  rows_from_double(f, f->factors[mode], position, count, s->out);
 }
 
 /* Add these rows to the thread's sums, as the rows are stored. */
 static void add_row_sums(const amped_factor_set *f, int mode, uint64_t first, uint64_t count,
                          share *s) {
   const amped_plan *plan = f->plan;
-  rows_to_double(plan, f->output, first, count, s->in);
-  rows_to_double(plan, f->factors[mode], own_position(plan, mode) + first, count, s->out);
+  rows_to_double(f, f->output, first, count, s->in);
+  rows_to_double(f, f->factors[mode], own_position(plan, mode) + first, count, s->out);
   s->inner += cblas_ddot((int)count * plan->ncomps, s->in, 1, s->out, 1);
   add_gram(s, count, plan->ncomps);
 }
@@ -248,14 +282,14 @@ static void descend_rows(const amped_factor_set *f, int mode, uint64_t first, ui
   const amped_plan *plan = f->plan;
   const uint64_t n = (uint64_t)plan->ncomps;
   const uint64_t position = own_position(plan, mode) + first;
-  rows_to_double(plan, f->output, first, count, s->in);
-  rows_to_double(plan, f->factors[mode], position, count, s->out);
+  rows_to_double(f, f->output, first, count, s->in);
+  rows_to_double(f, f->factors[mode], position, count, s->out);
   for (uint64_t i = 0; i < count; i++) {
     for (uint64_t c = 0; c < n; c++)
       s->out[i * n + c] *= d->scale[c];
     amped_row_descent_cpu(plan->ncomps, d, s->in + i * n, s->out + i * n);
   }
-  rows_from_double(plan, f->factors[mode], position, count, s->out);
+  rows_from_double(f, f->factors[mode], position, count, s->out);
 }
 
 static amped_status make_rows(amped_factor_set *f, int mode, uint64_t from, uint64_t to,
@@ -302,7 +336,7 @@ static amped_status cpu_descend(amped_factor_set *f, int mode, uint64_t from, ui
 static void add_sizes(const amped_factor_set *f, int mode, uint64_t first, uint64_t count,
                       const share *s) {
   const uint64_t n = (uint64_t)f->plan->ncomps;
-  rows_to_double(f->plan, f->factors[mode], own_position(f->plan, mode) + first, count, s->in);
+  rows_to_double(f, f->factors[mode], own_position(f->plan, mode) + first, count, s->in);
   for (uint64_t i = 0; i < count; i++)
     for (uint64_t c = 0; c < n; c++)
       s->gram[c] += fabs(s->in[i * n + c]);
@@ -339,7 +373,7 @@ static amped_status cpu_gram(amped_factor_set *f, int mode, double *gram) {
     rows_of_thread(f, plan->modes[mode].rows.block_rows, t, &first, &end);
     for (uint64_t i = first; i < end; i += DENSE_ROWS) {
       const uint64_t count = end - i < DENSE_ROWS ? end - i : DENSE_ROWS;
-      rows_to_double(plan, f->factors[mode], own_position(plan, mode) + i, count, s.out);
+      rows_to_double(f, f->factors[mode], own_position(plan, mode) + i, count, s.out);
       add_gram(&s, count, plan->ncomps);
     }
   }
@@ -361,11 +395,11 @@ static amped_status cpu_scale(amped_factor_set *f, int mode, uint64_t position, 
     rows_of_thread(f, all, t, &first, &end);
     for (uint64_t i = first; i < end; i += DENSE_ROWS) {
       uint64_t count = end - i < DENSE_ROWS ? end - i : DENSE_ROWS;
-      rows_to_double(plan, f->factors[mode], position + i, count, rows);
+      rows_to_double(f, f->factors[mode], position + i, count, rows);
       for (uint64_t k = 0; k < count; k++)
         for (uint64_t c = 0; c < n; c++)
           rows[k * n + c] *= scale[c];
-      rows_from_double(plan, f->factors[mode], position + i, count, rows);
+      rows_from_double(f, f->factors[mode], position + i, count, rows);
     }
   }
   return AMPED_OK;
@@ -377,7 +411,11 @@ static void *cpu_rows(amped_factor_set *f, int mode) {
 }
 
 static uint64_t cpu_version(const amped_factor_set *f, int mode) {
-  return f->versions[mode];
+  return f->of != NULL ? f->of->versions[mode] : f->versions[mode];
+}
+
+uint64_t amped_factor_set_cpu_at(const amped_factor_set *f, uint64_t row) {
+  return row * f->ld + f->first;
 }
 
 const void *amped_factor_set_cpu_rows(const amped_factor_set *f, int mode) {
@@ -393,6 +431,9 @@ const amped_factor_ops amped_factor_set_cpu = {
     .create = cpu_create,
     .destroy = cpu_destroy,
     .resize = cpu_resize,
+    .require_view = cpu_require_view,
+    .view = cpu_view,
+    .place = cpu_place,
     .put_rows = cpu_put_rows,
     .get_rows = cpu_get_rows,
     .fill_random = cpu_fill_random,

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/buffers.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/timer.h"
@@ -16,17 +17,18 @@
 #include "solver/cpd/ruled_rows.h"
 #include "solver/unit_model.h"
 
+struct als_set;
+
+/* A model. */
 typedef struct als {
+  struct als_set *set;
   const amped_context *context;
   amped_solver_result *result;
   double *grams[AMPED_MAX_ORDER]; /* grams of unit columns after the mode's update; then <X, M> */
   double *v;                      /* Hadamard product of grams */
   amped_row_matrices matrices;    /* matrices of the current mode's update */
-  double *scale;                  /* [ncomps] */
   double inner;                   /* <X, M> of the mode that was updated last */
   amped_row_sums sums;            /* sums over this rank's rows of the current mode */
-  amped_status own; /* this rank's first failure on which the ranks have not agreed yet */
-  bool failed;      /* the ranks have agreed on a failure */
   amped_fit fit;
   amped_acceleration *acceleration; /* NULL: none */
   const amped_row_rule *rule;
@@ -36,56 +38,99 @@ typedef struct als {
   double tol;
 } als;
 
+/* The models side by side that the current sweep improves. */
+typedef struct als_set {
+  als **models;
+  int count;
+  double *sums;     /* grams and <X, M> of all models, to be summed over ranks */
+  double *scale;    /* [columns], also of models that have left */
+  amped_status own; /* this rank's first failure on which the ranks have not agreed yet */
+  bool failed;      /* the ranks have agreed on a failure */
+} als_set;
+
 /* --- the loop --------------------------------------------------------------------------------- */
 
-static amped_status take_step(als *a, uint64_t number, amped_mode_work *work,
-                              amped_mode_times *times);
+static als_set *gather_models(void *const *models, int count);
+static amped_status take_steps(als_set *set, const amped_sweep *sweeps, amped_mode_work *work,
+                               amped_mode_times *times);
 static amped_status check_grams(als *a, int mode);
 static amped_status begin_mode(void *self, int mode);
 static amped_status make_rows(void *self, int mode, uint64_t first, uint64_t end);
 static amped_status finish_mode(void *self, int mode, bool arrived, amped_status status);
 static amped_sweep_mode since(const amped_mode_times *t, const amped_mode_times *before,
                               double seconds);
-static amped_status find_fit(als *a, amped_sweep *s);
+static amped_status find_fits(als_set *set, amped_sweep *sweeps);
 static amped_status judge_step(als *a, amped_sweep *s);
+static double share_of(const als_set *set, const als *a);
+static amped_sweep_mode share_mode(const amped_sweep_mode *all, double share);
 
-/* A sweep, function by function:
- *   take_step      with --accelerate: go beyond the current model, with a test by the first MTTKRP.
- *   amped_mode_update, for each free mode; it computes MTTKRP and calls:
- *     begin_mode   V = Hadamard product of the other grams, and the matrices of the row update.
- *     make_rows    own rows, part by part, and their gram.
- *     finish_mode  the gram summed over ranks; columns to unit length, their lengths as weights.
- *   find_fit       the fit, from the last MTTKRP and the grams.
- *   judge_step     with --accelerate: go back if the fit fell.
- * Collective. A failure is agreed, or is this rank's own; the caller agrees after the sweep. */
-static amped_status sweep(void *self, amped_sweep *s) {
-  als *a = self;
-  const amped_mode_work work = amped_mttkrp_work(a->context);
+/* A sweep of models side by side, function by function:
+ *   take_steps     with --accelerate: go beyond the current models, with a test by the first
+ * MTTKRP. amped_mode_update, for each free mode; it computes MTTKRP of all columns and calls:
+ *     begin_mode   per model: V = Hadamard product of the other grams, matrices of the row update.
+ *     make_rows    per model: own rows, part by part, and their gram.
+ *     finish_mode  grams summed over ranks; columns to unit length, their lengths as weights.
+ *   find_fits      per model: the fit, from the last MTTKRP and the grams.
+ *   judge_step     with --accelerate, per model: go back if the fit fell.
+ * A model's share of the seconds is its share of the columns. Collective. A failure is agreed, or
+ * is this rank's own; the caller agrees after the sweep. */
+static amped_status sweep_all(void *const *models, int count, amped_sweep *sweeps) {
+  als_set *const set = gather_models(models, count);
+  const als *const first = set->models[0];
+  const amped_mode_work work = amped_mttkrp_work(first->context);
   amped_row_update update = {
-      .work = work, .begin = begin_mode, .rows = make_rows, .finish = finish_mode, .self = a};
+      .work = work, .begin = begin_mode, .rows = make_rows, .finish = finish_mode, .self = set};
   amped_mode_times t = {0.0, 0.0, 0.0, 0.0, 0.0};
-  double began = amped_time();
-  if (a->acceleration != NULL)
-    AMPED_TRY(take_step(a, s->number, &update.work, &t));
-  for (int i = 0; i < a->free.count; i++) {
-    const int m = a->free.modes[i];
+  const double began = amped_time();
+  if (first->acceleration != NULL)
+    AMPED_TRY(take_steps(set, sweeps, &update.work, &t));
+  for (int i = 0; i < first->free.count; i++) {
+    const int m = first->free.modes[i];
     const amped_mode_times before = t;
     const double mode_began = amped_time();
-    AMPED_TRY(check_grams(a, m));
-    const amped_status status = amped_mode_update(a->context, m, a->own, &update, &t);
-    if (a->failed)
+    for (int k = 0; k < count; k++)
+      AMPED_TRY(check_grams(set->models[k], m));
+    const amped_status status = amped_mode_update(first->context, m, set->own, &update, &t);
+    if (set->failed)
       return status;
-    AMPED_NEXT(a->own, status);
-    s->modes[m] = since(&t, &before, amped_time() - mode_began);
+    AMPED_NEXT(set->own, status);
+    const amped_sweep_mode all = since(&t, &before, amped_time() - mode_began);
+    for (int k = 0; k < count; k++)
+      sweeps[k].modes[m] = share_mode(&all, share_of(set, set->models[k]));
     update.work = work;
   }
-  amped_trace_begin(AMPED_PHASE_FIT, (int64_t)s->number);
-  amped_status status = find_fit(a, s);
-  if (a->acceleration != NULL && status == AMPED_OK)
-    status = judge_step(a, s);
+  amped_trace_begin(AMPED_PHASE_FIT, (int64_t)sweeps[0].number);
+  amped_status status = find_fits(set, sweeps);
+  for (int k = 0; k < count && first->acceleration != NULL; k++)
+    AMPED_NEXT(status, judge_step(set->models[k], &sweeps[k]));
   amped_trace_end();
-  s->times = (amped_sweep_times){t.mttkrp, t.copy, t.solve, t.exchange, amped_time() - began};
+  const double total = amped_time() - began;
+  for (int k = 0; k < count; k++) {
+    const double share = share_of(set, set->models[k]);
+    sweeps[k].times = (amped_sweep_times){share * t.mttkrp, share * t.copy, share * t.solve,
+                                          share * t.exchange, share * total};
+  }
   return status;
+}
+
+static als_set *gather_models(void *const *models, int count) {
+  als_set *const set = ((als *)models[0])->set;
+  for (int k = 0; k < count; k++)
+    set->models[k] = models[k];
+  set->count = count;
+  return set;
+}
+
+static double share_of(const als_set *set, const als *a) {
+  int columns = 0;
+  for (int k = 0; k < set->count; k++)
+    columns += set->models[k]->context->plan->ncomps;
+  return (double)a->context->plan->ncomps / columns;
+}
+
+static amped_sweep_mode share_mode(const amped_sweep_mode *all, double share) {
+  return (amped_sweep_mode){share * all->mttkrp, share * all->compute, share * all->copy,
+                            share * all->exchange, share * all->total};
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -95,8 +140,7 @@ static amped_status allocate(als *a) {
   for (int m = 0; m < a->context->plan->order; m++)
     AMPED_TRY(amped_alloc(&a->grams[m], n * n + 1, sizeof(double), "a gram matrix"));
   AMPED_TRY(amped_alloc(&a->v, n * n, sizeof(double), "a gram matrix"));
-  AMPED_TRY(amped_row_matrices_create(a->context->plan->ncomps, &a->matrices));
-  return amped_alloc(&a->scale, n, sizeof(double), "the weights");
+  return amped_row_matrices_create(a->context->plan->ncomps, &a->matrices);
 }
 
 static void release(als *a) {
@@ -104,21 +148,33 @@ static void release(als *a) {
     amped_free(a->grams[m]);
   amped_free(a->v);
   amped_row_matrices_free(&a->matrices);
-  amped_free(a->scale);
 }
 
 /* --- parts of a sweep ------------------------------------------------------------------------- */
 
-/* Collective. Sum the gram of mode's factor, and <X, M>, over all ranks. Both then belong to the
+static int gram_elements(const als *a) {
+  return a->context->plan->ncomps * a->context->plan->ncomps;
+}
+
+/* Collective. Sum the grams of mode's factors, and <X, M>, over all ranks. Both then belong to the
  * mode that was updated last. status: this rank's own so far. The returned status is agreed. */
-static amped_status sum_over_ranks(als *a, int mode, amped_status status) {
-  const int elements = a->context->plan->ncomps * a->context->plan->ncomps;
-  double *gram = a->grams[mode];
+static amped_status sum_over_ranks(als_set *set, int mode, amped_status status) {
+  int count = 0;
   amped_trace_begin(AMPED_PHASE_WAIT, mode);
-  gram[elements] = a->sums.inner;
-  status = amped_comm_sum_agreed(a->context->comm, status, gram, elements + 1);
-  a->inner = gram[elements];
-  a->failed = status != AMPED_OK;
+  for (int k = 0; k < set->count; k++) {
+    const als *a = set->models[k];
+    memcpy(set->sums + count, a->grams[mode], (size_t)gram_elements(a) * sizeof(double));
+    count += gram_elements(a);
+    set->sums[count++] = a->sums.inner;
+  }
+  status = amped_comm_sum_agreed(set->models[0]->context->comm, status, set->sums, count);
+  for (int k = set->count - 1; k >= 0; k--) {
+    als *a = set->models[k];
+    a->inner = set->sums[--count];
+    count -= gram_elements(a);
+    memcpy(a->grams[mode], set->sums + count, (size_t)gram_elements(a) * sizeof(double));
+  }
+  set->failed = status != AMPED_OK;
   amped_trace_end();
   return status;
 }
@@ -127,32 +183,56 @@ static amped_status find_gram(als *a, int mode) {
   const amped_worker *worker = a->context->worker;
   amped_trace_begin(AMPED_PHASE_GRAM, mode);
   amped_status status = worker->backend->factors->gram(worker->factors, mode, a->grams[mode]);
-  status = sum_over_ranks(a, mode, status);
+  status = amped_comm_sum_agreed(a->context->comm, status, a->grams[mode], gram_elements(a));
   amped_fixed_modes_add(a->fixed, mode, a->context->plan->ncomps, a->grams[mode]);
   amped_trace_end();
   return status;
 }
 
-/* Scale the columns of mode's factor to unit length, in `rows` rows from `position` on. Their
- * lengths become weights; the gram is scaled with them. A zero column stays zero and gets weight 0.
- */
-static amped_status normalise(als *a, int mode, uint64_t position, uint64_t rows) {
-  const amped_context *context = a->context;
+/* Columns of the loaded factors, of which the model has some. */
+static int all_columns(const amped_context *context) {
+  const amped_worker *worker = context->worker;
+  return worker->columns_before + context->plan->ncomps + worker->columns_after;
+}
+
+/* Scale all models' columns of mode's factor to unit length, in `rows` rows from `position` on, in
+ * one pass. Their lengths become weights; the grams are scaled with them. A zero column stays zero
+ * and gets weight 0. */
+static amped_status normalise(als_set *set, int mode, uint64_t position, uint64_t rows) {
+  const amped_context *context = set->models[0]->context;
+  const amped_worker *worker = context->worker;
+  const amped_worker *whole = worker->whole != NULL ? worker->whole : worker;
   amped_trace_begin(AMPED_PHASE_NORMALISE, mode);
-  const amped_status status = amped_unit_columns(context, mode, position, rows, a->grams[mode],
-                                                 a->result->weights, a->scale);
+  for (int r = 0; r < all_columns(context); r++)
+    set->scale[r] = 1.0;
+  for (int k = 0; k < set->count; k++) {
+    als *a = set->models[k];
+    amped_unit_lengths(a->context->plan->ncomps, a->grams[mode], a->result->weights,
+                       set->scale + a->context->worker->columns_before);
+  }
+  const amped_status status =
+      whole->backend->factors->scale(whole->factors, mode, position, rows, set->scale);
   amped_trace_end();
   return status;
 }
 
-static amped_status find_fit(als *a, amped_sweep *s) {
+/* Collective. status: this rank's own so far. The returned status is agreed, or this rank's own. */
+static amped_status find_fit(als *a, amped_status status, amped_sweep *s) {
   double part = 0.0;
-  AMPED_TRY(amped_fit_find(&a->fit, s->number, (const double *const *)a->grams, a->inner, a->own,
+  AMPED_TRY(amped_fit_find(&a->fit, s->number, (const double *const *)a->grams, a->inner, status,
                            &part, &s->noise));
   s->value = amped_fit_of_part(part);
   if (amped_row_rule_penalises(a->rule))
     s->objective = part * a->context->plan->norm_squared / 2.0 + amped_ruled_rows_penalty(a->ruled);
   return amped_fit_check("the fit", part, "sweep", s->number);
+}
+
+/* Collective. A pass over nonzeros for one model's fit is made by all ranks. */
+static amped_status find_fits(als_set *set, amped_sweep *sweeps) {
+  amped_status status = set->own;
+  for (int k = 0; k < set->count; k++)
+    status = find_fit(set->models[k], status, &sweeps[k]);
+  return status;
 }
 
 /* Find the matrices of the row update. keep has the part that V does not resolve, and includes the
@@ -177,18 +257,23 @@ static amped_status invert(als *a, int mode) {
   return AMPED_OK;
 }
 
-static amped_status begin_mode(void *self, int mode) {
-  als *a = self;
+static amped_status begin_model(als *a, int mode) {
   const amped_plan *plan = a->context->plan;
-  const size_t n = (size_t)plan->ncomps;
-  amped_trace_begin(AMPED_PHASE_SOLVE, mode);
   amped_hadamard(plan->order, plan->ncomps, (const double *const *)a->grams, mode, a->v);
   if (a->ruled != NULL)
     amped_ruled_rows_prepare(a->ruled, mode, a->v);
   if (!amped_row_rule_descends(a->rule, mode))
     AMPED_TRY(invert(a, mode));
   a->sums = (amped_row_sums){a->grams[mode], 0.0};
-  memset(a->grams[mode], 0, n * n * sizeof(double));
+  memset(a->grams[mode], 0, (size_t)gram_elements(a) * sizeof(double));
+  return AMPED_OK;
+}
+
+static amped_status begin_mode(void *self, int mode) {
+  const als_set *set = self;
+  amped_trace_begin(AMPED_PHASE_SOLVE, mode);
+  for (int k = 0; k < set->count; k++)
+    AMPED_TRY(begin_model(set->models[k], mode));
   amped_trace_end();
   return AMPED_OK;
 }
@@ -206,12 +291,14 @@ static amped_status solve_rows(als *a, int mode, uint64_t first, uint64_t end) {
 }
 
 static amped_status make_rows(void *self, int mode, uint64_t first, uint64_t end) {
-  als *a = self;
+  const als_set *set = self;
   amped_trace_begin(AMPED_PHASE_SOLVE, mode);
-  if (amped_row_rule_descends(a->rule, mode))
-    AMPED_TRY(amped_ruled_rows_descend(a->ruled, mode, first, end, a->v, &a->sums));
-  else
-    AMPED_TRY(solve_rows(a, mode, first, end));
+  for (int k = 0; k < set->count; k++) {
+    als *a = set->models[k];
+    AMPED_TRY(amped_row_rule_descends(a->rule, mode)
+                  ? amped_ruled_rows_descend(a->ruled, mode, first, end, a->v, &a->sums)
+                  : solve_rows(a, mode, first, end));
+  }
   amped_trace_end();
   return AMPED_OK;
 }
@@ -219,16 +306,15 @@ static amped_status make_rows(void *self, int mode, uint64_t first, uint64_t end
 /* Every rank normalises all rows if they have arrived; otherwise only its own rows. A failure after
  * the sum waits for the next agreement. */
 static amped_status finish_mode(void *self, int mode, bool arrived, amped_status status) {
-  als *a = self;
-  const amped_plan *plan = a->context->plan;
+  als_set *set = self;
+  const amped_plan *plan = set->models[0]->context->plan;
   const uint64_t block = plan->modes[mode].rows.block_rows;
-  AMPED_TRY(sum_over_ranks(a, mode, status));
-  if (arrived)
-    a->own = normalise(a, mode, 0, amped_plan_factor_rows(plan, mode));
-  else
-    a->own = normalise(a, mode, (uint64_t)plan->rank * block, block);
-  if (a->ruled != NULL)
-    a->own = amped_ruled_rows_finish(a->ruled, mode, a->own);
+  const uint64_t position = arrived ? 0 : (uint64_t)plan->rank * block;
+  const uint64_t rows = arrived ? amped_plan_factor_rows(plan, mode) : block;
+  AMPED_TRY(sum_over_ranks(set, mode, status));
+  set->own = normalise(set, mode, position, rows);
+  for (int k = 0; k < set->count && set->models[k]->ruled != NULL; k++)
+    set->own = amped_ruled_rows_finish(set->models[k]->ruled, mode, set->own);
   return AMPED_OK;
 }
 
@@ -277,29 +363,53 @@ static double last_value(const als *a) {
   return amped_solver_result_value(a->result);
 }
 
-/* Collective; the status is agreed. Step from the current model. If the step was tested and
- * accepted, *work becomes the empty work, because the first mode's MTTKRP exists already. Other
- * failures wait in a->own. */
-static amped_status take_step(als *a, uint64_t number, amped_mode_work *work,
-                              amped_mode_times *times) {
-  const double miss = 1.0 - last_value(a);
+/* Collective. Step from the current models. *is_tested: a step's first MTTKRP decides about it. */
+static void propose_steps(als_set *set, const amped_sweep *sweeps, bool *is_tested) {
+  *is_tested = false;
+  set->own = AMPED_OK;
+  for (int k = 0; k < set->count; k++) {
+    amped_acceleration *step = set->models[k]->acceleration;
+    AMPED_ALSO(set->own, amped_acceleration_propose(step, sweeps[k].number));
+    *is_tested = *is_tested || amped_acceleration_is_tested(step);
+  }
+}
+
+/* Collective. Test steps by the first mode's MTTKRP. */
+static void test_steps(als_set *set, bool *is_refused) {
+  *is_refused = false;
+  for (int k = 0; k < set->count; k++) {
+    const als *a = set->models[k];
+    const double miss = 1.0 - last_value(a);
+    bool refused = false;
+    if (amped_acceleration_is_tested(a->acceleration))
+      AMPED_ALSO(set->own, amped_acceleration_test(a->acceleration, miss * miss, &refused));
+    *is_refused = *is_refused || refused;
+  }
+}
+
+/* Collective; the status is agreed. Step from the current models. If steps were tested and none was
+ * refused, *work becomes the empty work, because the first mode's MTTKRP exists already. Other
+ * failures wait in set->own. */
+static amped_status take_steps(als_set *set, const amped_sweep *sweeps, amped_mode_work *work,
+                               amped_mode_times *times) {
+  const als *const first = set->models[0];
   double began = amped_time();
-  bool refused = false;
+  bool flag = false;
   amped_mttkrp_times t = {0.0, 0.0};
-  a->own = amped_acceleration_propose(a->acceleration, number);
+  propose_steps(set, sweeps, &flag);
   times->solve += amped_time() - began;
-  if (!amped_acceleration_is_tested(a->acceleration))
+  if (!flag)
     return AMPED_OK;
-  AMPED_TRY(a->own);
+  AMPED_TRY(amped_comm_agree(first->context->comm, set->own));
   began = amped_time();
-  AMPED_TRY(amped_mode_mttkrp(a->context, a->free.modes[0], &t));
+  AMPED_TRY(amped_mode_mttkrp(first->context, first->free.modes[0], &t));
   times->mttkrp += amped_time() - began;
   times->copy += t.copy_sec;
   times->compute += t.compute_sec;
   began = amped_time();
-  a->own = amped_acceleration_test(a->acceleration, miss * miss, &refused);
+  test_steps(set, &flag);
   times->solve += amped_time() - began;
-  if (!refused)
+  if (!flag)
     *work = (amped_mode_work){
         .begin = begin_none, .wait = wait_none, .reduce = reduce_none, .self = NULL};
   return AMPED_OK;
@@ -327,13 +437,24 @@ static void view(const void *self, amped_solver_state *state) {
     amped_acceleration_view(a->acceleration, state);
 }
 
+/* Sweeps that are accelerated contract a dense tensor anew; others go on with what they kept. */
+static void go_on_after(const als *a, uint64_t sweeps) {
+  const amped_worker *worker = a->context->worker;
+  if (a->acceleration == NULL && worker->format->go_on != NULL)
+    worker->format->go_on(worker->tensor, a->fixed->modes, sweeps);
+}
+
+static void go_on(const void *self) {
+  const als *a = self;
+  go_on_after(a, a->result->sweeps);
+}
+
 /* Set the grams: from the state if there is one, because new sums would have other bits. Otherwise
  * from the factors, except for the mode that is updated first. */
 static amped_status begin(als *a, const amped_solver_state *start) {
   const size_t n = (size_t)a->context->plan->ncomps;
-  const amped_worker *worker = a->context->worker;
-  if (start != NULL && a->acceleration == NULL && worker->format->go_on != NULL)
-    worker->format->go_on(worker->tensor, a->fixed->modes, start->sweeps);
+  if (start != NULL)
+    go_on_after(a, start->sweeps);
   for (int m = 0; m < a->context->plan->order; m++)
     if (start != NULL)
       memcpy(a->grams[m], start->grams[m], n * n * sizeof *a->grams[m]);
@@ -344,10 +465,14 @@ static amped_status begin(als *a, const amped_solver_state *start) {
              : AMPED_OK;
 }
 
-static amped_status finish(void *self, double *value) {
-  als *a = self;
-  AMPED_TRY(amped_fit_finish(&a->fit, value));
-  return a->ruled != NULL ? amped_ruled_rows_measure(a->ruled) : AMPED_OK;
+static amped_status finish_all(void *const *models, int count, double *const *values) {
+  amped_ruled_rows *ruled[AMPED_MAX_NCOMPS]; /* a model has a column at least */
+  for (int k = 0; k < count; k++) {
+    als *a = models[k];
+    AMPED_TRY(amped_fit_finish(&a->fit, values[k]));
+    ruled[k] = a->ruled;
+  }
+  return ruled[0] != NULL ? amped_ruled_rows_measure(ruled, count) : AMPED_OK;
 }
 
 /* Add the passes over a dense tensor. Accelerated sweeps contract it anew. */
@@ -382,9 +507,10 @@ const amped_solver amped_cpd_als_solver = {.metric = "fit",
                                            .facts_name = "step",
                                            .higher_is_better = true,
                                            .has_grams = true,
-                                           .sweep = sweep,
+                                           .sweep_all = sweep_all,
                                            .view = view,
-                                           .finish = finish,
+                                           .finish_all = finish_all,
+                                           .go_on = go_on,
                                            .tell = tell};
 
 static const amped_solver accelerated = {.metric = "fit",
@@ -393,10 +519,11 @@ static const amped_solver accelerated = {.metric = "fit",
                                          .has_grams = true,
                                          .has_numbers = true,
                                          .keeps_second = true,
-                                         .sweep = sweep,
+                                         .sweep_all = sweep_all,
                                          .view = view,
                                          .stop = stop,
-                                         .finish = finish,
+                                         .finish_all = finish_all,
+                                         .go_on = go_on,
                                          .tell = tell};
 
 const amped_solver *amped_cpd_solver_of(amped_accelerate how) {
@@ -425,28 +552,77 @@ static amped_status prepare(als *a, const amped_cpd_options *how, const amped_so
   return begin(a, start);
 }
 
+static amped_buffers buffers(als_set *set, als **all, const amped_cpd_model *models, int count) {
+  amped_buffers b = {.what = "the models side by side"};
+  uint64_t sums = 0;
+  for (int k = 0; k < count; k++) {
+    const uint64_t n = (uint64_t)models[k].context->plan->ncomps;
+    sums += n * n + 1;
+  }
+  AMPED_BUFFER(&b, HOST, set->sums, sums);
+  AMPED_BUFFER(&b, HOST, set->scale, (uint64_t)all_columns(models[0].context));
+  AMPED_BUFFER(&b, HOST, set->models, (uint64_t)count);
+  AMPED_BUFFER(&b, ZEROED, *all, (uint64_t)count);
+  return b;
+}
+
+/* Collective; the status is agreed. Make the model, which may hold memory even after a failure. */
+static amped_status create(als_set *set, const amped_cpd_options *how, const amped_cpd_model *m,
+                           als *a) {
+  const amped_context *context = m->context;
+  *a = (als){.set = set,
+             .context = context,
+             .result = m->result,
+             .tol = m->options->tol,
+             .rule = &how->rule,
+             .fixed = &how->fixed,
+             .free = amped_fixed_modes_free(&how->fixed, context->plan->order)};
+  AMPED_TRY(amped_comm_agree(
+      context->comm, amped_solver_result_create(context, amped_cpd_solver_of(how->accelerate),
+                                                m->options, m->result)));
+  return prepare(a, how, m->options->start, m->before);
+}
+
+static void destroy(als *a) {
+  amped_acceleration_destroy(a->acceleration);
+  amped_ruled_rows_destroy(a->ruled);
+  release(a);
+}
+
+amped_status amped_cpd_run_all(const amped_cpd_options *how, int count,
+                               const amped_cpd_model *models, const amped_iterate_hooks *hooks) {
+  const amped_comm *comm = models[0].context->comm;
+  als_set set = {.count = count};
+  als *all = NULL;
+  amped_iterate_model list[AMPED_MAX_NCOMPS]; /* a model has a column at least */
+  for (int k = 0; k < count; k++)
+    *models[k].result = (amped_solver_result){.metric = NULL};
+  amped_status status =
+      amped_comm_agree(comm, amped_buffers_allocate(buffers(&set, &all, models, count)));
+  for (int k = 0; k < count && status == AMPED_OK; k++) {
+    status = create(&set, how, &models[k], &all[k]);
+    list[k] = (amped_iterate_model){.context = models[k].context,
+                                    .self = &all[k],
+                                    .options = models[k].options,
+                                    .result = models[k].result};
+  }
+  if (status == AMPED_OK)
+    status = amped_iterate_all(amped_cpd_solver_of(how->accelerate), count, list, hooks);
+  for (int k = 0; k < count && all != NULL; k++)
+    destroy(&all[k]);
+  amped_buffers_free(buffers(&set, &all, models, count));
+  for (int k = 0; k < count && status != AMPED_OK; k++)
+    amped_solver_result_free(models[k].result);
+  return status;
+}
+
 amped_status amped_cpd_run(const amped_context *context, const amped_cpd_options *how,
                            const amped_saved_factors *before, const amped_iterate_options *options,
                            amped_solver_result *result) {
-  const amped_solver *solver = amped_cpd_solver_of(how->accelerate);
-  als a = {.context = context,
-           .result = result,
-           .tol = options->tol,
-           .rule = &how->rule,
-           .fixed = &how->fixed,
-           .free = amped_fixed_modes_free(&how->fixed, context->plan->order)};
-  amped_status status =
-      amped_comm_agree(context->comm, amped_solver_result_create(context, solver, options, result));
-  if (status == AMPED_OK)
-    status = prepare(&a, how, options->start, before);
-  if (status == AMPED_OK)
-    status = amped_iterate(context, solver, &a, options, result);
-  amped_acceleration_destroy(a.acceleration);
-  amped_ruled_rows_destroy(a.ruled);
-  release(&a);
-  if (status != AMPED_OK)
-    amped_solver_result_free(result);
-  return status;
+  const amped_iterate_hooks none = {.context = NULL};
+  const amped_cpd_model one = {
+      .context = context, .before = before, .options = options, .result = result};
+  return amped_cpd_run_all(how, 1, &one, &none);
 }
 
 void amped_cpd_require(const amped_worker *worker, const amped_plan *plan,

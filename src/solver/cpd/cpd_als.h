@@ -31,6 +31,20 @@ amped_status amped_cpd_run(const amped_context *context, const amped_cpd_options
                            const amped_saved_factors *before, const amped_iterate_options *options,
                            amped_solver_result *result);
 
+/* A model of a run of several side by side; borrowed members, as for amped_cpd_run. */
+typedef struct amped_cpd_model {
+  const amped_context *context; /* the whole factors', or some columns' (factor/columns.h) */
+  const amped_saved_factors *before;
+  const amped_iterate_options *options;
+  amped_solver_result *result;
+} amped_cpd_model;
+
+/* Collective; the status is agreed; a status from after_sweep or a hook is passed on. Run models
+ * side by side: all sweep together until they end. hooks: iterate.h. The caller frees the results
+ * of models that ended; a failure frees all. A hook that takes a result leaves zeroes. */
+amped_status amped_cpd_run_all(const amped_cpd_options *how, int count,
+                               const amped_cpd_model *models, const amped_iterate_hooks *hooks);
+
 /* Adds the bytes that a run takes in addition to the factors. */
 void amped_cpd_require(const amped_worker *worker, const amped_plan *plan,
                        const amped_cpd_options *how, uint64_t *device_bytes, uint64_t *host_bytes);

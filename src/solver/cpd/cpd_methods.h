@@ -17,6 +17,9 @@ typedef struct amped_cpd_method {
   amped_status (*run)(const amped_context *context, const amped_cpd_options *how,
                       const amped_saved_factors *before, const amped_iterate_options *options,
                       amped_solver_result *result);
+  /* Collective: run several models side by side (cpd_als.h). NULL: one model at a time. */
+  amped_status (*run_all)(const amped_cpd_options *how, int count, const amped_cpd_model *models,
+                          const amped_iterate_hooks *hooks);
 } amped_cpd_method;
 
 const amped_cpd_method *amped_cpd_method_of(const amped_cpd_options *how);

@@ -277,13 +277,12 @@ static amped_status add_rows(amped_ruled_rows *r, int mode, const amped_row_desc
   return AMPED_OK;
 }
 
+/* Collective; the status is agreed. The output has mode's MTTKRP. */
 static amped_status measure_mode(amped_ruled_rows *r, int mode) {
   const amped_plan *plan = r->context->plan;
   const amped_row_descent d = descent_of(r, mode, r->v);
   const double entries = (double)plan->dims[mode] * plan->ncomps;
-  amped_mttkrp_times times = {0.0, 0.0};
   double sums[SUMS] = {0.0};
-  AMPED_TRY(amped_mode_mttkrp(r->context, mode, &times));
   amped_hadamard(plan->order, plan->ncomps, (const double *const *)r->grams, mode, r->v);
   amped_ruled_rows_prepare(r, mode, r->v);
   AMPED_TRY(amped_comm_agree(r->context->comm, add_rows(r, mode, &d, sums)));
@@ -294,15 +293,23 @@ static amped_status measure_mode(amped_ruled_rows *r, int mode) {
   return AMPED_OK;
 }
 
-amped_status amped_ruled_rows_measure(amped_ruled_rows *r) {
+amped_status amped_ruled_rows_measure(amped_ruled_rows *const *ruled, int count) {
+  const amped_context *context = ruled[0]->context;
+  const amped_mode_order *free = &ruled[0]->free;
   amped_trace_begin(AMPED_PHASE_FIT, AMPED_NO_NUMBER);
-  r->optimality = 0.0;
-  for (int m = 0; m < r->context->plan->order; m++)
-    r->zeros[m] = (double)NAN;
-  for (int i = 0; i < r->free.count; i++)
-    AMPED_TRY(measure_mode(r, r->free.modes[i]));
+  for (int k = 0; k < count; k++) {
+    ruled[k]->optimality = 0.0;
+    ruled[k]->is_measured = true;
+    for (int m = 0; m < context->plan->order; m++)
+      ruled[k]->zeros[m] = (double)NAN;
+  }
+  for (int i = 0; i < free->count; i++) {
+    amped_mttkrp_times times = {0.0, 0.0};
+    AMPED_TRY(amped_mode_mttkrp(context, free->modes[i], &times));
+    for (int k = 0; k < count; k++)
+      AMPED_TRY(measure_mode(ruled[k], free->modes[i]));
+  }
   amped_trace_end();
-  r->is_measured = true;
   return AMPED_OK;
 }
 
