@@ -116,6 +116,7 @@ typedef struct job {
   amped_fixed_model fixed; /* factors of --fix */
   amped_ktensor start;     /* rank 0: start of --fix, until the first sweep */
   bool noise_reported;
+  bool fractions_reported;
   char rows_text[AMPED_ROW_RULE_TEXT];
   const char *rows_key;         /* key of the row rule, for checkpoints */
   amped_checkpoint *checkpoint; /* NULL: none */
@@ -311,7 +312,7 @@ static amped_status tell_end(job *j, amped_start *best, double corcondia,
   amped_fact_json(&f, "seed", amped_json_count(best->seed));
   amped_fact_json(&f, "init", amped_json_string(start_name(j, best->normal)));
   amped_fact_json(&f, "reason", json_string(r->stop_reason));
-  amped_fact_json(&f, "fit", amped_json_number(amped_start_value(best)));
+  amped_fact_json(&f, r->metric, amped_json_number(amped_start_value(best)));
   amped_fact(&f, "sweeps", amped_json_count(r->sweeps), "%s", outcome.text);
   amped_say_quiet("%s%s%s", f.words, path != NULL ? "; result: " : "", path != NULL ? path : "");
   add_times(r, &f);
@@ -378,6 +379,7 @@ static amped_status sweep(job *j, int number, amped_solver_result *result) {
   const amped_cpd_method *method = amped_cpd_method_of(&o->cpd);
   const amped_checkpoint_recipe recipe = {.method =
                                               o->cpd.method == AMPED_CPD_ALS ? NULL : method->name,
+                                          .loss = amped_loss_name(&o->cpd),
                                           .accelerate = amped_accelerate_name(o->cpd.accelerate),
                                           .rows = j->rows_key,
                                           .fixed = j->fixed.modes != 0 ? j->fixed.key : NULL};
@@ -389,6 +391,7 @@ static amped_status sweep(job *j, int number, amped_solver_result *result) {
   amped_iterate_options als_options = {.iters = o->cpd.iters,
                                        .tol = o->cpd.tol,
                                        .goal = o->cpd.stop_fit,
+                                       .seconds = o->cpd.seconds,
                                        .noise_reported = &j->noise_reported,
                                        .after_sweep = after_sweep,
                                        .context = j};
@@ -407,6 +410,8 @@ static amped_status sweep(job *j, int number, amped_solver_result *result) {
   amped_trace_end();
   als_options.start = resumed ? &state : NULL;
   how.sampling = &sampling;
+  how.from_model = o->session.init != NULL;
+  how.fractions_reported = &j->fractions_reported;
   begin_progress(j, number);
   status = method->run(&context, &how, &before, &als_options, result);
   if (is_brief(o))
@@ -555,7 +560,8 @@ static amped_status decompose_all(job *j) {
   AMPED_TRY(check_room(j));
   if (amped_cpd_method_of(&o->cpd)->described != NULL)
     amped_say("%s", amped_cpd_method_of(&o->cpd)->described);
-  AMPED_TRY(amped_cpd_rows_tell_start(j->session, &o->cpd.rule));
+  if (o->cpd.loss == AMPED_LOSS_SQUARES)
+    AMPED_TRY(amped_cpd_rows_tell_start(j->session, &o->cpd.rule));
   if (is_several(o))
     AMPED_TRY(amped_comm_agree(&j->session->comm, amped_signals_catch()));
   for (int i = 0; i < o->session.ncomps_count && status == AMPED_OK; i++)
@@ -676,18 +682,28 @@ static bool are_counts(const amped_dictionary *d) {
   return whole;
 }
 
-/* Advise components without signs for counts, of which they are parts. */
+/* Advise the loss for counts. */
 static void say_counts(const amped_session *session, const amped_cpd_options *cpd) {
   if (!session->is_dense && session->options->shape.name == NULL &&
       amped_row_rule_is_plain(&cpd->rule) && are_counts(&amped_session_info(session)->dictionary))
-    amped_say("note: the values are whole numbers, such as counts; --nonnegative makes components "
-              "that are parts of them, without signs");
+    amped_say("note: the values are whole numbers; if they are counts, --loss=poisson fits them as "
+              "counts, with components that add up to them");
+}
+
+/* Take what --loss=poisson implies: no entry is negative, and a dense tensor is read as the list of
+ * its cells. */
+static void take_loss(amped_options *o) {
+  if (o->cpd.loss != AMPED_LOSS_POISSON)
+    return;
+  o->cpd.rule.nonnegative = AMPED_ALL_MODES;
+  o->session.lists_cells = true;
 }
 
 amped_status amped_cmd_cpd(const amped_options *options) {
   amped_session session;
   amped_options own = *options;
   const amped_options *o = &own;
+  const bool counts = o->cpd.loss == AMPED_LOSS_POISSON;
   amped_labels labels[AMPED_MAX_ORDER] = {{.count = 0}};
   job j = {
       .session = &session, .own = &own, .o = o, .labels = labels, .has_labels = &(bool){false}};
@@ -702,11 +718,12 @@ amped_status amped_cmd_cpd(const amped_options *options) {
                                .watches_negative = o->cpd.rule.nonnegative != 0,
                                .takes_cells = true,
                                .left_outside = left_outside,
-                               .takes_one_copy = true,
+                               .takes_one_copy = !counts,
                                .check = check_plan,
                                .context = &j};
   amped_status status = AMPED_OK;
   AMPED_TRY(amped_cpd_outputs_check_names(o));
+  take_loss(&own);
   if (!o->checkpoint.result_on_signal && o->checkpoint.file == NULL && !is_several(o))
     amped_signals_advise(" (--checkpoint=FILE or --on-signal=result would save the sweeps)");
   if (amped_launcher_rank() <= 0)

@@ -64,6 +64,7 @@ amped_status amped_checkpoint_open(amped_session *session, const amped_checkpoin
                                   .has_numbers = solver->has_numbers,
                                   .keeps_second = solver->keeps_second,
                                   .method = recipe->method,
+                                  .loss = recipe->loss,
                                   .accelerate = recipe->accelerate,
                                   .rows = recipe->rows,
                                   .fixed = recipe->fixed,

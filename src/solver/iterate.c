@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/timer.h"
 #include "base/trace.h"
 
 amped_status amped_solver_result_create(const amped_context *context, const amped_solver *solver,
@@ -136,6 +137,16 @@ static const char *reason_to_stop(const amped_solver *solver, const void *self,
   return amped_solver_result_has_converged(result, options->tol) ? "tolerance" : NULL;
 }
 
+/* Collective: is the time over, by rank 0's clock? */
+static bool is_late(const amped_context *context, const amped_iterate_options *options,
+                    double began) {
+  double seconds = amped_time() - began;
+  if (!(options->seconds > 0.0))
+    return false;
+  amped_comm_broadcast(context->comm, &seconds, sizeof seconds);
+  return seconds >= options->seconds;
+}
+
 static amped_status finish(const amped_context *context, const amped_solver *solver, void *self,
                            amped_solver_result *result) {
   double *last = &result->history[result->sweeps - 1];
@@ -147,11 +158,14 @@ static amped_status finish(const amped_context *context, const amped_solver *sol
 
 amped_status amped_iterate(const amped_context *context, const amped_solver *solver, void *self,
                            const amped_iterate_options *options, amped_solver_result *result) {
+  const double began = amped_time();
   result->estimated = options->estimated;
   const char *reason = reason_to_stop(solver, self, options, result);
   while (result->sweeps < options->iters && reason == NULL) {
     AMPED_TRY(next_sweep(context, solver, self, options, result));
     reason = reason_to_stop(solver, self, options, result);
+    if (is_late(context, options, began) && reason == NULL)
+      reason = AMPED_TIME;
   }
   result->stop_reason = reason != NULL ? reason : "iterations";
   if (solver->finish != NULL && result->sweeps > 0)
