@@ -10,7 +10,7 @@
  * so a ratio takes the place of the value in an MTTKRP. m below `least` counts as `least`. Mode's
  * own factor is read, and must not change in rows whose sums are not finished.
  *
- * The CPU and GPU versions (src/cpu/sorted/ratio_cpu.c, cuda/sorted/ratio_cuda.cu) share this
+ * The CPU and GPU versions (src/cpu/counts/ratio_cpu.c, cuda/counts/ratio_cuda.cu) share this
  * contract and one test, tests/unit/backend/check_ratio.c. Not collective. */
 #ifndef AMPED_RATIO_H
 #define AMPED_RATIO_H

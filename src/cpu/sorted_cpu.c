@@ -7,7 +7,7 @@
 #include "base/timer.h"
 #include "base/trace.h"
 #include "cpu/sorted/products_cpu.h"
-#include "cpu/sorted/ratio_cpu.h"
+#include "cpu/counts/ratio_cpu.h"
 #include "cpu/complete/block_fit_cpu.h"
 #include "cpu/complete/row_fit_cpu.h"
 #include "cpu/complete/row_history_cpu.h"

@@ -125,6 +125,7 @@ def make():
         write_tensor(f"{name}.tns", x, rng)
         write_model(f"{name}.h5", rng.uniform(1, 5, 3), [rng.uniform(0.1, 1, (i, 3)) for i in dims])
     x = tensor_of("three.tns")
+    write_model("wide.h5", rng.uniform(1, 5, 70), [rng.uniform(0.1, 1, (i, 70)) for i in x.shape])
     np.save("three.npy", x)
     x[4, 4, 4] = 0.5
     write_tensor("half.tns", x)

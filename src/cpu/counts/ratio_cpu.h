@@ -1,5 +1,5 @@
 /* Ratios over a packed copy on CPU cores: the table of operations of backend/ratio.h. Twin of
- * cuda/sorted/ratio_cuda.h. */
+ * cuda/counts/ratio_cuda.h. */
 #ifndef AMPED_RATIO_CPU_H
 #define AMPED_RATIO_CPU_H
 

@@ -1,5 +1,5 @@
 /* Ratios on CPU cores: the part's memory, and its traversals. */
-#include "cpu/sorted/ratio_cpu.h"
+#include "cpu/counts/ratio_cpu.h"
 
 #include "base/buffers.h"
 #include "base/mem.h"
