@@ -61,6 +61,7 @@ typedef struct amped_options {
   amped_evaluate_options evaluate;
   amped_similar_options similar;
   int top;   /* -n: number of labels to show, per mode or per label */
+  bool lift; /* top: order by lift */
   int width; /* characters per line of top; 0: not given */
   amped_axis_options axes;
   const char *heat;             /* two modes of plot's heat maps, with a comma; NULL: none */
@@ -80,6 +81,7 @@ extern const amped_option_group amped_seed_option_rows;
 extern const amped_option_group amped_output_option_rows;
 extern const amped_option_group amped_nowrite_option_rows;
 extern const amped_option_group amped_top_option_rows;
+extern const amped_option_group amped_lift_option_rows;
 extern const amped_option_group amped_width_option_rows;
 extern const amped_option_group amped_components_option_rows;
 extern const amped_option_group amped_heat_option_rows;

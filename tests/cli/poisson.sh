@@ -79,6 +79,20 @@ expect 0 "" on 2 cpd four.tns --rank=3 --init=four.h5 --iters=20 -o float.h5 --l
   --tol=0 -q
 reference same float.h5 out.h5 1e-4
 
+# --- results --------------------------------------------------------------------------------------
+expect 0 "" "$amped" convert planted.tns planted_t.h5 -q
+# shellcheck disable=SC2086
+expect 0 "" on 2 cpd planted_t.h5 --rank=5 -o out.h5 $poisson
+expect 0 "component 1 of 5, [0-9.]* events expected (3[0-9.]* %)" "$amped" top out.h5
+expect 0 "" "$amped" top out.h5 --lift --json=top.json -q
+reference lift out.h5 top.json
+expect 0 "^loss  *poisson" "$amped" info out.h5
+expect 0 "factor match score 0.99" "$amped" compare out.h5 planted.h5
+expect 0 "5 components, explained" "$python" "$srcdir/examples/load_result.py" out.h5 planted_t.h5
+same "explained by the example" "$(sed 's/.*explained \([0-9.]*\),.*/\1/' out)" "$(sed 's/.*file //' out)"
+on 1 cpd planted_t.h5 --rank=3 --iters=3 -o squares.h5 -q
+expect 2 "has no shares of events, which --lift compares" "$amped" top squares.h5 --lift
+
 # --- inputs ---------------------------------------------------------------------------------------
 # A dense tensor is the list of its cells; values that are no counts are noted, or refused.
 # shellcheck disable=SC2086

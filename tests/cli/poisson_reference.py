@@ -6,6 +6,7 @@
     poisson_reference.py independent TENSOR RESULT         cells of RESULT are products of margins
     poisson_reference.py falls RUN.json                    the deviance never rises
     poisson_reference.py degrees TENSOR RESULT             the deviance is about its degrees of freedom
+    poisson_reference.py lift RESULT TOP.json              top --lift orders labels by their lift
     poisson_reference.py match PLANTED RESULT LEAST        factor match score of two models
     poisson_reference.py same RESULT RESULT TOL            two results agree
 """
@@ -216,11 +217,28 @@ def degrees(tensor, path):
     check("deviance over degrees of freedom", abs(deviance(x, m) / df - 1), 0.01)
 
 
+def lift(path, top):
+    weights, factors = model_of(path)
+    for line in map(json.loads, open(top)):
+        r = line["component"] - 1
+        check("weight", abs(line["weight"] - weights[r]), 0)
+        for mode in line["modes"]:
+            factor = factors[mode["mode"]]
+            whole = factor @ weights / weights.sum()
+            lifts = factor[:, r] * np.log(np.where(factor[:, r] > 0, factor[:, r], 1) / np.where(whole > 0, whole, 1))
+            order = [i for i in np.argsort(-lifts, kind="stable") if lifts[i] > 0][:10]
+            if [leading["index"] for leading in mode["leading"]] != order:
+                sys.exit(f"component {r + 1}, mode {mode['mode']}: {mode['leading']}, not {order}")
+            for leading in mode["leading"]:
+                check("lift", abs(leading["lift"] - lifts[leading["index"]]), 1e-12)
+                check("share", abs(leading["entry"] - factor[leading["index"], r]), 1e-15)
+
+
 def same(a, b, tolerance):
     compare(normal_form(*model_of(a)), normal_form(*model_of(b)), float(tolerance))
 
 
 if __name__ == "__main__":
     tasks = {"make": make, "sweeps": sweeps, "result": result, "independent": margins, "falls": falls,
-             "match": match, "degrees": degrees, "same": same}
+             "match": match, "degrees": degrees, "lift": lift, "same": same}
     tasks[sys.argv[1]](*sys.argv[2:])
