@@ -61,6 +61,9 @@ static amped_status begin(amped_tensor_part *part, int mode, const amped_ratio *
   const amped_ratio_cpu work = {.plan = plan,
                                 .mode = mode,
                                 .rows = amped_factor_set_cpu_rows(part->factors, mode),
+                                .own_first =
+                                    (uint64_t)plan->rank * plan->modes[mode].rows.block_rows,
+                                .own_rows = plan->modes[mode].rows.block_rows,
                                 .weights = p->weights,
                                 .least = ratio->least,
                                 .sums = ratio->sums ? p->strips : NULL};

@@ -157,7 +157,7 @@ static void sum_own_strips(const amped_cpu_mttkrp *m, amped_bundle_decoder *deco
                  .kernel = amped_bundle_kernel_find(m->value_type, m->ld, copy->packing->inputs,
                                                     nnz / LONG_FIBRE >= copy->fibres),
                  .ratio = m->ratio != NULL
-                              ? amped_ratio_kernel_find(m->value_type, copy->packing->inputs)
+                              ? amped_ratio_kernel_find(m->value_type, m->ld, copy->packing->inputs)
                               : NULL};
   const uint64_t pieces = m->adds ? 0 : amped_ceil_div(m->rows, ZERO_ROWS);
   const uint64_t step = amped_cpu_strip_nnz(copy->packing, nnz);

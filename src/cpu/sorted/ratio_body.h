@@ -1,5 +1,5 @@
-/* Body of ratio_bundle.c for one VALUE type; no include guard. NAME(x) is the function name, and
- * LANES the partial sums of a dot product: 64 bytes, of which a quarter divides every row. */
+/* Body of ratio_bundle.c for one VALUE type; no include guard. NAME(x) is the function name. The
+ * arguments ld and inputs are constants of an instance; 0: those of the strip. */
 
 /* Prefetch the rows of the nonzero AHEAD places after j. */
 AMPED_INLINE void NAME(fetch)(const amped_strip *strip, const amped_bundle *b,
@@ -12,82 +12,97 @@ AMPED_INLINE void NAME(fetch)(const amped_strip *strip, const amped_bundle *b,
         __builtin_prefetch((const char *)from->rows[i][at] + byte);
 }
 
-/* Sum over `width` columns of own times the nonzero's rows; width is a compile-time constant. */
-AMPED_INLINE void NAME(add)(const amped_bundle *b, int inputs, int all, int j, uint64_t c0,
-                            int width, const VALUE *own, VALUE *restrict sums) {
-  const VALUE *a = (const VALUE *)b->rows[0][j] + c0;
-  VALUE product[LANES];
-  for (int c = 0; c < width; c++)
-    product[c] = own[c0 + (uint64_t)c] * a[c];
-  for (int i = 1; i < (inputs > 0 ? inputs : all); i++) {
-    a = (const VALUE *)b->rows[i][j] + c0;
-    for (int c = 0; c < width; c++)
-      product[c] *= a[c];
-  }
-  for (int c = 0; c < width; c++)
-    sums[c] += product[c];
-}
+/* The product of own and the nonzero's rows from column c on, as a vector of this type. */
+#define PRODUCT(vector)                                                                            \
+  vector product =                                                                                 \
+      *(const vector *)(own + c) * *(const vector *)((const VALUE *)b->rows[0][j] + c);            \
+  for (int i = 1; i < all; i++)                                                                    \
+  product *= *(const vector *)((const VALUE *)b->rows[i][j] + c)
 
-/* The model's value at nonzero j. */
-AMPED_INLINE VALUE NAME(model)(const amped_bundle *b, int inputs, const amped_strip *strip, int j,
+/* The model's value at nonzero j. own: the output's row, times the weights. all: inputs, a constant
+ * of the instance if there are at most three. */
+AMPED_INLINE VALUE NAME(model)(const amped_bundle *b, uint64_t ld, int all, int j,
                                const VALUE *own) {
-  VALUE sums[LANES];
-  uint64_t c0 = 0;
-  for (int c = 0; c < LANES; c++)
-    sums[c] = 0;
-  for (; c0 + LANES <= strip->ld; c0 += LANES)
-    NAME(add)(b, inputs, strip->inputs, j, c0, LANES, own, sums);
-  for (; c0 < strip->ld; c0 += LANES / 4)
-    NAME(add)(b, inputs, strip->inputs, j, c0, LANES / 4, own, sums);
-  for (int half = LANES / 2; half > 0; half /= 2)
-    for (int c = 0; c < half; c++)
-      sums[c] += sums[c + half];
-  return sums[0];
+  const uint64_t wide = sizeof(NAME(wide)) / sizeof(VALUE);
+  NAME(wide) sums = {0};
+  NAME(narrow) rest = {0};
+  uint64_t c = 0;
+  for (; c + wide <= ld; c += wide) {
+    PRODUCT(NAME(wide));
+    sums += product;
+  }
+  for (; c < ld; c += wide / 2) {
+    PRODUCT(NAME(narrow));
+    rest += product;
+  }
+  const int half = (int)(wide / 2);
+  VALUE sum = 0;
+  for (int k = 0; k < half; k++)
+    rest[k] += sums[k] + sums[k + half];
+  for (int k = 0; k < half; k += 2)
+    sum += rest[k] + rest[k + 1];
+  return sum;
 }
 
 /* Set the strip's row to that of an entry of the row list, times the weights. */
-AMPED_INLINE void NAME(take_row)(amped_ratio_strip *s, const amped_strip *strip, uint64_t entry) {
+AMPED_INLINE void NAME(take_row)(amped_ratio_strip *s, const amped_strip *strip, uint64_t ld,
+                                 uint64_t entry) {
   const amped_ratio_cpu *r = s->ratio;
   const uint64_t row = strip->index_type == AMPED_U32 ? ((const uint32_t *)strip->row_list)[entry]
                                                       : ((const uint64_t *)strip->row_list)[entry];
-  const VALUE *from =
-      (const VALUE *)r->rows + amped_plan_row_position(r->plan, r->mode, row) * strip->ld;
-  VALUE *const own = (VALUE *)s->row;
-  if (s->has_row && s->entry == entry)
-    return;
-  for (uint64_t c = 0; c < strip->ld; c++)
-    own[c] = from[c] * ((const VALUE *)r->weights)[c];
+  const uint64_t position =
+      row < r->own_rows ? r->own_first + row : amped_plan_row_position(r->plan, r->mode, row);
+  const VALUE *restrict from = (const VALUE *)r->rows + position * ld;
+  const VALUE *restrict weights = (const VALUE *)r->weights;
+  VALUE *restrict own = (VALUE *)s->row;
+  for (uint64_t c = 0; c < ld; c++)
+    own[c] = from[c] * weights[c];
   s->entry = entry;
   s->has_row = true;
 }
 
-/* Add the sums of nonzero x with the model's value m. */
-AMPED_INLINE void NAME(add_sums)(amped_ratio_sums *sums, double x, double m) {
-  sums->values += x;
-  sums->negative += x < 0.0;
-  sums->fractions += x != floor(x);
-  if (x > 0.0)
-    sums->logs += x * log(x / m);
+/* Add the sums of the bundle's nonzeros x with the model's values m. */
+AMPED_INLINE void NAME(add_sums)(amped_ratio_sums *sums, int count, const VALUE *x,
+                                 const VALUE *m) {
+  double v[AMPED_BUNDLE];
+  double logs[AMPED_BUNDLE] = {0.0};
+  for (int j = 0; j < count; j++) {
+    v[j] = (double)x[j];
+    logs[j] = v[j] > 0.0 ? v[j] / (double)m[j] : 1.0;
+  }
+  take_logarithms(count, logs);
+  for (int j = 0; j < count; j++) {
+    sums->values += v[j];
+    sums->logs += v[j] * logs[j];
+    sums->negative += v[j] < 0.0 ? 1.0 : 0.0;
+    sums->fractions += v[j] != floor(v[j]) ? 1.0 : 0.0;
+  }
 }
 
 AMPED_INLINE void NAME(ratios)(amped_ratio_strip *s, const amped_strip *strip, amped_bundle *b,
-                               const amped_bundle *ahead, int inputs) {
-  const VALUE *values = b->values;
-  VALUE *const out = (VALUE *)s->ratios;
+                               const amped_bundle *ahead, uint64_t ld, int inputs) {
   const VALUE least = (VALUE)s->ratio->least;
+  const uint64_t length = ld > 0 ? ld : strip->ld;
+  VALUE *const out = (VALUE *)s->ratios;
+  VALUE x[AMPED_BUNDLE];
+  VALUE m[AMPED_BUNDLE];
   uint64_t entry = strip->entry;
-  NAME(take_row)(s, strip, entry);
+  if (!s->has_row || s->entry != entry)
+    NAME(take_row)(s, strip, length, entry);
   for (int j = 0; j < b->count; j++) {
     if (j > 0 && (b->begins >> j & 1) != 0)
-      NAME(take_row)(s, strip, ++entry);
+      NAME(take_row)(s, strip, length, ++entry);
     if (strip->fetches > 0)
       NAME(fetch)(strip, b, ahead, j);
-    VALUE m = NAME(model)(b, inputs, strip, j, (const VALUE *)s->row);
-    m = m < least ? least : m;
-    out[j] = values[b->codes[j]] / m;
-    if (s->ratio->sums != NULL)
-      NAME(add_sums)(&s->sums, (double)values[b->codes[j]], (double)m);
+    m[j] = NAME(model)(b, length, inputs > 0 ? inputs : strip->inputs, j, (const VALUE *)s->row);
+    x[j] = ((const VALUE *)b->values)[b->codes[j]];
   }
+  for (int j = 0; j < b->count; j++) {
+    m[j] = m[j] < least ? least : m[j];
+    out[j] = x[j] / m[j];
+  }
+  if (s->ratio->sums != NULL)
+    NAME(add_sums)(&s->sums, b->count, x, m);
   b->values = out;
   b->codes = in_order;
 }

@@ -11,6 +11,8 @@ typedef struct amped_ratio_cpu {
   const amped_plan *plan;
   int mode;
   const void *rows;    /* mode's whole factor */
+  uint64_t own_first;  /* position of the rank's first own row */
+  uint64_t own_rows;   /* own rows of the output, padding included */
   const void *weights; /* [ld] of the plan's value type; padding 0 */
   double least;
   amped_ratio_sums *sums; /* [strips], NULL: not asked for */
@@ -32,7 +34,7 @@ typedef void amped_ratio_kernel(amped_ratio_strip *s, const amped_strip *strip, 
                                 const amped_bundle *ahead);
 
 /* Find the best instance for this processor. */
-amped_ratio_kernel *amped_ratio_kernel_find(amped_vtype value_type, int inputs);
+amped_ratio_kernel *amped_ratio_kernel_find(amped_vtype value_type, uint64_t ld, int inputs);
 
 /* *sums += the sums of `count` strips, in their order. */
 void amped_ratio_cpu_add(const amped_ratio_sums *strips, uint64_t count, amped_ratio_sums *sums);

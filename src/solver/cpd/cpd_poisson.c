@@ -18,10 +18,24 @@
 
 /* Numbers of a checkpoint. The model before follows: its weights, and its columns' sums; then the
  * current columns' sums. */
-enum { INDEPENDENT, TOTAL, DEVIANCE, PACE, ACCEPTED, REFUSED, LAST_REFUSED, ARRAYS };
+enum {
+  INDEPENDENT,
+  TOTAL,
+  DEVIANCE,
+  PACE,
+  ACCEPTED,
+  REFUSED,
+  LAST_REFUSED,
+  PAUSE,       /* sweeps without raised entries after the next refusal of some */
+  NEXT_RAISES, /* first sweep that may raise entries again */
+  ARRAYS
+};
 
 /* More sweeps than any run makes. */
 #define MOST_SWEEPS 0x1p53
+
+/* Most sweeps between attempts to raise entries. */
+#define LONGEST_PAUSE 64.0
 
 /* A share of the sum of all values below which a deviance is rounding. */
 #define NO_DEVIANCE 1e-9
@@ -375,7 +389,7 @@ static amped_status begin_sweep(poisson *p, uint64_t number) {
     keep_numbers(p);
     AMPED_NEXT(p->own, step_all(p, 1.0, 0.0));
   }
-  p->raises = !(p->numbers[LAST_REFUSED] > 0.0);
+  p->raises = !(p->numbers[LAST_REFUSED] > 0.0 || (double)number < p->numbers[NEXT_RAISES]);
   return AMPED_OK;
 }
 
@@ -393,7 +407,7 @@ static amped_status take_back(poisson *p) {
 
 /* Collective. Accept the sweep, or take it back. last: the deviance of the sweep before; NaN: there
  * is none. The status is this rank's own. */
-static amped_status judge(poisson *p, double last) {
+static amped_status judge(poisson *p, uint64_t number, double last) {
   const bool risked = p->beta > 0.0 || p->raised > 0;
   p->refused = risked && !isnan(last) && !(p->numbers[DEVIANCE] <= last);
   p->numbers[LAST_REFUSED] = p->refused ? 1.0 : 0.0;
@@ -403,6 +417,10 @@ static amped_status judge(poisson *p, double last) {
     return AMPED_OK;
   p->numbers[DEVIANCE] = last;
   p->numbers[PACE] = 1.0;
+  if (p->raised > 0) {
+    p->numbers[PAUSE] = fmin(fmax(2.0 * p->numbers[PAUSE], 1.0), LONGEST_PAUSE);
+    p->numbers[NEXT_RAISES] = (double)number + 1.0 + p->numbers[PAUSE];
+  }
   return take_back(p);
 }
 
@@ -436,7 +454,7 @@ static amped_status sweep(void *self, amped_sweep *s) {
   if (p->summed[2 * p->context->plan->ncomps + RAISES] > 0.0)
     AMPED_TRY(measure_mode(p, p->context->plan->order - 1, &t));
   const double judged = amped_time();
-  AMPED_NEXT(p->own, judge(p, last));
+  AMPED_NEXT(p->own, judge(p, s->number, last));
   p->change = p->numbers[DEVIANCE] - last;
   s->value = explained(p);
   s->noise = noise_of(p);

@@ -13,7 +13,8 @@
  *
  * With --accelerate=momentum a sweep begins beyond the current model, by Nesterov's steps in the
  * logarithm. A sweep with a step, or with raised entries, is taken back if the deviance rose; the
- * next sweep is then a plain one. A plain sweep never raises the deviance.
+ * next sweep is then a plain one. Entries are raised again after a pause, which doubles each time.
+ * A plain sweep never raises the deviance.
  *
  * A checkpoint's state is the model before (factor_history.h), and the solver's numbers. */
 #ifndef AMPED_CPD_POISSON_H
