@@ -17,14 +17,14 @@ struct amped_ratio_cuda {
   char *h_numbers;                 /* [ld] elements to upload */
   amped_ratio_sums *d_sums;        /* [blocks] sums of thread blocks */
   amped_ratio_sums *h_sums;
-  uint64_t blocks; /* of the last two */
+  uint64_t blocks; /* elements of the last two */
   bool sums;       /* the current pass has sums */
 };
 
 namespace {
 
-/* Least nonzeros of a thread block, but for the last of a segment: AMPED_BLOCK_THREADS / 32 groups
- * with a pack each. */
+/* Least nonzeros of a thread block, except of the last block of a segment: AMPED_BLOCK_THREADS / 32
+ * groups with a pack each. */
 constexpr uint64_t least_unit = AMPED_BLOCK_THREADS / 32 * 32;
 
 /* Rows of mode's output after the own rows. */

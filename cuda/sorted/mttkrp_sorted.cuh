@@ -333,10 +333,10 @@ template <typename T> __device__ inline void add_ratio(amped_ratio_sums &sums, T
     sums.logs += (double)x * log((double)x / (double)m);
 }
 
-/* Add up the threads' sums: of each warp, then of the warps in their order, into *to. room: shared
- * memory of four doubles per warp. */
+/* Add up the threads' sums: of each warp, then of the warps in their order, into *to. space:
+ * shared memory of four doubles per warp. */
 template <int block_threads>
-__device__ inline void join_ratios(amped_ratio_sums own, volatile double *room,
+__device__ inline void join_ratios(amped_ratio_sums own, volatile double *space,
                                    amped_ratio_sums *to) {
   constexpr unsigned warps = block_threads / 32;
   const unsigned warp = threadIdx.x / 32;
@@ -348,20 +348,20 @@ __device__ inline void join_ratios(amped_ratio_sums own, volatile double *room,
     own.fractions += __shfl_xor_sync(whole_warp, own.fractions, half);
   }
   if (threadIdx.x % 32 == 0) {
-    room[warp] = own.values;
-    room[warps + warp] = own.logs;
-    room[2 * warps + warp] = own.negative;
-    room[3 * warps + warp] = own.fractions;
+    space[warp] = own.values;
+    space[warps + warp] = own.logs;
+    space[2 * warps + warp] = own.negative;
+    space[3 * warps + warp] = own.fractions;
   }
   __syncthreads();
   if (threadIdx.x > 0)
     return;
   amped_ratio_sums all = {0.0, 0.0, 0.0, 0.0};
   for (unsigned w = 0; w < warps; w++) {
-    all.values += room[w];
-    all.logs += room[warps + w];
-    all.negative += room[2 * warps + w];
-    all.fractions += room[3 * warps + w];
+    all.values += space[w];
+    all.logs += space[warps + w];
+    all.negative += space[2 * warps + w];
+    all.fractions += space[3 * warps + w];
   }
   *to = all;
 }

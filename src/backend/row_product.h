@@ -12,7 +12,7 @@ typedef struct amped_row_product {
   const double *by;
   const double *least;  /* NULL: no entry is raised */
   const double *raised; /* needed if least is not NULL */
-  const double *weight; /* of column r's entries in `violation` */
+  const double *weight; /* factor of column r's entries in `violation` */
   bool measures;        /* leave the rows unchanged; sums are about the old ones */
 } amped_row_product;
 

@@ -665,10 +665,11 @@ static void solver_rows(const amped_plan *plan, const void *context, amped_memor
 }
 
 /* Advise the dense form if it would take less time for this sparse tensor. */
-static void say_form(const amped_session *session) {
+static void say_form(const amped_session *session, const amped_cpd_options *cpd) {
   const amped_tensor_info *info = amped_session_info(session);
   const double density = amped_form_density(info->order, info->dims, info->nnz);
-  if (!session->is_dense && session->options->shape.name == NULL && density > HINT_DENSITY)
+  if (cpd->loss == AMPED_LOSS_SQUARES && !session->is_dense &&
+      session->options->shape.name == NULL && density > HINT_DENSITY)
     amped_say("note: %.3g %% of the cells are stored; amped_mpi convert --dense makes a dense "
               "tensor of it, which takes less time",
               100.0 * density);
@@ -744,7 +745,7 @@ amped_status amped_cmd_cpd(const amped_options *options) {
         &session.comm,
         amped_cpd_outputs_compare(o, &j.outputs, amped_session_info(&session)->hash));
   if (status == AMPED_OK) {
-    say_form(&session);
+    say_form(&session, &o->cpd);
     say_counts(&session, &o->cpd);
   }
   j.rows_key = amped_row_rule_key(&o->cpd.rule, session.plan.order, j.rows_text);

@@ -239,6 +239,10 @@ const amped_option_rule amped_option_rules[] = {
          "--whole is a run of cpd, --complete a sweep of complete, --stream one of stream; leave "
          "out all but one"},
     {.command = "bench",
+     .when = "loss=poisson",
+     .excludes = "whole|complete|stream|dense|copies=one|kernel=published",
+     .why = "--loss=poisson times passes over a copy for each mode; leave out {2}"},
+    {.command = "bench",
      .when = "method|block",
      .needs = "complete",
      .why = "--method and --block are for bench --complete; add --complete, or leave them out"},

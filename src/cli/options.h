@@ -69,11 +69,12 @@ typedef struct amped_options {
   int repeat;                   /* bench: timed passes over all modes, sweeps or batches */
   bool whole;                   /* bench: a whole run */
   bool epoch;                   /* bench: sweeps of completion (--complete) */
+  amped_loss loss;              /* bench: poisson: ratios of counts beside MTTKRP */
   uint64_t batch_nnz;           /* bench: entries of a batch of a stream (--stream); 0: none */
 } amped_options;
 
-/* Groups with one option, whose name they have. bench has --repeat, --whole, --complete and
- * --stream. nowrite is for cpd and complete. */
+/* Groups with one option, whose name they have. bench has --repeat, --whole, --complete, --loss
+ * and --stream. nowrite is for cpd and complete. */
 extern const amped_option_group amped_json_option_rows;
 extern const amped_option_group amped_overwrite_option_rows;
 extern const amped_option_group amped_threads_option_rows;

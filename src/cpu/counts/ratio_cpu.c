@@ -12,7 +12,7 @@ struct amped_ratio_part_cpu {
   const amped_plan *plan;
   char *weights;            /* [ld] of the value type */
   amped_ratio_sums *strips; /* sums of the strips of a traversal */
-  amped_ratio_sums sums;    /* of the last begin */
+  amped_ratio_sums sums;    /* found by the last begin */
 };
 
 static uint64_t most_strips(const amped_plan *plan) {

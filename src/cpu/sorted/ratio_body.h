@@ -1,5 +1,5 @@
 /* Body of ratio_bundle.c for one VALUE type; no include guard. NAME(x) is the function name. The
- * arguments ld and inputs are constants of an instance; 0: those of the strip. */
+ * arguments ld and inputs are constants of an instance; 0: the strip's numbers. */
 
 /* Prefetch the rows of the nonzero AHEAD places after j. */
 AMPED_INLINE void NAME(fetch)(const amped_strip *strip, const amped_bundle *b,
@@ -35,16 +35,16 @@ AMPED_INLINE VALUE NAME(model)(const amped_bundle *b, uint64_t ld, int all, int 
     PRODUCT(NAME(narrow));
     rest += product;
   }
-  const int half = (int)(wide / 2);
+  NAME(narrow) halves[2];
+  memcpy(halves, &sums, sizeof sums);
+  rest += halves[0] + halves[1];
   VALUE sum = 0;
-  for (int k = 0; k < half; k++)
-    rest[k] += sums[k] + sums[k + half];
-  for (int k = 0; k < half; k += 2)
-    sum += rest[k] + rest[k + 1];
+  for (int k = 0; k < (int)(wide / 4); k++)
+    sum += rest[k] + rest[k + (int)(wide / 4)];
   return sum;
 }
 
-/* Set the strip's row to that of an entry of the row list, times the weights. */
+/* Set the strip's row to the row of an entry of the row list, times the weights. */
 AMPED_INLINE void NAME(take_row)(amped_ratio_strip *s, const amped_strip *strip, uint64_t ld,
                                  uint64_t entry) {
   const amped_ratio_cpu *r = s->ratio;
@@ -61,21 +61,35 @@ AMPED_INLINE void NAME(take_row)(amped_ratio_strip *s, const amped_strip *strip,
   s->has_row = true;
 }
 
-/* Add the sums of the bundle's nonzeros x with the model's values m. */
+/* Add the sums of the bundle's nonzeros x with the model's values m. Whole arrays are summed in
+ * lanes, so that loops are vectorised: elements after `count` are 0 and 1. */
 AMPED_INLINE void NAME(add_sums)(amped_ratio_sums *sums, int count, const VALUE *x,
                                  const VALUE *m) {
-  double v[AMPED_BUNDLE];
-  double logs[AMPED_BUNDLE] = {0.0};
+  double v[AMPED_BUNDLE] = {0.0};
+  double logs[AMPED_BUNDLE];
+  double lanes[4][8] = {{0.0}};
+  for (int j = 0; j < AMPED_BUNDLE; j++)
+    logs[j] = 1.0;
   for (int j = 0; j < count; j++) {
+    const double above = x[j] > 0 ? (double)x[j] : 1.0;
     v[j] = (double)x[j];
-    logs[j] = v[j] > 0.0 ? v[j] / (double)m[j] : 1.0;
+    logs[j] = above / (double)m[j];
   }
-  take_logarithms(count, logs);
-  for (int j = 0; j < count; j++) {
-    sums->values += v[j];
-    sums->logs += v[j] * logs[j];
-    sums->negative += v[j] < 0.0 ? 1.0 : 0.0;
-    sums->fractions += v[j] != floor(v[j]) ? 1.0 : 0.0;
+  take_logarithms(logs);
+  for (int j = 0; j < AMPED_BUNDLE; j += 8)
+    for (int k = 0; k < 8; k++) {
+      const double y = v[j + k];
+      const double above = y > 0.0 ? y : 0.0;
+      lanes[0][k] += y;
+      lanes[1][k] += above * logs[j + k];
+      lanes[2][k] += y < 0.0 ? 1.0 : 0.0;
+      lanes[3][k] += y != floor(y) ? 1.0 : 0.0;
+    }
+  for (int k = 0; k < 8; k++) {
+    sums->values += lanes[0][k];
+    sums->logs += lanes[1][k];
+    sums->negative += lanes[2][k];
+    sums->fractions += lanes[3][k];
   }
 }
 

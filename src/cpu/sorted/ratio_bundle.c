@@ -15,21 +15,21 @@
 #define SIXTEEN(n) FOUR(n), FOUR((n) + 4), FOUR((n) + 8), FOUR((n) + 12)
 static const uint64_t in_order[AMPED_BUNDLE] = {SIXTEEN(0), SIXTEEN(16), SIXTEEN(32), SIXTEEN(48)};
 
-/* Natural logarithms of `count` positive, normal numbers, in place, within a few units in the last
- * place. Loops over arrays are vectorised, and calls of log are not. x = 2^e y, y about 1; log y is
- * a series in (y - 1) / (y + 1). */
-AMPED_INLINE void take_logarithms(int count, double *x) {
+/* Natural logarithms of a bundle's positive, normal numbers, in place, within a few units in the
+ * last place. Loops over arrays are vectorised, and calls of log are not. x = 2^e y, y about 1; log
+ * y is a series in (y - 1) / (y + 1). */
+AMPED_INLINE void take_logarithms(double *x) {
   const uint64_t root_half = UINT64_C(0x3fe6a09e667f3bcd);
   uint64_t bits[AMPED_BUNDLE];
   int32_t e[AMPED_BUNDLE];
   memcpy(bits, x, sizeof bits);
-  for (int j = 0; j < count; j++) {
+  for (int j = 0; j < AMPED_BUNDLE; j++) {
     const uint64_t biased = (bits[j] - root_half + (UINT64_C(1023) << 52)) >> 52;
     e[j] = (int32_t)biased - 1023;
     bits[j] -= (biased - 1023) << 52;
   }
   memcpy(x, bits, sizeof bits);
-  for (int j = 0; j < count; j++) {
+  for (int j = 0; j < AMPED_BUNDLE; j++) {
     const double t = (x[j] - 1.0) / (x[j] + 1.0);
     const double t2 = t * t;
     double series = 1.0 / 23.0;

@@ -1,5 +1,6 @@
-/* Ratios on CPU cores (backend/ratio.h): a bundle's values x become x / m, and the kernels of
- * MTTKRP add the bundle up as ever. Twin of cuda/sorted/ratio_cuda.h. */
+/* Ratios of a bundle (backend/ratio.h): its values x become x / m, and the kernels of MTTKRP add
+ * the bundle up as ever. One instance per value type, row length, number of inputs and processor.
+ */
 #ifndef AMPED_RATIO_BUNDLE_H
 #define AMPED_RATIO_BUNDLE_H
 
@@ -23,7 +24,7 @@ typedef struct amped_ratio_strip {
   const amped_ratio_cpu *ratio;
   amped_ratio_sums sums;
   bool has_row;
-  uint64_t entry; /* of the row that `row` holds */
+  uint64_t entry; /* the entry whose row is in `row` */
   double row[AMPED_MAX_NCOMPS];
   double ratios[AMPED_BUNDLE]; /* memory for the new values, of either type */
 } amped_ratio_strip;

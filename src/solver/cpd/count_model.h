@@ -20,9 +20,9 @@ typedef struct amped_count_model {
   double *sums;    /* [order][ncomps]; borrowed */
   /* For one mode's update, set by prepare; [ncomps] each. */
   double *relative; /* weights of the model in memory, divided by `unit`: at most 2 */
-  double *by, *least, *raised, *size; /* of a row product (backend/row_product.h) */
-  double *scale;                      /* of the columns, set by take */
-  double unit;                        /* the model's value is `unit` times that of the ratios */
+  double *by, *least, *raised, *size; /* numbers of a row product (backend/row_product.h) */
+  double *scale;                      /* scales of the columns, set by take */
+  double unit;                        /* the model's value is `unit` times the ratios' m */
   double floor;                       /* least model value of the ratios */
 } amped_count_model;
 

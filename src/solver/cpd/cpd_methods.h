@@ -6,8 +6,8 @@
 #include "solver/cpd/cpd_als.h"
 
 typedef struct amped_cpd_method {
-  const char *name;      /* word of --method; rows are in the order of amped_cpd_method_name. Of
-                            another loss than squares: the name in a result's options */
+  const char *name;      /* word of --method; rows are in the order of amped_cpd_method_name. If
+                            the loss is not squares: the name in a result's options */
   const char *described; /* description for the user; NULL: none */
   const amped_solver *(*solver)(const amped_cpd_options *how);
   /* Adds the bytes that a run takes in addition to the factors. */

@@ -56,14 +56,14 @@ typedef struct poisson {
   double *numbers;
   double *summed;        /* [2 ncomps + SUMMED] */
   double *ratio;         /* [ncomps] workspace of a step */
-  amped_ratio_sums sums; /* of the last mode's ratios: this rank's, then of all ranks */
+  amped_ratio_sums sums; /* from the last mode's ratios: this rank's, then all ranks' */
   double violation;      /* largest of this rank since the sweep began */
-  double worst;          /* of all ranks, of the last sweep or the final model */
+  double worst;          /* the largest over all ranks, for the last sweep or the final model */
   uint64_t raised;       /* entries in this sweep, of all ranks */
-  bool raises, measures; /* of the current sweep */
+  bool raises, measures; /* for the current sweep */
   int last;              /* mode whose ratios have sums; -1: none */
   double beta;           /* step of the current sweep; 0: none */
-  double change;         /* of the deviance in the last sweep; NaN: there was none before */
+  double change;         /* change of the deviance in the last sweep; NaN: there was none before */
   bool refused;
   amped_status own; /* this rank's first failure on which the ranks have not agreed yet */
   bool failed;      /* the ranks have agreed on a failure */
@@ -322,7 +322,7 @@ static amped_status step_all(poisson *p, double now, double then) {
   return AMPED_OK;
 }
 
-/* Save the weights and sums of the current model as those of the model before. */
+/* Save the weights and sums of the current model: it becomes the model before. */
 static void keep_numbers(poisson *p) {
   memcpy(weights_before(p), p->model.weights,
          (size_t)p->context->plan->ncomps * sizeof *p->model.weights);
