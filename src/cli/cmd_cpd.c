@@ -623,6 +623,28 @@ static amped_status check_matrix(const amped_options *o, const amped_plan *plan)
                      "of both modes are nonnegative; add --nonnegative");
 }
 
+/* Collective; the status is agreed. Check that a dense tensor of counts, which is read as a list,
+ * has no missing cells: they would count as 0. */
+static amped_status check_missing(const job *j, const amped_plan *plan) {
+  const amped_session_options *o = &j->o->session;
+  const amped_comm *comm = &j->session->comm;
+  amped_status status = AMPED_OK;
+  bool is_dense = false;
+  uint64_t cells = 1;
+  if (j->o->cpd.loss != AMPED_LOSS_POISSON || o->shape.name != NULL)
+    return AMPED_OK;
+  if (comm->rank == 0)
+    status = amped_dense_source_is(o->input, o->dataset, &is_dense);
+  for (int m = 0; m < plan->order && is_dense; m++)
+    cells *= plan->dims[m];
+  if (status == AMPED_OK && is_dense && plan->nnz < cells)
+    status = amped_error(AMPED_BAD_INPUT, o->input,
+                         "%" PRIu64 " of its cells are missing, and --loss=poisson would take them "
+                         "as 0; write 0 there, or fit what is known with amped_mpi complete",
+                         cells - plan->nnz);
+  return amped_comm_agree(comm, status);
+}
+
 /* Check the options against the plan, before any nonzero is read. The tensor's hash is known now:
  * check which files the run replaces. */
 static amped_status check_plan(const amped_worker *worker, const amped_plan *plan,
@@ -630,6 +652,7 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
   const job *j = context;
   (void)worker;
   AMPED_TRY(check_corcondia(j->o, plan));
+  AMPED_TRY(check_missing(j, plan));
   AMPED_TRY(amped_cpd_sampling_check_plan(j->session, j->o, plan));
   AMPED_TRY(amped_cpd_rows_find_modes(j->session, &j->own->cpd, j->labels, j->has_labels));
   AMPED_TRY(find_fixed_modes(j));

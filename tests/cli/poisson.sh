@@ -98,6 +98,7 @@ expect 2 "has no shares of events, which --lift compares" "$amped" top squares.h
 # shellcheck disable=SC2086
 expect 0 "" on 2 cpd three.npy --rank=3 --init=three.h5 --iters=5 -o out.h5 $plain
 reference sweeps three.npy three.h5 5 out.h5 1e-12
+expect 3 "gaps.npy: 1 of its cells are missing" on 2 cpd gaps.npy --rank=2 --nowrite --loss=poisson
 expect 0 "note: 1 of the values are not whole numbers" on 2 cpd half.tns --rank=2 --starts=2 --iters=3 --nowrite \
   --loss=poisson
 expect 3 "1 of the tensor's values are below 0" on 2 cpd below.tns --rank=2 --nowrite --loss=poisson

@@ -128,6 +128,9 @@ def make():
     x = tensor_of("three.tns")
     write_model("wide.h5", rng.uniform(1, 5, 70), [rng.uniform(0.1, 1, (i, 70)) for i in x.shape])
     np.save("three.npy", x)
+    gaps = x.copy()
+    gaps[1, 2, 3] = np.nan
+    np.save("gaps.npy", gaps)
     x[4, 4, 4] = 0.5
     write_tensor("half.tns", x)
     x[5, 6, 7] = -2
