@@ -662,17 +662,18 @@ __global__ void __launch_bounds__(shape<N, H, P>::threads, shape<N, H, P>::block
       const auto use = [&](int u) {
         if constexpr (P) {
           use_ratio(u);
-          return;
-        }
-        vector product = times(splat(__shfl_sync(whole_warp, now.value, j + u, G)), gathered[0][u]);
+        } else {
+          vector product =
+              times(splat(__shfl_sync(whole_warp, now.value, j + u, G)), gathered[0][u]);
 #pragma unroll
-        for (int m = 1; m < N - 1; m++)
-          if (N < generic_inputs || m < p.packing.inputs)
-            product = times(product, gathered[m][u]);
-        if (N < generic_inputs || N == p.packing.inputs)
-          sum = fused(product, gathered[N - 1][u], sum);
-        else
-          sum = plus(product, sum);
+          for (int m = 1; m < N - 1; m++)
+            if (N < generic_inputs || m < p.packing.inputs)
+              product = times(product, gathered[m][u]);
+          if (N < generic_inputs || N == p.packing.inputs)
+            sum = fused(product, gathered[N - 1][u], sum);
+          else
+            sum = plus(product, sum);
+        }
       };
       if (__any_sync(whole_warp, begins & ((1U << ahead) - 1U))) {
 #pragma unroll
