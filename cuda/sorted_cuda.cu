@@ -11,6 +11,7 @@
 #include "cuda/factor/factor_set_cuda.h"
 #include "cuda/load/synthetic_cuda.h"
 #include "cuda/load/tensor_part_cuda.h"
+#include "cuda/counts/ratio_cuda.h"
 
 extern "C" {
 #include "base/mem.h"
@@ -76,6 +77,7 @@ static void destroy(amped_tensor_part *part) {
   amped_row_fit_cuda_free(part->row_fit);
   amped_row_history_cuda_free(part->row_history, part->plan);
   amped_row_steps_cuda_free(part->row_steps);
+  amped_ratio_cuda_free(part->ratio);
   amped_copies_cuda_destroy(&part->copies);
   amped_coo_buffer_cuda_free(&part->buffer);
   amped_free(part);
@@ -248,6 +250,7 @@ const amped_format_ops amped_sorted_cuda = {
     .block_fit = &amped_block_fit_cuda_ops,
     .row_history = &amped_row_history_cuda_ops,
     .row_steps = &amped_row_steps_cuda_ops,
+    .ratio = &amped_ratio_cuda_ops,
 };
 
 const amped_format_ops amped_atomic_cuda = {

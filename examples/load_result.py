@@ -6,6 +6,9 @@
 The fit is 1 - |tensor - model| / |tensor|. The last line tells it, and the one that the result
 holds; they differ by the rounding of the run (--precision=float: about 1e-6 of the norms).
 
+A result of --loss=poisson has columns that sum to 1, and weights that are expected numbers of events.
+The share of the deviance that it explains takes the place of the fit.
+
 A completion model of R components and N modes is loaded as R + N + 1 components, whose other columns
 are ones: the biases of each mode, and the mean. (Without biases: R + 1.) Of such a model the root
 mean square error at the tensor's entries is told.
@@ -36,15 +39,16 @@ def text_of(attribute):
 
 
 def read_result(path):
-    """Weights, factors, and the fit; None of a completion model."""
+    """Weights, factors, the metric's name and value; None of a completion model."""
     with open_file(path, "weights", "factors") as f:
         factors = [f[f"factors/{k}"][:] for k in range(len(f["factors"]))]
         weights = f["weights"][:]
         if text_of(f.attrs.get("amped_model", "")) == "completion":
-            return *plain_model(f, weights, factors), None
-        if "fit" not in f:
-            sys.exit(f"{path}: has no /fit; see load_result.py --help")
-        return weights, factors, f["fit"][-1]
+            return *plain_model(f, weights, factors), None, None
+        metric = "explained" if text_of(f.attrs.get("loss", "")) == "poisson" else "fit"
+        if metric not in f:
+            sys.exit(f"{path}: has no /{metric}; see load_result.py --help")
+        return weights, factors, metric, f[metric][-1]
 
 
 def plain_model(f, weights, factors):
@@ -67,6 +71,17 @@ def read_tensor(path):
 
 def fit_of(norm, model_norm, inner):
     return 1 - np.sqrt(max(norm**2 + model_norm**2 - 2 * inner, 0)) / norm
+
+
+def explained_of(weights, factors, subs, values, at_nonzeros):
+    """1 - D / D0, of the deviances of the model and of independent modes."""
+    subs, at_nonzeros, values = subs[values > 0], at_nonzeros[values > 0], values[values > 0]
+    total, independent = values.sum(), 1
+    for mode, factor in enumerate(factors):
+        independent = independent * np.bincount(subs[:, mode], values, len(factor))[subs[:, mode]] / total
+    expected = (weights * np.prod([factor.sum(axis=0) for factor in factors], axis=0)).sum()
+    deviance = 2 * (values @ np.log(values / at_nonzeros) - total + expected)
+    return 1 - deviance / (2 * (values @ np.log(values / (total * independent))))
 
 
 def values_numpy(weights, factors, subs):
@@ -127,18 +142,21 @@ def main():
     except ImportError:
         print(f"skipped: {package} is not installed (pip install {package})")
         return 77
-    weights, factors, fit = read_result(sys.argv[1])
+    weights, factors, metric, found = read_result(sys.argv[1])
     subs, values, dims = read_tensor(sys.argv[2])
     if dims != tuple(len(factor) for factor in factors):
         sys.exit(f"{sys.argv[1]} is a result of another tensor than {sys.argv[2]}")
-    if fit is None:
-        at_entries = {"numpy": values_numpy, "pyttb": values_pyttb, "tensorly": values_tensorly}[package]
+    at_entries = {"numpy": values_numpy, "pyttb": values_pyttb, "tensorly": values_tensorly}[package]
+    if metric is None:
         rmse = np.sqrt(np.mean((values - at_entries(weights, factors, subs)) ** 2))
         print(f"{package}: {len(weights)} components, rmse {rmse:.9f} at {len(values)} entries")
         return 0
     load = {"numpy": with_numpy, "pyttb": with_pyttb, "tensorly": with_tensorly}[package]
-    computed = load(weights, factors, subs, values, dims)
-    print(f"{package}: {len(weights)} components, fit {computed:.9f}, in the file {fit:.9f}")
+    if metric == "explained":
+        computed = explained_of(weights, factors, subs, values, at_entries(weights, factors, subs))
+    else:
+        computed = load(weights, factors, subs, values, dims)
+    print(f"{package}: {len(weights)} components, {metric} {computed:.9f}, in the file {found:.9f}")
     return 0
 
 

@@ -36,6 +36,14 @@ __device__ inline double2 fused(double2 a, double2 b, double2 c) {
   return make_double2(fma(a.x, b.x, c.x), fma(a.y, b.y, c.y));
 }
 
+/* Returns the sum of the elements. */
+__device__ inline float total(float4 a) {
+  return (a.x + a.y) + (a.z + a.w);
+}
+__device__ inline double total(double2 a) {
+  return a.x + a.y;
+}
+
 /* A sum of vectors in double. */
 struct double4_sum {
   double x, y, z, w;

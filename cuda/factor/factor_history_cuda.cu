@@ -113,6 +113,18 @@ __global__ void step_rows(T *factor, uint64_t factor_ld, T *before, uint64_t row
   }
 }
 
+template <typename T>
+__global__ void power_rows(T *factor, T *before, uint64_t rows, uint64_t ld, uint64_t ncomps,
+                           const double *ratio, double by) {
+  for (uint64_t e = thread_number(); e < rows * ncomps; e += grid_threads()) {
+    const uint64_t i = e / ncomps;
+    const uint64_t c = e - i * ncomps;
+    const T x = factor[i * ld + c];
+    factor[i * ld + c] = (T)amped_powered((double)x, (double)before[i * ld + c], ratio[c], by);
+    before[i * ld + c] = x;
+  }
+}
+
 /* Thread block b sums strip b; neighbouring threads have neighbouring columns. */
 template <typename T>
 __global__ void add_squares(const T *factor, uint64_t factor_ld, const T *before, uint64_t rows,
@@ -161,6 +173,25 @@ amped_status history_step(amped_factor_history *history, int mode, const double 
                                                 : step_typed<double>(history, mode, nonnegative);
 }
 
+template <typename T> amped_status power_typed(amped_factor_history *history, int mode, double by) {
+  const amped_plan *plan = history->plan;
+  const uint64_t rows = amped_plan_factor_rows(plan, mode);
+  T *const factor = static_cast<T *>(amped_factor_set_cuda.rows(history->factors, mode));
+  power_rows<T><<<blocks_for(rows * (uint64_t)plan->ncomps), block_threads, 0,
+                  history->device->stream_dense>>>(factor, static_cast<T *>(history->d_rows[mode]),
+                                                   rows, plan->ld, (uint64_t)plan->ncomps,
+                                                   history->d_now, by);
+  AMPED_CUDA_LAUNCHED("the kernel of a step in the logarithm");
+  return wait_for(history);
+}
+
+amped_status history_power(amped_factor_history *history, int mode, const double *ratio,
+                           double by) {
+  AMPED_TRY(put_numbers(history, ratio, ratio));
+  return history->plan->value_type == AMPED_F32 ? power_typed<float>(history, mode, by)
+                                                : power_typed<double>(history, mode, by);
+}
+
 template <typename T> amped_status distance_typed(amped_factor_history *history, int mode) {
   const amped_plan *plan = history->plan;
   const uint64_t first = (uint64_t)plan->rank * plan->modes[mode].rows.block_rows;
@@ -198,5 +229,6 @@ const amped_factor_history_ops amped_factor_history_cuda = {
     .create = history_create,
     .destroy = history_destroy,
     .step = history_step,
+    .power = history_power,
     .distance = history_distance,
 };

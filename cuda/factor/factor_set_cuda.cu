@@ -358,6 +358,14 @@ static amped_status descend(amped_factor_set *f, int mode, uint64_t first, uint6
   return store_rows(f, d_factor, position, count, d_rows);
 }
 
+static amped_status multiply(amped_factor_set *f, int mode, uint64_t first, uint64_t end,
+                             const amped_row_product *product, amped_row_product_sums *sums) {
+  if (!product->measures)
+    change(f, mode);
+  return amped_dense_cuda_multiply(&f->dense, row_at(f->d_output, f->plan, first), end - first,
+                                   product, row_at(own_block(f, mode), f->plan, first), sums);
+}
+
 static amped_status absolute(amped_factor_set *f, int mode, double *sums) {
   void *d_rows = nullptr;
   AMPED_TRY(take_rows(f, FACTOR_ROOM, f->d_factors[mode], own_position(f, mode), own_rows(f, mode),
@@ -448,6 +456,7 @@ const amped_factor_ops amped_factor_set_cuda = {
     .put_output = put_output,
     .solve = solve,
     .descend = descend,
+    .multiply = multiply,
     .absolute = absolute,
     .gram = gram,
     .scale = scale,

@@ -126,6 +126,91 @@ __global__ void add_strips(const double *partials, unsigned strips, unsigned nco
   }
 }
 
+/* --- row products ----------------------------------------------------------------------------- */
+
+constexpr unsigned product_threads = 256;
+constexpr uint64_t most_product_strips = 1024;
+
+/* Multiply rows by rows of the output, over one strip of rows per thread block. numbers: `by`,
+ * `weight`, `least` and `raised` of backend/row_product.h. A block's partial sums: the columns'
+ * sums, their squares, the violation, and the number of raised entries. */
+template <typename T>
+__global__ void __launch_bounds__(product_threads)
+    multiply_rows(T *x, const T *output, uint64_t rows, uint64_t ld, unsigned ncomps,
+                  const double *numbers, bool raises, bool measures, double *partials) {
+  __shared__ double sums[product_threads], squares[product_threads], violations[product_threads];
+  __shared__ unsigned long long counts[product_threads];
+  const unsigned lanes = ncomps < product_threads ? ncomps : product_threads;
+  const unsigned abreast = product_threads / lanes; /* rows that a block works on at a time */
+  const unsigned at = threadIdx.x / lanes;
+  const uint64_t first = rows * blockIdx.x / gridDim.x;
+  const uint64_t end = rows * (blockIdx.x + 1) / gridDim.x;
+  double *const own = partials + (uint64_t)blockIdx.x * (2 * ncomps + 2);
+  amped_row_product p = {};
+  p.by = numbers;
+  p.weight = numbers + ncomps;
+  p.least = raises ? numbers + 2 * ncomps : nullptr;
+  p.raised = numbers + 3 * ncomps;
+  double violation = 0.0;
+  uint64_t raised = 0;
+  for (unsigned left = 0; left < ncomps; left += lanes) {
+    const unsigned c = left + threadIdx.x % lanes;
+    double sum = 0.0;
+    double square = 0.0;
+    for (uint64_t i = first + at; i < end && at < abreast && c < ncomps; i += abreast) {
+      const double old = (double)x[i * ld + c];
+      T entry =
+          (T)amped_row_product_entry(&p, c, old, (double)output[i * ld + c], &violation, &raised);
+      if (measures)
+        entry = x[i * ld + c];
+      else
+        x[i * ld + c] = entry;
+      sum += (double)entry;
+      square += (double)entry * (double)entry;
+    }
+    sums[threadIdx.x] = sum;
+    squares[threadIdx.x] = square;
+    __syncthreads();
+    if (at == 0 && c < ncomps) {
+      for (unsigned k = 1; k < abreast; k++) {
+        sum += sums[threadIdx.x + k * lanes];
+        square += squares[threadIdx.x + k * lanes];
+      }
+      own[c] = sum;
+      own[ncomps + c] = square;
+    }
+    __syncthreads();
+  }
+  violations[threadIdx.x] = violation;
+  counts[threadIdx.x] = raised;
+  __syncthreads();
+  if (threadIdx.x > 0)
+    return;
+  for (unsigned k = 1; k < product_threads; k++) {
+    violation = violations[k] > violation ? violations[k] : violation;
+    raised += counts[k];
+  }
+  own[2 * ncomps] = violation;
+  own[2 * ncomps + 1] = (double)raised;
+}
+
+/* Add up the partial sums of strips, in their order; of violations, take the largest. */
+__global__ void add_product_strips(const double *partials, unsigned strips, unsigned ncomps,
+                                   double *sums) {
+  const unsigned numbers = 2 * ncomps + 2;
+  for (unsigned c = threadIdx.x; c < numbers; c += blockDim.x) {
+    double sum = 0.0;
+    for (unsigned s = 0; s < strips; s++) {
+      const double x = partials[(uint64_t)s * numbers + c];
+      if (c == 2 * ncomps)
+        sum = x > sum ? x : sum;
+      else
+        sum += x;
+    }
+    sums[c] = sum;
+  }
+}
+
 /* The workspace: rows of a chunk, number of partial matrices, doubles of each section, and bytes of
  * everything (with cuBLAS's own section). The bytes are enough for any smaller ncomps, too. */
 struct sections {
@@ -490,6 +575,56 @@ amped_status amped_dense_cuda_descend(amped_dense_cuda *d, const void *d_output,
                                        : partial_dots(d, static_cast<const double *>(d_output),
                                                       static_cast<const double *>(d_rows), count));
   return add_sums(d, sums);
+}
+
+/* Returns the strips of a row product: their sums take the place of partial matrices. */
+static unsigned product_strips(const amped_dense_cuda *d, uint64_t rows) {
+  const uint64_t n = (uint64_t)d->ncomps;
+  const uint64_t room = (uint64_t)d->batch * (n * n + 1) / (2 * n + 2);
+  return (unsigned)most(1, least(least(most_product_strips, room), amped_ceil_div(rows, 8)));
+}
+
+/* Upload the numbers of a row product to d_square. */
+static amped_status put_product(amped_dense_cuda *d, const amped_row_product *product) {
+  const uint64_t n = (uint64_t)d->ncomps;
+  AMPED_TRY(to_device(d, d->d_square, product->by, n));
+  AMPED_TRY(to_device(d, d->d_square + n, product->weight, n));
+  if (product->least == nullptr)
+    return AMPED_OK;
+  AMPED_TRY(to_device(d, d->d_square + 2 * n, product->least, n));
+  return to_device(d, d->d_square + 3 * n, product->raised, n);
+}
+
+amped_status amped_dense_cuda_multiply(amped_dense_cuda *d, const void *d_output, uint64_t count,
+                                       const amped_row_product *product, void *d_rows,
+                                       amped_row_product_sums *sums) {
+  const unsigned n = (unsigned)d->ncomps;
+  const unsigned strips = product_strips(d, count);
+  const bool raises = product->least != nullptr;
+  double *const h_sums = d->h_pinned + (d->d_keep - d->d_square);
+  AMPED_TRY(put_product(d, product));
+  if (d->value_type == AMPED_F32)
+    multiply_rows<<<strips, product_threads, 0, d->stream>>>(
+        static_cast<float *>(d_rows), static_cast<const float *>(d_output), count, d->ld, n,
+        d->d_square, raises, product->measures, d->d_partials);
+  else
+    multiply_rows<<<strips, product_threads, 0, d->stream>>>(
+        static_cast<double *>(d_rows), static_cast<const double *>(d_output), count, d->ld, n,
+        d->d_square, raises, product->measures, d->d_partials);
+  AMPED_CUDA_LAUNCHED("the kernel of row products");
+  add_product_strips<<<1, dot_threads, 0, d->stream>>>(d->d_partials, strips, n, d->d_keep);
+  AMPED_CUDA_LAUNCHED("the kernel that adds up row products");
+  AMPED_CUDA(cudaMemcpyAsync(h_sums, d->d_keep, (2 * n + 2) * sizeof(double),
+                             cudaMemcpyDeviceToHost, d->stream));
+  AMPED_TRY(wait(d));
+  for (unsigned c = 0; c < n; c++) {
+    sums->sums[c] += h_sums[c];
+    sums->squares[c] += h_sums[n + c];
+  }
+  if (h_sums[2 * n] > sums->violation)
+    sums->violation = h_sums[2 * n];
+  sums->raised += (uint64_t)h_sums[2 * n + 1];
+  return AMPED_OK;
 }
 
 amped_status amped_dense_cuda_absolute(amped_dense_cuda *d, const void *d_rows, uint64_t count,

@@ -61,6 +61,9 @@ amped_status amped_dense_cuda_solve(amped_dense_cuda *dense, const void *d_outpu
 amped_status amped_dense_cuda_descend(amped_dense_cuda *dense, const void *d_output, uint64_t count,
                                       const amped_row_descent *descent, void *d_rows,
                                       amped_row_sums *sums);
+amped_status amped_dense_cuda_multiply(amped_dense_cuda *dense, const void *d_output,
+                                       uint64_t count, const amped_row_product *product,
+                                       void *d_rows, amped_row_product_sums *sums);
 amped_status amped_dense_cuda_absolute(amped_dense_cuda *dense, const void *d_rows, uint64_t count,
                                        double *h_sums);
 amped_status amped_dense_cuda_gram(amped_dense_cuda *dense, void *d_rows, uint64_t count,

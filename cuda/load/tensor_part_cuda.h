@@ -10,6 +10,7 @@
 extern "C" {
 #endif
 
+typedef struct amped_ratio_cuda amped_ratio_cuda;
 typedef struct amped_row_fit_cuda amped_row_fit_cuda;
 typedef struct amped_row_history_cuda amped_row_history_cuda;
 typedef struct amped_row_steps_cuda amped_row_steps_cuda;
@@ -23,6 +24,7 @@ struct amped_tensor_part {
   amped_row_fit_cuda *row_fit;         /* NULL before it is prepared */
   amped_row_history_cuda *row_history; /* history of rows; NULL before it begins */
   amped_row_steps_cuda *row_steps;     /* NULL before they are prepared */
+  amped_ratio_cuda *ratio;             /* NULL before it is prepared */
 };
 
 #ifdef __cplusplus

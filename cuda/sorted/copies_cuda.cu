@@ -639,7 +639,13 @@ static amped_status launch_packed(amped_copies_cuda *c, const amped_mttkrp_task_
                                   const amped_span_cuda *span, void *d_block) {
   amped_copy_cuda *copy = &c->copies[task->mode];
   amped_mttkrp_cuda_args a = *task->args;
+  amped_ratio_cuda_args ratio = {};
   a.work = &copy->work.work;
+  if (a.ratio != nullptr) {
+    ratio = *a.ratio;
+    ratio.row_count = copy->rows;
+    a.ratio = &ratio;
+  }
   const uint32_t end = amped_work_cuda_block(&copy->work, span->first + span->count);
   for (a.first_block = amped_work_cuda_block(&copy->work, span->first); a.first_block < end;
        a.first_block += a.blocks) {

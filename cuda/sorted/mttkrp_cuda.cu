@@ -103,6 +103,9 @@ amped_status amped_mttkrp_cuda_zero_empty_rows(const amped_mttkrp_cuda_args *arg
 amped_status amped_mttkrp_cuda(const amped_mttkrp_cuda_args *args) {
   if (args->blocks == 0)
     return AMPED_OK;
+  if (args->ratio != nullptr)
+    return args->value_type == AMPED_F32 ? amped_ratio_sorted_f32(args)
+                                         : amped_ratio_sorted_f64(args);
   return args->value_type == AMPED_F32 ? amped_mttkrp_sorted_f32(args)
                                        : amped_mttkrp_sorted_f64(args);
 }

@@ -49,6 +49,18 @@ typedef struct amped_work_cuda {
   uint32_t turn;                       /* number of the MTTKRP over this copy, from 1 */
 } amped_work_cuda;
 
+/* Ratios in place of values (backend/ratio.h): numbers of a launch. */
+typedef struct amped_ratio_cuda_args {
+  const void *rows;    /* mode's whole factor */
+  uint64_t first;      /* position of the rank's first own row */
+  uint64_t own;        /* own rows of the output, padding included */
+  const void *shared;  /* positions of the output's other rows, of the index type */
+  const void *weights; /* [ld] of the value type */
+  uint64_t row_count;  /* entries of the copy's row list; set with the nonzeros */
+  double least;
+  amped_ratio_sums *sums; /* [blocks of the work]; NULL: not asked for */
+} amped_ratio_cuda_args;
+
 typedef struct amped_mttkrp_cuda_args {
   amped_vtype value_type;
   amped_itype index_type;
@@ -57,6 +69,7 @@ typedef struct amped_mttkrp_cuda_args {
   uint64_t ld;
   const void *factors[AMPED_MAX_ORDER - 1]; /* rows of the input modes' factors, ascending */
   void *output;
+  const amped_ratio_cuda_args *ratio; /* NULL: values stay as they are */
   cudaStream_t stream;
 
   /* Blocks of the work; `packed` begins with the first block's nonzeros. */

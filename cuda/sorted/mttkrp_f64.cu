@@ -2,5 +2,5 @@
 #include "cuda/sorted/mttkrp_sorted.cuh"
 
 amped_status amped_mttkrp_sorted_f64(const amped_mttkrp_cuda_args *args) {
-  return launch_for_index<double>(args);
+  return launch_for_index<double, false>(args);
 }

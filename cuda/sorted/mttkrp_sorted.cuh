@@ -30,6 +30,12 @@
  * in memory as its carry row. The last block of a shared row to finish adds all carry rows, in
  * their order and in double.
  *
+ * Ratios. With P each value is first divided by the model at its nonzero (backend/ratio.h): a dot
+ * product of the output's own row with the product of the gathered rows, over the lanes of a group.
+ * The own row is loaded a row ahead. A lane keeps the model of one nonzero of the group's G, so
+ * that a warp takes its logarithms together. Rows in several columns gather the other columns' rows
+ * for the dot product, too.
+ *
  * Tiles. From the second tile of an output on, sums are added to the output. A block first waits
  * for the blocks of the preceding tile that may work on the same rows. Every output element
  * therefore has one order of additions: no races, and the same bits every time. */
@@ -45,6 +51,8 @@
 
 extern "C" amped_status amped_mttkrp_sorted_f32(const amped_mttkrp_cuda_args *args);
 extern "C" amped_status amped_mttkrp_sorted_f64(const amped_mttkrp_cuda_args *args);
+extern "C" amped_status amped_ratio_sorted_f32(const amped_mttkrp_cuda_args *args);
+extern "C" amped_status amped_ratio_sorted_f64(const amped_mttkrp_cuda_args *args);
 
 namespace {
 
@@ -84,6 +92,22 @@ template <typename T, typename I> struct sorted_problem : packed_nonzeros<T, I> 
   unsigned *done;                      /* number of finished blocks of each part */
   unsigned *turns;                     /* pinned: the last turn in which each part was finished */
   unsigned turn;                       /* number of this MTTKRP */
+};
+
+/* The argument of the kernel of ratios. */
+template <typename T, typename I> struct ratio_problem : sorted_problem<T, I> {
+  const typename vector_of<T>::type *own;     /* mode's factor */
+  const typename vector_of<T>::type *weights; /* one row */
+  uint64_t own_first;                         /* position of the first own row */
+  uint64_t own_rows;
+  const I *shared; /* positions of the output's rows after own_rows */
+  T least;
+  I row_count; /* entries of the row list */
+  amped_ratio_sums *sums;
+};
+template <typename T, typename I, bool P> struct problem_of { typedef sorted_problem<T, I> type; };
+template <typename T, typename I> struct problem_of<T, I, true> {
+  typedef ratio_problem<T, I> type;
 };
 
 /* --- row lists ------------------------------------------------------------------------------- */
@@ -274,11 +298,73 @@ template <int N> struct tuning {
   static constexpr int blocks = N <= 3 ? 4 : N == 4 ? 3 : 2;
 };
 
-/* Threads of a block: twice the number if they share a tile in shared memory. */
-template <int N, hint_level H> struct shape {
+/* Threads of a block: twice the number if they share a tile in shared memory. Ratios need more
+ * registers, so fewer blocks share a multiprocessor. */
+template <int N, hint_level H, bool P> struct shape {
   static constexpr int threads = H == SMEM_FIRST ? AMPED_SMEM_THREADS : AMPED_BLOCK_THREADS;
-  static constexpr int blocks = tuning<N>::blocks * AMPED_BLOCK_THREADS / threads;
+  static constexpr int most = tuning<N>::blocks * AMPED_BLOCK_THREADS / threads;
+  static constexpr int blocks = P && most > 2 ? most - 1 : most;
 };
+
+/* --- ratios ---------------------------------------------------------------------------------- */
+
+/* Returns the address of the factor's row for row `row` of the output. */
+template <typename T, typename I>
+__device__ inline const typename vector_of<T>::type *own_row(const ratio_problem<T, I> &p, I row) {
+  const uint64_t position =
+      row < p.own_rows ? p.own_first + row : (uint64_t)__ldg(p.shared + (row - p.own_rows));
+  return p.own + position * p.stride;
+}
+
+/* Returns the sum over the lanes of a group. */
+template <typename T, int G> __device__ inline T group_sum(T x) {
+#pragma unroll
+  for (int half = G / 2; half > 0; half /= 2)
+    x += __shfl_xor_sync(whole_warp, x, half, G);
+  return x;
+}
+
+/* Add the sums of a nonzero x with the model m. */
+template <typename T> __device__ inline void add_ratio(amped_ratio_sums &sums, T x, T m) {
+  sums.values += (double)x;
+  sums.negative += x < T(0) ? 1.0 : 0.0;
+  sums.fractions += x != floor(x) ? 1.0 : 0.0;
+  if (x > T(0))
+    sums.logs += (double)x * log((double)x / (double)m);
+}
+
+/* Add up the threads' sums: of each warp, then of the warps in their order, into *to. space:
+ * shared memory of four doubles per warp. */
+template <int block_threads>
+__device__ inline void join_ratios(amped_ratio_sums own, volatile double *space,
+                                   amped_ratio_sums *to) {
+  constexpr unsigned warps = block_threads / 32;
+  const unsigned warp = threadIdx.x / 32;
+#pragma unroll
+  for (int half = 16; half > 0; half /= 2) {
+    own.values += __shfl_xor_sync(whole_warp, own.values, half);
+    own.logs += __shfl_xor_sync(whole_warp, own.logs, half);
+    own.negative += __shfl_xor_sync(whole_warp, own.negative, half);
+    own.fractions += __shfl_xor_sync(whole_warp, own.fractions, half);
+  }
+  if (threadIdx.x % 32 == 0) {
+    space[warp] = own.values;
+    space[warps + warp] = own.logs;
+    space[2 * warps + warp] = own.negative;
+    space[3 * warps + warp] = own.fractions;
+  }
+  __syncthreads();
+  if (threadIdx.x > 0)
+    return;
+  amped_ratio_sums all = {0.0, 0.0, 0.0, 0.0};
+  for (unsigned w = 0; w < warps; w++) {
+    all.values += space[w];
+    all.logs += space[warps + w];
+    all.negative += space[2 * warps + w];
+    all.fractions += space[3 * warps + w];
+  }
+  *to = all;
+}
 
 /* Count block b, all of whose threads have finished. The last block of a part of the rows signals
  * the host. */
@@ -347,15 +433,15 @@ __device__ inline void add_carries(const sorted_problem<T, I> &p, unsigned from,
 
 /* --- the kernel ------------------------------------------------------------------------------ */
 
-/* N: number of input modes, or an upper bound if it is generic_inputs. Rarely used numbers lie in
- * shared memory, because registers hold the rows in flight.
+/* N: number of input modes, or an upper bound if it is generic_inputs. P: ratios. Rarely used
+ * numbers lie in shared memory, because registers hold the rows in flight.
  *
  * The function is long on purpose: with its steps as inline functions the compiler assigns
  * registers differently, and spills some of them. */
-template <typename T, typename I, int G, int N, hint_level H>
-__global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
-    mttkrp_sorted(const sorted_problem<T, I> p) {
-  constexpr int block_threads = shape<N, H>::threads;
+template <typename T, typename I, int G, int N, hint_level H, bool P>
+__global__ void __launch_bounds__(shape<N, H, P>::threads, shape<N, H, P>::blocks)
+    mttkrp_sorted(const typename problem_of<T, I, P>::type p) {
+  constexpr int block_threads = shape<N, H, P>::threads;
   typedef typename vector_of<T>::type vector;
   typedef typename long_sum_of<T>::type long_sum;
   constexpr int groups = block_threads / G;
@@ -415,6 +501,36 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
   __syncwarp();
   vector sum = splat(T(0));
   folded[threadIdx.x] = sum;
+  /* Ratios: the rows of the factor for this row and the next, this lane's part of the first times
+   * the weights, and the model at one nonzero. */
+  [[maybe_unused]] const vector *own_at[2] = {nullptr, nullptr};
+  [[maybe_unused]] vector own = splat(T(0));
+  [[maybe_unused]] vector coming = splat(T(0));
+  [[maybe_unused]] T kept = T(0);
+  [[maybe_unused]] amped_ratio_sums ratio_sums = {0.0, 0.0, 0.0, 0.0};
+  [[maybe_unused]] I next_row = row;
+  [[maybe_unused]] const auto load_coming = [&]() {
+    if constexpr (P) {
+      next_row = __ldg(p.rows + (entry + 1 < p.row_count ? entry + 1 : entry));
+      own_at[1] = own_row(p, next_row);
+      if (column() < p.stride)
+        coming = __ldg(own_at[1] + column());
+    }
+  };
+  [[maybe_unused]] const auto take_coming = [&]() {
+    if constexpr (P) {
+      own_at[0] = own_at[1];
+      if (column() < p.stride)
+        own = times(coming, __ldg(p.weights + column()));
+    }
+  };
+  if constexpr (P) {
+    own_at[1] = own_row(p, row);
+    if (column() < p.stride)
+      coming = __ldg(own_at[1] + column());
+    take_coming();
+    load_coming();
+  }
   const vector *from[N];
   uint64_t policies[N];
 #pragma unroll
@@ -500,16 +616,64 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
           }
       }
       /* 5c: add their products. Bit u of `begins`: nonzero u begins a row. */
-      const auto use = [&](int u) {
-        vector product = times(splat(__shfl_sync(whole_warp, now.value, j + u, G)), gathered[0][u]);
+      /* The part of the dot product of nonzero u that lies in other columns of the rows. */
+      [[maybe_unused]] const auto other_columns = [&](int u) {
+        T part = T(0);
+        if constexpr (P) {
+          I positions[N];
 #pragma unroll
-        for (int m = 1; m < N - 1; m++)
-          if (N < generic_inputs || m < p.packing.inputs)
-            product = times(product, gathered[m][u]);
-        if (N < generic_inputs || N == p.packing.inputs)
-          sum = fused(product, gathered[N - 1][u], sum);
-        else
-          sum = plus(product, sum);
+          for (int m = 0; m < N; m++)
+            if (N < generic_inputs || m < p.packing.inputs) {
+              positions[m] = __shfl_sync(whole_warp, now.input[m], j + u, G);
+              if (H == SMEM_FIRST && m == 1)
+                positions[m] &= p.smem_mask;
+            }
+          for (unsigned c = lane; c < p.stride; c += G) {
+            if (c == column())
+              continue;
+            vector product = times(__ldg(own_at[0] + c), __ldg(p.weights + c));
+#pragma unroll
+            for (int m = 0; m < N; m++)
+              if (N < generic_inputs || m < p.packing.inputs)
+                product = times(product, __ldg(row_at(p.factors[m] + c, positions[m],
+                                                      p.stride * (unsigned)sizeof(vector))));
+            part += total(product);
+          }
+        }
+        return part;
+      };
+      [[maybe_unused]] const auto use_ratio = [&](int u) {
+        if constexpr (P) {
+          vector product = gathered[0][u];
+#pragma unroll
+          for (int m = 1; m < N; m++)
+            if (N < generic_inputs || m < p.packing.inputs)
+              product = times(product, gathered[m][u]);
+          T model = total(times(own, product));
+          if (p.columns > 1)
+            model += other_columns(u);
+          model = group_sum<T, G>(model);
+          model = model < p.least ? p.least : model;
+          if (lane == (unsigned)(j + u))
+            kept = model;
+          sum = fused(splat(__shfl_sync(whole_warp, now.value, j + u, G) / model), product, sum);
+        }
+      };
+      const auto use = [&](int u) {
+        if constexpr (P) {
+          use_ratio(u);
+        } else {
+          vector product =
+              times(splat(__shfl_sync(whole_warp, now.value, j + u, G)), gathered[0][u]);
+#pragma unroll
+          for (int m = 1; m < N - 1; m++)
+            if (N < generic_inputs || m < p.packing.inputs)
+              product = times(product, gathered[m][u]);
+          if (N < generic_inputs || N == p.packing.inputs)
+            sum = fused(product, gathered[N - 1][u], sum);
+          else
+            sum = plus(product, sum);
+        }
       };
       if (__any_sync(whole_warp, begins & ((1U << ahead) - 1U))) {
 #pragma unroll
@@ -518,7 +682,14 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
             store();
             sum = splat(T(0));
             folded[threadIdx.x] = sum;
-            row = __ldg(p.rows + ++entry);
+            if constexpr (P) {
+              ++entry;
+              row = next_row;
+              take_coming();
+              load_coming();
+            } else {
+              row = __ldg(p.rows + ++entry);
+            }
           }
           use(u);
         }
@@ -529,10 +700,16 @@ __global__ void __launch_bounds__(shape<N, H>::threads, shape<N, H>::blocks)
       }
       begins >>= ahead;
     }
+    if constexpr (P)
+      if (p.sums != nullptr && works() && begin + done <= last)
+        add_ratio(ratio_sums, now.value, kept);
   }
   if (works())
     store();
   __syncthreads();
+  if constexpr (P)
+    if (p.sums != nullptr && number % p.columns == 0)
+      join_ratios<block_threads>(ratio_sums, reinterpret_cast<double *>(folded), p.sums + b);
 
   /* Step 6: add the partial sums of every row. The group with a row's first partial sum adds all of
    * them. If the row began in an earlier block, their sum is this block's carry row. */
@@ -651,23 +828,44 @@ void describe_work(sorted_problem<T, I> *p, const amped_mttkrp_cuda_args *args) 
   p->turns = work->turns;
 }
 
+template <typename T, typename I>
+void describe_ratio(sorted_problem<T, I> *, const amped_mttkrp_cuda_args *) {
+}
+
+template <typename T, typename I>
+void describe_ratio(ratio_problem<T, I> *p, const amped_mttkrp_cuda_args *args) {
+  typedef typename vector_of<T>::type vector;
+  const amped_ratio_cuda_args *const ratio = args->ratio;
+  p->own = static_cast<const vector *>(ratio->rows);
+  p->weights = static_cast<const vector *>(ratio->weights);
+  p->own_first = ratio->first;
+  p->own_rows = ratio->own;
+  p->shared = static_cast<const I *>(ratio->shared);
+  p->least = (T)ratio->least;
+  p->row_count = (I)ratio->row_count;
+  p->sums = ratio->sums;
+}
+
 /* Launch the kernel with a tile in shared memory. */
-template <typename T, typename I, int G, int N>
-amped_status launch_smem(const sorted_problem<T, I> &p, unsigned blocks, cudaStream_t stream) {
-  const auto kernel = mttkrp_sorted<T, I, G, N, SMEM_FIRST>;
+template <typename T, typename I, int G, int N, bool P>
+amped_status launch_smem(const typename problem_of<T, I, P>::type &p, unsigned blocks,
+                         cudaStream_t stream) {
+  const auto kernel = mttkrp_sorted<T, I, G, N, SMEM_FIRST, P>;
   const int bytes = (int)(p.smem_rows * (p.stride < G ? p.stride : G) * 16);
   AMPED_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   kernel<<<blocks, AMPED_SMEM_THREADS, (size_t)bytes, stream>>>(p);
   return AMPED_OK;
 }
 
-template <typename T, typename I, int G, int N>
+/* Ratios take no cache hints, which would make as many kernels again. */
+template <typename T, typename I, int G, int N, bool P>
 amped_status launch_sorted(const amped_mttkrp_cuda_args *args) {
-  sorted_problem<T, I> p = {};
+  typename problem_of<T, I, P>::type p = {};
   describe_copy(&p, &args->packed);
-  describe_work(&p, args);
-  hint_level level = describe_inputs(&p, args);
-  if (N == generic_inputs)
+  describe_work<T, I>(&p, args);
+  describe_ratio(&p, args);
+  hint_level level = describe_inputs<T, I>(&p, args);
+  if (N == generic_inputs || (P && level == L2_HINTS))
     level = NO_HINTS;
   const uint64_t blocks = (uint64_t)args->blocks * p.columns;
   if (blocks > INT32_MAX)
@@ -675,56 +873,56 @@ amped_status launch_sorted(const amped_mttkrp_cuda_args *args) {
                        "%" PRIu64 " thread blocks are too many for one launch; use more GPUs",
                        blocks);
   if (level == NO_HINTS)
-    mttkrp_sorted<T, I, G, N, NO_HINTS>
+    mttkrp_sorted<T, I, G, N, NO_HINTS, P>
         <<<(unsigned)blocks, AMPED_BLOCK_THREADS, 0, args->stream>>>(p);
-  else if constexpr (N < generic_inputs) {
+  else if constexpr (N < generic_inputs && !P) {
     if (level == L2_HINTS)
-      mttkrp_sorted<T, I, G, N, L2_HINTS>
+      mttkrp_sorted<T, I, G, N, L2_HINTS, P>
           <<<(unsigned)blocks, AMPED_BLOCK_THREADS, 0, args->stream>>>(p);
   }
   if constexpr (N <= AMPED_SMEM_INPUTS)
     if (level == SMEM_FIRST)
-      AMPED_TRY((launch_smem<T, I, G, N>(p, (unsigned)blocks, args->stream)));
+      AMPED_TRY((launch_smem<T, I, G, N, P>(p, (unsigned)blocks, args->stream)));
   AMPED_CUDA_LAUNCHED("the sorted MTTKRP kernel");
   return AMPED_OK;
 }
 
 /* All orders share one kernel for 64-bit positions, which are rare (factors of more than 2^32
  * rows). */
-template <typename T, typename I, int G>
+template <typename T, typename I, int G, bool P>
 amped_status launch_for_order(const amped_mttkrp_cuda_args *args) {
   if constexpr (sizeof(I) == sizeof(index32)) {
     switch (args->inputs) {
     case 2:
-      return launch_sorted<T, I, G, 2>(args);
+      return launch_sorted<T, I, G, 2, P>(args);
     case 3:
-      return launch_sorted<T, I, G, 3>(args);
+      return launch_sorted<T, I, G, 3, P>(args);
     case 4:
-      return launch_sorted<T, I, G, 4>(args);
+      return launch_sorted<T, I, G, 4, P>(args);
     default:
       break;
     }
   }
-  return launch_sorted<T, I, G, generic_inputs>(args);
+  return launch_sorted<T, I, G, generic_inputs, P>(args);
 }
 
-template <typename T, typename I>
+template <typename T, typename I, bool P>
 amped_status launch_for_lanes(const amped_mttkrp_cuda_args *args) {
   switch (args->work->cut.lanes) {
   case 4:
-    return launch_for_order<T, I, 4>(args);
+    return launch_for_order<T, I, 4, P>(args);
   case 8:
-    return launch_for_order<T, I, 8>(args);
+    return launch_for_order<T, I, 8, P>(args);
   case 16:
-    return launch_for_order<T, I, 16>(args);
+    return launch_for_order<T, I, 16, P>(args);
   default:
-    return launch_for_order<T, I, 32>(args);
+    return launch_for_order<T, I, 32, P>(args);
   }
 }
 
-template <typename T> amped_status launch_for_index(const amped_mttkrp_cuda_args *args) {
-  return args->index_type == AMPED_U32 ? launch_for_lanes<T, index32>(args)
-                                       : launch_for_lanes<T, index64>(args);
+template <typename T, bool P> amped_status launch_for_index(const amped_mttkrp_cuda_args *args) {
+  return args->index_type == AMPED_U32 ? launch_for_lanes<T, index32, P>(args)
+                                       : launch_for_lanes<T, index64, P>(args);
 }
 
 } // namespace

@@ -26,8 +26,10 @@
 #include "backend/dense_block.h"
 #include "backend/factor_history.h"
 #include "backend/gpu_info.h"
+#include "backend/ratio.h"
 #include "backend/row_descent.h"
 #include "backend/row_history.h"
+#include "backend/row_product.h"
 #include "backend/row_steps.h"
 #include "backend/row_store.h"
 #include "backend/row_vectors.h"
@@ -241,6 +243,10 @@ typedef struct amped_factor_ops {
    * plan. */
   amped_status (*descend)(amped_factor_set *factors, int mode, uint64_t first, uint64_t end,
                           const amped_row_descent *descent, amped_row_sums *sums);
+  /* Multiply the same rows by the same rows of output. Rows first .. end may end with padding rows,
+   * which stay 0. Sums are in double. */
+  amped_status (*multiply)(amped_factor_set *factors, int mode, uint64_t first, uint64_t end,
+                           const amped_row_product *product, amped_row_product_sums *sums);
   /* sums[c] = sum of the absolute values in column c, over own rows. */
   amped_status (*absolute)(amped_factor_set *factors, int mode, double *sums);
   /* gram = sum over own rows a of a a^T, in double: ncomps x ncomps, both triangles. */
@@ -359,7 +365,7 @@ typedef struct amped_partial_rows {
 
 /* Operations of a tensor format. A format has all of them except those that say what NULL means,
  * and
- * - row_fit, row_history, row_steps and dense_blocks: optional;
+ * - row_fit, row_history, row_steps, ratio and dense_blocks: optional;
  * - collect, sort, require_collect: NULL if the format takes ordered copies only;
  * - go_on: NULL if the format caches nothing;
  * - make_synthetic: NULL if the format takes files only;
@@ -464,6 +470,7 @@ typedef struct amped_format_ops {
   const amped_block_fit_ops *block_fit;      /* NULL: none; requires row_fit */
   const amped_row_history_ops *row_history;  /* NULL: none; requires row_fit */
   const amped_row_step_ops *row_steps;       /* NULL: none; requires row_fit */
+  const amped_ratio_ops *ratio;              /* NULL: the format has no ratios */
   const amped_dense_block_ops *dense_blocks; /* NULL: the format has no dense blocks */
 } amped_format_ops;
 

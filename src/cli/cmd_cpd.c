@@ -75,6 +75,7 @@ typedef struct job {
   amped_fixed_model fixed; /* factors of --fix */
   amped_ktensor start;     /* rank 0: start of --fix, until the first sweep */
   bool noise_reported;
+  bool fractions_reported;
   char rows_text[AMPED_ROW_RULE_TEXT];
   const char *rows_key;     /* key of the row rule, for checkpoints */
   amped_checkpoint *writer; /* several models: the one whose checkpoint is being written */
@@ -321,7 +322,7 @@ static amped_status tell_end(job *j, amped_start *best, double corcondia,
   amped_fact_json(&f, "seed", amped_json_count(best->seed));
   amped_fact_json(&f, "init", amped_json_string(start_name(j, best->normal)));
   amped_fact_json(&f, "reason", json_string(r->stop_reason));
-  amped_fact_json(&f, "fit", amped_json_number(amped_start_value(best)));
+  amped_fact_json(&f, r->metric, amped_json_number(amped_start_value(best)));
   amped_fact(&f, "sweeps", amped_json_count(r->sweeps), "%s", outcome.text);
   amped_say_quiet("%s%s%s", f.words, path != NULL ? "; result: " : "", path != NULL ? path : "");
   add_times(r, &f);
@@ -501,6 +502,7 @@ static amped_status open_checkpoint(model *m, bool *resumed) {
   const amped_cpd_method *method = amped_cpd_method_of(&o->cpd);
   const amped_checkpoint_recipe recipe = {.method =
                                               o->cpd.method == AMPED_CPD_ALS ? NULL : method->name,
+                                          .loss = amped_loss_name(&o->cpd),
                                           .accelerate = amped_accelerate_name(o->cpd.accelerate),
                                           .rows = j->rows_key,
                                           .fixed = j->fixed.modes != 0 ? j->fixed.key : NULL};
@@ -562,6 +564,8 @@ static amped_status run_alone(group *g) {
     AMPED_TRY(amped_comm_agree(&session->comm, amped_signals_catch()));
   amped_trace_end();
   how.sampling = &sampling;
+  how.from_model = o->session.init != NULL;
+  how.fractions_reported = &j->fractions_reported;
   begin_progress(m, 1);
   amped_status status =
       amped_cpd_method_of(&o->cpd)->run(&m->context, &how, &m->before, &m->options, &m->result);
@@ -672,6 +676,7 @@ static amped_status run_group(job *j, int first) {
   const amped_iterate_options options = {.iters = o->cpd.iters,
                                          .tol = o->cpd.tol,
                                          .goal = o->cpd.stop_fit,
+                                         .seconds = o->cpd.seconds,
                                          .noise_reported = &j->noise_reported,
                                          .after_sweep = after_sweep,
                                          .after_last = after_last};
@@ -873,7 +878,8 @@ static amped_status decompose_all(job *j) {
   AMPED_TRY(check_room(j));
   if (amped_cpd_method_of(&o->cpd)->described != NULL)
     amped_say("%s", amped_cpd_method_of(&o->cpd)->described);
-  AMPED_TRY(amped_cpd_rows_tell_start(j->session, &o->cpd.rule));
+  if (o->cpd.loss == AMPED_LOSS_SQUARES)
+    AMPED_TRY(amped_cpd_rows_tell_start(j->session, &o->cpd.rule));
   if (is_several(o))
     AMPED_TRY(amped_comm_agree(&j->session->comm, amped_signals_catch()));
   status = decompose(j);
@@ -934,6 +940,28 @@ static amped_status check_matrix(const amped_options *o, const amped_plan *plan)
                      "of both modes are nonnegative; add --nonnegative");
 }
 
+/* Collective; the status is agreed. Check that a dense tensor of counts, which is read as a list,
+ * has no missing cells: they would count as 0. */
+static amped_status check_missing(const job *j, const amped_plan *plan) {
+  const amped_session_options *o = &j->o->session;
+  const amped_comm *comm = &j->session->comm;
+  amped_status status = AMPED_OK;
+  bool is_dense = false;
+  uint64_t cells = 1;
+  if (j->o->cpd.loss != AMPED_LOSS_POISSON || o->shape.name != NULL)
+    return AMPED_OK;
+  if (comm->rank == 0)
+    status = amped_dense_source_is(o->input, o->dataset, &is_dense);
+  for (int m = 0; m < plan->order && is_dense; m++)
+    cells *= plan->dims[m];
+  if (status == AMPED_OK && is_dense && plan->nnz < cells)
+    status = amped_error(AMPED_BAD_INPUT, o->input,
+                         "%" PRIu64 " of its cells are missing, and --loss=poisson would take them "
+                         "as 0; write 0 there, or fit what is known with amped_mpi complete",
+                         cells - plan->nnz);
+  return amped_comm_agree(comm, status);
+}
+
 /* Check the options against the plan, before any nonzero is read. The tensor's hash is known now:
  * check which files the run replaces. */
 static amped_status check_plan(const amped_worker *worker, const amped_plan *plan,
@@ -941,6 +969,7 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
   const job *j = context;
   (void)worker;
   AMPED_TRY(check_corcondia(j->o, plan));
+  AMPED_TRY(check_missing(j, plan));
   AMPED_TRY(amped_cpd_sampling_check_plan(j->session, j->o, plan));
   AMPED_TRY(amped_cpd_rows_find_modes(j->session, &j->own->cpd, j->labels, j->has_labels));
   AMPED_TRY(find_fixed_modes(j));
@@ -1016,10 +1045,11 @@ static void solver_rows(const amped_plan *plan, const void *context, amped_memor
 }
 
 /* Advise the dense form if it would take less time for this sparse tensor. */
-static void say_form(const amped_session *session) {
+static void say_form(const amped_session *session, const amped_cpd_options *cpd) {
   const amped_tensor_info *info = amped_session_info(session);
   const double density = amped_form_density(info->order, info->dims, info->nnz);
-  if (!session->is_dense && session->options->shape.name == NULL && density > HINT_DENSITY)
+  if (cpd->loss == AMPED_LOSS_SQUARES && !session->is_dense &&
+      session->options->shape.name == NULL && density > HINT_DENSITY)
     amped_say("note: %.3g %% of the cells are stored; amped_mpi convert --dense makes a dense "
               "tensor of it, which takes less time",
               100.0 * density);
@@ -1033,23 +1063,35 @@ static bool are_counts(const amped_dictionary *d) {
   return whole;
 }
 
-/* Advise components without signs for counts, of which they are parts. */
+/* Advise the loss for counts. */
 static void say_counts(const amped_session *session, const amped_cpd_options *cpd) {
   if (!session->is_dense && session->options->shape.name == NULL &&
       amped_row_rule_is_plain(&cpd->rule) && are_counts(&amped_session_info(session)->dictionary))
-    amped_say("note: the values are whole numbers, such as counts; --nonnegative makes components "
-              "that are parts of them, without signs");
+    amped_say("note: the values are whole numbers; if they are counts, --loss=poisson fits them as "
+              "counts, with components that add up to them");
 }
 
-/* Most models side by side; 0: the number that costs the least time. */
+/* Take what --loss=poisson implies: no entry is negative, and a dense tensor is read as the list of
+ * its cells. */
+static void take_loss(amped_options *o) {
+  if (o->cpd.loss != AMPED_LOSS_POISSON)
+    return;
+  o->cpd.rule.nonnegative = AMPED_ALL_MODES;
+  o->session.lists_cells = true;
+}
+
+/* Most models side by side; 0: the number that costs the least time. A limit of time is about one
+ * model's sweeps. */
 static int most_side_by_side(const amped_options *o) {
-  return amped_cpd_method_of(&o->cpd)->run_all != NULL ? o->session.side_by_side : 1;
+  const bool can = amped_cpd_method_of(&o->cpd)->run_all != NULL && !(o->cpd.seconds > 0.0);
+  return can ? o->session.side_by_side : 1;
 }
 
 amped_status amped_cmd_cpd(const amped_options *options) {
   amped_session session;
   amped_options own = *options;
   const amped_options *o = &own;
+  const bool counts = o->cpd.loss == AMPED_LOSS_POISSON;
   amped_labels labels[AMPED_MAX_ORDER] = {{.count = 0}};
   job j = {
       .session = &session, .own = &own, .o = o, .labels = labels, .has_labels = &(bool){false}};
@@ -1064,7 +1106,7 @@ amped_status amped_cmd_cpd(const amped_options *options) {
                                .watches_negative = o->cpd.rule.nonnegative != 0,
                                .takes_cells = true,
                                .left_outside = left_outside,
-                               .takes_one_copy = true,
+                               .takes_one_copy = !counts,
                                .has_models = true,
                                .side_by_side = most_side_by_side(o),
                                .check = check_plan,
@@ -1072,6 +1114,7 @@ amped_status amped_cmd_cpd(const amped_options *options) {
   amped_status status = AMPED_OK;
   own.session.keeps_result = !o->nowrite && !o->session.plan_only;
   AMPED_TRY(amped_cpd_outputs_check_names(o));
+  take_loss(&own);
   if (!o->checkpoint.result_on_signal && o->checkpoint.file == NULL && !is_several(o))
     amped_signals_advise(" (--checkpoint=FILE or --on-signal=result would save the sweeps)");
   if (amped_launcher_rank() <= 0)
@@ -1092,7 +1135,7 @@ amped_status amped_cmd_cpd(const amped_options *options) {
         &session.comm,
         amped_cpd_outputs_compare(o, &j.outputs, amped_session_info(&session)->hash));
   if (status == AMPED_OK) {
-    say_form(&session);
+    say_form(&session, &o->cpd);
     say_counts(&session, &o->cpd);
   }
   j.rows_key = amped_row_rule_key(&o->cpd.rule, session.plan.order, j.rows_text);

@@ -213,6 +213,7 @@ typedef struct record {
   amped_completion completion; /* without biases; order 0: a plain decomposition */
   double corcondia;
   char format[64];
+  char loss[16];        /* "": squares */
   char last_column[64]; /* "biases" if the last column is no component */
   char stop_reason[64];
   char input[TEXT_BYTES];
@@ -225,6 +226,7 @@ static amped_status read_record(const char *path, const amped_ktensor *k, record
   AMPED_TRY(amped_result_file_metric(path, false, &r->metric));
   AMPED_TRY(amped_result_file_number(path, "corcondia", &r->corcondia));
   AMPED_TRY(amped_result_file_text(path, "amped_format", r->format, sizeof r->format));
+  AMPED_TRY(amped_result_file_text(path, "loss", r->loss, sizeof r->loss));
   AMPED_TRY(amped_result_file_text(path, "last_column", r->last_column, sizeof r->last_column));
   AMPED_TRY(amped_result_file_text(path, "stop_reason", r->stop_reason, sizeof r->stop_reason));
   AMPED_TRY(amped_result_file_text(path, "input", r->input, sizeof r->input));
@@ -282,8 +284,9 @@ static void metric_facts(const record *r, amped_facts *f) {
                      m->sweeps.count);
   amped_fact_json(f, "starts", amped_json_count(m->starts.count));
   if (m->starts.count > 0)
-    amped_fact_words(f, "best of      %" PRIu64 " starts, %ss %.9g to %.9g\n", m->starts.count,
-                     m->name, m->starts.least, m->starts.most);
+    amped_fact_words(f, "best of      %" PRIu64 " starts, %s%s %.9g to %.9g\n", m->starts.count,
+                     m->name, strcmp(m->name, "explained") == 0 ? "" : "s", m->starts.least,
+                     m->starts.most);
 }
 
 static void result_facts(const char *path, const amped_ktensor *k, const record *r,
@@ -303,6 +306,7 @@ static void result_facts(const char *path, const amped_ktensor *k, const record 
              biases ? ", and a column of biases" : "");
   amped_fact(f, "dims", amped_json_counts(k->dims, k->order), "dimensions   %s\n",
              amped_format_dims(text, k->order, k->dims));
+  text_facts("loss", "loss", r->loss, false, f);
   amped_fact_words(f, "weights      %.6g ... %.6g\n", most, least);
   if (r->completion.order > 0)
     amped_completion_facts(&r->completion, k->labels, r->metric.name, f);

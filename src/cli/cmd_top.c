@@ -27,8 +27,17 @@
 #define GAP 2
 #define ENTRY 10
 
-/* An index and its factor entry. The key is the entry's absolute value. */
+/* An index and its factor entry. The key is the entry's absolute value; with --lift, its lift. */
 typedef amped_best_item item;
+
+/* How a result is shown. A model of counts (--loss=poisson) has columns that sum to 1: entries are
+ * shares, and weights are expected numbers of events. */
+typedef struct view {
+  int width;
+  bool counts;
+  bool lifts;   /* order by lift */
+  double total; /* sum of the weights */
+} view;
 
 /* The leading items of all components in one mode. Each component has a heap while they are chosen;
  * then they are sorted. */
@@ -40,10 +49,10 @@ typedef struct leading {
   uint64_t nplaces;
 } leading;
 
-static void offer(leading *l, uint64_t r, uint64_t index, double entry) {
-  if (entry != 0.0)
+static void offer(leading *l, uint64_t r, uint64_t index, double key, double entry) {
+  if (entry != 0.0 && key > 0.0)
     amped_best_offer(l->items + r * l->capacity, l->capacity, &l->counts[r],
-                     (item){index, fabs(entry), entry});
+                     (item){index, key, entry});
 }
 
 static amped_status leading_create(const amped_ktensor *k, int mode, int top, leading *l) {
@@ -224,8 +233,8 @@ static void say_names(const amped_ktensor *k, const layout *columns, int first, 
 }
 
 /* Print the leading labels of the modes of one band. */
-static void say_band(const amped_ktensor *k, const leading *all, const layout *columns, int first,
-                     int end, uint64_t r) {
+static void say_band(const amped_ktensor *k, const leading *all, const view *v,
+                     const layout *columns, int first, int end, uint64_t r) {
   line l = {.used = 0};
   char text[LABEL_BYTES];
   uint64_t rows = 0;
@@ -238,7 +247,9 @@ static void say_band(const amped_ktensor *k, const leading *all, const layout *c
       bool there = i < all[m].counts[r];
       append(&l, GAP, there ? label_of(k, &all[m], m, x->index, columns->labels[m], text) : "",
              columns->labels[m]);
-      if (there)
+      if (there && v->counts)
+        (void)snprintf(text, sizeof text, "%8.3f %%", 100.0 * x->value);
+      else if (there)
         (void)snprintf(text, sizeof text, "% .3e", x->value);
       append(&l, 1, there ? text : "", ENTRY);
     }
@@ -246,8 +257,8 @@ static void say_band(const amped_ktensor *k, const leading *all, const layout *c
   }
 }
 
-static void mode_facts(const amped_ktensor *k, const leading *l, int mode, uint64_t r,
-                       amped_facts *f) {
+static void mode_facts(const amped_ktensor *k, const leading *l, const view *v, int mode,
+                       uint64_t r, amped_facts *f) {
   amped_facts part;
   amped_fact_json(f, "mode", json_integer(mode));
   amped_fact_json(f, "name", amped_json_mode_name(&k->labels[mode]));
@@ -258,23 +269,34 @@ static void mode_facts(const amped_ktensor *k, const leading *l, int mode, uint6
     amped_fact_json(&part, "index", amped_json_count(x->index));
     amped_fact_json(&part, "label", amped_json_label(&k->labels[mode], place_of(l, x->index)));
     amped_fact_json(&part, "entry", amped_json_number(x->value));
+    if (v->lifts)
+      amped_fact_json(&part, "lift", amped_json_number(x->key));
     amped_facts_row(f, "leading", &part);
   }
 }
 
-static amped_status tell_component(const amped_ktensor *k, const leading *all, int width, int place,
-                                   int r, amped_json *json) {
-  const layout columns = choose_layout(k, all, (uint64_t)r, width);
+/* The component's weight. */
+static void weight_facts(const view *v, double weight, amped_facts *f) {
+  if (v->counts)
+    amped_fact(f, "weight", amped_json_number(weight), ", %.6g events expected (%.3g %%)\n", weight,
+               100.0 * weight / v->total);
+  else
+    amped_fact(f, "weight", amped_json_number(weight), ", weight %.6g\n", weight);
+}
+
+static amped_status tell_component(const amped_ktensor *k, const leading *all, const view *v,
+                                   int place, int r, amped_json *json) {
+  const layout columns = choose_layout(k, all, (uint64_t)r, v->width);
   amped_facts f;
   amped_facts_begin(&f, "component");
   amped_fact(&f, "component", json_integer(place), "component %d of %d", place, k->ncomps);
-  amped_fact(&f, "weight", amped_json_number(k->weights[r]), ", weight %.6g\n", k->weights[r]);
+  weight_facts(v, k->weights[r], &f);
   for (int i = 0; i < columns.bands; i++)
-    say_band(k, all, &columns, i > 0 ? columns.ends[i - 1] : 0, columns.ends[i], (uint64_t)r);
+    say_band(k, all, v, &columns, i > 0 ? columns.ends[i - 1] : 0, columns.ends[i], (uint64_t)r);
   for (int m = 0; m < k->order && json != NULL; m++) {
     amped_facts mode;
     amped_facts_begin(&mode, NULL);
-    mode_facts(k, &all[m], m, (uint64_t)r, &mode);
+    mode_facts(k, &all[m], v, m, (uint64_t)r, &mode);
     amped_facts_row(&f, "modes", &mode);
   }
   return amped_facts_write(&f, json);
@@ -306,7 +328,7 @@ static amped_status say_result(const char *path, const amped_ktensor *k,
 /* ---- the command --------------------------------------------------------------------------- */
 
 /* Report the components of --components in the user's order, or all components. */
-static amped_status tell_components(const amped_options *o, int width, const amped_ktensor *k,
+static amped_status tell_components(const amped_options *o, const view *v, const amped_ktensor *k,
                                     const leading *all, amped_json *json) {
   /* Results of this program hold components in descending order. Other files need not. */
   int order[AMPED_MAX_NCOMPS];
@@ -315,20 +337,20 @@ static amped_status tell_components(const amped_options *o, int width, const amp
   for (int i = 0; i < (asked->count > 0 ? asked->count : k->ncomps); i++) {
     int place = asked->count > 0 ? asked->numbers[i] : i + 1;
     amped_say("%s", "");
-    AMPED_TRY(tell_component(k, all, width, place, order[place - 1], json));
+    AMPED_TRY(tell_component(k, all, v, place, order[place - 1], json));
   }
   return AMPED_OK;
 }
 
-static amped_status tell(const amped_options *o, const amped_ktensor *k, const amped_completion *c,
-                         const leading *all, amped_json *json) {
+static amped_status tell(const amped_options *o, view *v, const amped_ktensor *k,
+                         const amped_completion *c, const leading *all, amped_json *json) {
   /* Get the width first: the pager replaces the terminal. */
-  const int width = o->width > 0 ? o->width : amped_pager_columns();
+  v->width = o->width > 0 ? o->width : amped_pager_columns();
   if (o->log.verbosity > AMPED_QUIET && (o->json == NULL || strcmp(o->json, "-") != 0))
     AMPED_TRY(amped_pager_begin());
   amped_status status = say_result(o->args[0], k, c);
   if (status == AMPED_OK)
-    status = tell_components(o, width, k, all, json);
+    status = tell_components(o, v, k, all, json);
   amped_pager_end();
   return status;
 }
@@ -336,7 +358,9 @@ static amped_status tell(const amped_options *o, const amped_ktensor *k, const a
 /* The visitor of one pass over the factors. */
 typedef struct finder {
   const amped_options *o;
+  view view;
   uint64_t ncomps;
+  const double *weights; /* [ncomps] */
   leading all[AMPED_MAX_ORDER];
   amped_completion c; /* rows without a learnt entry are in no list */
 } finder;
@@ -344,6 +368,9 @@ typedef struct finder {
 static amped_status begin(void *context, const amped_ktensor *k) {
   finder *s = context;
   s->ncomps = (uint64_t)k->ncomps;
+  s->weights = k->weights;
+  for (int r = 0; r < k->ncomps; r++)
+    s->view.total += k->weights[r];
   AMPED_TRY(amped_result_argument_check(s->o->args[0], k, &s->o->components));
   AMPED_TRY(amped_completion_file_read(s->o->args[0], k->order, k->dims, true, &s->c));
   for (int m = 0; m < k->order; m++)
@@ -351,13 +378,39 @@ static amped_status begin(void *context, const amped_ktensor *k) {
   return AMPED_OK;
 }
 
+/* The label's share in the whole model. */
+static double share_of(const finder *s, const double *row) {
+  double events = 0.0;
+  for (uint64_t r = 0; r < s->ncomps; r++)
+    events += s->weights[r] * row[r];
+  return events / s->view.total;
+}
+
 static amped_status look_at_rows(void *context, int mode, uint64_t first, uint64_t count,
                                  const double *rows) {
   finder *s = context;
   const uint8_t *observed = s->c.observed[mode];
-  for (uint64_t i = 0; i < count; i++)
+  for (uint64_t i = 0; i < count; i++) {
+    const double *row = rows + i * s->ncomps;
+    const double share = s->view.lifts ? share_of(s, row) : 0.0;
     for (uint64_t r = 0; r < s->ncomps && (observed == NULL || observed[first + i] != 0); r++)
-      offer(&s->all[mode], r, first + i, rows[i * s->ncomps + r]);
+      offer(&s->all[mode], r, first + i,
+            s->view.lifts ? row[r] * log(row[r] / share) : fabs(row[r]), row[r]);
+  }
+  return AMPED_OK;
+}
+
+/* Find out how the result is shown. */
+static amped_status choose_view(const amped_options *o, view *v) {
+  char normalisation[16];
+  AMPED_TRY(
+      amped_result_file_text(o->args[0], "normalisation", normalisation, sizeof normalisation));
+  v->counts = strcmp(normalisation, "sum") == 0;
+  v->lifts = o->lift;
+  if (v->lifts && !v->counts)
+    return amped_error(AMPED_USAGE, o->args[0],
+                       "has no shares of events, which --lift compares; name a result of cpd "
+                       "--loss=poisson, or leave out --lift");
   return AMPED_OK;
 }
 
@@ -368,6 +421,7 @@ static amped_status top(const amped_options *o, amped_json *json) {
   const amped_result_visit visit = {.begin = begin, .rows = look_at_rows, .context = &s};
   amped_status status = AMPED_OK;
   AMPED_GO(out, amped_result_argument_is("top", path));
+  AMPED_GO(out, choose_view(o, &s.view));
   AMPED_GO(out, amped_result_file_scan(path, &visit, &k));
   for (int m = 0; m < k.order; m++) {
     leading *l = &s.all[m];
@@ -376,7 +430,7 @@ static amped_status top(const amped_options *o, amped_json *json) {
              amped_result_file_labels(path, m, k.dims[m], l->places, l->nplaces, &k.labels[m]));
   }
   amped_completion_weigh(&s.c, &k);
-  status = tell(o, &k, &s.c, s.all, json);
+  status = tell(o, &s.view, &k, &s.c, s.all, json);
 out:
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     leading_free(&s.all[m]);

@@ -326,10 +326,13 @@ const amped_command amped_commands[] = {
      .max_args = 1,
      .answers = true,
      .summary = "show the leading labels of each component of a result",
-     .groups = {&amped_top_option_rows, &amped_width_option_rows, &amped_components_option_rows},
+     .groups = {&amped_top_option_rows, &amped_lift_option_rows, &amped_width_option_rows,
+                &amped_components_option_rows},
      .help = "A mode without labels shows its indices, counted as in the input. Components and "
              "modes are numbered from 1. Modes and indices are numbered from 0 in --json and in "
-             "names of files and datasets.\n\nOn a terminal, text longer than the screen goes "
+             "names of files and datasets.\n\nIn a result of cpd --loss=poisson an entry is the "
+             "label's share in the events of a component, and --lift orders labels by what sets "
+             "the component apart.\n\nOn a terminal, text longer than the screen goes "
              "through $PAGER, or else less or more. amped_mpi top RESULT | cat prints it at once.",
      .example = "amped_mpi top ratings.cpd.h5 -n 5 --components=1,4-6",
      .run = amped_cmd_top},

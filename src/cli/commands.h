@@ -56,6 +56,7 @@ amped_status amped_cmd_info(const amped_options *o);
 /* bench --whole, bench --complete, bench --stream */
 amped_status amped_cmd_whole(const amped_options *o);
 amped_status amped_cmd_epoch(const amped_options *o);
+amped_status amped_cmd_counts(const amped_options *o);
 amped_status amped_cmd_batches(const amped_options *o);
 /* info --system, on all ranks */
 amped_status amped_cmd_system(const amped_options *o);

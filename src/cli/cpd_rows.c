@@ -48,11 +48,11 @@ amped_status amped_cpd_rows_check_start(const amped_row_rule *rule, const amped_
   for (int m = 0; m < start->order; m++)
     for (uint64_t e = 0; amped_row_rule_is_nonnegative(rule, m) && e < start->dims[m] * n; e++)
       if (start->factors[m][e] < 0.0)
-        return amped_error(AMPED_BAD_INPUT, name,
-                           "cannot start --nonnegative: %s, row %" PRIu64 ", component %" PRIu64
-                           " is negative; begin with a nonnegative model, or without --init",
-                           amped_format_mode(mode, sizeof mode, m, &start->labels[m]), e / n + 1,
-                           e % n + 1);
+        return amped_error(
+            AMPED_BAD_INPUT, name,
+            "cannot start a nonnegative model: %s, row %" PRIu64 ", component %" PRIu64
+            " is negative; begin with a nonnegative model, or without --init",
+            amped_format_mode(mode, sizeof mode, m, &start->labels[m]), e / n + 1, e % n + 1);
   return AMPED_OK;
 }
 

@@ -134,6 +134,51 @@ const amped_option_rule amped_option_rules[] = {
      .why = "--accelerate judges its steps by the residual only, and {2} adds to it; leave out one "
             "of the two"},
 
+    /* losses of cpd */
+    {.command = "cpd",
+     .when = "kkt",
+     .needs = "loss=poisson",
+     .why = "--kkt is for --loss=poisson; add that, or leave out --kkt"},
+    {.command = "cpd",
+     .when = "loss=poisson",
+     .excludes = "method",
+     .why =
+         "--method says how squares are made small, and --loss=poisson has its own method; leave "
+         "out one of the two"},
+    {.command = "cpd",
+     .when = "loss=poisson",
+     .excludes = "PENALTY|corcondia|stop-fit",
+     .why = "{2} is for --loss=squares; leave out {2} or --loss=poisson"},
+    {.command = "cpd",
+     .when = "loss=poisson",
+     .excludes = "accelerate=linesearch",
+     .why = "--accelerate=linesearch is for --loss=squares; with --loss=poisson there are momentum "
+            "and none"},
+    {.command = "cpd",
+     .when = "loss=poisson",
+     .excludes = "nonnegative",
+     .why = "--loss=poisson keeps all factors nonnegative; leave out --nonnegative"},
+    {.command = "cpd",
+     .when = "loss=poisson",
+     .excludes = "fix",
+     .why = "--loss=poisson changes the factors of all modes, and --fix keeps some; leave out one "
+            "of the two"},
+    {.command = "cpd",
+     .when = "loss=poisson",
+     .excludes = "init=normal",
+     .why = "--init=normal has entries of both signs, and --loss=poisson begins with none below 0; "
+            "leave out --init"},
+    {.command = "cpd",
+     .when = "loss=poisson",
+     .excludes = "copies=one",
+     .why = "--loss=poisson needs a copy for each mode, and --copies=one keeps one; leave out "
+            "--copies"},
+    {.command = "cpd",
+     .when = "loss=poisson",
+     .excludes = "products=tf32",
+     .why =
+         "--products=tf32 is for dense tensors, which --loss=poisson reads as lists; leave it out"},
+
     /* several decompositions, starts */
     {.command = "bench", .when = "RANKS", .why = "bench takes one --rank"},
     {.command = "cpd",
@@ -203,6 +248,10 @@ const amped_option_rule amped_option_rules[] = {
      .why =
          "--whole is a run of cpd, --complete a sweep of complete, --stream one of stream; leave "
          "out all but one"},
+    {.command = "bench",
+     .when = "loss=poisson",
+     .excludes = "whole|complete|stream|dense|copies=one|kernel=published",
+     .why = "--loss=poisson times passes over a copy for each mode; leave out {2}"},
     {.command = "bench",
      .when = "method|block",
      .needs = "complete",
@@ -537,6 +586,9 @@ const amped_option_default_row amped_option_defaults[] = {
     {.command = "cpd", .option = "tol", .when = "method=rbs", .initial = "1e-3"},
     /* the fit of a shape's tensor is not known (cmd_cpd.c) */
     {.command = "cpd", .option = "tol", .when = "shape", .initial = "0"},
+    {.command = "cpd", .option = "tol", .when = "loss=poisson", .initial = "1e-6"},
+    {.command = "cpd", .option = "iters", .when = "loss=poisson", .initial = "200"},
+    {.command = "cpd", .option = "accelerate", .when = "loss=poisson", .initial = "momentum"},
     {.command = NULL},
 };
 

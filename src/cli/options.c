@@ -76,6 +76,14 @@ static const amped_option top_rows[] = {
      AMPED_OPTION_FIELD(amped_options, top)},
 };
 
+static const amped_option lift_rows[] = {
+    {.name = "lift",
+     .type = AMPED_OPTION_FLAG,
+     .help = "of counts: order by share x log(share / the label's share in the whole model)",
+     .initially = "order by share",
+     AMPED_OPTION_FIELD(amped_options, lift)},
+};
+
 static const amped_option width_rows[] = {
     {.name = "width",
      .type = AMPED_OPTION_INT,
@@ -128,6 +136,12 @@ static const amped_option bench_rows[] = {
      .type = AMPED_OPTION_FLAG,
      .help = "time a sweep of complete, and compare it with MTTKRP and its bounds",
      AMPED_OPTION_FIELD(amped_options, epoch)},
+    {.name = "loss",
+     .type = AMPED_OPTION_WORD,
+     .words = AMPED_OPTION_WORDS("squares", "poisson"),
+     .help = "poisson: time the passes of cpd --loss=poisson, and compare them with MTTKRP",
+     .initial = "squares",
+     AMPED_OPTION_FIELD(amped_options, loss)},
     {.name = "stream",
      .type = AMPED_OPTION_COUNT,
      .least = 1,
@@ -145,6 +159,7 @@ const amped_option_group amped_seed_option_rows = AMPED_OPTION_GROUP(seed_rows);
 const amped_option_group amped_output_option_rows = AMPED_OPTION_GROUP(output_rows);
 const amped_option_group amped_nowrite_option_rows = AMPED_OPTION_GROUP(nowrite_rows);
 const amped_option_group amped_top_option_rows = AMPED_OPTION_GROUP(top_rows);
+const amped_option_group amped_lift_option_rows = AMPED_OPTION_GROUP(lift_rows);
 const amped_option_group amped_width_option_rows = AMPED_OPTION_GROUP(width_rows);
 const amped_option_group amped_components_option_rows = AMPED_OPTION_GROUP(components_rows);
 const amped_option_group amped_heat_option_rows = AMPED_OPTION_GROUP(heat_rows);
@@ -207,6 +222,7 @@ static const struct {
     {&amped_output_option_rows, 0},
     {&amped_nowrite_option_rows, 0},
     {&amped_top_option_rows, 0},
+    {&amped_lift_option_rows, 0},
     {&amped_width_option_rows, 0},
     {&amped_components_option_rows, 0},
     {&amped_heat_option_rows, 0},

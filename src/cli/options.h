@@ -61,6 +61,7 @@ typedef struct amped_options {
   amped_evaluate_options evaluate;
   amped_similar_options similar;
   int top;   /* -n: number of labels to show, per mode or per label */
+  bool lift; /* top: order by lift */
   int width; /* characters per line of top; 0: not given */
   amped_axis_options axes;
   const char *heat;             /* two modes of plot's heat maps, with a comma; NULL: none */
@@ -68,11 +69,12 @@ typedef struct amped_options {
   int repeat;                   /* bench: timed passes over all modes, sweeps or batches */
   bool whole;                   /* bench: a whole run */
   bool epoch;                   /* bench: sweeps of completion (--complete) */
+  amped_loss loss;              /* bench: poisson: ratios of counts beside MTTKRP */
   uint64_t batch_nnz;           /* bench: entries of a batch of a stream (--stream); 0: none */
 } amped_options;
 
-/* Groups with one option, whose name they have. bench has --repeat, --whole, --complete and
- * --stream. nowrite is for cpd and complete. */
+/* Groups with one option, whose name they have. bench has --repeat, --whole, --complete, --loss
+ * and --stream. nowrite is for cpd and complete. */
 extern const amped_option_group amped_json_option_rows;
 extern const amped_option_group amped_overwrite_option_rows;
 extern const amped_option_group amped_threads_option_rows;
@@ -80,6 +82,7 @@ extern const amped_option_group amped_seed_option_rows;
 extern const amped_option_group amped_output_option_rows;
 extern const amped_option_group amped_nowrite_option_rows;
 extern const amped_option_group amped_top_option_rows;
+extern const amped_option_group amped_lift_option_rows;
 extern const amped_option_group amped_width_option_rows;
 extern const amped_option_group amped_components_option_rows;
 extern const amped_option_group amped_heat_option_rows;

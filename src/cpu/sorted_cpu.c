@@ -7,6 +7,7 @@
 #include "base/timer.h"
 #include "base/trace.h"
 #include "cpu/sorted/products_cpu.h"
+#include "cpu/counts/ratio_cpu.h"
 #include "cpu/complete/block_fit_cpu.h"
 #include "cpu/complete/row_fit_cpu.h"
 #include "cpu/complete/row_history_cpu.h"
@@ -14,19 +15,10 @@
 #include "cpu/load/synthetic_cpu.h"
 #include "cpu/sorted/tensor_part_cpu.h"
 
-/* Rows of fix-up buffer for mode: strips of one traversal, or of all tiles if they run side by
- * side. */
-static uint64_t mode_strips(const amped_plan *plan, int mode) {
-  const amped_cpu_tiling t = amped_cpu_tiling_choose(plan, mode);
-  const uint64_t nnz = plan->modes[mode].copy.rank_nnz[plan->rank];
-  const uint64_t traversal = amped_cpu_most_strips(nnz);
-  return t.apart ? (uint64_t)t.count * traversal : traversal;
-}
-
 static uint64_t most_strips(const amped_plan *plan) {
   uint64_t strips = 1;
   for (int m = 0; m < plan->order; m++) {
-    const uint64_t n = mode_strips(plan, m);
+    const uint64_t n = amped_tensor_part_cpu_strips(plan, m);
     strips = n > strips ? n : strips;
   }
   return strips;
@@ -73,6 +65,7 @@ static void cpu_destroy(amped_tensor_part *part) {
   amped_row_fit_cpu_free(part->row_fit, part->plan);
   amped_row_history_cpu_free(part->row_history, part->plan);
   amped_row_steps_cpu_free(part->row_steps, part->plan);
+  amped_ratio_part_cpu_free(part->ratio);
   amped_free(part);
 }
 
@@ -141,36 +134,9 @@ static amped_status cpu_finish(amped_tensor_part *part, int mode) {
                              part->threads, &part->tiles[mode]);
 }
 
-/* Nothing to do: the fix-up buffer is sized for the most components. */
-/* Compute all tiles at once, each with its own output, then add the outputs up. */
-static void sum_tiles_apart(amped_tensor_part *part, int mode) {
-  const int count = part->tilings[mode].count;
-  const uint64_t bytes =
-      part->plan->modes[mode].copy.output_rows * amped_plan_row_bytes(part->plan);
-  amped_cpu_mttkrp traversals[AMPED_CPU_MOST_TILES];
-  double *fixup = part->fixup;
-  for (int t = 0; t < count; t++) {
-    amped_cpu_mttkrp *const m = &traversals[t];
-    *m = amped_tensor_part_cpu_traversal(part, mode, t);
-    m->adds = false;
-    m->out = (char *)part->outputs + (uint64_t)t * bytes;
-    m->fixup = fixup;
-    fixup += amped_cpu_strips(m->copy->packing, m->copy->nnz) * m->ld;
-  }
-  amped_mttkrp_cpu(traversals, count, part->threads);
-  amped_mttkrp_cpu_join(traversals, count, amped_factor_set_cpu_output(part->factors),
-                        part->threads);
-}
-
 static amped_status cpu_mttkrp_begin(amped_tensor_part *part, int mode) {
-  const amped_cpu_tiling *tiling = &part->tilings[mode];
   double began = amped_time();
-  if (tiling->apart)
-    sum_tiles_apart(part, mode);
-  for (int t = 0; t < tiling->count && !tiling->apart; t++) {
-    const amped_cpu_mttkrp m = amped_tensor_part_cpu_traversal(part, mode, t);
-    amped_mttkrp_cpu(&m, 1, part->threads);
-  }
+  amped_tensor_part_cpu_traverse(part, mode, NULL, NULL);
   part->mttkrp_sec = amped_time() - began;
   amped_trace_span(AMPED_LANE_KERNELS, AMPED_PHASE_KERNEL, mode, began, began + part->mttkrp_sec);
   return AMPED_OK;
@@ -230,4 +196,5 @@ const amped_format_ops amped_sorted_cpu = {
     .block_fit = &amped_block_fit_cpu_ops,
     .row_history = &amped_row_history_cpu_ops,
     .row_steps = &amped_row_steps_cpu_ops,
+    .ratio = &amped_ratio_cpu_ops,
 };

@@ -23,8 +23,9 @@ typedef struct amped_run_starts {
 } amped_run_starts;
 
 /* Record of a result; strings and arrays are borrowed. Written as attributes of the root: input,
- * input_norm (f64), metric, options (JSON text), seed (u64), version, stop_reason, and corcondia
- * (f64) if it was computed. input_dims is taken from the ktensor. */
+ * input_norm (f64), metric, options (JSON text), seed (u64), version, stop_reason, corcondia (f64)
+ * if it was computed, and, if there is a loss, loss and normalisation (texts). input_dims is taken
+ * from the ktensor. */
 typedef struct amped_run_record {
   const char *input;
   double input_norm; /* NaN: unknown, and not written */
@@ -33,8 +34,10 @@ typedef struct amped_run_record {
   uint64_t seed;
   const char *init;        /* start of this model: a word or file of --init; part of the options */
   const char *stop_reason; /* "tolerance", "iterations" */
-  const char *metric;      /* name of the number that sweeps improve: hdf5_metric.h */
-  const double *history;   /* [sweeps] metric; unused for a completion, which has its own lists */
+  const char *loss; /* loss that the run made small; NULL: squares. Columns of factors then have sum
+                       1, otherwise unit length */
+  const char *metric;    /* name of the number that sweeps improve: hdf5_metric.h */
+  const double *history; /* [sweeps] metric; unused for a completion, which has its own lists */
   uint64_t sweeps;
   const amped_completion *completion; /* NULL: a plain decomposition */
   amped_run_starts starts;

@@ -64,6 +64,7 @@ static amped_checkpoint_key key_of(const amped_session *session, const amped_sol
                               .has_numbers = solver->has_numbers,
                               .keeps_second = solver->keeps_second,
                               .method = recipe->method,
+                              .loss = recipe->loss,
                               .accelerate = recipe->accelerate,
                               .rows = recipe->rows,
                               .fixed = recipe->fixed,

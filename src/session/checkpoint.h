@@ -16,6 +16,7 @@ typedef struct amped_checkpoint amped_checkpoint;
  * borrowed. */
 typedef struct amped_checkpoint_recipe {
   const char *method;     /* NULL: the first method with its metric */
+  const char *loss;       /* NULL: squares */
   const char *accelerate; /* NULL: no acceleration */
   const char *rows;       /* key of the row rule; NULL: plain */
   const char *fixed;      /* key of the fixed modes; NULL: none */

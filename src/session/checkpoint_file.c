@@ -31,6 +31,7 @@ static const amped_hdf5_type f64 = {AMPED_FLOAT, AMPED_F64};
 static const amped_field fields[] = {
     {.name = "init", .at = AT(TEXT, init)},
     {.name = "method", .at = AT(TEXT, method), .is_optional = true},
+    {.name = "loss", .at = AT(TEXT, loss), .is_optional = true},
     {.name = "accelerate", .at = AT(TEXT, accelerate), .is_optional = true},
     {.name = "rows", .at = AT(TEXT, rows), .is_optional = true},
     {.name = "fixed", .at = AT(TEXT, fixed), .is_optional = true},
@@ -235,6 +236,7 @@ static const char *difference(const amped_checkpoint_key *found, const amped_che
   char theirs[AMPED_ROW_RULE_TEXT];
   char ours[AMPED_ROW_RULE_TEXT];
   const char *const method = text_or(found->method, "als");
+  const char *const loss = text_or(found->loss, "squares");
   const char *const accelerate = text_or(found->accelerate, "none");
   const char *const rows[] = {text_or(found->rows, "plain"), text_or(key->rows, "plain")};
   const int components = found->ncomps - (found->last_column != NULL ? 1 : 0);
@@ -251,6 +253,8 @@ static const char *difference(const amped_checkpoint_key *found, const amped_che
                    "belongs to another tensor of the same dimensions (%" PRIu64
                    " nonzeros, hash %016" PRIx64 "); name another file with --checkpoint",
                    found->nnz, found->hash);
+  else if (strcmp(loss, text_or(key->loss, "squares")) != 0)
+    (void)snprintf(text, size, "began with --loss=%.20s; use that or another file", loss);
   else if (strcmp(found->metric, key->metric) != 0)
     (void)snprintf(
         text, size,

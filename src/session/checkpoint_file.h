@@ -27,6 +27,7 @@ typedef struct amped_checkpoint_key {
   bool has_numbers;        /* the same for numbers */
   bool keeps_second;       /* the same for a second set of factors */
   const char *method;      /* name, if several methods have this metric; NULL: the first one */
+  const char *loss;        /* NULL: squares */
   const char *accelerate;  /* how the solver is accelerated; NULL: not */
   const char *rows;        /* key of the row rule (row_rule.h); NULL: plain */
   const char *fixed;       /* fixed modes, and the hash of their factors; NULL: none */

@@ -30,6 +30,7 @@ static char *options_text(const amped_session *session, const amped_cpd_options 
   amped_fact_json(&f, "nranks", json_integer(session->comm.nranks));
   amped_fact_json(&f, "read", json_string(session->read_parallel ? "parallel" : "root"));
   amped_fact_json(&f, "placement", json_string(amped_placement_names[o->plan.placement]));
+  amped_fact_json(&f, "loss", amped_json_string(amped_loss_name(cpd)));
   amped_fact_json(&f, "method", json_string(amped_cpd_method_of(cpd)->name));
   amped_fact_json(&f, "accelerate", amped_json_string(amped_accelerate_name(cpd->accelerate)));
   amped_fact_json(&f, "rows",
@@ -52,6 +53,7 @@ static amped_status begin(const amped_session *session, const amped_cpd_options 
   r->record.input_hash = amped_session_info(session)->hash;
   r->record.options = r->options;
   r->record.nonnegative = options->rule.nonnegative;
+  r->record.loss = amped_loss_name(options);
   return AMPED_OK;
 }
 
@@ -68,6 +70,8 @@ amped_status amped_run_result_gather(const amped_session *session, const amped_c
     status = begin(session, options, weights, labels, out);
   AMPED_TRY(amped_comm_agree(&session->comm, status));
   AMPED_TRY(amped_factors_get(&context, &out->model));
+  if (session->comm.rank == 0 && options->loss == AMPED_LOSS_POISSON)
+    amped_ktensor_sum_to_one(&out->model);
   if (session->comm.rank == 0)
     amped_fixed_model_lend(fixed, &out->model);
   out->fixed = fixed;

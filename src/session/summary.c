@@ -75,7 +75,8 @@ static void ranges_facts(const amped_multistart *s, bool shows, amped_facts *f) 
   f->waits = true;
   find_ranges(s, &values, &scores);
   amped_fact(f, amped_metric_key_of(metric, "min").text, amped_json_number(values.least),
-             "%ss of %d starts: %.8f", metric, s->count, values.least);
+             "%s%s of %d starts: %.8f", metric, strcmp(metric, "fit") == 0 ? "s" : "", s->count,
+             values.least);
   amped_fact(f, amped_metric_key_of(metric, "max").text, amped_json_number(values.most), " to %.8f",
              values.most);
   amped_fact(f, amped_metric_key_of(metric, "mean").text, amped_json_number(mean(&values)),

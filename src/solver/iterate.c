@@ -7,6 +7,7 @@
 #include "base/buffers.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/timer.h"
 #include "base/trace.h"
 
 amped_status amped_solver_result_create(const amped_context *context, const amped_solver *solver,
@@ -98,6 +99,7 @@ typedef struct active_set {
   const amped_iterate_model *all;
   const amped_iterate_hooks *hooks;
   int count;
+  double began;               /* amped_time of the first sweep */
   int *numbers;               /* [count] ascending */
   void **selves;              /* workspace, [count] */
   double **values;            /* workspace, [count] */
@@ -192,6 +194,16 @@ static const char *reason_to_stop(const amped_solver *solver, const amped_iterat
   return reason == NULL && result->sweeps >= options->iters ? "iterations" : reason;
 }
 
+/* Collective: is the time of these models over, by rank 0's clock? */
+static bool is_late(const active_set *a) {
+  const double limit = a->all[0].options->seconds;
+  double seconds = amped_time() - a->began;
+  if (!(limit > 0.0))
+    return false;
+  amped_comm_broadcast(a->all[0].context->comm, &seconds, sizeof seconds);
+  return seconds >= limit;
+}
+
 /* Collective; the status is agreed. Finish the first `count` of a->selves, which made sweeps. */
 static amped_status finish(const active_set *a, int count) {
   const amped_comm *comm = a->all[0].context->comm;
@@ -233,14 +245,17 @@ static amped_status end_models(active_set *a) {
   return AMPED_OK;
 }
 
-/* Collective; the status is agreed. Let models leave that have ended or are not wanted. */
-static amped_status leave(active_set *a) {
+/* Collective; the status is agreed. Let models leave that have ended or are not wanted. late: their
+ * time is over. */
+static amped_status leave(active_set *a, bool late) {
   const amped_iterate_hooks *h = a->hooks;
   bool is_any = false;
   int left = 0;
   for (int i = 0; i < a->count; i++) {
     amped_solver_result *const r = model_of(a, i)->result;
     r->stop_reason = reason_to_stop(a->solver, model_of(a, i));
+    if (r->stop_reason == NULL && late)
+      r->stop_reason = AMPED_TIME;
     a->ends[i] = r->stop_reason != NULL;
     is_any = is_any || a->ends[i];
   }
@@ -261,7 +276,8 @@ static amped_status leave(active_set *a) {
 amped_status amped_iterate_all(const amped_solver *solver, int count,
                                const amped_iterate_model *models,
                                const amped_iterate_hooks *hooks) {
-  active_set a = {.solver = solver, .all = models, .hooks = hooks, .count = count};
+  active_set a = {
+      .solver = solver, .all = models, .hooks = hooks, .count = count, .began = amped_time()};
   amped_status status =
       amped_comm_agree(models[0].context->comm, amped_buffers_allocate(buffers(&a, count)));
   for (int i = 0; i < count && status == AMPED_OK; i++) {
@@ -269,11 +285,11 @@ amped_status amped_iterate_all(const amped_solver *solver, int count,
     models[i].result->estimated = models[i].options->estimated;
   }
   if (status == AMPED_OK)
-    status = leave(&a);
+    status = leave(&a, false);
   while (status == AMPED_OK && a.count > 0) {
     status = next_sweep(&a);
     if (status == AMPED_OK)
-      status = leave(&a);
+      status = leave(&a, is_late(&a));
   }
   amped_buffers_free(buffers(&a, count));
   return status;

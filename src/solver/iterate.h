@@ -15,6 +15,9 @@
 /* The reason to stop of a run that reached its goal. */
 #define AMPED_GOAL "stop-fit"
 
+/* The reason to stop of a run whose time was over. */
+#define AMPED_TIME "time"
+
 /* Wall seconds of this rank in one sweep. */
 typedef struct amped_sweep_times {
   double mttkrp, copy, solve, exchange, total;
@@ -75,6 +78,7 @@ typedef struct amped_iterate_options {
   uint64_t iters; /* maximum number of sweeps */
   double tol;     /* stop when |change of the metric| < tol; 0: never */
   double goal;    /* stop when the metric, of which higher is better, is at least this; 0: never */
+  double seconds; /* begin no sweep this many seconds after the first began; 0: no limit */
   /* First sweeps whose metric is an estimate: goal and tol are about later sweeps only. */
   uint64_t estimated;
   /* State to resume; the context has the factors that belong to it. NULL: a new run. */

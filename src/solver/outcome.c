@@ -17,6 +17,21 @@ static const char *format_change(char *buffer, size_t size, double change, doubl
   return buffer;
 }
 
+/* A reason to stop, for the user. */
+static const char *words_of(const char *reason) {
+  static const struct {
+    const char *reason, *words;
+  } rows[] = {
+      {.reason = "iterations", .words = "--iters reached"},
+      {.reason = AMPED_TIME, .words = "--time is over"},
+      {.reason = "kkt", .words = "--kkt reached"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    if (strcmp(rows[i].reason, reason) == 0)
+      return rows[i].words;
+  return reason;
+}
+
 /* Why a run ended that did not reach its goal. */
 static void write_why(const amped_solver_result *result, double tol, char *why, size_t size) {
   const uint64_t n = result->sweeps;
@@ -25,10 +40,7 @@ static void write_why(const amped_solver_result *result, double tol, char *why, 
   size_t at = 0;
   why[0] = '\0';
   if (!converged)
-    at = (size_t)snprintf(why, size, "%s%s",
-                          strcmp(result->stop_reason, "iterations") == 0 ? "--iters reached"
-                                                                         : result->stop_reason,
-                          n > 1 ? "; " : "");
+    at = (size_t)snprintf(why, size, "%s%s", words_of(result->stop_reason), n > 1 ? "; " : "");
   if (n > 1 && at < size) {
     const double change = result->history[n - 1] - result->moved - result->history[n - 2];
     at += (size_t)snprintf(why + at, size - at, "%s changed by %s", result->metric,

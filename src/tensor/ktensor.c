@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/kahan.h"
 #include "base/mem.h"
 
 amped_status amped_ktensor_create(amped_ktensor *k, int order, const uint64_t *dims, int ncomps) {
@@ -90,6 +91,19 @@ void amped_ktensor_normalise(amped_ktensor *k, uint64_t kept, double *lengths) {
     for (int r = 0; r < k->ncomps && lengths != NULL; r++)
       lengths[m * k->ncomps + r] = stays ? 1.0 : ldexp(of_mode[r], exponents[m][r]);
   }
+}
+
+void amped_ktensor_sum_to_one(amped_ktensor *k) {
+  const uint64_t n = (uint64_t)k->ncomps;
+  for (int m = 0; m < k->order; m++)
+    for (uint64_t r = 0; r < n; r++) {
+      amped_kahan sum = {0.0L, 0.0L};
+      for (uint64_t i = 0; i < k->dims[m]; i++)
+        amped_kahan_add(&sum, (long double)k->factors[m][i * n + r]);
+      const double all = amped_kahan_value(&sum);
+      for (uint64_t i = 0; i < k->dims[m]; i++)
+        k->factors[m][i * n + r] = all > 0.0 ? k->factors[m][i * n + r] / all : 0.0;
+    }
 }
 
 void amped_ktensor_order(const amped_ktensor *k, int *order) {

@@ -36,6 +36,9 @@ void amped_ktensor_balance_mode(amped_ktensor *k, int mode, int *exponents);
  * [order][ncomps] of the old columns; NULL: not wanted. */
 void amped_ktensor_normalise(amped_ktensor *k, uint64_t kept, double *lengths);
 
+/* Scale every column to sum 1; weights do not change. A column whose sum is 0 becomes 0. */
+void amped_ktensor_sum_to_one(amped_ktensor *k);
+
 /* order[0 .. ncomps) = the components in descending order of weight; equal weights keep their
  * order. */
 void amped_ktensor_order(const amped_ktensor *k, int *order);

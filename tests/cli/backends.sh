@@ -4,7 +4,7 @@
 # their own. jobs/check-gpu runs it on a GPU, tests/cli/emulated.sh on the emulated one.
 #
 # backends.sh [PART...]: the functions below (all), AMPED_AT_ONCE of them side by side (all).
-parts="sorted rules methods copies dense sampling rows completion streams matrices"
+parts="sorted rules methods copies dense sampling rows completion streams matrices counts"
 . "$(dirname "$0")/../lib/lib.sh"
 folder=$(pwd)
 close_results=$folder/tests/lib/close_results
@@ -151,6 +151,22 @@ sorted() {
   done
   gpu_only=--tiles=1K
   agree $exact p.h5 $run --rank=4
+}
+
+# shellcheck disable=SC2086
+counts() {
+  make_observed
+  poisson="counts.tns $run --loss=poisson"
+  for r in 1 5 16 40 70 140; do
+    agree $exact $poisson --rank=$r
+  done
+  agree $rough counts.tns --iters=3 --tol=0 -q --overwrite --loss=poisson --rank=9
+  agree_in_json kkt 1e-9 $poisson --rank=3 --iters=6 --nowrite
+  agree_in_json deviance 1e-6 $poisson --rank=3 --iters=6 --nowrite
+  gpu_only=--tiles=1K
+  agree $exact $poisson --rank=4
+  gpu_only="--residency=stream --overlap=2"
+  agree $exact $poisson --rank=4 --accelerate=none
 }
 
 # shellcheck disable=SC2086

@@ -25,7 +25,7 @@ same "commands" "$(complete '')" "$(echo "$commands" | sort | tr '\n' ' ' | sed 
 same "a command" "$(complete conv)" "convert"
 for c in $commands; do
   # Every word of the left column that begins with two dashes, without its value.
-  want=$("$amped" $c --help | sed -n 's/^ \{2,6\}\(-., \)\{0,1\} *\(--[a-z0-9-]*\)\(=\{0,1\}\).*/\2\3/p' |
+  want=$("$amped" $c --help | sed -n 's/^ \{2,6\}\(-., \)\{0,1\}\(--[a-z0-9-]*\)\(=\{0,1\}\).*/\2\3/p' |
     sort | tr '\n' ' ' | sed 's/ $//')
   same "options of $c" "$(complete $c --)" "$want"
   test -n "$want" && pass || fail "no options of $c"

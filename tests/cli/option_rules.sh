@@ -28,6 +28,17 @@ refused "are for --shape" bench s.h5 --values=real
 refused "nothing is read; leave out --load" cpd --shape=nell2 --scale=1e-4 --load=auto
 refused "are for --method=rbs" cpd s.h5 --sample=auto
 refused "leave out --iters" cpd d.h5 --method=rbs --iters=50
+refused "add that, or leave out --kkt" cpd s.h5 --kkt=1e-4
+refused "has its own method" cpd s.h5 --loss=poisson --method=als
+for option in --ridge=1 --l1=1 --corcondia --stop-fit=0.5; do
+  refused "is for --loss=squares; leave out --" cpd s.h5 --loss=poisson $option
+done
+refused "there are momentum and none" cpd s.h5 --loss=poisson --accelerate=linesearch
+refused "leave out --nonnegative" cpd s.h5 --loss=poisson --nonnegative
+refused "leave out one of the two" cpd s.h5 --loss=poisson --init=r.h5 --fix=1
+refused "leave out --init" cpd s.h5 --loss=poisson --init=normal
+refused "leave out --copies" cpd s.h5 --loss=poisson --copies=one
+refused "which --loss=poisson reads as lists" cpd d.h5 --loss=poisson --products=tf32
 refused "needs --checkpoint" cpd s.h5 --checkpoint-every=10
 refused "add --state" complete s.h5 --history=equations
 refused "add --state" complete s.h5 --keep-validation=1M
@@ -59,9 +70,9 @@ refused "leave out one of the two" complete s.h5 --rank=2 --holdout=5% --validat
 reported() { # reported COMMAND OPTION
   "$amped" "$1" --help | tr '\n' ' ' | tr -s ' ' | sed -n "s/.*--$2=[^[]*\\[\\([^]]*\\)\\].*/\\1/p"
 }
-same "cpd --iters" "$(reported cpd iters)" 50
+same "cpd --iters" "$(reported cpd iters)" "50; --loss=poisson: 200"
 same "complete --iters" "$(reported complete iters)" 200
-same "cpd --tol" "$(reported cpd tol)" "1e-5; --method=rbs: 1e-3; --shape: 0"
+same "cpd --tol" "$(reported cpd tol)" "1e-5; --method=rbs: 1e-3; --shape: 0; --loss=poisson: 1e-6"
 same "complete --tol" "$(reported complete tol)" 1e-4
 expect 0 "1e-05 = --tol\|--iters reached" "$amped" cpd s.h5 --rank=2 --nowrite --json=c.json
 expect 0 "" "$amped" cpd s.h5 --rank=2 -o c.h5 -q --overwrite

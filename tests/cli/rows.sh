@@ -200,7 +200,7 @@ for modes in $(few 3 2 1,3 1,2,3 1 3 1,2 2,3); do
 done
 expect 2 "leave out one of the two" on 1 list.tns --rank=2 --l1=1 --accelerate=momentum --nowrite
 expect 0 "" on 1 list.tns --rank=3 --iters=3 -o signed.h5 -q --overwrite
-expect 3 "cannot start --nonnegative: mode" on 2 list.tns --rank=3 --nonnegative --init=signed.h5 --nowrite
+expect 3 "cannot start a nonnegative model: mode" on 2 list.tns --rank=3 --nonnegative --init=signed.h5 --nowrite
 expect 0 "" on 1 list.tns --rank=3 --iters=3 --nonnegative -o some.h5 -q --overwrite
 expect 0 "start: some.h5" on 2 list.tns --rank=3 --nonnegative --init=some.h5 --nowrite
 finish

@@ -11,6 +11,7 @@ cd "$scratch" || exit 99
 "$amped" convert t.tns t.h5 -q || fail "convert"
 cp t.tns two.tns
 sed '/^# nnz:/d' t.tns | head -n 5 >few.tns
+awk '!/^#/ { print $1, $2, $3, 1 + NR % 3 }' t.tns >counts.tns
 "$amped" convert t.tns d.npy --dense -q || fail "convert"
 saved="-q -o out.h5 --checkpoint=c.h5 --checkpoint-every=1"
 run="t.h5 --rank=3 --iters=2 --tol=0 --deterministic $saved"
@@ -76,7 +77,7 @@ allocations_fail <<'END'
 2 1 40 parallel
 END
 # Ranks that fail in a sweep of another method.
-for method in "t.h5 --starts=3" "t.h5 --method=lm" "d.npy --method=rbs --epochs=2 --polish=0" "t.h5 --nonnegative=1 --l1=0.1"; do
+for method in "t.h5 --starts=3" "t.h5 --method=lm" "d.npy --method=rbs --epochs=2 --polish=0" "t.h5 --nonnegative=1 --l1=0.1" "counts.tns --loss=poisson"; do
   run="$method --rank=3 --iters=2 --tol=0 --deterministic $saved"
   case $method in *rbs*) run="$method --rank=3 --deterministic $saved" ;; esac
   echo "2 1 40 root" >faults.txt

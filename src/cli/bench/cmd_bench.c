@@ -347,6 +347,8 @@ amped_status amped_cmd_bench(const amped_options *o) {
     return amped_cmd_epoch(o);
   if (o->batch_nnz > 0)
     return amped_cmd_batches(o);
+  if (o->loss == AMPED_LOSS_POISSON)
+    return amped_cmd_counts(o);
   amped_status status = amped_session_start(&session, &o->session, AMPED_OK);
   if (status == AMPED_OK)
     status = amped_session_prepare(&session, &demand);

@@ -79,6 +79,25 @@ static amped_status history_step(amped_factor_history *history, int mode, const 
   return AMPED_OK;
 }
 
+static amped_status history_power(amped_factor_history *history, int mode, const double *ratio,
+                                  double by) {
+  const amped_plan *plan = history->plan;
+  const amped_vtype type = plan->value_type;
+  const uint64_t n = (uint64_t)plan->ncomps;
+  void *const factor = amped_factor_set_cpu.rows(history->factors, mode);
+  void *const before = history->rows[mode];
+#pragma omp parallel for schedule(static) num_threads(history->threads)
+  for (uint64_t i = 0; i < amped_plan_factor_rows(plan, mode); i++)
+    for (uint64_t c = 0; c < n; c++) {
+      const uint64_t at = i * plan->ld + c;
+      const double x = amped_value_get(factor, type, at);
+      const double b = amped_value_get(before, type, at);
+      amped_value_put(factor, type, at, amped_powered(x, b, ratio[c], by));
+      amped_value_put(before, type, at, x);
+    }
+  return AMPED_OK;
+}
+
 static void add_squares(const amped_factor_history *history, int mode, uint64_t row,
                         const double *now, const double *then, double *sums) {
   const amped_plan *plan = history->plan;
@@ -117,5 +136,6 @@ const amped_factor_history_ops amped_factor_history_cpu = {
     .create = history_create,
     .destroy = history_destroy,
     .step = history_step,
+    .power = history_power,
     .distance = history_distance,
 };

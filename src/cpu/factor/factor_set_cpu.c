@@ -333,6 +333,70 @@ static amped_status cpu_descend(amped_factor_set *f, int mode, uint64_t from, ui
   return make_rows(f, mode, from, to, &rule, sums);
 }
 
+/* A thread's sums of a row product, in its workspace: sums, squares, and two numbers. */
+typedef struct product_sums {
+  double *sums, *squares; /* [ncomps] */
+  double *violation, *raised;
+} product_sums;
+
+static product_sums product_sums_of(const share *s, uint64_t n) {
+  return (product_sums){s->in, s->in + n, s->in + 2 * n, s->in + 2 * n + 1};
+}
+
+/* Multiply rows first .. end of the block. */
+static void multiply_rows(const amped_factor_set *f, int mode, uint64_t first, uint64_t end,
+                          const amped_row_product *p, const product_sums *to) {
+  const amped_plan *plan = f->plan;
+  const amped_vtype type = plan->value_type;
+  const uint64_t n = (uint64_t)plan->ncomps;
+  void *const rows =
+      (char *)f->factors[mode] + own_position(plan, mode) * amped_plan_row_bytes(plan);
+  double violation = 0.0;
+  uint64_t raised = 0;
+  memset(to->sums, 0, (2 * n + 2) * sizeof *to->sums);
+  for (uint64_t i = first; i < end; i++)
+    for (uint64_t c = 0; c < n; c++) {
+      const uint64_t at = i * plan->ld + c;
+      const double old = amped_value_get(rows, type, at);
+      const double new = amped_row_product_entry(p, c, old, amped_value_get(f->output, type, at),
+                                                 &violation, &raised);
+      if (!p->measures)
+        amped_value_put(rows, type, at, new);
+      const double entry = p->measures ? old : amped_value_get(rows, type, at);
+      to->sums[c] += entry;
+      to->squares[c] += entry * entry;
+    }
+  *to->violation = violation;
+  *to->raised = (double)raised;
+}
+
+static amped_status cpu_multiply(amped_factor_set *f, int mode, uint64_t first, uint64_t end,
+                                 const amped_row_product *p, amped_row_product_sums *sums) {
+  const uint64_t n = (uint64_t)f->plan->ncomps;
+  if (!p->measures)
+    touch(f, mode);
+#pragma omp parallel for schedule(static) num_threads(f->threads)
+  for (int t = 0; t < f->threads; t++) {
+    const share s = share_of(f, t);
+    const product_sums own = product_sums_of(&s, n);
+    uint64_t from = 0;
+    uint64_t to = 0;
+    rows_of_thread(f, end - first, t, &from, &to);
+    multiply_rows(f, mode, first + from, first + to, p, &own);
+  }
+  for (int t = 0; t < f->threads; t++) {
+    const share s = share_of(f, t);
+    const product_sums own = product_sums_of(&s, n);
+    for (uint64_t c = 0; c < n; c++) {
+      sums->sums[c] += own.sums[c];
+      sums->squares[c] += own.squares[c];
+    }
+    sums->violation = fmax(sums->violation, *own.violation);
+    sums->raised += (uint64_t)*own.raised;
+  }
+  return AMPED_OK;
+}
+
 static void add_sizes(const amped_factor_set *f, int mode, uint64_t first, uint64_t count,
                       const share *s) {
   const uint64_t n = (uint64_t)f->plan->ncomps;
@@ -441,6 +505,7 @@ const amped_factor_ops amped_factor_set_cpu = {
     .put_output = cpu_put_output,
     .solve = cpu_solve,
     .descend = cpu_descend,
+    .multiply = cpu_multiply,
     .absolute = cpu_absolute,
     .gram = cpu_gram,
     .scale = cpu_scale,

@@ -7,6 +7,8 @@
 #include "cpu/sorted/pack_cpu.h"
 #include "tensor/dictionary.h"
 
+struct amped_ratio_cpu;
+
 /* Arguments of a traversal over a copy. All memory is host memory of the caller. */
 typedef struct amped_cpu_mttkrp {
   const amped_cpu_copy *copy;
@@ -21,6 +23,7 @@ typedef struct amped_cpu_mttkrp {
   uint64_t ld;                          /* elements of a row, including padding */
   double *fixup;                        /* workspace: amped_cpu_most_strips * ld elements */
   void *out;                            /* rows without nonzeros become zero */
+  const struct amped_ratio_cpu *ratio;  /* values become ratios (ratio_bundle.h); NULL: MTTKRP */
 } amped_cpu_mttkrp;
 
 /* *b = the nonzeros of m->copy from k on, up to `end` or a whole bundle; k < end. Prefetches later

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "cpu/sorted/ratio_bundle.h"
+
 /* Most strips of a copy, and fewest nonzeros of a strip. Strips are short enough to balance
  * threads, and long enough for the fix-up to cost little and its buffer to stay small. */
 #define STRIPS 1024
@@ -40,14 +42,26 @@ typedef struct job {
   const amped_cpu_mttkrp *m;
   amped_bundle_decoder *decode;
   amped_bundle_kernel *kernel;
+  amped_ratio_kernel *ratio; /* NULL: values stay as they are */
 } job;
 
-/* Add up one strip. If it begins inside a row, its partial sum of that row goes to fixup. */
-static void sum_strip(const job *j, uint64_t first, uint64_t end, double *fixup) {
+/* Change a bundle's values to ratios, and add them up. The rows are in the caches then. */
+static void sum_ratios(const job *j, amped_ratio_strip *ratio, amped_strip *strip, amped_bundle *b,
+                       const amped_bundle *ahead) {
+  const int fetches = strip->fetches;
+  j->ratio(ratio, strip, b, ahead);
+  strip->fetches = 0;
+  j->kernel(strip, b, ahead);
+  strip->fetches = fetches;
+}
+
+/* Add up strip number r. If it begins inside a row, its partial sum of that row goes to fixup. */
+static void sum_strip(const job *j, uint64_t r, uint64_t first, uint64_t end, double *fixup) {
   const amped_cpu_mttkrp *m = j->m;
   const amped_cpu_copy *copy = m->copy;
   double sum[AMPED_MAX_NCOMPS];
   amped_bundle bundles[2];
+  amped_ratio_strip ratio = {.ratio = m->ratio};
   amped_strip strip = {
       .inputs = copy->packing->inputs, .ld = m->ld, .out = m->out, .adds = m->adds, .sum = sum};
   strip.row_list = copy->row_list;
@@ -63,8 +77,13 @@ static void sum_strip(const job *j, uint64_t first, uint64_t end, double *fixup)
     bool last = end - k <= AMPED_BUNDLE;
     if (!last)
       j->decode(m, k + AMPED_BUNDLE, end, &bundles[!turn]);
-    j->kernel(&strip, &bundles[turn], &bundles[last ? turn : !turn]);
+    if (j->ratio != NULL)
+      sum_ratios(j, &ratio, &strip, &bundles[turn], &bundles[last ? turn : !turn]);
+    else
+      j->kernel(&strip, &bundles[turn], &bundles[last ? turn : !turn]);
   }
+  if (m->ratio != NULL && m->ratio->sums != NULL)
+    m->ratio->sums[r] = ratio.sums;
 }
 
 static void add_to_row(const amped_cpu_mttkrp *m, uint64_t row, const double *parts,
@@ -136,7 +155,10 @@ static void sum_own_strips(const amped_cpu_mttkrp *m, amped_bundle_decoder *deco
   const job j = {.m = m,
                  .decode = decoder,
                  .kernel = amped_bundle_kernel_find(m->value_type, m->ld, copy->packing->inputs,
-                                                    nnz / LONG_FIBRE >= copy->fibres)};
+                                                    nnz / LONG_FIBRE >= copy->fibres),
+                 .ratio = m->ratio != NULL
+                              ? amped_ratio_kernel_find(m->value_type, m->ld, copy->packing->inputs)
+                              : NULL};
   const uint64_t pieces = m->adds ? 0 : amped_ceil_div(m->rows, ZERO_ROWS);
   const uint64_t step = amped_cpu_strip_nnz(copy->packing, nnz);
   const uint64_t strips = amped_cpu_strips(copy->packing, nnz);
@@ -145,7 +167,7 @@ static void sum_own_strips(const amped_cpu_mttkrp *m, amped_bundle_decoder *deco
     zero_others(m, i * ZERO_ROWS, (i + 1) * ZERO_ROWS < m->rows ? (i + 1) * ZERO_ROWS : m->rows);
 #pragma omp for schedule(dynamic) nowait
   for (uint64_t r = 0; r < strips; r++)
-    sum_strip(&j, r * step, (r + 1) * step < nnz ? (r + 1) * step : nnz, m->fixup + r * m->ld);
+    sum_strip(&j, r, r * step, (r + 1) * step < nnz ? (r + 1) * step : nnz, m->fixup + r * m->ld);
 }
 
 void amped_mttkrp_cpu(const amped_cpu_mttkrp *m, int count, int threads) {

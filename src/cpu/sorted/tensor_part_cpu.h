@@ -6,8 +6,10 @@
 #include "cpu/load/coo_buffer_cpu.h"
 #include "cpu/device/device_cpu.h"
 #include "cpu/sorted/mttkrp_cpu.h"
+#include "cpu/sorted/ratio_bundle.h"
 #include "cpu/sorted/tiles_cpu.h"
 
+typedef struct amped_ratio_part_cpu amped_ratio_part_cpu;
 typedef struct amped_row_fit_cpu amped_row_fit_cpu;
 typedef struct amped_row_history_cpu amped_row_history_cpu;
 typedef struct amped_row_steps_cpu amped_row_steps_cpu;
@@ -27,9 +29,19 @@ struct amped_tensor_part {
   amped_row_fit_cpu *row_fit;         /* NULL unless prepared */
   amped_row_history_cpu *row_history; /* NULL until its begin is called */
   amped_row_steps_cpu *row_steps;     /* NULL unless prepared */
+  amped_ratio_part_cpu *ratio;        /* NULL unless prepared */
 };
 
 /* Arguments of a traversal over a tile of mode's copy, or over the whole copy. */
 amped_cpu_mttkrp amped_tensor_part_cpu_traversal(amped_tensor_part *part, int mode, int tile);
+
+/* MTTKRP of mode over all tiles, into the factor set's output. ratio: values become ratios; its
+ * sums, if asked for, are added to *sums. NULL: MTTKRP. */
+void amped_tensor_part_cpu_traverse(amped_tensor_part *part, int mode, const amped_ratio_cpu *ratio,
+                                    amped_ratio_sums *sums);
+
+/* Most strips of mode's traversals on this rank: of one, or of all tiles if they run side by
+ * side. */
+uint64_t amped_tensor_part_cpu_strips(const amped_plan *plan, int mode);
 
 #endif

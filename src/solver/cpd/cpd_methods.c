@@ -2,6 +2,7 @@
 #include "solver/cpd/cpd_methods.h"
 
 #include "solver/cpd/cpd_lm.h"
+#include "solver/cpd/cpd_poisson.h"
 #include "solver/cpd/cpd_rbs.h"
 
 static const amped_solver *als_solver(const amped_cpd_options *how) {
@@ -60,6 +61,17 @@ static const amped_cpd_method methods[] = {
                        .run = rbs_run},
 };
 
+static const amped_cpd_method poisson = {
+    .name = "em",
+    .described = "counts: a sweep is a step of expectation maximisation in every mode",
+    .solver = amped_cpd_poisson_solver,
+    .require = amped_cpd_poisson_require,
+    .run = amped_cpd_poisson};
+
 const amped_cpd_method *amped_cpd_method_of(const amped_cpd_options *how) {
-  return &methods[how->method];
+  return how->loss == AMPED_LOSS_POISSON ? &poisson : &methods[how->method];
+}
+
+const char *amped_loss_name(const amped_cpd_options *how) {
+  return how->loss == AMPED_LOSS_POISSON ? "poisson" : NULL;
 }

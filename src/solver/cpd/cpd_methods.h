@@ -1,11 +1,13 @@
-/* CPD methods: the table of methods that find a CP decomposition. A new method is a new row. */
+/* CPD methods: the table of methods that find a CP decomposition. A new method is a new row. A loss
+ * other than squares has its own method. */
 #ifndef AMPED_CPD_METHODS_H
 #define AMPED_CPD_METHODS_H
 
 #include "solver/cpd/cpd_als.h"
 
 typedef struct amped_cpd_method {
-  const char *name;      /* word of --method; rows are in the order of amped_cpd_method_name */
+  const char *name;      /* word of --method; rows are in the order of amped_cpd_method_name. If
+                            the loss is not squares: the name in a result's options */
   const char *described; /* description for the user; NULL: none */
   const amped_solver *(*solver)(const amped_cpd_options *how);
   /* Adds the bytes that a run takes in addition to the factors. */
@@ -23,5 +25,8 @@ typedef struct amped_cpd_method {
 } amped_cpd_method;
 
 const amped_cpd_method *amped_cpd_method_of(const amped_cpd_options *how);
+
+/* Returns the name of the loss; static text; NULL for squares. */
+const char *amped_loss_name(const amped_cpd_options *how);
 
 #endif

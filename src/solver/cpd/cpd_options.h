@@ -20,13 +20,26 @@ typedef enum amped_cpd_method_name {
   AMPED_CPD_RBS
 } amped_cpd_method_name;
 
+/* The distance between tensor and model that a decomposition makes small. */
+typedef enum amped_loss {
+  AMPED_LOSS_SQUARES, /* sum of squared differences; `method` says how */
+  AMPED_LOSS_POISSON  /* deviance of counts: cpd_poisson.h */
+} amped_loss;
+
 typedef struct amped_cpd_options {
+  amped_loss loss;
   amped_cpd_method_name method;
   const struct amped_cpd_sampling *sampling; /* for AMPED_CPD_RBS (cpd_rbs.h); set by the command */
   uint64_t iters;                            /* maximum number of sweeps; 0: not given */
   double tol; /* stop when the fit changes by less (completion: when the error falls by a smaller
                  share); 0: never; below 0: not given */
   double stop_fit; /* stop when the fit is at least this; 0: not given */
+  double kkt;      /* with AMPED_LOSS_POISSON: stop when the violation is below this; 0: never */
+  double seconds;  /* stop after the first sweep that ends this many seconds after the first began;
+                      0: never */
+  bool from_model; /* the start has weights: it is a model, not random; set by the command */
+  bool
+      *fractions_reported; /* set with the note on values that are no counts, which is given once */
   amped_accelerate accelerate;
   const char *nonnegative; /* modes as named by the user, or "all"; NULL: none */
   amped_row_rule rule;     /* before the tensor's modes are known: all modes, if any are named */

@@ -1,0 +1,124 @@
+#!/bin/sh
+# --loss=poisson: updates, deviances and conditions of an optimum as in numpy, of orders 2 to 6 on several
+# ranks; deviances that never rise; independent modes with R = 1; planted models; entries that went to 0;
+# checkpoints to the bit; float; refused values and options.
+. "$(dirname "$0")/../lib/lib.sh"
+needs_python
+needs h5diff
+here=$(cd "$(dirname "$0")" && pwd)
+script=$here/poisson_reference.py
+cd "$scratch" || exit 99
+poisson="--loss=poisson --precision=double --overwrite -q"
+plain="$poisson --accelerate=none --tol=0"
+
+reference() { if "$python" "$script" "$@" >said.txt 2>&1; then pass; else fail "$*: $(cat said.txt)"; fi; }
+reference make
+
+# --- as in numpy ----------------------------------------------------------------------------------
+# update NAME RANKS SWEEPS OPTION...: sweeps from a start, and the result's numbers.
+start= # of another name
+update() {
+  name=$1 ranks=$2 count=$3
+  from=${start:-$name}
+  shift 3
+  # shellcheck disable=SC2086
+  expect 0 "" on "$ranks" cpd "$name.tns" --init="$from.h5" --iters="$count" -o out.h5 --json=run.json $plain "$@"
+  reference sweeps "$name.tns" "$from.h5" "$count" out.h5 1e-12
+  reference result "$name.tns" out.h5 run.json
+  reference falls run.json
+}
+update three 3 1
+update four 2 1
+update three 1 5
+enough 1 || for name in matrix five six; do update $name 3 1; done
+for ranks in $(few 1 4 2); do update four "$ranks" 5 --placement=equal; done
+
+# Rows longer than a warp of a GPU.
+start=wide update three 2 1
+
+# Entries that are raised; a row of many nonzeros, which ranks share; rows in parts; tiles and streams of a GPU.
+# (Sums of the model are those of the tensor only if no entry was raised.)
+# shellcheck disable=SC2086
+expect 0 "" on 3 cpd three.tns --init=zeros.h5 --iters=1 -o out.h5 $plain --overlap=2
+reference sweeps three.tns zeros.h5 1 out.h5 1e-12
+if test "$backend" = cuda; then
+  update three 2 1 --residency=stream
+  update three 1 1 --tiles=1K
+fi
+finish_on_gpus
+
+# --- models ---------------------------------------------------------------------------------------
+# With one component a sweep makes independent modes, whatever the table.
+for name in matrix three six; do
+  # shellcheck disable=SC2086
+  expect 0 "" on 2 cpd $name.tns --rank=1 --iters=1 -o out.h5 $plain
+  reference independent $name.tns out.h5
+done
+# Accelerated sweeps: the deviance of accepted sweeps never rises, and the optimum is one.
+# shellcheck disable=SC2086
+expect 0 "after [0-9]* sweeps (--kkt reached" on 2 cpd planted.tns --rank=5 --starts=5 --seed=3 --iters=3000 --tol=0 \
+  --kkt=1e-4 -o out.h5 --json=run.json $poisson
+reference match planted.h5 out.h5 0.99
+reference result planted.tns out.h5 run.json
+for name in three four; do
+  # shellcheck disable=SC2086
+  expect 0 "" on 3 cpd $name.tns --rank=4 --iters=60 --tol=0 -o out.h5 --json=run.json $poisson
+  reference falls run.json
+  reference result $name.tns out.h5 run.json
+  # shellcheck disable=SC2086
+  expect 0 "" on 1 cpd $name.tns --rank=4 --iters=60 --tol=0 -o one.h5 $poisson
+  reference same one.h5 out.h5 1e-6
+done
+# shellcheck disable=SC2086
+expect 0 "" on 2 cpd large.tns --rank=3 --iters=500 -o out.h5 $poisson
+reference degrees large.tns out.h5
+# Float: near double.
+# shellcheck disable=SC2086
+expect 0 "" on 2 cpd four.tns --rank=3 --init=four.h5 --iters=20 -o out.h5 $plain
+expect 0 "" on 2 cpd four.tns --rank=3 --init=four.h5 --iters=20 -o float.h5 --loss=poisson --accelerate=none \
+  --tol=0 -q
+reference same float.h5 out.h5 1e-4
+
+# --- results --------------------------------------------------------------------------------------
+expect 0 "" "$amped" convert planted.tns planted_t.h5 -q
+# shellcheck disable=SC2086
+expect 0 "" on 2 cpd planted_t.h5 --rank=5 -o out.h5 $poisson
+expect 0 "component 1 of 5, [0-9.]* events expected (3[0-9.]* %)" "$amped" top out.h5
+expect 0 "" "$amped" top out.h5 --lift --json=top.json -q
+reference lift out.h5 top.json
+expect 0 "^loss  *poisson" "$amped" info out.h5
+expect 0 "factor match score 0.99" "$amped" compare out.h5 planted.h5
+expect 0 "5 components, explained" "$python" "$srcdir/examples/load_result.py" out.h5 planted_t.h5
+same "explained by the example" "$(sed 's/.*explained \([0-9.]*\),.*/\1/' out)" "$(sed 's/.*file //' out)"
+on 1 cpd planted_t.h5 --rank=3 --iters=3 -o squares.h5 -q
+expect 2 "has no shares of events, which --lift compares" "$amped" top squares.h5 --lift
+
+# --- inputs ---------------------------------------------------------------------------------------
+# A dense tensor is the list of its cells; values that are no counts are noted, or refused.
+# shellcheck disable=SC2086
+expect 0 "" on 2 cpd three.npy --rank=3 --init=three.h5 --iters=5 -o out.h5 $plain
+reference sweeps three.npy three.h5 5 out.h5 1e-12
+expect 3 "gaps.npy: 1 of its cells are missing" on 2 cpd gaps.npy --rank=2 --nowrite --loss=poisson
+expect 0 "note: 1 of the values are not whole numbers" on 2 cpd half.tns --rank=2 --starts=2 --iters=3 --nowrite \
+  --loss=poisson
+expect 3 "1 of the tensor's values are below 0" on 2 cpd below.tns --rank=2 --nowrite --loss=poisson
+expect 3 "cannot start a nonnegative model: mode 1" on 2 cpd three.tns --rank=3 --init=signed.h5 --nowrite \
+  --loss=poisson
+
+# --- runs that go on, and runs that end -----------------------------------------------------------
+for how in momentum none; do
+  on 2 cpd four.tns --rank=3 --iters=25 --tol=0 --loss=poisson --accelerate=$how -o whole.h5 -q --overwrite
+  rm -f state.h5*
+  on 2 cpd four.tns --rank=3 --iters=11 --tol=0 --loss=poisson --accelerate=$how --checkpoint=state.h5 --nowrite -q
+  expect 0 "" on 2 cpd four.tns --rank=3 --iters=25 --tol=0 --loss=poisson --accelerate=$how --checkpoint=state.h5 \
+    --resume -o parts.h5 -q --overwrite
+  for k in weights factors/0 factors/3 explained; do
+    expect 0 "" h5diff whole.h5 parts.h5 "/$k"
+  done
+done
+expect 3 "began with --loss=poisson; use that" on 2 cpd four.tns --rank=3 --accelerate=none --checkpoint=state.h5 \
+  --resume --nowrite -q
+expect 0 "after [0-9]* sweeps* (--time is over" on 2 cpd four.tns --rank=3 --iters=1000000 --tol=0 --time=0.2 \
+  --nowrite --loss=poisson
+expect 0 "after [0-9]* sweeps* (--time is over" on 2 cpd four.tns --rank=3 --iters=1000000 --tol=0 --time=0.2 --nowrite
+finish
