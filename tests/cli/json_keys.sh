@@ -62,6 +62,7 @@ writes 2 d.h5 --rank=2 --method=rbs --epochs=4 --search=1 --nowrite
 writes 1 d.h5 --rank=2 --method=rbs --epochs=2 --memory=20K --nowrite
 writes 1 d.h5 --rank=2 --iters=4 --nowrite
 writes 1 s.h5 --rank=3 --copies=one --plan
+writes 1 all.csv --value=n --rank=2 --starts=2 --iters=4 --loss=poisson --nowrite
 writes 2 s.h5 --rank=3 --init=a.h5 --fix=1 --iters=3 --nowrite
 writes 1 complete o.h5 --rank=2 --iters=4 --nowrite
 writes 2 complete train.csv --value=n --rank=1,2 --reg=1,0.1 --iters=4 --test=validate.csv --nowrite
