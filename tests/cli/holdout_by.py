@@ -2,8 +2,9 @@
 """Arrays with whole gaps, and the error of a model there.
 
     holdout_by.py make         pixels.npy: a smooth array without half of its pixels; whole.npy: all of
-                               it; points.npy: without half of its cells; mask.tns, cells.tns: the
-                               whole array, and weights of 0 in its gaps; video.npy: order 4
+                               it; points.npy: without half of its cells; frames.npy: without two
+                               frames; mask.tns, cells.tns: the whole array, and weights of 0 in its
+                               gaps; video.npy: order 4
     holdout_by.py error ARRAY  the error of ARRAY in the gaps of pixels.npy
 """
 import sys
@@ -26,6 +27,9 @@ def make():
     points[rng.random(whole.shape) < 0.5] = np.nan
     np.save("pixels.npy", pixels)
     np.save("points.npy", points)
+    frames = whole.copy()
+    frames[[3, 7]] = np.nan
+    np.save("frames.npy", frames)
     index = np.argwhere(np.ones(whole.shape, bool)) + 1
     np.savetxt("cells.tns", np.column_stack([index, whole.ravel()]), fmt="%d %d %d %.9g")
     np.savetxt("mask.tns", np.column_stack([index, ~np.isnan(pixels).ravel()]), fmt="%d")

@@ -31,7 +31,7 @@ within() { # within WHAT LEAST A MOST: least <= a <= most
 expect 0 "all of the same 1 and 2 together" cat told
 expect 0 "whole fibres" "$amped" info model.h5
 
-# Which gaps are whole: pixels, also as weights of 0; of a video, in all frames and colours. Not: points.
+# Which gaps are whole: pixels, also as weights of 0; of a video, in all frames and colours. Not: points, or whole frames.
 short="--rank=2 --reg=1 --iters=1 --nowrite"
 # shellcheck disable=SC2086
 {
@@ -40,6 +40,8 @@ short="--rank=2 --reg=1 --iters=1 --nowrite"
   expect 0 "use --holdout-by=1,2$" on 1 complete video.npy $short
   on 1 complete points.npy $short >out 2>&1
   same "points" "$(grep -c holdout-by out)" 0
+  on 1 complete frames.npy $short >out 2>&1
+  same "whole frames" "$(grep -c holdout-by out)" 0
   on 1 complete cells.tns $short >out 2>&1
   same "no gaps" "$(grep -c holdout-by out)" 0
   on 1 complete pixels.npy $short --holdout=0 >out 2>&1

@@ -94,16 +94,29 @@ static uint64_t number_of(const amped_plan *plan, const bool *fibres) {
   return number;
 }
 
+/* Collective; the status is agreed. rows[m] = indices of mode m that have an observed cell. */
+static amped_status count_rows(const amped_context *context, double rows[AMPED_MAX_ORDER]) {
+  const amped_plan *plan = context->plan;
+  for (int m = 0; m < plan->order; m++) {
+    bool alone[AMPED_MAX_ORDER] = {false};
+    uint64_t count = 0;
+    alone[m] = true;
+    AMPED_TRY(count_fibres(context, alone, amped_plan_factor_rows(plan, m), &count));
+    rows[m] = (double)count;
+  }
+  return AMPED_OK;
+}
+
 /* Collective; the status is agreed. Are these fibres full or empty? */
-static amped_status are_whole(const amped_context *context, const bool *fibres, double observed,
-                              double cells, bool *out) {
+static amped_status are_whole(const amped_context *context, const bool *fibres, const double *rows,
+                              double observed, double cells, bool *out) {
   const amped_plan *plan = context->plan;
   const uint64_t most = number_of(plan, fibres);
   double length = 1.0;
   uint64_t count = 0;
   *out = false;
   for (int m = 0; m < plan->order; m++)
-    length *= fibres[m] ? 1.0 : (double)plan->dims[m];
+    length *= fibres[m] ? 1.0 : rows[m];
   if (most > AMPED_MOST_FIBRES || length == 1.0)
     return AMPED_OK;
   AMPED_TRY(count_fibres(context, fibres, most, &count));
@@ -116,6 +129,7 @@ amped_status amped_whole_gaps_find(const amped_context *context, const amped_com
                                    bool fibres[AMPED_MAX_ORDER]) {
   const amped_plan *plan = context->plan;
   const double observed = (double)(p->learnt + p->held);
+  double rows[AMPED_MAX_ORDER];
   double cells = 1.0;
   int count = plan->order;
   memset(fibres, 0, AMPED_MAX_ORDER * sizeof *fibres);
@@ -123,12 +137,18 @@ amped_status amped_whole_gaps_find(const amped_context *context, const amped_com
     cells *= (double)plan->dims[m];
   if (observed <= LEAST_OBSERVED * cells || observed >= cells)
     return AMPED_OK;
+  AMPED_TRY(count_rows(context, rows));
+  cells = 1.0;
+  for (int m = 0; m < plan->order; m++)
+    cells *= rows[m];
+  if (observed >= cells)
+    return AMPED_OK;
   for (int m = 0; m < plan->order; m++)
     fibres[m] = true;
   for (int m = 0; m < plan->order && count > 2; m++) {
     bool whole = false;
     fibres[m] = false;
-    AMPED_TRY(are_whole(context, fibres, observed, cells, &whole));
+    AMPED_TRY(are_whole(context, fibres, rows, observed, cells, &whole));
     fibres[m] = !whole;
     count -= whole;
   }

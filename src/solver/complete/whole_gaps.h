@@ -10,9 +10,10 @@
 
 /* Collective; the status is agreed. fibres = the fewest modes, two or more, whose fibres are almost
  * all full or empty: at least half of the missing cells are in empty fibres, and at least nine
- * tenths of the cells of other fibres are observed. All false: there are none, or a sixteenth of
- * the cells or less is observed, or there are more than AMPED_MOST_FIBRES fibres. The same on every
- * rank. Call it when the problem has its scale, with a tensor whose cells are not repeated. */
+ * tenths of the cells of other fibres are observed. Cells of an index without any observed cell do
+ * not count, as no model knows them. All false: there are none, or a sixteenth of the cells or less
+ * is observed, or there are more than AMPED_MOST_FIBRES fibres. The same on every rank. Call it
+ * when the problem has its scale, with a tensor whose cells are not repeated. */
 #define AMPED_MOST_FIBRES (UINT64_C(1) << 29)
 amped_status amped_whole_gaps_find(const amped_context *context,
                                    const amped_complete_problem *problem,
