@@ -114,13 +114,14 @@ __global__ void step_rows(T *factor, uint64_t factor_ld, T *before, uint64_t row
 }
 
 template <typename T>
-__global__ void power_rows(T *factor, T *before, uint64_t rows, uint64_t ld, uint64_t ncomps,
-                           const double *ratio, double by) {
+__global__ void power_rows(T *factor, uint64_t factor_ld, T *before, uint64_t rows, uint64_t ld,
+                           uint64_t ncomps, const double *ratio, double by) {
   for (uint64_t e = thread_number(); e < rows * ncomps; e += grid_threads()) {
     const uint64_t i = e / ncomps;
     const uint64_t c = e - i * ncomps;
-    const T x = factor[i * ld + c];
-    factor[i * ld + c] = (T)amped_powered((double)x, (double)before[i * ld + c], ratio[c], by);
+    const T x = factor[i * factor_ld + c];
+    const double b = (double)before[i * ld + c];
+    factor[i * factor_ld + c] = (T)amped_powered((double)x, b, ratio[c], by);
     before[i * ld + c] = x;
   }
 }
@@ -178,9 +179,10 @@ template <typename T> amped_status power_typed(amped_factor_history *history, in
   const uint64_t rows = amped_plan_factor_rows(plan, mode);
   T *const factor = static_cast<T *>(amped_factor_set_cuda.rows(history->factors, mode));
   power_rows<T><<<blocks_for(rows * (uint64_t)plan->ncomps), block_threads, 0,
-                  history->device->stream_dense>>>(factor, static_cast<T *>(history->d_rows[mode]),
-                                                   rows, plan->ld, (uint64_t)plan->ncomps,
-                                                   history->d_now, by);
+                  history->device->stream_dense>>>(
+      factor + amped_factor_set_cuda_at(history->factors, 0),
+      amped_factor_set_cuda_ld(history->factors), static_cast<T *>(history->d_rows[mode]), rows,
+      plan->ld, (uint64_t)plan->ncomps, history->d_now, by);
   AMPED_CUDA_LAUNCHED("the kernel of a step in the logarithm");
   return wait_for(history);
 }

@@ -360,10 +360,17 @@ static amped_status descend(amped_factor_set *f, int mode, uint64_t first, uint6
 
 static amped_status multiply(amped_factor_set *f, int mode, uint64_t first, uint64_t end,
                              const amped_row_product *product, amped_row_product_sums *sums) {
+  void *const d_factor = f->d_factors[mode];
+  const uint64_t position = own_position(f, mode) + first;
+  const uint64_t count = end - first;
+  void *d_output = nullptr;
+  void *d_rows = nullptr;
   if (!product->measures)
     change(f, mode);
-  return amped_dense_cuda_multiply(&f->dense, row_at(f->d_output, f->plan, first), end - first,
-                                   product, row_at(own_block(f, mode), f->plan, first), sums);
+  AMPED_TRY(take_rows(f, OUTPUT_ROOM, f->d_output, first, count, true, &d_output));
+  AMPED_TRY(take_rows(f, FACTOR_ROOM, d_factor, position, count, true, &d_rows));
+  AMPED_TRY(amped_dense_cuda_multiply(&f->dense, d_output, count, product, d_rows, sums));
+  return product->measures ? AMPED_OK : store_rows(f, d_factor, position, count, d_rows);
 }
 
 static amped_status absolute(amped_factor_set *f, int mode, double *sums) {

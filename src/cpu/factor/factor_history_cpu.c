@@ -89,11 +89,12 @@ static amped_status history_power(amped_factor_history *history, int mode, const
 #pragma omp parallel for schedule(static) num_threads(history->threads)
   for (uint64_t i = 0; i < amped_plan_factor_rows(plan, mode); i++)
     for (uint64_t c = 0; c < n; c++) {
-      const uint64_t at = i * plan->ld + c;
+      const uint64_t at = amped_factor_set_cpu_at(history->factors, i) + c;
+      const uint64_t kept = i * plan->ld + c;
       const double x = amped_value_get(factor, type, at);
-      const double b = amped_value_get(before, type, at);
+      const double b = amped_value_get(before, type, kept);
       amped_value_put(factor, type, at, amped_powered(x, b, ratio[c], by));
-      amped_value_put(before, type, at, x);
+      amped_value_put(before, type, kept, x);
     }
   return AMPED_OK;
 }

@@ -349,17 +349,17 @@ static void multiply_rows(const amped_factor_set *f, int mode, uint64_t first, u
   const amped_plan *plan = f->plan;
   const amped_vtype type = plan->value_type;
   const uint64_t n = (uint64_t)plan->ncomps;
-  void *const rows =
-      (char *)f->factors[mode] + own_position(plan, mode) * amped_plan_row_bytes(plan);
+  const uint64_t position = own_position(plan, mode);
+  void *const rows = f->factors[mode];
   double violation = 0.0;
   uint64_t raised = 0;
   memset(to->sums, 0, (2 * n + 2) * sizeof *to->sums);
   for (uint64_t i = first; i < end; i++)
     for (uint64_t c = 0; c < n; c++) {
-      const uint64_t at = i * plan->ld + c;
+      const uint64_t at = (position + i) * f->ld + f->first + c;
+      const double ratio = amped_value_get(f->output, type, i * f->ld + f->first + c);
       const double old = amped_value_get(rows, type, at);
-      const double new = amped_row_product_entry(p, c, old, amped_value_get(f->output, type, at),
-                                                 &violation, &raised);
+      const double new = amped_row_product_entry(p, c, old, ratio, &violation, &raised);
       if (!p->measures)
         amped_value_put(rows, type, at, new);
       const double entry = p->measures ? old : amped_value_get(rows, type, at);
