@@ -446,8 +446,10 @@ static void warn_of_times(const reader *r, const amped_sptensor *t, uint64_t row
 }
 
 /* Warn if the first row, taken as the header, looks like one of the facts: a column has its own
- * name as a label. Then the first fact is lost. */
+ * name as a label. Then the first fact is lost. A user who names columns knows the header. */
 static void warn_of_header(const reader *r) {
+  if (r->options->keys != NULL || r->options->value != NULL)
+    return;
   for (int m = 0; m < r->header.order && !r->options->no_header; m++) {
     const char *name = r->header.columns[m];
     const amped_intern *labels = &r->labels[r->header.sets[m]];

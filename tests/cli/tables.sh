@@ -307,6 +307,9 @@ expect 0 "warning: facts.csv: its first row is taken for the header, and column 
   convert facts.csv facts.h5 --overwrite
 expect 0 "wrote" "$amped" convert facts.csv facts.h5 --overwrite --no-header
 same "warnings of a table without a header" "$(grep -c 'taken for the header' err)" 0
+printf 'word,next,n\na,word,2\nword,b,3\n' >pairs.csv
+expect 0 "" "$amped" info pairs.csv --value=n
+same "warnings of columns that the user names" "$(grep -c 'taken for the header' err)" 0
 # Days of a spreadsheet, read as seconds.
 printf 'user,item,day,n\na,x,45842,1\nb,y,45843,2\na,y,45900,3\n' >days.csv
 expect 0 "warning: days.csv: all time stamps of day are in the years 1970 to 1973" "$amped" convert days.csv days.h5 --value=n \
