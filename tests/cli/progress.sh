@@ -110,7 +110,7 @@ same "options of the quickstart" "${options%% *}" "--rank=8"
 if "$srcdir/jobs/licence-words" >words.csv 2>err; then
   "$amped" convert words.csv words.h5 --keys=licence,word,next --value=count -q || fail "licence words"
   # shellcheck disable=SC2086
-  expect 0 '< 1e-05 = --tol' on 2 words.h5 $options --nowrite -q
+  expect 0 '< 1e-06 = --tol' on 2 words.h5 $options --nowrite -q
 else
   echo "skipped: the quickstart's run: $(tail -n 1 err)"
 fi
