@@ -256,7 +256,7 @@ static bool is_size_of(const amped_option *row) {
  */
 static const char *const of_several[] = {"init",        "method", "block",    "memory",
                                          "nonnegative", "copies", "observed", "order",
-                                         "for",         "cold",   "by"};
+                                         "for",         "cold",   "by",       "time"};
 
 static bool are_apart(const amped_option *a, const amped_option *b) {
   for (size_t i = 0; i < sizeof of_several / sizeof *of_several; i++)
