@@ -123,7 +123,7 @@ static const amped_format_ops *const formats[] = {&amped_sorted_cpu, &amped_boxe
 /* `bench --shape=nell2 --nnz=2M --threads=1 --rank=R`, float and double. Rows longer than 256 bytes
  * leave the cores' caches. */
 static const amped_width_cost widths[] = {
-    {.bytes = 16, .sec = 0.35}, {.bytes = 32, .sec = 0.75},  {.bytes = 64, .sec = 0.8},
+    {.bytes = 16, .sec = 0.35}, {.bytes = 32, .sec = 0.75}, {.bytes = 64, .sec = 0.8},
     {.bytes = 128, .sec = 1.0}, {.bytes = 256, .sec = 2.2}, {.bytes = 512, .sec = 8.0},
 };
 

@@ -254,9 +254,9 @@ static bool is_size_of(const amped_option *row) {
 
 /* Options that differ from command to command; no command has two of one name (tests/cli/cli.sh).
  */
-static const char *const of_several[] = {"init",        "method", "block",    "memory",
-                                         "nonnegative", "copies", "observed", "order",
-                                         "for",         "cold",   "by",       "time"};
+static const char *const of_several[] = {"init",   "method",   "block", "memory", "nonnegative",
+                                         "copies", "observed", "order", "for",    "cold",
+                                         "by",     "time",     "loss"};
 
 static bool are_apart(const amped_option *a, const amped_option *b) {
   for (size_t i = 0; i < sizeof of_several / sizeof *of_several; i++)
