@@ -15,15 +15,6 @@
 #include "cpu/load/synthetic_cpu.h"
 #include "cpu/sorted/tensor_part_cpu.h"
 
-static uint64_t most_strips(const amped_plan *plan) {
-  uint64_t strips = 1;
-  for (int m = 0; m < plan->order; m++) {
-    const uint64_t n = amped_tensor_part_cpu_strips(plan, m);
-    strips = n > strips ? n : strips;
-  }
-  return strips;
-}
-
 static uint64_t output_bytes(const amped_plan *plan) {
   uint64_t most = 0;
   for (int m = 0; m < plan->order; m++) {
@@ -37,8 +28,8 @@ static amped_status cpu_require(const amped_device *device, const amped_plan *pl
                                 uint64_t factor_bytes, amped_requirement *out) {
   (void)device;
   (void)factor_bytes;
-  out->host_bytes = most_strips(plan) * plan->ld * sizeof(double) + output_bytes(plan) +
-                    amped_codebook_cpu_bytes(plan);
+  out->host_bytes = amped_tensor_part_cpu_most_strips(plan) * plan->ld * sizeof(double) +
+                    output_bytes(plan) + amped_codebook_cpu_bytes(plan);
   uint64_t most = 0; /* memory for cutting, one copy at a time */
   for (int m = 0; m < plan->order; m++) {
     uint64_t cutting = amped_cpu_cutting_bytes(plan, m);
@@ -79,8 +70,8 @@ static amped_status allocate(amped_tensor_part *part) {
                                     amped_plan_copy_rows(plan, m)));
   }
   AMPED_TRY(amped_alloc(&part->outputs, output_bytes(plan), 1, "the outputs of tiles"));
-  return amped_alloc(&part->fixup, most_strips(plan) * plan->ld, sizeof(double),
-                     "the fix-up buffer");
+  return amped_alloc(&part->fixup, amped_tensor_part_cpu_most_strips(plan) * plan->ld,
+                     sizeof(double), "the fix-up buffer");
 }
 
 static amped_status cpu_create(amped_device *device, amped_factor_set *factors,
@@ -145,8 +136,8 @@ static amped_status cpu_mttkrp_begin(amped_tensor_part *part, int mode) {
 static amped_status cpu_products(amped_tensor_part *part, int mode, double scale,
                                  const double *weights, amped_products *out) {
   amped_cpu_products p = {.ncomps = part->plan->ncomps, .scale = scale, .weights = weights};
-  AMPED_TRY(
-      amped_alloc(&p.strips, most_strips(part->plan), sizeof *p.strips, "the sums of the fit"));
+  AMPED_TRY(amped_alloc(&p.strips, amped_tensor_part_cpu_most_strips(part->plan), sizeof *p.strips,
+                        "the sums of the fit"));
   *out = (amped_products){{0.0, 0.0}, {0.0, 0.0}};
   for (int t = 0; t < part->tilings[mode].count; t++) {
     amped_products sums;

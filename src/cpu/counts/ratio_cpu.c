@@ -15,19 +15,10 @@ struct amped_ratio_part_cpu {
   amped_ratio_sums sums;    /* found by the last begin */
 };
 
-static uint64_t most_strips(const amped_plan *plan) {
-  uint64_t strips = 1;
-  for (int m = 0; m < plan->order; m++) {
-    const uint64_t n = amped_tensor_part_cpu_strips(plan, m);
-    strips = n > strips ? n : strips;
-  }
-  return strips;
-}
-
 static amped_buffers buffers(amped_ratio_part_cpu *p, const amped_plan *plan) {
   amped_buffers b = {.what = what};
   AMPED_BUFFER(&b, ZEROED, p->weights, amped_plan_row_bytes(plan));
-  AMPED_BUFFER(&b, HOST, p->strips, most_strips(plan));
+  AMPED_BUFFER(&b, HOST, p->strips, amped_tensor_part_cpu_most_strips(plan));
   return b;
 }
 

@@ -40,8 +40,8 @@ amped_cpu_mttkrp amped_tensor_part_cpu_traversal(amped_tensor_part *part, int mo
 void amped_tensor_part_cpu_traverse(amped_tensor_part *part, int mode, const amped_ratio_cpu *ratio,
                                     amped_ratio_sums *sums);
 
-/* Most strips of mode's traversals on this rank: of one, or of all tiles if they run side by
- * side. */
-uint64_t amped_tensor_part_cpu_strips(const amped_plan *plan, int mode);
+/* Most strips of any mode's traversals on this rank: of one, or of all tiles if they run side by
+ * side. At least 1. */
+uint64_t amped_tensor_part_cpu_most_strips(const amped_plan *plan);
 
 #endif
