@@ -316,19 +316,37 @@ __device__ inline const typename vector_of<T>::type *own_row(const ratio_problem
   return p.own + position * p.stride;
 }
 
-/* Returns the sum over the lanes of a group. */
-template <typename T, int G> __device__ inline T group_sum(T x) {
+/* Returns in lane l of a group of G the sum over the group's lanes of x[l / (G / U)]. A lane halves
+ * its sums with each shuffle, so U sums take U - 1 + log2(G / U) of them. */
+template <typename T, int G, int U> __device__ inline T sums_of_lanes(T (&x)[U]) {
 #pragma unroll
-  for (int half = G / 2; half > 0; half /= 2)
-    x += __shfl_xor_sync(whole_warp, x, half, G);
-  return x;
+  for (int half = G / 2, sums = U / 2; half > 0; half /= 2, sums /= 2) {
+    const bool upper = (threadIdx.x & (unsigned)half) != 0;
+#pragma unroll
+    for (int i = 0; i < sums; i++) {
+      const T sent = upper ? x[i] : x[sums + i];
+      x[i] = (upper ? x[sums + i] : x[i]) + __shfl_xor_sync(whole_warp, sent, half, G);
+    }
+    if (sums == 0)
+      x[0] += __shfl_xor_sync(whole_warp, x[0], half, G);
+  }
+  return x[0];
 }
 
+/* A thread's sums. Its nonzeros below 0 and those that are not whole share a word: a strip has at
+ * most AMPED_LONGEST_STRIP. */
+struct thread_sums {
+  double values;
+  double logs;
+  unsigned counts;
+};
+constexpr unsigned fraction = 1U << 16;
+static_assert(AMPED_LONGEST_STRIP < fraction, "counts of a strip have 16 bits");
+
 /* Add the sums of a nonzero x with the model m. */
-template <typename T> __device__ inline void add_ratio(amped_ratio_sums &sums, T x, T m) {
+template <typename T> __device__ inline void add_ratio(thread_sums &sums, T x, T m) {
   sums.values += (double)x;
-  sums.negative += x < T(0) ? 1.0 : 0.0;
-  sums.fractions += x != floor(x) ? 1.0 : 0.0;
+  sums.counts += (x < T(0) ? 1U : 0U) + (x != floor(x) ? fraction : 0U);
   if (x > T(0))
     sums.logs += (double)x * log((double)x / (double)m);
 }
@@ -336,8 +354,10 @@ template <typename T> __device__ inline void add_ratio(amped_ratio_sums &sums, T
 /* Add up the threads' sums: of each warp, then of the warps in their order, into *to. space:
  * shared memory of four doubles per warp. */
 template <int block_threads>
-__device__ inline void join_ratios(amped_ratio_sums own, volatile double *space,
+__device__ inline void join_ratios(const thread_sums &thread, volatile double *space,
                                    amped_ratio_sums *to) {
+  amped_ratio_sums own = {thread.values, thread.logs, (double)(thread.counts % fraction),
+                          (double)(thread.counts / fraction)};
   constexpr unsigned warps = block_threads / 32;
   const unsigned warp = threadIdx.x / 32;
 #pragma unroll
@@ -501,35 +521,28 @@ __global__ void __launch_bounds__(shape<N, H, P>::threads, shape<N, H, P>::block
   __syncwarp();
   vector sum = splat(T(0));
   folded[threadIdx.x] = sum;
-  /* Ratios: the rows of the factor for this row and the next, this lane's part of the first times
-   * the weights, and the model at one nonzero. */
-  [[maybe_unused]] const vector *own_at[2] = {nullptr, nullptr};
+  /* Ratios: this lane's part of the own row, times the weights, and of the next row; the entry of
+   * the first; the model at one nonzero. */
   [[maybe_unused]] vector own = splat(T(0));
   [[maybe_unused]] vector coming = splat(T(0));
+  [[maybe_unused]] I own_entry = entry;
   [[maybe_unused]] T kept = T(0);
-  [[maybe_unused]] amped_ratio_sums ratio_sums = {0.0, 0.0, 0.0, 0.0};
-  [[maybe_unused]] I next_row = row;
-  [[maybe_unused]] const auto load_coming = [&]() {
-    if constexpr (P) {
-      next_row = __ldg(p.rows + (entry + 1 < p.row_count ? entry + 1 : entry));
-      own_at[1] = own_row(p, next_row);
+  [[maybe_unused]] thread_sums ratio_sums = {0.0, 0.0, 0U};
+  [[maybe_unused]] const auto load_coming = [&](I at) {
+    if constexpr (P)
       if (column() < p.stride)
-        coming = __ldg(own_at[1] + column());
-    }
+        coming = __ldg(own_row(p, __ldg(p.rows + at)) + column());
   };
   [[maybe_unused]] const auto take_coming = [&]() {
     if constexpr (P) {
-      own_at[0] = own_at[1];
       if (column() < p.stride)
         own = times(coming, __ldg(p.weights + column()));
+      load_coming(own_entry + 1 < p.row_count ? own_entry + 1 : own_entry);
     }
   };
   if constexpr (P) {
-    own_at[1] = own_row(p, row);
-    if (column() < p.stride)
-      coming = __ldg(own_at[1] + column());
+    load_coming(entry);
     take_coming();
-    load_coming();
   }
   const vector *from[N];
   uint64_t policies[N];
@@ -601,6 +614,7 @@ __global__ void __launch_bounds__(shape<N, H, P>::threads, shape<N, H, P>::block
     for (int j = 0; j < G; j += ahead) {
       /* 5b: gather the rows of `ahead` nonzeros. */
       vector gathered[N][ahead];
+      [[maybe_unused]] unsigned in_tile[ahead];
 #pragma unroll
       for (int u = 0; u < ahead; u++) {
 #pragma unroll
@@ -608,7 +622,10 @@ __global__ void __launch_bounds__(shape<N, H, P>::threads, shape<N, H, P>::block
           if (N < generic_inputs || m < p.packing.inputs) {
             I position = __shfl_sync(whole_warp, now.input[m], j + u, G);
             if (H == SMEM_FIRST && m == 1) {
-              gathered[0][u] = smem_tile[(unsigned)(position >> p.smem_shift) * span + smem_lane];
+              if constexpr (P)
+                in_tile[u] = (unsigned)(position >> p.smem_shift) * span + smem_lane;
+              else
+                gathered[0][u] = smem_tile[(unsigned)(position >> p.smem_shift) * span + smem_lane];
               position &= p.smem_mask;
             }
             const vector *const at = row_at(from[m], position, p.stride * (unsigned)sizeof(vector));
@@ -628,10 +645,11 @@ __global__ void __launch_bounds__(shape<N, H, P>::threads, shape<N, H, P>::block
               if (H == SMEM_FIRST && m == 1)
                 positions[m] &= p.smem_mask;
             }
+          const vector *const at = own_row(p, __ldg(p.rows + own_entry));
           for (unsigned c = lane; c < p.stride; c += G) {
             if (c == column())
               continue;
-            vector product = times(__ldg(own_at[0] + c), __ldg(p.weights + c));
+            vector product = times(__ldg(at + c), __ldg(p.weights + c));
 #pragma unroll
             for (int m = 0; m < N; m++)
               if (N < generic_inputs || m < p.packing.inputs)
@@ -642,26 +660,40 @@ __global__ void __launch_bounds__(shape<N, H, P>::threads, shape<N, H, P>::block
         }
         return part;
       };
-      [[maybe_unused]] const auto use_ratio = [&](int u) {
-        if constexpr (P) {
-          vector product = gathered[0][u];
+      const bool any_begins = __any_sync(whole_warp, begins & ((1U << ahead) - 1U));
+      [[maybe_unused]] T dots[ahead];
+      [[maybe_unused]] T ratio = T(0);
+      if constexpr (P) {
+        /* Divide the values by their models. The products take the place of the first rows. */
+#pragma unroll
+        for (int u = 0; u < ahead; u++) {
+          if constexpr (H == SMEM_FIRST)
+            gathered[0][u] = smem_tile[in_tile[u]];
 #pragma unroll
           for (int m = 1; m < N; m++)
             if (N < generic_inputs || m < p.packing.inputs)
-              product = times(product, gathered[m][u]);
-          T model = total(times(own, product));
-          if (p.columns > 1)
-            model += other_columns(u);
-          model = group_sum<T, G>(model);
-          model = model < p.least ? p.least : model;
-          if (lane == (unsigned)(j + u))
-            kept = model;
-          sum = fused(splat(__shfl_sync(whole_warp, now.value, j + u, G) / model), product, sum);
+              gathered[0][u] = times(gathered[0][u], gathered[m][u]);
+          if (any_begins && begins >> u & 1U) {
+            own_entry++;
+            take_coming();
+          }
+          dots[u] = total(times(own, gathered[0][u]));
+          if constexpr (N == generic_inputs)
+            if (p.columns > 1)
+              dots[u] += other_columns(u);
         }
-      };
+        constexpr unsigned lanes = G / ahead; /* lanes of a group with the same nonzero */
+        T model = sums_of_lanes<T, G, ahead>(dots);
+        model = model < p.least ? p.least : model;
+        ratio = __shfl_sync(whole_warp, now.value, j + (int)(lane / lanes), G) / model;
+        model = __shfl_sync(whole_warp, model, (int)(lane % ahead * lanes), G);
+        if (lane / ahead == (unsigned)j / ahead)
+          kept = model;
+      }
       const auto use = [&](int u) {
         if constexpr (P) {
-          use_ratio(u);
+          sum =
+              fused(splat(__shfl_sync(whole_warp, ratio, u * (G / ahead), G)), gathered[0][u], sum);
         } else {
           vector product =
               times(splat(__shfl_sync(whole_warp, now.value, j + u, G)), gathered[0][u]);
@@ -675,21 +707,14 @@ __global__ void __launch_bounds__(shape<N, H, P>::threads, shape<N, H, P>::block
             sum = plus(product, sum);
         }
       };
-      if (__any_sync(whole_warp, begins & ((1U << ahead) - 1U))) {
+      if (any_begins) {
 #pragma unroll
         for (int u = 0; u < ahead; u++) {
           if (begins >> u & 1U) {
             store();
             sum = splat(T(0));
             folded[threadIdx.x] = sum;
-            if constexpr (P) {
-              ++entry;
-              row = next_row;
-              take_coming();
-              load_coming();
-            } else {
-              row = __ldg(p.rows + ++entry);
-            }
+            row = __ldg(p.rows + ++entry);
           }
           use(u);
         }
@@ -892,7 +917,7 @@ amped_status launch_sorted(const amped_mttkrp_cuda_args *args) {
 template <typename T, typename I, int G, bool P>
 amped_status launch_for_order(const amped_mttkrp_cuda_args *args) {
   if constexpr (sizeof(I) == sizeof(index32)) {
-    switch (args->inputs) {
+    switch (P && args->work->cut.columns > 1 ? generic_inputs : args->inputs) {
     case 2:
       return launch_sorted<T, I, G, 2, P>(args);
     case 3:
