@@ -71,8 +71,9 @@ static uint64_t own_rows(const amped_factor_set *f, int mode) {
 
 /* --- views ------------------------------------------------------------------------------------
  *
- * A view's columns are copied to rows of their own, on which all kernels work as on a set's rows,
- * and back. */
+ * Kernels of short rows that solve, and sum grams, work on a view's columns where they are. Else a
+ * view's columns are copied to rows of their own, on which all kernels work as on a set's rows, and
+ * back. */
 
 enum { FACTOR_ROOM, OUTPUT_ROOM };
 
@@ -93,6 +94,15 @@ static uint64_t piece_rows(const amped_factor_set *f, uint64_t left) {
 
 static void *column_at(const amped_factor_set *f, void *d_all, uint64_t row) {
   return (char *)d_all + (row * f->ld + f->first) * f->plan->value_type;
+}
+
+/* True if solve and gram work on rows where they are. */
+static bool is_in_place(const amped_factor_set *f) {
+  return f->of == nullptr || f->dense.is_short;
+}
+
+static uint64_t stride_of(const amped_factor_set *f) {
+  return f->of == nullptr ? 0 : f->ld;
 }
 
 /* *d_rows = rows `row` .. row + count of d_all. A view gets a copy of its columns, or zeros
@@ -338,9 +348,12 @@ static amped_status solve(amped_factor_set *f, int mode, uint64_t first, uint64_
   void *d_output = nullptr;
   void *d_rows = nullptr;
   change(f, mode);
+  if (is_in_place(f))
+    return amped_dense_cuda_solve(&f->dense, stride_of(f), column_at(f, f->d_output, first), count,
+                                  p, keep, column_at(f, d_factor, position), sums);
   AMPED_TRY(take_rows(f, OUTPUT_ROOM, f->d_output, first, count, true, &d_output));
   AMPED_TRY(take_rows(f, FACTOR_ROOM, d_factor, position, count, keep != nullptr, &d_rows));
-  AMPED_TRY(amped_dense_cuda_solve(&f->dense, d_output, count, p, keep, d_rows, sums));
+  AMPED_TRY(amped_dense_cuda_solve(&f->dense, 0, d_output, count, p, keep, d_rows, sums));
   return store_rows(f, d_factor, position, count, d_rows);
 }
 
@@ -381,10 +394,13 @@ static amped_status absolute(amped_factor_set *f, int mode, double *sums) {
 }
 
 static amped_status gram(amped_factor_set *f, int mode, double *out) {
-  void *d_rows = nullptr;
-  AMPED_TRY(take_rows(f, FACTOR_ROOM, f->d_factors[mode], own_position(f, mode), own_rows(f, mode),
-                      true, &d_rows));
-  return amped_dense_cuda_gram(&f->dense, d_rows, own_rows(f, mode), out);
+  const uint64_t count = own_rows(f, mode);
+  void *d_rows = column_at(f, f->d_factors[mode], own_position(f, mode));
+  if (is_in_place(f))
+    return amped_dense_cuda_gram(&f->dense, stride_of(f), d_rows, count, out);
+  AMPED_TRY(
+      take_rows(f, FACTOR_ROOM, f->d_factors[mode], own_position(f, mode), count, true, &d_rows));
+  return amped_dense_cuda_gram(&f->dense, 0, d_rows, count, out);
 }
 
 static amped_status scale(amped_factor_set *f, int mode, uint64_t position, uint64_t count,

@@ -393,20 +393,22 @@ amped_status pass_by_blas(amped_dense_cuda *d, const void *d_output, uint64_t co
 
 /* Make new rows if d_output is not NULL, and the partial sums over them if `adds`: in one pass if
  * rows are short, else by cuBLAS. */
-amped_status pass(amped_dense_cuda *d, const void *d_output, uint64_t count, bool keeps, bool adds,
-                  void *d_rows) {
+amped_status pass(amped_dense_cuda *d, uint64_t stride, const void *d_output, uint64_t count,
+                  bool keeps, bool adds, void *d_rows) {
   d->used = (int)most(1, least((uint64_t)d->batch, amped_ceil_div(count, rows_each)));
   if (d->is_short) {
-    const amped_row_pass p = {d->value_type,
-                              count,
-                              d->ld,
-                              d->ncomps,
-                              d_output,
-                              d->d_square,
-                              keeps ? d->d_keep : nullptr,
-                              d_rows,
-                              d->used,
-                              d->d_partials};
+    amped_row_pass p = {};
+    p.type = d->value_type;
+    p.rows = count;
+    p.ld = d->ld;
+    p.stride = stride;
+    p.ncomps = d->ncomps;
+    p.d_from = d_output;
+    p.d_square = d->d_square;
+    p.d_keep = keeps ? d->d_keep : nullptr;
+    p.d_to = d_rows;
+    p.blocks = d->used;
+    p.d_partials = d->d_partials;
     return amped_row_pass_run(&p, d->stream);
   }
   return d->value_type == AMPED_F32 ? pass_by_blas<float>(d, d_output, count, keeps, adds, d_rows)
@@ -533,15 +535,15 @@ static amped_status add_sums(amped_dense_cuda *d, amped_row_sums *sums) {
   return AMPED_OK;
 }
 
-amped_status amped_dense_cuda_solve(amped_dense_cuda *d, const void *d_output, uint64_t count,
-                                    const double *h_p, const double *h_keep, void *d_rows,
-                                    amped_row_sums *sums) {
+amped_status amped_dense_cuda_solve(amped_dense_cuda *d, uint64_t stride, const void *d_output,
+                                    uint64_t count, const double *h_p, const double *h_keep,
+                                    void *d_rows, amped_row_sums *sums) {
   const uint64_t elements = (uint64_t)d->ncomps * (uint64_t)d->ncomps;
   const bool keeps = h_keep != nullptr;
   AMPED_TRY(to_device(d, d->d_square, h_p, elements));
   if (keeps)
     AMPED_TRY(to_device(d, d->d_keep, h_keep, elements));
-  AMPED_TRY(pass(d, d_output, count, keeps, sums != nullptr, d_rows));
+  AMPED_TRY(pass(d, stride, d_output, count, keeps, sums != nullptr, d_rows));
   return sums != nullptr ? add_sums(d, sums) : wait(d);
 }
 
@@ -569,7 +571,7 @@ amped_status amped_dense_cuda_descend(amped_dense_cuda *d, const void *d_output,
   AMPED_TRY(amped_row_descent_cuda_run(&rows, d->stream));
   if (sums == nullptr)
     return wait(d);
-  AMPED_TRY(pass(d, nullptr, count, false, true, d_rows));
+  AMPED_TRY(pass(d, 0, nullptr, count, false, true, d_rows));
   AMPED_TRY(d->value_type == AMPED_F32 ? partial_dots(d, static_cast<const float *>(d_output),
                                                       static_cast<const float *>(d_rows), count)
                                        : partial_dots(d, static_cast<const double *>(d_output),
@@ -646,9 +648,9 @@ amped_status amped_dense_cuda_absolute(amped_dense_cuda *d, const void *d_rows, 
   return AMPED_OK;
 }
 
-amped_status amped_dense_cuda_gram(amped_dense_cuda *d, void *d_rows, uint64_t count,
-                                   double *h_gram) {
-  AMPED_TRY(pass(d, nullptr, count, false, true, d_rows));
+amped_status amped_dense_cuda_gram(amped_dense_cuda *d, uint64_t stride, void *d_rows,
+                                   uint64_t count, double *h_gram) {
+  AMPED_TRY(pass(d, stride, nullptr, count, false, true, d_rows));
   AMPED_TRY(fetch_sums(d));
   memcpy(h_gram, d->h_pinned, (uint64_t)d->ncomps * (uint64_t)d->ncomps * sizeof *h_gram);
   return AMPED_OK;

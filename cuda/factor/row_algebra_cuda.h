@@ -54,10 +54,13 @@ amped_status amped_dense_cuda_put(amped_dense_cuda *dense, void *d_rows, uint64_
 amped_status amped_dense_cuda_get(amped_dense_cuda *dense, const void *d_rows, uint64_t count,
                                   double *h_rows);
 
-/* The functions of amped_factor_ops of these names, on count rows. */
-amped_status amped_dense_cuda_solve(amped_dense_cuda *dense, const void *d_output, uint64_t count,
-                                    const double *h_p, const double *h_keep, void *d_rows,
-                                    amped_row_sums *sums);
+/* The functions of amped_factor_ops of these names, on count rows.
+ *
+ * solve and gram: if stride is not 0, rows are columns of rows of `stride` elements; only if
+ * dense->is_short. */
+amped_status amped_dense_cuda_solve(amped_dense_cuda *dense, uint64_t stride, const void *d_output,
+                                    uint64_t count, const double *h_p, const double *h_keep,
+                                    void *d_rows, amped_row_sums *sums);
 amped_status amped_dense_cuda_descend(amped_dense_cuda *dense, const void *d_output, uint64_t count,
                                       const amped_row_descent *descent, void *d_rows,
                                       amped_row_sums *sums);
@@ -66,8 +69,8 @@ amped_status amped_dense_cuda_multiply(amped_dense_cuda *dense, const void *d_ou
                                        void *d_rows, amped_row_product_sums *sums);
 amped_status amped_dense_cuda_absolute(amped_dense_cuda *dense, const void *d_rows, uint64_t count,
                                        double *h_sums);
-amped_status amped_dense_cuda_gram(amped_dense_cuda *dense, void *d_rows, uint64_t count,
-                                   double *h_gram);
+amped_status amped_dense_cuda_gram(amped_dense_cuda *dense, uint64_t stride, void *d_rows,
+                                   uint64_t count, double *h_gram);
 amped_status amped_dense_cuda_scale(amped_dense_cuda *dense, void *d_rows, uint64_t count,
                                     const double *h_scale);
 

@@ -50,24 +50,30 @@ template <typename T, unsigned tiles> size_t shared_bytes(bool solves, bool keep
   return work > sums ? work : sums;
 }
 
-/* A lane's traversal of 16 rows of ld elements, 16 bytes at a time. */
+/* A lane's traversal of 16 rows: of whole rows 16 bytes at a time, of columns of longer rows one
+ * element. */
 template <typename T> struct traversal {
-  static constexpr unsigned each = 16 / sizeof(T);
-  unsigned ld, row, column, rows_on, columns_on;
-  __device__ explicit traversal(unsigned elements) : ld(elements) {
-    row = threadIdx.x % 32 * each / ld;
-    column = threadIdx.x % 32 * each % ld;
-    rows_on = 32 * each / ld;
-    columns_on = 32 * each % ld;
+  uint64_t stride;
+  bool whole;
+  unsigned columns, row, column, rows_on, columns_on;
+  __device__ traversal(uint64_t longer, unsigned ld, unsigned n) {
+    whole = longer == 0;
+    stride = whole ? ld : longer;
+    columns = whole ? ld : n;
+    const unsigned each = whole ? 16 / sizeof(T) : 1;
+    row = threadIdx.x % 32 * each / columns;
+    column = threadIdx.x % 32 * each % columns;
+    rows_on = 32 * each / columns;
+    columns_on = 32 * each % columns;
   }
   template <typename F> __device__ void over_tile(F &&act) const {
     unsigned i = row;
     unsigned j = column;
     while (i < tile_rows) {
       act(i, j);
-      const bool next = j + columns_on >= ld;
+      const bool next = j + columns_on >= columns;
       i += rows_on + (next ? 1 : 0);
-      j += columns_on - (next ? ld : 0);
+      j += columns_on - (next ? columns : 0);
     }
   }
 };
@@ -79,8 +85,11 @@ __device__ void fetch(const traversal<T> &w, const T *from, uint64_t first, uint
                       unsigned to_pitch, T *to) {
   w.over_tile([&](unsigned i, unsigned j) {
     const bool there = first + i < rows;
-    __pipeline_memcpy_async(to + i * to_pitch + j, from + (there ? (first + i) * w.ld + j : 0), 16,
-                            there ? 0 : 16);
+    const T *const element = from + (there ? (first + i) * w.stride + j : 0);
+    if (w.whole)
+      __pipeline_memcpy_async(to + i * to_pitch + j, element, 16, there ? 0 : 16);
+    else
+      __pipeline_memcpy_async(to + i * to_pitch + j, element, sizeof(T), there ? 0 : sizeof(T));
   });
 }
 
@@ -88,9 +97,12 @@ template <typename T>
 __device__ void store(const traversal<T> &w, const T *from, unsigned from_pitch, uint64_t first,
                       uint64_t rows, T *to) {
   w.over_tile([&](unsigned i, unsigned j) {
-    if (first + i < rows)
-      *reinterpret_cast<uint4 *>(to + (first + i) * w.ld + j) =
+    T *const element = to + (first + i) * w.stride + j;
+    if (first + i < rows && w.whole)
+      *reinterpret_cast<uint4 *>(element) =
           *reinterpret_cast<const uint4 *>(from + i * from_pitch + j);
+    else if (first + i < rows)
+      *element = from[i * from_pitch + j];
   });
 }
 
@@ -197,6 +209,7 @@ template <typename T> struct rows_of {
   const T *from;
   T *to;
   uint64_t rows;
+  uint64_t stride; /* amped_row_pass.stride */
   unsigned ld;
   unsigned n;
   const double *square;
@@ -214,7 +227,7 @@ __global__ void __launch_bounds__(warps * 32, tiles > 4 ? 1 : 2) pass_over(const
   double *const square = reinterpret_cast<double *>(shared + warps * sizeof(room<T, tiles>));
   double *const keep = square + p::width * p::square;
   const T *const source = solves ? r.from : r.to;
-  const traversal<T> w(r.ld);
+  const traversal<T> w(r.stride, r.ld, r.n);
   const uint64_t step = (uint64_t)gridDim.x * warps * tile_rows;
   uint64_t first = ((uint64_t)blockIdx.x * warps + threadIdx.x / 32) * tile_rows;
   double gram[tiles * (tiles + 1) / 2][2] = {};
@@ -295,14 +308,16 @@ amped_status launch_width(const rows_of<T> &r, int blocks, cudaStream_t stream) 
 }
 
 template <typename T> amped_status run(const amped_row_pass *pass, cudaStream_t stream) {
-  const rows_of<T> r = {static_cast<const T *>(pass->d_from),
-                        static_cast<T *>(pass->d_to),
-                        pass->rows,
-                        (unsigned)pass->ld,
-                        (unsigned)pass->ncomps,
-                        pass->d_square,
-                        pass->d_keep,
-                        pass->d_partials};
+  rows_of<T> r = {};
+  r.from = static_cast<const T *>(pass->d_from);
+  r.to = static_cast<T *>(pass->d_to);
+  r.rows = pass->rows;
+  r.stride = pass->stride;
+  r.ld = (unsigned)pass->ld;
+  r.n = (unsigned)pass->ncomps;
+  r.square = pass->d_square;
+  r.keep = pass->d_keep;
+  r.partials = pass->d_partials;
   return launch_width<T>(r, pass->blocks, stream);
 }
 

@@ -12,13 +12,14 @@
 extern "C" {
 #endif
 
-/* Rows have plan->ld elements of `type`, padding zero. Each of `blocks` thread blocks writes its
- * sums to d_partials: ncomps x ncomps doubles, of which the upper triangle counts, and one more.
+/* Rows have ld elements of `type`, padding zero. Each of `blocks` thread blocks writes its sums to
+ * d_partials: ncomps x ncomps doubles, of which the upper triangle counts, and one more.
  * amped_row_pass_add_partials adds them up. */
 typedef struct amped_row_pass {
   amped_vtype type;
   uint64_t rows;
   uint64_t ld;
+  uint64_t stride; /* 0; or rows are ncomps columns, at any address, of rows of `stride` elements */
   int ncomps;
   const void *d_from;     /* rows of the MTTKRP result; NULL: the factor's rows do not change */
   const double *d_square; /* ncomps x ncomps: new rows = rows of from times this */
