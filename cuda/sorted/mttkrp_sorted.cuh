@@ -343,12 +343,12 @@ struct thread_sums {
 constexpr unsigned fraction = 1U << 16;
 static_assert(AMPED_LONGEST_STRIP < fraction, "counts of a strip have 16 bits");
 
-/* Add the sums of a nonzero x with the model m. */
+/* Add the sums of a nonzero x with the model m. The logarithm is as exact as m is. */
 template <typename T> __device__ inline void add_ratio(thread_sums &sums, T x, T m) {
   sums.values += (double)x;
   sums.counts += (x < T(0) ? 1U : 0U) + (x != floor(x) ? fraction : 0U);
   if (x > T(0))
-    sums.logs += (double)x * log((double)x / (double)m);
+    sums.logs += (double)x * (double)log(x / m);
 }
 
 /* Add up the threads' sums: of each warp, then of the warps in their order, into *to. space:
@@ -499,7 +499,10 @@ __global__ void __launch_bounds__(shape<N, H, P>::threads, shape<N, H, P>::block
    * on the block's first one and stores nothing. */
   const unsigned lane = threadIdx.x % G;
   const unsigned group = threadIdx.x / G;
-  const auto column = [&]() { return number % p.columns * G + threadIdx.x % G; };
+  constexpr bool one_column = P && N < generic_inputs; /* other rows have the generic kernel */
+  const auto column = [&]() {
+    return (one_column ? 0U : number % p.columns * G) + threadIdx.x % G;
+  };
   const auto works = [&]() { return first_of_block + threadIdx.x / G * p.strip < end_of_block; };
   const unsigned first = first_of_block + (works() ? group * p.strip : 0);
   const unsigned last = !works()                         ? first
@@ -686,9 +689,11 @@ __global__ void __launch_bounds__(shape<N, H, P>::threads, shape<N, H, P>::block
         T model = sums_of_lanes<T, G, ahead>(dots);
         model = model < p.least ? p.least : model;
         ratio = __shfl_sync(whole_warp, now.value, j + (int)(lane / lanes), G) / model;
-        model = __shfl_sync(whole_warp, model, (int)(lane % ahead * lanes), G);
-        if (lane / ahead == (unsigned)j / ahead)
-          kept = model;
+        if (p.sums != nullptr) {
+          model = __shfl_sync(whole_warp, model, (int)(lane % ahead * lanes), G);
+          if (lane / ahead == (unsigned)j / ahead)
+            kept = model;
+        }
       }
       const auto use = [&](int u) {
         if constexpr (P) {
