@@ -71,7 +71,7 @@ static uint64_t own_rows(const amped_factor_set *f, int mode) {
 
 /* --- views ------------------------------------------------------------------------------------
  *
- * Kernels of short rows that solve, and sum grams, work on a view's columns where they are. Else a
+ * Kernels of short rows that solve, and sum grams, work in place on a view's columns. Else a
  * view's columns are copied to rows of their own, on which all kernels work as on a set's rows, and
  * back. */
 
@@ -96,7 +96,7 @@ static void *column_at(const amped_factor_set *f, void *d_all, uint64_t row) {
   return (char *)d_all + (row * f->ld + f->first) * f->plan->value_type;
 }
 
-/* True if solve and gram work on rows where they are. */
+/* True if solve and gram work on rows in place. */
 static bool is_in_place(const amped_factor_set *f) {
   return f->of == nullptr || f->dense.is_short;
 }

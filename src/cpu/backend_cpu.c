@@ -7,6 +7,7 @@
 #include "cpu/device/arithmetic_cpu.h"
 #include "cpu/device/bandwidth_cpu.h"
 #include "cpu/device/device_cpu.h"
+#include "cpu/device/subnormals.h"
 #include "cpu/complete/row_store_cpu.h"
 #include "cpu/load/synthetic_cpu.h"
 
@@ -100,6 +101,12 @@ static amped_status cpu_multiply_rate(amped_device *device, amped_vtype type, ui
   return amped_arithmetic_cpu(type, device->threads, per_sec);
 }
 
+/* OpenMP keeps its threads from one region to the next. */
+static void cpu_flush_subnormals(amped_device *device, bool on) {
+#pragma omp parallel num_threads(device->threads)
+  (void)amped_subnormals_flush(on);
+}
+
 static const amped_device_ops device_ops = {
     .available = cpu_available,
     .before_mpi = cpu_before_mpi,
@@ -111,6 +118,7 @@ static const amped_device_ops device_ops = {
     .host_alloc = cpu_host_alloc,
     .host_free = cpu_host_free,
     .count_synthetic = cpu_count_synthetic,
+    .flush_subnormals = cpu_flush_subnormals,
     .rates = cpu_rates,
     .gather_rate = cpu_gather_rate,
     .read_rate = cpu_read_rate,

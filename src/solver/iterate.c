@@ -153,6 +153,23 @@ static amped_status take_sweep(const amped_solver *solver, const amped_iterate_m
   return status;
 }
 
+/* A sweep of all active models. Factors in float may fade to subnormal numbers, which many
+ * processors compute 20 times slower than others. In double such numbers are squares of tiny
+ * values, too, and count. */
+static amped_status compute_sweep(active_set *a) {
+  const amped_context *context = a->all[0].context;
+  const amped_device_ops *device = context->worker->backend->device;
+  const bool flushes = device->flush_subnormals != NULL && context->plan->value_type == AMPED_F32;
+  amped_status status = AMPED_OK;
+  if (flushes)
+    device->flush_subnormals(context->worker->device, true);
+  status = a->solver->sweep_all != NULL ? a->solver->sweep_all(a->selves, a->count, a->sweeps)
+                                        : a->solver->sweep(a->selves[0], a->sweeps);
+  if (flushes)
+    device->flush_subnormals(context->worker->device, false);
+  return status;
+}
+
 /* Collective; the status is agreed. A sweep of all active models. */
 static amped_status next_sweep(active_set *a) {
   const amped_comm *comm = a->all[0].context->comm;
@@ -167,9 +184,7 @@ static amped_status next_sweep(active_set *a) {
     a->selves[i] = model_of(a, i)->self;
   }
   amped_trace_begin(AMPED_PHASE_SWEEP, (int64_t)a->sweeps[0].number);
-  AMPED_GO(done, amped_comm_agree(comm, a->solver->sweep_all != NULL
-                                            ? a->solver->sweep_all(a->selves, a->count, a->sweeps)
-                                            : a->solver->sweep(a->selves[0], a->sweeps)));
+  AMPED_GO(done, amped_comm_agree(comm, compute_sweep(a)));
   amped_trace_end();
   for (int i = 0; i < a->count; i++)
     AMPED_GO(done, take_sweep(a->solver, model_of(a, i), &a->states[i], &a->sweeps[i]));

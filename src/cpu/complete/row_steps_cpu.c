@@ -578,9 +578,9 @@ static void work_list(list *a) {
                .count = a->count - first < GROUP ? a->count - first : GROUP,
                .results = s->results + first * n,
                .counts = s->counts + first};
-    const unsigned before = amped_subnormals_off();
+    const bool before = amped_subnormals_flush(true);
     traverse_pieces(j, &s->workspaces[omp_get_thread_num()], &t);
-    amped_subnormals_restore(before);
+    (void)amped_subnormals_flush(before);
   }
   for (uint64_t k = 0; k < a->count; k++) {
     const double taken = (double)s->counts[k];
@@ -634,9 +634,9 @@ static void work_own(const job *j, list *a) {
   const uint64_t units = amped_ceil_div(entries, UNIT);
 #pragma omp parallel for schedule(dynamic) num_threads(j->part->threads)
   for (uint64_t u = 0; u < units; u++) {
-    const unsigned before = amped_subnormals_off();
+    const bool before = amped_subnormals_flush(true);
     work_unit(j, &j->s->workspaces[omp_get_thread_num()], u, entries, &j->s->unit_sums[u]);
-    amped_subnormals_restore(before);
+    (void)amped_subnormals_flush(before);
   }
   for (uint64_t u = 0; u < units; u++)
     add_sums(a->sums, &j->s->unit_sums[u]);
@@ -815,9 +815,9 @@ static amped_status steps_squares(amped_tensor_part *part, int mode, const amped
   const uint64_t units = amped_row_fit_cpu_units(part->plan, mode);
 #pragma omp parallel for schedule(dynamic) num_threads(part->threads)
   for (uint64_t u = 0; u < units; u++) {
-    const unsigned before = amped_subnormals_off();
+    const bool before = amped_subnormals_flush(true);
     s->squares[u] = squares_of_unit(&j, decode, &s->workspaces[omp_get_thread_num()], u);
-    amped_subnormals_restore(before);
+    (void)amped_subnormals_flush(before);
   }
   for (uint64_t u = 0; u < units; u++)
     *squares += s->squares[u];
