@@ -127,6 +127,10 @@ static amped_status link_rate(amped_device *device, uint64_t spare_bytes, double
   return amped_link_cuda(spare_bytes, device->stream_in, bytes_per_sec);
 }
 
+/* They cost a GPU no time. */
+static void flush_subnormals(amped_device *, bool) {
+}
+
 static const amped_device_ops device_ops = {
     .available = amped_device_cuda_available,
     .before_mpi = amped_device_cuda_before_mpi,
@@ -141,6 +145,7 @@ static const amped_device_ops device_ops = {
     .host_register = host_register,
     .host_unregister = host_unregister,
     .count_synthetic = count_synthetic,
+    .flush_subnormals = flush_subnormals,
     .rates = rates,
     .gather_rate = gather_rate,
     .read_rate = read_rate,

@@ -173,8 +173,8 @@ typedef struct amped_device_ops {
   amped_status (*count_synthetic)(amped_device *device, const amped_synthetic *tensor, int mode,
                                   uint64_t width, uint64_t first, uint64_t count, uint64_t *idp_nnz,
                                   double *sum_of_squares);
-  /* on: subnormal numbers, which are those next to 0, count as 0 in the calling thread and in the
-   * threads that compute; off: they count again. NULL if they cost the device no time. */
+  /* on: subnormal numbers, which are those next to 0, may count as 0 in the calling thread and in
+   * the threads that compute; off: they count again. */
   void (*flush_subnormals)(amped_device *device, bool on);
   /* Typical rates of such a device, for the plan. Not measured. */
   void (*rates)(const amped_device *device, amped_rates *out);
