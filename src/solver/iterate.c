@@ -159,7 +159,7 @@ static amped_status take_sweep(const amped_solver *solver, const amped_iterate_m
 static amped_status compute_sweep(active_set *a) {
   const amped_context *context = a->all[0].context;
   const amped_device_ops *device = context->worker->backend->device;
-  const bool flushes = device->flush_subnormals != NULL && context->plan->value_type == AMPED_F32;
+  const bool flushes = context->plan->value_type == AMPED_F32;
   amped_status status = AMPED_OK;
   if (flushes)
     device->flush_subnormals(context->worker->device, true);
