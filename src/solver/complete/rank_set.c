@@ -1,7 +1,10 @@
 /* Rank set: choice of entries, pairs that were trained, and ranks. */
 #include "solver/complete/rank_set.h"
 
+#include <cblas.h>
+#include <float.h>
 #include <math.h>
+#include <omp.h>
 #include <string.h>
 
 #include "base/buffers.h"
@@ -13,6 +16,9 @@
 /* Nonzeros per slab, and rows that are copied together. */
 #define SLAB (UINT64_C(1) << 16)
 #define ROWS 512
+
+/* Entries that a thread compares with ROWS rows at a time. */
+#define ENTRIES 32
 
 /* Seed of the hash that chooses entries. It differs from likely values of --split-seed. */
 #define SEED UINT64_C(0x52616e6b53657431)
@@ -41,7 +47,7 @@ uint64_t amped_rank_set_bytes(const amped_plan *plan) {
   return (rows + most * (2 * order + 5 + 2 * (uint64_t)plan->ncomps) + SLAB * order +
           ROWS * (uint64_t)plan->ncomps) *
              sizeof(uint64_t) +
-         SLAB + FILTER_BITS / 8;
+         SLAB + FILTER_BITS / 8 + (uint64_t)omp_get_max_threads() * ENTRIES * ROWS * sizeof(double);
 }
 
 void amped_rank_set_destroy(amped_rank_set *s) {
@@ -392,6 +398,8 @@ typedef struct ranking {
   double *rows;     /* [ROWS][n] */
   double *products; /* [count][n] products over all modes except the ranked one */
   double *models;   /* [count] model values */
+  double *scores;   /* [threads][ENTRIES][ROWS] model values of a block, to rounding */
+  uint64_t threads;
   uint64_t
       *above; /* [count] indices as high or higher among this rank's rows, without trained ones */
 } ranking;
@@ -402,6 +410,7 @@ static amped_buffers ranking_buffers(ranking *r) {
   AMPED_BUFFER(&b, HOST, r->rows, ROWS * r->n);
   AMPED_BUFFER(&b, HOST, r->products, count * r->n);
   AMPED_BUFFER(&b, HOST, r->models, count);
+  AMPED_BUFFER(&b, HOST, r->scores, r->threads * ENTRIES * ROWS);
   AMPED_BUFFER(&b, ZEROED, r->above, count);
   return b;
 }
@@ -455,6 +464,40 @@ static void take_pair(ranking *r, uint64_t pair, const double *row) {
   r->above[i] -= is_above(r, i, row, r->set->pair_position[pair]);
 }
 
+/* Returns the root of the sum of squares. */
+static double length(const double *a, uint64_t n) {
+  return sqrt(dot(a, a, n));
+}
+
+/* Add to above[i] the number of these `rows` rows, whose positions begin at `first`, that are as
+ * high as entry i or higher, for `count` entries from i on. longest: the longest row. A product of
+ * matrices decides, except where its rounding may. */
+static void compare_entries(ranking *r, uint64_t i, uint64_t count, uint64_t first, uint64_t rows,
+                            double longest, double *scores) {
+  const uint64_t n = r->n;
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)count, (int)rows, (int)n, 1.0,
+              r->products + i * n, (int)n, r->rows, (int)n, 0.0, scores, ROWS);
+  for (uint64_t e = i; e < i + count; e++) {
+    const double *score = scores + (e - i) * ROWS;
+    const double error = 4.0 * (double)n * DBL_EPSILON * length(r->products + e * n, n) * longest;
+    const double high = r->models[e] + error;
+    const double low = r->models[e] - error;
+    uint64_t above = 0;
+    uint64_t below = 0;
+    for (uint64_t k = 0; k < rows; k++) {
+      above += score[k] > high;
+      below += score[k] < low;
+    }
+    uint64_t near = rows - above - below;
+    for (uint64_t k = 0; near > 0; k++)
+      if (!(score[k] > high) && !(score[k] < low)) {
+        above += is_above(r, e, r->rows + k * n, first + k);
+        near--;
+      }
+    r->above[e] += above;
+  }
+}
+
 /* Count, for each entry, this rank's rows of the ranked mode that are as high as the entry, or
  * higher. */
 static amped_status compare_block(ranking *r) {
@@ -468,10 +511,13 @@ static amped_status compare_block(ranking *r) {
     const uint64_t count = left < ROWS ? left : ROWS;
     AMPED_TRY(worker->backend->factors->get_rows(worker->factors, s->mode, block + first, count,
                                                  r->rows));
-#pragma omp parallel for schedule(static)
-    for (uint64_t i = 0; i < s->count; i++)
-      for (uint64_t k = 0; k < count; k++)
-        r->above[i] += is_above(r, i, r->rows + k * r->n, block + first + k);
+    double longest = 0.0;
+    for (uint64_t k = 0; k < count; k++)
+      longest = fmax(longest, length(r->rows + k * r->n, r->n));
+#pragma omp parallel for schedule(static) num_threads((int)r->threads)
+    for (uint64_t i = 0; i < s->count; i += ENTRIES)
+      compare_entries(r, i, s->count - i < ENTRIES ? s->count - i : ENTRIES, block + first, count,
+                      longest, r->scores + (uint64_t)omp_get_thread_num() * ENTRIES * ROWS);
   }
   return AMPED_OK;
 }
@@ -495,7 +541,10 @@ static amped_status count_above(ranking *r, const amped_row_fit *fit) {
 amped_status amped_rank_set_find(const amped_context *context, const amped_rank_set *set,
                                  const amped_row_fit *fit, amped_rank_sums *out,
                                  amped_rank_sums *cold) {
-  ranking r = {.context = context, .set = set, .n = (uint64_t)context->plan->ncomps};
+  ranking r = {.context = context,
+               .set = set,
+               .n = (uint64_t)context->plan->ncomps,
+               .threads = (uint64_t)omp_get_max_threads()};
   *out = (amped_rank_sums){.count = set->count};
   *cold = (amped_rank_sums){.count = 0};
   amped_status status = amped_comm_agree(context->comm, count_above(&r, fit));
