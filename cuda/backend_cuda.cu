@@ -127,7 +127,7 @@ static amped_status link_rate(amped_device *device, uint64_t spare_bytes, double
   return amped_link_cuda(spare_bytes, device->stream_in, bytes_per_sec);
 }
 
-/* They cost a GPU no time. */
+/* Subnormal numbers cost a GPU no time. */
 static void flush_subnormals(amped_device *, bool) {
 }
 
