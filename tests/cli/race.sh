@@ -55,7 +55,9 @@ races 1 10 auto noisy.h5 --rank=4 --starts=2
 has behind
 saves 40 1.003
 races 1 10 auto noise.tns --rank=3 # no model is better than one without components
-races 1 10 auto noisy.h5 --rank=4 --iters=8
+for iters in 2 3 8; do
+  races 1 10 auto noisy.h5 --rank=4 --iters=$iters
+done
 races 3 5 fixed noisy.h5 --rank=6 --reg=0.3,0.001,0,20
 has behind
 races 1 10 fixed noisy.h5 --rank=4 --reg=0.3 --starts=4

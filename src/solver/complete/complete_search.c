@@ -246,8 +246,8 @@ static const char *reason_to_end_early(const search *s) {
   const amped_race race = race_of(s);
   const double *errors = s->errors[AMPED_COMPLETION_VALIDATE];
   const double *training = s->errors[AMPED_COMPLETION_TRAIN];
-  if (is_undone(s))
-    return NULL;
+  if (is_undone(s) || s->sweeps == s->problem->iters)
+    return NULL; /* a run of all its sweeps is a full one */
   if (amped_race_is_behind(&race, errors, training, s->sweeps))
     return AMPED_RACE_BEHIND;
   const bool vanished = amped_race_has_vanished(&race, errors, training, s->sweeps);
