@@ -467,12 +467,11 @@ static amped_status begin_run(void *context, int run, int start, double reg) {
   return status;
 }
 
-static void end_run(void *context, int run, int start, double reg,
-                    const amped_solver_result *result) {
+static amped_status end_run(void *context, int run, int start, double reg, int best,
+                            const amped_solver_result *result) {
   job *j = context;
-  if (is_brief(j))
-    amped_completion_report_run_end(j->session, &j->problem, run, start, reg,
-                                    j->session_options.init, result);
+  return amped_completion_report_run_end(j->session, &j->problem, run, start, reg,
+                                         j->session_options.init, best, result, is_brief(j));
 }
 
 static amped_status after_sweep(void *context, const amped_sweep *sweep,

@@ -325,6 +325,11 @@ const amped_option_rule amped_option_rules[] = {
      .excludes = "state",
      .why = "--state goes on to hold out each entry by itself; leave out --holdout-by, or --state"},
     {.command = "complete",
+     .when = "race=off",
+     .needs = "RACE",
+     .why = "--race=off makes runs in full that held-out errors would end early, and here is one "
+            "run, or no held-out error; leave it out"},
+    {.command = "complete",
      .when = "of",
      .needs = "implicit",
      .why = "--of names the mode that --implicit ranks; add --implicit, or leave out --of"},
@@ -605,6 +610,12 @@ static const char *text_option(const amped_options *o) {
   return NULL;
 }
 
+/* May runs of complete end early? */
+static bool races(const amped_complete_options *o, int starts) {
+  const bool validates = o->validate != NULL || !o->holdout_given || o->holdout > 0.0;
+  return validates && !(o->implicit > 0.0) && (o->reg_count != 1 || starts > 1);
+}
+
 /* Does a term of capital letters hold? said: how a message calls it. */
 static bool fact_holds(const amped_options *o, const char *term, size_t length, char *said) {
   const char *option = text_option(o);
@@ -623,6 +634,7 @@ static bool fact_holds(const amped_options *o, const char *term, size_t length, 
        .holds = o->complete.holdout_given && !(o->complete.holdout > 0.0),
        .said = "--holdout=0"},
       {.name = "VALIDATION", .holds = o->complete.holdout > 0.0, .said = "--holdout"},
+      {.name = "RACE", .holds = races(&o->complete, o->session.starts), .said = "several runs"},
       {.name = "PENALTY",
        .holds = amped_row_rule_penalises(&o->cpd.rule),
        .said = o->cpd.rule.l1 > 0.0 ? "--l1" : "--ridge"},

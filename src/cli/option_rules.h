@@ -10,6 +10,7 @@
  * - RANKS, STARTS: there are several values of --rank, several starts.
  * - VALIDATION: --holdout holds out a share above 0.
  * - UNHELD: --holdout=0 is given.
+ * - RACE: held-out errors choose among several runs of complete.
  * - PENALTY: --ridge or --l1 is above 0.
  * - TEXT: an option for reading text and tables is given, other than --dims.
  *

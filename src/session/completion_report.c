@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "session/report.h"
 #include "solver/complete/complete_baselines.h"
+#include "solver/complete/complete_race.h"
 #include "tensor/format.h"
 
 /* Bytes of the names of all context modes. */
@@ -157,10 +158,14 @@ amped_status amped_completion_report_problem(amped_session *session,
   return amped_comm_agree(&session->comm, amped_facts_write(&f, session->json));
 }
 
+static int components_of(const amped_session *session, const amped_complete_problem *p) {
+  return session->plan.ncomps - (p->fit.biased ? 1 : 0);
+}
+
 /* The facts that name a run. */
 static void run_facts(const amped_session *session, const amped_complete_problem *p, int run,
                       int start, double reg, const char *init, amped_facts *f) {
-  const int components = session->plan.ncomps - (p->fit.biased ? 1 : 0);
+  const int components = components_of(session, p);
   const uint64_t seed = p->seed + (uint64_t)start;
   amped_fact(f, "rank", json_integer(components), "R = %d", components);
   amped_fact(f, "run", json_integer(run + 1), ", run %d", run + 1);
@@ -187,21 +192,49 @@ amped_status amped_completion_report_run(amped_session *session, const amped_com
   return amped_comm_agree(&session->comm, amped_facts_write(&f, session->json));
 }
 
-void amped_completion_report_run_end(const amped_session *session, const amped_complete_problem *p,
-                                     int run, int start, double reg, const char *init,
-                                     const amped_solver_result *r) {
+/* Why a run ended, for the user. best: number of the best run, from 0. */
+static const char *words_of_end(const char *reason, int best, char *text, size_t size) {
+  if (strcmp(reason, AMPED_RACE_BEHIND) == 0)
+    (void)snprintf(text, size, "ended early: behind run %d, not converged", best + 1);
+  else if (strcmp(reason, AMPED_RACE_VANISHED) == 0)
+    (void)snprintf(text, size, "ended early: its components vanished, not converged");
+  else
+    (void)snprintf(text, size, "ended on %s", reason);
+  return text;
+}
+
+/* Facts of the best sweep of a run. */
+static void add_best_of_run(const amped_solver_result *r, int best_run, amped_facts *f) {
   char text[AMPED_ERROR_TEXT];
-  amped_facts f;
+  char why[64];
   uint64_t best = 0;
   for (uint64_t s = 1; s < r->sweeps; s++)
     if (r->higher_is_better ? r->history[s] > r->history[best] : r->history[s] < r->history[best])
       best = s;
-  amped_facts_begin(&f, NULL);
+  amped_fact(f, r->metric, amped_json_number(r->history[best]), ": %s %s", r->metric,
+             amped_format_error(text, r->history[best]));
+  amped_fact(f, "sweep", amped_json_count(best + 1), " in sweep %" PRIu64, best + 1);
+  amped_fact(f, "sweeps", amped_json_count(r->sweeps), " of %" PRIu64, r->sweeps);
+  amped_fact(f, "reason", json_string(r->stop_reason), ", which %s",
+             words_of_end(r->stop_reason, best_run, why, sizeof why));
+}
+
+static bool is_early(const char *reason) {
+  return strcmp(reason, AMPED_RACE_BEHIND) == 0 || strcmp(reason, AMPED_RACE_VANISHED) == 0;
+}
+
+amped_status amped_completion_report_run_end(amped_session *session,
+                                             const amped_complete_problem *p, int run, int start,
+                                             double reg, const char *init, int best,
+                                             const amped_solver_result *r, bool shows) {
+  amped_facts f;
+  amped_facts_begin(&f, "run");
   run_facts(session, p, run, start, reg, init, &f);
-  amped_fact_words(&f, ": %s %s in sweep %" PRIu64 " of %" PRIu64 ", which ended on %s", r->metric,
-                   amped_format_error(text, r->history[best]), best + 1, r->sweeps, r->stop_reason);
+  add_best_of_run(r, best, &f);
+  if (!shows && !is_early(r->stop_reason))
+    amped_facts_silence(&f);
   amped_facts_say(&f);
-  amped_facts_free(&f);
+  return amped_comm_agree(&session->comm, amped_facts_write(&f, session->json));
 }
 
 static json_t *json_ranks(const amped_rank_sums *ranks) {
@@ -377,12 +410,13 @@ static void say_plateau(const amped_complete_problem *p, const amped_complete_be
 amped_status amped_completion_report_end(amped_session *session, const amped_complete_problem *p,
                                          const amped_complete_best *b, double seconds,
                                          const char *path) {
-  const int components = session->plan.ncomps - (p->fit.biased ? 1 : 0);
+  const int components = components_of(session, p);
   const char *metric = amped_complete_solver_of(p)->metric;
   const amped_complete_baselines *base = p->baselines;
   const uint64_t seed = p->seed + (uint64_t)b->sweep.start;
   const bool validates = b->sweep.validate.all.count > 0 || b->sweep.validate_ranks.count > 0;
   char text[AMPED_ERROR_TEXT];
+  char why[64];
   amped_facts f;
   amped_facts_begin(&f, "end");
   amped_fact(&f, "rank", json_integer(components), "R = %d: ", components);
@@ -392,7 +426,8 @@ amped_status amped_completion_report_end(amped_session *session, const amped_com
   amped_fact(&f, "run", json_integer(b->sweep.run + 1), " of run %d", b->sweep.run + 1);
   amped_fact(&f, "reg", amped_json_number(b->sweep.reg), " (reg %.4g", b->sweep.reg);
   amped_fact(&f, "seed", amped_json_count(seed), ", seed %" PRIu64 ")", seed);
-  amped_fact(&f, "reason", json_string(b->stop_reason), ", which ended on %s", b->stop_reason);
+  amped_fact(&f, "reason", json_string(b->stop_reason), ", which %s",
+             words_of_end(b->stop_reason, b->sweep.run, why, sizeof why));
   amped_say_quiet("%s%s%s", f.words, path != NULL ? "; result: " : "", path != NULL ? path : "");
   amped_fact(&f, "seconds", amped_json_number(seconds), "; %.2f s\n", seconds);
   amped_fact(&f, "train", amped_json_number(b->sweep.train), "train: rmse %s",

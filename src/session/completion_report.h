@@ -20,11 +20,12 @@ void amped_completion_report_gaps(const amped_session *session, const bool *fibr
 amped_status amped_completion_report_run(amped_session *session,
                                          const amped_complete_problem *problem, int run, int start,
                                          double reg, const char *init, bool shows);
-/* Print a line of a run that has ended, in place of lines for its sweeps. */
-void amped_completion_report_run_end(const amped_session *session,
-                                     const amped_complete_problem *problem, int run, int start,
-                                     double reg, const char *init,
-                                     const amped_solver_result *result);
+/* Report that a run has ended. best: number of the run with the best sweep so far. shows: as a
+ * line, too, in place of lines for its sweeps; a run that ended early has a line in any case. */
+amped_status amped_completion_report_run_end(amped_session *session,
+                                             const amped_complete_problem *problem, int run,
+                                             int start, double reg, const char *init, int best,
+                                             const amped_solver_result *result, bool shows);
 /* Report a sweep. every: print each `every`-th sweep; 0: print all on a terminal, and fewer and
  * fewer in a log. JSON has all of them. */
 amped_status amped_completion_report_sweep(amped_session *session, const amped_sweep *sweep,

@@ -72,6 +72,6 @@ writes 1 complete weights.csv --value=n --weights=w --rank=1 --reg=1 --holdout=0
 writes 2 complete train.csv --value=n --rank=2 --reg=1 --iters=3 --holdout=0.1 --state=t.state --clip=1:5 --nowrite
 writes 2 stream t.state batch.csv --value=n --order=random
 writes 1 stream t.state batch.csv --value=n
-same "keys" "$("$python" keys.py "$page" ./*.json)" "17 events; not on the page: none"
+same "keys" "$("$python" keys.py "$page" ./*.json)" "18 events; not on the page: none"
 
 finish

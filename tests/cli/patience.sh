@@ -36,6 +36,7 @@ PY
 ends() { # ends NAME PATIENCE ITERS auto|fixed ARGUMENT...: a run ends as the rule says; $said is what rule.py prints
   name=$1 wait=$2 most=$3 how=$4
   shift 4
+  test "$how" = fixed || set -- "$@" --race=off
   expect 0 "" "$amped" complete "$@" --patience="$wait" --iters="$most" --nowrite --json="$name.json" --backend="$backend"
   "$amped" complete "$@" --patience="$wait" --iters="$most" --nowrite --deterministic --backend="$backend" --json="$name.json" --overwrite >"$name.txt" 2>&1
   if said=$("$python" rule.py "$name" "$wait" "$most" "$how" 2>&1); then pass; else fail "$name: $said"; fi

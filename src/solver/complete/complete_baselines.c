@@ -7,8 +7,8 @@
 #include "base/heartbeat.h"
 #include "solver/complete/complete_als.h"
 
-#define SWEEPS 50
-#define TOLERANCE 1e-9
+#define SWEEPS 20
+#define TOLERANCE 1e-7
 
 int amped_complete_baseline_columns(const amped_complete_problem *problem) {
   return 1 + (problem->fit.biased ? 1 : 0);

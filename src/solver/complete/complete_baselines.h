@@ -22,7 +22,8 @@ typedef struct amped_complete_baselines {
 int amped_complete_baseline_columns(const amped_complete_problem *problem);
 
 /* Collective; the status is agreed. Never with implicit fits. Overwrites the context's factors.
- * Sweeps end when the objective falls by less than 1e-9 of it, or after 50 of them. */
+ * Sweeps end when the objective falls by less than 1e-7 of it, or after 20 of them: the rmse of
+ * four real tensors is then off by at most 4e-5 of it. */
 amped_status amped_complete_baselines_find(const amped_context *context,
                                            const amped_complete_problem *problem,
                                            amped_complete_baselines *out);

@@ -31,6 +31,7 @@ typedef struct amped_complete_options {
   double seconds; /* time limit for all sweeps; 0: none */
   int reg_count;  /* 0: auto */
   double reg[AMPED_MAX_REGS];
+  bool full_runs; /* runs that cannot win go on to their end */
   double reg_power, reg_bias;
   amped_bias bias;
   const char *context_modes; /* "auto", "none", or names and numbers, separated by commas */
@@ -48,7 +49,8 @@ typedef struct amped_complete_options {
 
 /* --method, --block, --bias, --nonnegative */
 extern const amped_option_group amped_complete_model_option_rows;
-/* --reg, --reg-power, --reg-bias, --context, --holdout, --split-seed, --holdout-by, --validate,
+/* --reg, --race, --reg-power, --reg-bias, --context, --holdout, --split-seed, --holdout-by,
+ * --validate,
  * --test, --weights, --implicit, --order, --patience, --time */
 extern const amped_option_group amped_complete_option_rows;
 

@@ -9,11 +9,14 @@
 #include "base/timer.h"
 #include "base/trace.h"
 #include "solver/complete/complete_errors.h"
+#include "solver/complete/complete_baselines.h"
 #include "solver/complete/complete_methods.h"
+#include "solver/complete/complete_race.h"
 #include "solver/mode_order.h"
 
-/* Initial penalties of --reg=auto, one per run. */
-static const double firsts[] = {4.0, 2.0, 1.0, 0.5, 0.25, 0.06, 0.01, 0.001};
+/* Initial penalties of --reg=auto, one per run. The likeliest one is first, and its neighbours are
+ * next, so that other runs end early (complete_race.h). */
+static const double firsts[] = {2.0, 4.0, 1.0, 0.5, 0.25, 0.06, 0.01, 0.001};
 #define FIRSTS ((int)(sizeof firsts / sizeof firsts[0]))
 
 static int regs_of(const amped_complete_options *o) {
@@ -31,6 +34,19 @@ double amped_complete_reg(const amped_complete_options *o, int run, uint64_t swe
   return sweep <= AMPED_COMPLETE_HELD
              ? firsts[k]
              : firsts[k] * pow(AMPED_COMPLETE_FALL, (double)(sweep - AMPED_COMPLETE_HELD));
+}
+
+/* Error of the validation entries without components; NaN: it was not measured. */
+static double error_of_zero(const amped_complete_problem *p) {
+  const amped_complete_baselines *b = p->baselines;
+  if (b == NULL)
+    return (double)NAN;
+  return amped_errors_rmse(p->fit.biased ? &b->biases.validate.all : &b->mean.validate.all);
+}
+
+/* Do runs of this search end early? */
+static bool races(const amped_complete_problem *p) {
+  return !p->options->full_runs && amped_complete_runs(p) > 1 && !isnan(error_of_zero(p));
 }
 
 /* The search and its current run. */
@@ -53,6 +69,7 @@ typedef struct search {
   double mark;                           /* number by which sweeps are compared, at its last
                                             improvement */
   int stale;                             /* sweeps since the mark improved */
+  bool races;                            /* runs may end early */
   double *errors[AMPED_COMPLETION_SETS]; /* [iters] errors after each sweep of the run */
 
   const amped_solver_state *resume; /* state to resume; NULL after its run has continued */
@@ -192,6 +209,51 @@ static void count_stale(search *s) {
   s->stale = fell || waits_for_penalty(s) ? 0 : s->stale + 1;
 }
 
+/* --- runs that end early ---------------------------------------------------------------------- */
+
+/* The race of the current run with the runs before it. */
+static amped_race race_of(const search *s) {
+  const amped_complete_best *b = s->best;
+  return (amped_race){.zero = error_of_zero(s->problem),
+                      .patience = s->problem->options->patience,
+                      .tol = s->problem->tol,
+                      .best = {.found = b->found && b->sweep.run != s->sweep.run,
+                               .error = b->value,
+                               .sweep = b->number,
+                               .errors = b->errors[AMPED_COMPLETION_VALIDATE].values,
+                               .training = b->errors[AMPED_COMPLETION_TRAIN].values}};
+}
+
+/* Does another run begin at half this run's penalty or more, but lower? */
+static bool has_lower_neighbour(const search *s) {
+  if (s->problem->options->reg_count > 0)
+    return false;
+  const double mine = firsts[s->sweep.run % FIRSTS];
+  for (int k = 0; k < FIRSTS; k++)
+    if (firsts[k] < mine && firsts[k] >= 0.5 * mine)
+      return true;
+  return false;
+}
+
+/* Was the last sweep taken back? It then says nothing about the run. */
+static bool is_undone(const search *s) {
+  const double *train = s->errors[AMPED_COMPLETION_TRAIN];
+  return s->problem->options->method == AMPED_COMPLETE_SGD && s->sweeps > 1 &&
+         train[s->sweeps - 1] == train[s->sweeps - 2];
+}
+
+static const char *reason_to_end_early(const search *s) {
+  const amped_race race = race_of(s);
+  const double *errors = s->errors[AMPED_COMPLETION_VALIDATE];
+  const double *training = s->errors[AMPED_COMPLETION_TRAIN];
+  if (is_undone(s) || s->sweeps == s->problem->iters)
+    return NULL; /* a run of all its sweeps is a full one */
+  if (amped_race_is_behind(&race, errors, training, s->sweeps))
+    return AMPED_RACE_BEHIND;
+  const bool vanished = amped_race_has_vanished(&race, errors, training, s->sweeps);
+  return vanished && has_lower_neighbour(s) ? AMPED_RACE_VANISHED : NULL;
+}
+
 /* --- the state as numbers --------------------------------------------------------------------- */
 
 /* Serialiser of the search's state: writes or reads numbers one by one. The same calls in the same
@@ -328,7 +390,7 @@ static void turn_options(tape *t, const search *s, const char **differs) {
     turn_option(t, others[i], differs);
 }
 
-static const char *const reasons[] = {"patience", "iterations", "time"};
+static const char *const reasons[] = {"patience", "iterations", "time", AMPED_RACE_VANISHED};
 #define REASONS ((int)(sizeof reasons / sizeof reasons[0]))
 
 /* End of the best sweep's run, if it has ended: the reason, and the errors after each sweep. */
@@ -408,6 +470,12 @@ static amped_status take_numbers(search *s) {
                        "is from a run with other options: %s differs; give the same options, or "
                        "name another file with --checkpoint",
                        differs);
+  const amped_complete_sweep *best = &s->best->sweep;
+  if (!t.short_of &&
+      amped_complete_reg(s->problem->options, best->run, s->best->number) != best->reg)
+    return amped_error(AMPED_BAD_INPUT, file,
+                       "is from a version that tried the penalties of --reg=auto in another order; "
+                       "begin anew, with another file for --checkpoint");
   if (t.short_of || t.at != t.count || s->sweep.run < 0 ||
       s->sweep.run >= amped_complete_runs(s->problem))
     return amped_error(AMPED_BAD_INPUT, file,
@@ -464,7 +532,9 @@ static const char *stop(const void *self) {
   const search *s = self;
   if (s->out_of_time)
     return "time";
-  return s->stale >= s->problem->options->patience ? "patience" : NULL;
+  if (s->stale >= s->problem->options->patience)
+    return "patience";
+  return s->races ? reason_to_end_early(s) : NULL;
 }
 
 static const amped_solver by_error = {.metric = "rmse",
@@ -520,6 +590,12 @@ static amped_status after_sweep(void *context, const amped_sweep *sweep) {
   return s->hooks->after_sweep(s->hooks->context, sweep, &s->sweep);
 }
 
+static amped_status report_end(const search *s, int number, const amped_solver_result *result) {
+  const amped_complete_options *o = s->problem->options;
+  return s->hooks->end(s->hooks->context, number, number / regs_of(o),
+                       amped_complete_reg(o, number, 1), s->best->sweep.run, result);
+}
+
 static amped_status run(search *s, int number) {
   bool noise_reported = true;
   const amped_iterate_options options = {.iters = s->problem->iters,
@@ -554,8 +630,7 @@ static amped_status run(search *s, int number) {
     status = kept != AMPED_OK ? kept : status;
   }
   if (status == AMPED_OK)
-    s->hooks->end(s->hooks->context, number, s->sweep.start,
-                  amped_complete_reg(s->problem->options, number, 1), &result);
+    status = report_end(s, number, &result);
   amped_solver_result_free(&result);
   return status;
 }
@@ -584,6 +659,7 @@ amped_status amped_complete_search(const amped_context *context,
               .method = amped_complete_method_find(problem->options),
               .fit = problem->fit,
               .resume = resume,
+              .races = races(problem),
               .mark = INFINITY};
   amped_status status = AMPED_OK;
   AMPED_GO(done, amped_comm_agree(context->comm, allocate(&s)));

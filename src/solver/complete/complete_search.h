@@ -12,7 +12,11 @@
  * validation, the lowest objective. A run stops if this number has not improved by the share `tol`
  * in `patience` sweeps. With --reg=auto these sweeps do not count: sweeps before lambda begins to
  * fall; and, until lambda is a quarter of its first value, sweeps in which the training error stays
- * the same, up to `tol`. */
+ * the same, up to `tol`.
+ *
+ * If validation entries give errors, runs that cannot give the best sweep any more end early
+ * (complete_race.h), unless the options ask for full runs. The sweeps that a run makes have the
+ * same bits as in a full run. */
 #ifndef AMPED_COMPLETE_SEARCH_H
 #define AMPED_COMPLETE_SEARCH_H
 
@@ -60,8 +64,10 @@ typedef struct amped_complete_best {
 typedef struct amped_complete_hooks {
   /* Fill the context's factors with the start's, and report the run in one line. */
   amped_status (*begin)(void *context, int run, int start, double reg);
-  /* Called when a run has ended by itself, with its sweeps' metrics and the reason. */
-  void (*end)(void *context, int run, int start, double reg, const amped_solver_result *result);
+  /* Called when a run has ended by itself, with its sweeps' metrics and the reason. best: number of
+   * the run with the best sweep so far. */
+  amped_status (*end)(void *context, int run, int start, double reg, int best,
+                      const amped_solver_result *result);
   /* Called after each sweep. AMPED_STOPPED ends the search; the best sweep so far is kept. */
   amped_status (*after_sweep)(void *context, const amped_sweep *sweep,
                               const amped_complete_sweep *details);

@@ -9,11 +9,11 @@ START_TEST(the_penalty_of_auto_is_held_and_then_falls) {
   const amped_complete_options o = {.reg_count = 0};
   const amped_complete_problem p = {.options = &o, .starts = 3};
   ck_assert_int_eq(amped_complete_runs(&p), 24);
-  ck_assert(amped_complete_reg(&o, 0, 1) == 4.0 && amped_complete_reg(&o, 0, 10) == 4.0);
-  ck_assert_double_eq_tol(amped_complete_reg(&o, 0, 11), 3.8, 1e-15);
-  ck_assert_double_eq_tol(amped_complete_reg(&o, 0, 30), 4.0 * pow(0.95, 20.0), 1e-15);
-  ck_assert(amped_complete_reg(&o, 7, 1) == 0.001);
-  ck_assert(amped_complete_reg(&o, 8, 1) == 4.0); /* the second start's first */
+  ck_assert(amped_complete_reg(&o, 0, 1) == 2.0 && amped_complete_reg(&o, 0, 10) == 2.0);
+  ck_assert_double_eq_tol(amped_complete_reg(&o, 0, 11), 1.9, 1e-15);
+  ck_assert_double_eq_tol(amped_complete_reg(&o, 0, 30), 2.0 * pow(0.95, 20.0), 1e-15);
+  ck_assert(amped_complete_reg(&o, 1, 1) == 4.0 && amped_complete_reg(&o, 7, 1) == 0.001);
+  ck_assert(amped_complete_reg(&o, 8, 1) == 2.0); /* the second start's first */
 }
 
 START_TEST(the_user_s_penalties_stay) {
