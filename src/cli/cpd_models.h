@@ -33,7 +33,7 @@ typedef struct amped_cpd_job {
   amped_summary_row rows[AMPED_MAX_NCOMPS_COUNT];
   int finished; /* rows that are filled */
 
-  /* Of the models alone. */
+  /* What only the models use. */
   bool noise_reported;
   bool fractions_reported;
   amped_checkpoint *writer; /* several models: the one whose checkpoint is being written */
