@@ -33,7 +33,7 @@ typedef struct amped_cpd_job {
   amped_summary_row rows[AMPED_MAX_NCOMPS_COUNT];
   int finished; /* rows that are filled */
 
-  /* What only the models use. */
+  /* State of the models alone. */
   bool noise_reported;
   bool fractions_reported;
   amped_checkpoint *writer; /* several models: the one whose checkpoint is being written */
