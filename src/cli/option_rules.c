@@ -613,7 +613,7 @@ static const char *text_option(const amped_options *o) {
 /* May runs of complete end early? */
 static bool races(const amped_complete_options *o, int starts) {
   const bool validates = o->validate != NULL || !o->holdout_given || o->holdout > 0.0;
-  return validates && !(o->implicit > 0.0) && (o->reg_count != 1 || starts > 1);
+  return validates && (o->reg_count != 1 || starts > 1);
 }
 
 /* Does a term of capital letters hold? said: how a message calls it. */

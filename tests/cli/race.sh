@@ -77,7 +77,7 @@ done
 expect 0 "ended early: behind run [0-9]*, not converged" on 1 complete noisy.h5 --rank=4 --nowrite
 expect 0 "ended early: behind run [0-9]*, not converged" on 1 complete noisy.h5 --rank=4 --nowrite --every=1000
 expect 0 "ended early: its components vanished, not converged" on 1 complete plain.h5 --rank=6 --bias=none --nowrite
-for option in "--reg=1" "--implicit=4 --reg=1,2" "--holdout=0 --reg=1 --starts=2"; do
+for option in "--reg=1" "--implicit=4 --reg=1" "--holdout=0 --reg=1 --starts=2"; do
   # shellcheck disable=SC2086
   expect 2 "here is one run, or no held-out error" "$amped" complete noisy.h5 --rank=2 --nowrite --race=off $option
 done

@@ -37,13 +37,16 @@ typedef struct amped_race_best {
   bool found;
   double error;
   uint64_t sweep; /* its number in its run, from 1 */
-  /* [sweep] or more: its errors at the validation and at the training entries, by sweep */
+  /* [sweep] or more: its errors at the validation and at the training entries, by sweep. training
+   * is NULL if errors are scores. */
   const double *errors, *training;
 } amped_race_best;
 
 /* The rules, and what they are about. */
 typedef struct amped_race {
   double zero; /* error without components */
+  bool higher; /* errors are scores in [0, 1], of which the highest is the best; a score s is the
+                  error 1 - s */
   int patience;
   double tol;
   amped_race_best best;

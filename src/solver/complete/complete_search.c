@@ -36,9 +36,15 @@ double amped_complete_reg(const amped_complete_options *o, int run, uint64_t swe
              : firsts[k] * pow(AMPED_COMPLETE_FALL, (double)(sweep - AMPED_COMPLETE_HELD));
 }
 
-/* Error of the validation entries without components; NaN: it was not measured. */
+/* Least ranked entries by which runs of implicit fits end early. */
+#define RACE_RANKED 1024
+
+/* Error of the validation entries without components; NaN: it was not measured, or says too
+ * little. */
 static double error_of_zero(const amped_complete_problem *p) {
   const amped_complete_baselines *b = p->baselines;
+  if (p->validate_ranks != NULL)
+    return amped_rank_set_count(p->validate_ranks) >= RACE_RANKED ? 0.0 : (double)NAN;
   if (b == NULL)
     return (double)NAN;
   return amped_errors_rmse(p->fit.biased ? &b->biases.validate.all : &b->mean.validate.all);
@@ -215,6 +221,7 @@ static void count_stale(search *s) {
 static amped_race race_of(const search *s) {
   const amped_complete_best *b = s->best;
   return (amped_race){.zero = error_of_zero(s->problem),
+                      .higher = s->solver->higher_is_better,
                       .patience = s->problem->options->patience,
                       .tol = s->problem->tol,
                       .best = {.found = b->found && b->sweep.run != s->sweep.run,

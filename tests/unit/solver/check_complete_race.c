@@ -44,6 +44,23 @@ START_TEST(nothing_is_said_where_the_best_run_would_be_behind) {
   ck_assert(amped_race_is_behind(&r, slow, training, 4)); /* 0.89 - 2 * 0.108 is enough */
 }
 
+START_TEST(scores_are_compared_the_other_way_round) {
+  const double best[] = {0.0, 0.06, 0.12, 0.15, 0.17, 0.2, 0.19};
+  const double slow[] = {0.0, 0.01, 0.02, 0.03};
+  const double fast[] = {0.0, 0.05, 0.1, 0.13};
+  const double training[] = {1.0, 0.96, 0.91, 0.86};
+  amped_race r = race();
+  r.zero = 0.0;
+  r.higher = true;
+  r.best.error = 0.2;
+  r.best.errors = best;
+  r.best.training = NULL;
+  ck_assert(amped_race_is_behind(&r, slow, training, 2));
+  ck_assert(!amped_race_is_behind(&r, fast, training, 3));
+  r.best.error = 0.0; /* ranks nothing */
+  ck_assert(!amped_race_is_behind(&r, slow, training, 2));
+}
+
 START_TEST(nobody_is_behind_a_model_of_no_use) {
   const double flat[] = {1.0, 1.0, 1.0};
   const double training[] = {1.0, 1.0, 1.0};
@@ -73,4 +90,4 @@ START_TEST(a_run_whose_components_are_zero_has_vanished) {
 
 TESTING_MAIN("complete_race", a_run_that_gains_too_little_is_behind,
              nothing_is_said_where_the_best_run_would_be_behind, nobody_is_behind_a_model_of_no_use,
-             a_run_whose_components_are_zero_has_vanished)
+             scores_are_compared_the_other_way_round, a_run_whose_components_are_zero_has_vanished)
