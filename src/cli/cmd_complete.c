@@ -640,7 +640,7 @@ static amped_status complete_all(job *j) {
   for (int i = 0; i < count && status == AMPED_OK; i++)
     status = complete(j, i);
   if (count > 1 && j->finished > 0 && (status == AMPED_OK || status == AMPED_STOPPED)) {
-    amped_status told = amped_summary_ranks(j->session, j->rows, j->finished);
+    amped_status told = amped_summary_ranks(j->session, j->rows, j->finished, false);
     status = told != AMPED_OK ? told : status;
   }
   return status;
