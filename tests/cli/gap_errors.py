@@ -1,5 +1,8 @@
 """Gap errors by numpy.  make FOLDER: arrays.  check RESULT ARRAY [WEIGHTS]: /gap_rmse of a result.
-unsure RESULT MODE: the indices whose expected error is above the training error."""
+unsure RESULT MODE: the indices whose expected error is above the training error.  means CSV: rows 5
+and 6 of mode 1 in a table of factors are the mean of its others.  arrays NAME
+VALUES: the arrays of a model give predict's values at all cells."""
+import csv
 import sys
 
 import h5py
@@ -64,6 +67,27 @@ def expected(path, array, weights):
     return f, out
 
 
+def means(table):
+    """The rows of mode 1, biases among them."""
+    rows = {}
+    for component, mode, label, value in list(csv.reader(open(table)))[1:]:
+        if mode == "1":
+            rows.setdefault(component, {})[int(label)] = float(value)
+    assert sorted(rows) == ["1", "2", "bias"], rows
+    for entries in rows.values():
+        others = [x for i, x in entries.items() if i not in (5, 6)]
+        assert len(entries) == 14 and abs(np.mean(others)) > 0
+        np.testing.assert_allclose([entries[5], entries[6]], np.mean(others), rtol=1e-12)
+
+
+def arrays(name, values):
+    part = lambda what: np.load(f"{name}.{what}.npy")
+    model = part("mean") + np.einsum("r,ir,jr,kr->ijk", part("weights"), *(part(f"mode{m}") for m in range(3)))
+    for m in range(3):
+        model = model + part(f"bias{m}").reshape([-1 if k == m else 1 for k in range(3)])
+    np.testing.assert_allclose(model, np.load(values), rtol=1e-9, atol=1e-9)
+
+
 def main():
     what, *args = sys.argv[1:]
     if what == "make":
@@ -74,6 +98,10 @@ def main():
             got = f[f"gap_rmse/{m}"][:]
             assert ((got == 0) == (want == 0)).all(), (m, got, want)
             np.testing.assert_allclose(got, want, rtol=1e-6)
+    elif what == "means":
+        means(args[0])
+    elif what == "arrays":
+        arrays(*args)
     elif what == "unsure":
         f = h5py.File(args[0])
         error = f["rmse/train"][int(f.attrs["best_sweep"]) - 1]

@@ -62,6 +62,19 @@ expect 0 "2 of 14 indices of mode 1 have no known cell (the first: 5) and count 
 expect 0 '"mode":0,"lost":2,"unsure":0' cat lost.json
 expect 0 "give their cells with --test=FILE" on 1 complete lost.npy --rank=2 --iters=9 --nowrite
 
+expect 2 "give their cells with --test=FILE" on 1 complete lost.npy --holdout-by=1 --nowrite
+
+# convert and plot show the mean of the other rows for such an index, with its bias.
+expect 0 "mode 1: 2 of 14 indices have no learnt entry; their rows are the mean of the others" \
+  "$amped" convert biased1.h5 rows.csv
+expect 0 "" reference means rows.csv
+expect 0 "" "$amped" convert biased1.h5 rows.npy
+expect 0 "" "$amped" predict biased1.h5 -o values.npy --type=double
+expect 0 "" reference arrays rows values.npy
+if command -v gnuplot >/dev/null; then
+  expect 0 "mode 1: 2 of 14 indices have no learnt entry" "$amped" plot biased1.h5 -o rows.svg
+fi
+
 # Whole arrays, sparse tensors and --implicit have no gaps to measure.
 expect 0 "" on 1 complete filled.npy --rank=2 --iters=3 -o filled.h5 --json=filled.json
 expect 0 '"gaps":null' cat filled.json

@@ -346,7 +346,7 @@ amped_status amped_gap_errors_find(const amped_context *context,
                                    const amped_complete_problem *problem, double error,
                                    amped_gap_errors *out) {
   const amped_plan *plan = context->plan;
-  const double least = epsilon_of(plan); /* of s: an exact fit has the error of rounding */
+  const double least = epsilon_of(plan); /* smallest s: an exact fit has the error of rounding */
   work w = {.context = context,
             .problem = problem,
             .variance = fmax(least * least, error * error / (problem->scale * problem->scale)),
