@@ -173,7 +173,7 @@ static void solver_rows(const amped_plan *plan, const void *context, amped_memor
   for (int m = 0; m < plan->order && plan->rank == 0 && j->o->session.fix != NULL; m++)
     fixed->host_bytes += 2 * plan->dims[m] * (uint64_t)plan->ncomps * sizeof(double);
   amped_memory_row *gaps = amped_memory_row_add(rows, "errors of gaps");
-  if (amped_gap_errors_apply(plan, &j->o->complete))
+  if (amped_gap_errors_apply(plan, &j->o->complete, j->session_options.biased))
     amped_gap_errors_require(worker, plan, j->session_options.biased, &gaps->device_bytes,
                              &gaps->host_bytes);
   amped_memory_row *state = amped_memory_row_add(rows, "equations for a state");
@@ -512,7 +512,7 @@ static amped_status find_gap_errors(const job *j, const amped_complete_best *bes
                                     amped_gap_errors *out) {
   const amped_context context = amped_session_context(j->session);
   memset(out, 0, sizeof *out);
-  if (!amped_gap_errors_apply(context.plan, &j->o->complete) ||
+  if (!amped_gap_errors_apply(context.plan, &j->o->complete, j->session_options.biased) ||
       amped_session_info(j->session)->duplicates == AMPED_DUPLICATES_KEEP)
     return AMPED_OK;
   return amped_gap_errors_find(&context, &j->problem, best->value, out);

@@ -18,6 +18,9 @@ extern void dtrmm_(const char *side, const char *uplo, const char *transposed, c
 
 /* Least observed share of all cells. */
 #define LEAST_OBSERVED (1.0 / 16.0)
+/* Most bytes of all rows' equations: in all, or for each known cell. */
+#define MOST_BYTES 0x1p28
+#define CELL_BYTES 16.0
 /* Rows that are taken together. */
 #define ROWS UINT64_C(16)
 /* Numbers per message; MPI counts them in an int. */
@@ -79,12 +82,18 @@ static amped_buffers out_buffers(const amped_plan *plan, amped_gap_errors *out) 
   return b;
 }
 
-bool amped_gap_errors_apply(const amped_plan *plan, const amped_complete_options *options) {
+bool amped_gap_errors_apply(const amped_plan *plan, const amped_complete_options *options,
+                            bool biased) {
   double cells = 1.0;
-  for (int m = 0; m < plan->order; m++)
+  double rows = 0.0;
+  for (int m = 0; m < plan->order; m++) {
     cells *= (double)plan->dims[m];
-  return !(options->implicit > 0.0) && (double)plan->nnz > LEAST_OBSERVED * cells &&
-         (double)plan->nnz < cells;
+    rows += (double)plan->dims[m];
+  }
+  const double bytes =
+      rows * (double)amped_own_rows_equations(plan, biased) * (double)plan->value_type;
+  return !(options->implicit > 0.0) && bytes <= fmax(MOST_BYTES, CELL_BYTES * (double)plan->nnz) &&
+         (double)plan->nnz > LEAST_OBSERVED * cells && (double)plan->nnz < cells;
 }
 
 void amped_gap_errors_require(const amped_worker *worker, const amped_plan *plan, bool biased,

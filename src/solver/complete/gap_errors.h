@@ -26,15 +26,17 @@ typedef struct amped_gap_errors {
 
 /* Is the tensor one whose gaps are measured? More than a sixteenth of all cells is known, some are
  * missing, and the fit is not implicit: a sparser tensor is seldom filled, and its entries are
- * nearly all alike. */
-bool amped_gap_errors_apply(const amped_plan *plan, const amped_complete_options *options);
+ * nearly all alike. The equations of all rows may take 256 MiB or 16 bytes for each known cell,
+ * whichever is more. The same on every rank. */
+bool amped_gap_errors_apply(const amped_plan *plan, const amped_complete_options *options,
+                            bool biased);
 
 /* Adds the bytes of device and host memory that find takes on this rank, for the plan's number of
  * components. */
 void amped_gap_errors_require(const amped_worker *worker, const amped_plan *plan, bool biased,
                               uint64_t *device_bytes, uint64_t *host_bytes);
 
-/* Collective; the status is agreed. The context's factors must be those of the best sweep.
+/* Collective; the status is agreed. The context's factors must belong to the best sweep.
  * error: its rmse at known cells, in the values' units, which is taken for s. The same on every
  * rank. Cells may not be repeated. *out is empty on failure. */
 amped_status amped_gap_errors_find(const amped_context *context,
