@@ -158,6 +158,15 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
   return amped_cpd_outputs_compare(j->o, &j->outputs, amped_session_info(j->session)->hash);
 }
 
+/* Are the errors of gaps found, for all numbers of components? */
+static bool measures_gaps(const job *j, const amped_plan *plan) {
+  const amped_session_options *o = &j->o->session;
+  int most = o->ncomps;
+  for (int i = 0; i < o->ncomps_count; i++)
+    most = o->ncomps_list[i] > most ? o->ncomps_list[i] : most;
+  return amped_gap_errors_apply(plan, &j->o->complete, most, j->session_options.biased);
+}
+
 static void solver_rows(const amped_plan *plan, const void *context, amped_memory_rows *rows) {
   const job *j = context;
   const amped_worker *worker = &j->session->worker;
@@ -173,7 +182,7 @@ static void solver_rows(const amped_plan *plan, const void *context, amped_memor
   for (int m = 0; m < plan->order && plan->rank == 0 && j->o->session.fix != NULL; m++)
     fixed->host_bytes += 2 * plan->dims[m] * (uint64_t)plan->ncomps * sizeof(double);
   amped_memory_row *gaps = amped_memory_row_add(rows, "errors of gaps");
-  if (amped_gap_errors_apply(plan, &j->o->complete, j->session_options.biased))
+  if (measures_gaps(j, plan))
     amped_gap_errors_require(worker, plan, j->session_options.biased, &gaps->device_bytes,
                              &gaps->host_bytes);
   amped_memory_row *state = amped_memory_row_add(rows, "equations for a state");
@@ -512,7 +521,7 @@ static amped_status find_gap_errors(const job *j, const amped_complete_best *bes
                                     amped_gap_errors *out) {
   const amped_context context = amped_session_context(j->session);
   memset(out, 0, sizeof *out);
-  if (!amped_gap_errors_apply(context.plan, &j->o->complete, j->session_options.biased) ||
+  if (!measures_gaps(j, context.plan) ||
       amped_session_info(j->session)->duplicates == AMPED_DUPLICATES_KEEP)
     return AMPED_OK;
   return amped_gap_errors_find(&context, &j->problem, best->value, out);

@@ -83,7 +83,7 @@ static amped_buffers out_buffers(const amped_plan *plan, amped_gap_errors *out) 
 }
 
 bool amped_gap_errors_apply(const amped_plan *plan, const amped_complete_options *options,
-                            bool biased) {
+                            int components, bool biased) {
   double cells = 1.0;
   double rows = 0.0;
   for (int m = 0; m < plan->order; m++) {
@@ -91,7 +91,7 @@ bool amped_gap_errors_apply(const amped_plan *plan, const amped_complete_options
     rows += (double)plan->dims[m];
   }
   const double bytes =
-      rows * (double)amped_own_rows_equations(plan, biased) * (double)plan->value_type;
+      rows * (double)amped_equation_length(components, biased) * (double)plan->value_type;
   return !(options->implicit > 0.0) && bytes <= fmax(MOST_BYTES, CELL_BYTES * (double)plan->nnz) &&
          (double)plan->nnz > LEAST_OBSERVED * cells && (double)plan->nnz < cells;
 }

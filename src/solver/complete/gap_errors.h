@@ -27,9 +27,9 @@ typedef struct amped_gap_errors {
 /* Is the tensor one whose gaps are measured? More than a sixteenth of all cells is known, some are
  * missing, and the fit is not implicit: a sparser tensor is seldom filled, and its entries are
  * nearly all alike. The equations of all rows may take 256 MiB or 16 bytes for each known cell,
- * whichever is more. The same on every rank. */
+ * whichever is more. components: the most of a run. The same on every rank. */
 bool amped_gap_errors_apply(const amped_plan *plan, const amped_complete_options *options,
-                            bool biased);
+                            int components, bool biased);
 
 /* Adds the bytes of device and host memory that find takes on this rank, for the plan's number of
  * components. */
