@@ -275,7 +275,7 @@ static amped_status write_output(job *j, const amped_output *found) {
     AMPED_TRY(j->out == AMPED_FORMAT_TNS
                   ? amped_tns_write(path, &j->cells, j->cells.labels[0].from_zero)
                   : amped_table_write_tensor(path, &j->cells));
-  amped_say("wrote %" PRIu64 " values to %s", j->cells.nnz,
+  amped_say("wrote %" PRIu64 " value%s to %s", j->cells.nnz, j->cells.nnz == 1 ? "" : "s",
             is_standard(path) ? "standard output" : path);
   return AMPED_OK;
 }
