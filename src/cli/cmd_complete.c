@@ -27,6 +27,7 @@
 #include "session/checkpoint_file.h"
 #include "solver/complete/complete_baselines.h"
 #include "solver/complete/complete_start.h"
+#include "solver/complete/gap_errors.h"
 #include "solver/complete/row_counts.h"
 #include "solver/complete/whole_gaps.h"
 #include "text/io.h"
@@ -157,6 +158,15 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
   return amped_cpd_outputs_compare(j->o, &j->outputs, amped_session_info(j->session)->hash);
 }
 
+/* Are the errors of gaps found, for all numbers of components? */
+static bool measures_gaps(const job *j, const amped_plan *plan) {
+  const amped_session_options *o = &j->o->session;
+  int most = o->ncomps;
+  for (int i = 0; i < o->ncomps_count; i++)
+    most = o->ncomps_list[i] > most ? o->ncomps_list[i] : most;
+  return amped_gap_errors_apply(plan, &j->o->complete, most, j->session_options.biased);
+}
+
 static void solver_rows(const amped_plan *plan, const void *context, amped_memory_rows *rows) {
   const job *j = context;
   const amped_worker *worker = &j->session->worker;
@@ -171,6 +181,10 @@ static void solver_rows(const amped_plan *plan, const void *context, amped_memor
   amped_memory_row *fixed = amped_memory_row_add(rows, "fixed factors");
   for (int m = 0; m < plan->order && plan->rank == 0 && j->o->session.fix != NULL; m++)
     fixed->host_bytes += 2 * plan->dims[m] * (uint64_t)plan->ncomps * sizeof(double);
+  amped_memory_row *gaps = amped_memory_row_add(rows, "errors of gaps");
+  if (measures_gaps(j, plan))
+    amped_gap_errors_require(worker, plan, j->session_options.biased, &gaps->device_bytes,
+                             &gaps->host_bytes);
   amped_memory_row *state = amped_memory_row_add(rows, "equations for a state");
   if (j->o->stream.state != NULL)
     amped_stream_begin_require(worker, plan, j->session_options.biased, j->o->stream.history,
@@ -500,15 +514,42 @@ static void warn_of_zeros(const amped_completion_result *result) {
                          : "zero everywhere");
 }
 
+/* Collective: find the errors that the best model is expected to have in gaps. Empty if the
+ * tensor's gaps are not measured. */
+static amped_status find_gap_errors(const job *j, const amped_complete_best *best,
+                                    amped_gap_errors *out) {
+  const amped_context context = amped_session_context(j->session);
+  memset(out, 0, sizeof *out);
+  if (!measures_gaps(j, context.plan) ||
+      amped_session_info(j->session)->duplicates == AMPED_DUPLICATES_KEEP)
+    return AMPED_OK;
+  return amped_gap_errors_find(&context, &j->problem, best->value, out);
+}
+
+/* Copy the errors of gaps into a result. A fixed mode has none. */
+static amped_status put_gap_errors(const job *j, const amped_gap_errors *gaps,
+                                   amped_completion *c) {
+  for (int m = 0; m < c->order; m++) {
+    if (gaps->rmse[m] == NULL || amped_fixed_modes_has(&j->problem.fixed, m))
+      continue;
+    AMPED_TRY(
+        amped_alloc(&c->gap_rmse[m], c->dims[m], sizeof *c->gap_rmse[m], "the errors of gaps"));
+    memcpy(c->gap_rmse[m], gaps->rmse[m], c->dims[m] * sizeof *c->gap_rmse[m]);
+  }
+  return AMPED_OK;
+}
+
 /* Collective: write the best model. */
-static amped_status save(job *j, const amped_complete_best *best, const char *path) {
+static amped_status save(job *j, const amped_complete_best *best, const amped_gap_errors *gaps,
+                         const char *path) {
   amped_completion_result result;
   amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
   amped_status status =
       amped_completion_result_gather(j->session, &j->fixed, &j->problem, best, j->labels, &result);
   if (status == AMPED_OK && j->session->comm.rank == 0) {
     warn_of_zeros(&result);
-    status = amped_cpd_outputs_write(path, &result.model, &result.record);
+    status = put_gap_errors(j, gaps, &result.completion);
+    AMPED_NEXT(status, amped_cpd_outputs_write(path, &result.model, &result.record));
   }
   status = amped_comm_agree(&j->session->comm, status);
   amped_trace_end();
@@ -528,10 +569,13 @@ static amped_status save_state(job *j, const amped_complete_best *best) {
 
 static amped_status finish_search(job *j, int i, const amped_complete_best *best, double seconds) {
   const char *path = j->outputs.results[i].path;
-  if (!j->o->nowrite)
-    AMPED_TRY(save(j, best, path));
-  if (j->o->stream.state != NULL)
-    AMPED_TRY(save_state(j, best));
+  amped_gap_errors gaps;
+  AMPED_TRY(find_gap_errors(j, best, &gaps));
+  amped_status status = j->o->nowrite ? AMPED_OK : save(j, best, &gaps, path);
+  if (status == AMPED_OK && j->o->stream.state != NULL)
+    status = save_state(j, best);
+  if (status != AMPED_OK)
+    goto done;
   amped_report_memory(j->session);
   j->rows[j->finished++] =
       (amped_summary_row){.ncomps = j->o->session.ncomps_list[i],
@@ -543,7 +587,11 @@ static amped_status finish_search(job *j, int i, const amped_complete_best *best
                           .seconds = seconds,
                           .corcondia = (double)NAN,
                           .path = path};
-  return amped_completion_report_end(j->session, &j->problem, best, seconds, path);
+  status =
+      amped_completion_report_end(j->session, &j->problem, best, j->labels, &gaps, seconds, path);
+done:
+  amped_gap_errors_free(&gaps);
+  return status;
 }
 
 /* Collective: report that a signal stopped the run. */
@@ -639,7 +687,7 @@ static amped_status complete_all(job *j) {
   for (int i = 0; i < count && status == AMPED_OK; i++)
     status = complete(j, i);
   if (count > 1 && j->finished > 0 && (status == AMPED_OK || status == AMPED_STOPPED)) {
-    amped_status told = amped_summary_ranks(j->session, j->rows, j->finished);
+    amped_status told = amped_summary_ranks(j->session, j->rows, j->finished, false);
     status = told != AMPED_OK ? told : status;
   }
   return status;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/completion_text.h"
 #include "cli/convert_dense.h"
 #include "cli/option_rules.h"
 #include "tensor/compaction.h"
@@ -590,6 +591,7 @@ static amped_status convert_result(const amped_options *o, amped_json *json) {
   AMPED_GO(out, amped_result_file_read(in, &k));
   AMPED_GO(out, amped_completion_file_read(in, k.order, k.dims, true, &completion));
   const amped_completion *c = completion.order > 0 ? &completion : NULL;
+  AMPED_GO(out, amped_completion_fill(in, &completion, &k));
   if (c != NULL)
     amped_completion_unscale(&completion, &k);
   amped_fact_json(&f, "output", amped_json_string(out));

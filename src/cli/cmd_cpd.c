@@ -70,7 +70,7 @@ static amped_status decompose_all(job *j) {
   status = amped_cpd_models_run(j);
   if (o->session.ncomps_count > 1 && j->finished > 0 &&
       (status == AMPED_OK || status == AMPED_STOPPED)) {
-    amped_status told = amped_summary_ranks(j->session, j->rows, j->finished);
+    amped_status told = amped_summary_ranks(j->session, j->rows, j->finished, true);
     status = told != AMPED_OK ? told : status;
   }
   return status;

@@ -23,6 +23,7 @@
 #include "formats/tensor_file.h"
 #include "session/output_guard.h"
 #include "tensor/format.h"
+#include "tensor/gap_summary.h"
 #include "tensor/predictor.h"
 #include "text/io.h"
 #include "text/io_table_write.h"
@@ -274,12 +275,57 @@ static amped_status write_output(job *j, const amped_output *found) {
     AMPED_TRY(j->out == AMPED_FORMAT_TNS
                   ? amped_tns_write(path, &j->cells, j->cells.labels[0].from_zero)
                   : amped_table_write_tensor(path, &j->cells));
-  amped_say("wrote %" PRIu64 " values to %s", j->cells.nnz,
+  amped_say("wrote %" PRIu64 " value%s to %s", j->cells.nnz, j->cells.nnz == 1 ? "" : "s",
             is_standard(path) ? "standard output" : path);
   return AMPED_OK;
 }
 
 /* ---- the report ----------------------------------------------------------------------------- */
+
+/* The largest expected error of gaps at the indices of a cell; *mode: where. 0: none is known. */
+static double gap_rmse(const job *j, uint64_t i, int *mode) {
+  double most = 0.0;
+  for (int m = 0; m < j->cells.order; m++) {
+    const uint64_t index = j->cells.indices[m][i];
+    const double *rmse = j->c.gap_rmse[m];
+    if (rmse == NULL || index == AMPED_PREDICTOR_COLD || !(rmse[index] > most))
+      continue;
+    most = rmse[index];
+    *mode = m;
+  }
+  return most;
+}
+
+/* Warn of cells at indices whose gaps the model does not know, and count them in JSON. */
+static void gaps_facts(const job *j, amped_facts *f) {
+  const double reported = amped_gap_summary_reported(&j->c);
+  uint64_t count = 0;
+  double most = 0.0;
+  uint64_t worst = 0;
+  int worst_mode = 0;
+  char name[128];
+  char label[128];
+  for (uint64_t i = 0; i < j->cells.nnz; i++) {
+    int mode = 0;
+    const double rmse = gap_rmse(j, i, &mode);
+    count += rmse > reported;
+    if (!(rmse > most))
+      continue;
+    most = rmse;
+    worst_mode = mode;
+    worst = j->cells.indices[mode][i];
+  }
+  amped_fact_json(f, "unsure", amped_json_count(count));
+  if (count == 0)
+    return;
+  amped_warn("%s: %" PRIu64 " of %" PRIu64
+             " cells have an index whose known cells do not determine its gaps; %s at %s: expect "
+             "rmse %.4g in a gap, not %.4g",
+             name_of(j), count, j->cells.nnz,
+             amped_format_mode(name, sizeof name, worst_mode, &j->k.labels[worst_mode]),
+             amped_label_text(&j->k.labels[worst_mode], worst, label, sizeof label), most,
+             reported);
+}
 
 /* Compute no errors for a model of --implicit: it has 1 for events, so its distance from counts is
  * not an error. */
@@ -297,6 +343,7 @@ static void cells_facts(const job *j, amped_facts *f) {
   amped_fact(f, "cells", amped_json_count(n), "%" PRIu64 " cell%s of %s\n", n, n == 1 ? "" : "s",
              name_of(j));
   amped_fact_json(f, "cold", amped_json_count(j->cold_cells));
+  gaps_facts(j, f);
   if (j->cold_cells > 0)
     amped_fact_words(f, "%" PRIu64 " of these cells have an index that the model does not know\n",
                      j->cold_cells);

@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "tensor/format.h"
+#include "tensor/predictor.h"
 
 /* The number of sweeps: the length of the longest list of errors. */
 static uint64_t sweeps_of(const amped_completion *c) {
@@ -44,6 +46,40 @@ static void context_facts(const amped_completion *c, const amped_labels *labels,
   }
   if (!first)
     amped_fact_words(f, "\n");
+}
+
+/* Fill a mode's rows; the predictor keeps their mean. Returns the number of rows. */
+static uint64_t fill_mode(const amped_predictor *p, int mode, amped_completion *c,
+                          amped_ktensor *k) {
+  const uint64_t n = (uint64_t)k->ncomps;
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < k->dims[mode]; i++) {
+    if (amped_predictor_known(p, mode, i) != AMPED_PREDICTOR_COLD)
+      continue;
+    memcpy(k->factors[mode] + i * n, amped_predictor_row(p, mode, AMPED_PREDICTOR_COLD),
+           n * sizeof(double));
+    if (c->biased)
+      c->bias[mode][i] = amped_predictor_bias(p, mode, AMPED_PREDICTOR_COLD);
+    count++;
+  }
+  return count;
+}
+
+amped_status amped_completion_fill(const char *path, amped_completion *c, amped_ktensor *k) {
+  amped_predictor p;
+  char name[128];
+  if (c->order == 0)
+    return AMPED_OK;
+  AMPED_TRY(amped_predictor_create(k, c, &p));
+  for (int m = 0; m < k->order; m++) {
+    const uint64_t count = amped_completion_unlearnt(c, m) > 0 ? fill_mode(&p, m, c, k) : 0;
+    if (count > 0)
+      amped_say("%s: %s: %" PRIu64 " of %" PRIu64
+                " indices have no learnt entry; their rows are the mean of the others",
+                path, amped_format_mode(name, sizeof name, m, &k->labels[m]), count, k->dims[m]);
+  }
+  amped_predictor_free(&p);
+  return AMPED_OK;
 }
 
 void amped_completion_facts(const amped_completion *c, const amped_labels *labels,

@@ -1,4 +1,5 @@
-/* Completion text: a completion model's facts (tensor/completion.h), for info and top. */
+/* Completion text: a completion model's facts (tensor/completion.h), for info and top; and its rows
+ * without a learnt entry, for convert and plot. */
 #ifndef AMPED_COMPLETION_TEXT_H
 #define AMPED_COMPLETION_TEXT_H
 
@@ -15,5 +16,10 @@ const char *amped_completion_errors_text(const amped_completion *c, char *buffer
  * name of the errors. */
 void amped_completion_facts(const amped_completion *c, const amped_labels *labels,
                             const char *metric, amped_facts *facts);
+
+/* Set the rows and biases of indices without a learnt entry to the mean of the mode's others, which
+ * predict counts for them, and say how many there are. path: the result. Order 0: nothing is set.
+ */
+amped_status amped_completion_fill(const char *path, amped_completion *c, amped_ktensor *k);
 
 #endif

@@ -13,6 +13,7 @@
 #include "load/dense_output.h"
 #include "load/dense_source.h"
 #include "tensor/format.h"
+#include "tensor/gap_summary.h"
 #include "text/index_match.h"
 
 /* Cells that are computed together. */
@@ -310,6 +311,26 @@ static uint64_t cold_cells(const array *a) {
   return a->info.cells - warm;
 }
 
+/* Warn of gaps that the model does not know, mode by mode, and add them to JSON. */
+static void report_gaps(const array *a, amped_facts *f) {
+  const amped_completion *c = a->p->c;
+  char text[AMPED_GAP_TEXT];
+  for (int m = 0; m < a->info.order && c != NULL; m++) {
+    amped_facts part;
+    if (c->gap_rmse[m] == NULL)
+      continue;
+    const double reported = amped_gap_summary_reported(c);
+    const amped_gap_summary s = amped_gap_summary_of(c->gap_rmse[m], c->dims[m], reported);
+    amped_facts_begin(&part, NULL);
+    amped_fact_json(&part, "mode", json_integer(m));
+    amped_gap_summary_facts(&s, &part);
+    amped_facts_row(f, "gaps", &part);
+    if (s.count > 0)
+      amped_warn("%s: %s; the reported error is %.4g", a->o->args[0],
+                 amped_gap_summary_text(text, &s, m, c->dims[m], &a->p->k->labels[m]), reported);
+  }
+}
+
 static void report(const array *a, amped_facts *f) {
   const uint64_t kept = a->errors.count;
   const uint64_t cold = cold_cells(a);
@@ -326,6 +347,7 @@ static void report(const array *a, amped_facts *f) {
                        " indices have no learnt entry, and count as the mean of the others\n",
                        amped_format_mode(mode, sizeof mode, m, &a->p->k->labels[m]),
                        a->info.dims[m] - a->learnt[m], a->info.dims[m]);
+  report_gaps(a, f);
   if (kept > 0 && !implicit)
     amped_fact_words(f, "the model at the %" PRIu64 " observed cells:\n", kept);
   amped_prediction_errors_facts(&a->errors, kept > 0 && !implicit, a->o->clip.given, f);

@@ -51,6 +51,12 @@ static object_name observed_name(int mode) {
   return name;
 }
 
+static object_name gap_name(int mode) {
+  object_name name;
+  (void)snprintf(name.name, sizeof name.name, "/gap_rmse/%d", mode);
+  return name;
+}
+
 /* Name of a set's errors, such as "/rmse/train". */
 static object_name errors_name(const amped_hdf5_metric *metric, amped_completion_set set) {
   object_name name;
@@ -60,6 +66,20 @@ static object_name errors_name(const amped_hdf5_metric *metric, amped_completion
 }
 
 /* --- writing --------------------------------------------------------------------------------- */
+
+/* Write the expected errors of gaps, of the modes for which they were measured. */
+static amped_status put_gaps(amped_hdf5 *file, const amped_completion *c) {
+  bool any = false;
+  for (int m = 0; m < c->order; m++)
+    any = any || c->gap_rmse[m] != NULL;
+  if (any)
+    AMPED_TRY(amped_hdf5_make_group(file, "/gap_rmse"));
+  for (int m = 0; m < c->order; m++)
+    if (c->gap_rmse[m] != NULL)
+      AMPED_TRY(
+          amped_hdf5_dataset_write(file, gap_name(m).name, f64, 1, &c->dims[m], c->gap_rmse[m]));
+  return AMPED_OK;
+}
 
 static amped_status put_lengths(amped_hdf5 *file, const amped_completion *c, const int *order) {
   const uint64_t n = (uint64_t)c->ncomps;
@@ -86,6 +106,7 @@ amped_status amped_completion_put(amped_hdf5 *file, const amped_hdf5_metric *met
   for (int m = 0; m < c->order && c->observed[0] != NULL; m++)
     AMPED_TRY(
         amped_hdf5_dataset_write(file, observed_name(m).name, u8, 1, &c->dims[m], c->observed[m]));
+  AMPED_TRY(put_gaps(file, c));
   AMPED_TRY(amped_hdf5_make_group(file, metric->group));
   for (int s = 0; s < AMPED_COMPLETION_SETS; s++)
     if (c->errors[s].count > 0)
@@ -98,7 +119,7 @@ uint64_t amped_completion_file_bytes(int order, const uint64_t *dims, int ncomps
   uint64_t bytes = AMPED_COMPLETION_SETS * amped_hdf5_dataset_bytes(sweeps, 1, sizeof(double)) +
                    amped_hdf5_dataset_bytes((uint64_t)order, (uint64_t)ncomps, sizeof(double));
   for (int m = 0; m < order; m++)
-    bytes += amped_hdf5_dataset_bytes(dims[m], 1, sizeof(double)) +
+    bytes += 2 * amped_hdf5_dataset_bytes(dims[m], 1, sizeof(double)) +
              amped_hdf5_dataset_bytes(dims[m], 1, sizeof(uint8_t));
   return bytes;
 }
@@ -176,6 +197,24 @@ static amped_status read_observed(amped_hdf5 *file, int mode, uint64_t dim, uint
   AMPED_GO(done, amped_mem_check(file->path, "its observed rows", dim));
   AMPED_GO(done, amped_alloc(out, dim, sizeof **out, "observed rows"));
   status = amped_hdf5_dataset_read(&d, u8, 0, dim, *out);
+done:
+  amped_hdf5_dataset_close(&d);
+  return status;
+}
+
+/* Read the expected errors of a mode's gaps, if they were measured. */
+static amped_status read_gaps(amped_hdf5 *file, int mode, uint64_t dim, double **out) {
+  amped_hdf5_dataset d = {.open = false};
+  amped_status status = AMPED_OK;
+  bool exists = false;
+  AMPED_TRY(amped_hdf5_exists(file, gap_name(mode).name, &exists));
+  if (!exists)
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_dataset_open(file, gap_name(mode).name, 1, &d));
+  AMPED_GO(done, amped_hdf5_dataset_expect(&d, f64, dim, 1));
+  AMPED_GO(done, amped_mem_check(file->path, "its errors of gaps", dim * sizeof(double)));
+  AMPED_GO(done, amped_alloc(out, dim, sizeof **out, "errors of gaps"));
+  status = read_values(&d, *out);
 done:
   amped_hdf5_dataset_close(&d);
   return status;
@@ -263,6 +302,8 @@ static amped_status read_all(amped_hdf5 *file, int order, const uint64_t *dims, 
     AMPED_TRY(read_bias(file, m, dims[m], whole, &out->bias[m]));
   for (int m = 0; m < order && whole; m++)
     AMPED_TRY(read_observed(file, m, dims[m], &out->observed[m]));
+  for (int m = 0; m < order && whole; m++)
+    AMPED_TRY(read_gaps(file, m, dims[m], &out->gap_rmse[m]));
   for (int s = 0; s < AMPED_COMPLETION_SETS; s++)
     AMPED_TRY(read_errors(file, errors_name(&metric, s).name, out->best_sweep, &out->errors[s]));
   return AMPED_OK;

@@ -66,6 +66,8 @@ static amped_status verify_completion(amped_hdf5 *file, const amped_hdf5_metric 
     AMPED_TRY(verify_dataset(file, name, 1, sealed));
     (void)snprintf(name, sizeof name, "/observed/%d", m);
     AMPED_TRY(verify_dataset(file, name, 1, sealed));
+    (void)snprintf(name, sizeof name, "/gap_rmse/%d", m);
+    AMPED_TRY(verify_dataset(file, name, 1, sealed));
   }
   return verify_dataset(file, "/lengths", 2, sealed);
 }

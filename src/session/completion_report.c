@@ -11,6 +11,7 @@
 #include "solver/complete/complete_baselines.h"
 #include "solver/complete/complete_race.h"
 #include "tensor/format.h"
+#include "tensor/gap_summary.h"
 
 /* Bytes of the names of all context modes. */
 #define MODES (AMPED_MAX_ORDER * 66)
@@ -407,8 +408,68 @@ static void say_plateau(const amped_complete_problem *p, const amped_complete_be
               patience, 100.0 * PLATEAU, 4 * patience);
 }
 
+/* --- gaps --------------------------------------------------------------------------------------
+ */
+
+/* Number of a mode's indices without a known cell; *first: the first of them. */
+static uint64_t count_lost(const double *known, uint64_t dim, uint64_t *first) {
+  uint64_t count = 0;
+  for (uint64_t i = dim; i-- > 0;)
+    if (!(known[i] > 0.0)) {
+      *first = i;
+      count++;
+    }
+  return count;
+}
+
+static void warn_of_lost(const amped_session *session, const char *error, int mode, uint64_t lost,
+                         uint64_t first, const amped_labels *labels) {
+  char name[128];
+  char label[128];
+  amped_warn("%s: %" PRIu64 " of %" PRIu64
+             " indices of %s have no known cell (the first: %s) and count as the mean of the "
+             "others. The %s error does not cover them; to measure it, make known indices NaN and "
+             "give their cells with --test=FILE",
+             session->options->input, lost, session->plan.dims[mode],
+             amped_format_mode(name, sizeof name, mode, labels),
+             amped_label_text(labels, first, label, sizeof label), error);
+}
+
+static void warn_of_unsure(const amped_session *session, const char *error, double reg, int mode,
+                           const amped_gap_summary *s, double known, const amped_labels *labels) {
+  char text[AMPED_GAP_TEXT];
+  amped_warn("%s: %s (%.0f known cells). The %s error does not cover such gaps. --reg decides "
+             "there (now %.3g): a higher one makes components 0. Known cells, such as zeros, "
+             "determine them",
+             session->options->input,
+             amped_gap_summary_text(text, s, mode, session->plan.dims[mode], labels), known, error,
+             reg);
+}
+
+/* Warn of the gaps of a mode that the model does not know, and add them to JSON. error: "held-out"
+ * or "training". */
+static void add_gaps(const amped_session *session, const amped_complete_best *b, const char *error,
+                     int mode, const amped_labels *labels, const amped_gap_errors *gaps,
+                     amped_facts *f) {
+  const uint64_t dim = session->plan.dims[mode];
+  const amped_gap_summary s = amped_gap_summary_of(gaps->rmse[mode], dim, b->value);
+  uint64_t first = 0;
+  const uint64_t lost = count_lost(gaps->known[mode], dim, &first);
+  amped_facts part;
+  amped_facts_begin(&part, NULL);
+  amped_fact_json(&part, "mode", json_integer(mode));
+  amped_fact_json(&part, "lost", amped_json_count(lost));
+  amped_gap_summary_facts(&s, &part);
+  amped_facts_row(f, "gaps", &part);
+  if (session->comm.rank == 0 && lost > 0)
+    warn_of_lost(session, error, mode, lost, first, labels);
+  if (session->comm.rank == 0 && s.count > 0)
+    warn_of_unsure(session, error, b->sweep.reg, mode, &s, gaps->known[mode][s.worst], labels);
+}
+
 amped_status amped_completion_report_end(amped_session *session, const amped_complete_problem *p,
-                                         const amped_complete_best *b, double seconds,
+                                         const amped_complete_best *b, const amped_labels *labels,
+                                         const amped_gap_errors *gaps, double seconds,
                                          const char *path) {
   const int components = components_of(session, p);
   const char *metric = amped_complete_solver_of(p)->metric;
@@ -457,6 +518,10 @@ amped_status amped_completion_report_end(amped_session *session, const amped_com
     amped_say(
         "these ranks leave out labels that are learnt with the entry's other labels, and keep "
         "other held-out ones; amped_mpi evaluate --exclude leaves out what its files have");
+  if (gaps->rmse[0] == NULL)
+    amped_fact_json(&f, "gaps", json_null());
+  for (int m = 0; m < session->plan.order && gaps->rmse[0] != NULL; m++)
+    add_gaps(session, b, validates ? "held-out" : "training", m, &labels[m], gaps, &f);
   say_plateau(p, b);
   if (path != NULL)
     amped_say("result: %s (amped_mpi top %s shows it)", path, path);

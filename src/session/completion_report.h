@@ -5,6 +5,7 @@
 
 #include "session/session.h"
 #include "solver/complete/complete_search.h"
+#include "solver/complete/gap_errors.h"
 
 /* Report the training, validation and test entries, once before the runs. labels: [order], the
  * tensor's on rank 0; names of the modes are read. */
@@ -30,10 +31,13 @@ amped_status amped_completion_report_run_end(amped_session *session,
  * fewer in a log. JSON has all of them. */
 amped_status amped_completion_report_sweep(amped_session *session, const amped_sweep *sweep,
                                            const amped_complete_sweep *details, uint64_t every);
-/* Report the best model of all runs. path: its file; NULL: none is written. */
+/* Report the best model of all runs. Warn of gaps that it does not know: of indices without a known
+ * cell, and of indices with a larger expected error than the reported one. labels: as above. gaps:
+ * empty if they were not measured. path: its file; NULL: none is written. */
 amped_status amped_completion_report_end(amped_session *session,
                                          const amped_complete_problem *problem,
-                                         const amped_complete_best *best, double seconds,
-                                         const char *path);
+                                         const amped_complete_best *best,
+                                         const amped_labels *labels, const amped_gap_errors *gaps,
+                                         double seconds, const char *path);
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "factor/state_rows.h"
 #include "state/state_base.h"
-#include "solver/complete/complete_als.h"
+#include "solver/complete/own_rows.h"
 #include "solver/stream/stream_entries.h"
 #include "solver/stream/stream_model.h"
 
@@ -18,17 +18,13 @@
 /* Most entries in a state's sample. It has all entries if there are no more. */
 #define SAMPLE (UINT64_C(1) << 16)
 
-/* Workspace. The store has only this rank's own rows, numbered by their place in the block. It is
- * made for one rank (nranks = 1), so it counts every row as own. */
+/* Workspace. Rows are numbered by their place in this rank's block. */
 typedef struct work {
   const amped_session *session;
   amped_state_head head;
-  const amped_row_store_ops *ops;
-  amped_row_store *store;
-  uint64_t *places;                     /* [most block rows] 0, 1, ... */
-  uint64_t *positions[AMPED_MAX_ORDER]; /* [block rows] positions of these places */
-  uint64_t *piece;                      /* places of rows that go to the file together */
-  double *sums[AMPED_MAX_ORDER];        /* [width][width] sums, for a model history */
+  amped_own_rows own;
+  uint64_t *piece;               /* places of rows that go to the file together */
+  double *sums[AMPED_MAX_ORDER]; /* [width][width] sums, for a model history */
   amped_state_rows rows;
   uint64_t *indices[AMPED_MAX_ORDER];
   amped_stream_labels labels;                /* on rank 0 */
@@ -37,17 +33,10 @@ typedef struct work {
 
 static const char what[] = "the state of a stream";
 
-static uint64_t most_block_rows(const amped_plan *plan) {
-  uint64_t most = 0;
-  for (int m = 0; m < plan->order; m++)
-    most = plan->modes[m].rows.block_rows > most ? plan->modes[m].rows.block_rows : most;
-  return most;
-}
-
 static uint64_t length_of(const amped_plan *plan, bool biased, amped_history history) {
   switch (history) {
   case AMPED_HISTORY_EQUATIONS:
-    return amped_equation_length(plan->ncomps - (biased ? 1 : 0), biased);
+    return amped_own_rows_equations(plan, biased);
   case AMPED_HISTORY_MODEL:
     return 1;
   case AMPED_HISTORY_PUBLISHED:
@@ -61,31 +50,18 @@ static bool has_equations(const work *w) {
   return w->head.history == AMPED_HISTORY_EQUATIONS;
 }
 
-/* The shape of the store, and the number of its rows in each mode (dims). */
-static amped_row_shape shape_of(const amped_plan *plan, uint64_t length, uint64_t *dims) {
-  for (int m = 0; m < plan->order; m++)
-    dims[m] = plan->modes[m].rows.block_rows;
-  return (amped_row_shape){.order = plan->order,
-                           .ncomps = (uint64_t)plan->ncomps,
-                           .length = length,
-                           .type = plan->value_type,
-                           .nranks = 1};
-}
-
 void amped_stream_begin_require(const amped_worker *worker, const amped_plan *plan, bool biased,
                                 amped_history history, uint64_t *device_bytes,
                                 uint64_t *host_bytes) {
-  uint64_t dims[AMPED_MAX_ORDER];
   uint64_t device = 0;
   uint64_t host = 0;
-  const amped_row_shape shape = shape_of(plan, length_of(plan, biased, history), dims);
-  worker->backend->row_stores->require(&shape, dims, false, &device, &host);
+  amped_own_rows_require(worker, plan, length_of(plan, biased, history), &device, &host);
   if (history == AMPED_HISTORY_MODEL)
     amped_stream_model_require(worker, plan, &device, &host);
   *device_bytes += device;
-  *host_bytes += host + most_block_rows(plan) * sizeof(uint64_t);
+  *host_bytes += host;
   for (int m = 0; m < plan->order; m++)
-    *host_bytes += (dims[m] + plan->modes[m].rows.rank_rows[plan->rank]) * sizeof(uint64_t);
+    *host_bytes += plan->modes[m].rows.rank_rows[plan->rank] * sizeof(uint64_t);
 }
 
 uint64_t amped_stream_begin_entry_bytes(int order, uint64_t nnz, uint64_t keep) {
@@ -149,52 +125,9 @@ static void set_head(work *w, const amped_complete_problem *p, const amped_compl
  */
 
 static amped_status make_room(work *w) {
-  const amped_plan *plan = &w->session->plan;
-  const uint64_t most = most_block_rows(plan);
-  uint64_t dims[AMPED_MAX_ORDER];
-  amped_row_list lists[AMPED_MAX_ORDER];
-  const amped_row_shape shape = shape_of(plan, w->head.history_length, dims);
-  w->ops = w->session->worker.backend->row_stores;
-  AMPED_TRY(amped_alloc(&w->piece, amped_state_piece_rows(&w->head), sizeof *w->piece, what));
-  AMPED_TRY(amped_alloc(&w->places, most, sizeof *w->places, what));
-  for (uint64_t i = 0; i < most; i++)
-    w->places[i] = i;
-  for (int m = 0; m < plan->order; m++) {
-    AMPED_TRY(amped_alloc(&w->positions[m], dims[m], sizeof *w->positions[m], what));
-    for (uint64_t i = 0; i < dims[m]; i++)
-      w->positions[m][i] = (uint64_t)plan->rank * dims[m] + i;
-    lists[m] = (amped_row_list){dims[m], w->places, w->positions[m]};
-  }
-  AMPED_TRY(w->ops->create(w->session->worker.device, &shape, dims, &w->store));
-  return w->ops->begin(w->store, plan, lists);
-}
-
-/* Get the rows' histories as before batch 1: empty, as no entries were learnt. */
-static amped_status get_histories(work *w, amped_row_history *out) {
-  for (int m = 0; m < w->head.order; m++)
-    AMPED_TRY(w->ops->history(w->store, m, 1, 1.0, &out[m]));
-  return AMPED_OK;
-}
-
-/* Collective; the status is agreed. Put the normal equations of all entries into the rows'
- * histories. */
-static amped_status find_equations(work *w, const amped_complete_problem *p) {
   const amped_context context = amped_session_context(w->session);
-  amped_row_fit fit = p->fit;
-  amped_mode_times times = {0.0, 0.0, 0.0, 0.0, 0.0};
-  amped_row_history histories[AMPED_MAX_ORDER];
-  amped_status status = AMPED_OK;
-  void *als = NULL;
-  AMPED_TRY(amped_comm_agree(context.comm, get_histories(w, histories)));
-  AMPED_TRY(amped_complete_als.create(&context, p->options, &fit, &als));
-  fit.absorb = true;
-  for (int m = 0; m < w->head.order; m++) {
-    double solve_sec = 0.0;
-    fit.history = &histories[m];
-    AMPED_ALSO(status, amped_complete_als.update(als, &fit, m, &times, &solve_sec));
-  }
-  amped_complete_als.destroy(als);
-  return amped_comm_agree(context.comm, status);
+  AMPED_TRY(amped_alloc(&w->piece, amped_state_piece_rows(&w->head), sizeof *w->piece, what));
+  return amped_own_rows_create(&context, w->head.history_length, &w->own);
 }
 
 /* Collective; the status is agreed. Put each row's count into its history, and find the sums. The
@@ -204,7 +137,7 @@ static amped_status find_model(work *w, const amped_row_fit *fit) {
   const uint64_t width = amped_state_sums_width(&w->head);
   amped_row_history histories[AMPED_MAX_ORDER];
   amped_stream_model *model = NULL;
-  amped_status status = get_histories(w, histories);
+  amped_status status = amped_own_rows_histories(&w->own, context.plan, histories);
   for (int m = 0; m < w->head.order && status == AMPED_OK; m++)
     status = amped_calloc(&w->sums[m], width * width, sizeof *w->sums[m], what);
   AMPED_TRY(amped_comm_agree(context.comm, status));
@@ -217,7 +150,7 @@ static amped_status find_model(work *w, const amped_row_fit *fit) {
 /* Copy the factors into the store, unchanged. */
 static amped_status find_factors(const work *w) {
   for (int m = 0; m < w->head.order; m++)
-    AMPED_TRY(w->ops->move(w->store, w->session->worker.factors, m, false));
+    AMPED_TRY(w->own.ops->move(w->own.store, w->session->worker.factors, m, false));
   return AMPED_OK;
 }
 
@@ -250,7 +183,7 @@ static amped_status get_rows(void *context, int mode, uint64_t first, uint64_t c
       has_equations(w) ? components * (components + 1) / 2 + (w->head.biased ? components : 0) : 0;
   for (uint64_t i = 0; i < count; i++)
     w->piece[i] = amped_plan_position(plan, mode, w->indices[mode][first + i]) - before;
-  AMPED_TRY(w->ops->get(w->store, mode, count, w->piece, factor, history, touched));
+  AMPED_TRY(w->own.ops->get(w->own.store, mode, count, w->piece, factor, history, touched));
   for (uint64_t i = 0; i < count; i++)
     touched[i] = length == 0 || amped_value_get(history, w->head.type, i * length + count_at) > 0.0;
   return AMPED_OK;
@@ -351,8 +284,10 @@ amped_status amped_stream_begin(const amped_session *session, const amped_comple
   amped_status status = AMPED_OK;
   set_head(&w, problem, best, labels, keep, history);
   AMPED_GO(done, amped_comm_agree(comm, make_room(&w)));
-  if (has_equations(&w))
-    AMPED_GO(done, find_equations(&w, problem));
+  if (has_equations(&w)) {
+    const amped_context context = amped_session_context(session);
+    AMPED_GO(done, amped_own_rows_absorb(&w.own, &context, problem->options, &problem->fit));
+  }
   if (history == AMPED_HISTORY_MODEL)
     AMPED_GO(done, find_model(&w, &problem->fit));
   AMPED_GO(done, amped_comm_agree(comm, find_factors(&w)));
@@ -367,14 +302,11 @@ amped_status amped_stream_begin(const amped_session *session, const amped_comple
 done:
   for (int l = 0; l < AMPED_STATE_LISTS; l++)
     amped_sptensor_free(&w.entries[l]);
-  if (w.ops != NULL)
-    w.ops->destroy(w.store);
+  amped_own_rows_free(&w.own);
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
-    amped_free(w.positions[m]);
     amped_free(w.sums[m]);
     amped_free(w.indices[m]);
   }
-  amped_free(w.places);
   amped_free(w.piece);
   return status;
 }

@@ -117,7 +117,7 @@ static const char *score_text(char *buffer, size_t size, double score) {
   return buffer;
 }
 
-static void row_facts(const amped_summary_row *r, amped_facts *f) {
+static void row_facts(const amped_summary_row *r, bool compares, amped_facts *f) {
   char corcondia[AMPED_CORCONDIA_TEXT];
   char match[16];
   amped_facts row;
@@ -128,10 +128,11 @@ static void row_facts(const amped_summary_row *r, amped_facts *f) {
   amped_fact(&row, "reason", amped_json_string(r->reason), "  %-10s",
              r->reason != NULL ? r->reason : "-");
   amped_fact(&row, "seconds", amped_json_number(r->seconds), "  %9.3f", r->seconds);
-  amped_fact(&row, "match_mean", amped_json_number(r->match), "  %9s",
-             score_text(match, sizeof match, r->match));
-  amped_fact(&row, "corcondia", amped_json_number(r->corcondia), "  %12s",
-             amped_corcondia_text(corcondia, r->corcondia));
+  amped_fact_json(&row, "match_mean", amped_json_number(r->match));
+  amped_fact_json(&row, "corcondia", amped_json_number(r->corcondia));
+  if (compares)
+    amped_fact_words(&row, "  %9s  %12s", score_text(match, sizeof match, r->match),
+                     amped_corcondia_text(corcondia, r->corcondia));
   amped_fact(&row, "output", amped_json_string(r->path), "  %s", r->path != NULL ? r->path : "-");
   amped_say_quiet("%s", row.words);
   amped_facts_row(f, "results", &row);
@@ -151,15 +152,16 @@ static void note_iterations(const amped_summary_row *rows, int count) {
               list, rows[0].metric);
 }
 
-amped_status amped_summary_ranks(amped_session *session, const amped_summary_row *rows, int count) {
-  static const char head[] =
-      "   R  %10s  sweeps  stopped on    seconds  agreement     corcondia  file";
+amped_status amped_summary_ranks(amped_session *session, const amped_summary_row *rows, int count,
+                                 bool compares) {
+  static const char head[] = "   R  %10s  sweeps  stopped on    seconds%s  file";
+  const char *more = compares ? "  agreement     corcondia" : "";
   amped_facts f;
   amped_facts_begin(&f, "ranks");
-  amped_say(head, rows[0].metric);
-  amped_say_quiet(head, rows[0].metric);
+  amped_say(head, rows[0].metric, more);
+  amped_say_quiet(head, rows[0].metric, more);
   for (int i = 0; i < count; i++)
-    row_facts(&rows[i], &f);
+    row_facts(&rows[i], compares, &f);
   note_iterations(rows, count);
   return amped_comm_agree(&session->comm, amped_facts_write(&f, session->json));
 }

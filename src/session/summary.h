@@ -28,7 +28,8 @@ amped_status amped_summary_starts(amped_session *session, const amped_multistart
                                   bool shows);
 
 /* Collective; the status is agreed. Reports all numbers of components, at the end of the run, also
- * with -q. */
-amped_status amped_summary_ranks(amped_session *session, const amped_summary_row *rows, int count);
+ * with -q. compares: with columns of agreement and core consistency. */
+amped_status amped_summary_ranks(amped_session *session, const amped_summary_row *rows, int count,
+                                 bool compares);
 
 #endif

@@ -29,6 +29,7 @@ void amped_completion_free(amped_completion *c) {
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
     amped_free(c->bias[m]);
     amped_free(c->observed[m]);
+    amped_free(c->gap_rmse[m]);
   }
   amped_free(c->lengths);
   for (int s = 0; s < AMPED_COMPLETION_SETS; s++)

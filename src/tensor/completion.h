@@ -40,8 +40,11 @@ typedef struct amped_completion {
   double *bias[AMPED_MAX_ORDER];      /* [dims[m]] */
   uint8_t *observed[AMPED_MAX_ORDER]; /* [dims[m]] 1: the row had a training entry; NULL: not stated
                                          in the file */
-  bool context[AMPED_MAX_ORDER];      /* rows of this mode are pulled to 1, not to 0 */
-  int ncomps;                         /* components of lengths; 0: unknown */
+  double *gap_rmse[AMPED_MAX_ORDER]; /* [dims[m]] rmse that is expected at the missing cells of each
+                                        index, in the values' units; 0: it has none, or no known
+                                        cell. NULL: not measured */
+  bool context[AMPED_MAX_ORDER];     /* rows of this mode are pulled to 1, not to 0 */
+  int ncomps;                        /* components of lengths; 0: unknown */
   double *lengths;     /* [order][ncomps] lengths of the columns before normalisation */
   double reg;          /* lambda in the best sweep */
   double implicit;     /* A: cells without an entry counted as 0, entries as 1 with weight 1 + A *

@@ -9,7 +9,7 @@ if test -z "$python"; then
   exit 77
 fi
 for page in README.md docs/decompose.md docs/counts.md docs/ratings.md docs/knowledge-graph.md docs/known-model.md docs/streaming.md docs/dense.md docs/choosing.md \
-  docs/cluster.md docs/restart.md docs/python.md docs/exit-status.md docs/json.md docs/video.md; do
+  docs/cluster.md docs/restart.md docs/python.md docs/exit-status.md docs/json.md docs/video.md docs/gaps.md; do
   mkdir "$scratch/$(basename $page .md)"
   cd "$scratch/$(basename $page .md)" || exit 99
   # shellcheck disable=SC2046

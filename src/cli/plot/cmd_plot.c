@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/completion_text.h"
 #include "tensor/format.h"
 #include "cli/plot/plot_result.h"
 #include "cli/result_argument.h"
@@ -27,7 +28,8 @@ static amped_status plot_result(amped_plot *f, const char *path, const amped_num
   amped_status status = AMPED_OK;
   AMPED_GO(out, amped_result_argument_read("plot", path, &k));
   AMPED_GO(out, amped_result_file_metric(path, true, &metric));
-  AMPED_GO(out, amped_completion_file_read(path, k.order, k.dims, false, &c));
+  AMPED_GO(out, amped_completion_file_read(path, k.order, k.dims, true, &c));
+  AMPED_GO(out, amped_completion_fill(path, &c, &k));
   amped_completion_weigh(&c, &k);
   status = amped_result_argument_check(path, &k, asked);
   if (status == AMPED_OK)

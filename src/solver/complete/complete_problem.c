@@ -70,7 +70,8 @@ static amped_status find_fibres(const amped_complete_options *c, const amped_pla
   if (count == 1)
     return amped_error(AMPED_USAGE, NULL,
                        "--holdout-by=%s would hold out all entries of an index, which then has "
-                       "learnt nothing; name two modes or more",
+                       "learnt nothing; name two modes or more. To measure lost indices, make "
+                       "some of them missing in INPUT, and give their cells with --test=FILE",
                        list);
   if (count >= plan->order)
     return amped_error(

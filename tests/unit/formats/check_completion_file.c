@@ -39,6 +39,9 @@ static void make_completion(amped_completion *c, bool biased) {
   check_ok(amped_alloc(&c->lengths, ORDER * NCOMPS, sizeof *c->lengths, "lengths"));
   for (uint64_t i = 0; i < ORDER * NCOMPS; i++)
     c->lengths[i] = (double)i;
+  check_ok(amped_alloc(&c->gap_rmse[3], dims[3], sizeof *c->gap_rmse[3], "errors of gaps"));
+  for (uint64_t i = 0; i < dims[3]; i++)
+    c->gap_rmse[3][i] = 0.5 * (double)i;
 }
 
 static amped_run_record record_of(const amped_completion *c) {
@@ -99,6 +102,8 @@ START_TEST(a_model_survives_with_its_values) {
     ck_assert(amped_completion_error(&found, AMPED_COMPLETION_TRAIN) == 0.5);
     ck_assert(amped_completion_error(&found, AMPED_COMPLETION_VALIDATE) == 0.75);
     ck_assert(isnan(amped_completion_error(&found, AMPED_COMPLETION_TEST)));
+    ck_assert_ptr_null(found.gap_rmse[0]);
+    ck_assert_mem_eq(found.gap_rmse[3], c.gap_rmse[3], dims[3] * sizeof *c.gap_rmse[3]);
     /* Components are in another order, so sums are rounded otherwise. */
     for (uint64_t i = 0; i < 7 * 5 * 6; i++) {
       const uint64_t index[ORDER] = {i % 7, i / 7 % 5, 0, i / 35};

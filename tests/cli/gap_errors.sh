@@ -1,0 +1,91 @@
+#!/bin/sh
+# The errors that complete expects in gaps: in the result, against numpy; as warnings of complete and
+# predict; in JSON. Held-out errors do not cover such gaps.
+. "$(dirname "$0")/../lib/lib.sh"
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$scratch" || exit 99
+needs_python
+reference() { "$python" "$here/gap_errors.py" "$@"; }
+reference make || exit 99
+fit="--rank=2 --reg=0.01 --iters=60 --holdout=0 --precision=double --seed=3 -q"
+
+# Each index's expected error is numpy's, on one rank and on three, with biases and with weights.
+for ranks in 1 3; do
+  # shellcheck disable=SC2086
+  {
+    expect 0 "" on $ranks complete gaps.npy --bias=none $fit -o plain$ranks.h5
+    expect 0 "" reference check plain$ranks.h5 gaps.npy
+    expect 0 "" on $ranks complete lost.npy --bias=full $fit -o biased$ranks.h5
+    expect 0 "" reference check biased$ranks.h5 lost.npy
+  }
+done
+# shellcheck disable=SC2086
+{
+  expect 0 "" on 1 complete gaps.npy --weights=weights.npy --bias=none $fit -o weighted.h5
+  expect 0 "" reference check weighted.h5 gaps.npy weights.npy
+}
+
+# The indices of the made-up gaps are named, by complete and by predict, and no others.
+same "indices of mode 2" "10 11 12" "$(reference unsure plain1.h5 1)"
+same "indices of mode 1" "" "$(reference unsure plain1.h5 0)"
+same "indices of mode 3" "" "$(reference unsure plain1.h5 2)"
+# shellcheck disable=SC2086
+expect 0 "known cells of 3 of 12 indices of mode 2 (b) do not determine their gaps: expect rmse" \
+  on 1 complete gaps.npy --modes=a,b,c --bias=none $fit -o named.h5 --json=gaps.json
+expect 0 '"mode":1,"lost":0,"unsure":3' cat gaps.json
+expect 0 '"mode":0,"lost":0,"unsure":0,"rmse":null' cat gaps.json
+expect 0 "training error does not cover such gaps" on 1 complete gaps.npy --bias=none --rank=2 \
+  --reg=0.01 --iters=60 --holdout=0 --seed=3 --nowrite
+expect 0 "held-out error does not cover such gaps" on 1 complete gaps.npy --bias=none --rank=2 \
+  --reg=0.01 --iters=60 --holdout-by=2,3 --seed=3 --nowrite
+expect 0 "known cells of 3 of 12 indices of mode 2 (b) do not determine their gaps: expect rmse" \
+  "$amped" predict named.h5 -o full.npy --observed=gaps.npy --json=array.json
+expect 0 '"mode":1,"unsure":3' cat array.json
+printf 'a,b,c\n1,1,1\n1,12,1\n2,11,2\n' >cells.csv
+expect 0 "2 of 3 cells have an index whose known cells do not determine its gaps; mode 2 (b)" \
+  "$amped" predict named.h5 cells.csv -o values.csv --json=cells.json
+same "unsure cells" 2 "$(field unsure cells.json)"
+finish_on_gpus
+
+# A higher penalty does not make them known; cells there do.
+expect 0 "known cells of 3 of 12 indices of mode 2 do not" on 1 complete gaps.npy --bias=none \
+  --rank=2 --reg=0.02 --iters=60 --holdout=0 --seed=3 --nowrite
+silent() {
+  expect 0 "" "$@"
+  if grep -q "determine" out err; then fail "an unsure gap: $*"; else pass; fi
+}
+silent on 1 complete lost.npy --bias=none --rank=2 --reg=0.01 --iters=60 --holdout=0 --seed=3 --nowrite
+
+# Indices without a known cell: a line names them, and the way to measure their error.
+expect 0 "2 of 14 indices of mode 1 have no known cell (the first: 5) and count as the mean" \
+  on 1 complete lost.npy --bias=none --rank=2 --reg=0.01 --iters=9 --nowrite --json=lost.json
+expect 0 '"mode":0,"lost":2,"unsure":0' cat lost.json
+expect 0 "give their cells with --test=FILE" on 1 complete lost.npy --rank=2 --iters=9 --nowrite
+
+expect 2 "give their cells with --test=FILE" on 1 complete lost.npy --holdout-by=1 --nowrite
+
+# convert and plot show the mean of the other rows for such an index, with its bias.
+expect 0 "mode 1: 2 of 14 indices have no learnt entry; their rows are the mean of the others" \
+  "$amped" convert biased1.h5 rows.csv
+expect 0 "" reference means rows.csv
+expect 0 "" "$amped" convert biased1.h5 rows.npy
+expect 0 "" "$amped" predict biased1.h5 -o values.npy --type=double
+expect 0 "" reference arrays rows values.npy
+if command -v gnuplot >/dev/null; then
+  expect 0 "mode 1: 2 of 14 indices have no learnt entry" "$amped" plot biased1.h5 -o rows.svg
+fi
+
+# Whole arrays, sparse tensors and --implicit have no gaps to measure.
+expect 0 "" on 1 complete filled.npy --rank=2 --iters=3 -o filled.h5 --json=filled.json
+expect 0 '"gaps":null' cat filled.json
+printf '1 1 1 2\n2 3 4 1\n9 9 9 3\n5 6 7 1\n2 2 2 5\n' >sparse.tns
+expect 0 "" on 1 complete sparse.tns --rank=1 --reg=1 --iters=3 --holdout=0 --nowrite --json=sparse.json
+expect 0 '"gaps":null' cat sparse.json
+printf '1 1 1 2\n1 2 1 1\n2 1 2 3\n2 2 1 1\n' >events.tns
+expect 0 "" on 1 complete events.tns --rank=1 --reg=1 --iters=3 --holdout=0 --implicit=1 --nowrite --json=events.json
+expect 0 '"gaps":null' cat events.json
+
+# The table of several R has no columns that complete never fills.
+expect 0 "R        rmse  sweeps  stopped on    seconds  file" on 1 complete gaps.npy --rank=1,2 --iters=3 \
+  --nowrite -q
+finish
