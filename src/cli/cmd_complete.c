@@ -29,6 +29,7 @@
 #include "solver/complete/complete_start.h"
 #include "solver/complete/row_counts.h"
 #include "solver/complete/whole_gaps.h"
+#include "tensor/label_order.h"
 #include "text/io.h"
 
 /* Parts of a model that new rows share with it. */
@@ -314,6 +315,36 @@ static amped_status warn_of_gaps(const job *j) {
   return AMPED_OK;
 }
 
+/* Are the labels of a mode dates, times, or periods of them? */
+static bool has_times(const amped_labels *labels) {
+  const amped_label_kind kind =
+      labels->count > 0 ? amped_label_kind_of(labels) : AMPED_LABELS_NUMBERS;
+  return labels->period != AMPED_PERIOD_NONE || kind == AMPED_LABELS_DATES ||
+         kind == AMPED_LABELS_TIMES;
+}
+
+/* Collective: count held-out entries that repeat a learnt one at another time, such as a user's
+ * ratings of an item in two months. Their error is not that of new pairs. */
+static amped_status count_repeats(job *j) {
+  const amped_comm *comm = &j->session->comm;
+  const amped_context context = amped_session_context(j->session);
+  amped_complete_problem *p = &j->problem;
+  const int order = j->session->plan.order;
+  int count = 0;
+  if (p->held == 0 || j->o->complete.holdout_by != NULL || p->fit.implicit > 0.0)
+    return AMPED_OK;
+  for (int m = 0; comm->rank == 0 && m < order; m++) {
+    p->lasting[m] = !j->labels[m].of_array && !has_times(&j->labels[m]);
+    count += p->lasting[m];
+  }
+  amped_comm_broadcast(comm, p->lasting, sizeof p->lasting);
+  amped_comm_broadcast(comm, &count, sizeof count);
+  if (count >= 2 && count < order)
+    return amped_whole_gaps_repeated(&context, p->lasting, &p->repeated);
+  memset(p->lasting, 0, sizeof p->lasting);
+  return AMPED_OK;
+}
+
 /* Rank 0: warn if the model of --init may have learnt entries that are held out here, because its
  * tensor or its hold-out differs. */
 static void warn_of_learnt(job *j, const amped_completion *model) {
@@ -408,6 +439,7 @@ static amped_status set_problem(job *j) {
   warn_of_constant(j);
   warn_of_whole(j);
   AMPED_TRY(warn_of_gaps(j));
+  AMPED_TRY(count_repeats(j));
   AMPED_TRY(amped_comm_agree(&j->session->comm, set_clip(j)));
   AMPED_TRY(load_validate(j));
   AMPED_TRY(load_test(j));

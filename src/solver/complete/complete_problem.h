@@ -21,14 +21,17 @@ typedef struct amped_complete_problem {
   double tol;
   uint64_t seed; /* seed of the first start */
   int starts;
-  amped_row_fit fit;               /* all members except reg */
-  amped_fixed_modes fixed;         /* --fix; then the fixed model gives mean and scale */
-  double mean, scale;              /* mean and scale of the model, in the values' units */
-  bool constant;                   /* all training values are equal */
-  uint64_t learnt, held;           /* numbers of training and of held-out nonzeros */
-  uint64_t ignored;                /* number of nonzeros of weight 0, which are neither */
-  bool fibres[AMPED_MAX_ORDER];    /* modes whose indices decide what is held out; all false: all
-                                      modes */
+  amped_row_fit fit;             /* all members except reg */
+  amped_fixed_modes fixed;       /* --fix; then the fixed model gives mean and scale */
+  double mean, scale;            /* mean and scale of the model, in the values' units */
+  bool constant;                 /* all training values are equal */
+  uint64_t learnt, held;         /* numbers of training and of held-out nonzeros */
+  uint64_t ignored;              /* number of nonzeros of weight 0, which are neither */
+  bool fibres[AMPED_MAX_ORDER];  /* modes whose indices decide what is held out; all false: all
+                                    modes */
+  bool lasting[AMPED_MAX_ORDER]; /* modes whose labels are no dates or times, if there are two or
+                                    more, and a mode of dates or times; else all false */
+  uint64_t repeated; /* held-out nonzeros with the indices of these modes of a learnt one */
   const amped_entry_set *validate; /* validation entries; NULL: held-out nonzeros */
   const amped_entry_set *test;     /* test entries; NULL: none */
   const amped_row_counts *counts;  /* training nonzeros per row; NULL: no entry sets */
