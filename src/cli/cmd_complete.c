@@ -324,7 +324,7 @@ static bool has_times(const amped_labels *labels) {
 }
 
 /* Collective: count held-out entries that repeat a learnt one at another time, such as a user's
- * ratings of an item in two months. Their error is not that of new pairs. */
+ * ratings of an item in two months. Their error is too low for new pairs. */
 static amped_status count_repeats(job *j) {
   const amped_comm *comm = &j->session->comm;
   const amped_context context = amped_session_context(j->session);
