@@ -387,7 +387,7 @@ static amped_status widen(const job *j, const amped_ktensor *start, const amped_
 static amped_status read_fixed(job *j) {
   const amped_options *o = j->o;
   const amped_comm *comm = &j->session->comm;
-  amped_fixed_request request = {.nonnegative = o->complete.nonnegative ? AMPED_ALL_MODES : 0,
+  amped_fixed_request request = {.nonnegative = j->problem.nonnegative,
                                  .outside = o->complete.implicit > 0.0,
                                  .context = j->start.context};
   amped_completion model = {.order = 0};
@@ -410,6 +410,23 @@ static amped_status read_fixed(job *j) {
   return status;
 }
 
+/* Refuse some nonnegative modes if a method or a state knows only all modes or none. */
+static amped_status check_nonnegative(const job *j) {
+  const amped_options *o = j->o;
+  const bool some = j->problem.nonnegative != 0 && !j->problem.fit.nonnegative;
+  if (some && o->complete.method == AMPED_COMPLETE_SGD)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--nonnegative=%s: --method=sgd moves all modes at once, and keeps all of "
+                       "them nonnegative or none; use another method, or --nonnegative",
+                       o->complete.nonnegative);
+  if (some && o->stream.state != NULL)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--nonnegative=%s: a state keeps all modes nonnegative or none; leave out "
+                       "--state, or use --nonnegative",
+                       o->complete.nonnegative);
+  return AMPED_OK;
+}
+
 /* Collective: set everything that the runs have in common. */
 static amped_status set_problem(job *j) {
   const amped_options *o = j->o;
@@ -423,14 +440,13 @@ static amped_status set_problem(job *j) {
                                 .starts = o->session.starts,
                                 .checkpoint = o->checkpoint.file,
                                 .fit = {.biased = j->session_options.biased,
-                                        .nonnegative = o->complete.nonnegative,
                                         .implicit = o->complete.implicit,
                                         .reg_power = o->complete.reg_power,
                                         .reg_bias = o->complete.reg_bias}};
   j->start = (amped_complete_start){.centred = o->complete.bias != AMPED_BIAS_NONE,
-                                    .biased = j->session_options.biased,
-                                    .nonnegative = o->complete.nonnegative};
+                                    .biased = j->session_options.biased};
   AMPED_TRY(amped_complete_problem_set_modes(&context, o->recommend.of, j->labels, p, &j->start));
+  AMPED_TRY(amped_comm_agree(&j->session->comm, check_nonnegative(j)));
   if (o->session.fix != NULL)
     AMPED_TRY(read_fixed(j));
   AMPED_TRY(prepare(j));
