@@ -10,6 +10,7 @@
 #include "base/timer.h"
 #include "base/trace.h"
 #include "plan/touched.h"
+#include "solver/complete/entry_set.h"
 #include "solver/stream/stream_batch.h"
 #include "solver/stream/stream_published.h"
 #include "tensor/format.h"
@@ -49,6 +50,7 @@ typedef struct work {
 
 static amped_status load(work *w, int growing);
 static amped_status find_errors(const work *w, bool held, amped_errors *out);
+static amped_status find_forecasts(const work *w);
 static amped_status fit(work *w);
 static amped_status find_change(const work *w);
 
@@ -62,6 +64,7 @@ static amped_status learn(work *w, int growing) {
   const amped_stream *s = w->s;
   AMPED_TRY(load(w, growing));
   AMPED_TRY(find_errors(w, false, &w->out->before));
+  AMPED_TRY(find_forecasts(w));
   if (w->out->learnt > 0)
     AMPED_TRY(fit(w));
   AMPED_TRY(find_errors(w, false, &w->out->after));
@@ -564,6 +567,44 @@ static amped_status find_errors(const work *w, bool held, amped_errors *out) {
       amped_stream_entries_errors(w->s->comm, w->s->rows, w->s->head, held, out);
   amped_trace_end();
   w->out->evaluate_sec += amped_time() - began;
+  return status;
+}
+
+/* Mark own entries with a row that is new in another mode than the growing one, and return their
+ * number. */
+static uint64_t mark_new(const work *w, bool *is_new) {
+  const amped_sptensor *mine = w->mine;
+  uint64_t count = 0;
+#pragma omp parallel for schedule(static) reduction(+ : count)
+  for (uint64_t k = 0; k < mine->nnz; k++) {
+    is_new[k] = false;
+    for (int m = 0; m < mine->order; m++)
+      is_new[k] = is_new[k] || (m != w->out->growing && mine->indices[m][k] >= w->old_dims[m]);
+    count += is_new[k];
+  }
+  return count;
+}
+
+/* Collective; the status is agreed. Find the errors before learning at entries with a new row, and
+ * at the others. These are forecasts of different kinds: a new user is an average one. */
+static amped_status find_forecasts(const work *w) {
+  const amped_comm *comm = w->s->comm;
+  amped_learnt *out = w->out;
+  bool *is_new = NULL;
+  uint64_t count = 0;
+  amped_status status = amped_alloc(&is_new, w->mine->nnz > 0 ? w->mine->nnz : 1, sizeof *is_new,
+                                    "the marks of entries with new rows");
+  AMPED_GO(done, amped_comm_agree(comm, status));
+  count = mark_new(w, is_new);
+  amped_comm_sum_u64(comm, &count, 1);
+  if (count > 0) {
+    AMPED_GO(done, amped_stream_entries_enter(comm, w->s->rows, w->mine, is_new));
+    AMPED_GO(done, find_errors(w, true, &out->before_new));
+    AMPED_GO(done, amped_stream_entries_enter(comm, w->s->rows, w->mine, w->held));
+  }
+  out->before_known = amped_errors_without(&out->before, &out->before_new);
+done:
+  amped_free(is_new);
   return status;
 }
 
