@@ -570,8 +570,7 @@ static amped_status find_errors(const work *w, bool held, amped_errors *out) {
   return status;
 }
 
-/* Mark own entries with a row that is new in another mode than the growing one, and return their
- * number. */
+/* Mark own entries with a new row, not counting the mode that grows, and return their number. */
 static uint64_t mark_new(const work *w, bool *is_new) {
   const amped_sptensor *mine = w->mine;
   uint64_t count = 0;

@@ -49,8 +49,8 @@ typedef struct amped_learnt {
   int sweeps;                        /* sweeps that were made; 0 if nothing is learnt */
   amped_mode_order order;            /* order of modes in them */
   amped_errors before, after;        /* errors at all entries of the batch */
-  amped_errors before_new;   /* part of before: entries with a row that is new in another mode
-                                than the growing one */
+  amped_errors before_new;   /* part of before: entries with a new row, not counting the mode
+                                that grows */
   amped_errors before_known; /* the other part */
   amped_errors held_after;   /* errors at held-out entries, after learning */
   double sweep_sec;          /* this rank's mean seconds per sweep, with exchange */
