@@ -131,6 +131,13 @@ expect 1 "exists" "$amped" recommend m.h5 --for=who --of=what -o rest.csv
 expect 3 "is not a result" "$amped" recommend seen.h5 --for=who --of=what
 expect 3 "No such file" "$amped" recommend m.h5 --for=who --of=what --exclude=missing.csv
 printf '1 1 1 1 5\n' >four.tns
+# A table with a column too many, which has an empty cell: the columns are to be named, not rows to be left out.
+{ echo who,what,when,stars; echo a1,b1,c1,4; echo a2,b2,c1,; } >gap.csv
+expect 3 'gap.csv: line 3: column "stars": the key is empty; the table has 4 keys, but the other file has 3 modes: .* --keys' \
+  "$amped" recommend m.h5 --for=who --of=what --exclude=gap.csv
+expect 0 "" "$amped" recommend m.h5 --for=who:a1 --of=what --exclude=gap.csv --keys=who,what,when
+{ echo who,what,when; echo a1,b1,c1; echo a2,,c1; } >gap.csv
+expect 3 'column "what": the key is empty; fill it in' "$amped" recommend m.h5 --for=who --of=what --exclude=gap.csv
 expect 3 "four.tns: has 4 modes" "$amped" recommend m.h5 --for=who --of=what --exclude=four.tns
 absent never.h5
 # As text, a blank line parts two labels, and nothing else.
