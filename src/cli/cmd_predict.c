@@ -317,19 +317,17 @@ static void refuse_counts(job *j) {
 /* Errors of cells that all have an unknown index of one mode, such as a new month: apart by their
  * other indices. */
 static void others_facts(const job *j, amped_facts *f) {
-  static const char *const keys[] = {"known_otherwise", "cold_otherwise"};
+  static const char *const counts[] = {"known_otherwise", "cold_otherwise"};
+  static const char *const errors[] = {"rmse_known_otherwise", "rmse_cold_otherwise"};
   static const char *const what[] = {"whose other indices the model knows",
                                      "with another index that it does not know"};
   for (int k = 0; k < 2; k++) {
     const amped_prediction_errors *e = &j->others[k];
-    amped_facts part;
-    amped_facts_begin(&part, NULL);
-    amped_fact_json(&part, "count", amped_json_count(e->count));
-    amped_fact_json(&part, "rmse", amped_json_number(amped_prediction_errors_rmse(e)));
+    const double rmse = amped_prediction_errors_rmse(e);
+    amped_fact_json(f, counts[k], amped_json_count(e->count));
+    amped_fact_json(f, errors[k], amped_json_number(rmse));
     if (e->count > 0)
-      amped_fact_words(&part, "rmse of %" PRIu64 " cells %s %.9g\n", e->count, what[k],
-                       amped_prediction_errors_rmse(e));
-    amped_facts_take(f, keys[k], &part);
+      amped_fact_words(f, "rmse of %" PRIu64 " cells %s %.9g\n", e->count, what[k], rmse);
   }
 }
 
