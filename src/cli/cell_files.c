@@ -172,7 +172,7 @@ static void say_exclusion(const exclusion *e) {
   if (e->elsewhere > 0)
     (e->joined == 0 ? amped_warn : amped_note)("%s: %" PRIu64 " of its %" PRIu64
                                                " entries have other labels than --at, and exclude "
-                                               "nothing",
+                                               "nothing (--exclude-any takes any labels)",
                                                e->path, e->elsewhere, nnz);
 }
 

@@ -30,6 +30,7 @@
 #include "solver/complete/gap_errors.h"
 #include "solver/complete/row_counts.h"
 #include "solver/complete/whole_gaps.h"
+#include "tensor/label_order.h"
 #include "text/io.h"
 
 /* Parts of a model that new rows share with it. */
@@ -328,6 +329,36 @@ static amped_status warn_of_gaps(const job *j) {
   return AMPED_OK;
 }
 
+/* Are the labels of a mode dates, times, or periods of them? */
+static bool has_times(const amped_labels *labels) {
+  const amped_label_kind kind =
+      labels->count > 0 ? amped_label_kind_of(labels) : AMPED_LABELS_NUMBERS;
+  return labels->period != AMPED_PERIOD_NONE || kind == AMPED_LABELS_DATES ||
+         kind == AMPED_LABELS_TIMES;
+}
+
+/* Collective: count held-out entries that repeat a learnt one at another time, such as a user's
+ * ratings of an item in two months. Their error is too low for new pairs. */
+static amped_status count_repeats(job *j) {
+  const amped_comm *comm = &j->session->comm;
+  const amped_context context = amped_session_context(j->session);
+  amped_complete_problem *p = &j->problem;
+  const int order = j->session->plan.order;
+  int count = 0;
+  if (p->held == 0 || j->o->complete.holdout_by != NULL || p->fit.implicit > 0.0)
+    return AMPED_OK;
+  for (int m = 0; comm->rank == 0 && m < order; m++) {
+    p->lasting[m] = !j->labels[m].of_array && !has_times(&j->labels[m]);
+    count += p->lasting[m];
+  }
+  amped_comm_broadcast(comm, p->lasting, sizeof p->lasting);
+  amped_comm_broadcast(comm, &count, sizeof count);
+  if (count >= 2 && count < order)
+    return amped_whole_gaps_repeated(&context, p->lasting, &p->repeated);
+  memset(p->lasting, 0, sizeof p->lasting);
+  return AMPED_OK;
+}
+
 /* Rank 0: warn if the model of --init may have learnt entries that are held out here, because its
  * tensor or its hold-out differs. */
 static void warn_of_learnt(job *j, const amped_completion *model) {
@@ -370,7 +401,7 @@ static amped_status widen(const job *j, const amped_ktensor *start, const amped_
 static amped_status read_fixed(job *j) {
   const amped_options *o = j->o;
   const amped_comm *comm = &j->session->comm;
-  amped_fixed_request request = {.nonnegative = o->complete.nonnegative ? AMPED_ALL_MODES : 0,
+  amped_fixed_request request = {.nonnegative = j->problem.nonnegative,
                                  .outside = o->complete.implicit > 0.0,
                                  .context = j->start.context};
   amped_completion model = {.order = 0};
@@ -393,6 +424,23 @@ static amped_status read_fixed(job *j) {
   return status;
 }
 
+/* Refuse some nonnegative modes if a method or a state knows only all modes or none. */
+static amped_status check_nonnegative(const job *j) {
+  const amped_options *o = j->o;
+  const bool some = j->problem.nonnegative != 0 && !j->problem.fit.nonnegative;
+  if (some && o->complete.method == AMPED_COMPLETE_SGD)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--nonnegative=%s: --method=sgd moves all modes at once, and keeps all of "
+                       "them nonnegative or none; use another method, or --nonnegative",
+                       o->complete.nonnegative);
+  if (some && o->stream.state != NULL)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--nonnegative=%s: a state keeps all modes nonnegative or none; leave out "
+                       "--state, or use --nonnegative",
+                       o->complete.nonnegative);
+  return AMPED_OK;
+}
+
 /* Collective: set everything that the runs have in common. */
 static amped_status set_problem(job *j) {
   const amped_options *o = j->o;
@@ -406,14 +454,13 @@ static amped_status set_problem(job *j) {
                                 .starts = o->session.starts,
                                 .checkpoint = o->checkpoint.file,
                                 .fit = {.biased = j->session_options.biased,
-                                        .nonnegative = o->complete.nonnegative,
                                         .implicit = o->complete.implicit,
                                         .reg_power = o->complete.reg_power,
                                         .reg_bias = o->complete.reg_bias}};
   j->start = (amped_complete_start){.centred = o->complete.bias != AMPED_BIAS_NONE,
-                                    .biased = j->session_options.biased,
-                                    .nonnegative = o->complete.nonnegative};
+                                    .biased = j->session_options.biased};
   AMPED_TRY(amped_complete_problem_set_modes(&context, o->recommend.of, j->labels, p, &j->start));
+  AMPED_TRY(amped_comm_agree(&j->session->comm, check_nonnegative(j)));
   if (o->session.fix != NULL)
     AMPED_TRY(read_fixed(j));
   AMPED_TRY(prepare(j));
@@ -422,6 +469,7 @@ static amped_status set_problem(job *j) {
   warn_of_constant(j);
   warn_of_whole(j);
   AMPED_TRY(warn_of_gaps(j));
+  AMPED_TRY(count_repeats(j));
   AMPED_TRY(amped_comm_agree(&j->session->comm, set_clip(j)));
   AMPED_TRY(load_validate(j));
   AMPED_TRY(load_test(j));

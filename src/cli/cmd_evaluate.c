@@ -1,4 +1,5 @@
 /* evaluate: ranks the index of one mode in each given cell among all indices of that mode. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "cli/result_argument.h"
 #include "base/facts.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/sort.h"
 #include "formats/completion_file.h"
@@ -31,7 +33,10 @@ typedef struct job {
   uint64_t cold;        /* cells left out, or ranked with an average row: another index has none */
   uint64_t cold_of[AMPED_MAX_ORDER]; /* the same for each mode */
   amped_cell_filter filter;
+  uint64_t *popularity; /* [dims[of]] distinct cells of each index in files of --exclude other than
+                           CELLS; NULL: there are none */
   double *ranks;
+  double *by_popularity; /* ranks by these numbers */
   amped_cell_ranks_found found;
 } job;
 
@@ -139,7 +144,18 @@ static amped_status copy_entries(const amped_sptensor *t, uint64_t count, amped_
   return AMPED_OK;
 }
 
-/* Drop the cells that the first `count` entries to exclude have. */
+/* Count the filter's cells by their index of mode `of`. */
+static amped_status count_popularity(job *j, const amped_cell_filter *filter) {
+  if (filter->count == 0)
+    return AMPED_OK;
+  AMPED_TRY(amped_calloc(&j->popularity, j->k.dims[j->of], sizeof *j->popularity,
+                         "the numbers of known cells"));
+  for (uint64_t i = 0; i < filter->count; i++)
+    j->popularity[filter->of[i]]++;
+  return AMPED_OK;
+}
+
+/* Drop the cells that the first `count` entries to exclude have, and count these entries. */
 static amped_status drop_by(job *j, const amped_sptensor *t, uint64_t count, const bool *is_key) {
   amped_cell_filter others = {.count = 0};
   amped_sptensor copy = {.order = 0};
@@ -148,6 +164,8 @@ static amped_status drop_by(job *j, const amped_sptensor *t, uint64_t count, con
     status = amped_cell_filter_create(&copy, is_key, j->of, &others);
   if (status == AMPED_OK)
     status = drop_known(j, &others);
+  if (status == AMPED_OK)
+    status = count_popularity(j, &others);
   amped_cell_filter_free(&others);
   amped_sptensor_free(&copy);
   return status;
@@ -209,23 +227,57 @@ static void left_out_facts(const job *j, amped_facts *f) {
           ranked ? "ranked with the average row" : "left out (--cold=predict ranks them)");
 }
 
+/* Add a number of the ranking by popularity; null and no words if it is NaN: there is none. */
+static void popular_fact(amped_facts *f, const char *key, double number, const char *format) {
+  const bool has = !isnan(number);
+  amped_fact_json(f, key, has ? amped_json_number(number) : json_null());
+  if (has)
+    amped_fact_words(f, format, number);
+}
+
 /* A row of the table: hits at one rank. */
 static void hits_row(const job *j, int at, amped_facts *f) {
   amped_facts row;
-  const double hits = amped_ranks_hit_rate(j->ranks, j->cells.nnz, at);
-  const double ndcg = amped_ranks_ndcg(j->ranks, j->cells.nnz, at);
+  const uint64_t n = j->cells.nnz;
+  const uint64_t popular = j->by_popularity != NULL ? n : 0; /* measures of no ranks are NaN */
+  const double hits = amped_ranks_hit_rate(j->ranks, n, at);
+  const double ndcg = amped_ranks_ndcg(j->ranks, n, at);
   amped_facts_begin(&row, NULL);
   amped_fact(&row, "rank", json_integer(at), "%7d", at);
   amped_fact(&row, "hit_rate", amped_json_number(hits), "  %10.4f", hits);
   amped_fact(&row, "ndcg", amped_json_number(ndcg), "  %10.4f", ndcg);
+  popular_fact(&row, "popular_hit_rate", amped_ranks_hit_rate(j->by_popularity, popular, at),
+               "  %23.4f");
+  popular_fact(&row, "popular_ndcg", amped_ranks_ndcg(j->by_popularity, popular, at), "  %10.4f");
   amped_facts_row(f, "at", &row);
+}
+
+/* MRR and mean rank, and a warning if the model ranks worse than popularity does. */
+static void mean_facts(const job *j, amped_facts *f) {
+  const uint64_t n = j->cells.nnz;
+  const double mrr = amped_ranks_reciprocal(j->ranks, n);
+  const double mean = amped_ranks_mean(j->ranks, n);
+  const uint64_t ranked = j->by_popularity != NULL ? n : 0; /* measures of no ranks are NaN */
+  const double popular = amped_ranks_reciprocal(j->by_popularity, ranked);
+  amped_fact(f, "mrr", amped_json_number(mrr), "MRR        %.4f", mrr);
+  popular_fact(f, "popular_mrr", popular, ", by popularity %.4f");
+  amped_fact_words(f, "\n");
+  amped_fact(f, "mean_rank", amped_json_number(mean), "mean rank  %.4g", mean);
+  popular_fact(f, "popular_mean_rank", amped_ranks_mean(j->by_popularity, ranked),
+               ", by popularity %.4g");
+  amped_fact_words(f, "\n");
+  if (mrr < popular)
+    amped_warn("%s: its MRR is below that of popularity, which ranks labels by the number of "
+               "their cells in files of --exclude; %s",
+               j->o->args[0],
+               j->c.implicit > 0.0 ? "try other values of --implicit, --rank and --reg"
+                                   : "to rank, fit what happened with complete --implicit=A, and "
+                                     "try A = 1, 10 and 40");
 }
 
 static void rank_facts(const job *j, amped_facts *f) {
   char name[128];
   const uint64_t n = j->cells.nnz;
-  const double mean = amped_ranks_mean(j->ranks, n);
-  const double reciprocal = amped_ranks_reciprocal(j->ranks, n);
   const amped_text_list *exclude = &j->o->recommend.exclude;
   amped_fact_json(f, "mode", json_integer(j->of));
   amped_fact_json(f, "name", amped_json_mode_name(&j->k.labels[j->of]));
@@ -245,9 +297,9 @@ static void rank_facts(const job *j, amped_facts *f) {
                      exclude->count > 1 ? " and other files exclude" : " excludes",
                      (double)j->found.removed / (double)n);
   cells_fact(f, "tied", j->found.tied, " with the value of other labels: the mean of their ranks");
-  amped_fact(f, "mrr", amped_json_number(reciprocal), "MRR        %.4f\n", reciprocal);
-  amped_fact(f, "mean_rank", amped_json_number(mean), "mean rank  %.4g\n", mean);
-  amped_fact_words(f, "at rank    hit rate        ndcg\n");
+  mean_facts(j, f);
+  amped_fact_words(f, "at rank    hit rate        ndcg%s\n",
+                   j->by_popularity != NULL ? "  by popularity: hit rate        ndcg" : "");
   for (int i = 0; i < j->o->evaluate.at_ranks.count; i++)
     hits_row(j, j->o->evaluate.at_ranks.numbers[i], f);
 }
@@ -270,6 +322,10 @@ static amped_status steps(job *j, amped_facts *f) {
   memcpy(request.indices, j->cells.indices, sizeof request.indices);
   AMPED_TRY(amped_alloc(&j->ranks, j->cells.nnz, sizeof *j->ranks, "the ranks of cells"));
   AMPED_TRY(amped_cell_ranks_find(&request, model, j->ranks, &j->found));
+  if (j->popularity != NULL) {
+    AMPED_TRY(amped_alloc(&j->by_popularity, j->cells.nnz, sizeof *j->ranks, "the ranks of cells"));
+    AMPED_TRY(amped_cell_ranks_by_counts(&request, j->popularity, j->by_popularity));
+  }
   amped_fact_json(f, "result", amped_json_string(model));
   amped_fact_json(f, "input", amped_json_string(j->o->args[1]));
   rank_facts(j, f);
@@ -295,7 +351,9 @@ amped_status amped_cmd_evaluate(const amped_options *o) {
   amped_facts_begin(&facts, "evaluate");
   amped_status status = steps(&j, &facts);
   status = amped_model_outputs_close(&outputs, amped_facts_end(&facts, outputs.json, status));
+  amped_free(j.popularity);
   amped_free(j.ranks);
+  amped_free(j.by_popularity);
   amped_cell_filter_free(&j.filter);
   amped_sptensor_free(&j.cells);
   amped_predictor_free(&j.p);

@@ -43,7 +43,10 @@ typedef struct job {
   uint64_t cold[AMPED_MAX_ORDER]; /* per mode, cells whose index the model does not know */
   uint64_t cold_cells;
   amped_prediction_errors all, cold_errors;
-  amped_label_errors by; /* with --by */
+  bool lacks_all; /* the model knows no cell's index of some mode, such as a new month */
+  amped_prediction_errors others[2]; /* if lacks_all: cells with known indices in the other modes,
+                                        and other cells */
+  amped_label_errors by;             /* with --by */
 } job;
 
 static const char *name_of(const job *j) {
@@ -113,14 +116,30 @@ static void find_unknown(job *j) {
       j->cells.indices[m][i] = amped_predictor_known(&j->p, m, j->cells.indices[m][i]);
 }
 
+/* Does the model know no cell's index of the mode? */
+static bool lacks(const job *j, int mode) {
+  return j->cells.nnz > 0 && j->cold[mode] == j->cells.nnz;
+}
+
+/* Is a cell's index unknown in a mode of which the model knows some cells' indices? */
+static bool is_cold_otherwise(const job *j, uint64_t i) {
+  bool cold = false;
+  for (int m = 0; m < j->cells.order; m++)
+    cold = cold || (!lacks(j, m) && j->cells.indices[m][i] == AMPED_PREDICTOR_COLD);
+  return cold;
+}
+
 static void count_cold(job *j) {
   memset(j->cold, 0, sizeof j->cold);
   j->cold_cells = 0;
+  j->lacks_all = false;
   for (int m = 0; m < j->cells.order; m++)
     for (uint64_t i = 0; i < j->cells.nnz; i++)
       j->cold[m] += j->cells.indices[m][i] == AMPED_PREDICTOR_COLD;
   for (uint64_t i = 0; i < j->cells.nnz; i++)
     j->cold_cells += is_cold(j, i);
+  for (int m = 0; m < j->cells.order; m++)
+    j->lacks_all = j->lacks_all || lacks(j, m);
 }
 
 static amped_status check_values(const job *j) {
@@ -189,6 +208,9 @@ static amped_status predict(job *j) {
                                   t->values[i] - told);
     if (j->has_values && j->cold_cells > 0 && is_cold(j, i))
       amped_prediction_errors_add(&j->cold_errors, t->values[i] - values[i], t->values[i] - told);
+    if (j->has_values && j->lacks_all)
+      amped_prediction_errors_add(&j->others[is_cold_otherwise(j, i)], t->values[i] - values[i],
+                                  t->values[i] - told);
     if (!isfinite(told)) {
       status = amped_error(AMPED_FAILED, j->o->args[0],
                            "cell %" PRIu64 ": the model's value is not finite; its factors are too "
@@ -338,19 +360,45 @@ static void refuse_counts(job *j) {
   j->has_values = j->has_values && !(j->c.implicit > 0.0);
 }
 
+/* Errors of cells that all have an unknown index of one mode, such as a new month: apart by their
+ * other indices. */
+static void others_facts(const job *j, amped_facts *f) {
+  static const char *const counts[] = {"known_otherwise", "cold_otherwise"};
+  static const char *const errors[] = {"rmse_known_otherwise", "rmse_cold_otherwise"};
+  static const char *const what[] = {"whose other indices the model knows",
+                                     "with another index that it does not know"};
+  for (int k = 0; k < 2; k++) {
+    const amped_prediction_errors *e = &j->others[k];
+    const double rmse = amped_prediction_errors_rmse(e);
+    amped_fact_json(f, counts[k], amped_json_count(e->count));
+    amped_fact_json(f, errors[k], amped_json_number(rmse));
+    if (e->count > 0)
+      amped_fact_words(f, "rmse of %" PRIu64 " cells %s %.9g\n", e->count, what[k], rmse);
+  }
+}
+
 static void cells_facts(const job *j, amped_facts *f) {
+  const amped_count_words words = {.first = "", .next = "", .unnamed = " index of"};
+  const double cold = amped_prediction_errors_rmse(&j->cold_errors);
   const uint64_t n = j->cells.nnz;
+  char text[AMPED_COUNTS_TEXT];
   amped_fact(f, "cells", amped_json_count(n), "%" PRIu64 " cell%s of %s\n", n, n == 1 ? "" : "s",
              name_of(j));
   amped_fact_json(f, "cold", amped_json_count(j->cold_cells));
   gaps_facts(j, f);
+  amped_fact_json(f, "cold_of", amped_json_counts(j->cold, j->k.order));
   if (j->cold_cells > 0)
-    amped_fact_words(f, "%" PRIu64 " of these cells have an index that the model does not know\n",
-                     j->cold_cells);
+    amped_fact_words(
+        f, "%" PRIu64 " of these cells have an index that the model does not know: %s\n",
+        j->cold_cells, amped_format_counts(text, j->k.order, j->k.labels, j->cold, &words));
   amped_prediction_errors_facts(&j->all, j->has_values, j->o->clip.given, f);
-  amped_prediction_error_fact(
-      "rmse_cold", "rmse of cells with an index that the model does not know",
-      j->has_values && j->cold_cells > 0, amped_prediction_errors_rmse(&j->cold_errors), f);
+  if (j->has_values && j->lacks_all) {
+    amped_fact_json(f, "rmse_cold", amped_json_number(cold));
+    others_facts(j, f);
+  } else
+    amped_prediction_error_fact("rmse_cold",
+                                "rmse of cells with an index that the model does not know",
+                                j->has_values && j->cold_cells > 0, cold, f);
 }
 
 /* ---- errors by label ------------------------------------------------------------------------ */

@@ -11,6 +11,7 @@
 #include "formats/completion_file.h"
 #include "formats/result_file.h"
 #include "tensor/format.h"
+#include "tensor/mode_names.h"
 #include "tensor/ranking.h"
 
 typedef struct job {
@@ -97,6 +98,25 @@ static amped_status list_seen(job *j, amped_sptensor *t) {
   return AMPED_OK;
 }
 
+/* Entries to exclude need not have the labels of --at in the modes of --exclude-any. */
+static amped_status free_modes(const job *j, amped_cell_files_wanted *wanted) {
+  const char *list = j->o->recommend.exclude_any;
+  bool any[AMPED_MAX_ORDER] = {false};
+  char name[128];
+  if (list == NULL)
+    return AMPED_OK;
+  AMPED_TRY(amped_mode_list_find("--exclude-any", list, j->k.labels, j->k.order, any));
+  for (int m = 0; m < j->k.order; m++)
+    if (any[m] && !wanted->fixed[m])
+      return amped_error(AMPED_USAGE, NULL,
+                         "--exclude-any=%s: no --at fixes a label of %s; add one, or leave out the "
+                         "mode",
+                         list, amped_format_mode(name, sizeof name, m, &j->k.labels[m]));
+    else if (any[m])
+      wanted->fixed[m] = false;
+  return AMPED_OK;
+}
+
 static amped_status read_seen(job *j) {
   amped_cell_files_wanted wanted = {.kept = {false}};
   amped_sptensor t = {.order = 0};
@@ -108,6 +128,7 @@ static amped_status read_seen(job *j) {
     wanted.at[m] = j->ranking.at[m];
     wanted.fixed[m] = j->ranking.at[m] != AMPED_PREDICTOR_COLD;
   }
+  AMPED_TRY(free_modes(j, &wanted));
   AMPED_TRY(amped_cell_files_join(j->o, &j->k, &j->c, &wanted, &t, &own));
   amped_status status = list_seen(j, &t);
   amped_sptensor_free(&t);

@@ -21,7 +21,6 @@
 #include "session/stream_result.h"
 #include "solver/stream/stream.h"
 #include "tensor/format.h"
-#include "tensor/label_order.h"
 #include "tensor/mode_names.h"
 
 /* The data of the command, for the functions below. */
@@ -269,41 +268,6 @@ static amped_status drop_unlearnt(job *j) {
   return status;
 }
 
-/* Has a row of the mode of --by entries in the state? */
-static bool has_learnt(const job *j, uint64_t row) {
-  return (j->learnt[j->by][row / 64] >> row % 64 & 1) != 0;
-}
-
-/* Rank 0: warn if the last learnt index of the mode of --by is not the last learnt label by
- * meaning. New rows begin as copies of the last learnt index, so that a table with the newest rows
- * first makes forecasts from the oldest. */
-static amped_status warn_of_order(const job *j) {
-  const amped_labels labels = amped_batch_source_labels(j->source, j->by);
-  uint64_t *order = NULL;
-  char mode[128];
-  char text[2][128];
-  if (labels.count == 0 || amped_label_kind_of(&labels) == AMPED_LABELS_TEXT)
-    return AMPED_OK;
-  AMPED_TRY(amped_alloc(&order, labels.count, sizeof *order, "the order of labels"));
-  const amped_status status = amped_label_order(&labels, order);
-  uint64_t row = labels.count - 1;
-  uint64_t place = labels.count - 1;
-  while (row > 0 && !has_learnt(j, row))
-    row--;
-  while (status == AMPED_OK && place > 0 && !has_learnt(j, order[place]))
-    place--;
-  if (status == AMPED_OK && order[place] != row)
-    amped_warn(
-        "%s: its last index of %s is %s, although %s comes later: new rows begin as copies "
-        "of %s, and the errors before are forecasts from it; begin a state from a tensor that "
-        "convert --label-order=sorted wrote",
-        j->o->args[0], amped_format_mode(mode, sizeof mode, j->by, &labels),
-        amped_label_text(&labels, row, text[0], sizeof text[0]),
-        amped_label_text(&labels, order[place], text[1], sizeof text[1]), text[0]);
-  amped_free(order);
-  return status;
-}
-
 /* Rank 0: the number of entries of the first fit, and of batches that were no cuts. */
 static uint64_t known_nnz(const job *j) {
   uint64_t nnz = 0;
@@ -358,10 +322,7 @@ static amped_status open_source(job *j) {
     status = amped_batch_source_open(comm, &j->request, &target, &j->source);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_labels_free(&labels[m]);
-  AMPED_TRY(status);
-  if (comm->rank == 0 && j->by >= 0)
-    status = warn_of_order(j);
-  return amped_comm_agree(comm, status);
+  return status;
 }
 
 /* The name of a batch of --by behind INPUT. */

@@ -57,6 +57,14 @@ static const amped_option recommend_rows[] = {
      .initially = "the average row",
      .expected_text = "MODE:LABEL",
      AMPED_OPTION_FIELD(amped_recommend_options, at)},
+    {.name = "exclude-any",
+     .type = AMPED_OPTION_TEXT,
+     .value = "MODE,...",
+     .help = "with --exclude: leave out what it has for the label, whatever its label in these "
+             "modes of --at",
+     .initially = "entries with the labels of --at",
+     .expected_text = "modes by name or number, separated by commas",
+     AMPED_OPTION_FIELD(amped_recommend_options, exclude_any)},
 };
 
 static const amped_option exclude_rows[] = {

@@ -19,6 +19,7 @@ typedef struct amped_recommend_options {
   const char *of;          /* --of: MODE */
   amped_text_list at;      /* --at: MODE:LABEL */
   amped_text_list exclude; /* tensors */
+  const char *exclude_any; /* modes of --at whose labels do not matter for exclude; NULL: none */
 } amped_recommend_options;
 
 typedef struct amped_evaluate_options {
@@ -34,7 +35,7 @@ typedef struct amped_similar_options {
 extern const amped_option_group amped_predict_option_rows;   /* --cold, --by, --observed */
 extern const amped_option_group amped_of_option_rows;        /* --of, also an option of complete */
 extern const amped_option_group amped_for_option_rows;       /* --for */
-extern const amped_option_group amped_recommend_option_rows; /* --at */
+extern const amped_option_group amped_recommend_option_rows; /* --at, --exclude-any */
 extern const amped_option_group amped_exclude_option_rows;   /* --exclude */
 extern const amped_option_group amped_evaluate_option_rows;  /* --for, --cold, --at-ranks */
 extern const amped_option_group amped_similar_option_rows;   /* --weighted */

@@ -428,6 +428,12 @@ const amped_option_rule amped_option_rules[] = {
      .why = "options for reading text and tables are for the tensor of --exclude; name one, or "
             "leave them out"},
 
+    {.command = "recommend",
+     .when = "exclude-any",
+     .needs = "exclude",
+     .why =
+         "--exclude-any is about the tensors of --exclude; name one, or leave out --exclude-any"},
+
     /* evaluate, similar */
     {.command = "evaluate",
      .needs = "of",

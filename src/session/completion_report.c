@@ -41,12 +41,27 @@ static const char *list_modes(const bool *chosen, int order, const amped_labels 
   return text;
 }
 
-/* Does --holdout-by name modes? */
-static bool has_fibres(const amped_complete_problem *p) {
+/* Is a mode chosen? */
+static bool has_any(const bool *chosen) {
   bool any = false;
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    any = any || p->fibres[m];
+    any = any || chosen[m];
   return any;
+}
+
+/* Words for held-out entries that repeat a learnt one at another time. */
+static void add_repeated(const amped_complete_problem *p, int order, const amped_labels *labels,
+                         amped_facts *f) {
+  char names[MODES];
+  char times[MODES];
+  bool others[AMPED_MAX_ORDER] = {false};
+  for (int m = 0; m < order; m++)
+    others[m] = !p->lasting[m];
+  amped_fact_words(f, "%" PRIu64 " of them have the %s of a learnt entry, with another %s",
+                   p->repeated, list_modes(p->lasting, order, labels, " and ", names, sizeof names),
+                   list_modes(others, order, labels, " or ", times, sizeof times));
+  amped_fact_words(f, "; for the error at new ones: --holdout-by=%s\n",
+                   list_modes(p->lasting, order, labels, ",", names, sizeof names));
 }
 
 /* Facts of the held-out nonzeros. */
@@ -54,7 +69,7 @@ static void add_held(const amped_session *session, const amped_complete_problem 
                      const amped_labels *labels, amped_facts *f) {
   char names[MODES];
   const int order = session->plan.order;
-  const bool together = has_fibres(p);
+  const bool together = has_any(p->fibres);
   if (p->held > 0)
     amped_fact_words(f, "held out to validate: %" PRIu64 " of %" PRIu64 " entries", p->held,
                      session->plan.nnz);
@@ -63,6 +78,9 @@ static void add_held(const amped_session *session, const amped_complete_problem 
                      list_modes(p->fibres, order, labels, " and ", names, sizeof names));
   if (p->held > 0)
     amped_fact_words(f, " (split seed %" PRIu64 ")\n", p->options->split_seed);
+  if (p->repeated > 0)
+    add_repeated(p, order, labels, f);
+  amped_fact_json(f, "repeated", has_any(p->lasting) ? amped_json_count(p->repeated) : json_null());
   amped_fact_json(f, "holdout_by",
                   together
                       ? json_string(list_modes(p->fibres, order, NULL, ",", names, sizeof names))

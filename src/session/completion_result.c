@@ -32,7 +32,7 @@ static char *options_text(const amped_session *session, const amped_complete_pro
   amped_fact_json(&f, "reg_bias", amped_json_number(c->reg_bias));
   amped_fact_json(&f, "bias", json_string(biases[c->bias]));
   amped_fact_json(&f, "context", amped_json_string(c->context_modes));
-  amped_fact_json(&f, "nonnegative", json_boolean(c->nonnegative));
+  amped_fact_json(&f, "nonnegative", amped_json_string(c->nonnegative));
   amped_fact_json(&f, "holdout", amped_json_number(c->holdout));
   amped_fact_json(&f, "split_seed", amped_json_count(c->split_seed));
   amped_fact_json(&f, "holdout_by", amped_json_string(c->holdout_by));
@@ -81,7 +81,7 @@ static amped_status begin(const amped_session *session, const amped_complete_pro
                                  .stop_reason = best->stop_reason,
                                  .metric = amped_complete_solver_of(p)->metric,
                                  .fixed = p->fixed.modes,
-                                 .nonnegative = p->options->nonnegative ? UINT64_MAX : 0,
+                                 .nonnegative = p->nonnegative,
                                  .completion = c};
   r->options = options_text(session, p, r->record.seed);
   r->record.options = r->options;

@@ -10,6 +10,7 @@
 #include "solver/complete/entry_set.h"
 #include "solver/stream/stream_published.h"
 #include "tensor/format.h"
+#include "tensor/mode_names.h"
 
 /* Format one number per mode: "12, 0, 3". */
 static const char *list_numbers(const uint64_t *numbers, int order, char *text, size_t size) {
@@ -147,6 +148,42 @@ static void counts_facts(const amped_stream_progress *t, amped_facts *f) {
   amped_fact_json(f, "growing", l->growing >= 0 ? json_integer(l->growing) : json_null());
 }
 
+/* The names of the modes with new rows, except the mode that grows: "user or item". */
+static const char *list_new(const amped_stream_progress *t, char *text, size_t size) {
+  char name[128];
+  size_t at = 0;
+  text[0] = '\0';
+  for (int m = 0; m < t->head->order && at < size; m++)
+    if (m != t->learnt->growing && t->batch->new_rows[m] > 0) {
+      if (amped_labels_are_named(&t->labels[m]))
+        (void)amped_format_name(name, sizeof name, &t->labels[m]);
+      else
+        (void)snprintf(name, sizeof name, "index of mode %d", m + 1);
+      at += (size_t)snprintf(text + at, size - at, "%s%s", at > 0 ? " or " : "", name);
+    }
+  return text;
+}
+
+/* The two parts of the errors before the batch: at entries of known rows, and of new ones. Without
+ * entries of new rows there are no words. */
+static void forecast_facts(const amped_stream_progress *t, amped_facts *f) {
+  const amped_errors *known = &t->learnt->before_known;
+  const amped_errors *new = &t->learnt->before_new;
+  char text[AMPED_ERROR_TEXT];
+  char names[AMPED_MODES_TEXT];
+  amped_fact_json(f, "before_known", json_errors(known));
+  amped_fact_json(f, "before_new", json_errors(new));
+  if (new->count == 0)
+    return;
+  amped_fact_words(f, "; before:");
+  if (known->count > 0)
+    amped_fact_words(f, " %s at %" PRIu64 " entries of known rows,",
+                     amped_format_error(text, amped_errors_rmse(known)), known->count);
+  amped_fact_words(f, " %s at %" PRIu64 " with a new %s",
+                   amped_format_error(text, amped_errors_rmse(new)), new->count,
+                   list_new(t, names, sizeof names));
+}
+
 static void errors_facts(const amped_stream_progress *t, amped_facts *f) {
   const amped_learnt *l = t->learnt;
   char text[AMPED_ERROR_TEXT];
@@ -156,6 +193,7 @@ static void errors_facts(const amped_stream_progress *t, amped_facts *f) {
              amped_format_error(text, amped_errors_rmse(&l->after)));
   errors_fact(f, "held_out", "held out", &l->held_after);
   errors_fact(f, "all_held_out", "all held out so far", t->so_far);
+  forecast_facts(t, f);
   sums_facts(t->head, f);
 }
 

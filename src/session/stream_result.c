@@ -22,7 +22,7 @@ static char *options_text(const amped_session *session, const amped_state_head *
   amped_fact_json(&f, "reg_power", amped_json_number(head->reg_power));
   amped_fact_json(&f, "reg_bias", amped_json_number(head->reg_bias));
   amped_fact_json(&f, "forget", amped_json_number(head->forget));
-  amped_fact_json(&f, "nonnegative", json_boolean(head->nonnegative));
+  amped_fact_json(&f, "nonnegative", amped_json_string(head->nonnegative ? "all" : NULL));
   amped_fact_json(&f, "history", json_string(amped_history_names[head->history]));
   amped_fact_json(&f, "backend", json_string(session->worker.backend->name));
   amped_fact_json(&f, "precision", json_string(amped_vtype_name(head->type)));

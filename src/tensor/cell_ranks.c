@@ -220,6 +220,63 @@ done:
   return status;
 }
 
+/* ---- counts in place of values ----------------------------------------------------------------
+ */
+
+/* Ranks by counts: the counts of all candidates, ascending. */
+typedef struct ladder {
+  const amped_cell_ranks *r;
+  const uint64_t *counts; /* [dims[of]] */
+  uint64_t *sorted;       /* [candidates] */
+  uint64_t candidates;
+} ladder;
+
+static amped_status sort_counts(ladder *l) {
+  const amped_cell_ranks *q = l->r;
+  const uint64_t dim = q->p->k->dims[q->of];
+  AMPED_TRY(amped_alloc(&l->sorted, dim, sizeof *l->sorted, "the candidates of a ranking"));
+  for (uint64_t i = 0; i < dim; i++)
+    if (amped_predictor_knows(q->p, q->of, i))
+      l->sorted[l->candidates++] = l->counts[i];
+  amped_sort_field field = {l->sorted, amped_sort_bits(l->sorted, l->candidates)};
+  void *arrays[] = {l->sorted};
+  return l->candidates > 0 ? amped_sort(l->candidates, &field, 1, 0, arrays, 1) : AMPED_OK;
+}
+
+static double rank_by_count(const ladder *l, uint64_t i) {
+  const amped_cell_ranks *q = l->r;
+  const uint64_t own = q->indices[q->of][i];
+  const uint64_t count = l->counts[own];
+  const uint64_t below = amped_sort_find(l->sorted, l->candidates, count);
+  const uint64_t up_to = amped_sort_find(l->sorted, l->candidates, count + 1);
+  uint64_t higher = l->candidates - up_to;
+  uint64_t equal = up_to - below - 1; /* without the cell itself */
+  uint64_t first = 0;
+  const uint64_t known =
+      q->filter != NULL ? amped_cell_filter_find(q->filter, q->indices, i, &first) : 0;
+  for (uint64_t k = first; k < first + known; k++) {
+    const uint64_t index = q->filter->of[k];
+    if (index == own || !amped_predictor_knows(q->p, q->of, index))
+      continue;
+    higher -= l->counts[index] > count;
+    equal -= l->counts[index] == count;
+  }
+  return 1.0 + (double)higher + (double)equal / 2.0;
+}
+
+amped_status amped_cell_ranks_by_counts(const amped_cell_ranks *r, const uint64_t *counts,
+                                        double *ranks) {
+  ladder l = {.r = r, .counts = counts};
+  const amped_status status = sort_counts(&l);
+  if (status == AMPED_OK) {
+#pragma omp parallel for schedule(dynamic, CELLS)
+    for (uint64_t i = 0; i < r->count; i++)
+      ranks[i] = rank_by_count(&l, i);
+  }
+  amped_free(l.sorted);
+  return status;
+}
+
 /* ---- measures ------------------------------------------------------------------------------- */
 
 double amped_ranks_hit_rate(const double *ranks, uint64_t count, int at) {

@@ -37,6 +37,12 @@ typedef struct amped_cell_ranks_found {
 amped_status amped_cell_ranks_find(const amped_cell_ranks *request, const char *where,
                                    double *ranks, amped_cell_ranks_found *found);
 
+/* ranks[i] = rank of cell i by a number of each candidate in place of the model's values: counts
+ * has dims[of] numbers, of which the largest is best. By the number of known cells, it is a ranking
+ * by popularity. */
+amped_status amped_cell_ranks_by_counts(const amped_cell_ranks *request, const uint64_t *counts,
+                                        double *ranks);
+
 /* Means over ranks; NaN without ranks. hit_rate: share of ranks up to `at`. ndcg: 1 / log2(1 +
  * rank), and 0 beyond `at`: normalised discounted cumulative gain, if one index is right. */
 double amped_ranks_hit_rate(const double *ranks, uint64_t count, int at);

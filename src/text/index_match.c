@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -145,6 +146,64 @@ static amped_status by_number(const amped_index_side *known, const amped_index_s
 
 /* --- labels ----------------------------------------------------------------------------------- */
 
+bool amped_index_value_of(const char *text, uint64_t length, double *value) {
+  char digits[64];
+  if (length == 0 || length >= sizeof digits)
+    return false;
+  memcpy(digits, text, length);
+  digits[length] = '\0';
+  return amped_number_decimal(digits, value) == digits + length;
+}
+
+/* A value of an axis, and its index. */
+typedef struct axis_value {
+  double value;
+  uint64_t index;
+} axis_value;
+
+static int compare_values(const void *x, const void *y) {
+  const axis_value *a = x;
+  const axis_value *b = y;
+  return a->value < b->value ? -1 : a->value > b->value;
+}
+
+/* Sort the labels that are numbers by value. Returns how many, or 0 if two have one value, which
+ * then identifies no index. */
+static uint64_t sort_axis(const amped_labels *labels, axis_value *axis) {
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < labels->count; i++) {
+    uint64_t length = 0;
+    const char *text = amped_label(labels, i, &length);
+    axis[count].index = i;
+    count += amped_index_value_of(text, length, &axis[count].value);
+  }
+  qsort(axis, count, sizeof *axis, compare_values);
+  for (uint64_t k = 1; k < count; k++)
+    if (axis[k - 1].value == axis[k].value)
+      return 0;
+  return count;
+}
+
+/* Match the file's labels that no label of the axis equals by their value: 352.0 is 352. */
+static amped_status by_value(const amped_labels *ours, const amped_labels *theirs,
+                             amped_index_match *out) {
+  axis_value *axis = NULL;
+  AMPED_TRY(amped_alloc(&axis, ours->count, sizeof *axis, "the values of an axis"));
+  const uint64_t count = sort_axis(ours, axis);
+  for (uint64_t i = 0; i < theirs->count; i++) {
+    axis_value key = {.index = 0};
+    uint64_t length = 0;
+    const char *text = amped_label(theirs, i, &length);
+    if (out->rows[i] != AMPED_INDEX_UNKNOWN || !amped_index_value_of(text, length, &key.value))
+      continue;
+    const axis_value *found = bsearch(&key, axis, count, sizeof *axis, compare_values);
+    out->rows[i] = found != NULL ? found->index : AMPED_INDEX_UNKNOWN;
+    out->shared += found != NULL;
+  }
+  amped_free(axis);
+  return AMPED_OK;
+}
+
 static amped_status labels_repeat(const amped_index_side *known, const amped_index_side *file,
                                   int mode) {
   char name[128];
@@ -162,7 +221,11 @@ static amped_status by_label(const amped_index_side *known, const amped_index_si
   AMPED_TRY(amped_label_join_find(&file->labels[mode], &known->labels[mode], &join));
   out->rows = join.rows;
   out->shared = join.shared;
-  return join.rows != NULL ? AMPED_OK : labels_repeat(known, file, mode);
+  if (join.rows == NULL)
+    return labels_repeat(known, file, mode);
+  return known->labels[mode].of_array && out->shared < file->labels[mode].count
+             ? by_value(&known->labels[mode], &file->labels[mode], out)
+             : AMPED_OK;
 }
 
 /* Indices of both sides are from 0 in memory, however they are counted; labels are counted as on
@@ -183,23 +246,13 @@ static amped_status by_id(const amped_index_side *known, const amped_index_side 
   return AMPED_OK;
 }
 
-/* Is the text any number: 7, 007, 7.0, 7e0? */
-static bool is_number(const char *text, uint64_t length) {
-  char digits[64];
-  double value = 0.0;
-  if (length == 0 || length >= sizeof digits)
-    return false;
-  memcpy(digits, text, length);
-  digits[length] = '\0';
-  return amped_number_decimal(digits, &value) == digits + length;
-}
-
 bool amped_index_like_labels(const amped_labels *labels) {
   bool numbers = false;
+  double value = 0.0;
   for (uint64_t i = 0; i < labels->count && !numbers; i++) {
     uint64_t length = 0;
     const char *text = amped_label(labels, i, &length);
-    numbers = is_number(text, length);
+    numbers = amped_index_value_of(text, length, &value);
   }
   return numbers;
 }

@@ -3,7 +3,9 @@
  *
  * Every command that reads a second file uses it. In each mode:
  *
- * - If both sides have labels, indices with the same label match.
+ * - If both sides have labels, indices with the same label match. Labels of an array's dimension on
+ *   the known side are values of an axis: a label that is none of them matches the one of its value
+ *   (352.0 and 352), unless two of them have one value.
  * - If only the file has labels, they are indices, counted from 0 or 1 as on the known side; labels
  * that --compact kept are counted as their file says.
  * - If only the known side has labels, kept by --compact, the file's indices are looked up among
@@ -81,6 +83,9 @@ amped_status amped_index_match_respelt(const amped_index_side *known, const ampe
 /* AMPED_BAD_INPUT: none of the file's `count` entries has a known index in this mode. */
 amped_status amped_index_match_refuse(const amped_index_side *known, const amped_index_side *file,
                                       int mode, uint64_t count);
+
+/* *value = the number that a text is, in any spelling (7, 007, 7.0, 7e0). False: it is none. */
+bool amped_index_value_of(const char *text, uint64_t length, double *value);
 
 /* Is a label a number in any spelling (7, 007, 7.0), so that it could be mistaken for an index? */
 bool amped_index_like_labels(const amped_labels *labels);

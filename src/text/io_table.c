@@ -132,6 +132,23 @@ static void hash_keys(const reader *r, key *keys) {
   }
 }
 
+/* Refuse an empty key. A table with another number of keys than the known modes probably has
+ * columns that are no keys, and the empty one is among them. */
+static void refuse_empty(parser *p, int m, const amped_cell *cell) {
+  const reader *r = p->reader;
+  const int known = r->options->known_order;
+  if (known > 0 && r->header.order != known)
+    amped_piece_fail(p->piece, cell->begin,
+                     "column \"%.100s\": the key is empty; the table has %d keys, but the other "
+                     "file has %d modes: name the columns of these with --keys",
+                     r->header.columns[m], r->header.order, known);
+  else
+    amped_piece_fail(p->piece, cell->begin,
+                     "column \"%.100s\": the key is empty; fill it in, name a label for empty "
+                     "keys with --empty=LABEL, or leave such rows out with --missing=skip",
+                     r->header.columns[m]);
+}
+
 /* Set *index to the number of a key, with FRESH if the string is new. Returns false, with
  * piece->status, on failure. */
 static bool key_index(parser *p, int m, const amped_cell *cell, const key *k, uint64_t *index) {
@@ -141,10 +158,7 @@ static bool key_index(parser *p, int m, const amped_cell *cell, const key *k, ui
   if (*index != AMPED_INTERN_NONE)
     return true;
   if (k->length == 0) {
-    amped_piece_fail(p->piece, cell->begin,
-                     "column \"%.100s\": the key is empty; fill it in, name a label for empty "
-                     "keys with --empty=LABEL, or leave such rows out with --missing=skip",
-                     r->header.columns[m]);
+    refuse_empty(p, m, cell);
     return false;
   }
   uint64_t before = p->fresh[set].count;

@@ -5,6 +5,26 @@
 
 #include "text/index_match.h"
 
+/* The index of an axis' label with the value of this text; AMPED_PREDICTOR_COLD: there is none, or
+ * more than one. */
+static uint64_t index_of_value(const amped_labels *axis, const char *text, uint64_t length) {
+  uint64_t found = AMPED_PREDICTOR_COLD;
+  uint64_t count = 0;
+  double value = 0.0;
+  double other = 0.0;
+  if (!amped_index_value_of(text, length, &value))
+    return found;
+  for (uint64_t i = 0; i < axis->count; i++) {
+    uint64_t have = 0;
+    const char *label = amped_label(axis, i, &have);
+    if (!amped_index_value_of(label, have, &other) || other != value)
+      continue;
+    found = i;
+    count++;
+  }
+  return count == 1 ? found : AMPED_PREDICTOR_COLD;
+}
+
 void amped_model_index(const amped_labels *labels, uint64_t dim, const char *text, uint64_t length,
                        uint64_t *index) {
   *index = AMPED_PREDICTOR_COLD;
@@ -16,6 +36,8 @@ void amped_model_index(const amped_labels *labels, uint64_t dim, const char *tex
     if (have == length && memcmp(label, text, length) == 0)
       *index = i;
   }
+  if (*index == AMPED_PREDICTOR_COLD && labels->of_array)
+    *index = index_of_value(labels, text, length);
 }
 
 /* Translate the indices of a mode. Returns how many of them the model has. */

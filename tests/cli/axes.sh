@@ -108,6 +108,26 @@ printf 'who,what,n\na,x,1\nb,y,2\na,z,3\n' | sed 's/,/,u,/' >table.csv
 expect 0 "" "$amped" convert table.csv table.h5 --dense --value=n -q
 expect 0 "labels 3     what: x ... z" "$amped" info table.h5
 
+# Values of an axis are numbers, in any spelling: in cells, and in options. A value beside them is unknown.
+printf 'site,wave,time\nnorth,260,0.25\nwest,450,0\n' >same.csv
+printf 'site,wave,time\nnorth,260.0,0.250\nwest,4.5e2,0.0\n' >spelt.csv
+expect 0 "" "$amped" predict dense.cpd.h5 same.csv -o same.out.csv -q
+expect 0 "" "$amped" predict dense.cpd.h5 spelt.csv -o spelt.out.csv -q
+same "predictions by value" "$(sed 1d spelt.out.csv | sed 's/.*,//')" "$(sed 1d same.out.csv | sed 's/.*,//')"
+printf 'site,wave,time\nnorth,260.5,0\n' >between.csv
+expect 3 "260.5 of mode 2 (wave) is not in the model" "$amped" predict dense.cpd.h5 between.csv -o never.csv
+expect 0 "" "$amped" similar dense.cpd.h5 --for=wave:260.0 -n 2
+cp out spelt.txt
+expect 0 "" "$amped" similar dense.cpd.h5 --for=wave:260 -n 2
+cp out exact.txt
+expect 0 "" cmp exact.txt spelt.txt
+expect 3 "has no label 260.5" "$amped" similar dense.cpd.h5 --for=wave:260.5 -n 2
+# Names of a table are texts: 7.0 is not 7.
+printf 'who,what,n\n7,x,1\n8,y,2\n7,z,3\n8,x,2\n' | sed 's/,/,u,/' | sed '1s/u/when/' >names.csv
+expect 0 "" on 1 complete names.csv --value=n --rank=1 --reg=1 --iters=2 --holdout=0 -o names.model.h5 -q
+printf 'who,when,what\n7.0,u,x\n' >name.csv
+expect 3 "7.0 of mode 1 (who) is not in the model" "$amped" predict names.model.h5 name.csv -o never.csv
+
 # Files of other programs, whose labels are none of ours.
 "$python" -c '
 import h5py, numpy as np

@@ -129,6 +129,20 @@ expect 0 "1 of 1 cells of later.csv are ranked" "$amped" evaluate plays.h5 later
 grep -q "^1 cell of value 0" out && pass || fail "a count of 0"
 expect 0 "2 of 2 cells" "$amped" evaluate plays.h5 later.csv --keys=a,b,c --of=b
 
+# A model that ranks worse than popularity is told; one that ranks better is not.
+awk 'BEGIN { print "who,what,when"; for (i = 0; i < 600; i++) printf "a%d,b%d,c%d\n", i % 140, int(i * i % 97 / 9), i % 5 }' >hits.csv
+awk 'BEGIN { print "who,what,when"; for (i = 0; i < 400; i++) printf "a%d,b%d,c%d\n", i * 3 % 140, int(i * i * i % 89 / 9), i % 4 }' >later.csv
+expect 0 "warning: m.h5: its MRR is below that of popularity, .*complete --implicit=A, and try A = 1, 10 and 40" \
+  "$amped" evaluate m.h5 later.csv --of=what --exclude=hits.csv --json=r.json --overwrite
+grep -q "^MRR  *[0-9.]*, by popularity [0-9.]*$" out && pass || fail "MRR of popularity"
+reference ranks m.h5 r.json later.csv 1 exclude hits.csv
+same "popularity of nothing" "$("$amped" evaluate m.h5 later.csv --of=what 2>&1 | grep -c popularity)" 0
+same "CELLS alone" "$("$amped" evaluate m.h5 later.csv --of=what --exclude=later.csv 2>&1 | grep -c popularity)" 0
+expect 0 "" "$amped" recommend m.h5 --for=who:a1 --of=what --at=when:c1 -n 3 -o best.csv
+awk -F, 'NR == 1 { print "who,what,when" } NR > 1 { print $1 "," $3 ",c1" }' best.csv >best-cells.csv
+expect 0 "by popularity" "$amped" evaluate m.h5 best-cells.csv --of=what --exclude=hits.csv
+same "a better model" "$(grep -c 'its MRR is below' out)" 0
+
 # Errors, each in one line.
 expect 2 "--of .* is missing" "$amped" evaluate m.h5 test.csv
 # Cells that were known before are left out, and counted; CELLS itself excludes none of its cells.

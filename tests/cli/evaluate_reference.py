@@ -50,7 +50,11 @@ def ranks():
             cold, words = True, words[1:]
     keys = [k for k in range(order) if k != of] if by is None else [by]
     unknown = left = tied = removed = 0
-    found = []
+    found, popular = [], []
+    counts = np.zeros(len(learnt[of]))
+    for c in {tuple(c[k] for k in keys + [of]) for c in before}:
+        if None not in c:
+            counts[c[-1]] += 1
     for given in read(sys.argv[4]):
         cell = [i if i is not None and learnt[k][i] else None for k, i in enumerate(given)]
         if cell[of] is None:
@@ -78,7 +82,8 @@ def ranks():
         equal = (values[others] == values[cell[of]]).sum()
         removed, tied = removed + len(out), tied + (equal > 0)
         found.append(1 + higher + equal / 2)
-    found = np.array(found)
+        popular.append(1 + (counts[others] > counts[cell[of]]).sum() + (counts[others] == counts[cell[of]]).sum() / 2)
+    found, popular = np.array(found), np.array(popular)
     (record,) = told
     assert record["event"] == "evaluate" and record["mode"] == of, record
     numbers = {"known": dropped, "ranked": len(found), "unknown": unknown, "cold": left, "tied": tied, "excluded": removed,
@@ -92,6 +97,13 @@ def ranks():
         hit = found <= row["rank"]
         assert abs(row["hit_rate"] - hit.mean()) < 1e-12, row
         assert abs(row["ndcg"] - (hit / np.log2(1 + found)).mean()) < 1e-12, row
+        hit = popular <= row["rank"]
+        shown = [row["popular_hit_rate"], row["popular_ndcg"]]
+        want = [hit.mean(), (hit / np.log2(1 + popular)).mean()] if before else [None, None]
+        assert shown == want or max(abs(a - b) for a, b in zip(shown, want)) < 1e-12, row
+    shown = [record["popular_mrr"], record["popular_mean_rank"]]
+    want = [(1 / popular).mean(), popular.mean()] if before else [None, None]
+    assert shown == want or max(abs(a - b) for a, b in zip(shown, want)) < 1e-9, (shown, want)
 
 
 def similar():

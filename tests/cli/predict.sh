@@ -72,6 +72,26 @@ for m in biased plain; do
   expect 0 "2 of these cells have an index that the model does not know" "$amped" predict $m.h5 cold.csv --value=stars --cold=predict --json=cold.json -o cold.out.csv --overwrite
   reference $m.h5 cold.csv cold.json cold.out.csv
 done
+# Cells of a month that the model lacks: errors where all else is known, and where it is not.
+awk 'BEGIN { print "who,what,when,stars"
+  for (i = 0; i < 40; i++) printf "a%d,b%d,c99,%d\n", i % 3 == 0 ? 90 + i : i % 5, i % 7 == 1 ? 80 : i % 4, i % 6 }' >month.csv
+expect 0 "40 of these cells have an index that the model does not know: [1-9][0-9]* who, [1-9][0-9]* what, 40 when" \
+  "$amped" predict biased.h5 month.csv --value=stars --cold=predict --json=month.json -o month.out.csv --overwrite
+same "rmse of all" "$(grep -c "rmse of cells with an index" out)" 0
+expect 0 "" "$amped" predict biased.h5 month.csv --value=stars --cold=predict --json=month.json -o month.out.csv --overwrite
+"$python" - >reason.txt 2>&1 <<'PY' && pass || fail "two kinds of cells: $(tail -n 1 reason.txt)"
+import csv, json, math
+told = json.loads(open("month.json").read().splitlines()[-1])
+read = lambda name: list(csv.DictReader(open(name)))
+parts = [[], []]
+for cell, guess in zip(read("month.csv"), read("month.out.csv")):
+    new = int(cell["who"][1:]) >= 80 or int(cell["what"][1:]) >= 80
+    parts[new].append((float(cell["stars"]) - float(guess["value"])) ** 2)
+for part, key in zip(parts, ("known_otherwise", "cold_otherwise")):
+    rmse = math.sqrt(sum(part) / len(part))
+    assert told[key] == len(part) > 5 and abs(told["rmse_" + key] - rmse) < 1e-9, (key, told, len(part), rmse)
+assert told["cold_of"][2] == 40, told
+PY
 printf '8 1 1 3\n' >beyond.tns
 expect 3 "cell 1: 8 of mode 1" "$amped" predict biased.h5 beyond.tns
 expect 0 "" "$amped" predict biased.h5 beyond.tns --cold=predict -o beyond.csv

@@ -131,6 +131,28 @@ expect 1 "exists" "$amped" recommend m.h5 --for=who --of=what -o rest.csv
 expect 3 "is not a result" "$amped" recommend seen.h5 --for=who --of=what
 expect 3 "No such file" "$amped" recommend m.h5 --for=who --of=what --exclude=missing.csv
 printf '1 1 1 1 5\n' >four.tns
+# --exclude-any: what is excluded whatever the month; the list is that of the same values without what the tensor
+# has for the label in any month.
+awk -F, '{ print $1 "," $2 "," $3 }' seen.csv >pairs.csv
+for what in "--exclude-any=when" "--exclude-any=3"; do
+  expect 0 "" "$amped" recommend m.h5 --for=who --of=what --at=when:c1 --exclude=seen.csv $what -n 1000 -o any.csv --overwrite
+  same "$what: nothing that was seen in any month" "$(awk -F, 'NR == FNR { seen[$1 "," $2] = 1; next } FNR > 1 && ($1 "," $3) in seen' pairs.csv any.csv | wc -l)" 0
+done
+expect 0 "" "$amped" recommend m.h5 --for=who --of=what --at=when:c1 -n 1000 -o all.csv --overwrite
+awk -F, 'NR == FNR { seen[$1 "," $2] = 1; next } FNR == 1 { next } !(($1 "," $3) in seen) { print $1 "," $3 "," $4 }' pairs.csv all.csv >want.txt
+awk -F, 'NR > 1 { print $1 "," $3 "," $4 }' any.csv >got.txt
+expect 0 "" cmp want.txt got.txt
+expect 2 "no --at fixes a label of mode 3 (when)" "$amped" recommend m.h5 --for=who --of=what --exclude=seen.csv --exclude-any=when
+expect 2 "no mode month" "$amped" recommend m.h5 --for=who --of=what --at=when:c1 --exclude=seen.csv --exclude-any=month
+expect 2 "is about the tensors of --exclude" "$amped" recommend m.h5 --for=who --of=what --at=when:c1 --exclude-any=when
+
+# A table with a column too many, which has an empty cell: the columns are to be named, not rows to be left out.
+{ echo who,what,when,stars; echo a1,b1,c1,4; echo a2,b2,c1,; } >gap.csv
+expect 3 'gap.csv: line 3: column "stars": the key is empty; the table has 4 keys, but the other file has 3 modes: .* --keys' \
+  "$amped" recommend m.h5 --for=who --of=what --exclude=gap.csv
+expect 0 "" "$amped" recommend m.h5 --for=who:a1 --of=what --exclude=gap.csv --keys=who,what,when
+{ echo who,what,when; echo a1,b1,c1; echo a2,,c1; } >gap.csv
+expect 3 'column "what": the key is empty; fill it in' "$amped" recommend m.h5 --for=who --of=what --exclude=gap.csv
 expect 3 "four.tns: has 4 modes" "$amped" recommend m.h5 --for=who --of=what --exclude=four.tns
 absent never.h5
 # As text, a blank line parts two labels, and nothing else.

@@ -26,9 +26,36 @@ write("people.csv", range(30, 40), [1, 2, 3, 4], 150)
 write("both.csv", range(30, 40), [5], 100)
 write("masked.csv", range(30), [3, 4, 5, 6, 7], 900, weights=True)
 write("later.csv", range(30), [8], 100)
+write("even.csv", range(30), [2, 4, 6], 900)
+write("odd.csv", range(30), [7], 100)
 PY
 $python draw.py
 { sed -n 1p old.csv && sed 1d old.csv | sort -r; } >turned.csv
+# The last row is of the first month, and the month that is last comes first; months by name, and by number.
+{ sed -n 1p even.csv && sed 1d even.csv | sort -t, -k3,3r; } >rows.csv
+sed '1!s/2024-0//' rows.csv >numbers.csv
+sed '1!s/2024-0//' odd.csv >seven.csv
+cat >order.py <<'PY'
+# order.py MODEL TABLE MONTH: the rmse at the table's rows if their month's row is a copy of MONTH's.
+import csv, sys
+import h5py, numpy as np
+
+f = h5py.File(sys.argv[1])
+
+
+places = []
+for k in range(3):
+    data, ends = f[f"labels/mode_{k}/bytes"][:].tobytes(), f[f"labels/mode_{k}/offsets"][:]
+    places.append({data[a:b].decode(): i for i, (a, b) in enumerate(zip(ends[:-1], ends[1:]))})
+mean, scale = f.attrs["mean"], f.attrs["scale"]
+squares = []
+for row in list(csv.reader(open(sys.argv[2])))[1:]:
+    at = [places[0][row[0]], places[1][row[1]], places[2][sys.argv[3]]]
+    product = f["weights"][:] * np.prod([f[f"factors/{k}"][i] for k, i in enumerate(at)], axis=0)
+    y = mean + scale * (product.sum() + sum(f[f"bias/{k}"][i] for k, i in enumerate(at)))
+    squares.append((y - float(row[3])) ** 2)
+print(np.sqrt(np.mean(squares)))
+PY
 fit="--value=stars --rank=1 --reg=0.3 --iters=20 --precision=double --overwrite"
 before() { sed -n 's/.*"before":{"count":[0-9]*,"rmse":\([0-9.e-]*\).*/\1/p' "$1"; }
 for ranks in 1 3; do
@@ -49,5 +76,70 @@ for ranks in 1 3; do
   # shellcheck disable=SC2086
   expect 0 "" on 1 complete masked.csv $fit --weights=w --nowrite --state=masked.state
   expect 0 "later.csv: new rows of .*month.* begin as copies of 2024-05" on $ranks stream masked.state later.csv --value=stars
+  # The month that is last by its label is copied, wherever its row is; with --by, too.
+  for by in "" --by=month; do
+    # shellcheck disable=SC2086
+    expect 0 "" on 1 complete rows.csv $fit -o rows.h5 --state=rows.state
+    # shellcheck disable=SC2086
+    expect 0 "odd.csv.*: new rows of mode 3 (month) begin as copies of 2024-06" on $ranks stream rows.state odd.csv --value=stars $by --json=o.json --overwrite
+    close "$ranks ranks $by: the forecast is of the last month" "$(before o.json)" "$("$python" order.py rows.h5 odd.csv 2024-06)" 1e-9
+    # shellcheck disable=SC2086
+    expect 0 "" on 1 complete numbers.csv $fit -o numbers.h5 --state=numbers.state
+    # shellcheck disable=SC2086
+    expect 0 "seven.csv.*: new rows of mode 3 (month) begin as copies of 6" on $ranks stream numbers.state seven.csv --value=stars $by --json=o.json --overwrite
+    close "$ranks ranks $by: the forecast is of the last number" "$(before o.json)" "$("$python" order.py numbers.h5 seven.csv 6)" 1e-9
+  done
+done
+
+# Forecasts at known users and items, and at new ones, against numpy; the new month is new for both.
+cat >split.py <<'PY'
+# split.py MODEL TABLE MONTH: count and rmse at rows whose user and item the model has, and at others. Unknown
+# users and items have rows of zeros and a bias of 0; the month's row is a copy of MONTH's.
+import csv, sys
+import h5py, numpy as np
+
+f = h5py.File(sys.argv[1])
+places = []
+for k in range(3):
+    data, ends = f[f"labels/mode_{k}/bytes"][:].tobytes(), f[f"labels/mode_{k}/offsets"][:]
+    places.append({data[a:b].decode(): i for i, (a, b) in enumerate(zip(ends[:-1], ends[1:]))})
+mean, scale = f.attrs["mean"], f.attrs["scale"]
+squares = [[], []]
+for row in list(csv.reader(open(sys.argv[2])))[1:]:
+    at = [places[0].get(row[0]), places[1].get(row[1]), places[2][sys.argv[3] or row[2]]]
+    y = mean + scale * sum(f[f"bias/{k}"][i] for k, i in enumerate(at) if i is not None)
+    if None not in at:
+        y += scale * (f["weights"][:] * np.prod([f[f"factors/{k}"][i] for k, i in enumerate(at)], axis=0)).sum()
+    squares[None in at].append((y - float(row[3])) ** 2)
+for part in squares:
+    print(len(part), "%.12g" % np.sqrt(np.mean(part)) if part else "none")
+PY
+{ cat both.csv && sed 1d odd.csv | sed 's/2024-07/2024-05/'; } >mixed.csv
+{ cat people.csv && sed 1d old.csv | head -n 60 | sed 's/,[-0-9.]*$/,3.5/'; } >old-months.csv
+told() { # told KEY: count and rmse
+  "$python" -c 'import json, sys
+for line in open("s.json"):
+    e = json.loads(line)
+    if e["event"] == "batch":
+        e = e[sys.argv[1]]
+        print(*(["0", "none"] if e is None else [e["count"], "%.12g" % e["rmse"]]))' "$1"
+}
+for ranks in 1 3; do
+  for what in "mixed.csv 2024-04" "both.csv 2024-04" "old-months.csv"; do
+    file=${what% *}
+    month=${what#"$file"}
+    # shellcheck disable=SC2086
+    expect 0 "" on 1 complete old.csv $fit -o old.h5 --state=old.state
+    case $file in both*) line="; before: [0-9.]* at 64 with a new user " ;; *) line="; before: [0-9.]* at [0-9]* entries of known rows, [0-9.]* at [0-9]* with a new user " ;; esac
+    expect 0 "$line" on $ranks stream old.state "$file" --value=stars --json=s.json --overwrite
+    "$python" split.py old.h5 "$file" "${month# }" >want
+    { told before_known && told before_new; } >got
+    "$python" -c 'import sys
+a, b = [[line.split() for line in open(name)] for name in ("got", "want")]
+assert len(a) == len(b) == 2, (a, b)
+for x, y in zip(a, b):
+    assert x == y or x[0] == y[0] and abs(float(x[1]) - float(y[1])) < 1e-9, (a, b)' >reason 2>&1 && pass ||
+      fail "$file, $ranks ranks: $(tail -n 1 reason)"
+  done
 done
 finish

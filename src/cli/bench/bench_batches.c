@@ -132,7 +132,7 @@ static void set_head(batches *b) {
                                .history = o->stream.history,
                                .history_length = lengths[o->stream.history],
                                .biased = biased,
-                               .nonnegative = c->nonnegative,
+                               .nonnegative = c->nonnegative != NULL,
                                .mean = amped_value_map_from(map, s.mean),
                                .scale = s.scale,
                                .reg = REG,

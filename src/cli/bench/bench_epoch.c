@@ -72,6 +72,11 @@ static void solver_rows(const amped_plan *plan, const void *context, amped_memor
                      &solver->device_bytes, &solver->host_bytes);
 }
 
+/* Nonnegative modes, as bits: all or none. */
+static uint64_t modes_of(const amped_complete_options *c) {
+  return c->nonnegative != NULL ? UINT64_MAX : 0;
+}
+
 /* Collective: set the mean and scale of all values, as complete does. */
 static amped_status set_fit(epoch *e) {
   const amped_context context = amped_session_context(&e->session);
@@ -83,7 +88,7 @@ static amped_status set_fit(epoch *e) {
   const amped_complete_scale s =
       amped_complete_scale_of(&m, context.plan->map, e->bias != AMPED_BIAS_NONE);
   e->fit = (amped_row_fit){.biased = e->session_options.biased,
-                           .nonnegative = c->nonnegative,
+                           .nonnegative = c->nonnegative != NULL,
                            .mean = s.mean,
                            .scale = s.scale,
                            .reg = REG,
@@ -93,7 +98,7 @@ static amped_status set_fit(epoch *e) {
     e->fit.pull[k] = 1.0;
   e->start = (amped_complete_start){.centred = e->bias != AMPED_BIAS_NONE,
                                     .biased = e->session_options.biased,
-                                    .nonnegative = c->nonnegative};
+                                    .nonnegative = modes_of(c)};
   return AMPED_OK;
 }
 
@@ -120,7 +125,8 @@ static amped_status step_mode(void *self, int mode, amped_bench_sample *out) {
 static amped_status step_all(void *self, int step, amped_bench_sample *out) {
   epoch *e = self;
   const amped_fixed_modes none = {.modes = 0};
-  amped_complete_modes modes = {.count = e->session.plan.order, .fixed = &none};
+  amped_complete_modes modes = {
+      .count = e->session.plan.order, .fixed = &none, .nonnegative = modes_of(&e->o->complete)};
   amped_mode_times t = {0.0, 0.0, 0.0, 0.0, 0.0};
   amped_complete_sums sums;
   (void)step;

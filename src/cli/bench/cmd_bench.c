@@ -2,6 +2,7 @@
  * rates. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -341,6 +342,11 @@ amped_status amped_cmd_bench(const amped_options *o) {
   amped_session session;
   const amped_demand demand = {
       .solver_rows = solver_rows, .context = &session, .takes_cells = true, .takes_one_copy = true};
+  if (o->complete.nonnegative != NULL && strcmp(o->complete.nonnegative, "all") != 0)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--nonnegative=%s: bench keeps all modes nonnegative or none; use "
+                       "--nonnegative",
+                       o->complete.nonnegative);
   if (o->whole)
     return amped_cmd_whole(o);
   if (o->epoch)

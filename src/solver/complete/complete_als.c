@@ -48,6 +48,7 @@ static amped_status sweep(void *self, const amped_row_fit *fit, const amped_comp
       AMPED_TRY(find_gram(a, modes->order[k - 1], modes->fixed));
     if (a->base != NULL)
       find_base(a, modes->order[k]);
+    a->fit.nonnegative = (modes->nonnegative >> modes->order[k] & 1) != 0;
     make_rows(a, modes->order[k], times);
     penalty += a->sums.penalty;
     unsure += (double)a->sums.unsure;

@@ -19,11 +19,11 @@ typedef struct blocks {
   amped_row_reduce *reduce; /* row reduce of equations of `width` columns */
   amped_row_reduce *last;   /* row reduce for the last block, if it has fewer columns */
 
-  const amped_row_fit *problem; /* fit of the current sweep */
-  int count;                    /* number of current columns */
-  amped_row_fit_sums sums;      /* sums of the current mode */
-  double solve_sec;             /* seconds for shared rows in the current sweep */
-  amped_status own; /* this rank's first failure on which the ranks have not agreed yet */
+  amped_row_fit problem;   /* fit of the current mode */
+  int count;               /* number of current columns */
+  amped_row_fit_sums sums; /* sums of the current mode */
+  double solve_sec;        /* seconds for shared rows in the current sweep */
+  amped_status own;        /* this rank's first failure on which the ranks have not agreed yet */
 } blocks;
 
 /* --- the loop --------------------------------------------------------------------------------- */
@@ -48,13 +48,14 @@ static amped_status sweep(void *self, const amped_row_fit *fit, const amped_comp
   double unsure = 0.0;
   if (b->als != NULL)
     return amped_complete_als.sweep(b->als, fit, modes, sums, times);
-  b->problem = fit;
+  b->problem = *fit;
   b->solve_sec = 0.0;
   for (int first = 0; first < b->components; first += b->width) {
     const int left = b->components - first;
     take(b, first, left < b->width ? left : b->width, times);
     for (int k = 0; k < modes->count; k++) {
       b->sums = (amped_row_fit_sums){.count = 0};
+      b->problem.nonnegative = (modes->nonnegative >> modes->order[k] & 1) != 0;
       b->own = amped_mode_update(&b->columns, modes->order[k], b->own, &update, times);
       penalty += b->sums.penalty;
       unsure += (double)b->sums.unsure;
@@ -89,7 +90,7 @@ static amped_plan columns_plan(const amped_plan *plan, int width) {
 
 static amped_status begin_rows(void *self, int mode) {
   blocks *b = self;
-  return ops_of(b)->begin(b->fit, mode, b->problem);
+  return ops_of(b)->begin(b->fit, mode, &b->problem);
 }
 
 static amped_status wait_rows(void *self, int mode, int part, amped_mttkrp_times *times) {
@@ -206,7 +207,7 @@ static amped_status create(const amped_context *context, const amped_complete_op
 /* Select columns first .. first + count as the current block. The last block may be narrower. */
 static void take(blocks *b, int first, int count, amped_mode_times *times) {
   const double began = amped_time();
-  AMPED_NEXT(b->own, ops_of(b)->take(b->fit, b->problem->biased, first, count));
+  AMPED_NEXT(b->own, ops_of(b)->take(b->fit, b->problem.biased, first, count));
   b->count = count;
   times->solve += amped_time() - began;
 }

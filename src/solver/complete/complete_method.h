@@ -31,6 +31,8 @@ typedef struct amped_complete_modes {
   int count;
   int order[AMPED_MAX_ORDER];
   const amped_fixed_modes *fixed; /* borrowed */
+  uint64_t
+      nonnegative; /* bit m: components of mode m are nonnegative. SGD takes fit->nonnegative */
 } amped_complete_modes;
 
 typedef struct amped_complete_method {

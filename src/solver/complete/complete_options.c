@@ -41,6 +41,11 @@ static bool parse_context(void *options, const char *text) {
   return *text != '\0';
 }
 
+static bool parse_nonnegative(void *options, const char *text) {
+  ((amped_complete_options *)options)->nonnegative = text;
+  return *text != '\0';
+}
+
 /* Accepts a percentage such as "5%", or a share such as "0.05". */
 static bool parse_holdout(void *options, const char *text) {
   amped_complete_options *o = options;
@@ -77,9 +82,15 @@ static const amped_option model_rows[] = {
      .initially = "full; --implicit: none",
      AMPED_OPTION_FIELD(amped_complete_options, bias)},
     {.name = "nonnegative",
-     .type = AMPED_OPTION_FLAG,
-     .help = "keep components nonnegative; biases may be negative",
-     AMPED_OPTION_FIELD(amped_complete_options, nonnegative)},
+     .type = AMPED_OPTION_CUSTOM,
+     .words = AMPED_OPTION_WORDS("all"),
+     .parse = parse_nonnegative,
+     .bare = "all",
+     .value = "MODE,...",
+     .help =
+         "keep components of these modes nonnegative; without modes: all. Biases may be negative",
+     .initially = "any sign",
+     .expected_text = "all, or modes by name or by number from 1, such as 1,3"},
 };
 
 static const amped_option rows[] = {

@@ -35,8 +35,8 @@ typedef struct amped_complete_options {
   double reg_power, reg_bias;
   amped_bias bias;
   const char *context_modes; /* "auto", "none", or names and numbers, separated by commas */
-  bool nonnegative;
-  double holdout; /* held-out share of the nonzeros, below 1 */
+  const char *nonnegative;   /* modes as named by the user, or "all"; NULL: none */
+  double holdout;            /* held-out share of the nonzeros, below 1 */
   bool holdout_given;
   uint64_t split_seed;
   const char *holdout_by; /* modes of --holdout-by, separated by commas; NULL: none */

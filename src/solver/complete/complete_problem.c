@@ -82,11 +82,25 @@ static amped_status find_fibres(const amped_complete_options *c, const amped_pla
   return AMPED_OK;
 }
 
+/* Find the modes of --nonnegative, as bits. */
+static amped_status find_nonnegative(const amped_complete_options *c, const amped_plan *plan,
+                                     const amped_labels *labels, uint64_t *modes) {
+  bool chosen[AMPED_MAX_ORDER] = {false};
+  const bool all = c->nonnegative != NULL && strcmp(c->nonnegative, "all") == 0;
+  *modes = 0;
+  if (c->nonnegative != NULL && !all)
+    AMPED_TRY(amped_mode_list_find("--nonnegative", c->nonnegative, labels, plan->order, chosen));
+  for (int m = 0; m < plan->order; m++)
+    *modes |= (uint64_t)(all || chosen[m]) << m;
+  return AMPED_OK;
+}
+
 amped_status amped_complete_modes_find(const amped_complete_options *options, const char *of,
                                        const amped_plan *plan, const amped_labels *labels,
                                        amped_complete_named *out) {
   AMPED_TRY(find_contexts(options, plan, labels, out->context));
   AMPED_TRY(find_fibres(options, plan, labels, out->fibres));
+  AMPED_TRY(find_nonnegative(options, plan, labels, &out->nonnegative));
   return find_ranked(of, plan, labels, &out->ranked);
 }
 
@@ -103,6 +117,8 @@ amped_status amped_complete_problem_set_modes(const amped_context *context, cons
   memcpy(start->context, named.context, sizeof start->context);
   memcpy(p->fibres, named.fibres, sizeof p->fibres);
   p->ranked = named.ranked;
+  p->nonnegative = start->nonnegative = named.nonnegative;
+  p->fit.nonnegative = named.nonnegative == (UINT64_C(1) << context->plan->order) - 1;
   for (int m = 0; m < context->plan->order; m++) {
     p->fit.prior[m] = start->context[m] ? 1.0 : 0.0;
     p->fit.pull[m] = start->context[m] ? CONTEXT_PULL : 1.0;

@@ -21,14 +21,18 @@ typedef struct amped_complete_problem {
   double tol;
   uint64_t seed; /* seed of the first start */
   int starts;
-  amped_row_fit fit;               /* all members except reg */
-  amped_fixed_modes fixed;         /* --fix; then the fixed model gives mean and scale */
-  double mean, scale;              /* mean and scale of the model, in the values' units */
-  bool constant;                   /* all training values are equal */
-  uint64_t learnt, held;           /* numbers of training and of held-out nonzeros */
-  uint64_t ignored;                /* number of nonzeros of weight 0, which are neither */
-  bool fibres[AMPED_MAX_ORDER];    /* modes whose indices decide what is held out; all false: all
-                                      modes */
+  amped_row_fit fit;       /* all members except reg. nonnegative: components of all modes are */
+  uint64_t nonnegative;    /* bit m: components of mode m are nonnegative */
+  amped_fixed_modes fixed; /* --fix; then the fixed model gives mean and scale */
+  double mean, scale;      /* mean and scale of the model, in the values' units */
+  bool constant;           /* all training values are equal */
+  uint64_t learnt, held;   /* numbers of training and of held-out nonzeros */
+  uint64_t ignored;        /* number of nonzeros of weight 0, which are neither */
+  bool fibres[AMPED_MAX_ORDER];  /* modes whose indices decide what is held out; all false: all
+                                    modes */
+  bool lasting[AMPED_MAX_ORDER]; /* modes whose labels are no dates or times, if there are two or
+                                    more, and a mode of dates or times; else all false */
+  uint64_t repeated; /* held-out nonzeros with the indices of these modes of a learnt one */
   const amped_entry_set *validate; /* validation entries; NULL: held-out nonzeros */
   const amped_entry_set *test;     /* test entries; NULL: none */
   const amped_row_counts *counts;  /* training nonzeros per row; NULL: no entry sets */
@@ -46,6 +50,7 @@ typedef struct amped_complete_problem {
 typedef struct amped_complete_named {
   bool context[AMPED_MAX_ORDER]; /* --context */
   bool fibres[AMPED_MAX_ORDER];  /* --holdout-by; all false: not given */
+  uint64_t nonnegative;          /* --nonnegative: bits of modes */
   int ranked;                    /* --of: the mode whose indices are ranked */
 } amped_complete_named;
 
@@ -57,8 +62,8 @@ amped_status amped_complete_modes_find(const amped_complete_options *options, co
                                        amped_complete_named *out);
 
 /* Collective; the status is agreed. Find the modes that options name with rank 0's labels, and set
- * them on every rank: the problem's ranked mode and fibres, the fit's priors and pulls, and the
- * start's context modes. */
+ * them on every rank: the problem's ranked mode, fibres and nonnegative modes, the fit's priors and
+ * pulls, and the start's context modes and nonnegative modes. */
 amped_status amped_complete_problem_set_modes(const amped_context *context, const char *of,
                                               const amped_labels *labels,
                                               amped_complete_problem *problem,

@@ -116,6 +116,7 @@ static void find_modes(const search *s, amped_complete_modes *modes) {
   free.stream = AMPED_MAX_ORDER;
   modes->count = free.count;
   modes->fixed = &s->problem->fixed;
+  modes->nonnegative = s->problem->nonnegative;
   amped_mode_order_of(&free, s->sweeps, modes->order);
 }
 
@@ -375,7 +376,7 @@ static void turn_options(tape *t, const search *s, const char **differs) {
       number_of_option("--reg-power", o->reg_power),
       number_of_option("--reg-bias", o->reg_bias),
       number_of_option("--bias", o->bias),
-      number_of_option("--nonnegative", o->nonnegative),
+      number_of_option("--nonnegative", p->fit.nonnegative ? 1.0 : 2.0 * (double)p->nonnegative),
       number_of_option("--holdout or --holdout-by", o->holdout + modes_of(p->fibres)),
       number_of_option("--split-seed", (double)o->split_seed),
       number_of_option("--order", o->random_order),

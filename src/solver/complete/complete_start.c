@@ -30,7 +30,7 @@ double amped_complete_start_entry(const amped_complete_start *s, int order, int 
                                   uint64_t seed, int mode, uint64_t index, int column) {
   const double x = signed_entry(s, order, components, seed, mode,
                                 index * (uint64_t)components + (uint64_t)column);
-  return s->nonnegative ? fabs(x) : x;
+  return (s->nonnegative >> mode & 1) != 0 ? fabs(x) : x;
 }
 
 typedef struct making {

@@ -7,7 +7,7 @@
  *   centred values               g / sqrt(R) in the first other mode, g in the rest;
  *   no mean, no negative values  2 (mean / (scale R))^(1 / N) u;
  *   no mean                      0.3 R^(-1 / (2 N)) g.
- * If components are nonnegative, the entry is the absolute value of this. */
+ * If a mode's components are nonnegative, the entry is the absolute value of this. */
 #ifndef AMPED_COMPLETE_START_H
 #define AMPED_COMPLETE_START_H
 
@@ -18,7 +18,8 @@ typedef struct amped_complete_start {
   bool positive;                 /* no value is negative */
   double level;                  /* mean of the values / their scale */
   bool context[AMPED_MAX_ORDER]; /* modes whose prior is 1 */
-  bool biased, nonnegative;
+  bool biased;
+  uint64_t nonnegative; /* bit m: components of mode m are nonnegative */
 } amped_complete_start;
 
 /* Returns the entry, before it is rounded to the factors' type. */

@@ -1,4 +1,4 @@
-/* Whole gaps: a bit for each fibre that has an observed cell. */
+/* Whole gaps: a bit for each fibre that has an observed, or a learnt, cell. */
 #include "solver/complete/whole_gaps.h"
 
 #include <string.h>
@@ -34,37 +34,51 @@ static amped_buffers buffers(gaps *g) {
   return b;
 }
 
-/* Mark the fibres of this rank's entries that are learnt or held out. */
-static amped_status mark(gaps *g, const bool *fibres) {
+typedef enum what { MARK_OBSERVED, MARK_LEARNT, COUNT_HELD } what;
+
+/* Handle entry k of the slab, which lies in fibre `at`. */
+static void take(gaps *g, what w, uint64_t k, uint64_t at, uint64_t *count) {
+  const uint64_t bit = UINT64_C(1) << at % 64;
+  const bool learnt = !g->held[k] && g->weights[k] > 0.0;
+  if (w == COUNT_HELD)
+    *count += g->held[k] && (g->seen[at / 64] & bit) != 0;
+  else if (learnt || (w == MARK_OBSERVED && g->held[k]))
+    g->seen[at / 64] |= bit;
+}
+
+/* Mark the fibres of this rank's entries that are learnt, or that are learnt or held out; or count
+ * held-out entries in marked fibres. */
+static amped_status pass(gaps *g, const bool *fibres, what w, uint64_t *count) {
   const amped_plan *plan = g->context->plan;
   const amped_worker *worker = g->context->worker;
   const uint64_t nnz = plan->modes[0].copy.rank_nnz[plan->rank];
   for (uint64_t first = 0; first < nnz; first += SLAB) {
-    const uint64_t count = nnz - first < SLAB ? nnz - first : SLAB;
-    AMPED_TRY(worker->format->row_fit->view(worker->tensor, first, count, g->positions, g->held,
+    const uint64_t slab = nnz - first < SLAB ? nnz - first : SLAB;
+    AMPED_TRY(worker->format->row_fit->view(worker->tensor, first, slab, g->positions, g->held,
                                             g->weights));
-    for (uint64_t k = 0; k < count; k++) {
+    for (uint64_t k = 0; k < slab; k++) {
       uint64_t at = 0;
-      if (!g->held[k] && !(g->weights[k] > 0.0))
-        continue;
       for (int m = 0; m < plan->order; m++)
         if (fibres[m])
           at = at * amped_plan_factor_rows(plan, m) + g->positions[m][k];
-      g->seen[at / 64] |= UINT64_C(1) << at % 64;
+      take(g, w, k, at, count);
     }
   }
   return AMPED_OK;
 }
 
-/* Collective. Join the marks of all ranks, and count them. */
-static uint64_t count_seen(const gaps *g) {
+/* Collective. Join the marks of all ranks. */
+static void join_seen(const gaps *g) {
   const amped_comm *comm = g->context->comm;
-  uint64_t count = 0;
   for (uint64_t first = 0; first < g->words; first += PART) {
     const uint64_t left = g->words - first;
     AMPED_MPI(comm, MPI_Allreduce(MPI_IN_PLACE, g->seen + first, (int)(left < PART ? left : PART),
                                   MPI_UINT64_T, MPI_BOR, comm->mpi));
   }
+}
+
+static uint64_t count_seen(const gaps *g) {
+  uint64_t count = 0;
   for (uint64_t i = 0; i < g->words; i++)
     count += (uint64_t)__builtin_popcountll(g->seen[i]);
   return count;
@@ -76,10 +90,12 @@ static amped_status count_fibres(const amped_context *context, const bool *fibre
   gaps g = {.context = context, .words = most / 64 + 1};
   amped_status status = amped_buffers_allocate(buffers(&g));
   if (status == AMPED_OK)
-    status = mark(&g, fibres);
+    status = pass(&g, fibres, MARK_OBSERVED, NULL);
   status = amped_comm_agree(context->comm, status);
-  if (status == AMPED_OK)
+  if (status == AMPED_OK) {
+    join_seen(&g);
     *count = count_seen(&g);
+  }
   amped_buffers_free(buffers(&g));
   return status;
 }
@@ -155,4 +171,26 @@ amped_status amped_whole_gaps_find(const amped_context *context, const amped_com
   if (count == plan->order)
     memset(fibres, 0, AMPED_MAX_ORDER * sizeof *fibres);
   return AMPED_OK;
+}
+
+amped_status amped_whole_gaps_repeated(const amped_context *context, bool fibres[AMPED_MAX_ORDER],
+                                       uint64_t *count) {
+  const uint64_t most = number_of(context->plan, fibres);
+  gaps g = {.context = context, .words = most / 64 + 1};
+  *count = 0;
+  if (most > AMPED_MOST_FIBRES) {
+    memset(fibres, 0, AMPED_MAX_ORDER * sizeof *fibres);
+    return AMPED_OK;
+  }
+  amped_status status = amped_buffers_allocate(buffers(&g));
+  if (status == AMPED_OK)
+    status = pass(&g, fibres, MARK_LEARNT, NULL);
+  status = amped_comm_agree(context->comm, status);
+  if (status == AMPED_OK) {
+    join_seen(&g);
+    status = amped_comm_agree(context->comm, pass(&g, fibres, COUNT_HELD, count));
+    amped_comm_sum_u64(context->comm, count, 1);
+  }
+  amped_buffers_free(buffers(&g));
+  return status;
 }

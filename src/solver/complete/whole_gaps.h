@@ -19,4 +19,10 @@ amped_status amped_whole_gaps_find(const amped_context *context,
                                    const amped_complete_problem *problem,
                                    bool fibres[AMPED_MAX_ORDER]);
 
+/* Collective; the status is agreed. *count = held-out entries that have a learnt entry in their
+ * fibre. If there are more than AMPED_MOST_FIBRES fibres, nothing is counted, and *fibres becomes
+ * all false. The same on every rank. Call it when the problem has its scale. */
+amped_status amped_whole_gaps_repeated(const amped_context *context, bool fibres[AMPED_MAX_ORDER],
+                                       uint64_t *count);
+
 #endif

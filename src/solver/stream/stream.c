@@ -10,6 +10,7 @@
 #include "base/timer.h"
 #include "base/trace.h"
 #include "plan/touched.h"
+#include "solver/complete/entry_set.h"
 #include "solver/stream/stream_batch.h"
 #include "solver/stream/stream_published.h"
 #include "tensor/format.h"
@@ -39,6 +40,7 @@ typedef struct work {
   bool *held;       /* marks of held-out entries: rank 0's of all, others' of theirs; NULL: none */
   uint64_t *learnt; /* bits of the growing mode's old rows: which have learnt an entry; NULL: there
                        is no such mode */
+  uint64_t *order;  /* rows of that mode by the values of labels; NULL: by indices */
   uint64_t like;    /* row that new rows of that mode copy */
   amped_stream_batch *batch; /* NULL if nothing is learnt */
   amped_learnt *out;
@@ -48,6 +50,7 @@ typedef struct work {
 
 static amped_status load(work *w, int growing);
 static amped_status find_errors(const work *w, bool held, amped_errors *out);
+static amped_status find_forecasts(const work *w);
 static amped_status fit(work *w);
 static amped_status find_change(const work *w);
 
@@ -61,6 +64,7 @@ static amped_status learn(work *w, int growing) {
   const amped_stream *s = w->s;
   AMPED_TRY(load(w, growing));
   AMPED_TRY(find_errors(w, false, &w->out->before));
+  AMPED_TRY(find_forecasts(w));
   if (w->out->learnt > 0)
     AMPED_TRY(fit(w));
   AMPED_TRY(find_errors(w, false, &w->out->after));
@@ -354,21 +358,69 @@ static bool has_learnt(const work *w, uint64_t row) {
   return (w->learnt[row / 64] >> row % 64 & 1) != 0;
 }
 
+/* Old row number k of the growing mode, in its order. */
+static uint64_t row_at(const work *w, uint64_t k) {
+  return w->order != NULL ? w->order[k] : k;
+}
+
+/* Rank 0: *order = rows in order of the values of their labels; NULL: that is the order of
+ * indices. */
+static amped_status order_rows(const work *w, const amped_labels *labels, uint64_t **order) {
+  double *values = NULL;
+  amped_status status = AMPED_OK;
+  bool ascends = true;
+  AMPED_TRY(amped_calloc(&values, labels->count, sizeof *values, "the values of labels"));
+  status = amped_label_values(labels, values);
+  for (uint64_t k = 1; k < labels->count; k++)
+    ascends = ascends && values[k - 1] <= values[k];
+  amped_free(values);
+  if (status != AMPED_OK || ascends)
+    return status;
+  AMPED_TRY(amped_label_order_warn(labels, amped_input_path(w->input), ""));
+  AMPED_TRY(amped_alloc(order, labels->count, sizeof **order, "the order of labels"));
+  return amped_label_order(labels, *order);
+}
+
+/* Collective; the status is agreed. Find the order of the growing mode's old rows. Labels that are
+ * numbers, dates or times are ordered by their values, as a table may have its rows in any order.
+ */
+static amped_status find_order(work *w) {
+  const amped_comm *comm = w->s->comm;
+  const int m = w->out->growing;
+  const amped_labels *labels = w->s->labels.all;
+  const uint64_t count = w->old_dims[m];
+  amped_status status = AMPED_OK;
+  if (labels != NULL && labels[m].count == count &&
+      amped_label_kind_of(&labels[m]) != AMPED_LABELS_TEXT)
+    status = order_rows(w, &labels[m], &w->order);
+  AMPED_TRY(amped_comm_agree(comm, status));
+  bool has_order = w->order != NULL;
+  amped_comm_broadcast(comm, &has_order, sizeof has_order);
+  if (!has_order)
+    return AMPED_OK;
+  if (w->order == NULL)
+    status = amped_alloc(&w->order, count, sizeof *w->order, "the order of labels");
+  AMPED_TRY(amped_comm_agree(comm, status));
+  amped_comm_broadcast(comm, w->order, count * sizeof *w->order);
+  return AMPED_OK;
+}
+
 /* Collective; the status is agreed. Find the old rows of the growing mode that have learnt an
- * entry, and the row that new rows copy: the last one of them, or the last one if there is none. */
+ * entry, their order, and the row that new rows copy: the last one of them, or the last one if
+ * there is none. */
 static amped_status find_like(work *w) {
   const int m = w->out->growing;
   const uint64_t count = m >= 0 ? w->old_dims[m] : 0;
+  uint64_t last = count - 1;
   if (count == 0)
     return AMPED_OK;
   AMPED_TRY(amped_comm_agree(w->s->comm, amped_alloc(&w->learnt, count / 64 + 1, sizeof *w->learnt,
                                                      "rows that have learnt something")));
   AMPED_TRY(amped_stream_rows_touched(w->s->comm, w->s->rows, m, count, NULL, w->learnt));
-  w->like = count - 1;
-  while (w->like > 0 && !has_learnt(w, w->like))
-    w->like--;
-  if (!has_learnt(w, w->like))
-    w->like = count - 1;
+  AMPED_TRY(find_order(w));
+  while (last > 0 && !has_learnt(w, row_at(w, last)))
+    last--;
+  w->like = row_at(w, has_learnt(w, row_at(w, last)) ? last : count - 1);
   return AMPED_OK;
 }
 
@@ -378,25 +430,34 @@ static void note_like(amped_learnt *out, uint64_t like) {
   out->like = like;
 }
 
+/* Is an old row touched that has learnt nothing so far? */
+static bool is_first(const work *w, const amped_touched *t, uint64_t row) {
+  const uint64_t at = has_learnt(w, row) ? t->count : touched_before(t, row);
+  return at < t->count && t->rows[at] == row;
+}
+
 /* Set touched old rows of the growing mode that have learnt nothing so far to the last row before
- * them that has, or to the first one. buffer: memory for most + 1 rows. */
+ * them, in the mode's order, that has, or to the first one. buffer: memory for most + 1 rows. */
 static amped_status set_first(work *w, uint64_t most, char *buffer) {
   const amped_stream_rows *r = w->s->rows;
   const int m = w->out->growing;
+  const uint64_t count = w->old_dims[m];
   const amped_touched *t = touched_of(w, m);
-  const uint64_t end = touched_before(t, w->old_dims[m]);
   const uint64_t bytes = r->ncomps * r->type;
-  uint64_t like = 0;
-  while (like < w->like && !has_learnt(w, like))
-    like++;
-  for (uint64_t k = 0, n = 0, seen = 0; k < end; k += n == 0 ? 1 : n) {
-    const uint64_t row = t->rows[k];
-    for (; seen < row; seen++)
-      like = has_learnt(w, seen) ? seen : like;
-    for (n = 0; k + n < end && n < most && t->rows[k + n] == row + n && !has_learnt(w, row + n);)
-      n++;
-    if (n == 0)
+  uint64_t first = 0;
+  if (touched_before(t, count) == 0)
+    return AMPED_OK;
+  while (row_at(w, first) != w->like && !has_learnt(w, row_at(w, first)))
+    first++;
+  uint64_t like = row_at(w, first);
+  for (uint64_t k = 0, n = 1; k < count; k += n) {
+    const uint64_t row = row_at(w, k);
+    n = 1;
+    like = has_learnt(w, row) ? row : like;
+    if (!is_first(w, t, row))
       continue;
+    while (k + n < count && n < most && row_at(w, k + n) == row + n && is_first(w, t, row + n))
+      n++;
     AMPED_TRY(r->ops->get_factors(r->store, m, like, 1, buffer));
     for (uint64_t i = 0; i < n; i++)
       memcpy(buffer + (i + 1) * bytes, buffer, bytes);
@@ -509,6 +570,43 @@ static amped_status find_errors(const work *w, bool held, amped_errors *out) {
   return status;
 }
 
+/* Mark own entries with a new row, not counting the mode that grows, and return their number. */
+static uint64_t mark_new(const work *w, bool *is_new) {
+  const amped_sptensor *mine = w->mine;
+  uint64_t count = 0;
+#pragma omp parallel for schedule(static) reduction(+ : count)
+  for (uint64_t k = 0; k < mine->nnz; k++) {
+    is_new[k] = false;
+    for (int m = 0; m < mine->order; m++)
+      is_new[k] = is_new[k] || (m != w->out->growing && mine->indices[m][k] >= w->old_dims[m]);
+    count += is_new[k];
+  }
+  return count;
+}
+
+/* Collective; the status is agreed. Find the errors before learning at entries with a new row, and
+ * at the others. These are forecasts of different kinds: a new user is an average one. */
+static amped_status find_forecasts(const work *w) {
+  const amped_comm *comm = w->s->comm;
+  amped_learnt *out = w->out;
+  bool *is_new = NULL;
+  uint64_t count = 0;
+  amped_status status = amped_alloc(&is_new, w->mine->nnz > 0 ? w->mine->nnz : 1, sizeof *is_new,
+                                    "the marks of entries with new rows");
+  AMPED_GO(done, amped_comm_agree(comm, status));
+  count = mark_new(w, is_new);
+  amped_comm_sum_u64(comm, &count, 1);
+  if (count > 0) {
+    AMPED_GO(done, amped_stream_entries_enter(comm, w->s->rows, w->mine, is_new));
+    AMPED_GO(done, find_errors(w, true, &out->before_new));
+    AMPED_GO(done, amped_stream_entries_enter(comm, w->s->rows, w->mine, w->held));
+  }
+  out->before_known = amped_errors_without(&out->before, &out->before_new);
+done:
+  amped_free(is_new);
+  return status;
+}
+
 /* The order of modes in the sweeps over batch `number`. Starts of rows take the streams of random
  * numbers below AMPED_MAX_ORDER, and batches the others. */
 static amped_mode_order order_of(const work *w, uint64_t number) {
@@ -611,6 +709,7 @@ amped_status amped_stream_learn(const amped_stream *stream, amped_input *batch, 
   amped_sptensor_free(&w.some);
   amped_free(w.held);
   amped_free(w.learnt);
+  amped_free(w.order);
   amped_stream_entries_free(stream->comm, &w.distributed);
   amped_trace_end();
   out->times.end += amped_time() - learnt;

@@ -6,7 +6,8 @@
  *   1. Modes grow to the batch's dims. A new row is its prior; with training entries in the growing
  * mode, it is a copy of the last old row that has learnt something. An old row of that mode that
  * has learnt nothing is a copy of the last row before it that has, or of the first one: a header
- * declared it, or all its entries had weight 0. The errors before learning belong to this model.
+ * declared it, or all its entries had weight 0. Rows whose labels are numbers, dates or times are
+ * in order of these, others in order of indices. The errors before learning belong to this model.
  * Then a row with training entries that has learnt nothing yet, and equals its prior, gets a little
  * noise.
  *   2. `sweeps` times, the growing mode first, then the others in order, or in a random order: each
@@ -48,8 +49,11 @@ typedef struct amped_learnt {
   int sweeps;                        /* sweeps that were made; 0 if nothing is learnt */
   amped_mode_order order;            /* order of modes in them */
   amped_errors before, after;        /* errors at all entries of the batch */
-  amped_errors held_after;           /* errors at held-out entries, after learning */
-  double sweep_sec;                  /* this rank's mean seconds per sweep, with exchange */
+  amped_errors before_new;   /* part of before: entries with a new row, not counting the mode
+                                that grows */
+  amped_errors before_known; /* the other part */
+  amped_errors held_after;   /* errors at held-out entries, after learning */
+  double sweep_sec;          /* this rank's mean seconds per sweep, with exchange */
   double load_sec, rows_sec, exchange_sec, evaluate_sec; /* this rank's seconds */
   amped_batch_times times;                               /* this rank's seconds outside sweeps and
                                                             errors */

@@ -59,9 +59,13 @@ START_TEST(a_start_has_the_moments_of_its_kind) {
   const double deviation = 0.3 * pow(4.0, -1.0 / 6.0);
   ck_assert(fabs(mean) < 0.036 * deviation);
   ck_assert(fabs(variance / (deviation * deviation) - 1.0) < 0.05);
-  s.nonnegative = true;
-  for (uint64_t i = 0; i < 1000; i++)
+  s.nonnegative = 1; /* mode 0 alone */
+  double least = 0.0;
+  for (uint64_t i = 0; i < 1000; i++) {
     ck_assert(amped_complete_start_entry(&s, 3, 4, 9, 0, i, 1) >= 0.0);
+    least = fmin(least, amped_complete_start_entry(&s, 3, 4, 9, 1, i, 1));
+  }
+  ck_assert(least < 0.0);
 }
 
 START_TEST(options_without_validation_choose_nothing) {

@@ -2,7 +2,9 @@
  * any number of threads, values of any size. */
 #include <math.h>
 #include <omp.h>
+#include <string.h>
 
+#include "base/mem.h"
 #include "base/random.h"
 #include "tensor/cell_ranks.h"
 #include "tests/lib/testing.h"
@@ -149,6 +151,58 @@ START_TEST(a_filter_removes_all_but_the_cells_own) {
   check_no_leak();
 }
 
+/* Counts rank as a model does whose values they are. */
+START_TEST(counts_rank_candidates_in_place_of_values) {
+  const int of = 1;
+  amped_ktensor k;
+  amped_completion c;
+  amped_predictor p;
+  amped_sptensor t = {.order = ORDER, .nnz = KNOWN};
+  amped_cell_filter filter;
+  const bool is_key[AMPED_MAX_ORDER] = {true};
+  static bool known[5][1500];
+  uint64_t counts[1500];
+  memset(known, 0, sizeof known);
+  make_model(&k, &c, true);
+  check_ok(amped_predictor_create(&k, &c, &p));
+  make_cells(&p, of);
+  for (int m = 0; m < 2; m++)
+    check_ok(amped_alloc(&t.indices[m], KNOWN, sizeof *t.indices[m], "cells"));
+  for (uint64_t i = 0; i < KNOWN; i++) {
+    for (int m = 0; m < 2; m++)
+      t.indices[m][i] = amped_random_u64(9, (uint64_t)m, i % 900) % dims[m];
+    known[t.indices[0][i]][t.indices[1][i]] = true;
+  }
+  for (uint64_t j = 0; j < dims[of]; j++)
+    counts[j] = amped_random_u64(7, 0, j) % 40;
+  check_ok(amped_cell_filter_create(&t, is_key, of, &filter));
+  for (int filtered = 0; filtered < 2; filtered++) {
+    const amped_cell_ranks request = {.p = &p,
+                                      .of = of,
+                                      .count = CELLS,
+                                      .indices = {cells[0], cells[1], cells[2]},
+                                      .filter = filtered == 1 ? &filter : NULL};
+    check_ok(amped_cell_ranks_by_counts(&request, counts, ranks));
+    for (uint64_t i = 0; i < CELLS; i++) {
+      const uint64_t own = cells[of][i];
+      double rank = 1.0;
+      for (uint64_t j = 0; j < dims[of]; j++) {
+        const bool removed =
+            filtered == 1 && cells[0][i] != AMPED_PREDICTOR_COLD && known[cells[0][i]][j];
+        if (j != own && amped_predictor_knows(&p, of, j) && !removed)
+          rank += counts[j] > counts[own] ? 1.0 : counts[j] == counts[own] ? 0.5 : 0.0;
+      }
+      ck_assert_double_eq(ranks[i], rank);
+    }
+  }
+  amped_cell_filter_free(&filter);
+  amped_sptensor_free(&t);
+  amped_predictor_free(&p);
+  amped_completion_free(&c);
+  amped_ktensor_free(&k);
+  check_no_leak();
+}
+
 START_TEST(a_filter_finds_cells_by_several_modes) {
   static const bool is_key[ORDER] = {true, false, true};
   amped_sptensor t;
@@ -219,5 +273,5 @@ START_TEST(values_that_overflow_are_refused) {
 
 TESTING_MAIN("cell ranks", ranks_count_higher_values_and_half_of_the_ties,
              ranks_do_not_depend_on_the_size_of_values, a_filter_removes_all_but_the_cells_own,
-             a_filter_finds_cells_by_several_modes, measures_are_those_of_textbooks,
-             values_that_overflow_are_refused)
+             counts_rank_candidates_in_place_of_values, a_filter_finds_cells_by_several_modes,
+             measures_are_those_of_textbooks, values_that_overflow_are_refused)
