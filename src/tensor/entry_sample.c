@@ -159,6 +159,12 @@ bool amped_entry_sample_has(const amped_sptensor *kept, const uint64_t *index, u
   return false;
 }
 
+bool amped_entry_sample_lacks(const amped_sptensor *kept, const uint64_t *index, uint64_t seed,
+                              uint64_t most) {
+  return amped_entry_sample_hash(kept->order, index, seed) <= last_hash(kept, seed, most) &&
+         !amped_entry_sample_has(kept, index, seed);
+}
+
 /* True if an entry of the cell of entry n has this value, up to the tolerance. Entries of a cell
  * are neighbours. */
 static bool has_value(double value, double tolerance, const entry *sorted, uint64_t count,

@@ -80,4 +80,66 @@ for history in equations model; do
     fi
   done
 done
+# --- entries that a cut passes over ----------------------------------------------------------------------
+# The late rows are counted, whatever came in files of their own, and had weight 0.
+# shellcheck disable=SC2086
+expect 0 "" on 1 complete first.tns $fit --state=first.st
+# shellcheck disable=SC2086
+expect 0 "" on 1 complete first.tns --weights=june.w.tns $fit --state=june.st
+fresh() {
+  rm -f s.st*
+  cp "$1" s.st
+}
+never="at least $late of them are never learnt"
+for cut in --by=3 --boxes=30x20x6,+1x1x1; do
+  for files in "" "seven.tns" "seven.tns eight.tns" "half.tns eight.tns"; do
+    fresh first.st
+    # shellcheck disable=SC2086
+    test -z "$files" || expect 0 "" on 1 stream s.st $files -q
+    expect 0 "$never" on 2 stream s.st all.tns $cut
+  done
+  # Late rows that came as a file are learnt.
+  fresh first.st
+  expect 0 "" on 1 stream s.st late.tns eight.tns -q
+  expect 0 "all.tns: [0-9]* entries .* of s.st are skipped; it has learnt their cells" on 1 stream s.st all.tns $cut
+  grep -q "never learnt" err && fail "$cut: late rows of a file are told as not learnt" || pass
+done
+# A month of weight 0 is learnt as a slice, and hides no late row.
+fresh june.st
+expect 0 "$never" on 1 stream s.st all.tns --by=3
+
+# --- a table that grew -----------------------------------------------------------------------------------
+# Its entries of weight 0 are learnt, once, whether it is a snapshot or begins with the first fit.
+grep -c . june.tns >count
+read -r masked <count
+for file in grown.tns late-grown.tns; do
+  for ranks in 1 2; do
+    fresh june.st
+    cat first.tns late.tns seven.tns eight.tns >late-grown.tns
+    kind="is a snapshot"
+    test $file = grown.tns || kind="begins with earlier batches"
+    expect 0 "$file: $kind; $((first - masked)) of its $(grep -c . $file) entries were learnt before and are left out; $masked had weight 0 in the first fit and are learnt now" \
+      on $ranks stream s.st $file --json=s.json -o r.h5 --overwrite
+    same "$file: entries of the state" "$("$amped" info s.st | sed -n 's/^batches *[0-9]*, \([0-9]*\) .*/\1/p')" "$(grep -c . $file)"
+    same "$file: June is learnt" "$($python -c 'import h5py; print(h5py.File("r.h5")["observed/2"][5])')" 1
+    expect 0 "learnt 0 batches, 1 skipped" on $ranks stream s.st $file
+    grep -q "weight 0 in" err out && fail "$file: learnt, but not counted" || pass
+  done
+done
+# The file of the first fit is skipped, which says what it does not learn.
+fresh june.st
+expect 0 "warning: first.tns: $masked of its entries had weight 0 in the first fit and are not learnt" on 2 stream s.st first.tns
+# The batch is learnt as if the first fit had not had June.
+awk '$3 < 6' first.tns >five.tns
+awk '$3 < 6' june.w.tns >five.w.tns
+# shellcheck disable=SC2086
+expect 0 "" on 1 complete five.tns --weights=five.w.tns $fit --state=five.st
+fresh five.st
+expect 0 "is a snapshot" on 1 stream s.st grown.tns --json=five.json --overwrite
+fresh june.st
+expect 0 "is a snapshot" on 1 stream s.st grown.tns --json=june.json --overwrite
+after() { sed -n 's/.*"after":{"count":\([0-9]*\),"rmse":\([0-9.e-]*\).*/\1 \2/p' "$1"; }
+same "entries of the batch" "$(after june.json | cut -d' ' -f1)" "$(after five.json | cut -d' ' -f1)"
+close "error after the batch" "$(after june.json | cut -d' ' -f2)" "$(after five.json | cut -d' ' -f2)" 0.05
+expect 0 "learnt 3 batches" on 1 stream june.st all.tns --by=3
 finish
