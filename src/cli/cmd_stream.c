@@ -156,7 +156,7 @@ static void warn_of_reg(const job *j) {
 static void warn_of_weights(const job *j) {
   if (learns(j) && j->head.weighted)
     amped_warn("%s: its first fit had weights; entries of later batches have weight 1, so that "
-               "those of weight 0 must be left out of them%s",
+               "entries of weight 0 must be left out of them; errors have no weights%s",
                j->o->args[0],
                j->o->stream.by != NULL
                    ? ", and --by passes over all entries at indices that have learnt one"

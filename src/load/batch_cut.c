@@ -626,8 +626,9 @@ void amped_batch_cut_recognise(amped_batch_cut *c, uint64_t nnz) {
   c->known_nnz -= nnz < c->known_nnz ? nnz : c->known_nnz;
 }
 
-/* Reports the skipped entries once, after the last batch. At least those are never learnt whose
- * cells the state lacks; and those that exceed the entries that it may have learnt there. */
+/* Reports the skipped entries once, after the last batch. Two numbers of entries are certainly
+ * never learnt: entries whose cells are not among the state's, and entries beyond the number that
+ * the first fit and other files had. The warning has the larger number. */
 static void tell_passed(amped_batch_cut *c) {
   const char *path = amped_input_path(c->input);
   const char *where = c->mode < 0 ? "in the first box" : "of indices in the first fit";

@@ -38,7 +38,7 @@ bool amped_known_list_is_whole(const amped_known_list *list);
 /* Entries of a batch that the first fit had with weight 0. */
 typedef struct amped_unlearnt {
   uint64_t nnz, hash; /* hash: the sum of their hashes */
-  double squares;     /* of their values */
+  double squares;     /* sum of squares of their values */
 } amped_unlearnt;
 
 /* How a list relates to the batches of a state. */

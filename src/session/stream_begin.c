@@ -70,7 +70,7 @@ uint64_t amped_stream_begin_entry_bytes(int order, uint64_t nnz, uint64_t keep, 
   const uint64_t sample = nnz < SAMPLE ? nnz : SAMPLE;
   const uint64_t held = nnz < keep ? nnz : keep;
   /* Read: as the file has them, as indices and values, and those that are held out. */
-  const uint64_t lists = (sample + held) * (weighted ? 3 : 1); /* cells; those of another rank */
+  const uint64_t lists = (sample + held) * (weighted ? 3 : 1); /* cells; cells of another rank */
   return (lists + 3 * SLAB) * ((uint64_t)order + 1) * sizeof(uint64_t);
 }
 

@@ -21,8 +21,8 @@ amped_status amped_entry_sample_add(amped_sptensor *kept, const amped_sptensor *
 /* Does the sample have the cell? */
 bool amped_entry_sample_has(const amped_sptensor *kept, const uint64_t *index, uint64_t seed);
 
-/* Is the cell certainly not among all entries so far? Of a sample with less than `most` entries,
- * the answer is exact; otherwise it is true only for a cell within the range of the sample's
+/* Is the cell certainly not among all entries so far? The answer is exact if the sample has less
+ * than `most` entries. Otherwise it is true only for a cell within the range of the sample's
  * hashes. */
 bool amped_entry_sample_lacks(const amped_sptensor *kept, const uint64_t *index, uint64_t seed,
                               uint64_t most);
