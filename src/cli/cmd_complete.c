@@ -188,11 +188,11 @@ static void solver_rows(const amped_plan *plan, const void *context, amped_memor
                              &gaps->host_bytes);
   amped_memory_row *state = amped_memory_row_add(rows, "equations for a state");
   if (j->o->stream.state != NULL)
-    amped_stream_begin_require(worker, plan, j->session_options.biased, j->o->stream.history,
-                               &state->device_bytes, &state->host_bytes);
+    amped_stream_begin_require(worker, plan, j->session_options.biased, j->weights != NULL,
+                               j->o->stream.history, &state->device_bytes, &state->host_bytes);
   if (j->o->stream.state != NULL && plan->rank == 0)
-    amped_memory_row_add(rows, "entries for a state")->host_bytes +=
-        amped_stream_begin_entry_bytes(plan->order, plan->nnz, j->o->stream.keep);
+    amped_memory_row_add(rows, "entries for a state")->host_bytes += amped_stream_begin_entry_bytes(
+        plan->order, plan->nnz, j->o->stream.keep, j->weights != NULL);
 }
 
 /* --- the problem ----------------------------------------------------------------------------- */

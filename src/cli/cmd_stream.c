@@ -33,6 +33,7 @@ typedef struct job {
   amped_state_head head;  /* numbers after the last batch */
   amped_stream_rows rows;
   amped_stream_cells cells; /* rank 0: the cells that the state knows */
+  amped_known_list known;   /* rank 0: the sample of these cells, as the source reads it */
   amped_batch_sums sums;    /* rank 0: hashes of the batches that the state has */
   amped_batch_source *source;
   bool are_indices[AMPED_MAX_ORDER]; /* rank 0: labels.h's, of the state; the source's are wider */
@@ -155,7 +156,7 @@ static void warn_of_reg(const job *j) {
 static void warn_of_weights(const job *j) {
   if (learns(j) && j->head.weighted)
     amped_warn("%s: its first fit had weights; entries of later batches have weight 1, so that "
-               "those of weight 0 must be left out of them%s",
+               "entries of weight 0 must be left out of them; errors have no weights%s",
                j->o->args[0],
                j->o->stream.by != NULL
                    ? ", and --by passes over all entries at indices that have learnt one"
@@ -213,11 +214,11 @@ static int find_by(const job *j, const amped_labels *labels) {
 
 /* Rank 0: mark the rows that have held-out entries: the state has these entries, too, although
  * their rows have not learnt them. */
-static void mark_held(job *j) {
+static void mark_held(const job *j, uint64_t *const *bits) {
   const amped_sptensor *held = &j->cells.entries[AMPED_STATE_HELD_OUT];
   for (int m = 0; m < held->order; m++)
     for (uint64_t k = 0; k < held->nnz; k++)
-      j->learnt[m][held->indices[m][k] / 64] |= UINT64_C(1) << held->indices[m][k] % 64;
+      bits[m][held->indices[m][k] / 64] |= UINT64_C(1) << held->indices[m][k] % 64;
 }
 
 /* Collective; the status is agreed. bits[m] = rows of mode m that have learnt an entry, on every
@@ -245,7 +246,7 @@ static amped_status find_learnt(job *j) {
   if (comm->rank == 0)
     status = amped_stream_cells_read(&j->cells);
   if (comm->rank == 0 && status == AMPED_OK)
-    mark_held(j);
+    mark_held(j, j->learnt);
   return amped_comm_agree(comm, status);
 }
 
@@ -261,8 +262,10 @@ static amped_status drop_unlearnt(job *j) {
     status = amped_stream_cells_read(&j->cells);
   status = amped_comm_agree(comm, status);
   AMPED_NEXT(status, find_touched(j, bits));
-  if (comm->rank == 0 && status == AMPED_OK)
+  if (comm->rank == 0 && status == AMPED_OK) {
+    mark_held(j, bits);
     amped_stream_cells_drop(&j->cells, bits);
+  }
   for (int m = 0; m < j->head.order; m++)
     amped_free(bits[m]);
   return status;
@@ -276,6 +279,18 @@ static uint64_t known_nnz(const job *j) {
     nnz += number == 1 || !amped_batch_cut_is(batch.name) ? batch.nnz : 0;
   }
   return nnz;
+}
+
+/* Rank 0: the state's cells, once they are read; NULL: the state has no sample of them. */
+static const amped_known_list *known_list(job *j) {
+  const amped_stream_cells *c = &j->cells;
+  if (!c->are_read || j->head.sample == 0)
+    return NULL;
+  j->known = (amped_known_list){.cells = &c->entries[AMPED_STATE_SAMPLE],
+                                .most = c->most[AMPED_STATE_SAMPLE],
+                                .seed = j->head.split_seed,
+                                .weighted = j->head.weighted};
+  return &j->known;
 }
 
 /* Rank 0: list the hashes of the state's batches. */
@@ -318,6 +333,8 @@ static amped_status open_source(job *j) {
   amped_comm_broadcast(comm, &j->by, sizeof j->by);
   target.learnt =
       comm->rank == 0 && j->learnt[0] != NULL ? (const uint64_t *const *)j->learnt : NULL;
+  if (status == AMPED_OK && comm->rank == 0)
+    target.known = known_list(j);
   if (status == AMPED_OK)
     status = amped_batch_source_open(comm, &j->request, &target, &j->source);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
@@ -430,9 +447,11 @@ static amped_status find_before(job *j, const amped_source_batch *batch, uint64_
   *number = 0;
   if (j->session->comm.rank == 0) {
     *number = amped_state_file_find(j->file, batch->hash, &earlier.name);
-    if (*number > 0)
+    if (*number > 0) {
       find_twin(j, batch, *number);
-    else
+      if (*number > 1 && !amped_batch_cut_is(earlier.name))
+        amped_batch_source_recognise(j->source, batch->nnz);
+    } else
       *number = batch->same_as;
     if (*number == 0)
       status = find_changed(j, batch, number);

@@ -48,10 +48,13 @@ struct amped_batch_cut {
   uint64_t at;           /* slices: the next nonzero */
   uint64_t box;          /* boxes: the next one; NO_BOX: none */
   uint64_t known_nnz;    /* entries of the state's first fit, and of batches that were no cuts */
-  uint64_t passed;       /* entries skipped because the first fit had their indices */
-  uint64_t bare;         /* boxes: such entries with a row that has learnt nothing */
+  const amped_known_list *known; /* cells of the state; NULL: unknown */
+  uint64_t passed;               /* entries skipped because the first fit had their indices */
+  uint64_t unlearnt;             /* such entries whose cell the state has certainly not learnt */
+  uint64_t bare;                 /* boxes: such entries with a row that has learnt nothing */
   bool told;
-  signed char *knew[AMPED_MAX_ORDER]; /* per label: 1 known, -1 not known, 0 not looked up yet */
+  /* Per label: the state's row plus 2, 1 if it had none when it was looked up, 0 before that. */
+  uint64_t *rows[AMPED_MAX_ORDER];
 };
 
 /* --- boxes ------------------------------------------------------------------------------------ */
@@ -224,7 +227,8 @@ static amped_status make_room(amped_batch_cut *c) {
     AMPED_TRY(amped_alloc(&c->raw[m], n, c->info->index_types[m], "a piece of a batch"));
     AMPED_TRY(amped_alloc(&c->indices[m], n, sizeof *c->indices[m], "a piece of a batch"));
     AMPED_TRY(amped_input_labels(c->input, m, &c->labels[m]));
-    AMPED_TRY(amped_calloc(&c->knew[m], c->labels[m].count, 1, "labels of a batch"));
+    AMPED_TRY(
+        amped_calloc(&c->rows[m], c->labels[m].count, sizeof *c->rows[m], "labels of a batch"));
   }
   AMPED_TRY(amped_alloc(&c->raw_values, n, c->info->value_type, "a piece of a batch"));
   return amped_alloc(&c->values, n, sizeof *c->values, "a piece of a batch");
@@ -440,6 +444,7 @@ amped_status amped_batch_cut_open(amped_input *input, amped_batch_indices *x,
   c->batch = request->batch;
   c->boxes = *request->boxes;
   c->known_nnz = request->known_nnz;
+  c->known = request->known;
   c->earlier = request->earlier;
   c->learnt = request->learnt;
   amped_status status = begin(c);
@@ -459,7 +464,7 @@ void amped_batch_cut_close(amped_batch_cut *c) {
     amped_labels_free(&c->labels[m]);
     amped_free(c->raw[m]);
     amped_free(c->indices[m]);
-    amped_free(c->knew[m]);
+    amped_free(c->rows[m]);
   }
   amped_free(c->cuts);
   amped_free(c->kinds);
@@ -475,28 +480,43 @@ const amped_labels *amped_batch_cut_labels(const amped_batch_cut *c) {
 
 /* --- batches ---------------------------------------------------------------------------------- */
 
-static bool knew(amped_batch_cut *c, int mode, uint64_t i) {
+/* The state's row of an index, or AMPED_INDEX_UNKNOWN. */
+static uint64_t row_of(amped_batch_cut *c, int mode, uint64_t i) {
   if (c->labels[mode].count == 0)
-    return amped_batch_indices_knew(c->x, mode, &c->labels[mode], i);
-  signed char *k = &c->knew[mode][i];
-  if (*k == 0)
-    *k = amped_batch_indices_knew(c->x, mode, &c->labels[mode], i) ? 1 : -1;
-  return *k > 0;
+    return amped_batch_indices_of(c->x, mode, &c->labels[mode], i);
+  uint64_t *row = &c->rows[mode][i];
+  if (*row == 0) {
+    const uint64_t found = amped_batch_indices_of(c->x, mode, &c->labels[mode], i);
+    *row = found == AMPED_INDEX_UNKNOWN ? 1 : found + 2;
+  }
+  return *row == 1 ? AMPED_INDEX_UNKNOWN : *row - 2;
 }
 
+/* Are all rows of an entry within the dims of the first fit? */
 static bool knew_all(amped_batch_cut *c, const uint64_t *index) {
   bool all = true;
   for (int m = 0; m < c->info->order && all; m++)
-    all = knew(c, m, index[m]);
+    all = row_of(c, m, index[m]) < c->x->known[m];
   return all;
 }
 
 /* Have all rows of an entry, which the first fit had, learnt an entry? */
-static bool has_learnt_all(const amped_batch_cut *c, const uint64_t *index) {
+static bool has_learnt_all(amped_batch_cut *c, const uint64_t *index) {
   bool all = true;
   for (int m = 0; m < c->info->order && all && c->learnt != NULL; m++)
-    all = has_learnt(c, m, amped_batch_indices_of(c->x, m, &c->labels[m], index[m]));
+    all = has_learnt(c, m, row_of(c, m, index[m]));
   return all;
+}
+
+/* Is the cell of an entry certainly none that the state has learnt or held out? */
+static bool lacks(amped_batch_cut *c, const uint64_t *index) {
+  uint64_t rows[AMPED_MAX_ORDER];
+  for (int m = 0; m < c->info->order && c->known != NULL; m++) {
+    rows[m] = row_of(c, m, index[m]);
+    if (rows[m] == AMPED_INDEX_UNKNOWN)
+      return true;
+  }
+  return amped_known_list_lacks(c->known, rows);
 }
 
 /* A slice under construction. */
@@ -532,7 +552,9 @@ static amped_status gather_slice(amped_batch_cut *c, gathered *g, slice *s) {
     }
     last = i;
     c->passed += passes;
-    if (!passes)
+    if (passes)
+      c->unlearnt += lacks(c, index);
+    else
       AMPED_TRY(append(g, index, value));
   }
   return AMPED_OK;
@@ -549,6 +571,7 @@ static amped_status gather_box(amped_batch_cut *c, gathered *g) {
     if (box == c->box && knew_all(c, index)) {
       c->passed++;
       c->bare += !has_learnt_all(c, index);
+      c->unlearnt += lacks(c, index);
     } else if (box == c->box)
       AMPED_TRY(append(g, index, value));
     else if (box > c->box && box < next)
@@ -599,22 +622,33 @@ static amped_status next_box(amped_batch_cut *c, gathered *g, char **name) {
   return g->t->nnz > 0 ? make_name(c, what, name) : AMPED_OK;
 }
 
-/* Reports the skipped entries once, after the last batch. The state has the numbers of entries of
- * its batches, but no list of them. If more entries are skipped, some are never learnt. */
+void amped_batch_cut_recognise(amped_batch_cut *c, uint64_t nnz) {
+  c->known_nnz -= nnz < c->known_nnz ? nnz : c->known_nnz;
+}
+
+/* Reports the skipped entries once, after the last batch. Two numbers of entries are certainly
+ * never learnt: entries whose cells are not among the state's, and entries beyond the number that
+ * the first fit and other files had. The warning has the larger number. */
 static void tell_passed(amped_batch_cut *c) {
   const char *path = amped_input_path(c->input);
   const char *where = c->mode < 0 ? "in the first box" : "of indices in the first fit";
+  const uint64_t more = c->passed > c->known_nnz ? c->passed - c->known_nnz : 0;
+  const uint64_t never = more > c->unlearnt ? more : c->unlearnt;
   if (c->passed == 0 || c->told)
     return;
   c->told = true;
-  if (c->passed <= c->known_nnz)
-    amped_say("%s: %" PRIu64 " entries %s of %s are skipped; entries of its first fit: %" PRIu64,
-              path, c->passed, where, c->x->path, c->known_nnz);
+  if (never > 0)
+    amped_warn("%s: %" PRIu64 " entries %s of %s are skipped, and at least %" PRIu64
+               " of them are never learnt%s; stream late entries as a file of their own",
+               path, c->passed, where, c->x->path, never,
+               c->known != NULL && c->known->weighted ? ": they came late, or had weight 0" : "");
+  else if (amped_known_list_is_whole(c->known))
+    amped_say("%s: %" PRIu64 " entries %s of %s are skipped; it has learnt their cells", path,
+              c->passed, where, c->x->path);
   else
-    amped_warn("%s: %" PRIu64 " entries %s of %s are skipped, but its first fit had only %" PRIu64
-               ": at least %" PRIu64
-               " of them are never learnt; stream late entries as a file of their own",
-               path, c->passed, where, c->x->path, c->known_nnz, c->passed - c->known_nnz);
+    amped_say("%s: %" PRIu64 " entries %s of %s are skipped; its first fit and other files had "
+              "%" PRIu64,
+              path, c->passed, where, c->x->path, c->known_nnz);
   if (c->bare > 0)
     amped_warn("%s: %" PRIu64
                " of these entries have an index of which %s has learnt no entry, and "

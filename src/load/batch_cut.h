@@ -15,6 +15,7 @@
 
 #include "load/batch_indices.h"
 #include "load/input.h"
+#include "load/snapshot.h"
 
 /* Box k has the indices below first + k * step, in each mode. */
 typedef struct amped_boxes {
@@ -33,6 +34,7 @@ typedef struct amped_batch_cut_request {
   uint64_t batch;           /* indices of a slice */
   const amped_boxes *boxes; /* if mode is -1 */
   uint64_t known_nnz;       /* entries of the state's first fit, and of batches that were no cuts */
+  const amped_known_list *known; /* borrowed until close; NULL: unknown */
   const uint64_t *const *learnt; /* bits of the state's rows of each mode: which have learnt an
                                     entry; NULL: all have, in this mode or in all. Borrowed until
                                     close */
@@ -49,6 +51,10 @@ void amped_batch_cut_close(amped_batch_cut *cut);
 /* The next batch, in the input's indices; nnz 0: no batch is left. *name, for messages, is the
  * caller's (amped_free). */
 amped_status amped_batch_cut_next(amped_batch_cut *cut, amped_sptensor *out, char **name);
+
+/* A batch of the cut is an earlier batch that was no cut, with nnz entries: none of them is among
+ * the entries that are skipped. */
+void amped_batch_cut_recognise(amped_batch_cut *cut, uint64_t nnz);
 
 /* Names of cut batches are "FILE (...)". If `name` has the file of `path`, in whatever folder,
  * returns its part behind FILE, " (...)"; otherwise NULL. */

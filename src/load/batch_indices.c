@@ -126,11 +126,6 @@ uint64_t amped_batch_indices_of(const amped_batch_indices *x, int mode, const am
   return index_of(x, mode, text, length);
 }
 
-bool amped_batch_indices_knew(const amped_batch_indices *x, int mode, const amped_labels *labels,
-                              uint64_t i) {
-  return amped_batch_indices_of(x, mode, labels, i) < x->known[mode];
-}
-
 /* --- translation ------------------------------------------------------------------------------ */
 
 /* Are the labels of two modes one list? */

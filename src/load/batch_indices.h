@@ -43,9 +43,6 @@ amped_status amped_batch_indices_check(amped_batch_indices *x, const char *name,
  * index_match.h): a label that the state has not. */
 uint64_t amped_batch_indices_of(const amped_batch_indices *x, int mode, const amped_labels *labels,
                                 uint64_t i);
-/* Did the dims of the state's first fit include it? */
-bool amped_batch_indices_knew(const amped_batch_indices *x, int mode, const amped_labels *labels,
-                              uint64_t i);
 
 /* Translate a list's indices into the state's. labels: the labels of its indices, one per mode.
  * list->dims become the state's dims with the list included. AMPED_BAD_INPUT if labels repeat, or

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -38,6 +39,7 @@ struct amped_batch_source {
   const char *path; /* path of the state */
   amped_duplicates duplicates;
   amped_batch_sums *sums;
+  const amped_known_list *known; /* rank 0 */
   uint64_t split_seed, sample;
   uint64_t dims[AMPED_MAX_ORDER]; /* dims of the state, on every rank */
   int order;
@@ -93,6 +95,7 @@ static amped_status open_cut(amped_batch_source *s, const amped_batch_target *ta
                                        .batch = r->batch,
                                        .boxes = &r->boxes,
                                        .known_nnz = target->known_nnz,
+                                       .known = target->known,
                                        .learnt = target->learnt,
                                        .earlier = target->earlier};
   s->indices.by = mode;
@@ -157,6 +160,7 @@ amped_status amped_batch_source_open(const amped_comm *comm, const amped_batch_r
   s->order = target->order;
   s->duplicates = target->duplicates;
   s->sums = target->sums;
+  s->known = target->known;
   s->split_seed = target->split_seed;
   s->sample = target->sample;
   memcpy(s->dims, target->dims, sizeof s->dims);
@@ -403,10 +407,11 @@ static amped_status take_behind(const amped_batch_source *s, amped_sptensor *lis
   out->begins = found.nnz > 0;
   if (found.nnz == list->nnz) {
     out->same_as = found.last;
+    out->unlearnt = amped_unlearnt_of(s->known, list);
     return AMPED_OK;
   }
-  out->known = found.nnz;
-  amped_beginning_cut(found.nnz, list);
+  out->unlearnt = amped_beginning_cut(found.nnz, s->known, list);
+  out->known = found.nnz - out->unlearnt.nnz;
   return AMPED_OK;
 }
 
@@ -417,14 +422,17 @@ static amped_status take_rest(const amped_batch_source *s, const char *name, amp
   if (s->sums == NULL || s->cut != NULL)
     return AMPED_OK;
   const amped_snapshot found = amped_snapshot_of(s->sums, s->dims, list);
+  out->mixed = s->known != NULL && s->known->weighted && !amped_known_list_is_whole(s->known);
   out->same_as = found.same_as;
-  if (found.same_as > 0)
+  if (found.same_as > 0) {
+    out->unlearnt = amped_unlearnt_of(s->known, list);
     return AMPED_OK;
+  }
   if (!found.is_one)
     return s->request->snapshots ? amped_snapshot_refuse(&found, s->sums, name, s->path)
                                  : take_behind(s, list, out);
-  out->known = found.inside;
-  amped_snapshot_cut(s->dims, list);
+  out->unlearnt = amped_snapshot_cut(s->dims, s->known, list);
+  out->known = found.inside - out->unlearnt.nnz;
   return AMPED_OK;
 }
 
@@ -460,9 +468,11 @@ static amped_status make_batch(amped_batch_source *s, amped_sptensor *list,
   const amped_comm *comm = s->comm;
   amped_status status = AMPED_OK;
   if (comm->rank == 0) {
-    out->hash = amped_sptensor_hash(list);
-    out->nnz = list->nnz;
-    out->squares = amped_sptensor_norm_squared(list);
+    /* Entries of weight 0 count in the first fit. A batch that the state has stays whole. */
+    const amped_unlearnt counted = out->same_as == 0 ? out->unlearnt : (amped_unlearnt){.nnz = 0};
+    out->hash = amped_sptensor_hash(list) - counted.hash;
+    out->nnz = list->nnz - counted.nnz;
+    out->squares = fmax(amped_sptensor_norm_squared(list) - counted.squares, 0.0);
     out->sample.order = s->order;
     if (s->sample > 0)
       status = amped_entry_sample_add(&out->sample, list, s->split_seed, s->sample);
@@ -474,6 +484,8 @@ static amped_status make_batch(amped_batch_source *s, amped_sptensor *list,
   amped_comm_broadcast(comm, &out->hash, sizeof out->hash);
   amped_comm_broadcast(comm, &out->nnz, sizeof out->nnz);
   amped_comm_broadcast(comm, &out->known, sizeof out->known);
+  amped_comm_broadcast(comm, &out->mixed, sizeof out->mixed);
+  amped_comm_broadcast(comm, &out->unlearnt, sizeof out->unlearnt);
   amped_comm_broadcast(comm, &out->same_as, sizeof out->same_as);
   amped_comm_broadcast(comm, &out->begins, sizeof out->begins);
   amped_comm_broadcast(comm, &out->squares, sizeof out->squares);
@@ -539,6 +551,11 @@ amped_status amped_batch_source_accept(amped_batch_source *s, const amped_source
     status = amped_batch_sums_add(s->sums, batch->hash, batch->nnz);
   memcpy(s->dims, batch->dims, sizeof s->dims);
   return amped_comm_agree(s->comm, status);
+}
+
+void amped_batch_source_recognise(amped_batch_source *s, uint64_t nnz) {
+  if (s->cut != NULL)
+    amped_batch_cut_recognise(s->cut, nnz);
 }
 
 amped_labels amped_batch_source_labels(const amped_batch_source *s, int mode) {

@@ -53,6 +53,8 @@ typedef struct amped_batch_target {
   uint64_t first[AMPED_MAX_ORDER]; /* dims of the state's first fit */
   uint64_t known_nnz;              /* entries of the state's first fit, and of batches that were no
                                       cuts; rank 0 */
+  const amped_known_list *known;   /* rank 0: the state's cells, borrowed until close; NULL:
+                                      unknown */
   const uint64_t *const *learnt;   /* [order] BY, BOXES: bits of each mode's rows: which have learnt
                                       an   entry; NULL, or NULL in a mode: all have. Rank 0; borrowed
                                       until   close */
@@ -72,10 +74,15 @@ typedef struct amped_source_batch {
   amped_input *input; /* NULL: no batch is left, and all else is zero */
   char *name;         /* for messages, and for the state's list of batches */
   uint64_t hash;      /* amped_sptensor_hash, with the state's indices */
-  uint64_t nnz;
+  uint64_t nnz; /* entries, as hash and squares have them: without `unlearnt`, unless same_as */
+  amped_unlearnt unlearnt; /* entries of a snapshot, or of batches with which the file begins, that
+                              had weight 0 in the first fit, which counts them: they are learnt; of
+                              same_as: they are not */
   uint64_t known;   /* entries that are left out, because they were learnt: of a snapshot, or of
                        batches with which the file begins */
   bool begins;      /* the file begins with such batches */
+  bool mixed;       /* entries of weight 0 may be among the known ones: the state's sample does not
+                       have all cells */
   uint64_t same_as; /* batches 1 to same_as together have the same entries, all of which stay; or
                        several batches, of which it is the last (begins); 0: they have others */
   double squares;   /* sum of squares of its values */
@@ -95,6 +102,9 @@ amped_status amped_batch_source_probe(const amped_batch_request *request);
  * boxes of another order, or an unknown mode. *out is NULL on failure. */
 amped_status amped_batch_source_open(const amped_comm *comm, const amped_batch_request *request,
                                      const amped_batch_target *target, amped_batch_source **out);
+/* Rank 0: a batch is an earlier one that was no cut, with nnz entries: of BY and BOXES, none of
+ * them is among the entries that are skipped. */
+void amped_batch_source_recognise(amped_batch_source *source, uint64_t nnz);
 /* NULL is allowed; not collective. */
 void amped_batch_source_close(amped_batch_source *source);
 

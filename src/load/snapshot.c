@@ -109,23 +109,62 @@ amped_status amped_beginning_of(const amped_batch_sums *p, const amped_sptensor 
   return AMPED_OK;
 }
 
-void amped_beginning_cut(uint64_t count, amped_sptensor *t) {
-  t->nnz -= count;
-  for (int m = 0; m < t->order; m++)
-    memmove(t->indices[m], t->indices[m] + count, t->nnz * sizeof *t->indices[m]);
-  memmove(t->values, t->values + count, t->nnz * sizeof *t->values);
+bool amped_known_list_lacks(const amped_known_list *p, const uint64_t *index) {
+  return p != NULL && amped_entry_sample_lacks(p->cells, index, p->seed, p->most);
 }
 
-void amped_snapshot_cut(const uint64_t *dims, amped_sptensor *t) {
+bool amped_known_list_is_whole(const amped_known_list *p) {
+  return p != NULL && p->cells->nnz < p->most;
+}
+
+/* Had an entry that the state has the weight 0? If so, add it to *out. */
+static bool add_unlearnt(const amped_known_list *known, const amped_sptensor *t, uint64_t k,
+                         amped_unlearnt *out) {
+  uint64_t index[AMPED_MAX_ORDER];
+  if (!amped_known_list_is_whole(known) || !known->weighted)
+    return false;
+  for (int m = 0; m < t->order; m++)
+    index[m] = t->indices[m][k];
+  if (!amped_known_list_lacks(known, index))
+    return false;
+  out->nnz++;
+  out->hash += amped_nonzero_hash(t->order, index, t->values[k]);
+  out->squares += t->values[k] * t->values[k];
+  return true;
+}
+
+amped_unlearnt amped_unlearnt_of(const amped_known_list *known, const amped_sptensor *list) {
+  amped_unlearnt out = {.nnz = 0};
+  for (uint64_t k = 0; k < list->nnz; k++)
+    (void)add_unlearnt(known, list, k, &out);
+  return out;
+}
+
+/* Remove the entries before `count`, and those within dims. */
+static amped_unlearnt cut(uint64_t count, const uint64_t *dims, const amped_known_list *known,
+                          amped_sptensor *t) {
+  amped_unlearnt out = {.nnz = 0};
   uint64_t kept = 0;
   for (uint64_t k = 0; k < t->nnz; k++) {
-    if (is_inside(t, k, dims))
+    const bool is_old = k < count || (dims != NULL && is_inside(t, k, dims));
+    if (is_old && !add_unlearnt(known, t, k, &out))
       continue;
     for (int m = 0; m < t->order; m++)
       t->indices[m][kept] = t->indices[m][k];
     t->values[kept++] = t->values[k];
   }
   t->nnz = kept;
+  return out;
+}
+
+amped_unlearnt amped_beginning_cut(uint64_t count, const amped_known_list *known,
+                                   amped_sptensor *list) {
+  return cut(count, NULL, known, list);
+}
+
+amped_unlearnt amped_snapshot_cut(const uint64_t *dims, const amped_known_list *known,
+                                  amped_sptensor *list) {
+  return cut(0, dims, known, list);
 }
 
 amped_status amped_snapshot_refuse(const amped_snapshot *found, const amped_batch_sums *p,

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "factor/state_rows.h"
 #include "state/state_base.h"
+#include "solver/complete/learnt_cells.h"
 #include "solver/complete/own_rows.h"
 #include "solver/stream/stream_entries.h"
 #include "solver/stream/stream_model.h"
@@ -29,6 +30,7 @@ typedef struct work {
   uint64_t *indices[AMPED_MAX_ORDER];
   amped_stream_labels labels;                /* on rank 0 */
   amped_sptensor entries[AMPED_STATE_LISTS]; /* on rank 0 */
+  amped_sptensor cells[AMPED_STATE_LISTS];   /* on rank 0, with weights: the lists' cells */
 } work;
 
 static const char what[] = "the state of a stream";
@@ -51,7 +53,7 @@ static bool has_equations(const work *w) {
 }
 
 void amped_stream_begin_require(const amped_worker *worker, const amped_plan *plan, bool biased,
-                                amped_history history, uint64_t *device_bytes,
+                                bool weighted, amped_history history, uint64_t *device_bytes,
                                 uint64_t *host_bytes) {
   uint64_t device = 0;
   uint64_t host = 0;
@@ -59,16 +61,17 @@ void amped_stream_begin_require(const amped_worker *worker, const amped_plan *pl
   if (history == AMPED_HISTORY_MODEL)
     amped_stream_model_require(worker, plan, &device, &host);
   *device_bytes += device;
-  *host_bytes += host;
+  *host_bytes += host + (weighted ? amped_learnt_cells_bytes(plan) : 0);
   for (int m = 0; m < plan->order; m++)
     *host_bytes += plan->modes[m].rows.rank_rows[plan->rank] * sizeof(uint64_t);
 }
 
-uint64_t amped_stream_begin_entry_bytes(int order, uint64_t nnz, uint64_t keep) {
+uint64_t amped_stream_begin_entry_bytes(int order, uint64_t nnz, uint64_t keep, bool weighted) {
   const uint64_t sample = nnz < SAMPLE ? nnz : SAMPLE;
   const uint64_t held = nnz < keep ? nnz : keep;
   /* Read: as the file has them, as indices and values, and those that are held out. */
-  return (sample + held + 3 * SLAB) * ((uint64_t)order + 1) * sizeof(uint64_t);
+  const uint64_t lists = (sample + held) * (weighted ? 3 : 1); /* cells; cells of another rank */
+  return (lists + 3 * SLAB) * ((uint64_t)order + 1) * sizeof(uint64_t);
 }
 
 uint64_t amped_stream_begin_bytes(const amped_plan *plan, bool biased, amped_history history) {
@@ -192,20 +195,43 @@ static amped_status get_rows(void *context, int mode, uint64_t first, uint64_t c
 /* --- lists of entries --------------------------------------------------------------------------
  */
 
-/* Add the entries of a slab to the lists. held: room for those that are held out. Entries of weight
- * 0 are not, and their weights are not known here, so that a weighted fit leaves none. */
-static amped_status add_slab(work *w, const amped_sptensor *slab, amped_sptensor *held) {
-  held->nnz = 0;
-  for (uint64_t k = 0; k < slab->nnz; k++)
-    if (!w->head.weighted && amped_stream_entry_is_held(&w->head, &w->labels, slab, k)) {
+/* Does an entry of the input belong to a list? The input has no weights, so the cells of a weighted
+ * fit are looked up. */
+static bool belongs(const work *w, amped_state_list list, const amped_sptensor *slab, uint64_t k) {
+  uint64_t index[AMPED_MAX_ORDER];
+  if (!w->head.weighted)
+    return list == AMPED_STATE_SAMPLE || amped_stream_entry_is_held(&w->head, &w->labels, slab, k);
+  for (int m = 0; m < slab->order; m++)
+    index[m] = slab->indices[m][k];
+  return amped_entry_sample_has(&w->cells[list], index, w->head.split_seed);
+}
+
+/* Add the entries of a slab to the lists. some: room for the entries of one list. */
+static amped_status add_slab(work *w, const amped_sptensor *slab, amped_sptensor *some) {
+  for (int l = 0; l < AMPED_STATE_LISTS; l++) {
+    some->nnz = 0;
+    for (uint64_t k = 0; k < slab->nnz; k++) {
+      if (!belongs(w, (amped_state_list)l, slab, k))
+        continue;
       for (int m = 0; m < slab->order; m++)
-        held->indices[m][held->nnz] = slab->indices[m][k];
-      held->values[held->nnz++] = slab->values[k];
+        some->indices[m][some->nnz] = slab->indices[m][k];
+      some->values[some->nnz++] = slab->values[k];
     }
-  AMPED_TRY(amped_entry_sample_add(&w->entries[AMPED_STATE_HELD_OUT], held, w->head.split_seed,
-                                   w->head.keep));
-  return amped_entry_sample_add(&w->entries[AMPED_STATE_SAMPLE], slab, w->head.split_seed,
-                                w->head.sample);
+    AMPED_TRY(amped_entry_sample_add(&w->entries[l], some, w->head.split_seed,
+                                     amped_state_list_most(&w->head, (amped_state_list)l)));
+  }
+  return AMPED_OK;
+}
+
+/* Collective; the status is agreed. Find the cells of the lists of a weighted fit: an entry of
+ * weight 0 is in none. */
+static amped_status find_cells(work *w) {
+  const amped_context context = amped_session_context(w->session);
+  for (int l = 0; l < AMPED_STATE_LISTS && w->head.weighted; l++)
+    AMPED_TRY(amped_learnt_cells_find(&context, l == AMPED_STATE_HELD_OUT, w->head.split_seed,
+                                      amped_state_list_most(&w->head, (amped_state_list)l),
+                                      &w->cells[l]));
+  return AMPED_OK;
 }
 
 static amped_status read_slab(work *w, uint64_t first, uint64_t count, void *const *arrays,
@@ -225,23 +251,23 @@ static amped_status find_entries(work *w) {
   const amped_tensor_info *info = amped_input_info(w->session->input);
   void *arrays[AMPED_MAX_ORDER + 1] = {NULL};
   amped_sptensor slab = {.order = 0};
-  amped_sptensor held = {.order = 0};
+  amped_sptensor some = {.order = 0};
   amped_status status = AMPED_OK;
   for (int l = 0; l < AMPED_STATE_LISTS; l++)
     w->entries[l].order = info->order;
   AMPED_GO(done, amped_sptensor_create(&slab, info->order, SLAB));
-  AMPED_GO(done, amped_sptensor_create(&held, info->order, SLAB));
+  AMPED_GO(done, amped_sptensor_create(&some, info->order, SLAB));
   for (int m = 0; m < info->order; m++)
     AMPED_GO(done, amped_alloc(&arrays[m], SLAB, info->index_types[m], what));
   AMPED_GO(done, amped_alloc(&arrays[AMPED_MAX_ORDER], SLAB, info->value_type, what));
   for (uint64_t first = 0; first < info->nnz; first += SLAB) {
     AMPED_GO(done, read_slab(w, first, info->nnz - first < SLAB ? info->nnz - first : SLAB, arrays,
                              arrays[AMPED_MAX_ORDER], &slab));
-    AMPED_GO(done, add_slab(w, &slab, &held));
+    AMPED_GO(done, add_slab(w, &slab, &some));
   }
 done:
   amped_sptensor_free(&slab);
-  amped_sptensor_free(&held);
+  amped_sptensor_free(&some);
   for (int m = 0; m <= AMPED_MAX_ORDER; m++)
     amped_free(arrays[m]);
   return status;
@@ -291,6 +317,7 @@ amped_status amped_stream_begin(const amped_session *session, const amped_comple
   if (history == AMPED_HISTORY_MODEL)
     AMPED_GO(done, find_model(&w, &problem->fit));
   AMPED_GO(done, amped_comm_agree(comm, find_factors(&w)));
+  AMPED_GO(done, find_cells(&w));
   AMPED_GO(done, amped_comm_agree(comm, list_all(&w)));
   if (comm->rank == 0)
     status = amped_state_file_begin(file, &w.head);
@@ -300,8 +327,10 @@ amped_status amped_stream_begin(const amped_session *session, const amped_comple
     status = commit(&w, file, labels);
   status = amped_comm_agree(comm, status);
 done:
-  for (int l = 0; l < AMPED_STATE_LISTS; l++)
+  for (int l = 0; l < AMPED_STATE_LISTS; l++) {
     amped_sptensor_free(&w.entries[l]);
+    amped_sptensor_free(&w.cells[l]);
+  }
   amped_own_rows_free(&w.own);
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
     amped_free(w.sums[m]);

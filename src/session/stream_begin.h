@@ -7,14 +7,15 @@
 #include "session/session.h"
 #include "solver/complete/complete_search.h"
 
-/* Adds the bytes of device and host memory that amped_stream_begin takes on this rank. */
+/* Adds the bytes of device and host memory that amped_stream_begin takes on this rank. weighted:
+ * the fit has weights. */
 void amped_stream_begin_require(const amped_worker *worker, const amped_plan *plan, bool biased,
-                                amped_history history, uint64_t *device_bytes,
+                                bool weighted, amped_history history, uint64_t *device_bytes,
                                 uint64_t *host_bytes);
 
 /* Bytes of host memory for rank 0's lists of a state's entries: a sample of all, held-out ones (at
  * most `keep`), and the entries that are read at a time. */
-uint64_t amped_stream_begin_entry_bytes(int order, uint64_t nnz, uint64_t keep);
+uint64_t amped_stream_begin_entry_bytes(int order, uint64_t nnz, uint64_t keep, bool weighted);
 
 /* Bytes of the state's rows, which are nearly the whole state. */
 uint64_t amped_stream_begin_bytes(const amped_plan *plan, bool biased, amped_history history);

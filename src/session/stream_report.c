@@ -234,6 +234,23 @@ static void times_facts(const amped_comm *comm, const amped_stream_progress *t, 
   beside_facts(&l->times, f);
 }
 
+/* Say how many entries of a file are left out, because the state has them. */
+static void tell_known(const amped_stream_progress *t) {
+  const amped_source_batch *b = t->batch;
+  char learns[96] = "";
+  if (b->known + b->unlearnt.nnz == 0)
+    return;
+  if (b->unlearnt.nnz > 0)
+    (void)snprintf(learns, sizeof learns,
+                   "; %" PRIu64 " had weight 0 in the first fit and are learnt now",
+                   b->unlearnt.nnz);
+  amped_say("%s: %s; %" PRIu64 " of its %" PRIu64
+            " entries were learnt before%s and are left out%s",
+            b->name, b->begins ? "begins with earlier batches" : "is a snapshot", b->known,
+            b->known + b->unlearnt.nnz + b->nnz,
+            b->mixed ? ", or had weight 0 in the first fit," : "", learns);
+}
+
 amped_status amped_stream_report_batch(amped_session *session, const amped_stream_progress *t) {
   amped_facts f;
   amped_facts_begin(&f, "batch");
@@ -242,10 +259,7 @@ amped_status amped_stream_report_batch(amped_session *session, const amped_strea
   amped_fact_json(&f, "state_bytes", amped_json_count(t->state_bytes));
   amped_fact_json(&f, "journal_bytes", amped_json_count(t->journal_bytes));
   times_facts(&session->comm, t, &f);
-  if (t->batch->known > 0)
-    amped_say("%s: %s; %" PRIu64 " of its %" PRIu64 " entries were learnt before and are left out",
-              t->batch->name, t->batch->begins ? "begins with earlier batches" : "is a snapshot",
-              t->batch->known, t->batch->known + t->batch->nnz);
+  tell_known(t);
   if (t->learnt->dropped > 0)
     amped_say("%s: %" PRIu64 " entries within the old dimensions are dropped, because "
               "--history=published learns only new indices",
@@ -272,6 +286,11 @@ amped_status amped_stream_report_skipped(amped_session *session, const amped_sou
         " now; it is skipped, as the old entries would count twice; stream late entries as a "
         "file of their own",
         batch->name, number, earlier->nnz, batch->nnz);
+  if (batch->unlearnt.nnz > 0)
+    amped_warn("%s: %" PRIu64
+               " of its entries had weight 0 in the first fit and are not learnt; to "
+               "learn them, stream them as a file of their own",
+               batch->name, batch->unlearnt.nnz);
   amped_facts_begin(&f, "skipped");
   amped_fact_json(&f, "name", amped_json_string(batch->name));
   amped_fact_json(&f, "batch", amped_json_count(number));

@@ -137,6 +137,34 @@ amped_status amped_entry_sample_add(amped_sptensor *kept, const amped_sptensor *
   return AMPED_OK;
 }
 
+bool amped_entry_sample_has(const amped_sptensor *kept, const uint64_t *index, uint64_t seed) {
+  amped_sptensor one = {.order = kept->order, .nnz = 1};
+  uint64_t copy[AMPED_MAX_ORDER];
+  uint64_t low = 0;
+  uint64_t high = kept->nnz;
+  for (int m = 0; m < kept->order; m++) {
+    copy[m] = index[m];
+    one.indices[m] = &copy[m];
+  }
+  const entry sought = entry_of(&one, 0, seed);
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    const entry e = entry_of(kept, middle, seed);
+    const int order = compare_cells(&e, &sought);
+    if (order == 0)
+      return true;
+    low = order < 0 ? middle + 1 : low;
+    high = order < 0 ? high : middle;
+  }
+  return false;
+}
+
+bool amped_entry_sample_lacks(const amped_sptensor *kept, const uint64_t *index, uint64_t seed,
+                              uint64_t most) {
+  return amped_entry_sample_hash(kept->order, index, seed) <= last_hash(kept, seed, most) &&
+         !amped_entry_sample_has(kept, index, seed);
+}
+
 /* True if an entry of the cell of entry n has this value, up to the tolerance. Entries of a cell
  * are neighbours. */
 static bool has_value(double value, double tolerance, const entry *sorted, uint64_t count,

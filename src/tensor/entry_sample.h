@@ -18,6 +18,15 @@ uint64_t amped_entry_sample_hash(int order, const uint64_t *index, uint64_t seed
 amped_status amped_entry_sample_add(amped_sptensor *kept, const amped_sptensor *more, uint64_t seed,
                                     uint64_t most);
 
+/* Does the sample have the cell? */
+bool amped_entry_sample_has(const amped_sptensor *kept, const uint64_t *index, uint64_t seed);
+
+/* Is the cell certainly not among all entries so far? The answer is exact if the sample has less
+ * than `most` entries. Otherwise it is true only for a cell within the range of the sample's
+ * hashes. */
+bool amped_entry_sample_lacks(const amped_sptensor *kept, const uint64_t *index, uint64_t seed,
+                              uint64_t most);
+
 /* Cells of a list, each counted once, that lie in the range of a sample's hashes. */
 typedef struct amped_known_cells {
   uint64_t compared;

@@ -284,4 +284,5 @@ def main(state, first, lines, result, sweeps, forget, growing, tolerance, *batch
     return right and max(off, worst) <= tolerance
 
 
-sys.exit(0 if main(*sys.argv[1:]) else 1)
+if __name__ == "__main__":
+    sys.exit(0 if main(*sys.argv[1:]) else 1)

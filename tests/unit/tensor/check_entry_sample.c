@@ -122,6 +122,10 @@ START_TEST(common_cells_are_counted) {
                                   fabs(kept.values[i] - more.values[e]) <= t * 1.5);
           }
         }
+        const bool in_range =
+            kept.nnz < mosts[k] || amped_entry_sample_hash(ORDER, index, SEED) <= last;
+        ck_assert(amped_entry_sample_has(&kept, index, SEED) == is_kept);
+        ck_assert(amped_entry_sample_lacks(&kept, index, SEED, mosts[k]) == (in_range && !is_kept));
         if (repeats || (kept.nnz == mosts[k] && amped_entry_sample_hash(ORDER, index, SEED) > last))
           continue;
         want.compared++;
