@@ -146,10 +146,11 @@ __global__ void __launch_bounds__(threads)
   for (uint64_t k = (uint64_t)blockIdx.x * threads + threadIdx.x; k < p.count; k += step) {
     const double x = (double)p.values[k];
     const double w = weights != nullptr ? (double)weights[p.first + k] : 1.0;
+    const double least = w > 0.0 ? x : (double)INFINITY;
     if (any_held && is_held(p.held, p.first + k))
-      add(own, {0, 0.0, 0.0, 0.0, x, w});
+      add(own, {0, 0.0, 0.0, 0.0, least, w});
     else
-      add(own, {w > 0.0 ? 1ULL : 0ULL, w, w * x, w * x * x, x, w});
+      add(own, {w > 0.0 ? 1ULL : 0ULL, w, w * x, w * x * x, least, w});
   }
   add_block(own, sums);
 }

@@ -148,7 +148,7 @@ static amped_status append(const amped_coo_buffer_cuda *b, const void *array, co
 template <typename T, typename F>
 static __global__ void round_values(const F *from, uint64_t count, amped_value_map map, T *to) {
   for (uint64_t k = thread_number(); k < count; k += grid_threads())
-    to[k] = (T)amped_value_map_to(map, (double)from[k]);
+    to[k] = (T)amped_value_map_store(map, (double)from[k]);
 }
 
 template <typename F>

@@ -97,7 +97,7 @@ typedef struct amped_row_fit_sums {
 } amped_row_fit_sums;
 
 /* Sums over nonzeros x that are not held out: the number with w > 0; w; w x; w x^2. Also the least
- * x and the least w of all nonzeros. */
+ * x of all nonzeros with w > 0, and the least w of all nonzeros. */
 typedef struct amped_moments {
   uint64_t count;
   double weight, sum, squares;

@@ -53,6 +53,8 @@ typedef struct job {
   amped_read_options read;               /* the user's options, with the column of weights */
   amped_read_options of_input;           /* options for reading INPUT */
   amped_read_options of_weights;         /* options for reading the weights: a file or a column */
+  amped_entry_weights *weighing;         /* the open weights, until they are applied; NULL: none */
+  bool has_labels;                       /* `labels` are taken */
   const char *weights;                   /* file of weights; INPUT for a column of it; NULL: none */
   amped_session *session;
   amped_cpd_outputs outputs;
@@ -202,9 +204,30 @@ static amped_status prepare(job *j) {
   const amped_session *session = j->session;
   const amped_status status = row_fit_of(j)->prepare(session->worker.tensor, j->weights != NULL);
   AMPED_TRY(amped_comm_agree(&session->comm, status));
-  return j->weights == NULL ? AMPED_OK
-                            : amped_entry_file_weigh(session, j->labels, j->weights, &j->of_weights,
-                                                     &j->problem.weights_hash);
+  if (j->weights == NULL)
+    return AMPED_OK;
+  AMPED_TRY(amped_entry_weights_apply(j->weighing, &j->problem.weights_hash));
+  amped_entry_weights_close(j->weighing);
+  j->weighing = NULL;
+  return AMPED_OK;
+}
+
+/* Collective: the labels of the tensor, which the session gives once. */
+static amped_status take_labels(job *j) {
+  if (j->has_labels)
+    return AMPED_OK;
+  j->has_labels = true;
+  return amped_session_labels(j->session, j->labels);
+}
+
+/* Collective, when the plan is made: open the weights, and take values of entries that have one, if
+ * others have weight 0. */
+static amped_status sample_learnt(const amped_session *session, double *values, uint64_t *count,
+                                  void *context) {
+  job *j = context;
+  AMPED_TRY(take_labels(j));
+  AMPED_TRY(amped_entry_weights_open(session, j->labels, j->weights, &j->of_weights, &j->weighing));
+  return amped_entry_weights_sample(j->weighing, values, count);
 }
 
 /* The same on all ranks. */
@@ -727,7 +750,7 @@ static amped_status find_baselines(job *j) {
 static amped_status complete_all(job *j) {
   const int count = j->o->session.ncomps_count;
   amped_status status = AMPED_OK;
-  AMPED_TRY(amped_session_labels(j->session, j->labels));
+  AMPED_TRY(take_labels(j));
   AMPED_TRY(check_room(j));
   AMPED_TRY(set_problem(j));
   AMPED_TRY(find_baselines(j));
@@ -921,6 +944,8 @@ amped_status amped_cmd_complete(const amped_options *given) {
                                .solver_rows = solver_rows,
                                .whole_rows = true,
                                .centres = !(o->complete.implicit > 0.0),
+                               .sample = o->complete.weights != NULL ? sample_learnt : NULL,
+                               .sample_context = &j,
                                .resident =
                                    o->complete.method == AMPED_COMPLETE_SGD ? "--method=sgd" : NULL,
                                .check = check_plan,
@@ -943,6 +968,7 @@ amped_status amped_cmd_complete(const amped_options *given) {
   if (status == AMPED_OK && !o->session.plan_only)
     status = complete_all(&j);
   status = amped_session_finish(&session, status);
+  amped_entry_weights_close(j.weighing);
   amped_entry_set_free(&j.validate);
   amped_entry_set_free(&j.test);
   amped_row_counts_free(&j.counts);

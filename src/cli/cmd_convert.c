@@ -389,13 +389,19 @@ static amped_status order_nonzeros(const amped_options *o, amped_external_sort *
   return amped_external_sort_used(x) ? AMPED_OK : say_empty_slices(t);
 }
 
-static void warn_of_labels(const char *path, int order, const amped_labels *labels) {
-  for (int m = 0; m < order; m++)
-    if (labels[m].count > 0) {
-      amped_warn("%s: labels are left out; a table (OUT.csv) holds them",
-                 is_standard(path) ? "standard output" : path);
-      return;
-    }
+/* Warn of left-out labels, and name the first labels of one mode that are not in order. */
+static amped_status warn_of_labels(const char *path, int order, const amped_labels *labels) {
+  char text[AMPED_LABEL_ORDER_TEXT] = "";
+  bool any = false;
+  for (int m = 0; m < order; m++) {
+    any = any || labels[m].count > 0;
+    if (text[0] == '\0' && !amped_labels_number_indices(&labels[m]))
+      AMPED_TRY(amped_label_order_text(&labels[m], text));
+  }
+  if (any)
+    amped_warn("%s: labels are left out; a table (OUT.csv) holds them%s",
+               is_standard(path) ? "standard output" : path, text);
+  return AMPED_OK;
 }
 
 static amped_status write_from_disk(amped_external_sort *x, const amped_sptensor *t) {
@@ -411,7 +417,7 @@ static amped_status write_tensor(const amped_options *o, amped_format format,
                                  amped_external_sort *x, amped_sptensor *t, amped_facts *f) {
   const char *path = o->args[1];
   if (format == AMPED_FORMAT_TNS)
-    warn_of_labels(path, t->order, t->labels);
+    AMPED_TRY(warn_of_labels(path, t->order, t->labels));
   if (o->session.cells.made) {
     amped_dense_info cells;
     AMPED_TRY(amped_convert_write_cells(o, x, t, &cells));
@@ -603,7 +609,7 @@ static amped_status convert_result(const amped_options *o, amped_json *json) {
   AMPED_GO(out, check_result_files(o, k.order, c));
   AMPED_GO(out, amped_io_result_write(out, &k, c));
   if (!amped_table_named(out))
-    warn_of_labels(out, k.order, k.labels);
+    AMPED_GO(out, warn_of_labels(out, k.order, k.labels));
   if (c != NULL)
     amped_say("a completion model: its mean%s added, all in the units of the values",
               c->biased ? " and biases are" : " is");

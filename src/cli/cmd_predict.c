@@ -192,6 +192,12 @@ static amped_status read_cells(job *j) {
 
 /* ---- the values ----------------------------------------------------------------------------- */
 
+/* The errors of cell i's label of --by. */
+static amped_prediction_errors *label_of(job *j, uint64_t i) {
+  const uint64_t index = j->cells.indices[j->by.mode][i];
+  return index == AMPED_PREDICTOR_COLD ? &j->by.unknown : &j->by.of[index];
+}
+
 /* Replace values by predictions, and add up the errors in the order of the cells. */
 static amped_status predict(job *j) {
   amped_sptensor *t = &j->cells;
@@ -203,9 +209,8 @@ static amped_status predict(job *j) {
     const double told = amped_clip(&j->o->clip, values[i]);
     if (j->has_values)
       amped_prediction_errors_add(&j->all, t->values[i] - values[i], t->values[i] - told);
-    if (j->by.of != NULL && t->indices[j->by.mode][i] != AMPED_PREDICTOR_COLD)
-      amped_prediction_errors_add(&j->by.of[t->indices[j->by.mode][i]], t->values[i] - values[i],
-                                  t->values[i] - told);
+    if (j->by.of != NULL)
+      amped_prediction_errors_add(label_of(j, i), t->values[i] - values[i], t->values[i] - told);
     if (j->has_values && j->cold_cells > 0 && is_cold(j, i))
       amped_prediction_errors_add(&j->cold_errors, t->values[i] - values[i], t->values[i] - told);
     if (j->has_values && j->lacks_all)

@@ -157,8 +157,9 @@ amped_status amped_convert_write_cells(const amped_options *o, const amped_exter
   cells c = {.info = info};
   AMPED_TRY(find_info(o, x, t, info));
   AMPED_TRY(create_output(o, info, &c.output));
-  amped_dense_output_set_labels(c.output, t->labels);
-  amped_status status = put_all(&c, x, t);
+  amped_status status = amped_dense_output_set_labels(c.output, t->labels);
+  if (status == AMPED_OK)
+    status = put_all(&c, x, t);
   amped_free(c.piece);
   if (status != AMPED_OK) {
     amped_dense_output_discard(c.output);
@@ -197,8 +198,9 @@ static amped_status copy(const amped_options *o, const amped_output *found,
   for (int m = 0; m < info->order; m++)
     info->layout[m] = m;
   AMPED_TRY(create_output(o, info, &output));
-  amped_dense_output_set_labels(output, labels);
-  amped_status status = copy_all(o, source, output);
+  amped_status status = amped_dense_output_set_labels(output, labels);
+  if (status == AMPED_OK)
+    status = copy_all(o, source, output);
   if (status == AMPED_OK) {
     *info = *amped_dense_output_info(output);
     status =

@@ -73,20 +73,34 @@ static void label_row(const amped_label_errors *e, uint64_t index, amped_facts *
   amped_facts_row(f, "labels", &row);
 }
 
+/* Cells that are in no row. */
+static void unknown_facts(const amped_label_errors *e, const char *name, amped_facts *by) {
+  const double rmse = amped_prediction_errors_rmse(&e->unknown);
+  amped_fact_json(by, "unknown", amped_json_count(e->unknown.count));
+  amped_fact_json(by, "rmse_unknown", amped_json_number(rmse));
+  if (e->unknown.count > 0)
+    amped_fact_words(by,
+                     "%" PRIu64 " cells are in no row, as their label of %s is unknown to the "
+                     "model or has no learnt entry: rmse %.6g\n",
+                     e->unknown.count, name, rmse);
+}
+
 void amped_label_errors_facts(const amped_label_errors *e, uint64_t most, amped_facts *facts) {
   const uint64_t shown = e->found < most ? e->found : most;
   char name[128];
   amped_facts by;
+  (void)amped_format_mode(name, sizeof name, e->mode, e->labels);
   amped_facts_begin(&by, NULL);
   amped_fact_json(&by, "mode", json_integer(e->mode));
   amped_fact_json(&by, "name", amped_json_mode_name(e->labels));
   amped_fact(&by, "found", amped_json_count(e->found),
              "%" PRIu64 " of the %" PRIu64 " labels of %s with cells, by rmse:\n", shown, e->found,
-             amped_format_mode(name, sizeof name, e->mode, e->labels));
+             name);
   amped_fact_words(&by, "        rmse     cells  label\n");
   amped_fact_json(&by, "labels", json_array());
   for (uint64_t k = 0; k < shown; k++)
     label_row(e, e->order[k], &by);
+  unknown_facts(e, name, &by);
   amped_facts_take(facts, "by", &by);
 }
 

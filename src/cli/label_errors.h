@@ -2,7 +2,8 @@
  * wavelengths are fitted badly.
  *
  * Add cells, then report: labels by descending rmse, of equal ones by index. Labels without cells
- * are left out. Cells whose index the model does not know are counted elsewhere. */
+ * are left out. Cells whose index the model does not know are in no label's errors: one line has
+ * their number and error. */
 #ifndef AMPED_LABEL_ERRORS_H
 #define AMPED_LABEL_ERRORS_H
 
@@ -14,9 +15,11 @@ typedef struct amped_label_errors {
   const amped_labels *labels; /* borrowed from the model */
   int mode;
   uint64_t dim;
-  amped_prediction_errors *of; /* [dim] */
-  uint64_t *order;             /* [found] indices in the order of the report */
-  uint64_t found;              /* labels with cells */
+  amped_prediction_errors *of;     /* [dim] */
+  uint64_t *order;                 /* [found] indices in the order of the report */
+  uint64_t found;                  /* labels with cells */
+  amped_prediction_errors unknown; /* cells of labels that the model does not know, or that have no
+                                      learnt entry */
 } amped_label_errors;
 
 /* free accepts a zeroed struct. */

@@ -291,8 +291,9 @@ static amped_status write_pieces(array *a, amped_dense_output *output) {
 static amped_status write_output(array *a, const amped_output *found) {
   amped_dense_output *output = NULL;
   AMPED_TRY(amped_dense_output_create(a->o->output, &a->info, &output));
-  amped_dense_output_set_labels(output, a->p->k->labels);
-  amped_status status = write_pieces(a, output);
+  amped_status status = amped_dense_output_set_labels(output, a->p->k->labels);
+  if (status == AMPED_OK)
+    status = write_pieces(a, output);
   if (status == AMPED_OK)
     status = amped_output_compare(found, amped_dense_output_info(output)->hash, 0);
   if (status == AMPED_OK)

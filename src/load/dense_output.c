@@ -7,6 +7,7 @@
 #include "formats/dense_file.h"
 #include "tensor/dense_stats.h"
 #include "tensor/format.h"
+#include "tensor/label_order.h"
 #include "text/io_npy.h"
 
 struct amped_dense_output {
@@ -85,14 +86,18 @@ const amped_dense_info *amped_dense_output_info(amped_dense_output *o) {
   return &o->info;
 }
 
-void amped_dense_output_set_labels(amped_dense_output *o, const amped_labels *labels) {
+amped_status amped_dense_output_set_labels(amped_dense_output *o, const amped_labels *labels) {
   char name[128];
+  char order[AMPED_LABEL_ORDER_TEXT];
   if (o->hdf5 != NULL)
     amped_dense_writer_set_labels(o->hdf5, labels);
   for (int m = 0; m < o->info.order && o->hdf5 == NULL; m++)
-    if (labels[m].count > 0 && !amped_labels_number_indices(&labels[m]))
-      amped_warn("%s: the labels of %s are left out; OUT.h5 holds them", o->path,
-                 amped_format_mode(name, sizeof name, m, &labels[m]));
+    if (labels[m].count > 0 && !amped_labels_number_indices(&labels[m])) {
+      AMPED_TRY(amped_label_order_text(&labels[m], order));
+      amped_warn("%s: the labels of %s are left out; OUT.h5 holds them%s", o->path,
+                 amped_format_mode(name, sizeof name, m, &labels[m]), order);
+    }
+  return AMPED_OK;
 }
 
 amped_status amped_dense_output_publish(amped_dense_output *o) {

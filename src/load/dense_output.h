@@ -31,8 +31,8 @@ uint64_t amped_dense_output_piece(const amped_dense_info *read, uint64_t memory,
 const amped_dense_info *amped_dense_output_info(amped_dense_output *output);
 /* Store these labels with the file when it is published: [order], borrowed until then. A .npy
  * cannot hold them: a warning names the modes whose labels are not just the numbers of their
- * indices. */
-void amped_dense_output_set_labels(amped_dense_output *output, const amped_labels *labels);
+ * indices, and their order. On failure the output stays the caller's. */
+amped_status amped_dense_output_set_labels(amped_dense_output *output, const amped_labels *labels);
 /* Both free the output. publish: all cells must be appended. */
 amped_status amped_dense_output_publish(amped_dense_output *output);
 void amped_dense_output_discard(amped_dense_output *output); /* NULL is allowed */

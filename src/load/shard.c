@@ -160,7 +160,7 @@ static bool translate_bundle(const amped_tensor_info *info, const amped_plan *pl
   amped_values_get(from->values, info->value_type, b->first, b->count, b->value);
   for (uint64_t k = 0; k < b->count; k++) {
     b->hash[k] = amped_hash_value(b->value[k]);
-    b->value[k] = amped_value_map_to(plan->map, b->value[k]);
+    b->value[k] = amped_value_map_store(plan->map, b->value[k]);
   }
   amped_values_put(to->values, plan->value_type, b->first, b->count, b->value);
   for (int m = 0, input = 0; m < info->order; m++) {

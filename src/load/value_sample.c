@@ -7,8 +7,12 @@
 #include "base/mem.h"
 
 /* Values of the sample, and the number of stretches of the list that they come from. */
-#define SAMPLE UINT64_C(4096)
+#define SAMPLE ((uint64_t)AMPED_VALUE_SAMPLE)
 #define STRETCHES UINT64_C(16)
+
+/* Largest stored magnitude beside entries of weight 0, in units: squares of numbers 2^20 times
+ * larger still fit into float. */
+#define MOST_STORED 0x1p40
 
 static int ascending(const void *left, const void *right) {
   const double a = *(const double *)left;
@@ -54,6 +58,14 @@ done:
 /* The power of two not above the magnitude of the values. */
 static double unit_of(double size) {
   return isnormal(size) ? ldexp(1.0, ilogb(size)) : 1.0;
+}
+
+amped_value_map amped_value_sample_map_of(double *sample, uint64_t count) {
+  qsort(sample, count, sizeof *sample, ascending);
+  const double centre = sample[(count - 1) / 2];
+  const double spread = fmax(centre - sample[0], sample[count - 1] - centre);
+  return (amped_value_map){
+      .centre = centre, .unit = unit_of(spread > 0.0 ? spread : fabs(centre)), .most = MOST_STORED};
 }
 
 amped_status amped_value_sample_map(const amped_comm *comm, amped_input *input, double norm_squared,

@@ -310,7 +310,7 @@ amped_status amped_plan_map_values(amped_plan *plan, amped_value_map map) {
                         "the dictionary of values"));
   plan->mapped.count = own->count;
   for (uint64_t i = 0; i < own->count; i++)
-    plan->mapped.values[i] = amped_value_map_to(map, own->values[i]);
+    plan->mapped.values[i] = amped_value_map_store(map, own->values[i]);
   plan->map = map;
   plan->dictionary = &plan->mapped;
   return AMPED_OK;

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "load/input.h"
+#include "load/value_sample.h"
 #include "tensor/completion.h"
 #include "tensor/format.h"
 #include "tensor/sptensor.h"
@@ -230,13 +231,15 @@ typedef amped_status take_function(const entry_file *f, uint64_t first, uint64_t
                                    void *context);
 
 /* Collective; the status is agreed. Read the whole file, and call `take` on every rank for each
- * slab. */
+ * slab. It can be called again. */
 static amped_status read_all(entry_file *f, take_function *take, void *context) {
   const amped_comm *comm = &f->session->comm;
   const uint64_t order = (uint64_t)f->session->plan.order;
   const uint64_t nnz = amped_input_info(f->input)->nnz;
-  amped_status status = amped_alloc(&f->indices, order * SLAB, sizeof *f->indices, "entries");
-  if (status == AMPED_OK)
+  amped_status status = AMPED_OK;
+  if (f->indices == NULL)
+    status = amped_alloc(&f->indices, order * SLAB, sizeof *f->indices, "entries");
+  if (status == AMPED_OK && f->values == NULL)
     status = amped_alloc(&f->values, SLAB, sizeof *f->values, "entries");
   AMPED_TRY(amped_comm_agree(comm, status));
   for (uint64_t first = 0; first < nnz; first += SLAB) {
@@ -328,26 +331,136 @@ amped_status amped_entry_file_check_merged(const amped_session *session, const c
   return amped_comm_agree(&session->comm, status);
 }
 
-amped_status amped_entry_file_weigh(const amped_session *session, const amped_labels *labels,
-                                    const char *path, const amped_read_options *read,
-                                    uint64_t *hash) {
-  entry_file f = {.session = session,
-                  .weighs = true,
-                  .most = session->plan.value_type == AMPED_F32 ? (double)FLT_MAX : DBL_MAX};
+struct amped_entry_weights {
+  entry_file f;
+};
+
+amped_status amped_entry_weights_open(const amped_session *session, const amped_labels *labels,
+                                      const char *path, const amped_read_options *read,
+                                      amped_entry_weights **out) {
+  amped_status status = amped_calloc(out, 1, sizeof **out, "weights");
+  AMPED_TRY(amped_comm_agree(&session->comm, status));
+  entry_file *f = &(*out)->f;
+  f->session = session;
+  f->weighs = true;
+  f->most = session->plan.value_type == AMPED_F32 ? (double)FLT_MAX : DBL_MAX;
+  AMPED_TRY(open_file(f, labels, "--weights", path, read));
+  return amped_entry_file_check_merged(session, path,
+                                       session->comm.rank == 0 ? amped_input_duplicates(f->input)
+                                                               : AMPED_DUPLICATES_UNKNOWN);
+}
+
+void amped_entry_weights_close(amped_entry_weights *weights) {
+  if (weights != NULL)
+    end(&weights->f);
+  amped_free(weights);
+}
+
+amped_status amped_entry_weights_apply(amped_entry_weights *weights, uint64_t *hash) {
   weighing w = {.placed = 0};
-  amped_status status = AMPED_OK;
   *hash = 0;
-  AMPED_GO(done, open_file(&f, labels, "--weights", path, read));
-  AMPED_GO(done,
-           amped_entry_file_check_merged(session, path,
-                                         session->comm.rank == 0 ? amped_input_duplicates(f.input)
-                                                                 : AMPED_DUPLICATES_UNKNOWN));
-  AMPED_GO(done, read_all(&f, weigh_slab, &w));
-  status = check_cells(&f, w.placed);
+  AMPED_TRY(read_all(&weights->f, weigh_slab, &w));
   *hash = w.hash;
+  return check_cells(&weights->f, w.placed);
+}
+
+/* --- values of entries that have a weight ----------------------------------------------------- */
+
+/* Cells of weights above 0, chosen at random with equal chances. */
+typedef struct learnt_cells {
+  uint64_t zeros;                     /* weights that are 0 */
+  uint64_t seen;                      /* weights above 0 */
+  uint64_t count;                     /* chosen cells */
+  uint64_t cells[AMPED_VALUE_SAMPLE]; /* their hashes */
+} learnt_cells;
+
+static uint64_t hash_cell(int order, const uint64_t *index) {
+  uint64_t hash = amped_mix64((uint64_t)order);
+  for (int m = 0; m < order; m++)
+    hash = amped_hash_index(hash, index[m]);
+  return hash;
+}
+
+/* Choose among the cells of a slab: each cell that is seen replaces a random earlier one, with a
+ * chance that keeps all chances equal. */
+static amped_status choose_slab(const entry_file *f, uint64_t first, uint64_t count,
+                                void *context) {
+  learnt_cells *c = context;
+  const int order = f->session->plan.order;
+  (void)first;
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t index[AMPED_MAX_ORDER];
+    if (!(f->values[i] > 0.0)) {
+      c->zeros++;
+      continue;
+    }
+    for (int m = 0; m < order; m++)
+      index[m] = f->indices[(uint64_t)m * SLAB + i];
+    const uint64_t place =
+        c->seen < AMPED_VALUE_SAMPLE ? c->seen : amped_mix64(c->seen) % (c->seen + 1);
+    if (place < AMPED_VALUE_SAMPLE)
+      c->cells[place] = hash_cell(order, index);
+    c->seen++;
+  }
+  c->count = c->seen < AMPED_VALUE_SAMPLE ? c->seen : AMPED_VALUE_SAMPLE;
+  return AMPED_OK;
+}
+
+static int ascending(const void *left, const void *right) {
+  const uint64_t a = *(const uint64_t *)left;
+  const uint64_t b = *(const uint64_t *)right;
+  return (a > b) - (a < b);
+}
+
+/* Rank 0: add the values of the slab's chosen cells. `from` has the slab's indices and values. */
+static void take_values(const learnt_cells *c, const amped_tensor_info *info, uint64_t count,
+                        void *const *indices, const void *from, double *values, uint64_t *taken) {
+  for (uint64_t i = 0; i < count && *taken < c->count; i++) {
+    uint64_t index[AMPED_MAX_ORDER];
+    for (int m = 0; m < info->order; m++)
+      index[m] = amped_index_get(indices[m], info->index_types[m], i);
+    const uint64_t hash = hash_cell(info->order, index);
+    if (bsearch(&hash, c->cells, c->count, sizeof hash, ascending) != NULL)
+      values[(*taken)++] = amped_value_get(from, info->value_type, i);
+  }
+}
+
+/* Rank 0: read the tensor's input until the values of all chosen cells are found. */
+static amped_status find_values(amped_input *input, learnt_cells *c, double *values,
+                                uint64_t *taken) {
+  const amped_tensor_info *info = amped_input_info(input);
+  void *indices[AMPED_MAX_ORDER] = {NULL};
+  void *from = NULL;
+  amped_status status = AMPED_OK;
+  qsort(c->cells, c->count, sizeof *c->cells, ascending);
+  for (int m = 0; m < info->order; m++)
+    AMPED_GO(done, amped_alloc(&indices[m], SLAB, info->index_types[m], "a slab of entries"));
+  AMPED_GO(done, amped_alloc(&from, SLAB, info->value_type, "a slab of entries"));
+  for (uint64_t first = 0; first < info->nnz && *taken < c->count; first += SLAB) {
+    const uint64_t count = info->nnz - first < SLAB ? info->nnz - first : SLAB;
+    AMPED_GO(done, amped_input_read(input, info->has_copies ? 0 : AMPED_INPUT_LIST, first, count,
+                                    indices, from));
+    take_values(c, info, count, indices, from, values, taken);
+  }
 done:
-  end(&f);
+  for (int m = 0; m < info->order; m++)
+    amped_free(indices[m]);
+  amped_free(from);
   return status;
+}
+
+amped_status amped_entry_weights_sample(amped_entry_weights *weights, double *values,
+                                        uint64_t *count) {
+  const amped_session *session = weights->f.session;
+  learnt_cells c = {.zeros = 0};
+  amped_status status = AMPED_OK;
+  *count = 0;
+  AMPED_TRY(read_all(&weights->f, choose_slab, &c));
+  if (c.zeros > 0 && session->comm.rank == 0)
+    status = find_values(session->input, &c, values, count);
+  AMPED_TRY(amped_comm_agree(&session->comm, status));
+  amped_comm_broadcast(&session->comm, count, sizeof *count);
+  return AMPED_OK;
 }
 
 /* --- entries ---------------------------------------------------------------------------------- */

@@ -24,15 +24,30 @@ amped_status amped_entry_file_load(const amped_session *session, const amped_lab
 amped_status amped_entry_file_check_merged(const amped_session *session, const char *path,
                                            amped_duplicates of_weights);
 
+/* Weights: an open file of weights, matched with the tensor. */
+typedef struct amped_entry_weights amped_entry_weights;
+
+/* Collective, when the plan is made; the status is agreed. labels: the tensor's, on rank 0, until
+ * close. AMPED_BAD_INPUT: the file cannot be read, or has another order. The caller closes *out,
+ * also after a failure; NULL is accepted. */
+amped_status amped_entry_weights_open(const amped_session *session, const amped_labels *labels,
+                                      const char *path, const amped_read_options *read,
+                                      amped_entry_weights **out);
+void amped_entry_weights_close(amped_entry_weights *weights);
+
+/* Collective, after open; the status is agreed. If some weights are 0: values of entries of other
+ * weight, spread over the file, on rank 0. At most AMPED_VALUE_SAMPLE (load/value_sample.h); *count
+ * = their number, on every rank. Else *count = 0. Reads the tensor's input once. */
+amped_status amped_entry_weights_sample(amped_entry_weights *weights, double *values,
+                                        uint64_t *count);
+
 /* Collective, after the part is prepared with weights (row_fit.h); the status is agreed. The file's
  * values become the weights of the tensor's nonzeros at the same cells. *hash identifies the
  * weights, whatever the order of the file. A nonzero whose cell is not in the file gets no weight;
  * the moments show this.
  *
- * AMPED_BAD_INPUT: the file cannot be read, or has another order; a weight is negative or too large
- * for the factors' type; or a cell is not an entry of the tensor, or is repeated. */
-amped_status amped_entry_file_weigh(const amped_session *session, const amped_labels *labels,
-                                    const char *path, const amped_read_options *read,
-                                    uint64_t *hash);
+ * AMPED_BAD_INPUT: a weight is negative or too large for the factors' type; or a cell is not an
+ * entry of the tensor, or is repeated. */
+amped_status amped_entry_weights_apply(amped_entry_weights *weights, uint64_t *hash);
 
 #endif

@@ -289,10 +289,20 @@ static amped_status make_plan(amped_session *session, const amped_demand *demand
 }
 
 /* Collective; the status is agreed. Give the plan the map of centred values. */
-static amped_status map_values(amped_session *session) {
+static amped_status map_values(amped_session *session, const amped_demand *demand) {
+  double learnt[AMPED_VALUE_SAMPLE];
+  uint64_t count = 0;
   amped_value_map map;
   if (session->input == NULL)
     return AMPED_OK;
+  if (demand->sample != NULL && !session->options->plan_only)
+    AMPED_TRY(demand->sample(session, learnt, &count, demand->sample_context));
+  if (count > 0) {
+    if (session->comm.rank == 0)
+      map = amped_value_sample_map_of(learnt, count);
+    amped_comm_broadcast(&session->comm, &map, sizeof map);
+    return amped_comm_agree(&session->comm, amped_plan_map_values(&session->plan, map));
+  }
   AMPED_TRY(amped_value_sample_map(&session->comm, session->input,
                                    amped_session_info(session)->norm_squared, &map));
   return amped_comm_agree(&session->comm, amped_plan_map_values(&session->plan, map));
@@ -518,7 +528,7 @@ amped_status amped_session_prepare(amped_session *session, const amped_demand *d
   AMPED_TRY(choose_copies(session, demand));
   AMPED_TRY(group_models(session, demand));
   if (demand->centres)
-    AMPED_TRY(map_values(session));
+    AMPED_TRY(map_values(session, demand));
   if (demand->check != NULL)
     AMPED_TRY(amped_comm_agree(&session->comm,
                                demand->check(&session->worker, &session->plan, demand->context)));

@@ -22,6 +22,12 @@ typedef struct amped_demand {
   const char *resident;
   /* Values are centred before they are rounded (tensor/value_map.h): the plan has a map. */
   bool centres;
+  /* Collective, with `centres`; the status is agreed. If some entries have weight 0, values of
+   * others on rank 0, at most AMPED_VALUE_SAMPLE, and their number on every rank; else *count = 0.
+   * NULL: there are no weights. */
+  amped_status (*sample)(const amped_session *session, double *values, uint64_t *count,
+                         void *context);
+  void *sample_context;
   /* The command needs session->negative_squares. */
   bool watches_negative;
   /* The command also accepts dense tensors. */

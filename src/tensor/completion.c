@@ -56,6 +56,28 @@ amped_status amped_completion_set_errors(amped_completion *c, amped_completion_s
 
 /* --- lengths of columns ---------------------------------------------------------------------- */
 
+/* Scale the unit columns of a mode again, so that rows with a learnt entry alone have unit length.
+ * Other rows then count in no length, however many there are. A component that is zero in all
+ * learnt rows becomes zero in all rows. */
+static void leave_out_unlearnt(const amped_completion *c, int mode, amped_ktensor *k) {
+  const uint64_t n = (uint64_t)k->ncomps;
+  double *factor = k->factors[mode];
+  double lengths[AMPED_MAX_NCOMPS] = {0.0};
+  if (amped_completion_unlearnt(c, mode) == 0)
+    return;
+  for (uint64_t i = 0; i < k->dims[mode]; i++)
+    for (uint64_t r = 0; r < n && c->observed[mode][i] != 0; r++)
+      lengths[r] += factor[i * n + r] * factor[i * n + r];
+  for (uint64_t r = 0; r < n; r++) {
+    lengths[r] = sqrt(lengths[r]);
+    k->weights[r] *= lengths[r];
+    c->lengths[(uint64_t)mode * n + r] *= lengths[r];
+  }
+  for (uint64_t i = 0; i < k->dims[mode]; i++)
+    for (uint64_t r = 0; r < n; r++)
+      factor[i * n + r] = lengths[r] > 0.0 ? factor[i * n + r] / lengths[r] : 0.0;
+}
+
 amped_status amped_completion_normalise(amped_completion *c, uint64_t kept, amped_ktensor *k) {
   amped_free(c->lengths);
   c->ncomps = 0;
@@ -63,6 +85,9 @@ amped_status amped_completion_normalise(amped_completion *c, uint64_t kept, ampe
                         "the lengths of columns"));
   c->ncomps = k->ncomps;
   amped_ktensor_normalise(k, kept, c->lengths);
+  for (int m = 0; m < k->order; m++)
+    if ((kept >> m & 1) == 0)
+      leave_out_unlearnt(c, m, k);
   return AMPED_OK;
 }
 

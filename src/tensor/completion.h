@@ -72,8 +72,9 @@ amped_status amped_completion_begin_observed(amped_completion *c);
 amped_status amped_completion_set_errors(amped_completion *c, amped_completion_set set,
                                          const double *values, uint64_t count);
 
-/* Normalise k, whose weights must be 1, and store the lengths of its columns. kept: bit m: columns
- * of mode m stay as they are, and count as length 1. */
+/* Normalise k, whose weights must be 1, and store the lengths of its columns: over rows that have a
+ * learnt entry, if c->observed states them. kept: bit m: columns of mode m stay as they are, and
+ * count as length 1. */
 amped_status amped_completion_normalise(amped_completion *c, uint64_t kept, amped_ktensor *k);
 
 /* Undo amped_completion_normalise, so that sweeps can continue from k: columns absorb the weights,

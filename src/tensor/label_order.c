@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -581,6 +582,31 @@ amped_status amped_label_order(const amped_labels *labels, uint64_t *order) {
     order[k] = entries[k].number;
   amped_free(entries);
   return AMPED_OK;
+}
+
+amped_status amped_label_order_text(const amped_labels *labels, char text[AMPED_LABEL_ORDER_TEXT]) {
+  uint64_t *order = NULL;
+  bool sorted = true;
+  bool reverse = true;
+  char first[3][64] = {"", "", ""};
+  text[0] = '\0';
+  if (labels->count == 0 || amped_label_kind_of(labels) == AMPED_LABELS_TEXT)
+    return AMPED_OK;
+  AMPED_TRY(amped_alloc(&order, labels->count, sizeof *order, "the order of labels"));
+  const amped_status status = amped_label_order(labels, order);
+  for (uint64_t k = 0; k < labels->count && status == AMPED_OK; k++) {
+    sorted = sorted && order[k] == k;
+    reverse = reverse && order[k] == labels->count - 1 - k;
+  }
+  amped_free(order);
+  for (uint64_t i = 0; i < 3 && i < labels->count; i++)
+    (void)amped_label_text(labels, i, first[i], sizeof first[i]);
+  if (status == AMPED_OK && !sorted && !reverse)
+    (void)snprintf(text, AMPED_LABEL_ORDER_TEXT,
+                   ". The first of them are %s, %s, %s%s: labels of a table are numbered as they "
+                   "first appear, unless convert has --label-order=sorted",
+                   first[0], first[1], first[2], labels->count > 3 ? ", ..." : "");
+  return status;
 }
 
 amped_status amped_label_values(const amped_labels *labels, double *values) {

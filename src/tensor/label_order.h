@@ -37,6 +37,11 @@ amped_status amped_label_order_warn(const amped_labels *labels, const char *wher
 /* order[k] = the number of the label that comes k-th, for k < labels->count. */
 amped_status amped_label_order(const amped_labels *labels, uint64_t *order);
 
+/* For outputs that hold no labels: the end of a warning, which names the first labels and the
+ * remedy, if numbers, dates or times are neither in this order nor in the reverse; otherwise "". */
+#define AMPED_LABEL_ORDER_TEXT 320
+amped_status amped_label_order_text(const amped_labels *labels, char text[AMPED_LABEL_ORDER_TEXT]);
+
 /* values[i] = the value of label i: the number, or seconds of a date (from a fixed day on) or of a
  * time of the day; names of months and days of the week count from 1. AMPED_FAILED if the kind is
  * TEXT, which callers exclude. */

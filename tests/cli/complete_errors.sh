@@ -98,6 +98,41 @@ printf '2 1 2 -1\n1 1 1 3\n3 3 1 1\n' >wneg.tns
 alone 3 "wneg.tns: cell (2, 1, 2) has a weight of -1" complete small.tns --weights=wneg.tns --holdout=0 --rank=1 --reg=1 \
   --nowrite -q
 
+# Near-exact models: the training error in float is the model's, which numpy finds.
+python=$(find_python)
+if test -n "$python"; then
+  cat >near.py <<'END'
+import json, sys
+import h5py, numpy as np
+if sys.argv[1] == "make":
+    r = np.random.default_rng(5)
+    x = np.einsum("ir,jr,kr->ijk", *[r.random((n, 2)) + 0.5 for n in (20, 15, 10)])
+    x += float(sys.argv[2]) * r.normal(size=x.shape)
+    np.save("near.npy", np.where(r.random(x.shape) > 0.4, x, np.nan))
+else:
+    x = np.load("near.npy")
+    with h5py.File("near.h5") as f:
+        m = np.einsum("r,ir,jr,kr->ijk", f["weights"][:], *[f[f"factors/{k}"][:] for k in range(3)])
+        error = np.sqrt(np.nanmean((f.attrs["mean"] + f.attrs["scale"] * m - x) ** 2))
+        kept = f["rmse/train"][int(f.attrs["best_sweep"]) - 1]
+    ends = [json.loads(line) for line in open("near.json")]
+    told = [e["train"] for e in ends if e.get("event") == "end"][-1]
+    assert abs(told / error - 1) < 0.01 and abs(kept / error - 1) < 0.01, (told, kept, error)
+END
+  for noise in 0 1e-4 1e-3; do
+    expect 0 "" "$python" near.py make $noise
+    for how in "" --method=ccd --block=1; do
+      # shellcheck disable=SC2086
+      alone 0 "" complete near.npy --rank=2 --bias=none --reg=1e-6 --iters=400 --tol=0 --patience=400 --holdout=0 \
+        -o near.h5 --json=near.json --overwrite $how
+      expect 0 "" "$python" near.py check
+    done
+  done
+  "$python" -c 'import numpy as np; np.save("ones.npy", np.where(np.isnan(np.load("near.npy")), np.nan, 1.0))'
+  alone 0 "entries, by weight (below .* float hides it; give --precision=double)" complete near.npy --weights=ones.npy \
+    --rank=2 --bias=none --reg=1e-6 --iters=100 --holdout=0 --nowrite
+fi
+
 # What recommend does not find.
 expect 3 "no label nobody; name one of the model's .*convert" "$amped" recommend model.h5 --for=user:nobody --of=item
 expect 3 "no label w77; name one of the model's .*convert" "$amped" recommend model.h5 --for=user:u1 --of=item \

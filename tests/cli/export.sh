@@ -80,6 +80,14 @@ expect 0 "" test -s p.weights.tsv
 expect 0 "r.npy: labels are left out" "$amped" convert in.cpd.h5 r.npy
 expect 0 "r.txt: labels are left out" "$amped" convert in.cpd.h5 r.txt
 expect 0 "r.tns: labels are left out" "$amped" convert in.h5 r.tns
+# Numbers in another order than indices: the warning names the first of them.
+printf 'row,col,band,v\n2,0,0,1\n0,1,1,2\n1,2,2,3\n3,0,1,4\n' >mixed.csv
+for out in mixed.npy mixed.tns; do
+  expect 0 "The first of them are 2, 0, 1, ...: .*--label-order=sorted" "$amped" convert mixed.csv $out --value=v \
+    $(case $out in *.npy) echo --dense ;; esac)
+  "$amped" convert mixed.csv sorted.$out --value=v --label-order=sorted $(case $out in *.npy) echo --dense ;; esac) 2>&1 |
+    grep -q "first of them" && fail "sorted labels are in order" || pass
+done
 "$amped" convert plain.cpd.h5 p.npy 2>&1 | grep -q "left out" && fail "no labels are left out" || pass
 expect 2 "name OUT.csv" "$amped" convert in.cpd.h5 r.xls
 finish

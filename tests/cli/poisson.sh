@@ -104,6 +104,14 @@ expect 0 "note: 1 of the values are not whole numbers" on 2 cpd half.tns --rank=
 expect 3 "1 of the tensor's values are below 0" on 2 cpd below.tns --rank=2 --nowrite --loss=poisson
 expect 3 "cannot start a nonnegative model: mode 1" on 2 cpd three.tns --rank=3 --init=signed.h5 --nowrite \
   --loss=poisson
+# Values whose sums overflow in float end a run with a line, and nothing is written.
+awk 'BEGIN { for (k = 0; k < 90; k++) print 1 + k % 5, 1 + k % 6, 1 + k % 7, 1e37 * (1 + k % 4) }' >huge.tns
+for how in momentum none; do
+  expect 1 "deviance is not a number after sweep .*--precision=double" on 2 cpd huge.tns --rank=2 --loss=poisson \
+    --accelerate=$how -o huge.h5
+  absent huge.h5
+done
+expect 0 "" on 2 cpd huge.tns --rank=2 --loss=poisson --precision=double --iters=5 -o huge.h5
 
 # --- runs that go on, and runs that end -----------------------------------------------------------
 for how in momentum none; do

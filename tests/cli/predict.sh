@@ -215,6 +215,17 @@ expect 2 "by is for a file of cells" "$amped" predict biased.h5 --by=who -o none
 printf 'who,what,when,stars\na0,b0,c0,1\nnew,b0,c1,2\n' >new.csv
 expect 0 '"found":1,"labels":\[{"index":0,.*"cells":1,"label":"a0"' "$amped" predict biased.h5 new.csv --value=stars --by=who --cold=predict --json=- -q
 expect 0 '"cells":2,"label":"b0"' "$amped" predict biased.h5 new.csv --value=stars --by=what --cold=predict --json=- -q
+cat >unknown.py <<'END'
+# The cells that are in no row, and their rmse.
+import csv, json
+told = [float(r[-1]) for r in list(csv.reader(open('told.csv')))[1:]]
+by = json.loads(open('unknown.json').read())['by']
+assert by['unknown'] == 1 and abs(by['rmse_unknown'] - abs(told[1] - 2)) < 1e-9, by
+END
+expect 0 "" "$amped" predict biased.h5 new.csv --value=stars --cold=predict -o told.csv
+expect 0 "^1 cells are in no row, as their label of mode 1 (who) is unknown" "$amped" predict biased.h5 new.csv \
+  --value=stars --by=who --cold=predict --json=unknown.json
+expect 0 "" "$python" unknown.py
 "$python" -c 'import numpy as np; np.save("dense.npy", np.arange(24.0).reshape(2, 3, 4))' || fail "dense.npy"
 expect 0 "" on 1 dense.npy --rank=1 -o dense.h5 -q
 expect 0 "2 of the 2 labels of mode 1 with cells" "$amped" predict dense.h5 dense.npy --by=1

@@ -52,6 +52,22 @@ same "no line of 80 was long enough" "$(test "$whole" -gt 80 && echo so)" so
 expect 0 "label [0-9]* of .*\.\.\.  *[0-9]" "$amped" top wide.cpd.h5 --width=80
 same "one line of 80" "$(grep -c 'mode 1: first .*mode 2: second .*mode 3: third' out)" 2
 expect 2 "from 40" "$amped" top wide.cpd.h5 --width=39
+# Rows that a header alone declares count in no length: weights are those of the same model without them.
+awk 'BEGIN { for (k = 0; k < 1200; k++) print 1 + k % 15, 1 + k % 11, 1 + k % 8, 3 + (k % 15) * (k % 11) / 50 + k % 8 }' \
+  >cells.tns
+for months in 8 300; do
+  (echo "# dims: 15 11 $months"; cat cells.tns) >months.tns
+  expect 0 "" "$amped" complete months.tns --rank=2 --reg=0.05 --context=3 --holdout=0 --iters=20 --precision=double \
+    -o months$months.h5
+  "$amped" top months$months.h5 | sed -n 's/^component.*weight //p' >weights$months
+  "$amped" similar months$months.h5 --for=1:1 --weighted --json=- | tr ',' '\n' | sed -n 's/.*"similarity"://p' |
+    cut -c1-12 >similar$months
+done
+expect 0 "" cmp weights8 weights300
+same "two weights" "$(grep -c . weights300)" 2
+expect 0 "" cmp similar8 similar300
+"$amped" compare months300.h5 months300.h5 | awk '$1 == $2 && NF > 6 { print $3 }' >weights
+expect 0 "" cmp weights weights300
 
 # A terminal has a pager, and its width; a pipe has neither.
 if has_terminals; then

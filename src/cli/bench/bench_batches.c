@@ -120,7 +120,7 @@ static void set_head(batches *b) {
   const amped_complete_options *c = &o->complete;
   const bool centred = c->bias != AMPED_BIAS_NONE;
   const bool biased = c->bias == AMPED_BIAS_AUTO || c->bias == AMPED_BIAS_FULL;
-  const amped_value_map map = {b->all.values[0], 1.0};
+  const amped_value_map map = {.centre = b->all.values[0], .unit = 1.0};
   const amped_moments moments = amped_complete_moments_of(b->all.values, b->all.nnz, map);
   const amped_complete_scale s = amped_complete_scale_of(&moments, map, centred);
   const uint64_t lengths[] = {[AMPED_HISTORY_EQUATIONS] =

@@ -138,7 +138,7 @@ static amped_moments moments_of_unit(const amped_cpu_mttkrp *m, const amped_row_
     amped_packed_get(m->copy->packing, (const void *const *)m->copy->planes, k, words);
     const double x = value_of(m, words, k);
     const double w = f->weights[0] != NULL ? amped_value_get(f->weights[0], m->value_type, k) : 1.0;
-    sums.least = fmin(sums.least, x);
+    sums.least = w > 0.0 ? fmin(sums.least, x) : sums.least;
     sums.least_weight = fmin(sums.least_weight, w);
     if (is_held(f->held[0], k))
       continue;

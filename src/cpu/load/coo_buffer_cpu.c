@@ -62,8 +62,8 @@ static void place_values(amped_coo_buffer_cpu *p, const amped_plan *plan,
   for (uint64_t i = 0; i < count; i++)
     amped_value_put(
         p->values, plan->value_type, p->places[i],
-        amped_value_map_to(plan->map,
-                           amped_value_get(nonzeros->values, nonzeros->value_type, first + i)));
+        amped_value_map_store(plan->map,
+                              amped_value_get(nonzeros->values, nonzeros->value_type, first + i)));
 }
 
 /* Find places of nonzeros first .. first + count. Returns false if an iDp gets more nonzeros than

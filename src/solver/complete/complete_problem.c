@@ -255,9 +255,14 @@ amped_complete_scale amped_complete_scale_of(const amped_moments *m, amped_value
   return s;
 }
 
+/* Beside entries of weight 0, values are limited in memory (map.most). A learnt value that was
+ * limited makes the mean square at least 2^80 / nnz; other values, at most this. */
+#define MOST_SQUARE 0x1p44
+
 /* Check the ranges of values and weights. */
 static amped_status check_values(const amped_complete_problem *p, const amped_moments *m,
-                                 uint64_t nnz, const char *input, const char *weights) {
+                                 amped_value_map map, uint64_t nnz, const char *input,
+                                 const char *weights) {
   const bool counts = p->fit.implicit > 0.0;
   if (counts && m->least < 0.0)
     return amped_error(AMPED_BAD_INPUT, input,
@@ -275,6 +280,10 @@ static amped_status check_values(const amped_complete_problem *p, const amped_mo
     return amped_error(AMPED_BAD_INPUT, weights,
                        "gives weight 0 to all entries that are not held out, and none is left to "
                        "train; correct the weights");
+  if (map.most > 0.0 && !(m->squares / m->weight < MOST_SQUARE))
+    return amped_error(AMPED_BAD_INPUT, input,
+                       "has learnt values that are more than a million times larger than most "
+                       "others; remove them, or give them weight 0");
   return AMPED_OK;
 }
 
@@ -301,7 +310,8 @@ amped_status amped_complete_problem_set_scale(const amped_context *context, cons
   amped_row_fit *fit = &p->fit;
   amped_moments m;
   AMPED_TRY(amped_complete_moments_find(context, &m));
-  AMPED_TRY(amped_comm_agree(context->comm, check_values(p, &m, plan->nnz, input, weights)));
+  AMPED_TRY(
+      amped_comm_agree(context->comm, check_values(p, &m, plan->map, plan->nnz, input, weights)));
   p->learnt = m.count;
   p->ignored = plan->nnz - p->held - m.count;
   p->weight = m.weight;

@@ -147,6 +147,27 @@ static amped_status find_errors(search *s) {
   return AMPED_OK;
 }
 
+/* Collective; the status is agreed. Replace the sum of squares by the sum over a pass, if it is
+ * small and in float. Weighted sums stay, because the pass has no weights. */
+static amped_status refine_squares(search *s) {
+  const amped_complete_problem *p = s->problem;
+  const amped_context *context = s->context;
+  const amped_worker *worker = context->worker;
+  amped_complete_sums *sums = &s->sweep.sums;
+  amped_errors e = {.count = 0};
+  if (context->plan->value_type != AMPED_F32 || p->fit.implicit > 0.0 || p->weights_hash != 0 ||
+      sums->squares > AMPED_COMPLETE_NEAR * AMPED_COMPLETE_NEAR * sums->count)
+    return AMPED_OK;
+  const amped_status status =
+      worker->format->row_fit->errors(worker->tensor, 0, false, &s->fit, -INFINITY, INFINITY, &e);
+  AMPED_TRY(amped_comm_agree(context->comm, status));
+  amped_errors_sum(context->comm, &e);
+  const double squares = e.squares / (s->fit.scale * s->fit.scale);
+  sums->objective += squares - sums->squares;
+  sums->squares = squares;
+  return AMPED_OK;
+}
+
 static amped_status evaluate(search *s) {
   const amped_complete_problem *p = s->problem;
   const bool implicit = p->fit.implicit > 0.0;
@@ -158,6 +179,7 @@ static amped_status evaluate(search *s) {
   memset(&w->test_ranks, 0, sizeof w->test_ranks);
   memset(&w->validate_cold, 0, sizeof w->validate_cold);
   memset(&w->test_cold, 0, sizeof w->test_cold);
+  AMPED_TRY(refine_squares(s));
   w->train = s->context->plan->map.unit * p->fit.scale *
              sqrt(w->sums.squares / (implicit ? p->cells : w->sums.count));
   AMPED_TRY(implicit ? find_ranks(s) : find_errors(s));

@@ -12,6 +12,7 @@
 #include "base/trace.h"
 #include "solver/cpd/acceleration.h"
 #include "solver/cpd/count_model.h"
+#include "solver/fit.h"
 #include "solver/mode_update.h"
 #include "solver/outcome.h"
 #include "tensor/format.h"
@@ -455,6 +456,7 @@ static amped_status sweep(void *self, amped_sweep *s) {
     AMPED_TRY(measure_mode(p, p->context->plan->order - 1, &t));
   const double judged = amped_time();
   AMPED_NEXT(p->own, judge(p, s->number, last));
+  AMPED_NEXT(p->own, amped_fit_check("deviance", p->numbers[DEVIANCE], "sweep", s->number));
   p->change = p->numbers[DEVIANCE] - last;
   s->value = explained(p);
   s->noise = noise_of(p);
@@ -506,7 +508,7 @@ static amped_status finish(void *self, double *value) {
     AMPED_TRY(measure_mode(p, m, &t));
   p->worst = worst_violation(p);
   *value = explained(p);
-  return AMPED_OK;
+  return amped_fit_check("deviance", p->numbers[DEVIANCE], "sweep", p->result->sweeps);
 }
 
 static void tell(const void *self, amped_facts *facts) {

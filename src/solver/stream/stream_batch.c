@@ -143,7 +143,7 @@ static amped_status number_rows(amped_stream_batch *b, const char *name,
 
 /* Map of the values in memory: they are stored as the model uses them, with mean 0 and scale 1. */
 static amped_value_map map_of(const amped_state_head *head) {
-  return (amped_value_map){head->mean, head->scale};
+  return (amped_value_map){.centre = head->mean, .unit = head->scale};
 }
 
 static amped_row_fit fit_of(const amped_state_head *head) {

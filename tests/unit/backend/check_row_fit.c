@@ -435,7 +435,7 @@ static void moments_are_right(const team *t) {
   for (uint64_t k = 0; k < t->p->t.nnz; k++) {
     const double x = rounded(t->p->t.values[k], t->p->value_type);
     const double w = weight_at(t, k);
-    want.least = fmin(want.least, x);
+    want.least = w > 0.0 ? fmin(want.least, x) : want.least;
     want.least_weight = fmin(want.least_weight, w);
     if (is_held(t, k))
       continue;
