@@ -35,19 +35,24 @@ $python draw.py
 { sed -n 1p even.csv && sed 1d even.csv | sort -t, -k3,3r; } >rows.csv
 sed '1!s/2024-0//' rows.csv >numbers.csv
 sed '1!s/2024-0//' odd.csv >seven.csv
-cat >order.py <<'PY'
-# order.py MODEL TABLE MONTH: the rmse at the table's rows if their month's row is a copy of MONTH's.
-import csv, sys
-import h5py, numpy as np
+cat >model.py <<'PY'
+# The model of the first argument, and the places of labels in its modes.
+import sys
+import h5py
 
 f = h5py.File(sys.argv[1])
-
-
 places = []
 for k in range(3):
     data, ends = f[f"labels/mode_{k}/bytes"][:].tobytes(), f[f"labels/mode_{k}/offsets"][:]
     places.append({data[a:b].decode(): i for i, (a, b) in enumerate(zip(ends[:-1], ends[1:]))})
 mean, scale = f.attrs["mean"], f.attrs["scale"]
+PY
+cat >order.py <<'PY'
+# order.py MODEL TABLE MONTH: the rmse at the table's rows if their month's row is a copy of MONTH's.
+import csv, sys
+import numpy as np
+from model import f, mean, places, scale
+
 squares = []
 for row in list(csv.reader(open(sys.argv[2])))[1:]:
     at = [places[0][row[0]], places[1][row[1]], places[2][sys.argv[3]]]
@@ -96,14 +101,9 @@ cat >split.py <<'PY'
 # split.py MODEL TABLE MONTH: count and rmse at rows whose user and item the model has, and at others. Unknown
 # users and items have rows of zeros and a bias of 0; the month's row is a copy of MONTH's.
 import csv, sys
-import h5py, numpy as np
+import numpy as np
+from model import f, mean, places, scale
 
-f = h5py.File(sys.argv[1])
-places = []
-for k in range(3):
-    data, ends = f[f"labels/mode_{k}/bytes"][:].tobytes(), f[f"labels/mode_{k}/offsets"][:]
-    places.append({data[a:b].decode(): i for i, (a, b) in enumerate(zip(ends[:-1], ends[1:]))})
-mean, scale = f.attrs["mean"], f.attrs["scale"]
 squares = [[], []]
 for row in list(csv.reader(open(sys.argv[2])))[1:]:
     at = [places[0].get(row[0]), places[1].get(row[1]), places[2][sys.argv[3] or row[2]]]
