@@ -2,6 +2,7 @@
 # Cold entries: complete's errors at --validate and --test are those that predict --cold=predict reports.
 . "$(dirname "$0")/../lib/lib.sh"
 needs_python
+here=$(cd "$(dirname "$0")" && pwd)
 cd "$scratch" || exit 99
 
 # Ratings with biases of users, items and months; the test has a new month, new users, new items, and a user
@@ -39,4 +40,32 @@ done
 # shellcheck disable=SC2086
 expect 0 "" on 2 complete train.csv $fit --weights=weights.csv --test=three.csv
 agrees "weight 0" three.csv
+
+# --- --fix: known rows of the model that learnt nothing --------------------------------------------
+# All cells of the item i3 have weight 0 in the model. New users have it: the mean of the other items stands
+# for it in the fit, in errors and in predict. i9 is in the model alone.
+awk -F, 'NR == 1 || $1 ~ /^u[0-9]$/' all.csv >known.csv
+awk -F, 'NR == 1 { print; next } { print $1 "," $2 "," $3 "," ($2 == "i3" ? 0 : 1) }' known.csv >weights.csv
+awk -F, 'NR == 1 || ($1 ~ /^u1[0-9]$/ && $2 != "i9" && NR % 7 != 2)' all.csv >new.csv
+awk -F, 'NR == 1 || ($1 ~ /^u1[0-9]$/ && $2 != "i9" && NR % 7 == 2)' all.csv >test.csv
+awk -F, 'NR == 1 { print; next } { print $1 "," $2 ",m99," $4 }' test.csv >month.csv
+for bias in full mean none; do
+  expect 0 "" on 1 complete known.csv --value=stars --weights=weights.csv --rank=2 --reg=0.1 --iters=20 --holdout=0 --bias=$bias \
+    --precision=double -o known.h5 --overwrite
+  for ranks in 1 3; do
+    said="1 row in the tensor has learnt nothing there"
+    expect 0 "fixed: mode 2 (item), 20 rows of known.h5, .*$said" on $ranks complete new.csv --value=stars --init=known.h5 --fix=item,month \
+      --reg=0.3 --holdout=0 --iters=2 --precision=double -o model.h5 --overwrite --json=run.json --test=test.csv
+    agrees "--fix, --bias=$bias, $ranks ranks" test.csv
+    train=$("$python" -c 'import json; print([json.loads(l) for l in open("run.json")][-1]["train"])')
+    expect 0 "" "$amped" predict model.h5 new.csv --value=stars --json=told.json --overwrite
+    close "--fix, --bias=$bias, $ranks ranks: training error" "$train" "$(field rmse told.json)" 1e-9
+    "$python" "$here/fixed_reference.py" completion new.csv known.h5 model.h5 0 0.3 1e-9 >reason.txt 2>&1 && pass ||
+      fail "--fix, --bias=$bias, $ranks ranks: $(tail -n 1 reason.txt)"
+    # A new month: the mean of the model's months.
+    expect 0 "" on $ranks complete new.csv --value=stars --init=known.h5 --fix=item,month --reg=0.3 --holdout=0 --iters=2 --precision=double \
+      -o model.h5 --overwrite --json=run.json --test=month.csv
+    agrees "a new month, --fix, --bias=$bias, $ranks ranks" month.csv
+  done
+done
 finish
