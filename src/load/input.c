@@ -392,6 +392,11 @@ amped_status amped_input_read(amped_input *input, int mode, uint64_t first, uint
   return AMPED_OK;
 }
 
+amped_cut_integers amped_input_take_cut(amped_input *input) {
+  const amped_cut_integers none = {.count = 0};
+  return input->file != NULL ? amped_tensor_file_take_cut(input->file) : none;
+}
+
 amped_status amped_input_read_part(amped_input *input, int mode, uint64_t first, uint64_t count,
                                    void *const *indices, void *values) {
   if (input->file != NULL)

@@ -89,6 +89,9 @@ amped_status amped_input_read_part(amped_input *input, int mode, uint64_t first,
                                    void *const *indices, void *values);
 amped_status amped_input_check(amped_input *input, int mode);
 
+/* This rank's, as amped_tensor_file_take_cut does; count 0 if the list is in memory. */
+amped_cut_integers amped_input_take_cut(amped_input *input);
+
 /* On every rank: sum the squares of negative values that pass amped_input_count_values, if switched
  * on (at first off). amped_input_negative: this rank's sum so far. */
 void amped_input_watch_negative(amped_input *input, bool on);
