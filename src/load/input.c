@@ -380,6 +380,13 @@ const uint64_t *amped_input_part_counts(const amped_input *input) {
   return input->counts;
 }
 
+uint64_t amped_input_list_bytes(const amped_input *input) {
+  uint64_t bytes = input->tensor.nnz * ((uint64_t)input->tensor.order + 1) * sizeof(uint64_t);
+  for (int m = 0; m < input->info.order; m++)
+    bytes += input->part.count * (uint64_t)input->info.index_types[m];
+  return bytes;
+}
+
 const amped_sptensor *amped_input_list(const amped_input *input) {
   return amped_input_in_memory(input) && input->counts == NULL ? &input->tensor : NULL;
 }

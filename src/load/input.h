@@ -77,6 +77,9 @@ const amped_tensor_info *amped_input_info(const amped_input *input);
 /* Does this rank hold the whole list, or a part of it, in host memory? */
 bool amped_input_in_memory(const amped_input *input);
 
+/* Bytes of host memory of what this rank has of the list; 0: none. */
+uint64_t amped_input_list_bytes(const amped_input *input);
+
 /* The list in this rank's memory, which stays the input's; NULL: not in memory, or in parts. */
 const amped_sptensor *amped_input_list(const amped_input *input);
 
