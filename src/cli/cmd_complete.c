@@ -311,16 +311,20 @@ static amped_status load_test(job *j) {
   return AMPED_OK;
 }
 
-/* Collective: note which entries have rows that are trained. */
+/* Collective: note which entries have rows that are trained, and count held-out entries that have
+ * others. */
 static amped_status find_trained(job *j) {
   const amped_context context = amped_session_context(j->session);
-  if (j->problem.validate == NULL && j->problem.test == NULL)
+  amped_complete_problem *p = &j->problem;
+  if (p->validate == NULL && p->test == NULL && p->held == 0)
     return AMPED_OK;
   AMPED_TRY(amped_row_counts_find(&context, &j->counts));
   amped_entry_set_train(&context, &j->validate, &j->counts);
   amped_entry_set_train(&context, &j->test, &j->counts);
-  j->problem.counts = &j->counts;
-  return AMPED_OK;
+  p->counts = &j->counts;
+  if (p->held == 0 || p->fit.implicit > 0.0)
+    return AMPED_OK;
+  return amped_row_counts_unlearnt(&context, &j->counts, &p->fixed, &p->unlearnt, p->unlearnt_of);
 }
 
 /* Collective: make the sets of entries that implicit fits rank. */
