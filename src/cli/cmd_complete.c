@@ -181,8 +181,8 @@ static bool holds_weights(const job *j) {
   return is_dense;
 }
 
-/* The row of weights: open ones are in memory already. With --plan they are not read; there are as
- * many as entries. */
+/* The row of weights: open ones are in memory already. With --plan they are not read; each entry
+ * has one. */
 static void add_weights_row(const job *j, const amped_plan *plan, amped_memory_rows *rows) {
   amped_memory_row *row = amped_memory_row_add(rows, "weights in memory");
   if (j->weighing != NULL) {

@@ -351,7 +351,8 @@ amped_status amped_entry_weights_open(const amped_session *session, const amped_
 }
 
 uint64_t amped_entry_weights_slab_bytes(const amped_plan *plan) {
-  return 2 * ((uint64_t)plan->order + 1) * SLAB * sizeof(uint64_t); /* as read, and of the tensor */
+  return 2 * ((uint64_t)plan->order + 1) * SLAB *
+         sizeof(uint64_t); /* indices of the file and of the tensor */
 }
 
 uint64_t amped_entry_weights_bytes(const amped_entry_weights *weights) {

@@ -132,7 +132,7 @@ static void counts_facts(const amped_stream_progress *t, amped_facts *f) {
   const amped_state_head *h = t->head;
   const amped_count_words words = {.first = "", .next = "", .unnamed = " of"};
   uint64_t rows[AMPED_MAX_ORDER];
-  uint64_t unlearnt[AMPED_MAX_ORDER] = {0}; /* those that were there, but had learnt nothing */
+  uint64_t unlearnt[AMPED_MAX_ORDER] = {0}; /* rows of the state, of which it had learnt nothing */
   uint64_t all_unlearnt = 0;
   char text[AMPED_COUNTS_TEXT];
   for (int m = 0; m < h->order; m++) {

@@ -22,7 +22,7 @@ static inline void amped_cut_values_note(amped_piece *piece, const char *begin, 
   }
 }
 
-/* Add those of a chunk, whose pieces are parsed. */
+/* Add the values that the parsers noted in a chunk. */
 void amped_cut_values_add(amped_cut_values *cut, const amped_text_chunk *chunk,
                           const amped_piece *pieces, int count);
 

@@ -46,8 +46,8 @@ typedef struct work {
   bool *held;       /* marks of held-out entries: rank 0's of all, others' of theirs; NULL: none */
   uint64_t *learnt; /* bits of the growing mode's old rows: which have learnt an entry; NULL: there
                        is no such mode */
-  /* Old rows with entries in the batch that have learnt nothing, except of the growing mode: those
-   * with training entries, and the others, whose entries are all held out. Published history: none.
+  /* Old rows with entries in the batch that have learnt nothing, except in the mode that grows:
+   * rows with training entries, and rows whose entries are all held out. Published history: none.
    */
   row_list first_learnt[AMPED_MAX_ORDER], first_held[AMPED_MAX_ORDER];
   uint64_t *order;           /* rows of that mode by the values of labels; NULL: by indices */
@@ -543,9 +543,9 @@ done:
   return status;
 }
 
-/* Collective; the status is agreed. Find the old rows of all modes except the growing one that have
- * entries in the batch, and have learnt nothing: a header declared them, or their entries were held
- * out or had weight 0. */
+/* Collective; the status is agreed. Find old rows that have entries in the batch and have learnt
+ * nothing: a header declared them, or their entries were held out or had weight 0. The mode that
+ * grows is left out. */
 static amped_status find_first(work *w) {
   for (int m = 0; m < w->s->rows->order && !is_published(w); m++) {
     const amped_touched *t = touched_of(w, m);
