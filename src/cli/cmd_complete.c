@@ -14,6 +14,7 @@
 #include "cli/option_rules.h"
 #include "formats/completion_file.h"
 #include "hdf5/hdf5_probe.h"
+#include "load/dense_source.h"
 #include "session/checkpoint.h"
 #include "session/completion_report.h"
 #include "session/completion_result.h"
@@ -170,12 +171,36 @@ static bool measures_gaps(const job *j, const amped_plan *plan) {
   return amped_gap_errors_apply(plan, &j->o->complete, most, j->session_options.biased);
 }
 
+/* Will the weights, which are not open, be a list in rank 0's memory? */
+static bool holds_weights(const job *j) {
+  bool is_dense = false;
+  if (!is_hdf5(j->weights, &j->of_weights))
+    return true;
+  if (amped_dense_source_is(j->weights, NULL, &is_dense) != AMPED_OK)
+    amped_status_clear(); /* reading them reports it */
+  return is_dense;
+}
+
+/* The row of weights: open ones are in memory already. With --plan they are not read; each entry
+ * has one. */
+static void add_weights_row(const job *j, const amped_plan *plan, amped_memory_rows *rows) {
+  amped_memory_row *row = amped_memory_row_add(rows, "weights in memory");
+  if (j->weighing != NULL) {
+    row->host_bytes = row->held_bytes = amped_entry_weights_bytes(j->weighing);
+  } else if (j->weights != NULL) {
+    row->host_bytes = amped_entry_weights_slab_bytes(plan);
+    if (plan->rank == 0 && holds_weights(j))
+      row->host_bytes += plan->nnz * ((uint64_t)plan->order + 1) * sizeof(double);
+  }
+}
+
 static void solver_rows(const amped_plan *plan, const void *context, amped_memory_rows *rows) {
   const job *j = context;
   const amped_worker *worker = &j->session->worker;
   amped_memory_row *fits = amped_memory_row_add(rows, "row fits");
   row_fit_of(j)->require(worker->device, plan, j->weights != NULL, &fits->device_bytes,
                          &fits->host_bytes);
+  add_weights_row(j, plan, rows);
   amped_memory_row_add(rows, "nonzeros per row")->host_bytes += amped_row_counts_bytes(plan);
   amped_memory_row *solver = amped_memory_row_add(rows, "solver");
   amped_complete_search_require(&j->session->comm, worker, plan, &j->o->complete,
@@ -286,16 +311,20 @@ static amped_status load_test(job *j) {
   return AMPED_OK;
 }
 
-/* Collective: note which entries have rows that are trained. */
+/* Collective: note which entries have rows that are trained, and count held-out entries that have
+ * others. */
 static amped_status find_trained(job *j) {
   const amped_context context = amped_session_context(j->session);
-  if (j->problem.validate == NULL && j->problem.test == NULL)
+  amped_complete_problem *p = &j->problem;
+  if (p->validate == NULL && p->test == NULL && p->held == 0)
     return AMPED_OK;
   AMPED_TRY(amped_row_counts_find(&context, &j->counts));
   amped_entry_set_train(&context, &j->validate, &j->counts);
   amped_entry_set_train(&context, &j->test, &j->counts);
-  j->problem.counts = &j->counts;
-  return AMPED_OK;
+  p->counts = &j->counts;
+  if (p->held == 0 || p->fit.implicit > 0.0)
+    return AMPED_OK;
+  return amped_row_counts_unlearnt(&context, &j->counts, &p->fixed, &p->unlearnt, p->unlearnt_of);
 }
 
 /* Collective: make the sets of entries that implicit fits rank. */

@@ -7,6 +7,7 @@
 
 #include "formats/binsparse.h"
 #include "hdf5/hdf5_labels.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/system_memory.h"
 #include "hdf5/hdf5_probe.h"
@@ -29,6 +30,8 @@ struct amped_tensor_file {
   amped_hdf5_dataset values;
   uint64_t hashed; /* nonzeros of this copy read in order so far, from number 0 */
   uint64_t hash;   /* hash of these nonzeros */
+  bool told_of_cut;
+  amped_cut_integers cut; /* the first value of a list that a double does not hold */
 };
 
 amped_tensor_folder amped_tensor_folder_of(int mode) {
@@ -445,6 +448,8 @@ amped_status amped_tensor_file_open_trusted(int fd, const char *path, amped_tens
 void amped_tensor_file_close(amped_tensor_file *f) {
   if (f == NULL)
     return;
+  if (!f->told_of_cut)
+    amped_cut_integers_warn(&f->cut, 0, f->path);
   close_nonzeros(f);
   amped_hdf5_close(&f->hdf5);
   amped_tensor_info_free(&f->info);
@@ -590,6 +595,33 @@ static amped_status check_indices(const amped_tensor_file *f, int mode, int m, v
   return AMPED_OK;
 }
 
+/* Number of the first of n doubles of 2^53 or more; n: there is none. */
+static uint64_t first_large(const double *values, uint64_t n) {
+  uint64_t i = 0;
+  while (i < n && fabs(values[i]) < 0x1p53)
+    i++;
+  return i;
+}
+
+/* Note the first integer that was read as a double, and that a double does not hold. */
+static amped_status look_for_cut(amped_tensor_file *f, uint64_t first, uint64_t count,
+                                 const double *values) {
+  const amped_hdf5_type type = f->values.type;
+  const bool is_signed = type.number == AMPED_SIGNED;
+  uint64_t *bits = NULL;
+  if (type.number == AMPED_FLOAT || type.bytes < 8 || f->cut.count > 0 ||
+      first_large(values, count) == count)
+    return AMPED_OK;
+  AMPED_TRY(amped_alloc(&bits, count, sizeof *bits, "the values of a file"));
+  const amped_status status = amped_hdf5_dataset_read(&f->values, type, first, count, bits);
+  const amped_cell_type cells = is_signed ? AMPED_CELL_I64 : AMPED_CELL_U64;
+  const uint64_t at = status == AMPED_OK ? amped_cells_cut(bits, cells, count) : count;
+  if (at < count)
+    amped_cut_integers_add(&f->cut, cells, bits[at], 1, &(uint64_t){first + at});
+  amped_free(bits);
+  return status;
+}
+
 amped_status amped_tensor_file_read_part(amped_tensor_file *f, int mode, uint64_t first,
                                          uint64_t count, void *const *indices, void *values) {
   AMPED_TRY(open_nonzeros(f, mode));
@@ -603,7 +635,7 @@ amped_status amped_tensor_file_read_part(amped_tensor_file *f, int mode, uint64_
                        "dataset %s has a value that is not finite (among elements %" PRIu64
                        " to %" PRIu64 "); correct it where the file was made",
                        f->values.name, first, first + count - 1);
-  return AMPED_OK;
+  return f->info.value_type == AMPED_F64 ? look_for_cut(f, first, count, values) : AMPED_OK;
 }
 
 /* Nonzeros that a thread widens and hashes at a time. */
@@ -659,6 +691,12 @@ amped_status amped_tensor_file_read(amped_tensor_file *f, int mode, uint64_t fir
   f->hash += hash_of(&f->info, indices, values, count);
   f->hashed += count;
   return f->hashed < f->info.nnz ? AMPED_OK : check_nonzeros(f);
+}
+
+amped_cut_integers amped_tensor_file_take_cut(amped_tensor_file *f) {
+  const amped_cut_integers cut = f->cut;
+  f->told_of_cut = true;
+  return cut;
 }
 
 amped_status amped_tensor_file_labels(amped_tensor_file *f, int mode, amped_labels *out) {

@@ -10,6 +10,7 @@
 #ifndef AMPED_TENSOR_FILE_H
 #define AMPED_TENSOR_FILE_H
 
+#include "tensor/cut_integers.h"
 #include "tensor/overflow.h"
 #include "tensor/tensor_info.h"
 
@@ -39,6 +40,10 @@ amped_status amped_tensor_file_read_part(amped_tensor_file *file, int mode, uint
                                          uint64_t count, void *const *indices, void *values);
 /* Read a whole copy to check its hash. */
 amped_status amped_tensor_file_check(amped_tensor_file *file, int mode);
+
+/* The first value read so far, of a list of integers, that a double does not hold; count 1. A
+ * warning names it when the file is closed, unless it is taken before. */
+amped_cut_integers amped_tensor_file_take_cut(amped_tensor_file *file);
 
 /* Read the labels of one mode; count is 0 if it has none. Free with amped_labels_free. */
 amped_status amped_tensor_file_labels(amped_tensor_file *file, int mode, amped_labels *out);

@@ -122,6 +122,8 @@ amped_status amped_dense_list_read(amped_dense_source *source, const amped_overf
   out->duplicates = AMPED_DUPLICATES_NONE;
   AMPED_TRY(read_pieces(source, &l));
   *counts = l.counts;
+  amped_cut_integers_warn(amped_dense_source_cut(source), l.info->order,
+                          amped_dense_source_path(source));
   return amped_dense_info_check(l.info, l.stats.nnz, l.stats.hash, amped_dense_source_path(source));
 }
 

@@ -20,6 +20,7 @@ struct amped_dense_source {
   amped_npy *npy;
   amped_missing_cells missing;
   uint64_t zeroed;
+  amped_cut_integers cut;
 };
 
 static bool is_npy(const char *path) {
@@ -122,6 +123,10 @@ uint64_t amped_dense_source_zeroed(const amped_dense_source *s) {
   return s->zeroed;
 }
 
+const amped_cut_integers *amped_dense_source_cut(const amped_dense_source *s) {
+  return &s->cut;
+}
+
 /* A box of cells, in the file's indices. */
 typedef struct box {
   uint64_t first[AMPED_MAX_ORDER], count[AMPED_MAX_ORDER];
@@ -200,10 +205,35 @@ static amped_status check_cells(amped_dense_source *s, const box *b, void *cells
   return AMPED_OK;
 }
 
+/* Note a cell of a box that a double does not hold. */
+static void note_cut(amped_dense_source *s, const box *b, uint64_t cell, uint64_t bits) {
+  const amped_dense_info *info = amped_dense_source_info(s);
+  uint64_t index[AMPED_MAX_ORDER];
+  amped_dense_index(info->order, b->count, info->layout, cell, index);
+  for (int m = 0; m < info->order; m++)
+    index[m] += b->first[m];
+  amped_cut_integers_add(&s->cut, info->type, bits, info->order, index);
+}
+
+/* Count the cells of a box, except missing ones, that a double does not hold. */
+static void count_cut(amped_dense_source *s, const box *b, const void *cells) {
+  const amped_cell_type type = amped_dense_source_info(s)->type;
+  const uint64_t *bits = cells;
+  if (amped_cell_bytes(type) < 8)
+    return;
+  for (uint64_t at = 0; at < b->cells; at++) {
+    at += amped_cells_cut(bits + at, type, b->cells - at);
+    if (at < b->cells && first_bad(s, bits + at, type, 1) == 1)
+      note_cut(s, b, at, bits[at]);
+  }
+}
+
 static amped_status read_box(amped_dense_source *s, const box *b, void *cells) {
   AMPED_TRY(s->hdf5 != NULL ? amped_dense_file_read(s->hdf5, b->first, b->count, cells)
                             : amped_npy_read(s->npy, b->first, b->count, cells));
-  return check_cells(s, b, cells);
+  AMPED_TRY(check_cells(s, b, cells));
+  count_cut(s, b, cells);
+  return AMPED_OK;
 }
 
 amped_status amped_dense_source_read(amped_dense_source *s, int slab_mode, uint64_t slab_first,

@@ -4,6 +4,7 @@
 #define AMPED_DENSE_SOURCE_H
 
 #include "base/status.h"
+#include "tensor/cut_integers.h"
 #include "tensor/dense_info.h"
 #include "text/axes.h"
 
@@ -46,6 +47,9 @@ bool amped_dense_source_is_matlab(const amped_dense_source *source);
 void amped_dense_source_set_missing(amped_dense_source *source, amped_missing_cells missing);
 amped_missing_cells amped_dense_source_missing(const amped_dense_source *source);
 uint64_t amped_dense_source_zeroed(const amped_dense_source *source);
+
+/* Cells read so far, except missing ones, that a double does not hold. Borrowed. */
+const amped_cut_integers *amped_dense_source_cut(const amped_dense_source *source);
 
 /* Both reads return AMPED_BAD_INPUT, with the index, if a cell is refused.
  *

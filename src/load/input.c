@@ -380,6 +380,13 @@ const uint64_t *amped_input_part_counts(const amped_input *input) {
   return input->counts;
 }
 
+uint64_t amped_input_list_bytes(const amped_input *input) {
+  uint64_t bytes = input->tensor.nnz * ((uint64_t)input->tensor.order + 1) * sizeof(uint64_t);
+  for (int m = 0; m < input->info.order; m++)
+    bytes += input->part.count * (uint64_t)input->info.index_types[m];
+  return bytes;
+}
+
 const amped_sptensor *amped_input_list(const amped_input *input) {
   return amped_input_in_memory(input) && input->counts == NULL ? &input->tensor : NULL;
 }
@@ -390,6 +397,11 @@ amped_status amped_input_read(amped_input *input, int mode, uint64_t first, uint
     return amped_tensor_file_read(input->file, mode, first, count, indices, values);
   read_memory(input, first, count, indices, values);
   return AMPED_OK;
+}
+
+amped_cut_integers amped_input_take_cut(amped_input *input) {
+  const amped_cut_integers none = {.count = 0};
+  return input->file != NULL ? amped_tensor_file_take_cut(input->file) : none;
 }
 
 amped_status amped_input_read_part(amped_input *input, int mode, uint64_t first, uint64_t count,

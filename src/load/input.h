@@ -77,6 +77,9 @@ const amped_tensor_info *amped_input_info(const amped_input *input);
 /* Does this rank hold the whole list, or a part of it, in host memory? */
 bool amped_input_in_memory(const amped_input *input);
 
+/* Bytes of host memory of what this rank has of the list; 0: none. */
+uint64_t amped_input_list_bytes(const amped_input *input);
+
 /* The list in this rank's memory, which stays the input's; NULL: not in memory, or in parts. */
 const amped_sptensor *amped_input_list(const amped_input *input);
 
@@ -88,6 +91,9 @@ amped_status amped_input_read(amped_input *input, int mode, uint64_t first, uint
 amped_status amped_input_read_part(amped_input *input, int mode, uint64_t first, uint64_t count,
                                    void *const *indices, void *values);
 amped_status amped_input_check(amped_input *input, int mode);
+
+/* This rank's, as amped_tensor_file_take_cut does; count 0 if the list is in memory. */
+amped_cut_integers amped_input_take_cut(amped_input *input);
 
 /* On every rank: sum the squares of negative values that pass amped_input_count_values, if switched
  * on (at first off). amped_input_negative: this rank's sum so far. */

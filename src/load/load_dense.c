@@ -4,6 +4,7 @@
 #include "base/heartbeat.h"
 #include "base/timer.h"
 #include "base/trace.h"
+#include "load/cut_share.h"
 
 /* Bytes read together, unless a slice is larger. */
 #define PIECE_BYTES (UINT64_C(64) << 20)
@@ -164,6 +165,15 @@ static void sum_stats(const amped_comm *comm, amped_dense_stats *stats) {
   stats->squares = (amped_kahan){(long double)sum.hi, (long double)sum.lo};
 }
 
+/* Collective: warn of cells that a double does not hold. */
+static void warn_of_cut(const amped_dense_load *l) {
+  const amped_cut_integers none = {.count = 0};
+  const amped_cut_integers all =
+      amped_cut_share(l->comm, l->source != NULL ? amped_dense_source_cut(l->source) : &none);
+  if (l->comm->rank == 0)
+    amped_cut_integers_warn(&all, l->info->order, l->path);
+}
+
 amped_status amped_load_dense(const amped_dense_load *l, amped_dense_stats *stats,
                               double *seconds) {
   const amped_device_ops *device = l->worker->backend->device;
@@ -184,6 +194,7 @@ amped_status amped_load_dense(const amped_dense_load *l, amped_dense_stats *stat
     device->host_free(l->worker->device, g.piece);
   AMPED_TRY(status);
   sum_stats(l->comm, stats);
+  warn_of_cut(l);
   AMPED_TRY(
       amped_comm_agree(l->comm, amped_dense_info_check(l->info, stats->nnz, stats->hash, l->path)));
   amped_trace_end();

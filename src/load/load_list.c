@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "load/cut_share.h"
 #include "load/list_stats.h"
 #include "load/redistribute.h"
 #include "base/log.h"
@@ -201,6 +202,14 @@ static amped_status load_modes(loader *l, double *norm_squared) {
                                                        : check_repeats(l, found, norm_squared);
 }
 
+/* Collective: warn of a value that a double does not hold. */
+static void warn_of_cut(const amped_list_load *load) {
+  const amped_cut_integers own = amped_input_take_cut(load->input);
+  const amped_cut_integers all = amped_cut_share(load->comm, &own);
+  if (load->comm->rank == 0)
+    amped_cut_integers_warn(&all, 0, amped_input_path(load->input));
+}
+
 amped_status amped_load_list(const amped_list_load *load, double *norm_squared, double *seconds) {
   double began = amped_time();
   loader l = {.o = load};
@@ -212,6 +221,8 @@ amped_status amped_load_list(const amped_list_load *load, double *norm_squared, 
   if (status == AMPED_OK)
     status = load_modes(&l, norm_squared);
   amped_progress_end();
+  if (status == AMPED_OK)
+    warn_of_cut(load);
   amped_redistribute_destroy(l.redistribute);
   *seconds = amped_time() - began;
   return status;

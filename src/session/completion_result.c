@@ -120,13 +120,16 @@ static amped_status set_observed(const amped_plan *plan, const amped_row_counts 
   return AMPED_OK;
 }
 
-/* Collective; the status is agreed. Mark the rows that have a training entry. */
-static amped_status find_observed(const amped_context *context, amped_completion *c) {
-  amped_row_counts counts;
+/* Collective; the status is agreed. Mark the rows that have a training entry. known: their counts;
+ * NULL: not found yet. */
+static amped_status find_observed(const amped_context *context, const amped_row_counts *known,
+                                  amped_completion *c) {
+  amped_row_counts counts = {{NULL}, {NULL}};
   amped_status status = AMPED_OK;
-  AMPED_TRY(amped_row_counts_find(context, &counts));
+  if (known == NULL)
+    AMPED_TRY(amped_row_counts_find(context, &counts));
   if (context->comm->rank == 0)
-    status = set_observed(context->plan, &counts, c);
+    status = set_observed(context->plan, known != NULL ? known : &counts, c);
   amped_row_counts_free(&counts);
   return amped_comm_agree(context->comm, status);
 }
@@ -149,7 +152,7 @@ amped_status amped_completion_result_gather(const amped_session *session,
   if (writes && status == AMPED_OK)
     status = amped_ktensor_create(&rows, plan->order, plan->dims, plan->ncomps);
   AMPED_GO(done, amped_comm_agree(&session->comm, status));
-  AMPED_GO(done, find_observed(&context, &out->completion));
+  AMPED_GO(done, find_observed(&context, problem->counts, &out->completion));
   AMPED_GO(done, amped_factors_get(&context, &rows));
   if (writes)
     status = split(&rows, fixed, out);

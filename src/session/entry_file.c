@@ -350,6 +350,16 @@ amped_status amped_entry_weights_open(const amped_session *session, const amped_
                                                                : AMPED_DUPLICATES_UNKNOWN);
 }
 
+uint64_t amped_entry_weights_slab_bytes(const amped_plan *plan) {
+  return 2 * ((uint64_t)plan->order + 1) * SLAB *
+         sizeof(uint64_t); /* indices of the file and of the tensor */
+}
+
+uint64_t amped_entry_weights_bytes(const amped_entry_weights *weights) {
+  const entry_file *f = &weights->f;
+  return amped_input_list_bytes(f->input) + amped_entry_weights_slab_bytes(&f->session->plan);
+}
+
 void amped_entry_weights_close(amped_entry_weights *weights) {
   if (weights != NULL)
     end(&weights->f);

@@ -33,6 +33,10 @@ typedef struct amped_entry_weights amped_entry_weights;
 amped_status amped_entry_weights_open(const amped_session *session, const amped_labels *labels,
                                       const char *path, const amped_read_options *read,
                                       amped_entry_weights **out);
+/* Bytes of host memory that weights take on this rank until they are closed: a list in memory and a
+ * slab; slab_bytes: a slab alone. */
+uint64_t amped_entry_weights_bytes(const amped_entry_weights *weights);
+uint64_t amped_entry_weights_slab_bytes(const amped_plan *plan);
 void amped_entry_weights_close(amped_entry_weights *weights);
 
 /* Collective, after open; the status is agreed. If some weights are 0: values of entries of other

@@ -155,6 +155,34 @@ static amped_status share_outside(const amped_session *session, amped_fixed_mode
   return AMPED_OK;
 }
 
+/* Mark rows, given by index, at their positions. */
+static void mark(const amped_plan *plan, int mode, const uint8_t *rows, uint8_t *out) {
+  for (uint64_t i = 0; i < plan->dims[mode]; i++)
+    out[amped_plan_position(plan, mode, i)] = rows[i];
+}
+
+/* Collective; the status is agreed. Mark rows that have learnt nothing on every rank. */
+static amped_status share_unlearnt(const amped_session *session, amped_fixed_model *f) {
+  const amped_plan *plan = &session->plan;
+  amped_status status = AMPED_OK;
+  for (int m = 0; m < plan->order && session->comm.rank == 0; m++)
+    for (uint64_t i = 0; i < plan->dims[m] && f->fix.unlearnt[m] != NULL; i++)
+      f->rows_unlearnt[m] += f->fix.unlearnt[m][i];
+  amped_comm_broadcast(&session->comm, f->rows_unlearnt, sizeof f->rows_unlearnt);
+  for (int m = 0; m < plan->order; m++) {
+    const uint64_t rows = amped_plan_factor_rows(plan, m);
+    if (f->rows_unlearnt[m] == 0)
+      continue;
+    status = amped_comm_agree(&session->comm,
+                              amped_calloc(&f->unlearnt[m], rows, 1, "the rows of a model"));
+    AMPED_TRY(status);
+    if (session->comm.rank == 0)
+      mark(plan, m, f->fix.unlearnt[m], f->unlearnt[m]);
+    amped_comm_broadcast(&session->comm, f->unlearnt[m], rows);
+  }
+  return AMPED_OK;
+}
+
 /* Collective; the status is agreed. Find the products of fixed columns' multipliers on every rank.
  * vanishes: a product of 0 is a component that the model has lost. */
 static amped_status share_scale(const amped_session *session, bool vanishes, amped_fixed_model *f) {
@@ -232,6 +260,7 @@ static amped_status tell(amped_session *session, const amped_labels *labels,
                          const amped_fixed_model *f) {
   const amped_plan *plan = &session->plan;
   const uint64_t *outside = f->rows_outside;
+  const uint64_t *unlearnt = f->rows_unlearnt;
   char name[128];
   amped_facts facts;
   amped_facts_begin(&facts, "fix");
@@ -243,6 +272,12 @@ static amped_status tell(amped_session *session, const amped_labels *labels,
                        plan->dims[m] + outside[m], session->options->init);
     if (outside[m] > 0)
       amped_fact_words(&facts, ", %" PRIu64 " of them not in the tensor", outside[m]);
+    if (unlearnt[m] > 0)
+      amped_fact_words(&facts,
+                       "; %" PRIu64 " row%s in the tensor %s learnt nothing there: the mean of "
+                       "the others stands for %s, as in predict",
+                       unlearnt[m], unlearnt[m] == 1 ? "" : "s", unlearnt[m] == 1 ? "has" : "have",
+                       unlearnt[m] == 1 ? "it" : "them");
     if (f->fix.fresh[m] > 0)
       amped_fact_words(&facts, "%s: %" PRIu64 " of %" PRIu64 " rows are new and begin at random",
                        name, f->fix.fresh[m], plan->dims[m]);
@@ -251,6 +286,7 @@ static amped_status tell(amped_session *session, const amped_labels *labels,
     amped_fact_item(&facts, "fixed", json_boolean(fixed));
     amped_fact_item(&facts, "new_rows", amped_json_count(f->fix.fresh[m]));
     amped_fact_item(&facts, "rows_outside", amped_json_count(outside[m]));
+    amped_fact_item(&facts, "rows_unlearnt", amped_json_count(unlearnt[m]));
   }
   amped_facts_say(&facts);
   return amped_facts_write(&facts, session->json);
@@ -284,6 +320,10 @@ amped_status amped_fixed_model_read(amped_session *session, const amped_fixed_re
   for (int m = 0; m < plan->order && comm->rank == 0; m++)
     f->rows_outside[m] = is_fixed(f, m) ? f->fix.kept.dims[m] - plan->dims[m] : 0;
   amped_comm_broadcast(comm, f->rows_outside, sizeof f->rows_outside);
+  AMPED_TRY(share_unlearnt(session, f));
+  for (int m = 0; m < plan->order; m++) /* checkpoints of earlier versions have other rows */
+    if (f->rows_unlearnt[m] > 0)
+      f->hash = amped_mix64(f->hash ^ f->rows_unlearnt[m]);
   amped_comm_broadcast(comm, &f->hash, sizeof f->hash);
   set_key(plan->order, f);
   AMPED_TRY(share_scale(session, model != NULL, f));
@@ -298,8 +338,10 @@ amped_status amped_fixed_model_read(amped_session *session, const amped_fixed_re
 
 amped_fixed_modes amped_fixed_model_modes(const amped_fixed_model *f) {
   amped_fixed_modes out = {.modes = f->modes};
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
     out.outside[m] = f->outside[m];
+    out.unlearnt[m] = f->unlearnt[m];
+  }
   memcpy(out.rows_outside, f->rows_outside, sizeof out.rows_outside);
   out.scale = f->scale;
   return out;
@@ -382,7 +424,9 @@ void amped_fixed_model_free(amped_fixed_model *f) {
   amped_init_fix_free(&f->fix);
   amped_free(f->by);
   amped_free(f->scale);
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
     amped_free(f->outside[m]);
+    amped_free(f->unlearnt[m]);
+  }
   memset(f, 0, sizeof *f);
 }

@@ -18,8 +18,11 @@ typedef struct amped_fixed_model {
   amped_init_fix fix; /* on rank 0 */
   double *by;         /* rank 0: [order][ncomps] a run's fixed columns / the file's */
   double *scale;      /* [ncomps] products of these over fixed modes */
-  uint64_t rows_outside[AMPED_MAX_ORDER]; /* numbers of rows outside the tensor */
-  double *outside[AMPED_MAX_ORDER];       /* their Gram matrices, if they are wanted; NULL: none */
+  uint64_t rows_outside[AMPED_MAX_ORDER];  /* numbers of rows outside the tensor */
+  double *outside[AMPED_MAX_ORDER];        /* their Gram matrices, if they are wanted; NULL: none */
+  uint64_t rows_unlearnt[AMPED_MAX_ORDER]; /* complete: numbers of rows in the tensor that have
+                                              learnt nothing */
+  uint8_t *unlearnt[AMPED_MAX_ORDER];      /* [positions] these rows; NULL: none */
 } amped_fixed_model;
 
 /* Collective; the status is agreed. Find the modes of the list `text`, by the names in rank 0's

@@ -36,8 +36,10 @@ void amped_init_fix_free(amped_init_fix *fix) {
   amped_ktensor_free(&fix->kept);
   amped_completion_free(&fix->kept_model);
   amped_free(fix->by);
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
     amped_free(fix->places[m]);
+    amped_free(fix->unlearnt[m]);
+  }
 }
 
 amped_status amped_init_file_set_ncomps(const amped_comm *comm, bool is_given,
@@ -200,10 +202,69 @@ static amped_status keep_mode(const amped_ktensor *start, const amped_completion
   return copy_of(model->observed[mode], dim, 1, &fix->kept_model.observed[mode]);
 }
 
+/* Add up the rows of a mode that have learnt something. Returns their number. */
+static uint64_t add_learnt(const amped_ktensor *start, const amped_completion *model, int mode,
+                           double *row, double *bias) {
+  const uint64_t n = (uint64_t)start->ncomps;
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < start->dims[mode]; i++) {
+    if (!model->observed[mode][i])
+      continue;
+    count++;
+    for (uint64_t r = 0; r < n; r++)
+      row[r] += start->factors[mode][i * n + r];
+    if (model->biased)
+      *bias += model->bias[mode][i];
+  }
+  return count;
+}
+
+/* Replace rows of a mode that have learnt nothing by the mean of those that have, as predict does.
+ */
+static void fill_unlearnt(int mode, amped_ktensor *start, amped_completion *model) {
+  const uint64_t n = (uint64_t)start->ncomps;
+  double row[AMPED_MAX_NCOMPS] = {0.0};
+  double bias = 0.0;
+  const uint64_t count = add_learnt(start, model, mode, row, &bias);
+  const double by = count > 0 ? (double)count : 1.0;
+  for (uint64_t r = 0; r < n; r++)
+    row[r] /= by;
+  for (uint64_t i = 0; i < start->dims[mode]; i++) {
+    if (model->observed[mode][i])
+      continue;
+    memcpy(start->factors[mode] + i * n, row, n * sizeof *row);
+    if (model->biased)
+      model->bias[mode][i] = bias / by;
+  }
+}
+
+/* Do rows without a learnt entry stand for the mean of others? In a model of --implicit they are
+ * learnt from their zeros. */
+static bool has_unlearnt(const amped_completion *model, int mode) {
+  return model != NULL && model->order > 0 && !(model->implicit > 0.0) &&
+         model->observed[mode] != NULL;
+}
+
+/* Note which of the tensor's rows of a fixed mode have learnt nothing. model: in the tensor's
+ * order. */
+static amped_status note_unlearnt(int mode, uint64_t dim, const amped_completion *model,
+                                  amped_init_fix *fix) {
+  uint64_t count = 0;
+  if (!is_fixed(fix, mode) || !has_unlearnt(model, mode))
+    return AMPED_OK;
+  for (uint64_t i = 0; i < dim; i++)
+    count += !model->observed[mode][i];
+  if (count == 0)
+    return AMPED_OK;
+  AMPED_TRY(amped_alloc(&fix->unlearnt[mode], dim, 1, "the rows of a model"));
+  for (uint64_t i = 0; i < dim; i++)
+    fix->unlearnt[mode][i] = !model->observed[mode][i];
+  return AMPED_OK;
+}
+
 /* Copy the fixed modes. Then give the columns of a completion the lengths from which sweeps
  * continue: they depend on all rows of the file. */
-static amped_status keep_modes(const amped_completion *model, amped_init_fix *fix,
-                               amped_ktensor *start) {
+static amped_status keep_modes(amped_completion *model, amped_init_fix *fix, amped_ktensor *start) {
   const uint64_t elements = (uint64_t)start->order * (uint64_t)start->ncomps;
   for (int m = 0; m < start->order; m++)
     if (is_fixed(fix, m))
@@ -212,6 +273,9 @@ static amped_status keep_modes(const amped_completion *model, amped_init_fix *fi
     return AMPED_OK;
   AMPED_TRY(amped_alloc(&fix->by, elements, sizeof *fix->by, "the lengths of fixed columns"));
   amped_completion_stretch(model, fix->context, start, fix->by);
+  for (int m = 0; m < start->order; m++)
+    if (is_fixed(fix, m) && has_unlearnt(model, m))
+      fill_unlearnt(m, start, model);
   return AMPED_OK;
 }
 
@@ -278,6 +342,8 @@ static amped_status match_mode(const amped_index_side *file, const amped_index_s
     status = take_mode(mode, rows, tensor->dims[mode], fix, start, model);
   if (status == AMPED_OK && fix != NULL)
     fix->fresh[mode] = missing;
+  if (status == AMPED_OK && fix != NULL)
+    status = note_unlearnt(mode, tensor->dims[mode], model, fix);
   if (status == AMPED_OK && is_fixed(fix, mode))
     fix->places[mode] = rows;
   else

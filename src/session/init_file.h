@@ -24,6 +24,8 @@ typedef struct amped_init_fix {
   double
       *by; /* [order][ncomps] completion: multipliers of columns in *start, whose weights are 1 */
   uint64_t *places[AMPED_MAX_ORDER];
+  uint8_t *unlearnt[AMPED_MAX_ORDER]; /* completion: [dims of the tensor] 1: a row of a fixed mode
+                                         that has learnt nothing; NULL: all have */
   uint64_t fresh[AMPED_MAX_ORDER];
 } amped_init_fix;
 
@@ -42,7 +44,9 @@ amped_status amped_init_file_set_ncomps(const amped_comm *comm, bool is_given,
  * labels: [order], the tensor's. model: gets the other parts of a completion model, with rows in
  * the same order; its order is 0 if the file is a plain decomposition. NULL: not wanted. fix NULL:
  * no mode is fixed; otherwise the columns of a completion have the lengths from which sweeps
- * continue. The caller frees *start, *model and *fix, even after a failure.
+ * continue. Rows of fixed modes that have learnt nothing become the mean of the mode's other
+ * rows, unless the model is one of --implicit. The caller frees *start, *model and *fix, even after
+ * a failure.
  *
  * AMPED_BAD_INPUT: the file has another order, or not `ncomps` components; or it does not have all
  * rows of the tensor (with `fix`: of fixed modes); or a dataset does not match its content hash and

@@ -20,6 +20,7 @@ amped_memory_row amped_memory_rows_sum(const amped_memory_rows *rows) {
   for (int i = 0; i < rows->count; i++) {
     sum.device_bytes += rows->row[i].device_bytes;
     sum.host_bytes += rows->row[i].host_bytes;
+    sum.held_bytes += rows->row[i].held_bytes;
   }
   return sum;
 }

@@ -8,12 +8,13 @@
 typedef struct amped_memory_row {
   char name[40]; /* text, since rank 0 prints rows of other ranks */
   uint64_t device_bytes, host_bytes;
+  uint64_t held_bytes; /* part of host_bytes that is allocated before the plan is made */
 } amped_memory_row;
 
 /* Zeroed: no rows. */
 typedef struct amped_memory_rows {
   int count;
-  amped_memory_row row[16];
+  amped_memory_row row[20];
 } amped_memory_rows;
 
 /* Add a row of 0 bytes, to which the caller adds. */

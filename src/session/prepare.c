@@ -74,11 +74,11 @@ static uint64_t mapped_bytes(const amped_session *session, uint64_t host_bytes) 
   return host_bytes + amped_blas_bytes(threads);
 }
 
-/* Compare the need with the limits of this process. */
-static amped_status check_limit(const amped_session *session, uint64_t host_bytes) {
+/* Compare the need, without what is allocated already, with the limits of this process. */
+static amped_status check_limit(const amped_session *session, const amped_memory_need *n) {
   const amped_session_options *o = session->options;
   uint64_t left = amped_mem_limit_left();
-  uint64_t need = mapped_bytes(session, host_bytes);
+  uint64_t need = mapped_bytes(session, n->host_bytes - n->held_bytes);
   char a[32];
   char b[32];
   if (need <= left)
@@ -151,10 +151,22 @@ static amped_status add_loader_row(amped_session *session, amped_memory_rows *ro
   return status;
 }
 
+/* Bytes that the input holds on this rank, if it is a list in memory. */
+static void add_input_row(const amped_session *session, amped_memory_rows *rows) {
+  amped_memory_row *row = amped_memory_row_add(rows, "input in memory");
+  row->host_bytes = row->held_bytes =
+      session->input != NULL ? amped_input_list_bytes(session->input) : 0;
+}
+
 /* Collective on a node: sum the need of its ranks, in bytes. */
 static uint64_t sum_node(const amped_session *session, uint64_t host_bytes) {
   return amped_comm_node_sum(&session->comm,
                              host_bytes < MOST_HOST_BYTES ? host_bytes : MOST_HOST_BYTES);
+}
+
+/* Free bytes and those that are allocated already; free 0: unknown. */
+static uint64_t with_held(uint64_t free_bytes, uint64_t held) {
+  return free_bytes > 0 ? free_bytes + held : 0;
 }
 
 /* Collective; the status is this rank's own. Find the bytes that this rank needs and may use, and
@@ -181,6 +193,7 @@ static amped_status find_need(amped_session *session, const amped_demand *demand
   }
   add_tensor_rows(session, session->required.device_bytes - others,
                   session->required.host_bytes - factors->host_bytes, rows);
+  add_input_row(session, rows);
   const amped_status loading = add_loader_row(session, rows);
   if (status == AMPED_OK)
     status = loading;
@@ -191,20 +204,24 @@ static amped_status find_need(amped_session *session, const amped_demand *demand
     result->host_bytes += plan->dims[m] * (uint64_t)plan->ncomps * demand->result_bytes;
   need->device_bytes = amped_memory_rows_sum(rows).device_bytes;
   need->host_bytes = amped_memory_rows_sum(rows).host_bytes;
+  need->held_bytes = amped_memory_rows_sum(rows).held_bytes;
   need->device_budget = worker->backend->device->memory(worker->device);
   need->node_ranks = amped_comm_node_sum(&session->comm, 1);
   need->node_bytes = sum_node(session, need->host_bytes);
-  need->node_budget = need->node_ranks > 1 ? amped_mem_node_available() : amped_mem_available();
+  need->node_held = sum_node(session, need->held_bytes);
+  need->node_budget = with_held(
+      need->node_ranks > 1 ? amped_mem_node_available() : amped_mem_available(), need->node_held);
   return status;
 }
 
 /* Compare the need of a node's ranks with its free memory. The status is this
  * rank's own; `status` of an earlier step is passed on. */
-static amped_status check_node(const amped_session *session, uint64_t node_bytes,
+static amped_status check_node(const amped_session *session, const amped_memory_need *need,
                                amped_status status) {
   char a[32];
   char b[32];
-  uint64_t node_budget = amped_mem_node_available();
+  const uint64_t node_bytes = need->node_bytes;
+  const uint64_t node_budget = with_held(amped_mem_node_available(), need->node_held);
   if (status != AMPED_OK || node_budget == 0 || node_bytes <= node_budget)
     return status;
   return amped_error(AMPED_FAILED, session->options->input,
@@ -243,8 +260,8 @@ static amped_status check_memory(amped_session *session, const amped_demand *dem
                                  amped_memory_need *need) {
   amped_status status = find_need(session, demand, need);
   if (status == AMPED_OK)
-    status = check_limit(session, need->host_bytes);
-  status = check_node(session, need->node_bytes, status);
+    status = check_limit(session, need);
+  status = check_node(session, need, status);
   if (session->options->plan_only)
     status = note_lacking(status, need);
   status = amped_comm_agree(&session->comm, status);
@@ -345,9 +362,9 @@ static double largest(const amped_session *session, double value) {
 static amped_status find_cost(amped_session *session, const amped_demand *demand, plan_cost *cost) {
   amped_memory_need need = {.rows = {.count = 0}};
   amped_status status = find_need(session, demand, &need);
-  const uint64_t budget = amped_mem_node_available();
+  const uint64_t budget = with_held(amped_mem_node_available(), need.node_held);
   cost->lacking = status == AMPED_FAILED || (budget > 0 && need.node_bytes > budget) ||
-                  mapped_bytes(session, need.host_bytes) > amped_mem_limit_left();
+                  mapped_bytes(session, need.host_bytes - need.held_bytes) > amped_mem_limit_left();
   cost->streamed = status == AMPED_OK ? streamed_bytes(session) : 0;
   const double sec = amped_choice_seconds(&session->plan, session->required.streamed_bytes,
                                           &amped_choice_rates_gpu);

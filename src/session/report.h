@@ -23,8 +23,11 @@ typedef struct amped_memory_need {
   amped_memory_rows rows;
   uint64_t device_bytes, device_budget;
   uint64_t host_bytes;
+  uint64_t held_bytes;             /* part of them that is allocated already */
   uint64_t node_ranks, node_bytes; /* ranks of this rank's node, and what they need together */
-  uint64_t node_budget; /* bytes that the node has free; with one rank also its own limit */
+  uint64_t node_held;              /* part of them that is allocated already */
+  uint64_t node_budget; /* bytes that the node has free, and node_held; with one rank also its own
+                           limit */
   char lacking[512];    /* with --plan: the line about memory that is too small, or "" */
 } amped_memory_need;
 

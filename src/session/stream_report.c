@@ -121,16 +121,25 @@ static void cells_facts(const amped_known_cells *cells, amped_facts *f) {
   amped_facts_take(f, "cells", &part);
 }
 
+/* Rows of a mode that are new, or were there, but had learnt nothing. */
+static uint64_t new_rows(const amped_stream_progress *t, int mode) {
+  const amped_learnt *l = t->learnt;
+  return t->batch->new_rows[mode] + (mode == l->growing ? l->first : l->firsts[mode]);
+}
+
 static void counts_facts(const amped_stream_progress *t, amped_facts *f) {
   const amped_learnt *l = t->learnt;
   const amped_state_head *h = t->head;
   const amped_count_words words = {.first = "", .next = "", .unnamed = " of"};
-  uint64_t rows[AMPED_MAX_ORDER]; /* rows that are new, and those that were there, but had learnt
-                                     nothing */
+  uint64_t rows[AMPED_MAX_ORDER];
+  uint64_t unlearnt[AMPED_MAX_ORDER] = {0}; /* rows of the state, of which it had learnt nothing */
+  uint64_t all_unlearnt = 0;
   char text[AMPED_COUNTS_TEXT];
-  memcpy(rows, t->batch->new_rows, sizeof rows);
-  if (l->growing >= 0)
-    rows[l->growing] += l->first;
+  for (int m = 0; m < h->order; m++) {
+    rows[m] = new_rows(t, m);
+    unlearnt[m] = rows[m] - t->batch->new_rows[m];
+    all_unlearnt += unlearnt[m];
+  }
   amped_fact(f, "batch", amped_json_count(h->batches), "batch %" PRIu64, h->batches);
   amped_fact(f, "name", amped_json_string(t->batch->name), "  %s", t->batch->name);
   amped_fact_json(f, "known", amped_json_count(t->batch->known));
@@ -143,6 +152,10 @@ static void counts_facts(const amped_stream_progress *t, amped_facts *f) {
   (void)amped_format_counts(text, h->order, t->labels, rows, &words);
   amped_fact(f, "new_rows", amped_json_counts(rows, h->order), "; %s%s",
              *text != '\0' ? "new rows: " : "no new rows", text);
+  if (all_unlearnt > 0)
+    amped_fact_words(f, " (%" PRIu64 " of them %s in the state, without a learnt entry)",
+                     all_unlearnt, all_unlearnt == 1 ? "was" : "were");
+  amped_fact_json(f, "unlearnt_rows", amped_json_counts(unlearnt, h->order));
   amped_fact_json(f, "touched", amped_json_counts(l->touched, h->order));
   order_facts(l, f);
   amped_fact_json(f, "growing", l->growing >= 0 ? json_integer(l->growing) : json_null());
@@ -154,7 +167,7 @@ static const char *list_new(const amped_stream_progress *t, char *text, size_t s
   size_t at = 0;
   text[0] = '\0';
   for (int m = 0; m < t->head->order && at < size; m++)
-    if (m != t->learnt->growing && t->batch->new_rows[m] > 0) {
+    if (m != t->learnt->growing && new_rows(t, m) > 0) {
       if (amped_labels_are_named(&t->labels[m]))
         (void)amped_format_name(name, sizeof name, &t->labels[m]);
       else

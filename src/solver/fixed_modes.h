@@ -13,6 +13,10 @@
 typedef struct amped_fixed_modes {
   uint64_t modes;                         /* bit m: mode m is fixed */
   uint64_t rows_outside[AMPED_MAX_ORDER]; /* numbers of rows outside the tensor */
+  /* [positions] complete: 1: a row of the tensor that has learnt nothing in the model. The mean of
+   * the model's learnt rows stands for it (tensor/predictor.h). The same on every rank; borrowed.
+   * NULL: all have. */
+  const uint8_t *unlearnt[AMPED_MAX_ORDER];
   /* [ncomps][ncomps] Gram matrices of rows outside the tensor, the same on every rank; borrowed.
    * NULL: it has all rows. */
   const double *outside[AMPED_MAX_ORDER];

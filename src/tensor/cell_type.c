@@ -105,6 +105,22 @@ uint64_t amped_cells_not_finite(const void *cells, amped_cell_type type, uint64_
                                   : not_finite_uint64_t(cells, count);
 }
 
+/* The magnitude of an integer of 8 bytes. */
+static inline uint64_t magnitude_of(uint64_t bits, bool is_signed) {
+  return is_signed && bits >> 63 != 0 ? -bits : bits;
+}
+
+uint64_t amped_cells_cut(const void *cells, amped_cell_type type, uint64_t count) {
+  const uint64_t *bits = cells;
+  const bool is_signed = type == AMPED_CELL_I64;
+  if (type != AMPED_CELL_I64 && type != AMPED_CELL_U64)
+    return count;
+  for (uint64_t i = 0; i < count; i++)
+    if (amped_integer_is_cut(magnitude_of(bits[i], is_signed)))
+      return i;
+  return count;
+}
+
 /* Number of the first cell within least .. most, or of the first outside. */
 static uint64_t find_cell(const void *cells, amped_cell_type type, uint64_t count, double least,
                           double most, bool within) {

@@ -37,6 +37,13 @@ void amped_cells_get(const void *cells, amped_cell_type type, uint64_t first, ui
 
 /* Number of the first cell that is NaN or infinite; count if there is none. */
 uint64_t amped_cells_not_finite(const void *cells, amped_cell_type type, uint64_t count);
+/* Number of the first integer that no double equals: above 2^53, with more digits. count if there
+ * is none. */
+uint64_t amped_cells_cut(const void *cells, amped_cell_type type, uint64_t count);
+/* Does no double equal the magnitude of an integer? */
+static inline bool amped_integer_is_cut(uint64_t magnitude) {
+  return magnitude >> 53 != 0 && magnitude >> __builtin_ctzll(magnitude) >> 53 != 0;
+}
 /* Number of the first cell that equals `value`, rounded to the cells' precision; count if there is
  * none. */
 uint64_t amped_cells_equal(const void *cells, amped_cell_type type, uint64_t count, double value);

@@ -41,42 +41,39 @@ void amped_dense_index(int order, const uint64_t *dims, const int *layout, uint6
   }
 }
 
-/* Space for the indices of a cell as text. */
-#define PLACE_BYTES (AMPED_MAX_ORDER * 24)
-
-static const char *place_of(int order, const uint64_t *index, char *text) {
+const char *amped_dense_place(int order, const uint64_t *index, char *text) {
   int at = 0;
   for (int m = 0; m < order; m++)
-    at += snprintf(text + at, PLACE_BYTES - (size_t)at, "%s%" PRIu64, m > 0 ? ", " : "",
+    at += snprintf(text + at, AMPED_DENSE_PLACE - (size_t)at, "%s%" PRIu64, m > 0 ? ", " : "",
                    index[m] + 1);
   return text;
 }
 
 amped_status amped_dense_missing(int order, const uint64_t *index, double value,
                                  const char *where) {
-  char line[PLACE_BYTES];
+  char line[AMPED_DENSE_PLACE];
   return amped_error(
       AMPED_BAD_INPUT, where,
       "the cell at (%s) is %g, which means a missing cell there (_FillValue, missing_value or "
       "valid_range); amped_mpi complete takes the other cells; amped_mpi convert --dense "
       "--nan=zero "
       "makes missing cells 0",
-      place_of(order, index, line), value);
+      amped_dense_place(order, index, line), value);
 }
 
 amped_status amped_dense_not_finite(int order, const uint64_t *index, double value,
                                     const char *where) {
-  char line[PLACE_BYTES];
+  char line[AMPED_DENSE_PLACE];
   if (value != value)
     return amped_error(
         AMPED_BAD_INPUT, where,
         "the cell at (%s) is not a number; if it is missing, use amped_mpi complete, "
         "for which cells without a value are unknown; if it is 0, amped_mpi convert --dense "
         "--nan=zero",
-        place_of(order, index, line));
+        amped_dense_place(order, index, line));
   return amped_error(AMPED_BAD_INPUT, where,
                      "the cell at (%s) is infinite; correct it where the file was made, and write "
                      "NaN if it is missing, for amped_mpi complete; amped_mpi convert --dense "
                      "--nan=zero makes it 0",
-                     place_of(order, index, line));
+                     amped_dense_place(order, index, line));
 }

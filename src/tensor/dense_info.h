@@ -34,6 +34,10 @@ amped_status amped_dense_info_check(const amped_dense_info *info, uint64_t nnz, 
 void amped_dense_index(int order, const uint64_t *dims, const int *layout, uint64_t cell,
                        uint64_t *index);
 
+/* Write the indices of a cell, from 1, as "1, 2, 3". text has AMPED_DENSE_PLACE bytes. */
+#define AMPED_DENSE_PLACE (AMPED_MAX_ORDER * 24)
+const char *amped_dense_place(int order, const uint64_t *index, char *text);
+
 /* Record the error that the cell at `index` has a value that its file says means missing, and
  * return AMPED_BAD_INPUT. */
 amped_status amped_dense_missing(int order, const uint64_t *index, double value, const char *where);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/printable.h"
+#include "tensor/cell_type.h"
 
 /* Most characters of an excerpt. EXCERPT * AMPED_PRINTABLE_UNIT, and dots, fit in
  * AMPED_EXCERPT_BYTES. */
@@ -19,6 +20,9 @@
 #define EXACT_SIGNIFICAND (UINT64_C(1) << 53)
 /* Number of decimal digits that always fit in 64 bits. */
 #define SAFE_DIGITS 19
+
+/* Digits of the largest double. */
+#define MOST_DIGITS 309
 
 static const double powers_of_ten[EXACT_POWER + 1] = {
     1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
@@ -100,6 +104,26 @@ const char *amped_number_decimal(const char *p, double *out) {
   /* The text is checked, so strtod reads exactly these characters. */
   *out = strtod(begin, NULL);
   return p;
+}
+
+bool amped_number_is_cut(const char *begin, const char *end) {
+  char exact[MOST_DIGITS + 2];
+  while (begin < end && (*begin == '-' || *begin == '+' || *begin == '0'))
+    begin++;
+  const char *whole = begin;
+  while (whole < end && digit(*whole) <= 9)
+    whole++;
+  const ptrdiff_t digits = whole - begin;
+  const char *rest = whole + (whole < end && *whole == '.');
+  while (rest < end && *rest == '0')
+    rest++;
+  if (rest < end || digits <= AMPED_EXACT_DIGITS || digits > MOST_DIGITS)
+    return false;
+  uint64_t value = 0;
+  if (digits <= SAFE_DIGITS && amped_number_u64(begin, &value) != NULL)
+    return amped_integer_is_cut(value);
+  (void)snprintf(exact, sizeof exact, "%.0f", strtod(begin, NULL));
+  return strncmp(exact, begin, (size_t)digits) != 0;
 }
 
 int amped_number_print_u64(char *buffer, uint64_t v) {

@@ -29,6 +29,13 @@ static inline const char *amped_number_u64(const char *p, uint64_t *out) {
  * large for a double. No names ("nan", "inf"), no hexadecimal. */
 const char *amped_number_decimal(const char *p, double *out);
 
+/* Numbers of this many characters are held exactly if they are whole. */
+#define AMPED_EXACT_DIGITS 15
+
+/* Is begin .. end, a number as amped_number_decimal reads it, a whole number without an exponent
+ * that no double equals? */
+bool amped_number_is_cut(const char *begin, const char *end);
+
 /* Buffer size for either writer, with the final null. */
 #define AMPED_NUMBER_BYTES 32
 

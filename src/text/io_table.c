@@ -9,6 +9,7 @@
 
 #include "text/intern.h"
 #include "text/io_csv.h"
+#include "text/cut_values.h"
 #include "text/io_number.h"
 #include "text/io_rows.h"
 #include "text/io_table_header.h"
@@ -44,6 +45,7 @@ struct reader {
   bool quoted;
   amped_table_header header;
   amped_rows rows;
+  amped_cut_values cut;
   amped_intern labels[AMPED_MAX_ORDER]; /* one table per set, at the first mode of the set */
   amped_piece *pieces;                  /* [AMPED_MAX_PIECES] pieces of the current chunk */
   parser *parsers;                      /* [AMPED_MAX_PIECES] */
@@ -200,6 +202,8 @@ static bool cell_value(parser *p, const amped_cell *cell, double *out) {
     amped_piece_fail(p->piece, cell->begin,
                      "column \"%.100s\": \"%s\" is not a finite number; correct or remove the row",
                      r->header.value, amped_number_excerpt(excerpt, begin, end));
+  else
+    amped_cut_values_note(p->piece, begin, end);
   return p->piece->status == AMPED_OK;
 }
 
@@ -398,6 +402,7 @@ static amped_status parse_chunk(reader *r, const amped_text_chunk *chunk) {
     statuses[m] = number_set(r, m, count);
   for (int m = 0; m < order; m++)
     AMPED_TRY(statuses[m]);
+  amped_cut_values_add(&r->cut, chunk, r->pieces, count);
   amped_rows_close(&r->rows, r->pieces, count, chunk->fraction);
   return AMPED_OK;
 }
@@ -546,6 +551,7 @@ static amped_status conclude(reader *r) {
     return amped_error(AMPED_BAD_INPUT, amped_io_name(r->path),
                        "holds no rows below its header; is this the right file?");
   const uint64_t rows = r->rows.taken + t->nnz;
+  amped_cut_values_warn(&r->cut, r->path);
   warn_of_row_numbers(r, rows);
   warn_of_header(r);
   for (int m = 0; m < t->order; m++) {

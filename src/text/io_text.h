@@ -35,9 +35,11 @@ void amped_text_close(amped_text *text);
  * a tensor. */
 typedef struct amped_piece {
   const char *begin, *end;
-  uint64_t lines;       /* number of line ends */
-  uint64_t row;         /* row of its first nonzero (amped_rows_reserve) */
-  uint64_t rows;        /* set by the parser */
+  uint64_t lines;               /* number of line ends */
+  uint64_t row;                 /* row of its first nonzero (amped_rows_reserve) */
+  uint64_t rows;                /* set by the parser */
+  uint64_t cuts;                /* set by the parser: values that lose digits (text/cut_values.h) */
+  const char *cut_at, *cut_end; /* the first of them */
   amped_status status;  /* set by the parser: AMPED_BAD_INPUT with the two members below, or the
                            status of a call that recorded its own line */
   const char *error_at; /* position in the wrong line, or NULL */

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/log.h"
+#include "text/cut_values.h"
 #include "text/io_number.h"
 #include "text/io_rows.h"
 #include "text/io_tns_dense.h"
@@ -17,6 +18,7 @@ typedef struct reader {
   const amped_read_options *options;
   amped_tns_header header;
   amped_rows rows;
+  amped_cut_values cut;
   amped_tns_dense dense;
   uint64_t base;
   bool bounded; /* dimensions are given, in limit */
@@ -121,9 +123,11 @@ static inline const char *parse_line(const reader *r, amped_piece *piece, const 
       index[m] = v - r->base;
       p = amped_tns_skip_blanks(p);
     }
+    const char *number = p;
     p = amped_number_decimal(p, &value);
     if (p == NULL || (!amped_tns_blank(*p) && *p != '\n') || !isfinite(value))
       goto bad;
+    amped_cut_values_note(piece, number, p);
     p = amped_tns_skip_blanks(p);
     if (*p != '\n' && *p != '#')
       goto bad;
@@ -224,6 +228,7 @@ static amped_status parse_chunk(reader *r, const amped_text_chunk *chunk) {
   AMPED_TRY(amped_rows_reserve(&r->rows, r->pieces, count));
   AMPED_TRY(parse_pieces(r, count));
   AMPED_TRY(amped_text_check(r->path, chunk, r->pieces, count));
+  amped_cut_values_add(&r->cut, chunk, r->pieces, count);
   amped_rows_close(&r->rows, r->pieces, count, chunk->fraction);
   return AMPED_OK;
 }
@@ -335,6 +340,7 @@ static amped_status conclude(reader *r) {
                        r->dense.seen, r->dense.elements);
   if (nnz == 0 && !r->options->may_be_empty)
     return amped_error(AMPED_BAD_INPUT, where, "holds no nonzeros; is this the right file?");
+  amped_cut_values_warn(&r->cut, r->path);
   memcpy(t->dims, r->limit, (size_t)t->order * sizeof *t->dims);
   return amped_rows_finish(&r->rows);
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "text/cut_values.h"
 #include "text/io_number.h"
 #include "text/io_tns_header.h"
 #include "base/mem.h"
@@ -36,9 +37,12 @@ static uint64_t count_values(const amped_piece *piece) {
 }
 
 static bool parse_value(amped_piece *piece, const char *begin, double *value) {
-  const char *p = amped_number_decimal(amped_tns_skip_blanks(begin), value);
-  if (p != NULL && isfinite(*value) && (amped_tns_blank(*p) || *p == '\n') && is_empty(p))
+  const char *number = amped_tns_skip_blanks(begin);
+  const char *p = amped_number_decimal(number, value);
+  if (p != NULL && isfinite(*value) && (amped_tns_blank(*p) || *p == '\n') && is_empty(p)) {
+    amped_cut_values_note(piece, number, p);
     return true;
+  }
   amped_piece_fail(piece, begin,
                    "not one finite number, as each line of a dense tensor is; correct the line");
   return false;

@@ -2,6 +2,7 @@
 # Cold entries: complete's errors at --validate and --test are those that predict --cold=predict reports.
 . "$(dirname "$0")/../lib/lib.sh"
 needs_python
+here=$(cd "$(dirname "$0")" && pwd)
 cd "$scratch" || exit 99
 
 # Ratings with biases of users, items and months; the test has a new month, new users, new items, and a user
@@ -39,4 +40,76 @@ done
 # shellcheck disable=SC2086
 expect 0 "" on 2 complete train.csv $fit --weights=weights.csv --test=three.csv
 agrees "weight 0" three.csv
+
+# --- --fix: known rows of the model that learnt nothing --------------------------------------------
+# All cells of the item i3 have weight 0 in the model. New users have it: the mean of the other items stands
+# for it in the fit, in errors and in predict. i9 is in the model alone.
+awk -F, 'NR == 1 || $1 ~ /^u[0-9]$/' all.csv >known.csv
+awk -F, 'NR == 1 { print; next } { print $1 "," $2 "," $3 "," ($2 == "i3" ? 0 : 1) }' known.csv >weights.csv
+awk -F, 'NR == 1 || ($1 ~ /^u1[0-9]$/ && $2 != "i9" && NR % 7 != 2)' all.csv >new.csv
+awk -F, 'NR == 1 || ($1 ~ /^u1[0-9]$/ && $2 != "i9" && NR % 7 == 2)' all.csv >test.csv
+awk -F, 'NR == 1 { print; next } { print $1 "," $2 ",m99," $4 }' test.csv >month.csv
+for bias in full mean none; do
+  expect 0 "" on 1 complete known.csv --value=stars --weights=weights.csv --rank=2 --reg=0.1 --iters=20 --holdout=0 --bias=$bias \
+    --precision=double -o known.h5 --overwrite
+  for ranks in 1 3; do
+    said="1 row in the tensor has learnt nothing there"
+    expect 0 "fixed: mode 2 (item), 20 rows of known.h5, .*$said" on $ranks complete new.csv --value=stars --init=known.h5 --fix=item,month \
+      --reg=0.3 --holdout=0 --iters=2 --precision=double -o model.h5 --overwrite --json=run.json --test=test.csv
+    agrees "--fix, --bias=$bias, $ranks ranks" test.csv
+    train=$("$python" -c 'import json; print([json.loads(l) for l in open("run.json")][-1]["train"])')
+    expect 0 "" "$amped" predict model.h5 new.csv --value=stars --json=told.json --overwrite
+    close "--fix, --bias=$bias, $ranks ranks: training error" "$train" "$(field rmse told.json)" 1e-9
+    "$python" "$here/fixed_reference.py" completion new.csv known.h5 model.h5 0 0.3 1e-9 >reason.txt 2>&1 && pass ||
+      fail "--fix, --bias=$bias, $ranks ranks: $(tail -n 1 reason.txt)"
+    # A new month: the mean of the model's months.
+    expect 0 "" on $ranks complete new.csv --value=stars --init=known.h5 --fix=item,month --reg=0.3 --holdout=0 --iters=2 --precision=double \
+      -o model.h5 --overwrite --json=run.json --test=month.csv
+    agrees "a new month, --fix, --bias=$bias, $ranks ranks" month.csv
+  done
+done
+
+# --- entries that are held out by hash -------------------------------------------------------------
+# A line counts those with a label that has learnt nothing. All entries of such a label are held out.
+counts() { # counts WHAT RESULT MODES: the run's numbers are those of the labels without a learnt entry, in these modes
+  if "$python" - "$2" "$3" >reason.txt 2>&1 <<'PY'
+import json, re, sys
+import h5py
+lost = []
+with h5py.File(sys.argv[1]) as f:
+    for m in range(3):
+        raw, offsets = f["labels/mode_%d/bytes" % m][:].tobytes(), f["labels/mode_%d/offsets" % m][:]
+        names = [raw[offsets[i]:offsets[i + 1]].decode() for i in range(len(offsets) - 1)]
+        lost.append({n for n, seen in zip(names, f["observed/%d" % m][:]) if not seen} if str(m) in sys.argv[2] else set())
+rows = [line.split(",") for line in open("few.csv").read().split()[1:]]
+of = [sum(r[m] in lost[m] for r in rows) for m in range(3)]
+want = sum(any(r[m] in lost[m] for m in range(3)) for r in rows)
+problem = [json.loads(line) for line in open("run.json") if '"completion"' in line][0]
+assert problem["unlearnt"] == want > 0, (problem["unlearnt"], want)
+names = ", ".join("%d %s" % (n, name) for n, name in zip(of, ("user", "item", "month")) if n)
+line = "%d of them have a label without a learnt entry (%s): " % (want, names)
+assert line in open("out").read(), (line, open("out").read())
+PY
+  then pass; else fail "$1: $(tail -n 1 reason.txt)"; fi
+}
+awk -F, 'NR == 1 || NR % 9 == 1 || $1 == "u5"' all.csv >few.csv
+fit="--value=stars --rank=2 --reg=0.3 --iters=5 --holdout=0.6 --overwrite --json=run.json"
+for ranks in 1 3; do
+  for how in "--bias=full" "--bias=none --block=1"; do
+    # shellcheck disable=SC2086
+    expect 0 "of them have a label without a learnt entry" on $ranks complete few.csv $fit $how -o model.h5
+    counts "$how, $ranks ranks" model.h5 012
+  done
+  # Rows of fixed modes are known, or means.
+  expect 0 "" on 1 complete all.csv --value=stars --rank=2 --reg=0.1 --iters=5 --holdout=0 -o known.h5 --overwrite -q
+  # shellcheck disable=SC2086
+  expect 0 "" on $ranks complete few.csv $fit --init=known.h5 --fix=item,month -o model.h5
+  counts "--fix, $ranks ranks" model.h5 0
+  # All labels learn something: no line. Nor in a fit of events, where predict takes rows as they are.
+  for how in "--holdout=0.05" "--holdout=0" "--implicit=2"; do
+    # shellcheck disable=SC2086
+    expect 0 "" on $ranks complete all.csv $fit $how --reg=1 -o model.h5
+    grep -q "without a learnt entry" out && fail "a line of labels without a learnt entry: $how" || pass
+  done
+done
 finish

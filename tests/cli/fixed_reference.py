@@ -177,6 +177,11 @@ def completion(cells, model, result, free, reg, tolerance):
     for m in range(len(factors)):
         if m != free and (bias[m].tobytes() != known_bias[m].tobytes() or (observed[m] != known_observed[m]).any()):
             sys.exit("mode %d has other biases or observed rows" % m)
+    for m in range(len(factors)):  # the mean of others stands for a fixed row that has learnt nothing
+        lost = known_observed[m] == 0
+        if m != free and lost.any():
+            factors[m][lost] = factors[m][~lost].mean(axis=0)
+            bias[m][lost] = bias[m][~lost].mean()
     index, values = read_cells(cells, labels)
     y = (values - numbers[0]) / numbers[1] - sum(
         bias[m][index[:, m]] for m in range(len(factors)) if m != free)

@@ -55,6 +55,39 @@ for ranks in 1 2; do
   expect 1 "w.tns: rank .*of host memory" on $ranks w.tns --rank=40 --nowrite
 done
 
+# Lists that rank 0 holds while the tensor loads, INPUT and --weights as text, are rows; the plan covers the peak.
+# Memory of the program itself is that of a small tensor.
+"$amped" generate m.tns --dims=2000x1500x50 --nnz=1M --seed=3 -q || fail "generate m.tns"
+"$amped" convert m.tns m.h5 -q || fail "convert m.tns"
+awk '!/^[#%]/ { $4 = 1 + NR % 3 } 1' m.tns >w.tns
+"$amped" convert w.tns w.h5 -q || fail "convert w.tns"
+fit="--rank=4 --reg=1 --iters=2 --threads=2"
+rows_add_up "weights.in.memory" complete m.h5 --weights=w.tns
+rows_add_up "weights.in.memory" complete m.h5 --weights=w.h5
+rows_add_up "weights.in.memory input.in.memory" complete m.tns --weights=w.tns
+rows_add_up "input.in.memory" m.tns
+mib() { # mib RANKS INPUT...: of rank 0: the plan's MiB, and the peak's
+  # shellcheck disable=SC2086
+  on "$@" $fit --plan --json=plan.json --overwrite >/dev/null 2>&1 || fail "$*: plan"
+  # shellcheck disable=SC2086
+  on "$@" $fit --nowrite -v >out 2>&1 || fail "$*: $(tail -n 1 out)"
+  plan=$(grep -o '"host_bytes": *[0-9]*' plan.json | head -n 1 | grep -o '[0-9]*$')
+  peak=$(sed -n 's/^peak host memory: \(rank 0 \)*\([0-9.]*\) MiB.*/\2/p' out | tail -n 1)
+  awk -v p="$plan" -v peak="$peak" 'BEGIN { printf "%.2f %.2f\n", p / 1048576, peak }'
+}
+if test "$backend" = cpu && ! grep -q __asan_init "$amped"; then # sanitizers take memory of their own
+  for ranks in 1 3; do
+    base=$(mib $ranks complete s.h5 | awk '{ print $2 - $1 }')
+    for input in "m.h5" "m.h5 --weights=w.h5" "m.h5 --weights=w.tns" "m.tns" "m.tns --weights=w.tns"; do
+      # Several ranks: parts of a text are in addition, while they are sent.
+      test $ranks -gt 1 && test "$input" != "${input#m.tns}" && continue
+      # shellcheck disable=SC2086
+      found=$(mib $ranks complete $input)
+      echo "$found $base" | awk '{ exit !($2 <= $1 + $3 + 12) }' && pass || fail "$input on $ranks: plan, peak, program: $found $base MiB"
+    done
+  done
+fi
+
 # Without -v there is no table.
 on 1 s.h5 --rank=4 --plan >plan.txt 2>/dev/null
 grep -q "^memory of rank" plan.txt && fail "a table without -v" || pass

@@ -52,6 +52,23 @@ tns("march.tns", [3])
 tns("june.tns", [6])
 tns("august.tns", [8])
 tns("all.tns", range(1, 9), 8)
+
+
+def lists(name, cells, dims):  # a batch of the last users and items
+    with open(name, "w") as f:
+        print("sptensor\n3\n%d %d %d\n%d" % (*dims, len(cells)), file=f)
+        for u, i, m in cells:
+            print("%d %d %d %.3f" % (u + 1, i + 1, m + 1, 3.5 + a[u] @ b[i] + 0.3 * m), file=f)
+
+
+known = sorted({(u % 36, i % 28, m % 5) for u, i, m in cells})
+lists("declared.tns", known, (40, 30, 8))
+lists("tight.tns", known, (36, 28, 5))
+last = {(int(g.integers(30, 40)), int(g.integers(20, 30)), int(g.integers(5))) for _ in range(80)}
+last = sorted(last | {(39, 29, 4), (38, 29, 4), (37, 28, 4), (36, 28, 4)})
+lists("late.tns", last, (40, 30, 5))
+lists("later.tns", [(u, i, 5) for u, i in sorted({c[:2] for c in last})], (40, 30, 6))
+print(sum(u > 35 or i > 27 for u, i, m in last), file=open("late.new", "w"))
 csv("masked.csv", range(1, 9), masked=late)
 csv("kept.csv", early)
 csv("plain.csv", range(1, 9))
@@ -107,6 +124,34 @@ for history in equations model; do
     expect 0 "" on 1 complete gap.tns --rank=2 --reg=0.3 --iters=15 --precision=double --overwrite -o gap.h5 --history=$history --state=gap.st -q
     expect 0 "march.tns: new rows of mode 3 begin as copies of 2; the state had 1" on $ranks stream gap.st march.tns --json=g.json --overwrite
     close "$what: a gap" "$(errors g.json)" "$($python draw.py error gap.h5 march.tns 2)" 1e-9
+
+    # Users and items that a header declares are new ones, too, also if a batch holds all their entries out.
+    for share in 0.6 0.05; do
+      for f in declared tight; do
+        # shellcheck disable=SC2086
+        expect 0 "" on 1 complete $f.tns $fit --holdout=$share --history=$history --state=$f.st -q
+      done
+      for batch in late later; do
+        for f in declared tight; do
+          rm -f one.st*
+          cp $f.st one.st
+          words=
+          test $f = tight || words=" ([67] of them were in the state, without a learnt entry)"
+          expect 0 "; new rows: 4 of mode 1, 2 of mode 2.*$words; rmse .* entries of known rows, .* with a new index of mode 1 or index of mode 2" \
+            on $ranks stream one.st $batch.tns --json=$f.json --overwrite
+        done
+        same "$what: new rows of $batch" "$(sed -n 's/.*"new_rows":\(\[[0-9,]*\]\).*/\1/p' declared.json)" \
+          "$(sed -n 's/.*"new_rows":\(\[[0-9,]*\]\).*/\1/p' tight.json)"
+        same "$what: entries of new rows of $batch" "$(sed -n 's/.*"before_new":{"count":\([0-9]*\).*/\1/p' declared.json)" \
+          "$(sed -n 's/.*"before_new":{"count":\([0-9]*\).*/\1/p' tight.json)"
+      done
+    done
+    rm -f one.st*
+    cp declared.st one.st
+    expect 0 "" on $ranks stream one.st late.tns --json=one.json --overwrite
+    same "$what: entries of declared rows" "$(sed -n 's/.*"before_new":{"count":\([0-9]*\).*/\1/p' one.json)" "$(cat late.new)"
+    # They are known from now on.
+    expect 0 "; new rows: 1 of mode 3 (1 of them was in the state, without a learnt entry); rmse" on $ranks stream one.st later.tns
 
     # Rows of weight 0: as a fit without these rows.
     # shellcheck disable=SC2086

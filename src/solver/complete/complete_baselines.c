@@ -58,15 +58,17 @@ amped_status amped_complete_baselines_find(const amped_context *context,
                                            const amped_complete_problem *problem,
                                            amped_complete_baselines *out) {
   amped_row_fit fit = problem->fit;
+  amped_complete_problem alone = *problem; /* no factor is fixed */
+  alone.fixed = (amped_fixed_modes){.modes = 0};
   memset(out, 0, sizeof *out);
   fit.reg = 1.0; /* any penalty above 0 keeps rows of zeros */
   fit.nonnegative = false;
   memset(fit.prior, 0, sizeof fit.prior);
   AMPED_TRY(find_mean(context, &fit.mean));
   AMPED_TRY(amped_factors_make(context, make_zeros, context));
-  AMPED_TRY(amped_complete_errors_find(context, problem, &fit, &out->mean));
+  AMPED_TRY(amped_complete_errors_find(context, &alone, &fit, &out->mean));
   if (!fit.biased)
     return AMPED_OK;
   AMPED_TRY(fit_biases(context, problem->options, &fit));
-  return amped_complete_errors_find(context, problem, &fit, &out->biases);
+  return amped_complete_errors_find(context, &alone, &fit, &out->biases);
 }

@@ -15,7 +15,7 @@ static amped_status held_errors(const amped_context *context, const amped_row_fi
 
 /* Collective; the status is agreed. Find the mean rows that stand for untrained rows of entries. */
 static amped_status find_means(const amped_context *context, const amped_complete_problem *p,
-                               const amped_row_fit *fit, amped_mean_rows *out) {
+                               amped_mean_rows *out) {
   uint64_t asked[AMPED_MAX_ORDER] = {0};
   uint64_t any = 0;
   memset(out, 0, sizeof *out);
@@ -24,7 +24,7 @@ static amped_status find_means(const amped_context *context, const amped_complet
                (p->test != NULL ? p->test->untrained[m] : 0);
     any += asked[m];
   }
-  return any > 0 ? amped_mean_rows_find(context, p->counts, fit, asked, out) : AMPED_OK;
+  return any > 0 ? amped_mean_rows_find(context, p->counts, &p->fixed, asked, out) : AMPED_OK;
 }
 
 /* Convert errors from units of values in memory to the values' own units. */
@@ -41,13 +41,15 @@ amped_status amped_complete_errors_find(const amped_context *context,
   const double most = amped_value_map_to(map, p->most);
   amped_mean_rows means;
   memset(out, 0, sizeof *out);
-  amped_status status = find_means(context, p, fit, &means);
+  amped_status status = find_means(context, p, &means);
   if (status == AMPED_OK && p->validate != NULL)
-    status = amped_entry_set_errors(context, p->validate, fit, &means, least, most, &out->validate);
+    status = amped_entry_set_errors(context, p->validate, fit, &p->fixed, &means, least, most,
+                                    &out->validate);
   else if (status == AMPED_OK && p->held > 0)
     status = held_errors(context, fit, least, most, &out->validate);
   if (status == AMPED_OK && p->test != NULL)
-    status = amped_entry_set_errors(context, p->test, fit, &means, least, most, &out->test);
+    status =
+        amped_entry_set_errors(context, p->test, fit, &p->fixed, &means, least, most, &out->test);
   amped_mean_rows_free(&means);
   give_units(map, &out->validate);
   give_units(map, &out->test);

@@ -33,9 +33,13 @@ typedef struct amped_complete_problem {
   bool lasting[AMPED_MAX_ORDER]; /* modes whose labels are no dates or times, if there are two or
                                     more, and a mode of dates or times; else all false */
   uint64_t repeated; /* held-out nonzeros with the indices of these modes of a learnt one */
+  /* Held-out nonzeros with a row without training nonzeros, except in implicit fits, and those with
+   * such a row of each mode. The error takes these rows as they are, as their priors; predict takes
+   * the mean row (tensor/predictor.h). */
+  uint64_t unlearnt, unlearnt_of[AMPED_MAX_ORDER];
   const amped_entry_set *validate; /* validation entries; NULL: held-out nonzeros */
   const amped_entry_set *test;     /* test entries; NULL: none */
-  const amped_row_counts *counts;  /* training nonzeros per row; NULL: no entry sets */
+  const amped_row_counts *counts;  /* training nonzeros per row; NULL: no entry is judged */
   double weight;                   /* total weight of the training entries */
   uint64_t weights_hash;           /* hash of --weights; 0: none */
   int ranked;                      /* implicit fits: mode whose indices are ranked */

@@ -132,6 +132,7 @@ typedef struct traversal {
   const amped_context *context;
   const amped_entry_set *set;
   const amped_row_fit *fit;
+  const amped_fixed_modes *fixed;
   const amped_mean_rows *means;
   int components;
   double *rows;     /* [ROWS][ncomps] */
@@ -151,12 +152,11 @@ static amped_buffers traversal_buffers(traversal *w) {
 }
 
 /* Multiply a row into the products of an entry of the chunk. row = NULL: the model has none.
- * trained: the row has training nonzeros. */
-static void take_row(traversal *w, int mode, uint64_t entry, bool trained, const double *row) {
+ * known: the row has learnt something. A fixed row that has not is a mean row. */
+static void take_row(traversal *w, int mode, uint64_t entry, bool known, const double *row) {
   double *products = w->products + entry * (uint64_t)w->components;
-  const bool known = row != NULL && amped_row_is_known(w->fit, mode, w->context->plan->ncomps,
-                                                       trained ? 1.0 : 0.0, row);
-  const double *x = known ? row : w->means->rows[mode];
+  const bool own = known || (row != NULL && amped_fixed_modes_has(w->fixed, mode));
+  const double *x = own ? row : w->means->rows[mode];
   for (int r = 0; r < w->components; r++)
     products[r] *= x[r];
   if (w->fit->biased)
@@ -177,9 +177,13 @@ static amped_status take_mode(traversal *w, int mode, uint64_t first, uint64_t c
     if (begin != AMPED_NO_ROW)
       AMPED_TRY(w->context->worker->backend->factors->get_rows(
           w->context->worker->factors, mode, begin, positions[sorted[j - 1]] - begin + 1, w->rows));
-    for (uint64_t k = i; k < j; k++)
-      take_row(w, mode, sorted[k], (w->set->trained[first + sorted[k]] >> mode & 1) != 0,
-               begin != AMPED_NO_ROW ? w->rows + (positions[sorted[k]] - begin) * n : NULL);
+    for (uint64_t k = i; k < j; k++) {
+      const uint64_t position = positions[sorted[k]];
+      const double trained = w->set->trained[first + sorted[k]] >> mode & 1;
+      const bool has_row = position != AMPED_NO_ROW;
+      take_row(w, mode, sorted[k], has_row && amped_row_is_known(w->fixed, mode, position, trained),
+               has_row ? w->rows + (position - begin) * n : NULL);
+    }
   }
   return AMPED_OK;
 }
@@ -221,11 +225,13 @@ void amped_errors_sum(const amped_comm *comm, amped_errors *e) {
 }
 
 amped_status amped_entry_set_errors(const amped_context *context, const amped_entry_set *set,
-                                    const amped_row_fit *fit, const amped_mean_rows *means,
-                                    double least, double most, amped_entry_errors *out) {
+                                    const amped_row_fit *fit, const amped_fixed_modes *fixed,
+                                    const amped_mean_rows *means, double least, double most,
+                                    amped_entry_errors *out) {
   traversal w = {.context = context,
                  .set = set,
                  .fit = fit,
+                 .fixed = fixed,
                  .means = means,
                  .components = context->plan->ncomps - (fit->biased ? 1 : 0)};
   memset(out, 0, sizeof *out);

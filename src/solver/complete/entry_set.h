@@ -30,8 +30,8 @@ typedef struct amped_entry_set {
                                            every rank */
 } amped_entry_set;
 
-/* Errors at entries. An entry is cold if one of its rows was never trained: its bit of `trained` is
- * 0, and the row equals the prior, with bias 0, or is missing. The mean row of its mode stands for
+/* Errors at entries. An entry is cold if one of its rows is missing or was never trained: in a
+ * fixed mode by the model, in others by the bit of `trained`. The mean row of its mode stands for
  * such a row. Cold entries are in both sums. */
 typedef struct amped_entry_errors {
   amped_errors all, cold;
@@ -56,11 +56,13 @@ void amped_entry_set_train(const amped_context *context, amped_entry_set *set,
                            const amped_row_counts *counts);
 
 /* Collective; the status is agreed. *out = errors of the context's factors at all entries, the same
- * on every rank, in units of values in memory. means: of modes with untrained entries. The model is
+ * on every rank, in units of values in memory. means: of modes with untrained entries. Fixed rows
+ * that have learnt nothing are means already. The model is
  * clipped to least .. most in the sum `clipped`. */
 amped_status amped_entry_set_errors(const amped_context *context, const amped_entry_set *set,
-                                    const amped_row_fit *fit, const amped_mean_rows *means,
-                                    double least, double most, amped_entry_errors *out);
+                                    const amped_row_fit *fit, const amped_fixed_modes *fixed,
+                                    const amped_mean_rows *means, double least, double most,
+                                    amped_entry_errors *out);
 
 /* Collective. Sum the errors over all ranks. */
 void amped_errors_sum(const amped_comm *comm, amped_errors *errors);

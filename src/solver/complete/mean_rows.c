@@ -8,18 +8,15 @@
 /* Rows that are copied together. */
 #define ROWS UINT64_C(512)
 
-bool amped_row_is_known(const amped_row_fit *fit, int mode, int ncomps, double count,
-                        const double *row) {
-  const int components = ncomps - (fit->biased ? 1 : 0);
-  bool known = count > 0.0 || (fit->biased && row[components] != 0.0);
-  for (int r = 0; r < components && !known; r++)
-    known = row[r] != fit->prior[mode];
-  return known;
+bool amped_row_is_known(const amped_fixed_modes *fixed, int mode, uint64_t position, double count) {
+  if (!amped_fixed_modes_has(fixed, mode))
+    return count > 0.0;
+  return fixed->unlearnt[mode] == NULL || !fixed->unlearnt[mode][position];
 }
 
 /* Add own rows that are known, and their number, to sums[0 .. ncomps]. */
 static amped_status add_own(const amped_context *context, const amped_row_counts *counts,
-                            const amped_row_fit *fit, int mode, double *room, double *sums) {
+                            const amped_fixed_modes *fixed, int mode, double *room, double *sums) {
   const amped_plan *plan = context->plan;
   const amped_row_plan *rows = &plan->modes[mode].rows;
   const uint64_t n = (uint64_t)plan->ncomps;
@@ -31,7 +28,7 @@ static amped_status add_own(const amped_context *context, const amped_row_counts
                                                           count, room));
     for (uint64_t i = 0; i < count; i++) {
       const double *row = room + i * n;
-      if (!amped_row_is_known(fit, mode, plan->ncomps, counts->all[mode][first + i], row))
+      if (!amped_row_is_known(fixed, mode, first + i, counts->all[mode][first + i]))
         continue;
       for (uint64_t r = 0; r < n; r++)
         sums[r] += row[r];
@@ -52,8 +49,8 @@ static amped_status allocate(const amped_plan *plan, const uint64_t *asked, ampe
 }
 
 amped_status amped_mean_rows_find(const amped_context *context, const amped_row_counts *counts,
-                                  const amped_row_fit *fit, const uint64_t asked[AMPED_MAX_ORDER],
-                                  amped_mean_rows *out) {
+                                  const amped_fixed_modes *fixed,
+                                  const uint64_t asked[AMPED_MAX_ORDER], amped_mean_rows *out) {
   const amped_plan *plan = context->plan;
   double *room = NULL;
   memset(out, 0, sizeof *out);
@@ -62,7 +59,7 @@ amped_status amped_mean_rows_find(const amped_context *context, const amped_row_
     double *sums = out->rows[m];
     if (sums == NULL)
       continue;
-    status = amped_comm_sum_agreed(context->comm, add_own(context, counts, fit, m, room, sums),
+    status = amped_comm_sum_agreed(context->comm, add_own(context, counts, fixed, m, room, sums),
                                    sums, plan->ncomps + 1);
     for (int r = 0; r < plan->ncomps && sums[plan->ncomps] > 0.0; r++)
       sums[r] /= sums[plan->ncomps];

@@ -82,6 +82,52 @@ amped_status amped_row_counts_find(const amped_context *context, amped_row_count
   return AMPED_OK;
 }
 
+/* Is nonzero i of the slab held out, with a row without training nonzeros? Count such rows. */
+static bool count_unlearnt(const amped_plan *plan, const amped_row_counts *counts,
+                           const amped_fixed_modes *fixed, const slab *s, uint64_t i,
+                           uint64_t *of_mode) {
+  bool any = false;
+  for (int m = 0; m < plan->order && s->held[i]; m++) {
+    const bool unlearnt =
+        !amped_fixed_modes_has(fixed, m) && !(counts->all[m][s->positions[m][i]] > 0.0);
+    of_mode[m] += unlearnt;
+    any = any || unlearnt;
+  }
+  return any;
+}
+
+static amped_status count_own_unlearnt(const amped_context *context, const amped_row_counts *counts,
+                                       const amped_fixed_modes *fixed, slab *s, uint64_t *entries,
+                                       uint64_t *of_mode) {
+  const amped_plan *plan = context->plan;
+  const amped_worker *worker = context->worker;
+  const uint64_t nnz = plan->modes[0].copy.rank_nnz[plan->rank];
+  for (uint64_t first = 0; first < nnz; first += SLAB) {
+    const uint64_t count = nnz - first < SLAB ? nnz - first : SLAB;
+    AMPED_TRY(worker->format->row_fit->view(worker->tensor, first, count, s->positions, s->held,
+                                            s->weights));
+    for (uint64_t i = 0; i < count; i++)
+      *entries += count_unlearnt(plan, counts, fixed, s, i, of_mode);
+  }
+  return AMPED_OK;
+}
+
+amped_status amped_row_counts_unlearnt(const amped_context *context, const amped_row_counts *counts,
+                                       const amped_fixed_modes *fixed, uint64_t *entries,
+                                       uint64_t of_mode[AMPED_MAX_ORDER]) {
+  slab s = {0};
+  *entries = 0;
+  memset(of_mode, 0, AMPED_MAX_ORDER * sizeof *of_mode);
+  amped_status status = amped_buffers_allocate(buffers(context->plan, &s));
+  if (status == AMPED_OK)
+    status = count_own_unlearnt(context, counts, fixed, &s, entries, of_mode);
+  amped_buffers_free(buffers(context->plan, &s));
+  AMPED_TRY(amped_comm_agree(context->comm, status));
+  amped_comm_sum_u64(context->comm, entries, 1);
+  amped_comm_sum_u64(context->comm, of_mode, AMPED_MAX_ORDER);
+  return AMPED_OK;
+}
+
 void amped_row_counts_free(amped_row_counts *counts) {
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_free(counts->all[m]);

@@ -4,6 +4,7 @@
 #define AMPED_ROW_COUNTS_H
 
 #include "factor/context.h"
+#include "solver/fixed_modes.h"
 
 /* Host memory. */
 typedef struct amped_row_counts {
@@ -16,6 +17,12 @@ uint64_t amped_row_counts_bytes(const amped_plan *plan);
 
 /* Collective; the status is agreed. Row fits must be prepared. *out is empty on failure. */
 amped_status amped_row_counts_find(const amped_context *context, amped_row_counts *out);
+
+/* Collective; the status is agreed. *entries = held-out nonzeros, of all ranks, with a row without
+ * training nonzeros in a mode that is not fixed; of_mode[m] = those with such a row of mode m. */
+amped_status amped_row_counts_unlearnt(const amped_context *context, const amped_row_counts *counts,
+                                       const amped_fixed_modes *fixed, uint64_t *entries,
+                                       uint64_t of_mode[AMPED_MAX_ORDER]);
 void amped_row_counts_free(amped_row_counts *counts);
 
 #endif

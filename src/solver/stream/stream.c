@@ -25,6 +25,12 @@ void amped_learnt_free(amped_learnt *l) {
 /* Bytes of new rows that are stored together. */
 #define PIECE (UINT64_C(1) << 20)
 
+/* Ascending rows of a mode. */
+typedef struct row_list {
+  uint64_t count;
+  uint64_t *rows; /* amped_alloc'd */
+} row_list;
+
 /* The current batch. */
 typedef struct work {
   const amped_stream *s;
@@ -40,8 +46,12 @@ typedef struct work {
   bool *held;       /* marks of held-out entries: rank 0's of all, others' of theirs; NULL: none */
   uint64_t *learnt; /* bits of the growing mode's old rows: which have learnt an entry; NULL: there
                        is no such mode */
-  uint64_t *order;  /* rows of that mode by the values of labels; NULL: by indices */
-  uint64_t like;    /* row that new rows of that mode copy */
+  /* Old rows with entries in the batch that have learnt nothing, except in the mode that grows:
+   * rows with training entries, and rows whose entries are all held out. Published history: none.
+   */
+  row_list first_learnt[AMPED_MAX_ORDER], first_held[AMPED_MAX_ORDER];
+  uint64_t *order;           /* rows of that mode by the values of labels; NULL: by indices */
+  uint64_t like;             /* row that new rows of that mode copy */
   amped_stream_batch *batch; /* NULL if nothing is learnt */
   amped_learnt *out;
 } work;
@@ -468,6 +478,103 @@ static amped_status set_first(work *w, uint64_t most, char *buffer) {
   return AMPED_OK;
 }
 
+/* --- old rows that have learnt nothing ------------------------------------------------------- */
+
+/* Collective; the status is agreed. *out = the rows that have learnt no entry, of old rows of a
+ * mode: ascending and distinct, the same on every rank. */
+static amped_status list_unlearnt(const work *w, int mode, const uint64_t *rows, uint64_t count,
+                                  row_list *out) {
+  static const char what[] = "rows that have learnt nothing";
+  const amped_comm *comm = w->s->comm;
+  uint64_t *bits = NULL;
+  amped_status status = amped_alloc(&bits, count / 64 + 1, sizeof *bits, what);
+  uint64_t learnt = 0;
+  AMPED_GO(done, amped_comm_agree(comm, status));
+  AMPED_GO(done, amped_stream_rows_touched(comm, w->s->rows, mode, count, rows, bits));
+  for (uint64_t i = 0; i < count / 64 + 1; i++)
+    learnt += (uint64_t)__builtin_popcountll(bits[i]);
+  if (learnt == count)
+    goto done;
+  AMPED_GO(done, amped_comm_agree(
+                     comm, amped_alloc(&out->rows, count - learnt, sizeof *out->rows, what)));
+  for (uint64_t i = 0; i < count; i++)
+    if (!(bits[i / 64] >> i % 64 & 1))
+      out->rows[out->count++] = rows[i];
+done:
+  amped_free(bits);
+  return status;
+}
+
+/* Rank 0: list the old rows of a mode that have held-out entries, and no training entries. */
+static amped_status list_held(const work *w, int mode, amped_touched *out) {
+  const amped_sptensor *held = &w->out->held_out;
+  const amped_touched *t = touched_of(w, mode);
+  uint64_t *old = NULL;
+  uint64_t count = 0;
+  AMPED_TRY(amped_alloc(&old, held->nnz, sizeof *old, "the rows of a batch"));
+  for (uint64_t k = 0; k < held->nnz; k++) {
+    const uint64_t row = held->indices[mode][k];
+    const uint64_t at = touched_before(t, row);
+    if (row < w->old_dims[mode] && (t == NULL || at == t->count || t->rows[at] != row))
+      old[count++] = row;
+  }
+  const amped_status status = count > 0 ? amped_touched_of_indices(out, old, count, 1) : AMPED_OK;
+  amped_free(old);
+  return status;
+}
+
+/* Collective; the status is agreed. Find the old rows of a mode that have held-out entries, no
+ * training entries, and have learnt nothing. */
+static amped_status find_first_held(work *w, int mode) {
+  const amped_comm *comm = w->s->comm;
+  amped_touched t = {.count = 0};
+  amped_status status = comm->rank == 0 ? list_held(w, mode, &t) : AMPED_OK;
+  AMPED_GO(done, amped_comm_agree(comm, status));
+  amped_comm_broadcast(comm, &t.count, sizeof t.count);
+  if (t.count == 0)
+    goto done;
+  if (comm->rank != 0)
+    status = amped_alloc(&t.rows, t.count, sizeof *t.rows, "the rows of a batch");
+  AMPED_GO(done, amped_comm_agree(comm, status));
+  amped_comm_broadcast(comm, t.rows, t.count * sizeof *t.rows);
+  status = list_unlearnt(w, mode, t.rows, t.count, &w->first_held[mode]);
+done:
+  amped_touched_free(&t);
+  return status;
+}
+
+/* Collective; the status is agreed. Find old rows that have entries in the batch and have learnt
+ * nothing: a header declared them, or their entries were held out or had weight 0. The mode that
+ * grows is left out. */
+static amped_status find_first(work *w) {
+  for (int m = 0; m < w->s->rows->order && !is_published(w); m++) {
+    const amped_touched *t = touched_of(w, m);
+    const uint64_t old = touched_before(t, w->old_dims[m]);
+    if (m == w->out->growing)
+      continue;
+    if (old > 0)
+      AMPED_TRY(list_unlearnt(w, m, t->rows, old, &w->first_learnt[m]));
+    AMPED_TRY(find_first_held(w, m));
+    w->out->firsts[m] = w->first_learnt[m].count + w->first_held[m].count;
+  }
+  return AMPED_OK;
+}
+
+static bool has_row(const row_list *list, uint64_t row) {
+  if (list->count == 0)
+    return false;
+  const uint64_t at = amped_sort_find(list->rows, list->count, row);
+  return at < list->count && list->rows[at] == row;
+}
+
+/* Is a row of a mode new, or has it learnt nothing so far? */
+static bool is_new_row(const work *w, int mode, uint64_t row) {
+  return row >= w->old_dims[mode] || has_row(&w->first_learnt[mode], row) ||
+         has_row(&w->first_held[mode], row);
+}
+
+/* --- starts ---------------------------------------------------------------------------------- */
+
 /* Store the starts of all new rows of a mode. buffer: memory for most + 1 rows. */
 static amped_status set_new(work *w, int mode, uint64_t most, char *buffer) {
   const amped_stream_rows *r = w->s->rows;
@@ -570,7 +677,8 @@ static amped_status find_errors(const work *w, bool held, amped_errors *out) {
   return status;
 }
 
-/* Mark own entries with a new row, not counting the mode that grows, and return their number. */
+/* Mark own entries with a row that is new or has learnt nothing, not counting the mode that grows,
+ * and return their number. */
 static uint64_t mark_new(const work *w, bool *is_new) {
   const amped_sptensor *mine = w->mine;
   uint64_t count = 0;
@@ -578,7 +686,7 @@ static uint64_t mark_new(const work *w, bool *is_new) {
   for (uint64_t k = 0; k < mine->nnz; k++) {
     is_new[k] = false;
     for (int m = 0; m < mine->order; m++)
-      is_new[k] = is_new[k] || (m != w->out->growing && mine->indices[m][k] >= w->old_dims[m]);
+      is_new[k] = is_new[k] || (m != w->out->growing && is_new_row(w, m, mine->indices[m][k]));
     count += is_new[k];
   }
   return count;
@@ -687,6 +795,7 @@ static amped_status load(work *w, int growing) {
   const double loaded = amped_time();
   amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
   AMPED_TRY(find_like(w));
+  AMPED_TRY(find_first(w));
   AMPED_TRY(amped_comm_agree(s->comm, set_rows(w)));
   forget_sums(w);
   AMPED_TRY(amped_stream_entries_enter(s->comm, s->rows, w->mine, w->held));
@@ -710,6 +819,10 @@ amped_status amped_stream_learn(const amped_stream *stream, amped_input *batch, 
   amped_free(w.held);
   amped_free(w.learnt);
   amped_free(w.order);
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
+    amped_free(w.first_learnt[m].rows);
+    amped_free(w.first_held[m].rows);
+  }
   amped_stream_entries_free(stream->comm, &w.distributed);
   amped_trace_end();
   out->times.end += amped_time() - learnt;

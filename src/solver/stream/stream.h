@@ -44,16 +44,18 @@ typedef struct amped_learnt {
   uint64_t touched[AMPED_MAX_ORDER]; /* rows with training entries; published history: all rows */
   int growing;                       /* growing mode; -1: none */
   uint64_t first;                    /* old rows of that mode that learn their first entries */
+  uint64_t firsts[AMPED_MAX_ORDER];  /* other modes: old rows with entries that have learnt nothing
+                                        before; published history: 0 */
   uint64_t like;                     /* last row of that mode that new rows, or these rows, copy */
   uint64_t likes;                    /* number of such rows */
   int sweeps;                        /* sweeps that were made; 0 if nothing is learnt */
   amped_mode_order order;            /* order of modes in them */
   amped_errors before, after;        /* errors at all entries of the batch */
-  amped_errors before_new;   /* part of before: entries with a new row, not counting the mode
-                                that grows */
-  amped_errors before_known; /* the other part */
-  amped_errors held_after;   /* errors at held-out entries, after learning */
-  double sweep_sec;          /* this rank's mean seconds per sweep, with exchange */
+  amped_errors before_new;           /* part of before: entries with a row that is new or has learnt
+                                        nothing, not counting the mode that grows */
+  amped_errors before_known;         /* the other part */
+  amped_errors held_after;           /* errors at held-out entries, after learning */
+  double sweep_sec;                  /* this rank's mean seconds per sweep, with exchange */
   double load_sec, rows_sec, exchange_sec, evaluate_sec; /* this rank's seconds */
   amped_batch_times times;                               /* this rank's seconds outside sweeps and
                                                             errors */

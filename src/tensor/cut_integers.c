@@ -1,0 +1,36 @@
+/* Cut integers: the first of them, and a warning. */
+#include "tensor/cut_integers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "tensor/dense_info.h"
+
+void amped_cut_integers_add(amped_cut_integers *cut, amped_cell_type type, uint64_t bits, int order,
+                            const uint64_t *place) {
+  if (cut->count++ > 0)
+    return;
+  cut->negative = type == AMPED_CELL_I64 && bits >> 63 != 0;
+  cut->size = cut->negative ? -bits : bits;
+  memcpy(cut->place, place, (size_t)order * sizeof *place);
+}
+
+void amped_cut_integers_warn(const amped_cut_integers *cut, int order, const char *path) {
+  char place[AMPED_DENSE_PLACE];
+  char where[AMPED_DENSE_PLACE + 16];
+  char number[32] = "some";
+  if (cut->count == 0)
+    return;
+  if (order > 0)
+    (void)snprintf(where, sizeof where, "at (%s)", amped_dense_place(order, cut->place, place));
+  if (order > 0)
+    (void)snprintf(number, sizeof number, "%" PRIu64, cut->count);
+  else
+    (void)snprintf(where, sizeof where, "(element %" PRIu64 ")", cut->place[0]);
+  amped_warn("%s: %s value%s rounded, because a double does not hold all digits of whole "
+             "numbers above 2^53; the first is %s%" PRIu64 " %s; subtract a constant from all "
+             "values to keep them",
+             path, number, order > 0 && cut->count == 1 ? " is" : "s are", cut->negative ? "-" : "",
+             cut->size, where);
+}

@@ -1,0 +1,28 @@
+/* Cut values: joined over pieces, and a warning. */
+#include "text/cut_values.h"
+
+#include "base/log.h"
+#include "text/io_format.h"
+
+void amped_cut_values_add(amped_cut_values *cut, const amped_text_chunk *chunk,
+                          const amped_piece *pieces, int count) {
+  uint64_t line = chunk->line;
+  for (int i = 0; i < count; i++) {
+    const amped_piece *piece = &pieces[i];
+    if (cut->count == 0 && piece->cuts > 0) {
+      cut->line = line + amped_text_count(piece->begin, piece->cut_at, '\n');
+      (void)amped_number_excerpt(cut->text, piece->cut_at, piece->cut_end);
+    }
+    cut->count += piece->cuts;
+    line += piece->lines;
+  }
+}
+
+void amped_cut_values_warn(const amped_cut_values *cut, const char *path) {
+  if (cut->count > 0)
+    amped_warn(
+        "%s: %" PRIu64 " value%s rounded, because a double does not hold all digits of whole "
+        "numbers above 2^53; the first is %s in line %" PRIu64
+        "; subtract a constant from all values to keep them",
+        amped_io_name(path), cut->count, cut->count == 1 ? " is" : "s are", cut->text, cut->line);
+}
