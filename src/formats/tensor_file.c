@@ -7,7 +7,6 @@
 
 #include "formats/binsparse.h"
 #include "hdf5/hdf5_labels.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/system_memory.h"
 #include "hdf5/hdf5_probe.h"

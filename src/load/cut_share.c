@@ -1,7 +1,8 @@
 /* Cut share: a sum, and a broadcast of the first rank's. */
 #include "load/cut_share.h"
 
-amped_cut_integers amped_cut_share(const amped_comm *comm, const amped_cut_integers *own) {
+void amped_cut_share_warn(const amped_comm *comm, const amped_cut_integers *own, int order,
+                          const char *path) {
   amped_cut_integers out = *own;
   int first = own->count > 0 ? comm->rank : comm->nranks;
   uint64_t all = own->count;
@@ -10,5 +11,6 @@ amped_cut_integers amped_cut_share(const amped_comm *comm, const amped_cut_integ
   if (first < comm->nranks)
     AMPED_MPI(comm, MPI_Bcast(&out, sizeof out, MPI_BYTE, first, comm->mpi));
   out.count = all;
-  return out;
+  if (comm->rank == 0)
+    amped_cut_integers_warn(&out, order, path);
 }

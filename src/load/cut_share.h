@@ -6,8 +6,9 @@
 #include "mpi/comm.h"
 #include "tensor/cut_integers.h"
 
-/* Collective. Returns their number on all ranks, with the first of the lowest rank that has some.
- */
-amped_cut_integers amped_cut_share(const amped_comm *comm, const amped_cut_integers *own);
+/* Collective. Rank 0 warns of all that ranks have read, and names the first of the lowest rank that
+ * has some. order, path: as of amped_cut_integers_warn. */
+void amped_cut_share_warn(const amped_comm *comm, const amped_cut_integers *own, int order,
+                          const char *path);
 
 #endif

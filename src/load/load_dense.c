@@ -168,10 +168,8 @@ static void sum_stats(const amped_comm *comm, amped_dense_stats *stats) {
 /* Collective: warn of cells that a double does not hold. */
 static void warn_of_cut(const amped_dense_load *l) {
   const amped_cut_integers none = {.count = 0};
-  const amped_cut_integers all =
-      amped_cut_share(l->comm, l->source != NULL ? amped_dense_source_cut(l->source) : &none);
-  if (l->comm->rank == 0)
-    amped_cut_integers_warn(&all, l->info->order, l->path);
+  amped_cut_share_warn(l->comm, l->source != NULL ? amped_dense_source_cut(l->source) : &none,
+                       l->info->order, l->path);
 }
 
 amped_status amped_load_dense(const amped_dense_load *l, amped_dense_stats *stats,

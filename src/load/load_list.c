@@ -205,9 +205,7 @@ static amped_status load_modes(loader *l, double *norm_squared) {
 /* Collective: warn of a value that a double does not hold. */
 static void warn_of_cut(const amped_list_load *load) {
   const amped_cut_integers own = amped_input_take_cut(load->input);
-  const amped_cut_integers all = amped_cut_share(load->comm, &own);
-  if (load->comm->rank == 0)
-    amped_cut_integers_warn(&all, 0, amped_input_path(load->input));
+  amped_cut_share_warn(load->comm, &own, 0, amped_input_path(load->input));
 }
 
 amped_status amped_load_list(const amped_list_load *load, double *norm_squared, double *seconds) {

@@ -10,6 +10,7 @@
 #include "formats/completion_file.h"
 #include "formats/result_file.h"
 #include "tensor/format.h"
+#include "tensor/predictor.h"
 #include "text/index_match.h"
 
 /* Read --init=FILE. A wrong content hash means damage, or a change that the user made. */
@@ -202,39 +203,17 @@ static amped_status keep_mode(const amped_ktensor *start, const amped_completion
   return copy_of(model->observed[mode], dim, 1, &fix->kept_model.observed[mode]);
 }
 
-/* Add up the rows of a mode that have learnt something. Returns their number. */
-static uint64_t add_learnt(const amped_ktensor *start, const amped_completion *model, int mode,
-                           double *row, double *bias) {
+/* Replace rows of a mode that have learnt nothing by what predict takes for them: the mean of those
+ * that have. */
+static void fill_unlearnt(const amped_predictor *p, int mode, amped_ktensor *start,
+                          amped_completion *model) {
   const uint64_t n = (uint64_t)start->ncomps;
-  uint64_t count = 0;
-  for (uint64_t i = 0; i < start->dims[mode]; i++) {
-    if (!model->observed[mode][i])
-      continue;
-    count++;
-    for (uint64_t r = 0; r < n; r++)
-      row[r] += start->factors[mode][i * n + r];
-    if (model->biased)
-      *bias += model->bias[mode][i];
-  }
-  return count;
-}
-
-/* Replace rows of a mode that have learnt nothing by the mean of those that have, as predict does.
- */
-static void fill_unlearnt(int mode, amped_ktensor *start, amped_completion *model) {
-  const uint64_t n = (uint64_t)start->ncomps;
-  double row[AMPED_MAX_NCOMPS] = {0.0};
-  double bias = 0.0;
-  const uint64_t count = add_learnt(start, model, mode, row, &bias);
-  const double by = count > 0 ? (double)count : 1.0;
-  for (uint64_t r = 0; r < n; r++)
-    row[r] /= by;
   for (uint64_t i = 0; i < start->dims[mode]; i++) {
     if (model->observed[mode][i])
       continue;
-    memcpy(start->factors[mode] + i * n, row, n * sizeof *row);
+    memcpy(start->factors[mode] + i * n, p->mean_row[mode], n * sizeof(double));
     if (model->biased)
-      model->bias[mode][i] = bias / by;
+      model->bias[mode][i] = p->mean_bias[mode];
   }
 }
 
@@ -273,9 +252,12 @@ static amped_status keep_modes(amped_completion *model, amped_init_fix *fix, amp
     return AMPED_OK;
   AMPED_TRY(amped_alloc(&fix->by, elements, sizeof *fix->by, "the lengths of fixed columns"));
   amped_completion_stretch(model, fix->context, start, fix->by);
+  amped_predictor means;
+  AMPED_TRY(amped_predictor_create(start, model, &means));
   for (int m = 0; m < start->order; m++)
     if (is_fixed(fix, m) && has_unlearnt(model, m))
-      fill_unlearnt(m, start, model);
+      fill_unlearnt(&means, m, start, model);
+  amped_predictor_free(&means);
   return AMPED_OK;
 }
 

@@ -21,4 +21,7 @@ void amped_cut_integers_add(amped_cut_integers *cut, amped_cell_type type, uint6
  * not known. */
 void amped_cut_integers_warn(const amped_cut_integers *cut, int order, const char *path);
 
+/* The warning itself. count 0: not known; first: the first number as text; where: its place. */
+void amped_cut_warn(const char *path, uint64_t count, const char *first, const char *where);
+
 #endif

@@ -1,7 +1,9 @@
 /* Cut values: joined over pieces, and a warning. */
 #include "text/cut_values.h"
 
-#include "base/log.h"
+#include <stdio.h>
+
+#include "tensor/cut_integers.h"
 #include "text/io_format.h"
 
 void amped_cut_values_add(amped_cut_values *cut, const amped_text_chunk *chunk,
@@ -19,10 +21,9 @@ void amped_cut_values_add(amped_cut_values *cut, const amped_text_chunk *chunk,
 }
 
 void amped_cut_values_warn(const amped_cut_values *cut, const char *path) {
-  if (cut->count > 0)
-    amped_warn(
-        "%s: %" PRIu64 " value%s rounded, because a double does not hold all digits of whole "
-        "numbers above 2^53; the first is %s in line %" PRIu64
-        "; subtract a constant from all values to keep them",
-        amped_io_name(path), cut->count, cut->count == 1 ? " is" : "s are", cut->text, cut->line);
+  char where[48];
+  if (cut->count == 0)
+    return;
+  (void)snprintf(where, sizeof where, "in line %" PRIu64, cut->line);
+  amped_cut_warn(amped_io_name(path), cut->count, cut->text, where);
 }

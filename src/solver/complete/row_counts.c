@@ -35,34 +35,54 @@ uint64_t amped_row_counts_bytes(const amped_plan *plan) {
   return bytes;
 }
 
-/* Add the weights of this rank's nonzeros to their rows. */
-static amped_status count_own(const amped_context *context, slab *s, amped_row_counts *out) {
-  const amped_plan *plan = context->plan;
-  const amped_worker *worker = context->worker;
+/* A walk over this rank's nonzeros: `take` gets one slab after the other. */
+typedef struct walk {
+  const amped_context *context;
+  void (*take)(const struct walk *w, const slab *s, uint64_t count);
+  const amped_row_counts *counts;
+  const amped_fixed_modes *fixed;
+  uint64_t *entries, *of_mode;
+} walk;
+
+static amped_status visit_own(const walk *w, slab *s) {
+  const amped_plan *plan = w->context->plan;
+  const amped_worker *worker = w->context->worker;
   const uint64_t nnz = plan->modes[0].copy.rank_nnz[plan->rank];
   for (uint64_t first = 0; first < nnz; first += SLAB) {
     const uint64_t count = nnz - first < SLAB ? nnz - first : SLAB;
     AMPED_TRY(worker->format->row_fit->view(worker->tensor, first, count, s->positions, s->held,
                                             s->weights));
-    for (int m = 0; m < plan->order; m++)
-      for (uint64_t i = 0; i < count; i++)
-        out->all[m][s->positions[m][i]] += s->held[i] ? 0.0 : s->weights[i];
+    w->take(w, s, count);
   }
   return AMPED_OK;
 }
 
+static amped_status visit(const walk *w) {
+  slab s = {0};
+  amped_status status = amped_buffers_allocate(buffers(w->context->plan, &s));
+  if (status == AMPED_OK)
+    status = visit_own(w, &s);
+  amped_buffers_free(buffers(w->context->plan, &s));
+  return status;
+}
+
+/* Add the weights of nonzeros to their rows. */
+static void add_weights(const walk *w, const slab *s, uint64_t count) {
+  for (int m = 0; m < w->context->plan->order; m++)
+    for (uint64_t i = 0; i < count; i++)
+      w->counts->all[m][s->positions[m][i]] += s->held[i] ? 0.0 : s->weights[i];
+}
+
 static amped_status find(const amped_context *context, amped_row_counts *out) {
   const amped_plan *plan = context->plan;
-  slab s = {0};
-  amped_status status = amped_buffers_allocate(buffers(plan, &s));
+  amped_status status = AMPED_OK;
   for (int m = 0; m < plan->order && status == AMPED_OK; m++) {
     status = amped_calloc(&out->all[m], amped_plan_factor_rows(plan, m), sizeof *out->all[m],
                           "the nonzero counts of rows");
     out->own[m] = out->all[m] + (uint64_t)plan->rank * plan->modes[m].rows.block_rows;
   }
   if (status == AMPED_OK)
-    status = count_own(context, &s, out);
-  amped_buffers_free(buffers(plan, &s));
+    status = visit(&(walk){.context = context, .take = add_weights, .counts = out});
   return status;
 }
 
@@ -82,47 +102,47 @@ amped_status amped_row_counts_find(const amped_context *context, amped_row_count
   return AMPED_OK;
 }
 
-/* Is nonzero i of the slab held out, with a row without training nonzeros? Count such rows. */
-static bool count_unlearnt(const amped_plan *plan, const amped_row_counts *counts,
-                           const amped_fixed_modes *fixed, const slab *s, uint64_t i,
-                           uint64_t *of_mode) {
-  bool any = false;
-  for (int m = 0; m < plan->order && s->held[i]; m++) {
-    const bool unlearnt =
-        !amped_fixed_modes_has(fixed, m) && !(counts->all[m][s->positions[m][i]] > 0.0);
-    of_mode[m] += unlearnt;
-    any = any || unlearnt;
-  }
-  return any;
+static bool is_unlearnt(const walk *w, int mode, uint64_t position) {
+  return !amped_fixed_modes_has(w->fixed, mode) && !(w->counts->all[mode][position] > 0.0);
 }
 
-static amped_status count_own_unlearnt(const amped_context *context, const amped_row_counts *counts,
-                                       const amped_fixed_modes *fixed, slab *s, uint64_t *entries,
-                                       uint64_t *of_mode) {
-  const amped_plan *plan = context->plan;
-  const amped_worker *worker = context->worker;
-  const uint64_t nnz = plan->modes[0].copy.rank_nnz[plan->rank];
-  for (uint64_t first = 0; first < nnz; first += SLAB) {
-    const uint64_t count = nnz - first < SLAB ? nnz - first : SLAB;
-    AMPED_TRY(worker->format->row_fit->view(worker->tensor, first, count, s->positions, s->held,
-                                            s->weights));
-    for (uint64_t i = 0; i < count; i++)
-      *entries += count_unlearnt(plan, counts, fixed, s, i, of_mode);
+/* Count held-out nonzeros with a row without training nonzeros, and such rows of each mode. */
+static void count_unlearnt(const walk *w, const slab *s, uint64_t count) {
+  for (uint64_t i = 0; i < count; i++) {
+    bool any = false;
+    for (int m = 0; m < w->context->plan->order && s->held[i]; m++) {
+      const bool unlearnt = is_unlearnt(w, m, s->positions[m][i]);
+      w->of_mode[m] += unlearnt;
+      any = any || unlearnt;
+    }
+    *w->entries += any;
   }
-  return AMPED_OK;
+}
+
+/* Has a mode that is not fixed a row without training nonzeros? The same on every rank. */
+static bool has_unlearnt(const walk *w) {
+  const amped_plan *plan = w->context->plan;
+  for (int m = 0; m < plan->order; m++)
+    for (uint64_t i = 0; i < plan->dims[m]; i++)
+      if (is_unlearnt(w, m, amped_plan_position(plan, m, i)))
+        return true;
+  return false;
 }
 
 amped_status amped_row_counts_unlearnt(const amped_context *context, const amped_row_counts *counts,
                                        const amped_fixed_modes *fixed, uint64_t *entries,
                                        uint64_t of_mode[AMPED_MAX_ORDER]) {
-  slab s = {0};
+  const walk w = {.context = context,
+                  .take = count_unlearnt,
+                  .counts = counts,
+                  .fixed = fixed,
+                  .entries = entries,
+                  .of_mode = of_mode};
   *entries = 0;
   memset(of_mode, 0, AMPED_MAX_ORDER * sizeof *of_mode);
-  amped_status status = amped_buffers_allocate(buffers(context->plan, &s));
-  if (status == AMPED_OK)
-    status = count_own_unlearnt(context, counts, fixed, &s, entries, of_mode);
-  amped_buffers_free(buffers(context->plan, &s));
-  AMPED_TRY(amped_comm_agree(context->comm, status));
+  if (!has_unlearnt(&w))
+    return AMPED_OK;
+  AMPED_TRY(amped_comm_agree(context->comm, visit(&w)));
   amped_comm_sum_u64(context->comm, entries, 1);
   amped_comm_sum_u64(context->comm, of_mode, AMPED_MAX_ORDER);
   return AMPED_OK;
