@@ -82,9 +82,9 @@ done
 same "entries, rows, new rows of a batch" "$(rows stream0.gp batches | head -1 | cut -f 12-14 | tr '\t' ' ')" \
   "$(wc -l <three.tns | tr -d ' ') $(for m in 1 2 3; do cut -d ' ' -f $m three.tns | sort -u; done | wc -l |
     tr -d ' ') $(for m in 1 2 3; do
-    cut -d ' ' -f $m first.tns | sort -n | tail -1
-    cut -d ' ' -f $m three.tns | sort -n | tail -1
-  done | awk 'NR % 2 { was = $1; next } $1 > was { new += $1 - was } END { print new }')"
+    cut -d ' ' -f $m first.tns | sort -u >had
+    cut -d ' ' -f $m three.tns | sort -u | comm -13 had -
+  done | wc -l | tr -d ' ')"
 same "curves where nothing is held out" "$(grep -c 'held out' stream0.gp)" 1 # the comment of the data
 same "curves of held-out entries" "$(grep -c "title '.*held out" stream20%.gp)" 2
 for json in '{"event":"batch","batch":2}' '{"event":"batch","batch":2,"touched":["x"]}'; do
