@@ -294,6 +294,8 @@ amped_status amped_cmd_cpd(const amped_options *options) {
                                .takes_one_copy = !counts,
                                .has_models = true,
                                .side_by_side = most_side_by_side(o),
+                               .sweep_passes = amped_cpd_method_of(&o->cpd)->sweep_passes,
+                               .sweeps = o->cpd.iters,
                                .check = check_plan,
                                .context = &j};
   amped_status status = AMPED_OK;

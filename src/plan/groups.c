@@ -19,7 +19,7 @@ amped_status amped_groups_create(const int *ncomps, int count, int starts, amped
   for (int i = 0; i < count; i++)
     for (int k = 0; k < starts; k++)
       g->ncomps[g->models++] = ncomps[i];
-  amped_groups_choose(g, 1, AMPED_MAX_NCOMPS, AMPED_F32, &(amped_width_costs){.count = 0});
+  amped_groups_choose(g, 1, AMPED_MAX_NCOMPS, false, AMPED_F32, &(amped_width_costs){.count = 0});
   return AMPED_OK;
 }
 
@@ -55,6 +55,7 @@ static void describe(amped_groups *g, amped_vtype type, const amped_width_costs 
     g->columns = columns > g->columns ? columns : g->columns;
   }
   g->saved = alone / grouped;
+  g->widest = grouped / cost_of(costs, type, g->columns);
 }
 
 /* The cheapest cut of the models from `first` on, if rest[k] is the cost of those from first + 1 +
@@ -76,14 +77,15 @@ static double cut(amped_groups *g, int first, int most, int columns, amped_vtype
   return best;
 }
 
-void amped_groups_choose(amped_groups *g, int most, int columns, amped_vtype type,
+void amped_groups_choose(amped_groups *g, int most, int columns, bool largest, amped_vtype type,
                          const amped_width_costs *costs) {
+  const amped_width_costs equal = {.count = 0};
   double rest[AMPED_MAX_NCOMPS + 1]; /* costs from first + 1, first + 2, .. on */
   most = most < AMPED_MAX_NCOMPS ? most : AMPED_MAX_NCOMPS;
   for (int k = 0; k <= AMPED_MAX_NCOMPS; k++)
     rest[k] = 0.0;
   for (int first = g->models - 1; first >= 0; first--) {
-    const double cost = cut(g, first, most, columns, type, costs, rest);
+    const double cost = cut(g, first, most, columns, type, largest ? &equal : costs, rest);
     memmove(rest + 1, rest, AMPED_MAX_NCOMPS * sizeof *rest);
     rest[0] = cost;
   }

@@ -22,23 +22,24 @@ typedef struct amped_width_costs {
 } amped_width_costs;
 
 typedef struct amped_groups {
-  int models;   /* models of the run: for each number of components, all starts */
-  int *ncomps;  /* [models] */
-  int *ends;    /* [models] if a group begins with this model: the number after its last */
-  int count;    /* groups */
-  int largest;  /* models of the largest group */
-  int columns;  /* columns of the widest group */
-  double saved; /* predicted seconds of all MTTKRPs one by one, divided by those in groups */
+  int models;    /* models of the run: for each number of components, all starts */
+  int *ncomps;   /* [models] */
+  int *ends;     /* [models] if a group begins with this model: the number after its last */
+  int count;     /* groups */
+  int largest;   /* models of the largest group */
+  int columns;   /* columns of the widest group */
+  double saved;  /* predicted seconds of all MTTKRPs one by one, divided by those in groups */
+  double widest; /* predicted seconds of all groups' MTTKRPs, over the widest group's seconds */
 } amped_groups;
 
 /* Make the list of models; each is a group. free accepts a zeroed struct. */
 amped_status amped_groups_create(const int *ncomps, int count, int starts, amped_groups *groups);
 void amped_groups_free(amped_groups *groups);
 
-/* Choose groups of at most `most` models and at most `columns` columns: those that cost the least.
- * costs.count 0: groups are as large as possible. type: of the factors. A model wider than
- * `columns` is a group. */
-void amped_groups_choose(amped_groups *groups, int most, int columns, amped_vtype type,
-                         const amped_width_costs *costs);
+/* Choose groups of at most `most` models and at most `columns` columns: those that cost the least,
+ * or the largest. costs: for the predictions; of no rows: all widths cost the same. type: of the
+ * factors. A model wider than `columns` is a group. */
+void amped_groups_choose(amped_groups *groups, int most, int columns, bool largest,
+                         amped_vtype type, const amped_width_costs *costs);
 
 #endif

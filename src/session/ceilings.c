@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/trace.h"
+#include "plan/dense_passes.h"
 
 static double gather_rate(const amped_ceilings *c, uint64_t rows) {
   for (int i = 0; i < c->count; i++)
@@ -94,4 +95,19 @@ static double own_seconds(const amped_plan *plan, const amped_ceilings *c, int m
 double amped_ceilings_mttkrp(const amped_session *session, const amped_ceilings *ceilings,
                              int mode) {
   return amped_comm_spread(&session->comm, own_seconds(&session->plan, ceilings, mode)).max;
+}
+
+amped_sweep_ceiling amped_ceilings_sweep(const amped_session *session, double read_rate,
+                                         double multiply_rate) {
+  const amped_plan *plan = &session->plan;
+  const amped_dense_plan *dense = &plan->dense;
+  const double bytes = amped_dense_sweep_bytes(dense, plan->order, plan->ncomps,
+                                               (uint64_t)plan->value_type, dense->tree);
+  const double products =
+      amped_dense_passes(dense, plan->order) * (double)dense->cells * plan->ncomps;
+  return (amped_sweep_ceiling){
+      .bytes_sec = amped_comm_spread(&session->comm, read_rate > 0.0 ? bytes / read_rate : 0.0).max,
+      .multiply_sec =
+          amped_comm_spread(&session->comm, multiply_rate > 0.0 ? products / multiply_rate : 0.0)
+              .max};
 }

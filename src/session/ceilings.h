@@ -34,4 +34,13 @@ amped_status amped_ceilings_multiply(const amped_session *session, double *per_s
 double amped_ceilings_mttkrp(const amped_session *session, const amped_ceilings *ceilings,
                              int mode);
 
+/* Collective. Seconds that the slowest rank needs to read the memory, and to do the multiply-adds,
+ * of a sweep over a dense tensor at these rates; 0 where the rate is 0. */
+typedef struct amped_sweep_ceiling {
+  double bytes_sec, multiply_sec;
+} amped_sweep_ceiling;
+
+amped_sweep_ceiling amped_ceilings_sweep(const amped_session *session, double read_rate,
+                                         double multiply_rate);
+
 #endif

@@ -17,6 +17,7 @@
 #include "load/value_sample.h"
 #include "plan/format_choice.h"
 #include "plan/overlap.h"
+#include "session/expected_time.h"
 #include "session/loader.h"
 #include "session/report.h"
 
@@ -270,6 +271,11 @@ static amped_status check_memory(amped_session *session, const amped_demand *dem
   return status;
 }
 
+/* Collective: has every rank enough memory? */
+static bool has_memory(const amped_session *session, const amped_memory_need *need) {
+  return amped_comm_spread(&session->comm, need->lacking[0] != '\0' ? 1.0 : 0.0).max == 0.0;
+}
+
 /* Collective: read or count the tables that the plan is made from. */
 static amped_status find_tables(amped_session *session, const amped_demand *demand) {
   const double began = amped_time();
@@ -472,18 +478,20 @@ static amped_status group_models(amped_session *session, const amped_demand *dem
   const bool is_auto = demand->side_by_side == 0;
   const int most = is_auto ? AMPED_MAX_NCOMPS : demand->side_by_side;
   const int least = groups->columns;
-  const amped_width_costs none = {.count = 0};
+  const amped_width_costs *costs = &session->worker.backend->width_costs;
   uint64_t tiles[AMPED_MAX_ORDER];
   plan_cost alone;
   plan_cost wide;
   bool fits = false;
+  if (groups->models > 1)
+    amped_groups_choose(groups, 1, AMPED_MAX_NCOMPS, false, session->plan.value_type, costs);
   if (groups->models < 2 || most == 1)
     return AMPED_OK;
   AMPED_TRY(find_cost(session, demand, &alone));
   memcpy(tiles, session->required.tiles, sizeof tiles);
   for (int columns = AMPED_MAX_NCOMPS; !fits; columns = groups->columns * 3 / 4) {
-    amped_groups_choose(groups, most, columns > least ? columns : least, session->plan.value_type,
-                        is_auto ? &session->worker.backend->width_costs : &none);
+    amped_groups_choose(groups, most, columns > least ? columns : least, !is_auto,
+                        session->plan.value_type, costs);
     amped_plan_destroy(&session->plan);
     AMPED_TRY(make_plan(session, demand));
     if (!is_auto)
@@ -494,8 +502,7 @@ static amped_status group_models(amped_session *session, const amped_demand *dem
       break;
   }
   if (!fits)
-    amped_groups_choose(groups, 1, AMPED_MAX_NCOMPS, session->plan.value_type,
-                        &session->worker.backend->width_costs);
+    amped_groups_choose(groups, 1, AMPED_MAX_NCOMPS, false, session->plan.value_type, costs);
   return AMPED_OK;
 }
 
@@ -550,6 +557,9 @@ amped_status amped_session_prepare(amped_session *session, const amped_demand *d
     AMPED_TRY(amped_comm_agree(&session->comm,
                                demand->check(&session->worker, &session->plan, demand->context)));
   AMPED_TRY(check_memory(session, demand, &need));
+  if (session->options->plan_only && demand->sweep_passes > 0.0 && has_memory(session, &need))
+    AMPED_TRY(amped_expected_time(session, demand->sweep_passes, &session->expected.sweep_sec));
+  session->expected.sweeps = demand->sweeps;
   AMPED_TRY(amped_report_plan(session, &need));
   amped_trace_end();
   return session->options->plan_only ? AMPED_OK : fill(session);

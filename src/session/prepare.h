@@ -41,6 +41,10 @@ typedef struct amped_demand {
    * side; 0: the number that costs the least time. The session gets the groups. */
   bool has_models;
   int side_by_side;
+  /* MTTKRPs of each mode in a sweep, for the expected time that --plan prints, and most sweeps; 0:
+   * no time is expected. */
+  double sweep_passes;
+  int sweeps;
   /* The command needs only MTTKRP and products of copies, so that one copy may serve all modes. */
   bool takes_one_copy;
   /* The part of the command that has this demand, such as "--whole"; NULL: the whole command. */

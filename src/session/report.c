@@ -537,6 +537,28 @@ static void add_groups(const amped_session *session, amped_facts *f) {
   amped_facts_say(f);
 }
 
+/* The expected time of the run, with --plan; null: it is not known. */
+static void add_expected(const amped_session *session, amped_facts *f) {
+  const amped_expected *e = &session->expected;
+  const int models = session->groups.models;
+  amped_facts part;
+  if (e->sweep_sec == 0.0) {
+    amped_fact_json(f, "expected", json_null());
+    return;
+  }
+  amped_facts_begin(&part, NULL);
+  amped_fact(&part, "sweep_sec", amped_json_number(e->sweep_sec), "time: about %.2g s a sweep",
+             e->sweep_sec);
+  if (models > 1)
+    amped_fact_words(&part, " of all %d models", models);
+  amped_fact(&part, "sweeps", json_integer(e->sweeps), ", %.2g s for %d sweeps",
+             e->sweep_sec * e->sweeps, e->sweeps);
+  amped_fact_words(
+      &part, "; less if nonzeros share rows or --tol ends earlier, and loading is not counted");
+  amped_facts_take(f, "expected", &part);
+  amped_facts_say(f);
+}
+
 static amped_status tell_plan(amped_session *session, const rank_need *needs) {
   const amped_plan *plan = &session->plan;
   const bool tables = !session->is_dense && (session->options->plan_only || amped_log_is_verbose());
@@ -565,6 +587,7 @@ static amped_status tell_plan(amped_session *session, const rank_need *needs) {
   add_tables(session, needs, tables, &f);
   say_rank_bound(plan, session->options->ncomps);
   say_memory(session, needs);
+  add_expected(session, &f);
   const amped_memory_need *node = largest_node(session, needs);
   const char *lacking = lacking_of(session, needs);
   amped_fact_json(&f, "node_host_bytes", amped_json_count(node->node_bytes));

@@ -31,6 +31,12 @@ typedef struct amped_copies_choice {
   amped_kept_copies best[2]; /* the first is the chosen one */
 } amped_copies_choice;
 
+/* The expected time of a run with --plan. */
+typedef struct amped_expected {
+  double sweep_sec; /* seconds of a sweep of every model; 0: not known */
+  int sweeps;       /* most sweeps of a model */
+} amped_expected;
+
 typedef struct amped_session {
   const amped_session_options *options; /* borrowed */
   amped_comm comm;
@@ -58,6 +64,7 @@ typedef struct amped_session {
   amped_copies_choice choice; /* zeros if a copy for each mode fits, or if the user chose */
   double tables_sec;          /* seconds to read or count the iDp tables */
   double plan_sec;
+  amped_expected expected;
   bool watches_negative;   /* find negative_squares while the tensor is loaded */
   double negative_squares; /* sum of squares of all values below 0; 0 for a tensor made in memory */
   double distribute_sec;   /* seconds to read, send and pack the tensor, or to make it */

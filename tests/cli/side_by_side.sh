@@ -151,6 +151,22 @@ expect 0 "4 models one by one" on 1 t.h5 --rank=600 --starts=4 --plan --side-by-
 expect 0 "memory is planned for R = 9, the largest" on 1 t.h5 --rank=4,9 --plan --side-by-side=off
 expect 0 "" on 1 t.h5 --rank=4 --plan -q --json=plan.json
 grep -q '"side_by_side":null' plan.json && pass || fail "one model has groups"
+# The expected time: of all models, for all sweeps. A wider model takes longer. Refused plans, and runs, expect none.
+expect 0 "^time: about [0-9.e-]* s a sweep, [0-9.e-]* s for 50 sweeps;" on 1 t.h5 --rank=4 --plan
+expect 0 "^time: about [0-9.e-]* s a sweep of all 6 models, [0-9.e-]* s for 7 sweeps;" on 2 t.h5 --rank=5 --starts=6 --iters=7 --plan
+expect 0 "^time: about [0-9.e-]* s a sweep of all 2 models" on 1 t.h5 --rank=4,5 --plan --loss=poisson
+expect 0 "^time: about [0-9.e-]* s a sweep of all 3 models" on 2 d.h5 --rank=4 --starts=3 --plan
+for run in "--rank=4 --starts=2 --method=lm --plan" "--rank=4 --nowrite --iters=1" "--rank=4 --plan --device-memory=1M --residency=device"; do
+  test "$backend" = cuda || test "${run%device}" = "$run" || continue
+  "$amped" t.h5 $run -q --json=plan.json --overwrite >out.txt 2>&1
+  grep '"event":"plan"' plan.json | grep -q '"expected":null' && pass || fail "$run expects a time"
+done
+"$amped" generate big.h5 --dims=2000x1500x1000 --nnz=300k --seed=1 -q || fail "generate"
+for r in 4 64; do
+  expect 0 "" on 1 big.h5 --rank=$r --plan -q --json=$r.json
+done
+awk -v a="$(field sweep_sec 4.json)" -v b="$(field sweep_sec 64.json)" 'BEGIN { exit !(a > 0 && b > a) }' && pass ||
+  fail "R = 64 is not expected to take longer than R = 4: $(field sweep_sec 4.json) $(field sweep_sec 64.json)"
 
 # On a GPU, groups are smaller if the tensor would leave the device.
 if test "$backend" = cuda; then

@@ -149,15 +149,15 @@ static amped_status find_ceiling(const sweeps *w, result *r) {
   const amped_context context = amped_session_context(session);
   const double moved = amped_dense_sweep_bytes(&plan->dense, plan->order, plan->ncomps,
                                                (uint64_t)plan->value_type, plan->dense.tree);
-  const double products = r->passes * (double)plan->dense.cells * plan->ncomps;
   const double streamed = r->passes * (double)session->required.streamed_bytes[0];
   double link = 0.0;
   AMPED_TRY(amped_ceilings_read(session, &r->read_rate));
   AMPED_TRY(amped_ceilings_multiply(session, &r->multiply_rate));
   if (r->streamed_bytes > 0.0)
     AMPED_TRY(amped_link_rate_device(&context, &link));
-  r->bytes_sec = amped_comm_spread(comm, amped_bench_per(moved, r->read_rate)).max;
-  r->multiply_sec = amped_comm_spread(comm, amped_bench_per(products, r->multiply_rate)).max;
+  const amped_sweep_ceiling sweep = amped_ceilings_sweep(session, r->read_rate, r->multiply_rate);
+  r->bytes_sec = sweep.bytes_sec;
+  r->multiply_sec = sweep.multiply_sec;
   r->link_sec = amped_comm_spread(comm, amped_bench_per(streamed, link)).max;
   r->moved_bytes = moved;
   amped_comm_sum(comm, &r->moved_bytes, 1);

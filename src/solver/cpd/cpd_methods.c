@@ -44,6 +44,7 @@ static const amped_cpd_method methods[] = {
     [AMPED_CPD_ALS] = {.name = "als",
                        .described = NULL,
                        .solver = als_solver,
+                       .sweep_passes = 1.0,
                        .require = amped_cpd_require,
                        .run = amped_cpd_run,
                        .run_all = amped_cpd_run_all},
@@ -65,6 +66,7 @@ static const amped_cpd_method poisson = {
     .name = "em",
     .described = "counts: a sweep is a step of expectation maximisation in every mode",
     .solver = amped_cpd_poisson_solver,
+    .sweep_passes = 1.4, /* measured on GPUs (docs/benchmarks.md) */
     .require = amped_cpd_poisson_require,
     .run = amped_cpd_poisson};
 

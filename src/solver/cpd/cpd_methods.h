@@ -10,6 +10,8 @@ typedef struct amped_cpd_method {
                             the loss is not squares: the name in a result's options */
   const char *described; /* description for the user; NULL: none */
   const amped_solver *(*solver)(const amped_cpd_options *how);
+  /* MTTKRPs of each mode that take as long as a sweep; 0: not known. */
+  double sweep_passes;
   /* Adds the bytes that a run takes in addition to the factors. */
   void (*require)(const amped_worker *worker, const amped_plan *plan, const amped_cpd_options *how,
                   uint64_t *device_bytes, uint64_t *host_bytes);

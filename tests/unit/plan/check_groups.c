@@ -59,7 +59,7 @@ START_TEST(the_cheapest_cut_is_found) {
       amped_groups g;
       check_ok(amped_groups_create(lists[l], 3, 4, &g));
       ck_assert_int_eq(g.models, 12);
-      amped_groups_choose(&g, limits[k][0], limits[k][1], AMPED_F32, &costs);
+      amped_groups_choose(&g, limits[k][0], limits[k][1], false, AMPED_F32, &costs);
       ck_assert_double_eq_tol(cost_of_groups(&g),
                               cheapest(g.ncomps, 12, limits[k][0], limits[k][1]), 1e-12);
       ck_assert_int_le(g.largest, limits[k][0]);
@@ -72,26 +72,29 @@ START_TEST(six_starts_of_five_are_one_group) {
   const int five = 5;
   amped_groups g;
   check_ok(amped_groups_create(&five, 1, 8, &g));
-  amped_groups_choose(&g, 1024, 1024, AMPED_F32, &costs);
+  amped_groups_choose(&g, 1024, 1024, false, AMPED_F32, &costs);
   ck_assert_int_eq(g.count, 2);
   ck_assert_int_eq(g.largest, 6);
   ck_assert_int_eq(g.columns, 30);
   ck_assert_double_eq_tol(g.saved, 8 * 0.7 / (1.0 + 0.8), 1e-12);
+  ck_assert_double_eq_tol(g.widest, (1.0 + 0.8) / 1.0, 1e-12);
   amped_groups_free(&g);
 }
 
-/* Without costs groups are as large as the limits allow. */
+/* The largest groups are taken although they cost more, and the prediction says so. */
 START_TEST(a_number_of_models_is_kept_to) {
   const int r[] = {3, 1000};
   amped_groups g;
   check_ok(amped_groups_create(r, 2, 3, &g));
   ck_assert_int_eq(g.largest, 1);
-  amped_groups_choose(&g, 2, 1024, AMPED_F64, &(amped_width_costs){.count = 0});
+  amped_groups_choose(&g, 2, 1024, true, AMPED_F64, &costs);
   ck_assert_int_eq(g.ends[0], 2);
   ck_assert_int_eq(g.ends[2], 4);
   ck_assert_int_eq(g.ends[4], 5);
   ck_assert_int_eq(g.ends[5], 6);
   ck_assert_int_eq(g.columns, 1003);
+  ck_assert_double_gt(g.widest, 2.0); /* {3, 3}, {3, 1000}, {1000}, {1000} */
+  ck_assert_double_lt(g.widest, 4.0);
   amped_groups_free(&g);
 }
 
