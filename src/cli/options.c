@@ -185,6 +185,7 @@ static const struct {
     {&amped_dense_option_rows, offsetof(amped_options, session.cells)},
     {&amped_cell_type_option_rows, offsetof(amped_options, session.cells)},
     {&amped_plan_option_rows, offsetof(amped_options, session.plan)},
+    {&amped_exchange_option_rows, offsetof(amped_options, session.exchange)},
     {&amped_backend_option_rows, offsetof(amped_options, session.backend)},
     {&amped_copies_option_rows, offsetof(amped_options, session.backend)},
     {&amped_kernel_option_rows, offsetof(amped_options, session.backend)},

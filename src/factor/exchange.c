@@ -32,7 +32,8 @@ static bool is_direct(const amped_comm *comm, const amped_backend *backend) {
 static bool needs_shm(const amped_comm *comm, const amped_backend *backend) {
   if (comm->nranks == 1 || !backend->device_pointers)
     return false;
-  return !comm->cuda_aware || (comm->nranks > comm->ring_ranks && comm->chosen[0] == '\0');
+  return !comm->cuda_aware || (comm->nranks > comm->ring_ranks && comm->chosen[0] == '\0' &&
+                               comm->way == AMPED_WAY_AUTO);
 }
 
 uint64_t amped_exchange_host_bytes(const amped_comm *comm, const amped_worker *worker,
@@ -86,6 +87,8 @@ amped_status amped_exchange_create(const amped_comm *comm, const amped_worker *w
 agree:
   AMPED_GO(failed, amped_comm_agree(comm, status));
   AMPED_MPI(comm, MPI_Allgather(&comm->rank, 1, MPI_INT, x->rank_at, 1, MPI_INT, comm->ring));
+  if (x->gather != NULL)
+    AMPED_GO(failed, amped_comm_agree(comm, amped_allgather_find_rails(x->gather)));
   if (needs_shm(comm, worker->backend))
     AMPED_GO(failed, amped_shm_exchange_create(comm, worker, plan, x->rank_at, &x->shm));
   *out = x;
@@ -109,16 +112,18 @@ void amped_exchange_destroy(amped_exchange *x) {
 }
 
 const char *amped_exchange_describe(const amped_exchange *x) {
+  static const char *const here[][2] = {
+      [AMPED_WAY_RAILS] = {"rails in place on host memory",
+                           "rails in place on device memory (CUDA-aware MPI)"},
+      [AMPED_WAY_RING] = {"ring in place on host memory",
+                          "ring in place on device memory (CUDA-aware MPI)"},
+      [AMPED_WAY_ALLGATHERV] = {"MPI_Allgatherv in place on host memory, as chosen",
+                                "MPI_Allgatherv in place on device memory, as chosen"}};
   if (x->comm->nranks == 1)
     return "none (one rank)";
   if (x->gather == NULL)
     return "through host memory that a node's ranks share (this MPI takes no device memory)";
-  if (x->comm->chosen[0] != '\0')
-    return x->worker->backend->device_pointers
-               ? "MPI_Allgatherv in place on device memory, as chosen"
-               : "MPI_Allgatherv in place on host memory, as chosen";
-  return x->worker->backend->device_pointers ? "ring in place on device memory (CUDA-aware MPI)"
-                                             : "ring in place on host memory";
+  return here[amped_allgather_way(x->gather, UINT64_MAX)][x->worker->backend->device_pointers];
 }
 
 uint64_t amped_exchange_bytes(const amped_exchange *x, uint64_t rows) {
@@ -150,7 +155,8 @@ amped_status amped_exchange_part(amped_exchange *x, int mode, uint64_t first, ui
   if (x->comm->nranks == 1)
     return AMPED_OK;
   amped_trace_begin(AMPED_PHASE_EXCHANGE, mode);
-  if (x->gather != NULL && (x->shm == NULL || amped_allgather_rings(x->gather, rows)))
+  if (x->gather != NULL &&
+      (x->shm == NULL || amped_allgather_way(x->gather, rows) != AMPED_WAY_ALLGATHERV))
     gather(x, mode, first, rows);
   else
     status = amped_shm_exchange_rows(x->shm, mode, first, end);

@@ -25,7 +25,8 @@ struct amped_shm_exchange {
   uint64_t slot_rows;
   int slot;                /* slot to fill next */
   amped_host_copy *copies; /* [nranks] */
-  /* only on the first rank of a node */
+  int rails;               /* ranks of each node that send rows to other nodes: its first ones */
+  /* only on these ranks */
   amped_allgather *between; /* all-gather of rows between nodes */
   uint64_t *first, *count;  /* [nodes] rows of a slot that each node fills */
   uint64_t *ranks;          /* [nodes] number of ranks on each node */
@@ -82,20 +83,20 @@ static void share_memory(amped_shm_exchange *s) {
   node_barrier(s);
 }
 
-/* On the first rank of a node: prepare the all-gather between nodes. */
+/* On a rank of a rail: prepare the all-gather between nodes. */
 static amped_status join_nodes(amped_shm_exchange *s) {
   uint64_t nodes = (uint64_t)s->comm->nodes;
   static const char what[] = "the exchange between nodes";
   AMPED_TRY(amped_alloc(&s->first, nodes, sizeof *s->first, what));
   AMPED_TRY(amped_alloc(&s->count, nodes, sizeof *s->count, what));
   AMPED_TRY(amped_alloc(&s->ranks, nodes, sizeof *s->ranks, what));
-  return amped_allgather_create(s->comm, s->comm->leaders, s->row_bytes, &s->between);
+  return amped_allgather_create(s->comm, s->comm->rail, s->row_bytes, &s->between);
 }
 
 static void count_ranks(amped_shm_exchange *s) {
   uint64_t mine = (uint64_t)s->comm->local_size;
   AMPED_MPI(s->comm,
-            MPI_Allgather(&mine, 1, MPI_UINT64_T, s->ranks, 1, MPI_UINT64_T, s->comm->leaders));
+            MPI_Allgather(&mine, 1, MPI_UINT64_T, s->ranks, 1, MPI_UINT64_T, s->comm->rail));
 }
 
 amped_status amped_shm_exchange_create(const amped_comm *comm, const amped_worker *worker,
@@ -114,12 +115,13 @@ amped_status amped_shm_exchange_create(const amped_comm *comm, const amped_worke
   s->row_bytes = amped_plan_row_bytes(plan);
   s->slot_rows = slot_rows(plan);
   AMPED_GO(agree, amped_alloc(&s->copies, nranks, sizeof *s->copies, "the exchange"));
-  if (comm->leaders != MPI_COMM_NULL)
+  s->rails = comm->way == AMPED_WAY_RING ? 1 : comm->rails;
+  if (comm->local_rank < s->rails)
     AMPED_GO(agree, join_nodes(s));
 agree:
   AMPED_GO(failed, amped_comm_agree(comm, status));
   AMPED_MPI(comm, MPI_Comm_rank(comm->ring, &s->place));
-  if (comm->leaders != MPI_COMM_NULL)
+  if (comm->local_rank < s->rails)
     count_ranks(s);
   share_memory(s);
   status = worker->backend->device->host_register(worker->device, s->memory,
@@ -150,21 +152,30 @@ void amped_shm_exchange_destroy(amped_shm_exchange *s) {
   amped_free(s);
 }
 
+/* On a rank of a rail: send its share of the node's rows in the slot to the other nodes, and
+ * receive its share of theirs. */
+static void send_between(amped_shm_exchange *s, int slot, uint64_t rows) {
+  const uint64_t rail = (uint64_t)s->comm->local_rank;
+  const uint64_t rails = (uint64_t)s->rails;
+  uint64_t next = 0;
+  for (int q = 0; q < s->comm->nodes; q++) {
+    const uint64_t all = s->ranks[q] * rows;
+    const uint64_t first = all * rail / rails;
+    s->first[q] = next + first;
+    s->count[q] = all * (rail + 1) / rails - first;
+    next += all;
+  }
+  amped_allgather_parts(s->between, slot_at(s, slot, 0, rows), s->first, s->count);
+}
+
 /* Make the slot's rows of all ranks visible on all nodes; this rank's rows are already in the
  * slot. */
 static void publish(amped_shm_exchange *s, int slot, uint64_t rows) {
   node_barrier(s);
   if (s->comm->nodes == 1)
     return;
-  if (s->between != NULL) {
-    uint64_t next = 0;
-    for (int q = 0; q < s->comm->nodes; q++) {
-      s->first[q] = next;
-      s->count[q] = s->ranks[q] * rows;
-      next += s->count[q];
-    }
-    amped_allgather_parts(s->between, slot_at(s, slot, 0, rows), s->first, s->count);
-  }
+  if (s->between != NULL)
+    send_between(s, slot, rows);
   node_barrier(s);
 }
 

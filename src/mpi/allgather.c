@@ -1,7 +1,8 @@
-/* The all-gather: a ring of nonblocking messages, or MPI_Allgatherv. */
+/* The all-gather: nonblocking messages round a ring or by rails, or MPI_Allgatherv. */
 #include "mpi/allgather.h"
 
 #include "base/mem.h"
+#include "mpi/routes.h"
 
 /* With more ranks than comm->ring_ranks, parts of at least this size still use the ring: sending
  * one takes longer than the latency of a step. 64 KiB take 5 us at 12.5 GB/s. */
@@ -9,6 +10,13 @@
 
 /* Pieces of each part in flight, so that links do not wait for answers between steps. */
 #define PIECES 2
+
+/* Messages that a rank sends of a piece at most: to the next node, and inside its node. */
+#define SENDS 2
+
+/* MPI's least limit of tags. A piece of a part has its own tag on the rails, because pieces of
+ * different parts may overtake each other. More ranks use the ring. */
+#define LAST_TAG 32767
 
 struct amped_allgather {
   const amped_comm *comm;
@@ -19,7 +27,9 @@ struct amped_allgather {
   MPI_Datatype unit;
   int *counts;           /* [nranks] for MPI_Allgatherv */
   int *displs;           /* [nranks] for MPI_Allgatherv */
-  MPI_Request *requests; /* [2 * PIECES * nranks] for the ring */
+  MPI_Request *requests; /* [(1 + SENDS) * PIECES * nranks] receives, then sends */
+  int *done;             /* [PIECES * nranks] receives that have ended, for the rails */
+  amped_places places;   /* of the ranks of mpi; no ranks: there are no rails */
 };
 
 amped_status amped_allgather_create(const amped_comm *comm, MPI_Comm mpi, uint64_t unit_bytes,
@@ -39,13 +49,22 @@ amped_status amped_allgather_create(const amped_comm *comm, MPI_Comm mpi, uint64
   AMPED_MPI(comm, MPI_Type_commit(&g->unit));
   AMPED_GO(failed, amped_alloc(&g->counts, (uint64_t)g->nranks, sizeof *g->counts, what));
   AMPED_GO(failed, amped_alloc(&g->displs, (uint64_t)g->nranks, sizeof *g->displs, what));
-  AMPED_GO(failed, amped_alloc(&g->requests, UINT64_C(2) * PIECES * (uint64_t)g->nranks,
+  AMPED_GO(failed, amped_alloc(&g->requests, (uint64_t)(1 + SENDS) * PIECES * (uint64_t)g->nranks,
                                sizeof *g->requests, what));
+  AMPED_GO(failed, amped_alloc(&g->done, PIECES * (uint64_t)g->nranks, sizeof *g->done, what));
   *out = g;
   return AMPED_OK;
 failed:
   amped_allgather_destroy(g);
   return status;
+}
+
+amped_status amped_allgather_find_rails(amped_allgather *g) {
+  if (PIECES * g->nranks > LAST_TAG)
+    return AMPED_OK;
+  AMPED_MPI(g->comm,
+            MPI_Allgather(&g->comm->local_rank, 1, MPI_INT, g->counts, 1, MPI_INT, g->mpi));
+  return amped_places_create(g->counts, g->nranks, &g->places);
 }
 
 void amped_allgather_destroy(amped_allgather *g) {
@@ -56,13 +75,22 @@ void amped_allgather_destroy(amped_allgather *g) {
   amped_free(g->counts);
   amped_free(g->displs);
   amped_free(g->requests);
+  amped_free(g->done);
+  amped_places_free(&g->places);
   amped_free(g);
 }
 
-bool amped_allgather_rings(const amped_allgather *g, uint64_t units) {
-  if (g->comm->chosen[0] != '\0')
-    return false;
-  return g->nranks <= g->comm->ring_ranks || units >= RING_BYTES / g->unit_bytes;
+amped_way amped_allgather_way(const amped_allgather *g, uint64_t units) {
+  const amped_comm *comm = g->comm;
+  if (comm->way == AMPED_WAY_RAILS)
+    return g->places.count > 0 ? AMPED_WAY_RAILS : AMPED_WAY_RING;
+  if (comm->way != AMPED_WAY_AUTO)
+    return comm->way;
+  if (comm->chosen[0] != '\0' ||
+      (g->nranks > comm->ring_ranks && units < RING_BYTES / g->unit_bytes))
+    return AMPED_WAY_ALLGATHERV;
+  return g->places.count > 0 && comm->nodes > 1 && comm->rails > 1 ? AMPED_WAY_RAILS
+                                                                   : AMPED_WAY_RING;
 }
 
 /* Units of each part for one turn of the ring: from unit `skip` on, in pieces of at most `most`
@@ -110,6 +138,48 @@ static void ring(amped_allgather *g, const slice *s, int pieces) {
   AMPED_MPI(g->comm, MPI_Waitall(2 * count, g->requests, MPI_STATUSES_IGNORE));
 }
 
+/* Send piece j of rank q's part on to those that get it from here. Returns the number of sends. */
+static int pass_on(const amped_allgather *g, const slice *s, int pieces, int q, int j,
+                   MPI_Request *sends) {
+  const amped_route route = amped_route_of(&g->places, q, g->rank);
+  int units = 0;
+  int n = 0;
+  const void *from = slice_at(g, s, j, q, &units);
+  for (int k = 0; k < SENDS; k++)
+    if (route.to[k] >= 0)
+      AMPED_MPI(g->comm,
+                MPI_Isend(from, units, g->unit, route.to[k], q * pieces + j, g->mpi, &sends[n++]));
+  return n;
+}
+
+/* Every rank passes on what has come, piece by piece, in any order. All receives are posted first.
+ */
+static void rails(amped_allgather *g, const slice *s, int pieces) {
+  const int all = g->nranks * pieces;
+  MPI_Request *receives = g->requests; /* receive q * pieces + j: piece j of rank q's part */
+  MPI_Request *sends = g->requests + all;
+  int units = 0;
+  int sent = 0;
+  int ended = 0;
+  for (int i = 0; i < all; i++) {
+    const int q = before(g, i / pieces);
+    const int at = q * pieces + i % pieces;
+    void *to = slice_at(g, s, i % pieces, q, &units);
+    receives[at] = MPI_REQUEST_NULL;
+    if (q != g->rank)
+      AMPED_MPI(g->comm, MPI_Irecv(to, units, g->unit, amped_route_of(&g->places, q, g->rank).from,
+                                   at, g->mpi, &receives[at]));
+  }
+  for (int j = 0; j < pieces; j++)
+    sent += pass_on(g, s, pieces, g->rank, j, sends + sent);
+  for (int left = all - pieces; left > 0; left -= ended) {
+    AMPED_MPI(g->comm, MPI_Waitsome(all, receives, &ended, g->done, MPI_STATUSES_IGNORE));
+    for (int i = 0; i < ended; i++)
+      sent += pass_on(g, s, pieces, g->done[i] / pieces, g->done[i] % pieces, sends + sent);
+  }
+  AMPED_MPI(g->comm, MPI_Waitall(sent, sends, MPI_STATUSES_IGNORE));
+}
+
 static void with_mpi(amped_allgather *g, void *array, const uint64_t *first,
                      const uint64_t *count) {
   for (int q = 0; q < g->nranks; q++) {
@@ -130,7 +200,8 @@ void amped_allgather_parts(amped_allgather *g, void *array, const uint64_t *firs
   }
   if (g->nranks == 1 || largest == 0)
     return;
-  if (end <= g->comm->most_count && !amped_allgather_rings(g, largest)) {
+  const amped_way way = amped_allgather_way(g, largest);
+  if (end <= g->comm->most_count && way == AMPED_WAY_ALLGATHERV) {
     with_mpi(g, array, first, count);
     return;
   }
@@ -140,5 +211,5 @@ void amped_allgather_parts(amped_allgather *g, void *array, const uint64_t *firs
   most = most > 0 ? most : 1;
   slice s = {array, first, count, 0, piece < most ? piece : most};
   for (; s.skip < largest; s.skip += (uint64_t)pieces * s.most)
-    ring(g, &s, pieces);
+    way == AMPED_WAY_RAILS ? rails(g, &s, pieces) : ring(g, &s, pieces);
 }

@@ -5,11 +5,12 @@
  * array and differ in size. The array is host memory or, if MPI takes device pointers, device
  * memory. The caller owns it.
  *
- * Parts travel around a ring of the ranks; each message is one piece of contiguous memory. Links
- * are fastest with such messages, and no MPI packs them. A long part is sent as two pieces: one
- * travels while the receiver of the other answers. Small parts among many ranks go to
- * MPI_Allgatherv, because there the steps of a ring would cost more than its bytes. If the user
- * chose an all-gather algorithm of MPI (amped_comm: chosen), all parts go to MPI_Allgatherv. */
+ * Parts travel by rails (routes.h) or around a ring of the ranks; each message is one piece of
+ * contiguous memory. Links are fastest with such messages, and no MPI packs them. A long part is
+ * sent as two pieces: one travels while the receiver of the other answers. Small parts among many
+ * ranks go to MPI_Allgatherv, because there the steps of a ring would cost more than its bytes. The
+ * user chooses with --exchange (way.h), or with MPI's own variables (amped_comm: chosen), which
+ * give all parts to MPI_Allgatherv. */
 #ifndef AMPED_ALLGATHER_H
 #define AMPED_ALLGATHER_H
 
@@ -17,15 +18,17 @@
 
 typedef struct amped_allgather amped_allgather;
 
-/* Not collective; the status is this rank's own. The communicator and comm must outlive the object.
- * Errors of MPI calls end the job through comm. */
+/* Not collective; the status is this rank's own. mpi and comm must outlive the object. Errors of
+ * MPI calls end the job through comm. */
 amped_status amped_allgather_create(const amped_comm *comm, MPI_Comm mpi, uint64_t unit_bytes,
                                     amped_allgather **out);
+/* Collective, for an all-gather of comm->ring; the status is this rank's own. Without this call
+ * parts that would use rails go round the ring. */
+amped_status amped_allgather_find_rails(amped_allgather *gather);
 void amped_allgather_destroy(amped_allgather *gather);
 
-/* Are parts of `units` units sent around the ring, instead of by MPI_Allgatherv? The answer is the
- * same on every rank. */
-bool amped_allgather_rings(const amped_allgather *gather, uint64_t units);
+/* The way of parts of `units` units, never auto. The same on every rank. */
+amped_way amped_allgather_way(const amped_allgather *gather, uint64_t units);
 
 /* Collective: rank q's part is count[q] units from unit first[q] of `array`. first and count are
  * the same on every rank. */

@@ -158,7 +158,7 @@ amped_status amped_comm_start(amped_comm *comm) {
   comm->message_bytes = MESSAGE_BYTES;
   comm->piece_bytes = PIECE_BYTES;
   comm->most_count = INT_MAX;
-  comm->node = comm->ring = comm->leaders = MPI_COMM_NULL;
+  comm->node = comm->ring = comm->rail = MPI_COMM_NULL;
   if (variable != NULL)
     (void)snprintf(comm->chosen, sizeof comm->chosen, "%.*s", (int)strcspn(variable, "="),
                    variable);
@@ -192,7 +192,7 @@ void amped_comm_set_node(amped_comm *comm, MPI_Comm node) {
   int first = comm->rank;
   free_comm(&comm->node);
   free_comm(&comm->ring);
-  free_comm(&comm->leaders);
+  free_comm(&comm->rail);
   comm->node = node;
   AMPED_MPI(comm, MPI_Comm_rank(node, &comm->local_rank));
   AMPED_MPI(comm, MPI_Comm_size(node, &comm->local_size));
@@ -200,8 +200,10 @@ void amped_comm_set_node(amped_comm *comm, MPI_Comm node) {
   AMPED_MPI(comm, MPI_Allreduce(MPI_IN_PLACE, &comm->nodes, 1, MPI_INT, MPI_SUM, comm->mpi));
   AMPED_MPI(comm, MPI_Bcast(&first, 1, MPI_INT, 0, node));
   AMPED_MPI(comm, MPI_Comm_split(comm->mpi, 0, first, &comm->ring));
-  AMPED_MPI(comm, MPI_Comm_split(comm->mpi, comm->local_rank == 0 ? 0 : MPI_UNDEFINED, comm->rank,
-                                 &comm->leaders));
+  AMPED_MPI(comm, MPI_Allreduce(&comm->local_size, &comm->rails, 1, MPI_INT, MPI_MIN, comm->mpi));
+  AMPED_MPI(comm, MPI_Comm_split(comm->mpi,
+                                 comm->local_rank < comm->rails ? comm->local_rank : MPI_UNDEFINED,
+                                 first, &comm->rail));
 }
 
 /* Collective. Print an error on which the ranks did not agree: the lowest rank that has one prints
@@ -226,7 +228,7 @@ void amped_comm_stop(amped_comm *comm) {
     keep_numbers(comm);
     free_comm(&comm->node);
     free_comm(&comm->ring);
-    free_comm(&comm->leaders);
+    free_comm(&comm->rail);
     (void)MPI_Finalize();
   }
   comm->mpi = MPI_COMM_NULL;

@@ -14,6 +14,7 @@
 #include "base/heartbeat.h"
 #include "base/status.h"
 #include "base/types.h"
+#include "mpi/way.h"
 
 typedef struct amped_comm {
   MPI_Comm mpi;
@@ -22,17 +23,20 @@ typedef struct amped_comm {
   int local_rank; /* among the ranks of this node (shared memory), from 0 */
   int local_size;
   int nodes;
-  MPI_Comm node;    /* the ranks of this node */
-  MPI_Comm ring;    /* all ranks, node by node, however the launcher numbered them */
-  MPI_Comm leaders; /* the first rank of every node, in the ring's order; null on other ranks */
-  MPI_Win told;     /* numbers shared by the node, so that only one rank reports why the job ends */
-  bool cuda_aware;  /* MPI takes device pointers: compiled in and enabled at run time */
-  int cuda_built;   /* CUDA support in MPI's header at compile time: 1 or 0; -1: unknown */
-  int cuda_now;     /* CUDA support that MPI reports now: 1 or 0; -1: unknown */
-  int ring_ranks;   /* with at most this many ranks, an all-gather of any size uses the ring */
+  MPI_Comm node;   /* the ranks of this node */
+  MPI_Comm ring;   /* all ranks, node by node, however the launcher numbered them */
+  int rails;       /* ranks of the smallest node: links between nodes that work together */
+  MPI_Comm rail;   /* the ranks of all nodes with this rank's local rank, in the ring's order; null
+                      on ranks that have no rail. The first ranks of nodes are rail 0 */
+  MPI_Win told;    /* numbers shared by the node, so that only one rank reports why the job ends */
+  bool cuda_aware; /* MPI takes device pointers: compiled in and enabled at run time */
+  int cuda_built;  /* CUDA support in MPI's header at compile time: 1 or 0; -1: unknown */
+  int cuda_now;    /* CUDA support that MPI reports now: 1 or 0; -1: unknown */
+  int ring_ranks;  /* with at most this many ranks, an all-gather of any size uses the ring */
   uint64_t message_bytes; /* most bytes of one message; tests set less */
   uint64_t piece_bytes;   /* a part of this many bytes travels in pieces; tests set less */
   uint64_t most_count;    /* most elements of an MPI call, an int; tests set less */
+  amped_way way;          /* how rows travel; auto after start */
   bool in_order;          /* sum doubles in the order of ranks; false after start */
   char library[64];       /* MPI library, such as "Open MPI v5.0.7" */
   char chosen[64];        /* the environment variable that chooses MPI's all-gather, or "" */

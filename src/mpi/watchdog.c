@@ -269,8 +269,8 @@ static void share_memory(amped_watchdog *w, const amped_comm *comm) {
   for (int i = 0; i < comm->local_size; i++)
     AMPED_MPI(comm, MPI_Win_shared_query(w->window, i, &size, &unit, &w->node[i]));
   /* Nodes are numbered by their first ranks. */
-  if (comm->leaders != MPI_COMM_NULL)
-    AMPED_MPI(comm, MPI_Comm_rank(comm->leaders, &w->place));
+  if (comm->local_rank == 0)
+    AMPED_MPI(comm, MPI_Comm_rank(comm->rail, &w->place));
   AMPED_MPI(comm, MPI_Bcast(&w->place, 1, MPI_INT, 0, comm->node));
   AMPED_MPI(comm, MPI_Barrier(comm->mpi));
 }

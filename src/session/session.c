@@ -207,6 +207,7 @@ amped_status amped_session_start(amped_session *session, const amped_session_opt
     status = amped_watchdog_start(o->hang_timeout, &session->watchdog);
   AMPED_TRY(amped_comm_start(&session->comm));
   session->comm.in_order = o->backend.deterministic;
+  session->comm.way = o->exchange.way;
   if (status == AMPED_OK && session->comm.rank == 0)
     status = amped_json_open(o->json, &session->json);
   if (o->keeps_result)

@@ -6,6 +6,7 @@
 #include "backend/backend_options.h"
 #include "base/option.h"
 #include "generate/shape_options.h"
+#include "mpi/way.h"
 #include "plan/plan_options.h"
 #include "text/read_options.h"
 
@@ -71,6 +72,7 @@ typedef struct amped_session_options {
   amped_shape_options shape;
   amped_cells_options cells;
   amped_plan_options plan;
+  amped_exchange_options exchange;
   amped_backend_options backend;
 } amped_session_options;
 

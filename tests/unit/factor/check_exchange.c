@@ -93,7 +93,7 @@ START_TEST(ring_goes_node_by_node) {
     if (how == ALTERNATING)
       expected = comm.rank % 2 == 0 ? comm.rank / 2 : (comm.nranks + 1) / 2 + comm.rank / 2;
     ck_assert_int_eq(place, expected);
-    ck_assert_int_eq(comm.leaders != MPI_COMM_NULL, comm.local_rank == 0);
+    ck_assert_int_eq(comm.rail != MPI_COMM_NULL, comm.local_rank < comm.rails);
     ck_assert_int_eq(comm.nodes, how == ONE_NODE      ? 1
                                  : how == A_NODE_EACH ? comm.nranks
                                  : comm.nranks == 1   ? 1
@@ -186,12 +186,20 @@ static void exchange_is_right(problem *p, const amped_backend *b) {
   bench_close(&s);
 }
 
-/* By MPI on the factors themselves (round the ring, as MPI likes, small ones as MPI likes), and
- * through the stage (all, and only what is small). */
+/* On the factors themselves (each way, and as MPI likes), and through the stage (each way, and only
+ * what is small). */
 static void all_ways_are_right(problem *p) {
   amped_backend staged = device();
   bool aware = comm.cuda_aware;
   int ring_ranks = comm.ring_ranks;
+  for (comm.way = AMPED_WAY_RAILS; amped_way_names[comm.way] != NULL; comm.way++) {
+    if (!backend()->device_pointers || aware)
+      exchange_is_right(p, backend());
+    comm.cuda_aware = false;
+    exchange_is_right(p, &staged);
+    comm.cuda_aware = aware;
+  }
+  comm.way = AMPED_WAY_AUTO;
   if (!backend()->device_pointers || aware) {
     exchange_is_right(p, backend());
     (void)snprintf(comm.chosen, sizeof comm.chosen, "CHOSEN");
