@@ -1,97 +1,14 @@
 #!/bin/sh
-# Two nodes over TCP: network namespaces of this machine, each with its own host name and address,
-# on a bridge. The answers are the same as on one node, with any readers. Needs root, ip and
-# unshare, and Open MPI's remote agent; skipped where these are missing.
+# Two nodes over TCP: the answers are the same as on one node, with any readers.
 . "$(dirname "$0")/../lib/lib.sh"
+lib=$(cd "$(dirname "$0")/../lib" && pwd)
 cd "$scratch" || exit 99
+. "$lib/nodes.sh"
 
-skip() {
-  echo "skipped: $1"
-  exit 77
-}
-
-# Names and addresses (in the range for network tests, RFC 2544) that no other run uses.
-id=$$
-net=198.18.$((id % 250))
-bridge=abr$id
-
-take_down() {
-  for i in 1 2; do
-    ip link del "av$id.$i" 2>/dev/null
-    ip netns del "amped$id.$i" 2>/dev/null
-  done
-  ip link del "$bridge" 2>/dev/null
-}
-
-put_up() {
-  ip link add "$bridge" type bridge && ip addr add "$net.1/24" dev "$bridge" &&
-    ip link set "$bridge" up || return
-  for i in 1 2; do
-    ip netns add "amped$id.$i" &&
-      ip link add "av$id.$i" type veth peer name eth0 netns "amped$id.$i" &&
-      ip link set "av$id.$i" master "$bridge" up &&
-      ip -n "amped$id.$i" addr add "$net.1$i/24" dev eth0 &&
-      ip -n "amped$id.$i" link set eth0 up &&
-      ip -n "amped$id.$i" link set lo up || return
-  done
-}
-
-# The agent that mpirun calls in place of ssh. Open MPI takes two daemons with one host name for one
-# node, so each has its own name. On node 2 the folder "local" is another, empty folder.
-make_agent() {
-  cat >agent <<END
-#!/bin/sh
-while test "\${1#-}" != "\$1"; do shift; done
-i=\${1##*.1}
-shift
-exec ip netns exec "amped$id.\$i" unshare --uts --mount sh -c 'hostname "\$0"
-  test "\$0" = node1 || $hide || exit 1
-  exec sh -c "\$1"' "node\$i" "\$*"
-END
-  chmod +x agent
-  printf '%s\n%s\n' "$net.11 slots=2" "$net.12 slots=2" >hosts
-}
-
-# spread ARGUMENT...: the program on four ranks, two on each node. across: a command that computes.
-spread() {
-  # shellcheck disable=SC2086
-  timeout -k 10 $patience $mpirun ${AMPED_MPIRUN_FLAGS-} -np 4 --hostfile hosts --map-by "$by" \
-    $remote --mca btl tcp,$memory,self --mca btl_tcp_if_include "$net.0/24" "$amped" "$@"
-}
+# A command that computes.
 across() {
   spread "$@" --backend=cpu
 }
-
-test "$backend" = cpu || skip "this is about networks, not about GPUs"
-case $($mpirun --version 2>&1) in
-  *"Open MPI) 4."*)
-    remote="--mca plm_rsh_agent $scratch/agent --mca oob_tcp_if_include $net.0/24"
-    memory=vader
-    ;;
-  *"Open MPI) 5."*)
-    remote="--prtemca plm_ssh_agent $scratch/agent --prtemca prte_if_include $net.0/24"
-    memory=sm
-    ;;
-  *) skip "neither Open MPI 4 nor 5, whose options it uses" ;;
-esac
-test "$(id -u)" -eq 0 || skip "not root"
-for tool in ip unshare; do
-  command -v $tool >/dev/null || skip "no $tool"
-done
-trap 'take_down; rm -rf "$scratch"' EXIT
-put_up 2>err || skip "no network namespaces here: $(head -n 1 err)"
-unshare --uts true 2>err || skip "no host names of one's own here: $(head -n 1 err)"
-mkdir local
-hide="mount -t tmpfs none $scratch/local"
-unshare --mount $hide 2>err || hide=
-make_agent
-# Daemons that do not come up here say nothing of the program. What mpirun says is shown.
-# shellcheck disable=SC2086
-if ! timeout -k 10 $patience $mpirun ${AMPED_MPIRUN_FLAGS-} -np 4 --hostfile hosts $remote \
-  hostname >err 2>&1; then
-  cat err
-  skip "mpirun starts nothing on nodes of its own here: $(grep -v '^-*$' err | head -n 1)"
-fi
 
 # Tolerance of fits in double: see run_mpi.sh.
 tol=1e-10

@@ -1,0 +1,61 @@
+#!/bin/sh
+# Two nodes with two links each, of a known rate: rows cross on both links at once by rails, and on one of
+# them in a ring. Bits are the same in every way.
+. "$(dirname "$0")/../lib/lib.sh"
+lib=$(cd "$(dirname "$0")/../lib" && pwd)
+cd "$scratch" || exit 99
+links=2
+. "$lib/nodes.sh"
+
+# Rank i of a node uses link i alone. What a node sends on a link is limited.
+cat >bind <<'END'
+#!/bin/sh
+OMPI_MCA_btl_tcp_if_include=eth$OMPI_COMM_WORLD_LOCAL_RANK
+export OMPI_MCA_btl_tcp_if_include
+exec "$@"
+END
+chmod +x bind
+wrapper=$scratch/bind
+# A connection that was idle goes on at its rate. (Smaller bursts halve the rate of links that carry data both ways.)
+limit() {
+  for i in 1 2; do
+    ip netns exec "amped$id.$i" sh -c 'echo 0 >/proc/sys/net/ipv4/tcp_slow_start_after_idle' 2>err || return
+    for k in 0 1; do
+      ip netns exec "amped$id.$i" tc qdisc replace dev eth$k root tbf rate "$1" burst 1m latency 200ms 2>err || return
+    done
+  done
+}
+
+"$amped" generate a.h5 --dims=17200x200x50 --nnz=20k --skew=0.7 --seed=3 -q || fail "generate"
+for way in ring rails allgatherv; do
+  for by in slot node; do
+    expect 0 "exchange: .*" spread cpd a.h5 --rank=24 --iters=3 --tol=0 --precision=double --deterministic \
+      --backend=cpu --exchange=$way -o $way.$by.h5
+  done
+done
+text() {
+  rm -f f.*.txt
+  "$amped" convert "$1" f.txt -q && cat f.*.txt
+}
+text ring.slot.h5 >ring.txt
+expect 0 "" test -s ring.txt
+for f in ring.node rails.slot rails.node allgatherv.slot allgatherv.node; do
+  text $f.h5 >other.txt
+  expect 0 "" cmp ring.txt other.txt
+done
+
+# The short test at the start sends the rows of the largest mode, 8.3 MB, in pieces of a part: three quarters of them on one
+# link of 5 MB/s in a ring, one quarter on each by rails.
+by=slot
+limit 40mbit || skip "rates of links cannot be limited here: $(head -n 1 err)"
+for way in ring rails auto; do
+  expect 0 "exchange: r.*, 2 nodes" spread cpd a.h5 --rank=120 --iters=1 --backend=cpu --exchange=$way --nowrite -v --json=$way.json
+done
+rate() {
+  grep '"event":"exchange"' "$1.json" | sed 's/.*"gb_per_second":\([0-9.e-]*\).*/\1/'
+}
+for way in rails auto; do
+  awk -v ring="$(rate ring)" -v rails="$(rate $way)" 'BEGIN { exit !(ring > 0 && ring <= 0.6 * rails) }' && pass ||
+    fail "$way: $(rate $way) GB/s, in a ring $(rate ring)"
+done
+finish
