@@ -1,5 +1,6 @@
 #!/bin/sh
-# jobs/estimate: its memory is the memory of cpd --plan, and docs/cluster.md shows its real output.
+# jobs/estimate: its memory is the memory of cpd --plan, its exchange follows the formulas of docs/methods.md, and
+# docs/cluster.md and decision 024 show its real output.
 . "$(dirname "$0")/../lib/lib.sh"
 source=$(cd "$(dirname "$0")/../.." && pwd) || exit 99
 estimate=$source/jobs/estimate
@@ -48,7 +49,7 @@ done
 awk '/^    \$ jobs\/estimate/ { n++; print substr($0, 7) > ("command." n); inside = 1; next }
   inside && /^$/ { inside = 0 }
   inside { print substr($0, 5) > ("shown." n) }' "$source/docs/cluster.md"
-test -f command.3 && pass || fail "docs/cluster.md shows fewer than three estimates"
+test -f command.1 && pass || fail "docs/cluster.md shows no estimate"
 for command in command.*; do
   (cd "$source" && sh "$scratch/$command") >said 2>&1
   if cmp -s said "shown.${command#*.}"; then
@@ -58,6 +59,106 @@ for command in command.*; do
     diff said "shown.${command#*.}" | head -5
   fi
 done
+
+# table PAGE HEADING OPTION...: in a table of docs/PAGE whose first line begins with "| HEADING |", a row begins with a
+# name and options of the job in backticks. Its cells, one per number of nodes in the first line, must be what
+# `tell`, an awk program, prints for the job's line of that number of nodes.
+table() {
+  page=$source/docs/$1
+  heading=$2
+  shift 2
+  awk -v heading="| $heading |" 'index($0, heading) == 1 { on = 1 } !/^\|/ { on = 0 } on' "$page" >rows.txt
+  nodes=$(head -n 1 rows.txt | grep -o '| [0-9][^|]*' | sed 's/[^0-9]//g' | tr '\n' ',' | sed 's/,$//')
+  sed -n '3,$p' rows.txt | while IFS= read -r row; do
+    given=$(echo "$row" | sed 's/^[^`]*`\([^`]*\)`.*/\1/')
+    # shellcheck disable=SC2086
+    "$estimate" $given "$@" --nodes="$nodes" >all.txt || echo "no estimate"
+    sed 's/[()]/ /g' all.txt | awk "$tell"' END { print "|" }' >told.txt
+    test "$(echo "$row" | sed 's/^|[^|]*//')" = "$(cat told.txt)" || echo "$row <> $(cat told.txt)"
+  done >differ.txt
+  count=$(sed -n '3,$p' rows.txt | wc -l)
+  if test "$count" -ge 4 && test ! -s differ.txt; then
+    pass
+  else
+    fail "table \"$heading\" of $page, $count rows"
+    head -n 4 differ.txt
+  fi
+}
+
+# Ring and rails, times one GPU.
+tell='$1 ~ /^[0-9]+$/ { printf "| %s, %s ", $(NF - 2), $NF }'
+table cluster.md "times one GPU" --links=45 --rails=1,4
+# Milliseconds of rails, of a grid, and of rows in 16 bits.
+tell='$1 ~ /^[0-9]+$/ { printf "| %s, %s, %s ", $(NF - 5), $(NF - 3), $(NF - 1) }'
+table decisions/024-ring-exchange.md "ms, 4 GPUs a node" --links=45 --gpus=4 --rails=4 --what-if=grid,half
+table decisions/024-ring-exchange.md "ms, 8 GPUs a node" --links=45 --gpus=8 --rails=8 --what-if=grid,half
+
+# --- exchange between nodes -------------------------------------------------------------------------
+# One ring is what the job said before it had --rails.
+reddit="--dims=8211298x176962x8116559 --nnz=4.7G --one-gpu=487.8"
+# shellcheck disable=SC2086
+same "one rail is the ring" "$("$estimate" $reddit --rails=1)" "$("$estimate" $reddit)"
+# shellcheck disable=SC2086
+same "the ring" "$("$estimate" $reddit --links=45 --nodes=1,2,4,16 | sed -n 's/.* % *//p' | tr -s ' ' | tr '\n' ';')" \
+  "122.0 126.2 ( 3.9);61.0 102.6 ( 4.8);30.5 75.7 ( 6.4);7.6 58.7 ( 8.3);"
+
+# near WHAT A B: equal within rounding of the job's decimals.
+near() {
+  if awk -v a="$2" -v b="$3" 'BEGIN { exit !(a - b < 0.06 && b - a < 0.06) }'; then pass; else fail "$1: $2, not $3"; fi
+}
+# last OPTION...: milliseconds of the last column.
+last() { "$estimate" "$@" | sed -n '$s/.* \([0-9.]*\) ([^(]*$/\1/p'; }
+
+# Formulas once more, one tensor, from the text of docs/methods.md.
+for case in "3 4 4 45" "3 4 2 45" "5 8 8 90" "2 1 1 22" "4 2 2 300"; do
+  # shellcheck disable=SC2086
+  set -- $case
+  # shellcheck disable=SC2086
+  near "rails, $case" "$(last $reddit --nodes="$1" --gpus="$2" --rails="$3" --links="$4")" "$(awk -v N="$1" -v g="$2" -v R="$3" -v B="$4" 'BEGIN {
+    P = N * g
+    t = 487.8 / P
+    split("8211298 176962 8116559", dim, " ")
+    for (n = 1; n <= 3; n++) {
+      S = 32 * 4 * dim[n] / 1e6
+      if (R == 1) { t += S * (P - 1) / P / B + (P - 1) * 0.026; continue }
+      network = S * (N - 1) / (N * R * B)
+      inside = S * (R == g ? P - N : P - 1) / P / 390
+      t += (network > inside ? network : inside) + S * (g - 1) / (2 * N * R * 390) + (N + g - 2) * 0.026
+    }
+    print t }')"
+done
+# A slow network is all that counts: R rails take 1/R of its time, and one ring brings in own rows as well.
+awk -v ring="$(last --dims=9000000x80x90 --nnz=9 --nodes=4 --links=0.01 --rails=1)" \
+  -v two="$(last --dims=9000000x80x90 --nnz=9 --nodes=4 --links=0.01 --rails=2)" \
+  -v four="$(last --dims=9000000x80x90 --nnz=9 --nodes=4 --links=0.01 --rails=4)" 'BEGIN {
+    a = two / four; b = ring / four / (4 * (15 / 16) / (3 / 4)); exit !(a > 1.999 && a < 2.001 && b > 0.999 && b < 1.001) }' &&
+  pass || fail "time of the network over rails"
+# 16 bits of 32 or 64.
+awk -v four="$(last --dims=9000000x80x90 --nnz=9 --nodes=4 --links=0.01 --rails=4)" \
+  -v half="$(last --dims=9000000x80x90 --nnz=9 --nodes=4 --links=0.01 --what-if=half)" \
+  -v fourth="$(last --dims=9000000x80x90 --nnz=9 --nodes=4 --links=0.01 --what-if=half --precision=double)" 'BEGIN {
+    a = four / half; b = half / fourth; exit !(a > 1.999 && a < 2.001 && b > 0.999 && b < 1.001) }' &&
+  pass || fail "time of the network in 16 bits"
+# The best grid of six nodes of one GPU, from all that there are. Tables this small are gathered at one rate.
+near "grid" "$(last --dims=3000x2000x900 --nnz=9 --one-gpu=600 --nodes=6 --gpus=1 --what-if=grid --links=0.01)" "$(awk 'BEGIN {
+  split("3000 2000 900", dim, " ")
+  for (p[1] = 1; p[1] <= 6; p[1]++) for (p[2] = 1; p[2] <= 6; p[2]++) for (p[3] = 1; p[3] <= 6; p[3]++) {
+    if (p[1] * p[2] * p[3] != 6) continue
+    t = 600 / 6
+    for (n = 1; n <= 3; n++) t += 2 * (128 * dim[n] / p[n] * (1 - p[n] / 6) / 0.01e6 + (6 / p[n] - 1) * 0.026)
+    if (!best || t < best) best = t
+  }
+  print best }')"
+# Four nodes cut the long mode, whose 256 MB are gathered at 42 a ns, and 64 MB at 61; the short modes at 95.
+near "gathers in a grid" "$(last --dims=2000000x3000x2000 --nnz=9 --one-gpu=400 --nodes=4 --gpus=1 --what-if=grid --links=45)" \
+  "$(awk 'BEGIN { print 100 * (1 / 61 + 2 / 95) / (1 / 42 + 2 / 95) + 2 * (128 * 5000 * 3 / 4 / 45e6 + 6 * 0.026) }')"
+# One node has no rails, and headings name what columns are.
+# shellcheck disable=SC2086
+same "one node" "$("$estimate" $reddit --nodes=1 --links=45 --rails=1,4 --what-if=grid,half | sed -n '$s/.* % *//p' | tr -s ' ')" \
+  "122.0 126.2 ( 3.9) 126.2 ( 3.9) 126.2 ( 3.9) 126.2 ( 3.9)"
+# shellcheck disable=SC2086
+same "headings" "$("$estimate" $reddit --links=22,45 --rails=1,4 --what-if=half | sed -n '2s/.*compute *//p' | tr -s ' ')" \
+  "22 GB/s ring 22 GB/s x 4 22 GB/s half 45 GB/s ring 45 GB/s x 4 45 GB/s half"
 
 # --- refused options, and tensors that do not fit ---------------------------------------------------
 refused() {
@@ -75,7 +176,8 @@ refused --dims=2x3x4
 refused --nnz=10
 refused --dims=2x3 --nnz=10
 refused --dims=2x3x4 --nnz=ten
-for bad in --nodes=0 --nodes=1.5 --links=0 --links=a --gpus=0 --rank=-1 --one-gpu=1,2 --memory=0 --no; do
+for bad in --nodes=0 --nodes=1.5 --links=0 --links=a --gpus=0 --rank=-1 --one-gpu=1,2 --memory=0 --no --rails=0 --rails=5 \
+  --rails=1,5 --rails=1.5 --rails=a --rails= --what-if=no --what-if=grid, --what-if=; do
   # shellcheck disable=SC2086
   refused $t $bad
 done

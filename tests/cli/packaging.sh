@@ -84,6 +84,24 @@ for job in array container cpu multi-node one-node requeue; do
   same "line of $job.sh" "${line#*: line *: }" "SLURM_JOB_ID: is not set: start this script with sbatch"
 done
 
+# Several nodes: rank k of a node uses the k-th card, by srun and by mpirun; without CARDS no card is chosen.
+printf '#!/bin/sh\necho "${UCX_NET_DEVICES-any} $*" >>cards.seen\n' >cards
+chmod +x cards
+nodes_script() {
+  env -u UCX_NET_DEVICES -u CARDS -u AMPED_OPTIONS -u OMPI_COMM_WORLD_LOCAL_RANK SLURM_JOB_ID=1 SLURM_CPUS_PER_TASK=1 \
+    AMPED="$scratch/cards" "$@" bash "$source/jobs/slurm/multi-node.sh" x.h5 >out 2>err
+}
+nodes_script LAUNCHER="env SLURM_LOCALID=1" CARDS="mlx5_0:1 mlx5_1:1" || fail "multi-node.sh with CARDS: $(cat err)"
+nodes_script LAUNCHER="env SLURM_LOCALID=0 OMPI_COMM_WORLD_LOCAL_RANK=1" CARDS="mlx5_2:1 mlx5_3:1" ||
+  fail "multi-node.sh by mpirun: $(cat err)"
+nodes_script LAUNCHER=env || fail "multi-node.sh without CARDS: $(cat err)"
+same "cards of ranks" "$(cut -d ' ' -f 1,2,3 cards.seen | tr '\n' ';')" "mlx5_1:1 cpd x.h5;mlx5_3:1 cpd x.h5;any cpd x.h5;"
+if nodes_script LAUNCHER="env SLURM_LOCALID=2" CARDS="mlx5_0:1 mlx5_1:1"; then
+  fail "a rank without a card was started"
+else
+  same "a rank without a card" "$(grep -c 'unbound variable' err)" 1
+fi
+
 # --- jobs that build ------------------------------------------------------------------------------
 # quickstart, with a configure, a make and GPUs that are made up: it ends where make fails.
 mkdir -p tree/jobs tree/bin && cp "$source/jobs/quickstart" "$source/jobs/help.sh" "$source/jobs/local-mpi.sh" tree/jobs
