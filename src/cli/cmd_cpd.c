@@ -248,7 +248,8 @@ static void say_form(const amped_session *session, const amped_cpd_options *cpd)
   const amped_tensor_info *info = amped_session_info(session);
   const double density = amped_form_density(info->order, info->dims, info->nnz);
   if (cpd->loss == AMPED_LOSS_SQUARES && !session->is_dense &&
-      session->options->shape.name == NULL && density > HINT_DENSITY)
+      session->options->shape.name == NULL && info->duplicates != AMPED_DUPLICATES_KEEP &&
+      density > HINT_DENSITY)
     amped_say("note: %.3g %% of the cells are stored; amped_mpi convert --dense makes a dense "
               "tensor of it, which takes less time",
               100.0 * density);

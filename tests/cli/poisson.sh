@@ -133,6 +133,8 @@ expect 0 "note: 1 of the values are not whole numbers" on 2 cpd half.tns --rank=
 expect 3 "1 of the tensor's values are below 0" on 2 cpd below.tns --rank=2 --nowrite --loss=poisson
 expect 3 "cannot start a nonnegative model: mode 1" on 2 cpd three.tns --rank=3 --init=signed.h5 --nowrite \
   --loss=poisson
+expect 0 "1 of 3 components of the start are zero and stay zero" on 2 cpd three.tns --rank=3 --init=lost.h5 --iters=2 \
+  --nowrite --loss=poisson
 expect 3 "cannot start a nonnegative model: the weight of component 2" on 2 cpd three.tns --rank=3 --init=opposed.h5 \
   --nowrite --loss=poisson
 # The deviance of a cell with several entries is no sum over them. Lists of other programs are searched.

@@ -170,6 +170,7 @@ def make():
                                                "number_of_stored_values": len(values), "custom": {"level": level}})
     weights, factors = model_of("three.h5")
     write_model("opposed.h5", weights * np.array([1, -1, 1]), factors)
+    write_model("lost.h5", weights * np.array([1, 0, 1]), factors)
     # All cells are expected above 50, and deviance is then about its degrees of freedom.
     factors = [rng.uniform(1, 2, (i, 3)) for i in (70, 60, 60)]
     factors = [f / f.sum(axis=0) for f in factors]

@@ -634,6 +634,17 @@ static amped_status find_independent(poisson *p) {
   return AMPED_OK;
 }
 
+/* Warn of components of the start that no update changes: products with 0 stay 0. */
+static void warn_of_zeros(const poisson *p) {
+  int zeros = 0;
+  for (int r = 0; r < p->context->plan->ncomps; r++)
+    zeros += !(p->model.weights[r] > 0.0);
+  if (zeros > 0 && p->context->comm->rank == 0)
+    amped_warn("%d of %d components of the start are zero and stay zero; begin with another model, "
+               "or without --init",
+               zeros, p->context->plan->ncomps);
+}
+
 /* Collective; the status is agreed. Set the weights of the start: of random factors all equal, of a
  * model its own, and the sums of its columns. */
 static amped_status take_start(poisson *p) {
@@ -643,6 +654,7 @@ static amped_status take_start(poisson *p) {
     p->model.sums[i] = 1.0;
   AMPED_TRY(take_factors(p, p->how->from_model));
   amped_count_model_normalise(&p->model);
+  warn_of_zeros(p);
   return AMPED_OK;
 }
 
