@@ -29,8 +29,9 @@
 
 /* Check that a typical term of MTTKRP is not too small for the precision. The term is a value of
  * typical size times entries of unit columns, 1/sqrt(dim) each, in all modes except the shortest.
- * Float is refused, because double is at hand; squares too small for double are a warning. */
-static amped_status check_underflow(const amped_session *session) {
+ * Float is refused, because double is at hand; squares too small for double are a warning. centres:
+ * values are scaled in memory, so that only their errors may be too small. */
+static amped_status check_underflow(const amped_session *session, bool centres) {
   const amped_tensor_info *info = amped_session_info(session);
   const amped_session_options *o = session->options;
   double size = sqrt(info->norm_squared) / sqrt((double)info->nnz);
@@ -41,12 +42,12 @@ static amped_status check_underflow(const amped_session *session) {
     shortest = info->dims[m] < shortest ? info->dims[m] : shortest;
   }
   term *= sqrt((double)shortest);
-  if (o->precision == AMPED_F32 && term < TERM_ROOM * (double)FLT_MIN)
+  if (!centres && o->precision == AMPED_F32 && term < TERM_ROOM * (double)FLT_MIN)
     return amped_error(AMPED_BAD_INPUT, o->input,
                        "values of about %.0e are so small that sums lose some or all digits in "
                        "float; scale them, or use --precision=double",
                        size);
-  if (term < DBL_MIN || info->norm_squared < DBL_MIN / DBL_EPSILON)
+  if ((!centres && term < DBL_MIN) || info->norm_squared < DBL_MIN / DBL_EPSILON)
     amped_warn("%s: values of about %.0e are so small that sums lose some or all digits in double; "
                "scale them",
                o->input, size);
@@ -284,8 +285,8 @@ static amped_status find_tables(amped_session *session, const amped_demand *dema
   const double began = amped_time();
   AMPED_TRY(amped_loader_of(session)->tables(session));
   AMPED_TRY(amped_comm_agree(&session->comm, check_tensor(session)));
-  if (session->input != NULL && !demand->centres)
-    AMPED_TRY(amped_comm_agree(&session->comm, check_underflow(session)));
+  if (session->input != NULL)
+    AMPED_TRY(amped_comm_agree(&session->comm, check_underflow(session, demand->centres)));
   session->tables_sec = amped_time() - began;
   return AMPED_OK;
 }
@@ -519,7 +520,8 @@ static amped_status fill(amped_session *session) {
   amped_trace_end();
   AMPED_TRY(amped_loader_of(session)->load(session));
   AMPED_TRY(amped_comm_agree(&session->comm, check_tensor(session))); /* the norm is known now */
-  return amped_comm_agree(&session->comm, session->is_dense ? check_underflow(session) : AMPED_OK);
+  return amped_comm_agree(&session->comm,
+                          session->is_dense ? check_underflow(session, false) : AMPED_OK);
 }
 
 amped_status amped_session_refuse_cells(const amped_session *session, const char *part) {
