@@ -51,6 +51,12 @@ def read_result(path):
         return weights, factors, metric, f[metric][-1]
 
 
+def is_float(path):
+    """Were factors of 32 bits in memory?"""
+    with open_file(path, "weights") as f:
+        return '"float32"' in text_of(f.attrs.get("options", ""))
+
+
 def plain_model(f, weights, factors):
     """A completion model as a plain CP: constant columns carry the mean and the biases."""
     scale, biased = f.attrs["scale"], "bias" in f
@@ -73,15 +79,23 @@ def fit_of(norm, model_norm, inner):
     return 1 - np.sqrt(max(norm**2 + model_norm**2 - 2 * inner, 0)) / norm
 
 
-def explained_of(weights, factors, subs, values, at_nonzeros):
-    """1 - D / D0, of the deviances of the model and of independent modes."""
+def added_up(subs, values):
+    """Values at a repeated coordinate count as their sum, as in cpd."""
+    cells, cell_of = np.unique(subs, axis=0, return_inverse=True)
+    return cells, np.bincount(cell_of.ravel(), values)
+
+
+def explained_of(weights, factors, subs, values, at_nonzeros, rounding):
+    """1 - D / D0, of the deviances of the model and of independent modes. D0 is the sum of the values if
+    independent modes fit up to rounding, a share of that sum."""
     subs, at_nonzeros, values = subs[values > 0], at_nonzeros[values > 0], values[values > 0]
     total, independent = values.sum(), 1
     for mode, factor in enumerate(factors):
         independent = independent * np.bincount(subs[:, mode], values, len(factor))[subs[:, mode]] / total
     expected = (weights * np.prod([factor.sum(axis=0) for factor in factors], axis=0)).sum()
     deviance = 2 * (values @ np.log(values / at_nonzeros) - total + expected)
-    return 1 - deviance / (2 * (values @ np.log(values / (total * independent))))
+    whole = 2 * (values @ np.log(values / (total * independent)))
+    return 1 - max(deviance, 0) / (whole if whole >= rounding * total else total)
 
 
 def values_numpy(weights, factors, subs):
@@ -151,9 +165,11 @@ def main():
         rmse = np.sqrt(np.mean((values - at_entries(weights, factors, subs)) ** 2))
         print(f"{package}: {len(weights)} components, rmse {rmse:.9f} at {len(values)} entries")
         return 0
+    subs, values = added_up(subs, values)
     load = {"numpy": with_numpy, "pyttb": with_pyttb, "tensorly": with_tensorly}[package]
     if metric == "explained":
-        computed = explained_of(weights, factors, subs, values, at_entries(weights, factors, subs))
+        rounding = 2**-21 if is_float(sys.argv[1]) else 2**-46
+        computed = explained_of(weights, factors, subs, values, at_entries(weights, factors, subs), rounding)
     else:
         computed = load(weights, factors, subs, values, dims)
     print(f"{package}: {len(weights)} components, {metric} {computed:.9f}, in the file {found:.9f}")

@@ -147,6 +147,20 @@ static amped_status check_missing(const job *j, const amped_plan *plan) {
   return amped_comm_agree(comm, status);
 }
 
+/* Collective, after the tensor is loaded; the status is agreed. Refuse counts of which a cell has
+ * several: the deviance is no sum over them. Squares add them up. */
+static amped_status check_repeats(const job *j) {
+  const amped_comm *comm = &j->session->comm;
+  amped_status status = AMPED_OK;
+  if (j->o->cpd.loss == AMPED_LOSS_POISSON && comm->rank == 0 &&
+      amped_session_info(j->session)->duplicates == AMPED_DUPLICATES_KEEP)
+    status = amped_error(AMPED_BAD_INPUT, j->o->session.input,
+                         "has cells with several entries, which were all kept, and --loss=poisson "
+                         "counts a cell once; add them up: amped_mpi convert IN OUT.h5 "
+                         "--duplicates=sum");
+  return amped_comm_agree(comm, status);
+}
+
 /* Check the options against the plan, before any nonzero is read. The tensor's hash is known now:
  * check which files the run replaces. */
 static amped_status check_plan(const amped_worker *worker, const amped_plan *plan,
@@ -234,7 +248,8 @@ static void say_form(const amped_session *session, const amped_cpd_options *cpd)
   const amped_tensor_info *info = amped_session_info(session);
   const double density = amped_form_density(info->order, info->dims, info->nnz);
   if (cpd->loss == AMPED_LOSS_SQUARES && !session->is_dense &&
-      session->options->shape.name == NULL && density > HINT_DENSITY)
+      session->options->shape.name == NULL && info->duplicates != AMPED_DUPLICATES_KEEP &&
+      density > HINT_DENSITY)
     amped_say("note: %.3g %% of the cells are stored; amped_mpi convert --dense makes a dense "
               "tensor of it, which takes less time",
               100.0 * density);
@@ -330,6 +345,8 @@ amped_status amped_cmd_cpd(const amped_options *options) {
     amped_warn("the random tensor like %s has repeated cells, and its norm counts each of them: "
                "fits are too high, up to 1; use this run for its times only",
                o->session.shape.name);
+  if (status == AMPED_OK && !o->session.plan_only)
+    status = check_repeats(&j);
   if (status == AMPED_OK)
     status = o->session.plan_only ? amped_cpd_sampling_set(&session, o, &j.rbs) : decompose_all(&j);
   status = amped_session_finish(&session, status);

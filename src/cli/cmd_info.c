@@ -71,6 +71,7 @@ static void copies_facts(const amped_tensor_info *info, amped_facts *f) {
 static void tensor_facts(const char *path, const amped_tensor_info *info, amped_facts *f) {
   const char *type = amped_vtype_name(info->value_type);
   const char *duplicates = amped_duplicates_name(info->duplicates);
+  const bool repeats = info->duplicates == AMPED_DUPLICATES_KEEP && info->has_hash;
   const double norm = sqrt(info->norm_squared);
   char text[AMPED_DIMS_TEXT];
   char hash[32];
@@ -80,7 +81,10 @@ static void tensor_facts(const char *path, const amped_tensor_info *info, amped_
   amped_fact(f, "dims", amped_json_counts(info->dims, info->order), "dimensions   %s\n",
              amped_format_dims(text, info->order, info->dims));
   amped_fact(f, "nnz", amped_json_count(info->nnz), "nonzeros     %" PRIu64, info->nnz);
-  amped_fact(f, "density", amped_json_number(density(info)), " (density %.3g)\n", density(info));
+  if (repeats)
+    amped_fact(f, "density", json_null(), ", several of some cells\n");
+  else
+    amped_fact(f, "density", amped_json_number(density(info)), " (density %.3g)\n", density(info));
   amped_fact(f, "value_type", json_string(type), "values       %s", type);
   amped_fact(f, "bytes_per_nonzero", amped_json_count(nonzero_bytes(info)),
              ", %" PRIu64 " bytes per nonzero with indices\n", nonzero_bytes(info));
@@ -93,7 +97,7 @@ static void tensor_facts(const char *path, const amped_tensor_info *info, amped_
     amped_fact(f, "norm", amped_json_number(norm), "norm         %.9g\n", norm);
   }
   copies_facts(info, f);
-  if (amped_form_dense_is_faster(density(info)))
+  if (!repeats && amped_form_dense_is_faster(density(info)))
     amped_info_form(f, density(info));
 }
 

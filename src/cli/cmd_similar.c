@@ -13,6 +13,9 @@
 #include "tensor/format.h"
 #include "tensor/ranking.h"
 
+/* A component of a smaller weight, as a share of the largest one, has vanished from the model. */
+#define FAINT 1e-3
+
 /* Cosines are the values of a model of order 2, both factors of which are the rows at unit length.
  * So the ranking of recommend finds them. */
 typedef struct job {
@@ -131,6 +134,27 @@ static void say_left_out(const job *j, uint64_t zeros) {
                j->k.dims[j->mode]);
 }
 
+/* Warn if components that the model hardly has decide cosines: its columns have unit length
+ * whatever their weights are. */
+static void warn_of_faint(const job *j) {
+  const char *model = j->o->args[0];
+  double most = 0.0;
+  int faint = 0;
+  for (int r = 0; r < j->k.ncomps; r++)
+    most = fmax(most, fabs(j->k.weights[r]));
+  for (int r = 0; r < j->k.ncomps; r++)
+    faint += fabs(j->k.weights[r]) < FAINT * most;
+  if (amped_completion_is_additive(&j->c, &j->k))
+    amped_warn("%s: its components are almost zero, so that cosines mean little; complete with a "
+               "smaller --reg or a larger --rank",
+               model);
+  else if (faint > 0 && !j->o->similar.weighted)
+    amped_warn("%s: %d of its %d components have less than %g of the largest weight, and count in "
+               "a cosine as much as the others; add --weighted, or make a result of a smaller "
+               "--rank",
+               model, faint, j->k.ncomps, FAINT);
+}
+
 /* ---- the command ---------------------------------------------------------------------------- */
 
 static amped_status rank_all(const job *j, amped_json *json) {
@@ -173,6 +197,7 @@ static amped_status steps(job *j, amped_json *json) {
     amped_warn("%s: has one component, so that every cosine is 1 or -1; make a result of a larger "
                "--rank",
                model);
+  warn_of_faint(j);
   return rank_all(j, json);
 }
 

@@ -93,7 +93,7 @@ static const amped_option_text predict_texts[] = {
      .help = "without COORDS: type of the cells that are written",
      .initially = "float, if it holds the cells of --observed"},
     {.name = "clip",
-     .help = "cut predictions to this range, and report both errors",
+     .help = "cut predictions to LO:HI, and report both errors; data is for complete and stream",
      .initially = "no cut"},
     {.name = NULL},
 };

@@ -535,7 +535,7 @@ static amped_status run_alone(group *g) {
   amped_trace_end();
   how.sampling = &sampling;
   how.from_model = o->session.init != NULL;
-  how.fractions_reported = &j->fractions_reported;
+  how.values_reported = &j->values_reported;
   begin_progress(m, 1);
   amped_status status =
       amped_cpd_method_of(&o->cpd)->run(&m->context, &how, &m->before, &m->options, &m->result);

@@ -35,7 +35,7 @@ typedef struct amped_cpd_job {
 
   /* State of the models alone. */
   bool noise_reported;
-  bool fractions_reported;
+  bool values_reported;
   amped_checkpoint *writer; /* several models: the one whose checkpoint is being written */
   amped_file_lock lock;     /* several models: of --checkpoint's FILE, on rank 0 */
   amped_lines *lines;       /* lines of the models, in their order */

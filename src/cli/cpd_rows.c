@@ -44,6 +44,7 @@ amped_status amped_cpd_rows_find_modes(const amped_session *session, amped_cpd_o
 amped_status amped_cpd_rows_check_start(const amped_row_rule *rule, const amped_ktensor *start,
                                         const char *name) {
   const uint64_t n = (uint64_t)start->ncomps;
+  bool all = true;
   char mode[128];
   for (int m = 0; m < start->order; m++)
     for (uint64_t e = 0; amped_row_rule_is_nonnegative(rule, m) && e < start->dims[m] * n; e++)
@@ -53,6 +54,14 @@ amped_status amped_cpd_rows_check_start(const amped_row_rule *rule, const amped_
             "cannot start a nonnegative model: %s, row %" PRIu64 ", component %" PRIu64
             " is negative; begin with a nonnegative model, or without --init",
             amped_format_mode(mode, sizeof mode, m, &start->labels[m]), e / n + 1, e % n + 1);
+  for (int m = 0; m < start->order; m++)
+    all = all && amped_row_rule_is_nonnegative(rule, m);
+  for (uint64_t r = 0; all && r < n; r++)
+    if (start->weights[r] < 0.0)
+      return amped_error(AMPED_BAD_INPUT, name,
+                         "cannot start a nonnegative model: the weight of component %" PRIu64
+                         " is negative; begin with a nonnegative model, or without --init",
+                         r + 1);
   return AMPED_OK;
 }
 

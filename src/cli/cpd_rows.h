@@ -13,8 +13,8 @@
 amped_status amped_cpd_rows_find_modes(const amped_session *session, amped_cpd_options *options,
                                        amped_labels *labels, bool *has_labels);
 
-/* Returns AMPED_BAD_INPUT if the start has a negative entry in a nonnegative mode. name: the
- * start's file. */
+/* Returns AMPED_BAD_INPUT if the start has a negative entry in a nonnegative mode, or a negative
+ * weight though all modes are nonnegative. name: the start's file. */
 amped_status amped_cpd_rows_check_start(const amped_row_rule *rule, const amped_ktensor *start,
                                         const char *name);
 

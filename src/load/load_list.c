@@ -173,6 +173,8 @@ static amped_status check_repeats(loader *l, uint64_t found, double *norm_square
     double ignored = 0.0;
     AMPED_TRY(sum_repeats(l, true, &repeats, &ignored));
   }
+  if (l->o->record != NULL)
+    *l->o->record = repeats > 0 ? AMPED_DUPLICATES_KEEP : AMPED_DUPLICATES_NONE;
   if (repeats == 0)
     return AMPED_OK;
   AMPED_TRY(sum_repeats(l, false, &repeats, norm_squared));

@@ -22,6 +22,8 @@ typedef struct amped_list_load {
   const amped_tensor_info *info; /* from amped_list_stats_take */
   const amped_plan *plan;
   const amped_worker *worker; /* prepared for the plan */
+  amped_duplicates *record;   /* out: NONE or KEEP, if the list was searched for repeats; NULL: not
+                                 wanted */
 } amped_list_load;
 
 /* Collective; the status is agreed. *seconds is this rank's wall time. Shows progress.

@@ -3,6 +3,7 @@
 #include "session/entry_file.h"
 
 #include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -277,9 +278,13 @@ static amped_status open_file(entry_file *f, const amped_labels *labels, const c
 
 /* --- weights ---------------------------------------------------------------------------------- */
 
+/* Largest weight as a multiple of the smallest that leaves digits of both to sums in float. */
+#define MOST_SPREAD 1e5
+
 typedef struct weighing {
-  uint64_t placed; /* this rank's nonzeros that got a weight */
-  uint64_t hash;   /* sum of the hashes of the cells with their weights */
+  uint64_t placed;    /* this rank's nonzeros that got a weight */
+  uint64_t hash;      /* sum of the hashes of the cells with their weights */
+  double least, most; /* smallest and largest weight above 0 */
 } weighing;
 
 static amped_status weigh_slab(const entry_file *f, uint64_t first, uint64_t count, void *context) {
@@ -290,6 +295,10 @@ static amped_status weigh_slab(const entry_file *f, uint64_t first, uint64_t cou
   (void)first;
   for (int m = 0; m < order; m++)
     indices[m] = f->indices + (uint64_t)m * SLAB;
+  for (uint64_t i = 0; i < count; i++) {
+    w->least = f->values[i] > 0.0 ? fmin(w->least, f->values[i]) : w->least;
+    w->most = fmax(w->most, f->values[i]);
+  }
   w->hash += hash_slab(f, count);
   return worker->format->row_fit->weigh(worker->tensor, count, indices, f->values, &w->placed);
 }
@@ -310,6 +319,16 @@ static amped_status check_cells(const entry_file *f, uint64_t placed) {
                          " of their cells are not entries of %s; remove these",
                          nnz, nnz - placed, f->session->options->input);
   return amped_comm_agree(&f->session->comm, status);
+}
+
+/* Warn if float has no digits for small weights beside large ones. */
+static void warn_of_spread(const entry_file *f, const weighing *w) {
+  const amped_session *session = f->session;
+  if (session->comm.rank == 0 && session->plan.value_type == AMPED_F32 &&
+      w->most > MOST_SPREAD * w->least)
+    amped_warn("%s: weights from %.3g to %.3g: entries of small weights lose their digits beside "
+               "large ones in float; use --precision=double",
+               amped_input_path(f->input), w->least, w->most);
 }
 
 /* Were entries of the same cell made one entry? */
@@ -367,10 +386,11 @@ void amped_entry_weights_close(amped_entry_weights *weights) {
 }
 
 amped_status amped_entry_weights_apply(amped_entry_weights *weights, uint64_t *hash) {
-  weighing w = {.placed = 0};
+  weighing w = {.least = INFINITY};
   *hash = 0;
   AMPED_TRY(read_all(&weights->f, weigh_slab, &w));
   *hash = w.hash;
+  warn_of_spread(&weights->f, &w);
   return check_cells(&weights->f, w.placed);
 }
 

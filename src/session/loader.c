@@ -220,17 +220,20 @@ static amped_status need_list(amped_session *session, uint64_t *device_bytes,
 }
 
 static amped_status load_list(amped_session *session) {
+  amped_duplicates record = session->made.duplicates;
   const amped_list_load load = {.comm = &session->comm,
                                 .input = session->input,
                                 .source = session->list,
                                 .info = &session->made,
                                 .plan = &session->plan,
-                                .worker = &session->worker};
+                                .worker = &session->worker,
+                                .record = &record};
   double norm_squared = session->made.norm_squared;
   AMPED_TRY(amped_load_list(&load, &norm_squared, &session->distribute_sec));
   amped_list_source_close(session->list);
   session->list = NULL;
   session->made.norm_squared = norm_squared;
+  session->made.duplicates = record;
   session->plan.norm_squared = norm_squared;
   return AMPED_OK;
 }

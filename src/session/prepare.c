@@ -24,9 +24,15 @@
 /* A bound above the memory of any node. The sum over all ranks of a node still fits in 64 bits. */
 #define MOST_HOST_BYTES (UINT64_C(1) << 50)
 
-/* Warn if a typical term of MTTKRP is too small for the precision. The term is a value of typical
- * size times entries of unit columns, 1/sqrt(dim) each, in all modes except the shortest. */
-static void warn_of_underflow(const amped_session *session) {
+/* A typical term above the smallest normal number by this factor leaves digits to terms that are
+ * thousands of times smaller. */
+#define TERM_ROOM 0x1p10
+
+/* Check that a typical term of MTTKRP is not too small for the precision. The term is a value of
+ * typical size times entries of unit columns, 1/sqrt(dim) each, in all modes except the shortest.
+ * Float is refused, because double is at hand; squares too small for double are a warning. centres:
+ * values are scaled in memory, so that only their errors may be too small. */
+static amped_status check_underflow(const amped_session *session, bool centres) {
   const amped_tensor_info *info = amped_session_info(session);
   const amped_session_options *o = session->options;
   double size = sqrt(info->norm_squared) / sqrt((double)info->nnz);
@@ -37,12 +43,16 @@ static void warn_of_underflow(const amped_session *session) {
     shortest = info->dims[m] < shortest ? info->dims[m] : shortest;
   }
   term *= sqrt((double)shortest);
-  if (term < (o->precision == AMPED_F32 ? (double)FLT_MIN : DBL_MIN) ||
-      info->norm_squared < DBL_MIN / DBL_EPSILON)
-    amped_warn("%s: values of about %.0e are so small that sums lose some or all digits in %s; "
-               "scale them%s",
-               o->input, size, o->precision == AMPED_F32 ? "float" : "double",
-               o->precision == AMPED_F32 ? ", or use --precision=double" : "");
+  if (!centres && o->precision == AMPED_F32 && term < TERM_ROOM * (double)FLT_MIN)
+    return amped_error(AMPED_BAD_INPUT, o->input,
+                       "values of about %.0e are so small that sums lose some or all digits in "
+                       "float; scale them, or use --precision=double",
+                       size);
+  if ((!centres && term < DBL_MIN) || info->norm_squared < DBL_MIN / DBL_EPSILON)
+    amped_warn("%s: values of about %.0e are so small that sums lose some or all digits in double; "
+               "scale them",
+               o->input, size);
+  return AMPED_OK;
 }
 
 /* Refuse a tensor whose norm is zero or not finite. A dense tensor's norm is known only after its
@@ -281,8 +291,8 @@ static amped_status find_tables(amped_session *session, const amped_demand *dema
   const double began = amped_time();
   AMPED_TRY(amped_loader_of(session)->tables(session));
   AMPED_TRY(amped_comm_agree(&session->comm, check_tensor(session)));
-  if (session->input != NULL && !demand->centres)
-    warn_of_underflow(session);
+  if (session->input != NULL)
+    AMPED_TRY(amped_comm_agree(&session->comm, check_underflow(session, demand->centres)));
   session->tables_sec = amped_time() - began;
   return AMPED_OK;
 }
@@ -516,9 +526,9 @@ static amped_status fill(amped_session *session) {
   AMPED_TRY(amped_report_exchange(session));
   amped_trace_end();
   AMPED_TRY(amped_loader_of(session)->load(session));
-  if (session->is_dense)
-    warn_of_underflow(session);
-  return amped_comm_agree(&session->comm, check_tensor(session)); /* the norm is known now */
+  AMPED_TRY(amped_comm_agree(&session->comm, check_tensor(session))); /* the norm is known now */
+  return amped_comm_agree(&session->comm,
+                          session->is_dense ? check_underflow(session, false) : AMPED_OK);
 }
 
 amped_status amped_session_refuse_cells(const amped_session *session, const char *part) {

@@ -652,6 +652,18 @@ static amped_status refuse_quotes(const amped_table_header *h, const char *path,
       line);
 }
 
+/* Refuse a first line such as "sep=;", which gives spreadsheets the separator: the names of columns
+ * are in the next line. */
+static amped_status refuse_separator_line(const amped_table_header *h, const char *path,
+                                          uint64_t line) {
+  const bool alone = h->count == 1 || (h->count == 2 && *h->names[1] == '\0');
+  if (!alone || strncasecmp(h->names[0], "sep=", 4) != 0 || strlen(h->names[0]) > 5)
+    return AMPED_OK;
+  return amped_text_error(path, line,
+                          "it names the separator for spreadsheets, not the columns; remove this "
+                          "line (sed 1d)");
+}
+
 amped_status amped_table_header_read(amped_table_header *header, const char *path, bool quoted,
                                      const amped_read_options *options, amped_text_chunk *chunk) {
   amped_piece row = {.begin = chunk->begin, .end = chunk->end};
@@ -663,6 +675,7 @@ amped_status amped_table_header_read(amped_table_header *header, const char *pat
   AMPED_TRY(amped_text_check(path, chunk, &row, 1));
   if (!quoted && options->format == AMPED_READ_AUTO)
     AMPED_TRY(refuse_quotes(header, path, chunk->line));
+  AMPED_TRY(refuse_separator_line(header, path, chunk->line));
   if (options->no_header)
     AMPED_TRY(number_columns(header));
   AMPED_TRY(assign_roles(header, path, chunk, end, options));

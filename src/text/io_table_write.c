@@ -112,7 +112,7 @@ static amped_status cell(sheet *s, const char *text, uint64_t length) {
   if (s->tabs && has_any(text, length, "\t\r\n"))
     return amped_error(AMPED_BAD_INPUT, s->path,
                        "the label '%.*s' holds a tab or a line end, which TSV cannot; name OUT.csv",
-                       (int)strcspn(text, "\t\r\n"), text);
+                       (int)(length < 200 ? length : 200), text);
   if (s->tabs && has_blank_ends(text, length))
     return amped_error(AMPED_BAD_INPUT, s->path,
                        "the label '%.*s' begins or ends with a blank, which TSV cannot keep; name "

@@ -323,4 +323,14 @@ done <<EOF
 2 2 --holdout=0 --reg=auto
 EOF
 
+# Weights so far apart that sums in float have no digits for the small ones are said; weights of 0 do not count.
+for most in 1e4 1e8; do
+  awk -v most=$most 'BEGIN { print "u,i,v,w"
+    for (k = 0; k < 300; k++) printf "u%d,i%d,%d,%g\n", k % 20, int(k / 20), (k * k) % 7, k % 7 == 0 ? most : k % 11 == 0 ? 0 : 1 }' >apart.csv
+  for precision in float double; do
+    expect 0 "" on 2 complete apart.csv --value=v --weights=w --rank=2 --reg=1 --iters=3 --nowrite --precision=$precision
+    same "weights up to $most, $precision" "$(grep -c 'weights from 1 to 1e+08: .*--precision=double' err)" \
+      "$(test $most$precision = 1e8float && echo 1 || echo 0)"
+  done
+done
 finish

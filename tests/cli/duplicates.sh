@@ -134,6 +134,11 @@ expect 0 "" "$amped" convert twice.tns twice.h5 -q
 tells twice.h5 sum
 expect 0 "" "$amped" convert twice.tns kept.h5 --duplicates=keep -q
 tells kept.h5 keep
+# A density of entries that share cells is no share of cells.
+expect 0 "^nonzeros  *[0-9]*, several of some cells$" "$amped" info kept.h5
+grep -q "density\|^form" out && fail "a density of repeats: $(cat out)" || pass
+expect 0 "" on 1 cpd kept.h5 --rank=1 --iters=1 --nowrite
+grep -q "of the cells are stored" out && fail "cells of repeats: $(cat out)" || pass
 for memory in 1G 1M; do # what was added up stays so; what was kept can be treated later
   expect 0 "" "$amped" convert sum.3.tns.h5 x.h5 --overwrite --duplicates=mean --memory=$memory -q
   tells x.h5 sum

@@ -205,6 +205,31 @@ reference similar ties.h5 one.json - 1 40 weighted one 20
 expect 0 "4 of 333 indices have no learnt entry, so they are in no list" "$amped" similar m.h5 --for=what -n 1 -o rest.csv
 grep -q "wrote what is similar to 329 labels to rest.csv" out || fail "number of labels"
 same "b7 is in no list" "$(grep -c 'b7,' rest.csv)" 0
+# Components that have nearly vanished count as much as the others, which is said; not with --weighted.
+for m in m plain; do
+  cp $m.h5 faint.h5
+  "$python" -c "import h5py
+with h5py.File('faint.h5', 'a') as f:
+    f['weights'][1:3] *= 1e-9
+    for name in ('amped_seal',):
+        f.attrs.pop(name, None)
+    f['weights'].attrs.pop('amped_hash', None)" || fail "faint.h5"
+  expect 0 "2 of its [37] components have less than 0.001 of the largest weight" "$amped" similar faint.h5 --for=what:b17
+  expect 0 "" "$amped" similar faint.h5 --for=what:b17 --weighted
+  grep -q warning err && fail "a warning with --weighted: $(cat err)" || pass
+  expect 0 "" "$amped" similar $m.h5 --for=what:b17
+  grep -q warning err && fail "a warning: $(cat err)" || pass
+done
+"$python" -c "import h5py
+with h5py.File('m.h5') as f, h5py.File('faint.h5', 'w') as g:
+    for name in f:
+        f.copy(name, g)
+    for name, value in f.attrs.items():
+        if name != 'amped_seal':
+            g.attrs[name] = value
+    g['weights'][...] *= 1e-12
+    g['weights'].attrs.pop('amped_hash', None)" || fail "faint.h5"
+expect 0 "its components are almost zero, so that cosines mean little" "$amped" similar faint.h5 --for=what:b17 --weighted
 expect 0 "" "$amped" similar m.h5 --for=what -n 3 -o -
 same "a table on standard output" "$(wc -l <out)" 988
 expect 0 "" "$amped" similar m.h5 --for=when:c1 -n 10

@@ -192,10 +192,29 @@ expect 1 "precision=double" on 1 huge.h5 --rank=2 --nowrite -q
 run huge double --rank=1 --iters=5 --tol=0
 near_one double "huge values"
 dense tiny "1e-42 * entry(i, 0) * entry(j, 1) * entry(k, 2)"
-expect 0 "so small that sums lose some or all digits" on 2 tiny.h5 --rank=2 --nowrite -q
-run tiny double --rank=1 --iters=5 --tol=0
-near_one double "tiny values"
-test -s warnings.txt && fail "a warning about tiny values in double: $(cat warnings.txt)" || pass
+expect 3 "so small that sums lose some or all digits in float; .*--precision=double" on 2 tiny.h5 --rank=2 --nowrite -q
+# A fit in float is that of the same values times 1, or refused: at 1e-36 it was off by a hundredth without a word.
+run exact float --rank=2 --iters=10 --tol=0
+cp run.json plain.json
+for power in -32 -34 -36; do
+  awk -v p=1e$power '{ printf "%d %d %d %.17g\n", $1, $2, $3, ($4 + 0) * p }' exact.tns >faint.tns
+  expect 0 "" "$amped" convert faint.tns faint.h5 --overwrite -q
+  expect 0 "" "$amped" convert faint.tns faint-cells.h5 --dense --overwrite -q
+  for input in faint.h5 faint.tns faint-cells.h5; do
+    if on 2 $input --rank=2 --iters=10 --tol=0 --nowrite --json=run.json -q >said.txt 2>&1; then
+      close "fit times 1e$power, $input" "$(field fit run.json)" "$(field fit plain.json)" 1e-5
+      same "1e$power in float, $input" accepted "$(test $power -gt -36 && echo accepted)"
+    else
+      same "1e$power in float, $input" "$(grep -c 'so small that sums lose .*--precision=double' said.txt)" $((power < -32))
+    fi
+  done
+done
+# complete scales values in memory, but squares of errors are too small for double: that is said.
+for power in -40 -160; do
+  awk -v p=1e$power 'NR % 2 { printf "%d %d %d %.17g\n", $1, $2, $3, ($4 + 0) * p }' exact.tns >faint.tns
+  expect 0 "" on 2 complete faint.tns --rank=1 --reg=1 --iters=2 --nowrite
+  same "complete of 1e$power" "$(grep -c 'so small that sums lose some or all digits in double' err)" $((power < -100))
+done
 # convert refuses this already; in a list of another program, the run refuses it.
 echo "1 1 1 1e200" >vast.tns
 expect 3 "more than a double holds" "$amped" convert vast.tns vast.h5 -q

@@ -54,6 +54,35 @@ for name in matrix three six; do
   expect 0 "" on 2 cpd $name.tns --rank=1 --iters=1 -o out.h5 $plain
   reference independent $name.tns out.h5
 done
+# So it does if one cell holds nearly all events. (A model value counted as at least 1e-12 of the mean: shares of rare
+# labels were wrong, and one component explained more than 0.) What float cannot hold is said.
+for precision in float double; do
+  expect 0 "" on 2 cpd skewed.tns --rank=1 -o out.h5 --loss=poisson --precision=$precision --json=run.json --overwrite -q
+  reference shares skewed.tns out.h5 1e-5
+  same "explained, $precision" "$(sed -n '/"event":"end"/s/.*"explained":-*\([0-9.e-]*\),.*/\1/p' run.json |
+    awk '{ print $1 < 1e-3 }')" 1
+done
+expect 0 "float has no digits for the model of rare labels.*--precision=double" on 2 cpd vast.tns --rank=1-2 \
+  --starts=2 --loss=poisson --nowrite
+same "warnings" "$(grep -c 'rare labels' err)" 1
+expect 0 "" on 2 cpd vast.tns --rank=1 -o out.h5 $plain
+grep -q "rare labels" err && fail "a warning in double" || pass
+reference shares vast.tns out.h5 1e-12
+# Independent modes leave nothing to explain, not even what rounding leaves: the share is 1, the result can be read.
+for name in outer nearly; do
+  expect 0 "note: the modes are independent of each other, up to rounding in float" on 2 cpd $name.tns --rank=2-3 \
+    --starts=2 --loss=poisson -o $name.h5 --json=run.json --overwrite
+  same "notes" "$(grep -c 'note: the modes' out)" 1
+  for rank in 2 3; do
+    expect 0 "^explained  *\(1\|0.99999\)" "$amped" info $name.r$rank.h5
+    expect 0 "" "$amped" top $name.r$rank.h5
+  done
+  expect 0 "" "$amped" compare $name.r2.h5 $name.r3.h5
+  grep -q '"deviance":-\|nan\|null,"sweeps"' run.json && fail "$name: $(grep '"end"' run.json)" || pass
+done
+# In double something is left.
+expect 0 "^explained 0.09" on 2 cpd nearly.tns --rank=2 --nowrite --loss=poisson --precision=double
+grep -q "note: the modes" out && fail "a note in double" || pass
 # Accelerated sweeps: the deviance of accepted sweeps never rises, and the optimum is one.
 # shellcheck disable=SC2086
 expect 0 "after [0-9]* sweeps (--kkt reached" on 2 cpd planted.tns --rank=5 --starts=5 --seed=3 --iters=3000 --tol=0 \
@@ -104,6 +133,29 @@ expect 0 "note: 1 of the values are not whole numbers" on 2 cpd half.tns --rank=
 expect 3 "1 of the tensor's values are below 0" on 2 cpd below.tns --rank=2 --nowrite --loss=poisson
 expect 3 "cannot start a nonnegative model: mode 1" on 2 cpd three.tns --rank=3 --init=signed.h5 --nowrite \
   --loss=poisson
+expect 0 "1 of 3 components of the start are zero and stay zero" on 2 cpd three.tns --rank=3 --init=lost.h5 --iters=2 \
+  --nowrite --loss=poisson
+expect 3 "cannot start a nonnegative model: the weight of component 2" on 2 cpd three.tns --rank=3 --init=opposed.h5 \
+  --nowrite --loss=poisson
+# The deviance of a cell with several entries is no sum over them. Lists of other programs are searched.
+expect 0 "" "$amped" convert events.h5 kept.h5 --duplicates=keep -q
+expect 0 "" "$amped" convert events.h5 kept.tns -q --duplicates=keep
+for ranks in $(few 2 1 3); do
+  for input in kept.h5 events.h5 "kept.tns --duplicates=keep"; do
+    # shellcheck disable=SC2086
+    expect 3 "has cells with several entries, .* --loss=poisson counts a cell once" on "$ranks" cpd $input --rank=3 \
+      --nowrite --loss=poisson
+  done
+  for input in merged.h5 "kept.tns --duplicates=sum"; do
+    # shellcheck disable=SC2086
+    expect 0 "" on "$ranks" cpd $input --rank=3 --init=three.h5 --iters=5 -o out.h5 --json=run.json $plain
+    reference result three.tns out.h5 run.json
+  done
+  # complete, too, knows whether such a list repeats.
+  expect 3 "has cells with several entries, .* --implicit counts a cell once" on "$ranks" complete events.h5 \
+    --implicit=2 --rank=1 --reg=0.1 --nowrite
+  expect 0 "" on "$ranks" complete merged.h5 --implicit=2 --rank=1 --reg=0.1 --nowrite
+done
 # Values whose sums overflow in float end a run with a line, and nothing is written.
 awk 'BEGIN { for (k = 0; k < 90; k++) print 1 + k % 5, 1 + k % 6, 1 + k % 7, 1e37 * (1 + k % 4) }' >huge.tns
 for how in momentum none; do

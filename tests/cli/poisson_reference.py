@@ -4,6 +4,7 @@
     poisson_reference.py sweeps TENSOR START K RESULT TOL  RESULT is K plain sweeps from START
     poisson_reference.py result TENSOR RESULT RUN.json     deviances, violation and sums of RESULT
     poisson_reference.py independent TENSOR RESULT         cells of RESULT are products of margins
+    poisson_reference.py shares TENSOR RESULT TOL          RESULT has one component: the shares of all labels
     poisson_reference.py falls RUN.json                    the deviance never rises
     poisson_reference.py degrees TENSOR RESULT             the deviance is about its degrees of freedom
     poisson_reference.py lift RESULT TOP.json              top --lift orders labels by their lift
@@ -144,6 +145,32 @@ def make():
     weights = np.array([90e3, 70e3, 50e3, 40e3, 30e3])
     write_tensor("planted.tns", rng.poisson(cells(weights, planted)).astype(float))
     write_model("planted.h5", weights, planted)
+    # One cell holds nearly all events: models of the others are products of tiny shares.
+    x = rng.poisson(0.3, size=(12, 7, 24, 5)).astype(float)
+    x[0, 0, 0, 0] = 1e7
+    write_tensor("skewed.tns", x)
+    x[0, 0, 0, 0] = 1e16
+    write_tensor("vast.tns", x)
+    # Independent modes: exactly; but for one cell, of which float sees nothing.
+    x = np.einsum("i,j,k->ijk", [10.0, 20, 30], [1.0, 2, 3, 4], [5.0, 1]) * 100000
+    write_tensor("outer.tns", x)
+    x[0, 0, 0] += 300
+    write_tensor("nearly.tns", x)
+    # Every event by itself, as other programs write them.
+    x = tensor_of("three.tns")
+    places, counts = np.argwhere(x), x[x > 0]
+    events = np.repeat(places, counts.astype(int), axis=0)
+    for name, places, values in (("events", events, np.ones(len(events))), ("merged", places, counts)):
+        level = {"level_desc": "sparse", "rank": 3, "level": {"level_desc": "element"}}
+        with h5py.File(f"{name}.h5", "w") as f:
+            for m in range(3):
+                f[f"indices_{m}"] = places[:, m]
+            f["values"] = values
+            f.attrs["binsparse"] = json.dumps({"version": "0.1.0", "format": "custom", "shape": x.shape,
+                                               "number_of_stored_values": len(values), "custom": {"level": level}})
+    weights, factors = model_of("three.h5")
+    write_model("opposed.h5", weights * np.array([1, -1, 1]), factors)
+    write_model("lost.h5", weights * np.array([1, 0, 1]), factors)
     # All cells are expected above 50, and deviance is then about its degrees of freedom.
     factors = [rng.uniform(1, 2, (i, 3)) for i in (70, 60, 60)]
     factors = [f / f.sum(axis=0) for f in factors]
@@ -191,6 +218,13 @@ def margins(tensor, path):
     check("cells", np.abs(cells(*model_of(path)) - m).max() / m.max(), 1e-12)
     with h5py.File(path) as f:
         check("explained", abs(f["explained"][-1]), 1e-12)
+
+
+def shares(tensor, path, tolerance):
+    x = tensor_of(tensor)
+    for n, factor in enumerate(model_of(path)[1]):
+        share = x.sum(axis=tuple(k for k in range(x.ndim) if k != n)) / x.sum()
+        check(f"shares of mode {n + 1}", np.abs(factor[share > 0, 0] / share[share > 0] - 1).max(), float(tolerance))
 
 
 def falls(run):
@@ -243,5 +277,5 @@ def same(a, b, tolerance):
 
 if __name__ == "__main__":
     tasks = {"make": make, "sweeps": sweeps, "result": result, "independent": margins, "falls": falls,
-             "match": match, "degrees": degrees, "lift": lift, "same": same}
+             "shares": shares, "match": match, "degrees": degrees, "lift": lift, "same": same}
     tasks[sys.argv[1]](*sys.argv[2:])

@@ -207,6 +207,16 @@ expect 0 "context modes: 1$" "$amped" complete turned.csv --no-header --keys=4,2
 # Line ends of one carriage return.
 printf 'user,film,day,n\ra,x,1,3\rb,y,2,4\r' >returns.csv
 expect 3 "returns.csv: line 1: column 4: its name holds a carriage return, .*tr '.r' '.n'" "$amped" info returns.csv --value=n
+# A line that gives spreadsheets the separator is no row of names; a column may be called so.
+for separator in ';' ','; do
+  printf 'sep=%s\nuser%sfilm\na%sx\n' "$separator" "$separator" "$separator" >spreadsheet.csv
+  for how in "" --no-header --separator=semicolon; do
+    # shellcheck disable=SC2086
+    expect 3 "spreadsheet.csv: line 1: it names the separator for spreadsheets, .*sed 1d" "$amped" info spreadsheet.csv $how
+  done
+done
+printf 'sep=,film\na,x\nb,y\n' >spreadsheet.csv
+expect 0 "its keys are sep=, film" "$amped" info spreadsheet.csv
 # Banners of Matrix Market in other spellings are banners.
 for banner in %MatrixMarket %%matrixmarket %%MATRIXMARKET; do
   (echo "$banner tensor coordinate real symmetric" && echo 3 3 3 1 && echo 1 1 1 2) >symmetric.tns

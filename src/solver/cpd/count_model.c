@@ -8,11 +8,16 @@
 #define ZERO 1e-10
 #define RAISED 0.01
 
-/* The model's value at a nonzero counts as at least this share of the mean over all cells. Far
- * below it float has no numbers: LEAST_F32, LEAST_F64. */
+/* Least model value at a nonzero: this share of the mean over all cells, or less if the ratios'
+ * sums still stay below MOST_F32, MOST_F64 (least_of); never below LEAST_F32, LEAST_F64. */
 #define FLOOR 1e-12
 #define LEAST_F32 1e-30
 #define LEAST_F64 1e-200
+#define MOST_F32 1e37
+#define MOST_F64 1e300
+
+/* A column's root mean square in memory is below this. */
+#define LARGEST_SIZE 1.5
 
 amped_buffers amped_count_model_buffers(amped_count_model *model, const amped_plan *plan) {
   amped_buffers b = {.what = "a model of counts"};
@@ -49,6 +54,25 @@ static double mean_of_cells(const amped_count_model *model) {
   return mean;
 }
 
+/* Bound of the sum over nonzeros of x times a product of mode's rows: x sums to the total, and an
+ * entry is at most its column's length. */
+static double bound_of_sums(const amped_count_model *model, int mode) {
+  double bound = model->total;
+  for (int m = 0; m < model->plan->order; m++)
+    bound *= m == mode ? 1.0 : LARGEST_SIZE * sqrt((double)model->plan->dims[m]);
+  return bound;
+}
+
+/* The least model value of the ratios of mode. A higher value than necessary is wrong for tensors
+ * with a dominant cell: the model of a rare cell is then far below the mean, as is the product of
+ * small shares of all modes. */
+static double least_of(const amped_count_model *model, int mode) {
+  const bool is_float = model->plan->value_type == AMPED_F32;
+  const double usual = FLOOR * mean_of_cells(model) / model->unit;
+  const double safe = bound_of_sums(model, mode) / (is_float ? MOST_F32 : MOST_F64);
+  return fmax(fmin(usual, safe), is_float ? LEAST_F32 : LEAST_F64);
+}
+
 void amped_count_model_prepare(amped_count_model *model, int mode) {
   const int n = model->plan->ncomps;
   const double dim = (double)model->plan->dims[mode];
@@ -68,8 +92,7 @@ void amped_count_model_prepare(amped_count_model *model, int mode) {
     model->raised[r] = RAISED * sums[r] / dim;
     model->size[r] = over(model->weights[r], sums[r]);
   }
-  model->floor = fmax(FLOOR * mean_of_cells(model) / model->unit,
-                      model->plan->value_type == AMPED_F32 ? LEAST_F32 : LEAST_F64);
+  model->floor = least_of(model, mode);
 }
 
 amped_ratio amped_count_model_ratio(const amped_count_model *model, bool sums) {

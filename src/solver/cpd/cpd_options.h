@@ -38,8 +38,7 @@ typedef struct amped_cpd_options {
   double seconds;  /* stop after the first sweep that ends this many seconds after the first began;
                       0: never */
   bool from_model; /* the start has weights: it is a model, not random; set by the command */
-  bool
-      *fractions_reported; /* set with the note on values that are no counts, which is given once */
+  bool *values_reported; /* set with the notes on the values, which the first start gives */
   amped_accelerate accelerate;
   const char *nonnegative; /* modes as named by the user, or "all"; NULL: none */
   amped_row_rule rule;     /* before the tensor's modes are known: all modes, if any are named */

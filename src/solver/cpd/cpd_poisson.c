@@ -38,8 +38,15 @@ enum {
 /* Most sweeps between attempts to raise entries. */
 #define LONGEST_PAUSE 64.0
 
-/* A share of the sum of all values below which a deviance is rounding. */
-#define NO_DEVIANCE 1e-9
+/* Rounding of a deviance, in units of the sum of all values: ratios are rounded to the type of the
+ * factors, sums to double. A deviance below LEAST times the larger one is no answer. */
+#define RATIO_ROUNDINGS 2.0
+#define SUM_ROUNDINGS 16.0
+#define LEAST 4.0
+
+/* A violation of the conditions of an optimum by the model of independent modes. It has none beyond
+ * rounding, unless model values are too small for the precision. */
+#define LOST_VALUES 0.01
 
 static const char what[] = "a model of counts";
 
@@ -64,7 +71,6 @@ typedef struct poisson {
   bool raises, measures; /* for the current sweep */
   int last;              /* mode whose ratios have sums; -1: none */
   double beta;           /* step of the current sweep; 0: none */
-  double change;         /* change of the deviance in the last sweep; NaN: there was none before */
   bool refused;
   amped_status own; /* this rank's first failure on which the ranks have not agreed yet */
   bool failed;      /* the ranks have agreed on a failure */
@@ -301,12 +307,28 @@ static double worst_violation(const poisson *p) {
   return amped_comm_spread(p->context->comm, p->violation).max;
 }
 
-/* The share of the independent modes' deviance that is explained. NaN if that deviance is only
- * rounding. */
+static double rounding_of(const poisson *p) {
+  const bool is_float = p->context->plan->value_type == AMPED_F32;
+  return p->model.total *
+         fmax(RATIO_ROUNDINGS * (is_float ? 0x1p-24 : 0x1p-52), SUM_ROUNDINGS * 0x1p-52);
+}
+
+/* Are the modes independent of each other, up to rounding? Nothing is then left to explain. */
+static bool are_independent(const poisson *p) {
+  return p->numbers[INDEPENDENT] < LEAST * rounding_of(p);
+}
+
+/* The number to which deviances are compared: the deviance of independent modes; if that is only
+ * rounding, the sum of all values. */
+static double whole_of(const poisson *p) {
+  return are_independent(p) ? p->model.total : p->numbers[INDEPENDENT];
+}
+
+/* The share that the model explains: at most 1, since rounding may take a deviance below 0. NaN if
+ * the deviance is. */
 static double explained(const poisson *p) {
-  return p->numbers[INDEPENDENT] > NO_DEVIANCE * p->model.total
-             ? 1.0 - p->numbers[DEVIANCE] / p->numbers[INDEPENDENT]
-             : (double)NAN;
+  const double d = p->numbers[DEVIANCE];
+  return d < 0.0 ? 1.0 : 1.0 - d / whole_of(p);
 }
 
 /* --- steps ------------------------------------------------------------------------------------ */
@@ -436,12 +458,6 @@ static void tell_sweep(const poisson *p, amped_sweep *s) {
     amped_fact_words(&s->facts, " taken back");
 }
 
-/* Rounding of the metric: ratios are rounded to the factors' type. */
-static double noise_of(const poisson *p) {
-  const double unit = p->context->plan->value_type == AMPED_F32 ? 0x1p-24 : 0x1p-52;
-  return 2.0 * unit * p->model.total / p->numbers[INDEPENDENT];
-}
-
 static amped_status sweep(void *self, amped_sweep *s) {
   poisson *p = self;
   const double last = s->number > 1 ? p->numbers[DEVIANCE] : (double)NAN;
@@ -457,9 +473,8 @@ static amped_status sweep(void *self, amped_sweep *s) {
   const double judged = amped_time();
   AMPED_NEXT(p->own, judge(p, s->number, last));
   AMPED_NEXT(p->own, amped_fit_check("deviance", p->numbers[DEVIANCE], "sweep", s->number));
-  p->change = p->numbers[DEVIANCE] - last;
   s->value = explained(p);
-  s->noise = noise_of(p);
+  s->noise = rounding_of(p) / whole_of(p);
   tell_sweep(p, s);
   t.solve += amped_time() - judged;
   s->times = (amped_sweep_times){t.mttkrp, t.copy, t.solve, t.exchange, amped_time() - began};
@@ -468,20 +483,13 @@ static amped_status sweep(void *self, amped_sweep *s) {
   return status;
 }
 
-/* Has the last sweep changed the metric by less than --tol? Without a metric, the deviance's change
- * counts, as a share of the sum of all values. */
-static bool has_converged(const poisson *p) {
-  return amped_solver_result_has_converged(p->result, p->tol) ||
-         (isnan(explained(p)) && fabs(p->change) < p->tol * p->model.total);
-}
-
 static const char *stop(const void *self) {
   const poisson *p = self;
   if (p->result->sweeps == 0 || p->numbers[LAST_REFUSED] > 0.0)
     return NULL;
   if (p->how->kkt > 0.0 && p->worst < p->how->kkt)
     return "kkt";
-  return has_converged(p) ? "tolerance" : NULL;
+  return amped_solver_result_has_converged(p->result, p->tol) ? "tolerance" : NULL;
 }
 
 static amped_status change_places(void *self) {
@@ -513,7 +521,7 @@ static amped_status finish(void *self, double *value) {
 
 static void tell(const void *self, amped_facts *facts) {
   const poisson *p = self;
-  const double d = p->numbers[DEVIANCE];
+  const double d = fmax(p->numbers[DEVIANCE], 0.0); /* rounding may take it below 0 */
   const double all = p->numbers[INDEPENDENT];
   if (p->how->accelerate != AMPED_ACCELERATE_NONE)
     amped_outcome_steps(facts, amped_accelerate_name(p->how->accelerate), p->numbers[ACCEPTED],
@@ -565,13 +573,30 @@ static amped_status check_values(const poisson *p) {
                        "the tensor's values sum to %g, and --loss=poisson is for counts of events; "
                        "leave it out",
                        p->sums.values);
-  if (p->sums.fractions > 0.0 && !*p->how->fractions_reported)
+  if (p->sums.fractions > 0.0 && !*p->how->values_reported)
     amped_say(
         "note: %.0f of the values are not whole numbers; --loss=poisson treats them as counts "
         "(a quasi-likelihood)",
         p->sums.fractions);
-  *p->how->fractions_reported = true;
   return AMPED_OK;
+}
+
+/* Say what the model of independent modes shows, once for all starts. Collective. */
+static void tell_independent(const poisson *p) {
+  const bool is_float = p->context->plan->value_type == AMPED_F32;
+  const bool lost = worst_violation(p) > LOST_VALUES;
+  if (*p->how->values_reported)
+    return;
+  *p->how->values_reported = true;
+  if (are_independent(p))
+    amped_say("note: the modes are independent of each other, up to rounding in %s: one component "
+              "describes the values. explained is therefore 1 - deviance / (sum of the values)",
+              is_float ? "float" : "double");
+  if (lost && p->context->comm->rank == 0)
+    amped_warn("the largest values are so large that %s has no digits for the model of rare "
+               "labels: their shares and the deviance are wrong; %s",
+               is_float ? "float" : "double",
+               is_float ? "use --precision=double" : "leave out the largest values");
 }
 
 static void make_ones(const void *self, int mode, uint64_t index, double *row) {
@@ -601,9 +626,23 @@ static amped_status find_independent(poisson *p) {
   amped_count_model_normalise(&p->model);
   p->raises = false;
   AMPED_TRY(update_modes(p, &t, NULL));
-  AMPED_TRY(measure_mode(p, 0, &t));
+  p->violation = 0.0;
+  for (int m = context->plan->order - 1; m >= 0; m--)
+    AMPED_TRY(measure_mode(p, m, &t));
   p->numbers[INDEPENDENT] = fmax(p->numbers[DEVIANCE], 0.0);
+  tell_independent(p);
   return AMPED_OK;
+}
+
+/* Warn of components of the start that no update changes: products with 0 stay 0. */
+static void warn_of_zeros(const poisson *p) {
+  int zeros = 0;
+  for (int r = 0; r < p->context->plan->ncomps; r++)
+    zeros += !(p->model.weights[r] > 0.0);
+  if (zeros > 0 && p->context->comm->rank == 0)
+    amped_warn("%d of %d components of the start are zero and stay zero; begin with another model, "
+               "or without --init",
+               zeros, p->context->plan->ncomps);
 }
 
 /* Collective; the status is agreed. Set the weights of the start: of random factors all equal, of a
@@ -615,6 +654,7 @@ static amped_status take_start(poisson *p) {
     p->model.sums[i] = 1.0;
   AMPED_TRY(take_factors(p, p->how->from_model));
   amped_count_model_normalise(&p->model);
+  warn_of_zeros(p);
   return AMPED_OK;
 }
 
@@ -659,12 +699,7 @@ amped_status amped_cpd_poisson(const amped_context *context, const amped_cpd_opt
                                const amped_saved_factors *before,
                                const amped_iterate_options *options, amped_solver_result *result) {
   const amped_solver *solver = amped_cpd_poisson_solver(how);
-  poisson p = {.context = context,
-               .how = how,
-               .result = result,
-               .tol = options->tol,
-               .last = -1,
-               .change = (double)NAN};
+  poisson p = {.context = context, .how = how, .result = result, .tol = options->tol, .last = -1};
   amped_status status = amped_solver_result_create(context, solver, options, result);
   if (status == AMPED_OK)
     status = allocate(&p);
