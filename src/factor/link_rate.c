@@ -7,9 +7,6 @@
 
 #define TEST_BYTES (UINT64_C(16) << 20)
 
-/* Shortest exchange that shows the rate; shorter ones measure the latency. */
-#define TELLING_BYTES (UINT64_C(1) << 20)
-
 #define SLOW_SHARE 0.1
 
 /* Most repeats; the fastest counts. The first also opens connections. If each of the first two
@@ -39,17 +36,6 @@ static void copy_out(trial *l) {
       .offset = first * amped_plan_row_bytes(plan), .bytes = l->bytes, .host = l->host};
   if (l->status == AMPED_OK)
     l->status = worker->backend->factors->stage(worker->factors, l->mode, &copy, 1);
-}
-
-static void send_on(trial *l) {
-  const amped_comm *comm = l->context->comm;
-  int count = amped_comm_count(comm, l->bytes);
-  int place = 0;
-  AMPED_MPI(comm, MPI_Comm_rank(comm->ring, &place));
-  AMPED_MPI(comm, MPI_Sendrecv(l->host, count, MPI_BYTE, (place + 1) % comm->nranks, 0,
-                               l->host + l->bytes, count, MPI_BYTE,
-                               (place + comm->nranks - 1) % comm->nranks, 0, comm->ring,
-                               MPI_STATUS_IGNORE));
 }
 
 /* Seconds of the slowest rank, minimum over the repeats. */
@@ -85,29 +71,24 @@ static void choose_rows(trial *l) {
   l->bytes = l->rows * row_bytes;
 }
 
-/* Time `work`, with two messages of zeros in host memory. */
-static amped_status time_with_host(trial *l, void (*work)(trial *l), double *seconds) {
-  const amped_worker *worker = l->context->worker;
+/* Measure the rate of the link, to compare with the exchange, with two messages of zeros in host
+ * memory. */
+static amped_status measure_link(trial *l, amped_link_rate *out) {
+  const amped_context *context = l->context;
+  const amped_worker *worker = context->worker;
+  const bool network = context->comm->nodes > 1;
   void *host = NULL;
+  if (!network && !worker->backend->device_pointers)
+    return AMPED_OK;
   AMPED_TRY(amped_comm_agree(
-      l->context->comm, worker->backend->device->host_alloc(worker->device, 2 * l->bytes, &host)));
+      context->comm, worker->backend->device->host_alloc(worker->device, 2 * l->bytes, &host)));
   memset(host, 0, 2 * l->bytes);
   l->host = host;
-  *seconds = time_of(l, work);
+  if (network)
+    amped_rail_rates_measure(context->comm, host, l->bytes, &out->rails);
+  out->link = network ? out->rails.least : rate_of(l->bytes, time_of(l, copy_out));
   worker->backend->device->host_free(worker->device, host);
-  return amped_comm_agree(l->context->comm, l->status);
-}
-
-/* Measure the rate of the link, to compare with the exchange. */
-static amped_status measure_link(trial *l, double *rate) {
-  const amped_context *context = l->context;
-  double seconds = 0.0;
-  bool network = context->comm->nodes > 1;
-  if (!network && !context->worker->backend->device_pointers)
-    return AMPED_OK;
-  AMPED_TRY(time_with_host(l, network ? send_on : copy_out, &seconds));
-  *rate = rate_of(l->bytes, seconds);
-  return AMPED_OK;
+  return amped_comm_agree(context->comm, l->status);
 }
 
 amped_status amped_link_rate_measure(const amped_context *context, amped_link_rate *out) {
@@ -118,7 +99,7 @@ amped_status amped_link_rate_measure(const amped_context *context, amped_link_ra
   choose_rows(&l);
   out->bytes = l.bytes * (uint64_t)context->comm->nranks;
   out->exchange = rate_of(amped_exchange_bytes(context->exchange, l.rows), time_of(&l, exchange));
-  return measure_link(&l, &out->link);
+  return measure_link(&l, out);
 }
 
 amped_status amped_link_rate_device(const amped_context *context, double *rate) {
@@ -133,5 +114,5 @@ amped_status amped_link_rate_device(const amped_context *context, double *rate) 
 }
 
 bool amped_link_is_slow(const amped_link_rate *rate) {
-  return rate->bytes >= TELLING_BYTES && rate->exchange < SLOW_SHARE * rate->link;
+  return rate->bytes >= AMPED_TELLING_BYTES && rate->exchange < SLOW_SHARE * rate->link;
 }

@@ -3,18 +3,23 @@
 #define AMPED_LINK_RATE_H
 
 #include "factor/factors.h"
+#include "mpi/rail_rate.h"
+
+/* Shortest exchange that shows the rate; shorter ones measure the latency. */
+#define AMPED_TELLING_BYTES (UINT64_C(1) << 20)
 
 typedef struct amped_link_rate {
-  uint64_t bytes;  /* bytes exchanged at a time, sum over all ranks; 0 on one rank */
-  double exchange; /* bytes per second that a rank receives in the exchange */
-  double link;     /* bytes per second of the link, to compare with exchange; 0: unknown */
+  uint64_t bytes;         /* bytes exchanged at a time, sum over all ranks; 0 on one rank */
+  double exchange;        /* bytes per second that a rank receives in the exchange */
+  double link;            /* bytes per second of the link, to compare with exchange; 0: unknown */
+  amped_rail_rates rails; /* between nodes */
 } amped_link_rate;
 
 /* Collective; the status is agreed. Exchanges up to 16 MiB of the largest factor up to four times
  * (on slow links twice), which takes some milliseconds. Own rows stay unchanged; rows of other
  * ranks receive these ranks' values.
  *
- * Between nodes, `link` is the rate of two neighbours that send each other the same number of bytes
+ * Between nodes, `link` is the rate of the slowest rail, whose ranks send the same number of bytes
  * from host memory. On one node with GPUs, `link` is the rate of copies to the host. Both are the
  * slowest rank's. On one node of CPU ranks it is unknown: processes that share cores would measure
  * the scheduler. */

@@ -29,7 +29,7 @@ struct amped_allgather {
   int *displs;           /* [nranks] for MPI_Allgatherv */
   MPI_Request *requests; /* [(1 + SENDS) * PIECES * nranks] receives, then sends */
   int *done;             /* [PIECES * nranks] receives that have ended, for the rails */
-  amped_places places;   /* of the ranks of mpi; no ranks: there are no rails */
+  amped_places places;   /* the places of mpi's ranks; none: there are no rails */
 };
 
 amped_status amped_allgather_create(const amped_comm *comm, MPI_Comm mpi, uint64_t unit_bytes,

@@ -47,7 +47,8 @@ amped_route amped_route_of(const amped_places *p, int part, int at) {
   const int here = p->first[at];
   const int size = p->size[at];
   const int local = at - here;
-  const int begin = p->first[part] == here ? part - here : rail; /* where its ring begins here */
+  const int begin =
+      p->first[part] == here ? part - here : rail; /* its ring inside this node begins here */
   const int after = (local + 1) % size;
   amped_route r = {.from = here + (local + size - 1) % size, .to = {-1, -1}};
   if (local == begin)

@@ -645,12 +645,40 @@ static void add_verbose(amped_session *session, const amped_link_rate *rate, amp
   if (rate->link > 0.0)
     amped_fact_words(f, ", of the %.3g that %s", 1e-9 * rate->link,
                      comm->nodes > 1 ? "neighbours reach alone" : "copies to the host reach");
+  if (rate->rails.rails > 1)
+    amped_fact_words(f, " on each of %d rails (rail %d: %.3g)", rate->rails.rails,
+                     rate->rails.fastest, 1e-9 * rate->rails.most);
   amped_fact_words(f, " (%s)", amped_format_bytes(bytes, rate->bytes));
 }
 
 /* A rate in GB/s; null if it was not measured. */
 static json_t *json_rate(double rate) {
   return rate > 0.0 ? amped_json_number(1e-9 * rate) : json_null();
+}
+
+/* The rates of rails; null: there is one node. */
+static void add_rails(const amped_rail_rates *r, amped_facts *f) {
+  amped_facts part;
+  if (r->rails == 0) {
+    amped_fact_json(f, "rails", json_null());
+    return;
+  }
+  amped_facts_begin(&part, NULL);
+  amped_fact_json(&part, "count", json_integer(r->rails));
+  amped_fact_json(&part, "slowest", json_integer(r->slowest));
+  amped_fact_json(&part, "slowest_gb_per_second", json_rate(r->least));
+  amped_fact_json(&part, "fastest", json_integer(r->fastest));
+  amped_fact_json(&part, "fastest_gb_per_second", json_rate(r->most));
+  amped_facts_take(f, "rails", &part);
+}
+
+static void warn_of_rails(const amped_link_rate *rate) {
+  const amped_rail_rates *r = &rate->rails;
+  if (rate->bytes >= AMPED_TELLING_BYTES && amped_rail_rates_differ(r))
+    amped_warn(
+        "rail %d, between the ranks with local rank %d of all nodes, reaches %.3g GB/s, rail "
+        "%d %.3g; check which network card each rank uses (UCX_NET_DEVICES)",
+        r->slowest, r->slowest, 1e-9 * r->least, r->fastest, 1e-9 * r->most);
 }
 
 amped_status amped_report_exchange(amped_session *session) {
@@ -671,7 +699,9 @@ amped_status amped_report_exchange(amped_session *session) {
   amped_fact_json(&f, "bytes", amped_json_count(rate.bytes));
   amped_fact_json(&f, "gb_per_second", json_rate(rate.exchange));
   amped_fact_json(&f, "link_gb_per_second", json_rate(rate.link));
+  add_rails(&rate.rails, &f);
   amped_facts_say(&f);
+  warn_of_rails(&rate);
   if (amped_link_is_slow(&rate))
     amped_warn("factor rows move at %.3g GB/s a rank, but %s reach %.3g; %s", 1e-9 * rate.exchange,
                comm->nodes > 1 ? "two neighbours alone" : "copies to the host", 1e-9 * rate.link,

@@ -44,12 +44,24 @@ for f in ring.node rails.slot rails.node allgatherv.slot allgatherv.node; do
   expect 0 "" cmp ring.txt other.txt
 done
 
+# Partial sums of one copy and of a dense tensor, and rows of completion, cross as well.
+"$amped" generate d.h5 --dims=40x30x20 --dense --planted=3 --noise=0.1 --seed=2 -q || fail "generate"
+for run in "cpd a.h5 --copies=one" "cpd d.h5" "complete a.h5 --reg=1"; do
+  for way in ring rails; do
+    # shellcheck disable=SC2086
+    expect 0 "exchange: " spread $run --rank=5 --iters=3 --precision=double --deterministic --seed=1 \
+      --backend=cpu --exchange=$way -o $way.h5 --overwrite
+    text $way.h5 >$way.txt
+  done
+  expect 0 "" cmp ring.txt rails.txt
+done
+
 # The short test at the start sends the rows of the largest mode, 8.3 MB, in pieces of a part: three quarters of them on one
 # link of 5 MB/s in a ring, one quarter on each by rails.
 by=slot
 limit 40mbit || skip "rates of links cannot be limited here: $(head -n 1 err)"
 for way in ring rails auto; do
-  expect 0 "exchange: r.*, 2 nodes" spread cpd a.h5 --rank=120 --iters=1 --backend=cpu --exchange=$way --nowrite -v --json=$way.json
+  expect 0 "exchange: r.*, 2 nodes; .* on each of 2 rails" spread cpd a.h5 --rank=120 --iters=1 --backend=cpu --exchange=$way --nowrite -v --json=$way.json
 done
 rate() {
   grep '"event":"exchange"' "$1.json" | sed 's/.*"gb_per_second":\([0-9.e-]*\).*/\1/'
@@ -58,4 +70,12 @@ for way in rails auto; do
   awk -v ring="$(rate ring)" -v rails="$(rate $way)" 'BEGIN { exit !(ring > 0 && ring <= 0.6 * rails) }' && pass ||
     fail "$way: $(rate $way) GB/s, in a ring $(rate ring)"
 done
+# What the rails reach is told. One that is far below the other is named.
+expect 0 "rails  *2 between nodes; rail [01] [0-9.e-]* GB/s, rail [01] [0-9.e-]* GB/s" spread info --system
+same "a warning of equal rails" "$(spread cpd a.h5 --rank=120 --iters=1 --backend=cpu --nowrite 2>&1 | grep -c 'warning: rail')" 0
+for i in 1 2; do
+  ip netns exec "amped$id.$i" tc qdisc replace dev eth1 root tbf rate 10mbit burst 64k latency 200ms
+done
+expect 0 "warning: rail 1, .*local rank 1 .*, reaches .* GB/s, rail 0 " spread cpd a.h5 --rank=120 --iters=1 --backend=cpu --nowrite --json=slow.json
+same "the slowest rail" "$(grep -o '"slowest":[0-9]*' slow.json)" '"slowest":1'
 finish

@@ -461,11 +461,11 @@ START_TEST(the_link_to_a_device_is_told) {
 }
 
 START_TEST(what_cannot_be_told_is_not_slow) {
-  const amped_link_rate alone_rank = {0, 0.0, 0.0};
-  const amped_link_rate no_link = {UINT64_C(16) << 20, 1.0, 0.0};
-  const amped_link_rate small = {1000, 1.0, 1e9};
-  const amped_link_rate slow = {UINT64_C(16) << 20, 1e8, 1.1e9};
-  const amped_link_rate fair = {UINT64_C(16) << 20, 1e8, 0.9e9};
+  const amped_link_rate alone_rank = {.bytes = 0};
+  const amped_link_rate no_link = {.bytes = UINT64_C(16) << 20, .exchange = 1.0};
+  const amped_link_rate small = {.bytes = 1000, .exchange = 1.0, .link = 1e9};
+  const amped_link_rate slow = {.bytes = UINT64_C(16) << 20, .exchange = 1e8, .link = 1.1e9};
+  const amped_link_rate fair = {.bytes = UINT64_C(16) << 20, .exchange = 1e8, .link = 0.9e9};
   ck_assert(!amped_link_is_slow(&alone_rank));
   ck_assert(!amped_link_is_slow(&no_link));
   ck_assert(!amped_link_is_slow(&small));
