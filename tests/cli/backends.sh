@@ -184,7 +184,22 @@ methods() {
   make_sparse
   agree $steps small.h5 $run $lm
   agree $exact p.h5 $run --rank=3 --starts=2
+  # Models that end at different times: columns of the others move; then fewer components.
+  for gpu_only in "" --copies=one; do
+    agree_in_json fit 1e-9 p.h5 --iters=30 --tol=1e-3 --precision=double -q --rank=4,2 --starts=2 --nowrite
+  done
+  # Residuals of 1e-9, which the difference of norms loses, of copies, of one copy, and of cells.
+  awk 'BEGIN { for (i = 1; i <= 5; i++) for (j = 1; j <= 4; j++) for (k = 1; k <= 3; k++)
+    printf "%d %d %d %.17g\n", i, j, k, cos(i) * exp(j / 3) / k * (1 + 1e-9 * sin(7 * i + 5 * j * k)) }' >product.tns
+  "$amped" convert product.tns product.npy --dense -q || fail "convert product.npy"
+  for gpu_only in "" --copies=one; do
+    agree_in_json fit 1e-11 product.tns $run --rank=1 --nowrite
+  done
+  gpu_only=
+  agree_in_json fit 1e-11 product.npy $run --rank=1 --nowrite
   agree_in_json core_consistency 1e-7 p.h5 $run --rank=2 --corcondia --nowrite
+  expect 0 "^  GPU 0 " "$amped" info --system
+  expect 0 ": GPU 0 .* free, UUID GPU-" on 1 p.h5 --rank=2 --iters=1 --nowrite
   # A checkpoint of GPUs is gone on from on GPUs, and gives the run without interruption.
   backend=cpu
   expect 0 "" on 1 p.h5 $run --rank=5 -o cpu.h5
@@ -215,6 +230,27 @@ copies() {
   gpu_only=--residency=stream
   agree $exact p.h5 $run --rank=4
   agree $exact p.h5 $run --rank=4 --copies=one
+  # A GPU would order the first copy of a file in memory: all are read only if the user says so.
+  gpu_only=--load=copies
+  agree $exact p.h5 $run --rank=4
+  ranks_of=3
+  agree $exact p.h5 $run --rank=4 --copies=one
+  # One copy in an order that no amount of memory changes.
+  gpu_only="--copies=one --deterministic --device-memory=256M"
+  agree $rough p.h5 --iters=3 --tol=0 -q --overwrite --rank=4
+  # Tensors made in memory.
+  for gpu_only in "" --copies=one; do
+    agree $exact --shape=nell2 --nnz=2k --scale=1e-3 $run --rank=4
+  done
+  # Ranks that share every index of a nonzero look for coordinates that repeat.
+  python=$(plain_python)
+  if test -n "$python"; then
+    printf '1 1 1 2\n1 1 1 3\n' >pair.tns
+    "$amped" convert pair.tns pair.h5 --duplicates=keep -q || fail "convert pair.h5"
+    "$python" "$srcdir/tests/cli/h5py_files.py" list pair.h5 list.h5 || fail "h5py wrote no list.h5"
+    expect 0 "1 nonzeros repeat a coordinate" on 3 list.h5 $run --rank=1 --placement=equal --nowrite
+  fi
+  ranks_of="1 3"
   # bench reads 32 GiB to find its bounds: not on the emulated GPU.
   test -z "${EMULATED_SMS-}" || return 0
   # The norms of MTTKRP's results, the last mode's of which is found.
@@ -234,6 +270,14 @@ dense() {
   agree $exact d.npy $run --rank=3 --nonnegative
   agree $exact d.npy $run --rank=3 --accelerate=momentum
   agree $steps small.npy $run $lm
+  # A run that goes on has the bits of one without interruption: contractions are made anew as they were.
+  expect 0 "" on 1 d.h5 $run --iters=8 --rank=4 -o whole.h5
+  for sweeps in 2 3 5; do
+    rm -f k.h5 k.h5.prev
+    expect 0 "" on 1 d.h5 $run --iters=$sweeps --rank=4 --checkpoint=k.h5 --checkpoint-every=1 --nowrite
+    expect 0 "" on 1 d.h5 $run --iters=8 --rank=4 --checkpoint=k.h5 --resume -o gpu.h5
+    expect 0 "" "$close_results" whole.h5 gpu.h5 0
+  done
   gpu_only=--residency=stream
   agree $exact d.h5 $run --rank=4
   test -n "${EMULATED_SMS-}" || expect 0 "sweep" on 3 bench --dense --dims=9x8x7 --rank=4 --repeat=1
@@ -278,6 +322,15 @@ completion() {
   agree $exact $fit --rank=4 --context=none
   agree $exact $fit --rank=4 --holdout=0 --weights=counts.tns
   agree $exact complete counts.tns --implicit=10 --iters=3 --tol=0 --precision=double -q --overwrite --reg=1 --rank=4
+  # Ranks share the rows of an index with most entries.
+  "$amped" generate heavy.tns --dims=9x20x15 --nnz=600 --skew=3,0,0 --seed=5 -q || fail "generate heavy.tns"
+  shared="complete heavy.tns --placement=equal --iters=3 --tol=0 --precision=double -q --overwrite --reg=1 --rank=4"
+  ranks_of=3
+  agree $exact $shared
+  agree $exact $shared --block=2
+  agree $exact $shared --method=ccd
+  agree $exact $shared --method=sgd
+  ranks_of="1 3"
   gpu_only=--residency=stream
   agree $exact $fit --rank=4
 }
@@ -288,7 +341,7 @@ rank=4
 after_batches() {
   rm -f s.state*
   expect 0 "" on "$1" complete seen.tns --iters=3 --tol=0 --precision=double -q --reg=1 --rank=$rank --history="$2" --bias=none --state=s.state --nowrite
-  expect 0 "" on "$1" stream s.state batch1.tns batch2.tns -q -o "$backend.h5" --overwrite
+  expect 0 "" on "$1" stream s.state batch1.tns batch2.tns --forget=0.9 -q -o "$backend.h5" --overwrite
 }
 # Every history: batches on GPUs, of 1 and 3 ranks, beside the CPU.
 same_batches() {
@@ -324,14 +377,14 @@ streams() {
   rm -f s.state*
   expect 0 "" on 1 complete seen.tns --iters=3 --tol=0 --precision=double -q --reg=1 --rank=4 --bias=none --state=s.state --nowrite
   backend=cuda
-  expect 0 'learnt 1 batch;' on 3 stream s.state batch1.tns
+  expect 0 'learnt 1 batch;' on 3 stream s.state batch1.tns --forget=0.9
   backend=cpu
   cp s.state back.state
   cp s.state.journal back.state.journal 2>/dev/null || true
-  expect 0 'learnt 1 batch;' on 1 stream back.state batch2.tns -o back.h5
+  expect 0 'learnt 1 batch;' on 1 stream back.state batch2.tns --forget=0.9 -o back.h5
   expect 0 "" "$close_results" cpu.h5 back.h5 $steps
   backend=cuda
-  expect 0 'rows a rank at most, on its GPU' on 1 stream s.state batch2.tns -o cuda.h5 --overwrite
+  expect 0 'rows a rank at most, on its GPU' on 1 stream s.state batch2.tns --forget=0.9 -o cuda.h5 --overwrite
   expect 0 "" "$close_results" cpu.h5 cuda.h5 $steps
   # Histories that a GPU does not hold.
   expect 1 'needs .* of GPU memory for its rows' "$amped" stream s.state batch1.tns --backend=cuda --device-memory=1M

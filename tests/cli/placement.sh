@@ -87,9 +87,9 @@ expect 0 "mode 1: 1 of 400 iDps (1 rows) split" on 4 heavy.h5 --rank=2 --iters=1
 expect 0 "mode 2: 3 of 3 iDps (3 rows) split" on 4 bench heavy.h5 --rank=2 --repeat=1 -v
 expect 0 "equal placement of iDps, imbalance of nonzeros at most 0.0. %$" on 4 heavy.h5 --plan \
   --placement=equal
-expect 0 "block placement" on 4 bench --shape=patents --nnz=50k --scale=1e-4 --repeat=1 --rank=3 \
+expect 0 "block placement" on 2 bench --shape=patents --nnz=50k --scale=1e-4 --repeat=1 --rank=3 \
   --placement=block
-expect 0 "without splitting" on 4 bench --shape=patents --nnz=50k --scale=1e-4 --repeat=1 --rank=3
+expect 0 "without splitting" on 4 cpd --shape=patents --nnz=50k --scale=1e-4 --rank=3 --plan
 expect 2 "greedy, equal or block" on 2 heavy.h5 --placement=even
 
 # Split rows are added up in a fixed order: the same bits in every run.

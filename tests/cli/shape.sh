@@ -23,11 +23,12 @@ expect 2 "leave out --checkpoint" "$amped" cpd --shape=amazon --checkpoint=c.h5
 expect 2 "has no option --shape" "$amped" info --shape=amazon
 
 # The tensor does not depend on the number of ranks: its norm is exact except for one rounding a
-# rank.
+# rank. (bench would measure the memory of every rank, which takes ten times as long.)
+expect 0 "all modes" on 2 bench --shape=netflix --scale=3e-4 --rank=5 --repeat=1
 for shape in "patents --scale=3e-5" "twitch --scale=1e-4" "netflix --scale=3e-4" "nell2 --nnz=30k --scale=1e-3 --skew=0"; do
   for ranks in $(few 2 1 3 2); do
     # shellcheck disable=SC2086
-    expect 0 "all modes" on $ranks bench --shape=$shape --rank=5 --repeat=1 --json=s.$ranks.json
+    expect 0 "" on $ranks cpd --shape=$shape --rank=5 --iters=1 --nowrite -q --json=s.$ranks.json
     same "$shape: norm on $ranks ranks" "$(field norm s.$ranks.json | cut -c1-14)" \
       "$(field norm s.1.json | cut -c1-14)"
   done
@@ -126,7 +127,7 @@ cp good.cpd.h5 kept
 whole="--whole --repeat=3 --rank=4 --json=w.json"
 
 # Any input on any number of ranks: the result is as large as that of cpd, and nothing remains of it.
-for run in "1 good.h5" "2 good.h5 --read=parallel" "3 good.h5 --precision=double" "4 good.h5" \
+for run in "1 good.h5" "2 good.h5 --read=parallel" "3 good.h5 --precision=double" \
   "1 good.list.h5" "3 good.list.h5" "2 good.tns" "1 good.csv --value=count"; do
   # shellcheck disable=SC2086
   set -- $run
@@ -135,7 +136,7 @@ for run in "1 good.h5" "2 good.h5 --read=parallel" "3 good.h5 --precision=double
   shift 2
   # shellcheck disable=SC2086
   expect 0 "^whole  *[0-9.]*  " on "$ranks" bench ../$file $whole "$@"
-  expect 0 "" on "$ranks" ../$file --rank=4 --iters=3 --tol=0 -o ../other/r.h5 --overwrite -q "$@"
+  expect 0 "" on 1 ../$file --rank=4 --iters=3 --tol=0 -o ../other/r.h5 --overwrite -q "$@"
   same "$run: sweeps" "$(field sweeps w.json)" 3
   same "$run: lines of sweeps" "$(grep -c '"event":"iteration"' w.json)" 3
   known w.json seconds start load "random start" sweeps mttkrp "all else" result whole
@@ -183,7 +184,7 @@ numbers="all_ms rows_ms exchange_ms mttkrp_ms gnnz_per_second gather_bound_ms mu
 test "$backend" = cuda ||
   numbers="$numbers assembly_ms solve_ms assembly_over_mttkrp solved_rows_per_second"
 for run in "1 ../good.h5" "2 ../good.h5 --bias=none" "3 ../good.list.h5 --bias=mean --precision=double" \
-  "2 ../good.tns --nonnegative" "4 --shape=netflix --scale=3e-4 --method=als" \
+  "2 ../good.tns --nonnegative" "3 --shape=netflix --scale=3e-4 --method=als" \
   "2 --shape=twitch --scale=1e-4 --values=ratings"; do
   # shellcheck disable=SC2086
   set -- $run

@@ -2,12 +2,12 @@
 #include "cuda_runtime.h"
 
 #include <cstdlib>
-#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include <map>
 #include <mutex>
@@ -25,10 +25,16 @@ namespace {
 constexpr size_t stack_bytes = 256 << 10;
 constexpr unsigned most_threads = 1024;
 
+/* The place that a fiber, or the scheduler, goes on from: of the compiler's own jumps, which save no
+ * signals and take a tenth of the time of setjmp's. */
+typedef void *place[5];
+
 struct fiber {
-  ucontext_t context;
-  jmp_buf at;
+  place at;
   void *stack = nullptr;
+  /* It waits until this number is no longer `turn`; NULL: it may run. */
+  const unsigned *awaited = nullptr;
+  unsigned turn = 0;
   bool is_begun = false; /* it has a place to go on from */
   bool has_work = false; /* the kernel has not returned */
   dim3 thread;
@@ -51,10 +57,12 @@ struct barrier {
 std::recursive_mutex launching;
 std::vector<fiber> fibers(most_threads);
 unsigned current; /* fiber */
-jmp_buf scheduler;
+place scheduler;
 const std::function<void()> *kernel_in_hand;
 unsigned threads_in_hand;
 unsigned alive;
+bool runs_up;  /* the direction in which threads follow each other */
+unsigned naps; /* since a thread ended */
 barrier block_barrier;
 meeting whole_warps[most_threads / 32];         /* of all lanes */
 std::map<unsigned long long, meeting> meetings; /* of some, by warp and mask */
@@ -66,11 +74,71 @@ std::vector<char> shared_memory;
   abort();
 }
 
-/* Let the others run. */
-void yield() {
+void fiber_main();
+
+/* May it run? At the block's barrier also if all others have ended. */
+inline bool may_run(fiber &f) {
+  if (!f.has_work)
+    return false;
+  if (f.awaited != nullptr && *f.awaited == f.turn &&
+      (f.awaited != &block_barrier.turn || block_barrier.arrived < alive))
+    return false;
+  f.awaited = nullptr;
+  return true;
+}
+
+/* Begin the current fiber. */
+[[noreturn]] void begin() {
   fiber &f = fibers[current];
-  if (_setjmp(f.at) == 0)
-    _longjmp(scheduler, 1);
+  f.is_begun = true;
+  if (f.stack == nullptr && (f.stack = malloc(stack_bytes)) == nullptr)
+    die("no memory for a thread");
+  ucontext_t context;
+  getcontext(&context);
+  /* Stacks begin at different lines of a cache: else they would take each other's place there. */
+  context.uc_stack.ss_sp = f.stack;
+  context.uc_stack.ss_size = stack_bytes - current % 61 * 320;
+  context.uc_link = nullptr;
+  makecontext(&context, fiber_main, 0);
+  setcontext(&context);
+  die("a thread does not begin");
+}
+
+/* Go on with the next fiber that may run, or with the scheduler after the last.
+ *
+ * The compiler does not look into these functions (noipa): a jump changes registers that their text
+ * does not, and no function may jump to a place of its own. */
+[[noreturn, gnu::noipa]] void go_on() {
+  unsigned i = current;
+  for (unsigned steps = 0; alive > 0; steps++) {
+    if (runs_up)
+      i = i + 1 < threads_in_hand ? i + 1 : 0;
+    else
+      i = i > 0 ? i - 1 : threads_in_hand - 1;
+    if (may_run(fibers[i])) {
+      current = i;
+      threadIdx = fibers[i].thread;
+      if (!fibers[i].is_begun)
+        begin();
+      __builtin_longjmp(fibers[i].at, 1);
+    }
+    if (steps > threads_in_hand)
+      die("all threads of a block wait");
+  }
+  __builtin_longjmp(scheduler, 1);
+}
+
+/* Let the others run. */
+[[gnu::noipa]] void yield() {
+  if (__builtin_setjmp(fibers[current].at) == 0)
+    go_on();
+}
+
+/* Let the others run until the number is another one. */
+void yield_until_changed(const unsigned *number, unsigned turn) {
+  fibers[current].awaited = number;
+  fibers[current].turn = turn;
+  yield();
 }
 
 void fiber_main() {
@@ -78,28 +146,14 @@ void fiber_main() {
     (*kernel_in_hand)();
     fibers[current].has_work = false;
     alive--;
+    naps = 0;
     yield();
   }
 }
 
-/* Run a fiber until it yields. */
-void resume(unsigned i) {
-  fiber &f = fibers[i];
-  current = i;
-  threadIdx = f.thread;
-  if (_setjmp(scheduler) != 0)
-    return;
-  if (f.is_begun)
-    _longjmp(f.at, 1);
-  f.is_begun = true;
-  if (f.stack == nullptr && (f.stack = malloc(stack_bytes)) == nullptr)
-    die("no memory for a thread");
-  getcontext(&f.context);
-  f.context.uc_stack.ss_sp = f.stack;
-  f.context.uc_stack.ss_size = stack_bytes;
-  f.context.uc_link = nullptr;
-  makecontext(&f.context, fiber_main, 0);
-  setcontext(&f.context);
+[[gnu::noipa]] void run_fibers() {
+  if (__builtin_setjmp(scheduler) == 0)
+    go_on();
 }
 
 void run_block() {
@@ -110,22 +164,16 @@ void run_block() {
     m.arrived = 0;
   for (unsigned i = 0; i < threads_in_hand; i++) {
     fibers[i].has_work = true;
+    fibers[i].awaited = nullptr;
     fibers[i].thread =
         dim3(i % blockDim.x, i / blockDim.x % blockDim.y, i / blockDim.x / blockDim.y);
   }
   /* Threads run up or down from any of them on: a kernel that forgets to wait shows it. */
   draws = draws * 6364136223846793005ULL + 1442695040888963407ULL;
-  const unsigned step = draws >> 63 ? 1 : threads_in_hand - 1;
-  unsigned idle = 0;
-  for (unsigned i = (unsigned)(draws >> 33) % threads_in_hand; alive > 0;
-       i = (i + step) % threads_in_hand) {
-    const unsigned before = alive;
-    if (fibers[i].has_work)
-      resume(i);
-    idle = alive == before ? idle + 1 : 0;
-    if (idle > 50000000U)
-      die("a thread block does not end");
-  }
+  runs_up = draws >> 63;
+  current = (unsigned)(draws >> 33) % threads_in_hand;
+  naps = 0;
+  run_fibers();
 }
 
 /* Threads that wait at the block's barrier: all that are alive. */
@@ -136,7 +184,7 @@ int meet_block(int x) {
     b.sums[turn % 2] = 0;
   b.sums[turn % 2] += x;
   while (b.turn == turn && b.arrived < alive)
-    yield();
+    yield_until_changed(&b.turn, turn);
   if (b.turn == turn) {
     b.turn++;
     b.arrived = 0;
@@ -159,6 +207,8 @@ unsigned __activemask() {
 }
 
 void __nanosleep(unsigned) {
+  if (++naps > 50000000U)
+    die("a thread block does not end");
   yield();
 }
 
@@ -212,7 +262,7 @@ void emulated_exchange(unsigned mask, const void *own, unsigned bytes, const voi
     m.turn++;
   }
   while (m.turn == turn)
-    yield();
+    yield_until_changed(&m.turn, turn);
   *table = m.tables[turn % 2];
 }
 
@@ -240,6 +290,7 @@ std::mutex counting;
 std::map<void *, size_t> blocks;
 size_t taken;
 constexpr size_t page_bytes = size_t(2) << 20;
+constexpr size_t mapped_bytes = size_t(256) << 10; /* blocks from this size on are mapped */
 
 /* Bytes of the emulated GPU. */
 size_t total_bytes() {
@@ -250,6 +301,29 @@ size_t total_bytes() {
 int device_count() {
   const char *text = getenv("EMULATED_GPUS");
   return text != nullptr ? atoi(text) : 1;
+}
+
+/* A file in memory of bytes 0xa5, as nobody may count on zeros. */
+int poison() {
+  static const int file = [] {
+    const std::vector<char> bytes(page_bytes, (char)0xa5);
+    const int made = memfd_create("poison", MFD_CLOEXEC);
+    if (made < 0 || write(made, bytes.data(), bytes.size()) != (ssize_t)bytes.size())
+      die("no memory for new memory");
+    return made;
+  }();
+  return file;
+}
+
+/* Map bytes 0xa5 at these addresses, whole pages. Memory that is never touched takes no time. */
+bool map_poison(void *at, size_t bytes) {
+  for (size_t done = 0; done < bytes; done += page_bytes) {
+    const size_t part = bytes - done < page_bytes ? bytes - done : page_bytes;
+    if (mmap(static_cast<char *>(at) + done, part, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
+             poison(), 0) == MAP_FAILED)
+      return false;
+  }
+  return true;
 }
 
 double now() {
@@ -324,9 +398,15 @@ cudaError_t cudaMalloc(void **out, size_t bytes) {
   const std::lock_guard<std::mutex> guard(counting);
   if (bytes > total_bytes() - taken)
     return cudaErrorMemoryAllocation;
-  if (posix_memalign(out, 512, bytes) != 0)
-    return cudaErrorMemoryAllocation;
-  memset(*out, 0xa5, bytes); /* nobody may count on zeros */
+  if (bytes < mapped_bytes) {
+    if (posix_memalign(out, 512, bytes) != 0)
+      return cudaErrorMemoryAllocation;
+    memset(*out, 0xa5, bytes);
+  } else {
+    *out = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (*out == MAP_FAILED || !map_poison(*out, bytes))
+      return cudaErrorMemoryAllocation;
+  }
   blocks[*out] = bytes;
   taken += bytes;
   return cudaSuccess;
@@ -338,9 +418,12 @@ cudaError_t cudaFree(void *block) {
     return cudaSuccess;
   if (at == blocks.end())
     return cudaErrorUnknown;
+  if (at->second < mapped_bytes)
+    free(block);
+  else
+    (void)munmap(block, at->second);
   taken -= at->second;
   blocks.erase(at);
-  free(block);
   return cudaSuccess;
 }
 /* A handle is the number of its bytes; memory comes to addresses when they get access. */
@@ -383,10 +466,7 @@ CUresult cuMemUnmap(CUdeviceptr address, size_t bytes) {
 }
 CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc *, size_t) {
   void *const at = reinterpret_cast<void *>(address);
-  if (mprotect(at, bytes, PROT_READ | PROT_WRITE) != 0)
-    return CUDA_ERROR_INVALID_VALUE;
-  memset(at, 0xa5, bytes);
-  return CUDA_SUCCESS;
+  return map_poison(at, bytes) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **out, unsigned,
                                              unsigned long long,

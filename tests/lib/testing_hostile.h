@@ -34,7 +34,12 @@ typedef struct hostile_tally {
   uint64_t counts[HOSTILE_WORKERS][3];
 } hostile_tally;
 
+/* Cases are `otherwise` apart, unless the user says so. Under sanitizers, where a case takes four times
+ * as long, twice as far and one more: an odd number, which meets every kind of damage. */
 static inline uint64_t hostile_stride(uint64_t otherwise) {
+#ifdef __SANITIZE_ADDRESS__
+  otherwise = 2 * otherwise + 1;
+#endif
   const char *text = getenv("AMPED_HOSTILE_STRIDE");
   uint64_t stride = text != NULL ? strtoull(text, NULL, 10) : otherwise;
   return stride > 0 ? stride : 1;
