@@ -511,12 +511,11 @@ static amped_partial_rows partial_rows(amped_tensor_part *part, int mode) {
   return {part->d_partial, part->d_arriving};
 }
 
-static amped_status add_incoming(amped_tensor_part *part, int mode) {
-  const amped_plan *plan = part->plan;
-  if (!is_gathered(plan, mode))
+static amped_status add_incoming(amped_tensor_part *part, int mode, amped_row_sum sum) {
+  const amped_partial_rows parts = partial_rows(part, mode);
+  if (parts.sums == nullptr)
     return AMPED_OK;
-  AMPED_TRY(amped_factor_rows_cuda_add(plan->value_type, part->d_arriving, plan->nranks,
-                                       plan->modes[mode].rows.block_rows * plan->ld,
+  AMPED_TRY(amped_factor_rows_cuda_add(part->plan, mode, sum, &parts,
                                        amped_factor_set_cuda_output(part->factors),
                                        part->device->stream));
   AMPED_CUDA(cudaStreamSynchronize(part->device->stream));

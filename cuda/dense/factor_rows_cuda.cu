@@ -26,10 +26,10 @@ __global__ void __launch_bounds__(block_threads)
 
 template <typename T>
 __global__ void __launch_bounds__(block_threads)
-    add_ranks(const T *arriving, int nranks, uint64_t elements, T *out) {
+    add_blocks(const T *arriving, int count, uint64_t elements, T *out) {
   for (uint64_t e = thread_number(); e < elements; e += grid_threads()) {
     double sum = 0.0;
-    for (int p = 0; p < nranks; p++)
+    for (int p = 0; p < count; p++)
       sum += (double)arriving[(uint64_t)p * elements + e];
     out[e] = (T)sum;
   }
@@ -51,14 +51,21 @@ amped_status amped_factor_rows_cuda_make(const amped_factor_rows_cuda *f, uint64
   return AMPED_OK;
 }
 
-amped_status amped_factor_rows_cuda_add(amped_vtype type, const void *arriving, int nranks,
-                                        uint64_t elements, void *out, cudaStream_t stream) {
-  if (type == AMPED_F32)
-    add_ranks<<<blocks_for(elements), block_threads, 0, stream>>>(
-        static_cast<const float *>(arriving), nranks, elements, static_cast<float *>(out));
+amped_status amped_factor_rows_cuda_add(const amped_plan *plan, int mode, amped_row_sum sum,
+                                        const amped_partial_rows *parts, void *output,
+                                        cudaStream_t stream) {
+  const uint64_t elements = plan->modes[mode].rows.block_rows * plan->ld;
+  const uint64_t block = elements * plan->value_type;
+  const void *from = static_cast<const char *>(parts->arriving) + (uint64_t)sum.first * block;
+  void *to = sum.to == AMPED_TO_OUTPUT
+                 ? output
+                 : static_cast<char *>(parts->sums) + (uint64_t)sum.to * block;
+  if (plan->value_type == AMPED_F32)
+    add_blocks<<<blocks_for(elements), block_threads, 0, stream>>>(
+        static_cast<const float *>(from), sum.count, elements, static_cast<float *>(to));
   else
-    add_ranks<<<blocks_for(elements), block_threads, 0, stream>>>(
-        static_cast<const double *>(arriving), nranks, elements, static_cast<double *>(out));
-  AMPED_CUDA_LAUNCHED("the kernel that adds up ranks");
+    add_blocks<<<blocks_for(elements), block_threads, 0, stream>>>(
+        static_cast<const double *>(from), sum.count, elements, static_cast<double *>(to));
+  AMPED_CUDA_LAUNCHED("the kernel that adds up partial sums");
   return AMPED_OK;
 }

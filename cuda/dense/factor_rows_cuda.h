@@ -1,5 +1,5 @@
 /* Rows for a contraction: products of the rows of several factors, padded to the columns of its
- * tiles. And sums of rows that arrived from all ranks. Device memory; nothing waits. */
+ * tiles. And sums of rows that arrived from other ranks. Device memory; nothing waits. */
 #ifndef AMPED_FACTOR_ROWS_CUDA_H
 #define AMPED_FACTOR_ROWS_CUDA_H
 
@@ -8,6 +8,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+#include "backend/backend.h"
 
 typedef struct amped_factor_rows_cuda {
   amped_vtype value_type;
@@ -23,9 +25,10 @@ amped_status amped_factor_rows_cuda_make(const amped_factor_rows_cuda *f, uint64
                                          uint64_t end, uint64_t padded, void *out,
                                          cudaStream_t stream);
 
-/* out[e] = the sum of arriving[p * elements + e] over ranks p, in their order and in double. */
-amped_status amped_factor_rows_cuda_add(amped_vtype type, const void *arriving, int nranks,
-                                        uint64_t elements, void *out, cudaStream_t stream);
+/* Add up blocks of mode's rows in parts->arriving (amped_row_sum), in their order and in double. */
+amped_status amped_factor_rows_cuda_add(const amped_plan *plan, int mode, amped_row_sum sum,
+                                        const amped_partial_rows *parts, void *output,
+                                        cudaStream_t stream);
 
 #ifdef __cplusplus
 }

@@ -366,6 +366,15 @@ typedef struct amped_partial_rows {
   void *arriving; /* space for the parts of own rows from all ranks, rank after rank */
 } amped_partial_rows;
 
+/* Blocks to be added: `count` blocks of own rows that lie one after another in `arriving`, from
+ * block `first` on. */
+typedef struct amped_row_sum {
+  int first, count;
+  int to; /* block of `sums` that gets the sum; AMPED_TO_OUTPUT: own rows of the output */
+} amped_row_sum;
+
+#define AMPED_TO_OUTPUT (-1)
+
 /* Operations of a tensor format. A format has all of them except those that say what NULL means,
  * and
  * - row_fit, row_history, row_steps, ratio and dense_blocks: optional;
@@ -447,11 +456,11 @@ typedef struct amped_format_ops {
    * NULL: the format caches nothing. */
   void (*go_on)(amped_tensor_part *part, uint64_t fixed, uint64_t sweeps);
 
-  /* partial_rows: partial sums on this rank, after the wait for mode's last part. add_incoming: own
-   * rows of the output = sums over ranks of the incoming parts, in rank order and in double; no
-   * effect if the output is complete. The arrays do not move until the next begin. */
+  /* partial_rows: partial sums on this rank, after the wait for mode's last part. add_incoming: add
+   * up blocks of `arriving`, in their order and in double; no effect if the output is complete. The
+   * arrays do not move until the next begin. */
   amped_partial_rows (*partial_rows)(amped_tensor_part *part, int mode);
-  amped_status (*add_incoming)(amped_tensor_part *part, int mode);
+  amped_status (*add_incoming)(amped_tensor_part *part, int mode, amped_row_sum sum);
   /* Exchange of partial sums through the host: make all copies between host memory and these arrays
    * (offsets from sums, or from arriving if `in`). NULL if device_pointers is false. */
   amped_status (*stage_partial)(amped_tensor_part *part, int mode, const amped_host_copy *copies,

@@ -83,7 +83,7 @@ amped_status amped_exchange_create(const amped_comm *comm, const amped_worker *w
   x->plan = plan;
   AMPED_GO(agree, allocate(x));
   AMPED_GO(agree, amped_row_reduce_create(comm, plan, &output, &x->reduce));
-  AMPED_GO(agree, amped_row_scatter_create(comm, worker, plan, &x->scatter));
+  AMPED_GO(agree, amped_row_scatter_create(comm, worker, plan, x->rank_at, &x->scatter));
 agree:
   AMPED_GO(failed, amped_comm_agree(comm, status));
   AMPED_MPI(comm, MPI_Allgather(&comm->rank, 1, MPI_INT, x->rank_at, 1, MPI_INT, comm->ring));

@@ -3,8 +3,11 @@
  *
  * Formats that hold a slab of a tensor, or one copy for all modes, compute partial sums of all rows
  * (amped_partial_rows). Every rank sends each owner its rows. The owner adds them up in double, in
- * the order of ranks, so the bits are the same in every run on the same number of ranks. Rows are
- * sent from the backend's memory if MPI takes it, otherwise in pieces through host memory. */
+ * the order of ranks. On several nodes of the same number of ranks, unless --exchange=ring or
+ * allgatherv, sums inside the nodes come first: rank i of a node adds up the rows of the owners on
+ * rail i, and sends the sums along this rail, so that a row leaves a node once. The bits are the
+ * same in every run on the same ranks and nodes. Rows are sent from the backend's memory if MPI
+ * takes it, otherwise in pieces through host memory. */
 #ifndef AMPED_ROW_SCATTER_H
 #define AMPED_ROW_SCATTER_H
 
@@ -13,10 +16,12 @@
 
 typedef struct amped_row_scatter amped_row_scatter;
 
-/* Not collective. comm, worker and plan must outlive the row scatter. *out is also NULL if the
+/* Not collective. rank_at[i] is the rank at place i of comm->ring, to be set before the first sum.
+ * comm, worker, plan and rank_at must outlive the row scatter. *out is also NULL if the
  * worker's format has no partial sums or the run has one rank: sum then does nothing. */
 amped_status amped_row_scatter_create(const amped_comm *comm, const amped_worker *worker,
-                                      const amped_plan *plan, amped_row_scatter **out);
+                                      const amped_plan *plan, const int *rank_at,
+                                      amped_row_scatter **out);
 void amped_row_scatter_destroy(amped_row_scatter *scatter); /* NULL is allowed */
 
 /* Bytes of host memory that create will allocate. */

@@ -44,7 +44,7 @@ typedef struct amped_demand {
   /* MTTKRPs of each mode in a sweep, for the expected time that --plan prints, and most sweeps; 0:
    * no time is expected. */
   double sweep_passes;
-  int sweeps;
+  uint64_t sweeps;
   /* The command needs only MTTKRP and products of copies, so that one copy may serve all modes. */
   bool takes_one_copy;
   /* The part of the command that has this demand, such as "--whole"; NULL: the whole command. */

@@ -551,8 +551,8 @@ static void add_expected(const amped_session *session, amped_facts *f) {
              e->sweep_sec);
   if (models > 1)
     amped_fact_words(&part, " of all %d models", models);
-  amped_fact(&part, "sweeps", json_integer(e->sweeps), ", %.2g s for %d sweeps",
-             e->sweep_sec * e->sweeps, e->sweeps);
+  amped_fact(&part, "sweeps", amped_json_count(e->sweeps), ", %.2g s for %" PRIu64 " sweeps",
+             e->sweep_sec * (double)e->sweeps, e->sweeps);
   amped_fact_words(
       &part, "; less if nonzeros share rows or --tol ends earlier, and loading is not counted");
   amped_facts_take(f, "expected", &part);

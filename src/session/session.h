@@ -34,7 +34,7 @@ typedef struct amped_copies_choice {
 /* The expected time of a run with --plan. */
 typedef struct amped_expected {
   double sweep_sec; /* seconds of a sweep of every model; 0: not known */
-  int sweeps;       /* most sweeps of a model */
+  uint64_t sweeps;  /* most sweeps of a model */
 } amped_expected;
 
 typedef struct amped_session {

@@ -130,7 +130,8 @@ static inline void owners_are_right(team *t, int mode) {
     const uint64_t block = s->plan.modes[mode].rows.block_rows * amped_plan_row_bytes(&s->plan);
     for (int q = 0; q < t->nranks; q++)
       move(s, mode, (uint64_t)q * block, block, (char *)t->parts[q] + (uint64_t)r * block, true);
-    check_ok(s->w.format->add_incoming(s->w.tensor, mode));
+    check_ok(s->w.format->add_incoming(s->w.tensor, mode,
+                                       (amped_row_sum){.count = t->nranks, .to = AMPED_TO_OUTPUT}));
     double *got = get_output(s, mode);
     for (uint64_t i = 0; i < s->plan.dims[mode]; i++)
       if (output_row(&s->plan, mode, i) != AMPED_NO_ROW)

@@ -235,9 +235,10 @@ static amped_partial_rows cpu_partial_rows(amped_tensor_part *part, int mode) {
   return (amped_partial_rows){part->sums, part->arriving};
 }
 
-static amped_status cpu_add_incoming(amped_tensor_part *part, int mode) {
-  if (is_partial(part->plan, mode))
-    amped_partial_rows_cpu(part->plan, mode, part->arriving,
+static amped_status cpu_add_incoming(amped_tensor_part *part, int mode, amped_row_sum sum) {
+  const amped_partial_rows parts = cpu_partial_rows(part, mode);
+  if (parts.sums != NULL)
+    amped_partial_rows_cpu(part->plan, mode, sum, &parts,
                            amped_factor_set_cpu_output(part->factors), part->threads);
   return AMPED_OK;
 }

@@ -2,11 +2,10 @@
 #ifndef AMPED_PARTIAL_ROWS_CPU_H
 #define AMPED_PARTIAL_ROWS_CPU_H
 
-#include "plan/plan.h"
+#include "backend/backend.h"
 
-/* Own rows of mode's output = sums over ranks of `arriving`, in rank order and in double. arriving
- * has one block of mode's rows per rank. */
-void amped_partial_rows_cpu(const amped_plan *plan, int mode, const void *arriving, void *output,
-                            int threads);
+/* Add up blocks of mode's rows in `arriving` (amped_row_sum), in their order and in double. */
+void amped_partial_rows_cpu(const amped_plan *plan, int mode, amped_row_sum sum,
+                            const amped_partial_rows *parts, void *output, int threads);
 
 #endif

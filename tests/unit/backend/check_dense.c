@@ -44,7 +44,8 @@ static void mttkrp(const team *s, int mode) {
   if (s->workers[0].format->partial_rows(s->workers[0].tensor, mode).sums != NULL)
     exchange(s, mode);
   for (int p = 0; p < s->nranks; p++)
-    check_ok(s->workers[p].format->add_incoming(s->workers[p].tensor, mode));
+    check_ok(s->workers[p].format->add_incoming(
+        s->workers[p].tensor, mode, (amped_row_sum){.count = s->nranks, .to = AMPED_TO_OUTPUT}));
 }
 
 /* --- comparisons ------------------------------------------------------------------------------ */

@@ -28,13 +28,14 @@ static amped_partial_rows partial_rows(amped_tensor_part *part, int mode) {
   return (amped_partial_rows){all.sums, all.arriving};
 }
 
-static amped_status add_incoming(amped_tensor_part *part, int mode) {
+static amped_status add_incoming(amped_tensor_part *part, int mode, amped_row_sum sum) {
   const uint64_t elements = all.plan->modes[mode].rows.block_rows * all.plan->ld;
+  double *to = sum.to == AMPED_TO_OUTPUT ? all.output : all.sums + (uint64_t)sum.to * elements;
   (void)part;
   for (uint64_t e = 0; e < elements; e++) {
-    all.output[e] = 0.0;
-    for (int p = 0; p < comm.nranks; p++)
-      all.output[e] += all.arriving[(uint64_t)p * elements + e];
+    to[e] = 0.0;
+    for (int k = 0; k < sum.count; k++)
+      to[e] += all.arriving[(uint64_t)(sum.first + k) * elements + e];
   }
   return AMPED_OK;
 }
@@ -105,6 +106,7 @@ static void visit(const uint64_t *dims, bool staged, uint64_t message_bytes) {
   amped_backend backend = amped_backend_cpu;
   amped_worker worker = {.backend = &backend, .format = &format};
   amped_row_scatter *scatter = NULL;
+  int *rank_at = NULL;
   amped_dense_info info;
   amped_tensor_info tables;
   amped_plan plan;
@@ -114,13 +116,17 @@ static void visit(const uint64_t *dims, bool staged, uint64_t message_bytes) {
   comm.cuda_aware = false;
   comm.message_bytes = message_bytes;
   make(dims, &info, &tables, &plan);
-  check_ok(amped_row_scatter_create(&comm, &worker, &plan, &scatter));
+  check_ok(amped_alloc(&rank_at, (uint64_t)comm.nranks, sizeof *rank_at, "ranks"));
+  check_ok(amped_row_scatter_create(&comm, &worker, &plan, rank_at, &scatter));
+  ck_assert_int_eq(MPI_Allgather(&comm.rank, 1, MPI_INT, rank_at, 1, MPI_INT, comm.ring),
+                   MPI_SUCCESS);
   ck_assert_int_eq(scatter != NULL, comm.nranks > 1);
   ck_assert_int_eq(amped_row_scatter_host_bytes(&comm, &worker, &plan) > 0,
                    staged && comm.nranks > 1);
   for (int m = 0; m < ORDER; m++)
     sums_are_right(scatter, m);
   amped_row_scatter_destroy(scatter);
+  amped_free(rank_at);
   amped_free(all.sums);
   amped_free(all.arriving);
   amped_free(all.output);
@@ -130,13 +136,29 @@ static void visit(const uint64_t *dims, bool staged, uint64_t message_bytes) {
   comm.message_bytes = message;
 }
 
+/* Nodes are made up: of two neighbours each, of every second rank, all ranks but the last, one.
+ * Only nodes of the same size have sums inside. */
+static void split_nodes(int how) {
+  const int last = comm.rank == comm.nranks - 1;
+  const int colours[] = {0, comm.rank / 2, comm.rank % 2, last, comm.rank};
+  MPI_Comm node = MPI_COMM_NULL;
+  ck_assert_int_eq(MPI_Comm_split(comm.mpi, colours[how], comm.rank, &node), MPI_SUCCESS);
+  amped_comm_set_node(&comm, node);
+}
+
 START_TEST(parts_of_all_ranks_meet_on_the_owner) {
   static const uint64_t shapes[][ORDER] = {{37, 5, 16}, {2, 301, 3}, {1, 1, 1}};
-  for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
-    for (int staged = 0; staged < 2; staged++) {
-      visit(shapes[s], staged > 0, comm.message_bytes);
-      visit(shapes[s], staged > 0, 200); /* pieces of three rows */
-    }
+  for (int how = 0; how < 5; how++)
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+      for (int staged = 0; staged < 2; staged++) {
+        split_nodes(how);
+        visit(shapes[s], staged > 0, comm.message_bytes);
+        visit(shapes[s], staged > 0, 200); /* pieces of three rows */
+        comm.way = AMPED_WAY_RING;
+        visit(shapes[s], staged > 0, comm.message_bytes);
+        comm.way = AMPED_WAY_AUTO;
+      }
+  split_nodes(0);
   check_no_leak();
 }
 
