@@ -13,7 +13,7 @@
 #include "session/lib_versions.h"
 #include "base/mem.h"
 #include "session/session.h"
-#include "mpi/rail_rate.h"
+#include "session/rail_facts.h"
 #include "session/node_info.h"
 
 /* The facts to report, of the job and of every rank. */
@@ -23,9 +23,6 @@ typedef struct report {
   const amped_node_info *places; /* [comm->nranks] */
   amped_rail_rates rails;
 } report;
-
-/* Bytes of a message that shows a rail's rate. */
-#define RAIL_BYTES (UINT64_C(1) << 20)
 
 /* --- facts ------------------------------------------------------------------------------------ */
 
@@ -66,24 +63,6 @@ static void mpi_facts(const amped_comm *comm, amped_facts *f) {
   amped_facts_take(f, "mpi", &mpi);
 }
 
-/* Links between nodes that work together; null on one node. */
-static void rail_facts(const amped_rail_rates *r, amped_facts *f) {
-  amped_facts part;
-  if (r->rails == 0) {
-    amped_fact_json(f, "rails", json_null());
-    return;
-  }
-  amped_facts_begin(&part, NULL);
-  amped_fact(&part, "count", json_integer(r->rails), "rails        %d between nodes", r->rails);
-  amped_fact(&part, "slowest", json_integer(r->slowest), "; rail %d", r->slowest);
-  amped_fact(&part, "slowest_gb_per_second", amped_json_number(1e-9 * r->least), " %.3g GB/s",
-             1e-9 * r->least);
-  amped_fact(&part, "fastest", json_integer(r->fastest), ", rail %d", r->fastest);
-  amped_fact(&part, "fastest_gb_per_second", amped_json_number(1e-9 * r->most), " %.3g GB/s\n",
-             1e-9 * r->most);
-  amped_facts_take(f, "rails", &part);
-}
-
 static void job_facts(const report *r, amped_facts *f) {
   const amped_comm *comm = r->comm;
   const amped_lib_versions *l = &r->libraries;
@@ -95,7 +74,11 @@ static void job_facts(const report *r, amped_facts *f) {
   amped_fact(f, "nranks", json_integer(comm->nranks), ", %d rank%s", comm->nranks,
              plural(comm->nranks));
   amped_fact_words(f, " on %d node%s\n", comm->nodes, plural(comm->nodes));
-  rail_facts(&r->rails, f);
+  if (r->rails.rails > 1)
+    amped_fact_words(f, "network      ");
+  amped_rail_facts(&r->rails, f);
+  if (r->rails.rails > 1)
+    amped_fact_words(f, "\n");
   mpi_facts(comm, f);
   amped_fact(f, "hdf5", json_string(l->hdf5), "HDF5         %s", l->hdf5);
   amped_fact(f, "hdf5_built", json_string(l->hdf5_built), "%s%s\n", other ? ", built with " : "",
@@ -287,13 +270,17 @@ static amped_status tell(const report *r, amped_facts *f) {
   return AMPED_OK;
 }
 
-/* Collective; the status is agreed. Measure the rails from host memory. */
+/* Collective; the status is agreed. Measure the rails, if there are several nodes. */
 static amped_status measure_rails(const amped_comm *comm, amped_rail_rates *rates) {
   char *host = NULL;
-  AMPED_TRY(amped_comm_agree(comm, amped_calloc(&host, 2 * RAIL_BYTES, 1, "a message")));
-  amped_rail_rates_measure(comm, host, RAIL_BYTES, rates);
+  if (comm->nodes == 1)
+    return AMPED_OK;
+  const amped_status status =
+      amped_comm_agree(comm, amped_calloc(&host, 2 * AMPED_RAIL_BYTES, 1, "a message"));
+  if (status == AMPED_OK)
+    amped_rail_rates_measure(comm, host, rates);
   amped_free(host);
-  return AMPED_OK;
+  return status;
 }
 
 /* Collective; the status is agreed. Gather the facts, and report them on rank 0. */

@@ -122,7 +122,13 @@ const char *amped_exchange_describe(const amped_exchange *x) {
   if (x->comm->nranks == 1)
     return "none (one rank)";
   if (x->gather == NULL)
-    return "through host memory that a node's ranks share (this MPI takes no device memory)";
+    return x->comm->nodes == 1
+               ? "through host memory that a node's ranks share (this MPI takes no device memory)"
+           : x->comm->way == AMPED_WAY_RING || x->comm->rails == 1
+               ? "through host memory that a node's ranks share, one of which sends it (this MPI "
+                 "takes no device memory)"
+               : "through host memory that a node's ranks share, which send it by rails (this MPI "
+                 "takes no device memory)";
   return here[amped_allgather_way(x->gather, UINT64_MAX)][x->worker->backend->device_pointers];
 }
 

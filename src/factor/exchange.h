@@ -1,8 +1,8 @@
 /* Exchange: sends every rank's new rows of a factor to all ranks. AMPED, Algorithm 1 line 10.
  *
  * It is an all-gather in place and in position order, so no rank unpacks rows. All blocks have the
- * same size, because the plan pads them. Each row enters a node once, on one of its links. With one
- * rank nothing is sent.
+ * same size, because the plan pads them. By rails each row enters a node once, on one of its
+ * links; in a ring a node also gets rows that it has. With one rank nothing is sent.
  *
  * There are two implementations:
  *   allgather.h     on the factors themselves, if they are host memory or MPI takes device pointers

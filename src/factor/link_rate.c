@@ -75,20 +75,25 @@ static void choose_rows(trial *l) {
  * memory. */
 static amped_status measure_link(trial *l, amped_link_rate *out) {
   const amped_context *context = l->context;
-  const amped_worker *worker = context->worker;
+  const amped_device_ops *device = context->worker->backend->device;
+  amped_device *own = context->worker->device;
   const bool network = context->comm->nodes > 1;
   void *host = NULL;
-  if (!network && !worker->backend->device_pointers)
+  if (!network && !context->worker->backend->device_pointers)
     return AMPED_OK;
-  AMPED_TRY(amped_comm_agree(
-      context->comm, worker->backend->device->host_alloc(worker->device, 2 * l->bytes, &host)));
-  memset(host, 0, 2 * l->bytes);
-  l->host = host;
-  if (network)
-    amped_rail_rates_measure(context->comm, host, l->bytes, &out->rails);
-  out->link = network ? out->rails.least : rate_of(l->bytes, time_of(l, copy_out));
-  worker->backend->device->host_free(worker->device, host);
-  return amped_comm_agree(context->comm, l->status);
+  const uint64_t bytes = 2 * (network ? AMPED_RAIL_BYTES : l->bytes);
+  amped_status status = amped_comm_agree(context->comm, device->host_alloc(own, bytes, &host));
+  if (status == AMPED_OK) {
+    memset(host, 0, bytes);
+    l->host = host;
+    if (network)
+      amped_rail_rates_measure(context->comm, host, &out->rails);
+    out->link = network ? out->rails.most : rate_of(l->bytes, time_of(l, copy_out));
+    status = amped_comm_agree(context->comm, l->status);
+  }
+  if (host != NULL)
+    device->host_free(own, host);
+  return status;
 }
 
 amped_status amped_link_rate_measure(const amped_context *context, amped_link_rate *out) {

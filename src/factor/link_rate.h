@@ -19,10 +19,10 @@ typedef struct amped_link_rate {
  * (on slow links twice), which takes some milliseconds. Own rows stay unchanged; rows of other
  * ranks receive these ranks' values.
  *
- * Between nodes, `link` is the rate of the slowest rail, whose ranks send the same number of bytes
- * from host memory. On one node with GPUs, `link` is the rate of copies to the host. Both are the
- * slowest rank's. On one node of CPU ranks it is unknown: processes that share cores would measure
- * the scheduler. */
+ * Between nodes, `link` is the rate of the fastest rail while all rails send from host memory. On
+ * one node with GPUs, `link` is the rate of copies to the host. Each is the rate of its slowest
+ * rank. On one node of CPU ranks it is unknown: processes that share cores would measure the
+ * scheduler. */
 amped_status amped_link_rate_measure(const amped_context *context, amped_link_rate *out);
 
 /* Collective; the status is agreed. *rate: bytes per second from pinned host memory to this rank's

@@ -22,9 +22,9 @@ struct amped_row_scatter {
   const amped_plan *plan;
   const int *rank_at;      /* [nranks] rank at each place of the ring; borrowed */
   bool by_rails;           /* sums inside the nodes come first */
-  int place;               /* of this rank */
+  int place;               /* this rank's place */
   move *moves;             /* [nranks] blocks that travel together, piece by piece */
-  int count;               /* of moves */
+  int count;               /* number of moves */
   MPI_Request *requests;   /* [2 nranks] */
   amped_host_copy *copies; /* [nranks] copies of a piece, if rows pass through the host */
   char *leaving, *coming;  /* a piece of every block that travels, if rows pass through the host */

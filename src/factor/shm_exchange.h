@@ -3,8 +3,8 @@
  *
  * A rank copies its own rows to the shared memory and the other ranks' rows from it, piece by
  * piece, in both directions at once. Within a node MPI sends nothing. Between nodes each rank of a
- * rail (mpi/comm.h) gathers its share of the nodes' rows; with --exchange=ring, the first ranks
- * gather all. */
+ * rail (mpi/comm.h) gathers its share of the nodes' rows; with --exchange=ring the first ranks
+ * gather all, with --exchange=allgatherv MPI_Allgatherv gathers along each rail. */
 #ifndef AMPED_SHM_EXCHANGE_H
 #define AMPED_SHM_EXCHANGE_H
 

@@ -222,6 +222,12 @@ static void tell_what_is_left(const amped_comm *comm) {
     (void)MPI_Barrier(comm->mpi);
 }
 
+const char *amped_comm_chooser(const amped_comm *comm) {
+  if (comm->way != AMPED_WAY_AUTO)
+    return "--exchange";
+  return comm->chosen[0] != '\0' ? comm->chosen : NULL;
+}
+
 void amped_comm_stop(amped_comm *comm) {
   if (comm->mpi != MPI_COMM_NULL) {
     tell_what_is_left(comm);

@@ -48,6 +48,8 @@ amped_status amped_comm_start(amped_comm *comm);
 /* Collective. Makes the ranks of `node` the ranks of this node; comm then owns `node`.
  * amped_comm_start calls it, and tests call it with other nodes. */
 void amped_comm_set_node(amped_comm *comm, MPI_Comm node);
+/* Who chose how rows travel: "--exchange", or a variable of MPI; NULL: nobody. */
+const char *amped_comm_chooser(const amped_comm *comm);
 /* Collective. Ends MPI. First, one error that was not printed is printed: the lowest rank's, if
  * several ranks have one. */
 void amped_comm_stop(amped_comm *comm);

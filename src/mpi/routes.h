@@ -1,12 +1,12 @@
 /* Routes: the way of every rank's part of an array to all ranks, if each node has several links to
  * the network (rails).
  *
- * A node of g ranks has rail i at its rank i. There are as many rails as the smallest node has
- * ranks. A part of local rank l travels on rail l mod rails: from node to node, between the ranks
- * of this rail, round a ring of the nodes. Inside a node it goes round a ring of the node's ranks:
- * on its own node from its owner on, on other nodes from the rank of its rail on. So a part enters
- * each node once, and each rail carries its share of the parts. A rank passes a part on as soon as
- * it has come.
+ * A node of g ranks has rail i at its rank i. The smallest node's ranks set the number of rails. A
+ * part of local rank l travels on rail l mod rails: from node to node, between the ranks of this
+ * rail, round a ring of the nodes. Inside a node it goes round a ring of the node's ranks: on its
+ * own node from its owner on, on other nodes from the rank of its rail on. So a part enters each
+ * node once, and each rail carries its share of the parts. A rank passes a part on as soon as it
+ * has come.
  *
  * Ranks are named by their places: node by node, in the order of local ranks. Pure functions. */
 #ifndef AMPED_ROUTES_H

@@ -5,7 +5,7 @@
 #include "base/option.h"
 
 typedef enum amped_way {
-  AMPED_WAY_AUTO,  /* rails if several nodes have several ranks each, else a ring; MPI_Allgatherv
+  AMPED_WAY_AUTO,  /* rails if there are several nodes of several ranks, else a ring; MPI_Allgatherv
                       for small parts of many ranks, or if the user chose MPI's algorithm */
   AMPED_WAY_RAILS, /* between nodes on every rank's link, then round inside the node (routes.h) */
   AMPED_WAY_RING,  /* round one ring of all ranks */

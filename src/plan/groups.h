@@ -37,8 +37,8 @@ amped_status amped_groups_create(const int *ncomps, int count, int starts, amped
 void amped_groups_free(amped_groups *groups);
 
 /* Choose groups of at most `most` models and at most `columns` columns: those that cost the least,
- * or the largest. costs: for the predictions; of no rows: all widths cost the same. type: of the
- * factors. A model wider than `columns` is a group. */
+ * or the largest. costs: for the predictions; a table without rows says that all widths cost the
+ * same. type: of the factors. A model wider than `columns` is a group. */
 void amped_groups_choose(amped_groups *groups, int most, int columns, bool largest,
                          amped_vtype type, const amped_width_costs *costs);
 

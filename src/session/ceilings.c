@@ -106,6 +106,7 @@ amped_sweep_ceiling amped_ceilings_sweep(const amped_session *session, double re
   const double products =
       amped_dense_passes(dense, plan->order) * (double)dense->cells * plan->ncomps;
   return (amped_sweep_ceiling){
+      .bytes = bytes,
       .bytes_sec = amped_comm_spread(&session->comm, read_rate > 0.0 ? bytes / read_rate : 0.0).max,
       .multiply_sec =
           amped_comm_spread(&session->comm, multiply_rate > 0.0 ? products / multiply_rate : 0.0)

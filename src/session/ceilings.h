@@ -18,7 +18,8 @@ typedef struct amped_ceilings {
   double read_rate;                             /* bytes per second */
 } amped_ceilings;
 
-/* Collective, after prepare; the status is agreed. *out is the same on every rank. */
+/* Collective, after the plan is made; the status is agreed. *out is the same on every rank. Before
+ * the worker is prepared, all memory of the device counts as free. */
 amped_status amped_ceilings_measure(const amped_session *session, amped_ceilings *out);
 
 /* Collective; the status is agreed. Sequential read rate of the slowest rank, in bytes per second;
@@ -34,12 +35,14 @@ amped_status amped_ceilings_multiply(const amped_session *session, double *per_s
 double amped_ceilings_mttkrp(const amped_session *session, const amped_ceilings *ceilings,
                              int mode);
 
-/* Collective. Seconds that the slowest rank needs to read the memory, and to do the multiply-adds,
- * of a sweep over a dense tensor at these rates; 0 where the rate is 0. */
+/* Seconds that the slowest rank needs for a sweep over a dense tensor: to read its memory, and to
+ * do its multiply-adds. 0: the rate is 0. */
 typedef struct amped_sweep_ceiling {
+  double bytes; /* this rank's */
   double bytes_sec, multiply_sec;
 } amped_sweep_ceiling;
 
+/* Collective. The ceiling at these rates. */
 amped_sweep_ceiling amped_ceilings_sweep(const amped_session *session, double read_rate,
                                          double multiply_rate);
 

@@ -1,5 +1,6 @@
 /* Prints and writes the start, the plan, the exchange and the sweeps of a run. */
 #include "session/report.h"
+#include "session/rail_facts.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -537,24 +538,32 @@ static void add_groups(const amped_session *session, amped_facts *f) {
   amped_facts_say(f);
 }
 
+/* A rough number of seconds: two digits, or all digits of a large number. */
+static const char *seconds_text(char text[32], double seconds) {
+  (void)snprintf(text, 32, seconds < 100.0 ? "%.2g" : "%.0f", seconds);
+  return text;
+}
+
 /* The expected time of the run, with --plan; null: it is not known. */
 static void add_expected(const amped_session *session, amped_facts *f) {
   const amped_expected *e = &session->expected;
   const int models = session->groups.models;
+  char text[32];
   amped_facts part;
   if (e->sweep_sec == 0.0) {
     amped_fact_json(f, "expected", json_null());
     return;
   }
   amped_facts_begin(&part, NULL);
-  amped_fact(&part, "sweep_sec", amped_json_number(e->sweep_sec), "time: about %.2g s a sweep",
-             e->sweep_sec);
+  amped_fact(&part, "sweep_sec", amped_json_number(e->sweep_sec), "time: about %s s a sweep",
+             seconds_text(text, e->sweep_sec));
   if (models > 1)
     amped_fact_words(&part, " of all %d models", models);
-  amped_fact(&part, "sweeps", amped_json_count(e->sweeps), ", %.2g s for %" PRIu64 " sweeps",
-             e->sweep_sec * (double)e->sweeps, e->sweeps);
-  amped_fact_words(
-      &part, "; less if nonzeros share rows or --tol ends earlier, and loading is not counted");
+  amped_fact(&part, "sweeps", amped_json_count(e->sweeps), ", %s s for %" PRIu64 " sweeps",
+             seconds_text(text, e->sweep_sec * (double)e->sweeps), e->sweeps);
+  amped_fact_words(&part, "; %sloading%s not counted, and --tol may end sweeps earlier",
+                   session->comm.nranks > 1 ? "the exchange of rows and " : "",
+                   session->comm.nranks > 1 ? " are" : " is");
   amped_facts_take(f, "expected", &part);
   amped_facts_say(f);
 }
@@ -620,6 +629,8 @@ amped_status amped_report_plan(amped_session *session, const amped_memory_need *
  * the nodes. */
 static const char *remedy(const amped_session *session) {
   const amped_comm *comm = &session->comm;
+  if (comm->way != AMPED_WAY_AUTO)
+    return "leave out --exchange";
   if (comm->chosen[0] != '\0')
     return "unset the variable that chose MPI's algorithm (see -v)";
   if (session->worker.backend->device_pointers && !comm->cuda_aware)
@@ -634,9 +645,10 @@ static const char *remedy(const amped_session *session) {
 static void add_verbose(amped_session *session, const amped_link_rate *rate, amped_facts *f) {
   const amped_comm *comm = &session->comm;
   const char *scheme = session->worker.backend->device_pointers ? getenv("UCX_RNDV_SCHEME") : NULL;
+  const char *chooser = amped_comm_chooser(comm);
   char bytes[32];
-  if (comm->chosen[0] != '\0')
-    amped_fact_words(f, " by %s", comm->chosen);
+  if (chooser != NULL)
+    amped_fact_words(f, " by %s", chooser);
   amped_fact_words(f, "; %s", comm->library);
   if (scheme != NULL)
     amped_fact_words(f, ", UCX_RNDV_SCHEME=%s", scheme);
@@ -644,10 +656,9 @@ static void add_verbose(amped_session *session, const amped_link_rate *rate, amp
                    1e-9 * rate->exchange);
   if (rate->link > 0.0)
     amped_fact_words(f, ", of the %.3g that %s", 1e-9 * rate->link,
-                     comm->nodes > 1 ? "neighbours reach alone" : "copies to the host reach");
-  if (rate->rails.rails > 1)
-    amped_fact_words(f, " on each of %d rails (rail %d: %.3g)", rate->rails.rails,
-                     rate->rails.fastest, 1e-9 * rate->rails.most);
+                     rate->rails.rails > 1   ? "a rail reaches while all send"
+                     : rate->rails.rails > 0 ? "neighbours reach alone"
+                                             : "copies to the host reach");
   amped_fact_words(f, " (%s)", amped_format_bytes(bytes, rate->bytes));
 }
 
@@ -656,35 +667,24 @@ static json_t *json_rate(double rate) {
   return rate > 0.0 ? amped_json_number(1e-9 * rate) : json_null();
 }
 
-/* The rates of rails; null: there is one node. */
-static void add_rails(const amped_rail_rates *r, amped_facts *f) {
-  amped_facts part;
-  if (r->rails == 0) {
-    amped_fact_json(f, "rails", json_null());
+/* Warn if the user chose a way that nothing travels on. */
+static void warn_of_way(const amped_session *session) {
+  const amped_comm *comm = &session->comm;
+  if (comm->way == AMPED_WAY_AUTO)
     return;
-  }
-  amped_facts_begin(&part, NULL);
-  amped_fact_json(&part, "count", json_integer(r->rails));
-  amped_fact_json(&part, "slowest", json_integer(r->slowest));
-  amped_fact_json(&part, "slowest_gb_per_second", json_rate(r->least));
-  amped_fact_json(&part, "fastest", json_integer(r->fastest));
-  amped_fact_json(&part, "fastest_gb_per_second", json_rate(r->most));
-  amped_facts_take(f, "rails", &part);
-}
-
-static void warn_of_rails(const amped_link_rate *rate) {
-  const amped_rail_rates *r = &rate->rails;
-  if (rate->bytes >= AMPED_TELLING_BYTES && amped_rail_rates_differ(r))
-    amped_warn(
-        "rail %d, between the ranks with local rank %d of all nodes, reaches %.3g GB/s, rail "
-        "%d %.3g; check which network card each rank uses (UCX_NET_DEVICES)",
-        r->slowest, r->slowest, 1e-9 * r->least, r->fastest, 1e-9 * r->most);
+  if (comm->nranks == 1)
+    amped_warn("--exchange=%s has no effect: there is one rank", amped_way_names[comm->way]);
+  else if (comm->nodes == 1 && session->worker.backend->device_pointers && !comm->cuda_aware)
+    amped_warn("--exchange=%s has no effect: this MPI takes no device memory, so rows go through "
+               "memory that the ranks of the node share",
+               amped_way_names[comm->way]);
 }
 
 amped_status amped_report_exchange(amped_session *session) {
   const amped_comm *comm = &session->comm;
   const amped_context context = amped_session_context(session);
   const char *method = amped_exchange_describe(session->exchange);
+  const char *chooser = amped_comm_chooser(comm);
   amped_link_rate rate;
   amped_facts f;
   AMPED_TRY(amped_link_rate_measure(&context, &rate));
@@ -692,19 +692,21 @@ amped_status amped_report_exchange(amped_session *session) {
   amped_fact(&f, "method", json_string(method), "exchange: %s", method);
   if (comm->nranks > 1 && amped_log_is_verbose())
     add_verbose(session, &rate, &f);
+  if (rate.rails.rails > 1)
+    amped_fact_words(&f, "; ");
+  amped_rail_facts(&rate.rails, &f);
   amped_fact_json(&f, "mpi", json_string(comm->library));
-  amped_fact_json(&f, "chosen_by",
-                  comm->chosen[0] != '\0' ? json_string(comm->chosen) : json_null());
+  amped_fact_json(&f, "chosen_by", chooser != NULL ? json_string(chooser) : json_null());
   amped_fact_json(&f, "nodes", json_integer(comm->nodes));
   amped_fact_json(&f, "bytes", amped_json_count(rate.bytes));
   amped_fact_json(&f, "gb_per_second", json_rate(rate.exchange));
   amped_fact_json(&f, "link_gb_per_second", json_rate(rate.link));
-  add_rails(&rate.rails, &f);
   amped_facts_say(&f);
-  warn_of_rails(&rate);
+  amped_rail_facts_warn(&rate.rails);
+  warn_of_way(session);
   if (amped_link_is_slow(&rate))
     amped_warn("factor rows move at %.3g GB/s a rank, but %s reach %.3g; %s", 1e-9 * rate.exchange,
-               comm->nodes > 1 ? "two neighbours alone" : "copies to the host", 1e-9 * rate.link,
+               comm->nodes > 1 ? "neighbours of two nodes" : "copies to the host", 1e-9 * rate.link,
                remedy(session));
   return amped_comm_agree(comm, amped_facts_write(&f, session->json));
 }

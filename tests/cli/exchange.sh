@@ -34,6 +34,13 @@ same "bytes received" "$(field exchange_bytes b.json)" 6400
 OMPI_MCA_coll_tuned_allgatherv_algorithm=3
 export OMPI_MCA_coll_tuned_allgatherv_algorithm
 expect 0 "as chosen by OMPI_MCA_coll_tuned_allgatherv_algorithm" on 2 a.h5 --iters=1 --nowrite -v
+# --exchange wins, and the line names it.
+if test "$backend" = cpu; then
+  expect 0 "exchange: ring in place on host memory by --exchange" on 2 a.h5 --iters=1 --nowrite -v --exchange=ring --json=w.json
+  same "who chose" "$(grep -o '"chosen_by":"[^"]*"' w.json)" '"chosen_by":"--exchange"'
+fi
 unset OMPI_MCA_coll_tuned_allgatherv_algorithm
+expect 0 "warning: --exchange=rails has no effect: there is one rank" on 1 a.h5 --iters=1 --nowrite --exchange=rails
+expect 2 "auto, rails, ring" "$amped" cpd a.h5 --exchange=tree
 
 finish

@@ -18,7 +18,7 @@ expect 0 "" on 2 $run --nowrite --json=one.json
 for by in slot node; do
   for read in root parallel; do
     # shellcheck disable=SC2086
-    expect 0 "exchange: .*, 2 nodes; .* of the .* that neighbours" across $run --read=$read \
+    expect 0 "exchange: .*, 2 nodes; .* of the .* that a rail reaches while all send" across $run --read=$read \
       -o $by.$read.h5 --json=two.json
     close "fit by $by, $read reads" "$(field fit two.json)" "$(field fit one.json)" $tol
     same "nodes" "$(grep '"exchange"' two.json | sed 's/.*"nodes":\([0-9]*\).*/\1/')" 2

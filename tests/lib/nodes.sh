@@ -14,7 +14,7 @@ skip() {
 
 # Names and addresses (in the range for network tests, RFC 2544) that no other run uses.
 id=$$
-net=198.18.$((id % 250))
+net=198.$((18 + id / 250 % 2)).$((id % 250))
 bridge=abr$id
 
 take_down() {
@@ -61,7 +61,7 @@ while test "\${1#-}" != "\$1"; do shift; done
 i=\${1##*.1}
 shift
 exec ip netns exec "amped$id.\$i" unshare --uts --mount sh -c 'hostname "\$0"
-  test "\$0" = node1 || $hide || exit 1
+  test "\$0" = node1 || ${hide:-true} || exit 1
   exec sh -c "\$1"' "node\$i" "\$*"
 END
   chmod +x agent

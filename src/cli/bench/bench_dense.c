@@ -145,10 +145,7 @@ static double median_of_sweeps(const sweeps *w, size_t member) {
 static amped_status find_ceiling(const sweeps *w, result *r) {
   const amped_session *session = w->session;
   const amped_comm *comm = &session->comm;
-  const amped_plan *plan = &session->plan;
   const amped_context context = amped_session_context(session);
-  const double moved = amped_dense_sweep_bytes(&plan->dense, plan->order, plan->ncomps,
-                                               (uint64_t)plan->value_type, plan->dense.tree);
   const double streamed = r->passes * (double)session->required.streamed_bytes[0];
   double link = 0.0;
   AMPED_TRY(amped_ceilings_read(session, &r->read_rate));
@@ -159,7 +156,7 @@ static amped_status find_ceiling(const sweeps *w, result *r) {
   r->bytes_sec = sweep.bytes_sec;
   r->multiply_sec = sweep.multiply_sec;
   r->link_sec = amped_comm_spread(comm, amped_bench_per(streamed, link)).max;
-  r->moved_bytes = moved;
+  r->moved_bytes = sweep.bytes;
   amped_comm_sum(comm, &r->moved_bytes, 1);
   return AMPED_OK;
 }
