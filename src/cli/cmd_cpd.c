@@ -46,7 +46,7 @@ static amped_status read_fixed(job *j) {
       .modes = o->cpd.fixed.modes, .nonnegative = o->cpd.rule.nonnegative, .outside = true};
   AMPED_TRY(amped_fixed_model_read(j->session, &request, j->labels, &j->fixed, &j->start, NULL));
   if (comm->rank == 0)
-    status = amped_cpd_rows_check_start(&o->cpd.rule, &j->start, o->session.init);
+    status = amped_cpd_rows_check_start(&o->cpd, &j->start, o->session.init);
   j->own->cpd.fixed = amped_fixed_model_modes(&j->fixed);
   return amped_comm_agree(comm, status);
 }
