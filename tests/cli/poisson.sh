@@ -155,9 +155,17 @@ for starts in 1 2; do
 done
 waits() { grep -o '"name": *"wait"' "$1" | wc -l; }
 same "sums over ranks of the second start" "$(($(waits 2.json) - $(waits 1.json)))" "$(($(waits 1.json) - 2))"
-# The deviance of a cell with several entries is no sum over them. Lists of other programs are searched.
+# The deviance needs the sum of a cell's entries. Lists of other programs are searched.
 expect 0 "" "$amped" convert events.h5 kept.h5 --duplicates=keep -q
 expect 0 "" "$amped" convert events.h5 kept.tns -q --duplicates=keep
+# --plan refuses the file that says so, and knows nothing of a list that is not searched yet.
+expect 3 "has cells with several entries, .* --loss=poisson counts a cell once" on 2 cpd kept.h5 --rank=3 --plan --loss=poisson
+expect 0 "" on 2 cpd events.h5 --rank=3 --plan --loss=poisson
+# A list has a density unless it is known to repeat, whoever wrote it.
+expect 0 "of the cells are stored" on 1 cpd merged.h5 --rank=1 --iters=1 --nowrite
+expect 0 "of the cells are stored" on 1 cpd merged.h5 --rank=1 --plan
+expect 0 "their values are added up" on 1 cpd events.h5 --rank=1 --iters=1 --nowrite
+grep -q "of the cells are stored" out && fail "cells of repeats: $(cat out)" || pass
 for ranks in $(few 2 1 3); do
   for input in kept.h5 events.h5 "kept.tns --duplicates=keep"; do
     # shellcheck disable=SC2086
