@@ -46,7 +46,7 @@ static amped_status read_fixed(job *j) {
       .modes = o->cpd.fixed.modes, .nonnegative = o->cpd.rule.nonnegative, .outside = true};
   AMPED_TRY(amped_fixed_model_read(j->session, &request, j->labels, &j->fixed, &j->start, NULL));
   if (comm->rank == 0)
-    status = amped_cpd_rows_check_start(&o->cpd.rule, &j->start, o->session.init);
+    status = amped_cpd_rows_check_start(&o->cpd, &j->start, o->session.init);
   j->own->cpd.fixed = amped_fixed_model_modes(&j->fixed);
   return amped_comm_agree(comm, status);
 }
@@ -147,13 +147,15 @@ static amped_status check_missing(const job *j, const amped_plan *plan) {
   return amped_comm_agree(comm, status);
 }
 
-/* Collective, after the tensor is loaded; the status is agreed. Refuse counts of which a cell has
- * several: the deviance is no sum over them. Squares add them up. */
+/* Collective; the status is agreed. Refuse a tensor with several entries in one cell: the Poisson
+ * deviance needs their sum. Called before and after loading: a tensor file of ours is known to
+ * repeat before it is read, so that --plan refuses it too. Other lists are searched while they
+ * load. */
 static amped_status check_repeats(const job *j) {
   const amped_comm *comm = &j->session->comm;
   amped_status status = AMPED_OK;
   if (j->o->cpd.loss == AMPED_LOSS_POISSON && comm->rank == 0 &&
-      amped_session_info(j->session)->duplicates == AMPED_DUPLICATES_KEEP)
+      amped_tensor_info_repeats(amped_session_info(j->session)))
     status = amped_error(AMPED_BAD_INPUT, j->o->session.input,
                          "has cells with several entries, which were all kept, and --loss=poisson "
                          "counts a cell once; add them up: amped_mpi convert IN OUT.h5 "
@@ -169,6 +171,7 @@ static amped_status check_plan(const amped_worker *worker, const amped_plan *pla
   (void)worker;
   AMPED_TRY(check_corcondia(j->o, plan));
   AMPED_TRY(check_missing(j, plan));
+  AMPED_TRY(check_repeats(j));
   AMPED_TRY(amped_cpd_sampling_check_plan(j->session, j->o, plan));
   AMPED_TRY(amped_cpd_rows_find_modes(j->session, &j->own->cpd, j->labels, j->has_labels));
   AMPED_TRY(find_fixed_modes(j));
@@ -248,7 +251,7 @@ static void say_form(const amped_session *session, const amped_cpd_options *cpd)
   const amped_tensor_info *info = amped_session_info(session);
   const double density = amped_form_density(info->order, info->dims, info->nnz);
   if (cpd->loss == AMPED_LOSS_SQUARES && !session->is_dense &&
-      session->options->shape.name == NULL && info->duplicates != AMPED_DUPLICATES_KEEP &&
+      session->options->shape.name == NULL && !amped_tensor_info_repeats(info) &&
       density > HINT_DENSITY)
     amped_say("note: %.3g %% of the cells are stored; amped_mpi convert --dense makes a dense "
               "tensor of it, which takes less time",

@@ -134,8 +134,8 @@ static void say_left_out(const job *j, uint64_t zeros) {
                j->k.dims[j->mode]);
 }
 
-/* Warn if components that the model hardly has decide cosines: its columns have unit length
- * whatever their weights are. */
+/* Warn if components with nearly no weight decide cosines: columns have unit length, whatever the
+ * weights of their components are. */
 static void warn_of_faint(const job *j) {
   const char *model = j->o->args[0];
   double most = 0.0;

@@ -46,7 +46,7 @@ static amped_status read_start(const amped_options *o, const amped_plan *plan,
                                const amped_labels *labels, amped_ktensor *start) {
   AMPED_TRY(amped_init_file_read(&o->session, plan, labels, plan->ncomps, NULL, start, NULL));
   amped_ktensor_balance(start);
-  return amped_cpd_rows_check_start(&o->cpd.rule, start, o->session.init);
+  return amped_cpd_rows_check_start(&o->cpd, start, o->session.init);
 }
 
 /* Is start `number`, from 1, normal? Uniform and normal starts alternate, because neither is better
@@ -534,7 +534,7 @@ static amped_status run_alone(group *g) {
     AMPED_TRY(amped_comm_agree(&session->comm, amped_signals_catch()));
   amped_trace_end();
   how.sampling = &sampling;
-  how.from_model = o->session.init != NULL;
+  how.start_file = o->session.init;
   how.values_reported = &j->values_reported;
   begin_progress(m, 1);
   amped_status status =

@@ -41,10 +41,11 @@ amped_status amped_cpd_rows_find_modes(const amped_session *session, amped_cpd_o
   return AMPED_OK;
 }
 
-amped_status amped_cpd_rows_check_start(const amped_row_rule *rule, const amped_ktensor *start,
-                                        const char *name) {
+amped_status amped_cpd_rows_check_start(const amped_cpd_options *options,
+                                        const amped_ktensor *start, const char *name) {
+  const amped_row_rule *rule = &options->rule;
+  const bool has_weights = options->loss == AMPED_LOSS_POISSON;
   const uint64_t n = (uint64_t)start->ncomps;
-  bool all = true;
   char mode[128];
   for (int m = 0; m < start->order; m++)
     for (uint64_t e = 0; amped_row_rule_is_nonnegative(rule, m) && e < start->dims[m] * n; e++)
@@ -54,9 +55,7 @@ amped_status amped_cpd_rows_check_start(const amped_row_rule *rule, const amped_
             "cannot start a nonnegative model: %s, row %" PRIu64 ", component %" PRIu64
             " is negative; begin with a nonnegative model, or without --init",
             amped_format_mode(mode, sizeof mode, m, &start->labels[m]), e / n + 1, e % n + 1);
-  for (int m = 0; m < start->order; m++)
-    all = all && amped_row_rule_is_nonnegative(rule, m);
-  for (uint64_t r = 0; all && r < n; r++)
+  for (uint64_t r = 0; has_weights && r < n; r++)
     if (start->weights[r] < 0.0)
       return amped_error(AMPED_BAD_INPUT, name,
                          "cannot start a nonnegative model: the weight of component %" PRIu64

@@ -13,10 +13,11 @@
 amped_status amped_cpd_rows_find_modes(const amped_session *session, amped_cpd_options *options,
                                        amped_labels *labels, bool *has_labels);
 
-/* Returns AMPED_BAD_INPUT if the start has a negative entry in a nonnegative mode, or a negative
- * weight though all modes are nonnegative. name: the start's file. */
-amped_status amped_cpd_rows_check_start(const amped_row_rule *rule, const amped_ktensor *start,
-                                        const char *name);
+/* Returns AMPED_BAD_INPUT if the start has a negative entry in a nonnegative mode. With the loss
+ * for counts, also if it has a negative weight: other losses use no weights of a start. name: the
+ * start's file. */
+amped_status amped_cpd_rows_check_start(const amped_cpd_options *options,
+                                        const amped_ktensor *start, const char *name);
 
 /* Collective, after the tensor is loaded; the status is agreed. Reports the objective, and warns
  * about negative values that a nonnegative model cannot reach. */

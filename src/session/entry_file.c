@@ -324,8 +324,7 @@ static amped_status check_cells(const entry_file *f, uint64_t placed) {
 /* Warn if float has no digits for small weights beside large ones. */
 static void warn_of_spread(const entry_file *f, const weighing *w) {
   const amped_session *session = f->session;
-  if (session->comm.rank == 0 && session->plan.value_type == AMPED_F32 &&
-      w->most > MOST_SPREAD * w->least)
+  if (session->plan.value_type == AMPED_F32 && w->most > MOST_SPREAD * w->least)
     amped_warn("%s: weights from %.3g to %.3g: entries of small weights lose their digits beside "
                "large ones in float; use --precision=double",
                amped_input_path(f->input), w->least, w->most);
@@ -390,8 +389,9 @@ amped_status amped_entry_weights_apply(amped_entry_weights *weights, uint64_t *h
   *hash = 0;
   AMPED_TRY(read_all(&weights->f, weigh_slab, &w));
   *hash = w.hash;
+  AMPED_TRY(check_cells(&weights->f, w.placed));
   warn_of_spread(&weights->f, &w);
-  return check_cells(&weights->f, w.placed);
+  return AMPED_OK;
 }
 
 /* --- values of entries that have a weight ----------------------------------------------------- */

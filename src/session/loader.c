@@ -234,6 +234,7 @@ static amped_status load_list(amped_session *session) {
   session->list = NULL;
   session->made.norm_squared = norm_squared;
   session->made.duplicates = record;
+  session->made.is_searched = true;
   session->plan.norm_squared = norm_squared;
   return AMPED_OK;
 }

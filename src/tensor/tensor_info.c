@@ -5,6 +5,19 @@
 
 #include "base/mem.h"
 
+static bool exceeds_cells(const amped_tensor_info *info) {
+  uint64_t cells = 1;
+  bool fits = true;
+  for (int m = 0; m < info->order; m++)
+    fits = fits && amped_mul(cells, info->dims[m], &cells);
+  return fits && info->nnz > cells;
+}
+
+bool amped_tensor_info_repeats(const amped_tensor_info *info) {
+  return info->duplicates == AMPED_DUPLICATES_KEEP &&
+         (info->has_hash || info->is_searched || exceeds_cells(info));
+}
+
 void amped_tensor_info_free(amped_tensor_info *info) {
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_partition_free(&info->partitions[m]);

@@ -333,4 +333,10 @@ for most in 1e4 1e8; do
       "$(test $most$precision = 1e8float && echo 1 || echo 0)"
   done
 done
+# Weights of cells that the tensor does not have are refused, without a word on their spread.
+printf 'u,i,v\nu0,i0,1\nu1,i1,2\nu2,i2,3\nu0,i1,4\n' >few.csv
+printf 'u,i,v\nu0,i0,1\nu1,i1,1e8\nu2,i2,1\nu1,i0,1\n' >other.csv
+expect 3 "1 of their cells are not entries of few.csv" on 2 complete few.csv --value=v --weights=other.csv --rank=1 --reg=1 \
+  --holdout=0 --iters=2 --nowrite
+grep -q "weights from" err && fail "a warning before an error: $(cat err)" || pass
 finish

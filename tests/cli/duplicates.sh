@@ -139,6 +139,10 @@ expect 0 "^nonzeros  *[0-9]*, several of some cells$" "$amped" info kept.h5
 grep -q "density\|^form" out && fail "a density of repeats: $(cat out)" || pass
 expect 0 "" on 1 cpd kept.h5 --rank=1 --iters=1 --nowrite
 grep -q "of the cells are stored" out && fail "cells of repeats: $(cat out)" || pass
+# Before a list is searched, more entries than cells are repeats.
+printf '1 1 1 5\n2 1 1 1\n1 1 1 2\n' >crowded.tns
+expect 0 "3 nonzeros" on 1 cpd crowded.tns --duplicates=keep --rank=1 --plan
+grep -q "of the cells are stored" out && fail "cells of repeats: $(cat out)" || pass
 for memory in 1G 1M; do # what was added up stays so; what was kept can be treated later
   expect 0 "" "$amped" convert sum.3.tns.h5 x.h5 --overwrite --duplicates=mean --memory=$memory -q
   tells x.h5 sum

@@ -156,6 +156,10 @@ def make():
     write_tensor("outer.tns", x)
     x[0, 0, 0] += 300
     write_tensor("nearly.tns", x)
+    # So many cells that rounding of their sums grows: plain sums of a million terms.
+    x = [rng.integers(1, 1000, i).astype(float) for i in (200, 100, 50)]
+    np.save("products.npy", np.einsum("i,j,k->ijk", *x))
+    np.save("equal.npy", np.full((100, 100, 100), 1.0))
     # Every event by itself, as other programs write them.
     x = tensor_of("three.tns")
     places, counts = np.argwhere(x), x[x > 0]
@@ -171,6 +175,7 @@ def make():
     weights, factors = model_of("three.h5")
     write_model("opposed.h5", weights * np.array([1, -1, 1]), factors)
     write_model("lost.h5", weights * np.array([1, 0, 1]), factors)
+    write_model("gone.h5", weights * 0, factors)
     # All cells are expected above 50, and deviance is then about its degrees of freedom.
     factors = [rng.uniform(1, 2, (i, 3)) for i in (70, 60, 60)]
     factors = [f / f.sum(axis=0) for f in factors]

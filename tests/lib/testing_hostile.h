@@ -34,8 +34,9 @@ typedef struct hostile_tally {
   uint64_t counts[HOSTILE_WORKERS][3];
 } hostile_tally;
 
-/* Cases are `otherwise` apart, unless the user says so. Under sanitizers, where a case takes four times
- * as long, twice as far and one more: an odd number, which meets every kind of damage. */
+/* The step from a case to the next that is run: `otherwise`, or AMPED_HOSTILE_STRIDE if the user
+ * sets it. Under sanitizers a case takes four times as long, so the step is 2 * otherwise + 1. An
+ * odd step meets every kind of damage. */
 static inline uint64_t hostile_stride(uint64_t otherwise) {
 #ifdef __SANITIZE_ADDRESS__
   otherwise = 2 * otherwise + 1;

@@ -37,8 +37,8 @@ typedef struct amped_cpd_options {
   double kkt;      /* with AMPED_LOSS_POISSON: stop when the violation is below this; 0: never */
   double seconds;  /* stop after the first sweep that ends this many seconds after the first began;
                       0: never */
-  bool from_model; /* the start has weights: it is a model, not random; set by the command */
-  bool *values_reported; /* set with the notes on the values, which the first start gives */
+  const char *start_file; /* the start is this model, with its weights; NULL: random */
+  bool *values_reported;  /* set with the notes on the values, which the first start gives */
   amped_accelerate accelerate;
   const char *nonnegative; /* modes as named by the user, or "all"; NULL: none */
   amped_row_rule rule;     /* before the tensor's modes are known: all modes, if any are named */

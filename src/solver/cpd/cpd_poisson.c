@@ -38,11 +38,14 @@ enum {
 /* Most sweeps between attempts to raise entries. */
 #define LONGEST_PAUSE 64.0
 
-/* Rounding of a deviance, in units of the sum of all values: ratios are rounded to the type of the
- * factors, sums to double. A deviance below LEAST times the larger one is no answer. */
+/* Rounding of a deviance, in units of the sum of all values. Ratios are rounded to the type of the
+ * factors. Sums over nonzeros are rounded to double, and their error grows with the square root of
+ * the number of terms. A deviance below LEAST times the larger error, or below LEAST_SHARE, is
+ * taken as rounding. */
 #define RATIO_ROUNDINGS 2.0
 #define SUM_ROUNDINGS 16.0
 #define LEAST 4.0
+#define LEAST_SHARE 1e-12
 
 /* A violation of the conditions of an optimum by the model of independent modes. It has none beyond
  * rounding, unless model values are too small for the precision. */
@@ -307,15 +310,29 @@ static double worst_violation(const poisson *p) {
   return amped_comm_spread(p->context->comm, p->violation).max;
 }
 
+/* The largest logarithm in the sum over nonzeros, about. A column in memory has a root mean square
+ * of about 1, so its sum lies between the dimension and the square root of the dimension. The ratio
+ * of a value to a product in memory is about the sum of all values divided by these sums. The
+ * estimate depends on the tensor only, so that all sweeps compare with the same number. */
+static double largest_logarithm(const poisson *p) {
+  const amped_plan *plan = p->context->plan;
+  const double total = log(p->model.total);
+  double cells = 0.0;
+  for (int m = 0; m < plan->order; m++)
+    cells += log((double)plan->dims[m]);
+  return fmax(fabs(total - cells), fabs(total - cells / 2.0));
+}
+
 static double rounding_of(const poisson *p) {
-  const bool is_float = p->context->plan->value_type == AMPED_F32;
-  return p->model.total *
-         fmax(RATIO_ROUNDINGS * (is_float ? 0x1p-24 : 0x1p-52), SUM_ROUNDINGS * 0x1p-52);
+  const amped_plan *plan = p->context->plan;
+  const double unit = plan->value_type == AMPED_F32 ? 0x1p-24 : 0x1p-52;
+  const double sums = (SUM_ROUNDINGS + sqrt((double)plan->nnz)) * (1.0 + largest_logarithm(p));
+  return p->model.total * fmax(RATIO_ROUNDINGS * unit, sums * 0x1p-52);
 }
 
 /* Are the modes independent of each other, up to rounding? Nothing is then left to explain. */
 static bool are_independent(const poisson *p) {
-  return p->numbers[INDEPENDENT] < LEAST * rounding_of(p);
+  return p->numbers[INDEPENDENT] < fmax(LEAST * rounding_of(p), LEAST_SHARE * p->model.total);
 }
 
 /* The number to which deviances are compared: the deviance of independent modes; if that is only
@@ -581,18 +598,15 @@ static amped_status check_values(const poisson *p) {
   return AMPED_OK;
 }
 
-/* Say what the model of independent modes shows, once for all starts. Collective. */
+/* Collective, for the first start only. Report what the model of independent modes shows. */
 static void tell_independent(const poisson *p) {
   const bool is_float = p->context->plan->value_type == AMPED_F32;
-  const bool lost = worst_violation(p) > LOST_VALUES;
-  if (*p->how->values_reported)
-    return;
   *p->how->values_reported = true;
   if (are_independent(p))
     amped_say("note: the modes are independent of each other, up to rounding in %s: one component "
               "describes the values. explained is therefore 1 - deviance / (sum of the values)",
               is_float ? "float" : "double");
-  if (lost && p->context->comm->rank == 0)
+  if (worst_violation(p) > LOST_VALUES)
     amped_warn("the largest values are so large that %s has no digits for the model of rare "
                "labels: their shares and the deviance are wrong; %s",
                is_float ? "float" : "double",
@@ -627,22 +641,32 @@ static amped_status find_independent(poisson *p) {
   p->raises = false;
   AMPED_TRY(update_modes(p, &t, NULL));
   p->violation = 0.0;
-  for (int m = context->plan->order - 1; m >= 0; m--)
+  /* The deviance comes from mode 0, for all starts. Violations of the other modes are only for a
+   * warning, which is given once. */
+  for (int m = *p->how->values_reported ? 0 : context->plan->order - 1; m >= 0; m--)
     AMPED_TRY(measure_mode(p, m, &t));
   p->numbers[INDEPENDENT] = fmax(p->numbers[DEVIANCE], 0.0);
-  tell_independent(p);
+  if (!*p->how->values_reported)
+    tell_independent(p);
   return AMPED_OK;
 }
 
-/* Warn of components of the start that no update changes: products with 0 stay 0. */
-static void warn_of_zeros(const poisson *p) {
+/* Warn of components of the start that are zero, because no update changes them: products with 0
+ * stay 0. Refuse a start that has no others. The same on every rank. */
+static amped_status check_zeros(const poisson *p) {
+  const int n = p->context->plan->ncomps;
   int zeros = 0;
-  for (int r = 0; r < p->context->plan->ncomps; r++)
+  for (int r = 0; r < n; r++)
     zeros += !(p->model.weights[r] > 0.0);
-  if (zeros > 0 && p->context->comm->rank == 0)
+  if (zeros == n)
+    return amped_error(AMPED_BAD_INPUT, p->how->start_file,
+                       "all of its components are zero, and would stay zero; begin with another "
+                       "model, or without --init");
+  if (zeros > 0)
     amped_warn("%d of %d components of the start are zero and stay zero; begin with another model, "
                "or without --init",
-               zeros, p->context->plan->ncomps);
+               zeros, n);
+  return AMPED_OK;
 }
 
 /* Collective; the status is agreed. Set the weights of the start: of random factors all equal, of a
@@ -652,10 +676,9 @@ static amped_status take_start(poisson *p) {
     p->model.weights[r] = 1.0;
   for (uint64_t i = 0; i < sum_count(p); i++)
     p->model.sums[i] = 1.0;
-  AMPED_TRY(take_factors(p, p->how->from_model));
+  AMPED_TRY(take_factors(p, p->how->start_file != NULL));
   amped_count_model_normalise(&p->model);
-  warn_of_zeros(p);
-  return AMPED_OK;
+  return check_zeros(p);
 }
 
 /* Collective; the status is agreed. */
