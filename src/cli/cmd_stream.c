@@ -10,6 +10,7 @@
 #include "base/timer.h"
 #include "base/trace.h"
 #include "cli/commands.h"
+#include "cli/counted_rows.h"
 #include "cli/stream_cells.h"
 #include "hdf5/hdf5_probe.h"
 #include "load/dense_source.h"
@@ -520,6 +521,21 @@ static bool is_array(const job *j, const amped_source_batch *batch) {
   return is_one;
 }
 
+/* Collective: check a table whose rows count 1 each beside the values that the state keeps. */
+static amped_status check_counted(job *j, const amped_source_batch *batch) {
+  const bool whole = j->request.kind == AMPED_BATCH_FILES || j->request.kind == AMPED_BATCH_FOLLOW;
+  const char *path = whole ? batch->name : j->o->args[1];
+  amped_status status = AMPED_OK;
+  if (j->session->comm.rank == 0 && amped_counted_rows_are(path, j->request.read)) {
+    const amped_state_list list = j->head.sample > 0 ? AMPED_STATE_SAMPLE : AMPED_STATE_HELD_OUT;
+    const amped_sptensor *known = &j->cells.entries[list];
+    status = amped_stream_cells_read(&j->cells);
+    if (status == AMPED_OK)
+      status = amped_counted_rows_check(path, j->o->args[0], known->values, known->nnz, false);
+  }
+  return amped_comm_agree(&j->session->comm, status);
+}
+
 /* Collective: compare the batch's cells with the state's, before the batch is written. *out: rank
  * 0's. */
 static amped_status compare_cells(job *j, const amped_source_batch *batch,
@@ -685,7 +701,9 @@ static amped_status step(job *j, bool *more) {
     status = find_before(j, &batch, &before);
   if (status == AMPED_OK && before > 0)
     j->counts.skipped++;
-  else if (status == AMPED_OK && *more)
+  if (status == AMPED_OK && *more && before == 0)
+    status = check_counted(j, &batch);
+  if (status == AMPED_OK && *more && before == 0)
     status = learn(j, &batch);
   amped_batch_release(&batch);
   AMPED_TRY(status);
