@@ -590,15 +590,16 @@ static void find_labels(const job *j, const amped_source_batch *batch,
   }
 }
 
-/* Rank 0: say as what the new rows of the growing mode begin, if the user did not name the mode, or
- * if it is not its last row. labels: of the state, before the batch. */
+/* Rank 0: say as what the new rows of the growing mode begin, if the user did not name the mode, if
+ * it is not its last row, or if a label comes late. labels: of the state, before the batch. */
 static void tell_growing(const job *j, const amped_source_batch *batch, const amped_learnt *learnt,
                          const amped_labels *labels) {
   const int m = learnt->growing;
   char mode[128];
   char label[128];
   char first[96] = "";
-  if (m < 0 || learnt->likes == 0 || (m == j->by && learnt->like + 1 == j->head.dims[m]))
+  if (m < 0 || learnt->likes == 0 ||
+      (m == j->by && !learnt->late && learnt->like + 1 == j->head.dims[m]))
     return;
   if (learnt->first > 0)
     (void)snprintf(first, sizeof first,
