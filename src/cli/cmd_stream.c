@@ -20,6 +20,7 @@
 #include "session/stream_needs.h"
 #include "session/stream_report.h"
 #include "session/stream_result.h"
+#include "solver/complete/entry_set.h"
 #include "solver/stream/stream.h"
 #include "tensor/format.h"
 #include "tensor/mode_names.h"
@@ -577,6 +578,20 @@ static amped_status check_errors(const job *j, const amped_source_batch *batch,
       j->head.reg);
 }
 
+/* The error before learning, in units of the spread of the first fit's values, that no values of
+ * the same unit have. */
+#define FAR 10.0
+
+/* Warn of a batch whose values are far from the model's. */
+static void tell_far(const job *j, const amped_source_batch *batch, const amped_learnt *learnt) {
+  const double error = amped_errors_rmse(&learnt->before);
+  if (error > FAR * j->head.scale)
+    amped_warn("%s: its values are %.4g off the model before they are learnt, and the values of "
+               "the first fit spread by %.4g; if their unit is another one, or --value names "
+               "another column, the state is spoilt: fit anew, or go on from an older copy of it",
+               batch->name, error, j->head.scale);
+}
+
 /* Rank 0: the labels of the state, borrowed, and those that the batch adds. */
 static void find_labels(const job *j, const amped_source_batch *batch,
                         amped_labels all[AMPED_MAX_ORDER], amped_labels added[AMPED_MAX_ORDER]) {
@@ -638,8 +653,10 @@ static amped_status learn(job *j, const amped_source_batch *batch) {
   amped_trace_begin(AMPED_PHASE_BATCH, (int64_t)j->head.batches + 1);
   AMPED_GO(done, amped_stream_learn(&stream, batch->input, j->by, &learnt));
   AMPED_GO(done, amped_comm_agree(stream.comm, check_errors(j, batch, &learnt)));
-  if (stream.comm->rank == 0)
+  if (stream.comm->rank == 0) {
     tell_growing(j, batch, &learnt, all);
+    tell_far(j, batch, &learnt);
+  }
   AMPED_GO(done, compare_cells(j, batch, &learnt, &cells));
   const double learnt_at = amped_time();
   amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);

@@ -1,6 +1,7 @@
 #!/bin/sh
 # A second table without a column of values: its rows count 1, which is no value of a table of ratings. It is refused
-# beside values that are no counts, and a warning comes beside values that may be counts. Events have no such lines.
+# beside values that are no counts, and a warning comes beside values that may be counts. Events have no such lines. A
+# warning comes also with a batch of another unit.
 . "$(dirname "$0")/../lib/lib.sh"
 cd "$scratch" || exit 99
 
@@ -70,6 +71,19 @@ grep -q 'no --value names' err && fail "events are doubted" || pass
 cut -d, -f1-3 counts.csv >log.csv
 expect 0 "" on 1 complete log.csv $fit --nowrite --test=keys.csv --duplicates=keep
 grep -q 'no --value names' err && fail "rows of a log beside a log are doubted" || pass
+
+# Values of another unit are learnt, with a warning.
+awk -F, -v OFS=, 'NR > 1 { $4 *= 100 } 1' new.csv >cents.csv
+for ranks in 1 3; do
+  rm -f r.state*
+  cp stars.state r.state
+  expect 0 'warning: cents.csv: its values are [0-9]*[0-9.]* off the model before they are learnt, and .* spread by 1' on $ranks stream r.state cents.csv \
+    --value=v -q
+  rm -f r.state*
+  cp stars.state r.state
+  expect 0 "" on $ranks stream r.state new.csv --value=v
+  grep -q 'off the model' err && fail "values of the same unit are far" || pass
+done
 
 # Weights.
 cut -d, -f1-3 ratings.csv >cells.csv
