@@ -10,6 +10,7 @@
 #include "base/signals.h"
 #include "base/trace.h"
 #include "cli/commands.h"
+#include "cli/counted_rows.h"
 #include "cli/cpd_outputs.h"
 #include "cli/option_rules.h"
 #include "formats/completion_file.h"
@@ -251,6 +252,9 @@ static amped_status sample_learnt(const amped_session *session, double *values, 
                                   void *context) {
   job *j = context;
   AMPED_TRY(take_labels(j));
+  if (session->comm.rank == 0 && amped_counted_rows_are(j->weights, &j->of_weights))
+    amped_warn("%s: every row weighs 1, because no --value names a column of weights",
+               amped_io_name(j->weights));
   AMPED_TRY(amped_entry_weights_open(session, j->labels, j->weights, &j->of_weights, &j->weighing));
   return amped_entry_weights_sample(j->weighing, values, count);
 }
@@ -269,12 +273,25 @@ static amped_status set_clip(job *j) {
   return AMPED_OK;
 }
 
+/* Collective: check a table whose rows count 1 each beside the values of INPUT. INPUT may be such a
+ * table itself. */
+static amped_status check_counted(const job *j, const char *path, const amped_read_options *read) {
+  const amped_dictionary *d = &amped_session_info(j->session)->dictionary;
+  const char *input = j->o->args[0];
+  amped_status status = AMPED_OK;
+  if (j->session->comm.rank == 0 && !(j->problem.fit.implicit > 0.0) &&
+      amped_counted_rows_are(path, read) && !amped_counted_rows_are(input, &j->of_input))
+    status = amped_counted_rows_check(path, input, d->values, d->count, true);
+  return amped_comm_agree(&j->session->comm, status);
+}
+
 /* Collective: load the entries of a file, and check them. All entries of a repeated cell are kept,
  * as predict keeps them. */
 static amped_status load_file(job *j, const char *option, const char *path, amped_entry_set *out) {
   amped_read_options read = read_options_of(j, path);
   if (!is_hdf5(path, &read) && !amped_io_has_format(path, &read, AMPED_FORMAT_NPY))
     read.duplicates = AMPED_DUPLICATES_KEEP;
+  AMPED_TRY(check_counted(j, path, &read));
   AMPED_TRY(amped_entry_file_load(j->session, j->labels, option, path, &read, out));
   amped_entry_checks_new(j->session, j->labels, path, out,
                          j->problem.fit.implicit > 0.0 ? j->problem.fit.prior : NULL);

@@ -10,6 +10,7 @@
 #include "base/timer.h"
 #include "base/trace.h"
 #include "cli/commands.h"
+#include "cli/counted_rows.h"
 #include "cli/stream_cells.h"
 #include "hdf5/hdf5_probe.h"
 #include "load/dense_source.h"
@@ -19,6 +20,7 @@
 #include "session/stream_needs.h"
 #include "session/stream_report.h"
 #include "session/stream_result.h"
+#include "solver/complete/entry_set.h"
 #include "solver/stream/stream.h"
 #include "tensor/format.h"
 #include "tensor/mode_names.h"
@@ -520,6 +522,21 @@ static bool is_array(const job *j, const amped_source_batch *batch) {
   return is_one;
 }
 
+/* Collective: check a table whose rows count 1 each beside the values that the state keeps. */
+static amped_status check_counted(job *j, const amped_source_batch *batch) {
+  const bool whole = j->request.kind == AMPED_BATCH_FILES || j->request.kind == AMPED_BATCH_FOLLOW;
+  const char *path = whole ? batch->name : j->o->args[1];
+  amped_status status = AMPED_OK;
+  if (j->session->comm.rank == 0 && amped_counted_rows_are(path, j->request.read)) {
+    const amped_state_list list = j->head.sample > 0 ? AMPED_STATE_SAMPLE : AMPED_STATE_HELD_OUT;
+    const amped_sptensor *known = &j->cells.entries[list];
+    status = amped_stream_cells_read(&j->cells);
+    if (status == AMPED_OK)
+      status = amped_counted_rows_check(path, j->o->args[0], known->values, known->nnz, false);
+  }
+  return amped_comm_agree(&j->session->comm, status);
+}
+
 /* Collective: compare the batch's cells with the state's, before the batch is written. *out: rank
  * 0's. */
 static amped_status compare_cells(job *j, const amped_source_batch *batch,
@@ -561,6 +578,20 @@ static amped_status check_errors(const job *j, const amped_source_batch *batch,
       j->head.reg);
 }
 
+/* The error before learning, in units of the spread of the first fit's values, that no values of
+ * the same unit have. */
+#define FAR 10.0
+
+/* Warn of a batch whose values are far from the model's. */
+static void tell_far(const job *j, const amped_source_batch *batch, const amped_learnt *learnt) {
+  const double error = amped_errors_rmse(&learnt->before);
+  if (error > FAR * j->head.scale)
+    amped_warn("%s: its values are %.4g off the model before they are learnt, and the values of "
+               "the first fit spread by %.4g; if their unit is another one, or --value names "
+               "another column, the state is spoilt: fit anew, or go on from an older copy of it",
+               batch->name, error, j->head.scale);
+}
+
 /* Rank 0: the labels of the state, borrowed, and those that the batch adds. */
 static void find_labels(const job *j, const amped_source_batch *batch,
                         amped_labels all[AMPED_MAX_ORDER], amped_labels added[AMPED_MAX_ORDER]) {
@@ -574,15 +605,16 @@ static void find_labels(const job *j, const amped_source_batch *batch,
   }
 }
 
-/* Rank 0: say as what the new rows of the growing mode begin, if the user did not name the mode, or
- * if it is not its last row. labels: of the state, before the batch. */
+/* Rank 0: say as what the new rows of the growing mode begin, if the user did not name the mode, if
+ * it is not its last row, or if a label comes late. labels: of the state, before the batch. */
 static void tell_growing(const job *j, const amped_source_batch *batch, const amped_learnt *learnt,
                          const amped_labels *labels) {
   const int m = learnt->growing;
   char mode[128];
   char label[128];
   char first[96] = "";
-  if (m < 0 || learnt->likes == 0 || (m == j->by && learnt->like + 1 == j->head.dims[m]))
+  if (m < 0 || learnt->likes == 0 ||
+      (m == j->by && !learnt->late && learnt->like + 1 == j->head.dims[m]))
     return;
   if (learnt->first > 0)
     (void)snprintf(first, sizeof first,
@@ -621,8 +653,10 @@ static amped_status learn(job *j, const amped_source_batch *batch) {
   amped_trace_begin(AMPED_PHASE_BATCH, (int64_t)j->head.batches + 1);
   AMPED_GO(done, amped_stream_learn(&stream, batch->input, j->by, &learnt));
   AMPED_GO(done, amped_comm_agree(stream.comm, check_errors(j, batch, &learnt)));
-  if (stream.comm->rank == 0)
+  if (stream.comm->rank == 0) {
     tell_growing(j, batch, &learnt, all);
+    tell_far(j, batch, &learnt);
+  }
   AMPED_GO(done, compare_cells(j, batch, &learnt, &cells));
   const double learnt_at = amped_time();
   amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
@@ -685,7 +719,9 @@ static amped_status step(job *j, bool *more) {
     status = find_before(j, &batch, &before);
   if (status == AMPED_OK && before > 0)
     j->counts.skipped++;
-  else if (status == AMPED_OK && *more)
+  if (status == AMPED_OK && *more && before == 0)
+    status = check_counted(j, &batch);
+  if (status == AMPED_OK && *more && before == 0)
     status = learn(j, &batch);
   amped_batch_release(&batch);
   AMPED_TRY(status);

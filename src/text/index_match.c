@@ -155,6 +155,38 @@ bool amped_index_value_of(const char *text, uint64_t length, double *value) {
   return amped_number_decimal(digits, value) == digits + length;
 }
 
+/* Fewest and most significant digits of numbers on an axis. */
+#define DIGITS_LEAST 6
+#define DIGITS_MOST 17
+
+/* Significant digits of a number: without zeros before the first other one, and its exponent. */
+static int digits_in(const char *text, uint64_t length) {
+  int digits = 0;
+  for (uint64_t i = 0; i < length && text[i] != 'e' && text[i] != 'E'; i++)
+    digits += text[i] >= '0' && text[i] <= '9' && (digits > 0 || text[i] != '0');
+  return digits;
+}
+
+int amped_index_axis_digits(const amped_labels *axis) {
+  int most = DIGITS_LEAST;
+  double value = 0.0;
+  for (uint64_t i = 0; i < axis->count; i++) {
+    uint64_t length = 0;
+    const char *text = amped_label(axis, i, &length);
+    const int digits = amped_index_value_of(text, length, &value) ? digits_in(text, length) : 0;
+    most = digits > most ? digits : most;
+  }
+  return most < DIGITS_MOST ? most : DIGITS_MOST;
+}
+
+double amped_index_rounded(double value, int digits) {
+  char text[AMPED_NUMBER_BYTES];
+  double out = value;
+  (void)snprintf(text, sizeof text, "%.*g", digits, value);
+  (void)amped_number_decimal(text, &out);
+  return out;
+}
+
 /* A value of an axis, and its index. */
 typedef struct axis_value {
   double value;
@@ -184,19 +216,28 @@ static uint64_t sort_axis(const amped_labels *labels, axis_value *axis) {
   return count;
 }
 
-/* Match the file's labels that no label of the axis equals by their value: 352.0 is 352. */
+static const axis_value *find_value(const axis_value *axis, uint64_t count, double value) {
+  const axis_value key = {.value = value};
+  return bsearch(&key, axis, count, sizeof *axis, compare_values);
+}
+
+/* Match the file's labels that no label of the axis equals by their value: 352.0 is 352, and
+ * 1.142857 is 1.14286 if no label of the axis has more digits. */
 static amped_status by_value(const amped_labels *ours, const amped_labels *theirs,
                              amped_index_match *out) {
   axis_value *axis = NULL;
   AMPED_TRY(amped_alloc(&axis, ours->count, sizeof *axis, "the values of an axis"));
   const uint64_t count = sort_axis(ours, axis);
+  const int digits = amped_index_axis_digits(ours);
   for (uint64_t i = 0; i < theirs->count; i++) {
-    axis_value key = {.index = 0};
     uint64_t length = 0;
+    double value = 0.0;
     const char *text = amped_label(theirs, i, &length);
-    if (out->rows[i] != AMPED_INDEX_UNKNOWN || !amped_index_value_of(text, length, &key.value))
+    if (out->rows[i] != AMPED_INDEX_UNKNOWN || !amped_index_value_of(text, length, &value))
       continue;
-    const axis_value *found = bsearch(&key, axis, count, sizeof *axis, compare_values);
+    const axis_value *found = find_value(axis, count, value);
+    if (found == NULL)
+      found = find_value(axis, count, amped_index_rounded(value, digits));
     out->rows[i] = found != NULL ? found->index : AMPED_INDEX_UNKNOWN;
     out->shared += found != NULL;
   }

@@ -87,6 +87,12 @@ amped_status amped_index_match_refuse(const amped_index_side *known, const amped
 /* *value = the number that a text is, in any spelling (7, 007, 7.0, 7e0). False: it is none. */
 bool amped_index_value_of(const char *text, uint64_t length, double *value);
 
+/* Significant digits at which numbers are compared with the labels of an axis: the digits of the
+ * longest label, at least 6. Labels of evenly spaced values are rounded to these digits; numbers of
+ * a table may have more. */
+int amped_index_axis_digits(const amped_labels *axis);
+double amped_index_rounded(double value, int digits);
+
 /* Is a label a number in any spelling (7, 007, 7.0), so that it could be mistaken for an index? */
 bool amped_index_like_labels(const amped_labels *labels);
 

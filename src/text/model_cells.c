@@ -5,15 +5,12 @@
 
 #include "text/index_match.h"
 
-/* The index of an axis' label with the value of this text; AMPED_PREDICTOR_COLD: there is none, or
- * more than one. */
-static uint64_t index_of_value(const amped_labels *axis, const char *text, uint64_t length) {
+/* The index of an axis' label with this value; AMPED_PREDICTOR_COLD: there is none, or more than
+ * one. */
+static uint64_t index_with(const amped_labels *axis, double value) {
   uint64_t found = AMPED_PREDICTOR_COLD;
   uint64_t count = 0;
-  double value = 0.0;
   double other = 0.0;
-  if (!amped_index_value_of(text, length, &value))
-    return found;
   for (uint64_t i = 0; i < axis->count; i++) {
     uint64_t have = 0;
     const char *label = amped_label(axis, i, &have);
@@ -23,6 +20,18 @@ static uint64_t index_of_value(const amped_labels *axis, const char *text, uint6
     count++;
   }
   return count == 1 ? found : AMPED_PREDICTOR_COLD;
+}
+
+/* The index of an axis' label with the value of this text, or with its value at the axis' digits.
+ * AMPED_PREDICTOR_COLD: there is none, or more than one. */
+static uint64_t index_of_value(const amped_labels *axis, const char *text, uint64_t length) {
+  double value = 0.0;
+  if (!amped_index_value_of(text, length, &value))
+    return AMPED_PREDICTOR_COLD;
+  const uint64_t found = index_with(axis, value);
+  return found != AMPED_PREDICTOR_COLD
+             ? found
+             : index_with(axis, amped_index_rounded(value, amped_index_axis_digits(axis)));
 }
 
 void amped_model_index(const amped_labels *labels, uint64_t dim, const char *text, uint64_t length,

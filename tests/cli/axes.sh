@@ -122,6 +122,26 @@ expect 0 "" "$amped" similar dense.cpd.h5 --for=wave:260 -n 2
 cp out exact.txt
 expect 0 "" cmp exact.txt spelt.txt
 expect 3 "has no label 260.5" "$amped" similar dense.cpd.h5 --for=wave:260.5 -n 2
+# Labels of evenly spaced values are rounded to 6 digits, and numbers of tables and options are compared at these.
+"$python" - <<'PY'
+import numpy as np
+at = np.linspace(1, 2, 8)
+np.save("thirds.npy", np.exp(np.arange(5))[:, None, None] * at[:, None] * np.arange(1, 4))
+with open("full.csv", "w") as full, open("short.csv", "w") as short, open("past.csv", "w") as past:
+    for f in full, short, past:
+        print("a,b,c", file=f)
+    for i, x in enumerate(at):
+        print(f"2,{float(x)!r},{i % 3 + 1}", file=full)
+        print(f"2,{x:.6g},{i % 3 + 1}", file=short)
+    print("2,1.1429,1", file=past)
+PY
+expect 0 "" on 1 cpd thirds.npy --rank=1 --modes=a,b,c --axis=b:1:2 -o thirds.h5 -q
+expect 0 "" "$amped" predict thirds.h5 short.csv -o short.out.csv -q
+expect 0 "" "$amped" predict thirds.h5 full.csv -o full.out.csv -q
+same "predictions at values of more digits" "$(sed 1d full.out.csv | sed 's/.*,//')" "$(sed 1d short.out.csv | sed 's/.*,//')"
+expect 3 "1.1429 of mode 2 (b) is not in the model" "$amped" predict thirds.h5 past.csv -o never.csv
+expect 0 "" "$amped" similar thirds.h5 --for=b:1.142857142857 -n 2
+expect 3 "has no label 1.1429" "$amped" similar thirds.h5 --for=b:1.1429 -n 2
 # Names of a table are texts: 7.0 is not 7.
 printf 'who,what,n\n7,x,1\n8,y,2\n7,z,3\n8,x,2\n' | sed 's/,/,u,/' | sed '1s/u/when/' >names.csv
 expect 0 "" on 1 complete names.csv --value=n --rank=1 --reg=1 --iters=2 --holdout=0 -o names.model.h5 -q

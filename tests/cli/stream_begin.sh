@@ -28,6 +28,9 @@ write("masked.csv", range(30), [3, 4, 5, 6, 7], 900, weights=True)
 write("later.csv", range(30), [8], 100)
 write("even.csv", range(30), [2, 4, 6], 900)
 write("odd.csv", range(30), [7], 100)
+write("late.csv", range(30), [3], 100)
+write("first.csv", range(30), [1], 100)
+write("mixed.csv", range(30), [1, 5, 7], 200)
 PY
 $python draw.py
 { sed -n 1p old.csv && sed 1d old.csv | sort -r; } >turned.csv
@@ -48,14 +51,17 @@ for k in range(3):
 mean, scale = f.attrs["mean"], f.attrs["scale"]
 PY
 cat >order.py <<'PY'
-# order.py MODEL TABLE MONTH: the rmse at the table's rows if their month's row is a copy of MONTH's.
+# order.py MODEL TABLE MONTH,...: the rmse at the table's rows if their month's row is a copy of the last MONTH before it, or of
+# the first MONTH.
 import csv, sys
 import numpy as np
 from model import f, mean, places, scale
 
 squares = []
 for row in list(csv.reader(open(sys.argv[2])))[1:]:
-    at = [places[0][row[0]], places[1][row[1]], places[2][sys.argv[3]]]
+    months = sys.argv[3].split(",")
+    month = max([m for m in months if m < row[2]], default=months[0])
+    at = [places[0][row[0]], places[1][row[1]], places[2][month]]
     product = f["weights"][:] * np.prod([f[f"factors/{k}"][i] for k, i in enumerate(at)], axis=0)
     y = mean + scale * (product.sum() + sum(f[f"bias/{k}"][i] for k, i in enumerate(at)))
     squares.append((y - float(row[3])) ** 2)
@@ -88,12 +94,26 @@ for ranks in 1 3; do
     # shellcheck disable=SC2086
     expect 0 "odd.csv.*: new rows of mode 3 (month) begin as copies of 2024-06" on $ranks stream rows.state odd.csv --value=stars $by --json=o.json --overwrite
     close "$ranks ranks $by: the forecast is of the last month" "$(before o.json)" "$("$python" order.py rows.h5 odd.csv 2024-06)" 1e-9
+    # A month that comes late follows the one before it, not one that came after it; the first follows the first.
+    for late in late:2024-02 first:2024-02; do
+      table=${late%:*}.csv
+      # shellcheck disable=SC2086
+      expect 0 "" on 1 complete rows.csv $fit -o rows.h5 --state=rows.state
+      # shellcheck disable=SC2086
+      expect 0 "$table.*: new rows of mode 3 (month) begin as copies of ${late#*:}" on $ranks stream rows.state $table --value=stars $by --json=o.json --overwrite
+      close "$ranks ranks $by: the forecast of a month that comes late" "$(before o.json)" "$("$python" order.py rows.h5 $table ${late#*:})" 1e-9
+    done
     # shellcheck disable=SC2086
     expect 0 "" on 1 complete numbers.csv $fit -o numbers.h5 --state=numbers.state
     # shellcheck disable=SC2086
     expect 0 "seven.csv.*: new rows of mode 3 (month) begin as copies of 6" on $ranks stream numbers.state seven.csv --value=stars $by --json=o.json --overwrite
     close "$ranks ranks $by: the forecast is of the last number" "$(before o.json)" "$("$python" order.py numbers.h5 seven.csv 6)" 1e-9
   done
+  # shellcheck disable=SC2086
+  expect 0 "" on 1 complete rows.csv $fit -o rows.h5 --state=rows.state
+  expect 0 "mixed.csv: new rows of mode 3 (month) begin as copies of the last learnt row before each" on $ranks stream rows.state mixed.csv \
+    --value=stars --json=o.json --overwrite
+  close "$ranks ranks: forecasts of several months" "$(before o.json)" "$("$python" order.py rows.h5 mixed.csv 2024-02,2024-04,2024-06)" 1e-9
 done
 
 # Forecasts at known users and items, and at new ones, against numpy; the new month is new for both.

@@ -514,6 +514,22 @@ static amped_status take_numbers(search *s) {
   return AMPED_OK;
 }
 
+/* Warn if the best run so far has ended on a smaller --iters: resuming does not make it longer. */
+static void tell_limited(const search *s) {
+  const amped_complete_best *b = s->best;
+  uint64_t sweeps = 0;
+  for (int k = 0; k < AMPED_COMPLETION_SETS; k++)
+    sweeps = b->errors[k].count > sweeps ? b->errors[k].count : sweeps;
+  if (b->stop_reason == NULL || strcmp(b->stop_reason, "iterations") != 0 ||
+      b->sweep.run == s->sweep.run || sweeps >= s->problem->iters)
+    return;
+  amped_warn("%s: run %d, the best so far, ended on --iters=%" PRIu64
+             " and stays so: only run %d and later ones go on to --iters=%" PRIu64
+             "; to make all runs longer, begin anew, with another file for --checkpoint",
+             s->problem->checkpoint, b->sweep.run + 1, sweeps, s->sweep.run + 1,
+             (uint64_t)s->problem->iters);
+}
+
 /* --- one sweep, as a step of the loop --------------------------------------------------------- */
 
 static amped_status sweep(void *self, amped_sweep *out) {
@@ -698,6 +714,7 @@ amped_status amped_complete_search(const amped_context *context,
   if (resume != NULL) {
     AMPED_GO(done, amped_comm_agree(context->comm, take_numbers(&s)));
     s.sweep.start = s.sweep.run / regs_of(problem->options);
+    tell_limited(&s);
   }
   for (int k = s.sweep.run;
        k < amped_complete_runs(problem) && status == AMPED_OK && !s.out_of_time; k++)

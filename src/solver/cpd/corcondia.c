@@ -2,6 +2,7 @@
 #include "solver/cpd/corcondia.h"
 
 #include <cblas.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,14 +58,21 @@ static amped_buffers buffers(core *c) {
 }
 
 /* Invert A S, with S = diag(weights^(1/N)): weights are spread evenly over modes. The transposed
- * pseudo-inverse of A S is A times S (S A^T A S)+. */
+ * pseudo-inverse of A S is A times S (S A^T A S)+. A column of A S that is shorter than the
+ * rounding of the longest one is zero, as in any pseudo-inverse: its component has vanished. */
 static amped_status invert_mode(core *c, int mode, const double *weights, bool *dependent) {
   const amped_context *context = c->context;
   const int n = context->plan->ncomps;
   double *gram = c->product;
   double share[AMPED_MAX_NCOMPS];
-  for (int r = 0; r < n; r++)
+  double most = 0.0;
+  for (int r = 0; r < n; r++) {
     share[r] = weights[r] > 0.0 ? pow(weights[r], 1.0 / context->plan->order) : 0.0;
+    most = fmax(most, share[r]);
+  }
+  for (int r = 0; r < n; r++)
+    if (share[r] < n * DBL_EPSILON * most)
+      share[r] = 0.0;
   amped_status status =
       context->worker->backend->factors->gram(context->worker->factors, mode, gram);
   AMPED_TRY(amped_comm_agree(context->comm, status));

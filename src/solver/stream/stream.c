@@ -1,6 +1,7 @@
 /* Stream: choice of training entries, starts of new rows, and learning of a batch. */
 #include "solver/stream/stream.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -52,6 +53,7 @@ typedef struct work {
   row_list first_learnt[AMPED_MAX_ORDER], first_held[AMPED_MAX_ORDER];
   uint64_t *order;           /* rows of that mode by the values of labels; NULL: by indices */
   uint64_t like;             /* row that new rows of that mode copy */
+  uint64_t *likes;           /* the row that each new row copies; NULL: all copy `like` */
   amped_stream_batch *batch; /* NULL if nothing is learnt */
   amped_learnt *out;
 } work;
@@ -434,6 +436,119 @@ static amped_status find_like(work *w) {
   return AMPED_OK;
 }
 
+/* An old row of the growing mode that has learnt an entry, and the value of its label. */
+typedef struct place {
+  double value;
+  uint64_t row;
+} place;
+
+static int compare_places(const void *x, const void *y) {
+  const place *a = x;
+  const place *b = y;
+  if (a->value != b->value)
+    return a->value < b->value ? -1 : 1;
+  return a->row < b->row ? -1 : a->row > b->row;
+}
+
+/* The last place whose value is not above this one, or the first place. count > 0. */
+static uint64_t place_before(const place *places, uint64_t count, double value) {
+  uint64_t from = 0;
+  uint64_t to = count;
+  while (from < to) {
+    const uint64_t middle = from + (to - from) / 2;
+    if (places[middle].value <= value)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return places[from > 0 ? from - 1 : 0].row;
+}
+
+/* Rank 0: values of the growing mode's labels, old and added ones, in one form. *values = NULL:
+ * there is no such form, or there are no labels. */
+static amped_status value_labels(const work *w, double **values) {
+  const int m = w->out->growing;
+  const amped_labels *of[] = {&w->s->labels.all[m], &w->s->labels.added[m]};
+  amped_labels both = {.count = of[0]->count + of[1]->count};
+  amped_status status = AMPED_OK;
+  uint64_t bytes = 0;
+  if (of[0]->count != w->old_dims[m] || both.count != w->s->rows->dims[m])
+    return AMPED_OK;
+  AMPED_GO(done, amped_alloc(&both.offsets, both.count + 1, sizeof *both.offsets, "labels"));
+  for (int k = 0; k < 2; k++)
+    bytes += of[k]->count > 0 ? of[k]->offsets[of[k]->count] : 0;
+  AMPED_GO(done, amped_alloc(&both.bytes, bytes > 0 ? bytes : 1, 1, "labels"));
+  both.offsets[0] = 0;
+  for (uint64_t i = 0; i < both.count; i++) {
+    uint64_t length = 0;
+    const bool is_old = i < of[0]->count;
+    const char *text = amped_label(of[is_old ? 0 : 1], is_old ? i : i - of[0]->count, &length);
+    memcpy(both.bytes + both.offsets[i], text, length);
+    both.offsets[i + 1] = both.offsets[i] + length;
+  }
+  if (amped_label_kind_of(&both) == AMPED_LABELS_TEXT)
+    goto done;
+  AMPED_GO(done, amped_calloc(values, both.count, sizeof **values, "the values of labels"));
+  status = amped_label_values(&both, *values);
+done:
+  amped_labels_free(&both);
+  return status;
+}
+
+/* Rank 0: likes[i] = the last row before new row i, by the values of labels, that has learnt an
+ * entry; the first row that has, if none is before it. *late: some such row is not w->like. */
+static amped_status list_likes(const work *w, uint64_t count, uint64_t *likes, bool *late) {
+  const uint64_t old = w->old_dims[w->out->growing];
+  double *values = NULL;
+  place *places = NULL;
+  uint64_t known = 0;
+  amped_status status = AMPED_OK;
+  AMPED_GO(done, value_labels(w, &values));
+  if (values == NULL)
+    goto done;
+  AMPED_GO(done, amped_alloc(&places, old, sizeof *places, "rows that have learnt something"));
+  for (uint64_t i = 0; i < old; i++)
+    if (has_learnt(w, i))
+      places[known++] = (place){values[i], i};
+  if (known == 0)
+    goto done;
+  qsort(places, known, sizeof *places, compare_places);
+  for (uint64_t i = 0; i < count; i++) {
+    likes[i] = place_before(places, known, values[old + i]);
+    *late = *late || likes[i] != w->like;
+  }
+done:
+  amped_free(values);
+  amped_free(places);
+  return status;
+}
+
+/* Collective; the status is agreed. Find the row that each new row of the growing mode copies, if
+ * some of these have labels before the last row that has learnt an entry: a month that comes late.
+ */
+static amped_status find_likes(work *w) {
+  const amped_comm *comm = w->s->comm;
+  const int m = w->out->growing;
+  const uint64_t count = m >= 0 ? w->s->rows->dims[m] - w->old_dims[m] : 0;
+  bool late = false;
+  if (count == 0 || w->learnt == NULL)
+    return AMPED_OK;
+  amped_status status = amped_alloc(&w->likes, count, sizeof *w->likes, "the rows that are copied");
+  if (status == AMPED_OK && comm->rank == 0 && w->s->labels.all != NULL &&
+      w->s->labels.added != NULL)
+    status = list_likes(w, count, w->likes, &late);
+  AMPED_TRY(amped_comm_agree(comm, status));
+  amped_comm_broadcast(comm, &late, sizeof late);
+  w->out->late = late;
+  if (late) {
+    amped_comm_broadcast(comm, w->likes, count * sizeof *w->likes);
+    return AMPED_OK;
+  }
+  amped_free(w->likes);
+  w->likes = NULL;
+  return AMPED_OK;
+}
+
 /* Note a row that rows with entries copy. */
 static void note_like(amped_learnt *out, uint64_t like) {
   out->likes += out->likes == 0 || like != out->like;
@@ -575,6 +690,19 @@ static bool is_new_row(const work *w, int mode, uint64_t row) {
 
 /* --- starts ---------------------------------------------------------------------------------- */
 
+/* The row that new row `first` of the growing mode copies. *count, at least 1: new rows from there
+ * on; becomes the number of these that copy the same row. */
+static uint64_t like_of(const work *w, uint64_t first, uint64_t *count) {
+  const uint64_t at = first - w->old_dims[w->out->growing];
+  uint64_t n = 1;
+  if (w->likes == NULL)
+    return w->like;
+  while (n < *count && w->likes[at + n] == w->likes[at])
+    n++;
+  *count = n;
+  return w->likes[at];
+}
+
 /* Store the starts of all new rows of a mode. buffer: memory for most + 1 rows. */
 static amped_status set_new(work *w, int mode, uint64_t most, char *buffer) {
   const amped_stream_rows *r = w->s->rows;
@@ -582,20 +710,22 @@ static amped_status set_new(work *w, int mode, uint64_t most, char *buffer) {
   char *piece = buffer + r->ncomps * r->type;
   if (mode == w->out->growing && w->learnt != NULL)
     AMPED_TRY(set_first(w, most, buffer));
-  if (mode == w->out->growing && dim > w->old_dims[mode]) {
-    AMPED_TRY(r->ops->get_factors(r->store, mode, w->like, 1, buffer));
-    note_like(w->out, w->like);
-  }
-  for (uint64_t i = w->old_dims[mode]; i < dim; i += most) {
-    const uint64_t count = dim - i < most ? dim - i : most;
+  for (uint64_t i = w->old_dims[mode], count = 0; i < dim; i += count) {
+    count = dim - i < most ? dim - i : most;
+    if (mode == w->out->growing) {
+      const uint64_t like = like_of(w, i, &count);
+      AMPED_TRY(r->ops->get_factors(r->store, mode, like, 1, buffer));
+      note_like(w->out, like);
+    }
     set_piece(w, mode, i, count, buffer, piece);
     AMPED_TRY(r->ops->put_factors(r->store, mode, i, count, piece));
   }
   return AMPED_OK;
 }
 
-/* Set new rows to their prior, or, in the growing mode, to the row `like`; for a published history
- * to their starts. Old rows of the growing mode that learn their first entries are copies, too. */
+/* Set new rows to their prior, or, in the growing mode, to the row that they copy; for a published
+ * history to their starts. Old rows of the growing mode that learn their first entries are copies,
+ * too. */
 static amped_status set_rows(work *w) {
   amped_stream_rows *rows = w->s->rows;
   const uint64_t bytes = rows->ncomps * rows->type;
@@ -795,6 +925,7 @@ static amped_status load(work *w, int growing) {
   const double loaded = amped_time();
   amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
   AMPED_TRY(find_like(w));
+  AMPED_TRY(find_likes(w));
   AMPED_TRY(find_first(w));
   AMPED_TRY(amped_comm_agree(s->comm, set_rows(w)));
   forget_sums(w);
@@ -819,6 +950,7 @@ amped_status amped_stream_learn(const amped_stream *stream, amped_input *batch, 
   amped_free(w.held);
   amped_free(w.learnt);
   amped_free(w.order);
+  amped_free(w.likes);
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
     amped_free(w.first_learnt[m].rows);
     amped_free(w.first_held[m].rows);

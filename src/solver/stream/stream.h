@@ -4,12 +4,12 @@
  * when its entries came. A batch, of any coordinates, is learnt in three steps:
  *
  *   1. Modes grow to the batch's dims. A new row is its prior; with training entries in the growing
- * mode, it is a copy of the last old row that has learnt something. An old row of that mode that
- * has learnt nothing is a copy of the last row before it that has, or of the first one: a header
- * declared it, or all its entries had weight 0. Rows whose labels are numbers, dates or times are
- * in order of these, others in order of indices. The errors before learning belong to this model.
- * Then a row with training entries that has learnt nothing yet, and equals its prior, gets a little
- * noise.
+ * mode, it is a copy of the last old row before it that has learnt something, or of the first one.
+ * An old row of that mode that has learnt nothing is a copy of the last row before it that has, or
+ * of the first one: a header declared it, or all its entries had weight 0. Rows whose labels are
+ * numbers, dates or times are in order of these, others in order of indices. The errors before
+ * learning belong to this model. Then a row with training entries that has learnt nothing yet, and
+ * equals its prior, gets a little noise.
  *   2. `sweeps` times, the growing mode first, then the others in order, or in a random order: each
  * row with entries solves forget^d * (its history) + (equations of its entries). d is the number of
  * batches since the row was touched last. Other rows stay unchanged.
@@ -48,6 +48,8 @@ typedef struct amped_learnt {
                                         before; published history: 0 */
   uint64_t like;                     /* last row of that mode that new rows, or these rows, copy */
   uint64_t likes;                    /* number of such rows */
+  bool late;                         /* a new row of that mode has its label before the last learnt
+                                        row, and copies an earlier one */
   int sweeps;                        /* sweeps that were made; 0 if nothing is learnt */
   amped_mode_order order;            /* order of modes in them */
   amped_errors before, after;        /* errors at all entries of the batch */
