@@ -7,6 +7,9 @@
 
 #define TEST_BYTES (UINT64_C(16) << 20)
 
+/* Shortest exchange that shows the rate; shorter ones measure the latency. */
+#define TELLING_BYTES (UINT64_C(1) << 20)
+
 #define SLOW_SHARE 0.1
 
 /* Most repeats; the fastest counts. The first also opens connections. If each of the first two
@@ -19,7 +22,7 @@ typedef struct trial {
   int mode;
   uint64_t rows;  /* rows per rank */
   uint64_t bytes; /* bytes of a rank's rows */
-  char *host;     /* host memory for two messages */
+  char *host;     /* host memory for the link test */
   amped_status status;
 } trial;
 
@@ -71,8 +74,7 @@ static void choose_rows(trial *l) {
   l->bytes = l->rows * row_bytes;
 }
 
-/* Measure the rate of the link, to compare with the exchange, with two messages of zeros in host
- * memory. */
+/* Measure the rate of the link, to compare with the exchange, with zeros in host memory. */
 static amped_status measure_link(trial *l, amped_link_rate *out) {
   const amped_context *context = l->context;
   const amped_device_ops *device = context->worker->backend->device;
@@ -81,7 +83,7 @@ static amped_status measure_link(trial *l, amped_link_rate *out) {
   void *host = NULL;
   if (!network && !context->worker->backend->device_pointers)
     return AMPED_OK;
-  const uint64_t bytes = 2 * (network ? AMPED_RAIL_BYTES : l->bytes);
+  const uint64_t bytes = network ? 2 * AMPED_RAIL_BYTES : l->bytes;
   amped_status status = amped_comm_agree(context->comm, device->host_alloc(own, bytes, &host));
   if (status == AMPED_OK) {
     memset(host, 0, bytes);
@@ -119,5 +121,5 @@ amped_status amped_link_rate_device(const amped_context *context, double *rate) 
 }
 
 bool amped_link_is_slow(const amped_link_rate *rate) {
-  return rate->bytes >= AMPED_TELLING_BYTES && rate->exchange < SLOW_SHARE * rate->link;
+  return rate->bytes >= TELLING_BYTES && rate->exchange < SLOW_SHARE * rate->link;
 }

@@ -5,9 +5,6 @@
 #include "factor/factors.h"
 #include "mpi/rail_rate.h"
 
-/* Shortest exchange that shows the rate; shorter ones measure the latency. */
-#define AMPED_TELLING_BYTES (UINT64_C(1) << 20)
-
 typedef struct amped_link_rate {
   uint64_t bytes;         /* bytes exchanged at a time, sum over all ranks; 0 on one rank */
   double exchange;        /* bytes per second that a rank receives in the exchange */

@@ -203,8 +203,8 @@ int __syncthreads_or(int x);
 int __syncthreads_and(int x);
 int __syncthreads_count(int x);
 
-/* Inlined without optimisation, too: these functions return to another thread than called them, which
- * processors do not foresee. */
+/* Inlined without optimisation, too: these functions return to another thread than called them,
+ * which processors do not foresee. */
 #define EMULATED_INLINE inline __attribute__((always_inline))
 
 /* Lanes of the mask give `bytes` each, in a table of 32 that all get. */
@@ -236,17 +236,20 @@ template <typename T> inline unsigned __match_any_sync(unsigned mask, T x) {
     equal |= (unsigned)((mask >> lane & 1U) != 0 && __shfl_sync(mask, x, lane) == x) << lane;
   return equal;
 }
-template <typename T> EMULATED_INLINE T __shfl_xor_sync(unsigned mask, T x, int by, int width = 32) {
+template <typename T>
+EMULATED_INLINE T __shfl_xor_sync(unsigned mask, T x, int by, int width = 32) {
   const unsigned lane = emulated_lane();
   const unsigned from = lane ^ (unsigned)by;
   return emulated_from(mask, x, from / (unsigned)width == lane / (unsigned)width ? from : lane);
 }
-template <typename T> EMULATED_INLINE T __shfl_down_sync(unsigned mask, T x, unsigned by, int width = 32) {
+template <typename T>
+EMULATED_INLINE T __shfl_down_sync(unsigned mask, T x, unsigned by, int width = 32) {
   const unsigned lane = emulated_lane();
   const unsigned from = lane + by;
   return emulated_from(mask, x, from / (unsigned)width == lane / (unsigned)width ? from : lane);
 }
-template <typename T> EMULATED_INLINE T __shfl_up_sync(unsigned mask, T x, unsigned by, int width = 32) {
+template <typename T>
+EMULATED_INLINE T __shfl_up_sync(unsigned mask, T x, unsigned by, int width = 32) {
   const unsigned lane = emulated_lane();
   return emulated_from(mask, x, lane % (unsigned)width >= by ? lane - by : lane);
 }
