@@ -436,7 +436,6 @@ template <int W, int N, typename I, bool biased, bool weighs, bool has_history, 
 __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     fit_rows(const fit_problem<float, I> p) {
   constexpr int blocks = fit_shape<W>::blocks;
-  constexpr int tiles = fit_shape<W>::tiles;
   constexpr int held_inputs = N < most_inputs ? N : 1; /* most_inputs: inputs are multiplied as they
                                                           arrive */
   /* Step 1: take the warp's strip. */

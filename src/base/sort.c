@@ -217,6 +217,18 @@ amped_status amped_sort_order(uint64_t count, const amped_sort_field *fields, in
   return AMPED_OK;
 }
 
+int amped_compare_doubles(const void *left, const void *right) {
+  const double a = *(const double *)left;
+  const double b = *(const double *)right;
+  return (a > b) - (a < b);
+}
+
+int amped_compare_counts(const void *left, const void *right) {
+  const uint64_t a = *(const uint64_t *)left;
+  const uint64_t b = *(const uint64_t *)right;
+  return (a > b) - (a < b);
+}
+
 uint64_t amped_sort_find(const uint64_t *values, uint64_t count, uint64_t value) {
   uint64_t low = 0;
   uint64_t high = count;

@@ -33,6 +33,10 @@ amped_status amped_sort(uint64_t count, const amped_sort_field *fields, int nfie
  * is none. */
 uint64_t amped_sort_find(const uint64_t *values, uint64_t count, uint64_t value);
 
+/* Comparisons for qsort: ascending numbers, of which none is NaN. */
+int amped_compare_doubles(const void *left, const void *right);
+int amped_compare_counts(const void *left, const void *right); /* of uint64_t */
+
 /* Order: a permutation that makes keys ascend; the elements themselves do not move. entries[i]
  * holds a position in its low position_bits, and bits of the key above them. */
 typedef struct amped_order {

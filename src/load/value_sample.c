@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/sort.h"
 
 /* Values of the sample, and the number of stretches of the list that they come from. */
 #define SAMPLE ((uint64_t)AMPED_VALUE_SAMPLE)
@@ -13,12 +14,6 @@
 /* Largest stored magnitude beside entries of weight 0, in units: squares of numbers 2^20 times
  * larger still fit into float. */
 #define MOST_STORED 0x1p40
-
-static int ascending(const void *left, const void *right) {
-  const double a = *(const double *)left;
-  const double b = *(const double *)right;
-  return (a > b) - (a < b);
-}
 
 /* Reads nonzeros first .. first + count of the input: indices into `spare`, values into out. */
 static amped_status read_stretch(amped_input *input, uint64_t first, uint64_t count, void *spare,
@@ -48,7 +43,7 @@ static amped_status take_sample(amped_input *input, double *sample, uint64_t *co
   for (uint64_t i = 0; i < stretches; i++)
     AMPED_GO(done, read_stretch(input, (nnz - each) / stretches * i, each, spare, values,
                                 sample + i * each));
-  qsort(sample, *count, sizeof *sample, ascending);
+  qsort(sample, *count, sizeof *sample, amped_compare_doubles);
 done:
   amped_free(spare);
   amped_free(values);
@@ -61,7 +56,7 @@ static double unit_of(double size) {
 }
 
 amped_value_map amped_value_sample_map_of(double *sample, uint64_t count) {
-  qsort(sample, count, sizeof *sample, ascending);
+  qsort(sample, count, sizeof *sample, amped_compare_doubles);
   const double centre = sample[(count - 1) / 2];
   const double spread = fmax(centre - sample[0], sample[count - 1] - centre);
   return (amped_value_map){

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/sort.h"
 #include "load/input.h"
 #include "load/value_sample.h"
 #include "tensor/completion.h"
@@ -436,12 +437,6 @@ static amped_status choose_slab(const entry_file *f, uint64_t first, uint64_t co
   return AMPED_OK;
 }
 
-static int ascending(const void *left, const void *right) {
-  const uint64_t a = *(const uint64_t *)left;
-  const uint64_t b = *(const uint64_t *)right;
-  return (a > b) - (a < b);
-}
-
 /* Rank 0: add the values of the slab's chosen cells. `from` has the slab's indices and values. */
 static void take_values(const learnt_cells *c, const amped_tensor_info *info, uint64_t count,
                         void *const *indices, const void *from, double *values, uint64_t *taken) {
@@ -450,7 +445,7 @@ static void take_values(const learnt_cells *c, const amped_tensor_info *info, ui
     for (int m = 0; m < info->order; m++)
       index[m] = amped_index_get(indices[m], info->index_types[m], i);
     const uint64_t hash = hash_cell(info->order, index);
-    if (bsearch(&hash, c->cells, c->count, sizeof hash, ascending) != NULL)
+    if (bsearch(&hash, c->cells, c->count, sizeof hash, amped_compare_counts) != NULL)
       values[(*taken)++] = amped_value_get(from, info->value_type, i);
   }
 }
@@ -462,7 +457,7 @@ static amped_status find_values(amped_input *input, learnt_cells *c, double *val
   void *indices[AMPED_MAX_ORDER] = {NULL};
   void *from = NULL;
   amped_status status = AMPED_OK;
-  qsort(c->cells, c->count, sizeof *c->cells, ascending);
+  qsort(c->cells, c->count, sizeof *c->cells, amped_compare_counts);
   for (int m = 0; m < info->order; m++)
     AMPED_GO(done, amped_alloc(&indices[m], SLAB, info->index_types[m], "a slab of entries"));
   AMPED_GO(done, amped_alloc(&from, SLAB, info->value_type, "a slab of entries"));

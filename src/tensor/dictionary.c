@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/random.h"
+#include "base/sort.h"
 
 /* Slots of the hash table: twice AMPED_MAX_CODES, a power of two. */
 #define SLOTS (2 * AMPED_MAX_CODES)
@@ -15,12 +16,6 @@
 /* BLOCK: values that one thread looks up at a time. BATCH: blocks looked up together. */
 #define BLOCK UINT64_C(4096)
 #define BATCH 256
-
-static int ascending(const void *left, const void *right) {
-  double a = *(const double *)left;
-  double b = *(const double *)right;
-  return a < b ? -1 : a > b;
-}
 
 /* The slot of value, or the free slot for it. */
 static uint64_t slot_of(const double *slots, const bool *taken, double value) {
@@ -103,7 +98,7 @@ amped_status amped_dictionary_search_end(amped_dictionary_search *s, amped_dicti
     if (s->taken[at])
       d->values[d->count++] = s->slots[at];
   if (d->count > 0)
-    qsort(d->values, d->count, sizeof *d->values, ascending);
+    qsort(d->values, d->count, sizeof *d->values, amped_compare_doubles);
   amped_dictionary_search_drop(s);
   return status;
 }

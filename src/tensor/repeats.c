@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/sort.h"
 
 /* Hashes of a group, few enough for a core's cache; most groups. */
 #define GROUP UINT64_C(16384)
@@ -95,18 +96,12 @@ static void fill(const amped_sptensor *t, const groups *g) {
   }
 }
 
-static int by_size(const void *left, const void *right) {
-  const uint64_t a = *(const uint64_t *)left;
-  const uint64_t b = *(const uint64_t *)right;
-  return a < b ? -1 : a > b;
-}
-
 static bool group_repeats(const groups *g, uint64_t i) {
   const uint64_t first = i > 0 ? g->ends[i - 1] : 0;
   uint64_t *hashes = g->hashes + first;
   const uint64_t count = g->ends[i] - first;
   if (count > 1)
-    qsort(hashes, count, sizeof *hashes, by_size);
+    qsort(hashes, count, sizeof *hashes, amped_compare_counts);
   for (uint64_t k = 1; k < count; k++)
     if (hashes[k] == hashes[k - 1])
       return true;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sort.h"
 #include "base/timer.h"
 #include "base/trace.h"
 #include "solver/mode_update.h"
@@ -71,14 +72,8 @@ amped_bench_work amped_bench_mttkrp(amped_session *session) {
 
 /* --- their medians --------------------------------------------------------------------------- */
 
-static int by_size(const void *left, const void *right) {
-  double a = *(const double *)left;
-  double b = *(const double *)right;
-  return a < b ? -1 : a > b;
-}
-
 double amped_bench_median_of(double *numbers, int count) {
-  qsort(numbers, (size_t)count, sizeof *numbers, by_size);
+  qsort(numbers, (size_t)count, sizeof *numbers, amped_compare_doubles);
   return count % 2 == 1 ? numbers[count / 2] : 0.5 * (numbers[count / 2 - 1] + numbers[count / 2]);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/random.h"
+#include "base/sort.h"
 
 static const char what[] = "the sampled indices";
 
@@ -88,12 +89,6 @@ static void shuffle(uint64_t seed, uint64_t epoch, int mode, uint64_t first, uin
   }
 }
 
-static int ascending(const void *a, const void *b) {
-  const uint64_t x = *(const uint64_t *)a;
-  const uint64_t y = *(const uint64_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* Sort each set of the mode. Every index is in one set; in ascending order, each index is appended
  * to its set. */
 static void sort_sets(amped_rbs_sample *s, int mode) {
@@ -141,7 +136,7 @@ static void cut_groups(amped_rbs_sample *s) {
   for (uint64_t g = 0; g < shape->count; g++) {
     const uint64_t begin = cut(shape->dims[shape->mode], g, shape->count);
     const uint64_t rows = cut(shape->dims[shape->mode], g + 1, shape->count) - begin;
-    qsort(indices + begin, rows, sizeof *indices, ascending);
+    qsort(indices + begin, rows, sizeof *indices, amped_compare_counts);
     for (uint64_t p = 0; p < ranks; p++)
       first[g * ranks + p] = begin + cut(rows, p, ranks);
   }
