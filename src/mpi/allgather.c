@@ -68,7 +68,7 @@ amped_status amped_allgather_find_rails(amped_allgather *g) {
     return AMPED_OK;
   AMPED_MPI(g->comm,
             MPI_Allgather(&g->comm->local_rank, 1, MPI_INT, g->counts, 1, MPI_INT, g->mpi));
-  return amped_places_create(g->counts, g->nranks, &g->places);
+  return amped_places_create(g->counts, g->nranks, g->comm->rails, &g->places);
 }
 
 void amped_allgather_destroy(amped_allgather *g) {
