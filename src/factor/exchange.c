@@ -22,8 +22,8 @@ struct amped_exchange {
   amped_row_scatter *scatter; /* NULL if no format has partial sums of rows */
 };
 
-static bool is_direct(const amped_comm *comm, const amped_backend *backend) {
-  return !backend->device_pointers || comm->cuda_aware;
+static bool is_direct(const amped_comm *comm, bool device_pointers) {
+  return !device_pointers || comm->cuda_aware;
 }
 
 /* Does this node need shared memory? If MPI takes device memory, only small messages of many ranks
@@ -62,7 +62,7 @@ static amped_status allocate(amped_exchange *x) {
   AMPED_TRY(amped_alloc(&x->rank_at, nranks, sizeof *x->rank_at, what));
   AMPED_TRY(amped_alloc(&x->firsts, nranks, sizeof *x->firsts, what));
   AMPED_TRY(amped_alloc(&x->counts, nranks, sizeof *x->counts, what));
-  if (is_direct(x->comm, x->worker->backend))
+  if (is_direct(x->comm, x->worker->backend->device_pointers))
     AMPED_TRY(
         amped_allgather_create(x->comm, x->comm->ring, amped_plan_row_bytes(x->plan), &x->gather));
   return AMPED_OK;
@@ -111,7 +111,7 @@ void amped_exchange_destroy(amped_exchange *x) {
   amped_free(x);
 }
 
-const char *amped_exchange_describe(const amped_exchange *x) {
+const char *amped_exchange_describe(const amped_comm *comm, bool device_pointers) {
   static const char *const here[][2] = {
       [AMPED_WAY_RAILS] = {"rails in place on host memory",
                            "rails in place on device memory (CUDA-aware MPI)"},
@@ -119,17 +119,17 @@ const char *amped_exchange_describe(const amped_exchange *x) {
                           "ring in place on device memory (CUDA-aware MPI)"},
       [AMPED_WAY_ALLGATHERV] = {"MPI_Allgatherv in place on host memory, as chosen",
                                 "MPI_Allgatherv in place on device memory, as chosen"}};
-  if (x->comm->nranks == 1)
+  if (comm->nranks == 1)
     return "none (one rank)";
-  if (x->gather == NULL)
-    return x->comm->nodes == 1
+  if (!is_direct(comm, device_pointers))
+    return comm->nodes == 1
                ? "through host memory that a node's ranks share (this MPI takes no device memory)"
-           : x->comm->way == AMPED_WAY_RING || x->comm->rails == 1
+           : comm->way == AMPED_WAY_RING || comm->rails == 1
                ? "through host memory that a node's ranks share, one of which sends it (this MPI "
                  "takes no device memory)"
                : "through host memory that a node's ranks share, which send it by rails (this MPI "
                  "takes no device memory)";
-  return here[amped_allgather_way(x->gather, UINT64_MAX)][x->worker->backend->device_pointers];
+  return here[amped_allgather_way_of(comm)][device_pointers];
 }
 
 uint64_t amped_exchange_bytes(const amped_exchange *x, uint64_t rows) {

@@ -25,8 +25,8 @@ amped_status amped_exchange_create(const amped_comm *comm, const amped_worker *w
 /* Collective. */
 void amped_exchange_destroy(amped_exchange *exchange);
 
-/* Name of the method in use, for users. Static text. */
-const char *amped_exchange_describe(const amped_exchange *exchange);
+/* Name of the method for rows in device memory or host memory, for users. Static text. */
+const char *amped_exchange_describe(const amped_comm *comm, bool device_pointers);
 
 /* Bytes of host memory that create will allocate on this rank. Not collective. */
 uint64_t amped_exchange_host_bytes(const amped_comm *comm, const amped_worker *worker,

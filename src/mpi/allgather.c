@@ -59,12 +59,16 @@ failed:
   return status;
 }
 
+static bool has_tags(const amped_comm *comm) {
+  return PIECES * comm->nranks <= LAST_TAG;
+}
+
 amped_status amped_allgather_find_rails(amped_allgather *g) {
-  if (PIECES * g->nranks > LAST_TAG)
+  if (!has_tags(g->comm))
     return AMPED_OK;
   AMPED_MPI(g->comm,
             MPI_Allgather(&g->comm->local_rank, 1, MPI_INT, g->counts, 1, MPI_INT, g->mpi));
-  return amped_places_create(g->counts, g->nranks, &g->places);
+  return amped_places_create(g->counts, g->nranks, g->comm->rails, &g->places);
 }
 
 void amped_allgather_destroy(amped_allgather *g) {
@@ -80,17 +84,22 @@ void amped_allgather_destroy(amped_allgather *g) {
   amped_free(g);
 }
 
+amped_way amped_allgather_way_of(const amped_comm *comm) {
+  const amped_way far = has_tags(comm) ? AMPED_WAY_RAILS : AMPED_WAY_RING;
+  if (comm->way != AMPED_WAY_AUTO)
+    return comm->way == AMPED_WAY_RAILS ? far : comm->way;
+  if (comm->chosen[0] != '\0')
+    return AMPED_WAY_ALLGATHERV;
+  return comm->nodes > 1 && comm->rails > 1 ? far : AMPED_WAY_RING;
+}
+
 amped_way amped_allgather_way(const amped_allgather *g, uint64_t units) {
   const amped_comm *comm = g->comm;
-  if (comm->way == AMPED_WAY_RAILS)
-    return g->places.count > 0 ? AMPED_WAY_RAILS : AMPED_WAY_RING;
-  if (comm->way != AMPED_WAY_AUTO)
-    return comm->way;
-  if (comm->chosen[0] != '\0' ||
-      (g->nranks > comm->ring_ranks && units < RING_BYTES / g->unit_bytes))
+  const amped_way way = amped_allgather_way_of(comm);
+  if (comm->way == AMPED_WAY_AUTO && g->nranks > comm->ring_ranks &&
+      units < RING_BYTES / g->unit_bytes)
     return AMPED_WAY_ALLGATHERV;
-  return g->places.count > 0 && comm->nodes > 1 && comm->rails > 1 ? AMPED_WAY_RAILS
-                                                                   : AMPED_WAY_RING;
+  return way == AMPED_WAY_RAILS && g->places.count == 0 ? AMPED_WAY_RING : way;
 }
 
 /* Units of each part for one turn of the ring: from unit `skip` on, in pieces of at most `most`

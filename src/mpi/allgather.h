@@ -27,7 +27,9 @@ amped_status amped_allgather_create(const amped_comm *comm, MPI_Comm mpi, uint64
 amped_status amped_allgather_find_rails(amped_allgather *gather);
 void amped_allgather_destroy(amped_allgather *gather);
 
-/* The way of parts of `units` units, never auto. The same on every rank. */
+/* The way of long parts among all ranks, and the way of parts of `units` units. Never auto. The
+ * same on every rank. */
+amped_way amped_allgather_way_of(const amped_comm *comm);
 amped_way amped_allgather_way(const amped_allgather *gather, uint64_t units);
 
 /* Collective: rank q's part is count[q] units from unit first[q] of `array`. first and count are

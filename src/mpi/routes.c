@@ -12,10 +12,11 @@ static amped_buffers buffers(amped_places *p, uint64_t count) {
   return b;
 }
 
-amped_status amped_places_create(const int *local, int count, amped_places *p) {
+amped_status amped_places_create(const int *local, int count, int rails, amped_places *p) {
   memset(p, 0, sizeof *p);
   AMPED_TRY(amped_buffers_allocate(buffers(p, (uint64_t)count)));
-  p->count = p->rails = count;
+  p->count = count;
+  p->rails = rails;
   for (int first = 0, end = 0; first < count; first = end) {
     for (end = first + 1; end < count && local[end] != 0;)
       end++;
@@ -23,7 +24,6 @@ amped_status amped_places_create(const int *local, int count, amped_places *p) {
       p->first[i] = first;
       p->size[i] = end - first;
     }
-    p->rails = end - first < p->rails ? end - first : p->rails;
   }
   return AMPED_OK;
 }

@@ -29,9 +29,9 @@ typedef struct amped_places {
   int *size;  /* [count] ranks of this place's node */
 } amped_places;
 
-/* Make the list from the local rank of each place: a node begins at each 0. free accepts a
- * zeroed struct. */
-amped_status amped_places_create(const int *local, int count, amped_places *places);
+/* Make the list from the local rank of each place: a node begins at each 0. rails: ranks of the
+ * smallest node. free accepts a zeroed struct. */
+amped_status amped_places_create(const int *local, int count, int rails, amped_places *places);
 void amped_places_free(amped_places *places);
 
 /* The route of the part of place `part` through place `at`. */

@@ -668,7 +668,7 @@ static json_t *json_rate(double rate) {
 }
 
 /* Warn if the user chose a way that nothing travels on. */
-static void warn_of_way(const amped_session *session) {
+void amped_report_way(const amped_session *session) {
   const amped_comm *comm = &session->comm;
   if (comm->way == AMPED_WAY_AUTO)
     return;
@@ -683,7 +683,7 @@ static void warn_of_way(const amped_session *session) {
 amped_status amped_report_exchange(amped_session *session) {
   const amped_comm *comm = &session->comm;
   const amped_context context = amped_session_context(session);
-  const char *method = amped_exchange_describe(session->exchange);
+  const char *method = amped_exchange_describe(comm, session->worker.backend->device_pointers);
   const char *chooser = amped_comm_chooser(comm);
   amped_link_rate rate;
   amped_facts f;
@@ -703,7 +703,7 @@ amped_status amped_report_exchange(amped_session *session) {
   amped_fact_json(&f, "link_gb_per_second", json_rate(rate.link));
   amped_facts_say(&f);
   amped_rail_facts_warn(&rate.rails);
-  warn_of_way(session);
+  amped_report_way(session);
   if (amped_link_is_slow(&rate))
     amped_warn("factor rows move at %.3g GB/s a rank, but %s reach %.3g; %s", 1e-9 * rate.exchange,
                comm->nodes > 1 ? "neighbours of two nodes" : "copies to the host", 1e-9 * rate.link,

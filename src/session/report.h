@@ -33,6 +33,8 @@ typedef struct amped_memory_need {
 
 amped_status amped_report_start(amped_session *session);
 amped_status amped_report_plan(amped_session *session, const amped_memory_need *need);
+/* Warns if --exchange has no effect. */
+void amped_report_way(const amped_session *session);
 /* Measures the links between the ranks (link_rate.h), and warns if they are slow. Call before the
  * factors are filled. */
 amped_status amped_report_exchange(amped_session *session);

@@ -6,6 +6,7 @@
 
 #include "base/facts.h"
 #include "base/log.h"
+#include "factor/exchange.h"
 #include "session/report.h"
 #include "solver/complete/entry_set.h"
 #include "solver/stream/stream_published.h"
@@ -37,6 +38,18 @@ static json_t *json_errors(const amped_errors *e) {
 static json_t *json_state_errors(const amped_state_errors *e) {
   const amped_errors errors = {e->count, e->squares, e->absolute, e->clipped};
   return json_errors(&errors);
+}
+
+/* The way of rows, in words with -v. A published history has all rows in host memory. */
+static void exchange_fact(const amped_session *session, const amped_state_head *head,
+                          amped_facts *f) {
+  const char *way =
+      amped_exchange_describe(&session->comm, session->worker.backend->device_pointers &&
+                                                  head->history != AMPED_HISTORY_PUBLISHED);
+  amped_fact_json(f, "exchange", json_string(way));
+  if (session->comm.nranks > 1 && amped_log_is_verbose())
+    amped_fact_words(f, "exchange: %s\n", way);
+  amped_report_way(session);
 }
 
 amped_status amped_stream_report_state(amped_session *session, const amped_state_head *head,
@@ -78,6 +91,7 @@ amped_status amped_stream_report_state(amped_session *session, const amped_state
              amped_format_bytes(text, state));
   amped_fact(&f, "journal_bytes", amped_json_count(journal), " and a journal of %s\n",
              amped_format_bytes(text, journal));
+  exchange_fact(session, head, &f);
   return amped_comm_agree(comm, amped_facts_write(&f, session->json));
 }
 

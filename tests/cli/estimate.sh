@@ -44,6 +44,18 @@ for case in "4000x3000x5000 7 float" "700x200x300x400 7 double" "300x140000x400 
   done
 done
 
+# One copy for all modes: nonzeros. The plan's copy also has tables of boxes and pieces; ranks of two hold half.
+"$amped" generate t.h5 --dims=4000x3000x5000 --nnz=400k --seed=2 -q --overwrite || fail "generate"
+for ranks in 1 2; do
+  on $ranks t.h5 --rank=7 --copies=one --plan --json=plan.json >plan.txt 2>err.txt || fail "plan"
+  line=$("$estimate" --dims=4000x3000x5000 --nnz=400k --rank=7 --copies=one --one-gpu=1 --gpus=$ranks --nodes=1 | tail -n 1)
+  awk -v a="$(bytes "$(echo "$line" | awk '{ print $5, $6 }')")" -v b="$(grep -o '"copy_bytes":\[[0-9]*' plan.json | awk -F'[' '{ n += $2 } END { print n }')" \
+    'BEGIN { exit !(a > 0 && b >= a * 0.995 && b <= a * 1.04) }' && pass || fail "one copy on $ranks: $line"
+done
+# Cells of a slab, and two arrays of partial sums of the longest other mode: 8 bytes and 40 in rows of 64.
+same "memory of a dense tensor" "$("$estimate" --dims=64x100x90 --dense --precision=double --rank=5 --one-gpu=1 --gpus=2 --nodes=1 |
+  awk 'END { print $3, $4, $5, $6 }')" "$(awk 'BEGIN { printf "%.2f KiB %.2f MiB", 64 * (254 + 50 + 2 * 100) / 1024, 8 * 32 * 100 * 90 / 1024 ^ 2 }')"
+
 # --- the document ---------------------------------------------------------------------------------
 # Every block "    $ jobs/estimate ..." up to the next empty line.
 awk '/^    \$ jobs\/estimate/ { n++; print substr($0, 7) > ("command." n); inside = 1; next }
@@ -127,6 +139,38 @@ for case in "3 4 4 45" "3 4 2 45" "5 8 8 90" "2 1 1 22" "4 2 2 300"; do
     }
     print t }')"
 done
+# Sums over ranks, once more from the text: all modes but the longest, or but that of slabs (whole).
+for case in "3 4 4 45 --copies=one 1" "5 8 8 90 --copies=one 1" "4 4 2 45 --copies=one 1" "2 4 1 22 --copies=one 1" "1 4 1 45 --copies=one 1" \
+  "1 1 1 45 --copies=one 1" "2 8 8 45 --dense 1" "2 8 1 45 --dense 1"; do
+  # shellcheck disable=SC2086
+  set -- $case
+  tensor="--dims=8211298x176962x8116559"
+  test "$5" = --dense || tensor="$tensor --nnz=4.7G"
+  # shellcheck disable=SC2086
+  near "sums, $case" "$(last $tensor "$5" --one-gpu=487.8 --memory=9000000T --nodes="$1" --gpus="$2" --rails="$3" --links="$4")" \
+    "$(awk -v N="$1" -v g="$2" -v K="$3" -v B="$4" -v whole="$6" 'BEGIN {
+    P = N * g
+    t = 487.8 / P
+    split("8211298 176962 8116559", dim, " ")
+    for (n = 1; n <= 3 && P > 1; n++) {
+      S = 32 * 4 * dim[n] / 1e6
+      network = S * (N - 1) / (N * K * B)
+      inside = S * (K == g ? P - N : P - 1) / P / 390
+      if (N > 1 && K > 1) t += (network > inside ? network : inside) + S * (g - 1) / (2 * N * K * 390) + (N + g - 2) * 0.026
+      else t += S * (P - 1) / P / (N > 1 ? B : 390) + (P - 1) * 0.026
+      if (n == whole) continue
+      if (N > 1 && K > 1) { t += S * (1 - 1 / g) / 390 + S * (1 - 1 / N) / (K * B) + 2 * 0.026; continue }
+      far = N > 1 ? S * (1 - 1 / N) / B : 0
+      near = S * (g - 1) / P / 390
+      t += (far > near ? far : near) + 0.026
+    }
+    print t }')"
+done
+# Slabs are of the first mode if it is long enough for all ranks, else of the longest.
+slabs() { "$estimate" --dims="$1" --dense --one-gpu=1 --gpus="$2" --nodes=1 | awk 'END { print $5, $6 }'; }
+same "slabs of the first mode" "$(slabs 64x256x256 8)" "2.00 MiB"
+same "slabs of the longest mode" "$(slabs 63x256x250 8)" "1.92 MiB"
+
 # A slow network is all that counts: R rails take 1/R of its time, and one ring brings in own rows as well.
 awk -v ring="$(last --dims=9000000x80x90 --nnz=9 --nodes=4 --links=0.01 --rails=1)" \
   -v two="$(last --dims=9000000x80x90 --nnz=9 --nodes=4 --links=0.01 --rails=2)" \
@@ -181,6 +225,11 @@ for bad in --nodes=0 --nodes=1.5 --links=0 --links=a --gpus=0 --rank=-1 --one-gp
   # shellcheck disable=SC2086
   refused $t $bad
 done
+for bad in --copies=one --copies=two "--copies=one --one-gpu=1 --what-if=grid" "--dense --one-gpu=1"; do
+  # shellcheck disable=SC2086
+  refused $t $bad
+done
+refused --dims=2x3x4 --dense
 "$estimate" --dims=400000000x30x40 --nnz=1G --memory=40G --nodes=1 | grep -q 'factors do not fit' && pass ||
   fail "factors of 51 GB fit 40 GB"
 "$estimate" --help | grep -q '^Usage: jobs/estimate' && pass || fail "no --help"

@@ -66,6 +66,30 @@ for run in "cpd a.h5 --copies=one" "cpd d.h5" "complete a.h5 --reg=1"; do
   close "$run" "$(field "$key" rails.json)" "$(field "$key" ring.json)" 1e-12
 done
 
+# Batches of a stream, with any history: the state's rows have the same bits in every way.
+awk 'function random() { seed = (seed * 16807) % 2147483647; return seed / 2147483647 }
+  BEGIN {
+    seed = 5
+    for (day = 6; day <= 9; day++)
+      for (n = 0; n < 400; n++)
+        printf "%d %d %d %.3f\n", 1 + int((20 + 5 * day) * random()), 1 + int(40 * random()),
+          (day > 6 ? day : 1 + int(6 * random())), 1 + random() >("day" day ".tns")
+  }'
+for history in equations model published; do
+  expect 0 "" "$amped" complete day6.tns --rank=3 --reg=0.5 --iters=4 --precision=double --holdout=0 --bias=none \
+    --history=$history --nowrite --state=$history.state --backend=cpu
+  for way in ring rails allgatherv; do
+    rm -f live.state*
+    cp $history.state live.state
+    expect 0 "$(told $way)" spread stream live.state day7.tns day8.tns day9.tns --forget=0.9 --deterministic --backend=cpu \
+      --exchange=$way -o $way.h5 --json=$way.json --overwrite -v
+    same "batches, $history, $way" "$(field learnt $way.json)" 3
+    "$amped" convert $way.h5 $way.csv --overwrite -q || fail "convert"
+    expect 0 "" cmp ring.csv $way.csv
+  done
+  expect 0 "" test -s ring.csv
+done
+
 # The short test at the start sends the rows of the largest mode, 8.3 MB, in pieces of a part: three quarters of them on one
 # link of 5 MB/s in a ring, one quarter on each by rails.
 by=slot

@@ -2,10 +2,12 @@
 # its own host name and addresses. Sourced after lib.sh, in $scratch. Needs root, ip and unshare,
 # and Open MPI's remote agent; the script is skipped where these are missing.
 #
-# nodes, links: how many nodes there are, and links of each (2 and 1, if they are not set before).
-# Node i has the address $net.1i on its link eth0, $net.2i on eth1, ... After it:
-#   spread ARGUMENT...   the program on 2 ranks of each node, mapped by $by, by $wrapper if it is set
-nodes=${nodes-2} links=${links-1} by=slot
+# sizes, links: the number of ranks on each node, and of links of each node ("2 2" and 1, if they are
+# not set before). Node i has the address $net.1i on its link eth0, $net.2i on eth1, ... After it:
+#   spread ARGUMENT...   the program on all ranks, mapped by $by, by $wrapper if it is set
+#   lay_out SIZE...      other numbers of ranks, on the first nodes: no more nodes than before
+sizes=${sizes-2 2} links=${links-1} by=slot
+nodes=$(echo "$sizes" | wc -w)
 
 skip() {
   echo "skipped: $1"
@@ -65,14 +67,19 @@ exec ip netns exec "amped$id.\$i" unshare --uts --mount sh -c 'hostname "\$0"
   exec sh -c "\$1"' "node\$i" "\$*"
 END
   chmod +x agent
-  for i in $(seq "$nodes"); do
-    echo "$net.1$i slots=2"
+}
+
+lay_out() {
+  spread_ranks=0 i=0
+  for size in "$@"; do
+    i=$((i + 1)) spread_ranks=$((spread_ranks + size))
+    echo "$net.1$i slots=$size"
   done >hosts
 }
 
 spread() {
   # shellcheck disable=SC2086
-  timeout -k 10 $patience $mpirun ${AMPED_MPIRUN_FLAGS-} -np $((2 * nodes)) --hostfile hosts --map-by "$by" \
+  timeout -k 10 $patience $mpirun ${AMPED_MPIRUN_FLAGS-} -np $spread_ranks --hostfile hosts --map-by "$by" \
     $remote --mca btl tcp,$memory,self --mca btl_tcp_if_include "$net.0/24" ${wrapper-} "$amped" "$@"
 }
 
@@ -99,9 +106,11 @@ mkdir local
 hide="mount -t tmpfs none $scratch/local"
 unshare --mount $hide 2>err || hide=
 make_agent
+# shellcheck disable=SC2086
+lay_out $sizes
 # Daemons that do not come up here say nothing of the program. What mpirun says is shown.
 # shellcheck disable=SC2086
-if ! timeout -k 10 $patience $mpirun ${AMPED_MPIRUN_FLAGS-} -np $((2 * nodes)) --hostfile hosts $remote \
+if ! timeout -k 10 $patience $mpirun ${AMPED_MPIRUN_FLAGS-} -np $spread_ranks --hostfile hosts $remote \
   hostname >err 2>&1; then
   cat err
   skip "mpirun starts nothing on nodes of its own here: $(grep -v '^-*$' err | head -n 1)"

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/timer.h"
 #include "base/trace.h"
+#include "mpi/allgather.h"
 #include "plan/touched.h"
 #include "solver/normal_equations.h"
 #include "solver/stream/stream_entries.h"
@@ -20,7 +21,7 @@
 #define SLICES UINT64_C(64)
 #define SLICE_NUMBERS (UINT64_C(1) << 22)
 
-/* Bytes or numbers per message; MPI counts them in an int. */
+/* Numbers that are summed at a time; MPI counts them in an int. */
 #define MESSAGE (UINT64_C(1) << 24)
 
 /* R x R matrices per mode. NOW: gram of all rows. OLD: gram of the old rows' current values.
@@ -34,6 +35,10 @@ typedef struct work {
   const uint64_t *old_dims;
   int components;
   const amped_stream_batch *batch;
+  amped_allgather *gather;       /* rows of all ranks, in the order of comm->ring */
+  int *rank_at;                  /* [nranks] rank at each place of comm->ring */
+  uint64_t *firsts;              /* [nranks] first row of the rank at each place, and its rows */
+  uint64_t *counts;              /* [nranks] */
   void *now[AMPED_MAX_ORDER];    /* [dims][components] of the rows' type: all rows */
   void *before[AMPED_MAX_ORDER]; /* [old_dims][components] rows before the batch */
   double *grams[GRAMS][AMPED_MAX_ORDER];
@@ -75,6 +80,9 @@ static amped_buffers buffers(work *w) {
   AMPED_BUFFER_OF(&b, HOST, w->output, own, n * sizeof *w->output);
   AMPED_BUFFER_OF(&b, HOST, w->parts, slices_of(n), GRAMS * n * n * sizeof *w->parts);
   AMPED_BUFFER_OF(&b, HOST, w->pieces, slices_of(n), 2 * PIECE * n * sizeof *w->pieces);
+  AMPED_BUFFER(&b, HOST, w->rank_at, (uint64_t)w->comm->nranks);
+  AMPED_BUFFER(&b, HOST, w->firsts, (uint64_t)w->comm->nranks);
+  AMPED_BUFFER(&b, HOST, w->counts, (uint64_t)w->comm->nranks);
   AMPED_BUFFER(&b, HOST, w->product, n * n);
   AMPED_BUFFER(&b, HOST, w->history, n * n);
   for (int i = 0; i < 4; i++)
@@ -266,15 +274,11 @@ static void solve_share(const work *w, int mode) {
 static void exchange(const work *w, int mode) {
   const uint64_t dim = w->rows->dims[mode];
   const int nranks = w->comm->nranks;
-  const uint64_t bytes = w->rows->ncomps * w->rows->type;
-  for (int p = 0; p < nranks; p++) {
-    const uint64_t end = amped_stream_share(dim, p + 1, nranks) * bytes;
-    for (uint64_t at = amped_stream_share(dim, p, nranks) * bytes; at < end; at += MESSAGE) {
-      const uint64_t count = end - at < MESSAGE ? end - at : MESSAGE;
-      AMPED_MPI(w->comm,
-                MPI_Bcast((char *)w->now[mode] + at, (int)count, MPI_BYTE, p, w->comm->mpi));
-    }
+  for (int i = 0; i < nranks; i++) {
+    w->firsts[i] = amped_stream_share(dim, w->rank_at[i], nranks);
+    w->counts[i] = amped_stream_share(dim, w->rank_at[i] + 1, nranks) - w->firsts[i];
   }
+  amped_allgather_parts(w->gather, w->now[mode], w->firsts, w->counts);
 }
 
 /* Give the stream's rows of a mode, and the batch's factor, their current values. */
@@ -327,7 +331,16 @@ static amped_status touch_rows(const work *w, uint64_t number) {
 
 static amped_status prepare(work *w) {
   AMPED_TRY(make_room(w));
+  AMPED_TRY(
+      amped_allgather_create(w->comm, w->comm->ring, w->rows->ncomps * w->rows->type, &w->gather));
   return bring_rows(w);
+}
+
+/* Collective; the status is agreed. */
+static amped_status find_ways(work *w) {
+  AMPED_MPI(w->comm,
+            MPI_Allgather(&w->comm->rank, 1, MPI_INT, w->rank_at, 1, MPI_INT, w->comm->ring));
+  return amped_comm_agree(w->comm, amped_allgather_find_rails(w->gather));
 }
 
 amped_status amped_stream_published_learn(const amped_stream_batch *batch,
@@ -346,6 +359,7 @@ amped_status amped_stream_published_learn(const amped_stream_batch *batch,
   double began = 0.0;
   amped_status status = AMPED_OK;
   AMPED_GO(done, amped_comm_agree(comm, prepare(&w)));
+  AMPED_GO(done, find_ways(&w));
   for (int m = 0; m < rows->order; m++)
     find_grams(&w, m);
   began = amped_time();
@@ -359,6 +373,7 @@ amped_status amped_stream_published_learn(const amped_stream_batch *batch,
   *sweep_sec = (amped_time() - began) / sweeps;
   status = amped_comm_agree(comm, touch_rows(&w, number));
 done:
+  amped_allgather_destroy(w.gather);
   amped_buffers_free(buffers(&w));
   return status;
 }

@@ -175,7 +175,7 @@ static void exchange_is_right(problem *p, const amped_backend *b) {
   s.w.backend = b;
   check_ok(amped_worker_prepare(&s.w, &s.plan));
   check_ok(amped_exchange_create(&comm, &s.w, &s.plan, &x));
-  ck_assert_uint_gt(strlen(amped_exchange_describe(x)), 0);
+  ck_assert_uint_gt(strlen(amped_exchange_describe(&comm, false)), 0);
   for (int m = 0; m < s.plan.order; m++) {
     uint64_t block = s.plan.modes[m].rows.block_rows;
     ck_assert_uint_eq(amped_exchange_bytes(x, block),
