@@ -216,7 +216,8 @@ table() {
     echo "# machine: $machine"
     echo "# command: $command"
     echo "# date: $date"
-    echo "# tensors: ${tensors_are:-R = 32, float32, ${nnz:+at most $nnz nonzeros${full_dims:+, full dimensions}, }shapes and skew as the paper\'s, synthetic}"
+    made="R = 32, float32, ${nnz:+at most $nnz nonzeros${full_dims:+, full dimensions}, }shapes and skew as the paper's, synthetic"
+    echo "# tensors: ${tensors_are:-$made}"
     echo "$2"
   } >"$csv"
 }

@@ -33,6 +33,7 @@ for t in "total_time 2 2 2" "sustained 2 2 2" "breakdown 3 2 3" "overhead 2 4 2"
     same "$1.png is a picture" "$(dd if="plots/$1.png" bs=1 skip=1 count=3 2>/dev/null)" PNG
   fi
 done
+expect 0 "^# tensors: .*as the paper's, synthetic$" cat plots/total_time.csv
 # Speed-ups follow from the times: total_time has both. The plot is drawn again from the table
 # alone, in another folder.
 if command -v gnuplot >/dev/null 2>&1; then

@@ -57,6 +57,14 @@ same "rows that do not agree" "$(wc -l <printed.txt | tr -d ' ')" 1
 same "status of a wrong name" $? 2
 expect 0 "no tensor is called 'nosuch'" cat no.txt
 
+# A series has the name of its GPU's model, not of one GPU.
+sed -n '/^device_of()/,/^}/p' "$table" >device_of.sh
+echo '{"event":"start","ranks":["n1: GPU 3 NVIDIA H200, 139.28 GiB free, UUID GPU-f2","n1: GPU 1 NVIDIA H200, 1 GiB free, UUID GPU-a"]}' >stream.json
+same "a GPU" "$(. ./device_of.sh && device_of equations)" NVIDIA_H200
+same "a GPU with rows on the host" "$(. ./device_of.sh && device_of published)" "NVIDIA_H200;_rows_on_the_host"
+echo '{"event":"start","ranks":["n1: CPU, 2 threads"]}' >stream.json
+same "cores" "$(. ./device_of.sh && device_of published)" CPU,_2_threads
+
 # Jobs write beside the user, never into the source.
 same "jobs that write into docs/figures" "$(grep -ls docs/figures "$jobs"/* "$jobs"/paper/*)" ""
 
