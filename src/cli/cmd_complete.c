@@ -285,12 +285,24 @@ static amped_status check_counted(const job *j, const char *path, const amped_re
   return amped_comm_agree(&j->session->comm, status);
 }
 
-/* Collective: load the entries of a file, and check them. All entries of a repeated cell are kept,
- * as predict keeps them. */
+/* Rule for repeated cells of a text or table beside INPUT. A cell has the value that INPUT would
+ * give it, because a part of a sum is no value of the model. Rows without values are counted. If no
+ * cell of INPUT is repeated, nothing is known of the rule, and all entries are kept. */
+static amped_duplicates second_rule(const job *j, const char *path,
+                                    const amped_read_options *read) {
+  const amped_duplicates rule = amped_session_info(j->session)->duplicates;
+  if (read->duplicates != AMPED_DUPLICATES_UNKNOWN)
+    return read->duplicates;
+  if (amped_counted_rows_are(path, read))
+    return AMPED_DUPLICATES_SUM;
+  return amped_duplicates_merge(rule) ? rule : AMPED_DUPLICATES_KEEP;
+}
+
+/* Collective: load the entries of a file, and check them. */
 static amped_status load_file(job *j, const char *option, const char *path, amped_entry_set *out) {
   amped_read_options read = read_options_of(j, path);
   if (!is_hdf5(path, &read) && !amped_io_has_format(path, &read, AMPED_FORMAT_NPY))
-    read.duplicates = AMPED_DUPLICATES_KEEP;
+    read.duplicates = second_rule(j, path, &read);
   AMPED_TRY(check_counted(j, path, &read));
   AMPED_TRY(amped_entry_file_load(j->session, j->labels, option, path, &read, out));
   amped_entry_checks_new(j->session, j->labels, path, out,

@@ -32,9 +32,10 @@ amped_status amped_stream_cells_count(amped_stream_cells *cells, const amped_sou
 bool amped_stream_cells_repeat(const amped_known_cells *known);
 
 /* Report the known cells; warn if the batch repeats, or if it is an array (is_array), whose cells
- * always begin at index 1, and half of its cells are known. */
+ * always begin at index 1, and half of its cells are known, or if its values are sums of rows
+ * (are_sums). */
 void amped_stream_cells_report(const amped_stream_cells *cells, const char *name, bool is_array,
-                               const amped_known_cells *known);
+                               bool are_sums, const amped_known_cells *known);
 
 /* Add a learnt batch's entries to the lists. The head has the batch. */
 amped_status amped_stream_cells_add(amped_stream_cells *cells, const amped_source_batch *batch,

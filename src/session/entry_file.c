@@ -330,17 +330,12 @@ static void warn_of_spread(const entry_file *f, const weighing *w) {
                amped_input_path(f->input), w->least, w->most);
 }
 
-/* Were entries of the same cell made one entry? */
-static bool are_merged(amped_duplicates d) {
-  return d == AMPED_DUPLICATES_SUM || d == AMPED_DUPLICATES_MEAN || d == AMPED_DUPLICATES_LAST;
-}
-
 amped_status amped_entry_file_check_merged(const amped_session *session, const char *path,
                                            amped_duplicates of_weights) {
   const char *input = session->options->input;
   const amped_duplicates d = amped_session_info(session)->duplicates;
   amped_status status = AMPED_OK;
-  if (session->comm.rank == 0 && are_merged(d) && are_merged(of_weights))
+  if (session->comm.rank == 0 && amped_duplicates_merge(d) && amped_duplicates_merge(of_weights))
     status = amped_error(AMPED_BAD_INPUT, path,
                          "has several weights of a cell, of which %s has several rows, and %s "
                          "without the weights; give each cell one row: the weighted mean of its "
