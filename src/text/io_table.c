@@ -558,7 +558,7 @@ static amped_status conclude(reader *r) {
   for (int m = 0; m < t->order; m++) {
     const int set = r->header.sets[m];
     if (set == m && !r->options->known_modes)
-      amped_respelt_warn(&r->labels[m], r->path, r->header.modes[m]);
+      amped_respelt_warn(&r->labels[m], amped_io_name(r->path), r->header.modes[m]);
     if (set == m)
       AMPED_TRY(amped_intern_take(&r->labels[m], &t->labels[m]));
     else

@@ -7,7 +7,6 @@
 
 #include "base/log.h"
 #include "base/printable.h"
-#include "text/io.h"
 
 /* Longest label that is compared; whole numbers are shorter. */
 #define MOST 64
@@ -59,13 +58,13 @@ static amped_labels view(const amped_intern *in) {
   return (amped_labels){.count = in->count, .bytes = in->bytes, .offsets = in->offsets};
 }
 
-void amped_respelt_warn(const amped_intern *labels, const char *path, const char *column) {
+void amped_respelt_warn(const amped_intern *labels, const char *name, const char *column) {
   const amped_labels all = view(labels);
   const char *plain = NULL;
   uint64_t count = 0;
   uint64_t pair[2] = {0, 0};
   char text[2][MOST + 1];
-  char name[128];
+  char printed[128];
   for (uint64_t i = 0; i < all.count; i++) {
     uint64_t length = 0;
     const char *label = amped_label(&all, i, &length);
@@ -86,8 +85,7 @@ void amped_respelt_warn(const amped_intern *labels, const char *path, const char
         "%s: %" PRIu64 " label%s of column %s %s a whole number that another label writes "
         "otherwise, such as %s and %s, which are two labels; write them alike (pandas writes "
         "7.0 if a column has gaps: astype(\"Int64\"); and 7 for 007: dtype=str)",
-        amped_io_name(path), count, count == 1 ? "" : "s",
-        amped_printable_text(name, sizeof name, column), count == 1 ? "is" : "are",
-        amped_label_text(&all, pair[0], text[0], sizeof text[0]),
+        name, count, count == 1 ? "" : "s", amped_printable_text(printed, sizeof printed, column),
+        count == 1 ? "is" : "are", amped_label_text(&all, pair[0], text[0], sizeof text[0]),
         amped_label_text(&all, pair[1], text[1], sizeof text[1]));
 }

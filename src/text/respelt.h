@@ -15,7 +15,7 @@ uint64_t amped_respelt_plain(const char *text, uint64_t length, const char **pla
 uint64_t amped_respelt_find(const amped_intern *labels, const char *text, uint64_t length);
 
 /* Warn if labels of a table's column have two spellings, and all labels of the column are whole
- * numbers. path: the table's. */
-void amped_respelt_warn(const amped_intern *labels, const char *path, const char *column);
+ * numbers. name: the table's. */
+void amped_respelt_warn(const amped_intern *labels, const char *name, const char *column);
 
 #endif
