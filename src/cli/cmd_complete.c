@@ -285,12 +285,17 @@ static amped_status check_counted(const job *j, const char *path, const amped_re
   return amped_comm_agree(&j->session->comm, status);
 }
 
-/* Collective: load the entries of a file, and check them. All entries of a repeated cell are kept,
- * as predict keeps them. */
+/* Rule for repeated cells of a text or table beside INPUT: each counts as it is, and rows without
+ * values are counted. */
+static amped_duplicates second_rule(const char *path, const amped_read_options *read) {
+  return amped_counted_rows_are(path, read) ? AMPED_DUPLICATES_SUM : AMPED_DUPLICATES_KEEP;
+}
+
+/* Collective: load the entries of a file, and check them. */
 static amped_status load_file(job *j, const char *option, const char *path, amped_entry_set *out) {
   amped_read_options read = read_options_of(j, path);
   if (!is_hdf5(path, &read) && !amped_io_has_format(path, &read, AMPED_FORMAT_NPY))
-    read.duplicates = AMPED_DUPLICATES_KEEP;
+    read.duplicates = second_rule(path, &read);
   AMPED_TRY(check_counted(j, path, &read));
   AMPED_TRY(amped_entry_file_load(j->session, j->labels, option, path, &read, out));
   amped_entry_checks_new(j->session, j->labels, path, out,

@@ -28,6 +28,7 @@ typedef struct job {
   amped_sptensor cells; /* ranked cells, with the model's indices */
   uint64_t given;       /* cells of the file that are events */
   uint64_t zeros;       /* cells that are none */
+  uint64_t low;         /* ranked cells with a value below the mean of a model of values */
   uint64_t known;       /* cells left out: a file of --exclude other than CELLS has them */
   uint64_t unknown;     /* cells left out: the index of mode `of` has no learnt entry */
   uint64_t cold;        /* cells left out, or ranked with an average row: another index has none */
@@ -64,6 +65,12 @@ static bool takes(job *j, uint64_t i) {
   return !cold || j->o->evaluate.cold;
 }
 
+/* Is a value one that should not have a high rank? A decomposition, and a model of --implicit, have
+ * no mean: their entries are events. */
+static bool is_low(const job *j, double value) {
+  return j->c.order > 0 && !(j->c.implicit > 0.0) && value < j->c.mean;
+}
+
 static void keep_ranked(job *j, bool has_values) {
   amped_sptensor *t = &j->cells;
   const uint64_t all = t->nnz;
@@ -76,6 +83,7 @@ static void keep_ranked(job *j, bool has_values) {
     j->given++;
     if (!takes(j, i))
       continue;
+    j->low += has_values && is_low(j, t->values[i]);
     for (int m = 0; m < t->order; m++)
       t->indices[m][t->nnz] = t->indices[m][i];
     t->nnz++;
@@ -288,6 +296,12 @@ static void rank_facts(const job *j, amped_facts *f) {
              ", each among %" PRIu64 " labels of %s\n", j->found.candidates,
              amped_format_mode(name, sizeof name, j->of, &j->k.labels[j->of]));
   left_out_facts(j, f);
+  amped_fact_json(f, "low", amped_json_count(j->low));
+  if (j->low > 0)
+    amped_warn("%s: %" PRIu64 " of its cells have values below %.4g, the mean that %s has learnt, "
+               "and count as hits like others, because values of cells do not count; give cells "
+               "alone that should have high values",
+               name_of(j), j->low, j->c.mean, j->o->args[0]);
   amped_fact_json(f, "exclude", json_array());
   for (int i = 0; i < exclude->count; i++)
     amped_fact_item(f, "exclude", amped_json_string(exclude->texts[i]));

@@ -25,6 +25,7 @@
 #include "tensor/format.h"
 #include "tensor/gap_summary.h"
 #include "tensor/predictor.h"
+#include "tensor/repeats.h"
 #include "text/io.h"
 #include "text/io_table_write.h"
 #include "text/io_tns.h"
@@ -42,6 +43,7 @@ typedef struct job {
   uint64_t *own[AMPED_MAX_ORDER]; /* indices as read; cells has the model's */
   uint64_t cold[AMPED_MAX_ORDER]; /* per mode, cells whose index the model does not know */
   uint64_t cold_cells;
+  uint64_t parts; /* cells with values that repeat an earlier cell, of a model of sums */
   amped_prediction_errors all, cold_errors;
   bool lacks_all; /* the model knows no cell's index of some mode, such as a new month */
   amped_prediction_errors others[2]; /* if lacks_all: cells with known indices in the other modes,
@@ -166,6 +168,15 @@ static amped_status read_list(const job *j, const amped_read_options *read, ampe
   return amped_dense_list_load(path, dataset, NULL, NULL, t);
 }
 
+/* Count repeated cells, if the model was fitted to sums of such cells: their values are parts. */
+static amped_status count_parts(job *j) {
+  char rule[16];
+  AMPED_TRY(amped_result_file_text(j->o->args[0], "duplicates", rule, sizeof rule));
+  if (!j->has_values || amped_duplicates_named(rule) != AMPED_DUPLICATES_SUM)
+    return AMPED_OK;
+  return amped_sptensor_repeats(&j->cells, &j->parts);
+}
+
 static amped_status read_cells(job *j) {
   amped_sptensor *t = &j->cells;
   amped_read_options read = j->o->read;
@@ -174,6 +185,7 @@ static amped_status read_cells(job *j) {
   if (j->is_text && t->order + 1 == j->k.order)
     return refuse_no_values(j);
   AMPED_TRY(check_values(j));
+  AMPED_TRY(count_parts(j));
   /* The indices as read and the predictions take memory in addition to the cells. */
   AMPED_TRY(amped_mem_check(name_of(j), "its cells", t->nnz * 8 * ((uint64_t)t->order + 1)));
   for (int m = 0; m < t->order; m++) {
@@ -389,6 +401,12 @@ static void cells_facts(const job *j, amped_facts *f) {
   char text[AMPED_COUNTS_TEXT];
   amped_fact(f, "cells", amped_json_count(n), "%" PRIu64 " cell%s of %s\n", n, n == 1 ? "" : "s",
              name_of(j));
+  amped_fact_json(f, "parts", amped_json_count(j->parts));
+  if (j->parts > 0)
+    amped_warn("%" PRIu64 " of %" PRIu64 " cells of %s repeat an earlier cell: %s was fitted to "
+               "sums of such rows, and a row alone is a part of a sum, so that these errors mean "
+               "little; add the rows up first: amped_mpi convert %s OUT.csv",
+               j->parts, n, name_of(j), j->o->args[0], name_of(j));
   amped_fact_json(f, "cold", amped_json_count(j->cold_cells));
   gaps_facts(j, f);
   amped_fact_json(f, "cold_of", amped_json_counts(j->cold, j->k.order));

@@ -522,10 +522,21 @@ static bool is_array(const job *j, const amped_source_batch *batch) {
   return is_one;
 }
 
+/* The file of a batch: its own, or INPUT, which is cut. */
+static const char *path_of(const job *j, const amped_source_batch *batch) {
+  const bool whole = j->request.kind == AMPED_BATCH_FILES || j->request.kind == AMPED_BATCH_FOLLOW;
+  return whole ? batch->name : j->o->args[1];
+}
+
+/* Are values of the batch sums of rows, or numbers of rows? */
+static bool are_sums(const job *j, const amped_source_batch *batch) {
+  return amped_input_info(batch->input)->duplicates == AMPED_DUPLICATES_SUM ||
+         amped_counted_rows_are(path_of(j, batch), j->request.read);
+}
+
 /* Collective: check a table whose rows count 1 each beside the values that the state keeps. */
 static amped_status check_counted(job *j, const amped_source_batch *batch) {
-  const bool whole = j->request.kind == AMPED_BATCH_FILES || j->request.kind == AMPED_BATCH_FOLLOW;
-  const char *path = whole ? batch->name : j->o->args[1];
+  const char *path = path_of(j, batch);
   amped_status status = AMPED_OK;
   if (j->session->comm.rank == 0 && amped_counted_rows_are(path, j->request.read)) {
     const amped_state_list list = j->head.sample > 0 ? AMPED_STATE_SAMPLE : AMPED_STATE_HELD_OUT;
@@ -545,7 +556,8 @@ static amped_status compare_cells(job *j, const amped_source_batch *batch,
   if (j->session->comm.rank == 0) {
     status = amped_stream_cells_count(&j->cells, batch, &learnt->held_out, out);
     if (status == AMPED_OK)
-      amped_stream_cells_report(&j->cells, batch->name, is_array(j, batch), out);
+      amped_stream_cells_report(&j->cells, batch->name, is_array(j, batch), are_sums(j, batch),
+                                out);
   }
   return amped_comm_agree(&j->session->comm, status);
 }

@@ -61,7 +61,7 @@ bool amped_stream_cells_repeat(const amped_known_cells *known) {
 }
 
 void amped_stream_cells_report(const amped_stream_cells *c, const char *name, bool is_array,
-                               const amped_known_cells *known) {
+                               bool are_sums, const amped_known_cells *known) {
   const char *which = known->all ? "" : " that are compared, a sample of all";
   if (amped_stream_cells_repeat(known))
     amped_warn("%s: of %" PRIu64 " cells%s, earlier batches had %" PRIu64
@@ -73,6 +73,12 @@ void amped_stream_cells_report(const amped_stream_cells *c, const char *name, bo
     amped_warn("%s: of %" PRIu64 " cells%s, %" PRIu64
                " were known with other values: an array begins at index 1 of each mode; if it has "
                "new indices, give them as a table, or the whole array as it has grown",
+               name, known->compared, which, known->known);
+  else if (known->known > 0 && are_sums)
+    amped_warn("%s: of %" PRIu64 " cells%s, %" PRIu64
+               " were known, and values that are added up within a batch are not added to earlier "
+               "batches: the model is one of single batches; for sums of all rows fit all tables "
+               "together with amped_mpi complete, or give each row its period as a key (--date)",
                name, known->compared, which, known->known);
   else if (known->known > 0)
     amped_say("%s: of %" PRIu64 " cells%s, %" PRIu64

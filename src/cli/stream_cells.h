@@ -31,10 +31,11 @@ amped_status amped_stream_cells_count(amped_stream_cells *cells, const amped_sou
 /* Does a batch repeat what was learnt? Half of its cells are known with the same values. */
 bool amped_stream_cells_repeat(const amped_known_cells *known);
 
-/* Report the known cells; warn if the batch repeats, or if it is an array (is_array), whose cells
- * always begin at index 1, and half of its cells are known. */
+/* Report the known cells. Warn if the batch repeats, or if its values are sums of rows (are_sums).
+ * Warn also if half of the cells of an array (is_array) are known, because its cells always begin
+ * at index 1. */
 void amped_stream_cells_report(const amped_stream_cells *cells, const char *name, bool is_array,
-                               const amped_known_cells *known);
+                               bool are_sums, const amped_known_cells *known);
 
 /* Add a learnt batch's entries to the lists. The head has the batch. */
 amped_status amped_stream_cells_add(amped_stream_cells *cells, const amped_source_batch *batch,

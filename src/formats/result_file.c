@@ -124,6 +124,9 @@ static amped_status write_record(amped_hdf5 *file, const amped_ktensor *k,
   if (!isnan(record->input_norm))
     AMPED_TRY(amped_hdf5_put_double(file, "/", "input_norm", record->input_norm));
   AMPED_TRY(amped_hdf5_put_u64(file, "/", "input_hash", 0, &record->input_hash));
+  if (amped_duplicates_merge(record->duplicates))
+    AMPED_TRY(
+        amped_hdf5_put_text(file, "/", "duplicates", amped_duplicates_name(record->duplicates)));
   if (record->loss != NULL) {
     AMPED_TRY(amped_hdf5_put_text(file, "/", "loss", record->loss));
     AMPED_TRY(amped_hdf5_put_text(file, "/", "normalisation", "sum"));

@@ -9,6 +9,7 @@
 
 #include "hdf5/hdf5_metric.h"
 #include "tensor/completion.h"
+#include "tensor/duplicates.h"
 #include "tensor/ktensor.h"
 #include "tensor/signs.h"
 
@@ -23,13 +24,15 @@ typedef struct amped_run_starts {
 } amped_run_starts;
 
 /* Record of a result; strings and arrays are borrowed. Written as attributes of the root: input,
- * input_norm (f64), metric, options (JSON text), seed (u64), version, stop_reason, corcondia (f64)
- * if it was computed, and, if there is a loss, loss and normalisation (texts). input_dims is taken
- * from the ktensor. */
+ * input_norm (f64), metric, options (JSON text), seed (u64), version, stop_reason. corcondia (f64)
+ * is written if it was computed, duplicates (text) if there were some, and loss and normalisation
+ * (texts) if there is a loss. input_dims is taken from the ktensor. */
 typedef struct amped_run_record {
   const char *input;
   double input_norm; /* NaN: unknown, and not written */
   uint64_t input_hash;
+  amped_duplicates duplicates; /* rule that made repeated cells of the input one; others are not
+                                  written */
   const char *options;
   uint64_t seed;
   const char *init;        /* start of this model: a word or file of --init; part of the options */

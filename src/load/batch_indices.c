@@ -3,10 +3,12 @@
 
 #include <string.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "tensor/format.h"
 #include "text/index_match.h"
 #include "text/io_number.h"
+#include "text/respelt.h"
 
 static uint64_t find(const amped_intern *in, const char *text, uint64_t length) {
   return amped_intern_find(in, amped_intern_hash(text, length), text, length);
@@ -255,6 +257,34 @@ static uint64_t largest(const amped_sptensor *list, int mode) {
   return most;
 }
 
+/* Warn if most new labels of a mode are labels of the state in another spelling. */
+static void warn_of_respelt(const amped_batch_indices *x, const char *name, int mode) {
+  const amped_labels staged = amped_batch_indices_staged(x, mode);
+  const amped_labels ours = amped_batch_indices_labels(x, mode);
+  char text[2][128];
+  char where[128];
+  uint64_t count = 0;
+  uint64_t first[2] = {0, 0};
+  for (uint64_t i = 0; i < staged.count; i++) {
+    uint64_t length = 0;
+    const char *label = amped_label(&staged, i, &length);
+    const uint64_t other = amped_respelt_find(&x->labels[mode], label, length);
+    if (other == AMPED_INTERN_NONE)
+      continue;
+    if (count++ == 0) {
+      first[0] = i;
+      first[1] = other;
+    }
+  }
+  if (count > 0 && 2 * count >= staged.count)
+    amped_warn("%s: %" PRIu64 " of %" PRIu64 " new labels of %s are labels of %s in another "
+               "spelling, such as %s for %s, and become new rows; write them alike (pandas writes "
+               "7.0 if a column has gaps: astype(\"Int64\"); and 7 for 007: dtype=str)",
+               name, count, staged.count, amped_format_mode(where, sizeof where, mode, &ours),
+               x->path, amped_label_text(&staged, first[0], text[0], sizeof text[0]),
+               amped_label_text(&ours, first[1], text[1], sizeof text[1]));
+}
+
 amped_status amped_batch_indices_translate(amped_batch_indices *x, const char *name,
                                            const amped_labels *labels, amped_sptensor *list) {
   unsigned char *used[AMPED_MAX_ORDER] = {NULL};
@@ -272,6 +302,8 @@ amped_status amped_batch_indices_translate(amped_batch_indices *x, const char *n
     const uint64_t all = x->dims[m] + x->staged[m].count; /* also labels of its set */
     list->dims[m] = end > all ? end : all;
   }
+  for (int m = 0; m < x->order; m++)
+    warn_of_respelt(x, name, m);
 done:
   for (int m = 0; m < x->order; m++)
     amped_free(used[m]);

@@ -77,6 +77,7 @@ static amped_status begin(const amped_session *session, const amped_complete_pro
   r->record = (amped_run_record){.input = session->options->input,
                                  .input_norm = sqrt(plan->norm_squared),
                                  .input_hash = amped_session_info(session)->hash,
+                                 .duplicates = amped_session_info(session)->duplicates,
                                  .seed = p->seed + (uint64_t)best->sweep.start,
                                  .stop_reason = best->stop_reason,
                                  .metric = amped_complete_solver_of(p)->metric,

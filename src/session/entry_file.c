@@ -331,17 +331,12 @@ static void warn_of_spread(const entry_file *f, const weighing *w) {
                amped_input_path(f->input), w->least, w->most);
 }
 
-/* Were entries of the same cell made one entry? */
-static bool are_merged(amped_duplicates d) {
-  return d == AMPED_DUPLICATES_SUM || d == AMPED_DUPLICATES_MEAN || d == AMPED_DUPLICATES_LAST;
-}
-
 amped_status amped_entry_file_check_merged(const amped_session *session, const char *path,
                                            amped_duplicates of_weights) {
   const char *input = session->options->input;
   const amped_duplicates d = amped_session_info(session)->duplicates;
   amped_status status = AMPED_OK;
-  if (session->comm.rank == 0 && are_merged(d) && are_merged(of_weights))
+  if (session->comm.rank == 0 && amped_duplicates_merge(d) && amped_duplicates_merge(of_weights))
     status = amped_error(AMPED_BAD_INPUT, path,
                          "has several weights of a cell, of which %s has several rows, and %s "
                          "without the weights; give each cell one row: the weighted mean of its "
@@ -490,6 +485,17 @@ amped_status amped_entry_weights_sample(amped_entry_weights *weights, double *va
 
 /* --- entries ---------------------------------------------------------------------------------- */
 
+/* Rank 0: warn if the file's repeated cells are there row by row, and the tensor's are not: a part
+ * of a sum is then compared with a sum. */
+static void warn_of_parts(const entry_file *f) {
+  const amped_duplicates d = amped_session_info(f->session)->duplicates;
+  const char *path = amped_input_path(f->input);
+  if (amped_input_duplicates(f->input) == AMPED_DUPLICATES_KEEP && amped_duplicates_merge(d))
+    amped_warn("%s: cells come several times, and each row counts; of the tensor's, %s. To compare "
+               "them alike, make such cells one: amped_mpi convert %s FILE.h5 --duplicates=%s",
+               path, amped_duplicates_deed(d), path, amped_duplicates_name(d));
+}
+
 amped_status amped_entry_file_load(const amped_session *session, const amped_labels *labels,
                                    const char *option, const char *path,
                                    const amped_read_options *read, amped_entry_set *out) {
@@ -498,6 +504,8 @@ amped_status amped_entry_file_load(const amped_session *session, const amped_lab
   amped_status status = AMPED_OK;
   memset(out, 0, sizeof *out);
   AMPED_GO(done, open_file(&f, labels, option, path, read));
+  if (session->comm.rank == 0)
+    warn_of_parts(&f);
   AMPED_GO(done, amped_comm_agree(&session->comm, make_room(&f, out)));
   AMPED_GO(done, read_all(&f, take_slab, out));
   out->given = amped_input_info(f.input)->nnz;

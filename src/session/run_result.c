@@ -51,6 +51,7 @@ static amped_status begin(const amped_session *session, const amped_cpd_options 
   r->record.input = session->options->input;
   r->record.input_norm = sqrt(plan->norm_squared);
   r->record.input_hash = amped_session_info(session)->hash;
+  r->record.duplicates = amped_session_info(session)->duplicates;
   r->record.options = r->options;
   r->record.nonnegative = options->rule.nonnegative;
   r->record.loss = amped_loss_name(options);

@@ -23,6 +23,10 @@ amped_duplicates amped_duplicates_named(const char *name) {
   return AMPED_DUPLICATES_UNKNOWN;
 }
 
+bool amped_duplicates_merge(amped_duplicates d) {
+  return d == AMPED_DUPLICATES_SUM || d == AMPED_DUPLICATES_MEAN || d == AMPED_DUPLICATES_LAST;
+}
+
 const char *amped_duplicates_policy_name(amped_duplicates policy) {
   return policy == AMPED_DUPLICATES_ERROR ? "error" : names[policy];
 }

@@ -5,6 +5,7 @@
 #ifndef AMPED_DUPLICATES_H
 #define AMPED_DUPLICATES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef enum amped_duplicates {
@@ -23,6 +24,9 @@ typedef enum amped_duplicates {
 /* The name of a record, such as "sum"; NULL: unknown. And the inverse. */
 const char *amped_duplicates_name(amped_duplicates d);
 amped_duplicates amped_duplicates_named(const char *name);
+
+/* Does a rule or record make repeated coordinates one nonzero? */
+bool amped_duplicates_merge(amped_duplicates d);
 
 /* The name of a rule, "sum" to "error". */
 const char *amped_duplicates_policy_name(amped_duplicates policy);

@@ -3,6 +3,7 @@
 
 #include <omp.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/sort.h"
@@ -125,4 +126,22 @@ bool amped_sptensor_may_repeat(const amped_sptensor *t) {
   amped_free(g.ends);
   amped_free(g.hashes);
   return found || !room;
+}
+
+amped_status amped_sptensor_repeats(const amped_sptensor *t, uint64_t *count) {
+  amped_sptensor copy;
+  uint64_t first = 0;
+  *count = 0;
+  if (!amped_sptensor_may_repeat(t))
+    return AMPED_OK;
+  AMPED_TRY(amped_sptensor_create(&copy, t->order, t->nnz));
+  memcpy(copy.dims, t->dims, sizeof copy.dims);
+  memcpy(copy.values, t->values, t->nnz * sizeof *copy.values);
+  for (int m = 0; m < t->order; m++)
+    memcpy(copy.indices[m], t->indices[m], t->nnz * sizeof *copy.indices[m]);
+  const amped_status status = amped_sptensor_sort(&copy, 0);
+  if (status == AMPED_OK)
+    *count = amped_sptensor_duplicates(&copy, &first);
+  amped_sptensor_free(&copy);
+  return status;
 }

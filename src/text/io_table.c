@@ -13,6 +13,7 @@
 #include "text/io_number.h"
 #include "text/io_rows.h"
 #include "text/io_table_header.h"
+#include "text/respelt.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/printable.h"
@@ -556,6 +557,8 @@ static amped_status conclude(reader *r) {
   warn_of_header(r);
   for (int m = 0; m < t->order; m++) {
     const int set = r->header.sets[m];
+    if (set == m && !r->options->known_modes)
+      amped_respelt_warn(&r->labels[m], amped_io_name(r->path), r->header.modes[m]);
     if (set == m)
       AMPED_TRY(amped_intern_take(&r->labels[m], &t->labels[m]));
     else

@@ -253,4 +253,33 @@ expect 3 "a5 of mode 1 (who) has a row of zeros" "$amped" similar plain.h5 --for
 expect 0 "1 of 150 indices have a row of zeros, so they are in no list" "$amped" similar plain.h5 --for=who -o all.csv --overwrite
 expect 0 "" on 1 test.h5 --rank=1 --iters=2 -o r1.h5 -q
 expect 0 "has one component" "$amped" similar r1.h5 --for=who:a1 -n 1
+# Values of cells do not count. A warning counts the cells that a model of ratings should rank low.
+awk 'BEGIN {
+  srand(11)
+  head = "user,item,stars"
+  print head >"rated.csv"
+  print head >"later.csv"
+  for (u = 0; u < 30; u++) for (i = 0; i < 20; i++) {
+    if (rand() < 0.5) continue
+    print "u" u ",i" i "," 1 + (u * i + int(2 * rand())) % 5 >(rand() < 0.8 ? "rated.csv" : "later.csv")
+  }
+}'
+expect 0 "" on 1 complete rated.csv --value=stars --rank=2 --reg=1 --iters=3 -q -o rated.h5
+mean=$("$python" -c 'import h5py; print(repr(float(h5py.File("rated.h5").attrs["mean"])))')
+low=$(awk -F, -v mean="$mean" 'NR > 1 && $3 < mean' later.csv | wc -l)
+test "$low" -gt 20 && pass || fail "no low ratings"
+expect 0 "warning: later.csv: $low of its cells have values below" "$amped" evaluate rated.h5 later.csv --value=stars --of=item \
+  --exclude=rated.csv --json=low.json
+grep -q "\"low\":$low," low.json && pass || fail "low in JSON"
+awk -F, 'NR == 1 || $3 >= 4' later.csv >liked.csv
+expect 0 "" "$amped" evaluate rated.h5 liked.csv --value=stars --of=item --exclude=rated.csv
+grep -q "have values below" err && fail "liked cells: a warning" || pass
+expect 0 "" "$amped" evaluate rated.h5 later.csv --keys=user,item --of=item
+grep -q "have values below" err && fail "cells without values: a warning" || pass
+expect 0 "" on 1 complete rated.csv --value=stars --implicit=1 --rank=2 --reg=1 --iters=3 -q -o events.h5
+expect 0 "" "$amped" evaluate events.h5 later.csv --value=stars --of=item
+grep -q "have values below" err && fail "events: a warning" || pass
+expect 0 "" on 1 cpd rated.csv --value=stars --rank=2 --nonnegative -q -o rated.cpd.h5
+expect 0 "" "$amped" evaluate rated.cpd.h5 later.csv --value=stars --of=item
+grep -q "have values below" err && fail "a decomposition: a warning" || pass
 finish

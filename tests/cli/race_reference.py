@@ -33,6 +33,7 @@ count = full_ends[1]["runs"]
 alone = full_end["biases_alone"] if "biases_alone" in full_end else full_end["mean_alone"]
 zero = alone["validate"]["rmse"]
 live = zero * (1 - LIVE)
+few = full_end["validate"]["count"] < 256  # held-out entries: they end no run
 first = {run: end["reg"] for run, end in full_ends.items()}
 assert sorted(full_ends) == sorted(race_ends) == list(range(1, count + 1)), (sorted(full_ends), sorted(race_ends))
 assert all(end["reason"] in ("patience", "iterations") for end in full_ends.values())
@@ -49,7 +50,7 @@ def ends_at(run, best):
     """Number of sweeps of a run, and why it ends."""
     sweeps = full[run]
     neighbour = auto and any(0.5 * first[run] <= other < first[run] for other in first.values())
-    for n in range(2, len(sweeps)):
+    for n in range(2, 2 if few else len(sweeps)):
         errors = [error for error, _ in sweeps[:n]]
         train = [error for _, error in sweeps[:n]]
         low = min(errors)

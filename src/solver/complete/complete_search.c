@@ -36,7 +36,10 @@ double amped_complete_reg(const amped_complete_options *o, int run, uint64_t swe
              : firsts[k] * pow(AMPED_COMPLETE_FALL, (double)(sweep - AMPED_COMPLETE_HELD));
 }
 
-/* Least ranked entries by which runs of implicit fits end early. */
+/* Least held-out entries by which runs end early; of implicit fits, least ranked ones. The errors
+ * of the first sweeps at fewer entries say too little, and so small a search costs next to nothing.
+ */
+#define RACE_HELD 256
 #define RACE_RANKED 1024
 
 /* Error of the validation entries without components; NaN: it was not measured, or says too
@@ -47,7 +50,8 @@ static double error_of_zero(const amped_complete_problem *p) {
     return amped_rank_set_count(p->validate_ranks) >= RACE_RANKED ? 0.0 : (double)NAN;
   if (b == NULL)
     return (double)NAN;
-  return amped_errors_rmse(p->fit.biased ? &b->biases.validate.all : &b->mean.validate.all);
+  const amped_errors *e = p->fit.biased ? &b->biases.validate.all : &b->mean.validate.all;
+  return e->count >= RACE_HELD ? amped_errors_rmse(e) : (double)NAN;
 }
 
 /* Do runs of this search end early? */

@@ -14,7 +14,7 @@
  * fall; and, until lambda is a quarter of its first value, sweeps in which the training error stays
  * the same, up to `tol`.
  *
- * If validation entries give errors, runs that cannot give the best sweep any more end early
+ * If validation entries give errors, runs that are not expected to give the best sweep end early
  * (complete_race.h), unless the options ask for full runs. The sweeps that a run makes have the
  * same bits as in a full run. */
 #ifndef AMPED_COMPLETE_SEARCH_H

@@ -1,0 +1,21 @@
+/* Respelt labels: labels of a mode that are the same whole number in two spellings, such as 7 and
+ * 7.0, or 7 and 007. They are different labels, which a user seldom wants: pandas writes 7.0 if a
+ * column of whole numbers has gaps, and 7 for 007. Host memory; not collective. */
+#ifndef AMPED_RESPELT_H
+#define AMPED_RESPELT_H
+
+#include "text/intern.h"
+
+/* Plain form of a whole number: without leading zeros, and without a point and zeros behind it.
+ * Returns its length, 0 if the text is no such number. *plain points into the text. */
+uint64_t amped_respelt_plain(const char *text, uint64_t length, const char **plain);
+
+/* Find another spelling of a text among labels: its plain form, or itself with .0 behind it.
+ * Returns the label's number, or AMPED_INTERN_NONE. */
+uint64_t amped_respelt_find(const amped_intern *labels, const char *text, uint64_t length);
+
+/* Warn if labels of a table's column have two spellings, and all labels of the column are whole
+ * numbers. name: the table's. */
+void amped_respelt_warn(const amped_intern *labels, const char *name, const char *column);
+
+#endif
