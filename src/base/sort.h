@@ -33,9 +33,9 @@ amped_status amped_sort(uint64_t count, const amped_sort_field *fields, int nfie
  * is none. */
 uint64_t amped_sort_find(const uint64_t *values, uint64_t count, uint64_t value);
 
-/* Comparisons for qsort: ascending numbers, of which none is NaN. */
+/* Comparisons for qsort, in ascending order: doubles that are not NaN, and uint64_t. */
 int amped_compare_doubles(const void *left, const void *right);
-int amped_compare_counts(const void *left, const void *right); /* of uint64_t */
+int amped_compare_counts(const void *left, const void *right);
 
 /* Order: a permutation that makes keys ascend; the elements themselves do not move. entries[i]
  * holds a position in its low position_bits, and bits of the key above them. */
