@@ -203,7 +203,7 @@ static bool cell_value(parser *p, const amped_cell *cell, double *out) {
                      "column \"%.100s\": \"%s\" is not a finite number; correct or remove the row",
                      r->header.value, amped_number_excerpt(excerpt, begin, end));
   else
-    amped_cut_values_note(p->piece, begin, end);
+    amped_cut_values_note(p->piece, begin, end, *out);
   return p->piece->status == AMPED_OK;
 }
 
