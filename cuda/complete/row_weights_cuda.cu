@@ -169,7 +169,7 @@ struct view_job {
   amped_tensor_part *part;
   uint64_t first, count;
   uint64_t *const *positions;
-  double *values; // or null
+  double *values; // may be null
 };
 
 template <typename T, typename I>

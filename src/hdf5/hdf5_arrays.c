@@ -99,7 +99,7 @@ amped_status amped_hdf5_arrays(amped_hdf5 *file, amped_hdf5_object_visit *visit,
 
 /* A number of the dataset's type, as its cells are read (out->other_sign). */
 static double as_read(const amped_hdf5_dataset *d, const amped_hdf5_convention *out, double value) {
-  const double numbers = ldexp(1.0, 8 * (int)d->type.bytes); /* that the type has */
+  const double numbers = ldexp(1.0, 8 * (int)d->type.bytes); /* count of the numbers of the type */
   if (out->other_sign && d->type.number == AMPED_SIGNED && value < 0.0)
     return value + numbers;
   if (out->other_sign && d->type.number == AMPED_UNSIGNED && value >= numbers / 2.0)

@@ -347,8 +347,8 @@ static amped_status match_rows(const amped_session_options *o, const amped_plan 
   return AMPED_OK;
 }
 
-/* A completion model as a decomposition lacks its mean and biases. A start may lack them; what
- * --fix keeps would no longer mean what the model means. */
+/* A completion model as a decomposition is without its mean and biases. For a start that is a
+ * warning; what --fix keeps would no longer mean what the model means. */
 static amped_status check_parts(const char *path, const amped_ktensor *start, bool keeps) {
   amped_completion c = {.order = 0};
   AMPED_TRY(amped_completion_file_read(path, start->order, start->dims, false, &c));

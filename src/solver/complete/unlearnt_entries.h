@@ -6,8 +6,8 @@
 #include "solver/complete/entry_set.h"
 
 /* Collective; the status is agreed. *out = these entries, in modes that are not fixed, of this
- * rank; of_mode[m] = those of all ranks with such a row of mode m. *out is empty on failure; the
- * caller frees it. */
+ * rank; of_mode[m] = number of such rows of mode m in the entries of all ranks. *out is empty on
+ * failure; the caller frees it. */
 amped_status amped_unlearnt_entries_find(const amped_context *context,
                                          const amped_row_counts *counts,
                                          const amped_fixed_modes *fixed, amped_entry_set *out,
