@@ -34,7 +34,8 @@ amped_status amped_weigh_cuda(amped_tensor_part *part, uint64_t count,
                               const uint64_t *const *indices, const double *weights,
                               uint64_t *placed);
 amped_status amped_view_cuda(amped_tensor_part *part, uint64_t first, uint64_t count,
-                             uint64_t *const *positions, bool *held, double *weights);
+                             uint64_t *const *positions, bool *held, double *weights,
+                             double *values);
 
 #ifdef __cplusplus
 }

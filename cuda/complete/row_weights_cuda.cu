@@ -169,6 +169,7 @@ struct view_job {
   amped_tensor_part *part;
   uint64_t first, count;
   uint64_t *const *positions;
+  double *values; // may be null
 };
 
 template <typename T, typename I>
@@ -180,8 +181,25 @@ __global__ void __launch_bounds__(threads)
     out[i] = mode == 0 ? position_of(p, p.rows[from + i]) : (uint64_t)p.inputs[mode - 1][from + i];
 }
 
-/* Copy positions of nonzeros from .. from + count of a batch to the caller's, from place `to`
- * on. */
+/* Copy `count` numbers of the plan's value type to the host, as doubles. */
+amped_status view_numbers(const amped_tensor_part *part, const void *d_from, uint64_t count,
+                          const char *what, double *out) {
+  const amped_vtype type = part->plan->value_type;
+  void *raw = nullptr;
+  AMPED_TRY(amped_alloc(&raw, count, type, what));
+  amped_status status = amped_cuda_check(
+      cudaMemcpyAsync(raw, d_from, count * type, cudaMemcpyDeviceToHost, part->device->stream),
+      "cudaMemcpyAsync");
+  if (status == AMPED_OK)
+    status = amped_cuda_check(cudaStreamSynchronize(part->device->stream), "cudaStreamSynchronize");
+  if (status == AMPED_OK)
+    amped_values_get(raw, type, 0, count, out);
+  amped_free(raw);
+  return status;
+}
+
+/* Copy positions and values of nonzeros from .. from + count of a batch to the caller's, from place
+ * `to` on. */
 template <typename T, typename I>
 amped_status view_typed(const view_job *j, uint64_t first, const amped_batch *batch, uint64_t from,
                         uint64_t count, uint64_t to) {
@@ -202,6 +220,9 @@ amped_status view_typed(const view_job *j, uint64_t first, const amped_batch *ba
       status = amped_cuda_check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
   }
   amped_cuda_free(d_out);
+  if (status == AMPED_OK && j->values != nullptr)
+    status = view_numbers(j->part, static_cast<const T *>(batch->values) + from, count,
+                          "the values of nonzeros", j->values + to);
   return status;
 }
 
@@ -219,31 +240,21 @@ amped_status view_weights(const amped_tensor_part *part, uint64_t first, uint64_
                           double *weights) {
   const amped_vtype type = part->plan->value_type;
   const char *d_weights = static_cast<const char *>(part->row_fit->copies[0].d_weights);
-  void *raw = nullptr;
   if (d_weights == nullptr) {
     for (uint64_t i = 0; i < count; i++)
       weights[i] = 1.0;
     return AMPED_OK;
   }
-  AMPED_TRY(amped_alloc(&raw, count, type, "the weights of nonzeros"));
-  amped_status status =
-      amped_cuda_check(cudaMemcpyAsync(raw, d_weights + first * type, count * type,
-                                       cudaMemcpyDeviceToHost, part->device->stream),
-                       "cudaMemcpyAsync");
-  if (status == AMPED_OK)
-    status = amped_cuda_check(cudaStreamSynchronize(part->device->stream), "cudaStreamSynchronize");
-  if (status == AMPED_OK)
-    amped_values_get(raw, type, 0, count, weights);
-  amped_free(raw);
-  return status;
+  return view_numbers(part, d_weights + first * type, count, "the weights of nonzeros", weights);
 }
 
 } // namespace
 
 amped_status amped_view_cuda(amped_tensor_part *part, uint64_t first, uint64_t count,
-                             uint64_t *const *positions, bool *held, double *weights) {
+                             uint64_t *const *positions, bool *held, double *weights,
+                             double *values) {
   const cudaStream_t stream = part->device->stream;
-  view_job j = {part, first, count, positions};
+  view_job j = {part, first, count, positions, values};
   const amped_visitor_cuda visitor = {
       .batch = view_batch, .self = &j, .begin = first, .end = first + count};
   const uint64_t words = (first + count + 31) / 32 - first / 32;

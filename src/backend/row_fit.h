@@ -158,9 +158,10 @@ typedef struct amped_row_fit_ops {
   /* Add the sums over this rank's nonzeros of mode 0's copy to *out, and lower its minima. */
   amped_status (*moments)(struct amped_tensor_part *part, amped_moments *out);
   /* This rank's nonzeros first .. first + count of mode 0's copy, to host memory: the position of
-   * each one's row in every mode's factor, whether it is held out and, unless NULL, its weight. */
+   * each one's row in every mode's factor, whether it is held out and, unless NULL, its weight and
+   * its value as it is in memory. */
   amped_status (*view)(struct amped_tensor_part *part, uint64_t first, uint64_t count,
-                       uint64_t *const *positions, bool *held, double *weights);
+                       uint64_t *const *positions, bool *held, double *weights, double *values);
 
   /* Fit new rows of mode: own rows of iDps that are not split. When wait returns, the rows of
    * block_part (plan.h) and of all earlier parts are new. With the last part all rows are new,

@@ -80,13 +80,24 @@ void amped_facts_row(amped_facts *facts, const char *key, amped_facts *row) {
   amped_facts_free(row);
 }
 
-void amped_facts_say(amped_facts *facts) {
+/* A function of the log that prints a line. */
+typedef void print_line(const char *format, ...);
+
+static void print_words(amped_facts *facts, print_line *print) {
   for (const char *line = facts->words; *line != '\0';) {
     const size_t length = strcspn(line, "\n");
-    amped_say("%.*s", (int)length, line);
+    print("%.*s", (int)length, line);
     line += length + (line[length] == '\n');
   }
   amped_facts_silence(facts);
+}
+
+void amped_facts_say(amped_facts *facts) {
+  print_words(facts, amped_say);
+}
+
+void amped_facts_note(amped_facts *facts) {
+  print_words(facts, amped_note);
 }
 
 void amped_facts_silence(amped_facts *facts) {

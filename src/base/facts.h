@@ -47,6 +47,8 @@ void amped_facts_row(amped_facts *facts, const char *key, amped_facts *row);
 /* Print the words, if there are any, a line for each of their lines, and begin again without words.
  */
 void amped_facts_say(amped_facts *facts);
+/* The same for what the user did not ask for (amped_note). */
+void amped_facts_note(amped_facts *facts);
 /* Drop the words: the members stand in JSON alone. */
 void amped_facts_silence(amped_facts *facts);
 /* Write the object to --json's stream (json.h) and free the list. json may be NULL. */

@@ -31,6 +31,7 @@
 #include "solver/complete/complete_start.h"
 #include "solver/complete/gap_errors.h"
 #include "solver/complete/row_counts.h"
+#include "solver/complete/unlearnt_entries.h"
 #include "solver/complete/whole_gaps.h"
 #include "tensor/label_order.h"
 #include "text/io.h"
@@ -65,7 +66,8 @@ typedef struct job {
   amped_complete_start start;
   amped_complete_baselines baselines;
   amped_entry_set validate, test;
-  amped_row_counts counts; /* empty: neither --validate nor --test */
+  amped_entry_set unlearnt; /* held-out entries with a row without training entries */
+  amped_row_counts counts;  /* empty: neither --validate nor --test */
   amped_rank_set *validate_ranks, *test_ranks;
   amped_summary_row rows[AMPED_MAX_NCOMPS_COUNT];
   amped_fixed_model fixed;      /* factors of --fix */
@@ -346,7 +348,10 @@ static amped_status find_trained(job *j) {
   p->counts = &j->counts;
   if (p->held == 0 || p->fit.implicit > 0.0)
     return AMPED_OK;
-  return amped_row_counts_unlearnt(&context, &j->counts, &p->fixed, &p->unlearnt, p->unlearnt_of);
+  AMPED_TRY(
+      amped_unlearnt_entries_find(&context, &j->counts, &p->fixed, &j->unlearnt, p->unlearnt_of));
+  p->unlearnt = j->unlearnt.total > 0 ? &j->unlearnt : NULL;
+  return AMPED_OK;
 }
 
 /* Collective: make the sets of entries that implicit fits rank. */
@@ -1021,6 +1026,7 @@ amped_status amped_cmd_complete(const amped_options *given) {
   status = amped_session_finish(&session, status);
   amped_entry_weights_close(j.weighing);
   amped_entry_set_free(&j.validate);
+  amped_entry_set_free(&j.unlearnt);
   amped_entry_set_free(&j.test);
   amped_row_counts_free(&j.counts);
   amped_rank_set_destroy(j.validate_ranks);

@@ -253,9 +253,9 @@ static void say_form(const amped_session *session, const amped_cpd_options *cpd)
   if (cpd->loss == AMPED_LOSS_SQUARES && !session->is_dense &&
       session->options->shape.name == NULL && !amped_tensor_info_repeats(info) &&
       density > HINT_DENSITY)
-    amped_say("note: %.3g %% of the cells are stored; amped_mpi convert --dense makes a dense "
-              "tensor of it, which takes less time",
-              100.0 * density);
+    amped_note("note: %.3g %% of the cells are stored; amped_mpi convert --dense makes a dense "
+               "tensor of it, which takes less time",
+               100.0 * density);
 }
 
 /* Are all values whole numbers above 0? False if there are too many distinct ones to know. */
@@ -270,8 +270,9 @@ static bool are_counts(const amped_dictionary *d) {
 static void say_counts(const amped_session *session, const amped_cpd_options *cpd) {
   if (!session->is_dense && session->options->shape.name == NULL &&
       amped_row_rule_is_plain(&cpd->rule) && are_counts(&amped_session_info(session)->dictionary))
-    amped_say("note: the values are whole numbers; if they are counts, --loss=poisson fits them as "
-              "counts, with components that add up to them");
+    amped_note(
+        "note: the values are whole numbers; if they are counts, --loss=poisson fits them as "
+        "counts, with components that add up to them");
 }
 
 /* Take what --loss=poisson implies: no entry is negative, and a dense tensor is read as the list of

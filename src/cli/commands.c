@@ -246,6 +246,7 @@ const amped_command amped_commands[] = {
      .arguments = "INPUT|--shape=NAME|--dense",
      .max_args = 1,
      .parallel = true,
+     .answers = true,
      .summary = "time MTTKRP, a whole run, a sweep of complete, or a stream",
      .groups = {&amped_session_option_rows,  &amped_seed_option_rows,
                 &amped_bench_option_rows,    &amped_complete_model_option_rows,

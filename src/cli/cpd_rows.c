@@ -41,6 +41,31 @@ amped_status amped_cpd_rows_find_modes(const amped_session *session, amped_cpd_o
   return AMPED_OK;
 }
 
+static bool is_zero(const amped_ktensor *k, uint64_t component) {
+  const uint64_t n = (uint64_t)k->ncomps;
+  bool zero = k->weights[component] == 0.0;
+  for (int m = 0; m < k->order && !zero; m++) {
+    uint64_t i = 0;
+    while (i < k->dims[m] && k->factors[m][i * n + component] == 0.0)
+      i++;
+    zero = i == k->dims[m];
+  }
+  return zero;
+}
+
+/* Refuse components of zeros. Steps of all factors at once give each mode an equal share of a
+ * component's length, which would stay 0. */
+static amped_status check_components(const amped_ktensor *start, const char *name) {
+  for (uint64_t r = 0; r < (uint64_t)start->ncomps; r++)
+    if (is_zero(start, r))
+      return amped_error(AMPED_BAD_INPUT, name,
+                         "component %" PRIu64 " is zero, and stays so in steps of --method=lm; "
+                         "begin with a model without it and a smaller --rank, or leave out --init "
+                         "or --method",
+                         r + 1);
+  return AMPED_OK;
+}
+
 amped_status amped_cpd_rows_check_start(const amped_cpd_options *options,
                                         const amped_ktensor *start, const char *name) {
   const amped_row_rule *rule = &options->rule;
@@ -61,7 +86,7 @@ amped_status amped_cpd_rows_check_start(const amped_cpd_options *options,
                          "cannot start a nonnegative model: the weight of component %" PRIu64
                          " is negative; begin with a nonnegative model, or without --init",
                          r + 1);
-  return AMPED_OK;
+  return options->method == AMPED_CPD_LM ? check_components(start, name) : AMPED_OK;
 }
 
 /* --- the start -------------------------------------------------------------------------------- */

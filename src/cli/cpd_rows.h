@@ -14,8 +14,8 @@ amped_status amped_cpd_rows_find_modes(const amped_session *session, amped_cpd_o
                                        amped_labels *labels, bool *has_labels);
 
 /* Returns AMPED_BAD_INPUT if the start has a negative entry in a nonnegative mode. With the loss
- * for counts, also if it has a negative weight: other losses use no weights of a start. name: the
- * start's file. */
+ * for counts, also if it has a negative weight: other losses use no weights of a start. With
+ * --method=lm, if a component is zero. name: the start's file. */
 amped_status amped_cpd_rows_check_start(const amped_cpd_options *options,
                                         const amped_ktensor *start, const char *name);
 

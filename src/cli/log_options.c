@@ -25,7 +25,7 @@ static const amped_option rows[] = {
      .unsaid = AMPED_NORMAL,
      .help =
          "print only warnings, errors and answers: the final line and file of cpd and complete, "
-         "lists and numbers that are asked for",
+         "lists and numbers that are asked for, --plan, and the times of bench",
      AMPED_OPTION_FIELD(amped_log_options, verbosity)},
 };
 

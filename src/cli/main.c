@@ -83,6 +83,12 @@ static void report_failure(amped_status status, bool ranks, int launcher_rank) {
   amped_status_report();
 }
 
+/* Are the lines what the user asked for? -q keeps them, unless they go to a file. */
+static bool is_answer(const amped_options *options) {
+  return (options->command->answers || options->session.plan_only) && options->output == NULL &&
+         options->json == NULL;
+}
+
 static const volatile int elsewhere = 1;
 
 int main(int argc, char **argv) {
@@ -109,7 +115,7 @@ int main(int argc, char **argv) {
   if (status == AMPED_OK && !done) {
     input = options.nargs > 0 ? options.args[0] : NULL;
     amped_log_verbosity(options.log.verbosity);
-    if (options.command->answers && options.output == NULL && options.json == NULL)
+    if (is_answer(&options))
       amped_log_answers();
     amped_log_progress(options.log.progress);
     if (options.threads > 0)

@@ -125,6 +125,11 @@ amped_hdf5_type amped_dense_element(amped_cell_type type) {
   return (amped_hdf5_type){number, amped_cell_bytes(type)};
 }
 
+/* The integer type with as many bytes and the other sign. */
+static amped_hdf5_type of_other_sign(amped_hdf5_type type) {
+  return (amped_hdf5_type){type.number == AMPED_SIGNED ? AMPED_UNSIGNED : AMPED_SIGNED, type.bytes};
+}
+
 /* Cell type of an element type; extended floats are rounded to doubles. */
 static amped_cell_type cell_of(amped_hdf5_type element) {
   if (element.bytes > 8)
@@ -201,6 +206,8 @@ static amped_status open_any(amped_dense_file *f, const char *dataset) {
                        "write the values (xarray and netCDF4 unpack when they read), or remove the "
                        "attribute if it is wrong",
                        name, f->convention.packed);
+  if (f->convention.other_sign)
+    f->info.type = cell_of(of_other_sign(f->cells.type));
   return amped_hdf5_has_attribute(&f->hdf5, name, MATLAB, &f->is_matlab);
 }
 
@@ -278,5 +285,8 @@ bool amped_dense_file_is_matlab(const amped_dense_file *f) {
 
 amped_status amped_dense_file_read(amped_dense_file *f, const uint64_t *first,
                                    const uint64_t *count, void *cells) {
-  return amped_hdf5_array_read(&f->cells, amped_dense_element(f->info.type), first, count, cells);
+  const amped_hdf5_type type = amped_dense_element(f->info.type);
+  /* Integers of the other sign keep their bits: HDF5 would cut their values. */
+  return amped_hdf5_array_read(&f->cells, f->convention.other_sign ? of_other_sign(type) : type,
+                               first, count, cells);
 }

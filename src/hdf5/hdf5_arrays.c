@@ -4,6 +4,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
+
+#include "base/mem.h"
 
 /* Most links in a file. */
 #define MAX_LINKS 65536
@@ -94,6 +97,40 @@ amped_status amped_hdf5_arrays(amped_hdf5 *file, amped_hdf5_object_visit *visit,
   return amped_hdf5_objects(file, visit_array, &v);
 }
 
+/* A number of the dataset's type, as its cells are read (out->other_sign). */
+static double as_read(const amped_hdf5_dataset *d, const amped_hdf5_convention *out, double value) {
+  const double numbers = ldexp(1.0, 8 * (int)d->type.bytes); /* count of the numbers of the type */
+  if (out->other_sign && d->type.number == AMPED_SIGNED && value < 0.0)
+    return value + numbers;
+  if (out->other_sign && d->type.number == AMPED_UNSIGNED && value >= numbers / 2.0)
+    return value - numbers;
+  return value;
+}
+
+/* Read _Unsigned, the sign of integers of either type. A word that is neither true nor false may
+ * mean anything. */
+static amped_status look_at_sign(const amped_hdf5_dataset *d, amped_hdf5_convention *out) {
+  static const char name[] = "_Unsigned";
+  double number = 0.0;
+  int count = 0;
+  bool exists = false;
+  char *word = NULL;
+  AMPED_TRY(amped_hdf5_has_attribute(d->file, d->name, name, &exists));
+  if (!exists || d->type.number == AMPED_FLOAT)
+    return AMPED_OK;
+  AMPED_TRY(amped_hdf5_get_numbers(d->file, d->name, name, 1, &number, &count));
+  if (count == 0)
+    AMPED_TRY(amped_hdf5_get_text(d->file, d->name, name, &word));
+  const bool is_true = word != NULL && strcasecmp(word, "true") == 0;
+  const bool is_false = word != NULL && strcasecmp(word, "false") == 0;
+  amped_free(word);
+  out->other_sign =
+      (is_true && d->type.number == AMPED_SIGNED) || (is_false && d->type.number == AMPED_UNSIGNED);
+  if (!is_true && !is_false && out->packed == NULL)
+    out->packed = name;
+  return AMPED_OK;
+}
+
 /* Note a packing attribute, unless it has the number that changes nothing. */
 static amped_status look_at_packing(amped_hdf5 *file, const char *name, const char *attribute,
                                     double nothing, amped_hdf5_convention *out) {
@@ -109,41 +146,42 @@ static amped_status look_at_packing(amped_hdf5 *file, const char *name, const ch
   return AMPED_OK;
 }
 
-static amped_status look_at_missing(amped_hdf5 *file, const char *name, const char *attribute,
+static amped_status look_at_missing(const amped_hdf5_dataset *d, const char *attribute,
                                     amped_hdf5_convention *out) {
   double values[AMPED_HDF5_MISSING];
   int count = 0;
   bool exists = false;
-  AMPED_TRY(amped_hdf5_has_attribute(file, name, attribute, &exists));
+  AMPED_TRY(amped_hdf5_has_attribute(d->file, d->name, attribute, &exists));
   if (exists)
-    AMPED_TRY(amped_hdf5_get_numbers(file, name, attribute, AMPED_HDF5_MISSING - out->missing,
+    AMPED_TRY(amped_hdf5_get_numbers(d->file, d->name, attribute, AMPED_HDF5_MISSING - out->missing,
                                      values, &count));
   for (int i = 0; i < count; i++)
     if (!isnan(values[i]))
-      out->values[out->missing++] = values[i];
+      out->values[out->missing++] = as_read(d, out, values[i]);
   return AMPED_OK;
 }
 
 /* Narrow the valid range to the numbers of an attribute: the least, the most, or both. */
-static amped_status look_at_range(amped_hdf5 *file, const char *name, const char *attribute,
-                                  bool is_least, bool is_most, amped_hdf5_convention *out) {
+static amped_status look_at_range(const amped_hdf5_dataset *d, const char *attribute, bool is_least,
+                                  bool is_most, amped_hdf5_convention *out) {
   double values[AMPED_HDF5_MISSING];
   int count = 0;
   bool exists = false;
-  AMPED_TRY(amped_hdf5_has_attribute(file, name, attribute, &exists));
+  AMPED_TRY(amped_hdf5_has_attribute(d->file, d->name, attribute, &exists));
   if (exists)
-    AMPED_TRY(amped_hdf5_get_numbers(file, name, attribute, AMPED_HDF5_MISSING, values, &count));
+    AMPED_TRY(
+        amped_hdf5_get_numbers(d->file, d->name, attribute, AMPED_HDF5_MISSING, values, &count));
   if (count == 0)
     return AMPED_OK;
   if (count != (int)is_least + (int)is_most)
-    return amped_error(AMPED_BAD_INPUT, file->path,
+    return amped_error(AMPED_BAD_INPUT, d->file->path,
                        "attribute %s of dataset %s has %d numbers, not %d; correct the file",
-                       attribute, name, count, (int)is_least + (int)is_most);
+                       attribute, d->name, count, (int)is_least + (int)is_most);
   out->has_range = true;
   if (is_least)
-    out->least = fmax(out->least, values[0]);
+    out->least = fmax(out->least, as_read(d, out, values[0]));
   if (is_most)
-    out->most = fmin(out->most, values[count - 1]);
+    out->most = fmin(out->most, as_read(d, out, values[count - 1]));
   return AMPED_OK;
 }
 
@@ -173,7 +211,7 @@ static amped_status look_at_default(const amped_hdf5_dataset *d, amped_hdf5_conv
   if (fails)
     return amped_hdf5_failed(d->file, "the fill value of dataset", d->name);
   if (fill == default_fill(d->type) && out->missing < AMPED_HDF5_MISSING)
-    out->values[out->missing++] = fill;
+    out->values[out->missing++] = as_read(d, out, fill);
   return AMPED_OK;
 }
 
@@ -183,14 +221,12 @@ amped_status amped_hdf5_array_convention(const amped_hdf5_dataset *d, amped_hdf5
   *out = (amped_hdf5_convention){.packed = NULL, .least = -INFINITY, .most = INFINITY};
   AMPED_TRY(look_at_packing(file, d->name, "scale_factor", 1.0, out));
   AMPED_TRY(look_at_packing(file, d->name, "add_offset", 0.0, out));
-  AMPED_TRY(amped_hdf5_has_attribute(file, d->name, "_Unsigned", &exists));
-  if (exists && out->packed == NULL)
-    out->packed = "_Unsigned";
-  AMPED_TRY(look_at_range(file, d->name, "valid_range", true, true, out));
-  AMPED_TRY(look_at_range(file, d->name, "valid_min", true, false, out));
-  AMPED_TRY(look_at_range(file, d->name, "valid_max", false, true, out));
-  AMPED_TRY(look_at_missing(file, d->name, "_FillValue", out));
-  AMPED_TRY(look_at_missing(file, d->name, "missing_value", out));
+  AMPED_TRY(look_at_sign(d, out));
+  AMPED_TRY(look_at_range(d, "valid_range", true, true, out));
+  AMPED_TRY(look_at_range(d, "valid_min", true, false, out));
+  AMPED_TRY(look_at_range(d, "valid_max", false, true, out));
+  AMPED_TRY(look_at_missing(d, "_FillValue", out));
+  AMPED_TRY(look_at_missing(d, "missing_value", out));
   AMPED_TRY(amped_hdf5_has_attribute(file, d->name, "_FillValue", &exists));
   return exists ? AMPED_OK : look_at_default(d, out);
 }

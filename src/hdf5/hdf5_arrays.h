@@ -26,6 +26,8 @@ typedef struct amped_hdf5_convention {
   double values[AMPED_HDF5_MISSING];
   bool has_range; /* cells outside least .. most are missing, too */
   double least, most;
+  bool other_sign; /* integers are of the other sign than their type: bits of a signed one are an
+                      unsigned number, or reversely. The values above are converted. */
 } amped_hdf5_convention;
 
 /* Read the convention of an array in a file of another program: scale_factor, add_offset,

@@ -74,9 +74,10 @@ static void add_unlearnt(const amped_complete_problem *p, int order, const amped
   const amped_count_words words = {.first = "", .next = "", .unnamed = " index of"};
   char text[AMPED_COUNTS_TEXT];
   amped_fact_words(f,
-                   "%" PRIu64 " of them have a label without a learnt entry (%s): the error takes "
-                   "its row as 0, or 1 in context modes, and predict as the mean of the others\n",
-                   p->unlearnt, amped_format_counts(text, order, labels, p->unlearnt_of, &words));
+                   "%" PRIu64 " of them have a label without a learnt entry (%s): the mean of the "
+                   "others stands for its row, as in predict\n",
+                   p->unlearnt->total,
+                   amped_format_counts(text, order, labels, p->unlearnt_of, &words));
 }
 
 /* Facts of the held-out nonzeros. */
@@ -93,9 +94,9 @@ static void add_held(const amped_session *session, const amped_complete_problem 
                      list_modes(p->fibres, order, labels, " and ", names, sizeof names));
   if (p->held > 0)
     amped_fact_words(f, " (split seed %" PRIu64 ")\n", p->options->split_seed);
-  if (p->unlearnt > 0)
+  if (p->unlearnt != NULL)
     add_unlearnt(p, order, labels, f);
-  amped_fact_json(f, "unlearnt", amped_json_count(p->unlearnt));
+  amped_fact_json(f, "unlearnt", amped_json_count(p->unlearnt != NULL ? p->unlearnt->total : 0));
   if (p->repeated > 0)
     add_repeated(p, order, labels, f);
   amped_fact_json(f, "repeated", has_any(p->lasting) ? amped_json_count(p->repeated) : json_null());

@@ -347,6 +347,26 @@ static amped_status match_rows(const amped_session_options *o, const amped_plan 
   return AMPED_OK;
 }
 
+/* A completion model as a decomposition is without its mean and biases. For a start that is a
+ * warning; what --fix keeps would no longer mean what the model means. */
+static amped_status check_parts(const char *path, const amped_ktensor *start, bool keeps) {
+  amped_completion c = {.order = 0};
+  AMPED_TRY(amped_completion_file_read(path, start->order, start->dims, false, &c));
+  const bool has_parts = c.order > 0 && (c.biased || c.mean != 0.0);
+  const char *parts = c.biased ? "a mean and biases" : "a mean";
+  amped_completion_free(&c);
+  if (has_parts && keeps)
+    return amped_error(AMPED_BAD_INPUT, path,
+                       "is a completion model with %s, which cpd cannot keep beside the factors of "
+                       "--fix; use amped_mpi complete --fix, or a model of complete --bias=none",
+                       parts);
+  if (has_parts)
+    amped_warn("%s: is a completion model with %s, which a decomposition does not have; it starts "
+               "from the components alone",
+               path, parts);
+  return AMPED_OK;
+}
+
 amped_status amped_init_file_read(const amped_session_options *o, const amped_plan *plan,
                                   const amped_labels *labels, int ncomps, amped_init_fix *fix,
                                   amped_ktensor *start, amped_completion *model) {
@@ -367,7 +387,9 @@ amped_status amped_init_file_read(const amped_session_options *o, const amped_pl
                          "; it belongs to another tensor",
                          amped_format_mode(where, sizeof where, m, &labels[m]), start->dims[m],
                          plan->dims[m]);
-  if (model != NULL)
+  if (model == NULL)
+    AMPED_TRY(check_parts(o->init, start, fix != NULL));
+  else
     AMPED_TRY(amped_completion_file_read(o->init, start->order, start->dims, true, model));
   if (fix != NULL)
     AMPED_TRY(keep_modes(model, fix, start));

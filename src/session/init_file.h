@@ -42,7 +42,8 @@ amped_status amped_init_file_set_ncomps(const amped_comm *comm, bool is_given,
  * is matched by index, with a warning, if the tensor has labels: files of other programs have none.
  *
  * labels: [order], the tensor's. model: gets the other parts of a completion model, with rows in
- * the same order; its order is 0 if the file is a plain decomposition. NULL: not wanted. fix NULL:
+ * the same order; its order is 0 if the file is a plain decomposition. NULL: not wanted, and a
+ * model with a mean or biases gets a warning; with `fix` it is AMPED_BAD_INPUT. fix NULL:
  * no mode is fixed; otherwise the columns of a completion have the lengths from which sweeps
  * continue. Rows of fixed modes that have learnt nothing become the mean of the mode's other
  * rows, unless the model is one of --implicit. The caller frees *start, *model and *fix, even after

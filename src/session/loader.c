@@ -68,8 +68,8 @@ static amped_status make_synthetic(amped_session *session) {
   }
   session->distribute_sec = amped_time() - began;
   amped_spread s = amped_comm_spread(&session->comm, session->distribute_sec);
-  amped_say("made %d cop%s in %.2f s", amped_plan_copies(&session->plan),
-            amped_plan_copies(&session->plan) == 1 ? "y" : "ies", s.max);
+  amped_note("made %d cop%s in %.2f s", amped_plan_copies(&session->plan),
+             amped_plan_copies(&session->plan) == 1 ? "y" : "ies", s.max);
   if (amped_log_is_verbose())
     amped_report_memory(session);
   return AMPED_OK;
@@ -155,9 +155,9 @@ static amped_status load_dense(amped_session *session) {
                                  .worker = &session->worker};
   amped_dense_stats stats;
   if (session->outside)
-    amped_say(session->made.has_hash ? "%s: a pass over it checks its content hash"
-                                     : "%s: a pass over it finds its norm",
-              session->options->input);
+    amped_note(session->made.has_hash ? "%s: a pass over it checks its content hash"
+                                      : "%s: a pass over it finds its norm",
+               session->options->input);
   AMPED_TRY(amped_load_dense(&load, &stats, &session->distribute_sec));
   if (!session->outside) {
     amped_dense_source_close(session->dense);
@@ -177,7 +177,7 @@ static amped_status load_dense(amped_session *session) {
 static amped_status count_list(amped_session *session) {
   const amped_session_options *o = session->options;
   if (!amped_input_info(session->input)->has_copies)
-    amped_say(
+    amped_note(
         "%s has no ordered copies: its nonzeros are counted, redistributed and ordered in memory",
         o->input);
   else

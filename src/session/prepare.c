@@ -31,7 +31,8 @@
 /* Check that a typical term of MTTKRP is not too small for the precision. The term is a value of
  * typical size times entries of unit columns, 1/sqrt(dim) each, in all modes except the shortest.
  * Float is refused, because double is at hand; squares too small for double are a warning. centres:
- * values are scaled in memory, so that only their errors may be too small. */
+ * values are scaled in memory, so that only their errors may be too small: these are refused,
+ * because they choose the model. */
 static amped_status check_underflow(const amped_session *session, bool centres) {
   const amped_tensor_info *info = amped_session_info(session);
   const amped_session_options *o = session->options;
@@ -47,6 +48,11 @@ static amped_status check_underflow(const amped_session *session, bool centres) 
     return amped_error(AMPED_BAD_INPUT, o->input,
                        "values of about %.0e are so small that sums lose some or all digits in "
                        "float; scale them, or use --precision=double",
+                       size);
+  if (centres && info->norm_squared < DBL_MIN / DBL_EPSILON)
+    return amped_error(AMPED_BAD_INPUT, o->input,
+                       "values of about %.0e are so small that squares of errors lose some or all "
+                       "digits in double; scale them",
                        size);
   if ((!centres && term < DBL_MIN) || info->norm_squared < DBL_MIN / DBL_EPSILON)
     amped_warn("%s: values of about %.0e are so small that sums lose some or all digits in double; "

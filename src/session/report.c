@@ -31,9 +31,9 @@ static void say_places(amped_session *session, char (*places)[PLACE_BYTES]) {
     while (q < session->comm.nranks && strcmp(places[p], places[q]) == 0)
       q++;
     if (q == p + 1)
-      amped_say("rank %d: %s", p, places[p]);
+      amped_note("rank %d: %s", p, places[p]);
     else
-      amped_say("ranks %d-%d: %s each", p, q - 1, places[p]);
+      amped_note("ranks %d-%d: %s each", p, q - 1, places[p]);
     p = q;
   }
 }
@@ -85,15 +85,15 @@ static amped_status tell_start(amped_session *session, const amped_binding *bind
   amped_fact_json(&f, "cuda_aware", json_boolean(comm->cuda_aware));
   for (int p = 0; p < comm->nranks; p++)
     amped_fact_item(&f, "ranks", amped_json_text(places[p], strlen(places[p])));
-  amped_facts_say(&f);
+  amped_facts_note(&f);
   if (session->worker.tf32)
     amped_say("products: cells and factors are rounded to TF32 (10 bits); the last fit is exact");
   say_places(session, places);
   if (binding->idle > 0)
-    amped_say("note: mpirun bound %s to %d of %d cores and leaves the others idle; mpirun "
-              "--bind-to none lets all compute",
-              comm->nranks == 1 ? "the rank" : "the ranks of a node",
-              binding->cores - binding->idle, binding->cores);
+    amped_note("note: mpirun bound %s to %d of %d cores and leaves the others idle; mpirun "
+               "--bind-to none lets all compute",
+               comm->nranks == 1 ? "the rank" : "the ranks of a node",
+               binding->cores - binding->idle, binding->cores);
   return amped_facts_write(&f, session->json);
 }
 
@@ -268,13 +268,13 @@ static void say_rank_bound(const amped_plan *plan, int ncomps) {
   if ((uint64_t)ncomps <= bound.ncomps)
     return;
   if (bound.by_nonzeros)
-    amped_say("note: R = %d is more than the tensor can use: its %" PRIu64
-              " nonzeros are a sum of as many components; choose a smaller --rank",
-              ncomps, bound.ncomps);
+    amped_note("note: R = %d is more than the tensor can use: its %" PRIu64
+               " nonzeros are a sum of as many components; choose a smaller --rank",
+               ncomps, bound.ncomps);
   else
-    amped_say("note: R = %d is more than the tensor can use: any tensor of %s is a sum of %" PRIu64
-              " components (all dimensions but the longest, multiplied); choose a smaller --rank",
-              ncomps, amped_format_dims(dims, plan->order, plan->dims), bound.ncomps);
+    amped_note("note: R = %d is more than the tensor can use: any tensor of %s is a sum of %" PRIu64
+               " components (all dimensions but the longest, multiplied); choose a smaller --rank",
+               ncomps, amped_format_dims(dims, plan->order, plan->dims), bound.ncomps);
 }
 
 /* Bytes of slabs that are streamed in every pass, bytes of all slabs, and of the largest slab. */
@@ -716,9 +716,9 @@ void amped_report_distributed(amped_session *session) {
   const int copies = amped_plan_copies(&session->plan);
   double nonzeros = (double)session->plan.nnz * copies;
   char rate[32];
-  amped_say("read and distributed %d cop%s in %.2f s (%s nonzeros/s)", copies,
-            copies == 1 ? "y" : "ies", s.max,
-            amped_format_count(rate, nonzeros / (s.max > 0.0 ? s.max : 1e-9)));
+  amped_note("read and distributed %d cop%s in %.2f s (%s nonzeros/s)", copies,
+             copies == 1 ? "y" : "ies", s.max,
+             amped_format_count(rate, nonzeros / (s.max > 0.0 ? s.max : 1e-9)));
   if (amped_log_is_verbose())
     amped_report_memory(session);
 }
@@ -728,11 +728,11 @@ void amped_report_cells(amped_session *session, const amped_dense_stats *stats) 
   const amped_spread s = amped_comm_spread(&session->comm, session->distribute_sec);
   const double bytes = (double)plan->nnz * (double)amped_cell_bytes(plan->dense.type);
   char size[32];
-  amped_say("%s %s in %.2f s (%.3g GB/s); %" PRIu64 " cells (%.3g %%) are not 0, norm %.6g",
-            session->options->cells.made ? "made" : "read",
-            amped_format_bytes(size, (uint64_t)bytes), s.max,
-            1e-9 * bytes / (s.max > 0.0 ? s.max : 1e-9), stats->nnz,
-            100.0 * (double)stats->nnz / (double)plan->nnz, sqrt(plan->norm_squared));
+  amped_note("%s %s in %.2f s (%.3g GB/s); %" PRIu64 " cells (%.3g %%) are not 0, norm %.6g",
+             session->options->cells.made ? "made" : "read",
+             amped_format_bytes(size, (uint64_t)bytes), s.max,
+             1e-9 * bytes / (s.max > 0.0 ? s.max : 1e-9), stats->nnz,
+             100.0 * (double)stats->nnz / (double)plan->nnz, sqrt(plan->norm_squared));
   if (amped_log_is_verbose())
     amped_report_memory(session);
 }

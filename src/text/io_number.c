@@ -126,6 +126,13 @@ bool amped_number_is_cut(const char *begin, const char *end) {
   return strncmp(exact, begin, (size_t)digits) != 0;
 }
 
+bool amped_number_is_gone(const char *begin, const char *end) {
+  for (; begin < end && *begin != 'e' && *begin != 'E'; begin++)
+    if (*begin >= '1' && *begin <= '9')
+      return true;
+  return false;
+}
+
 int amped_number_print_u64(char *buffer, uint64_t v) {
   char digits[AMPED_NUMBER_BYTES];
   int n = 0;

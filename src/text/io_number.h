@@ -36,6 +36,9 @@ const char *amped_number_decimal(const char *p, double *out);
  * that no double equals? */
 bool amped_number_is_cut(const char *begin, const char *end);
 
+/* Is begin .. end, which amped_number_decimal reads as 0, another number? It is too near 0. */
+bool amped_number_is_gone(const char *begin, const char *end);
+
 /* Buffer size for either writer, with the final null. */
 #define AMPED_NUMBER_BYTES 32
 

@@ -11,6 +11,7 @@
 #include "text/io_csv.h"
 #include "text/cut_values.h"
 #include "text/io_number.h"
+#include "text/label_forms.h"
 #include "text/io_rows.h"
 #include "text/io_table_header.h"
 #include "text/respelt.h"
@@ -204,7 +205,7 @@ static bool cell_value(parser *p, const amped_cell *cell, double *out) {
                      "column \"%.100s\": \"%s\" is not a finite number; correct or remove the row",
                      r->header.value, amped_number_excerpt(excerpt, begin, end));
   else
-    amped_cut_values_note(p->piece, begin, end);
+    amped_cut_values_note(p->piece, begin, end, *out);
   return p->piece->status == AMPED_OK;
 }
 
@@ -568,6 +569,8 @@ static amped_status conclude(reader *r) {
     if (!r->options->no_header || !amped_table_header_in_place(&r->header) ||
         (r->options->known_modes && r->options->keys == NULL))
       AMPED_TRY(amped_strdup(&t->labels[m].name, r->header.modes[m]));
+    if (set == m)
+      AMPED_TRY(amped_label_forms_warn(amped_io_name(r->path), m, &t->labels[m]));
   }
   warn_of_times(r, t, rows);
   warn_of_early(r, t);

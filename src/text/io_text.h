@@ -31,15 +31,21 @@ amped_status amped_text_open(const char *path, bool quoted, const amped_overflow
 amped_status amped_text_next(amped_text *text, amped_text_chunk *chunk);
 void amped_text_close(amped_text *text);
 
+/* Numbers in a piece that a warning counts. */
+typedef struct amped_noted {
+  uint64_t count;
+  const char *at, *end; /* the first of them */
+} amped_noted;
+
 /* Piece of a chunk: consecutive whole rows, parsed by one thread into rows `row` .. `row`+`rows` of
  * a tensor. */
 typedef struct amped_piece {
   const char *begin, *end;
-  uint64_t lines;               /* number of line ends */
-  uint64_t row;                 /* row of its first nonzero (amped_rows_reserve) */
-  uint64_t rows;                /* set by the parser */
-  uint64_t cuts;                /* set by the parser: values that lose digits (text/cut_values.h) */
-  const char *cut_at, *cut_end; /* the first of them */
+  uint64_t lines; /* number of line ends */
+  uint64_t row;   /* row of its first nonzero (amped_rows_reserve) */
+  uint64_t rows;  /* set by the parser */
+  /* Set by the parser: values that lose digits, and those that become 0 (text/cut_values.h). */
+  amped_noted cuts, gone;
   amped_status status;  /* set by the parser: AMPED_BAD_INPUT with the two members below, or the
                            status of a call that recorded its own line */
   const char *error_at; /* position in the wrong line, or NULL */

@@ -127,7 +127,7 @@ static inline const char *parse_line(const reader *r, amped_piece *piece, const 
     p = amped_number_decimal(p, &value);
     if (p == NULL || (!amped_tns_blank(*p) && *p != '\n') || !isfinite(value))
       goto bad;
-    amped_cut_values_note(piece, number, p);
+    amped_cut_values_note(piece, number, p, value);
     p = amped_tns_skip_blanks(p);
     if (*p != '\n' && *p != '#')
       goto bad;

@@ -40,7 +40,7 @@ static bool parse_value(amped_piece *piece, const char *begin, double *value) {
   const char *number = amped_tns_skip_blanks(begin);
   const char *p = amped_number_decimal(number, value);
   if (p != NULL && isfinite(*value) && (amped_tns_blank(*p) || *p == '\n') && is_empty(p)) {
-    amped_cut_values_note(piece, number, p);
+    amped_cut_values_note(piece, number, p, *value);
     return true;
   }
   amped_piece_fail(piece, begin,

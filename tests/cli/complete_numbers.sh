@@ -92,6 +92,33 @@ expect 0 "^train: rmse [1-9][.0-9]*e-3[0-9] on" on 1 complete other.train.tns --
 make 1 0 1e30 other
 expect 0 "^train: rmse [1-9][.0-9]*e+[0-9]* on" on 1 complete other.train.tns --rank=2 --reg=1 -o huge.h5
 
+# Near the ends of the doubles, where squares still have all digits: the same models, chosen by the same held-out
+# errors. Beyond, all methods refuse.
+make 1 0 1 base
+for m in als ccd sgd block; do
+  for precision in float double; do
+    run="--rank=2 --iters=8 --holdout=0.2 $(method $m) --precision=$precision --overwrite -q"
+    # shellcheck disable=SC2086
+    expect 0 "" on 1 complete base.train.tns $run -o base.h5
+    expect 0 "" "$amped" predict base.h5 base.test.tns -o base.csv --overwrite
+    for scale in 1e-144 1e149; do
+      make 1 0 $scale other
+      # shellcheck disable=SC2086
+      expect 0 "" on 1 complete other.train.tns $run -o other.h5
+      expect 0 "" "$amped" predict other.h5 other.test.tns -o other.csv --overwrite
+      numbers close base.csv other.csv 0 $scale 1e-4
+    done
+    make 1 0 1e-160 other
+    # shellcheck disable=SC2086
+    expect 3 "other.train.tns: values of about .*e-160 are so small that squares of errors lose" on 1 complete other.train.tns $run -o other.h5
+    make 1 0 1e160 other
+    # shellcheck disable=SC2086
+    expect 3 "other.train.tns: its norm is not finite" on 1 complete other.train.tns $run -o other.h5
+  done
+done
+make 1 0 1e-160 other
+expect 3 "are so small that squares of errors lose" on 2 complete other.train.tns --rank=2 --reg=1 --nowrite
+
 # Equal values teach nothing.
 sed 's/[^ ]*$/1/' base.train.tns >ones.tns
 expect 0 "warning: .*ones.tns: all .* training values are 1, .*--implicit" on 1 complete ones.tns \

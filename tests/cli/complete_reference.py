@@ -8,7 +8,8 @@ columns (CCD++: 1), each against residuals that are made anew.
 
 TENSOR.tns counts from 1. CONTEXT: modes from 1, separated by commas, or none. START and RESULT are files
 of amped_mpi; RESULT tells whether there are biases. Compares the values of the model at all nonzeros, in
-units of the scale, and the errors of training and of validation after each of SWEEPS sweeps.
+units of the scale, and the errors of training and of validation after each of SWEEPS sweeps. In the latter the
+mean of the others stands for a row that has learnt nothing.
 
 weights: WEIGHTS.tns has the same cells. repeats: an entry of weight n is there n times instead. implicit:
 all cells of a dense tensor are visited, and held out entries ranked among all indices of mode OF. by: modes
@@ -219,6 +220,12 @@ def compare(tns, start, result, reg, power, reg_bias, context, share, seed, swee
         model = predict(factors, biases, index)
         models.append(mean + scale * model)
         e = (values - models[-1]) ** 2
+        # Held-out entries take the mean of the others for a row that has learnt nothing.
+        rows_of, biases_of = [x.copy() for x in factors], [x.copy() for x in biases]
+        for m in range(order):
+            known = np.isin(np.arange(dims[m]), index[at[w[at] > 0], m])
+            rows_of[m][~known], biases_of[m][~known] = factors[m][known].mean(0), biases[m][known].mean()
+        e[out] = (values - mean - scale * predict(rows_of, biases_of, index))[out] ** 2
         errors.append((np.sqrt(np.average(e[at], weights=w[at])), np.sqrt(e[out].mean()) if out.any() else 0.0))
     factors2[0] = factors2[0] * weights2
     model2 = mean2 + scale2 * predict(factors2, biases2, index)

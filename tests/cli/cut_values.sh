@@ -1,6 +1,7 @@
 #!/bin/sh
 # Whole numbers above 2^53 that a double does not hold: one warning per file names the first, its place and
-# their number; numbers that a double holds give none. Labels and indices keep all digits.
+# their number; numbers that a double holds give none. Labels and indices keep all digits. Numbers nearer to 0
+# than any double get such a warning, too; numbers beyond the largest are refused.
 . "$(dirname "$0")/../lib/lib.sh"
 needs_python
 cd "$scratch" || exit 99
@@ -108,6 +109,30 @@ expect 0 "warning: cut.tns: 9 values are rounded" "$amped" predict cut.cpd.h5 cu
 expect 0 "warning: list.h5: some values are rounded" "$amped" convert list.h5 copy.h5
 expect 0 "warning: signed.npy: 2 values are rounded" "$amped" convert signed.npy copy.h5 --sparse --overwrite
 none "$amped" convert signed.npy copy.dense.h5 --dense # cells keep their type
+
+# Numbers that become 0, in text of all kinds, on the lines of a comment, a header and several threads.
+awk 'BEGIN { print "# x"; for (k = 0; k < 300000; k++)
+  print k % 100 + 1, int(k / 100) % 100 + 1, int(k / 10000) + 1, k % 1000 == 777 ? (k % 2000 == 777 ? "-1e-400" : "0.00002E-330") : k % 3 ? "0e-999" : 1.5 }' >gone.tns
+printf 'a,b,x\nu,v,0.0\nu,w,"1e-400"\nt,v, 4e-324\nt,w,2\n' >gone.csv
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1e-330\n1 2 000.000e5\n2 2 1\n' >gone.mtx
+{ printf 'tensor\n3\n2 2 2\n'; printf '1\n0\n-0.0\n1e-999\n5\n6\n7\n8\n'; } >gone.dense.tns
+near="nearer to 0 than any double; the first is"
+for ranks in 1 3; do
+  # shellcheck disable=SC2086
+  {
+    expect 0 "warning: gone.tns: 300 values become 0, because they are $near -1e-400 in line 779; multiply" on $ranks cpd gone.tns $run
+    expect 0 "warning: gone.csv: 1 value becomes 0, because it is $near 1e-400 in line 3; multiply" on $ranks complete gone.csv --value=x --reg=1 $run --holdout=0
+    expect 0 "warning: gone.dense.tns: 1 value becomes 0, because it is $near 1e-999 in line 7; multiply" on $ranks cpd gone.dense.tns $run
+  }
+done
+expect 0 "warning: gone.mtx: 1 value becomes 0, because it is $near 1e-330 in line 3; multiply" "$amped" convert gone.mtx gone.h5
+printf '1 1 1 0\n2 2 2 0.000e-400\n1 2 1 5e-324\n2 1 1 -2.5e-310\n' >here.tns
+expect 0 "" "$amped" convert here.tns gone.h5 --overwrite
+grep -q "become" out err && fail "$(cat err)" || pass
+echo "1 1 1 1e400" >huge.tns
+printf 'a,b,x\nu,v,-1e309\n' >huge.csv
+expect 3 "huge.tns: line 1: field 4: value 1e400 is not finite" "$amped" convert huge.tns gone.h5 --overwrite
+expect 3 "huge.csv: line 2: .*\"-1e309\" is not a finite number" "$amped" convert huge.csv gone.h5 --value=x --overwrite
 
 # Labels and indices keep all digits.
 none "$amped" convert ids.csv ids.h5 --value=x

@@ -73,9 +73,37 @@ def good(folder):
     with h5py.File(folder + "/cdf.unit.h5", "w") as f:  # packing that changes nothing
         f["x"] = x.astype("<i2")
         f["x"].attrs["scale_factor"], f["x"].attrs["add_offset"] = 1.0, 0.0
+    # Bytes of the other sign than the type has, or of its own; a missing cell and a valid range in the stored type.
+    bytes_of = np.random.default_rng(8).integers(0, 251, x.shape).astype("u1")
+    bytes_of[2, 3, 4], bytes_of[6, 12, 10], bytes_of[0, 0, 0] = 255, 253, 128
+    for stored, word in (("i1", "true"), ("u1", "true"), ("u1", "false"), ("i1", "false"), (">i2", "true"), (">u4", "false")):
+        wide = bytes_of.astype(stored.replace("i", "u"))
+        if stored[-1] != "1":  # high bits, too
+            wide[2, 3, 4], wide[6, 12, 10], wide[0, 0, 0] = np.array([-1, -3, -128]).astype(stored).view(wide.dtype)
+        cells = wide.view(stored)
+        read = wide.view(stored.replace("i", "u") if word == "true" else stored.replace("u", "i"))
+        file = "cdf.sign.%s.%s" % (name(stored) if len(stored) > 2 else stored, word)
+        np.save(folder + "/%s.npy" % file, read)
+        blank = read.copy()
+        blank[2, 3, 4] = blank[6, 12, 10] = 0
+        np.save(folder + "/%s.blank.npy" % file, blank)
+        with h5py.File(folder + "/%s.h5" % file, "w") as f:
+            f["x"] = cells
+            f["x"].attrs["_Unsigned"] = np.bytes_(word)
+        with h5py.File(folder + "/%s.blank.h5" % file, "w") as f:
+            f["x"] = cells
+            f["x"].attrs["_Unsigned"] = word
+            f["x"].attrs["_FillValue"] = cells[2, 3, 4]
+            f["x"].attrs["missing_value"] = cells[6, 12, 10]
+        least, most = np.sort(np.delete(read.ravel(), [np.ravel_multi_index(i, read.shape) for i in ((2, 3, 4), (6, 12, 10))]))[[0, -1]]
+        if word == "true":  # the largest cells are outside
+            with h5py.File(folder + "/%s.range.h5" % file, "w") as f:
+                f["x"] = cells
+                f["x"].attrs["_Unsigned"] = word
+                f["x"].attrs["valid_range"] = np.array([least, most]).astype(wide.dtype).view(stored)
     with h5py.File(folder + "/_Unsigned.h5".replace("/", "/cdf."), "w") as f:
         f["x"] = x.astype("<i1")
-        f["x"].attrs["_Unsigned"] = "true"
+        f["x"].attrs["_Unsigned"] = "maybe"
     z = x.astype("<f4")
     z[2, 3, 4], z[6, 12, 10] = -199, 199
     for attributes in ({"valid_range": np.array([-198, 198], "f4")}, {"valid_min": -198.0, "valid_max": 198.0}, {"missing_value": "-199", "_FillValue": 199.0}):

@@ -146,6 +146,21 @@ for kind in le_f4 be_f8 le_i2 le_u4; do
   expect 0 "2 cells" "$amped" convert cdf.${kind}default.h5 filled.npy --dense --nan=zero --overwrite
   expect 0 "" on 1 cdf.${kind}other.nc --rank=1 --iters=1 --nowrite
 done
+# _Unsigned says the sign of integers, whatever their type: also of values that mean a missing cell.
+for sign in i1.true u1.true u1.false i1.false be_i2.true be_u4.false; do
+  file=cdf.sign.$sign
+  expect 0 "" "$amped" convert $file.h5 read.npy --dense --overwrite
+  expect 0 "" reference same read.npy $file.npy
+  expect 0 "2 cells" "$amped" convert $file.blank.h5 read.npy --dense --nan=zero --overwrite
+  expect 0 "" reference same read.npy $file.blank.npy
+  expect 0 "" on 2 $file.h5 --rank=2 --iters=3 --precision=double --seed=1 -o sign.h5 --overwrite
+  expect 0 "" on 1 $file.npy --rank=2 --iters=3 --precision=double --seed=1 -o plain.h5 --overwrite
+  expect 0 "score.* 1\|1.0000" "$amped" compare sign.h5 plain.h5
+done
+for sign in i1.true be_i2.true; do
+  expect 0 "2 cells" "$amped" convert cdf.sign.$sign.range.h5 read.npy --dense --nan=zero --overwrite
+  expect 0 "" reference same read.npy cdf.sign.$sign.blank.npy
+done
 for attribute in scale_factor add_offset _Unsigned; do
   for command in "cpd cdf.$attribute.h5 --rank=1 --nowrite" "info cdf.$attribute.h5" "convert cdf.$attribute.h5 p.npy --dense"; do
     # shellcheck disable=SC2086

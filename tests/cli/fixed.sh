@@ -129,6 +129,14 @@ expect 0 "" on 2 complete new.csv $fit --init=c.full.h5 --fix=item --iters=9 -o 
 for set in weights rmse/train factors/0 factors/1 factors/2 bias/0; do
   h5diff whole.h5 part.h5 /$set /$set >diff.txt 2>&1 && pass || fail "resumed, $set: $(head -3 diff.txt)"
 done
+# cpd knows neither means nor biases: as a start the components remain, with a warning; --fix refuses them.
+for bias in full:"a mean and biases" mean:"a mean"; do
+  expect 0 "warning: c.${bias%%:*}.h5: is a completion model with ${bias#*:}, which a decomposition" on 2 train.csv --value=count --init=c.${bias%%:*}.h5 --nowrite --iters=2 -q
+  expect 3 "c.${bias%%:*}.h5: is a completion model with ${bias#*:}, which cpd cannot keep" on 2 new.csv --value=count --init=c.${bias%%:*}.h5 --fix=item --nowrite
+done
+"$amped" train.csv --value=count --init=c.none.h5 --nowrite --iters=2 -q >said.txt 2>&1 || fail "$(cat said.txt)"
+grep -q "completion model" said.txt && fail "$(cat said.txt)" || pass
+expect 0 "" on 2 new.csv --value=count --init=c.none.h5 --fix=item --nowrite --iters=2 -q
 # What the model does not have is refused.
 expect 3 "with --bias=full, which --fix keeps" on 2 complete new.csv --value=count --init=c.full.h5 --fix=item --bias=none --nowrite
 expect 3 "is no model of --implicit" on 1 complete new.csv --value=count --init=c.none.h5 --fix=item --implicit=2 --nowrite

@@ -64,6 +64,24 @@ reference quadratic run.json
 # Where nothing is better the run ends by itself.
 expect 0 "no step is better\|gradient is zero\|--iters" on 2 three.npy --rank=1 --method=lm --tol=0 --iters=300 --nowrite
 
+# A component of zeros would stay zero, whatever the tensor has: in one mode or all, or by its weight.
+"$python" - <<'P' || fail "starts with zeros"
+import shutil
+import h5py
+for name, modes in (("one", [1]), ("all", [0, 1, 2]), ("weight", [])):
+    shutil.copy("three.h5", "zero.%s.h5" % name)
+    with h5py.File("zero.%s.h5" % name, "r+") as f:
+        for m in modes:
+            f["factors/%d" % m][:, 2] = 0
+        if not modes:
+            f["weights"][2] = 0
+P
+for name in one all weight; do
+  for ranks in 1 2; do
+    expect 3 "zero.$name.h5: component 3 is zero, and stays so in steps of --method=lm" on $ranks three.npy --rank=4 --method=lm --init=zero.$name.h5 --nowrite
+  done
+done
+
 # reached NAME R FIT ITERS MEDIAN FORM [OPTION]: from five starts, in at most so many sweeps in the middle
 reached() {
   if ! test -f "$data/$1.tns.gz"; then

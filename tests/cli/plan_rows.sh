@@ -88,6 +88,18 @@ if test "$backend" = cpu && ! grep -q __asan_init "$amped"; then # sanitizers ta
   done
 fi
 
+# With -q the plan and the timings stay: they are what was asked for. In a file of --json they are not printed, too.
+for run in "s.h5 --rank=4 --plan" "complete s.h5 --rank=4 --plan" "bench s.h5 --rank=4 --repeat=1"; do
+  # shellcheck disable=SC2086
+  on 2 $run -q >quiet.txt 2>&1 || fail "$run -q: $(cat quiet.txt)"
+  grep -q "^memory: at most " quiet.txt && grep -q "^mode " quiet.txt && pass || fail "$run -q: $(cat quiet.txt)"
+  grep -q "^amped_mpi \|^rank\(s\| 0: [a-z]*:\)\|^note\|^read and" quiet.txt && fail "$run -q says more: $(cat quiet.txt)" || pass
+  # shellcheck disable=SC2086
+  on 2 $run -q --json=quiet.json --overwrite >quiet.txt 2>&1 || fail "$run -q --json: $(cat quiet.txt)"
+  test ! -s quiet.txt && pass || fail "$run -q --json: $(cat quiet.txt)"
+done
+expect 0 "^memory: at most " on 2 d.h5 --rank=3 --plan -q
+
 # Without -v there is no table.
 on 1 s.h5 --rank=4 --plan >plan.txt 2>/dev/null
 grep -q "^memory of rank" plan.txt && fail "a table without -v" || pass

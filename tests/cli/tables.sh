@@ -327,4 +327,24 @@ expect 0 "warning: days.csv: all time stamps of day are in the years 1970 to 197
 sed 's/45842/1717939800/' days.csv >seconds.csv
 expect 0 "wrote" "$amped" convert seconds.csv days.h5 --value=n --date=day:month --overwrite
 same "warnings of time stamps of which one is late" "$(grep -c '1970 to 1973' err)" 0
+# One name in two forms of Unicode: a letter and a combining accent (NFD), or one character (NFC). A warning names them,
+# once per set of labels; other accents, and tables of one form, get none.
+nfc=$(printf 'Caf\303\251')
+nfd=$(printf 'Cafe\314\201')
+other=$(printf 'B\303\274ro')
+{ echo shop,to,day,n; echo "$nfc,x,d1,1"; echo "$other,$nfd,d2,2"; echo "$nfd,$nfc,d2,3"; echo "Cafe,y,d1,4"; } >forms.csv
+expect 0 "warning: forms.csv: 1 label of mode 1 (shop) may be another one in a second form of Unicode, and counts as different; the first are Caf" \
+  "$amped" convert forms.csv forms.h5 --value=n --overwrite
+same "warnings of two modes" "$(grep -c "second form of Unicode" err)" 2
+expect 0 "" "$amped" convert forms.h5 forms.back.csv --overwrite
+same "labels of both forms" "$(cut -d, -f1 forms.back.csv | sort -u | wc -l)" 5
+expect 0 "" "$amped" convert forms.csv forms.h5 --value=n --overwrite --same-labels=shop,to
+same "warnings of joined labels" "$(grep -c "second form of Unicode" err)" 1
+grep -v "^$nfc" forms.csv | sed "s/,$nfc,/,z,/" >forms1.csv
+expect 0 "" "$amped" convert forms1.csv forms.h5 --value=n --overwrite
+grep -q "second form" err && fail "$(cat err)" || pass
+# Vietnamese has two marks on a letter; a mark may have no letter.
+{ echo a,b,n; printf 'Vi\341\273\207t,x,1\nVie\314\243\314\202t,y,2\n\314\201,z,1\n\314\202x,t,1\n\303\251\314\201,u,1\n'; } >forms2.csv
+expect 0 "warning: forms2.csv: 1 label of mode 1 (a) may be another one" "$amped" convert forms2.csv forms.h5 --value=n --overwrite
+
 finish

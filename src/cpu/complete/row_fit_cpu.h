@@ -46,7 +46,8 @@ amped_status amped_row_fit_cpu_weigh(amped_tensor_part *part, uint64_t count,
                                      const uint64_t *const *indices, const double *weights,
                                      uint64_t *placed);
 amped_status amped_row_fit_cpu_view(amped_tensor_part *part, uint64_t first, uint64_t count,
-                                    uint64_t *const *positions, bool *held, double *weights);
+                                    uint64_t *const *positions, bool *held, double *weights,
+                                    double *values);
 
 /* Find the file index of every position, for weigh and hold_out; with keys, the key of that index
  * (row_fit.h). hold_out frees the indices. */

@@ -105,7 +105,8 @@ amped_status amped_row_fit_cpu_weigh(amped_tensor_part *part, uint64_t count,
 }
 
 amped_status amped_row_fit_cpu_view(amped_tensor_part *part, uint64_t first, uint64_t count,
-                                    uint64_t *const *positions, bool *held, double *weights) {
+                                    uint64_t *const *positions, bool *held, double *weights,
+                                    double *values) {
   const amped_cpu_copy *copy = &part->copies[0];
   const amped_packing *p = copy->packing;
   const uint64_t *bits = part->row_fit->held[0];
@@ -123,6 +124,11 @@ amped_status amped_row_fit_cpu_view(amped_tensor_part *part, uint64_t first, uin
     held[i] = bits[k / 64] >> k % 64 & 1;
     if (weights != NULL)
       weights[i] = of == NULL ? 1.0 : amped_value_get(of, part->plan->value_type, k);
+    if (values != NULL)
+      values[i] = p->coded
+                      ? amped_value_get(part->codebook.values, part->plan->value_type,
+                                        amped_packed_field(words, p->value_shift, p->value_bits))
+                      : amped_value_get(copy->values, part->plan->value_type, k);
   }
   return AMPED_OK;
 }

@@ -3,13 +3,29 @@
 
 #include <string.h>
 
-static amped_status held_errors(const amped_context *context, const amped_row_fit *fit,
+/* Sum the errors at held-out nonzeros. In unlearnt ones the mean stands for the rows of the pass
+ * over nonzeros. */
+static amped_status held_errors(const amped_context *context, const amped_complete_problem *p,
+                                const amped_row_fit *fit, const amped_mean_rows *means,
                                 double least, double most, amped_entry_errors *out) {
   const amped_worker *worker = context->worker;
   amped_status status =
       worker->format->row_fit->errors(worker->tensor, 0, true, fit, least, most, &out->all);
   AMPED_TRY(amped_comm_agree(context->comm, status));
   amped_errors_sum(context->comm, &out->all);
+  if (p->unlearnt == NULL)
+    return AMPED_OK;
+  amped_entry_errors as_fitted;
+  amped_entry_errors as_predicted;
+  AMPED_TRY(
+      amped_entry_set_errors(context, p->unlearnt, fit, &p->fixed, NULL, least, most, &as_fitted));
+  AMPED_TRY(amped_entry_set_errors(context, p->unlearnt, fit, &p->fixed, means, least, most,
+                                   &as_predicted));
+  out->all = amped_errors_without(&out->all, &as_fitted.all);
+  out->all.count += as_predicted.all.count;
+  out->all.squares += as_predicted.all.squares;
+  out->all.absolute += as_predicted.all.absolute;
+  out->all.clipped += as_predicted.all.clipped;
   return AMPED_OK;
 }
 
@@ -21,7 +37,8 @@ static amped_status find_means(const amped_context *context, const amped_complet
   memset(out, 0, sizeof *out);
   for (int m = 0; m < context->plan->order; m++) {
     asked[m] = (p->validate != NULL ? p->validate->untrained[m] : 0) +
-               (p->test != NULL ? p->test->untrained[m] : 0);
+               (p->test != NULL ? p->test->untrained[m] : 0) +
+               (p->unlearnt != NULL ? p->unlearnt->untrained[m] : 0);
     any += asked[m];
   }
   return any > 0 ? amped_mean_rows_find(context, p->counts, &p->fixed, asked, out) : AMPED_OK;
@@ -46,7 +63,7 @@ amped_status amped_complete_errors_find(const amped_context *context,
     status = amped_entry_set_errors(context, p->validate, fit, &p->fixed, &means, least, most,
                                     &out->validate);
   else if (status == AMPED_OK && p->held > 0)
-    status = held_errors(context, fit, least, most, &out->validate);
+    status = held_errors(context, p, fit, &means, least, most, &out->validate);
   if (status == AMPED_OK && p->test != NULL)
     status =
         amped_entry_set_errors(context, p->test, fit, &p->fixed, &means, least, most, &out->test);

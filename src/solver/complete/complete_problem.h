@@ -33,10 +33,10 @@ typedef struct amped_complete_problem {
   bool lasting[AMPED_MAX_ORDER]; /* modes whose labels are no dates or times, if there are two or
                                     more, and a mode of dates or times; else all false */
   uint64_t repeated; /* held-out nonzeros with the indices of these modes of a learnt one */
-  /* Held-out nonzeros with a row without training nonzeros, except in implicit fits, and those with
-   * such a row of each mode. The error takes these rows as they are, as their priors; predict takes
-   * the mean row (tensor/predictor.h). */
-  uint64_t unlearnt, unlearnt_of[AMPED_MAX_ORDER];
+  /* Held-out nonzeros with a row without training nonzeros (unlearnt_entries.h), and the number of
+   * those with such a row of each mode; NULL: none, or an implicit fit. */
+  const amped_entry_set *unlearnt;
+  uint64_t unlearnt_of[AMPED_MAX_ORDER];
   const amped_entry_set *validate; /* validation entries; NULL: held-out nonzeros */
   const amped_entry_set *test;     /* test entries; NULL: none */
   const amped_row_counts *counts;  /* training nonzeros per row; NULL: no entry is judged */

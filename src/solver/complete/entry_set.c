@@ -155,7 +155,8 @@ static amped_buffers traversal_buffers(traversal *w) {
  * known: the row has learnt something. A fixed row that has not is a mean row. */
 static void take_row(traversal *w, int mode, uint64_t entry, bool known, const double *row) {
   double *products = w->products + entry * (uint64_t)w->components;
-  const bool own = known || (row != NULL && amped_fixed_modes_has(w->fixed, mode));
+  const bool own =
+      known || (row != NULL && (w->means == NULL || amped_fixed_modes_has(w->fixed, mode)));
   const double *x = own ? row : w->means->rows[mode];
   for (int r = 0; r < w->components; r++)
     products[r] *= x[r];

@@ -56,9 +56,9 @@ void amped_entry_set_train(const amped_context *context, amped_entry_set *set,
                            const amped_row_counts *counts);
 
 /* Collective; the status is agreed. *out = errors of the context's factors at all entries, the same
- * on every rank, in units of values in memory. means: of modes with untrained entries. Fixed rows
- * that have learnt nothing are means already. The model is
- * clipped to least .. most in the sum `clipped`. */
+ * on every rank, in units of values in memory. means: of modes with untrained entries; NULL: rows
+ * count as they are. Fixed rows that have learnt nothing are means already. The model is clipped to
+ * least .. most in the sum `clipped`. */
 amped_status amped_entry_set_errors(const amped_context *context, const amped_entry_set *set,
                                     const amped_row_fit *fit, const amped_fixed_modes *fixed,
                                     const amped_mean_rows *means, double least, double most,

@@ -55,7 +55,7 @@ static amped_status find_own(const amped_context *context, const work *w, bool h
   for (uint64_t first = 0; first < nnz; first += SLAB) {
     const uint64_t count = nnz - first < SLAB ? nnz - first : SLAB;
     AMPED_TRY(worker->format->row_fit->view(worker->tensor, first, count, w->positions, w->held,
-                                            w->weights));
+                                            w->weights, NULL));
     slab.nnz = 0;
     for (uint64_t k = 0; k < count; k++) {
       if (!w->held[k] && (held || !(w->weights[k] > 0.0)))

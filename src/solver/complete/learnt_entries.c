@@ -106,7 +106,7 @@ static amped_status look_through(const amped_context *context, part *p) {
   for (uint64_t first = 0; first < nnz; first += SLAB) {
     const uint64_t count = nnz - first < SLAB ? nnz - first : SLAB;
     AMPED_TRY(worker->format->row_fit->view(worker->tensor, first, count, p->positions, p->held,
-                                            p->weights));
+                                            p->weights, NULL));
     for (uint64_t k = 0; k < count; k++)
       if (p->held[k] || p->weights[k] > 0.0)
         mark(p, hash_of(plan->order, p->positions, k), p->held[k] ? 1 : LEARNT);

@@ -106,7 +106,8 @@ static void traversal_close(traversal *w) {
 static amped_status traversal_take(traversal *w, uint64_t first, uint64_t *count) {
   const amped_worker *worker = w->context->worker;
   *count = w->nnz - first < SLAB ? w->nnz - first : SLAB;
-  return worker->format->row_fit->view(worker->tensor, first, *count, w->positions, w->held, NULL);
+  return worker->format->row_fit->view(worker->tensor, first, *count, w->positions, w->held, NULL,
+                                       NULL);
 }
 
 /* Append an entry to this rank's growable lists. */

@@ -18,11 +18,17 @@ uint64_t amped_row_counts_bytes(const amped_plan *plan);
 /* Collective; the status is agreed. Row fits must be prepared. *out is empty on failure. */
 amped_status amped_row_counts_find(const amped_context *context, amped_row_counts *out);
 
-/* Collective; the status is agreed. *entries = held-out nonzeros, of all ranks, with a row without
- * training nonzeros in a mode that is not fixed; of_mode[m] = those with such a row of mode m. */
-amped_status amped_row_counts_unlearnt(const amped_context *context, const amped_row_counts *counts,
-                                       const amped_fixed_modes *fixed, uint64_t *entries,
-                                       uint64_t of_mode[AMPED_MAX_ORDER]);
+/* A walk over this rank's nonzeros of mode 0's copy, slab by slab, with `take`. */
+typedef struct amped_nonzero_slab {
+  uint64_t *positions[AMPED_MAX_ORDER];
+  bool *held;
+  double *weights, *values;
+} amped_nonzero_slab;
+
+typedef void amped_nonzero_take(void *self, const amped_nonzero_slab *slab, uint64_t count);
+
+amped_status amped_nonzeros_walk(const amped_context *context, amped_nonzero_take *take,
+                                 void *self);
 void amped_row_counts_free(amped_row_counts *counts);
 
 #endif

@@ -55,7 +55,7 @@ static amped_status pass(gaps *g, const bool *fibres, what w, uint64_t *count) {
   for (uint64_t first = 0; first < nnz; first += SLAB) {
     const uint64_t slab = nnz - first < SLAB ? nnz - first : SLAB;
     AMPED_TRY(worker->format->row_fit->view(worker->tensor, first, slab, g->positions, g->held,
-                                            g->weights));
+                                            g->weights, NULL));
     for (uint64_t k = 0; k < slab; k++) {
       uint64_t at = 0;
       for (int m = 0; m < plan->order; m++)

@@ -452,12 +452,19 @@ static void moments_are_right(const team *t) {
        0);
 }
 
-/* A sum of hashes of nonzeros by file indices, who is held out, and weights: halves. */
-static uint64_t hash_of(int order, const uint64_t *index, bool held, double weight) {
-  uint64_t hash = held + (uint64_t)(4.0 * weight);
+/* A sum of hashes of nonzeros by file indices, who is held out, weights (halves) and values. */
+static uint64_t hash_of(int order, const uint64_t *index, bool held, double weight, double value) {
+  uint64_t bits = 0;
+  memcpy(&bits, &value, sizeof bits);
+  uint64_t hash = amped_mix64(bits) + held + (uint64_t)(4.0 * weight);
   for (int m = 0; m < order; m++)
     hash = amped_hash_index(hash, index[m]);
   return hash;
+}
+
+/* A value as it is in memory. */
+static double stored(const team *t, double value) {
+  return t->p->value_type == AMPED_F32 ? (double)(float)value : value;
 }
 
 static uint64_t hash_view(const bench *b, uint64_t first, uint64_t count,
@@ -466,15 +473,16 @@ static uint64_t hash_view(const bench *b, uint64_t first, uint64_t count,
   uint64_t *positions[AMPED_MAX_ORDER] = {NULL};
   bool held[64];
   double weights[64];
+  double values[64];
   uint64_t sum = 0;
   for (int m = 0; m < order; m++)
     positions[m] = doubles(count);
-  check_ok(ops_of(b)->view(b->w.tensor, first, count, positions, held, weights));
+  check_ok(ops_of(b)->view(b->w.tensor, first, count, positions, held, weights, values));
   for (uint64_t i = 0; i < count; i++) {
     uint64_t index[AMPED_MAX_ORDER];
     for (int m = 0; m < order; m++)
       index[m] = indices_of[m][positions[m][i]];
-    sum += hash_of(order, index, held[i], weights[i]);
+    sum += hash_of(order, index, held[i], weights[i], values[i]);
   }
   for (int m = 0; m < order; m++)
     amped_free(positions[m]);
@@ -489,7 +497,7 @@ static void view_is_right(const team *t) {
     uint64_t index[AMPED_MAX_ORDER];
     for (int m = 0; m < x->order; m++)
       index[m] = x->indices[m][k];
-    want += hash_of(x->order, index, is_held(t, k), weight_at(t, k));
+    want += hash_of(x->order, index, is_held(t, k), weight_at(t, k), stored(t, x->values[k]));
   }
   for (int r = 0; r < t->nranks; r++) {
     const bench *b = &t->ranks[r];
