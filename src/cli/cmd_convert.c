@@ -180,7 +180,7 @@ static void renumber(const void *context, amped_sptensor *t) {
 }
 
 /* Sort labels (--label-order=sorted). A mode without labels is ordered by index anyway. */
-static amped_status sort_labels(amped_external_sort *x, amped_sptensor *t) {
+static amped_status sort_labels(const amped_options *o, amped_external_sort *x, amped_sptensor *t) {
   static const char *const kinds[] = {"texts", "numbers", "dates", "times"};
   numbering n = {{NULL}};
   char where[128];
@@ -192,6 +192,11 @@ static amped_status sort_labels(amped_external_sort *x, amped_sptensor *t) {
     AMPED_GO(done, amped_alloc(&n.places[m], labels->count, sizeof **n.places, "labels"));
     (void)amped_format_mode(where, sizeof where, m, labels);
     AMPED_GO(done, amped_label_order_warn(labels, where, ""));
+    if (amped_label_order_hides_dates(labels))
+      amped_warn("%s: labels of %s are not numbers, dates or times: they come in alphabetical "
+                 "order, which may not be the order of time; write them as 2024-01, 2024-Q1 or "
+                 "2024-01-31",
+                 input_name(o), where);
     AMPED_GO(done, amped_label_sort(labels, n.places[m]));
     const char *form = amped_label_form_of(labels);
     amped_say("%s: labels sorted as %s%s%s%s", where, kinds[amped_label_kind_of(labels)],
@@ -377,7 +382,7 @@ static amped_status order_nonzeros(const amped_options *o, amped_external_sort *
                                    amped_sptensor *t, record *r) {
   double began = amped_time();
   if (o->convert.labels_sorted)
-    AMPED_TRY(sort_labels(x, t));
+    AMPED_TRY(sort_labels(o, x, t));
   AMPED_TRY(amped_external_sort_used(x) ? order_on_disk(o, x, t, r) : order_in_memory(o, t, r));
   duplicates_facts(o, r);
   AMPED_TRY(zeros_facts(o, r));

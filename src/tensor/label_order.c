@@ -563,6 +563,70 @@ static int compare_entries(const void *left, const void *right) {
   return order != 0 ? order : (a->number > b->number) - (a->number < b->number);
 }
 
+/* Words that may stand beside the numbers and names of a date. */
+static const char *const fillers[] = {"AM", "PM", "T", "Z", "st", "nd", "rd", "th", "of", NULL};
+static const char *const parts[] = {"Q", "W", "KW", "CW", "Week", "Quarter", NULL};
+
+static bool is_one_of(const char *word, size_t length, const char *const *words) {
+  for (int i = 0; words[i] != NULL; i++)
+    if (strlen(words[i]) == length && strncasecmp(word, words[i], length) == 0)
+      return true;
+  return false;
+}
+
+/* Words and numbers of a label that may be a date. */
+typedef struct date_words {
+  bool other;            /* a word that no date has */
+  bool named;            /* a month or a day of the week */
+  bool part;             /* a quarter or a week */
+  size_t numbers;        /* number of numbers */
+  size_t digits, before; /* digits of the last number, and of the first one */
+} date_words;
+
+static date_words find_words(const char *p) {
+  date_words w = {.other = false};
+  while (*p != '\0') {
+    size_t length = 0;
+    int number = 0;
+    if (amped_is_digit(*p)) {
+      length = strspn(p, "0123456789");
+      w.before = w.numbers == 0 ? length : w.before;
+      w.digits = length;
+      w.numbers++;
+    } else if (!is_letter(*p)) {
+      length = 1;
+    } else if (take_name(&p, months, &number) || take_name(&p, weekdays, &number)) {
+      w.named = true;
+    } else {
+      while (is_letter(p[length]))
+        length++;
+      const bool part = is_one_of(p, length, parts);
+      w.part = w.part || part;
+      w.other = w.other || (!part && !is_one_of(p, length, fillers));
+    }
+    p += length;
+  }
+  return w;
+}
+
+/* Does a label look like a date that its bytes do not order: Jan-24, Q1 2024, 1-Feb-24? */
+static bool looks_like_date(const char *text) {
+  const date_words w = find_words(text);
+  const bool year_last = w.numbers == 2 && w.before <= 2 && w.digits == 4;
+  const bool quarter = w.numbers == 2 && w.before == 1 && w.digits == 2 && strpbrk(text, "Qq");
+  return !w.other && ((w.named && w.numbers > 0) || (w.part && (year_last || quarter)));
+}
+
+bool amped_label_order_hides_dates(const amped_labels *labels) {
+  char text[FORM_BYTES];
+  uint64_t count = 0;
+  if (form_of(labels) < FORMS)
+    return false;
+  for (uint64_t i = 0; i < labels->count; i++)
+    count += text_of(labels, i, text) && looks_like_date(text);
+  return count > labels->count / 2;
+}
+
 amped_status amped_label_order(const amped_labels *labels, uint64_t *order) {
   const size_t form = form_of(labels);
   char text[FORM_BYTES];
