@@ -14,6 +14,7 @@
 #include "base/facts.h"
 #include "base/json.h"
 #include "session/output_guard.h"
+#include "base/magic.h"
 #include "base/mem.h"
 #include "base/printable.h"
 #include "formats/completion_file.h"
@@ -384,9 +385,23 @@ static amped_status find_hdf5(const amped_options *o, kind *out) {
   return AMPED_OK;
 }
 
+/* Is a file without a known suffix of a kind that is not read, or a table without --format? */
+static bool is_foreign(const amped_options *o) {
+  static const char hdf5[] = "\x89HDF\r\n\x1a\n";
+  unsigned char bytes[AMPED_MAGIC_BYTES];
+  const uint64_t count = amped_magic_read(o->args[0], bytes);
+  if (count == 0 || (count >= sizeof hdf5 - 1 && memcmp(bytes, hdf5, sizeof hdf5 - 1) == 0))
+    return false;
+  return amped_read_options_of_table(&o->read) || amped_magic_kind(bytes, count) != NULL ||
+         amped_magic_is_json(bytes, count);
+}
+
 static amped_status find_kind(const amped_options *o, kind *out) {
   amped_format format = AMPED_FORMAT_HDF5;
-  if (amped_io_input_format(o->args[0], &o->read, &format) != AMPED_OK) {
+  const amped_status named = amped_io_input_format(o->args[0], &o->read, &format);
+  if (named != AMPED_OK && is_foreign(o))
+    return named;
+  if (named != AMPED_OK) {
     amped_status_clear(); /* HDF5 files are recognised by their content as well */
     format = AMPED_FORMAT_HDF5;
   }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/magic.h"
 #include "base/mem.h"
 
 /* HDF5 1.10.7 and later, 1.12.1 and later, have H5Pset_file_locking. */
@@ -133,14 +134,18 @@ static hid_t access_list(amped_hdf5 *file) {
 static amped_status check_signature(int fd, const char *path, uint64_t bytes) {
   static const unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
   unsigned char found[8];
+  unsigned char first[AMPED_MAGIC_BYTES];
   bool is_hdf5 = false;
   for (uint64_t at = 0; !is_hdf5 && at < bytes && at < INT64_MAX / 2; at = at == 0 ? 512 : 2 * at)
     is_hdf5 = pread(fd, found, sizeof found, (off_t)at) == (ssize_t)sizeof found &&
               memcmp(found, signature, sizeof found) == 0;
-  if (!is_hdf5)
-    return amped_error(AMPED_BAD_INPUT, path,
-                       "is not an HDF5 file; make one with amped_mpi convert");
-  return AMPED_OK;
+  if (is_hdf5)
+    return AMPED_OK;
+  const ssize_t count = pread(fd, first, sizeof first, 0);
+  const char *kind = amped_magic_kind(first, count > 0 ? (uint64_t)count : 0);
+  return kind == NULL ? amped_error(AMPED_BAD_INPUT, path,
+                                    "is not an HDF5 file; make one with amped_mpi convert")
+                      : amped_error(AMPED_BAD_INPUT, path, "is not an HDF5 file but %s", kind);
 }
 
 static void begin(int fd, const char *path, amped_hdf5 *out) {

@@ -1,13 +1,11 @@
 /* Formats: by suffix, by options, and by first bytes for unknown suffixes. */
 #include "text/io_format.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "text/io_magic.h"
+#include "base/magic.h"
 
 static const struct {
   const char *suffix;
@@ -84,14 +82,12 @@ static bool is_stream(const char *path) {
   return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-/* Refuse an unknown suffix. If the contents show another compression, the message names it. */
+/* Refuse an unknown suffix. If the contents show another kind of file, the message names it. */
 static amped_status refuse_suffix(const char *path) {
-  char bytes[AMPED_MAGIC_BYTES];
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  const ssize_t count = fd >= 0 ? read(fd, bytes, sizeof bytes) : 0;
-  if (fd >= 0)
-    (void)close(fd);
-  const uint64_t known = count > 0 ? (uint64_t)count : 0;
+  unsigned char bytes[AMPED_MAGIC_BYTES];
+  const uint64_t known = amped_magic_read(path, bytes);
+  if (amped_magic_is_json(bytes, known))
+    return amped_error(AMPED_BAD_INPUT, path, "is JSON; write it as .csv, say with pandas");
   if (!amped_magic_is_gzip(bytes, known) && !amped_magic_is_zstd(bytes, known))
     AMPED_TRY(amped_magic_check(path, bytes, known));
   return amped_error(

@@ -10,6 +10,7 @@
 #include "base/draft.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/magic.h"
 #include "base/mem.h"
 #include "text/io_npy_header.h"
 
@@ -68,13 +69,20 @@ static amped_status no_npy(const amped_npy *f, const char *what) {
   return amped_error(AMPED_BAD_INPUT, f->path, "%s; save the array again with numpy.save", what);
 }
 
+/* Refuse a file of another kind. start: its first bytes. */
+static amped_status no_magic(const amped_npy *f, const unsigned char *start, uint64_t count) {
+  const char *kind = amped_magic_kind(start, count);
+  return kind == NULL ? no_npy(f, "is not a .npy file")
+                      : amped_error(AMPED_BAD_INPUT, f->path, "is not a .npy file but %s", kind);
+}
+
 /* Find the offset and the length of the header's text. */
 static amped_status find_header(const amped_npy *f, uint64_t *at, uint64_t *length) {
-  unsigned char start[12] = {0};
+  unsigned char start[AMPED_MAGIC_BYTES] = {0};
   const uint64_t there = f->stamp.bytes < sizeof start ? f->stamp.bytes : sizeof start;
   AMPED_TRY(read_at(f, 0, there, start));
   if (there < 10 || memcmp(start, magic, sizeof magic) != 0)
-    return no_npy(f, "is not a .npy file");
+    return no_magic(f, start, there);
   if (start[6] < 1 || start[6] > 3)
     return no_npy(f, "has a version of .npy other than 1 to 3");
   *at = start[6] == 1 ? 10 : 12;

@@ -18,7 +18,7 @@
 #include "base/draft.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "text/io_magic.h"
+#include "base/magic.h"
 
 /* Buffer of compressed bytes: large enough to make the cost of system calls small. */
 #define RAW_BYTES (256u << 10)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "text/io_format.h"
-#include "text/io_magic.h"
+#include "base/magic.h"
 #include "text/io_stream.h"
 #include "base/log.h"
 #include "base/mem.h"

@@ -361,4 +361,19 @@ grep -q "second form" err && fail "$(cat err)" || pass
 { echo a,b,n; printf 'Vi\341\273\207t,x,1\nVie\314\243\314\202t,y,2\n\314\201,z,1\n\314\202x,t,1\n\303\251\314\201,u,1\n'; } >forms2.csv
 expect 0 "warning: forms2.csv: 1 label of mode 1 (a) may be another one" "$amped" convert forms2.csv forms.h5 --value=n --overwrite
 
+# --- files of other kinds: their first bytes say it, whatever the name --------------------------------
+printf 'PK\3\4\24\0\0\0zip' >zip.bytes
+for name in log.csv log.csv.zip log.zip book.xlsx arrays.npz log.h5 log.mat log.npy log.dat; do
+  cp zip.bytes $name
+  expect 3 "$name: is not .* but a zip archive or a workbook; unpack it first" "$amped" info $name
+  case $name in *.h5 | *.mat | *.npy) continue ;; esac
+  expect 3 "$name: is not .* but a zip archive or a workbook; unpack it first" "$amped" info $name --value=n
+done
+expect 3 "log.zip: is not an HDF5 file but a zip archive" "$amped" top log.zip
+printf '{"user": 1, "n": 2}\n' >log.jsonl
+expect 3 "log.jsonl: is JSON; write it as .csv" "$amped" info log.jsonl --value=n
+echo a,b,n >log.old
+expect 2 "log.old: unknown suffix" "$amped" info log.old --value=n
+expect 3 "log.old: is not an HDF5 file; make one" "$amped" info log.old
+
 finish

@@ -140,6 +140,11 @@ START_TEST(what_is_no_text_is_called_by_its_kind) {
       {"\x89HDF\r\n\x1a\n\0", 9, "an HDF5 file; give it the suffix .h5"},
       {"\x93NUMPY\1\0", 8, "suffix .npy"},
       {"PAR1\x15\0", 6, "Parquet"},
+      {"FEA1\0\0", 6, "Feather"},
+      {"Obj\1\4\x16", 6, "Avro"},
+      {"\x80\4\x95\0", 4, "a pickle of Python"},
+      {"MATLAB 5.0 MAT-file, Platform", 29, "save it with -v7.3"},
+      {"CDF\1\0\0", 6, "nccopy"},
       {"\xff\xfe"
        "1\0 \0",
        6, "UTF-16"},

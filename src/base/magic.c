@@ -1,7 +1,9 @@
 /* Magic: first bytes of compressed files, archives and other binary files. */
-#include "text/io_magic.h"
+#include "base/magic.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ZSTD_MAGIC "\x28\xb5\x2f\xfd"
 #define GZIP_MAGIC "\x1f\x8b"
@@ -38,6 +40,13 @@ static const kind kinds[] = {
     KIND("\x93NUMPY", "an array of numpy; give it the suffix .npy"),
     KIND("PAR1", "a Parquet file; write it as .csv, say with pandas"),
     KIND("ARROW1", "an Arrow file; write it as .csv, say with pandas"),
+    KIND("FEA1", "a Feather file; write it as .csv, say with pandas"),
+    KIND("Obj\1", "an Avro file; write it as .csv, say with pandas"),
+    KIND("\x80\4\x95", "a pickle of Python; write it as .csv, say with pandas"),
+    KIND("MATLAB 5.0 MAT-file", "a file of MATLAB before 7.3; save it with -v7.3, or as .csv"),
+    KIND("CDF\1", "a netCDF file of the classic kind; convert it: nccopy -k nc4 FILE NEW.nc"),
+    KIND("CDF\2", "a netCDF file of the classic kind; convert it: nccopy -k nc4 FILE NEW.nc"),
+    KIND("CDF\5", "a netCDF file of the classic kind; convert it: nccopy -k nc4 FILE NEW.nc"),
     KIND("SQLite format", "a database of SQLite; pipe a query: sqlite3 -csv FILE 'select ...'"),
     KIND(GZIP_MAGIC, "compressed twice; decompress it once: gzip -d FILE"),
     KIND("\xff\xfe\0\0", "UTF-32; convert it to UTF-8: iconv -f UTF-32 -t UTF-8 FILE"),
@@ -63,6 +72,37 @@ bool amped_magic_is_zstd(const void *bytes, uint64_t count) {
 
 bool amped_magic_is_gzip(const void *bytes, uint64_t count) {
   return count >= 2 && memcmp(bytes, GZIP_MAGIC, 2) == 0;
+}
+
+const char *amped_magic_kind(const void *bytes, uint64_t count) {
+  if (amped_magic_is_gzip(bytes, count))
+    return "compressed with gzip; decompress it first: gzip -dc <FILE >NEW";
+  if (amped_magic_is_zstd(bytes, count))
+    return "compressed with zstd; decompress it first: zstd -dc <FILE >NEW";
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+    if (begins(bytes, count, &kinds[i]))
+      return kinds[i].what;
+  return NULL;
+}
+
+bool amped_magic_is_json(const void *bytes, uint64_t count) {
+  const char *p = bytes;
+  uint64_t at = 0;
+  while (at < count && (p[at] == '[' || p[at] == ' ' || p[at] == '\n' || p[at] == '\r'))
+    at++;
+  if (at == count || p[at] != '{')
+    return false;
+  for (at++; at < count && (p[at] == ' ' || p[at] == '\n' || p[at] == '\r' || p[at] == '\t');)
+    at++;
+  return at < count && p[at] == '"';
+}
+
+uint64_t amped_magic_read(const char *path, unsigned char bytes[AMPED_MAGIC_BYTES]) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  const ssize_t count = fd >= 0 ? read(fd, bytes, AMPED_MAGIC_BYTES) : 0;
+  if (fd >= 0)
+    (void)close(fd);
+  return count > 0 ? (uint64_t)count : 0;
 }
 
 /* Detect UTF-16 without a byte order mark: ASCII text in which every other byte is 0. */
