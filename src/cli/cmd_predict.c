@@ -309,6 +309,8 @@ static amped_status write_output(job *j, const amped_output *found) {
   if (j->out == AMPED_FORMAT_HDF5) {
     AMPED_TRY(amped_output_compare(found, amped_sptensor_hash(&j->cells), 0));
     AMPED_TRY(amped_sptensor_sort(&j->cells, 0));
+    if (!amped_duplicates_merge(j->cells.duplicates) && !amped_sptensor_may_repeat(&j->cells))
+      j->cells.duplicates = AMPED_DUPLICATES_NONE;
     AMPED_TRY(amped_tensor_file_write(path, &j->cells, true));
   } else
     AMPED_TRY(j->out == AMPED_FORMAT_TNS
