@@ -337,6 +337,18 @@ static amped_status load_test(job *j) {
 
 /* Collective: note which entries have rows that are trained, and count held-out entries that have
  * others. */
+/* Collective: find the rows without training nonzeros that validation and test entries have. */
+static amped_status find_judged(job *j) {
+  const amped_context context = amped_session_context(j->session);
+  amped_complete_problem *p = &j->problem;
+  const amped_entry_set *validate = p->validate != NULL ? p->validate : p->unlearnt;
+  if (!measures_gaps(j, context.plan))
+    return AMPED_OK;
+  if (validate != NULL)
+    AMPED_TRY(amped_entry_set_find_untrained(&context, validate, p->judged));
+  return p->test != NULL ? amped_entry_set_find_untrained(&context, p->test, p->tested) : AMPED_OK;
+}
+
 static amped_status find_trained(job *j) {
   const amped_context context = amped_session_context(j->session);
   amped_complete_problem *p = &j->problem;
@@ -346,12 +358,11 @@ static amped_status find_trained(job *j) {
   amped_entry_set_train(&context, &j->validate, &j->counts);
   amped_entry_set_train(&context, &j->test, &j->counts);
   p->counts = &j->counts;
-  if (p->held == 0 || p->fit.implicit > 0.0)
-    return AMPED_OK;
-  AMPED_TRY(
-      amped_unlearnt_entries_find(&context, &j->counts, &p->fixed, &j->unlearnt, p->unlearnt_of));
+  if (p->held > 0 && !(p->fit.implicit > 0.0))
+    AMPED_TRY(
+        amped_unlearnt_entries_find(&context, &j->counts, &p->fixed, &j->unlearnt, p->unlearnt_of));
   p->unlearnt = j->unlearnt.total > 0 ? &j->unlearnt : NULL;
-  return AMPED_OK;
+  return find_judged(j);
 }
 
 /* Collective: make the sets of entries that implicit fits rank. */
@@ -1027,6 +1038,10 @@ amped_status amped_cmd_complete(const amped_options *given) {
   amped_entry_weights_close(j.weighing);
   amped_entry_set_free(&j.validate);
   amped_entry_set_free(&j.unlearnt);
+  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
+    amped_free(j.problem.judged[m]);
+    amped_free(j.problem.tested[m]);
+  }
   amped_entry_set_free(&j.test);
   amped_row_counts_free(&j.counts);
   amped_rank_set_destroy(j.validate_ranks);

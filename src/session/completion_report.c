@@ -448,28 +448,48 @@ static void say_plateau(const amped_complete_problem *p, const amped_complete_be
 /* --- gaps --------------------------------------------------------------------------------------
  */
 
-/* Number of a mode's indices without a known cell; *first: the first of them. */
-static uint64_t count_lost(const double *known, uint64_t dim, uint64_t *first) {
-  uint64_t count = 0;
-  for (uint64_t i = dim; i-- > 0;)
-    if (!(known[i] > 0.0)) {
-      *first = i;
-      count++;
-    }
-  return count;
+/* Indices of a mode without a training entry. */
+typedef struct lost_indices {
+  uint64_t count;
+  uint64_t unjudged; /* without a validation entry: the reported error does not cover them */
+  uint64_t tested;   /* of these: with a test entry */
+  uint64_t first;    /* the first of the unjudged */
+} lost_indices;
+
+static lost_indices find_lost(const amped_plan *plan, const amped_complete_problem *p, int mode,
+                              const double *known) {
+  const uint64_t *judged = p->judged[mode];
+  const uint64_t *tested = p->tested[mode];
+  lost_indices lost = {.count = 0};
+  for (uint64_t i = plan->dims[mode]; i-- > 0;) {
+    const uint64_t at = amped_plan_position(plan, mode, i);
+    if (known[i] > 0.0)
+      continue;
+    lost.count++;
+    if (judged != NULL && judged[at] > 0)
+      continue;
+    lost.unjudged++;
+    lost.tested += tested != NULL && tested[at] > 0;
+    lost.first = i;
+  }
+  return lost;
 }
 
-static void warn_of_lost(const amped_session *session, const char *error, int mode, uint64_t lost,
-                         uint64_t first, const amped_labels *labels) {
+static void warn_of_lost(const amped_session *session, const char *error, int mode,
+                         const lost_indices *lost, const amped_labels *labels) {
   char name[128];
   char label[128];
+  char test[128] = "to measure it, make known indices NaN and give their cells with --test=FILE";
+  if (lost->tested == lost->unjudged)
+    (void)snprintf(test, sizeof test, "the test error does");
+  else if (lost->tested > 0)
+    (void)snprintf(test, sizeof test, "the test error covers %" PRIu64 " of them", lost->tested);
   amped_warn("%s: %" PRIu64 " of %" PRIu64
              " indices of %s have no known cell (the first: %s) and count as the mean of the "
-             "others. The %s error does not cover them; to measure it, make known indices NaN and "
-             "give their cells with --test=FILE",
-             session->options->input, lost, session->plan.dims[mode],
+             "others. The %s error does not cover them; %s",
+             session->options->input, lost->unjudged, session->plan.dims[mode],
              amped_format_mode(name, sizeof name, mode, labels),
-             amped_label_text(labels, first, label, sizeof label), error);
+             amped_label_text(labels, lost->first, label, sizeof label), error, test);
 }
 
 static void warn_of_unsure(const amped_session *session, const char *error, double reg, int mode,
@@ -485,21 +505,20 @@ static void warn_of_unsure(const amped_session *session, const char *error, doub
 
 /* Warn of the gaps of a mode that the model does not know, and add them to JSON. error: "held-out"
  * or "training". */
-static void add_gaps(const amped_session *session, const amped_complete_best *b, const char *error,
-                     int mode, const amped_labels *labels, const amped_gap_errors *gaps,
-                     amped_facts *f) {
+static void add_gaps(const amped_session *session, const amped_complete_problem *p,
+                     const amped_complete_best *b, const char *error, int mode,
+                     const amped_labels *labels, const amped_gap_errors *gaps, amped_facts *f) {
   const uint64_t dim = session->plan.dims[mode];
   const amped_gap_summary s = amped_gap_summary_of(gaps->rmse[mode], dim, b->value);
-  uint64_t first = 0;
-  const uint64_t lost = count_lost(gaps->known[mode], dim, &first);
+  const lost_indices lost = find_lost(&session->plan, p, mode, gaps->known[mode]);
   amped_facts part;
   amped_facts_begin(&part, NULL);
   amped_fact_json(&part, "mode", json_integer(mode));
-  amped_fact_json(&part, "lost", amped_json_count(lost));
+  amped_fact_json(&part, "lost", amped_json_count(lost.count));
   amped_gap_summary_facts(&s, &part);
   amped_facts_row(f, "gaps", &part);
-  if (session->comm.rank == 0 && lost > 0)
-    warn_of_lost(session, error, mode, lost, first, labels);
+  if (session->comm.rank == 0 && lost.unjudged > 0)
+    warn_of_lost(session, error, mode, &lost, labels);
   if (session->comm.rank == 0 && s.count > 0)
     warn_of_unsure(session, error, b->sweep.reg, mode, &s, gaps->known[mode][s.worst], labels);
 }
@@ -562,7 +581,7 @@ amped_status amped_completion_report_end(amped_session *session, const amped_com
   if (gaps->rmse[0] == NULL)
     amped_fact_json(&f, "gaps", json_null());
   for (int m = 0; m < session->plan.order && gaps->rmse[0] != NULL; m++)
-    add_gaps(session, b, validates ? "held-out" : "training", m, &labels[m], gaps, &f);
+    add_gaps(session, p, b, validates ? "held-out" : "training", m, &labels[m], gaps, &f);
   say_plateau(p, b);
   if (path != NULL)
     amped_say("result: %s (amped_mpi top %s shows it)", path, path);

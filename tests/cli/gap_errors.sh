@@ -64,6 +64,22 @@ expect 0 "give their cells with --test=FILE" on 1 complete lost.npy --rank=2 --i
 
 expect 2 "give their cells with --test=FILE" on 1 complete lost.npy --holdout-by=1 --nowrite
 
+# The error covers indices whose entries are all held out, or that --validate has: the warning leaves them out.
+awk 'BEGIN { print "user,item,r"; for (u = 0; u < 60; u++) print "u" u ",i" u % 5 "," u % 5 + 1 }' >single.csv
+printf '5 1 1 2\n5 2 1 1\n1 1 1 1\n' >lost.tns
+single="--value=r --rank=1 --reg=1 --iters=9 --nowrite"
+for ranks in 1 3; do
+  # shellcheck disable=SC2086
+  {
+    expect 0 "15 of them have a label without a learnt entry (15 user)" on $ranks complete single.csv $single --holdout=30% --json=held.json --overwrite
+    grep -q "no known cell" out err && fail "a warning of held-out users" || pass
+    expect 0 '"mode":0,"lost":15' cat held.json
+    expect 0 "1 of 14 indices of mode 1 have no known cell (the first: 6)" on $ranks complete lost.npy --rank=2 --iters=9 --nowrite --validate=lost.tns
+    expect 0 "2 of 14 indices of mode 1 .* training error does not cover them; the test error covers 1 of them" \
+      on $ranks complete lost.npy --rank=2 --iters=9 --reg=1 --nowrite --holdout=0 --test=lost.tns
+  }
+done
+
 # convert and plot show the mean of the other rows for such an index, with its bias.
 expect 0 "mode 1: 2 of 14 indices have no learnt entry; their rows are the mean of the others" \
   "$amped" convert biased1.h5 rows.csv

@@ -39,11 +39,14 @@ typedef struct amped_complete_problem {
   uint64_t unlearnt_of[AMPED_MAX_ORDER];
   const amped_entry_set *validate; /* validation entries; NULL: held-out nonzeros */
   const amped_entry_set *test;     /* test entries; NULL: none */
-  const amped_row_counts *counts;  /* training nonzeros per row; NULL: no entry is judged */
-  double weight;                   /* total weight of the training entries */
-  uint64_t weights_hash;           /* hash of --weights; 0: none */
-  int ranked;                      /* implicit fits: mode whose indices are ranked */
-  double cells;                    /* implicit fits: total weight of all cells */
+  /* Where gaps are measured: by mode, the entries at rows without training nonzeros
+   * (amped_entry_set_find_untrained). judged: validation entries. tested: test entries. */
+  uint64_t *judged[AMPED_MAX_ORDER], *tested[AMPED_MAX_ORDER];
+  const amped_row_counts *counts; /* training nonzeros per row; NULL: no entry is judged */
+  double weight;                  /* total weight of the training entries */
+  uint64_t weights_hash;          /* hash of --weights; 0: none */
+  int ranked;                     /* implicit fits: mode whose indices are ranked */
+  double cells;                   /* implicit fits: total weight of all cells */
   const amped_rank_set *validate_ranks, *test_ranks; /* implicit fits; NULL: none */
   const char *checkpoint; /* file of the resumed state, for messages; or NULL */
   const struct amped_complete_baselines *baselines; /* errors without components; NULL: none */

@@ -2,6 +2,7 @@
 #include "solver/complete/entry_set.h"
 
 #include <math.h>
+#include <limits.h>
 #include <string.h>
 
 #include "base/buffers.h"
@@ -123,6 +124,36 @@ void amped_entry_set_train(const amped_context *context, amped_entry_set *set,
     for (uint64_t i = 0; i < set->count; i++)
       set->untrained[m] += !(set->trained[i] >> m & 1);
   amped_comm_sum_u64(context->comm, set->untrained, AMPED_MAX_ORDER);
+}
+
+/* Sum over ranks; a call takes at most INT_MAX numbers. */
+static void sum_over_ranks(const amped_comm *comm, uint64_t *values, uint64_t count) {
+  for (uint64_t first = 0; first < count; first += INT_MAX) {
+    const uint64_t left = count - first;
+    amped_comm_sum_u64(comm, values + first, left < INT_MAX ? (int)left : INT_MAX);
+  }
+}
+
+amped_status amped_entry_set_find_untrained(const amped_context *context,
+                                            const amped_entry_set *set,
+                                            uint64_t *found[AMPED_MAX_ORDER]) {
+  const amped_plan *plan = context->plan;
+  amped_status status = AMPED_OK;
+  memset(found, 0, AMPED_MAX_ORDER * sizeof *found);
+  for (int m = 0; m < plan->order; m++)
+    if (set->untrained[m] > 0)
+      AMPED_NEXT(status, amped_calloc(&found[m], plan->dims[m], sizeof *found[m],
+                                      "the rows of held-out entries"));
+  AMPED_TRY(amped_comm_agree(context->comm, status));
+  for (int m = 0; m < plan->order; m++) {
+    if (found[m] == NULL)
+      continue;
+    for (uint64_t i = 0; i < set->count; i++)
+      if (set->positions[m][i] != AMPED_NO_ROW && !(set->trained[i] >> m & 1))
+        found[m][set->positions[m][i]]++;
+    sum_over_ranks(context->comm, found[m], plan->dims[m]);
+  }
+  return AMPED_OK;
 }
 
 /* --- errors ----------------------------------------------------------------------------------- */

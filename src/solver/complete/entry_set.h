@@ -55,6 +55,13 @@ amped_status amped_entry_set_append(const amped_context *context, amped_entry_se
 void amped_entry_set_train(const amped_context *context, amped_entry_set *set,
                            const amped_row_counts *counts);
 
+/* Collective; the status is agreed. found[m][position] = number of entries of all ranks at a row of
+ * mode m without training nonzeros, the same on every rank; NULL: there are none in mode m. `set`
+ * is trained. The caller frees found[m], also on failure. */
+amped_status amped_entry_set_find_untrained(const amped_context *context,
+                                            const amped_entry_set *set,
+                                            uint64_t *found[AMPED_MAX_ORDER]);
+
 /* Collective; the status is agreed. *out = errors of the context's factors at all entries, the same
  * on every rank, in units of values in memory. means: of modes with untrained entries; NULL: rows
  * count as they are. Fixed rows that have learnt nothing are means already. The model is clipped to
