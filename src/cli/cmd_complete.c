@@ -388,6 +388,16 @@ static void warn_of_constant(const job *j) {
                j->session->options->input, j->problem.learnt, j->start.level * j->problem.scale);
 }
 
+/* Warn if the weights are the values themselves: INPUT is named twice, or --value chooses the same
+ * column in both tables. Equal values may be weights of 1. */
+static void warn_of_own_weights(const job *j) {
+  const amped_tensor_info *info = amped_session_info(j->session);
+  if (j->weights != NULL && !j->problem.constant && j->problem.weights_hash == info->hash)
+    amped_warn("%s: its weights are the values of the entries themselves, so that small values "
+               "hardly count; for a column of INPUT, which is a table, give --weights=COLUMN",
+               amped_io_name(j->weights));
+}
+
 /* Warn if INPUT has all cells of its dimensions. With --implicit every cell is known anyway, and a
  * weight of 0 makes a cell unknown. */
 static void warn_of_whole(const job *j) {
@@ -557,6 +567,7 @@ static amped_status set_problem(job *j) {
   AMPED_TRY(amped_complete_problem_hold_out(&context, input, j->labels, p));
   AMPED_TRY(amped_complete_problem_set_scale(&context, input, j->weights, p, &j->start));
   warn_of_constant(j);
+  warn_of_own_weights(j);
   warn_of_whole(j);
   AMPED_TRY(warn_of_gaps(j));
   AMPED_TRY(count_repeats(j));
@@ -658,7 +669,7 @@ static amped_status find_gap_errors(const job *j, const amped_complete_best *bes
                                     amped_gap_errors *out) {
   const amped_context context = amped_session_context(j->session);
   memset(out, 0, sizeof *out);
-  if (!measures_gaps(j, context.plan) ||
+  if (!measures_gaps(j, context.plan) || j->problem.constant ||
       amped_session_info(j->session)->duplicates == AMPED_DUPLICATES_KEEP)
     return AMPED_OK;
   return amped_gap_errors_find(&context, &j->problem, best->value, out);

@@ -126,6 +126,13 @@ expect 0 "warning: .*ones.tns: all .* training values are 1, .*--implicit" on 1 
 sed 's/[^ ]*$/1.7e9/' base.train.tns >ones.tns
 expect 0 "warning: .*ones.tns: all .* training values are 1.7e+09" on 1 complete ones.tns \
   --rank=2 --reg=1 --bias=none -o ones.h5 --overwrite
+# They have no spread, of which an error of gaps could be expected.
+printf 'u,i,r\na,x,3\na,y,3\nb,x,3\nb,z,3\nc,y,3\nc,z,3\n' >equal.csv
+expect 0 "warning: equal.csv: all 6 training values are 3" on 1 complete equal.csv --value=r --rank=1 --holdout=0 --reg=1 \
+  -o equal.h5
+same "warnings of equal values" "$(grep -c 'expect rmse' err)" 0
+expect 0 "" "$amped" predict equal.h5 -o equal.npy
+same "warnings of predict" "$(grep -c 'expect rmse' err)" 0
 
 # SGD keeps its components: it ends where ALS does. Steps from small random rows shrank components to zeros.
 cat >planted.py <<'END'

@@ -184,6 +184,23 @@ expect 0 "" on 2 complete masked.csv --value=v --weights=w --rank=2 --bias=none 
 same "held-out entries of the state" "$($python -c 'import h5py; print(h5py.File("masked.state")["held/values"].size)')" \
   "$(events completion validate masked.json)"
 
+# Values that are weights, too: a warning, for the file itself and for a copy; not for weights of 1 beside values of 1.
+own="--rank=2 --reg=1 --iters=2 --nowrite"
+cp table.csv copy.csv
+for weights in table.csv copy.csv; do
+  # shellcheck disable=SC2086
+  expect 0 "warning: $weights: its weights are the values of the entries themselves" on 2 complete table.csv $keys \
+    --weights=$weights $own
+done
+for weights in sure sorted.csv; do
+  # shellcheck disable=SC2086
+  expect 0 "" on 2 complete table.csv $keys --weights=$weights $own
+  grep -q "weights are the values" err && fail "a warning of other weights: $weights" || pass
+done
+printf 'a,b,r\nx,y,1\nx,z,1\nt,y,1\n' >ones.csv
+expect 0 "training values are 1" on 1 complete ones.csv --value=r --weights=ones.csv --rank=1 --reg=1 --holdout=0 --nowrite
+grep -q "weights are the values" err && fail "a warning of weights of 1" || pass
+
 # --- what is told ---------------------------------------------------------------------------------------
 expect 0 "weights: sure, [0-9.]* in all for the [0-9]* entries" "$amped" complete table.csv --value=stars --weights=sure --rank=2 \
   --reg=1 --iters=2 --nowrite --json=told.json
