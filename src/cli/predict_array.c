@@ -3,13 +3,16 @@
 
 #include <float.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/printable.h"
 #include "base/system_memory.h"
 #include "cli/prediction_errors.h"
+#include "formats/result_file.h"
 #include "load/dense_output.h"
 #include "load/dense_source.h"
 #include "tensor/format.h"
@@ -18,6 +21,9 @@
 
 /* Cells that are computed together. */
 #define BLOCK (UINT64_C(1) << 16)
+
+/* Most bytes of a result's options, as JSON. */
+#define OPTIONS_BYTES (UINT64_C(1) << 16)
 
 /* Doubles hold all integers up to this one. */
 #define EXACT 9007199254740992.0
@@ -332,6 +338,29 @@ static void report_gaps(const array *a, amped_facts *f) {
   }
 }
 
+/* Warn if cells that the model took for unknown, by a weight of 0, are kept as observed. kept: the
+ * number of observed cells. Results of older versions do not say how many entries they had. */
+static amped_status warn_of_ignored(const array *a, uint64_t kept) {
+  char *text = NULL;
+  AMPED_TRY(amped_alloc(&text, OPTIONS_BYTES, 1, "the result's options"));
+  const amped_status status = amped_result_file_text(a->o->args[0], "options", text, OPTIONS_BYTES);
+  json_t *options = status == AMPED_OK ? json_loads(text, 0, NULL) : NULL;
+  const char *weights = json_string_value(json_object_get(options, "weights"));
+  const json_int_t ignored = json_integer_value(json_object_get(options, "ignored"));
+  const json_int_t entries = json_integer_value(json_object_get(options, "entries"));
+  if (weights != NULL && ignored > 0 && entries > 0 && kept > (uint64_t)entries) {
+    char name[256];
+    amped_warn("%s: %" PRIu64 " of its cells are kept as observed, and are in the errors, but were "
+               "unknown to the model, where they have weight 0 (--weights=%s); make them NaN to "
+               "predict them",
+               a->o->predict.observed, kept - (uint64_t)entries,
+               amped_printable_text(name, sizeof name, weights));
+  }
+  json_decref(options);
+  amped_free(text);
+  return status;
+}
+
 static void report(const array *a, amped_facts *f) {
   const uint64_t kept = a->errors.count;
   const uint64_t cold = cold_cells(a);
@@ -365,6 +394,8 @@ amped_status amped_predict_array(const amped_options *o, const amped_predictor *
   AMPED_GO(done, find_known(&a));
   AMPED_GO(done, make_room(&a));
   AMPED_GO(done, write_output(&a, found));
+  if (a.observed != NULL && p->c != NULL)
+    AMPED_GO(done, warn_of_ignored(&a, a.errors.count));
   report(&a, f);
 done:
   free_all(&a);

@@ -41,6 +41,8 @@ static char *options_text(const amped_session *session, const amped_complete_pro
   for (int i = 0; i < c->test.count; i++)
     amped_fact_item(&f, "test", amped_json_string(c->test.texts[i]));
   amped_fact_json(&f, "weights", amped_json_string(c->weights));
+  amped_fact_json(&f, "entries", amped_json_count(p->learnt + p->held));
+  amped_fact_json(&f, "ignored", amped_json_count(p->ignored)); /* entries of weight 0 */
   amped_fact_json(&f, "implicit", amped_json_number(c->implicit));
   amped_fact_json(&f, "of", implicit ? json_integer(p->ranked + 1) : json_null());
   amped_fact_json(&f, "order", json_string(c->random_order ? "random" : "cyclic"));

@@ -179,6 +179,13 @@ for n in 1 3; do
 done
 expect 2 "--clip=data: the range of the data would be that of the $zeros entries of weight 0" "$amped" complete masked.csv --value=v --weights=w \
   --rank=2 --clip=data --nowrite
+# An array that has values in masked cells: predict keeps them as observed, and says so.
+# shellcheck disable=SC2086
+expect 0 "" on 1 complete masked.npy --weights=mask.npy $masked_run -o masked.h5
+expect 0 "warning: masked.npy: $zeros of its cells are kept as observed, .* unknown to the model, .*--weights=mask.npy" \
+  "$amped" predict masked.h5 -o full.npy --observed=masked.npy
+expect 0 " $zeros predicted" "$amped" predict masked.h5 -o full.npy --observed=gaps.npy --overwrite
+grep -q "kept as observed" err && fail "a warning of an array without the masked cells" || pass
 # Nor does a state keep them.
 expect 0 "" on 2 complete masked.csv --value=v --weights=w --rank=2 --bias=none --reg=0.01 --iters=5 --nowrite --state=masked.state
 same "held-out entries of the state" "$($python -c 'import h5py; print(h5py.File("masked.state")["held/values"].size)')" \
