@@ -452,7 +452,7 @@ static void say_plateau(const amped_complete_problem *p, const amped_complete_be
 typedef struct lost_indices {
   uint64_t count;
   uint64_t unjudged; /* without a validation entry: the reported error does not cover them */
-  uint64_t tested;   /* of these: with a test entry */
+  uint64_t tested;   /* unjudged indices with a test entry */
   uint64_t first;    /* the first of the unjudged */
 } lost_indices;
 

@@ -39,7 +39,7 @@ typedef struct amped_complete_problem {
   uint64_t unlearnt_of[AMPED_MAX_ORDER];
   const amped_entry_set *validate; /* validation entries; NULL: held-out nonzeros */
   const amped_entry_set *test;     /* test entries; NULL: none */
-  /* Where gaps are measured: by mode, the entries at rows without training nonzeros
+  /* If gaps are measured: by mode, numbers of entries at rows without training nonzeros
    * (amped_entry_set_find_untrained). judged: validation entries. tested: test entries. */
   uint64_t *judged[AMPED_MAX_ORDER], *tested[AMPED_MAX_ORDER];
   const amped_row_counts *counts; /* training nonzeros per row; NULL: no entry is judged */
