@@ -327,6 +327,7 @@ static void parse_piece(parser *p, const reader *r, amped_piece *piece) {
   for (int m = 0; m < r->header.order; m++)
     amped_intern_clear(&p->fresh[m]);
   for (const char *at = piece->begin; at < piece->end;) {
+    at = amped_text_skip_marks(at);
     if (is_blank_line(at)) {
       at += *at == '\r' ? 2 : 1;
       continue;
@@ -639,6 +640,7 @@ static amped_status find_in_chunk(parser *p, const amped_text_chunk *chunk, cons
   *p->piece = (amped_piece){.begin = chunk->begin, .end = chunk->end};
   for (const char *at = chunk->begin; at < chunk->end && lines[1] == 0;) {
     const char *begin = at;
+    at = amped_text_skip_marks(at);
     if (is_blank_line(at))
       at += *at == '\r' ? 2 : 1;
     else {

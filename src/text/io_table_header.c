@@ -226,6 +226,7 @@ static bool has_numbers(const amped_table_header *h, const amped_text_chunk *chu
   for (int row = 0; row < LOOK_ROWS && p < chunk->end; row++) {
     amped_cell cell = {0};
     bool found = false;
+    p = amped_text_skip_marks(p);
     for (uint64_t c = 0; c < h->count && !cell.last; c++) {
       p = amped_csv_cell(&piece, p, h->form, &cell);
       if (p == NULL)
@@ -621,6 +622,7 @@ static amped_status number_columns(amped_table_header *h) {
 /* Skip blank lines at the start, except the last line. */
 static void skip_blank_lines(amped_text_chunk *chunk) {
   for (;;) {
+    chunk->begin = amped_text_skip_marks(chunk->begin);
     const char *end = chunk->begin + (*chunk->begin == '\r');
     if (*end != '\n' || end + 1 == chunk->end)
       return;

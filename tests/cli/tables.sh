@@ -46,6 +46,23 @@ equal "tabs" x.h5
 { printf '\357\273\277'; sed 's/$/\r/' semicolons.csv; } >dos.csv
 expect 0 "" "$amped" convert dos.csv x.h5 --overwrite --value=stars --separator=semicolon
 equal "a byte-order mark and CRLF" x.h5
+# Files of spreadsheets that cat joined: each begins with a mark.
+mark='\357\273\277'
+# shellcheck disable=SC2059
+{
+  printf "${mark}user,item\nann,tea\nbob,milk\n${mark}user,item\nann,milk\nbob,tea\n" >joined.csv
+  printf "${mark}ann,tea,1\nbob,tea,2\n\n${mark}${mark}\"ann\",milk,3\nbob,milk,4\n${mark}" >joined-bare.csv
+  printf "${mark}# a\n1 1 1 1\n2 1 1 2\n${mark}# b\n${mark}1 2 1 3\n${mark}%% c\n2 2 1 4\n" >joined.tns
+  printf "${mark}tensor\n${mark}2\n2 2\n1\n${mark}2\n3\n${mark}4\n" >joined-dense.tns
+}
+for keys in "" --keys=user,item; do
+  # shellcheck disable=SC2086
+  expect 3 "joined.csv: line 4: the row has the names of the columns again" "$amped" convert joined.csv x.h5 --overwrite $keys
+done
+expect 0 "2 x 2, 4 nonzeros" "$amped" convert joined-bare.csv x.h5 --overwrite --no-header --value=3
+expect 3 "in lines 1 and 6" sh -c 'cat joined-bare.csv joined-bare.csv >twice.csv; "$0" convert twice.csv x.h5 --overwrite --no-header --value=3 --duplicates=error' "$amped"
+expect 0 "2 x 2 x 1, 4 nonzeros" "$amped" convert joined.tns x.h5 --overwrite
+expect 0 "2 x 2, 4 nonzeros" "$amped" convert joined-dense.tns x.h5 --overwrite
 tr ';' '|' <semicolons.csv >pipes.csv
 expect 0 "" "$amped" convert pipes.csv x.h5 --overwrite --value=stars '--separator=|'
 equal "a separator of the user's" x.h5
