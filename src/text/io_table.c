@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text/column_kinds.h"
 #include "text/intern.h"
 #include "text/io_csv.h"
 #include "text/cut_values.h"
@@ -442,6 +443,27 @@ static void warn_of_row_numbers(const reader *r, uint64_t rows) {
       amped_table_header_warn(&r->header, r->path, m, rows, rows);
 }
 
+/* The labels of mode m, without a copy. */
+static amped_labels labels_of(const reader *r, int m) {
+  const amped_intern *in = &r->labels[r->header.sets[m]];
+  return (amped_labels){.count = in->count, .bytes = in->bytes, .offsets = in->offsets};
+}
+
+/* Refuse a key column whose numbers have fractions, if the header's check saw none: it looks at the
+ * first rows only. */
+static amped_status refuse_fractions(const reader *r) {
+  const amped_read_options *o = r->options;
+  if (o->keys != NULL || o->value != NULL || o->weights != NULL || o->known_modes)
+    return AMPED_OK;
+  for (int m = 0; m < r->header.order; m++) {
+    const amped_labels labels = labels_of(r, m);
+    if (r->header.periods[m] == AMPED_PERIOD_NONE &&
+        amped_column_kind_of(&labels) == AMPED_COLUMN_FRACTIONS)
+      return amped_table_header_refuse(&r->header, r->path, r->header.columns[m]);
+  }
+  return AMPED_OK;
+}
+
 /* Numbers from here on look like seconds since 1970. */
 #define EPOCH 1e8
 
@@ -554,6 +576,7 @@ static amped_status conclude(reader *r) {
     return amped_error(AMPED_BAD_INPUT, amped_io_name(r->path),
                        "holds no rows below its header; is this the right file?");
   const uint64_t rows = r->rows.taken + t->nnz;
+  AMPED_TRY(refuse_fractions(r));
   amped_cut_values_warn(&r->cut, r->path);
   warn_of_row_numbers(r, rows);
   warn_of_header(r);

@@ -48,6 +48,10 @@ bool amped_table_header_in_place(const amped_table_header *header);
 
 /* Print what was guessed, and which columns are the keys and the values. */
 void amped_table_header_tell(const amped_table_header *header, const char *path);
+/* Record the error that this key column looks like values, with the remedy. */
+amped_status amped_table_header_refuse(const amped_table_header *header, const char *path,
+                                       const char *column);
+
 /* Warn of a key column with this number of labels if they differ in all rows, or have fewer than
  * two rows on average. No warning if there are few rows, except for a column without a name. */
 void amped_table_header_warn(const amped_table_header *header, const char *path, int mode,

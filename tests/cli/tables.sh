@@ -214,6 +214,31 @@ expect 0 "2 x 2 x 2" "$amped" info films.csv --value=rating
 printf 'user,film,time,x\na,x,3,0.5\nb,y,4,8\n' >half.csv
 expect 2 'column "x" looks like values, .*--value=x, or --keys=user,film,time,x' "$amped" info half.csv
 expect 0 "2 x 2 x 2 x 2" "$amped" info half.csv --keys=user,film,time,x
+# Half steps, and one fraction behind many rows of whole numbers.
+for column in x version; do
+  awk -v column=$column 'BEGIN { srand(1); print "user,film," column; for (k = 0; k < 400; k++) print "u" int(rand() * 30) ",f" int(rand() * 20) "," (1 + k % 10) / 2 }' >steps.csv
+  awk -v column=$column 'BEGIN { print "user,film," column; for (k = 0; k < 400; k++) print "u" k % 30 ",f" k % 20 "," (k == 300 ? 2.5 : k % 5 + 1) }' >one.csv
+  for file in steps one; do
+    for ranks in 1 2; do
+      expect 2 "$file.csv: column \"$column\" looks like values, .*--value=$column, or --keys=user,film,$column" on $ranks complete $file.csv --rank=1 --reg=1 --nowrite
+    done
+    expect 0 "30 x 20 x" "$amped" info $file.csv --keys=user,film,$column
+    expect 0 "dimensions *30 x 20$" "$amped" info $file.csv --value=$column
+  done
+done
+expect 2 'column "3" looks like values' sh -c 'sed 1d one.csv | "$0" info - --no-header' "$amped"
+# Time stamps have fractions, too; ids with a gap are whole.
+printf 'user,film,time\na,x,1715946300.5\nb,y,1715946300\n' >stamps.csv
+expect 0 "2 x 2 x 1" "$amped" info stamps.csv --date=time:day
+printf 'user,film,day\na,x,3.0\nb,y,nan\n' >whole.csv
+expect 0 "2 x 2 x 2" "$amped" info whole.csv
+# Names of counts and ratings, if the column holds numbers.
+for name in plays num_plays playCount Clicks views purchases "total visits" votes trips hours units grade note stars minutes; do
+  printf 'user,item,%s\na,x,3\nb,y,4\n' "$name" >named.csv
+  expect 2 "column \"$name\" looks like values" "$amped" info named.csv
+  printf 'user,item,%s\na,x,c\nb,y,4\n' "$name" >named.csv
+  expect 0 "2 x 2 x 2" "$amped" info named.csv
+done
 sed 1d half.csv >no-names.csv
 expect 2 'column "4" looks like values, .*--value=4' "$amped" info no-names.csv --no-header
 expect 0 "2 x 2 x 2" "$amped" info no-names.csv --no-header --value=4
