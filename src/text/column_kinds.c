@@ -7,6 +7,7 @@
 
 #include "text/io_csv.h"
 #include "text/io_number.h"
+#include "tensor/label_order.h"
 
 /* Longest label that is read as a number. */
 #define MOST 64
@@ -44,6 +45,19 @@ bool amped_column_has_value_name(const char *name) {
     if (strcasecmp(last, words[i]) == 0)
       return true;
   return false;
+}
+
+bool amped_column_has_time_name(const char *name) {
+  char text[MOST + 1];
+  const size_t length = strlen(name);
+  uint64_t offsets[2] = {0, length};
+  if (length == 0 || length > MOST)
+    return false;
+  memcpy(text, name, length + 1);
+  if (length == 4 && strspn(name, "0123456789") == 4)
+    return strcmp(name, "1900") >= 0 && strcmp(name, "2100") <= 0;
+  return amped_label_kind_of(&(amped_labels){.count = 1, .bytes = text, .offsets = offsets}) ==
+         AMPED_LABELS_DATES;
 }
 
 bool amped_column_is_fraction(const char *begin, const char *end) {

@@ -11,6 +11,10 @@
  * amounts? */
 bool amped_column_has_value_name(const char *name);
 
+/* Is the name a date, a month, a day of the week, or a year from 1900 to 2100? A wide table has
+ * such columns, each with the values of one time. */
+bool amped_column_has_time_name(const char *name);
+
 /* Is begin .. end a number that is not whole? The byte at `end` is no part of a number. */
 bool amped_column_is_fraction(const char *begin, const char *end);
 

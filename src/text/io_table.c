@@ -433,6 +433,24 @@ static amped_status read_chunks(reader *r, amped_text *text) {
   }
 }
 
+/* The labels of mode m, without a copy. */
+static amped_labels labels_of(const reader *r, int m) {
+  const amped_intern *in = &r->labels[r->header.sets[m]];
+  return (amped_labels){.count = in->count, .bytes = in->bytes, .offsets = in->offsets};
+}
+
+/* Is mode m a column of text, and are all others, two or more, columns of whole numbers? Then these
+ * may be values: a wide table. */
+static bool is_wide(const reader *r, int m) {
+  bool wide = r->header.order > 2;
+  for (int k = 0; k < r->header.order && wide; k++) {
+    const amped_labels labels = labels_of(r, k);
+    wide = r->header.periods[k] == AMPED_PERIOD_NONE &&
+           amped_column_kind_of(&labels) == (k == m ? AMPED_COLUMN_TEXT : AMPED_COLUMN_WHOLE);
+  }
+  return wide;
+}
+
 /* Warn of key columns that look like row numbers. Columns that the user chose, and modes
  * that exist already, are accepted. */
 static void warn_of_row_numbers(const reader *r, uint64_t rows) {
@@ -440,13 +458,7 @@ static void warn_of_row_numbers(const reader *r, uint64_t rows) {
     return;
   for (int m = 0; m < r->header.order; m++)
     if (r->header.sets[m] == m && r->labels[m].count == rows)
-      amped_table_header_warn(&r->header, r->path, m, rows, rows);
-}
-
-/* The labels of mode m, without a copy. */
-static amped_labels labels_of(const reader *r, int m) {
-  const amped_intern *in = &r->labels[r->header.sets[m]];
-  return (amped_labels){.count = in->count, .bytes = in->bytes, .offsets = in->offsets};
+      amped_table_header_warn(&r->header, r->path, m, rows, rows, is_wide(r, m));
 }
 
 /* Refuse a key column whose numbers have fractions, if the header's check saw none: it looks at the
@@ -486,7 +498,7 @@ static void warn_of_times(const reader *r, const amped_sptensor *t, uint64_t row
   for (int m = 0; m < t->order; m++)
     if (r->header.sets[m] == m && t->labels[m].count < rows && 2 * t->labels[m].count > rows &&
         are_times(&t->labels[m]))
-      amped_table_header_warn(&r->header, r->path, m, t->labels[m].count, rows);
+      amped_table_header_warn(&r->header, r->path, m, t->labels[m].count, rows, false);
 }
 
 /* Warn if the first row, taken as the header, looks like one of the facts: a column has its own

@@ -573,6 +573,40 @@ static amped_status refuse_values(const amped_table_header *h, const char *path,
   return amped_table_header_refuse(h, path, name);
 }
 
+/* Columns of numbers whose names are times, among the keys: a wide table has one for each time.
+ * names: the first ones. */
+static uint64_t count_times(const amped_table_header *h, const amped_text_chunk *rows,
+                            const char *names[3]) {
+  uint64_t count = 0;
+  for (uint64_t c = 0; c < h->count - h->trailing; c++) {
+    bool fractions = false;
+    if (h->roles[c] >= AMPED_MAX_ORDER || !amped_column_has_time_name(h->names[c]) ||
+        !has_numbers(h, rows, c, &fractions))
+      continue;
+    if (count < 3)
+      names[count] = h->names[c];
+    count++;
+  }
+  return count;
+}
+
+/* Warn of a wide table whose columns are times: melting is the remedy. */
+static void warn_of_wide(const amped_table_header *h, const char *path,
+                         const amped_text_chunk *rows) {
+  char list[LIST_BYTES];
+  char text[LIST_BYTES];
+  const char *names[3] = {NULL};
+  const uint64_t count = count_times(h, rows, names);
+  if (count > 1)
+    amped_warn(
+        "%s: %" PRIu64 " key columns (%s%s) hold numbers and are called as times are; if "
+        "these are values, make one row of each value (melt in pandas), or name the keys "
+        "with --keys and the value with --value",
+        amped_io_name(path), count,
+        amped_printable_text(text, sizeof text, join(names, count < 3 ? count : 3, ", ", list)),
+        count > 3 ? ", ..." : "");
+}
+
 /* Choose the separator: the user's; tab if quotes are data; otherwise the one that the first row
  * has, with comma before semicolon and tab. */
 static void find_separator(amped_table_header *h, bool quoted, const amped_read_options *options,
@@ -619,11 +653,16 @@ static void skip_blank_lines(amped_text_chunk *chunk) {
   }
 }
 
-static amped_status refuse_number(const char *path, uint64_t line, const char *name) {
+static amped_status refuse_number(const amped_table_header *h, const char *path,
+                                  const amped_text_chunk *rows, const char *name) {
+  const char *names[3] = {NULL};
   return amped_error(AMPED_USAGE, amped_io_name(path),
                      "line %" PRIu64 " should name the columns, and %.200s is a number; say "
-                     "--no-header if it is a row of the table, or choose columns with --keys",
-                     line, name);
+                     "--no-header if it is a row of the table, or choose columns with --keys%s",
+                     rows->line, name,
+                     count_times(h, rows, names) > 1 ? "; if columns are years that hold values, "
+                                                       "make one row of each value (melt in pandas)"
+                                                     : "");
 }
 
 /* Refuse names that are all in quotes where quotes are part of them: hardly anyone wants them
@@ -681,12 +720,14 @@ amped_status amped_table_header_read(amped_table_header *header, const char *pat
                ? AMPED_OK
                : refuse_values(header, path, chunk, named);
   if (!chosen && numeric_name(header) != NULL)
-    return refuse_number(path, chunk->line, numeric_name(header));
+    return refuse_number(header, path, chunk, numeric_name(header));
   AMPED_TRY(check_names(header, path, chunk->line));
   chunk->line += amped_text_count(chunk->begin, end, '\n');
   chunk->begin = end;
-  return options->keys != NULL || options->known_modes ? AMPED_OK
-                                                       : refuse_values(header, path, chunk, named);
+  if (options->keys != NULL || options->known_modes)
+    return AMPED_OK;
+  warn_of_wide(header, path, chunk);
+  return refuse_values(header, path, chunk, named);
 }
 
 bool amped_table_header_in_place(const amped_table_header *h) {
@@ -727,7 +768,7 @@ void amped_table_header_tell(const amped_table_header *h, const char *path) {
 }
 
 void amped_table_header_warn(const amped_table_header *h, const char *path, int mode,
-                             uint64_t labels, uint64_t rows) {
+                             uint64_t labels, uint64_t rows, bool wide) {
   const char *others[AMPED_MAX_ORDER];
   char list[LIST_BYTES];
   char text[LIST_BYTES];
@@ -742,10 +783,12 @@ void amped_table_header_warn(const amped_table_header *h, const char *path, int 
       others[count++] = h->modes[m];
   const bool remedy = count >= AMPED_MIN_ORDER;
   amped_warn(
-      "%s: column %s has %" PRIu64 " labels in %" PRIu64 " rows, %s; %s%s", amped_io_name(path),
+      "%s: column %s has %" PRIu64 " labels in %" PRIu64 " rows, %s; %s%s%s", amped_io_name(path),
       amped_printable_text(name, sizeof name, join(&h->modes[mode], 1, "", list)), labels, rows,
       all ? "one a row, as a row number has"
           : "fewer than two rows a label, as times have: make periods of them (--date=COLUMN:day)",
       remedy ? "leave it out with --keys=" : "choose other columns with --keys",
-      remedy ? amped_printable_text(text, sizeof text, join(others, count, ",", list)) : "");
+      remedy ? amped_printable_text(text, sizeof text, join(others, count, ",", list)) : "",
+      wide ? "; if the other columns hold values, make one row of each value (melt in pandas)"
+           : "");
 }

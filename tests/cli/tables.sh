@@ -339,6 +339,28 @@ expect 2 'wide.csv: 4 columns (m1, m2, m3, ...) hold numbers with fractions, .*m
 expect 0 "2 x 2 x 2" "$amped" info wide.csv --keys=user,film,m1 --value=m2
 expect 0 'warning: wide.csv: 3 key columns (m2, m3, m4) hold numbers with fractions' "$amped" info wide.csv --value=m1
 expect 0 "2 x 2 x 2" "$amped" info half.csv --value=time
+# Wide tables of whole numbers: a row for each station, or names that are times.
+melt='make one row of each value (melt in pandas)'
+wide() { awk -v head="$1" -v stations="$2" 'BEGIN { print head; for (k = 0; k < 40; k++) print "s" k % stations "," k * 7 % 31 "," k * 11 % 29 "," k * 13 % 37 }' >wide.csv; }
+wide station,north,south,east 40
+expect 0 "column station has 40 labels .*; leave it out with --keys=north,south,east; if the other columns hold values, $melt" "$amped" info wide.csv
+for head in 2024-01,2024-02,2024-03 Jan,Feb,Mar "Jan 2024,Feb 2024,Mar 2024" Mon,Tue,Wed 2024-W01,2024-W02,2024-W03; do
+  wide "station,$head" 8
+  first=$(echo "$head" | cut -d, -f1)
+  for ranks in 1 2; do
+    expect 0 "warning: wide.csv: 3 key columns ($first, .*) hold numbers and are called as times are; if these are values, $melt" on $ranks wide.csv --rank=1 --iters=1 --nowrite
+  done
+  expect 0 "warning: wide.csv: 2 key columns" "$amped" info wide.csv "--value=$first"
+  expect 0 "" "$amped" info wide.csv "--keys=station,$first"
+  grep -q melt err && fail "chosen keys: a warning" || pass
+done
+wide station,2021,2022,2023 8
+expect 2 "line 1 should name the columns, and 2021 is a number; .*; if columns are years that hold values, $melt" "$amped" info wide.csv
+for head in station,user,item,day city,year,month,day station,day,week,May; do
+  wide "$head" 8
+  expect 0 "" "$amped" info wide.csv
+  grep -q melt err && fail "$head: a warning" || pass
+done
 printf '\n\r\nuser,film,day,stars\na,x,1,3\n' >blank.csv
 expect 0 "1 x 1 x 1" "$amped" info blank.csv --value=stars
 printf 'user,page,day\na,x,1\nuser,page,day\nb,y,2\n' >joined.csv
