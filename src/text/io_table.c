@@ -38,6 +38,7 @@ typedef struct parser {
   amped_piece *piece;
   amped_intern fresh[AMPED_MAX_ORDER]; /* new strings of the piece, per set */
   uint64_t skipped[AMPED_ROLES];       /* rows left out, by the first role that is missing */
+  uint64_t worded[AMPED_MAX_ORDER];    /* rows whose key is a word for a missing value */
   char *scratch;                       /* keys, with doubled quotes made single */
   uint64_t scratch_bytes;
 } parser;
@@ -128,6 +129,17 @@ static bool take_periods(parser *p, const amped_cell *cells, key *keys, period_t
     k->length = strlen(texts[m]);
   }
   return true;
+}
+
+/* Count keys such as NaN or None. They are labels, but may mean a missing key. */
+static void count_words(parser *p, const key *keys) {
+  for (int m = 0; m < p->reader->header.order; m++) {
+    const char *s = keys[m].string;
+    const amped_cell cell = {.begin = s, .end = s + keys[m].length};
+    /* The first character rules out most keys. */
+    if (keys[m].length > 0 && strchr("#-<Nn\\", *s) != NULL && amped_csv_is_missing(&cell))
+      p->worded[m]++;
+  }
 }
 
 static void hash_keys(const reader *r, key *keys) {
@@ -314,6 +326,7 @@ static const char *parse_row(parser *p, const char *begin, uint64_t *row) {
   for (int m = 0; m < t->order; m++)
     t->indices[m][*row] = index[m];
   t->values[(*row)++] = value;
+  count_words(p, keys);
   return next;
 }
 
@@ -521,6 +534,40 @@ static void warn_of_header(const reader *r) {
   }
 }
 
+/* Find the first label of mode m that is a word for a missing value. */
+static const char *first_word(const reader *r, int m, char *buffer, uint64_t size) {
+  const amped_labels labels = labels_of(r, m);
+  for (uint64_t i = 0; i < labels.count; i++) {
+    uint64_t length = 0;
+    const char *s = amped_label(&labels, i, &length);
+    if (amped_csv_is_missing(&(amped_cell){.begin = s, .end = s + length}))
+      return amped_label_text(&labels, i, buffer, size);
+  }
+  return "";
+}
+
+/* Warn of rows whose key is a word for a missing value: pandas writes nan for a missing name. Such
+ * a word may be a name (NA is Namibia), so that it stays a label. The user's --empty is one. */
+static void warn_of_words(const reader *r) {
+  const char *empty = r->options->empty;
+  char word[32];
+  char name[LIST_BYTES];
+  for (int m = 0; m < r->header.order && !r->options->reads_weights; m++) {
+    uint64_t count = 0;
+    for (int i = 0; i < AMPED_MAX_PIECES; i++)
+      count += r->parsers[i].worded[m];
+    if (count == 0 || (empty != NULL && amped_csv_is_missing(&(amped_cell){
+                                            .begin = empty, .end = empty + strlen(empty)})))
+      continue;
+    amped_warn("%s: %" PRIu64 " row%s of column %s %s a word for a missing key (%s), which is a "
+               "label as any other; if no key is meant, make the cell empty: --missing=skip leaves "
+               "out rows with an empty key only",
+               amped_io_name(r->path), count, count == 1 ? "" : "s",
+               amped_printable_text(name, sizeof name, r->header.modes[m]),
+               count == 1 ? "has" : "have", first_word(r, m, word, sizeof word));
+  }
+}
+
 /* Warn if all time stamps of a column are in the years that follow 1970: days of a spreadsheet and
  * minutes, read as seconds, are. */
 static void warn_of_early(const reader *r, const amped_sptensor *t) {
@@ -592,6 +639,7 @@ static amped_status conclude(reader *r) {
   amped_cut_values_warn(&r->cut, r->path);
   warn_of_row_numbers(r, rows);
   warn_of_header(r);
+  warn_of_words(r);
   for (int m = 0; m < t->order; m++) {
     const int set = r->header.sets[m];
     if (set == m && !r->options->known_modes)

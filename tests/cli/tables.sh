@@ -315,6 +315,23 @@ expect 0 "missing.csv: 5 of 8 rows have a missing cell and are left out (user 1,
 expect 0 "" "$amped" convert there.csv there.h5 --keys=user,film,day --value=n -q
 same "rows without missing cells" "$(hash x.h5)" "$(hash there.h5)"
 same "their labels" "$(labels x.h5)" "$(labels there.h5)"
+# Words for a missing key are labels; a warning counts them.
+for word in nan NaN None '<NA>' NULL N/A NA; do
+  printf 'user,item,r\n1.0,a,3\n2.0,b,4\n%s,a,5\n1.0,b,1\n"%s",b,2\n' "$word" "$word" >words.csv
+  for skip in "" --missing=skip; do
+    for ranks in 1 2; do
+      # shellcheck disable=SC2086
+      expect 0 "warning: words.csv: 2 rows of column user have a word for a missing key ($word), .*--missing=skip leaves out rows with an empty key only" \
+        on $ranks words.csv --value=r $skip --rank=1 --iters=1 --nowrite --nonnegative
+    done
+  done
+done
+expect 0 "3 x 2" "$amped" info words.csv --value=r
+expect 0 "1 row of column user has a word for a missing key (nan)" sh -c 'grep -v NA words.csv | sed "2s/.*/nan,a,3/" | "$0" info - --value=r' "$amped"
+expect 0 "" sh -c 'sed "s/^NA,/,/" words.csv | grep -v \" | "$0" info - --value=r --empty=NA' "$amped"
+grep -q 'a missing key' err && fail "--empty: a warning" || pass
+expect 0 "" sh -c 'sed "s/NA/Nancy/" words.csv | "$0" info - --value=r' "$amped"
+grep -q 'a missing key' err && fail "a name: a warning" || pass
 expect 0 "3 of 8 rows .*(n 3)" "$amped" info missing.csv --keys=user,film,day --value=n --missing=skip --empty=none
 expect 0 "(user 1, film 1, n 3, w 1)" on 1 complete missing.csv --keys=user,film,day --value=n --weights=w --missing=skip \
   --rank=1 --reg=1 --iters=1 --holdout=0 --nowrite
