@@ -69,7 +69,7 @@ amped_status amped_text_check(const char *path, const amped_text_chunk *chunk,
 amped_status amped_text_error(const char *path, uint64_t line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Returns the position after the UTF-8 byte-order marks at p, where a row begins. A mark below the
+/* Returns the position after the UTF-8 byte-order marks at p, the start of a row. A mark below the
  * first row is the start of another file that was appended (cat a.csv b.csv). p is in a chunk. */
 static inline const char *amped_text_skip_marks(const char *p) {
   while (p[0] == '\xef' && p[1] == '\xbb' && p[2] == '\xbf')
