@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text/column_kinds.h"
 #include "text/intern.h"
 #include "text/io_csv.h"
 #include "text/cut_values.h"
@@ -37,6 +38,7 @@ typedef struct parser {
   amped_piece *piece;
   amped_intern fresh[AMPED_MAX_ORDER]; /* new strings of the piece, per set */
   uint64_t skipped[AMPED_ROLES];       /* rows left out, by the first role that is missing */
+  uint64_t worded[AMPED_MAX_ORDER];    /* rows whose key is a word for a missing value */
   char *scratch;                       /* keys, with doubled quotes made single */
   uint64_t scratch_bytes;
 } parser;
@@ -127,6 +129,17 @@ static bool take_periods(parser *p, const amped_cell *cells, key *keys, period_t
     k->length = strlen(texts[m]);
   }
   return true;
+}
+
+/* Count keys such as NaN or None. They are labels, but may mean a missing key. */
+static void count_words(parser *p, const key *keys) {
+  for (int m = 0; m < p->reader->header.order; m++) {
+    const char *s = keys[m].string;
+    const amped_cell cell = {.begin = s, .end = s + keys[m].length};
+    /* The first character rules out most keys. */
+    if (keys[m].length > 0 && strchr("#-<Nn\\", *s) != NULL && amped_csv_is_missing(&cell))
+      p->worded[m]++;
+  }
 }
 
 static void hash_keys(const reader *r, key *keys) {
@@ -313,6 +326,7 @@ static const char *parse_row(parser *p, const char *begin, uint64_t *row) {
   for (int m = 0; m < t->order; m++)
     t->indices[m][*row] = index[m];
   t->values[(*row)++] = value;
+  count_words(p, keys);
   return next;
 }
 
@@ -327,6 +341,7 @@ static void parse_piece(parser *p, const reader *r, amped_piece *piece) {
   for (int m = 0; m < r->header.order; m++)
     amped_intern_clear(&p->fresh[m]);
   for (const char *at = piece->begin; at < piece->end;) {
+    at = amped_text_skip_marks(at);
     if (is_blank_line(at)) {
       at += *at == '\r' ? 2 : 1;
       continue;
@@ -431,6 +446,24 @@ static amped_status read_chunks(reader *r, amped_text *text) {
   }
 }
 
+/* The labels of mode m, without a copy. */
+static amped_labels labels_of(const reader *r, int m) {
+  const amped_intern *in = &r->labels[r->header.sets[m]];
+  return (amped_labels){.count = in->count, .bytes = in->bytes, .offsets = in->offsets};
+}
+
+/* Is mode m a column of text, and are all others, two or more, columns of whole numbers? Then these
+ * may be values: a wide table. */
+static bool is_wide(const reader *r, int m) {
+  bool wide = r->header.order > 2;
+  for (int k = 0; k < r->header.order && wide; k++) {
+    const amped_labels labels = labels_of(r, k);
+    wide = r->header.periods[k] == AMPED_PERIOD_NONE &&
+           amped_column_kind_of(&labels) == (k == m ? AMPED_COLUMN_TEXT : AMPED_COLUMN_WHOLE);
+  }
+  return wide;
+}
+
 /* Warn of key columns that look like row numbers. Columns that the user chose, and modes
  * that exist already, are accepted. */
 static void warn_of_row_numbers(const reader *r, uint64_t rows) {
@@ -438,7 +471,22 @@ static void warn_of_row_numbers(const reader *r, uint64_t rows) {
     return;
   for (int m = 0; m < r->header.order; m++)
     if (r->header.sets[m] == m && r->labels[m].count == rows)
-      amped_table_header_warn(&r->header, r->path, m, rows, rows);
+      amped_table_header_warn(&r->header, r->path, m, rows, rows, is_wide(r, m));
+}
+
+/* Refuse a key column whose numbers have fractions, if the header's check saw none: it looks at the
+ * first rows only. */
+static amped_status refuse_fractions(const reader *r) {
+  const amped_read_options *o = r->options;
+  if (o->keys != NULL || o->value != NULL || o->weights != NULL || o->known_modes)
+    return AMPED_OK;
+  for (int m = 0; m < r->header.order; m++) {
+    const amped_labels labels = labels_of(r, m);
+    if (r->header.periods[m] == AMPED_PERIOD_NONE &&
+        amped_column_kind_of(&labels) == AMPED_COLUMN_FRACTIONS)
+      return amped_table_header_refuse(&r->header, r->path, r->header.columns[m]);
+  }
+  return AMPED_OK;
 }
 
 /* Numbers from here on look like seconds since 1970. */
@@ -463,7 +511,7 @@ static void warn_of_times(const reader *r, const amped_sptensor *t, uint64_t row
   for (int m = 0; m < t->order; m++)
     if (r->header.sets[m] == m && t->labels[m].count < rows && 2 * t->labels[m].count > rows &&
         are_times(&t->labels[m]))
-      amped_table_header_warn(&r->header, r->path, m, t->labels[m].count, rows);
+      amped_table_header_warn(&r->header, r->path, m, t->labels[m].count, rows, false);
 }
 
 /* Warn if the first row, taken as the header, looks like one of the facts: a column has its own
@@ -483,6 +531,40 @@ static void warn_of_header(const reader *r) {
           amped_io_name(r->path), name);
       return;
     }
+  }
+}
+
+/* Find the first label of mode m that is a word for a missing value. */
+static const char *first_word(const reader *r, int m, char *buffer, uint64_t size) {
+  const amped_labels labels = labels_of(r, m);
+  for (uint64_t i = 0; i < labels.count; i++) {
+    uint64_t length = 0;
+    const char *s = amped_label(&labels, i, &length);
+    if (amped_csv_is_missing(&(amped_cell){.begin = s, .end = s + length}))
+      return amped_label_text(&labels, i, buffer, size);
+  }
+  return "";
+}
+
+/* Warn of rows whose key is a word for a missing value: pandas writes nan for a missing name. Such
+ * a word may be a name (NA is Namibia), so that it stays a label. The user's --empty is one. */
+static void warn_of_words(const reader *r) {
+  const char *empty = r->options->empty;
+  char word[32];
+  char name[LIST_BYTES];
+  for (int m = 0; m < r->header.order && !r->options->reads_weights; m++) {
+    uint64_t count = 0;
+    for (int i = 0; i < AMPED_MAX_PIECES; i++)
+      count += r->parsers[i].worded[m];
+    if (count == 0 || (empty != NULL && amped_csv_is_missing(&(amped_cell){
+                                            .begin = empty, .end = empty + strlen(empty)})))
+      continue;
+    amped_warn("%s: %" PRIu64 " row%s of column %s %s a word for a missing key (%s), which is a "
+               "label as any other; if no key is meant, make the cell empty: --missing=skip leaves "
+               "out rows with an empty key only",
+               amped_io_name(r->path), count, count == 1 ? "" : "s",
+               amped_printable_text(name, sizeof name, r->header.modes[m]),
+               count == 1 ? "has" : "have", first_word(r, m, word, sizeof word));
   }
 }
 
@@ -553,9 +635,11 @@ static amped_status conclude(reader *r) {
     return amped_error(AMPED_BAD_INPUT, amped_io_name(r->path),
                        "holds no rows below its header; is this the right file?");
   const uint64_t rows = r->rows.taken + t->nnz;
+  AMPED_TRY(refuse_fractions(r));
   amped_cut_values_warn(&r->cut, r->path);
   warn_of_row_numbers(r, rows);
   warn_of_header(r);
+  warn_of_words(r);
   for (int m = 0; m < t->order; m++) {
     const int set = r->header.sets[m];
     if (set == m && !r->options->known_modes)
@@ -639,6 +723,7 @@ static amped_status find_in_chunk(parser *p, const amped_text_chunk *chunk, cons
   *p->piece = (amped_piece){.begin = chunk->begin, .end = chunk->end};
   for (const char *at = chunk->begin; at < chunk->end && lines[1] == 0;) {
     const char *begin = at;
+    at = amped_text_skip_marks(at);
     if (is_blank_line(at))
       at += *at == '\r' ? 2 : 1;
     else {

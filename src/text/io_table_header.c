@@ -3,12 +3,12 @@
 #include "text/io_table_header.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "text/column_kinds.h"
 #include "text/io_csv.h"
 #include "text/io_number.h"
 #include "base/log.h"
@@ -208,39 +208,38 @@ static bool is_number(const char *begin, const char *end) {
   return begin < end && amped_number_decimal(begin, &ignored) == end;
 }
 
-/* Is this number not whole? */
-static bool is_fraction(const char *begin, const char *end) {
-  double x = 0.0;
-  return begin < end && amped_number_decimal(begin, &x) == end && x != floor(x);
-}
-
 /* Do the first rows of the chunk have numbers in this column, except missing ones? *fractions: they
- * do, and half or more are not whole. Malformed rows are left to the parser. */
+ * do, and some are not whole. Malformed rows are left to the parser. */
 static bool has_numbers(const amped_table_header *h, const amped_text_chunk *chunk, uint64_t column,
                         bool *fractions) {
   amped_piece piece = {.begin = chunk->begin, .end = chunk->end};
   const char *p = chunk->begin;
   int numbers = 0;
-  int broken = 0;
   *fractions = false;
   for (int row = 0; row < LOOK_ROWS && p < chunk->end; row++) {
     amped_cell cell = {0};
     bool found = false;
+    bool broken = false;
+    p = amped_text_skip_marks(p);
     for (uint64_t c = 0; c < h->count && !cell.last; c++) {
       p = amped_csv_cell(&piece, p, h->form, &cell);
-      if (p == NULL)
+      if (p == NULL) {
+        *fractions = false;
         return false;
+      }
       if (c != column)
         continue;
       const bool number = is_number(cell.begin, cell.end);
       found = number || amped_csv_is_missing(&cell);
       numbers += number;
-      broken += is_fraction(cell.begin, cell.end);
+      broken = amped_column_is_fraction(cell.begin, cell.end);
     }
-    if (!cell.last || !found)
+    if (!cell.last || !found) {
+      *fractions = false;
       return false;
+    }
+    *fractions = *fractions || broken;
   }
-  *fractions = numbers > 0 && 2 * broken >= numbers;
   return numbers > 0;
 }
 
@@ -520,23 +519,6 @@ static const char *numeric_name(const amped_table_header *h) {
   return NULL;
 }
 
-/* Does the name, or its last word, say that the column holds values? */
-static bool is_value_name(const char *name) {
-  static const char *const words[] = {
-      "amount",    "cost",  "count",  "counts", "cnt",    "duration", "freq",
-      "frequency", "hits",  "n",      "price",  "qty",    "quantity", "rating",
-      "ratings",   "sales", "score",  "scores", "stars",  "sum",      "total",
-      "val",       "value", "values", "volume", "weight", "weights"};
-  const char *last = name;
-  for (const char *p = name; *p != '\0'; p++)
-    if (strchr("_-. ", *p) != NULL)
-      last = p + 1;
-  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-    if (strcasecmp(last, words[i]) == 0)
-      return true;
-  return false;
-}
-
 /* Refuse a wide table: `count` of its columns, of which names are the first ones, hold values. */
 static amped_status refuse_wide(const char *path, uint64_t count, const char *const names[3]) {
   char list[LIST_BYTES];
@@ -549,9 +531,18 @@ static amped_status refuse_wide(const char *path, uint64_t count, const char *co
       count, join(names, count < 3 ? count : 3, ", ", list), count > 3 ? ", ..." : "");
 }
 
+amped_status amped_table_header_refuse(const amped_table_header *h, const char *path,
+                                       const char *column) {
+  char list[LIST_BYTES];
+  return amped_error(AMPED_USAGE, amped_io_name(path),
+                     "column \"%.200s\" looks like values, not like keys; say --value=%.200s, or "
+                     "--keys=%s if it is a key",
+                     column, column, join(h->names, h->count - h->trailing, ",", list));
+}
+
 /* Refuse keys that look like values: hardly anyone wants values as a mode. A column does if its
- * name says so, or if its numbers have fractions. named: the user named the value; one more column
- * with fractions may then be a key. */
+ * name says so, or if some of its numbers have fractions. Time stamps are exempt. named: the user
+ * named the value; one more column with fractions may then be a key. */
 static amped_status refuse_values(const amped_table_header *h, const char *path,
                                   const amped_text_chunk *chunk, bool named) {
   char list[LIST_BYTES];
@@ -561,11 +552,12 @@ static amped_status refuse_values(const amped_table_header *h, const char *path,
   const char *name = NULL;
   for (uint64_t c = 0; c < columns; c++) {
     bool fractions = false;
-    const bool numbers = h->roles[c] < AMPED_MAX_ORDER && has_numbers(h, chunk, c, &fractions);
+    const bool may = h->roles[c] < AMPED_MAX_ORDER && h->periods[h->roles[c]] == AMPED_PERIOD_NONE;
+    const bool numbers = may && has_numbers(h, chunk, c, &fractions);
     if (fractions && count < 3)
       wide[count] = h->names[c];
     count += fractions;
-    if (fractions || (numbers && is_value_name(h->names[c])))
+    if (fractions || (numbers && amped_column_has_value_name(h->names[c])))
       name = h->names[c];
   }
   if (count > 1 && !named)
@@ -578,10 +570,41 @@ static amped_status refuse_values(const amped_table_header *h, const char *path,
                count > 3 ? ", ..." : "");
   if (name == NULL || named)
     return AMPED_OK;
-  return amped_error(AMPED_USAGE, amped_io_name(path),
-                     "column \"%.200s\" looks like values, not like keys; say --value=%.200s, or "
-                     "--keys=%s if it is a key",
-                     name, name, join(h->names, columns, ",", list));
+  return amped_table_header_refuse(h, path, name);
+}
+
+/* Columns of numbers whose names are times, among the keys: a wide table has one for each time.
+ * names: the first ones. */
+static uint64_t count_times(const amped_table_header *h, const amped_text_chunk *rows,
+                            const char *names[3]) {
+  uint64_t count = 0;
+  for (uint64_t c = 0; c < h->count - h->trailing; c++) {
+    bool fractions = false;
+    if (h->roles[c] >= AMPED_MAX_ORDER || !amped_column_has_time_name(h->names[c]) ||
+        !has_numbers(h, rows, c, &fractions))
+      continue;
+    if (count < 3)
+      names[count] = h->names[c];
+    count++;
+  }
+  return count;
+}
+
+/* Warn of a wide table whose columns are times: melting is the remedy. */
+static void warn_of_wide(const amped_table_header *h, const char *path,
+                         const amped_text_chunk *rows) {
+  char list[LIST_BYTES];
+  char text[LIST_BYTES];
+  const char *names[3] = {NULL};
+  const uint64_t count = count_times(h, rows, names);
+  if (count > 1)
+    amped_warn(
+        "%s: %" PRIu64 " key columns (%s%s) hold numbers and are called as times are; if "
+        "these are values, make one row of each value (melt in pandas), or name the keys "
+        "with --keys and the value with --value",
+        amped_io_name(path), count,
+        amped_printable_text(text, sizeof text, join(names, count < 3 ? count : 3, ", ", list)),
+        count > 3 ? ", ..." : "");
 }
 
 /* Choose the separator: the user's; tab if quotes are data; otherwise the one that the first row
@@ -621,6 +644,7 @@ static amped_status number_columns(amped_table_header *h) {
 /* Skip blank lines at the start, except the last line. */
 static void skip_blank_lines(amped_text_chunk *chunk) {
   for (;;) {
+    chunk->begin = amped_text_skip_marks(chunk->begin);
     const char *end = chunk->begin + (*chunk->begin == '\r');
     if (*end != '\n' || end + 1 == chunk->end)
       return;
@@ -629,11 +653,16 @@ static void skip_blank_lines(amped_text_chunk *chunk) {
   }
 }
 
-static amped_status refuse_number(const char *path, uint64_t line, const char *name) {
+static amped_status refuse_number(const amped_table_header *h, const char *path,
+                                  const amped_text_chunk *rows, const char *name) {
+  const char *names[3] = {NULL};
   return amped_error(AMPED_USAGE, amped_io_name(path),
                      "line %" PRIu64 " should name the columns, and %.200s is a number; say "
-                     "--no-header if it is a row of the table, or choose columns with --keys",
-                     line, name);
+                     "--no-header if it is a row of the table, or choose columns with --keys%s",
+                     rows->line, name,
+                     count_times(h, rows, names) > 1 ? "; if columns are years that hold values, "
+                                                       "make one row of each value (melt in pandas)"
+                                                     : "");
 }
 
 /* Refuse names that are all in quotes where quotes are part of them: hardly anyone wants them
@@ -691,12 +720,14 @@ amped_status amped_table_header_read(amped_table_header *header, const char *pat
                ? AMPED_OK
                : refuse_values(header, path, chunk, named);
   if (!chosen && numeric_name(header) != NULL)
-    return refuse_number(path, chunk->line, numeric_name(header));
+    return refuse_number(header, path, chunk, numeric_name(header));
   AMPED_TRY(check_names(header, path, chunk->line));
   chunk->line += amped_text_count(chunk->begin, end, '\n');
   chunk->begin = end;
-  return options->keys != NULL || options->known_modes ? AMPED_OK
-                                                       : refuse_values(header, path, chunk, named);
+  if (options->keys != NULL || options->known_modes)
+    return AMPED_OK;
+  warn_of_wide(header, path, chunk);
+  return refuse_values(header, path, chunk, named);
 }
 
 bool amped_table_header_in_place(const amped_table_header *h) {
@@ -737,7 +768,7 @@ void amped_table_header_tell(const amped_table_header *h, const char *path) {
 }
 
 void amped_table_header_warn(const amped_table_header *h, const char *path, int mode,
-                             uint64_t labels, uint64_t rows) {
+                             uint64_t labels, uint64_t rows, bool wide) {
   const char *others[AMPED_MAX_ORDER];
   char list[LIST_BYTES];
   char text[LIST_BYTES];
@@ -752,10 +783,12 @@ void amped_table_header_warn(const amped_table_header *h, const char *path, int 
       others[count++] = h->modes[m];
   const bool remedy = count >= AMPED_MIN_ORDER;
   amped_warn(
-      "%s: column %s has %" PRIu64 " labels in %" PRIu64 " rows, %s; %s%s", amped_io_name(path),
+      "%s: column %s has %" PRIu64 " labels in %" PRIu64 " rows, %s; %s%s%s", amped_io_name(path),
       amped_printable_text(name, sizeof name, join(&h->modes[mode], 1, "", list)), labels, rows,
       all ? "one a row, as a row number has"
           : "fewer than two rows a label, as times have: make periods of them (--date=COLUMN:day)",
       remedy ? "leave it out with --keys=" : "choose other columns with --keys",
-      remedy ? amped_printable_text(text, sizeof text, join(others, count, ",", list)) : "");
+      remedy ? amped_printable_text(text, sizeof text, join(others, count, ",", list)) : "",
+      wide ? "; if the other columns hold values, make one row of each value (melt in pandas)"
+           : "");
 }

@@ -48,10 +48,15 @@ bool amped_table_header_in_place(const amped_table_header *header);
 
 /* Print what was guessed, and which columns are the keys and the values. */
 void amped_table_header_tell(const amped_table_header *header, const char *path);
+/* Record the error that this key column looks like values, with the remedy. */
+amped_status amped_table_header_refuse(const amped_table_header *header, const char *path,
+                                       const char *column);
+
 /* Warn of a key column with this number of labels if they differ in all rows, or have fewer than
- * two rows on average. No warning if there are few rows, except for a column without a name. */
+ * two rows on average. No warning if there are few rows, except for a column without a name.
+ * wide: the other columns are whole numbers, which may be values. */
 void amped_table_header_warn(const amped_table_header *header, const char *path, int mode,
-                             uint64_t labels, uint64_t rows);
+                             uint64_t labels, uint64_t rows, bool wide);
 void amped_table_header_free(amped_table_header *header);
 
 #endif

@@ -256,8 +256,8 @@ amped_status amped_text_next(amped_text *text, amped_text_chunk *chunk) {
   chunk->end = s->data + s->rows;
   chunk->cut = s->cut;
   chunk->fraction = s->total > 0 ? (double)s->done / (double)s->total : 0.0;
-  if (text->line == 1 && s->rows >= 3 && memcmp(s->data, "\xef\xbb\xbf", 3) == 0)
-    chunk->begin += 3;
+  if (text->line == 1)
+    chunk->begin = amped_text_skip_marks(chunk->begin);
   text->line += s->lines;
   amped_progress_update(s->done);
   return AMPED_OK;

@@ -22,9 +22,9 @@ typedef struct amped_text_chunk {
   double fraction; /* fraction of the input read so far; 0: unknown */
 } amped_text_chunk;
 
-/* Open the file as a stream (io_stream.h), skip a UTF-8 byte-order mark and start the progress
- * display, which close ends. Chunks are small compared with the memory of an overflow (NULL:
- * none). */
+/* Open the file as a stream (io_stream.h), skip UTF-8 byte-order marks before the first row and
+ * start the progress display, which close ends. Chunks are small compared with the memory of an
+ * overflow (NULL: none). */
 amped_status amped_text_open(const char *path, bool quoted, const amped_overflow *overflow,
                              amped_text **out);
 /* Read the next chunk; begin == end after the last chunk. */
@@ -68,6 +68,14 @@ amped_status amped_text_check(const char *path, const amped_text_chunk *chunk,
 /* Record the error "PATH: line N: message". */
 amped_status amped_text_error(const char *path, uint64_t line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Returns the position after the UTF-8 byte-order marks at p, the start of a row. A mark below the
+ * first row is the start of another file that was appended (cat a.csv b.csv). p is in a chunk. */
+static inline const char *amped_text_skip_marks(const char *p) {
+  while (p[0] == '\xef' && p[1] == '\xbb' && p[2] == '\xbf')
+    p += 3;
+  return p;
+}
 
 /* Number of occurrences of c in begin .. end. */
 uint64_t amped_text_count(const char *begin, const char *end, char c);

@@ -113,7 +113,7 @@ static inline const char *parse_line(const reader *r, amped_piece *piece, const 
   uint64_t index[AMPED_MAX_ORDER];
   double value = 0.0;
   int order = r->header.order;
-  p = amped_tns_skip_blanks(p);
+  p = amped_tns_skip_blanks(amped_text_skip_marks(p));
   if (*p != '\n' && *p != '#') {
     for (int m = 0; m < order; m++) {
       uint64_t v = 0;
@@ -143,6 +143,7 @@ static inline const char *parse_line(const reader *r, amped_piece *piece, const 
     p = memchr(p, '\n', (size_t)(piece->end - p));
   return p + 1;
 bad:
+  begin = amped_text_skip_marks(begin);
   if (*amped_tns_skip_blanks(begin) == '%')
     return (const char *)memchr(begin, '\n', (size_t)(piece->end - begin)) + 1;
   explain(r, piece, begin);
@@ -382,6 +383,7 @@ static uint64_t find_in_chunk(const reader *r, const amped_text_chunk *chunk, in
   const char *fields[AMPED_MAX_ORDER + 1][2];
   for (const char *p = chunk->begin; p < chunk->end; line++) {
     uint64_t v = 0;
+    p = amped_text_skip_marks(p);
     const int count = amped_tns_fields(p, fields, r->header.order + 1);
     if (count == r->header.order + 1 && amped_number_u64(fields[mode][0], &v) == fields[mode][1] &&
         v == written)

@@ -32,7 +32,7 @@ static const char *next_line(const char *p, const char *end) {
 static uint64_t count_values(const amped_piece *piece) {
   uint64_t values = 0;
   for (const char *p = piece->begin; p < piece->end; p = next_line(p, piece->end))
-    values += !is_empty(p);
+    values += !is_empty(amped_text_skip_marks(p));
   return values;
 }
 
@@ -63,6 +63,7 @@ static void parse_piece(const amped_tns_dense *dense, amped_sptensor *t, amped_p
   for (const char *p = piece->begin, *next = p; p < piece->end; p = next) {
     double value = 0.0;
     next = next_line(p, piece->end);
+    p = amped_text_skip_marks(p);
     if ((uint64_t)(next - p) > AMPED_TEXT_ROW_BYTES) {
       amped_piece_fail(piece, p, "longer than 1 MiB; is this the right file?");
       return;

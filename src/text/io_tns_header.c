@@ -344,7 +344,7 @@ static amped_status take_line(amped_tns_header *h, line *l) {
 static void look_ahead(line *l, const amped_text_chunk *chunk, const char *end) {
   l->next_number = l->number;
   for (const char *p = end + 1; p < chunk->end && l->next_count == 0; p = end + 1) {
-    const char *begin = amped_tns_skip_blanks(p);
+    const char *begin = amped_tns_skip_blanks(amped_text_skip_marks(p));
     l->next_number++;
     l->next_count = amped_tns_comment(*begin) ? 0 : amped_tns_fields(begin, l->fields, 0);
     end = memchr(begin, '\n', (size_t)(chunk->end - begin));
@@ -355,6 +355,7 @@ amped_status amped_tns_header_read(amped_tns_header *header, const char *path,
                                    amped_text_chunk *chunk) {
   while (header->expect != AMPED_TNS_DATA && chunk->begin < chunk->end) {
     line l = {.path = path, .number = chunk->line};
+    chunk->begin = amped_text_skip_marks(chunk->begin);
     const char *p = amped_tns_skip_blanks(chunk->begin);
     const char *end = memchr(p, '\n', (size_t)(chunk->end - p));
     if (*p == '#')

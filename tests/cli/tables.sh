@@ -46,6 +46,23 @@ equal "tabs" x.h5
 { printf '\357\273\277'; sed 's/$/\r/' semicolons.csv; } >dos.csv
 expect 0 "" "$amped" convert dos.csv x.h5 --overwrite --value=stars --separator=semicolon
 equal "a byte-order mark and CRLF" x.h5
+# Files of spreadsheets that cat joined: each begins with a mark.
+mark='\357\273\277'
+# shellcheck disable=SC2059
+{
+  printf "${mark}user,item\nann,tea\nbob,milk\n${mark}user,item\nann,milk\nbob,tea\n" >joined.csv
+  printf "${mark}ann,tea,1\nbob,tea,2\n\n${mark}${mark}\"ann\",milk,3\nbob,milk,4\n${mark}" >joined-bare.csv
+  printf "${mark}# a\n1 1 1 1\n2 1 1 2\n${mark}# b\n${mark}1 2 1 3\n${mark}%% c\n2 2 1 4\n" >joined.tns
+  printf "${mark}tensor\n${mark}2\n2 2\n1\n${mark}2\n3\n${mark}4\n" >joined-dense.tns
+}
+for keys in "" --keys=user,item; do
+  # shellcheck disable=SC2086
+  expect 3 "joined.csv: line 4: the row has the names of the columns again" "$amped" convert joined.csv x.h5 --overwrite $keys
+done
+expect 0 "2 x 2, 4 nonzeros" "$amped" convert joined-bare.csv x.h5 --overwrite --no-header --value=3
+expect 3 "in lines 1 and 6" sh -c 'cat joined-bare.csv joined-bare.csv >twice.csv; "$0" convert twice.csv x.h5 --overwrite --no-header --value=3 --duplicates=error' "$amped"
+expect 0 "2 x 2 x 1, 4 nonzeros" "$amped" convert joined.tns x.h5 --overwrite
+expect 0 "2 x 2, 4 nonzeros" "$amped" convert joined-dense.tns x.h5 --overwrite
 tr ';' '|' <semicolons.csv >pipes.csv
 expect 0 "" "$amped" convert pipes.csv x.h5 --overwrite --value=stars '--separator=|'
 equal "a separator of the user's" x.h5
@@ -211,6 +228,31 @@ expect 0 "2 x 2 x 2" "$amped" info films.csv --value=rating
 printf 'user,film,time,x\na,x,3,0.5\nb,y,4,8\n' >half.csv
 expect 2 'column "x" looks like values, .*--value=x, or --keys=user,film,time,x' "$amped" info half.csv
 expect 0 "2 x 2 x 2 x 2" "$amped" info half.csv --keys=user,film,time,x
+# Half steps, and one fraction behind many rows of whole numbers.
+for column in x version; do
+  awk -v column=$column 'BEGIN { srand(1); print "user,film," column; for (k = 0; k < 400; k++) print "u" int(rand() * 30) ",f" int(rand() * 20) "," (1 + k % 10) / 2 }' >steps.csv
+  awk -v column=$column 'BEGIN { print "user,film," column; for (k = 0; k < 400; k++) print "u" k % 30 ",f" k % 20 "," (k == 300 ? 2.5 : k % 5 + 1) }' >one.csv
+  for file in steps one; do
+    for ranks in 1 2; do
+      expect 2 "$file.csv: column \"$column\" looks like values, .*--value=$column, or --keys=user,film,$column" on $ranks complete $file.csv --rank=1 --reg=1 --nowrite
+    done
+    expect 0 "30 x 20 x" "$amped" info $file.csv --keys=user,film,$column
+    expect 0 "dimensions *30 x 20$" "$amped" info $file.csv --value=$column
+  done
+done
+expect 2 'column "3" looks like values' sh -c 'sed 1d one.csv | "$0" info - --no-header' "$amped"
+# Time stamps have fractions, too; ids with a gap are whole.
+printf 'user,film,time\na,x,1715946300.5\nb,y,1715946300\n' >stamps.csv
+expect 0 "2 x 2 x 1" "$amped" info stamps.csv --date=time:day
+printf 'user,film,day\na,x,3.0\nb,y,nan\n' >whole.csv
+expect 0 "2 x 2 x 2" "$amped" info whole.csv
+# Names of counts and ratings, if the column holds numbers.
+for name in plays num_plays playCount Clicks views purchases "total visits" votes trips hours units grade note stars minutes; do
+  printf 'user,item,%s\na,x,3\nb,y,4\n' "$name" >named.csv
+  expect 2 "column \"$name\" looks like values" "$amped" info named.csv
+  printf 'user,item,%s\na,x,c\nb,y,4\n' "$name" >named.csv
+  expect 0 "2 x 2 x 2" "$amped" info named.csv
+done
 sed 1d half.csv >no-names.csv
 expect 2 'column "4" looks like values, .*--value=4' "$amped" info no-names.csv --no-header
 expect 0 "2 x 2 x 2" "$amped" info no-names.csv --no-header --value=4
@@ -287,6 +329,23 @@ expect 0 "missing.csv: 5 of 8 rows have a missing cell and are left out (user 1,
 expect 0 "" "$amped" convert there.csv there.h5 --keys=user,film,day --value=n -q
 same "rows without missing cells" "$(hash x.h5)" "$(hash there.h5)"
 same "their labels" "$(labels x.h5)" "$(labels there.h5)"
+# Words for a missing key are labels; a warning counts them.
+for word in nan NaN None '<NA>' NULL N/A NA; do
+  printf 'user,item,r\n1.0,a,3\n2.0,b,4\n%s,a,5\n1.0,b,1\n"%s",b,2\n' "$word" "$word" >words.csv
+  for skip in "" --missing=skip; do
+    for ranks in 1 2; do
+      # shellcheck disable=SC2086
+      expect 0 "warning: words.csv: 2 rows of column user have a word for a missing key ($word), .*--missing=skip leaves out rows with an empty key only" \
+        on $ranks words.csv --value=r $skip --rank=1 --iters=1 --nowrite --nonnegative
+    done
+  done
+done
+expect 0 "3 x 2" "$amped" info words.csv --value=r
+expect 0 "1 row of column user has a word for a missing key (nan)" sh -c 'grep -v NA words.csv | sed "2s/.*/nan,a,3/" | "$0" info - --value=r' "$amped"
+expect 0 "" sh -c 'sed "s/^NA,/,/" words.csv | grep -v \" | "$0" info - --value=r --empty=NA' "$amped"
+grep -q 'a missing key' err && fail "--empty: a warning" || pass
+expect 0 "" sh -c 'sed "s/NA/Nancy/" words.csv | "$0" info - --value=r' "$amped"
+grep -q 'a missing key' err && fail "a name: a warning" || pass
 expect 0 "3 of 8 rows .*(n 3)" "$amped" info missing.csv --keys=user,film,day --value=n --missing=skip --empty=none
 expect 0 "(user 1, film 1, n 3, w 1)" on 1 complete missing.csv --keys=user,film,day --value=n --weights=w --missing=skip \
   --rank=1 --reg=1 --iters=1 --holdout=0 --nowrite
@@ -311,6 +370,28 @@ expect 2 'wide.csv: 4 columns (m1, m2, m3, ...) hold numbers with fractions, .*m
 expect 0 "2 x 2 x 2" "$amped" info wide.csv --keys=user,film,m1 --value=m2
 expect 0 'warning: wide.csv: 3 key columns (m2, m3, m4) hold numbers with fractions' "$amped" info wide.csv --value=m1
 expect 0 "2 x 2 x 2" "$amped" info half.csv --value=time
+# Wide tables of whole numbers: a row for each station, or names that are times.
+melt='make one row of each value (melt in pandas)'
+wide() { awk -v head="$1" -v stations="$2" 'BEGIN { print head; for (k = 0; k < 40; k++) print "s" k % stations "," k * 7 % 31 "," k * 11 % 29 "," k * 13 % 37 }' >wide.csv; }
+wide station,north,south,east 40
+expect 0 "column station has 40 labels .*; leave it out with --keys=north,south,east; if the other columns hold values, $melt" "$amped" info wide.csv
+for head in 2024-01,2024-02,2024-03 Jan,Feb,Mar "Jan 2024,Feb 2024,Mar 2024" Mon,Tue,Wed 2024-W01,2024-W02,2024-W03; do
+  wide "station,$head" 8
+  first=$(echo "$head" | cut -d, -f1)
+  for ranks in 1 2; do
+    expect 0 "warning: wide.csv: 3 key columns ($first, .*) hold numbers and are called as times are; if these are values, $melt" on $ranks wide.csv --rank=1 --iters=1 --nowrite
+  done
+  expect 0 "warning: wide.csv: 2 key columns" "$amped" info wide.csv "--value=$first"
+  expect 0 "" "$amped" info wide.csv "--keys=station,$first"
+  grep -q melt err && fail "chosen keys: a warning" || pass
+done
+wide station,2021,2022,2023 8
+expect 2 "line 1 should name the columns, and 2021 is a number; .*; if columns are years that hold values, $melt" "$amped" info wide.csv
+for head in station,user,item,day city,year,month,day station,day,week,May; do
+  wide "$head" 8
+  expect 0 "" "$amped" info wide.csv
+  grep -q melt err && fail "$head: a warning" || pass
+done
 printf '\n\r\nuser,film,day,stars\na,x,1,3\n' >blank.csv
 expect 0 "1 x 1 x 1" "$amped" info blank.csv --value=stars
 printf 'user,page,day\na,x,1\nuser,page,day\nb,y,2\n' >joined.csv
