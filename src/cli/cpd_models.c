@@ -170,10 +170,13 @@ static amped_status save_partial(job *j, const amped_solver_state *state) {
   return amped_comm_agree(comm, amped_facts_write(&f, j->session->json));
 }
 
-/* Collective: has a signal reached any rank? False if the run does not catch signals. */
-static bool is_stopped(const job *j) {
+/* Collective: has a signal reached any rank? False if the run does not catch signals. A checkpoint
+ * of a single decomposition has asked before: a signal that came since then stops the next sweep,
+ * so that both the checkpoint and the result are of it. */
+static bool is_stopped(const model *m) {
+  const job *j = m->j;
   uint64_t caught = amped_signals_caught() != NULL;
-  if (!amped_cpd_is_several(j->o) && !j->o->checkpoint.result_on_signal)
+  if (!amped_cpd_is_several(j->o) && (m->checkpoint != NULL || !j->o->checkpoint.result_on_signal))
     return false;
   amped_comm_sum_u64(&j->session->comm, &caught, 1);
   return caught > 0;
@@ -211,7 +214,7 @@ static amped_status after_sweep(void *context, const amped_sweep *sweep) {
     status = amped_checkpoint_sweep_model(m->checkpoint, sweep->state);
   else if (m->checkpoint != NULL)
     status = amped_checkpoint_sweep(m->checkpoint, sweep);
-  if (status == AMPED_OK && m->is_alone && is_stopped(j))
+  if (status == AMPED_OK && m->is_alone && is_stopped(m))
     status = stop_models(m, &(int){0}, 1, sweep);
   if (status != AMPED_STOPPED || !j->o->checkpoint.result_on_signal)
     return status;
@@ -608,7 +611,7 @@ static amped_status close_up(void *context, const int *numbers, int count) {
 /* Collective, after a sweep: stop after a signal. */
 static amped_status swept(void *context, const int *numbers, int count, const amped_sweep *sweeps) {
   const group *g = context;
-  return is_stopped(g->j) ? stop_models(g->models, numbers, count, sweeps) : AMPED_OK;
+  return is_stopped(g->models) ? stop_models(g->models, numbers, count, sweeps) : AMPED_OK;
 }
 
 /* Run several models side by side. */

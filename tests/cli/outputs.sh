@@ -226,6 +226,22 @@ stop USR1 2 job --on-signal=result --checkpoint=k.h5
 same "status with both" $status 85
 one_line "k.h5: holds the run after sweep"
 expect 0 "" "$amped" info t.partial.cpd.h5
+# A signal before any of the votes of a sweep, of which one is the checkpoint's.
+if test "$backend" = cpu; then
+  for vote in 100 101 102 103 104 105 106 107 108 109; do
+    rm -f k.h5 k.h5.prev t.partial.cpd.h5
+    (
+      . "$srcdir/tests/faults/faults_lib.sh"
+      # shellcheck disable=SC2086
+      with "USR1 reduce - $vote 0" 0 t.h5 $endless --on-signal=result --checkpoint=k.h5
+    ) >out 2>err </dev/null
+    status=$?
+    test $status -ne 77 || break # nothing can be preloaded
+    same "status of a signal before vote $vote" $status 85
+    one_line "k.h5: holds the run after sweep"
+    expect 0 "" "$amped" info k.h5
+  done
+fi
 # While the tensor is read there is nothing to save.
 cat t.tns >big.tns
 mkfifo slow.tns

@@ -8,7 +8,7 @@
  *           read       read, pread           write   write, pwrite         sync   fsync
  *           lock       flock                 flush  fflush: once a line of --json
  *           rename     rename, renameat; NAME is in the old path or in the new one
- *           send       MPI_Isend             receive MPI_Irecv
+ *           send       MPI_Isend             receive MPI_Irecv           reduce MPI_Allreduce
  *           solve      dpotrf_: once in every mode of every sweep
  *           init       MPI_Init_thread       finalize MPI_Finalize
  *   ACTION  ENOMEM     this one allocation fails
@@ -426,6 +426,13 @@ int MPI_Irecv(void *data, int count, MPI_Datatype type, int from, int tag, MPI_C
   NEXT(MPI_Irecv);
   (void)strikes("receive", tag);
   return next(data, count, type, from, tag, mpi, request);
+}
+
+int MPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op,
+                  MPI_Comm mpi) {
+  NEXT(MPI_Allreduce);
+  (void)strikes("reduce", -1);
+  return next(in, out, count, type, op, mpi);
 }
 
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
