@@ -22,8 +22,7 @@ bool amped_predictor_knows(const amped_predictor *p, int mode, uint64_t i) {
 }
 
 uint64_t amped_predictor_known(const amped_predictor *p, int mode, uint64_t index) {
-  const bool implicit = p->c != NULL && p->c->implicit > 0.0;
-  return index == AMPED_PREDICTOR_COLD || implicit || amped_predictor_knows(p, mode, index)
+  return index == AMPED_PREDICTOR_COLD || amped_predictor_knows(p, mode, index)
              ? index
              : AMPED_PREDICTOR_COLD;
 }

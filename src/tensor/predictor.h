@@ -28,8 +28,8 @@ void amped_predictor_free(amped_predictor *p);
  * its bias is not 0. True in a plain decomposition. */
 bool amped_predictor_knows(const amped_predictor *p, int mode, uint64_t index);
 
-/* Returns the index, or AMPED_PREDICTOR_COLD if the model learnt no entry of it. In a model of
- * --implicit a row without entries is learnt from its zeros. */
+/* Returns the index, or AMPED_PREDICTOR_COLD if the model learnt no entry of it: the zeros of an
+ * implicit fit say nothing of who was never seen. */
 uint64_t amped_predictor_known(const amped_predictor *p, int mode, uint64_t index);
 
 /* The row of an index, ncomps numbers, and its bias. */

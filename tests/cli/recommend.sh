@@ -173,4 +173,19 @@ expect 0 "warning: weighted.h5: stranger of mode 1 (user) has no learnt entry; t
 expect 0 "warning: weighted.h5: late of mode 3 (day) has no learnt entry" "$amped" recommend weighted.h5 --for=user:u2 --of=item --at=day:late
 expect 0 "u2" "$amped" recommend weighted.h5 --for=user:u2 --of=item --at=day:d1
 same "warnings of learnt labels" "$(grep -c 'no learnt entry;' err)" 0
+
+# In a model of --implicit, too: u7's only entry is held out. Its list is the average one, not the first items with a value of 0.
+{ echo user,item,plays; for u in 1 2 3 4 5 6; do echo "u$u,i1,3"; echo "u$u,i2,2"; done; echo u7,i3,5; echo u1,i3,1; echo u2,i3,1; } >plays.csv
+expect 0 "" "$amped" complete plays.csv --value=plays --implicit=1 --rank=2 --reg=0.1 --holdout=0.3 -o plays.h5 -q
+if h5dump -d /observed/0 plays.h5 2>/dev/null | grep -q '1, 1, 1, 1, 1, 1, 0'; then
+  expect 0 "warning: plays.h5: u7 of mode 1 (user) has no learnt entry; the list is that of an average one" \
+    "$amped" recommend plays.h5 --for=user:u7 --of=item -n 1 -o play1.csv
+  printf 'user,item\nnobody,i1\nu7,i1\nu7,i2\n' >strangers.csv
+  expect 0 "3 of these cells have an index that the model does not know" "$amped" predict plays.h5 strangers.csv --cold=predict -o values.csv
+  same "values of two strangers" "$(sed -n 's/^nobody,i1,//p' values.csv)" "$(sed -n 's/^u7,i1,//p' values.csv)"
+  "$amped" recommend plays.h5 --for=user --of=item -n 2 -o play2.csv -q || fail "recommend"
+  same "list of a stranger" "$(sed -n 's/^u7,1,\(.*\),.*/\1/p' play2.csv)" "$(awk -F, '$1 == "u7" && $3 > most { most = $3; best = $2 } END { print best }' values.csv)"
+  printf 'user,item\nu7,i1\nu1,i3\n' >cells.csv
+  expect 0 "1 of 2 cells of cells.csv are ranked" "$amped" evaluate plays.h5 cells.csv --of=item
+fi
 finish
