@@ -335,8 +335,6 @@ static amped_status load_test(job *j) {
   return AMPED_OK;
 }
 
-/* Collective: note which entries have rows that are trained, and count held-out entries that have
- * others. */
 /* Collective: find the rows without training nonzeros that validation and test entries have. */
 static amped_status find_judged(job *j) {
   const amped_context context = amped_session_context(j->session);
@@ -349,6 +347,8 @@ static amped_status find_judged(job *j) {
   return p->test != NULL ? amped_entry_set_find_untrained(&context, p->test, p->tested) : AMPED_OK;
 }
 
+/* Collective: note which entries have rows that are trained, and count held-out entries that have
+ * others. */
 static amped_status find_trained(job *j) {
   const amped_context context = amped_session_context(j->session);
   amped_complete_problem *p = &j->problem;
@@ -358,7 +358,7 @@ static amped_status find_trained(job *j) {
   amped_entry_set_train(&context, &j->validate, &j->counts);
   amped_entry_set_train(&context, &j->test, &j->counts);
   p->counts = &j->counts;
-  if (p->held > 0 && !(p->fit.implicit > 0.0))
+  if (p->held > 0)
     AMPED_TRY(
         amped_unlearnt_entries_find(&context, &j->counts, &p->fixed, &j->unlearnt, p->unlearnt_of));
   p->unlearnt = j->unlearnt.total > 0 ? &j->unlearnt : NULL;

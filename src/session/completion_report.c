@@ -73,11 +73,11 @@ static void add_unlearnt(const amped_complete_problem *p, int order, const amped
                          amped_facts *f) {
   const amped_count_words words = {.first = "", .next = "", .unnamed = " index of"};
   char text[AMPED_COUNTS_TEXT];
-  amped_fact_words(f,
-                   "%" PRIu64 " of them have a label without a learnt entry (%s): the mean of the "
-                   "others stands for its row, as in predict\n",
-                   p->unlearnt->total,
-                   amped_format_counts(text, order, labels, p->unlearnt_of, &words));
+  amped_fact_words(
+      f, "%" PRIu64 " of them have a label without a learnt entry (%s): %s\n", p->unlearnt->total,
+      amped_format_counts(text, order, labels, p->unlearnt_of, &words),
+      p->fit.implicit > 0.0 ? "the ndcg has the prior in its row, which ranks nothing"
+                            : "the mean of the others stands for its row, as in predict");
 }
 
 /* Facts of the held-out nonzeros. */

@@ -176,8 +176,11 @@ same "warnings of learnt labels" "$(grep -c 'no learnt entry;' err)" 0
 
 # In a model of --implicit, too: u7's only entry is held out. Its list is the average one, not the first items with a value of 0.
 { echo user,item,plays; for u in 1 2 3 4 5 6; do echo "u$u,i1,3"; echo "u$u,i2,2"; done; echo u7,i3,5; echo u1,i3,1; echo u2,i3,1; } >plays.csv
-expect 0 "" "$amped" complete plays.csv --value=plays --implicit=1 --rank=2 --reg=0.1 --holdout=0.3 -o plays.h5 -q
+expect 0 "" "$amped" complete plays.csv --value=plays --implicit=1 --rank=2 --reg=0.1 --holdout=0.3 -o plays.h5 --json=plays.json
+cp out plays.out
 if h5dump -d /observed/0 plays.h5 2>/dev/null | grep -q '1, 1, 1, 1, 1, 1, 0'; then
+  expect 0 "1 of them have a label without a learnt entry (1 user): the ndcg has the prior in its row" cat plays.out
+  same "unlearnt entries" "$(grep -c '"unlearnt":1,' plays.json)" 1
   expect 0 "warning: plays.h5: u7 of mode 1 (user) has no learnt entry; the list is that of an average one" \
     "$amped" recommend plays.h5 --for=user:u7 --of=item -n 1 -o play1.csv
   printf 'user,item\nnobody,i1\nu7,i1\nu7,i2\n' >strangers.csv
