@@ -34,7 +34,7 @@ typedef struct amped_complete_problem {
                                     more, and a mode of dates or times; else all false */
   uint64_t repeated; /* held-out nonzeros with the indices of these modes of a learnt one */
   /* Held-out nonzeros with a row without training nonzeros (unlearnt_entries.h), and the number of
-   * those with such a row of each mode; NULL: none, or an implicit fit. */
+   * those with such a row of each mode; NULL: none. Implicit fits only count them. */
   const amped_entry_set *unlearnt;
   uint64_t unlearnt_of[AMPED_MAX_ORDER];
   const amped_entry_set *validate; /* validation entries; NULL: held-out nonzeros */
