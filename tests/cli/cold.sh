@@ -116,17 +116,9 @@ done
 # The error of held-out entries is that of predict at them, which takes the mean for rows that have learnt nothing.
 awk -F, 'NR > 1 { print substr($1, 2) + 1, substr($2, 2) + 1, substr($3, 2) + 1, $4 }' few.csv >few.tns
 cat >split.py <<'PY'
-MASK = (1 << 64) - 1
-def mix(x):
-    x = (x + 0x9E3779B97F4A7C15) & MASK
-    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
-    return x ^ (x >> 31)
-def held(index, seed, share):
-    h = mix(seed)
-    for i in index:
-        h = mix(h ^ i)
-    return h < int(share * 2.0**64)
+import sys
+sys.path.insert(0, sys.argv[1])
+from counter_random import held
 lines = open("few.tns").read().splitlines()
 rows = [[int(x) - 1 for x in line.split()[:3]] for line in lines]
 out = [held(r, 7, 0.6) for r in rows]
@@ -134,7 +126,7 @@ open("out.tns", "w").write("".join(l + "\n" for l, o in zip(lines, out) if o))
 learnt = [{r[m] for r, o in zip(rows, out) if not o} for m in range(3)]
 assert any(o and any(r[m] not in learnt[m] for m in range(3)) for r, o in zip(rows, out))
 PY
-"$python" split.py || fail "split.py"
+"$python" split.py "$here" || fail "split.py"
 for ranks in 1 2 3; do
   for how in "--bias=full" "--bias=none" "--bias=mean" "--block=1" "--method=sgd" "--context=none"; do
     for precision in double float; do

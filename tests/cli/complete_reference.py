@@ -19,23 +19,7 @@ import sys
 
 import h5py
 import numpy as np
-
-MASK = (1 << 64) - 1
-
-
-def mix(x):
-    x = (x + 0x9E3779B97F4A7C15) & MASK
-    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
-    return x ^ (x >> 31)
-
-
-def held(index, seed, share):
-    h = mix(seed)
-    for i in index:
-        h = mix(h ^ int(i))
-    return h < int(share * 2.0**64)
-
+from counter_random import held
 
 def solve(mode, block, factors, biases, index, y, w, o):
     """New columns of a mode's rows, and new biases."""

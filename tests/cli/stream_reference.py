@@ -13,16 +13,7 @@ import sys
 
 import h5py
 import numpy as np
-
-MASK = (1 << 64) - 1
-
-
-def mix(x):
-    x = (x + 0x9E3779B97F4A7C15) & MASK
-    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
-    return x ^ (x >> 31)
-
+from counter_random import MASK, held, mix
 
 def uniform(seed, stream, counter):
     return (mix((counter + mix((stream + mix(seed)) & MASK)) & MASK) >> 11) * 2.0**-53
@@ -32,13 +23,6 @@ def noise(seed, mode, counter):
     u = 1.0 - uniform(seed, mode, 2 * counter)
     v = uniform(seed, mode, 2 * counter + 1)
     return 0.1 * np.sqrt(-2.0 * np.log(u)) * np.cos(2.0 * np.pi * v)
-
-
-def is_held(index, seed, share):
-    h = mix(seed)
-    for i in index:
-        h = mix(h ^ int(i))
-    return h < int(share * 2.0**64)
 
 
 def read(tns):
@@ -145,7 +129,7 @@ class Model:
                 self.rows[m][:, :-1] = new
 
     def learn(self, index, values, batch, sweeps, forget, growing, orders):
-        out = np.array([is_held(i, self.split, self.share) for i in index], dtype=bool)
+        out = np.array([held(i, self.split, self.share) for i in index], dtype=bool)
         for i, v in zip(index[out], values[out]):
             self.held[tuple(i)] = v
         old = [len(r) for r in self.rows]
@@ -252,7 +236,7 @@ def main(state, first, lines, result, sweeps, forget, growing, tolerance, *batch
     model = Model(state)
     tolerance = float(tolerance)
     index, values = read(first)
-    out = np.array([is_held(i, model.split, model.share) for i in index], dtype=bool)
+    out = np.array([held(i, model.split, model.share) for i in index], dtype=bool)
     model.held = {tuple(i): v for i, v in zip(index[out], values[out])}
     model.absorb(index[~out], (values[~out] - model.mean) / model.scale, 1.0, 1)
     right = model.check_state(tolerance)
