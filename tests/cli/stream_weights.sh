@@ -12,7 +12,8 @@ import h5py
 import numpy as np
 
 sys.path.insert(0, sys.argv[1])
-from stream_reference import is_held, read
+from counter_random import held as is_held
+from stream_reference import read
 
 what = sys.argv[2]
 if what == "draw":
