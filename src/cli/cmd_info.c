@@ -72,7 +72,7 @@ static void copies_facts(const amped_tensor_info *info, amped_facts *f) {
 static void tensor_facts(const char *path, const amped_tensor_info *info, amped_facts *f) {
   const char *type = amped_vtype_name(info->value_type);
   const char *duplicates = amped_duplicates_name(info->duplicates);
-  const bool repeats = amped_tensor_info_repeats(info);
+  const bool repeats = amped_tensor_info_repeats(info) || density(info) > 1.0;
   const double norm = sqrt(info->norm_squared);
   char text[AMPED_DIMS_TEXT];
   char hash[32];
@@ -385,7 +385,14 @@ static amped_status find_hdf5(const amped_options *o, kind *out) {
   return AMPED_OK;
 }
 
-/* Is a file without a known suffix of a kind that is not read, or a table without --format? */
+static bool is_text(const unsigned char *bytes, uint64_t count) {
+  for (uint64_t i = 0; i < count; i++)
+    if (bytes[i] < ' ' && strchr("\t\n\r", bytes[i]) == NULL)
+      return false;
+  return true;
+}
+
+/* Is a file without a known suffix of a kind that is not read, or a text without --format? */
 static bool is_foreign(const amped_options *o) {
   static const char hdf5[] = "\x89HDF\r\n\x1a\n";
   unsigned char bytes[AMPED_MAGIC_BYTES];
@@ -393,7 +400,7 @@ static bool is_foreign(const amped_options *o) {
   if (count == 0 || (count >= sizeof hdf5 - 1 && memcmp(bytes, hdf5, sizeof hdf5 - 1) == 0))
     return false;
   return amped_read_options_of_table(&o->read) || amped_magic_kind(bytes, count) != NULL ||
-         amped_magic_is_json(bytes, count);
+         is_text(bytes, count);
 }
 
 static amped_status find_kind(const amped_options *o, kind *out) {

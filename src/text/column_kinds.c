@@ -33,6 +33,10 @@ static bool is_upper(char c) {
   return c >= 'A' && c <= 'Z';
 }
 
+bool amped_column_has_no_name(const char *name) {
+  return *name == '\0' || strncmp(name, "Unnamed: ", 9) == 0;
+}
+
 bool amped_column_has_value_name(const char *name) {
   const char *last = name;
   for (const char *p = name; *p != '\0'; p++) {

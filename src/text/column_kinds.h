@@ -7,6 +7,9 @@
 
 #include "tensor/labels.h"
 
+/* Has the column no name? pandas writes its index without a name, and reads it as "Unnamed: 0". */
+bool amped_column_has_no_name(const char *name);
+
 /* Does the name, or its last word, say that a column of numbers holds values: counts, ratings,
  * amounts? */
 bool amped_column_has_value_name(const char *name);

@@ -452,14 +452,15 @@ static amped_labels labels_of(const reader *r, int m) {
   return (amped_labels){.count = in->count, .bytes = in->bytes, .offsets = in->offsets};
 }
 
-/* Is mode m a column of text, and are all others, two or more, columns of whole numbers? Then these
- * may be values: a wide table. */
+/* Does mode m have text or ids, and are all others, two or more, columns of whole numbers? Then
+ * these may be values: a wide table. A row number without a name is no id. */
 static bool is_wide(const reader *r, int m) {
-  bool wide = r->header.order > 2;
+  bool wide = r->header.order > 2 && !amped_column_has_no_name(r->header.modes[m]);
   for (int k = 0; k < r->header.order && wide; k++) {
     const amped_labels labels = labels_of(r, k);
+    const amped_column_kind kind = amped_column_kind_of(&labels);
     wide = r->header.periods[k] == AMPED_PERIOD_NONE &&
-           amped_column_kind_of(&labels) == (k == m ? AMPED_COLUMN_TEXT : AMPED_COLUMN_WHOLE);
+           (kind == AMPED_COLUMN_WHOLE || (k == m && kind == AMPED_COLUMN_TEXT));
   }
   return wide;
 }

@@ -243,16 +243,11 @@ static bool has_numbers(const amped_table_header *h, const amped_text_chunk *chu
   return numbers > 0;
 }
 
-/* Has the column no name? pandas writes its index without a name, and reads it as "Unnamed: 0". */
-static bool has_no_name(const char *name) {
-  return *name == '\0' || strncmp(name, "Unnamed: ", 9) == 0;
-}
-
 /* Is it a row index, as pandas writes it: a column without a name that holds whole numbers? rows:
  * the rows below the header. */
 static bool is_row_index(const amped_table_header *h, const amped_text_chunk *rows, uint64_t c) {
   bool fractions = false;
-  return has_no_name(h->names[c]) && has_numbers(h, rows, c, &fractions) && !fractions;
+  return amped_column_has_no_name(h->names[c]) && has_numbers(h, rows, c, &fractions) && !fractions;
 }
 
 /* Make all columns keys, except the values and row indices. `beside`: name of another column that
@@ -776,7 +771,7 @@ void amped_table_header_warn(const amped_table_header *h, const char *path, int 
   uint64_t count = 0;
   const bool all = labels == rows;
   if (h->periods[mode] != AMPED_PERIOD_NONE || 2 * labels <= rows ||
-      rows < (all && has_no_name(h->modes[mode]) ? 2 : ENOUGH_ROWS))
+      rows < (all && amped_column_has_no_name(h->modes[mode]) ? 2 : ENOUGH_ROWS))
     return;
   for (int m = 0; m < h->order; m++)
     if (m != mode)

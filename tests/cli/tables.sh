@@ -375,6 +375,8 @@ melt='make one row of each value (melt in pandas)'
 wide() { awk -v head="$1" -v stations="$2" 'BEGIN { print head; for (k = 0; k < 40; k++) print "s" k % stations "," k * 7 % 31 "," k * 11 % 29 "," k * 13 % 37 }' >wide.csv; }
 wide station,north,south,east 40
 expect 0 "column station has 40 labels .*; leave it out with --keys=north,south,east; if the other columns hold values, $melt" "$amped" info wide.csv
+sed 's/^s//' wide.csv | sed 's/^tation/station/' >ids.csv
+expect 0 "column station has 40 labels .*; leave it out with --keys=north,south,east; if the other columns hold values, $melt" "$amped" info ids.csv
 for head in 2024-01,2024-02,2024-03 Jan,Feb,Mar "Jan 2024,Feb 2024,Mar 2024" Mon,Tue,Wed 2024-W01,2024-W02,2024-W03; do
   wide "station,$head" 8
   first=$(echo "$head" | cut -d, -f1)
@@ -442,6 +444,10 @@ grep -q "second form" err && fail "$(cat err)" || pass
 { echo a,b,n; printf 'Vi\341\273\207t,x,1\nVie\314\243\314\202t,y,2\n\314\201,z,1\n\314\202x,t,1\n\303\251\314\201,u,1\n'; } >forms2.csv
 expect 0 "warning: forms2.csv: 1 label of mode 1 (a) may be another one" "$amped" convert forms2.csv forms.h5 --value=n --overwrite
 
+# A text with more nonzeros than cells has no density.
+printf '1 1 1\n1 1 2\n2 1 3\n1 2 2\n2 2 2\n' >dense.tns
+expect 0 "nonzeros     5, several of some cells" "$amped" info dense.tns
+
 # --- files of other kinds: their first bytes say it, whatever the name --------------------------------
 printf 'PK\3\4\24\0\0\0zip' >zip.bytes
 for name in log.csv log.csv.zip log.zip book.xlsx arrays.npz log.h5 log.mat log.npy log.dat; do
@@ -455,6 +461,7 @@ printf '{"user": 1, "n": 2}\n' >log.jsonl
 expect 3 "log.jsonl: is JSON; write it as .csv" "$amped" info log.jsonl --value=n
 echo a,b,n >log.old
 expect 2 "log.old: unknown suffix" "$amped" info log.old --value=n
-expect 3 "log.old: is not an HDF5 file; make one" "$amped" info log.old
+expect 2 "log.old: unknown suffix.*; for another name give --format=tns, csv or tsv" "$amped" info log.old
+expect 3 "log.old: is not an HDF5 file; make one" "$amped" top log.old
 
 finish
