@@ -11,7 +11,10 @@ The share of the deviance that it explains takes the place of the fit.
 
 A completion model of R components and N modes is loaded as R + N + 1 components, whose other columns
 are ones: the biases of each mode, and the mean. (Without biases: R + 1.) Of such a model the root
-mean square error at the tensor's entries is told.
+mean square error at the tensor's entries is told. A model of --implicit is refused: it predicts
+preferences of 0 to 1, and an error against counts would mean nothing.
+
+Rows are matched by label if both files have labels.
 Exit status 77: the package is not installed.
 """
 import importlib
@@ -43,6 +46,9 @@ def read_result(path):
     with open_file(path, "weights", "factors") as f:
         factors = [f[f"factors/{k}"][:] for k in range(len(f["factors"]))]
         weights = f["weights"][:]
+        if "implicit" in f.attrs:
+            sys.exit(f"{path}: is a model of --implicit, which has no error against counts; "
+                     "see amped_mpi evaluate")
         if text_of(f.attrs.get("amped_model", "")) == "completion":
             return *plain_model(f, weights, factors), None, None
         metric = "explained" if text_of(f.attrs.get("loss", "")) == "poisson" else "fit"
@@ -66,6 +72,31 @@ def plain_model(f, weights, factors):
     for k in range(extra - 1):
         factors[k][:, k - extra] = f[f"bias/{k}"][:]
     return weights, factors
+
+
+def read_labels(f, mode):
+    """The labels of a mode, a list of bytes; None if it has none."""
+    if f"labels/mode_{mode}" not in f:
+        return None
+    text = f[f"labels/mode_{mode}/bytes"][:].tobytes()
+    offsets = f[f"labels/mode_{mode}/offsets"][:].tolist()
+    return [text[a:b] for a, b in zip(offsets, offsets[1:])]
+
+
+def match_rows(result, tensor, subs):
+    """The coordinates of the tensor's entries as rows of the result."""
+    subs = subs.copy()
+    with open_file(result) as r, open_file(tensor) as t:
+        for mode in range(subs.shape[1]):
+            theirs, ours = read_labels(r, mode), read_labels(t, mode)
+            if theirs is None or ours is None or theirs == ours:
+                continue
+            row_of = {label: row for row, label in enumerate(theirs)}
+            rows = np.array([row_of.get(label, -1) for label in ours])
+            subs[:, mode] = rows[subs[:, mode]]
+    if np.any(subs < 0):
+        sys.exit(f"{result}: has no row for some labels of {tensor}")
+    return subs
 
 
 def read_tensor(path):
@@ -160,6 +191,7 @@ def main():
     subs, values, dims = read_tensor(sys.argv[2])
     if dims != tuple(len(factor) for factor in factors):
         sys.exit(f"{sys.argv[1]} is a result of another tensor than {sys.argv[2]}")
+    subs = match_rows(sys.argv[1], sys.argv[2], subs)
     at_entries = {"numpy": values_numpy, "pyttb": values_pyttb, "tensorly": values_tensorly}[package]
     if metric is None:
         rmse = np.sqrt(np.mean((values - at_entries(weights, factors, subs)) ** 2))

@@ -333,8 +333,8 @@ amped_status amped_stream_report_end(amped_session *session, const amped_state_h
   amped_fact_json(&f, "skipped", amped_json_count(counts->skipped));
   if (counts->skipped > 0)
     amped_fact_words(&f, ", %" PRIu64 " skipped", counts->skipped);
-  amped_fact(&f, "batches", amped_json_count(head->batches), "; %s holds %" PRIu64,
-             session->options->input, head->batches);
+  amped_fact(&f, "batches", amped_json_count(head->batches), "; %s holds %" PRIu64 " batch%s",
+             session->options->input, head->batches, head->batches == 1 ? "" : "es");
   amped_fact(&f, "entries", amped_json_count(head->nnz), " of %" PRIu64 " entries", head->nnz);
   amped_fact(&f, "seconds", amped_json_number(seconds), "; %.2f s\n", seconds);
   return amped_comm_agree(&session->comm, amped_facts_write(&f, session->json));

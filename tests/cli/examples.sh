@@ -32,6 +32,21 @@ for t in a b; do
   done
 done
 
+# Rows are matched by label: the table's rows come in another order, so its labels have other indices.
+awk 'BEGIN { print "u,i,n"; for (k = 0; k < 60; k++) print "u" k % 9 ",i" k % 7 "," k % 5 + 1 }' >order.csv
+{ head -n 1 order.csv && tail -n +2 order.csv | tac; } >other.csv
+for t in order other; do expect 0 "" "$amped" convert $t.csv $t.h5 --value=n -q; done
+expect 0 "" on 1 order.h5 --nonnegative --rank=2 --iters=8 --precision=double -q -o order.cpd.h5
+"$python" "$script" order.cpd.h5 other.h5 >out 2>err || fail "load_result.py: $(cat err)"
+close "fit by labels" "$(sed 's/.*, fit \([^,]*\),.*/\1/' out)" "$(sed 's/.*file //' out)" 1e-6
+sed 's/^u3,/u99,/' other.csv >new.csv
+expect 0 "" "$amped" convert new.csv new.h5 --value=n -q
+"$python" "$script" order.cpd.h5 new.h5 >out 2>err && fail "labels that the result lacks" || pass
+grep -q "order.cpd.h5: has no row for some labels of new.h5" err && pass || fail "$(cat err)"
+expect 0 "" on 1 complete order.h5 --implicit=1 --rank=2 --iters=5 --reg=1 --holdout=0 -q -o implicit.h5
+"$python" "$script" implicit.h5 order.h5 >out 2>err && fail "an error of preferences" || pass
+grep -q "is a model of --implicit" err && pass || fail "$(cat err)"
+
 # Signs. In a result pyttb's fixsigns finds nothing to change; the checkpoint of the same sweeps has
 # the sweeps' own signs, and the result's once fixsigns has seen it, where none is left negative.
 # --init takes any signs: the same model with others gives the same bits.
