@@ -169,6 +169,20 @@ static void warn_of_unlearnt(const job *j, int mode, uint64_t index) {
                amped_format_mode(name, sizeof name, mode, &j->k.labels[mode]));
 }
 
+/* Warn of labels of which the model has learnt nothing, among all for which lists are made. */
+static void warn_of_average_lists(const job *j) {
+  const int mode = j->ranking.target;
+  char name[128];
+  uint64_t count = 0;
+  for (uint64_t i = j->first; i < j->end; i++)
+    count += !amped_predictor_knows(&j->p, mode, i);
+  if (count > 0)
+    amped_warn("%s: %" PRIu64 " of %" PRIu64
+               " labels of %s have no learnt entry; their lists are that of an average one",
+               j->o->args[0], count, j->end - j->first,
+               amped_format_mode(name, sizeof name, mode, &j->k.labels[mode]));
+}
+
 static amped_status steps(job *j, amped_json *json) {
   const char *model = j->o->args[0];
   const uint64_t number = (uint64_t)j->o->top;
@@ -183,6 +197,8 @@ static amped_status steps(job *j, amped_json *json) {
     warn_of_unlearnt(j, m, j->ranking.at[m]);
   if (j->end == j->first + 1)
     warn_of_unlearnt(j, j->ranking.target, j->first);
+  else
+    warn_of_average_lists(j);
   j->ranking.p = &j->p;
   j->ranking.most = number < j->k.dims[j->ranking.of] ? number : j->k.dims[j->ranking.of];
   if (amped_completion_is_additive(&j->c, &j->k))

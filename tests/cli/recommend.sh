@@ -171,6 +171,8 @@ expect 0 "" on 1 complete weighted.csv --value=v --weights=w --rank=1 --reg=1 --
 expect 0 "warning: weighted.h5: stranger of mode 1 (user) has no learnt entry; the list is that of an average one" \
   "$amped" recommend weighted.h5 --for=user:stranger --of=item
 expect 0 "warning: weighted.h5: late of mode 3 (day) has no learnt entry" "$amped" recommend weighted.h5 --for=user:u2 --of=item --at=day:late
+expect 0 "warning: weighted.h5: 1 of 9 labels of mode 1 (user) have no learnt entry; their lists are that of an average one" \
+  "$amped" recommend weighted.h5 --for=user --of=item
 expect 0 "u2" "$amped" recommend weighted.h5 --for=user:u2 --of=item --at=day:d1
 same "warnings of learnt labels" "$(grep -c 'no learnt entry;' err)" 0
 
