@@ -82,6 +82,9 @@ static void dense_facts(const amped_dense_source *source, const amped_dense_info
              amped_format_dims(text, info->order, info->dims));
   for (int m = 0; m < info->order; m++)
     amped_info_labels(f, m, &labels[m], labels[m].count);
+  if (amped_dense_source_has_scales(source))
+    amped_fact_words(
+        f, "coordinates  of its dimensions are not read; convert --axis stores labels of a mode\n");
   amped_fact(f, "cells", amped_json_count(info->cells), "cells        %" PRIu64, info->cells);
   amped_fact(f, "cell_type", json_string(amped_cell_name(info->type)), " of %s, %s\n",
              amped_cell_name(info->type),

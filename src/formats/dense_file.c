@@ -12,6 +12,9 @@
 
 /* Attribute that MATLAB adds to each dataset. */
 #define MATLAB "MATLAB_class"
+/* Attribute of a dataset whose dimensions have coordinates: HDF5's dimension scales, of netCDF-4
+ * and h5py. */
+#define SCALES "DIMENSION_LIST"
 
 /* Most arrays listed when the user has to choose one. */
 #define LISTED 8
@@ -23,6 +26,7 @@ struct amped_dense_file {
   amped_hdf5_dataset cells;
   amped_hdf5_convention convention; /* zeros in this program's files */
   bool is_matlab;
+  bool has_scales;
 };
 
 /* --- which kind of file ----------------------------------------------------------------------- */
@@ -208,6 +212,7 @@ static amped_status open_any(amped_dense_file *f, const char *dataset) {
                        name, f->convention.packed);
   if (f->convention.other_sign)
     f->info.type = cell_of(of_other_sign(f->cells.type));
+  AMPED_TRY(amped_hdf5_has_attribute(&f->hdf5, name, SCALES, &f->has_scales));
   return amped_hdf5_has_attribute(&f->hdf5, name, MATLAB, &f->is_matlab);
 }
 
@@ -281,6 +286,10 @@ const char *amped_dense_file_dataset(const amped_dense_file *f) {
 
 bool amped_dense_file_is_matlab(const amped_dense_file *f) {
   return f->is_matlab;
+}
+
+bool amped_dense_file_has_scales(const amped_dense_file *f) {
+  return f->has_scales;
 }
 
 amped_status amped_dense_file_read(amped_dense_file *f, const uint64_t *first,

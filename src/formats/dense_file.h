@@ -38,6 +38,8 @@ amped_status amped_dense_file_labels(amped_dense_file *file, int mode, amped_lab
 const amped_hdf5_convention *amped_dense_file_convention(const amped_dense_file *file);
 /* Did MATLAB write the file? Its modes are reversed. */
 bool amped_dense_file_is_matlab(const amped_dense_file *file);
+/* Have its dimensions coordinates of their own, which are not read? */
+bool amped_dense_file_has_scales(const amped_dense_file *file);
 
 /* Read the box of cells first[m] .. first[m] + count[m] of all modes m into the caller's memory, in
  * C order of the box. Values may be infinite or NaN; the caller checks. */

@@ -111,6 +111,10 @@ bool amped_dense_source_is_matlab(const amped_dense_source *s) {
   return s->hdf5 != NULL && amped_dense_file_is_matlab(s->hdf5);
 }
 
+bool amped_dense_source_has_scales(const amped_dense_source *s) {
+  return s->hdf5 != NULL && amped_dense_file_has_scales(s->hdf5);
+}
+
 void amped_dense_source_set_missing(amped_dense_source *s, amped_missing_cells missing) {
   s->missing = missing;
 }

@@ -41,6 +41,8 @@ amped_status amped_dense_source_labels(amped_dense_source *source, const amped_a
 const char *amped_dense_source_dataset(const amped_dense_source *source);
 /* Is it a MATLAB file, with reversed modes? */
 bool amped_dense_source_is_matlab(const amped_dense_source *source);
+/* Have its dimensions coordinates of their own (netCDF), which are not read? */
+bool amped_dense_source_has_scales(const amped_dense_source *source);
 
 /* Read like this from now on; at first missing cells are refused. zeroed: number of cells that were
  * read as 0 because they are missing or infinite. */

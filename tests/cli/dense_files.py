@@ -70,6 +70,10 @@ def good(folder):
     with h5py.File(folder + "/cdf.half.h5", "w") as f:
         f["x"] = z.astype("<f2")
         f["x"].attrs["missing_value"] = np.array([-9999.0, -999.0])
+    with h5py.File(folder + "/cdf.scales.h5", "w") as f:
+        cells, place = f.create_dataset("z", data=z), f.create_dataset("lat", data=np.arange(float(z.shape[0])))
+        place.make_scale()
+        cells.dims[0].attach_scale(place)
     with h5py.File(folder + "/cdf.unit.h5", "w") as f:  # packing that changes nothing
         f["x"] = x.astype("<i2")
         f["x"].attrs["scale_factor"], f["x"].attrs["add_offset"] = 1.0, 0.0

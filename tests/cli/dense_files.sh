@@ -130,6 +130,9 @@ done
 expect 0 "" "$amped" convert cdf.le_f4_FillValue.h5 filled.npy --dense --nan=zero --overwrite
 expect 0 "" cmp filled.npy cdf.zeros.npy
 expect 0 "" on 2 cdf.whole.h5 --rank=1 --iters=1 --nowrite
+expect 0 "coordinates  of its dimensions are not read; convert --axis stores labels" "$amped" info cdf.scales.h5
+expect 0 "" "$amped" info cdf.whole.h5
+grep -q coordinates out && fail "coordinates of no dimension" || pass
 expect 0 "" on 1 cdf.unit.h5 --rank=1 --iters=1 --nowrite
 for file in two half; do
   expect 3 "cdf.$file.h5: the cell at (3, 4, 5) is -999, which means" on 1 cdf.$file.h5 --rank=1 --nowrite
