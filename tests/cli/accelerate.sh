@@ -2,11 +2,7 @@
 # --accelerate: sweeps, steps and refusals as in numpy, of dense tensors and lists, on several ranks;
 # fits that never fall; sweeps to a fit beside those of ALS; checkpoints to the bit; refused options.
 . "$(dirname "$0")/../lib/lib.sh"
-python=$(find_python)
-if test -z "$python"; then
-  echo "skipped: no python3 with numpy and h5py (Debian: python3-numpy python3-h5py)"
-  exit 77
-fi
+needs_python
 needs h5diff
 script=$(cd "$(dirname "$0")" && pwd)/accelerate_reference.py
 data=$(cd "$data" 2>/dev/null && pwd)

@@ -1,11 +1,7 @@
 #!/bin/sh
 # complete: errors without components, of the mean alone and of mean and biases, against numpy.
 . "$(dirname "$0")/../lib/lib.sh"
-python=$(find_python)
-if test -z "$python"; then
-  echo "skipped: no python3 with numpy and h5py (Debian: python3-numpy python3-h5py)"
-  exit 77
-fi
+needs_python
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$scratch" || exit 99
 

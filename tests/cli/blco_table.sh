@@ -2,10 +2,7 @@
 # jobs/blco-table --small: rows of all 11 tensors; bytes and rates follow from times; the paper's numbers beside ours; files
 # of FROSTT are taken; a failing run leaves dashes.
 . "$(dirname "$0")/../lib/lib.sh"
-if ! command -v python3 >/dev/null 2>&1; then
-  echo "skipped: no python3"
-  exit 77
-fi
+needs python3
 table=$(cd "$(dirname "$0")/../.." && pwd)/jobs/blco-table
 cd "$scratch" || exit 99
 AMPED_MPI=$amped AMPED_REPEAT=1 AMPED_OPTIONS=--backend=$backend MPIRUN=

@@ -2,11 +2,8 @@
 # complete and stream with values of any size and offset: predictions shift and scale along, errors
 # are those of predict, and numbers are told with enough digits.
 . "$(dirname "$0")/../lib/lib.sh"
+needs python3
 python=python3
-if ! command -v $python >/dev/null 2>&1; then
-  echo "skipped: no python3"
-  exit 77
-fi
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$scratch" || exit 99
 numbers() { expect 0 "" "$python" "$here/complete_numbers.py" "$@"; }

@@ -1,10 +1,7 @@
 #!/bin/sh
 # Bash completion compared with --help: every command, every option, the words of options, files.
 . "$(dirname "$0")/../lib/lib.sh"
-if ! command -v bash >/dev/null 2>&1; then
-  echo "skipped: no bash"
-  exit 77
-fi
+needs bash
 script=$(cd "$(dirname "$0")/../.." && pwd)/completions/amped_mpi
 cd "$scratch" || exit 99
 : >tensor.h5

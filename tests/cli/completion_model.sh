@@ -2,11 +2,7 @@
 # A completion model in the commands that show results: info, top, plot, compare, convert; and as a
 # plain CP by examples/load_result.py.
 . "$(dirname "$0")/../lib/lib.sh"
-python=$(find_python ${AMPED_PYTHON:+"$AMPED_PYTHON"})
-if test -z "$python"; then
-  echo "skipped: no python3 with numpy and h5py (Debian: python3-numpy python3-h5py)"
-  exit 77
-fi
+needs_python ${AMPED_PYTHON:+"$AMPED_PYTHON"}
 here=$(cd "$(dirname "$0")" && pwd)
 script=$(cd "$here/../../examples" && pwd)/load_result.py
 cd "$scratch" || exit 99

@@ -4,11 +4,7 @@
 . "$(dirname "$0")/../lib/lib.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$scratch" || exit 99
-python=$(find_python)
-if test -z "$python"; then
-  echo "skipped: no python3 with numpy and h5py"
-  exit 77
-fi
+needs_python
 reference() { "$python" "$here/dense_files.py" "$@"; }
 reference good . || exit 99
 reference bad . || exit 99

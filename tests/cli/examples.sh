@@ -5,11 +5,7 @@
 # ours read by them. $AMPED_PYTHON names a Python with these packages:
 # python3 -m venv V; V/bin/pip install h5py pyttb tensorly binsparse sparse.
 . "$(dirname "$0")/../lib/lib.sh"
-python=$(find_python ${AMPED_PYTHON:+"$AMPED_PYTHON"})
-if test -z "$python"; then
-  echo "skipped: no python3 with numpy and h5py (Debian: python3-numpy python3-h5py)"
-  exit 77
-fi
+needs_python ${AMPED_PYTHON:+"$AMPED_PYTHON"}
 script=$(cd "$(dirname "$0")/../../examples" && pwd)/load_result.py
 docs=$(cd "$(dirname "$0")/../../docs" && pwd)
 cd "$scratch" || exit 99

@@ -3,10 +3,7 @@
 # that fail, wrong options; tables made of the file. Tables of docs/benchmarks.md are those of its file.
 . "$(dirname "$0")/../lib/lib.sh"
 cd "$scratch" || exit 99
-if ! command -v python3 >/dev/null 2>&1; then
-  echo "skipped: no python3"
-  exit 77
-fi
+needs python3
 AMPED_MPI=$amped
 MPIRUN="$mpirun ${AMPED_MPIRUN_FLAGS-}"
 export AMPED_MPI MPIRUN

@@ -1,11 +1,7 @@
 #!/bin/sh
 # Files from and for h5py: every binsparse nesting, a start for --init, and our files read by h5py.
 . "$(dirname "$0")/../lib/lib.sh"
-python=$(find_python)
-if test -z "$python"; then
-  echo "skipped: no python3 with numpy and h5py (Debian: python3-numpy python3-h5py)"
-  exit 77
-fi
+needs_python
 script=$(cd "$(dirname "$0")" && pwd)/h5py_files.py
 cd "$scratch" || exit 99
 

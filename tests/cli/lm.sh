@@ -3,11 +3,7 @@
 # least squares does not reach; a quadratic end; fits that never fall; checkpoints to the bit;
 # refused options.
 . "$(dirname "$0")/../lib/lib.sh"
-python=$(find_python)
-if test -z "$python"; then
-  echo "skipped: no python3 with numpy and h5py (Debian: python3-numpy python3-h5py)"
-  exit 77
-fi
+needs_python
 needs h5diff
 here=$(cd "$(dirname "$0")" && pwd)
 script=$here/lm_reference.py

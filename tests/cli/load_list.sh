@@ -4,11 +4,7 @@
 # bad lists, which all ranks refuse.
 . "$(dirname "$0")/../lib/lib.sh"
 script=$(cd "$(dirname "$0")" && pwd)/h5py_files.py
-python=$(find_python)
-if test -z "$python"; then
-  echo "skipped: no python3 with numpy and h5py (Debian: python3-numpy python3-h5py)"
-  exit 77
-fi
+needs_python
 cd "$scratch" || exit 99
 
 # See run_mpi.sh.

@@ -1,10 +1,7 @@
 #!/bin/sh
 # jobs/paper: every plot, small, on CPU ranks; wrong options; a failing run.
 . "$(dirname "$0")/../lib/lib.sh"
-if ! command -v python3 >/dev/null 2>&1; then
-  echo "skipped: no python3"
-  exit 77
-fi
+needs python3
 cd "$scratch" || exit 99
 paper=$srcdir/jobs/paper
 AMPED_MPI=$amped

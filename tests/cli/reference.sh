@@ -2,11 +2,7 @@
 # Weights, factors and fits compared with an independent implementation from the same start: in
 # double, after 10 sweeps, to 1e-9.
 . "$(dirname "$0")/../lib/lib.sh"
-python=$(find_python)
-if test -z "$python"; then
-  echo "skipped: no python3 with numpy and h5py (Debian: python3-numpy python3-h5py)"
-  exit 77
-fi
+needs_python
 script=$(cd "$(dirname "$0")" && pwd)/reference.py
 data=$(cd "$data" 2>/dev/null && pwd)
 cd "$scratch" || exit 99

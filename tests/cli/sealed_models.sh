@@ -2,11 +2,7 @@
 # Results, models, checkpoints and states with one damaged dataset: each command that reads the dataset
 # refuses the file (sealed_models.py). sealed.sh does the same for tensors.
 . "$(dirname "$0")/../lib/lib.sh"
-python=$(find_python)
-if test -z "$python"; then
-  echo "skipped: no python3 with numpy and h5py (Debian: python3-numpy python3-h5py)"
-  exit 77
-fi
+needs_python
 script=$(cd "$(dirname "$0")" && pwd)/sealed_models.py
 cd "$scratch" || exit 99
 awk 'BEGIN {

@@ -3,10 +3,7 @@
 # that are not repeated, wrong options. On a GPU the figures of GPUs alone.
 . "$(dirname "$0")/../lib/lib.sh"
 cd "$scratch" || exit 99
-if ! command -v python3 >/dev/null 2>&1; then
-  echo "skipped: no python3"
-  exit 77
-fi
+needs python3
 AMPED_MPI=$amped
 AMPED_GPU_OPTIONS=--share-gpus
 export AMPED_MPI AMPED_GPU_OPTIONS

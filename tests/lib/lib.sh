@@ -222,11 +222,11 @@ find_python() {
     fi
   done
 }
-# needs_python: sets $python as find_python does, or ends the script as skipped.
+# needs_python [PYTHON]: sets $python as find_python does, or ends the script as skipped.
 needs_python() {
-  python=$(find_python)
+  python=$(find_python "$@")
   test -n "$python" || {
-    echo "skipped: no python3 with numpy and h5py"
+    echo "skipped: no python3 with numpy and h5py (Debian: python3-numpy python3-h5py)"
     exit 77
   }
 }
