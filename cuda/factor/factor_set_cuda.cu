@@ -141,9 +141,18 @@ static uint64_t own_position(const amped_factor_set *f, int mode) {
   return (uint64_t)f->plan->rank * f->plan->modes[mode].rows.block_rows;
 }
 
+/* The plan's tables of a mode's rows, which fill_random has on the device. */
+static uint64_t table_bytes(const amped_row_plan *rows) {
+  return rows->idp_count * (sizeof *rows->position + sizeof *rows->owner);
+}
+
 static void require(const amped_device *, const amped_plan *plan, uint64_t *device_bytes,
                     uint64_t *host_bytes) {
-  *device_bytes = amped_plan_factor_bytes(plan) + amped_dense_cuda_bytes(plan);
+  uint64_t tables = 0;
+  for (int m = 0; m < plan->order; m++)
+    tables =
+        table_bytes(&plan->modes[m].rows) > tables ? table_bytes(&plan->modes[m].rows) : tables;
+  *device_bytes = amped_plan_factor_bytes(plan) + amped_dense_cuda_bytes(plan) + tables;
   *host_bytes = 0;
 }
 
@@ -318,9 +327,7 @@ static amped_status fill_random(amped_factor_set *f, int mode, uint64_t seed) {
   const amped_row_plan *rows = &f->plan->modes[mode].rows;
   void *d_tables = nullptr;
   change(f, mode);
-  AMPED_TRY(amped_cuda_malloc(&d_tables,
-                              rows->idp_count * (sizeof *rows->position + sizeof *rows->owner),
-                              "the plan's tables"));
+  AMPED_TRY(amped_cuda_malloc(&d_tables, table_bytes(rows), "the plan's tables"));
   amped_status status = launch_random(f, mode, seed, static_cast<char *>(d_tables));
   amped_cuda_free(d_tables);
   return status;

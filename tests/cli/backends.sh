@@ -43,6 +43,34 @@ run="--iters=3 --tol=0 --precision=double -q --overwrite"
 lm="--method=lm --rank=2"
 test -z "${EMULATED_SMS-}" || lm="$lm --iters=1"
 
+# On the emulated GPU: a rank takes at most the device memory that its plan tells, and gives all of it back. Boxes and
+# made tensors are sorted in whatever memory is free; the plan of a stream is one of its rows. $told has the option that
+# writes the plan.
+told=
+if test -n "${EMULATED_SMS-}"; then
+  told=--json=told.json
+  EMULATED_MEMORY=$scratch/taken
+  export EMULATED_MEMORY
+fi
+forget_plan() {
+  rm -f told.json taken.*
+}
+within_plan() { # COMMAND...: after a run with $told
+  test -n "$told" || return 0
+  most=$(tr ',{}' '\n\n\n' <told.json | sed -n 's/^"device_bytes":\([0-9]*\).*/\1/p' | sort -n | tail -n 1)
+  case "$*" in
+    *--shape=* | *--load=copies* | *stream,*) most=$((1 << 30)) ;;
+  esac
+  for file in taken.*; do
+    read -r taken left <"$file"
+    if test "$taken" -le "$most" && test "$left" -eq 0; then
+      pass
+    else
+      fail "the plan tells $most bytes of device memory, $taken were taken, $left not given back: $*"
+    fi
+  done
+}
+
 # agree TOLERANCE ARGUMENT...: the command with -o, on the CPU and on 1 and 3 ranks with GPUs. $gpu_only has
 # options that CPUs refuse. $ranks_of: other numbers of ranks.
 gpu_only=
@@ -57,7 +85,9 @@ agree() {
   for ranks in $ranks_of; do
     rm -f gpu.h5
     # shellcheck disable=SC2086
-    expect 0 "" on "$ranks" "$@" $gpu_only -o gpu.h5
+    forget_plan
+    expect 0 "" on "$ranks" "$@" $gpu_only $told -o gpu.h5
+    within_plan "$ranks ranks: $* $gpu_only"
     if "$close_results" cpu.h5 gpu.h5 "$tolerance" >differences.txt 2>&1; then
       pass
     else
@@ -341,7 +371,10 @@ rank=4
 after_batches() {
   rm -f s.state*
   expect 0 "" on "$1" complete seen.tns --iters=3 --tol=0 --precision=double -q --reg=1 --rank=$rank --history="$2" --bias=none --state=s.state --nowrite
-  expect 0 "" on "$1" stream s.state batch1.tns batch2.tns --forget=0.9 -q -o "$backend.h5" --overwrite
+  forget_plan
+  # shellcheck disable=SC2086
+  expect 0 "" on "$1" stream s.state batch1.tns batch2.tns --forget=0.9 -q -o "$backend.h5" --overwrite $told
+  test $backend = cpu || within_plan "$1 ranks: stream, history of $2"
 }
 # Every history: batches on GPUs, of 1 and 3 ranks, beside the CPU.
 same_batches() {

@@ -289,6 +289,7 @@ namespace {
 std::mutex counting;
 std::map<void *, size_t> blocks;
 size_t taken;
+size_t most_taken;
 constexpr size_t page_bytes = size_t(2) << 20;
 constexpr size_t mapped_bytes = size_t(256) << 10; /* blocks from this size on are mapped */
 
@@ -297,6 +298,27 @@ size_t total_bytes() {
   const char *text = getenv("EMULATED_GPU_MIB");
   return (size_t)(text != nullptr ? atoi(text) : 2048) << 20;
 }
+
+void take(size_t bytes) {
+  taken += bytes;
+  most_taken = taken > most_taken ? taken : most_taken;
+}
+
+/* At the program's end: the most bytes that were taken at once, and those that nobody gave back, to the file
+ * $EMULATED_MEMORY.RANK. */
+struct memory_report {
+  ~memory_report() {
+    const char *path = getenv("EMULATED_MEMORY");
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    FILE *f = path == nullptr
+                  ? nullptr
+                  : fopen((std::string(path) + "." + (rank != nullptr ? rank : "0")).c_str(), "w");
+    if (f == nullptr)
+      return;
+    (void)fprintf(f, "%zu %zu\n", most_taken, taken);
+    (void)fclose(f);
+  }
+} report_at_end;
 
 int device_count() {
   const char *text = getenv("EMULATED_GPUS");
@@ -408,7 +430,7 @@ cudaError_t cudaMalloc(void **out, size_t bytes) {
       return cudaErrorMemoryAllocation;
   }
   blocks[*out] = bytes;
-  taken += bytes;
+  take(bytes);
   return cudaSuccess;
 }
 cudaError_t cudaFree(void *block) {
@@ -445,7 +467,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *out, size_t bytes, const CUme
     return CUDA_ERROR_INVALID_VALUE;
   if (bytes > total_bytes() - taken)
     return CUDA_ERROR_OUT_OF_MEMORY;
-  taken += bytes;
+  take(bytes);
   *out = bytes;
   return CUDA_SUCCESS;
 }
