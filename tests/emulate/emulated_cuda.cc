@@ -304,8 +304,8 @@ void take(size_t bytes) {
   most_taken = taken > most_taken ? taken : most_taken;
 }
 
-/* At the program's end: the most bytes that were taken at once, and those that nobody gave back, to the file
- * $EMULATED_MEMORY.RANK. */
+/* At the program's end: the most bytes that were taken at once, and those that nobody gave back, to
+ * the file $EMULATED_MEMORY.RANK. */
 struct memory_report {
   ~memory_report() {
     const char *path = getenv("EMULATED_MEMORY");
