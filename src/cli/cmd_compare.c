@@ -240,6 +240,10 @@ static void score_facts(const amped_ktensor *a, const amped_ktensor *b, const am
     amped_fact_words(f, "%d components of %s have no partner\n", abs(a->ncomps - b->ncomps),
                      a->ncomps > b->ncomps ? "A" : "B");
   amped_fact_json(f, "matched", json_integer(match->count));
+  amped_fact_json(f, "matched_zeros", json_integer(match->zeros));
+  if (match->zeros > 0)
+    amped_fact_words(f, "%d pair%s of zero components take%s no part in the score\n", match->zeros,
+                     match->zeros == 1 ? "" : "s", match->zeros == 1 ? "s" : "");
   amped_fact(f, "score", amped_json_number(match->score), "factor match score %.6f", match->score);
   amped_fact(f, "congruence", amped_json_number(match->congruence), " (%.6f without weights)\n",
              match->congruence);

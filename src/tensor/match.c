@@ -135,6 +135,8 @@ static void take(const search *s, int order, const candidate *c, amped_match *ou
   pair->congruence = congruence(s, order, a, b);
   pair->penalty = penalty(pair->weight_a, pair->weight_b);
   pair->score = c->score;
+  pair->is_zero = are_zero(s, a, b);
+  out->zeros += pair->is_zero;
   s->taken_a[a] = true;
   s->taken_b[b] = true;
 }
@@ -143,10 +145,12 @@ static void take_greedily(const search *s, int order, amped_match *out) {
   for (uint64_t i = 0; i < s->na * s->nb; i++)
     if (!s->taken_a[s->candidates[i].a] && !s->taken_b[s->candidates[i].b])
       take(s, order, &s->candidates[i], out);
-  for (int i = 0; i < out->count; i++) {
-    out->score += out->pairs[i].score / out->count;
-    out->congruence += out->pairs[i].congruence / out->count;
-  }
+  const int others = out->count - out->zeros;
+  for (int i = 0; i < out->count; i++)
+    if (!out->pairs[i].is_zero || others == 0) {
+      out->score += out->pairs[i].score / (others > 0 ? others : out->count);
+      out->congruence += out->pairs[i].congruence / (others > 0 ? others : out->count);
+    }
 }
 
 static amped_status check_shapes(const amped_ktensor *a, const amped_ktensor *b,

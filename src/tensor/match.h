@@ -5,7 +5,8 @@
  * is the congruence times the penalty 1 - |w - v| / max(w, v) of their weights, which include the
  * norms of the columns. Pairs are chosen greedily, the highest score first; ties go to the lower
  * component of b, then of a. Scale and signs of columns do not count. A zero component has
- * congruence 0 with every other. */
+ * congruence 0 with every component that is not zero. Two zero components are a pair, which takes
+ * no part in the means: such pairs say nothing of the others. */
 #ifndef AMPED_MATCH_H
 #define AMPED_MATCH_H
 
@@ -18,13 +19,15 @@ typedef struct amped_match_pair {
   double congruence;
   double penalty;
   double score;
+  bool is_zero; /* both components are zero */
 } amped_match_pair;
 
 typedef struct amped_match {
   int count;               /* number of components of the smaller model */
   amped_match_pair *pairs; /* [count], in the order of choice */
-  double score;            /* mean score of the pairs: 1 if the models are equal */
-  double congruence;       /* mean congruence of the pairs: ignores the weights */
+  int zeros;               /* pairs of zero components */
+  double score;            /* mean score of the other pairs: 1 if the models are equal */
+  double congruence;       /* mean congruence of the other pairs: ignores the weights */
 } amped_match;
 
 /* Correspondence of indices, if the models' indices differ: rows[m][i] is the index of b that

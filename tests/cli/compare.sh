@@ -94,7 +94,14 @@ for command in top info; do
 done
 expect 0 "" "$amped" complete seen.h5 --rank=2 --reg=1 --iters=5 -q -o biased.h5
 expect 0 "note: the score is about components; means and biases are not compared" "$amped" compare biased.h5 seen.planted.h5
-# Components that are zero are equal.
+# Components that are zero in both models say nothing of the others: models without a cell in common have score 0.
+for part in 0 3; do
+  awk -v part=$part 'BEGIN { for (i = 1; i <= 3; i++) for (j = 1; j <= 3; j++) for (k = 1; k <= 3; k++) print i + part, j + part, k + part, i + j * k }' >part$part.tns
+  expect 0 "" "$amped" cpd part$part.tns --dims=6x6x6 --rank=4 --nonnegative --l1=0.5 --iters=100 -o part$part.h5 -q
+done
+expect 0 "factor match score 0.000000 (0.000000 without weights)" "$amped" compare part0.h5 part3.h5
+grep -q "pairs* of zero components takes* no part in the score" out && pass || fail "no line of zero components"
+# Models that are zero are equal.
 expect 0 "" "$amped" generate zeros.h5 --dims=8x7x6 --nnz=60 --seed=3 -q
 expect 0 "has become zero" "$amped" cpd zeros.h5 --rank=3 --l1=50 --iters=5 -o zeros.cpd.h5
 expect 0 "factor match score 1.0000" "$amped" compare zeros.cpd.h5 zeros.cpd.h5

@@ -108,7 +108,8 @@ def ranks():
 
 def similar():
     table, mode, number, words = sys.argv[4], int(sys.argv[5]), int(sys.argv[6]), sys.argv[7:]
-    rows = model.factors[mode] * (model.weights if "weighted" in words else 1.0)
+    columns = np.linalg.norm(model.factors[mode], axis=0)
+    rows = model.factors[mode] * (model.weights if "weighted" in words else 1 / np.where(columns > 0, columns, 1))
     lengths = np.linalg.norm(rows, axis=1)
     counts = learnt[mode] & (lengths > 0)
     unit = rows / np.where(lengths > 0, lengths, 1.0)[:, None]

@@ -122,6 +122,8 @@ expect 0 "" on 2 cpd planted_t.h5 --rank=5 -o out.h5 $poisson
 expect 0 "component 1 of 5, [0-9.]* events expected (3[0-9.]* %)" "$amped" top out.h5
 expect 0 "" "$amped" top out.h5 --lift --json=top.json -q
 reference lift out.h5 top.json
+expect 0 "" "$amped" similar out.h5 --for=1 -n 4 --json=similar.json -q
+reference similar out.h5 similar.json 0
 expect 0 "^loss  *poisson" "$amped" info out.h5
 expect 0 "factor match score 0.99" "$amped" compare out.h5 planted.h5
 expect 0 "5 components, explained" "$python" "$srcdir/examples/load_result.py" out.h5 planted_t.h5

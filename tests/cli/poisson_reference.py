@@ -276,11 +276,24 @@ def lift(path, top):
                 check("share", abs(leading["entry"] - factor[leading["index"], r]), 1e-15)
 
 
+def similar(path, lists, mode):
+    """Cosines of rows, whose columns have unit length."""
+    weights, factors = model_of(path)
+    rows = factors[int(mode)] / np.linalg.norm(factors[int(mode)], axis=0)
+    rows = rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-300)[:, None]
+    for line in map(json.loads, open(lists)):
+        cosines = rows @ rows[line["index"]]
+        cosines[line["index"]] = -2
+        for found, value in zip(line["similar"], np.sort(cosines)[::-1]):
+            check("cosine", abs(found["value"] - value), 1e-12)
+            check("cosine of the label", abs(found["value"] - cosines[found["index"]]), 1e-12)
+
+
 def same(a, b, tolerance):
     compare(normal_form(*model_of(a)), normal_form(*model_of(b)), float(tolerance))
 
 
 if __name__ == "__main__":
     tasks = {"make": make, "sweeps": sweeps, "result": result, "independent": margins, "falls": falls,
-             "shares": shares, "match": match, "degrees": degrees, "lift": lift, "same": same}
+             "shares": shares, "match": match, "degrees": degrees, "lift": lift, "similar": similar, "same": same}
     tasks[sys.argv[1]](*sys.argv[2:])

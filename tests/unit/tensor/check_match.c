@@ -172,7 +172,7 @@ START_TEST(the_fewer_components_are_matched_either_way) {
   check_no_leak();
 }
 
-/* Two components that are zero are equal; one that is zero matches no other. */
+/* Two zero components are a pair that does not count; one that is zero matches no other. */
 START_TEST(zero_components_match_each_other) {
   amped_ktensor a, b;
   amped_match match;
@@ -182,9 +182,26 @@ START_TEST(zero_components_match_each_other) {
     a.factors[1][i * ncomps + 2] = b.factors[1][i * ncomps + 2] = 0.0;
   check_ok(amped_match_find(&a, &b, NULL, &match));
   ck_assert_double_eq_tol(match.score, 1.0, tolerance);
+  ck_assert_int_eq(match.zeros, 1);
   amped_match_free(&match);
-  for (uint64_t i = 0; i < dims[1]; i++)
+  /* The others of b are orthogonal to those of a: the zero pair is no agreement. */
+  for (uint64_t i = 0; i < dims[0]; i++)
+    for (int r = 0; r < ncomps; r++) {
+      a.factors[0][i * ncomps + (uint64_t)r] *= i == 0;
+      b.factors[0][i * ncomps + (uint64_t)r] *= i == 1;
+    }
+  check_ok(amped_match_find(&a, &b, NULL, &match));
+  ck_assert_double_eq(match.score, 0.0);
+  ck_assert_double_eq(match.congruence, 0.0);
+  amped_match_free(&match);
+  amped_ktensor_free(&a);
+  amped_ktensor_free(&b);
+  make_model(&a, 1, ncomps);
+  make_model(&b, 1, ncomps);
+  for (uint64_t i = 0; i < dims[1]; i++) {
+    a.factors[1][i * ncomps + 2] = 0.0;
     b.factors[1][i * ncomps + 2] = 1.0;
+  }
   check_ok(amped_match_find(&a, &b, NULL, &match));
   ck_assert_double_eq_tol(match.score, 0.75, tolerance);
   for (int i = 0; i < ncomps; i++)
