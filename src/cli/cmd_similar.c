@@ -88,7 +88,7 @@ static amped_status make_rows(job *j, uint64_t *zeros) {
   const uint64_t dim = j->k.dims[j->mode];
   const uint64_t n = (uint64_t)j->k.ncomps;
   const uint64_t dims[2] = {dim, dim};
-  /* Columns of a result of counts sum to 1, and those of other programs are as they are. */
+  /* Columns of a result of counts sum to 1; other programs write any length. */
   amped_ktensor_normalise(&j->k, ~(UINT64_C(1) << j->mode), NULL);
   j->rows = (amped_ktensor){.order = 2, .ncomps = j->k.ncomps, .dims = {dim, dim}};
   AMPED_TRY(amped_alloc(&j->rows.weights, n, sizeof(double), "rows"));

@@ -36,17 +36,30 @@ static bool take_digits(const char **at, int least, int most, int *out) {
   return true;
 }
 
-/* Reads a word that is one of `names` or its first three letters; *out = its number, from 1. */
+/* Names that are cut after more than three letters. */
+static bool is_cut(const char *word, size_t length) {
+  static const char *const cut[] = {"Sept", "Tues", "Thur", "Thurs"};
+  for (size_t i = 0; i < sizeof cut / sizeof cut[0]; i++)
+    if (length == strlen(cut[i]) && strncasecmp(word, cut[i], length) == 0)
+      return true;
+  return false;
+}
+
+/* Reads a word that is one of `names`, or cut, with a point or without: Jan, Jan., Sept; *out = its
+ * number, from 1. */
 static bool take_name(const char **at, const char *const *names, int *out) {
   size_t length = 0;
   while (is_letter((*at)[length]))
     length++;
-  for (int i = 0; names[i] != NULL; i++)
-    if ((length == 3 || length == strlen(names[i])) && strncasecmp(*at, names[i], length) == 0) {
-      *at += length;
-      *out = i + 1;
-      return true;
-    }
+  const char *p = *at + length;
+  for (int i = 0; names[i] != NULL; i++) {
+    const bool whole = length == strlen(names[i]);
+    if ((!whole && length != 3 && !is_cut(*at, length)) || strncasecmp(*at, names[i], length) != 0)
+      continue;
+    *at = p + (!whole && p[0] == '.' && (p[1] == '\0' || p[1] == ' '));
+    *out = i + 1;
+    return true;
+  }
   return false;
 }
 
@@ -581,6 +594,7 @@ typedef struct date_words {
   bool part;             /* a quarter or a week */
   size_t numbers;        /* number of numbers */
   size_t digits, before; /* digits of the last number, and of the first one */
+  size_t pairs;          /* numbers of two digits */
 } date_words;
 
 static date_words find_words(const char *p) {
@@ -593,6 +607,7 @@ static date_words find_words(const char *p) {
       w.before = w.numbers == 0 ? length : w.before;
       w.digits = length;
       w.numbers++;
+      w.pairs += length == 2;
     } else if (!is_letter(*p)) {
       length = 1;
     } else if (take_name(&p, months, &number) || take_name(&p, weekdays, &number)) {
@@ -609,12 +624,14 @@ static date_words find_words(const char *p) {
   return w;
 }
 
-/* Does a label look like a date that its bytes do not order: Jan-24, Q1 2024, 1-Feb-24? */
+/* Does a label look like a date that its bytes do not order: Jan-24, Q1 2024, 1-Feb-24, 05.01.24?
+ */
 static bool looks_like_date(const char *text) {
   const date_words w = find_words(text);
   const bool year_last = w.numbers == 2 && w.before <= 2 && w.digits == 4;
   const bool quarter = w.numbers == 2 && w.before == 1 && w.digits == 2 && strpbrk(text, "Qq");
-  return !w.other && ((w.named && w.numbers > 0) || (w.part && (year_last || quarter)));
+  const bool short_year = w.numbers == 3 && w.pairs == 3 && strspn(text, "0123456789.-") == 8;
+  return !w.other && (w.named || short_year || (w.part && (year_last || quarter)));
 }
 
 bool amped_label_order_hides_dates(const amped_labels *labels) {

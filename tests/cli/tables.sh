@@ -171,12 +171,13 @@ sorted() { # sorted LABELS: they are sorted, a bar between two of them
   "$amped" convert texts.csv texts.h5 --value=n --label-order=sorted --overwrite 2>&1
 }
 for texts in "Jan-24|Feb-24|Dec-23" "Q1 2024|Q3 2023|Q2 2024" "1Q24|2Q23" "1-Feb-24|13-Jan-24|total" \
-  "week 10 2023|week 9 2024" "Mon 9|Tue 10"; do
+  "week 10 2023|week 9 2024" "Mon 9|Tue 10" "05.01.24|04.02.24|17.12.23" "Mon|Tue|holiday"; do
   sorted "$texts" | grep -q "texts.csv: labels of mode 1 (day) are not numbers, dates or times: .* alphabetical" && pass ||
     fail "no warning: $texts"
 done
 for texts in "ann|bob" "week 9|week 10" "2024Q1|2023Q4" "Jan 2024|Feb 2023" "Mon|Tue" "May|Bob" "Q1|Q2" "Mar 5|Ann 6" \
-  "W1-10|W2-20" "1|2|unknown" "2024-W09 a|2024-W10 a" "April Smith|June 1"; do
+  "W1-10|W2-20" "1|2|unknown" "2024-W09 a|2024-W10 a" "April Smith|June 1" "1.2.10|1.10.2" \
+  "Tues|Thurs" "Jan.|Sept."; do
   sorted "$texts" | grep "alphabetical" && fail "a warning: $texts" || pass
 done
 expect 0 "labels 2 *hour: 0:00 ... 13:00" "$amped" info first.h5

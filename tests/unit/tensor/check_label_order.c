@@ -87,6 +87,10 @@ START_TEST(dates_stand_by_day) {
   check_order(AMPED_LABELS_DATES, "2012Q4|2013Q1", "2013Q1|2012Q4");
   check_order(AMPED_LABELS_DATES, "January|March|April|May", "April|January|March|May");
   check_order(AMPED_LABELS_DATES, "Mon|Wed|Sun", "Sun|Mon|Wed");
+  check_order(AMPED_LABELS_DATES, "Feb.|May|Aug.|Sept.", "May|Sept.|Feb.|Aug.");
+  check_order(AMPED_LABELS_DATES, "Tues|Thurs|Fri", "Fri|Thurs|Tues");
+  check_order(AMPED_LABELS_DATES, "Oct 2012|Jan. 2013|Sept 2013", "Sept 2013|Jan. 2013|Oct 2012");
+  check_order(AMPED_LABELS_TEXT, "Mars|Mon|Tue", "Tue|Mars|Mon"); /* a planet */
 }
 
 START_TEST(times_stand_by_hour) {
