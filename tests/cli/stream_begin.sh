@@ -162,4 +162,23 @@ for x, y in zip(a, b):
       fail "$file, $ranks ranks: $(tail -n 1 reason)"
   done
 done
+# A new row whose only entry is held out learns nothing, and begins as a copy of none.
+# shellcheck disable=SC2086
+expect 0 "" on 1 complete old.csv $fit --holdout=0.5 --nowrite --state=half.state
+held=0
+for i in 0 1 2 3 4 5 6 7; do
+  cp half.state one.state
+  rm -f one.state.*
+  printf 'user,item,month,stars\nu07,i%d,2024-05,3\n' $i >one.csv
+  expect 0 "batch 2" on 1 stream one.state one.csv --value=stars
+  copies=$(grep -c 'begin as copies of 2024-04' out)
+  case $(grep "^batch 2" out) in
+    *" after, held out "*)
+      held=$((held + 1))
+      same "copies of a held-out row" "$copies" 0
+      ;;
+    *) same "copies of a learnt row" "$copies" 1 ;;
+  esac
+done
+test $held -gt 0 && test $held -lt 8 && pass || fail "$held of 8 entries are held out"
 finish

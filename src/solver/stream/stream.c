@@ -707,6 +707,7 @@ static uint64_t like_of(const work *w, uint64_t first, uint64_t *count) {
 static amped_status set_new(work *w, int mode, uint64_t most, char *buffer) {
   const amped_stream_rows *r = w->s->rows;
   const uint64_t dim = r->dims[mode];
+  const amped_touched *t = touched_of(w, mode);
   char *piece = buffer + r->ncomps * r->type;
   if (mode == w->out->growing && w->learnt != NULL)
     AMPED_TRY(set_first(w, most, buffer));
@@ -715,7 +716,8 @@ static amped_status set_new(work *w, int mode, uint64_t most, char *buffer) {
     if (mode == w->out->growing) {
       const uint64_t like = like_of(w, i, &count);
       AMPED_TRY(r->ops->get_factors(r->store, mode, like, 1, buffer));
-      note_like(w->out, like);
+      if (changes_all(w) || touched_before(t, i + count) > touched_before(t, i))
+        note_like(w->out, like);
     }
     set_piece(w, mode, i, count, buffer, piece);
     AMPED_TRY(r->ops->put_factors(r->store, mode, i, count, piece));
