@@ -204,7 +204,7 @@ static amped_status join(const amped_comm *comm, amped_input *input, stats *s) {
   amped_tensor_info *info = s->info;
   for (int m = 0; m < info->order; m++) {
     amped_partition *p = &info->partitions[m];
-    amped_comm_sum_u64(comm, p->idp_nnz, amped_comm_count(comm, p->idp_count));
+    amped_comm_sum_u64(comm, p->idp_nnz, p->idp_count);
   }
   amped_comm_sum_u64(comm, &info->hash, 1);
   if (info->has_hash)

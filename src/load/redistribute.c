@@ -244,7 +244,7 @@ static amped_status number_slab(amped_redistribute *d, const turn *t) {
   if (d->comm->rank == 0)
     memset(d->numbers, 0, d->splits * sizeof *d->numbers);
   memcpy(d->in_slabs, d->in_slab, d->splits * sizeof *d->in_slabs);
-  amped_comm_sum_u64(d->comm, d->in_slabs, splits);
+  amped_comm_sum_u64(d->comm, d->in_slabs, d->splits);
   for (uint64_t k = 0; k < d->splits; k++) {
     d->numbers[k] += d->passed[k];
     d->passed[k] += d->in_slabs[k];

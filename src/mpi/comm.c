@@ -371,16 +371,21 @@ amped_status amped_comm_sum_agreed(const amped_comm *comm, amped_status status, 
   return isnan(values[0]) ? amped_comm_agree(comm, status) : AMPED_OK;
 }
 
-void amped_comm_sum_u64(const amped_comm *comm, uint64_t *values, int count) {
-  AMPED_MPI(comm, MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_UINT64_T, MPI_SUM, comm->mpi));
+/* Reduce numbers in place, message by message. */
+static void reduce_u64(const amped_comm *comm, uint64_t *values, uint64_t count, MPI_Op op) {
+  const uint64_t most = comm->message_bytes / sizeof *values;
+  for (uint64_t at = 0; at < count && comm->nranks > 1; at += most)
+    AMPED_MPI(comm,
+              MPI_Allreduce(MPI_IN_PLACE, values + at, (int)(count - at < most ? count - at : most),
+                            MPI_UINT64_T, op, comm->mpi));
+}
+
+void amped_comm_sum_u64(const amped_comm *comm, uint64_t *values, uint64_t count) {
+  reduce_u64(comm, values, count, MPI_SUM);
 }
 
 void amped_comm_or_u64(const amped_comm *comm, uint64_t *words, uint64_t count) {
-  const uint64_t most = comm->message_bytes / sizeof *words;
-  for (uint64_t at = 0; at < count && comm->nranks > 1; at += most)
-    AMPED_MPI(comm,
-              MPI_Allreduce(MPI_IN_PLACE, words + at, (int)(count - at < most ? count - at : most),
-                            MPI_UINT64_T, MPI_BOR, comm->mpi));
+  reduce_u64(comm, words, count, MPI_BOR);
 }
 
 void amped_comm_broadcast(const amped_comm *comm, void *data, uint64_t bytes) {

@@ -74,7 +74,7 @@ amped_status amped_comm_sum_agreed(const amped_comm *comm, amped_status status, 
                                    int count);
 /* Collective. The same sum for double-doubles, always in the order of ranks. */
 void amped_comm_sum_dd(const amped_comm *comm, amped_dd *values, uint64_t count);
-void amped_comm_sum_u64(const amped_comm *comm, uint64_t *values, int count);
+void amped_comm_sum_u64(const amped_comm *comm, uint64_t *values, uint64_t count);
 void amped_comm_or_u64(const amped_comm *comm, uint64_t *words, uint64_t count); /* bit by bit */
 void amped_comm_broadcast(const amped_comm *comm, void *data, uint64_t bytes);
 

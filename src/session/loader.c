@@ -34,7 +34,7 @@ static amped_status count_synthetic(amped_session *session) {
         session->worker.device, t, m, p->width, first, count, p->idp_nnz,
         m == 0 ? &info->norm_squared : NULL);
     AMPED_TRY(amped_comm_agree(&session->comm, status));
-    amped_comm_sum_u64(&session->comm, p->idp_nnz, amped_comm_count(&session->comm, p->idp_count));
+    amped_comm_sum_u64(&session->comm, p->idp_nnz, p->idp_count);
   }
   amped_comm_sum(&session->comm, &info->norm_squared, 1);
   return AMPED_OK;

@@ -213,7 +213,7 @@ static void share_counts(sgd *g, int mode) {
     for (uint64_t i = 0; i < count; i++)
       g->counts[i] = 0;
     AMPED_NEXT(g->own, pass_counts(g, mode, first, count, false));
-    amped_comm_sum_u64(g->context->comm, g->counts, (int)count);
+    amped_comm_sum_u64(g->context->comm, g->counts, count);
     AMPED_NEXT(g->own, pass_counts(g, mode, first, count, true));
   }
 }

@@ -126,14 +126,6 @@ void amped_entry_set_train(const amped_context *context, amped_entry_set *set,
   amped_comm_sum_u64(context->comm, set->untrained, AMPED_MAX_ORDER);
 }
 
-/* Sum over ranks; a call takes at most INT_MAX numbers. */
-static void sum_over_ranks(const amped_comm *comm, uint64_t *values, uint64_t count) {
-  for (uint64_t first = 0; first < count; first += INT_MAX) {
-    const uint64_t left = count - first;
-    amped_comm_sum_u64(comm, values + first, left < INT_MAX ? (int)left : INT_MAX);
-  }
-}
-
 amped_status amped_entry_set_find_untrained(const amped_context *context,
                                             const amped_entry_set *set,
                                             uint64_t *found[AMPED_MAX_ORDER]) {
@@ -151,7 +143,7 @@ amped_status amped_entry_set_find_untrained(const amped_context *context,
     for (uint64_t i = 0; i < set->count; i++)
       if (set->positions[m][i] != AMPED_NO_ROW && !(set->trained[i] >> m & 1))
         found[m][set->positions[m][i]]++;
-    sum_over_ranks(context->comm, found[m], plan->dims[m]);
+    amped_comm_sum_u64(context->comm, found[m], plan->dims[m]);
   }
   return AMPED_OK;
 }

@@ -71,7 +71,7 @@ static void share_hashes(const amped_comm *comm, const amped_entry_set *set, boo
     if (place_of(p, set, i) < PART)
       p->hashes[place_of(p, set, i)] =
           cells ? set->cells[i] : hash_of(set->order, set->positions, i);
-  amped_comm_sum_u64(comm, p->hashes, amped_comm_count(comm, p->count));
+  amped_comm_sum_u64(comm, p->hashes, p->count);
   for (uint64_t i = 0; i < p->count; i++) {
     p->numbers[i] = i;
     p->filter[p->hashes[i] % FILTER_BITS / 64] |= UINT64_C(1) << p->hashes[i] % 64;
@@ -134,7 +134,7 @@ static amped_status find_learnt(const amped_context *context, amped_entry_set *s
     p->count = set->total - p->first < PART ? set->total - p->first : PART;
     share_hashes(context->comm, set, false, p);
     AMPED_TRY(amped_comm_agree(context->comm, look_through(context, p)));
-    amped_comm_sum_u64(context->comm, p->found, amped_comm_count(context->comm, p->count));
+    amped_comm_sum_u64(context->comm, p->found, p->count);
     *held_out += strike(p, set, struck);
   }
   return AMPED_OK;

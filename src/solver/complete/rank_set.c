@@ -182,7 +182,7 @@ static amped_status share_entries(const amped_comm *comm, amped_rank_set *s) {
       amped_calloc(&counts, (uint64_t)comm->nranks, sizeof *counts, "entries to rank");
   AMPED_GO(done, amped_comm_agree(comm, status));
   counts[comm->rank] = own;
-  amped_comm_sum_u64(comm, counts, comm->nranks);
+  amped_comm_sum_u64(comm, counts, (uint64_t)comm->nranks);
   for (int p = 0; p < comm->nranks; p++) {
     before += p < comm->rank ? counts[p] : 0;
     total += counts[p];
@@ -195,7 +195,7 @@ static amped_status share_entries(const amped_comm *comm, amped_rank_set *s) {
   for (int l = 0; l < lists; l++) {
     if (own > 0)
       memcpy(all[l] + before, *mine[l], own * sizeof *all[l]);
-    amped_comm_sum_u64(comm, all[l], amped_comm_count(comm, total));
+    amped_comm_sum_u64(comm, all[l], total);
     amped_free(*mine[l]);
     *mine[l] = all[l];
     all[l] = NULL;
@@ -550,7 +550,7 @@ amped_status amped_rank_set_find(const amped_context *context, const amped_rank_
   *cold = (amped_rank_sums){.count = 0};
   amped_status status = amped_comm_agree(context->comm, count_above(&r, fit));
   if (status == AMPED_OK) {
-    amped_comm_sum_u64(context->comm, r.above, amped_comm_count(context->comm, set->count));
+    amped_comm_sum_u64(context->comm, r.above, set->count);
     for (uint64_t i = 0; i < set->count; i++) {
       const uint64_t above = r.above[i] >> 63 != 0 ? 0 : r.above[i]; /* negative: an index was
                                                                         trained more than once */
