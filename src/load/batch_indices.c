@@ -74,12 +74,17 @@ void amped_batch_indices_free(amped_batch_indices *x) {
 amped_status amped_batch_indices_check(amped_batch_indices *x, const char *name, int order,
                                        const amped_labels *labels) {
   char where[128];
+  bool is_label[AMPED_MAX_ORDER] = {false};
   amped_labels ours[AMPED_MAX_ORDER];
   const amped_index_side known = {x->path, x->order, x->dims, ours};
   const amped_index_side batch = {name, order, x->dims, labels};
   for (int m = 0; m < x->order; m++)
     ours[m] = (amped_labels){.name = x->names[m]};
   AMPED_TRY(amped_index_match_check(&known, &batch));
+  for (int m = 0; m < x->order; m++)
+    is_label[m] = x->labelled[m] && amped_labels_are_named(&labels[m]) &&
+                  find(&x->labels[m], labels[m].name, strlen(labels[m].name)) != AMPED_INTERN_NONE;
+  AMPED_TRY(amped_index_match_refuse_header(&known, &batch, is_label));
   if (!x->names_compared)
     amped_index_match_warn_names(&known, &batch);
   x->names_compared = true;

@@ -511,6 +511,22 @@ amped_status amped_label_order_warn(const amped_labels *labels, const char *wher
   return AMPED_OK;
 }
 
+bool amped_label_name_is_of_time(const char *name) {
+  static const char *const words[] = {
+      "time",   "times", "timestamp", "datetime", "date",    "year",  "month",    "week",
+      "day",    "hour",  "minute",    "second",   "quarter", "term",  "semester", "season",
+      "period", "epoch", "step",      "round",    "wave",    "visit", "session",  "t",
+      "ts",     "zeit",  "jahr",      "monat",    "woche",   "tag",   "stunde"};
+  const char *last = name;
+  for (const char *p = name; *p != '\0'; p++)
+    if (strchr("_-. :", *p) != NULL)
+      last = p + 1;
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+    if (strcasecmp(last, words[i]) == 0)
+      return true;
+  return false;
+}
+
 /* ---- order ----------------------------------------------------------------------------------- */
 
 typedef struct entry {

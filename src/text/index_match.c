@@ -71,6 +71,45 @@ amped_status amped_index_match_check(const amped_index_side *known, const amped_
   return AMPED_OK;
 }
 
+static bool has_label(const amped_labels *labels, const char *text) {
+  const uint64_t bytes = strlen(text);
+  for (uint64_t i = 0; i < labels->count; i++) {
+    uint64_t length = 0;
+    const char *label = amped_label(labels, i, &length);
+    if (length == bytes && memcmp(label, text, bytes) == 0)
+      return true;
+  }
+  return false;
+}
+
+amped_status amped_index_match_refuse_header(const amped_index_side *known,
+                                             const amped_index_side *file, const bool *is_label) {
+  char name[128];
+  int lost = -1;
+  for (int m = 0; m < file->order; m++) {
+    if (same_name(&file->labels[m], &known->labels[m]))
+      return AMPED_OK;
+    if (lost < 0 && is_label[m])
+      lost = m;
+  }
+  if (lost < 0)
+    return AMPED_OK;
+  return amped_error(AMPED_BAD_INPUT, file->path,
+                     "its first row is taken for the header, but %s is a label of %s; if the table "
+                     "has no header, give --no-header, so that this row counts; if it has one, "
+                     "name the keys with --keys",
+                     amped_format_name(name, sizeof name, &file->labels[lost]), known->path);
+}
+
+amped_status amped_index_match_check_header(const amped_index_side *known,
+                                            const amped_index_side *file) {
+  bool is_label[AMPED_MAX_ORDER] = {false};
+  for (int m = 0; m < file->order; m++)
+    is_label[m] = amped_labels_are_named(&file->labels[m]) &&
+                  has_label(&known->labels[m], file->labels[m].name);
+  return amped_index_match_refuse_header(known, file, is_label);
+}
+
 void amped_index_match_warn_names(const amped_index_side *known, const amped_index_side *file) {
   char theirs[128];
   char ours[128];

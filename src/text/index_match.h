@@ -40,6 +40,16 @@ typedef struct amped_index_side {
  * table without a header, counts as a name if both sides have the same columns. */
 amped_status amped_index_match_check(const amped_index_side *known, const amped_index_side *file);
 
+/* AMPED_BAD_INPUT if the file's first row was taken for its header, but is an entry: no mode has
+ * the known side's name, and a name is a label of the known side. Such a row would be lost. */
+amped_status amped_index_match_check_header(const amped_index_side *known,
+                                            const amped_index_side *file);
+
+/* The same for a known side whose labels the caller looks up: is_label[m]: the name of the file's
+ * mode m is a label of the known side. */
+amped_status amped_index_match_refuse_header(const amped_index_side *known,
+                                             const amped_index_side *file, const bool *is_label);
+
 /* Warn of each mode that has one name in the file and another on the known side, after a check. */
 void amped_index_match_warn_names(const amped_index_side *known, const amped_index_side *file);
 

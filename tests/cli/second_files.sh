@@ -46,4 +46,26 @@ same "cells to rank" "$(ranks test.h5 --exclude=in.h5 | grep -c MRR)" 1
 expect 2 "test.h5: --value is for tables" "$amped" evaluate m.h5 test.h5 --value=stars --of=item
 expect 0 "" on 1 stream m.state test.tsv test.h5 --no-header --value=4 -q
 expect 2 "in.h5: --value is for tables" on 1 stream m.state in.h5 --value=4
+
+# --- tables without a header, read as if they had one -------------------------------------------------
+# Their first row is an entry, and would be lost: it has labels that the model knows.
+cut -d, -f1-3 in.rows | head -n 3 >rows.csv
+lost="is taken for the header, but u1 is a label of"
+expect 0 "" on 1 complete in.rows --format=csv --no-header --keys=1,2,3 --value=4 --rank=1 --reg=1 --iters=3 --holdout=0 \
+  -o plain.h5 --state=plain.state -q
+expect 0 "" "$amped" convert in.rows plain-in.h5 --format=csv --no-header --keys=1,2,3 --value=4 -q
+for model in m plain; do
+  expect 3 "rows.csv: its first row $lost $model.h5; .*--no-header" "$amped" predict $model.h5 rows.csv -o -
+  expect 3 "rows.csv: its first row $lost $model.h5; .*--no-header" "$amped" evaluate $model.h5 rows.csv --of=3
+  expect 3 "rows.csv: its first row $lost $model.h5; .*--no-header" "$amped" recommend $model.h5 --for=1 --of=2 --exclude=rows.csv
+  expect 3 "rows.csv: its first row $lost $model.state; .*--no-header" on 2 stream $model.state rows.csv
+  expect 0 "3 cells of rows.csv" "$amped" predict $model.h5 rows.csv --no-header -o -
+done
+for file in in plain-in; do
+  expect 3 "rows.csv: its first row $lost $file.h5; .*--no-header" on 2 complete $file.h5 --test=rows.csv --rank=1 --nowrite
+done
+# A header of other names is one.
+{ echo who,what,when && cat rows.csv; } >other.csv
+expect 0 "3 cells of other.csv" "$amped" predict plain.h5 other.csv -o -
+expect 0 "3 cells of other.csv" "$amped" predict m.h5 other.csv -o -
 finish

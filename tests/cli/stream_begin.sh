@@ -79,6 +79,14 @@ for ranks in 1 3; do
     expect 0 "" "$amped" predict $f.h5 people.csv --value=stars --cold=predict --json=p.json
     close "$f, $ranks ranks: the error before is of average users" "$(before $f.json)" "$(field rmse p.json)" 0.05
   done
+  # So are users whose ids are numbers: only the name of a mode tells that numbers are times.
+  for f in old people; do sed '1!s/^u//; 1!s/^0//' $f.csv >$f-ids.csv; done
+  # shellcheck disable=SC2086
+  expect 0 "" on 1 complete old-ids.csv $fit -o ids.h5 --state=ids.state
+  expect 0 "with a new user" on $ranks stream ids.state people-ids.csv --value=stars --json=ids.json
+  same "copies of a user" "$(grep -c 'begin as copies' out)" 0
+  expect 0 "" "$amped" predict ids.h5 people-ids.csv --value=stars --cold=predict --json=p.json
+  close "ids, $ranks ranks: the error before is of average users" "$(before ids.json)" "$(field rmse p.json)" 0.05
   # New months follow the last one, also with new users.
   # shellcheck disable=SC2086
   expect 0 "" on 1 complete old.csv $fit --nowrite --state=old.state

@@ -239,15 +239,26 @@ static amped_status lies_in_new(const work *w, int mode, bool *out) {
   return status;
 }
 
+/* The kind of a mode's labels. Numbers are an order in time if the mode's name says so, or if it
+ * has none: names of users and items that are numbers are texts. */
+static amped_label_kind kind_in_time(const amped_labels *labels) {
+  const amped_label_kind kind = amped_label_kind_of(labels);
+  return kind == AMPED_LABELS_NUMBERS && amped_labels_are_named(labels) &&
+                 !amped_label_name_is_of_time(labels->name)
+             ? AMPED_LABELS_TEXT
+             : kind;
+}
+
 /* Collective; the status is agreed. Find the first mode in which all entries lie in new rows,
- * and whose rows have an order; modes whose labels are dates or times come first. -1: none. */
+ * and whose rows have an order in time; modes whose labels are dates or times come first. -1: none.
+ */
 static amped_status find_growing(const work *w, int *growing) {
   const amped_labels *labels = w->s->labels.all;
   int kinds[AMPED_MAX_ORDER] = {0};
   *growing = -1;
   for (int m = 0; m < w->s->rows->order; m++) {
     const bool named = labels != NULL && labels[m].count > 0;
-    kinds[m] = (int)(named ? amped_label_kind_of(&labels[m]) : AMPED_LABELS_NUMBERS);
+    kinds[m] = (int)(named ? kind_in_time(&labels[m]) : AMPED_LABELS_NUMBERS);
   }
   amped_comm_broadcast(w->s->comm, kinds, sizeof kinds);
   for (int numbers = 0; numbers < 2; numbers++)

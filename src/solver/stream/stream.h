@@ -16,8 +16,9 @@
  *   3. With the new factors, these sums become the row's history.
  *
  * The growing mode is named by the caller. If the caller names none, it is the first mode in which
- * all entries of the batch lie in rows that have learnt nothing, dates before numbers and indices,
- * and never text; there may be none. Entries are held out by the hash of their labels, or indices
+ * all entries of the batch lie in rows that have learnt nothing; there may be none. Dates come
+ * before numbers and indices. Text is no order, nor are numbers of a mode whose name is no word for
+ * a time. Entries are held out by the hash of their labels, or indices
  * (amped_stream_entry_is_held). They are not learnt; the error is measured at them.
  *
  * A model history keeps only n of the equations, and computes the rest from sums over rows
