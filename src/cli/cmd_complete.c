@@ -72,6 +72,7 @@ typedef struct job {
   amped_summary_row rows[AMPED_MAX_NCOMPS_COUNT];
   amped_fixed_model fixed;      /* factors of --fix */
   amped_ktensor first;          /* rank 0: start of --fix; order 0: another start */
+  amped_completion of_first;    /* rank 0: the model that it is of */
   int finished;                 /* rows that are filled */
   bool start_reported;          /* rank 0: --init was checked for entries held out here */
   amped_checkpoint *checkpoint; /* NULL: none */
@@ -504,22 +505,18 @@ static amped_status read_fixed(job *j) {
   amped_fixed_request request = {.nonnegative = j->problem.nonnegative,
                                  .outside = o->complete.implicit > 0.0,
                                  .context = j->start.context};
-  amped_completion model = {.order = 0};
   amped_ktensor start = {.order = 0};
   AMPED_TRY(amped_fixed_model_find_modes(j->session, o->session.fix, j->labels, &request.modes));
   amped_status status =
-      amped_fixed_model_read(j->session, &request, j->labels, &j->fixed, &start, &model);
+      amped_fixed_model_read(j->session, &request, j->labels, &j->fixed, &start, &j->of_first);
   if (status == AMPED_OK) {
-    if (comm->rank == 0) {
-      warn_of_learnt(j, &model);
-      status = widen(j, &start, &model, &j->first);
-    }
+    if (comm->rank == 0)
+      status = widen(j, &start, &j->of_first, &j->first);
     status = amped_comm_agree(comm, status);
   }
   j->problem.fixed = amped_fixed_model_modes(&j->fixed);
   j->problem.mean = j->known.mean;
   j->problem.scale = j->known.scale;
-  amped_completion_free(&model);
   amped_ktensor_free(&start);
   return status;
 }
@@ -618,6 +615,8 @@ static amped_status begin_run(void *context, int run, int start, double reg) {
   AMPED_TRY(amped_completion_report_run(session, &j->problem, run, start, reg, init, !is_brief(j)));
   if (init == NULL)
     return amped_complete_start_fill(&here, &j->start, j->problem.seed + (uint64_t)start);
+  if (j->fixed.modes != 0 && session->comm.rank == 0)
+    warn_of_learnt(j, &j->of_first);
   if (j->fixed.modes != 0)
     return amped_factors_put(&here, &j->first);
   memset(&factors, 0, sizeof factors);
@@ -1060,6 +1059,7 @@ amped_status amped_cmd_complete(const amped_options *given) {
   amped_state_file_close(j.state);
   amped_cpd_outputs_free(&j.outputs);
   amped_fixed_model_free(&j.fixed);
+  amped_completion_free(&j.of_first);
   amped_ktensor_free(&j.first);
   amped_session_close(&session);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)

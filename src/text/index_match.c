@@ -12,6 +12,7 @@
 #include "tensor/format.h"
 #include "text/io_number.h"
 #include "text/label_join.h"
+#include "text/respelt.h"
 
 /* --- names of modes --------------------------------------------------------------------------- */
 
@@ -293,6 +294,70 @@ static amped_status labels_repeat(const amped_index_side *known, const amped_ind
                      amped_format_mode(name, sizeof name, mode, &known->labels[mode]), known->path);
 }
 
+static bool is_whole(const amped_labels *labels, uint64_t i) {
+  const char *plain = NULL;
+  uint64_t length = 0;
+  const char *label = amped_label(labels, i, &length);
+  return amped_respelt_plain(label, length, &plain) > 0;
+}
+
+/* Warn if most labels that the known side has not are its labels in another spelling. ours: its
+ * labels. */
+static void warn_of_respelt(const amped_index_side *known, const amped_index_side *file, int mode,
+                            const amped_index_match *match, const amped_intern *ours) {
+  const amped_labels *theirs = &file->labels[mode];
+  char text[2][128];
+  char name[128];
+  uint64_t unknown = 0;
+  uint64_t count = 0;
+  uint64_t first[2] = {0, 0};
+  for (uint64_t i = 0; i < theirs->count; i++) {
+    uint64_t length = 0;
+    const char *label = amped_label(theirs, i, &length);
+    if (match->rows[i] != AMPED_INDEX_UNKNOWN)
+      continue;
+    unknown++;
+    const uint64_t other = amped_respelt_find(ours, label, length);
+    if (other == AMPED_INTERN_NONE || count++ > 0)
+      continue;
+    first[0] = i;
+    first[1] = other;
+  }
+  if (count > 0 && 2 * count >= unknown)
+    amped_warn("%s: %" PRIu64 " of %" PRIu64
+               " labels of %s that %s does not have are its labels in "
+               "another spelling, such as %s for %s, and count as unknown; write them alike "
+               "(pandas writes "
+               "7.0 if a column has gaps: astype(\"Int64\"); and 7 for 007: dtype=str)",
+               file->path, count, unknown,
+               amped_format_mode(name, sizeof name, mode, &known->labels[mode]), known->path,
+               amped_label_text(theirs, first[0], text[0], sizeof text[0]),
+               amped_label_text(&known->labels[mode], first[1], text[1], sizeof text[1]));
+}
+
+/* Look for other spellings, if some unknown labels are whole numbers. */
+static amped_status check_spelling(const amped_index_side *known, const amped_index_side *file,
+                                   int mode, const amped_index_match *match) {
+  const amped_labels *ours = &known->labels[mode];
+  amped_intern in = {0};
+  amped_status status = AMPED_OK;
+  bool whole = false;
+  for (uint64_t i = 0; i < file->labels[mode].count && !whole; i++)
+    whole = match->rows[i] == AMPED_INDEX_UNKNOWN && is_whole(&file->labels[mode], i);
+  if (!whole)
+    return AMPED_OK;
+  for (uint64_t i = 0; i < ours->count && status == AMPED_OK; i++) {
+    uint64_t id = 0;
+    uint64_t length = 0;
+    const char *label = amped_label(ours, i, &length);
+    status = amped_intern_add(&in, amped_intern_hash(label, length), label, length, &id);
+  }
+  if (status == AMPED_OK)
+    warn_of_respelt(known, file, mode, match, &in);
+  amped_intern_free(&in);
+  return status;
+}
+
 static amped_status by_label(const amped_index_side *known, const amped_index_side *file, int mode,
                              amped_index_match *out) {
   amped_label_join join = {NULL, 0};
@@ -303,9 +368,9 @@ static amped_status by_label(const amped_index_side *known, const amped_index_si
   out->shared = join.shared;
   if (join.rows == NULL)
     return labels_repeat(known, file, mode);
-  return known->labels[mode].of_array && out->shared < file->labels[mode].count
-             ? by_value(&known->labels[mode], &file->labels[mode], out)
-             : AMPED_OK;
+  if (known->labels[mode].of_array && out->shared < file->labels[mode].count)
+    return by_value(&known->labels[mode], &file->labels[mode], out);
+  return check_spelling(known, file, mode, out);
 }
 
 /* Indices of both sides are from 0 in memory, however they are counted; labels are counted as on

@@ -95,6 +95,15 @@ for bias in full mean none; do
     reference completion new.csv c.$bias.h5 fold.h5 0 0.5 1e-9
   done
 done
+# Entries to test that the fixed model has learnt: a warning says so, whether they are held out, or in a file.
+{ head -n 1 new.csv && tail -n 9 new.csv; } >again.csv
+head -n -9 new.csv >rest.csv
+for judge in --holdout=0.3 "--holdout=0 --test=again.csv" "--holdout=0 --validate=again.csv"; do
+  # shellcheck disable=SC2086
+  expect 0 "warning: c.full.h5: its model may have learnt entries that are held out here" on 2 complete rest.csv \
+    --value=count --reg=0.5 --init=c.full.h5 --fix=item,week --nowrite $judge
+  same "warnings of $judge" "$(grep -c 'may have learnt entries' err)" 1
+done
 finish_on_gpus
 # Blocks of columns reach the same rows by sweeps.
 # shellcheck disable=SC2086

@@ -45,6 +45,26 @@ for labels in "0 00" "7 7.00" "10 010.0 12"; do
   expect 0 "1 label of column user is $spelt" "$amped" convert labels.csv l.h5 --value=stars --overwrite
 done
 
+# Second files: labels that INPUT or a model writes otherwise.
+expect 0 "" on 1 complete old.csv --value=stars --rank=1 --reg=1 --iters=2 --holdout=0 -o m.h5 -q
+other='labels of mode 1 (user) that .* does not have are its labels in another spelling, such as'
+{ cat new.csv && tail -n 1 gaps.csv; } >mixed.csv
+{ cat old.csv && tail -n 1 gaps.csv; } >known.csv
+{ cat new.csv && echo "5.0,film 1,3" && echo 'x,film 1,3' && echo 'y,film 1,3'; } >few.csv
+for file in gaps zeros; do
+  expect 0 "$file.csv: $users of $users $other" "$amped" predict m.h5 $file.csv --value=stars --cold=predict
+  expect 0 "mixed.csv: 1 of 1 $other" "$amped" predict m.h5 mixed.csv --value=stars --cold=predict
+  expect 0 "known.csv: 1 of 1 $other" "$amped" recommend m.h5 --for=user:5 --of=item --exclude=known.csv --value=stars
+  expect 0 "known.csv: 1 of 1 $other" "$amped" evaluate m.h5 new.csv --value=stars --of=item --exclude=known.csv
+  for judge in test validate; do
+    expect 0 "mixed.csv: 1 of 1 $other" on 2 complete old.csv --value=stars --rank=1 --reg=1 --iters=2 --holdout=0 --$judge=mixed.csv --nowrite
+  done
+done
+expect 0 "" "$amped" predict m.h5 few.csv --value=stars --cold=predict
+quiet "most unknown labels are new ones"
+expect 0 "" "$amped" predict m.h5 new.csv --value=stars
+quiet "one spelling in a second file"
+
 # Batches: new labels that are known ones.
 for file in old both-gaps; do
   expect 0 "" on 1 complete $file.csv --value=stars --rank=1 --reg=1 --iters=2 --nowrite --state=$file.state -q
