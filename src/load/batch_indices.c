@@ -262,8 +262,25 @@ static uint64_t largest(const amped_sptensor *list, int mode) {
   return most;
 }
 
+/* Warn if new labels of a mode are dates or times that the state writes otherwise. A mode of more
+ * labels would cost more than the batch. */
+#define MOST_TIMES (UINT64_C(1) << 16)
+static amped_status warn_of_times(const amped_batch_indices *x, const char *name, int mode,
+                                  const amped_labels *ours, const amped_labels *staged) {
+  amped_labels all = {.count = 0};
+  char where[128];
+  if (staged->count == 0 || ours->count + staged->count > MOST_TIMES ||
+      x->periods[mode] != AMPED_PERIOD_NONE)
+    return AMPED_OK;
+  AMPED_TRY(amped_labels_join(ours, staged, &all));
+  const amped_status status = amped_respelt_warn_times(
+      &all, ours->count, name, amped_format_mode(where, sizeof where, mode, ours));
+  amped_labels_free(&all);
+  return status;
+}
+
 /* Warn if most new labels of a mode are labels of the state in another spelling. */
-static void warn_of_respelt(const amped_batch_indices *x, const char *name, int mode) {
+static amped_status warn_of_respelt(const amped_batch_indices *x, const char *name, int mode) {
   const amped_labels staged = amped_batch_indices_staged(x, mode);
   const amped_labels ours = amped_batch_indices_labels(x, mode);
   char text[2][128];
@@ -288,6 +305,7 @@ static void warn_of_respelt(const amped_batch_indices *x, const char *name, int 
                name, count, staged.count, amped_format_mode(where, sizeof where, mode, &ours),
                x->path, amped_label_text(&staged, first[0], text[0], sizeof text[0]),
                amped_label_text(&ours, first[1], text[1], sizeof text[1]));
+  return warn_of_times(x, name, mode, &ours, &staged);
 }
 
 amped_status amped_batch_indices_translate(amped_batch_indices *x, const char *name,
@@ -308,7 +326,7 @@ amped_status amped_batch_indices_translate(amped_batch_indices *x, const char *n
     list->dims[m] = end > all ? end : all;
   }
   for (int m = 0; m < x->order; m++)
-    warn_of_respelt(x, name, m);
+    AMPED_GO(done, warn_of_respelt(x, name, m));
 done:
   for (int m = 0; m < x->order; m++)
     amped_free(used[m]);

@@ -32,6 +32,30 @@ amped_status amped_labels_copy(const amped_labels *from, amped_labels *to) {
   return AMPED_OK;
 }
 
+amped_status amped_labels_join(const amped_labels *a, const amped_labels *b, amped_labels *out) {
+  const uint64_t first = a->count > 0 ? a->offsets[a->count] : 0;
+  const uint64_t bytes = first + (b->count > 0 ? b->offsets[b->count] : 0);
+  const uint64_t count = a->count + b->count;
+  *out = (amped_labels){.count = 0};
+  amped_status status = amped_alloc(&out->offsets, count + 1, sizeof *out->offsets, "labels");
+  if (status == AMPED_OK)
+    status = amped_alloc(&out->bytes, bytes > 0 ? bytes : 1, 1, "labels");
+  if (status != AMPED_OK) {
+    amped_labels_free(out);
+    return status;
+  }
+  out->count = count;
+  out->offsets[0] = 0;
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t length = 0;
+    const char *text =
+        i < a->count ? amped_label(a, i, &length) : amped_label(b, i - a->count, &length);
+    memcpy(out->bytes + out->offsets[i], text, length);
+    out->offsets[i + 1] = out->offsets[i] + length;
+  }
+  return AMPED_OK;
+}
+
 bool amped_labels_are_named(const amped_labels *labels) {
   return labels->name != NULL && labels->name[strspn(labels->name, "0123456789")] != '\0';
 }

@@ -654,6 +654,9 @@ static amped_status conclude(reader *r) {
     if (!r->options->no_header || !amped_table_header_in_place(&r->header) ||
         (r->options->known_modes && r->options->keys == NULL))
       AMPED_TRY(amped_strdup(&t->labels[m].name, r->header.modes[m]));
+    if (set == m && !r->options->known_modes)
+      AMPED_TRY(
+          amped_respelt_warn_times(&t->labels[m], 0, amped_io_name(r->path), r->header.modes[m]));
     if (set == m)
       AMPED_TRY(amped_label_forms_warn(amped_io_name(r->path), m, &t->labels[m]));
   }

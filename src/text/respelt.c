@@ -1,12 +1,15 @@
-/* Respelt labels: comparison of plain forms. */
+/* Respelt labels: comparison of plain forms, and of values of dates and times. */
 #include "text/respelt.h"
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/printable.h"
+#include "tensor/label_order.h"
 
 /* Longest label that is compared; whole numbers are shorter. */
 #define MOST 64
@@ -88,4 +91,68 @@ void amped_respelt_warn(const amped_intern *labels, const char *name, const char
         name, count, count == 1 ? "" : "s", amped_printable_text(printed, sizeof printed, column),
         count == 1 ? "is" : "are", amped_label_text(&all, pair[0], text[0], sizeof text[0]),
         amped_label_text(&all, pair[1], text[1], sizeof text[1]));
+}
+
+/* A label and its value. */
+typedef struct valued {
+  double value;
+  uint64_t number;
+} valued;
+
+static int by_value(const void *left, const void *right) {
+  const valued *a = left;
+  const valued *b = right;
+  if (a->value != b->value)
+    return a->value < b->value ? -1 : 1;
+  return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* Count labels from `first` on that have the value of a label before them. pair: the first such
+ * two. */
+static amped_status count_alike(const amped_labels *labels, uint64_t first, uint64_t *count,
+                                uint64_t pair[2]) {
+  double *values = NULL;
+  valued *sorted = NULL;
+  amped_status status = amped_alloc(&values, labels->count, sizeof *values, "times");
+  AMPED_GO(done, status);
+  AMPED_GO(done, amped_alloc(&sorted, labels->count, sizeof *sorted, "times"));
+  AMPED_GO(done, amped_label_values(labels, values));
+  for (uint64_t i = 0; i < labels->count; i++)
+    sorted[i] = (valued){.value = values[i], .number = i};
+  qsort(sorted, labels->count, sizeof *sorted, by_value);
+  for (uint64_t i = 1, begin = 0; i < labels->count; i++) {
+    if (sorted[i].value > sorted[begin].value)
+      begin = i;
+    if (begin == i || sorted[i].number < first)
+      continue;
+    if (*count == 0 || sorted[i].number < pair[1]) {
+      pair[0] = sorted[begin].number;
+      pair[1] = sorted[i].number;
+    }
+    ++*count;
+  }
+done:
+  amped_free(values);
+  amped_free(sorted);
+  return status;
+}
+
+amped_status amped_respelt_warn_times(const amped_labels *labels, uint64_t first, const char *name,
+                                      const char *column) {
+  const amped_label_kind kind = labels->count > 1 ? amped_label_kind_of(labels) : AMPED_LABELS_TEXT;
+  uint64_t count = 0;
+  uint64_t pair[2] = {0, 0};
+  char text[2][MOST + 1];
+  char printed[128];
+  if (kind != AMPED_LABELS_DATES && kind != AMPED_LABELS_TIMES)
+    return AMPED_OK;
+  AMPED_TRY(count_alike(labels, first, &count, pair));
+  if (count > 0)
+    amped_warn("%s: %" PRIu64 " label%s of %s %s a date or a time that another label writes "
+               "otherwise, such as %s and %s, which are two labels; write them alike",
+               name, count, count == 1 ? "" : "s",
+               amped_printable_text(printed, sizeof printed, column), count == 1 ? "is" : "are",
+               amped_label_text(labels, pair[0], text[0], sizeof text[0]),
+               amped_label_text(labels, pair[1], text[1], sizeof text[1]));
+  return AMPED_OK;
 }

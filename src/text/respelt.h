@@ -1,9 +1,11 @@
-/* Respelt labels: labels of a mode that are the same whole number in two spellings, such as 7 and
- * 7.0, or 7 and 007. They are different labels, which a user seldom wants: pandas writes 7.0 if a
- * column of whole numbers has gaps, and 7 for 007. Host memory; not collective. */
+/* Respelt labels: labels of a mode that are the same whole number, date or time in two spellings,
+ * such as 7 and 7.0, 7 and 007, 2024-05 and 2024-5. They are different labels, which a user seldom
+ * wants: pandas writes 7.0 if a column of whole numbers has gaps, and 7 for 007. Host memory; not
+ * collective. */
 #ifndef AMPED_RESPELT_H
 #define AMPED_RESPELT_H
 
+#include "tensor/labels.h"
 #include "text/intern.h"
 
 /* Plain form of a whole number: without leading zeros, and without a point and zeros behind it.
@@ -17,5 +19,10 @@ uint64_t amped_respelt_find(const amped_intern *labels, const char *text, uint64
 /* Warn if labels of a table's column have two spellings, and all labels of the column are whole
  * numbers. name: the table's. */
 void amped_respelt_warn(const amped_intern *labels, const char *name, const char *column);
+
+/* Warn if labels are dates or times, and a label from number `first` on is that of a label before
+ * it in another spelling. name: the table's. */
+amped_status amped_respelt_warn_times(const amped_labels *labels, uint64_t first, const char *name,
+                                      const char *column);
 
 #endif

@@ -35,7 +35,7 @@ done
 expect 0 "" "$amped" convert both-new.csv n.h5 --value=stars
 quiet "one spelling"
 # Other labels than whole numbers: versions, words, times.
-for labels in "2 2.0 1.10" "2 02 two" "1.5 1.50" "1:00 01:00" "-1 -1.0" "7. 7" ".0 0"; do
+for labels in "2 2.0 1.10" "2 02 two" "1.5 1.50" "-1 -1.0" "7. 7" ".0 0"; do
   { echo user,item,stars; for label in $labels; do echo "$label,a,1"; done; } >labels.csv
   expect 0 "" "$amped" convert labels.csv l.h5 --value=stars --overwrite
   quiet "$labels"
@@ -88,4 +88,23 @@ quiet "new users"
 expect 0 "" on 1 complete gaps.csv --value=stars --rank=1 --reg=1 --iters=2 --nowrite --state=g.state -q
 expect 0 "$users of .* new labels of mode 1 (user) are labels of g.state in another spelling" on 1 stream g.state old.csv --value=stars -q
 
+# --- dates and times --------------------------------------------------------------------------------
+# twice LABEL OTHER: one date in two spellings, in a table, and in a batch.
+times='a date or a time that another label writes otherwise, such as'
+twice() {
+  { echo user,day,n; for u in 1 2 3 4 5; do for day in "$1" "$3"; do echo "u$u,$day,$u"; done; done; } >days.csv
+  { cat days.csv; echo "u1,$2,3"; } >two.csv
+  expect 0 "two.csv: 1 label of day is $times $1 and $2, which are two labels" "$amped" convert two.csv two.h5 --value=n --overwrite
+  expect 0 "" "$amped" convert days.csv two.h5 --value=n --overwrite
+  quiet "$1, $3"
+  rm -f day.state*
+  expect 0 "" on 1 complete days.csv --value=n --rank=1 --reg=1 --iters=2 --nowrite --state=day.state -q --holdout=0
+  { echo user,day,n; for u in 1 2 3; do echo "u$u,$2,$u"; done; } >batch.csv
+  expect 0 "batch.csv: 1 label of mode 2 (day) is $times $1 and $2" on 2 stream day.state batch.csv --value=n
+}
+twice 2024-05 2024-5 2024-06
+twice Mon Monday Tue
+twice 9:00 09:00 10:00
+twice 1.5.2024 01.05.2024 2.5.2024
+twice Sep Sept Oct
 finish

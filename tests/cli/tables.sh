@@ -441,6 +441,13 @@ same "warnings of joined labels" "$(grep -c "second form of Unicode" err)" 1
 grep -v "^$nfc" forms.csv | sed "s/,$nfc,/,z,/" >forms1.csv
 expect 0 "" "$amped" convert forms1.csv forms.h5 --value=n --overwrite
 grep -q "second form" err && fail "$(cat err)" || pass
+# Spaces and signs that nobody sees: at the end, inside, in place of a blank.
+{ echo user,item,n; printf 'u1,a,1\nu1\302\240,b,2\nu\342\200\2131,c,3\nJo Ann,a,1\nJo\302\240Ann,b,1\n\357\273\277u2,a,1\n'; } >unseen.csv
+expect 0 "warning: unseen.csv: 3 labels of mode 1 (user) may be another one with spaces or signs that are not seen (no-break or zero-width), and count as different; the first are u1 and u1" \
+  "$amped" convert unseen.csv unseen.h5 --value=n
+{ echo user,item,n; printf 'u1,a,1\nu\302\2402,b,2\nu\303\241,c,3\n'; } >unseen.csv
+expect 0 "" "$amped" convert unseen.csv unseen.h5 --value=n --overwrite
+grep -q "not seen" err && fail "labels without a twin: $(cat err)" || pass
 # Vietnamese has two marks on a letter; a mark may have no letter.
 { echo a,b,n; printf 'Vi\341\273\207t,x,1\nVie\314\243\314\202t,y,2\n\314\201,z,1\n\314\202x,t,1\n\303\251\314\201,u,1\n'; } >forms2.csv
 expect 0 "warning: forms2.csv: 1 label of mode 1 (a) may be another one" "$amped" convert forms2.csv forms.h5 --value=n --overwrite

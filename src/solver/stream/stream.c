@@ -480,23 +480,11 @@ static uint64_t place_before(const place *places, uint64_t count, double value) 
 static amped_status value_labels(const work *w, double **values) {
   const int m = w->out->growing;
   const amped_labels *of[] = {&w->s->labels.all[m], &w->s->labels.added[m]};
-  amped_labels both = {.count = of[0]->count + of[1]->count};
+  amped_labels both = {.count = 0};
   amped_status status = AMPED_OK;
-  uint64_t bytes = 0;
-  if (of[0]->count != w->old_dims[m] || both.count != w->s->rows->dims[m])
+  if (of[0]->count != w->old_dims[m] || of[0]->count + of[1]->count != w->s->rows->dims[m])
     return AMPED_OK;
-  AMPED_GO(done, amped_alloc(&both.offsets, both.count + 1, sizeof *both.offsets, "labels"));
-  for (int k = 0; k < 2; k++)
-    bytes += of[k]->count > 0 ? of[k]->offsets[of[k]->count] : 0;
-  AMPED_GO(done, amped_alloc(&both.bytes, bytes > 0 ? bytes : 1, 1, "labels"));
-  both.offsets[0] = 0;
-  for (uint64_t i = 0; i < both.count; i++) {
-    uint64_t length = 0;
-    const bool is_old = i < of[0]->count;
-    const char *text = amped_label(of[is_old ? 0 : 1], is_old ? i : i - of[0]->count, &length);
-    memcpy(both.bytes + both.offsets[i], text, length);
-    both.offsets[i + 1] = both.offsets[i] + length;
-  }
+  AMPED_GO(done, amped_labels_join(of[0], of[1], &both));
   if (amped_label_kind_of(&both) == AMPED_LABELS_TEXT)
     goto done;
   AMPED_GO(done, amped_calloc(values, both.count, sizeof **values, "the values of labels"));
