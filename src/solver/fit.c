@@ -77,7 +77,8 @@ amped_status amped_fit_check(const char *name, double number, const char *unit, 
     return AMPED_OK;
   return amped_error(AMPED_FAILED, NULL,
                      "%s is not a number after %s %" PRIu64
-                     "; try --precision=double, another --seed, or check the values' range",
+                     "; check the values' range, or try another --seed, or --precision=double in place "
+                     "of float",
                      name, unit, sweep);
 }
 

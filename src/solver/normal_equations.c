@@ -125,7 +125,7 @@ amped_status amped_gram_check(int ncomps, const double *v) {
     if (!isfinite(v[i]))
       return amped_error(AMPED_FAILED, NULL,
                          "the factors overflowed (a gram matrix is not finite); scale the tensor's "
-                         "values, or try --precision=double or another --seed");
+                         "values, or try another --seed, or --precision=double in place of float");
   return AMPED_OK;
 }
 

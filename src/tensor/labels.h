@@ -30,7 +30,7 @@ void amped_labels_free(amped_labels *labels);
 /* Copy the labels, and their kind, to `to`, which must have none; its name stays. */
 amped_status amped_labels_copy(const amped_labels *from, amped_labels *to);
 
-/* out = the labels of a, then those of b, without a name. Free with amped_labels_free. */
+/* out = the labels of a, then the labels of b, without a name. Free with amped_labels_free. */
 amped_status amped_labels_join(const amped_labels *a, const amped_labels *b, amped_labels *out);
 
 /* Has the mode a name? A number is none: it is a column's place in a table without a header. */

@@ -39,6 +39,8 @@ typedef struct parser {
   amped_intern fresh[AMPED_MAX_ORDER]; /* new strings of the piece, per set */
   uint64_t skipped[AMPED_ROLES];       /* rows left out, by the first role that is missing */
   uint64_t worded[AMPED_MAX_ORDER];    /* rows whose key is a word for a missing value */
+  uint64_t emptied[AMPED_MAX_ORDER];   /* rows whose key is empty, and gets the label of --empty */
+  uint64_t so_named[AMPED_MAX_ORDER];  /* rows whose key is that label as written */
   char *scratch;                       /* keys, with doubled quotes made single */
   uint64_t scratch_bytes;
 } parser;
@@ -82,6 +84,16 @@ static bool reserve_scratch(parser *p, const amped_cell *cells) {
   return true;
 }
 
+/* Give an empty key its label, and count keys of that label. */
+static void name_empty(parser *p, int m, key *k) {
+  const char *label = p->reader->options->empty;
+  const uint64_t length = strlen(label);
+  p->emptied[m] += k->length == 0;
+  p->so_named[m] += k->length == length && memcmp(k->string, label, length) == 0;
+  if (k->length == 0)
+    *k = (key){.string = label, .length = length};
+}
+
 /* Set keys[m] to the text of mode m's cell, or to the label of empty keys. Returns false, with
  * piece->status, on failure. */
 static bool take_keys(parser *p, const amped_cell *cells, key *keys) {
@@ -97,10 +109,8 @@ static bool take_keys(parser *p, const amped_cell *cells, key *keys) {
       k->string = scratch;
       scratch += k->length;
     }
-    if (k->length == 0 && r->options->empty != NULL) {
-      k->string = r->options->empty;
-      k->length = strlen(k->string);
-    }
+    if (r->options->empty != NULL)
+      name_empty(p, m, k);
   }
   return true;
 }
@@ -569,6 +579,26 @@ static void warn_of_words(const reader *r) {
   }
 }
 
+/* Warn if the label of empty keys is one that other rows have: these rows become one thing. */
+static void warn_of_empty(const reader *r) {
+  char name[LIST_BYTES];
+  char label[128];
+  for (int m = 0; m < r->header.order && r->options->empty != NULL; m++) {
+    uint64_t emptied = 0;
+    uint64_t so_named = 0;
+    for (int i = 0; i < AMPED_MAX_PIECES; i++) {
+      emptied += r->parsers[i].emptied[m];
+      so_named += r->parsers[i].so_named[m];
+    }
+    if (emptied > 0 && so_named > 0)
+      amped_warn("%s: %" PRIu64 " empty keys of column %s and %" PRIu64 " keys that are %s in the "
+                 "file get one label; give --empty a label that no key is",
+                 amped_io_name(r->path), emptied,
+                 amped_printable_text(name, sizeof name, r->header.modes[m]), so_named,
+                 amped_printable_text(label, sizeof label, r->options->empty));
+  }
+}
+
 /* Warn if all time stamps of a column are in the years that follow 1970: days of a spreadsheet and
  * minutes, read as seconds, are. */
 static void warn_of_early(const reader *r, const amped_sptensor *t) {
@@ -641,6 +671,7 @@ static amped_status conclude(reader *r) {
   warn_of_row_numbers(r, rows);
   warn_of_header(r);
   warn_of_words(r);
+  warn_of_empty(r);
   for (int m = 0; m < t->order; m++) {
     const int set = r->header.sets[m];
     if (set == m && !r->options->known_modes)

@@ -441,6 +441,12 @@ same "warnings of joined labels" "$(grep -c "second form of Unicode" err)" 1
 grep -v "^$nfc" forms.csv | sed "s/,$nfc,/,z,/" >forms1.csv
 expect 0 "" "$amped" convert forms1.csv forms.h5 --value=n --overwrite
 grep -q "second form" err && fail "$(cat err)" || pass
+# A label for empty keys that other rows have.
+printf 'user,item,n\nunknown,a,1\n,a,2\n,b,2\nu1,b,1\n' >empty.csv
+expect 0 "warning: empty.csv: 2 empty keys of column user and 1 keys that are unknown in the file get one label" \
+  "$amped" convert empty.csv empty.h5 --value=n --empty=unknown
+expect 0 "" "$amped" convert empty.csv empty.h5 --value=n --empty=nobody --overwrite
+grep -q "get one label" err && fail "a label of its own" || pass
 # Spaces and signs that nobody sees: at the end, inside, in place of a blank.
 { echo user,item,n; printf 'u1,a,1\nu1\302\240,b,2\nu\342\200\2131,c,3\nJo Ann,a,1\nJo\302\240Ann,b,1\n\357\273\277u2,a,1\n'; } >unseen.csv
 expect 0 "warning: unseen.csv: 3 labels of mode 1 (user) may be another one with spaces or signs that are not seen (no-break or zero-width), and count as different; the first are u1 and u1" \

@@ -556,7 +556,8 @@ static amped_status sweep(void *self, amped_sweep *out) {
   if (!isfinite(out->value) || !isfinite(s->sweep.sums.objective))
     return amped_error(AMPED_FAILED, NULL,
                        "the error is not a number after sweep %" PRIu64
-                       " with --reg=%g; try --precision=double, a higher --reg or another --seed",
+                       " with --reg=%g; try a higher --reg, another --seed, or --precision=double in place of "
+                       "float",
                        out->number, s->sweep.reg);
   if (s->sweep.sums.unsure > 0 && !s->told_unsure) {
     s->told_unsure = true;
