@@ -90,6 +90,14 @@ static void keep_ranked(job *j, bool has_values) {
   }
 }
 
+/* Warn if the cells, with their values, are the tensor that the model has learnt. */
+static void warn_of_learnt(const job *j) {
+  if (j->c.order > 0 && j->c.input_hash != 0 && amped_sptensor_hash(&j->cells) == j->c.input_hash)
+    amped_warn("%s: is what %s has learnt, so that ranks are too good; give cells that it has not "
+               "learnt",
+               name_of(j), j->o->args[0]);
+}
+
 static amped_status read_cells(job *j) {
   amped_sptensor *t = &j->cells;
   char name[128];
@@ -97,6 +105,7 @@ static amped_status read_cells(job *j) {
   bool needed[AMPED_MAX_ORDER] = {false};
   needed[j->of] = true;
   AMPED_TRY(amped_cell_files_read(j->o, j->o->args[1], &j->k, needed, t, &has_values));
+  warn_of_learnt(j);
   keep_ranked(j, has_values);
   if (t->nnz > 0)
     return AMPED_OK;

@@ -189,6 +189,14 @@ PY
 printf '1 1 1 1\n' >one.tns
 expect 1 "too large to compare" "$amped" evaluate large.h5 one.tns --of=1
 
+# Cells that the model has learnt: a warning.
+awk -F, '!seen[$1, $2, $3]++' plays.csv >once.csv
+expect 0 "" on 2 complete once.csv --value=n --rank=1 --reg=1 --iters=2 -o own.h5 -q --overwrite
+expect 0 "warning: once.csv: is what own.h5 has learnt, so that ranks are too good" "$amped" evaluate own.h5 once.csv --value=n --of=b
+{ sed -n 1p once.csv && sed 1d once.csv | sort -r; } >turned.csv
+expect 0 "warning: turned.csv: is what own.h5 has learnt" "$amped" evaluate own.h5 turned.csv --value=n --of=b
+expect 0 "" "$amped" evaluate own.h5 later.csv --value=n --of=b
+grep -q "is what own.h5 has learnt" err && fail "other cells" || pass
 # similar.
 for m in m plain; do
   for n in 1 10 1000; do
