@@ -20,8 +20,8 @@ uint64_t amped_respelt_find(const amped_intern *labels, const char *text, uint64
  * numbers. name: the table's. */
 void amped_respelt_warn(const amped_intern *labels, const char *name, const char *column);
 
-/* Warn if labels are dates or times, and a label from number `first` on is that of a label before
- * it in another spelling. name: the table's. */
+/* Warn if labels are dates or times, and a label from number `first` on repeats one before it in
+ * another spelling. name: the name of the table. */
 amped_status amped_respelt_warn_times(const amped_labels *labels, uint64_t first, const char *name,
                                       const char *column);
 
