@@ -317,10 +317,12 @@ static amped_status check_cells(const entry_file *f, uint64_t placed) {
     status = amped_error(AMPED_BAD_INPUT, path,
                          "repeats cells; amped_mpi convert adds their weights up");
   else if (placed < nnz)
-    status = amped_error(AMPED_BAD_INPUT, path,
-                         "has %" PRIu64 " weights, but %" PRIu64
-                         " of their cells are not entries of %s; remove these",
-                         nnz, nnz - placed, f->session->options->input);
+    status =
+        amped_error(AMPED_BAD_INPUT, path,
+                    "has %" PRIu64 " weights, but %" PRIu64
+                    " of their cells are not entries of %s; remove these (in an array, make them "
+                    "NaN)",
+                    nnz, nnz - placed, f->session->options->input);
   return amped_comm_agree(&f->session->comm, status);
 }
 
