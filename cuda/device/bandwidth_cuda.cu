@@ -132,7 +132,7 @@ static amped_status time_launch(const gather_launch *g, int turn, cudaEvent_t be
 }
 
 /* Find the best of several timings. The first does not count: caches and clocks are cold. If all
- * batches would take too long, their time is that of one times their number. */
+ * batches would take too long, it is the time of one batch times their number. */
 static amped_status time_launches(const gather_launch *g, cudaEvent_t begin, cudaEvent_t end,
                                   double *seconds) {
   gather_launch one = *g;
