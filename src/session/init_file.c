@@ -83,12 +83,25 @@ static amped_status no_fixed_row(const amped_index_side *file, const amped_index
                      amped_format_mode(name, sizeof name, mode, labels), missing - 1, file->path);
 }
 
+/* Are all labels whole numbers? Then they may be the indices of a file without labels. */
+static bool are_numbers(const amped_labels *labels) {
+  bool all = labels->count > 0;
+  for (uint64_t i = 0; i < labels->count && all; i++) {
+    uint64_t length = 0;
+    const char *text = amped_label(labels, i, &length);
+    all = amped_index_is_number(labels, text, length);
+  }
+  return all;
+}
+
 /* Find rows[i], the file's row for index i of the tensor; AMPED_INDEX_UNKNOWN: none. NULL: the
- * order is the same. */
+ * order is the same. Labels that are numbers are indices of a file without labels, as in predict.
+ */
 static amped_status find_rows(const amped_index_side *file, const amped_index_side *tensor,
                               int mode, bool is_free, uint64_t **rows) {
   const uint64_t dim = tensor->dims[mode];
-  const bool no_labels = file->labels[mode].count == 0 && tensor->labels[mode].count > 0;
+  const bool no_labels = file->labels[mode].count == 0 && tensor->labels[mode].count > 0 &&
+                         !are_numbers(&tensor->labels[mode]);
   amped_index_match match;
   char where[128];
   *rows = NULL;
