@@ -59,8 +59,20 @@ check list.tns 3 1 none 0.5 0.3
 check four.npy 4 4 0,1,2,3 0 0
 check list.tns 3 2 0,1,2 0 0 --accelerate=momentum
 check three.npy 4 1 0,1,2 0 0 --accelerate=linesearch
+# Components that vanish: their slopes vanish with them.
+"$python" -c '
+import numpy as np
+g = np.random.default_rng(3)
+x = np.einsum("ir,jr,kr->ijk", *[g.uniform(0.1, 1, (n, 3)) for n in (8, 9, 10)])
+np.save("vanish.npy", x + 0.1 * np.linalg.norm(x) / np.sqrt(x.size) * g.normal(size=x.shape))'
+for iters in 5 10 15 20; do
+  expect 0 "" on 2 vanish.npy --rank=3 --iters=$iters --tol=0 --precision=double --ridge=2 --json=run.json -o out.h5 -q --overwrite
+  reference result vanish.npy out.h5 none 2 0 run.json
+done
+test "$("$python" -c 'import json; print([json.loads(l) for l in open("run.json")][-1]["rows"]["optimality"] < 1)')" = True && pass ||
+  fail "conditions of an optimum: $(tail -n 1 run.json)"
 # A penalty that leaves nothing: components become zero, the run does not fail.
-expect 0 "has become zero" on 2 list.tns --rank=3 --l1=1000 --nonnegative --nowrite
+expect 0 "a component has become zero" on 2 list.tns --rank=3 --l1=1000 --nonnegative --nowrite
 # In float.
 check_float() {
   expect 0 "zeros in the factors" on 2 list.tns --rank=3 --nonnegative "$@" --iters=30 --nowrite

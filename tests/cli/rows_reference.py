@@ -172,8 +172,10 @@ def result(x, path, rule, run):
         v, shrink = penalties(rule, weights, units, m, grams(units, m))
         rows = u * weights
         live = weights > 0
-        wrong = slope(rows @ v - w, rows, shrink, m in rule.modes)[:, live]
-        optimality = max(optimality, np.linalg.norm(wrong) / np.linalg.norm(w[:, live]))
+        # Of factors with the lengths that the penalties choose.
+        others = weights[live] / rule.lengths(weights, units)[m][live] if rule.penalises() else 1.0
+        wrong = slope(rows @ v - w, rows, shrink, m in rule.modes)[:, live] * others
+        optimality = max(optimality, np.linalg.norm(wrong) / np.linalg.norm(w[:, live] * others))
         fine = fine and (m not in rule.modes or u.min() >= 0) and abs(np.mean(u == 0) - end["zeros"][m]) < 1e-12
     print("zeros %s, optimality %.3e, told %.3e" % (end["zeros"], optimality, end["optimality"]))
     return fine and abs(optimality - end["optimality"]) <= 1e-9 + 1e-6 * optimality

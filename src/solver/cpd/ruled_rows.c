@@ -29,6 +29,7 @@ struct amped_ruled_rows {
   double *grams[AMPED_MAX_ORDER];
   double *sizes[AMPED_MAX_ORDER]; /* [ncomps] sums of absolute values in unit columns */
   double *shrink;                 /* [ncomps] */
+  double *others;                 /* [ncomps] length of a component without the mode's own column */
   bool *gone;                     /* [ncomps] */
   double *room;                   /* workspace, [2 ncomps] */
   double *v;                      /* [ncomps][ncomps] */
@@ -50,6 +51,7 @@ static amped_buffers buffers(amped_ruled_rows *r, const amped_plan *plan) {
   for (int m = 0; m < plan->order; m++)
     AMPED_BUFFER(&b, ZEROED, r->sizes[m], n);
   AMPED_BUFFER(&b, ZEROED, r->shrink, n);
+  AMPED_BUFFER(&b, ZEROED, r->others, n);
   AMPED_BUFFER(&b, ZEROED, r->gone, n);
   AMPED_BUFFER(&b, HOST, r->room, 2 * n);
   AMPED_BUFFER(&b, HOST, r->v, n * n);
@@ -116,13 +118,13 @@ amped_status amped_ruled_rows_begin(amped_ruled_rows *r, bool is_start) {
   return status;
 }
 
-/* Warn about components that have become zero, once and with the first of them. */
+/* Warn once, with the first of the components that have become zero. It has no number here: the
+ * result has its components in order of weight. */
 static void tell_gone(amped_ruled_rows *r) {
   for (int c = 0; c < r->context->plan->ncomps && !r->reported_gone; c++)
     if (!(r->weights[c] > 0.0)) {
-      amped_warn("component %d has become zero and stays zero; others may follow; try fewer "
-                 "components, a smaller penalty or another --seed",
-                 c + 1);
+      amped_warn("a component has become zero and stays zero; others may follow; try fewer "
+                 "components, a smaller penalty or another --seed");
       r->reported_gone = true;
     }
 }
@@ -172,6 +174,8 @@ void amped_ruled_rows_prepare(amped_ruled_rows *r, int mode, double *v) {
   const int place = place_of(r, mode);
   double lengths[AMPED_MAX_ORDER];
   double sizes[AMPED_MAX_ORDER];
+  for (int c = 0; c < n; c++)
+    r->others[c] = 1.0;
   if (!amped_row_rule_penalises(r->rule) || !has_model(r))
     return;
   for (int c = 0; c < n; c++) {
@@ -185,6 +189,7 @@ void amped_ruled_rows_prepare(amped_ruled_rows *r, int mode, double *v) {
     const double others = r->weights[c] / lengths[place];
     v[c * n + c] += r->rule->ridge / (others * others);
     r->shrink[c] = r->rule->l1 / others;
+    r->others[c] = others;
   }
 }
 
@@ -236,7 +241,9 @@ static double wrong_by(bool nonnegative, double a, double g, double shrink) {
   return g > shrink ? g - shrink : g < -shrink ? g + shrink : 0.0;
 }
 
-/* Find the sums of a row. The weights are multiplied into the row. */
+/* Find the sums of a row. The weights are multiplied into the row. Under a penalty, slopes and
+ * MTTKRP are of factors with the lengths that the penalty gives them: in unit columns the slope of
+ * a vanishing component would have no bound. */
 static void measure_row(const amped_ruled_rows *r, const amped_row_descent *d, double *row,
                         const double *output, double *sums) {
   const size_t n = (size_t)r->context->plan->ncomps;
@@ -249,9 +256,10 @@ static void measure_row(const amped_ruled_rows *r, const amped_row_descent *d, d
     if (r->gone[c])
       continue;
     double g = cblas_ddot((int)n, row, 1, d->v + c * n, 1) - output[c];
-    g = wrong_by(d->nonnegative, row[c], g, d->shrink[c]);
+    g = r->others[c] * wrong_by(d->nonnegative, row[c], g, d->shrink[c]);
+    const double size = r->others[c] * output[c];
     sums[GRADIENT] += g * g;
-    sums[OUTPUT] += output[c] * output[c];
+    sums[OUTPUT] += size * size;
   }
 }
 

@@ -47,8 +47,8 @@ double amped_ruled_rows_penalty(const amped_ruled_rows *ruled);
 /* Collective, after the last sweep; the status is agreed. Measure `count` models side by side by
  * MTTKRPs of all free modes: the share of zeros in each factor, and its optimality. This is the
  * largest ratio, over modes, of the length of the objective's gradient in the mode's rows to the
- * length of MTTKRP's rows. Parts of the gradient that point out of the nonnegative range, or that a
- * threshold holds, do not count. */
+ * length of MTTKRP's rows. Factors have the lengths that minimise the penalties. Parts of the
+ * gradient that point out of the nonnegative range, or that a threshold holds, do not count. */
 amped_status amped_ruled_rows_measure(amped_ruled_rows *const *ruled, int count);
 /* Add these measures, and the objective, if there is one (otherwise NaN). */
 void amped_ruled_rows_tell(const amped_ruled_rows *ruled, double objective, amped_facts *facts);
