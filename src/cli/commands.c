@@ -35,7 +35,7 @@ static const amped_option_text complete_texts[] = {
 
 static const amped_option_text stream_texts[] = {
     {.name = "clip",
-     .help = "report errors of predictions cut to this range, too",
+     .help = "report errors of predictions cut to LO:HI, too; data is for complete",
      .initially = "no cut"},
     {.name = "output",
      .help = "write the model after the last batch to this result file",
@@ -93,7 +93,7 @@ static const amped_option_text predict_texts[] = {
      .help = "without COORDS: type of the cells that are written",
      .initially = "float, if it holds the cells of --observed"},
     {.name = "clip",
-     .help = "cut predictions to LO:HI, and report both errors; data is for complete and stream",
+     .help = "cut predictions to LO:HI, and report both errors; data is for complete",
      .initially = "no cut"},
     {.name = NULL},
 };

@@ -275,6 +275,9 @@ static const char *difference(const amped_checkpoint_key *found, const amped_che
         "began with other fixed modes or factors (%.100s, not %.100s); use the same --fix "
         "and the same file of --init, or another file",
         text_or(found->fixed, "no mode"), text_or(key->fixed, "no mode"));
+  else if ((found->last_column != NULL) != (key->last_column != NULL))
+    (void)snprintf(text, size, "began %s biases; use the same --bias or another file",
+                   found->last_column != NULL ? "with" : "without");
   else if (found->ncomps != key->ncomps)
     (void)snprintf(text, size, "has %d components; use --rank=%d or another file", components,
                    components);

@@ -29,6 +29,7 @@ alone 0 "" $run --iters=500 --checkpoint-every=1
 expect 0 "^components  *3, and a column of biases$" "$amped" info ck.h5 --json=info.json
 same "components" "$(field ncomps info.json)" 3
 alone 3 "ck.h5: has 3 components; use --rank=3" complete t.h5 --rank=2 --reg=1 --checkpoint=ck.h5 --resume --nowrite -q
+alone 3 "ck.h5: began with biases; use the same --bias or another file" complete t.h5 --rank=3 --bias=mean --reg=1 --checkpoint=ck.h5 --resume --nowrite -q
 # shellcheck disable=SC2086
 alone 3 "ck.h5: .*with other options: --reg-bias differs" $run --iters=500 --reg-bias=2 --resume
 # Other entries to validate or to test, of the same number; the same in another order of rows.
