@@ -629,11 +629,11 @@ static amped_status begin_run(void *context, int run, int start, double reg) {
   return status;
 }
 
-static amped_status end_run(void *context, int run, int start, double reg, int best,
+static amped_status end_run(void *context, int run, int start, double reg, int best, uint64_t sweep,
                             const amped_solver_result *result) {
   job *j = context;
   return amped_completion_report_run_end(j->session, &j->problem, run, start, reg,
-                                         j->session_options.init, best, result, is_brief(j));
+                                         j->session_options.init, best, sweep, result, is_brief(j));
 }
 
 static amped_status after_sweep(void *context, const amped_sweep *sweep,

@@ -242,16 +242,14 @@ static const char *words_of_end(const char *reason, int best, char *text, size_t
 }
 
 /* Facts of the best sweep of a run. */
-static void add_best_of_run(const amped_solver_result *r, int best_run, amped_facts *f) {
+static void add_best_of_run(const amped_solver_result *r, int best_run, uint64_t sweep,
+                            amped_facts *f) {
   char text[AMPED_ERROR_TEXT];
   char why[64];
-  uint64_t best = 0;
-  for (uint64_t s = 1; s < r->sweeps; s++)
-    if (r->higher_is_better ? r->history[s] > r->history[best] : r->history[s] < r->history[best])
-      best = s;
-  amped_fact(f, r->metric, amped_json_number(r->history[best]), ": %s %s", r->metric,
-             amped_format_error(text, r->history[best]));
-  amped_fact(f, "sweep", amped_json_count(best + 1), " in sweep %" PRIu64, best + 1);
+  const double value = r->history[sweep - 1];
+  amped_fact(f, r->metric, amped_json_number(value), ": %s %s", r->metric,
+             amped_format_error(text, value));
+  amped_fact(f, "sweep", amped_json_count(sweep), " in sweep %" PRIu64, sweep);
   amped_fact(f, "sweeps", amped_json_count(r->sweeps), " of %" PRIu64, r->sweeps);
   amped_fact(f, "reason", json_string(r->stop_reason), ", which %s",
              words_of_end(r->stop_reason, best_run, why, sizeof why));
@@ -263,12 +261,12 @@ static bool is_early(const char *reason) {
 
 amped_status amped_completion_report_run_end(amped_session *session,
                                              const amped_complete_problem *p, int run, int start,
-                                             double reg, const char *init, int best,
+                                             double reg, const char *init, int best, uint64_t sweep,
                                              const amped_solver_result *r, bool shows) {
   amped_facts f;
   amped_facts_begin(&f, "run");
   run_facts(session, p, run, start, reg, init, &f);
-  add_best_of_run(r, best, &f);
+  add_best_of_run(r, best, sweep, &f);
   if (!shows && !is_early(r->stop_reason))
     amped_facts_silence(&f);
   amped_facts_say(&f);

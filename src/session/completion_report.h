@@ -21,12 +21,14 @@ void amped_completion_report_gaps(const amped_session *session, const bool *fibr
 amped_status amped_completion_report_run(amped_session *session,
                                          const amped_complete_problem *problem, int run, int start,
                                          double reg, const char *init, bool shows);
-/* Report that a run has ended. best: number of the run with the best sweep so far. shows: as a
- * line, too, in place of lines for its sweeps; a run that ended early has a line in any case. */
+/* Report that a run has ended. best: number of the run with the best sweep so far. sweep: number of
+ * this run's best sweep, from 1. shows: as a line, too, in place of lines for its sweeps; a run
+ * that ended early has a line in any case. */
 amped_status amped_completion_report_run_end(amped_session *session,
                                              const amped_complete_problem *problem, int run,
                                              int start, double reg, const char *init, int best,
-                                             const amped_solver_result *result, bool shows);
+                                             uint64_t sweep, const amped_solver_result *result,
+                                             bool shows);
 /* Report a sweep. every: print each `every`-th sweep; 0: print all on a terminal, and fewer and
  * fewer in a log. JSON has all of them. */
 amped_status amped_completion_report_sweep(amped_session *session, const amped_sweep *sweep,

@@ -118,4 +118,20 @@ ends live.json >got.txt
 ends rest.json >>got.txt
 ends whole.json >wanted.txt
 if cmp -s wanted.txt got.txt; then pass; else fail "other runs after a resume: $(diff wanted.txt got.txt | head -n 4)"; fi
+# Without validation the objective chooses the best sweep, of each run, too: the least training error comes earlier.
+cat >chosen.py <<'PY'
+import json, sys
+lines = [json.loads(line) for line in open(sys.argv[1])]
+earlier = 0
+for run in [e for e in lines if e["event"] == "run"]:
+    sweeps = [e for e in lines if e["event"] == "iteration" and e["run"] == run["run"]]
+    best = min(sweeps, key=lambda e: e["objective"])
+    assert run["sweep"] == best["sweep"] and run["rmse"] == best["rmse"], (run, best)
+    earlier += min(sweeps, key=lambda e: e["rmse"])["sweep"] < run["sweep"]
+assert earlier > 0, "the training error chooses alike"
+PY
+for ranks in 1 3; do
+  expect 0 "" on $ranks complete noise.tns --rank=3 --reg=2 --starts=4 --holdout=0 --iters=40 --nowrite -q --json=chosen.json --overwrite
+  if "$python" chosen.py chosen.json >said 2>&1; then pass; else fail "best sweeps of runs: $(tail -n 1 said)"; fi
+done
 finish

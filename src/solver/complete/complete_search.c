@@ -71,6 +71,8 @@ typedef struct search {
   amped_row_fit fit; /* fit of the current sweep */
   double *ones;      /* [ncomps] weights of saved factors */
   double began;      /* time at which the first sweep began */
+  double lowest;     /* the lowest objective of the run's sweeps, and its sweep; 0: none yet */
+  uint64_t lowest_sweep;
   bool out_of_time;
   bool told_unsure;
 
@@ -218,6 +220,26 @@ static amped_status keep_best(search *s, double value) {
   b->sweep = s->sweep;
   b->number = s->sweeps;
   return AMPED_OK;
+}
+
+/* Note the best sweep of the run, if the objective chooses. */
+static void note_lowest(search *s) {
+  const double mine = choice_of(s, &s->sweep);
+  if (s->lowest_sweep > 0 && mine >= s->lowest)
+    return;
+  s->lowest = mine;
+  s->lowest_sweep = s->sweeps;
+}
+
+/* Number of the run's best sweep, from 1. */
+static uint64_t best_sweep_of(const search *s, const amped_solver_result *r) {
+  uint64_t best = 0;
+  if (isnan(number_of(s, &s->sweep.validate, &s->sweep.validate_ranks)) && s->lowest_sweep > 0)
+    return s->lowest_sweep;
+  for (uint64_t i = 1; i < r->sweeps; i++)
+    if (r->higher_is_better ? r->history[i] > r->history[best] : r->history[i] < r->history[best])
+      best = i;
+  return best + 1;
 }
 
 /* Does the run wait for its penalty to fall? While the penalty is high, components may be almost
@@ -499,6 +521,10 @@ static amped_status take_numbers(search *s) {
   s->sweeps = from->sweeps;
   AMPED_TRY(turn_all(&t, s, &differs));
   s->best->found = true;
+  if (s->best->sweep.run == s->sweep.run) {
+    s->lowest = choice_of(s, &s->best->sweep);
+    s->lowest_sweep = s->best->number;
+  }
   if (differs != NULL && !t.short_of)
     return amped_error(AMPED_BAD_INPUT, file,
                        "is from a run with other options: %s differs; give the same options, or "
@@ -554,11 +580,12 @@ static amped_status sweep(void *self, amped_sweep *out) {
     out->value = s->sweep.train;
   out->times = (amped_sweep_times){t.mttkrp, t.copy, t.solve, t.exchange, amped_time() - began};
   if (!isfinite(out->value) || !isfinite(s->sweep.sums.objective))
-    return amped_error(AMPED_FAILED, NULL,
-                       "the error is not a number after sweep %" PRIu64
-                       " with --reg=%g; try a higher --reg, another --seed, or --precision=double in place of "
-                       "float",
-                       out->number, s->sweep.reg);
+    return amped_error(
+        AMPED_FAILED, NULL,
+        "the error is not a number after sweep %" PRIu64
+        " with --reg=%g; try a higher --reg, another --seed, or --precision=double in place of "
+        "float",
+        out->number, s->sweep.reg);
   if (s->sweep.sums.unsure > 0 && !s->told_unsure) {
     s->told_unsure = true;
     amped_warn(
@@ -567,6 +594,7 @@ static amped_status sweep(void *self, amped_sweep *out) {
         s->sweep.reg, s->sweep.sums.unsure);
   }
   count_stale(s);
+  note_lowest(s);
   AMPED_TRY(keep_best(s, out->value));
   return find_numbers(s);
 }
@@ -644,7 +672,8 @@ static amped_status after_sweep(void *context, const amped_sweep *sweep) {
 static amped_status report_end(const search *s, int number, const amped_solver_result *result) {
   const amped_complete_options *o = s->problem->options;
   return s->hooks->end(s->hooks->context, number, number / regs_of(o),
-                       amped_complete_reg(o, number, 1), s->best->sweep.run, result);
+                       amped_complete_reg(o, number, 1), s->best->sweep.run,
+                       best_sweep_of(s, result), result);
 }
 
 static amped_status run(search *s, int number) {
@@ -660,6 +689,7 @@ static amped_status run(search *s, int number) {
     s->sweep.run = number;
     s->sweep.start = number / regs_of(s->problem->options);
     s->sweeps = 0;
+    s->lowest_sweep = 0;
     s->stale = 0;
     s->mark = s->solver->higher_is_better ? -INFINITY : INFINITY;
     const double reg = amped_complete_reg(s->problem->options, number, 1);

@@ -70,8 +70,9 @@ typedef struct amped_complete_hooks {
   /* Fill the context's factors with the start's, and report the run in one line. */
   amped_status (*begin)(void *context, int run, int start, double reg);
   /* Called when a run has ended by itself, with its sweeps' metrics and the reason. best: number of
-   * the run with the best sweep so far. */
-  amped_status (*end)(void *context, int run, int start, double reg, int best,
+   * the run with the best sweep so far. sweep: number of this run's best sweep, from 1, which need
+   * not have the best metric: without validation the objective chooses. */
+  amped_status (*end)(void *context, int run, int start, double reg, int best, uint64_t sweep,
                       const amped_solver_result *result);
   /* Called after each sweep. AMPED_STOPPED ends the search; the best sweep so far is kept. */
   amped_status (*after_sweep)(void *context, const amped_sweep *sweep,
