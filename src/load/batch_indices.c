@@ -283,28 +283,15 @@ static amped_status warn_of_times(const amped_batch_indices *x, const char *name
 static amped_status warn_of_respelt(const amped_batch_indices *x, const char *name, int mode) {
   const amped_labels staged = amped_batch_indices_staged(x, mode);
   const amped_labels ours = amped_batch_indices_labels(x, mode);
+  const amped_respelt r = amped_respelt_compare(&staged, NULL, 0, &x->labels[mode]);
   char text[2][128];
   char where[128];
-  uint64_t count = 0;
-  uint64_t first[2] = {0, 0};
-  for (uint64_t i = 0; i < staged.count; i++) {
-    uint64_t length = 0;
-    const char *label = amped_label(&staged, i, &length);
-    const uint64_t other = amped_respelt_find(&x->labels[mode], label, length);
-    if (other == AMPED_INTERN_NONE)
-      continue;
-    if (count++ == 0) {
-      first[0] = i;
-      first[1] = other;
-    }
-  }
-  if (count > 0 && 2 * count >= staged.count)
+  if (amped_respelt_are_most(&r))
     amped_warn("%s: %" PRIu64 " of %" PRIu64 " new labels of %s are labels of %s in another "
-               "spelling, such as %s for %s, and become new rows; write them alike (pandas writes "
-               "7.0 if a column has gaps: astype(\"Int64\"); and 7 for 007: dtype=str)",
-               name, count, staged.count, amped_format_mode(where, sizeof where, mode, &ours),
-               x->path, amped_label_text(&staged, first[0], text[0], sizeof text[0]),
-               amped_label_text(&ours, first[1], text[1], sizeof text[1]));
+               "spelling, such as %s for %s, and become new rows; " AMPED_RESPELT_REMEDY,
+               name, r.count, r.asked, amped_format_mode(where, sizeof where, mode, &ours), x->path,
+               amped_label_text(&staged, r.new_label, text[0], sizeof text[0]),
+               amped_label_text(&ours, r.known_label, text[1], sizeof text[1]));
   return warn_of_times(x, name, mode, &ours, &staged);
 }
 

@@ -306,33 +306,17 @@ static bool is_whole(const amped_labels *labels, uint64_t i) {
 static void warn_of_respelt(const amped_index_side *known, const amped_index_side *file, int mode,
                             const amped_index_match *match, const amped_intern *ours) {
   const amped_labels *theirs = &file->labels[mode];
+  const amped_respelt r = amped_respelt_compare(theirs, match->rows, AMPED_INDEX_UNKNOWN, ours);
   char text[2][128];
   char name[128];
-  uint64_t unknown = 0;
-  uint64_t count = 0;
-  uint64_t first[2] = {0, 0};
-  for (uint64_t i = 0; i < theirs->count; i++) {
-    uint64_t length = 0;
-    const char *label = amped_label(theirs, i, &length);
-    if (match->rows[i] != AMPED_INDEX_UNKNOWN)
-      continue;
-    unknown++;
-    const uint64_t other = amped_respelt_find(ours, label, length);
-    if (other == AMPED_INTERN_NONE || count++ > 0)
-      continue;
-    first[0] = i;
-    first[1] = other;
-  }
-  if (count > 0 && 2 * count >= unknown)
+  if (amped_respelt_are_most(&r))
     amped_warn("%s: %" PRIu64 " of %" PRIu64
                " labels of %s that %s does not have are its labels in "
-               "another spelling, such as %s for %s, and count as unknown; write them alike "
-               "(pandas writes "
-               "7.0 if a column has gaps: astype(\"Int64\"); and 7 for 007: dtype=str)",
-               file->path, count, unknown,
+               "another spelling, such as %s for %s, and count as unknown; " AMPED_RESPELT_REMEDY,
+               file->path, r.count, r.asked,
                amped_format_mode(name, sizeof name, mode, &known->labels[mode]), known->path,
-               amped_label_text(theirs, first[0], text[0], sizeof text[0]),
-               amped_label_text(&known->labels[mode], first[1], text[1], sizeof text[1]));
+               amped_label_text(theirs, r.new_label, text[0], sizeof text[0]),
+               amped_label_text(&known->labels[mode], r.known_label, text[1], sizeof text[1]));
 }
 
 /* Look for other spellings, if some unknown labels are whole numbers. */

@@ -57,6 +57,28 @@ uint64_t amped_respelt_find(const amped_intern *labels, const char *text, uint64
   return find(labels, longer, length + 2);
 }
 
+amped_respelt amped_respelt_compare(const amped_labels *labels, const uint64_t *rows,
+                                    uint64_t asked, const amped_intern *known) {
+  amped_respelt r = {.asked = 0};
+  for (uint64_t i = 0; i < labels->count; i++) {
+    uint64_t length = 0;
+    const char *label = amped_label(labels, i, &length);
+    if (rows != NULL && rows[i] != asked)
+      continue;
+    r.asked++;
+    const uint64_t other = amped_respelt_find(known, label, length);
+    if (other == AMPED_INTERN_NONE || r.count++ > 0)
+      continue;
+    r.new_label = i;
+    r.known_label = other;
+  }
+  return r;
+}
+
+bool amped_respelt_are_most(const amped_respelt *r) {
+  return r->count > 0 && 2 * r->count >= r->asked;
+}
+
 static amped_labels view(const amped_intern *in) {
   return (amped_labels){.count = in->count, .bytes = in->bytes, .offsets = in->offsets};
 }
@@ -84,13 +106,12 @@ void amped_respelt_warn(const amped_intern *labels, const char *name, const char
     }
   }
   if (count > 0)
-    amped_warn(
-        "%s: %" PRIu64 " label%s of column %s %s a whole number that another label writes "
-        "otherwise, such as %s and %s, which are two labels; write them alike (pandas writes "
-        "7.0 if a column has gaps: astype(\"Int64\"); and 7 for 007: dtype=str)",
-        name, count, count == 1 ? "" : "s", amped_printable_text(printed, sizeof printed, column),
-        count == 1 ? "is" : "are", amped_label_text(&all, pair[0], text[0], sizeof text[0]),
-        amped_label_text(&all, pair[1], text[1], sizeof text[1]));
+    amped_warn("%s: %" PRIu64 " label%s of column %s %s a whole number that another label writes "
+               "otherwise, such as %s and %s, which are two labels; " AMPED_RESPELT_REMEDY,
+               name, count, count == 1 ? "" : "s",
+               amped_printable_text(printed, sizeof printed, column), count == 1 ? "is" : "are",
+               amped_label_text(&all, pair[0], text[0], sizeof text[0]),
+               amped_label_text(&all, pair[1], text[1], sizeof text[1]));
 }
 
 /* A label and its value. */

@@ -5,6 +5,8 @@
 #ifndef AMPED_RESPELT_H
 #define AMPED_RESPELT_H
 
+#include <stdbool.h>
+
 #include "tensor/labels.h"
 #include "text/intern.h"
 
@@ -15,6 +17,26 @@ uint64_t amped_respelt_plain(const char *text, uint64_t length, const char **pla
 /* Find another spelling of a text among labels: its plain form, or itself with .0 behind it.
  * Returns the label's number, or AMPED_INTERN_NONE. */
 uint64_t amped_respelt_find(const amped_intern *labels, const char *text, uint64_t length);
+
+/* Labels that are another spelling of known ones. */
+typedef struct amped_respelt {
+  uint64_t asked;     /* labels that were looked at */
+  uint64_t count;     /* other spellings of known labels among them */
+  uint64_t new_label; /* the first of them, and the known one */
+  uint64_t known_label;
+} amped_respelt;
+
+/* Look at the labels i with rows[i] == asked; rows NULL: at all labels. */
+amped_respelt amped_respelt_compare(const amped_labels *labels, const uint64_t *rows,
+                                    uint64_t asked, const amped_intern *known);
+
+/* Are they most of the labels that were looked at? */
+bool amped_respelt_are_most(const amped_respelt *r);
+
+/* The remedy, for the end of a warning. */
+#define AMPED_RESPELT_REMEDY                                                                       \
+  "write them alike (pandas writes 7.0 if a column has gaps: astype(\"Int64\"); and 7 for 007: "   \
+  "dtype=str)"
 
 /* Warn if labels of a table's column have two spellings, and all labels of the column are whole
  * numbers. name: the table's. */
