@@ -148,10 +148,16 @@ static bool take_hour(const char *p, double *sec) {
   return true;
 }
 
+/* Is there such a day? */
+static bool is_day(int y, int m, int d) {
+  return within(m, 1, 12) && d >= 1 &&
+         d <= (int)(day_number(m < 12 ? y : y + 1, m % 12 + 1, 1) - day_number(y, m, 1));
+}
+
 /* Reads the time that may follow a day, and computes the key of both. */
 static bool end_date(const char *p, int y, int m, int d, double *key) {
   double sec = 0.0;
-  if (!within(m, 1, 12) || !within(d, 1, 31))
+  if (!is_day(y, m, d))
     return false;
   if (*p != '\0' && !take_hour(p, &sec)) {
     if (!amped_take_char(&p, "Tt "))
@@ -640,14 +646,15 @@ static date_words find_words(const char *p) {
   return w;
 }
 
-/* Does a label look like a date that its bytes do not order: Jan-24, Q1 2024, 1-Feb-24, 05.01.24?
- */
+/* Does a label look like a date that its bytes do not order: Jan-24, Q1 2024, 1-Feb-24, 05.01.24;
+ * or 30/3/2023, if others are in no calendar? */
 static bool looks_like_date(const char *text) {
   const date_words w = find_words(text);
   const bool year_last = w.numbers == 2 && w.before <= 2 && w.digits == 4;
   const bool quarter = w.numbers == 2 && w.before == 1 && w.digits == 2 && strpbrk(text, "Qq");
-  const bool short_year = w.numbers == 3 && w.pairs == 3 && strspn(text, "0123456789.-") == 8;
-  return !w.other && (w.named || short_year || (w.part && (year_last || quarter)));
+  const bool plain = w.numbers == 3 && strspn(text, "0123456789./-") == strlen(text);
+  const bool day_first = plain && (w.digits == 4 || (w.pairs == 3 && strlen(text) == 8));
+  return !w.other && (w.named || day_first || (w.part && (year_last || quarter)));
 }
 
 bool amped_label_order_hides_dates(const amped_labels *labels) {

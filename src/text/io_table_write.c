@@ -103,12 +103,25 @@ static bool has_blank_ends(const char *text, uint64_t length) {
   return length > 0 && (strchr(" \t", text[0]) != NULL || strchr(" \t", text[length - 1]) != NULL);
 }
 
+/* A byte-order mark at the start of a row is none of the cell's when it is read. */
+static bool begins_with_mark(const char *text, uint64_t length) {
+  return length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0;
+}
+
 static amped_status cell(sheet *s, const char *text, uint64_t length) {
+  const bool marked = !s->begun && begins_with_mark(text, length);
   if (s->begun)
     AMPED_TRY(put(s, s->tabs ? "\t" : ",", 1));
   s->begun = true;
-  if (!s->tabs && (length == 0 || has_any(text, length, ",\"\r\n") || has_blank_ends(text, length)))
+  if (!s->tabs &&
+      (length == 0 || marked || has_any(text, length, ",\"\r\n") || has_blank_ends(text, length)))
     return put_quoted(s, text, length);
+  if (marked)
+    return amped_error(
+        AMPED_BAD_INPUT, s->path,
+        "the label '%.*s' begins with a byte-order mark, which TSV cannot keep; name "
+        "OUT.csv",
+        (int)(length < 200 ? length : 200), text);
   if (s->tabs && has_any(text, length, "\t\r\n"))
     return amped_error(AMPED_BAD_INPUT, s->path,
                        "the label '%.*s' holds a tab or a line end, which TSV cannot; name OUT.csv",

@@ -171,7 +171,7 @@ sorted() { # sorted LABELS: they are sorted, a bar between two of them
   "$amped" convert texts.csv texts.h5 --value=n --label-order=sorted --overwrite 2>&1
 }
 for texts in "Jan-24|Feb-24|Dec-23" "Q1 2024|Q3 2023|Q2 2024" "1Q24|2Q23" "1-Feb-24|13-Jan-24|total" \
-  "week 10 2023|week 9 2024" "Mon 9|Tue 10" "05.01.24|04.02.24|17.12.23" "Mon|Tue|holiday"; do
+  "week 10 2023|week 9 2024" "Mon 9|Tue 10" "05.01.24|04.02.24|17.12.23" "Mon|Tue|holiday" "29/2/2023|30/3/2023|1/1/2022"; do
   sorted "$texts" | grep -q "texts.csv: labels of mode 1 (day) are not numbers, dates or times: .* alphabetical" && pass ||
     fail "no warning: $texts"
 done
@@ -441,6 +441,13 @@ same "warnings of joined labels" "$(grep -c "second form of Unicode" err)" 1
 grep -v "^$nfc" forms.csv | sed "s/,$nfc,/,z,/" >forms1.csv
 expect 0 "" "$amped" convert forms1.csv forms.h5 --value=n --overwrite
 grep -q "second form" err && fail "$(cat err)" || pass
+# A label that begins with a byte-order mark comes back, in the first column, too; TSV cannot keep it there.
+printf "a,b,v\n\"${mark}z\",x,1\nz,x,2\n" >marked.csv
+expect 0 "" "$amped" convert marked.csv marked.h5 --value=v
+expect 0 "" "$amped" convert marked.h5 back.csv
+expect 0 "" "$amped" convert back.csv back.h5 --value=value
+same "a label with a mark" "$("$amped" info back.h5 | grep '^norm')" "$("$amped" info marked.h5 | grep '^norm')"
+expect 3 "begins with a byte-order mark, which TSV cannot keep; name OUT.csv" "$amped" convert marked.h5 back.tsv
 # A label for empty keys that other rows have.
 printf 'user,item,n\nunknown,a,1\n,a,2\n,b,2\nu1,b,1\n' >empty.csv
 expect 0 "warning: empty.csv: 2 empty keys of column user and 1 keys that are unknown in the file get one label" \

@@ -87,6 +87,11 @@ START_TEST(dates_stand_by_day) {
   check_order(AMPED_LABELS_DATES, "2012Q4|2013Q1", "2013Q1|2012Q4");
   check_order(AMPED_LABELS_DATES, "January|March|April|May", "April|January|March|May");
   check_order(AMPED_LABELS_DATES, "Mon|Wed|Sun", "Sun|Mon|Wed");
+  /* Days that are in no calendar. */
+  check_order(AMPED_LABELS_TEXT, "2013-02-30|2013-03-01|2013-03-02",
+              "2013-03-02|2013-02-30|2013-03-01");
+  check_order(AMPED_LABELS_TEXT, "29/2/2023|30/3/2023", "30/3/2023|29/2/2023");
+  check_order(AMPED_LABELS_DATES, "2024-02-29|2024-12-31", "2024-12-31|2024-02-29");
   check_order(AMPED_LABELS_DATES, "Feb.|May|Aug.|Sept.", "May|Sept.|Feb.|Aug.");
   check_order(AMPED_LABELS_DATES, "Tues|Thurs|Fri", "Fri|Thurs|Tues");
   check_order(AMPED_LABELS_DATES, "Oct 2012|Jan. 2013|Sept 2013", "Sept 2013|Jan. 2013|Oct 2012");
