@@ -93,10 +93,11 @@ static void dense_facts(const amped_dense_source *source, const amped_dense_info
   amped_fact(f, "density", amped_json_number(density(info)), " (density %.3g)\n", density(info));
   amped_fact_json(f, "not_finite", amped_json_count(zeroed));
   if (zeroed > 0)
-    amped_fact_words(f,
-                     "not finite   %" PRIu64
-                     " cell%s, or missing (amped_mpi complete takes the other cells)\n",
-                     zeroed, zeroed == 1 ? "" : "s");
+    amped_fact_words(
+        f,
+        "not finite   %" PRIu64
+        " cell%s, or missing (amped_mpi complete takes the other cells, if none is infinite)\n",
+        zeroed, zeroed == 1 ? "" : "s");
   amped_fact(f, "layout", json_string(fortran ? "fortran" : "c"),
              "layout       %s, the %s index changes fastest\n", fortran ? "Fortran" : "C",
              fortran ? "first" : "last");

@@ -151,6 +151,11 @@ for option in --accelerate=momentum --nonnegative --ridge=1 --l1=1; do
 done
 expect 2 "als, lm or rbs is expected" on 1 list.tns --rank=4 --method=newton --nowrite
 
+# Values whose gradient has squares below the least double: no "gradient is zero" after one sweep.
+awk '{ $NF = $NF "e-100"; print }' list.tns >tiny.tns
+expect 1 "the values are so small (norm .*e-9[0-9]*) that squares of the gradient are 0; scale the tensor's values" \
+  on 2 tiny.tns --rank=3 --method=lm --precision=double --nowrite
+
 # Five vectors of doubles and a set of factors: 60 rows of 4.
 memory() { # ARGUMENT...: bytes of a rank
   on 1 list.tns --rank=4 --precision=double --plan --json=plan.json --overwrite -q "$@" >plan.txt

@@ -75,6 +75,21 @@ static amped_status solve(lm *a, uint64_t *iterations);
 static amped_status try_step(lm *a, amped_sweep *s, double *mttkrp);
 static void keep_part(lm *a, double value);
 
+/* A model this far from the tensor has a gradient, unless its squares are too small for a double.
+ */
+#define FAR 1e-10
+
+/* Refuse a gradient whose square is zero because the tensor's values are tiny. */
+static amped_status check_underflow(const lm *a) {
+  if (a->steepness > 0.0 || !(a->part > FAR) || !(a->context->plan->norm_squared < 1e-100))
+    return AMPED_OK;
+  return amped_error(
+      AMPED_FAILED, NULL,
+      "--method=lm: the values are so small (norm %.3g) that squares of the gradient "
+      "are 0; scale the tensor's values",
+      sqrt(a->context->plan->norm_squared));
+}
+
 /* A sweep, function by function:
  *   keep_part      the residual at x, from the recorded fit.
  *   find_gradient  MTTKRPs of all modes, unless x has not changed.
@@ -95,6 +110,7 @@ static amped_status sweep(void *self, amped_sweep *s) {
     AMPED_TRY(find_gradient(a));
   amped_trace_end();
   AMPED_TRY(amped_fit_check("the gradient", a->steepness, "sweep", s->number));
+  AMPED_TRY(check_underflow(a));
   s->times.mttkrp = amped_time() - at;
   amped_fact(&s->facts, "mu", amped_json_number(a->numbers[DAMPING]), "  mu %.1e",
              a->numbers[DAMPING]);
