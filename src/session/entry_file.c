@@ -363,9 +363,9 @@ amped_status amped_entry_weights_open(const amped_session *session, const amped_
   f->weighs = true;
   f->most = session->plan.value_type == AMPED_F32 ? (double)FLT_MAX : DBL_MAX;
   AMPED_TRY(open_file(f, labels, "--weights", path, read));
-  return amped_entry_file_check_merged(session, path,
-                                       session->comm.rank == 0 ? amped_input_duplicates(f->input)
-                                                               : AMPED_DUPLICATES_UNKNOWN);
+  return amped_entry_file_check_merged(
+      session, path,
+      session->comm.rank == 0 ? amped_input_info(f->input)->duplicates : AMPED_DUPLICATES_UNKNOWN);
 }
 
 uint64_t amped_entry_weights_slab_bytes(const amped_plan *plan) {

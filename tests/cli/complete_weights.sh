@@ -132,6 +132,18 @@ for f in twice doubled; do
 done
 equal twice.h5 doubled.h5 factors/0 bias/1
 grep -q 'duplicates=mean' err && fail "advice that --weights does not heed" || pass
+# Weights of one a cell are well defined, whatever happened to repeated cells of INPUT; before, too.
+{ cut -d, -f1-4 table.csv; sed -n '3,5p' table.csv | cut -d, -f1-4; } >again.csv
+for how in mean last sum; do
+  expect 0 "" "$amped" convert again.csv merged.h5 $keys --duplicates=$how -q --overwrite
+  # shellcheck disable=SC2086
+  expect 0 "" on 2 complete merged.h5 $keys --weights=sorted.csv $same_run -o merged.c.h5
+  # shellcheck disable=SC2086
+  expect 0 "" on 2 complete again.csv $keys --weights=sorted.csv --duplicates=$how $same_run -o again.c.h5
+  equal merged.c.h5 again.c.h5 weights factors/0 bias/1
+  # shellcheck disable=SC2086
+  expect 3 "twice.csv: has several weights of a cell" on 2 complete merged.h5 $keys --weights=twice.csv $same_run -o again.c.h5
+done
 # If values come twice as well, which weight belongs to which value is not known.
 { cut -d, -f1-4 table.csv; sed -n '3,5p' table.csv | cut -d, -f1-4; } >again.csv
 for how in mean last sum; do
