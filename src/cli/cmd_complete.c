@@ -430,12 +430,15 @@ static amped_status warn_of_gaps(const job *j) {
   return AMPED_OK;
 }
 
-/* Are the labels of a mode dates, times, or periods of them? */
+/* Are the labels of a mode dates, times, or periods of them, or numbers under the name of a time?
+ */
 static bool has_times(const amped_labels *labels) {
   const amped_label_kind kind =
       labels->count > 0 ? amped_label_kind_of(labels) : AMPED_LABELS_NUMBERS;
   return labels->period != AMPED_PERIOD_NONE || kind == AMPED_LABELS_DATES ||
-         kind == AMPED_LABELS_TIMES;
+         kind == AMPED_LABELS_TIMES ||
+         (kind == AMPED_LABELS_NUMBERS && amped_labels_are_named(labels) &&
+          amped_label_name_is_of_time(labels->name));
 }
 
 /* Collective: count held-out entries that repeat a learnt one at another time, such as a user's
@@ -715,6 +718,14 @@ static amped_status save_state(job *j, const amped_complete_best *best) {
   return status;
 }
 
+/* Sweeps of the run with the best sweep. */
+static uint64_t sweeps_of(const amped_complete_best *best) {
+  uint64_t most = best->number;
+  for (int k = 0; k < AMPED_COMPLETION_SETS; k++)
+    most = best->errors[k].count > most ? best->errors[k].count : most;
+  return most;
+}
+
 static amped_status finish_search(job *j, int i, const amped_complete_best *best, double seconds) {
   const char *path = j->outputs.results[i].path;
   amped_gap_errors gaps;
@@ -729,7 +740,8 @@ static amped_status finish_search(job *j, int i, const amped_complete_best *best
       (amped_summary_row){.ncomps = j->o->session.ncomps_list[i],
                           .metric = amped_complete_solver_of(&j->problem)->metric,
                           .value = best->value,
-                          .sweeps = best->number,
+                          .sweeps = sweeps_of(best),
+                          .best = best->number,
                           .reason = best->stop_reason,
                           .match = (double)NAN,
                           .seconds = seconds,

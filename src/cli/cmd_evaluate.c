@@ -28,6 +28,7 @@ typedef struct job {
   amped_sptensor cells; /* ranked cells, with the model's indices */
   uint64_t given;       /* cells of the file that are events */
   uint64_t zeros;       /* cells that are none */
+  bool has_values;      /* of the cells */
   uint64_t low;         /* ranked cells with a value below the mean of a model of values */
   uint64_t known;       /* cells left out: a file of --exclude other than CELLS has them */
   uint64_t unknown;     /* cells left out: the index of mode `of` has no learnt entry */
@@ -71,22 +72,31 @@ static bool is_low(const job *j, double value) {
   return j->c.order > 0 && !(j->c.implicit > 0.0) && value < j->c.mean;
 }
 
-static void keep_ranked(job *j, bool has_values) {
+static void count_low(job *j) {
+  for (uint64_t i = 0; i < j->cells.nnz; i++)
+    j->low += j->has_values && is_low(j, j->cells.values[i]);
+}
+
+/* Move entry i to the end of those that are kept. */
+static void keep(amped_sptensor *t, uint64_t i) {
+  for (int m = 0; m < t->order; m++)
+    t->indices[m][t->nnz] = t->indices[m][i];
+  t->values[t->nnz++] = t->values[i];
+}
+
+static void keep_ranked(job *j) {
   amped_sptensor *t = &j->cells;
   const uint64_t all = t->nnz;
   t->nnz = 0;
   for (uint64_t i = 0; i < all; i++) {
-    if (!amped_cell_files_is_event(&j->c, has_values, t->values[i])) {
+    if (!amped_cell_files_is_event(&j->c, j->has_values, t->values[i])) {
       j->zeros++;
       continue;
     }
     j->given++;
     if (!takes(j, i))
       continue;
-    j->low += has_values && is_low(j, t->values[i]);
-    for (int m = 0; m < t->order; m++)
-      t->indices[m][t->nnz] = t->indices[m][i];
-    t->nnz++;
+    keep(t, i);
   }
 }
 
@@ -101,12 +111,11 @@ static void warn_of_learnt(const job *j) {
 static amped_status read_cells(job *j) {
   amped_sptensor *t = &j->cells;
   char name[128];
-  bool has_values = false;
   bool needed[AMPED_MAX_ORDER] = {false};
   needed[j->of] = true;
-  AMPED_TRY(amped_cell_files_read(j->o, j->o->args[1], &j->k, needed, t, &has_values));
+  AMPED_TRY(amped_cell_files_read(j->o, j->o->args[1], &j->k, needed, t, &j->has_values));
   warn_of_learnt(j);
-  keep_ranked(j, has_values);
+  keep_ranked(j);
   if (t->nnz > 0)
     return AMPED_OK;
   return amped_error(AMPED_BAD_INPUT, name_of(j),
@@ -135,9 +144,7 @@ static amped_status drop_known(job *j, const amped_cell_filter *filter) {
   for (uint64_t i = 0; i < all; i++) {
     if (has_cell(j, filter, i))
       continue;
-    for (int m = 0; m < t->order; m++)
-      t->indices[m][t->nnz] = t->indices[m][i];
-    t->nnz++;
+    keep(t, i);
   }
   j->known = all - t->nnz;
   if (t->nnz > 0)
@@ -338,6 +345,7 @@ static amped_status steps(job *j, amped_facts *f) {
   AMPED_TRY(amped_predictor_create(&j->k, &j->c, &j->p));
   AMPED_TRY(read_cells(j));
   AMPED_TRY(read_filter(j));
+  count_low(j);
   amped_cell_ranks request = {.p = &j->p,
                               .of = j->of,
                               .count = j->cells.nnz,

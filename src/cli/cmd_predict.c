@@ -45,7 +45,8 @@ typedef struct job {
   uint64_t cold_cells;
   uint64_t parts; /* cells with values that repeat an earlier cell, of a model of sums */
   amped_prediction_errors all, cold_errors;
-  bool lacks_all; /* the model knows no cell's index of some mode, such as a new month */
+  bool lacks_all;  /* the model knows no cell's index of some modes, such as a new month */
+  bool knows_none; /* of all modes */
   amped_prediction_errors others[2]; /* if lacks_all: cells with known indices in the other modes,
                                         and other cells */
   amped_label_errors by;             /* with --by */
@@ -132,16 +133,18 @@ static bool is_cold_otherwise(const job *j, uint64_t i) {
 }
 
 static void count_cold(job *j) {
+  int lacking = 0;
   memset(j->cold, 0, sizeof j->cold);
   j->cold_cells = 0;
-  j->lacks_all = false;
   for (int m = 0; m < j->cells.order; m++)
     for (uint64_t i = 0; i < j->cells.nnz; i++)
       j->cold[m] += j->cells.indices[m][i] == AMPED_PREDICTOR_COLD;
   for (uint64_t i = 0; i < j->cells.nnz; i++)
     j->cold_cells += is_cold(j, i);
   for (int m = 0; m < j->cells.order; m++)
-    j->lacks_all = j->lacks_all || lacks(j, m);
+    lacking += lacks(j, m);
+  j->knows_none = lacking == j->cells.order;
+  j->lacks_all = lacking > 0 && !j->knows_none;
 }
 
 static amped_status check_values(const job *j) {
@@ -199,6 +202,11 @@ static amped_status read_cells(job *j) {
     return refuse_cold(j);
   find_unknown(j);
   count_cold(j);
+  if (j->knows_none)
+    amped_warn(
+        "%s: %s knows no index of any of its cells, so that all predictions are alike; check "
+        "that they belong together",
+        name_of(j), j->o->args[0]);
   return AMPED_OK;
 }
 

@@ -736,6 +736,7 @@ static amped_status finish_starts(job *j, const char *path, amped_multistart *st
                                                .metric = best->result.metric,
                                                .value = amped_start_value(best),
                                                .sweeps = best->result.sweeps,
+                                               .best = best->result.sweeps,
                                                .reason = best->result.stop_reason,
                                                .match = amped_summary_match(starts),
                                                .seconds = seconds,

@@ -125,6 +125,7 @@ static void row_facts(const amped_summary_row *r, bool compares, amped_facts *f)
   amped_fact(&row, "rank", json_integer(r->ncomps), "%4d", r->ncomps);
   amped_fact(&row, r->metric, amped_json_number(r->value), "  %10.8f", r->value);
   amped_fact(&row, "sweeps", amped_json_count(r->sweeps), "  %6" PRIu64, r->sweeps);
+  amped_fact_json(&row, "best_sweep", amped_json_count(r->best));
   amped_fact(&row, "reason", amped_json_string(r->reason), "  %-10s",
              r->reason != NULL ? r->reason : "-");
   amped_fact(&row, "seconds", amped_json_number(r->seconds), "  %9.3f", r->seconds);
@@ -138,12 +139,13 @@ static void row_facts(const amped_summary_row *r, bool compares, amped_facts *f)
   amped_facts_row(f, "results", &row);
 }
 
-/* Note the numbers of components whose sweeps might go on. */
+/* Note the numbers of components whose sweeps might go on: the last one was the best. */
 static void note_iterations(const amped_summary_row *rows, int count) {
   char list[8 * AMPED_MAX_NCOMPS_COUNT];
   int used = 0;
   for (int i = 0; i < count; i++)
-    if (rows[i].reason != NULL && strcmp(rows[i].reason, "iterations") == 0)
+    if (rows[i].reason != NULL && strcmp(rows[i].reason, "iterations") == 0 &&
+        rows[i].best == rows[i].sweeps)
       used += snprintf(list + used, sizeof list - (size_t)used, "%s%d", used > 0 ? ", " : "",
                        rows[i].ncomps);
   if (used > 0)

@@ -12,6 +12,7 @@ typedef struct amped_summary_row {
   const char *metric; /* name of the metric (iterate.h) */
   double value;       /* value of the best start */
   uint64_t sweeps;    /* sweeps of the best start */
+  uint64_t best;      /* the sweep whose value it is, from 1 */
   const char *reason; /* reason to stop of the best start (iterate.h) */
   double match;       /* mean factor match score of two starts; NaN: there was one start */
   double seconds;     /* seconds of all sweeps of all starts */

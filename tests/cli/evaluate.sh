@@ -283,6 +283,11 @@ grep -q "\"low\":$low," low.json && pass || fail "low in JSON"
 awk -F, 'NR == 1 || $3 >= 4' later.csv >liked.csv
 expect 0 "" "$amped" evaluate rated.h5 liked.csv --value=stars --of=item --exclude=rated.csv
 grep -q "have values below" err && fail "liked cells: a warning" || pass
+# Cells that were known before are not ranked, whatever their values.
+{ cat rated.csv && tail -n +2 liked.csv; } >both.csv
+expect 0 "" "$amped" evaluate rated.h5 both.csv --value=stars --of=item --exclude=rated.csv --json=low.json --overwrite
+grep -q "have values below" err && fail "cells that are left out: a warning" || pass
+same "low in JSON" "$(field low low.json)" 0
 expect 0 "" "$amped" evaluate rated.h5 later.csv --keys=user,item --of=item
 grep -q "have values below" err && fail "cells without values: a warning" || pass
 expect 0 "" on 1 complete rated.csv --value=stars --implicit=1 --rank=2 --reg=1 --iters=3 -q -o events.h5

@@ -76,6 +76,8 @@ awk 'BEGIN { print "user,item,month,stars"
     for (m = 1; m < 1 + (i % 3 == 0 ? 3 : 2); m += 1 + i % 2) printf "u%d,i%d,2024-%02d,%d\n", u, t, m, (u + t * m) % 5 } }' |
   sort -u >pairs.txt
 { grep stars pairs.txt; grep -v stars pairs.txt; } >pairs.csv
+# Years are numbers; the name of their mode says that they are times.
+sed '1s/month/year/; 1!s/,2024-0*\([0-9]*\),/,20\1,/' pairs.csv >years.csv
 cat >pairs.py <<'PY'
 import h5py, numpy as np
 f = h5py.File("pairs.state")
@@ -94,13 +96,15 @@ for ranks in 1 3; do
   # shellcheck disable=SC2086
   expect 0 "of them have the user and item of a learnt entry, with another month; for the error at new ones: --holdout-by=user,item" \
     on $ranks complete pairs.csv --value=stars --rank=2 --reg=1 --iters=1 --holdout=0.2 --nowrite --state=pairs.state --json=pairs.json --overwrite
+  expect 0 "of them have the user and item of a learnt entry, with another year" \
+    on $ranks complete years.csv --value=stars --rank=2 --reg=1 --iters=1 --holdout=0.2 --nowrite
   same "$ranks ranks: repeated pairs" "$(field repeated pairs.json | head -n 1)" "$("$python" pairs.py)"
   # shellcheck disable=SC2086
   expect 0 "all of the same user and item together" on $ranks complete pairs.csv --value=stars $short --holdout-by=user,item
   same "whole pairs" "$(grep -c 'of them have' out)" 0
 done
-# A user and an item by number, and a month without the form of one, are no repeats.
-sed 's/2024-//' pairs.csv >plain.csv
+# Numbers under another name are no times.
+sed '1s/month/shop/; s/2024-//' pairs.csv >plain.csv
 # shellcheck disable=SC2086
 expect 0 "held out to validate" on 1 complete plain.csv --value=stars $short
 same "no dates" "$(grep -c 'of them have' out)" 0

@@ -95,6 +95,11 @@ for part, key in zip(parts, ("known_otherwise", "cold_otherwise")):
     assert told[key] == len(part) > 5 and abs(told["rmse_" + key] - rmse) < 1e-9, (key, told, len(part), rmse)
 assert told["cold_of"][2] == 40, told
 PY
+# Cells of which the model knows no index at all: a warning, and no word of other indices.
+sed '1!s/^a[0-9]*,b[0-9]*/nobody,nothing/' month.csv >strange.csv
+expect 0 "warning: strange.csv: biased.h5 knows no index of any of its cells" "$amped" predict biased.h5 strange.csv --value=stars --cold=predict
+grep -q "other indices" out && fail "$(grep 'other indices' out)" || pass
+grep -q "rmse of cells with an index that the model does not know" out && pass || fail "no rmse of unknown cells"
 printf '8 1 1 3\n' >beyond.tns
 expect 3 "cell 1: 8 of mode 1" "$amped" predict biased.h5 beyond.tns
 expect 0 "" "$amped" predict biased.h5 beyond.tns --cold=predict -o beyond.csv

@@ -118,6 +118,15 @@ ends live.json >got.txt
 ends rest.json >>got.txt
 ends whole.json >wanted.txt
 if cmp -s wanted.txt got.txt; then pass; else fail "other runs after a resume: $(diff wanted.txt got.txt | head -n 4)"; fi
+# The table of several R has the sweeps that were made; a best sweep before the last one asks for no more of them.
+expect 0 "" on 1 complete noise.tns --rank=3,4 --reg=0.01 --iters=25 --patience=100 --tol=0 --nowrite -q --json=table.json --overwrite
+"$python" - >said 2>&1 <<'PY' && pass || fail "the table of several R: $(tail -n 1 said)"
+import json
+lines = [json.loads(line) for line in open("table.json")]
+for row in [e for e in lines if e["event"] == "ranks"][0]["results"]:
+    assert row["sweeps"] == 25 and row["best_sweep"] < 25 and row["reason"] == "iterations", row
+PY
+grep -q "more sweeps would improve" out err && fail "advice to sweep on" || pass
 # Without validation the objective chooses the best sweep, of each run, too: the least training error comes earlier.
 cat >chosen.py <<'PY'
 import json, sys
