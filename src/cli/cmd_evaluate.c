@@ -28,7 +28,7 @@ typedef struct job {
   amped_sptensor cells; /* ranked cells, with the model's indices */
   uint64_t given;       /* cells of the file that are events */
   uint64_t zeros;       /* cells that are none */
-  bool has_values;      /* of the cells */
+  bool has_values;      /* cells have values */
   uint64_t low;         /* ranked cells with a value below the mean of a model of values */
   uint64_t known;       /* cells left out: a file of --exclude other than CELLS has them */
   uint64_t unknown;     /* cells left out: the index of mode `of` has no learnt entry */

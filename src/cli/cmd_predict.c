@@ -46,7 +46,7 @@ typedef struct job {
   uint64_t parts; /* cells with values that repeat an earlier cell, of a model of sums */
   amped_prediction_errors all, cold_errors;
   bool lacks_all;  /* the model knows no cell's index of some modes, such as a new month */
-  bool knows_none; /* of all modes */
+  bool knows_none; /* lacks_all, of all modes at once */
   amped_prediction_errors others[2]; /* if lacks_all: cells with known indices in the other modes,
                                         and other cells */
   amped_label_errors by;             /* with --by */

@@ -389,18 +389,29 @@ static void say_shared_copy(const amped_session *session, const rank_need *needs
                    session->choice.all_sec * 1e3, session->choice.sec * 1e3);
   else if (session->options->backend.copies == AMPED_COPIES_AUTO)
     (void)snprintf(why, sizeof why, ", which does not fit");
-  amped_say("%s: %s, %.1f bytes a nonzero; a copy for each mode would take %s%s",
+  amped_say("%s: %s, %.1f bytes a nonzero; a copy for each mode would take some %s%s",
             describe_copies(true), amped_format_bytes(a, (uint64_t)bytes),
             bytes / (double)plan->nnz,
             amped_format_bytes(b, (uint64_t)amped_plan_packed_bytes(plan)), why);
+}
+
+/* Is the norm known before loading? Cells are not read then, and a list of another program may have
+ * several parts of a value. */
+static bool knows_norm(const amped_session *session) {
+  const amped_tensor_info *info = amped_session_info(session);
+  return session->plan.norm_squared > 0.0 &&
+         (!session->is_list || info->has_hash || info->is_merged);
 }
 
 /* The copies of a sparse tensor. `tables`: the modes and ranks are printed in full. */
 static void say_copies(const amped_session *session, const rank_need *needs, bool tables) {
   const amped_plan *plan = &session->plan;
   char dims[AMPED_DIMS_TEXT];
-  amped_say("tensor: %s, %" PRIu64 " nonzeros, norm %.6g",
-            amped_format_dims(dims, plan->order, plan->dims), plan->nnz, sqrt(plan->norm_squared));
+  char norm[32] = "";
+  if (knows_norm(session))
+    (void)snprintf(norm, sizeof norm, ", norm %.6g", sqrt(plan->norm_squared));
+  amped_say("tensor: %s, %" PRIu64 " nonzeros%s", amped_format_dims(dims, plan->order, plan->dims),
+            plan->nnz, norm);
   say_balance(plan);
   say_shared_copy(session, needs);
   if (!tables)
@@ -475,7 +486,9 @@ static void add_copies(const amped_session *session, const rank_need *needs, boo
   amped_facts_begin(f, NULL);
   amped_fact_json(f, "kept", json_string(plan->boxed < 0 ? "all" : "one"));
   amped_fact_json(f, "bytes", amped_json_number(all_copy_bytes(plan, needs)));
-  amped_fact_json(f, "all_bytes", amped_json_number(amped_plan_packed_bytes(plan)));
+  amped_fact_json(f, "all_bytes",
+                  amped_json_number(plan->boxed < 0 ? all_copy_bytes(plan, needs)
+                                                    : amped_plan_packed_bytes(plan)));
   amped_fact_json(f, "streamed_bytes", amped_json_count(streamed));
   amped_fact_json(f, "predicted_ms", chosen ? amped_json_number(c->sec * 1e3) : json_null());
   amped_fact_json(f, "all_predicted_ms",
@@ -577,8 +590,7 @@ static amped_status tell_plan(amped_session *session, const rank_need *needs) {
   amped_fact_json(&f, "placement", json_string(amped_placement_names[plan->placement]));
   amped_fact_json(&f, "nnz", amped_json_count(plan->nnz));
   amped_fact_json(&f, "norm",
-                  plan->norm_squared > 0.0 ? amped_json_number(sqrt(plan->norm_squared))
-                                           : json_null());
+                  knows_norm(session) ? amped_json_number(sqrt(plan->norm_squared)) : json_null());
   if (session->is_dense) {
     add_slabs(session, needs, &part);
     amped_facts_take(&f, "dense", &part);
