@@ -654,7 +654,7 @@ static amped_status tell_skipped(const reader *r, uint64_t rows) {
                        "has a missing cell in each of its %" PRIu64
                        " rows (%s), and --missing=skip leaves no row",
                        skipped, text);
-  amped_note("%s: %" PRIu64 " of %" PRIu64 " rows have a missing cell and are left out (%s)",
+  amped_note("%s: %" PRIu64 " of %" PRIu64 " rows have a missing cell and are left out (first one: %s)",
              amped_io_name(r->path), skipped, rows + skipped, text);
   return AMPED_OK;
 }

@@ -325,7 +325,7 @@ sed 3d missing.csv >value.csv
 expect 3 'line 3: column "n": the value is empty; .*--missing=skip' "$amped" convert value.csv x.h5 --overwrite --keys=user,film,day --value=n
 sed 3d value.csv >value.csv.2 && mv value.csv.2 value.csv
 expect 3 'line 3: column "n": the value is NA; .*--missing=skip' on 1 value.csv --keys=user,film,day --value=n --rank=1 --nowrite
-expect 0 "missing.csv: 5 of 8 rows have a missing cell and are left out (user 1, film 1, n 3)" "$amped" convert missing.csv x.h5 \
+expect 0 "missing.csv: 5 of 8 rows have a missing cell and are left out (first one: user 1, film 1, n 3)" "$amped" convert missing.csv x.h5 \
   --overwrite --keys=user,film,day --value=n --missing=skip
 expect 0 "" "$amped" convert there.csv there.h5 --keys=user,film,day --value=n -q
 same "rows without missing cells" "$(hash x.h5)" "$(hash there.h5)"
