@@ -347,8 +347,8 @@ expect 0 "" sh -c 'sed "s/^NA,/,/" words.csv | grep -v \" | "$0" info - --value=
 grep -q 'a missing key' err && fail "--empty: a warning" || pass
 expect 0 "" sh -c 'sed "s/NA/Nancy/" words.csv | "$0" info - --value=r' "$amped"
 grep -q 'a missing key' err && fail "a name: a warning" || pass
-expect 0 "3 of 8 rows .*(n 3)" "$amped" info missing.csv --keys=user,film,day --value=n --missing=skip --empty=none
-expect 0 "(user 1, film 1, n 3, w 1)" on 1 complete missing.csv --keys=user,film,day --value=n --weights=w --missing=skip \
+expect 0 "3 of 8 rows .*(first one: n 3)" "$amped" info missing.csv --keys=user,film,day --value=n --missing=skip --empty=none
+expect 0 "(first one: user 1, film 1, n 3, w 1)" on 1 complete missing.csv --keys=user,film,day --value=n --weights=w --missing=skip \
   --rank=1 --reg=1 --iters=1 --holdout=0 --nowrite
 expect 0 "weights: w, 3 in all for the 2 entries" on 1 complete missing.csv --keys=user,film,day --value=n --weights=w --missing=skip --rank=1 --reg=1 \
   --iters=1 --holdout=0 --nowrite
