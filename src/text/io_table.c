@@ -118,6 +118,13 @@ static bool take_keys(parser *p, const amped_cell *cells, key *keys) {
 /* Texts of a row's periods. */
 typedef char period_texts[AMPED_MAX_ORDER][AMPED_PERIOD_BYTES];
 
+/* Is it the label of empty keys, whether the cell was empty or has it, as tables of predict do? */
+static bool is_empty_label(const reader *r, const key *k) {
+  const char *label = r->options->empty;
+  return k->length == 0 ||
+         (label != NULL && strlen(label) == k->length && memcmp(label, k->string, k->length) == 0);
+}
+
 /* Replace time stamps by their periods, in modes that have some. `texts` holds them. Returns false,
  * with piece->status, on failure. */
 static bool take_periods(parser *p, const amped_cell *cells, key *keys, period_texts texts) {
@@ -125,7 +132,7 @@ static bool take_periods(parser *p, const amped_cell *cells, key *keys, period_t
   char excerpt[AMPED_EXCERPT_BYTES];
   for (int m = 0; m < h->order; m++) {
     key *k = &keys[m];
-    if (h->periods[m] == AMPED_PERIOD_NONE || cells[m].begin == cells[m].end)
+    if (h->periods[m] == AMPED_PERIOD_NONE || is_empty_label(p->reader, k))
       continue;
     const char *wrong = amped_period_label(h->periods[m], k->string, k->length, texts[m]);
     if (wrong != NULL) {
@@ -654,7 +661,8 @@ static amped_status tell_skipped(const reader *r, uint64_t rows) {
                        "has a missing cell in each of its %" PRIu64
                        " rows (%s), and --missing=skip leaves no row",
                        skipped, text);
-  amped_note("%s: %" PRIu64 " of %" PRIu64 " rows have a missing cell and are left out (first one: %s)",
+  amped_note("%s: %" PRIu64 " of %" PRIu64
+             " rows have a missing cell and are left out (first one: %s)",
              amped_io_name(r->path), skipped, rows + skipped, text);
   return AMPED_OK;
 }

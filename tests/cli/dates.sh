@@ -134,8 +134,8 @@ sed -i '$d' leap.csv
 expect 0 "time: 2016-12-31 ... 2017-01-01" "$amped" info leap.csv --value=n --date=time:day
 printf 'user,film,time,n\na,x,2024-05-17,1\nb,x,NaT,1\nb,y,,2\n' >some.csv
 expect 3 'line 3: column "time": "NaT" is no time stamp.*--missing=skip' "$amped" info some.csv --value=n --date=time:day
-expect 0 "2 of 3 rows .*(time 2)" "$amped" info some.csv --value=n --date=time:day --missing=skip
-expect 0 "1 of 3 rows .*(time 1)" "$amped" info some.csv --value=n --date=time:day --missing=skip --empty=never
+expect 0 "2 of 3 rows .*(first one: time 2)" "$amped" info some.csv --value=n --date=time:day --missing=skip
+expect 0 "1 of 3 rows .*(first one: time 1)" "$amped" info some.csv --value=n --date=time:day --missing=skip --empty=never
 for date in time time:fortnight :day time:; do
   expect 2 "--date: " "$amped" info some.csv --value=n --date=$date
 done
@@ -149,4 +149,10 @@ expect 0 "labels 3 *[3: ]*1970-08-23 ... 1970-08-23" "$amped" info bare.csv --no
 expect 0 "" "$amped" convert leap.csv twice.h5 --value=n --date=time:year -q
 printf 'a,x,2016-12-31,1\n' >>leap.csv
 expect 3 'time "2016".*in lines 2 and 4' "$amped" convert leap.csv x.h5 --overwrite --value=n --date=time:year --duplicates=error
+# The label of empty keys in a mode of periods: as an empty cell, and as tables of predict write it.
+printf 'user,film,time,n\na,x,2024-05-17,1\na,y,,2\nb,x,2024-06-01,3\nb,y,,4\nb,x,,2\n' >holes.csv
+expect 0 "" on 1 complete holes.csv --value=n --date=time:month --empty=none --rank=1 --reg=1 --holdout=0 --iters=3 -o holes.h5 -q
+expect 0 "" "$amped" predict holes.h5 holes.csv --value=n --empty=none -o told.csv
+expect 0 "5 cells of told.csv" "$amped" predict holes.h5 told.csv --value=value --empty=none
+expect 3 "is no time stamp" "$amped" predict holes.h5 told.csv --value=value
 finish
