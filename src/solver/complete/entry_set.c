@@ -134,7 +134,7 @@ amped_status amped_entry_set_find_untrained(const amped_context *context,
   memset(found, 0, AMPED_MAX_ORDER * sizeof *found);
   for (int m = 0; m < plan->order; m++)
     if (set->untrained[m] > 0)
-      AMPED_NEXT(status, amped_calloc(&found[m], plan->dims[m], sizeof *found[m],
+      AMPED_NEXT(status, amped_calloc(&found[m], amped_plan_factor_rows(plan, m), sizeof *found[m],
                                       "the rows of held-out entries"));
   AMPED_TRY(amped_comm_agree(context->comm, status));
   for (int m = 0; m < plan->order; m++) {
@@ -143,7 +143,7 @@ amped_status amped_entry_set_find_untrained(const amped_context *context,
     for (uint64_t i = 0; i < set->count; i++)
       if (set->positions[m][i] != AMPED_NO_ROW && !(set->trained[i] >> m & 1))
         found[m][set->positions[m][i]]++;
-    amped_comm_sum_u64(context->comm, found[m], plan->dims[m]);
+    amped_comm_sum_u64(context->comm, found[m], amped_plan_factor_rows(plan, m));
   }
   return AMPED_OK;
 }
