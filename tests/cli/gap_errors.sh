@@ -104,4 +104,44 @@ expect 0 '"gaps":null' cat events.json
 # The table of several R has no columns that complete never fills.
 expect 0 "R        rmse  sweeps  stopped on    seconds  file" on 1 complete gaps.npy --rank=1,2 --iters=3 \
   --nowrite -q
+# Held-out entries at rows that nothing was learnt of, on ranks whose rows are not shared out evenly: a mode has more
+# positions than indices. Counts by position wrote behind their array.
+cat >uneven.tns <<'T'
+3 1 10 -0.54
+3 3 2 -0.26
+1 4 2 1.00
+2 5 11 -0.60
+2 3 9 1.46
+2 3 1 -0.02
+2 1 12 3.31
+1 3 2 -0.14
+3 4 5 -0.81
+3 1 1 2.12
+2 1 5 0.30
+1 1 8 0.18
+3 3 10 -1.50
+2 1 10 0.88
+2 3 6 -0.25
+3 2 5 0.28
+1 2 4 -0.87
+3 4 11 -0.34
+2 3 4 0.11
+T
+head -n 12 uneven.tns >learnt.tns
+tail -n 7 uneven.tns >judged.tns
+lost() { grep -o '[0-9]* of [0-9]* indices of mode [0-9] have no known cell (the first: [0-9]*)' err; }
+for judge in "uneven.tns --holdout=20%" "uneven.tns --holdout=40%" "learnt.tns --holdout=0 --validate=judged.tns" \
+  "learnt.tns --holdout=0 --test=judged.tns"; do
+  run="complete $judge --dims=3x5x13 --rank=3 --reg=1 --iters=5 --nowrite -q"
+  # shellcheck disable=SC2086
+  expect 0 "" on 1 $run
+  alone=$(lost)
+  for ranks in 2 3 4 2 3 4; do
+    for placement in block greedy; do
+      # shellcheck disable=SC2086
+      expect 0 "" on $ranks $run --placement=$placement
+      same "$judge, $ranks ranks, $placement: indices without a known cell" "$(lost)" "$alone"
+    done
+  done
+done
 finish
