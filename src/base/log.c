@@ -30,7 +30,8 @@ static struct {
   amped_progress_when when;
   bool launched; /* by mpirun or srun */
   /* the phase in progress */
-  const char *label;
+  const char *label; /* `text`; NULL: no phase */
+  char text[64];
   const char *unit;
   uint64_t total;
   double began;
@@ -171,7 +172,8 @@ void amped_warn(const char *format, ...) {
 }
 
 void amped_progress_begin(const char *label, uint64_t total, const char *unit) {
-  state.label = label;
+  (void)snprintf(state.text, sizeof state.text, "%s", label);
+  state.label = state.text;
   state.total = total;
   state.unit = unit;
   state.began = amped_time();

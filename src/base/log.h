@@ -45,7 +45,7 @@ bool amped_log_on_terminal(void);
 
 /* One phase of known (total > 0) or unknown (0) length: a live line on standard error with done,
  * rate and time left, or plain lines: the first after some seconds, then ever fewer. `unit` is "B"
- * (shown as KiB, MiB, ...) or a noun such as "nonzeros". */
+ * (shown as KiB, MiB, ...) or a noun such as "nonzeros"; static text. The label is copied. */
 void amped_progress_begin(const char *label, uint64_t total, const char *unit);
 void amped_progress_update(uint64_t done);
 void amped_progress_end(void);

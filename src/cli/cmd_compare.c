@@ -193,7 +193,7 @@ static void alignment_facts(const side *of_a, const side *of_b, const alignment 
 #define SIMILAR 0.5
 
 /* Number of similar pairs of which one component is about minus the other: congruences are of
- * absolute cosines. */
+ * absolute cosines. match: with the models' numbers of components. */
 static int opposite_pairs(const amped_ktensor *a, const amped_ktensor *b,
                           const amped_match *match) {
   int count = 0;
@@ -235,7 +235,7 @@ static amped_status tell_pairs(const amped_match *match, int order, amped_json *
 }
 
 static void score_facts(const amped_ktensor *a, const amped_ktensor *b, const amped_match *match,
-                        amped_facts *f) {
+                        int opposite, amped_facts *f) {
   if (a->ncomps != b->ncomps)
     amped_fact_words(f, "%d components of %s have no partner\n", abs(a->ncomps - b->ncomps),
                      a->ncomps > b->ncomps ? "A" : "B");
@@ -247,7 +247,6 @@ static void score_facts(const amped_ktensor *a, const amped_ktensor *b, const am
   amped_fact(f, "score", amped_json_number(match->score), "factor match score %.6f", match->score);
   amped_fact(f, "congruence", amped_json_number(match->congruence), " (%.6f without weights)\n",
              match->congruence);
-  const int opposite = opposite_pairs(a, b, match);
   if (opposite > 0)
     amped_warn(
         "%d of %d pairs have opposite signs: one component is minus the other, which the score "
@@ -264,7 +263,8 @@ static void model_facts(const char *path, const amped_ktensor *k, const char *ke
 }
 
 static amped_status tell(const amped_options *o, const side *of_a, const side *of_b,
-                         const alignment *rows, const amped_match *match, amped_json *json) {
+                         const alignment *rows, const amped_match *match, int opposite,
+                         amped_json *json) {
   const amped_ktensor *a = &of_a->k;
   const amped_ktensor *b = &of_b->k;
   amped_facts f;
@@ -273,7 +273,7 @@ static amped_status tell(const amped_options *o, const side *of_a, const side *o
   model_facts(o->args[1], b, "b", "components_b", "B", &f);
   alignment_facts(of_a, of_b, rows, &f);
   const amped_status status = tell_pairs(match, a->order, json);
-  score_facts(a, b, match, &f);
+  score_facts(a, b, match, opposite, &f);
   return amped_facts_end(&f, json, status);
 }
 
@@ -326,8 +326,9 @@ static amped_status compare(const amped_options *o, amped_json *json) {
   amped_ktensor_balance(a);
   amped_ktensor_balance(b);
   AMPED_GO(out, name_files(o, find_match(a, b, &rows, &match)));
+  const int opposite = opposite_pairs(a, b, &match);
   renumber(places_a, places_b, &match);
-  status = tell(o, &of_a, &of_b, &rows, &match, json);
+  status = tell(o, &of_a, &of_b, &rows, &match, opposite, json);
   if (beside)
     amped_note("note: the score is about components; means and biases are not compared");
 out:
