@@ -75,11 +75,12 @@ double amped_fit_of_part(double part) {
 amped_status amped_fit_check(const char *name, double number, const char *unit, uint64_t sweep) {
   if (isfinite(number))
     return AMPED_OK;
-  return amped_error(AMPED_FAILED, NULL,
-                     "%s is not a number after %s %" PRIu64
-                     "; check the values' range, or try another --seed, or --precision=double in place "
-                     "of float",
-                     name, unit, sweep);
+  return amped_error(
+      AMPED_FAILED, NULL,
+      "%s is not a number after %s %" PRIu64
+      "; check the values' range, or try another --seed, or --precision=double in place "
+      "of float",
+      name, unit, sweep);
 }
 
 amped_status amped_fit_finish(amped_fit *f, double *value) {
