@@ -72,7 +72,7 @@ static void copies_facts(const amped_tensor_info *info, amped_facts *f) {
 static void tensor_facts(const char *path, const amped_tensor_info *info, amped_facts *f) {
   const char *type = amped_vtype_name(info->value_type);
   const char *duplicates = amped_duplicates_name(info->duplicates);
-  const bool repeats = amped_tensor_info_repeats(info) || density(info) > 1.0;
+  const bool repeats = amped_tensor_info_repeats(info);
   const double norm = sqrt(info->norm_squared);
   char text[AMPED_DIMS_TEXT];
   char hash[32];

@@ -14,8 +14,8 @@ static bool exceeds_cells(const amped_tensor_info *info) {
 }
 
 bool amped_tensor_info_repeats(const amped_tensor_info *info) {
-  return info->duplicates == AMPED_DUPLICATES_KEEP &&
-         (info->has_hash || info->is_searched || exceeds_cells(info));
+  return exceeds_cells(info) ||
+         (info->duplicates == AMPED_DUPLICATES_KEEP && (info->has_hash || info->is_searched));
 }
 
 void amped_tensor_info_free(amped_tensor_info *info) {
