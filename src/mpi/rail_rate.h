@@ -15,8 +15,8 @@ typedef struct amped_rail_rates {
 
 /* Collective. Every rank of a rail sends AMPED_RAIL_BYTES to the next node, and receives as many
  * from the node before, up to four times (on slow links twice). The shortest time of the rail's
- * slowest rank counts. host: 2 * AMPED_RAIL_BYTES of host memory, of which the second half is
- * changed. The same on every rank. */
+ * slowest rank counts, without the first. host: 2 * AMPED_RAIL_BYTES of host memory, of which the
+ * second half is changed. The same on every rank. */
 void amped_rail_rates_measure(const amped_comm *comm, char *host, amped_rail_rates *rates);
 
 /* Is a rail slower than a quarter of the fastest? */
