@@ -43,7 +43,6 @@ static const amped_option shape_rows[] = {
      .value = "X",
      .help = "multiply nonzeros and dimensions of a shape by X",
      .initial = "1",
-     .expected_text = "a number above 0",
      AMPED_OPTION_FIELD(amped_shape_options, scale)},
     {.name = "skew",
      .type = AMPED_OPTION_CUSTOM,

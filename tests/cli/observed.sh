@@ -105,7 +105,7 @@ refuse "is less than one" --dims=9x9x9 --planted=2 --observed=1e-6
 refuse "cells are too many to draw" --dims=300x300x300x300x300x300x300x300 --planted=2 --observed=1
 refuse "give --observed too" --dims=9x9x9 --planted=2 --nnz=100 --factor-mean=1
 refuse "factor-mean" --dims=9x9x9 --planted=2 --observed=0.5 --factor-mean=nan
-refuse "a number from 0" --dims=9x9x9 --planted=2 --observed=0.5 --noise=inf
+refuse "a number from 0 to 1000000" --dims=9x9x9 --planted=2 --observed=0.5 --noise=inf
 refuse "1 to" --dims=9x9x9 --planted=0 --observed=0.5
 expect 1 "memory" "$amped" generate x.h5 --dims=1000000x1000000x1000000 --planted=2 --observed=0.001
 expect 1 "of memory" "$amped" generate x.h5 --dims=900000000000000000x3x3 --planted=2 --observed=1e-15

@@ -442,7 +442,7 @@ alone 2 'two ways to cut INPUT' stream live.state day8.tns --by=3 --boxes=1x1x1,
 alone 2 'cut one INPUT' stream live.state day8.tns day9.tns --by=3
 alone 2 '--batch counts indices of --by' stream live.state day8.tns --batch=2
 alone 2 '--follow takes batches from its folder' stream live.state day8.tns --follow=.
-alone 2 'a number above 0' stream live.state day8.tns --forget=0
+alone 2 'a number from 1e-06 to 1' stream live.state day8.tns --forget=0
 alone 2 'the range of later batches is unknown' stream live.state day8.tns --clip=data
 alone 2 'has --forget=1 since its first batch' stream live.state day8.tns --forget=0.5
 alone 2 'is named as a file of this run' stream live.state day8.tns --json=live.state

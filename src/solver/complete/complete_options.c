@@ -183,7 +183,6 @@ static const amped_option rows[] = {
      .value = "A",
      .help = "values are counts: an entry is a 1 of weight 1 + A v, other cells are 0 of weight 1",
      .initially = "off",
-     .expected_text = "a number from 1e-12 to 1e12",
      AMPED_OPTION_FIELD(amped_complete_options, implicit)},
     {.name = "order",
      .type = AMPED_OPTION_WORD,
@@ -207,7 +206,6 @@ static const amped_option rows[] = {
      .value = "SECONDS",
      .help = "stop after the sweep in which this time has passed",
      .initially = "no limit",
-     .expected_text = "a number of seconds",
      AMPED_OPTION_FIELD(amped_complete_options, seconds)},
 };
 

@@ -50,7 +50,6 @@ static const amped_option learn_rows[] = {
      .value = "X",
      .help = "each batch multiplies the weight of older entries by X; fixed by the first batch",
      .initially = "the state's, or 1",
-     .expected_text = "a number above 0, at most 1",
      AMPED_OPTION_FIELD(amped_stream_options, forget)},
     {.name = "sweeps",
      .type = AMPED_OPTION_INT,
