@@ -409,6 +409,21 @@ static amped_status warn_of_labels(const char *path, int order, const amped_labe
   return AMPED_OK;
 }
 
+/* A table has the indices of its rows alone. */
+static amped_status tell_left_out(const char *path, const amped_sptensor *t) {
+  char where[128];
+  for (int m = 0; m < t->order && t->nnz > 0; m++) {
+    uint64_t used = 0;
+    AMPED_TRY(count_used(t, m, &used));
+    if (used < t->dims[m])
+      amped_warn("%s: %" PRIu64 " of %" PRIu64
+                 " indices of %s have no entry, so the table does not have them; OUT.h5 keeps them",
+                 is_standard(path) ? "standard output" : path, t->dims[m] - used, t->dims[m],
+                 amped_format_mode(where, sizeof where, m, &t->labels[m]));
+  }
+  return AMPED_OK;
+}
+
 static amped_status write_from_disk(amped_external_sort *x, const amped_sptensor *t) {
   uint64_t used[AMPED_MAX_ORDER] = {0};
   AMPED_TRY(amped_external_sort_write(x, t->labels, used));
@@ -436,8 +451,10 @@ static amped_status write_tensor(const amped_options *o, amped_format format,
     return write_from_disk(x, t);
   if (format == AMPED_FORMAT_HDF5)
     return amped_tensor_file_write(path, t, !o->convert.no_copies);
-  if (format == AMPED_FORMAT_TABLE)
+  if (format == AMPED_FORMAT_TABLE) {
+    AMPED_TRY(tell_left_out(path, t));
     return amped_table_write_tensor(path, t);
+  }
   return amped_tns_write(path, t, false);
 }
 

@@ -485,4 +485,11 @@ expect 2 "log.old: unknown suffix" "$amped" info log.old --value=n
 expect 2 "log.old: unknown suffix.*; for another name give --format=tns, csv or tsv" "$amped" info log.old
 expect 3 "log.old: is not an HDF5 file; make one" "$amped" top log.old
 
+# A table has no rows for indices without entries.
+printf '%%%%MatrixMarket matrix coordinate real general\n3 5 2\n1 1 1.5\n2 2 2.5\n' >wide.mtx
+expect 0 "wide.csv: 1 of 3 indices of mode 1 have no entry, so the table does not have them; OUT.h5 keeps them" "$amped" convert wide.mtx wide.csv --overwrite
+same "modes with such indices" "$(grep -c 'have no entry' err)" 2
+expect 0 "" "$amped" convert wide.mtx wide.h5 --overwrite
+same "a warning of a file that keeps them" "$(grep -c 'have no entry' err)" 0
+
 finish
