@@ -20,6 +20,7 @@
 #include "base/file.h"
 #include "base/file_lock.h"
 #include "text/io.h"
+#include "text/io_number.h"
 #include "text/io_result.h"
 #include "text/io_table.h"
 #include "text/io_table_write.h"
@@ -179,6 +180,11 @@ static void renumber(const void *context, amped_sptensor *t) {
   }
 }
 
+static void free_numbering(numbering *n) {
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
+    amped_free(n->places[m]);
+}
+
 /* Sort labels (--label-order=sorted). A mode without labels is ordered by index anyway. */
 static amped_status sort_labels(const amped_options *o, amped_external_sort *x, amped_sptensor *t) {
   static const char *const kinds[] = {"texts", "numbers", "dates", "times"};
@@ -205,8 +211,7 @@ static amped_status sort_labels(const amped_options *o, amped_external_sort *x, 
   renumber(&n, t);
   status = amped_external_sort_change(x, t->dims, renumber, &n);
 done:
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    amped_free(n.places[m]);
+  free_numbering(&n);
   return status;
 }
 
@@ -409,6 +414,48 @@ static amped_status warn_of_labels(const char *path, int order, const amped_labe
   return AMPED_OK;
 }
 
+/* The user's indices of a mode, from 0: labels that --compact kept. */
+static amped_status find_ids(const char *path, const amped_labels *labels, uint64_t *ids,
+                             uint64_t *dim) {
+  char digits[AMPED_LABEL_DIGITS];
+  char number[AMPED_LABEL_DIGITS];
+  const char *text = NULL;
+  *dim = 0;
+  for (uint64_t i = 0; i < labels->count; i++) {
+    const uint64_t length = amped_label_as_counted(labels, i, true, digits, &text);
+    (void)snprintf(number, sizeof number, "%.*s", (int)length, text);
+    const char *end = amped_number_u64(number, &ids[i]);
+    if (end == NULL || *end != '\0' || ids[i] == UINT64_MAX)
+      return amped_error(AMPED_BAD_INPUT, path, "label %s is no index that --compact kept", number);
+    *dim = ids[i] >= *dim ? ids[i] + 1 : *dim;
+  }
+  return AMPED_OK;
+}
+
+/* Text of numbers holds the user's indices that --compact kept as labels: its readers match by
+ * them. */
+static amped_status restore_ids(const char *path, amped_external_sort *x, amped_sptensor *t) {
+  numbering n = {{NULL}};
+  amped_status status = AMPED_OK;
+  bool any = false;
+  for (int m = 0; m < t->order; m++) {
+    amped_labels *labels = &t->labels[m];
+    if (labels->count == 0 || !labels->are_indices)
+      continue;
+    AMPED_GO(done, amped_alloc(&n.places[m], labels->count, sizeof **n.places, "labels"));
+    AMPED_GO(done, find_ids(path, labels, n.places[m], &t->dims[m]));
+    amped_labels_free(labels);
+    any = true;
+  }
+  if (!any)
+    goto done;
+  renumber(&n, t);
+  status = amped_external_sort_change(x, t->dims, renumber, &n);
+done:
+  free_numbering(&n);
+  return status;
+}
+
 /* A table has the indices of its rows alone. */
 static amped_status tell_left_out(const char *path, const amped_sptensor *t) {
   char where[128];
@@ -436,8 +483,11 @@ static amped_status write_from_disk(amped_external_sort *x, const amped_sptensor
 static amped_status write_tensor(const amped_options *o, amped_format format,
                                  amped_external_sort *x, amped_sptensor *t, amped_facts *f) {
   const char *path = o->args[1];
-  if (format == AMPED_FORMAT_TNS)
+  if (format == AMPED_FORMAT_TNS) {
+    if (!o->convert.compact)
+      AMPED_TRY(restore_ids(o->args[0], x, t));
     AMPED_TRY(warn_of_labels(path, t->order, t->labels));
+  }
   if (o->session.cells.made) {
     amped_dense_info cells;
     AMPED_TRY(amped_convert_write_cells(o, x, t, &cells));

@@ -203,6 +203,20 @@ expect 0 "" cmp c.h5 x.h5
 expect 0 "" "$amped" convert ids.tns c.h5 --overwrite --compact --drop-zeros -q
 expect 0 "" "$amped" convert ids.tns disk.h5 --overwrite --compact --drop-zeros --memory=1M -q
 expect 0 "" cmp c.h5 disk.h5
+# Text has the old ids again, in memory and sorted on disk; with --compact, and a mode without gaps, new numbers.
+expect 0 "" "$amped" convert ids.tns whole.tns
+expect 0 "" "$amped" convert c.h5 ids.again.tns --drop-zeros
+same "a warning of labels" "$(grep -c 'labels are left out' err)" 0
+expect 0 "" "$amped" convert c.h5 disk.tns --memory=1M
+expect 0 "" cmp ids.again.tns disk.tns
+expect 0 "" "$amped" convert ids.tns dropped.tns --drop-zeros
+expect 0 "" cmp ids.again.tns dropped.tns
+expect 0 "labels are left out" "$amped" convert c.h5 new.tns --compact
+same "new numbers" "$(head -n 1 new.tns)" "# dims: 750 50 2250"
+printf '0 5 1\n7 5 2\n' >zero.tns
+expect 0 "" "$amped" convert zero.tns zero.h5 --compact --index-base=0
+expect 0 "" "$amped" convert zero.h5 from1.tns
+same "ids from 0, counted from 1" "$(grep -v '#' from1.tns | tr '\n' ,)" "1 6 1,8 6 2,"
 printf 'user,item,week,stars\nann,tea,9,5\nbob,tea,9,0\n' >zeros.csv
 expect 0 "mode 1 (user): 1 of 2" "$amped" convert zeros.csv x.h5 --overwrite --value=stars --compact --drop-zeros
 expect 0 "" "$amped" convert ids.tns x.h5 --overwrite --compact --index-base=0 -q
