@@ -183,6 +183,8 @@ static amped_status count_popularity(job *j, const amped_cell_filter *filter) {
 static amped_status drop_by(job *j, const amped_sptensor *t, uint64_t count, const bool *is_key) {
   amped_cell_filter others = {.count = 0};
   amped_sptensor copy = {.order = 0};
+  if (count == 0)
+    return AMPED_OK;
   amped_status status = copy_entries(t, count, &copy);
   if (status == AMPED_OK)
     status = amped_cell_filter_create(&copy, is_key, j->of, &others);
