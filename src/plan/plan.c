@@ -422,21 +422,25 @@ uint64_t amped_plan_nonzero_bytes(const amped_plan *plan) {
   return (uint64_t)plan->order * plan->index_type + plan->value_type;
 }
 
-uint64_t amped_plan_copy_bytes(const amped_plan *plan, int mode) {
-  const amped_mode_plan *m = &plan->modes[mode];
-  uint64_t nnz = m->copy.rank_nnz[plan->rank];
-  return nnz * amped_packing_nonzero_bytes(&m->copy.packing, plan->value_type) +
+/* Bytes of nnz packed nonzeros of a mode's copy, in so many rows. */
+static uint64_t packed_bytes(const amped_plan *plan, int mode, uint64_t nnz, uint64_t rows) {
+  const amped_packing *packing = &plan->modes[mode].copy.packing;
+  return nnz * amped_packing_nonzero_bytes(packing, plan->value_type) +
          amped_packing_bit_words(nnz) * sizeof(uint32_t) +
-         (amped_packing_list_rows(nnz, amped_plan_copy_rows(plan, mode)) +
-          amped_packing_packs(&m->copy.packing, nnz)) *
+         (amped_packing_list_rows(nnz, rows) + amped_packing_packs(packing, nnz)) *
              plan->index_type;
+}
+
+uint64_t amped_plan_copy_bytes(const amped_plan *plan, int mode) {
+  return packed_bytes(plan, mode, plan->modes[mode].copy.rank_nnz[plan->rank],
+                      amped_plan_copy_rows(plan, mode));
 }
 
 double amped_plan_packed_bytes(const amped_plan *plan) {
   double bytes = 0.0;
   for (int m = 0; m < plan->order; m++)
-    bytes += (double)amped_packing_nonzero_bytes(&plan->modes[m].copy.packing, plan->value_type);
-  return bytes * (double)plan->nnz;
+    bytes += (double)packed_bytes(plan, m, plan->nnz, plan->dims[m]);
+  return bytes;
 }
 
 uint64_t amped_plan_factor_bytes(const amped_plan *plan) {

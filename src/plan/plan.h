@@ -196,8 +196,8 @@ int amped_plan_split_rank(const amped_mode_plan *m, int nranks, uint64_t number)
  * in order. */
 void amped_plan_shared_idps(const amped_mode_plan *m, int rank, uint64_t *first, uint64_t *end);
 
-/* Bytes of the nonzeros of packed copies for all modes on all ranks, whether or not the plan has
- * these copies. */
+/* Bytes of packed copies for all modes on all ranks, whether or not the plan has these copies. Rows
+ * that several ranks share count once. */
 double amped_plan_packed_bytes(const amped_plan *plan);
 
 /* Bytes in memory. nonzero: one nonzero of a copy before packing (row, input positions, value).
