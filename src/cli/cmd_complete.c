@@ -10,71 +10,41 @@
 #include "base/signals.h"
 #include "base/trace.h"
 #include "cli/commands.h"
-#include "cli/counted_rows.h"
+#include "cli/complete_files.h"
+#include "cli/complete_init.h"
 #include "cli/cpd_outputs.h"
-#include "cli/option_rules.h"
-#include "formats/completion_file.h"
 #include "hdf5/hdf5_probe.h"
-#include "load/dense_source.h"
 #include "session/checkpoint.h"
 #include "session/completion_report.h"
 #include "session/completion_result.h"
-#include "session/entry_checks.h"
-#include "session/entry_file.h"
-#include "session/init_file.h"
 #include "session/prepare.h"
 #include "session/report.h"
 #include "session/stream_begin.h"
 #include "session/summary.h"
 #include "session/checkpoint_file.h"
 #include "solver/complete/complete_baselines.h"
-#include "solver/complete/complete_start.h"
 #include "solver/complete/gap_errors.h"
 #include "solver/complete/row_counts.h"
-#include "solver/complete/unlearnt_entries.h"
 #include "solver/complete/whole_gaps.h"
 #include "tensor/label_order.h"
 #include "text/io.h"
-
-/* Parts of a model that new rows share with it. */
-typedef struct known_model {
-  bool completes; /* false: the model is a plain decomposition */
-  bool biased;
-  bool implicit;
-  bool context[AMPED_MAX_ORDER];
-  int order;
-  double mean, scale;
-} known_model;
 
 /* The data of the command, for the functions below. */
 typedef struct job {
   amped_options own;                     /* the user's options, with what --init says */
   const amped_options *o;                /* the same */
-  known_model known;                     /* --fix: the model of --init */
-  char context[AMPED_OPTION_CHARS];      /* its context modes, as an option */
   amped_session_options session_options; /* the user's options, with the column of biases */
-  amped_read_options read;               /* the user's options, with the column of weights */
-  amped_read_options of_input;           /* options for reading INPUT */
-  amped_read_options of_weights;         /* options for reading the weights: a file or a column */
-  amped_entry_weights *weighing;         /* the open weights, until they are applied; NULL: none */
-  bool has_labels;                       /* `labels` are taken */
-  const char *weights;                   /* file of weights; INPUT for a column of it; NULL: none */
+  amped_complete_files files;
+  amped_complete_init init;
+  bool has_labels; /* `labels` are taken */
   amped_session *session;
   amped_cpd_outputs outputs;
   amped_labels labels[AMPED_MAX_ORDER]; /* on rank 0 */
   amped_complete_problem problem;
   amped_complete_start start;
   amped_complete_baselines baselines;
-  amped_entry_set validate, test;
-  amped_entry_set unlearnt; /* held-out entries with a row without training entries */
-  amped_row_counts counts;  /* empty: neither --validate nor --test */
-  amped_rank_set *validate_ranks, *test_ranks;
   amped_summary_row rows[AMPED_MAX_NCOMPS_COUNT];
-  amped_fixed_model fixed;      /* factors of --fix */
-  amped_ktensor first;          /* rank 0: start of --fix; order 0: another start */
-  amped_completion of_first;    /* rank 0: the model that it is of */
   int finished;                 /* rows that are filled */
-  bool start_reported;          /* rank 0: --init was checked for entries held out here */
   amped_checkpoint *checkpoint; /* NULL: none */
   amped_state_file *state;      /* the state of --state, on rank 0; locked until it is written */
 } job;
@@ -84,59 +54,6 @@ static const amped_row_fit_ops *row_fit_of(const job *j) {
 }
 
 /* --- checks before a nonzero is read --------------------------------------------------------- */
-
-static bool is_hdf5(const char *path, const amped_read_options *read) {
-  return amped_io_has_format(path, read, AMPED_FORMAT_HDF5);
-}
-
-/* Options for reading `path`, one of the command's files. */
-static amped_read_options read_options_of(const job *j, const char *path) {
-  const amped_options *o = j->o;
-  const amped_text_list *test = &o->complete.test;
-  const char *files[3 + AMPED_MAX_TEXTS] = {o->args[0], o->complete.validate, j->weights};
-  for (int i = 0; i < test->count; i++)
-    files[3 + i] = test->texts[i];
-  return amped_io_options_of(path, files, 3 + test->count, &j->read);
-}
-
-/* Find out whether --weights names a column or a file. It is a column if INPUT is a table and the
- * name has no suffix of a file. */
-static amped_status find_weights(job *j) {
-  const char *input = j->o->args[0];
-  const char *name = j->o->complete.weights;
-  amped_format of_input = AMPED_FORMAT_HDF5;
-  amped_format of_name = AMPED_FORMAT_HDF5;
-  if (name == NULL)
-    return AMPED_OK;
-  j->read.weights = name; /* set now: the format of a pipe is deduced from it, too */
-  const bool table = amped_io_input_format(input, &j->read, &of_input) == AMPED_OK &&
-                     of_input == AMPED_FORMAT_TABLE;
-  const bool column = table && amped_io_format(name, &of_name) != AMPED_OK;
-  amped_status_clear();
-  if (column && strcmp(input, "-") == 0)
-    return amped_error(AMPED_USAGE, NULL,
-                       "--weights=%s: standard input cannot be read again for its weights; name a "
-                       "file",
-                       name);
-  if (!column)
-    j->read.weights = NULL;
-  j->weights = column ? input : name;
-  return AMPED_OK;
-}
-
-/* Set how weights are read. Weights of a repeated cell are added, whatever is done with its
- * values. */
-static void set_read_of_weights(job *j) {
-  j->of_weights = read_options_of(j, j->weights);
-  j->of_weights.are_weights = true;
-  j->of_weights.reads_weights = j->of_weights.weights != NULL;
-  j->of_weights.duplicates = AMPED_DUPLICATES_UNKNOWN;
-}
-
-/* Probe a file if it is HDF5. Call before MPI starts. */
-static amped_status probe(const job *j, const char *path) {
-  return path != NULL && is_hdf5(path, &j->o->read) ? amped_hdf5_probe(path) : AMPED_OK;
-}
 
 /* Check the options against the worker and the plan. The tensor's hash is known now:
  * refuse to replace results of another tensor. */
@@ -175,36 +92,14 @@ static bool measures_gaps(const job *j, const amped_plan *plan) {
   return amped_gap_errors_apply(plan, &j->o->complete, most, j->session_options.biased);
 }
 
-/* Will the weights, which are not open, be a list in rank 0's memory? */
-static bool holds_weights(const job *j) {
-  bool is_dense = false;
-  if (!is_hdf5(j->weights, &j->of_weights))
-    return true;
-  if (amped_dense_source_is(j->weights, NULL, &is_dense) != AMPED_OK)
-    amped_status_clear(); /* reading them reports it */
-  return is_dense;
-}
-
-/* The row of weights: open ones are in memory already. With --plan they are not read; each entry
- * has one. */
-static void add_weights_row(const job *j, const amped_plan *plan, amped_memory_rows *rows) {
-  amped_memory_row *row = amped_memory_row_add(rows, "weights in memory");
-  if (j->weighing != NULL) {
-    row->host_bytes = row->held_bytes = amped_entry_weights_bytes(j->weighing);
-  } else if (j->weights != NULL) {
-    row->host_bytes = amped_entry_weights_slab_bytes(plan);
-    if (plan->rank == 0 && holds_weights(j))
-      row->host_bytes += plan->nnz * ((uint64_t)plan->order + 1) * sizeof(double);
-  }
-}
-
 static void solver_rows(const amped_plan *plan, const void *context, amped_memory_rows *rows) {
   const job *j = context;
   const amped_worker *worker = &j->session->worker;
   amped_memory_row *fits = amped_memory_row_add(rows, "row fits");
-  row_fit_of(j)->require(worker->device, plan, j->weights != NULL, &fits->device_bytes,
+  row_fit_of(j)->require(worker->device, plan, j->files.weights != NULL, &fits->device_bytes,
                          &fits->host_bytes);
-  add_weights_row(j, plan, rows);
+  amped_memory_row *weights = amped_memory_row_add(rows, "weights in memory");
+  weights->host_bytes = amped_complete_files_weight_bytes(&j->files, plan, &weights->held_bytes);
   amped_memory_row_add(rows, "nonzeros per row")->host_bytes += amped_row_counts_bytes(plan);
   amped_memory_row *solver = amped_memory_row_add(rows, "solver");
   amped_complete_search_require(&j->session->comm, worker, plan, &j->o->complete,
@@ -219,27 +114,14 @@ static void solver_rows(const amped_plan *plan, const void *context, amped_memor
                              &gaps->host_bytes);
   amped_memory_row *state = amped_memory_row_add(rows, "equations for a state");
   if (j->o->stream.state != NULL)
-    amped_stream_begin_require(worker, plan, j->session_options.biased, j->weights != NULL,
+    amped_stream_begin_require(worker, plan, j->session_options.biased, j->files.weights != NULL,
                                j->o->stream.history, &state->device_bytes, &state->host_bytes);
   if (j->o->stream.state != NULL && plan->rank == 0)
     amped_memory_row_add(rows, "entries for a state")->host_bytes += amped_stream_begin_entry_bytes(
-        plan->order, plan->nnz, j->o->stream.keep, j->weights != NULL);
+        plan->order, plan->nnz, j->o->stream.keep, j->files.weights != NULL);
 }
 
 /* --- the problem ----------------------------------------------------------------------------- */
-
-/* Collective: prepare row fits, with weights if there are some. */
-static amped_status prepare(job *j) {
-  const amped_session *session = j->session;
-  const amped_status status = row_fit_of(j)->prepare(session->worker.tensor, j->weights != NULL);
-  AMPED_TRY(amped_comm_agree(&session->comm, status));
-  if (j->weights == NULL)
-    return AMPED_OK;
-  AMPED_TRY(amped_entry_weights_apply(j->weighing, &j->problem.weights_hash));
-  amped_entry_weights_close(j->weighing);
-  j->weighing = NULL;
-  return AMPED_OK;
-}
 
 /* Collective: the labels of the tensor, which the session gives once. */
 static amped_status take_labels(job *j) {
@@ -255,11 +137,7 @@ static amped_status sample_learnt(const amped_session *session, double *values, 
                                   void *context) {
   job *j = context;
   AMPED_TRY(take_labels(j));
-  if (session->comm.rank == 0 && amped_counted_rows_are(j->weights, &j->of_weights))
-    amped_warn("%s: every row weighs 1, because no --value names a column of weights",
-               amped_io_name(j->weights));
-  AMPED_TRY(amped_entry_weights_open(session, j->labels, j->weights, &j->of_weights, &j->weighing));
-  return amped_entry_weights_sample(j->weighing, values, count);
+  return amped_complete_files_sample(&j->files, session, j->labels, values, count);
 }
 
 /* The same on all ranks. */
@@ -273,109 +151,6 @@ static amped_status set_clip(job *j) {
                        j->problem.ignored);
   j->problem.least = !c->given ? -INFINITY : c->to_data ? d->values[0] : c->least;
   j->problem.most = !c->given ? INFINITY : c->to_data ? d->values[d->count - 1] : c->most;
-  return AMPED_OK;
-}
-
-/* Collective: check a table whose rows count 1 each beside the values of INPUT. INPUT may be such a
- * table itself. */
-static amped_status check_counted(const job *j, const char *path, const amped_read_options *read) {
-  const amped_dictionary *d = &amped_session_info(j->session)->dictionary;
-  const char *input = j->o->args[0];
-  amped_status status = AMPED_OK;
-  if (j->session->comm.rank == 0 && !(j->problem.fit.implicit > 0.0) &&
-      amped_counted_rows_are(path, read) && !amped_counted_rows_are(input, &j->of_input))
-    status = amped_counted_rows_check(path, input, d->values, d->count, true);
-  return amped_comm_agree(&j->session->comm, status);
-}
-
-/* Rule for repeated cells of a text or table beside INPUT: each counts as it is, and rows without
- * values are counted. */
-static amped_duplicates second_rule(const char *path, const amped_read_options *read) {
-  return amped_counted_rows_are(path, read) ? AMPED_DUPLICATES_SUM : AMPED_DUPLICATES_KEEP;
-}
-
-/* Collective: load the entries of a file, and check them. */
-static amped_status load_file(job *j, const char *option, const char *path, amped_entry_set *out) {
-  amped_read_options read = read_options_of(j, path);
-  if (!is_hdf5(path, &read) && !amped_io_has_format(path, &read, AMPED_FORMAT_NPY))
-    read.duplicates = second_rule(path, &read);
-  AMPED_TRY(check_counted(j, path, &read));
-  AMPED_TRY(amped_entry_file_load(j->session, j->labels, option, path, &read, out));
-  amped_entry_checks_new(j->session, j->labels, path, out,
-                         j->problem.fit.implicit > 0.0 ? j->problem.fit.prior : NULL);
-  AMPED_TRY(amped_entry_checks_drop(j->session, option, path, out));
-  return j->problem.fit.implicit > 0.0 ? amped_entry_checks_events(j->session, path, out)
-                                       : AMPED_OK;
-}
-
-/* Collective: load the entries that validate. */
-static amped_status load_validate(job *j) {
-  const char *path = j->o->complete.validate;
-  if (path == NULL)
-    return AMPED_OK;
-  j->problem.validate = &j->validate;
-  return load_file(j, "--validate", path, &j->validate);
-}
-
-/* Collective: load the entries of all files of --test. */
-static amped_status load_test(job *j) {
-  const amped_context context = amped_session_context(j->session);
-  const amped_text_list *list = &j->o->complete.test;
-  for (int i = 0; i < list->count; i++) {
-    amped_entry_set set = {.order = 0};
-    j->problem.test = &j->test;
-    amped_status status = load_file(j, "--test", list->texts[i], &set);
-    if (status == AMPED_OK && j->problem.validate != NULL)
-      status = amped_entry_checks_common(j->session, list->texts[i], &set, j->o->complete.validate,
-                                         &j->validate);
-    if (status == AMPED_OK)
-      status = amped_entry_set_append(&context, &j->test, &set);
-    amped_entry_set_free(&set);
-    AMPED_TRY(status);
-  }
-  return AMPED_OK;
-}
-
-/* Collective: find the rows without training nonzeros that validation and test entries have. */
-static amped_status find_judged(job *j) {
-  const amped_context context = amped_session_context(j->session);
-  amped_complete_problem *p = &j->problem;
-  const amped_entry_set *validate = p->validate != NULL ? p->validate : p->unlearnt;
-  if (!measures_gaps(j, context.plan))
-    return AMPED_OK;
-  if (validate != NULL)
-    AMPED_TRY(amped_entry_set_find_untrained(&context, validate, p->judged));
-  return p->test != NULL ? amped_entry_set_find_untrained(&context, p->test, p->tested) : AMPED_OK;
-}
-
-/* Collective: note which entries have rows that are trained, and count held-out entries that have
- * others. */
-static amped_status find_trained(job *j) {
-  const amped_context context = amped_session_context(j->session);
-  amped_complete_problem *p = &j->problem;
-  if (p->validate == NULL && p->test == NULL && p->held == 0)
-    return AMPED_OK;
-  AMPED_TRY(amped_row_counts_find(&context, &j->counts));
-  amped_entry_set_train(&context, &j->validate, &j->counts);
-  amped_entry_set_train(&context, &j->test, &j->counts);
-  p->counts = &j->counts;
-  if (p->held > 0)
-    AMPED_TRY(
-        amped_unlearnt_entries_find(&context, &j->counts, &p->fixed, &j->unlearnt, p->unlearnt_of));
-  p->unlearnt = j->unlearnt.total > 0 ? &j->unlearnt : NULL;
-  return find_judged(j);
-}
-
-/* Collective: make the sets of entries that implicit fits rank. */
-static amped_status set_ranks(job *j) {
-  const amped_context context = amped_session_context(j->session);
-  amped_complete_problem *p = &j->problem;
-  if (p->validate != NULL || p->held > 0)
-    AMPED_TRY(amped_rank_set_create(&context, p->ranked, p->held, p->validate, &j->validate_ranks));
-  if (p->test != NULL)
-    AMPED_TRY(amped_rank_set_create(&context, p->ranked, p->test->total, p->test, &j->test_ranks));
-  p->validate_ranks = j->validate_ranks;
-  p->test_ranks = j->test_ranks;
   return AMPED_OK;
 }
 
@@ -393,10 +168,10 @@ static void warn_of_constant(const job *j) {
  * column in both tables. Equal values may be weights of 1. */
 static void warn_of_own_weights(const job *j) {
   const amped_tensor_info *info = amped_session_info(j->session);
-  if (j->weights != NULL && !j->problem.constant && j->problem.weights_hash == info->hash)
+  if (j->files.weights != NULL && !j->problem.constant && j->problem.weights_hash == info->hash)
     amped_warn("%s: its weights are the values of the entries themselves, so that small values "
                "hardly count; for a column of INPUT, which is a table, give --weights=COLUMN",
-               amped_io_name(j->weights));
+               amped_io_name(j->files.weights));
 }
 
 /* Warn if INPUT has all cells of its dimensions. With --implicit every cell is known anyway, and a
@@ -463,67 +238,6 @@ static amped_status count_repeats(job *j) {
   return AMPED_OK;
 }
 
-/* Rank 0: warn if the model of --init may have learnt entries that are held out here, because its
- * tensor or its hold-out differs. */
-static void warn_of_learnt(job *j, const amped_completion *model) {
-  const amped_complete_problem *p = &j->problem;
-  const bool by_hash = p->validate == NULL && p->options->holdout > 0.0;
-  const bool same_input =
-      model->order > 0 && model->input_hash == amped_session_info(j->session)->hash;
-  const bool same_split = model->order > 0 && model->holdout == p->options->holdout &&
-                          model->split_seed == p->options->split_seed &&
-                          memcmp(model->fibres, p->fibres, sizeof p->fibres) == 0;
-  const bool judged = by_hash || p->validate != NULL || p->test != NULL;
-  if (judged && !j->start_reported && !(same_input && (same_split || !by_hash)))
-    amped_warn(
-        "%s: its model may have learnt entries that are held out here, because its tensor, "
-        "--holdout, --holdout-by or --split-seed was different: reported errors may be too low",
-        j->session_options.init);
-  j->start_reported = true;
-}
-
-/* Rank 0: components and biases side by side. */
-static amped_status widen(const job *j, const amped_ktensor *start, const amped_completion *model,
-                          amped_ktensor *out) {
-  const amped_plan *plan = &j->session->plan;
-  const uint64_t n = (uint64_t)plan->ncomps;
-  const uint64_t from = (uint64_t)start->ncomps;
-  AMPED_TRY(amped_ktensor_create(out, plan->order, plan->dims, plan->ncomps));
-  for (uint64_t r = 0; r < n; r++)
-    out->weights[r] = 1.0;
-  for (int m = 0; m < plan->order; m++)
-    for (uint64_t i = 0; i < plan->dims[m]; i++) {
-      memcpy(out->factors[m] + i * n, start->factors[m] + i * from, from * sizeof(double));
-      if (n > from)
-        out->factors[m][i * n + from] = model->order > 0 && model->biased ? model->bias[m][i] : 0.0;
-    }
-  return AMPED_OK;
-}
-
-/* Collective: read the factors of --fix, and the start of the others. The modes of the problem are
- * known. */
-static amped_status read_fixed(job *j) {
-  const amped_options *o = j->o;
-  const amped_comm *comm = &j->session->comm;
-  amped_fixed_request request = {.nonnegative = j->problem.nonnegative,
-                                 .outside = o->complete.implicit > 0.0,
-                                 .context = j->start.context};
-  amped_ktensor start = {.order = 0};
-  AMPED_TRY(amped_fixed_model_find_modes(j->session, o->session.fix, j->labels, &request.modes));
-  amped_status status =
-      amped_fixed_model_read(j->session, &request, j->labels, &j->fixed, &start, &j->of_first);
-  if (status == AMPED_OK) {
-    if (comm->rank == 0)
-      status = widen(j, &start, &j->of_first, &j->first);
-    status = amped_comm_agree(comm, status);
-  }
-  j->problem.fixed = amped_fixed_model_modes(&j->fixed);
-  j->problem.mean = j->known.mean;
-  j->problem.scale = j->known.scale;
-  amped_ktensor_free(&start);
-  return status;
-}
-
 /* Refuse some nonnegative modes if a method or a state knows only all modes or none. */
 static amped_status check_nonnegative(const job *j) {
   const amped_options *o = j->o;
@@ -539,6 +253,15 @@ static amped_status check_nonnegative(const job *j) {
                        "--state, or use --nonnegative",
                        o->complete.nonnegative);
   return AMPED_OK;
+}
+
+/* Collective: prepare row fits, with weights if there are some. */
+static amped_status prepare(job *j) {
+  const amped_session *session = j->session;
+  const amped_status status =
+      row_fit_of(j)->prepare(session->worker.tensor, j->files.weights != NULL);
+  AMPED_TRY(amped_comm_agree(&session->comm, status));
+  return amped_complete_files_weigh(&j->files, &j->problem);
 }
 
 /* Collective: set everything that the runs have in common. */
@@ -561,46 +284,22 @@ static amped_status set_problem(job *j) {
                                     .biased = j->session_options.biased};
   AMPED_TRY(amped_complete_problem_set_modes(&context, o->recommend.of, j->labels, p, &j->start));
   AMPED_TRY(amped_comm_agree(&j->session->comm, check_nonnegative(j)));
-  if (o->session.fix != NULL)
-    AMPED_TRY(read_fixed(j));
+  AMPED_TRY(amped_complete_init_fix(&j->init, j->session, o, j->labels, &j->start, p));
   AMPED_TRY(prepare(j));
   AMPED_TRY(amped_complete_problem_hold_out(&context, input, j->labels, p));
-  AMPED_TRY(amped_complete_problem_set_scale(&context, input, j->weights, p, &j->start));
+  AMPED_TRY(amped_complete_problem_set_scale(&context, input, j->files.weights, p, &j->start));
   warn_of_constant(j);
   warn_of_own_weights(j);
   warn_of_whole(j);
   AMPED_TRY(warn_of_gaps(j));
   AMPED_TRY(count_repeats(j));
   AMPED_TRY(amped_comm_agree(&j->session->comm, set_clip(j)));
-  AMPED_TRY(load_validate(j));
-  AMPED_TRY(load_test(j));
-  AMPED_TRY(find_trained(j));
-  if (p->fit.implicit > 0.0)
-    AMPED_TRY(set_ranks(j));
+  AMPED_TRY(amped_complete_files_load(&j->files, j->session, j->labels,
+                                      measures_gaps(j, context.plan), p));
   return amped_completion_report_problem(j->session, p, j->labels);
 }
 
 /* --- runs ------------------------------------------------------------------------------------ */
-
-/* Rank 0: read --init. *out gets components and biases side by side, in the column lengths from
- * which sweeps continue. */
-static amped_status read_start(job *j, amped_ktensor *out) {
-  const amped_plan *plan = &j->session->plan;
-  const int components = plan->ncomps - (j->session_options.biased ? 1 : 0);
-  amped_completion model = {.order = 0};
-  amped_ktensor start;
-  amped_status status = AMPED_OK;
-  memset(&start, 0, sizeof start);
-  AMPED_GO(done, amped_init_file_read(&j->session_options, plan, j->labels, components, NULL,
-                                      &start, &model));
-  warn_of_learnt(j, &model);
-  amped_completion_stretch(&model, j->start.context, &start, NULL);
-  status = widen(j, &start, &model, out);
-done:
-  amped_completion_free(&model);
-  amped_ktensor_free(&start);
-  return status;
-}
 
 /* Does a run print one line, in place of lines for its sweeps? */
 static bool is_brief(const job *j) {
@@ -610,26 +309,13 @@ static bool is_brief(const job *j) {
 
 static amped_status begin_run(void *context, int run, int start, double reg) {
   job *j = context;
-  amped_session *session = j->session;
-  const amped_context here = amped_session_context(session);
+  const amped_context here = amped_session_context(j->session);
   const char *init = j->session_options.init;
-  amped_ktensor factors;
-  amped_status status = AMPED_OK;
-  AMPED_TRY(amped_completion_report_run(session, &j->problem, run, start, reg, init, !is_brief(j)));
+  AMPED_TRY(
+      amped_completion_report_run(j->session, &j->problem, run, start, reg, init, !is_brief(j)));
   if (init == NULL)
     return amped_complete_start_fill(&here, &j->start, j->problem.seed + (uint64_t)start);
-  if (j->fixed.modes != 0 && session->comm.rank == 0)
-    warn_of_learnt(j, &j->of_first);
-  if (j->fixed.modes != 0)
-    return amped_factors_put(&here, &j->first);
-  memset(&factors, 0, sizeof factors);
-  if (session->comm.rank == 0)
-    status = read_start(j, &factors);
-  status = amped_comm_agree(&session->comm, status);
-  if (status == AMPED_OK)
-    status = amped_factors_put(&here, &factors);
-  amped_ktensor_free(&factors);
-  return status;
+  return amped_complete_init_start(&j->init, j->session, j->labels, &j->start, &j->problem);
 }
 
 static amped_status end_run(void *context, int run, int start, double reg, int best, uint64_t sweep,
@@ -695,8 +381,8 @@ static amped_status save(job *j, const amped_complete_best *best, const amped_ga
                          const char *path) {
   amped_completion_result result;
   amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
-  amped_status status =
-      amped_completion_result_gather(j->session, &j->fixed, &j->problem, best, j->labels, &result);
+  amped_status status = amped_completion_result_gather(j->session, &j->init.fixed, &j->problem,
+                                                       best, j->labels, &result);
   if (status == AMPED_OK && j->session->comm.rank == 0) {
     warn_of_zeros(&result);
     status = put_gap_errors(j, gaps, &result.completion);
@@ -776,8 +462,8 @@ static amped_status search(job *j, amped_complete_best *best, double *seconds) {
   const amped_complete_hooks hooks = {
       .begin = begin_run, .end = end_run, .after_sweep = after_sweep, .context = j};
   const amped_context context = amped_session_context(j->session);
-  const amped_checkpoint_recipe recipe = {.method = NULL,
-                                          .fixed = j->fixed.modes != 0 ? j->fixed.key : NULL};
+  const amped_checkpoint_recipe recipe = {
+      .method = NULL, .fixed = j->init.fixed.modes != 0 ? j->init.fixed.key : NULL};
   amped_solver_state state = {.order = 0};
   bool resumed = false;
   amped_status status = AMPED_OK;
@@ -853,104 +539,18 @@ static amped_status complete_all(job *j) {
   return status;
 }
 
-/* --- what --init says ------------------------------------------------------------------------- */
-
-/* Rank 0: read the model's parts. A plain decomposition has no mean and no biases. */
-static amped_status read_known(const char *path, known_model *out) {
-  amped_ktensor shape = {.order = 0};
-  amped_completion c = {.order = 0};
-  AMPED_TRY(amped_result_file_scan(path, NULL, &shape));
-  const amped_status status = amped_completion_file_read(path, shape.order, shape.dims, false, &c);
-  if (status == AMPED_OK) {
-    *out = (known_model){.completes = c.order > 0,
-                         .biased = c.biased,
-                         .implicit = c.implicit > 0.0,
-                         .order = shape.order,
-                         .mean = c.mean,
-                         .scale = c.order > 0 ? c.scale : 1.0};
-    memcpy(out->context, c.context, sizeof out->context);
-  }
-  amped_completion_free(&c);
-  amped_ktensor_free(&shape);
-  return status;
-}
-
-/* Take the biases of the model, which the user may have named. */
-static amped_status take_bias(job *j) {
-  static const char *const names[] = {
-      [AMPED_BIAS_FULL] = "full", [AMPED_BIAS_MEAN] = "mean", [AMPED_BIAS_NONE] = "none"};
-  const known_model *k = &j->known;
-  const amped_bias bias = k->biased        ? AMPED_BIAS_FULL
-                          : k->mean != 0.0 ? AMPED_BIAS_MEAN
-                                           : AMPED_BIAS_NONE;
-  if (k->completes && k->implicit != (j->own.complete.implicit > 0.0))
-    return amped_error(AMPED_BAD_INPUT, j->own.session.init,
-                       k->implicit
-                           ? "is a model of --implicit; add that, as --fix keeps its factors"
-                           : "is no model of --implicit; leave that out, as --fix keeps its "
-                             "factors");
-  if (amped_option_rules_hold(&j->own, "bias") && bias != j->own.complete.bias)
-    return amped_error(
-        AMPED_BAD_INPUT, j->own.session.init,
-        "is a model with --bias=%s, which --fix keeps; use that, or leave out --bias", names[bias]);
-  j->own.complete.bias = bias;
-  j->session_options.biased = bias == AMPED_BIAS_FULL;
-  return AMPED_OK;
-}
-
-/* Take the context modes of the model, unless the user names others. */
-static void take_context(job *j) {
-  int used = 0;
-  if (!j->known.completes || amped_option_rules_hold(&j->own, "context"))
-    return;
-  for (int m = 0; m < j->known.order; m++)
-    if (j->known.context[m])
-      used += snprintf(j->context + used, sizeof j->context - (size_t)used, "%s%d",
-                       used > 0 ? "," : "", m + 1);
-  j->own.complete.context_modes = used > 0 ? j->context : "none";
-}
-
-/* Collective, before the plan is made; the status is agreed. Without --rank, the file of
- * --init gives R. With --fix, its model gives mean, scale, biases and context modes. */
-static amped_status take_init(job *j) {
-  const amped_comm *comm = &j->session->comm;
-  amped_status status = AMPED_OK;
-  AMPED_TRY(
-      amped_init_file_set_ncomps(comm, amped_option_rules_hold(&j->own, "rank"), &j->own.session));
-  j->session_options.ncomps = j->own.session.ncomps;
-  j->session_options.ncomps_count = j->own.session.ncomps_count;
-  memcpy(j->session_options.ncomps_list, j->own.session.ncomps_list,
-         sizeof j->session_options.ncomps_list);
-  if (j->own.session.fix == NULL)
-    return AMPED_OK;
-  if (comm->rank == 0)
-    status = read_known(j->own.session.init, &j->known);
-  AMPED_TRY(amped_comm_agree(comm, status));
-  amped_comm_broadcast(comm, &j->known, sizeof j->known);
-  AMPED_TRY(amped_comm_agree(comm, take_bias(j)));
-  take_context(j);
-  return AMPED_OK;
-}
-
 /* --- the command ----------------------------------------------------------------------------- */
 
 /* On every rank, before MPI starts: set up the reading and session options. */
 static amped_status begin(job *j) {
   const amped_options *o = j->o;
-  j->read = o->read;
-  j->read.axes = NULL; /* for INPUT alone */
-  AMPED_TRY(find_weights(j));
-  if (j->weights != NULL)
-    set_read_of_weights(j);
+  AMPED_TRY(amped_complete_files_begin(&j->files, o));
   j->session_options = o->session;
   j->session_options.biased = o->complete.bias == AMPED_BIAS_FULL;
   j->session_options.lists_cells = true;
   j->session_options.keeps_result =
       (!o->nowrite || o->stream.state != NULL) && !o->session.plan_only;
-  j->of_input = read_options_of(j, o->args[0]);
-  j->of_input.dataset = o->session.dataset;
-  j->of_input.axes = &o->axes;
-  j->session_options.read = &j->of_input;
+  j->session_options.read = &j->files.of_input;
   if (j->session_options.biased && o->session.ncomps == AMPED_MAX_NCOMPS)
     return amped_error(AMPED_USAGE, NULL,
                        "--rank=%d: with biases at most %d components are possible; lower --rank, "
@@ -975,10 +575,7 @@ static amped_status look_at_state(const amped_options *o) {
 /* On the launcher's rank 0, before MPI starts: probe the inputs, and check which files the run
  * replaces. */
 static amped_status look(job *j) {
-  AMPED_TRY(probe(j, j->o->complete.validate));
-  for (int i = 0; i < j->o->complete.test.count; i++)
-    AMPED_TRY(probe(j, j->o->complete.test.texts[i]));
-  AMPED_TRY(probe(j, j->weights));
+  AMPED_TRY(amped_complete_files_probe(&j->files));
   if (j->o->checkpoint.resume)
     amped_hdf5_probe_with_previous(j->o->checkpoint.file);
   AMPED_TRY(look_at_state(j->o));
@@ -998,22 +595,22 @@ static amped_status check_repeats(const job *j) {
   const char *path = j->o->args[0];
   const amped_duplicates d = amped_session_info(j->session)->duplicates;
   amped_status status = AMPED_OK;
-  if (d == AMPED_DUPLICATES_KEEP && (j->weights != NULL || j->o->complete.implicit > 0.0))
+  if (d == AMPED_DUPLICATES_KEEP && (j->files.weights != NULL || j->o->complete.implicit > 0.0))
     status =
         amped_error(AMPED_BAD_INPUT, path,
                     "has cells with several entries, which were all kept, and %s counts a cell "
                     "once; add them up with --duplicates=sum",
-                    j->weights != NULL ? "--weights" : "--implicit");
+                    j->files.weights != NULL ? "--weights" : "--implicit");
   AMPED_TRY(amped_comm_agree(&j->session->comm, j->session->comm.rank == 0 ? status : AMPED_OK));
-  return j->of_weights.reads_weights ? amped_entry_file_check_merged(j->session, path, d)
-                                     : AMPED_OK;
+  return j->files.of_weights.reads_weights ? amped_entry_file_check_merged(j->session, path, d)
+                                           : AMPED_OK;
 }
 
 /* Warn if repeated coordinates were added up when the tensor file was made: sums are wrong for
  * ratings and measurements. For text, the reader has already warned. */
 static void warn_of_sums(const job *j) {
   const char *path = j->o->args[0];
-  if (j->session->comm.rank == 0 && is_hdf5(path, &j->o->read) &&
+  if (j->session->comm.rank == 0 && amped_io_has_format(path, &j->o->read, AMPED_FORMAT_HDF5) &&
       amped_session_info(j->session)->duplicates == AMPED_DUPLICATES_SUM)
     amped_warn("%s: values at repeated coordinates were added up when it was made; for ratings "
                "make it again with amped_mpi convert --duplicates=mean, or last",
@@ -1047,7 +644,7 @@ amped_status amped_cmd_complete(const amped_options *given) {
   if (status == AMPED_OK)
     status = amped_comm_agree(&session.comm, session.comm.rank == 0 ? lock(&j) : AMPED_OK);
   if (status == AMPED_OK)
-    status = take_init(&j);
+    status = amped_complete_init_take(&j.init, &session.comm, &j.own, &j.session_options);
   if (status == AMPED_OK)
     status = amped_session_prepare(&session, &demand);
   if (status == AMPED_OK) {
@@ -1057,22 +654,14 @@ amped_status amped_cmd_complete(const amped_options *given) {
   if (status == AMPED_OK && !o->session.plan_only)
     status = complete_all(&j);
   status = amped_session_finish(&session, status);
-  amped_entry_weights_close(j.weighing);
-  amped_entry_set_free(&j.validate);
-  amped_entry_set_free(&j.unlearnt);
+  amped_complete_files_free(&j.files);
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
     amped_free(j.problem.judged[m]);
     amped_free(j.problem.tested[m]);
   }
-  amped_entry_set_free(&j.test);
-  amped_row_counts_free(&j.counts);
-  amped_rank_set_destroy(j.validate_ranks);
-  amped_rank_set_destroy(j.test_ranks);
   amped_state_file_close(j.state);
   amped_cpd_outputs_free(&j.outputs);
-  amped_fixed_model_free(&j.fixed);
-  amped_completion_free(&j.of_first);
-  amped_ktensor_free(&j.first);
+  amped_complete_init_free(&j.init);
   amped_session_close(&session);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_labels_free(&j.labels[m]);

@@ -422,7 +422,7 @@ uint64_t amped_plan_nonzero_bytes(const amped_plan *plan) {
   return (uint64_t)plan->order * plan->index_type + plan->value_type;
 }
 
-/* Bytes of nnz packed nonzeros of a mode's copy, in so many rows. */
+/* Bytes of nnz packed nonzeros of a mode's copy, in at most `rows` rows. */
 static uint64_t packed_bytes(const amped_plan *plan, int mode, uint64_t nnz, uint64_t rows) {
   const amped_packing *packing = &plan->modes[mode].copy.packing;
   return nnz * amped_packing_nonzero_bytes(packing, plan->value_type) +
