@@ -16,6 +16,7 @@
 #include "text/io_rows.h"
 #include "text/io_table_header.h"
 #include "text/respelt.h"
+#include "base/scan.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/printable.h"
@@ -125,6 +126,17 @@ static bool is_empty_label(const reader *r, const key *k) {
          (label != NULL && strlen(label) == k->length && memcmp(label, k->string, k->length) == 0);
 }
 
+/* The remedy for a key that is no time stamp: "" if there is none. A word may be the label that
+ * another table has for empty keys. */
+static const char *remedy_of(const amped_cell *cell, const key *k) {
+  if (amped_csv_is_missing(cell))
+    return "; --missing=skip leaves out rows without one";
+  for (uint64_t i = 0; i < k->length; i++)
+    if (amped_is_digit(k->string[i]))
+      return "";
+  return "; if it is a label for empty keys, give it as --empty=LABEL";
+}
+
 /* Replace time stamps by their periods, in modes that have some. `texts` holds them. Returns false,
  * with piece->status, on failure. */
 static bool take_periods(parser *p, const amped_cell *cells, key *keys, period_texts texts) {
@@ -136,10 +148,9 @@ static bool take_periods(parser *p, const amped_cell *cells, key *keys, period_t
       continue;
     const char *wrong = amped_period_label(h->periods[m], k->string, k->length, texts[m]);
     if (wrong != NULL) {
-      amped_piece_fail(
-          p->piece, cells[m].begin, "column \"%.100s\": \"%s\" %s%s", h->columns[m],
-          amped_number_excerpt(excerpt, k->string, k->string + k->length), wrong,
-          amped_csv_is_missing(&cells[m]) ? "; --missing=skip leaves out rows without one" : "");
+      amped_piece_fail(p->piece, cells[m].begin, "column \"%.100s\": \"%s\" %s%s", h->columns[m],
+                       amped_number_excerpt(excerpt, k->string, k->string + k->length), wrong,
+                       remedy_of(&cells[m], k));
       return false;
     }
     k->string = texts[m];
