@@ -14,15 +14,16 @@
 
 typedef struct amped_labels {
   uint64_t count;
-  char *name;        /* name of the mode (a table's column), or NULL */
-  char *bytes;       /* amped_alloc'd, offsets[count] bytes */
-  uint64_t *offsets; /* amped_alloc'd, count + 1 */
-  bool from_zero;    /* the user's files count indices from 0, not 1; also without labels */
-  bool are_indices;  /* the labels are the user's indices, some of which --compact removed */
-  amped_period
-      period;    /* the labels are periods of time stamps, and the user's files may have these */
-  bool of_array; /* the mode is a dimension of an array: its index is a place, whatever the label;
-                    also without labels */
+  char *name;          /* name of the mode (a table's column), or NULL */
+  char *bytes;         /* amped_alloc'd, offsets[count] bytes */
+  uint64_t *offsets;   /* amped_alloc'd, count + 1 */
+  bool from_zero;      /* the user's files count indices from 0, not 1; also without labels */
+  bool are_indices;    /* the labels are the user's indices, some of which --compact removed */
+  amped_period period; /* the labels are periods of time stamps, which the user's files may have */
+  bool of_header; /* the name is in the first row of a table that was read: the user did not say
+                     that this row is a header */
+  bool of_array;  /* the mode is a dimension of an array: its index is a place, whatever the label;
+                     also without labels */
 } amped_labels;
 
 void amped_labels_free(amped_labels *labels);

@@ -90,7 +90,7 @@ amped_status amped_index_match_refuse_header(const amped_index_side *known,
   for (int m = 0; m < file->order; m++) {
     if (same_name(&file->labels[m], &known->labels[m]))
       return AMPED_OK;
-    if (lost < 0 && is_label[m])
+    if (lost < 0 && is_label[m] && file->labels[m].of_header)
       lost = m;
   }
   if (lost < 0)

@@ -701,6 +701,7 @@ static amped_status conclude(reader *r) {
       AMPED_TRY(amped_labels_copy(&t->labels[set], &t->labels[m]));
     t->dims[m] = t->labels[m].count;
     t->labels[m].period = r->header.periods[m];
+    t->labels[m].of_header = !r->options->no_header && r->options->keys == NULL;
     if (!r->options->no_header || !amped_table_header_in_place(&r->header) ||
         (r->options->known_modes && r->options->keys == NULL))
       AMPED_TRY(amped_strdup(&t->labels[m].name, r->header.modes[m]));
