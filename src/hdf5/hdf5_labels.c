@@ -297,7 +297,7 @@ static amped_status write_mode(amped_hdf5 *file, int mode, const amped_labels *l
 amped_status amped_hdf5_labels_write(amped_hdf5 *file, int order, const amped_labels *labels) {
   const uint64_t base = 0;
   bool group_made = false;
-  if (labels[0].from_zero)
+  if (amped_labels_begin_at_zero(labels, order))
     AMPED_TRY(amped_hdf5_put_u64(file, "/", INDEX_BASE, 0, &base));
   for (int m = 0; m < order; m++) {
     if (labels[m].count == 0)

@@ -83,13 +83,15 @@ static amped_status no_fixed_row(const amped_index_side *file, const amped_index
                      amped_format_mode(name, sizeof name, mode, labels), missing - 1, file->path);
 }
 
-/* Are all labels whole numbers? Then they may be the indices of a file without labels. */
-static bool are_numbers(const amped_labels *labels) {
+/* Are all labels numbers of indices, as the file counts them? Then they may be the indices of a file
+ * without labels. */
+static bool are_numbers(const amped_labels *labels, const amped_labels *of_file) {
+  char digits[AMPED_LABEL_DIGITS];
+  const char *text = NULL;
   bool all = labels->count > 0;
   for (uint64_t i = 0; i < labels->count && all; i++) {
-    uint64_t length = 0;
-    const char *text = amped_label(labels, i, &length);
-    all = amped_index_is_number(labels, text, length);
+    const uint64_t length = amped_label_as_counted(labels, i, of_file->from_zero, digits, &text);
+    all = amped_index_is_number(of_file, text, length);
   }
   return all;
 }
@@ -101,7 +103,7 @@ static amped_status find_rows(const amped_index_side *file, const amped_index_si
                               int mode, bool is_free, uint64_t **rows) {
   const uint64_t dim = tensor->dims[mode];
   const bool no_labels = file->labels[mode].count == 0 && tensor->labels[mode].count > 0 &&
-                         !are_numbers(&tensor->labels[mode]);
+                         !are_numbers(&tensor->labels[mode], &file->labels[mode]);
   amped_index_match match;
   char where[128];
   *rows = NULL;

@@ -120,7 +120,7 @@ static void set_head(work *w, const amped_complete_problem *p, const amped_compl
   memcpy(w->head.pull, fit->pull, sizeof w->head.pull);
   if (w->session->comm.rank != 0)
     return;
-  w->head.zero_based = labels[0].from_zero;
+  w->head.zero_based = amped_labels_begin_at_zero(labels, plan->order);
   w->head.duplicates = amped_input_duplicates(w->session->input);
 }
 

@@ -107,6 +107,13 @@ uint64_t amped_label_key(const amped_labels *labels, uint64_t i) {
   return is_number ? number - base : hash_of(text, length);
 }
 
+bool amped_labels_begin_at_zero(const amped_labels *labels, int order) {
+  bool any = false;
+  for (int m = 0; m < order; m++)
+    any = any || (labels[m].from_zero && (labels[m].count == 0 || labels[m].are_indices));
+  return any;
+}
+
 uint64_t amped_label_number(const amped_labels *labels, uint64_t i) {
   return labels->from_zero ? i : i + 1;
 }

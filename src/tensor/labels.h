@@ -55,6 +55,9 @@ uint64_t amped_label_key(const amped_labels *labels, uint64_t i);
 /* The user's number of index i: i, or i + 1. */
 uint64_t amped_label_number(const amped_labels *labels, uint64_t i);
 
+/* Do indices count from 0, in the modes ([order]) without labels, or whose labels are indices? */
+bool amped_labels_begin_at_zero(const amped_labels *labels, int order);
+
 /* Is label i the number of index i, for all i? Then labels add nothing to indices. */
 bool amped_labels_number_indices(const amped_labels *labels);
 

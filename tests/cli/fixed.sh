@@ -96,20 +96,22 @@ for bias in full mean none; do
   done
 done
 # A model without labels, and a table whose ids are numbers: these are the model's indices, in whatever order the table
-# has them, and however many of them.
-awk 'BEGIN { for (a = 1; a <= 6; a++) for (b = 1; b <= 5; b++) for (c = 1; c <= 4; c++)
-  printf "%d %d %d %.6f\n", a, b, c, 2 + sin(a * b) + c * cos(a) + 0.1 * sin(7 * a + 5 * b + 3 * c) }' >whole.tns
-expect 0 "" on 1 whole.tns --rank=2 --iters=20 $double -o numbered.h5
-expect 0 "" on 1 complete whole.tns --rank=2 --reg=0.1 --holdout=0 --iters=5 $double -o numbered.c.h5
-for kept in '$2' '$2 < 5' '$3 < 4'; do
-  awk "$kept"' { print }' whole.tns >few.tns
-  { echo a,b,c,v && tac few.tns | sort -k4 | tr ' ' ,; } >few.csv
-  expect 0 "" on 2 few.tns --init=numbered.h5 --fix=2,3 $double --dims=6x5x4 -o by-index.h5 --json=index.json
-  expect 0 "" on 2 few.csv --value=v --init=numbered.h5 --fix=b,c $double -o by-label.h5 --json=label.json
-  close "$kept: fit by label" "$(field fit label.json)" "$(field fit index.json)" 1e-9
-  expect 0 "" on 2 complete few.csv --value=v --init=numbered.c.h5 --fix=b,c --reg=0.1 --holdout=0 --iters=3 $double -o by-label.c.h5 --json=label.json
-  expect 0 "" "$amped" predict by-label.c.h5 few.csv --value=v --json=p.json --overwrite
-  close "$kept: error of predict" "$(field rmse p.json)" "$(sed -n 's/.*"train":\([0-9.e-]*\).*/\1/p' label.json | tail -n 1)" 1e-6
+# has them, and however many of them. They count from 0 if the model's tensor did.
+for base in 1 0; do
+  awk -v base=$base 'BEGIN { for (a = 1; a <= 6; a++) for (b = 1; b <= 5; b++) for (c = 1; c <= 4; c++)
+    printf "%d %d %d %.6f\n", a - 1 + base, b - 1 + base, c - 1 + base, 2 + sin(a * b) + c * cos(a) + 0.1 * sin(7 * a + 5 * b + 3 * c) }' >whole.tns
+  expect 0 "" on 1 whole.tns --rank=2 --iters=20 $double --index-base=$base -o numbered.h5
+  expect 0 "" on 1 complete whole.tns --rank=2 --reg=0.1 --holdout=0 --iters=5 $double --index-base=$base -o numbered.c.h5
+  for kept in 1 '$2 < '$((4 + base)) '$3 < '$((3 + base)); do
+    awk "$kept"' { print }' whole.tns >few.tns
+    { echo a,b,c,v && tac few.tns | sort -k4 | tr ' ' ,; } >few.csv
+    expect 0 "" on 2 few.tns --init=numbered.h5 --fix=2,3 $double --dims=6x5x4 --index-base=$base -o by-index.h5 --json=index.json
+    expect 0 "" on 2 few.csv --value=v --init=numbered.h5 --fix=b,c $double -o by-label.h5 --json=label.json
+    close "$kept, from $base: fit by label" "$(field fit label.json)" "$(field fit index.json)" 1e-9
+    expect 0 "" on 2 complete few.csv --value=v --init=numbered.c.h5 --fix=b,c --reg=0.1 --holdout=0 --iters=3 $double -o by-label.c.h5 --json=label.json
+    expect 0 "" "$amped" predict by-label.c.h5 few.csv --value=v --json=p.json --overwrite
+    close "$kept, from $base: error of predict" "$(field rmse p.json)" "$(sed -n 's/.*"train":\([0-9.e-]*\).*/\1/p' label.json | tail -n 1)" 1e-6
+  done
 done
 # Entries to test that the fixed model has learnt: a warning says so, whether they are held out, or in a file.
 { head -n 1 new.csv && tail -n 9 new.csv; } >again.csv
