@@ -519,17 +519,20 @@ amped_status amped_label_order_warn(const amped_labels *labels, const char *wher
 
 bool amped_label_name_is_of_time(const char *name) {
   static const char *const words[] = {
-      "time",   "times", "timestamp", "datetime", "date",    "year",  "month",    "week",
-      "day",    "hour",  "minute",    "second",   "quarter", "term",  "semester", "season",
-      "period", "epoch", "step",      "round",    "wave",    "visit", "session",  "t",
-      "ts",     "zeit",  "jahr",      "monat",    "woche",   "tag",   "stunde"};
+      "time",   "timestamp", "datetime", "date", "year",  "month", "week",   "day",
+      "hour",   "minute",    "second",   "term", "round", "wave",  "season", "quarter",
+      "period", "epoch",     "step",     "t",    "ts",    "visit", "at",     "semester",
+      "zeit",   "session",   "jahr",     "tag",  "woche", "monat", "stunde", "datum"};
   const char *last = name;
   for (const char *p = name; *p != '\0'; p++)
     if (strchr("_-. :", *p) != NULL)
       last = p + 1;
-  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-    if (strcasecmp(last, words[i]) == 0)
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    const size_t length = strlen(words[i]);
+    const bool begins = strncasecmp(last, words[i], length) == 0;
+    if (begins && (last[length] == '\0' || (length > 2 && strcasecmp(last + length, "s") == 0)))
       return true;
+  }
   return false;
 }
 
@@ -725,7 +728,11 @@ amped_status amped_label_values(const amped_labels *labels, double *values) {
 }
 
 amped_status amped_label_sort(amped_labels *labels, uint64_t *place) {
-  amped_labels sorted = {.count = labels->count};
+  /* Not of_array: an index is the place in the array no longer. */
+  amped_labels sorted = {.count = labels->count,
+                         .from_zero = labels->from_zero,
+                         .are_indices = labels->are_indices,
+                         .period = labels->period};
   uint64_t *order = NULL;
   uint64_t at = 0;
   amped_status status = AMPED_OK;
@@ -746,7 +753,6 @@ amped_status amped_label_sort(amped_labels *labels, uint64_t *place) {
   }
   sorted.offsets[labels->count] = at;
   sorted.name = labels->name;
-  sorted.period = labels->period;
   labels->name = NULL;
   amped_labels_free(labels);
   *labels = sorted;

@@ -34,8 +34,8 @@ amped_status amped_label_order_guess(const amped_labels *labels, const char **gu
  * mode 3". */
 amped_status amped_label_order_warn(const amped_labels *labels, const char *where, const char *of);
 
-/* Does the name of a mode, or its last word, say that numbers in it are times: year, month, step?
- */
+/* Does the name of a mode, or its last word, say that numbers in it are times: year, months,
+ * step? */
 bool amped_label_name_is_of_time(const char *name);
 
 /* Are the labels texts of which more than half look like dates that their bytes do not order, such

@@ -31,6 +31,7 @@ write("odd.csv", range(30), [7], 100)
 write("late.csv", range(30), [3], 100)
 write("first.csv", range(30), [1], 100)
 write("mixed.csv", range(30), [1, 5, 7], 200)
+write("some.csv", range(30), [3, 4, 5], 200)
 PY
 $python draw.py
 { sed -n 1p old.csv && sed 1d old.csv | sort -r; } >turned.csv
@@ -60,7 +61,7 @@ from model import f, mean, places, scale
 squares = []
 for row in list(csv.reader(open(sys.argv[2])))[1:]:
     months = sys.argv[3].split(",")
-    month = max([m for m in months if m < row[2]], default=months[0])
+    month = max([m for m in months if m <= row[2]], default=months[0])
     at = [places[0][row[0]], places[1][row[1]], places[2][month]]
     product = f["weights"][:] * np.prod([f[f"factors/{k}"][i] for k, i in enumerate(at)], axis=0)
     y = mean + scale * (product.sum() + sum(f[f"bias/{k}"][i] for k, i in enumerate(at)))
@@ -91,6 +92,21 @@ for ranks in 1 3; do
   # shellcheck disable=SC2086
   expect 0 "" on 1 complete old.csv $fit --nowrite --state=old.state
   expect 0 "both.csv: new rows of .*month.* begin as copies of 2024-04" on $ranks stream old.state both.csv --value=stars
+  # Also in a batch with known months.
+  # shellcheck disable=SC2086
+  expect 0 "" on 1 complete old.csv $fit -o old.h5 --state=old.state
+  expect 0 "some.csv: new rows of .*month.* begin as copies of 2024-04" on $ranks stream old.state some.csv --value=stars --json=o.json --overwrite
+  close "$ranks ranks: the forecast is of known months, and of the last" "$(before o.json)" \
+    "$("$python" order.py old.h5 some.csv 2024-01,2024-02,2024-03,2024-04)" 1e-9
+  # Years of time stamps are times under any name, and so are numbers under a plural.
+  for f in old both; do sed '1s/month/created/; 1!s/2024-0\([0-9]\)/200\1-05-17/' $f.csv >$f-years.csv; done
+  # shellcheck disable=SC2086
+  expect 0 "" on 1 complete old-years.csv $fit --date=created:year --nowrite --state=years.state
+  expect 0 "both-years.csv: new rows of .*created.* begin as copies of 2004" on $ranks stream years.state both-years.csv --value=stars
+  for f in numbers seven; do sed '1s/month/weeks/' $f.csv >$f-weeks.csv; done
+  # shellcheck disable=SC2086
+  expect 0 "" on 1 complete numbers-weeks.csv $fit --nowrite --state=weeks.state
+  expect 0 "seven-weeks.csv: new rows of .*weeks.* begin as copies of 6" on $ranks stream weeks.state seven-weeks.csv --value=stars
   # Months of weight 0 have learnt nothing.
   # shellcheck disable=SC2086
   expect 0 "" on 1 complete masked.csv $fit --weights=w --nowrite --state=masked.state

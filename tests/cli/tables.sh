@@ -211,6 +211,10 @@ expect 0 "" "$amped" convert c.h5 disk.tns --memory=1M
 expect 0 "" cmp ids.again.tns disk.tns
 expect 0 "" "$amped" convert ids.tns dropped.tns --drop-zeros
 expect 0 "" cmp ids.again.tns dropped.tns
+expect 0 "" "$amped" convert c.h5 sorted.h5 --label-order=sorted --overwrite -q
+expect 0 "" "$amped" convert sorted.h5 sorted.tns
+same "a warning of labels" "$(grep -c 'labels are left out' err)" 0
+same "ids after sorting" "$(sort sorted.tns | md5sum)" "$(sort ids.again.tns | md5sum)"
 expect 0 "labels are left out" "$amped" convert c.h5 new.tns --compact
 same "new numbers" "$(head -n 1 new.tns)" "# dims: 750 50 2250"
 printf '0 5 1\n7 5 2\n' >zero.tns

@@ -239,33 +239,51 @@ static amped_status lies_in_new(const work *w, int mode, bool *out) {
   return status;
 }
 
-/* The kind of a mode's labels. Numbers are an order in time if the mode's name says so, or if it
- * has none: names of users and items that are numbers are texts. */
+/* The kind of a mode's labels. Numbers are an order in time if they are periods of time stamps, if
+ * the mode's name says so, or if it has none: names of users and items that are numbers are
+ * texts. */
 static amped_label_kind kind_in_time(const amped_labels *labels) {
   const amped_label_kind kind = amped_label_kind_of(labels);
-  return kind == AMPED_LABELS_NUMBERS && amped_labels_are_named(labels) &&
-                 !amped_label_name_is_of_time(labels->name)
+  return kind == AMPED_LABELS_NUMBERS && labels->period == AMPED_PERIOD_NONE &&
+                 amped_labels_are_named(labels) && !amped_label_name_is_of_time(labels->name)
              ? AMPED_LABELS_TEXT
              : kind;
 }
 
-/* Collective; the status is agreed. Find the first mode in which all entries lie in new rows,
- * and whose rows have an order in time; modes whose labels are dates or times come first. -1: none.
- */
+/* Rank 0: does a mode go on in time by its labels, not by its indices? */
+static bool is_of_time(const amped_labels *labels, amped_label_kind kind) {
+  return kind == AMPED_LABELS_NUMBERS
+             ? labels->period != AMPED_PERIOD_NONE || amped_labels_are_named(labels)
+             : kind != AMPED_LABELS_TEXT;
+}
+
+/* Collective; the status is agreed. *out: does a mode grow? One of time does with any new row.
+ * Another does if all entries lie in new rows: else they may be new users among known ones. */
+static amped_status does_grow(const work *w, int mode, bool of_time, bool *out) {
+  *out = of_time && amped_input_info(w->input)->dims[mode] > w->old_dims[mode];
+  return *out ? AMPED_OK : lies_in_new(w, mode, out);
+}
+
+/* Collective; the status is agreed. Find the first mode that grows and whose rows have an order in
+ * time; modes whose labels are dates or times come first. -1: none. */
 static amped_status find_growing(const work *w, int *growing) {
   const amped_labels *labels = w->s->labels.all;
   int kinds[AMPED_MAX_ORDER] = {0};
+  bool of_time[AMPED_MAX_ORDER] = {false};
   *growing = -1;
   for (int m = 0; m < w->s->rows->order; m++) {
     const bool named = labels != NULL && labels[m].count > 0;
-    kinds[m] = (int)(named ? kind_in_time(&labels[m]) : AMPED_LABELS_NUMBERS);
+    const amped_label_kind kind = named ? kind_in_time(&labels[m]) : AMPED_LABELS_NUMBERS;
+    kinds[m] = (int)kind;
+    of_time[m] = named && is_of_time(&labels[m], kind);
   }
   amped_comm_broadcast(w->s->comm, kinds, sizeof kinds);
+  amped_comm_broadcast(w->s->comm, of_time, sizeof of_time);
   for (int numbers = 0; numbers < 2; numbers++)
     for (int m = 0; m < w->s->rows->order; m++) {
       bool is = false;
       if (kinds[m] != AMPED_LABELS_TEXT && (kinds[m] == AMPED_LABELS_NUMBERS) == (numbers == 1))
-        AMPED_TRY(lies_in_new(w, m, &is));
+        AMPED_TRY(does_grow(w, m, of_time[m], &is));
       if (is) {
         *growing = m;
         return AMPED_OK;

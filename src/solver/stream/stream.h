@@ -15,11 +15,13 @@
  * batches since the row was touched last. Other rows stay unchanged.
  *   3. With the new factors, these sums become the row's history.
  *
- * The growing mode is named by the caller. If the caller names none, it is the first mode in which
- * all entries of the batch lie in rows that have learnt nothing; there may be none. Dates come
- * before numbers and indices. Text is no order, nor are numbers of a mode whose name is no word for
- * a time. Entries are held out by the hash of their labels, or indices
- * (amped_stream_entry_is_held). They are not learnt; the error is measured at them.
+ * The growing mode is named by the caller. If the caller names none, it is the first mode of time
+ * with a new row. Else it is the first other mode in which all entries of the batch lie in rows
+ * that have learnt nothing; there may be none. A mode is of time if its labels are dates, times or
+ * their periods, or numbers under a name that is a word for a time. Dates come before numbers and
+ * indices. Text is no order, nor are numbers of a mode whose name is no word for a time. Entries
+ * are held out by the hash of their labels, or indices (amped_stream_entry_is_held). They are not
+ * learnt; the error is measured at them.
  *
  * A model history keeps only n of the equations, and computes the rest from sums over rows
  * (stream_model.h).
