@@ -387,17 +387,16 @@ static amped_status find_hdf5(const amped_options *o, kind *out) {
 
 static bool is_text(const unsigned char *bytes, uint64_t count) {
   for (uint64_t i = 0; i < count; i++)
-    if (bytes[i] < ' ' && strchr("\t\n\r", bytes[i]) == NULL)
+    if (bytes[i] == '\0' || (bytes[i] < ' ' && strchr("\t\n\r", bytes[i]) == NULL))
       return false;
   return true;
 }
 
 /* Is a file without a known suffix of a kind that is not read, or a text without --format? */
 static bool is_foreign(const amped_options *o) {
-  static const char hdf5[] = "\x89HDF\r\n\x1a\n";
   unsigned char bytes[AMPED_MAGIC_BYTES];
   const uint64_t count = amped_magic_read(o->args[0], bytes);
-  if (count == 0 || (count >= sizeof hdf5 - 1 && memcmp(bytes, hdf5, sizeof hdf5 - 1) == 0))
+  if (count == 0 || amped_hdf5_is(o->args[0]))
     return false;
   return amped_read_options_of_table(&o->read) || amped_magic_kind(bytes, count) != NULL ||
          is_text(bytes, count);

@@ -2,6 +2,8 @@
  * line. */
 #include "hdf5/hdf5_file.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -131,15 +133,30 @@ static hid_t access_list(amped_hdf5 *file) {
 }
 
 /* HDF5's signature is at byte 0 or, after a user block, at 512, 1024, 2048, ... */
-static amped_status check_signature(int fd, const char *path, uint64_t bytes) {
+/* Is HDF5's signature at the beginning, or behind a user block of 512 bytes, 1024, and so on? */
+static bool has_signature(int fd, uint64_t bytes) {
   static const unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
   unsigned char found[8];
-  unsigned char first[AMPED_MAGIC_BYTES];
   bool is_hdf5 = false;
   for (uint64_t at = 0; !is_hdf5 && at < bytes && at < INT64_MAX / 2; at = at == 0 ? 512 : 2 * at)
     is_hdf5 = pread(fd, found, sizeof found, (off_t)at) == (ssize_t)sizeof found &&
               memcmp(found, signature, sizeof found) == 0;
-  if (is_hdf5)
+  return is_hdf5;
+}
+
+bool amped_hdf5_is(const char *path) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat st;
+  const bool is = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+                  has_signature(fd, (uint64_t)st.st_size);
+  if (fd >= 0)
+    (void)close(fd);
+  return is;
+}
+
+static amped_status check_signature(int fd, const char *path, uint64_t bytes) {
+  unsigned char first[AMPED_MAGIC_BYTES];
+  if (has_signature(fd, bytes))
     return AMPED_OK;
   const ssize_t count = pread(fd, first, sizeof first, 0);
   const char *kind = amped_magic_kind(first, count > 0 ? (uint64_t)count : 0);

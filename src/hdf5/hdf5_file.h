@@ -98,6 +98,9 @@ typedef struct amped_hdf5_dataset {
   amped_hdf5_seal seal;
 } amped_hdf5_dataset;
 
+/* Has a regular file HDF5's signature? Nothing else of it is read. */
+bool amped_hdf5_is(const char *path);
+
 /* Open for reading without a probe. Only for a file that this process has just written, or for the
  * probe itself (hdf5_probe.h). fd: the open file, borrowed; path: its name in messages. stamp: the
  * file must not have changed since; NULL: the file is not watched. */

@@ -119,11 +119,12 @@ static bool take_keys(parser *p, const amped_cell *cells, key *keys) {
 /* Texts of a row's periods. */
 typedef char period_texts[AMPED_MAX_ORDER][AMPED_PERIOD_BYTES];
 
-/* Is it the label of empty keys, whether the cell was empty or has it, as tables of predict do? */
-static bool is_empty_label(const reader *r, const key *k) {
+/* Does a text stand for an empty key: is it empty, or the label of empty keys, as in tables of
+ * predict? */
+static bool is_empty_key(const reader *r, const char *text, uint64_t length) {
   const char *label = r->options->empty;
-  return k->length == 0 ||
-         (label != NULL && strlen(label) == k->length && memcmp(label, k->string, k->length) == 0);
+  return length == 0 ||
+         (label != NULL && strlen(label) == length && memcmp(label, text, length) == 0);
 }
 
 /* The remedy for a key that is no time stamp: "" if there is none. A word may be the label that
@@ -144,7 +145,7 @@ static bool take_periods(parser *p, const amped_cell *cells, key *keys, period_t
   char excerpt[AMPED_EXCERPT_BYTES];
   for (int m = 0; m < h->order; m++) {
     key *k = &keys[m];
-    if (h->periods[m] == AMPED_PERIOD_NONE || is_empty_label(p->reader, k))
+    if (h->periods[m] == AMPED_PERIOD_NONE || is_empty_key(p->reader, k->string, k->length))
       continue;
     const char *wrong = amped_period_label(h->periods[m], k->string, k->length, texts[m]);
     if (wrong != NULL) {
@@ -301,14 +302,16 @@ static bool repeats_header(const reader *r, const key *keys) {
 }
 
 /* The first role whose cell is missing, with --missing=skip; AMPED_ROLE_NONE: none. A key is
- * missing if it is empty and empty keys have no label. */
+ * missing if it is empty and empty keys have no label; so is a word such as NA that is no time
+ * stamp. */
 static int missing_role(const reader *r, const amped_cell *cells) {
   if (!r->options->skips_missing)
     return AMPED_ROLE_NONE;
   for (int m = 0; m < r->header.order; m++) {
-    const bool is_empty = cells[m].begin == cells[m].end;
-    if (is_empty ? r->options->empty == NULL
-                 : r->header.periods[m] != AMPED_PERIOD_NONE && amped_csv_is_missing(&cells[m]))
+    const uint64_t length = (uint64_t)(cells[m].end - cells[m].begin);
+    if (is_empty_key(r, cells[m].begin, length)
+            ? r->options->empty == NULL
+            : r->header.periods[m] != AMPED_PERIOD_NONE && amped_csv_is_missing(&cells[m]))
       return m;
   }
   if (r->header.value != NULL && amped_csv_is_missing(&cells[AMPED_ROLE_VALUE]))

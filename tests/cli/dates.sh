@@ -154,5 +154,11 @@ printf 'user,film,time,n\na,x,2024-05-17,1\na,y,,2\nb,x,2024-06-01,3\nb,y,,4\nb,
 expect 0 "" on 1 complete holes.csv --value=n --date=time:month --empty=none --rank=1 --reg=1 --holdout=0 --iters=3 -o holes.h5 -q
 expect 0 "" "$amped" predict holes.h5 holes.csv --value=n --empty=none -o told.csv
 expect 0 "5 cells of told.csv" "$amped" predict holes.h5 told.csv --value=value --empty=none
+# With --missing=skip, too, if the label is a word for a missing key; without a label such a key is missing.
+printf 'user,film,day,n\na,x,2024-05-17,1\na,y,,2\nb,x,NA,3\nb,y,2024-06-01,4\n' >na.csv
+expect 0 "" "$amped" convert na.csv na.h5 --value=n --date=day:month --empty=NA --missing=skip
+same "rows with the label of empty keys" "$("$amped" info na.h5 | sed -n 's/^nonzeros *\([0-9]*\).*/\1/p')" 4
+expect 0 "" "$amped" convert na.csv na.h5 --value=n --date=day:month --missing=skip --overwrite
+same "rows without empty keys" "$("$amped" info na.h5 | sed -n 's/^nonzeros *\([0-9]*\).*/\1/p')" 2
 expect 3 "is no time stamp.*; if it is a label for empty keys, give it as --empty=LABEL" "$amped" predict holes.h5 told.csv --value=value
 finish

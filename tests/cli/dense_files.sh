@@ -43,6 +43,12 @@ expect 0 "a file of MATLAB: its first dimension is the last" "$amped" predict ma
 rm -f matlab.h5
 expect 0 "" reference same matlab.mat:x m.h5
 expect 0 "dataset      /x of MATLAB" "$amped" info matlab.mat
+# A user block of text, or of zeros, before HDF5, under a name without a known suffix.
+for block in "MATLAB 7.3 MAT-file" ""; do
+  { printf '%s' "$block" && head -c 512 /dev/zero; } | head -c 512 >block.jld2
+  cat m.h5 >>block.jld2
+  expect 0 "block.jld2" "$amped" info block.jld2
+done
 # Dimensions that read the same backwards do not show it: a warning, also with -q.
 expect 0 "warning: cube.mat: a file of MATLAB: its first dimension is the last" on 2 cube.mat --rank=2 --iters=2 --nowrite -q
 expect 0 "fit" on 2 matlab.mat --rank=2 --iters=2 -o matlab.h5
