@@ -665,11 +665,13 @@ static amped_status learn(job *j, const amped_source_batch *batch) {
   amped_trace_begin(AMPED_PHASE_BATCH, (int64_t)j->head.batches + 1);
   AMPED_GO(done, amped_stream_learn(&stream, batch->input, j->by, &learnt));
   AMPED_GO(done, amped_comm_agree(stream.comm, check_errors(j, batch, &learnt)));
+  amped_trace_begin(AMPED_PHASE_REPORT, AMPED_NO_NUMBER);
   if (stream.comm->rank == 0) {
     tell_growing(j, batch, &learnt, all);
     tell_far(j, batch, &learnt);
   }
   AMPED_GO(done, compare_cells(j, batch, &learnt, &cells));
+  amped_trace_end();
   const double learnt_at = amped_time();
   amped_trace_begin(AMPED_PHASE_WRITE, AMPED_NO_NUMBER);
   AMPED_GO(done, write_batch(j, batch, &learnt));
