@@ -7,6 +7,7 @@
 #include "cli/cell_files.h"
 #include "cli/model_mode.h"
 #include "cli/model_outputs.h"
+#include "cli/ranking_report.h"
 #include "cli/result_argument.h"
 #include "base/facts.h"
 #include "base/json.h"
@@ -345,6 +346,7 @@ static amped_status steps(job *j, amped_facts *f) {
   AMPED_TRY(amped_completion_file_read(model, j->k.order, j->k.dims, true, &j->c));
   AMPED_TRY(amped_model_mode_find(&named, j->o->recommend.of, &j->of));
   AMPED_TRY(amped_predictor_create(&j->k, &j->c, &j->p));
+  amped_ranking_report_faint(model, &j->k, &j->c, "ranks");
   AMPED_TRY(read_cells(j));
   AMPED_TRY(read_filter(j));
   count_low(j);

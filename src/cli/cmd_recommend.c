@@ -201,12 +201,7 @@ static amped_status steps(job *j, amped_json *json) {
     warn_of_average_lists(j);
   j->ranking.p = &j->p;
   j->ranking.most = number < j->k.dims[j->ranking.of] ? number : j->k.dims[j->ranking.of];
-  if (amped_completion_is_additive(&j->c, &j->k))
-    amped_warn(
-        "%s: its components are almost zero%s; complete with a smaller --reg or a larger --rank",
-        model,
-        j->c.biased ? ": biases alone rank, so that all lists are nearly the same"
-                    : ", so that its lists mean little");
+  amped_ranking_report_faint(model, &j->k, &j->c, "lists");
   AMPED_TRY(read_seen(j));
   return rank_all(j, json);
 }

@@ -55,6 +55,20 @@ void amped_ranking_report_unlearnt(const amped_predictor *p, int mode) {
                amped_format_mode(name, sizeof name, mode, &k->labels[mode]), count, k->dims[mode]);
 }
 
+void amped_ranking_report_faint(const char *path, const amped_ktensor *k, const amped_completion *c,
+                                const char *what) {
+  if (!amped_completion_is_additive(c, k))
+    return;
+  if (c->biased)
+    amped_warn("%s: its components are almost zero: biases alone rank, so that all %s are nearly "
+               "the same; complete with a smaller --reg or a larger --rank",
+               path, what);
+  else
+    amped_warn("%s: its components are almost zero, so that its %s mean little; complete with a "
+               "smaller --reg or a larger --rank",
+               path, what);
+}
+
 /* Workspace of a report. */
 typedef struct work {
   const amped_ranking_report *r;

@@ -102,12 +102,26 @@ typedef struct tally {
   uint64_t removed;
 } tally;
 
+/* Size of what all candidates of a cell have in common: the mean and other biases, in units of the
+ * model's scale. A difference below its rounding is in no value. */
+static double common_of(const work *w, uint64_t i) {
+  const amped_cell_ranks *q = w->r;
+  const amped_completion *c = q->p->c;
+  double sum = 0.0;
+  if (c == NULL || c->order == 0)
+    return 0.0;
+  for (int m = 0; m < q->p->k->order; m++)
+    if (m != q->of)
+      sum += fabs(amped_predictor_bias(q->p, m, amped_predictor_known(q->p, m, q->indices[m][i])));
+  return sum + fabs(c->mean) / c->scale;
+}
+
 static void begin_tally(const work *w, uint64_t i, const double *row, tally *t) {
   const amped_cell_ranks *q = w->r;
   *t = (tally){.own = amped_sort_find(w->index, w->candidates, q->indices[q->of][i])};
   t->value = cblas_ddot((int)w->n, row, 1, w->rows + t->own * w->n, 1);
   t->slope = w->epsilon * norm_of(row, w->n - 1);
-  t->level = t->slope * w->norms[t->own] + w->shifts[t->own];
+  t->level = t->slope * w->norms[t->own] + w->shifts[t->own] + w->epsilon * common_of(w, i);
   if (q->filter != NULL)
     t->end = amped_cell_filter_find(q->filter, q->indices, i, &t->next) + t->next;
 }

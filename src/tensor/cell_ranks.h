@@ -5,7 +5,7 @@
  * candidates that are known to be right, except the cell's own index. The best rank is 1. Equal
  * values share the mean of their ranks: rank = 1 + (higher values) + (other equal values) / 2.
  * Values are equal if they differ by no more than rounding: by the bound of two sums of R + 1
- * products.
+ * products, of the mean and of biases.
  *
  * Values are products of blocks of rows with all candidates. Host memory; all OpenMP threads, whose
  * number changes no rank; not collective. */

@@ -296,4 +296,14 @@ grep -q "have values below" err && fail "events: a warning" || pass
 expect 0 "" on 1 cpd rated.csv --value=stars --rank=2 --nonnegative -q -o rated.cpd.h5
 expect 0 "" "$amped" evaluate rated.cpd.h5 later.csv --value=stars --of=item
 grep -q "have values below" err && fail "a decomposition: a warning" || pass
+# A model that is its mean alone: what is left of its components is in no value, and orders nothing.
+"$python" -c 'print("who,what,when"); [print(f"a{i % 20},b{i % 17},c{i % 5}") for i in range(60)]' >faint.csv
+for weight in 0 1e-20 1e-90; do
+  model faint.h5 5 20x17x5 2 labels
+  "$python" -c 'import h5py, sys; h5py.File("faint.h5", "a")["weights"][:] = float(sys.argv[1])' $weight
+  expect 0 "warning: faint.h5: its components are almost zero, so that its ranks mean little" \
+    "$amped" evaluate faint.h5 faint.csv --of=what --json=faint.json --overwrite
+  same "weight $weight: cells that tie" "$(field tied faint.json)" 60
+  same "weight $weight: MRR, of the middle rank" "$(sed -n 's/.*"mrr":\([0-9.]*\).*/\1/p' faint.json | cut -c 1-8)" 0.111111
+done
 finish

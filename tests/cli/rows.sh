@@ -73,6 +73,10 @@ test "$("$python" -c 'import json; print([json.loads(l) for l in open("run.json"
   fail "conditions of an optimum: $(tail -n 1 run.json)"
 # A penalty that leaves nothing: components become zero, the run does not fail.
 expect 0 "a component has become zero" on 2 list.tns --rank=3 --l1=1000 --nonnegative --nowrite
+# Under a ridge they are tiny for a long time: the same line, and no condition of an optimum is broken.
+expect 0 "a component has become zero" on 2 list.tns --rank=3 --ridge=1000 --nowrite --json=run.json --overwrite
+test "$("$python" -c 'import json; print([json.loads(l) for l in open("run.json")][-1]["rows"]["optimality"] < 1)')" = True && pass ||
+  fail "conditions of an optimum at zero: $(tail -n 1 run.json)"
 # In float.
 check_float() {
   expect 0 "zeros in the factors" on 2 list.tns --rank=3 --nonnegative "$@" --iters=30 --nowrite

@@ -2,6 +2,7 @@
 #include "solver/cpd/ruled_rows.h"
 
 #include <cblas.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -118,11 +119,22 @@ amped_status amped_ruled_rows_begin(amped_ruled_rows *r, bool is_start) {
   return status;
 }
 
+static double scale_of(const amped_ruled_rows *r, int c) {
+  return r->fixed->scale != NULL ? r->fixed->scale[c] : 1.0;
+}
+
+/* Is a component zero, or shorter than the rounding of the tensor's norm? A ridge shortens such a
+ * component in every sweep, so that it is not zero for a long time. */
+static bool is_gone(const amped_ruled_rows *r, int c) {
+  const double length = scale_of(r, c) * r->weights[c];
+  return !(length > 0.0) || length <= DBL_EPSILON * sqrt(r->context->plan->norm_squared);
+}
+
 /* Warn once, with the first of the components that have become zero. It has no number here: the
  * result has its components in order of weight. */
 static void tell_gone(amped_ruled_rows *r) {
   for (int c = 0; c < r->context->plan->ncomps && !r->reported_gone; c++)
-    if (!(r->weights[c] > 0.0)) {
+    if (is_gone(r, c)) {
       amped_warn("a component has become zero and stays zero; others may follow; try fewer "
                  "components, a smaller penalty or another --seed");
       r->reported_gone = true;
@@ -139,10 +151,9 @@ amped_status amped_ruled_rows_finish(amped_ruled_rows *r, int mode, amped_status
 /* Find the lengths of a component's columns, and their sums of absolute values, in the order of the
  * free modes. */
 static void share(const amped_ruled_rows *r, int c, double *lengths, double *sizes) {
-  const double scale = r->fixed->scale != NULL ? r->fixed->scale[c] : 1.0;
   for (int i = 0; i < r->free.count; i++)
     sizes[i] = r->sizes[r->free.modes[i]][c];
-  amped_row_rule_share(r->rule, r->free.count, scale * r->weights[c], sizes, lengths);
+  amped_row_rule_share(r->rule, r->free.count, scale_of(r, c) * r->weights[c], sizes, lengths);
 }
 
 /* Place of mode among the free modes. */
@@ -179,7 +190,7 @@ void amped_ruled_rows_prepare(amped_ruled_rows *r, int mode, double *v) {
   if (!amped_row_rule_penalises(r->rule) || !has_model(r))
     return;
   for (int c = 0; c < n; c++) {
-    r->gone[c] = !(r->weights[c] > 0.0);
+    r->gone[c] = is_gone(r, c);
     r->shrink[c] = 0.0;
     if (r->gone[c]) {
       forget(r, mode, c, v);

@@ -5,7 +5,8 @@
  * includes the weights. c_r is the product of the lengths of the other free modes' columns, as the
  * rule distributes them. The factor's own row is b_r / c_r, so its penalties become ridge / c_r^2
  * on V's diagonal, and the threshold l1 / c_r. Before the first update all weights are 0, and
- * nothing is penalised. Later a component of weight 0 is gone. */
+ * nothing is penalised. Later a component is gone if its weight is 0, or less than the rounding of
+ * the tensor's norm. */
 #ifndef AMPED_RULED_ROWS_H
 #define AMPED_RULED_ROWS_H
 
