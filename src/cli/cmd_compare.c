@@ -210,7 +210,7 @@ static int opposite_pairs(const amped_ktensor *a, const amped_ktensor *b,
 /* Print the table of pairs, and write a line of JSON for each. */
 static amped_status tell_pairs(const amped_match *match, int order, amped_json *json) {
   amped_facts f = {.json = NULL};
-  amped_fact_words(&f, "%5s  %5s  %12s  %12s  %8s  %10s", "A", "B", "weight A", "weight B", "score",
+  amped_fact_words(&f, "%5s  %5s  %12s  %12s  %8s  %10s", "A", "B", "length A", "length B", "score",
                    "congruence");
   for (int m = 0; m < order; m++)
     amped_fact_words(&f, "   mode %d", m + 1);

@@ -339,10 +339,10 @@ static amped_status after_sweep(void *context, const amped_sweep *sweep,
 
 /* --- results --------------------------------------------------------------------------------- */
 
-/* Rank 0: warn if the components of a model have vanished. */
-static void warn_of_zeros(const amped_completion_result *result) {
+/* Rank 0: warn if the components of a model have vanished, unless equal values leave none. */
+static void warn_of_zeros(const job *j, const amped_completion_result *result) {
   const amped_completion *c = &result->completion;
-  if (amped_completion_is_additive(c, &result->model))
+  if (!j->problem.constant && amped_completion_is_additive(c, &result->model))
     amped_warn(
         "the components are almost zero: the model is %s; a smaller --reg or a larger --rank "
         "may find more",
@@ -384,7 +384,7 @@ static amped_status save(job *j, const amped_complete_best *best, const amped_ga
   amped_status status = amped_completion_result_gather(j->session, &j->init.fixed, &j->problem,
                                                        best, j->labels, &result);
   if (status == AMPED_OK && j->session->comm.rank == 0) {
-    warn_of_zeros(&result);
+    warn_of_zeros(j, &result);
     status = put_gap_errors(j, gaps, &result.completion);
     AMPED_NEXT(status, amped_cpd_outputs_write(path, &result.model, &result.record));
   }

@@ -243,7 +243,15 @@ static void left_out_facts(const job *j, amped_facts *f) {
   (void)snprintf(what, sizeof what, " without a learnt entry of the label of %s: left out",
                  amped_format_mode(name, sizeof name, j->of, &j->k.labels[j->of]));
   cells_fact(f, "unknown", j->unknown, what);
-  cells_fact(f, "known", j->known, " known before, because --exclude has them: left out");
+  if (j->o->evaluate.by == NULL)
+    (void)snprintf(what, sizeof what, " known before, because --exclude has them: left out");
+  else
+    (void)snprintf(what, sizeof what,
+                   " whose label of %s is known before, because --exclude has it with that of %s: "
+                   "left out",
+                   amped_format_mode(name, sizeof name, j->of, &j->k.labels[j->of]),
+                   j->o->evaluate.by);
+  cells_fact(f, "known", j->known, what);
   amped_fact_json(f, "cold", amped_json_count(j->cold));
   amped_fact_json(f, "cold_of", amped_json_counts(j->cold_of, j->k.order));
   for (int m = 0; m < j->k.order; m++)

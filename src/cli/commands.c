@@ -353,10 +353,11 @@ const amped_command amped_commands[] = {
          "dimension. A and B must have the same modes in the same order.\n\nThe factor match "
          "score, as in Tensor Toolbox, is 1 for equal models. It is the mean over pairs of "
          "components: the product of the absolute cosines of their columns, times 1 - |difference "
-         "of weights| / larger weight. The best pair is taken first, then the best of the "
-         "remaining components. Components are numbered by descending weight, as in top. Weights "
-         "of a "
-         "completion model are in the units of its values; its mean and biases are not compared.",
+         "of lengths| / larger length. The best pair is taken first, then the best of the "
+         "remaining components. Components are numbered by descending weight, as in top. The "
+         "length of a component is its weight times the norms of its columns: its weight, except "
+         "in models of --loss=poisson, whose columns have sum 1. Lengths of a completion model are "
+         "in the units of its values; its mean and biases are not compared.",
      .example = "amped_mpi compare seed1.cpd.h5 seed2.cpd.h5",
      .run = amped_cmd_compare},
     {.name = "plot",
