@@ -1,4 +1,5 @@
 /* complete: fits a model to the observed entries of a tensor, and writes the best one. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -164,6 +165,22 @@ static void warn_of_constant(const job *j) {
                j->session->options->input, j->problem.learnt, j->start.level * j->problem.scale);
 }
 
+/* Means beyond this number of spreads are rounded by more than 1e-4 of a spread. */
+#define FAR_SPREADS 1e12
+
+/* Warn if values are so far from 0 that the result cannot hold their mean as well as the run has
+ * it. */
+static void warn_of_far(const job *j) {
+  const amped_complete_problem *p = &j->problem;
+  const double spreads = fabs(p->mean) / p->scale;
+  if (!p->constant && spreads > FAR_SPREADS)
+    amped_warn(
+        "%s: the mean of its values is %.2g times their spread, so that a result holds it to "
+        "%.1g of the spread, and predict differs from the errors here; subtract a constant "
+        "from the values",
+        j->session->options->input, spreads, spreads * DBL_EPSILON / 2.0);
+}
+
 /* Warn if the weights are the values themselves: INPUT is named twice, or --value chooses the same
  * column in both tables. Equal values may be weights of 1. */
 static void warn_of_own_weights(const job *j) {
@@ -289,6 +306,7 @@ static amped_status set_problem(job *j) {
   AMPED_TRY(amped_complete_problem_hold_out(&context, input, j->labels, p));
   AMPED_TRY(amped_complete_problem_set_scale(&context, input, j->files.weights, p, &j->start));
   warn_of_constant(j);
+  warn_of_far(j);
   warn_of_own_weights(j);
   warn_of_whole(j);
   AMPED_TRY(warn_of_gaps(j));

@@ -116,6 +116,13 @@ done
 make 1 0 1e-160 other
 expect 3 "are so small that squares of errors lose" on 2 complete other.train.tns --rank=2 --reg=1 --nowrite
 
+# A mean so far from 0 that a result cannot hold it: a warning.
+for far in 1e9:0 1e14:1; do
+  awk -v far=${far%:*} '/#/ || NF == 0 { print; next } { $NF = sprintf("%.0f", far + 10 * $NF); print }' base.train.tns >far.tns
+  expect 0 "" on 1 complete far.tns --rank=1 --reg=1 --iters=1 --nowrite
+  same "$far: a warning of the mean" "$(grep -c 'times their spread, so that a result holds it to' err)" ${far#*:}
+done
+
 # Equal values teach nothing.
 sed 's/[^ ]*$/1/' base.train.tns >ones.tns
 expect 0 "warning: .*ones.tns: all .* training values are 1, .*--implicit" on 1 complete ones.tns \
