@@ -469,6 +469,29 @@ static amped_status turn_end(tape *t, amped_complete_best *b) {
   return AMPED_OK;
 }
 
+/* Has a tape been read to its end? A checkpoint of an older version ends before the tail, or in it.
+ */
+static bool has_ended(const tape *t) {
+  return t->reads && t->at == t->count;
+}
+
+/* Numbers that later versions have added. */
+static void turn_tail(tape *t, search *s) {
+  amped_complete_best *b = s->best;
+  if (s->problem->fit.implicit > 0.0 && !has_ended(t)) {
+    turn_ranks(t, &b->sweep.validate_cold);
+    turn_ranks(t, &b->sweep.test_cold);
+  }
+  if (t->reads && b->sweep.run == s->sweep.run) {
+    s->lowest = choice_of(s, &b->sweep);
+    s->lowest_sweep = b->number;
+  }
+  if (has_ended(t))
+    return;
+  turn(t, &s->lowest);
+  turn_u64(t, &s->lowest_sweep);
+}
+
 static amped_status turn_all(tape *t, search *s, const char **differs) {
   amped_complete_best *b = s->best;
   double elapsed = amped_time() - s->began;
@@ -488,11 +511,7 @@ static amped_status turn_all(tape *t, search *s, const char **differs) {
   turn_u64(t, &b->number);
   turn(t, &b->value);
   AMPED_TRY(turn_end(t, b));
-  /* A checkpoint of an older version ends here, and so does one of a fit that ranks nothing. */
-  if ((t->reads && t->at == t->count) || !(s->problem->fit.implicit > 0.0))
-    return AMPED_OK;
-  turn_ranks(t, &b->sweep.validate_cold);
-  turn_ranks(t, &b->sweep.test_cold);
+  turn_tail(t, s);
   return AMPED_OK;
 }
 
@@ -521,10 +540,6 @@ static amped_status take_numbers(search *s) {
   s->sweeps = from->sweeps;
   AMPED_TRY(turn_all(&t, s, &differs));
   s->best->found = true;
-  if (s->best->sweep.run == s->sweep.run) {
-    s->lowest = choice_of(s, &s->best->sweep);
-    s->lowest_sweep = s->best->number;
-  }
   if (differs != NULL && !t.short_of)
     return amped_error(AMPED_BAD_INPUT, file,
                        "is from a run with other options: %s differs; give the same options, or "
