@@ -222,17 +222,6 @@ static amped_status warn_of_gaps(const job *j) {
   return AMPED_OK;
 }
 
-/* Are the labels of a mode dates, times, or periods of them, or numbers under the name of a time?
- */
-static bool has_times(const amped_labels *labels) {
-  const amped_label_kind kind =
-      labels->count > 0 ? amped_label_kind_of(labels) : AMPED_LABELS_NUMBERS;
-  return labels->period != AMPED_PERIOD_NONE || kind == AMPED_LABELS_DATES ||
-         kind == AMPED_LABELS_TIMES ||
-         (kind == AMPED_LABELS_NUMBERS && amped_labels_are_named(labels) &&
-          amped_label_name_is_of_time(labels->name));
-}
-
 /* Collective: count held-out entries that repeat a learnt one at another time, such as a user's
  * ratings of an item in two months. Their error is too low for new pairs. */
 static amped_status count_repeats(job *j) {
@@ -244,7 +233,7 @@ static amped_status count_repeats(job *j) {
   if (p->held == 0 || j->o->complete.holdout_by != NULL || p->fit.implicit > 0.0)
     return AMPED_OK;
   for (int m = 0; comm->rank == 0 && m < order; m++) {
-    p->lasting[m] = !j->labels[m].of_array && !has_times(&j->labels[m]);
+    p->lasting[m] = !j->labels[m].of_array && !amped_labels_are_of_time(&j->labels[m]);
     count += p->lasting[m];
   }
   amped_comm_broadcast(comm, p->lasting, sizeof p->lasting);

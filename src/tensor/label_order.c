@@ -536,6 +536,14 @@ bool amped_label_name_is_of_time(const char *name) {
   return false;
 }
 
+bool amped_labels_are_of_time(const amped_labels *labels) {
+  const amped_label_kind kind =
+      labels->count > 0 ? amped_label_kind_of(labels) : AMPED_LABELS_NUMBERS;
+  if (kind == AMPED_LABELS_NUMBERS && labels->period == AMPED_PERIOD_NONE)
+    return amped_labels_are_named(labels) && amped_label_name_is_of_time(labels->name);
+  return kind != AMPED_LABELS_TEXT || labels->period != AMPED_PERIOD_NONE;
+}
+
 /* ---- order ----------------------------------------------------------------------------------- */
 
 typedef struct entry {

@@ -38,6 +38,10 @@ amped_status amped_label_order_warn(const amped_labels *labels, const char *wher
  * step? */
 bool amped_label_name_is_of_time(const char *name);
 
+/* Does a mode say that it is of time? Its labels are dates, times or periods of them, or they are
+ * numbers, or indices without labels, under a name that is a word for a time. */
+bool amped_labels_are_of_time(const amped_labels *labels);
+
 /* Are the labels texts of which more than half look like dates that their bytes do not order, such
  * as Jan-24, Q1 2024 and 1-Feb-24? */
 bool amped_label_order_hides_dates(const amped_labels *labels);

@@ -239,29 +239,26 @@ static amped_status lies_in_new(const work *w, int mode, bool *out) {
   return status;
 }
 
-/* The kind of a mode's labels. Numbers are an order in time if they are periods of time stamps, if
- * the mode's name says so, or if it has none: names of users and items that are numbers are
- * texts. */
-static amped_label_kind kind_in_time(const amped_labels *labels) {
-  const amped_label_kind kind = amped_label_kind_of(labels);
-  return kind == AMPED_LABELS_NUMBERS && labels->period == AMPED_PERIOD_NONE &&
-                 amped_labels_are_named(labels) && !amped_label_name_is_of_time(labels->name)
-             ? AMPED_LABELS_TEXT
-             : kind;
-}
+/* An order in time, by a mode's labels. UNSAID: nothing, as indices and numbers without a
+ * name. NO_TIME: texts, and numbers under a name that is no word for a time, such as ids of users.
+ */
+typedef enum time_kind { NO_TIME, UNSAID, NUMBERS_OF_TIME, DATES } time_kind;
 
-/* Rank 0: does a mode go on in time by its labels, not by its indices? */
-static bool is_of_time(const amped_labels *labels, amped_label_kind kind) {
-  return kind == AMPED_LABELS_NUMBERS
-             ? labels->period != AMPED_PERIOD_NONE || amped_labels_are_named(labels)
-             : kind != AMPED_LABELS_TEXT;
+static time_kind time_kind_of(const amped_labels *labels) {
+  const amped_label_kind kind =
+      labels->count > 0 ? amped_label_kind_of(labels) : AMPED_LABELS_NUMBERS;
+  if (kind != AMPED_LABELS_NUMBERS)
+    return kind == AMPED_LABELS_TEXT ? NO_TIME : DATES;
+  if (amped_labels_are_of_time(labels))
+    return NUMBERS_OF_TIME;
+  return labels->count == 0 || !amped_labels_are_named(labels) ? UNSAID : NO_TIME;
 }
 
 /* Collective; the status is agreed. *out: does a mode grow? One of time does with any new row.
  * Another does if all entries lie in new rows: else they may be new users among known ones. */
-static amped_status does_grow(const work *w, int mode, bool of_time, bool *out) {
-  *out = of_time && amped_input_info(w->input)->dims[mode] > w->old_dims[mode];
-  return *out ? AMPED_OK : lies_in_new(w, mode, out);
+static amped_status does_grow(const work *w, int mode, time_kind kind, bool *out) {
+  *out = kind > UNSAID && amped_input_info(w->input)->dims[mode] > w->old_dims[mode];
+  return *out || kind == NO_TIME ? AMPED_OK : lies_in_new(w, mode, out);
 }
 
 /* Collective; the status is agreed. Find the first mode that grows and whose rows have an order in
@@ -269,21 +266,15 @@ static amped_status does_grow(const work *w, int mode, bool of_time, bool *out) 
 static amped_status find_growing(const work *w, int *growing) {
   const amped_labels *labels = w->s->labels.all;
   int kinds[AMPED_MAX_ORDER] = {0};
-  bool of_time[AMPED_MAX_ORDER] = {false};
   *growing = -1;
-  for (int m = 0; m < w->s->rows->order; m++) {
-    const bool named = labels != NULL && labels[m].count > 0;
-    const amped_label_kind kind = named ? kind_in_time(&labels[m]) : AMPED_LABELS_NUMBERS;
-    kinds[m] = (int)kind;
-    of_time[m] = named && is_of_time(&labels[m], kind);
-  }
+  for (int m = 0; m < w->s->rows->order; m++)
+    kinds[m] = (int)(labels != NULL ? time_kind_of(&labels[m]) : UNSAID);
   amped_comm_broadcast(w->s->comm, kinds, sizeof kinds);
-  amped_comm_broadcast(w->s->comm, of_time, sizeof of_time);
-  for (int numbers = 0; numbers < 2; numbers++)
+  for (int dates = 1; dates >= 0; dates--)
     for (int m = 0; m < w->s->rows->order; m++) {
       bool is = false;
-      if (kinds[m] != AMPED_LABELS_TEXT && (kinds[m] == AMPED_LABELS_NUMBERS) == (numbers == 1))
-        AMPED_TRY(does_grow(w, m, of_time[m], &is));
+      if ((kinds[m] == DATES) == (dates == 1))
+        AMPED_TRY(does_grow(w, m, (time_kind)kinds[m], &is));
       if (is) {
         *growing = m;
         return AMPED_OK;
