@@ -50,9 +50,15 @@ static amped_status read_start(const amped_options *o, const amped_plan *plan,
 }
 
 /* Is start `number`, from 1, normal? Uniform and normal starts alternate, because neither is better
- * for all tensors. Starts of a nonnegative model are uniform. */
-static bool is_normal(const amped_options *o, int number) {
-  return o->session.init_normal || (number % 2 == 0 && o->cpd.rule.nonnegative == 0);
+ * for all tensors. Starts of a nonnegative model are uniform. If some modes alone are nonnegative,
+ * they are normal: beside others of one sign, the first update may find that all columns of such a
+ * mode are best zero, and stay so. */
+static bool is_normal(const amped_options *o, int order, int number) {
+  const uint64_t all = (UINT64_C(1) << order) - 1;
+  const uint64_t nonnegative = o->cpd.rule.nonnegative & all;
+  if (nonnegative != 0)
+    return nonnegative != all;
+  return o->session.init_normal || number % 2 == 0;
 }
 
 /* A model of the run: one number of components, one start. */
@@ -79,7 +85,7 @@ static uint64_t seed_of(const model *m) {
 
 /* The kind of the model's random start. */
 static bool is_normal_start(const model *m) {
-  return is_normal(m->j->o, m->number);
+  return is_normal(m->j->o, m->context.plan->order, m->number);
 }
 
 /* Rank 0: collect the results of several starts for the record. Empty for a single start. */
@@ -157,7 +163,7 @@ static amped_status save_partial(job *j, const amped_solver_state *state) {
   const amped_comm *comm = &j->session->comm;
   const char *path = j->outputs.partial.path;
   amped_run_record record = {.seed = j->o->seed,
-                             .init = start_name(j, is_normal(j->o, 1)),
+                             .init = start_name(j, is_normal(j->o, j->session->plan.order, 1)),
                              .stop_reason = "signal",
                              .metric = state->metric,
                              .history = state->history,
@@ -356,8 +362,9 @@ static amped_status tell_random(const model *m) {
 /* Set random factors. */
 static amped_status set_random(const model *m) {
   AMPED_TRY(amped_comm_agree(m->context.comm, tell_random(m)));
-  return is_normal_start(m) ? amped_factors_normal(&m->context, seed_of(m))
-                            : amped_factors_random(&m->context, seed_of(m));
+  return is_normal_start(m)
+             ? amped_factors_normal(&m->context, seed_of(m), m->j->o->cpd.rule.nonnegative)
+             : amped_factors_random(&m->context, seed_of(m));
 }
 
 /* Set random factors, or the factors of --init or --fix. */

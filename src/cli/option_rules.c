@@ -126,8 +126,9 @@ const amped_option_rule amped_option_rules[] = {
     {.command = "cpd",
      .when = "init=normal",
      .excludes = "nonnegative",
-     .why = "--init=normal has entries of both signs, and --nonnegative begins with none below 0; "
-            "leave out --init or --nonnegative"},
+     .why =
+         "--init=normal has entries of both signs, and --nonnegative chooses starts that suit its "
+         "modes; leave out --init or --nonnegative"},
     {.command = "cpd",
      .when = "accelerate=linesearch|accelerate=momentum",
      .excludes = "PENALTY",

@@ -1,6 +1,7 @@
 /* Factors: filling a factor set and copying it between position order and file order. */
 #include "factor/factors.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -145,18 +146,24 @@ amped_status amped_factors_make(const amped_context *context, amped_row_maker *m
 typedef struct normal {
   int ncomps;
   uint64_t seed;
+  uint64_t nonnegative;
 } normal;
 
 static void make_normal_row(const void *self, int mode, uint64_t index, double *row) {
   const normal *n = self;
-  for (int r = 0; r < n->ncomps; r++)
-    row[r] =
+  const bool nonnegative = (n->nonnegative >> mode & 1) != 0;
+  for (int r = 0; r < n->ncomps; r++) {
+    const double x =
         amped_random_normal(n->seed, (uint64_t)mode, index * (uint64_t)n->ncomps + (uint64_t)r);
+    row[r] = nonnegative ? fabs(x) : x;
+  }
 }
 
-amped_status amped_factors_normal(const amped_context *context, uint64_t seed) {
-  return amped_factors_make(context, make_normal_row,
-                            &(normal){.ncomps = context->plan->ncomps, .seed = seed});
+amped_status amped_factors_normal(const amped_context *context, uint64_t seed,
+                                  uint64_t nonnegative) {
+  return amped_factors_make(
+      context, make_normal_row,
+      &(normal){.ncomps = context->plan->ncomps, .seed = seed, .nonnegative = nonnegative});
 }
 
 /* Consecutive rows of a buffer that are consecutive in the factor as well. */

@@ -15,9 +15,11 @@
 amped_status amped_factors_random(const amped_context *context, uint64_t seed);
 
 /* Fill with normal numbers, of both signs. Entry (i, r) of mode m has mean 0 and variance 1:
- * amped_random_normal(seed, m, i * ncomps + r), rounded to the factors' type. The host draws it, so
- * it is the same for any number of ranks and every backend. */
-amped_status amped_factors_normal(const amped_context *context, uint64_t seed);
+ * amped_random_normal(seed, m, i * ncomps + r), rounded to the factors' type; if bit m of
+ * nonnegative is 1, its absolute value. The host draws it, so it is the same for any number of
+ * ranks and every backend. */
+amped_status amped_factors_normal(const amped_context *context, uint64_t seed,
+                                  uint64_t nonnegative);
 
 /* Function that fills the row with this file index, [ncomps]. Called by several threads at once. */
 typedef void amped_row_maker(const void *self, int mode, uint64_t index, double *row);

@@ -71,6 +71,20 @@ for iters in 5 10 15 20; do
 done
 test "$("$python" -c 'import json; print([json.loads(l) for l in open("run.json")][-1]["rows"]["optimality"] < 1)')" = True && pass ||
   fail "conditions of an optimum: $(tail -n 1 run.json)"
+# One nonnegative mode: starts have both signs in the others. The negative of a nonnegative tensor fits whatever mode it is;
+# from starts of one sign the first update has only zeros. So does a tensor whose other modes have both signs.
+"$python" -c '
+import numpy as np
+g = np.random.default_rng(3)
+np.save("minus.npy", -np.einsum("ir,jr,kr->ijk", *[g.random((n, 2)) for n in (12, 10, 8)]))
+np.save("signs.npy", np.einsum("ir,jr,kr->ijk", g.random((12, 3)), g.normal(size=(10, 3)), g.normal(size=(8, 3))))'
+for mode in 1 2 3; do
+  expect 0 "start: normal" on 2 minus.npy --rank=2 --nonnegative=$mode --iters=300 --nowrite --json=run.json --overwrite
+  test "$(sed -n 's/.*"event":"end".*"fit":\(0.99\).*/\1/p' run.json)" = 0.99 && pass || fail "mode $mode: $(tail -n 1 run.json)"
+done
+expect 0 "start 1 of 4: normal" on 2 signs.npy --rank=3 --nonnegative=1 --starts=4 --iters=300 --nowrite --json=run.json --overwrite
+test "$(sed -n 's/.*"event":"end".*"fit":\(0.99\).*/\1/p' run.json)" = 0.99 && pass || fail "$(tail -n 1 run.json)"
+expect 0 "start: random" on 2 minus.npy --rank=2 --nonnegative=1,2,3 --iters=2 --nowrite
 # A penalty that leaves nothing: components become zero, the run does not fail.
 expect 0 "a component has become zero" on 2 list.tns --rank=3 --l1=1000 --nonnegative --nowrite
 # Under a ridge they are tiny for a long time: the same line, and no condition of an optimum is broken.

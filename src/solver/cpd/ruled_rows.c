@@ -136,7 +136,8 @@ static void tell_gone(amped_ruled_rows *r) {
   for (int c = 0; c < r->context->plan->ncomps && !r->reported_gone; c++)
     if (is_gone(r, c)) {
       amped_warn("a component has become zero and stays zero; others may follow; try fewer "
-                 "components, a smaller penalty or another --seed");
+                 "components%s or another --seed",
+                 amped_row_rule_penalises(r->rule) ? ", a smaller penalty" : "");
       r->reported_gone = true;
     }
 }
