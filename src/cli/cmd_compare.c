@@ -1,4 +1,5 @@
 /* compare: matches the components of two results, and prints how similar they are. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "cli/commands.h"
@@ -244,9 +245,13 @@ static void score_facts(const amped_ktensor *a, const amped_ktensor *b, const am
   if (match->zeros > 0)
     amped_fact_words(f, "%d pair%s of zero components take%s no part in the score\n", match->zeros,
                      match->zeros == 1 ? "" : "s", match->zeros == 1 ? "s" : "");
-  amped_fact(f, "score", amped_json_number(match->score), "factor match score %.6f", match->score);
-  amped_fact(f, "congruence", amped_json_number(match->congruence), " (%.6f without weights)\n",
-             match->congruence);
+  amped_fact_json(f, "score", amped_json_number(match->score));
+  amped_fact_json(f, "congruence", amped_json_number(match->congruence));
+  if (isnan(match->score))
+    amped_fact_words(f, "no factor match score: all components are zero\n");
+  else
+    amped_fact_words(f, "factor match score %.6f (%.6f without weights)\n", match->score,
+                     match->congruence);
   if (opposite > 0)
     amped_warn(
         "%d of %d pairs have opposite signs: one component is minus the other, which the score "

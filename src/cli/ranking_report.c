@@ -56,10 +56,14 @@ void amped_ranking_report_unlearnt(const amped_predictor *p, int mode) {
 }
 
 void amped_ranking_report_faint(const char *path, const amped_ktensor *k, const amped_completion *c,
-                                const char *what) {
+                                const char *what, bool by_biases) {
   if (!amped_completion_is_additive(c, k))
     return;
-  if (c->biased)
+  if (c->order == 0)
+    amped_warn("%s: its components are zero, so that its %s mean nothing; decompose with a smaller "
+               "penalty or another --seed",
+               path, what);
+  else if (by_biases && c->biased)
     amped_warn("%s: its components are almost zero: biases alone rank, so that all %s are nearly "
                "the same; complete with a smaller --reg or a larger --rank",
                path, what);

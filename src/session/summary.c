@@ -14,13 +14,15 @@
 
 /* --- starts ---------------------------------------------------------------------------------- */
 
-/* Least, mean and greatest of the values added to it. */
+/* Least, mean and greatest of the values added to it, except NaN. */
 typedef struct range {
   double least, sum, most;
   int count;
 } range;
 
 static void add(range *r, double x) {
+  if (isnan(x))
+    return;
   r->least = r->count == 0 ? x : fmin(r->least, x);
   r->most = r->count == 0 ? x : fmax(r->most, x);
   r->sum += x;
@@ -48,11 +50,18 @@ double amped_summary_match(const amped_multistart *s) {
   return mean(&scores);
 }
 
+/* Words of a number from 0 to 1; "-" for NaN. */
+static const char *score_text(char *buffer, size_t size, double score) {
+  (void)snprintf(buffer, size, isnan(score) ? "-" : "%.6f", score);
+  return buffer;
+}
+
 static void start_facts(const amped_multistart *s, int i, bool shows, amped_facts *f) {
   const amped_start *one = &s->all[i];
   const amped_solver_result *r = &one->result;
   amped_facts row;
   const char *kind = amped_init_word(one->normal);
+  char match[16];
   amped_facts_begin(&row, NULL);
   amped_fact(&row, "init", json_string(kind), "%5d  %6s", one->number, kind);
   amped_fact(&row, "seed", amped_json_count(one->seed), "  %20" PRIu64, one->seed);
@@ -61,7 +70,8 @@ static void start_facts(const amped_multistart *s, int i, bool shows, amped_fact
   amped_fact(&row, "sweeps", amped_json_count(r->sweeps), "  %6" PRIu64, r->sweeps);
   amped_fact(&row, "seconds", amped_json_number(r->times.total), "  %9.3f", r->times.total);
   amped_fact(&row, "reason", json_string(r->stop_reason), "  %-10s", r->stop_reason);
-  amped_fact_words(&row, "  %.6f%s", s->match[i * s->count + s->best],
+  amped_fact_words(&row, "  %s%s",
+                   score_text(match, sizeof match, s->match[i * s->count + s->best]),
                    i == s->best ? "  <- best" : "");
   if (!shows)
     amped_facts_silence(&row);
@@ -85,6 +95,9 @@ static void ranges_facts(const amped_multistart *s, bool shows, amped_facts *f) 
   if (scores.count > 0)
     amped_fact_words(f, "factor match score of two starts: %.6f to %.6f, mean %.6f\n", scores.least,
                      scores.most, mean(&scores));
+  else if (s->count > 1)
+    amped_fact_words(f,
+                     "factor match score of two starts: none, because all components are zero\n");
   if (shows)
     amped_facts_say(f);
   else
@@ -110,12 +123,6 @@ amped_status amped_summary_starts(amped_session *session, const amped_multistart
 }
 
 /* --- numbers of components ------------------------------------------------------------------- */
-
-/* Words of a number from 0 to 1; "-" for NaN. */
-static const char *score_text(char *buffer, size_t size, double score) {
-  (void)snprintf(buffer, size, isnan(score) ? "-" : "%.6f", score);
-  return buffer;
-}
 
 static void row_facts(const amped_summary_row *r, bool compares, amped_facts *f) {
   char corcondia[AMPED_CORCONDIA_TEXT];

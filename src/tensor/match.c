@@ -146,10 +146,11 @@ static void take_greedily(const search *s, int order, amped_match *out) {
     if (!s->taken_a[s->candidates[i].a] && !s->taken_b[s->candidates[i].b])
       take(s, order, &s->candidates[i], out);
   const int others = out->count - out->zeros;
+  out->score = out->congruence = others > 0 ? 0.0 : (double)NAN;
   for (int i = 0; i < out->count; i++)
-    if (!out->pairs[i].is_zero || others == 0) {
-      out->score += out->pairs[i].score / (others > 0 ? others : out->count);
-      out->congruence += out->pairs[i].congruence / (others > 0 ? others : out->count);
+    if (!out->pairs[i].is_zero) {
+      out->score += out->pairs[i].score / others;
+      out->congruence += out->pairs[i].congruence / others;
     }
 }
 

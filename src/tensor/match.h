@@ -26,7 +26,7 @@ typedef struct amped_match {
   int count;               /* number of components of the smaller model */
   amped_match_pair *pairs; /* [count], in the order of choice */
   int zeros;               /* pairs of zero components */
-  double score;            /* mean score of the other pairs: 1 if the models are equal */
+  double score;            /* mean score of the other pairs: 1 if the models are equal; NaN: none */
   double congruence;       /* mean congruence of the other pairs: ignores the weights */
 } amped_match;
 

@@ -101,8 +101,14 @@ for part in 0 3; do
 done
 expect 0 "factor match score 0.000000 (0.000000 without weights)" "$amped" compare part0.h5 part3.h5
 grep -q "pairs* of zero components takes* no part in the score" out && pass || fail "no line of zero components"
-# Models that are zero are equal.
+# Models that are zero say nothing at all.
 expect 0 "" "$amped" generate zeros.h5 --dims=8x7x6 --nnz=60 --seed=3 -q
 expect 0 "has become zero" "$amped" cpd zeros.h5 --rank=3 --l1=50 --iters=5 -o zeros.cpd.h5
-expect 0 "factor match score 1.0000" "$amped" compare zeros.cpd.h5 zeros.cpd.h5
+expect 0 "no factor match score: all components are zero" "$amped" compare zeros.cpd.h5 zeros.cpd.h5 --json=zeros.json
+same "score in JSON" "$(grep -o '"score":null' zeros.json | head -n 1)" '"score":null'
+expect 0 "factor match score of two starts: none, because all components are zero" "$amped" cpd zeros.h5 --rank=3 --l1=50 --starts=2 --iters=5 --nowrite
+for command in "recommend zeros.cpd.h5 --for=1:1 --of=2" "similar zeros.cpd.h5 --for=1:1"; do
+  # shellcheck disable=SC2086
+  expect 0 "its components are zero, so that its .* mean nothing; decompose with a smaller penalty" "$amped" $command
+done
 finish
