@@ -35,6 +35,7 @@ typedef struct als {
   amped_ruled_rows *ruled; /* NULL: the rule is plain */
   const amped_fixed_modes *fixed;
   amped_mode_order free; /* modes that are updated; the first of them begins a sweep */
+  bool is_random;        /* the start is random */
   double tol;
 } als;
 
@@ -51,6 +52,7 @@ typedef struct als_set {
 /* --- the loop --------------------------------------------------------------------------------- */
 
 static als_set *gather_models(void *const *models, int count);
+static bool fits_signed_first(const als *a);
 static amped_status take_steps(als_set *set, const amped_sweep *sweeps, amped_mode_work *work,
                                amped_mode_times *times);
 static amped_status check_grams(als *a, int mode);
@@ -64,7 +66,35 @@ static amped_status judge_step(als *a, amped_sweep *s);
 static double share_of(const als_set *set, const als *a);
 static amped_sweep_mode share_mode(const amped_sweep_mode *all, double share);
 
+/* Collective. Update a mode of all models. */
+static amped_status update_mode(als_set *set, int mode, const amped_row_update *update,
+                                amped_mode_times *times) {
+  for (int k = 0; k < set->count; k++)
+    AMPED_TRY(check_grams(set->models[k], mode));
+  const amped_status status =
+      amped_mode_update(set->models[0]->context, mode, set->own, update, times);
+  if (!set->failed)
+    AMPED_NEXT(set->own, status);
+  return set->failed ? status : AMPED_OK;
+}
+
+/* Collective. Before the first sweep: fit the modes of both signs to the start of nonnegative ones.
+ * The first of these would be fitted to random columns else, of which many are best zero, and stay
+ * so. A dense tensor is contracted anew afterwards, as it would be without. */
+static amped_status fit_signed(als_set *set, const amped_row_update *update,
+                               amped_mode_times *times) {
+  const als *const first = set->models[0];
+  const amped_worker *worker = first->context->worker;
+  for (int i = 0; i < first->free.count; i++)
+    if (!amped_row_rule_is_nonnegative(first->rule, first->free.modes[i]))
+      AMPED_TRY(update_mode(set, first->free.modes[i], update, times));
+  if (worker->format->go_on != NULL)
+    worker->format->go_on(worker->tensor, first->fixed->modes, 0);
+  return AMPED_OK;
+}
+
 /* A sweep of models side by side, function by function:
+ *   fit_signed     in the first sweep of a start with some nonnegative modes alone.
  *   take_steps     with --accelerate: go beyond the current models, with a test by the first
  * MTTKRP. amped_mode_update, for each free mode; it computes MTTKRP of all columns and calls:
  *     begin_mode   per model: V = Hadamard product of the other grams, matrices of the row update.
@@ -82,18 +112,15 @@ static amped_status sweep_all(void *const *models, int count, amped_sweep *sweep
       .work = work, .begin = begin_mode, .rows = make_rows, .finish = finish_mode, .self = set};
   amped_mode_times t = {0.0, 0.0, 0.0, 0.0, 0.0};
   const double began = amped_time();
+  if (sweeps[0].number == 1 && fits_signed_first(first))
+    AMPED_TRY(fit_signed(set, &update, &t));
   if (first->acceleration != NULL)
     AMPED_TRY(take_steps(set, sweeps, &update.work, &t));
   for (int i = 0; i < first->free.count; i++) {
     const int m = first->free.modes[i];
     const amped_mode_times before = t;
     const double mode_began = amped_time();
-    for (int k = 0; k < count; k++)
-      AMPED_TRY(check_grams(set->models[k], m));
-    const amped_status status = amped_mode_update(first->context, m, set->own, &update, &t);
-    if (set->failed)
-      return status;
-    AMPED_NEXT(set->own, status);
+    AMPED_TRY(update_mode(set, m, &update, &t));
     const amped_sweep_mode all = since(&t, &before, amped_time() - mode_began);
     for (int k = 0; k < count; k++)
       sweeps[k].modes[m] = share_mode(&all, share_of(set, set->models[k]));
@@ -111,6 +138,14 @@ static amped_status sweep_all(void *const *models, int count, amped_sweep *sweep
                                           share * t.exchange, share * total};
   }
   return status;
+}
+
+/* Does a random start begin with a nonnegative mode, while another one has both signs? */
+static bool fits_signed_first(const als *a) {
+  bool any = false;
+  for (int i = 1; i < a->free.count; i++)
+    any = any || !amped_row_rule_is_nonnegative(a->rule, a->free.modes[i]);
+  return a->is_random && any && amped_row_rule_is_nonnegative(a->rule, a->free.modes[0]);
 }
 
 static als_set *gather_models(void *const *models, int count) {
@@ -450,7 +485,7 @@ static void go_on(const void *self) {
 }
 
 /* Set the grams: from the state if there is one, because new sums would have other bits. Otherwise
- * from the factors, except for the mode that is updated first. */
+ * from the factors, except for the mode that is updated before its gram is read. */
 static amped_status begin(als *a, const amped_solver_state *start) {
   const size_t n = (size_t)a->context->plan->ncomps;
   if (start != NULL)
@@ -458,11 +493,12 @@ static amped_status begin(als *a, const amped_solver_state *start) {
   for (int m = 0; m < a->context->plan->order; m++)
     if (start != NULL)
       memcpy(a->grams[m], start->grams[m], n * n * sizeof *a->grams[m]);
-    else if (m != a->free.modes[0])
+    else if (m != a->free.modes[0] || fits_signed_first(a))
       AMPED_TRY(find_gram(a, m));
-  return a->ruled != NULL
-             ? amped_comm_agree(a->context->comm, amped_ruled_rows_begin(a->ruled, start == NULL))
-             : AMPED_OK;
+  const int known = start != NULL || fits_signed_first(a) ? 0 : 1;
+  return a->ruled != NULL ? amped_comm_agree(a->context->comm,
+                                             amped_ruled_rows_begin(a->ruled, start == NULL, known))
+                          : AMPED_OK;
 }
 
 static amped_status finish_all(void *const *models, int count, double *const *values) {
@@ -490,6 +526,9 @@ static void tell_passes(const als *a, amped_facts *facts) {
     passes = sweeps * anew + amped_acceleration_repeated(a->acceleration);
     a_sweep = (double)anew;
   }
+  if (r->earlier == 0 && fits_signed_first(a))
+    passes +=
+        amped_dense_free_passes(&plan->dense, plan->order, fixed | a->rule->nonnegative, 0, 1);
   amped_outcome_passes(facts, r, (double)passes, "a_sweep", a_sweep);
 }
 
@@ -576,6 +615,7 @@ static amped_status create(als_set *set, const amped_cpd_options *how, const amp
              .tol = m->options->tol,
              .rule = &how->rule,
              .fixed = &how->fixed,
+             .is_random = how->start_file == NULL && how->fixed.modes == 0,
              .free = amped_fixed_modes_free(&how->fixed, context->plan->order)};
   AMPED_TRY(amped_comm_agree(
       context->comm, amped_solver_result_create(context, amped_cpd_solver_of(how->accelerate),

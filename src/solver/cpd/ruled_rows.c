@@ -102,11 +102,11 @@ static amped_status find_sizes(amped_ruled_rows *r, int mode, amped_status statu
   return amped_comm_sum_agreed(r->context->comm, status, r->sizes[mode], r->context->plan->ncomps);
 }
 
-amped_status amped_ruled_rows_begin(amped_ruled_rows *r, bool is_start) {
+amped_status amped_ruled_rows_begin(amped_ruled_rows *r, bool is_start, int first) {
   const amped_plan *plan = r->context->plan;
   double *const lengths = r->room;
   amped_status status = AMPED_OK;
-  for (int i = is_start ? 1 : 0; i < r->free.count; i++) {
+  for (int i = first; i < r->free.count; i++) {
     const int m = r->free.modes[i];
     if (is_start)
       AMPED_NEXT(status, amped_unit_columns(r->context, m, 0, amped_plan_factor_rows(plan, m),

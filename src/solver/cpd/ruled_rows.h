@@ -26,10 +26,10 @@ amped_status amped_ruled_rows_create(const amped_context *context, const amped_r
 void amped_ruled_rows_destroy(amped_ruled_rows *ruled);
 uint64_t amped_ruled_rows_bytes(const amped_plan *plan); /* host memory, on every rank */
 
-/* Collective, before the first sweep, when the grams are known. is_start: scale the columns of
- * all free modes except the first to unit length, because penalties and the ends of descents depend
- * on lengths. The status is this rank's own. */
-amped_status amped_ruled_rows_begin(amped_ruled_rows *ruled, bool is_start);
+/* Collective, before the first sweep, when the grams are known of the free modes from the first-th
+ * on; the ones before are updated before they are read. is_start: scale columns to unit length,
+ * because penalties and the ends of descents depend on lengths. The status is this rank's own. */
+amped_status amped_ruled_rows_begin(amped_ruled_rows *ruled, bool is_start, int first);
 
 /* Before mode's update: add the penalties to v, the Hadamard product of the other grams. */
 void amped_ruled_rows_prepare(amped_ruled_rows *ruled, int mode, double *v);
