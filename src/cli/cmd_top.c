@@ -423,6 +423,9 @@ static amped_status top(const amped_options *o, amped_json *json) {
   AMPED_GO(out, amped_result_argument_is("top", path));
   AMPED_GO(out, choose_view(o, &s.view));
   AMPED_GO(out, amped_result_file_scan(path, &visit, &k));
+  if (s.view.lifts && k.ncomps == 1)
+    amped_note("note: the model has one component, which has all events, so that no lift is above "
+               "1; leave out --lift");
   for (int m = 0; m < k.order; m++) {
     leading *l = &s.all[m];
     AMPED_GO(out, leading_finish(s.ncomps, l));

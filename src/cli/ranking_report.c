@@ -65,11 +65,12 @@ void amped_ranking_report_faint(const char *path, const amped_ktensor *k, const 
                path, what);
   else if (by_biases && c->biased)
     amped_warn("%s: its components are almost zero: biases alone rank, so that all %s are nearly "
-               "the same; complete with a smaller --reg or a larger --rank",
+               "the same; complete with a smaller --reg or a larger --rank, unless its values are "
+               "all equal",
                path, what);
   else
     amped_warn("%s: its components are almost zero, so that its %s mean little; complete with a "
-               "smaller --reg or a larger --rank",
+               "smaller --reg or a larger --rank, unless its values are all equal",
                path, what);
 }
 

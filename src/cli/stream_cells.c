@@ -63,6 +63,8 @@ bool amped_stream_cells_repeat(const amped_known_cells *known) {
 void amped_stream_cells_report(const amped_stream_cells *c, const char *name, bool is_array,
                                bool are_sums, const amped_known_cells *known) {
   const char *which = known->all ? "" : " that are compared, a sample of all";
+  if (c->head->history == AMPED_HISTORY_PUBLISHED)
+    return;
   if (amped_stream_cells_repeat(known))
     amped_warn("%s: of %" PRIu64 " cells%s, earlier batches had %" PRIu64
                " with the same value%s; if the file repeats rows, they are learnt twice, and the "

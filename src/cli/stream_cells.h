@@ -33,7 +33,7 @@ bool amped_stream_cells_repeat(const amped_known_cells *known);
 
 /* Report the known cells. Warn if the batch repeats, or if its values are sums of rows (are_sums).
  * Warn also if half of the cells of an array (is_array) are known, because its cells always begin
- * at index 1. */
+ * at index 1. A published history learns no known cell, and reports its number otherwise. */
 void amped_stream_cells_report(const amped_stream_cells *cells, const char *name, bool is_array,
                                bool are_sums, const amped_known_cells *known);
 

@@ -128,6 +128,9 @@ expect 0 "^loss  *poisson" "$amped" info out.h5
 expect 0 "factor match score 0.99" "$amped" compare out.h5 planted.h5
 expect 0 "5 components, explained" "$python" "$srcdir/examples/load_result.py" out.h5 planted_t.h5
 same "explained by the example" "$(sed 's/.*explained \([0-9.]*\),.*/\1/' out)" "$(sed 's/.*file //' out)"
+# shellcheck disable=SC2086
+expect 0 "" on 1 cpd planted_t.h5 --rank=1 -o one.h5 $poisson
+expect 0 "the model has one component, which has all events, so that no lift is above 1" "$amped" top one.h5 --lift
 on 1 cpd planted_t.h5 --rank=3 --iters=3 -o squares.h5 -q
 expect 2 "has no shares of events, which --lift compares" "$amped" top squares.h5 --lift
 

@@ -77,6 +77,8 @@ if test -n "$python"; then
   against_numpy published.state 3 2 0.7 auto "day9.tns wide.tns day12.tns day7.tns crowd.tns"
   awk '{ $4 += 0.25; print }' first.tns >inside.tns
   against_numpy published.state 2 1 0.9 auto "inside.tns day8.tns" # of the first nothing is learnt
+  same "a line that known entries are learnt" "$(grep -c 'learnt like others\|learnt twice' out err)" "out:0
+err:0"
   for n in $(few 2 1 3 2 4); do
     against_numpy full.state $n 3 1 auto "$days"
     against_numpy model.state $n 3 1 auto "$days"
