@@ -238,7 +238,7 @@ with h5py.File('m.h5') as f, h5py.File('faint.h5', 'w') as g:
             g.attrs[name] = value
     g['weights'][...] *= 1e-12
     g['weights'].attrs.pop('amped_hash', None)" || fail "faint.h5"
-expect 0 "its components are almost zero, so that cosines mean little" "$amped" similar faint.h5 --for=what:b17 --weighted
+expect 0 "its components are almost zero, so that its cosines mean little" "$amped" similar faint.h5 --for=what:b17 --weighted
 expect 0 "" "$amped" similar m.h5 --for=what -n 3 -o -
 same "a table on standard output" "$(wc -l <out)" 988
 expect 0 "" "$amped" similar m.h5 --for=when:c1 -n 10
