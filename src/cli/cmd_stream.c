@@ -40,6 +40,7 @@ typedef struct job {
   amped_batch_source *source;
   bool are_indices[AMPED_MAX_ORDER]; /* rank 0: labels.h's, of the state; the source's are wider */
   int by;                            /* mode of --by; -1: none */
+  char beginning[AMPED_BATCH_CUT_BEGINNING]; /* rank 0: of names of batches that are cut as now */
   uint64_t *learnt[AMPED_MAX_ORDER]; /* cuts: rows of each mode: which have entries in the state */
   amped_output found;                /* rank 0: the file that the result would replace */
   bool told_others;   /* rank 0: a warning had the batches that were not cut from INPUT */
@@ -273,12 +274,12 @@ static amped_status drop_unlearnt(job *j) {
   return status;
 }
 
-/* Rank 0: the number of entries of the first fit, and of batches that were no cuts. */
+/* Rank 0: the number of entries of the first fit, and of batches that were no such cuts. */
 static uint64_t known_nnz(const job *j) {
   uint64_t nnz = 0;
   for (uint64_t number = 1; number <= j->head.batches; number++) {
     const amped_state_batch batch = amped_state_file_batch(j->file, number);
-    nnz += number == 1 || !amped_batch_cut_is(batch.name) ? batch.nnz : 0;
+    nnz += number == 1 || !amped_batch_cut_is(batch.name, j->beginning) ? batch.nnz : 0;
   }
   return nnz;
 }
@@ -319,7 +320,6 @@ static amped_status open_source(job *j) {
   memcpy(target.dims, j->head.dims, sizeof target.dims);
   memcpy(target.first, j->head.first, sizeof target.first);
   if (comm->rank == 0) {
-    target.known_nnz = known_nnz(j);
     target.earlier = amped_state_file_names(j->file);
     status = list_sums(j);
   }
@@ -330,6 +330,10 @@ static amped_status open_source(job *j) {
   target.labels = comm->rank == 0 ? labels : NULL;
   if (comm->rank == 0 && status == AMPED_OK)
     j->by = find_by(j, labels);
+  if (comm->rank == 0 && status == AMPED_OK) {
+    amped_batch_cut_begin(j->by, j->by >= 0 ? &labels[j->by] : NULL, j->beginning);
+    target.known_nnz = known_nnz(j);
+  }
   status = amped_comm_agree(comm, status);
   AMPED_NEXT(status, find_learnt(j));
   amped_comm_broadcast(comm, &j->by, sizeof j->by);
@@ -451,7 +455,7 @@ static amped_status find_before(job *j, const amped_source_batch *batch, uint64_
     *number = amped_state_file_find(j->file, batch->hash, &earlier.name);
     if (*number > 0) {
       find_twin(j, batch, *number);
-      if (*number > 1 && !amped_batch_cut_is(earlier.name))
+      if (*number > 1 && !amped_batch_cut_is(earlier.name, j->beginning))
         amped_batch_source_recognise(j->source, batch->nnz);
     } else
       *number = batch->same_as;

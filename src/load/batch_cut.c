@@ -250,19 +250,43 @@ const char *amped_batch_cut_behind_file(const char *name, const char *path) {
   return NULL;
 }
 
-bool amped_batch_cut_is(const char *name) {
+bool amped_batch_cut_is(const char *name, const char *beginning) {
   const size_t length = strlen(name);
-  return length > 0 && name[length - 1] == ')' && strstr(name, " (") != NULL;
+  return length > 0 && name[length - 1] == ')' && strstr(name, beginning) != NULL;
 }
 
-/* Prints the beginning of what names of slices have behind FILE: " (MODE ". */
-static void print_beginning(const amped_batch_cut *c, char *text, size_t size) {
-  const amped_labels *labels = &c->labels[c->mode];
-  char mode[80];
-  (void)snprintf(mode, sizeof mode, "mode %d", c->mode + 1);
+/* The name of a mode in names of slices. */
+static void print_mode(int mode, const amped_labels *labels, char text[LABEL_BYTES]) {
+  (void)snprintf(text, LABEL_BYTES, "mode %d", mode + 1);
   if (labels->name != NULL)
-    (void)amped_printable_text(mode, sizeof mode, labels->name);
-  (void)snprintf(text, size, " (%s ", mode);
+    (void)amped_printable_text(text, LABEL_BYTES, labels->name);
+}
+
+void amped_batch_cut_begin(int mode, const amped_labels *labels,
+                           char text[AMPED_BATCH_CUT_BEGINNING]) {
+  char name[LABEL_BYTES] = "box";
+  if (mode >= 0)
+    print_mode(mode, labels, name);
+  (void)snprintf(text, AMPED_BATCH_CUT_BEGINNING, " (%s ", name);
+}
+
+/* Between the first label of a slice and its last. */
+static const char between[] = " to ";
+
+/* The name of a label in names of slices: its text. A label that this does not tell from all
+ * others, because it is cut, printed in another way, or like a slice of several, gets its hash. */
+static const char *name_label(const amped_labels *labels, uint64_t i, char text[LABEL_BYTES]) {
+  uint64_t length = 0;
+  char cut[LABEL_BYTES - 20];
+  const char *name = amped_label_text(labels, i, text, LABEL_BYTES);
+  if (labels->count == 0)
+    return name;
+  const char *label = amped_label(labels, i, &length);
+  if (strlen(name) == length && memcmp(name, label, length) == 0 && strstr(name, between) == NULL)
+    return name;
+  (void)snprintf(text, LABEL_BYTES, "%s #%016" PRIx64, amped_label_text(labels, i, cut, sizeof cut),
+                 amped_intern_hash(label, length));
+  return text;
 }
 
 /* Names of labels as batches have them, and the index of each. */
@@ -270,24 +294,32 @@ typedef struct label_names {
   const amped_labels *labels;
   uint64_t dim;
   amped_intern texts;
-  uint64_t *index; /* NULL: there are no labels, and names are numbers */
+  uint64_t *index; /* plus 1; UINT64_MAX: of several labels. NULL: there are no labels, and names
+                      are numbers */
 } label_names;
 
 static amped_status list_names(const amped_batch_cut *c, label_names *n) {
   const uint64_t dim = c->info->dims[c->mode];
   char text[LABEL_BYTES];
+  char old[LABEL_BYTES];
   n->labels = &c->labels[c->mode];
   n->dim = dim;
   if (n->labels->count == 0)
     return AMPED_OK; /* numbers */
-  AMPED_TRY(amped_alloc(&n->index, dim, sizeof *n->index, "the names of slices"));
+  AMPED_TRY(amped_calloc(&n->index, 2 * dim, sizeof *n->index, "the names of slices"));
   for (uint64_t i = 0; i < dim; i++) {
-    uint64_t id = 0;
-    const char *label = amped_label_text(&c->labels[c->mode], i, text, sizeof text);
-    const uint64_t length = strlen(label);
-    AMPED_TRY(amped_intern_add(&n->texts, amped_intern_hash(label, length), label, length, &id));
-    if (id + 1 == n->texts.count)
-      n->index[id] = i;
+    const char *names[] = {name_label(n->labels, i, text),
+                           amped_label_text(n->labels, i, old, sizeof old)}; /* of older versions */
+    for (int k = 0; k < 2; k++) {
+      const uint64_t length = strlen(names[k]);
+      uint64_t id = 0;
+      AMPED_TRY(
+          amped_intern_add(&n->texts, amped_intern_hash(names[k], length), names[k], length, &id));
+      if (id + 1 == n->texts.count && n->index[id] == 0)
+        n->index[id] = i + 1;
+      else if (n->index[id] != i + 1)
+        n->index[id] = UINT64_MAX; /* several labels have it */
+    }
   }
   return AMPED_OK;
 }
@@ -298,15 +330,15 @@ static bool find_name(const label_names *n, const char *text, size_t length, uin
     return *index != AMPED_INDEX_UNKNOWN;
   }
   const uint64_t id = amped_intern_find(&n->texts, amped_intern_hash(text, length), text, length);
-  if (id != AMPED_INTERN_NONE)
-    *index = n->index[id];
-  return id != AMPED_INTERN_NONE;
+  if (id == AMPED_INTERN_NONE || n->index[id] == UINT64_MAX)
+    return false;
+  *index = n->index[id] - 1;
+  return true;
 }
 
 /* Finds the first and the last index of a slice from "A" or "A to B". */
 static bool find_slice(const label_names *n, const char *text, size_t length, uint64_t *begin,
                        uint64_t *end) {
-  static const char between[] = " to ";
   if (find_name(n, text, length, begin)) {
     *end = *begin;
     return true;
@@ -347,9 +379,9 @@ static bool is_old(const amped_batch_cut *c, uint64_t i) {
  * order: the index that comes k-th; NULL: k. */
 static uint64_t mark_slices(amped_batch_cut *c, const uint64_t *order, const uint64_t *place,
                             const label_names *n, bool own) {
-  char beginning[LABEL_BYTES + sizeof " ( "];
+  char beginning[AMPED_BATCH_CUT_BEGINNING];
   uint64_t slices = 0;
-  print_beginning(c, beginning, sizeof beginning);
+  amped_batch_cut_begin(c->mode, &c->labels[c->mode], beginning);
   for (uint64_t k = 1; k < c->earlier->count; k++) { /* the first fit is no slice */
     const char *name = behind_slice(c, c->earlier->bytes + c->earlier->offsets[k], beginning, own);
     const char *text = name != NULL ? name + strlen(beginning) : NULL;
@@ -591,16 +623,14 @@ static amped_status make_name(const amped_batch_cut *c, const char *what, char *
 
 static amped_status name_slice(const amped_batch_cut *c, uint64_t begin, uint64_t end, char **out) {
   const amped_labels *labels = &c->labels[c->mode];
-  char mode[80];
+  char mode[LABEL_BYTES];
   char first[LABEL_BYTES];
   char last[LABEL_BYTES];
   char what[300];
-  (void)snprintf(mode, sizeof mode, "mode %d", c->mode + 1);
-  if (labels->name != NULL)
-    (void)amped_printable_text(mode, sizeof mode, labels->name);
-  const char *a = amped_label_text(labels, begin, first, sizeof first);
-  const char *b = amped_label_text(labels, end, last, sizeof last);
-  (void)snprintf(what, sizeof what, "%s %s%s%s", mode, a, begin == end ? "" : " to ",
+  print_mode(c->mode, labels, mode);
+  const char *a = name_label(labels, begin, first);
+  const char *b = name_label(labels, end, last);
+  (void)snprintf(what, sizeof what, "%s %s%s%s", mode, a, begin == end ? "" : between,
                  begin == end ? "" : b);
   return make_name(c, what, out);
 }

@@ -33,7 +33,8 @@ typedef struct amped_batch_cut_request {
   int mode;                 /* cut along this mode; -1: into boxes */
   uint64_t batch;           /* indices of a slice */
   const amped_boxes *boxes; /* if mode is -1 */
-  uint64_t known_nnz;       /* entries of the state's first fit, and of batches that were no cuts */
+  uint64_t known_nnz;       /* entries of the state's first fit, and of batches that were no cuts of
+                               this kind */
   const amped_known_list *known; /* borrowed until close; NULL: unknown */
   const uint64_t *const *learnt; /* bits of the state's rows of each mode: which have learnt an
                                     entry; NULL: all have, in this mode or in all. Borrowed until
@@ -60,8 +61,14 @@ void amped_batch_cut_recognise(amped_batch_cut *cut, uint64_t nnz);
  * returns its part behind FILE, " (...)"; otherwise NULL. */
 const char *amped_batch_cut_behind_file(const char *name, const char *path);
 
-/* Is this the name of a cut batch, of whatever file? */
-bool amped_batch_cut_is(const char *name);
+/* Print the beginning of what names of a cut have behind FILE: " (MODE " of slices of a mode, whose
+ * labels have its name, or " (box " (mode -1). A label of a slice is named by its text, with a hash
+ * if that may be another's, too. */
+#define AMPED_BATCH_CUT_BEGINNING 96
+void amped_batch_cut_begin(int mode, const amped_labels *labels,
+                           char text[AMPED_BATCH_CUT_BEGINNING]);
+/* Is this the name of a batch of a cut with this beginning, of whatever file? */
+bool amped_batch_cut_is(const char *name, const char *beginning);
 
 /* The input's labels, one per mode. */
 const amped_labels *amped_batch_cut_labels(const amped_batch_cut *cut);

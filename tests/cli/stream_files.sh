@@ -342,4 +342,24 @@ expect 0 "; new rows: 2 head, 2 tail; " "$amped" stream graph.state both.csv $se
 for part in offsets bytes; do
   same "$part of labels" "$(h5dump -d /labels/mode_0/$part graph.h5 | sed 1,2d)" "$(h5dump -d /labels/mode_2/$part graph.h5 | sed 1,2d)"
 done
+# --- slices whose labels look alike -------------------------------------------------------------------
+# Labels that are equal in the text of names, or read like several slices: none is taken for another.
+long=$(printf '%090d' 0)
+zero=$(printf 'p\342\200\213q')
+awk -v long="$long" -v zero="$zero" 'BEGIN { srand(5)
+  n = split("a|b|c|" long "1|" long "2|" long "3|" zero "|p\\u200bq|Jan to Mar|Jan|Feb|Mar", label, "|")
+  for (i = 1; i <= 600; i++) {
+    m = i % n + 1
+    print "u" int(rand() * 20) ",i" int(rand() * 15) "," label[m] "," int(rand() * 5) + 1 >(m <= 3 ? "first.rows" : "later.rows") } }'
+for f in first later; do { echo user,item,month,stars && cat $f.rows; } >$f.csv; done
+expect 0 "" on 1 complete first.csv --value=stars --duplicates=mean --rank=2 --reg=0.1 --holdout=0 --nowrite --state=alike.state --overwrite -q
+for once in 1 2; do
+  expect 0 "" on 2 stream alike.state later.csv --value=stars --duplicates=mean --by=month --json=alike.json --overwrite
+  same "batches, time $once" "$(grep -c '"event":"batch"' alike.json)" $((once == 1 ? 9 : 0))
+  same "entries, time $once" "$(sed -n 's/.*"event":"batch".*"learnt":\([0-9]*\).*/\1/p' alike.json | awk '{ s += $1 } END { print s + 0 }')" \
+    "$(test $once = 1 && sed 1d later.csv | cut -d, -f1-3 | sort -u | wc -l | tr -d ' ' || echo 0)"
+done
+# Cut along another mode afterwards: all entries are learnt, and nothing else is said.
+expect 0 "" on 2 stream alike.state later.csv --value=stars --duplicates=mean --by=item
+grep -q "never learnt" err out && fail "a cut along another mode: never learnt" || pass
 finish
