@@ -99,10 +99,12 @@ bool amped_magic_is_json(const void *bytes, uint64_t count) {
 }
 
 uint64_t amped_magic_read(const char *path, unsigned char bytes[AMPED_MAGIC_BYTES]) {
-  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat st;
-  const bool is_file = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-  const ssize_t count = is_file ? read(fd, bytes, AMPED_MAGIC_BYTES) : 0;
+  if (stat(path, &st) != 0 ||
+      !S_ISREG(st.st_mode)) /* a pipe that is opened here loses its writer */
+    return 0;
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const ssize_t count = fd >= 0 ? read(fd, bytes, AMPED_MAGIC_BYTES) : 0;
   if (fd >= 0)
     (void)close(fd);
   return count > 0 ? (uint64_t)count : 0;

@@ -318,7 +318,7 @@ static void rank_facts(const job *j, amped_facts *f) {
   amped_fact_json(f, "name", amped_json_mode_name(&j->k.labels[j->of]));
   amped_fact_json(f, "cells", amped_json_count(j->given));
   amped_fact(f, "ranked", amped_json_count(n), "%" PRIu64 " of %" PRIu64 " cells of %s are ranked",
-             n, j->given, name_of(j));
+             n, j->given + j->zeros, name_of(j));
   amped_fact(f, "candidates", amped_json_count(j->found.candidates),
              ", each among %" PRIu64 " labels of %s\n", j->found.candidates,
              amped_format_mode(name, sizeof name, j->of, &j->k.labels[j->of]));

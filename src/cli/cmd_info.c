@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/printable.h"
 #include "formats/completion_file.h"
+#include "formats/dense_file.h"
 #include "hdf5/hdf5_probe.h"
 #include "formats/result_file.h"
 #include "state/state_file.h"
@@ -380,7 +381,10 @@ static amped_status find_hdf5(const amped_options *o, kind *out) {
   if (is)
     return AMPED_OK;
   *out = DENSE;
-  AMPED_TRY(amped_dense_source_is(path, o->session.dataset, &is));
+  if (amped_io_is_hdf5(path))
+    AMPED_TRY(amped_dense_source_is(path, o->session.dataset, &is));
+  else /* HDF5 under another name */
+    AMPED_TRY(amped_dense_file_is(path, o->session.dataset, &is));
   *out = is ? DENSE : TENSOR;
   return AMPED_OK;
 }

@@ -116,17 +116,21 @@ static amped_status set_forget(job *j) {
   return AMPED_OK;
 }
 
-/* Set the clip of this run. The state's sums of clipped errors are for this clip. */
+/* Set the clip of this run. The state's sums of clipped errors are for one clip: with another they
+ * are unknown. */
 static amped_status set_clip(job *j) {
   const amped_clip_option *c = &j->o->clip;
   if (c->given && c->to_data)
     return amped_error(
         AMPED_USAGE, NULL,
         "--clip=data: the range of later batches is unknown; give a range, --clip=LO:HI");
-  if (c->given) {
-    j->head.least = c->least;
-    j->head.most = c->most;
-  }
+  if (!c->given)
+    return AMPED_OK;
+  for (int e = 0; e < AMPED_STATE_ERRORS; e++)
+    if (j->head.errors[e].count > 0 && (j->head.least != c->least || j->head.most != c->most))
+      j->head.errors[e].clipped = (double)NAN;
+  j->head.least = c->least;
+  j->head.most = c->most;
   return AMPED_OK;
 }
 

@@ -50,8 +50,6 @@ static void model_facts(const amped_state_head *h, amped_facts *f) {
              ", %" PRIu64 " number%s a row", h->history_length, h->history_length == 1 ? "" : "s");
   amped_fact(f, "forget", amped_json_number(h->forget), "; forget %g\n", h->forget);
   amped_fact(f, "duplicates", json_string(duplicates), "duplicates   %s\n", duplicates);
-  if (isfinite(h->least) || isfinite(h->most))
-    amped_fact_words(f, "clipped      to %g ... %g\n", h->least, h->most);
 }
 
 static void batches_facts(amped_state_file *file, amped_facts *f) {
@@ -78,8 +76,12 @@ static void errors_facts(const amped_state_head *h, amped_facts *f) {
     amped_fact_json(&part, "clipped_rmse", amped_json_number(clipped_rmse(e)));
     amped_facts_take(f, keys[i], &part);
     if (e->count > 0)
-      amped_fact_words(f, "rmse         %.6g %s, of %" PRIu64 " entries\n", rmse(e), sets[i],
+      amped_fact_words(f, "rmse         %.6g %s, of %" PRIu64 " entries", rmse(e), sets[i],
                        e->count);
+    if (e->count > 0 && (isfinite(h->least) || isfinite(h->most)) && !isnan(e->clipped))
+      amped_fact_words(f, "; %.6g clipped to %g ... %g", clipped_rmse(e), h->least, h->most);
+    if (e->count > 0)
+      amped_fact_words(f, "\n");
   }
 }
 

@@ -145,10 +145,12 @@ static bool has_signature(int fd, uint64_t bytes) {
 }
 
 bool amped_hdf5_is(const char *path) {
-  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat st;
-  const bool is = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-                  has_signature(fd, (uint64_t)st.st_size);
+  if (stat(path, &st) != 0 ||
+      !S_ISREG(st.st_mode)) /* a pipe that is opened here loses its writer */
+    return false;
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const bool is = fd >= 0 && has_signature(fd, (uint64_t)st.st_size);
   if (fd >= 0)
     (void)close(fd);
   return is;

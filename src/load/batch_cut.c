@@ -273,8 +273,8 @@ void amped_batch_cut_begin(int mode, const amped_labels *labels,
 /* Between the first label of a slice and its last. */
 static const char between[] = " to ";
 
-/* The name of a label in names of slices: its text. A label that this does not tell from all
- * others, because it is cut, printed in another way, or like a slice of several, gets its hash. */
+/* The name of a label in names of slices: its text. A hash follows if the text may be another
+ * label's, too: if it is cut or printed in another way, or reads like a slice of several. */
 static const char *name_label(const amped_labels *labels, uint64_t i, char text[LABEL_BYTES]) {
   uint64_t length = 0;
   char cut[LABEL_BYTES - 20];
@@ -308,8 +308,9 @@ static amped_status list_names(const amped_batch_cut *c, label_names *n) {
     return AMPED_OK; /* numbers */
   AMPED_TRY(amped_calloc(&n->index, 2 * dim, sizeof *n->index, "the names of slices"));
   for (uint64_t i = 0; i < dim; i++) {
-    const char *names[] = {name_label(n->labels, i, text),
-                           amped_label_text(n->labels, i, old, sizeof old)}; /* of older versions */
+    const char *names[] = {
+        name_label(n->labels, i, text),
+        amped_label_text(n->labels, i, old, sizeof old)}; /* as older versions have it */
     for (int k = 0; k < 2; k++) {
       const uint64_t length = strlen(names[k]);
       uint64_t id = 0;

@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "formats/dense_file.h"
-#include "hdf5/hdf5_file.h"
 #include "text/io_format.h"
 #include "text/io_npy.h"
 
@@ -37,7 +36,7 @@ amped_status amped_dense_source_is(const char *path, const char *dataset, bool *
   *out = is_npy(path);
   if (*out)
     return dataset == NULL ? AMPED_OK : refuse_dataset(path, dataset);
-  if (amped_io_is_hdf5(path) || amped_hdf5_is(path))
+  if (amped_io_is_hdf5(path))
     AMPED_TRY(amped_dense_file_is(path, dataset, out));
   return *out || dataset == NULL ? AMPED_OK : refuse_dataset(path, dataset);
 }

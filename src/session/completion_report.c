@@ -477,7 +477,8 @@ static void warn_of_lost(const amped_session *session, const char *error, int mo
                          const lost_indices *lost, const amped_labels *labels) {
   char name[128];
   char label[128];
-  char test[128] = "to measure it, make known indices NaN and give their cells with --test=FILE";
+  char test[128] =
+      "to measure it, leave cells of known indices out, and give these with --test=FILE";
   if (lost->tested == lost->unjudged)
     (void)snprintf(test, sizeof test, "the test error does");
   else if (lost->tested > 0)

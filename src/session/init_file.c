@@ -83,8 +83,8 @@ static amped_status no_fixed_row(const amped_index_side *file, const amped_index
                      amped_format_mode(name, sizeof name, mode, labels), missing - 1, file->path);
 }
 
-/* Are all labels numbers of indices, as the file counts them? Then they may be the indices of a file
- * without labels. */
+/* Are all labels numbers of indices, as the file counts them? Then they may be the indices of a
+ * file without labels. */
 static bool are_numbers(const amped_labels *labels, const amped_labels *of_file) {
   char digits[AMPED_LABEL_DIGITS];
   const char *text = NULL;

@@ -2,6 +2,7 @@
 #include "session/stream_report.h"
 
 #include <stdio.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/facts.h"
@@ -216,10 +217,15 @@ static void errors_facts(const amped_stream_progress *t, amped_facts *f) {
   char text[AMPED_ERROR_TEXT];
   amped_fact(f, "before", json_errors(&l->before), "; rmse %s before",
              amped_format_error(text, amped_errors_rmse(&l->before)));
+  if (isfinite(t->head->least) || isfinite(t->head->most))
+    amped_fact_words(f, " (%s clipped)",
+                     amped_format_error(text, amped_errors_clipped_rmse(&l->before)));
   amped_fact(f, "after", json_errors(&l->after), ", %s after",
              amped_format_error(text, amped_errors_rmse(&l->after)));
   errors_fact(f, "held_out", "held out", &l->held_after);
   errors_fact(f, "all_held_out", "all held out so far", t->so_far);
+  if (t->so_far->count > 0)
+    amped_fact_words(f, " at %" PRIu64 " cells", t->so_far->count);
   forecast_facts(t, f);
   sums_facts(t->head, f);
 }

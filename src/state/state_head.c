@@ -164,7 +164,7 @@ static const char *wrong_number(const amped_state_head *h) {
       return "first_dims";
   for (int e = 0; e < AMPED_STATE_ERRORS; e++) {
     const amped_state_errors *s = &h->errors[e];
-    if (!is_sum(s->squares) || !is_sum(s->absolute) || !is_sum(s->clipped))
+    if (!is_sum(s->squares) || !is_sum(s->absolute) || !(isnan(s->clipped) || is_sum(s->clipped)))
       return "errors";
   }
   return h->type != AMPED_F32 && h->type != AMPED_F64 ? "value_bytes"

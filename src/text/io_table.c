@@ -289,9 +289,13 @@ static const char *cut_row(parser *p, const char *begin, amped_cell *cells) {
 }
 
 /* Is every key the name of its column, as in files that were joined with their headers? Names that
- * are numbers may be keys. */
-static bool repeats_header(const reader *r, const key *keys) {
-  bool repeats = !r->options->no_header;
+ * are numbers may be keys, and so may names beside a value that is a number. */
+static bool repeats_header(const reader *r, const amped_cell *cells, const key *keys) {
+  double value = 0.0;
+  bool repeats =
+      !r->options->no_header &&
+      (r->header.value == NULL ||
+       amped_number_decimal(cells[AMPED_ROLE_VALUE].begin, &value) != cells[AMPED_ROLE_VALUE].end);
   for (int m = 0; m < r->header.order && repeats; m++) {
     const char *name = r->header.columns[m];
     double number = 0.0;
@@ -341,7 +345,7 @@ static const char *parse_row(parser *p, const char *begin, uint64_t *row) {
   }
   if (!take_keys(p, cells, keys))
     return NULL;
-  if (repeats_header(r, keys)) {
+  if (repeats_header(r, cells, keys)) {
     amped_piece_fail(p->piece, begin, "the row has the names of the columns again; remove it");
     return NULL;
   }

@@ -125,7 +125,7 @@ awk 'BEGIN { srand(4); print "a,b,c,n"; for (i = 1; i <= 300; i++)
   printf "a%d,b%d,c%d,%d\n", rand() * 20, rand() * 15, rand() * 4, 1 + rand() * 5 }' >plays.csv
 expect 0 "" on 1 complete plays.csv --value=n --implicit=10 --rank=2 --reg=1 --holdout=0 --iters=5 --duplicates=sum -o plays.h5 -q
 printf 'a,b,c,n\na1,b1,c1,2\na2,b2,c2,0\n' >later.csv
-expect 0 "1 of 1 cells of later.csv are ranked" "$amped" evaluate plays.h5 later.csv --value=n --of=b
+expect 0 "1 of 2 cells of later.csv are ranked" "$amped" evaluate plays.h5 later.csv --value=n --of=b
 grep -q "^1 cell of value 0" out && pass || fail "a count of 0"
 expect 0 "2 of 2 cells" "$amped" evaluate plays.h5 later.csv --keys=a,b,c --of=b
 

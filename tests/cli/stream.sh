@@ -439,6 +439,14 @@ same "batches of the state" "$(field batches r.json)" 1
 alone 0 'result: r.h5' stream live.state -o r.h5 --overwrite
 expect 0 'rmse' "$amped" predict r.h5 first.tns
 alone 0 'clipped' stream live.state day7.tns --clip=2:4 --json=-
+# Sums of errors are of one range: with another, that of clipped ones is unknown.
+fresh full.state
+alone 0 'rmse .* (.* clipped) before' stream live.state day7.tns --clip=2:4
+expect 0 "clipped to 2 ... 4" "$amped" info live.state --json=clip.json --overwrite
+grep -q '"clipped_rmse":[0-9]' clip.json && pass || fail "no clipped error"
+alone 0 'clipped) before' stream live.state day8.tns --clip=1:5
+expect 0 "" "$amped" info live.state --json=clip.json --overwrite
+same "sums of two ranges" "$(grep -o '"clipped_rmse":[^,}]*' clip.json | sort -u)" '"clipped_rmse":null'
 alone 2 'a batch is missing' stream live.state
 alone 2 'two ways to cut INPUT' stream live.state day8.tns --by=3 --boxes=1x1x1,+1x1x1
 alone 2 'cut one INPUT' stream live.state day8.tns day9.tns --by=3

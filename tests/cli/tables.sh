@@ -503,6 +503,12 @@ expect 2 "log.old: unknown suffix" "$amped" info log.old --value=n
 expect 2 "log.old: unknown suffix.*; for another name give --format=tns, csv or tsv" "$amped" info log.old
 expect 3 "log.old: is not an HDF5 file; make one" "$amped" top log.old
 
+# Keys that are the names of columns are a header that comes again, unless the row has a number as its value.
+printf 'word,next,n\na,b,1\nword,next,5\nb,a,2\n' >words.csv
+expect 0 "" "$amped" convert words.csv words.h5 --value=n
+same "rows" "$("$amped" info words.h5 | sed -n 's/^nonzeros *\([0-9]*\).*/\1/p')" 3
+printf 'word,next,n\na,b,1\nword,next,n\nb,a,2\n' >words.csv
+expect 3 "line 3" "$amped" convert words.csv words.h5 --value=n --overwrite
 # A table has no rows for indices without entries.
 printf '%%%%MatrixMarket matrix coordinate real general\n3 5 2\n1 1 1.5\n2 2 2.5\n' >wide.mtx
 expect 0 "wide.csv: 1 of 3 indices of mode 1 have no entry, so the table does not have them; OUT.h5 keeps them" "$amped" convert wide.mtx wide.csv --overwrite
