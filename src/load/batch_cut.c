@@ -310,7 +310,7 @@ static amped_status list_names(const amped_batch_cut *c, label_names *n) {
   for (uint64_t i = 0; i < dim; i++) {
     const char *names[] = {
         name_label(n->labels, i, text),
-        amped_label_text(n->labels, i, old, sizeof old)}; /* as older versions have it */
+        amped_label_text(n->labels, i, old, sizeof old)}; /* the name by older versions */
     for (int k = 0; k < 2; k++) {
       const uint64_t length = strlen(names[k]);
       uint64_t id = 0;
