@@ -284,8 +284,8 @@ static const char *name_label(const amped_labels *labels, uint64_t i, char text[
   const char *label = amped_label(labels, i, &length);
   if (strlen(name) == length && memcmp(name, label, length) == 0 && strstr(name, between) == NULL)
     return name;
-  (void)snprintf(text, LABEL_BYTES, "%s #%016" PRIx64, amped_label_text(labels, i, cut, sizeof cut),
-                 amped_intern_hash(label, length));
+  (void)snprintf(text, LABEL_BYTES, "%s #%08" PRIx64, amped_label_text(labels, i, cut, sizeof cut),
+                 amped_label_key(labels, i));
   return text;
 }
 
@@ -298,30 +298,33 @@ typedef struct label_names {
                       are numbers */
 } label_names;
 
+/* Add the name of index i. Names before the first-th are certain. */
+static amped_status add_name(label_names *n, const char *name, uint64_t i, uint64_t first) {
+  const uint64_t length = strlen(name);
+  const uint64_t count = n->texts.count;
+  uint64_t id = 0;
+  AMPED_TRY(amped_intern_add(&n->texts, amped_intern_hash(name, length), name, length, &id));
+  if (id == count)
+    n->index[id] = i + 1;
+  else if (id >= first && n->index[id] != i + 1)
+    n->index[id] = UINT64_MAX;
+  return AMPED_OK;
+}
+
 static amped_status list_names(const amped_batch_cut *c, label_names *n) {
   const uint64_t dim = c->info->dims[c->mode];
   char text[LABEL_BYTES];
-  char old[LABEL_BYTES];
   n->labels = &c->labels[c->mode];
   n->dim = dim;
   if (n->labels->count == 0)
     return AMPED_OK; /* numbers */
   AMPED_TRY(amped_calloc(&n->index, 2 * dim, sizeof *n->index, "the names of slices"));
-  for (uint64_t i = 0; i < dim; i++) {
-    const char *names[] = {
-        name_label(n->labels, i, text),
-        amped_label_text(n->labels, i, old, sizeof old)}; /* the name by older versions */
-    for (int k = 0; k < 2; k++) {
-      const uint64_t length = strlen(names[k]);
-      uint64_t id = 0;
-      AMPED_TRY(
-          amped_intern_add(&n->texts, amped_intern_hash(names[k], length), names[k], length, &id));
-      if (id + 1 == n->texts.count && n->index[id] == 0)
-        n->index[id] = i + 1;
-      else if (n->index[id] != i + 1)
-        n->index[id] = UINT64_MAX; /* several labels have it */
-    }
-  }
+  for (uint64_t i = 0; i < dim; i++)
+    AMPED_TRY(add_name(n, name_label(n->labels, i, text), i, 0));
+  /* Older versions have the text alone, which several labels may have. */
+  const uint64_t names = n->texts.count;
+  for (uint64_t i = 0; i < dim; i++)
+    AMPED_TRY(add_name(n, amped_label_text(n->labels, i, text, sizeof text), i, names));
   return AMPED_OK;
 }
 

@@ -359,6 +359,10 @@ for once in 1 2; do
   same "entries, time $once" "$(sed -n 's/.*"event":"batch".*"learnt":\([0-9]*\).*/\1/p' alike.json | awk '{ s += $1 } END { print s + 0 }')" \
     "$(test $once = 1 && sed 1d later.csv | cut -d, -f1-3 | sort -u | wc -l | tr -d ' ' || echo 0)"
 done
+# A slice that has more entries now is known by its name, also if another label prints alike.
+{ cat later.csv && printf 'u1,i1x,p\\u200bq,3\nu1,i1x,%s2,3\nu1,i1x,Jan to Mar,3\n' "$long"; } >more.csv && mv more.csv later.csv
+expect 0 "later.csv (month p.u200bq) was learnt before.*it is skipped" on 2 stream alike.state later.csv --value=stars --duplicates=mean --by=month --json=alike.json --overwrite
+same "slices that have more entries" "$(cat out err | grep -c 'was learnt before, as batch .* entries, and has .* now')$(grep -c '"event":"batch"' alike.json)" 30
 # Cut along another mode afterwards: all entries are learnt, and nothing else is said.
 expect 0 "" on 2 stream alike.state later.csv --value=stars --duplicates=mean --by=item
 grep -q "never learnt" err out && fail "a cut along another mode: never learnt" || pass
