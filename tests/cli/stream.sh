@@ -441,10 +441,10 @@ expect 0 'rmse' "$amped" predict r.h5 first.tns
 alone 0 'clipped' stream live.state day7.tns --clip=2:4 --json=-
 # Sums of errors are of one range: with another, that of clipped ones is unknown.
 fresh full.state
-alone 0 'rmse .* (.* clipped) before' stream live.state day7.tns --clip=2:4
+alone 0 'rmse .* before (.* clipped)' stream live.state day7.tns --clip=2:4
 expect 0 "clipped to 2 ... 4" "$amped" info live.state --json=clip.json --overwrite
 grep -q '"clipped_rmse":[0-9]' clip.json && pass || fail "no clipped error"
-alone 0 'clipped) before' stream live.state day8.tns --clip=1:5
+alone 0 'before (.* clipped)' stream live.state day8.tns --clip=1:5
 expect 0 "" "$amped" info live.state --json=clip.json --overwrite
 same "sums of two ranges" "$(grep -o '"clipped_rmse":[^,}]*' clip.json | sort -u)" '"clipped_rmse":null'
 alone 2 'a batch is missing' stream live.state
