@@ -62,7 +62,7 @@ expect 0 "2 of 14 indices of mode 1 have no known cell (the first: 5) and count 
 expect 0 '"mode":0,"lost":2,"unsure":0' cat lost.json
 expect 0 "and give these with --test=FILE" on 1 complete lost.npy --rank=2 --iters=9 --nowrite
 
-expect 2 "and give these with --test=FILE" on 1 complete lost.npy --holdout-by=1 --nowrite
+expect 2 "give their cells with --test=FILE" on 1 complete lost.npy --holdout-by=1 --nowrite
 
 # The error covers indices whose entries are all held out, or that --validate has: the warning leaves them out.
 awk 'BEGIN { print "user,item,r"; for (u = 0; u < 60; u++) print "u" u ",i" u % 5 "," u % 5 + 1 }' >single.csv
