@@ -354,7 +354,7 @@ static amped_status steps(job *j, amped_facts *f) {
   AMPED_TRY(amped_completion_file_read(model, j->k.order, j->k.dims, true, &j->c));
   AMPED_TRY(amped_model_mode_find(&named, j->o->recommend.of, &j->of));
   AMPED_TRY(amped_predictor_create(&j->k, &j->c, &j->p));
-  amped_ranking_report_faint(model, &j->k, &j->c, "ranks", true);
+  (void)amped_ranking_report_faint(model, &j->k, &j->c, "ranks", true);
   AMPED_TRY(read_cells(j));
   AMPED_TRY(read_filter(j));
   count_low(j);

@@ -201,7 +201,7 @@ static amped_status steps(job *j, amped_json *json) {
     warn_of_average_lists(j);
   j->ranking.p = &j->p;
   j->ranking.most = number < j->k.dims[j->ranking.of] ? number : j->k.dims[j->ranking.of];
-  amped_ranking_report_faint(model, &j->k, &j->c, "lists", true);
+  (void)amped_ranking_report_faint(model, &j->k, &j->c, "lists", true);
   AMPED_TRY(read_seen(j));
   return rank_all(j, json);
 }

@@ -146,8 +146,9 @@ static void warn_of_faint(const job *j) {
     most = fmax(most, fabs(j->k.weights[r]));
   for (int r = 0; r < j->k.ncomps; r++)
     faint += fabs(j->k.weights[r]) < FAINT * most;
-  amped_ranking_report_faint(model, &j->k, &j->c, "cosines", false);
-  if (!amped_completion_is_additive(&j->c, &j->k) && faint > 0 && !j->o->similar.weighted)
+  if (amped_ranking_report_faint(model, &j->k, &j->c, "cosines", false))
+    return;
+  if (faint > 0 && !j->o->similar.weighted)
     amped_warn("%s: %d of its %d components have less than %g of the largest weight, and count in "
                "a cosine as much as the others; add --weighted, or make a result of a smaller "
                "--rank",

@@ -332,9 +332,8 @@ static amped_status open_source(job *j) {
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
     j->are_indices[m] = labels[m].are_indices;
   target.labels = comm->rank == 0 ? labels : NULL;
-  if (comm->rank == 0 && status == AMPED_OK)
-    j->by = find_by(j, labels);
   if (comm->rank == 0 && status == AMPED_OK) {
+    j->by = find_by(j, labels);
     amped_batch_cut_begin(j->by, j->by >= 0 ? &labels[j->by] : NULL, j->beginning);
     target.known_nnz = known_nnz(j);
   }

@@ -55,10 +55,10 @@ void amped_ranking_report_unlearnt(const amped_predictor *p, int mode) {
                amped_format_mode(name, sizeof name, mode, &k->labels[mode]), count, k->dims[mode]);
 }
 
-void amped_ranking_report_faint(const char *path, const amped_ktensor *k, const amped_completion *c,
+bool amped_ranking_report_faint(const char *path, const amped_ktensor *k, const amped_completion *c,
                                 const char *what, bool by_biases) {
   if (!amped_completion_is_additive(c, k))
-    return;
+    return false;
   if (c->order == 0)
     amped_warn("%s: its components are zero, so that its %s mean nothing; decompose with a smaller "
                "penalty or another --seed",
@@ -72,6 +72,7 @@ void amped_ranking_report_faint(const char *path, const amped_ktensor *k, const 
     amped_warn("%s: its components are almost zero, so that its %s mean little; complete with a "
                "smaller --reg or a larger --rank, unless its values are all equal",
                path, what);
+  return true;
 }
 
 /* Workspace of a report. */

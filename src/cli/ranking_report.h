@@ -35,9 +35,9 @@ amped_status amped_ranking_report_write(const amped_ranking_report *report, ampe
  * one. */
 void amped_ranking_report_unlearnt(const amped_predictor *p, int mode);
 
-/* Warn if the components of the model in the file `path` are almost zero. what: "lists", "ranks" or
- * "cosines". by_biases: they depend on the model's biases, too. */
-void amped_ranking_report_faint(const char *path, const amped_ktensor *k, const amped_completion *c,
+/* Warn, and return true, if the components of the model in the file `path` are almost zero. what:
+ * "lists", "ranks" or "cosines". by_biases: they depend on the model's biases, too. */
+bool amped_ranking_report_faint(const char *path, const amped_ktensor *k, const amped_completion *c,
                                 const char *what, bool by_biases);
 
 /* The name of the table for messages: its path, or "standard output". */

@@ -132,7 +132,6 @@ static hid_t access_list(amped_hdf5 *file) {
   return H5I_INVALID_HID;
 }
 
-/* HDF5's signature is at byte 0 or, after a user block, at 512, 1024, 2048, ... */
 /* Is HDF5's signature at the beginning, or behind a user block of 512 bytes, 1024, and so on? */
 static bool has_signature(int fd, uint64_t bytes) {
   static const unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};

@@ -517,7 +517,7 @@ amped_status amped_label_order_warn(const amped_labels *labels, const char *wher
   return AMPED_OK;
 }
 
-bool amped_label_name_is_of_time(const char *name) {
+static bool is_of_time(const char *name) {
   static const char *const words[] = {
       "time",   "timestamp", "datetime", "date", "year",  "month", "week",   "day",
       "hour",   "minute",    "second",   "term", "round", "wave",  "season", "quarter",
@@ -536,12 +536,17 @@ bool amped_label_name_is_of_time(const char *name) {
   return false;
 }
 
+bool amped_label_numbers_are_of_time(const amped_labels *labels) {
+  return labels->period != AMPED_PERIOD_NONE ||
+         (amped_labels_are_named(labels) && is_of_time(labels->name));
+}
+
 bool amped_labels_are_of_time(const amped_labels *labels) {
   const amped_label_kind kind =
       labels->count > 0 ? amped_label_kind_of(labels) : AMPED_LABELS_NUMBERS;
-  if (kind == AMPED_LABELS_NUMBERS && labels->period == AMPED_PERIOD_NONE)
-    return amped_labels_are_named(labels) && amped_label_name_is_of_time(labels->name);
-  return kind != AMPED_LABELS_TEXT || labels->period != AMPED_PERIOD_NONE;
+  return kind == AMPED_LABELS_NUMBERS
+             ? amped_label_numbers_are_of_time(labels)
+             : kind != AMPED_LABELS_TEXT || labels->period != AMPED_PERIOD_NONE;
 }
 
 /* ---- order ----------------------------------------------------------------------------------- */

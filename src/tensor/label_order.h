@@ -34,9 +34,9 @@ amped_status amped_label_order_guess(const amped_labels *labels, const char **gu
  * mode 3". */
 amped_status amped_label_order_warn(const amped_labels *labels, const char *where, const char *of);
 
-/* Does the name of a mode, or its last word, say that numbers in it are times: year, months,
- * step? */
-bool amped_label_name_is_of_time(const char *name);
+/* Are numbers of a mode times: periods of time stamps, or numbers under a name whose last word says
+ * so: year, months, step? */
+bool amped_label_numbers_are_of_time(const amped_labels *labels);
 
 /* Does a mode say that it is of time? Its labels are dates, times or periods of them, or they are
  * numbers, or indices without labels, under a name that is a word for a time. */

@@ -291,18 +291,16 @@ static const char *cut_row(parser *p, const char *begin, amped_cell *cells) {
 /* Is every key the name of its column, as in files that were joined with their headers? Names that
  * are numbers may be keys, and so may names beside a value that is a number. */
 static bool repeats_header(const reader *r, const amped_cell *cells, const key *keys) {
-  double value = 0.0;
-  bool repeats =
-      !r->options->no_header &&
-      (r->header.value == NULL ||
-       amped_number_decimal(cells[AMPED_ROLE_VALUE].begin, &value) != cells[AMPED_ROLE_VALUE].end);
+  const amped_cell *value = &cells[AMPED_ROLE_VALUE];
+  bool repeats = !r->options->no_header;
+  double number = 0.0;
   for (int m = 0; m < r->header.order && repeats; m++) {
     const char *name = r->header.columns[m];
-    double number = 0.0;
     repeats = strlen(name) == keys[m].length && memcmp(name, keys[m].string, keys[m].length) == 0 &&
               amped_number_decimal(name, &number) == NULL;
   }
-  return repeats;
+  return repeats &&
+         (r->header.value == NULL || amped_number_decimal(value->begin, &number) != value->end);
 }
 
 /* The first role whose cell is missing, with --missing=skip; AMPED_ROLE_NONE: none. A key is

@@ -249,7 +249,7 @@ static time_kind time_kind_of(const amped_labels *labels) {
       labels->count > 0 ? amped_label_kind_of(labels) : AMPED_LABELS_NUMBERS;
   if (kind != AMPED_LABELS_NUMBERS)
     return kind == AMPED_LABELS_TEXT ? NO_TIME : DATES;
-  if (amped_labels_are_of_time(labels))
+  if (amped_label_numbers_are_of_time(labels))
     return NUMBERS_OF_TIME;
   return labels->count == 0 || !amped_labels_are_named(labels) ? UNSAID : NO_TIME;
 }
