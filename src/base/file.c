@@ -49,6 +49,13 @@ bool amped_file_is_special(const char *path) {
   return straight;
 }
 
+int amped_file_open_regular(const char *path) {
+  struct stat st;
+  if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+    return -1;
+  return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
 bool amped_file_holds(const char *path) {
   amped_target t;
   const bool holds = amped_target_look(path, &t) && t.exists && !t.straight && t.found.st_size > 0;

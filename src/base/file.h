@@ -23,6 +23,10 @@ bool amped_file_holds(const char *path);
  * replace it. */
 bool amped_file_is_special(const char *path);
 
+/* Open a regular file for reading; -1: it is none, or cannot be opened. A pipe that is opened to
+ * look at it would lose its writer. The caller closes it. */
+int amped_file_open_regular(const char *path);
+
 /* Does the path end with the suffix, in upper or lower case, after at least one other character? */
 bool amped_file_has_suffix(const char *path, const char *suffix);
 

@@ -1,10 +1,10 @@
 /* Magic: first bytes of compressed files, archives and other binary files. */
 #include "base/magic.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/file.h"
 
 #define ZSTD_MAGIC "\x28\xb5\x2f\xfd"
 #define GZIP_MAGIC "\x1f\x8b"
@@ -99,11 +99,7 @@ bool amped_magic_is_json(const void *bytes, uint64_t count) {
 }
 
 uint64_t amped_magic_read(const char *path, unsigned char bytes[AMPED_MAGIC_BYTES]) {
-  struct stat st;
-  if (stat(path, &st) != 0 ||
-      !S_ISREG(st.st_mode)) /* a pipe that is opened here loses its writer */
-    return 0;
-  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const int fd = amped_file_open_regular(path);
   const ssize_t count = fd >= 0 ? read(fd, bytes, AMPED_MAGIC_BYTES) : 0;
   if (fd >= 0)
     (void)close(fd);

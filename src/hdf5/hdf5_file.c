@@ -2,8 +2,6 @@
  * line. */
 #include "hdf5/hdf5_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -144,12 +142,8 @@ static bool has_signature(int fd, uint64_t bytes) {
 }
 
 bool amped_hdf5_is(const char *path) {
-  struct stat st;
-  if (stat(path, &st) != 0 ||
-      !S_ISREG(st.st_mode)) /* a pipe that is opened here loses its writer */
-    return false;
-  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  const bool is = fd >= 0 && has_signature(fd, (uint64_t)st.st_size);
+  const int fd = amped_file_open_regular(path);
+  const bool is = fd >= 0 && has_signature(fd, amped_file_stamp_take(fd).bytes);
   if (fd >= 0)
     (void)close(fd);
   return is;
