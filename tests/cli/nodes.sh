@@ -7,14 +7,16 @@ cd "$scratch" || exit 99
 
 # A command that computes.
 across() {
-  spread "$@" --backend=cpu
+  # shellcheck disable=SC2086
+  spread "$@" $computing
 }
 
 # Tolerance of fits in double: see run_mpi.sh.
 tol=1e-10
 "$amped" generate a.h5 --dims=3000x200x50 --nnz=20k --skew=0.7 --seed=3 -q || fail "generate"
 run="a.h5 --rank=24 --iters=4 --tol=0 --precision=double --deterministic -v"
-expect 0 "" on 2 $run --nowrite --json=one.json
+# shellcheck disable=SC2086
+expect 0 "" on 2 $run --nowrite --json=one.json $memory_given
 for by in slot node; do
   for read in root parallel; do
     # shellcheck disable=SC2086

@@ -4,7 +4,8 @@
 #
 # sizes, links: the number of ranks on each node, and of links of each node ("2 2" and 1, if they are
 # not set before). Node i has the address $net.1i on its link eth0, $net.2i on eth1, ... After it:
-#   spread ARGUMENT...   the program on all ranks, mapped by $by, by $wrapper if it is set
+#   spread ARGUMENT...   the program on all ranks, mapped by $by, by $wrapper if it is set. GPUs are those of this
+#                        machine: ranks of both nodes share them, and MPI takes TCP between the nodes
 #   lay_out SIZE...      other numbers of ranks, on the first nodes: no more nodes than before
 sizes=${sizes-2 2} links=${links-1} by=slot
 nodes=$(echo "$sizes" | wc -w)
@@ -80,10 +81,15 @@ lay_out() {
 spread() {
   # shellcheck disable=SC2086
   timeout -k 10 $patience $mpirun ${AMPED_MPIRUN_FLAGS-} -np $spread_ranks --hostfile hosts --map-by "$by" \
-    $remote --mca btl tcp,$memory,self --mca btl_tcp_if_include "$net.0/24" ${wrapper-} "$amped" "$@"
+    $remote --mca pml ob1 --mca btl tcp,$memory,self --mca btl_tcp_if_include "$net.0/24" ${wrapper-} "$amped" "$@"
 }
 
-test "$backend" = cpu || skip "this is about networks, not about GPUs"
+# What a command that computes needs: spread cpd ... $computing. Ranks of another node have memory of the same GPU.
+computing=--backend=$backend memory_given=
+if test "$backend" = cuda; then
+  memory_given=--device-memory=256M
+  computing="$computing --share-gpus $memory_given"
+fi
 case $($mpirun --version 2>&1) in
   *"Open MPI) 4."*)
     remote="--mca plm_rsh_agent $scratch/agent --mca oob_tcp_if_include $net.0/24"
@@ -92,6 +98,7 @@ case $($mpirun --version 2>&1) in
   *"Open MPI) 5."*)
     remote="--prtemca plm_ssh_agent $scratch/agent --prtemca prte_if_include $net.0/24"
     memory=sm
+    test "$backend" = cpu || memory=smcuda
     ;;
   *) skip "neither Open MPI 4 nor 5, whose options it uses" ;;
 esac
