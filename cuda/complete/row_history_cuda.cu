@@ -15,6 +15,7 @@ extern "C" {
 static const char what[] = "the histories of a batch's rows";
 
 struct amped_row_history_cuda {
+  int ncomps;                       /* that the memory was made for */
   double *d_count[AMPED_MAX_ORDER]; /* [own rows] n */
   void *d_before[AMPED_MAX_ORDER];  /* [own rows][ncomps] of the factors' type */
   double *d_more;                   /* [own rows of the largest mode] */
@@ -99,11 +100,14 @@ void history_require(const amped_plan *plan, uint64_t *device_bytes, uint64_t *h
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-/* Allocate the history of all modes, once. */
+/* Allocate the history of all modes, once for a number of components. */
 amped_status make_room(amped_tensor_part *part) {
-  if (part->row_history != nullptr)
+  if (part->row_history != nullptr && part->row_history->ncomps == part->plan->ncomps)
     return AMPED_OK;
+  amped_row_history_cuda_free(part->row_history, part->plan);
+  part->row_history = nullptr;
   AMPED_TRY(amped_calloc(&part->row_history, 1, sizeof *part->row_history, what));
+  part->row_history->ncomps = part->plan->ncomps;
   const amped_status status = amped_buffers_cuda_allocate(buffers(part->row_history, part->plan));
   if (status != AMPED_OK) {
     amped_row_history_cuda_free(part->row_history, part->plan);

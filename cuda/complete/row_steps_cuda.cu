@@ -40,6 +40,7 @@ struct step_copy {
 } // namespace
 
 struct amped_row_steps_cuda {
+  int ncomps; /* that the memory was made for */
   step_copy copies[AMPED_MAX_ORDER];
   void *d_memory; /* holds the arrays below */
   double *d_results;
@@ -240,9 +241,12 @@ amped_status make(amped_tensor_part *part) {
 }
 
 amped_status steps_prepare(amped_tensor_part *part) {
-  if (part->row_steps != nullptr)
+  if (part->row_steps != nullptr && part->row_steps->ncomps == part->plan->ncomps)
     return AMPED_OK;
+  amped_row_steps_cuda_free(part->row_steps);
+  part->row_steps = nullptr;
   AMPED_TRY(amped_calloc(&part->row_steps, 1, sizeof *part->row_steps, what));
+  part->row_steps->ncomps = part->plan->ncomps;
   const amped_status status = make(part);
   if (status != AMPED_OK) {
     amped_row_steps_cuda_free(part->row_steps);

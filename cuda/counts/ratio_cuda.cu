@@ -12,6 +12,7 @@ static const char what[] = "the sums of counts";
 
 struct amped_ratio_cuda {
   const amped_plan *plan;
+  int ncomps;                      /* that the memory was made for */
   char *d_weights;                 /* [ld] of the value type */
   char *d_shared[AMPED_MAX_ORDER]; /* positions of the shared rows, of the index type */
   char *h_numbers;                 /* [ld] elements to upload */
@@ -117,15 +118,27 @@ amped_status require_blocks(amped_tensor_part *part) {
   return AMPED_OK;
 }
 
-amped_status prepare(amped_tensor_part *part) {
-  if (part->ratio != nullptr)
-    return require_blocks(part);
-  AMPED_TRY(amped_calloc(&part->ratio, 1, sizeof *part->ratio, what));
-  part->ratio->plan = part->plan;
+amped_status make(amped_tensor_part *part) {
   AMPED_TRY(amped_buffers_cuda_allocate(buffers(part->ratio, part->plan)));
   for (int m = 0; m < part->plan->order; m++)
     AMPED_TRY(put_shared(part, m));
   return require_blocks(part);
+}
+
+amped_status prepare(amped_tensor_part *part) {
+  if (part->ratio != nullptr && part->ratio->ncomps == part->plan->ncomps)
+    return require_blocks(part);
+  amped_ratio_cuda_free(part->ratio);
+  part->ratio = nullptr;
+  AMPED_TRY(amped_calloc(&part->ratio, 1, sizeof *part->ratio, what));
+  part->ratio->plan = part->plan;
+  part->ratio->ncomps = part->plan->ncomps;
+  const amped_status status = make(part);
+  if (status != AMPED_OK) {
+    amped_ratio_cuda_free(part->ratio);
+    part->ratio = nullptr;
+  }
+  return status;
 }
 
 /* Upload the weights. Padding is 0. */
@@ -146,6 +159,7 @@ amped_status begin(amped_tensor_part *part, int mode, const amped_ratio *ratio) 
   amped_ratio_cuda_args numbers = {};
   amped_mttkrp_cuda_args args = {};
   r->sums = ratio->sums;
+  AMPED_TRY(require_blocks(part)); /* models that close up change the number of components */
   AMPED_TRY(put_weights(part, ratio));
   numbers.rows = amped_factor_set_cuda_rows(part->factors, mode);
   numbers.first = (uint64_t)plan->rank * plan->modes[mode].rows.block_rows;

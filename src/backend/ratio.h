@@ -39,8 +39,8 @@ typedef struct amped_ratio_ops {
   /* Adds the bytes that prepare takes. */
   void (*require)(const struct amped_device *device, const amped_plan *plan, uint64_t *device_bytes,
                   uint64_t *host_bytes);
-  /* Allocate these bytes, after finish of all copies. They are freed with the part. A second call
-   * does nothing. */
+  /* Allocate these bytes, after finish of all copies. They are freed with the part. No effect if
+   * they are allocated for the plan's number of components. */
   amped_status (*prepare)(struct amped_tensor_part *part);
   /* The sums of rows, into the factor set's output. Order of calls: as for mttkrp_begin and
    * mttkrp_wait (backend.h). With the last part, wait adds to *sums if begin was asked for them. */

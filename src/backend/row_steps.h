@@ -106,8 +106,8 @@ typedef struct amped_row_step_ops {
   /* Bytes that the part takes for row steps. */
   void (*require)(const struct amped_device *device, const amped_plan *plan, uint64_t *device_bytes,
                   uint64_t *host_bytes);
-  /* Allocate these bytes, after prepare of row fits; no effect if already allocated. They are freed
-   * with the part. */
+  /* Allocate these bytes, after prepare of row fits; no effect if they are allocated for the
+   * plan's number of components. They are freed with the part. */
   amped_status (*prepare)(struct amped_tensor_part *part);
 
   /* get: nonzeros of this rank's shared rows from `row` on (plan.h) that are not held out. put: the

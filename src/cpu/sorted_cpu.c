@@ -28,7 +28,7 @@ static amped_status cpu_require(const amped_device *device, const amped_plan *pl
                                 uint64_t factor_bytes, amped_requirement *out) {
   (void)device;
   (void)factor_bytes;
-  out->host_bytes = amped_tensor_part_cpu_most_strips(plan) * plan->ld * sizeof(double) +
+  out->host_bytes = amped_tensor_part_cpu_most_strips(plan, NULL) * plan->ld * sizeof(double) +
                     output_bytes(plan) + amped_codebook_cpu_bytes(plan);
   uint64_t most = 0; /* memory for cutting, one copy at a time */
   for (int m = 0; m < plan->order; m++) {
@@ -70,7 +70,8 @@ static amped_status allocate(amped_tensor_part *part) {
                                     amped_plan_copy_rows(plan, m)));
   }
   AMPED_TRY(amped_alloc(&part->outputs, output_bytes(plan), 1, "the outputs of tiles"));
-  return amped_alloc(&part->fixup, amped_tensor_part_cpu_most_strips(plan) * plan->ld,
+  return amped_alloc(&part->fixup,
+                     amped_tensor_part_cpu_most_strips(plan, part->tilings) * plan->ld,
                      sizeof(double), "the fix-up buffer");
 }
 
@@ -136,8 +137,8 @@ static amped_status cpu_mttkrp_begin(amped_tensor_part *part, int mode) {
 static amped_status cpu_products(amped_tensor_part *part, int mode, double scale,
                                  const double *weights, amped_products *out) {
   amped_cpu_products p = {.ncomps = part->plan->ncomps, .scale = scale, .weights = weights};
-  AMPED_TRY(amped_alloc(&p.strips, amped_tensor_part_cpu_most_strips(part->plan), sizeof *p.strips,
-                        "the sums of the fit"));
+  AMPED_TRY(amped_alloc(&p.strips, amped_tensor_part_cpu_most_strips(part->plan, part->tilings),
+                        sizeof *p.strips, "the sums of the fit"));
   *out = (amped_products){{0.0, 0.0}, {0.0, 0.0}};
   for (int t = 0; t < part->tilings[mode].count; t++) {
     amped_products sums;

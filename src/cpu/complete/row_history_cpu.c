@@ -17,6 +17,7 @@
 #define PIECE UINT64_C(256)
 
 struct amped_row_history_cpu {
+  int ncomps;                     /* that the memory was made for */
   double *count[AMPED_MAX_ORDER]; /* [own rows] n */
   void *before[AMPED_MAX_ORDER];  /* [own rows][ncomps] of the factors' type */
   double *buffer;                 /* workspace: [PIECE][width] d; [PIECE][2 width] n ~e, n d; ~a */
@@ -79,12 +80,15 @@ static void history_require(const amped_plan *plan, uint64_t *device_bytes, uint
   amped_buffers_require(buffers(&(amped_row_history_cpu){0}, plan), device_bytes, host_bytes);
 }
 
-/* Allocate the history of all modes, once. */
+/* Allocate the history of all modes, once for a number of components. */
 static amped_status make_room(amped_tensor_part *part) {
-  if (part->row_history != NULL)
+  if (part->row_history != NULL && part->row_history->ncomps == part->plan->ncomps)
     return AMPED_OK;
+  amped_row_history_cpu_free(part->row_history, part->plan);
+  part->row_history = NULL;
   AMPED_TRY(amped_blas_check_room());
   AMPED_TRY(amped_calloc(&part->row_history, 1, sizeof *part->row_history, what));
+  part->row_history->ncomps = part->plan->ncomps;
   const amped_status status = amped_buffers_allocate(buffers(part->row_history, part->plan));
   if (status != AMPED_OK) {
     amped_row_history_cpu_free(part->row_history, part->plan);

@@ -55,6 +55,7 @@ typedef struct workspace {
 } workspace;
 
 struct amped_row_steps_cpu {
+  int ncomps;                        /* that the memory was made for */
   uint64_t *begins[AMPED_MAX_ORDER]; /* [rows + 1] per copy: first nonzero of each entry */
   uint64_t *whole[AMPED_MAX_ORDER];  /* [shared rows] n, summed over all ranks */
   void *kept[AMPED_MAX_ORDER];       /* own rows' values, saved by keep */
@@ -207,9 +208,12 @@ static amped_status allocate(amped_tensor_part *part) {
 }
 
 static amped_status steps_prepare(amped_tensor_part *part) {
-  if (part->row_steps != NULL)
+  if (part->row_steps != NULL && part->row_steps->ncomps == part->plan->ncomps)
     return AMPED_OK;
+  amped_row_steps_cpu_free(part->row_steps, part->plan);
+  part->row_steps = NULL;
   AMPED_TRY(amped_calloc(&part->row_steps, 1, sizeof *part->row_steps, what));
+  part->row_steps->ncomps = part->plan->ncomps;
   const amped_status status = allocate(part);
   if (status != AMPED_OK) {
     amped_row_steps_cpu_free(part->row_steps, part->plan);

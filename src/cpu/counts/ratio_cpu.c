@@ -10,37 +10,49 @@ static const char what[] = "the sums of counts";
 
 struct amped_ratio_part_cpu {
   const amped_plan *plan;
+  int ncomps;               /* that the memory was made for */
   char *weights;            /* [ld] of the value type */
   amped_ratio_sums *strips; /* sums of the strips of a traversal */
   amped_ratio_sums sums;    /* found by the last begin */
 };
 
-static amped_buffers buffers(amped_ratio_part_cpu *p, const amped_plan *plan) {
+static amped_buffers buffers(amped_ratio_part_cpu *p, const amped_plan *plan, uint64_t strips) {
   amped_buffers b = {.what = what};
   AMPED_BUFFER(&b, ZEROED, p->weights, amped_plan_row_bytes(plan));
-  AMPED_BUFFER(&b, HOST, p->strips, amped_tensor_part_cpu_most_strips(plan));
+  AMPED_BUFFER(&b, HOST, p->strips, strips);
   return b;
 }
 
 void amped_ratio_part_cpu_free(amped_ratio_part_cpu *part) {
   if (part == NULL)
     return;
-  amped_buffers_free(buffers(part, part->plan));
+  amped_buffers_free(buffers(part, part->plan, 0));
   amped_free(part);
 }
 
 static void require(const amped_device *device, const amped_plan *plan, uint64_t *device_bytes,
                     uint64_t *host_bytes) {
   (void)device;
-  amped_buffers_require(buffers(&(amped_ratio_part_cpu){0}, plan), device_bytes, host_bytes);
+  const uint64_t strips = amped_tensor_part_cpu_most_strips(plan, NULL);
+  amped_buffers_require(buffers(&(amped_ratio_part_cpu){0}, plan, strips), device_bytes,
+                        host_bytes);
 }
 
 static amped_status prepare(amped_tensor_part *part) {
-  if (part->ratio != NULL)
+  const uint64_t strips = amped_tensor_part_cpu_most_strips(part->plan, part->tilings);
+  if (part->ratio != NULL && part->ratio->ncomps == part->plan->ncomps)
     return AMPED_OK;
+  amped_ratio_part_cpu_free(part->ratio);
+  part->ratio = NULL;
   AMPED_TRY(amped_calloc(&part->ratio, 1, sizeof *part->ratio, what));
   part->ratio->plan = part->plan;
-  return amped_buffers_allocate(buffers(part->ratio, part->plan));
+  part->ratio->ncomps = part->plan->ncomps;
+  const amped_status status = amped_buffers_allocate(buffers(part->ratio, part->plan, strips));
+  if (status != AMPED_OK) {
+    amped_ratio_part_cpu_free(part->ratio);
+    part->ratio = NULL;
+  }
+  return status;
 }
 
 static amped_status begin(amped_tensor_part *part, int mode, const amped_ratio *ratio) {

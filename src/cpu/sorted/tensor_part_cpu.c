@@ -28,17 +28,18 @@ amped_cpu_mttkrp amped_tensor_part_cpu_traversal(amped_tensor_part *part, int mo
   return m;
 }
 
-static uint64_t strips_of_mode(const amped_plan *plan, int mode) {
-  const amped_cpu_tiling t = amped_cpu_tiling_choose(plan, mode);
+static uint64_t strips_of_mode(const amped_plan *plan, int mode, amped_cpu_tiling t) {
   const uint64_t nnz = plan->modes[mode].copy.rank_nnz[plan->rank];
   const uint64_t traversal = amped_cpu_most_strips(nnz);
   return t.apart ? (uint64_t)t.count * traversal : traversal;
 }
 
-uint64_t amped_tensor_part_cpu_most_strips(const amped_plan *plan) {
+uint64_t amped_tensor_part_cpu_most_strips(const amped_plan *plan,
+                                           const amped_cpu_tiling *tilings) {
   uint64_t strips = 1;
   for (int m = 0; m < plan->order; m++) {
-    const uint64_t n = strips_of_mode(plan, m);
+    const uint64_t n =
+        strips_of_mode(plan, m, tilings != NULL ? tilings[m] : amped_cpu_tiling_choose(plan, m));
     strips = n > strips ? n : strips;
   }
   return strips;
