@@ -267,8 +267,17 @@ static amped_status check_numbers(const job *j) {
   return AMPED_OK;
 }
 
+/* Do the cells and the model both have indices in a mode, with or without some that --compact
+ * removed? */
+static bool has_indices(const job *j, int m) {
+  const amped_labels *ours = &j->cells.labels[m];
+  const amped_labels *known = &j->k.labels[m];
+  return (ours->count == 0 || ours->are_indices) && (known->count == 0 || known->are_indices);
+}
+
 /* Restore the cells as they were read. A mode without labels gets the model's, if the model has all
- * its indices and the labels are not just numbers. In text, labels that are indices are indices. */
+ * its indices and the labels are not just numbers. In text, labels that are indices are indices.
+ * Indices count as the model's do: a table does not say how they count, and the model reads it. */
 static amped_status dress_cells(job *j) {
   amped_sptensor *t = &j->cells;
   AMPED_TRY(check_numbers(j));
@@ -284,6 +293,8 @@ static amped_status dress_cells(job *j) {
     j->own[m] = translated;
     if (t->labels[m].name == NULL && j->k.labels[m].name != NULL)
       AMPED_TRY(amped_strdup(&t->labels[m].name, j->k.labels[m].name));
+    if (has_indices(j, m))
+      AMPED_TRY(amped_labels_count_from(&t->labels[m], j->k.labels[m].from_zero));
     if (t->labels[m].count > 0 || j->k.labels[m].are_indices || j->cold[m] > 0)
       continue;
     AMPED_TRY(amped_labels_copy(&j->k.labels[m], &t->labels[m]));

@@ -83,6 +83,38 @@ uint64_t amped_label_as_counted(const amped_labels *labels, uint64_t i, bool fro
   return (uint64_t)snprintf(buffer, AMPED_LABEL_DIGITS, "%" PRIu64, from_zero ? n - 1 : n + 1);
 }
 
+amped_status amped_labels_count_from(amped_labels *labels, bool from_zero) {
+  char buffer[AMPED_LABEL_DIGITS];
+  const char *text = NULL;
+  char *bytes = NULL;
+  uint64_t *offsets = NULL;
+  uint64_t length = 0;
+  if (labels->count > 0 && !labels->are_indices)
+    return AMPED_OK;
+  for (uint64_t i = 0; i < labels->count; i++)
+    length += amped_label_as_counted(labels, i, from_zero, buffer, &text);
+  if (labels->count > 0) {
+    AMPED_TRY(amped_alloc(&bytes, length > 0 ? length : 1, 1, "labels"));
+    const amped_status status =
+        amped_calloc(&offsets, labels->count + 1, sizeof *offsets, "labels");
+    if (status != AMPED_OK) {
+      amped_free(bytes);
+      return status;
+    }
+  }
+  for (uint64_t i = 0; i < labels->count; i++) {
+    length = amped_label_as_counted(labels, i, from_zero, buffer, &text);
+    memcpy(bytes + offsets[i], text, length);
+    offsets[i + 1] = offsets[i] + length;
+  }
+  amped_free(labels->bytes);
+  amped_free(labels->offsets);
+  labels->bytes = bytes;
+  labels->offsets = offsets;
+  labels->from_zero = from_zero;
+  return AMPED_OK;
+}
+
 /* A hash below 2^32: FNV-1a (Fowler, Noll, Vo), mixed. */
 static uint64_t hash_of(const char *text, uint64_t length) {
   uint64_t hash = UINT64_C(0xCBF29CE484222325);

@@ -55,6 +55,10 @@ uint64_t amped_label_key(const amped_labels *labels, uint64_t i);
 /* The user's number of index i: i, or i + 1. */
 uint64_t amped_label_number(const amped_labels *labels, uint64_t i);
 
+/* Count indices from 0 or from 1, if the mode has no labels or its labels are indices, which become
+ * their numbers there. Labels that are not indices stay. */
+amped_status amped_labels_count_from(amped_labels *labels, bool from_zero);
+
 /* Do indices count from 0, in the modes ([order]) without labels, or whose labels are indices? */
 bool amped_labels_begin_at_zero(const amped_labels *labels, int order);
 

@@ -194,6 +194,8 @@ counts() {
   agree $rough counts.tns --iters=3 --tol=0 -q --overwrite --loss=poisson --rank=9
   agree_in_json kkt 1e-9 $poisson --rank=3 --iters=6 --nowrite
   agree_in_json deviance 1e-6 $poisson --rank=3 --iters=6 --nowrite
+  # More components after fewer.
+  agree_in_json deviance 1e-6 $poisson --rank=1,5,17 --nowrite
   gpu_only=--tiles=1K
   agree $exact $poisson --rank=4
   gpu_only="--residency=stream --overlap=2"
@@ -353,6 +355,7 @@ completion() {
   agree $exact $fit --rank=6 --block=2
   agree $exact $fit --rank=4 --method=ccd
   agree $exact $fit --rank=4 --method=sgd
+  agree_in_json rmse 1e-9 $fit --rank=1,5,17 --method=sgd --nowrite
   # A small penalty, so that no component vanishes: its unit columns would be rounding.
   agree $exact complete seen.tns --iters=3 --tol=0 --precision=double -q --overwrite --reg=0.01 --rank=3 --nonnegative
   agree $exact $fit --rank=4 --bias=none

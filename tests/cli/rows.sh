@@ -92,6 +92,20 @@ for seed in 1 2 5; do
 done
 expect 0 "start 1 of 4: normal" on 2 signs.npy --rank=3 --nonnegative=1 --starts=4 --iters=10 --nowrite
 expect 0 "start: random" on 2 minus.npy --rank=2 --nonnegative=1,2,3 --iters=2 --nowrite
+# A component that is zero in the first sweeps comes back, if there is no penalty: the end of the run tells what is zero.
+"$python" - <<'END' || fail "the array of a component that comes back"
+import numpy as np
+cells = """
+3 3 -1 0 0 0 -4 -5 2 0 0 0 -4 1 -4 -4 -2 -1 -11 -17 9 4 4 -1 -3 -2 0 -1 0 0 1 1 0 0 0 0 -1 -2 1 0 0 0 -2 1 -2
+-2 -1 -1 -4 -7 5 3 2 0 -1 -1 0 0 0 0 1 0 0 0 0 0 -1 -1 0 0 0 0 -1 0 0 -1 0 -1 -3 -3 1 0 0 0 -1 0 0 0 0 0 2 1
+-1 1 0 0 -2 -2 1 0 0 0 -2 0 -1 -1 -1 0 -8 -9 3 0 1 0 -2 -1 0 0 0 0
+"""
+np.save("back.npy", np.array([float(x) / 2 for x in cells.split()]).reshape(4, 5, 6))
+END
+expect 0 "" on 1 back.npy --rank=3 --nonnegative=1 --iters=500 --tol=1e-9 --precision=double --seed=7 -o back.h5 --overwrite
+same "a warning of zero components" "$(cat out err | grep -c "become zero")" 0
+same "components that are zero" "$(numbers /weights back.h5 | awk '$1 + 0 < 1e-3' | wc -l)" 0
+
 # A penalty that leaves nothing: components become zero, the run does not fail.
 expect 0 "a component has become zero" on 2 list.tns --rank=3 --l1=1000 --nonnegative --nowrite
 # Under a ridge they are tiny for a long time: the same line, and no condition of an optimum is broken.

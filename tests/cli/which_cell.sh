@@ -73,6 +73,11 @@ judged() {
   # shellcheck disable=SC2086
   expect 0 "" "$amped" predict m.h5 "$test" $value
   close "$name: predict" "$(told "")" "$error" 1e-5
+  # The table of predictions names cells as the model does, which finds them again.
+  # shellcheck disable=SC2086
+  expect 0 "" "$amped" predict m.h5 "$test" $value -o back.csv --overwrite
+  expect 0 "" "$amped" predict m.h5 back.csv --value=value
+  close "$name: its own table" "$(told "")" 0 1e-4
 }
 
 # excluded NAME TRAIN: what a user has rated is not recommended.
