@@ -95,6 +95,7 @@ for bias in full mean none; do
     reference completion new.csv c.$bias.h5 fold.h5 0 0.5 1e-9
   done
 done
+finish_on_gpus
 # A model without labels, and a table whose ids are numbers: these are the model's indices, in whatever order the table
 # has them, and however many of them. They count from 0 if the model's tensor did.
 for base in 1 0; do
@@ -122,7 +123,6 @@ for judge in --holdout=0.3 "--holdout=0 --test=again.csv" "--holdout=0 --validat
     --value=count --reg=0.5 --init=c.full.h5 --fix=item,week --nowrite $judge
   same "warnings of $judge" "$(grep -c 'may have learnt entries' err)" 1
 done
-finish_on_gpus
 # Blocks of columns reach the same rows by sweeps.
 # shellcheck disable=SC2086
 expect 0 "" on 2 complete new.csv $fit --init=c.full.h5 --fix=item,week --block=1 --iters=200 -o fold.h5
