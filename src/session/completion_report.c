@@ -473,8 +473,9 @@ static lost_indices find_lost(const amped_plan *plan, const amped_complete_probl
   return lost;
 }
 
-static void warn_of_lost(const amped_session *session, const char *error, int mode,
-                         const lost_indices *lost, const amped_labels *labels) {
+static void warn_of_lost(const amped_session *session, const amped_complete_problem *p,
+                         const char *error, int mode, const lost_indices *lost,
+                         const amped_labels *labels) {
   char name[128];
   char label[128];
   char test[128] =
@@ -484,10 +485,11 @@ static void warn_of_lost(const amped_session *session, const char *error, int mo
   else if (lost->tested > 0)
     (void)snprintf(test, sizeof test, "the test error covers %" PRIu64 " of them", lost->tested);
   amped_warn("%s: %" PRIu64 " of %" PRIu64
-             " indices of %s have no known cell (the first: %s) and count as the mean of the "
+             " indices of %s have no known cell%s (the first: %s) and count as the mean of the "
              "others. The %s error does not cover them; %s",
              session->options->input, lost->unjudged, session->plan.dims[mode],
              amped_format_mode(name, sizeof name, mode, labels),
+             p->ignored > 0 ? " of a weight above 0" : "",
              amped_label_text(labels, lost->first, label, sizeof label), error, test);
 }
 
@@ -517,7 +519,7 @@ static void add_gaps(const amped_session *session, const amped_complete_problem 
   amped_gap_summary_facts(&s, &part);
   amped_facts_row(f, "gaps", &part);
   if (session->comm.rank == 0 && lost.unjudged > 0)
-    warn_of_lost(session, error, mode, &lost, labels);
+    warn_of_lost(session, p, error, mode, &lost, labels);
   if (session->comm.rank == 0 && s.count > 0)
     warn_of_unsure(session, error, b->sweep.reg, mode, &s, gaps->known[mode][s.worst], labels);
 }

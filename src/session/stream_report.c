@@ -317,7 +317,7 @@ amped_status amped_stream_report_skipped(amped_session *session, const amped_sou
     amped_warn(
         "%s was learnt before, as batch %" PRIu64 ", with %" PRIu64 " entries, and has %" PRIu64
         " now; it is skipped, as the old entries would count twice; stream late entries as a "
-        "file of their own",
+        "file of their own, unless you did",
         batch->name, number, earlier->nnz, batch->nnz);
   if (batch->unlearnt.nnz > 0)
     amped_warn("%s: %" PRIu64
