@@ -62,7 +62,7 @@ expect 0 "2 of 14 indices of mode 1 have no known cell (the first: 5) and count 
 expect 0 '"mode":0,"lost":2,"unsure":0' cat lost.json
 expect 0 "and give these with --test=FILE" on 1 complete lost.npy --rank=2 --iters=9 --nowrite
 
-"$python" -c 'import numpy as np; w = (~np.isnan(np.load("gaps.npy"))).astype(float); w[3] = 0; np.save("without.npy", w)'
+"$python" -c 'import numpy as np; w = np.where(np.isnan(np.load("gaps.npy")), np.nan, 1.0); w[3] *= 0; np.save("without.npy", w)'
 expect 0 "1 of 14 indices of mode 1 have no known cell of a weight above 0 (the first: 4)" \
   on 1 complete gaps.npy --weights=without.npy --rank=2 --reg=1 --holdout=0 --iters=9 --nowrite
 expect 2 "give their cells with --test=FILE" on 1 complete lost.npy --holdout-by=1 --nowrite
