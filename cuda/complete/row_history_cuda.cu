@@ -15,7 +15,7 @@ extern "C" {
 static const char what[] = "the histories of a batch's rows";
 
 struct amped_row_history_cuda {
-  int ncomps;                       /* of the plan when memory was allocated */
+  int ncomps;                       /* components that there is memory for */
   double *d_count[AMPED_MAX_ORDER]; /* [own rows] n */
   void *d_before[AMPED_MAX_ORDER];  /* [own rows][ncomps] of the factors' type */
   double *d_more;                   /* [own rows of the largest mode] */

@@ -40,7 +40,7 @@ struct step_copy {
 } // namespace
 
 struct amped_row_steps_cuda {
-  int ncomps; /* of the plan when memory was allocated */
+  int ncomps; /* components that there is memory for */
   step_copy copies[AMPED_MAX_ORDER];
   void *d_memory; /* holds the arrays below */
   double *d_results;

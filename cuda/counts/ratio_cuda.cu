@@ -12,7 +12,7 @@ static const char what[] = "the sums of counts";
 
 struct amped_ratio_cuda {
   const amped_plan *plan;
-  int ncomps;                      /* of the plan when memory was allocated */
+  int ncomps;                      /* components that there is memory for */
   char *d_weights;                 /* [ld] of the value type */
   char *d_shared[AMPED_MAX_ORDER]; /* positions of the shared rows, of the index type */
   char *h_numbers;                 /* [ld] elements to upload */

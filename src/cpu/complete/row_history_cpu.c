@@ -17,7 +17,7 @@
 #define PIECE UINT64_C(256)
 
 struct amped_row_history_cpu {
-  int ncomps;                     /* of the plan when memory was allocated */
+  int ncomps;                     /* components that there is memory for */
   double *count[AMPED_MAX_ORDER]; /* [own rows] n */
   void *before[AMPED_MAX_ORDER];  /* [own rows][ncomps] of the factors' type */
   double *buffer;                 /* workspace: [PIECE][width] d; [PIECE][2 width] n ~e, n d; ~a */

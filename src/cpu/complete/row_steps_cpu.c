@@ -55,7 +55,7 @@ typedef struct workspace {
 } workspace;
 
 struct amped_row_steps_cpu {
-  int ncomps;                        /* of the plan when memory was allocated */
+  int ncomps;                        /* components that there is memory for */
   uint64_t *begins[AMPED_MAX_ORDER]; /* [rows + 1] per copy: first nonzero of each entry */
   uint64_t *whole[AMPED_MAX_ORDER];  /* [shared rows] n, summed over all ranks */
   void *kept[AMPED_MAX_ORDER];       /* own rows' values, saved by keep */

@@ -10,7 +10,7 @@ static const char what[] = "the sums of counts";
 
 struct amped_ratio_part_cpu {
   const amped_plan *plan;
-  int ncomps;               /* of the plan when memory was allocated */
+  int ncomps;               /* components that there is memory for */
   char *weights;            /* [ld] of the value type */
   amped_ratio_sums *strips; /* sums of the strips of a traversal */
   amped_ratio_sums sums;    /* found by the last begin */
