@@ -41,8 +41,8 @@ void amped_tensor_part_cpu_traverse(amped_tensor_part *part, int mode, const amp
                                     amped_ratio_sums *sums);
 
 /* Most strips of any mode's traversals on this rank: of one, or of all tiles if they run side by
- * side. At least 1. tilings: those of a part, which stay when its plan gets fewer components; NULL:
- * those that a part of this plan would have. */
+ * side. At least 1. tilings: the tilings of a part, which keeps them when its plan gets fewer
+ * components; NULL: the tilings of a new part of this plan. */
 uint64_t amped_tensor_part_cpu_most_strips(const amped_plan *plan, const amped_cpu_tiling *tilings);
 
 #endif
