@@ -232,14 +232,14 @@ methods() {
   for gpu_only in "" --copies=one; do
     agree_in_json fit 1e-9 p.h5 --iters=30 --tol=1e-3 --precision=double -q --rank=4,2 --starts=2 --nowrite
   done
-  # Fewer components after more, one start each: factors and parts are made smaller.
+  # More components after fewer, and fewer after more, one start each: factors and parts change their sizes.
   for gpu_only in "" --copies=one --residency=stream; do
-    agree_in_json fit 1e-9 p.h5 $run --rank=40,5,3 --nowrite
+    agree_in_json fit 1e-9 p.h5 $run --rank=5,40,3 --nowrite
   done
   gpu_only=
   "$amped" generate d.h5 --dense --dims=13x10x9 --planted=3 --noise=0.1 --type=double --seed=5 -q || fail "generate d.h5"
   "$amped" convert d.h5 d.npy --dense -q || fail "convert d.npy"
-  agree_in_json fit 1e-9 d.npy $run --rank=6,2 --nowrite
+  agree_in_json fit 1e-9 d.npy $run --rank=2,6,3 --nowrite
   # Residuals of 1e-9, which the difference of norms loses, of copies, of one copy, and of cells.
   awk 'BEGIN { for (i = 1; i <= 5; i++) for (j = 1; j <= 4; j++) for (k = 1; k <= 3; k++)
     printf "%d %d %d %.17g\n", i, j, k, cos(i) * exp(j / 3) / k * (1 + 1e-9 * sin(7 * i + 5 * j * k)) }' >product.tns
