@@ -80,6 +80,8 @@ uint64_t shared_rows_of(const amped_plan *plan, int mode) {
 amped_buffers buffers(amped_row_fit_cuda *f, const amped_plan *plan, uint64_t slots,
                       uint64_t strips) {
   const uint64_t equations = equation_bytes(plan);
+  const uint64_t put =
+      equations > put_bytes ? equations : put_bytes; /* for fewer components, too */
   const uint64_t n = (uint64_t)plan->ncomps;
   uint64_t shared = 0;
   amped_buffers b = {};
@@ -89,8 +91,7 @@ amped_buffers buffers(amped_row_fit_cuda *f, const amped_plan *plan, uint64_t sl
   AMPED_BUFFER_OF(&b, ARENA, f->d_memory, 0, 1);
   AMPED_BUFFER_OF(&b, PART, f->d_slots, slots, equations);
   AMPED_BUFFER_OF(&b, PART, f->d_shared, shared, equations);
-  AMPED_BUFFER_OF(&b, PART, f->d_put, shared > 0 || plan->nranks > 1 ? put_rows(plan) : 0,
-                  equations);
+  AMPED_BUFFER_OF(&b, PART, f->d_put, shared > 0 || plan->nranks > 1 ? put : 0, 1);
   AMPED_BUFFER_OF(&b, PART, f->d_scratch, scratch_bytes(plan), 1);
   AMPED_BUFFER(&b, PART, f->d_result, strips + AMPED_FIT_BLOCKS + 2);
   AMPED_BUFFER_OF(&b, PART, f->d_errors, AMPED_ERROR_BLOCKS, sizeof(amped_moments));

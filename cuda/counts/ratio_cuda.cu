@@ -159,7 +159,6 @@ amped_status begin(amped_tensor_part *part, int mode, const amped_ratio *ratio) 
   amped_ratio_cuda_args numbers = {};
   amped_mttkrp_cuda_args args = {};
   r->sums = ratio->sums;
-  AMPED_TRY(require_blocks(part)); /* models that close up change the number of components */
   AMPED_TRY(put_weights(part, ratio));
   numbers.rows = amped_factor_set_cuda_rows(part->factors, mode);
   numbers.first = (uint64_t)plan->rank * plan->modes[mode].rows.block_rows;

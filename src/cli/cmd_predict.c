@@ -26,7 +26,9 @@
 #include "tensor/gap_summary.h"
 #include "tensor/predictor.h"
 #include "tensor/repeats.h"
+#include "text/intern.h"
 #include "text/io.h"
+#include "text/io_number.h"
 #include "text/io_table_write.h"
 #include "text/io_tns.h"
 #include "text/model_cells.h"
@@ -275,8 +277,40 @@ static bool has_indices(const job *j, int m) {
   return (ours->count == 0 || ours->are_indices) && (known->count == 0 || known->are_indices);
 }
 
-/* Restore the cells as they were read. A mode without labels gets the model's, if the model has all
- * its indices and the labels are not just numbers. In text, labels that are indices are indices.
+/* Give the cells of a mode without labels the model's labels. An index that the model does not have
+ * is called by its number, or "index N" if a label is that number. */
+static amped_status name_cells(job *j, int m) {
+  const amped_labels *known = &j->k.labels[m];
+  amped_sptensor *t = &j->cells;
+  amped_intern in = {0};
+  amped_status status = AMPED_OK;
+  for (uint64_t i = 0; i < known->count && status == AMPED_OK; i++) {
+    uint64_t id = 0;
+    uint64_t length = 0;
+    const char *label = amped_label(known, i, &length);
+    status = amped_intern_add(&in, amped_intern_hash(label, length), label, length, &id);
+  }
+  for (uint64_t i = 0; i < t->nnz && status == AMPED_OK; i++) {
+    char text[48] = "index ";
+    char *number = text + strlen(text);
+    if (t->indices[m][i] < known->count)
+      continue;
+    const uint64_t digits = (uint64_t)amped_number_print_u64(
+        number, amped_label_number(&t->labels[m], t->indices[m][i]));
+    const uint64_t id = amped_intern_find(&in, amped_intern_hash(number, digits), number, digits);
+    const char *name = id < known->count ? text : number;
+    const uint64_t length = digits + (uint64_t)(number - name);
+    status =
+        amped_intern_add(&in, amped_intern_hash(name, length), name, length, &t->indices[m][i]);
+  }
+  AMPED_NEXT(status, amped_intern_take(&in, &t->labels[m]));
+  t->dims[m] = t->labels[m].count;
+  amped_intern_free(&in);
+  return status;
+}
+
+/* Restore the cells as they were read. A mode without labels gets the model's, if they are not just
+ * numbers; in text, if the model has all its indices. In text, labels that are indices are indices.
  * Indices count as the model's do: a table does not say how they count, and the model reads it. */
 static amped_status dress_cells(job *j) {
   amped_sptensor *t = &j->cells;
@@ -295,10 +329,10 @@ static amped_status dress_cells(job *j) {
       AMPED_TRY(amped_strdup(&t->labels[m].name, j->k.labels[m].name));
     if (has_indices(j, m))
       AMPED_TRY(amped_labels_count_from(&t->labels[m], j->k.labels[m].from_zero));
-    if (t->labels[m].count > 0 || j->k.labels[m].are_indices || j->cold[m] > 0)
+    if (t->labels[m].count > 0 || j->k.labels[m].count == 0 || j->k.labels[m].are_indices ||
+        (j->out == AMPED_FORMAT_TNS && j->cold[m] > 0))
       continue;
-    AMPED_TRY(amped_labels_copy(&j->k.labels[m], &t->labels[m]));
-    t->dims[m] = j->k.dims[m];
+    AMPED_TRY(name_cells(j, m));
   }
   return AMPED_OK;
 }

@@ -158,6 +158,21 @@ static amped_status save_best(job *j, const amped_multistart *starts, double cor
   return status;
 }
 
+/* Warn if the result of --nonnegative has components that are zero. During a run its columns of
+ * other modes may bring back a component, except under a penalty, whose warning comes at once. */
+static void warn_of_zeros(const job *j, const double *weights) {
+  const amped_row_rule *rule = &j->o->cpd.rule;
+  const int n = j->session->plan.ncomps;
+  int zero = 0;
+  if (rule->nonnegative == 0 || amped_row_rule_penalises(rule))
+    return;
+  for (int c = 0; c < n; c++)
+    zero += !(weights[c] > 0.0);
+  if (zero > 0)
+    amped_warn("%d of %d components %s become zero; try fewer components or another --seed", zero,
+               n, zero == 1 ? "has" : "have");
+}
+
 /* Collective, after a signal between two sweeps: save the model so far. */
 static amped_status save_partial(job *j, const amped_solver_state *state) {
   const amped_comm *comm = &j->session->comm;
@@ -170,6 +185,8 @@ static amped_status save_partial(job *j, const amped_solver_state *state) {
                              .sweeps = state->sweeps};
   amped_facts f;
   AMPED_TRY(save(j, &record, state->weights, path));
+  if (comm->rank == 0)
+    warn_of_zeros(j, state->weights);
   amped_facts_begin(&f, "partial");
   amped_fact_json(&f, "sweep", amped_json_count(state->sweeps));
   amped_fact_json(&f, "output", amped_json_string(path));
@@ -317,6 +334,7 @@ static amped_status tell_end(job *j, amped_start *best, double corcondia,
   if (one_line)
     amped_facts_silence(&f);
   amped_facts_say(&f);
+  warn_of_zeros(j, r->weights);
   note_degeneracy(j, r->weights, degeneracy);
   return amped_facts_write(&f, j->session->json);
 }
@@ -762,8 +780,10 @@ static amped_status create_starts(job *j) {
       amped_lines_open(session->groups.models, session->comm.rank == 0, session->json, &j->lines));
   AMPED_TRY(amped_calloc(&j->starts, (uint64_t)o->ncomps_count, sizeof *j->starts, "the starts"));
   AMPED_TRY(amped_lines_allow(j->lines, o->starts));
-  for (int i = 0; i < o->ncomps_count; i++)
+  for (int i = 0; i < o->ncomps_count; i++) {
     AMPED_TRY(amped_multistart_create(o->starts, session->groups.largest > 1, &j->starts[i]));
+    j->starts[i].sums = j->o->cpd.loss == AMPED_LOSS_POISSON;
+  }
   return AMPED_OK;
 }
 

@@ -122,6 +122,23 @@ agree:
   return status;
 }
 
+amped_status amped_saved_factors_divide_by_sums(const amped_context *context,
+                                                amped_saved_factors *saved) {
+  const uint64_t n = (uint64_t)saved->ncomps;
+  double *sums = NULL;
+  AMPED_TRY(amped_comm_agree(context->comm, amped_alloc(&sums, n, sizeof *sums, "columns' sums")));
+  for (int m = 0; m < saved->order; m++) {
+    memset(sums, 0, n * sizeof *sums);
+    for (uint64_t i = 0; i < own_rows(context->plan, m) * n; i++)
+      sums[i % n] += amped_value_get(saved->rows[m], context->plan->value_type, i);
+    amped_comm_sum(context->comm, sums, (int)n);
+    for (uint64_t r = 0; r < n; r++)
+      saved->weights[r] = sums[r] > 0.0 ? saved->weights[r] / sums[r] : 0.0;
+  }
+  amped_free(sums);
+  return AMPED_OK;
+}
+
 void amped_saved_factors_free(amped_saved_factors *saved) {
   amped_free(saved->weights);
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {

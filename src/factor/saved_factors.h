@@ -26,6 +26,11 @@ amped_status amped_saved_factors_take(const amped_context *context, const double
                                       amped_saved_factors *out);
 void amped_saved_factors_free(amped_saved_factors *saved);
 
+/* The saved weights are of columns that sum to 1: divide them by the sums of the saved columns, so
+ * that the saved columns have the model's size. */
+amped_status amped_saved_factors_divide_by_sums(const amped_context *context,
+                                                amped_saved_factors *saved);
+
 /* Restore the saved factors in the context, on all ranks. */
 amped_status amped_saved_factors_restore(const amped_context *context,
                                          const amped_saved_factors *saved);

@@ -107,7 +107,7 @@ agree() {
     fi
   done
 }
-# Two of JSON's numbers.
+# Numbers of JSON.
 agree_in_json() { # NAME TOLERANCE ARGUMENT...
   name=$1
   tolerance=$2
@@ -115,12 +115,26 @@ agree_in_json() { # NAME TOLERANCE ARGUMENT...
   take_turns
   backend=cpu
   expect 0 "" on 1 "$@" --json=cpu.json
+  ends_of "$name" cpu.json >cpu.values
+  same "a value of $*" "$(test -s cpu.values && echo found)" found
   backend=cuda
   for ranks in $numbers; do
     # shellcheck disable=SC2086
     expect 0 "" on "$ranks" "$@" $gpu_only --json=gpu.json
-    close "$name of $*" "$(field "$name" gpu.json)" "$(field "$name" cpu.json)" "$tolerance"
+    ends_of "$name" gpu.json >gpu.values
+    same "values of $*" "$(wc -l <gpu.values)" "$(wc -l <cpu.values)"
+    while read -r want && read -r got <&3; do
+      close "$name of $*" "$got" "$want" "$tolerance"
+    done <cpu.values 3<gpu.values
   done
+}
+# The number in the end of each run of a list of R; otherwise the last one.
+ends_of() {
+  if grep -q '"event":"end".*"'"$1"'":[-0-9]' "$2"; then
+    sed -n 's/.*"event":"end".*"'"$1"'":\([-0-9.e]*\).*/\1/p' "$2"
+  else
+    field "$1" "$2"
+  fi
 }
 
 # --- tensors ---------------------------------------------------------------------------------------
@@ -206,7 +220,9 @@ counts() {
   agree_in_json kkt 1e-9 $poisson --rank=3 --iters=6 --nowrite
   agree_in_json deviance 1e-6 $poisson --rank=3 --iters=6 --nowrite
   # More components after fewer.
+  ranks_of=3
   agree_in_json deviance 1e-6 $poisson --rank=1,5,17 --nowrite
+  ranks_of="1 3"
   gpu_only=--tiles=1K
   agree $exact $poisson --rank=4
   gpu_only="--residency=stream --overlap=2"
@@ -229,17 +245,20 @@ methods() {
   agree $steps small.h5 $run $lm
   agree $exact p.h5 $run --rank=3 --starts=2
   # Models that end at different times: columns of the others move; then fewer components.
+  ranks_of=3
   for gpu_only in "" --copies=one; do
     agree_in_json fit 1e-9 p.h5 --iters=30 --tol=1e-3 --precision=double -q --rank=4,2 --starts=2 --nowrite
   done
-  # More components after fewer, and fewer after more, one start each: factors and parts change their sizes.
+  # More components after fewer, and fewer after more: factors and parts change their sizes.
+  ranks_of=3
   for gpu_only in "" --copies=one --residency=stream; do
-    agree_in_json fit 1e-9 p.h5 $run --rank=5,40,3 --nowrite
+    agree_in_json fit 1e-9 p.h5 $run --rank=5,40,3 --side-by-side=off --nowrite
   done
   gpu_only=
   "$amped" generate d.h5 --dense --dims=13x10x9 --planted=3 --noise=0.1 --type=double --seed=5 -q || fail "generate d.h5"
   "$amped" convert d.h5 d.npy --dense -q || fail "convert d.npy"
-  agree_in_json fit 1e-9 d.npy $run --rank=2,6,3 --nowrite
+  agree_in_json fit 1e-9 d.npy $run --rank=2,6,3 --side-by-side=off --nowrite
+  ranks_of="1 3"
   # Residuals of 1e-9, which the difference of norms loses, of copies, of one copy, and of cells.
   awk 'BEGIN { for (i = 1; i <= 5; i++) for (j = 1; j <= 4; j++) for (k = 1; k <= 3; k++)
     printf "%d %d %d %.17g\n", i, j, k, cos(i) * exp(j / 3) / k * (1 + 1e-9 * sin(7 * i + 5 * j * k)) }' >product.tns
@@ -249,7 +268,7 @@ methods() {
   done
   gpu_only=
   agree_in_json fit 1e-11 product.npy $run --rank=1 --nowrite
-  agree_in_json core_consistency 1e-7 p.h5 $run --rank=2 --corcondia --nowrite
+  agree_in_json corcondia 1e-7 p.h5 $run --rank=2 --corcondia --nowrite
   expect 0 "^  GPU 0 " "$amped" info --system
   expect 0 ": GPU 0 .* free, UUID GPU-" on 1 p.h5 --rank=2 --iters=1 --nowrite
   # A checkpoint of GPUs is gone on from on GPUs, and gives the run without interruption.
@@ -281,7 +300,9 @@ copies() {
   agree $rough four.h5 --iters=3 --tol=0 -q --overwrite --rank=6 --copies=one
   gpu_only=--residency=stream
   agree $exact p.h5 $run --rank=4
+  ranks_of=3
   agree $exact p.h5 $run --rank=4 --copies=one
+  ranks_of="1 3"
   # A GPU would order the first copy of a file in memory: all are read only if the user says so.
   gpu_only=--load=copies
   agree $exact p.h5 $run --rank=4
@@ -316,7 +337,9 @@ copies() {
 dense() {
   make_dense
   agree $exact d.npy $run --rank=4
+  ranks_of=3
   agree $rough cube.h5 --iters=3 --tol=0 -q --overwrite --rank=2
+  ranks_of="1 3"
   agree $exact d.npy $run --rank=3 --nonnegative
   agree $exact d.npy $run --rank=3 --accelerate=momentum
   agree $steps small.npy $run $lm
@@ -329,7 +352,9 @@ dense() {
     expect 0 "" "$close_results" whole.h5 gpu.h5 0
   done
   gpu_only=--residency=stream
+  ranks_of=3
   agree $exact d.h5 $run --rank=4
+  ranks_of="1 3"
   expect 0 "sweep" on 3 bench --dense --dims=9x8x7 --rank=4 --repeat=1
 }
 
@@ -366,7 +391,9 @@ completion() {
   agree $exact $fit --rank=6 --block=2
   agree $exact $fit --rank=4 --method=ccd
   agree $exact $fit --rank=4 --method=sgd
+  ranks_of=3
   agree_in_json rmse 1e-9 $fit --rank=1,5,17 --method=sgd --nowrite
+  ranks_of="1 3"
   # A small penalty, so that no component vanishes: its unit columns would be rounding.
   agree $exact complete seen.tns --iters=3 --tol=0 --precision=double -q --overwrite --reg=0.01 --rank=3 --nonnegative
   agree $exact $fit --rank=4 --bias=none

@@ -104,6 +104,18 @@ printf '8 1 1 3\n' >beyond.tns
 expect 3 "cell 1: 8 of mode 1" "$amped" predict biased.h5 beyond.tns
 expect 0 "" "$amped" predict biased.h5 beyond.tns --cold=predict -o beyond.csv
 same "an index that has no label" "$(sed -n '2s/,[^,]*$//p' beyond.csv)" "8,b0,c0"
+# Known indices of that mode have their labels, and the table names the same cells when it is read again.
+printf '8 1 1 3\n1 2 1 3\n3 1 2 2\n8 2 2 2\n12 1 1 1\n' >beyond.tns
+for out in beyond.csv beyond.h5; do
+  expect 0 "" "$amped" predict biased.h5 beyond.tns --cold=predict -o $out --overwrite
+  value=
+  test $out = beyond.h5 || value=--value=value
+  # shellcheck disable=SC2086
+  expect 0 "3 of these cells have an index that the model does not know: 3 who" "$amped" predict biased.h5 $out $value --cold=predict \
+    --json=again.json --overwrite
+  close "$out read again" "$(field rmse again.json)" 0 1e-12
+done
+same "labels beside numbers" "$(cut -d , -f 1 beyond.csv | tr '\n' ' ')" "who 8 a0 a2 8 12 "
 printf 'p,q,r,s\n1,1,1,x\n' >text.csv
 expect 3 "x of mode 4" "$amped" predict four.h5 text.csv -o never.csv
 printf 'p,q,r,s\n0,1,1,1\n' >zero.csv

@@ -9,23 +9,27 @@ awk 'function random() { seed = (seed * 16807) % 2147483647; return seed / 21474
       print 1 + int(9 * random()), 1 + int(8 * random()), 1 + int(7 * random()), 1 + int(5 * random()) }' >t.tns
 "$amped" convert t.tns t.npy --dense --duplicates=sum -q 2>err || fail "convert"
 
+# Mode 1 is so long that its rows of 200 components are visited in tiles, and those of 2 components are not.
+"$amped" generate long.tns --dims=700x9x8 --nnz=9000 --seed=4 -q || fail "generate"
+
 # values_of KEY FILE: the key of the ends of all runs.
 values_of() { sed -n 's/.*"event":"end".*"'"$1"'":\([-0-9.e]*\).*/\1/p' "$2"; }
 # alike KEY COMMAND INPUT OPTION...: each R of a growing list on one rank, and of a falling one on two, is as it is alone.
+few_components=1 many_components=40
 sweeps="--iters=6 --tol=0"
 common="--precision=double --nowrite -q --overwrite"
 alike() {
   key=$1
   shift
-  for r in 1 17; do
+  for r in $few_components $many_components; do
     # shellcheck disable=SC2086
     expect 0 "" on 1 "$@" --rank=$r $sweeps $common --json=one.json
     values_of "$key" one.json >value.$r
     same "$*: $key" "$(grep -c . value.$r)" 1
   done
-  for list in 1,17 17,1; do
-    ranks=1
-    test $list = 1,17 || ranks=2
+  ranks=0
+  for list in $few_components,$many_components $many_components,$few_components; do
+    ranks=$((ranks + 1))
     # shellcheck disable=SC2086
     expect 0 "" on $ranks "$@" --rank=$list $sweeps $common $apart --json=list.json
     values_of "$key" list.json >values
@@ -46,7 +50,6 @@ alike fit cpd t.tns --copies=one
 alike deviance cpd t.tns --loss=poisson
 alike fit cpd t.npy
 apart=
-alike deviance cpd t.tns --loss=poisson
 alike fit cpd t.tns --method=lm
 sweeps=--epochs=6
 alike fit cpd t.npy --method=rbs
@@ -61,4 +64,7 @@ model="complete t.tns --reg=0.3 --holdout=0"
   alike objective $model --method=sgd
   alike objective $model --implicit=3
 }
+few_components=2 many_components=200
+alike deviance cpd long.tns --loss=poisson
+alike fit cpd long.tns --method=lm
 finish

@@ -180,9 +180,9 @@ absent() {
   done
 }
 
-# close WHAT A B TOLERANCE: compares two numbers.
+# close WHAT A B TOLERANCE: compares two numbers. What is no number is not close to anything.
 close() {
-  if awk -v a="$2" -v b="$3" -v t="$4" 'BEGIN { d = a - b; exit !(d <= t && -d <= t) }'; then
+  if awk -v a="$2" -v b="$3" -v t="$4" 'BEGIN { d = a - b; exit !(a + 0 == a && b + 0 == b && d <= t && -d <= t) }'; then
     pass
   else
     fail "$1: $2 and $3 differ by more than $4"

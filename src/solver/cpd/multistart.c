@@ -43,7 +43,8 @@ amped_status amped_multistart_add(const amped_context *context, amped_multistart
   memset(result, 0, sizeof *result);
   if (!s->saves)
     return AMPED_OK;
-  return amped_saved_factors_take(context, start->result.weights, &start->saved);
+  AMPED_TRY(amped_saved_factors_take(context, start->result.weights, &start->saved));
+  return s->sums ? amped_saved_factors_divide_by_sums(context, &start->saved) : AMPED_OK;
 }
 
 void amped_multistart_keep(amped_multistart *s, int number) {

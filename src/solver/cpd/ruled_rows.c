@@ -130,20 +130,19 @@ static bool is_gone(const amped_ruled_rows *r, int c) {
   return !(length > 0.0) || length <= DBL_EPSILON * sqrt(r->context->plan->norm_squared);
 }
 
-/* Warn once, with the first of the components that are zero. It has no number here: the result has
- * its components in order of weight. `words`: what it does then. */
-static void tell_gone(amped_ruled_rows *r, const char *words) {
+/* Warn once, with the first of the components that have become zero under a penalty, and so stay
+ * zero. It has no number here: the result has its components in order of weight. */
+static void tell_gone(amped_ruled_rows *r) {
   for (int c = 0; c < r->context->plan->ncomps && !r->reported_gone; c++)
-    if (is_gone(r, c)) {
-      amped_warn("a component has become zero%s; try fewer components%s or another --seed", words,
-                 amped_row_rule_penalises(r->rule) ? ", a smaller penalty" : "");
+    if (amped_row_rule_penalises(r->rule) && is_gone(r, c)) {
+      amped_warn("a component has become zero and stays zero; others may follow; try fewer "
+                 "components, a smaller penalty or another --seed");
       r->reported_gone = true;
     }
 }
 
 amped_status amped_ruled_rows_finish(amped_ruled_rows *r, int mode, amped_status status) {
-  if (amped_row_rule_penalises(r->rule))
-    tell_gone(r, " and stays zero; others may follow");
+  tell_gone(r);
   return r->rule->l1 > 0.0 ? find_sizes(r, mode, status) : status;
 }
 
@@ -330,9 +329,6 @@ amped_status amped_ruled_rows_measure(amped_ruled_rows *const *ruled, int count)
       AMPED_TRY(measure_mode(ruled[k], free->modes[i]));
   }
   amped_trace_end();
-  /* Without a penalty its columns of other modes may have brought back one that was zero. */
-  for (int k = 0; k < count; k++)
-    tell_gone(ruled[k], "");
   return AMPED_OK;
 }
 
