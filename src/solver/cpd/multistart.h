@@ -18,7 +18,7 @@ typedef struct amped_start {
 typedef struct amped_multistart {
   int asked;
   bool saves; /* save the factors of each start, because others follow in the context */
-  bool sums;  /* weights are of columns that sum to 1, as those of counts, not of unit length */
+  bool sums;  /* weights are of columns that sum to 1, not of unit length: counts */
   int count;  /* done so far */
   int enough; /* starts after this number are needless; `asked` until one reaches its goal */
   int best;   /* index of the best start; the first if equal */
