@@ -10,6 +10,7 @@
 #include "base/timer.h"
 #include "base/trace.h"
 #include "mpi/allgather.h"
+#include "mpi/large_sum.h"
 #include "plan/touched.h"
 #include "solver/normal_equations.h"
 #include "solver/stream/stream_entries.h"
@@ -20,9 +21,6 @@
 /* Slices of a rank's rows, on which threads work. Most of them, and most numbers in their grams. */
 #define SLICES UINT64_C(64)
 #define SLICE_NUMBERS (UINT64_C(1) << 22)
-
-/* Numbers that are summed at a time; MPI counts them in an int. */
-#define MESSAGE (UINT64_C(1) << 24)
 
 /* R x R matrices per mode. NOW: gram of all rows. OLD: gram of the old rows' current values.
  * BEFORE: product of the old rows before the batch and now. */
@@ -222,8 +220,7 @@ static amped_status find_sums(const work *w, int mode) {
   AMPED_TRY(amped_mode_mttkrp(amped_stream_batch_context(w->batch), mode, &times));
   amped_trace_begin(AMPED_PHASE_EXCHANGE, mode);
   AMPED_TRY(amped_comm_agree(w->comm, take_sums(w, mode)));
-  for (uint64_t i = 0; i < numbers && w->comm->nranks > 1; i += MESSAGE)
-    amped_comm_sum(w->comm, w->sums + i, (int)(numbers - i < MESSAGE ? numbers - i : MESSAGE));
+  amped_large_sum(w->comm, w->sums, numbers);
   amped_trace_end();
   return AMPED_OK;
 }

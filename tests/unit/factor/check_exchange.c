@@ -6,6 +6,7 @@
 #include "factor/exchange.h"
 #include "factor/link_rate.h"
 #include "factor/row_reduce.h"
+#include "mpi/large_sum.h"
 #include "tests/lib/testing_backend.h"
 #include "base/timer.h"
 
@@ -354,6 +355,30 @@ START_TEST(broadcasts_of_any_length_arrive) {
   comm.message_bytes = before;
 }
 
+/* Whole numbers, whose sums are exact in any order; messages of all numbers, and of 3. */
+START_TEST(large_sums_are_of_all_ranks) {
+  double values[50];
+  const amped_comm before = comm;
+  for (nodes how = ONE_NODE; how < NODES; how++)
+    for (amped_way way = AMPED_WAY_AUTO; way <= AMPED_WAY_ALLGATHERV; way++)
+      for (uint64_t count = 0; count <= 50; count += count < 5 ? 1 : 45) {
+        split_nodes(how);
+        comm.way = way;
+        comm.message_bytes = count % 2 == 0 ? before.message_bytes : 3 * sizeof *values;
+        double all = 0.0;
+        for (int p = 0; p < comm.nranks; p++)
+          all += (double)(p * p + 1);
+        for (uint64_t i = 0; i < 50; i++)
+          values[i] = (double)(comm.rank * comm.rank + 1) * (double)(i + 1);
+        amped_large_sum(&comm, values, count);
+        for (uint64_t i = 0; i < 50; i++)
+          ck_assert_double_eq(values[i], (i < count ? all : (double)(comm.rank * comm.rank + 1)) *
+                                             (double)(i + 1));
+      }
+  comm.way = before.way;
+  comm.message_bytes = before.message_bytes;
+}
+
 START_TEST(rows_reach_all_ranks) {
   static const uint64_t dims[] = {1001, 3, 64, 7};
   problem p;
@@ -517,6 +542,7 @@ int main(void) {
                                 shared_rows_of_any_length_add_up,
                                 counts_that_mpi_does_not_hold_are_split,
                                 broadcasts_of_any_length_arrive,
+                                large_sums_are_of_all_ranks,
                                 many_rows_pass_through_the_stage,
                                 slow_links_are_told,
                                 the_link_to_a_device_is_told,
