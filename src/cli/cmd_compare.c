@@ -221,8 +221,8 @@ static amped_status tell_pairs(const amped_match *match, int order, amped_json *
     amped_facts_begin(&f, "match");
     amped_fact(&f, "a", json_integer(p->a), "%5d", p->a);
     amped_fact(&f, "b", json_integer(p->b), "  %5d", p->b);
-    amped_fact(&f, "weight_a", amped_json_number(p->weight_a), "  %12.6g", p->weight_a);
-    amped_fact(&f, "weight_b", amped_json_number(p->weight_b), "  %12.6g", p->weight_b);
+    amped_fact(&f, "length_a", amped_json_number(p->weight_a), "  %12.6g", p->weight_a);
+    amped_fact(&f, "length_b", amped_json_number(p->weight_b), "  %12.6g", p->weight_b);
     amped_fact(&f, "score", amped_json_number(p->score), "  %8.6f", p->score);
     amped_fact(&f, "congruence", amped_json_number(p->congruence), "  %10.6f", p->congruence);
     amped_fact_json(&f, "penalty", amped_json_number(p->penalty));

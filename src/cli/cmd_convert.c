@@ -28,9 +28,11 @@
 #include "base/facts.h"
 #include "base/json.h"
 #include "session/output_guard.h"
+#include "state/state_file.h"
 #include "base/mem.h"
 #include "base/system_memory.h"
 #include "formats/completion_file.h"
+#include "hdf5/hdf5_file.h"
 #include "hdf5/hdf5_probe.h"
 #include "formats/result_file.h"
 #include "base/sort.h"
@@ -692,6 +694,19 @@ out:
   return amped_facts_end(&f, json, status);
 }
 
+/* Refuse a state, whatever its name. */
+static amped_status refuse_state(const char *path) {
+  bool is_state = false;
+  if (!amped_hdf5_is(path))
+    return AMPED_OK;
+  AMPED_TRY(amped_state_file_is(path, &is_state));
+  return is_state ? amped_error(AMPED_BAD_INPUT, path,
+                                "is the state of a stream, not a tensor; amped_mpi stream %s -o "
+                                "RESULT.h5 writes its model, which convert takes",
+                                path)
+                  : AMPED_OK;
+}
+
 /* Find out what the input is. The content of an HDF5 file decides. */
 static amped_status find_input(const amped_options *o, bool *is_dense, bool *is_result) {
   const char *in = o->args[0];
@@ -699,6 +714,7 @@ static amped_status find_input(const amped_options *o, bool *is_dense, bool *is_
   const bool is_hdf5 = o->read.format == AMPED_READ_AUTO && amped_io_is_hdf5(in);
   if (is_hdf5)
     AMPED_TRY(amped_hdf5_probe(in)); /* the only HDF5 file that is read */
+  AMPED_TRY(refuse_state(in));
   if (is_hdf5 && o->session.dataset == NULL)
     AMPED_TRY(amped_result_file_is(in, is_result));
   if (*is_result)

@@ -402,10 +402,7 @@ static amped_status look_at_rows(void *context, int mode, uint64_t first, uint64
 
 /* Find out how the result is shown. */
 static amped_status choose_view(const amped_options *o, view *v) {
-  char normalisation[16];
-  AMPED_TRY(
-      amped_result_file_text(o->args[0], "normalisation", normalisation, sizeof normalisation));
-  v->counts = strcmp(normalisation, "sum") == 0;
+  AMPED_TRY(amped_result_file_has_sums(o->args[0], &v->counts));
   v->lifts = o->lift;
   if (v->lifts && !v->counts)
     return amped_error(AMPED_USAGE, o->args[0],

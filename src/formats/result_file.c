@@ -596,6 +596,13 @@ static amped_status read_text(amped_hdf5 *file, const char *name, char **out) {
   return exists ? amped_hdf5_get_text(file, "/", name, out) : AMPED_OK;
 }
 
+amped_status amped_result_file_has_sums(const char *path, bool *out) {
+  char normalisation[16];
+  AMPED_TRY(amped_result_file_text(path, "normalisation", normalisation, sizeof normalisation));
+  *out = strcmp(normalisation, "sum") == 0;
+  return AMPED_OK;
+}
+
 amped_status amped_result_file_text(const char *path, const char *name, char *buffer,
                                     uint64_t size) {
   amped_hdf5 file;

@@ -127,6 +127,8 @@ void amped_result_metric_free(amped_result_metric *metric);
 /* For the command info. number: a number that is an attribute of the root (NaN: missing). text: a
  * text attribute, truncated to the buffer ("": missing). */
 amped_status amped_result_file_number(const char *path, const char *name, double *out);
+/* *out: do the columns sum to 1, as in a model of counts? Otherwise they have unit length. */
+amped_status amped_result_file_has_sums(const char *path, bool *out);
 amped_status amped_result_file_text(const char *path, const char *name, char *buffer,
                                     uint64_t size);
 

@@ -49,6 +49,13 @@ same "numbers, weights and shares of components" "$(grep -c \
   "^set label 'component [123]: weight [0-9.e+]*, share [0-9.]* %'" t.gp)" 3
 same "the sum of shares" "$(sed -n "s/.*, share \([0-9.]*\) %'.*/\1/p" t.gp |
   awk '{ s += $1 } END { print (s > 99.7 && s < 100.3) }')" 1
+# A model of counts: its shares are of events, as top has them. A block of 434 events, and one cell of 300.
+awk 'BEGIN { for (i = 1; i <= 20; i++) for (j = 1; j <= 20; j++) print i, j, 1 + (i + j < 5); print 21, 21, 300 }' >events.tns
+expect 0 "" on 1 cpd events.tns --rank=2 --loss=poisson --iters=200 -o events.cpd.h5
+expect 0 "" env PATH="$scratch/empty" "$amped" plot events.cpd.h5 -o events.gp
+"$amped" top events.cpd.h5 -n 1 | sed -n 's/.*(\([0-9.]*\) %).*/\1/p' | head -n 2 | tr '\n' ' ' >shares.txt
+same "shares of events" "$(sed -n "s/.*, share \([0-9.]*\) %'.*/\1/p" events.gp | tr '\n' ' ')" "$(cat shares.txt)"
+expect 0 "5[0-9].*4[0-9]" cat shares.txt
 expect 0 "" env PATH="$scratch/empty" "$amped" plot run.json -o run.gp
 same "sweeps of a run" "$(rows run.gp sweeps | wc -l | tr -d ' ')" 4
 # Without gnuplot, the line tells the next step. Nothing is left behind.

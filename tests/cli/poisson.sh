@@ -196,6 +196,15 @@ for how in momentum none; do
 done
 expect 0 "" on 2 cpd huge.tns --rank=2 --loss=poisson --precision=double --iters=5 -o huge.h5
 
+# --- beside a dominant cell the deviance is told with its rounding ------------------------------------
+printf 'x y z 4503599627370496\nx y2 z 3\np y z2 1\np y2 z 5\nq y2 z2 7\n' | tr ' ' , | { echo a,b,c,n && cat; } >dominant.csv
+expect 0 "deviance [0-9.]* (of independent modes [0-9.]*), give or take [1-9].*: the rounding of the largest values; " \
+  on 2 cpd dominant.csv --value=n --rank=2 --loss=poisson --precision=double --nowrite --json=dominant.json
+# 866.0 is the deviance of that model, added up cell by cell.
+close "the deviance, within its rounding" "$(field deviance dominant.json)" 866 "$(field deviance_noise dominant.json)"
+expect 0 "deviance" on 2 cpd four.tns --rank=2 --loss=poisson --iters=5 --nowrite
+grep -q "give or take" out && fail "$(cat out)" || pass
+
 # --- agreement of starts: as compare has it of their results ----------------------------------------
 # One component is the product of the marginal sums, whatever the start.
 for ranks in $(few 1 3 1); do

@@ -75,6 +75,11 @@ expect 3 "s.state: is the state of a stream, which keeps sums .* 1 batch instead
   "$amped" recommend m.h5 --for=who --of=what --exclude=seen.h5 --exclude=s.state
 expect 0 "" cp s.state s.h5
 expect 3 "s.h5: is the state of a stream" "$amped" recommend m.h5 --for=who --of=what --exclude=s.h5
+# convert names the way to its model, whatever the file is called.
+cp s.h5 bare
+for state in s.state s.h5 bare; do
+  expect 3 "$state: is the state of a stream, not a tensor; amped_mpi stream $state -o RESULT.h5 writes its model" "$amped" convert $state never.csv
+done
 
 # Ties: equal rows, far from each other, have equal values, and come by index.
 cat >ties.py <<'PY'

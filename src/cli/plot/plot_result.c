@@ -98,19 +98,21 @@ static amped_status find_heat(job *j, const char *path, const char *text) {
   return AMPED_OK;
 }
 
-/* Find the norm of each component, for its share in the sum of all norms. In results of cpd,
- * columns have unit length, so the norm is the weight. */
-static void find_sizes(job *j) {
+/* Find the norm of each component, for its share in the sum of all norms: its weight, if columns
+ * have unit length. The size of a model of counts is its sum, which is the weight, too. */
+static void find_sizes(job *j, bool has_sums) {
   const amped_ktensor *k = j->k;
   for (int r = 0; r < k->ncomps; r++) {
     j->sizes[r] = fabs(k->weights[r]);
     for (int m = 0; m < k->order; m++) {
       double square = 0.0;
+      double sum = 0.0;
       for (uint64_t i = 0; i < k->dims[m]; i++) {
         const double x = k->factors[m][i * (uint64_t)k->ncomps + (uint64_t)r];
         square += x * x;
+        sum += fabs(x);
       }
-      j->sizes[r] *= sqrt(square);
+      j->sizes[r] *= has_sums ? sum : sqrt(square);
     }
     j->all_sizes += j->sizes[r];
   }
@@ -297,11 +299,13 @@ amped_status amped_plot_result(amped_plot *f, const char *path, const amped_kten
                                const amped_result_metric *metric, const amped_completion *c,
                                const amped_number_list *asked, const char *heat) {
   job *j = NULL;
+  bool has_sums = false;
+  AMPED_TRY(amped_result_file_has_sums(path, &has_sums));
   AMPED_TRY(amped_calloc(&j, 1, sizeof *j, "a plot"));
   j->f = f;
   j->k = k;
   amped_ktensor_order(k, j->order);
-  find_sizes(j);
+  find_sizes(j, has_sums);
   choose(j, asked);
   amped_status status = AMPED_OK;
   for (int m = 0; m < k->order && status == AMPED_OK; m++)

@@ -50,6 +50,8 @@ enum {
 /* A violation of the conditions of an optimum by the model of independent modes. It has none beyond
  * rounding, unless model values are too small for the precision. */
 #define LOST_VALUES 0.01
+/* Share of the deviance above which a line reports its rounding. */
+#define TOLD_NOISE 0.001
 
 static const char what[] = "a model of counts";
 
@@ -543,9 +545,15 @@ static void tell(const void *self, amped_facts *facts) {
   if (p->how->accelerate != AMPED_ACCELERATE_NONE)
     amped_outcome_steps(facts, amped_accelerate_name(p->how->accelerate), p->numbers[ACCEPTED],
                         p->numbers[REFUSED]);
+  const double noise = rounding_of(p);
   amped_fact(facts, "deviance", amped_json_number(d), "deviance %.8g", d);
   amped_fact(facts, "independent_deviance", amped_json_number(all), " (of independent modes %.8g)",
              all);
+  amped_fact_json(facts, "deviance_noise", amped_json_number(noise));
+  if (noise > TOLD_NOISE * d)
+    amped_fact_words(facts, ", give or take %.2g: the rounding of the largest values%s", noise,
+                     p->context->plan->value_type == AMPED_F32 ? " (--precision=double has less)"
+                                                               : "");
   amped_fact(facts, "kkt", amped_json_number(p->worst), "; largest violation of optimality %.2e\n",
              p->worst);
   amped_fact_json(facts, "total", amped_json_number(p->model.total));
