@@ -303,7 +303,7 @@ static void mean_facts(const job *j, amped_facts *f) {
   amped_fact_words(f, "\n");
   if (mrr < popular)
     amped_warn("%s: its MRR is below that of popularity, which ranks labels by the number of "
-               "their cells in files of --exclude; %s",
+               "their cells in files of --exclude, without cells that the model does not know; %s",
                j->o->args[0],
                j->c.implicit > 0.0 ? "try other values of --implicit, --rank and --reg"
                                    : "to rank, fit what happened with complete --implicit=A, and "

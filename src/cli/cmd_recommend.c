@@ -149,13 +149,12 @@ static amped_status rank_all(const job *j, amped_json *json) {
   const uint64_t all = j->end - j->first;
   uint64_t served = 0;
   AMPED_TRY(amped_ranking_report_write(&report, json, &served));
-  if (j->o->output == NULL)
-    return AMPED_OK;
-  amped_say("wrote the recommendations for %" PRIu64 " label%s to %s", served,
-            served == 1 ? "" : "s", amped_ranking_report_name(j->o));
+  if (j->o->output != NULL)
+    amped_say("wrote the recommendations for %" PRIu64 " label%s to %s", served,
+              served == 1 ? "" : "s", amped_ranking_report_name(j->o));
   if (served < all)
-    amped_say("%" PRIu64 " label%s without a recommendation: nothing is left for them",
-              all - served, all - served == 1 ? "" : "s");
+    amped_say("%" PRIu64 " label%s without a recommendation: nothing is left for %s", all - served,
+              all - served == 1 ? "" : "s", all - served == 1 ? "it" : "them");
   return AMPED_OK;
 }
 

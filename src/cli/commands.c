@@ -111,7 +111,8 @@ static const amped_option_text evaluate_texts[] = {
      .help = "mode whose label in each cell is ranked, by name or number",
      .initially = "must be given"},
     {.name = "exclude",
-     .help = "leave out of each ranking what this tensor has for the cell, except the cell itself",
+     .help = "leave out of each ranking what this tensor has for the cell, except the cell itself; "
+             "a cell that it has was known, and is not ranked, except if it is CELLS",
      .initially = "nothing"},
     {.name = NULL},
 };

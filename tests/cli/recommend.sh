@@ -47,6 +47,7 @@ awk 'BEGIN {
 expect 0 "" "$amped" recommend m.h5 --for=who --of=what --exclude=seen.csv --json=seen.json -o rest.csv
 reference m.h5 seen.json rest.csv 0 1 10 seen seen.csv
 same "all was seen" "$(grep -c '^a9,' rest.csv)" 0
+expect 0 "1 label without a recommendation: nothing is left for it" "$amped" recommend m.h5 --for=who:a9 --of=what --exclude=seen.csv
 expect 0 "" "$amped" convert seen.csv seen.h5 -q
 expect 0 "" "$amped" recommend m.h5 --for=who:a5 --of=what --exclude=seen.h5 --json=list.json
 reference m.h5 list.json - 0 1 10 seen seen.csv one 5
