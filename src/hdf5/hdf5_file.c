@@ -63,10 +63,11 @@ static herr_t look_at(unsigned n, const H5E_error2_t *error, void *out) {
   const char *text = error->desc != NULL ? error->desc : "";
   if (n == 0 && text[0] != '\0')
     r->text = text;
-  /* Property lists are in memory, so no file can damage them: their errors mean that memory ran
-   * out. */
+  /* Property lists and IDs are in memory, so no file can damage them: their errors mean that memory
+   * ran out. (Numbers of errors of IDs have other names in newer versions.) */
   r->no_memory = r->no_memory || error->min_num == H5E_NOSPACE ||
                  (n == 0 && error->maj_num == H5E_PLIST) ||
+                 (n == 0 && strcmp(text, "can't locate ID") == 0) ||
                  (error->min_num == H5E_CANTALLOC && error->maj_num == H5E_RESOURCE);
   r->newer = r->newer || error->min_num == H5E_VERSION || strstr(text, "version") != NULL;
   return 0;
