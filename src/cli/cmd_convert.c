@@ -714,11 +714,11 @@ static amped_status find_input(const amped_options *o, bool *is_dense, bool *is_
   const bool is_hdf5 = o->read.format == AMPED_READ_AUTO && amped_io_is_hdf5(in);
   if (is_hdf5)
     AMPED_TRY(amped_hdf5_probe(in)); /* the only HDF5 file that is read */
-  AMPED_TRY(refuse_state(in));
   if (is_hdf5 && o->session.dataset == NULL)
     AMPED_TRY(amped_result_file_is(in, is_result));
   if (*is_result)
     return amped_result_file_check_model(in);
+  AMPED_TRY(refuse_state(in));
   AMPED_TRY(amped_convert_is_dense(o, is_dense));
   return *is_dense ? AMPED_OK : amped_io_input_format(in, &o->read, &format);
 }

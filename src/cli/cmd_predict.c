@@ -277,8 +277,8 @@ static bool has_indices(const job *j, int m) {
   return (ours->count == 0 || ours->are_indices) && (known->count == 0 || known->are_indices);
 }
 
-/* Give the cells of a mode without labels the model's labels. An index that the model does not have
- * is called by its number, or "index N" if a label is that number. */
+/* Give the cells of a mode without labels the model's labels, if some of its indices are not in the
+ * model: such an index is called by its number, or "index N" if a label is that number. */
 static amped_status name_cells(job *j, int m) {
   const amped_labels *known = &j->k.labels[m];
   amped_sptensor *t = &j->cells;
@@ -329,10 +329,13 @@ static amped_status dress_cells(job *j) {
       AMPED_TRY(amped_strdup(&t->labels[m].name, j->k.labels[m].name));
     if (has_indices(j, m))
       AMPED_TRY(amped_labels_count_from(&t->labels[m], j->k.labels[m].from_zero));
-    if (t->labels[m].count > 0 || j->k.labels[m].count == 0 || j->k.labels[m].are_indices ||
-        (j->out == AMPED_FORMAT_TNS && j->cold[m] > 0))
+    if (t->labels[m].count > 0 || j->k.labels[m].are_indices)
       continue;
-    AMPED_TRY(name_cells(j, m));
+    if (j->cold[m] == 0) {
+      AMPED_TRY(amped_labels_copy(&j->k.labels[m], &t->labels[m]));
+      t->dims[m] = j->k.dims[m];
+    } else if (j->k.labels[m].count > 0 && j->out != AMPED_FORMAT_TNS)
+      AMPED_TRY(name_cells(j, m));
   }
   return AMPED_OK;
 }

@@ -1,6 +1,8 @@
 /* Large sum: inside nodes, then across them by rails. */
 #include "mpi/large_sum.h"
 
+#include "mpi/allgather.h"
+
 /* The share of rail `rail` in a message of `count` numbers: *n numbers from the result on. */
 static uint64_t share_of(const amped_comm *comm, int rail, uint64_t count, int *n) {
   const uint64_t rails = (uint64_t)comm->rails;
@@ -40,7 +42,7 @@ void amped_large_sum(const amped_comm *comm, double *values, uint64_t count) {
   const uint64_t room = comm->message_bytes / sizeof *values;
   const uint64_t most = room > 0 ? room : 1;
   const bool by_rails = comm->nodes > 1 && comm->rails > 1 && !comm->in_order &&
-                        comm->way != AMPED_WAY_RING && comm->way != AMPED_WAY_ALLGATHERV;
+                        amped_allgather_way_of(comm) == AMPED_WAY_RAILS;
   for (uint64_t at = 0; at < count && comm->nranks > 1; at += most) {
     const uint64_t n = count - at < most ? count - at : most;
     if (by_rails) {

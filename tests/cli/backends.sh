@@ -130,11 +130,7 @@ agree_in_json() { # NAME TOLERANCE ARGUMENT...
 }
 # The number in the end of each run of a list of R; otherwise the last one.
 ends_of() {
-  if grep -q '"event":"end".*"'"$1"'":[-0-9]' "$2"; then
-    sed -n 's/.*"event":"end".*"'"$1"'":\([-0-9.e]*\).*/\1/p' "$2"
-  else
-    field "$1" "$2"
-  fi
+  if grep -q '"event":"end"' "$2"; then events end "$1" "$2"; else field "$1" "$2"; fi
 }
 
 # --- tensors ---------------------------------------------------------------------------------------

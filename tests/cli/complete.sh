@@ -7,12 +7,7 @@ script=$(cd "$(dirname "$0")" && pwd)/complete_reference.py
 data=$(cd "$data" 2>/dev/null && pwd)
 cd "$scratch" || exit 99
 
-# events EVENT KEY FILE: the number of a key in JSON lines of this event. part KEY NUMBER FILE: a number of
-# an object in the last line. The first of that name counts.
-events() {
-  awk -v event="\"event\":\"$1\"" -v key="\"$2\":" 'index($0, event) && index($0, key) {
-    text = substr($0, index($0, key) + length(key)); sub(/[,}].*/, "", text); print text }' "$3"
-}
+# part KEY NUMBER FILE: a number of an object in the last line. The first of that name counts.
 part() {
   awk -v object="\"$1\":{" -v key="\"$2\":" '{ line = $0 } END {
     text = substr(line, index(line, object)); text = substr(text, index(text, key) + length(key))

@@ -25,7 +25,6 @@ for bias in none mean full; do
 done
 
 # Tests that are learnt.
-rmse_of() { sed -n 's/.*"event":"end","rank":[0-9]*,"rmse":\([0-9.e-]*\).*/\1/p' "$1"; }
 sed -n 1,60p dense.tns >in.tns
 sed -n 1,400p dense.tns | awk 'NR > 100' >train.tns
 sed -n 1,130p dense.tns >half.tns
@@ -35,7 +34,7 @@ sed -n 1,100p dense.tns >apart.tns
 for ranks in 1 2; do
   expect 0 "to validate: 100 entries" on $ranks complete train.tns --rank=2 --reg=1 --iters=5 \
     --validate=apart.tns --json=apart.json -o apart.h5 --overwrite
-  close "rmse without what is learnt" "$(rmse_of apart.json)" "$(rmse_of half.json)" 1e-5
+  close "rmse without what is learnt" "$(events end rmse apart.json)" "$(events end rmse half.json)" 1e-5
 done
 expect 3 "all of its .* entries are also in train.tns" on 2 complete train.tns --rank=2 --reg=1 --holdout=0 --test=train.tns \
   -o none.h5

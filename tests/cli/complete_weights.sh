@@ -7,11 +7,6 @@ python=$(find_python)
 script=$(cd "$(dirname "$0")" && pwd)/complete_reference.py
 cd "$scratch" || exit 99
 
-# events EVENT KEY FILE: the number of a key in JSON lines of this event.
-events() {
-  awk -v event="\"event\":\"$1\"" -v key="\"$2\":" 'index($0, event) && index($0, key) {
-    text = substr($0, index($0, key) + length(key)); sub(/[,}].*/, "", text); print text }' "$3"
-}
 # relative WHAT A B TOLERANCE
 relative() { close "$1" 1 "$(awk -v a="$2" -v b="$3" 'BEGIN { printf "%.17g", b != 0 ? a / b : a == b ? 1 : 2 }')" "$4"; }
 # equal A.h5 B.h5 SET...: to the bit

@@ -209,14 +209,14 @@ grep -q "give or take" out && fail "$(cat out)" || pass
 # One component is the product of the marginal sums, whatever the start.
 for ranks in $(few 1 3 1); do
   expect 0 "" on "$ranks" cpd four.tns --rank=1 --starts=2 --loss=poisson --nowrite --json=starts.json --overwrite
-  close "agreement of R = 1" "$(grep '"event":"starts"' starts.json | sed 's/.*"match_mean":\([0-9.e-]*\).*/\1/')" 1 1e-6
+  close "agreement of R = 1" "$(events starts match_mean starts.json)" 1 1e-6
 done
 for seed in 1 2; do
   expect 0 "" on 1 cpd four.tns --rank=3 --seed=$seed --iters=9 --tol=0 --precision=double --loss=poisson -o seed$seed.h5 --overwrite
 done
 expect 0 "" on 2 cpd four.tns --rank=3 --starts=2 --iters=9 --tol=0 --precision=double --loss=poisson --nowrite --json=starts.json --overwrite
 expect 0 "" "$amped" compare seed1.h5 seed2.h5 --json=pair.json --overwrite
-close "agreement of two starts" "$(grep '"event":"starts"' starts.json | sed 's/.*"match_mean":\([0-9.e-]*\).*/\1/')" \
+close "agreement of two starts" "$(events starts match_mean starts.json)" \
   "$(field score pair.json)" 1e-9
 
 # --- runs that go on, and runs that end -----------------------------------------------------------

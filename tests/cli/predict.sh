@@ -104,6 +104,16 @@ printf '8 1 1 3\n' >beyond.tns
 expect 3 "cell 1: 8 of mode 1" "$amped" predict biased.h5 beyond.tns
 expect 0 "" "$amped" predict biased.h5 beyond.tns --cold=predict -o beyond.csv
 same "an index that has no label" "$(sed -n '2s/,[^,]*$//p' beyond.csv)" "8,b0,c0"
+# Cells of known indices have the model's dimensions.
+printf '1 1 1 3\n2 1 1 2\n' >corner.tns
+for model in biased four; do
+  test $model = biased || sed 's/ / 1 /' corner.tns >corner4.tns
+  cells=corner.tns
+  test $model = biased || cells=corner4.tns
+  expect 0 "" "$amped" predict $model.h5 $cells -o corner.out.tns --overwrite
+  same "dimensions of $model" "$(sed -n 's/^# dims: //p' corner.out.tns)" \
+    "$("$amped" info $model.h5 | grep -o '[0-9]* x [0-9]* x [0-9]*\( x [0-9]*\)*' | head -n 1 | sed 's/ x / /g')"
+done
 # Known indices of that mode have their labels, and the table names the same cells when it is read again.
 printf '8 1 1 3\n1 2 1 3\n3 1 2 2\n8 2 2 2\n12 1 1 1\n' >beyond.tns
 for out in beyond.csv beyond.h5; do

@@ -12,8 +12,6 @@ awk 'function random() { seed = (seed * 16807) % 2147483647; return seed / 21474
 # Mode 1 is so long that its rows of 200 components are visited in tiles, and those of 2 components are not.
 "$amped" generate long.tns --dims=700x9x8 --nnz=9000 --seed=4 -q || fail "generate"
 
-# values_of KEY FILE: the key of the ends of all runs.
-values_of() { sed -n 's/.*"event":"end".*"'"$1"'":\([-0-9.e]*\).*/\1/p' "$2"; }
 # alike KEY COMMAND INPUT OPTION...: each R of a growing list on one rank, and of a falling one on two, is as it is alone.
 few_components=1 many_components=40
 sweeps="--iters=6 --tol=0"
@@ -24,7 +22,7 @@ alike() {
   for r in $few_components $many_components; do
     # shellcheck disable=SC2086
     expect 0 "" on 1 "$@" --rank=$r $sweeps $common --json=one.json
-    values_of "$key" one.json >value.$r
+    events end "$key" one.json >value.$r
     same "$*: $key" "$(grep -c . value.$r)" 1
   done
   ranks=0
@@ -32,7 +30,7 @@ alike() {
     ranks=$((ranks + 1))
     # shellcheck disable=SC2086
     expect 0 "" on $ranks "$@" --rank=$list $sweeps $common $apart --json=list.json
-    values_of "$key" list.json >values
+    events end "$key" list.json >values
     same "$*: $key of all" "$(grep -c . values)" 2
     for r in $(echo $list | tr ',' ' '); do
       read -r value && close "$* --rank=$list, R = $r" "$value" "$(cat value.$r)" 1e-8

@@ -194,6 +194,12 @@ field() {
   tr ',{}' '\n\n\n' <"$2" | sed -n "s/^ *\"$1\": *\"\{0,1\}\([^\"]*\)\"\{0,1\}\$/\1/p" | tail -n 1
 }
 
+# events EVENT KEY FILE: the first value of the key in each JSON line of that event.
+events() {
+  awk -v event="\"event\":\"$1\"" -v key="\"$2\":" 'index($0, event) && index($0, key) {
+    text = substr($0, index($0, key) + length(key)); sub(/[,}].*/, "", text); print text }' "$3"
+}
+
 # A Python that has numpy and h5py, or the empty string.
 plain_python() {
   for p in python3 /usr/bin/python3; do
