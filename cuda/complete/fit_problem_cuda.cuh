@@ -191,19 +191,17 @@ __device__ inline void add_to_strip(const P &p, uint64_t strip, double count, do
   }
 }
 
-/* Launch a kernel with one strip per warp. warps: warps per thread block; warp_bytes: shared memory
- * per warp. */
+/* Launch a kernel with one strip per thread block of one warp: strips differ, and a block of more
+ * warps would keep its place until the last of them ends. bytes: shared memory of a block. */
 template <typename P>
-amped_status launch_strips(void (*kernel)(P), const P &p, unsigned warps, unsigned warp_bytes,
-                           cudaStream_t stream, const char *what) {
-  const unsigned bytes = warps * warp_bytes;
-  const uint64_t count = amped_ceil_div(p.strips, (uint64_t)warps);
-  if (count > INT32_MAX)
+amped_status launch_strips(void (*kernel)(P), const P &p, unsigned bytes, cudaStream_t stream,
+                           const char *what) {
+  if (p.strips > INT32_MAX)
     return amped_error(AMPED_FAILED, "CUDA",
                        "%" PRIu64 " thread blocks are too many for one launch; use more GPUs",
-                       count);
+                       p.strips);
   AMPED_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-  kernel<<<(unsigned)count, 32 * warps, bytes, stream>>>(p);
+  kernel<<<(unsigned)p.strips, 32, bytes, stream>>>(p);
   AMPED_CUDA_LAUNCHED(what);
   return AMPED_OK;
 }

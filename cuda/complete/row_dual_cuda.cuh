@@ -249,20 +249,14 @@ template <int W> bool leaves_dual(const amped_row_kernel_cuda_args *args) {
          args->mean_nonzeros <= (double)W;
 }
 
-constexpr unsigned dual_warps = 4;
-
 /* Solve and store the rows of few nonzeros, one strip per warp. Their sums are added to the
  * strip's. */
 template <int W, int N, typename I, bool biased>
-__global__ void __launch_bounds__(32 * dual_warps, W == 32 ? 8 : 3)
-    fit_dual(const fit_problem<float, I> p) {
+__global__ void __launch_bounds__(32, W == 32 ? 32 : 12) fit_dual(const fit_problem<float, I> p) {
   extern __shared__ __align__(16) unsigned char shared[];
-  const unsigned lane = threadIdx.x % 32;
-  dual_workspace<W> *const few = reinterpret_cast<dual_workspace<W> *>(shared) + threadIdx.x / 32;
-  const uint64_t number = (uint64_t)blockIdx.x * dual_warps + threadIdx.x / 32;
-  if (number >= p.strips)
-    return;
-  const uint64_t strip = p.first_strip + number;
+  const unsigned lane = threadIdx.x;
+  dual_workspace<W> *const few = reinterpret_cast<dual_workspace<W> *>(shared);
+  const uint64_t strip = p.first_strip + blockIdx.x;
   const uint64_t first_piece = strip > 0 ? p.strip_ends[strip - 1] : 0;
   const amped_row_piece_cuda *const pieces = p.pieces + first_piece;
   const unsigned end = (unsigned)(p.strip_ends[strip] - first_piece);
@@ -346,9 +340,7 @@ __global__ void __launch_bounds__(32 * dual_warps, W == 32 ? 8 : 3)
 
 template <int W, int N, typename I, bool biased>
 amped_status launch_dual(const fit_problem<float, I> &p, cudaStream_t stream) {
-  static_assert(sizeof(dual_workspace<W>) % 16 == 0, "workspaces lie one behind another");
-  return launch_strips(fit_dual<W, N, I, biased>, p, dual_warps,
-                       (unsigned)sizeof(dual_workspace<W>), stream,
+  return launch_strips(fit_dual<W, N, I, biased>, p, (unsigned)sizeof(dual_workspace<W>), stream,
                        "the kernel of rows of few nonzeros");
 }
 

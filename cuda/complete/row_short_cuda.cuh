@@ -217,22 +217,15 @@ inline bool leaves_short(const amped_row_kernel_cuda_args *args) {
   return args->weights == nullptr && !(args->fit->implicit > 0.0);
 }
 
-constexpr unsigned short_warps = 4;
-
 /* Solve the rows of few nonzeros or, with `absorbs`, store their equations as histories; one strip
  * per warp. Their sums are added to the strip's. */
 template <int W, int N, typename I, bool biased>
-__global__ void __launch_bounds__(32 * short_warps, W == 16 ? 8 : 5)
-    fit_short(const fit_problem<float, I> p) {
-  /* Step 1: take the warp's strip, and clear its workspace. */
+__global__ void __launch_bounds__(32, W == 16 ? 32 : 20) fit_short(const fit_problem<float, I> p) {
+  /* Step 1: take the strip, and clear its workspace. */
   extern __shared__ __align__(16) unsigned char shared[];
-  const unsigned lane = threadIdx.x % 32;
-  short_workspace<W> *const workspace =
-      reinterpret_cast<short_workspace<W> *>(shared) + threadIdx.x / 32;
-  const uint64_t number = (uint64_t)blockIdx.x * short_warps + threadIdx.x / 32;
-  if (number >= p.strips)
-    return;
-  const uint64_t strip = p.first_strip + number;
+  const unsigned lane = threadIdx.x;
+  short_workspace<W> *const workspace = reinterpret_cast<short_workspace<W> *>(shared);
+  const uint64_t strip = p.first_strip + blockIdx.x;
   const uint64_t first_piece = strip > 0 ? p.strip_ends[strip - 1] : 0;
   const amped_row_piece_cuda *const pieces = p.pieces + first_piece;
   const unsigned end = (unsigned)(p.strip_ends[strip] - first_piece);
@@ -372,9 +365,7 @@ __global__ void __launch_bounds__(32 * short_warps, W == 16 ? 8 : 5)
 
 template <int W, int N, typename I, bool biased>
 amped_status launch_short(const fit_problem<float, I> &p, cudaStream_t stream) {
-  static_assert(sizeof(short_workspace<W>) % 16 == 0, "workspaces lie one behind another");
-  return launch_strips(fit_short<W, N, I, biased>, p, short_warps,
-                       (unsigned)sizeof(short_workspace<W>), stream,
+  return launch_strips(fit_short<W, N, I, biased>, p, (unsigned)sizeof(short_workspace<W>), stream,
                        "the kernel of rows with a history");
 }
 

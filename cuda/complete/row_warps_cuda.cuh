@@ -3,16 +3,16 @@
  * compile in parallel.
  *
  * Coordinates. A row of W = 16, 32 or 64 components is W / 8 blocks of 8 coordinates. Eight lanes
- * gather a row, which is one or two cache lines; of eight nonzeros, four are gathered at a time.
- * The products of the inputs' rows go to lanes (g, t), with g = lane / 4 and t = lane % 4: W / 8
- * components of two nonzeros, t and t + 4. Component c of a lane is coordinate 8 c + g, so these
- * registers are the fragments of both factors of m16n8k8. (If lanes gathered rows in that order, a
- * quarter of a warp would request four cache lines: L1 was the limit.)
+ * copy a row to shared memory, which is one or two cache lines; of eight nonzeros, four are copied
+ * at a time. Lanes (g, t), with g = lane / 4 and t = lane % 4, read W / 8 components of two
+ * nonzeros, t and t + 4. Component c of a lane is coordinate 8 c + g, so these registers are the
+ * fragments of both factors of m16n8k8. (If lanes gathered rows in that order, a quarter of a warp
+ * would request four cache lines: L1 was the limit.)
  *
  * Sums. H is the tiles on and below the diagonal, as accumulators of the tensor cores. A product is
- * three products: high by high parts, and twice a high by a low part (3xTF32). Every 128 nonzeros
- * the accumulators are added to sums in shared memory, because tensor cores cut off what does not
- * fit.
+ * three in TF32 or, for W = 64, whose time they bound, one in TF32 and one in bfloat16. Every 128
+ * nonzeros the accumulators are added to sums in shared memory, because tensor cores cut off what
+ * does not fit.
  *
  * Solution: warp_solve_cuda.cuh, in the shared memory in which sums are folded.
  *
@@ -33,7 +33,6 @@
 
 namespace {
 
-constexpr int fit_warps = 4; /* per thread block */
 constexpr unsigned fold_nonzeros = 128;
 
 template <int W> struct fit_shape {
@@ -51,7 +50,7 @@ template <int W> struct fit_shape {
  * instruction needs. If both factors were rounded, their registers would be equal, and the compiler
  * would copy them. */
 template <int W>
-__device__ inline void add_products(float (*h)[4], const float (*products)[W / 8]) {
+__device__ inline void add_three_products(float (*h)[4], const float (*products)[W / 8]) {
   unsigned high[W / 16][4];
   unsigned low[W / 16][4];
   unsigned right_high[W / 8][2];
@@ -78,6 +77,40 @@ __device__ inline void add_products(float (*h)[4], const float (*products)[W / 8
         multiply_tf32(h[tile_at(m, n)], a[0], a[1], a[2], a[3], b[0], b[1]);
       }
     }
+}
+
+/* H += p p^T of eight nonzeros, x = h + l: h h' in TF32, and in bfloat16 l x' + x l', of which each
+ * word has both factors. h is rounded to the 11 bits that tensor cores read. Rows and columns are
+ * computed apart: the compiler would copy them. A product is off by 4e-6 of itself at most; three
+ * products by 7e-7. */
+template <int W>
+__device__ inline void add_two_products(float (*h)[4], const float (*products)[W / 8]) {
+  unsigned rows[W / 16][2][4]; /* words, and high parts */
+  unsigned columns[W / 8][2][2];
+#pragma unroll
+  for (int c = 0; c < W / 8; c++)
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      const float x = products[i][c];
+      const unsigned high = (__float_as_uint(x) + 0x1000U) & 0xffffe000U;
+      const float low = x - __uint_as_float(high);
+      rows[c / 2][0][c % 2 + 2 * i] = two_halves(low, x);
+      rows[c / 2][1][c % 2 + 2 * i] = __float_as_uint(x) + 0x1000U;
+      columns[c][0][i] = two_halves(x, low);
+      columns[c][1][i] = high;
+    }
+#pragma unroll
+  for (int m = 0; m < W / 16; m++)
+#pragma unroll
+    for (int n = 0; n < 2 * m + 2; n++)
+      multiply_bf16(h[tile_at(m, n)], rows[m][0][0], rows[m][0][1], rows[m][0][2], rows[m][0][3],
+                    columns[n][0][0], columns[n][0][1]);
+#pragma unroll
+  for (int m = 0; m < W / 16; m++)
+#pragma unroll
+    for (int n = 0; n < 2 * m + 2; n++)
+      multiply_tf32(h[tile_at(m, n)], rows[m][1][0], rows[m][1][1], rows[m][1][2], rows[m][1][3],
+                    columns[n][1][0], columns[n][1][1]);
 }
 
 /* Equations of a piece, as lanes hold them. targets, sums: by component c, the same in all lanes of
@@ -170,15 +203,19 @@ __device__ inline void store_slot(double *slot, const warp_equations<W> &q, unsi
   }
 }
 
-/* Thread blocks that must fit on a multiprocessor, which limits registers per thread. */
+/* Warps that must fit on a multiprocessor, which limits registers per thread. */
 template <int W, int N> struct fit_tuning {
-  static constexpr int blocks = W == 64 ? 2 : N > 3 ? 3 : W == 32 ? 4 : 6;
+  static constexpr int warps = W == 64 ? 8 : N > 3 ? 12 : W == 32 ? 16 : 24;
 };
 
-/* A lane's other sums. They lie in shared memory, because registers are scarce. */
+/* A lane's other sums of the piece. They lie in shared memory, because registers are scarce. */
 struct lane_sums {
-  double count, target, squares;              /* sums of the piece */
-  double all_count, all_squares, all_penalty; /* sums of the strip's rows */
+  double count, target, squares;
+};
+
+/* Sums of the strip's rows: the lane's shares. */
+struct strip_sums {
+  double count, squares, penalty;
 };
 
 /* A warp's shared memory. Sums of nonzeros are folded in the memory of the workspace. */
@@ -197,10 +234,106 @@ template <int W> struct warp_history {
   double keep[32]; /* factors of these histories; 0 if a piece is no whole row */
 };
 
-/* Warps per thread block, as shared memory allows. */
-template <int W> __device__ __host__ constexpr int warps_of(bool has_history) {
-  return has_history && W == 64 ? 3 : fit_warps;
-}
+/* Rows of inputs that are copied to a warp's shared memory ahead of their use: one stage, or two in
+ * turn, of the rows of eight nonzeros. A copy takes no registers while it is under way. N: number
+ * of inputs, or most_inputs for any number.
+ *
+ * Eight lanes copy a row, and lane (g, t) reads its components of rows t and t + 4. So that eight
+ * lanes that read at a time find different banks, the eighths of row t lie in another order. */
+template <int W, int N, bool has_history> class row_ring {
+  static constexpr unsigned row_bytes = W * sizeof(float);
+  static constexpr unsigned input_bytes = 8 * row_bytes; /* of a stage */
+
+public:
+  /* Shared memory before the ring. */
+  static constexpr unsigned bytes_before =
+      (unsigned)(sizeof(warp_memory<W>) + (has_history ? sizeof(warp_history<W>) : 0));
+  static_assert(sizeof(warp_memory<W>) % 16 == 0 && sizeof(warp_history<W>) % 16 == 0, "unaligned");
+
+private:
+  /* Of compute capability 9.0: what is left of the shared memory of a multiprocessor for each of
+   * the warps that fit, each of which is a thread block. */
+  static constexpr int left = (228 << 10) / fit_tuning<W, N>::warps - (1 << 10) - (int)bytes_before;
+
+public:
+  static constexpr unsigned stages = N < most_inputs && 2 * N * (int)input_bytes <= left ? 2 : 1;
+  static unsigned bytes_of(int inputs) {
+    return stages * (unsigned)inputs * input_bytes;
+  }
+
+  __device__ row_ring(unsigned char *shared, unsigned inputs, unsigned lane)
+      : begin(shared + bytes_before), to(lane / 8 * row_bytes + place(lane / 8, lane % 8)),
+        from(lane % 4 * row_bytes + place(lane % 4, lane / 4)),
+        both_to(2 * to + (N < most_inputs ? N : inputs) * input_bytes),
+        both_from(2 * from + (N < most_inputs ? N : inputs) * input_bytes) {
+  }
+
+  /* Copy the lane's share of nonzero lane / 8 + 4 i, of input m. source: the share's first
+   * number. */
+  __device__ __forceinline__ void ask(int i, int m, const float *source, const lane_share &share) {
+    unsigned char *const at = begin + to + offset(i, m);
+    if constexpr (W == 16)
+      __pipeline_memcpy_async(at, source, 8);
+    else
+#pragma unroll
+      for (unsigned k = 0; k < W / 32; k++)
+        copy_cached(at + 128 * k, source + (k > 0 ? share.second - share.first : 0U));
+  }
+  /* The stage's copies have been asked for. */
+  __device__ __forceinline__ void asked() {
+    __pipeline_commit();
+    under_way++;
+    if (stages > 1)
+      to = both_to - to;
+  }
+  /* Stages that are under way. */
+  __device__ __forceinline__ unsigned count() const {
+    return under_way;
+  }
+
+  /* Wait for the older of `count` stages. */
+  static __device__ __forceinline__ void wait(unsigned count) {
+    if (stages > 1 && count > 1)
+      __pipeline_wait_prior(1);
+    else
+      __pipeline_wait_prior(0);
+    __syncwarp();
+  }
+  /* Read the components of nonzero t + 4 i, of input m. */
+  __device__ __forceinline__ void take(int i, int m, float *v) const {
+    const unsigned char *const at = begin + from + offset(i, m);
+    if constexpr (W == 16) {
+      const float2 two = *reinterpret_cast<const float2 *>(at);
+      v[0] = two.x;
+      v[1] = two.y;
+    } else
+#pragma unroll
+      for (unsigned k = 0; k < W / 32; k++)
+        read4(reinterpret_cast<const float *>(at + 128 * k), v + 4 * k);
+  }
+  /* The stage has been read. */
+  __device__ __forceinline__ void taken() {
+    __syncwarp();
+    under_way--;
+    if (stages > 1)
+      from = both_from - from;
+  }
+
+private:
+  unsigned char *const begin;
+  unsigned to, from; /* the lane's first byte of row lane / 8 in the stage that is asked for next;
+                        of row t in the older one */
+  const unsigned both_to, both_from; /* sums of these bytes of both stages */
+  unsigned under_way = 0;
+
+  /* Byte of eighth g in row t of four, modulo 128 bytes. */
+  static __device__ unsigned place(unsigned t, unsigned g) {
+    return W == 16 ? 8 * (g ^ t / 2 * 4) : 16 * (g ^ 2 * t);
+  }
+  static __device__ __forceinline__ unsigned offset(int i, int m) {
+    return (unsigned)m * input_bytes + (unsigned)i * 4 * row_bytes;
+  }
+};
 
 /* Find the histories of pieces first .. first + 32 of a strip. */
 template <int W, typename P>
@@ -356,16 +489,15 @@ template <int W, bool biased> __device__ __forceinline__ void add_lanes(warp_equ
     }
 }
 
-/* Add a solved row's sums to the strip's. Sum of squares: tt - x g + weight (prior - x) x, because
- * M x = right and M = H + weight. */
+/* Add a solved row's sums to the strip's; squares: the lane's share of the row's. Sum of squares:
+ * tt - x g + weight (prior - x) x, because M x = right and M = H + weight. */
 template <int W, typename P>
 __device__ __forceinline__ void add_row_sums(const P &p, const warp_equations<W> &q, const float *x,
-                                             float bias, double weight, bool biased,
-                                             lane_sums *sums, unsigned lane) {
+                                             float bias, double weight, bool biased, double squares,
+                                             strip_sums *all, unsigned lane) {
   constexpr int blocks = fit_shape<W>::blocks;
   const unsigned g = lane / 4;
   const unsigned t = lane % 4;
-  double squares = sums->squares;
   double penalty = 0.0;
 #pragma unroll
   for (int first = 0; first < blocks; first += 4) {
@@ -389,10 +521,10 @@ __device__ __forceinline__ void add_row_sums(const P &p, const warp_equations<W>
     if (biased)
       squares -= (double)bias * (q.target + p.reg_bias * (double)bias);
     penalty += p.told_bias * (double)bias * (double)bias;
-    sums->all_count += q.count;
+    all->count += q.count;
   }
-  sums->all_squares += squares;
-  sums->all_penalty += penalty;
+  all->squares += squares;
+  all->penalty += penalty;
 }
 
 /* Store a row: its components, its bias, and zeros up to the row's end. */
@@ -433,22 +565,18 @@ __device__ __forceinline__ void store_row(const P &p, float *to, float *x, float
  * kernels of their own, because this doubles the code. leaves_out: other kernels fit rows of few
  * nonzeros. */
 template <int W, int N, typename I, bool biased, bool weighs, bool has_history, bool leaves_out>
-__global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
+__global__ void __launch_bounds__(32, fit_tuning<W, N>::warps)
     fit_rows(const fit_problem<float, I> p) {
   constexpr int blocks = fit_shape<W>::blocks;
-  constexpr int held_inputs = N < most_inputs ? N : 1; /* most_inputs: inputs are multiplied as they
-                                                          arrive */
-  /* Step 1: take the warp's strip. */
+  constexpr int held_inputs = N < most_inputs ? N : 1;
+  /* Step 1: take the strip. */
   extern __shared__ __align__(16) unsigned char shared[];
-  const unsigned lane = threadIdx.x % 32;
+  const unsigned lane = threadIdx.x;
   const unsigned g = lane / 4;
   const unsigned t = lane % 4;
-  warp_memory<W> *const memory = reinterpret_cast<warp_memory<W> *>(shared) + threadIdx.x / 32;
+  warp_memory<W> *const memory = reinterpret_cast<warp_memory<W> *>(shared);
   lane_sums *const sums = &memory->sums[lane];
-  const uint64_t number = (uint64_t)blockIdx.x * warps_of<W>(has_history) + threadIdx.x / 32;
-  if (number >= p.strips)
-    return;
-  const uint64_t strip = p.first_strip + number;
+  const uint64_t strip = p.first_strip + blockIdx.x;
   const uint64_t first_piece = strip > 0 ? p.strip_ends[strip - 1] : 0;
   const amped_row_piece_cuda *const pieces = p.pieces + first_piece;
   const unsigned end = (unsigned)(p.strip_ends[strip] - first_piece);
@@ -457,7 +585,7 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
   const bool masks = p.components < (unsigned)W;
   const unsigned last = (unsigned)(pieces[end - 1].first - p.first) + pieces[end - 1].count - 1;
   const unsigned begin = leaves_out ? next_piece(p, pieces, 0, end, false, lane) : 0;
-  sums->all_count = sums->all_squares = sums->all_penalty = 0.0;
+  strip_sums all = {0.0, 0.0, 0.0};
   if (leaves_out && begin == end) {
     if (lane == 0)
       p.sums[strip] = {0, 0.0, 0.0, 0};
@@ -499,12 +627,9 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     load(j + 32 < of.count ? of.base + j + 32 : of.behind);
   };
 
-  /* The lane's shares of rows of two of eight nonzeros, lane / 8 and lane / 8 + 4, from nonzero
-   * `from` of the batch on. asked: which of the eight take part. */
-  float rows[2][held_inputs][blocks];
-  unsigned asked = 0;
+  /* Copy the rows of eight nonzeros, from nonzero `from` of the batch on, to the next stage. */
+  row_ring<W, N, has_history> ring(shared, p.inputs, lane);
   const auto ask = [&](unsigned from) {
-    asked = alive >> from & 0xffU;
 #pragma unroll
     for (int i = 0; i < 2; i++)
 #pragma unroll
@@ -513,25 +638,26 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
           const I position = __shfl_sync(all_lanes, mine.input[m], (int)(from + lane / 8) + 4 * i);
           const float *const begin =
               N < most_inputs ? shares[N < most_inputs ? m : 0] : p.factors[m] + share.first;
-          float v[blocks];
-          gather<W>(row_at(begin, position, ld), share, v);
-#pragma unroll
-          for (int c = 0; c < blocks; c++)
-            rows[i][N < most_inputs ? m : 0][c] =
-                N < most_inputs || m == 0 ? v[c] : rows[i][0][c] * v[c];
+          ring.ask(i, m, row_at(begin, position, ld), share);
         }
+    ring.asked();
   };
 
-  /* Sums of the current piece; of its current batch the lane's target and the root of its weight.
-   * `told_target`, `told_squares`: sums of a few batches, in float. */
+  /* Sums of the current piece; of its current batch the nonzeros that take part, the lane's target
+   * and the root of its weight. has_begun: the batch taken last is the current one. `told_target`,
+   * `told_squares`: sums of a few batches, in float. */
   warp_equations<W> q;
   unsigned seen = 0; /* nonzeros that took part */
+  unsigned current = 0;
+  bool has_begun = true;
   float target = 0.0F;
   float root = 0.0F;
   float told_target = 0.0F;
   float told_squares = 0.0F;
   /* Make the batch taken last the current one. */
   const auto begin_batch = [&]() {
+    has_begun = true;
+    current = alive;
     const bool on = alive >> lane & 1U;
     float y = (mine.value - p.means[0] - p.means[1]) * p.per_scale_float;
     if constexpr (biased) {
@@ -563,25 +689,28 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
     }
   };
 
-  /* Products of nonzeros t and t + 4, as fragments, from the lanes that have them. */
+  /* Products of nonzeros t and t + 4 of the oldest stage, of `stages`, as fragments. */
   float products[2][blocks];
-  const auto multiply = [&]() {
+  const auto multiply = [&](unsigned stages) {
+    ring.wait(stages);
 #pragma unroll
     for (int i = 0; i < 2; i++)
 #pragma unroll
-      for (int c = 0; c < blocks; c++) {
-        float x = rows[i][0][c];
+      for (int m = 0; m < N; m++)
+        if (N < most_inputs || m < (int)p.inputs) {
+          float v[blocks];
+          ring.take(i, m, v);
 #pragma unroll
-        for (int m = 1; m < held_inputs; m++)
-          x *= rows[i][m][c];
-        products[i][c] = __shfl_sync(all_lanes, x, (int)(8 * t + g));
-      }
+          for (int c = 0; c < blocks; c++)
+            products[i][c] = m == 0 ? v[c] : products[i][c] * v[c];
+        }
+    ring.taken();
   };
   /* Set to zero: products of nonzeros that take no part, and columns after the components. */
-  const auto leave_out = [&]() {
+  const auto leave_out = [&](unsigned eight) {
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-      const bool on = asked >> (t + 4U * (unsigned)i) & 1U;
+      const bool on = eight >> (t + 4U * (unsigned)i) & 1U;
 #pragma unroll
       for (int c = 0; c < blocks; c++)
         products[i][c] = on && column_of<W>(c, g) < p.components ? products[i][c] : 0.0F;
@@ -602,7 +731,10 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
       else if constexpr (biased)
         q.sums[c] += products[0][c] + products[1][c];
     }
-    add_products<W>(q.h, products);
+    if constexpr (W <= 32)
+      add_three_products<W>(q.h, products);
+    else
+      add_two_products<W>(q.h, products);
   };
   const auto of_step = [&](unsigned from, float *targets, float *roots) {
 #pragma unroll
@@ -615,9 +747,7 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
   /* Load the history of the strip's piece `at`. The history before it must not be needed any
    * more. */
   const auto warp_histories = [&]() {
-    return reinterpret_cast<warp_history<W> *>(shared +
-                                               warps_of<W>(has_history) * sizeof(warp_memory<W>)) +
-           threadIdx.x / 32;
+    return reinterpret_cast<warp_history<W> *>(shared + sizeof(warp_memory<W>));
   };
   unsigned found = ~0U; /* pieces 32 found and following have their histories in `rows` */
   const auto begin_history = [&](unsigned at) {
@@ -634,24 +764,53 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
   if constexpr (has_history)
     begin_history(begin);
 
-  /* Step 2: request the first piece's nonzeros, and the rows of the first eight. */
+  /* Step 2: request the first piece's nonzeros, and the rows of the first stages. Rows are asked
+   * for ahead of the products: of later nonzeros of the piece `here`, then of the next piece, as
+   * far as the batch after the current one. behind: the piece's first nonzero that is not asked
+   * for. */
   unsigned following = leaves_out ? next_piece(p, pieces, begin + 1, end, false, lane) : begin + 1;
-  piece_span here = span_of(p, pieces, begin, following, end);
-  load(here.base);
-  take(here, 0);
-  ask(0);
   unsigned after = end; /* the piece after `following` */
+  piece_span here = span_of(p, pieces, begin, following, end);
+  piece_span next = here;
+  bool is_in_next = false;
+  unsigned behind = 0;
+  const auto ask_ahead = [&]() {
+    while (ring.count() < ring.stages) {
+      if (!is_in_next && behind >= here.count) {
+        if (following >= end)
+          return;
+        if constexpr (leaves_out) {
+          after = next_piece(p, pieces, following + 1, end, false, lane);
+          next = span_of(p, pieces, following, after, end);
+        }
+        is_in_next = true;
+        behind = 0;
+      }
+      const piece_span of = {is_in_next ? next.base : here.base,
+                             is_in_next ? next.count : here.count,
+                             is_in_next ? next.behind : here.behind};
+      if (behind >= of.count)
+        return;
+      if (behind % 32 == 0) {
+        if (!has_begun)
+          return;
+        take(of, behind);
+        has_begun = false;
+      }
+      ask(behind % 32);
+      behind += 8;
+    }
+  };
+  load(here.base);
+  ask_ahead();
   for (unsigned at = begin; at < end; at = following, following = after) {
     /* Nonzeros of a strip's pieces are consecutive, unless pieces are left out. */
-    const unsigned behind = here.base + here.count;
-    const unsigned count_behind = following < end ? pieces[following].count : 0U;
-    piece_span next = {behind, count_behind, behind + count_behind};
-    after = following + 1;
-    const auto look_ahead = [&]() {
-      after = next_piece(p, pieces, following + 1, end, false, lane);
-      if (following < end)
-        next = span_of(p, pieces, following, after, end);
-    };
+    if constexpr (!leaves_out) {
+      const unsigned first = here.base + here.count;
+      const unsigned count = following < end ? pieces[following].count : 0U;
+      next = {first, count, first + count};
+      after = following + 1;
+    }
 
     /* Step 3: add up the products of the piece, eight nonzeros at a time. */
     clear(&q);
@@ -664,36 +823,32 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
         float roots[2];
         if (j % 32 == 0)
           begin_batch();
-        if (j % 32 == 0 && !masks && alive == ~0U && j + 32 < here.count) {
-          /* A whole batch with another one after it: no nonzero needs a check. */
+        if (j % 32 == 0 && !masks && current == ~0U && ring.count() == ring.stages &&
+            j + 24 + 8 * ring.stages < here.count) {
+          /* A whole batch, with nonzeros for all stages after it: none needs a check. */
 #pragma unroll
           for (unsigned from = 0; from < 32; from += 8) {
             of_step(from, targets, roots);
-            multiply();
-            if (from == 24)
+            multiply(ring.stages);
+            const unsigned ahead = from + 8 * ring.stages;
+            if (ahead == 32) {
               take(here, j + 32);
-            ask(from == 24 ? 0 : from + 8);
+              has_begun = false;
+            }
+            ask(ahead % 32);
             add(targets, roots);
           }
           j += 32;
+          behind += 32;
           continue;
         }
+        const unsigned eight = current >> (j % 32) & 0xffU;
         of_step(j % 32, targets, roots);
-        multiply();
-        if (masks || asked != 0xffU)
-          leave_out();
-        /* Request what follows: later nonzeros of the piece, or the first ones of the next
-         * piece. */
+        multiply(ring.count());
+        if (masks || eight != 0xffU)
+          leave_out(eight);
         j += 8;
-        const bool has_more = j < here.count;
-        if (leaves_out && !has_more)
-          look_ahead();
-        if (has_more || following < end) {
-          const unsigned behind = has_more ? j : 0;
-          if (behind % 32 == 0)
-            take(has_more ? here : next, behind);
-          ask(behind % 32);
-        }
+        ask_ahead();
         add(targets, roots);
       }
       tell();
@@ -703,7 +858,8 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
         fold<W, biased>(memory->fold, &q, is_first_fold, is_last_fold, lane);
       }
     }
-    here = next;
+    here = next; /* some of which is asked for, if there is one */
+    is_in_next = false;
     const uint64_t row = pieces[at].row;
     const unsigned slot = pieces[at].slot;
 
@@ -731,7 +887,7 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
         leave_history<W>(warp_histories(), at % 32, p.components, biased, q, squares, p.slot_length,
                          lane);
         if (lane == 0)
-          sums->all_count += q.count;
+          all.count += q.count;
       }
     }
 
@@ -778,37 +934,36 @@ __global__ void __launch_bounds__(32 * fit_warps, fit_tuning<W, N>::blocks)
           p.failed[first_piece + at] = 1;
         continue;
       }
-      add_row_sums<W>(p, q, x, bias, weight, biased, sums, lane);
+      add_row_sums<W>(p, q, x, bias, weight, biased, sums->squares, &all, lane);
     } else {
 #pragma unroll
       for (int c = 0; c < blocks; c++)
         x[c] = column_of<W>(c, g) < p.components ? (float)p.empty[column_of<W>(c, g)] : 0.0F;
       if (lane == 0) {
-        sums->all_squares += p.of_empty.squares;
-        sums->all_penalty += p.of_empty.penalty;
+        all.squares += p.of_empty.squares;
+        all.penalty += p.of_empty.penalty;
       }
     }
 
     /* Step 7: store the row. */
     store_row<W>(p, p.own + row * ld, x, bias, biased, lane);
   }
-  const double all_squares = sum_of_lanes(sums->all_squares);
-  const double all_penalty = sum_of_lanes(sums->all_penalty);
+  all.squares = sum_of_lanes(all.squares);
+  all.penalty = sum_of_lanes(all.penalty);
   if (lane == 0)
-    p.sums[strip] = {sums->all_count, all_squares, all_penalty, 0};
+    p.sums[strip] = {all.count, all.squares, all.penalty, 0};
 }
 
 template <int W, int N, typename I, bool biased, bool weighs, bool has_history, bool leaves_out>
 amped_status launch_rows(const amped_row_kernel_cuda_args *args) {
-  constexpr unsigned bytes =
-      (unsigned)(sizeof(warp_memory<W>) + (has_history ? sizeof(warp_history<W>) : 0));
-  static_assert(sizeof(warp_memory<W>) % 16 == 0, "histories begin behind");
+  const unsigned bytes = row_ring<W, N, has_history>::bytes_before +
+                         row_ring<W, N, has_history>::bytes_of(args->inputs);
   fit_problem<float, I> p = {};
   describe_fit(&p, args);
   if constexpr (leaves_out)
     p.few = !has_history ? most_dual<W> : leaves_short(args) ? most_short : 0;
-  AMPED_TRY(launch_strips(fit_rows<W, N, I, biased, weighs, has_history, leaves_out>, p,
-                          warps_of<W>(has_history), bytes, args->stream, "the row-fit kernel"));
+  AMPED_TRY(launch_strips(fit_rows<W, N, I, biased, weighs, has_history, leaves_out>, p, bytes,
+                          args->stream, "the row-fit kernel"));
   if constexpr (leaves_out && has_history) {
     if (p.few > 0)
       return launch_short<W, N, I, biased>(p, args->stream);

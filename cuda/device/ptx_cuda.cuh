@@ -25,6 +25,15 @@ __device__ inline unsigned fresh(unsigned x) {
   return x;
 }
 
+/* Copy 16 bytes to shared memory, like __pipeline_memcpy_async, but by way of the L1 cache: rows
+ * that are read often wait for the L2 cache otherwise. */
+__device__ inline void copy_cached(void *to, const void *from) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 16;"
+               :
+               : "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from)
+               : "memory");
+}
+
 /* Load *flag. Everything that another block wrote before it stored *flag with store_release is
  * visible afterwards. */
 __device__ inline unsigned load_acquire(const unsigned *flag) {
@@ -60,6 +69,16 @@ __device__ inline float reciprocal_root(float x) {
 __device__ inline void multiply_tf32(float *c, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
                                      unsigned b0, unsigned b1) {
   asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, "
+      "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+
+/* c += a b, of 16 x 16 and 16 x 8 numbers in bfloat16, with the layout of multiply_tf32: a word has
+ * two neighbouring k, the lower half the first. */
+__device__ inline void multiply_bf16(float *c, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
+                                     unsigned b0, unsigned b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, "
       "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
