@@ -242,7 +242,7 @@ template <int W> struct warp_history {
  * lanes that read at a time find different banks, the eighths of row t lie in another order. */
 template <int W, int N, bool has_history> class row_ring {
   static constexpr unsigned row_bytes = W * sizeof(float);
-  static constexpr unsigned input_bytes = 8 * row_bytes; /* of a stage */
+  static constexpr unsigned input_bytes = 8 * row_bytes; /* each stage's share of an input */
 
 public:
   /* Shared memory before the ring. */
@@ -251,8 +251,8 @@ public:
   static_assert(sizeof(warp_memory<W>) % 16 == 0 && sizeof(warp_history<W>) % 16 == 0, "unaligned");
 
 private:
-  /* Of compute capability 9.0: what is left of the shared memory of a multiprocessor for each of
-   * the warps that fit, each of which is a thread block. */
+  /* Shared memory left for each of the warps that fit on a multiprocessor of compute capability
+   * 9.0. Each is a thread block, of which CUDA takes 1 KB. */
   static constexpr int left = (228 << 10) / fit_tuning<W, N>::warps - (1 << 10) - (int)bytes_before;
 
 public:

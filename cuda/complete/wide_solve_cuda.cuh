@@ -36,7 +36,7 @@ template <int P> __host__ __device__ constexpr unsigned panel_at(unsigned k) {
 /* The shared memory of a thread block. */
 template <int P, int N, typename I> struct wide_workspace {
   static constexpr int columns = wide_shape<P>::columns;
-  uint4 parts[2][wide_shape<P>::blocks][32]; /* of two numbers (parts_of) */
+  uint4 parts[2][wide_shape<P>::blocks][32]; /* high parts of two numbers, and low parts */
   union {
     float4 folds[2 * wide_shape<P>::units + 2][columns];
     float factor[panel_at<P>(wide_shape<P>::blocks)];
@@ -67,13 +67,17 @@ __device__ inline unsigned spot_of(unsigned lane) {
   return lane ^ lane >> 3;
 }
 
-/* Parts of two numbers x = h + l, as they lie in memory: h, which is x rounded to the 11 bits of
- * TF32, of both; then a word of both with x and l in bfloat16. */
+/* High and low parts of two numbers, as they lie in memory. */
 __device__ inline uint4 parts_of(float a, float b) {
   const unsigned high[2] = {(__float_as_uint(a) + 0x1000U) & 0xffffe000U,
                             (__float_as_uint(b) + 0x1000U) & 0xffffe000U};
-  return make_uint4(high[0], high[1], two_halves(a, a - __uint_as_float(high[0])),
-                    two_halves(b, b - __uint_as_float(high[1])));
+  return make_uint4(high[0], high[1], __float_as_uint(a - __uint_as_float(high[0])),
+                    __float_as_uint(b - __uint_as_float(high[1])));
+}
+
+/* c += a b, with c and a of 16 x 8 numbers; b as it lies in memory. */
+__device__ inline void add_product(float *c, const unsigned *a, unsigned b0, unsigned b1) {
+  multiply_tf32(c, a[0], a[1], a[2], a[3], b0, b1);
 }
 
 /* h += the products of eight nonzeros, for warp w. of_panel: h -= the products of a panel, except
@@ -84,24 +88,22 @@ __device__ inline void multiply_units(float (*h)[2][4], const uint4 (*columns)[3
                                       unsigned k) {
   constexpr bool is_odd = P % 2 > 0;
   constexpr int last = is_odd ? P : P + 1;
-  /* The warp's own 32 coordinates are also rows: two times 16, small parts and h. Rows and columns
-   * need different neighbours in registers. A bit that tensor cores ignore or, for a panel, the
-   * sign makes rows other numbers. Otherwise the compiler would hold one of the two and move it for
-   * each product. A word of rows has l and x, so its product with a word of columns is l x' + x l'.
-   */
+  /* The warp's own 32 coordinates are also rows: two times 16, high parts and low parts. Rows and
+   * columns need different neighbours in registers. A bit that tensor cores ignore or, for a panel,
+   * the sign makes rows other numbers. Otherwise the compiler would hold one of the two and move it
+   * for each product. */
   uint4 own[4];
   unsigned rows[2][2][4];
 #pragma unroll
   for (int c = 0; c < 4; c++)
     own[c] = columns[4 * w + (unsigned)c][0];
-  const auto small = [](unsigned x) { return (x << 16 | x >> 16) ^ (of_panel ? 0x80008000U : 0U); };
-  const auto large = [](unsigned x) { return of_panel ? x ^ 0x80000000U : x | 1U; };
+  const auto of_row = [](unsigned x) { return of_panel ? x ^ 0x80000000U : x | 1U; };
 #pragma unroll
   for (int c = 0; c < 4; c++) {
-    rows[c / 2][0][c % 2] = small(own[c].z);
-    rows[c / 2][0][2 + c % 2] = small(own[c].w);
-    rows[c / 2][1][c % 2] = large(own[c].x);
-    rows[c / 2][1][2 + c % 2] = large(own[c].y);
+    rows[c / 2][0][c % 2] = of_row(own[c].x);
+    rows[c / 2][0][2 + c % 2] = of_row(own[c].y);
+    rows[c / 2][1][c % 2] = of_row(own[c].z);
+    rows[c / 2][1][2 + c % 2] = of_row(own[c].w);
   }
   uint4 b[2][2]; /* fragments; the next unit's are loaded before this one's are multiplied */
   const auto place = [&](int j) { return (2 * w + (unsigned)j) % wide_shape<P>::halves; };
@@ -125,18 +127,15 @@ __device__ inline void multiply_units(float (*h)[2][4], const uint4 (*columns)[3
     /* Small products first. Products of one tile lie apart, because each waits for the previous
      * one. */
 #pragma unroll
-    for (int part = 0; part < 2; part++)
+    for (int part = 0; part < 3; part++)
 #pragma unroll
       for (int r = 0; r < 2; r++)
         if (has[r])
 #pragma unroll
           for (int half = 0; half < 2; half++) {
             const uint4 &x = b[j % 2][half];
-            const unsigned *const a = rows[r][part];
-            if (part == 0)
-              multiply_bf16(c[r][half], a[0], a[1], a[2], a[3], x.z, x.w);
-            else
-              multiply_tf32(c[r][half], a[0], a[1], a[2], a[3], x.x, x.y);
+            add_product(c[r][half], rows[r][part == 0 ? 1 : 0], part == 1 ? x.z : x.x,
+                        part == 1 ? x.w : x.y);
           }
   }
 }
@@ -217,8 +216,8 @@ __device__ inline void factor_row(float *v, const float (*l)[8], const float *by
 }
 
 /* Cholesky of the matrix that the warps' accumulators hold. right, sum: the thread's elements of
- * the two more rows. After panel k, all units of warps before k / 4 are done. Warp k / 4 writes the
- * factor of the unit on the diagonal to shared memory. */
+ * the two more rows. After panel k, all units of warps before k / 4 are done. Warp k / 4 has the
+ * unit on the diagonal, and writes its factor to shared memory. */
 template <int P, int N, typename I>
 __device__ inline void factor_wide(wide_workspace<P, N, I> &d, float (*h)[2][4], float right,
                                    float sum, unsigned w, unsigned lane) {
