@@ -365,15 +365,22 @@ static amped_status read_duplicates(amped_tensor_file *f) {
 }
 
 amped_status amped_tensor_check_version(amped_hdf5 *file) {
+  static const struct {
+    const char *format, *told;
+  } others[] = {{.format = "ktensor", .told = "is a result, not a tensor"},
+                {.format = "checkpoint", .told = "is a checkpoint, not a tensor"},
+                {.format = "state", .told = "is the state of a stream, not a tensor"}};
   char *format = NULL;
   uint64_t version = 0;
   AMPED_TRY(amped_hdf5_get_text(file, "/", "amped_format", &format));
-  bool is_tensor = strcmp(format, "tensor") == 0;
-  bool is_result = strcmp(format, "ktensor") == 0;
+  const bool is_tensor = strcmp(format, "tensor") == 0;
+  const char *told = "is of an unknown kind";
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (strcmp(format, others[i].format) == 0)
+      told = others[i].told;
   amped_free(format);
   if (!is_tensor)
-    return amped_error(AMPED_BAD_INPUT, file->path, "%s; name a tensor file",
-                       is_result ? "is a result, not a tensor" : "is of an unknown kind");
+    return amped_error(AMPED_BAD_INPUT, file->path, "%s; name a tensor file", told);
   AMPED_TRY(amped_hdf5_get_u64(file, "/", "amped_version", 1, &version));
   if (version != AMPED_TENSOR_VERSION)
     return amped_error(AMPED_BAD_INPUT, file->path,

@@ -81,6 +81,7 @@ cp s.h5 bare
 for state in s.state s.h5 bare; do
   expect 3 "$state: is the state of a stream, not a tensor; amped_mpi stream $state -o RESULT.h5 writes its model" "$amped" convert $state never.csv
 done
+expect 3 "s.h5: is the state of a stream, not a tensor; name a tensor file" "$amped" cpd s.h5 --nowrite
 
 # Ties: equal rows, far from each other, have equal values, and come by index.
 cat >ties.py <<'PY'
