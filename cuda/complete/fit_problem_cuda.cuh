@@ -191,6 +191,16 @@ __device__ inline void add_to_strip(const P &p, uint64_t strip, double count, do
   }
 }
 
+/* Thread blocks on a multiprocessor, as the compute capability allows: `wanted`, or the most. */
+#if defined __CUDA_ARCH__ && (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 870)
+constexpr int most_blocks = 16;
+#elif defined __CUDA_ARCH__ && (__CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200)
+constexpr int most_blocks = 24;
+#else
+constexpr int most_blocks = 32;
+#endif
+template <int wanted> constexpr int blocks_that_fit = wanted < most_blocks ? wanted : most_blocks;
+
 /* Launch a kernel with one strip per thread block of one warp: strips differ, and a block of more
  * warps would keep its place until the last of them ends. bytes: shared memory of a block. */
 template <typename P>

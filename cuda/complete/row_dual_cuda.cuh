@@ -252,7 +252,8 @@ template <int W> bool leaves_dual(const amped_row_kernel_cuda_args *args) {
 /* Solve and store the rows of few nonzeros, one strip per warp. Their sums are added to the
  * strip's. */
 template <int W, int N, typename I, bool biased>
-__global__ void __launch_bounds__(32, W == 32 ? 32 : 12) fit_dual(const fit_problem<float, I> p) {
+__global__ void __launch_bounds__(32, blocks_that_fit<W == 32 ? 32 : 12>)
+    fit_dual(const fit_problem<float, I> p) {
   extern __shared__ __align__(16) unsigned char shared[];
   const unsigned lane = threadIdx.x;
   dual_workspace<W> *const few = reinterpret_cast<dual_workspace<W> *>(shared);

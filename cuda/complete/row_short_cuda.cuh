@@ -220,7 +220,8 @@ inline bool leaves_short(const amped_row_kernel_cuda_args *args) {
 /* Solve the rows of few nonzeros or, with `absorbs`, store their equations as histories; one strip
  * per warp. Their sums are added to the strip's. */
 template <int W, int N, typename I, bool biased>
-__global__ void __launch_bounds__(32, W == 16 ? 32 : 20) fit_short(const fit_problem<float, I> p) {
+__global__ void __launch_bounds__(32, blocks_that_fit<W == 16 ? 32 : 20>)
+    fit_short(const fit_problem<float, I> p) {
   /* Step 1: take the strip, and clear its workspace. */
   extern __shared__ __align__(16) unsigned char shared[];
   const unsigned lane = threadIdx.x;

@@ -10,9 +10,9 @@
  * would request four cache lines: L1 was the limit.)
  *
  * Sums. H is the tiles on and below the diagonal, as accumulators of the tensor cores. A product is
- * three in TF32 or, for W = 64, whose time they bound, one in TF32 and one in bfloat16. Every 128
- * nonzeros the accumulators are added to sums in shared memory, because tensor cores cut off what
- * does not fit.
+ * three products: high by high parts, and twice a high by a low part (3xTF32). Every 128 nonzeros
+ * the accumulators are added to sums in shared memory, because tensor cores cut off what does not
+ * fit.
  *
  * Solution: warp_solve_cuda.cuh, in the shared memory in which sums are folded.
  *
@@ -50,7 +50,7 @@ template <int W> struct fit_shape {
  * instruction needs. If both factors were rounded, their registers would be equal, and the compiler
  * would copy them. */
 template <int W>
-__device__ inline void add_three_products(float (*h)[4], const float (*products)[W / 8]) {
+__device__ inline void add_products(float (*h)[4], const float (*products)[W / 8]) {
   unsigned high[W / 16][4];
   unsigned low[W / 16][4];
   unsigned right_high[W / 8][2];
@@ -77,40 +77,6 @@ __device__ inline void add_three_products(float (*h)[4], const float (*products)
         multiply_tf32(h[tile_at(m, n)], a[0], a[1], a[2], a[3], b[0], b[1]);
       }
     }
-}
-
-/* H += p p^T of eight nonzeros, x = h + l: h h' in TF32, and in bfloat16 l x' + x l', of which each
- * word has both factors. h is rounded to the 11 bits that tensor cores read. Rows and columns are
- * computed apart: the compiler would copy them. A product is off by 4e-6 of itself at most; three
- * products by 7e-7. */
-template <int W>
-__device__ inline void add_two_products(float (*h)[4], const float (*products)[W / 8]) {
-  unsigned rows[W / 16][2][4]; /* words, and high parts */
-  unsigned columns[W / 8][2][2];
-#pragma unroll
-  for (int c = 0; c < W / 8; c++)
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-      const float x = products[i][c];
-      const unsigned high = (__float_as_uint(x) + 0x1000U) & 0xffffe000U;
-      const float low = x - __uint_as_float(high);
-      rows[c / 2][0][c % 2 + 2 * i] = two_halves(low, x);
-      rows[c / 2][1][c % 2 + 2 * i] = __float_as_uint(x) + 0x1000U;
-      columns[c][0][i] = two_halves(x, low);
-      columns[c][1][i] = high;
-    }
-#pragma unroll
-  for (int m = 0; m < W / 16; m++)
-#pragma unroll
-    for (int n = 0; n < 2 * m + 2; n++)
-      multiply_bf16(h[tile_at(m, n)], rows[m][0][0], rows[m][0][1], rows[m][0][2], rows[m][0][3],
-                    columns[n][0][0], columns[n][0][1]);
-#pragma unroll
-  for (int m = 0; m < W / 16; m++)
-#pragma unroll
-    for (int n = 0; n < 2 * m + 2; n++)
-      multiply_tf32(h[tile_at(m, n)], rows[m][1][0], rows[m][1][1], rows[m][1][2], rows[m][1][3],
-                    columns[n][1][0], columns[n][1][1]);
 }
 
 /* Equations of a piece, as lanes hold them. targets, sums: by component c, the same in all lanes of
@@ -294,6 +260,16 @@ public:
   /* Wait for the older of `count` stages. */
   static __device__ __forceinline__ void wait(unsigned count) {
     if (stages > 1 && count > 1)
+      __pipeline_wait_prior(1);
+    else
+      __pipeline_wait_prior(0);
+    __syncwarp();
+  }
+  /* Wait for all that was asked for before the stages that are under way. */
+  __device__ __forceinline__ void wait_for_earlier() const {
+    if (stages > 1 && under_way == 2)
+      __pipeline_wait_prior(2);
+    else if (under_way > 0)
       __pipeline_wait_prior(1);
     else
       __pipeline_wait_prior(0);
@@ -565,7 +541,7 @@ __device__ __forceinline__ void store_row(const P &p, float *to, float *x, float
  * kernels of their own, because this doubles the code. leaves_out: other kernels fit rows of few
  * nonzeros. */
 template <int W, int N, typename I, bool biased, bool weighs, bool has_history, bool leaves_out>
-__global__ void __launch_bounds__(32, fit_tuning<W, N>::warps)
+__global__ void __launch_bounds__(32, blocks_that_fit<fit_tuning<W, N>::warps>)
     fit_rows(const fit_problem<float, I> p) {
   constexpr int blocks = fit_shape<W>::blocks;
   constexpr int held_inputs = N < most_inputs ? N : 1;
@@ -731,10 +707,7 @@ __global__ void __launch_bounds__(32, fit_tuning<W, N>::warps)
       else if constexpr (biased)
         q.sums[c] += products[0][c] + products[1][c];
     }
-    if constexpr (W <= 32)
-      add_three_products<W>(q.h, products);
-    else
-      add_two_products<W>(q.h, products);
+    add_products<W>(q.h, products);
   };
   const auto of_step = [&](unsigned from, float *targets, float *roots) {
 #pragma unroll
@@ -751,8 +724,7 @@ __global__ void __launch_bounds__(32, fit_tuning<W, N>::warps)
   };
   unsigned found = ~0U; /* pieces 32 found and following have their histories in `rows` */
   const auto begin_history = [&](unsigned at) {
-    __pipeline_wait_prior(0); /* a row that stays may not have waited for its load */
-    __syncwarp();
+    ring.wait_for_earlier(); /* a row that stays may not have waited for its load */
     if (at / 32 != found) {
       found = at / 32;
       find_histories<W>(p, warp_histories(), pieces, 32 * found, end, lane);
@@ -871,8 +843,7 @@ __global__ void __launch_bounds__(32, fit_tuning<W, N>::warps)
     const bool is_row = slot == AMPED_NO_SLOT;
     const bool works = is_row && q.count > 0.0;
     if (has_history && works) {
-      __pipeline_wait_prior(0);
-      __syncwarp();
+      ring.wait_for_earlier();
       q.count +=
           warp_histories()->keep[at % 32] *
           (double)numbers_of(warp_histories(), at % 32)[places_of(p.components, biased).count];

@@ -74,16 +74,6 @@ __device__ inline void multiply_tf32(float *c, unsigned a0, unsigned a1, unsigne
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
-/* c += a b, of 16 x 16 and 16 x 8 numbers in bfloat16, with the layout of multiply_tf32: a word has
- * two neighbouring k, the lower half the first. */
-__device__ inline void multiply_bf16(float *c, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
-                                     unsigned b0, unsigned b1) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, "
-      "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
-}
-
 /* c += a b of doubles, with the layout of multiply_tf32. */
 __device__ inline void multiply_f64(double *c, double a0, double a1, double a2, double a3,
                                     double b0, double b1) {

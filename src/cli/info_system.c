@@ -74,10 +74,10 @@ static void job_facts(const report *r, amped_facts *f) {
   amped_fact(f, "nranks", json_integer(comm->nranks), ", %d rank%s", comm->nranks,
              plural(comm->nranks));
   amped_fact_words(f, " on %d node%s\n", comm->nodes, plural(comm->nodes));
-  if (r->rails.rails > 1)
+  if (r->rails.rails > 0)
     amped_fact_words(f, "network      ");
   amped_rail_facts(&r->rails, f);
-  if (r->rails.rails > 1)
+  if (r->rails.rails > 0)
     amped_fact_words(f, "\n");
   mpi_facts(comm, f);
   amped_fact(f, "hdf5", json_string(l->hdf5), "HDF5         %s", l->hdf5);
@@ -231,6 +231,7 @@ static void warn(const report *r) {
     amped_warn("srun started %d processes, and MPI takes this one for a job of its own: choose a "
                "--mpi that MPI supports (srun --mpi=list; Open MPI: pmix), or start it by mpirun",
                tasks);
+  amped_rail_facts_warn(&r->rails);
   for (int p = 0; p < r->comm->nranks; p++)
     for (int q = 0; q < p; q++) {
       const amped_gpus *a = &r->places[p].gpus;

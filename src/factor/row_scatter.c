@@ -74,11 +74,13 @@ static amped_status allocate(amped_row_scatter *s) {
   return AMPED_OK;
 }
 
-/* Do sums inside the nodes save messages between them? All nodes have the same number of ranks. */
+/* Do sums inside the nodes save messages between them? All nodes have the same number of ranks. In
+ * the order of ranks, sums do not depend on which nodes the ranks are on. */
 static bool sums_inside(const amped_comm *comm) {
   const bool chosen =
       comm->way == AMPED_WAY_RAILS || (comm->way == AMPED_WAY_AUTO && comm->chosen[0] == '\0');
-  return chosen && comm->nodes > 1 && comm->rails > 1 && comm->nodes * comm->rails == comm->nranks;
+  return chosen && !comm->in_order && comm->nodes > 1 && comm->rails > 1 &&
+         comm->nodes * comm->rails == comm->nranks;
 }
 
 amped_status amped_row_scatter_create(const amped_comm *comm, const amped_worker *worker,

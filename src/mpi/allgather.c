@@ -85,12 +85,12 @@ void amped_allgather_destroy(amped_allgather *g) {
 }
 
 amped_way amped_allgather_way_of(const amped_comm *comm) {
-  const amped_way far = has_tags(comm) ? AMPED_WAY_RAILS : AMPED_WAY_RING;
+  const amped_way far = has_tags(comm) && comm->nodes > 1 ? AMPED_WAY_RAILS : AMPED_WAY_RING;
   if (comm->way != AMPED_WAY_AUTO)
     return comm->way == AMPED_WAY_RAILS ? far : comm->way;
   if (comm->chosen[0] != '\0')
     return AMPED_WAY_ALLGATHERV;
-  return comm->nodes > 1 && comm->rails > 1 ? far : AMPED_WAY_RING;
+  return comm->nranks > comm->nodes ? far : AMPED_WAY_RING;
 }
 
 amped_way amped_allgather_way(const amped_allgather *g, uint64_t units) {

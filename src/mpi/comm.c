@@ -223,7 +223,7 @@ static void tell_what_is_left(const amped_comm *comm) {
 }
 
 const char *amped_comm_chooser(const amped_comm *comm) {
-  if (comm->way != AMPED_WAY_AUTO)
+  if (comm->way != AMPED_WAY_AUTO && (comm->way != AMPED_WAY_RAILS || comm->nodes > 1))
     return "--exchange";
   return comm->chosen[0] != '\0' ? comm->chosen : NULL;
 }

@@ -58,6 +58,10 @@ void amped_rail_rates_measure(const amped_comm *comm, char *host, amped_rail_rat
                               .fastest = most.rail,
                               .least = least.value,
                               .most = most.value};
+  if (has_rail && comm->local_rank < AMPED_TOLD_RAILS)
+    rates->rate[comm->local_rank] = rate;
+  AMPED_MPI(comm, MPI_Allreduce(MPI_IN_PLACE, rates->rate, AMPED_TOLD_RAILS, MPI_DOUBLE, MPI_MAX,
+                                comm->mpi));
 }
 
 bool amped_rail_rates_differ(const amped_rail_rates *r) {

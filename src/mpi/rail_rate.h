@@ -7,10 +7,14 @@
 /* Bytes of a message: on any link it takes longer than the latency. */
 #define AMPED_RAIL_BYTES (UINT64_C(1) << 20)
 
+/* Rails whose rates are kept singly. */
+#define AMPED_TOLD_RAILS 16
+
 typedef struct amped_rail_rates {
-  int rails;            /* 0 on one node: nothing was measured */
-  int slowest, fastest; /* numbers of rails: local ranks of their ranks */
-  double least, most;   /* bytes per second of a rank of these rails */
+  int rails;                     /* 0 on one node: nothing was measured */
+  int slowest, fastest;          /* numbers of rails: local ranks of their ranks */
+  double least, most;            /* bytes per second of a rank of these rails */
+  double rate[AMPED_TOLD_RAILS]; /* bytes per second of the first rails */
 } amped_rail_rates;
 
 /* Collective. Every rank of a rail sends AMPED_RAIL_BYTES to the next node, and receives as many

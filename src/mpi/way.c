@@ -10,7 +10,7 @@ static const amped_option rows[] = {
      .help = "send factor rows to other nodes on every rank's link, round one ring, or by "
              "MPI_Allgatherv",
      .initial = "auto",
-     .initially = "auto: rails if nodes have several ranks, else a ring",
+     .initially = "auto: rails if a node of several has several ranks, else a ring",
      AMPED_OPTION_FIELD(amped_exchange_options, way)},
 };
 

@@ -4,6 +4,20 @@
 #include "base/log.h"
 #include "tensor/format.h"
 
+/* The rate of each rail, in the order of their numbers. */
+static void rates_in_order(const amped_rail_rates *r, amped_facts *f) {
+  const int told = r->rails < AMPED_TOLD_RAILS ? r->rails : AMPED_TOLD_RAILS;
+  json_t *rates = json_array();
+  for (int i = 0; i < told; i++) {
+    (void)json_array_append_new(rates, amped_json_number(1e-9 * r->rate[i]));
+    if (r->rails > 1)
+      amped_fact_words(f, "%s%.3g", i > 0 ? ", " : "; in order: ", 1e-9 * r->rate[i]);
+  }
+  if (r->rails > told)
+    amped_fact_words(f, ", ...");
+  amped_fact_json(f, "gb_per_second", rates);
+}
+
 void amped_rail_facts(const amped_rail_rates *r, amped_facts *f) {
   amped_facts part;
   if (r->rails == 0) {
@@ -20,6 +34,9 @@ void amped_rail_facts(const amped_rail_rates *r, amped_facts *f) {
     amped_fact_words(
         &part, "%d rails between nodes; slowest: rail %d, %.3g GB/s; fastest: rail %d, %.3g GB/s",
         r->rails, r->slowest, 1e-9 * r->least, r->fastest, 1e-9 * r->most);
+  else
+    amped_fact_words(&part, "1 rail between nodes, %.3g GB/s", 1e-9 * r->least);
+  rates_in_order(r, &part);
   amped_facts_take(f, "rails", &part);
 }
 

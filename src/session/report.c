@@ -15,6 +15,7 @@
 #include "plan/dense_passes.h"
 #include "tensor/rank_bound.h"
 #include "factor/link_rate.h"
+#include "mpi/allgather.h"
 #include "session/binding.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -641,7 +642,9 @@ amped_status amped_report_plan(amped_session *session, const amped_memory_need *
  * the nodes. */
 static const char *remedy(const amped_session *session) {
   const amped_comm *comm = &session->comm;
-  if (comm->way != AMPED_WAY_AUTO)
+  amped_comm by_itself = *comm;
+  by_itself.way = AMPED_WAY_AUTO;
+  if (amped_allgather_way_of(&by_itself) != amped_allgather_way_of(comm))
     return "leave out --exchange";
   if (comm->chosen[0] != '\0')
     return "unset the variable that chose MPI's algorithm (see -v)";
@@ -686,6 +689,8 @@ void amped_report_way(const amped_session *session) {
     return;
   if (comm->nranks == 1)
     amped_warn("--exchange=%s has no effect: there is one rank", amped_way_names[comm->way]);
+  else if (comm->nodes == 1 && comm->way == AMPED_WAY_RAILS)
+    amped_warn("--exchange=rails has no effect: all ranks are on one node");
   else if (comm->nodes == 1 && session->worker.backend->device_pointers && !comm->cuda_aware)
     amped_warn("--exchange=%s has no effect: this MPI takes no device memory, so rows go through "
                "memory that the ranks of the node share",
@@ -704,7 +709,7 @@ amped_status amped_report_exchange(amped_session *session) {
   amped_fact(&f, "method", json_string(method), "exchange: %s", method);
   if (comm->nranks > 1 && amped_log_is_verbose())
     add_verbose(session, &rate, &f);
-  if (rate.rails.rails > 1)
+  if (rate.rails.rails > 0)
     amped_fact_words(&f, "; ");
   amped_rail_facts(&rate.rails, &f);
   amped_fact_json(&f, "mpi", json_string(comm->library));
@@ -717,8 +722,11 @@ amped_status amped_report_exchange(amped_session *session) {
   amped_rail_facts_warn(&rate.rails);
   amped_report_way(session);
   if (amped_link_is_slow(&rate))
-    amped_warn("factor rows move at %.3g GB/s a rank, but %s reach %.3g; %s", 1e-9 * rate.exchange,
-               comm->nodes > 1 ? "neighbours of two nodes" : "copies to the host", 1e-9 * rate.link,
+    amped_warn("factor rows move at %.3g GB/s a rank, but %.3g are possible %s; %s",
+               1e-9 * rate.exchange, 1e-9 * rate.link,
+               rate.rails.rails > 1   ? "on a rail while all send"
+               : rate.rails.rails > 0 ? "between neighbours of two nodes"
+                                      : "in copies to the host",
                remedy(session));
   return amped_comm_agree(comm, amped_facts_write(&f, session->json));
 }

@@ -41,6 +41,7 @@ if test "$backend" = cpu; then
 fi
 unset OMPI_MCA_coll_tuned_allgatherv_algorithm
 expect 0 "warning: --exchange=rails has no effect: there is one rank" on 1 a.h5 --iters=1 --nowrite --exchange=rails
+expect 0 "warning: --exchange=rails has no effect: all ranks are on one node" on 2 a.h5 --iters=1 --nowrite --exchange=rails
 expect 2 "auto, rails, ring" "$amped" cpd a.h5 --exchange=tree
 
 finish

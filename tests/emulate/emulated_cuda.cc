@@ -19,6 +19,7 @@
 /* --- fibers ---------------------------------------------------------------------------------- */
 
 dim3 threadIdx, blockIdx, blockDim, gridDim;
+unsigned long emulated_blocks;
 
 namespace {
 
@@ -157,6 +158,7 @@ void fiber_main() {
 }
 
 void run_block() {
+  emulated_blocks++;
   alive = threads_in_hand;
   block_barrier = barrier();
   meetings.clear();

@@ -2,6 +2,8 @@
 #ifndef AMPED_PTX_CUDA_CUH
 #define AMPED_PTX_CUDA_CUH
 
+#include <cuda_pipeline.h>
+
 namespace {
 
 template <typename vector>
@@ -19,7 +21,7 @@ inline unsigned fresh(unsigned x) {
 }
 
 inline void copy_cached(void *to, const void *from) {
-  memcpy(to, from, 16);
+  __pipeline_memcpy_async(to, from, 16);
 }
 
 inline unsigned load_acquire(const unsigned *flag) {
@@ -38,56 +40,37 @@ inline float reciprocal_root(float x) {
   return 1.0F / sqrtf(x);
 }
 
-/* c += a b by a warp, with the layout of multiply_tf32. A word has `halves` k: number(word, half).
- * Sums are rounded here; tensor cores cut them. */
-template <int halves, typename reader>
-inline void multiply_words(float *c, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
-                           unsigned b0, unsigned b1, const reader &number) {
+/* Tensor cores read the first 19 bits of a number. Here sums are rounded, there they are cut. */
+inline void multiply_tf32(float *c, unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0,
+                          unsigned b1) {
   struct four {
     unsigned x[4];
   };
   const void *table = nullptr;
   const unsigned g = emulated_lane() / 4;
   const unsigned t = emulated_lane() % 4;
-  const auto word = [&](unsigned lane, unsigned i) {
+  const auto number = [&](unsigned lane, unsigned i) {
     unsigned bits = 0;
     memcpy(&bits, static_cast<const char *>(table) + 16 * lane + 4 * i, sizeof bits);
-    return bits;
+    return (double)__uint_as_float(bits & ~0x1fffU);
   };
   const four a = {{a0, a1, a2, a3}};
   const four b = {{b0, b1, 0U, 0U}};
-  double rows[2][8][halves];
+  double rows[2][8];
   emulated_exchange(0xffffffffU, &a, sizeof a, &table);
   for (unsigned k = 0; k < 8; k++)
     for (unsigned i = 0; i < 2; i++)
-      for (unsigned half = 0; half < halves; half++)
-        rows[i][k][half] = number(word(4 * g + k % 4, i + (k >= 4 ? 2 : 0)), half);
+      rows[i][k] = number(4 * g + k % 4, i + (k >= 4 ? 2 : 0));
   emulated_exchange(0xffffffffU, &b, sizeof b, &table);
   double sums[4] = {(double)c[0], (double)c[1], (double)c[2], (double)c[3]};
   for (unsigned k = 0; k < 8; k++)
-    for (unsigned j = 0; j < 2; j++)
-      for (unsigned half = 0; half < halves; half++) {
-        const double right = number(word(4 * (2 * t + j) + k % 4, k / 4), half);
-        sums[j] += rows[0][k][half] * right;
-        sums[2 + j] += rows[1][k][half] * right;
-      }
+    for (unsigned j = 0; j < 2; j++) {
+      const double right = number(4 * (2 * t + j) + k % 4, k / 4);
+      sums[j] += rows[0][k] * right;
+      sums[2 + j] += rows[1][k] * right;
+    }
   for (unsigned i = 0; i < 4; i++)
     c[i] = (float)sums[i];
-}
-
-/* Tensor cores read the first 19 bits of a number. */
-inline void multiply_tf32(float *c, unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0,
-                          unsigned b1) {
-  multiply_words<1>(c, a0, a1, a2, a3, b0, b1, [](unsigned word, unsigned) {
-    return (double)__uint_as_float(word & ~0x1fffU);
-  });
-}
-
-inline void multiply_bf16(float *c, unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0,
-                          unsigned b1) {
-  multiply_words<2>(c, a0, a1, a2, a3, b0, b1, [](unsigned word, unsigned half) {
-    return (double)__uint_as_float(half > 0 ? word & 0xffff0000U : word << 16);
-  });
 }
 
 inline void multiply_f64(double *c, double a0, double a1, double a2, double a3, double b0,

@@ -26,6 +26,9 @@ struct dim3 {
 
 extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 
+/* Thread blocks that have begun, of all launches. */
+extern unsigned long emulated_blocks;
+
 /* Shared memory of the size that a launch names. */
 void *emulated_shared();
 
