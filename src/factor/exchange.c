@@ -89,6 +89,7 @@ agree:
   AMPED_MPI(comm, MPI_Allgather(&comm->rank, 1, MPI_INT, x->rank_at, 1, MPI_INT, comm->ring));
   if (x->gather != NULL)
     AMPED_GO(failed, amped_comm_agree(comm, amped_allgather_find_rails(x->gather)));
+  AMPED_GO(failed, amped_comm_agree(comm, amped_row_scatter_find_nodes(x->scatter)));
   if (needs_shm(comm, worker->backend))
     AMPED_GO(failed, amped_shm_exchange_create(comm, worker, plan, x->rank_at, &x->shm));
   *out = x;

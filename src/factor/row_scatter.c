@@ -4,6 +4,7 @@
 #include "base/buffers.h"
 #include "base/mem.h"
 #include "base/trace.h"
+#include "mpi/routes.h"
 
 /* Bytes of host memory for outgoing rows; incoming rows have the same. */
 #define STAGE_BYTES (UINT64_C(16) << 20)
@@ -11,8 +12,8 @@
 /* A block to a rank, and a block from it. Several with one rank have different tags. */
 typedef struct move {
   int peer;    /* the rank */
-  int leaving; /* block of `sums` that goes to it */
-  int coming;  /* block of `arriving` that comes from it */
+  int leaving; /* block of `sums` that goes to it; -1: none */
+  int coming;  /* block of `arriving` that comes from it; -1: none */
   int tag;
 } move;
 
@@ -21,9 +22,10 @@ struct amped_row_scatter {
   const amped_worker *worker;
   const amped_plan *plan;
   const int *rank_at;      /* [nranks] rank at each place of the ring; borrowed */
-  bool by_rails;           /* sums inside the nodes come first */
+  amped_places places;     /* if sums inside the nodes come first; else 0 places */
   int place;               /* this rank's place */
-  move *moves;             /* [nranks] blocks that travel together, piece by piece */
+  int *locals;             /* [nranks] local rank at each place */
+  move *moves;             /* [2 nranks] blocks that travel together, piece by piece */
   int count;               /* number of moves */
   MPI_Request *requests;   /* [2 nranks] */
   amped_host_copy *copies; /* [nranks] copies of a piece, if rows pass through the host */
@@ -57,7 +59,8 @@ static amped_buffers lists(amped_row_scatter *s, uint64_t nranks) {
   amped_buffers b = {.what = "the sums over ranks"};
   AMPED_BUFFER(&b, HOST, s->requests, 2 * nranks);
   AMPED_BUFFER(&b, HOST, s->copies, nranks);
-  AMPED_BUFFER(&b, HOST, s->moves, nranks);
+  AMPED_BUFFER(&b, HOST, s->moves, 2 * nranks);
+  AMPED_BUFFER(&b, HOST, s->locals, nranks);
   return b;
 }
 
@@ -74,13 +77,12 @@ static amped_status allocate(amped_row_scatter *s) {
   return AMPED_OK;
 }
 
-/* Do sums inside the nodes save messages between them? All nodes have the same number of ranks. In
- * the order of ranks, sums do not depend on which nodes the ranks are on. */
+/* Do sums inside the nodes save messages between them? In the order of ranks, sums do not depend on
+ * which nodes the ranks are on. */
 static bool sums_inside(const amped_comm *comm) {
   const bool chosen =
       comm->way == AMPED_WAY_RAILS || (comm->way == AMPED_WAY_AUTO && comm->chosen[0] == '\0');
-  return chosen && !comm->in_order && comm->nodes > 1 && comm->rails > 1 &&
-         comm->nodes * comm->rails == comm->nranks;
+  return chosen && !comm->in_order && comm->nodes > 1 && comm->nranks > comm->nodes;
 }
 
 amped_status amped_row_scatter_create(const amped_comm *comm, const amped_worker *worker,
@@ -95,7 +97,6 @@ amped_status amped_row_scatter_create(const amped_comm *comm, const amped_worker
   s->worker = worker;
   s->plan = plan;
   s->rank_at = rank_at;
-  s->by_rails = sums_inside(comm);
   AMPED_MPI(comm, MPI_Comm_rank(comm->ring, &s->place));
   amped_status status = allocate(s);
   if (status == AMPED_OK)
@@ -105,9 +106,18 @@ amped_status amped_row_scatter_create(const amped_comm *comm, const amped_worker
   return status;
 }
 
+amped_status amped_row_scatter_find_nodes(amped_row_scatter *s) {
+  if (s == NULL || !sums_inside(s->comm))
+    return AMPED_OK;
+  AMPED_MPI(s->comm,
+            MPI_Allgather(&s->comm->local_rank, 1, MPI_INT, s->locals, 1, MPI_INT, s->comm->ring));
+  return amped_places_create(s->locals, s->comm->nranks, s->comm->rails, &s->places);
+}
+
 void amped_row_scatter_destroy(amped_row_scatter *s) {
   if (s == NULL)
     return;
+  amped_places_free(&s->places);
   if (s->leaving != NULL)
     s->worker->backend->device->host_free(s->worker->device, s->leaving);
   if (s->coming != NULL)
@@ -126,32 +136,52 @@ static void to_owners(amped_row_scatter *s) {
   }
 }
 
-/* The blocks of each rail's owners go to the rank of this rail on this node. They come as blocks of
- * one owner after another, in the order of nodes, of all ranks of the node. The tag is the owner's
- * node. */
-static void to_rails(amped_row_scatter *s) {
-  const int size = s->comm->rails;
-  const int here = s->place - s->place % size;
-  s->count = 0;
-  for (int node = 0; node < s->comm->nodes; node++)
-    for (int i = 0; i < size; i++) {
-      const int local = (s->place + i) % size;
-      s->moves[s->count++] = (move){.peer = s->rank_at[here + local],
-                                    .leaving = s->rank_at[node * size + local],
-                                    .coming = node * size + local,
-                                    .tag = node};
-    }
+/* Owners whose sums a node makes at a time: of one node, `count` from place `first` on, the one on
+ * rail i after i others. */
+typedef struct owner_group {
+  int first, count;
+} owner_group;
+
+/* The group after `g`, which begins at place 0 after {0, 0}; of 0 owners after the last. */
+static owner_group group_after(const amped_places *p, owner_group g) {
+  const int first = g.first + g.count;
+  if (first == p->count)
+    return (owner_group){first, 0};
+  const int left = p->first[first] + p->size[first] - first;
+  return (owner_group){first, left < p->rails ? left : p->rails};
 }
 
-/* The sums of this node go to their owners, along this rank's rail. */
-static void along_rail(amped_row_scatter *s) {
-  const int size = s->comm->rails;
-  const int node = s->place / size;
+/* The block of each owner of group `g` goes to the rank of its rail on this node. To there blocks
+ * of one owner come from all ranks of the node: as group number `number` of those that travel
+ * together. */
+static void to_rails(amped_row_scatter *s, owner_group g, int number) {
+  const int here = s->places.first[s->place];
+  const int size = s->places.size[s->place];
+  const int local = s->place - here;
+  for (int i = 0; i < size; i++) {
+    const int other = (local + i) % size;
+    s->moves[s->count++] = (move){.peer = s->rank_at[here + other],
+                                  .leaving = other < g.count ? s->rank_at[g.first + other] : -1,
+                                  .coming = local < g.count ? number * size + other : -1,
+                                  .tag = number};
+  }
+}
+
+/* The sums of this node go to their owners, from the rank of each owner's rail. */
+static void along_rails(amped_row_scatter *s) {
+  const amped_places *p = &s->places;
+  const int n = p->count;
+  const int local = s->place - p->first[s->place];
+  int node = 0;
   s->count = 0;
-  for (int i = 0; i < s->comm->nodes; i++) {
-    const int other = (node + i) % s->comm->nodes;
-    const int peer = s->rank_at[other * size + s->place % size];
-    s->moves[s->count++] = (move){.peer = peer, .leaving = peer, .coming = other};
+  for (int at = 0; at < n; at += p->size[at])
+    s->moves[s->count++] =
+        (move){.peer = s->rank_at[at + local % p->rails], .leaving = -1, .coming = node++};
+  for (int i = 0; i < n; i++) {
+    const int owner = (s->place + i) % n;
+    if ((owner - p->first[owner]) % p->rails == local)
+      s->moves[s->count++] =
+          (move){.peer = s->rank_at[owner], .leaving = s->rank_at[owner], .coming = -1};
   }
 }
 
@@ -163,14 +193,18 @@ static void send_all(const amped_row_scatter *s, char *leaving, uint64_t leaving
   const bool staged = is_staged(comm, s->worker);
   const int count = amped_comm_count(comm, bytes);
   int n = 0;
-  for (int k = 0; k < s->count; k++) {
+  for (int k = 0, on_host = 0; k < s->count; k++) {
     const move *m = &s->moves[k];
-    char *to = coming + (uint64_t)(staged ? k : m->coming) * coming_step;
+    if (m->coming < 0)
+      continue;
+    char *to = coming + (uint64_t)(staged ? on_host++ : m->coming) * coming_step;
     AMPED_MPI(comm, MPI_Irecv(to, count, MPI_BYTE, m->peer, m->tag, comm->mpi, &s->requests[n++]));
   }
-  for (int k = 0; k < s->count; k++) {
+  for (int k = 0, on_host = 0; k < s->count; k++) {
     const move *m = &s->moves[k];
-    const char *from = leaving + (uint64_t)(staged ? k : m->leaving) * leaving_step;
+    if (m->leaving < 0)
+      continue;
+    const char *from = leaving + (uint64_t)(staged ? on_host++ : m->leaving) * leaving_step;
     AMPED_MPI(comm,
               MPI_Isend(from, count, MPI_BYTE, m->peer, m->tag, comm->mpi, &s->requests[n++]));
   }
@@ -181,15 +215,19 @@ static void send_all(const amped_row_scatter *s, char *leaving, uint64_t leaving
 static amped_status stage(amped_row_scatter *s, int mode, uint64_t first, uint64_t rows, bool in) {
   const uint64_t row_bytes = amped_plan_row_bytes(s->plan);
   const uint64_t block = s->plan->modes[mode].rows.block_rows;
+  int n = 0;
   for (int k = 0; k < s->count; k++) {
-    const uint64_t at = (uint64_t)(in ? s->moves[k].coming : s->moves[k].leaving);
-    s->copies[k] =
-        (amped_host_copy){.offset = (at * block + first) * row_bytes,
+    const int at = in ? s->moves[k].coming : s->moves[k].leaving;
+    if (at < 0)
+      continue;
+    s->copies[n] =
+        (amped_host_copy){.offset = ((uint64_t)at * block + first) * row_bytes,
                           .bytes = rows * row_bytes,
-                          .host = (in ? s->coming : s->leaving) + (uint64_t)k * rows * row_bytes,
+                          .host = (in ? s->coming : s->leaving) + (uint64_t)n * rows * row_bytes,
                           .in = in};
+    n++;
   }
-  return s->worker->format->stage_partial(s->worker->tensor, mode, s->copies, s->count);
+  return n > 0 ? s->worker->format->stage_partial(s->worker->tensor, mode, s->copies, n) : AMPED_OK;
 }
 
 /* Rows of a block that are sent at a time. */
@@ -221,18 +259,34 @@ static amped_status send_rows(amped_row_scatter *s, int mode, const amped_partia
   return status;
 }
 
-/* Sum inside the nodes: a block of each of this rail's owners. */
+/* Sum inside the nodes: a block of each owner of this rank's rail. As many owners at a time as
+ * there is room for: `arriving` has a block for each rank. Nodes of one size do all at once. */
 static amped_status sum_inside(amped_row_scatter *s, int mode, const amped_partial_rows *parts) {
-  const int size = s->comm->rails;
+  const int size = s->places.size[s->place];
+  const int local = s->place - s->places.first[s->place];
+  const int most = s->comm->nranks / size;
   amped_status status = AMPED_OK;
-  to_rails(s);
-  AMPED_NEXT(status, send_rows(s, mode, parts));
-  for (int node = 0; node < s->comm->nodes; node++)
-    AMPED_NEXT(status, s->worker->format->add_incoming(
-                           s->worker->tensor, mode,
-                           (amped_row_sum){.first = node * size,
-                                           .count = size,
-                                           .to = s->rank_at[node * size + s->place % size]}));
+  owner_group begin = group_after(&s->places, (owner_group){0, 0});
+  while (begin.count > 0) {
+    owner_group g = begin;
+    s->count = 0;
+    for (int number = 0; number < most && g.count > 0; number++) {
+      to_rails(s, g, number);
+      g = group_after(&s->places, g);
+    }
+    AMPED_ALSO(status, send_rows(s, mode, parts));
+    g = begin;
+    for (int number = 0; number < most && g.count > 0; number++) {
+      if (local < g.count)
+        AMPED_NEXT(status, s->worker->format->add_incoming(
+                               s->worker->tensor, mode,
+                               (amped_row_sum){.first = number * size,
+                                               .count = size,
+                                               .to = s->rank_at[g.first + local]}));
+      g = group_after(&s->places, g);
+    }
+    begin = g;
+  }
   return status;
 }
 
@@ -245,16 +299,17 @@ amped_status amped_row_scatter_sum(amped_row_scatter *s, int mode) {
   if (parts.sums == NULL) /* NULL on all ranks or none */
     return AMPED_OK;
   amped_trace_begin(AMPED_PHASE_EXCHANGE, mode);
-  if (s->by_rails) {
+  int blocks = s->comm->nranks;
+  if (s->places.count > 0) {
     AMPED_ALSO(status, sum_inside(s, mode, &parts));
-    along_rail(s);
+    along_rails(s);
+    blocks = s->comm->nodes;
   } else {
     to_owners(s);
   }
   AMPED_ALSO(status, send_rows(s, mode, &parts));
-  AMPED_NEXT(status,
-             format->add_incoming(s->worker->tensor, mode,
-                                  (amped_row_sum){.count = s->count, .to = AMPED_TO_OUTPUT}));
+  AMPED_NEXT(status, format->add_incoming(s->worker->tensor, mode,
+                                          (amped_row_sum){.count = blocks, .to = AMPED_TO_OUTPUT}));
   amped_trace_end();
   return status;
 }

@@ -3,10 +3,10 @@
  *
  * Formats that hold a slab of a tensor, or one copy for all modes, compute partial sums of all rows
  * (amped_partial_rows). Every rank sends each owner its rows. The owner adds them up in double, in
- * the order of ranks. On several nodes of the same number of ranks, unless --exchange=ring or
- * allgatherv, sums inside the nodes come first: rank i of a node adds up the rows of the owners on
- * rail i, and sends the sums along this rail, so that a row leaves a node once. The bits are the
- * same in every run on the same ranks and nodes. Rows are sent from the backend's memory if MPI
+ * the order of ranks. On several nodes, unless --exchange=ring or allgatherv or comm->in_order,
+ * sums inside the nodes come first: rank i of a node adds up the rows of the owners on rail i
+ * (routes.h), and sends the sums to these owners, so that a row leaves a node once. The bits are
+ * the same in every run on the same ranks and nodes. Rows are sent from the backend's memory if MPI
  * takes it, otherwise in pieces through host memory. */
 #ifndef AMPED_ROW_SCATTER_H
 #define AMPED_ROW_SCATTER_H
@@ -22,6 +22,9 @@ typedef struct amped_row_scatter amped_row_scatter;
 amped_status amped_row_scatter_create(const amped_comm *comm, const amped_worker *worker,
                                       const amped_plan *plan, const int *rank_at,
                                       amped_row_scatter **out);
+/* Collective, after create on all ranks; the status is this rank's own. Without this call no sums
+ * come first. NULL is allowed. */
+amped_status amped_row_scatter_find_nodes(amped_row_scatter *scatter);
 void amped_row_scatter_destroy(amped_row_scatter *scatter); /* NULL is allowed */
 
 /* Bytes of host memory that create will allocate. */

@@ -120,6 +120,7 @@ static void visit(const uint64_t *dims, bool staged, uint64_t message_bytes) {
   check_ok(amped_row_scatter_create(&comm, &worker, &plan, rank_at, &scatter));
   ck_assert_int_eq(MPI_Allgather(&comm.rank, 1, MPI_INT, rank_at, 1, MPI_INT, comm.ring),
                    MPI_SUCCESS);
+  check_ok(amped_row_scatter_find_nodes(scatter));
   ck_assert_int_eq(scatter != NULL, comm.nranks > 1);
   ck_assert_int_eq(amped_row_scatter_host_bytes(&comm, &worker, &plan) > 0,
                    staged && comm.nranks > 1);
@@ -137,7 +138,7 @@ static void visit(const uint64_t *dims, bool staged, uint64_t message_bytes) {
 }
 
 /* Nodes are made up: of two neighbours each, of every second rank, all ranks but the last, one.
- * Only nodes of the same size have sums inside. */
+ * Unless each rank has its own, nodes have sums inside. */
 static void split_nodes(int how) {
   const int last = comm.rank == comm.nranks - 1;
   const int colours[] = {0, comm.rank / 2, comm.rank % 2, last, comm.rank};
@@ -157,6 +158,9 @@ START_TEST(parts_of_all_ranks_meet_on_the_owner) {
         comm.way = AMPED_WAY_RING;
         visit(shapes[s], staged > 0, comm.message_bytes);
         comm.way = AMPED_WAY_AUTO;
+        comm.in_order = true;
+        visit(shapes[s], staged > 0, comm.message_bytes);
+        comm.in_order = false;
       }
   split_nodes(0);
   check_no_leak();
