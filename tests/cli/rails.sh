@@ -77,12 +77,13 @@ done
 # With --deterministic they have the same bits on any nodes.
 for run in "cpd a.h5 --copies=one" "cpd d.h5"; do
   rm -f ./*.placed.h5
-  expect 0 "" on 4 $run --rank=5 --iters=3 --precision=double --seed=1 --deterministic -o one.placed.h5
+  # shellcheck disable=SC2086
+  expect 0 "" on 4 $run --rank=5 --iters=3 --seed=1 --deterministic $memory_given -o one.placed.h5
   text one.placed.h5 >one.txt
   expect 0 "" test -s one.txt
   for by in $orders; do
     # shellcheck disable=SC2086
-    expect 0 "" spread $run --rank=5 --iters=3 --precision=double --seed=1 --deterministic $computing -o $by.placed.h5
+    expect 0 "" spread $run --rank=5 --iters=3 --seed=1 --deterministic $computing -o $by.placed.h5
     text $by.placed.h5 >other.txt
     expect 0 "" cmp one.txt other.txt
   done
