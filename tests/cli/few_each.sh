@@ -14,11 +14,11 @@ for day in 1 2; do
 done
 expect 0 "" "$amped" complete day1.tns --rank=3 --reg=0.5 --iters=3 --holdout=0 --nowrite --state=begun.state --backend=cpu
 
-# told WAY: the beginning of the line that tells it. No node has more than one link.
+# told WAY: the beginning of the line that tells it. Rows go round one ring if each node has one rank.
 told() {
   case $1 in
     allgatherv) echo "exchange: MPI_Allgatherv in place on host memory" ;;
-    auto) echo "exchange: ring in place on host memory" ;;
+    auto) test "$spread_ranks" -eq "$machines" && told ring || told rails ;;
     *) echo "exchange: $1 in place on host memory" ;;
   esac
 }
