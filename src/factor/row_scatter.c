@@ -4,6 +4,7 @@
 #include "base/buffers.h"
 #include "base/mem.h"
 #include "base/trace.h"
+#include "mpi/allgather.h"
 #include "mpi/routes.h"
 
 /* Bytes of host memory for outgoing rows; incoming rows have the same. */
@@ -77,14 +78,6 @@ static amped_status allocate(amped_row_scatter *s) {
   return AMPED_OK;
 }
 
-/* Do sums inside the nodes save messages between them? In the order of ranks, sums do not depend on
- * which nodes the ranks are on. */
-static bool sums_inside(const amped_comm *comm) {
-  const bool chosen =
-      comm->way == AMPED_WAY_RAILS || (comm->way == AMPED_WAY_AUTO && comm->chosen[0] == '\0');
-  return chosen && !comm->in_order && comm->nodes > 1 && comm->nranks > comm->nodes;
-}
-
 amped_status amped_row_scatter_create(const amped_comm *comm, const amped_worker *worker,
                                       const amped_plan *plan, const int *rank_at,
                                       amped_row_scatter **out) {
@@ -107,7 +100,7 @@ amped_status amped_row_scatter_create(const amped_comm *comm, const amped_worker
 }
 
 amped_status amped_row_scatter_find_nodes(amped_row_scatter *s) {
-  if (s == NULL || !sums_inside(s->comm))
+  if (s == NULL || !amped_allgather_sums_inside(s->comm))
     return AMPED_OK;
   AMPED_MPI(s->comm,
             MPI_Allgather(&s->comm->local_rank, 1, MPI_INT, s->locals, 1, MPI_INT, s->comm->ring));

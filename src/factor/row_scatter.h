@@ -3,11 +3,11 @@
  *
  * Formats that hold a slab of a tensor, or one copy for all modes, compute partial sums of all rows
  * (amped_partial_rows). Every rank sends each owner its rows. The owner adds them up in double, in
- * the order of ranks. On several nodes, unless --exchange=ring or allgatherv or comm->in_order,
- * sums inside the nodes come first: rank i of a node adds up the rows of the owners on rail i
- * (routes.h), and sends the sums to these owners, so that a row leaves a node once. The bits are
- * the same in every run on the same ranks and nodes. Rows are sent from the backend's memory if MPI
- * takes it, otherwise in pieces through host memory. */
+ * the order of ranks. Sums inside the nodes come first if amped_allgather_sums_inside: rank i of a
+ * node adds up the rows of the owners on rail i (routes.h), and sends the sums to these owners, so
+ * that a row leaves a node once. The bits are the same in every run on the same ranks and nodes.
+ * Rows are sent from the backend's memory if MPI takes it, otherwise in pieces through host memory.
+ */
 #ifndef AMPED_ROW_SCATTER_H
 #define AMPED_ROW_SCATTER_H
 

@@ -93,6 +93,11 @@ amped_way amped_allgather_way_of(const amped_comm *comm) {
   return comm->nranks > comm->nodes ? far : AMPED_WAY_RING;
 }
 
+bool amped_allgather_sums_inside(const amped_comm *comm) {
+  return !comm->in_order && comm->nranks > comm->nodes &&
+         amped_allgather_way_of(comm) == AMPED_WAY_RAILS;
+}
+
 amped_way amped_allgather_way(const amped_allgather *g, uint64_t units) {
   const amped_comm *comm = g->comm;
   const amped_way way = amped_allgather_way_of(comm);

@@ -31,6 +31,10 @@ void amped_allgather_destroy(amped_allgather *gather);
  * same on every rank. */
 amped_way amped_allgather_way_of(const amped_comm *comm);
 amped_way amped_allgather_way(const amped_allgather *gather, uint64_t units);
+/* Do sums over ranks come inside the nodes first, and then cross by rails? Not with in_order: in
+ * the order of ranks, sums do not depend on which nodes the ranks are on. The same on every rank.
+ */
+bool amped_allgather_sums_inside(const amped_comm *comm);
 
 /* Collective: rank q's part is count[q] units from unit first[q] of `array`. first and count are
  * the same on every rank. */

@@ -41,8 +41,7 @@ static void share_in_node(const amped_comm *comm, double *values, uint64_t count
 void amped_large_sum(const amped_comm *comm, double *values, uint64_t count) {
   const uint64_t room = comm->message_bytes / sizeof *values;
   const uint64_t most = room > 0 ? room : 1;
-  const bool by_rails = comm->nranks > comm->nodes && !comm->in_order &&
-                        amped_allgather_way_of(comm) == AMPED_WAY_RAILS;
+  const bool by_rails = amped_allgather_sums_inside(comm);
   for (uint64_t at = 0; at < count && comm->nranks > 1; at += most) {
     const uint64_t n = count - at < most ? count - at : most;
     if (by_rails) {

@@ -7,9 +7,8 @@
 /* Collective, host memory. Sum each element over all ranks, in place, in messages of at most
  * comm->message_bytes. With several nodes and rails (comm.h) a node's ranks add up first, each rail
  * sends its share of the numbers across, and the node's ranks get the sums from it: each number
- * leaves a node once. Otherwise, with in_order, and if rows do not travel by rails
- * (amped_allgather_way_of): amped_comm_sum. The order of additions depends on the ranks' nodes,
- * except with in_order. */
+ * leaves a node once. Otherwise (amped_allgather_sums_inside): amped_comm_sum. The order of
+ * additions depends on the ranks' nodes, except with in_order. */
 void amped_large_sum(const amped_comm *comm, double *values, uint64_t count);
 
 #endif
