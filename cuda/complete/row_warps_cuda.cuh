@@ -29,6 +29,7 @@
 #define AMPED_ROW_WARPS_CUDA_CUH
 
 #include "cuda/complete/row_dual_cuda.cuh"
+#include "cuda/complete/row_ring_cuda.cuh"
 #include "cuda/complete/row_short_cuda.cuh"
 
 namespace {
@@ -200,116 +201,13 @@ template <int W> struct warp_history {
   double keep[32]; /* factors of these histories; 0 if a piece is no whole row */
 };
 
-/* Rows of inputs that are copied to a warp's shared memory ahead of their use: one stage, or two in
- * turn, of the rows of eight nonzeros. A copy takes no registers while it is under way. N: number
- * of inputs, or most_inputs for any number.
- *
- * Eight lanes copy a row, and lane (g, t) reads its components of rows t and t + 4. So that eight
- * lanes that read at a time find different banks, the eighths of row t lie in another order. */
-template <int W, int N, bool has_history> class row_ring {
-  static constexpr unsigned row_bytes = W * sizeof(float);
-  static constexpr unsigned input_bytes = 8 * row_bytes; /* each stage's share of an input */
+/* Shared memory of a warp before its ring. */
+template <int W, bool has_history>
+constexpr unsigned bytes_of_warp = (unsigned)(sizeof(warp_memory<W>) +
+                                              (has_history ? sizeof(warp_history<W>) : 0));
 
-public:
-  /* Shared memory before the ring. */
-  static constexpr unsigned bytes_before =
-      (unsigned)(sizeof(warp_memory<W>) + (has_history ? sizeof(warp_history<W>) : 0));
-  static_assert(sizeof(warp_memory<W>) % 16 == 0 && sizeof(warp_history<W>) % 16 == 0, "unaligned");
-
-private:
-  /* Shared memory left for each of the warps that fit on a multiprocessor of compute capability
-   * 9.0. Each is a thread block, of which CUDA takes 1 KB. */
-  static constexpr int left = (228 << 10) / fit_tuning<W, N>::warps - (1 << 10) - (int)bytes_before;
-
-public:
-  static constexpr unsigned stages = N < most_inputs && 2 * N * (int)input_bytes <= left ? 2 : 1;
-  static unsigned bytes_of(int inputs) {
-    return stages * (unsigned)inputs * input_bytes;
-  }
-
-  __device__ row_ring(unsigned char *shared, unsigned inputs, unsigned lane)
-      : begin(shared + bytes_before), to(lane / 8 * row_bytes + place(lane / 8, lane % 8)),
-        from(lane % 4 * row_bytes + place(lane % 4, lane / 4)),
-        both_to(2 * to + (N < most_inputs ? N : inputs) * input_bytes),
-        both_from(2 * from + (N < most_inputs ? N : inputs) * input_bytes) {
-  }
-
-  /* Copy the lane's share of nonzero lane / 8 + 4 i, of input m. source: the share's first
-   * number. */
-  __device__ __forceinline__ void ask(int i, int m, const float *source, const lane_share &share) {
-    unsigned char *const at = begin + to + offset(i, m);
-    if constexpr (W == 16)
-      __pipeline_memcpy_async(at, source, 8);
-    else
-#pragma unroll
-      for (unsigned k = 0; k < W / 32; k++)
-        copy_cached(at + 128 * k, source + (k > 0 ? share.second - share.first : 0U));
-  }
-  /* The stage's copies have been asked for. */
-  __device__ __forceinline__ void asked() {
-    __pipeline_commit();
-    under_way++;
-    if (stages > 1)
-      to = both_to - to;
-  }
-  /* Stages that are under way. */
-  __device__ __forceinline__ unsigned count() const {
-    return under_way;
-  }
-
-  /* Wait for the older of `count` stages. */
-  static __device__ __forceinline__ void wait(unsigned count) {
-    if (stages > 1 && count > 1)
-      __pipeline_wait_prior(1);
-    else
-      __pipeline_wait_prior(0);
-    __syncwarp();
-  }
-  /* Wait for all that was asked for before the stages that are under way. */
-  __device__ __forceinline__ void wait_for_earlier() const {
-    if (stages > 1 && under_way == 2)
-      __pipeline_wait_prior(2);
-    else if (under_way > 0)
-      __pipeline_wait_prior(1);
-    else
-      __pipeline_wait_prior(0);
-    __syncwarp();
-  }
-  /* Read the components of nonzero t + 4 i, of input m. */
-  __device__ __forceinline__ void take(int i, int m, float *v) const {
-    const unsigned char *const at = begin + from + offset(i, m);
-    if constexpr (W == 16) {
-      const float2 two = *reinterpret_cast<const float2 *>(at);
-      v[0] = two.x;
-      v[1] = two.y;
-    } else
-#pragma unroll
-      for (unsigned k = 0; k < W / 32; k++)
-        read4(reinterpret_cast<const float *>(at + 128 * k), v + 4 * k);
-  }
-  /* The stage has been read. */
-  __device__ __forceinline__ void taken() {
-    __syncwarp();
-    under_way--;
-    if (stages > 1)
-      from = both_from - from;
-  }
-
-private:
-  unsigned char *const begin;
-  unsigned to, from; /* the lane's first byte of row lane / 8 in the stage that is asked for next;
-                        of row t in the older one */
-  const unsigned both_to, both_from; /* sums of these bytes of both stages */
-  unsigned under_way = 0;
-
-  /* Byte of eighth g in row t of four, modulo 128 bytes. */
-  static __device__ unsigned place(unsigned t, unsigned g) {
-    return W == 16 ? 8 * (g ^ t / 2 * 4) : 16 * (g ^ 2 * t);
-  }
-  static __device__ __forceinline__ unsigned offset(int i, int m) {
-    return (unsigned)m * input_bytes + (unsigned)i * 4 * row_bytes;
-  }
-};
+template <int W, int N, bool has_history>
+using ring_of_warp = row_ring<W, N, fit_tuning<W, N>::warps, bytes_of_warp<W, has_history>>;
 
 /* Find the histories of pieces first .. first + 32 of a strip. */
 template <int W, typename P>
@@ -604,7 +502,7 @@ __global__ void __launch_bounds__(32, blocks_that_fit<fit_tuning<W, N>::warps>)
   };
 
   /* Copy the rows of eight nonzeros, from nonzero `from` of the batch on, to the next stage. */
-  row_ring<W, N, has_history> ring(shared, p.inputs, lane);
+  ring_of_warp<W, N, has_history> ring(shared, p.inputs, lane);
   const auto ask = [&](unsigned from) {
 #pragma unroll
     for (int i = 0; i < 2; i++)
@@ -927,8 +825,9 @@ __global__ void __launch_bounds__(32, blocks_that_fit<fit_tuning<W, N>::warps>)
 
 template <int W, int N, typename I, bool biased, bool weighs, bool has_history, bool leaves_out>
 amped_status launch_rows(const amped_row_kernel_cuda_args *args) {
-  const unsigned bytes = row_ring<W, N, has_history>::bytes_before +
-                         row_ring<W, N, has_history>::bytes_of(args->inputs);
+  static_assert(sizeof(warp_memory<W>) % 16 == 0 && sizeof(warp_history<W>) % 16 == 0, "unaligned");
+  const unsigned bytes =
+      bytes_of_warp<W, has_history> + ring_of_warp<W, N, has_history>::bytes_of(args->inputs);
   fit_problem<float, I> p = {};
   describe_fit(&p, args);
   if constexpr (leaves_out)
