@@ -14,7 +14,8 @@
  * the accumulators are added to sums in shared memory, because tensor cores cut off what does not
  * fit.
  *
- * Solution: warp_solve_cuda.cuh, in the shared memory in which sums are folded.
+ * Solution: warp_solve_cuda.cuh and, of 64 components, warp_panels_cuda.cuh, in the shared memory
+ * in which sums are folded.
  *
  * History: 2.4 KB per row of 32 components are more than everything else that a row of a few
  * nonzeros reads. Histories are loaded into shared memory in order, the next row's while the
@@ -31,54 +32,11 @@
 #include "cuda/complete/row_dual_cuda.cuh"
 #include "cuda/complete/row_ring_cuda.cuh"
 #include "cuda/complete/row_short_cuda.cuh"
+#include "cuda/complete/warp_panels_cuda.cuh"
 
 namespace {
 
 constexpr unsigned fold_nonzeros = 128;
-
-template <int W> struct fit_shape {
-  static constexpr int blocks = W / 8;
-  static constexpr int halves = W / 16;
-  static constexpr int tiles = halves * (halves + 1);
-  static constexpr int numbers = 4 * tiles + 2 * blocks; /* numbers of a lane: H, targets, sums of
-                                                            p */
-};
-
-/* H += p p^T of eight nonzeros, in three TF32 products: low by high, high by low, high by high.
- * Products of one kind follow each other, so that no product waits for the one before. `high` is
- * rounded to the 10 bits that tensor cores read, and right_high is cut to them; the low parts are
- * the rest. The fragments of the two factors are separate registers, in the order that the
- * instruction needs. If both factors were rounded, their registers would be equal, and the compiler
- * would copy them. */
-template <int W>
-__device__ inline void add_products(float (*h)[4], const float (*products)[W / 8]) {
-  unsigned high[W / 16][4];
-  unsigned low[W / 16][4];
-  unsigned right_high[W / 8][2];
-  unsigned right_low[W / 8][2];
-#pragma unroll
-  for (int c = 0; c < W / 8; c++)
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-      const float x = products[i][c];
-      const unsigned rounded = __float_as_uint(x) + 0x1000U;
-      high[c / 2][c % 2 + 2 * i] = rounded;
-      low[c / 2][c % 2 + 2 * i] = __float_as_uint(x - __uint_as_float(rounded & 0xffffe000U));
-      right_high[c][i] = __float_as_uint(x);
-      right_low[c][i] = __float_as_uint(x - __uint_as_float(__float_as_uint(x) & 0xffffe000U));
-    }
-#pragma unroll
-  for (int kind = 0; kind < 3; kind++)
-#pragma unroll
-    for (int m = 0; m < W / 16; m++) {
-      const unsigned *const a = kind == 0 ? low[m] : high[m];
-#pragma unroll
-      for (int n = 0; n < 2 * m + 2; n++) {
-        const unsigned *const b = kind == 1 ? right_low[n] : right_high[n];
-        multiply_tf32(h[tile_at(m, n)], a[0], a[1], a[2], a[3], b[0], b[1]);
-      }
-    }
-}
 
 /* Equations of a piece, as lanes hold them. targets, sums: by component c, the same in all lanes of
  * one g. */
@@ -90,29 +48,35 @@ template <int W> struct warp_equations {
 };
 
 /* Put H, the right side and the sums into the workspace, and add `weight` to H's diagonal; 1 after
- * the components. right, sums: by component c, the same in all lanes of one g. */
+ * the components. right, sums: by component c, the same in all lanes of one g. H of 64 components
+ * stays in registers. */
 template <int W>
-__device__ inline void put_on_workspace(solve_workspace<W> *workspace, const float (*h)[4],
-                                        float weight, unsigned components, const float *right,
-                                        const float *sums, bool biased, unsigned lane) {
+__device__ inline void put_on_workspace(solve_workspace<W> *workspace, float (*h)[4], float weight,
+                                        unsigned components, const float *right, const float *sums,
+                                        bool biased, unsigned lane) {
   const unsigned g = lane / 4;
   const unsigned t = lane % 4;
   __syncwarp();
-#pragma unroll
-  for (int m = 0; m < fit_shape<W>::halves; m++)
-#pragma unroll
-    for (int b = 0; b < 2 * m + 2; b++)
-#pragma unroll
-      for (int i = 0; i < 2; i++)
-        *reinterpret_cast<float2 *>(&workspace->a[16U * m + g + 8U * i][8U * b + 2 * t]) =
-            make_float2(h[tile_at(m, b)][2 * i], h[tile_at(m, b)][2 * i + 1]);
   if (t < 2)
 #pragma unroll
     for (int c = 0; c < fit_shape<W>::blocks; c++)
-      workspace->a[W + t][8U * (unsigned)c + g] = t == 0 ? right[c] : biased ? sums[c] : 0.0F;
-  __syncwarp();
-  for (unsigned i = lane; i < (unsigned)W; i += 32)
-    workspace->a[i][i] += column_at<W>(i) < components ? weight : 1.0F;
+      workspace->more(t)[8U * (unsigned)c + g] = t == 0 ? right[c] : biased ? sums[c] : 0.0F;
+  if constexpr (W == 64)
+    add_to_diagonal(workspace, h, weight, components, lane);
+  else {
+#pragma unroll
+    for (int m = 0; m < fit_shape<W>::halves; m++)
+#pragma unroll
+      for (int b = 0; b < 2 * m + 2; b++)
+#pragma unroll
+        for (int i = 0; i < 2; i++)
+          if (!is_above(m, b, 2 * i))
+            *reinterpret_cast<float2 *>(&workspace->a[16U * m + g + 8U * i][8U * b + 2 * t]) =
+                make_float2(h[tile_at(m, b)][2 * i], h[tile_at(m, b)][2 * i + 1]);
+    __syncwarp();
+    if (lane < (unsigned)W)
+      workspace->a[lane][lane] += column_at<W>(lane) < components ? weight : 1.0F;
+  }
   __syncwarp();
 }
 
@@ -185,7 +149,7 @@ struct strip_sums {
   double count, squares, penalty;
 };
 
-/* A warp's shared memory. Sums of nonzeros are folded in the memory of the workspace. */
+/* A warp's shared memory. H is folded in the memory of the workspace. */
 template <int W> struct warp_memory {
   union {
     solve_workspace<W> workspace;
@@ -327,29 +291,24 @@ template <int W> __device__ __forceinline__ void clear(warp_equations<W> *q) {
     q->targets[c] = q->sums[c] = 0.0F;
 }
 
-/* Add the sums of some nonzeros to those in shared memory. They are the equations after the last
- * fold, and begin again after others. */
-template <int W, bool biased>
+/* Add H of some nonzeros to the sums in shared memory. They are H after the last fold, and begin
+ * again after others. */
+template <int W>
 __device__ __forceinline__ void fold(float (*folds)[32], warp_equations<W> *q, bool is_first,
                                      bool is_last, unsigned lane) {
-  constexpr int blocks = fit_shape<W>::blocks;
-  constexpr int tiles = fit_shape<W>::tiles;
-  const auto fold_in = [&](int i, float &x) {
-    const float sum = is_first ? x : folds[i][lane] + x;
-    folds[i][lane] = sum;
-    x = is_last ? sum : 0.0F;
-  };
+  int k = 0;
 #pragma unroll
-  for (int i = 0; i < tiles; i++)
+  for (int m = 0; m < fit_shape<W>::halves; m++)
 #pragma unroll
-    for (int u = 0; u < 4; u++)
-      fold_in(4 * i + u, q->h[i][u]);
+    for (int n = 0; n < 2 * m + 2; n++)
 #pragma unroll
-  for (int c = 0; c < blocks; c++) {
-    fold_in(4 * tiles + c, q->targets[c]);
-    if (biased)
-      fold_in(4 * tiles + blocks + c, q->sums[c]);
-  }
+      for (int i = 0; i < 4; i++)
+        if (!is_above(m, n, i)) {
+          float &x = q->h[tile_at(m, n)][i];
+          const float sum = is_first ? x : folds[k][lane] + x;
+          folds[k++][lane] = sum;
+          x = is_last ? sum : 0.0F;
+        }
 }
 
 /* Targets and sums of p: add up the shares of the four lanes of one g. */
@@ -437,8 +396,9 @@ __device__ __forceinline__ void store_row(const P &p, float *to, float *x, float
 /* Fit the pieces of a strip, one warp per strip. N: number of inputs, or most_inputs for any
  * number. weighs: nonzeros have weights, or the fit is implicit. has_history: rows have histories;
  * kernels of their own, because this doubles the code. leaves_out: other kernels fit rows of few
- * nonzeros. */
-template <int W, int N, typename I, bool biased, bool weighs, bool has_history, bool leaves_out>
+ * nonzeros. steps: eights of nonzeros of which the code is unrolled, 4 or 1. */
+template <int W, int N, typename I, bool biased, bool weighs, bool has_history, bool leaves_out,
+          int steps>
 __global__ void __launch_bounds__(32, blocks_that_fit<fit_tuning<W, N>::warps>)
     fit_rows(const fit_problem<float, I> p) {
   constexpr int blocks = fit_shape<W>::blocks;
@@ -696,7 +656,7 @@ __global__ void __launch_bounds__(32, blocks_that_fit<fit_tuning<W, N>::warps>)
         if (j % 32 == 0 && !masks && current == ~0U && ring.count() == ring.stages &&
             j + 24 + 8 * ring.stages < here.count) {
           /* A whole batch, with nonzeros for all stages after it: none needs a check. */
-#pragma unroll
+#pragma unroll steps
           for (unsigned from = 0; from < 32; from += 8) {
             of_step(from, targets, roots);
             multiply(ring.stages);
@@ -725,7 +685,7 @@ __global__ void __launch_bounds__(32, blocks_that_fit<fit_tuning<W, N>::warps>)
       if (here.count > fold_nonzeros) {
         const bool is_first_fold = stop == fold_nonzeros;
         const bool is_last_fold = j >= here.count;
-        fold<W, biased>(memory->fold, &q, is_first_fold, is_last_fold, lane);
+        fold<W>(memory->fold, &q, is_first_fold, is_last_fold, lane);
       }
     }
     here = next; /* some of which is asked for, if there is one */
@@ -752,9 +712,8 @@ __global__ void __launch_bounds__(32, blocks_that_fit<fit_tuning<W, N>::warps>)
         add_history<W>(warp_histories(), at % 32, p.components, biased, leaves, &q, &sums->squares,
                        lane);
       if (works && leaves) {
-        const double squares = sum_of_lanes(sums->squares);
-        leave_history<W>(warp_histories(), at % 32, p.components, biased, q, squares, p.slot_length,
-                         lane);
+        leave_history<W>(warp_histories(), at % 32, p.components, biased, q,
+                         sum_of_lanes(sums->squares), p.slot_length, lane);
         if (lane == 0)
           all.count += q.count;
       }
@@ -791,9 +750,14 @@ __global__ void __launch_bounds__(32, blocks_that_fit<fit_tuning<W, N>::warps>)
     float x[blocks];
     float bias = 0.0F;
     if (works) {
-      const bool good =
-          solve_on_workspace<W>(&memory->workspace, biased, (float)(q.count + p.reg_bias),
-                                (float)q.target, &bias, W / 4, lane);
+      const float corner = (float)(q.count + p.reg_bias);
+      bool good;
+      if constexpr (W == 64)
+        good =
+            solve_by_panels<biased>(&memory->workspace, q.h, corner, (float)q.target, &bias, lane);
+      else
+        good = solve_on_workspace<W>(&memory->workspace, biased, corner, (float)q.target, &bias,
+                                     W / 4, lane);
 #pragma unroll
       for (int c = 0; c < blocks; c++)
         x[c] = memory->workspace.x[8U * (unsigned)c + g];
@@ -823,7 +787,15 @@ __global__ void __launch_bounds__(32, blocks_that_fit<fit_tuning<W, N>::warps>)
     p.sums[strip] = {all.count, all.squares, all.penalty, 0};
 }
 
-template <int W, int N, typename I, bool biased, bool weighs, bool has_history, bool leaves_out>
+/* True if rows are so long on average that they run faster with four steps unrolled. Rows of 64
+ * components otherwise wait for instructions: a short row's sums and solution together are more
+ * than the instruction cache holds. */
+template <int W> bool are_long(const amped_row_kernel_cuda_args *args) {
+  return W < 64 || args->mean_nonzeros >= 1024.0;
+}
+
+template <int W, int N, typename I, bool biased, bool weighs, bool has_history, bool leaves_out,
+          int steps>
 amped_status launch_rows(const amped_row_kernel_cuda_args *args) {
   static_assert(sizeof(warp_memory<W>) % 16 == 0 && sizeof(warp_history<W>) % 16 == 0, "unaligned");
   const unsigned bytes =
@@ -832,8 +804,8 @@ amped_status launch_rows(const amped_row_kernel_cuda_args *args) {
   describe_fit(&p, args);
   if constexpr (leaves_out)
     p.few = !has_history ? most_dual<W> : leaves_short(args) ? most_short : 0;
-  AMPED_TRY(launch_strips(fit_rows<W, N, I, biased, weighs, has_history, leaves_out>, p, bytes,
-                          args->stream, "the row-fit kernel"));
+  AMPED_TRY(launch_strips(fit_rows<W, N, I, biased, weighs, has_history, leaves_out, steps>, p,
+                          bytes, args->stream, "the row-fit kernel"));
   if constexpr (leaves_out && has_history) {
     if (p.few > 0)
       return launch_short<W, N, I, biased>(p, args->stream);
@@ -844,14 +816,16 @@ amped_status launch_rows(const amped_row_kernel_cuda_args *args) {
 
 template <int W, int N, typename I, bool biased, bool weighs, bool has_history>
 amped_status launch_warps(const amped_row_kernel_cuda_args *args) {
+  constexpr int few = W < 64 ? 4 : 1; /* steps if rows are short */
   if constexpr (has_history)
-    return launch_rows<W, N, I, biased, weighs, true, W <= 32>(args);
+    return launch_rows<W, N, I, biased, weighs, true, W <= 32, few>(args);
   else {
     if constexpr (has_dual<W>(weighs)) {
       if (leaves_dual<W>(args))
-        return launch_rows<W, N, I, biased, weighs, false, true>(args);
+        return launch_rows<W, N, I, biased, weighs, false, true, few>(args);
     }
-    return launch_rows<W, N, I, biased, weighs, false, false>(args);
+    return are_long<W>(args) ? launch_rows<W, N, I, biased, weighs, false, false, 4>(args)
+                             : launch_rows<W, N, I, biased, weighs, false, false, few>(args);
   }
 }
 

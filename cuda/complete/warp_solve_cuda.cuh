@@ -1,11 +1,10 @@
-/* Solving a row's equations by one warp: W = 16, 32 or 64 unknowns and perhaps a bias, in float.
+/* Solving a row's equations by one warp: W = 16 or 32 unknowns and perhaps a bias, in float.
  *
- * Cholesky in shared memory, four columns at a time. Each lane has a row of the matrix; with 64
- * unknowns, two rows. It subtracts the products of earlier columns from its next four elements. All
- * lanes factor the block of four on the diagonal, and each divides its four elements by the factor.
- * The right side and, with a bias, the sums of p are two more rows. Lanes whose rows are done first
- * take them, so they become solutions of the triangular system. The bias is the last row of the
- * factor. */
+ * Cholesky in shared memory, four columns at a time. Each lane has a row of the matrix. It
+ * subtracts the products of earlier columns from its next four elements. All lanes factor the block
+ * of four on the diagonal, and each divides its four elements by the factor. The right side and,
+ * with a bias, the sums of p are two more rows. Lanes whose rows are done first take them, so they
+ * become solutions of the triangular system. The bias is the last row of the factor. */
 #ifndef AMPED_WARP_SOLVE_CUDA_CUH
 #define AMPED_WARP_SOLVE_CUDA_CUH
 
@@ -23,6 +22,11 @@ template <int W> struct solve_workspace {
   float factors[W / 4][12]; /* each block: 1 over the diagonal; then (1,0) (2,0) (2,1) (3,0) (3,1)
                                (3,2) */
   float x[W];
+
+  /* One of the two more rows. */
+  __device__ __forceinline__ float *more(unsigned i) {
+    return a[W + i];
+  }
 };
 
 __device__ inline void read4(const float *from, float *to) {
@@ -90,40 +94,28 @@ template <int W> __device__ inline unsigned first_row_of(unsigned lane) {
 template <int W>
 __device__ inline void factor_on_workspace(solve_workspace<W> *workspace, unsigned fours,
                                            unsigned lane) {
-  constexpr int sets = W == 64 ? 2 : 1;
-  float *const row[2] = {workspace->a[first_row_of<W>(lane)],
-                         workspace->a[W == 64 ? 32 + lane : 0]};
+  float *const row = workspace->a[first_row_of<W>(lane)];
 #pragma unroll 1
   for (unsigned p = 0; p < fours; p++) {
-    float own[2][4];
-#pragma unroll
-    for (int s = 0; s < sets; s++)
-      read4(row[s] + 4 * p, own[s]);
+    float own[4];
+    read4(row + 4 * p, own);
 #pragma unroll 2
     for (unsigned q = 0; q < p; q++) {
-      float l[2][4];
-#pragma unroll
-      for (int s = 0; s < sets; s++)
-        read4(row[s] + 4 * q, l[s]);
+      float l[4];
+      read4(row + 4 * q, l);
 #pragma unroll
       for (int i = 0; i < 4; i++) {
         float other[4];
         read4(&workspace->a[4 * p + i][4 * q], other);
-#pragma unroll
-        for (int s = 0; s < sets; s++)
-          own[s][i] = minus_products(own[s][i], l[s], other);
+        own[i] = minus_products(own[i], l, other);
       }
     }
     if (p == 0) { /* lanes 0 to 3 may have the two more rows instead */
       if (lane < 4)
         *reinterpret_cast<float4 *>(workspace->block[lane]) =
             *reinterpret_cast<const float4 *>(workspace->a[lane]);
-    } else if (lane / 4 == p % 8) {
-      if (sets == 2 && p >= 8)
-        write4(workspace->block[lane % 4], own[1][0], own[1][1], own[1][2], own[1][3]);
-      else
-        write4(workspace->block[lane % 4], own[0][0], own[0][1], own[0][2], own[0][3]);
-    }
+    } else if (lane / 4 == p)
+      write4(workspace->block[lane % 4], own[0], own[1], own[2], own[3]);
     __syncwarp();
     const factor4 f = factor_of(workspace->block);
     if (lane == 0) {
@@ -132,24 +124,19 @@ __device__ inline void factor_on_workspace(solve_workspace<W> *workspace, unsign
       workspace->factors[p][8] = f.l31;
       workspace->factors[p][9] = f.l32;
     }
-#pragma unroll
-    for (int s = 0; s < sets; s++) {
-      divide(f, own[s]);
-      write4(row[s] + 4 * p, own[s][0], own[s][1], own[s][2], own[s][3]);
-    }
+    divide(f, own);
+    write4(row + 4 * p, own[0], own[1], own[2], own[3]);
     __syncwarp();
   }
 }
 
-/* Solve with the transposed factor in the workspace, of which the first `fours` blocks count. rest,
- * rest2: the right side at unknowns `lane` and, of 64, 32 + lane. x in the workspace becomes the
- * solution. Returns false if it is not finite. */
+/* Solve with the transposed factor in the workspace, of which the first `fours` blocks count. rest:
+ * the right side at unknown `lane`. x in the workspace becomes the solution. Returns false if it is
+ * not finite. */
 template <int W>
-__device__ inline bool solve_transposed(solve_workspace<W> *workspace, float rest, float rest2,
-                                        unsigned fours, unsigned lane) {
-  constexpr bool two = W == 64;
-  const unsigned own = W == 16 ? lane % 16 : lane;
-  const unsigned own2 = two ? 32 + lane : own;
+__device__ inline bool solve_transposed(solve_workspace<W> *workspace, float rest, unsigned fours,
+                                        unsigned lane) {
+  const unsigned own = lane % W;
   bool good = true;
 #pragma unroll 1
   for (int p = (int)fours - 1; p >= 0; p--) {
@@ -158,7 +145,7 @@ __device__ inline bool solve_transposed(solve_workspace<W> *workspace, float res
     float l[4];
 #pragma unroll
     for (int i = 0; i < 4; i++)
-      x[i] = __shfl_sync(all_lanes, two && p >= 8 ? rest2 : rest, (4 * p + i) % 32);
+      x[i] = __shfl_sync(all_lanes, rest, 4 * p + i);
     read4(workspace->factors[p], f);
     read4(workspace->factors[p] + 4, l);
     const float l31 = workspace->factors[p][8];
@@ -172,20 +159,17 @@ __device__ inline bool solve_transposed(solve_workspace<W> *workspace, float res
 #pragma unroll
     for (int i = 0; i < 4; i++) {
       rest = fmaf(-workspace->a[4 * p + i][own], x[i], rest);
-      if (two)
-        rest2 = fmaf(-workspace->a[4 * p + i][own2], x[i], rest2);
       good = good && fabsf(x[i]) <= FLT_MAX;
     }
   }
   return good;
 }
 
-/* Solve with the factor itself in the same way, for at most 32 unknowns. rest: the right side at
- * unknown `lane`. Returns the solution there. */
+/* Solve with the factor itself in the same way. rest: the right side at unknown `lane`. Returns the
+ * solution there. */
 template <int W>
 __device__ inline float solve_with_factor(const solve_workspace<W> *workspace, float rest,
                                           unsigned fours, unsigned lane) {
-  static_assert(W <= 32, "a lane has one unknown");
   const unsigned own = lane % W;
 #pragma unroll 1
   for (unsigned p = 0; p < fours; p++) {
@@ -222,30 +206,22 @@ template <int W>
 __device__ inline bool solve_on_workspace(solve_workspace<W> *workspace, bool biased, float corner,
                                           float target, float *bias, unsigned fours,
                                           unsigned lane) {
-  constexpr bool two = W == 64;
   constexpr float least = 2.0F * (float)W * FLT_EPSILON; /* least pivot, relative to its diagonal
                                                             element */
-  const unsigned own = W == 16 ? lane % 16 : lane;
-  const unsigned own2 = two ? 32 + lane : own; /* the second row's */
+  const unsigned own = lane % W;
   const float diagonal = workspace->a[own][own];
-  const float diagonal2 = workspace->a[own2][own2];
   __syncwarp();
   factor_on_workspace(workspace, fours, lane);
-  /* s is 1 over the root of the pivot. */
-  const float s = workspace->factors[own / 4][own % 4];
-  const float s2 = workspace->factors[own2 / 4][own2 % 4];
-  bool good = (own / 4 >= fours || s * s * diagonal * least < 1.0F) &&
-              (own2 / 4 >= fours || s2 * s2 * diagonal2 * least < 1.0F);
+  const float s = workspace->factors[own / 4][own % 4]; /* 1 over the root of the pivot */
+  bool good = own / 4 >= fours || s * s * diagonal * least < 1.0F;
   float rest = workspace->a[W][own];
-  float rest2 = two ? workspace->a[W][own2] : 0.0F;
   *bias = 0.0F;
   if (biased) {
     const float z = workspace->a[W + 1][own];
-    const float z2 = two ? workspace->a[W + 1][own2] : 0.0F;
-    float zz = fmaf(z, z, z2 * z2);
-    float zy = fmaf(z, rest, z2 * rest2);
+    float zz = z * z;
+    float zy = z * rest;
 #pragma unroll
-    for (int i = 1; i < (W == 16 ? 16 : 32); i *= 2) {
+    for (int i = 1; i < W; i *= 2) {
       zz += __shfl_xor_sync(all_lanes, zz, i);
       zy += __shfl_xor_sync(all_lanes, zy, i);
     }
@@ -253,9 +229,8 @@ __device__ inline bool solve_on_workspace(solve_workspace<W> *workspace, bool bi
     good = good && pivot > corner * least;
     *bias = (target - zy) / pivot;
     rest = fmaf(-*bias, z, rest);
-    rest2 = fmaf(-*bias, z2, rest2);
   }
-  good = solve_transposed(workspace, rest, rest2, fours, lane) && good;
+  good = solve_transposed(workspace, rest, fours, lane) && good;
   good = good && fabsf(*bias) <= FLT_MAX;
   __syncwarp();
   return __all_sync(all_lanes, good);
