@@ -205,8 +205,8 @@ __device__ inline bool solve_dual(const P &p, dual_workspace<W> *few, unsigned c
   for (float trusted = trusted_trace; trace > trusted * (float)weight; trusted *= 30.0F) {
     const float rest = remainder_of<W>(few, x, right, lane) - (float)weight * z -
                        (takes_part >> lane & 1U ? (float)of_bias * all : 0.0F);
-    const float half = solve_with_factor<(int)D>(&few->workspace, rest, fours, lane);
-    if (!solve_transposed<(int)D>(&few->workspace, half, fours, lane))
+    float half = solve_with_factor<(int)D>(&few->workspace, rest, fours, lane);
+    if (!solve_transposed<(int)D>(&few->workspace, &half, fours, lane))
       return false;
     __syncwarp();
     float more[W / 32];

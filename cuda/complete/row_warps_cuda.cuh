@@ -14,8 +14,7 @@
  * the accumulators are added to sums in shared memory, because tensor cores cut off what does not
  * fit.
  *
- * Solution: warp_solve_cuda.cuh and, of 64 components, warp_panels_cuda.cuh, in the shared memory
- * in which sums are folded.
+ * Solution: warp_panels_cuda.cuh, in the shared memory in which sums are folded.
  *
  * History: 2.4 KB per row of 32 components are more than everything else that a row of a few
  * nonzeros reads. Histories are loaded into shared memory in order, the next row's while the
@@ -46,39 +45,6 @@ template <int W> struct warp_equations {
   float sums[fit_shape<W>::blocks];
   double count, target, squares;
 };
-
-/* Put H, the right side and the sums into the workspace, and add `weight` to H's diagonal; 1 after
- * the components. right, sums: by component c, the same in all lanes of one g. H of 64 components
- * stays in registers. */
-template <int W>
-__device__ inline void put_on_workspace(solve_workspace<W> *workspace, float (*h)[4], float weight,
-                                        unsigned components, const float *right, const float *sums,
-                                        bool biased, unsigned lane) {
-  const unsigned g = lane / 4;
-  const unsigned t = lane % 4;
-  __syncwarp();
-  if (t < 2)
-#pragma unroll
-    for (int c = 0; c < fit_shape<W>::blocks; c++)
-      workspace->more(t)[8U * (unsigned)c + g] = t == 0 ? right[c] : biased ? sums[c] : 0.0F;
-  if constexpr (W == 64)
-    add_to_diagonal(workspace, h, weight, components, lane);
-  else {
-#pragma unroll
-    for (int m = 0; m < fit_shape<W>::halves; m++)
-#pragma unroll
-      for (int b = 0; b < 2 * m + 2; b++)
-#pragma unroll
-        for (int i = 0; i < 2; i++)
-          if (!is_above(m, b, 2 * i))
-            *reinterpret_cast<float2 *>(&workspace->a[16U * m + g + 8U * i][8U * b + 2 * t]) =
-                make_float2(h[tile_at(m, b)][2 * i], h[tile_at(m, b)][2 * i + 1]);
-    __syncwarp();
-    if (lane < (unsigned)W)
-      workspace->a[lane][lane] += column_at<W>(lane) < components ? weight : 1.0F;
-  }
-  __syncwarp();
-}
 
 /* Add the sums over all cells, of n components, to H. */
 template <int W>
@@ -152,7 +118,7 @@ struct strip_sums {
 /* A warp's shared memory. H is folded in the memory of the workspace. */
 template <int W> struct warp_memory {
   union {
-    solve_workspace<W> workspace;
+    panel_workspace<W> workspace;
     float fold[fit_shape<W>::numbers][32];
   };
   lane_sums sums[32];
@@ -731,8 +697,8 @@ __global__ void __launch_bounds__(32, blocks_that_fit<fit_tuning<W, N>::warps>)
         right[c] = column_of<W>(c, g) < p.components
                        ? (float)((double)q.targets[c] + weight * p.prior)
                        : 0.0F;
-      put_on_workspace<W>(&memory->workspace, q.h, (float)weight, p.components, right, q.sums,
-                          biased, lane);
+      begin_equations<W>(&memory->workspace, q.h, (float)weight, p.components, right, q.sums,
+                         biased, lane);
     }
     if constexpr (has_history) {
       if (following < end)
@@ -750,14 +716,8 @@ __global__ void __launch_bounds__(32, blocks_that_fit<fit_tuning<W, N>::warps>)
     float x[blocks];
     float bias = 0.0F;
     if (works) {
-      const float corner = (float)(q.count + p.reg_bias);
-      bool good;
-      if constexpr (W == 64)
-        good =
-            solve_by_panels<biased>(&memory->workspace, q.h, corner, (float)q.target, &bias, lane);
-      else
-        good = solve_on_workspace<W>(&memory->workspace, biased, corner, (float)q.target, &bias,
-                                     W / 4, lane);
+      const bool good = solve_by_panels<W, biased>(
+          &memory->workspace, q.h, (float)(q.count + p.reg_bias), (float)q.target, &bias, lane);
 #pragma unroll
       for (int c = 0; c < blocks; c++)
         x[c] = memory->workspace.x[8U * (unsigned)c + g];

@@ -23,9 +23,9 @@ template <int W> struct solve_workspace {
                                (3,2) */
   float x[W];
 
-  /* One of the two more rows. */
-  __device__ __forceinline__ float *more(unsigned i) {
-    return a[W + i];
+  static constexpr int stride = W + 4; /* from a row to the next of four */
+  __device__ __forceinline__ float *row(unsigned r) {
+    return a[r];
   }
 };
 
@@ -40,20 +40,21 @@ __device__ inline void write4(float *to, float x, float y, float z, float w) {
   *reinterpret_cast<float4 *>(to) = make_float4(x, y, z, w);
 }
 
-/* Cholesky factor of a block of four: 1 over its diagonal, and the elements below. */
+/* Cholesky factor of a block of four: 1 over its diagonal, and the elements below. stride: numbers
+ * from a row to the next. */
 struct factor4 {
   float s[4];
   float l10, l20, l21, l30, l31, l32;
 };
-__device__ inline factor4 factor_of(const float (*block)[4]) {
+__device__ inline factor4 factor_of(const float *block, int stride) {
   float d0[4];
   float d1[4];
   float d2[4];
   float d3[4];
-  read4(block[0], d0);
-  read4(block[1], d1);
-  read4(block[2], d2);
-  read4(block[3], d3);
+  read4(block, d0);
+  read4(block + stride, d1);
+  read4(block + 2 * stride, d2);
+  read4(block + 3 * stride, d3);
   factor4 f;
   f.s[0] = reciprocal_root(d0[0]);
   f.l10 = d1[0] * f.s[0];
@@ -75,6 +76,14 @@ __device__ inline void divide(const factor4 &f, float *a) {
   a[1] = fmaf(-a[0], f.l10, a[1]) * f.s[1];
   a[2] = fmaf(-a[1], f.l21, fmaf(-a[0], f.l20, a[2])) * f.s[2];
   a[3] = fmaf(-a[2], f.l32, fmaf(-a[1], f.l31, fmaf(-a[0], f.l30, a[3]))) * f.s[3];
+}
+
+/* Store the factor of a block, for the solution with the transposed factor. */
+__device__ inline void store_factor(const factor4 &f, float *to) {
+  write4(to, f.s[0], f.s[1], f.s[2], f.s[3]);
+  write4(to + 4, f.l10, f.l20, f.l21, f.l30);
+  to[8] = f.l31;
+  to[9] = f.l32;
 }
 
 __device__ inline float minus_products(float x, const float *l, const float *other) {
@@ -117,13 +126,9 @@ __device__ inline void factor_on_workspace(solve_workspace<W> *workspace, unsign
     } else if (lane / 4 == p)
       write4(workspace->block[lane % 4], own[0], own[1], own[2], own[3]);
     __syncwarp();
-    const factor4 f = factor_of(workspace->block);
-    if (lane == 0) {
-      write4(workspace->factors[p], f.s[0], f.s[1], f.s[2], f.s[3]);
-      write4(workspace->factors[p] + 4, f.l10, f.l20, f.l21, f.l30);
-      workspace->factors[p][8] = f.l31;
-      workspace->factors[p][9] = f.l32;
-    }
+    const factor4 f = factor_of(workspace->block[0], 4);
+    if (lane == 0)
+      store_factor(f, workspace->factors[p]);
     divide(f, own);
     write4(row + 4 * p, own[0], own[1], own[2], own[3]);
     __syncwarp();
@@ -131,11 +136,11 @@ __device__ inline void factor_on_workspace(solve_workspace<W> *workspace, unsign
 }
 
 /* Solve with the transposed factor in the workspace, of which the first `fours` blocks count. rest:
- * the right side at unknown `lane`. x in the workspace becomes the solution. Returns false if it is
- * not finite. */
-template <int W>
-__device__ inline bool solve_transposed(solve_workspace<W> *workspace, float rest, unsigned fours,
-                                        unsigned lane) {
+ * the right side at unknowns `lane` and, of 64, 32 + lane. x in the workspace becomes the solution.
+ * Returns false if it is not finite. */
+template <int W, typename S>
+__device__ inline bool solve_transposed(S *workspace, float *rest, unsigned fours, unsigned lane) {
+  constexpr int rows = W == 64 ? 2 : 1;
   const unsigned own = lane % W;
   bool good = true;
 #pragma unroll 1
@@ -145,7 +150,7 @@ __device__ inline bool solve_transposed(solve_workspace<W> *workspace, float res
     float l[4];
 #pragma unroll
     for (int i = 0; i < 4; i++)
-      x[i] = __shfl_sync(all_lanes, rest, 4 * p + i);
+      x[i] = __shfl_sync(all_lanes, p < 8 ? rest[0] : rest[rows - 1], (4 * p + i) % 32);
     read4(workspace->factors[p], f);
     read4(workspace->factors[p] + 4, l);
     const float l31 = workspace->factors[p][8];
@@ -156,9 +161,12 @@ __device__ inline bool solve_transposed(solve_workspace<W> *workspace, float res
     x[0] = fmaf(-x[3], l[3], fmaf(-x[2], l[1], fmaf(-x[1], l[0], x[0]))) * f[0];
     if (lane == 0)
       write4(workspace->x + 4 * p, x[0], x[1], x[2], x[3]);
+    const float *const column = workspace->row(4 * (unsigned)p) + own;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-      rest = fmaf(-workspace->a[4 * p + i][own], x[i], rest);
+#pragma unroll
+      for (int s = 0; s < rows; s++)
+        rest[s] = fmaf(-column[S::stride * i + 32 * s], x[i], rest[s]);
       good = good && fabsf(x[i]) <= FLT_MAX;
     }
   }
@@ -230,7 +238,7 @@ __device__ inline bool solve_on_workspace(solve_workspace<W> *workspace, bool bi
     *bias = (target - zy) / pivot;
     rest = fmaf(-*bias, z, rest);
   }
-  good = solve_transposed(workspace, rest, fours, lane) && good;
+  good = solve_transposed<W>(workspace, &rest, fours, lane) && good;
   good = good && fabsf(*bias) <= FLT_MAX;
   __syncwarp();
   return __all_sync(all_lanes, good);
