@@ -112,8 +112,7 @@ __device__ inline void factor_by_panels(panel_workspace<W> *workspace, float (*h
     __syncwarp();
     float *const block = workspace->row_of(p, 0) + 8 * p;
     float *own[rows];
-    bool
-        takes_part[rows]; /* lanes 0 and 1 have the more rows instead of rows that are done first */
+    bool takes_part[rows]; /* rows that are not done; lanes 0 and 1 have the two more rows */
     float v[rows][8];
 #pragma unroll
     for (int s = 0; s < rows; s++) {
@@ -176,6 +175,7 @@ __device__ inline void factor_by_panels(panel_workspace<W> *workspace, float (*h
       products[1][c] = two.y;
     }
     subtract_products<W>(h, products, p);
+    __syncwarp(); /* rows before the panel have been read where the next panel comes */
   }
 }
 

@@ -1,12 +1,14 @@
 /* Dense stats: parallel sums and hashes over blocks of cells. */
 #include "tensor/dense_stats.h"
 
+#include "base/cpu_dispatch.h"
 #include "tensor/sptensor.h"
 
 /* BLOCK: cells that a thread counts at a time. BLOCKS: blocks whose sums are added in order
- * together. */
+ * together. LANES: sums of a block. */
 #define BLOCK UINT64_C(4096)
 #define BLOCKS 1024
+#define LANES 8
 
 static uint64_t slab_dim(const amped_dense_info *info, const amped_dense_slab *slab, int mode) {
   return mode == slab->mode ? slab->count : info->dims[mode];
@@ -34,9 +36,9 @@ static void next_row(const amped_dense_info *info, const amped_dense_slab *slab,
   }
 }
 
-/* The hash of cells of a row, from `index` on. */
-static inline uint64_t hash_cells(int order, const uint64_t *index, int along, uint64_t count,
-                                  const double *values) {
+/* Hash of a row's cells, from `index` on. */
+AMPED_INLINE uint64_t hash_cells(int order, const uint64_t *index, int along, uint64_t count,
+                                 const double *values) {
   uint64_t sum = 0;
   for (uint64_t i = 0; i < count; i++) {
     uint64_t hash = amped_hash_value(values[i]);
@@ -47,9 +49,9 @@ static inline uint64_t hash_cells(int order, const uint64_t *index, int along, u
   return sum;
 }
 
-/* The hash of a row. The compiler unrolls the loop over modes if their number is constant. */
-static uint64_t hash_row(const amped_dense_info *info, const uint64_t *index, uint64_t count,
-                         const double *values) {
+/* Hash of a row. The compiler unrolls the loop over modes if their number is constant. */
+AMPED_INLINE uint64_t hash_row(const amped_dense_info *info, const uint64_t *index, uint64_t count,
+                               const double *values) {
   const int along = info->layout[info->order - 1];
   if (info->order == 3)
     return along == 2 ? hash_cells(3, index, 2, count, values)
@@ -58,44 +60,76 @@ static uint64_t hash_row(const amped_dense_info *info, const uint64_t *index, ui
                           : hash_cells(info->order, index, along, count, values);
 }
 
-static void add_block_hashless(amped_dense_stats *stats, uint64_t count, const double *values) {
-  double squares = 0.0;
-  for (uint64_t i = 0; i < count; i++) {
-    stats->nnz += values[i] != 0.0;
-    squares += values[i] * values[i];
-    stats->negative += values[i] < 0.0 ? values[i] * values[i] : 0.0;
+/* Add the cells of a block, without their hash. LANES sums that are added in order at the end have
+ * the same bits with vectors of any width. */
+AMPED_INLINE void count_cells(amped_dense_stats *stats, uint64_t count, const double *values) {
+  uint64_t nnz[LANES] = {0};
+  double squares[LANES] = {0.0};
+  double negative[LANES] = {0.0};
+  const uint64_t even = count - count % LANES;
+  for (uint64_t i = 0; i < even; i += LANES)
+    for (int k = 0; k < LANES; k++) {
+      const double x = values[i + (uint64_t)k];
+      const double below = x < 0.0 ? x : 0.0;
+      nnz[k] += x != 0.0;
+      squares[k] += x * x;
+      negative[k] += below * below;
+    }
+  for (uint64_t i = even; i < count; i++) {
+    nnz[0] += values[i] != 0.0;
+    squares[0] += values[i] * values[i];
+    negative[0] += values[i] < 0.0 ? values[i] * values[i] : 0.0;
   }
-  amped_kahan_add(&stats->squares, squares);
+  for (int k = 0; k < LANES; k++) {
+    stats->nnz += nnz[k];
+    stats->negative += negative[k];
+    amped_kahan_add(&stats->squares, squares[k]);
+  }
 }
 
-static void add_block(amped_dense_stats *stats, const amped_dense_info *info,
-                      const amped_dense_slab *slab, uint64_t first, uint64_t count,
-                      const double *values) {
+#define DEFINE(CPU)                                                                                \
+  AMPED_TARGET_##CPU static uint64_t hash_##CPU(                                                   \
+      const amped_dense_info *info, const uint64_t *index, uint64_t count, const double *values) { \
+    return hash_row(info, index, count, values);                                                   \
+  }                                                                                                \
+  AMPED_TARGET_##CPU static void count_##CPU(amped_dense_stats *stats, uint64_t count,             \
+                                             const double *values) {                               \
+    count_cells(stats, count, values);                                                             \
+  }
+AMPED_CPU_DISPATCH(DEFINE)
+
+/* The instances for this processor. */
+typedef struct instance {
+  bool here;
+  uint64_t (*hash)(const amped_dense_info *info, const uint64_t *index, uint64_t count,
+                   const double *values);
+  void (*count)(amped_dense_stats *stats, uint64_t count, const double *values);
+} instance;
+static instance find_instance(void) {
+#define ROW(CPU) {.here = AMPED_HAS_##CPU, .hash = hash_##CPU, .count = count_##CPU},
+  const instance rows[] = {AMPED_CPU_DISPATCH(ROW)};
+  size_t i = 0;
+  while (!rows[i].here)
+    i++;
+  return rows[i];
+}
+
+static void add_hashes(amped_dense_stats *stats, const instance *cpu, const amped_dense_info *info,
+                       const amped_dense_slab *slab, uint64_t first, uint64_t count,
+                       const double *values) {
   uint64_t index[AMPED_MAX_ORDER];
-  uint64_t nnz = 0;
-  double negative = 0.0;
-  long double squares = 0.0L;
   const int along = info->layout[info->order - 1];
   const uint64_t end = (along == slab->mode ? slab->first : 0) + slab_dim(info, slab, along);
   find_index(info, slab, first, index);
   for (uint64_t done = 0, n = 0; done < count; done += n) {
     n = end - index[along] < count - done ? end - index[along] : count - done;
-    stats->hash += hash_row(info, index, n, values + done);
+    stats->hash += cpu->hash(info, index, n, values + done);
     next_row(info, slab, index);
   }
-  for (uint64_t i = 0; i < count; i++) {
-    const double below = values[i] < 0.0 ? values[i] : 0.0;
-    nnz += values[i] != 0.0;
-    squares += (long double)values[i] * values[i];
-    negative += below * below;
-  }
-  stats->nnz += nnz;
-  stats->negative += negative;
-  amped_kahan_add(&stats->squares, squares);
 }
 
 /* Adds at most BLOCKS blocks. */
-static void add_blocks(amped_dense_stats *stats, const amped_dense_info *info,
+static void add_blocks(amped_dense_stats *stats, const instance *cpu, const amped_dense_info *info,
                        const amped_dense_slab *slab, uint64_t first, uint64_t count,
                        const void *cells, uint64_t at) {
   amped_dense_stats parts[BLOCKS];
@@ -107,10 +141,9 @@ static void add_blocks(amped_dense_stats *stats, const amped_dense_info *info,
     const uint64_t n = count - begin < BLOCK ? count - begin : BLOCK;
     parts[b] = (amped_dense_stats){.nnz = 0};
     amped_cells_get(cells, info->type, at + begin, n, values);
-    if (slab == NULL)
-      add_block_hashless(&parts[b], n, values);
-    else
-      add_block(&parts[b], info, slab, first + begin, n, values);
+    cpu->count(&parts[b], n, values);
+    if (slab != NULL)
+      add_hashes(&parts[b], cpu, info, slab, first + begin, n, values);
   }
   for (uint64_t b = 0; b < blocks; b++) {
     stats->nnz += parts[b].nnz;
@@ -123,9 +156,10 @@ static void add_blocks(amped_dense_stats *stats, const amped_dense_info *info,
 void amped_dense_stats_add(amped_dense_stats *stats, const amped_dense_info *info,
                            const amped_dense_slab *slab, uint64_t first, uint64_t count,
                            const void *cells) {
+  const instance cpu = find_instance();
   for (uint64_t done = 0; done < count;) {
     const uint64_t n = count - done < BLOCKS * BLOCK ? count - done : BLOCKS * BLOCK;
-    add_blocks(stats, info, slab, first + done, n, cells, done);
+    add_blocks(stats, &cpu, info, slab, first + done, n, cells, done);
     done += n;
   }
 }

@@ -1,7 +1,7 @@
 /* Kernels that add up a bundle of a box copy, instantiated per processor, types and sizes. */
 #include "cpu/boxes/box_bundle.h"
 
-#include "cpu/device/cpu_dispatch.h"
+#include "base/cpu_dispatch.h"
 
 /* Arguments of the functions that add up a bundle, passed by value. All functions are inlined into
  * the instances at the end of the file, whose constants unroll the loops and whose target sets the

@@ -6,7 +6,7 @@
 
 #include "cpu/boxes/box_bundle.h"
 #include "cpu/sorted/bundle_decode.h"
-#include "cpu/device/cpu_dispatch.h"
+#include "base/cpu_dispatch.h"
 
 #define CACHE_LINE 64
 

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "cpu/complete/block_targets_cpu.h"
-#include "cpu/device/cpu_dispatch.h"
+#include "base/cpu_dispatch.h"
 #include "base/buffers.h"
 #include "cpu/complete/row_fit_cpu.h"
 

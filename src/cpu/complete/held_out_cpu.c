@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cpu/device/cpu_dispatch.h"
+#include "base/cpu_dispatch.h"
 #include "cpu/complete/row_fit_cpu.h"
 
 static uint64_t unit_end(const amped_cpu_copy *copy, uint64_t unit) {

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cpu/device/cpu_dispatch.h"
+#include "base/cpu_dispatch.h"
 
 /* Allow fused multiply-add, which rounds once, on processors that have it. */
 #ifndef __clang__ /* clang contracts by default */

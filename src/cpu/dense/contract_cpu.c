@@ -4,7 +4,7 @@
 #include <omp.h>
 #include <string.h>
 
-#include "cpu/device/cpu_dispatch.h"
+#include "base/cpu_dispatch.h"
 
 /* BLOCK: rows of T that are computed together. TILE: rows whose sums are kept in registers. */
 #define BLOCK 96

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "cpu/device/cpu_dispatch.h"
+#include "base/cpu_dispatch.h"
 
 /* Approximate cells of a strip. A thread sums one strip at a time. */
 #define STRIP_CELLS (UINT64_C(1) << 16)

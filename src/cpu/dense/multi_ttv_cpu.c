@@ -4,7 +4,7 @@
 #include <omp.h>
 #include <string.h>
 
-#include "cpu/device/cpu_dispatch.h"
+#include "base/cpu_dispatch.h"
 
 /* Bytes of sums that a thread keeps at a time. They determine the rows of a chunk. */
 #define SUMS_BYTES (UINT64_C(64) << 10)

@@ -5,7 +5,7 @@
 
 #include "base/system_memory.h"
 #include "base/huge_pages.h"
-#include "cpu/device/cpu_dispatch.h"
+#include "base/cpu_dispatch.h"
 #include "backend/synthetic.h"
 #include "base/timer.h"
 

@@ -1,7 +1,7 @@
 /* The model's value at a nonzero in double-double, on CPU cores. */
 #include "cpu/factor/model_cpu.h"
 
-#include "cpu/device/cpu_dispatch.h"
+#include "base/cpu_dispatch.h"
 
 /* Components that are multiplied together, in vectors of double-doubles. */
 #define LANES 8

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "cpu/device/cpu_dispatch.h"
+#include "base/cpu_dispatch.h"
 
 /* The packed nonzeros are prefetched this many ahead. */
 #define STREAM_AHEAD 512

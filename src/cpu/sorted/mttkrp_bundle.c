@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cpu/device/cpu_dispatch.h"
+#include "base/cpu_dispatch.h"
 
 /* Output row that the strip is working on. All functions are inlined into the instances at the end
  * of the file, whose constants unroll the loops and whose target sets the vector length. */

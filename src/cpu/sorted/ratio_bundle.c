@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cpu/device/cpu_dispatch.h"
+#include "base/cpu_dispatch.h"
 
 /* Rows are prefetched this many nonzeros ahead. Less than a bundle. */
 #define AHEAD 32

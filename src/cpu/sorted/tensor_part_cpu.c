@@ -1,7 +1,7 @@
 /* The tensor part of the sorted copies: arguments of a traversal. */
 #include "cpu/sorted/tensor_part_cpu.h"
 
-#include "cpu/device/cpu_dispatch.h"
+#include "base/cpu_dispatch.h"
 
 amped_cpu_mttkrp amped_tensor_part_cpu_traversal(amped_tensor_part *part, int mode, int tile) {
   const amped_plan *plan = part->plan;

@@ -2,7 +2,7 @@
 #include "cpu/sorted/tiles_cpu.h"
 
 #include "base/mem.h"
-#include "cpu/device/cpu_dispatch.h"
+#include "base/cpu_dispatch.h"
 
 /* A tile pays if its rows are gathered at least LEAST_GATHERS times, and if an output row, whose
  * sum is added once per tile, has at least LEAST_OF_ROW nonzeros in it. */

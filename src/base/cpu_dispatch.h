@@ -22,8 +22,9 @@
 #endif
 
 #define AMPED_HAS_avx512                                                                           \
-  (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && AMPED_HAS_avx2)
-#define AMPED_TARGET_avx512 __attribute__((target("avx512f,avx512vl,avx2,fma")))
+  (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&                      \
+   __builtin_cpu_supports("avx512dq") && AMPED_HAS_avx2)
+#define AMPED_TARGET_avx512 __attribute__((target("avx512f,avx512vl,avx512dq,avx2,fma")))
 #define AMPED_FUSED_avx512 true
 
 #define AMPED_HAS_avx2 (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
