@@ -117,10 +117,8 @@ __device__ inline void put_dual(dual_workspace<W> *few, unsigned eights, float w
         }
         *reinterpret_cast<float2 *>(&few->workspace.a[row][column]) = make_float2(x[0], x[1]);
       }
-  if (lane < (unsigned)D) {
+  if (lane < (unsigned)D)
     few->workspace.a[D][lane] = right;
-    few->workspace.a[D + 1][lane] = 0.0F;
-  }
   __syncwarp();
 }
 
@@ -183,7 +181,6 @@ __device__ inline bool solve_dual(const P &p, dual_workspace<W> *few, unsigned c
   const double of_bias = biased ? weight / p.reg_bias : 0.0;
   const float prior = (float)p.prior;
   float right = target;
-  float bias = 0.0F;
   if (prior != 0.0F) {
     float sum = 0.0F;
     __syncwarp();
@@ -196,7 +193,7 @@ __device__ inline bool solve_dual(const P &p, dual_workspace<W> *few, unsigned c
   const unsigned fours = (count + 3) / 4;
   const float trace = sum_of_lanes(lane < count ? few->workspace.a[lane][lane] : 0.0F);
   if (trace > corrected_trace * (float)weight ||
-      !solve_on_workspace<(int)D>(&few->workspace, false, 1.0F, 0.0F, &bias, fours, lane))
+      !solve_on_workspace<(int)D>(&few->workspace, fours, lane))
     return false;
   float x[W / 32];
   float all = row_of<W>(few, fours, lane, x);
@@ -227,7 +224,7 @@ __device__ inline bool solve_dual(const P &p, dual_workspace<W> *few, unsigned c
       *penalty += weight * off * off;
     }
   if (biased && lane == 0) {
-    bias = (float)(of_bias * (double)all);
+    const float bias = (float)(of_bias * (double)all);
     to[p.components] = bias;
     *penalty += p.told_bias * (double)bias * (double)bias;
   }

@@ -12,14 +12,13 @@
  * Sums. H is the tiles on and below the diagonal, as accumulators of the tensor cores. A product is
  * three products: high by high parts, and twice a high by a low part (3xTF32). Every 128 nonzeros
  * the accumulators are added to sums in shared memory, because tensor cores cut off what does not
- * fit.
+ * fit. Targets are added in registers, each lane a quarter.
  *
  * Solution: warp_panels_cuda.cuh, in the shared memory in which sums are folded.
  *
  * History: 2.4 KB per row of 32 components are more than everything else that a row of a few
  * nonzeros reads. Histories are loaded into shared memory in order, the next row's while the
- * current row is solved. The lane that has an element of H adds the history's number in registers,
- * once, before H goes to the workspace.
+ * current row is solved. The lane that has an element of H adds the history's number in registers.
  *
  * The nonzeros of the next piece are requested while the current row is solved. Rows of few
  * nonzeros are left out here and have kernels of their own: without a history if rows are short
@@ -362,7 +361,7 @@ __device__ __forceinline__ void store_row(const P &p, float *to, float *x, float
 /* Fit the pieces of a strip, one warp per strip. N: number of inputs, or most_inputs for any
  * number. weighs: nonzeros have weights, or the fit is implicit. has_history: rows have histories;
  * kernels of their own, because this doubles the code. leaves_out: other kernels fit rows of few
- * nonzeros. steps: eights of nonzeros of which the code is unrolled, 4 or 1. */
+ * nonzeros. steps: unrolled steps of eight nonzeros, 4 or 1. */
 template <int W, int N, typename I, bool biased, bool weighs, bool has_history, bool leaves_out,
           int steps>
 __global__ void __launch_bounds__(32, blocks_that_fit<fit_tuning<W, N>::warps>)
@@ -685,8 +684,8 @@ __global__ void __launch_bounds__(32, blocks_that_fit<fit_tuning<W, N>::warps>)
       }
     }
 
-    /* Step 5: put the equations into the workspace, and request the next history. Pieces of long
-     * rows, and rows that only leave a history, end here. */
+    /* Step 5: complete the equations, and request the next history. Pieces of long rows, and rows
+     * that only leave a history, end here. */
     const double weight = penalty_of(p, q.count);
     if (works && !leaves) {
       if (p.base != nullptr)
@@ -747,9 +746,9 @@ __global__ void __launch_bounds__(32, blocks_that_fit<fit_tuning<W, N>::warps>)
     p.sums[strip] = {all.count, all.squares, all.penalty, 0};
 }
 
-/* True if rows are so long on average that they run faster with four steps unrolled. Rows of 64
- * components otherwise wait for instructions: a short row's sums and solution together are more
- * than the instruction cache holds. */
+/* True if pieces are so long on average that they run faster with four steps unrolled. Short rows
+ * of 64 components then wait for instructions: their sums and solution together are more than the
+ * instruction cache holds. */
 template <int W> bool are_long(const amped_row_kernel_cuda_args *args) {
   return W < 64 || args->mean_nonzeros >= 1024.0;
 }
@@ -776,16 +775,16 @@ amped_status launch_rows(const amped_row_kernel_cuda_args *args) {
 
 template <int W, int N, typename I, bool biased, bool weighs, bool has_history>
 amped_status launch_warps(const amped_row_kernel_cuda_args *args) {
-  constexpr int few = W < 64 ? 4 : 1; /* steps if rows are short */
+  constexpr int steps = W < 64 ? 4 : 1; /* if pieces are short */
   if constexpr (has_history)
-    return launch_rows<W, N, I, biased, weighs, true, W <= 32, few>(args);
+    return launch_rows<W, N, I, biased, weighs, true, W <= 32, steps>(args);
   else {
     if constexpr (has_dual<W>(weighs)) {
       if (leaves_dual<W>(args))
-        return launch_rows<W, N, I, biased, weighs, false, true, few>(args);
+        return launch_rows<W, N, I, biased, weighs, false, true, steps>(args);
     }
     return are_long<W>(args) ? launch_rows<W, N, I, biased, weighs, false, false, 4>(args)
-                             : launch_rows<W, N, I, biased, weighs, false, false, few>(args);
+                             : launch_rows<W, N, I, biased, weighs, false, false, steps>(args);
   }
 }
 

@@ -1,11 +1,11 @@
 /* Solving a row's equations of W = 16, 32 or 64 unknowns, and perhaps a bias, by one warp in float.
  *
- * Cholesky by panels of eight columns, of a matrix H in the accumulators of the tensor cores. A
- * panel goes to shared memory, where each lane has a row or, of 64, two, and becomes the factor's
- * by fours of columns: all lanes factor the block of four on the diagonal, and each divides its
- * rows by the factor. Then the products of the panel are subtracted from the accumulators, as
- * products of nonzeros are added. The right side and, with a bias, the sums of p are two more rows,
- * of lanes 0 and 1. The bias is the last row of the factor. */
+ * Cholesky of a matrix H in the accumulators of the tensor cores, by panels of eight columns. A
+ * panel goes to shared memory, where each lane has a row or, of 64, two. There it becomes the
+ * factor's, four columns at a time: all lanes factor the block of four on the diagonal, and each
+ * divides its rows by the factor. Then the products of the panel are subtracted from the
+ * accumulators, as products of nonzeros are added. The right side and, with a bias, the sums of p
+ * are two extra rows, of lanes 0 and 1. The bias is the last row of the factor. */
 #ifndef AMPED_WARP_PANELS_CUDA_CUH
 #define AMPED_WARP_PANELS_CUDA_CUH
 
@@ -18,23 +18,24 @@
 namespace {
 
 /* The factor, in panels of eight columns. A line has a row of the lower half of the triangle, and
- * after it one of the upper half: W + 8 columns together. Last lines: the right side, and the sums
- * of p. factors: as in solve_workspace. */
+ * after it one of the upper half: W + 8 columns together. Last lines: the extra rows.
+ * factors: as in solve_workspace. */
 template <int W> struct panel_workspace {
   float lines[W / 2 + 2][W + 8];
   float factors[W / 4][12];
   float x[W]; /* H's diagonal; then the solution */
 
   static constexpr int stride = W + 8;
-  /* Start of row g of eight. */
+  /* Start of row 8 `eight` + g. Lanes also read after its stored columns: such reads stay in
+   * `lines`, and their values are not used. */
   __device__ __forceinline__ float *row_of(unsigned eight, unsigned g) {
     return eight < W / 16 ? lines[8 * eight + g] + W - 8 * eight : lines[W - 8 - 8 * eight + g];
   }
   __device__ __forceinline__ float *row(unsigned r) {
     return row_of(r / 8, r % 8);
   }
-  /* One of the two more rows. */
-  __device__ __forceinline__ float *more(unsigned i) {
+  /* Extra row i: the right side, or the sums of p. */
+  __device__ __forceinline__ float *extra(unsigned i) {
     return lines[W / 2 + i];
   }
 };
@@ -57,7 +58,7 @@ __device__ inline void begin_equations(panel_workspace<W> *workspace, float (*h)
 #pragma unroll
   for (int c = 0; c < W / 8; c++) {
     if (t < 2)
-      workspace->more(t)[8U * (unsigned)c + g] = t == 0 ? right[c] : biased ? sums[c] : 0.0F;
+      workspace->extra(t)[8U * (unsigned)c + g] = t == 0 ? right[c] : biased ? sums[c] : 0.0F;
     if (t == g / 2) {
       float *const two = h[tile_at(c / 2, c)] + 2 * (c % 2);
       const float more = column_of<W>(c, g) < components ? weight : 1.0F;
@@ -87,39 +88,40 @@ __device__ inline void show_panel(panel_workspace<W> *workspace, const float (*h
                 make_float2(h[tile_at(m, n)][2 * i], h[tile_at(m, n)][2 * i + 1]);
 }
 
-/* Factor H. The two more rows become solutions. H is lost. */
+/* Factor H. The extra rows become solutions. H is lost. Rows 0 and 1 are not divided: nothing reads
+ * them. */
 template <int W, bool biased>
 __device__ inline void factor_by_panels(panel_workspace<W> *workspace, float (*h)[4],
                                         unsigned lane) {
   constexpr int rows = rows_of_lane<W>;
   constexpr int stride = panel_workspace<W>::stride;
-  constexpr unsigned more = biased ? 2 : 1;
+  constexpr unsigned extras = biased ? 2 : 1;
   const unsigned g = lane / 4;
   const unsigned t = lane % 4;
-  float rest[more][rows]; /* the lane's elements of the two more rows */
+  float rest[extras][rows]; /* the lane's elements of the extra rows */
 #pragma unroll
-  for (unsigned i = 0; i < more; i++)
+  for (unsigned i = 0; i < extras; i++)
 #pragma unroll
     for (int s = 0; s < rows; s++)
-      rest[i][s] = has_row<W>(lane) ? workspace->more(i)[32 * s + lane] : 0.0F;
+      rest[i][s] = has_row<W>(lane) ? workspace->extra(i)[32 * s + lane] : 0.0F;
 #pragma unroll 1
   for (unsigned p = 0; p < W / 8; p++) {
     show_panel<W>(workspace, h, p, lane);
     if (lane / 8 == p % 4)
 #pragma unroll
-      for (unsigned i = 0; i < more; i++)
-        workspace->more(i)[8 * p + lane % 8] = p < 4 ? rest[i][0] : rest[i][rows - 1];
+      for (unsigned i = 0; i < extras; i++)
+        workspace->extra(i)[8 * p + lane % 8] = p < 4 ? rest[i][0] : rest[i][rows - 1];
     __syncwarp();
     float *const block = workspace->row_of(p, 0) + 8 * p;
     float *own[rows];
-    bool takes_part[rows]; /* rows that are not done; lanes 0 and 1 have the two more rows */
+    bool takes_part[rows]; /* rows that are not done; lanes 0 and 1 have the extra rows */
     float v[rows][8];
 #pragma unroll
     for (int s = 0; s < rows; s++) {
       const unsigned r = 32U * (unsigned)s + lane;
-      const bool is_more = s == 0 && lane < more;
-      own[s] = (is_more ? workspace->more(lane) : workspace->row(r % W)) + 8 * p;
-      takes_part[s] = is_more || (has_row<W>(lane) && r >= 8 * p);
+      const bool is_extra = s == 0 && lane < extras;
+      own[s] = (is_extra ? workspace->extra(lane) : workspace->row(r % W)) + 8 * p;
+      takes_part[s] = is_extra || (has_row<W>(lane) && r >= 8 * p);
       read4(own[s], v[s]);
       read4(own[s] + 4, v[s] + 4);
     }
@@ -157,10 +159,10 @@ __device__ inline void factor_by_panels(panel_workspace<W> *workspace, float (*h
     if (p == W / 8 - 1)
       break;
 #pragma unroll
-    for (unsigned i = 0; i < more; i++) {
+    for (unsigned i = 0; i < extras; i++) {
       float y[8];
-      read4(workspace->more(i) + 8 * p, y);
-      read4(workspace->more(i) + 8 * p + 4, y + 4);
+      read4(workspace->extra(i) + 8 * p, y);
+      read4(workspace->extra(i) + 8 * p + 4, y + 4);
 #pragma unroll
       for (int s = 0; s < rows; s++)
 #pragma unroll
@@ -175,7 +177,6 @@ __device__ inline void factor_by_panels(panel_workspace<W> *workspace, float (*h
       products[1][c] = two.y;
     }
     subtract_products<W>(h, products, p);
-    __syncwarp(); /* rows before the panel have been read where the next panel comes */
   }
 }
 
@@ -196,7 +197,7 @@ __device__ inline bool solve_by_panels(panel_workspace<W> *workspace, float (*h)
     const unsigned r = 32U * (unsigned)s + lane % W;
     const float by = workspace->factors[r / 4][r % 4]; /* by^-2 is the pivot */
     good = good && by * by * workspace->x[r] * least < 1.0F;
-    rest[s] = workspace->more(0)[r];
+    rest[s] = workspace->extra(0)[r];
   }
   *bias = 0.0F;
   if constexpr (biased) {
@@ -205,7 +206,7 @@ __device__ inline bool solve_by_panels(panel_workspace<W> *workspace, float (*h)
     float zy = 0.0F;
 #pragma unroll
     for (int s = 0; s < rows; s++) {
-      z[s] = has_row<W>(lane) ? workspace->more(1)[32U * (unsigned)s + lane] : 0.0F;
+      z[s] = has_row<W>(lane) ? workspace->extra(1)[32U * (unsigned)s + lane] : 0.0F;
       zz = fmaf(z[s], z[s], zz);
       zy = fmaf(z[s], rest[s], zy);
     }

@@ -78,7 +78,7 @@ __device__ inline void subtract_products(float (*h)[4], const float (*products)[
                                          unsigned done) {
   fragments<W> f;
   split<W, true>(products, &f);
-  /* The compiler would compute parts again for each tile. */
+  /* Without `fresh` the compiler computes the parts again for each tile. */
 #pragma unroll
   for (int c = 0; c < W / 8; c++)
 #pragma unroll

@@ -1,10 +1,10 @@
-/* Solving a row's equations by one warp: W = 16 or 32 unknowns and perhaps a bias, in float.
+/* Solving W = 16 or 32 equations by one warp, in float.
  *
  * Cholesky in shared memory, four columns at a time. Each lane has a row of the matrix. It
  * subtracts the products of earlier columns from its next four elements. All lanes factor the block
- * of four on the diagonal, and each divides its four elements by the factor. The right side and,
- * with a bias, the sums of p are two more rows. Lanes whose rows are done first take them, so they
- * become solutions of the triangular system. The bias is the last row of the factor. */
+ * of four on the diagonal, and each divides its four elements by the factor. The right side is one
+ * more row, of a lane whose row is done first, so it becomes the solution of the triangular
+ * system. */
 #ifndef AMPED_WARP_SOLVE_CUDA_CUH
 #define AMPED_WARP_SOLVE_CUDA_CUH
 
@@ -15,9 +15,9 @@
 
 namespace {
 
-/* A warp's workspace in shared memory. Rows W and W + 1 of a: the right side, and the sums of p. */
+/* A warp's workspace in shared memory. Row W of a: the right side. */
 template <int W> struct solve_workspace {
-  float a[W + 2][W + 4];
+  float a[W + 1][W + 4];
   float block[4][4];        /* current block on the diagonal */
   float factors[W / 4][12]; /* each block: 1 over the diagonal; then (1,0) (2,0) (2,1) (3,0) (3,1)
                                (3,2) */
@@ -91,19 +91,17 @@ __device__ inline float minus_products(float x, const float *l, const float *oth
               fmaf(-l[2], other[2], fmaf(-l[1], other[1], fmaf(-l[0], other[0], x))));
 }
 
-/* Lane of the first of the two more rows, and number of a lane's first row. */
-template <int W> constexpr unsigned right_lane = W == 16 ? 16 : 0;
-template <int W> __device__ inline unsigned first_row_of(unsigned lane) {
-  const unsigned more = lane - right_lane<W>;
-  return more < 2 ? W + more : W == 16 ? lane % 16 : lane;
+/* Number of a lane's row. */
+template <int W> __device__ inline unsigned row_of_lane(unsigned lane) {
+  constexpr unsigned right_lane = W == 16 ? 16 : 0;
+  return lane == right_lane ? W : lane % W;
 }
 
-/* Factor the matrix in the workspace in place: the first `fours` blocks of four columns. The two
- * more rows become solutions. */
+/* Factor the matrix in the workspace in place: the first `fours` blocks of four columns. */
 template <int W>
 __device__ inline void factor_on_workspace(solve_workspace<W> *workspace, unsigned fours,
                                            unsigned lane) {
-  float *const row = workspace->a[first_row_of<W>(lane)];
+  float *const row = workspace->a[row_of_lane<W>(lane)];
 #pragma unroll 1
   for (unsigned p = 0; p < fours; p++) {
     float own[4];
@@ -119,7 +117,7 @@ __device__ inline void factor_on_workspace(solve_workspace<W> *workspace, unsign
         own[i] = minus_products(own[i], l, other);
       }
     }
-    if (p == 0) { /* lanes 0 to 3 may have the two more rows instead */
+    if (p == 0) { /* lane 0 may have the right side */
       if (lane < 4)
         *reinterpret_cast<float4 *>(workspace->block[lane]) =
             *reinterpret_cast<const float4 *>(workspace->a[lane]);
@@ -204,15 +202,12 @@ __device__ inline float solve_with_factor(const solve_workspace<W> *workspace, f
   return rest;
 }
 
-/* Solve the equations in the workspace: the lower triangle of H with the weight on its diagonal,
- * and the two more rows. The sums of p are zeros unless `biased`. x in the workspace becomes the
- * solution, and *bias the last unknown. corner, target: diagonal element and right side of the
- * bias's equation. Only the first 4 `fours` unknowns are solved for: later ones must have 0 on the
- * right side, and only a diagonal element in their rows. Returns false, in all lanes, if a pivot is
- * too small to be trusted. */
+/* Solve the equations in the workspace: the lower triangle of the matrix, and the right side. x in
+ * the workspace becomes the solution. Only the first 4 `fours` unknowns are solved for: later ones
+ * must have 0 on the right side, and only a diagonal element in their rows. Returns false, in all
+ * lanes, if a pivot is too small to be trusted. */
 template <int W>
-__device__ inline bool solve_on_workspace(solve_workspace<W> *workspace, bool biased, float corner,
-                                          float target, float *bias, unsigned fours,
+__device__ inline bool solve_on_workspace(solve_workspace<W> *workspace, unsigned fours,
                                           unsigned lane) {
   constexpr float least = 2.0F * (float)W * FLT_EPSILON; /* least pivot, relative to its diagonal
                                                             element */
@@ -223,23 +218,7 @@ __device__ inline bool solve_on_workspace(solve_workspace<W> *workspace, bool bi
   const float s = workspace->factors[own / 4][own % 4]; /* 1 over the root of the pivot */
   bool good = own / 4 >= fours || s * s * diagonal * least < 1.0F;
   float rest = workspace->a[W][own];
-  *bias = 0.0F;
-  if (biased) {
-    const float z = workspace->a[W + 1][own];
-    float zz = z * z;
-    float zy = z * rest;
-#pragma unroll
-    for (int i = 1; i < W; i *= 2) {
-      zz += __shfl_xor_sync(all_lanes, zz, i);
-      zy += __shfl_xor_sync(all_lanes, zy, i);
-    }
-    const float pivot = corner - zz;
-    good = good && pivot > corner * least;
-    *bias = (target - zy) / pivot;
-    rest = fmaf(-*bias, z, rest);
-  }
   good = solve_transposed<W>(workspace, &rest, fours, lane) && good;
-  good = good && fabsf(*bias) <= FLT_MAX;
   __syncwarp();
   return __all_sync(all_lanes, good);
 }
