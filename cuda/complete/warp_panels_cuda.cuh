@@ -1,8 +1,8 @@
 /* Solving a row's equations of W = 16, 32 or 64 unknowns, and perhaps a bias, by one warp in float.
  *
  * Cholesky of a matrix H in the accumulators of the tensor cores, by panels of eight columns. A
- * panel goes to shared memory, where each lane has a row or, of 64, two. There it becomes the
- * factor's, four columns at a time: all lanes factor the block of four on the diagonal, and each
+ * panel goes to shared memory. Each lane has a row of it or, of 64, two. It becomes the factor's
+ * there, four columns at a time: all lanes factor the block of four on the diagonal, and each
  * divides its rows by the factor. Then the products of the panel are subtracted from the
  * accumulators, as products of nonzeros are added. The right side and, with a bias, the sums of p
  * are two extra rows, of lanes 0 and 1. The bias is the last row of the factor. */

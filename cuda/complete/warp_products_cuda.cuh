@@ -12,8 +12,7 @@ template <int W> struct fit_shape {
   static constexpr int blocks = W / 8;
   static constexpr int halves = W / 16;
   static constexpr int tiles = halves * (halves + 1);
-  static constexpr int numbers = 4 * tiles - 2 * halves; /* of H that a lane has, without those that
-                                                            is_above */
+  static constexpr int numbers = 4 * tiles - 2 * halves; /* a lane's, except those that is_above */
 };
 
 /* True if the lane's number i of tile (m, n) lies in a block of 8 x 8 above the diagonal. */

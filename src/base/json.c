@@ -73,11 +73,15 @@ amped_status amped_json_open(const char *path, amped_json **out) {
   return AMPED_OK;
 }
 
-amped_status amped_json_apart(const amped_json *json, const char *path) {
-  if (json == NULL || json->file == stdout || !amped_file_is_one(json->path, path))
+amped_status amped_json_check_apart(const char *json, const char *path) {
+  if (json == NULL || strcmp(json, "-") == 0 || !amped_file_is_one(json, path))
     return AMPED_OK;
   return amped_error(AMPED_USAGE, path,
                      "is named for two outputs of this run; name another with --json");
+}
+
+amped_status amped_json_apart(const amped_json *json, const char *path) {
+  return json != NULL ? amped_json_check_apart(json->path, path) : AMPED_OK;
 }
 
 void amped_json_may_end(amped_json *json) {

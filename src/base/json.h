@@ -33,7 +33,9 @@ amped_status amped_json_open(const char *path, amped_json **out);
  * nothing if json is NULL. */
 void amped_json_may_end(amped_json *json);
 
-/* AMPED_USAGE if path is the file that receives the lines: no other output may replace it. */
+/* AMPED_USAGE if `json`, a name for lines or NULL, names the file of `path`, too. */
+amped_status amped_json_check_apart(const char *json, const char *path);
+/* The same once the file is open: it exists, so any name for it is recognised. */
 amped_status amped_json_apart(const amped_json *json, const char *path);
 
 /* Write one object as a line and flush it. Takes the reference to the object, also on failure. A

@@ -49,16 +49,16 @@ static amped_status read_start(const amped_options *o, const amped_plan *plan,
   return amped_cpd_rows_check_start(&o->cpd, start, o->session.init);
 }
 
-/* Is start `number`, from 1, normal? Uniform and normal starts alternate, because neither is better
- * for all tensors. Starts of a nonnegative model are uniform. If some modes alone are nonnegative,
- * they are normal: beside others of one sign, the first update may find that all columns of such a
- * mode are best zero, and stay so. */
+/* Is start `number`, from 1, normal? If --init does not say so, uniform and normal starts
+ * alternate, because neither is better for all tensors. Starts of a nonnegative model are uniform.
+ * If some modes alone are nonnegative, they are normal: beside others of one sign, the first update
+ * may find that all columns of such a mode are best zero, and stay so. */
 static bool is_normal(const amped_options *o, int order, int number) {
   const uint64_t all = (UINT64_C(1) << order) - 1;
   const uint64_t nonnegative = o->cpd.rule.nonnegative & all;
-  if (nonnegative != 0)
-    return nonnegative != all;
-  return o->session.init_normal || number % 2 == 0;
+  if (o->session.init_normal || o->session.init_uniform)
+    return o->session.init_normal;
+  return nonnegative != 0 ? nonnegative != all : number % 2 == 0;
 }
 
 /* A model of the run: one number of components, one start. */

@@ -58,6 +58,7 @@ static amped_status begin(entry_file *f) {
   }
   AMPED_TRY(amped_index_match_check(&known, &file));
   AMPED_TRY(amped_index_match_check_header(&known, &file));
+  AMPED_TRY(amped_index_match_check_array(&known, &file));
   amped_index_match_warn_names(&known, &file);
   for (int m = 0; m < info->order; m++) {
     AMPED_TRY(amped_index_match_create(&known, &file, m, &f->rows[m]));

@@ -9,6 +9,8 @@
 #include "base/random.h"
 #include "formats/completion_file.h"
 #include "formats/result_file.h"
+#include "hdf5/hdf5_probe.h"
+#include "state/state_file.h"
 #include "tensor/format.h"
 #include "tensor/predictor.h"
 #include "text/index_match.h"
@@ -41,6 +43,18 @@ void amped_init_fix_free(amped_init_fix *fix) {
     amped_free(fix->places[m]);
     amped_free(fix->unlearnt[m]);
   }
+}
+
+amped_status amped_init_file_check(const char *path) {
+  bool is_state = false;
+  AMPED_TRY(amped_hdf5_probe(path));
+  AMPED_TRY(amped_state_file_is(path, &is_state));
+  if (is_state)
+    return amped_error(AMPED_BAD_INPUT, path,
+                       "is the state of a stream, not a result; amped_mpi stream %s -o RESULT.h5 "
+                       "writes its model",
+                       path);
+  return amped_result_file_check_model(path);
 }
 
 amped_status amped_init_file_set_ncomps(const amped_comm *comm, bool is_given,

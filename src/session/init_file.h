@@ -32,6 +32,10 @@ typedef struct amped_init_fix {
 /* Frees what the reader has set. Accepts a zeroed or freed object. */
 void amped_init_fix_free(amped_init_fix *fix);
 
+/* Before MPI starts. AMPED_BAD_INPUT if the file cannot be a start: it cannot be read, or is the
+ * state of a stream or a checkpoint of complete. */
+amped_status amped_init_file_check(const char *path);
+
 /* Collective, before the plan is made; the status is agreed. Unless the user gave --rank, sets it
  * to the number of components of the file. */
 amped_status amped_init_file_set_ncomps(const amped_comm *comm, bool is_given,

@@ -15,6 +15,7 @@
 #include "generate/paper_shapes.h"
 #include "hdf5/hdf5_probe.h"
 #include "hdf5/hdf5_prober.h"
+#include "session/init_file.h"
 #include "session/output_guard.h"
 #include "text/io_format.h"
 
@@ -199,7 +200,7 @@ amped_status amped_session_start(amped_session *session, const amped_session_opt
   else if (status == AMPED_OK && format == AMPED_FORMAT_HDF5 && o->readers == AMPED_READERS_AUTO)
     status = amped_hdf5_probe_later(); /* if the input is dense, this rank reads it, too */
   if (status == AMPED_OK && o->init != NULL && amped_launcher_rank() <= 0)
-    status = amped_hdf5_probe(o->init);
+    status = amped_init_file_check(o->init);
   if (status == AMPED_OK && amped_launcher_rank() <= 0)
     status = check_outputs(o);
   amped_session_before_mpi(o->backend.name);

@@ -62,6 +62,21 @@ static amped_status check_name(const amped_index_side *known, const amped_index_
   return AMPED_OK;
 }
 
+amped_status amped_index_match_check_array(const amped_index_side *known,
+                                           const amped_index_side *file) {
+  char name[128];
+  for (int m = 0; m < file->order; m++)
+    if (file->labels[m].of_array && file->labels[m].count == 0 && !known->labels[m].are_indices &&
+        file->dims[m] != known->dims[m])
+      return amped_error(AMPED_BAD_INPUT, file->path,
+                         "is an array of %" PRIu64 " indices in %s, without labels, but %s has "
+                         "%" PRIu64 ": where its first cell lies is unknown; name an array of the "
+                         "same shape, or a list of its cells",
+                         file->dims[m], amped_format_mode(name, sizeof name, m, &known->labels[m]),
+                         known->path, known->dims[m]);
+  return AMPED_OK;
+}
+
 amped_status amped_index_match_check(const amped_index_side *known, const amped_index_side *file) {
   if (file->order != known->order)
     return amped_error(AMPED_BAD_INPUT, file->path,
@@ -516,8 +531,14 @@ void amped_index_match_say(const amped_index_side *known, const amped_index_side
   else if (match->rule == AMPED_INDEX_BY_ID)
     amped_note("%s: %s: its indices are looked up among the labels of %s, which are numbers",
                file->path, name, known->path);
-  else if (match->rule == AMPED_INDEX_SAME && known->labels[mode].count > 0)
-    amped_note("%s: %s: by index, because %s has no labels", file->path, name, file->path);
+  else if (match->rule == AMPED_INDEX_SAME && known->labels[mode].count > 0) {
+    if (known->labels[mode].of_array && file->labels[mode].of_array)
+      amped_note("%s: %s: by place, because %s has no labels", file->path, name, file->path);
+    else
+      amped_warn("%s: %s: by index, because %s has no labels: its first index is taken for "
+                 "the first label of %s",
+                 file->path, name, file->path, known->path);
+  }
   warn_of_base(known, file, mode, name);
 }
 

@@ -45,8 +45,13 @@ amped_status amped_index_match_check(const amped_index_side *known, const amped_
 amped_status amped_index_match_check_header(const amped_index_side *known,
                                             const amped_index_side *file);
 
-/* The same for a known side whose labels the caller looks up: is_label[m]: the name of the file's
- * mode m is a label of the known side. */
+/* AMPED_BAD_INPUT if the file is an array without labels of another shape than the known side: a
+ * part of an array does not say where its first cell lies. */
+amped_status amped_index_match_check_array(const amped_index_side *known,
+                                           const amped_index_side *file);
+
+/* The same as check_header for a known side whose labels the caller looks up: is_label[m]: the name
+ * of the file's mode m is a label of the known side. */
 amped_status amped_index_match_refuse_header(const amped_index_side *known,
                                              const amped_index_side *file, const bool *is_label);
 

@@ -68,6 +68,7 @@ amped_status amped_model_cells_translate(const char *model_path, const amped_kte
   _Static_assert(AMPED_INDEX_UNKNOWN == AMPED_PREDICTOR_COLD, "one number for no index");
   AMPED_TRY(amped_index_match_check(&known, &file));
   AMPED_TRY(amped_index_match_check_header(&known, &file));
+  AMPED_TRY(amped_index_match_check_array(&known, &file));
   if (!keys_named)
     amped_index_match_warn_names(&known, &file);
   for (int m = 0; m < t->order; m++) {
