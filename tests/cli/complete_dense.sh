@@ -25,6 +25,14 @@ expect 0 "305 of 702 cells are observed, and 151 of these are 0; 397 are missing
 expect 0 "" on 3 complete fill_i2.h5 --rank=2 --reg=0.3 --iters=12 -q -o fill.h5
 expect 0 "" reference same list3.h5 fill.h5
 
+# A part of the array, as cells of the model or to be tested: its place is unknown.
+"$python" -c "import numpy as np; np.save('part.npy', np.load('xlf8.npy')[1:])"
+expect 3 "part.npy: is an array of 12 indices in mode 1, without labels, but list3.h5 has 13" "$amped" predict list3.h5 part.npy
+# shellcheck disable=SC2086
+expect 3 "part.npy: is an array of 12 indices in mode 1, without labels, but xlf8.npy has 13" \
+  on 1 complete xlf8.npy $fit --test=part.npy --nowrite
+expect 0 "305 cells" "$amped" predict list3.h5 xlf8.npy
+
 # predict: the model's value at every cell, and observed cells as they are.
 expect 0 "predicted and 0 observed" "$amped" predict list3.h5 -o full.npy --type=double
 expect 0 "" reference array list3.h5 full.npy f8

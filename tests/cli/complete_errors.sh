@@ -32,10 +32,24 @@ alone 3 "ck.h5: has 3 components; use --rank=3" complete t.h5 --rank=2 --reg=1 -
 alone 3 "ck.h5: began with biases; use the same --bias or another file" complete t.h5 --rank=3 --bias=mean --reg=1 --checkpoint=ck.h5 --resume --nowrite -q
 # shellcheck disable=SC2086
 alone 3 "ck.h5: .*with other options: --reg-bias differs" $run --iters=500 --reg-bias=2 --resume
+# A checkpoint is no start: its biases would become a component.
+for start in "complete t.h5 --rank=3" "complete t.h5 --rank=4 --fix=1" "cpd t.h5 --rank=4"; do
+  # shellcheck disable=SC2086
+  alone 3 "ck.h5: is a checkpoint of complete, without the mean" $start --init=ck.h5 --nowrite -q
+done
 # Other entries to validate or to test, of the same number; the same in another order of rows.
 "$amped" convert t.h5 all.tns -q || fail "convert to text"
 sed 1,2d all.tns >t.tns # without its header
 awk 'NR % 7 == 0 { print $1, $2, $3, $4 + 0.25 }' t.tns >v1.tns
+alone 0 "" complete t.h5 --rank=2 --reg=1 --iters=1 --state=t.state --nowrite -q
+alone 3 "t.state: is the state of a stream, not a result; amped_mpi stream t.state -o RESULT.h5 writes its model" \
+  complete t.h5 --rank=2 --reg=1 --init=t.state --nowrite -q
+# Weights of 0 change what is held out: the weights are named.
+awk '{ print $1, $2, $3, NR % 3 }' t.tns >weights.tns
+# shellcheck disable=SC2086
+alone 3 "ck.h5: .*with other options: --weights differs" $run --iters=500 --weights=weights.tns --resume
+# shellcheck disable=SC2086
+alone 3 "ck.h5: .*with other options: --holdout or --holdout-by differs" $run --iters=500 --holdout=0.3 --resume
 awk '{ print $1, $2, $3, $4 + 1 }' v1.tns >v2.tns
 tac v1.tns >v3.tns
 judged="complete fresh.h5 --rank=2 --reg=1 --tol=0 --patience=2000 --checkpoint=judged.h5 --nowrite -q"
@@ -62,8 +76,8 @@ alone 0 "" $run --iters=501 --resume
 
 # Labels on one side alone: names go by index where the tensor has them, and are none of its indices.
 printf '1 1 1 3\n2 1 1 4\n' >bare.tns
-alone 0 "bare.tns: mode 2 (item): by index, because bare.tns has no labels" complete t.h5 --rank=2 --reg=1 --iters=2 \
-  --test=bare.tns --nowrite
+alone 0 "warning: bare.tns: mode 2 (item): by index, because bare.tns has no labels" complete t.h5 --rank=2 --reg=1 \
+  --iters=2 --test=bare.tns --nowrite -q
 alone 3 "t.h5: label u0 of mode 1 (user) is not an index from 1" complete bare.tns --rank=2 --reg=1 --iters=2 \
   --validate=t.h5 --nowrite
 expect 0 "bare.tns: mode 2 (item): by index, because bare.tns has no labels" "$amped" recommend model.h5 --for=user:u1 \

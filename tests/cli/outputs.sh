@@ -112,6 +112,13 @@ for command in "t.h5 --rank=3 --iters=1 --nowrite" "convert t.h5 l.h5" \
   # shellcheck disable=SC2086
   expect 0 "" "$amped" $command --json=j.lines
 done
+# The name of another output is refused before a file is made, and before one is replaced.
+for command in "convert t.h5 twice.h5" "convert t.cpd.h5 twice.h5" "generate twice.h5 --dims=3x4x5 --nnz=9" "plot t.cpd.h5 -o twice.h5" \
+  "predict t.cpd.h5 t.h5 -o twice.h5"; do
+  # shellcheck disable=SC2086
+  expect 2 "two outputs\|named as a file of this run" "$amped" $command --json=./twice.h5
+  absent twice.h5
+done
 # shellcheck disable=SC2086
 keeps notes "$refused" $run --nowrite --trace=notes
 for again in 1 2; do

@@ -83,11 +83,13 @@ for ranks in 1 2 3; do
 done
 expect 0 "start: random, seed 5" on 1 t.h5 --rank=4 --seed=5 --init=random --iters=1 --precision=double -o random.h5
 test "$(numbers /fit random.h5)" != "$(numbers /fit normal1.h5)" && pass || fail "a normal start is the uniform one"
-# The table names the kind; --init=normal makes all starts normal, --nonnegative none.
+# The table names the kind; --init makes all starts of one kind, --nonnegative without it all uniform.
 expect 0 "^ *2 *normal  *2 " on 2 t.h5 --rank=2 --starts=2 --iters=2 --nowrite
 expect 0 "start 2 of 2: normal, seed 2" on 1 t.h5 --rank=2 --starts=2 --iters=1 --nowrite
 expect 0 "^ *1 *normal  *1 " on 1 t.h5 --rank=2 --starts=2 --iters=1 --init=normal --nowrite
+expect 0 "^ *2 *random  *2 " on 1 t.h5 --rank=2 --starts=2 --iters=1 --init=random --nowrite
 expect 0 "^ *2 *random  *2 " on 1 t.h5 --rank=2 --starts=2 --iters=1 --nonnegative --nowrite
+expect 0 "^ *1 *normal  *1 " on 1 t.h5 --rank=2 --starts=2 --iters=1 --nonnegative --init=normal --nowrite
 expect 2 "leave out --init" "$amped" t.h5 --rank=2 --init=normal --nonnegative --nowrite
 expect 2 "a file's name" "$amped" complete t.h5 --rank=2 --init=normal --nowrite
 # A checkpoint of a normal start is none of a uniform one; a file of this name is named with a path.

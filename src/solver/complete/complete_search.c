@@ -377,10 +377,12 @@ static void turn_sweep(tape *t, amped_complete_sweep *w) {
   turn_ranks(t, &w->test_ranks);
 }
 
-/* older: the number of earlier versions, which is accepted as well. */
+/* older: the number of earlier versions, which is accepted as well. follows: another option may
+ * have changed it. */
 typedef struct option_number {
   const char *option;
   double number, older;
+  bool follows;
 } option_number;
 
 /* A set of modes as a whole number; 0: none. */
@@ -395,6 +397,11 @@ static option_number number_of_option(const char *option, double number) {
   return (option_number){.option = option, .number = number, .older = number};
 }
 
+static option_number following(option_number of) {
+  of.follows = true;
+  return of;
+}
+
 /* A set of entries as a number; 0 without a set. Earlier versions stored the number of entries. */
 static option_number number_of_entries(const char *option, const amped_entry_set *set) {
   return set == NULL ? number_of_option(option, 0.0)
@@ -403,29 +410,35 @@ static option_number number_of_entries(const char *option, const amped_entry_set
                                        .older = (double)set->total};
 }
 
-static void turn_option(tape *t, option_number mine, const char **differs) {
+/* Options that differ: the first one, and the first of those that may follow from another option,
+ * as entries that --weights leaves out are not held out. */
+typedef struct differences {
+  const char *option, *following;
+} differences;
+
+static void turn_option(tape *t, option_number mine, differences *d) {
   double x = mine.number;
+  const char **first = mine.follows ? &d->following : &d->option;
   turn(t, &x);
-  if (x != mine.number && x != mine.older && mine.option != NULL && *differs == NULL)
-    *differs = mine.option;
+  if (x != mine.number && x != mine.older && mine.option != NULL && *first == NULL)
+    *first = mine.option;
 }
 
-/* Options that a resumed search must share with the interrupted one. *differs: the first option
- * that differs; NULL: none. */
-static void turn_options(tape *t, const search *s, const char **differs) {
+/* Options that a resumed search must share with the interrupted one. */
+static void turn_options(tape *t, const search *s, differences *d) {
   const amped_complete_problem *p = s->problem;
   const amped_complete_options *o = p->options;
-  turn_option(t, number_of_option("--reg", o->reg_count), differs);
+  turn_option(t, number_of_option("--reg", o->reg_count), d);
   for (int i = 0; i < AMPED_MAX_REGS; i++)
-    turn_option(t, number_of_option("--reg", i < o->reg_count ? o->reg[i] : 0.0), differs);
+    turn_option(t, number_of_option("--reg", i < o->reg_count ? o->reg[i] : 0.0), d);
   for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    turn_option(t, number_of_option("--context", p->fit.prior[m]), differs);
+    turn_option(t, number_of_option("--context", p->fit.prior[m]), d);
   const option_number others[] = {
       number_of_option("--reg-power", o->reg_power),
       number_of_option("--reg-bias", o->reg_bias),
       number_of_option("--bias", o->bias),
       number_of_option("--nonnegative", p->fit.nonnegative ? 1.0 : 2.0 * (double)p->nonnegative),
-      number_of_option("--holdout or --holdout-by", o->holdout + modes_of(p->fibres)),
+      following(number_of_option("--holdout or --holdout-by", o->holdout + modes_of(p->fibres))),
       number_of_option("--split-seed", (double)o->split_seed),
       number_of_option("--order", o->random_order),
       number_of_option("--method", o->method),
@@ -433,7 +446,7 @@ static void turn_options(tape *t, const search *s, const char **differs) {
       number_of_option("--patience", o->patience),
       number_of_option("--tol", p->tol),
       number_of_option("--starts", p->starts),
-      number_of_option("--holdout", (double)p->held),
+      following(number_of_option("--holdout", (double)p->held)),
       number_of_entries("--validate", p->validate),
       number_of_entries("--test", p->test),
       number_of_option(NULL, p->mean), /* stored but not compared: sums over tensor and weights,
@@ -443,7 +456,7 @@ static void turn_options(tape *t, const search *s, const char **differs) {
       number_of_option("--implicit", p->fit.implicit),
       number_of_option("--of", p->ranked)};
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-    turn_option(t, others[i], differs);
+    turn_option(t, others[i], d);
 }
 
 static const char *const reasons[] = {"patience", "iterations", "time", AMPED_RACE_VANISHED};
@@ -492,10 +505,10 @@ static void turn_tail(tape *t, search *s) {
   turn_u64(t, &s->lowest_sweep);
 }
 
-static amped_status turn_all(tape *t, search *s, const char **differs) {
+static amped_status turn_all(tape *t, search *s, differences *d) {
   amped_complete_best *b = s->best;
   double elapsed = amped_time() - s->began;
-  turn_options(t, s, differs);
+  turn_options(t, s, d);
   for (int i = 0; i < s->method->number_count; i++)
     turn(t, &s->method->numbers(s->made)[i]);
   turn(t, &elapsed);
@@ -517,20 +530,20 @@ static amped_status turn_all(tape *t, search *s, const char **differs) {
 
 /* Write the state after a sweep to s->numbers. */
 static amped_status find_numbers(search *s) {
-  const char *differs = NULL;
+  differences d = {.option = NULL};
   tape t = {.numbers = NULL};
-  AMPED_TRY(turn_all(&t, s, &differs));
+  AMPED_TRY(turn_all(&t, s, &d));
   s->number_count = t.at;
   AMPED_TRY(amped_realloc(&s->numbers, t.at, sizeof *s->numbers, "the solver's state"));
   t = (tape){.numbers = s->numbers, .count = t.at};
-  return turn_all(&t, s, &differs);
+  return turn_all(&t, s, &d);
 }
 
 /* Restore the state from the numbers of a checkpoint. */
 static amped_status take_numbers(search *s) {
   const amped_solver_state *from = s->resume;
   tape t = {.numbers = from->numbers, .count = from->number_count, .reads = true};
-  const char *differs = NULL;
+  differences d = {.option = NULL};
   const char *file = s->problem->checkpoint;
   if (from->sweeps > s->problem->iters)
     return amped_error(AMPED_BAD_INPUT, file,
@@ -538,8 +551,9 @@ static amped_status take_numbers(search *s) {
                        " or more, or name another file with --checkpoint",
                        from->sweeps, from->sweeps);
   s->sweeps = from->sweeps;
-  AMPED_TRY(turn_all(&t, s, &differs));
+  AMPED_TRY(turn_all(&t, s, &d));
   s->best->found = true;
+  const char *differs = d.option != NULL ? d.option : d.following;
   if (differs != NULL && !t.short_of)
     return amped_error(AMPED_BAD_INPUT, file,
                        "is from a run with other options: %s differs; give the same options, or "
