@@ -12,6 +12,7 @@
 #include "base/timer.h"
 #include "base/trace.h"
 #include "cli/cpd_outputs.h"
+#include "cli/option_rules.h"
 #include "cli/cpd_rows.h"
 #include "cli/cpd_sampling.h"
 #include "factor/columns.h"
@@ -56,7 +57,7 @@ static amped_status read_start(const amped_options *o, const amped_plan *plan,
 static bool is_normal(const amped_options *o, int order, int number) {
   const uint64_t all = (UINT64_C(1) << order) - 1;
   const uint64_t nonnegative = o->cpd.rule.nonnegative & all;
-  if (o->session.init_normal || o->session.init_uniform)
+  if (amped_option_rules_hold(o, "init"))
     return o->session.init_normal;
   return nonnegative != 0 ? nonnegative != all : number % 2 == 0;
 }

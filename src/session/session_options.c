@@ -33,8 +33,7 @@ static bool parse_trace(void *options, const char *text) {
 static bool parse_init(void *options, const char *text) {
   amped_session_options *o = options;
   o->init_normal = strcmp(text, AMPED_INIT_NORMAL) == 0;
-  o->init_uniform = strcmp(text, AMPED_INIT_RANDOM) == 0;
-  o->init = o->init_normal || o->init_uniform ? NULL : text;
+  o->init = o->init_normal || strcmp(text, AMPED_INIT_RANDOM) == 0 ? NULL : text;
   return *text != '\0';
 }
 

@@ -47,7 +47,6 @@ typedef struct amped_session_options {
   const char *init;               /* file of the factors to start from; NULL: random */
   const char *fix;                /* modes whose factors stay as in that file; NULL: none */
   bool init_normal;               /* random factors are normal in every start, by the user's wish */
-  bool init_uniform;              /* the same: uniform */
   bool overwrite;                 /* replace any file that has the name of an output */
   bool force_init;                /* use it even if its content hash is wrong */
   uint64_t seed;

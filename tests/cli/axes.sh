@@ -90,7 +90,7 @@ print(np.allclose(full[~m], gaps[~m], rtol=1e-6) and np.allclose(full[m], at[m],
 expect 0 "" "$amped" convert x.npy x.tns --sparse -q
 expect 3 "labels that are numbers, so that a number could mean either" "$amped" predict gaps.completion.h5 x.tns -o -
 "$python" -c 'import numpy as np; np.save("less.npy", np.load("x.npy")[:, :20])'
-expect 3 "labels that are numbers, so that a number could mean either" "$amped" predict gaps.completion.h5 less.npy -o -
+expect 3 "is an array of 20 indices in mode 2 (wave), without labels, but gaps.completion.h5 has 21" "$amped" predict gaps.completion.h5 less.npy -o -
 
 # convert: dense files and lists keep names and values, and --modes renames those of a file.
 expect 0 "" "$amped" convert x.npy dense.h5 --dense -q $all

@@ -89,7 +89,7 @@ expect 0 "start 2 of 2: normal, seed 2" on 1 t.h5 --rank=2 --starts=2 --iters=1 
 expect 0 "^ *1 *normal  *1 " on 1 t.h5 --rank=2 --starts=2 --iters=1 --init=normal --nowrite
 expect 0 "^ *2 *random  *2 " on 1 t.h5 --rank=2 --starts=2 --iters=1 --init=random --nowrite
 expect 0 "^ *2 *random  *2 " on 1 t.h5 --rank=2 --starts=2 --iters=1 --nonnegative --nowrite
-expect 0 "^ *1 *normal  *1 " on 1 t.h5 --rank=2 --starts=2 --iters=1 --nonnegative --init=normal --nowrite
+expect 0 "^ *2 *random  *2 " on 1 t.h5 --rank=2 --starts=2 --iters=1 --nonnegative=1 --init=random --nowrite
 expect 2 "leave out --init" "$amped" t.h5 --rank=2 --init=normal --nonnegative --nowrite
 expect 2 "a file's name" "$amped" complete t.h5 --rank=2 --init=normal --nowrite
 # A checkpoint of a normal start is none of a uniform one; a file of this name is named with a path.
