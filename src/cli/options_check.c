@@ -223,6 +223,8 @@ amped_status amped_options_check(amped_options *o) {
   AMPED_TRY(check_distinct("--test", &o->complete.test));
   AMPED_TRY(check_distinct("--exclude", &o->recommend.exclude));
   AMPED_TRY(check_replaced(o, "--json", o->json));
+  if (o->json != NULL && strcmp(o->json, "-") != 0)
+    AMPED_TRY(check_apart("--json", o->json, o->output));
   AMPED_TRY(check_replaced(o, "--trace", o->session.trace));
   AMPED_TRY(check_state(o));
   AMPED_TRY(check_apart("--trace", o->session.trace, o->json));

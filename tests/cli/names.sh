@@ -86,7 +86,7 @@ expect 0 "far/c.h5.prev, is used" "$amped" $long --iters=4 --resume
 # One lock for all names of a file, and two names of one output are one.
 ln -s far/two.h5 one.h5
 expect 2 "named for two outputs" "$amped" t.h5 --rank=2 --nowrite --json=one.h5 --trace=far/two.h5
-expect 2 "named for the result and for another output" "$amped" t.h5 --rank=2 -o ./same --json=same
+expect 2 "named for two outputs" "$amped" t.h5 --rank=2 -o ./same --json=same
 ln -s loop loop
 expect 1 "loop: .*Too many levels" "$amped" info t.h5 --json=loop
 absent far/two.h5

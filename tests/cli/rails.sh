@@ -138,19 +138,28 @@ received() {
 lay_out 3 1
 wrapper=
 "$amped" generate two.h5 --dims=9000x9000x50 --nnz=20k --seed=3 -q || fail "generate"
-# crosses NODE SHARE INPUT ARGUMENT...: NODE receives at most SHARE of what it does in a ring
+# crosses NODE SHARE INPUT ARGUMENT...: NODE receives at most SHARE of what it does in a ring. A loaded machine sends some
+# packets twice, so the least of three runs of a way counts if the first does not do.
 crosses() {
   node=$1 share=$2
   shift 2
-  for way in ring auto; do
-    before=$(received "$node")
-    # shellcheck disable=SC2086
-    expect 0 "$(told $way)" spread cpd "$@" --rank=60 --iters=4 --tol=0 --precision=double $computing --exchange=$way --nowrite \
-      --json=$way.json --overwrite
-    echo $(($(received "$node") - before)) >$way.bytes
+  rm -f ring.bytes auto.bytes
+  for try in 1 2 3; do
+    for way in ring auto; do
+      before=$(received "$node")
+      # shellcheck disable=SC2086
+      expect 0 "$(told $way)" spread cpd "$@" --rank=60 --iters=4 --tol=0 --precision=double $computing --exchange=$way --nowrite \
+        --json=$way.json --overwrite
+      echo $(($(received "$node") - before)) >>$way.bytes
+    done
+    few=$(sort -n auto.bytes | head -n 1)
+    many=$(sort -n ring.bytes | head -n 1)
+    if awk -v ring="$many" -v rails="$few" -v share="$share" 'BEGIN { exit !(rails > 0 && rails < share * ring) }'; then
+      break
+    fi
+    test "$try" -lt 3 || fail "uneven nodes: $few bytes, in a ring $many"
   done
-  awk -v ring="$(cat ring.bytes)" -v rails="$(cat auto.bytes)" -v share="$share" 'BEGIN { exit !(rails > 0 && rails < share * ring) }' &&
-    pass || fail "uneven nodes: $(cat auto.bytes) bytes, in a ring $(cat ring.bytes)"
+  pass
   close "uneven nodes, fit" "$(field fit auto.json)" "$(field fit ring.json)" 1e-12
 }
 crosses 1 0.7 a.h5

@@ -464,8 +464,17 @@ alone 2 'leave out --nonnegative' complete first.tns --state=x.state --history=p
   --nonnegative
 alone 2 'leave out --context' complete first.tns --state=x.state --history=published --bias=none --context=3
 alone 2 'add --state=FILE' complete first.tns --history=published --bias=none
+# Entries in new rows of every mode: a published update would make these rows zero.
+printf 'u,i,w,v\na,x,1,3\na,y,2,4\nb,x,2,2\nb,y,1,5\nc,x,1,3\n' >old.csv
+printf 'u,i,w,v\nd,z,3,3\ne,z,4,4\n' >apart.csv
+printf 'u,i,w,v\nd,z,3,3\na,z,4,4\n' >joined.csv
+alone 0 '' complete old.csv --value=v --rank=1 --reg=0.1 --holdout=0 --bias=none --history=published --state=old.state --nowrite -q
+alone 3 'apart.csv: none of its entries has a label or an index that the model has learnt' stream old.state apart.csv --value=v -q
+expect 3 'none of its entries has a label' on 2 stream old.state apart.csv --value=v -q
+alone 0 '' stream old.state joined.csv --value=v -q
 alone 2 'a batch cannot say which cells have none' complete first.tns --implicit=2 --state=x.state
 alone 2 'is named for two outputs' complete first.tns --state=x.h5 -o x.h5
+alone 2 'is named for two outputs' stream x.state first.tns -o x.h5 --json=./x.h5
 alone 2 'is named as a file of this run' complete first.tns --state=first.tns
 alone 1 '--overwrite' complete first.tns --reg=1 --rank=2 --iters=1 --nowrite --state=full.state
 absent x.state x.h5

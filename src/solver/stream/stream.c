@@ -261,6 +261,20 @@ static amped_status does_grow(const work *w, int mode, time_kind kind, bool *out
   return *out || kind == NO_TIME ? AMPED_OK : lies_in_new(w, mode, out);
 }
 
+/* Collective; the status is agreed. Refuse entries that a published update cannot learn: if they
+ * lie in new rows of every mode, these rows make each other zero. */
+static amped_status check_joined(const work *w) {
+  bool apart = is_published(w) && amped_input_info(w->input)->nnz > 0;
+  for (int m = 0; m < w->s->rows->order && apart; m++)
+    AMPED_TRY(lies_in_new(w, m, &apart));
+  if (!apart)
+    return AMPED_OK;
+  return amped_error(AMPED_BAD_INPUT, amped_input_path(w->input),
+                     "none of its entries has a label or an index that the model has learnt, and "
+                     "--history=published can learn no such batch; add entries that have one, or "
+                     "use a state of --history=equations");
+}
+
 /* Collective; the status is agreed. Find the first mode that grows and whose rows have an order in
  * time; modes whose labels are dates or times come first. -1: none. */
 static amped_status find_growing(const work *w, int *growing) {
@@ -310,6 +324,7 @@ static amped_status take_entries(work *w, int growing) {
     w->all = amped_input_list(w->input);
   if (growing < 0)
     AMPED_TRY(find_growing(w, &out->growing));
+  AMPED_TRY(check_joined(w));
   AMPED_TRY(amped_stream_entries_distribute(comm, w->all, &w->distributed, &w->mine));
   memcpy(w->distributed.dims, amped_input_info(w->input)->dims, sizeof w->distributed.dims);
   AMPED_TRY(
