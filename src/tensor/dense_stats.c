@@ -1,6 +1,9 @@
 /* Dense stats: parallel sums and hashes over blocks of cells. */
 #include "tensor/dense_stats.h"
 
+#include <float.h>
+#include <math.h>
+
 #include "base/cpu_dispatch.h"
 #include "tensor/sptensor.h"
 
@@ -80,11 +83,17 @@ AMPED_INLINE void count_cells(amped_dense_stats *stats, uint64_t count, const do
     squares[0] += values[i] * values[i];
     negative[0] += values[i] < 0.0 ? values[i] * values[i] : 0.0;
   }
+  double sum = 0.0;
   for (int k = 0; k < LANES; k++) {
     stats->nnz += nnz[k];
     stats->negative += negative[k];
-    amped_kahan_add(&stats->squares, squares[k]);
+    sum += squares[k];
   }
+  const bool is_exact = isfinite(sum) && (sum >= DBL_MIN || stats->nnz == 0);
+  for (int k = 0; k < LANES && is_exact; k++)
+    amped_kahan_add(&stats->squares, squares[k]);
+  for (uint64_t i = 0; i < count && !is_exact; i++)
+    amped_kahan_add(&stats->squares, (long double)values[i] * values[i]);
 }
 
 #define DEFINE(CPU)                                                                                \

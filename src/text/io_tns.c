@@ -118,14 +118,14 @@ static inline const char *parse_line(const reader *r, amped_piece *piece, const 
     for (int m = 0; m < order; m++) {
       uint64_t v = 0;
       p = amped_number_u64(p, &v);
-      if (p == NULL || !amped_tns_blank(*p) || v < r->base || v - r->base >= r->limit[m])
+      if (p == NULL || !amped_tns_blank(p) || v < r->base || v - r->base >= r->limit[m])
         goto bad;
       index[m] = v - r->base;
       p = amped_tns_skip_blanks(p);
     }
     const char *number = p;
     p = amped_number_decimal(p, &value);
-    if (p == NULL || (!amped_tns_blank(*p) && *p != '\n') || !isfinite(value))
+    if (p == NULL || (!amped_tns_blank(p) && *p != '\n') || !isfinite(value))
       goto bad;
     amped_cut_values_note(piece, number, p, value);
     p = amped_tns_skip_blanks(p);

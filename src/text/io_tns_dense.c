@@ -39,7 +39,7 @@ static uint64_t count_values(const amped_piece *piece) {
 static bool parse_value(amped_piece *piece, const char *begin, double *value) {
   const char *number = amped_tns_skip_blanks(begin);
   const char *p = amped_number_decimal(number, value);
-  if (p != NULL && isfinite(*value) && (amped_tns_blank(*p) || *p == '\n') && is_empty(p)) {
+  if (p != NULL && isfinite(*value) && (amped_tns_blank(p) || *p == '\n') && is_empty(p)) {
     amped_cut_values_note(piece, number, p, *value);
     return true;
   }

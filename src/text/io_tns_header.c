@@ -27,7 +27,7 @@ int amped_tns_fields(const char *p, const char *(*fields)[2], int most) {
     if (*p == '\n' || *p == '#')
       return count;
     const char *begin = p;
-    while (!amped_tns_blank(*p) && *p != '\n')
+    while (!amped_tns_blank(p) && *p != '\n')
       p++;
     if (count < most) {
       fields[count][0] = begin;

@@ -41,8 +41,13 @@ amped_status amped_tns_header_read(amped_tns_header *header, const char *path,
 /* Count the fields of the line at p; the first `most` fields are stored as begin, end pairs. */
 int amped_tns_fields(const char *p, const char *(*fields)[2], int most);
 
-static inline bool amped_tns_blank(char c) {
-  return c == ' ' || c == '\t' || c == '\r';
+/* Is there a blank? Carriage returns are one at the end of a line, which ends with '\n': inside a
+ * line they would join lines that end with them alone. */
+static inline bool amped_tns_blank(const char *p) {
+  const char *end = p;
+  while (*end == '\r')
+    end++;
+  return *p == ' ' || *p == '\t' || (end > p && *end == '\n');
 }
 
 /* Does a comment begin here, at the start of a line? (# also begins one after fields.) */
@@ -51,7 +56,7 @@ static inline bool amped_tns_comment(char c) {
 }
 
 static inline const char *amped_tns_skip_blanks(const char *p) {
-  while (amped_tns_blank(*p))
+  while (amped_tns_blank(p))
     p++;
   return p;
 }
