@@ -54,11 +54,16 @@ static bool is_fixed(uint64_t fixed, int mode) {
   return (fixed >> mode & 1) != 0;
 }
 
+/* Versions of the factors that a run begins with: set in the order of modes. */
+static void begin_versions(int order, uint64_t *versions, uint64_t *clock) {
+  for (int m = 0; m < order && *clock < (uint64_t)order; m++)
+    versions[m] = ++*clock;
+}
+
 uint64_t amped_dense_follow(amped_dense_kept *kept, const amped_dense_plan *plan, int order,
                             uint64_t fixed, uint64_t *versions, uint64_t *clock) {
   uint64_t contractions = 0;
-  for (int m = 0; m < order && *clock < (uint64_t)order; m++)
-    versions[m] = ++*clock;
+  begin_versions(order, versions, clock);
   for (int m = 0; m < order; m++)
     if (!is_fixed(fixed, m)) {
       contractions += !amped_dense_serves(kept, plan, order, m, versions);
@@ -77,6 +82,7 @@ void amped_dense_go_on(amped_dense_kept *kept, const amped_dense_plan *plan, int
   int first = 0;
   while (is_fixed(fixed, first))
     first++;
+  begin_versions(order, versions, &clock);
   for (uint64_t s = 0; s < sweeps; s++)
     (void)amped_dense_follow(&followed, plan, order, fixed, versions, &clock);
   (void)amped_dense_serves(&followed, plan, order, first, versions);

@@ -81,6 +81,20 @@ for fix in 1 2 3 4 1,2 1,4 2,3 2,4 1,2,3 1,3,4; do
   same_bits "resumed with --fix=$fix" whole.h5 part.h5
 done
 
+# Every set of nonnegative modes of a tensor of order 3, whose other modes are fitted first, whole and resumed.
+for list in 1 2 3 1,2 1,3 2,3; do
+  enough 3 && continue
+  run="known.npy --rank=3 --tol=0 --nonnegative=$list --overwrite"
+  rm -f c.h5 c.h5.prev
+  # shellcheck disable=SC2086
+  {
+    expect 0 "" on 1 $run --iters=6 -o whole.h5
+    expect 0 "" on 1 $run --iters=3 --nowrite --checkpoint=c.h5 --checkpoint-every=3
+    expect 0 "" on 1 $run --iters=6 -o part.h5 --checkpoint=c.h5 --resume
+  }
+  same_bits "resumed with --nonnegative=$list" whole.h5 part.h5
+done
+
 sed 's/^u13,i5,/u13,i99,/' new.csv >label.csv
 # --- complete: new users of a known model ---------------------------------------------------------
 fit="--value=count --reg=0.5 --holdout=0 --tol=0 $double"
