@@ -494,13 +494,27 @@ static amped_status is_part(amped_hdf5 *file, bool *out) {
   return AMPED_OK;
 }
 
-amped_status amped_result_file_check_model(const char *path) {
+/* The same of a file. */
+static amped_status look_for_part(const char *path, bool *out) {
   amped_hdf5 file;
-  bool part = false;
+  *out = false;
   amped_status status = amped_hdf5_open(path, &file);
   if (status == AMPED_OK)
-    status = is_part(&file, &part);
+    status = is_part(&file, out);
   amped_hdf5_close(&file);
+  return status;
+}
+
+bool amped_result_file_is_part(const char *path) {
+  bool part = false;
+  const bool looked = look_for_part(path, &part) == AMPED_OK;
+  amped_status_clear();
+  return looked && part;
+}
+
+amped_status amped_result_file_check_model(const char *path) {
+  bool part = false;
+  amped_status status = look_for_part(path, &part);
   if (status == AMPED_OK && part)
     return amped_error(AMPED_BAD_INPUT, path,
                        "is a checkpoint of complete, without the mean, scale and biases of its "

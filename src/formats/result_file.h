@@ -105,6 +105,10 @@ amped_status amped_result_file_is(const char *path, bool *out);
  * scale and the biases of their model. Call before using its factors as a model. */
 amped_status amped_result_file_check_model(const char *path);
 
+/* Is it a checkpoint of complete? False also for a file that cannot be read, or was changed: no
+ * error is recorded. */
+bool amped_result_file_is_part(const char *path);
+
 /* List of numbers in a result. */
 typedef struct amped_result_list {
   uint64_t count;

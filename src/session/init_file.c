@@ -48,13 +48,15 @@ void amped_init_fix_free(amped_init_fix *fix) {
 amped_status amped_init_file_check(const char *path) {
   bool is_state = false;
   AMPED_TRY(amped_hdf5_probe(path));
-  AMPED_TRY(amped_state_file_is(path, &is_state));
+  /* What damage does to a start is told when it is read. */
+  if (amped_state_file_is(path, &is_state) != AMPED_OK)
+    amped_status_clear();
   if (is_state)
     return amped_error(AMPED_BAD_INPUT, path,
                        "is the state of a stream, not a result; amped_mpi stream %s -o RESULT.h5 "
                        "writes its model",
                        path);
-  return amped_result_file_check_model(path);
+  return amped_result_file_is_part(path) ? amped_result_file_check_model(path) : AMPED_OK;
 }
 
 amped_status amped_init_file_set_ncomps(const amped_comm *comm, bool is_given,
