@@ -48,7 +48,7 @@ void amped_init_fix_free(amped_init_fix *fix) {
 amped_status amped_init_file_check(const char *path) {
   bool is_state = false;
   AMPED_TRY(amped_hdf5_probe(path));
-  /* Damage is told when the start is read. */
+  /* Damage is reported when the start is read. */
   if (amped_state_file_is(path, &is_state) != AMPED_OK)
     amped_status_clear();
   if (is_state)
