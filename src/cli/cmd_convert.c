@@ -744,7 +744,7 @@ amped_status amped_cmd_convert(const amped_options *o) {
   AMPED_TRY(is_result ? check_result_options(o) : check_output(o, &out, &found, &lock));
   if (!is_result)
     AMPED_GO(done, check_copies(o, out));
-  AMPED_GO(done, amped_output_json(o->json, o->args[1], o->overwrite, &json));
+  AMPED_GO(done, amped_output_json(o->json, o->overwrite, &json));
   status = amped_json_apart(json, o->args[1]);
   if (status == AMPED_OK)
     status = is_result ? convert_result(o, json) : convert(o, is_dense, out, &found, json);

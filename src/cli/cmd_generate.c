@@ -362,7 +362,7 @@ amped_status amped_cmd_generate(const amped_options *o) {
     j.dense = dense_spec(o);
   AMPED_GO(out, check_output(&j));
   AMPED_GO(out, amped_json_check_apart(o->json, j.model_path));
-  AMPED_GO(out, amped_output_json(o->json, j.path, o->overwrite, &json));
+  AMPED_GO(out, amped_output_json(o->json, o->overwrite, &json));
   status = check_json(&j, json);
   status = amped_json_close(json, status == AMPED_OK ? run(&j, json) : status);
 out:

@@ -437,6 +437,6 @@ amped_status amped_cmd_info(const amped_options *o) {
   if (o->info.system)
     return amped_cmd_system(o);
   AMPED_TRY(find_kind(o, &is));
-  AMPED_TRY(amped_output_json(o->json, NULL, o->overwrite, &json));
+  AMPED_TRY(amped_output_json(o->json, o->overwrite, &json));
   return amped_json_close(json, tell[is](o, json));
 }

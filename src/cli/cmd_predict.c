@@ -577,7 +577,7 @@ amped_status amped_cmd_predict(const amped_options *o) {
   AMPED_GO(done, check_output(&j, &lock));
   AMPED_GO(done, amped_result_argument_is("predict", o->args[0])); /* before opening other files */
   AMPED_GO(done, find_values(&j));
-  AMPED_GO(done, amped_output_json(o->json, o->output, o->overwrite, &json));
+  AMPED_GO(done, amped_output_json(o->json, o->overwrite, &json));
   status = o->output != NULL ? amped_json_apart(json, o->output) : AMPED_OK;
   amped_facts_begin(&facts, "predict");
   if (status == AMPED_OK)

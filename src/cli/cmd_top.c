@@ -441,6 +441,6 @@ out:
 
 amped_status amped_cmd_top(const amped_options *o) {
   amped_json *json = NULL;
-  AMPED_TRY(amped_output_json(o->json, NULL, o->overwrite, &json));
+  AMPED_TRY(amped_output_json(o->json, o->overwrite, &json));
   return amped_json_close(json, top(o, json));
 }

@@ -307,7 +307,7 @@ amped_status amped_cmd_system(const amped_options *o) {
   amped_session_before_mpi("auto");
   amped_status status = amped_comm_start(&comm);
   if (status == AMPED_OK) {
-    status = comm.rank == 0 ? amped_output_json(o->json, NULL, o->overwrite, &json) : AMPED_OK;
+    status = comm.rank == 0 ? amped_output_json(o->json, o->overwrite, &json) : AMPED_OK;
     status = amped_comm_agree(&comm, status);
     if (status == AMPED_OK)
       status = amped_comm_agree(&comm, amped_json_close(json, report_system(&comm, json)));

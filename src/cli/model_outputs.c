@@ -15,7 +15,7 @@ amped_status amped_model_outputs_open(const amped_options *o, const char *tabled
     AMPED_GO(fail, amped_ranking_report_check(o, tabled, &out->lock));
   AMPED_GO(fail, amped_result_argument_is(o->command->name, o->args[0]));
   AMPED_GO(fail, amped_cell_files_probe(o));
-  AMPED_GO(fail, amped_output_json(o->json, o->output, o->overwrite, &out->json));
+  AMPED_GO(fail, amped_output_json(o->json, o->overwrite, &out->json));
   if (o->output == NULL)
     return AMPED_OK;
   status = amped_json_apart(out->json, o->output);

@@ -283,11 +283,9 @@ amped_status amped_output_compare(const amped_output *o, uint64_t hash, int ncom
   return AMPED_OK;
 }
 
-amped_status amped_output_json(const char *path, const char *other, bool overwrite,
-                               amped_json **out) {
+amped_status amped_output_json(const char *path, bool overwrite, amped_json **out) {
   amped_output found;
   *out = NULL;
-  AMPED_TRY(amped_json_check_apart(path, other));
   if (path != NULL && strcmp(path, "-") != 0)
     AMPED_TRY(amped_output_look(path, AMPED_OUTPUT_LINES, overwrite, &found));
   return amped_json_open(path, out);

@@ -51,9 +51,7 @@ amped_status amped_output_look_previous(const char *path, amped_output_kind kind
  * ncomps 0: the output is a tensor. Prints a line if a file will be replaced. */
 amped_status amped_output_compare(const amped_output *output, uint64_t hash, int ncomps);
 
-/* amped_output_look, then amped_json_open. path: may be NULL or "-". other: another output, which
- * must not be that file; or NULL. */
-amped_status amped_output_json(const char *path, const char *other, bool overwrite,
-                               amped_json **out);
+/* amped_output_look, then amped_json_open. path: may be NULL or "-". */
+amped_status amped_output_json(const char *path, bool overwrite, amped_json **out);
 
 #endif

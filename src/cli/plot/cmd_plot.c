@@ -114,7 +114,9 @@ amped_status amped_cmd_plot(const amped_options *o) {
   amped_json *json = NULL;
   char *path = NULL;
   AMPED_TRY(choose_output(o, &path));
-  amped_status status = amped_output_json(o->json, path, o->overwrite, &json);
+  amped_status status = amped_json_check_apart(o->json, path);
+  if (status == AMPED_OK)
+    status = amped_output_json(o->json, o->overwrite, &json);
   if (status == AMPED_OK)
     status = amped_json_close(json, plot(o, path, json));
   amped_free(path);
