@@ -188,27 +188,23 @@ done
 # What the rails reach is told. One that is far below the other is named.
 expect 0 "network  *2 rails between nodes; slowest: rail [01], [0-9.e-]* GB/s; fastest: rail [01], [0-9.e-]* GB/s; in order: [0-9.e-]*, [0-9.e-]*$" \
   spread info --system
-# A limited link lets a message through at once if this machine kept it waiting: one of three runs is right.
-for try in 1 2 3; do
-  # shellcheck disable=SC2086
-  expect 0 "" spread cpd a.h5 --rank=120 --iters=1 $computing --nowrite
-  grep -q 'warning: rail' err || break
-done
-same "a warning of equal rails" "$(grep -c 'warning: rail' err)" 0
+# At 10 Mbit/s a message of 1 MiB takes a second, of which a burst of 64 KiB is a part: a loaded machine changes it little.
+slow() {
+  for i in 1 2; do
+    ip netns exec "amped$id.$i" tc qdisc replace dev "$1" root tbf rate 10mbit burst 64k latency 200ms
+  done
+}
+slow eth0
+slow eth1
+expect 0 "" spread info --system
+same "warnings of equal rails" "$(grep -c 'warning: rail' err)" 0
 for i in 1 2; do
-  ip netns exec "amped$id.$i" tc qdisc replace dev eth1 root tbf rate 10mbit burst 64k latency 200ms
+  ip netns exec "amped$id.$i" tc qdisc del dev eth0 root
 done
-for try in 1 2 3; do
-  # shellcheck disable=SC2086
-  expect 0 "" spread cpd a.h5 --rank=120 --iters=1 $computing --nowrite --json=slow.json --overwrite
-  ! grep -q 'warning: rail 1' err || break
-done
-grep -q "warning: rail 1, .*local rank 1 .*, reaches .* GB/s, rail 0 " err && pass || fail "no warning of rail 1: $(cat err)"
-for try in 1 2 3; do
-  expect 0 "" spread info --system --json=system.json --overwrite
-  ! grep -q 'warning: rail 1' err || break
-done
-grep -q "warning: rail 1, .*local rank 1 .*, reaches .* GB/s, rail 0 " err && pass || fail "info: no warning of rail 1: $(cat err)"
+# shellcheck disable=SC2086
+expect 0 "warning: rail 1, .*local rank 1 .*, reaches .* GB/s, rail 0 " spread cpd a.h5 --rank=120 --iters=1 $computing \
+  --nowrite --json=slow.json --overwrite
+expect 0 "warning: rail 1, .*local rank 1 .*, reaches .* GB/s, rail 0 " spread info --system --json=system.json --overwrite
 expect 0 "" grep -q '"rails":{[^}]*"gb_per_second":\[[0-9.e-]*,[0-9.e-]*\]' system.json
 same "the slowest rail" "$(grep -o '"slowest":[0-9]*' slow.json)" '"slowest":1'
 finish
