@@ -101,7 +101,12 @@ static void dense_facts(const amped_dense_source *source, const amped_dense_info
   amped_fact(f, "layout", json_string(fortran ? "fortran" : "c"),
              "layout       %s, the %s index changes fastest\n", fortran ? "Fortran" : "C",
              fortran ? "first" : "last");
-  amped_fact(f, "norm", amped_json_number(norm), "norm         %.9g\n", norm);
+  if (isfinite(norm))
+    amped_fact(f, "norm", amped_json_number(norm), "norm         %.9g\n", norm);
+  else
+    amped_fact(f, "norm", json_null(),
+               "norm         none: the squares of the values add up to more than a double holds; "
+               "scale the values down\n");
   (void)snprintf(hash, sizeof hash, "%016" PRIx64, info->hash);
   amped_fact_json(f, "hash", json_string(hash));
   amped_info_form(f, density(info));

@@ -42,7 +42,8 @@ static const amped_option signal_rows[] = {
     {.name = "on-signal",
      .type = AMPED_OPTION_WORD,
      .words = AMPED_OPTION_WORDS("nothing", "result"),
-     .help = "result: a signal writes STEM.partial.cpd.h5, with exit status 85",
+     .help = "result: a signal writes STEM.partial.cpd.h5 (-o q.h5: q.partial.h5), with exit "
+             "status 85",
      .initial = "nothing",
      AMPED_OPTION_FIELD(amped_checkpoint_options, result_on_signal)},
 };
