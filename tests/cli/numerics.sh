@@ -218,6 +218,8 @@ done
 # convert refuses this already; in a list of another program, the run refuses it.
 echo "1 1 1 1e200" >vast.tns
 expect 3 "more than a double holds" "$amped" convert vast.tns vast.h5 -q
+expect 0 "" "$amped" convert vast.tns vast.npy --dense -q
+expect 0 "norm  *none: the squares of the values add up to more than a double holds" "$amped" info vast.npy
 echo "1 1 1 1e-200" >nought.tns
 expect 0 "" "$amped" convert nought.tns nought.h5 -q
 expect 3 "norm is zero" on 1 nought.h5 --rank=1 --nowrite -q
