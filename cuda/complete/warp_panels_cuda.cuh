@@ -40,8 +40,7 @@ template <int W> struct panel_workspace {
   }
 };
 
-/* The rows of a lane are r = lane and, of 64, 32 + lane. */
-template <int W> constexpr int rows_of_lane = W == 64 ? 2 : 1;
+/* Has the lane the row r = lane? */
 template <int W> __device__ inline bool has_row(unsigned lane) {
   return W >= 32 || lane < (unsigned)W;
 }

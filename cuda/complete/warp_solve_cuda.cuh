@@ -133,12 +133,15 @@ __device__ inline void factor_on_workspace(solve_workspace<W> *workspace, unsign
   }
 }
 
+/* The rows of a lane are r = lane and, of 64, 32 + lane. */
+template <int W> constexpr int rows_of_lane = W == 64 ? 2 : 1;
+
 /* Solve with the transposed factor in the workspace, of which the first `fours` blocks count. rest:
  * the right side at unknowns `lane` and, of 64, 32 + lane. x in the workspace becomes the solution.
  * Returns false if it is not finite. */
 template <int W, typename S>
 __device__ inline bool solve_transposed(S *workspace, float *rest, unsigned fours, unsigned lane) {
-  constexpr int rows = W == 64 ? 2 : 1;
+  constexpr int rows = rows_of_lane<W>;
   const unsigned own = lane % W;
   bool good = true;
 #pragma unroll 1

@@ -56,9 +56,7 @@ static amped_status begin(entry_file *f) {
     AMPED_TRY(amped_alloc(&f->read_indices[m], SLAB, info->index_types[m], "a slab of entries"));
     AMPED_TRY(amped_input_labels(f->input, m, &f->labels[m]));
   }
-  AMPED_TRY(amped_index_match_check(&known, &file));
-  AMPED_TRY(amped_index_match_check_header(&known, &file));
-  AMPED_TRY(amped_index_match_check_array(&known, &file));
+  AMPED_TRY(amped_index_match_check_cells(&known, &file));
   amped_index_match_warn_names(&known, &file);
   for (int m = 0; m < info->order; m++) {
     AMPED_TRY(amped_index_match_create(&known, &file, m, &f->rows[m]));

@@ -63,6 +63,13 @@ AMPED_INLINE uint64_t hash_row(const amped_dense_info *info, const uint64_t *ind
                           : hash_cells(info->order, index, along, count, values);
 }
 
+AMPED_INLINE void count_cell(double x, uint64_t *nnz, double *squares, double *negative) {
+  const double below = x < 0.0 ? x : 0.0;
+  *nnz += x != 0.0;
+  *squares += x * x;
+  *negative += below * below;
+}
+
 /* Add the cells of a block, without their hash. LANES sums that are added in order at the end have
  * the same bits with vectors of any width. */
 AMPED_INLINE void count_cells(amped_dense_stats *stats, uint64_t count, const double *values) {
@@ -71,18 +78,10 @@ AMPED_INLINE void count_cells(amped_dense_stats *stats, uint64_t count, const do
   double negative[LANES] = {0.0};
   const uint64_t even = count - count % LANES;
   for (uint64_t i = 0; i < even; i += LANES)
-    for (int k = 0; k < LANES; k++) {
-      const double x = values[i + (uint64_t)k];
-      const double below = x < 0.0 ? x : 0.0;
-      nnz[k] += x != 0.0;
-      squares[k] += x * x;
-      negative[k] += below * below;
-    }
-  for (uint64_t i = even; i < count; i++) {
-    nnz[0] += values[i] != 0.0;
-    squares[0] += values[i] * values[i];
-    negative[0] += values[i] < 0.0 ? values[i] * values[i] : 0.0;
-  }
+    for (int k = 0; k < LANES; k++)
+      count_cell(values[i + (uint64_t)k], &nnz[k], &squares[k], &negative[k]);
+  for (uint64_t i = even; i < count; i++)
+    count_cell(values[i], &nnz[0], &squares[0], &negative[0]);
   double sum = 0.0;
   for (int k = 0; k < LANES; k++) {
     stats->nnz += nnz[k];

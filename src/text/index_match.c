@@ -62,21 +62,6 @@ static amped_status check_name(const amped_index_side *known, const amped_index_
   return AMPED_OK;
 }
 
-amped_status amped_index_match_check_array(const amped_index_side *known,
-                                           const amped_index_side *file) {
-  char name[128];
-  for (int m = 0; m < file->order; m++)
-    if (file->labels[m].of_array && file->labels[m].count == 0 && !known->labels[m].are_indices &&
-        file->dims[m] != known->dims[m])
-      return amped_error(AMPED_BAD_INPUT, file->path,
-                         "is an array of %" PRIu64 " indices in %s, without labels, but %s has "
-                         "%" PRIu64 ": where its first cell lies is unknown; name an array of the "
-                         "same shape, or a list of its cells",
-                         file->dims[m], amped_format_mode(name, sizeof name, m, &known->labels[m]),
-                         known->path, known->dims[m]);
-  return AMPED_OK;
-}
-
 amped_status amped_index_match_check(const amped_index_side *known, const amped_index_side *file) {
   if (file->order != known->order)
     return amped_error(AMPED_BAD_INPUT, file->path,
@@ -117,13 +102,33 @@ amped_status amped_index_match_refuse_header(const amped_index_side *known,
                      amped_format_name(name, sizeof name, &file->labels[lost]), known->path);
 }
 
-amped_status amped_index_match_check_header(const amped_index_side *known,
-                                            const amped_index_side *file) {
+static amped_status check_header(const amped_index_side *known, const amped_index_side *file) {
   bool is_label[AMPED_MAX_ORDER] = {false};
   for (int m = 0; m < file->order; m++)
     is_label[m] = amped_labels_are_named(&file->labels[m]) &&
                   has_label(&known->labels[m], file->labels[m].name);
   return amped_index_match_refuse_header(known, file, is_label);
+}
+
+static amped_status check_array(const amped_index_side *known, const amped_index_side *file) {
+  char name[128];
+  for (int m = 0; m < file->order; m++)
+    if (file->labels[m].of_array && file->labels[m].count == 0 && !known->labels[m].are_indices &&
+        file->dims[m] != known->dims[m])
+      return amped_error(AMPED_BAD_INPUT, file->path,
+                         "is an array of %" PRIu64 " indices in %s, without labels, but %s has "
+                         "%" PRIu64 ": where its first cell lies is unknown; name an array of the "
+                         "same shape, or a list of its cells",
+                         file->dims[m], amped_format_mode(name, sizeof name, m, &known->labels[m]),
+                         known->path, known->dims[m]);
+  return AMPED_OK;
+}
+
+amped_status amped_index_match_check_cells(const amped_index_side *known,
+                                           const amped_index_side *file) {
+  AMPED_TRY(amped_index_match_check(known, file));
+  AMPED_TRY(check_header(known, file));
+  return check_array(known, file);
 }
 
 void amped_index_match_warn_names(const amped_index_side *known, const amped_index_side *file) {

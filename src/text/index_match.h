@@ -41,19 +41,16 @@ typedef struct amped_index_side {
 amped_status amped_index_match_check(const amped_index_side *known, const amped_index_side *file);
 
 /* AMPED_BAD_INPUT if the file's first row was taken for its header, but is an entry: no mode has
- * the known side's name, and a name is a label of the known side. Such a row would be lost. */
-amped_status amped_index_match_check_header(const amped_index_side *known,
-                                            const amped_index_side *file);
-
-/* AMPED_BAD_INPUT if the file is an array without labels of another shape than the known side: a
- * part of an array does not say where its first cell lies. */
-amped_status amped_index_match_check_array(const amped_index_side *known,
-                                           const amped_index_side *file);
-
-/* The same as check_header for a known side whose labels the caller looks up: is_label[m]: the name
- * of the file's mode m is a label of the known side. */
+ * the known side's name, and a name is a label of the known side. Such a row would be lost.
+ * is_label[m]: the name of the file's mode m is such a label. */
 amped_status amped_index_match_refuse_header(const amped_index_side *known,
                                              const amped_index_side *file, const bool *is_label);
+
+/* For a file of cells of the known side: check its modes and its header, as above. AMPED_BAD_INPUT
+ * also if it is an array without labels of another shape: a part of an array does not say where its
+ * first cell lies. */
+amped_status amped_index_match_check_cells(const amped_index_side *known,
+                                           const amped_index_side *file);
 
 /* Warn of each mode that has one name in the file and another on the known side, after a check. */
 void amped_index_match_warn_names(const amped_index_side *known, const amped_index_side *file);

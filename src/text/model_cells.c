@@ -66,9 +66,7 @@ amped_status amped_model_cells_translate(const char *model_path, const amped_kte
   const amped_index_side known = {model_path, model->order, model->dims, model->labels};
   const amped_index_side file = {path, t->order, t->dims, t->labels};
   _Static_assert(AMPED_INDEX_UNKNOWN == AMPED_PREDICTOR_COLD, "one number for no index");
-  AMPED_TRY(amped_index_match_check(&known, &file));
-  AMPED_TRY(amped_index_match_check_header(&known, &file));
-  AMPED_TRY(amped_index_match_check_array(&known, &file));
+  AMPED_TRY(amped_index_match_check_cells(&known, &file));
   if (!keys_named)
     amped_index_match_warn_names(&known, &file);
   for (int m = 0; m < t->order; m++) {

@@ -20,9 +20,13 @@ wrapper=$scratch/bind
 limit() {
   for i in 1 2; do
     ip netns exec "amped$id.$i" sh -c 'echo 0 >/proc/sys/net/ipv4/tcp_slow_start_after_idle' 2>err || return
-    for k in 0 1; do
-      ip netns exec "amped$id.$i" tc qdisc replace dev eth$k root tbf rate "$1" burst 1m latency 200ms 2>err || return
-    done
+  done
+  limit_link eth0 "$1" 1m && limit_link eth1 "$1" 1m
+}
+# limit_link LINK RATE BURST: of both nodes.
+limit_link() {
+  for i in 1 2; do
+    ip netns exec "amped$id.$i" tc qdisc replace dev "$1" root tbf rate "$2" burst "$3" latency 200ms 2>err || return
   done
 }
 
@@ -189,13 +193,7 @@ done
 expect 0 "network  *2 rails between nodes; slowest: rail [01], [0-9.e-]* GB/s; fastest: rail [01], [0-9.e-]* GB/s; in order: [0-9.e-]*, [0-9.e-]*$" \
   spread info --system
 # At 10 Mbit/s a message of 1 MiB takes a second, of which a burst of 64 KiB is a part: a loaded machine changes it little.
-slow() {
-  for i in 1 2; do
-    ip netns exec "amped$id.$i" tc qdisc replace dev "$1" root tbf rate 10mbit burst 64k latency 200ms
-  done
-}
-slow eth0
-slow eth1
+limit_link eth0 10mbit 64k && limit_link eth1 10mbit 64k || fail "limits: $(head -n 1 err)"
 expect 0 "" spread info --system
 same "warnings of equal rails" "$(grep -c 'warning: rail' err)" 0
 for i in 1 2; do
