@@ -50,7 +50,7 @@ same "rows of a table" "$(grep -c '^| [a-z0-9]* | [0-9.e-]* | [0-9.e-]* | [0-9.]
 same "rows without a run" "$(grep -c '^| [a-z]* | - | - | - |$' page.md)" 4
 printf '<!-- figures nosuch -->\n<!-- end -->\n' >page.md
 ends 2 "page.md: no table is called nosuch" --page=page.md f.json
-expect 0 "" figures --page="$srcdir/docs/benchmarks.md" --check "$srcdir/docs/figures/h200.json" "$srcdir/docs/figures/h200-later.json"
+expect 0 "" figures --page="$srcdir/docs/benchmarks.md" --check "$srcdir/docs/figures/h200.json"
 
 # A program that fails: each run is named, and the status says so.
 printf '#!/bin/sh\ntest "$1" = --version && exec "%s" --version\necho "broken" >&2\nexit 3\n' "$amped" >fails
