@@ -296,6 +296,12 @@ static amped_status get_rows(amped_factor_set *f, int mode, uint64_t position, u
   return get(f, f->d_factors[mode], position, count, rows);
 }
 
+static amped_status get_rows_at(amped_factor_set *f, int mode, uint64_t count,
+                                const uint64_t *positions, double *rows) {
+  return amped_dense_cuda_get_at(&f->dense, column_at(f, f->d_factors[mode], 0), f->ld, count,
+                                 positions, rows);
+}
+
 static amped_status launch_random(amped_factor_set *f, int mode, uint64_t seed, char *d_tables) {
   const amped_plan *plan = f->plan;
   const amped_row_plan *rows = &plan->modes[mode].rows;
@@ -393,11 +399,22 @@ static amped_status multiply(amped_factor_set *f, int mode, uint64_t first, uint
   return product->measures ? AMPED_OK : store_rows(f, d_factor, position, count, d_rows);
 }
 
+/* *d_rows = own rows of mode's factor. */
+static amped_status take_own(const amped_factor_set *f, int mode, void **d_rows) {
+  return take_rows(f, FACTOR_ROOM, f->d_factors[mode], own_position(f, mode), own_rows(f, mode),
+                   true, d_rows);
+}
+
 static amped_status absolute(amped_factor_set *f, int mode, double *sums) {
   void *d_rows = nullptr;
-  AMPED_TRY(take_rows(f, FACTOR_ROOM, f->d_factors[mode], own_position(f, mode), own_rows(f, mode),
-                      true, &d_rows));
+  AMPED_TRY(take_own(f, mode, &d_rows));
   return amped_dense_cuda_absolute(&f->dense, d_rows, own_rows(f, mode), sums);
+}
+
+static amped_status sum_chosen(amped_factor_set *f, int mode, const uint8_t *chosen, double *sums) {
+  void *d_rows = nullptr;
+  AMPED_TRY(take_own(f, mode, &d_rows));
+  return amped_dense_cuda_sum_chosen(&f->dense, d_rows, own_rows(f, mode), chosen, sums);
 }
 
 static amped_status gram(amped_factor_set *f, int mode, double *out) {
@@ -405,8 +422,7 @@ static amped_status gram(amped_factor_set *f, int mode, double *out) {
   void *d_rows = column_at(f, f->d_factors[mode], own_position(f, mode));
   if (is_in_place(f))
     return amped_dense_cuda_gram(&f->dense, stride_of(f), d_rows, count, out);
-  AMPED_TRY(
-      take_rows(f, FACTOR_ROOM, f->d_factors[mode], own_position(f, mode), count, true, &d_rows));
+  AMPED_TRY(take_own(f, mode, &d_rows));
   return amped_dense_cuda_gram(&f->dense, 0, d_rows, count, out);
 }
 
@@ -481,6 +497,7 @@ const amped_factor_ops amped_factor_set_cuda = {
     .place = place,
     .put_rows = put_rows,
     .get_rows = get_rows,
+    .get_rows_at = get_rows_at,
     .fill_random = fill_random,
     .get_output = get_output,
     .put_output = put_output,
@@ -488,6 +505,7 @@ const amped_factor_ops amped_factor_set_cuda = {
     .descend = descend,
     .multiply = multiply,
     .absolute = absolute,
+    .sum_chosen = sum_chosen,
     .gram = gram,
     .scale = scale,
     .rows = rows,

@@ -36,13 +36,20 @@ __device__ uint64_t row_step() {
   return (uint64_t)gridDim.x * blockDim.y;
 }
 
-/* widen: copy padded rows of T to rows of doubles without padding. narrow: copy them back to padded
- * rows. */
+/* widen: copy padded rows of T to rows of doubles without padding. gather: the same, of rows at
+ * positions. narrow: copy rows back to padded rows. */
 template <typename T>
 __global__ void widen(const T *from, uint64_t rows, uint64_t ld, unsigned ncomps, double *to) {
   for (uint64_t i = first_row(); i < rows; i += row_step())
     for (unsigned c = threadIdx.x; c < ncomps; c += blockDim.x)
       to[i * ncomps + c] = (double)from[i * ld + c];
+}
+template <typename T>
+__global__ void gather(const T *from, const uint64_t *positions, uint64_t rows, uint64_t ld,
+                       unsigned ncomps, double *to) {
+  for (uint64_t i = first_row(); i < rows; i += row_step())
+    for (unsigned c = threadIdx.x; c < ncomps; c += blockDim.x)
+      to[i * ncomps + c] = positions[i] == AMPED_NO_ROW ? 0.0 : (double)from[positions[i] * ld + c];
 }
 template <typename T>
 __global__ void narrow(const double *from, uint64_t rows, uint64_t ld, unsigned ncomps, T *to) {
@@ -104,17 +111,36 @@ __global__ void dot(const T *a, const T *b, uint64_t n, unsigned elements, doubl
     partials[(uint64_t)blockIdx.x * (elements + 1) + elements] = sum;
 }
 
-/* Sum the absolute values of each column, over one strip of rows per thread block. */
+/* Add up columns over one strip of rows per thread block: absolute values if chosen is NULL, else
+ * the rows i with chosen[i] != 0. Groups of threads, one for each column, take a strip's rows in
+ * turn. */
 template <typename T>
-__global__ void add_sizes(const T *x, uint64_t rows, uint64_t ld, unsigned ncomps,
-                          double *partials) {
+__global__ void __launch_bounds__(dot_threads)
+    add_columns(const T *x, uint64_t rows, uint64_t ld, unsigned ncomps, const uint8_t *chosen,
+                double *partials) {
+  __shared__ double sums[dot_threads];
   const uint64_t first = rows * blockIdx.x / gridDim.x;
   const uint64_t end = rows * (blockIdx.x + 1) / gridDim.x;
-  for (unsigned c = threadIdx.x; c < ncomps; c += blockDim.x) {
+  for (unsigned base = 0; base < ncomps; base += dot_threads) {
+    const unsigned lanes = ncomps - base < dot_threads ? ncomps - base : dot_threads;
+    const unsigned groups = dot_threads / lanes;
+    const unsigned lane = threadIdx.x % lanes;
     double sum = 0.0;
-    for (uint64_t i = first; i < end; i++)
-      sum += fabs((double)x[i * ld + c]);
-    partials[(uint64_t)blockIdx.x * ncomps + c] = sum;
+#pragma unroll 4
+    for (uint64_t i = first + threadIdx.x / lanes; i < end && threadIdx.x < groups * lanes;
+         i += groups) {
+      const double element = (double)x[i * ld + base + lane];
+      sum += chosen == nullptr ? fabs(element) : chosen[i] != 0 ? element : 0.0;
+    }
+    sums[threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.x < lanes) {
+      sum = 0.0;
+      for (unsigned g = 0; g < groups; g++)
+        sum += sums[g * lanes + lane];
+      partials[(uint64_t)blockIdx.x * ncomps + base + lane] = sum;
+    }
+    __syncthreads();
   }
 }
 __global__ void add_strips(const double *partials, unsigned strips, unsigned ncomps, double *sums) {
@@ -452,6 +478,25 @@ amped_status fetch_sums(amped_dense_cuda *d) {
   return wait(d);
 }
 
+/* h_pinned = sums of columns; arguments as for add_columns. */
+amped_status sum_columns(amped_dense_cuda *d, const void *d_rows, uint64_t count,
+                         const uint8_t *d_chosen) {
+  const unsigned n = (unsigned)d->ncomps;
+  const unsigned strips = (unsigned)d->batch;
+  if (d->value_type == AMPED_F32)
+    add_columns<<<strips, dot_threads, 0, d->stream>>>(static_cast<const float *>(d_rows), count,
+                                                       d->ld, n, d_chosen, d->d_partials);
+  else
+    add_columns<<<strips, dot_threads, 0, d->stream>>>(static_cast<const double *>(d_rows), count,
+                                                       d->ld, n, d_chosen, d->d_partials);
+  AMPED_CUDA_LAUNCHED("the kernel that adds up columns");
+  add_strips<<<1, dot_threads, 0, d->stream>>>(d->d_partials, strips, n, d->d_square);
+  AMPED_CUDA_LAUNCHED("the kernel that adds up strips");
+  AMPED_CUDA(cudaMemcpyAsync(d->h_pinned, d->d_square, n * sizeof(double), cudaMemcpyDeviceToHost,
+                             d->stream));
+  return wait(d);
+}
+
 } // namespace
 
 amped_status amped_dense_cuda_create(amped_dense_cuda *d, amped_device *device) {
@@ -522,6 +567,27 @@ amped_status amped_dense_cuda_get(amped_dense_cuda *d, const void *d_rows, uint6
   AMPED_TRY(d->value_type == AMPED_F32
                 ? get(d, static_cast<const float *>(d_rows), count, h_rows)
                 : get(d, static_cast<const double *>(d_rows), count, h_rows));
+  return wait(d);
+}
+
+amped_status amped_dense_cuda_get_at(amped_dense_cuda *d, const void *d_factor, uint64_t ld,
+                                     uint64_t count, const uint64_t *h_positions, double *h_rows) {
+  const unsigned n = (unsigned)d->ncomps;
+  uint64_t *const d_positions = reinterpret_cast<uint64_t *>(d->d_product);
+  for (uint64_t done = 0; done < count; done += d->chunk) {
+    const uint64_t some = least(d->chunk, count - done);
+    AMPED_CUDA(cudaMemcpyAsync(d_positions, h_positions + done, some * sizeof *d_positions,
+                               cudaMemcpyHostToDevice, d->stream));
+    if (d->value_type == AMPED_F32)
+      gather<<<row_grid(some), row_block(), 0, d->stream>>>(static_cast<const float *>(d_factor),
+                                                            d_positions, some, ld, n, d->d_wide);
+    else
+      gather<<<row_grid(some), row_block(), 0, d->stream>>>(static_cast<const double *>(d_factor),
+                                                            d_positions, some, ld, n, d->d_wide);
+    AMPED_CUDA_LAUNCHED("the kernel that gathers rows");
+    AMPED_CUDA(cudaMemcpyAsync(h_rows + done * n, d->d_wide, some * n * sizeof(double),
+                               cudaMemcpyDeviceToHost, d->stream));
+  }
   return wait(d);
 }
 
@@ -631,20 +697,26 @@ amped_status amped_dense_cuda_multiply(amped_dense_cuda *d, const void *d_output
 
 amped_status amped_dense_cuda_absolute(amped_dense_cuda *d, const void *d_rows, uint64_t count,
                                        double *h_sums) {
-  const unsigned n = (unsigned)d->ncomps;
-  if (d->value_type == AMPED_F32)
-    add_sizes<<<(unsigned)d->batch, dot_threads, 0, d->stream>>>(static_cast<const float *>(d_rows),
-                                                                 count, d->ld, n, d->d_partials);
-  else
-    add_sizes<<<(unsigned)d->batch, dot_threads, 0, d->stream>>>(
-        static_cast<const double *>(d_rows), count, d->ld, n, d->d_partials);
-  AMPED_CUDA_LAUNCHED("the kernel of sizes");
-  add_strips<<<1, dot_threads, 0, d->stream>>>(d->d_partials, (unsigned)d->batch, n, d->d_square);
-  AMPED_CUDA_LAUNCHED("the kernel that adds up sizes");
-  AMPED_CUDA(cudaMemcpyAsync(d->h_pinned, d->d_square, n * sizeof(double), cudaMemcpyDeviceToHost,
-                             d->stream));
-  AMPED_TRY(wait(d));
-  memcpy(h_sums, d->h_pinned, n * sizeof *h_sums);
+  AMPED_TRY(sum_columns(d, d_rows, count, nullptr));
+  memcpy(h_sums, d->h_pinned, (uint64_t)d->ncomps * sizeof *h_sums);
+  return AMPED_OK;
+}
+
+amped_status amped_dense_cuda_sum_chosen(amped_dense_cuda *d, const void *d_rows, uint64_t count,
+                                         const uint8_t *h_chosen, double *h_sums) {
+  const uint64_t n = (uint64_t)d->ncomps;
+  const uint64_t room = d->chunk * n * sizeof *d->d_wide; /* bytes of d_wide */
+  memset(h_sums, 0, n * sizeof *h_sums);
+  for (uint64_t done = 0, some = 0; done < count; done += some) {
+    const void *const d_some =
+        static_cast<const char *>(d_rows) + done * d->ld * (uint64_t)d->value_type;
+    some = least(room, count - done);
+    AMPED_CUDA(
+        cudaMemcpyAsync(d->d_wide, h_chosen + done, some, cudaMemcpyHostToDevice, d->stream));
+    AMPED_TRY(sum_columns(d, d_some, some, reinterpret_cast<const uint8_t *>(d->d_wide)));
+    for (uint64_t c = 0; c < n; c++)
+      h_sums[c] += d->h_pinned[c];
+  }
   return AMPED_OK;
 }
 

@@ -53,6 +53,10 @@ amped_status amped_dense_cuda_put(amped_dense_cuda *dense, void *d_rows, uint64_
                                   const double *h_rows);
 amped_status amped_dense_cuda_get(amped_dense_cuda *dense, const void *d_rows, uint64_t count,
                                   double *h_rows);
+/* Copy count rows at these positions of a factor, whose rows have ld elements each; AMPED_NO_ROW:
+ * zeros. */
+amped_status amped_dense_cuda_get_at(amped_dense_cuda *dense, const void *d_factor, uint64_t ld,
+                                     uint64_t count, const uint64_t *h_positions, double *h_rows);
 
 /* The functions of amped_factor_ops of these names, on count rows.
  *
@@ -69,6 +73,8 @@ amped_status amped_dense_cuda_multiply(amped_dense_cuda *dense, const void *d_ou
                                        void *d_rows, amped_row_product_sums *sums);
 amped_status amped_dense_cuda_absolute(amped_dense_cuda *dense, const void *d_rows, uint64_t count,
                                        double *h_sums);
+amped_status amped_dense_cuda_sum_chosen(amped_dense_cuda *dense, const void *d_rows,
+                                         uint64_t count, const uint8_t *h_chosen, double *h_sums);
 amped_status amped_dense_cuda_gram(amped_dense_cuda *dense, uint64_t stride, void *d_rows,
                                    uint64_t count, double *h_gram);
 amped_status amped_dense_cuda_scale(amped_dense_cuda *dense, void *d_rows, uint64_t count,

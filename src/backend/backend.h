@@ -226,6 +226,10 @@ typedef struct amped_factor_ops {
                            const double *rows);
   amped_status (*get_rows)(amped_factor_set *factors, int mode, uint64_t position, uint64_t count,
                            double *rows);
+  /* Copy the rows at `count` positions, in any order, to count x ncomps doubles. Both arrays are in
+   * host memory. AMPED_NO_ROW: a row of zeros. */
+  amped_status (*get_rows_at)(amped_factor_set *factors, int mode, uint64_t count,
+                              const uint64_t *positions, double *rows);
   /* Fill own rows of mode's factor: entry (i, r) = amped_random_double(seed, mode, i * ncomps + r),
    * rounded to the factors' type. i is the row's index in the file. */
   amped_status (*fill_random)(amped_factor_set *factors, int mode, uint64_t seed);
@@ -252,6 +256,10 @@ typedef struct amped_factor_ops {
                            const amped_row_product *product, amped_row_product_sums *sums);
   /* sums[c] = sum of the absolute values in column c, over own rows. */
   amped_status (*absolute)(amped_factor_set *factors, int mode, double *sums);
+  /* sums[c] = sum of column c over the own rows i with chosen[i] != 0. chosen: a byte for each own
+   * row, host memory. Sums are in double. */
+  amped_status (*sum_chosen)(amped_factor_set *factors, int mode, const uint8_t *chosen,
+                             double *sums);
   /* gram = sum over own rows a of a a^T, in double: ncomps x ncomps, both triangles. */
   amped_status (*gram)(amped_factor_set *factors, int mode, double *gram);
   /* Multiply column c of `count` rows of mode's factor, from `position` on, by scale[c]. */

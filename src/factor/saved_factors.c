@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/buffers.h"
 #include "base/mem.h"
 
 /* Rows converted to doubles at a time. */
@@ -75,24 +76,23 @@ static void add_product(const slabs *s, const double *a, const double *b, double
 
 /* --- take ------------------------------------------------------------------------------------ */
 
-/* Save own rows of mode, and the sums of squares of their columns. */
+/* Save own rows of mode. */
 static amped_status take_mode(const amped_context *context, int mode, amped_saved_factors *out) {
   const amped_plan *plan = context->plan;
   const uint64_t n = (uint64_t)plan->ncomps;
   slabs s;
   amped_status status = AMPED_OK;
   AMPED_GO(done, slabs_begin(&s, context, mode));
-  AMPED_GO(done, amped_alloc(&out->rows[mode], own_rows(plan, mode) * n, plan->value_type,
-                             "the rows of the initial factors"));
-  AMPED_GO(done, amped_calloc(&out->lengths[mode], n, sizeof(double), "the lengths of columns"));
+  if (out->rows[mode] == NULL)
+    AMPED_GO(done, amped_alloc(&out->rows[mode], own_rows(plan, mode) * n, plan->value_type,
+                               "the rows of the initial factors"));
   while (next_slab(&s)) {
     AMPED_GO(done, context->worker->backend->factors->get_rows(context->worker->factors, mode,
                                                                own_position(plan, mode) + s.first,
                                                                s.count, s.a));
-    for (uint64_t i = 0; i < s.count * n; i++) {
+#pragma omp parallel for schedule(static)
+    for (uint64_t i = 0; i < s.count * n; i++)
       amped_value_put(out->rows[mode], plan->value_type, s.first * n + i, s.a[i]);
-      out->lengths[mode][i % n] += s.a[i] * s.a[i];
-    }
   }
 done:
   slabs_end(&s);
@@ -103,20 +103,17 @@ amped_status amped_saved_factors_take(const amped_context *context, const double
                                       amped_saved_factors *out) {
   const int n = context->plan->ncomps;
   amped_status status = AMPED_OK;
-  memset(out, 0, sizeof *out);
+  if (out->ncomps != n)
+    amped_saved_factors_free(out);
   out->order = context->plan->order;
   out->ncomps = n;
-  AMPED_GO(agree, amped_alloc(&out->weights, (uint64_t)n, sizeof *weights, "the weights"));
+  if (out->weights == NULL)
+    AMPED_GO(agree, amped_alloc(&out->weights, (uint64_t)n, sizeof *weights, "the weights"));
   memcpy(out->weights, weights, (size_t)n * sizeof *weights);
   for (int m = 0; m < out->order; m++)
     AMPED_GO(agree, take_mode(context, m, out));
 agree:
   status = amped_comm_agree(context->comm, status);
-  for (int m = 0; m < out->order && status == AMPED_OK; m++) {
-    amped_comm_sum(context->comm, out->lengths[m], n);
-    for (int r = 0; r < n; r++)
-      out->lengths[m][r] = sqrt(out->lengths[m][r]);
-  }
   if (status != AMPED_OK)
     amped_saved_factors_free(out);
   return status;
@@ -141,10 +138,8 @@ amped_status amped_saved_factors_divide_by_sums(const amped_context *context,
 
 void amped_saved_factors_free(amped_saved_factors *saved) {
   amped_free(saved->weights);
-  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_free(saved->rows[m]);
-    amped_free(saved->lengths[m]);
-  }
   memset(saved, 0, sizeof *saved);
 }
 
@@ -197,50 +192,84 @@ agree:
   return AMPED_OK;
 }
 
-/* Set product to A^T B over own rows of mode. */
-static amped_status multiply(const amped_context *context, const amped_saved_factors *a,
-                             const amped_saved_factors *b, int mode, double *product) {
+/* Workspace of a match. All of it is summed over ranks. */
+typedef struct matching {
+  double *products[AMPED_MAX_ORDER]; /* [n][n] A^T B */
+  double
+      *lengths[2][AMPED_MAX_ORDER]; /* [n] sums of squares of the columns of A and B; then roots */
+} matching;
+
+static amped_buffers matching_buffers(matching *w, int order, uint64_t n) {
+  amped_buffers b = {.what = "the congruences"};
+  for (int m = 0; m < order; m++) {
+    AMPED_BUFFER(&b, ZEROED, w->products[m], n * n);
+    AMPED_BUFFER(&b, ZEROED, w->lengths[0][m], n);
+    AMPED_BUFFER(&b, ZEROED, w->lengths[1][m], n);
+  }
+  return b;
+}
+
+static void add_squares(const slabs *s, const double *rows, double *sums) {
+  const uint64_t n = (uint64_t)s->context->plan->ncomps;
+  for (uint64_t i = 0; i < s->count * n; i++)
+    sums[i % n] += rows[i] * rows[i];
+}
+
+/* Sum over own rows of mode. */
+static amped_status sum_mode(const amped_context *context, const amped_saved_factors *a,
+                             const amped_saved_factors *b, int mode, const matching *w) {
   slabs s;
   amped_status status = AMPED_OK;
   AMPED_GO(done, slabs_begin(&s, context, mode));
   while (next_slab(&s)) {
     widen(&s, a, s.a);
     widen(&s, b, s.b);
-    add_product(&s, s.a, s.b, product);
+    add_product(&s, s.a, s.b, w->products[mode]);
+    add_squares(&s, s.a, w->lengths[0][mode]);
+    add_squares(&s, s.b, w->lengths[1][mode]);
   }
 done:
   slabs_end(&s);
   return status;
 }
 
-static amped_match_side side_of(const amped_saved_factors *saved) {
+/* Collective. Sum over ranks; lengths are then whole columns'. */
+static void sum_over_ranks(const amped_comm *comm, int order, int n, const matching *w) {
+  for (int m = 0; m < order; m++) {
+    amped_comm_sum(comm, w->products[m], n * n);
+    for (int side = 0; side < 2; side++) {
+      amped_comm_sum(comm, w->lengths[side][m], n);
+      for (int r = 0; r < n; r++)
+        w->lengths[side][m][r] = sqrt(w->lengths[side][m][r]);
+    }
+  }
+}
+
+static amped_match_side side_of(const amped_saved_factors *saved, double *const *lengths) {
   amped_match_side side = {.ncomps = saved->ncomps, .weights = saved->weights};
   for (int m = 0; m < saved->order; m++)
-    side.lengths[m] = saved->lengths[m];
+    side.lengths[m] = lengths[m];
   return side;
 }
 
 amped_status amped_saved_factors_match(const amped_context *context, const amped_saved_factors *a,
                                        const amped_saved_factors *b, amped_match *out) {
-  const amped_match_side side_a = side_of(a);
-  const amped_match_side side_b = side_of(b);
-  const uint64_t n = (uint64_t)a->ncomps;
-  double *products[AMPED_MAX_ORDER] = {NULL};
-  amped_status status = AMPED_OK;
+  const int order = a->order;
+  const int n = a->ncomps;
+  matching w = {.products = {NULL}};
   memset(out, 0, sizeof *out);
-  for (int m = 0; m < a->order; m++) {
-    AMPED_GO(agree, amped_calloc(&products[m], n * n, sizeof(double), "the congruences"));
-    AMPED_GO(agree, multiply(context, a, b, m, products[m]));
-  }
-agree:
-  AMPED_GO(done, amped_comm_agree(context->comm, status));
-  for (int m = 0; m < a->order; m++)
-    amped_comm_sum(context->comm, products[m], (int)(n * n));
-  status = amped_match_of_products(a->order, &side_a, &side_b, products, out);
+  amped_status status = amped_buffers_allocate(matching_buffers(&w, order, (uint64_t)n));
+  for (int m = 0; m < order; m++)
+    AMPED_NEXT(status, sum_mode(context, a, b, m, &w));
   status = amped_comm_agree(context->comm, status);
-done:
-  for (int m = 0; m < AMPED_MAX_ORDER; m++)
-    amped_free(products[m]);
+  if (status == AMPED_OK) {
+    sum_over_ranks(context->comm, order, n, &w);
+    const amped_match_side side_a = side_of(a, w.lengths[0]);
+    const amped_match_side side_b = side_of(b, w.lengths[1]);
+    status = amped_comm_agree(context->comm,
+                              amped_match_of_products(order, &side_a, &side_b, w.products, out));
+  }
+  amped_buffers_free(matching_buffers(&w, order, (uint64_t)n));
   if (status != AMPED_OK) /* the failure may be another rank's */
     amped_match_free(out);
   return status;

@@ -13,15 +13,16 @@
 typedef struct amped_saved_factors {
   int order;
   int ncomps;
-  double *weights;                  /* [ncomps] */
-  void *rows[AMPED_MAX_ORDER];      /* own rows of ncomps elements, without padding */
-  double *lengths[AMPED_MAX_ORDER]; /* [ncomps] lengths of whole columns, over all ranks */
+  double *weights;             /* [ncomps] */
+  void *rows[AMPED_MAX_ORDER]; /* own rows of ncomps elements, without padding */
 } amped_saved_factors;
 
 /* Bytes of host memory that take allocates on this rank. */
 uint64_t amped_saved_factors_bytes(const amped_plan *plan);
 
-/* Save the context's factors, and these weights ([ncomps]). free accepts a zeroed struct. */
+/* Save the context's factors, and these weights ([ncomps]). out is zeroed, or was taken of the same
+ * plan before, and its memory is used again. free accepts a zeroed struct; a failure has freed it.
+ */
 amped_status amped_saved_factors_take(const amped_context *context, const double *weights,
                                       amped_saved_factors *out);
 void amped_saved_factors_free(amped_saved_factors *saved);

@@ -246,7 +246,7 @@ static amped_status get_in_place(amped_checkpoint *c, const amped_context *conte
 static amped_status copy_second(amped_checkpoint *c, const amped_solver_state *state) {
   const amped_context context = context_of(c);
   const amped_plan *plan = context.plan;
-  amped_saved_factors here;
+  amped_saved_factors here = {0};
   amped_status status = AMPED_OK;
   if (state->best == NULL && state->change_places == NULL)
     return AMPED_OK;

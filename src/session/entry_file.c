@@ -514,7 +514,7 @@ amped_status amped_entry_file_load(const amped_session *session, const amped_lab
   for (int m = 0; m < out->order; m++)
     out->unknown[m] = out->given - f.found[m]; /* rank 0 has read them */
   amped_comm_broadcast(&session->comm, out->unknown, sizeof out->unknown);
-  status = amped_entry_set_finish(&context, out);
+  amped_entry_set_finish(&context, out);
 done:
   if (status != AMPED_OK)
     amped_entry_set_free(out);

@@ -163,6 +163,18 @@ static amped_status cpu_get_rows(amped_factor_set *f, int mode, uint64_t positio
   return AMPED_OK;
 }
 
+static amped_status cpu_get_rows_at(amped_factor_set *f, int mode, uint64_t count,
+                                    const uint64_t *positions, double *rows) {
+  const uint64_t n = (uint64_t)f->plan->ncomps;
+#pragma omp parallel for schedule(static) num_threads(f->threads)
+  for (uint64_t i = 0; i < count; i++)
+    if (positions[i] == AMPED_NO_ROW)
+      memset(rows + i * n, 0, n * sizeof *rows);
+    else
+      rows_to_double(f, f->factors[mode], positions[i], 1, rows + i * n);
+  return AMPED_OK;
+}
+
 static amped_status cpu_fill_random(amped_factor_set *f, int mode, uint64_t seed) {
   const amped_plan *plan = f->plan;
   const amped_row_plan *rows = &plan->modes[mode].rows;
@@ -397,16 +409,18 @@ static amped_status cpu_multiply(amped_factor_set *f, int mode, uint64_t first, 
   return AMPED_OK;
 }
 
-static void add_sizes(const amped_factor_set *f, int mode, uint64_t first, uint64_t count,
-                      const share *s) {
+/* Add the columns of `count` own rows from `first` on to s->gram: absolute values if chosen is
+ * NULL, else the chosen rows. */
+static void add_columns(const amped_factor_set *f, int mode, const uint8_t *chosen, uint64_t first,
+                        uint64_t count, const share *s) {
   const uint64_t n = (uint64_t)f->plan->ncomps;
   rows_to_double(f, f->factors[mode], own_position(f->plan, mode) + first, count, s->in);
   for (uint64_t i = 0; i < count; i++)
-    for (uint64_t c = 0; c < n; c++)
-      s->gram[c] += fabs(s->in[i * n + c]);
+    for (uint64_t c = 0; c < n && (chosen == NULL || chosen[first + i] != 0); c++)
+      s->gram[c] += chosen != NULL ? s->in[i * n + c] : fabs(s->in[i * n + c]);
 }
 
-static amped_status cpu_absolute(amped_factor_set *f, int mode, double *sums) {
+static void sum_columns(const amped_factor_set *f, int mode, const uint8_t *chosen, double *sums) {
   const uint64_t n = (uint64_t)f->plan->ncomps;
 #pragma omp parallel for schedule(static) num_threads(f->threads)
   for (int t = 0; t < f->threads; t++) {
@@ -414,14 +428,24 @@ static amped_status cpu_absolute(amped_factor_set *f, int mode, double *sums) {
     uint64_t first = 0;
     uint64_t end = 0;
     memset(s.gram, 0, n * sizeof *s.gram);
-    rows_of_thread(f, f->plan->modes[mode].rows.block_rows, t, &first, &end);
+    rows_of_thread(f, f->plan->modes[mode].rows.rank_rows[f->plan->rank], t, &first, &end);
     for (uint64_t i = first; i < end; i += DENSE_ROWS)
-      add_sizes(f, mode, i, end - i < DENSE_ROWS ? end - i : DENSE_ROWS, &s);
+      add_columns(f, mode, chosen, i, end - i < DENSE_ROWS ? end - i : DENSE_ROWS, &s);
   }
   memset(sums, 0, n * sizeof *sums);
   for (int t = 0; t < f->threads; t++)
     for (uint64_t c = 0; c < n; c++)
       sums[c] += share_of(f, t).gram[c];
+}
+
+static amped_status cpu_absolute(amped_factor_set *f, int mode, double *sums) {
+  sum_columns(f, mode, NULL, sums);
+  return AMPED_OK;
+}
+
+static amped_status cpu_sum_chosen(amped_factor_set *f, int mode, const uint8_t *chosen,
+                                   double *sums) {
+  sum_columns(f, mode, chosen, sums);
   return AMPED_OK;
 }
 
@@ -500,6 +524,7 @@ const amped_factor_ops amped_factor_set_cpu = {
     .place = cpu_place,
     .put_rows = cpu_put_rows,
     .get_rows = cpu_get_rows,
+    .get_rows_at = cpu_get_rows_at,
     .fill_random = cpu_fill_random,
     .get_output = cpu_get_output,
     .put_output = cpu_put_output,
@@ -507,6 +532,7 @@ const amped_factor_ops amped_factor_set_cpu = {
     .descend = cpu_descend,
     .multiply = cpu_multiply,
     .absolute = cpu_absolute,
+    .sum_chosen = cpu_sum_chosen,
     .gram = cpu_gram,
     .scale = cpu_scale,
     .rows = cpu_rows,

@@ -213,7 +213,6 @@ static amped_status keep_best(search *s, double value) {
   s->sweep.is_best = !b->found || (s->solver->higher_is_better ? mine > best : mine < best);
   if (!s->sweep.is_best)
     return AMPED_OK;
-  amped_saved_factors_free(&b->factors);
   AMPED_TRY(amped_saved_factors_take(s->context, s->ones, &b->factors));
   b->found = true;
   b->value = value;

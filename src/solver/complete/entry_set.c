@@ -1,15 +1,13 @@
-/* Entry set: sorting of entries, and errors by chunks of entries and stretches of rows. */
+/* Entry set: its entries, and errors by chunks of entries. */
 #include "solver/complete/entry_set.h"
 
 #include <math.h>
-#include <limits.h>
 #include <string.h>
 
 #include "base/buffers.h"
 #include "base/mem.h"
 
-/* Rows of a factor that are copied together, and entries per chunk. */
-#define ROWS 512
+/* Entries per chunk, whose rows of a factor are copied together. */
 #define CHUNK (UINT64_C(1) << 14)
 
 static amped_buffers buffers(amped_entry_set *set, int order, uint64_t count) {
@@ -17,10 +15,8 @@ static amped_buffers buffers(amped_entry_set *set, int order, uint64_t count) {
   AMPED_BUFFER(&b, HOST, set->values, count);
   AMPED_BUFFER(&b, HOST, set->cells, count);
   AMPED_BUFFER(&b, ZEROED, set->trained, count);
-  for (int m = 0; m < order; m++) {
+  for (int m = 0; m < order; m++)
     AMPED_BUFFER(&b, HOST, set->positions[m], count);
-    AMPED_BUFFER(&b, HOST, set->sorted[m], count);
-  }
   return b;
 }
 
@@ -37,41 +33,7 @@ void amped_entry_set_free(amped_entry_set *set) {
   memset(set, 0, sizeof *set);
 }
 
-/* Sort the entries first .. first + count by position in mode; equal ones stay in order. */
-static void sort_chunk(amped_entry_set *set, int mode, uint64_t first, uint64_t count, uint64_t *a,
-                       uint64_t *b) {
-  const uint64_t *positions = set->positions[mode] + first;
-  uint64_t *out = set->sorted[mode] + first;
-  uint64_t *from = a;
-  uint64_t *to = b;
-  for (uint64_t i = 0; i < count; i++)
-    from[i] = i;
-  for (uint64_t width = 1; width < count; width *= 2) { /* merge sort */
-    for (uint64_t left = 0; left < count; left += 2 * width) {
-      const uint64_t middle = left + width < count ? left + width : count;
-      const uint64_t end = left + 2 * width < count ? left + 2 * width : count;
-      uint64_t i = left;
-      uint64_t j = middle;
-      for (uint64_t k = left; k < end; k++)
-        to[k] = j == end || (i < middle && positions[from[i]] <= positions[from[j]]) ? from[i++]
-                                                                                     : from[j++];
-    }
-    uint64_t *swap = from;
-    from = to;
-    to = swap;
-  }
-  memcpy(out, from, count * sizeof *out);
-}
-
-amped_status amped_entry_set_finish(const amped_context *context, amped_entry_set *set) {
-  uint64_t *scratch = NULL;
-  amped_status status = amped_alloc(&scratch, 2 * CHUNK, sizeof *scratch, "the entries of a file");
-  for (int m = 0; m < set->order; m++)
-    for (uint64_t first = 0; first < set->count && status == AMPED_OK; first += CHUNK) {
-      const uint64_t left = set->count - first;
-      sort_chunk(set, m, first, left < CHUNK ? left : CHUNK, scratch, scratch + CHUNK);
-    }
-  amped_free(scratch);
+void amped_entry_set_finish(const amped_context *context, amped_entry_set *set) {
   set->total = set->count;
   set->first = 0;
   amped_comm_sum_u64(context->comm, &set->total, 1);
@@ -79,7 +41,6 @@ amped_status amped_entry_set_finish(const amped_context *context, amped_entry_se
             MPI_Exscan(&set->count, &set->first, 1, MPI_UINT64_T, MPI_SUM, context->comm->mpi));
   if (context->comm->rank == 0)
     set->first = 0;
-  return amped_comm_agree(context->comm, status);
 }
 
 /* Copy all entries of `from` to the entries at, at + 1, ... of `to`. */
@@ -110,7 +71,8 @@ amped_status amped_entry_set_append(const amped_context *context, amped_entry_se
     both.unknown[m] = set->unknown[m] + more->unknown[m];
   amped_entry_set_free(set);
   *set = both;
-  return amped_entry_set_finish(context, set);
+  amped_entry_set_finish(context, set);
+  return AMPED_OK;
 }
 
 void amped_entry_set_train(const amped_context *context, amped_entry_set *set,
@@ -158,18 +120,18 @@ typedef struct traversal {
   const amped_fixed_modes *fixed;
   const amped_mean_rows *means;
   int components;
-  double *rows;     /* [ROWS][ncomps] */
+  double *rows;     /* [CHUNK][ncomps] */
   double *products; /* [CHUNK][components] */
-  double *biases;   /* [CHUNK] */
+  double *models;   /* [CHUNK] the sum of biases; then the model's value */
   bool *cold;       /* [CHUNK] */
 } traversal;
 
 static amped_buffers traversal_buffers(traversal *w) {
   amped_buffers b = {.what = "products of rows"};
   const uint64_t n = (uint64_t)w->context->plan->ncomps;
-  AMPED_BUFFER(&b, HOST, w->rows, ROWS * n);
+  AMPED_BUFFER(&b, HOST, w->rows, CHUNK * n);
   AMPED_BUFFER(&b, HOST, w->products, CHUNK * n);
-  AMPED_BUFFER(&b, HOST, w->biases, CHUNK);
+  AMPED_BUFFER(&b, HOST, w->models, CHUNK);
   AMPED_BUFFER(&b, HOST, w->cold, CHUNK);
   return b;
 }
@@ -184,30 +146,24 @@ static void take_row(traversal *w, int mode, uint64_t entry, bool known, const d
   for (int r = 0; r < w->components; r++)
     products[r] *= x[r];
   if (w->fit->biased)
-    w->biases[entry] += x[w->components];
+    w->models[entry] += x[w->components];
   w->cold[entry] = w->cold[entry] || !known;
 }
 
-/* Apply take_row to mode's rows of the chunk's entries. Rows are copied in stretches that begin and
- * end with a row that is needed. */
+/* Apply take_row to mode's rows of the chunk's entries. */
 static amped_status take_mode(traversal *w, int mode, uint64_t first, uint64_t count) {
+  const amped_worker *worker = w->context->worker;
   const uint64_t n = (uint64_t)w->context->plan->ncomps;
   const uint64_t *positions = w->set->positions[mode] + first;
-  const uint64_t *sorted = w->set->sorted[mode] + first;
-  for (uint64_t i = 0, j = 0; i < count; i = j) {
-    const uint64_t begin = positions[sorted[i]];
-    for (j = i; j < count && positions[sorted[j]] - begin < ROWS; j++)
-      continue;
-    if (begin != AMPED_NO_ROW)
-      AMPED_TRY(w->context->worker->backend->factors->get_rows(
-          w->context->worker->factors, mode, begin, positions[sorted[j - 1]] - begin + 1, w->rows));
-    for (uint64_t k = i; k < j; k++) {
-      const uint64_t position = positions[sorted[k]];
-      const double trained = w->set->trained[first + sorted[k]] >> mode & 1;
-      const bool has_row = position != AMPED_NO_ROW;
-      take_row(w, mode, sorted[k], has_row && amped_row_is_known(w->fixed, mode, position, trained),
-               has_row ? w->rows + (position - begin) * n : NULL);
-    }
+  const uint8_t *trained = w->set->trained + first;
+  AMPED_TRY(
+      worker->backend->factors->get_rows_at(worker->factors, mode, count, positions, w->rows));
+#pragma omp parallel for schedule(static)
+  for (uint64_t i = 0; i < count; i++) {
+    const bool has_row = positions[i] != AMPED_NO_ROW;
+    const bool known =
+        has_row && amped_row_is_known(w->fixed, mode, positions[i], trained[i] >> mode & 1);
+    take_row(w, mode, i, known, has_row ? w->rows + i * n : NULL);
   }
   return AMPED_OK;
 }
@@ -224,20 +180,22 @@ static amped_status take_chunk(traversal *w, uint64_t first, uint64_t count, dou
   const uint64_t n = (uint64_t)w->components;
   for (uint64_t i = 0; i < count * n; i++)
     w->products[i] = 1.0;
-  memset(w->biases, 0, count * sizeof *w->biases);
+  memset(w->models, 0, count * sizeof *w->models);
   memset(w->cold, 0, count * sizeof *w->cold);
   for (int m = 0; m < w->set->order; m++)
     AMPED_TRY(take_mode(w, m, first, count));
+#pragma omp parallel for schedule(static)
   for (uint64_t i = 0; i < count; i++) {
-    double y = w->biases[i];
     for (uint64_t r = 0; r < n; r++)
-      y += w->products[i * n + r];
+      w->models[i] += w->products[i * n + r];
+    w->models[i] = w->fit->mean + w->fit->scale * w->models[i];
+  }
+  for (uint64_t i = 0; i < count; i++) {
     const double value = w->set->values[first + i];
-    const double model = w->fit->mean + w->fit->scale * y;
-    const double clipped = fmin(fmax(model, least), most);
-    add_error(&out->all, value - model, value - clipped);
+    const double clipped = fmin(fmax(w->models[i], least), most);
+    add_error(&out->all, value - w->models[i], value - clipped);
     if (w->cold[i])
-      add_error(&out->cold, value - model, value - clipped);
+      add_error(&out->cold, value - w->models[i], value - clipped);
   }
   return AMPED_OK;
 }

@@ -18,7 +18,6 @@ typedef struct amped_entry_set {
   uint64_t first;                       /* number of this rank's first entry among all ranks'
                                            entries */
   uint64_t *positions[AMPED_MAX_ORDER]; /* [count] */
-  uint64_t *sorted[AMPED_MAX_ORDER];    /* [count] entries by their position in this mode */
   uint64_t *cells;                      /* [count] hashes of the cells; rows that the model does not
                                            have count by the file's label or index */
   uint8_t *trained;                     /* [count] bit m: row of mode m has training nonzeros */
@@ -41,9 +40,9 @@ typedef struct amped_entry_errors {
 amped_status amped_entry_set_create(amped_entry_set *set, int order, uint64_t count);
 void amped_entry_set_free(amped_entry_set *set);
 
-/* Collective; the status is agreed. Call it when all entries are filled in, or have changed. Sorts
- * the entries, and sets total and first. */
-amped_status amped_entry_set_finish(const amped_context *context, amped_entry_set *set);
+/* Collective. Set total and first. Call it when all entries are filled in, or their number has
+ * changed. */
+void amped_entry_set_finish(const amped_context *context, amped_entry_set *set);
 
 /* Collective; the status is agreed. Append the entries of `more`, which is finished, to a finished
  * or zeroed set. */

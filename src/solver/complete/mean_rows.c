@@ -5,66 +5,61 @@
 
 #include "base/mem.h"
 
-/* Rows that are copied together. */
-#define ROWS UINT64_C(512)
-
 bool amped_row_is_known(const amped_fixed_modes *fixed, int mode, uint64_t position, double count) {
   if (!amped_fixed_modes_has(fixed, mode))
     return count > 0.0;
   return fixed->unlearnt[mode] == NULL || !fixed->unlearnt[mode][position];
 }
 
-/* Add own rows that are known, and their number, to sums[0 .. ncomps]. */
-static amped_status add_own(const amped_context *context, const amped_row_counts *counts,
-                            const amped_fixed_modes *fixed, int mode, double *room, double *sums) {
+/* sums[0 .. ncomps] = sum of own rows that are known, and their number. chosen: a byte for each own
+ * row, overwritten. */
+static amped_status sum_own(const amped_context *context, const amped_row_counts *counts,
+                            const amped_fixed_modes *fixed, int mode, uint8_t *chosen,
+                            double *sums) {
   const amped_plan *plan = context->plan;
+  const amped_worker *worker = context->worker;
   const amped_row_plan *rows = &plan->modes[mode].rows;
-  const uint64_t n = (uint64_t)plan->ncomps;
   const uint64_t begin = (uint64_t)plan->rank * rows->block_rows;
-  const uint64_t end = begin + rows->rank_rows[plan->rank];
-  for (uint64_t first = begin; first < end; first += ROWS) {
-    const uint64_t count = end - first < ROWS ? end - first : ROWS;
-    AMPED_TRY(context->worker->backend->factors->get_rows(context->worker->factors, mode, first,
-                                                          count, room));
-    for (uint64_t i = 0; i < count; i++) {
-      const double *row = room + i * n;
-      if (!amped_row_is_known(fixed, mode, first + i, counts->all[mode][first + i]))
-        continue;
-      for (uint64_t r = 0; r < n; r++)
-        sums[r] += row[r];
-      sums[n] += 1.0;
-    }
+  uint64_t known = 0;
+#pragma omp parallel for schedule(static) reduction(+ : known)
+  for (uint64_t i = 0; i < rows->rank_rows[plan->rank]; i++) {
+    chosen[i] = amped_row_is_known(fixed, mode, begin + i, counts->all[mode][begin + i]);
+    known += chosen[i];
   }
-  return AMPED_OK;
+  sums[plan->ncomps] = (double)known;
+  return worker->backend->factors->sum_chosen(worker->factors, mode, chosen, sums);
 }
 
 static amped_status allocate(const amped_plan *plan, const uint64_t *asked, amped_mean_rows *out,
-                             double **room) {
-  const uint64_t n = (uint64_t)plan->ncomps;
-  AMPED_TRY(amped_alloc(room, ROWS * n, sizeof **room, "mean rows"));
-  for (int m = 0; m < plan->order; m++)
+                             uint8_t **chosen) {
+  uint64_t most = 1;
+  for (int m = 0; m < plan->order; m++) {
+    const uint64_t own = plan->modes[m].rows.rank_rows[plan->rank];
+    most = own > most ? own : most;
     if (asked[m] > 0)
-      AMPED_TRY(amped_calloc(&out->rows[m], n + 1, sizeof *out->rows[m], "mean rows"));
-  return AMPED_OK;
+      AMPED_TRY(amped_calloc(&out->rows[m], (uint64_t)plan->ncomps + 1, sizeof *out->rows[m],
+                             "mean rows"));
+  }
+  return amped_alloc(chosen, most, sizeof **chosen, "mean rows");
 }
 
 amped_status amped_mean_rows_find(const amped_context *context, const amped_row_counts *counts,
                                   const amped_fixed_modes *fixed,
                                   const uint64_t asked[AMPED_MAX_ORDER], amped_mean_rows *out) {
   const amped_plan *plan = context->plan;
-  double *room = NULL;
+  uint8_t *chosen = NULL;
   memset(out, 0, sizeof *out);
-  amped_status status = amped_comm_agree(context->comm, allocate(plan, asked, out, &room));
+  amped_status status = amped_comm_agree(context->comm, allocate(plan, asked, out, &chosen));
   for (int m = 0; m < plan->order && status == AMPED_OK; m++) {
     double *sums = out->rows[m];
     if (sums == NULL)
       continue;
-    status = amped_comm_sum_agreed(context->comm, add_own(context, counts, fixed, m, room, sums),
+    status = amped_comm_sum_agreed(context->comm, sum_own(context, counts, fixed, m, chosen, sums),
                                    sums, plan->ncomps + 1);
     for (int r = 0; r < plan->ncomps && sums[plan->ncomps] > 0.0; r++)
       sums[r] /= sums[plan->ncomps];
   }
-  amped_free(room);
+  amped_free(chosen);
   if (status != AMPED_OK)
     amped_mean_rows_free(out);
   return status;

@@ -31,7 +31,6 @@ struct amped_rank_set {
   uint64_t count;                       /* number of entries, the same on all ranks */
   uint64_t *positions[AMPED_MAX_ORDER]; /* [count] rows of factors, or AMPED_NO_ROW */
   uint64_t *is_cold;                    /* [count] 1: a row of the entry was never trained */
-  uint64_t *sorted[AMPED_MAX_ORDER];    /* [count] entries by their position in this mode */
   uint64_t pairs, room;                 /* pairs of a training nonzero of this rank and an entry;
                                            their capacity */
   uint64_t *pair_entry;                 /* [pairs] an entry with the nonzero's other indices */
@@ -55,7 +54,6 @@ void amped_rank_set_destroy(amped_rank_set *s) {
     return;
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
     amped_free(s->positions[m]);
-    amped_free(s->sorted[m]);
   }
   amped_free(s->is_cold);
   amped_free(s->pair_entry);
@@ -208,24 +206,6 @@ done:
   return status;
 }
 
-static amped_status sort_entries(amped_rank_set *s) {
-  uint64_t *keys = NULL;
-  amped_status status = amped_alloc(&keys, s->count, sizeof *keys, "entries to rank");
-  for (int m = 0; m < s->order && status == AMPED_OK && s->count > 0; m++) {
-    status = amped_alloc(&s->sorted[m], s->count, sizeof *s->sorted[m], "entries to rank");
-    if (status != AMPED_OK)
-      break;
-    memcpy(keys, s->positions[m], s->count * sizeof *keys);
-    for (uint64_t i = 0; i < s->count; i++)
-      s->sorted[m][i] = i;
-    const amped_sort_field field = {keys, amped_sort_bits(keys, s->count)};
-    void *const arrays[] = {s->sorted[m]};
-    status = amped_sort(s->count, &field, 1, 0, arrays, 1);
-  }
-  amped_free(keys);
-  return status;
-}
-
 /* --- pairs that were trained ------------------------------------------------------------------ */
 
 /* Entries, ordered by a hash of their positions in the other modes. */
@@ -347,7 +327,6 @@ static amped_status choose(amped_rank_set *s, traversal *w, uint64_t total,
 }
 
 static amped_status look_up(amped_rank_set *s, traversal *w) {
-  AMPED_TRY(sort_entries(s));
   return find_pairs(s, w);
 }
 
@@ -416,41 +395,35 @@ static amped_buffers ranking_buffers(ranking *r) {
   return b;
 }
 
-/* Function for item i of a list of positions, and its row; NULL: the prior. */
+/* Function for item i of a list of positions, and its row. */
 typedef void take_row(ranking *r, uint64_t i, const double *row);
 
-/* Apply `take` to mode's rows at these positions. Rows are copied in stretches that begin and end
- * with a row that is needed. order: numbers of the list by position; NULL: the list is
- * ascending. */
-static amped_status take_rows(ranking *r, int mode, const uint64_t *positions,
-                              const uint64_t *order, uint64_t count, take_row *take) {
-#define NUMBER(k) (order != NULL ? order[k] : (k))
+/* Apply `take` to mode's rows at these positions; AMPED_NO_ROW: a row of priors. */
+static amped_status take_rows(ranking *r, int mode, const uint64_t *positions, uint64_t count,
+                              take_row *take) {
   const amped_worker *worker = r->context->worker;
-  for (uint64_t i = 0, j = 0; i < count; i = j) {
-    const uint64_t begin = positions[NUMBER(i)];
-    for (j = i; j < count && positions[NUMBER(j)] - begin < ROWS; j++)
-      continue;
-    if (begin != AMPED_NO_ROW)
-      AMPED_TRY(worker->backend->factors->get_rows(worker->factors, mode, begin,
-                                                   positions[NUMBER(j - 1)] - begin + 1, r->rows));
-    for (uint64_t k = i; k < j; k++)
-      take(r, NUMBER(k),
-           begin != AMPED_NO_ROW ? r->rows + (positions[NUMBER(k)] - begin) * r->n : NULL);
+  for (uint64_t first = 0; first < count; first += ROWS) {
+    const uint64_t some = count - first < ROWS ? count - first : ROWS;
+    AMPED_TRY(worker->backend->factors->get_rows_at(worker->factors, mode, some, positions + first,
+                                                    r->rows));
+    for (uint64_t k = 0; k < some; k++) {
+      double *row = r->rows + k * r->n;
+      for (uint64_t c = 0; c < r->n && positions[first + k] == AMPED_NO_ROW; c++)
+        row[c] = r->prior;
+      take(r, first + k, row);
+    }
   }
-#undef NUMBER
   return AMPED_OK;
 }
 
 static void multiply(ranking *r, uint64_t i, const double *row) {
   double *product = r->products + i * r->n;
   for (uint64_t c = 0; c < r->n; c++)
-    product[c] *= row != NULL ? row[c] : r->prior;
+    product[c] *= row[c];
 }
 
 static void find_model(ranking *r, uint64_t i, const double *row) {
-  for (uint64_t c = 0; c < r->n && row == NULL; c++)
-    r->rows[c] = r->prior;
-  r->models[i] = dot(r->products + i * r->n, row != NULL ? row : r->rows, r->n);
+  r->models[i] = dot(r->products + i * r->n, row, r->n);
 }
 
 /* True if the row at this position of the ranked mode is as high as entry i, or higher. */
@@ -531,12 +504,12 @@ static amped_status count_above(ranking *r, const amped_row_fit *fit) {
   for (int m = 0; m < s->order; m++) {
     r->prior = fit->prior[m];
     if (m != s->mode)
-      AMPED_TRY(take_rows(r, m, s->positions[m], s->sorted[m], s->count, multiply));
+      AMPED_TRY(take_rows(r, m, s->positions[m], s->count, multiply));
   }
   r->prior = fit->prior[s->mode];
-  AMPED_TRY(take_rows(r, s->mode, s->positions[s->mode], s->sorted[s->mode], s->count, find_model));
+  AMPED_TRY(take_rows(r, s->mode, s->positions[s->mode], s->count, find_model));
   AMPED_TRY(compare_block(r));
-  return take_rows(r, s->mode, s->pair_position, NULL, s->pairs, take_pair);
+  return take_rows(r, s->mode, s->pair_position, s->pairs, take_pair);
 }
 
 amped_status amped_rank_set_find(const amped_context *context, const amped_rank_set *set,

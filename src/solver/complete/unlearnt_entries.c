@@ -71,12 +71,11 @@ amped_status amped_unlearnt_entries_find(const amped_context *context,
   if (status == AMPED_OK)
     status = amped_nonzeros_walk(context, copy_entries, &w);
   status = amped_comm_agree(context->comm, status);
-  if (status == AMPED_OK)
-    status = amped_entry_set_finish(context, out);
   if (status != AMPED_OK) {
     amped_entry_set_free(out);
     return status;
   }
+  amped_entry_set_finish(context, out);
   amped_comm_sum_u64(context->comm, of_mode, AMPED_MAX_ORDER);
   amped_entry_set_train(context, out, counts);
   return AMPED_OK;

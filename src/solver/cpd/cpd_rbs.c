@@ -14,9 +14,9 @@
 #include "solver/cpd/cell_sample.h"
 #include "solver/cpd/cpd_als.h"
 #include "solver/fit.h"
+#include "solver/mode_update.h"
 #include "solver/normal_equations.h"
 #include "solver/outcome.h"
-#include "solver/residual.h"
 #include "solver/unit_model.h"
 #include "tensor/format.h"
 
@@ -63,7 +63,7 @@ typedef struct rbs {
   double unit;                         /* model of the tensor = unit * model in the factors */
   double *rows;                        /* [longest mode][ncomps] */
   double *sums;                        /* [longest mode][ncomps] sums of all groups, in a pass over
-                                          cells in a file */
+                                          cells in a file; or MTTKRP */
   amped_allgather *gather;             /* gathers such rows */
   uint64_t *part_first, *part_count;   /* [nranks] */
   amped_rows_moved moved[AMPED_MAX_ORDER];
@@ -153,7 +153,7 @@ static amped_buffers buffers(rbs *r, const amped_plan *plan, const amped_rbs_set
   AMPED_BUFFER(&b, HOST, r->scale, n);
   AMPED_BUFFER(&b, HOST, r->lengths, n);
   AMPED_BUFFER(&b, HOST, r->rows, longest_mode(plan) * n);
-  AMPED_BUFFER(&b, HOST, r->sums, plan->dense.outside ? longest_mode(plan) * n : 0);
+  AMPED_BUFFER(&b, HOST, r->sums, longest_mode(plan) * n);
   AMPED_BUFFER(&b, HOST, r->part_first, ranks);
   AMPED_BUFFER(&b, HOST, r->part_count, ranks);
   return b;
@@ -714,21 +714,46 @@ static amped_status fit_outside(rbs *r, double *value) {
   return r->own;
 }
 
+/* inner = <X, M> of the unit model, from this rank's rows of an MTTKRP. */
+static amped_status find_inner(rbs *r, double *inner) {
+  const amped_worker *worker = r->context->worker;
+  const amped_factor_ops *factors = worker->backend->factors;
+  const amped_row_plan *own = &r->context->plan->modes[0].rows;
+  const int rank = r->context->plan->rank;
+  const uint64_t n = (uint64_t)r->context->plan->ncomps;
+  const uint64_t count = own->rank_rows[rank];
+  AMPED_TRY(factors->get_output(worker->factors, 0, 0, count, r->sums));
+  AMPED_TRY(
+      factors->get_rows(worker->factors, 0, (uint64_t)rank * own->block_rows, count, r->rows));
+  for (uint64_t i = 0; i < count * n; i++)
+    *inner += r->sums[i] * r->rows[i] * r->result->weights[i % n];
+  return AMPED_OK;
+}
+
+/* Find the fit of the unit model by an MTTKRP; near a fit of 1, and with TF32, by exact sums. */
+static amped_status fit_inside(rbs *r, double *value) {
+  amped_fit fit = {.context = r->context, .result = r->result, .v = r->v, .shown_pass = true};
+  amped_mttkrp_times times;
+  double inner = 0.0;
+  double part = 0.0;
+  double noise = 0.0;
+  AMPED_TRY(amped_mode_mttkrp(r->context, 0, &times));
+  AMPED_NEXT(r->own, find_inner(r, &inner));
+  AMPED_TRY(sum_over_ranks(r, &inner, 1));
+  AMPED_TRY(amped_fit_find(&fit, r->result->sweeps, (const double *const *)r->unit_grams, inner,
+                           AMPED_OK, &part, &noise));
+  *value = amped_fit_of_part(part);
+  return amped_fit_finish(&fit, value);
+}
+
 /* After the epochs: the fit of all cells, if no polish follows. Fits of epochs are of samples. */
 static amped_status fit_of_all_cells(void *self, double *value) {
   rbs *r = self;
-  amped_residual residual = {0};
   if (r->settings->polish > 0)
     return AMPED_OK;
   amped_trace_begin(AMPED_PHASE_FIT, (int64_t)r->result->sweeps);
   r->result->residuals++;
-  amped_status status = AMPED_OK;
-  if (r->reader != NULL)
-    status = fit_outside(r, value);
-  else {
-    status = amped_residual_measure(r->context, NULL, r->result->weights, &residual);
-    *value = amped_fit_of_part(residual.part);
-  }
+  const amped_status status = r->reader != NULL ? fit_outside(r, value) : fit_inside(r, value);
   amped_trace_end();
   return status;
 }

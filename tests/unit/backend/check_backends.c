@@ -147,6 +147,26 @@ START_TEST(rows_without_nonzeros_are_zero) {
 
 /* --- rows and dense work -----------------------------------------------------------------------*/
 
+/* Rows come from positions in any order; AMPED_NO_ROW is a row of zeros. want: all rows. */
+static void rows_come_from_positions(const bench *s, int mode, const double *want) {
+  const uint64_t n = (uint64_t)s->p->ncomps;
+  const uint64_t rows = amped_plan_factor_rows(&s->plan, mode);
+  const uint64_t count = 3 * rows + 1;
+  uint64_t *positions = NULL;
+  double *got = doubles(count * n);
+  check_ok(amped_alloc(&positions, count, sizeof *positions, "positions"));
+  for (uint64_t i = 0; i < count; i++)
+    positions[i] = i % 7 == 3 ? AMPED_NO_ROW : i * 5 % rows;
+  check_ok(s->w.backend->factors->get_rows_at(s->w.factors, mode, count, positions, got));
+  for (uint64_t i = 0; i < count; i++)
+    for (uint64_t r = 0; r < n; r++)
+      near(got[i * n + r], positions[i] == AMPED_NO_ROW ? 0.0 : want[positions[i] * n + r], 0.0,
+           "a row at a position", i, r);
+  check_ok(s->w.backend->factors->get_rows_at(s->w.factors, mode, 0, positions, got));
+  amped_free(positions);
+  amped_free(got);
+}
+
 static void factors_come_back(const bench *s) {
   for (int m = 0; m < s->plan.order; m++) {
     uint64_t rows = amped_plan_factor_rows(&s->plan, m);
@@ -157,6 +177,7 @@ static void factors_come_back(const bench *s) {
     check_ok(s->w.backend->factors->get_rows(s->w.factors, m, rows - 1, 1, got));
     ck_assert_mem_eq(got, want + (rows - 1) * (uint64_t)s->p->ncomps,
                      (size_t)s->p->ncomps * sizeof *got);
+    rows_come_from_positions(s, m, want);
     ck_assert_ptr_nonnull(s->w.backend->factors->rows(s->w.factors, m));
     amped_free(got);
     amped_free(want);

@@ -73,6 +73,30 @@ static double *put_output(const bench *s, int mode, uint64_t rows) {
   return w;
 }
 
+/* Sums of every third own row, of none, and of all. */
+static void chosen_sums_are_right(const bench *s, int mode, const double *got, uint64_t rows) {
+  const uint64_t n = (uint64_t)s->p->ncomps;
+  uint8_t *chosen = NULL;
+  double *sums = doubles(n);
+  check_ok(amped_alloc(&chosen, rows, sizeof *chosen, "chosen rows"));
+  for (uint64_t step = 1; step <= 3; step++) {
+    for (uint64_t i = 0; i < rows; i++)
+      chosen[i] = step != 2 && i % step == 0 ? 200 : 0;
+    check_ok(s->w.backend->factors->sum_chosen(s->w.factors, mode, chosen, sums));
+    for (uint64_t r = 0; r < n; r++) {
+      double sum = 0.0;
+      double size = 0.0;
+      for (uint64_t i = 0; i < rows; i++) {
+        sum += chosen[i] != 0 ? got[i * n + r] : 0.0;
+        size += fabs(got[i * n + r]);
+      }
+      near(sums[r], sum, (double)rows * DBL_EPSILON * size, "the sum of chosen rows", r, step);
+    }
+  }
+  amped_free(chosen);
+  amped_free(sums);
+}
+
 /* sums, to which 0.5 was added before; and those of sizes. */
 static void sums_are_right(const bench *s, int mode, const amped_row_sums *sums, const double *got,
                            const double *w, uint64_t rows) {
@@ -96,6 +120,7 @@ static void sums_are_right(const bench *s, int mode, const amped_row_sums *sums,
       near(sums->gram[r * n + c], gram, tolerance, "gram", r, c);
     }
   }
+  chosen_sums_are_right(s, mode, got, rows);
   amped_free(sizes);
 }
 

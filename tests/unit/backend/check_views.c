@@ -80,6 +80,11 @@ static void check_rows(views *v, const char *what) {
   check_ok(ops(v)->get_rows(v->view, MODE, 0, v->rows, got));
   check_ok(ops(v)->get_rows(v->alone.w.factors, MODE, 0, v->rows, want));
   same(got, want, v->rows * OWN, what);
+  for (uint64_t i = 0; i < v->rows; i += 3) {
+    check_ok(ops(v)->get_rows_at(v->view, MODE, 1, &i, got));
+    same(got, &want[i * OWN], OWN, what);
+  }
+  check_ok(ops(v)->get_rows(v->view, MODE, 0, v->rows, got));
   for (uint64_t i = 0; i < v->rows; i++)
     for (uint64_t c = 0; c < ALL; c++)
       if (c < FIRST || c >= FIRST + OWN)
@@ -106,6 +111,8 @@ static void check_updates(views *v, const double *keep, const amped_row_descent 
   amped_factor_set *const sets[] = {v->view, v->alone.w.factors};
   amped_row_sums sums[] = {{grams[0], 0.0}, {grams[1], 0.0}};
   const uint64_t version = ops(v)->version(v->of.w.factors, MODE);
+  uint8_t *chosen = NULL;
+  check_ok(amped_alloc(&chosen, v->own, sizeof *chosen, "chosen rows"));
   set_matrix(p, 4);
   fill(v);
   for (int k = 0; k < 2; k++)
@@ -121,6 +128,11 @@ static void check_updates(views *v, const double *keep, const amped_row_descent 
   check_ok(ops(v)->absolute(sets[0], MODE, grams[0]));
   check_ok(ops(v)->absolute(sets[1], MODE, grams[1]));
   same(grams[0], grams[1], OWN, "sizes");
+  memset(chosen, 1, v->own);
+  for (int k = 0; k < 2; k++)
+    check_ok(ops(v)->sum_chosen(sets[k], MODE, chosen, grams[k]));
+  same(grams[0], grams[1], OWN, "sums of rows");
+  amped_free(chosen);
   for (int k = 0; k < 2; k++)
     check_ok(ops(v)->scale(sets[k], MODE, 0, v->rows, p));
   check_rows(v, "scale");
