@@ -397,7 +397,11 @@ static amped_status order_nonzeros(const amped_options *o, amped_external_sort *
     AMPED_TRY(compact(x, t));
   amped_fact_json(&r->facts, "order_sec", amped_json_number(amped_time() - began));
   amped_fact(&r->facts, "nnz", amped_json_count(r->nnz), "%" PRIu64 " nonzeros", r->nnz);
-  amped_fact(&r->facts, "norm", amped_json_number(r->norm), ", norm %.10g\n", r->norm);
+  amped_fact_json(&r->facts, "norm", amped_json_number(r->norm));
+  if (isfinite(r->norm))
+    amped_fact_words(&r->facts, ", norm %.10g\n", r->norm);
+  else
+    amped_fact_words(&r->facts, "\n"); /* the writer refuses it */
   return amped_external_sort_used(x) ? AMPED_OK : say_empty_slices(t);
 }
 
