@@ -302,6 +302,17 @@ static amped_status get_rows_at(amped_factor_set *f, int mode, uint64_t count,
                                  positions, rows);
 }
 
+static amped_status models_at(amped_factor_set *f, uint64_t count, const uint64_t *const *positions,
+                              const double *const *instead, bool biased, double *models) {
+  amped_model_rows_cuda rows = {};
+  rows.order = f->plan->order;
+  rows.ld = f->ld;
+  rows.biased = biased;
+  for (int m = 0; m < rows.order; m++)
+    rows.factors[m] = column_at(f, f->d_factors[m], 0);
+  return amped_dense_cuda_models_at(&f->dense, &rows, count, positions, instead, models);
+}
+
 static amped_status launch_random(amped_factor_set *f, int mode, uint64_t seed, char *d_tables) {
   const amped_plan *plan = f->plan;
   const amped_row_plan *rows = &plan->modes[mode].rows;
@@ -498,6 +509,7 @@ const amped_factor_ops amped_factor_set_cuda = {
     .put_rows = put_rows,
     .get_rows = get_rows,
     .get_rows_at = get_rows_at,
+    .models_at = models_at,
     .fill_random = fill_random,
     .get_output = get_output,
     .put_output = put_output,

@@ -58,6 +58,35 @@ __global__ void narrow(const double *from, uint64_t rows, uint64_t ld, unsigned 
       to[i * ld + c] = c < ncomps ? (T)from[i * ncomps + c] : T(0);
 }
 
+/* models_at: a warp works on one cell at a time. */
+constexpr unsigned model_threads = 256;
+constexpr uint64_t model_blocks = 4096;
+template <typename T>
+__global__ void __launch_bounds__(model_threads)
+    find_models(const amped_model_rows_cuda a, uint64_t count, double *models) {
+  const unsigned warps = gridDim.x * (model_threads / 32);
+  const unsigned lane = threadIdx.x % 32;
+  for (uint64_t i = (blockIdx.x * model_threads + threadIdx.x) / 32; i < count; i += warps) {
+    double sum = 0.0;
+    for (unsigned c = lane; c < a.ncomps; c += 32) {
+      const bool adds = a.biased && c == a.ncomps - 1;
+      double x = adds ? 0.0 : 1.0;
+      for (int m = 0; m < a.order; m++) {
+        const uint64_t position = a.positions[(uint64_t)m * count + i];
+        const double y = position == AMPED_NO_ROW
+                             ? a.instead[(unsigned)m * a.ncomps + c]
+                             : (double)static_cast<const T *>(a.factors[m])[position * a.ld + c];
+        x = adds ? x + y : x * y;
+      }
+      sum += x;
+    }
+    for (unsigned half = 16; half > 0; half /= 2)
+      sum += __shfl_xor_sync(0xffffffffU, sum, half);
+    if (lane == 0)
+      models[i] = sum;
+  }
+}
+
 /* Scale columns in groups of 16 bytes. A thread stays in its columns, because the number of threads
  * is a multiple of the groups of a row. */
 constexpr unsigned scale_threads = 256;
@@ -244,6 +273,7 @@ struct sections {
   uint64_t batch;
   uint64_t wide;
   uint64_t square;
+  uint64_t instead;
   uint64_t partials;
   uint64_t bytes;
 };
@@ -268,14 +298,16 @@ sections sections_for(const amped_plan *plan) {
   s.batch = most(1, least(most_grams, gram_bytes / (ncomps * ncomps * sizeof(double))));
   s.wide = aligned_doubles(s.chunk * ncomps);
   s.square = aligned_doubles(ncomps * ncomps + 1);
+  s.instead = aligned_doubles((uint64_t)plan->order * ncomps);
   s.partials = aligned_doubles(s.batch * (ncomps * ncomps + 1));
   const uint64_t most_wide = least(rows * ncomps, wide_bytes / (2 * sizeof(double)));
   const uint64_t most_partials =
       most(s.partials, least(most_grams * (ncomps * ncomps + 1),
                              gram_bytes / sizeof(double) + (uint64_t)most_grams));
-  s.bytes = (2 * aligned_doubles(most_wide) + 2 * s.square + aligned_doubles(most_partials)) *
-                sizeof(double) +
-            blas_bytes;
+  s.bytes =
+      (2 * aligned_doubles(most_wide) + 2 * s.square + s.instead + aligned_doubles(most_partials)) *
+          sizeof(double) +
+      blas_bytes;
   return s;
 }
 
@@ -532,7 +564,9 @@ static void cut_block(amped_dense_cuda *d, const amped_plan *plan) {
   d->d_product = d->d_wide + s.wide;
   d->d_square = d->d_product + s.wide;
   d->d_keep = d->d_square + s.square;
-  d->d_partials = d->d_keep + s.square;
+  d->d_instead = d->d_keep + s.square;
+  d->d_partials = d->d_instead + s.instead;
+  d->wide = s.wide;
 }
 
 void amped_dense_cuda_borrow(amped_dense_cuda *d, const amped_dense_cuda *of,
@@ -589,6 +623,44 @@ amped_status amped_dense_cuda_get_at(amped_dense_cuda *d, const void *d_factor, 
                                cudaMemcpyDeviceToHost, d->stream));
   }
   return wait(d);
+}
+
+/* models = values at `some` cells from `first` on. */
+static amped_status find_some_models(amped_dense_cuda *d, amped_model_rows_cuda *rows,
+                                     uint64_t first, uint64_t some,
+                                     const uint64_t *const *h_positions, double *h_models) {
+  uint64_t *const d_positions = reinterpret_cast<uint64_t *>(d->d_wide);
+  const uint64_t blocks = least(model_blocks, amped_ceil_div(some, model_threads / 32));
+  for (int m = 0; m < rows->order; m++)
+    AMPED_CUDA(cudaMemcpyAsync(d_positions + (uint64_t)m * some, h_positions[m] + first,
+                               some * sizeof *d_positions, cudaMemcpyHostToDevice, d->stream));
+  rows->positions = d_positions;
+  if (d->value_type == AMPED_F32)
+    find_models<float>
+        <<<(unsigned)blocks, model_threads, 0, d->stream>>>(*rows, some, d->d_product);
+  else
+    find_models<double>
+        <<<(unsigned)blocks, model_threads, 0, d->stream>>>(*rows, some, d->d_product);
+  AMPED_CUDA_LAUNCHED("the kernel of models");
+  AMPED_CUDA(cudaMemcpyAsync(h_models + first, d->d_product, some * sizeof *h_models,
+                             cudaMemcpyDeviceToHost, d->stream));
+  return wait(d);
+}
+
+amped_status amped_dense_cuda_models_at(amped_dense_cuda *d, amped_model_rows_cuda *rows,
+                                        uint64_t count, const uint64_t *const *h_positions,
+                                        const double *const *h_instead, double *h_models) {
+  const uint64_t n = (uint64_t)d->ncomps;
+  const uint64_t room = d->wide / (uint64_t)rows->order; /* cells whose positions fit d_wide */
+  rows->ncomps = (unsigned)n;
+  rows->instead = d->d_instead;
+  for (int m = 0; m < rows->order; m++)
+    if (h_instead[m] != nullptr)
+      AMPED_CUDA(cudaMemcpyAsync(d->d_instead + (uint64_t)m * n, h_instead[m], n * sizeof(double),
+                                 cudaMemcpyHostToDevice, d->stream));
+  for (uint64_t first = 0; first < count; first += room)
+    AMPED_TRY(find_some_models(d, rows, first, least(room, count - first), h_positions, h_models));
+  return AMPED_OK;
 }
 
 /* Add the sums over new rows to *sums. */

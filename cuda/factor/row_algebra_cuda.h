@@ -26,13 +26,27 @@ typedef struct amped_dense_cuda {
   int batch;      /* most partial gram matrices */
   int used;       /* partial gram matrices of the current pass */
   void *d_block;  /* memory of the next arrays */
+  uint64_t wide;  /* doubles of d_wide */
   double *d_wide; /* chunk x ncomps, twice */
   double *d_product;
   double *d_square;   /* ncomps x ncomps, and one more double */
   double *d_keep;     /* square of the same size */
+  double *d_instead;  /* order x ncomps */
   double *d_partials; /* `batch` matrices of d_square's size */
   double *h_pinned;   /* host buffer of both squares */
 } amped_dense_cuda;
+
+/* Rows of models_at. Elements of a row are of the factors' type. */
+typedef struct amped_model_rows_cuda {
+  int order;
+  uint64_t ld; /* elements from row to row */
+  bool biased;
+  const void *factors[AMPED_MAX_ORDER]; /* first element of the first row, device memory */
+  /* The next are set by amped_dense_cuda_models_at. */
+  unsigned ncomps;
+  const uint64_t *positions; /* [order][count] */
+  const double *instead;     /* [order][ncomps] */
+} amped_model_rows_cuda;
 
 /* Use the device's stream for dense work, and its cuBLAS, which the first call starts. The struct
  * is zeroed on entry. */
@@ -57,6 +71,11 @@ amped_status amped_dense_cuda_get(amped_dense_cuda *dense, const void *d_rows, u
  * zeros. */
 amped_status amped_dense_cuda_get_at(amped_dense_cuda *dense, const void *d_factor, uint64_t ld,
                                      uint64_t count, const uint64_t *h_positions, double *h_rows);
+
+/* models_at of amped_factor_ops. */
+amped_status amped_dense_cuda_models_at(amped_dense_cuda *dense, amped_model_rows_cuda *rows,
+                                        uint64_t count, const uint64_t *const *h_positions,
+                                        const double *const *h_instead, double *h_models);
 
 /* The functions of amped_factor_ops of these names, on count rows.
  *

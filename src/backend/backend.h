@@ -230,6 +230,13 @@ typedef struct amped_factor_ops {
    * host memory. AMPED_NO_ROW: a row of zeros. */
   amped_status (*get_rows_at)(amped_factor_set *factors, int mode, uint64_t count,
                               const uint64_t *positions, double *rows);
+  /* models[i] = the factors' value at `count` cells, in double: the sum over components of the
+   * product of rows, one of each mode; if biased, the last element of a row is added instead.
+   * positions[m][i]: the row of mode m; AMPED_NO_ROW: instead[m], of ncomps doubles. Host memory.
+   */
+  amped_status (*models_at)(amped_factor_set *factors, uint64_t count,
+                            const uint64_t *const *positions, const double *const *instead,
+                            bool biased, double *models);
   /* Fill own rows of mode's factor: entry (i, r) = amped_random_double(seed, mode, i * ncomps + r),
    * rounded to the factors' type. i is the row's index in the file. */
   amped_status (*fill_random)(amped_factor_set *factors, int mode, uint64_t seed);

@@ -235,6 +235,47 @@ static share share_of(const amped_factor_set *f, int t) {
   return (share){at, at + DENSE_ROWS * n, at + 2 * DENSE_ROWS * n, 0.0};
 }
 
+/* Row of mode's factor at a position, or `instead`, converted to doubles in `room`. */
+static const double *row_at(const amped_factor_set *f, int mode, uint64_t position,
+                            const double *instead, double *room) {
+  if (position == AMPED_NO_ROW)
+    return instead;
+  rows_to_double(f, f->factors[mode], position, 1, room);
+  return room;
+}
+
+/* The model's value at cell i; room: two rows. */
+static double model_at(const amped_factor_set *f, uint64_t i, const uint64_t *const *positions,
+                       const double *const *instead, bool biased, double *room) {
+  const uint64_t components = (uint64_t)f->plan->ncomps - (biased ? 1 : 0);
+  double *products = room + f->plan->ncomps;
+  double model = 0.0;
+  for (uint64_t r = 0; r < components; r++)
+    products[r] = 1.0;
+  for (int m = 0; m < f->plan->order; m++) {
+    const double *row = row_at(f, m, positions[m][i], instead[m], room);
+    for (uint64_t r = 0; r < components; r++)
+      products[r] *= row[r];
+    model += biased ? row[components] : 0.0;
+  }
+  for (uint64_t r = 0; r < components; r++)
+    model += products[r];
+  return model;
+}
+
+static amped_status cpu_models_at(amped_factor_set *f, uint64_t count,
+                                  const uint64_t *const *positions, const double *const *instead,
+                                  bool biased, double *models) {
+#pragma omp parallel for schedule(static) num_threads(f->threads)
+  for (int t = 0; t < f->threads; t++) {
+    const uint64_t first = count * (uint64_t)t / (uint64_t)f->threads;
+    const uint64_t end = count * (uint64_t)(t + 1) / (uint64_t)f->threads;
+    for (uint64_t i = first; i < end; i++)
+      models[i] = model_at(f, i, positions, instead, biased, share_of(f, t).in);
+  }
+  return AMPED_OK;
+}
+
 /* Lower triangle of s->gram += gram matrix of the rows of s->out. */
 static void add_gram(const share *s, uint64_t count, int n) {
   cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, n, (int)count, 1.0, s->out, n, 1.0, s->gram,
@@ -525,6 +566,7 @@ const amped_factor_ops amped_factor_set_cpu = {
     .put_rows = cpu_put_rows,
     .get_rows = cpu_get_rows,
     .get_rows_at = cpu_get_rows_at,
+    .models_at = cpu_models_at,
     .fill_random = cpu_fill_random,
     .get_output = cpu_get_output,
     .put_output = cpu_put_output,

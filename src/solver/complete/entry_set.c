@@ -7,8 +7,8 @@
 #include "base/buffers.h"
 #include "base/mem.h"
 
-/* Entries per chunk, whose rows of a factor are copied together. */
-#define CHUNK (UINT64_C(1) << 14)
+/* Entries per chunk. */
+#define CHUNK (UINT64_C(1) << 16)
 
 static amped_buffers buffers(amped_entry_set *set, int order, uint64_t count) {
   amped_buffers b = {.what = "the entries of a file"};
@@ -119,53 +119,33 @@ typedef struct traversal {
   const amped_row_fit *fit;
   const amped_fixed_modes *fixed;
   const amped_mean_rows *means;
-  int components;
-  double *rows;     /* [CHUNK][ncomps] */
-  double *products; /* [CHUNK][components] */
-  double *models;   /* [CHUNK] the sum of biases; then the model's value */
-  bool *cold;       /* [CHUNK] */
+  uint64_t *positions[AMPED_MAX_ORDER]; /* [CHUNK] rows; AMPED_NO_ROW: the mean row */
+  double *models;                       /* [CHUNK] */
+  bool *cold;                           /* [CHUNK] */
 } traversal;
 
 static amped_buffers traversal_buffers(traversal *w) {
-  amped_buffers b = {.what = "products of rows"};
-  const uint64_t n = (uint64_t)w->context->plan->ncomps;
-  AMPED_BUFFER(&b, HOST, w->rows, CHUNK * n);
-  AMPED_BUFFER(&b, HOST, w->products, CHUNK * n);
+  amped_buffers b = {.what = "rows of entries"};
+  for (int m = 0; m < w->set->order; m++)
+    AMPED_BUFFER(&b, HOST, w->positions[m], CHUNK);
   AMPED_BUFFER(&b, HOST, w->models, CHUNK);
   AMPED_BUFFER(&b, HOST, w->cold, CHUNK);
   return b;
 }
 
-/* Multiply a row into the products of an entry of the chunk. row = NULL: the model has none.
- * known: the row has learnt something. A fixed row that has not is a mean row. */
-static void take_row(traversal *w, int mode, uint64_t entry, bool known, const double *row) {
-  double *products = w->products + entry * (uint64_t)w->components;
-  const bool own =
-      known || (row != NULL && (w->means == NULL || amped_fixed_modes_has(w->fixed, mode)));
-  const double *x = own ? row : w->means->rows[mode];
-  for (int r = 0; r < w->components; r++)
-    products[r] *= x[r];
-  if (w->fit->biased)
-    w->models[entry] += x[w->components];
-  w->cold[entry] = w->cold[entry] || !known;
-}
-
-/* Apply take_row to mode's rows of the chunk's entries. */
-static amped_status take_mode(traversal *w, int mode, uint64_t first, uint64_t count) {
-  const amped_worker *worker = w->context->worker;
-  const uint64_t n = (uint64_t)w->context->plan->ncomps;
-  const uint64_t *positions = w->set->positions[mode] + first;
-  const uint8_t *trained = w->set->trained + first;
-  AMPED_TRY(
-      worker->backend->factors->get_rows_at(worker->factors, mode, count, positions, w->rows));
-#pragma omp parallel for schedule(static)
-  for (uint64_t i = 0; i < count; i++) {
-    const bool has_row = positions[i] != AMPED_NO_ROW;
+/* Choose the rows of entry i of the chunk: its own, or the mean row. A row is known if it has
+ * learnt something. A fixed row that has not is a mean row. */
+static void choose_rows(traversal *w, uint64_t first, uint64_t i) {
+  w->cold[i] = false;
+  for (int m = 0; m < w->set->order; m++) {
+    const uint64_t position = w->set->positions[m][first + i];
+    const bool has_row = position != AMPED_NO_ROW;
     const bool known =
-        has_row && amped_row_is_known(w->fixed, mode, positions[i], trained[i] >> mode & 1);
-    take_row(w, mode, i, known, has_row ? w->rows + i * n : NULL);
+        has_row && amped_row_is_known(w->fixed, m, position, w->set->trained[first + i] >> m & 1);
+    const bool own = known || (has_row && (w->means == NULL || amped_fixed_modes_has(w->fixed, m)));
+    w->positions[m][i] = own ? position : AMPED_NO_ROW;
+    w->cold[i] = w->cold[i] || !known;
   }
-  return AMPED_OK;
 }
 
 static void add_error(amped_errors *sum, double error, double clipped) {
@@ -177,25 +157,21 @@ static void add_error(amped_errors *sum, double error, double clipped) {
 
 static amped_status take_chunk(traversal *w, uint64_t first, uint64_t count, double least,
                                double most, amped_entry_errors *out) {
-  const uint64_t n = (uint64_t)w->components;
-  for (uint64_t i = 0; i < count * n; i++)
-    w->products[i] = 1.0;
-  memset(w->models, 0, count * sizeof *w->models);
-  memset(w->cold, 0, count * sizeof *w->cold);
-  for (int m = 0; m < w->set->order; m++)
-    AMPED_TRY(take_mode(w, m, first, count));
+  const amped_worker *worker = w->context->worker;
+  const double *none[AMPED_MAX_ORDER] = {NULL};
 #pragma omp parallel for schedule(static)
-  for (uint64_t i = 0; i < count; i++) {
-    for (uint64_t r = 0; r < n; r++)
-      w->models[i] += w->products[i * n + r];
-    w->models[i] = w->fit->mean + w->fit->scale * w->models[i];
-  }
+  for (uint64_t i = 0; i < count; i++)
+    choose_rows(w, first, i);
+  AMPED_TRY(worker->backend->factors->models_at(
+      worker->factors, count, (const uint64_t *const *)w->positions,
+      w->means != NULL ? (const double *const *)w->means->rows : none, w->fit->biased, w->models));
   for (uint64_t i = 0; i < count; i++) {
     const double value = w->set->values[first + i];
-    const double clipped = fmin(fmax(w->models[i], least), most);
-    add_error(&out->all, value - w->models[i], value - clipped);
+    const double model = w->fit->mean + w->fit->scale * w->models[i];
+    const double clipped = fmin(fmax(model, least), most);
+    add_error(&out->all, value - model, value - clipped);
     if (w->cold[i])
-      add_error(&out->cold, value - w->models[i], value - clipped);
+      add_error(&out->cold, value - model, value - clipped);
   }
   return AMPED_OK;
 }
@@ -210,12 +186,7 @@ amped_status amped_entry_set_errors(const amped_context *context, const amped_en
                                     const amped_row_fit *fit, const amped_fixed_modes *fixed,
                                     const amped_mean_rows *means, double least, double most,
                                     amped_entry_errors *out) {
-  traversal w = {.context = context,
-                 .set = set,
-                 .fit = fit,
-                 .fixed = fixed,
-                 .means = means,
-                 .components = context->plan->ncomps - (fit->biased ? 1 : 0)};
+  traversal w = {.context = context, .set = set, .fit = fit, .fixed = fixed, .means = means};
   memset(out, 0, sizeof *out);
   amped_status status = amped_buffers_allocate(traversal_buffers(&w));
   for (uint64_t first = 0; first < set->count && status == AMPED_OK; first += CHUNK) {

@@ -167,6 +167,60 @@ static void rows_come_from_positions(const bench *s, int mode, const double *wan
   amped_free(got);
 }
 
+/* The model's value at a cell, and the size of its terms. */
+static double slow_model(const bench *s, double *const *rows, uint64_t *const *positions,
+                         double *const *instead, bool biased, uint64_t i, double *size) {
+  const uint64_t n = (uint64_t)s->p->ncomps;
+  double model = 0.0;
+  *size = 0.0;
+  for (uint64_t r = 0; r < n; r++) {
+    const bool adds = biased && r == n - 1;
+    double x = adds ? 0.0 : 1.0;
+    for (int m = 0; m < s->plan.order; m++) {
+      const uint64_t at = positions[m][i];
+      const double y = at == AMPED_NO_ROW ? instead[m][r] : rows[m][at * n + r];
+      x = adds ? x + y : x * y;
+      *size += adds ? fabs(y) : 0.0;
+    }
+    model += x;
+    *size += fabs(x);
+  }
+  return model;
+}
+
+static void models_are_right(const bench *s) {
+  enum { CELLS = 301 };
+  double *rows[AMPED_MAX_ORDER] = {NULL};
+  double *instead[AMPED_MAX_ORDER] = {NULL};
+  uint64_t *positions[AMPED_MAX_ORDER] = {NULL};
+  double models[CELLS];
+  for (int m = 0; m < s->plan.order; m++) {
+    rows[m] = positioned(s, m);
+    instead[m] = m == 1 ? NULL : random_rows(1, s->p->ncomps, AMPED_F64, (uint64_t)m);
+    check_ok(amped_alloc(&positions[m], CELLS, sizeof *positions[m], "positions"));
+    for (uint64_t i = 0; i < CELLS; i++)
+      positions[m][i] = m != 1 && (i + (uint64_t)m) % 5 == 0
+                            ? AMPED_NO_ROW
+                            : i * 7 % amped_plan_factor_rows(&s->plan, m);
+  }
+  for (int biased = 0; biased < 2; biased++) {
+    check_ok(s->w.backend->factors->models_at(s->w.factors, CELLS,
+                                              (const uint64_t *const *)positions,
+                                              (const double *const *)instead, biased == 1, models));
+    for (uint64_t i = 0; i < CELLS; i++) {
+      double size = 0.0;
+      const double want = slow_model(s, rows, positions, instead, biased == 1, i, &size);
+      near(models[i], want, 64 * DBL_EPSILON * (1.0 + size), "a model's value", i,
+           (uint64_t)biased);
+    }
+  }
+  for (int m = 0; m < s->plan.order; m++) {
+    amped_free(rows[m]);
+    amped_free(instead[m]);
+    amped_free(positions[m]);
+  }
+}
+
 static void factors_come_back(const bench *s) {
   for (int m = 0; m < s->plan.order; m++) {
     uint64_t rows = amped_plan_factor_rows(&s->plan, m);
@@ -182,6 +236,7 @@ static void factors_come_back(const bench *s) {
     amped_free(got);
     amped_free(want);
   }
+  models_are_right(s);
 }
 
 /* The factor as it lies in memory: padding columns are zero. */

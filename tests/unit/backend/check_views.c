@@ -71,6 +71,18 @@ static void same(const double *got, const double *want, uint64_t count, const ch
     ck_assert_msg(got[i] == want[i], "%s: %.17g at %d, not %.17g", what, got[i], (int)i, want[i]);
 }
 
+/* The model's value at the first cells along MODE. */
+static void check_models(views *v) {
+  static const uint64_t first[] = {0, 1, 2, 3};
+  const uint64_t *const positions[] = {first, first, first};
+  const double *const instead[AMPED_MAX_ORDER] = {NULL};
+  double got[4];
+  double want[4];
+  check_ok(ops(v)->models_at(v->view, 4, positions, instead, true, got));
+  check_ok(ops(v)->models_at(v->alone.w.factors, 4, positions, instead, true, want));
+  same(got, want, 4, "a model's value");
+}
+
 /* The view has the other set's rows, and the columns around it have theirs. */
 static void check_rows(views *v, const char *what) {
   double *all = doubles(v->rows * ALL);
@@ -85,6 +97,7 @@ static void check_rows(views *v, const char *what) {
     check_ok(ops(v)->get_rows_at(v->view, MODE, 1, &i, got));
     same(got, &want[i * OWN], OWN, what);
   }
+  check_models(v);
   check_ok(ops(v)->get_rows(v->view, MODE, 0, v->rows, got));
   for (uint64_t i = 0; i < v->rows; i++)
     for (uint64_t c = 0; c < ALL; c++)
