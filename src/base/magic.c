@@ -37,7 +37,7 @@ static const kind kinds[] = {
     KIND("7z\xbc\xaf\x27\x1c", "a 7z archive; unpack it first: 7z x FILE"),
     KIND("Rar!\x1a\x07", "a rar archive; unpack it first: unrar x FILE"),
     KIND("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a workbook (.xls); save it as .csv"),
-    KIND("\x89HDF\r\n\x1a\n", "an HDF5 file; give it the suffix .h5"),
+    KIND("\x89HDF\r\n\x1a\n", "an HDF5 file; give a tensor the suffix .h5"),
     KIND("\x93NUMPY", "an array of numpy; give it the suffix .npy"),
     KIND("PAR1", "a Parquet file; write it as .csv, say with pandas"),
     KIND("ARROW1", "an Arrow file; write it as .csv, say with pandas"),

@@ -43,8 +43,7 @@ static amped_status refuse_state(const char *path) {
   return status;
 }
 
-/* Is it a state, whatever its name? */
-static bool is_state(const char *path) {
+bool amped_cell_files_is_state(const char *path) {
   bool is = false;
   const bool looked =
       amped_hdf5_probe(path) == AMPED_OK && amped_state_file_is(path, &is) == AMPED_OK;
@@ -62,7 +61,7 @@ static amped_status probe_input(const amped_options *o, const char *path) {
 static amped_status probe_excluded(const amped_options *o, const char *path) {
   amped_format format = AMPED_FORMAT_HDF5;
   const amped_status status = amped_io_input_format(path, &o->read, &format);
-  if ((status == AMPED_BAD_INPUT || format == AMPED_FORMAT_HDF5) && is_state(path))
+  if ((status == AMPED_BAD_INPUT || format == AMPED_FORMAT_HDF5) && amped_cell_files_is_state(path))
     return refuse_state(path);
   return probe_input(o, path);
 }

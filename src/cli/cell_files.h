@@ -8,6 +8,9 @@
 #include "tensor/completion.h"
 #include "tensor/sptensor.h"
 
+/* Is the file a state of stream, whatever its name? False if it cannot be read. */
+bool amped_cell_files_is_state(const char *path);
+
 /* Probe the HDF5 files among the inputs after the model: CELLS, if the command has it, and the
  * files of --exclude. Call it before an HDF5 file is read. AMPED_BAD_INPUT, with the remedy, if
  * --exclude names a state of stream. */

@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <string.h>
 
+#include "cli/cell_files.h"
 #include "cli/commands.h"
 #include "cli/label_errors.h"
 #include "cli/model_mode.h"
@@ -70,6 +71,10 @@ static amped_status find_values(job *j) {
   amped_format format = AMPED_FORMAT_TNS;
   if (is_array(j))
     return observed != NULL && amped_io_is_hdf5(observed) ? amped_hdf5_probe(observed) : AMPED_OK;
+  if (amped_cell_files_is_state(j->o->args[1]))
+    return amped_error(AMPED_BAD_INPUT, j->o->args[1],
+                       "is the state of a stream, which does not keep its cells; name a table or a "
+                       "tensor of the cells to predict");
   AMPED_TRY(amped_io_input_format(j->o->args[1], &j->o->read, &format));
   j->is_text = format == AMPED_FORMAT_TNS;
   j->has_values = format != AMPED_FORMAT_TABLE || j->o->read.value != NULL;

@@ -198,6 +198,7 @@ static amped_status steps(job *j, amped_json *json) {
     warn_of_unlearnt(j, j->ranking.target, j->first);
   else
     warn_of_average_lists(j);
+  j->ranking.path = model;
   j->ranking.p = &j->p;
   j->ranking.most = number < j->k.dims[j->ranking.of] ? number : j->k.dims[j->ranking.of];
   (void)amped_ranking_report_faint(model, &j->k, &j->c, "lists", true);

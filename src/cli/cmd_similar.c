@@ -160,7 +160,8 @@ static void warn_of_faint(const job *j) {
 static amped_status rank_all(const job *j, amped_json *json) {
   const uint64_t dim = j->k.dims[j->mode];
   const uint64_t number = (uint64_t)j->o->top;
-  const amped_ranking ranking = {.p = &j->pairs,
+  const amped_ranking ranking = {.path = j->o->args[0],
+                                 .p = &j->pairs,
                                  .target = 0,
                                  .of = 1,
                                  .most = number < dim ? number : dim,

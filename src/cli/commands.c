@@ -91,7 +91,7 @@ static const amped_option_text predict_texts[] = {
     {.name = "top", .help = "with --by: labels to show"},
     {.name = "type",
      .help = "without COORDS: type of the cells that are written",
-     .initially = "float, if it holds the cells of --observed"},
+     .initially = "float, if it holds the cells of --observed and the model's values"},
     {.name = "clip",
      .help = "cut predictions to LO:HI, and report both errors; data is for complete",
      .initially = "no cut"},

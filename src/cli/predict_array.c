@@ -28,6 +28,11 @@
 /* Doubles hold all integers up to this one. */
 #define EXACT 9007199254740992.0
 
+/* Floats are used for values up to this size, of differences down to its inverse, if rounding is
+ * below this share of the differences. */
+#define LARGE 1e30
+#define SMALL 1e-3
+
 typedef struct array {
   const amped_options *o;
   const amped_predictor *p;
@@ -59,14 +64,47 @@ static bool fits_float(amped_cell_type type) {
   return amped_cell_bytes(type) < 4 || type == AMPED_CELL_F32;
 }
 
-/* Choose the type of the output's cells: --type, or float unless observed cells need double. */
+/* Typical size of the model's values, and of their differences. */
+static void find_sizes(const array *a, double *size, double *spread) {
+  const amped_ktensor *k = a->p->k;
+  double cells = 1.0;
+  *size = 0.0;
+  for (int m = 0; m < k->order; m++)
+    cells *= (double)k->dims[m];
+  for (int r = 0; r < k->ncomps; r++)
+    *size += fabs(k->weights[r]) / sqrt(cells); /* if columns have unit length */
+  *spread = *size;
+  if (a->p->c != NULL) {
+    *spread = a->p->c->scale;
+    *size = fabs(a->p->c->mean) + *spread;
+  }
+}
+
+/* Do floats hold the model's values, with a rounding error that is small beside their
+ * differences? */
+static bool floats_hold(double size, double spread) {
+  return !(size > 0.0) ||
+         (size < LARGE && spread > 1.0 / LARGE && size * FLT_EPSILON < SMALL * spread);
+}
+
+/* Choose the type of the output's cells: --type, or float unless observed cells or the model's
+ * values need double. */
 static amped_status find_type(array *a) {
   const amped_vtype asked = a->o->session.cells.type;
-  const bool needs_double =
+  const bool rounds_cells =
       a->observed != NULL && !fits_float(amped_dense_source_info(a->observed)->type);
+  double size = 0.0;
+  double spread = 0.0;
+  find_sizes(a, &size, &spread);
+  const bool needs_double = rounds_cells || !floats_hold(size, spread);
   a->info.type = asked == AMPED_F64 || needs_double ? AMPED_CELL_F64 : AMPED_CELL_F32;
   if (asked != AMPED_F32 || !needs_double)
     return AMPED_OK;
+  if (!rounds_cells)
+    return amped_error(AMPED_USAGE, NULL,
+                       "--type=float has too few digits, or too small a range, for the values of "
+                       "%s, whose size is %.3g and whose differences are %.3g; leave it out",
+                       a->o->args[0], size, spread);
   return amped_error(AMPED_USAGE, NULL,
                      "--type=float would round the observed cells of %s, which are %s; leave it "
                      "out",

@@ -1,6 +1,7 @@
 /* Ranking report: paragraphs, rows of a table and JSON objects. */
 #include "cli/ranking_report.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/facts.h"
@@ -14,6 +15,10 @@
 #include "text/io_table_write.h"
 
 #define LABEL_BYTES 256
+
+/* Digits of values in text: usually, and at most. */
+#define DIGITS 6
+#define MOST_DIGITS 15
 
 static bool is_standard(const char *path) {
   return strcmp(path, "-") == 0;
@@ -85,14 +90,28 @@ typedef struct work {
   uint64_t paragraphs, served;
 } work;
 
+/* Digits in which the values of a list differ. */
+static int digits_of(const amped_best_item *items, uint64_t count) {
+  double least = items[0].value;
+  double most = items[0].value;
+  for (uint64_t i = 1; i < count; i++) {
+    least = fmin(least, items[i].value);
+    most = fmax(most, items[i].value);
+  }
+  const double size = fmax(fabs(least), fabs(most));
+  const double more = most > least ? ceil(log10(size / (most - least))) : 0.0;
+  return DIGITS + (int)fmax(fmin(more, MOST_DIGITS - DIGITS), 0.0);
+}
+
 static void say_index(work *w, uint64_t index, const amped_best_item *items, uint64_t count) {
   const amped_ranking_report *r = w->r;
+  const int digits = count > 0 ? digits_of(items, count) : DIGITS;
   char label[LABEL_BYTES];
   if (w->paragraphs++ > 0)
     amped_say("%s", "");
   amped_say("%s", amped_label_text(&r->labels[r->target], index, label, sizeof label));
   for (uint64_t i = 0; i < count; i++)
-    amped_say("  %4" PRIu64 "  %12.6g  %s", i + 1, items[i].value,
+    amped_say("  %4" PRIu64 "  %12.*g  %s", i + 1, digits, items[i].value,
               amped_label_text(&r->labels[r->of], items[i].index, label, sizeof label));
 }
 

@@ -31,6 +31,7 @@ typedef struct work {
   double *tiles;          /* [threads][ncomps][TILE] */
   amped_best_item *heaps; /* [threads][count][most] */
   uint64_t *counts;       /* [threads][count] */
+  bool *beyond;           /* [threads] the thread met a value that is not finite */
 } work;
 
 static void fill_rows(work *w) {
@@ -88,16 +89,18 @@ static bool is_seen(const amped_ranking *k, uint64_t target, uint64_t index) {
          bsearch(&index, k->seen + begin, count, sizeof index, compare_indices) != NULL;
 }
 
-/* Keeps the best of one tile for one target. */
+/* Keeps the best of one tile for one target. *beyond = true if a value is not finite. */
 static void choose(const work *w, uint64_t i, uint64_t begin, uint64_t here, const double *sums,
-                   amped_best_item *heap, uint64_t *count) {
+                   amped_best_item *heap, uint64_t *count, bool *beyond) {
   const amped_ranking *k = w->ranking;
   const amped_completion *c = k->p->c;
   for (uint64_t t = 0; t < here; t++) {
     const double y = w->bases[i] + amped_predictor_bias(k->p, k->of, begin + t) + sums[t];
     const double value = c != NULL ? c->mean + c->scale * y : y;
-    if (!isnan(value) && amped_best_takes(heap, k->most, *count, value, begin + t) &&
-        amped_predictor_knows(k->p, k->of, begin + t) && !is_seen(k, w->first + i, begin + t))
+    if (!isfinite(value))
+      *beyond = *beyond || amped_predictor_knows(k->p, k->of, begin + t);
+    else if (amped_best_takes(heap, k->most, *count, value, begin + t) &&
+             amped_predictor_knows(k->p, k->of, begin + t) && !is_seen(k, w->first + i, begin + t))
       amped_best_offer(heap, k->most, count, (amped_best_item){begin + t, value, value});
   }
 }
@@ -118,10 +121,18 @@ static void look_through(const work *w) {
       for (uint64_t i = 0; i < w->count; i++) {
         multiply(w->rows + i * n, tile, n, sums);
         choose(w, i, begin, here, sums, w->heaps + (me * w->count + i) * k->most,
-               w->counts + me * w->count + i);
+               w->counts + me * w->count + i, &w->beyond[me]);
       }
     }
   }
+}
+
+static amped_status check_values(const work *w, uint64_t threads) {
+  for (uint64_t t = 0; t < threads; t++)
+    if (w->beyond[t])
+      return amped_error(AMPED_FAILED, w->ranking->path,
+                         "a value of the model is not finite; its factors are too large");
+  return AMPED_OK;
 }
 
 /* Joins the best of all threads. */
@@ -151,8 +162,10 @@ amped_status amped_ranking_find(const amped_ranking *k, uint64_t first, uint64_t
   AMPED_GO(done, amped_alloc(&w.tiles, threads * n * TILE, sizeof *w.tiles, "tiles of rows"));
   AMPED_GO(done, amped_alloc(&w.heaps, items, sizeof *w.heaps, "the best values"));
   AMPED_GO(done, amped_calloc(&w.counts, threads * count, sizeof *w.counts, "the best values"));
+  AMPED_GO(done, amped_calloc(&w.beyond, threads, sizeof *w.beyond, "the best values"));
   fill_rows(&w);
   look_through(&w);
+  AMPED_GO(done, check_values(&w, threads));
   join(&w, threads, out, counts);
 done:
   amped_free(w.rows);
@@ -160,5 +173,6 @@ done:
   amped_free(w.tiles);
   amped_free(w.heaps);
   amped_free(w.counts);
+  amped_free(w.beyond);
   return status;
 }

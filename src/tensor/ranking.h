@@ -11,6 +11,7 @@
 #include "tensor/predictor.h"
 
 typedef struct amped_ranking {
+  const char *path; /* name of the model, for messages */
   const amped_predictor *p;
   int target, of;               /* mode of the given indices, and mode of the ranked ones */
   uint64_t at[AMPED_MAX_ORDER]; /* indices in the other modes; AMPED_PREDICTOR_COLD: the mean row */
@@ -24,7 +25,7 @@ typedef struct amped_ranking {
 uint64_t amped_ranking_block(const amped_ranking *ranking);
 
 /* For targets first .. first + count: out[i * most ..] gets counts[i] items, the best first. Their
- * keys and values are the model's values. */
+ * keys and values are the model's values. AMPED_FAILED if a value is not finite. */
 amped_status amped_ranking_find(const amped_ranking *ranking, uint64_t first, uint64_t count,
                                 amped_best_item *out, uint64_t *counts);
 

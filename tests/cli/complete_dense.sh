@@ -184,4 +184,31 @@ refused 2 "xlf8.npy: is named as a file of this run and would be overwritten" "$
 refused 3 "absent.npy: cannot be read" "$amped" predict list3.h5 -o out.npy --observed=absent.npy
 expect 1 "--overwrite" "$amped" predict list3.h5 -o full.npy
 
+# Floats are too coarse for values far from 0, and have too small a range for tiny ones: cells are doubles then.
+cat >far.py <<'END'
+import sys, numpy as np
+if len(sys.argv) < 2:
+    rng = np.random.default_rng(1)
+    x = np.einsum('ir,jr,kr->ijk', rng.random((6, 2)), rng.random((5, 2)), rng.random((11, 2)))
+    gap = rng.random(x.shape) < 0.2
+    for name, y in ('late', 1.7e9 + 30 * x), ('tiny', 1e-50 * x), ('near', 30 * x):
+        y[gap] = np.nan
+        np.save(name + '.npy', y)
+for name in sys.argv[1:]:
+    got, want = np.load(name + '.full.npy'), np.load(name + '.npy')
+    known = ~np.isnan(want)
+    off = np.sqrt(np.mean((got - want)[known] ** 2)) / want[known].std()
+    assert got.dtype == (np.float32 if name == 'near' else np.float64) and off < 0.1, (name, got.dtype, off)
+END
+expect 0 "" "$python" far.py
+for name in late tiny near; do
+  expect 0 "" "$amped" complete $name.npy --rank=2 --reg=0.01 -q -o $name.h5
+  expect 0 "wrote $name.full.npy: 330 cells of float" "$amped" predict $name.h5 -o $name.full.npy
+done
+expect 0 "" "$python" far.py late tiny near
+refused 2 "--type=float has too few digits, or too small a range, for the values of late.h5" "$amped" predict late.h5 -o out.npy --type=float
+refused 2 "--type=float has too few digits" "$amped" predict tiny.h5 -o out.h5 --type=float
+# Lists show digits in which their values differ.
+expect 0 "1  17000000[0-9]*\.[0-9]" "$amped" recommend late.h5 --for=1:1 --of=3 -n 3
+
 finish

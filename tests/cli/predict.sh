@@ -260,4 +260,9 @@ expect 0 "" "$python" unknown.py
 expect 0 "" on 1 dense.npy --rank=1 -o dense.h5 -q
 expect 0 "2 of the 2 labels of mode 1 with cells" "$amped" predict dense.h5 dense.npy --by=1
 absent none.csv
+# A state has no cells to predict.
+printf '1 1 1\n1 2 2\n2 1 3\n' >cells.tns
+expect 0 "" "$amped" complete cells.tns --rank=1 --reg=1 --iters=2 --holdout=0 --state=cells.state --nowrite -q
+expect 3 "cells.state: is the state of a stream, which does not keep its cells" "$amped" predict biased.h5 cells.state -o none.csv
+absent none.csv
 finish

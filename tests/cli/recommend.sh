@@ -200,4 +200,15 @@ if h5dump -d /observed/0 plays.h5 2>/dev/null | grep -q '1, 1, 1, 1, 1, 1, 0'; t
   printf 'user,item\nu7,i1\nu1,i3\n' >cells.csv
   expect 0 "1 of 2 cells of cells.csv are ranked" "$amped" evaluate plays.h5 cells.csv --of=item
 fi
+
+# A model whose values are not finite has no list.
+"$python" - <<'END' || fail "beyond.h5"
+import h5py, numpy as np
+with h5py.File('beyond.h5', 'w') as f:
+    f['weights'] = np.ones(2)
+    f['factors/0'] = np.array([[1e200, 1e200]])
+    f['factors/1'] = np.array([[1e200, 1e200], [1e200, -1e200], [1.0, 1.0]])
+END
+expect 1 "beyond.h5: a value of the model is not finite; its factors are too large" "$amped" recommend beyond.h5 --for=1 --of=2 -o beyond.csv
+absent beyond.csv
 finish

@@ -235,25 +235,25 @@ static share share_of(const amped_factor_set *f, int t) {
   return (share){at, at + DENSE_ROWS * n, at + 2 * DENSE_ROWS * n, 0.0};
 }
 
-/* Row of mode's factor at a position, or `instead`, converted to doubles in `room`. */
+/* Row of mode's factor at a position, or `instead`, converted to doubles in `row`. */
 static const double *row_at(const amped_factor_set *f, int mode, uint64_t position,
-                            const double *instead, double *room) {
+                            const double *instead, double *row) {
   if (position == AMPED_NO_ROW)
     return instead;
-  rows_to_double(f, f->factors[mode], position, 1, room);
-  return room;
+  rows_to_double(f, f->factors[mode], position, 1, row);
+  return row;
 }
 
-/* The model's value at cell i; room: two rows. */
+/* The model's value at cell i. workspace: two rows. */
 static double model_at(const amped_factor_set *f, uint64_t i, const uint64_t *const *positions,
-                       const double *const *instead, bool biased, double *room) {
+                       const double *const *instead, bool biased, double *workspace) {
   const uint64_t components = (uint64_t)f->plan->ncomps - (biased ? 1 : 0);
-  double *products = room + f->plan->ncomps;
+  double *products = workspace + f->plan->ncomps;
   double model = 0.0;
   for (uint64_t r = 0; r < components; r++)
     products[r] = 1.0;
   for (int m = 0; m < f->plan->order; m++) {
-    const double *row = row_at(f, m, positions[m][i], instead[m], room);
+    const double *row = row_at(f, m, positions[m][i], instead[m], workspace);
     for (uint64_t r = 0; r < components; r++)
       products[r] *= row[r];
     model += biased ? row[components] : 0.0;

@@ -137,7 +137,7 @@ START_TEST(what_is_no_text_is_called_by_its_kind) {
       {"\x1f\x9d\x90", 3, "compress (.Z)"},
       {"PK\3\4\x14\0\0\0", 8, "zip archive"},
       {"7z\xbc\xaf\x27\x1c\0\4", 8, "7z archive"},
-      {"\x89HDF\r\n\x1a\n\0", 9, "an HDF5 file; give it the suffix .h5"},
+      {"\x89HDF\r\n\x1a\n\0", 9, "an HDF5 file; give a tensor the suffix .h5"},
       {"\x93NUMPY\1\0", 8, "suffix .npy"},
       {"PAR1\x15\0", 6, "Parquet"},
       {"FEA1\0\0", 6, "Feather"},
