@@ -8,8 +8,12 @@
 #include "base/buffers.h"
 #include "base/mem.h"
 
-/* Rows converted to doubles at a time. */
-#define SLAB_ROWS (UINT64_C(1) << 12)
+/* Doubles that a slab of rows has at most: enough that a copy from a GPU is worth its start. */
+#define SLAB (UINT64_C(1) << 19)
+
+static uint64_t slab_rows(const amped_plan *plan) {
+  return amped_ceil_div(SLAB, (uint64_t)plan->ncomps);
+}
 
 static uint64_t own_rows(const amped_plan *plan, int mode) {
   return plan->modes[mode].rows.rank_rows[plan->rank];
@@ -37,7 +41,7 @@ typedef struct slabs {
 } slabs;
 
 static amped_status slabs_begin(slabs *s, const amped_context *context, int mode) {
-  const uint64_t elements = SLAB_ROWS * (uint64_t)context->plan->ncomps;
+  const uint64_t elements = slab_rows(context->plan) * (uint64_t)context->plan->ncomps;
   *s = (slabs){.context = context, .mode = mode};
   AMPED_TRY(amped_alloc(&s->a, elements, sizeof *s->a, "a slab of rows"));
   return amped_alloc(&s->b, elements, sizeof *s->b, "a slab of rows");
@@ -51,7 +55,9 @@ static void slabs_end(slabs *s) {
 static bool next_slab(slabs *s) {
   const uint64_t rows = own_rows(s->context->plan, s->mode);
   s->first += s->count;
-  s->count = rows - s->first < SLAB_ROWS ? rows - s->first : SLAB_ROWS;
+  s->count = slab_rows(s->context->plan);
+  if (s->count > rows - s->first)
+    s->count = rows - s->first;
   return s->count > 0;
 }
 
