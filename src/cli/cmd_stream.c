@@ -726,10 +726,16 @@ static amped_status write_result(const job *j) {
   return AMPED_OK;
 }
 
+/* Collective: AMPED_STOPPED if a rank has caught a signal. */
+static amped_status look_for_signal(const job *j) {
+  uint64_t caught = amped_signals_caught() != NULL;
+  amped_comm_sum_u64(&j->session->comm, &caught, 1);
+  return caught > 0 ? AMPED_STOPPED : AMPED_OK;
+}
+
 /* Collective: learn the next batch. *more: there was one. */
 static amped_status step(job *j, bool *more) {
   uint64_t before = 0;
-  uint64_t caught = 0;
   amped_source_batch batch;
   memset(&batch, 0, sizeof batch);
   amped_trace_begin(AMPED_PHASE_READ, AMPED_NO_NUMBER);
@@ -746,28 +752,37 @@ static amped_status step(job *j, bool *more) {
     status = learn(j, &batch);
   amped_batch_release(&batch);
   AMPED_TRY(status);
-  caught = amped_signals_caught() != NULL;
-  amped_comm_sum_u64(&j->session->comm, &caught, 1);
-  return caught > 0 ? AMPED_STOPPED : AMPED_OK;
+  return look_for_signal(j);
 }
 
-/* Collective: learn all batches, then write the result. */
+/* After a bad batch: the result would be of the batches before it. */
+static void tell_unwritten(const job *j) {
+  if (j->o->output != NULL && j->counts.learnt > 0)
+    amped_warn("%s: is not written; amped_mpi stream %s -o %s writes the model of the batches that "
+               "were learnt",
+               j->o->output, j->o->args[0], j->o->output);
+}
+
+/* Collective: learn all batches, then write the result. A signal is kept until the input is open,
+ * since a file that is cut into batches is read whole. */
 static amped_status learn_all(job *j) {
   const double began = amped_time();
   bool more = true;
-  amped_status status = AMPED_OK;
   amped_trace_begin(AMPED_PHASE_INIT, AMPED_NO_NUMBER);
   AMPED_TRY(read_rows(j));
   amped_trace_end();
+  AMPED_TRY(amped_comm_agree(&j->session->comm, amped_signals_catch()));
   amped_trace_begin(AMPED_PHASE_READ, AMPED_NO_NUMBER);
   AMPED_TRY(drop_unlearnt(j));
   AMPED_TRY(open_source(j));
   amped_trace_end();
-  AMPED_TRY(amped_comm_agree(&j->session->comm, amped_signals_catch()));
+  amped_status status = look_for_signal(j);
   while (more && status == AMPED_OK)
     status = step(j, &more);
-  if (status != AMPED_OK && status != AMPED_STOPPED)
+  if (status != AMPED_OK && status != AMPED_STOPPED) {
+    tell_unwritten(j);
     return status;
+  }
   AMPED_TRY(write_result(j));
   AMPED_TRY(amped_stream_report_end(j->session, &j->head, &j->counts, amped_time() - began));
   return status == AMPED_STOPPED ? tell_stopped(j) : status;

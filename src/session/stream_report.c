@@ -320,10 +320,11 @@ amped_status amped_stream_report_skipped(amped_session *session, const amped_sou
         "file of their own, unless you did",
         batch->name, number, earlier->nnz, batch->nnz);
   if (batch->unlearnt.nnz > 0)
-    amped_warn("%s: %" PRIu64
-               " of its entries had weight 0 in the first fit and are not learnt; to "
-               "learn them, stream them as a file of their own",
-               batch->name, batch->unlearnt.nnz);
+    amped_warn(
+        "%s: %" PRIu64
+        " of its entries had weight 0 in the first fit and are not learnt; a snapshot with "
+        "more entries learns them, or a file of their own, after which snapshots are refused",
+        batch->name, batch->unlearnt.nnz);
   amped_facts_begin(&f, "skipped");
   amped_fact_json(&f, "name", amped_json_string(batch->name));
   amped_fact_json(&f, "batch", amped_json_count(number));

@@ -148,6 +148,28 @@ exec 9>&-
 grep -q 'ended by SIGINT (Ctrl-C); the state holds the earlier batches' watched.txt && pass ||
   fail "what is saved: $(cat watched.txt)"
 alone 0 'learnt 0 batches, 1 skipped' stream s.st newer.tns
+# A signal while an input is read that is cut into batches: no batch is learnt, and the model is written.
+"$amped" stream s.st - --by=3 -o cut.h5 --backend="$backend" >watched.txt 2>&1 <wait &
+holder=$!
+exec 9>wait
+until_true $holder grep -q '^memory: ' watched.txt && pass || fail "no state: $(cat watched.txt)"
+sed 1q day2.tns >&9
+sleep 0.5
+kill -s TERM $holder
+sed 1d day2.tns >&9
+exec 9>&-
+wait $holder
+same "status of --by after SIGTERM" $? 85
+grep -q '^learnt 0 batches' watched.txt && pass || fail "what was learnt: $(cat watched.txt)"
+expect 0 '' "$amped" info cut.h5 --verify
+# A bad batch behind a good one: the result is not written, as a warning says.
+cp s.st half.st
+cp s.st.journal half.st.journal 2>/dev/null
+printf '1 1 1 1\n1 1 1 one\n' >bad.tns
+awk '{ $4 += 5; print }' day1.tns >newest.tns
+alone 3 'warning: half.h5: is not written; amped_mpi stream half.st -o half.h5 writes the model' stream half.st newest.tns bad.tns -o half.h5
+absent half.h5
+alone 0 'result: half.h5' stream half.st -o half.h5
 
 # --- what is not ours stays ------------------------------------------------------------------------------
 for what in text tensor; do
