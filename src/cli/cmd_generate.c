@@ -25,7 +25,7 @@
 #include "base/timer.h"
 
 /* Cells that are computed together. */
-#define PIECE (UINT64_C(1) << 20)
+#define PIECE (UINT64_C(1) << 23)
 
 /* The tensor to make, and its files. */
 typedef struct job {
