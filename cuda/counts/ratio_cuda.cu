@@ -194,6 +194,7 @@ amped_status add_sums(amped_tensor_part *part, int mode, amped_ratio_sums *sums)
     sums->logs += r->h_sums[b].logs;
     sums->negative += r->h_sums[b].negative;
     sums->fractions += r->h_sums[b].fractions;
+    sums->low += r->h_sums[b].low;
   }
   return AMPED_OK;
 }

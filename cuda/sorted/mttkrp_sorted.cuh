@@ -339,25 +339,29 @@ struct thread_sums {
   double values;
   double logs;
   unsigned counts;
+  unsigned low;
 };
 constexpr unsigned fraction = 1U << 16;
 static_assert(AMPED_LONGEST_STRIP < fraction, "counts of a strip have 16 bits");
 
-/* Add the sums of a nonzero x with the model m. The logarithm is as exact as m is. */
-template <typename T> __device__ inline void add_ratio(thread_sums &sums, T x, T m) {
+/* Add the sums of a nonzero x with the model m, which is at least `least`. The logarithm is as
+ * exact as m is. */
+template <typename T> __device__ inline void add_ratio(thread_sums &sums, T x, T m, T least) {
   sums.values += (double)x;
   sums.counts += (x < T(0) ? 1U : 0U) + (x != floor(x) ? fraction : 0U);
-  if (x > T(0))
+  if (x > T(0)) {
     sums.logs += (double)x * (double)log(x / m);
+    sums.low += m <= least ? 1U : 0U;
+  }
 }
 
 /* Add up the threads' sums: of each warp, then of the warps in their order, into *to. space:
- * shared memory of four doubles per warp. */
+ * shared memory of five doubles per warp. */
 template <int block_threads>
 __device__ inline void join_ratios(const thread_sums &thread, volatile double *space,
                                    amped_ratio_sums *to) {
   amped_ratio_sums own = {thread.values, thread.logs, (double)(thread.counts % fraction),
-                          (double)(thread.counts / fraction)};
+                          (double)(thread.counts / fraction), (double)thread.low};
   constexpr unsigned warps = block_threads / 32;
   const unsigned warp = threadIdx.x / 32;
 #pragma unroll
@@ -366,22 +370,25 @@ __device__ inline void join_ratios(const thread_sums &thread, volatile double *s
     own.logs += __shfl_xor_sync(whole_warp, own.logs, half);
     own.negative += __shfl_xor_sync(whole_warp, own.negative, half);
     own.fractions += __shfl_xor_sync(whole_warp, own.fractions, half);
+    own.low += __shfl_xor_sync(whole_warp, own.low, half);
   }
   if (threadIdx.x % 32 == 0) {
     space[warp] = own.values;
     space[warps + warp] = own.logs;
     space[2 * warps + warp] = own.negative;
     space[3 * warps + warp] = own.fractions;
+    space[4 * warps + warp] = own.low;
   }
   __syncthreads();
   if (threadIdx.x > 0)
     return;
-  amped_ratio_sums all = {0.0, 0.0, 0.0, 0.0};
+  amped_ratio_sums all = {};
   for (unsigned w = 0; w < warps; w++) {
     all.values += space[w];
     all.logs += space[warps + w];
     all.negative += space[2 * warps + w];
     all.fractions += space[3 * warps + w];
+    all.low += space[4 * warps + w];
   }
   *to = all;
 }
@@ -530,7 +537,7 @@ __global__ void __launch_bounds__(shape<N, H, P>::threads, shape<N, H, P>::block
   [[maybe_unused]] vector coming = splat(T(0));
   [[maybe_unused]] I own_entry = entry;
   [[maybe_unused]] T kept = T(0);
-  [[maybe_unused]] thread_sums ratio_sums = {0.0, 0.0, 0U};
+  [[maybe_unused]] thread_sums ratio_sums = {};
   [[maybe_unused]] const auto load_coming = [&](I at) {
     if constexpr (P)
       if (column() < p.stride)
@@ -732,7 +739,7 @@ __global__ void __launch_bounds__(shape<N, H, P>::threads, shape<N, H, P>::block
     }
     if constexpr (P)
       if (p.sums != nullptr && works() && begin + done <= last)
-        add_ratio(ratio_sums, now.value, kept);
+        add_ratio(ratio_sums, now.value, kept, p.least);
   }
   if (works())
     store();

@@ -29,6 +29,7 @@ typedef struct amped_ratio_sums {
   double logs;      /* sum of x log(x / m); a nonzero of value 0 adds 0 */
   double negative;  /* number of x below 0 */
   double fractions; /* number of x that are not whole */
+  double low;       /* number of x above 0 whose m counted as `least` */
 } amped_ratio_sums;
 
 struct amped_device;

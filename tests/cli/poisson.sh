@@ -235,4 +235,26 @@ expect 3 "began with --loss=poisson; use that" on 2 cpd four.tns --rank=3 --acce
 expect 0 "after [0-9]* sweeps* (--time is over" on 2 cpd four.tns --rank=3 --iters=1000000 --tol=0 --time=0.2 \
   --nowrite --loss=poisson
 expect 0 "after [0-9]* sweeps* (--time is over" on 2 cpd four.tns --rank=3 --iters=1000000 --tol=0 --time=0.2 --nowrite
+
+# A dominant cell beside rare ones: in float the model is 0 at some nonzeros, which is said whatever the values' unit.
+# The optimum of R = 1 is the model of independent modes, as double finds.
+for unit in 1 1e-2 1e-6 1e-12; do
+  awk -v unit="$unit" '{ $6 = sprintf("%.17g", $6 * unit); print }' >dominant.tns <<'END'
+1 2 3 1 2 3e8
+2 1 2 1 1 1
+2 4 1 2 4 1
+3 1 2 1 2 1
+4 3 1 2 2 1
+4 3 3 1 1 1
+5 1 2 1 3 1
+5 3 1 2 1 1
+END
+  expect 0 "float has no digits for the model of rare labels" on 1 cpd dominant.tns --loss=poisson --rank=1 --nowrite --json=dominant.json
+  cp err told.err
+  expect 0 "at [1-7] nonzeros the model is below the least number that float holds.*--precision=double" cat told.err
+  same "JSON of $unit" "$(grep -c '"event":"end".*"low":[1-7],' dominant.json)" 1
+  expect 0 "" on 1 cpd dominant.tns --loss=poisson --rank=1 --precision=double --nowrite --json=dominant.json
+  same "lines of double, $unit" "$(grep -c 'nonzeros the model\|no digits' err)" 0
+  same "JSON of double, $unit" "$(grep -c '"event":"end".*"low":0,' dominant.json)" 1
+done
 finish

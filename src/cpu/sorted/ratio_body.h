@@ -63,17 +63,19 @@ AMPED_INLINE void NAME(take_row)(amped_ratio_strip *s, const amped_strip *strip,
 
 /* Add the sums of the bundle's nonzeros x with the model's values m. Whole arrays are summed in
  * lanes, so that loops are vectorised: elements after `count` are 0 and 1. */
-AMPED_INLINE void NAME(add_sums)(amped_ratio_sums *sums, int count, const VALUE *x,
-                                 const VALUE *m) {
+AMPED_INLINE void NAME(add_sums)(amped_ratio_sums *sums, int count, const VALUE *x, const VALUE *m,
+                                 VALUE least) {
   double v[AMPED_BUNDLE] = {0.0};
   double logs[AMPED_BUNDLE];
   double lanes[4][8] = {{0.0}};
+  int low = 0;
   for (int j = 0; j < AMPED_BUNDLE; j++)
     logs[j] = 1.0;
   for (int j = 0; j < count; j++) {
     const double above = x[j] > 0 ? (double)x[j] : 1.0;
     v[j] = (double)x[j];
     logs[j] = above / (double)m[j];
+    low += x[j] > 0 && m[j] <= least;
   }
   take_logarithms(logs);
   for (int j = 0; j < AMPED_BUNDLE; j += 8)
@@ -91,6 +93,7 @@ AMPED_INLINE void NAME(add_sums)(amped_ratio_sums *sums, int count, const VALUE 
     sums->negative += lanes[2][k];
     sums->fractions += lanes[3][k];
   }
+  sums->low += (double)low;
 }
 
 AMPED_INLINE void NAME(ratios)(amped_ratio_strip *s, const amped_strip *strip, amped_bundle *b,
@@ -116,7 +119,7 @@ AMPED_INLINE void NAME(ratios)(amped_ratio_strip *s, const amped_strip *strip, a
     out[j] = x[j] / m[j];
   }
   if (s->ratio->sums != NULL)
-    NAME(add_sums)(&s->sums, b->count, x, m);
+    NAME(add_sums)(&s->sums, b->count, x, m, least);
   b->values = out;
   b->codes = in_order;
 }

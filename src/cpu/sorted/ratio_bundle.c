@@ -114,5 +114,6 @@ void amped_ratio_cpu_add(const amped_ratio_sums *strips, uint64_t count, amped_r
     sums->logs += strips[i].logs;
     sums->negative += strips[i].negative;
     sums->fractions += strips[i].fractions;
+    sums->low += strips[i].low;
   }
 }

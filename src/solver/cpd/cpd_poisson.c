@@ -57,7 +57,7 @@ static const char what[] = "a model of counts";
 
 /* Numbers that are summed over ranks after a mode's update: sums and squares of columns, raised
  * entries, sums of ratios. */
-enum { RAISES, VALUES, LOGS, NEGATIVE, FRACTIONS, SUMMED };
+enum { RAISES, VALUES, LOGS, NEGATIVE, FRACTIONS, LOW, SUMMED };
 
 typedef struct poisson {
   const amped_context *context;
@@ -204,11 +204,13 @@ static amped_status sum_over_ranks(poisson *p, int mode, amped_status status) {
   more[LOGS] = p->sums.logs;
   more[NEGATIVE] = p->sums.negative;
   more[FRACTIONS] = p->sums.fractions;
+  more[LOW] = p->sums.low;
   status = amped_comm_sum_agreed(p->context->comm, status, p->summed, 2 * n + SUMMED);
   p->sums = (amped_ratio_sums){.values = more[VALUES],
                                .logs = more[LOGS],
                                .negative = more[NEGATIVE],
-                               .fractions = more[FRACTIONS]};
+                               .fractions = more[FRACTIONS],
+                               .low = more[LOW]};
   p->failed = status != AMPED_OK;
   amped_trace_end();
   return status;
@@ -556,6 +558,15 @@ static void tell(const void *self, amped_facts *facts) {
                                                                : "");
   amped_fact(facts, "kkt", amped_json_number(p->worst), "; largest violation of optimality %.2e\n",
              p->worst);
+  amped_fact_json(facts, "low", amped_json_count((uint64_t)p->sums.low));
+  if (p->sums.low > 0.0)
+    amped_warn(
+        "at %.0f nonzeros the model is below the least number that %s holds beside the largest "
+        "values; the deviance counts that number there, and is too low; %s",
+        p->sums.low, p->context->plan->value_type == AMPED_F32 ? "float" : "double",
+        p->context->plan->value_type == AMPED_F32
+            ? "use --precision=double"
+            : "use more components, or leave out the largest values");
   amped_fact_json(facts, "total", amped_json_number(p->model.total));
 }
 
@@ -614,7 +625,7 @@ static void tell_independent(const poisson *p) {
     amped_say("note: the modes are independent of each other, up to rounding in %s: one component "
               "describes the values. explained is therefore 1 - deviance / (sum of the values)",
               is_float ? "float" : "double");
-  if (worst_violation(p) > LOST_VALUES)
+  if (worst_violation(p) > LOST_VALUES || p->sums.low > 0.0)
     amped_warn("the largest values are so large that %s has no digits for the model of rare "
                "labels: their shares and the deviance are wrong; %s",
                is_float ? "float" : "double",

@@ -40,6 +40,7 @@ static amped_ratio_sums take_ratios(const problem *p, amped_sptensor *shard,
     sums.logs += x > 0.0 ? x * log(x / m) : 0.0;
     sums.negative += x < 0.0;
     sums.fractions += x != floor(x);
+    sums.low += x > 0.0 && m <= how->least;
     shard->values[k] = x / m;
   }
   return sums;
@@ -71,6 +72,7 @@ static void check_sums(const bench *s, const amped_ratio_sums *got, const amped_
   near(got->logs, want->logs, tolerance, "the sum of logarithms", 0, 0);
   near(got->negative, want->negative, 0.0, "the number of negative values", 0, 0);
   near(got->fractions, want->fractions, 0.0, "the number of fractions", 0, 0);
+  near(got->low, want->low, 0.0, "the number of low models", 0, 0);
 }
 
 /* Sums of positive terms have relative errors only. */
