@@ -12,6 +12,7 @@
 #include "load/dense_list.h"
 #include "load/dense_output.h"
 #include "tensor/format.h"
+#include "text/io.h"
 
 /* --- which input ------------------------------------------------------------------------------ */
 
@@ -24,12 +25,17 @@ static amped_status check_output(const amped_options *o) {
 
 amped_status amped_convert_is_dense(const amped_options *o, bool *out) {
   const char *in = o->args[0];
+  amped_format format = AMPED_FORMAT_TNS;
   *out = false;
   AMPED_TRY(check_output(o));
   if (o->read.format == AMPED_READ_AUTO)
     AMPED_TRY(amped_dense_source_is(in, o->session.dataset, out));
   else if (o->session.dataset != NULL)
     return amped_error(AMPED_USAGE, in, "--dataset is for HDF5 files; leave out --format");
+  else {
+    AMPED_TRY(amped_io_input_format(in, &o->read, &format));
+    AMPED_TRY(amped_io_check(in, format, &o->read));
+  }
   return amped_option_rules_check(o, *out ? "dense" : "sparse");
 }
 

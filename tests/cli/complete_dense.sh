@@ -162,6 +162,7 @@ refused 2 "cells do not repeat" on 1 complete xlf8.npy --rank=1 --duplicates=mea
 refused 2 "--value is for tables" on 1 complete xlf8.npy --rank=1 --value=v -o out.completion.h5
 refused 2 "--dataset=b needs" on 1 complete list.tns --rank=1 --dataset=b -o out.completion.h5
 refused 2 "add --sparse" "$amped" convert xlf8.npy out.h5 --dense --nan=missing
+refused 2 "xlf8.npy: --format is for text and tables" "$amped" convert xlf8.npy out.h5 --sparse --format=csv
 refused 2 "add --sparse" "$amped" convert list.tns out.h5 --nan=missing
 refused 3 "small.npy: is 12 x 9 x 6, and the model of list3.h5 is 13 x 9 x 6" "$amped" predict list3.h5 -o out.npy --observed=small.npy
 # Labels say which row an index is: rows of a table stand in another order than the array's.

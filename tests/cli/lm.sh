@@ -163,4 +163,8 @@ memory() { # ARGUMENT...: bytes of a rank
 }
 more=$(($(memory --method=lm) - $(memory)))
 test "$backend" = cuda || { test "$more" -ge 11520 && pass || fail "--plan: $more bytes more"; }
+# Values so large that the gradient's squares overflow, in double: the run says to scale them.
+"$python" -c 'import numpy as np; np.save("huge.npy", np.random.default_rng(0).random((4, 4, 4)) * 1e120)' || fail "huge.npy"
+expect 1 "the values are so large (norm .*) that squares of the gradient overflow; scale the tensor's values" \
+  on 1 cpd huge.npy --method=lm --rank=2 --precision=double --nowrite
 finish

@@ -79,15 +79,18 @@ static void keep_part(lm *a, double value);
  */
 #define FAR 1e-10
 
-/* Refuse a gradient whose square is zero because the tensor's values are tiny. */
-static amped_status check_underflow(const lm *a) {
-  if (a->steepness > 0.0 || !(a->part > FAR) || !(a->context->plan->norm_squared < 1e-100))
+/* Refuse a gradient whose square is zero because the tensor's values are tiny, or not finite
+ * because they are huge. */
+static amped_status check_range(const lm *a) {
+  const double square = a->context->plan->norm_squared;
+  const bool small = !(a->steepness > 0.0) && a->part > FAR && square < 1e-100;
+  const bool large = !isfinite(a->steepness) && square > 1e100;
+  if (!small && !large)
     return AMPED_OK;
-  return amped_error(
-      AMPED_FAILED, NULL,
-      "--method=lm: the values are so small (norm %.3g) that squares of the gradient "
-      "are 0; scale the tensor's values",
-      sqrt(a->context->plan->norm_squared));
+  return amped_error(AMPED_FAILED, NULL,
+                     "--method=lm: the values are so %s (norm %.3g) that squares of the gradient "
+                     "%s; scale the tensor's values",
+                     large ? "large" : "small", sqrt(square), large ? "overflow" : "are 0");
 }
 
 /* A sweep, function by function:
@@ -109,8 +112,8 @@ static amped_status sweep(void *self, amped_sweep *s) {
   if (!a->has_gradient)
     AMPED_TRY(find_gradient(a));
   amped_trace_end();
+  AMPED_TRY(check_range(a));
   AMPED_TRY(amped_fit_check("the gradient", a->steepness, "sweep", s->number));
-  AMPED_TRY(check_underflow(a));
   s->times.mttkrp = amped_time() - at;
   amped_fact(&s->facts, "mu", amped_json_number(a->numbers[DAMPING]), "  mu %.1e",
              a->numbers[DAMPING]);
