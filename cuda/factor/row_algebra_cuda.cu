@@ -777,7 +777,7 @@ amped_status amped_dense_cuda_absolute(amped_dense_cuda *d, const void *d_rows, 
 amped_status amped_dense_cuda_sum_chosen(amped_dense_cuda *d, const void *d_rows, uint64_t count,
                                          const uint8_t *h_chosen, double *h_sums) {
   const uint64_t n = (uint64_t)d->ncomps;
-  const uint64_t room = d->chunk * n * sizeof *d->d_wide; /* bytes of d_wide */
+  const uint64_t room = d->wide * sizeof *d->d_wide;
   memset(h_sums, 0, n * sizeof *h_sums);
   for (uint64_t done = 0, some = 0; done < count; done += some) {
     const void *const d_some =

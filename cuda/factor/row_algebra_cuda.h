@@ -23,10 +23,10 @@ typedef struct amped_dense_cuda {
   amped_vtype value_type;
   bool is_short;  /* rows are short enough for row_pass_cuda.h */
   uint64_t chunk; /* rows that are widened at once */
+  uint64_t wide;  /* doubles of d_wide */
   int batch;      /* most partial gram matrices */
   int used;       /* partial gram matrices of the current pass */
   void *d_block;  /* memory of the next arrays */
-  uint64_t wide;  /* doubles of d_wide */
   double *d_wide; /* chunk x ncomps, twice */
   double *d_product;
   double *d_square;   /* ncomps x ncomps, and one more double */

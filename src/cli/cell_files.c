@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/printable.h"
+#include "hdf5/hdf5_file.h"
 #include "hdf5/hdf5_probe.h"
 #include "state/state_file.h"
 #include "text/io.h"
@@ -45,8 +46,8 @@ static amped_status refuse_state(const char *path) {
 
 bool amped_cell_files_is_state(const char *path) {
   bool is = false;
-  const bool looked =
-      amped_hdf5_probe(path) == AMPED_OK && amped_state_file_is(path, &is) == AMPED_OK;
+  const bool looked = amped_hdf5_is(path) && amped_hdf5_probe(path) == AMPED_OK &&
+                      amped_state_file_is(path, &is) == AMPED_OK;
   amped_status_clear();
   return looked && is;
 }

@@ -67,17 +67,18 @@ static bool fits_float(amped_cell_type type) {
 /* Typical size of the model's values, and of their differences. */
 static void find_sizes(const array *a, double *size, double *spread) {
   const amped_ktensor *k = a->p->k;
-  double cells = 1.0;
-  *size = 0.0;
-  for (int m = 0; m < k->order; m++)
-    cells *= (double)k->dims[m];
-  for (int r = 0; r < k->ncomps; r++)
-    *size += fabs(k->weights[r]) / sqrt(cells); /* if columns have unit length */
-  *spread = *size;
   if (a->p->c != NULL) {
     *spread = a->p->c->scale;
     *size = fabs(a->p->c->mean) + *spread;
+    return;
   }
+  double cells = 1.0;
+  for (int m = 0; m < k->order; m++)
+    cells *= (double)k->dims[m];
+  *size = 0.0;
+  for (int r = 0; r < k->ncomps; r++)
+    *size += fabs(k->weights[r]) / sqrt(cells); /* if columns have unit length */
+  *spread = *size;
 }
 
 /* Do floats hold the model's values, with a rounding error that is small beside their

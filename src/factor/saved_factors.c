@@ -8,7 +8,7 @@
 #include "base/buffers.h"
 #include "base/mem.h"
 
-/* Doubles that a slab of rows has at most: enough that a copy from a GPU is worth its start. */
+/* Doubles of a slab of rows, about: enough that a copy from a GPU is worth its start. */
 #define SLAB (UINT64_C(1) << 19)
 
 static uint64_t slab_rows(const amped_plan *plan) {
@@ -200,9 +200,8 @@ agree:
 
 /* Workspace of a match. All of it is summed over ranks. */
 typedef struct matching {
-  double *products[AMPED_MAX_ORDER]; /* [n][n] A^T B */
-  double
-      *lengths[2][AMPED_MAX_ORDER]; /* [n] sums of squares of the columns of A and B; then roots */
+  double *products[AMPED_MAX_ORDER];   /* [n][n] A^T B */
+  double *lengths[2][AMPED_MAX_ORDER]; /* [n] columns of A and B: sums of squares, then roots */
 } matching;
 
 static amped_buffers matching_buffers(matching *w, int order, uint64_t n) {

@@ -268,8 +268,9 @@ static amped_status cpu_models_at(amped_factor_set *f, uint64_t count,
                                   bool biased, double *models) {
 #pragma omp parallel for schedule(static) num_threads(f->threads)
   for (int t = 0; t < f->threads; t++) {
-    const uint64_t first = count * (uint64_t)t / (uint64_t)f->threads;
-    const uint64_t end = count * (uint64_t)(t + 1) / (uint64_t)f->threads;
+    uint64_t first = 0;
+    uint64_t end = 0;
+    rows_of_thread(f, count, t, &first, &end);
     for (uint64_t i = first; i < end; i++)
       models[i] = model_at(f, i, positions, instead, biased, share_of(f, t).in);
   }

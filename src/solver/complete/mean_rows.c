@@ -35,10 +35,11 @@ static amped_status allocate(const amped_plan *plan, const uint64_t *asked, ampe
   uint64_t most = 1;
   for (int m = 0; m < plan->order; m++) {
     const uint64_t own = plan->modes[m].rows.rank_rows[plan->rank];
+    if (asked[m] == 0)
+      continue;
     most = own > most ? own : most;
-    if (asked[m] > 0)
-      AMPED_TRY(amped_calloc(&out->rows[m], (uint64_t)plan->ncomps + 1, sizeof *out->rows[m],
-                             "mean rows"));
+    AMPED_TRY(
+        amped_calloc(&out->rows[m], (uint64_t)plan->ncomps + 1, sizeof *out->rows[m], "mean rows"));
   }
   return amped_alloc(chosen, most, sizeof **chosen, "mean rows");
 }

@@ -52,9 +52,8 @@ uint64_t amped_rank_set_bytes(const amped_plan *plan) {
 void amped_rank_set_destroy(amped_rank_set *s) {
   if (s == NULL)
     return;
-  for (int m = 0; m < AMPED_MAX_ORDER; m++) {
+  for (int m = 0; m < AMPED_MAX_ORDER; m++)
     amped_free(s->positions[m]);
-  }
   amped_free(s->is_cold);
   amped_free(s->pair_entry);
   amped_free(s->pair_position);
@@ -326,10 +325,6 @@ static amped_status choose(amped_rank_set *s, traversal *w, uint64_t total,
   return entries != NULL ? choose_entries(s, entries) : choose_held(s, w, total);
 }
 
-static amped_status look_up(amped_rank_set *s, traversal *w) {
-  return find_pairs(s, w);
-}
-
 amped_status amped_rank_set_create(const amped_context *context, int mode, uint64_t total,
                                    const amped_entry_set *entries, amped_rank_set **out) {
   const amped_plan *plan = context->plan;
@@ -342,7 +337,7 @@ amped_status amped_rank_set_create(const amped_context *context, int mode, uint6
   s->mode = mode;
   AMPED_GO(done, amped_comm_agree(context->comm, choose(s, &w, total, entries)));
   AMPED_GO(done, share_entries(context->comm, s));
-  status = amped_comm_agree(context->comm, look_up(s, &w));
+  status = amped_comm_agree(context->comm, find_pairs(s, &w));
 done:
   traversal_close(&w);
   if (status == AMPED_OK)

@@ -542,6 +542,7 @@ static amped_status finish(void *self, double *value) {
 
 static void tell(const void *self, amped_facts *facts) {
   const poisson *p = self;
+  const bool is_float = p->context->plan->value_type == AMPED_F32;
   const double d = fmax(p->numbers[DEVIANCE], 0.0); /* rounding may take it below 0 */
   const double all = p->numbers[INDEPENDENT];
   if (p->how->accelerate != AMPED_ACCELERATE_NONE)
@@ -554,8 +555,7 @@ static void tell(const void *self, amped_facts *facts) {
   amped_fact_json(facts, "deviance_noise", amped_json_number(noise));
   if (noise > TOLD_NOISE * d)
     amped_fact_words(facts, ", give or take %.2g: the rounding of the largest values%s", noise,
-                     p->context->plan->value_type == AMPED_F32 ? " (--precision=double has less)"
-                                                               : "");
+                     is_float ? " (--precision=double has less)" : "");
   amped_fact(facts, "kkt", amped_json_number(p->worst), "; largest violation of optimality %.2e\n",
              p->worst);
   amped_fact_json(facts, "low", amped_json_count((uint64_t)p->sums.low));
@@ -563,10 +563,9 @@ static void tell(const void *self, amped_facts *facts) {
     amped_warn(
         "at %.0f nonzeros the model is below the least number that %s holds beside the largest "
         "values; the deviance counts that number there, and is too low; %s",
-        p->sums.low, p->context->plan->value_type == AMPED_F32 ? "float" : "double",
-        p->context->plan->value_type == AMPED_F32
-            ? "use --precision=double"
-            : "use more components, or leave out the largest values");
+        p->sums.low, is_float ? "float" : "double",
+        is_float ? "use --precision=double"
+                 : "use more components, or leave out the largest values");
   amped_fact_json(facts, "total", amped_json_number(p->model.total));
 }
 

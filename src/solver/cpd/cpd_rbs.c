@@ -683,16 +683,23 @@ static amped_status finish_mode(rbs *r, int mode, amped_sweep_times *times) {
   return AMPED_OK;
 }
 
+/* Returns <X, M> of a model with these weights, from `count` rows: r->sums has their MTTKRP,
+ * r->rows the rows. */
+static double inner_of(const rbs *r, uint64_t count, const double *weights) {
+  const uint64_t n = (uint64_t)r->context->plan->ncomps;
+  double inner = 0.0;
+  for (uint64_t i = 0; i < count * n; i++)
+    inner += r->sums[i] * r->rows[i] * weights[i % n];
+  return inner;
+}
+
 /* Returns the fit of a model that has these grams and weights. r->sums: sums of `mode`; r->rows:
  * its rows. *noise = rounding error of the fit. */
 static double exact_fit(const rbs *r, int mode, double *const *grams, const double *weights,
                         double *noise) {
   const amped_plan *plan = r->context->plan;
-  const uint64_t n = (uint64_t)plan->ncomps;
   const double eps = plan->value_type == AMPED_F32 ? FLT_EPSILON : DBL_EPSILON;
-  double inner = 0.0;
-  for (uint64_t i = 0; i < elements_of(r, mode); i++)
-    inner += r->sums[i] * r->rows[i] * weights[i % n];
+  const double inner = inner_of(r, plan->dims[mode], weights);
   const double square = model_square(r, grams, weights);
   const double part = (plan->norm_squared - 2.0 * inner + square) / plan->norm_squared;
   const double fit = amped_fit_of_part(part);
@@ -720,13 +727,11 @@ static amped_status find_inner(rbs *r, double *inner) {
   const amped_factor_ops *factors = worker->backend->factors;
   const amped_row_plan *own = &r->context->plan->modes[0].rows;
   const int rank = r->context->plan->rank;
-  const uint64_t n = (uint64_t)r->context->plan->ncomps;
   const uint64_t count = own->rank_rows[rank];
   AMPED_TRY(factors->get_output(worker->factors, 0, 0, count, r->sums));
   AMPED_TRY(
       factors->get_rows(worker->factors, 0, (uint64_t)rank * own->block_rows, count, r->rows));
-  for (uint64_t i = 0; i < count * n; i++)
-    *inner += r->sums[i] * r->rows[i] * r->result->weights[i % n];
+  *inner = inner_of(r, count, r->result->weights);
   return AMPED_OK;
 }
 

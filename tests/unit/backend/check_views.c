@@ -23,8 +23,8 @@ static void views_open(views *v, amped_vtype type, int rank, int nranks) {
   how.rank = rank;
   how.nranks = nranks;
   memset(v, 0, sizeof *v);
-  problem_create(&v->wide, 3, dims, 0, ALL,
-                 type); /* no tensor: resize needs one that is complete */
+  /* No tensor: resize needs one that is complete. */
+  problem_create(&v->wide, 3, dims, 0, ALL, type);
   problem_create(&v->narrow, 3, dims, 0, OWN, type);
   bench_plan(&v->of, &v->wide, &how);
   bench_plan(&v->alone, &v->narrow, &how);
