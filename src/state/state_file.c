@@ -44,7 +44,8 @@ struct amped_state_file {
   amped_state_writer *writer; /* writer of a new state, until its first commit */
   amped_state_base base;
   amped_journal journals[JOURNALS];
-  int reading; /* journal being scanned */
+  int reading;            /* journal being scanned */
+  unsigned char *entries; /* rows read from a journal: PIECE_BYTES, or one row */
   amped_state_head head;
   amped_state_changes all;  /* changes since the base */
   amped_state_changes news; /* changes since the last commit */
@@ -273,6 +274,7 @@ void amped_state_file_close(amped_state_file *f) {
     amped_journal_close(&f->journals[i]);
   amped_state_changes_free(&f->all);
   amped_state_changes_free(&f->news);
+  amped_free(f->entries);
   amped_file_lock_release(&f->journal_lock);
   amped_file_lock_release(&f->lock);
   amped_state_names_free(&f->names);
@@ -486,22 +488,43 @@ static amped_status read_base_rows(amped_state_file *f, int mode, uint64_t first
   return status;
 }
 
+/* Number of rows, from `from` on and before `end`, whose entries follow one another in a journal;
+ * at most `most`. */
+static uint64_t run_of(const amped_state_places *p, uint64_t from, uint64_t end, uint64_t most,
+                       uint64_t row_bytes) {
+  uint64_t n = 1;
+  while (n < most && from + n < end && p->at[from + n] == p->at[from] + n * row_bytes)
+    n++;
+  return n;
+}
+
+/* Copy the row of an entry to its place among rows first, first + 1, ... */
+static void take_row(const amped_state_file *f, const amped_journal *j, const unsigned char *entry,
+                     uint64_t row, void *const parts[AMPED_STATE_PARTS]) {
+  void *to[AMPED_STATE_PARTS];
+  for (int part = 0; part < AMPED_STATE_PARTS; part++)
+    to[part] = parts[part] != NULL ? (unsigned char *)parts[part] + row * part_bytes(&f->head, part)
+                                   : NULL;
+  amped_journal_row(j, entry, to[AMPED_STATE_FACTOR], to[AMPED_STATE_HISTORY],
+                    to[AMPED_STATE_TOUCHED]);
+}
+
 /* Replace base rows by newer rows from the journals. */
 static amped_status read_journal_rows(amped_state_file *f, int mode, uint64_t first, uint64_t count,
                                       void *const parts[AMPED_STATE_PARTS]) {
   amped_state_places *p = &f->all.rows[mode];
   AMPED_TRY(amped_state_places_sort(p));
-  for (uint64_t i = amped_sort_find(p->rows, p->count, first);
-       i < p->count && p->rows[i] < first + count; i++) {
+  const uint64_t end = amped_sort_find(p->rows, p->count, first + count);
+  for (uint64_t i = amped_sort_find(p->rows, p->count, first), n = 0; i < end; i += n) {
     uint64_t at = p->at[i];
     const amped_journal *j = journal_of(f, &at);
-    void *to[AMPED_STATE_PARTS];
-    for (int part = 0; part < AMPED_STATE_PARTS; part++)
-      to[part] = parts[part] != NULL ? (unsigned char *)parts[part] +
-                                           (p->rows[i] - first) * part_bytes(&f->head, part)
-                                     : NULL;
-    AMPED_TRY(amped_journal_row(j, at, to[AMPED_STATE_FACTOR], to[AMPED_STATE_HISTORY],
-                                to[AMPED_STATE_TOUCHED]));
+    const uint64_t most = j->row_bytes < PIECE_BYTES ? PIECE_BYTES / j->row_bytes : 1;
+    if (f->entries == NULL)
+      AMPED_TRY(amped_alloc(&f->entries, most, j->row_bytes, "rows of a journal"));
+    n = run_of(p, i, end, most, j->row_bytes);
+    AMPED_TRY(amped_journal_rows(j, at, n, f->entries));
+    for (uint64_t k = 0; k < n; k++)
+      take_row(f, j, f->entries + k * j->row_bytes, p->rows[i + k] - first, parts);
   }
   return AMPED_OK;
 }

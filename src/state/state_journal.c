@@ -466,16 +466,20 @@ amped_status amped_journal_scan(amped_journal *j, const amped_journal_visit *vis
   return is_damaged ? damaged(j, j->end) : AMPED_OK;
 }
 
-amped_status amped_journal_row(const amped_journal *j, uint64_t place, void *factor, void *history,
-                               uint64_t *touched) {
+amped_status amped_journal_rows(const amped_journal *j, uint64_t place, uint64_t count,
+                                unsigned char *entries) {
+  return read_at(j, place, count * j->row_bytes, entries);
+}
+
+void amped_journal_row(const amped_journal *j, const unsigned char *entry, void *factor,
+                       void *history, uint64_t *touched) {
+  const unsigned char *numbers = entry + 2 * WORD;
   if (touched != NULL)
-    AMPED_TRY(read_at(j, place + WORD, WORD, touched));
+    memcpy(touched, entry + WORD, WORD);
   if (factor != NULL)
-    AMPED_TRY(read_at(j, place + 2 * WORD, j->factor_numbers * (uint64_t)j->type, factor));
+    memcpy(factor, numbers, j->factor_numbers * (uint64_t)j->type);
   if (history != NULL)
-    AMPED_TRY(read_at(j, place + 2 * WORD + j->factor_bytes, j->history_numbers * (uint64_t)j->type,
-                      history));
-  return AMPED_OK;
+    memcpy(history, numbers + j->factor_bytes, j->history_numbers * (uint64_t)j->type);
 }
 
 amped_status amped_journal_sums(const amped_journal *j, uint64_t place, double *out) {

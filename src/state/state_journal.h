@@ -70,11 +70,14 @@ typedef struct amped_journal_visit {
 amped_status amped_journal_scan(amped_journal *journal, const amped_journal_visit *visit,
                                 uint64_t *dropped);
 
-/* Read records at offsets returned by a scan or by writing. A row: its numbers; NULL: not wanted.
- * Labels: appended to `out`, whose arrays must be large enough. Entries of a list: `out` has arrays
- * of `count`. */
-amped_status amped_journal_row(const amped_journal *journal, uint64_t place, void *factor,
-                               void *history, uint64_t *touched);
+/* Read records at offsets returned by a scan or by writing. Rows: `count` entries that follow one
+ * another in the file, row_bytes each; amped_journal_row copies the numbers of an entry (NULL: not
+ * wanted). Labels: appended to `out`, whose arrays must be large enough. Entries of a list: `out`
+ * has arrays of `count`. */
+amped_status amped_journal_rows(const amped_journal *journal, uint64_t place, uint64_t count,
+                                unsigned char *entries);
+void amped_journal_row(const amped_journal *journal, const unsigned char *entry, void *factor,
+                       void *history, uint64_t *touched);
 amped_status amped_journal_sums(const amped_journal *journal, uint64_t place, double *out);
 amped_status amped_journal_label_bytes(const amped_journal *journal, uint64_t place,
                                        uint64_t *bytes);
