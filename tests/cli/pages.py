@@ -8,10 +8,13 @@ lines, and `…` for anything within a line; numbers may be off by 2 %. Blocks o
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 
 page, examples, amped, mpirun = sys.argv[1:5]
+launcher, _, flags = mpirun.partition(" ")
+mpirun = f"{shutil.which(launcher) or launcher} {flags}"  # the wrapper below has the same name
 python = sys.argv[5] if len(sys.argv) > 5 else ""
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?$")
 
