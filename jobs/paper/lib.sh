@@ -55,7 +55,7 @@ paper_options() {
       --ranks=*) ranks=$(echo "$value" | tr ',' ' ') ;;
       --tensors=*) tensors=$(echo "$value" | tr ',' ' ') ;;
       --backend=auto | --backend=cuda | --backend=cpu) backend=$value ;;
-      --repeat=*) repeat=$value ;;
+      --repeat=*) repeat=$(number "$value") && test -n "$repeat" || die "$argument: a count is expected" ;;
       --file-nnz=*)
         file_nnz=$(number "$value") && test -n "$file_nnz" || die "$argument: a count is expected" ;;
       --out=?*) out=$value ;;
@@ -190,6 +190,16 @@ nnz_imbalance() {
     END { print n ? most : "nan" }' "$result"
 }
 
+# words ARGUMENT...: as they are typed.
+words() {
+  for word in "$@"; do
+    case $word in
+      *[!A-Za-z0-9_=,.:/+-]*) printf ' "%s"' "$word" ;;
+      *) printf ' %s' "$word" ;;
+    esac
+  done
+}
+
 # calc EXPRESSION NAME=VALUE...: rounded to six digits; nan where a value is.
 calc() {
   expression=$1
@@ -244,6 +254,7 @@ plot() {
 draw() {
   if test -z "$(filled "$2" "$3")"; then
     echo "$csv (no plot: the table has no number)"
+    return
   elif command -v gnuplot >/dev/null 2>&1; then
     gnuplot_plot "$@"
   elif python3 -c 'import matplotlib' >/dev/null 2>&1; then
@@ -398,7 +409,7 @@ paper_begin() {
   shift
   failures=0
   date=$(date -u +%Y-%m-%d)
-  command="jobs/paper/$name $*"
+  command="jobs/paper/$name$(words "$@")"
   paper_options "$@"
   paper_probe
 }

@@ -239,7 +239,7 @@ static amped_status find_touched(const job *j, uint64_t *bits[AMPED_MAX_ORDER]) 
   status = amped_comm_agree(comm, status);
   for (int m = 0; m < j->head.order; m++)
     AMPED_NEXT(status,
-               amped_stream_rows_touched(comm, &j->rows, m, j->head.dims[m], NULL, bits[m]));
+               amped_stream_rows_learnt(comm, &j->rows, &j->head, m, j->head.dims[m], bits[m]));
   return status;
 }
 

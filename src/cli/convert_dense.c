@@ -60,7 +60,7 @@ static void say_zeroed(uint64_t zeroed, uint64_t lost, const char *path) {
         also, sizeof also,
         ", and %" PRIu64 " observed zeros are left out with them; --nan=missing keeps these", lost);
   if (zeroed > 0)
-    amped_warn("%s: %" PRIu64 " cell%s not finite and became 0%s", path, zeroed,
+    amped_warn("%s: %" PRIu64 " cell%s missing or not finite, and became 0%s", path, zeroed,
                zeroed == 1 ? " was" : "s were", also);
 }
 

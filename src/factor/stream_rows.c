@@ -95,6 +95,37 @@ amped_status amped_stream_rows_touched(const amped_comm *comm, const amped_strea
   return AMPED_OK;
 }
 
+/* Is row i of a piece equal to its prior, with bias 0? */
+static bool is_prior(const amped_stream_rows *rows, const amped_state_head *head, int mode,
+                     const void *piece, uint64_t i) {
+  const uint64_t components = rows->ncomps - (head->biased ? 1 : 0);
+  bool same = true;
+  for (uint64_t c = 0; c < rows->ncomps && same; c++)
+    same = amped_value_get(piece, rows->type, i * rows->ncomps + c) ==
+           (c < components ? head->prior[mode] : 0.0);
+  return same;
+}
+
+amped_status amped_stream_rows_learnt(const amped_comm *comm, const amped_stream_rows *rows,
+                                      const amped_state_head *head, int mode, uint64_t count,
+                                      uint64_t *bits) {
+  const uint64_t most = count < PIECE ? count : PIECE;
+  void *piece = NULL;
+  if (head->history != AMPED_HISTORY_PUBLISHED)
+    return amped_stream_rows_touched(comm, rows, mode, count, NULL, bits);
+  memset(bits, 0, (count / 64 + 1) * sizeof *bits);
+  amped_status status = amped_alloc(&piece, most * rows->ncomps, rows->type, "a stream's rows");
+  for (uint64_t first = 0; first < count && status == AMPED_OK; first += most) {
+    const uint64_t n = count - first < most ? count - first : most;
+    status = rows->ops->get_factors(rows->store, mode, first, n, piece);
+    for (uint64_t i = 0; i < n && status == AMPED_OK; i++)
+      if (!is_prior(rows, head, mode, piece, i))
+        bits[(first + i) / 64] |= UINT64_C(1) << (first + i) % 64;
+  }
+  amped_free(piece);
+  return amped_comm_agree(comm, status);
+}
+
 void amped_stream_rows_require(const amped_worker *worker, const amped_state_head *head, int rank,
                                int nranks, uint64_t *device_bytes, uint64_t *host_bytes) {
   const amped_row_shape shape = shape_of(head, rank, nranks);

@@ -44,6 +44,14 @@ amped_status amped_stream_rows_touched(const amped_comm *comm, const amped_strea
                                        int mode, uint64_t count, const uint64_t *indices,
                                        uint64_t *bits);
 
+/* Collective; the status is agreed. Which rows of a mode have learnt an entry? bits as in
+ * amped_stream_rows_touched, for rows 0 .. count - 1. A batch touches the rows that it learns
+ * from. A published history touches all rows; there, a row has learnt something if it differs from
+ * its prior, or has a bias. */
+amped_status amped_stream_rows_learnt(const amped_comm *comm, const amped_stream_rows *rows,
+                                      const amped_state_head *head, int mode, uint64_t count,
+                                      uint64_t *bits);
+
 /* Store rows of a state (state_rows.h). context: an amped_stream_rows with the head's dims. */
 amped_state_take amped_stream_rows_take;
 

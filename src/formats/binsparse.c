@@ -156,6 +156,10 @@ amped_status amped_binsparse_parse(const char *path, const char *text, amped_bin
   if (no_memory)
     return amped_error(AMPED_FAILED, path,
                        "out of memory for the binsparse attribute; use a machine with more memory");
+  if (top == NULL && json_error_code(&error) == json_error_numeric_overflow)
+    return amped_error(AMPED_BAD_INPUT, path,
+                       "the binsparse attribute has a number above 2^63 - 1, which amped_mpi does "
+                       "not read there; make the file again with smaller dimensions");
   if (top == NULL)
     return amped_error(AMPED_BAD_INPUT, path,
                        "the binsparse attribute is not JSON (%.100s); make the file again",

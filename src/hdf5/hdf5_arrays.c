@@ -98,11 +98,12 @@ amped_status amped_hdf5_arrays(amped_hdf5 *file, amped_hdf5_object_visit *visit,
 }
 
 /* A number of the dataset's type, as its cells are read (out->other_sign). */
-static double as_read(const amped_hdf5_dataset *d, const amped_hdf5_convention *out, double value) {
-  const double numbers = ldexp(1.0, 8 * (int)d->type.bytes); /* count of the numbers of the type */
-  if (out->other_sign && d->type.number == AMPED_SIGNED && value < 0.0)
+static long double as_read(const amped_hdf5_dataset *d, const amped_hdf5_convention *out,
+                           long double value) {
+  const long double numbers = ldexpl(1.0L, 8 * (int)d->type.bytes); /* count of the type's */
+  if (out->other_sign && d->type.number == AMPED_SIGNED && value < 0.0L)
     return value + numbers;
-  if (out->other_sign && d->type.number == AMPED_UNSIGNED && value >= numbers / 2.0)
+  if (out->other_sign && d->type.number == AMPED_UNSIGNED && value >= numbers / 2.0L)
     return value - numbers;
   return value;
 }
@@ -111,7 +112,7 @@ static double as_read(const amped_hdf5_dataset *d, const amped_hdf5_convention *
  * mean anything. */
 static amped_status look_at_sign(const amped_hdf5_dataset *d, amped_hdf5_convention *out) {
   static const char name[] = "_Unsigned";
-  double number = 0.0;
+  long double number = 0.0L;
   int count = 0;
   bool exists = false;
   char *word = NULL;
@@ -133,8 +134,8 @@ static amped_status look_at_sign(const amped_hdf5_dataset *d, amped_hdf5_convent
 
 /* Note a packing attribute, unless it has the number that changes nothing. */
 static amped_status look_at_packing(amped_hdf5 *file, const char *name, const char *attribute,
-                                    double nothing, amped_hdf5_convention *out) {
-  double values[AMPED_HDF5_MISSING];
+                                    long double nothing, amped_hdf5_convention *out) {
+  long double values[AMPED_HDF5_MISSING];
   int count = 0;
   bool exists = false;
   AMPED_TRY(amped_hdf5_has_attribute(file, name, attribute, &exists));
@@ -148,7 +149,7 @@ static amped_status look_at_packing(amped_hdf5 *file, const char *name, const ch
 
 static amped_status look_at_missing(const amped_hdf5_dataset *d, const char *attribute,
                                     amped_hdf5_convention *out) {
-  double values[AMPED_HDF5_MISSING];
+  long double values[AMPED_HDF5_MISSING];
   int count = 0;
   bool exists = false;
   AMPED_TRY(amped_hdf5_has_attribute(d->file, d->name, attribute, &exists));
@@ -164,7 +165,7 @@ static amped_status look_at_missing(const amped_hdf5_dataset *d, const char *att
 /* Narrow the valid range to the numbers of an attribute: the least, the most, or both. */
 static amped_status look_at_range(const amped_hdf5_dataset *d, const char *attribute, bool is_least,
                                   bool is_most, amped_hdf5_convention *out) {
-  double values[AMPED_HDF5_MISSING];
+  long double values[AMPED_HDF5_MISSING];
   int count = 0;
   bool exists = false;
   AMPED_TRY(amped_hdf5_has_attribute(d->file, d->name, attribute, &exists));
@@ -179,22 +180,22 @@ static amped_status look_at_range(const amped_hdf5_dataset *d, const char *attri
                        attribute, d->name, count, (int)is_least + (int)is_most);
   out->has_range = true;
   if (is_least)
-    out->least = fmax(out->least, as_read(d, out, values[0]));
+    out->least = fmaxl(out->least, as_read(d, out, values[0]));
   if (is_most)
-    out->most = fmin(out->most, as_read(d, out, values[count - 1]));
+    out->most = fminl(out->most, as_read(d, out, values[count - 1]));
   return AMPED_OK;
 }
 
 /* netCDF's default fill value of a type; bytes have none: NaN. */
-static double default_fill(amped_hdf5_type type) {
+static long double default_fill(amped_hdf5_type type) {
   if (type.number == AMPED_FLOAT)
-    return 0x1.ep+122;
+    return 0x1.ep+122L;
   if (type.bytes == 1)
     return NAN;
-  const double values = ldexp(1.0, 8 * (int)type.bytes); /* number of values */
+  const long double values = ldexpl(1.0L, 8 * (int)type.bytes); /* number of values */
   if (type.number == AMPED_UNSIGNED)
-    return type.bytes == 8 ? values - 2.0 : values - 1.0;
-  return type.bytes == 8 ? 2.0 - values / 2.0 : 1.0 - values / 2.0;
+    return type.bytes == 8 ? values - 2.0L : values - 1.0L;
+  return type.bytes == 8 ? 2.0L - values / 2.0L : 1.0L - values / 2.0L;
 }
 
 /* A file of netCDF has its default fill value as the dataset's own, and in cells that were never
@@ -202,10 +203,10 @@ static double default_fill(amped_hdf5_type type) {
 static amped_status look_at_default(const amped_hdf5_dataset *d, amped_hdf5_convention *out) {
   const hid_t how = H5Dget_create_plist(d->id);
   H5D_fill_value_t is = H5D_FILL_VALUE_UNDEFINED;
-  double fill = NAN;
+  long double fill = NAN;
   const bool fails =
       how < 0 || H5Pfill_value_defined(how, &is) < 0 ||
-      (is == H5D_FILL_VALUE_USER_DEFINED && H5Pget_fill_value(how, H5T_NATIVE_DOUBLE, &fill) < 0);
+      (is == H5D_FILL_VALUE_USER_DEFINED && H5Pget_fill_value(how, H5T_NATIVE_LDOUBLE, &fill) < 0);
   if (how >= 0)
     (void)H5Pclose(how);
   if (fails)
@@ -219,8 +220,8 @@ amped_status amped_hdf5_array_convention(const amped_hdf5_dataset *d, amped_hdf5
   amped_hdf5 *const file = d->file;
   bool exists = false;
   *out = (amped_hdf5_convention){.packed = NULL, .least = -INFINITY, .most = INFINITY};
-  AMPED_TRY(look_at_packing(file, d->name, "scale_factor", 1.0, out));
-  AMPED_TRY(look_at_packing(file, d->name, "add_offset", 0.0, out));
+  AMPED_TRY(look_at_packing(file, d->name, "scale_factor", 1.0L, out));
+  AMPED_TRY(look_at_packing(file, d->name, "add_offset", 0.0L, out));
   AMPED_TRY(look_at_sign(d, out));
   AMPED_TRY(look_at_range(d, "valid_range", true, true, out));
   AMPED_TRY(look_at_range(d, "valid_min", true, false, out));

@@ -23,9 +23,9 @@ amped_status amped_hdf5_arrays(amped_hdf5 *file, amped_hdf5_object_visit *visit,
 typedef struct amped_hdf5_convention {
   const char *packed; /* the attribute by which cells are not the values; NULL: they are */
   int missing;        /* number of values that mean a missing cell; NaN is left out */
-  double values[AMPED_HDF5_MISSING];
-  bool has_range; /* cells outside least .. most are missing, too */
-  double least, most;
+  long double values[AMPED_HDF5_MISSING]; /* integers of 8 bytes fit */
+  bool has_range;                         /* cells outside least .. most are missing, too */
+  long double least, most;
   bool other_sign; /* integers are of the other sign than their type: bits of a signed one are an
                       unsigned number, or reversely. The values above are converted. */
 } amped_hdf5_convention;

@@ -275,18 +275,18 @@ done:
 
 /* A text that is a number is one number; any other is none. */
 static amped_status number_of_text(amped_hdf5 *file, const char *group, const char *name,
-                                   double *out, int *count) {
+                                   long double *out, int *count) {
   char *text = NULL;
   char *end = NULL;
   AMPED_TRY(read_text(file, group, name, &text));
-  *out = strtod(text, &end);
+  *out = strtold(text, &end);
   *count = end != text && *end == '\0' ? 1 : 0;
   amped_free(text);
   return AMPED_OK;
 }
 
 amped_status amped_hdf5_get_numbers(amped_hdf5 *file, const char *group, const char *name, int most,
-                                    double *out, int *count) {
+                                    long double *out, int *count) {
   attribute a;
   amped_status status = AMPED_OK;
   *count = 0;
@@ -303,7 +303,7 @@ amped_status amped_hdf5_get_numbers(amped_hdf5 *file, const char *group, const c
     goto done;
   }
   *count = (int)count_of(&a);
-  if (*count > 0 && H5Aread(a.id, H5T_NATIVE_DOUBLE, out) < 0)
+  if (*count > 0 && H5Aread(a.id, H5T_NATIVE_LDOUBLE, out) < 0)
     status = amped_hdf5_failed(file, "attribute", name);
 done:
   close_attribute(&a);

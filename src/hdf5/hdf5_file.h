@@ -138,7 +138,7 @@ amped_status amped_hdf5_get_double(amped_hdf5 *file, const char *group, const ch
  * of others have them. *count = their number; 0 for any other attribute. AMPED_BAD_INPUT if there
  * are more. */
 amped_status amped_hdf5_get_numbers(amped_hdf5 *file, const char *group, const char *name, int most,
-                                    double *out, int *count);
+                                    long double *out, int *count);
 amped_status amped_hdf5_get_text(amped_hdf5 *file, const char *group, const char *name, char **out);
 /* count 0: a scalar. */
 amped_status amped_hdf5_put_u64(amped_hdf5 *file, const char *group, const char *name,

@@ -180,14 +180,23 @@ static const amped_hdf5_convention *convention_of(const amped_dense_source *s) {
   return s->hdf5 != NULL ? amped_dense_file_convention(s->hdf5) : NULL;
 }
 
+static amped_cell_range missing_value(const amped_hdf5_convention *c, int i) {
+  return (amped_cell_range){.least = c->values[i], .most = c->values[i]};
+}
+
+static amped_cell_range valid_range(const amped_hdf5_convention *c) {
+  return (amped_cell_range){.least = c->least, .most = c->most};
+}
+
 /* Number of the first cell that is not finite, or that the file says is missing; count: none. */
 static uint64_t first_bad(const amped_dense_source *s, const void *cells, amped_cell_type type,
                           uint64_t count) {
   uint64_t bad = amped_cells_not_finite(cells, type, count);
   const amped_hdf5_convention *c = convention_of(s);
   for (int i = 0; c != NULL && i < c->missing; i++)
-    bad = amped_cells_equal(cells, type, bad, c->values[i]);
-  return c != NULL && c->has_range ? amped_cells_outside(cells, type, bad, c->least, c->most) : bad;
+    bad = amped_cells_find(cells, type, bad, missing_value(c, i), true);
+  return c != NULL && c->has_range ? amped_cells_find(cells, type, bad, valid_range(c), false)
+                                   : bad;
 }
 
 static amped_status check_cells(amped_dense_source *s, const box *b, void *cells) {
@@ -319,9 +328,9 @@ amped_status amped_dense_source_values(const amped_dense_source *s, const int *l
   uint64_t index[AMPED_MAX_ORDER];
   amped_cells_get(cells, info->type, 0, count, values);
   for (int i = 0; c != NULL && i < c->missing; i++)
-    amped_cells_blank_equal(info->type, count, c->values[i], values);
+    amped_cells_blank(cells, info->type, count, missing_value(c, i), true, values);
   if (c != NULL && c->has_range)
-    amped_cells_blank_outside(info->type, count, c->least, c->most, values);
+    amped_cells_blank(cells, info->type, count, valid_range(c), false, values);
   for (uint64_t i = 0; i < count; i++)
     if (isinf(values[i])) {
       amped_dense_index(info->order, info->dims, layout, first + i, index);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/random.h"
@@ -14,6 +15,7 @@
 #include "tensor/format.h"
 #include "tensor/predictor.h"
 #include "text/index_match.h"
+#include "text/io_format.h"
 
 /* Read --init=FILE. A wrong content hash means damage, or a change that the user made. */
 static amped_status read_any(const amped_session_options *o, amped_ktensor *start) {
@@ -47,6 +49,12 @@ void amped_init_fix_free(amped_init_fix *fix) {
 
 amped_status amped_init_file_check(const char *path) {
   bool is_state = false;
+  AMPED_TRY(amped_file_check_readable(path, NULL));
+  if (!amped_io_is_hdf5(path))
+    return amped_error(
+        AMPED_BAD_INPUT, path,
+        "is not an HDF5 file; --init takes a result or a checkpoint of amped_mpi, or "
+        "an HDF5 file with /weights and a dataset /factors/k for each mode k from 0");
   AMPED_TRY(amped_hdf5_probe(path));
   /* Damage is reported when the start is read. */
   if (amped_state_file_is(path, &is_state) != AMPED_OK)

@@ -33,29 +33,9 @@ static char *options_text(const amped_session *session, const amped_state_head *
 /* Rows that are read together. */
 #define PIECE UINT64_C(4096)
 
-/* Is the row equal to its prior, with bias 0? */
-static bool is_prior(const amped_state_head *head, const amped_stream_rows *rows, int mode,
-                     const void *piece, uint64_t i) {
-  const uint64_t components = rows->ncomps - (head->biased ? 1 : 0);
-  bool same = true;
-  for (uint64_t c = 0; c < rows->ncomps && same; c++)
-    same = amped_value_get(piece, rows->type, i * rows->ncomps + c) ==
-           (c < components ? head->prior[mode] : 0.0);
-  return same;
-}
-
-/* Has row first + i learnt an entry? A batch touches the rows that it learns from. A published
- * history touches all rows; there, a row that has learnt nothing equals its prior. */
-static bool has_learnt(const amped_state_head *head, const amped_stream_rows *rows, int mode,
-                       const void *piece, uint64_t first, uint64_t i, const uint64_t *touched) {
-  if (head->history == AMPED_HISTORY_PUBLISHED)
-    return !is_prior(head, rows, mode, piece, i);
-  return (touched[(first + i) / 64] >> ((first + i) % 64) & 1) != 0;
-}
-
 /* Split whole rows of a mode into components and biases. */
 static amped_status split_mode(const amped_state_head *head, const amped_stream_rows *rows, int m,
-                               void *piece, const uint64_t *touched, amped_ktensor *k,
+                               void *piece, const uint64_t *learnt, amped_ktensor *k,
                                amped_completion *c) {
   const uint64_t components = (uint64_t)k->ncomps;
   for (uint64_t first = 0; first < head->dims[m]; first += PIECE) {
@@ -67,20 +47,20 @@ static amped_status split_mode(const amped_state_head *head, const amped_stream_
                        k->factors[m] + (first + i) * components);
       if (head->biased)
         c->bias[m][first + i] = amped_value_get(piece, rows->type, i * rows->ncomps + components);
-      c->observed[m][first + i] = has_learnt(head, rows, m, piece, first, i, touched);
+      c->observed[m][first + i] = (learnt[(first + i) / 64] >> (first + i) % 64 & 1) != 0;
     }
   }
   return AMPED_OK;
 }
 
 static amped_status split(const amped_state_head *head, const amped_stream_rows *rows,
-                          uint64_t *const *touched, amped_ktensor *k, amped_completion *c) {
+                          uint64_t *const *learnt, amped_ktensor *k, amped_completion *c) {
   void *piece = NULL;
   amped_status status = amped_alloc(&piece, PIECE * rows->ncomps, rows->type, "rows of a stream");
   for (int r = 0; r < k->ncomps; r++)
     k->weights[r] = 1.0;
   for (int m = 0; m < head->order && status == AMPED_OK; m++)
-    status = split_mode(head, rows, m, piece, touched[m], k, c);
+    status = split_mode(head, rows, m, piece, learnt[m], k, c);
   amped_free(piece);
   return status == AMPED_OK ? amped_completion_normalise(c, 0, k) : status;
 }
@@ -97,7 +77,7 @@ static void set_completion(const amped_state_head *head, amped_completion *c) {
 }
 
 static amped_status write_model(const amped_session *session, const amped_state_head *head,
-                                const amped_stream_rows *rows, uint64_t *const *touched,
+                                const amped_stream_rows *rows, uint64_t *const *learnt,
                                 const amped_labels *labels, uint64_t hash, const char *path) {
   char *options = options_text(session, head);
   amped_ktensor k;
@@ -112,7 +92,7 @@ static amped_status write_model(const amped_session *session, const amped_state_
   memcpy(k.labels, labels, sizeof k.labels); /* borrowed */
   set_completion(head, &c);
   AMPED_GO(done, amped_completion_begin_observed(&c));
-  AMPED_GO(done, split(head, rows, touched, &k, &c));
+  AMPED_GO(done, split(head, rows, learnt, &k, &c));
   const amped_run_record record = {.input = session->options->input,
                                    .input_norm = sqrt(head->squares),
                                    .input_hash = hash,
@@ -134,17 +114,16 @@ done:
 amped_status amped_stream_result_write(const amped_session *session, const amped_state_head *head,
                                        const amped_stream_rows *rows, const amped_labels *labels,
                                        uint64_t hash, const char *path) {
-  uint64_t *touched[AMPED_MAX_ORDER] = {NULL};
+  uint64_t *learnt[AMPED_MAX_ORDER] = {NULL};
   amped_status status = AMPED_OK;
   for (int m = 0; m < head->order && status == AMPED_OK; m++)
-    status =
-        amped_calloc(&touched[m], head->dims[m] / 64 + 1, sizeof *touched[m], "a stream's rows");
+    status = amped_calloc(&learnt[m], head->dims[m] / 64 + 1, sizeof *learnt[m], "a stream's rows");
   status = amped_comm_agree(&session->comm, status);
   for (int m = 0; m < head->order && status == AMPED_OK; m++)
-    status = amped_stream_rows_touched(&session->comm, rows, m, head->dims[m], NULL, touched[m]);
+    status = amped_stream_rows_learnt(&session->comm, rows, head, m, head->dims[m], learnt[m]);
   if (status == AMPED_OK && session->comm.rank == 0)
-    status = write_model(session, head, rows, touched, labels, hash, path);
+    status = write_model(session, head, rows, learnt, labels, hash, path);
   for (int m = 0; m < head->order; m++)
-    amped_free(touched[m]);
+    amped_free(learnt[m]);
   return amped_comm_agree(&session->comm, status);
 }

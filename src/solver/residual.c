@@ -173,14 +173,16 @@ static amped_status put_shared_rows(work *w) {
  * they are in memory. stated: the plan's |X|^2, from the file; it is rounded, does not include
  * rounding of values to float, and counts repeated coordinates once. Either may be right if float
  * rounding explains the difference. If coordinates repeat, `stated` is right; then rounding of sums
- * and of values of all sizes remains. */
-static double choose_norm(const amped_plan *plan, double stated, amped_dd *seen) {
-  const bool single = plan->value_type == AMPED_F32;
+ * and of values of all sizes remains. Cells of a dense tensor do not repeat. */
+static double choose_norm(const amped_context *context, double stated, amped_dd *seen) {
+  const bool single = context->plan->value_type == AMPED_F32;
   const double unit = single ? 0x1p-22 : 0x1p-51;
   const double off = fabs((seen->hi - stated) + seen->lo);
   const double spread = seen->hi > stated ? sqrt(seen->hi / stated) : 1.0;
   if (off <= 0x1p-51 * stated)
     return 0.0;
+  if (context->worker->format->needs.cells)
+    return single ? off : 0.0;
   if (single && off <= unit * stated)
     return off;
   *seen = (amped_dd){stated, 0.0};
@@ -215,7 +217,7 @@ static amped_status measure(work *w, const double *weights, amped_residual *out)
   sum_over_ranks(context, sums, 2);
   if (isnan(sums[0].hi))
     AMPED_TRY(amped_comm_agree(context->comm, status));
-  const double unknown = choose_norm(plan, ldexp(plan->norm_squared, 2 * exponent), &sums[0]);
+  const double unknown = choose_norm(context, ldexp(plan->norm_squared, 2 * exponent), &sums[0]);
   const amped_dd norm = sums[0];
   amped_dd residual = amped_dd_add(norm, amped_dd_scale(sums[1], -2.0));
   residual = amped_dd_add(residual, model_norm_squared(w));

@@ -121,28 +121,11 @@ uint64_t amped_cells_cut(const void *cells, amped_cell_type type, uint64_t count
   return count;
 }
 
-/* Number of the first cell within least .. most, or of the first outside. */
-static uint64_t find_cell(const void *cells, amped_cell_type type, uint64_t count, double least,
-                          double most, bool within) {
-  double piece[BLOCK];
-  const uint64_t bytes = amped_cell_bytes(type);
-  for (uint64_t from = 0; from < count; from += BLOCK) {
-    const uint64_t n = count - from < BLOCK ? count - from : BLOCK;
-    amped_cells_get((const char *)cells + from * bytes, type, 0, n, piece);
-    for (uint64_t i = 0; i < n; i++)
-      if ((piece[i] >= least && piece[i] <= most) == within)
-        return from + i;
-  }
-  return count;
-}
-
-/* A range of values, rounded as cells of a type are. */
-typedef struct range {
-  double least, most;
-} range;
+/* --- ranges ----------------------------------------------------------------------------------- */
 
 /* The cell nearest to x: halves have 11 bits, and no unit below 2^-24. */
-static double round_cell(amped_cell_type type, double x) {
+static double round_cell(amped_cell_type type, long double exact) {
+  const double x = (double)exact;
   int exponent = 0;
   if (type == AMPED_CELL_F32)
     return (double)(float)x;
@@ -153,37 +136,68 @@ static double round_cell(amped_cell_type type, double x) {
   return nearbyint(x / unit) * unit;
 }
 
-static range round_range(amped_cell_type type, double least, double most) {
-  return (range){round_cell(type, least), round_cell(type, most)};
-}
+/* Places of the cells, `count` of them at most BLOCK, on one side of a range. */
+typedef struct places {
+  bool in[BLOCK];
+} places;
 
-/* The range of the doubles that equal a value. */
-static range equal_range(amped_cell_type type, double value) {
-  return round_range(type, value, value);
-}
-
-uint64_t amped_cells_equal(const void *cells, amped_cell_type type, uint64_t count, double value) {
-  const range r = equal_range(type, value);
-  return find_cell(cells, type, count, r.least, r.most, true);
-}
-
-uint64_t amped_cells_outside(const void *cells, amped_cell_type type, uint64_t count, double least,
-                             double most) {
-  const range r = round_range(type, least, most);
-  return find_cell(cells, type, count, r.least, r.most, false);
-}
-
-static void blank(range r, uint64_t count, bool within, double *values) {
+static void compare_doubles(const void *cells, amped_cell_type type, uint64_t count,
+                            amped_cell_range range, places *out) {
+  const double least = round_cell(type, range.least);
+  const double most = round_cell(type, range.most);
+  double values[BLOCK];
+  amped_cells_get(cells, type, 0, count, values);
   for (uint64_t i = 0; i < count; i++)
-    if ((values[i] >= r.least && values[i] <= r.most) == within)
-      values[i] = (double)NAN;
+    out->in[i] = values[i] >= least && values[i] <= most;
 }
 
-void amped_cells_blank_equal(amped_cell_type type, uint64_t count, double value, double *values) {
-  blank(equal_range(type, value), count, true, values);
+/* Integers of 8 bytes are compared as such: doubles round them. */
+#define DEFINE_COMPARE(T, LEAST, MOST)                                                             \
+  static void compare_##T(const T *cells, uint64_t count, amped_cell_range range, places *out) {   \
+    const bool empty =                                                                             \
+        !(range.least <= (long double)(MOST) && range.most >= (long double)(LEAST));               \
+    const T least =                                                                                \
+        empty || range.least <= (long double)(LEAST) ? (LEAST) : (T)ceill(range.least);            \
+    const T most = empty || range.most >= (long double)(MOST) ? (MOST) : (T)floorl(range.most);    \
+    for (uint64_t i = 0; i < count; i++)                                                           \
+      out->in[i] = !empty && cells[i] >= least && cells[i] <= most;                                \
+  }
+DEFINE_COMPARE(int64_t, INT64_MIN, INT64_MAX)
+DEFINE_COMPARE(uint64_t, 0, UINT64_MAX)
+
+static void compare(const void *cells, amped_cell_type type, uint64_t count, amped_cell_range range,
+                    places *out) {
+  if (type == AMPED_CELL_I64)
+    compare_int64_t(cells, count, range, out);
+  else if (type == AMPED_CELL_U64)
+    compare_uint64_t(cells, count, range, out);
+  else
+    compare_doubles(cells, type, count, range, out);
 }
 
-void amped_cells_blank_outside(amped_cell_type type, uint64_t count, double least, double most,
-                               double *values) {
-  blank(round_range(type, least, most), count, false, values);
+uint64_t amped_cells_find(const void *cells, amped_cell_type type, uint64_t count,
+                          amped_cell_range range, bool within) {
+  const uint64_t bytes = amped_cell_bytes(type);
+  places p;
+  for (uint64_t from = 0; from < count; from += BLOCK) {
+    const uint64_t n = count - from < BLOCK ? count - from : BLOCK;
+    compare((const char *)cells + from * bytes, type, n, range, &p);
+    for (uint64_t i = 0; i < n; i++)
+      if (p.in[i] == within)
+        return from + i;
+  }
+  return count;
+}
+
+void amped_cells_blank(const void *cells, amped_cell_type type, uint64_t count,
+                       amped_cell_range range, bool within, double *values) {
+  const uint64_t bytes = amped_cell_bytes(type);
+  places p;
+  for (uint64_t from = 0; from < count; from += BLOCK) {
+    const uint64_t n = count - from < BLOCK ? count - from : BLOCK;
+    compare((const char *)cells + from * bytes, type, n, range, &p);
+    for (uint64_t i = 0; i < n; i++)
+      if (p.in[i] == within)
+        values[from + i] = (double)NAN;
+  }
 }

@@ -44,19 +44,19 @@ uint64_t amped_cells_cut(const void *cells, amped_cell_type type, uint64_t count
 static inline bool amped_integer_is_cut(uint64_t magnitude) {
   return magnitude >> 53 != 0 && magnitude >> __builtin_ctzll(magnitude) >> 53 != 0;
 }
-/* Number of the first cell that equals `value`, rounded to the cells' precision; count if there is
- * none. */
-uint64_t amped_cells_equal(const void *cells, amped_cell_type type, uint64_t count, double value);
+/* A closed range of cells. A long double holds every integer of 8 bytes, as x86-64 and 64-bit ARM
+ * with Linux have it. Cells that are floats compare with the bounds rounded to their precision. */
+typedef struct amped_cell_range {
+  long double least, most;
+} amped_cell_range;
 
-/* Number of the first cell below `least` or above `most`; count if there is none. */
-uint64_t amped_cells_outside(const void *cells, amped_cell_type type, uint64_t count, double least,
-                             double most);
+/* Number of the first cell within the range, or of the first outside; count if there is none. */
+uint64_t amped_cells_find(const void *cells, amped_cell_type type, uint64_t count,
+                          amped_cell_range range, bool within);
 
-/* Replace doubles by NaN: those that equal `value` as in amped_cells_equal, or are outside as in
- * amped_cells_outside. The doubles are cells of this type, from amped_cells_get. */
-void amped_cells_blank_equal(amped_cell_type type, uint64_t count, double value, double *values);
-void amped_cells_blank_outside(amped_cell_type type, uint64_t count, double least, double most,
-                               double *values);
+/* Set values[i] to NaN where amped_cells_find finds cell i. */
+void amped_cells_blank(const void *cells, amped_cell_type type, uint64_t count,
+                       amped_cell_range range, bool within, double *values);
 
 /* The double equal to the half float with these bits. */
 double amped_half_to_double(uint16_t bits);

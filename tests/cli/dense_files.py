@@ -121,6 +121,21 @@ def good(folder):
             f.create_dataset("x", data=z, fillvalue=fill)
         with h5py.File(folder + "/cdf.%sother.nc" % name(kind), "w") as f:  # no fill value of the dataset
             f["x"] = np.abs(x).astype(kind)
+    # Markers that a double does not hold, beside cells that round to the same double.
+    long, top, low = 2**53 + 1, 2**64 - 1, -(2**63)
+    for file, kind, cells, kept, attribute, value, fill in (
+        ("fill", "i8", (long, 2**53, 5), (0, 2**53, 5), "_FillValue", np.int64(long), None),
+        ("unsigned", "u8", (top, top - 999, 5), (0, top - 999, 5), "missing_value", np.uint64(top), None),
+        ("most", "i8", (long, 2**53, 5), (0, 2**53, 5), "valid_max", np.int64(2**53), None),
+        ("least", "i8", (long, 2**53, 5), (long, 0, 0), "valid_min", np.int64(long), None),
+        ("range", "i8", (long, -long, 5), (long, 0, 5), "valid_range", np.array([-(2**53), long]), None),
+        ("text", "i8", (long, 2**53, 5), (0, 2**53, 5), "_FillValue", str(long), None),
+        ("default", "i8", (low + 2, low + 3, 5), (0, low + 3, 5), "units", "K", low + 2),
+    ):
+        with h5py.File(folder + "/long.%s.h5" % file, "w") as f:
+            d = f.create_dataset("x", data=np.array(cells * 4, kind).reshape(2, 2, 3), fillvalue=fill)
+            d.attrs[attribute] = value
+        np.save(folder + "/long.%s.npy" % file, np.array(kept * 4, kind).reshape(2, 2, 3))
     z = x.astype("<f4")
     z[2, 3, 4] = z[6, 12, 10] = 0
     np.save(folder + "/cdf.zeros.npy", z)

@@ -90,17 +90,17 @@ same "hash of many" "$(tells whole.sparse.h5)" "$(tells little.h5 --verify)"
 expect 3 "bad_cells.npy: the cell at (3, 4, 5) is not a number" "$amped" convert bad_cells.npy n.h5 --dense
 expect 3 "bad_cells.h5: the cell at (3, 4, 5) is not a number" "$amped" convert bad_cells.h5 n.h5 --sparse
 absent n.h5
-expect 0 "bad_cells.npy: 2 cells were not finite and became 0" "$amped" convert bad_cells.npy n.h5 --dense --nan=zero --json=n.json
+expect 0 "bad_cells.npy: 2 cells were missing or not finite, and became 0" "$amped" convert bad_cells.npy n.h5 --dense --nan=zero --json=n.json
 same "number of them" "$(field not_finite n.json)" 2
 expect 0 "" reference same cells_made_zero.npy n.h5
-expect 0 "bad_cells.h5: 2 cells were not finite and became 0" "$amped" convert bad_cells.h5 o.h5 --sparse --nan=zero
+expect 0 "bad_cells.h5: 2 cells were missing or not finite, and became 0" "$amped" convert bad_cells.h5 o.h5 --sparse --nan=zero
 same "hash without them" "$(tells o.h5)" "$(tells n.h5)"
 expect 0 "not finite   2 cells" "$amped" info bad_cells.npy
 
 # What must be refused: a status, a line, and nothing left behind.
 while read -r file status message; do
   expect "$status" "$file: .*$message" "$amped" info "$file"
-  test "$file" = flat.h5 && message="is not a dense tensor" && status=2
+  test "$file" = flat.h5 && message="is not a file of a dense tensor" && status=2
   expect "$status" "$file: .*$message" "$amped" convert "$file" out.h5 --sparse
   test "$file" = flat.h5 && message="holds no tensor" && status=3
   expect "$status" "$file: .*$message" "$amped" convert "$file" out.h5 --dense
@@ -121,7 +121,7 @@ refused() {
 }
 refused "give --dense .* or --sparse" "$amped" convert le_f4.npy out.h5
 refused "exclude each other" "$amped" convert le_f4.npy out.h5 --dense --sparse
-refused "is not a dense tensor" "$amped" convert x.tns out.h5 --sparse
+refused "is not a file of a dense tensor" "$amped" convert x.tns out.h5 --sparse
 # netCDF's conventions: packed cells are refused, missing ones too, as NaN is.
 for kind in le_f4 le_f8 le_i2 be_i4; do
   for attribute in _FillValue missing_value; do
@@ -150,6 +150,14 @@ for kind in le_f4 be_f8 le_i2 le_u4; do
   expect 3 "cdf.${kind}default.h5: the cell at (3, 4, 5) is .*, which means" on 1 cdf.${kind}default.h5 --rank=1 --nowrite
   expect 0 "2 cells" "$amped" convert cdf.${kind}default.h5 filled.npy --dense --nan=zero --overwrite
   expect 0 "" on 1 cdf.${kind}other.nc --rank=1 --iters=1 --nowrite
+done
+# Integers of 8 bytes are compared with them as such, not as doubles.
+for file in fill unsigned most least range text default; do
+  expect 0 "missing or not finite, and became 0" "$amped" convert long.$file.h5 filled.npy --dense --nan=zero --overwrite
+  expect 0 "" reference same filled.npy long.$file.npy
+  expect 0 "" "$amped" convert long.$file.h5 list.tns --sparse --nan=missing --overwrite -q
+  expect 0 "" "$amped" convert long.$file.npy kept.tns --sparse --overwrite -q
+  expect 0 "" cmp list.tns kept.tns
 done
 # _Unsigned says the sign of integers, whatever their type: also of values that mean a missing cell.
 for sign in i1.true u1.true u1.false i1.false be_i2.true be_u4.false; do

@@ -54,6 +54,12 @@ reference bits model.h5 same.h5 0
 expect 0 "" on 2 new.csv --value=count --init=model.h5 --fix=item,week --ridge=3 --tol=1e-12 $double -o ridge.h5
 reference bits model.h5 ridge.h5 1,2
 reference rows new.csv model.h5 ridge.h5 0 3 1e-8
+# One free mode: the first sweep has the penalty, too.
+expect 0 "" on 2 new.csv --value=count --init=model.h5 --fix=item,week --ridge=3 --iters=1 $double -o once.h5
+reference rows new.csv model.h5 once.h5 0 3 1e-8
+expect 0 "" on 1 new.csv --value=count --init=model.h5 --fix=item,week --l1=0.2 --iters=40 --tol=0 $double --json=l1.json --nowrite
+expect 0 "" on 1 new.csv --value=count --init=model.h5 --fix=item,week --l1=0.2 --iters=1 $double --json=l1once.json --nowrite
+close "the first objective of --l1" "$(field objective l1once.json)" "$(field objective l1.json)" 0.2
 expect 0 "" on 1 train.csv --value=count --rank=3 --iters=30 --nonnegative $double -o whole.h5
 expect 0 "" on 2 new.csv --value=count --init=whole.h5 --fix=item,week --nonnegative --iters=200 --tol=0 $double -o parts.h5
 reference bits whole.h5 parts.h5 1,2

@@ -93,9 +93,22 @@ if command -v gnuplot >/dev/null 2>&1 && command -v python3 >/dev/null 2>&1; the
   expect 0 "</svg>" cat figures/completion.svg
 
   # Copies over the memory of a GPU: a program that passes --device-memory over; nothing runs with 1G.
-  printf '#!/bin/sh\nfor a in "$@"; do\n  shift\n  case $a in --device-memory=1G) exit 1 ;; --device-memory=*) ;; *) set -- "$@" "$a" ;; esac\ndone\nexec "%s" "$@"\n' \
+  printf '#!/bin/sh\nfor a in "$@"; do\n  shift\n  case $a in --device-memory=1G) exit 1 ;; --device-memory=* | --backend=cuda) ;; *) set -- "$@" "$a" ;; esac\ndone\nexec "%s" "$@"\n' \
     "$amped" >claims
   chmod +x claims
+  # refuses PATTERN STATUS ARGUMENT...: with one line, and draws nothing.
+  refuses() {
+    pattern=$1 status=$2
+    shift 2
+    "$jobs/copies-figure" --out=none "$@" >said 2>&1
+    same "status of copies-figure $*" $? "$status"
+    expect 0 "$pattern" cat said
+    absent none/copies.csv
+  }
+  AMPED_MPI=$amped refuses "copies-figure: the program reaches no GPU here (--backend=cuda" 2 --nnz=2k amazon=2G
+  refuses "copies-figure: --nnz=x: a count is expected" 2 --nnz=x
+  refuses "copies-figure: --runs=nosuch: no such folder" 2 --runs=nosuch
+  AMPED_MPI=./claims refuses "copies-figure: no run succeeded; nothing is drawn" 1 --nnz=2k amazon=1G
   AMPED_MPI=./claims expect 0 "figures/copies.svg" "$jobs/copies-figure" --nnz=2k --keep=kept amazon=1G,2G twitch=3G
   same "rows of copies.csv" "$(grep -v '^#' figures/copies.csv | sed 1d | cut -d , -f 1,2 | tr '\n' ' ')" "amazon,2 twitch,3 "
   same "numbers of copies.csv" "$(grep -c '^[a-z]*,[23],[0-9.]*,[0-9.]*,[0-9.]*$' figures/copies.csv)" 2

@@ -66,6 +66,8 @@ near_one() {
 # --- exact tensors --------------------------------------------------------------------------------
 dense exact "$exact"
 dense ones 1
+dense tenths 0.3 60x50x40
+expect 0 "" "$amped" convert tenths.tns tenths.h5 --dense --overwrite -q
 dense single "$exact" 1x1x1
 dense line "$exact" 1x1x9
 dense sheet "$exact" 1x5x7
@@ -78,6 +80,10 @@ for precision in float double; do
     run $name $precision --rank=1 --iters=3 --tol=0
     near_one $precision $name
   done
+  # Sums of equal squares are rounded in one direction: the norm of all cells is still that of the residual.
+  run tenths $precision --rank=1 --iters=3 --tol=0
+  near_one $precision "a constant of many cells"
+  test $precision = float || awk -v f="$(field fit run.json)" 'BEGIN { exit !(f > 1 - 1e-12) }' && pass || fail "fit $(field fit run.json) of a constant"
   # More components than the rank: grams without inverse.
   for name in ones single line; do
     run $name $precision --rank=4 --iters=20 --tol=0

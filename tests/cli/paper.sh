@@ -95,6 +95,8 @@ refused() { # refused PATTERN ARGUMENT...: status 2 and a line that says why
   expect 0 "$pattern" cat said
 }
 refused "count" --nnz=x
+refused "count" --repeat=0
+refused "count" --repeat=x
 refused "begins with 1" --ranks=2,4
 refused "none of the paper" --tensors=nell2
 refused "no option" --nnnz=5

@@ -479,4 +479,29 @@ alone 2 'is named as a file of this run' complete first.tns --state=first.tns
 alone 1 '--overwrite' complete first.tns --reg=1 --rank=2 --iters=1 --nowrite --state=full.state
 absent x.state x.h5
 
+# A row that only a header declares is none that new rows copy, whatever the history.
+{ echo "# dims: 4 4 5" && awk 'BEGIN { for (i = 1; i <= 4; i++) for (j = 1; j <= 4; j++) for (k = 1; k <= 4; k++) print i, j, k, i + j * k }'; } >declared.tns
+awk 'BEGIN { for (i = 1; i <= 4; i++) for (j = 1; j <= 4; j++) print i, j, 6, i + j * 6 }' >sixth.tns
+awk 'BEGIN { for (i = 1; i <= 4; i++) for (j = 1; j <= 4; j++) print i, j, 5, i + j * 5 }' >fifth.tns
+for history in equations published; do
+  expect 0 "" on 1 complete declared.tns --rank=2 --reg=0.1 --bias=none --history=$history --state=declared.$history --nowrite -q
+  cp declared.$history other.$history
+  expect 0 "new rows of mode 3 begin as copies of 4" on 2 stream declared.$history sixth.tns
+  expect 0 "" on 2 stream other.$history fifth.tns sixth.tns --json=other.json
+done
+expect 0 "" cat other.json
+# One entry of 1e9 with a new index does not hide the error at entries of known rows: these are summed alone.
+awk 'BEGIN { srand(5); for (i = 1; i <= 9; i++) for (j = 1; j <= 7; j++) for (k = 1; k <= 5; k++) if (rand() < 0.6)
+  print i, j, k, sprintf("%.3f", (1 + i / 9) * (2 - j / 7) * (1 + k * k / 25)) >(k < 5 ? "early.tns" : "late.tns") }'
+sed '$a 10 1 5 1e9' late.tns >mixed.tns
+for history in equations published; do
+  expect 0 "" on 1 complete early.tns --rank=2 --reg=0.1 --bias=none --history=$history --state=known.$history --nowrite -q
+  for batch in late mixed; do
+    cp known.$history one.state
+    rm -f one.state.*
+    expect 0 "" "$amped" stream one.state $batch.tns --json=$batch.json -q
+  done
+  known=$(sed -n 's/.*"before_known":{"count":[0-9]*,"rmse":\([^,]*\),.*/\1/p' mixed.json)
+  close "known rows beside an outlier, $history" "$known" "$(sed -n 's/.*"before":{"count":[0-9]*,"rmse":\([^,]*\),.*/\1/p' late.json)" 1e-6
+done
 finish

@@ -70,7 +70,7 @@ for b in (e for e in spans if e['name'] == 'batch'):
     inner = [e for e in spans if e['pid'] == b['pid'] and e['tid'] == b['tid'] and e is not b
              and begin <= e['ts'] and e['ts'] + e['dur'] <= end + 1e-3]
     assert [e['args']['sweep'] for e in inner if e['name'] == 'sweep'] == [1, 2, 3, 4], b
-    assert sum(e['name'] == 'errors' for e in inner) == 5, b  # before, of known rows, after, held out, so far
+    assert sum(e['name'] == 'errors' for e in inner) == 6, b  # before, with new rows, of known rows, after, held out, so far
     covered, last = 0, begin
     for e in sorted(inner, key=lambda e: e['ts']):
         covered += max(0, e['ts'] + e['dur'] - max(last, e['ts']))

@@ -98,10 +98,11 @@ const char *amped_row_rule_objective(const amped_row_rule *rule, char *buffer) {
 /* --- lengths ---------------------------------------------------------------------------------- */
 
 /* Length of a column whose product length * (slope of its penalties) is `slope`. If the penalties
- * are smallest, this product is the same in all modes. */
+ * are smallest, this product is the same in all modes. A product of ridge and slope could be below
+ * or above all doubles; its root is not. */
 static double length_of(const amped_row_rule *rule, double slope, double size) {
   const double b = rule->l1 > 0.0 ? rule->l1 * size : 0.0;
-  return 2.0 * slope / (b + sqrt(b * b + 4.0 * rule->ridge * slope));
+  return 2.0 * slope / (b + hypot(b, 2.0 * sqrt(rule->ridge) * sqrt(slope)));
 }
 
 /* Search the logarithm of the slope. If it grows by 1, the logarithm of the product of lengths

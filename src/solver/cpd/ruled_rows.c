@@ -187,17 +187,24 @@ void amped_ruled_rows_prepare(amped_ruled_rows *r, int mode, double *v) {
   double sizes[AMPED_MAX_ORDER];
   for (int c = 0; c < n; c++)
     r->others[c] = 1.0;
-  if (!amped_row_rule_penalises(r->rule) || !has_model(r))
+  if (!amped_row_rule_penalises(r->rule))
+    return;
+  /* The penalty of a column depends on the lengths of the others: of one free mode on none. */
+  const bool begins = !has_model(r);
+  if (begins && r->free.count > 1)
     return;
   for (int c = 0; c < n; c++) {
-    r->gone[c] = is_gone(r, c);
+    r->gone[c] = !begins && is_gone(r, c);
     r->shrink[c] = 0.0;
     if (r->gone[c]) {
       forget(r, mode, c, v);
       continue;
     }
-    share(r, c, lengths, sizes);
-    const double others = r->weights[c] / lengths[place];
+    double others = 1.0 / scale_of(r, c);
+    if (r->free.count > 1) {
+      share(r, c, lengths, sizes);
+      others = r->weights[c] / lengths[place];
+    }
     v[c * n + c] += r->rule->ridge / (others * others);
     r->shrink[c] = r->rule->l1 / others;
     r->others[c] = others;

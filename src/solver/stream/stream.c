@@ -463,7 +463,7 @@ static amped_status find_like(work *w) {
     return AMPED_OK;
   AMPED_TRY(amped_comm_agree(w->s->comm, amped_alloc(&w->learnt, count / 64 + 1, sizeof *w->learnt,
                                                      "rows that have learnt something")));
-  AMPED_TRY(amped_stream_rows_touched(w->s->comm, w->s->rows, m, count, NULL, w->learnt));
+  AMPED_TRY(amped_stream_rows_learnt(w->s->comm, w->s->rows, w->s->head, m, count, w->learnt));
   AMPED_TRY(find_order(w));
   while (last > 0 && !has_learnt(w, row_at(w, last)))
     last--;
@@ -847,8 +847,15 @@ static uint64_t mark_new(const work *w, bool *is_new) {
   return count;
 }
 
+/* Collective; the status is agreed. Find the errors at marked entries. */
+static amped_status find_errors_at(const work *w, const bool *marks, amped_errors *out) {
+  AMPED_TRY(amped_stream_entries_enter(w->s->comm, w->s->rows, w->mine, marks));
+  return find_errors(w, true, out);
+}
+
 /* Collective; the status is agreed. Find the errors before learning at entries with a new row, and
- * at the others. These are forecasts of different kinds: a new user is an average one. */
+ * at the others: a difference of sums would lose small errors beside a large one. These are
+ * forecasts of different kinds: a new user is an average one. */
 static amped_status find_forecasts(const work *w) {
   const amped_comm *comm = w->s->comm;
   amped_learnt *out = w->out;
@@ -859,12 +866,14 @@ static amped_status find_forecasts(const work *w) {
   AMPED_GO(done, amped_comm_agree(comm, status));
   count = mark_new(w, is_new);
   amped_comm_sum_u64(comm, &count, 1);
+  out->before_known = out->before;
   if (count > 0) {
-    AMPED_GO(done, amped_stream_entries_enter(comm, w->s->rows, w->mine, is_new));
-    AMPED_GO(done, find_errors(w, true, &out->before_new));
+    AMPED_GO(done, find_errors_at(w, is_new, &out->before_new));
+    for (uint64_t k = 0; k < w->mine->nnz; k++)
+      is_new[k] = !is_new[k];
+    AMPED_GO(done, find_errors_at(w, is_new, &out->before_known));
     AMPED_GO(done, amped_stream_entries_enter(comm, w->s->rows, w->mine, w->held));
   }
-  out->before_known = amped_errors_without(&out->before, &out->before_new);
 done:
   amped_free(is_new);
   return status;

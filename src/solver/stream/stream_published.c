@@ -2,6 +2,7 @@
 #include "solver/stream/stream_published.h"
 
 #include <cblas.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/blas.h"
@@ -175,16 +176,30 @@ static void find_grams(const work *w, int mode) {
   }
 }
 
+/* The recursion has no penalty: it divides by the gram of a component that has almost vanished. */
+static amped_status check_product(const work *w) {
+  bool finite = true;
+  for (int i = 0; i < w->components * w->components; i++)
+    finite = finite && isfinite(w->product[i]);
+  return finite ? AMPED_OK
+                : amped_error(AMPED_FAILED, NULL,
+                              "the rows of a published history overflowed in a batch, as they do "
+                              "after a component that has almost vanished; begin the state with "
+                              "fewer components, a lower --reg or --precision=double");
+}
+
 /* Find the matrices of an update; they are the same on every rank. */
 static amped_status invert(const work *w, int mode) {
   const int n = w->components;
   const double forget = w->head->forget;
   bool singular = false;
   amped_hadamard(w->rows->order, n, (const double *const *)w->grams[NOW], mode, w->product);
+  AMPED_TRY(check_product(w));
   AMPED_TRY(amped_inverse(n, w->head->type, w->product, w->of[1][0], w->of[1][1], &singular));
   amped_hadamard(w->rows->order, n, (const double *const *)w->grams[OLD], mode, w->history);
   for (int i = 0; i < n * n; i++)
     w->product[i] -= (1.0 - forget) * w->history[i];
+  AMPED_TRY(check_product(w));
   AMPED_TRY(amped_inverse(n, w->head->type, w->product, w->of[0][0], w->of[0][1], &singular));
   amped_hadamard(w->rows->order, n, (const double *const *)w->grams[BEFORE], mode, w->product);
   cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, forget, w->product, n,
