@@ -521,7 +521,7 @@ static void add_gaps(const amped_session *session, const amped_complete_problem 
   if (session->comm.rank == 0 && lost.unjudged > 0)
     warn_of_lost(session, p, error, mode, &lost, labels);
   if (session->comm.rank == 0 && s.count > 0)
-    warn_of_unsure(session, error, b->sweep.reg, mode, &s, gaps->known[mode][s.worst], labels);
+    warn_of_unsure(session, error, b->sweep.reg, mode, &s, gaps->cells[mode][s.worst], labels);
 }
 
 amped_status amped_completion_report_end(amped_session *session, const amped_complete_problem *p,

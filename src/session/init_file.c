@@ -15,7 +15,6 @@
 #include "tensor/format.h"
 #include "tensor/predictor.h"
 #include "text/index_match.h"
-#include "text/io_format.h"
 
 /* Read --init=FILE. A wrong content hash means damage, or a change that the user made. */
 static amped_status read_any(const amped_session_options *o, amped_ktensor *start) {
@@ -50,7 +49,7 @@ void amped_init_fix_free(amped_init_fix *fix) {
 amped_status amped_init_file_check(const char *path) {
   bool is_state = false;
   AMPED_TRY(amped_file_check_readable(path, NULL));
-  if (!amped_io_is_hdf5(path))
+  if (!amped_hdf5_is(path))
     return amped_error(
         AMPED_BAD_INPUT, path,
         "is not an HDF5 file; --init takes a result or a checkpoint of amped_mpi, or "

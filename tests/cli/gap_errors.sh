@@ -147,4 +147,19 @@ for judge in "uneven.tns --holdout=20%" "uneven.tns --holdout=40%" "learnt.tns -
     done
   done
 done
+# Cells of weight 0 are gaps, also in a whole array. Held-out cells, and cells of small weights, are none.
+awk 'BEGIN { srand(3); for (i = 1; i <= 12; i++) for (j = 1; j <= 9; j++) for (k = 1; k <= 5; k++)
+  print i, j, k, sprintf("%.4f", sin(i) * cos(2 * j) + cos(i * i) * sin(j + k) * k + 0.01 * rand()) }' >whole.tns
+awk '{ print $1, $2, $3, $1 == 7 || ($1 == 4 && $2 > 1) ? 0 : ($1 == 2 ? 0.001 : 1) }' whole.tns >mask.tns
+awk 'NR == FNR { w[FNR] = $4; next } w[FNR] > 0' mask.tns whole.tns >holes.tns
+run="--dims=12x9x5 --rank=2 --bias=none --reg=0.001 --iters=10 --holdout=0 --nowrite -q --precision=double"
+# shellcheck disable=SC2086
+expect 0 "" on 1 complete holes.tns $run --json=holes.json
+# shellcheck disable=SC2086
+expect 0 "" on 2 complete whole.tns --weights=mask.tns $run --json=masked.json
+same "lost indices of a mask" "$(sed -n 's/.*"gaps":\(.*\)/\1/p' masked.json | grep -o '"lost":[0-9]*' | tr '\n' ' ')" '"lost":1 "lost":0 "lost":0 '
+grep -q 'rmse [^ ]* at 2 ' err && fail "a row of small weights has a gap" || pass
+sed 1d whole.tns >one_less.tns
+expect 0 "" on 2 complete one_less.tns --dims=12x9x5 --rank=4 --bias=none --reg=0.001 --iters=10 --holdout=20% -o less.h5 --overwrite -q
+same "rows with a gap" "$("$python" -c 'import h5py; print(int((h5py.File("less.h5")["gap_rmse/0"][1:] > 0).sum()))' 2>/dev/null || echo 0)" 0
 finish

@@ -8,6 +8,7 @@
 
 #include "base/buffers.h"
 #include "solver/complete/own_rows.h"
+#include "solver/complete/row_counts.h"
 
 extern void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
 extern void dpotrs_(const char *uplo, const int *n, const int *nrhs, const double *a,
@@ -39,6 +40,7 @@ typedef struct work {
   /* [width][width] sums over known rows, then the sum of weights: of products, whose bias counts as
    * 1; and of rows weighted by known cells, then lower triangles of their spread. */
   double *grams[AMPED_MAX_ORDER], *spreads[AMPED_MAX_ORDER];
+  double *listed[AMPED_MAX_ORDER]; /* known cells of each row, by position */
   double *all;       /* [width][width] spread^T (sum of p p^T over all cells of a row) spread */
   double cells;      /* number of these cells */
   double *factors;   /* [ROWS][ncomps] */
@@ -64,6 +66,8 @@ static amped_buffers buffers(const amped_plan *plan, uint64_t length, work *w) {
     AMPED_BUFFER(&b, ZEROED, w->grams[m], n * n + 1);
   for (int m = 0; m < plan->order; m++)
     AMPED_BUFFER(&b, ZEROED, w->spreads[m], n * n + 1);
+  for (int m = 0; m < plan->order; m++)
+    AMPED_BUFFER(&b, ZEROED, w->listed[m], amped_plan_factor_rows(plan, m));
   AMPED_BUFFER(&b, HOST, w->all, n * n);
   AMPED_BUFFER(&b, HOST, w->factors, ROWS * n);
   AMPED_BUFFER_OF(&b, HOST, w->equations, ROWS * length, size);
@@ -78,6 +82,7 @@ static amped_buffers out_buffers(const amped_plan *plan, amped_gap_errors *out) 
   for (int m = 0; m < plan->order; m++) {
     AMPED_BUFFER(&b, ZEROED, out->rmse[m], plan->dims[m]);
     AMPED_BUFFER(&b, ZEROED, out->known[m], plan->dims[m]);
+    AMPED_BUFFER(&b, ZEROED, out->cells[m], plan->dims[m]);
   }
   return b;
 }
@@ -93,7 +98,8 @@ bool amped_gap_errors_apply(const amped_plan *plan, const amped_complete_options
   const double bytes =
       rows * (double)amped_equation_length(components, biased) * (double)plan->value_type;
   return !(options->implicit > 0.0) && bytes <= fmax(MOST_BYTES, CELL_BYTES * (double)plan->nnz) &&
-         (double)plan->nnz > LEAST_OBSERVED * cells && (double)plan->nnz < cells;
+         (double)plan->nnz > LEAST_OBSERVED * cells &&
+         ((double)plan->nnz < cells || options->weights != NULL);
 }
 
 void amped_gap_errors_require(const amped_worker *worker, const amped_plan *plan, bool biased,
@@ -101,13 +107,15 @@ void amped_gap_errors_require(const amped_worker *worker, const amped_plan *plan
   const uint64_t length = amped_own_rows_equations(plan, biased);
   amped_own_rows_require(worker, plan, length, device_bytes, host_bytes);
   *host_bytes += amped_buffers_bytes(buffers(plan, length, &(work){0})) +
-                 amped_buffers_bytes(out_buffers(plan, &(amped_gap_errors){0}));
+                 amped_buffers_bytes(out_buffers(plan, &(amped_gap_errors){0})) +
+                 amped_row_counts_bytes(plan);
 }
 
 void amped_gap_errors_free(amped_gap_errors *errors) {
   for (int m = 0; m < AMPED_MAX_ORDER; m++) {
     amped_free(errors->rmse[m]);
     amped_free(errors->known[m]);
+    amped_free(errors->cells[m]);
   }
   memset(errors, 0, sizeof *errors);
 }
@@ -243,6 +251,29 @@ static void find_all(work *w, int mode) {
   turn(w, mode, w->all);
 }
 
+/* Collective. */
+static void sum_over_ranks(const amped_comm *comm, double *values, uint64_t count) {
+  for (uint64_t i = 0; i < count; i += MESSAGE)
+    amped_comm_sum(comm, values + i, (int)(count - i < MESSAGE ? count - i : MESSAGE));
+}
+
+/* Count the known cells of a slab. A cell of weight 0 is unknown. */
+static void count_slab(void *self, const amped_nonzero_slab *slab, uint64_t count) {
+  const work *w = self;
+  for (int m = 0; m < w->context->plan->order; m++)
+    for (uint64_t k = 0; k < count; k++)
+      w->listed[m][slab->positions[m][k]] += slab->weights[k] > 0.0 ? 1.0 : 0.0;
+}
+
+/* Collective; the status is agreed. */
+static amped_status find_listed(work *w) {
+  const amped_plan *plan = w->context->plan;
+  AMPED_TRY(amped_nonzeros_walk(w->context, count_slab, w));
+  for (int m = 0; m < plan->order; m++)
+    sum_over_ranks(w->context->comm, w->listed[m], amped_plan_factor_rows(plan, m));
+  return AMPED_OK;
+}
+
 /* --- errors ------------------------------------------------------------------------------------
  */
 
@@ -258,9 +289,10 @@ static double trace_of(int n, double *known, double *gaps) {
 }
 
 /* Expected squared error of the gaps of row i of those that are held, as the fit scales values; 0:
- * it has no known cell, or no gap. With a = T z, the squares of z are 1 before known cells are
- * seen. The sums of known cells are rounded by R eps, which is added to their diagonal. */
-static double square_of(const work *w, int mode, uint64_t i) {
+ * it has no learnt cell, or no gap beside its `listed` known cells. With a = T z, the squares of z
+ * are 1 before known cells are seen. The sums of known cells are rounded by R eps, which is added
+ * to their diagonal. */
+static double square_of(const work *w, int mode, uint64_t i, double listed) {
   const uint64_t n = w->width;
   const bool weighted = w->problem->weights_hash != 0;
   const double count = count_of(w, i);
@@ -268,7 +300,7 @@ static double square_of(const work *w, int mode, uint64_t i) {
   const double rounding = (double)n * epsilon_of(w->context->plan);
   double *known = w->matrices + i * 2 * n * n;
   double *gaps = known + n * n;
-  if (!(count > 0.0) || cells < 0.5)
+  if (!(count > 0.0) || cells < 0.5 || listed > w->cells - 0.5)
     return 0.0;
   fill_matrix(w, i, known);
   for (uint64_t a = 0; a < n; a++)
@@ -286,6 +318,7 @@ static double square_of(const work *w, int mode, uint64_t i) {
 /* Own rows of a mode: expected errors and counts by place in the block. */
 static amped_status find_own(work *w, int mode, double *rmse, double *known) {
   const amped_plan *plan = w->context->plan;
+  const double *listed = w->listed[mode] + (uint64_t)plan->rank * plan->modes[mode].rows.block_rows;
   const uint64_t own = plan->modes[mode].rows.rank_rows[plan->rank];
   const bool fixed = amped_fixed_modes_has(&w->problem->fixed, mode);
   for (uint64_t first = 0; first < own; first += ROWS) {
@@ -293,7 +326,8 @@ static amped_status find_own(work *w, int mode, double *rmse, double *known) {
     AMPED_TRY(get_rows(w, mode, first, count));
 #pragma omp parallel for schedule(dynamic)
     for (uint64_t i = 0; i < count; i++) {
-      rmse[first + i] = fixed ? 0.0 : w->problem->scale * sqrt(square_of(w, mode, i));
+      rmse[first + i] =
+          fixed ? 0.0 : w->problem->scale * sqrt(square_of(w, mode, i, listed[first + i]));
       known[first + i] = count_of(w, i);
     }
   }
@@ -320,15 +354,10 @@ static amped_status find_mode(work *w, int mode, amped_gap_errors *out) {
   if (status == AMPED_OK) {
     spread(plan, mode, own, out->rmse[mode]);
     spread(plan, mode, own + block, out->known[mode]);
+    spread(plan, mode, w->listed[mode] + (uint64_t)plan->rank * block, out->cells[mode]);
   }
   amped_free(own);
   return status;
-}
-
-/* Collective. */
-static void sum_over_ranks(const amped_comm *comm, double *values, uint64_t count) {
-  for (uint64_t i = 0; i < count; i += MESSAGE)
-    amped_comm_sum(comm, values + i, (int)(count - i < MESSAGE ? count - i : MESSAGE));
 }
 
 static amped_status find_modes(work *w, amped_gap_errors *out) {
@@ -340,6 +369,7 @@ static amped_status find_modes(work *w, amped_gap_errors *out) {
   for (int m = 0; m < plan->order; m++) {
     sum_over_ranks(w->context->comm, out->rmse[m], plan->dims[m]);
     sum_over_ranks(w->context->comm, out->known[m], plan->dims[m]);
+    sum_over_ranks(w->context->comm, out->cells[m], plan->dims[m]);
   }
   return AMPED_OK;
 }
@@ -366,6 +396,7 @@ amped_status amped_gap_errors_find(const amped_context *context,
   AMPED_GO(done, amped_comm_agree(context->comm, make_room(&w, out)));
   AMPED_GO(done, amped_own_rows_absorb(&w.own, context, problem->options, &problem->fit));
   AMPED_GO(done, find_moments(&w));
+  AMPED_GO(done, find_listed(&w));
   status = find_modes(&w, out);
 done:
   amped_own_rows_free(&w.own);

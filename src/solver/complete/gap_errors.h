@@ -12,7 +12,8 @@
  * component that known cells do not see. No penalty takes part: one that makes such components 0
  * does not make them known.
  *
- * With weights the known cells' own p p^T are not summed; then G is over all cells of the row. */
+ * Held-out cells are known, but count as missing in G, which leaves out learnt cells. With weights
+ * the known cells' own p p^T are not summed; then G is over all cells of the row. */
 #ifndef AMPED_GAP_ERRORS_H
 #define AMPED_GAP_ERRORS_H
 
@@ -21,13 +22,14 @@
 typedef struct amped_gap_errors {
   double *rmse[AMPED_MAX_ORDER];  /* [dims] by index: expected rmse of its gaps, in the values'
                                      units; 0:  no gap, no known cell, or a fixed mode */
-  double *known[AMPED_MAX_ORDER]; /* [dims] by index: total weight of its known cells */
+  double *known[AMPED_MAX_ORDER]; /* [dims] by index: total weight of its learnt cells */
+  double *cells[AMPED_MAX_ORDER]; /* [dims] by index: number of its known cells: learnt, held out */
 } amped_gap_errors;
 
-/* Is the tensor one whose gaps are measured? More than a sixteenth of all cells is known, some are
- * missing, and the fit is not implicit: a sparser tensor is seldom filled, and its entries are
- * nearly all alike. The equations of all rows may take 256 MiB or 16 bytes for each known cell,
- * whichever is more. components: the most of a run. The same on every rank. */
+/* Is the tensor one whose gaps are measured? More than a sixteenth of all cells is listed, some are
+ * not or may have weight 0, and the fit is not implicit: a sparser tensor is seldom filled, and its
+ * entries are nearly all alike. The equations of all rows may take 256 MiB or 16 bytes for each
+ * known cell, whichever is more. components: the most of a run. The same on every rank. */
 bool amped_gap_errors_apply(const amped_plan *plan, const amped_complete_options *options,
                             int components, bool biased);
 
