@@ -50,6 +50,7 @@ done
 expect 0 "" on 2 train.csv --value=count --init=model.h5 --fix=user --iters=5 --tol=0 $double -o same.h5
 reference bits model.h5 same.h5 0
 
+expect 3 "new.csv: is not an HDF5 file; --init takes a result or a checkpoint" on 1 new.csv --value=count --init=new.csv --nowrite -q
 # --- row rules, of free modes alone ---------------------------------------------------------------
 expect 0 "" on 2 new.csv --value=count --init=model.h5 --fix=item,week --ridge=3 --tol=1e-12 $double -o ridge.h5
 reference bits model.h5 ridge.h5 1,2

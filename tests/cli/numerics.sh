@@ -93,6 +93,14 @@ for precision in float double; do
   near_one $precision "a matrix of full rank"
   run exact $precision --rank=40 --iters=20 --tol=0
 done
+# A ridge far below the values, and one that fits values of 1e-100, find the model of none.
+printf '1 1 1 1\n1 2 1 2\n2 1 2 3\n2 2 2 1\n' >one.tns
+awk '{ print $1, $2, $3, $4 "e-100" }' one.tns >tiny.tns
+expect 0 "" on 1 one.tns --rank=1 --tol=0 --iters=30 --precision=double --nowrite -q --json=none.json
+for case in "one 1e-200" "one 1e-134" "tiny 1e-136"; do
+  expect 0 "" on 1 "${case% *}.tns" --rank=1 --tol=0 --iters=30 --precision=double --ridge="${case#* }" --nowrite -q --json=run.json
+  close "fit of $case" "$(field fit run.json)" "$(field fit none.json)" 1e-2
+done
 expect 0 "gram matrix is singular" on 1 single.h5 --rank=4 --iters=20 --tol=0 --nowrite
 
 # --- swamps ---------------------------------------------------------------------------------------
